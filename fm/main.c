@@ -22,7 +22,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include "fm/control/control.h"
@@ -48,7 +47,6 @@
 #define HAND_OVER_US   3000000 /* at the end, at most.. */
 #define END_US	       8000000 /* ..and to answer those who ask here still: below TimeoutStopSec */
 #define LOOK_US	       1000000 /* after calls that were refused */
-#define FAILED_START_S 2
 #define EXIT_USAGE     2
 
 struct daemon {
@@ -482,9 +480,6 @@ int main(int argc, char **argv)
 		status = open_helper(&d);
 	if (!status)
 		status = daemon_open(&d);
-	/* The service manager starts it again at once, which is meant for one that was at work. */
-	if (status && getenv("NOTIFY_SOCKET"))
-		sleep(FAILED_START_S);
 	if (!status)
 		status = daemon_run(&d);
 	loop_timer_free(d.look);

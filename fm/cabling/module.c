@@ -303,8 +303,10 @@ static void status(const void *room, json_t *doc)
 {
 	const struct cabling_room *r = room;
 
+	json_int_t held = json_integer_value(json_object_get(doc, "miswired"));
+
 	json_object_set_new(doc, "miswired",
-			    r->known ? json_integer(r->latest.count) : json_null());
+			    r->known || held ? json_integer(held + r->latest.count) : json_null());
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

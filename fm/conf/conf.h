@@ -104,7 +104,6 @@ struct conf_mirror { /* of the other managers: fm/mirror, fm/registrations */
 struct conf_nvswitch {
 	char url[256], prometheus_url[256], prometheus_label[64];
 	char hosts_file[256], alias_file[256], ca_file[256], credentials_file[256];
-	char catalogue[256];
 	char log_socket[108], kmsg[256], hook[256];
 	int system;	    /* enum nvswitch_system */
 	int fm_in_progress; /* enum fm_progress */
@@ -128,6 +127,14 @@ struct conf_mad {
 struct conf_ports {
 	int subnet_timeout, max_op_vls, packet_life_time, hoq_life, leaf_hoq_life, vl_stall,
 		leaf_vl_stall, sm_sl;
+};
+
+/* fm/maintenance: which links that were not known before become part of the fabric. */
+enum conf_admission_mode { CONF_ADMIT_GUARD, CONF_ADMIT_OPEN, CONF_ADMIT_STRICT };
+
+struct conf_admission {
+	int mode; /* enum conf_admission_mode */
+	int max_hosts;
 };
 
 struct conf_quarantine {
@@ -186,6 +193,7 @@ struct conf {
 	struct conf_routing routing;
 	struct conf_rebalance rebalance;
 	struct conf_quarantine quarantine;
+	struct conf_admission admission;
 	struct conf_partition partition;
 	struct qos_keys qos;
 	struct conf_nvswitch nvswitch;

@@ -453,6 +453,25 @@ static void begin_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 }
 const struct command_run forget_run = { .begin_with = begin_forget };
 
+static void begin_admit(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	char err[COMMAND_ERROR_SIZE];
+	const char *what;
+	int dry = 0;
+
+	if (command_unpack(args, err, "{s:s, s?b}", "what", &what, "dry-run", &dry))
+		maintenance_admit(fabric, what, dry, fn, arg);
+	else
+		fn(arg, NULL, err);
+}
+const struct command_run admit_run = { .begin_with = begin_admit };
+
+static json_t *answer_held(const struct command_env *env, json_t *args, char *err)
+{
+	return command_unpack(args, err, "{}") ? maintenance_held(env->fabric) : NULL;
+}
+const struct command_run held_run = { .answer = answer_held };
+
 static void begin_handover(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	char err[COMMAND_ERROR_SIZE];

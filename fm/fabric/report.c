@@ -50,11 +50,12 @@ static json_t *topo_json(const struct fabric *f)
 	const struct topo *t = f->now.topo;
 
 	return json_pack(
-		"{si si si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0, "hcas",
-		t ? (int)t->ncas : 0, "aggregation_nodes", t ? (int)t->nspecials : 0,
+		"{si si si si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0,
+		"hcas", t ? (int)t->ncas : 0, "aggregation_nodes", t ? (int)t->nspecials : 0,
 		"links_special", t ? (int)t->nlinks_special : 0, "links",
 		t ? (int)topo_links(t) : 0, "links_down", t ? (int)topo_links_down(t) : 0,
-		"links_cordoned", t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
+		"links_missing", t ? (int)topo_links_down(t) : 0, "links_cordoned",
+		t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
 		t ? drained(t, QUARANTINED) : 0, "links_isolated", t ? drained(t, ISOLATED) : 0,
 		"levels", t ? (int)t->nlevels : 0, "lids", f->now.lids ? (int)f->now.lids->top : 0);
 }

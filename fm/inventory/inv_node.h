@@ -78,6 +78,8 @@ enum inv_mark { /* what rooms decide about a port before each snapshot, and what
 		INV_SHUT = 16, /* of a CA: its link is to carry no data, and stays in Init */
 		/* a manager here was looked for since the link came up */
 		INV_SM_ASKED = 32,
+		/* it was up, and nobody answered there, before new links were judged */
+		INV_EARLY = 64,
 };
 
 struct inv_contest {	    /* answers behind a port that contradict the record */

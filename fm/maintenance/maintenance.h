@@ -235,6 +235,75 @@ const char *quarantines_why(const struct quarantines *quarantines, guid_t node, 
 /* Appends to `rows` a row for each quarantine in force; topo: the published snapshot. */
 void quarantines_rows(const struct quarantines *quarantines, const struct topo *topo, json_t *rows);
 
+/* ---- Admission ------------------------------------------------------------------------------- */
+
+/*
+ * Links that were not known before, and are kept out of the fabric (`admission`), in
+ * state_dir/held. Nothing is sent over them but the probe that found them; they are in no snapshot,
+ * and what is known at their ports stays so. Where another manager set the LIDs behind one its
+ * port here is disabled, after the file was written; others stay in Init. Judged are links of which
+ * one end was known before: not what the first sweep of an empty state_dir finds.
+ */
+enum held_cause {
+	HELD_NOT,      /* not listed, but for a port that is still to be enabled */
+	HELD_ADMITTED, /* by an operator, and not met yet */
+	HELD_FOREIGN,  /* from here on links are held */
+	HELD_HOSTS,
+	HELD_MISWIRED,
+	HELD_STRICT,
+	HELD_CAUSES
+};
+
+#define HELD_NAME 200
+
+struct held { /* a link, by our end; node 0: any link to a switch that was forgotten */
+	guid_t node, peer;
+	uint8_t port, peer_port;
+	uint8_t cause; /* enum held_cause */
+	/* What becomes of the port: the first and the last are on their way. */
+	enum { HELD_IN_INIT, HELD_SHUTS, HELD_SHUT, HELD_OPENS } shut;
+	unsigned hosts;		/* unknown ones behind it, as far as that was seen */
+	char since[EVENT_TIME]; /* as in events */
+	const char *why;	/* a literal, of this life; NULL = that of the cause */
+};
+
+struct admission {
+	struct fabric *fabric;
+	const struct fabric_services *services;
+	struct held *list;
+	unsigned count;
+	bool judges;  /* something was known before the present sweep, and the own port is there */
+	bool met_new; /* a switch that nobody knew was admitted: what is behind it is counted */
+	uint16_t predecessor; /* LID of the master before this one; 0 = none was there */
+	struct {	      /* PortPhysicalState of a port */
+		mad_token token;
+		guid_t node;
+		uint8_t port;
+		unsigned turn;
+	} setting;
+	struct loop_timer *due;
+};
+
+/* Nothing is judged before admission_load(). The end of the room opens no port. */
+void admission_init(struct admission *a, struct fabric *fabric,
+		    const struct fabric_services *services);
+void admission_fini(struct admission *a); /* ports stay as they are */
+/* The hooks; published: FABRIC_PUBLISHED; review: FABRIC_REVIEWED. */
+void admission_load(struct admission *a);
+void admission_configure(struct admission *a);
+void admission_swept(struct admission *a);
+void admission_published(struct admission *a);
+void admission_review(struct admission *a);
+/* How many links are held, of that cause; HELD_NOT = of any. */
+unsigned admission_held(const struct admission *a, enum held_cause cause);
+/* The commands `held` (rows are the caller's, never NULL) and `admit`, of the room's header. */
+json_t *admission_rows(const struct admission *a);
+/* That switch is forgotten: when it returns with its LID it is not of another fabric. */
+void admission_expect(struct admission *a, guid_t node);
+/* A cable was pulled: ports are enabled again, and judged if it was not. How many. */
+unsigned admission_forget(struct admission *a, guid_t guid, unsigned port);
+void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg);
+
 /* ---- The room ------------------------------------------------------------------------------- */
 
 struct maintenance {
@@ -244,6 +313,7 @@ struct maintenance {
 	struct quarantines quarantines;
 	struct holds holds;
 	struct flaps flaps;
+	struct admission admission;
 };
 
 enum change_kind { CHANGE_CORDON, CHANGE_UNCORDON, CHANGE_RELEASE };

@@ -96,13 +96,19 @@ static bool forget_what(struct fabric *fabric, struct inventory *inv, const char
 			struct event_subject *subject, unsigned *links, char *err)
 {
 	const struct fabric_view view = fabric_view(fabric);
+	struct maintenance *m = fabric_room(fabric, &maintenance_module);
 	struct target *targets;
 	unsigned count = target_find_all(&view, what, &targets, err);
 
 	for (unsigned i = 0; i < count; i++) {
 		struct inv_node *node = inventory_find(inv, targets[i].guid);
 
-		*links += node ? forget_links(inv, node, targets[i].port) : 0;
+		/* Of a port, a cable that is held there goes before the one that is missed. */
+		unsigned held = admission_forget(&m->admission, targets[i].guid, targets[i].port);
+
+		*links += held;
+		if (node && !(held && targets[i].port))
+			*links += forget_links(inv, node, targets[i].port);
 		strcpy(name, targets[i].name);
 		*subject = (struct event_subject){ .node = targets[i].guid,
 						   .port = (uint8_t)targets[i].port };
@@ -125,6 +131,7 @@ static bool is_nowhere(const struct inventory *inv, const struct inv_node *node)
 
 static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
 {
+	struct maintenance *m = fabric_room(fabric, &maintenance_module);
 	struct inv_node *node, *next;
 	unsigned count = 0;
 
@@ -132,6 +139,8 @@ static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
 		next = inventory_next(inv, node);
 		if (!is_nowhere(inv, node))
 			continue;
+		if (inv_is_switch(node))
+			admission_expect(&m->admission, node->guid);
 		fabric_request_lids_free(fabric, node->guid);
 		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
 			fabric_request_lids_free(fabric, node->port_guids[p]);
@@ -534,6 +543,7 @@ static void load(void *room, enum fabric_load_step step)
 
 	if (step != FABRIC_LOAD)
 		return;
+	admission_load(&m->admission);
 	cordons_load(&m->cordons);
 	quarantines_load(&m->quarantines);
 	/* Links that were held before the restart are checked. */
@@ -569,6 +579,8 @@ static void link_fell(struct maintenance *m, guid_t node, uint8_t port)
 static void settled(void *room, enum fabric_settle_step step)
 {
 	if (step == FABRIC_REVIEWED) {
+		admission_review(&((struct maintenance *)room)->admission);
+
 		/* Raises or ends the alert on links with too many errors that stay in use. */
 		struct holds *h = &((struct maintenance *)room)->holds;
 		const struct quarantine_list *known = &h->quarantines->known;
@@ -596,7 +608,45 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 {
 	if (swept->step == FABRIC_LINK_FELL)
 		link_fell(room, swept->node, swept->port);
+	else if (swept->result)
+		admission_swept(&((struct maintenance *)room)->admission);
 	return NULL;
+}
+
+static void published(void *room, enum fabric_update_step step, const struct topo *before)
+{
+	if (step == FABRIC_PUBLISHED)
+		admission_published(&((struct maintenance *)room)->admission);
+}
+
+static void configure(void *room)
+{
+	admission_configure(&((struct maintenance *)room)->admission);
+}
+
+static void status(const void *room, json_t *doc)
+{
+	const struct maintenance *m = room;
+
+	json_object_set_new(doc, "links_held",
+			    json_integer(admission_held(&m->admission, HELD_NOT)));
+	/* fm/cabling adds its findings, which are of links in use. */
+	json_object_set_new(doc, "miswired",
+			    json_integer(admission_held(&m->admission, HELD_MISWIRED)));
+}
+
+json_t *maintenance_held(const struct fabric *fabric)
+{
+	const struct maintenance *m = fabric_room(fabric, &maintenance_module);
+
+	return admission_rows(&m->admission);
+}
+
+void maintenance_admit(struct fabric *fabric, const char *what, bool dry, waiter_fn *fn, void *arg)
+{
+	struct maintenance *m = fabric_room(fabric, &maintenance_module);
+
+	admission_admit(&m->admission, what, dry, fn, arg);
 }
 
 void maintenance_unhealthy(const struct fabric *fabric, json_t *rows)
@@ -639,6 +689,7 @@ static void *init(struct fabric *fabric)
 	m->services = fabric_services(fabric);
 	m->cordons = (struct cordons){ .fabric = fabric, .services = &m->services };
 	quarantines_init(&m->quarantines, fabric, &m->services);
+	admission_init(&m->admission, fabric, &m->services);
 	m->holds = (struct holds){ .fabric = fabric,
 				   .services = &m->services,
 				   .quarantines = &m->quarantines };
@@ -651,6 +702,7 @@ static void fini(void *room)
 {
 	struct maintenance *m = room;
 
+	admission_fini(&m->admission);
 	free(m->cordons.in_force.list);
 	loop_timer_free(m->holds.timer);
 	free(m->holds.refused);
@@ -670,6 +722,9 @@ const struct fabric_module maintenance_module = { .name = "maintenance",
 						  .init = init,
 						  .fini = fini,
 						  .load = load,
+						  .configure = configure,
 						  .annotate = annotate,
 						  .swept = swept,
-						  .settled = settled };
+						  .published = published,
+						  .settled = settled,
+						  .status = status };

@@ -57,4 +57,12 @@ void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn,
 /* Removes links of `what` (NULL = all) that are down from the design; see module.h. */
 void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg);
 
+/* A new list, the caller's, never NULL: a row for each link that admission holds. */
+json_t *maintenance_held(const struct fabric *fabric);
+/*
+ * Admits held links: "all", or those with an end at that switch, port, or GUID of a device behind.
+ * dry: nothing is done, and the answer is what would be.
+ */
+void maintenance_admit(struct fabric *fabric, const char *what, bool dry, waiter_fn *fn, void *arg);
+
 #endif

@@ -23,7 +23,8 @@ void sweep_open_columns(struct inventory *inv)
 
 bool sweep_job_is_probe(const struct batch_job *job)
 {
-	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT || job->kind == JOB_VERIFY_LINK;
+	return job->kind == JOB_PROBE || job->kind == JOB_POLL_PORT ||
+	       job->kind == JOB_VERIFY_LINK || job->kind == JOB_GATE;
 }
 
 /* The node that should answer, or NULL: not known yet. */
@@ -109,6 +110,8 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 	s->number++;
 	s->reroute = s->managed = false;
 	s->parking.count = s->local_asked = 0;
+	if (s->parking.gate)
+		s->parking.gate->count = 0;
 	s->local_guid = 0;
 	s->fn = fn;
 	s->arg = arg;
@@ -324,6 +327,7 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	cell->probe = PROBE_NONE;
 	cell->must_probe = false;
 	inventory_refuse(&s->inv, node, (uint8_t)num, 0);
+	inv_port_mark(node, num, INV_EARLY, false);
 	if (port->peer) {
 		port->said_down = port->peer->ports[port->peer_port].said_down = true;
 		cell->was_up = sweep_port(port->peer, port->peer_port)->was_up = false;

@@ -480,9 +480,13 @@ static void probe_refused(struct sweep *s, struct inv_node *from, uint8_t num, g
 static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 			   const struct mad_path *path, const struct wire_node_info *info)
 {
-	struct inv_node *node = probe_node(s, from, num, info);
+	bool known = inventory_find(&s->inv, info->node_guid);
+	struct inv_node *node;
 	enum place place;
 
+	if (!known && gate_keeps_out(s, from, num, info))
+		return;
+	node = probe_node(s, from, num, info);
 	if (!node) {
 		probe_refused(s, from, num,
 			      !wire_node_info_flaw(info) && info->local_port ? info->node_guid
@@ -502,7 +506,7 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 		seen_twice(s, from, num, node, "where it is known that port is down");
 		probe_refused(s, from, num, node->guid);
 	}
-	if (place != PLACE_FREE)
+	if (place != PLACE_FREE || (known && gate_keeps_out(s, from, num, info)))
 		return;
 
 	uint8_t port_b = info->local_port;
@@ -777,6 +781,9 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 	case JOB_PROBE:
 		probe_answer(s, node, (uint8_t)job->arg, path, data);
 		break;
+	case JOB_GATE:
+		gate_answer(s, node, (uint8_t)job->arg, data);
+		break;
 	case JOB_DESC:
 		desc_met(s, node, data);
 		break;
@@ -892,6 +899,9 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 	case JOB_LOCAL:
 		s->result.error = -EIO;
 		return;
+	case JOB_GATE:
+		gate_answer(s, node, (uint8_t)job->arg, NULL);
+		/* fall through */
 	case JOB_PROBE:
 		probe_failed(s, node, job->arg);
 		return;

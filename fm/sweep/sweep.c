@@ -383,7 +383,7 @@ static const uint16_t job_attr[] = {
 	[JOB_PORT] = WIRE_PORT_INFO,	      [JOB_PORT_EXT] = WIRE_PORT_INFO,
 	[JOB_STATES] = WIRE_PORT_STATE_TABLE, [JOB_POLL] = WIRE_SWITCH_INFO,
 	[JOB_POLL_PORT] = WIRE_NODE_INFO,     [JOB_VERIFY_LINK] = WIRE_NODE_INFO,
-	[JOB_VERIFY_PORT] = WIRE_PORT_INFO,
+	[JOB_VERIFY_PORT] = WIRE_PORT_INFO,   [JOB_GATE] = WIRE_PORT_INFO,
 };
 
 /*
@@ -694,6 +694,7 @@ void sweep_free(struct sweep *s)
 	free(s->changed);
 	free(s->touched);
 	free(s->parking.list);
+	sweep_set_gate(s, NULL, NULL);
 	free(s);
 }
 

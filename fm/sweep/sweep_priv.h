@@ -19,6 +19,7 @@ enum sweep_kind { SWEEP_NONE, SWEEP_DISCOVER, SWEEP_REFRESH, SWEEP_POLL };
 enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_LOCAL, /* NodeInfo of the SM's own port */
 		 JOB_PROBE, /* NodeInfo over a port of the node: who is there? */
+		 JOB_GATE,  /* PortInfo of port 0 of a switch there, before it is known */
 		 JOB_DESC,
 		 JOB_GENERAL,	  /* GeneralInfo's capabilities, of a CA */
 		 JOB_SWITCH,	  /* SwitchInfo */
@@ -42,10 +43,36 @@ struct parked { /* a probe's answer that waits for what a node's known place say
 struct parking {
 	struct parked *list;
 	unsigned count, room;
+	struct gate *gate; /* gate.c; NULL: all links are admitted */
 };
 
 /* Nothing is on its way any more. True: an answer was waiting for that, and the sweep goes on. */
 bool contest_ends(struct sweep *s);
+
+/* ---- Links that are not known (gate.c) ------------------------------------------------------- */
+
+struct gated { /* a switch that answered a probe, and waits for JOB_GATE */
+	struct inv_node *from;
+	uint8_t num;
+	bool read; /* port0 is */
+	struct wire_port_info port0;
+};
+
+struct gate {
+	sweep_gate_fn *fn;
+	void *arg;
+	struct gated *list;
+	unsigned count;
+};
+
+/*
+ * Whether what answers there is no part of the fabric, or not yet. The link that is known there
+ * stays so, and is down: its port holds another cable.
+ */
+bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
+		    const struct wire_node_info *info);
+/* JOB_GATE is over; data NULL: it was not answered. */
+void gate_answer(struct sweep *s, struct inv_node *from, uint8_t num, const uint8_t *data);
 
 #define GUESSED_KEYS 8
 struct guessed_keys {	/* sweep.c */

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from fabric import aggregation_nodes, free_door, split
+from fabric import RIG, aggregation_nodes, free_door, split
 
 HERE, THERE, HOST = "H-0002c90380000100", "H-0002c9038000ff00", "H-0002c90380008300"
 CLIENT = pathlib.Path(__file__).with_name("sa_client.py")
@@ -294,6 +294,28 @@ def test_hosts_that_were_off_at_take_overs_keep_their_lids(two, pod_net):
     power([host for host in reversed(off) if host not in off[::-2]], True)
     master.wait_up(lambda s: s["links_down"] == 0, "all are back")
     assert master.lids() == lids
+
+
+def test_a_link_that_its_master_held_is_held_by_who_takes_over(two):
+    """Two uplinks of leaves in each other. Whoever is master then can admit it."""
+    if RIG == "ibsim":
+        pytest.skip("ibsim can not exchange cables")
+    master, standby = two()
+    whole(standby)
+    ends = ["leaf-su01-rail0:33", "leaf-su01-rail1:33"]
+    for end in ends:
+        master.ibsim.tell(f"unlink {end}")
+    master.ibsim.tell(f"link {' '.join(ends)}")
+    master.wait(lambda s: s["links_held"] == s["miswired"] == 1 and s["links_missing"] == 2, "it holds the link")
+    master.wait(lambda s: all((it.state_dir / "held").exists() for it in (master, standby)), "the standby has the list")
+    master.stop_fmd(signal.SIGKILL)
+    standby.wait(lambda s: managed(s) and s["links_held"] == 1 and s["links_missing"] == 2, "it has taken over, and holds the link")
+    row, = standby.ask("held")
+    assert row["cause"] == "miswired" and {f"{end['name']}:{end['port']}" for end in (row["a"], row["b"])} == set(ends)
+    assert standby.ask("admit", ends[0], "--dry-run")["lids_to_move"] == []
+    assert standby.status()["links_held"] == 1
+    standby.ask("admit", ends[0])
+    standby.wait(lambda s: s["links_held"] == 0 and s["links_missing"] == 0, "it is in use, and took the place of the two")
 
 
 def certificate(folder, name, ca):

@@ -148,6 +148,16 @@ void maintenance_forget(struct fabric *f, const char *what, fabric_done_fn *fn, 
 	maintenance_cordon(f, what ? what : "all that is down", false, fn, arg);
 }
 
+void maintenance_admit(struct fabric *f, const char *what, bool dry, fabric_done_fn *fn, void *arg)
+{
+	maintenance_cordon(f, what, dry, fn, arg);
+}
+
+json_t *maintenance_held(const struct fabric *f)
+{
+	return json_array();
+}
+
 void sm_hand_over(struct fabric *f, const char *manager, fabric_done_fn *fn, void *arg)
 {
 	maintenance_cordon(f, manager ? manager : "the highest", false, fn, arg);

@@ -94,6 +94,14 @@ struct topo *cabling_plan_read(const char *path, const struct topo *t, char *err
 struct topo *cabling_plan_parse(const char *name, const char *text, size_t len,
 				const struct topo *t, char *err, size_t err_size);
 
+/*
+ * Why a new cable between these ports of two switches, by index, has no place beside the links that
+ * are known, up or down: a literal. NULL = it has one, or the fabric has such cables already, or
+ * nothing was in these ports and the two switches are cabled to each other. A link that is known at
+ * either port makes way for it. Quick, by the levels of the snapshot.
+ */
+const char *cabling_contradiction(const struct topo *t, uint32_t a, uint32_t b);
+
 /* The word for a kind in JSON ("rail", "swap"): a static text. */
 const char *cabling_kind_name(enum cabling_kind kind);
 /*

@@ -663,3 +663,105 @@ void cabling_expect_uplinks(struct wiring *w, const struct tiers *tiers)
 	end_ballot(&up);
 	end_ballot(&down);
 }
+
+/* ---- A cable that was not there before ------------------------------------------------------- */
+
+#define CONTRA_PAIRS 3 /* pairs of switches that show how many cables are usual */
+
+/* The switch that a port's known link leads to, up or down; TOPO_NONE: it is none. */
+static uint32_t known_peer(const struct topo *t, uint32_t port)
+{
+	uint32_t peer = t->ports[port].peer;
+
+	return peer != TOPO_NONE && t->ports[peer].node < t->nswitches ? t->ports[peer].node
+								       : TOPO_NONE;
+}
+
+/* Whether the fabric has cables between switches of tiers that are so far apart. */
+static bool has_step(const struct topo *t, int step)
+{
+	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
+		uint32_t sw = t->ports[p].node, far = known_peer(t, p);
+
+		if (far != TOPO_NONE && far != sw &&
+		    abs(t->nodes[far].level - t->nodes[sw].level) == step)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Between switches of tiers that follow each other. A switch is cabled like the lower one where it
+ * leads to a switch that the lower one leads to.
+ */
+static const char *contradiction_of_tiers(const struct topo *t, uint32_t lower, uint32_t upper,
+					  uint32_t a, uint32_t b)
+{
+	uint32_t pairs = 0, most = 0, has = 0;
+	uint16_t *lanes = mem_alloc(t->nswitches + 1, sizeof(*lanes));
+	bool *above = mem_alloc(t->nswitches + 1, sizeof(*above)); /* of `lower` */
+	bool alike = false, any_above = false, any_below = false;
+	bool taken = known_peer(t, a) != TOPO_NONE || known_peer(t, b) != TOPO_NONE, near;
+
+	for (uint32_t p = t->nodes[lower].port0;
+	     p <= t->nodes[lower].port0 + t->nodes[lower].nports; p++) {
+		uint32_t far = known_peer(t, p);
+
+		if (far != TOPO_NONE && t->nodes[far].level == t->nodes[lower].level + 1)
+			above[far] = any_above = true;
+	}
+	near = above[upper];
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		uint32_t port0 = t->nodes[sw].port0, end = port0 + t->nodes[sw].nports;
+		bool shares = false, under = false;
+
+		if (t->nodes[sw].level != t->nodes[lower].level)
+			continue;
+		for (uint32_t p = port0; p <= end; p++) {
+			uint32_t far = known_peer(t, p), peer = t->ports[p].peer;
+
+			if (far == TOPO_NONE || t->nodes[far].level != t->nodes[lower].level + 1)
+				continue;
+			shares |= sw != lower && above[far];
+			under |= far == upper;
+			/* What is at the two ports makes way. */
+			lanes[far] += sw != lower || far != upper ||
+				      (p != a && p != b && peer != a && peer != b);
+		}
+		any_below |= under;
+		alike |= under && shares;
+		for (uint32_t p = port0; p <= end; p++) {
+			uint32_t far = known_peer(t, p);
+
+			if (far == TOPO_NONE || !lanes[far])
+				continue;
+			pairs++;
+			most = lanes[far] > most ? lanes[far] : most;
+			has = sw == lower && far == upper ? lanes[far] : has;
+			lanes[far] = 0;
+		}
+	}
+	free(lanes);
+	free(above);
+	if (near)
+		return taken && pairs > CONTRA_PAIRS && has + 1 > most
+			       ? "these two switches have all their cables already"
+			       : NULL;
+	return alike || !any_above || !any_below
+		       ? NULL
+		       : "no switch that is cabled like the lower one leads to the upper one";
+}
+
+const char *cabling_contradiction(const struct topo *t, uint32_t a, uint32_t b)
+{
+	uint32_t x = t->ports[a].node, y = t->ports[b].node;
+	int step = t->nodes[y].level - t->nodes[x].level;
+
+	if (x == y)
+		return "both its ends are at one switch";
+	if (abs(step) == 1)
+		return contradiction_of_tiers(t, step > 0 ? x : y, step > 0 ? y : x, a, b);
+	if (has_step(t, abs(step)))
+		return NULL;
+	return step ? "it passes over a tier" : "it leads from a switch to another one of its tier";
+}

@@ -81,7 +81,8 @@ static void only_these_change_something(void **state)
 	static const char *const acting[] = { "reroute",       "sweep",	   "cordon",
 					      "uncordon",      "release",  "forget",
 					      "handover",      "reload",   "nvswitch-set",
-					      "health-report", "loglevel", "takeover" };
+					      "health-report", "loglevel", "takeover",
+					      "admit" };
 	json_t *none = json_object();
 	const struct command *c;
 	unsigned count = 0;

@@ -1,0 +1,712 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * held: a line of state_dir/held is `GUID PORT GUID PORT CAUSE SHUT SINCE HOSTS`, our end of the
+ * link first; a record is the same, with the cause `none` where the link is not listed any more.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/fabric/request.h"
+#include "fm/maintenance/maintenance.h"
+#include "fm/sweep/sweep.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
+#include "topology/cabling/cabling.h"
+#include "topology/snapshot/naming.h"
+
+#define HELD_MOST     4096 /* of those that are held; more are kept out and not listed */
+#define SIGHT_US      30000
+#define AGAIN_US      1000000
+#define HOSTS_COUNTED 1024
+#define POLLING	      2 /* PortPhysicalState */
+#define DISABLED      3
+
+/* By cause: as in the file and for programs, and for people. */
+static const struct {
+	const char *word, *why;
+} causes[] = {
+	[HELD_NOT] = { "none", "" },
+	[HELD_ADMITTED] = { "admitted", "admitted, and not met yet" },
+	[HELD_FOREIGN] = { "foreign", "another manager has set the LIDs behind it" },
+	[HELD_HOSTS] = { "hosts", "more unknown hosts are behind it than admission_max_hosts" },
+	[HELD_MISWIRED] = { "miswired", "it contradicts the cabling of the fabric" },
+	[HELD_STRICT] = { "strict", "no plan has it, and admission is \"strict\"" },
+};
+
+/* ---- The list and its file ------------------------------------------------------------------- */
+
+static bool is_end(guid_t node, uint8_t port, guid_t guid, unsigned num)
+{
+	return node == guid && port == num;
+}
+
+/* The row of a link of which that is an end; peer 0 = whatever the other one is. */
+static struct held *find(const struct admission *a, guid_t node, unsigned port, guid_t peer,
+			 unsigned peer_port)
+{
+	for (unsigned i = 0; i < a->count; i++) {
+		struct held *it = &a->list[i];
+
+		if (is_end(it->node, it->port, node, port)
+			    ? !peer || is_end(it->peer, it->peer_port, peer, peer_port)
+			    : is_end(it->peer, it->peer_port, node, port) &&
+				      (!peer || is_end(it->node, it->port, peer, peer_port)))
+			return it;
+	}
+	return NULL;
+}
+
+static void write_line(const struct held *it, FILE *out)
+{
+	fprintf(out, "0x%016" PRIx64 " %u 0x%016" PRIx64 " %u %s %u %s %u", it->node, it->port,
+		it->peer, it->peer_port, causes[it->cause].word, it->shut,
+		*it->since ? it->since : "-", it->hosts);
+}
+
+/* False: it is none. Takes it into the list. */
+static bool take_line(void *owner, const char *line)
+{
+	struct admission *a = owner;
+	struct held it = { 0 }, *had;
+	unsigned port, peer_port, shut;
+	char word[16], rest;
+
+	if (sscanf(line, "0x%" SCNx64 " %u 0x%" SCNx64 " %u %15s %u %39s %u %c", &it.node, &port,
+		   &it.peer, &peer_port, word, &shut, it.since, &it.hosts, &rest) != 8 ||
+	    port > UINT8_MAX || peer_port > UINT8_MAX || shut > HELD_OPENS)
+		return false;
+	while (it.cause < HELD_CAUSES && strcmp(causes[it.cause].word, word))
+		it.cause++;
+	if (it.cause == HELD_CAUSES)
+		return false;
+	it.port = (uint8_t)port;
+	it.peer_port = (uint8_t)peer_port;
+	it.shut = (uint8_t)shut;
+	had = find(a, it.node, port, it.peer, peer_port);
+	if (!had) {
+		a->list = mem_resize(a->list, a->count + 1, sizeof(it));
+		had = &a->list[a->count++];
+	}
+	*had = it;
+	if (it.cause == HELD_NOT && it.shut != HELD_OPENS)
+		*had = a->list[--a->count];
+	return true;
+}
+
+static unsigned read_list(void *owner, FILE *in)
+{
+	char line[256];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
+		if (line[strspn(line, " \t\n")] && *line != '#' && !take_line(owner, line))
+			return number;
+	return 0;
+}
+
+static void forget_list(void *owner)
+{
+	((struct admission *)owner)->count = 0;
+}
+
+static void write_list(const void *owner, FILE *out)
+{
+	const struct admission *a = owner;
+
+	for (unsigned i = 0; i < a->count; i++) {
+		write_line(&a->list[i], out);
+		fputc('\n', out);
+	}
+}
+
+static const struct state_file held_file = {
+	.name = "held",
+	.form = "`GUID PORT GUID PORT CAUSE SHUT SINCE HCAS`",
+	.read = read_list,
+	.forget = forget_list,
+	.write = write_list,
+	.record = take_line,
+};
+
+/* The journal has it when this returns. */
+static void record(struct admission *a, const struct held *it)
+{
+	char *line;
+	size_t length;
+	FILE *out = open_memstream(&line, &length);
+
+	write_line(it, out);
+	fclose(out);
+	state_store_record(a->services->state, &held_file, a, line);
+	free(line);
+}
+
+/* ---- Names, events, alerts ------------------------------------------------------------------- */
+
+static bool is_held(const struct held *it)
+{
+	return it->cause > HELD_ADMITTED;
+}
+
+static struct event_subject subject_of(const struct admission *a, const struct held *it)
+{
+	const struct inv_node *node = inventory_find(a->services->inventory, it->node);
+	const struct inv_node *peer = inventory_find(a->services->inventory, it->peer);
+
+	return (struct event_subject){ .node = it->node,
+				       .node_name = node ? node->name : NULL,
+				       .port = it->port,
+				       .peer = it->peer,
+				       .peer_name = peer ? peer->name : NULL,
+				       .peer_port = it->peer_port };
+}
+
+static void name_of(const struct admission *a, const struct held *it, char name[HELD_NAME])
+{
+	const struct event_subject subject = subject_of(a, it);
+	char near[24], far[24];
+
+	snprintf(near, sizeof(near), "0x%016" PRIx64, it->node);
+	snprintf(far, sizeof(far), "0x%016" PRIx64, it->peer);
+	snprintf(name, HELD_NAME, "%s p%u - %s p%u", subject.node_name ? subject.node_name : near,
+		 it->port, subject.peer_name ? subject.peer_name : far, it->peer_port);
+}
+
+static void raise_alert(const struct admission *a, const struct held *it)
+{
+	const struct event_subject subject = subject_of(a, it);
+	char name[HELD_NAME];
+
+	name_of(a, it, name);
+	alert_raise(a->services->alerts, it->cause == HELD_MISWIRED ? "miswired" : "link-held",
+		    &subject, "%s: held, %s: %s; pull the cable%s, or `fmctl admit` if it is meant",
+		    name, it->shut ? "its port here is disabled" : "it stays in Init",
+		    it->why ? it->why : causes[it->cause].why,
+		    it->shut ? " and `fmctl forget` the port" : "");
+}
+
+static void end_alert(const struct admission *a, const struct held *it)
+{
+	const struct event_subject subject = subject_of(a, it);
+
+	alert_end(a->services->alerts, it->cause == HELD_MISWIRED ? "miswired" : "link-held",
+		  &subject);
+}
+
+unsigned admission_held(const struct admission *a, enum held_cause cause)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < a->count; i++)
+		count += is_held(&a->list[i]) && (!cause || a->list[i].cause == cause);
+	return count;
+}
+
+/* ---- Our end --------------------------------------------------------------------------------- */
+
+/*
+ * One Set at a time. SIGHT_US behind the first sight of a foreign fabric, so that its manager has
+ * seen us too, if it is one that asks first.
+ */
+static void port_set(void *arg, const struct mad_answer *answer)
+{
+	struct admission *a = arg;
+	struct held *it = find(a, a->setting.node, a->setting.port, 0, 0);
+	bool done = answer->result == MAD_OK;
+
+	a->setting.token = 0;
+	if (done && it && it->shut == HELD_SHUTS) {
+		it->shut = HELD_SHUT;
+		record(a, it);
+	} else if (done && it && it->shut == HELD_OPENS) {
+		it->shut = HELD_IN_INIT;
+		record(a, it);
+		if (it->cause == HELD_NOT)
+			*it = a->list[--a->count];
+	}
+	loop_timer_set(a->due, done ? 0 : AGAIN_US);
+}
+
+static void due_cb(void *arg)
+{
+	struct admission *a = arg;
+
+	for (unsigned i = 0; i < a->count && !a->setting.token && fabric_is_master(a->fabric);
+	     i++) {
+		const struct held *it = &a->list[a->setting.turn++ % a->count];
+		struct inv_node *node;
+		const struct inv_port *port =
+			inventory_port(a->services->inventory, it->node, it->port, &node);
+		struct wire_port_info want;
+		struct mad_path path;
+		uint8_t data[64];
+
+		if ((it->shut != HELD_SHUTS && it->shut != HELD_OPENS) || !port || !port->known ||
+		    !inventory_port_path(a->services->inventory, node, it->port, &path))
+			continue;
+		wire_port_info_decode(port->info, &want);
+		want.state = it->shut == HELD_SHUTS ? TOPO_DOWN : 0;
+		want.phys_state = it->shut == HELD_SHUTS ? DISABLED : POLLING;
+		want.client_reregister = false;
+		wire_port_info_encode(&want, data);
+		a->setting.node = it->node;
+		a->setting.port = it->port;
+		a->setting.token = mad_send(
+			a->services->mad,
+			&(struct mad_request){ .path = &path,
+					       .method = WIRE_SET,
+					       .attr_id = WIRE_PORT_INFO,
+					       .attr_mod = inventory_port_modifier(node, it->port),
+					       .device = node->guid,
+					       .data = data,
+					       .urgent = true },
+			port_set, a);
+	}
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+static void hold(struct admission *a, const struct held *new, const char *why)
+{
+	struct held *it = find(a, new->node, new->port, new->peer, new->peer_port);
+	const struct event_subject subject = subject_of(a, new);
+	char name[HELD_NAME];
+
+	if (!it && admission_held(a, HELD_NOT) >= HELD_MOST)
+		return;
+	if (!it) {
+		a->list = mem_resize(a->list, a->count + 1, sizeof(*it));
+		it = &a->list[a->count++];
+	}
+	*it = *new;
+	it->shut = it->cause == HELD_FOREIGN ? HELD_SHUTS : HELD_IN_INIT;
+	it->why = why;
+	event_now(it->since);
+	record(a, it);
+	if (it->shut)
+		loop_timer_set(a->due, SIGHT_US);
+	name_of(a, it, name);
+	event_log_add(a->services->events, LOG_WARNING, "link-held", &subject,
+		      json_pack("{ss ss}", "cause", causes[it->cause].word, "why", why),
+		      "%s: new, and held: %s", name, why);
+	raise_alert(a, it);
+}
+
+/* It is not held any more: admitted beforehand, or judged again when it is met. */
+static void let_go(struct admission *a, struct held *it, enum held_cause to)
+{
+	if (is_held(it))
+		end_alert(a, it);
+	it->shut = it->shut == HELD_IN_INIT ? HELD_IN_INIT : HELD_OPENS;
+	it->cause = (uint8_t)to;
+	it->since[0] = '\0';
+	record(a, it);
+	if (it->shut)
+		loop_timer_set(a->due, 0);
+	else if (to == HELD_NOT)
+		*it = a->list[--a->count];
+}
+
+static void admit(struct admission *a, struct held *it)
+{
+	const struct event_subject subject = subject_of(a, it);
+	char name[HELD_NAME];
+
+	name_of(a, it, name);
+	event_log_add(a->services->events, LOG_NOTICE, "link-admitted", &subject,
+		      json_pack("{ss}", "cause", causes[it->cause].word), "%s: admitted", name);
+	fabric_request_refresh(a->fabric, it->node, "a link was admitted");
+	let_go(a, it, HELD_ADMITTED);
+}
+
+/* ---- The judgement --------------------------------------------------------------------------- */
+
+/* LID of the master before this one, which the own port shows until it is brought up; else 0. */
+static uint16_t predecessor(const struct admission *a)
+{
+	const struct inventory *inv = a->services->inventory;
+	const struct inv_port *own = inv->local ? &inv->local->ports[inv->local_port] : NULL;
+
+	return own && own->sm_lid != own->lid ? own->sm_lid : 0;
+}
+
+static bool has_lid(const struct lid_entry *it, unsigned lid)
+{
+	return lid >= it->lid && lid < it->lid + (1u << it->lmc);
+}
+
+/*
+ * Whether that LID of an unknown switch was set by the manager of another fabric. It is ours where
+ * the manager that this one took over from has set it, from another part of the fabric: that
+ * manager's LID and the switch's are nobody's here.
+ */
+static bool is_foreign(const struct admission *a, guid_t guid, const struct wire_port_info *port0)
+{
+	const struct lid_memory *lids = a->services->lids;
+	bool twice = false;
+
+	if (!port0->lid || (predecessor(a) && port0->sm_lid == predecessor(a)))
+		return false;
+	for (uint32_t i = 0; i < lids->count; i++) {
+		if (lids->entries[i].port_guid == guid)
+			return false;
+		twice |= has_lid(&lids->entries[i], port0->lid) ||
+			 has_lid(&lids->entries[i], a->predecessor);
+	}
+	return twice || !a->predecessor || port0->sm_lid != a->predecessor;
+}
+
+static const char *contradiction(const struct admission *a, const struct inv_node *from,
+				 uint8_t num, guid_t peer, uint8_t peer_port)
+{
+	const struct topo *t = fabric_view(a->fabric).topo;
+	uint32_t x = t ? topo_port_of(t, from->guid, num) : TOPO_NONE;
+	uint32_t y = t ? topo_port_of(t, peer, peer_port) : TOPO_NONE;
+
+	return x < TOPO_NONE && y < TOPO_NONE && x < t->nswitch_ports && y < t->nswitch_ports
+		       ? cabling_contradiction(t, x, y)
+		       : NULL;
+}
+
+static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
+			    const struct wire_node_info *info, const struct wire_port_info *port0)
+{
+	struct admission *a = arg;
+	const struct inventory *inv = a->services->inventory;
+	const struct inv_node *known = inventory_find(inv, info->node_guid);
+	struct held *it = find(a, from->guid, num, info->node_guid, info->local_port);
+	int mode = a->services->conf->admission.mode;
+	struct held new = { .node = from->guid,
+			    .port = num,
+			    .peer = info->node_guid,
+			    .peer_port = info->local_port };
+	bool between = known && inv_is_switch(known) && inv_is_switch(from);
+	const char *why;
+
+	if (it && is_held(it) && known && it->cause != HELD_MISWIRED && it->cause != HELD_STRICT) {
+		let_go(a, it, HELD_NOT); /* it was met over another link */
+		it = NULL;
+	}
+	if (it && is_held(it)) {
+		if (it->shut == HELD_SHUT) { /* its switch has begun anew */
+			it->shut = HELD_SHUTS;
+			loop_timer_set(a->due, 0);
+		}
+		return SWEEP_KEEPS_OUT;
+	}
+	if (from == inv->local && !known)
+		a->judges = false; /* another fabric, or another leaf */
+	if ((it && it->cause == HELD_ADMITTED) || mode == CONF_ADMIT_OPEN || !a->judges ||
+	    from == inv->local || inv_port_is(from, num, INV_EARLY) ||
+	    from->ports[num].state == TOPO_ACTIVE)
+		return SWEEP_ADMITS; /* an Active link is not new: an answer was wrong */
+	it = find(a, from->guid, num, 0, 0);
+	if (it && is_held(it))
+		let_go(a, it, HELD_NOT); /* another cable is there */
+	new.cause = mode == CONF_ADMIT_STRICT ? HELD_STRICT : HELD_NOT;
+	why = causes[HELD_STRICT].why;
+	if (!new.cause && between) {
+		why = contradiction(a, from, num, info->node_guid, info->local_port);
+		new.cause = why ? HELD_MISWIRED : HELD_NOT;
+	} else if (!new.cause && !known && info->type == TOPO_SWITCH) {
+		if (!port0)
+			return SWEEP_READS_FIRST;
+		if (!find(a, 0, 0, info->node_guid, 0) && is_foreign(a, info->node_guid, port0))
+			new.cause = HELD_FOREIGN;
+		why = causes[HELD_FOREIGN].why;
+		a->met_new |= !new.cause;
+	}
+	if (!new.cause)
+		return SWEEP_ADMITS;
+	hold(a, &new, why);
+	return SWEEP_KEEPS_OUT;
+}
+
+/* ---- Switches that come with many hosts ------------------------------------------------------ */
+
+static bool is_new(const struct admission *a, const struct topo *t, const struct inv_node *node)
+{
+	const struct lid_memory *lids = a->services->lids;
+
+	if (topo_find(t, node->guid) != TOPO_NONE || node->removed)
+		return false;
+	for (uint32_t i = 0; i < lids->count; i++)
+		if (lids->entries[i].port_guid == node->guid ||
+		    (node->port_guids && lids->entries[i].port_guid == node->port_guids[1]))
+			return false;
+	return true;
+}
+
+/*
+ * Adds what is behind a new switch and new itself, `part` with it. Returns the number of hosts, 0
+ * where a link to them carries data.
+ */
+static unsigned add_new(struct admission *a, const struct topo *t, struct inv_node *node,
+			struct inv_node ***part, unsigned *count)
+{
+	struct inv_node *hosts[HOSTS_COUNTED];
+	unsigned n = 0, at = *count, had;
+	bool runs = false; /* it was here before, and could not be met */
+
+	*part = mem_resize(*part, at + 1, sizeof(**part));
+	(*part)[(*count)++] = node;
+	inventory_meet(a->services->inventory, node);
+	for (; at < *count; at++) {
+		node = (*part)[at];
+		had = inv_is_switch(node) || inv_is_sharp(node) ? HOSTS_COUNTED : 0;
+		while (had < n &&
+		       (naming_is_factory(node->desc) ||
+			strncmp(hosts[had]->desc, node->desc, strcspn(node->desc, " ") + 1) != 0))
+			had++;
+		if (had == n && n < HOSTS_COUNTED)
+			hosts[n++] = node;
+		for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++) {
+			struct inv_node *peer = node->ports[p].peer;
+
+			if (peer && !is_new(a, t, peer))
+				runs |= peer->ports[node->ports[p].peer_port].state == TOPO_ACTIVE;
+			if (!peer || inventory_was_met(a->services->inventory, peer) ||
+			    !is_new(a, t, peer))
+				continue;
+			inventory_meet(a->services->inventory, peer);
+			*part = mem_resize(*part, *count + 1, sizeof(**part));
+			(*part)[(*count)++] = peer;
+		}
+	}
+	return runs ? 0 : n;
+}
+
+/* Behind a sweep that met new switches, before what it found is published. */
+static void judge_new(struct admission *a)
+{
+	struct inventory *inv = a->services->inventory;
+	const struct topo *t = fabric_view(a->fabric).topo;
+	struct inv_node *node, **part = NULL;
+	unsigned count = 0;
+
+	a->met_new = false;
+	inv->walks++;
+	for (node = inventory_first(inv); t && node; node = inventory_next(inv, node)) {
+		unsigned first = count, hosts;
+
+		if (!inv_is_switch(node) || inventory_was_met(inv, node) || !is_new(a, t, node))
+			continue;
+		hosts = add_new(a, t, node, &part, &count);
+		if (hosts <= (unsigned)a->services->conf->admission.max_hosts) {
+			count = first;
+			continue;
+		}
+		for (unsigned i = first; i < count; i++)
+			for (unsigned p = 1; p <= part[i]->nports; p++) {
+				const struct inv_port *port = &part[i]->ports[p];
+
+				if (port->peer && !is_new(a, t, port->peer))
+					hold(a,
+					     &(struct held){ .node = port->peer->guid,
+							     .port = port->peer_port,
+							     .peer = part[i]->guid,
+							     .peer_port = (uint8_t)p,
+							     .cause = HELD_HOSTS,
+							     .hosts = hosts },
+					     causes[HELD_HOSTS].why);
+			}
+	}
+	for (unsigned i = 0; i < count; i++)
+		inventory_remove(inv, part[i]);
+	free(part);
+	if (count)
+		inventory_update_paths(inv);
+}
+
+/* ---- For the room ---------------------------------------------------------------------------- */
+
+void admission_swept(struct admission *a)
+{
+	if (a->met_new && fabric_is_master(a->fabric))
+		judge_new(a);
+}
+
+/* What was up when nothing was judged yet is not new, whenever it answers. */
+void admission_published(struct admission *a)
+{
+	const struct inventory *inv = a->services->inventory;
+
+	if (predecessor(a))
+		a->predecessor = predecessor(a);
+	if (a->judges)
+		return;
+	a->judges = true;
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+		for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
+			if (!node->ports[p].peer &&
+			    (!node->ports[p].known || node->ports[p].state >= TOPO_INIT))
+				inv_port_mark(node, p, INV_EARLY, true);
+}
+
+/* Whether that end shows that the cable is not in it any more. */
+static bool is_pulled(const struct inv_node *node, const struct inv_port *port)
+{
+	return port && !node->gone && !node->silent && port->known &&
+	       (port->state < TOPO_INIT || (port->peer && port->link_up));
+}
+
+/* Cables that were pulled, and links that became part of the fabric, are listed no more. */
+void admission_review(struct admission *a)
+{
+	const struct inventory *inv = a->services->inventory;
+	struct inv_node *node, *peer;
+
+	for (unsigned i = a->count; i-- > 0;) {
+		struct held *it = &a->list[i];
+		const struct inv_port *port = inventory_port(inv, it->node, it->port, &node);
+		const struct inv_port *far = inventory_port(inv, it->peer, it->peer_port, &peer);
+		bool linked = port && port->link_up && port->peer && port->peer == peer &&
+			      port->peer_port == it->peer_port;
+		bool over = it->shut ? far && !peer->gone /* it is reached over another link */
+				     : is_pulled(node, port) || is_pulled(peer, far);
+
+		if (is_held(it) ? over : linked || (!it->node && peer))
+			let_go(a, it, HELD_NOT);
+		else if (is_held(it))
+			raise_alert(a, it);
+	}
+	if (a->count && !loop_timer_armed(a->due))
+		loop_timer_set(a->due, 0);
+}
+
+/* ---- For operators --------------------------------------------------------------------------- */
+
+void admission_expect(struct admission *a, guid_t node)
+{
+	a->list = mem_resize(a->list, a->count + 1, sizeof(*a->list));
+	a->list[a->count] = (struct held){ .peer = node, .cause = HELD_ADMITTED };
+	record(a, &a->list[a->count++]);
+}
+
+static bool is_at(const struct held *it, guid_t guid, unsigned port)
+{
+	return (guid == it->node && (!port || port == it->port)) ||
+	       (guid == it->peer && (!port || port == it->peer_port));
+}
+
+unsigned admission_forget(struct admission *a, guid_t guid, unsigned port)
+{
+	unsigned count = 0;
+
+	for (unsigned i = a->count; i-- > 0;)
+		if (is_held(&a->list[i]) && is_at(&a->list[i], guid, port)) {
+			let_go(a, &a->list[i], HELD_NOT);
+			count++;
+		}
+	return count;
+}
+
+static json_t *end_json(const struct admission *a, guid_t guid, unsigned port)
+{
+	const struct inv_node *node = inventory_find(a->services->inventory, guid);
+	json_t *end =
+		json_pack("{so si}", "guid", json_sprintf("0x%016" PRIx64, guid), "port", port);
+
+	json_object_set_new(end, "name",
+			    node ? json_string(node->name)
+				 : json_incref(json_object_get(end, "guid")));
+	return end;
+}
+
+static json_t *row_of(const struct admission *a, const struct held *it)
+{
+	return json_pack("{so so ss ss ss sb sI}", "a", end_json(a, it->node, it->port), "b",
+			 end_json(a, it->peer, it->peer_port), "cause", causes[it->cause].word,
+			 "why", it->why ? it->why : causes[it->cause].why, "since", it->since,
+			 "disabled", it->shut != HELD_IN_INIT, "hosts", (json_int_t)it->hosts);
+}
+
+json_t *admission_rows(const struct admission *a)
+{
+	json_t *rows = json_array();
+
+	for (unsigned i = 0; i < a->count; i++)
+		if (is_held(&a->list[i]))
+			json_array_append_new(rows, row_of(a, &a->list[i]));
+	return rows;
+}
+
+/*
+ * The answer: the links, and how many unknown HCAs were seen behind them. Where a port is disabled
+ * nothing is seen behind it: its LIDs are not known, nor which manager becomes the master.
+ */
+void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg)
+{
+	const struct fabric_view view = fabric_view(a->fabric);
+	struct target target = { 0 };
+	char err[TARGET_ERROR_SIZE];
+	bool all = !strcmp(what, "all"), foreign = false;
+	json_t *rows = json_array(), *doc;
+	unsigned hosts = 0;
+	int guid_end = 0;
+
+	sscanf(what, "0x%16" SCNx64 "%n", &target.guid, &guid_end);
+	if (!all && guid_end != (int)strlen(what) && !target_find(&view, what, &target, err)) {
+		json_decref(rows);
+		fn(arg, NULL, err);
+		return;
+	}
+	for (unsigned i = a->count; i-- > 0;) {
+		struct held *it = &a->list[i];
+
+		if (!is_held(it) || (!all && !is_at(it, target.guid, target.port)))
+			continue;
+		json_array_append_new(rows, row_of(a, it));
+		foreign |= it->shut != HELD_IN_INIT;
+		hosts += it->hosts;
+		if (!dry)
+			admit(a, it);
+	}
+	if (!json_array_size(rows)) {
+		json_decref(rows);
+		fn(arg, NULL, "no held link has an end there: see `fmctl held`");
+		return;
+	}
+	doc = json_pack("{sb so so si ss}", "dry_run", dry, "links", rows, "lids_to_move",
+			foreign ? json_null() : json_array(), "hosts", (int)hosts, "master",
+			foreign ? "by the managers' priorities and GUIDs" : "this manager");
+	fn(arg, doc, NULL);
+	json_decref(doc);
+}
+
+void admission_load(struct admission *a)
+{
+	state_store_read(a->services->state, &held_file, a);
+	a->judges = inventory_first(a->services->inventory);
+	if (a->services->sweep)
+		sweep_set_gate(a->services->sweep, gate, a);
+}
+
+void admission_configure(struct admission *a)
+{
+	for (unsigned i = a->count; i-- > 0;)
+		if (is_held(&a->list[i]) &&
+		    (a->services->conf->admission.mode == CONF_ADMIT_OPEN ||
+		     (a->list[i].cause == HELD_STRICT &&
+		      a->services->conf->admission.mode != CONF_ADMIT_STRICT)))
+			let_go(a, &a->list[i], HELD_NOT);
+}
+
+void admission_init(struct admission *a, struct fabric *fabric,
+		    const struct fabric_services *services)
+{
+	*a = (struct admission){ .fabric = fabric, .services = services };
+	a->due = loop_timer_new(services->loop, due_cb, a);
+}
+
+void admission_fini(struct admission *a)
+{
+	for (unsigned i = 0; i < a->count; i++)
+		if (is_held(&a->list[i]))
+			end_alert(a, &a->list[i]);
+	if (a->services->sweep)
+		sweep_set_gate(a->services->sweep, NULL, NULL);
+	if (a->setting.token)
+		mad_cancel(a->services->mad, a->setting.token);
+	loop_timer_free(a->due);
+	free(a->list);
+}
