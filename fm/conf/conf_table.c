@@ -205,6 +205,7 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("admission_max_hosts", admission.max_hosts, 0, 1000, 64, "hosts"),
 	WORD_OPTION("routing_engine", routing.engine, CONF_FTREE, "ftree", "updn", "updn-root"),
 	INT_OPTION("lmc", routing.lmc, 0, 7, 0, NULL),
+	INT_OPTION("transit_min_share", routing.transit_min_share, 0, 100, 50, "%"),
 	INT_OPTION("rebalance", rebalance.entries, 0, REBALANCE_MOST, REBALANCE_ENTRIES, "entries"),
 	INT_OPTION("rebalance_gain", rebalance.gain, 0, 100, REBALANCE_GAIN, "%"),
 	SECONDS_OPTION("rebalance_hold", rebalance.hold_ms, 0.1, 86400, 5),

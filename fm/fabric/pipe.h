@@ -141,6 +141,7 @@ struct link_rule {
 struct snapshot_parts { /* all 0 = none */
 	struct link_rule links;
 	uint32_t shapes; /* inventory.shapes */
+	int min_share;	 /* conf_routing.transit_min_share */
 	/* made at once, where nothing but ports differs from what is published; else NULL */
 	struct topo *topo;
 	struct topo_builder *builder; /* NULL where topo is made */

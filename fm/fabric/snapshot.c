@@ -125,7 +125,8 @@ void fabric_links_fini(struct fabric *f)
 struct snapshot_parts fabric_snapshot_collect(struct fabric *f)
 {
 	struct inventory *inv = sweep_inventory(f->sweep);
-	struct snapshot_parts draft = { .shapes = inv->shapes };
+	struct snapshot_parts draft = { .shapes = inv->shapes,
+					.min_share = f->conf.routing.transit_min_share };
 
 	MODULES_CALL(f->kept.modules, annotate, inv);
 	traps_collected(f->traps);
@@ -154,6 +155,7 @@ struct topo *fabric_snapshot_freeze(struct snapshot_parts *draft)
 {
 	struct topo *t = draft->topo ? draft->topo : topo_freeze(draft->builder);
 
+	topo_hold_slow(t, draft->min_share);
 	*draft = (struct snapshot_parts){ .shapes = draft->shapes, .links = draft->links };
 	return t;
 }

@@ -444,6 +444,8 @@ static struct topo *read_fabric(const struct plan *p, char *err, size_t err_size
 	if (p->args.name_map && !(names = node_names_read(p->args.name_map, err, err_size)))
 		return NULL;
 	t = netfile_read(p->args.netfile, err, err_size);
+	if (t)
+		topo_hold_slow(t, 50);
 	if (!t || !names) {
 		node_names_free(names);
 		return t;

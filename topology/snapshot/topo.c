@@ -529,6 +529,49 @@ void topo_with_port(struct topo *t, uint32_t i, const struct topo_port_attr *att
 		count_down(t, port);
 }
 
+/* Of a link between switches that is up, by one of its ports; 0 = of any other. */
+static uint32_t switch_rate(const struct topo *t, const struct topo_port *port)
+{
+	return port->link_up && port->peer < t->nswitch_ports
+		       ? topo_lane_mbps(port->speed) / 100 * port->width
+		       : 0;
+}
+
+void topo_hold_slow(struct topo *t, unsigned percent)
+{
+	struct topo_port *ports = (struct topo_port *)t->ports;
+	uint32_t *best, usual = 0;
+	bool alike = true;
+
+	for (uint32_t i = 0; i < t->nswitch_ports && alike && percent; i++) {
+		uint32_t rate = switch_rate(t, &ports[i]);
+
+		alike = !rate || !usual || rate == usual;
+		usual = rate ? rate : usual;
+	}
+	if (alike)
+		return;
+	best = mem_alloc(t->nswitches + 1, sizeof(*best)); /* by switch: its fastest link */
+	for (uint32_t i = 0; i < t->nswitch_ports; i++) {
+		uint32_t rate = switch_rate(t, &ports[i]), *mine = &best[ports[i].node];
+
+		*mine = rate > *mine ? rate : *mine;
+	}
+	for (uint32_t i = 0; i < t->nswitch_ports; i++) {
+		uint32_t rate = switch_rate(t, &ports[i]), kin;
+
+		if (!rate || ports[i].cordoned)
+			continue;
+		kin = best[ports[ports[i].peer].node];
+		kin = best[ports[i].node] < kin ? best[ports[i].node] : kin;
+		if (rate * 100ull < (uint64_t)kin * percent) {
+			ports[i].cordoned = ports[i].quarantined = true;
+			t->ncordoned++;
+		}
+	}
+	free(best);
+}
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /*

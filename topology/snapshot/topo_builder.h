@@ -82,6 +82,11 @@ struct topo *topo_freeze(struct topo_builder *b);
 struct topo *topo_with_ports(const struct topo *older);
 void topo_with_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
 /*
+ * Cordons, as unhealthy, links between switches that run below so many percent of their kin, the
+ * fastest link of the slower of both switches; 0 = none. Once, before the snapshot is handed on.
+ */
+void topo_hold_slow(struct topo *t, unsigned percent);
+/*
  * A snapshot with the same ports, of which the caller owns one reference; topo_alike_cut() then
  * marks the link of a port down.
  */

@@ -99,11 +99,56 @@ static void a_fault_and_its_repair_leave_the_design_alone(void **state)
 	world_fini(&w);
 }
 
+/* Entries that a fault of the leaf's port 5 changes, by the double. */
+static uint64_t entries_changed(struct world *w, const struct tables *before)
+{
+	struct delta delta;
+
+	run_for(w, SECOND_US);
+	delta_count(before, fabric_tables(w->fabric), &delta);
+	assert_sound(w);
+	return delta.entries;
+}
+
+static void a_link_at_one_lane_carries_no_transit_until_it_is_well(void **state)
+{
+	struct world w;
+	struct tables before;
+	uint64_t cut, slow;
+	guid_t leaf;
+	uint32_t port;
+
+	world_init(&w, small_tree());
+	be_quiet(&w);
+	before = copy_of_tables(&w);
+	leaf = w.design->nodes[find_desc(w.design, "leaf-0001")].guid;
+	port = topo_port_of(fabric_topo(w.fabric), leaf,
+			    uplink_of(w.design, find_desc(w.design, "leaf-0001")));
+	double_cut(w.hw, leaf, fabric_topo(w.fabric)->ports[port].num);
+	cut = entries_changed(&w, &before);
+	double_join(w.hw, leaf, fabric_topo(w.fabric)->ports[port].num);
+	assert_int_equal(entries_changed(&w, &before), 0);
+	double_retrain(w.hw, leaf, fabric_topo(w.fabric)->ports[port].num, 1);
+	slow = entries_changed(&w, &before);
+	print_message("a cut changes %lu entries, one lane %lu\n", cut, slow);
+	assert_in_range(slow, 1, cut);
+	assert_true(fabric_topo(w.fabric)->ports[port].link_up);
+	assert_true(fabric_topo(w.fabric)->ports[port].quarantined);
+	/* Half of the lanes are not below half. */
+	double_retrain(w.hw, leaf, fabric_topo(w.fabric)->ports[port].num, 2);
+	assert_int_equal(entries_changed(&w, &before), 0);
+	double_retrain(w.hw, leaf, fabric_topo(w.fabric)->ports[port].num, 4);
+	assert_int_equal(entries_changed(&w, &before), 0);
+	tables_fini(&before);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_uneven_design_is_balanced_without_any_damage),
 		cmocka_unit_test(a_fault_and_its_repair_leave_the_design_alone),
+		cmocka_unit_test(a_link_at_one_lane_carries_no_transit_until_it_is_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
