@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * As standby. What each peer sends is kept in memory; of the one that the election made master a
- * whole copy is put on disk, and from then on each of its changes. What it does not have is empty
+ * whole copy is put on disk, and from then on each of its changes: it is whole, for others and for
+ * operators, when the disk had it. What it does not have is empty
  * here as well: the files of a manager that returns are older than those of who was master
  * meanwhile.
  */
@@ -14,6 +15,7 @@
 #include "fm/state/state_file.h"
 
 #define RETRY_US 2000000
+#define KEPT_US	 20000
 
 static bool is_followed(const struct peer *p)
 {
@@ -47,6 +49,7 @@ static void adopt(struct peer *p)
 {
 	struct mirror *m = p->mirror;
 
+	p->kept = false;
 	lineage_yield(m, p);
 	for (unsigned i = 0; i < p->contents.count; i++)
 		put(m, &p->contents.list[i]);
@@ -70,6 +73,13 @@ static struct peer *followed(const struct mirror *m)
 	return NULL;
 }
 
+/* What the disk does not take counts as kept: that is an alert of its own. */
+static bool is_kept(struct peer *p)
+{
+	p->kept |= p->whole && is_followed(p) && !state_store_holds(p->mirror->services.state);
+	return p->kept;
+}
+
 void copy_follow(struct mirror *m)
 {
 	struct peer *p = followed(m);
@@ -80,9 +90,9 @@ void copy_follow(struct mirror *m)
 
 const struct peer *copy_whole(const struct mirror *m)
 {
-	const struct peer *p = followed(m);
+	struct peer *p = followed(m);
 
-	return p && p->whole ? p : NULL;
+	return p && is_kept(p) ? p : NULL;
 }
 
 /* ---- What a peer sends ----------------------------------------------------------------------- */
@@ -95,7 +105,7 @@ static void lose(void *peer, struct channel *channel, const char *why)
 	snprintf(p->error, sizeof(p->error), "%s", why);
 	contents_fini(&p->contents);
 	p->channel = NULL;
-	p->opened = p->master = p->whole = p->answer = false;
+	p->opened = p->master = p->whole = p->kept = p->answer = false;
 	p->who = (struct manager){ 0 };
 	p->seq = 0;
 	p->retry_us = loop_now_us(p->mirror->services.loop) + RETRY_US;
@@ -161,11 +171,17 @@ void copy_answer(void *mirror)
 	struct mirror *m = mirror;
 
 	for (struct peer *p = m->peers; p < m->peers + m->npeers; p++) {
+		bool whole = p->whole && is_followed(p);
+
+		if (whole && !is_kept(p)) { /* it is on its way to the disk */
+			loop_timer_set(m->answer, KEPT_US);
+			continue;
+		}
 		if (p->answer && p->channel)
-			channel_send(p->channel, FRAME_TAKEN,
-				     json_pack("{sI sb}", "seq", (json_int_t)p->seq, "whole",
-					       p->whole && is_followed(p)),
-				     NULL, 0);
+			channel_send(
+				p->channel, FRAME_TAKEN,
+				json_pack("{sI sb}", "seq", (json_int_t)p->seq, "whole", whole),
+				NULL, 0);
 		p->answer = false;
 	}
 }
@@ -191,7 +207,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		contents_fini(&p->contents);
 		generation_parse(&p->who.generation, json_object_get(frame->head, "takeovers"));
 		p->master = master;
-		p->whole = false;
+		p->whole = p->kept = false;
 		wrong = generation_is_plausible(&p->who.generation, &p->mirror->generation)
 				? NULL
 				: MIRROR_IMPLAUSIBLE;
@@ -274,7 +290,7 @@ json_t *copy_json(const struct mirror *m)
 			json_pack("{ss ss so sb sb sb sb sI so}", "address", p->address, "name",
 				  p->who.name, "port_guid",
 				  json_sprintf("0x%016" PRIx64, p->who.port_guid), "connected",
-				  p->opened, "master", p->master, "whole", p->whole, "other_m_keys",
+				  p->opened, "master", p->master, "whole", p->kept, "other_m_keys",
 				  p->who.other_keys, "age_ms",
 				  (json_int_t)(p->opened ? (now - p->heard_us) / 1000 : 0), "error",
 				  p->error[0] ? json_string(p->error) : json_null()));

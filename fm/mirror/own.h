@@ -82,6 +82,7 @@ struct peer { /* a manager that this one copies */
 	struct manager who;
 	bool master;  /* it says so */
 	bool whole;   /* `contents` is all it has */
+	bool kept;    /* and the disk had it */
 	bool answer;  /* it is to hear what has arrived */
 	uint64_t seq; /* of the latest change in `contents` */
 	uint64_t heard_us, retry_us;

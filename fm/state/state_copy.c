@@ -134,6 +134,14 @@ bool state_store_is(const struct state_store *s, enum state_mark mark)
 	return s->marks[mark];
 }
 
+bool state_store_holds(const struct state_store *s)
+{
+	for (const struct kept *k = s->files; k; k = k->next)
+		if (k->held && !k->failed)
+			return true;
+	return false;
+}
+
 char *state_store_on_disk(const struct state_store *s, const char *name, size_t *length)
 {
 	char *path = mem_printf("%s/%s", s->folder, name);

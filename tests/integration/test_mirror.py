@@ -402,6 +402,18 @@ def test_a_port_that_was_in_use_is_listened_at_later(start, pod_net, tmp_path):
     socket.create_connection(split(door)).close()
 
 
+def test_a_copy_is_whole_when_it_is_on_disk(two):
+    master, standby = two()
+    master.wait(managed, "it manages")
+    master.wait(lambda s: s["mirror"]["whole"], "the standby has all")
+    there = {path.name for path in standby.state_dir.iterdir()}
+    standby.stop_fmd(signal.SIGKILL)
+    assert set(files(master)) <= there
+    standby.start_fmd(THERE)
+    status = standby.wait(lambda s: s["sm"] == "standby", "it stands by again")
+    assert not alerts(status, "state-lost")
+
+
 @pytest.mark.long
 def test_who_was_master_long_ago_and_meets_a_new_one_loses_no_file(start, pod_net, tmp_path):
     """The new one has written nothing when it is asked for all it has."""
