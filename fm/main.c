@@ -352,6 +352,7 @@ static int daemon_run(struct daemon *d)
 
 	signal(SIGPIPE, SIG_IGN);
 	loop_signal(d->loop, SIGHUP, hangup_cb, d);
+	loop_signal(d->loop, SIGCONT, loop_continued, d->loop);
 	loop_signal(d->loop, SIGTERM, terminate_cb, d);
 	loop_signal(d->loop, SIGINT, terminate_cb, d);
 	log_line(LOG_CORE, LOG_NOTICE, "fmd %s started, configuration %s", FMD_VERSION,

@@ -334,6 +334,10 @@ static void change_role(void *arg)
 		 * rooms that last go on: what files hold is kept and read. Files are those of the
 		 * role until now.
 		 */
+		json_t *totals = fabric_status(f);
+
+		json_decref(f->kept.totals);
+		f->kept.totals = totals;
 		operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
 		MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
 		state_store_detach(f->kept.store);
@@ -484,5 +488,6 @@ void fabric_free(struct fabric *f)
 	event_log_free(f->events);
 	fabric_unfollow(f, NULL); /* frees the followers */
 	m_keys_free(f->kept.keys);
+	json_decref(f->kept.totals);
 	free(f);
 }

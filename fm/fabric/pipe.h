@@ -198,6 +198,7 @@ struct lasting { /* fabric.c: state_dir, keys that are derived from a secret fil
 	struct event_files *events;
 	struct m_keys *keys; /* of ports */
 	struct modules *modules;
+	json_t *totals; /* the status when a role ended: counts go on from it; NULL = none did */
 };
 
 struct clients { /* operations.c, report.c */

@@ -96,6 +96,41 @@ static json_t *past_json(const struct fabric *f)
 		"lft_blocks_failed", (int)f->figures->programmed.failed);
 }
 
+/* Of the lives of this process before, which a change of role ended: what counts from its start. */
+static json_t *add_totals(json_t *doc, const json_t *before)
+{
+	static const char *const names[][2] = {
+		{ NULL, "lft_blocks_written" },
+		{ NULL, "reroutes" },
+		{ NULL, "polls" },
+		{ "traps", "received" },
+		{ "traps", "repeated" },
+		{ "traps", "errors" },
+		{ "traps", "forged" },
+		{ "audit", "blocks" },
+		{ "audit", "repaired" },
+		{ "sa", "requests" },
+		{ "sa", "answered" },
+		{ "sa", "busy" },
+		{ "sa", "bad" },
+		{ "sa", "unsupported" },
+		{ "sa", "reports" },
+		{ "sa", "reports_unanswered" },
+		{ "m_keys", "expired" },
+		{ "multicast", "mft_blocks_written" },
+	};
+
+	for (unsigned i = 0; before && i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *part = names[i][0], *name = names[i][1];
+		json_t *now = json_object_get(part ? json_object_get(doc, part) : doc, name);
+		const json_t *was = part ? json_object_get(before, part) : before;
+
+		json_integer_set(now, json_integer_value(now) +
+					      json_integer_value(json_object_get(was, name)));
+	}
+	return doc;
+}
+
 json_t *fabric_status(const struct fabric *f)
 {
 	const struct loop_held longest = loop_longest(f->loop);
@@ -154,7 +189,7 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "rss_kb", json_integer(pages * (sysconf(_SC_PAGESIZE) / 1024)));
 
 	MODULES_CALL(f->kept.modules, status, doc);
-	return doc;
+	return add_totals(doc, f->kept.totals);
 }
 
 void fabric_trouble(struct fabric *f, const char *what, const char *error)

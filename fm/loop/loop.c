@@ -77,7 +77,9 @@ struct loop {
 	size_t npolls;
 	struct loop_held held,
 		/* the longest callback in this span of HELD_SPAN_US, and in the one before */
-		held_before;
+		held_before,
+		/* the longest in this one but for the newest of those that were that */
+		held_but;
 	uint64_t held_span;    /* when this one began */
 	struct loop_held step; /* the longest part of the present callback, by loop_took() */
 	struct loop_pace pace;
@@ -130,9 +132,19 @@ static uint64_t note_held(struct loop *loop, uint64_t start, const char *what)
 	}
 	if (loop->step.what)
 		what = loop->step.what;
-	loop->held = longer(loop->held, (struct loop_held){ now - start, what });
+	if (now - start > loop->held.us) {
+		loop->held_but = loop->held;
+		loop->held = (struct loop_held){ now - start, what };
+	}
 	loop->step = (struct loop_held){ 0 };
 	return now;
+}
+
+void loop_continued(void *arg)
+{
+	struct loop *loop = arg;
+
+	loop->held = loop->held_but;
 }
 
 void loop_took(struct loop *loop, const char *what, uint64_t us)

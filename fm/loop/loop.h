@@ -44,6 +44,11 @@ struct loop_held {
  * them), and what took most of it; NULL = none ran yet.
  */
 struct loop_held loop_longest(const struct loop *loop);
+/*
+ * For SIGCONT, the loop as its argument: the process was stopped, and the callback that holds the
+ * record of all did not take that time.
+ */
+void loop_continued(void *loop);
 /* From within a callback: `what`, a literal, took so long of it. */
 void loop_took(struct loop *loop, const char *what, uint64_t us);
 

@@ -14,7 +14,7 @@
  */
 void state_store_put(struct state_store *store, const char *name, const char *content,
 		     size_t length);
-/* What another manager sent is not on disk yet, and was not refused by it. */
+/* Whether the disk has yet to take something that another manager sent; not what it refused. */
 bool state_store_holds(const struct state_store *store);
 /* What is on disk of it; the bytes are the caller's, NULL = there is nothing that is whole. */
 char *state_store_on_disk(const struct state_store *store, const char *name, size_t *length);

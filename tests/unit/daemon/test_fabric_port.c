@@ -206,6 +206,41 @@ static void so_it_is_when_nothing_was_written_to_files_yet(void **state)
 }
 
 /* An operator's sweep meanwhile changes nothing of that. */
+static json_int_t count_of(const struct world *w, const char *part, const char *name)
+{
+	json_t *status = fabric_status(w->fabric);
+	json_int_t count = json_integer_value(
+		json_object_get(part ? json_object_get(status, part) : status, name));
+
+	json_decref(status);
+	return count;
+}
+
+static void what_counts_from_the_start_goes_on_when_the_port_is_back(void **state)
+{
+	struct world w;
+
+	world_init(&w, small_tree());
+	run_for(&w, 20 * SECOND_US);
+	log_set_level(-1, LOG_ERR - 1);
+	for (unsigned i = 0; i < 2; i++) {
+		json_int_t blocks = count_of(&w, NULL, "lft_blocks_written"),
+			   polls = count_of(&w, NULL, "polls"),
+			   traps = count_of(&w, "traps", "received");
+
+		assert_true(blocks > 0 && polls > 0);
+		double_cut(w.hw, host(&w, 0), 1);
+		run_for(&w, 3 * SECOND_US);
+		double_join(w.hw, host(&w, 0), 1);
+		run_for(&w, 20 * SECOND_US);
+		assert_is_whole(&w);
+		assert_true(count_of(&w, NULL, "lft_blocks_written") >= blocks);
+		assert_true(count_of(&w, NULL, "polls") > polls);
+		assert_true(count_of(&w, "traps", "received") >= traps);
+	}
+	world_fini(&w);
+}
+
 static void a_sweep_without_a_link_is_refused(void **state)
 {
 	struct world w;
@@ -512,6 +547,7 @@ int main(void)
 		cmocka_unit_test(a_neighbour_that_answers_later_is_waited_for),
 		cmocka_unit_test(a_master_without_a_link_is_none_and_is_one_again_with_it),
 		cmocka_unit_test(so_it_is_when_nothing_was_written_to_files_yet),
+		cmocka_unit_test(what_counts_from_the_start_goes_on_when_the_port_is_back),
 		cmocka_unit_test(a_sweep_without_a_link_is_refused),
 		cmocka_unit_test(a_cable_moved_to_another_leaf_writes_nothing_wrong),
 		cmocka_unit_test(nothing_is_sent_by_paths_that_are_gone),

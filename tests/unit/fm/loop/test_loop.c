@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "fm/loop/log.h"
@@ -356,6 +357,36 @@ static void raise_cb(void *arg)
 	raise(SIGUSR1);
 }
 
+/* For a while, by somebody else, as by a debugger. */
+static void stand_still(void *arg)
+{
+	pid_t self = getpid(), other = fork();
+
+	if (!other) {
+		usleep(300000);
+		kill(self, SIGCONT);
+		_exit(0);
+	}
+	raise(SIGSTOP);
+	waitpid(other, NULL, 0);
+}
+
+static void a_process_that_was_stopped_has_no_long_callback(void **state)
+{
+	struct loop *loop = loop_new();
+	struct loop_timer *timer = loop_timer_new(loop, stand_still, NULL);
+	struct loop_timer *end = loop_timer_new(loop, stop_cb, loop);
+
+	assert_int_equal(loop_signal(loop, SIGCONT, loop_continued, loop), 0);
+	loop_timer_set(timer, 0);
+	loop_timer_set(end, 400000);
+	assert_int_equal(loop_run(loop), 0);
+	assert_true(loop_longest(loop).us < 300000);
+	loop_timer_free(end);
+	loop_timer_free(timer);
+	loop_free(loop);
+}
+
 static void signal_is_an_ordinary_callback(void **state)
 {
 	struct loop *loop = loop_new();
@@ -407,6 +438,7 @@ int main(void)
 		cmocka_unit_test(real_loop_polls_busy_source_and_comes_back_to_idle_one),
 		cmocka_unit_test(descriptor_is_read_and_may_be_freed_in_its_callback),
 		cmocka_unit_test(idle_loop_does_not_spin),
+		cmocka_unit_test(a_process_that_was_stopped_has_no_long_callback),
 		cmocka_unit_test(signal_is_an_ordinary_callback),
 		cmocka_unit_test(levels_and_modules_have_names),
 		cmocka_unit_test(limiter_lets_a_burst_pass_each_second),
