@@ -97,36 +97,27 @@ static json_t *past_json(const struct fabric *f)
 }
 
 /* Of the lives of this process before, which a change of role ended: what counts from its start. */
-static json_t *add_totals(json_t *doc, const json_t *before)
+static json_t *add_totals(json_t *doc, json_t *before)
 {
-	static const char *const names[][2] = {
-		{ NULL, "lft_blocks_written" },
-		{ NULL, "reroutes" },
-		{ NULL, "polls" },
-		{ "traps", "received" },
-		{ "traps", "repeated" },
-		{ "traps", "errors" },
-		{ "traps", "forged" },
-		{ "audit", "blocks" },
-		{ "audit", "repaired" },
-		{ "sa", "requests" },
-		{ "sa", "answered" },
-		{ "sa", "busy" },
-		{ "sa", "bad" },
-		{ "sa", "unsupported" },
-		{ "sa", "reports" },
-		{ "sa", "reports_unanswered" },
+	static const char *const parts[][2] = {
+		{ NULL, "lft_blocks_written reroutes polls" },
+		{ "traps", "received repeated not_repressed errors forged" },
+		{ "audit", "blocks repaired" },
+		{ "sa", "requests ignored answered busy bad unsupported reports_unanswered" },
 		{ "m_keys", "expired" },
 		{ "multicast", "mft_blocks_written" },
 	};
 
-	for (unsigned i = 0; before && i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *part = names[i][0], *name = names[i][1];
-		json_t *now = json_object_get(part ? json_object_get(doc, part) : doc, name);
-		const json_t *was = part ? json_object_get(before, part) : before;
+	for (unsigned i = 0; before && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *part = parts[i][0], *name;
+		json_t *now = part ? json_object_get(doc, part) : doc, *was;
 
-		json_integer_set(now, json_integer_value(now) +
-					      json_integer_value(json_object_get(was, name)));
+		json_object_foreach (part ? json_object_get(before, part) : before, name, was)
+			if (json_is_integer(was) && strstr(parts[i][1], name))
+				json_object_set_new(now, name,
+						    json_integer(json_integer_value(was) +
+								 json_integer_value(json_object_get(
+									 now, name))));
 	}
 	return doc;
 }

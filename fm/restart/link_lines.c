@@ -157,11 +157,6 @@ static bool read_port(struct inventory *inv, const char *line)
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
-static bool is_free(const struct inv_node *node, unsigned num)
-{
-	return has_port(node, num) && !node->ports[num].peer;
-}
-
 /* since 0: it is not down any more. known_links_sort() finds the latest of thousands of records. */
 static void note_since(struct known_links *c, guid_t node, unsigned port, int64_t since)
 {
@@ -173,28 +168,31 @@ static void note_since(struct known_links *c, guid_t node, unsigned port, int64_
 	c->ndown++;
 }
 
-struct link_line {
-	guid_t a, b;
-	unsigned port_a, port_b;
-	int64_t since;
-};
-
-static bool parse_link(const char *line, struct link_line *l)
+/* `fresh`: nothing is known at either end. */
+static bool take_link(struct known_links *c, const char *line, bool fresh)
 {
+	struct inventory *inv = c->services->inventory;
+	unsigned port_a, port_b;
+	struct inv_node *a, *b;
+	guid_t guid_a, guid_b;
+	int64_t since;
 	char rest;
 
-	return sscanf(line, "cable 0x%" SCNx64 " %u 0x%" SCNx64 " %u %" SCNd64 " %c", &l->a,
-		      &l->port_a, &l->b, &l->port_b, &l->since, &rest) == 5 &&
-	       known_links_is_lower(l->a, l->port_a, l->b, l->port_b);
-}
-
-static void add_link(struct inventory *inv, const struct link_line *l)
-{
-	struct inv_node *a = inventory_find(inv, l->a), *b = inventory_find(inv, l->b);
-
-	inventory_link(inv, a, (uint8_t)l->port_a, b, (uint8_t)l->port_b);
-	inventory_link_down(inv, a, (uint8_t)l->port_a);
-	sweep_port(a, l->port_a)->ever_up = sweep_port(b, l->port_b)->ever_up = true;
+	if (sscanf(line, "cable 0x%" SCNx64 " %u 0x%" SCNx64 " %u %" SCNd64 " %c", &guid_a, &port_a,
+		   &guid_b, &port_b, &since, &rest) != 5 ||
+	    !known_links_is_lower(guid_a, port_a, guid_b, port_b))
+		return false;
+	a = inventory_find(inv, guid_a);
+	b = inventory_find(inv, guid_b);
+	if (!has_port(a, port_a) || !has_port(b, port_b) ||
+	    (fresh && (a->ports[port_a].peer || b->ports[port_b].peer)))
+		return false;
+	inventory_link(inv, a, (uint8_t)port_a, b, (uint8_t)port_b);
+	inventory_link_down(inv, a, (uint8_t)port_a);
+	sweep_port(a, port_a)->ever_up = sweep_port(b, port_b)->ever_up = true;
+	if (since > 0 || !fresh)
+		note_since(c, guid_a, port_a, since);
+	return true;
 }
 
 /* ---- Which it is ----------------------------------------------------------------------------- */
@@ -210,17 +208,8 @@ static bool read_line(struct known_links *c, const char *line)
 
 	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 		return true;
-	if (begins(line, "cable ")) {
-		struct link_line l;
-
-		if (!parse_link(line, &l) || !is_free(inventory_find(inv, l.a), l.port_a) ||
-		    !is_free(inventory_find(inv, l.b), l.port_b))
-			return false;
-		add_link(c->services->inventory, &l);
-		if (l.since > 0)
-			note_since(c, l.a, l.port_a, l.since);
-		return true;
-	}
+	if (begins(line, "cable "))
+		return take_link(c, line, true);
 	if (begins(line, "port "))
 		return read_port(inv, line);
 
@@ -264,16 +253,8 @@ bool known_links_take(void *links, const char *line)
 			note_since(c, guid, port, since);
 		return true;
 	}
-	if (begins(line, "cable ")) {
-		struct link_line l;
-
-		if (!parse_link(line, &l) || !has_port(inventory_find(inv, l.a), l.port_a) ||
-		    !has_port(inventory_find(inv, l.b), l.port_b))
-			return false;
-		add_link(inv, &l);
-		note_since(c, l.a, l.port_a, l.since);
-		return true;
-	}
+	if (begins(line, "cable "))
+		return take_link(c, line, false);
 	if (begins(line, "no-cable ")) {
 		struct inv_node *node;
 		unsigned port;

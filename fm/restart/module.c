@@ -250,12 +250,6 @@ static void sum_all(struct known_links *links, const struct topo *t)
 	links->sum = links->shape + down;
 }
 
-static uint32_t write_down(const struct down_link *link, int64_t since, FILE *out)
-{
-	fprintf(out, "down 0x%016" PRIx64 " %u %" PRId64 "\n", link->node, link->port, since);
-	return 1;
-}
-
 /* False: there is nothing to tell them behind, or they would be more than the file is worth. */
 static bool tell_changes(const struct known_links *c, const struct known_links *had)
 {
@@ -269,24 +263,20 @@ static bool tell_changes(const struct known_links *c, const struct known_links *
 	out = open_memstream(&lines, &length);
 	if (had->shape != c->shape)
 		count = known_links_changes(c, had->seen, RECORDS_MOST, out);
-	if (count <= RECORDS_MOST) {
-		/* What differs in two lists by end; how many lines. */
-		uint32_t h = 0, n = 0, lists_count = 0;
-
-		while (h < had->ndown || n < c->ndown) {
-			int order = h == had->ndown ? 1
-				    : n == c->ndown
-					    ? -1
+	/* What differs in two lists by end. */
+	for (uint32_t h = 0, n = 0; count <= RECORDS_MOST && (h < had->ndown || n < c->ndown);) {
+		int order = h == had->ndown ? 1
+			    : n == c->ndown ? -1
 					    : known_links_compare(&had->down[h], &c->down[n]);
+		const struct down_link *link = order < 0 ? &had->down[h] : &c->down[n];
 
-			if (order < 0)
-				lists_count += write_down(&had->down[h], 0, out);
-			else if (order > 0)
-				lists_count += write_down(&c->down[n], c->down[n].since, out);
-			h += order <= 0;
-			n += order >= 0;
+		if (order) {
+			fprintf(out, "down 0x%016" PRIx64 " %u %" PRId64 "\n", link->node,
+				link->port, order < 0 ? 0 : link->since);
+			count++;
 		}
-		count += lists_count;
+		h += order <= 0;
+		n += order >= 0;
 	}
 	fclose(out);
 	if (count <= RECORDS_MOST) {
@@ -309,14 +299,6 @@ static void write_utc(time_t when, char text[KNOWN_LINKS_SINCE])
 	text[0] = '\0';
 	if (when && gmtime_r(&when, &utc))
 		strftime(text, KNOWN_LINKS_SINCE, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
-static json_t *utc_text(time_t when)
-{
-	char text[KNOWN_LINKS_SINCE];
-
-	write_utc(when, text);
-	return *text ? json_string(text) : json_null();
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -614,8 +596,12 @@ json_t *links_down(const struct fabric *fabric)
 		int64_t since =
 			end ? known_links_since(&r->links, t->nodes[end->node].guid, end->num) : 0;
 
+		char text[KNOWN_LINKS_SINCE];
+
+		write_utc(since, text);
 		if (end)
-			json_object_set_new(json_array_get(rows, row++), "since", utc_text(since));
+			json_object_set_new(json_array_get(rows, row++), "since",
+					    *text ? json_string(text) : json_null());
 	}
 	return rows;
 }
