@@ -33,9 +33,7 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 
 static void step(struct one *it)
 {
-	bool reroute;
-
-	health_step(&it->h, it->now, &reroute);
+	health_step(&it->h, it->now);
 }
 
 static void tell_sources(struct one *it)
@@ -70,9 +68,7 @@ static struct one *one_new(void)
 					   .recover_us = 300 * S,
 					   .stale_us = 45 * S,
 					   .sure = NVSWITCH_PROVEN,
-					   .guard_percent = 25,
-					   .treatment = {
-						   [NVSWITCH_NO_P2P] = 1, [NVSWITCH_FATAL] = 2 } };
+					   .guard_percent = 25 };
 	it->now = 1000 * S;
 	for (unsigned i = 0; i < 10; i++) {
 		snprintf(name, sizeof(name), "dgx-%02u", i);
@@ -162,10 +158,10 @@ static void a_report_that_is_not_renewed_is_silence_and_repairs_nothing(void **s
 	assert_false(s->up);
 	assert_string_equal(s->error, "no report within its TTL of 60 s");
 	pass(it, 10000);
-	assert_int_equal(it->h.hosts[0].routed, NVSWITCH_FATAL);
+	assert_int_equal(it->h.hosts[0].believed, NVSWITCH_FATAL);
 	assert_int_equal(it->h.hosts[0].observed, NVSWITCH_FATAL);
 	report_for(it, 0, NVSWITCH_HEALTHY, 310);
-	assert_int_equal(it->h.hosts[0].routed, NVSWITCH_HEALTHY);
+	assert_int_equal(it->h.hosts[0].believed, NVSWITCH_HEALTHY);
 	one_free(it);
 }
 
@@ -207,7 +203,7 @@ static void a_source_that_can_not_tell_is_silent_at_once(void **state)
 	report(it, 0, "redfish", NVSWITCH_UNKNOWN, 60);
 	assert_int_equal(state_of(it, 0), NVSWITCH_UNKNOWN);
 	assert_string_equal(health_reason(&it->h.hosts[0]), "overheated");
-	assert_int_equal(it->h.hosts[0].routed, NVSWITCH_NO_P2P);
+	assert_int_equal(it->h.hosts[0].believed, NVSWITCH_NO_P2P);
 	one_free(it);
 }
 
@@ -241,7 +237,7 @@ static void an_operators_clear_forgets_silent_sources_only(void **state)
 	health_override(&it->h, 0, NVSWITCH_UNKNOWN);
 	pass(it, 1);
 	assert_int_equal(it->h.hosts[0].nsources, 0);
-	assert_int_equal(it->h.hosts[0].routed, NVSWITCH_HEALTHY);
+	assert_int_equal(it->h.hosts[0].believed, NVSWITCH_HEALTHY);
 	one_free(it);
 }
 

@@ -22,12 +22,17 @@ static void nothing_cb(void *arg)
 {
 }
 
+static void lost_cb(void *arg, const char *host)
+{
+}
+
 static void trouble_cb(void *arg, const char *what, const char *error)
 {
 }
 
-static const struct nvswitch_ops ops = { event_cb,   nothing_cb, nothing_cb,
-					 nothing_cb, trouble_cb, NULL };
+static const struct nvswitch_ops ops = {
+	event_cb, lost_cb, nothing_cb, nothing_cb, trouble_cb, NULL
+};
 
 static const char *const kept[] = {
 	"version 1",
