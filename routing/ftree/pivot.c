@@ -45,14 +45,15 @@ static bool may_be_pivot(struct pivots *p, uint32_t pivot, uint32_t mark)
 	return n > 1;
 }
 
-/* At most two of a family, so that one pod does not have them all. */
-static bool is_wanted(const struct pivots *p, uint32_t sw)
+/* Whether the same switches are above both, by known links. */
+static bool have_same_parents(const struct graph *g, uint32_t a, uint32_t b)
 {
-	unsigned same = 0;
+	unsigned n = g->switches[a].nup;
 
-	for (unsigned i = 0; i < p->count; i++)
-		same += p->g->switches[p->chosen[i]].family == p->g->switches[sw].family;
-	return same < PIVOTS_MAX / 2;
+	for (unsigned i = 0; i < n && n == g->switches[b].nup; i++)
+		if (graph_ups(g, a)[i].peer != graph_ups(g, b)[i].peer)
+			return false;
+	return n == g->switches[b].nup;
 }
 
 /*
@@ -62,27 +63,40 @@ static bool is_wanted(const struct pivots *p, uint32_t sw)
 void pivots_init(struct pivots *p, const struct graph *g)
 {
 	uint32_t n = g->nswitches + 1, tried = 0;
-	unsigned highest = 0;
 	bool needed = false;
 
 	*p = (struct pivots){ .g = g };
 	/* Some aggregation node stands on a switch without hosts. */
-	for (uint32_t sw = 0; g->nspecials && sw < g->nswitches; sw++)
+	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		needed |= g->switches[sw].nspecials && !g->switches[sw].nhosts;
 	if (!needed)
 		return;
-	p->port = mem_alloc_unset(n, 1);
+	p->port = mem_alloc_unset(PIVOTS_MAX, n);
 	p->order = mem_alloc_unset(n, 1);
 	p->leads = mem_alloc_unset(n, 1);
 	p->queue = mem_alloc_unset(n, sizeof(*p->queue));
 	p->top = mem_alloc(n, sizeof(*p->top));
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		highest = g->switches[sw].level > highest ? g->switches[sw].level : highest;
-	for (unsigned level = 0; level < highest && !p->count; level++)
-		for (uint32_t sw = 0; sw < g->nswitches && p->count < PIVOTS_MAX; sw++)
-			if (g->switches[sw].level == level && is_wanted(p, sw) &&
-			    tried < TRIED_MAX && may_be_pivot(p, sw, ++tried))
-				p->chosen[p->count++] = sw;
+	for (unsigned level = 0; level <= UINT8_MAX && !p->count; level++)
+		for (uint32_t sw = 0; sw < g->nswitches && p->count < PIVOTS_MAX; sw++) {
+			unsigned first = p->count;
+			bool wanted = g->switches[sw].level == level;
+
+			/* A pair of a family, so that one pod does not have them all. */
+			for (unsigned i = 0; i < p->count; i++)
+				wanted &=
+					g->switches[p->chosen[i]].family != g->switches[sw].family;
+			for (uint32_t more = sw;
+			     wanted && more < g->nswitches && p->count < PIVOTS_MAX &&
+			     p->count < first + PIVOTS_MAX / 2;
+			     more++) {
+				if (g->switches[more].level != level ||
+				    !have_same_parents(g, sw, more) || tried >= TRIED_MAX ||
+				    !may_be_pivot(p, more, ++tried))
+					continue;
+				p->group[p->count] = first;
+				p->chosen[p->count++] = more;
+			}
+		}
 }
 
 void pivots_fini(struct pivots *p)
@@ -108,7 +122,12 @@ static const struct graph_lane *live_lane(const struct graph *g, const struct gr
 	return lane;
 }
 
-/* Who is above a pivot by live links, and has no earlier one below, sends down to it. */
+static uint8_t *port_to(const struct pivots *p, unsigned pivot, uint32_t sw)
+{
+	return &p->port[(size_t)pivot * p->g->nswitches + sw];
+}
+
+/* Who is above a pivot by live links, and has none of an earlier pair below, sends down to it. */
 static void find_path_down(struct pivots *p, unsigned number)
 {
 	const struct graph *g = p->g;
@@ -121,17 +140,15 @@ static void find_path_down(struct pivots *p, unsigned number)
 		uint32_t sw = p->queue[head];
 		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
 
-		if (!head && p->order[sw] == PIVOTS_MAX)
-			p->order[sw] = number;
 		for (; up < end; up++) {
 			if (!up->nlive || p->top[up->peer])
 				continue;
 			p->top[up->peer] = 1;
 			p->queue[tail++] = up->peer;
-			if (p->order[up->peer] != PIVOTS_MAX)
+			if (p->order[up->peer] < p->group[number])
 				continue;
-			p->order[up->peer] = number;
-			p->port[up->peer] = live_lane(g, up)->peer_port;
+			p->order[up->peer] = p->group[number];
+			*port_to(p, number, up->peer) = live_lane(g, up)->peer_port;
 		}
 	}
 }
@@ -153,18 +170,24 @@ static void count_leads(struct pivots *p, const struct reach *r, unsigned number
 		const struct reach_list *list = &r->lists[sw];
 
 		if (cut_off || p->top[sw])
-			p->leads[sw] += p->leads[sw] == number;
+			p->leads[sw] |= 1u << number;
 		if (cut_off || !p->top[sw])
 			continue;
 		if (p->listed[list->number] == number + 1)
 			continue;
 		p->listed[list->number] = number + 1;
 		for (uint32_t e = list->first; e < list->first + list->count; e++)
-			p->leads[r->below[e].sw] += p->leads[r->below[e].sw] == number;
+			p->leads[r->below[e].sw] |= 1u << number;
 	}
 }
 
 /* ---- LIDs ------------------------------------------------------------------------------------ */
+
+/* Whether that pivot and all of earlier pairs have a path to D. */
+static bool may_turn(const struct pivots *p, unsigned number, uint32_t d)
+{
+	return !(~p->leads[d] & (1u << number | ((1u << p->group[number]) - 1)));
+}
 
 static void find_runs_by(struct pivots *p, const struct dests *d, unsigned number)
 {
@@ -177,7 +200,7 @@ static void find_runs_by(struct pivots *p, const struct dests *d, unsigned numbe
 			uint32_t run = d->first_run[sw] + nth;
 
 			if (run >= d->first_run[sw + 1] || p->g->switches[sw].nhosts ||
-			    p->leads[sw] <= number)
+			    !may_turn(p, number, sw))
 				continue;
 			/* In one run, as switches' own LIDs mostly are, and aggregation nodes'. */
 			struct dest_run *last =
@@ -203,26 +226,27 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 			p->listed =
 				mem_resize(p->listed, p->nlisted = r->nlists, sizeof(*p->listed));
 		memset(p->listed, 0, r->nlists * sizeof(*p->listed));
-		memset(p->port, 0, p->g->nswitches);
+		memset(p->port, 0, (size_t)PIVOTS_MAX * p->g->nswitches);
 		memset(p->order, PIVOTS_MAX, p->g->nswitches);
 		memset(p->leads, 0, p->g->nswitches);
 		for (unsigned i = 0; i < n; i++) {
 			find_path_down(p, i);
 			count_leads(p, r, i);
 		}
-		const struct graph *g = p->g;
-
-		/* The others, and those above a later pivot that have an earlier one upwards. */
-		for (uint32_t i = g->nswitches; i-- > 0;) {
-			uint32_t sw = g->by_rank[i];
-			const struct graph_group *up = graph_ups(g, sw),
-						 *end = up + g->switches[sw].nup;
+		/* The others, and those above a later pair that have an earlier one upwards. */
+		for (uint32_t i = p->g->nswitches; i-- > 0;) {
+			uint32_t sw = p->g->by_rank[i];
+			const struct graph_group *up = graph_ups(p->g, sw),
+						 *end = up + p->g->switches[sw].nup;
 
 			for (; up < end && p->order[sw]; up++) {
 				if (!up->nlive || p->order[up->peer] >= p->order[sw])
 					continue;
 				p->order[sw] = p->order[up->peer];
-				p->port[sw] = live_lane(g, up)->port;
+				for (unsigned k = 0; k < n; k++)
+					*port_to(p, k, sw) = *port_to(p, k, up->peer)
+								     ? live_lane(p->g, up)->port
+								     : 0;
 			}
 		}
 	}
@@ -232,8 +256,11 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 
 	p->runs = mem_resize(p->runs, (size_t)n * all + 1, sizeof(*p->runs));
 	for (unsigned i = 0; i < n; i++) {
-		/* Unless something has a path from all pivots before this one and not from it. */
-		if (i && !memchr(p->leads, (int)i, p->g->nswitches)) {
+		bool same = i;
+
+		for (uint32_t sw = 0; same && sw < p->g->nswitches; sw++)
+			same = may_turn(p, i, sw) == may_turn(p, i - 1, sw);
+		if (same) {
 			p->runs_by[i] = p->runs_by[i - 1];
 			continue;
 		}
@@ -255,20 +282,22 @@ static void fill_run(const struct dest_run *run, uint8_t port, uint8_t *row)
 
 void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row)
 {
-	const struct pivot_runs *runs;
+	for (unsigned k = p->order[sw]; k < p->count && p->group[k] == p->order[sw]; k++) {
+		const struct pivot_runs *runs = &p->runs_by[k];
+		bool filled = k > p->order[sw] && *port_to(p, k - 1, sw) &&
+			      runs->first == p->runs_by[k - 1].first;
+		uint8_t port = filled ? 0 : *port_to(p, k, sw);
 
-	if (!p->port[sw])
-		return;
-	runs = &p->runs_by[p->order[sw]];
-	for (uint32_t i = runs->first; i < runs->first + runs->count; i++)
-		fill_run(&p->runs[i], p->port[sw], row);
+		for (uint32_t i = 0; port && i < runs->count; i++)
+			fill_run(&p->runs[runs->first + i], port, row);
+	}
 }
 
 void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,
 		      uint8_t *row)
 {
-	if (!p->port[sw] || p->leads[dest] <= p->order[sw])
-		return;
-	for (uint32_t r = d->first_run[dest]; r < d->first_run[dest + 1]; r++)
-		fill_run(&d->runs[r], p->port[sw], row);
+	for (unsigned k = p->order[sw]; k < p->count && p->group[k] == p->order[sw]; k++)
+		for (uint32_t r = d->first_run[dest];
+		     *port_to(p, k, sw) && may_turn(p, k, dest) && r < d->first_run[dest + 1]; r++)
+			fill_run(&d->runs[r], *port_to(p, k, sw), row);
 }

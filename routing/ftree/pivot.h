@@ -9,10 +9,15 @@
  * above it, by all known links. A switch is a pivot only if each switch of its T has one child in
  * T: from above there is one path down to it. Packets turn up only in T, having come down in it. A
  * packet that went up from a switch of T and comes down again leaves T for good, as the only path
- * down into it is the one by which it came: so no turn follows another of the same pivot. A switch
- * takes the first pivot that it has a path to. After a turn of pivot j no turn of a later pivot can
- * follow: a packet that comes down from above j's T could have gone up and taken j. So turns follow
- * each other in one order only.
+ * down into it is the one by which it came: so no turn follows another of the same pivot.
+ *
+ * Pivots come in pairs with the same parents. A parent turns a packet to D at the first of the two
+ * to which both it has a link and which has a path to D: so one dead link takes neither. Turns at
+ * both never make a circle: where a packet turned at the first to B and the next turn from B would
+ * be at the second, its end C has no link to the first, and from C only the second is left, by
+ * which it came. A switch takes the first pair that it has a path to. After a turn of a pair no
+ * turn of a later one can follow, if all of the earlier have a path to D: a packet that comes down
+ * from above their T could have gone up and taken them. So these turns follow in one order only.
  *
  * Pairs of hosts get no path by pivots: if two hosts that links connect have no path, nothing is
  * sent to pivots (route.c), and detours are searched one by one. A pivot without a live link up is
@@ -29,10 +34,11 @@ struct pivots {
 	const struct graph *g; /* it is about; the choice is by its known links */
 	uint32_t chosen[PIVOTS_MAX];
 	unsigned count;
-	bool intact;	  /* ports and leads are those of the fabric without damage */
-	uint8_t *port;	  /* by switch: port towards its pivot, 0 = it has none, or is one */
-	uint8_t *order;	  /* by switch: number of its pivot, PIVOTS_MAX = it has none */
-	uint8_t *leads;	  /* by switch: how many pivots, from the first on, have a path there */
+	bool intact;		   /* ports and leads are those of the fabric without damage */
+	uint8_t group[PIVOTS_MAX]; /* by pivot: the first of its pair, which has the same parents */
+	uint8_t *port;	  /* by pivot, then switch: port towards it, 0 = another pair's, or none */
+	uint8_t *order;	  /* by switch: group of its pivots, PIVOTS_MAX = it has none */
+	uint8_t *leads;	  /* by switch: bits of the pivots that have a path there */
 	uint32_t *listed; /* by list of struct reach: 1 + the pivot it was counted for last */
 	uint32_t nlisted;
 	uint32_t *queue;
