@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/audit/module.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "fm/loop/log.h"
 #include "fm/fabric/request.h"
@@ -14,40 +15,56 @@
 
 struct repair {
 	struct repair *next;
-	struct repairs *repairs;
+	struct audit_room *room;
 	struct table_block at;
 	bool reading;	/* it was written again, and is being read; else it waits to be written */
 	uint64_t stamp; /* multicast blocks written when it was asked */
 	mad_token token;
 };
 
-struct repairs {
+struct audit_room {
 	struct fabric *fabric;
 	struct fabric_services services;
-	struct repair *list; /* the latest first */
+	struct audit *audit;
+	struct repair *repairs; /* the latest first */
 	struct log_limit log;
-	uint64_t made;
+	uint64_t repaired;
+	struct waiters readers; /* answered when the readback ends */
 };
 
 static void drop(struct repair *it)
 {
-	struct repair **link = &it->repairs->list;
+	struct repair **link = &it->room->repairs;
 
 	while (*link != it)
 		link = &(*link)->next;
 	*link = it->next;
-	mad_cancel(it->repairs->services.mad, it->token);
+	mad_cancel(it->room->services.mad, it->token);
 	free(it);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static const char *name_of(const struct repairs *r, guid_t guid)
+/* what: of a forwarding table the block. Takes the reference of the details. */
+static void report(struct audit_room *r, const struct event_subject *subject, const char *name,
+		   const char *what, json_t *details, const struct inv_change *change)
 {
-	const struct topo *t = fabric_view(r->fabric).topo;
-	uint32_t sw = t ? topo_find(t, guid) : TOPO_NONE;
+	char text[96] = "";
 
-	return sw == TOPO_NONE ? "gone" : t->nodes[sw].name;
+	if (change->attribute) {
+		snprintf(text, sizeof(text), ": %s %u: 0x%" PRIx64 " instead of 0x%" PRIx64,
+			 change->field, change->at, change->found, change->wanted);
+		json_object_update_new(
+			details, json_pack("{ss ss si so so}", "attribute", change->attribute,
+					   "field", change->field, "at", (int)change->at, "found",
+					   json_sprintf("0x%" PRIx64, change->found), "wanted",
+					   json_sprintf("0x%" PRIx64, change->wanted)));
+	}
+	r->repaired++;
+	if (log_allow(&r->log, loop_now_us(r->services.loop), LOGGED_ONE_BY_ONE))
+		event_log_add(r->services.events, LOG_WARNING, "audit", subject,
+			      json_incref(details), "%s: %s%s", name, what, text);
+	json_decref(details);
 }
 
 /* ---- Read once more -------------------------------------------------------------------------- */
@@ -55,7 +72,7 @@ static const char *name_of(const struct repairs *r, guid_t guid)
 /* False: the answer may be of before a write, or another content is to be written by now. */
 static bool is_of_now(const struct repair *it)
 {
-	const struct repairs *r = it->repairs;
+	const struct audit_room *r = it->room;
 	uint16_t masks[MCAST_BLOCK];
 
 	if (it->at.kind == TABLE_MFT)
@@ -65,7 +82,7 @@ static bool is_of_now(const struct repair *it)
 	return !fabric_programming(r->fabric) && !fabric_updating(r->fabric);
 }
 
-static struct table_source source_of(const struct repairs *r)
+static struct table_source source_of(const struct audit_room *r)
 {
 	struct fabric_view view = fabric_view(r->fabric);
 
@@ -79,7 +96,7 @@ static struct table_source source_of(const struct repairs *r)
 static void was_read(void *arg, const struct mad_answer *answer)
 {
 	struct repair *it = arg;
-	struct repairs *r = it->repairs;
+	struct audit_room *r = it->room;
 	struct table_source source = source_of(r);
 	struct table_block at = it->at;
 	bool judged = answer->result == MAD_OK && is_of_now(it);
@@ -90,77 +107,44 @@ static void was_read(void *arg, const struct mad_answer *answer)
 	if (held) {
 		const struct event_subject subject =
 			inventory_link_subject(r->services.inventory, at.sw, 0);
+		const struct inv_node *sw = inventory_find(r->services.inventory, at.sw);
+		char what[96];
 
-		r->made++;
-		if (!log_allow(&r->log, loop_now_us(r->services.loop), LOGGED_ONE_BY_ONE))
-			return;
 		if (at.kind == TABLE_MFT)
-			event_log_add(r->services.events, LOG_WARNING, "audit", &subject,
-				      json_pack("{si si}", "mft_block", (int)at.block, "position",
-						(int)at.position),
-				      "sw %s 0x%016" PRIx64 ": multicast block %" PRIu32
-				      ", ports from %u, differs from what was written: repaired",
-				      name_of(r, at.sw), at.sw, at.block,
-				      at.position * MCAST_POSITION);
+			snprintf(what, sizeof(what),
+				 "multicast block %u, ports from %u, differs from what was "
+				 "written: repaired",
+				 (unsigned)at.block, at.position * MCAST_POSITION);
 		else
-			event_log_add(r->services.events, LOG_WARNING, "audit", &subject,
-				      json_pack("{si}", "block", (int)at.block),
-				      "sw %s 0x%016" PRIx64 ": block %" PRIu32
-				      " differs from what was written: repaired",
-				      name_of(r, at.sw), at.sw, at.block);
+			snprintf(what, sizeof(what),
+				 "block %u differs from what was written: repaired",
+				 (unsigned)at.block);
+		report(r, &subject, inventory_name(sw, -1).text, what,
+		       at.kind == TABLE_MFT ? json_pack("{si si}", "mft_block", (int)at.block,
+							"position", (int)at.position)
+					    : json_pack("{si}", "block", (int)at.block),
+		       &at.change);
 	} else if (judged)
 		isolation_table_unheld(r->fabric, &at);
 }
 
 /* All that was written of this kind of table is acknowledged: what was found of it is read. */
-static void repairs_written(struct repairs *r, enum table_kind kind)
+static void repairs_written(struct audit_room *r, enum table_kind kind)
 {
+	struct table_source source = source_of(r);
 	struct repair *it, *next;
 
-	for (it = r->list; it; it = next) {
+	for (it = r->repairs; it; it = next) {
 		next = it->next;
-		if (!it->reading && it->at.kind == kind) {
-			struct repairs *repairs = it->repairs;
-			struct table_source source = source_of(repairs);
-
-			it->reading = true;
-			it->stamp = mft_blocks_written(repairs->services.mft);
-			it->token = table_block_get(&source, &it->at, was_read, it);
-			if (!it->token)
-				drop(it);
-		}
+		if (it->reading || it->at.kind != kind)
+			continue;
+		it->reading = true;
+		it->stamp = mft_blocks_written(r->services.mft);
+		it->token = table_block_get(&source, &it->at, was_read, it);
+		if (!it->token)
+			drop(it);
 	}
 }
-
-/* That block differs from what was acknowledged. */
-static void repairs_found(struct repairs *r, const struct table_block *block)
-{
-	struct repair *it = r->list;
-
-	while (it && !table_block_same(&it->at, block))
-		it = it->next;
-	if (it)
-		drop(it); /* what is being read of it is older */
-	it = mem_alloc(1, sizeof(*it));
-	*it = (struct repair){ .next = r->list, .repairs = r, .at = *block };
-	r->list = it;
-}
-
-/* ---- Life ------------------------------------------------------------------------------------ */
-
-/*
- * When the audit of forwarding tables (fm/program/audit.h) may run, and what follows from a finding
- * of it, or of an operator's readback: an update, of a multicast table a round of multicast's,
- * which writes what the switch does not hold; and what module.h says.
- */
-
-struct audit_room {
-	struct fabric *fabric;
-	struct fabric_services services;
-	struct audit *audit;
-	struct repairs *repairs;
-	struct waiters readers; /* answered when the readback ends */
-};
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
@@ -181,45 +165,41 @@ static bool is_known(const struct audit_room *r, guid_t sw)
 	return node && inv_node_is(node, INV_WRONG_TABLES);
 }
 
-static void lft_differs(void *room, guid_t sw, uint32_t block)
+static bool differs(void *room, const struct table_block *block)
 {
 	struct audit_room *r = room;
+	struct repair *it = r->repairs;
 
-	if (is_known(r, sw))
-		return;
-	repairs_found(r->repairs,
-		      &(struct table_block){ .sw = sw, .kind = TABLE_LFT, .block = block });
-	fabric_request_reroute(r->fabric, "a table block differs from what was written");
+	if (is_known(r, block->sw))
+		return false;
+	while (it && !table_block_same(&it->at, block))
+		it = it->next;
+	if (it)
+		drop(it); /* what is being read of it is older */
+	it = mem_alloc(1, sizeof(*it));
+	*it = (struct repair){ .next = r->repairs, .room = r, .at = *block };
+	r->repairs = it;
+	if (block->kind == TABLE_MFT)
+		multicast_rewrite(r->fabric);
+	else
+		fabric_request_reroute(r->fabric, "a table block differs from what was written");
+	return true;
 }
 
 void audit_mismatch(struct fabric *fabric, guid_t sw, uint32_t block)
 {
-	lft_differs(fabric_room(fabric, &audit_module), sw, block);
-}
-
-static bool mft_differs(void *arg, guid_t sw, uint16_t block, unsigned position)
-{
-	struct audit_room *r = arg;
-
-	if (is_known(r, sw))
-		return false;
-	repairs_found(r->repairs,
-		      &(struct table_block){
-			      .sw = sw, .kind = TABLE_MFT, .block = block, .position = position });
-	multicast_rewrite(r->fabric);
-	return true;
+	differs(fabric_room(fabric, &audit_module),
+		&(struct table_block){ .sw = sw, .kind = TABLE_LFT, .block = block });
 }
 
 /* ---- An operator's readback ------------------------------------------------------------------ */
 
-static void read_back(void *arg, const struct program_readback *result)
+static void read_back(void *arg, const struct audit_result *result)
 {
 	struct audit_room *r = arg;
 	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
 				(int)result->differ, "failed", (int)result->failed);
 
-	for (unsigned i = 0; i < result->differ; i++)
-		lft_differs(r, result->differing[i].sw, result->differing[i].block);
 	waiters_answer(&r->readers, doc, NULL);
 	json_decref(doc);
 }
@@ -234,7 +214,7 @@ void audit_readback(struct fabric *fabric, waiter_fn *fn, void *arg)
 	if (!t)
 		waiters_answer(&r->readers, NULL, "nothing is programmed yet");
 	else if (!running)
-		program_check_readback(r->services.program, t, read_back, r);
+		audit_read_all(r->audit, read_back, r);
 }
 
 void audit_client_gone(struct fabric *fabric, const void *arg)
@@ -251,11 +231,11 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 	struct audit_room *r = room;
 
 	if (programmed->tables && !programmed->tables->failed) {
-		repairs_written(r->repairs, TABLE_LFT);
+		repairs_written(r, TABLE_LFT);
 		audit_try(r->audit);
 	}
 	if (programmed->multicast && !programmed->multicast->failed)
-		repairs_written(r->repairs, TABLE_MFT);
+		repairs_written(r, TABLE_MFT);
 }
 
 /* Who waits for a readback. */
@@ -274,7 +254,7 @@ static void status(const void *room, json_t *doc)
 	/* since start */
 	json_object_set_new(doc, "audit",
 			    json_pack("{sI sI}", "blocks", (json_int_t)audit_blocks(r->audit),
-				      "repaired", (json_int_t)r->repairs->made));
+				      "repaired", (json_int_t)r->repaired));
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -289,21 +269,11 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct audit_ops ops = { .idle_since = idle_since,
-					      .differs = lft_differs,
-					      .mft_differs = mft_differs };
+	static const struct audit_ops ops = { .idle_since = idle_since, .differs = differs };
 	struct audit_room *r = mem_alloc(1, sizeof(*r));
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
-
-	/* The caller's, never NULL; fabric is borrowed. Free drops what is under way. */
-	struct repairs *repairs = mem_alloc(1, sizeof(*repairs));
-
-	repairs->fabric = fabric;
-	repairs->services = fabric_services(fabric);
-	r->repairs = repairs;
-
 	r->audit = audit_new(r->services.loop, r->services.mad, r->services.program,
 			     r->services.mft, &ops, r);
 	configure(r);
@@ -316,13 +286,8 @@ static void fini(void *room)
 
 	audit_free(r->audit);
 	waiters_fini(&r->readers);
-
-	struct repairs *repairs = r->repairs;
-
-	while (repairs->list)
-		drop(repairs->list);
-	free(repairs);
-
+	while (r->repairs)
+		drop(r->repairs);
 	free(r);
 }
 

@@ -21,8 +21,6 @@
  * audit's to find again.
  */
 
-struct repairs;
-
 extern const struct fabric_module audit_module;
 
 /* A switch holds another block of its forwarding table than it acknowledged. */

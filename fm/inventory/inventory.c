@@ -514,6 +514,29 @@ bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uin
 			   x.sm_sl == y.sm_sl && x.subnet_timeout == y.subnet_timeout);
 }
 
+static uint64_t entry_at(const uint8_t *data, unsigned i, unsigned bits)
+{
+	uint64_t value = 0;
+
+	for (unsigned bit = i * bits; bit < (i + 1) * bits; bit++)
+		value = value << 1 | (data[bit / 8] >> (7 - bit % 8) & 1);
+	return value;
+}
+
+bool inventory_entry_differs(struct inv_change *change, const uint8_t *is, const uint8_t *wanted,
+			     unsigned entries, unsigned bits, uint64_t mask)
+{
+	for (unsigned i = 0; i < entries; i++) {
+		change->found = entry_at(is, i, bits) & mask;
+		change->wanted = entry_at(wanted, i, bits) & mask;
+		if (change->found == change->wanted)
+			continue;
+		change->at += i;
+		return true;
+	}
+	return false;
+}
+
 bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];

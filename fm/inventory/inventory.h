@@ -156,6 +156,20 @@ bool inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t 
 /* Whether a and b agree in all that a manager sets at that port, but for its state. */
 bool inventory_same_settings(const struct inv_node *node, uint8_t port, const uint8_t a[64],
 			     const uint8_t b[64]);
+/* ---- What devices were given, and hold otherwise --------------------------------------------- */
+
+struct inv_change {
+	const char *attribute, *field; /* by their names in IBA, literals */
+	unsigned at;		       /* which entry of a table */
+	uint64_t found, wanted;
+};
+
+/*
+ * The first of so many entries of `bits` each, as on the wire, that is not as wanted by the mask:
+ * adds its index to change->at, and sets found and wanted. False: all are as wanted.
+ */
+bool inventory_entry_differs(struct inv_change *change, const uint8_t *is, const uint8_t *wanted,
+			     unsigned entries, unsigned bits, uint64_t mask);
 /*
  * To be called behind each change of a port's state: counts whether its link carries data now. An
  * end that was not read counts as the other.

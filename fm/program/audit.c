@@ -136,6 +136,12 @@ mad_token table_block_set(const struct table_source *s, const struct table_block
 
 #define TICKS_PER_S 10
 #define STEPS_MAX   4096 /* places looked at in one tick, for those that have nothing to ask */
+#define PASS_TICKS  20	 /* a pass takes as many at least: two seconds */
+#define HURRY	    10	 /* so many times as fast.. */
+#define HURRY_TICKS 30	 /* ..for so long behind a finding */
+#define TRIED_MOST  300	 /* blocks that are read behind an apply */
+#define MORE	    64	 /* blocks of an audit_read_all() that wait to be asked for */
+#define TRIES	    3	 /* for each of these */
 
 enum audit_kind { AUDIT_LFT, AUDIT_MFT }; /* of a job; arg: block; block << 4 | position */
 
@@ -150,8 +156,15 @@ struct audit {
 	uint64_t after_us;
 	guid_t at; /* the switch that was last in turn */
 	enum audit_kind kind;
-	uint32_t block; /* of all of them now, as a job's arg */
+	uint32_t block;		/* of all of them now, as a job's arg */
+	unsigned asked, before; /* blocks: in this pass, and in the whole one before */
+	unsigned hurry;
 	uint64_t compared;
+	struct audit_result result; /* of audit_read_all(); its jobs are of wave 1 */
+	guid_t all_at;
+	uint32_t all_block;
+	audit_done_fn *done;
+	void *done_arg;
 };
 
 /* ---- Whose turn it is ------------------------------------------------------------------------ */
@@ -165,11 +178,11 @@ static struct store_switch *switch_after(const struct audit *a, guid_t guid)
 	return item == cl_qmap_end(switches) ? NULL : (struct store_switch *)item;
 }
 
-static uint32_t blocks_of_all(const struct audit *a)
+static uint32_t blocks_of_all(const struct audit *a, enum audit_kind kind)
 {
 	uint32_t most = 0;
 
-	if (a->kind == AUDIT_MFT)
+	if (kind == AUDIT_MFT)
 		return mft_blocks(a->mft) * MCAST_POSITIONS;
 	for (struct store_switch *sw = switch_after(a, 0); sw; sw = switch_after(a, sw->guid))
 		most = sw->nblocks > most ? sw->nblocks : most;
@@ -217,27 +230,48 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 	return true;
 }
 
-static void compare_lft(struct audit *a, const struct store_switch *sw, uint32_t block,
+static bool lft_differs(struct audit *a, const struct store_switch *sw, uint32_t block,
 			const uint8_t *data)
 {
+	struct table_block at = { .sw = sw->guid,
+				  .kind = TABLE_LFT,
+				  .block = block,
+				  .change = { .attribute = "LinearForwardingTable",
+					      .field = "LID",
+					      .at = block * TABLES_BLOCK } };
+
 	if (program_same(sw, block, data))
-		return;
+		return false;
+	inventory_entry_differs(&at.change, data, store_block(sw, block), TABLES_BLOCK, 8,
+				UINT8_MAX);
 	program_forget(a->program, sw->guid);
-	a->ops->differs(a->arg, sw->guid, block);
+	a->ops->differs(a->arg, &at);
+	return true;
 }
 
-static void compare_mft(struct audit *a, const struct store_switch *sw, uint32_t arg,
+static bool mft_differs(struct audit *a, const struct store_switch *sw, uint32_t arg,
 			const uint8_t *data)
 {
 	uint16_t block = (uint16_t)(arg / MCAST_POSITIONS), held[MCAST_BLOCK], right[MCAST_BLOCK];
-	unsigned position = arg % MCAST_POSITIONS;
+	unsigned position = arg % MCAST_POSITIONS, i = 0;
+	struct table_block at = {
+		.sw = sw->guid, .kind = TABLE_MFT, .block = block, .position = position
+	};
 
 	mft_decode(sw->node, position, data, held);
 	mft_expected(a->mft, sw->guid, block, position, right);
 	if (!memcmp(held, right, sizeof(held)))
-		return;
-	if (a->ops->mft_differs(a->arg, sw->guid, block, position))
+		return false;
+	while (held[i] == right[i])
+		i++;
+	at.change = (struct inv_change){ .attribute = "MulticastForwardingTable",
+					 .field = "MLID",
+					 .at = MCAST_FIRST_MLID + block * MCAST_BLOCK + i,
+					 .found = held[i],
+					 .wanted = right[i] };
+	if (a->ops->differs(a->arg, &at))
 		mft_found(a->mft, sw->guid, block, position, held);
+	return true;
 }
 
 static void audit_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
@@ -245,17 +279,74 @@ static void audit_answer(void *owner, const struct batch_job *job, const struct 
 {
 	struct audit *a = owner;
 	struct store_switch *sw = job->object;
+	struct batch_job again = *job;
 
-	if (answer->result != MAD_OK || a->program->busy || mft_busy(a->mft) ||
-	    via->stamp != stamp_now(a) || !may_ask(a, sw, job->kind, job->arg))
-		return;
-	a->compared++;
-	(job->kind == AUDIT_LFT ? compare_lft : compare_mft)(a, sw, job->arg, answer->data);
+	if (answer->result == MAD_OK && via->stamp == stamp_now(a) &&
+	    (job->wave || !(a->program->busy || mft_busy(a->mft))) &&
+	    may_ask(a, sw, job->kind, job->arg)) {
+		a->compared++;
+		a->result.blocks += job->wave;
+		if ((job->kind == AUDIT_LFT ? lft_differs : mft_differs)(a, sw, job->arg,
+									 answer->data)) {
+			a->result.differ += job->wave;
+			audit_hurry(a);
+		}
+	} else if (job->wave && ++again.tries < TRIES) {
+		batch_add(a->batch, &again);
+	} else {
+		a->result.failed += job->wave;
+	}
+}
+
+/* ---- All blocks, for an operator ------------------------------------------------------------- */
+
+static bool audit_more(void *owner)
+{
+	struct audit *a = owner;
+	uint32_t most = a->done ? blocks_of_all(a, AUDIT_LFT) : 0;
+	unsigned added = 0;
+
+	while (added < MORE && a->all_block < most) {
+		struct store_switch *sw = switch_after(a, a->all_at);
+
+		a->all_at = sw ? sw->guid : 0;
+		if (!sw) {
+			a->all_block++;
+		} else if (may_ask(a, sw, AUDIT_LFT, a->all_block)) {
+			batch_add(a->batch, &(struct batch_job){ .object = sw,
+								 .kind = AUDIT_LFT,
+								 .arg = a->all_block,
+								 .wave = 1 });
+			added++;
+		}
+	}
+	return added > 0;
+}
+
+static void audit_idle(void *owner)
+{
+	struct audit *a = owner;
+	audit_done_fn *done = a->done;
+
+	a->done = NULL;
+	if (done)
+		done(a->done_arg, &a->result);
+}
+
+void audit_read_all(struct audit *a, audit_done_fn *fn, void *arg)
+{
+	a->result = (struct audit_result){ 0 };
+	a->all_at = a->all_block = 0;
+	a->done = fn;
+	a->done_arg = arg;
+	batch_wake(a->batch);
 }
 
 static const struct batch_ops audit_batch_ops = {
 	.make = audit_make,
 	.done = audit_answer,
+	.more = audit_more,
+	.idle = audit_idle,
 };
 
 /* ---- The clock ------------------------------------------------------------------------------- */
@@ -276,10 +367,14 @@ static void tick_cb(void *arg)
 	uint64_t since = a->program->busy || mft_busy(a->mft) ? 0 : a->ops->idle_since(a->arg);
 
 	schedule(a);
-	if (since && loop_now_us(a->program->loop) - since >= a->after_us &&
+	if (since && (a->hurry || loop_now_us(a->program->loop) - since >= a->after_us) &&
 	    !batch_in_flight(a->batch)) {
 		unsigned count = a->rate < TICKS_PER_S ? 1 : a->rate / TICKS_PER_S;
 
+		count *= a->hurry ? HURRY : 1;
+		a->hurry -= a->hurry > 0;
+		if (a->before && count > a->before / PASS_TICKS + 1)
+			count = a->before / PASS_TICKS + 1;
 		for (unsigned steps = 0; count && steps < STEPS_MAX; steps++) {
 			struct store_switch *sw = switch_after(a, a->at);
 
@@ -290,8 +385,12 @@ static void tick_cb(void *arg)
 				 */
 				a->at = 0;
 
-				if (!(++a->block < blocks_of_all(a))) {
+				if (!(++a->block < blocks_of_all(a, a->kind))) {
 					a->block = 0;
+					if (a->kind == AUDIT_MFT || !mft_blocks(a->mft)) {
+						a->before = a->asked;
+						a->asked = 0;
+					}
 					a->kind = a->kind == AUDIT_LFT && mft_blocks(a->mft)
 							  ? AUDIT_MFT
 							  : AUDIT_LFT;
@@ -305,6 +404,7 @@ static void tick_cb(void *arg)
 			batch_add(a->batch, &(struct batch_job){ .object = sw,
 								 .kind = a->kind,
 								 .arg = a->block });
+			a->asked++;
 			count--;
 		}
 	}
@@ -312,16 +412,24 @@ static void tick_cb(void *arg)
 
 void audit_try(struct audit *a)
 {
+	unsigned tried = 0;
+
 	for (struct store_switch *sw = switch_after(a, 0); sw && a->rate;
 	     sw = switch_after(a, sw->guid)) {
-		uint32_t block = store_next(&sw->known, 0);
+		uint32_t first = store_next(&sw->unread, 0), block = first;
 
-		if (sw->untried && block < STORE_BLOCKS)
+		for (; block < STORE_BLOCKS && (block == first || tried < TRIED_MOST);
+		     block = store_next(&sw->unread, block + 1), tried++)
 			batch_add(a->batch, &(struct batch_job){ .object = sw,
 								 .kind = AUDIT_LFT,
 								 .arg = block });
-		sw->untried = false;
+		memset(&sw->unread, 0, sizeof(sw->unread));
 	}
+}
+
+void audit_hurry(struct audit *a)
+{
+	a->hurry = HURRY_TICKS;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

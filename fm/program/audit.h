@@ -8,11 +8,13 @@
 #ifndef FMD_PROGRAM_AUDIT_H
 #define FMD_PROGRAM_AUDIT_H
 
+#include "fm/inventory/inventory.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "routing/tables.h"
 
 struct audit;
+struct table_block;
 
 struct audit_ops {
 	/*
@@ -20,9 +22,8 @@ struct audit_ops {
 	 * each handful.
 	 */
 	uint64_t (*idle_since)(void *arg);
-	void (*differs)(void *arg, guid_t sw, uint32_t block);
 	/* False: it is known not to hold what it acknowledges, and nothing is to be repaired. */
-	bool (*mft_differs)(void *arg, guid_t sw, uint16_t block, unsigned position);
+	bool (*differs)(void *arg, const struct table_block *block);
 };
 
 /* Off until it has a rate. Freed before the program and the mft. */
@@ -33,10 +34,23 @@ void audit_free(struct audit *a); /* NULL is fine */
 void audit_configure(struct audit *a, unsigned blocks_per_s, uint64_t after_us);
 uint64_t audit_blocks(const struct audit *a); /* compared since start */
 /*
- * An apply has ended: reads a block of each switch whose tables were written without anything known
- * of them, at once. A switch may acknowledge blocks and store none, and all paths lead over it.
+ * An apply has ended: reads what it wrote, at once; of much a block of each switch, and the rest in
+ * its turn. A switch may acknowledge blocks and store none, and all paths lead over it.
  */
 void audit_try(struct audit *a);
+struct audit_result {
+	unsigned blocks; /* compared */
+	unsigned differ; /* reported by ops as all findings */
+	unsigned failed; /* could not be read */
+};
+typedef void audit_done_fn(void *arg, const struct audit_result *result);
+/*
+ * Reads all blocks of linear forwarding tables at once that were acknowledged. fn comes once, from
+ * the loop, unless a newer reading replaces this one; it may free the audit.
+ */
+void audit_read_all(struct audit *a, audit_done_fn *fn, void *arg);
+/* Something was changed behind this manager's back, and more may be: a pass is faster then. */
+void audit_hurry(struct audit *a);
 
 /* ---- A block of a table ---------------------------------------------------------------------- */
 
@@ -54,6 +68,7 @@ struct table_block {
 	uint32_t block;	   /* TABLE_TOP: 0 */
 	unsigned position; /* TABLE_MFT: ports from MCAST_POSITION times this */
 	bool altered;	   /* TABLE_MFT: the first MLID's entry for port 0 is the other way round */
+	struct inv_change change; /* the first entry that was found otherwise, if that is known */
 };
 
 /* All borrowed. topo, tables: as published; topo NULL = nothing is. */

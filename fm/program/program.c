@@ -661,9 +661,8 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 			for (i = 0; i < TABLES_BLOCK; i++)
 				n += a[i] != b[i];
 			p->result.entries += n;
-		} else {
-			sw->untried = true;
 		}
+		store_put(&sw->unread, block, true);
 		store_leave(sw, block);
 		store_put(&sw->known, block, false);
 		store_put(&sw->cached, block, false);
@@ -856,7 +855,6 @@ struct program *program_new(struct loop *loop, struct mad *mad, struct inventory
 	p->inv = inv;
 	p->life_time = packet_life_time;
 	p->batch = batch_new(loop, mad, &program_ops, p);
-	p->readback = readback_new(p, mad);
 
 	/* The members of struct program that the plan uses. */
 	p->patience = loop_timer_new(p->loop, plan_start, p);
@@ -871,7 +869,6 @@ void program_free(struct program *p)
 	if (!p)
 		return;
 	batch_free(p->batch);
-	readback_free(p->readback);
 	topo_unref(p->topo);
 	plan_forget(p);
 	loop_timer_free(p->patience);

@@ -97,23 +97,4 @@ void program_write_tables(const struct program *p, FILE *out);
 void program_forget(struct program *p, guid_t sw);
 uint64_t program_blocks_written(const struct program *p); /* acknowledged since start */
 
-struct program_block {
-	guid_t sw;
-	uint32_t block;
-};
-struct program_readback {
-	unsigned blocks; /* compared */
-	unsigned differ; /* logged, and unknown from now on: the next apply writes them */
-	unsigned failed; /* could not be read */
-	const struct program_block *differing; /* [differ], valid during the callback */
-};
-typedef void program_readback_fn(void *arg, const struct program_readback *result);
-/*
- * Compares what switches of t hold with what they acknowledged: Get of each block up to the top.
- * Blocks that are unknown or being written are left out. t is referenced. fn comes once, from the
- * loop, unless a newer readback replaces this one.
- */
-void program_check_readback(struct program *p, const struct topo *t, program_readback_fn *fn,
-			    void *arg);
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * program's own parts, all over the store: program.c writes, and says in which order; readback.c
- * compares.
+ * program's own parts, all over the store: program.c writes, and says in which order.
  */
 #ifndef FMD_PROGRAM_PROGRAM_PRIV_H
 #define FMD_PROGRAM_PROGRAM_PRIV_H
@@ -60,7 +59,7 @@ struct store_switch {
 	bool refuses; /* failed, and it is reachable: it rejects or drops what it is sent */
 	bool listed;  /* in the snapshot of this apply */
 	bool in_turn; /* among those whose blocks leave */
-	bool untried; /* nothing was known of blocks that it was sent, and none was read since */
+	struct store_set unread; /* blocks that it was sent since audit_try() */
 };
 
 struct store {
@@ -196,13 +195,10 @@ struct program_turn { /* switches with blocks to send now */
 	uint32_t count, next;
 };
 
-struct readback;
-
 struct program {
 	struct loop *loop;
 	struct inventory *inv;
 	struct batch *batch;
-	struct readback *readback;
 	struct store store;
 	struct program_cached cached;
 	uint8_t life_time;
@@ -238,11 +234,5 @@ struct program {
  */
 bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data);
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block);
-
-/* ---- program.c ------------------------------------------------------------------------------ */
-
-/* Compares tables for program_check_readback(); the program's, never NULL. */
-struct readback *readback_new(struct program *p, struct mad *mad);
-void readback_free(struct readback *r);
 
 #endif

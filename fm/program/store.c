@@ -164,3 +164,51 @@ bool program_differs(const struct program *p, const struct store_switch *sw, uin
 		       tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK,
 		       TABLES_BLOCK) != 0);
 }
+
+/* ---- What switches hold ---------------------------------------------------------------------- */
+
+/* It was shown to hold these rows, block by block; mostly it was. */
+static bool holds_wanted(const struct store_switch *sw, const uint8_t *row, uint32_t blocks)
+{
+	if (!sw || sw->row_wanted != row || sw->nblocks < blocks)
+		return false;
+	for (uint32_t w = 0; w * 64 < blocks; w++) {
+		uint64_t all = blocks - w * 64 < 64 ? ((uint64_t)1 << (blocks - w * 64)) - 1
+						    : ~(uint64_t)0;
+
+		if (((sw->known.words[w] | sw->cached.words[w]) & all) != all ||
+		    (sw->own.words[w] & all))
+			return false;
+	}
+	return true;
+}
+
+bool program_held(const struct program *p, const struct topo *t, const struct tables *tables,
+		  struct tables *out)
+{
+	uint32_t blocks = tables_blocks(tables);
+	bool differs = false;
+
+	for (uint32_t row = 0; row < t->nswitches; row++) {
+		const struct store_switch *sw = store_find(&p->store, t->nodes[row].guid);
+
+		for (uint32_t b = holds_wanted(sw, tables_row(tables, row), blocks) ? blocks : 0;
+		     b < blocks; b++) {
+			const uint8_t *shown = sw && b < sw->nblocks ? store_shown(sw, b) : NULL;
+			const uint8_t *want = tables_row(tables, row) + (size_t)b * TABLES_BLOCK;
+			uint8_t *to;
+
+			if (shown == want || (shown && !memcmp(shown, want, TABLES_BLOCK)))
+				continue;
+			if (!differs)
+				tables_copy(out, tables);
+			differs = true;
+			to = tables_row(out, row) + (size_t)b * TABLES_BLOCK;
+			if (shown)
+				memcpy(to, shown, TABLES_BLOCK);
+			else
+				memset(to, TABLES_NO_ROUTE, TABLES_BLOCK);
+		}
+	}
+	return differs;
+}

@@ -120,7 +120,7 @@ def fmd_cable(fmd, sim, plan, cable):
     fault = status["last_fault"]
     sample = {"ms": fault["detected_to_programmed_ms"], "entries": fault["lft_entries_changed"],
               "blocks": fault["lft_blocks_written"], "cpu_ms": cpu_us / 1e3, "smps": fmd.counts.smps() - before,
-              "smps_allowed": (plan.ports[cable.node] + plan.ports[cable.peer] + fault["lft_blocks_written"]) * SMP_SLACK,
+              "smps_allowed": (plan.ports[cable.node] + plan.ports[cable.peer] + 2 * fault["lft_blocks_written"]) * SMP_SLACK,
               "unreachable": status["proof"]["unreachable"]}
     console(sim, mend(cable))
     settle(fmd, 0)
@@ -168,7 +168,7 @@ def floor_ms(world, sim, program, smps):
 def measure_fmd(world, netfile, size, floor=None):
     plan, sim = Plan(netfile), w.simulator(world, netfile)
     try:
-        fmd = w.Fmd(world, sim, settings="sweep_interval = 0;\n")
+        fmd = w.Fmd(world, sim, settings="sweep_interval = 0;\naudit_after = 60.0;\n")
         try:
             fmd.wait_up(LIMIT_S)
             settle(fmd, 0)
@@ -260,7 +260,7 @@ def measure_loss(world, netfile):
         sim = w.simulator(world, netfile)
         try:
             lossy(sim, netfile, percent)
-            fmd = w.Fmd(world, sim, settings="sweep_interval = 1.0;\n")
+            fmd = w.Fmd(world, sim, settings="sweep_interval = 1.0;\naudit_after = 60.0;\n")
             try:
                 up_s, links = all_active_s(fmd, sim, LOSS_LIMIT_S)
                 lossy(sim, netfile, 0)

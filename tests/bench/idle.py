@@ -20,7 +20,7 @@ LIMIT_S = 90
 
 
 def fmd(world, sim):
-    return w.Fmd(world, sim, settings=f"sweep_interval = {INTERVAL_S:.1f};\n")
+    return w.Fmd(world, sim, settings=f"sweep_interval = {INTERVAL_S:.1f};\naudit_after = 60.0;\n")
 
 
 def opensm(world, sim):

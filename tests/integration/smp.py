@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """smp.py ATTRIBUTE MODIFIER [HEX]: gets, or sets to HEX, an attribute of the node it runs at, and prints it in hex.
+smp.py -: the same for each line of its input.
 
 The management datagram goes the directed route of no hops, so the node needs no LID and no cable. For tests under
 ibsim, by way of libibmad.
@@ -24,9 +25,19 @@ class PortId(ctypes.Structure):  # libibmad's portid
                 ("pkey_index", ctypes.c_uint)]
 
 
+def ask(mad, port, attribute, modifier, value=None):
+    data = (ctypes.c_uint8 * DATA_SIZE)(*bytes.fromhex(value or ""))
+    call = mad.smp_set_via if value else mad.smp_query_via
+    call.restype = ctypes.c_void_p
+    call.argtypes = [ctypes.c_void_p, ctypes.POINTER(PortId), ctypes.c_uint, ctypes.c_uint, ctypes.c_uint,
+                     ctypes.c_void_p]
+    here = PortId(path=Path(slid=0xFFFF, dlid=0xFFFF))
+    if not call(data, here, int(attribute, 0), int(modifier, 0), TIMEOUT_MS, port):
+        sys.exit("smp: no answer")
+    print(bytes(data).hex(), flush=True)
+
+
 def main():
-    attribute, modifier = int(sys.argv[1], 0), int(sys.argv[2], 0)
-    data = (ctypes.c_uint8 * DATA_SIZE)(*(bytes.fromhex(sys.argv[3]) if len(sys.argv) > 3 else b""))
     mad = ctypes.CDLL(ctypes.util.find_library("ibmad"))
     mad.mad_rpc_open_port.restype = ctypes.c_void_p
     mad.mad_rpc_close_port.argtypes = [ctypes.c_void_p]
@@ -34,16 +45,9 @@ def main():
     port = mad.mad_rpc_open_port(None, 0, classes, len(classes))
     if not port:
         sys.exit("smp: no port")
-    call = mad.smp_set_via if len(sys.argv) > 3 else mad.smp_query_via
-    call.restype = ctypes.c_void_p
-    call.argtypes = [ctypes.c_void_p, ctypes.POINTER(PortId), ctypes.c_uint, ctypes.c_uint, ctypes.c_uint,
-                     ctypes.c_void_p]
-    here = PortId(path=Path(slid=0xFFFF, dlid=0xFFFF))
-    answered = call(data, here, attribute, modifier, TIMEOUT_MS, port)
+    for words in (map(str.split, sys.stdin) if sys.argv[1] == "-" else [sys.argv[1:]]):
+        ask(mad, port, *words)
     mad.mad_rpc_close_port(port)
-    if not answered:
-        sys.exit("smp: no answer")
-    print(bytes(data).hex())
 
 
 main()

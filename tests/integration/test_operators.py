@@ -157,7 +157,9 @@ def test_audit_finds_and_repairs_an_entry_changed_behind_fmd(start, pod_net):
     assert fabric.get_smp("S-" + leaf[2:], 0x19, 1) == right
     told = [event for event in fabric.ask("events") if event["kind"] == "audit"]
     assert len(told) == 1 and told[0]["block"] == 1
-    assert told[0]["text"] == f"sw {LEAF} {leaf}: block 1 differs from what was written: repaired"
+    assert told[0]["text"].startswith(f"sw {LEAF} {leaf}: block 1 differs from what was written: repaired: LID ")
+    assert told[0]["attribute"] == "LinearForwardingTable"
+    assert (told[0]["at"], told[0]["found"], told[0]["wanted"]) == (64 + 7, hex(block[7]), hex(right[7]))
 
 
 # ---- Cabling

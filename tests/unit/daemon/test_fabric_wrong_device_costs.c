@@ -14,7 +14,7 @@
 #define MINUTES	   10
 #define FAULTY	   2 /* devices */
 #define CUTS	   8
-#define DAMAGED	   6
+#define DAMAGED	   48
 #define PATIENCE_S 600
 
 struct costs {
@@ -93,8 +93,8 @@ static double audit_s(struct world *w)
 	unsigned sum = 0;
 
 	for (unsigned i = 0; i < DAMAGED; i++) {
-		guid_t leaf = guid_of(w, 2 * i);
-		uint16_t lid = lid_of(w, 40 - i);
+		guid_t leaf = guid_of(w, 2 * (i % 6));
+		uint16_t lid = lid_of(w, 40 - i % 6);
 		uint8_t right = double_lft(w->hw, leaf, lid);
 		unsigned s = 0;
 

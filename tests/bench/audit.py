@@ -1,0 +1,228 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""What fmd wrote, changed behind its back: seconds until the device holds it again, and what the watch costs while nothing changes.
+
+    audit.py [--bin FOLDER] [--sizes HCAS ..] [--tries N] [--slow N] [--idle S] [--limit S] [--set "KEY = VALUE;"] [--only WORD]
+
+On fmsim. One row an attribute: the median and the worst of the tries (--slow: of those that the long pass finds), and the events that told of it. Idle: MADs sent a second by kind, and the share of a
+processor that fmd takes, once 70 s behind the start and of --idle seconds.
+"""
+import argparse
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+import fabrics
+import managers as m
+import world as w
+
+PORT_INFO, GUID_INFO, PKEYS, SL2VL, VL_ARB, LFT = 0x15, 0x14, 0x16, 0x17, 0x18, 0x19
+NAMES = {PORT_INFO: "PortInfo", GUID_INFO: "GUIDInfo", PKEYS: "P_Key", SL2VL: "SL2VL", VL_ARB: "VLArb", LFT: "LFT", 0x1B: "MFT", 0x12: "SwitchInfo",
+         0x11: "NodeInfo", 0x10: "NodeDesc", 0x20: "SMInfo"}
+QOS = 'qos = true;\nqos_max_vls = 4;\nqos_sl2vl = "0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3";\n'
+
+
+class Agent:
+    """Gets and Sets of attributes of a node, by its own console."""
+
+    def __init__(self, world, sim, node):
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration", "smp.py")
+        self.process = world.start([sys.executable, program, "-"], env={**os.environ, **sim.at(node)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True)
+
+    def ask(self, attribute, modifier, data=b""):
+        self.process.stdin.write(f"{attribute} {modifier} {data.hex()}\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise w.BenchError("an agent does not answer")
+        return bytearray.fromhex(line)
+
+
+def port_info(at, value):
+    """With that byte, and no change of the state."""
+    def change(data):
+        data[32] &= 0xF0
+        data[33] &= 0x0F
+        data[at] = value(data[at])
+
+    return PORT_INFO, change
+
+
+def byte(at, value):
+    def change(data):
+        data[at] = value(data[at])
+
+    return change
+
+
+def emptied(data):
+    data[:] = bytes(len(data))
+
+
+# Where, attribute, modifier (None: 0 at an HCA), what a stranger writes.
+PORTS = {
+    "HCA's LID": ("hca", *port_info(17, lambda old: old ^ 0x80)),
+    "HCA's SM LID": ("hca", *port_info(19, lambda old: old ^ 0x80)),
+    "HCA's MTU": ("hca", *port_info(36, lambda old: old & 0xF | 0x10)),
+    "HCA's VLs": ("hca", *port_info(43, lambda old: old & 0xF | 0x10)),
+    "HCA's SubnetTimeOut": ("hca", *port_info(51, lambda old: old ^ 1)),
+    "leaf's SM LID": ("leaf 0", *port_info(19, lambda old: old ^ 0x80)),
+    "leaf port's HOQLife": ("leaf", *port_info(42, lambda old: old ^ 1)),
+    "HCA's P_Keys": ("hca", PKEYS, emptied),
+    "HCA's SL2VL": ("hca", SL2VL, byte(0, lambda old: old ^ 1)),
+    "HCA's VLArb": ("hca arb", VL_ARB, byte(1, lambda old: old ^ 0x40)),
+    "leaf port's SL2VL": ("leaf all", SL2VL, byte(0, lambda old: old ^ 1)),
+    "leaf port's VLArb": ("leaf arb", VL_ARB, byte(1, lambda old: old ^ 0x40)),
+}
+
+
+class Bench:
+    def __init__(self, world, options, size):
+        self.options, self.random = options, random.Random(1)
+        netfile = fabrics.generated(world, size)
+        self.world, self.sim = world, w.Fmsim(world, netfile)
+        words = re.findall(r'^(Switch|Ca)\s+(\d+) "([^"]+)"', open(netfile, encoding="ascii").read(), re.M)
+        self.switches = [(node, int(ports)) for kind, ports, node in words if kind == "Switch"]
+        self.hcas = [node for kind, ports, node in words if kind == "Ca" and ports == "1"]
+        self.fmd = w.Fmd(world, self.sim, settings=QOS + options.set)
+        self.fmd.wait_up(120)
+        self.up_at = time.time()
+        self.names = {node["guid"]: node for node in self.fmd.ask("nodes")}
+
+    def close(self):
+        self.fmd.close()
+        self.sim.close()
+
+    # ---- What it costs
+
+    def idle(self):
+        time.sleep(max(0, self.up_at + 70 - time.time()) if self.options.idle else 3)
+        if not self.options.idle:
+            return
+        before, cpu, began = self.fmd.counts.read(), self.fmd.cpu_s(), time.time()
+        time.sleep(self.options.idle)
+        after, took = self.fmd.counts.read(), time.time() - began
+        rates = {}
+        for key, (sent, _) in after.items():
+            name = NAMES.get(key[2], hex(key[2])) if key[0] in w.SMP_CLASSES else f"class {key[0]}"
+            rates[name] = rates.get(name, 0) + (sent - before.get(key, (0, 0))[0]) / took
+        parts = ", ".join(f"{name} {rate:.1f}" for name, rate in sorted(rates.items(), key=lambda row: -row[1]) if rate >= 0.05)
+        print(f"  idle: {sum(rates.values()):.0f} MADs/s, {100 * (self.fmd.cpu_s() - cpu) / took:.1f} % of a processor: {parts}", flush=True)
+
+    # ---- What is found
+
+    def told(self):
+        return sum("was written" in line for _, line in self.fmd.log.lines)
+
+    def wait_restored(self, holds):
+        began = time.time()
+        while not holds():
+            if time.time() - began > self.options.limit:
+                print("  not restored", flush=True)
+                return float("inf")
+            time.sleep(0.01)
+        return time.time() - began
+
+    def change_port(self, where, attribute, change):
+        place, *how = where.split()
+        hca = self.random.choice(self.hcas[8:])
+        found = re.search(rf'^\[1\]\S*\s+"([^"]+)"\[(\d+)\]', self.of(hca), re.M)
+        agent = Agent(self.world, self.sim, hca if place == "hca" else found[1])
+        port = 0 if place == "hca" or how == ["0"] else int(found[2])
+        modifiers = [port]
+        if how == ["arb"]:
+            modifiers = [3 << 16 | port]
+        elif how == ["all"]:
+            modifiers = [into << 8 | port for into in range(1, dict(self.switches)[found[1]] + 1) if into != port]
+        was = {modifier: agent.ask(attribute, modifier) for modifier in modifiers}
+        for modifier, data in was.items():
+            data = bytearray(data)
+            change(data)
+            agent.ask(attribute, modifier, data)
+
+        def same(modifier):
+            return agent.ask(attribute, modifier)[:64 if attribute != PORT_INFO else 52] == was[modifier][:64 if attribute != PORT_INFO else 52]
+
+        seconds = self.wait_restored(lambda: all(same(modifier) for modifier in modifiers))
+        self.world.stop(agent.process)
+        return seconds
+
+    def of(self, node):
+        with open(os.path.join(self.world.dir, f"{self.size}.net"), encoding="ascii") as lines:
+            text = lines.read()
+        at = text.index(f'"{node}"', text.index(f"\nCa\t") if node[0] == "H" else 0)
+        return text[at:text.find("\n\n", at)]
+
+    def dump(self, kind, switch):
+        return self.sim.tell(f"dump {kind} 0x{switch[2:]}")
+
+    def lose(self, kind, line):
+        switch = self.random.choice(self.switches)[0]
+        before = self.dump(kind, switch)
+        self.sim.tell(line(switch))
+        assert self.dump(kind, switch) != before
+        return self.wait_restored(lambda: self.dump(kind, switch) == before)
+
+    def row(self, name, once, slow=False):
+        if self.options.only and self.options.only not in name:
+            return
+        before, taken = self.told(), []
+        for _ in range(self.options.slow if slow else self.options.tries):
+            time.sleep(1 + 4 * self.random.random())
+            taken.append(once())
+        time.sleep(1)
+        print(f"  {name:22} {statistics.median(taken):6.2f} s, worst {max(taken):6.2f} s, told {self.told() - before} of {len(taken)}", flush=True)
+
+    def run(self, size):
+        self.size = size
+        print(f"{size} HCAs, {len(self.switches)} switches:", flush=True)
+        self.idle()
+        lids = [node["lid"] for node in self.names.values() if node["lid"]]
+        self.row("LFT entry", lambda: self.lose("lft", lambda switch: f"entry 0x{switch[2:]} {self.random.choice(lids)} 255"))
+        self.row("LFT, whole", lambda: self.lose("lft", lambda switch: f"forget 0x{switch[2:]} lft"))
+        for name, row in PORTS.items():
+            self.row(name, lambda row=row: self.change_port(*row), slow=row[0] not in ("hca", "leaf 0") or row[1] != PORT_INFO)
+        books = m.Books(self.world, self.sim, self.hcas[9])
+        for hca in self.hcas[8::max(1, len(self.hcas) // 32)]:
+            books.do(do="join", guid="0x" + self.port_guid(hca), mgid="ff12601bffff" + 19 * "0" + "7")
+        time.sleep(3)
+        self.switches = [row for row in self.switches if re.search(r"[1-9a-f]", self.dump("mft", row[0]))]
+        if self.switches:
+            self.row("MFT, whole", lambda: self.lose("mft", lambda switch: f"forget 0x{switch[2:]} mft"))
+
+    def port_guid(self, hca):
+        return re.search(r"^\[1\]\(([0-9a-f]+)\)", self.of(hca), re.M)[1]
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--bin", default="build")
+    options.add_argument("--sizes", type=int, nargs="+", default=[256, 1024])
+    options.add_argument("--tries", type=int, default=5)
+    options.add_argument("--slow", type=int, default=2)
+    options.add_argument("--idle", type=float, default=20)
+    options.add_argument("--limit", type=float, default=60)
+    options.add_argument("--set", default="")
+    options.add_argument("--only", default="")
+    options = options.parse_args()
+    world = w.World(os.path.abspath(options.bin))
+    try:
+        for size in options.sizes:
+            bench = Bench(world, options, size)
+            try:
+                bench.run(size)
+            finally:
+                bench.close()
+    finally:
+        world.close()
+
+
+if __name__ == "__main__":
+    main()
