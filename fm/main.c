@@ -22,6 +22,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include "fm/control/control.h"
@@ -47,6 +48,7 @@
 #define HAND_OVER_US   3000000 /* at the end, at most.. */
 #define END_US	       8000000 /* ..and to answer those who ask here still: below TimeoutStopSec */
 #define LOOK_US	       1000000 /* after calls that were refused */
+#define FAILED_START_S 2
 #define EXIT_USAGE     2
 
 struct daemon {
@@ -481,6 +483,9 @@ int main(int argc, char **argv)
 		status = open_helper(&d);
 	if (!status)
 		status = daemon_open(&d);
+	/* The service manager starts it again at once, which is meant for one that was at work. */
+	if (status && getenv("NOTIFY_SOCKET"))
+		sleep(FAILED_START_S);
 	if (!status)
 		status = daemon_run(&d);
 	loop_timer_free(d.look);

@@ -43,6 +43,11 @@
  * A simulator has one descriptor alone: SA requests that were read are kept back until nothing else
  * is left to be read.
  *
+ * The descriptors of the SA's agents are with the service manager as well. While fmd is away, ended
+ * or crashed, the kernel keeps requests to the SA for the next process, which takes them over with
+ * their agents; without them it would refuse each with status 0x000c, which is final for Linux.
+ * SMPs are not kept: a standby is to see that its master has gone.
+ *
  * umad keeps addresses in network order.
  */
 #include <endian.h>
@@ -60,6 +65,7 @@
 #include <sys/prctl.h>
 #include "fm/loop/log.h"
 #include "fm/mad/umad_own.h"
+#include "fm/os/service_status.h"
 #include "topology/base/mem.h"
 
 /* ---- The share of requests to the SA --------------------------------------------------------- */
@@ -798,6 +804,10 @@ static int agents_register(struct umad_io *u)
 
 		if (i == AGENT_TABLES && !u->io.info.real_fd)
 			continue;
+		if (u->handles[a->handle].kept) {
+			u->agents[i] = 0; /* the first of its descriptor, and the only one */
+			continue;
+		}
 		methods_add(mask, a->methods);
 		if (i == AGENT_SA && !u->io.info.real_fd)
 			methods_add(mask, agents[AGENT_TABLES].methods);
@@ -809,9 +819,12 @@ static int agents_register(struct umad_io *u)
 	return status;
 }
 
-static void umad_io_close(struct io *io)
+/*
+ * ending: the service manager keeps the SA's descriptors, and the kernel its agents, for the next
+ * process. An agent ends with the last copy of its descriptor.
+ */
+static void port_close(struct umad_io *u, bool ending)
 {
-	struct umad_io *u = (struct umad_io *)io;
 	int first = u->handles[HANDLE_SMI].port; /* on a simulator that of all */
 
 	const struct handle *smi = &u->handles[HANDLE_SMI];
@@ -831,25 +844,32 @@ static void umad_io_close(struct io *io)
 
 	umad_writer_free(u->writer);
 	u->writer = NULL;
-	umad_io_set_is_sm(io, false);
-	for (int i = 0; i < AGENTS; i++) {
-		if (u->agents[i] >= 0)
-			umad_unregister(umad_handle_of(u, i)->port, u->agents[i]);
+	umad_io_set_is_sm(&u->io, false);
+	for (int i = 0; i < AGENTS; i++)
 		u->agents[i] = -1;
-	}
 	for (unsigned i = 0; i < HANDLES; i++) {
-		if (u->handles[i].port >= 0 && (!i || u->handles[i].port != first))
-			umad_close_port(u->handles[i].port);
-		u->handles[i].port = -1;
+		struct handle *h = &u->handles[i];
+
+		if (*h->name && !ending)
+			service_drop(h->name);
+		if (h->port >= 0 && (!i || h->port != first))
+			umad_close_port(h->port);
+		*h->name = '\0';
+		h->port = -1;
 	}
 	u->expected = u->lively = u->unanswered = u->nlater = 0;
+}
+
+static void umad_io_close(struct io *io)
+{
+	port_close((struct umad_io *)io, false);
 }
 
 static void umad_io_free(struct io *io)
 {
 	struct umad_io *u = (struct umad_io *)io;
 
-	umad_io_close(io);
+	port_close(u, true);
 	free(u->tx);
 	free(u->rx);
 	free(u->later);
@@ -887,11 +907,19 @@ static int umad_io_open(struct io *io, char *err, size_t err_size)
 	if (!status)
 		io->info.real_fd = fcntl(umad_get_fd(smi->port), F_GETFD) >= 0;
 	for (unsigned i = HANDLE_SMI + 1; !status && i < HANDLES; i++) {
+		struct handle *h = &u->handles[i];
+
 		if (io->info.real_fd)
-			status = handle_open(u, &u->handles[i], err, err_size);
-		else
-			u->handles[i].port = smi->port;
+			snprintf(h->name, sizeof(h->name), "%s-%u-%u", io->info.device,
+				 io->info.port, i);
+		h->port = io->info.real_fd ? service_kept(h->name) : smi->port;
+		h->kept = io->info.real_fd && h->port >= 0;
+		if (h->port < 0)
+			status = handle_open(u, h, err, err_size);
+		if (!status && io->info.real_fd && !h->kept)
+			service_keep(h->name, umad_get_fd(h->port));
 	}
+	service_drop_rest();
 	errno = 0;
 	if (!status && agents_register(u)) {
 		snprintf(

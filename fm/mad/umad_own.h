@@ -132,7 +132,9 @@ enum { HANDLE_SMI, HANDLE_GS, HANDLE_TABLES, HANDLES };
 
 struct handle {
 	struct umad_io *u;
-	int port; /* libibumad's, -1 = closed */
+	int port;      /* libibumad's, -1 = closed */
+	bool kept;     /* an earlier process opened it, and registered its agent */
+	char name[48]; /* as the service manager keeps it; "" = it does not */
 	struct loop_fd *watch;
 };
 

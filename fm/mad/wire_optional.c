@@ -78,17 +78,6 @@ bool wire_port_ext_decode(const uint8_t data[64], struct wire_port_ext *out)
 	return !out->has_fec || out->active < WIRE_FEC_MODES;
 }
 
-void wire_port_ext_encode(const struct wire_port_ext *in, uint8_t data[64])
-{
-	memset(data, 0, 64);
-	data[CAPMASK_END] = in->has_fec ? CAP_FEC : 0;
-	wire_put(data + ACTIVE, 2, in->active);
-	for (unsigned i = 0; i < WIRE_EXT_SPEEDS; i++) {
-		wire_put(data + SPEEDS + SPEED_BYTES * i, 2, in->supported[i]);
-		wire_put(data + SPEEDS + SPEED_BYTES * i + 2, 2, in->enabled[i]);
-	}
-}
-
 enum wire_ext_speed wire_port_ext_speed(enum topo_speed speed)
 {
 	switch (speed) {
@@ -142,19 +131,6 @@ bool wire_hierarchy_decode(const uint8_t data[64], struct wire_hierarchy *out)
 		out->value[record] = level & VALUE_MASK;
 	}
 	return true;
-}
-
-void wire_hierarchy_encode(const struct wire_hierarchy *in, uint8_t data[64])
-{
-	unsigned levels = 0;
-
-	memset(data, 0, 64);
-	wire_put(data + TEMPLATE, 8, in->template);
-	for (uint32_t record = 0; record < WIRE_HIERARCHY_RECORDS; record++)
-		if (in->has >> record & 1 && levels < WIRE_HIERARCHY_LEVELS)
-			wire_put(data + LEVELS + 4 * levels++, 4,
-				 record << 24 | (in->value[record] & VALUE_MASK));
-	data[ACTIVE_LEVELS] = (uint8_t)(levels << 4);
 }
 
 /* ---- Labels ---------------------------------------------------------------------------------- */

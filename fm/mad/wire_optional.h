@@ -70,8 +70,6 @@ struct wire_port_ext {
 
 /* False: the active mode is a number that no mode can have. `out` is filled in either way. */
 bool wire_port_ext_decode(const uint8_t data[64], struct wire_port_ext *out);
-/* Bits of CapabilityMask other than has_fec, and what is behind NDR's words, are 0. */
-void wire_port_ext_encode(const struct wire_port_ext *in, uint8_t data[64]);
 /* Which of the words are about a link of that speed; WIRE_EXT_SPEEDS = none are. */
 enum wire_ext_speed wire_port_ext_speed(enum topo_speed speed);
 /* "none", "firecode", "rs-528-514", "rs-271-257", "rs-544-514"; NULL = a number without a name. */
@@ -108,7 +106,6 @@ struct wire_hierarchy {
 };
 /* False: levels contradict each other, or there are more than an attribute holds. */
 bool wire_hierarchy_decode(const uint8_t data[64], struct wire_hierarchy *out);
-void wire_hierarchy_encode(const struct wire_hierarchy *in, uint8_t data[64]);
 
 /*
  * What people find on the device: "cage 9/1" (and its split, ASIC or plane where there are

@@ -151,19 +151,6 @@ void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_c
 	};
 }
 
-void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GMP_DATA])
-{
-	ib_class_port_info_t info = { .base_ver = 1, .class_ver = 1 };
-
-	info.cap_mask = (in->casts ? IB_PM_EXT_WIDTH_SUPPORTED : 0) |
-			(in->ext ? IB_PM_EXT_WIDTH_NOIETF_SUP : 0) |
-			(in->wait ? IB_PM_PC_XMIT_WAIT_SUP : 0) |
-			(in->fec ? IS_PM_RSFEC_COUNTERS_SUP : 0);
-	ib_class_set_cap_mask2(&info, in->errors ? cl_ntoh32(IB_PM_IS_ADDL_PORT_CTRS_EXT_SUP) : 0);
-	memset(data, 0, WIRE_GMP_DATA);
-	memcpy(data + WIRE_PERF_OFFSET, &info, sizeof(info));
-}
-
 /* ---- Forward error correction ---------------------------------------------------------------- */
 
 /*
@@ -210,17 +197,6 @@ void wire_fec_decode(const uint8_t data[WIRE_GMP_DATA], uint64_t out[WIRE_FEC_CO
 	out[WIRE_FEC_SYMBOLS] = symbols;
 }
 
-void wire_fec_encode(const uint64_t in[WIRE_FEC_COUNTERS], uint8_t data[WIRE_GMP_DATA])
-{
-	uint8_t *attr = data + WIRE_PERF_OFFSET;
-
-	memset(data, 0, WIRE_GMP_DATA);
-	wire_put(attr + FEC_LANE_CORRECTED, 4, in[WIRE_FEC_SYMBOLS]);
-	wire_put(attr + FEC_PORT_CORRECTED, 4, in[WIRE_FEC_CORRECTED]);
-	wire_put(attr + FEC_PORT_UNCORRECTED, 4, in[WIRE_FEC_UNCORRECTED]);
-	wire_put(attr + FEC_PORT_SYMBOLS, 4, in[WIRE_FEC_SYMBOLS]);
-}
-
 const char *wire_perf_detail_name(uint16_t attr_id, unsigned i)
 {
 	if (attr_id == WIRE_PERF_RCV_ERROR_DETAILS)
@@ -232,11 +208,4 @@ void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WI
 {
 	for (unsigned i = 0; i < WIRE_PERF_DETAILS; i++)
 		out[i] = (uint16_t)wire_get(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2);
-}
-
-void wire_perf_details_encode(const uint16_t in[WIRE_PERF_DETAILS], uint8_t data[WIRE_GMP_DATA])
-{
-	memset(data, 0, WIRE_GMP_DATA);
-	for (unsigned i = 0; i < WIRE_PERF_DETAILS; i++)
-		wire_put(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2, in[i]);
 }

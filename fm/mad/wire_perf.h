@@ -77,7 +77,6 @@ void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *o
  */
 void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
 void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
-void wire_perf_caps_encode(const struct wire_perf_caps *in, uint8_t data[WIRE_GMP_DATA]);
 
 /*
  * PortExtendedSpeedsCounters (16.1.4.13): what forward error correction had to do. Which of its
@@ -92,9 +91,7 @@ enum wire_fec_counter {
 };
 /* As metrics and JSON name the counter ("corrected_blocks"); a literal. */
 const char *wire_fec_name(enum wire_fec_counter counter);
-/* The encoder writes the counters of RS-FEC. */
 void wire_fec_decode(const uint8_t data[WIRE_GMP_DATA], uint64_t out[WIRE_FEC_COUNTERS]);
-void wire_fec_encode(const uint64_t in[WIRE_FEC_COUNTERS], uint8_t data[WIRE_GMP_DATA]);
 
 /* PortRcvErrorDetails and PortXmitDiscardDetails: counters of 16 bits from byte 4 on. */
 #define WIRE_PERF_DETAILS 6
@@ -102,6 +99,5 @@ void wire_fec_encode(const uint64_t in[WIRE_FEC_COUNTERS], uint8_t data[WIRE_GMP
 const char *wire_perf_detail_name(uint16_t attr_id, unsigned i);
 /* Six counters, whichever attribute it is; those that it does not have are reserved, and 0. */
 void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WIRE_PERF_DETAILS]);
-void wire_perf_details_encode(const uint16_t in[WIRE_PERF_DETAILS], uint8_t data[WIRE_GMP_DATA]);
 
 #endif

@@ -318,6 +318,8 @@ static void helper_main(const struct helper_start *start)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	/* What the service manager has kept for the daemon. */
+	close_range(STDERR_FILENO + 1, (unsigned)p.with.fds[0] - 1, 0);
 	prctl(PR_SET_NAME, "fmd-helper");
 	if (start->confine)
 		start->confine();

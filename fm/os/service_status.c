@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include <systemd/sd-daemon.h>
 #include "topology/base/text.h"
 
 __attribute__((format(printf, 2, 3))) static void add(char text[SERVICE_STATUS], const char *format,
@@ -50,4 +52,46 @@ void service_status(const json_t *status, char text[SERVICE_STATUS])
 	    ": %" JSON_INTEGER_FORMAT " HCAs, %" JSON_INTEGER_FORMAT
 	    " switches, %" JSON_INTEGER_FORMAT " links down",
 	    number(status, "hcas"), number(status, "switches"), number(status, "links_down"));
+}
+
+/* Those that this process began with; "" = asked for. */
+static char **kept_names;
+static int kept_count = -1;
+
+int service_kept(const char *name)
+{
+	if (kept_count < 0)
+		kept_count = sd_listen_fds_with_names(1, &kept_names);
+	for (int i = 0; i < kept_count; i++)
+		if (*name && !strcmp(kept_names[i], name)) {
+			*kept_names[i] = '\0';
+			return SD_LISTEN_FDS_START + i;
+		}
+	return -1;
+}
+
+void service_keep(const char *name, int fd)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", name);
+	sd_pid_notify_with_fds(0, 0, text, &fd, 1);
+}
+
+void service_drop(const char *name)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name);
+	sd_notify(0, text);
+}
+
+void service_drop_rest(void)
+{
+	for (int i = 0; i < kept_count; i++)
+		if (*kept_names[i]) {
+			service_drop(kept_names[i]);
+			close(SD_LISTEN_FDS_START + i);
+			*kept_names[i] = '\0';
+		}
 }

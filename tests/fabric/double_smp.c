@@ -12,6 +12,7 @@
 #include "fm/mad/wire_optional.h"
 #include "fm/mad/wire_sa.h"
 #include "tests/fabric/double_smp.h"
+#include "tests/fabric/double_answers.h"
 
 #define LID_UNICAST_MAX 0xbfff
 #define ENHANCED_PORT0	0x08 /* of SwitchInfo's flags; a base port 0 has one LID (18.2.4.1) */

@@ -4,6 +4,7 @@
 #include "fm/mad/wire_optional.h"
 #include "tests/fabric/double_misbehave.h"
 #include "tests/fabric/double_smp.h"
+#include "tests/fabric/double_answers.h"
 
 /*
  * Bytes of NVIDIA's MlnxExtendedPortInfo: bit 0 of each is FDR10; and what kind of special port it

@@ -6,10 +6,11 @@
  * fixed size, in turn. A connection whose first byte is no FRAME_MAGIC is a line of the control
  * protocol.
  *
- * An open port has three descriptors besides the connection, whose end is the file's: memory that
- * both map, an event to wake fmsim, and the descriptor that the program sees. That one is readable
- * while MADs are there to be read (if somebody waits), and fails when the device or fmsim is gone.
- * What lies in the memory is in frame_memory.h.
+ * An open port has three descriptors besides the connection: memory that both map, an event to wake
+ * fmsim, and the descriptor that the program sees. That one is readable while MADs are there to be
+ * read (if somebody waits), and fails when the device or fmsim is gone. The file ends when the last
+ * copy of that descriptor is closed, in whatever process; a process that has it from another one
+ * adopts the file. What lies in the memory is in frame_memory.h.
  */
 #ifndef FMD_TESTS_SIM_FRAME_H
 #define FMD_TESTS_SIM_FRAME_H
@@ -32,6 +33,7 @@ enum frame_kind {
 	FRAME_REGISTER, /* of an open file */
 	FRAME_UNREGISTER,
 	FRAME_IS_BUSY, /* a request with this TID is on its way */
+	FRAME_ADOPT,   /* the file whose descriptor has this inode: another process left it */
 };
 
 struct frame_register {
@@ -47,6 +49,7 @@ struct frame_request {
 	uint32_t port; /* or the agent's number */
 	struct frame_register reg;
 	uint8_t header[64 + 24]; /* of a send: struct ib_user_mad, and the common header */
+	uint64_t inode;
 };
 
 /* In host order, but for what struct umad_port keeps in the net's. */
@@ -66,6 +69,7 @@ struct frame_ca {
 struct frame_reply {
 	int32_t status; /* >= 0, or -errno */
 	uint32_t count;
+	uint32_t agents, agents_rmpp; /* of an adopted file, a bit each */
 	union {
 		char names[FRAME_DEVICES][FRAME_CA_NAME];
 		struct frame_ca ca;

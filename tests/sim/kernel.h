@@ -60,7 +60,8 @@ void kfile_close(struct kfile *f);
  * -EPIPE (gone).
  */
 int kfile_register(struct kfile *f, const struct kernel_reg *reg);
-int kfile_unregister(struct kfile *f, unsigned agent); /* what it waits for is dropped */
+unsigned kfile_agents(const struct kfile *f, bool rmpp); /* a bit each; those with RMPP alone */
+int kfile_unregister(struct kfile *f, unsigned agent);	 /* what it waits for is dropped */
 /* 0; -EINVAL: no such agent, or a request with its TID is on its way; -EIO: gone. */
 int kfile_write(struct kfile *f, const struct ib_user_mad *head, const uint8_t *mad, size_t len);
 /* Whether a write of that would be refused for its TID: the common header is enough. */

@@ -94,6 +94,16 @@ int kfile_register(struct kfile *f, const struct kernel_reg *wanted)
 	return (int)number;
 }
 
+unsigned kfile_agents(const struct kfile *f, bool rmpp)
+{
+	unsigned bits = 0;
+
+	for (unsigned i = 0; i < KERNEL_AGENTS; i++)
+		if (f->agents[i] && (!rmpp || kagent_rmpp(f->agents[i])))
+			bits |= 1u << i;
+	return bits;
+}
+
 void kagent_free(struct kagent *a)
 {
 	a->file->port->k->agents[a->hi_tid - 1] = NULL;

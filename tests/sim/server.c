@@ -195,6 +195,11 @@ static void request_answer(struct connection *c)
 		if (!device_reply(c, &reply))
 			return;
 		break;
+	case FRAME_ADOPT:
+		reply.status = c->file ? -EINVAL : ufile_adopt(c, c->request.inode);
+		if (!reply.status)
+			return;
+		break;
 	case FRAME_REGISTER:
 	case FRAME_UNREGISTER:
 	case FRAME_IS_BUSY:
@@ -270,7 +275,7 @@ static bool line_answer(struct connection *c, const char *line)
 static void connection_close(struct connection *c)
 {
 	if (c->file)
-		ufile_close(c->file);
+		ufile_leave(c->file, c);
 	if (c->issm)
 		kissm_close(c->issm);
 	*c->back = c->next;
@@ -402,6 +407,7 @@ struct server *server_new(struct loop *loop, struct double_fabric *d, struct ker
 			      .line_arg = arg };
 	s->watch = loop_fd_new(loop, fd, LOOP_READ, accept_cb, s);
 	s->wake_watch = loop_fd_new(loop, s->wake, LOOP_READ, woken, s);
+	s->reap = loop_timer_new(loop, ufiles_reap, s);
 	return s;
 }
 
@@ -411,6 +417,9 @@ void server_free(struct server *s)
 		return;
 	while (s->connections)
 		connection_close(s->connections);
+	while (s->files)
+		ufile_close(s->files);
+	loop_timer_free(s->reap);
 	loop_poll_free(s->poll);
 	loop_fd_free(s->watch);
 	loop_fd_free(s->wake_watch);

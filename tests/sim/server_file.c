@@ -7,23 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include "tests/sim/server_own.h"
 #include "topology/base/mem.h"
 
 #define ROUND	    256 /* records of a client before the next client's turn */
 #define HEAD	    sizeof(struct ib_user_mad)
-#define PASSED	    3		 /* descriptors: memory, wake, the file */
+#define PASSED	    3 /* descriptors: memory, wake, the file */
+#define REAP_US	    5000
 #define BACKLOG_MAX (256u << 20) /* bytes that a client does not read */
 
 struct ufile {
 	struct ufile *next, **back;
 	struct server *server;
-	struct connection *connection;
+	const struct connection *connection; /* NULL = it has ended */
 	struct kfile *kfile;
 	struct frame_memory *memory;
 	int tell; /* the other end of the client's descriptor, -1 = gone */
+	int memory_fd;
+	uint64_t inode; /* of the client's descriptor */
 	bool dirty;
 	struct waiting *backlog, **backlog_end;
 	size_t backlog_bytes;
@@ -234,6 +239,7 @@ int ufile_register(struct ufile *f, const struct frame_register *want)
 		.methods = { want->methods[0], want->methods[1] },
 	};
 
+	ufiles_reap(f->server);
 	return kfile_register(f->kfile, &reg);
 }
 
@@ -258,7 +264,8 @@ int ufile_is_busy(struct ufile *f, const uint8_t header[64 + 24])
 
 static int reply_with_files(const struct connection *c, const int fds[PASSED])
 {
-	struct frame_reply reply = { .status = 0 };
+	struct frame_reply reply = { .agents = kfile_agents(c->file->kfile, false),
+				     .agents_rmpp = kfile_agents(c->file->kfile, true) };
 	struct iovec part = { &reply, sizeof(reply) };
 	union {
 		struct cmsghdr align;
@@ -293,6 +300,7 @@ static int memory_make(struct frame_memory **memory)
 
 static int descriptors_make(struct ufile *f, int fds[PASSED])
 {
+	struct stat st;
 	int pair[2];
 
 	fds[0] = memory_make(&f->memory);
@@ -305,6 +313,9 @@ static int descriptors_make(struct ufile *f, int fds[PASSED])
 	fds[1] = f->server->wake;
 	fds[2] = pair[0];
 	f->tell = pair[1];
+	f->memory_fd = fds[0];
+	fstat(fds[2], &st);
+	f->inode = st.st_ino;
 	send(fds[2], "", 1, MSG_NOSIGNAL); /* never read: see file_gone() */
 	return 0;
 }
@@ -333,9 +344,46 @@ int ufile_open(struct connection *c, guid_t node, unsigned port)
 	c->server->files = f;
 	c->file = f;
 	reply_with_files(c, fds); /* a client that is gone is met when its connection is read */
-	close(fds[0]);
 	close(fds[2]);
 	return 0;
+}
+
+int ufile_adopt(struct connection *c, uint64_t inode)
+{
+	for (struct ufile *f = c->server->files; f; f = f->next)
+		if (f->inode == inode && f->tell >= 0) {
+			f->connection = c;
+			c->file = f;
+			reply_with_files(
+				c, (const int[]){ f->memory_fd, c->server->wake, c->server->wake });
+			return 0;
+		}
+	return -EBADF;
+}
+
+void ufile_leave(struct ufile *f, const struct connection *c)
+{
+	if (f->connection != c)
+		return;
+	f->connection = NULL;
+	ufiles_reap(f->server);
+}
+
+void ufiles_reap(void *server)
+{
+	struct server *s = server;
+
+	for (struct ufile *f = s->files, *next; f; f = next) {
+		struct pollfd end = { .fd = f->tell };
+
+		next = f->next;
+		if (f->connection)
+			continue;
+		if (f->tell < 0 || (poll(&end, 1, 0) == 1 && end.revents & POLLHUP))
+			ufile_close(f);
+		else
+			loop_timer_set(s->reap, REAP_US);
+	}
 }
 
 void ufile_close(struct ufile *f)
@@ -352,6 +400,7 @@ void ufile_close(struct ufile *f)
 		free(p);
 	}
 	munmap(f->memory, sizeof(*f->memory));
+	close(f->memory_fd);
 	free(f->message);
 	free(f);
 }

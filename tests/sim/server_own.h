@@ -51,11 +51,15 @@ struct server {
 	pid_t judge; /* a copy that reads the fabric; 0 = none */
 	struct connection *connections;
 	struct ufile *files;
-	unsigned nfiles;
+	struct loop_timer *reap;
 };
 
 /* server_file.c */
 int ufile_open(struct connection *c, guid_t node, unsigned port); /* answers; 0 or -errno */
+int ufile_adopt(struct connection *c, uint64_t inode);		  /* likewise */
+/* The connection has ended; the file ends when nobody has its descriptor any more. */
+void ufile_leave(struct ufile *f, const struct connection *c);
+void ufiles_reap(void *server); /* those that nobody has */
 void ufile_close(struct ufile *f);
 int ufile_register(struct ufile *f, const struct frame_register *reg);
 int ufile_unregister(struct ufile *f, unsigned agent);

@@ -17,6 +17,7 @@
 #include <arpa/inet.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include "tests/sim/umad_own.h"
 
 #define FILES	 65536
@@ -28,10 +29,64 @@
 
 static struct file *_Atomic files[FILES];
 
+static struct file *file_new(int connection, const int fds[3])
+{
+	struct file *f = calloc(1, sizeof(*f));
+
+	if (!f || fds[2] >= FILES)
+		goto fail;
+	f->memory = mmap(NULL, sizeof(*f->memory), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+	if (f->memory == MAP_FAILED)
+		goto fail;
+	f->connection = connection;
+	f->wake = fds[1];
+	f->fd = fds[2];
+	pthread_mutex_init(&f->sending, NULL);
+	pthread_mutex_init(&f->receiving, NULL);
+	pthread_mutex_init(&f->asking, NULL);
+	atomic_store(&files[f->fd], f);
+	return f;
+fail:
+	free(f);
+	return NULL;
+}
+
+/* A descriptor of a file that another process had opened: it has its agents still. NULL: none. */
+static struct file *file_adopt(int fd)
+{
+	struct frame_request request;
+	struct frame_reply reply;
+	int fds[3] = { -1, -1, -1 }, connection;
+	struct file *f = NULL;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISSOCK(st.st_mode) || (connection = sim_connect()) < 0)
+		return NULL;
+	sim_request(&request, FRAME_ADOPT, NULL, 0);
+	request.inode = st.st_ino;
+	if (sim_ask(connection, &request, &reply, fds) >= 0 && fds[0] >= 0)
+		f = file_new(connection, (const int[]){ fds[0], fds[1], fd });
+	close(fds[0]);
+	close(fds[2]);
+	if (!f) {
+		close(fds[1]);
+		close(connection);
+		return NULL;
+	}
+	atomic_store(&f->kept, atomic_load(&f->memory->done));
+	for (unsigned i = 0; i < AGENTS; i++) {
+		f->known[i] = reply.agents >> i & 1;
+		f->rmpp[i] = reply.agents_rmpp >> i & 1;
+	}
+	return f;
+}
+
 struct file *file_of(int fd)
 {
 	struct file *f = fd >= 0 && fd < FILES ? atomic_load(&files[fd]) : NULL;
 
+	if (!f && fd >= 0)
+		f = file_adopt(fd);
 	if (!f)
 		errno = EBADF;
 	return f;
@@ -448,28 +503,6 @@ int umad_send(int portid, int agentid, void *umad, int length, int timeout_ms, i
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static struct file *file_new(int connection, const int fds[3])
-{
-	struct file *f = calloc(1, sizeof(*f));
-
-	if (!f || fds[2] >= FILES)
-		goto fail;
-	f->memory = mmap(NULL, sizeof(*f->memory), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
-	if (f->memory == MAP_FAILED)
-		goto fail;
-	f->connection = connection;
-	f->wake = fds[1];
-	f->fd = fds[2];
-	pthread_mutex_init(&f->sending, NULL);
-	pthread_mutex_init(&f->receiving, NULL);
-	pthread_mutex_init(&f->asking, NULL);
-	atomic_store(&files[f->fd], f);
-	return f;
-fail:
-	free(f);
-	return NULL;
-}
-
 int umad_open_port(const char *ca_name, int portnum)
 {
 	char name[UMAD_CA_NAME_LEN];
@@ -506,9 +539,9 @@ int umad_close_port(int portid)
 		return 0;
 	atomic_store(&files[portid], NULL);
 	munmap(f->memory, sizeof(*f->memory));
+	close(f->fd);
 	close(f->connection);
 	close(f->wake);
-	close(f->fd);
 	free(f->message);
 	free(f);
 	return 0;

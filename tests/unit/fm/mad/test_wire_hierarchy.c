@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "fm/mad/wire_optional.h"
 #include "topology/base/sort.h"
+#include "tests/fabric/double_answers.h"
 
 struct record {
 	unsigned number;

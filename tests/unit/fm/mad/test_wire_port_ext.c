@@ -10,6 +10,7 @@
 #include "fm/mad/wire_optional.h"
 #include "fm/mad/wire.h"
 #include "topology/base/sort.h"
+#include "tests/fabric/double_answers.h"
 
 /* OpenSM's own structure has the words up to HDR's. */
 static void words_lie_where_opensm_has_them(void **state)
