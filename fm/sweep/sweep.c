@@ -532,6 +532,7 @@ static void sweep_again(struct sweep *s, const struct batch_job *job, const char
 
 			cell->lost = cell->lost_in == s->number ? cell->lost + 1 : 1;
 			cell->lost_in = s->number;
+			s->reroute |= cell->lost == LOST_OVER; /* those on their way end, too */
 		}
 	}
 	again.urgent = false; /* after those that are likely to be answered */

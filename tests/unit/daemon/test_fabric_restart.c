@@ -402,6 +402,20 @@ static void a_restart_does_not_wait_for_those_that_do_not_answer(void **state)
 	world_fini(&w);
 }
 
+static void a_silent_switch_with_64_links_costs_a_restart_one_round_of_tries(void **state)
+{
+	struct world w;
+
+	world_init(&w, pod(1));
+	double_set_silent(w.hw, w.design->nodes[find_desc(w.design, "spine-03")].guid, true);
+	run_for(&w, 15 * SECOND_US);
+	stop_fabric(&w);
+	start_fabric(&w);
+	run_for(&w, SECOND_US / 4);
+	assert_true(is_up(&w));
+	world_fini(&w);
+}
+
 static void a_host_whose_agent_hangs_keeps_its_paths_over_a_restart(void **state)
 {
 	struct world w;
@@ -437,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_switch_whose_agent_hangs_loses_no_path_by_a_restart),
 		cmocka_unit_test(any_agents_that_hang_lose_nobody_a_path_by_a_restart),
 		cmocka_unit_test(a_restart_does_not_wait_for_those_that_do_not_answer),
+		cmocka_unit_test(a_silent_switch_with_64_links_costs_a_restart_one_round_of_tries),
 		cmocka_unit_test(a_host_whose_agent_hangs_keeps_its_paths_over_a_restart),
 		cmocka_unit_test(what_is_forgotten_is_not_known_any_more),
 		cmocka_unit_test(nothing_is_forgotten_before_the_first_sweep),
