@@ -140,6 +140,7 @@ $(BIN)/fmsim: $(call obj,tests/sim/main.c $(SIM_SRC) $(DOUBLE_SRC)) $(ARCHIVES)
 	$(Q)$(CC) $(LDFLAGS) $(STATIC_SAN) -o $@ $^ $(LIBS)
 
 # It goes into other people's programs: no sanitizer, no more names than libibumad's and open's.
+$(B)/fm/nvswitch/evidence_sxid.o: etc/nvlink/catalogue.tsv
 $(B)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
@@ -342,6 +343,7 @@ install: all
 	$(call put,755,$(BIN)/libfmsim-umad.so,$(PREFIX)/lib/fmd/libfmsim-umad.so)
 	$(call put,644,etc/fmsim.1,$(PREFIX)/share/man/man1/fmsim.1)
 	$(call put,644,etc/partitions.conf.example,$(SYSCONFDIR)/fmd/partitions.conf.example)
+	$(call put,644,etc/nvlink/catalogue.tsv,$(PREFIX)/share/doc/fmd/nvlink/catalogue.tsv)
 	$(foreach list,$(wildcard etc/dcgm/*.csv),$(call put,644,$(list),$(PREFIX)/share/doc/fmd/dcgm/$(notdir $(list)));) true
 	$(foreach file,$(wildcard etc/prometheus/*.yml) etc/grafana/fmd.json,$(call put,644,$(file),$(PREFIX)/share/doc/fmd/$(patsubst etc/%,%,$(file)));) true
 	$(call put,755,etc/hooks/slurm-drain,$(PREFIX)/share/doc/fmd/hooks/slurm-drain)

@@ -243,6 +243,7 @@ const struct conf_option conf_options[] = {
 	TEXT_OPTION("nvswitch_credentials_file", nvswitch.credentials_file, ""),
 	CHECKED_OPTION("prometheus_url", nvswitch.prometheus_url, "", check_server),
 	TEXT_OPTION("prometheus_label", nvswitch.prometheus_label, "Hostname"),
+	TEXT_OPTION("nvlink_catalogue", nvswitch.catalogue, ""),
 	TEXT_OPTION("log_socket", nvswitch.log_socket, ""),
 	TEXT_OPTION("kmsg", nvswitch.kmsg, ""),
 	WORD_OPTION("nvswitch_fm_in_progress", nvswitch.fm_in_progress, 1, "normal", "degraded",

@@ -165,6 +165,14 @@ static void copy_shown(struct exposition_text text, char *to, size_t size)
 			*p = '?';
 }
 
+static void take_clique(struct evidence *e, uint32_t clique)
+{
+	e->cliques_differ |= e->has_clique && e->clique != clique;
+	if (!e->has_clique)
+		e->clique = clique;
+	e->has_clique = true;
+}
+
 /* DCGM's text fields are exported as labels of all other metrics. No domain: all zero. */
 static void learn_domain(struct evidence *e, const struct exposition_sample *s)
 {
@@ -177,14 +185,13 @@ static void learn_domain(struct evidence *e, const struct exposition_sample *s)
 		copy_shown(cluster, text, sizeof(text));
 		if (text[strspn(text, "0-")] && *text != '<')
 			memcpy(e->cluster, text, sizeof(text));
+		e->no_domain |= *text && !text[strspn(text, "0-")];
 	}
-	if (!clique.at || e->has_clique || !clique.len || clique.len > 9)
+	if (!clique.at || !clique.len || clique.len > 9)
 		return;
 	exposition_copy(clique, text, sizeof(text));
-	if (text[strspn(text, "0123456789")])
-		return;
-	e->clique = (uint32_t)strtoul(text, NULL, 10);
-	e->has_clique = true;
+	if (!text[strspn(text, "0123456789")])
+		take_clique(e, (uint32_t)strtoul(text, NULL, 10));
 }
 
 static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
@@ -244,7 +251,7 @@ static void take_xid_count(struct evidence *e, const struct evidence_gpu *gpu,
 
 	if (xid <= 0 || !whole(s->value) || e->ncounts == MEMORY_COUNTS)
 		return;
-	if (xid_of((unsigned)xid)->state == NVSWITCH_HEALTHY)
+	if (xid_of((unsigned)xid, NULL)->state == NVSWITCH_HEALTHY)
 		return;
 	count = &e->counts[e->ncounts++];
 	count->gpu = (uint8_t)(gpu - e->gpus);
@@ -337,7 +344,7 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 		gpu->said.has |= HAS_PRESENT;
 		return;
 	case XID:
-		if (number && xid_of(number)->state >= xid_of(gpu->xid)->state)
+		if (number && xid_of(number, NULL)->state >= xid_of(gpu->xid, NULL)->state)
 			gpu->xid = number;
 		return;
 	case XID_COUNT:
@@ -362,10 +369,8 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 		take_watch(&gpu->said, s);
 		return;
 	case CLIQUE:
-		if (!e->has_clique && valid && s->value <= UINT32_MAX) {
-			e->clique = (uint32_t)s->value;
-			e->has_clique = true;
-		}
+		if (valid && s->value <= UINT32_MAX)
+			take_clique(e, (uint32_t)s->value);
 		return;
 	case GPU_LINK_STATE: /* NVML's: 0 = inactive, 1 = active, 2 = asleep */
 		link = trailing_number(exposition_label(s, "nvlink"), 64);
@@ -682,7 +687,7 @@ static void happen(struct memory *m, const struct evidence_context *c, const str
 static void xid_happened(struct memory *m, const struct evidence_context *c, unsigned g,
 			 uint32_t number)
 {
-	const struct xid *xid = xid_of(number);
+	const struct xid *xid = xid_of(number, NULL);
 	char text[92];
 	const struct what what = { (int)g, -1, -1, number, xid->state, xid->remedy, text };
 

@@ -242,6 +242,8 @@ struct evidence {
 	unsigned samples; /* of any wanted metric */
 	unsigned states;  /* samples of the state of an NVLink, a GPU's fabric or an NVSwitch */
 	bool repeated;	  /* series came twice: which switch each is about is not certain */
+	bool no_domain;	  /* a cluster UUID is zero */
+	bool cliques_differ;
 	struct evidence_gpu gpus[EVIDENCE_GPUS];
 	struct evidence_switch switches[EVIDENCE_SWITCHES];
 	unsigned ncounts;

@@ -494,7 +494,11 @@ static const char *const fm_words[FM_STATUSES] = {
 	[FM_NVML_TOO_OLD] = "has a status that this NVML is too old for",
 };
 
-/* NVML's mask: pairs of bits, 1 = so; then a number for what is configured wrongly, 1 = nothing. */
+/*
+ * NVML's mask: pairs of bits, 1 = so; then a number for what is configured wrongly, 1 = nothing;
+ * then two pairs where 2 is bad: a partition, and the fabric's manager. What NVML's summary calls
+ * unhealthy is no P2P. A value that nobody knows is said.
+ */
 static void judge_mask(const struct judge *j, unsigned g)
 {
 	static const struct {
@@ -504,7 +508,7 @@ static void judge_mask(const struct judge *j, unsigned g)
 		{ 0, NVSWITCH_DEGRADED_LINK, "bandwidth degraded" },
 		{ 2, NVSWITCH_DEGRADED_LINK, "routes recover" },
 		{ 4, NVSWITCH_NO_P2P, "routes unhealthy" },
-		{ 6, NVSWITCH_DEGRADED_LINK, "recovers from access time-outs" },
+		{ 6, NVSWITCH_NO_P2P, "recovers from access time-outs" },
 	};
 	static const char *const wrong[16] = {
 		[2] = "another system GUID", [3] = "another chassis' serial number",
@@ -525,6 +529,16 @@ static void judge_mask(const struct judge *j, unsigned g)
 	if (configured > 1)
 		find(j, NVSWITCH_NO_P2P, set_up, "GPU %u: NVLink fabric configured wrongly: %s", g,
 		     wrong[configured] ? wrong[configured] : "for an unknown reason");
+	if ((last->mask >> 12 & 3) == 2 && j->c->progress != FM_PROGRESS_NORMAL)
+		find(j, NVSWITCH_NO_P2P, set_up, "GPU %u: NVLink fabric: no partition assigned", g);
+	if (last->mask >> 14 == 2)
+		find(j, NVSWITCH_DEGRADED_LINK, set_up,
+		     "GPU %u: NVLink fabric: the fabric manager is disconnected", g);
+	for (unsigned shift = 0; shift < 16; shift += 2)
+		if ((shift < 8 || shift > 11) && (last->mask >> shift & 3) == 3)
+			find(j, NVSWITCH_HEALTHY, set_up,
+			     "GPU %u: NVLink fabric: unknown value in health mask 0x%x", g,
+			     last->mask);
 }
 
 /* What it reports as a number or a word: fabric manager, recovery action, health. */
@@ -683,6 +697,7 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 {
 	struct judge j = { .e = e, .m = m, .c = c, .system = m->system, .verdict = verdict };
 	uint16_t reporting = 0;
+	bool registered = false;
 
 	j.expect = nvswitch_expect(m->system);
 	j.links = m->links ? m->links : j.expect->links;
@@ -694,6 +709,15 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 		return;
 	}
 	j.gpus = evidence_gpus_expected(e, m);
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		registered |=
+			m->gpus[g].last.has & HAS_FM && m->gpus[g].last.fm_status == FM_SUCCESS;
+	if (m->system == NVSWITCH_SYSTEM_NVL72 && registered && e->no_domain && !*e->cluster)
+		find(&j, NVSWITCH_NO_P2P, NOWHERE,
+		     "registered without a domain: cluster UUID and clique are zero");
+	if (m->system == NVSWITCH_SYSTEM_NVL72 && e->cliques_differ)
+		find(&j, NVSWITCH_NO_P2P, NOWHERE,
+		     "GPUs are in different cliques: no NVLink between them");
 	j.exempt = evidence_exempt(m, c->progress);
 	if (m->system != NVSWITCH_SYSTEM_OTHER)
 		judge_gpus(&j);

@@ -5,99 +5,203 @@
 #include <string.h>
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/evidence_sxid.h"
+#include "fm/nvswitch/intake_syslog.h"
+#include "topology/base/mem.h"
 
-/* ---- The catalog ----------------------------------------------------------------------------- */
+/* ---- The catalogue --------------------------------------------------------------------------- */
 
 /*
- * Error numbers of NVSwitches (SXid) and GPUs (Xid), and what NVIDIA says is to be done
- * about each.
- *
- * Sources, as read in November 2026:
- *   Xid   "Analyzing Xid Errors with the Xid Catalog",
- *         docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, column "Resolution Bucket
- *         (Immediate Action)", for Ampere and newer. 144 to 150 (WORKFLOW_NVLINK5_ERR), 154 and 74
- *         say more in their words.
- *   SXid  the appendix of the Fabric Manager User Guide,
- *         docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide, "NVSwitch SXid errors" (which
- *         need a reset of one GPU, which of the whole host); for numbers that it leaves out, the
- *         severities in NVIDIA's open kernel modules 595.45.04 for NVSwitch 2 and 3, the graver
- *         where they differ.
- *
- * What is not in here goes by its words, where there are any.
+ * etc/nvlink/catalogue.tsv, which says what its fields are, lies within the program; another file
+ * may take its place. What is not in it goes by its words, where there are any.
  */
+__asm__(".pushsection .rodata\n"
+	"nvlink_catalogue_text:\n"
+	".incbin \"etc/nvlink/catalogue.tsv\"\n"
+	".byte 0\n"
+	".popsection\n");
+extern const char nvlink_catalogue_text[];
 
-/* ---- SXid ------------------------------------------------------------------------------------ */
-
-static const struct {
-	uint16_t first, last;
-	uint8_t class;
-} ranges[] = {
-	{ 10001, 10002, SXID_NOTE },	 { 10003, 10003, SXID_ALWAYS },
-	{ 10004, 10005, SXID_NOTE },	 { 10006, 10006, SXID_ALWAYS },
-	{ 10007, 10007, SXID_NOTE },	 { 10008, 10009, SXID_ALWAYS },
-	{ 10010, 10010, SXID_NOTE },	 { 11001, 11001, SXID_PORT },
-	{ 11004, 11004, SXID_NONFATAL }, { 11009, 11009, SXID_PORT },
-	{ 11011, 11012, SXID_NONFATAL }, { 11013, 11013, SXID_PORT },
-	{ 11014, 11016, SXID_NONFATAL }, { 11017, 11020, SXID_PORT },
-	{ 11021, 11027, SXID_NONFATAL }, { 11028, 11030, SXID_PORT },
-	{ 11031, 11047, SXID_NONFATAL }, { 12001, 12014, SXID_PORT },
-	{ 12020, 12020, SXID_ALWAYS },	 { 12021, 12021, SXID_NONFATAL },
-	{ 12022, 12022, SXID_PORT },	 { 12023, 12023, SXID_NONFATAL },
-	{ 12024, 12027, SXID_PORT },	 { 12028, 12028, SXID_NONFATAL },
-	{ 12029, 12035, SXID_PORT },	 { 12036, 12038, SXID_NONFATAL },
-	{ 12039, 12039, SXID_PORT },	 { 12040, 12040, SXID_NONFATAL },
-	{ 12041, 12041, SXID_PORT },	 { 12042, 12042, SXID_NONFATAL },
-	{ 12043, 12043, SXID_PORT },	 { 12044, 12046, SXID_NONFATAL },
-	{ 12047, 12047, SXID_PORT },	 { 12048, 12051, SXID_NONFATAL },
-	{ 14001, 14002, SXID_PORT },	 { 14007, 14007, SXID_NONFATAL },
-	{ 14008, 14008, SXID_PORT },	 { 14009, 14009, SXID_NONFATAL },
-	{ 14010, 14018, SXID_PORT },	 { 15001, 15001, SXID_PORT },
-	{ 15002, 15003, SXID_NONFATAL }, { 15006, 15006, SXID_PORT },
-	{ 15008, 15008, SXID_NONFATAL }, { 15009, 15010, SXID_PORT },
-	{ 15011, 15011, SXID_NONFATAL }, { 15012, 15017, SXID_PORT },
-	{ 15018, 15018, SXID_NONFATAL }, { 15019, 15019, SXID_PORT },
-	{ 15020, 15020, SXID_NONFATAL }, { 18018, 18020, SXID_PORT },
-	{ 19004, 19048, SXID_PORT },	 { 19049, 19049, SXID_NONFATAL },
-	{ 19050, 19054, SXID_PORT },	 { 19055, 19055, SXID_NONFATAL },
-	{ 19056, 19056, SXID_PORT },	 { 19057, 19057, SXID_NONFATAL },
-	{ 19058, 19058, SXID_PORT },	 { 19059, 19059, SXID_NONFATAL },
-	{ 19060, 19061, SXID_PORT },	 { 19062, 19062, SXID_NONFATAL },
-	{ 19063, 19064, SXID_PORT },	 { 19065, 19065, SXID_NONFATAL },
-	{ 19066, 19067, SXID_PORT },	 { 19068, 19068, SXID_NONFATAL },
-	{ 19069, 19070, SXID_PORT },	 { 19071, 19079, SXID_NONFATAL },
-	{ 19080, 19081, SXID_PORT },	 { 19082, 19082, SXID_NONFATAL },
-	{ 19083, 19083, SXID_PORT },	 { 19084, 19084, SXID_NONFATAL },
-	{ 20001, 20002, SXID_NONFATAL }, { 20004, 20008, SXID_PORT },
-	{ 20009, 20012, SXID_NONFATAL }, { 20014, 20038, SXID_PORT },
-	{ 22003, 22011, SXID_ALWAYS },	 { 22012, 22012, SXID_PORT },
-	{ 22013, 22013, SXID_NONFATAL }, { 23001, 23017, SXID_ALWAYS },
-	{ 24001, 24003, SXID_NONFATAL }, { 24004, 24010, SXID_PORT },
-	{ 25001, 25006, SXID_NONFATAL }, { 25007, 25009, SXID_PORT },
-	{ 26001, 26001, SXID_ALWAYS },	 { 26002, 26005, SXID_NONFATAL },
-	{ 26006, 26006, SXID_ALWAYS },	 { 26007, 26007, SXID_NONFATAL },
-	{ 26008, 26008, SXID_ALWAYS },	 { 27000, 27007, SXID_NONFATAL },
-	{ 29001, 29001, SXID_NONFATAL }, { 29002, 29002, SXID_PORT },
-	{ 29003, 29003, SXID_NONFATAL }, { 29004, 29005, SXID_PORT },
-	{ 29006, 29006, SXID_NONFATAL }, { 30001, 30001, SXID_NONFATAL },
-	{ 30002, 30002, SXID_PORT },	 { 30003, 30003, SXID_NONFATAL },
-	{ 30004, 30005, SXID_PORT },	 { 30006, 30006, SXID_NONFATAL },
+struct catalogue {
+	struct xid *xids, *sxids;
+	unsigned nxids, nsxids;
 };
+
+static struct catalogue catalogue; /* of the process: numbers mean the same for all hosts */
+
+static const char *const classes[] = { "", "note", "nonfatal", "port", "always" };
+static const char *const conditions[] = { "", "status=", "info=", "only=" };
+
+static int index_of(const char *const *words, int count, const char *word)
+{
+	while (--count >= 0 && strcmp(words[count], word))
+		;
+	return count;
+}
+
+static bool read_sub(struct xid *row, const char *sub)
+{
+	size_t unit = strcspn(sub, " =");
+	char *end;
+
+	if (sub[unit] == '=')
+		unit = 0;
+	if (unit >= sizeof(row->unit))
+		return false;
+	memcpy(row->unit, sub, unit);
+	sub += unit + (sub[unit] == ' ');
+	for (uint8_t i = 1; *sub && !row->condition && i < 4; i++)
+		if (!strncmp(sub, conditions[i], strlen(conditions[i])))
+			row->condition = i;
+	row->value = (uint32_t)strtoul(sub + strlen(conditions[row->condition]), &end, 0);
+	return !*sub || (row->condition && !*end);
+}
+
+static const char *read_row(void *arg, char *line)
+{
+	enum { KIND, NUMBERS, SUB, STATE, REMEDY, MEANING, SOURCE, DATE, FIELDS };
+	struct catalogue *c = arg;
+	struct xid row = { 0 }, **list;
+	char *field[FIELDS] = { 0 }, *rest = line, *end;
+	unsigned count = 0, *size;
+	bool sxid;
+	int state, remedy = 0;
+
+	while (count < FIELDS && (field[count] = strtok_r(rest, "\t", &rest)))
+		count++;
+	if (!count)
+		return NULL;
+	sxid = !strcmp(field[KIND], "sxid");
+	if (count < FIELDS || (!sxid && strcmp(field[KIND], "xid")))
+		return "a row of sxid or xid has eight fields";
+	row.first = row.last = (uint16_t)strtoul(field[NUMBERS], &end, 10);
+	if (*end == '-')
+		row.last = (uint16_t)strtoul(end + 1, &end, 10);
+	if (!row.first || row.last < row.first || *end)
+		return "a number, or FIRST-LAST, is expected";
+	state = sxid ? index_of(classes, 5, field[STATE]) : nvswitch_state_parse(field[STATE]);
+	while (remedy < NVSWITCH_REMEDIES &&
+	       strcmp(field[REMEDY], nvswitch_remedy_name((enum nvswitch_remedy)remedy)))
+		remedy++;
+	if (state < sxid || state == NVSWITCH_UNKNOWN + sxid || remedy == NVSWITCH_REMEDIES)
+		return "unknown state or remedy";
+	if (strcmp(field[SUB], "-") && !read_sub(&row, field[SUB]))
+		return "unknown condition: UNIT, status=MASK, info=N or only=MASK is expected";
+	row.state = (uint8_t)state;
+	row.remedy = (uint8_t)remedy;
+	if (strcmp(field[MEANING], "-"))
+		snprintf(row.words, sizeof(row.words), "%s", field[MEANING]);
+	list = sxid ? &c->sxids : &c->xids;
+	size = sxid ? &c->nsxids : &c->nxids;
+	*list = mem_resize(*list, *size + 1, sizeof(row));
+	(*list)[(*size)++] = row;
+	return NULL;
+}
+
+static void take_catalogue(struct catalogue *next)
+{
+	free(catalogue.xids);
+	free(catalogue.sxids);
+	catalogue = *next;
+}
+
+static void read_own(void)
+{
+	struct catalogue own = { 0 };
+	char *text = mem_strdup(nvlink_catalogue_text), *rest = text, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		line[strcspn(line, "#")] = '\0';
+		read_row(&own, line);
+	}
+	free(text);
+	take_catalogue(&own);
+}
+
+int catalogue_read(const char *path, bool use, char *err, size_t err_size)
+{
+	struct catalogue next = { 0 };
+	int status = *path ? lines_read(path, read_row, &next, err, err_size) : 0;
+
+	if (!status && use && *path) {
+		take_catalogue(&next);
+	} else {
+		free(next.xids);
+		free(next.sxids);
+	}
+	if (!status && use && !*path)
+		read_own();
+	return status;
+}
+
+/* Registers of a line: the numbers in hexadecimal behind `(`. */
+static unsigned read_registers(const char *words, uint32_t *registers, unsigned most)
+{
+	const char *at = strstr(words, "(0x");
+	unsigned count = 0;
+
+	for (; at && count < most && (at = strstr(at, "0x")); at += 2)
+		registers[count++] = (uint32_t)strtoul(at, NULL, 16);
+	return count;
+}
+
+static bool fits(const struct xid *row, const char *words)
+{
+	uint32_t registers[7] = { 0 }, others = 0;
+	unsigned count = words ? read_registers(words, registers, 7) : 0;
+
+	if (*row->unit && (!words || strncmp(words, row->unit, strlen(row->unit))))
+		return false;
+	for (unsigned i = 1; i < count; i++)
+		others |= registers[i];
+	switch (row->condition) {
+	case 0:
+		return true;
+	case 1:
+		return count > 1 && registers[1] & row->value;
+	case 2:
+		return count && (registers[0] >> 20 & 63) == row->value;
+	default:
+		return count && registers[0] && !(registers[0] & ~row->value) && !others;
+	}
+}
+
+static const struct xid *find_row(const struct xid *rows, unsigned count, unsigned number,
+				  const char *words)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (number >= rows[i].first && number <= rows[i].last && fits(&rows[i], words))
+			return &rows[i];
+	return NULL;
+}
+
+const struct xid *xid_of(unsigned number, const char *words)
+{
+	static const struct xid unknown = { .remedy = NVSWITCH_CONTACT_SUPPORT };
+	const struct xid *row;
+
+	if (!catalogue.nxids)
+		read_own();
+	row = find_row(catalogue.xids, catalogue.nxids, number, words);
+	return row ? row : &unknown;
+}
 
 enum sxid_class sxid_class(unsigned number)
 {
-	size_t low = 0, high = sizeof(ranges) / sizeof(ranges[0]);
+	const struct xid *row;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
+	if (!catalogue.nsxids)
+		read_own();
+	row = find_row(catalogue.sxids, catalogue.nsxids, number, NULL);
+	return row ? (enum sxid_class)row->state : SXID_UNKNOWN;
+}
 
-		if (number < ranges[middle].first)
-			high = middle;
-		else if (number > ranges[middle].last)
-			low = middle + 1;
-		else
-			return ranges[middle].class;
-	}
-	return SXID_UNKNOWN;
+enum nvswitch_remedy sxid_remedy(unsigned number)
+{
+	const struct xid *row = sxid_class(number)
+					? find_row(catalogue.sxids, catalogue.nsxids, number, NULL)
+					: NULL;
+
+	return row ? (enum nvswitch_remedy)row->remedy : NVSWITCH_CONTACT_SUPPORT;
 }
 
 enum nvswitch_state sxid_state(unsigned number, bool fatal)
@@ -109,95 +213,6 @@ enum nvswitch_state sxid_state(unsigned number, bool fatal)
 	if (class == SXID_ALWAYS)
 		return NVSWITCH_FATAL;
 	return fatal || class == SXID_PORT ? NVSWITCH_NO_P2P : NVSWITCH_HEALTHY;
-}
-
-enum nvswitch_remedy sxid_remedy(unsigned number)
-{
-	switch (sxid_class(number)) {
-	case SXID_ALWAYS:
-		return NVSWITCH_REBOOT;
-	case SXID_PORT:
-		return NVSWITCH_RESET_GPU;
-	case SXID_UNKNOWN:
-		return NVSWITCH_CONTACT_SUPPORT;
-	default:
-		return NVSWITCH_REMEDY_NONE;
-	}
-}
-
-/* ---- Xid ------------------------------------------------------------------------------------- */
-
-#define OK   NVSWITCH_HEALTHY
-#define DEGR NVSWITCH_DEGRADED_LINK
-#define LOST NVSWITCH_NO_P2P
-
-/*
- * By number. A GPU that has to be reset takes no part in anything until it is; what an application
- * did is over when that ends.
- */
-static const struct xid xids[] = {
-	{ 8, 8, OK, NVSWITCH_RESTART_JOB, "GPU stopped processing" },
-	{ 11, 11, OK, NVSWITCH_RESTART_JOB, "push buffer" },
-	{ 13, 13, OK, NVSWITCH_RESTART_JOB, "graphics engine exception" },
-	{ 14, 14, OK, NVSWITCH_REMEDY_NONE, "" },
-	{ 25, 25, OK, NVSWITCH_RESTART_JOB, "" },
-	{ 31, 31, OK, NVSWITCH_RESTART_JOB, "memory page fault" },
-	{ 32, 32, OK, NVSWITCH_RESTART_JOB, "push buffer" },
-	{ 37, 38, OK, NVSWITCH_REMEDY_NONE, "" },
-	{ 39, 41, OK, NVSWITCH_RESTART_JOB, "copy engine" },
-	{ 43, 44, OK, NVSWITCH_REMEDY_NONE, "channel reset" },
-	{ 45, 45, OK, NVSWITCH_RESTART_JOB, "preemptive clean-up" },
-	{ 46, 46, LOST, NVSWITCH_RESET_GPU, "GPU timed out" },
-	{ 48, 48, DEGR, NVSWITCH_RESET_GPU, "double-bit ECC error" },
-	{ 54, 54, OK, NVSWITCH_CONTACT_SUPPORT, "power cable" },
-	{ 60, 60, OK, NVSWITCH_RESTART_JOB, "" },
-	{ 62, 62, LOST, NVSWITCH_RESET_GPU, "micro-controller halted" },
-	{ 63, 63, OK, NVSWITCH_REMEDY_NONE, "row to be remapped" },
-	{ 64, 64, LOST, NVSWITCH_RESET_GPU, "row not remapped" },
-	{ 66, 67, OK, NVSWITCH_REMEDY_NONE, "" },
-	{ 68, 72, OK, NVSWITCH_RESTART_JOB, "engine" },
-	{ 74, 74, LOST, NVSWITCH_RESET_GPU, "NVLink error" },
-	{ 75, 77, OK, NVSWITCH_RESTART_JOB, "copy engine" },
-	{ 78, 78, OK, NVSWITCH_CONTACT_SUPPORT, "vGPU start" },
-	{ 79, 79, LOST, NVSWITCH_REBOOT, "fallen off the bus" },
-	{ 80, 80, OK, NVSWITCH_RESTART_JOB, "" },
-	{ 82, 86, OK, NVSWITCH_RESTART_JOB, "engine" },
-	{ 88, 89, OK, NVSWITCH_RESTART_JOB, "engine" },
-	{ 92, 93, OK, NVSWITCH_REMEDY_NONE, "" },
-	{ 94, 94, OK, NVSWITCH_RESTART_JOB, "contained ECC error" },
-	{ 95, 95, LOST, NVSWITCH_RESET_GPU, "uncontained ECC error" },
-	{ 96, 105, OK, NVSWITCH_RESTART_JOB, "engine" },
-	{ 106, 108, OK, NVSWITCH_REMEDY_NONE, "" },
-	{ 109, 109, LOST, NVSWITCH_RESET_GPU, "context switch timed out" },
-	{ 110, 110, LOST, NVSWITCH_RESET_GPU, "security fault" },
-	{ 119, 120, LOST, NVSWITCH_RESET_GPU, "GPU system processor" },
-	{ 121, 121, OK, NVSWITCH_REMEDY_NONE, "chip-to-chip link" },
-	{ 126, 135, OK, NVSWITCH_RESTART_JOB, "copy engine" },
-	{ 136, 136, LOST, NVSWITCH_RESET_GPU, "NVLink training failed" },
-	{ 137, 137, OK, NVSWITCH_REMEDY_NONE, "NVLink privilege error" },
-	{ 139, 139, OK, NVSWITCH_RESTART_JOB, "engine" },
-	{ 140, 140, LOST, NVSWITCH_RESET_GPU, "unrecovered ECC error" },
-	{ 141, 141, OK, NVSWITCH_REMEDY_NONE, "" },
-	{ 142, 142, OK, NVSWITCH_CONTACT_SUPPORT, "" },
-	{ 143, 143, LOST, NVSWITCH_RESET_GPU, "GPU initialization" },
-	{ 144, 146, DEGR, NVSWITCH_RESET_GPU, "NVLink5 error" },
-	{ 147, 148, OK, NVSWITCH_CONTACT_SUPPORT, "NVLink5 error" }, /* non-fatal, all of them */
-	{ 149, 150, DEGR, NVSWITCH_RESET_GPU, "NVLink5 error" },
-	{ 151, 151, OK, NVSWITCH_REBOOT, "key rotation" },
-	{ 154, 154, DEGR, NVSWITCH_RESET_GPU, "recovery action changed" },
-	{ 155, 155, LOST, NVSWITCH_RESET_GPU, "NVLink error by software" },
-	{ 156, 156, LOST, NVSWITCH_RESET_GPU, "" },
-	{ 158, 158, LOST, NVSWITCH_RESET_GPU, "" },
-};
-
-const struct xid *xid_of(unsigned number)
-{
-	static const struct xid unknown = { 0, 0, OK, NVSWITCH_CONTACT_SUPPORT, "" };
-
-	for (unsigned i = 0; i < sizeof(xids) / sizeof(xids[0]); i++)
-		if (number >= xids[i].first && number <= xids[i].last)
-			return &xids[i];
-	return &unknown;
 }
 
 /* ---- The kernel's lines ---------------------------------------------------------------------- */
@@ -227,7 +242,7 @@ enum {
 	XID_NVLINK_ERROR = 74,
 	XID_FELL_OFF_BUS = 79,
 	XID_NVLINK5_FIRST = 144,
-	XID_NVLINK5_TLW = 146, /* its fatal ones are no loss of a link */
+	XID_NVLINK5_TLW = 146, /* its fatal ones are no loss of a link by themselves */
 	XID_NVLINK5_LAST = 150,
 	XID_RECOVERY_ACTION = 154,
 };
@@ -314,7 +329,7 @@ static void take_pci(struct nvswitch_finding *finding, const char *text)
 static void judge_xid(struct sxid_event *event, const char *words)
 {
 	unsigned number = event->finding.code;
-	const struct xid *xid = xid_of(number);
+	const struct xid *xid = xid_of(number, words);
 	bool nvlink5 = number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST;
 	bool nvlink = strcasestr(words, "nvlink") != NULL,
 	     nonfatal = strcasestr(words, "non-fatal") || strcasestr(words, "nonfatal") ||
@@ -322,7 +337,9 @@ static void judge_xid(struct sxid_event *event, const char *words)
 
 	event->state = (enum nvswitch_state)xid->state;
 	event->finding.remedy = xid->remedy;
-	if (!xid->first && strstr(words, "fallen off the bus")) {
+	if (xid->condition) {
+		event->nonfatal = xid->state == NVSWITCH_HEALTHY;
+	} else if (!xid->first && strstr(words, "fallen off the bus")) {
 		event->state = NVSWITCH_NO_P2P;
 	} else if (!xid->first && nvlink && !nonfatal) {
 		event->state =
@@ -349,8 +366,9 @@ static bool read_xid(const char *text, struct sxid_event *event)
 	number += 3;
 	take_pci(&event->finding, strchr(text, '(') + 1);
 	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
-	if (words == number || *words++ != ',')
+	if (words == number || (*words && !strchr(",\r\n ", *words)))
 		return false;
+	words += strspn(words, ", ");
 	link = number_after(words, "link ", INT_MAX);
 	if (link < 0)
 		link = number_after(words, "Link ", INT_MAX);
@@ -462,6 +480,18 @@ static const struct {
 	  .remedy = NVSWITCH_CONTACT_SUPPORT,
 	  .means = "the fabric manager does not start: another number of NVSwitches than any "
 		   "system has" },
+	{ .words = "uvm encountered global fatal error",
+	  .state = NVSWITCH_FATAL,
+	  .remedy = NVSWITCH_REBOOT,
+	  .means = "the driver's memory manager (UVM) requires a reboot" },
+	{ .words = "postRxDetLinkMask failed",
+	  .state = NVSWITCH_NO_P2P,
+	  .remedy = NVSWITCH_REBOOT,
+	  .means = "NVLinks were not detected when the driver started" },
+	{ .words = "nvidia-fabricmanager.service: Failed with result",
+	  .state = NVSWITCH_DEGRADED_LINK,
+	  .remedy = NVSWITCH_CONTACT_SUPPORT,
+	  .means = "the fabric manager's service failed" },
 	/* NVLink SHARP's multicast objects can't be made: jobs that use it fail, others run. */
 	{ .words = "in the multicast team request setup",
 	  .state = NVSWITCH_DEGRADED_LINK,
@@ -487,8 +517,10 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 	*event = (struct sxid_event){ .finding = { .gpu = -1, .sw = -1, .link = -1 } };
 	/* Nearly all lines have none of these: a search for each is all that they cost. */
 	if (!memmem(text, len, "Xid (", 5) && !memmem(text, len, "NVSwitch", 8) &&
-	    !memmem(text, len, "GPU", 3) && !memmem(text, len, "Nvlink Core", 11) &&
-	    !memmem(text, len, "fallen off", 10) && !memmem(text, len, "Linux version ", 14))
+	    !memmem(text, len, "GPU", 3) && !memmem(text, len, "uvm enc", 7) &&
+	    !memmem(text, len, "RxDet", 5) && !memmem(text, len, "nvidia-fabricm", 14) &&
+	    !memmem(text, len, "Nvlink Core", 11) && !memmem(text, len, "fallen off", 10) &&
+	    !memmem(text, len, "Linux version ", 14))
 		return false;
 	len = len < sizeof(copy) ? len : sizeof(copy) - 1;
 	memcpy(copy, text, len);

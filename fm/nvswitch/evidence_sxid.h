@@ -40,12 +40,23 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event);
 enum nvswitch_state sxid_state(unsigned number, bool fatal);
 enum nvswitch_remedy sxid_remedy(unsigned number);
 
-struct xid {		       /* a range of Xids */
-	uint16_t first, last;  /* 0 = the catalog does not have it */
+struct xid { /* a row of the catalogue: a range of Xids; of SXids `state` is a class */
+	uint16_t first, last;  /* 0 = the catalogue does not have it */
 	uint8_t state, remedy; /* enum nvswitch_state, enum nvswitch_remedy */
-	const char *words;     /* that describe it, "" = none */
+	uint8_t condition;     /* 0 = none; see etc/nvlink/catalogue.tsv */
+	uint32_t value;	       /* of the condition */
+	char unit[16];	       /* that its words begin with, "" = any */
+	char words[48];	       /* that describe it, "" = none */
 };
-/* What an Xid means; static, never NULL. */
-const struct xid *xid_of(unsigned number);
+/*
+ * What an Xid means, by the words behind its number (NULL = a gauge, which has none); never NULL,
+ * valid until catalogue_read().
+ */
+const struct xid *xid_of(unsigned number, const char *words);
+/*
+ * Reads a file in place of the catalogue that is within the program ("" = that one), and has it
+ * count if `use`. 0, or -1 with `FILE:LINE: reason` in err and nothing changed.
+ */
+int catalogue_read(const char *path, bool use, char *err, size_t err_size);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/state_monitor.h"
@@ -626,12 +627,18 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 		       size_t err_size)
 {
 	struct sources_opened *opened;
+	char why[256];
+	int status;
 
+	if (catalogue_read(conf->keys.catalogue, false, err, err_size) && nv->home.conf)
+		return -1;
 	opened = sources_open(nv->sources, conf, err, err_size);
 	if (!opened)
 		return -1;
 	nv->conf = *conf;
 	nv->home.conf = &nv->conf;
+	status = catalogue_read(conf->keys.catalogue, true, why, sizeof(why));
+	nv->home.ops->trouble(nv->home.arg, "nvswitch: nvlink_catalogue", status ? why : NULL);
 	nv->health.conf = conf->health;
 	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms);
 	hook_hold(nv->hook, nv->health.guarded && conf->keys.guard_hooks);
@@ -643,7 +650,8 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 
 int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
-	if (sources_check(conf, err, err_size))
+	if (sources_check(conf, err, err_size) ||
+	    catalogue_read(conf->keys.catalogue, false, err, err_size))
 		return -1;
 	return hook_check("nvswitch_hook", conf->keys.hook, err, err_size);
 }

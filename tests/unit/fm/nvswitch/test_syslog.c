@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_syslog.h"
 
@@ -216,7 +217,37 @@ static const struct {
 	  NVSWITCH_NO_P2P, 95, -1, -1, false },
 	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 "
 	  "(0x026001c6 0x00000000)",
-	  NVSWITCH_NO_P2P, 149, -1, 0, false },
+	  NVSWITCH_HEALTHY, 149, -1, 0, true },
+	/* What the second register says decides, whatever the words; NVIDIA's sheet "XID 144-150". */
+	{ "NVRM: Xid (PCI:0000:00:00): 145, RLW_REMAP Nonfatal XC1 i0 Link 10 (0x00000004 "
+	  "0x00000040 0x00000000 0x00000000 0x00000000 0x00000000)",
+	  NVSWITCH_NO_P2P, 145, -1, 10, false },
+	{ "NVRM: Xid (PCI:0000:00:00): 145, RLW_REMAP Nonfatal XC1 i0 Link 10 (0x00000004 "
+	  "0x00000004 0x00000000 0x00000000 0x00000000 0x00000000)",
+	  NVSWITCH_HEALTHY, 145, -1, 10, true },
+	{ "NVRM: Xid (PCI:0000:00:00): 146, TLW_RX/TLW_RX_PIPE0 Fatal XC0 i0 Link 00 (0x0000000a "
+	  "0x00000004 0x00000000 0x00000000)",
+	  NVSWITCH_NO_P2P, 146, -1, 0, false },
+	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 05 (0x026001c6 "
+	  "0x00000000 0x00000000)",
+	  NVSWITCH_HEALTHY, 149, -1, 5, true },
+	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT  Fatal   XC0 i0 Link 05 (0x021425c6 "
+	  "0x00000000 0x00000000)",
+	  NVSWITCH_NO_P2P, 149, -1, 5, false },
+	/* Bits 0, 23 and 30 of the first can be ignored. */
+	{ "NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error "
+	  "detected on link 14(0x40800001, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
+	  NVSWITCH_HEALTHY, 74, -1, 14, true },
+	{ "NVRM: Xid (PCI:0003:00:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error "
+	  "detected on link 14(0x40800001, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)",
+	  NVSWITCH_NO_P2P, 74, -1, 14, false },
+	{ "NVRM: Xid (PCI:0000:3f:00): 46", NVSWITCH_NO_P2P, 46, -1, -1, false },
+	{ "NVRM: uvm encountered global fatal error 0x60, requiring os reboot to recover.",
+	  NVSWITCH_FATAL, 0, -1, -1, false },
+	{ "NVRM: knvlinkDiscoverPostRxDetLinks_GH100: Getting peer1's postRxDetLinkMask failed!",
+	  NVSWITCH_NO_P2P, 0, -1, -1, false },
+	{ "nvidia-fabricmanager.service: Failed with result 'exit-code'.", NVSWITCH_DEGRADED_LINK,
+	  0, -1, -1, false },
 	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Nonfatal XC0 i0 Link 07 (0x0)",
 	  NVSWITCH_HEALTHY, 149, -1, 7, true },
 	{ "nv-fabricmanager: detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci "
@@ -293,6 +324,54 @@ static void numbers_have_the_class_of_guide_and_driver(void **state)
 		assert_int_equal(sxid_state(n, false), NVSWITCH_FATAL);
 }
 
+/* ---- The catalogue --------------------------------------------------------------------------- */
+
+static int read_catalogue(const char *text, char *err, size_t err_size)
+{
+	char path[] = "/tmp/fmd-test-catalogue-XXXXXX";
+	int fd = mkstemp(path), status;
+
+	dprintf(fd, "%s", text);
+	close(fd);
+	status = catalogue_read(path, true, err, err_size);
+	unlink(path);
+	return status;
+}
+
+static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} wrong[] = {
+		{ "xid\t74\t-\tNO_P2P\treset GPU\tx\n", "a row of sxid or xid has eight fields" },
+		{ "# none\n\nyid\t74\t-\tNO_P2P\tnone\tx\ty\tz\n", "a row of sxid or xid" },
+		{ "xid\t74-\t-\tNO_P2P\tnone\tx\ty\tz\n", "FIRST-LAST" },
+		{ "xid\t74\t-\tport\tnone\tx\ty\tz\n", "unknown state" },
+		{ "sxid\t74\t-\tNO_P2P\tnone\tx\ty\tz\n", "unknown state" },
+		{ "xid\t74\t-\tNO_P2P\tpray\tx\ty\tz\n", "unknown state or remedy" },
+		{ "xid\t74\tmask=1\tNO_P2P\tnone\tx\ty\tz\n", "unknown condition" },
+		{ "xid\t74\tonly=xyz\tNO_P2P\tnone\tx\ty\tz\n", "unknown condition" },
+	};
+	char err[256] = "";
+
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(read_catalogue(wrong[i].text, err, sizeof(err)), -1);
+		if (!strstr(err, wrong[i].error))
+			fail_msg("%s", err);
+		assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_NO_P2P); /* as before */
+	}
+	*err = '\0';
+	assert_int_equal(read_catalogue("xid\t74\t-\tHEALTHY\tnone\tnothing\tsite\t2026\n"
+					"sxid\t1-9\t-\talways\treboot\t-\tsite\t2026\n",
+					err, sizeof(err)),
+			 0);
+	assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_HEALTHY);
+	assert_int_equal(sxid_class(5), SXID_ALWAYS);
+	assert_int_equal(sxid_class(20034), SXID_UNKNOWN);
+	assert_int_equal(catalogue_read("", true, err, sizeof(err)), 0);
+	assert_int_equal(sxid_class(20034), SXID_PORT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +387,7 @@ int main(void)
 		cmocka_unit_test(other_lines_and_follow_ups_mean_nothing),
 		cmocka_unit_test(a_driver_that_starts_is_noticed),
 		cmocka_unit_test(numbers_have_the_class_of_guide_and_driver),
+		cmocka_unit_test(a_file_takes_the_place_of_the_catalogue_or_its_line_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
