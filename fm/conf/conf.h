@@ -106,7 +106,7 @@ struct conf_nvswitch {
 	char url[256], prometheus_url[256], prometheus_label[64];
 	char hosts_file[256], alias_file[256], ca_file[256], credentials_file[256];
 	char catalogue[256];
-	char log_socket[108], kmsg[256], hook[256];
+	char log_socket[108], log_journal[256], hook[256];
 	int system;	    /* enum nvswitch_system */
 	int fm_in_progress; /* enum fm_progress */
 	int second_source;  /* enum nvswitch_trust that makes one superfluous */

@@ -245,7 +245,7 @@ const struct conf_option conf_options[] = {
 	TEXT_OPTION("prometheus_label", nvswitch.prometheus_label, "Hostname"),
 	TEXT_OPTION("nvlink_catalogue", nvswitch.catalogue, ""),
 	TEXT_OPTION("log_socket", nvswitch.log_socket, ""),
-	TEXT_OPTION("kmsg", nvswitch.kmsg, ""),
+	TEXT_OPTION("log_journal", nvswitch.log_journal, ""),
 	WORD_OPTION("nvswitch_fm_in_progress", nvswitch.fm_in_progress, 1, "normal", "degraded",
 		    "failed"),
 	WORD_OPTION("nvswitch_second_source", nvswitch.second_source, 1, "never", "pushed",
@@ -338,6 +338,9 @@ const struct conf_gone conf_gone[] = {
 	{ "syslog_allow",
 	  "has no effect: rsyslog or systemd-journal-remote decide who may send, by certificates; "
 	  "see KERNEL LOGS in fmd(8)" },
+	{ "kmsg",
+	  "has no effect: log_journal = \"local\" reads this machine's log; see KERNEL LOGS in "
+	  "fmd(8)" },
 	{ "nvswitch_log_hold",
 	  "has no effect: a fault in a kernel log counts until a reset or boot "
 	  "is seen, or `fmctl nvswitch clear`" },

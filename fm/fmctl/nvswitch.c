@@ -146,10 +146,9 @@ static void show_hosts_state(const struct fmctl *ctl, const json_t *result)
 static void show_senders(const struct fmctl *ctl, const json_t *result)
 {
 	static const struct table_column columns[] = {
-		{ "SENDER", "sender" },		{ "MAY", "may" },
-		{ "UNDERSTOOD", "understood" }, { "IGNORED", "ignored" },
-		{ "MALFORMED", "malformed" },	{ "REFUSED", "refused" },
-		{ "HEARD", "heard" },		{ 0 }
+		{ "SENDER", "sender" },	  { "UNDERSTOOD", "understood" },
+		{ "IGNORED", "ignored" }, { "MALFORMED", "malformed" },
+		{ "HEARD", "heard" },	  { 0 }
 	};
 	json_t *rows = json_array(), *sender;
 	size_t index;
@@ -157,8 +156,6 @@ static void show_senders(const struct fmctl *ctl, const json_t *result)
 	json_array_foreach (json_object_get(result, "senders"), index, sender) {
 		json_t *row = json_copy(sender);
 
-		json_object_set_new(row, "may",
-				    json_string(table_is(sender, "allowed") ? "yes" : "no"));
 		json_object_set_new(row, "heard",
 				    json_sprintf("%.0f s ago", table_number(sender, "heard_s")));
 		json_array_append_new(rows, row);

@@ -185,23 +185,26 @@ const struct xid *xid_of(unsigned number, const char *words)
 	return row ? row : &unknown;
 }
 
-enum sxid_class sxid_class(unsigned number)
+static const struct xid *sxid_of(unsigned number)
 {
+	static const struct xid unknown = { .state = SXID_UNKNOWN,
+					    .remedy = NVSWITCH_CONTACT_SUPPORT };
 	const struct xid *row;
 
 	if (!catalogue.nsxids)
 		read_own();
 	row = find_row(catalogue.sxids, catalogue.nsxids, number, NULL);
-	return row ? (enum sxid_class)row->state : SXID_UNKNOWN;
+	return row ? row : &unknown;
+}
+
+enum sxid_class sxid_class(unsigned number)
+{
+	return (enum sxid_class)sxid_of(number)->state;
 }
 
 enum nvswitch_remedy sxid_remedy(unsigned number)
 {
-	const struct xid *row = sxid_class(number)
-					? find_row(catalogue.sxids, catalogue.nsxids, number, NULL)
-					: NULL;
-
-	return row ? (enum nvswitch_remedy)row->remedy : NVSWITCH_CONTACT_SUPPORT;
+	return (enum nvswitch_remedy)sxid_of(number)->remedy;
 }
 
 enum nvswitch_state sxid_state(unsigned number, bool fatal)

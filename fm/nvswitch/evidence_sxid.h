@@ -31,7 +31,7 @@ struct sxid_event {		   /* one line of a kernel log */
 	struct nvswitch_finding finding;
 };
 /*
- * Reads the text behind the syslog header or kmsg prefix: len bytes of any kind. True = *event is
+ * Reads the text behind the syslog header: len bytes of any kind. True = *event is
  * what it says about NVLinks; false = it is about something else.
  */
 bool sxid_read(const char *text, size_t len, struct sxid_event *event);

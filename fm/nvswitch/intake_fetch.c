@@ -11,8 +11,6 @@
 #include <curl/curl.h>
 #include <event2/dns.h>
 #include <event2/util.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
 #include "fm/loop/loop.h"
 #include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_syslog.h"
@@ -479,7 +477,6 @@ struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *
 			size_t err_size)
 {
 	struct fetch *fetch;
-	SSL_CTX *tls;
 
 	if (loop_is_simulated(loop))
 		return NULL;
@@ -488,16 +485,6 @@ struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *
 		free(fetch);
 		return NULL;
 	}
-	tls = *conf->ca_file ? SSL_CTX_new(TLS_client_method()) : NULL; /* a trial */
-	if (*conf->ca_file &&
-	    (!tls || SSL_CTX_load_verify_locations(tls, conf->ca_file, NULL) != 1)) {
-		snprintf(err, err_size, "%s: %s", conf->ca_file,
-			 ERR_reason_error_string(ERR_peek_last_error()));
-		SSL_CTX_free(tls);
-		free(fetch);
-		return NULL;
-	}
-	SSL_CTX_free(tls);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	fetch->loop = loop;
 	fetch->conf = *conf;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,8 @@
 #include "fm/nvswitch/intake_syslog.h"
 #include "fm/os/listener.h"
 #include "topology/base/mem.h"
+
+#include <systemd/sd-journal.h> /* last: it defines syslog's levels, which are the log's too */
 
 /* ---- Which host a line is about -------------------------------------------------------------- */
 
@@ -85,13 +86,6 @@ static void syslog_line_cb(void *arg, const char *line, size_t len)
 	take(arg, syslog_read(line, len, &m), &m);
 }
 
-static void kmsg_line_cb(void *arg, const char *line, size_t len)
-{
-	struct syslog_message m;
-
-	take(arg, syslog_read_kmsg(line, len, &m), &m);
-}
-
 struct log_intake *log_intake_new(struct source_home *home)
 {
 	struct log_intake *in = mem_alloc(1, sizeof(*in));
@@ -142,22 +136,19 @@ json_t *log_intake_senders(const struct log_intake *in)
 	return rows;
 }
 
-/* ---- The socket and kmsg --------------------------------------------------------------------- */
+/* ---- The socket and the journal -------------------------------------------------------------- */
 
 /*
  * Who may write to the unix socket is said by its file's owner and mode (0660). The first byte of a
  * connection says whether it is journald's or syslog. When there are as many connections as may be,
  * the one that was silent longest makes room.
  *
- * /dev/kmsg gives a record a read and is begun at its end: what was logged before fmd began may be
- * long repaired. A FIFO or a file in the same form serves tests and other collectors; a file is
- * looked at anew every quarter of a second.
+ * The journal is this machine's, or a folder of other machines' that systemd-journal-remote writes.
  */
 
-#define READ_SIZE    16384
-#define CONNECTIONS  64
-#define KMSG_RECORDS 256 /* a round */
-#define FILE_LOOK_US 250000
+#define READ_SIZE   16384
+#define CONNECTIONS 64
+#define RECORDS	    256 /* a round */
 
 struct connection {
 	struct log_server *server;
@@ -174,12 +165,11 @@ struct log_server {
 	struct log_intake *intake;
 	char *path; /* of the unix socket, ours to remove */
 	int fd;
-	struct listener *listener;     /* of the unix socket */
-	struct loop_fd *watch;	       /* NULL: the socket, or kmsg is a plain file.. */
-	struct loop_timer *file_timer; /* ..looked at by this */
-	bool kmsg_device;
+	struct listener *listener;
+	sd_journal *journal;
+	struct loop_fd *watch;	 /* of the journal */
+	struct loop_timer *more; /* of its records are there */
 	struct connection *connections[CONNECTIONS];
-	struct syslog_stream kmsg_stream;
 };
 
 /* A last line without newline counts. */
@@ -245,54 +235,52 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	s->connections[counts->connections++] = c;
 }
 
-/* Each read of the device is a record; EPIPE: records were overwritten before they were read. */
-static void kmsg_cb(void *arg, unsigned events)
+/* Records in the order of their times, of all files that there are and come. */
+static void journal_cb(void *arg)
 {
 	struct log_server *s = arg;
-	char data[SYSLOG_LINE * 4];
+	unsigned count = 0;
 
-	for (unsigned i = 0; i < KMSG_RECORDS; i++) {
-		ssize_t len = read(s->fd, data, sizeof(data));
+	sd_journal_process(s->journal);
+	for (; count < RECORDS && sd_journal_next(s->journal) > 0; count++) {
+		struct syslog_message m = { .host = "" };
+		const void *data;
+		size_t len;
 
-		if (len < 0 && errno == EPIPE)
+		if (!sd_journal_get_data(s->journal, "_HOSTNAME", &data, &len))
+			snprintf(m.host, sizeof(m.host), "%.*s", (int)len - 10,
+				 (const char *)data + 10);
+		if (sd_journal_get_data(s->journal, "MESSAGE", &data, &len))
 			continue;
-		if (len <= 0)
-			return;
-		if (s->kmsg_device)
-			kmsg_line_cb(s->intake, data, (size_t)len);
-		else
-			syslog_stream_feed(&s->kmsg_stream, data, (size_t)len, kmsg_line_cb,
-					   s->intake);
+		m.text = (const char *)data + 8;
+		m.len = len - 8;
+		take(s->intake, syslog_host_is_text(m.host), &m);
 	}
+	if (count == RECORDS)
+		loop_timer_set(s->more, 0);
 }
 
-static void file_cb(void *arg)
+static void journal_fd_cb(void *arg, unsigned events)
 {
-	struct log_server *s = arg;
-
-	kmsg_cb(s, LOOP_READ);
-	loop_timer_set(s->file_timer, FILE_LOOK_US);
+	journal_cb(arg);
 }
 
-static int open_kmsg(struct log_server *s, const char *path)
+/* Begun at its end: what was logged before fmd began may be long repaired. */
+static int open_journal(struct log_server *s, const char *where)
 {
-	struct stat st;
-	bool fifo = !stat(path, &st) && S_ISFIFO(st.st_mode);
+	bool local = !strcmp(where, "local");
+	int status = local ? sd_journal_open(&s->journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM)
+			   : sd_journal_open_directory(&s->journal, where, 0);
+	int fd = status ? status : sd_journal_get_fd(s->journal);
 
-	/* Opened for writing too, a FIFO does not end with its writers. */
-	s->fd = open(path, (fifo ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
-	if (s->fd < 0 || fstat(s->fd, &st))
-		return -errno;
-	s->kmsg_device = S_ISCHR(st.st_mode);
-	if (!fifo)
-		lseek(s->fd, 0, SEEK_END);
-	if (!S_ISREG(st.st_mode)) {
-		s->watch = loop_fd_new(s->loop, s->fd, LOOP_READ, kmsg_cb, s);
-		return 0;
-	}
-	s->file_timer = loop_timer_new(s->loop, file_cb, s);
-	loop_timer_set(s->file_timer, FILE_LOOK_US);
-	return 0;
+	if (fd < 0)
+		return fd;
+	status = sd_journal_seek_tail(s->journal);
+	if (!status && !sd_journal_previous(s->journal))
+		status = sd_journal_seek_head(s->journal); /* there are no records */
+	s->more = loop_timer_new(s->loop, journal_cb, s);
+	s->watch = loop_fd_new(s->loop, fd, LOOP_READ, journal_fd_cb, s);
+	return status;
 }
 
 /*
@@ -345,7 +333,7 @@ struct log_server *log_server_new(struct log_intake *in, enum log_server_kind ki
 	s->loop = in->home->loop;
 	s->intake = in;
 	s->fd = -1;
-	status = kind == LOG_SERVER_KMSG ? open_kmsg(s, where) : open_unix(s, where);
+	status = kind == LOG_SERVER_JOURNAL ? open_journal(s, where) : open_unix(s, where);
 	if (!status)
 		return s;
 	snprintf(err, err_size, "%s: %s", where, strerror(-status));
@@ -363,7 +351,8 @@ void log_server_free(struct log_server *s)
 	listener_free(s->listener);
 	if (s->fd >= 0)
 		close(s->fd);
-	loop_timer_free(s->file_timer);
+	loop_timer_free(s->more);
+	sd_journal_close(s->journal);
 	if (s->path)
 		unlink(s->path);
 	free(s->path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * logs: kernel logs, from a unix socket that a collector of this machine writes to (journald,
- * systemd-journal-remote, rsyslog), and from the local kmsg. Each line is assigned to the host that
- * it is about. Lines that are not about NVLinks are dropped at once, so nothing here grows with
+ * rsyslog), and from journals of this machine or others. Each line is assigned to the host that it
+ * is about. Lines that are not about NVLinks are dropped at once, so nothing here grows with
  * what is sent.
  */
 #ifndef FMD_NVSWITCH_INTAKE_LOGS_H
@@ -33,11 +33,11 @@ json_t *log_intake_json(const struct log_intake *intake);
 json_t *log_intake_senders(const struct log_intake *intake);
 
 struct log_server;
-enum log_server_kind { LOG_SERVER_KMSG, LOG_SERVER_UNIX };
+enum log_server_kind { LOG_SERVER_JOURNAL, LOG_SERVER_UNIX };
 
 /*
- * Opens the local kmsg or the unix socket at a path. The caller owns it; the intake is borrowed
- * until it is freed (NULL is fine). Returns NULL with the reason in err.
+ * Opens a journal ("local", or its folder) or the unix socket at a path. The caller owns it; the
+ * intake is borrowed until it is freed (NULL is fine). Returns NULL with the reason in err.
  */
 struct log_server *log_server_new(struct log_intake *intake, enum log_server_kind kind,
 				  const char *where, char *err, size_t err_size);

@@ -211,9 +211,8 @@ static const struct health_source_ops source_aliases = {
 /* ---- Kernel logs ----------------------------------------------------------------------------- */
 
 /*
- * Kernel logs as sources: syslog by UDP and by TCP, this machine's kmsg, and a unix
- * socket for journald or syslog. One log_server each; who may send, and which host a line is about,
- * is log_intake's.
+ * Kernel logs as sources: journals, and a unix socket for journald or syslog. Which host a line is
+ * about is log_intake's to say.
  */
 
 static const char *text_at(const struct conf_nvswitch *keys, uint16_t text)
@@ -239,7 +238,7 @@ static void close_log(void *source)
 		.open = open_log, .close = close_log,                                              \
 	}
 static const struct health_source_ops source_logs[] = {
-	LOG("kmsg", kmsg, LOG_SERVER_KMSG),
+	LOG("journal", log_journal, LOG_SERVER_JOURNAL),
 	LOG("log socket", log_socket, LOG_SERVER_UNIX),
 };
 

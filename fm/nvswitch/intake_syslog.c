@@ -50,8 +50,6 @@ int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_
  *   <3>Nov 21 01:02:03 dgx-01 kernel: text            RFC 3164; the day may be padded by a blank
  *   <3>2024-07-23T07:53:55.12+00:00 dgx-01 kernel: text   rsyslog's forward format
  *   <3>1 2024-07-23T07:53:55Z dgx-01 kernel - - - text     RFC 5424, structured data passed over
- *   6,1234,131453740743,-;text                        a record of /dev/kmsg; lines behind the first
- *                                                     begin with a blank
  *
  *   <3>dgx-01 kernel: text     <3>kernel: text             without a time; without a host
  *
@@ -84,8 +82,7 @@ static size_t take_word(struct cursor *c, const char **word)
 	return len;
 }
 
-/* Whether it has only characters of host names, addresses and chains of relays, safe to show. */
-static bool syslog_host_is_text(const char *host)
+bool syslog_host_is_text(const char *host)
 {
 	for (; *host; host++)
 		if (!isalnum((unsigned char)*host) && !strchr("-._:/", *host))
@@ -214,18 +211,6 @@ bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 	m->text = c.at;
 	m->len = (size_t)(c.end - c.at);
 	return good;
-}
-
-bool syslog_read_kmsg(const char *record, size_t len, struct syslog_message *m)
-{
-	const char *text = memchr(record, ';', len);
-
-	if (!text || !len || !isdigit((unsigned char)*record))
-		return false;
-	m->host[0] = '\0';
-	m->text = text + 1;
-	m->len = len - (size_t)(text + 1 - record);
-	return true;
 }
 
 /* ---- Framing --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * syslog: what is read line by line or record by record: files that people write, up to the first
- * line that is wrong; messages of syslog and kmsg; journald's records.
+ * line that is wrong; messages of syslog; journald's records.
  */
 #ifndef FMD_NVSWITCH_INTAKE_SYSLOG_H
 #define FMD_NVSWITCH_INTAKE_SYSLOG_H
@@ -26,7 +26,7 @@ int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_
 
 /*
  * Parses log messages: RFC 3164 (and rsyslog's with an ISO time, and without time or host
- * as devices and forwarders send it), RFC 5424, /dev/kmsg records; in streams each ends with a
+ * as devices and forwarders send it), RFC 5424; in streams each ends with a
  * newline. Pure: bytes in, host and text out.
  */
 
@@ -40,7 +40,8 @@ struct syslog_message {
 };
 /* False: the line has none of the forms, or an invalid host name. *message points into it. */
 bool syslog_read(const char *line, size_t len, struct syslog_message *message);
-bool syslog_read_kmsg(const char *record, size_t len, struct syslog_message *message);
+/* Whether it has only characters of host names, addresses and chains of relays, safe to show. */
+bool syslog_host_is_text(const char *host);
 
 typedef void syslog_line_fn(void *arg, const char *line, size_t len); /* line: during the call */
 

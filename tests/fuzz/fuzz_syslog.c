@@ -21,7 +21,7 @@ static void read_message(const char *line, size_t len)
 	struct syslog_message m;
 	struct sxid_event event;
 
-	if (!syslog_read(line, len, &m) && !syslog_read_kmsg(line, len, &m))
+	if (!syslog_read(line, len, &m))
 		return;
 	assert(m.text >= line && m.text + m.len <= line + len);
 	assert(memchr(m.host, 0, sizeof(m.host)));

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Where kernel logs come in: journald and relays by a unix socket, syslog of every form, a pipe; and what is counted of it."""
+"""Where kernel logs come in: journald and relays by a unix socket, syslog of every form; and what is counted of it."""
 import json
 import os
 import socket
+import subprocess
 import urllib.request
 
 import pytest
@@ -19,10 +20,9 @@ HOLDS = {"nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0, "nvswitch_guard"
 class World:
     def __init__(self, scratch, net, **conf):
         self.http = (own_address(), 9090)
-        self.socket, self.kmsg = scratch / "log.sock", scratch / "kmsg"
-        os.mkfifo(self.kmsg)
+        self.socket = scratch / "log.sock"
         (scratch / "aliases").write_text(f"{HOSTS[20]} 127.0.0.1 {socket.gethostname()}\n")
-        keys = {"log_socket": str(self.socket), "kmsg": str(self.kmsg),
+        keys = {"log_socket": str(self.socket),
                 "nvswitch_alias_file": str(scratch / "aliases"), "http_listen": "{}:{}".format(*self.http), **HOLDS, **conf}
         self.fabric = Fabric(scratch, net, **keys)
         self.fabric.start_fmd("H-0002c90380000100")
@@ -101,10 +101,26 @@ def test_every_form_of_syslog_reaches_its_host(world, text, host):
     world.wait_heard(host)
 
 
-def test_a_pipe_plays_kmsg(world):
-    with open(world.kmsg, "w") as out:
-        out.write(f"3,1234,131453740743,-;{FAULT}\n SUBSYSTEM=pci\n DEVICE=+pci:0000:85:00.0\n")
-    world.wait_heard(HOSTS[20])
+def test_journals_of_systemd_journal_remote_are_read_within_the_sandbox(pod_net, tmp_path):
+    writer = "/lib/systemd/systemd-journal-remote"
+    if not os.access(writer, os.X_OK):
+        pytest.skip("no systemd-journal-remote")
+
+    def upload(host):
+        record = b"__REALTIME_TIMESTAMP=1721720000000000\n__MONOTONIC_TIMESTAMP=1\n_BOOT_ID=00112233445566778899aabbccddeeff\n"
+        subprocess.run([writer, "-o", tmp_path / "remote/remote.journal", "-"], check=True, capture_output=True,
+                       input=record + f"_HOSTNAME={host}\nMESSAGE={FAULT}\n\n".encode())
+
+    (tmp_path / "remote").mkdir()
+    upload(HOSTS[0])
+    it = World(tmp_path, pod_net, log_journal=str(tmp_path / "remote"))
+    try:
+        upload(HOSTS[1])
+        it.wait_heard(HOSTS[1])
+        assert not it.heard(HOSTS[0])  # that was before fmd began
+        assert not [alert for alert in it.fabric.status()["alerts"] if "sandbox" in alert["text"]]
+    finally:
+        it.stop()
 
 
 def test_lines_are_counted_and_shown(world):
@@ -128,10 +144,10 @@ def test_lines_are_counted_and_shown(world):
 
 
 def test_keys_of_the_syslog_server_of_before_are_an_alert_with_the_recipe(pod_net, tmp_path):
-    it = World(tmp_path, pod_net, syslog_allow="10.0.0.0/8", syslog_listen="10.0.0.5:5514")
+    it = World(tmp_path, pod_net, syslog_allow="10.0.0.0/8", syslog_listen="10.0.0.5:5514", kmsg="/dev/kmsg")
     try:
         alerts = [alert["text"] for alert in it.fabric.status()["alerts"]]
-        for key in "syslog_listen", "syslog_allow":
+        for key in "syslog_listen", "syslog_allow", "kmsg":
             assert any(key in text and "KERNEL LOGS" in text for text in alerts), alerts
         it.by_unix(exported(HOSTS[0], FAULT))
         it.wait_heard(HOSTS[0])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """NVLink health from real sources: exporters over HTTP and HTTPS, kernel logs, operators, and the hook."""
-import os
 import re
 import socket
 import stat
@@ -28,9 +27,7 @@ class World:
     def __init__(self, scratch, net, **conf):
         self.exporters = Exporters(HOSTS, conf.pop("certificate", None))
         self.log_socket = scratch / "log.sock"
-        self.kmsg = scratch / "kmsg"
-        os.mkfifo(self.kmsg)
-        keys = {"nvswitch_hosts_file": self.exporters.write_hosts(scratch / "hosts"), "kmsg": str(self.kmsg),
+        keys = {"nvswitch_hosts_file": self.exporters.write_hosts(scratch / "hosts"),
                 "log_socket": str(self.log_socket), **QUICK, **conf}
         self.fabric = Fabric(scratch, net, **keys)
         self.fabric.start_fmd("H-0002c90380000100")
@@ -216,7 +213,7 @@ def reconfigure(world, **keys):
 # ---- Kernel logs
 
 
-def test_lines_by_the_socket_and_kmsg_reach_the_host(world):
+def test_lines_by_the_socket_reach_the_host(world):
     world.send(SICK, LINE.format(switch=2, number=20034, link=30))
     world.wait_state(SICK, "NO_P2P")
     evidence = world.row(SICK)["evidence"][0]
@@ -227,8 +224,8 @@ def test_lines_by_the_socket_and_kmsg_reach_the_host(world):
         world.wait_state(OTHER, "FATAL")
         out.sendall(f"<3>Nov 21 01:02:03 {HOSTS[8]} kernel: NVRM: Xid (PCI:0000:91:00): 79, pid=1, off the bus\n".encode())
         world.wait_state(HOSTS[8], "NO_P2P")
-    with open(world.kmsg, "w") as out:  # of this machine, which is none of the fabric
-        out.write("6,1234,131453740743,-;" + LINE.format(switch=0, number=20034, link=1) + "\n")
+    with world.collector() as out:  # of this machine, which is none of the fabric
+        out.sendall(("<3>kernel: " + LINE.format(switch=0, number=20034, link=1) + "\n").encode())
     poll(lambda: world.fabric.status()["nvswitch"]["logs"]["strangers"] > 0, "the line of this machine is counted")
 
 
@@ -431,12 +428,12 @@ def test_the_hook_is_told_which_gpu_and_whether_jobs_run(pod_net, tmp_path):
 
 
 def test_what_can_not_be_used_is_told_and_fmd_goes_on(start, pod_net, tmp_path):
-    hosts, kmsg = tmp_path / "none", tmp_path / "kmsg"
+    hosts, journal = tmp_path / "none", tmp_path / "journal"
     fabric = start(pod_net, host="H-0002c90380000100", nvswitch_hosts_file=str(hosts), retry_interval=0.1)
     assert f"NOT OPEN: exporters: {hosts}: No such file" in fabric.fmctl("nvswitch").stdout
-    fabric.write_conf(nvswitch_hosts_file=str(hosts), kmsg=str(kmsg), retry_interval=0.1)
+    fabric.write_conf(nvswitch_hosts_file=str(hosts), log_journal=str(journal), retry_interval=0.1)
     fabric.fmctl("reload")
-    assert "kept: " + str(kmsg) in tail(fabric.log)
+    assert "kept: " + str(journal) in tail(fabric.log)
     fabric.wait_up()
     assert [trouble["what"] for trouble in fabric.status()["troubles"]] == ["nvswitch: exporters"]
     hosts.write_text("")

@@ -242,7 +242,7 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
     tree.put("fm/nvswitch/intake_sources.h", "^extern const struct health_source_ops source_exporters", "extern const struct health_source_ops source_recipe;\n")
     tree.put("fm/nvswitch/intake_sources.c", "&source_exporters, &source_aliases", "&source_recipe, ")
     tree.run("clang-format", "-i", tree.folder / "fm/nvswitch/intake_sources.c")
-    tree.put("fm/conf/conf_table.c", r'\tTEXT_OPTION\("kmsg"', '\tTEXT_OPTION("recipe_host", nvswitch.recipe_host, ""),\n')
+    tree.put("fm/conf/conf_table.c", r'\tTEXT_OPTION\("log_socket"', '\tTEXT_OPTION("recipe_host", nvswitch.recipe_host, ""),\n')
     tree.put("fm/conf/conf.h", r"\tint system;\s+/\* enum nvswitch_system", "\tchar recipe_host[64];\n")
     tree.put("etc/fmd.conf", "^# Other names of hosts in logs", '# A host that has no NVLink.\n#recipe_host = "";\n\n')
     tree.build()

@@ -423,13 +423,15 @@ static void a_key_of_before_is_no_error_and_is_said_with_what_takes_its_place(vo
 	struct fixture *f = *state;
 	unsigned said = 0;
 
-	assert_int_equal(load(f, "nvswitch_no_p2p_class = \"crossrail\";\nnvswitch_log_hold = 5;\n"
-				 "nvswitch_fatal_weight = 300;\nlmc = 1;\n"
-				 "syslog_listen = \"mgmt\";\nsyslog_allow = \"any\";\n"),
-			 0);
+	assert_int_equal(
+		load(f,
+		     "nvswitch_no_p2p_class = \"crossrail\";\nnvswitch_log_hold = 5;\n"
+		     "nvswitch_fatal_weight = 300;\nlmc = 1;\n"
+		     "syslog_listen = \"mgmt\";\nsyslog_allow = \"any\";\nkmsg = \"/dev/kmsg\";\n"),
+		0);
 	assert_int_equal(f->conf.routing.lmc, 1);
 	conf_judge_secrets(&f->conf, f->path, note_gone, &said);
-	assert_int_equal(said, 5);
+	assert_int_equal(said, 6);
 	said = 0;
 	assert_int_equal(load(f, "lmc = 1;\n"), 0);
 	conf_judge_secrets(&f->conf, f->path, note_gone, &said);

@@ -23,12 +23,10 @@
 #define PATIENCE   60000 /* looks: far more than any of this takes */
 #define SENDERS	   150
 #define ROUND_LOOK 50 /* .. and enough of them for some retries */
-#define KMSG_LINE                                                                                  \
-	"3,1,1,-;nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault "    \
-	"Up\n"
+#define FAULT	   "nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 
 struct fixture {
-	char dir[64], fifo[96], hosts[96], listen[80];
+	char dir[64], none[96], hosts[96], listen[80];
 	struct loop *loop;
 	struct loop_timer *look;
 	struct nvswitch *nv;
@@ -147,13 +145,17 @@ static int hold(const char *path)
 	return fd;
 }
 
-static void say_to_fifo(const struct fixture *f)
+/* Of this machine. */
+static void say(const struct fixture *f)
 {
-	FILE *out = fopen(f->fifo, "r+");
+	static const char line[] = "<3>kernel: " FAULT "\n";
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
-	assert_non_null(out);
-	fputs(KMSG_LINE, out);
-	fclose(out);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", f->listen);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(write(fd, line, sizeof(line) - 1), sizeof(line) - 1);
+	close(fd);
 }
 
 static void write_hosts(const struct fixture *f, const char *text)
@@ -181,7 +183,7 @@ static int set_up(void **state)
 	log_set_level(-1, LOG_ERR);
 	strcpy(f->dir, "/tmp/fmd-test-inputs-XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
-	snprintf(f->fifo, sizeof(f->fifo), "%s/kmsg", f->dir);
+	snprintf(f->none, sizeof(f->none), "%s/none", f->dir);
 	snprintf(f->hosts, sizeof(f->hosts), "%s/hosts", f->dir);
 	snprintf(f->listen, sizeof(f->listen), "%s/log.sock", f->dir);
 	f->loop = loop_new();
@@ -205,7 +207,6 @@ static int tear_down(void **state)
 	loop_timer_free(f->look);
 	loop_free(f->loop);
 	unlink(f->listen);
-	unlink(f->fifo);
 	unlink(f->hosts);
 	rmdir(f->dir);
 	free(f);
@@ -219,19 +220,19 @@ static void a_socket_that_is_taken_leaves_the_other_inputs_working(void **state)
 	struct fixture *f = *state;
 	int other = hold(f->listen);
 
-	assert_int_equal(mkfifo(f->fifo, 0600), 0);
-	strcpy(f->conf.keys.kmsg, f->fifo);
+	write_hosts(f, "node-1 http://127.0.0.1:9/metrics\n");
+	strcpy(f->conf.keys.hosts_file, f->hosts);
 	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(f->ntroubles, 1);
 	assert_true(has_trouble(f, "nvswitch: log socket"));
-	say_to_fifo(f);
-	run_until(f, heard_a_line);
 	run_until(f, looked_often);
 	assert_int_equal(f->told, 1); /* once, however often it was tried */
 	close(other);
 	run_until(f, all_is_well);
 	assert_int_equal(f->over, 1);
+	say(f);
+	run_until(f, heard_a_line);
 }
 
 /* A line without an end counts when its connection ends; those silent longest make room. */
@@ -263,12 +264,11 @@ static void list_of_hosts_that_comes_late_is_read_then(void **state)
 	struct fixture *f = *state;
 	json_t *summary;
 
-	assert_int_equal(mkfifo(f->fifo, 0600), 0);
-	strcpy(f->conf.keys.kmsg, f->fifo);
+	strcpy(f->conf.keys.log_socket, f->listen);
 	strcpy(f->conf.keys.hosts_file, f->hosts);
 	assert_int_equal(configure(f), 0);
 	assert_true(has_trouble(f, "nvswitch: exporters"));
-	say_to_fifo(f);
+	say(f);
 	run_until(f, heard_a_line);
 	write_hosts(f, "node-1 ftp://wrong/\n");
 	run_until(f, looked_often);
@@ -286,16 +286,16 @@ static void the_summary_says_which_input_is_not_open_and_why(void **state)
 	json_t *summary;
 	const char *error;
 
-	strcpy(f->conf.keys.kmsg, f->fifo); /* is not there */
+	strcpy(f->conf.keys.log_journal, f->none);
 	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	summary = nvswitch_summary(f->nv);
-	assert_true(json_is_false(json_object_get(json_object_get(summary, "inputs"), "kmsg")));
+	assert_true(json_is_false(json_object_get(json_object_get(summary, "inputs"), "journal")));
 	assert_true(
 		json_is_true(json_object_get(json_object_get(summary, "inputs"), "log socket")));
 	assert_null(json_object_get(json_object_get(summary, "inputs"), "exporters"));
 	error = json_string_value(
-		json_object_get(json_object_get(summary, "input_errors"), "kmsg"));
+		json_object_get(json_object_get(summary, "input_errors"), "journal"));
 	assert_non_null(error);
 	assert_non_null(strstr(error, "No such file"));
 	json_decref(summary);
@@ -305,19 +305,17 @@ static void later_configuration_is_taken_whole_or_not_at_all(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(mkfifo(f->fifo, 0600), 0);
-	strcpy(f->conf.keys.kmsg, f->fifo);
-	assert_int_equal(configure(f), 0);
 	strcpy(f->conf.keys.log_socket, f->listen);
+	assert_int_equal(configure(f), 0);
 	strcpy(f->conf.keys.hosts_file, f->hosts); /* is not there */
 	assert_int_equal(configure(f), -1);
 	strcpy(f->conf.keys.hosts_file, "");
-	strcpy(f->conf.keys.kmsg, f->hosts);
+	snprintf(f->conf.keys.log_socket, sizeof(f->conf.keys.log_socket), "%s/x", f->none);
 	assert_int_equal(configure(f), -1);
 	assert_int_equal(f->ntroubles, 0);
-	say_to_fifo(f);
+	say(f);
 	run_until(f, heard_a_line); /* by what was in force */
-	strcpy(f->conf.keys.kmsg, f->fifo);
+	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(log_lines(f), 1); /* it stayed open */
 }
@@ -326,14 +324,59 @@ static void input_that_was_not_open_before_refuses_no_other_change(void **state)
 {
 	struct fixture *f = *state;
 
-	strcpy(f->conf.keys.kmsg, f->fifo); /* is not there */
+	strcpy(f->conf.keys.log_journal, f->none);
 	assert_int_equal(configure(f), 0);
 	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(f->ntroubles, 1);
-	strcpy(f->conf.keys.kmsg, "");
+	strcpy(f->conf.keys.log_journal, "");
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(f->ntroubles, 0);
+}
+
+/* ---- Journals -------------------------------------------------------------------------------- */
+
+#define WRITER "/lib/systemd/systemd-journal-remote"
+
+/* As a host uploads it; false = there is no systemd-journal-remote here. */
+static bool upload(const struct fixture *f, const char *host, const char *message)
+{
+	char command[512];
+	FILE *out;
+
+	snprintf(command, sizeof(command), WRITER " -o %s/remote.journal - 2>/dev/null >&2",
+		 f->none);
+	out = access(WRITER, X_OK) ? NULL : popen(command, "w");
+	if (!out)
+		return false;
+	fprintf(out,
+		"__REALTIME_TIMESTAMP=1721720000000000\n__MONOTONIC_TIMESTAMP=1\n"
+		"_BOOT_ID=00112233445566778899aabbccddeeff\n_TRANSPORT=kernel\n"
+		"_HOSTNAME=%s\nMESSAGE=%s\n\n",
+		host, message);
+	assert_int_equal(pclose(out), 0);
+	return true;
+}
+
+static void journals_of_other_machines_are_read_from_their_end_on(void **state)
+{
+	static const char *const present[] = { "bmc-01", "bmc-02" };
+	struct fixture *f = *state;
+	char command[128];
+
+	assert_int_equal(mkdir(f->none, 0700), 0);
+	if (upload(f, "bmc-01", FAULT)) {
+		strcpy(f->conf.keys.log_journal, f->none);
+		assert_int_equal(configure(f), 0);
+		assert_int_equal(f->ntroubles, 0);
+		nvswitch_present(f->nv, present, 2);
+		assert_true(upload(f, "bmc-02", FAULT));
+		run_until(f, second_is_ill);
+		assert_int_equal(nvswitch_believed(f->nv, "bmc-01"), NVSWITCH_HEALTHY);
+		assert_int_equal(log_lines(f), 1);
+	}
+	snprintf(command, sizeof(command), "rm -rf %s", f->none);
+	assert_int_equal(system(command), 0);
 }
 
 static json_int_t strangers(const struct fixture *f)
@@ -354,13 +397,12 @@ static void names_of_a_file_are_known_in_logs(void **state)
 	char own[256], text[512];
 
 	assert_int_equal(gethostname(own, sizeof(own)), 0);
-	assert_int_equal(mkfifo(f->fifo, 0600), 0);
-	strcpy(f->conf.keys.kmsg, f->fifo); /* lines are of this machine */
+	strcpy(f->conf.keys.log_socket, f->listen); /* lines are of this machine */
 	strcpy(f->conf.keys.alias_file, f->hosts);
 	assert_int_equal(configure(f), 0);
 	assert_true(has_trouble(f, "nvswitch: aliases"));
 	nvswitch_present(f->nv, present, 2);
-	say_to_fifo(f);
+	say(f);
 	run_until(f, heard_a_line);
 	assert_int_equal(strangers(f), 1);
 	snprintf(text, sizeof(text), "dgx-01 10.0.0.1\ndgx-02 %s 10.0.0.1\n", own);
@@ -370,7 +412,7 @@ static void names_of_a_file_are_known_in_logs(void **state)
 	snprintf(text, sizeof(text), "# other names\ndgx-01 10.0.0.1\ndgx-02 bmc-02 %s\n", own);
 	write_hosts(f, text);
 	run_until(f, all_is_well);
-	say_to_fifo(f);
+	say(f);
 	run_until(f, second_is_ill);
 	assert_int_equal(strangers(f), 1);
 	assert_int_equal(nvswitch_believed(f->nv, "dgx-01"), NVSWITCH_HEALTHY);
@@ -380,10 +422,10 @@ static void nothing_is_tried_again_without_an_interval(void **state)
 {
 	struct fixture *f = *state;
 
-	strcpy(f->conf.keys.kmsg, f->fifo);
+	strcpy(f->conf.keys.hosts_file, f->hosts);
 	f->conf.retry_us = 0;
 	assert_int_equal(configure(f), 0);
-	assert_int_equal(mkfifo(f->fifo, 0600), 0);
+	write_hosts(f, "node-1 http://127.0.0.1:9/metrics\n");
 	run_until(f, looked_often);
 	assert_int_equal(f->ntroubles, 1);
 }
@@ -404,7 +446,7 @@ static void files_of_a_configuration_are_checked_beforehand(void **state)
 	strcpy(f->conf.keys.hook, f->hosts); /* no program */
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
 	strcpy(f->conf.keys.hook, "/bin/true");
-	strcpy(f->conf.keys.ca_file, f->fifo); /* is not there */
+	strcpy(f->conf.keys.ca_file, f->none); /* is not there */
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
 	strcpy(f->conf.keys.hosts_file, "");
 	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
@@ -444,6 +486,7 @@ int main(void)
 		TEST(the_summary_says_which_input_is_not_open_and_why),
 		TEST(later_configuration_is_taken_whole_or_not_at_all),
 		TEST(input_that_was_not_open_before_refuses_no_other_change),
+		TEST(journals_of_other_machines_are_read_from_their_end_on),
 		TEST(names_of_a_file_are_known_in_logs),
 		TEST(nothing_is_tried_again_without_an_interval),
 		TEST(files_of_a_configuration_are_checked_beforehand),

@@ -109,19 +109,6 @@ static void a_host_name_beyond_all_bounds_is_refused(void **state)
 	}
 }
 
-static void a_kmsg_record_is_of_this_machine(void **state)
-{
-	static const char record[] = "6,1234,131453740743,-;nvidia-nvswitch0: SXid "
-				     "(PCI:0000:00:00.0): 20034, Fatal, Link 30 LTSSM Fault Up";
-	struct syslog_message m;
-
-	assert_true(syslog_read_kmsg(record, sizeof(record) - 1, &m));
-	assert_string_equal(m.host, "");
-	assert_memory_equal(m.text, "nvidia-nvswitch0", 16);
-	assert_false(syslog_read_kmsg(" SUBSYSTEM=pci;", 15, &m));
-	assert_false(syslog_read_kmsg("6,1", 3, &m));
-}
-
 /* ---- Framing --------------------------------------------------------------------------------- */
 
 struct lines {
@@ -380,7 +367,6 @@ int main(void)
 		cmocka_unit_test(chains_of_relays_stand_as_they_are),
 		cmocka_unit_test(what_has_no_header_is_refused),
 		cmocka_unit_test(a_host_name_beyond_all_bounds_is_refused),
-		cmocka_unit_test(a_kmsg_record_is_of_this_machine),
 		cmocka_unit_test(lines_come_out_whole_in_pieces_of_any_size),
 		cmocka_unit_test(a_message_without_end_keeps_its_head_only),
 		cmocka_unit_test(lines_mean_what_their_words_say_first_and_their_number_second),
