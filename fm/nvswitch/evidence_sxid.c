@@ -133,26 +133,20 @@ int catalogue_read(const char *path, bool use, char *err, size_t err_size)
 	return status;
 }
 
-/* Registers of a line: the numbers in hexadecimal behind `(`. */
-static unsigned read_registers(const char *words, uint32_t *registers, unsigned most)
-{
-	const char *at = strstr(words, "(0x");
-	unsigned count = 0;
-
-	for (; at && count < most && (at = strstr(at, "0x")); at += 2)
-		registers[count++] = (uint32_t)strtoul(at, NULL, 16);
-	return count;
-}
-
+/* Registers are the numbers in hexadecimal behind `(`. */
 static bool fits(const struct xid *row, const char *words)
 {
 	uint32_t registers[7] = { 0 }, others = 0;
-	unsigned count = words ? read_registers(words, registers, 7) : 0;
+	const char *at = words ? strstr(words, "(0x") : NULL;
+	unsigned count = 0;
 
 	if (*row->unit && (!words || strncmp(words, row->unit, strlen(row->unit))))
 		return false;
-	for (unsigned i = 1; i < count; i++)
-		others |= registers[i];
+	for (; at && count < 7 && (at = strstr(at, "0x")); at += 2) {
+		registers[count] = (uint32_t)strtoul(at, NULL, 16);
+		others |= count ? registers[count] : 0;
+		count++;
+	}
 	switch (row->condition) {
 	case 0:
 		return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include "fm/nvswitch/intake_exposition.h"
 
 /*
@@ -120,32 +120,20 @@ static const char *read_labels(const char *p, const char *end, struct exposition
 }
 
 /* What exporters write where they have no value; DCGM's own texts are in angle brackets. */
-static const char *const blank_words[] = { "N/A",
-					   "[N/A]",
-					   "NA",
-					   "null",
-					   "nil",
-					   "None",
-					   "-",
-					   "blank",
-					   "<<<NULL>>>",
-					   "<<<NOT_FOUND>>>",
-					   "<<<NOT_SUPPORTED>>>",
-					   "<<<NOT_PERM>>>",
-					   "NotSupported",
-					   "not_supported",
-					   "unsupported",
-					   NULL };
+static const char blank_words[] = "|N/A|[N/A]|NA|null|nil|None|-|blank|<<<NULL>>>|<<<NOT_FOUND>>>|"
+				  "<<<NOT_SUPPORTED>>>|<<<NOT_PERM>>>|NotSupported|not_supported|"
+				  "unsupported|";
 /* These go to the end of the line. */
-static const char *const blank_texts[] = { "Not Supported", "[Not Supported]", "Not Available",
-					   "No Value",	    "No data",	       NULL };
+static const char blank_texts[] = "|Not Supported|[Not Supported]|Not Available|No Value|No data|";
 
-static bool is_one_of(const char *const *words, const char *p, size_t len)
+static bool is_one_of(const char *words, const char *p, size_t len)
 {
-	for (; *words; words++)
-		if (strlen(*words) == len && !strncasecmp(*words, p, len))
-			return true;
-	return false;
+	char word[NUMBER_MAX + 3];
+
+	if (!len || len > NUMBER_MAX || memchr(p, '|', len))
+		return false;
+	snprintf(word, sizeof(word), "|%.*s|", (int)len, p);
+	return strcasestr(words, word);
 }
 
 static bool read_number(const char *p, size_t len, double *value)

@@ -209,7 +209,6 @@ static void name_error(struct fetch_job *job, CURLcode code, long http)
 		return;
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_UNSUPPORTED_PROTOCOL:
-	case CURLE_HTTP2:
 		words = "the answer is not HTTP";
 		break;
 	case CURLE_PARTIAL_FILE:
@@ -218,7 +217,6 @@ static void name_error(struct fetch_job *job, CURLcode code, long http)
 		words = "the answer is truncated";
 		break;
 	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_PEER_FAILED_VERIFICATION:
 		snprintf(job->error, sizeof(job->error), "TLS: %.80s",
 			 *job->reason ? job->reason : curl_easy_strerror(code));

@@ -439,15 +439,6 @@ void sources_add_inputs(const struct sources *s, json_t *doc)
 	json_object_set_new(doc, "input_errors", errors);
 }
 
-bool sources_have_logs(const struct sources *s)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < SOURCES; i++)
-		any |= s->open[i] && table[i]->open == open_log;
-	return any;
-}
-
 json_t *sources_missing(const struct sources *s, unsigned host, unsigned number)
 {
 	json_t *rows = NULL;

@@ -126,8 +126,6 @@ void sources_recall(const struct sources *sources, unsigned host);
 
 /* Adds "inputs", whether each source that is wanted is open, and "input_errors", why one is not. */
 void sources_add_inputs(const struct sources *sources, json_t *doc);
-/* Whether a source of kernel logs is open. */
-bool sources_have_logs(const struct sources *sources);
 /* A list, which the caller owns, of what source `number` of a host does not report but should. */
 json_t *sources_missing(const struct sources *sources, unsigned host, unsigned number);
 

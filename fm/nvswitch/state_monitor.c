@@ -156,7 +156,7 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	}
 	for (int i = 0; i < NVSWITCH_STATES; i++)
 		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
-	if (sources_have_logs(nv->sources)) /* of all kernel logs; null = none is read */
+	if (*nv->conf.keys.log_socket || *nv->conf.keys.log_journal) /* null = none is read */
 		logs = log_intake_json(nv->intake);
 	json_object_set_new(doc, "states", states);
 	json_object_set_new(doc, "sources", json_integer(all));

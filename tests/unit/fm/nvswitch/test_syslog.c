@@ -205,7 +205,7 @@ static const struct {
 	{ "NVRM: Xid (PCI:0000:00:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 "
 	  "(0x026001c6 0x00000000)",
 	  NVSWITCH_HEALTHY, 149, -1, 0, true },
-	/* What the second register says decides, whatever the words; NVIDIA's sheet "XID 144-150". */
+	/* The second register decides, whatever the words: NVIDIA's sheet "XID 144-150". */
 	{ "NVRM: Xid (PCI:0000:00:00): 145, RLW_REMAP Nonfatal XC1 i0 Link 10 (0x00000004 "
 	  "0x00000040 0x00000000 0x00000000 0x00000000 0x00000000)",
 	  NVSWITCH_NO_P2P, 145, -1, 10, false },
