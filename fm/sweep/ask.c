@@ -217,19 +217,15 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 
 void explore_visit_ca(struct sweep *s, struct inv_node *node)
 {
-	unsigned p;
-
 	explore_visit(s, node, NULL);
-	for (p = 1; p <= node->nports; p++)
+	for (unsigned p = 1; p <= node->nports; p++)
 		if (node->ports[p].link_up || (node == s->inv.local && p == s->inv.local_port))
 			ports_ask(s, node, p);
 }
 
 void explore_visit_neighbours(struct sweep *s, struct inv_node *node)
 {
-	unsigned p;
-
-	for (p = 1; p <= node->nports; p++) {
+	for (unsigned p = 1; p <= node->nports; p++) {
 		struct inv_node *peer = node->ports[p].peer;
 
 		if (peer && inv_is_switch(peer) && !peer->silent && !peer->gone &&
@@ -436,11 +432,9 @@ void ports_switch_ready(struct sweep *s, struct inv_node *node)
 	if (!cell->waiting || --cell->waiting || node->silent)
 		return;
 	if (s->kind == SWEEP_DISCOVER || !cell->ports_read) {
-		unsigned i;
-
 		sweep_node(node)->ports_read = true;
 		if (has_state_table(node))
-			for (i = 0; i <= node->nports / STATES_PER_BLOCK; i++)
+			for (unsigned i = 0; i <= node->nports / STATES_PER_BLOCK; i++)
 				sweep_ask(s, JOB_STATES, node, i, true);
 		else
 			ask_each(s, node, 1, node->nports);
@@ -449,9 +443,7 @@ void ports_switch_ready(struct sweep *s, struct inv_node *node)
 		 * Without PortStateChange the states are those of the record, but for a link that
 		 * was taken for down.
 		 */
-		unsigned num;
-
-		for (num = 1; num <= node->nports; num++) {
+		for (unsigned num = 1; num <= node->nports; num++) {
 			struct inv_port *port = &node->ports[num];
 
 			if (sweep_port(node, num)->probe == PROBE_FAILED ||

@@ -221,19 +221,16 @@ static bool is_no_link(const struct inv_node *node, unsigned num)
 /* Nothing can be known of links that no path leads to. */
 static void finish_gone(struct sweep *s)
 {
-	struct inv_node *node;
-	unsigned p;
+	struct inv_node *node = s->inv.ngone ? inventory_first(&s->inv) : NULL;
 
-	if (!s->inv.ngone)
-		return;
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+	for (; node; node = inventory_next(&s->inv, node)) {
 		if (node->gone) {
 			sweep_node(node)->ports_read = false;
 			inventory_set_unpublished(&s->inv, node, true);
 		}
-		for (p = 1; node->gone && p <= node->nports; p++)
+		for (unsigned p = 1; node->gone && p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, (uint8_t)p);
-		for (p = 1; p <= node->nports; p++)
+		for (unsigned p = 1; p <= node->nports; p++)
 			if (is_no_link(node, p))
 				inventory_unlink(&s->inv, node, (uint8_t)p);
 	}
