@@ -72,7 +72,7 @@ bool pkey_map_talk(const struct pkey_map *map, uint32_t a, uint32_t b, uint16_t 
 {
 	uint16_t of_a = pkey_map_member(map, a, pkey), of_b = pkey_map_member(map, b, pkey);
 
-	return of_a && of_b && (a == b || ((of_a | of_b) & PKEY_FULL));
+	return of_a && of_b && (of_a | of_b) & PKEY_FULL;
 }
 
 uint16_t pkey_map_shared(const struct pkey_map *map, uint32_t a, uint32_t b)

@@ -503,7 +503,6 @@ static void configure(void *room)
 		     &(struct sa_conf){ .gid_prefix = c->sm.subnet_prefix,
 					.sa_key = sa_key_get(&r->key, &r->services),
 					.old_sa_key = sa->old_key,
-					.sm_priority = c->sm.priority,
 					.subnet_timeout = c->ports.subnet_timeout,
 					.groups_limit = (unsigned)sa->max_mcgs,
 					.services_limit = (unsigned)sa->max_srvcs,

@@ -151,7 +151,10 @@ static bool choose_life(const struct sa_query *q, uint8_t *life)
 	return *life <= LIFE_HIGHEST;
 }
 
-/* What it asks is as the IPv4 broadcast group of the same scope and P_Key, which must exist. */
+/*
+ * The P_Key of an IPoIB group is that of its MGID, with the full bit there (RFC 4391 4). What else
+ * it asks is as the IPv4 broadcast group of the same scope and P_Key, which must exist.
+ */
 static bool ipoib_fits(const struct sa_query *q, const struct wire_gid *mgid)
 {
 	const uint64_t scope = mgid->prefix & 0xfull << 48, pkey = mgid->prefix >> 16 & 0xffff;
@@ -161,7 +164,11 @@ static bool ipoib_fits(const struct sa_query *q, const struct wire_gid *mgid)
 	};
 	const struct sa_group *group;
 
-	if (!mgid_is_ipoib(mgid) || wire_gid_equal(mgid, &broadcast))
+	if (!mgid_is_ipoib(mgid))
+		return true;
+	if (pkey != (q->mc.pkey | PKEY_FULL))
+		return false;
+	if (wire_gid_equal(mgid, &broadcast))
 		return true;
 	group = sa_groups_find(q->sa->groups, &broadcast);
 	return group && sa_mcast_fits(q, &group->attr);

@@ -453,7 +453,7 @@ static void sm_emit(struct sa_query *q, uint32_t item)
 	if (!item) /* what answers as SA is master (IBA 15.4.1) */
 		m = (struct sa_manager){ .guid = sa->view.topo->ports[port].guid,
 					 .info = { .act_count = (uint32_t)mad_stats(sa->mad).sent,
-						   .priority = sa->conf.sm_priority,
+						   .priority = sa->priority,
 						   .state = 3 } };
 	memset(row, 0, layout->size);
 	wire_sa_put(layout, WIRE_SA_LID, sa_port_lid(sa, port), row);

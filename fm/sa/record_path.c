@@ -222,8 +222,7 @@ static bool path_walk(struct sa *sa, uint32_t from, uint16_t to_lid, struct qual
 
 /* ---- What is asked for ----------------------------------------------------------------------- */
 
-/* Of MTU and life time, whose codes are in the order of what they mean. */
-static bool select_value(uint8_t selector, uint8_t want, uint8_t *value)
+static bool select_mtu(uint8_t selector, uint8_t want, uint8_t *value)
 {
 	switch (selector) {
 	case WIRE_GREATER:
@@ -266,13 +265,14 @@ static bool select_all(const struct sa_query *q, struct quality *quality)
 	const struct wire_path_record *want = &q->path.want;
 
 	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
-	    !select_value(want->mtu_sel, want->mtu, &quality->mtu))
+	    !select_mtu(want->mtu_sel, want->mtu, &quality->mtu))
 		return false;
 	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) &&
 	    !select_rate(want->rate_sel, want->rate, &quality->rate))
 		return false;
+	/* Less may be promised of MTU and rate, but packets live as long as they do. */
 	return !sa_asked_both(q, WIRE_PATH_LIFE_SEL, WIRE_PATH_LIFE) ||
-	       select_value(want->life_sel, want->life, &quality->life);
+	       sa_mcast_selects(want->life_sel, quality->life - want->life);
 }
 
 /* ---- Partitions ------------------------------------------------------------------------------ */

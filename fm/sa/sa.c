@@ -3,7 +3,8 @@
  * Subnet administration (IBA 15): the server.
  *
  * Only the master answers. The server checks a request in this order:
- *   - a malformed request, or one with another SM_Key (C15-0.1.5), is dropped and counted;
+ *   - a malformed request, one from no port's LID, or one with another SM_Key (C15-0.1.5), is
+ *     dropped and counted;
  *   - a record or method that this SA does not have is refused as unsupported;
  *   - while no view is published the request stays unanswered and is counted; of a host that sends
  *     more than its share it waits until there is time (sa_limit.c);
@@ -20,6 +21,7 @@
 #include "topology/snapshot/topo_builder.h"
 
 #define SA_CLASS_VERSION 2
+#define SA_LIDS		 0xc000 /* those above are no port's */
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
@@ -81,9 +83,9 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	}
 	stats->requests++;
 	/* What asks for no answer (IBA 13.4.5) is nobody's question. */
-	if (len < WIRE_MAD_SIZE || mad->class_version != SA_CLASS_VERSION ||
-	    mad->method == WIRE_SEND || mad->method == WIRE_TRAP ||
-	    mad->method == WIRE_TRAP_REPRESS) {
+	if (len < WIRE_MAD_SIZE || !from->lid || from->lid >= SA_LIDS ||
+	    mad->class_version != SA_CLASS_VERSION || mad->method == WIRE_SEND ||
+	    mad->method == WIRE_TRAP || mad->method == WIRE_TRAP_REPRESS) {
 		stats->bad++;
 		return;
 	}
@@ -209,6 +211,11 @@ void sa_freeze(struct sa *sa, bool on)
 	sa->frozen = on;
 	if (cl_qlist_count(&sa->reports.due)) /* what was held back goes on */
 		loop_timer_set(sa->reports.step, 0);
+}
+
+void sa_show_priority(struct sa *sa, uint8_t priority)
+{
+	sa->priority = priority;
 }
 
 struct sa_stats sa_stats(const struct sa *sa)

@@ -23,7 +23,6 @@ struct sa_conf {
 	/* of a request: 0 = anybody, this = trusted, another = dropped (C15-0.1.5) */
 	uint64_t sa_key;
 	uint64_t old_sa_key;	/* as good; 0 = none */
-	uint8_t sm_priority;	/* shown in SMInfoRecord */
 	uint8_t subnet_timeout; /* the life time of every path */
 	/* multicast groups, services, subscriptions of one port; 0 = its share alone counts */
 	unsigned groups_limit, services_limit, subscriptions_limit;
@@ -109,6 +108,7 @@ void sa_mcast_preset(struct sa *sa, const struct partition_group *groups, unsign
 /* For MulticastForwardingTableRecords. Borrowed until the next call; NULL = no trees. */
 void sa_mcast_set_trees(struct sa *sa, const struct mcast_plan *trees);
 
+void sa_show_priority(struct sa *sa, uint8_t priority); /* this manager's, in SMInfoRecord */
 struct sa_manager {
 	uint16_t lid;
 	guid_t guid; /* of its port */

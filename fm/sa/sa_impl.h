@@ -240,8 +240,9 @@ struct sa {
 	struct sa_groups *groups;
 	const struct mcast_plan *trees; /* as the switches are to hold them; NULL = none */
 	struct sa_stats stats;
-	bool away;   /* does not serve */
-	bool frozen; /* changes nothing */
+	bool away;	  /* does not serve */
+	bool frozen;	  /* changes nothing */
+	uint8_t priority; /* of this manager, as it shows it */
 	struct log_limit refused;
 };
 
@@ -287,7 +288,7 @@ void sa_log(struct sa *sa, struct event_subject subject, const char *format, ...
 static inline bool sa_may_know(const struct sa *sa, uint32_t port, uint32_t other)
 {
 	return !sa->view.pkeys || (port != TOPO_NONE && other != TOPO_NONE &&
-				   pkey_map_shared(sa->view.pkeys, port, other));
+				   (port == other || pkey_map_shared(sa->view.pkeys, port, other)));
 }
 
 /* A port is shown to those who share a partition with it; of a switch that is its port 0. */

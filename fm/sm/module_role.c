@@ -222,6 +222,7 @@ void sm_show_state(struct sm_room *r)
 		r->reports.since_us = loop_now_us(r->services.loop);
 	sm_set_state(r->sm, r->core.state);
 	sm_set_priority(r->sm, election_priority(&r->core));
+	sa_show_priority(r->services.sa, election_priority(&r->core));
 	sm_report_role(r);
 }
 
@@ -549,6 +550,7 @@ void sm_role_changed(struct sm_room *r, enum fabric_role role)
 		return; /* for the time being: the next sweep judges keys again */
 	end_role(r);
 	if (role == FABRIC_ROLE_MASTER) {
+		sa_show_priority(r->services.sa, election_priority(&r->core));
 		r->stood_by = r->was_away = false;
 		sm_report_master(r);
 	}

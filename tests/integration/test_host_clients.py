@@ -2,6 +2,7 @@
 """srp_daemon and ibacm live with fmd: what they ask is asked by a client of ours (host_client.py), on fmsim."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -86,6 +87,11 @@ def test_srp_daemon_hears_of_a_target_that_comes(fabric, begin):
     fabric.wait(lambda s: s["links_down"] == 1, "its cable is out")
     fabric.ibsim.tell("link node-0003:1")
     assert {**json.loads(told.readline()), "issuer": 0} == {"trap": 64, "issuer": 0, "guid": STORAGE_GUID}
+
+
+def test_the_sa_shows_the_priority_that_the_manager_shows(fabric):
+    said = fabric.run("saquery", "SMIR", host=HOST).stdout
+    assert [int(priority) for priority in re.findall(r"priority\W+(\d+)", said, re.I)] == [fabric.status()["election"]["priority"]] == [14], said
 
 
 def test_a_port_without_device_management_refuses_it(fabric):

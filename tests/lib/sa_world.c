@@ -221,7 +221,6 @@ struct world *world_new(void)
 	const struct sa_conf conf = {
 		.gid_prefix = WORLD_PREFIX,
 		.sa_key = WORLD_SM_KEY,
-		.sm_priority = 7,
 		.subnet_timeout = 18,
 	};
 
@@ -230,6 +229,7 @@ struct world *world_new(void)
 	w->mad = mad_new(w->loop, &w->io, &(struct mad_conf){ 0 });
 	world_inventory(w);
 	w->sa = sa_new(w->loop, w->mad, &w->inv, &conf);
+	sa_show_priority(w->sa, 7);
 	return w;
 }
 

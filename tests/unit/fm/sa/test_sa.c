@@ -16,8 +16,10 @@ enum { PORT_OPTIONS = 2, NODE_GUID = 7 };
 static void without_a_view_nothing_is_answered(void **state)
 {
 	struct world *w = world_new();
-	const struct world_request get = { .method = WIRE_GET, .attr = WIRE_SA_PATH };
-	const struct world_request table = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_NODE };
+	const struct world_request get = { .method = WIRE_GET, .attr = WIRE_SA_PATH, .from = 1 };
+	const struct world_request table = { .method = WIRE_GET_TABLE,
+					     .attr = WIRE_SA_NODE,
+					     .from = 1 };
 
 	assert_int_equal(world_ask(w, &get), 0);
 	assert_int_equal(world_ask(w, &table), 0);
@@ -56,6 +58,23 @@ static void unknown_attributes_and_methods_are_refused_as_unsupported(void **sta
 		assert_int_equal(w->sent[24], 0); /* no RMPP in an error */
 	}
 	assert_int_equal(sa_stats(w->sa).unsupported, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void requests_from_no_ports_lid_are_dropped(void **state)
+{
+	static const uint16_t lids[] = { 0, 0xc000, 0xfffe, 0xffff };
+	const uint8_t mad[WIRE_MAD_SIZE] = { 1, WIRE_SA, 2, WIRE_GET, [17] = 1 };
+	struct world *w = *state;
+
+	for (unsigned i = 0; i < 4; i++) {
+		const struct io_addr from = { .lid = lids[i], .qp = 1 };
+
+		w->io.recv(w->io.arg, &from, mad, sizeof(mad));
+	}
+	assert_int_equal(w->nsent, 0);
+	assert_int_equal(sa_stats(w->sa).bad, 4);
+	w->io.recv(w->io.arg, &(struct io_addr){ .lid = 0xbfff, .qp = 1 }, mad, sizeof(mad));
+	assert_int_equal(w->nsent, 1);
 }
 
 static void malformed_requests_are_dropped_and_counted(void **state)
@@ -322,6 +341,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			unknown_attributes_and_methods_are_refused_as_unsupported, sa_setup,
 			sa_teardown),
+		cmocka_unit_test_setup_teardown(requests_from_no_ports_lid_are_dropped, sa_setup,
+						sa_teardown),
 		cmocka_unit_test_setup_teardown(malformed_requests_are_dropped_and_counted,
 						sa_setup, sa_teardown),
 		cmocka_unit_test_setup_teardown(the_sa_key_of_before_is_as_good_while_it_is_changed,

@@ -245,6 +245,19 @@ static void an_ipoib_group_is_made_like_its_broadcast_group(void **state)
 	partition_free(set_up);
 }
 
+static void an_ipoib_group_has_the_pkey_of_its_mgid_with_the_full_bit(void **state)
+{
+	struct world *w = *state;
+	struct wire_mcmember rec = member_record(HOST(0));
+
+	rec.mgid = (struct wire_gid){ 0xff12401b00010000ull, 0xffffffff };
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
+	rec.mgid.prefix = 0xff12401b7fff0000ull;
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_REQ_INVALID);
+	rec.mgid.prefix = 0xff12401bffff0000ull;
+	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
+}
+
 static void the_broadcast_group_is_there_before_and_after_its_members(void **state)
 {
 	struct world *w = *state;
@@ -548,6 +561,7 @@ int main(void)
 		T(a_join_that_says_otherwise_than_the_group_is_refused),
 		T(a_port_whose_cable_is_too_slow_or_small_cannot_join),
 		T(an_ipoib_group_is_made_like_its_broadcast_group),
+		T(an_ipoib_group_has_the_pkey_of_its_mgid_with_the_full_bit),
 		T(the_broadcast_group_is_there_before_and_after_its_members),
 		T(when_no_mlid_is_left_the_answer_says_so),
 		T(one_port_does_not_take_all_groups),

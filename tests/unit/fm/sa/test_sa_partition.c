@@ -98,7 +98,17 @@ static void a_path_has_the_pkey_that_both_ends_share(void **state)
 	assert_int_equal(path_pkey(*state, 5, 1), 0x8080);
 	assert_int_equal(path_pkey(*state, 0, 4), 0xffff);
 	assert_int_equal(path_pkey(*state, 4, 0), 0x7fff);
-	assert_int_equal(path_pkey(*state, 4, 4), 0x7fff);
+}
+
+static void a_limited_member_has_no_path_to_itself(void **state)
+{
+	struct path_ask ask = { 4, 4, 4, WIRE_BIT(WIRE_PATH_PKEY), { .pkey = 0x7fff } };
+	struct wire_path_record got;
+
+	assert_int_equal(path_pkey(*state, 4, 4), 0x8002); /* where it is a full member */
+	assert_int_equal(path_status(*state, &ask, &got), WIRE_SA_NO_RECORDS);
+	ask.want.pkey = 0xffff;
+	assert_int_equal(path_status(*state, &ask, &got), WIRE_SA_NO_RECORDS);
 }
 
 static void tenants_and_clients_of_one_server_have_no_path_to_each_other(void **state)
@@ -336,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_path_has_the_pkey_that_both_ends_share),
+		TEST(a_limited_member_has_no_path_to_itself),
 		TEST(tenants_and_clients_of_one_server_have_no_path_to_each_other),
 		TEST(a_pkey_that_is_asked_for_has_to_be_shared),
 		TEST(raw_traffic_needs_a_partition_too_and_names_none),

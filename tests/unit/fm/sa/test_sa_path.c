@@ -255,6 +255,22 @@ static void bad_values_are_refused(void **state)
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_OK);
 }
 
+static void no_other_life_time_is_promised_than_packets_have(void **state)
+{
+	struct path_ask ask = by_gid(HOST(0), HOST(1));
+	unsigned granted = 0;
+
+	ask.mask |= WIRE_BIT(WIRE_PATH_LIFE_SEL) | WIRE_BIT(WIRE_PATH_LIFE);
+	for (ask.want.life_sel = WIRE_GREATER; ask.want.life_sel <= WIRE_EXACT; ask.want.life_sel++)
+		for (ask.want.life = 16; ask.want.life <= 19; ask.want.life++) {
+			if (path_status(*state, &ask) != WIRE_SA_OK)
+				continue;
+			assert_int_equal(path_get(*state, &ask).life, 18);
+			granted++;
+		}
+	assert_int_equal(granted, 4); /* above 16 and 17, below 19, exactly 18 */
+}
+
 static void only_the_default_partition_connects(void **state)
 {
 	struct path_ask ask = by_gid(HOST(0), HOST(1));
@@ -326,6 +342,7 @@ int main(void)
 		TEST(a_get_takes_one_path_of_many),
 		TEST(an_open_end_means_every_port),
 		TEST(bad_values_are_refused),
+		TEST(no_other_life_time_is_promised_than_packets_have),
 		TEST(only_the_default_partition_connects),
 		cmocka_unit_test(a_path_promises_the_mtu_that_is_in_force),
 		cmocka_unit_test(a_rate_that_means_nothing_is_below_all),

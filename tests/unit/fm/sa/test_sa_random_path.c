@@ -174,16 +174,7 @@ static bool choose_life(const struct wire_path_record *q, uint64_t mask, unsigne
 		return true;
 	if (q->life_sel == 0)
 		return *life > q->life;
-	if (q->life_sel == 2) {
-		bool can = *life >= q->life;
-
-		*life = q->life;
-		return can;
-	}
-	if (*life < q->life)
-		return true;
-	*life = q->life - 1u;
-	return q->life > 1;
+	return q->life_sel == 2 ? *life == q->life : *life < q->life;
 }
 
 struct choice {
