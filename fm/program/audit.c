@@ -367,7 +367,7 @@ static void tick_cb(void *arg)
 	uint64_t since = a->program->busy || mft_busy(a->mft) ? 0 : a->ops->idle_since(a->arg);
 
 	schedule(a);
-	if (since && (a->hurry || loop_now_us(a->program->loop) - since >= a->after_us) &&
+	if (since && loop_now_us(a->program->loop) - since >= a->after_us &&
 	    !batch_in_flight(a->batch)) {
 		unsigned count = a->rate < TICKS_PER_S ? 1 : a->rate / TICKS_PER_S;
 
