@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/cabling/module.h"
+#include "fm/fabric/host_verdict.h"
+#include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/loop/child.h"
 #include "topology/base/mem.h"
@@ -25,9 +27,12 @@ struct findings { /* zeroed = none */
 	char *lines;
 	struct finding *list; /* by key */
 	unsigned count;
+	struct finding *absent; /* HCAs that comparable hosts have, and nobody ever met */
+	unsigned nabsent;
 };
 
 #define TEXT_SIZE 1024
+#define ABSENT	  "hca-missing|" /* how the lines of such HCAs begin */
 
 static guid_t guid_of(const struct topo *t, const char *name)
 {
@@ -46,6 +51,7 @@ static void findings_fini(struct findings *f)
 {
 	free(f->lines);
 	free(f->list);
+	free(f->absent);
 	*f = (struct findings){ 0 };
 }
 
@@ -58,7 +64,7 @@ static void findings_fini(struct findings *f)
  * is beyond LOGGED_ONE_BY_ONE of a later one.
  */
 
-#define QUIET_US	  10000000
+#define QUIET_US	  1000000
 #define LOGGED_ONE_BY_ONE 20
 
 struct cabling_room {
@@ -77,10 +83,11 @@ struct cabling_room {
 
 /* ---- What is told ---------------------------------------------------------------------------- */
 
-/* Those of `list` that `others` has not; how many. */
-static unsigned tell_others(const struct cabling_room *r, const struct findings *list,
-			    const struct findings *others, const char *kind, int level)
+/* Logs those of `list` that `others` has not. */
+static void tell_others(const struct cabling_room *r, const struct findings *list,
+			const struct findings *others, const char *kind, int level)
 {
+	const char *end = level == LOG_WARNING ? "" : ": no more";
 	struct event_subject subject;
 	unsigned count = 0;
 
@@ -93,15 +100,18 @@ static unsigned tell_others(const struct cabling_room *r, const struct findings 
 			continue;
 		subject = inventory_link_subject(r->services.inventory, it->node, it->port);
 		event_log_add(r->services.events, level, kind, it->node ? &subject : NULL, NULL,
-			      "%s%s", it->text, level == LOG_WARNING ? "" : ": no more");
+			      "%s%s", it->text, end);
 	}
-	return count;
+	if (count > LOGGED_ONE_BY_ONE)
+		event_log_add(r->services.events, level, kind, NULL,
+			      json_pack("{si}", "links", (int)(count - LOGGED_ONE_BY_ONE)),
+			      "fabric: %u more findings about cables (fmctl cabling)%s",
+			      count - LOGGED_ONE_BY_ONE, end);
 }
 
 /* Takes the lines. */
-static void compared(struct cabling_room *r, char *lines)
+static struct findings findings_of(char *lines)
 {
-	/* The lines are taken over: findings_fini() frees them. */
 	struct findings now = { .lines = lines };
 	unsigned room = 0;
 	char *rest = lines, *line, *tab, *text, *port;
@@ -113,21 +123,37 @@ static void compared(struct cabling_room *r, char *lines)
 		if (!text)
 			continue;
 		*tab = '\0';
+		node = strtoull(tab + 1, &port, 16);
+		if (!strncmp(line, ABSENT, strlen(ABSENT))) {
+			now.absent = mem_resize(now.absent, now.nabsent + 1, sizeof(*now.absent));
+			now.absent[now.nabsent++] =
+				(struct finding){ .node = node, .text = text + 1 };
+			continue;
+		}
 		if (now.count == room)
 			now.list = mem_resize(now.list, room = room ? 2 * room : 16,
 					      sizeof(*now.list));
-		node = strtoull(tab + 1, &port, 16);
 		now.list[now.count++] =
 			(struct finding){ line, text + 1, node, (uint8_t)strtoul(port, NULL, 10) };
 	}
 	if (now.count)
 		qsort(now.list, now.count, sizeof(*now.list), by_key);
+	return now;
+}
 
-	unsigned more = 0, over = 0;
+static void compared(struct cabling_room *r, char *lines)
+{
+	struct findings now = findings_of(lines);
 
+	if (now.count)
+		alert_raise(r->services.alerts, "miswired", NULL,
+			    "fabric: %u finding%s about cables, the first: %s", now.count,
+			    now.count == 1 ? "" : "s", now.list[0].text);
+	else
+		alert_end(r->services.alerts, "miswired", NULL);
 	if (r->known) {
-		more = tell_others(r, &now, &r->latest, "miswiring", LOG_WARNING);
-		over = tell_others(r, &r->latest, &now, "miswiring-over", LOG_NOTICE);
+		tell_others(r, &now, &r->latest, "miswiring", LOG_WARNING);
+		tell_others(r, &r->latest, &now, "miswiring-over", LOG_NOTICE);
 	} else if (now.count) {
 		event_log_add(
 			r->services.events, LOG_WARNING, "miswiring", NULL,
@@ -136,19 +162,10 @@ static void compared(struct cabling_room *r, char *lines)
 			"see `fmctl cabling`",
 			now.count, now.count == 1 ? "" : "s");
 	}
-	if (more > LOGGED_ONE_BY_ONE)
-		event_log_add(r->services.events, LOG_WARNING, "miswiring", NULL,
-			      json_pack("{si}", "links", (int)(more - LOGGED_ONE_BY_ONE)),
-			      "fabric: %u more findings about cables: see `fmctl cabling`",
-			      more - LOGGED_ONE_BY_ONE);
-	if (over > LOGGED_ONE_BY_ONE)
-		event_log_add(r->services.events, LOG_NOTICE, "miswiring-over", NULL,
-			      json_pack("{si}", "links", (int)(over - LOGGED_ONE_BY_ONE)),
-			      "fabric: %u more findings about cables are no more",
-			      over - LOGGED_ONE_BY_ONE);
 	r->known = true;
 	findings_fini(&r->latest);
 	r->latest = now;
+	fabric_report_hosts_changed(r->fabric);
 }
 
 /* ---- The comparison -------------------------------------------------------------------------- */
@@ -172,7 +189,7 @@ static int write_cb(void *arg, FILE *out)
 		enum cabling_kind kind = c->items[i].kind;
 
 		if (kind != CABLING_DOWN && kind != CABLING_SPEED && kind != CABLING_WIDTH &&
-		    kind != CABLING_ABSENT && kind != CABLING_NO_HCA) {
+		    kind != CABLING_ABSENT) {
 			const struct cabling_item *item = &c->items[i];
 			const struct cabling_end *const ends[] = { &item->at, &item->found,
 								   &item->other };
@@ -307,6 +324,21 @@ static void status(const void *room, json_t *doc)
 
 	json_object_set_new(doc, "miswired",
 			    r->known || held ? json_integer(held + r->latest.count) : json_null());
+}
+
+void cabling_judge_host(const struct fabric *fabric, uint32_t host, struct host_verdict *verdict)
+{
+	const struct cabling_room *r = fabric_room(fabric, &cabling_module);
+	const struct topo *t = fabric_view(fabric).topo;
+	char expected[TEXT_SIZE];
+
+	snprintf(expected, sizeof(expected), " expected %s ", t->hosts[host].name);
+	for (unsigned i = 0; i < r->latest.nabsent; i++) {
+		if (!strstr(r->latest.absent[i].text, expected))
+			continue;
+		verdict->hcas++;
+		host_verdict_add(verdict, HOST_DEGRADED, "%s", r->latest.absent[i].text);
+	}
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

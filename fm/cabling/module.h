@@ -8,6 +8,14 @@
 
 #include "fm/fabric/module.h"
 
+struct host_verdict;
+
 extern const struct fabric_module cabling_module;
+
+/*
+ * Adds to the verdict on a host, by index of the published snapshot, the HCAs that comparable hosts
+ * have and that nobody ever met of this one.
+ */
+void cabling_judge_host(const struct fabric *fabric, uint32_t host, struct host_verdict *verdict);
 
 #endif

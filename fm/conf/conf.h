@@ -135,8 +135,7 @@ struct conf_ports {
 enum conf_admission_mode { CONF_ADMIT_GUARD, CONF_ADMIT_OPEN, CONF_ADMIT_STRICT };
 
 struct conf_admission {
-	int mode; /* enum conf_admission_mode */
-	int max_hosts;
+	int mode, max_hosts; /* mode: enum conf_admission_mode */
 };
 
 struct conf_quarantine {

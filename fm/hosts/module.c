@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/cabling/module.h"
 #include "fm/conf/lists.h"
 #include "fm/fabric/view.h"
 #include "fm/hosts/module.h"
@@ -506,6 +507,7 @@ void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out)
 	maintenance_judge_host(fabric, host, out);
 	link_health_judge_host(fabric, host, out);
 	judge(fabric_room(fabric, &hosts_module), host, out);
+	cabling_judge_host(fabric, host, out);
 }
 
 /* ---- Documents ------------------------------------------------------------------------------- */

@@ -185,7 +185,6 @@ static void reported(void *data, json_t *result, const char *error)
 			      "%s: %s, but not applied: %s", change->what, verbs[change->kind],
 			      error);
 	else {
-		struct event_log *events = change->room->services.events;
 		json_int_t entries =
 			json_integer_value(json_object_get(result, "lft_entries_changed"));
 		json_int_t blocks =
@@ -195,14 +194,14 @@ static void reported(void *data, json_t *result, const char *error)
 			(unsigned)json_array_size(json_object_get(result, "not_honoured"));
 
 		if (overridden)
-			event_log_add(events, LOG_WARNING, "cordons-bent", NULL, NULL,
+			event_log_add(services->events, LOG_WARNING, "cordons-bent", NULL, NULL,
 				      "fabric: %u %s transit traffic although cordoned: some hosts "
 				      "have no "
 				      "other path",
 				      overridden,
 				      words_plural(overridden, "switch or link carries",
 						   "switches or links carry"));
-		event_log_add(events, LOG_NOTICE, verbs[change->kind], &subject,
+		event_log_add(services->events, LOG_NOTICE, verbs[change->kind], &subject,
 			      json_incref(result), "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s",
 			      change->what, verbs[change->kind], change->links,
 			      words_plural(change->links, "link", "links"), entries,

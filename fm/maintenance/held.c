@@ -14,7 +14,6 @@
 #include "topology/cabling/cabling.h"
 #include "topology/snapshot/naming.h"
 
-#define HELD_MOST     4096 /* of those that are held; more are kept out and not listed */
 #define SIGHT_US      30000
 #define AGAIN_US      1000000
 #define HOSTS_COUNTED 1024
@@ -35,32 +34,28 @@ static const struct {
 
 /* ---- The list and its file ------------------------------------------------------------------- */
 
-static bool is_end(guid_t node, uint8_t port, guid_t guid, unsigned num)
-{
-	return node == guid && port == num;
-}
-
 /* The row of a link of which that is an end; peer 0 = whatever the other one is. */
 static struct held *find(const struct admission *a, guid_t node, unsigned port, guid_t peer,
 			 unsigned peer_port)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		struct held *it = &a->list[i];
+		bool near = it->node == node && it->port == port;
+		bool far = it->peer == node && it->peer_port == port;
 
-		if (is_end(it->node, it->port, node, port)
-			    ? !peer || is_end(it->peer, it->peer_port, peer, peer_port)
-			    : is_end(it->peer, it->peer_port, node, port) &&
-				      (!peer || is_end(it->node, it->port, peer, peer_port)))
+		if ((near && (!peer || (it->peer == peer && it->peer_port == peer_port))) ||
+		    (far && (!peer || (it->node == peer && it->port == peer_port))))
 			return it;
 	}
 	return NULL;
 }
 
-static void write_line(const struct held *it, FILE *out)
+/* The caller's. */
+static char *line_of(const struct held *it)
 {
-	fprintf(out, "0x%016" PRIx64 " %u 0x%016" PRIx64 " %u %s %u %s %u", it->node, it->port,
-		it->peer, it->peer_port, causes[it->cause].word, it->shut,
-		*it->since ? it->since : "-", it->hosts);
+	return mem_printf("0x%016" PRIx64 " %u 0x%016" PRIx64 " %u %s %u %s %u", it->node, it->port,
+			  it->peer, it->peer_port, causes[it->cause].word, it->shut,
+			  *it->since ? it->since : "-", it->hosts);
 }
 
 /* False: it is none. Takes it into the list. */
@@ -113,8 +108,10 @@ static void write_list(const void *owner, FILE *out)
 	const struct admission *a = owner;
 
 	for (unsigned i = 0; i < a->count; i++) {
-		write_line(&a->list[i], out);
-		fputc('\n', out);
+		char *line = line_of(&a->list[i]);
+
+		fprintf(out, "%s\n", line);
+		free(line);
 	}
 }
 
@@ -130,12 +127,8 @@ static const struct state_file held_file = {
 /* The journal has it when this returns. */
 static void record(struct admission *a, const struct held *it)
 {
-	char *line;
-	size_t length;
-	FILE *out = open_memstream(&line, &length);
+	char *line = line_of(it);
 
-	write_line(it, out);
-	fclose(out);
 	state_store_record(a->services->state, &held_file, a, line);
 	free(line);
 }
@@ -149,15 +142,15 @@ static bool is_held(const struct held *it)
 
 static struct event_subject subject_of(const struct admission *a, const struct held *it)
 {
-	const struct inv_node *node = inventory_find(a->services->inventory, it->node);
-	const struct inv_node *peer = inventory_find(a->services->inventory, it->peer);
+	const struct inventory *inv = a->services->inventory;
+	struct event_subject subject = inventory_link_subject(inv, it->node, it->port);
+	const struct inv_node *peer = inventory_find(inv, it->peer);
 
-	return (struct event_subject){ .node = it->node,
-				       .node_name = node ? node->name : NULL,
-				       .port = it->port,
-				       .peer = it->peer,
-				       .peer_name = peer ? peer->name : NULL,
-				       .peer_port = it->peer_port };
+	subject.host = subject.name = NULL;
+	subject.peer = it->peer;
+	subject.peer_name = peer ? peer->name : NULL;
+	subject.peer_port = it->peer_port;
+	return subject;
 }
 
 static void name_of(const struct admission *a, const struct held *it, char name[HELD_NAME])
@@ -210,17 +203,15 @@ unsigned admission_held(const struct admission *a, enum held_cause cause)
 static void port_set(void *arg, const struct mad_answer *answer)
 {
 	struct admission *a = arg;
-	struct held *it = find(a, a->setting.node, a->setting.port, 0, 0);
+	const struct held *sent = &a->setting.sent;
+	struct held *it = find(a, sent->node, sent->port, sent->peer, sent->peer_port);
 	bool done = answer->result == MAD_OK;
 
 	a->setting.token = 0;
-	if (done && it && it->shut == HELD_SHUTS) {
-		it->shut = HELD_SHUT;
+	if (done && it && it->shut == sent->shut) {
+		it->shut = it->shut == HELD_SHUTS ? HELD_SHUT : HELD_IN_INIT;
 		record(a, it);
-	} else if (done && it && it->shut == HELD_OPENS) {
-		it->shut = HELD_IN_INIT;
-		record(a, it);
-		if (it->cause == HELD_NOT)
+		if (it->cause == HELD_NOT && !it->shut)
 			*it = a->list[--a->count];
 	}
 	loop_timer_set(a->due, done ? 0 : AGAIN_US);
@@ -248,8 +239,7 @@ static void due_cb(void *arg)
 		want.phys_state = it->shut == HELD_SHUTS ? DISABLED : POLLING;
 		want.client_reregister = false;
 		wire_port_info_encode(&want, data);
-		a->setting.node = it->node;
-		a->setting.port = it->port;
+		a->setting.sent = *it;
 		a->setting.token = mad_send(
 			a->services->mad,
 			&(struct mad_request){ .path = &path,
@@ -271,8 +261,6 @@ static void hold(struct admission *a, const struct held *new, const char *why)
 	const struct event_subject subject = subject_of(a, new);
 	char name[HELD_NAME];
 
-	if (!it && admission_held(a, HELD_NOT) >= HELD_MOST)
-		return;
 	if (!it) {
 		a->list = mem_resize(a->list, a->count + 1, sizeof(*it));
 		it = &a->list[a->count++];
@@ -329,11 +317,6 @@ static uint16_t predecessor(const struct admission *a)
 	return own && own->sm_lid != own->lid ? own->sm_lid : 0;
 }
 
-static bool has_lid(const struct lid_entry *it, unsigned lid)
-{
-	return lid >= it->lid && lid < it->lid + (1u << it->lmc);
-}
-
 /*
  * Whether that LID of an unknown switch was set by the manager of another fabric. It is ours where
  * the manager that this one took over from has set it, from another part of the fabric: that
@@ -347,10 +330,13 @@ static bool is_foreign(const struct admission *a, guid_t guid, const struct wire
 	if (!port0->lid || (predecessor(a) && port0->sm_lid == predecessor(a)))
 		return false;
 	for (uint32_t i = 0; i < lids->count; i++) {
-		if (lids->entries[i].port_guid == guid)
+		const struct lid_entry *it = &lids->entries[i];
+
+		if (it->port_guid == guid)
 			return false;
-		twice |= has_lid(&lids->entries[i], port0->lid) ||
-			 has_lid(&lids->entries[i], a->predecessor);
+		/* What is below the first one of its LIDs is far above the last. */
+		twice |= (uint16_t)(port0->lid - it->lid) < 1u << it->lmc ||
+			 (uint16_t)(a->predecessor - it->lid) < 1u << it->lmc;
 	}
 	return twice || !a->predecessor || port0->sm_lid != a->predecessor;
 }
@@ -361,10 +347,9 @@ static const char *contradiction(const struct admission *a, const struct inv_nod
 	const struct topo *t = fabric_view(a->fabric).topo;
 	uint32_t x = t ? topo_port_of(t, from->guid, num) : TOPO_NONE;
 	uint32_t y = t ? topo_port_of(t, peer, peer_port) : TOPO_NONE;
+	bool both = t && x < t->nswitch_ports && y < t->nswitch_ports;
 
-	return x < TOPO_NONE && y < TOPO_NONE && x < t->nswitch_ports && y < t->nswitch_ports
-		       ? cabling_contradiction(t, x, y)
-		       : NULL;
+	return both ? cabling_contradiction(t, x, y) : NULL;
 }
 
 static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
@@ -476,13 +461,15 @@ static unsigned add_new(struct admission *a, const struct topo *t, struct inv_no
 }
 
 /* Behind a sweep that met new switches, before what it found is published. */
-static void judge_new(struct admission *a)
+void admission_swept(struct admission *a)
 {
 	struct inventory *inv = a->services->inventory;
 	const struct topo *t = fabric_view(a->fabric).topo;
 	struct inv_node *node, **part = NULL;
 	unsigned count = 0;
 
+	if (!a->met_new || !fabric_is_master(a->fabric))
+		return;
 	a->met_new = false;
 	inv->walks++;
 	for (node = inventory_first(inv); t && node; node = inventory_next(inv, node)) {
@@ -518,12 +505,6 @@ static void judge_new(struct admission *a)
 }
 
 /* ---- For the room ---------------------------------------------------------------------------- */
-
-void admission_swept(struct admission *a)
-{
-	if (a->met_new && fabric_is_master(a->fabric))
-		judge_new(a);
-}
 
 /* What was up when nothing was judged yet is not new, whenever it answers. */
 void admission_published(struct admission *a)
@@ -603,13 +584,11 @@ unsigned admission_forget(struct admission *a, guid_t guid, unsigned port)
 static json_t *end_json(const struct admission *a, guid_t guid, unsigned port)
 {
 	const struct inv_node *node = inventory_find(a->services->inventory, guid);
-	json_t *end =
-		json_pack("{so si}", "guid", json_sprintf("0x%016" PRIx64, guid), "port", port);
+	char text[24];
 
-	json_object_set_new(end, "name",
-			    node ? json_string(node->name)
-				 : json_incref(json_object_get(end, "guid")));
-	return end;
+	snprintf(text, sizeof(text), "0x%016" PRIx64, guid);
+	return json_pack("{ss ss si}", "name", node ? node->name : text, "guid", text, "port",
+			 port);
 }
 
 static json_t *row_of(const struct admission *a, const struct held *it)
@@ -639,18 +618,14 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 	const struct fabric_view view = fabric_view(a->fabric);
 	struct target target = { 0 };
 	char err[TARGET_ERROR_SIZE];
-	bool all = !strcmp(what, "all"), foreign = false;
+	bool all = !strcmp(what, "all"), foreign = false, found;
 	json_t *rows = json_array(), *doc;
 	unsigned hosts = 0;
-	int guid_end = 0;
+	int end = 0;
 
-	sscanf(what, "0x%16" SCNx64 "%n", &target.guid, &guid_end);
-	if (!all && guid_end != (int)strlen(what) && !target_find(&view, what, &target, err)) {
-		json_decref(rows);
-		fn(arg, NULL, err);
-		return;
-	}
-	for (unsigned i = a->count; i-- > 0;) {
+	sscanf(what, "0x%16" SCNx64 "%n", &target.guid, &end);
+	found = all || (end && !what[end]) || target_find(&view, what, &target, err);
+	for (unsigned i = found ? a->count : 0; i-- > 0;) {
 		struct held *it = &a->list[i];
 
 		if (!is_held(it) || (!all && !is_at(it, target.guid, target.port)))
@@ -662,8 +637,8 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 			admit(a, it);
 	}
 	if (!json_array_size(rows)) {
+		fn(arg, NULL, found ? "no held link has an end there: see `fmctl held`" : err);
 		json_decref(rows);
-		fn(arg, NULL, "no held link has an end there: see `fmctl held`");
 		return;
 	}
 	doc = json_pack("{sb so so si ss}", "dry_run", dry, "links", rows, "lids_to_move",
@@ -683,11 +658,12 @@ void admission_load(struct admission *a)
 
 void admission_configure(struct admission *a)
 {
+	int mode = a->services->conf->admission.mode;
+
 	for (unsigned i = a->count; i-- > 0;)
 		if (is_held(&a->list[i]) &&
-		    (a->services->conf->admission.mode == CONF_ADMIT_OPEN ||
-		     (a->list[i].cause == HELD_STRICT &&
-		      a->services->conf->admission.mode != CONF_ADMIT_STRICT)))
+		    (mode == CONF_ADMIT_OPEN ||
+		     (a->list[i].cause == HELD_STRICT && mode != CONF_ADMIT_STRICT)))
 			let_go(a, &a->list[i], HELD_NOT);
 }
 

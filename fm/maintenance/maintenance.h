@@ -277,8 +277,7 @@ struct admission {
 	uint16_t predecessor; /* LID of the master before this one; 0 = none was there */
 	struct {	      /* PortPhysicalState of a port */
 		mad_token token;
-		guid_t node;
-		uint8_t port;
+		struct held sent;
 		unsigned turn;
 	} setting;
 	struct loop_timer *due;
@@ -296,13 +295,13 @@ void admission_published(struct admission *a);
 void admission_review(struct admission *a);
 /* How many links are held, of that cause; HELD_NOT = of any. */
 unsigned admission_held(const struct admission *a, enum held_cause cause);
-/* The commands `held` (rows are the caller's, never NULL) and `admit`, of the room's header. */
-json_t *admission_rows(const struct admission *a);
 /* That switch is forgotten: when it returns with its LID it is not of another fabric. */
 void admission_expect(struct admission *a, guid_t node);
+/* The commands `held` (rows are the caller's, never NULL) and `admit`, of the room's header. */
+json_t *admission_rows(const struct admission *a);
+void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg);
 /* A cable was pulled: ports are enabled again, and judged if it was not. How many. */
 unsigned admission_forget(struct admission *a, guid_t guid, unsigned port);
-void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg);
 
 /* ---- The room ------------------------------------------------------------------------------- */
 

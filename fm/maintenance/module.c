@@ -106,9 +106,9 @@ static bool forget_what(struct fabric *fabric, struct inventory *inv, const char
 		/* Of a port, a cable that is held there goes before the one that is missed. */
 		unsigned held = admission_forget(&m->admission, targets[i].guid, targets[i].port);
 
-		*links += held;
 		if (node && !(held && targets[i].port))
-			*links += forget_links(inv, node, targets[i].port);
+			held += forget_links(inv, node, targets[i].port);
+		*links += held;
 		strcpy(name, targets[i].name);
 		*subject = (struct event_subject){ .node = targets[i].guid,
 						   .port = (uint8_t)targets[i].port };
@@ -628,11 +628,11 @@ static void status(const void *room, json_t *doc)
 {
 	const struct maintenance *m = room;
 
-	json_object_set_new(doc, "links_held",
-			    json_integer(admission_held(&m->admission, HELD_NOT)));
-	/* fm/cabling adds its findings, which are of links in use. */
-	json_object_set_new(doc, "miswired",
-			    json_integer(admission_held(&m->admission, HELD_MISWIRED)));
+	/* fm/cabling adds its findings to `miswired`, which are of links in use. */
+	json_object_update_new(doc,
+			       json_pack("{si si}", "links_held",
+					 (int)admission_held(&m->admission, HELD_NOT), "miswired",
+					 (int)admission_held(&m->admission, HELD_MISWIRED)));
 }
 
 json_t *maintenance_held(const struct fabric *fabric)

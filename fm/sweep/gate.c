@@ -69,10 +69,10 @@ void gate_answer(struct sweep *s, struct inv_node *from, uint8_t num, const uint
 	if (!it)
 		return;
 	it->read = data && sweep_port(from, num)->probe == PROBE_OUT;
-	if (it->read) {
-		wire_port_info_decode(data, &it->port0);
-		sweep_ask(s, JOB_PROBE, from, num, true); /* and now it is judged */
-	} else {
+	if (!it->read) {
 		*it = gate->list[--gate->count];
+		return;
 	}
+	wire_port_info_decode(data, &it->port0);
+	sweep_ask(s, JOB_PROBE, from, num, true); /* and now it is judged */
 }

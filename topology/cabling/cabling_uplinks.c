@@ -725,31 +725,24 @@ static const char *contradiction_of_tiers(const struct topo *t, uint32_t lower, 
 			shares |= sw != lower && above[far];
 			under |= far == upper;
 			/* What is at the two ports makes way. */
-			lanes[far] += sw != lower || far != upper ||
-				      (p != a && p != b && peer != a && peer != b);
+			if (sw == lower && far == upper &&
+			    (p == a || p == b || peer == a || peer == b))
+				continue;
+			pairs += !lanes[far]++;
+			most = lanes[far] > most ? lanes[far] : most;
 		}
 		any_below |= under;
 		alike |= under && shares;
-		for (uint32_t p = port0; p <= end; p++) {
-			uint32_t far = known_peer(t, p);
-
-			if (far == TOPO_NONE || !lanes[far])
-				continue;
-			pairs++;
-			most = lanes[far] > most ? lanes[far] : most;
-			has = sw == lower && far == upper ? lanes[far] : has;
-			lanes[far] = 0;
-		}
+		has = sw == lower ? lanes[upper] : has;
+		memset(lanes, 0, t->nswitches * sizeof(*lanes));
 	}
 	free(lanes);
 	free(above);
-	if (near)
-		return taken && pairs > CONTRA_PAIRS && has + 1 > most
-			       ? "these two switches have all their cables already"
-			       : NULL;
-	return alike || !any_above || !any_below
-		       ? NULL
-		       : "no switch that is cabled like the lower one leads to the upper one";
+	if (near && taken && pairs > CONTRA_PAIRS && has + 1 > most)
+		return "these two switches have all their cables already";
+	if (!near && !alike && any_above && any_below)
+		return "no switch that is cabled like the lower one leads to the upper one";
+	return NULL;
 }
 
 const char *cabling_contradiction(const struct topo *t, uint32_t a, uint32_t b)

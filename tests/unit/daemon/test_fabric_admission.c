@@ -176,7 +176,7 @@ static void an_admitted_link_is_in_use(void **state)
 	json_decref(reply.result);
 	run_for(&w, 2 * SECOND_US);
 	assert_int_equal(held(&w), 0);
-	assert_int_equal(count_alerts(&w, "miswired", ""), 0);
+	assert_int_equal(count_alerts(&w, "miswired", "held"), 0);
 	assert_int_equal(count_logged(&w, "link-admitted", ""), 1);
 	assert_int_equal(double_link_state(w.hw, a, pa), TOPO_ACTIVE);
 	stop_fabric(&w);
@@ -184,6 +184,58 @@ static void an_admitted_link_is_in_use(void **state)
 	run_for(&w, 20 * SECOND_US);
 	assert_int_equal(held(&w), 0);
 	assert_int_equal(double_link_state(w.hw, a, pa), TOPO_ACTIVE);
+	world_fini(&w);
+}
+
+/*
+ * "strict": a host that moves to another leaf and one with a new HCA wait for their operator; what
+ * comes back to its place does not.
+ */
+static void strict_holds_all_that_is_not_known(void **state)
+{
+	struct world w;
+	struct reply reply;
+	guid_t leaf, other, host;
+	unsigned num, up, spare;
+
+	world_init_stopped(&w, pods(1));
+	w.conf.admission.mode = CONF_ADMIT_STRICT;
+	start_fabric(&w);
+	run_for(&w, 5 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_int_equal(held(&w), 0);
+	leaf = switch_at(&w, w.design, 0, 2), other = switch_at(&w, w.design, 0, 3);
+	num = port_to(&w, leaf, false), up = port_to(&w, leaf, true);
+	spare = w.design->nodes[topo_find(w.design, other)].nports;
+	host = w.design->nodes[topo_peer(w.design,
+					 topo_port(w.design, topo_find(w.design, leaf), num))
+				       ->node]
+		       .guid;
+	double_cut(w.hw, leaf, up);
+	double_cut(w.hw, leaf, num);
+	run_for(&w, SECOND_US);
+	double_join(w.hw, leaf, up);
+	double_plug(w.hw, other, spare, host, 1);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(double_link_state(w.hw, leaf, up), TOPO_ACTIVE);
+	assert_int_equal(double_link_state(w.hw, other, spare), TOPO_INIT);
+	assert_int_equal(held(&w), 1);
+	assert_int_equal(status_number(&w, NULL, "links_missing"), 1);
+	double_cut(w.hw, other, spare);
+	double_plug(w.hw, leaf, num, host, 1);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(held(&w), 0);
+	assert_int_equal(double_link_state(w.hw, leaf, num), TOPO_ACTIVE);
+	double_replace(w.hw, host, 0xabc0000000000000ull);
+	run_for(&w, 15 * SECOND_US);
+	assert_int_equal(held(&w), 1);
+	assert_int_equal(double_link_state(w.hw, leaf, num), TOPO_INIT);
+	reply = admit(&w, "0xabc0000000000000", false);
+	assert_int_equal(reply.error[0], '\0');
+	json_decref(reply.result);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(held(&w), 0);
+	assert_int_equal(double_link_state(w.hw, leaf, num), TOPO_ACTIVE);
 	world_fini(&w);
 }
 
@@ -627,6 +679,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cable_from_leaf_to_leaf_is_held_and_named_by_both_ends),
 		cmocka_unit_test(an_admitted_link_is_in_use),
+		cmocka_unit_test(strict_holds_all_that_is_not_known),
 		cmocka_unit_test(two_hundred_wrong_cables_change_no_table),
 		cmocka_unit_test(repairs_are_in_use_at_once),
 		cmocka_unit_test(replacements_are_in_use_at_once),

@@ -9,13 +9,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/cabling/module.h"
+#include "fm/fabric/host_verdict.h"
 #include "tests/lib/fabrics.h"
 #include "tests/lib/fake_pipe.h"
 #include "tests/lib/miswiring.h"
 #include "topology/files/netfile.h"
 #include "topology/snapshot/topo_builder.h"
 
-#define QUIET_US 11000000ull
+#define QUIET_US 1100000ull
 
 /* Takes the snapshot. */
 static void publish(struct fabric *f, struct topo *next)
@@ -61,6 +62,39 @@ static int miswired_count(const struct fabric *f)
 	value = json_is_null(count) ? -1 : (int)json_integer_value(count);
 	json_decref(doc);
 	return value;
+}
+
+/* It is no miswired cable, and its host is not whole: the reason says where it is expected. */
+static void an_hca_that_was_never_met_degrades_its_host(void **state)
+{
+	struct topo *good = pod(2);
+	struct fabric f;
+	unsigned degraded = 0;
+
+	begin(&f, miswired(good, MISTAKE_NO_HCA, 1));
+	for (uint32_t host = 0; host < f.view.topo->nhosts; host++) {
+		struct host_verdict v = { .hcas = f.view.topo->hosts[host].ncas };
+
+		cabling_judge_host(&f, host, &v);
+		assert_int_equal(v.hcas, 8);
+		if (v.state == HOST_HEALTHY)
+			continue;
+		degraded++;
+		assert_int_equal(v.state, HOST_DEGRADED);
+		assert_non_null(strstr(v.reasons[0].text, "missing HCA at leaf-su0"));
+		assert_non_null(strstr(v.reasons[0].text, "mlx5_"));
+	}
+	assert_int_equal(degraded, 1);
+	assert_int_equal(miswired_count(&f), 0);
+	publish(&f, topo_ref(good));
+	for (uint32_t host = 0; host < f.view.topo->nhosts; host++) {
+		struct host_verdict v = { 0 };
+
+		cabling_judge_host(&f, host, &v);
+		assert_int_equal(v.state, HOST_HEALTHY);
+	}
+	fake_pipe_fini(&f);
+	topo_unref(good);
 }
 
 static void a_miswiring_is_one_event_and_one_when_it_is_right_again(void **state)
@@ -244,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_snapshot_of_the_same_links_is_not_compared_again),
 		cmocka_unit_test(a_plan_that_is_written_anew_counts_from_the_reload_on),
+		cmocka_unit_test(an_hca_that_was_never_met_degrades_its_host),
 		cmocka_unit_test(a_miswiring_is_one_event_and_one_when_it_is_right_again),
 		cmocka_unit_test(what_was_so_from_the_beginning_is_one_event),
 		cmocka_unit_test(hundreds_at_once_are_bounded),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/cabling/module.h"
 #include "fm/hosts/module.h"
 #include "fm/maintenance/module.h"
 #include "fm/nvswitch/module.h"
@@ -23,6 +24,10 @@ void nvlink_judge_host(const struct fabric *f, uint32_t host, struct host_verdic
 {
 	if (host >= ILL && host < ILL + ill_hosts && ill_state != HOST_HEALTHY)
 		host_verdict_add(v, ill_state, "NVLinks are ill");
+}
+
+void cabling_judge_host(const struct fabric *f, uint32_t host, struct host_verdict *v)
+{
 }
 
 void maintenance_judge_host(const struct fabric *f, uint32_t host, struct host_verdict *v)
