@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
+#include "fm/fabric/view.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
@@ -260,12 +261,18 @@ static void note_engine(const struct route *route, const struct topo *t, struct 
 	route_explain(route, t, out->why, sizeof(out->why));
 }
 
+struct even *fabric_even(const struct fabric *f)
+{
+	return f->update ? route_even(f->update->route) : NULL;
+}
+
 void fabric_try(const struct fabric *f, const struct topo *variant,
 		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried)
 {
 	struct route_params params = fabric_route_params(f, policy);
 	struct route *route = route_new();
 
+	params.even = fabric_even(f);
 	if (route_compute(route, variant, f->now.lids, &params, out))
 		abort(); /* the configuration was validated: the engine exists */
 	note_engine(route, variant, tried);

@@ -51,6 +51,8 @@ struct fabric_written fabric_written(const struct fabric *fabric); /* as of now 
 
 /* The latest publication, or zeros: a struct of borrowed pointers, see above. */
 struct fabric_view fabric_view(const struct fabric *fabric);
+/* route_even() of the latest computation, NULL = none; borrowed until the next one begins. */
+struct even *fabric_even(const struct fabric *fabric);
 
 /* The end port that has a LID, by index; TOPO_NONE = no port has it. */
 uint32_t fabric_view_port_of_lid(const struct fabric_view *view, uint16_t lid);

@@ -530,6 +530,7 @@ static void rebalance(struct plan *p, const struct congestion_scene *scene)
 	double start;
 
 	params.engine = p->engine;
+	params.even = route_even(p->route);
 	congestion_study(scene, &p->stable, NULL);
 	start = now_ms();
 	p->rebalance = rebalance_new(p->topo, p->lids, &params, &p->args.limits);

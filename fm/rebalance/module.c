@@ -209,7 +209,9 @@ static enum job_result begin(void *arg)
 
 	r->topo = topo_ref(view.topo);
 	r->policy = fabric_policy(r->fabric, view.topo, &rebalance_module);
-	const struct route_params params = { .engine = view.engine, .classes = r->policy.classes };
+	const struct route_params params = { .engine = view.engine,
+					     .classes = r->policy.classes,
+					     .even = fabric_even(r->fabric) };
 
 	r->pass = rebalance_new(r->topo, view.lids, &params, &limits);
 	return JOB_NEXT;

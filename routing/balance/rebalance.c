@@ -4,6 +4,7 @@
 #include "routing/balance/rebalance.h"
 #include "routing/balance/shift_load.h"
 #include "routing/ftree/engine.h"
+#include "routing/ftree/even.h"
 #include "routing/ftree/legal.h"
 #include "routing/ftree/tiers.h"
 #include "topology/base/mem.h"
@@ -19,21 +20,15 @@ struct hop {			/* of one LID, from one switch */
 	uint32_t channel, next; /* TOPO_NONE = none */
 };
 
-/* Where the design is uneven, each pass begins with what a pass of the next aim has found. */
-enum rebalance_aim {
-	REBALANCE_DAMAGE, /* what differs from the design */
-	REBALANCE_WIDE,	  /* all links live: anything, in a small fabric */
-	REBALANCE_NARROW, /* .. what is not on D-Mod-K's slot */
-};
-
 struct rebalance {
 	const struct topo *t;
 	const struct lid_map *lids;
 	struct route_params params;
 	struct rebalance_limits limits;
 	int stage;
-	enum rebalance_aim aim;
 	struct rebalance *base; /* what this one begins with; NULL = the engine's tables */
+	bool is_base;		/* for a small fabric of uneven design: any entry may move */
+	struct even *even;	/* the engine's entries of an irregular design */
 	struct topo *whole;	/* the base's snapshot, if it is not this one's */
 	struct legal legal;	/* its tables are those that change */
 	bool *open;		/* by destination switch: legal_find_open() */
@@ -411,9 +406,12 @@ static bool improve(struct rebalance *job, uint32_t units)
 
 #define BASE_SHARE 3 / 4 /* of the entries that may move: damage has the rest */
 
-/* Writes what the base has found to the tables of `legal`. open: of legal_find_open(). */
+/* Writes what the engine and the base have found to `legal`. open: of legal_find_open(). */
 static void apply_base(const struct rebalance *job, struct legal *legal, const bool *open)
 {
+	if (job->even)
+		legal_override(legal->g, &legal->r, &legal->d, NULL, job->even->list,
+			       job->even->count, &legal->tables);
 	if (job->base)
 		legal_override(legal->g, &legal->r, &legal->d, open, job->base->result.overrides,
 			       job->base->result.count, &legal->tables);
@@ -429,8 +427,6 @@ static void merge_base(struct rebalance *job)
 
 	if (!base || !base->count)
 		return;
-	if (job->aim == REBALANCE_WIDE) /* the engine's tables are what both began with */
-		result->before = base->before;
 	all = mem_alloc(base->count + result->count, sizeof(*all));
 	while (b < base->count || moved < result->count) {
 		const struct route_override *older = &base->overrides[b];
@@ -453,12 +449,12 @@ static void merge_base(struct rebalance *job)
 /*
  * rebalance: see rebalance.h. Stages, each taken in steps:
  *
- *   base     only where the design is uneven: separate jobs for the same fabric with all known
- *            links live. All later stages begin with their result
+ *   base     only in a small fabric of uneven design: a separate job for the same with all known
+ *            links live. All later stages begin with its result
  *   prepare  computes the engine's legal paths in the damaged fabric. The pass leaves tables alone
  *            that are no fat tree's (engine updn, or pairs of hosts that even detours leave open)
  *   design   computes the legal paths of the same fabric with all known links live. Entries that
- *            differ are displaced; in a base, the entries that are not on D-Mod-K's slots, or all
+ *            differ are displaced; in a base, all
  *   count    adds the flows of each LID to their channels (shift_load.h). Candidates are the
  *            displaced entries, the entries whose packets come to one, and the entries on the way
  *            down that packets of a candidate may come to
@@ -491,8 +487,8 @@ enum stage {
 	DONE
 };
 
-#define WIDE_ENTRIES (1u << 18)
-#define CHEAP_KEYS   64 /* buckets that are looked at in about the time of a unit */
+#define BASE_ENTRIES (1u << 18) /* of tables: a base takes seconds in larger ones */
+#define CHEAP_KEYS   64		/* buckets that are looked at in about the time of a unit */
 
 /* ---- Prepare, design ------------------------------------------------------------------------- */
 
@@ -534,57 +530,40 @@ static bool is_tree(struct rebalance *job)
 				       !detour_search_count(job->t, job->lids, &l->tables, NULL)));
 }
 
-/* Where all links live, every entry may be tried in a small fabric. */
-static bool has_work(const struct rebalance *job)
-{
-	if (job->aim == REBALANCE_DAMAGE)
-		return rebalance_is_damaged(job->t);
-	return job->aim == REBALANCE_NARROW ||
-	       (uint64_t)job->t->nswitches * job->lids->top <= WIDE_ENTRIES;
-}
-
 static enum stage start(struct rebalance *job)
 {
 	const struct graph_how how = { .orientation = GRAPH_BY_LEVEL };
-	bool uneven;
+	struct rebalance_limits limits = job->limits;
 
 	if (!job->limits.entries || (job->params.engine && strcmp(job->params.engine, "ftree")))
 		return DONE;
 	legal_init(&job->legal, job->t, job->lids, &job->params, how);
-	uneven = job->aim != REBALANCE_DAMAGE || uneven_is(job->legal.g, job->t);
-	if (uneven && job->aim != REBALANCE_NARROW) {
-		struct rebalance_limits limits = job->limits;
+	job->params.even = job->even =
+		even_find(job->even, job->legal.g, job->t, job->lids, &job->params, NULL);
+	if (job->is_base)
+		return ROOM;
+	if ((uint64_t)job->t->nswitches * job->lids->top > BASE_ENTRIES ||
+	    !uneven_is(job->legal.g, job->t))
+		return rebalance_is_damaged(job->t) ? ROOM : DONE;
 
-		if (job->aim == REBALANCE_DAMAGE) {
-			limits.entries = limits.entries * (uint64_t)BASE_SHARE;
+	/* The same fabric with all known links up and no cordons. */
+	job->whole = topo_with_ports(job->t);
+	for (uint32_t i = 0; i < job->t->nports; i++) {
+		const struct topo_port *port = &job->t->ports[i];
+		const struct topo_port_attr attr = { .capmask = port->capmask,
+						     .lid = port->lid,
+						     .lmc = port->lmc,
+						     .state = port->state,
+						     .speed = port->speed,
+						     .width = port->width,
+						     .mtu = port->mtu };
 
-			/*
-			 * The same fabric with all known links up and no cordons. The caller owns
-			 * it.
-			 */
-			const struct topo *t = job->t;
-			struct topo *whole = topo_with_ports(t);
-
-			for (uint32_t i = 0; i < t->nports; i++) {
-				const struct topo_port *port = &t->ports[i];
-				const struct topo_port_attr attr = { .capmask = port->capmask,
-								     .lid = port->lid,
-								     .lmc = port->lmc,
-								     .state = port->state,
-								     .speed = port->speed,
-								     .width = port->width,
-								     .mtu = port->mtu };
-
-				topo_with_port(whole, i, &attr, true);
-			}
-			job->whole = whole;
-		}
-		job->base = rebalance_new(job->whole ? job->whole : job->t, job->lids, &job->params,
-					  &limits);
-		job->base->aim = job->aim + 1;
-		return BASE;
+		topo_with_port(job->whole, i, &attr, true);
 	}
-	return has_work(job) ? ROOM : DONE;
+	limits.entries = limits.entries * (uint64_t)BASE_SHARE;
+	job->base = rebalance_new(job->whole, job->lids, &job->params, &limits);
+	job->base->is_base = true;
+	return BASE;
 }
 
 /* Then with what is left to do. */
@@ -595,7 +574,7 @@ static enum stage wait_for_base(struct rebalance *job, uint32_t units)
 	job->result.before = job->base->result.before;
 	job->result.after = job->base->result.after;
 	job->limits.entries -= job->base->result.count;
-	return has_work(job) ? ROOM : MERGE;
+	return rebalance_is_damaged(job->t) ? ROOM : MERGE;
 }
 
 static bool make_room(struct rebalance *job, struct legal *legal)
@@ -635,9 +614,8 @@ static enum stage make_load(struct rebalance *job)
 
 static bool is_displaced(const struct rebalance *job, uint32_t sw, uint32_t lid)
 {
-	if (job->aim != REBALANCE_DAMAGE)
-		return job->aim == REBALANCE_WIDE || !legal_is_home(&job->legal, sw, lid);
-	return tables_row(&job->legal.tables, sw)[lid] != tables_row(&job->design.tables, sw)[lid];
+	return job->is_base ||
+	       tables_row(&job->legal.tables, sw)[lid] != tables_row(&job->design.tables, sw)[lid];
 }
 
 /* Switches while a LID's candidates are looked for. */
@@ -845,7 +823,7 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 		if (!is_tree(job))
 			return MERGE;
 		apply_base(job, &job->legal, job->open);
-		return job->aim == REBALANCE_DAMAGE ? DESIGN : LOAD;
+		return job->is_base ? LOAD : DESIGN;
 	case DESIGN:
 		legal_init(&job->design, job->t, job->lids, &job->params,
 			   (struct graph_how){ .orientation = GRAPH_BY_LEVEL,
@@ -915,6 +893,7 @@ struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids
 	*job = (struct rebalance){ .t = t, .lids = lids, .limits = *limits };
 	if (params)
 		job->params = *params;
+	job->even = even_ref(job->params.even);
 	return job;
 }
 
@@ -923,6 +902,7 @@ void rebalance_free(struct rebalance *job)
 	if (!job)
 		return;
 	rebalance_free(job->base);
+	even_unref(job->even);
 	topo_unref(job->whole);
 	legal_fini(&job->legal);
 	legal_fini(&job->design);

@@ -149,30 +149,11 @@ void legal_override(const struct graph *g, const struct reach *r, const struct d
 		const struct route_override *o = &list[i];
 		uint32_t dest = o->lid <= d->top ? d->sw[o->lid] : TOPO_NONE;
 
-		if (dest == TOPO_NONE || o->sw >= g->nswitches || open[dest])
+		if (dest == TOPO_NONE || o->sw >= g->nswitches || (open && open[dest]))
 			continue;
 		if (o->sw != sw)
 			legal_find_exits(g, sw = o->sw, &exits);
 		if (legal_is_like(g, r, &exits, dest, o->port, tables_row(out, sw)[o->lid]))
 			tables_row(out, sw)[o->lid] = o->port;
 	}
-}
-
-bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid)
-{
-	const struct graph *g = legal->g;
-	const struct graph_family *family = &g->families[g->switches[sw].family];
-	uint32_t to = legal->d.sw[lid];
-
-	if (!family->nslots || sw == to || reach_find(&legal->r, sw, to))
-		return true;
-	const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
-	const struct graph_slot *slot =
-		&g->slots[family->first_slot +
-			  dest_number(&legal->d, family, lid) % family->nslots];
-
-	while (up < end && up->slot != slot->parent)
-		up++;
-	return up < end && slot->lane < up->nlanes &&
-	       tables_row(&legal->tables, sw)[lid] == g->lanes[up->first_lane + slot->lane].port;
 }

@@ -62,12 +62,9 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
  */
 bool *legal_find_open(const struct topo *t, const struct graph *g, const struct gaps *gaps);
 
-/* Whether the LID's entry is on D-Mod-K's slot, or leads down, where no slot is chosen. */
-bool legal_is_home(const struct legal *legal, uint32_t sw, uint32_t lid);
-
 /*
  * Writes to `out` the overrides that lead on minimal up/down paths to destinations that are not
- * open; the others are left out.
+ * open (NULL: to all); the others are left out.
  */
 void legal_override(const struct graph *g, const struct reach *r, const struct dests *d,
 		    const bool *open, const struct route_override *list, uint32_t n,

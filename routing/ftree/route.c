@@ -6,6 +6,7 @@
 #include "routing/acyclic/acyclic.h"
 #include "routing/ftree/choice.h"
 #include "routing/ftree/engine.h"
+#include "routing/ftree/even.h"
 #include "routing/ftree/legal.h"
 #include "routing/ftree/pivot.h"
 #include "routing/ftree/route.h"
@@ -184,6 +185,7 @@ struct route {
 	const struct topo *shape; /* snapshot that `graph` was made of; NULL = make a new one */
 	struct design design;	  /* of `graph`, as far as it has been computed */
 	struct pivots pivots;	  /* switches of `graph` at which detours turn down */
+	struct even *even;	  /* entries of an irregular design; NULL = none */
 	bool pivoting;		  /* the latest computation used `pivots` */
 	struct tables spare;	  /* tables of a second computation, where one is needed */
 	size_t room;		  /* bytes of the memory of `spare` that have been touched */
@@ -243,6 +245,7 @@ void route_free(struct route *route)
 	route_abandon(route);
 	drop_graph(route);
 	tables_fini(&route->spare);
+	even_unref(route->even);
 	topo_unref(route->judged);
 	acyclic_free(route->acyclic);
 	free(route);
@@ -320,6 +323,15 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 		rows_fill(g, &d, &r, out, &gaps);
 	}
 	job->route->pivoting = r.pivots;
+	if (!job->route->even)
+		job->route->even = even_ref(job->params->even);
+	if (job->how.orientation == GRAPH_BY_LEVEL)
+		job->route->even = even_find(job->route->even, g, job->t, job->lids, job->params,
+					     fiber_of(job->route));
+	const struct even *even = job->route->even;
+
+	if (even)
+		legal_override(g, &r, &d, NULL, even->list, even->count, out);
 	if (plain && job->params->noverrides) {
 		bool *open = legal_find_open(job->t, g, &gaps);
 
@@ -381,6 +393,11 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	cordons_fill(job->t, job->lids, &gaps, &route->spare, out);
 	gaps_fini(&gaps);
 	return open_pairs;
+}
+
+struct even *route_even(const struct route *route)
+{
+	return route->even;
 }
 
 bool route_is_uneven(const struct route *route)

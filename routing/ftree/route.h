@@ -27,6 +27,7 @@ struct route_override {
 	uint8_t port;
 };
 
+struct even;
 /*
  * Engines. "ftree": up/down by the tiers, D-Mod-K, detours where these leave pairs without a path;
  * in a fabric whose known links make no tree (tiers.h), updn-root. "updn": by the tiers, whatever
@@ -39,6 +40,7 @@ struct route_params {
 	const uint8_t *classes;
 	const struct route_override *overrides; /* used if on a minimal up/down path */
 	uint32_t noverrides;
+	struct even *even; /* route_even() of another computation, to save time; NULL = none */
 };
 
 /* The static name of an engine by its number, "ftree" first; NULL past the last. */
@@ -58,6 +60,11 @@ bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top);
 int route_compute(struct route *route, const struct topo *t, const struct lid_map *lids,
 		  const struct route_params *params, struct tables *out)
 	__attribute__((warn_unused_result));
+/*
+ * What makes the tables of an irregular design even (even.h), NULL = nothing; borrowed until the
+ * next computation begins.
+ */
+struct even *route_even(const struct route *route);
 /* Whether the latest snapshot is a tree of uneven design; rebalance_is_uneven() at no cost. */
 bool route_is_uneven(const struct route *route);
 /*

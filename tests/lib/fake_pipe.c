@@ -12,6 +12,11 @@ struct fabric_view fabric_view(const struct fabric *fabric)
 	return fabric->view;
 }
 
+struct even *fabric_even(const struct fabric *fabric)
+{
+	return NULL;
+}
+
 struct fabric_written fabric_written(const struct fabric *fabric)
 {
 	return fabric->written;

@@ -84,7 +84,7 @@ static void a_director_without_a_card_is_balanced(void **state)
 	struct congestion before, after;
 
 	measure_both(&b, &before, &after);
-	assert_true(before.shift_mean < 4 && before.all_to_all_ratio > 2);
+	assert_true(before.shift_mean < 4 && before.all_to_all_ratio < 1.65);
 	assert_true(after.shift_mean < 2.01 && after.shift_max <= 2);
 	assert_true(after.all_to_all_ratio < 1.5);
 	assert_float_equal(b.result->before.all_to_all, before.all_to_all_ratio, 0.01);
@@ -95,8 +95,8 @@ static void a_director_without_a_card_is_balanced(void **state)
 }
 
 /*
- * A spine that was never there leaves everybody else where a dead one would: digits stay aligned
- * with the other pods'.
+ * A spine that was never there leaves digits aligned with the other pods', as a dead one would; but
+ * for the LIDs that links have too much of, as nobody waits for that spine.
  */
 static void a_pod_without_a_spine_keeps_its_digits(void **state)
 {
@@ -108,8 +108,8 @@ static void a_pod_without_a_spine_keeps_its_digits(void **state)
 
 	measure_congestion(&missing, &missing.stable, &a);
 	measure_congestion(&cut, &cut.stable, &b);
-	assert_true(a.shift_mean <= b.shift_mean + 0.005);
-	assert_true(a.all_to_all_max <= b.all_to_all_max);
+	assert_true(a.shift_mean <= b.shift_mean + 0.2);
+	assert_true(a.all_to_all_max * 10 <= b.all_to_all_max * 8);
 	both_free(&missing);
 	both_free(&cut);
 	topo_unref(t);
@@ -117,8 +117,8 @@ static void a_pod_without_a_spine_keeps_its_digits(void **state)
 	topo_unref(whole);
 }
 
-/* Too many entries to try them all: those that are not on D-Mod-K's slots do. */
-static void a_large_fabric_moves_what_is_off_its_slots(void **state)
+/* Too many entries to try them all: a pass leaves it to the first tables, which are even. */
+static void a_large_fabric_is_even_from_the_first_tables(void **state)
 {
 	static const unsigned m[] = { 8, 8, 16 }, w[] = { 1, 8, 8 };
 	char err[256];
@@ -127,9 +127,9 @@ static void a_large_fabric_moves_what_is_off_its_slots(void **state)
 	struct congestion before, after;
 
 	measure_both(&b, &before, &after);
-	assert_true(b.result->count > 100 && b.result->count < 2000);
-	assert_true(after.shift_mean <= before.shift_mean + 0.005);
-	assert_true(after.all_to_all_max * 10 < before.all_to_all_max * 8);
+	assert_int_equal(b.result->count, 0);
+	assert_true(before.shift_mean < 2.25 && before.all_to_all_max < 1600);
+	assert_int_equal(after.all_to_all_max, before.all_to_all_max);
 	assert_true(is_proven(&b));
 	both_free(&b);
 	topo_unref(t);
@@ -282,7 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_director_without_a_card_is_balanced),
 		cmocka_unit_test(a_pod_without_a_spine_keeps_its_digits),
-		cmocka_unit_test(a_large_fabric_moves_what_is_off_its_slots),
+		cmocka_unit_test(a_large_fabric_is_even_from_the_first_tables),
 		cmocka_unit_test(trunks_of_unequal_width_are_balanced),
 		cmocka_unit_test(random_designs_are_balanced_within_the_law),
 		cmocka_unit_test(a_fault_moves_the_minimum),

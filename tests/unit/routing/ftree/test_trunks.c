@@ -322,12 +322,179 @@ static void leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly(void **
 	topo_unref(t);
 }
 
+/*
+ * Half-way to twice the spines: leaves that were not yet cabled again have two cables to each old
+ * spine, the others one to each.
+ */
+static struct topo *half_grown(unsigned leaves, unsigned moved, unsigned old)
+{
+	struct topo_builder *b = topo_builder_new();
+	uint64_t seed = leaves;
+	int spine[32];
+
+	for (unsigned s = 0; s < 2 * old; s++)
+		spine[s] = add_switch(b, &seed, "spine", 2 * leaves);
+	for (unsigned l = 0; l < leaves; l++) {
+		int leaf = add_switch(b, &seed, "leaf", 4 * old);
+
+		add_hosts(b, leaf, l, 2 * old);
+		for (unsigned up = 0; up < 2 * old; up++) {
+			unsigned s = l < moved ? up : up / 2;
+
+			assert_int_equal(topo_builder_link(b, leaf, 2 * old + 1 + up, spine[s],
+							   1 + 2 * l + (l < moved ? 0 : up % 2),
+							   true),
+					 0);
+		}
+	}
+	return topo_freeze(b);
+}
+
+static void half_grown_fabrics_load_no_link_much_above_what_links_demand(void **state)
+{
+	for (unsigned seed = 0; seed < 12; seed++) {
+		unsigned leaves = 4 + seed % 9, old = seed % 2 ? 8 : 4;
+		unsigned moved = 1 + seed * 5 % (leaves - 1), hosts = 2 * old;
+		struct topo *t = half_grown(leaves, moved, old);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
+		struct route *route = route_new();
+		struct tables tables = { 0 };
+
+		assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+		struct flows f = flows_new(t, lids, &tables);
+		/* From a new leaf to old ones by old spines alone, or from a leaf to all others. */
+		uint32_t least, crossing = hosts * (leaves - moved) * hosts / old;
+		uint32_t others = hosts * (leaves - 1),
+			 bound = crossing > others ? crossing : others;
+
+		send_all_to_all(&f);
+		uint32_t most = most_flows(&f, 0, 0, &least);
+
+		print_message("%u leaves, %u of them new: %u flows for %u\n", leaves, moved, most,
+			      bound);
+		assert_in_range(most, 1, bound + hosts);
+		flows_free(&f);
+		tables_fini(&tables);
+		route_free(route);
+		lid_map_free(lids);
+		topo_unref(t);
+	}
+}
+
+/* Whether the tables differ for hosts where no entry of the first led by one of two ports. */
+static bool moves_more(const struct topo *t, const struct lid_map *lids, const struct tables *a,
+		       const struct tables *b, uint32_t port)
+{
+	uint32_t peer = t->ports[port].peer;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= a->top; lid++) {
+			if (t->ports[lids->port_of_lid[lid]].node < t->nswitches)
+				continue;
+
+			uint8_t out = tables_row(a, sw)[lid];
+			uint32_t by = t->nodes[sw].port0 + out;
+
+			/* Or its next switch has lost its way down. */
+			if (out != tables_row(b, sw)[lid] && by != port && by != peer &&
+			    t->ports[t->ports[by].peer].node != t->ports[peer].node)
+				return true;
+		}
+	return false;
+}
+
+static void a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_them_back(void **state)
+{
+	struct topo *t = half_grown(8, 3, 8);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct route *route = route_new();
+	struct tables whole = { 0 }, tables = { 0 }, again = { 0 };
+
+	assert_int_equal(route_compute(route, t, lids, NULL, &whole), 0);
+	for (uint32_t p = 0; p < t->nswitch_ports; p += 7) {
+		if (t->ports[p].peer == TOPO_NONE || t->nodes[t->ports[p].node].level ||
+		    t->ports[t->ports[p].peer].node >= t->nswitches)
+			continue;
+		struct topo *cut = topo_alike(t);
+		struct route *fresh = route_new();
+
+		topo_alike_cut(cut, p);
+		assert_int_equal(route_compute(route, cut, lids, NULL, &tables), 0);
+		assert_false(moves_more(t, lids, &whole, &tables, p));
+		assert_int_equal(route_compute(fresh, cut, lids, NULL, &again), 0);
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			assert_memory_equal(tables_row(&tables, sw), tables_row(&again, sw),
+					    tables.top + 1u);
+		route_free(fresh);
+		topo_unref(cut);
+	}
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		assert_memory_equal(tables_row(&tables, sw), tables_row(&whole, sw),
+				    whole.top + 1u);
+	tables_fini(&whole);
+	tables_fini(&tables);
+	tables_fini(&again);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+/* 16 leaves of 16 hosts; of 16 spines every second has links of half the rate. */
+static void spines_of_half_the_rate_carry_half_of_the_flows(void **state)
+{
+	struct topo_builder *b = topo_builder_new();
+	uint64_t seed = 1;
+	int spine[16];
+
+	for (unsigned s = 0; s < 16; s++)
+		spine[s] = add_switch(b, &seed, s % 2 ? "half" : "full", 16);
+	for (unsigned l = 0; l < 16; l++) {
+		int leaf = add_switch(b, &seed, "leaf", 32);
+
+		add_hosts(b, leaf, l, 16);
+		for (unsigned s = 0; s < 16; s++) {
+			struct topo_port_attr attr = { .width = 4,
+						       .speed = s % 2 ? TOPO_HDR : TOPO_NDR };
+
+			assert_int_equal(topo_builder_link(b, leaf, 17 + s, spine[s], 1 + l, true),
+					 0);
+			assert_int_equal(topo_builder_port(b, leaf, 17 + s, &attr), 0);
+			assert_int_equal(topo_builder_port(b, spine[s], 1 + l, &attr), 0);
+		}
+	}
+	struct topo *t = topo_freeze(b);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+	uint64_t full = 0, half = 0;
+
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	struct flows f = flows_new(t, lids, &tables);
+
+	send_all_to_all(&f);
+	for (uint32_t p = 0; p < t->nswitch_ports; p++)
+		if (t->ports[p].peer != TOPO_NONE && t->ports[p].width)
+			*(t->ports[p].speed == TOPO_NDR ? &full : &half) += f.on[p];
+	print_message("%lu flows by fast links, %lu by slow ones\n", full, half);
+	assert_in_range(full * 100 / half, 197, 206);
+	flows_free(&f);
+	tables_fini(&tables);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trunks_of_any_widths_give_full_bisection_from_the_first_tables),
 		cmocka_unit_test(whole_directors_as_cores_have_no_idle_link_and_even_tiers),
 		cmocka_unit_test(leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly),
+		cmocka_unit_test(half_grown_fabrics_load_no_link_much_above_what_links_demand),
+		cmocka_unit_test(
+			a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_them_back),
+		cmocka_unit_test(spines_of_half_the_rate_carry_half_of_the_flows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * even: LIDs are taken in topological order. One that uses a link with more than its share is
+ * taken off, and put back one source switch after the other: first those whose links have no more
+ * than their share, by the same paths; then the others, each by the path that costs least. An
+ * entry that one source uses binds the later ones. A link costs the fifth power of its load by its
+ * share. Entries stay where D-Mod-K has them unless another path is clearly cheaper, as these are
+ * the best for shifts.
+ *
+ * A link's share is its part, by rates, of the flows that the links of the same tier and direction
+ * carry at one lower switch, where these are most; no less than a part of the fullest tier's, as
+ * what is far from that holds nobody up.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "routing/ftree/choice.h"
+#include "routing/ftree/even.h"
+#include "routing/ftree/legal.h"
+#include "routing/ftree/tiers.h"
+#include "topology/base/mem.h"
+#include "topology/base/sort.h"
+#include "topology/snapshot/topo_builder.h"
+
+#define FULL_RATE  64  /* the fastest link's */
+#define PASSES	   8   /* over all LIDs */
+#define HIGH	   115 /* percent of its share from where a link has too much */
+#define HIGH_RATES 102 /* where links differ in rate */
+#define WORTH	   95  /* percent of the worst load before; nothing moves unless that is reached */
+#define FLOOR	   70  /* percent of the fullest tier's share: less in others holds nobody up */
+#define NODE_NS	   20  /* to look at one switch for one LID */
+#define UNIT	   256 /* of load / share */
+#define LIVE	   (1ull << 40) /* above all rates: of a link that is up */
+
+struct channel { /* a switch's port */
+	uint64_t load, share;
+	uint32_t next;	    /* switch behind it, TOPO_NONE = none */
+	uint32_t tier, low; /* low: of its switches */
+	uint8_t rate;
+};
+
+struct source {
+	uint32_t sw, hosts;
+	bool crowded; /* the LID's path has a link with more than its share */
+};
+
+struct work {
+	const struct topo *t;
+	const struct graph *g;
+	struct legal legal;
+	struct design design;
+	struct channel *channels; /* by port of the snapshot */
+	struct source *sources;
+	uint32_t nsources;
+	unsigned high;	    /* HIGH or HIGH_RATES */
+	unsigned loose;	    /* an entry stays unless that part is saved, as a shift; a pass each */
+	uint8_t *out, *was; /* by switch: the LID's port now, 0 = not chosen; and by the tables */
+	uint64_t *price;    /* by switch: of the way to the LID's switch */
+	struct design_row to; /* that switch's */
+	uint32_t hosts;	      /* of a source, on average */
+};
+
+/* ---- Rates ----------------------------------------------------------------------------------- */
+
+/*
+ * By port, what links are designed for: a link is slow by design only if all links of one of its
+ * ends are. Slower ones have trained so. An end without a live link has what was last read.
+ * Returns whether all are alike.
+ */
+static bool find_rates(const struct graph *g, const struct topo *t, const struct even *last,
+		       uint8_t *rates)
+{
+	uint64_t *best = mem_alloc(2 * g->nswitches + 2, sizeof(*best)), fastest = 1;
+	bool alike = true;
+
+	for (uint32_t i = 0; i < 2 * g->nswitches; i++) { /* finds the fastest, then sets rates */
+		uint32_t sw = i % g->nswitches;
+		const struct graph_group *up = graph_ups(g, sw), *end = up + g->switches[sw].nup;
+
+		for (; up < end; up++)
+			for (unsigned l = 0; l < up->nlanes; l++) {
+				const struct graph_lane *lane = &g->lanes[up->first_lane + l];
+				uint32_t port = t->nodes[sw].port0 + lane->port;
+				uint32_t back = t->nodes[up->peer].port0 + lane->peer_port;
+				uint64_t *low = &best[2 * sw], *high = &best[2 * up->peer + 1];
+				uint64_t rate = (uint64_t)topo_lane_mbps(t->ports[port].speed) *
+						t->ports[port].width;
+
+				if (i < g->nswitches) {
+					fastest = rate > fastest ? rate : fastest;
+					rate |= rate && t->ports[port].link_up ? LIVE : 0;
+					*low = rate > *low ? rate : *low;
+					*high = rate > *high ? rate : *high;
+					continue;
+				}
+				rate = *low % LIVE < *high % LIVE ? *low : *high;
+				rate = rate % LIVE * FULL_RATE;
+				rates[port] = rate ? (rate + fastest - 1) / fastest
+					      : last && last->nports == t->nports
+						      ? last->rates[port]
+						      : FULL_RATE;
+				rates[back] = rates[port];
+				alike &= rates[port] == FULL_RATE;
+			}
+	}
+	free(best);
+	return alike;
+}
+
+/* ---- Flows of one LID ------------------------------------------------------------------------ */
+
+static uint64_t price_of(const struct channel *c, uint64_t flows)
+{
+	uint64_t x = ((2 * c->load + flows) * (UNIT / 2)) / c->share;
+
+	return flows * (x * x / UNIT) * (x * x / UNIT) * x / UNIT;
+}
+
+static struct channel *channel_of(const struct work *w, uint32_t sw, uint8_t port)
+{
+	return &w->channels[w->t->nodes[sw].port0 + port];
+}
+
+/* Puts flows on the LID's path from a source, or takes them off. Returns their price. */
+static uint64_t put(struct work *w, const struct source *s, const uint8_t *by, bool off)
+{
+	uint64_t price = 0;
+
+	for (uint32_t sw = s->sw; sw != TOPO_NONE && w->to.down[sw] && by[sw] != TABLES_NO_ROUTE;) {
+		struct channel *c = channel_of(w, sw, by[sw]);
+
+		c->load -= off ? s->hosts : 0;
+		price += c->share ? price_of(c, s->hosts) : 0;
+		c->load += off ? 0 : s->hosts;
+		sw = c->next;
+	}
+	return price;
+}
+
+/*
+ * The price of the cheapest port on a shortest path, which *port gets; or of the tables' port, if
+ * that is hardly dearer.
+ */
+static uint64_t choose(const struct work *w, uint32_t sw, uint64_t flows, uint8_t *port)
+{
+	bool down = w->to.down[sw] != REACH_NEVER;
+	const uint8_t *cost = down ? w->to.down : w->to.cost;
+	const struct graph_group *group = down ? graph_downs(w->g, sw) : graph_ups(w->g, sw),
+				 *end = group +
+					(down ? w->g->switches[sw].ndown : w->g->switches[sw].nup);
+	uint64_t best = UINT64_MAX, kept = UINT64_MAX, slack = 0;
+
+	for (; group < end; group++)
+		for (unsigned l = 0; l < group->nlanes && cost[group->peer] + 1 == cost[sw]; l++) {
+			uint8_t out = w->g->lanes[group->first_lane + l].port;
+			uint64_t price =
+				price_of(channel_of(w, sw, out), flows) + w->price[group->peer];
+
+			if (out == w->was[sw]) {
+				kept = price;
+				slack = (flows * UNIT * UNIT) >> w->loose;
+			}
+			if (price >= best)
+				continue;
+			best = price;
+			*port = out;
+		}
+	if (kept == UINT64_MAX || kept > best + (best >> w->loose) + slack)
+		return best;
+	*port = w->was[sw];
+	return kept;
+}
+
+/* Puts the LID's flows back; w->out gets its ports. Returns their price. */
+static uint64_t choose_paths(struct work *w)
+{
+	const struct graph *g = w->g;
+	uint32_t path[UINT8_MAX];
+	uint64_t price = 0;
+
+	memset(w->out, 0, g->nswitches);
+	for (unsigned up = 0; up < 2; up++) /* from the LID's switch upwards; then from the top */
+		for (uint32_t i = 0; i < g->nswitches; i++) {
+			uint32_t sw = g->by_rank[up ? g->nswitches - 1 - i : i];
+			uint8_t port;
+
+			if (!w->to.down[sw])
+				w->price[sw] = 0;
+			else if ((w->to.down[sw] == REACH_NEVER) == up)
+				w->price[sw] = w->to.cost[sw] >= REACH_NEVER - 1
+						       ? 0
+						       : choose(w, sw, w->hosts, &port);
+		}
+	for (uint32_t i = 0; i < 2 * w->nsources; i++) { /* those that may stay come first */
+		const struct source *s = &w->sources[i % w->nsources];
+		unsigned n = 0;
+
+		if (w->was[s->sw] == TABLES_NO_ROUTE || s->crowded != (i >= w->nsources))
+			continue;
+		for (uint32_t sw = s->sw; w->to.down[sw] && n < UINT8_MAX; n++) {
+			path[n] = sw;
+			if (!s->crowded)
+				w->out[sw] = w->was[sw];
+			else if (!w->out[sw])
+				choose(w, sw, s->hosts, &w->out[sw]);
+			sw = channel_of(w, sw, w->out[sw])->next;
+		}
+		price += put(w, s, w->out, false);
+		while (n--) { /* what it costs the next one */
+			const struct channel *c = channel_of(w, path[n], w->out[path[n]]);
+
+			w->price[path[n]] = price_of(c, w->hosts) + w->price[c->next];
+		}
+	}
+	return price;
+}
+
+/* Whether some link on the LID's paths has more than its share. */
+static bool is_crowded(const struct work *w)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < w->nsources; i++) {
+		struct source *s = &w->sources[i];
+
+		s->crowded = false;
+		for (uint32_t sw = s->sw; w->to.down[sw] && w->was[sw] != TABLES_NO_ROUTE;) {
+			const struct channel *c = channel_of(w, sw, w->was[sw]);
+
+			s->crowded |= c->load * 100 > c->share * w->high;
+			sw = c->next;
+		}
+		found |= s->crowded;
+	}
+	return found;
+}
+
+/* Sets the LID's column of the tables. */
+static void take_lid(struct work *w, uint32_t lid)
+{
+	w->to = design_of(&w->design, w->legal.d.sw[lid]);
+	for (uint32_t sw = 0; sw < w->g->nswitches; sw++) {
+		uint8_t out = tables_row(&w->legal.tables, sw)[lid];
+
+		w->was[sw] = w->to.down[sw] && (!out || channel_of(w, sw, out)->next == TOPO_NONE)
+				     ? TABLES_NO_ROUTE
+				     : out;
+	}
+}
+
+static bool move_lid(struct work *w, uint32_t lid)
+{
+	uint64_t before = 0, after;
+
+	take_lid(w, lid);
+	if (!is_crowded(w))
+		return false;
+	for (uint32_t i = w->nsources; i-- > 0;)
+		before += put(w, &w->sources[i], w->was, true);
+	after = choose_paths(w);
+	if (after >= before - (before >> (w->loose + 3))) {
+		for (uint32_t i = w->nsources; i-- > 0;)
+			put(w, &w->sources[i], w->out, true);
+		for (uint32_t i = 0; i < w->nsources; i++)
+			put(w, &w->sources[i], w->was, false);
+		return false;
+	}
+	for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
+		if (w->out[sw])
+			tables_row(&w->legal.tables, sw)[lid] = w->out[sw];
+	return true;
+}
+
+/* ---- The design ------------------------------------------------------------------------------ */
+
+static void add_channels(struct work *w, const uint8_t *rates)
+{
+	const struct graph *g = w->g;
+
+	w->channels = mem_alloc_unset(w->t->nports, sizeof(*w->channels));
+	for (uint32_t p = 0; p < w->t->nports; p++)
+		w->channels[p] = (struct channel){ .next = TOPO_NONE };
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		if (g->switches[sw].nhosts) {
+			w->sources[w->nsources++] =
+				(struct source){ sw, g->switches[sw].nhosts, false };
+			w->hosts += g->switches[sw].nhosts;
+		}
+		for (unsigned u = 0; u < g->switches[sw].nup; u++) {
+			const struct graph_group *up = &graph_ups(g, sw)[u];
+
+			for (unsigned l = 0; l < up->nlanes; l++) {
+				const struct graph_lane *lane = &g->lanes[up->first_lane + l];
+				uint32_t tier = 2u * g->switches[sw].level;
+				uint32_t port = w->t->nodes[sw].port0 + lane->port;
+				uint32_t back = w->t->nodes[up->peer].port0 + lane->peer_port;
+
+				w->channels[port] = (struct channel){ .next = up->peer,
+								      .tier = tier,
+								      .low = sw,
+								      .rate = rates[port] };
+				w->channels[back] = (struct channel){
+					.next = sw, .tier = tier + 1, .low = sw, .rate = rates[port]
+				};
+			}
+		}
+	}
+	w->hosts = w->nsources ? w->hosts / w->nsources : 0;
+}
+
+/* From all loads: each link's share. Returns the worst load in percent of it. */
+static uint64_t find_shares(struct work *w)
+{
+	struct sum {
+		uint64_t load, rate, links, most;
+	} *tiers = mem_alloc(2 * (UINT8_MAX + 1), sizeof(*tiers)),
+	  *own = mem_alloc(2 * w->g->nswitches + 2, sizeof(*own));
+	uint64_t worst = 0, top = 0;
+
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
+		const struct channel *c = &w->channels[p];
+
+		if (c->next == TOPO_NONE)
+			continue;
+		own[2 * c->low + (c->tier & 1)].load += c->load;
+		own[2 * c->low + (c->tier & 1)].rate += c->rate;
+		own[2 * c->low + (c->tier & 1)].links++;
+	}
+	for (unsigned set = 0; set < 2; set++)
+		for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
+			struct channel *c = &w->channels[p];
+
+			if (c->next == TOPO_NONE)
+				continue;
+			const struct sum *mine = &own[2 * c->low + (c->tier & 1)];
+			uint64_t *most = &tiers[c->tier].most,
+				 hosts = w->g->switches[c->low].nhosts;
+			uint64_t one = mine->load * c->rate / mine->rate;
+
+			if (set) {
+				uint64_t least = top * FLOOR / 100;
+
+				c->share =
+					(*most > least ? *most : least) * c->rate / FULL_RATE + 1;
+				worst = c->load * 100 / c->share > worst ? c->load * 100 / c->share
+									 : worst;
+				continue;
+			}
+			/* What makes up a load: a leaf's flows to one LID, or all to one of its. */
+			if (hosts && c->tier & 1)
+				hosts = (mine->load + hosts - 1) / hosts;
+			if (hosts && c->rate * mine->links == mine->rate)
+				one = (one + hosts - 1) / hosts * hosts;
+			one = one * FULL_RATE / c->rate;
+			*most = one > *most ? one : *most;
+			top = one > top ? one : top;
+		}
+	free(tiers);
+	free(own);
+	return worst;
+}
+
+/* LIDs of hosts, in topological order. */
+static uint32_t list_lids(const struct dests *d, uint32_t order_top, uint32_t *lids)
+{
+	uint32_t n = 0;
+
+	for (uint32_t lid = 1; lid <= d->top; lid++)
+		if (d->sw[lid] != TOPO_NONE && d->port[lid] && !(d->special && d->special[lid]))
+			lids[n++] = lid;
+	sort_by_key(lids, n, d->order, order_top + 1);
+	return n;
+}
+
+static void list_moved(const struct work *w, const struct tables *before, struct even *even)
+{
+	const struct tables *after = &w->legal.tables;
+
+	for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= after->top; lid++) {
+			uint8_t out = tables_row(after, sw)[lid];
+
+			if (out == tables_row(before, sw)[lid])
+				continue;
+			even->list = mem_grow(even->list, even->count);
+			even->list[even->count++] = (struct route_override){ sw, lid, out };
+		}
+}
+
+static void find_moves(struct work *w, struct even *even, struct fiber *fiber)
+{
+	struct tables before = { 0 };
+	uint32_t *lids = mem_alloc_unset(w->legal.d.top + 1u, sizeof(*lids));
+	uint32_t n = list_lids(&w->legal.d, w->g->order_top, lids), moved = 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		take_lid(w, lids[i]);
+		for (uint32_t s = 0; s < w->nsources; s++)
+			put(w, &w->sources[s], w->was, false);
+		fiber_spend(fiber, w->g->nswitches * NODE_NS);
+	}
+	uint64_t first = find_shares(w), worst = first;
+
+	if (worst > w->high) {
+		tables_copy(&before, &w->legal.tables);
+		for (unsigned pass = 0; pass < PASSES && moved && worst > w->high; pass++) {
+			moved = 0;
+			w->loose = 3 + pass;
+			for (uint32_t i = 0; i < n; i++) {
+				bool did = move_lid(w, lids[i]);
+
+				moved += did;
+				fiber_spend(fiber, w->g->nswitches * (did ? 16 : 1) * NODE_NS);
+			}
+			worst = find_shares(w);
+		}
+		if (worst * 100 <= first * WORTH)
+			list_moved(w, &before, even);
+		tables_fini(&before);
+	}
+	free(lids);
+}
+
+/* Whether rates differ, leaves by so many hosts that links show it, or the design is not even. */
+static bool is_irregular(const struct graph *g, const struct topo *t)
+{
+	uint32_t leaves = 0, most = 0;
+	unsigned rate = 0;
+
+	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
+		const struct topo_port *port = &t->ports[p];
+
+		if (!port->link_up || port->peer >= t->nswitch_ports)
+			continue;
+		if (rate && rate != port->speed * 256u + port->width)
+			return true;
+		rate = port->speed * 256u + port->width;
+	}
+
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		leaves += g->switches[sw].nhosts > 0;
+		most = g->switches[sw].nhosts > most ? g->switches[sw].nhosts : most;
+	}
+	return g->uneven || (uint64_t)g->nhosts * 100 < (uint64_t)leaves * most * 97 ||
+	       uneven_is(g, t);
+}
+
+struct even *even_find(struct even *last, const struct graph *g, const struct topo *t,
+		       const struct lid_map *lids, const struct route_params *params,
+		       struct fiber *fiber)
+{
+	uint64_t key = 0;
+	struct even *even = NULL;
+
+	if (is_irregular(g, t)) {
+		uint8_t *rates = mem_alloc(t->nports + 1, 1);
+		bool alike = find_rates(g, t, last, rates);
+
+		for (uint32_t p = 0; p < t->nports; p++)
+			key = hash_word(key + ((uint64_t)t->ports[p].peer << 32 |
+					       (uint64_t)lids->lid_of_port[p] << 16 |
+					       (params->classes ? params->classes[p] : 0) << 8 |
+					       rates[p]));
+		if (last && last->key == key) {
+			free(rates);
+			return last;
+		}
+		struct work w = { .t = t, .high = alike ? HIGH : HIGH_RATES };
+		uint32_t n = g->nswitches + 1;
+
+		even = mem_alloc(1, sizeof(*even));
+		*even = (struct even){ .key = key, .refs = 1, .rates = rates, .nports = t->nports };
+		legal_init(&w.legal, t, lids, params,
+			   (struct graph_how){ .orientation = GRAPH_BY_LEVEL,
+					       .through_cordons = true,
+					       .through_damage = true });
+		legal_fill(&w.legal);
+		w.g = w.legal.g;
+		w.design.g = w.g;
+		w.sources = mem_alloc_unset(n, sizeof(*w.sources));
+		w.out = mem_alloc(n, 1);
+		w.was = mem_alloc(n, 1);
+		w.price = mem_alloc(n, sizeof(*w.price));
+		add_channels(&w, rates);
+		find_moves(&w, even, fiber);
+		design_fini(&w.design);
+		legal_fini(&w.legal);
+		free(w.channels);
+		free(w.sources);
+		free(w.out);
+		free(w.was);
+		free(w.price);
+	}
+	even_unref(last);
+	return even;
+}
+
+struct even *even_ref(struct even *even)
+{
+	if (even)
+		even->refs++;
+	return even;
+}
+
+void even_unref(struct even *even)
+{
+	if (!even || --even->refs)
+		return;
+	free(even->list);
+	free(even->rates);
+	free(even);
+}
