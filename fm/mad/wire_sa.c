@@ -152,6 +152,23 @@ void wire_sa_table_ask(uint64_t sm_key, uint8_t data[WIRE_GMP_DATA])
 	memcpy(data + AT(sm_key), &key, sizeof(key));
 }
 
+void wire_sa_origin_set(uint8_t data[WIRE_GMP_DATA], uint16_t lid, uint64_t key)
+{
+	ib_net32_t origin = cl_hton32(lid);
+	ib_net64_t sm_key = cl_hton64(key);
+
+	memcpy(data + AT(seg_num), &origin, sizeof(origin));
+	memcpy(data + AT(sm_key), &sm_key, sizeof(sm_key));
+}
+
+uint16_t wire_sa_origin(const uint8_t mad[WIRE_MAD_SIZE])
+{
+	ib_net32_t origin;
+
+	memcpy(&origin, mad + offsetof(ib_sa_mad_t, seg_num), sizeof(origin));
+	return cl_ntoh32(origin) <= UINT16_MAX ? (uint16_t)cl_ntoh32(origin) : 0;
+}
+
 const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_size,
 				 struct wire_sa_table *out)
 {

@@ -49,6 +49,10 @@ enum wire_sa_status { /* IBA 13.4.7 and 15.2.3 */
 
 /* The component mask of an SA MAD: bit n stands for the attribute's n-th component. */
 uint64_t wire_sa_comp_mask(const uint8_t mad[WIRE_MAD_SIZE]);
+/* For which LID another manager forwards a request: Data1 of the RMPP header. 0 = for none. */
+uint16_t wire_sa_origin(const uint8_t mad[WIRE_MAD_SIZE]);
+/* That, and the SM_Key that it goes with, in what lies behind the common header. */
+void wire_sa_origin_set(uint8_t data[WIRE_GMP_DATA], uint16_t lid, uint64_t key);
 /*
  * Turns a received request's header into its answer's: SM_Key zero. With rmpp the kernel is asked
  * to segment what follows; row_size (a multiple of 8) becomes AttributeOffset, 0 when there are no

@@ -91,8 +91,7 @@ static void inform_emit(struct sa_query *q, uint32_t item)
 		return;
 	}
 	q->after = gid.guid = cl_qmap_key(next);
-	if (!sa_may_know(q->sa, sa_port_by_lid(q->sa, q->from.lid),
-			 topo_find_port(q->sa->view.topo, gid.guid)))
+	if (!sa_may_know(q->sa, q->asker, topo_find_port(q->sa->view.topo, gid.guid)))
 		return;
 	for (unsigned i = 0; i < sub->count; i++) {
 		struct wire_inform_info info = sub->subs[i]->info;

@@ -10,8 +10,15 @@
  *     more than its share it waits until there is time (sa_limit.c);
  *   - all others go to the engine (sa_query.c), which walks the record (sa_query.h).
  * A client repeats a request that is not answered, but the kernel's client and most others give up
- * at a status BUSY. So a join that arrives during a hand-over is not answered either: the client's
- * next try reaches the new master, which would not know of a join that this one acknowledged.
+ * at a status BUSY.
+ *
+ * Linux repeats a request to the LID that it went to first, whoever is master meanwhile. So an SA
+ * that may not do what it is asked for, because its manager stands by or has just handed over,
+ * forwards the request to the master and hands the answer back. A forwarded request carries the LID
+ * of who asked in the RMPP header's Data1, which only RMPP uses, and as SM_Key a hash of that LID
+ * with the sa_key, which both managers have: the master serves it as that LID's, untrusted. A
+ * manager of another kind or key drops it. Changes that come while the fabric is being handed over
+ * wait until the next master is known.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +29,8 @@
 
 #define SA_CLASS_VERSION 2
 #define SA_LIDS		 0xc000 /* those above are no port's */
+#define METHOD_AT	 3
+#define STATUS_AT	 4
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
@@ -40,6 +49,117 @@ static void serve(struct sa_query *q)
 		sa_query_start(q);
 	}
 }
+
+/* ---- What another manager is asked for ------------------------------------------------------- */
+
+#define FORWARDS      1024 /* at a time */
+#define FORWARDS_EACH 64   /* of a LID */
+#define FORWARD_MS    50   /* from try to try.. */
+#define FORWARD_TRIES 40   /* ..for about as long as rdma_cm waits */
+
+struct forward { /* free: sa is NULL */
+	struct sa *sa;
+	mad_token token; /* 0: waits until the master is known */
+	struct io_addr from;
+	uint8_t mad[WIRE_MAD_SIZE];
+};
+
+static void forward_answered(void *arg, const struct mad_answer *answer)
+{
+	struct forward *f = arg;
+	struct sa *sa = f->sa;
+	const struct io_addr from = f->from;
+	uint8_t mad[WIRE_MAD_SIZE];
+
+	memcpy(mad, f->mad, sizeof(mad));
+	*f = (struct forward){ 0 };
+	sa->nforwards--;
+	sa->stats.ignored += !answer->data;
+	if (!answer->data || answer->length > sizeof(mad) - WIRE_MAD_HEADER)
+		return;
+	memcpy(mad + WIRE_MAD_HEADER, answer->data, answer->length);
+	wire_sa_origin_set(mad + WIRE_MAD_HEADER, 0, 0); /* an answer has no key */
+	mad[METHOD_AT] =
+		mad[METHOD_AT] == WIRE_SET ? WIRE_GET_RESP : mad[METHOD_AT] | WIRE_RESPONSE;
+	mad[STATUS_AT] = (uint8_t)(answer->status >> 8);
+	mad[STATUS_AT + 1] = (uint8_t)answer->status;
+	if (!mad_reply(sa->mad, &from, mad, sizeof(mad)))
+		sa->stats.answered++;
+}
+
+static void forward_send(struct forward *f)
+{
+	struct sa *sa = f->sa;
+	uint8_t data[WIRE_GMP_DATA];
+	struct wire_mad mad;
+
+	if (wire_mad_decode(f->mad, sizeof(f->mad), &mad))
+		abort(); /* it was decoded when it arrived */
+	memcpy(data, f->mad + WIRE_MAD_HEADER, sizeof(data));
+	if (!mad.key)
+		wire_sa_origin_set(data, f->from.lid, hash_word(sa->conf.sa_key + f->from.lid));
+	f->token =
+		mad_send(sa->mad,
+			 &(struct mad_request){ .lid = sa->master_lid,
+						.sl = sa->master_sl,
+						.mgmt_class = WIRE_SA,
+						.pkey_index = inventory_default_pkey_index(sa->inv),
+						.method = mad.method,
+						.attr_id = mad.attr_id,
+						.attr_mod = mad.attr_mod,
+						.data = data,
+						.doubtful = true,
+						.timeout_ms = FORWARD_MS,
+						.retries = FORWARD_TRIES - 1 },
+			 forward_answered, f);
+}
+
+/* Repeated ones are on their way already; those with long answers are not for kernels' clients. */
+static void forward(struct sa *sa, const struct io_addr *from, const uint8_t *raw)
+{
+	struct forward *place = NULL;
+	unsigned of_lid = 0;
+
+	if (!sa->forwards)
+		sa->forwards = mem_alloc(FORWARDS, sizeof(*sa->forwards));
+	for (struct forward *f = sa->forwards; f < sa->forwards + FORWARDS; f++) {
+		if (f->sa && sa_same_request(&f->from, f->mad, from, raw))
+			return;
+		of_lid += f->sa && f->from.lid == from->lid;
+		place = f->sa ? place : f;
+	}
+	if (!place || of_lid >= FORWARDS_EACH) {
+		sa->stats.ignored++;
+		return;
+	}
+	*place = (struct forward){ .sa = sa, .from = *from };
+	memcpy(place->mad, raw, sizeof(place->mad));
+	sa->nforwards++;
+	if (sa->master_lid)
+		forward_send(place);
+}
+
+void sa_forward(struct sa *sa, uint16_t master_lid, uint8_t sl)
+{
+	sa->master_lid = master_lid;
+	sa->master_sl = sl;
+	for (unsigned i = 0; master_lid && sa->nforwards && i < FORWARDS; i++)
+		if (sa->forwards[i].sa && !sa->forwards[i].token)
+			forward_send(&sa->forwards[i]);
+}
+
+static void forwards_forget(struct sa *sa)
+{
+	for (unsigned i = 0; sa->nforwards && i < FORWARDS; i++) {
+		if (!sa->forwards[i].sa)
+			continue;
+		mad_cancel(sa->mad, sa->forwards[i].token);
+		sa->forwards[i] = (struct forward){ 0 };
+		sa->nforwards--;
+	}
+}
+
+/* ---- Requests that waited -------------------------------------------------------------------- */
 
 #define LATE_ROUND 32	/* requests that waited, in one round of the loop, .. */
 #define LATE_ROWS  4096 /* ..or rows looked at for them */
@@ -76,11 +196,8 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	struct sa *sa = arg;
 	struct sa_stats *stats = &sa->stats;
 	struct sa_query q;
+	uint16_t origin;
 
-	if (sa->away) {
-		stats->ignored++;
-		return;
-	}
 	stats->requests++;
 	/* What asks for no answer (IBA 13.4.5) is nobody's question. */
 	if (len < WIRE_MAD_SIZE || !from->lid || from->lid >= SA_LIDS ||
@@ -89,7 +206,8 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 		stats->bad++;
 		return;
 	}
-	if (mad->key && mad->key != sa->conf.sa_key && mad->key != sa->conf.old_sa_key) {
+	origin = sa_origin(sa, mad->key, raw);
+	if (mad->key && mad->key != sa->conf.sa_key && mad->key != sa->conf.old_sa_key && !origin) {
 		stats->bad++;
 		if (log_allow(&sa->refused, loop_now_us(sa->loop), 1))
 			log_line(LOG_SA, LOG_WARNING, "lid %u: wrong SM_Key, request dropped",
@@ -100,8 +218,10 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	if (!q.record) {
 		q.status = WIRE_SA_UNSUPPORTED;
 		sa_send(&q);
-	} else if ((sa->frozen && sa_is_change(&q)) || !sa->view.topo ||
-		   sa_limit_admits(sa, from, raw)) {
+	} else if (((sa->frozen && sa_is_change(&q)) || (!sa->view.topo && sa->master_lid)) &&
+		   !origin && q.method != WIRE_GET_TABLE && q.method != WIRE_GET_MULTI) {
+		forward(sa, from, raw);
+	} else if (!sa->view.topo || sa_limit_admits(sa, from, raw)) {
 		serve(&q);
 	} else if (sa->limit.late.count && !loop_timer_armed(sa->limit.step)) {
 		loop_timer_set(sa->limit.step, 0);
@@ -143,6 +263,8 @@ void sa_free(struct sa *sa)
 {
 	if (!sa)
 		return;
+	forwards_forget(sa);
+	free(sa->forwards);
 	mad_handle(sa->mad, WIRE_SA, NULL, NULL);
 	sa_query_forget(sa);
 	loop_timer_free(sa->engine.step);
@@ -199,16 +321,11 @@ void sa_use_gate(struct sa *sa, sa_gate_fn *fn, void *arg)
 	sa->gate_arg = arg;
 }
 
-void sa_serve(struct sa *sa, bool on)
-{
-	sa->away = !on;
-	if (!on)
-		sa_query_forget(sa);
-}
-
 void sa_freeze(struct sa *sa, bool on)
 {
 	sa->frozen = on;
+	if (!on && !sa->master_lid)
+		forwards_forget(sa);	      /* this manager stays master, and is asked again */
 	if (cl_qlist_count(&sa->reports.due)) /* what was held back goes on */
 		loop_timer_set(sa->reports.step, 0);
 }
@@ -223,6 +340,6 @@ struct sa_stats sa_stats(const struct sa *sa)
 	struct sa_stats stats = sa->stats;
 
 	stats.services = sa->services.count;
-	stats.waiting = sa->engine.queue.count + sa->limit.late.count;
+	stats.waiting = sa->engine.queue.count + sa->limit.late.count + sa->nforwards;
 	return stats;
 }

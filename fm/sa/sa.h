@@ -95,8 +95,12 @@ bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t da
 guid_t sa_alias_port(const struct sa *sa, guid_t guid);
 guid_t sa_own_port(const struct sa *sa, guid_t guid);
 
-void sa_serve(struct sa *sa, bool on); /* off: answers no request. At first on. */
-/* On: what would change something is left unanswered, and no Report leaves. At first off. */
+/*
+ * Without a view all, while it is frozen what would change something, is asked of the manager at
+ * that LID from now on, by packets of that SL. 0: there is none, as at first.
+ */
+void sa_forward(struct sa *sa, uint16_t master_lid, uint8_t sl);
+/* On: what would change something waits for sa_forward(), and no Report leaves. At first off. */
 void sa_freeze(struct sa *sa, bool on);
 
 /* The multicast groups; they belong to the SA and may be changed from outside (mcast_group.h). */
@@ -120,10 +124,10 @@ void sa_set_managers(struct sa *sa, const struct sa_manager *list, unsigned coun
 struct sa_stats {
 	uint64_t requests, answered, bad, unsupported;
 	uint64_t busy;	  /* unanswered: no view yet, above the rate, or no room to wait */
-	uint64_t ignored; /* not the master's, or not this one's any more */
+	uint64_t ignored; /* the master was to be asked, and was not, or did not answer */
 	uint64_t reports, reports_unanswered, reports_skipped; /* skipped: fell behind too far */
 	unsigned subscriptions, services;
-	unsigned waiting; /* requests for which no job is free at present */
+	unsigned waiting; /* requests for which no job is free at present, or the master is asked */
 };
 /* The sums since sa_new(); subscriptions, services and waiting as they are now. */
 struct sa_stats sa_stats(const struct sa *sa);

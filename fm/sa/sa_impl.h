@@ -26,6 +26,7 @@
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa.h"
 #include "fm/sa/sa_query.h"
+#include "topology/base/sort.h"
 
 #define SA_DEFAULT_PKEY 0xffff
 
@@ -240,8 +241,11 @@ struct sa {
 	struct sa_groups *groups;
 	const struct mcast_plan *trees; /* as the switches are to hold them; NULL = none */
 	struct sa_stats stats;
-	bool away;	  /* does not serve */
-	bool frozen;	  /* changes nothing */
+	bool frozen;		  /* changes nothing */
+	struct forward *forwards; /* requests that the master is asked for (sa.c) */
+	unsigned nforwards;
+	uint16_t master_lid; /* 0 = nobody's */
+	uint8_t master_sl;
 	uint8_t priority; /* of this manager, as it shows it */
 	struct log_limit refused;
 };
@@ -253,6 +257,18 @@ const struct sa_link *sa_links_read(struct sa *sa);
 static inline const struct sa_link *sa_link(struct sa *sa, uint32_t port)
 {
 	return (sa->links ? sa->links : sa_links_read(sa)) + port;
+}
+
+/* The LID that a request was forwarded for by another manager with this key; 0: it was not. */
+static inline uint16_t sa_origin(const struct sa *sa, uint64_t key, const uint8_t *raw)
+{
+	const uint64_t keys[] = { sa->conf.sa_key, sa->conf.old_sa_key };
+	uint16_t lid = key ? wire_sa_origin(raw) : 0;
+
+	for (unsigned i = 0; i < 2; i++)
+		if (lid && keys[i] && key == hash_word(keys[i] + lid))
+			return lid;
+	return 0;
 }
 
 /* TOPO_NONE when no port has the LID. */

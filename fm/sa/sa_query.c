@@ -129,6 +129,7 @@ void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from
 	};
 	uint8_t bit = mad->method < sizeof(bits) ? bits[mad->method] : 0;
 	const struct sa_record *r = sa->records;
+	uint16_t origin = sa_origin(sa, mad->key, raw);
 
 	memset(q, 0, sizeof(*q));
 	q->sa = sa;
@@ -139,9 +140,9 @@ void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from
 	q->from = *from;
 	q->method = mad->method;
 	q->attr_mod = mad->attr_mod;
-	q->trusted = mad->key != 0;
+	q->trusted = mad->key != 0 && !origin;
 	q->comp_mask = wire_sa_comp_mask(raw);
-	q->asker = sa->view.topo ? sa_port_by_lid(sa, from->lid) : TOPO_NONE;
+	q->asker = sa->view.topo ? sa_port_by_lid(sa, origin ? origin : from->lid) : TOPO_NONE;
 	memcpy(q->mad, raw, sizeof(q->mad));
 }
 

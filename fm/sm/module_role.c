@@ -157,6 +157,7 @@ static void sm_poll(struct sm_room *r)
 		sm_set_priority(r->sm, election_priority(&r->core));
 	}
 
+	sa_forward(r->services.sa, p->master.lid, port_seen(r->port)->info.sm_sl);
 	p->polled_us = loop_now_us(r->services.loop);
 	p->count++;
 	if (r->core.state == SM_STANDBY) {
@@ -550,6 +551,7 @@ void sm_role_changed(struct sm_room *r, enum fabric_role role)
 		return; /* for the time being: the next sweep judges keys again */
 	end_role(r);
 	if (role == FABRIC_ROLE_MASTER) {
+		sa_forward(r->services.sa, 0, 0);
 		sa_show_priority(r->services.sa, election_priority(&r->core));
 		r->stood_by = r->was_away = false;
 		sm_report_master(r);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A hundred Linux hosts (linux_hosts.c) live through restarts and crashes of fmd: no request of theirs ends in an error."""
+"""A hundred Linux hosts (linux_hosts.c) live through every change of managers: no request of theirs ends in an error."""
 import json
 import os
 import pathlib
@@ -144,6 +144,21 @@ def lives_through(model, fabric, event, seconds=BEFORE_S + AFTER_S):
 def nothing_failed(seen):
     assert seen["failed"] == []
     assert all(answered == asked > 100 for asked, answered in (seen["paths"], seen["joins"], seen["services"]))
+
+
+def test_no_request_of_a_linux_host_fails_when_the_master_hands_over(model, pair):
+    master, _ = pair
+    nothing_failed(lives_through(model, master.fabric, lambda: master.fabric.fmctl("handover")))
+
+
+def test_no_request_of_a_linux_host_fails_when_the_master_is_asked_to_end_and_another_stands_by(model, pair):
+    master, standby = pair
+
+    def end():
+        master.fabric.stop_fmd()
+
+    nothing_failed(lives_through(model, master.fabric, end))
+    assert managed(standby.status())
 
 
 def test_no_request_of_a_linux_host_fails_when_a_lone_master_is_restarted(model, manager):

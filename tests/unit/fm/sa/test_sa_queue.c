@@ -133,11 +133,10 @@ static void what_waits_is_forgotten_with_the_role(void **state)
 	publish_pod(w, 1);
 	for (uint16_t lid = 1; lid <= 50; lid++)
 		post_from(w, &all_pairs, lid, lid);
-	sa_serve(w->sa, false);
+	sa_publish(w->sa, &(struct sa_view){ 0 });
 	loop_run(w->loop);
 	assert_int_equal(w->nsent, 0);
 	assert_int_equal(sa_stats(w->sa).waiting, 0);
-	sa_serve(w->sa, true);
 }
 
 /* ---- Another view ---------------------------------------------------------------------------- */
