@@ -10,6 +10,7 @@
 #include "fm/fabric/view.h"
 #include "fm/loop/log.h"
 #include "fm/maintenance/module.h"
+#include "fm/naming/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
@@ -426,15 +427,21 @@ static void begin_uncordon(struct fabric *fabric, json_t *args, fabric_done_fn *
 }
 const struct command_run uncordon_run = { .begin_with = begin_uncordon };
 
-static void begin_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+static void act_on(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg,
+		   void (*act)(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg))
 {
 	char err[COMMAND_ERROR_SIZE];
 	const char *what;
 
 	if (command_unpack(args, err, "{s:s}", "what", &what))
-		maintenance_release(fabric, what, fn, arg);
+		act(fabric, what, fn, arg);
 	else
 		fn(arg, NULL, err);
+}
+
+static void begin_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	act_on(fabric, args, fn, arg, maintenance_release);
 }
 const struct command_run release_run = { .begin_with = begin_release };
 
@@ -471,6 +478,12 @@ static json_t *answer_held(const struct command_env *env, json_t *args, char *er
 	return command_unpack(args, err, "{}") ? maintenance_held(env->fabric) : NULL;
 }
 const struct command_run held_run = { .answer = answer_held };
+
+static void begin_host_accept(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	act_on(fabric, args, fn, arg, naming_accept);
+}
+const struct command_run host_accept_run = { .begin_with = begin_host_accept };
 
 static void begin_handover(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {

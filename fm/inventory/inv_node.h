@@ -29,7 +29,7 @@ enum inv_columns {
 	INV_NODE_MARKS, /* enum inv_node_mark */
 	INV_WANTED,	/* struct inv_wanted */
 	INV_ADAPTIVE,	/* fm/adaptive */
-	INV_LABELS,	/* fm/naming */
+	INV_NAMING,	/* struct inv_naming */
 	INV_SWEEP_NODE, /* struct sweep_node */
 	INV_LANES,	/* private to fm/sweep/lanes.c */
 	INV_WAITED,	/* private to fm/inforce */
@@ -141,6 +141,12 @@ enum inv_node_mark {		   /* what rooms and the pipe note of a node */
 		     /* does not hold tables that it acknowledged: not repaired; isolation's */
 		     INV_WRONG_TABLES = 4,
 		     INV_NO_SETS = 8, /* answers, and executes no Set: is sent none */
+};
+
+struct inv_naming {  /* fm/naming's */
+	char *claim; /* a CA's description that is not believed, or not judged yet; NULL = none */
+	char *first; /* the host that it was met as; NULL = that of `desc` */
+	bool asked;  /* for its labels */
 };
 
 struct inv_wanted { /* what program and mft set in SwitchInfo, 0 = nothing yet */

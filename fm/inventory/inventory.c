@@ -32,7 +32,7 @@ void inventory_init(struct inventory *inv)
 static void column_grow(struct inventory *inv, enum inv_columns which)
 {
 	struct inv_column *column = &inv->columns[which];
-	uint32_t cells = which < INV_NODE_COLUMNS ? inv->numbered : inv->numbered_ports;
+	uint32_t cells = which < INV_NODE_COLUMNS ? inv->numbered.nodes : inv->numbered.ports;
 
 	while (column->bytes && column->nblocks * INV_CELLS < cells) {
 		column->blocks =
@@ -172,6 +172,22 @@ void inventory_set_desc(const struct inventory *inv, struct inv_node *node, cons
 	set_name(node, name);
 }
 
+void inventory_met_desc(struct inventory *inv, struct inv_node *node, const char *desc)
+{
+	bool judged = inv->columns[INV_NAMING].bytes && !inv_is_switch(node) && *node->desc;
+	struct inv_naming *cell = judged ? inv_node_cell(node, INV_NAMING, sizeof(*cell)) : NULL;
+	bool same = !strcmp(desc, node->desc);
+
+	if (!judged) {
+		inventory_set_desc(inv, node, desc);
+	} else if (same ? cell->claim != NULL : !cell->claim || strcmp(cell->claim, desc) != 0) {
+		free(cell->claim);
+		cell->claim = same ? NULL : mem_strdup(desc);
+		inv->claims.changes++;
+		inv->claims.open += !same;
+	}
+}
+
 void inventory_name_nodes(struct inventory *inv, const struct node_names *names)
 {
 	inv->names = names;
@@ -212,7 +228,8 @@ void inventory_set_unpublished(struct inventory *inv, struct inv_node *node, boo
 
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info)
 {
-	uint32_t left = INV_CELLS - inv->numbered_ports % INV_CELLS, count = info->nports + 1u;
+	struct inv_numbered *ever = &inv->numbered;
+	uint32_t left = INV_CELLS - ever->ports % INV_CELLS, count = info->nports + 1u;
 	struct inv_node *node = mem_alloc(1, sizeof(*node));
 	cl_map_item_t *there;
 
@@ -222,9 +239,9 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
 	inventory_set_desc(inv, node, "");
 	node->columns = inv->columns;
-	node->number = inv->numbered++;
-	node->port0 = inv->numbered_ports + (count > left ? left : 0);
-	inv->numbered_ports = node->port0 + count;
+	node->number = ever->nodes++;
+	node->port0 = ever->ports + (count > left ? left : 0);
+	ever->ports = node->port0 + count;
 	for (unsigned i = 0; i < INV_COLUMNS; i++)
 		column_grow(inv, i);
 	inv->shapes++;

@@ -17,6 +17,15 @@
 #include "fm/inventory/inv_node.h"
 #include "topology/snapshot/topo_builder.h"
 
+struct inv_numbered { /* what ever came */
+	uint32_t nodes, ports;
+};
+
+struct inv_claims {	  /* inv_naming.claim */
+	uint32_t open;	  /* nodes that have one, at least */
+	uint32_t changes; /* counts how often one came or was withdrawn */
+};
+
 struct inventory {
 	cl_qmap_t nodes;
 	cl_qmap_t contests;	/* struct inv_contest, by port number */
@@ -38,7 +47,8 @@ struct inventory {
 	uint32_t nrefused; /* ports with inv_contest.refused */
 	uint32_t nflawed;  /* nodes with sweep_node.flaw */
 	struct inv_column columns[INV_COLUMNS];
-	uint32_t numbered, numbered_ports; /* nodes that ever came, and their ports */
+	struct inv_numbered numbered;
+	struct inv_claims claims;
 	/*
 	 * In a node's cell of INV_MET if the last walk has met it. Not with the nodes: a walk meets
 	 * all of them, and after a fork each page that is written to costs more than the walk.
@@ -188,8 +198,13 @@ uint16_t inventory_default_pkey_index(const struct inventory *inv);
 /* Inv_node.name is made here alone. */
 struct node_names;
 
-/* A NodeDescription was read; "" = none yet. */
+/* What a node is called from now on; "" = nothing yet. */
 void inventory_set_desc(const struct inventory *inv, struct inv_node *node, const char *desc);
+/*
+ * A NodeDescription was read. One that names a known CA otherwise is a claim, which fm/naming
+ * judges before the next snapshot: each host's root writes that text.
+ */
+void inventory_met_desc(struct inventory *inv, struct inv_node *node, const char *desc);
 /* Uses another map, borrowed, or NULL = none: names all nodes anew. */
 void inventory_name_nodes(struct inventory *inv, const struct node_names *names);
 /* Takes the names of a snapshot, which depend on the whole fabric (topology/snapshot/naming.h). */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The node-name-map, and labels of ports. The file is read when fmd starts and at each
- * reload; the inventory borrows what was read, and the update that follows each reload brings the
- * names into the next snapshot. A file that is bad changes nothing: a reload is refused before it
- * comes here, and a start, which must not fail for names, goes on without and has an alert.
+ * The node-name-map, labels of ports, and of which host an HCA is. The file is read when fmd starts
+ * and at each reload; the inventory borrows what was read, and the update that follows each reload
+ * brings the names into the next snapshot. A file that is bad changes nothing: a reload is refused
+ * before it comes here, and a start, which must not fail for names, goes on without and has an
+ * alert.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/fabric/request.h"
@@ -15,6 +17,7 @@
 #include "fm/mad/wire_optional.h"
 #include "fm/naming/module.h"
 #include "topology/base/mem.h"
+#include "topology/base/names.h"
 #include "topology/snapshot/naming.h"
 
 struct naming_room {
@@ -29,7 +32,14 @@ struct naming_room {
 	bool walking;	  /* it has not come to its end */
 	bool changed;	  /* some port's label has */
 	unsigned waiting; /* jobs */
+
+	uint32_t judged, judged_shapes; /* inventory's claims.changes and shapes of then */
 };
+
+static struct inv_naming *naming_of(const struct inv_node *node)
+{
+	return inv_node_cell(node, INV_NAMING, sizeof(struct inv_naming));
+}
 
 /* ---- Labels of ports ------------------------------------------------------------------------- */
 
@@ -121,11 +131,11 @@ static void tick(void *arg)
 	if (r->walking && r->waiting < ASKED_MOST && fabric_is_quiet(r->fabric)) {
 		node = inventory_from(inv, r->next);
 		for (unsigned i = 0; node && i < NODES_A_TICK && r->waiting < ASKED_MOST; i++) {
-			bool *asked = inv_node_cell(node, INV_LABELS, sizeof(*asked));
+			struct inv_naming *cell = naming_of(node);
 
-			if (!*asked && !node->gone && !node->silent && !node->removed &&
+			if (!cell->asked && !node->gone && !node->silent && !node->removed &&
 			    claims(node, 1)) {
-				*asked = true;
+				cell->asked = true;
 				add_job(r, node, 1);
 			}
 			r->next = node->guid + 1;
@@ -203,6 +213,193 @@ static void configure(void *room)
 			      "NodeDescriptions");
 }
 
+/* ---- Whose HCA it is ------------------------------------------------------------------------- */
+
+/*
+ * A host is its GUIDs. What an HCA calls itself is its host's root's to write, so a known HCA takes
+ * the name of another host only when that name is free. A name is held by the HCAs that have it and
+ * by those that were met with it, whether they are there or gone. Who shares such a name with one
+ * of its own host, or was met with it, takes it: so all HCAs of a host that is renamed move one by
+ * one. An HCA that is new is of the host that it names.
+ *
+ * Else the HCA stays with its host, and in snapshots, tables and files has the description that it
+ * had, until the operator accepts the other one, or `forget` has made the name free. A description
+ * that names no host ("MT4129 ConnectX7": its driver starts) changes nothing.
+ */
+
+#define CONFLICT       "name-conflict"
+#define CONFLICTS_MOST 20 /* that have an alert each */
+
+static void cell_removed(void *cell)
+{
+	struct inv_naming *it = cell;
+
+	free(it->claim);
+	free(it->first);
+}
+
+static void host_of(const struct naming_room *r, const struct inv_node *node, const char *desc,
+		    char host[NAMING_MAX])
+{
+	naming_host(desc, node_names_find(r->names, node->guid), host);
+}
+
+/* The host that it was met as. */
+static const char *first_of(const struct inv_node *node, const char *host)
+{
+	const char *first = naming_of(node)->first;
+
+	return first ? first : host;
+}
+
+struct held { /* names, and `NAME FIRST` for each host that has one */
+	struct names names;
+	struct arena *arena;
+};
+
+static void hold(struct held *held, const char *text)
+{
+	if (names_find(&held->names, text, strlen(text)) == NAMES_NONE)
+		names_id(&held->names, arena_strdup(held->arena, text), strlen(text));
+}
+
+static void hold_name(struct held *held, const char *host, const char *first)
+{
+	char both[2 * NAMING_MAX];
+
+	snprintf(both, sizeof(both), "%s %s", host, first);
+	hold(held, host);
+	hold(held, first);
+	hold(held, both);
+}
+
+static bool may_take(const struct held *held, const char *claimed, const char *first)
+{
+	char both[2 * NAMING_MAX];
+	int len = snprintf(both, sizeof(both), "%s %s", claimed, first);
+
+	return !strcmp(claimed, first) ||
+	       names_find(&held->names, both, (size_t)len) != NAMES_NONE ||
+	       names_find(&held->names, claimed, strlen(claimed)) == NAMES_NONE;
+}
+
+/* It is of that host from now on; first: of that one before. */
+static void take_claim(struct inventory *inv, struct inv_node *node, const char *first)
+{
+	struct inv_naming *cell = naming_of(node);
+	char *kept = first ? mem_strdup(first) : NULL;
+
+	inventory_set_desc(inv, node, cell->claim);
+	cell_removed(cell);
+	cell->claim = NULL;
+	cell->first = kept;
+}
+
+static void tell_conflict(const struct naming_room *r, const struct inv_node *node,
+			  const char *host, unsigned conflicts)
+{
+	struct event_subject subject = inventory_subject(node, -1);
+
+	subject.host = host;
+	if (conflicts <= CONFLICTS_MOST)
+		alert_raise(r->services.alerts, CONFLICT, &subject,
+			    "%s: calls itself \"%s\", a name of another host's HCAs: it stays with "
+			    "host %s; if that is right: fmctl host-accept 0x%016" PRIx64,
+			    inventory_name(node, -1).text, naming_of(node)->claim, host,
+			    node->guid);
+}
+
+static void judge_claims(struct naming_room *r, struct inventory *inv)
+{
+	char host[NAMING_MAX], claimed[NAMING_MAX];
+	struct held held = { .arena = arena_new() };
+	struct inv_node *node;
+	unsigned conflicts = 0;
+
+	for (node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		host_of(r, node, node->desc, host);
+		if (!inv_is_switch(node) && *first_of(node, host))
+			hold_name(&held, host, first_of(node, host));
+	}
+	alerts_review(r->services.alerts, CONFLICT);
+	for (node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+		const char *first;
+
+		if (inv_is_switch(node) || !naming_of(node)->claim)
+			continue;
+		host_of(r, node, node->desc, host);
+		host_of(r, node, naming_of(node)->claim, claimed);
+		first = first_of(node, host);
+		if (!*first || !strcmp(claimed, host)) {
+			take_claim(inv, node, naming_of(node)->first);
+		} else if (topo_named_sharp(naming_of(node)->claim)) {
+			take_claim(inv, node, first);
+		} else if (*claimed && may_take(&held, claimed, first)) {
+			hold_name(&held, claimed, first);
+			take_claim(inv, node, strcmp(claimed, first) ? first : NULL);
+		} else if (*claimed) {
+			tell_conflict(r, node, *host ? host : first, ++conflicts);
+		}
+	}
+	if (conflicts > CONFLICTS_MOST)
+		alert_raise(r->services.alerts, CONFLICT, NULL,
+			    "%u more HCAs call themselves by a name of another host's HCAs",
+			    conflicts - CONFLICTS_MOST);
+	alerts_reviewed(r->services.alerts, CONFLICT);
+	names_fini(&held.names);
+	arena_free(held.arena);
+}
+
+static void annotate(void *room, struct inventory *inv)
+{
+	const struct inv_claims *claims = &inv->claims;
+	struct naming_room *r = room;
+
+	if (!claims->open || (r->judged == claims->changes && r->judged_shapes == inv->shapes))
+		return;
+	judge_claims(r, inv);
+	r->judged = claims->changes;
+	r->judged_shapes = inv->shapes;
+}
+
+static json_t *accepted(void *data)
+{
+	return json_pack("{so}", "accepted", json_incref(data));
+}
+
+static void free_accepted(void *data)
+{
+	json_decref(data);
+}
+
+void naming_accept(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .result = accepted,
+							 .free = free_accepted };
+	struct naming_room *r = fabric_room(fabric, &naming_module);
+	struct inventory *inv = r->services.inventory;
+	json_t *names = json_array();
+	char host[NAMING_MAX];
+
+	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n)) {
+		host_of(r, n, n->desc, host);
+		if (inv_is_switch(n) || !naming_of(n)->claim ||
+		    (strcmp(what, host) != 0 && strcmp(what, n->name) != 0 &&
+		     strtoull(what, NULL, 0) != n->guid))
+			continue;
+		json_array_append_new(names, json_string(naming_of(n)->claim));
+		take_claim(inv, n, NULL);
+		inv->claims.changes++;
+	}
+	if (json_array_size(names)) {
+		fabric_operation_start(fabric, &ops, names, fn, arg);
+		fabric_request_reroute(fabric, "a host's new name was accepted");
+	} else {
+		json_decref(names);
+		fn(arg, NULL, "no HCA of that host, name or GUID has the alert " CONFLICT);
+	}
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)
@@ -216,7 +413,8 @@ static void *init(struct fabric *fabric)
 	r->services = fabric_services(fabric);
 	if (load_file(r, &r->names))
 		inventory_name_nodes(r->services.inventory, r->names);
-	inventory_open_column(r->services.inventory, INV_LABELS, sizeof(bool), NULL);
+	inventory_open_column(r->services.inventory, INV_NAMING, sizeof(struct inv_naming),
+			      cell_removed);
 	r->batch = batch_new(r->services.loop, r->services.mad, &batch_ops, r);
 	r->timer = loop_timer_new(r->services.loop, tick, r);
 	return r;
@@ -234,5 +432,10 @@ static void fini(void *room)
 }
 
 const struct fabric_module naming_module = {
-	.name = "naming", .init = init, .fini = fini, .configure = configure, .settled = settled
+	.name = "naming",
+	.init = init,
+	.fini = fini,
+	.configure = configure,
+	.settled = settled,
+	.annotate = annotate,
 };

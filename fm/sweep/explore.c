@@ -718,7 +718,7 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
  * and names it; a CA where name and place disagree, one of NVIDIA's with one port, is asked itself,
  * once. So nothing is asked of fabrics that are as they were delivered.
  */
-static bool is_to_be_asked(const struct sweep *s, const struct inv_node *node)
+static bool is_to_be_asked(const struct sweep *s, const struct inv_node *node, const char *desc)
 {
 	const struct inv_port *port = &node->ports[1];
 	bool placed;
@@ -729,7 +729,7 @@ static bool is_to_be_asked(const struct sweep *s, const struct inv_node *node)
 	if (!port->peer || !inv_is_switch(port->peer))
 		return false;
 	placed = port->peer_port == port->peer->nports;
-	return placed != topo_named_sharp(node->desc);
+	return placed != topo_named_sharp(desc);
 }
 
 /* ---- Dispatch ------------------------------------------------------------------------------- */
@@ -739,10 +739,10 @@ static void desc_met(struct sweep *s, struct inv_node *node, const uint8_t data[
 	char desc[65];
 
 	wire_node_desc_decode(data, desc);
-	inventory_set_desc(&s->inv, node, desc);
+	inventory_met_desc(&s->inv, node, desc);
 	node->have_desc = true;
 	sweep_node(node)->desc_stale = false;
-	if (is_to_be_asked(s, node))
+	if (is_to_be_asked(s, node, desc))
 		sweep_ask(s, JOB_GENERAL, node, 0, false);
 }
 

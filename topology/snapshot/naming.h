@@ -28,6 +28,12 @@ bool naming_is_factory(const char *desc);
  */
 int naming_alone(const char *desc, const char *label, guid_t guid, char buf[NAMING_MAX]);
 
+/*
+ * Writes the host that a CA belongs to, as snapshots have it: a word, "" where neither text names
+ * one. label: of the node-name-map, NULL = none. Returns its length.
+ */
+int naming_host(const char *desc, const char *label, char host[NAMING_MAX]);
+
 #define NODE_NAME_MAX 64 /* bytes, as many as a NodeDescription has */
 
 /*

@@ -107,23 +107,40 @@ static void split(const char *text, struct slice *first, struct slice *rest)
 	*rest = trim(first->text + first->len, all.len - first->len);
 }
 
+/* False: neither names a host. label NULL, or desc: there is none. */
+static bool split_host(const char *desc, const char *label, struct slice *first, struct slice *rest)
+{
+	if (label && label != desc) {
+		split(label, first, rest);
+		if (is_device(*rest))
+			return true;
+	}
+	split(desc, first, rest);
+	return !naming_is_factory(desc);
+}
+
+int naming_host(const char *desc, const char *label, char host[NAMING_MAX])
+{
+	struct slice first, rest;
+
+	if (!split_host(desc, label, &first, &rest))
+		first.len = 0;
+	return snprintf(host, NAMING_MAX, "%.*s", (int)first.len, first.text);
+}
+
 static void read_names(struct host_work *w, uint32_t n)
 {
 	const struct topo_node *node = &w->t->nodes[n];
 	struct slice first, rest;
 
-	split(node->label, &first, &rest);
-	if (node->label == node->desc || !is_device(rest)) {
-		split(node->desc, &first, &rest);
-		if (naming_is_factory(node->desc)) {
-			/* A CA that no text assigns to a host is a host of its own. */
-			char *name = arena_alloc(w->arena, 1, sizeof("0x0123456789abcdef"));
+	if (!split_host(node->desc, node->label, &first, &rest)) {
+		/* A CA that no text assigns to a host is a host of its own. */
+		char *name = arena_alloc(w->arena, 1, sizeof("0x0123456789abcdef"));
 
-			sprintf(name, "0x%016" PRIx64, node->guid);
-			first = node->label == node->desc ? (struct slice){ name, strlen(name) }
-							  : trim(node->label, strlen(node->label));
-			rest.len = 0;
-		}
+		sprintf(name, "0x%016" PRIx64, node->guid);
+		first = node->label == node->desc ? (struct slice){ name, strlen(name) }
+						  : trim(node->label, strlen(node->label));
+		rest.len = 0;
 	}
 	w->host[n] = names_id(&w->hosts, first.text, first.len);
 	w->device[n] = rest.len ? names_id(&w->devices, rest.text, rest.len) : TOPO_NONE;

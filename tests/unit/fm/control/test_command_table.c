@@ -78,11 +78,11 @@ static void words_are_those_of_usage(void **state)
 
 static void only_these_change_something(void **state)
 {
-	static const char *const acting[] = { "reroute",       "sweep",	   "cordon",
-					      "uncordon",      "release",  "forget",
-					      "handover",      "reload",   "nvswitch-set",
-					      "health-report", "loglevel", "takeover",
-					      "admit" };
+	static const char *const acting[] = { "reroute",       "sweep",	     "cordon",
+					      "uncordon",      "release",    "forget",
+					      "handover",      "reload",     "nvswitch-set",
+					      "health-report", "loglevel",   "takeover",
+					      "admit",	       "host-accept" };
 	json_t *none = json_object();
 	const struct command *c;
 	unsigned count = 0;
