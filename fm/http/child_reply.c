@@ -19,7 +19,7 @@ struct reply {
 	struct request request;
 	const struct child_reply_ops *ops;
 	void *arg;
-	struct sockaddr_storage client;
+	char client[SERVE_ADDRESS];
 	bool waits, started; /* for its child; it had one */
 	struct child *child; /* NULL = it has ended */
 	bool whole;	     /* and the body is complete */
@@ -170,7 +170,7 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 	struct reply *r = mem_alloc(1, sizeof(*r));
 	bool full;
 
-	serve_client(connection, &r->client);
+	serve_client(connection, r->client);
 
 	/*
 	 * Whether a client has to wait for children to end. A reply whose child has ended costs no
@@ -184,7 +184,7 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 		if (other->ops != &reply_ops || (!reply->child && !reply->waits))
 			continue;
 		count++;
-		same += serve_same_client(&reply->client, &r->client);
+		same += !strcmp(reply->client, r->client);
 	}
 	full = count >= CHILDREN_MAX || same >= PER_CLIENT;
 

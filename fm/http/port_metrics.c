@@ -388,7 +388,7 @@ struct port_reply {
 	struct port_metrics *text;
 	struct port_replies *all;
 	struct port_reply *next;
-	struct sockaddr_storage client;
+	char client[SERVE_ADDRESS];
 };
 
 static const struct port_counters *counters_of_node(void *arg, guid_t node, uint8_t *nports)
@@ -436,25 +436,24 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 				    const struct fabric *fabric, bool hcas)
 {
 	struct port_reply *reply;
-	struct sockaddr_storage client;
+	char client[SERVE_ADDRESS];
 	struct port_metrics_source source = { counters_of_node, fec_modes_of_node, oldest, NULL };
 
-	serve_client(connection, &client);
+	serve_client(connection, client);
 
 	/* Whether a client has to wait for others, or for its own replies, to end. */
 	unsigned count = 0, same = 0;
 
 	for (const struct port_reply *other = all->first; other; other = other->next) {
 		count++;
-		same += serve_same_client(&other->client, &client);
+		same += !strcmp(other->client, client);
 	}
 	if (count >= REPLIES_MAX || same >= PER_CLIENT)
 		return NULL;
 
 	source.arg = reply = mem_alloc(1, sizeof(*reply));
-	*reply = (struct port_reply){
-		.fabric = fabric, .all = all, .next = all->first, .client = client
-	};
+	*reply = (struct port_reply){ .fabric = fabric, .all = all, .next = all->first };
+	strcpy(reply->client, client);
 	reply->text = port_metrics_new(fabric_view(fabric).topo, hcas, &source);
 	all->first = reply;
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE, read_piece, reply,

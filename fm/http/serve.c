@@ -5,7 +5,6 @@
  * the library's epoll descriptor.
  */
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,47 +349,6 @@ static void take_daemon(struct serve *s, struct MHD_Daemon *daemon)
 	arm(s);
 }
 
-static int listen_at(struct loop *loop, const struct addrinfo *at)
-{
-	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1,
-	    status;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	status = listener_bind(loop, fd, at->ai_addr, at->ai_addrlen);
-	if (!status && listen(fd, SOMAXCONN))
-		status = -errno;
-	if (!status)
-		return fd;
-	close(fd);
-	return status;
-}
-
-static int open_socket(struct loop *loop, const char *where, char *err, size_t err_size)
-{
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM };
-	struct addrinfo *found = NULL;
-	struct address at;
-	char port[8];
-	int fd = -EINVAL, status;
-
-	if (!address_parse(where, &at)) {
-		snprintf(err, err_size, "http_listen = \"%s\": ADDRESS:PORT is expected", where);
-		return -1;
-	}
-	snprintf(port, sizeof(port), "%u", at.port);
-	status = getaddrinfo(at.host, port, &hints, &found);
-	if (!status)
-		fd = listen_at(loop, found);
-	if (fd < 0)
-		snprintf(err, err_size, "http_listen = \"%s\": %s", where,
-			 status ? gai_strerror(status) : strerror(-fd));
-	if (found)
-		freeaddrinfo(found);
-	return fd;
-}
-
 struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 			const struct serve_ops *ops, char *err, size_t err_size)
 {
@@ -399,7 +357,9 @@ struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 
 	*s = (struct serve){ .loop = loop, .ops = *ops, .fd = -1 };
 	s->most = listener_allowance(FDS_PERCENT, CONNECTIONS);
-	s->fd = open_socket(loop, conf->listen, err, err_size);
+	s->fd = listener_socket(loop, conf->listen, true);
+	if (s->fd < 0)
+		snprintf(err, err_size, "http_listen = \"%s\": %s", conf->listen, strerror(-s->fd));
 	daemon = s->fd < 0 ? NULL : open_daemon(s, conf, err, err_size);
 	if (!daemon) {
 		serve_free(s);
@@ -435,28 +395,14 @@ void serve_free(struct serve *s)
 	free(s);
 }
 
-void serve_client(struct MHD_Connection *connection, struct sockaddr_storage *client)
+void serve_client(struct MHD_Connection *connection, char text[SERVE_ADDRESS])
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 
-	*client = (struct sockaddr_storage){ 0 };
+	*text = '\0';
 	if (info && info->client_addr)
-		memcpy(client, info->client_addr, address_size(info->client_addr));
-}
-
-bool serve_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
-	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
-	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET6)
-		return IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
-	return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+		address_print(info->client_addr, text, SERVE_ADDRESS);
 }
 
 void serve_local_address(struct MHD_Connection *connection, char *text, size_t size)
@@ -465,18 +411,10 @@ void serve_local_address(struct MHD_Connection *connection, char *text, size_t s
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct sockaddr_storage at = { 0 };
 	socklen_t len = sizeof(at);
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&at;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&at;
 
 	*text = '\0';
-	if (!info || getsockname(info->connect_fd, (struct sockaddr *)&at, &len))
-		return;
-	if (at.ss_family == AF_INET)
-		inet_ntop(AF_INET, &v4->sin_addr, text, (socklen_t)size);
-	else if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
-		inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], text, (socklen_t)size);
-	else
-		inet_ntop(AF_INET6, &v6->sin6_addr, text, (socklen_t)size);
+	if (info && !getsockname(info->connect_fd, (struct sockaddr *)&at, &len))
+		address_print((const struct sockaddr *)&at, text, size);
 }
 
 /* ---- The list of them, and the suspension of their connections ------------------------------- */

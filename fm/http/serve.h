@@ -39,10 +39,9 @@ int serve_configure(struct serve *serve, const struct serve_conf *conf, char *er
 /* Closes all connections, which must be resumed before, and frees the server; NULL is fine. */
 void serve_free(struct serve *serve);
 
-/* Writes the address that a connection came from; its family is 0 if it is not known. */
-void serve_client(struct MHD_Connection *connection, struct sockaddr_storage *client);
-/* Whether both are the same address, of whatever ports. */
-bool serve_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+/* Writes the address that a connection came from, without its port; "" = it is not known. */
+#define SERVE_ADDRESS 46
+void serve_client(struct MHD_Connection *connection, char text[SERVE_ADDRESS]);
 /* Writes the local address of a connection as text; "" = not known. */
 void serve_local_address(struct MHD_Connection *connection, char *text, size_t size);
 

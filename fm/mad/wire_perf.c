@@ -105,35 +105,6 @@ void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *o
 	}
 }
 
-void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA])
-{
-	uint8_t *attr = data + WIRE_PERF_OFFSET;
-
-	memset(data, 0, WIRE_GMP_DATA);
-	attr[AT(port_select)] = in->port;
-	for (unsigned i = 0; i < PERF_COUNTERS; i++) {
-		const struct row *row = &rows[i];
-		uint64_t full = row_full(row), value = in->value[i] < full ? in->value[i] : full;
-
-		if (!row->bits)
-			continue;
-		if (row->bits <= HIGH)
-			attr[row->at] |= (uint8_t)(row->bits == HIGH ? value << 4 : value);
-		else
-			wire_put(attr + row->at, row->bits / 8, value);
-	}
-}
-
-void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA])
-{
-	uint8_t *attr = data + WIRE_PERF_OFFSET;
-
-	memset(data, 0, WIRE_GMP_DATA);
-	attr[EXT(port_select)] = in->port;
-	for (unsigned i = 0; i < PERF_COUNTERS; i++)
-		wire_put(attr + rows[i].ext, 8, in->value[i]);
-}
-
 void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_caps *out)
 {
 	ib_class_port_info_t info;

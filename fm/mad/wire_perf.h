@@ -72,13 +72,6 @@ void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_c
 void wire_perf_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out);
 void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out);
 /*
- * What a device answers, for the fabric double: all WIRE_GMP_DATA bytes. A value beyond a counter's
- * width becomes its highest.
- */
-void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
-void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
-
-/*
  * PortExtendedSpeedsCounters (16.1.4.13): what forward error correction had to do. Which of its
  * counters run depends on the link's mode; here they are one of each kind. 32 bits each on the
  * wire.

@@ -450,15 +450,6 @@ void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64])
 	memcpy(data, &info, sizeof(info));
 }
 
-void wire_guid_info_decode(const uint8_t data[64], guid_t guids[8])
-{
-	ib_guid_info_t info;
-
-	memcpy(&info, data, sizeof(info));
-	for (unsigned i = 0; i < 8; i++)
-		guids[i] = cl_ntoh64(info.guid[i]);
-}
-
 void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
 			     uint8_t row[72])
 {

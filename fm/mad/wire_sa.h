@@ -147,7 +147,6 @@ enum { WIRE_GUID_BLOCK = 1, WIRE_GUID_FIRST = 4 /* of eight */ }; /* component n
 void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72]);
 void wire_guid_record_decode(const uint8_t row[72], uint16_t *lid, uint8_t *block, guid_t guids[8]);
 void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64]);
-void wire_guid_info_decode(const uint8_t data[64], guid_t guids[8]);
 /* A block of 32 P_Keys of a port. */
 void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
 			     uint8_t row[72]);

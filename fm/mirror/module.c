@@ -565,7 +565,7 @@ static void listen_at(struct mirror *m, const char *where)
 	if (!*where)
 		return;
 	m->listen_us = loop_now_us(m->services.loop) + LISTEN_AGAIN_US;
-	m->fd = listener_socket(m->services.loop, where);
+	m->fd = listener_socket(m->services.loop, where, false);
 	trouble_set(m->services.alerts, "peer_listen", m->fd < 0 ? strerror(-m->fd) : NULL);
 	if (m->fd < 0)
 		return;

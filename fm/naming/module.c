@@ -228,7 +228,7 @@ static void configure(void *room)
  */
 
 #define CONFLICT       "name-conflict"
-#define CONFLICTS_MOST 20 /* that have an alert each */
+#define CONFLICTS_MOST 20 /* that have an alert; others follow when these are over */
 
 static void cell_removed(void *cell)
 {
@@ -295,20 +295,6 @@ static void take_claim(struct inventory *inv, struct inv_node *node, const char 
 	cell->first = kept;
 }
 
-static void tell_conflict(const struct naming_room *r, const struct inv_node *node,
-			  const char *host, unsigned conflicts)
-{
-	struct event_subject subject = inventory_subject(node, -1);
-
-	subject.host = host;
-	if (conflicts <= CONFLICTS_MOST)
-		alert_raise(r->services.alerts, CONFLICT, &subject,
-			    "%s: calls itself \"%s\", a name of another host's HCAs: it stays with "
-			    "host %s; if that is right: fmctl host-accept 0x%016" PRIx64,
-			    inventory_name(node, -1).text, naming_of(node)->claim, host,
-			    node->guid);
-}
-
 static void judge_claims(struct naming_room *r, struct inventory *inv)
 {
 	char host[NAMING_MAX], claimed[NAMING_MAX];
@@ -337,14 +323,18 @@ static void judge_claims(struct naming_room *r, struct inventory *inv)
 		} else if (*claimed && may_take(&held, claimed, first)) {
 			hold_name(&held, claimed, first);
 			take_claim(inv, node, strcmp(claimed, first) ? first : NULL);
-		} else if (*claimed) {
-			tell_conflict(r, node, *host ? host : first, ++conflicts);
+		} else if (*claimed && conflicts++ < CONFLICTS_MOST) {
+			struct event_subject subject = inventory_subject(node, -1);
+
+			subject.host = first;
+			alert_raise(r->services.alerts, CONFLICT, &subject,
+				    "%s: calls itself \"%s\", a name of another host's HCAs: it "
+				    "stays with host %s; if that is right: fmctl host-accept "
+				    "0x%016" PRIx64,
+				    inventory_name(node, -1).text, naming_of(node)->claim,
+				    *host ? host : first, node->guid);
 		}
 	}
-	if (conflicts > CONFLICTS_MOST)
-		alert_raise(r->services.alerts, CONFLICT, NULL,
-			    "%u more HCAs call themselves by a name of another host's HCAs",
-			    conflicts - CONFLICTS_MOST);
 	alerts_reviewed(r->services.alerts, CONFLICT);
 	names_fini(&held.names);
 	arena_free(held.arena);

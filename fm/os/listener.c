@@ -113,9 +113,11 @@ int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_
 	return helper_bind(loop_helper(loop), fd, at, len);
 }
 
-int listener_socket(struct loop *loop, const char *where)
+int listener_socket(struct loop *loop, const char *where, bool names)
 {
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV };
+	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV |
+						    (names ? 0 : AI_NUMERICHOST),
+					.ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
 	struct address at;
 	int fd, on = 1, status;
@@ -125,7 +127,7 @@ int listener_socket(struct loop *loop, const char *where)
 		return -EINVAL;
 	snprintf(port, sizeof(port), "%u", at.port);
 	if (getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) || !found)
-		return -EINVAL;
+		return names ? -EADDRNOTAVAIL : -EINVAL;
 	fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	status = fd < 0 ? -errno : 0;
 	if (!status)

@@ -22,10 +22,10 @@ struct listener;
 typedef void listener_fn(void *arg, int fd, const struct sockaddr *from);
 
 /*
- * A socket that listens at ADDRESS:PORT, a numeric address, so that nothing waits for a name;
- * non-blocking and close-on-exec, the caller's. Or -errno.
+ * A socket that listens at ADDRESS:PORT, a numeric address, so that nothing waits for a name, or
+ * with `names` a host's name too; non-blocking and close-on-exec, the caller's. Or -errno.
  */
-int listener_socket(struct loop *loop, const char *where);
+int listener_socket(struct loop *loop, const char *where, bool names);
 /* bind(2); by the loop's helper where this process may not bind that port. 0, or -errno. */
 int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_t len);
 

@@ -678,14 +678,6 @@ bool mcast_tree_step(struct mcast *m)
 	return true;
 }
 
-void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
-		      const struct mcast_tree *older, struct mcast_tree *out)
-{
-	mcast_tree_start(m, group, older, out);
-	while (!mcast_tree_step(m))
-		;
-}
-
 void mcast_forget_load(struct mcast *m)
 {
 	memset(m->load, 0, m->t->nports * sizeof(*m->load));

@@ -86,13 +86,8 @@ uint32_t mcast_load(const struct mcast *m, uint32_t port);
 /*
  * Makes the tree of one group, which the caller frees by mcast_tree_fini(), and adds it to the load
  * of its links. An older tree of the group (of any snapshot; NULL = none) keeps its root and links
- * where they are as good as others.
- */
-void mcast_tree_build(struct mcast *m, const struct mcast_group *group,
-		      const struct mcast_tree *older, struct mcast_tree *out);
-/*
- * The same in steps of a few ms in the largest fabrics: start, then step until it returns true =
- * done. The arguments are borrowed until then.
+ * where they are as good as others. It comes in steps of a few ms in the largest fabrics: start,
+ * then step until it returns true = done. The arguments are borrowed until then.
  */
 void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out);

@@ -49,13 +49,7 @@ struct order {
 			     good, later rounds must not start */
 };
 
-/*
- * Finds the order for tables that were proven. `changed` holds each block once, in any order; all
- * other blocks are as in `newer`. *out is overwritten; the caller frees it by order_fini().
- */
-void order_make(const struct topo *t, const struct tables *newer, const struct order_block *changed,
-		uint32_t count, struct order *out);
-void order_fini(struct order *o);
+void order_fini(struct order *o); /* frees what it holds; it is empty then */
 
 struct order_making;
 struct order_proof {		       /* the proof of `newer`: the order is found much sooner */
@@ -63,9 +57,11 @@ struct order_proof {		       /* the proof of `newer`: the order is found much so
 	uint64_t serial;
 };
 /*
- * order_make() in calls of a few milliseconds: begin, go while it returns true, end. The list of
- * `changed` is copied; `newer` and the blocks it points to must not change until then. The caller
- * owns what begin returns; order_drop() frees it at any time without a result; NULL is fine.
+ * Finds the order for tables that were proven, in calls of a few milliseconds: begin, go while it
+ * returns true, end. `changed` holds each block once, in any order; all other blocks are as in
+ * `newer`. The list is copied; `newer` and the blocks that it points to must not change until then.
+ * The caller owns what begin returns; order_drop() frees it at any time without a result; NULL is
+ * fine. *out is overwritten; the caller frees it by order_fini().
  */
 struct order_making *order_begin(const struct topo *t, const struct tables *newer,
 				 const struct order_block *changed, uint32_t count,
@@ -73,12 +69,5 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 bool order_go(struct order_making *m);
 void order_end(struct order_making *m, struct order *out);
 void order_drop(struct order_making *m);
-
-/*
- * Lists the blocks in which two tables of the same size differ, and returns their number. The
- * caller frees *out (NULL if there is none), whose entries point into `older`.
- */
-uint32_t order_compare(const struct tables *older, const struct tables *newer,
-		       struct order_block **out);
 
 #endif

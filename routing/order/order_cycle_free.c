@@ -314,7 +314,7 @@ static bool order_cycle_free_go(struct order_cycle_free *s)
 }
 
 /*
- * order_make: an order from its parts (see order.h), in calls of a few milliseconds: the rounds of
+ * An order from its parts (see order.h), in calls of a few milliseconds: the rounds of
  * each column (order.c), a trial whether they could close a circle of waiting channels
  * (order_turns.c), and if so rounds that can't (order_cycle_free.c).
  */
@@ -432,38 +432,9 @@ void order_drop(struct order_making *m)
 	making_free(m);
 }
 
-void order_make(const struct topo *t, const struct tables *newer, const struct order_block *changed,
-		uint32_t count, struct order *out)
-{
-	struct order_making *m = order_begin(t, newer, changed, count, &(struct order_proof){ 0 });
-
-	while (order_go(m))
-		;
-	order_end(m, out);
-}
-
 void order_fini(struct order *o)
 {
 	free(o->steps);
 	free(o->first);
 	*o = (struct order){ 0 };
-}
-
-uint32_t order_compare(const struct tables *older, const struct tables *newer,
-		       struct order_block **out)
-{
-	uint32_t count = 0;
-
-	*out = NULL;
-	for (uint32_t sw = 0; sw < newer->nswitches; sw++)
-		for (uint32_t b = 0; b < tables_blocks(newer); b++) {
-			const uint8_t *old = tables_row(older, sw) + (size_t)b * TABLES_BLOCK;
-			const uint8_t *new = tables_row(newer, sw) + (size_t)b *TABLES_BLOCK;
-
-			if (!memcmp(old, new, TABLES_BLOCK))
-				continue;
-			*out = mem_grow(*out, count);
-			(*out)[count++] = (struct order_block){ sw, b, old };
-		}
-	return count;
 }

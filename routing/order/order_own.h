@@ -19,7 +19,7 @@
 
 struct order_unit { /* a block that changes */
 	uint32_t sw, block;
-	uint32_t given;		  /* place in what order_make() was given */
+	uint32_t given;		  /* place in what order_begin() was given */
 	const uint8_t *old, *new; /* old NULL = unknown */
 	uint64_t mask;		  /* entries that change */
 	uint64_t last;		  /* entries of the mask: as in order_step */

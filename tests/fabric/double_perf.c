@@ -8,8 +8,8 @@
 #include <string.h>
 #include "fm/mad/wire_perf.h"
 #include "tests/fabric/double_own.h"
-#include "topology/base/mem.h"
 #include "tests/fabric/double_answers.h"
+#include "topology/base/mem.h"
 
 #define PORT_SELECT	   (WIRE_PERF_OFFSET + 1)
 #define SELECT		   (WIRE_PERF_OFFSET + 2)

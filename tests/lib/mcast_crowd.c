@@ -114,7 +114,9 @@ struct mcast_tree tree_for(const struct topo *t, const struct mcast_group *group
 	struct mcast *m = mcast_new(t, GRAPH_BY_LEVEL);
 	struct mcast_tree tree;
 
-	mcast_tree_build(m, group, NULL, &tree);
+	mcast_tree_start(m, group, NULL, &tree);
+	while (!mcast_tree_step(m))
+		;
 	mcast_free(m);
 	return tree;
 }

@@ -32,7 +32,6 @@ struct arena_chunk {
 struct arena {
 	struct arena_chunk *head;
 	size_t next_size;
-	size_t bytes;
 };
 
 static void __attribute__((noreturn)) out_of_memory(size_t count, size_t size)
@@ -134,7 +133,6 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 		c->size = room;
 		c->next = arena->head;
 		arena->head = c;
-		arena->bytes += room;
 		if (arena->next_size < CHUNK_MAX)
 			arena->next_size *= 2;
 	}
@@ -148,11 +146,6 @@ char *arena_strdup(struct arena *arena, const char *text)
 	size_t n = strlen(text) + 1;
 
 	return memcpy(arena_alloc(arena, n, 1), text, n);
-}
-
-size_t arena_bytes(const struct arena *arena)
-{
-	return arena->bytes;
 }
 
 char *mem_read_all(FILE *in, size_t *len)

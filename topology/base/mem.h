@@ -42,15 +42,13 @@ int mem_flush(FILE *out);
 
 /*
  * An arena owns everything allocated from it, until arena_free() (NULL is fine) releases all of it
- * at once. Its memory is zeroed and aligned to 16 bytes. arena_bytes(): the bytes that it has
- * reserved for data, used or not.
+ * at once. Its memory is zeroed and aligned to 16 bytes.
  */
 struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
-size_t arena_bytes(const struct arena *arena);
 
 /* ---- A buffer of received bytes that were not used yet, first in, first out ------------------ */
 

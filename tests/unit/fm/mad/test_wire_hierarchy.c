@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/mad/wire_optional.h"
-#include "topology/base/sort.h"
 #include "tests/fabric/double_answers.h"
+#include "topology/base/sort.h"
 
 struct record {
 	unsigned number;

@@ -9,8 +9,8 @@
 #include <infiniband/iba/ib_types.h>
 #include "fm/mad/wire_optional.h"
 #include "fm/mad/wire.h"
-#include "topology/base/sort.h"
 #include "tests/fabric/double_answers.h"
+#include "topology/base/sort.h"
 
 /* OpenSM's own structure has the words up to HDR's. */
 static void words_lie_where_opensm_has_them(void **state)

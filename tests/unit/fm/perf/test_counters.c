@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "fm/perf/counters.h"
+#include "tests/fabric/double_answers.h"
 
 #define S 1000000ull
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/perf/judge.h"
+#include "tests/fabric/double_answers.h"
 
 #define S 1000000ull
 

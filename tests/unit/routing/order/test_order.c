@@ -30,6 +30,35 @@ static void tables_for(const struct topo *t, const struct lid_map *lids, struct 
 	route_free(route);
 }
 
+static void order_make(const struct topo *t, const struct tables *newer,
+		       const struct order_block *changed, uint32_t count, struct order *out)
+{
+	struct order_making *m = order_begin(t, newer, changed, count, &(struct order_proof){ 0 });
+
+	while (order_go(m))
+		;
+	order_end(m, out);
+}
+
+static uint32_t order_compare(const struct tables *older, const struct tables *newer,
+			      struct order_block **out)
+{
+	uint32_t count = 0;
+
+	*out = NULL;
+	for (uint32_t sw = 0; sw < newer->nswitches; sw++)
+		for (uint32_t b = 0; b < tables_blocks(newer); b++) {
+			const uint8_t *old = tables_row(older, sw) + (size_t)b * TABLES_BLOCK;
+			const uint8_t *new = tables_row(newer, sw) + (size_t)b *TABLES_BLOCK;
+
+			if (!memcmp(old, new, TABLES_BLOCK))
+				continue;
+			*out = mem_grow(*out, count);
+			(*out)[count++] = (struct order_block){ sw, b, old };
+		}
+	return count;
+}
+
 static struct order order_between(const struct topo *t, const struct tables *older,
 				  const struct tables *newer)
 {
