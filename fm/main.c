@@ -113,10 +113,10 @@ static int reload(void *arg, char *err, size_t err_size)
 	/* What is opened once stays as it is until a restart. */
 	const char *path = d->conf_path;
 
-	if (d->conf.port.guid != next.port.guid || strcmp(d->conf.port.device, next.port.device) ||
-	    d->conf.port.num != next.port.num || strcmp(d->conf.state_dir, next.state_dir) ||
-	    strcmp(d->conf.socket, next.socket) || strcmp(d->conf.http.listen, next.http.listen) ||
-	    d->conf.sandbox != next.sandbox)
+	if (strcmp(d->conf.port.guids, next.port.guids) ||
+	    strcmp(d->conf.port.devices, next.port.devices) || d->conf.port.num != next.port.num ||
+	    strcmp(d->conf.state_dir, next.state_dir) || strcmp(d->conf.socket, next.socket) ||
+	    strcmp(d->conf.http.listen, next.http.listen) || d->conf.sandbox != next.sandbox)
 		log_line(LOG_CORE, LOG_WARNING,
 			 "%s: port, state_dir, socket, http_listen and sandbox change at a restart",
 			 path);
@@ -315,7 +315,7 @@ static int daemon_open(struct daemon *d)
 		return EXIT_FAILURE;
 	d->loop = loop_new();
 	helper_attach(d->helper, d->loop);
-	d->mad = mad_new(d->loop, io_umad_new(d->loop, port->guid, port->device, port->num),
+	d->mad = mad_new(d->loop, io_umad_new(d->loop, port->guids, port->devices, port->num),
 			 &mad_conf);
 	d->fabric = fabric_new(d->loop, d->mad, &d->conf, fabric_rooms);
 	d->control = control_new(d->loop, d->fabric, socket_path, reload, d, err, sizeof(err));

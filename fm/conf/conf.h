@@ -22,8 +22,8 @@
 /* ---- Keys, by the part that goes by them ----------------------------------------------------- */
 
 struct conf_port {
-	guid_t guid; /* SM port; 0 = by device and port, or the first active */
-	char device[32];
+	/* By blanks, the first is preferred. guids "": by device and port, or the first active */
+	char guids[512], devices[256];
 	int num;
 };
 

@@ -79,6 +79,12 @@ static bool check_guids(const char *text, char *why, size_t size)
 	return true;
 }
 
+/* The same; a zero is none, as it was when this was a number. */
+static bool check_own_guids(const char *text, char *why, size_t size)
+{
+	return !strcmp(text, "0x0000000000000000") || check_guids(text, why, size);
+}
+
 /* Of a server, or "". */
 static bool check_server(const char *text, char *why, size_t size)
 {
@@ -151,8 +157,8 @@ static bool check_url(const char *text, char *why, size_t size)
 	}
 
 const struct conf_option conf_options[] = {
-	HEX_OPTION("guid", port.guid, "0x0000000000000000"),
-	TEXT_OPTION("device", port.device, ""),
+	CHECKED_OPTION("guid", port.guids, "", check_own_guids),
+	TEXT_OPTION("device", port.devices, ""),
 	INT_OPTION("port", port.num, 0, 254, 0, NULL),
 
 	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", check_path),

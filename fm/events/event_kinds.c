@@ -70,6 +70,7 @@ static const char *const kinds[] = {
 	"partitions",
 	"partitions-refused",
 	"port-errors",
+	"port-moved",
 	"program-failed",
 	"quarantine-refused",
 	"quarantine-waived",

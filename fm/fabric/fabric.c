@@ -158,6 +158,24 @@ static void serve(void *arg)
 	}
 }
 
+void fabric_move(struct fabric *f, struct inv_node *node, uint8_t num)
+{
+	struct inventory *inv = sweep_inventory(f->sweep);
+	const struct inv_node *leaf = inv->local->ports[inv->local_port].peer;
+
+	inv->local = node;
+	inv->local_port = num;
+	inventory_update_paths(inv);
+	fabric_fault_open(f, "own port moved");
+	/* Traps about what was lost went to the LID of before. */
+	for (unsigned p = 1; leaf && p <= leaf->nports; p++)
+		if (leaf->ports[p].peer && inv_is_switch(leaf->ports[p].peer))
+			fabric_request_refresh(f, leaf->ports[p].peer->guid, "own port moved");
+	if (leaf)
+		fabric_request_refresh(f, leaf->guid, "own port moved");
+	fabric_request_reroute(f, "own port moved");
+}
+
 /* ---- Verification ---------------------------------------------------------------------------- */
 
 static void verified(void *arg, const struct sweep_result *result)

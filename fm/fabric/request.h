@@ -83,6 +83,7 @@ bool fabric_requests_wait(const struct fabric *fabric);
  * (fm/fabric/module.h) before the function returns. Each may be called from any callback; none
  * fails or keeps a pointer, unless its comment says so.
  */
+struct inv_node;
 struct mft_result;
 struct partition_set;
 struct pkey_map;
@@ -96,6 +97,12 @@ struct wire_notice;
 void fabric_fault_open(struct fabric *fabric, const char *what);
 /* The same, timed from when the answer came that showed it. */
 void fabric_fault_found(struct fabric *fabric, const char *what, uint64_t when_us);
+
+/*
+ * The manager is at another port of the fabric that it knows, from now on: paths begin there, what
+ * its former switch leads to is looked at, and ports are told the SM's new LID.
+ */
+void fabric_move(struct fabric *fabric, struct inv_node *node, uint8_t port);
 
 /*
  * For the room that writes multicast tables (services.mft): a round of writes has ended. The pipe

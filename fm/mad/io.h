@@ -58,6 +58,8 @@ struct io_body *io_body_new(uint8_t *data);
 void io_body_ref(struct io_body *body);
 void io_body_unref(struct io_body *body);
 
+#define IO_PORTS 32 /* of this machine that are taken note of */
+
 struct io; /* implementations embed it as first member */
 struct io_ops {
 	/*
@@ -98,10 +100,16 @@ struct io_ops {
 	 * another may have one by now: true, and closing and opening leads to it.
 	 */
 	bool (*choose)(struct io *io, bool had_link);
+	/*
+	 * The ports that a manager may run on here and that have a link, the best first: their
+	 * GUIDs, and how many. NULL: there is but the one.
+	 */
+	unsigned (*ports)(struct io *io, guid_t guids[IO_PORTS]);
 };
 struct io {
 	const struct io_ops *ops;
 	struct io_port_info info;
+	guid_t wanted; /* the port that open() opens; 0 = it chooses */
 	io_recv_fn *recv;
 	io_failed_fn *failed;
 	io_lost_fn *lost;
@@ -109,9 +117,10 @@ struct io {
 };
 
 /*
- * A umad port, closed, of the caller until mad_new() takes it over; never NULL. guid (0 = any),
- * device (copied; "" = any) and port (0 = any) are what umad_port_choose() chooses by at open().
+ * A umad port, closed, of the caller until mad_new() takes it over; never NULL. guids, devices
+ * (lists by blanks, copied; "" = any) and port (0 = any) are what umad_port_choose() chooses by at
+ * open().
  */
-struct io *io_umad_new(struct loop *loop, guid_t guid, const char *device, unsigned port);
+struct io *io_umad_new(struct loop *loop, const char *guids, const char *devices, unsigned port);
 
 #endif

@@ -568,165 +568,6 @@ static void umad_receive_start(struct umad_io *u)
 	prctl(PR_SET_TIMERSLACK, 1); /* naps as short as asked for */
 }
 
-/* ---- The port choice ------------------------------------------------------------------------- */
-
-/*
- * All InfiniBand ports of all devices are looked at in the kernel's order, those
- * the operator did not mean are passed over, and the first that has a link is kept, or the first of
- * all (its link may come later). Whether it is Active does not matter: that only means that some
- * manager manages that fabric. Ports that no subnet manager is to run on count only when they are
- * named. All ports met are kept as text, so that an error can name what there is.
- */
-
-#define PHYS_LINK_UP	   5
-#define CAP_IS_SM_DISABLED (1u << 10) /* IBA 14.2.5.6 */
-#define SEEN_MAX	   512
-#define VPD_MAX		   32768
-
-enum rank { RANK_NONE, RANK_ANY, RANK_LINK_UP, RANK_NAMED };
-
-struct choice {
-	const struct umad_wish *wish;
-	enum rank best;
-	struct io_port_info *info;
-	unsigned met, ethernet, barred;
-	char devices[SEEN_MAX], ports[SEEN_MAX];
-};
-
-static void __attribute__((format(printf, 2, 3)))
-seen_add(char seen[SEEN_MAX], const char *format, ...)
-{
-	size_t len = strlen(seen);
-	va_list args;
-
-	if (len && len < SEEN_MAX - 2) {
-		memcpy(seen + len, ", ", 3);
-		len += 2;
-	}
-	va_start(args, format);
-	vsnprintf(seen + len, SEEN_MAX - len, format, args);
-	va_end(args);
-}
-
-bool umad_port_manages_nvswitches(const char *vpd_path)
-{
-	char *vpd = mem_alloc(1, VPD_MAX);
-	FILE *in = fopen(vpd_path, "r");
-	size_t len = in ? fread(vpd, 1, VPD_MAX, in) : 0;
-	bool found = memmem(vpd, len, "SW_MNG", 6);
-
-	if (in)
-		fclose(in);
-	free(vpd);
-	return found;
-}
-
-static void device_consider(struct choice *choice, const char *name)
-{
-	umad_ca_t ca;
-
-	/* libibumad names a default device when there is none. */
-	if (umad_get_ca(name, &ca) < 0)
-		return;
-	seen_add(choice->devices, "%s", name);
-	if (!choice->wish->guid && choice->wish->device[0] && strcmp(choice->wish->device, name))
-		goto out;
-	choice->met++;
-	for (int i = 0; i < UMAD_CA_MAX_PORTS; i++)
-		if (ca.ports[i]) {
-			const umad_port_t *port = ca.ports[i];
-			const struct umad_wish *wish = choice->wish;
-			bool link = port->phys_state == PHYS_LINK_UP, barred;
-			guid_t guid = be64toh(port->port_guid);
-			enum rank rank = link ? RANK_LINK_UP : RANK_ANY;
-			char vpd[256];
-
-			if (wish->guid)
-				rank = guid == wish->guid ? RANK_NAMED : RANK_NONE;
-			else if (wish->port)
-				rank = (unsigned)port->portnum == wish->port ? RANK_NAMED
-									     : RANK_NONE;
-			if (!strcmp(port->link_layer, "Ethernet")) {
-				choice->ethernet++;
-				continue;
-			}
-			seen_add(choice->ports, "%s port %d 0x%016" PRIx64, ca.ca_name,
-				 port->portnum, guid);
-			if (rank <= choice->best)
-				continue;
-			snprintf(vpd, sizeof(vpd), SYS_INFINIBAND "/%s/device/vpd", port->ca_name);
-			barred = rank != RANK_NAMED &&
-				 (be32toh(port->capmask) & CAP_IS_SM_DISABLED ||
-				  umad_port_manages_nvswitches(vpd));
-			choice->barred += barred;
-			if (barred)
-				continue;
-			choice->best = rank;
-			*choice->info = (struct io_port_info){
-				.port = (unsigned)port->portnum,
-				.port_guid = guid,
-				.node_guid = be64toh(ca.node_guid),
-				.gid_prefix = be64toh(port->gid_prefix),
-				.lid = (uint16_t)port->base_lid,
-				.sm_lid = (uint16_t)port->sm_lid,
-				.link = link,
-			};
-			snprintf(choice->info->device, sizeof(choice->info->device), "%s",
-				 ca.ca_name);
-		}
-out:
-	umad_release_ca(&ca);
-}
-
-/*
- * The port with this GUID; or the first InfiniBand port, of the device or of all, that has a link,
- * else the first. Not chosen unless it is named: a port that is disabled for subnet managers
- * (IsSMdisabled, IBA 14.2.5.6), and one of an adapter that manages NVSwitches. A port of a device
- * (port != 0) is taken as it is. 0, or -ENODEV with a reason in err.
- */
-static int umad_port_choose(const struct umad_wish *wish, struct io_port_info *info, char *err,
-			    size_t err_size)
-{
-	struct choice choice = { .wish = wish, .info = info };
-	char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
-	int n;
-
-	if (umad_init() < 0) {
-		snprintf(err, err_size, "no umad driver (is the module ib_umad loaded?)");
-		return -ENODEV;
-	}
-	n = umad_get_cas_names(names, UMAD_MAX_DEVICES);
-	for (int i = 0; i < n; i++)
-		device_consider(&choice, names[i]);
-	if (choice.best != RANK_NONE)
-		return 0;
-
-	const char *device = wish->device[0] ? wish->device : NULL;
-
-	if (!choice.devices[0])
-		snprintf(err, err_size, "no InfiniBand device in this machine (none in %s)",
-			 SYS_INFINIBAND);
-	else if (wish->guid)
-		snprintf(err, err_size, "port GUID 0x%016" PRIx64 ": not found; there are: %s",
-			 wish->guid, choice.ports);
-	else if (device && !choice.met)
-		snprintf(err, err_size, "device %s: not found; there are: %s", device,
-			 choice.devices);
-	else if (choice.ethernet && !choice.ports[0])
-		snprintf(err, err_size, "%s: no InfiniBand port, only Ethernet",
-			 device ? device : choice.devices);
-	else if (wish->port)
-		snprintf(err, err_size, "%s: no InfiniBand port %u; there are: %s",
-			 device ? device : "all devices", wish->port, choice.ports);
-	else if (choice.barred)
-		snprintf(err, err_size, "no port for a subnet manager unless named by GUID: %s",
-			 choice.ports);
-	else
-		snprintf(err, err_size, "no InfiniBand port; devices: %s", choice.devices);
-
-	return -ENODEV;
-}
-
 /* ---- The port, its agents and its descriptors ------------------------------------------------ */
 
 #define NOT_OURS	       " (root may, and whom a udev rule gives it to)"
@@ -900,7 +741,8 @@ static int umad_io_open(struct io *io, char *err, size_t err_size)
 {
 	struct umad_io *u = (struct umad_io *)io;
 	struct handle *smi = &u->handles[HANDLE_SMI];
-	int status = umad_port_choose(&u->wish, &io->info, err, err_size);
+	const struct umad_wish other = { .guid = io->wanted };
+	int status = umad_port_choose(io->wanted ? &other : &u->wish, &io->info, err, err_size);
 
 	if (!status)
 		status = handle_open(u, smi, err, err_size);
@@ -964,15 +806,21 @@ static bool umad_io_choose(struct io *io, bool had_link)
 
 	if (had_link)
 		u->wish.guid = io->info.port_guid;
-	if (u->wish.guid || umad_port_choose(&u->wish, &info, err, sizeof(err)))
+	if (u->wish.guid || u->wish.guids[0] || umad_port_choose(&u->wish, &info, err, sizeof(err)))
 		return false;
 	return info.link && info.port_guid != io->info.port_guid;
+}
+
+static unsigned umad_io_ports(struct io *io, guid_t guids[IO_PORTS])
+{
+	return umad_ports(&((const struct umad_io *)io)->wish, guids);
 }
 
 static const struct io_ops umad_io_ops = {
 	.open = umad_io_open,
 	.close = umad_io_close,
 	.choose = umad_io_choose,
+	.ports = umad_io_ports,
 	.send = umad_io_send,
 	.send_long = umad_io_send_long,
 	.set_is_sm = umad_io_set_is_sm,
@@ -980,13 +828,15 @@ static const struct io_ops umad_io_ops = {
 	.expect = umad_io_expect,
 };
 
-struct io *io_umad_new(struct loop *loop, guid_t guid, const char *device, unsigned port)
+struct io *io_umad_new(struct loop *loop, const char *guids, const char *devices, unsigned port)
 {
 	struct umad_io *u = mem_alloc(1, sizeof(*u));
 
 	u->io.ops = &umad_io_ops;
-	u->wish = (struct umad_wish){ .guid = guid, .port = port };
-	snprintf(u->wish.device, sizeof(u->wish.device), "%s", device);
+	u->wish.port = port;
+	if (strtoull(guids, NULL, 16))
+		snprintf(u->wish.guids, sizeof(u->wish.guids), "%s", guids);
+	snprintf(u->wish.devices, sizeof(u->wish.devices), "%s", devices);
 	u->loop = loop;
 	u->issm = -1;
 	for (unsigned i = 0; i < HANDLES; i++)

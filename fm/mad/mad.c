@@ -87,7 +87,7 @@ struct mad {
 	uint64_t shrunk_at; /* tries sent before count as lost together */
 	bool blocked;	    /* io takes no more until `soon` */
 	bool quiet;
-	bool open;
+	bool open, held;
 	int lost; /* the device has gone, for that reason (errno); 0 = it has not */
 	mad_lost_fn *lost_fn;
 	void *lost_arg;
@@ -174,7 +174,9 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	xact_key_choose(&mad->keys, x);
 	xact_encode(x, buf);
 	to = xact_address(x);
-	status = mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
+	status = mad->lost
+			 ? -EAGAIN /* whoever hears of that decides what becomes of it */
+			 : mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
 	if (status == -EAGAIN) {
 		mad->blocked = true;
 		loop_timer_set(mad->soon, BLOCKED_RETRY_US);
@@ -184,7 +186,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		send_failed(mad, x);
 		return;
 	}
-	if (!x->local) {
+	if (!(x->own & XACT_LOCAL)) {
 		stats->sent += smi;
 		stats->sent_gmps += !smi;
 		stats->retried += x->tries > 0;
@@ -205,10 +207,11 @@ static void pump(struct mad *mad)
 {
 	struct xact *x;
 
-	while (!mad->blocked && (x = xact_queue_next(&mad->queue))) {
+	while (!mad->blocked && (x = xact_queue_next(&mad->queue, mad->held))) {
 		unsigned window = mad->window + (x->urgent ? URGENT_ROOM : 0);
 
-		if (mad->in_flight >= window || mad->in_flight >= mad->conf.window_max)
+		if (!(x->own & XACT_HELD_NOT) &&
+		    (mad->in_flight >= window || mad->in_flight >= mad->conf.window_max))
 			break;
 		xact_transmit(mad, x);
 	}
@@ -249,7 +252,7 @@ static void try_lost(struct mad *mad, struct xact *x)
 		xact_queue_again(&mad->queue, x);
 		return;
 	}
-	mad->stats.timed_out += !x->local;
+	mad->stats.timed_out += !(x->own & XACT_LOCAL);
 	xact_finish(mad, x, (struct mad_answer){ .result = MAD_TIMEOUT });
 }
 
@@ -543,6 +546,24 @@ bool mad_is_open(const struct mad *mad)
 bool mad_choose(struct mad *mad, bool had_link)
 {
 	return mad->io->ops->choose && mad->io->ops->choose(mad->io, had_link);
+}
+
+unsigned mad_ports(struct mad *mad, guid_t guids[IO_PORTS])
+{
+	return mad->io->ops->ports ? mad->io->ops->ports(mad->io, guids) : 0;
+}
+
+int mad_open_other(struct mad *mad, guid_t guid, char *err, size_t err_size)
+{
+	mad_close(mad);
+	mad->io->wanted = guid;
+	return mad_open(mad, err, err_size);
+}
+
+void mad_hold(struct mad *mad, bool on)
+{
+	mad->held = on;
+	loop_timer_set(mad->soon, 0);
 }
 
 void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg)

@@ -48,6 +48,7 @@ struct mad_request {
 	bool urgent;   /* before those that are not */
 	bool doubtful; /* was lost before: another loss is no sign of a full network */
 	bool local;    /* to the own port: it is not on the wire, and not counted as sent */
+	bool held_not; /* goes also while others are held (mad_hold()), and beside the window */
 	unsigned timeout_ms, retries; /* 0 = from mad_conf */
 	uint64_t key;		      /* SMPs: the M_Key; 0 = one of those that mad chooses from */
 	bool once;		      /* sent once, whatever mad_conf says */
@@ -151,6 +152,12 @@ void mad_close(struct mad *mad); /* one that is closed is fine; requests run int
 bool mad_is_open(const struct mad *mad);
 /* True: another port than the open one would be opened now. had_link: see io_ops.choose(). */
 bool mad_choose(struct mad *mad, bool had_link);
+/* As io_ops.ports(): 0 where there is but the one. */
+unsigned mad_ports(struct mad *mad, guid_t guids[IO_PORTS]);
+/* Closes the port, and opens that one (0: the usual one), also later on. As mad_open(). */
+int mad_open_other(struct mad *mad, guid_t guid, char *err, size_t err_size);
+/* While on, requests wait, also those that are to be sent again; time-outs go on. */
+void mad_hold(struct mad *mad, bool on);
 /* fn is called from the loop when the device has gone: the port is closed by then. */
 typedef void mad_lost_fn(void *arg, const char *error);
 void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg);

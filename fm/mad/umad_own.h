@@ -13,10 +13,11 @@
 
 /* ---- Which local port to run on -------------------------------------------------------------- */
 
-struct umad_wish {	 /* of the configuration */
-	guid_t guid;	 /* the port's; 0 = any */
-	char device[32]; /* "" = any */
-	unsigned port;	 /* of that device; 0 = any */
+struct umad_wish {	   /* of the configuration */
+	guid_t guid;	   /* the port's, whatever the others say; 0 = by these */
+	char guids[512];   /* of ports, the first is preferred; "" = any */
+	char devices[256]; /* likewise, where no GUIDs are given */
+	unsigned port;	   /* of a device; 0 = any */
 };
 
 /*
@@ -24,6 +25,16 @@ struct umad_wish {	 /* of the configuration */
  * keyword SMDL says SW_MNG.
  */
 bool umad_port_manages_nvswitches(const char *vpd_path);
+/*
+ * The port with this GUID; or the first InfiniBand port, of the device or of all, that has a link,
+ * else the first. Not chosen unless it is named: a port that is disabled for subnet managers
+ * (IsSMdisabled, IBA 14.2.5.6), and one of an adapter that manages NVSwitches. A port of a device
+ * (port != 0) is taken as it is. 0, or -ENODEV with a reason in err.
+ */
+int umad_port_choose(const struct umad_wish *wish, struct io_port_info *info, char *err,
+		     size_t err_size);
+/* GUIDs of all that a manager may run on and that have a link, the preferred first; how many. */
+unsigned umad_ports(const struct umad_wish *wish, guid_t guids[IO_PORTS]);
 
 /* ---- Long answers, written by a thread of their own ------------------------------------------ */
 

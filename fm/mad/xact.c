@@ -221,8 +221,13 @@ void xact_queue_leave(struct xact_queue *q, struct xact *x)
 	urgent_unpark(q, x->device);
 }
 
-struct xact *xact_queue_next(struct xact_queue *q)
+struct xact *xact_queue_next(struct xact_queue *q, bool held)
 {
+	for (struct link *it = q->turns[URGENT].next; held; it = it->next)
+		if (it == &q->turns[URGENT])
+			return NULL;
+		else if (((struct xact *)it)->own & XACT_HELD_NOT)
+			return (struct xact *)it;
 	for (int p = URGENT; p >= NORMAL; p--) {
 		struct xact *x;
 
@@ -403,7 +408,8 @@ void xact_take_request(struct xact *x, const struct mad_request *request)
 	x->lid = request->lid;
 	x->urgent = request->urgent;
 	x->doubtful = request->doubtful;
-	x->local = request->local;
+	x->own = (uint8_t)((request->local ? XACT_LOCAL : 0) |
+			   (request->held_not ? XACT_HELD_NOT : 0));
 	x->key = request->key;
 	x->key_given = request->key != 0;
 	x->path_of = request->path_of;

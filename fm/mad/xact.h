@@ -60,6 +60,8 @@ enum xact_state {
 	XACT_FAILED,  /* could not be sent; the callback is due */
 };
 
+enum xact_own { XACT_LOCAL = 1, XACT_HELD_NOT = 2 }; /* as in the request */
+
 struct xact_device;
 
 struct xact {
@@ -76,7 +78,8 @@ struct xact {
 	unsigned tries, retries;
 	uint16_t attr_id, lid, pkey_index;
 	uint8_t state, mgmt_class, method, sl;
-	bool urgent, doubtful, local;
+	bool urgent, doubtful;
+	uint8_t own;	/* bits of enum xact_own */
 	bool key_given; /* by the request */
 	uint64_t key;	/* M_Key of the last try */
 	union {
@@ -169,7 +172,7 @@ void xact_queue_again(struct xact_queue *q, struct xact *x);
 void xact_queue_leave(struct xact_queue *q, struct xact *x);
 
 /* The first whose device is below its cap; it stays queued. NULL: there is none. */
-struct xact *xact_queue_next(struct xact_queue *q);
+struct xact *xact_queue_next(struct xact_queue *q, bool held);
 /* A try was sent: counts it for its device. A try has ended: x is in no ring then. */
 void xact_queue_sent(struct xact_queue *q, struct xact *x);
 void xact_queue_ended(struct xact_queue *q, struct xact *x);

@@ -227,6 +227,29 @@ static void port_read(void *arg, const struct wire_port_info *info)
 		fabric_request_sweep(r->fabric, "another manager has written to the own port");
 }
 
+static bool port_moves(void *arg, const struct wire_node_info *neighbour)
+{
+	struct sm_room *r = arg;
+	const struct inventory *inv = r->services.inventory;
+	guid_t guid = mad_port_info(r->services.mad)->port_guid;
+	struct inv_node *sw = NULL;
+	const struct inv_port *seat;
+
+	if (!fabric_is_master(r->fabric) || r->core.state != SM_MASTER || r->core.handing ||
+	    !inv->local || !fabric_view(r->fabric).topo)
+		return false;
+	if (!neighbour)
+		return true;
+	seat = inventory_port(inv, neighbour->node_guid, neighbour->local_port, &sw);
+	if (!seat || !inv_is_switch(sw) || !seat->peer || inv_is_switch(seat->peer) ||
+	    seat->peer->port_guids[seat->peer_port] != guid)
+		return false;
+	sm_know_lid(r, fabric_view(r->fabric).sm_lid);
+	r->core.guid = guid;
+	fabric_move(r->fabric, seat->peer, seat->peer_port);
+	return true;
+}
+
 static bool port_disabled(const void *arg)
 {
 	const struct sm_room *r = arg;
@@ -489,6 +512,7 @@ static void *init(struct fabric *fabric)
 					     .entered = sm_enter,
 					     .changed = sm_report_role,
 					     .read = port_read,
+					     .moves = port_moves,
 					     .disabled = port_disabled };
 	struct sm_room *r = mem_alloc(1, sizeof(*r));
 	struct fabric_services *s = &r->services;
@@ -506,8 +530,9 @@ static void *init(struct fabric *fabric)
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
 	sm_follow(r->sm, &(struct sm_ops){
 				 .control = control, .asked = sm_still_check, .key_of = key_of });
-	r->port = port_new(&(struct port_services){ s->loop, s->mad, r->sm, s->alerts, s->conf },
-			   &ops, r);
+	r->port = port_new(
+		&(struct port_services){ s->loop, s->mad, r->sm, s->alerts, s->events, s->conf },
+		&ops, r);
 	sm_ask_init(r);
 	sm_role_init(r);
 

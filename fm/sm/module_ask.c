@@ -147,6 +147,13 @@ static void note_judged(struct rounds *q, uint16_t lid)
 	q->judged_lids[q->njudged++] = lid;
 }
 
+void sm_know_lid(struct sm_room *r, uint16_t lid)
+{
+	note_judged(&r->rounds, lid);
+	note_own_port(r);
+	note_judged(&r->rounds, lid);
+}
+
 static void know_lid(struct sm_room *r, struct inv_node *node, unsigned num)
 {
 	note_judged(&r->rounds, node->ports[num].sm_lid);

@@ -90,6 +90,7 @@ void sm_ask(struct sm_room *r); /* the same, by a master that is not handing ove
 bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm);
 /* Whose SM LIDs ports hold is known: no other manager's any more. */
 void sm_know_lids(struct sm_room *r);
+void sm_know_lid(struct sm_room *r, uint16_t lid); /* that one is none's, or our own of before */
 /* True: one that outranks us still sweeps, and can't take over before that is over. */
 bool sm_better_comes(const struct sm_room *r);
 void sm_stop_asking(struct sm_room *r); /* the round under way is not judged */

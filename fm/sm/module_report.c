@@ -527,6 +527,7 @@ void sm_status(const void *room, json_t *doc)
 		json_object_set_new(doc, "state", json_string(idle));
 		json_object_set_new(doc, "fabric_up", json_false());
 	}
+	port_status(r->port, doc);
 	json_object_set_new(doc, "sm", json_string(sm_state_name(state)));
 	json_object_set_new(doc, "role", json_string(role ? role : "discovering"));
 	json_object_set_new(doc, "role_changes", json_integer(r->reports.role_changes));

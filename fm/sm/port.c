@@ -169,6 +169,7 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
 #define TICK_US	   1000000
 #define LINK_US	   250000 /* while it has no link */
 #define MISSED_MAX 5	  /* reads without an answer until the port counts as down */
+#define LOOK_EVERY 50	  /* ticks, for other ports of this machine */
 #define HIDDEN_MAX 2	  /* reads that show no IsSM until it is set anew */
 
 struct port {
@@ -179,6 +180,15 @@ struct port {
 	struct loop_timer *tick, *act;
 	enum own_port_action due; /* by `act` */
 	mad_token read, probe;
+	struct {
+		guid_t guids[IO_PORTS], from;
+		unsigned count, at, others; /* the latter as last looked for */
+		enum own_port_action
+			instead; /* where none leads to the fabric; STAY: not under way */
+	} move;
+	unsigned ticks;
+	uint64_t since_us; /* this port is the manager's, as.. */
+	char why[320];
 	unsigned missed, hidden;
 	bool had_link;
 	char absent[256];  /* why there is no device */
@@ -260,10 +270,14 @@ static void stop_asking(struct port *p)
 	p->read = p->probe = 0;
 }
 
+static bool move_begin(struct port *p, enum own_port_action instead);
+
 static void take(struct port *p, enum own_port_event event)
 {
 	enum own_port_action act = own_port_take(&p->core, event);
 
+	if (act >= OWN_PORT_LEAVE && move_begin(p, act))
+		return;
 	show(p);
 	switch (act) {
 	case OWN_PORT_STAY:
@@ -300,6 +314,138 @@ static void action_cb(void *arg)
 	if (act != OWN_PORT_LEAVE && own_port_has_link(&p->core) && p->due < OWN_PORT_LEAVE)
 		p->ops->entered(p->arg);
 	show(p);
+}
+
+/* ---- Another port of this machine ------------------------------------------------------------ */
+
+/*
+ * A master whose port leaves its fabric goes on through the next of this machine's ports that leads
+ * to the same: the neighbour says that it is the switch, and the port of it, where the inventory
+ * has that adapter. Nothing is sent but these questions until then: requests of others are held,
+ * and go by new paths. Where there is none, it leaves as if it had but the one.
+ */
+
+#define MOVE_MS 100 /* for an answer of a neighbour */
+
+static void move_next(struct port *p);
+
+static void moved(struct port *p, const struct wire_node_info *neighbour)
+{
+	const struct io_port_info *info = mad_port_info(p->services.mad);
+	char before[64];
+
+	snprintf(before, sizeof(before), "0x%016" PRIx64, p->move.from);
+	snprintf(p->why, sizeof(p->why), "port GUID %s lost its place in the fabric", before);
+	p->since_us = loop_now_us(p->services.loop);
+	p->move.instead = OWN_PORT_STAY;
+	p->absent[0] = '\0';
+	p->missed = p->hidden = 0;
+	p->core = (struct own_port){ .state = OWN_PORT_IN_FABRIC,
+				     .neighbour = neighbour->node_guid,
+				     .neighbour_port = neighbour->local_port };
+	event_log_add(p->services.events, LOG_WARNING, "port-moved", NULL,
+		      json_pack("{ss so so}", "device", info->device, "port_guid",
+				json_sprintf("0x%016" PRIx64, info->port_guid), "before",
+				json_string(before)),
+		      "fabric: managed through %s port %u (port GUID 0x%016" PRIx64 ") now: %s",
+		      info->device, info->port, info->port_guid, p->why);
+	mad_hold(p->services.mad, false);
+	port_check(p);
+	show(p);
+}
+
+static void move_answered(void *arg, const struct mad_answer *answer)
+{
+	struct port *p = arg;
+	struct wire_node_info info;
+
+	p->probe = 0;
+	if (answer->result == MAD_OK) {
+		wire_node_info_decode(answer->data, &info);
+		if (p->ops->moves(p->arg, &info)) {
+			mad_set_is_sm(p->services.mad, true);
+			moved(p, &info);
+			return;
+		}
+	}
+	move_next(p);
+}
+
+static void move_next(struct port *p)
+{
+	struct mad *mad = p->services.mad;
+	char err[256] = "";
+
+	while (p->move.at < p->move.count) {
+		guid_t guid = p->move.guids[p->move.at++];
+		struct mad_path path = { .hops = 1 };
+
+		if (guid == p->move.from || mad_open_other(mad, guid, err, sizeof(err)))
+			continue;
+		path.ports[0] = (uint8_t)mad_port_info(mad)->port;
+		p->probe = mad_send(mad,
+				    &(struct mad_request){ .path = &path,
+							   .method = WIRE_GET,
+							   .attr_id = WIRE_NODE_INFO,
+							   .timeout_ms = MOVE_MS,
+							   .urgent = true,
+							   .doubtful = true,
+							   .held_not = true },
+				    move_answered, p);
+		return;
+	}
+
+	enum own_port_action instead = p->move.instead;
+
+	p->move.instead = OWN_PORT_STAY;
+	p->core.state = OWN_PORT_NO_DEVICE;
+	if (!mad_open_other(mad, p->move.from, err, sizeof(err)) && !mad_set_is_sm(mad, true))
+		p->core.state = OWN_PORT_NO_LINK;
+	else
+		mad_close(mad);
+	snprintf(p->absent, sizeof(p->absent), "%s", err);
+	p->ops->leaving(p->arg);
+	mad_hold(mad, false);
+	p->due = instead == OWN_PORT_STAY ? OWN_PORT_LEAVE : instead;
+	loop_timer_set(p->act, 0);
+	show(p);
+}
+
+/* How many others have a link. */
+static unsigned look(struct port *p)
+{
+	p->move.count = mad_ports(p->services.mad, p->move.guids);
+	p->move.others = p->move.count;
+	for (unsigned i = 0; i < p->move.count; i++)
+		p->move.others -= p->move.guids[i] == mad_port_info(p->services.mad)->port_guid;
+	return p->move.others;
+}
+
+/* True: the answers of others' neighbours are awaited. */
+static bool move_begin(struct port *p, enum own_port_action instead)
+{
+	if (p->move.instead)
+		return true;
+	p->move.from = mad_port_info(p->services.mad)->port_guid;
+	p->move.at = 0;
+	if (!p->ops->moves(p->arg, NULL) || !look(p))
+		return false;
+	p->move.instead = instead;
+	stop_asking(p);
+	mad_hold(p->services.mad, true);
+	move_next(p);
+	return true;
+}
+
+void port_status(const struct port *p, json_t *doc)
+{
+	const struct io_port_info *info = mad_port_info(p->services.mad);
+	json_object_set_new(doc, "own_port",
+			    json_pack("{ss si so sf ss si}", "device", info->device, "port",
+				      (int)info->port, "guid",
+				      json_sprintf("0x%016" PRIx64, info->port_guid), "since_s",
+				      (loop_now_us(p->services.loop) - p->since_us) / 1e6, "why",
+				      p->why, "others", (int)p->move.others));
 }
 
 /* ---- The neighbour --------------------------------------------------------------------------- */
@@ -464,6 +610,9 @@ static void open_port(struct port *p)
 	p->absent[0] = '\0';
 	p->missed = p->hidden = 0;
 	p->core.is_switch = !mad_port_info(p->services.mad)->port;
+	p->since_us = loop_now_us(p->services.loop);
+	snprintf(p->why, sizeof(p->why), "the first that was available");
+	look(p);
 	p->ops->opened(p->arg, mad_port_info(p->services.mad)->port_guid);
 	take(p, OWN_PORT_OPENED);
 }
@@ -472,7 +621,13 @@ static void tick(void *arg)
 {
 	struct port *p = arg;
 
-	loop_timer_set(p->tick, p->core.state == OWN_PORT_NO_LINK ? LINK_US : TICK_US);
+	if (++p->ticks % LOOK_EVERY == 0 && !p->move.instead)
+		look(p);
+	/* Where it can go on elsewhere it learns early that it has to. */
+	loop_timer_set(p->tick,
+		       p->core.state == OWN_PORT_NO_LINK || p->move.others ? LINK_US : TICK_US);
+	if (p->move.instead)
+		return;
 	if (!mad_is_open(p->services.mad))
 		open_port(p);
 	else if (p->core.state == OWN_PORT_NO_LINK && !p->had_link &&
@@ -486,7 +641,12 @@ static void tick(void *arg)
 
 static void lost(void *arg, const char *why)
 {
-	closed(arg, OWN_PORT_LOST, why);
+	struct port *p = arg;
+
+	if (p->move.instead) /* the one that was tried */
+		move_next(p);
+	else
+		closed(p, OWN_PORT_LOST, why);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

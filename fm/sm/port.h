@@ -6,8 +6,10 @@
 #ifndef FMD_SM_PORT_H
 #define FMD_SM_PORT_H
 
+#include <jansson.h>
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
+#include "fm/events/event_log.h"
 #include "fm/inventory/inventory.h"
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
@@ -29,6 +31,11 @@ struct port_ops {
 	void (*changed)(void *arg);
 	/* The port's PortInfo was read; before its state changes by it. */
 	void (*read)(void *arg, const struct wire_port_info *info);
+	/*
+	 * The port that is open now leads to this neighbour. True: that is where the fabric that is
+	 * known has this port, and the manager goes on from there. NULL: whether it could.
+	 */
+	bool (*moves)(void *arg, const struct wire_node_info *neighbour);
 	/* Another manager has disabled this one: nothing is sent on the wire. */
 	bool (*disabled)(const void *arg);
 };
@@ -38,6 +45,7 @@ struct port_services { /* borrowed */
 	struct mad *mad;
 	struct sm *sm; /* whose IsSM the port shows */
 	struct alerts *alerts;
+	struct event_log *events;
 	const struct conf *conf;
 };
 
@@ -67,6 +75,8 @@ const char *port_swept(struct port *port, const struct inventory *inventory, boo
  * callback.
  */
 const char *port_missing(struct port *port);
+/* Adds "own_port" to the status: which, since when, why, and how many others have a link. */
+void port_status(const struct port *port, json_t *doc);
 /* What is known of it, the port's own: until the next callback. */
 const struct own_port *port_seen(const struct port *port);
 /* Why this process can't go on, though another may; the loop was stopped for it. NULL = it can. */

@@ -325,6 +325,8 @@ void bringup_apply(struct bringup *b, const struct topo *t, const struct lid_map
 {
 	batch_drop_queue(b->batch);
 	bringup_begin(b, fn, arg);
+	if (b->sm_lid != sm_lid)
+		b->sm_lid_was = b->sm_lid;
 	b->sm_lid = sm_lid;
 	topo_unref(b->topo);
 	b->topo = topo_ref(t);

@@ -27,7 +27,7 @@ struct bringup {
 	struct batch *batch;
 	struct bringup_conf conf;
 	const struct pkey_map *pkeys; /* the caller's */
-	uint16_t sm_lid;
+	uint16_t sm_lid, sm_lid_was;  /* the latter ours too, of the port that was ours before */
 	bool busy;
 	bool any_given_up;	 /* some port may be, or may hold less than it acknowledged */
 	bool any_unread;	 /* something may have been acknowledged, and not read since */

@@ -264,15 +264,20 @@ bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *
 	return !inv_is_switch(node) && port->capmask & WIRE_CAP_REREGISTER;
 }
 
-/* A host reregisters when its port is (or becomes) usable, not while it is being set up. */
-static bool wants_reregister(const struct inv_node *node, unsigned num, enum port_plan plan,
-			     uint8_t state)
+/*
+ * A host reregisters when its port is (or becomes) usable, not while it is being set up. A manager
+ * that has moved to another port of its own knows what all have registered.
+ */
+static bool wants_reregister(const struct bringup *b, const struct inv_node *node, unsigned num,
+			     enum port_plan plan, const struct step *step)
 {
 	const struct inv_port *port = &node->ports[num];
-	bool usable = state == TOPO_ACTIVE || (!state && port->state == TOPO_ACTIVE);
+	bool usable = step->state == TOPO_ACTIVE || (!step->state && port->state == TOPO_ACTIVE);
+	bool moved = !step->state && port->sm_lid && port->sm_lid == b->sm_lid_was &&
+		     port->lid == step->want.lid;
 
 	return usable && bringup_can_reregister(node, port) &&
-	       (port_setup(node, num)->reregister || plan == PORT_PLAN_MUST);
+	       (port_setup(node, num)->reregister || (plan == PORT_PLAN_MUST && !moved));
 }
 
 /* One end is enough: the switch's, or that of the higher address. */
@@ -329,10 +334,10 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 		else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
 			 pkeys_ready(b, node, num) && pkeys_ready(b, port->peer, port->peer_port))
 			step.set = true, step.state = TOPO_ACTIVE;
-		else if (setup->reregister && wants_reregister(node, num, plan, 0))
+		else if (setup->reregister && wants_reregister(b, node, num, plan, &step))
 			step.set = true;
 		step.want.state = step.state;
-		step.want.client_reregister = wants_reregister(node, num, plan, step.state);
+		step.want.client_reregister = wants_reregister(b, node, num, plan, &step);
 	}
 	return step;
 }

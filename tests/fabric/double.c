@@ -94,10 +94,44 @@ static void set_is_sm(struct dclient *c, bool on)
 		c->attach->info.capmask &= ~WIRE_CAP_IS_SM;
 }
 
-static int double_io_open(struct io *io, char *err, size_t err_size)
+static void client_attach(struct double_fabric *d, struct dclient *c, struct dport *port);
+
+/* The one that was in use changes places with it. */
+static int open_other(struct dclient *c, char *err, size_t err_size)
+{
+	for (unsigned i = 0; i < c->nmachine; i++)
+		if (c->machine[i]->guid == c->io.wanted) {
+			struct dport *port = c->machine[i];
+
+			set_is_sm(c, false);
+			c->machine[i] = c->attach;
+			c->unplugged = false;
+			client_attach(c->d, c, port);
+			return 0;
+		}
+	snprintf(err, err_size, "double0: no such port");
+	return -ENODEV;
+}
+
+static unsigned double_io_ports(struct io *io, guid_t guids[IO_PORTS])
 {
 	const struct dclient *c = (const struct dclient *)io;
+	unsigned count = 0;
 
+	if (c->nmachine && !c->unplugged && c->attach->info.state >= TOPO_INIT)
+		guids[count++] = c->attach->guid;
+	for (unsigned i = 0; i < c->nmachine; i++)
+		if (c->machine[i]->info.state >= TOPO_INIT)
+			guids[count++] = c->machine[i]->guid;
+	return count;
+}
+
+static int double_io_open(struct io *io, char *err, size_t err_size)
+{
+	struct dclient *c = (struct dclient *)io;
+
+	if (io->wanted && io->wanted != c->attach->guid)
+		return open_other(c, err, err_size);
 	if (!c->unplugged && !c->occupied)
 		return 0;
 	snprintf(err, err_size, c->unplugged ? "double0: no such device" : "double0: in use");
@@ -118,6 +152,7 @@ static void double_io_free(struct io *io)
 
 static const struct io_ops double_io_ops = {
 	.open = double_io_open,
+	.ports = double_io_ports,
 	.send = double_io_send,
 	.set_is_sm = double_io_set_is_sm,
 	.free = double_io_free,
@@ -146,6 +181,14 @@ struct io *double_io_at(struct double_fabric *d, guid_t attach, unsigned port)
 {
 	client_attach(d, &d->clients[1], double_port(d, attach, port));
 	return &d->clients[1].io;
+}
+
+void double_add_port(struct io *io, guid_t node, unsigned port)
+{
+	struct dclient *c = (struct dclient *)io;
+
+	assert(c->nmachine < DOUBLE_MACHINE);
+	c->machine[c->nmachine++] = double_port(c->d, node, port);
 }
 
 void double_unplug(struct io *io, bool on)

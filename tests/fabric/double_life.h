@@ -35,6 +35,8 @@ void double_free(struct double_fabric *d);     /* after its io's mad_free() */
 struct io *double_io(struct double_fabric *d); /* its free() leaves the double alive */
 /* A second client, at another port. */
 struct io *double_io_at(struct double_fabric *d, guid_t attach, unsigned port);
+/* Its machine has that port as well, and may open it in place of the first. */
+void double_add_port(struct io *io, guid_t node, unsigned port);
 /* Its device goes away, with IsSM, or may be opened again. */
 void double_unplug(struct io *io, bool on);
 /* Another process of its machine has the port: it can't be opened. */

@@ -30,10 +30,14 @@ struct devent {
 
 #define DOUBLE_CLIENTS 2
 
+#define DOUBLE_MACHINE 8
+
 struct dclient {
 	struct io io; /* first */
 	struct double_fabric *d;
-	struct dport *attach; /* NULL = none */
+	struct dport *attach;		       /* NULL = none */
+	struct dport *machine[DOUBLE_MACHINE]; /* other ports of its machine */
+	unsigned nmachine;
 	bool frozen, unplugged, occupied;
 	uint64_t sent[256][SM_INFO_ATTR_MAX]; /* by method, sent_place() of the attribute */
 };

@@ -22,7 +22,7 @@ const char *__lsan_default_suppressions(void)
 
 static void check_loaded(const struct conf *conf)
 {
-	assert(memchr(conf->port.device, 0, sizeof(conf->port.device)));
+	assert(memchr(conf->port.devices, 0, sizeof(conf->port.devices)));
 	assert(memchr(conf->socket, 0, sizeof(conf->socket)));
 	assert(conf->sm.priority >= 0 && conf->sm.priority <= 15);
 	assert(conf->mad.max_wire_smps >= 1 && conf->mad.max_wire_smps <= 1024);

@@ -184,9 +184,11 @@ struct umad_bench umad_bench_begin(guid_t guid)
 {
 	const struct mad_conf conf = { .timeout_ms = 20 };
 	struct umad_bench b = { .loop = loop_new() };
+	char named[32];
 
 	log_set_level(-1, LOG_ERR - 1);
-	b.io = io_umad_new(b.loop, guid, "", 0);
+	snprintf(named, sizeof(named), "0x%016llx", (unsigned long long)guid);
+	b.io = io_umad_new(b.loop, named, "", 0);
 	b.mad = mad_new(b.loop, b.io, &conf);
 	b.stop = loop_timer_new(b.loop, stop_cb, b.loop);
 	return b;

@@ -93,10 +93,10 @@ static void every_kind_of_value_is_taken(void **state)
 		load(f, "guid = \"0x248a0703001234ff\";\nport = 2; sweep_interval = 0.25\n"
 			"device = \"mlx5_1\"; packet_life_time = 0x13; log_level = \"debug\";"),
 		0);
-	assert_int_equal(f->conf.port.guid, 0x248a0703001234ff);
+	assert_string_equal(f->conf.port.guids, "0x248a0703001234ff");
 	assert_int_equal(f->conf.port.num, 2);
 	assert_int_equal(f->conf.sweep.interval_ms, 250);
-	assert_string_equal(f->conf.port.device, "mlx5_1");
+	assert_string_equal(f->conf.port.devices, "mlx5_1");
 	assert_int_equal(f->conf.ports.packet_life_time, 0x13);
 	assert_int_equal(f->conf.log_level, LOG_DEBUG);
 }
@@ -160,9 +160,9 @@ static void number_of_64_bits_must_be_one(void **state)
 	struct fixture *f = *state;
 
 	refuses(f, "guid = \"mlx5_0\";", 1,
-		"guid = \"mlx5_0\" is not a 64-bit number such as \"0x1234\"");
+		"guid: \"mlx5_0\": a port GUID such as 0x0002c90300001234 is expected");
 	refuses(f, "guid = \"0x1g\";", 1,
-		"guid = \"0x1g\" is not a 64-bit number such as \"0x1234\"");
+		"guid: \"0x1g\": a port GUID such as 0x0002c90300001234 is expected");
 	refuses(f, "m_key = \"-1\";", 1,
 		"m_key = \"-1\" is not a 64-bit number such as \"0x1234\"");
 	refuses(f, "m_key = \"0x1ffffffffffffffff\";", 1,
@@ -181,9 +181,15 @@ static void text_that_does_not_fit_is_refused(void **state)
 
 	refuses(f, "\nstate_dir = \"\";", 2, "state_dir: a path is expected");
 	refuses(f, "socket = \"\";", 1, "socket: a path is expected");
-	refuses(f, "device = \"01234567890123456789012345678901\";", 1,
-		"device: longer than 31 characters");
-	assert_int_equal(load(f, "device = \"0123456789012345678901234567890\";"), 0);
+	char line[300];
+
+	snprintf(line, sizeof(line), "device = \"%0256d\";", 0);
+	refuses(f, line, 1, "device: longer than 255 characters");
+	snprintf(line, sizeof(line), "device = \"%0255d\";", 0);
+	assert_int_equal(load(f, line), 0);
+	assert_int_equal(
+		load(f, "device = [\"mlx5_3\", \"mlx5_0\"]; guid = \"0x0000000000000000\";"), 0);
+	assert_string_equal(f->conf.port.devices, "mlx5_3 mlx5_0");
 }
 
 static void address_to_listen_on_must_be_one(void **state)

@@ -284,7 +284,7 @@ static int setup(void **state)
 	m.port.state = 4;
 	log_set_level(-1, LOG_ERR - 1);
 	d->loop = loop_new();
-	d->io = io_umad_new(d->loop, 0, "", 0);
+	d->io = io_umad_new(d->loop, "", "", 0);
 	d->mad = mad_new(d->loop, d->io, &(struct mad_conf){ .timeout_ms = 20 });
 	d->tick = loop_timer_new(d->loop, tick_cb, d);
 	assert_int_equal(mad_open(d->mad, err, sizeof(err)), 0);
