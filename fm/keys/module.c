@@ -21,7 +21,7 @@
 
 #define ASK_AGAIN_US 60000000
 #define TRAP_KEPT_US 600000000
-#define LATE_US	     500000 /* silent for so long, behind the first round of tries */
+#define LATE_US	     1500000 /* silent for so long: one that holds a key has told of it by then */
 #define AGAIN_US     (LATE_US / 4)
 #define NAME	     320
 
