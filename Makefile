@@ -139,8 +139,10 @@ $(BIN)/fmsim: $(call obj,tests/sim/main.c $(SIM_SRC) $(DOUBLE_SRC)) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $(STATIC_SAN) -o $@ $^ $(LIBS)
 
-# It goes into other people's programs: no sanitizer, no more names than libibumad's and open's.
+# What error numbers mean lies within the program.
 $(B)/fm/nvswitch/evidence_sxid.o: etc/nvlink/catalogue.tsv
+
+# It goes into other people's programs: no sanitizer, no more names than libibumad's and open's.
 $(B)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
@@ -371,4 +373,4 @@ clean:
 	rm -rf build
 
 .SECONDARY:
--include $(patsubst %.c,$(B)/%.d,$(ALL_SRC) $(FUZZ_SRC)) $(SYNTAX:=.d)
+-include $(patsubst %.c,$(B)/%.d,$(ALL_SRC) $(FUZZ_SRC)) $(SIM_UMAD_SRC:%.c=$(B)/pic/%.d) $(SYNTAX:=.d)

@@ -33,6 +33,7 @@ struct findings { /* zeroed = none */
 
 #define TEXT_SIZE 1024
 #define ABSENT	  "hca-missing|" /* how the lines of such HCAs begin */
+#define MISSING	  "missing|"	 /* those of cables */
 
 static guid_t guid_of(const struct topo *t, const char *name)
 {
@@ -65,6 +66,7 @@ static void findings_fini(struct findings *f)
  */
 
 #define QUIET_US	  1000000
+#define LATE_US		  9000000 /* more, until a cable that nobody sees is one that is missing */
 #define LOGGED_ONE_BY_ONE 20
 
 struct cabling_room {
@@ -76,6 +78,7 @@ struct cabling_room {
 	char plan[256];		/* by which the latest comparison went */
 	bool stale;		/* the fabric, or the plan, is another since */
 	bool known;		/* a comparison has ended */
+	bool late;		/* nothing has changed for QUIET_US + LATE_US */
 	struct findings latest; /* its findings */
 	char *heard;		/* of the child, so far */
 	size_t length, room;
@@ -141,10 +144,34 @@ static struct findings findings_of(char *lines)
 	return now;
 }
 
+/*
+ * Cables that are missing are known late: devices that come back, or are isolated meanwhile, have
+ * theirs by then.
+ */
+static void keep_known(struct cabling_room *r, struct findings *now)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < now->count; i++) {
+		const struct finding *it = &now->list[i];
+
+		if (strncmp(it->key, MISSING, strlen(MISSING)) != 0 ||
+		    (r->latest.count &&
+		     bsearch(it, r->latest.list, r->latest.count, sizeof(*it), by_key)))
+			now->list[kept++] = *it;
+		else
+			loop_timer_set(r->timer, LATE_US);
+	}
+	now->count = kept;
+}
+
 static void compared(struct cabling_room *r, char *lines)
 {
 	struct findings now = findings_of(lines);
 
+	if (!r->late)
+		keep_known(r, &now);
+	r->late = loop_timer_armed(r->timer);
 	if (now.count)
 		alert_raise(r->services.alerts, "miswired", NULL,
 			    "fabric: %u finding%s about cables, the first: %s", now.count,
@@ -154,7 +181,7 @@ static void compared(struct cabling_room *r, char *lines)
 	if (r->known) {
 		tell_others(r, &now, &r->latest, "miswiring", LOG_WARNING);
 		tell_others(r, &r->latest, &now, "miswiring-over", LOG_NOTICE);
-	} else if (now.count) {
+	} else if (now.count && !r->late) {
 		event_log_add(
 			r->services.events, LOG_WARNING, "miswiring", NULL,
 			json_pack("{si}", "links", (int)now.count),
@@ -162,13 +189,24 @@ static void compared(struct cabling_room *r, char *lines)
 			"see `fmctl cabling`",
 			now.count, now.count == 1 ? "" : "s");
 	}
-	r->known = true;
+	r->known |= !r->late;
 	findings_fini(&r->latest);
 	r->latest = now;
 	fabric_report_hosts_changed(r->fabric);
 }
 
 /* ---- The comparison -------------------------------------------------------------------------- */
+
+/* A cable is in the port: its device says that the link is up, whatever is behind it. */
+static bool holds_a_cable(const struct cabling_room *r, const struct topo *t,
+			  const struct cabling_end *end)
+{
+	struct inv_node *node;
+	const struct inv_port *port =
+		inventory_port(r->services.inventory, guid_of(t, end->name), end->port, &node);
+
+	return port && port->known && port->state > TOPO_DOWN;
+}
 
 /*
  * In the child. A plan that can not be read was checked before, and is gone since. Links that are
@@ -189,7 +227,8 @@ static int write_cb(void *arg, FILE *out)
 		enum cabling_kind kind = c->items[i].kind;
 
 		if (kind != CABLING_DOWN && kind != CABLING_SPEED && kind != CABLING_WIDTH &&
-		    kind != CABLING_ABSENT) {
+		    kind != CABLING_ABSENT &&
+		    !(kind == CABLING_MISSING && holds_a_cable(r, t, &c->items[i].at))) {
 			const struct cabling_item *item = &c->items[i];
 			const struct cabling_end *const ends[] = { &item->at, &item->found,
 								   &item->other };
@@ -279,6 +318,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 	    (before && topo_is_again(before, fabric_view(r->fabric).topo)))
 		return;
 	r->stale = true;
+	r->late = false;
 	loop_timer_stop(r->timer);
 }
 

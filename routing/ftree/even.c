@@ -241,7 +241,8 @@ static void take_lid(struct work *w, uint32_t lid)
 	for (uint32_t sw = 0; sw < w->g->nswitches; sw++) {
 		uint8_t out = tables_row(&w->legal.tables, sw)[lid];
 
-		w->was[sw] = w->to.down[sw] && (!out || channel_of(w, sw, out)->next == TOPO_NONE)
+		w->was[sw] = w->to.down[sw] && out != TABLES_NO_ROUTE &&
+					     (!out || channel_of(w, sw, out)->next == TOPO_NONE)
 				     ? TABLES_NO_ROUTE
 				     : out;
 	}
