@@ -203,6 +203,9 @@ static void fall_ill(struct world *w, const struct ill *ill, uint32_t node, enum
 		double_reboot(w->hw, guid_of(w, n));
 	forget_all_state(w);
 	ill->set(w, node, true);
+	if (ill->set ==
+	    set_pretend) /* all tables are others: a cable that is out is a fault more */
+		double_join(w->hw, guid_of(w, node), first_cable(w, node));
 	start_fabric(w);
 }
 
