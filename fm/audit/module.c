@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/audit/module.h"
+#include "fm/audit/ports.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,8 @@ struct audit_room {
 	struct fabric *fabric;
 	struct fabric_services services;
 	struct audit *audit;
+	struct port_audit *ports;
+	struct inv_listener listener;
 	struct repair *repairs; /* the latest first */
 	struct log_limit log;
 	uint64_t repaired;
@@ -192,6 +195,25 @@ void audit_mismatch(struct fabric *fabric, guid_t sw, uint32_t block)
 		&(struct table_block){ .sw = sw, .kind = TABLE_LFT, .block = block });
 }
 
+/* What the device was given is written again; one that does not keep it is an alert. */
+static void port_changed(void *room, const struct inv_node *node, uint8_t port,
+			 const struct inv_change *change)
+{
+	struct audit_room *r = room;
+	const struct event_subject subject = inventory_subject(node, port);
+	char what[96];
+
+	snprintf(what, sizeof(what), "%s differs from what was written, is written again",
+		 change->attribute);
+	report(r, &subject, inventory_name(node, port).text, what, json_object(), change);
+	audit_hurry(r->audit);
+}
+
+static void ask_ports(void *room, unsigned ends, unsigned others)
+{
+	port_audit_ask(((struct audit_room *)room)->ports, ends, others);
+}
+
 /* ---- An operator's readback ------------------------------------------------------------------ */
 
 static void read_back(void *arg, const struct audit_result *result)
@@ -269,13 +291,18 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct audit_ops ops = { .idle_since = idle_since, .differs = differs };
+	static const struct audit_ops ops = { .idle_since = idle_since,
+					      .differs = differs,
+					      .ports = ask_ports };
 	struct audit_room *r = mem_alloc(1, sizeof(*r));
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	r->audit = audit_new(r->services.loop, r->services.mad, r->services.program,
 			     r->services.mft, &ops, r);
+	r->ports = port_audit_new(fabric);
+	r->listener = (struct inv_listener){ .changed = port_changed, .arg = r };
+	r->services.inventory->listener = &r->listener;
 	configure(r);
 	return r;
 }
@@ -284,6 +311,8 @@ static void fini(void *room)
 {
 	struct audit_room *r = room;
 
+	r->services.inventory->listener = NULL;
+	port_audit_free(r->ports);
 	audit_free(r->audit);
 	waiters_fini(&r->readers);
 	while (r->repairs)

@@ -225,11 +225,6 @@ void fabric_deploy_ports(struct fabric *f, const struct topo *before)
 	bringup_apply(f->bringup, f->now.topo, f->now.lids, f->now.sm_lid, brought_up, f);
 }
 
-void fabric_deploy_read_back(struct fabric *f, unsigned ports)
-{
-	f->progress.bringing_up = bringup_read_back(f->bringup, ports, brought_up, f);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 void fabric_deploy_init(struct fabric *f, loop_fn *ended)

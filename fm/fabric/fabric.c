@@ -193,14 +193,9 @@ static void verified(void *arg, const struct sweep_result *result)
 bool fabric_request_verification(struct fabric *f, unsigned ports, bool refused,
 				 fabric_verified_fn *fn, void *arg)
 {
-	bool left;
-
 	f->requests.verified = fn;
 	f->requests.verified_arg = arg;
-	if (ports)
-		fabric_deploy_read_back(f, ports);
-	left = sweep_verify(f->sweep, ports, refused, verified, f);
-	return bringup_has_unread(f->bringup) || left;
+	return sweep_verify(f->sweep, ports, refused, verified, f);
 }
 
 /* ---- What is called from below --------------------------------------------------------------- */

@@ -394,11 +394,6 @@ void fabric_deploy(struct fabric *f, const struct topo *before);
  * bring up.
  */
 void fabric_deploy_ports(struct fabric *f, const struct topo *before);
-/*
- * So many ports that acknowledged what they were set to are read back; ended is called as for a
- * bring-up.
- */
-void fabric_deploy_read_back(struct fabric *f, unsigned ports);
 
 /* ---- From the inventory to what is published, in steps (update.c) ---------------------------- */
 

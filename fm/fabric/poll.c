@@ -77,10 +77,10 @@ void fabric_poll_recheck(struct fabric *f)
 		set_due(f, SOON_MS);
 	}
 	p->unfinished = now;
-	if (p->rises != sweep_inventory(f->sweep)->rises && f->conf.sweep.interval_ms &&
+	if (p->rises != sweep_inventory(f->sweep)->turned.rises && f->conf.sweep.interval_ms &&
 	    p->due_us > loop_now_us(f->loop) + RISEN_MS * 1000)
 		set_due(f, RISEN_MS);
-	p->rises = sweep_inventory(f->sweep)->rises;
+	p->rises = sweep_inventory(f->sweep)->turned.rises;
 }
 
 void fabric_poll_schedule(struct fabric *f)

@@ -123,7 +123,8 @@ static enum job_result log_changes(void *arg)
 	 * Links may have come up while all that ports say is the same: both ends were in Init
 	 * before the node behind answered.
 	 */
-	if (change == FABRIC_STATES || f->update->rises != sweep_inventory(f->sweep)->rises) {
+	if (change == FABRIC_STATES ||
+	    f->update->rises != sweep_inventory(f->sweep)->turned.rises) {
 		/*
 		 * Tables are the same: what ports say is shown, and what is to be set there is set.
 		 */
@@ -134,7 +135,7 @@ static enum job_result log_changes(void *arg)
 		f->now.shapes = up_next->shapes;
 		f->now.links = up_next->links;
 		up_next->topo = NULL;
-		f->update->rises = sweep_inventory(f->sweep)->rises;
+		f->update->rises = sweep_inventory(f->sweep)->turned.rises;
 		fabric_deploy_ports(f, before);
 		topo_unref(before);
 		return end_here(f);
@@ -457,7 +458,7 @@ static enum job_result publish(void *arg)
 	f->update->room = past.tables.capacity;
 
 	fabric_links_published(f, before);
-	f->update->rises = sweep_inventory(f->sweep)->rises;
+	f->update->rises = sweep_inventory(f->sweep)->turned.rises;
 	fabric_deploy(f, before);
 	drop(f->update);
 	end(f);

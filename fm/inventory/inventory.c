@@ -77,7 +77,9 @@ static void node_free(struct inv_node *node)
 
 void inventory_fini(struct inventory *inv)
 {
-	struct inventory empty = { .names = inv->names, .keys = inv->keys, .walks = 1 };
+	struct inventory empty = {
+		.names = inv->names, .keys = inv->keys, .listener = inv->listener, .walks = 1
+	};
 	struct inv_node *node, *next;
 
 	for (node = inventory_first(inv); node; node = next) {
@@ -394,7 +396,7 @@ void inventory_link_down(struct inventory *inv, struct inv_node *node, uint8_t n
 	port->link_up = peer->link_up = false;
 	inv_port_mark(node, num, INV_SM_ASKED, false);
 	inv_port_mark(port->peer, port->peer_port, INV_SM_ASKED, false);
-	inv->falls++;
+	inv->turned.falls++;
 	port->state = peer->state = TOPO_DOWN;
 	inv->nbetween -= is_between(node, port);
 	inv->ndark -= port->carries != INV_CARRIES_BOTH;
@@ -439,7 +441,7 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	pb->peer_port = port_a;
 	inv->nbetween += !pa->link_up && is_between(a, pa);
 	inv->ndark += !pa->link_up;
-	inv->rises += !pa->link_up;
+	inv->turned.rises += !pa->link_up;
 	pa->link_up = pb->link_up = true;
 	pa->said_down = pb->said_down = false;
 	inventory_port_changed(inv, a, port_a);
@@ -511,24 +513,78 @@ bool inventory_same_port_info(const uint8_t a[64], const uint8_t b[64])
 	       x.speed_ext2_active == y.speed_ext2_active;
 }
 
-bool inventory_same_settings(const struct inv_node *node, uint8_t num, const uint8_t a[64],
-			     const uint8_t b[64])
-{
-	bool external = inv_is_switch(node) && num;
-	struct wire_port_info x, y;
+enum { END = 1, OUTER = 2, ADDRESS = 4, SECRET = 8 }; /* a switch's ports but its port 0: outer */
 
-	wire_port_info_decode(a, &x);
-	wire_port_info_decode(b, &y);
-	if (num && (!(x.neighbor_mtu == y.neighbor_mtu && x.op_vls == y.op_vls) ||
-		    x.vl_high_limit != y.vl_high_limit))
-		return false;
-	return external ? (x.hoq_life == y.hoq_life && x.vl_stall == y.vl_stall &&
-			   x.pkey_enforce_in == y.pkey_enforce_in &&
-			   x.pkey_enforce_out == y.pkey_enforce_out)
-			: (x.lid == y.lid && x.lmc == y.lmc && x.sm_lid == y.sm_lid &&
-			   x.gid_prefix == y.gid_prefix && x.mkey == y.mkey &&
-			   x.mkey_protect == y.mkey_protect && x.mkey_lease == y.mkey_lease &&
-			   x.sm_sl == y.sm_sl && x.subnet_timeout == y.subnet_timeout);
+/* All of PortInfo that is set, but for the state. */
+static const struct setting {
+	const char *name;
+	uint8_t at, bytes, of;
+} settings[] = {
+#define SETTING(name, member, of)                                                                  \
+	{                                                                                          \
+		name, offsetof(struct wire_port_info, member),                                     \
+			sizeof(((struct wire_port_info *)0)->member), of                           \
+	}
+	SETTING("LID", lid, END | ADDRESS),
+	SETTING("LMC", lmc, END | ADDRESS),
+	SETTING("MasterSMLID", sm_lid, END | ADDRESS),
+	SETTING("GidPrefix", gid_prefix, END | ADDRESS),
+	SETTING("M_Key", mkey, END | SECRET),
+	SETTING("M_KeyProtectBits", mkey_protect, END),
+	SETTING("M_KeyLeasePeriod", mkey_lease, END),
+	SETTING("MasterSMSL", sm_sl, END),
+	SETTING("SubnetTimeOut", subnet_timeout, END),
+	SETTING("HOQLife", hoq_life, OUTER),
+	SETTING("VLStallCount", vl_stall, OUTER),
+	SETTING("PartitionEnforcementInbound", pkey_enforce_in, OUTER),
+	SETTING("PartitionEnforcementOutbound", pkey_enforce_out, OUTER),
+	SETTING("NeighborMTU", neighbor_mtu, END | OUTER),
+	SETTING("OperationalVLs", op_vls, END | OUTER),
+	SETTING("VLHighLimit", vl_high_limit, END | OUTER),
+#undef SETTING
+};
+
+static uint64_t setting_of(const struct setting *s, const struct wire_port_info *info)
+{
+	const uint8_t *at = (const uint8_t *)info + s->at;
+
+	if (s->bytes == sizeof(uint64_t))
+		return *(const uint64_t *)at;
+	return s->bytes == sizeof(uint16_t) ? *(const uint16_t *)at : *at;
+}
+
+void inventory_report(const struct inventory *inv, const struct inv_node *node, uint8_t num,
+		      const struct inv_change *change)
+{
+	if (inv->listener)
+		inv->listener->changed(inv->listener->arg, node, num, change);
+}
+
+enum inv_differs inventory_settings_differ(const struct inventory *report,
+					   const struct inv_node *node, uint8_t num,
+					   const struct wire_port_info *is,
+					   const struct wire_port_info *wanted)
+{
+	unsigned of = inv_is_switch(node) && num ? OUTER : END;
+	enum inv_differs differs = INV_SAME;
+
+	for (unsigned i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		const struct setting *s = &settings[i];
+		struct inv_change change = { .attribute = "PortInfo",
+					     .field = s->name,
+					     .found = setting_of(s, is),
+					     .wanted = setting_of(s, wanted) };
+
+		if (!(s->of & of) || change.found == change.wanted)
+			continue;
+		if (differs != INV_DIFFERS_ADDRESS)
+			differs = s->of & ADDRESS ? INV_DIFFERS_ADDRESS : INV_DIFFERS;
+		if (s->of & SECRET) /* whether there is one */
+			change.found = change.found != 0, change.wanted = change.wanted != 0;
+		if (report)
+			inventory_report(report, node, num, &change);
+	}
+	return differs;
 }
 
 static uint64_t entry_at(const uint8_t *data, unsigned i, unsigned bits)

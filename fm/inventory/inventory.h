@@ -21,6 +21,10 @@ struct inv_numbered { /* what ever came */
 	uint32_t nodes, ports;
 };
 
+struct inv_turned { /* counts links that went down, and that came up */
+	uint32_t falls, rises;
+};
+
 struct inv_claims {	  /* inv_naming.claim */
 	uint32_t open;	  /* nodes that have one, at least */
 	uint32_t changes; /* counts how often one came or was withdrawn */
@@ -56,19 +60,20 @@ struct inventory {
 	uint32_t walks;
 	uint32_t nunpublished; /* switches */
 	uint32_t nsw_differ;   /* with sw_differs, at least */
-	uint32_t falls, rises; /* count links that went down, and that came up */
-	uint16_t sm_lid;       /* ours, the pipe's; 0 = not known yet */
-	uint32_t clock;	       /* counts answers and time-outs */
+	struct inv_turned turned;
+	uint16_t sm_lid; /* ours, the pipe's; 0 = not known yet */
+	uint32_t clock;	 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and links that came, moved or went, and GUIDs of ports */
-	const struct node_names *names; /* borrowed; NULL = no map */
-	struct m_keys *keys;		/* borrowed; NULL = ports hold none */
+	const struct node_names *names;	     /* borrowed; NULL = no map */
+	struct m_keys *keys;		     /* borrowed; NULL = ports hold none */
+	const struct inv_listener *listener; /* borrowed; NULL = nobody listens */
 	uint8_t local_port;
 	bool paths_stale; /* a link went down or became suspect since inventory_update_paths() */
 };
 
 /*
- * inv is the caller's memory, and owns its nodes. Its end leaves it empty, with names, keys and
- * open columns.
+ * inv is the caller's memory, and owns its nodes. Its end leaves it empty, with names, keys,
+ * listener and open columns.
  */
 void inventory_init(struct inventory *inv);
 void inventory_fini(struct inventory *inv);
@@ -163,9 +168,7 @@ static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_
 }
 /* Takes PortInfo. False: another M_Key, or another protection by it, than was known. */
 bool inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
-/* Whether a and b agree in all that a manager sets at that port, but for its state. */
-bool inventory_same_settings(const struct inv_node *node, uint8_t port, const uint8_t a[64],
-			     const uint8_t b[64]);
+
 /* ---- What devices were given, and hold otherwise --------------------------------------------- */
 
 struct inv_change {
@@ -174,6 +177,27 @@ struct inv_change {
 	uint64_t found, wanted;
 };
 
+/* Called from within an answer; the change is the caller's. It may not write to the inventory. */
+struct inv_listener {
+	void (*changed)(void *arg, const struct inv_node *node, uint8_t port,
+			const struct inv_change *change);
+	void *arg;
+};
+
+/* Tells the listener, if there is one. */
+void inventory_report(const struct inventory *inv, const struct inv_node *node, uint8_t port,
+		      const struct inv_change *change);
+
+enum inv_differs { INV_SAME, INV_DIFFERS, INV_DIFFERS_ADDRESS }; /* LID, LMC, SM LID, GID prefix */
+
+/*
+ * How two PortInfos differ in what a manager sets at that port, but for its state. `report`: the
+ * inventory whose listener is told each field; NULL = nobody is.
+ */
+enum inv_differs inventory_settings_differ(const struct inventory *report,
+					   const struct inv_node *node, uint8_t port,
+					   const struct wire_port_info *is,
+					   const struct wire_port_info *wanted);
 /*
  * The first of so many entries of `bits` each, as on the wire, that is not as wanted by the mask:
  * adds its index to change->at, and sets found and wanted. False: all are as wanted.

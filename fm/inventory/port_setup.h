@@ -50,8 +50,6 @@ struct inv_pkeys {	/* a P_Key table; pkeys.c's, but for `have`, which the SA sho
 	uint8_t nblocks;
 	uint8_t job, block; /* on its way: 0, WIRE_GET or WIRE_SET */
 	bool planned;	    /* want holds */
-	uint64_t unread;    /* blocks that were acknowledged, and not read since */
-	uint64_t reread;    /* unread blocks that are to be read now */
 	bool wrote;	    /* in this apply */
 };
 
@@ -69,12 +67,15 @@ enum inv_set {
 	INV_SET_INFO = 1, /* PortInfo */
 	INV_SET_PKEYS = 2,
 	INV_SET_LANES = 4, /* SL2VL, VL arbitration */
+	INV_SET_GUIDS = 8, /* GUID tables: fm/sa's, none of these bits */
 };
 
 struct setback { /* of a port that was given up, or does not hold what it acknowledges */
 	uint64_t retry_at_us; /* when a port that was given up is asked again; 0 = it was not */
 	uint64_t trial_at_us; /* when one that does not hold a Set is tried again */
 	const char *refusal;  /* how it refused, a literal */
+	uint8_t mtu,
+		vls; /* that its running link had before another changed them; 0 = nobody did */
 };
 
 struct port_setup {		 /* 32 bytes: there are as many as ports */
@@ -102,7 +103,7 @@ struct port_setup {		 /* 32 bytes: there are as many as ports */
 	/* Whether the port holds what it acknowledged; bits of enum inv_set. */
 	uint8_t unread : 4;  /* acknowledged, and not read since */
 	uint8_t doubted : 4; /* was read otherwise: is read behind each Set from now on */
-	uint8_t at_once : 4; /* is being read behind a Set now */
+	uint8_t at_once : 4; /* was set behind that, and is to be read */
 	uint8_t unheld : 4;  /* was read otherwise then, too: bring-up tries again now and then */
 };
 

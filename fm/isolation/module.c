@@ -591,7 +591,7 @@ static void key_answered(void *arg, const struct mad_answer *answer)
 
 	suspect->token = 0;
 	if (answer->result == MAD_OK && node) {
-		bringup_port_read(node, 0, answer->data);
+		bringup_port_read(inv, node, 0, answer->data);
 		inventory_port_changed(inv, node, 0);
 	}
 	if (suspect->lost < SETS_LOST && !(node && isolated_has_foreign_key(suspect->list, node)))

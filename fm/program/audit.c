@@ -373,6 +373,7 @@ static void tick_cb(void *arg)
 
 		count *= a->hurry ? HURRY : 1;
 		a->hurry -= a->hurry > 0;
+		a->ops->ports(a->arg, count, (count + 4) / 6);
 		if (a->before && count > a->before / PASS_TICKS + 1)
 			count = a->before / PASS_TICKS + 1;
 		for (unsigned steps = 0; count && steps < STEPS_MAX; steps++) {

@@ -24,6 +24,8 @@ struct audit_ops {
 	uint64_t (*idle_since)(void *arg);
 	/* False: it is known not to hold what it acknowledges, and nothing is to be repaired. */
 	bool (*differs)(void *arg, const struct table_block *block);
+	/* So many may be asked for what else was written: end ports, attributes of all ports. */
+	void (*ports)(void *arg, unsigned ends, unsigned others);
 };
 
 /* Off until it has a rate. Freed before the program and the mft. */

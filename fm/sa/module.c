@@ -13,6 +13,7 @@
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"
 #include "fm/inventory/port_setup.h"
+#include "fm/sweep/bringup.h"
 #include "topology/base/text.h"
 
 /*
@@ -107,6 +108,7 @@ static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *servi
 struct holder {		    /* a port with a table */
 	cl_map_item_t item; /* key: port GUID */
 	bool written;	    /* or on its way */
+	bool lost, refuses; /* it was written again; and was lost again */
 };
 
 struct sa_room {
@@ -210,6 +212,46 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 }
 
 static const struct batch_ops ops = { .make = make, .done = done };
+
+bool sa_holds_guids(const struct fabric *fabric, guid_t port, unsigned block,
+		    struct port_table *table)
+{
+	struct sa_room *r = fabric_room(fabric, &sa_module);
+	const cl_map_item_t *item = cl_qmap_get(&r->holders, port);
+	const struct holder *holder = (const struct holder *)item;
+
+	*table = (struct port_table){
+		.attr_id = WIRE_GUID_INFO,
+		.modifier = block,
+		.entries = 8,
+		.bits = 64,
+		.mask = UINT64_MAX,
+		.change = { .attribute = "GUIDInfo", .field = "GUID", .at = 8 * block }
+	};
+	return item != cl_qmap_end(&r->holders) && !batch_in_flight(r->batch) && holder->written &&
+	       !holder->refuses && sa_alias_block(r->services.sa, port, block, table->want);
+}
+
+void sa_read_guids(const struct fabric *fabric, const struct inv_node *node, uint8_t num,
+		   const struct port_table *table, const uint8_t *data)
+{
+	struct sa_room *r = fabric_room(fabric, &sa_module);
+	struct holder *holder = holder_get(r, inventory_key_guid(node, num));
+	const struct event_subject subject = inventory_subject(node, num);
+	struct inv_change change;
+	bool differs = port_table_differs(table, data, &change);
+
+	holder->refuses = differs && holder->lost;
+	if (holder->refuses)
+		event_log_add(r->services.events, LOG_WARNING, "guids-refused", &subject, NULL,
+			      "%s: does not hold block %u of its GUID table",
+			      inventory_name(node, num).text, (unsigned)table->modifier);
+	else if (differs)
+		inventory_report(r->services.inventory, node, num, &change);
+	holder->lost = differs;
+	holder->written &= !differs || holder->refuses;
+	loop_timer_set(r->soon, 0);
+}
 
 /* ---- What operators see of a port ------------------------------------------------------------ */
 
@@ -380,7 +422,8 @@ static void guids_changed(void *arg, guid_t port)
 {
 	struct sa_room *r = arg;
 
-	holder_get(r, port)->written = false;
+	holder_get(r, port)->written = holder_get(r, port)->lost = holder_get(r, port)->refuses =
+		false;
 	loop_timer_set(r->soon, 0);
 }
 

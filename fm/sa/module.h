@@ -15,6 +15,19 @@ extern const struct fabric_module sa_module;
  */
 json_t *sa_known_of_port(const struct fabric *fabric, guid_t port);
 
+struct port_table;
+struct inv_node;
+
+/* A block of a port's GUID table, as it acknowledged it (fm/sweep/bringup.h). False: it did not. */
+bool sa_holds_guids(const struct fabric *fabric, guid_t port, unsigned block,
+		    struct port_table *table);
+/*
+ * The audit has read that block. What differs is reported and written again; a port that has lost
+ * it again by the next pass is left alone until its table is another.
+ */
+void sa_read_guids(const struct fabric *fabric, const struct inv_node *node, uint8_t num,
+		   const struct port_table *table, const uint8_t *data);
+
 /* The own GUID of the port that has this one as an alias; 0: nobody has. */
 guid_t sa_port_of_alias(const struct fabric *fabric, guid_t alias);
 

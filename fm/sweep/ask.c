@@ -118,7 +118,7 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 	s->result = (struct sweep_result){ 0 };
 	s->started_us = loop_now_us(s->loop);
 	s->smps_before = batch_smps(s->batch);
-	s->falls_before = s->inv.falls;
+	s->falls_before = s->inv.turned.falls;
 
 	/*
 	 * Probes that failed stay so until they are asked again; what the sweep before confirmed is
@@ -375,10 +375,10 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 {
 	uint8_t before = node->ports[num].state;
 
-	bringup_port_read(node, (uint8_t)num, data);
+	bringup_port_read(&s->inv, node, (uint8_t)num, data);
 	s->result.another_sm |= has_another_sm(s, node, num);
 	inventory_port_changed(&s->inv, node, (uint8_t)num);
-	sweep_port(node, num)->refuted = false;
+	sweep_port(node, num)->refuted = sweep_port(node, num)->must_read = false;
 	if (node->ports[num].state != before && sweep_port(node, num)->probe == PROBE_FAILED)
 		ports_set_probe(s, node, num, PROBE_NONE);
 	if (inv_is_switch(node) && num == 0) {
@@ -399,10 +399,14 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
  * Unchanged ports of a refreshed switch need no PortInfo; in a discovery each port that is up is
  * read.
  */
-static bool state_is_news(const struct sweep *s, const struct inv_port *port, uint8_t state)
+static bool state_is_news(const struct sweep *s, const struct inv_node *node, unsigned num,
+			  uint8_t state)
 {
+	const struct inv_port *port = &node->ports[num];
+
 	return s->kind == SWEEP_DISCOVER || !port->known || port->state != state ||
-	       state < TOPO_ARMED || !port->peer || !port->link_up;
+	       state < TOPO_ARMED || !port->peer || !port->link_up ||
+	       sweep_port(node, num)->must_read;
 }
 
 void ports_states_met(struct sweep *s, struct inv_node *node, unsigned block,
@@ -418,7 +422,7 @@ void ports_states_met(struct sweep *s, struct inv_node *node, unsigned block,
 			continue;
 		if (state == TOPO_DOWN)
 			port_is_down(s, node, num);
-		else if (state_is_news(s, &node->ports[num], state))
+		else if (state_is_news(s, node, num, state))
 			ports_ask(s, node, num);
 		else
 			ports_is_up(s, node, num);
@@ -447,7 +451,7 @@ void ports_switch_ready(struct sweep *s, struct inv_node *node)
 			struct inv_port *port = &node->ports[num];
 
 			if (sweep_port(node, num)->probe == PROBE_FAILED ||
-			    (port->state >= TOPO_INIT && state_is_news(s, port, port->state)))
+			    (port->state >= TOPO_INIT && state_is_news(s, node, num, port->state)))
 				ports_ask(s, node, num);
 			else if (port->state >= TOPO_INIT)
 				ports_is_up(s, node, num);

@@ -389,46 +389,71 @@ bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
 	return any;
 }
 
-/* ---- What was acknowledged is read ----------------------------------------------------------- */
+/* ---- What a port has shown to hold ----------------------------------------------------------- */
 
-/*
- * Settings and tables of a few ports at a time. The first difference is written again and read at
- * once, the second one in a row is port_setup.unheld.
- */
-bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, void *arg)
+bool port_table_differs(const struct port_table *table, const uint8_t *data,
+			struct inv_change *change)
 {
-	bool from_the_first = !b->read_from;
-	struct inv_node *node;
-	unsigned asked = 0;
+	*change = table->change;
+	return inventory_entry_differs(change, data, table->want, table->entries, table->bits,
+				       table->mask);
+}
 
-	if (b->busy || !b->any_unread)
+bool bringup_held(const struct bringup *b, const struct inv_node *node, uint8_t num,
+		  enum inv_set what, unsigned part, unsigned round, struct port_table *table)
+{
+	const struct port_setup *setup = port_setup(node, num);
+
+	if (!bringup_port_workable(node, num) || setup->given_up ||
+	    (num ? node->ports[num].state < TOPO_ARMED : !node->ports[num].lid))
 		return false;
-	for (node = inventory_from(b->inv, b->read_from); node && asked < count;
-	     node = inventory_next(b->inv, node)) {
-		for (unsigned p = 0; p <= node->nports; p++) {
-			if (!port_setup(node, p)->unread || !bringup_port_workable(node, p))
-				continue;
-			if (!asked++)
-				bringup_begin(b, fn, arg);
-			if (port_setup(node, p)->unread & INV_SET_INFO)
-				bringup_reread(b, node, (uint8_t)p);
-			if (port_setup(node, p)->unread & INV_SET_PKEYS)
-				pkeys_read_back(b, node, (uint8_t)p);
-			if (port_setup(node, p)->unread & INV_SET_LANES)
-				lanes_read_back(b, node, (uint8_t)p);
-		}
-		b->read_from = node->guid + 1;
+	if (what == INV_SET_PKEYS)
+		return pkeys_held(node, num, part, table);
+	if (what == INV_SET_LANES)
+		return lanes_held(b, node, num, part, round, table);
+	*table = (struct port_table){ .attr_id = WIRE_PORT_INFO,
+				      .modifier = inventory_port_modifier(node, num) };
+	return !part && setup->settled && !setup->job && !(setup->unheld & INV_SET_INFO);
+}
+
+bool bringup_compare(struct bringup *b, struct inv_node *node, uint8_t num, enum inv_set what,
+		     const struct port_table *table, const uint8_t data[64], bool last)
+{
+	struct port_setup *setup = port_setup(node, num);
+	struct wire_port_info is, known;
+	struct inv_change change;
+	bool before = setup->unheld & what, unheld;
+
+	if (what == INV_SET_INFO) {
+		wire_port_info_decode(data, &is);
+		wire_port_info_decode(node->ports[num].info, &known);
+		if ((num && is.state != known.state) ||
+		    inventory_settings_differ(NULL, node, num, &is, &known))
+			return true;
+		node->ports[num].info_verified = true;
+	} else if (port_table_differs(table, data, &change)) {
+		if (!(setup->doubted & what))
+			inventory_report(b->inv, node, num, &change);
+		setup_was_read(setup, what, false);
+		unheld = setup->unheld & what;
+		b->any_given_up |= unheld;
+		if (what == INV_SET_PKEYS)
+			pkeys_forget(setup, unheld);
+		else
+			lanes_lost(setup, table->attr_id == WIRE_SL2VL, unheld);
+		return !before || !unheld;
 	}
-	if (!node)
-		b->read_from = 0;
-	if (asked)
-		batch_wake(b->batch);
-	else
-		b->any_unread = !from_the_first;
-	return asked > 0;
+	if (last)
+		setup_was_read(setup, what, true);
+	return false;
 }
 
 bool bringup_has_unread(const struct bringup *b)
 {
 	return b->any_unread;
+}
+
+void bringup_all_read(struct bringup *b)
+{
+	b->any_unread = false;
 }

@@ -14,6 +14,7 @@
 #include "fm/conf/qos.h"
 #include "fm/mad/mad.h"
 #include "fm/inventory/inventory.h"
+#include "fm/inventory/port_setup.h"
 #include "routing/lid_plan.h"
 
 struct m_keys;
@@ -52,10 +53,12 @@ struct bringup;
 /* Opens the columns that bring-up keeps, also where none is made; sweep_new() does that. */
 void bringup_open_columns(struct inventory *inv);
 /*
- * PortInfo was read: takes it to the record. A setting that was acknowledged is compared; a port
- * that begins again has nothing of what was set.
+ * PortInfo was read: takes it to the record. What was acknowledged, or shown by a port that was
+ * as it should be, is compared, and what differs reported (inv_listener), to be set by the next
+ * apply; a port that begins again has nothing of what was set.
  */
-void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64]);
+void bringup_port_read(const struct inventory *inv, struct inv_node *node, uint8_t num,
+		       const uint8_t data[64]);
 /* The caller's, never NULL. conf is copied; the others are borrowed. */
 struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			    const struct bringup_conf *conf);
@@ -105,15 +108,40 @@ void bringup_wait(struct bringup *b, uint64_t us);
  */
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg);
 
+/* ---- What a port has shown to hold ----------------------------------------------------------- */
+
+struct port_table {	/* one attribute of a port, by one MAD */
+	uint8_t method; /* bring-up's: what is due; 0 = nothing */
+	uint16_t attr_id;
+	uint32_t modifier;
+	unsigned entries,
+		bits; /* that count, of so many bits each; 0 = PortInfo, by its settings */
+	uint64_t mask;
+	struct inv_change change; /* attribute, field, and which is the first entry */
+	uint8_t want[WIRE_SMP_DATA];
+};
+
+/* Whether an entry of the answer differs; *change: the first. Not for PortInfo. */
+bool port_table_differs(const struct port_table *table, const uint8_t *data,
+			struct inv_change *change);
 /*
- * PortInfo, P_Key, SL2VL and VL arbitration tables of some `count` ports that acknowledged them
- * are read once. What differs is set again and read at once; what differs then too is
- * port_setup.unheld, and tried by bringup_retry(). False: an apply is under way, or nothing is
- * left to be read; fn is not called then.
+ * What the port has shown to hold of that attribute: of P_Keys the block `part`, of lanes the
+ * arbitration block or, behind these, SL2VL of one input port, by `round` another each time. False:
+ * nothing, or not now, for something is being written, or it does not hold what it acknowledges.
  */
-bool bringup_read_back(struct bringup *b, unsigned count, bringup_done_fn *fn, void *arg);
+bool bringup_held(const struct bringup *b, const struct inv_node *node, uint8_t port,
+		  enum inv_set what, unsigned part, unsigned round, struct port_table *table);
+/*
+ * The port has answered that, last: and all of its kind. True if it differs. A table is then
+ * reported (inv_listener) and forgotten, for the next apply to write; but for one that differs a
+ * second time, which waits for bringup_retry(). Of PortInfo nothing is changed: a sweep compares
+ * it.
+ */
+bool bringup_compare(struct bringup *b, struct inv_node *node, uint8_t port, enum inv_set what,
+		     const struct port_table *table, const uint8_t data[64], bool last);
 /* Whether some port acknowledged settings that were not read back. */
 bool bringup_has_unread(const struct bringup *b);
+void bringup_all_read(struct bringup *b); /* all but ports that can't be asked */
 /* Whether anything is sent to that port: it answers, has a link, and was not given up. */
 bool bringup_port_workable(const struct inv_node *node, unsigned num);
 

@@ -31,7 +31,6 @@ struct bringup {
 	bool busy;
 	bool any_given_up;	 /* some port may be, or may hold less than it acknowledged */
 	bool any_unread;	 /* something may have been acknowledged, and not read since */
-	guid_t read_from;	 /* where reading these goes on */
 	struct job *plan;	 /* an apply begins with this pass over all ports */
 	const struct topo *topo; /* what the pass reads, NULL = it has ended */
 	const struct lid_map *lids;
@@ -62,7 +61,6 @@ bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 /* Queues what is due at a port; a Get of its PortInfo; what is due at both ends of its link. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num);
 void bringup_note_keys(struct bringup *b, struct inv_node *node);	       /* whose are they? */
-void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num);    /* PortInfo */
 void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
 
 /* The answer, or the loss, of what bringup_make_port() made. */
@@ -90,9 +88,12 @@ void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num); /* queue
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
 void pkeys_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
-/* Queues the writes of a table that failed; the Gets of blocks that were acknowledged. */
+/* Queues the writes of a table that failed. */
 void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num);
-void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
+/* What is known of the port's table; failed: it is left until bringup_retry(). */
+void pkeys_forget(struct port_setup *setup, bool failed);
+/* A block of its table as the port has shown to hold it; false: it has not, or not now. */
+bool pkeys_held(const struct inv_node *node, uint8_t num, unsigned block, struct port_table *table);
 
 /* lanes.c */
 #define LANES_BYTES 3							/* a node, in INV_LANES */
@@ -101,23 +102,31 @@ void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num); /* queue
 bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request);
 void lanes_answered(struct bringup *b, const struct batch_job *job,
 		    const struct mad_answer *answer);
-/* Queues the writes of tables that failed; the Gets of those that were acknowledged. */
+/* Queues the writes of tables that failed. */
 void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num);
-void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num);
+/* A port's tables are written again; failed: not before bringup_retry(). */
+void lanes_lost(struct port_setup *setup, bool sl2vl, bool failed);
 /* The request on its way was cancelled; the configuration wants other tables now. */
 void lanes_withdrawn(struct inv_node *node, uint8_t num);
 void lanes_forget(struct inv_node *node);
 void lanes_new_life(struct inv_node *node); /* the switch lost what was set */
+/*
+ * A step's table as the port has shown to hold it; in: of a switch, counts through input ports.
+ * False: it has not, or not now.
+ */
+bool lanes_held(const struct bringup *b, const struct inv_node *node, uint8_t num, unsigned step,
+		unsigned in, struct port_table *table);
 
 /* ---- What a port's PortInfo should be, from the configuration and both its ends -------------- */
 
-enum port_plan {
-	PORT_PLAN_SAME,
-	/* time-outs, MTU and the like differ: set once, what a device ignores is left */
-	PORT_PLAN_TUNE,
-	PORT_PLAN_MUST, /* the address differs: LID, LMC, SM LID or GID prefix */
-	/* past Init, and the ends disagree on MTU or VLs: the link has to be bounced */
-	PORT_PLAN_CLASH,
+enum port_plan { /* the first three as in enum inv_differs */
+		 PORT_PLAN_SAME = INV_SAME,
+		 /* time-outs, MTU and the like differ: set once, what a device ignores is left */
+		 PORT_PLAN_TUNE = INV_DIFFERS,
+		 /* the address differs: LID, LMC, SM LID or GID prefix */
+		 PORT_PLAN_MUST = INV_DIFFERS_ADDRESS,
+		 /* past Init, and the ends disagree on MTU or VLs: the link has to be bounced */
+		 PORT_PLAN_CLASH,
 };
 
 /* How the port differs from what it should be; *want: all of PortInfo for a Set, the state kept. */

@@ -53,9 +53,7 @@ static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 	const struct inv_port *port = &node->ports[num];
 	bool link = port->peer && port->link_up && !port->link_verified && !port->peer->silent &&
 		    probes_over(s, node, num) && is_first_end(s, node, num);
-	bool info = port->known && !port->info_verified &&
-		    !(port_setup(node, num)->unread & INV_SET_INFO && /* then bring-up reads it */
-		      bringup_port_workable(node, num));
+	bool info = port->known && !port->info_verified;
 
 	if (link)
 		sweep_ask(s, JOB_VERIFY_LINK, node, num, false);
@@ -99,6 +97,7 @@ static void differs(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	if (num)
 		sweep_port(node, num)->must_probe = probes_over(s, node, num);
+	sweep_port(node, num)->must_read = true;
 	sweep_node(node)->ports_read = false;
 	sweep_changed(s, node);
 }

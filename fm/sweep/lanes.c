@@ -16,10 +16,9 @@
 #include <string.h>
 #include "fm/sweep/bringup_priv.h"
 
-#define STEPS	    (INV_SL2VL + 1)
-#define ALL_IN	    0x20000u /* SL2VL's modifier */
-#define ALL_IN_OUT  0x30000u
-#define SL2VL_BYTES 8
+#define STEPS	   (INV_SL2VL + 1)
+#define ALL_IN	   0x20000u /* SL2VL's modifier */
+#define ALL_IN_OUT 0x30000u
 
 struct lanes_switch {	   /* all ports' SL2VL was written.. */
 	uint8_t vls;	   /* ..for so many lanes; 0 = not yet */
@@ -27,14 +26,6 @@ struct lanes_switch {	   /* all ports' SL2VL was written.. */
 	bool no_wildcards; /* refused that once */
 };
 _Static_assert(sizeof(struct lanes_switch) == LANES_BYTES, "");
-
-struct table {		/* what is due at a port */
-	uint8_t method; /* 0 = nothing now */
-	uint16_t attr_id;
-	uint32_t modifier;
-	unsigned bytes; /* that count */
-	uint8_t want[WIRE_SMP_DATA];
-};
 
 static struct lanes_switch *of_switch(const struct inv_node *node)
 {
@@ -76,17 +67,26 @@ static void advance(struct inv_qos *qos, bool held)
 }
 
 static bool arb_step(const struct bringup *b, const struct inv_node *node, unsigned num,
-		     const struct wire_port_info *info, struct table *table)
+		     const struct inv_qos *qos, struct port_table *table)
 {
-	const struct inv_qos *qos = &port_setup(node, num)->qos;
-	unsigned entries = qos_arb_entries(qos->step, info->arb_low_cap, info->arb_high_cap);
+	struct wire_port_info info;
+	unsigned entries;
 
-	if (info->vl_cap <= 1 || !entries)
+	wire_port_info_decode(node->ports[num].info, &info);
+	entries = qos_arb_entries(qos->step, info.arb_low_cap, info.arb_high_cap);
+
+	if (info.vl_cap <= 1 || !entries)
 		return false;
 	table->method = qos->differs && !qos->reading ? WIRE_SET : WIRE_GET;
 	table->attr_id = WIRE_VL_ARB;
 	table->modifier = (qos->step + 1u) << 16 | (inv_is_switch(node) ? num : 0);
-	table->bytes = 2 * entries;
+	table->entries = entries;
+	table->bits = 16;
+	table->mask = 0x0fff; /* the VL has four bits, its weight eight */
+	table->change = (struct inv_change){ .attribute = "VLArbitrationTable",
+					     .field = qos->step < 2 ? "LowPriorityVLWeight"
+								    : "HighPriorityVLWeight",
+					     .at = qos->step % 2 * 32 };
 	qos_arb(tables_for(b, node, num), qos->step, entries, qos->vls, table->want);
 	return true;
 }
@@ -95,7 +95,7 @@ static bool arb_step(const struct bringup *b, const struct inv_node *node, unsig
  * The first port with lanes stands for all of the switch; the others wait for that; port 0's tables
  * are written after it.
  */
-static bool wildcard_step(const struct inv_node *node, unsigned num, struct table *table)
+static bool wildcard_step(const struct inv_node *node, unsigned num, struct port_table *table)
 {
 	const struct inv_qos *qos = &port_setup(node, num)->qos;
 
@@ -111,19 +111,21 @@ static bool wildcard_step(const struct inv_node *node, unsigned num, struct tabl
 }
 
 static bool sl2vl_step(const struct bringup *b, const struct inv_node *node, unsigned num,
-		       struct table *table)
+		       const struct inv_qos *qos, struct port_table *table)
 {
-	const struct inv_qos *qos = &port_setup(node, num)->qos;
-
 	/* The capability mask of a switch is that of its port 0. */
 	if (!(node->ports[inv_is_switch(node) ? 0 : num].capmask & WIRE_CAP_SL_MAP))
 		return false;
 	table->attr_id = WIRE_SL2VL;
-	table->bytes = SL2VL_BYTES;
+	table->entries = QOS_SLS;
+	table->bits = 4;
+	table->mask = 0xf;
+	table->change = (struct inv_change){ .attribute = "SLtoVLMappingTable", .field = "SL" };
 	qos_sl2vl(tables_for(b, node, num), qos->vls, table->want);
 	if (qos->reading) { /* one input port stands for all */
 		table->method = WIRE_GET;
-		table->modifier = inv_is_switch(node) ? (num % node->nports + 1) << 8 | num : 0;
+		table->modifier =
+			inv_is_switch(node) ? ((num + qos->in) % node->nports + 1) << 8 | num : 0;
 		return true;
 	}
 	if (takes_wildcards(node))
@@ -134,27 +136,37 @@ static bool sl2vl_step(const struct bringup *b, const struct inv_node *node, uns
 }
 
 static void step_find(const struct bringup *b, struct inv_node *node, unsigned num,
-		      struct table *table)
+		      struct port_table *table)
 {
 	struct inv_qos *qos = &port_setup(node, num)->qos;
-	struct wire_port_info info;
 
-	wire_port_info_decode(node->ports[num].info, &info);
-	*table = (struct table){ .method = 0 };
+	*table = (struct port_table){ .method = 0 };
 	while (qos->step < STEPS) {
-		if (qos->reading && !(qos->held >> qos->step & 1)) {
-			qos->step++; /* nobody acknowledged it */
-			continue;
-		}
-		if (qos->step < INV_SL2VL ? arb_step(b, node, num, &info, table)
-					  : sl2vl_step(b, node, num, table))
+		if (qos->step < INV_SL2VL ? arb_step(b, node, num, qos, table)
+					  : sl2vl_step(b, node, num, qos, table))
 			return;
 		advance(qos, qos->step == INV_SL2VL && qos->written && qos->written == qos->vls);
 	}
 }
 
+bool lanes_held(const struct bringup *b, const struct inv_node *node, uint8_t num, unsigned step,
+		unsigned in, struct port_table *table)
+{
+	const struct port_setup *setup = port_setup(node, num);
+	struct inv_qos qos = setup->qos;
+
+	if (!b->conf.qos.on || qos.job || qos.failed || qos.step < STEPS || step >= STEPS ||
+	    !(qos.held >> step & 1) || (setup->unheld & ~setup->unread & INV_SET_LANES))
+		return false;
+	qos.step = step & 0xf;
+	qos.in = (uint8_t)in;
+	qos.reading = true;
+	return step < INV_SL2VL ? arb_step(b, node, num, &qos, table)
+				: sl2vl_step(b, node, num, &qos, table);
+}
+
 /* The Set that is for all ports of a switch. */
-static bool is_wildcard(const struct table *table)
+static bool is_wildcard(const struct port_table *table)
 {
 	return table->attr_id == WIRE_SL2VL && table->modifier == ALL_IN_OUT;
 }
@@ -169,6 +181,9 @@ void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 	if (!b->conf.qos.on || qos->job)
 		return;
 	wire_port_info_decode(node->ports[num].info, &info);
+	/* Lanes that another changed are given back: nothing is for those. */
+	if (setback_of(port_setup(node, num))->mtu)
+		info.op_vls = setback_of(port_setup(node, num))->vls;
 	vls = (uint8_t)qos_vls(info.op_vls);
 	vls = vls < most ? vls : most;
 	if (qos->vls != vls)
@@ -185,19 +200,11 @@ static void restart(struct inv_qos *qos)
 	*qos = (struct inv_qos){ .vls = qos->vls };
 }
 
-void lanes_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
+void lanes_lost(struct port_setup *setup, bool sl2vl, bool failed)
 {
-	struct port_setup *setup = port_setup(node, num);
-
-	if (!b->conf.qos.on || setup->qos.failed) {
-		setup->unread &= (uint8_t)~INV_SET_LANES;
-		return;
-	}
-	if (setup->qos.step < STEPS || setup->qos.job)
-		return;
-	setup->qos.reading = true;
-	setup->qos.step = 0;
-	lanes_step(b, node, num);
+	setup->qos = (struct inv_qos){ .vls = setup->qos.vls,
+				       .written = sl2vl ? 0 : setup->qos.written,
+				       .step = failed ? STEPS : 0 };
 }
 
 void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num)
@@ -208,16 +215,7 @@ void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num)
 	lanes_step(b, node, num);
 }
 
-static void lanes_hold(struct bringup *b, struct port_setup *setup)
-{
-	b->result.cured += (setup->unheld & INV_SET_LANES) != 0;
-	setup_was_read(setup, INV_SET_LANES, true);
-}
-
-/*
- * All tables of the port are done: what was written is to be read, at once where that was not held
- * before.
- */
+/* All tables of the port are done: what was written is to be read. */
 static void round_ends(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct port_setup *setup = port_setup(node, num);
@@ -225,18 +223,14 @@ static void round_ends(struct bringup *b, struct inv_node *node, uint8_t num)
 
 	if (qos->step < STEPS || qos->job)
 		return;
-	if (qos->reading) {
-		qos->reading = false;
-		lanes_hold(b, setup);
-	} else if (qos->wrote) {
+	if (qos->wrote) {
 		qos->wrote = false;
 		setup->unread |= INV_SET_LANES;
 		b->any_unread = true;
 		setup->at_once |= setup->doubted & INV_SET_LANES;
-		if (setup->at_once & INV_SET_LANES)
-			lanes_read_back(b, node, num);
 	} else if (setup->unheld & INV_SET_LANES && qos->held) {
-		lanes_hold(b, setup); /* by itself */
+		b->result.cured++; /* by itself */
+		setup_was_read(setup, INV_SET_LANES, true);
 	}
 }
 
@@ -245,7 +239,7 @@ bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_req
 	struct inv_node *node = job->object;
 	uint8_t num = (uint8_t)job->arg;
 	struct inv_qos *qos = &port_setup(node, num)->qos;
-	struct table table;
+	struct port_table table;
 
 	if (!is_due(b, node, num))
 		return false;
@@ -269,17 +263,16 @@ bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_req
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static bool same(const struct table *table, const uint8_t *data)
+static bool same(const struct port_table *table, const uint8_t *data)
 {
-	for (unsigned i = 0; i < table->bytes; i++)
-		if ((data[i] ^ table->want[i]) &
-		    (table->attr_id == WIRE_VL_ARB && i % 2 == 0 ? 0x0f : 0xff))
-			return false;
-	return true;
+	struct inv_change change = table->change;
+
+	return !inventory_entry_differs(&change, data, table->want, table->entries, table->bits,
+					table->mask);
 }
 
 static void log_rejected(struct bringup *b, const struct inv_node *node, unsigned num,
-			 const struct table *table, const char *what)
+			 const struct port_table *table, const char *what)
 {
 	if (log_allow(&b->lanes_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING, "%s: its %s table %s",
@@ -302,7 +295,7 @@ static void wildcard_done(const struct bringup *b, struct inv_node *node, uint8_
 
 /* The table is as wanted. */
 static void table_done(const struct bringup *b, struct inv_node *node, uint8_t num,
-		       const struct table *table)
+		       const struct port_table *table)
 {
 	struct inv_qos *qos = &port_setup(node, num)->qos;
 
@@ -320,29 +313,11 @@ static void table_done(const struct bringup *b, struct inv_node *node, uint8_t n
 }
 
 static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num,
-			   struct table *table, uint8_t was, const struct mad_answer *answer)
+			   struct port_table *table, uint8_t was, const struct mad_answer *answer)
 {
 	struct inv_qos *qos = &port_setup(node, num)->qos;
 
-	if (qos->reading) {
-		if (answer->result == MAD_OK && !same(table, answer->data)) {
-			/*
-			 * It acknowledged another one. Twice in a row it is left until
-			 * bringup_retry().
-			 */
-			struct port_setup *setup = port_setup(node, num);
-
-			setup_was_read(setup, INV_SET_LANES, false);
-			restart(qos);
-			if (!(setup->unheld & INV_SET_LANES))
-				return;
-			b->any_given_up = true;
-			qos->step = STEPS;
-			log_rejected(b, node, num, table,
-				     "was acknowledged, but reads back differently");
-		} else
-			qos->step++; /* what is not answered says nothing */
-	} else if (answer->result == MAD_OK && same(table, answer->data)) {
+	if (answer->result == MAD_OK && same(table, answer->data)) {
 		qos->wrote |= was == WIRE_SET;
 		b->result.lanes_set += was == WIRE_SET;
 		table_done(b, node, num, table);
@@ -375,7 +350,7 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 	uint8_t num = (uint8_t)job->arg;
 	struct inv_qos *qos = &port_setup(node, num)->qos;
 	uint8_t was = qos->job;
-	struct table table;
+	struct port_table table;
 
 	if (!was)
 		return; /* not wanted any more */

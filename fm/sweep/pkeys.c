@@ -374,7 +374,8 @@ static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 	struct inv_pkeys *table = setup->pkeys;
 
 	setup->pkey_state = state;
-	if (state == INV_PKEYS_DONE && setup->unheld & INV_SET_PKEYS && !table->unread)
+	if (state == INV_PKEYS_DONE && setup->unheld & INV_SET_PKEYS &&
+	    !(setup->unread & INV_SET_PKEYS))
 		table_holds(b, setup); /* by itself */
 	b->result.pkeys_set += table->wrote;
 	table->wrote = false;
@@ -392,7 +393,7 @@ static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 static uint8_t table_step(struct bringup *b, const struct inv_node *node, unsigned num,
 			  struct inv_pkeys *table, int *block)
 {
-	*block = table->reread ? __builtin_ctzll(table->reread) : block_unknown(b, table);
+	*block = block_unknown(b, table);
 	if (*block >= 0)
 		return WIRE_GET;
 
@@ -482,33 +483,6 @@ static void table_failed(struct bringup *b, struct inv_node *node, uint8_t num, 
 	table_close(b, node, num, INV_PKEYS_FAILED);
 }
 
-static bool block_is_same(const struct inv_pkeys *table, const uint8_t data[64])
-{
-	uint16_t got[PKEYS_A_BLOCK];
-
-	wire_words_decode(data, got);
-	return !memcmp(got, table->have + table->block * PKEYS_A_BLOCK, sizeof(got));
-}
-
-/* A block that was acknowledged has been read. True: it is held, or may be written again. */
-static bool block_read(struct bringup *b, struct port_setup *setup, bool same)
-{
-	struct inv_pkeys *table = setup->pkeys;
-	uint64_t block = 1ull << table->block;
-
-	if (!(table->unread & block))
-		return true;
-	table->unread &= ~block;
-	if (same) {
-		if (!table->unread)
-			table_holds(b, setup);
-		return true;
-	}
-	setup_was_read(setup, INV_SET_PKEYS, false);
-	b->any_given_up |= setup->unheld != 0;
-	return !(setup->unheld & INV_SET_PKEYS);
-}
-
 /* A Set answers what the table holds afterwards. */
 static bool table_store(struct inv_pkeys *table, uint8_t job, const uint8_t data[64])
 {
@@ -531,37 +505,27 @@ void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct
 	uint8_t num = (uint8_t)job->arg;
 	struct inv_pkeys *table = port_setup(node, num)->pkeys;
 	uint8_t was = table ? table->job : 0;
-	bool again, same;
 	int block;
 
 	if (!was)
 		return; /* nobody wants it any more */
 	table->job = 0;
-	again = was == WIRE_GET && table->reread >> table->block & 1;
-	table->reread &= ~(1ull << table->block);
-	same = answer->result != MAD_OK || block_is_same(table, answer->data);
-	if (answer->result != MAD_OK && !again) {
+	if (answer->result != MAD_OK) {
 		table_failed(b, node, num, "is unreachable");
 		return;
 	}
-	if (answer->result == MAD_OK && !table_store(table, was, answer->data)) {
+	if (!table_store(table, was, answer->data)) {
 		table_failed(b, node, num, "keeps other values than it was sent");
 		return;
 	}
 	if (was == WIRE_SET) {
 		struct port_setup *setup = port_setup(node, num);
-		struct inv_pkeys *held = setup->pkeys;
 
-		held->unread |= 1ull << held->block;
 		setup->at_once |= setup->doubted & INV_SET_PKEYS;
-		if (setup->at_once & INV_SET_PKEYS)
-			held->reread |= 1ull << held->block;
 		setup->unread |= INV_SET_PKEYS;
 		b->any_unread = true;
 	}
-	if (was == WIRE_GET && !block_read(b, port_setup(node, num), same))
-		table_failed(b, node, num, "reads back differently from what it acknowledged");
-	else if (is_due(b, node, num) && !table_step(b, node, num, table, &block))
+	if (is_due(b, node, num) && !table_step(b, node, num, table, &block))
 		table_close(b, node, num, INV_PKEYS_DONE); /* mostly, and forgotten then */
 	else
 		pkeys_step(b, node, num);
@@ -575,15 +539,32 @@ void pkeys_retry(struct bringup *b, struct inv_node *node, uint8_t num)
 	pkeys_step(b, node, num);
 }
 
-void pkeys_read_back(struct bringup *b, struct inv_node *node, uint8_t num)
+bool pkeys_held(const struct inv_node *node, uint8_t num, unsigned block, struct port_table *table)
 {
-	struct port_setup *setup = port_setup(node, num);
+	static const uint16_t plain[PKEYS_A_BLOCK] = { PKEY_DEFAULT };
+	const struct port_setup *setup = port_setup(node, num);
+	const struct inv_pkeys *pkeys = setup->pkeys;
 
-	if (!setup->pkeys || setup->pkey_state == INV_PKEYS_FAILED) {
-		setup->unread &= (uint8_t)~INV_SET_PKEYS;
-		return;
-	}
-	setup->pkeys->reread = setup->pkeys->unread;
-	setup->pkey_state = INV_PKEYS_OPEN;
-	pkeys_step(b, node, num);
+	if (setup->pkey_state != INV_PKEYS_DONE ||
+	    (setup->unheld & ~setup->unread & INV_SET_PKEYS) ||
+	    (pkeys ? block >= pkeys->nblocks || !(pkeys->known >> block & 1) : block))
+		return false;
+	*table = (struct port_table){ .attr_id = WIRE_PKEY_TABLE,
+				      .modifier = block |
+						  (inv_is_switch(node) ? (uint32_t)num << 16 : 0),
+				      .entries = PKEYS_A_BLOCK,
+				      .bits = 16,
+				      .mask = UINT16_MAX,
+				      .change = { .attribute = "P_KeyTable",
+						  .field = "P_Key",
+						  .at = block * PKEYS_A_BLOCK } };
+	wire_words_encode(pkeys ? pkeys->have + block * PKEYS_A_BLOCK : plain, table->want);
+	return true;
+}
+
+void pkeys_forget(struct port_setup *setup, bool failed)
+{
+	setup->pkey_state = failed ? INV_PKEYS_FAILED : INV_PKEYS_OPEN;
+	if (setup->pkeys)
+		setup->pkeys->known = setup->pkeys->planned = 0;
 }

@@ -21,35 +21,50 @@
 /* ---- PortInfo was read ----------------------------------------------------------------------- */
 
 /*
- * A port that has been down since has begun again, and says nothing of what was acknowledged
- * before.
+ * What was acknowledged, or shown before, is compared. A port that has been down since has begun
+ * again, and says nothing of that.
  */
-static void compare_acknowledged(struct inv_node *node, uint8_t num, const uint8_t data[64])
+static void compare_settings(const struct inventory *inv, struct inv_node *node, uint8_t num,
+			     const uint8_t data[64])
 {
 	struct port_setup *setup = port_setup(node, num);
+	const struct setback *back = setback_of(setup);
 	struct inv_port *port = &node->ports[num];
-	struct wire_port_info info;
+	struct wire_port_info before, info;
 	bool same;
 
-	if (!(setup->unread & INV_SET_INFO))
+	if (!(setup->unread & INV_SET_INFO) && !setup->settled)
 		return;
 	wire_port_info_decode(data, &info);
 	setup->unread &= (uint8_t)~INV_SET_INFO;
-	if (num && info.state < TOPO_ARMED)
+	if (num ? info.state < TOPO_ARMED : !info.lid)
 		return;
-	same = inventory_same_settings(node, num, port->info, data);
+	wire_port_info_decode(port->info, &before);
+	if (back->mtu) /* a Set that was to give them back was acknowledged, and did not */
+		before.neighbor_mtu = back->mtu, before.op_vls = back->vls;
+	same = !inventory_settings_differ(setup->doubted & INV_SET_INFO ? NULL : inv, node, num,
+					  &info, &before);
+	/* What it answered once may be wrong, and is not what its link had. */
+	if (same ? back->mtu
+		 : num && (back->mtu || port->info_verified) &&
+			    (info.neighbor_mtu != before.neighbor_mtu ||
+			     info.op_vls != before.op_vls)) {
+		setback_to_write(setup)->mtu = same ? 0 : before.neighbor_mtu;
+		setback_to_write(setup)->vls = before.op_vls;
+	}
 	setup_was_read(setup, INV_SET_INFO, same);
 	setup->settled &= same;
 	port->info_verified = same; /* the Set's answer was the first */
 }
 
-void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64])
+void bringup_port_read(const struct inventory *inv, struct inv_node *node, uint8_t num,
+		       const uint8_t data[64])
 {
 	struct port_setup *setup = port_setup(node, num);
 	struct inv_port *port = &node->ports[num];
 	uint8_t before = port->state;
 
-	compare_acknowledged(node, num, data);
+	compare_settings(inv, node, num, data);
 	/* What protects a port with a key ends with a lease and with its power. */
 	setup->settled &= inventory_set_port_info(node, num, data);
 	if (port->state != before)
@@ -58,13 +73,12 @@ void bringup_port_read(struct inv_node *node, uint8_t num, const uint8_t data[64
 	sweep_port(node, num)->ever_up |= port->state >= TOPO_INIT;
 	if (num ? port->state < TOPO_ARMED : !port->lid) {
 		/* What was set is lost. */
+		if (setup->setback)
+			setup->setback->mtu = 0;
 		setup->settled = setup->enforced = false;
 		setup->unread = 0;
 		setup->qos = (struct inv_qos){ 0 };
-		setup->pkey_state = INV_PKEYS_OPEN;
-		if (setup->pkeys)
-			setup->pkeys->known = setup->pkeys->unread = setup->pkeys->reread =
-				setup->pkeys->planned = 0;
+		pkeys_forget(setup, false);
 	}
 	if (!num && !port->lid)
 		lanes_new_life(node);
@@ -224,7 +238,8 @@ static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,
 	if ((inv_is_switch(node) ? !num : num) && key && !info.mkey && info.mkey_protect)
 		wire_port_info_show_mkey(known, key);
 	port_setup(node, num)->unread &= (uint8_t)~INV_SET_INFO; /* this is not compared */
-	bringup_port_read(node, num, known);
+	port_setup(node, num)->settled = false;
+	bringup_port_read(b->inv, node, num, known);
 }
 
 void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
@@ -241,7 +256,7 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 		bool given_up = setup->given_up;
 
 		if (was_get)
-			bringup_port_read(node, num, answer->data);
+			bringup_port_read(b->inv, node, num, answer->data);
 		else
 			port_was_set(b, node, num, answer->data);
 		inventory_port_changed(b->inv, node, num);
@@ -267,6 +282,8 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 				setup->errors = GIVEN_UP;
 		}
 	} else {
+		if (setup->setback)
+			setup->setback->mtu = 0; /* it may be what it rejects */
 		port_recheck(b, node, num, "rejects its settings");
 	}
 	bringup_step_link(b, node, num);

@@ -106,8 +106,8 @@ void setup_was_read(struct port_setup *setup, enum inv_set what, bool same)
  *   a switch's ports                head-of-queue life and stall count, apart for ports to hosts;
  *                                   P_Key enforcement, where the port's table was written for it
  * MTU and VLs of a link past Init can't change without bouncing it; while its ends agree they stay
- * as they are. A link that is Active and works is not taken down because its ends count VLs
- * differently.
+ * as they are, and where another changed them they are given back. A link that is Active and works
+ * is not taken down because its ends count VLs differently.
  */
 
 static uint8_t lower(uint8_t a, uint8_t b)
@@ -145,21 +145,10 @@ static bool port_plan_tolerates(const struct inv_port *port)
 	return is.state == TOPO_ACTIVE && far.state == TOPO_ACTIVE && is.op_vls != far.op_vls;
 }
 
-static enum port_plan plan_compare(const struct wire_port_info *is,
-				   const struct wire_port_info *want)
+/* Its running link had other settings before somebody changed them: a Set gives them back. */
+static bool was_changed(const struct port_setup *setup)
 {
-	if (is->lid != want->lid || is->lmc != want->lmc || is->sm_lid != want->sm_lid ||
-	    is->gid_prefix != want->gid_prefix)
-		return PORT_PLAN_MUST;
-	if (is->mkey != want->mkey || is->mkey_protect != want->mkey_protect ||
-	    is->mkey_lease != want->mkey_lease || is->sm_sl != want->sm_sl ||
-	    is->subnet_timeout != want->subnet_timeout || is->hoq_life != want->hoq_life ||
-	    is->vl_stall != want->vl_stall || is->neighbor_mtu != want->neighbor_mtu ||
-	    is->op_vls != want->op_vls || is->pkey_enforce_in != want->pkey_enforce_in ||
-	    is->pkey_enforce_out != want->pkey_enforce_out ||
-	    is->vl_high_limit != want->vl_high_limit)
-		return PORT_PLAN_TUNE;
-	return PORT_PLAN_SAME;
+	return setup && setback_of(setup)->mtu;
 }
 
 enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
@@ -182,7 +171,6 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 		want->mkey_protect = want->mkey ? keys_conf->protect : 0;
 		if (want->mkey)
 			want->mkey_lease = keys_conf->lease_s;
-
 		plan_end_port(conf, sm_lid, node, setup, want);
 	}
 	/* Its table is being looked at: what is enforced stays so until that is done. */
@@ -211,14 +199,17 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 				want->neighbor_mtu = mtu;
 			if (vls)
 				want->op_vls = vls;
-		} else if (far.state > TOPO_INIT &&
+		} else if (was_changed(setup)) {
+			want->neighbor_mtu = setback_of(setup)->mtu;
+			want->op_vls = setback_of(setup)->vls;
+		} else if (far.state > TOPO_INIT && !was_changed(setup_of_peer(port)) &&
 			   (near.neighbor_mtu != far.neighbor_mtu ||
 			    (near.op_vls != far.op_vls &&
 			     !(near.state == TOPO_ACTIVE && far.state == TOPO_ACTIVE)) ||
 			    near.neighbor_mtu > lower(near.mtu_cap, far.mtu_cap)))
 			return PORT_PLAN_CLASH;
 	}
-	return plan_compare(&is, want);
+	return (enum port_plan)inventory_settings_differ(NULL, node, num, &is, want);
 }
 
 struct step { /* what is due at a port */
@@ -382,6 +373,8 @@ bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 	if (step.set)
 		wire_port_info_encode(&step.want, request->data);
 	port_setup(node, num)->job = step.get ? JOB_GET : (uint8_t)(1 + step.state);
+	/* Until it is answered a sweep may read what was before, or what is behind it. */
+	port_setup(node, num)->settled &= !step.set;
 	return true;
 }
 
@@ -429,10 +422,4 @@ void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num)
 	bringup_step(b, node, num);
 	if (port->peer)
 		bringup_step(b, port->peer, port->peer_port);
-}
-
-void bringup_reread(struct bringup *b, struct inv_node *node, uint8_t num)
-{
-	port_setup(node, num)->reread = true;
-	bringup_step(b, node, num);
 }

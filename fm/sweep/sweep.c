@@ -553,7 +553,8 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 			 const struct mad_answer *answer)
 {
 	struct sweep *s = owner;
-	uint32_t turned = s->inv.falls + s->inv.rises;
+	const struct inv_turned *links = &s->inv.turned;
+	uint32_t turned = links->falls + links->rises;
 
 	s->waves.answered = job->wave ? job->wave : s->waves.newest;
 	s->waves.news |= answer->result == MAD_OK;
@@ -573,7 +574,7 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 		explore_refused(s, job, answer->status);
 	else
 		sweep_again(s, job, answer->flaw);
-	if (!s->result.found_us && (s->result.nchanged || s->inv.falls + s->inv.rises != turned))
+	if (!s->result.found_us && (s->result.nchanged || links->falls + links->rises != turned))
 		s->result.found_us = loop_now_us(s->loop);
 	wave_left(s, job);
 
@@ -587,7 +588,7 @@ static void report_result(struct sweep *s, bool rest)
 {
 	struct sweep_result result = s->result;
 
-	result.fell = s->inv.falls - s->falls_before;
+	result.fell = s->inv.turned.falls - s->falls_before;
 	result.changed = s->changed;
 	result.smps = (unsigned)(batch_smps(s->batch) - s->smps_before);
 	result.took_us = loop_now_us(s->loop) - s->started_us;

@@ -149,12 +149,13 @@ enum sweep_probe { /* sweep_port.probe */
 
 struct sweep_port { /* 2 bytes: there are as many as ports */
 	uint8_t probe : 3;
-	bool seen : 1;	      /* it was read in this sweep */
-	bool must_probe : 1;  /* the node behind it is asked even if a record of it exists */
-	bool refuted : 1;     /* PortInfo was asked to decide about the link, and did not come */
-	bool ever_up : 1;     /* it was up in this life, or the file of known links has it */
-	bool was_up : 1;      /* before this life, by that file, and no end has said otherwise */
-	uint8_t verify_tries; /* verification requests in a row without an answer */
+	bool seen : 1;	     /* it was read in this sweep */
+	bool must_probe : 1; /* the node behind it is asked even if a record of it exists */
+	bool refuted : 1;    /* PortInfo was asked to decide about the link, and did not come */
+	bool ever_up : 1;    /* it was up in this life, or the file of known links has it */
+	bool was_up : 1;     /* before this life, by that file, and no end has said otherwise */
+	uint8_t verify_tries : 7; /* verification requests in a row without an answer */
+	bool must_read : 1;	  /* PortInfo is asked for even if the port's state is known */
 };
 
 static inline struct sweep_node *sweep_node(const struct inv_node *node)

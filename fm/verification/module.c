@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What a device said once is asked a second time when the fabric has been quiet for QUIET_US: the
- * neighbour behind each port, and PortInfo, PORTS_A_TICK ports at a time; and tables of ports that
- * these acknowledged (struct unheld). Nodes that answer otherwise are swept again, and verification
- * goes on sooner until it finds no more. So one wrong answer does not outlast a minute of right
- * ones.
+ * neighbour behind each port, and PortInfo, PORTS_A_TICK ports at a time. Nodes that answer
+ * otherwise are swept again, and verification goes on sooner until it finds no more. So one wrong
+ * answer does not outlast a minute of right ones.
  *
  * A node whose SwitchInfo or PortInfo has impossible fields is an alert for as long as that lasts;
  * it is swept again with each light sweep (sweep_node.partial).

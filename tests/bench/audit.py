@@ -208,7 +208,7 @@ def main():
     options.add_argument("--tries", type=int, default=5)
     options.add_argument("--slow", type=int, default=2)
     options.add_argument("--idle", type=float, default=20)
-    options.add_argument("--limit", type=float, default=60)
+    options.add_argument("--limit", type=float, default=900)
     options.add_argument("--set", default="")
     options.add_argument("--only", default="")
     options = options.parse_args()

@@ -108,6 +108,37 @@ const uint16_t *double_pkeys(const struct double_fabric *d, guid_t guid, unsigne
 	return port->pkeys ? port->pkeys : power_on;
 }
 
+struct wire_port_info *double_change_port(struct double_fabric *d, guid_t node, unsigned port)
+{
+	return &double_port(d, node, port)->info;
+}
+
+uint16_t *double_change_pkeys(struct double_fabric *d, guid_t node, unsigned num)
+{
+	struct dport *port = double_port(d, node, num);
+
+	if (!port->pkeys) {
+		port->pkeys = mem_alloc(double_pkey_cap(port), sizeof(*port->pkeys));
+		port->pkeys[0] = 0xffff;
+	}
+	return port->pkeys;
+}
+
+uint8_t *double_change_sl2vl(struct double_fabric *d, guid_t node, unsigned port, unsigned in)
+{
+	return double_port(d, node, port)->sl2vl[in];
+}
+
+uint8_t *double_change_arb(struct double_fabric *d, guid_t node, unsigned port, unsigned block)
+{
+	return double_port(d, node, port)->arb[block];
+}
+
+guid_t *double_change_aliases(struct double_fabric *d, guid_t node, unsigned port)
+{
+	return double_port(d, node, port)->aliases;
+}
+
 void double_set_sm(struct double_fabric *d, guid_t node, unsigned num,
 		   const struct wire_sm_info *info)
 {

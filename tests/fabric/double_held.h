@@ -32,6 +32,15 @@ const uint8_t *double_sl2vl(const struct double_fabric *d, guid_t node, unsigned
 const uint8_t *double_arb(const struct double_fabric *d, guid_t node, unsigned port,
 			  unsigned block); /* 0 .. 3 */
 /*
+ * The same to be changed in place, behind the SM's back: PortInfo, the P_Key table, an SL2VL table,
+ * a block of VL arbitration, and GUIDs, the first of which is not the table's.
+ */
+struct wire_port_info *double_change_port(struct double_fabric *d, guid_t node, unsigned port);
+uint16_t *double_change_pkeys(struct double_fabric *d, guid_t node, unsigned port);
+uint8_t *double_change_sl2vl(struct double_fabric *d, guid_t node, unsigned port, unsigned in);
+uint8_t *double_change_arb(struct double_fabric *d, guid_t node, unsigned port, unsigned block);
+guid_t *double_change_aliases(struct double_fabric *d, guid_t node, unsigned port);
+/*
  * Hops from a port to a LID by the tables as they are, links up: >= 0, -ENOENT no entry, -ELOOP,
  * -ENOTCONN dead end.
  */

@@ -71,6 +71,11 @@ void double_hold_mkey(struct double_fabric *d, guid_t node, unsigned port, uint6
 		      uint8_t protect, uint16_t lease_s);
 /* VLCap's code, until it is switched off. */
 void double_set_vl_cap(struct double_fabric *d, guid_t node, unsigned port, uint8_t vl_cap);
+/*
+ * The port's firmware goes down to that NeighborMTU and OperationalVLs now and at each Set: codes;
+ * 0 = as it is told.
+ */
+void double_set_most(struct double_fabric *d, guid_t node, unsigned port, uint8_t mtu, uint8_t vls);
 /* How a port takes the state Active, once asked for it. What it already has stays. */
 enum double_active { DOUBLE_TAKES_ACTIVE, DOUBLE_REFUSES_ACTIVE, DOUBLE_FEIGNS_ACTIVE };
 void double_set_active(struct double_fabric *d, guid_t node, unsigned port, enum double_active how);

@@ -71,6 +71,7 @@ struct dport {
 	uint8_t fec_mode;		  /* its number, or enum double_fec */
 	uint8_t cable_speed, cable_lanes; /* what its cable can; 0 = as much as the ports */
 	uint32_t capmask;
+	uint8_t most_mtu, most_vls; /* double_set_most() */
 };
 
 struct dnode {

@@ -150,6 +150,23 @@ static uint8_t enabled(uint8_t want, uint8_t all, uint8_t have, uint8_t supporte
 	return want == all ? supported : want;
 }
 
+static void port_go_down_to(struct dport *port)
+{
+	if (port->most_mtu && port->info.neighbor_mtu > port->most_mtu)
+		port->info.neighbor_mtu = port->most_mtu;
+	if (port->most_vls && port->info.op_vls > port->most_vls)
+		port->info.op_vls = port->most_vls;
+}
+
+void double_set_most(struct double_fabric *d, guid_t node, unsigned num, uint8_t mtu, uint8_t vls)
+{
+	struct dport *port = double_port(d, node, num);
+
+	port->most_mtu = mtu;
+	port->most_vls = vls;
+	port_go_down_to(port);
+}
+
 static void port_take_link(struct dport *port, const struct wire_port_info *want)
 {
 	struct wire_port_info *have = &port->info;
@@ -165,6 +182,7 @@ static void port_take_link(struct dport *port, const struct wire_port_info *want
 	if (want->op_vls)
 		have->op_vls = want->op_vls;
 	have->neighbor_mtu = want->neighbor_mtu;
+	port_go_down_to(port);
 	have->vl_high_limit = want->vl_high_limit;
 	have->vl_stall = want->vl_stall;
 	have->hoq_life = want->hoq_life;

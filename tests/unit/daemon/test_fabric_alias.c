@@ -168,9 +168,54 @@ static void trees_lead_to_members_by_alias(void **state)
 	world_fini(&w);
 }
 
+static void a_table_that_another_emptied_is_restored_and_told(void **state)
+{
+	struct world w;
+
+	small_world(&w);
+	w.conf.audit.rate = 100;
+	w.conf.audit.after_ms = 1000;
+	fabric_configure(w.fabric, &w.conf);
+	ask_alias(&w, 5, 2, ALIAS(1));
+	run_for(&w, 10 * SECOND_US);
+	assert_int_equal(count_logged(&w, "audit", ""), 0);
+	double_change_aliases(w.hw, node_of(&w, 5), 1)[2] = 0;
+	double_sent_reset(w.hw);
+	run_for(&w, 30 * SECOND_US);
+	assert_true(alias_of(&w, 5, 2) == ALIAS(1));
+	assert_int_equal(count_logged(&w, "audit", "GUIDInfo"), 1);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 1);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 1);
+	world_fini(&w);
+}
+
+/* Two tries. */
+static void a_port_that_does_not_keep_its_table_is_left_alone(void **state)
+{
+	struct world w;
+
+	small_world(&w);
+	ask_alias(&w, 5, 2, ALIAS(1));
+	w.conf.audit.rate = 100;
+	w.conf.audit.after_ms = 1000;
+	fabric_configure(w.fabric, &w.conf);
+	double_change_aliases(w.hw, node_of(&w, 5), 1)[2] = 0;
+	double_set_feigns(w.hw, node_of(&w, 5), WIRE_GUID_INFO);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(count_logged(&w, "audit", "GUIDInfo"), 1);
+	assert_int_equal(count_logged(&w, "guids-refused", "does not hold"), 1);
+	double_sent_reset(w.hw);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 0);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_that_another_emptied_is_restored_and_told),
+		cmocka_unit_test(a_port_that_does_not_keep_its_table_is_left_alone),
 		cmocka_unit_test(the_port_gets_what_its_host_asked_for),
 		cmocka_unit_test(operators_see_the_aliases_of_a_port_and_find_it_by_them),
 		cmocka_unit_test(a_port_that_was_off_gets_its_table_again),

@@ -292,7 +292,7 @@ static void the_audit_keeps_to_its_rate_and_can_be_off(void **state)
 	world_fini(&w);
 }
 
-/* With the defaults: each block once in two seconds, a second behind a change. */
+/* With the defaults: each end port and each block once in two seconds, a second behind a change. */
 static void the_audit_begins_behind_the_last_change_and_reads_nothing_twice_in_two_seconds(
 	void **state)
 {
@@ -302,7 +302,7 @@ static void the_audit_begins_behind_the_last_change_and_reads_nothing_twice_in_t
 
 	world_init(&w, pod(1));
 	conf_default(&defaults);
-	assert_int_equal(defaults.audit.rate, 380);
+	assert_int_equal(defaults.audit.rate, 160);
 	assert_int_equal(defaults.audit.after_ms, 1000);
 	w.conf.audit = defaults.audit;
 	w.conf.rebalance.entries = 0; /* would be one more change */
@@ -313,6 +313,8 @@ static void the_audit_begins_behind_the_last_change_and_reads_nothing_twice_in_t
 	run_for(&w, 20 * SECOND_US);
 	blocks = status_number(&w, "audit", "blocks") - blocks;
 	assert_in_range(blocks, 1000, 1600); /* 12 switches have 138, MFTs included */
+	/* 268 end ports, and 30 attributes a second of all ports */
+	assert_in_range(double_sent(w.hw, WIRE_GET, WIRE_PORT_INFO), 9 * 268, 11 * 268 + 700);
 	assert_int_equal(double_sent(w.hw, WIRE_SET, 0), 0);
 	w.conf.audit.after_ms = 60000;
 	fabric_configure(w.fabric, &w.conf);

@@ -35,8 +35,9 @@ struct falsifier {
 	uint64_t seed;
 	unsigned per_mille, falsified;
 	bool on;
-	guid_t who;   /* one alone, of one_falsified().. */
-	unsigned bit; /* ..of its NodeInfo */
+	guid_t who;		 /* one alone, of one_falsified().. */
+	unsigned bit;		 /* ..of its NodeInfo */
+	unsigned subnet_timeout; /* of a host that shows it, one answer has another MTU */
 };
 
 static unsigned dice(struct falsifier *l, unsigned sides)
@@ -65,6 +66,22 @@ static void one_falsified(struct falsifier *l, uint8_t *mad)
 	l->on = false;
 }
 
+#define PORT_INFO_MTU		 36
+#define PORT_INFO_SUBNET_TIMEOUT 51
+#define WRONG_MTU		 1
+
+static void mtu_falsified(struct falsifier *l, uint8_t *mad)
+{
+	uint8_t *data = mad + SMP_DATA;
+
+	if (((unsigned)mad[16] << 8 | mad[17]) != WIRE_PORT_INFO || !mad[23] ||
+	    (data[PORT_INFO_SUBNET_TIMEOUT] & 0x1fu) != l->subnet_timeout)
+		return;
+	data[PORT_INFO_MTU] = (uint8_t)((data[PORT_INFO_MTU] & 0x0f) | WRONG_MTU << 4);
+	l->falsified++;
+	l->on = false;
+}
+
 static void any_falsified(struct falsifier *l, uint8_t *mad)
 {
 	double_falsify(l->w.design, &l->seed, mad);
@@ -81,6 +98,8 @@ static void falsifier_recv(void *arg, const struct io_addr *from, const uint8_t 
 		memcpy(copy, mad, len);
 		if (l->who)
 			one_falsified(l, copy);
+		else if (l->subnet_timeout)
+			mtu_falsified(l, copy);
 		else if (dice(l, 1000) < l->per_mille)
 			any_falsified(l, copy);
 		mad = copy;
@@ -551,6 +570,30 @@ static void a_host_that_moved_is_met_at_its_new_place(void **state)
 	world_fini(&w);
 }
 
+/* The answer to a Set is no proof of what the link had: that MTU is not given back to it. */
+static void an_mtu_that_the_answer_to_a_set_shows_wrong_is_not_written(void **state)
+{
+	struct falsifier l;
+	struct world *w = &l.w;
+
+	falsifier_init(&l);
+	run_for(w, 10 * SECOND_US);
+	w->conf.ports.subnet_timeout = 15;
+	l.subnet_timeout = 15;
+	l.on = true;
+	fabric_configure(w->fabric, &w->conf);
+	for (unsigned i = 0; i < 120; i++) {
+		run_for(w, SECOND_US / 2);
+		for (uint32_t host = 0; host < w->design->ncas; host++)
+			assert_int_equal(
+				double_port_info(w->hw, host_guid(w, host), 1)->neighbor_mtu, 5);
+	}
+	assert_int_equal(l.falsified, 1);
+	assert_int_equal(count_logged(w, "alert", ""), 0);
+	assert_as_before(w, "a wrong MTU was answered");
+	world_fini(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +604,7 @@ int main(void)
 		cmocka_unit_test(a_switch_with_the_guid_of_another_is_named_and_left_out),
 		cmocka_unit_test(the_first_host_of_a_guid_keeps_its_place),
 		cmocka_unit_test(a_host_that_moved_is_met_at_its_new_place),
+		cmocka_unit_test(an_mtu_that_the_answer_to_a_set_shows_wrong_is_not_written),
 		cmocka_unit_test(some_time_after_random_false_answers_all_is_as_before),
 	};
 

@@ -12,6 +12,7 @@
 #include "fm/audit/module.h"
 #include "fm/isolation/module.h"
 #include "fm/multicast/module.h"
+#include "fm/sa/module.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "fm/program/audit.h"
@@ -43,6 +44,16 @@ void multicast_rewrite(struct fabric *f)
 bool multicast_busy(const struct fabric *f)
 {
 	return false;
+}
+
+bool sa_holds_guids(const struct fabric *f, guid_t port, unsigned block, struct port_table *table)
+{
+	return false;
+}
+
+void sa_read_guids(const struct fabric *f, const struct inv_node *node, uint8_t num,
+		   const struct port_table *table, const uint8_t *data)
+{
 }
 
 void isolation_table_unheld(struct fabric *f, const struct table_block *block)
@@ -87,11 +98,13 @@ static void begin(struct room *r)
 	r->program = program_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep), 18);
 	r->mft = mft_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep));
 	tables_resize(&r->tables, r->b.found->nswitches, 127);
+	r->b.bringup = bringup_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep), &bringup_conf);
 	fake_pipe_init_on(&r->f, &audit_module, topo_ref(r->b.found),
 			  &(struct fabric_services){ .loop = r->b.loop,
 						     .mad = r->b.mad,
 						     .program = r->program,
 						     .mft = r->mft,
+						     .bringup = r->b.bringup,
 						     .inventory = sweep_inventory(r->b.sweep) });
 	r->f.view.tables = &r->tables;
 	r->f.conf.audit.rate = 0;
