@@ -225,7 +225,7 @@ static void trees_after_refused_tables_are_proven_beside_those_in_force(void **s
 	const struct multicast *m;
 	struct check_report report;
 	struct lid_map *lids;
-	struct tables tables;
+	struct tables tables = { 0 };
 	struct route *route;
 	struct rig r;
 
