@@ -172,7 +172,9 @@ static const char *taken(struct reader *r, const struct frame *frame)
 	r->heard_us = loop_now_us(r->mirror->services.loop);
 	if (r->whole && r->taken > r->mirror->shared)
 		r->mirror->shared = r->taken;
-	state_store_mark(r->mirror->services.state, STATE_COPIED, source_copied(r->mirror) != NULL);
+	if (fabric_is_master(r->mirror->fabric)) /* a standby's is what it has copied itself */
+		state_store_mark(r->mirror->services.state, STATE_COPIED,
+				 source_copied(r->mirror) != NULL);
 	return NULL;
 }
 

@@ -369,7 +369,7 @@ void naming_accept(struct fabric *fabric, const char *what, waiter_fn *fn, void 
 	struct naming_room *r = fabric_room(fabric, &naming_module);
 	struct inventory *inv = r->services.inventory;
 	json_t *names = json_array();
-	char host[NAMING_MAX];
+	char host[NAMING_MAX], why[512];
 
 	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n)) {
 		host_of(r, n, n->desc, host);
@@ -386,7 +386,9 @@ void naming_accept(struct fabric *fabric, const char *what, waiter_fn *fn, void 
 		fabric_request_reroute(fabric, "a host's new name was accepted");
 	} else {
 		json_decref(names);
-		fn(arg, NULL, "no HCA of that host, name or GUID has the alert " CONFLICT);
+		snprintf(why, sizeof(why), "%s: no HCA of that host, name or GUID has the alert %s",
+			 what, CONFLICT);
+		fn(arg, NULL, why);
 	}
 }
 
