@@ -427,7 +427,8 @@ static bool is_irregular(const struct graph *g, const struct topo *t)
 	uint32_t leaves = 0, most = 0;
 	unsigned rate = 0;
 
-	for (uint32_t p = 0; p < t->nswitch_ports; p++) {
+	/* A link that was cut since may have been the one that differs. */
+	for (uint32_t p = 0; t->rates_differ && p < t->nswitch_ports; p++) {
 		const struct topo_port *port = &t->ports[p];
 
 		if (!port->link_up || port->peer >= t->nswitch_ports)

@@ -405,6 +405,16 @@ static void index_guids(struct topo_own *own)
 	own->guids = guids;
 }
 
+static void note_rate(struct topo *t, const struct topo_port *port)
+{
+	uint16_t rate = (uint16_t)(port->speed * 256 + port->width);
+
+	if (!port->link_up || port->peer >= t->nswitch_ports)
+		return;
+	t->rates_differ |= t->rate && rate != t->rate;
+	t->rate = rate;
+}
+
 struct topo *topo_freeze(struct topo_builder *b)
 {
 	struct topo_own *own = arena_alloc(b->arena, 1, sizeof(*own));
@@ -438,6 +448,7 @@ struct topo *topo_freeze(struct topo_builder *b)
 		ends[p].num = peer ? peer->num : 0;
 		ends[p].up = port->link_up;
 		ends[p].special = peer && t->nodes[peer->node].sharp;
+		note_rate(t, port);
 	}
 	t->ends = ends;
 	index_guids(own);
@@ -483,6 +494,7 @@ struct topo *topo_with_ports(const struct topo *older)
 	struct topo *t = topo_alike(older);
 
 	t->nlinks_down = t->nlinks_special_down = t->ncordoned = 0;
+	t->rate = t->rates_differ = 0;
 	return t;
 }
 
@@ -525,6 +537,8 @@ void topo_with_port(struct topo *t, uint32_t i, const struct topo_port_attr *att
 	topo_port_take(port, attr);
 	set_link(t, i, port->peer != TOPO_NONE && up);
 	t->ncordoned += port->cordoned;
+	if (i < t->nswitch_ports)
+		note_rate(t, port);
 	if (!port->link_up && port->peer != TOPO_NONE && port->peer > i)
 		count_down(t, port);
 }
@@ -540,16 +554,9 @@ static uint32_t switch_rate(const struct topo *t, const struct topo_port *port)
 void topo_hold_slow(struct topo *t, unsigned percent)
 {
 	struct topo_port *ports = (struct topo_port *)t->ports;
-	uint32_t *best, usual = 0;
-	bool alike = true;
+	uint32_t *best;
 
-	for (uint32_t i = 0; i < t->nswitch_ports && alike && percent; i++) {
-		uint32_t rate = switch_rate(t, &ports[i]);
-
-		alike = !rate || !usual || rate == usual;
-		usual = rate ? rate : usual;
-	}
-	if (alike)
+	if (!percent || !t->rates_differ)
 		return;
 	best = mem_alloc(t->nswitches + 1, sizeof(*best)); /* by switch: its fastest link */
 	for (uint32_t i = 0; i < t->nswitch_ports; i++) {

@@ -122,9 +122,12 @@ struct topo {
 	uint32_t nlinks_down;	      /* links that are down */
 	uint32_t nlinks_special_down; /* links to aggregation nodes that are down */
 	uint32_t ncordoned;	      /* ports */
-	uint32_t ncas;		      /* CA nodes without SHARP aggregation nodes */
-	uint32_t nspecials;	      /* SHARP aggregation nodes */
-	uint8_t nlevels;	      /* highest switch level + 1; 0 without switches */
+	/* links between switches that were up: speed * 256 + width of one; whether others differ */
+	uint16_t rate;
+	bool rates_differ;
+	uint32_t ncas;	    /* CA nodes without SHARP aggregation nodes */
+	uint32_t nspecials; /* SHARP aggregation nodes */
+	uint8_t nlevels;    /* highest switch level + 1; 0 without switches */
 	const struct topo_node *nodes;
 	const struct topo_port *ports;
 	const struct topo_end *ends; /* by port of a switch */
