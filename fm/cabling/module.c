@@ -9,17 +9,18 @@
 #include "fm/loop/child.h"
 #include "topology/base/mem.h"
 #include "topology/cabling/cabling.h"
+#include "topology/snapshot/naming.h"
 #include "topology/snapshot/topo_builder.h"
 
 /*
  * findings: links that are not where they should be, as lines of text: what tells one finding from
- * others (its key), a tab, the GUID of the device where to go and its port, a tab, and what people
- * read. Pure.
+ * others (its key), a tab, the GUID of the device where to go and its port, a tab, the host of an
+ * HCA that nobody ever met, a tab, and what people read. Pure.
  */
 
 struct finding {
-	const char *key, *text; /* within findings.lines */
-	guid_t node;		/* 0 = none of the fabric */
+	const char *key, *host, *text; /* within findings.lines */
+	guid_t node;		       /* 0 = none of the fabric */
 	uint8_t port;
 };
 
@@ -78,7 +79,7 @@ struct cabling_room {
 	char plan[256];		/* by which the latest comparison went */
 	bool stale;		/* the fabric, or the plan, is another since */
 	bool known;		/* a comparison has ended */
-	bool late;		/* nothing has changed for QUIET_US + LATE_US */
+	bool late;		/* the timer is that of LATE_US */
 	struct findings latest; /* its findings */
 	char *heard;		/* of the child, so far */
 	size_t length, room;
@@ -117,27 +118,26 @@ static struct findings findings_of(char *lines)
 {
 	struct findings now = { .lines = lines };
 	unsigned room = 0;
-	char *rest = lines, *line, *tab, *text, *port;
-	guid_t node;
+	char *rest = lines, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
-		tab = strchr(line, '\t');
-		text = tab ? strchr(tab + 1, '\t') : NULL;
-		if (!text)
+		struct finding it = { .key = strsep(&line, "\t") };
+		char *port = strsep(&line, "\t");
+
+		it.host = strsep(&line, "\t");
+		it.text = line;
+		if (!it.text)
 			continue;
-		*tab = '\0';
-		node = strtoull(tab + 1, &port, 16);
-		if (!strncmp(line, ABSENT, strlen(ABSENT))) {
-			now.absent = mem_resize(now.absent, now.nabsent + 1, sizeof(*now.absent));
-			now.absent[now.nabsent++] =
-				(struct finding){ .node = node, .text = text + 1 };
+		it.node = strtoull(port, &port, 16);
+		it.port = (uint8_t)strtoul(port, NULL, 10);
+		if (!strncmp(it.key, ABSENT, strlen(ABSENT))) {
+			now.absent = mem_resize(now.absent, now.nabsent + 1, sizeof(it));
+			now.absent[now.nabsent++] = it;
 			continue;
 		}
 		if (now.count == room)
-			now.list = mem_resize(now.list, room = room ? 2 * room : 16,
-					      sizeof(*now.list));
-		now.list[now.count++] =
-			(struct finding){ line, text + 1, node, (uint8_t)strtoul(port, NULL, 10) };
+			now.list = mem_resize(now.list, room = room ? 2 * room : 16, sizeof(it));
+		now.list[now.count++] = it;
 	}
 	if (now.count)
 		qsort(now.list, now.count, sizeof(*now.list), by_key);
@@ -232,7 +232,7 @@ static int write_cb(void *arg, FILE *out)
 			const struct cabling_item *item = &c->items[i];
 			const struct cabling_end *const ends[] = { &item->at, &item->found,
 								   &item->other };
-			char text[TEXT_SIZE], what_to_do[TEXT_SIZE];
+			char text[TEXT_SIZE], what_to_do[TEXT_SIZE], host[NAMING_MAX] = "";
 
 			cabling_describe(item, text, sizeof(text));
 			cabling_instruct(item, what_to_do, sizeof(what_to_do));
@@ -240,8 +240,10 @@ static int write_cb(void *arg, FILE *out)
 			for (unsigned k = 0; k < sizeof(ends) / sizeof(ends[0]); k++)
 				fprintf(out, "|%s:%u", ends[k]->name ? ends[k]->name : "",
 					ends[k]->port);
-			fprintf(out, "\t0x%016" PRIx64 " %u\t%s: %s\n", guid_of(t, item->at.name),
-				item->at.port, text, what_to_do);
+			if (kind == CABLING_NO_HCA)
+				naming_host(item->expected.name, NULL, host);
+			fprintf(out, "\t0x%016" PRIx64 " %u\t%s\t%s: %s\n",
+				guid_of(t, item->at.name), item->at.port, host, text, what_to_do);
 		}
 	}
 	cabling_free(c);
@@ -370,11 +372,9 @@ void cabling_judge_host(const struct fabric *fabric, uint32_t host, struct host_
 {
 	const struct cabling_room *r = fabric_room(fabric, &cabling_module);
 	const struct topo *t = fabric_view(fabric).topo;
-	char expected[TEXT_SIZE];
 
-	snprintf(expected, sizeof(expected), " expected %s ", t->hosts[host].name);
 	for (unsigned i = 0; i < r->latest.nabsent; i++) {
-		if (!strstr(r->latest.absent[i].text, expected))
+		if (strcmp(r->latest.absent[i].host, t->hosts[host].name) != 0)
 			continue;
 		verdict->hcas++;
 		host_verdict_add(verdict, HOST_DEGRADED, "%s", r->latest.absent[i].text);

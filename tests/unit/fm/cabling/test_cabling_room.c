@@ -17,6 +17,7 @@
 #include "topology/snapshot/topo_builder.h"
 
 #define QUIET_US 1100000ull
+#define LATE_US	 9000000ull /* more, until a cable is missing */
 
 /* Takes the snapshot. */
 static void publish(struct fabric *f, struct topo *next)
@@ -121,6 +122,86 @@ static void a_miswiring_is_one_event_and_one_when_it_is_right_again(void **state
 	assert_int_equal(fake_events(&f, "miswiring-over", &text), 1);
 	assert_non_null(strstr(text, "no more"));
 	assert_int_equal(miswired_count(&f), 0);
+	fake_pipe_fini(&f);
+	topo_unref(good);
+}
+
+/* Devices that come back have theirs by then. */
+static void a_cable_that_nobody_sees_is_missing_ten_seconds_later(void **state)
+{
+	struct topo *good = pod(2);
+	const char *text = "";
+	struct fabric f;
+
+	begin(&f, topo_ref(good));
+	publish(&f, miswired(good, MISTAKE_LOST, 1));
+	assert_int_equal(miswired_count(&f), 0);
+	publish(&f, topo_ref(good));
+	fake_run_for(&f, LATE_US);
+	assert_int_equal(fake_events(&f, "miswiring", NULL), 0);
+	publish(&f, miswired(good, MISTAKE_LOST, 1));
+	fake_run_for(&f, LATE_US);
+	assert_int_equal(miswired_count(&f), 1);
+	assert_int_equal(fake_events(&f, "miswiring", &text), 1);
+	assert_non_null(strstr(text, "missing cable"));
+	publish(&f, topo_ref(good));
+	assert_int_equal(miswired_count(&f), 0);
+	assert_int_equal(fake_events(&f, "miswiring-over", NULL), 1);
+	fake_pipe_fini(&f);
+	topo_unref(good);
+}
+
+/* What was wrong when fmd began is one event, and waits for that. */
+static void cables_that_were_missing_from_the_beginning_are_one_event(void **state)
+{
+	struct topo *good = pod(2);
+	const char *text = "";
+	struct fabric f;
+
+	begin(&f, miswired(good, MISTAKE_LOST, 3));
+	assert_int_equal(fake_events(&f, "miswiring", NULL), 0);
+	fake_run_for(&f, LATE_US);
+	assert_int_equal(fake_events(&f, "miswiring", &text), 1);
+	assert_non_null(strstr(text, "3 findings"));
+	assert_int_equal(miswired_count(&f), 3);
+	fake_pipe_fini(&f);
+	topo_unref(good);
+}
+
+static void all_ports_say(struct fabric *f, enum topo_state state)
+{
+	struct inventory *inv = &f->inventory;
+	const struct topo *t = f->view.topo;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		const struct wire_node_info info = { .type = TOPO_SWITCH,
+						     .nports = t->nodes[sw].nports,
+						     .node_guid = t->nodes[sw].guid };
+		struct inv_node *node = inventory_find(inv, t->nodes[sw].guid);
+
+		node = node ? node : inventory_add(inv, &info);
+		for (unsigned p = 1; p <= node->nports; p++) {
+			node->ports[p].known = true;
+			node->ports[p].state = (uint8_t)state;
+		}
+	}
+}
+
+static void a_port_whose_link_is_up_misses_no_cable(void **state)
+{
+	struct topo *good = pod(2);
+	struct fabric f;
+
+	begin(&f, topo_ref(good));
+	all_ports_say(&f, TOPO_INIT);
+	publish(&f, miswired(good, MISTAKE_LOST, 1));
+	fake_run_for(&f, LATE_US);
+	assert_int_equal(miswired_count(&f), 0);
+	publish(&f, topo_ref(good));
+	all_ports_say(&f, TOPO_DOWN);
+	publish(&f, miswired(good, MISTAKE_LOST, 1));
+	fake_run_for(&f, LATE_US);
+	assert_int_equal(miswired_count(&f), 1);
 	fake_pipe_fini(&f);
 	topo_unref(good);
 }
@@ -280,6 +361,9 @@ int main(void)
 		cmocka_unit_test(a_plan_that_is_written_anew_counts_from_the_reload_on),
 		cmocka_unit_test(an_hca_that_was_never_met_degrades_its_host),
 		cmocka_unit_test(a_miswiring_is_one_event_and_one_when_it_is_right_again),
+		cmocka_unit_test(a_cable_that_nobody_sees_is_missing_ten_seconds_later),
+		cmocka_unit_test(cables_that_were_missing_from_the_beginning_are_one_event),
+		cmocka_unit_test(a_port_whose_link_is_up_misses_no_cable),
 		cmocka_unit_test(what_was_so_from_the_beginning_is_one_event),
 		cmocka_unit_test(hundreds_at_once_are_bounded),
 		cmocka_unit_test(links_are_compared_when_the_fabric_has_been_quiet),
