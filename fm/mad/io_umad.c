@@ -834,6 +834,7 @@ struct io *io_umad_new(struct loop *loop, const char *guids, const char *devices
 
 	u->io.ops = &umad_io_ops;
 	u->wish.port = port;
+	u->wish.vpds = &u->vpds;
 	if (strtoull(guids, NULL, 16))
 		snprintf(u->wish.guids, sizeof(u->wish.guids), "%s", guids);
 	snprintf(u->wish.devices, sizeof(u->wish.devices), "%s", devices);

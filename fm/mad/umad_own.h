@@ -13,11 +13,20 @@
 
 /* ---- Which local port to run on -------------------------------------------------------------- */
 
-struct umad_wish {	   /* of the configuration */
-	guid_t guid;	   /* the port's, whatever the others say; 0 = by these */
-	char guids[512];   /* of ports, the first is preferred; "" = any */
-	char devices[256]; /* likewise, where no GUIDs are given */
-	unsigned port;	   /* of a device; 0 = any */
+struct umad_vpds { /* what was read of devices: that takes long, and does not change */
+	unsigned count;
+	struct {
+		char device[32];
+		bool manages_nvswitches;
+	} list[32];
+};
+
+struct umad_wish {		/* of the configuration */
+	guid_t guid;		/* the port's, whatever the others say; 0 = by these */
+	char guids[512];	/* of ports, the first is preferred; "" = any */
+	char devices[256];	/* likewise, where no GUIDs are given */
+	unsigned port;		/* of a device; 0 = any */
+	struct umad_vpds *vpds; /* borrowed; NULL where a port is named by its GUID */
 };
 
 /*
@@ -157,6 +166,7 @@ struct later { /* an SA request that was read, and not handed on yet */
 struct umad_io {
 	struct io io; /* first */
 	struct umad_wish wish;
+	struct umad_vpds vpds;
 	struct loop *loop;
 	struct handle handles[HANDLES];
 	struct umad_writer *writer; /* NULL on a simulator, and while the port is closed */

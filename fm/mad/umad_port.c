@@ -31,7 +31,7 @@ struct choice {
 	unsigned best_place;
 	struct io_port_info *info;
 	unsigned met, ethernet, barred;
-	guid_t guids[IO_PORTS]; /* of those that have a link, by their places */
+	guid_t *guids; /* NULL, or [IO_PORTS] of those that have a link, by their places */
 	unsigned places[IO_PORTS], nguids;
 	char devices[SEEN_MAX], ports[SEEN_MAX];
 };
@@ -62,6 +62,22 @@ bool umad_port_manages_nvswitches(const char *vpd_path)
 		fclose(in);
 	free(vpd);
 	return found;
+}
+
+static bool manages_nvswitches(struct umad_vpds *vpds, const char *device)
+{
+	unsigned n = vpds->count;
+	char path[256];
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(vpds->list[i].device, device))
+			return vpds->list[i].manages_nvswitches;
+	if (n == sizeof(vpds->list) / sizeof(vpds->list[0]))
+		return false; /* libibumad knows no more devices */
+	snprintf(path, sizeof(path), SYS_INFINIBAND "/%s/device/vpd", device);
+	snprintf(vpds->list[n].device, sizeof(vpds->list[n].device), "%s", device);
+	vpds->count++;
+	return vpds->list[n].manages_nvswitches = umad_port_manages_nvswitches(path);
 }
 
 #define NO_PLACE 9999
@@ -133,7 +149,8 @@ static void device_consider(struct choice *choice, const char *name)
 			guid_t guid = be64toh(port->port_guid);
 			unsigned place = of_device;
 			enum rank rank = rank_of(choice->wish, port, &place);
-			char vpd[256];
+			bool better = rank > choice->best ||
+				      (rank == choice->best && place < choice->best_place);
 
 			if (!strcmp(port->link_layer, "Ethernet")) {
 				choice->ethernet++;
@@ -141,19 +158,17 @@ static void device_consider(struct choice *choice, const char *name)
 			}
 			seen_add(choice->ports, "%s port %d 0x%016" PRIx64, ca.ca_name,
 				 port->portnum, guid);
-			if (rank == RANK_NONE || (rank < choice->best && !link))
+			if (rank == RANK_NONE || !(better || (choice->guids && link)))
 				continue;
-			snprintf(vpd, sizeof(vpd), SYS_INFINIBAND "/%s/device/vpd", port->ca_name);
-			barred =
-				rank < RANK_NAMED && (be32toh(port->capmask) & CAP_IS_SM_DISABLED ||
-						      umad_port_manages_nvswitches(vpd));
+			barred = rank < RANK_NAMED &&
+				 (be32toh(port->capmask) & CAP_IS_SM_DISABLED ||
+				  manages_nvswitches(choice->wish->vpds, port->ca_name));
 			choice->barred += barred;
 			if (barred)
 				continue;
-			if (link)
+			if (choice->guids && link)
 				note_link(choice, guid, place);
-			if (rank < choice->best ||
-			    (rank == choice->best && place >= choice->best_place))
+			if (!better)
 				continue;
 			choice->best = rank;
 			choice->best_place = place;
@@ -224,12 +239,11 @@ unsigned umad_ports(const struct umad_wish *wish, guid_t guids[IO_PORTS])
 	char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
 	struct umad_wish usual = *wish;
 	struct io_port_info info;
-	struct choice choice = { .wish = &usual, .info = &info };
+	struct choice choice = { .wish = &usual, .info = &info, .guids = guids };
 	int n = umad_get_cas_names(names, UMAD_MAX_DEVICES);
 
 	usual.guid = 0;
 	for (int i = 0; i < n; i++)
 		device_consider(&choice, names[i]);
-	memcpy(guids, choice.guids, choice.nguids * sizeof(*guids));
 	return choice.nguids;
 }
