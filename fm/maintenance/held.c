@@ -353,11 +353,11 @@ static const char *contradiction(const struct admission *a, const struct inv_nod
 }
 
 static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
-			    const struct wire_node_info *info, const struct wire_port_info *port0)
+			    const struct inv_node *known, const struct wire_node_info *info,
+			    const struct wire_port_info *port0)
 {
 	struct admission *a = arg;
 	const struct inventory *inv = a->services->inventory;
-	const struct inv_node *known = inventory_find(inv, info->node_guid);
 	struct held *it = find(a, from->guid, num, info->node_guid, info->local_port);
 	int mode = a->services->conf->admission.mode;
 	struct held new = { .node = from->guid,

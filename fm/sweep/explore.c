@@ -483,7 +483,7 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 	struct inv_node *node;
 	enum place place;
 
-	if (!known && gate_keeps_out(s, from, num, info))
+	if (!known && gate_keeps_out(s, from, num, NULL, info))
 		return;
 	node = probe_node(s, from, num, info);
 	if (!node) {
@@ -505,7 +505,7 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 		seen_twice(s, from, num, node, "where it is known that port is down");
 		probe_refused(s, from, num, node->guid);
 	}
-	if (place != PLACE_FREE || (known && gate_keeps_out(s, from, num, info)))
+	if (place != PLACE_FREE || (known && gate_keeps_out(s, from, num, node, info)))
 		return;
 
 	uint8_t port_b = info->local_port;

@@ -29,7 +29,7 @@ static struct gated *find(const struct gate *gate, const struct inv_node *from, 
 }
 
 bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
-		    const struct wire_node_info *info)
+		    const struct inv_node *known, const struct wire_node_info *info)
 {
 	struct inv_port *port = &from->ports[num];
 	struct gate *gate = s->parking.gate;
@@ -40,7 +40,7 @@ bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
 	    (port->peer && port->peer->guid == info->node_guid &&
 	     port->peer_port == info->local_port))
 		return false;
-	said = gate->fn(gate->arg, from, num, info, it && it->read ? &it->port0 : NULL);
+	said = gate->fn(gate->arg, from, num, known, info, it && it->read ? &it->port0 : NULL);
 	if (said == SWEEP_READS_FIRST && !it) {
 		gate->list = mem_resize(gate->list, gate->count + 1, sizeof(*it));
 		gate->list[gate->count++] = (struct gated){ .from = from, .num = num };

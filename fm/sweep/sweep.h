@@ -81,10 +81,12 @@ bool sweep_verify(struct sweep *sweep, unsigned count, bool refused, sweep_done_
 /*
  * What becomes of a link over which somebody answers who is not known to be there: it is part of
  * the fabric; it is not, and nothing is sent over it but this probe, with each sweep of its switch;
- * or PortInfo of port 0 of the switch behind is read first, and asked again is by that.
+ * or PortInfo of port 0 of the switch behind is read first, and asked again is by that. known: the
+ * node behind, NULL = it is met for the first time.
  */
 enum sweep_gate { SWEEP_ADMITS, SWEEP_KEEPS_OUT, SWEEP_READS_FIRST };
 typedef enum sweep_gate sweep_gate_fn(void *arg, struct inv_node *from, uint8_t num,
+				      const struct inv_node *known,
 				      const struct wire_node_info *info,
 				      const struct wire_port_info *port0);
 /* NULL: all links are admitted. A node that is known is judged where it may be in that place. */

@@ -70,7 +70,7 @@ struct gate {
  * stays so, and is down: its port holds another cable.
  */
 bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
-		    const struct wire_node_info *info);
+		    const struct inv_node *known, const struct wire_node_info *info);
 /* JOB_GATE is over; data NULL: it was not answered. */
 void gate_answer(struct sweep *s, struct inv_node *from, uint8_t num, const uint8_t *data);
 
