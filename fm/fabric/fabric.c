@@ -342,15 +342,15 @@ static void change_role(void *arg)
 	bool master = to->role == FABRIC_ROLE_MASTER, anew = to->anew;
 
 	if (anew || (fabric_is_master(f) && !master)) {
+		json_t *totals = fabric_status(f);
+
+		json_decref(f->kept.totals);
+		f->kept.totals = totals;
 		/*
 		 * As if fmd had ended and began anew, but that events, those who follow them and
 		 * rooms that last go on: what files hold is kept and read. Files are those of the
 		 * role until now.
 		 */
-		json_t *totals = fabric_status(f);
-
-		json_decref(f->kept.totals);
-		f->kept.totals = totals;
 		operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
 		MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
 		state_store_detach(f->kept.store);

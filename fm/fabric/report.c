@@ -48,14 +48,14 @@ static int drained(const struct topo *t, enum drain why)
 static json_t *topo_json(const struct fabric *f)
 {
 	const struct topo *t = f->now.topo;
+	const int down = t ? (int)topo_links_down(t) : 0;
 
 	return json_pack(
 		"{si si si si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0,
 		"hcas", t ? (int)t->ncas : 0, "aggregation_nodes", t ? (int)t->nspecials : 0,
 		"links_special", t ? (int)t->nlinks_special : 0, "links",
-		t ? (int)topo_links(t) : 0, "links_down", t ? (int)topo_links_down(t) : 0,
-		"links_missing", t ? (int)topo_links_down(t) : 0, "links_cordoned",
-		t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
+		t ? (int)topo_links(t) : 0, "links_down", down, "links_missing", down,
+		"links_cordoned", t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
 		t ? drained(t, QUARANTINED) : 0, "links_isolated", t ? drained(t, ISOLATED) : 0,
 		"levels", t ? (int)t->nlevels : 0, "lids", f->now.lids ? (int)f->now.lids->top : 0);
 }
@@ -99,25 +99,33 @@ static json_t *past_json(const struct fabric *f)
 /* Of the lives of this process before, which a change of role ended: what counts from its start. */
 static json_t *add_totals(json_t *doc, json_t *before)
 {
-	static const char *const parts[][2] = {
-		{ NULL, "lft_blocks_written reroutes polls" },
-		{ "traps", "received repeated not_repressed errors forged" },
-		{ "audit", "blocks repaired" },
-		{ "sa", "requests ignored answered busy bad unsupported reports_unanswered" },
-		{ "m_keys", "expired" },
-		{ "multicast", "mft_blocks_written" },
+	static const struct {
+		const char *part, *names[8];
+	} parts[] = {
+		{ NULL, { "lft_blocks_written", "reroutes", "polls" } },
+		{ "traps", { "received", "repeated", "not_repressed", "errors", "forged" } },
+		{ "audit", { "blocks", "repaired" } },
+		{ "sa",
+		  { "requests", "ignored", "answered", "busy", "bad", "unsupported",
+		    "reports_unanswered" } },
+		{ "m_keys", { "expired" } },
+		{ "multicast", { "mft_blocks_written" } },
 	};
 
 	for (unsigned i = 0; before && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		const char *part = parts[i][0], *name;
-		json_t *now = part ? json_object_get(doc, part) : doc, *was;
+		const char *part = parts[i].part;
+		json_t *now = part ? json_object_get(doc, part) : doc;
+		json_t *then = part ? json_object_get(before, part) : before;
 
-		json_object_foreach (part ? json_object_get(before, part) : before, name, was)
-			if (json_is_integer(was) && strstr(parts[i][1], name))
-				json_object_set_new(now, name,
-						    json_integer(json_integer_value(was) +
-								 json_integer_value(json_object_get(
-									 now, name))));
+		for (const char *const *name = parts[i].names; *name; name++) {
+			json_int_t count = json_integer_value(json_object_get(then, *name));
+
+			if (count)
+				json_object_set_new(
+					now, *name,
+					json_integer(count + json_integer_value(
+								     json_object_get(now, *name))));
+		}
 	}
 	return doc;
 }

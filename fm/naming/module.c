@@ -252,35 +252,35 @@ static const char *first_of(const struct inv_node *node, const char *host)
 	return first ? first : host;
 }
 
-struct held { /* names, and `NAME FIRST` for each host that has one */
+struct taken { /* names, and `NAME FIRST` for each host that has one */
 	struct names names;
 	struct arena *arena;
 };
 
-static void hold(struct held *held, const char *text)
+static void hold(struct taken *taken, const char *text)
 {
-	if (names_find(&held->names, text, strlen(text)) == NAMES_NONE)
-		names_id(&held->names, arena_strdup(held->arena, text), strlen(text));
+	if (names_find(&taken->names, text, strlen(text)) == NAMES_NONE)
+		names_id(&taken->names, arena_strdup(taken->arena, text), strlen(text));
 }
 
-static void hold_name(struct held *held, const char *host, const char *first)
+static void hold_name(struct taken *taken, const char *host, const char *first)
 {
 	char both[2 * NAMING_MAX];
 
 	snprintf(both, sizeof(both), "%s %s", host, first);
-	hold(held, host);
-	hold(held, first);
-	hold(held, both);
+	hold(taken, host);
+	hold(taken, first);
+	hold(taken, both);
 }
 
-static bool may_take(const struct held *held, const char *claimed, const char *first)
+static bool may_take(const struct taken *taken, const char *claimed, const char *first)
 {
 	char both[2 * NAMING_MAX];
 	int len = snprintf(both, sizeof(both), "%s %s", claimed, first);
 
 	return !strcmp(claimed, first) ||
-	       names_find(&held->names, both, (size_t)len) != NAMES_NONE ||
-	       names_find(&held->names, claimed, strlen(claimed)) == NAMES_NONE;
+	       names_find(&taken->names, both, (size_t)len) != NAMES_NONE ||
+	       names_find(&taken->names, claimed, strlen(claimed)) == NAMES_NONE;
 }
 
 /* It is of that host from now on; first: of that one before. */
@@ -298,14 +298,14 @@ static void take_claim(struct inventory *inv, struct inv_node *node, const char 
 static void judge_claims(struct naming_room *r, struct inventory *inv)
 {
 	char host[NAMING_MAX], claimed[NAMING_MAX];
-	struct held held = { .arena = arena_new() };
+	struct taken taken = { .arena = arena_new() };
 	struct inv_node *node;
 	unsigned conflicts = 0;
 
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node)) {
 		host_of(r, node, node->desc, host);
 		if (!inv_is_switch(node) && *first_of(node, host))
-			hold_name(&held, host, first_of(node, host));
+			hold_name(&taken, host, first_of(node, host));
 	}
 	alerts_review(r->services.alerts, CONFLICT);
 	for (node = inventory_first(inv); node; node = inventory_next(inv, node)) {
@@ -320,8 +320,8 @@ static void judge_claims(struct naming_room *r, struct inventory *inv)
 			take_claim(inv, node, naming_of(node)->first);
 		} else if (topo_named_sharp(naming_of(node)->claim)) {
 			take_claim(inv, node, first);
-		} else if (*claimed && may_take(&held, claimed, first)) {
-			hold_name(&held, claimed, first);
+		} else if (*claimed && may_take(&taken, claimed, first)) {
+			hold_name(&taken, claimed, first);
 			take_claim(inv, node, strcmp(claimed, first) ? first : NULL);
 		} else if (*claimed && conflicts++ < CONFLICTS_MOST) {
 			struct event_subject subject = inventory_subject(node, -1);
@@ -336,8 +336,8 @@ static void judge_claims(struct naming_room *r, struct inventory *inv)
 		}
 	}
 	alerts_reviewed(r->services.alerts, CONFLICT);
-	names_fini(&held.names);
-	arena_free(held.arena);
+	names_fini(&taken.names);
+	arena_free(taken.arena);
 }
 
 static void annotate(void *room, struct inventory *inv)
