@@ -24,8 +24,9 @@ B := build/$(VARIANT)
 # The plain build's programs are build/fmd and build/fmctl; a sanitizer's stay in its own folder.
 BIN := $(if $(filter release,$(VARIANT)),build,$(B))
 
-PKGS := libcurl libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig jansson libsystemd libseccomp libibumad
-PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+# Of libcurl the headers alone: fmd loads it where exporters are configured (fm/nvswitch/intake_fetch.c).
+PKGS := libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig jansson libsystemd libseccomp libibumad
+PKG_CFLAGS := $(shell pkg-config --cflags libcurl $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 # A sanitized build is for tests: soon compiled, and ready for a shared object.
@@ -41,7 +42,7 @@ override CFLAGS += -std=gnu11 $(WARN) -fno-common $(HARDEN) $(if $(SAN),-fPIC -f
 override LDFLAGS += -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
 # The sanitizer's runtime within the programs, so that ibsim's library may be preloaded.
 STATIC_SAN := $(if $(SAN),$(if $(filter clang%,$(CC)),,-static-libasan -static-libubsan))
-LIBS := $(PKG_LIBS) -losmcomp -lpthread -lm
+LIBS := $(PKG_LIBS) -losmcomp -lpthread -ldl -lm
 
 # Layers, lowest last on the link line: an upward call does not link.
 FM_SRC := $(filter-out fm/main.c fm/fmctl/%.c,$(wildcard fm/*.c fm/*/*.c))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,57 @@
 
 #define READ_SIZE 32768
 #define REDIRECTS 3
+
+/*
+ * libcurl and the libraries that it needs take milliseconds of a start, so it is loaded with the
+ * first exporter. Its functions are file-scope like those of a linked library.
+ */
+#define FUNCTIONS(X)                                                                               \
+	X(easy_cleanup);                                                                           \
+	X(easy_getinfo);                                                                           \
+	X(easy_init);                                                                              \
+	X(easy_setopt);                                                                            \
+	X(easy_strerror);                                                                          \
+	X(free);                                                                                   \
+	X(global_init);                                                                            \
+	X(multi_add_handle);                                                                       \
+	X(multi_assign);                                                                           \
+	X(multi_cleanup);                                                                          \
+	X(multi_info_read);                                                                        \
+	X(multi_init);                                                                             \
+	X(multi_remove_handle);                                                                    \
+	X(multi_setopt);                                                                           \
+	X(multi_socket_action);                                                                    \
+	X(slist_append);                                                                           \
+	X(slist_free_all);                                                                         \
+	X(url);                                                                                    \
+	X(url_cleanup);                                                                            \
+	X(url_get);                                                                                \
+	X(url_set)
+#define POINTER(name) typeof(curl_##name) *name
+#define FIND(name)    found = found && (curl.name = dlsym(library, "curl_" #name))
+
+static struct {
+	bool loaded;
+	FUNCTIONS(POINTER);
+} curl;
+
+int fetch_load(const char *key, char *err, size_t err_size)
+{
+	void *library;
+	bool found;
+
+	if (curl.loaded)
+		return 0;
+	library = dlopen("libcurl.so.4", RTLD_NOW);
+	found = library;
+	FUNCTIONS(FIND);
+	curl.loaded = found && !curl.global_init(CURL_GLOBAL_DEFAULT);
+	if (curl.loaded)
+		return 0;
+	snprintf(err, err_size, "%s: %s", key, found ? "libcurl cannot begin" : dlerror());
+	return -1;
+}
 
 struct fetch {
 	struct loop *loop;
@@ -108,13 +160,13 @@ int fetch_credentials_read(struct fetch_credentials *c, const char *path, char *
 
 int fetch_url_parse(const char *text, struct fetch_url *url)
 {
-	CURLU *parts = curl_url();
+	CURLU *parts = curl.url();
 	char *scheme = NULL, *host = NULL, *port = NULL;
 	bool good = strlen(text) < sizeof(url->text) &&
-		    !curl_url_set(parts, CURLUPART_URL, text, CURLU_DISALLOW_USER) &&
-		    !curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) &&
-		    !curl_url_get(parts, CURLUPART_HOST, &host, 0) &&
-		    !curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
+		    !curl.url_set(parts, CURLUPART_URL, text, CURLU_DISALLOW_USER) &&
+		    !curl.url_get(parts, CURLUPART_SCHEME, &scheme, 0) &&
+		    !curl.url_get(parts, CURLUPART_HOST, &host, 0) &&
+		    !curl.url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
 		    (!strcmp(scheme, "http") || !strcmp(scheme, "https")) && *host &&
 		    strlen(host) < sizeof(url->host);
 
@@ -127,10 +179,10 @@ int fetch_url_parse(const char *text, struct fetch_url *url)
 			 host + v6);
 		strcpy(url->text, text);
 	}
-	curl_free(scheme);
-	curl_free(host);
-	curl_free(port);
-	curl_url_cleanup(parts);
+	curl.free(scheme);
+	curl.free(host);
+	curl.free(port);
+	curl.url_cleanup(parts);
 	return good ? 0 : -1;
 }
 
@@ -144,9 +196,9 @@ void fetch_cancel(struct fetch_job *job)
 	if (job->lookup)
 		evdns_getaddrinfo_cancel(job->lookup);
 	if (job->easy)
-		curl_multi_remove_handle(job->fetch->multi, job->easy);
-	curl_easy_cleanup(job->easy);
-	curl_slist_free_all(job->connect_to);
+		curl.multi_remove_handle(job->fetch->multi, job->easy);
+	curl.easy_cleanup(job->easy);
+	curl.slist_free_all(job->connect_to);
 	loop_timer_free(job->timer);
 	free(job);
 }
@@ -195,7 +247,7 @@ static void name_error(struct fetch_job *job, CURLcode code, long http)
 	const char *words = NULL;
 	curl_off_t connected_us = 0;
 
-	curl_easy_getinfo(job->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+	curl.easy_getinfo(job->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
 	switch (code) {
 	case CURLE_OK:
 		break;
@@ -219,10 +271,10 @@ static void name_error(struct fetch_job *job, CURLcode code, long http)
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:
 		snprintf(job->error, sizeof(job->error), "TLS: %.80s",
-			 *job->reason ? job->reason : curl_easy_strerror(code));
+			 *job->reason ? job->reason : curl.easy_strerror(code));
 		return;
 	default:
-		words = http || connected_us ? curl_easy_strerror(code) : "cannot connect";
+		words = http || connected_us ? curl.easy_strerror(code) : "cannot connect";
 	}
 	if (http && http != 200)
 		snprintf(job->error, sizeof(job->error), "HTTP %ld%s", http,
@@ -239,13 +291,13 @@ static bool redirected(struct fetch_job *job, CURLcode code, long http)
 	size_t server = path ? (size_t)(path - job->url.text) : strlen(job->url.text);
 
 	if (code || http / 100 != 3 || job->redirects == REDIRECTS ||
-	    curl_easy_getinfo(job->easy, CURLINFO_REDIRECT_URL, &to) || !to ||
+	    curl.easy_getinfo(job->easy, CURLINFO_REDIRECT_URL, &to) || !to ||
 	    strncasecmp(to, job->url.text, server) || to[server] != '/')
 		return false;
 	job->redirects++;
-	curl_multi_remove_handle(job->fetch->multi, job->easy);
-	curl_easy_setopt(job->easy, CURLOPT_URL, to);
-	return !curl_multi_add_handle(job->fetch->multi, job->easy);
+	curl.multi_remove_handle(job->fetch->multi, job->easy);
+	curl.easy_setopt(job->easy, CURLOPT_URL, to);
+	return !curl.multi_add_handle(job->fetch->multi, job->easy);
 }
 
 static void end_those_done(struct fetch *fetch)
@@ -253,19 +305,19 @@ static void end_those_done(struct fetch *fetch)
 	CURLMsg *message;
 	int left;
 
-	while ((message = curl_multi_info_read(fetch->multi, &left))) {
+	while ((message = curl.multi_info_read(fetch->multi, &left))) {
 		CURLcode code = message->data.result;
 		struct fetch_job *job;
 		const char *address = NULL;
 		long http = 0;
 
-		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
-		curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
+		curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
+		curl.easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
 		if (redirected(job, code, http))
 			continue;
 		if (!*job->error)
 			name_error(job, code, http);
-		curl_easy_getinfo(job->easy, CURLINFO_PRIMARY_IP, &address);
+		curl.easy_getinfo(job->easy, CURLINFO_PRIMARY_IP, &address);
 		end_job(job, job->fetch->credentials.proxy[0] ? NULL : address);
 	}
 }
@@ -279,7 +331,7 @@ static void socket_cb(void *arg, unsigned events)
 	int running, what = (events & LOOP_READ ? CURL_CSELECT_IN : 0) |
 			    (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0);
 
-	curl_multi_socket_action(fetch->multi, watch->socket, what, &running);
+	curl.multi_socket_action(fetch->multi, watch->socket, what, &running);
 	end_those_done(fetch);
 }
 
@@ -288,7 +340,7 @@ static void run_cb(void *arg)
 	struct fetch *fetch = arg;
 	int running;
 
-	curl_multi_socket_action(fetch->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	curl.multi_socket_action(fetch->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 	end_those_done(fetch);
 }
 
@@ -300,7 +352,7 @@ static int watch_cb(CURL *easy, curl_socket_t fd, int what, void *arg, void *kno
 		(what & CURL_POLL_IN ? LOOP_READ : 0u) | (what & CURL_POLL_OUT ? LOOP_WRITE : 0u);
 
 	if (what == CURL_POLL_REMOVE) {
-		curl_multi_assign(fetch->multi, fd, NULL);
+		curl.multi_assign(fetch->multi, fd, NULL);
 		if (watch)
 			loop_fd_free(watch->fd);
 		free(watch);
@@ -311,7 +363,7 @@ static int watch_cb(CURL *easy, curl_socket_t fd, int what, void *arg, void *kno
 		watch->fetch = fetch;
 		watch->socket = fd;
 		watch->fd = loop_fd_new(fetch->loop, fd, events, socket_cb, watch);
-		curl_multi_assign(fetch->multi, fd, watch);
+		curl.multi_assign(fetch->multi, fd, watch);
 	}
 	return 0;
 }
@@ -333,7 +385,7 @@ static size_t body_cb(char *data, size_t one, size_t len, void *arg)
 	const char *enough = NULL;
 	long http = 0;
 
-	curl_easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
+	curl.easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
 	if (http != 200)
 		return len;
 	job->length += len;
@@ -354,30 +406,30 @@ static void set_options(struct fetch_job *job)
 	const struct fetch_credentials *c = &fetch->credentials;
 	CURL *easy = job->easy;
 
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, job);
-	curl_easy_setopt(easy, CURLOPT_URL, job->url.text);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body_cb);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, job);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, job->reason);
-	curl_easy_setopt(easy, CURLOPT_USERAGENT, "fmd/" FMD_VERSION);
-	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
-	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-	curl_easy_setopt(easy, CURLOPT_PROXY, c->proxy); /* "": none of the environment's */
-	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	curl_easy_setopt(easy, CURLOPT_CAINFO, fetch->ca_file);
-	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	curl.easy_setopt(easy, CURLOPT_PRIVATE, job);
+	curl.easy_setopt(easy, CURLOPT_URL, job->url.text);
+	curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, body_cb);
+	curl.easy_setopt(easy, CURLOPT_WRITEDATA, job);
+	curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, job->reason);
+	curl.easy_setopt(easy, CURLOPT_USERAGENT, "fmd/" FMD_VERSION);
+	curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+	curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
+	curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl.easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	curl.easy_setopt(easy, CURLOPT_PROXY, c->proxy); /* "": none of the environment's */
+	curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	curl.easy_setopt(easy, CURLOPT_CAINFO, fetch->ca_file);
+	curl.easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	if (*c->cert)
-		curl_easy_setopt(easy, CURLOPT_SSLCERT, c->cert);
+		curl.easy_setopt(easy, CURLOPT_SSLCERT, c->cert);
 	if (*c->key)
-		curl_easy_setopt(easy, CURLOPT_SSLKEY, c->key);
+		curl.easy_setopt(easy, CURLOPT_SSLKEY, c->key);
 	if (*c->basic)
-		curl_easy_setopt(easy, CURLOPT_USERPWD, c->basic);
+		curl.easy_setopt(easy, CURLOPT_USERPWD, c->basic);
 	if (*c->bearer) {
-		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-		curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, c->bearer);
+		curl.easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+		curl.easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, c->bearer);
 	}
 }
 
@@ -388,24 +440,24 @@ static void begin(struct fetch_job *job, const char *address)
 	uint64_t all_ms = job->fetch->conf.timeout_ms, took_ms = took_us / 1000;
 	char to[INET6_ADDRSTRLEN + 16];
 
-	job->easy = curl_easy_init();
+	job->easy = curl.easy_init();
 	if (!job->easy) {
 		end_soon(job, "cannot connect");
 		return;
 	}
 	set_options(job);
-	curl_easy_setopt(job->easy, CURLOPT_TIMEOUT_MS,
+	curl.easy_setopt(job->easy, CURLOPT_TIMEOUT_MS,
 			 (long)(took_ms < all_ms ? all_ms - took_ms : 1));
-	curl_easy_setopt(job->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms(job));
+	curl.easy_setopt(job->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms(job));
 	if (address) {
 		bool v6 = strchr(address, ':');
 
 		snprintf(to, sizeof(to), "::%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
 			 job->url.port);
-		job->connect_to = curl_slist_append(NULL, to);
-		curl_easy_setopt(job->easy, CURLOPT_CONNECT_TO, job->connect_to);
+		job->connect_to = curl.slist_append(NULL, to);
+		curl.easy_setopt(job->easy, CURLOPT_CONNECT_TO, job->connect_to);
 	}
-	if (curl_multi_add_handle(job->fetch->multi, job->easy))
+	if (curl.multi_add_handle(job->fetch->multi, job->easy))
 		end_soon(job, "cannot connect");
 }
 
@@ -483,17 +535,16 @@ struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *
 		free(fetch);
 		return NULL;
 	}
-	curl_global_init(CURL_GLOBAL_DEFAULT);
 	fetch->loop = loop;
 	fetch->conf = *conf;
 	fetch->ca_file = mem_strdup(conf->ca_file);
-	fetch->multi = curl_multi_init();
+	fetch->multi = curl.multi_init();
 	fetch->timer = loop_timer_new(loop, run_cb, fetch);
 	fetch->dns = resolver_new(loop);
-	curl_multi_setopt(fetch->multi, CURLMOPT_SOCKETFUNCTION, watch_cb);
-	curl_multi_setopt(fetch->multi, CURLMOPT_SOCKETDATA, fetch);
-	curl_multi_setopt(fetch->multi, CURLMOPT_TIMERFUNCTION, when_cb);
-	curl_multi_setopt(fetch->multi, CURLMOPT_TIMERDATA, fetch);
+	curl.multi_setopt(fetch->multi, CURLMOPT_SOCKETFUNCTION, watch_cb);
+	curl.multi_setopt(fetch->multi, CURLMOPT_SOCKETDATA, fetch);
+	curl.multi_setopt(fetch->multi, CURLMOPT_TIMERFUNCTION, when_cb);
+	curl.multi_setopt(fetch->multi, CURLMOPT_TIMERDATA, fetch);
 	return fetch;
 }
 
@@ -503,7 +554,7 @@ void fetch_free(struct fetch *fetch)
 		return;
 	while (fetch->jobs)
 		fetch_cancel(fetch->jobs);
-	curl_multi_cleanup(fetch->multi);
+	curl.multi_cleanup(fetch->multi);
 	loop_timer_free(fetch->timer);
 	resolver_free(fetch->dns);
 	free(fetch->ca_file);

@@ -17,6 +17,12 @@
 
 struct fetch;
 
+/*
+ * Loads libcurl before any other call here, unless that is done. 0, or -1 with `KEY: reason` in err;
+ * it may be tried again. key: the configuration's, that exporters are configured by.
+ */
+int fetch_load(const char *key, char *err, size_t err_size);
+
 /* How fmd proves itself to exporters: lines `KIND VALUE` of a file, each kind once. */
 struct fetch_credentials {
 	char basic[256];	  /* USER:PASSWORD; "" = none, as in all of these */

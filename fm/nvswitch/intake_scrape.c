@@ -442,8 +442,13 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 	enum nvswitch_system system = (enum nvswitch_system)keys->system;
 	struct targets of_file = { 0 };
 	struct names named = { 0 };
+	const char *key = *keys->hosts_file ? "nvswitch_hosts_file"
+			  : *keys->url	    ? "nvswitch_url"
+					    : "prometheus_url";
 	char *prometheus;
 
+	if (fetch_load(key, err, err_size))
+		return -1;
 	if (*keys->hosts_file && lines_read(keys->hosts_file, read_line, &of_file, err, err_size)) {
 		targets_fini(&of_file);
 		return -1;

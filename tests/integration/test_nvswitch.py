@@ -438,3 +438,30 @@ def test_what_can_not_be_used_is_told_and_fmd_goes_on(start, pod_net, tmp_path):
     assert [trouble["what"] for trouble in fabric.status()["troubles"]] == ["nvswitch: exporters"]
     hosts.write_text("")
     poll(lambda: not fabric.status()["troubles"], "the list of hosts is read")
+
+
+def test_libcurl_is_loaded_for_exporters_alone_also_within_the_sandbox(start, pod_net, tmp_path, monkeypatch):
+    certificate, library = make_certificate(tmp_path, "good"), tmp_path / "libcurl.so.4"
+    library.touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    exporters = Exporters(HOSTS, certificate)
+    try:
+        keys = {"nvswitch_hosts_file": exporters.write_hosts(tmp_path / "hosts"), "nvswitch_ca_file": str(certificate),
+                "retry_interval": 0.1, **QUICK}
+        fabric = start(pod_net, host="H-0002c90380000100")
+        fabric.write_conf(**keys)
+        fabric.fmctl("reload")
+        assert f"kept: nvswitch_hosts_file: {library}: file too short" in tail(fabric.log)
+        assert "exporters" not in fabric.fmctl("nvswitch").stdout
+        library.unlink()
+        fabric.fmctl("reload")
+        healthy = [lambda s: s["nvswitch"]["states"]["HEALTHY"] == len(HOSTS) and not s["troubles"], "the exporters are asked"]
+        fabric.wait(*healthy)
+        library.touch()
+        fabric.stop_fmd()
+        fabric.start_fmd("H-0002c90380000100")
+        fabric.wait(lambda s: [f"nvswitch_hosts_file: {library}: file too short"] == [t["error"] for t in s["troubles"]], "it is told")
+        library.unlink()
+        fabric.wait(*healthy)
+    finally:
+        exporters.stop()

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
+#include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_scrape.h"
 #include "topology/base/mem.h"
 
@@ -45,6 +46,7 @@ static int set_up(void **state)
 	static const struct health_ops ops = { changed_cb, guard_cb };
 	struct world *w = mem_alloc(1, sizeof(*w));
 
+	assert_int_equal(fetch_load("key", NULL, 0), 0);
 	w->loop = loop_new_simulated();
 	health_init(&w->health, &ops, w);
 	w->home = (struct source_home){ .loop = w->loop, .health = &w->health, .conf = &w->conf };

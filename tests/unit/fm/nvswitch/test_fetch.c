@@ -107,6 +107,7 @@ static struct got get_as(serve_fn *fn, const struct fetch_conf *with, const char
 		close(fd);
 		conf.credentials_file = path;
 	}
+	assert_int_equal(fetch_load("key", err, sizeof(err)), 0);
 	fetch = fetch_new(got.loop, &conf, err, sizeof(err));
 	assert_non_null(fetch);
 	unlink(path);

@@ -33,6 +33,11 @@ static uint64_t asked_us[HOSTS], longest_us, from_us;
 static unsigned under_way, most_under_way, questions[HOSTS];
 static bool all_answer;
 
+int fetch_load(const char *key, char *err, size_t err_size)
+{
+	return 0;
+}
+
 struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
 			size_t err_size)
 {
