@@ -18,8 +18,8 @@
 struct fetch;
 
 /*
- * Loads libcurl before any other call here, unless that is done. 0, or -1 with `KEY: reason` in err;
- * it may be tried again. key: the configuration's, that exporters are configured by.
+ * Loads libcurl, unless that is done: before any other call here. 0, or -1 with `KEY: reason` in
+ * err; it may be tried again. key: of the configuration, the one that needs it.
  */
 int fetch_load(const char *key, char *err, size_t err_size);
 
