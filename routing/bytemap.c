@@ -77,7 +77,7 @@ AVX2_INLINED __m256i map_32(const __m256i part[PARTS], unsigned parts, __m256i x
 	__m256i low = _mm256_and_si256(x, nibble), high = _mm256_andnot_si256(nibble, x);
 
 	for (unsigned i = 0; i < parts; i++) {
-		__m256i mine = _mm256_cmpeq_epi8(high, _mm256_set1_epi8((char)(i << 4)));
+		__m256i mine = _mm256_cmpeq_epi8(high, _mm256_set1_epi8(i << 4));
 
 		rest = _mm256_or_si256(rest,
 				       _mm256_and_si256(mine, _mm256_shuffle_epi8(part[i], low)));

@@ -47,7 +47,7 @@ struct columns {
 /* A shuffle gives 0 where the index has its top bit set: so one of low and high answers. */
 AVX2_INLINED uint64_t find_32(const struct columns *c, const uint8_t *bytes)
 {
-	const __m256i nibble = _mm256_set1_epi8(0x0f), top = _mm256_set1_epi8((char)0x80);
+	const __m256i nibble = _mm256_set1_epi8(0x0f), top = _mm256_set1_epi8(0x80);
 	__m256i x = _mm256_loadu_si256((const __m256i *)bytes);
 	__m256i index = _mm256_and_si256(x, _mm256_or_si256(nibble, top));
 	__m256i column =
@@ -63,7 +63,7 @@ AVX2_INLINED uint64_t find_32(const struct columns *c, const uint8_t *bytes)
 AVX2 static void find_avx2(const struct byteset *set, const uint8_t *bytes, size_t blocks,
 			   uint64_t *found)
 {
-	const __m128i bit = _mm_set1_epi64x((long long)0x8040201008040201);
+	const __m128i bit = _mm_set1_epi64x(0x8040201008040201);
 	const struct columns c = {
 		_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)set->low)),
 		_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)set->high)),

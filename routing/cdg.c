@@ -209,7 +209,7 @@ struct cdg_search *cdg_search_new(const struct cdg *c)
 		if (open || s->index[channel])
 			continue;
 		s->index[channel] = ++s->counter;
-		c->height[channel] = (int32_t)s->counter;
+		c->height[channel] = s->counter;
 		settled[c->from[channel]].word[out / 64] |= 1ull << (out % 64);
 	}
 	free(settled);
@@ -335,8 +335,7 @@ static uint32_t before(const struct cdg *c, uint32_t channel, unsigned num)
 {
 	uint32_t port0 = c->head[c->back[channel]], leaves = c->channel[port0 + num];
 
-	if (leaves == TOPO_NONE ||
-	    !cdg_has(c, c->back[leaves], (uint8_t)(c->port_of[channel] - port0)))
+	if (leaves == TOPO_NONE || !cdg_has(c, c->back[leaves], c->port_of[channel] - port0))
 		return TOPO_NONE;
 	return c->back[leaves];
 }
@@ -452,7 +451,7 @@ bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *us
 		acyclic = false;
 		do {
 			uint32_t to = c->by[at];
-			uint8_t out = (uint8_t)(c->port_of[to] - c->head[at]);
+			uint8_t out = c->port_of[to] - c->head[at];
 
 			if (!g.used(g.arg, at, out)) {
 				cdg_drop(c, at, out);

@@ -61,7 +61,7 @@ void fiber_free(struct fiber *fiber)
 /* makecontext(3) passes only ints, so the pointer comes in two halves. */
 static void begin(unsigned low, unsigned high)
 {
-	struct fiber *fiber = (struct fiber *)((uintptr_t)low | (uintptr_t)high << 16 << 16);
+	struct fiber *fiber = (struct fiber *)(low | (uintptr_t)high << 16 << 16);
 
 	NOTE_ENTER(NULL, &fiber->outer_bottom, &fiber->outer_size);
 	fiber->fn(fiber->arg);

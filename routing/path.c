@@ -59,7 +59,7 @@ static void find_part(struct work *w, uint32_t first)
 		uint32_t sw = w->queue[head++];
 
 		for (unsigned num = 1; num <= w->t->nodes[sw].nports; num++) {
-			uint32_t to = switch_behind(w->t, sw, (uint8_t)num);
+			uint32_t to = switch_behind(w->t, sw, num);
 
 			if (to == TOPO_NONE || w->part[to] != TOPO_NONE)
 				continue;
@@ -207,14 +207,13 @@ void burden_measure(const struct topo *t, const struct lid_map *lids, const stru
 
 	for (uint32_t lid = 1; lid <= lids->top; lid++)
 		if ((home_of[count] = home_of_host(w.t, lids, lid)) != TOPO_NONE)
-			host[count++] = (uint16_t)lid;
+			host[count++] = lid;
 	nshifts = count > SHIFTS ? SHIFTS : count ? count - 1 : 0;
 	memset(w.load, 0, w.t->nports * sizeof(*w.load));
 	for (uint32_t i = 1; i <= nshifts; i++)
-		w.out->shift +=
-			(double)measure_shift(&w, host, home_of, count,
-					      (uint32_t)((uint64_t)i * (count - 1) / nshifts)) /
-			nshifts;
+		w.out->shift += (double)measure_shift(&w, host, home_of, count,
+						      (uint64_t)i * (count - 1) / nshifts) /
+				nshifts;
 	arena_free(arena);
 }
 

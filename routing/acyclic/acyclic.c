@@ -67,7 +67,7 @@ static uint8_t find_arc(const struct column *c, uint32_t sw, const uint8_t *desi
 	uint8_t found = ARC_NONE;
 
 	for (unsigned i = 0; i < degree; i++) {
-		uint8_t number = (uint8_t)((c->d + designed[sw] + i) % degree);
+		uint8_t number = (c->d + designed[sw] + i) % degree;
 		uint32_t arc = n->first[sw] + number, to = n->to[arc];
 
 		if (c->states[arc] != ARC_OPEN || !c->settled[to] || c->hops[to] >= best)
@@ -196,7 +196,7 @@ static uint8_t place_of(const struct topo *t, const struct topo_port *sw_port)
 
 		place += peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp;
 	}
-	return (uint8_t)place;
+	return place;
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -338,12 +338,11 @@ static void begin_columns(struct acyclic *a)
 			continue;
 		home = at->node;
 		if (p->node >= t->nswitches) {
-			a->place[lid] =
-				(uint8_t)(place_of(t, at) + (lid - a->lids->lid_of_port[port]));
+			a->place[lid] = place_of(t, at) + (lid - a->lids->lid_of_port[port]);
 			a->exit[lid] = p->link_up ? at->num : TABLES_NO_ROUTE;
 		}
 		a->next_lid[lid] = a->first_lid[home];
-		a->first_lid[home] = (uint16_t)lid;
+		a->first_lid[home] = lid;
 	}
 
 	a->at = a->nopen = 0;

@@ -278,7 +278,7 @@ static void offer(struct column *c, uint32_t sw, enum arc_state least, uint32_t 
 			continue;
 		if (least < ARC_OPEN && c->open_part[from] == c->open_part[c->d])
 			continue;
-		number = (uint8_t)(arc - n->first[from]);
+		number = arc - n->first[from];
 		key = c->kept && c->kept[from] == number ? 0 : c->key[sw] + cost_of(c, arc);
 		if ((c->offer[from] != ARC_NONE && key >= c->offer_key[from]) ||
 		    (sw != c->d && c->turns && !column_allows(c, arc, column_arc(c, sw))))
@@ -447,7 +447,7 @@ static void weigh_changes(struct column *c, uint32_t sw, uint32_t arc, struct ch
 			continue;
 		cost = cost_of_change(c, at, b);
 		if (cost < best->cost && column_allows(c, arc, b) && may_go_by(c, at, b))
-			*best = (struct change){ arc, (uint8_t)(b - n->first[at]), cost };
+			*best = (struct change){ arc, b - n->first[at], cost };
 	}
 }
 
@@ -466,7 +466,7 @@ static bool ask_neighbours(struct column *c, uint32_t sw)
 		return false;
 	at = n->to[best.arc];
 	c->next[at] = best.next;
-	column_settle(c, sw, (uint8_t)(best.arc - n->first[sw]), c->hops[at] + 1,
+	column_settle(c, sw, best.arc - n->first[sw], c->hops[at] + 1,
 		      c->key[at] + cost_of(c, best.arc));
 	return true;
 }
@@ -521,7 +521,7 @@ static bool shorten(struct column *c)
 				continue;
 			hops = c->hops[to] + 1;
 			best = key;
-			arc = (uint8_t)(a - c->net->first[sw]);
+			arc = a - c->net->first[sw];
 		}
 		if (arc == ARC_NONE)
 			continue;
@@ -547,7 +547,7 @@ void column_by_tree(struct column *c, const bool *tree)
 
 			if (!tree[arc] || c->settled[from])
 				continue;
-			column_settle(c, from, (uint8_t)(arc - n->first[from]), c->hops[sw] + 1, 0);
+			column_settle(c, from, arc - n->first[from], c->hops[sw] + 1, 0);
 			c->stack[count++] = from;
 		}
 	}

@@ -24,7 +24,7 @@ static void list_arcs(struct net *n, const struct topo *t, uint32_t sw, uint32_t
 		n->first_link[n->narcs] = *nlinks;
 		for (unsigned lane = num; lane <= t->nodes[sw].nports; lane++)
 			if (path_neighbour(t, sw, lane) == to)
-				n->links[(*nlinks)++] = (uint8_t)lane;
+				n->links[(*nlinks)++] = lane;
 		n->narcs++;
 	}
 	for (uint32_t a = n->first[sw]; a < n->narcs; a++)
@@ -211,7 +211,7 @@ static void account_column(struct design_job *j, uint32_t d, const uint8_t *next
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t arc = net->first[j->queue[i]] + next[j->queue[i]], to = net->to[arc];
 
-		j->load[arc] += (uint64_t)((int64_t)j->sum[j->queue[i]] * weight);
+		j->load[arc] += (uint64_t)(j->sum[j->queue[i]] * weight);
 		j->sum[to] += j->sum[j->queue[i]];
 		if (!--j->children[to] && to != d)
 			j->queue[n++] = to;
@@ -247,7 +247,7 @@ static void deal_columns(struct design_job *j)
 	j->now.columns = mem_alloc_unset((size_t)count * n->nswitches + 1, 1);
 	visits = (uint64_t)count * (n->narcs + 1);
 	j->rounds = visits * ROUNDS < VISITS ? ROUNDS : 1;
-	j->tries = (unsigned)(VISITS / (visits * j->rounds + 1));
+	j->tries = VISITS / (visits * j->rounds + 1);
 	j->tries = j->tries < 1 ? 1 : j->tries > TRIES ? TRIES : j->tries;
 }
 
@@ -473,7 +473,7 @@ struct design_job *design_job_new(const struct net *net)
 	for (uint32_t i = 0; i < count; i++)
 		j->order[i] = i;
 	for (uint32_t i = count; i > 1; i--) {
-		uint32_t other = (uint32_t)(random_next(&j->seed) % i), was = j->order[i - 1];
+		uint32_t other = random_next(&j->seed) % i, was = j->order[i - 1];
 
 		j->order[i - 1] = j->order[other];
 		j->order[other] = was;

@@ -447,7 +447,7 @@ static int64_t share_cost(const struct shift_load *load, uint64_t total)
 
 	share = share > SHARE_MAX ? SHARE_MAX : share;
 	square = share * share >> SHARE_BITS;
-	return (int64_t)((square * square >> SHARE_BITS) * load->nsources / SHARE_PRICE);
+	return (square * square >> SHARE_BITS) * load->nsources / SHARE_PRICE;
 }
 
 static int64_t share_price(const struct shift_load *load, uint64_t total, uint64_t more)

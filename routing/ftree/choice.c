@@ -184,7 +184,7 @@ static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
 
 	if (n < 1 || n > 2 || run->count + (n - 1) * last->count > 2)
 		return (struct lid_pair){ 0 };
-	return (struct lid_pair){ run->lid, (uint16_t)(last->lid + last->count - 1) };
+	return (struct lid_pair){ run->lid, last->lid + last->count - 1 };
 }
 
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,

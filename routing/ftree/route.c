@@ -565,12 +565,11 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 	if (o->why != ROUTE_PAIRS_OPEN)
 		return;
 	if (o->open_pairs && o->open_from < t->nswitches && o->open_to < t->nswitches)
-		used = (size_t)snprintf(text, size,
-					"the tree leaves %llu pair%s of leaves without a path, "
-					"first \"%s\" to \"%s\"; ",
-					(unsigned long long)o->open_pairs,
-					o->open_pairs == 1 ? "" : "s", t->nodes[o->open_from].name,
-					t->nodes[o->open_to].name);
+		used = snprintf(text, size,
+				"the tree leaves %llu pair%s of leaves without a path, "
+				"first \"%s\" to \"%s\"; ",
+				(unsigned long long)o->open_pairs, o->open_pairs == 1 ? "" : "s",
+				t->nodes[o->open_from].name, t->nodes[o->open_to].name);
 	if (used < size)
 		snprintf(text + used, size - used,
 			 "%llu flows on the busiest link instead of the tree's %llu, %.2f links on "

@@ -474,7 +474,7 @@ bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, 
 	bool any = false;
 
 	memset(masks, 0, MCAST_BLOCK * sizeof(*masks));
-	for (uint32_t i = tree_place(plan, (uint16_t)first);
+	for (uint32_t i = tree_place(plan, first);
 	     i < plan->ntrees && plan->trees[i].mlid < first + MCAST_BLOCK; i++) {
 		/* Hops are in the order of switches, which is that of their GUIDs. */
 		const struct mcast_tree *tree = &plan->trees[i];

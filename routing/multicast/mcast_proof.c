@@ -543,8 +543,7 @@ static bool take_in_turns(struct mcast_proof *p, struct spanned *s, uint32_t cha
 
 		if (!s->tree[port] || next == TOPO_NONE || p->cdg.to[next] == p->cdg.from[channel])
 			continue;
-		if (!cdg_has(&p->cdg, channel, (uint8_t)out) &&
-		    !cdg_grow(&p->cdg, channel, (uint8_t)out, in_use, s))
+		if (!cdg_has(&p->cdg, channel, out) && !cdg_grow(&p->cdg, channel, out, in_use, s))
 			return false;
 	}
 	return true;

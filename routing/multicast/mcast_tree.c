@@ -490,8 +490,8 @@ static void mark_links(struct mcast *m, const struct mcast_tree *older, bool mar
 		for (unsigned word = 0; sw != TOPO_NONE && word < MCAST_WORDS; word++)
 			for (uint64_t left = mcast_mask_word(hop, word) & m->links[sw][word]; left;
 			     left &= left - 1) {
-				uint32_t port = m->t->nodes[sw].port0 + word * 64 +
-						(unsigned)__builtin_ctzll(left);
+				uint32_t port =
+					m->t->nodes[sw].port0 + word * 64 + __builtin_ctzll(left);
 
 				m->kept[port] = mark;
 				m->kept[m->t->ports[port].peer] = mark;
@@ -533,7 +533,7 @@ void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree)
 			for (uint64_t left = mcast_mask_word(hop, word) & m->links[hop->sw][word];
 			     left; left &= left - 1) {
 				/* Once, whichever end forwards by it; counted at both. */
-				uint32_t port = port0 + word * 64 + (unsigned)__builtin_ctzll(left);
+				uint32_t port = port0 + word * 64 + __builtin_ctzll(left);
 				uint32_t peer = m->t->ports[port].peer;
 
 				m->kept[port] = true;

@@ -129,7 +129,7 @@ static uint32_t next_port(const uint64_t *ports, uint32_t from)
 		uint64_t left = ports[from / 64] >> from % 64;
 
 		if (left)
-			return from + (uint32_t)__builtin_ctzll(left);
+			return from + __builtin_ctzll(left);
 	}
 	return OWN;
 }
@@ -140,7 +140,7 @@ static bool next_turn(const struct order_circle *c, struct place *p)
 	uint32_t own;
 
 	while (p->at < OWN && (p->at = next_port(c->g->next[p->channel], p->at)) < OWN) {
-		p->out = (uint8_t)p->at++;
+		p->out = p->at++;
 		if (!is_left_out(c, p->channel, p->out))
 			return true;
 	}
@@ -447,7 +447,7 @@ static void find_last_rounds(const struct chains *c, uint16_t *last)
 			if (entry_round(c, i, bit) + 1 > round)
 				round = entry_round(c, i, bit) + 1;
 		}
-		last[bit] = (uint16_t)round;
+		last[bit] = round;
 	}
 }
 
@@ -471,7 +471,7 @@ static bool raise_units(struct chains *c)
 				round = earliest < DEEP ? earliest : DEEP;
 		}
 		moved |= round > u->round;
-		u->round = (uint16_t)round;
+		u->round = round;
 	}
 	return moved;
 }
@@ -593,7 +593,7 @@ static void step_add(struct step_list *list, const struct order_unit *u, uint64_
 {
 	list->steps = mem_grow(list->steps, list->count);
 	list->round = mem_grow(list->round, list->count);
-	list->round[list->count] = (uint16_t)round;
+	list->round[list->count] = round;
 	list->steps[list->count++] = (struct order_step){ .sw = u->sw,
 							  .block = u->block,
 							  .mask = mask,
@@ -608,7 +608,7 @@ static void steps_of_split(struct step_list *list, const struct chains *c, uint3
 	unsigned bit;
 
 	while (left) {
-		unsigned round = entry_round(c, unit, (unsigned)__builtin_ctzll(left));
+		unsigned round = entry_round(c, unit, __builtin_ctzll(left));
 		uint64_t mask = 0;
 
 		FOR_BITS(bit, left)

@@ -287,7 +287,7 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 		mask = live & ~(u && q->direction == ORDER_FROM ? u->mask : 0);
 		FOR_BITS(bit, byteset_equal(row, port->num) & mask)
 		q->fn(q->arg, &(struct order_turn){ .unit = unit,
-						    .bit = (uint8_t)bit,
+						    .bit = bit,
 						    .out = s->old[bit],
 						    .from = t->nodes[from].port0 + port->num });
 	}
@@ -315,7 +315,7 @@ static void turns_of_column(const struct enquiry *q, uint32_t block)
 			uint32_t onto = path_switch_at(q->w->t, next_unit->sw, next_unit->old[bit]);
 			uint32_t lid = next_unit->block * TABLES_BLOCK + bit;
 			const struct order_unit *u = order_unit_of(q->w, onto);
-			struct order_turn turn = { .unit = i, .bit = (uint8_t)bit };
+			struct order_turn turn = { .unit = i, .bit = bit };
 			bool both = u && u->mask >> bit & 1;
 
 			if (q->down_up && order_above(q->w->t, onto, next_unit->sw))

@@ -289,7 +289,7 @@ static const struct pattern {
 
 static int by_lid(const void *a, const void *b)
 {
-	return (int)((const struct flow_host *)a)->lid - (int)((const struct flow_host *)b)->lid;
+	return ((const struct flow_host *)a)->lid - ((const struct flow_host *)b)->lid;
 }
 
 static void measure_all_to_all(struct flows *f, struct congestion *out)

@@ -158,12 +158,12 @@ void rates_measure(const struct topo *t, const struct lid_map *lids, const struc
 			count_uplinks(&traffic, t->nports, out);
 		memcpy(to, ports + own, others * sizeof(*to));
 		for (uint32_t i = others; i > 1 && !shift; i--) {
-			uint32_t at = (uint32_t)(next_random(&random) % i), kept = to[i - 1];
+			uint32_t at = next_random(&random) % i, kept = to[i - 1];
 
 			to[i - 1] = to[at];
 			to[at] = kept;
 		}
-		for (uint32_t i = 0, by = (uint32_t)next_random(&random); i < others; i++)
+		for (uint32_t i = 0, by = next_random(&random); i < others; i++)
 			add_flow(&traffic, t, lids, tables, ports[own + i],
 				 shift ? to[(i + by % others) % others] : to[i], false);
 		fill(&traffic, t->nports);

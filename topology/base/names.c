@@ -22,9 +22,9 @@ static unsigned letters_apart(const char *a, size_t na, const char *b, size_t nb
 	if (na > LETTERS || nb > LETTERS || (na > nb ? na - nb : nb - na) > limit)
 		return FAR;
 	for (size_t j = 0; j <= nb; j++)
-		row[j] = (unsigned)j;
+		row[j] = j;
 	for (size_t i = 1; i <= na; i++) {
-		unsigned corner = row[0], best = row[0] = (unsigned)i;
+		unsigned corner = row[0], best = row[0] = i;
 
 		for (size_t j = 1; j <= nb; j++) {
 			bool same = tolower((unsigned char)a[i - 1]) ==
@@ -121,12 +121,12 @@ static size_t natural_key(const char *text, size_t len, unsigned char *key, size
 				run++;
 		}
 		if (!run) {
-			key[n++] = (unsigned char)text[i++];
+			key[n++] = text[i++];
 			continue;
 		}
-		key[n++] = (unsigned char)('0' + run);
+		key[n++] = '0' + run;
 		while (run-- && n < room)
-			key[n++] = (unsigned char)text[i++];
+			key[n++] = text[i++];
 	}
 	return n;
 }
@@ -159,7 +159,7 @@ static uint32_t hash_text(const char *text, size_t len)
 	word = 0;
 	memcpy(&word, text, len);
 	h = (h ^ word) * 0xff51afd7ed558ccdu;
-	return (uint32_t)(h >> 32);
+	return h >> 32;
 }
 
 /* Where the text is, or the free slot where it would go. */
@@ -199,7 +199,7 @@ uint32_t names_id(struct names *names, const char *text, size_t len)
 	slot = find_slot(names, text, len, hash);
 	if (names->slots[slot])
 		return names->slots[slot] - 1;
-	names->list[names->count] = (struct name){ text, (uint32_t)len, hash };
+	names->list[names->count] = (struct name){ text, len, hash };
 	names->slots[slot] = names->count + 1;
 	return names->count++;
 }

@@ -151,17 +151,17 @@ bool lex_take_quoted(struct lex *l, struct lex_text *text)
 
 	if (!lex_is(l, '"'))
 		return false;
-	close = memchr(l->p + 1, '"', (size_t)(l->end - l->p - 1));
+	close = memchr(l->p + 1, '"', l->end - l->p - 1);
 	if (!close)
 		return false;
-	*text = (struct lex_text){ l->p + 1, (size_t)(close - l->p - 1) };
+	*text = (struct lex_text){ l->p + 1, close - l->p - 1 };
 	l->p = close + 1;
 	return true;
 }
 
 static const char *find_word(const struct lex *l, const char *word)
 {
-	size_t len = (size_t)(l->end - l->p);
+	size_t len = l->end - l->p;
 
 	return len ? memmem(l->p, len, word, strlen(word)) : NULL;
 }
@@ -201,7 +201,7 @@ bool address_parse(const char *text, struct address *address)
 	port = strtoul(colon + 1, NULL, 10);
 	if (!digits || digits > 5 || colon[1 + digits] || !port || port > UINT16_MAX)
 		return false;
-	address->port = (uint16_t)port;
+	address->port = port;
 	if (len > 2 && text[0] == '[' && text[len - 1] == ']')
 		text++, len -= 2;
 	if (len >= sizeof(address->host))
@@ -225,11 +225,11 @@ void address_print(const struct sockaddr *from, char *text, size_t size)
 
 	*text = '\0';
 	if (from->sa_family == AF_INET)
-		inet_ntop(AF_INET, &v4->sin_addr, text, (socklen_t)size);
+		inet_ntop(AF_INET, &v4->sin_addr, text, size);
 	else if (from->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
-		inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], text, (socklen_t)size);
+		inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], text, size);
 	else if (from->sa_family == AF_INET6)
-		inet_ntop(AF_INET6, &v6->sin6_addr, text, (socklen_t)size);
+		inet_ntop(AF_INET6, &v6->sin6_addr, text, size);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */

@@ -407,10 +407,10 @@ static void find_lost(struct crews *c, const struct usual_rails *usual, uint32_t
 	unsigned num = units_port(&c->units, h);
 
 	for (uint32_t rail = 0; rail < c->units.rails && rail < 256; rail++) {
-		uint32_t leaf = units_leaf(&c->units, usual->su, (int)rail), end, at;
+		uint32_t leaf = units_leaf(&c->units, usual->su, rail), end, at;
 
 		if (usual->like[rail] == TOPO_NONE || leaf == TOPO_NONE ||
-		    hca_on_rail(w->t, host, (int)rail) != TOPO_NONE)
+		    hca_on_rail(w->t, host, rail) != TOPO_NONE)
 			continue;
 
 		/*
@@ -443,7 +443,7 @@ static void find_lost_hcas(struct wiring *w)
 
 	crews_init(&c, w);
 	for (uint32_t su = 0; su < c.units.count; su++) {
-		usual.su = (int)su;
+		usual.su = su;
 
 		const struct topo *t = c.w->t;
 
@@ -458,7 +458,7 @@ static void find_lost_hcas(struct wiring *w)
 				if (units_of_host(&c.units, h) != usual.su)
 					continue;
 				votes.of++;
-				hca = hca_on_rail(t, &t->hosts[h], (int)rail);
+				hca = hca_on_rail(t, &t->hosts[h], rail);
 				votes.votes += hca != TOPO_NONE;
 				usual.like[rail] = hca != TOPO_NONE ? hca : usual.like[rail];
 			}
@@ -475,7 +475,7 @@ static void find_lost_hcas(struct wiring *w)
 			    c.shape[h] != c.usual_shape[su])
 				continue;
 			for (uint32_t rail = 0; rail < c.units.rails; rail++)
-				rails += hca_on_rail(w->t, &w->t->hosts[h], (int)rail) != TOPO_NONE;
+				rails += hca_on_rail(w->t, &w->t->hosts[h], rail) != TOPO_NONE;
 			if (rails * 2 > usual.nrails)
 				find_lost(&c, &usual, h);
 		}
@@ -496,8 +496,8 @@ static void report_away(struct crews *c, const struct homes *homes, uint32_t h)
 	const struct topo_host *host = &w->t->hosts[h];
 	struct cabling_item item = { .kind = CABLING_HOST,
 				     .found.name = host->name,
-				     .su = (int16_t)homes->unit[c->group[h]],
-				     .leaf_su = (int16_t)units_of_host(&c->units, h),
+				     .su = homes->unit[c->group[h]],
+				     .leaf_su = units_of_host(&c->units, h),
 				     .votes = homes->votes[c->group[h]].votes,
 				     .of = homes->votes[c->group[h]].of };
 

@@ -188,9 +188,8 @@ int cabling_instruct(const struct cabling_item *i, char *buf, size_t size)
 				"no HCA is called %s: if this is it, correct its node description "
 				"and leave the cable; else ",
 				i->expected.name);
-		return (size_t)used >= size
-			       ? used
-			       : used + instruct_move(i, buf + used, size - (size_t)used);
+		return (size_t)used >= size ? used
+					    : used + instruct_move(i, buf + used, size - used);
 	}
 }
 

@@ -99,7 +99,7 @@ void units_init(struct units *u, const struct wiring *w)
 
 	for (uint32_t sw = 0; sw < u->t->nswitches; sw++) {
 		const struct topo_node *node = &u->t->nodes[sw];
-		uint32_t place = (uint32_t)(node->su * (int)u->rails + node->rail), its = 0;
+		uint32_t place = node->su * (int)u->rails + node->rail, its = 0;
 
 		if (node->su < 0 || node->rail < 0)
 			continue;

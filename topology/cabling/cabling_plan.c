@@ -153,11 +153,11 @@ static bool read_header(struct table *table)
 
 		for (text = colon ? colon + 1 : text; *text && n + 1 < sizeof(name); text++)
 			if (isalnum((unsigned char)*text))
-				name[n++] = (char)tolower((unsigned char)*text);
+				name[n++] = tolower((unsigned char)*text);
 		name[n] = '\0';
 		column = column_of(name);
 		if (column != NONE && table->columns[column] == NONE)
-			table->columns[column] = (int)i;
+			table->columns[column] = i;
 	}
 	for (unsigned c = START_DEVICE; c <= END_PORT; c++)
 		if (table->columns[c] == NONE)
@@ -198,7 +198,7 @@ static bool read_end(struct table *table, const char *device, const char *port, 
 	if (isdigit((unsigned char)*digits) && !*rest) {
 		if (errno || !number || number > 254)
 			return refuse(table, "port '%s' of %s is none of 1 to 254", port, device);
-		*end = (struct end){ device_of(table, device), (unsigned)number };
+		*end = (struct end){ device_of(table, device), number };
 		return true;
 	}
 	if (strchr(port, ' ') || strchr(port, '/'))
@@ -285,7 +285,7 @@ static struct topo *make_plan(struct table *table)
 			       b, &(struct topo_node_attr){
 					  .guid = id + 1,
 					  .desc = table->devices.list[id].text,
-					  .nports = (uint8_t)(nports[id] ?: 1),
+					  .nports = nports[id] ?: 1,
 					  .type = nports[id] > 2 ? TOPO_SWITCH : TOPO_CA }) >= 0;
 	for (uint32_t i = 0; i < table->nrows && good; i++)
 		good = add_cable(table, b, &table->rows[i]);
@@ -318,7 +318,7 @@ static struct topo *read_table(const char *name, const char *text, size_t len, c
 
 		if (!end || end == begin + 1)
 			continue;
-		id = names_id(&table.systems, begin + 1, (size_t)(end - begin - 1));
+		id = names_id(&table.systems, begin + 1, end - begin - 1);
 		table.of_system[id] = id < before ? TOPO_NONE : sw;
 	}
 	/* A description goes before a name within another one. */

@@ -226,7 +226,7 @@ static void count_family(struct counting *c, uint32_t *place)
 				best = cables;
 		if (!most(votes[best], c->n, 3, 4))
 			continue;
-		c->usual[u] = (uint16_t)best;
+		c->usual[u] = best;
 		c->votes[u] = (struct wiring_votes){ votes[best], c->n };
 	}
 	for (uint32_t i = 0; i < c->n; i++)

@@ -46,7 +46,7 @@ struct cabling_end cabling_end_of(const struct topo *t, const struct topo_port *
 	return (struct cabling_end){ .name = t->nodes[port->node].name,
 				     .port = port->num,
 				     .only = t->nodes[port->node].nports == 1,
-				     .label = topo_port_label(t, (uint32_t)(port - t->ports)) };
+				     .label = topo_port_label(t, port - t->ports) };
 }
 
 const struct topo_port *cabling_first_cabled(const struct topo *t, uint32_t ca)

@@ -307,7 +307,7 @@ json_t *dump_json_nodes(const struct topo *t, bool switches_only)
 static json_t *link_end(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_node *node = &t->nodes[port->node];
-	const char *label = topo_port_label(t, (uint32_t)(port - t->ports));
+	const char *label = topo_port_label(t, port - t->ports);
 	json_t *end = json_object();
 
 	json_object_set_new(end, "name", json_string(node->name));
@@ -463,8 +463,7 @@ static void text_summary(const struct topo *t, FILE *out)
 		t->nswitches == 1 ? "" : "es", t->nlevels, t->nlevels == 1 ? "" : "s");
 	for (int role = TOPO_CORE; role >= TOPO_LEAF; role--)
 		if (roles[role])
-			fprintf(out, ", %" PRIu32 " %s", roles[role],
-				topo_role_name((enum topo_role)role));
+			fprintf(out, ", %" PRIu32 " %s", roles[role], topo_role_name(role));
 	fprintf(out, "; %" PRIu32 " HCA%s in %" PRIu32 " host%s", t->ncas, t->ncas == 1 ? "" : "s",
 		t->nhosts, t->nhosts == 1 ? "" : "s");
 	if (t->nspecials)

@@ -65,8 +65,7 @@ static uint32_t *group_hosts(const struct topo *t, struct drawing *d)
 	d->nboxes = t->nswitches;
 	for (uint32_t h = 0; h < t->nhosts; h++) {
 		int su = t->nodes[t->host_cas[t->hosts[h].first]].su;
-		uint32_t key =
-			su >= 0 ? t->nswitches + 1 + (uint32_t)su : first_switch(t, &t->hosts[h]);
+		uint32_t key = su >= 0 ? t->nswitches + 1 + su : first_switch(t, &t->hosts[h]);
 
 		if (!box_of_key[key])
 			box_of_key[key] = ++d->nboxes;

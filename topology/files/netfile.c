@@ -94,7 +94,7 @@ __attribute__((format(printf, 3, 4))) static bool netfile_fail(struct netfile *n
  */
 static bool netfile_fail_line(struct netfile *nf, struct lex l)
 {
-	size_t len = (size_t)(l.end - l.p);
+	size_t len = l.end - l.p;
 	char shown[49];
 	size_t n = len < sizeof(shown) - 1 ? len : sizeof(shown) - 1;
 
@@ -270,20 +270,20 @@ static bool take_node_type(struct lex *l, enum topo_type *type)
 static void parse_node_remark(struct lex l, struct net_header *h)
 {
 	static const char *const ends[] = { " enhanced port ", " base port ", " lid ", " lmc " };
-	const char *close = memrchr(l.p, '"', (size_t)(l.end - l.p));
+	const char *close = memrchr(l.p, '"', l.end - l.p);
 
 	if (lex_is(&l, '"') && close > l.p) {
-		h->desc = (struct lex_text){ l.p + 1, (size_t)(close - l.p - 1) };
+		h->desc = (struct lex_text){ l.p + 1, close - l.p - 1 };
 		l.p = close + 1;
 	} else {
 		const char *end = l.end;
 
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-			const char *at = memmem(l.p, (size_t)(end - l.p), ends[i], strlen(ends[i]));
+			const char *at = memmem(l.p, end - l.p, ends[i], strlen(ends[i]));
 
 			end = at ? at : end;
 		}
-		h->desc = (struct lex_text){ l.p, (size_t)(end - l.p) };
+		h->desc = (struct lex_text){ l.p, end - l.p };
 		l.p = end;
 	}
 	h->enhanced_port0 = lex_contains(&l, "enhanced port 0");
@@ -298,10 +298,10 @@ static bool add_node(struct netfile *nf, const struct net_header *h)
 	struct topo_node_attr attr = {
 		.guid = h->guid ? h->guid : choose_guid(nf, h->type, h->name),
 		.desc = memcpy(text, h->desc.p, len),
-		.vendor = (uint32_t)nf->pending[SET_VENDOR],
-		.device = (uint16_t)nf->pending[SET_DEVICE],
-		.type = (uint8_t)h->type,
-		.nports = (uint8_t)h->nports,
+		.vendor = nf->pending[SET_VENDOR],
+		.device = nf->pending[SET_DEVICE],
+		.type = h->type,
+		.nports = h->nports,
 		.enhanced_port0 = h->type == TOPO_SWITCH && h->enhanced_port0,
 		.sharp = h->type == TOPO_CA && topo_named_sharp(text),
 	};
@@ -557,11 +557,11 @@ static void find_rate(struct lex l, struct net_port *p)
 		lex_skip_blanks(&try);
 		for (; n < sizeof(word) - 1 && !lex_done(&try) && *try.p > ' '; try.p++)
 			word[n++] = *try.p;
-		p->speed = (uint8_t)topo_speed_parse(word);
+		p->speed = topo_speed_parse(word);
 		if (!p->speed)
-			p->speed = (uint8_t)speed_of_rate(word);
+			p->speed = speed_of_rate(word);
 		if (p->speed && width <= 12)
-			p->width = (uint8_t)width;
+			p->width = width;
 		return;
 	}
 }
@@ -581,11 +581,11 @@ static bool parse_port_peer(struct netfile *nf, struct lex l, struct net_port *p
 		 * `lid 4 lmc 0 "peer" lid 3 4xHDR`; a switch's own ports have no LID. The peer's
 		 * description may hold quotes.
 		 */
-		const char *open = memchr(l.p, '"', (size_t)(l.end - l.p));
+		const char *open = memchr(l.p, '"', l.end - l.p);
 		struct lex own = { l.p, open ? open : l.p };
 
 		if (open)
-			l.p = (const char *)memrchr(open, '"', (size_t)(l.end - open)) + 1;
+			l.p = (const char *)memrchr(open, '"', l.end - open) + 1;
 		lex_find_number(&own, "lid ", &p->lid);
 		lex_find_number(&own, "lmc ", &p->lmc);
 		lex_find_number(&l, "lid ", &p->peer_lid);
@@ -618,9 +618,9 @@ static void add_link(struct netfile *nf, const struct net_port *p)
 	nf->links = mem_grow(nf->links, nf->nlinks);
 	nf->links[nf->nlinks++] = (struct net_link){
 		.line = nf->line,
-		.node = (int)nf->nnodes - 1,
+		.node = nf->nnodes - 1,
 		.peer_name = netfile_name(nf, p->peer),
-		.port = (uint8_t)p->port,
+		.port = p->port,
 		.peer_port = p->peer_port <= UINT8_MAX ? (uint8_t)p->peer_port : UINT8_MAX,
 		.peer_lid = p->peer_lid <= LID_MAX ? (uint16_t)p->peer_lid : 0,
 		.peer_guid = p->peer_guid,
@@ -735,10 +735,10 @@ static bool parse_lines(struct netfile *nf, const char *text, size_t len)
 
 	for (const char *p = text, *eol; p < end; p = eol + 1) {
 		nf->line++;
-		eol = memchr(p, '\n', (size_t)(end - p));
+		eol = memchr(p, '\n', end - p);
 		if (!eol)
 			eol = end;
-		if (memchr(p, '\0', (size_t)(eol - p)))
+		if (memchr(p, '\0', eol - p))
 			return netfile_fail(nf, nf->line, "not text: a zero byte");
 		if (!parse_line(nf, (struct lex){ p, eol }))
 			return false;
@@ -756,7 +756,7 @@ static const char *node_name(const struct netfile *nf, int node, int *len)
 {
 	const struct name *name = &nf->names.list[nf->nodes[node].name];
 
-	*len = (int)name->len;
+	*len = name->len;
 	return name->text;
 }
 
@@ -925,7 +925,7 @@ struct topo *netfile_parse(const char *name, const char *text, size_t len, char 
 				}
 				if (!attr->guid)
 					attr->guid = node->guid + num;
-				(void)topo_builder_port(nf.builder, (int)n, num, attr);
+				(void)topo_builder_port(nf.builder, n, num, attr);
 			}
 		}
 

@@ -34,7 +34,7 @@ struct generator {
 static struct topo_port_attr live_port(const struct generator *g)
 {
 	return (struct topo_port_attr){
-		.state = TOPO_INIT, .speed = (uint8_t)g->speed, .width = 4, .mtu = MTU_4096
+		.state = TOPO_INIT, .speed = g->speed, .width = 4, .mtu = MTU_4096
 	};
 }
 
@@ -55,8 +55,8 @@ static int make_node(struct generator *g, const struct made *made)
 		.desc = made->name,
 		.vendor = 0x2c9,
 		.device = made->device,
-		.type = (uint8_t)made->type,
-		.nports = (uint8_t)made->nports,
+		.type = made->type,
+		.nports = made->nports,
 		.enhanced_port0 = is_switch,
 		.sharp = topo_named_sharp(made->name),
 	};
@@ -424,7 +424,7 @@ static const char *check_pgft(struct pgft *f)
 			return "a switch has at most 254 ports";
 		if (n > LIDS)
 			return "more nodes than there are LIDs (49151)";
-		f->nodes[level] = (unsigned)n;
+		f->nodes[level] = n;
 		lids += level ? n : n * f->p[1];
 	}
 	return lids > LIDS ? "more ports than there are LIDs (49151)" : NULL;
@@ -479,7 +479,7 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
 	for (unsigned level = 1; level <= h; level++) {
 		/* All pairs of levels l-1 and l whose digits but the l-th agree. */
 		unsigned below = level > 1 ? down_ports(&f, level - 1) : 0, level_p = f.p[level];
-		unsigned lows = (unsigned)pgft_product(f.w, 1, level - 1);
+		unsigned lows = pgft_product(f.w, 1, level - 1);
 
 		for (unsigned child = 0; child < f.nodes[level - 1]; child++) {
 			unsigned low = child % lows, level_m = child / lows % f.m[level];
@@ -594,8 +594,7 @@ static bool has_link(const struct shape *s, unsigned a, unsigned b)
 /* Two free ends that cannot meet break a link up: its ends take one each. */
 static bool swap_link(struct shape *s, unsigned a, unsigned b)
 {
-	unsigned i = (unsigned)(random_next(&s->seed) % s->nlinks), x = s->links[i].a,
-		 y = s->links[i].b;
+	unsigned i = random_next(&s->seed) % s->nlinks, x = s->links[i].a, y = s->links[i].b;
 
 	if (has_link(s, x, a) || has_link(s, y, b))
 		return false;
@@ -612,10 +611,10 @@ static void link_jellyfish(struct shape *s)
 	for (unsigned i = 0; i < left; i++)
 		ends[i] = i / s->n[1];
 	while (left > 1 && tries < JELLYFISH_TRIES) {
-		unsigned i = (unsigned)(random_next(&s->seed) % left), a = ends[i];
+		unsigned i = random_next(&s->seed) % left, a = ends[i];
 
 		ends[i] = ends[left - 1];
-		unsigned j = (unsigned)(random_next(&s->seed) % (left - 1)), b = ends[j];
+		unsigned j = random_next(&s->seed) % (left - 1), b = ends[j];
 
 		ends[j] = ends[left - 2];
 		if (!has_link(s, a, b))
@@ -658,7 +657,7 @@ static bool take_number(const char *text, unsigned most, unsigned *value, const 
 	char *stop;
 	unsigned long n = strtoul(text, &stop, 10);
 
-	*value = (unsigned)n;
+	*value = n;
 	*end = stop;
 	return isdigit((unsigned char)text[0]) && n >= 1 && n <= most;
 }
@@ -729,7 +728,7 @@ static const char *check_sizes(struct shape *s)
 		switches = (uint64_t)s->n[0] * (s->n[1] + s->n[2]);
 		s->leaves = true;
 	}
-	s->nswitches = (unsigned)switches;
+	s->nswitches = switches;
 	return switches > SWITCHES_MAX || switches * (s->hosts + 1) > LIDS_MAX
 		       ? "more than the LID space"
 		       : NULL;
@@ -813,7 +812,7 @@ static bool parse_list(const char *text, unsigned count, unsigned *list)
 		if (!isdigit((unsigned char)text[0]) || n > 100000 ||
 		    *end != (i + 1 < count ? ',' : '\0'))
 			return false;
-		list[i] = (unsigned)n;
+		list[i] = n;
 		text = end + 1;
 	}
 	return true;
@@ -856,7 +855,7 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 				return refuse(err, err_size, "unknown argument", argv[i]);
 			}
 		}
-		return generate_superpod((enum generate_system)system, su, sharp, err, err_size);
+		return generate_superpod(system, su, sharp, err, err_size);
 	}
 	if (argc > 0 && strcmp(argv[0], "pgft") == 0) {
 		unsigned h, m[PGFT_LEVELS], w[PGFT_LEVELS], p[PGFT_LEVELS];

@@ -138,7 +138,7 @@ uint8_t *cutoff_fates(const struct topo *t, uint32_t from)
 	uint32_t sw;
 
 	for (uint32_t ca = t->nswitches; ca < t->nnodes && s.main != TOPO_NONE; ca++)
-		fates[ca] = (uint8_t)node_fate(&s, ca, &sw);
+		fates[ca] = node_fate(&s, ca, &sw);
 	free(s.island);
 	return fates;
 }

@@ -250,7 +250,7 @@ static void collect_parents(struct slot_work *w, struct graph_family *family)
 	}
 	sort_if_needed(order, family->nparents, sizeof(*order), compare_slot_order);
 	for (unsigned i = 0; i < family->nparents; i++) {
-		parents[i] = (uint32_t)order[i];
+		parents[i] = order[i];
 		w->number[parents[i]] = i + 1;
 	}
 	g->nparents += family->nparents;
@@ -283,7 +283,7 @@ static int compare_group_slots(const void *a, const void *b)
 {
 	const struct graph_group *x = a, *y = b;
 
-	return (int)x->slot - (int)y->slot;
+	return x->slot - y->slot;
 }
 
 /*

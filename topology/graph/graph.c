@@ -158,7 +158,7 @@ static int by_peer_port(const void *a, const void *b)
 {
 	const struct graph_lane *x = a, *y = b;
 
-	return (int)x->peer_port - (int)y->peer_port;
+	return x->peer_port - y->peer_port;
 }
 
 /*

@@ -62,7 +62,7 @@ static bool take_name(struct lex *l, struct lex_text *name)
 		return lex_take_quoted(l, name);
 	while (end < l->end && *end != '#')
 		end++;
-	*name = (struct lex_text){ l->p, (size_t)(end - l->p) };
+	*name = (struct lex_text){ l->p, end - l->p };
 	l->p = end;
 	return true;
 }
@@ -144,7 +144,7 @@ struct node_names *node_names_parse(const char *name, const char *text, size_t l
 
 	names->arena = arena_new();
 	for (const char *p = text; good && p < end;) {
-		const char *stop = memchr(p, '\n', (size_t)(end - p));
+		const char *stop = memchr(p, '\n', end - p);
 
 		r.line++;
 		stop = stop ? stop : end;
@@ -295,7 +295,7 @@ static const char *keep(struct work *w, const struct topo_node *node, const char
 {
 	if (!strcmp(text, node->label))
 		return node->label;
-	return memcpy(arena_alloc(w->arena, (size_t)len + 1, 1), text, (size_t)len);
+	return memcpy(arena_alloc(w->arena, (size_t)len + 1, 1), text, len);
 }
 
 static const char *name_with_end(struct work *w, uint32_t n, int digits, int *len)
@@ -324,7 +324,7 @@ void naming_assign(struct topo *t, struct arena *arena)
 
 		len = make_base(node->desc, node->label, node->guid, buf, &w.alone[n]);
 		node->name = keep(&w, node, buf, len);
-		w.base[n] = names_id(&w.bases, node->name, (size_t)len);
+		w.base[n] = names_id(&w.bases, node->name, len);
 		w.uses[w.base[n]]++;
 	}
 	for (uint32_t n = 0; n < w.count; n++) {
@@ -332,7 +332,7 @@ void naming_assign(struct topo *t, struct arena *arena)
 		if (w.alone[n])
 			continue;
 		w.nodes[n].name = name_with_end(&w, n, END_DIGITS, &len);
-		end[n] = names_id(&w.ended, w.nodes[n].name, (size_t)len);
+		end[n] = names_id(&w.ended, w.nodes[n].name, len);
 	}
 	uses = mem_alloc(w.ended.count, sizeof(*uses));
 	for (uint32_t n = 0; n < w.count; n++)

@@ -521,7 +521,7 @@ static void rails_from_leaves(struct rail_work *w, struct vote *votes)
 
 		i = v && votes[v].unit == votes[v - 1].unit ? i + 1 : 0;
 		for (uint32_t c = w->leaf_first[sw]; c < w->leaf_first[sw + 1]; c++)
-			w->nodes[w->leaf_cas[c]].rail = (int16_t)i;
+			w->nodes[w->leaf_cas[c]].rail = i;
 	}
 	names_fini(&names);
 	free(rank);
@@ -539,12 +539,12 @@ static void rails_of_leaves(struct rail_work *w, struct vote *votes)
 		if (u == TOPO_NONE || !w->units[u].good || !count)
 			continue;
 		for (uint32_t c = 0; c < count; c++)
-			votes[c] = (struct vote){ 0, 0, (uint32_t)w->nodes[cas[c]].rail };
+			votes[c] = (struct vote){ 0, 0, w->nodes[cas[c]].rail };
 		settle_votes(votes, count);
 		for (uint32_t c = 0; c < count; c++)
 			same += (uint32_t)w->nodes[cas[c]].rail == votes[0].value;
 		if (ENOUGH(same, count))
-			w->nodes[sw].rail = (int16_t)votes[0].value;
+			w->nodes[sw].rail = votes[0].value;
 		w->units[u].leaves_railed += w->nodes[sw].rail >= 0;
 	}
 }
@@ -597,7 +597,7 @@ static void order_host_cas(struct rail_work *w)
 
 		for (uint32_t i = 1; i < w->t->hosts[h].ncas; i++) {
 			uint32_t ca = cas[i], at = i;
-			uint16_t rail = (uint16_t)w->nodes[ca].rail;
+			uint16_t rail = w->nodes[ca].rail;
 
 			for (; at && (uint16_t)w->nodes[cas[at - 1]].rail > rail; at--)
 				cas[at] = cas[at - 1];

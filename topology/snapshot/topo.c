@@ -82,8 +82,7 @@ struct topo_builder {
 
 static void hash_insert(struct topo_builder *b, uint32_t handle)
 {
-	uint32_t slot =
-		(uint32_t)(b->nodes[handle].guid * 0x9e3779b97f4a7c15u >> 32) & b->hash_mask;
+	uint32_t slot = (b->nodes[handle].guid * 0x9e3779b97f4a7c15u >> 32) & b->hash_mask;
 
 	while (b->hash[slot])
 		slot = (slot + 1) & b->hash_mask;
@@ -122,10 +121,10 @@ void topo_builder_free(struct topo_builder *b)
 
 int topo_builder_find(const struct topo_builder *b, guid_t guid)
 {
-	for (uint32_t slot = (uint32_t)(guid * 0x9e3779b97f4a7c15u >> 32) & b->hash_mask;
-	     b->hash[slot]; slot = (slot + 1) & b->hash_mask)
+	for (uint32_t slot = (guid * 0x9e3779b97f4a7c15u >> 32) & b->hash_mask; b->hash[slot];
+	     slot = (slot + 1) & b->hash_mask)
 		if (b->nodes[b->hash[slot] - 1].guid == guid)
-			return (int)(b->hash[slot] - 1);
+			return b->hash[slot] - 1;
 	return -ENOENT;
 }
 
@@ -189,11 +188,11 @@ int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
 			.guid = num == 0 && attr->type == TOPO_SWITCH ? attr->guid : 0,
 			.node = handle,
 			.peer = TOPO_NONE,
-			.num = (uint8_t)num,
+			.num = num,
 		};
 	b->nnodes++;
 	hash_insert(b, handle);
-	return (int)handle;
+	return handle;
 }
 
 static struct topo_port *get_port(const struct topo_builder *b, int node, unsigned num)
@@ -223,8 +222,7 @@ int topo_builder_label(struct topo_builder *b, int node, unsigned num, const cha
 	if (!port)
 		return -ERANGE;
 	b->labels = mem_grow(b->labels, b->nlabels);
-	b->labels[b->nlabels++] =
-		(struct port_label){ (uint32_t)(port - b->ports), copy_text(b, label) };
+	b->labels[b->nlabels++] = (struct port_label){ port - b->ports, copy_text(b, label) };
 	return 0;
 }
 
@@ -236,7 +234,7 @@ int topo_builder_link(struct topo_builder *b, int node_a, unsigned port_a, int n
 	if (!a || !z || !port_a || !port_b)
 		return -ERANGE;
 
-	uint32_t ia = (uint32_t)(a - b->ports), iz = (uint32_t)(z - b->ports);
+	uint32_t ia = a - b->ports, iz = z - b->ports;
 
 	if (a == z || (a->peer != TOPO_NONE && a->peer != iz) ||
 	    (z->peer != TOPO_NONE && z->peer != ia))
@@ -299,7 +297,7 @@ struct topo_builder *topo_builder_from(const struct topo *t)
 	}
 	for (uint32_t p = 0; t->labels && p < t->nports; p++)
 		if (t->labels[p])
-			topo_builder_label(b, (int)t->ports[p].node, t->ports[p].num, t->labels[p]);
+			topo_builder_label(b, t->ports[p].node, t->ports[p].num, t->labels[p]);
 	return b;
 }
 
@@ -397,7 +395,7 @@ static void index_guids(struct topo_own *own)
 
 			if (p->guid)
 				guids[own->nguids++] =
-					(struct topo_guid){ p->guid, (uint32_t)(p - t->ports),
+					(struct topo_guid){ p->guid, p - t->ports,
 							    num && p->peer == TOPO_NONE };
 		}
 	}
@@ -407,7 +405,7 @@ static void index_guids(struct topo_own *own)
 
 static void note_rate(struct topo *t, const struct topo_port *port)
 {
-	uint16_t rate = (uint16_t)(port->speed * 256 + port->width);
+	uint16_t rate = port->speed * 256 + port->width;
 
 	if (!port->link_up || port->peer >= t->nswitch_ports)
 		return;
@@ -679,7 +677,7 @@ enum topo_speed topo_speed_parse(const char *text)
 {
 	for (unsigned i = TOPO_SDR; i < NSPEEDS; i++)
 		if (strcasecmp(text, speeds[i].name) == 0)
-			return (enum topo_speed)i;
+			return i;
 	return TOPO_SPEED_NONE;
 }
 

@@ -265,7 +265,7 @@ static enum outcome find_kind(struct find *f, const char *text, enum what_kind k
 		return kind == WHAT_PKEY ? find_partition(f, text, w) : NOTHING;
 	if (kind == WHAT_MLID && (value < FIRST_MLID || value == PERMISSIVE_LID))
 		return NOTHING;
-	*w = what_thing(kind, (unsigned)value);
+	*w = what_thing(kind, value);
 	return FOUND;
 }
 
@@ -363,7 +363,7 @@ static enum outcome take_port(struct find *f, struct what *w, int num)
 			 node->nports, num);
 		return REFUSED;
 	}
-	*w = what_place(nodes[0], (unsigned)num);
+	*w = what_place(nodes[0], num);
 	return FOUND;
 }
 
@@ -479,7 +479,7 @@ static enum outcome take_link(struct find *f, const struct what *a, const struct
 			    !is_at(t, b, &t->ports[port->peer]))
 				continue;
 			if (links.count < LINKS_LISTED_MAX)
-				links.ports[links.count] = (uint32_t)(port - t->ports);
+				links.ports[links.count] = port - t->ports;
 			links.count++;
 		}
 

@@ -126,7 +126,7 @@ static uint32_t port_of_lid(const struct what_scope *scope, unsigned lid)
 enum outcome what_find_lid(struct find *f, uint64_t lid, struct what *w)
 {
 	const struct topo *t = f->scope->topo;
-	uint32_t port = lid && lid < FIRST_MLID ? port_of_lid(f->scope, (unsigned)lid) : TOPO_NONE;
+	uint32_t port = lid && lid < FIRST_MLID ? port_of_lid(f->scope, lid) : TOPO_NONE;
 
 	if (port == TOPO_NONE) {
 		snprintf(f->err, f->size, "no node matches '%.100s': no port has LID %" PRIu64,
@@ -135,7 +135,7 @@ enum outcome what_find_lid(struct find *f, uint64_t lid, struct what *w)
 	}
 	*w = what_place(t->ports[port].node, t->ports[port].num);
 	w->by = WHAT_BY_LID;
-	w->number = (unsigned)lid;
+	w->number = lid;
 	return FOUND;
 }
 
@@ -231,9 +231,9 @@ enum outcome what_find_number(struct find *f, const char *text, struct what *w)
 	if (!what_parse_number(text, &value, &digits) || digits > LID_DIGITS || value > UINT16_MAX)
 		return NOTHING;
 	if (f->scope->number_is_pkey)
-		*w = what_thing(WHAT_PKEY, (unsigned)value);
+		*w = what_thing(WHAT_PKEY, value);
 	else if (value >= FIRST_MLID && value < PERMISSIVE_LID)
-		*w = what_thing(WHAT_MLID, (unsigned)value);
+		*w = what_thing(WHAT_MLID, value);
 	else if (what_find_lid(f, value, w) != FOUND)
 		return digits ? take_guid(f, value, w) : NOTHING;
 	return FOUND;
