@@ -80,8 +80,8 @@ static bool is_of_now(const struct repair *it)
 
 	if (it->at.kind == TABLE_MFT)
 		return it->stamp == mft_blocks_written(r->services.mft) &&
-		       mft_expected(r->services.mft, it->at.sw, (uint16_t)it->at.block,
-				    it->at.position, masks);
+		       mft_expected(r->services.mft, it->at.sw, it->at.block, it->at.position,
+				    masks);
 	return !fabric_programming(r->fabric) && !fabric_updating(r->fabric);
 }
 
@@ -117,11 +117,10 @@ static void was_read(void *arg, const struct mad_answer *answer)
 			snprintf(what, sizeof(what),
 				 "multicast block %u, ports from %u, differs from what was "
 				 "written: repaired",
-				 (unsigned)at.block, at.position * MCAST_POSITION);
+				 at.block, at.position * MCAST_POSITION);
 		else
 			snprintf(what, sizeof(what),
-				 "block %u differs from what was written: repaired",
-				 (unsigned)at.block);
+				 "block %u differs from what was written: repaired", at.block);
 		report(r, &subject, inventory_name(sw, -1).text, what,
 		       at.kind == TABLE_MFT ? json_pack("{si si}", "mft_block", (int)at.block,
 							"position", (int)at.position)
@@ -286,7 +285,7 @@ static void configure(void *room)
 	struct audit_room *r = room;
 	const struct conf_audit *conf = &r->services.conf->audit;
 
-	audit_configure(r->audit, (unsigned)conf->rate, (uint64_t)conf->after_ms * 1000);
+	audit_configure(r->audit, conf->rate, (uint64_t)conf->after_ms * 1000);
 }
 
 static void *init(struct fabric *fabric)

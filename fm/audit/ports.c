@@ -68,9 +68,7 @@ static unsigned ask_port(struct port_audit *a, struct inv_node *node, unsigned n
 			}
 			if (job.object)
 				batch_add(a->batch, &job);
-			job = (struct batch_job){ .object = node,
-						  .kind = (uint8_t)what,
-						  .arg = arg };
+			job = (struct batch_job){ .object = node, .kind = what, .arg = arg };
 			asked++;
 		}
 		job.wave = 1; /* the last of these */
@@ -120,7 +118,7 @@ void port_audit_ask(struct port_audit *a, unsigned ends, unsigned others)
 
 static uint32_t stamp_now(const struct port_audit *a)
 {
-	return (uint32_t)fabric_quiet_since_us(a->fabric);
+	return fabric_quiet_since_us(a->fabric);
 }
 
 static bool make(void *owner, const struct batch_job *job, struct batch_request *request)

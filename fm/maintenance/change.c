@@ -56,8 +56,8 @@ static bool carries(struct search *s, const struct topo_port *from)
 	const uint8_t *row = tables_row(s->view->tables, from->node), *at = row;
 	const uint8_t *end = row + s->view->tables->top + 1;
 
-	while ((at = memchr(at + 1, from->num, (size_t)(end - at - 1)))) {
-		uint16_t lid = (uint16_t)(at - row);
+	while ((at = memchr(at + 1, from->num, end - at - 1))) {
+		uint16_t lid = at - row;
 		uint32_t home = home_of(s, lid);
 
 		if (home == TOPO_NONE || (s->whole && home == s->node) ||
@@ -190,8 +190,7 @@ static void reported(void *data, json_t *result, const char *error)
 		json_int_t blocks =
 			json_integer_value(json_object_get(result, "lft_blocks_written"));
 		const char *unsaved = json_string_value(json_object_get(result, "not_saved"));
-		unsigned overridden =
-			(unsigned)json_array_size(json_object_get(result, "not_honoured"));
+		unsigned overridden = json_array_size(json_object_get(result, "not_honoured"));
 
 		if (overridden)
 			event_log_add(services->events, LOG_WARNING, "cordons-bent", NULL, NULL,
@@ -205,8 +204,8 @@ static void reported(void *data, json_t *result, const char *error)
 			      json_incref(result), "%s: %s, %u %s: %lld %s in %lld %s, %.1f ms%s%s",
 			      change->what, verbs[change->kind], change->links,
 			      words_plural(change->links, "link", "links"), entries,
-			      words_plural((uint64_t)entries, "entry", "entries"), blocks,
-			      words_plural((uint64_t)blocks, "block", "blocks"),
+			      words_plural(entries, "entry", "entries"), blocks,
+			      words_plural(blocks, "block", "blocks"),
 			      json_real_value(json_object_get(result, "took_ms")),
 			      unsaved ? ", but " : "", unsaved ? unsaved : "");
 	}
@@ -257,7 +256,7 @@ struct change *change_new(struct maintenance *m, const struct target *target, en
 	*change = (struct change){ .room = m,
 				   .kind = kind,
 				   .node = target->guid,
-				   .port = (uint8_t)target->port,
+				   .port = target->port,
 				   .asked_us = loop_now_us(m->services.loop),
 				   .blocks_before = fabric_written(m->fabric).blocks };
 	snprintf(change->what, sizeof(change->what), "%s", target->name);

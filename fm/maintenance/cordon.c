@@ -120,7 +120,7 @@ static unsigned read_list(void *owner, FILE *in)
 		if (fields < 2 || fields > 3 || port > UINT8_MAX ||
 		    (fields == 3 && !is_time(cordon.since)))
 			return number;
-		cordon.port = (uint8_t)port;
+		cordon.port = port;
 		if (!find(c, cordon.node, port))
 			append(&c->in_force, cordon);
 	}
@@ -275,8 +275,8 @@ bool cordons_plan(const struct cordons *c, const struct topo *t, const struct ta
 			return false;
 		}
 		if (!is_cordoned(c, t, target))
-			append(change, (struct cordon){ .node = target->guid,
-							.port = (uint8_t)target->port });
+			append(change,
+			       (struct cordon){ .node = target->guid, .port = target->port });
 		return true;
 	}
 	whole = target->port ? covered_by(c, t, target) : NULL;

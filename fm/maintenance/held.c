@@ -74,8 +74,8 @@ static bool take_line(void *owner, const char *line)
 		it.cause++;
 	if (it.cause == HELD_CAUSES)
 		return false;
-	it.port = (uint8_t)port;
-	it.peer_port = (uint8_t)peer_port;
+	it.port = port;
+	it.peer_port = peer_port;
 	it.shut = (uint8_t)shut;
 	had = find(a, it.node, port, it.peer, peer_port);
 	if (!had) {
@@ -285,7 +285,7 @@ static void let_go(struct admission *a, struct held *it, enum held_cause to)
 	if (is_held(it))
 		end_alert(a, it);
 	it->shut = it->shut == HELD_IN_INIT ? HELD_IN_INIT : HELD_OPENS;
-	it->cause = (uint8_t)to;
+	it->cause = to;
 	it->since[0] = '\0';
 	record(a, it);
 	if (it->shut)
@@ -491,7 +491,7 @@ void admission_swept(struct admission *a)
 					     &(struct held){ .node = port->peer->guid,
 							     .port = port->peer_port,
 							     .peer = part[i]->guid,
-							     .peer_port = (uint8_t)p,
+							     .peer_port = p,
 							     .cause = HELD_HOSTS,
 							     .hosts = hosts },
 					     causes[HELD_HOSTS].why);

@@ -84,7 +84,7 @@ static unsigned forget_links(struct inventory *inv, struct inv_node *node, unsig
 
 	for (unsigned p = only ? only : 1; p <= (only ? only : node->nports); p++)
 		if (p <= node->nports && node->ports[p].peer && !node->ports[p].link_up) {
-			inventory_unlink(inv, node, (uint8_t)p);
+			inventory_unlink(inv, node, p);
 			count++;
 		}
 	return count;
@@ -110,8 +110,8 @@ static bool forget_what(struct fabric *fabric, struct inventory *inv, const char
 			held += forget_links(inv, node, targets[i].port);
 		*links += held;
 		strcpy(name, targets[i].name);
-		*subject = (struct event_subject){ .node = targets[i].guid,
-						   .port = (uint8_t)targets[i].port };
+		*subject =
+			(struct event_subject){ .node = targets[i].guid, .port = targets[i].port };
 	}
 	if (count > 1)
 		*subject = (struct event_subject){ .host = name };
@@ -291,7 +291,7 @@ static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
 
 	/* As many as configured, and no more than a share of all links. */
 	const struct topo *t = fabric_view(h->fabric).topo;
-	unsigned most = (unsigned)h->services->conf->ber.max_links;
+	unsigned most = h->services->conf->ber.max_links;
 	unsigned share = t ? topo_links(t) / SHARE : 0;
 
 	if (count_held(h) >= (most && share > most ? share : most))
@@ -568,7 +568,7 @@ static void link_fell(struct maintenance *m, guid_t node, uint8_t port)
 	if (!conf->flap_count)
 		return;
 	quarantines_take_lower_end(&m->quarantines, &node, &port);
-	if (!flaps_note_down(&m->flaps, node, port, (unsigned)conf->flap_count, window_us,
+	if (!flaps_note_down(&m->flaps, node, port, conf->flap_count, window_us,
 			     loop_now_us(m->services.loop)))
 		return;
 	snprintf(why, sizeof(why), "went down %d times within %g s", conf->flap_count + 1,
@@ -668,8 +668,7 @@ void maintenance_judge_host(const struct fabric *fabric, uint32_t host,
 		uint32_t ca = t->host_cas[it->first + i];
 
 		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-			const char *why =
-				quarantines_why(&m->quarantines, t->nodes[ca].guid, (uint8_t)num);
+			const char *why = quarantines_why(&m->quarantines, t->nodes[ca].guid, num);
 
 			if (why)
 				host_verdict_add(verdict, HOST_DEGRADED,

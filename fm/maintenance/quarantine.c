@@ -82,14 +82,14 @@ static int parse_line(const struct quarantines *qs, const char *line, struct qua
 		   &used) != 4 ||
 	    !used || !num || num > UINT8_MAX)
 		return -1;
-	q->port = (uint8_t)num;
+	q->port = num;
 	snprintf(q->why, sizeof(q->why), "%.*s", (int)strcspn(line + used, "\n"), line + used);
 	q->held = until == HELD;
 	q->until_us = UINT64_MAX;
 	if (q->held)
 		return 1;
-	left = until - (long long)time(NULL);
-	if (left > (long long)q->seconds) /* the clock was set */
+	left = until - time(NULL);
+	if (left > q->seconds) /* the clock was set */
 		left = q->seconds;
 	q->over = left <= 0;
 	q->until_us = q->over ? now : now + left * SECOND_US;
@@ -124,7 +124,7 @@ static void forget_list(void *arg)
 /* By the wall-clock, for the file. */
 static long long until_of(const struct quarantines *qs, const struct quarantine *q)
 {
-	int64_t now_us = (int64_t)loop_now_us(qs->services->loop);
+	int64_t now_us = loop_now_us(qs->services->loop);
 
 	if (q->held && !q->over)
 		return HELD;
@@ -197,8 +197,7 @@ static bool leaf_needs(const struct quarantines *qs, const struct inv_node *node
 		uplinks++;
 		left += p != uplink && carries(node, p);
 	}
-	return has_hosts &&
-	       left * 100 < uplinks * (unsigned)qs->services->conf->quarantine.min_uplinks;
+	return has_hosts && left * 100 < uplinks * qs->services->conf->quarantine.min_uplinks;
 }
 
 /* Whether that is the switch's last link that carries transit to the other's tier. */
@@ -279,7 +278,7 @@ static void drop(struct quarantines *qs, struct quarantine *q)
 	if (inventory_port(qs->services->inventory, q->node, q->port, &node))
 		inv_port_mark(node, q->port, INV_QUARANTINED, false);
 	qs->known.count--;
-	memmove(q, q + 1, (size_t)(qs->known.list + qs->known.count - q) * sizeof(*q));
+	memmove(q, q + 1, (qs->known.list + qs->known.count - q) * sizeof(*q));
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */

@@ -45,8 +45,8 @@ char *frame_encode(enum frame_type type, const json_t *head, const char *body, s
 	    *length - PREFIX <= longest(type)) {
 		bytes = mem_alloc(*length, 1);
 		for (unsigned i = 0; i < PREFIX; i++)
-			bytes[i] = (char)((uint32_t)(*length - PREFIX) >> (24 - 8 * i));
-		bytes[PREFIX] = (char)type;
+			bytes[i] = (uint32_t)(*length - PREFIX) >> (24 - 8 * i);
+		bytes[PREFIX] = type;
 		memcpy(bytes + PREFIX + 1, text, head_length);
 		bytes[PREFIX + 1 + head_length] = '\n';
 		if (body_length)
@@ -74,13 +74,13 @@ static bool is_as_announced(enum frame_type type, const json_t *head, size_t bod
 	       (!json_unpack((json_t *)head, "{sI sI sI}", "keep_head", &keep_head, "keep_tail",
 			     &keep_tail, "length", &length) &&
 		keep_head >= 0 && keep_tail >= 0 && length >= keep_head &&
-		(size_t)(length - keep_head) == body_length + (size_t)keep_tail);
+		(size_t)(length - keep_head) == body_length + keep_tail);
 }
 
 /* Takes the object as soon as it is there: the rest is waited for if it is one. */
 static enum frame_read read_head(struct frame_reader *r, uint32_t length)
 {
-	enum frame_type type = (enum frame_type)(uint8_t)r->bytes[PREFIX];
+	enum frame_type type = (uint8_t)r->bytes[PREFIX];
 	const char *head = r->bytes + PREFIX + 1, *end;
 	size_t here = r->length - PREFIX - 1, most = length - 1;
 
@@ -90,7 +90,7 @@ static enum frame_read read_head(struct frame_reader *r, uint32_t length)
 	end = memchr(head, '\n', here < most ? here : most);
 	if (!end)
 		return here < most ? FRAME_NONE : FRAME_BAD;
-	r->head_length = (size_t)(end - head);
+	r->head_length = end - head;
 	r->head = json_loadb(head, r->head_length, 0, NULL);
 	if (json_is_object(r->head) && is_as_announced(type, r->head, length - 2 - r->head_length))
 		return FRAME_READ;
@@ -115,7 +115,7 @@ enum frame_read frame_next(struct frame_reader *r, struct frame *frame)
 		return got;
 	if (r->length < PREFIX + length)
 		return FRAME_NONE;
-	*frame = (struct frame){ .type = (enum frame_type)(uint8_t)r->bytes[PREFIX],
+	*frame = (struct frame){ .type = (uint8_t)r->bytes[PREFIX],
 				 .head = r->head,
 				 .body = r->bytes + PREFIX + 2 + r->head_length,
 				 .length = length - 2 - r->head_length };
@@ -184,7 +184,7 @@ static unsigned give_psk(const struct channel_tls *tls, unsigned char *psk, unsi
 	if (most < tls->psk_length)
 		return 0;
 	memcpy(psk, tls->psk, tls->psk_length);
-	return (unsigned)tls->psk_length;
+	return tls->psk_length;
 }
 
 static unsigned client_psk(SSL *ssl, const char *hint, char *identity, unsigned identity_most,
@@ -407,7 +407,7 @@ static bool is_named(X509 *certificate, const char *names, char name[CONF_PEER])
 	if (certificate)
 		X509_digest(certificate, EVP_sha256(), digest, &length);
 	for (; certificate && *names; names += names[0] == ',') {
-		used = (int)strcspn(names, ",");
+		used = strcspn(names, ",");
 		snprintf(name, CONF_PEER, "%.*s", used, names);
 		names += used;
 		if (is_fingerprint(name, digest, length)) {
@@ -501,7 +501,7 @@ struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, cons
 	if (c->ended)
 		return c;
 	c->dns = resolver_new(loop);
-	if (bufferevent_socket_connect_hostname(c->bev, c->dns, AF_UNSPEC, host, (int)port))
+	if (bufferevent_socket_connect_hostname(c->bev, c->dns, AF_UNSPEC, host, port))
 		end_soon(c, "cannot connect");
 	return c;
 }

@@ -130,7 +130,7 @@ static const char *take_file(struct peer *p, const struct frame *frame)
 		return "an invalid file";
 	if (!mirror_takes(p->mirror, &p->contents, name))
 		return NULL;
-	d = (struct delta){ (size_t)keep_head, (size_t)keep_tail, frame->body, frame->length };
+	d = (struct delta){ keep_head, keep_tail, frame->body, frame->length };
 	if (!delta_apply(contents_text(&p->contents, name), &d, &text))
 		return "a change to a file that was not copied";
 	if (text.length != (size_t)length ||
@@ -141,7 +141,7 @@ static const char *take_file(struct peer *p, const struct frame *frame)
 	if (!contents_set(&p->contents, name, text))
 		return "too many files";
 	contents_find(&p->contents, name)->records.length = 0; /* it has them, or they follow */
-	p->seq = (uint64_t)seq;
+	p->seq = seq;
 	if (p->whole && is_followed(p))
 		put(p->mirror, contents_find(&p->contents, name));
 	return NULL;
@@ -159,7 +159,7 @@ static const char *take_records(struct peer *p, const struct frame *frame)
 		return NULL;
 	if (!contents_append(&p->contents, name, frame->body, frame->length))
 		return "too many files";
-	p->seq = (uint64_t)seq;
+	p->seq = seq;
 	if (p->whole && is_followed(p))
 		state_store_append(p->mirror->services.state, name, frame->body, frame->length);
 	return NULL;
@@ -217,7 +217,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		wrong = take_records(p, frame);
 	else if (frame->type == FRAME_WHOLE) {
 		json_unpack(frame->head, "{sI}", "seq", &seq);
-		p->seq = (uint64_t)seq;
+		p->seq = seq;
 		p->whole = true;
 		if (is_followed(p))
 			adopt(p);

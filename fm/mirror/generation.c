@@ -139,7 +139,7 @@ bool generation_parse(struct generation *g, const json_t *json)
 		const char *guid;
 
 		if (json_unpack(row, "[Is!]", &number, &guid) || number < 0 ||
-		    !take(g, (struct takeover){ (uint64_t)number, strtoull(guid, NULL, 16) })) {
+		    !take(g, (struct takeover){ number, strtoull(guid, NULL, 16) })) {
 			*g = (struct generation){ 0 };
 			return false;
 		}
@@ -602,7 +602,7 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 	json_unpack(hello->head, "{sb}", "records", &records);
 	who->records = records;
 	json_unpack(hello->head, "{sI}", "unshared", &unshared);
-	who->unshared = (uint64_t)unshared;
+	who->unshared = unshared;
 	generation_parse(&who->generation, json_object_get(hello->head, "takeovers"));
 	/* One that says nothing of its M_Keys is of an older version. */
 	list = json_object_get(hello->head, "m_keys");

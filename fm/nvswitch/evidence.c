@@ -152,7 +152,7 @@ static int trailing_number(struct exposition_text text, unsigned bound)
 	if (first == text.len || text.len - first > 4)
 		return -1;
 	for (size_t i = first; i < text.len; i++)
-		number = number * 10 + (unsigned)(text.at[i] - '0');
+		number = number * 10 + (text.at[i] - '0');
 	return number < bound ? (int)number : -1;
 }
 
@@ -191,7 +191,7 @@ static void learn_domain(struct evidence *e, const struct exposition_sample *s)
 		return;
 	exposition_copy(clique, text, sizeof(text));
 	if (!text[strspn(text, "0123456789")])
-		take_clique(e, (uint32_t)strtoul(text, NULL, 10));
+		take_clique(e, strtoul(text, NULL, 10));
 }
 
 static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
@@ -251,11 +251,11 @@ static void take_xid_count(struct evidence *e, const struct evidence_gpu *gpu,
 
 	if (xid <= 0 || !whole(s->value) || e->ncounts == MEMORY_COUNTS)
 		return;
-	if (xid_of((unsigned)xid, NULL)->state == NVSWITCH_HEALTHY)
+	if (xid_of(xid, NULL)->state == NVSWITCH_HEALTHY)
 		return;
 	count = &e->counts[e->ncounts++];
-	count->gpu = (uint8_t)(gpu - e->gpus);
-	count->xid = (uint16_t)xid;
+	count->gpu = gpu - e->gpus;
+	count->xid = xid;
 	count->count = whole(s->value);
 }
 
@@ -289,7 +289,7 @@ static void take_status(struct gpu_said *said, enum kind kind, double value)
 	case HEALTH_MASK: /* 0 = the driver supports none of it */
 		if (!number || number > UINT16_MAX)
 			return;
-		said->mask = (uint16_t)number;
+		said->mask = number;
 		said->has |= HAS_MASK;
 		return;
 	case SUMMARY: /* unhealthy, then limited, then anything else; 0 = not supported */
@@ -370,7 +370,7 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 		return;
 	case CLIQUE:
 		if (valid && s->value <= UINT32_MAX)
-			take_clique(e, (uint32_t)s->value);
+			take_clique(e, s->value);
 		return;
 	case GPU_LINK_STATE: /* NVML's: 0 = inactive, 1 = active, 2 = asleep */
 		link = trailing_number(exposition_label(s, "nvlink"), 64);
@@ -408,7 +408,7 @@ static void take_link(struct evidence *e, enum kind kind, const struct expositio
 	if (link < 0 || !sw)
 		return;
 	if (kind == LINK_FATAL && take_sxid(&sw->link_fatal, whole(s->value)))
-		sw->link_fatal_link = (int16_t)link;
+		sw->link_fatal_link = link;
 	if (kind != LINK_STATUS || s->value < 0) /* below 0: unknown */
 		return;
 	bit = 1ull << link % 64;
@@ -441,13 +441,13 @@ static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 	if (model.at && e->learnt == NVSWITCH_SYSTEM_AUTO) {
 		exposition_copy(model, text, sizeof(text));
 		e->learnt = nvswitch_system_of_model(text);
-		e->links = (uint8_t)nvswitch_links_of_model(text);
+		e->links = nvswitch_links_of_model(text);
 	}
 	learn_domain(e, s);
 	if (kind <= GPU_LINK_STATE)
-		take_gpu(e, (enum kind)kind, s);
+		take_gpu(e, kind, s);
 	else if (kind <= SWITCH_RESET) {
-		enum kind what = (enum kind)kind;
+		enum kind what = kind;
 		struct evidence_switch *sw = switch_of(e, s);
 
 		if (!sw)
@@ -465,7 +465,7 @@ static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 			sw->said.present = true;
 		}
 	} else
-		take_link(e, (enum kind)kind, s);
+		take_link(e, kind, s);
 }
 
 const struct exposition_ops evidence_ops = { kind_of, take_sample };
@@ -517,7 +517,7 @@ static void find_births(struct memory *m, const struct evidence *e,
 		struct memory_gpu *gpu = &m->gpus[g];
 
 		if (is_replaced(e, m, g)) {
-			memory_reset(m, (int)g, gpu->pci, NVSWITCH_PROVEN);
+			memory_reset(m, g, gpu->pci, NVSWITCH_PROVEN);
 			gpu->energy = gpu->xid = 0;
 			replaced = m->ended = true;
 		}
@@ -533,7 +533,7 @@ static void find_births(struct memory *m, const struct evidence *e,
 		memory_reborn(m, -1, true);
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		if (e->gpus[g].energy < m->gpus[g].energy && e->gpus[g].energy && counts_on)
-			memory_reborn(m, (int)g, long_silent);
+			memory_reborn(m, g, long_silent);
 		if (e->gpus[g].energy)
 			m->gpus[g].energy = e->gpus[g].energy;
 	}
@@ -669,19 +669,19 @@ struct what { /* happened, by a number */
 
 static void happen(struct memory *m, const struct evidence_context *c, const struct what *what)
 {
-	struct nvswitch_finding f = { .state = (uint8_t)what->state,
+	struct nvswitch_finding f = { .state = what->state,
 				      .kind = NVSWITCH_IS_EVENT,
-				      .trust = (uint8_t)c->trust,
-				      .remedy = (uint8_t)what->remedy,
-				      .gpu = (int8_t)what->gpu,
-				      .sw = (int8_t)what->sw,
-				      .link = (int16_t)what->link,
+				      .trust = c->trust,
+				      .remedy = what->remedy,
+				      .gpu = what->gpu,
+				      .sw = what->sw,
+				      .link = what->link,
 				      .code = what->code };
 
 	if (what->gpu >= 0)
 		snprintf(f.pci, sizeof(f.pci), "%s", m->gpus[what->gpu].pci);
 	snprintf(f.text, sizeof(f.text), "%s", what->text);
-	memory_note(m, &f, (uint8_t)(1u << (c->source < 7 ? c->source : 6)), c->now_us);
+	memory_note(m, &f, 1u << (c->source < 7 ? c->source : 6), c->now_us);
 }
 
 static void xid_happened(struct memory *m, const struct evidence_context *c, unsigned g,
@@ -689,7 +689,7 @@ static void xid_happened(struct memory *m, const struct evidence_context *c, uns
 {
 	const struct xid *xid = xid_of(number, NULL);
 	char text[92];
-	const struct what what = { (int)g, -1, -1, number, xid->state, xid->remedy, text };
+	const struct what what = { g, -1, -1, number, xid->state, xid->remedy, text };
 
 	snprintf(text, sizeof(text), "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
 		 xid->words);
@@ -744,7 +744,7 @@ static void remember_failures(struct memory *m, const struct evidence *e,
 		struct memory_gpu *gpu = &m->gpus[g];
 		char text[92];
 		const struct what what = {
-			(int)g, -1, -1, 0, NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU, text
+			g, -1, -1, 0, NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU, text
 		};
 
 		if (!e->gpus[g].has_failures)
@@ -761,9 +761,8 @@ static void sxid_happened(struct memory *m, const struct evidence_context *c, un
 			  uint32_t sxid)
 {
 	char text[92];
-	const struct what what = {
-		-1, (int)n, link, sxid, sxid_state(sxid, true), sxid_remedy(sxid), text
-	};
+	const struct what what = { -1,	n, link, sxid, sxid_state(sxid, true), sxid_remedy(sxid),
+				   text };
 
 	if (link < 0)
 		snprintf(text, sizeof(text), "NVSwitch %u: fatal SXid %u", n, sxid);

@@ -82,7 +82,7 @@ static bool parse_index(const char *text, int *index)
 
 	if (end == text || *end || number > INT16_MAX || *text == '-' || *text == '+')
 		return false;
-	*index = (int)number;
+	*index = number;
 	return true;
 }
 
@@ -121,7 +121,7 @@ static struct port *place_in(const struct nmx *nmx, uint64_t guid, uint16_t numb
 {
 	uint64_t hash = (guid ^ (uint64_t)number << 48) * 0x9e3779b97f4a7c15ull;
 
-	for (uint32_t at = (uint32_t)(hash >> 32);; at++) {
+	for (uint32_t at = hash >> 32;; at++) {
 		struct port *port = &nmx->ports[at & (nmx->size - 1)];
 
 		if (!port->guid || (port->guid == guid && port->number == number))
@@ -205,22 +205,22 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	uint64_t guid = number_in(exposition_label(s, "Node_GUID"), UINT64_MAX, 0);
 	uint64_t number = number_in(exposition_label(s, "Port_Number"), UINT16_MAX, 0);
 	bool gpu = device.len ? *device.at == 'G' : label.len > 3 && !memcmp(label.at, "GPU", 3);
-	struct port *port = guid && number && gpu ? port_of(arg, guid, (uint16_t)number) : NULL;
+	struct port *port = guid && number && gpu ? port_of(arg, guid, number) : NULL;
 
 	if (!port)
 		return;
 	if (!port->next.there) {
 		text = exposition_label(s, "tray_index");
-		port->tray = (int16_t)number_in(text, INT16_MAX, (uint64_t)-1);
+		port->tray = number_in(text, INT16_MAX, -1);
 		text = exposition_label(s, "chassis_slot_index");
-		port->slot = (int16_t)number_in(text, INT16_MAX, (uint64_t)-1);
+		port->slot = number_in(text, INT16_MAX, -1);
 		text = exposition_label(s, "device_num_on_tray");
-		port->device = (uint8_t)number_in(text, DEVICES - 1, 0);
+		port->device = number_in(text, DEVICES - 1, 0);
 		copy_word(exposition_label(s, "chassis_id"), port->chassis, sizeof(port->chassis));
 	}
 	port->next.there = true;
 
-	enum kind reason = (enum kind)kind;
+	enum kind reason = kind;
 	struct exposition_text state = exposition_label(s, "logical_state");
 	bool active;
 
@@ -234,7 +234,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	}
 	if (reason == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
 		port->next.has_downs = true;
-		port->next.downs = (uint64_t)s->value;
+		port->next.downs = s->value;
 	} else if (reason == BER && s->value > port->next.ber) {
 		port->next.ber = s->value;
 	} else if (reason == STATE) {
@@ -268,7 +268,7 @@ void nmx_end(struct nmx *nmx)
 		if (before.has_downs && port->next.has_downs && port->next.downs > before.downs) {
 			port->rose = true;
 			port->rose_us = nmx->now_us;
-			port->rose_by = (uint32_t)(port->next.downs - before.downs);
+			port->rose_by = port->next.downs - before.downs;
 		}
 		port->now = port->next;
 		if (!port->next.has_downs) {
@@ -294,9 +294,7 @@ __attribute__((format(printf, 3, 4))) static void nmx_find(struct nvswitch_verdi
 							   enum nvswitch_state state,
 							   const char *format, ...)
 {
-	struct nvswitch_finding finding = {
-		.state = (uint8_t)state, .gpu = -1, .sw = -1, .link = -1
-	};
+	struct nvswitch_finding finding = { .state = state, .gpu = -1, .sw = -1, .link = -1 };
 	va_list args;
 
 	va_start(args, format);
@@ -413,14 +411,14 @@ __attribute__((format(printf, 4, 5))) static void find(const struct judge *j,
 						       enum nvswitch_state state,
 						       struct place place, const char *format, ...)
 {
-	struct nvswitch_finding finding = { .state = (uint8_t)state,
-					    .kind = (uint8_t)place.kind,
-					    .trust = (uint8_t)j->c->trust,
-					    .remedy = (uint8_t)place.remedy,
-					    .gpu = (int8_t)place.gpu,
-					    .sw = (int8_t)place.sw,
-					    .link = (int16_t)place.link,
-					    .peers_lost = (uint8_t)place.peers_lost,
+	struct nvswitch_finding finding = { .state = state,
+					    .kind = place.kind,
+					    .trust = j->c->trust,
+					    .remedy = place.remedy,
+					    .gpu = place.gpu,
+					    .sw = place.sw,
+					    .link = place.link,
+					    .peers_lost = place.peers_lost,
 					    .code = place.code };
 	va_list args;
 
@@ -635,7 +633,7 @@ static void judge_gpus(const struct judge *j)
 		const struct gpu_said *last = &j->m->gpus[g].last;
 		uint64_t reporting = j->e->gpus[g].said.links_up | j->e->gpus[g].said.links_down;
 		uint64_t ever = last->links_up | last->links_down;
-		unsigned count = (unsigned)__builtin_popcountll(reporting), usual = j->links;
+		unsigned count = __builtin_popcountll(reporting), usual = j->links;
 		bool exempt = j->exempt >> g & 1;
 		struct place place = GPU(g);
 
@@ -648,7 +646,7 @@ static void judge_gpus(const struct judge *j)
 			     __builtin_popcountll(last->links_down), place.link);
 		}
 		if ((unsigned)__builtin_popcountll(ever) > usual)
-			usual = (unsigned)__builtin_popcountll(ever);
+			usual = __builtin_popcountll(ever);
 		if (count && count < usual)
 			find(j, NVSWITCH_DEGRADED_LINK, GONE((int)g, NVSWITCH_RESET_GPU),
 			     "GPU %u: %u of %u NVLinks absent", g, usual - count, usual);
@@ -661,9 +659,8 @@ static void judge_gpus(const struct judge *j)
 static void judge_links(const struct judge *j)
 {
 	/* Of GPUs that are cut up: with A100 they are trained off. */
-	unsigned off = j->system == NVSWITCH_SYSTEM_A100
-			       ? (unsigned)__builtin_popcount(j->exempt) * j->links
-			       : 0;
+	unsigned off =
+		j->system == NVSWITCH_SYSTEM_A100 ? __builtin_popcount(j->exempt) * j->links : 0;
 	unsigned expected = j->gpus * j->links - off, seen = 0, down = 0;
 	struct place first = NOWHERE;
 
@@ -672,7 +669,7 @@ static void judge_links(const struct judge *j)
 			uint64_t bits = j->m->switches[n].last.links_down[w];
 
 			if (bits && !down) {
-				first.sw = (int)n;
+				first.sw = n;
 				first.link = (int)w * 64 + __builtin_ctzll(bits);
 			}
 			down += (unsigned)__builtin_popcountll(bits);
@@ -726,7 +723,7 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 	unsigned switches_reporting = 0, usual = j.expect->switches, ever = 0;
 
 	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++) {
-		struct place place = { .gpu = -1, .sw = (int)n, .link = -1 };
+		struct place place = { .gpu = -1, .sw = n, .link = -1 };
 		uint32_t nonfatal = j.e->switches[n].nonfatal;
 
 		if (j.m->switches[n].last.reset_required) {

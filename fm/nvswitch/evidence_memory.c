@@ -49,8 +49,8 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 	static const struct memory_switch no_switch;
 
 	fprintf(out, "host %s system=%s links=%u told=%s heard=%d ports=%u", host,
-		nvswitch_expect(m->system)->name, m->links,
-		nvswitch_state_name((enum nvswitch_state)m->sources_state), m->heard, m->ports);
+		nvswitch_expect(m->system)->name, m->links, nvswitch_state_name(m->sources_state),
+		m->heard, m->ports);
 	if (*m->cluster)
 		fprintf(out, " cluster=%s", m->cluster);
 	if (m->has_clique)
@@ -78,8 +78,8 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 		fprintf(out,
 			"event %s state=%s remedy=%u trust=%u from=%u gpu=%d sw=%d link=%d "
 			"code=%" PRIu32,
-			host, nvswitch_state_name((enum nvswitch_state)f->state), f->remedy,
-			f->trust, m->events[i].from, f->gpu, f->sw, f->link, f->code);
+			host, nvswitch_state_name(f->state), f->remedy, f->trust, m->events[i].from,
+			f->gpu, f->sw, f->link, f->code);
 		if (*f->pci)
 			fprintf(out, " pci=%s", f->pci);
 		fprintf(out, " old=%d times=%" PRIu32 " text=%s\n", m->events[i].old,
@@ -87,8 +87,7 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 	}
 	for (unsigned i = 0; i < m->nreports; i++)
 		fprintf(out, "report %s source=%s state=%s ttl=%" PRIu32 " text=%s\n", host,
-			m->reports[i].source,
-			nvswitch_state_name((enum nvswitch_state)m->reports[i].state),
+			m->reports[i].source, nvswitch_state_name(m->reports[i].state),
 			m->reports[i].ttl_s, m->reports[i].text);
 }
 
@@ -142,15 +141,15 @@ static bool read_host(struct memory *m, const char *line)
 	if (word(line, "told", text, sizeof(text)))
 		state = nvswitch_state_parse(text);
 	if (system >= 0)
-		m->system = (enum nvswitch_system)system;
+		m->system = system;
 	if (state >= 0 && state != NVSWITCH_UNKNOWN)
-		m->sources_state = (uint8_t)state;
+		m->sources_state = state;
 	m->heard = number(line, "heard", 10);
-	m->ports = (uint8_t)(number(line, "ports", 10) % (PORTS_CUT_OFF + 1));
-	m->links = (uint8_t)number(line, "links", 10);
+	m->ports = number(line, "ports", 10) % (PORTS_CUT_OFF + 1);
+	m->links = number(line, "links", 10);
 	word(line, "cluster", m->cluster, sizeof(m->cluster));
 	m->has_clique = word(line, "clique", text, sizeof(text));
-	m->clique = (uint32_t)number(line, "clique", 10);
+	m->clique = number(line, "clique", 10);
 	return true;
 }
 
@@ -167,22 +166,22 @@ static bool read_gpu(struct memory *m, const char *line)
 	gpu->seen = number(line, "seen", 10);
 	word(line, "pci", gpu->pci, sizeof(gpu->pci));
 	word(line, "uuid", gpu->uuid, sizeof(gpu->uuid));
-	gpu->xid = (uint32_t)number(line, "xid", 10);
-	gpu->gauge_source = (uint8_t)number(line, "xidsource", 10);
+	gpu->xid = number(line, "xid", 10);
+	gpu->gauge_source = number(line, "xidsource", 10);
 	gpu->failed_recoveries = number(line, "failed", 10);
 	gpu->energy = number(line, "energy", 10);
 	gpu->dipped = number(line, "dipped", 10);
-	last->has = (uint16_t)number(line, "told", 16);
+	last->has = number(line, "told", 16);
 	last->mig = number(line, "mig", 10);
 	last->has_mig_mode = number(line, "migmode", 10);
-	last->fm_status = (uint8_t)(number(line, "fm", 10) % FM_STATUSES);
-	last->summary = (uint8_t)number(line, "summary", 10);
-	last->action = (uint8_t)number(line, "action", 10);
-	last->watch = (uint8_t)number(line, "watch", 10);
+	last->fm_status = number(line, "fm", 10) % FM_STATUSES;
+	last->summary = number(line, "summary", 10);
+	last->action = number(line, "action", 10);
+	last->watch = number(line, "watch", 10);
 	last->probe_failed = number(line, "probe", 10);
-	last->mask = (uint16_t)number(line, "mask", 16);
-	last->peers = (uint32_t)number(line, "peers", 16);
-	last->pairs_lost = (uint32_t)number(line, "pairs", 16);
+	last->mask = number(line, "mask", 16);
+	last->peers = number(line, "peers", 16);
+	last->pairs_lost = number(line, "pairs", 16);
 	last->links_up = number(line, "up", 16);
 	last->links_down = number(line, "down", 16);
 	return true;
@@ -197,9 +196,9 @@ static bool read_switch(struct memory *m, const char *line)
 		return false;
 	sw = &m->switches[n];
 	sw->seen = number(line, "seen", 10);
-	sw->sxid = (uint32_t)number(line, "sxid", 10);
-	sw->link_sxid = (uint32_t)number(line, "linksxid", 10);
-	sw->gauge_source = (uint8_t)number(line, "sxidsource", 10);
+	sw->sxid = number(line, "sxid", 10);
+	sw->link_sxid = number(line, "linksxid", 10);
+	sw->gauge_source = number(line, "sxidsource", 10);
 	sw->last.reset_required = number(line, "reset", 10);
 	sw->last.links_seen[0] = number(line, "seen0", 16);
 	sw->last.links_seen[1] = number(line, "seen1", 16);
@@ -222,19 +221,18 @@ static bool read_event(struct memory *m, const char *line)
 		return true;
 	event = &m->events[m->nevents];
 	f = &event->finding;
-	*event = (struct memory_event){ .finding = { .state = (uint8_t)state,
-						     .kind = NVSWITCH_IS_EVENT } };
-	f->remedy = (uint8_t)(number(line, "remedy", 10) % NVSWITCH_REMEDIES);
-	f->trust = (uint8_t)(number(line, "trust", 10) % (NVSWITCH_PROVEN + 1));
-	f->gpu = (int8_t)index_of(line, "gpu", MEMORY_GPUS);
-	f->sw = (int8_t)index_of(line, "sw", INT8_MAX);
-	f->link = (int16_t)index_of(line, "link", INT16_MAX);
-	f->code = (uint32_t)number(line, "code", 10);
+	*event = (struct memory_event){ .finding = { .state = state, .kind = NVSWITCH_IS_EVENT } };
+	f->remedy = number(line, "remedy", 10) % NVSWITCH_REMEDIES;
+	f->trust = number(line, "trust", 10) % (NVSWITCH_PROVEN + 1);
+	f->gpu = index_of(line, "gpu", MEMORY_GPUS);
+	f->sw = index_of(line, "sw", INT8_MAX);
+	f->link = index_of(line, "link", INT16_MAX);
+	f->code = number(line, "code", 10);
 	word(line, "pci", f->pci, sizeof(f->pci));
 	snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(words + 6, "\n"), words + 6);
-	event->from = (uint8_t)number(line, "from", 10);
+	event->from = number(line, "from", 10);
 	event->old = number(line, "old", 10);
-	event->times = (uint32_t)number(line, "times", 10);
+	event->times = number(line, "times", 10);
 	m->nevents++;
 	return true;
 }
@@ -242,14 +240,14 @@ static bool read_event(struct memory *m, const char *line)
 static bool read_report(struct memory *m, const char *line)
 {
 	const char *words = strstr(line, " text=");
-	struct memory_report report = { .ttl_s = (uint32_t)number(line, "ttl", 10) };
+	struct memory_report report = { .ttl_s = number(line, "ttl", 10) };
 	char text[32];
 	int state = word(line, "state", text, sizeof(text)) ? nvswitch_state_parse(text) : -1;
 
 	if (!words || state < 0 || !word(line, "source", report.source, sizeof(report.source)) ||
 	    !*report.source)
 		return false;
-	report.state = (uint8_t)state;
+	report.state = state;
 	snprintf(report.text, sizeof(report.text), "%.*s", (int)strcspn(words + 6, "\n"),
 		 words + 6);
 	memory_report(m, &report);
@@ -380,7 +378,7 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 			known->finding.trust = event.finding.trust;
 			return;
 		}
-		remove_event(m, (unsigned)(known - m->events));
+		remove_event(m, known - m->events);
 	}
 	/* The worst first; of equals, what was there before. */
 	at = m->nevents;
@@ -462,11 +460,11 @@ void memory_end_old(struct memory *m)
  */
 void memory_note_ports(struct memory *m, enum memory_ports ports)
 {
-	enum memory_ports before = (enum memory_ports)m->ports;
+	enum memory_ports before = m->ports;
 
 	if (ports == before || (ports != PORTS_UP && before != PORTS_UP))
 		return;
-	m->ports = (uint8_t)ports;
+	m->ports = ports;
 	m->changed = true;
 	for (unsigned i = 0; i < m->nevents && ports == PORTS_OFF; i++)
 		m->events[i].old = true;

@@ -52,7 +52,7 @@ static bool read_sub(struct xid *row, const char *sub)
 	for (uint8_t i = 1; *sub && !row->condition && i < 4; i++)
 		if (!strncmp(sub, conditions[i], strlen(conditions[i])))
 			row->condition = i;
-	row->value = (uint32_t)strtoul(sub + strlen(conditions[row->condition]), &end, 0);
+	row->value = strtoul(sub + strlen(conditions[row->condition]), &end, 0);
 	return !*sub || (row->condition && !*end);
 }
 
@@ -73,21 +73,20 @@ static const char *read_row(void *arg, char *line)
 	sxid = !strcmp(field[KIND], "sxid");
 	if (count < FIELDS || (!sxid && strcmp(field[KIND], "xid")))
 		return "a row of sxid or xid has eight fields";
-	row.first = row.last = (uint16_t)strtoul(field[NUMBERS], &end, 10);
+	row.first = row.last = strtoul(field[NUMBERS], &end, 10);
 	if (*end == '-')
-		row.last = (uint16_t)strtoul(end + 1, &end, 10);
+		row.last = strtoul(end + 1, &end, 10);
 	if (!row.first || row.last < row.first || *end)
 		return "a number, or FIRST-LAST, is expected";
 	state = sxid ? index_of(classes, 5, field[STATE]) : nvswitch_state_parse(field[STATE]);
-	while (remedy < NVSWITCH_REMEDIES &&
-	       strcmp(field[REMEDY], nvswitch_remedy_name((enum nvswitch_remedy)remedy)))
+	while (remedy < NVSWITCH_REMEDIES && strcmp(field[REMEDY], nvswitch_remedy_name(remedy)))
 		remedy++;
 	if (state < sxid || state == NVSWITCH_UNKNOWN + sxid || remedy == NVSWITCH_REMEDIES)
 		return "unknown state or remedy";
 	if (strcmp(field[SUB], "-") && !read_sub(&row, field[SUB]))
 		return "unknown condition: UNIT, status=MASK, info=N or only=MASK is expected";
-	row.state = (uint8_t)state;
-	row.remedy = (uint8_t)remedy;
+	row.state = state;
+	row.remedy = remedy;
 	if (strcmp(field[MEANING], "-"))
 		snprintf(row.words, sizeof(row.words), "%s", field[MEANING]);
 	list = sxid ? &c->sxids : &c->xids;
@@ -143,7 +142,7 @@ static bool fits(const struct xid *row, const char *words)
 	if (*row->unit && (!words || strncmp(words, row->unit, strlen(row->unit))))
 		return false;
 	for (; at && count < 7 && (at = strstr(at, "0x")); at += 2) {
-		registers[count] = (uint32_t)strtoul(at, NULL, 16);
+		registers[count] = strtoul(at, NULL, 16);
 		others |= count ? registers[count] : 0;
 		count++;
 	}
@@ -193,12 +192,12 @@ static const struct xid *sxid_of(unsigned number)
 
 enum sxid_class sxid_class(unsigned number)
 {
-	return (enum sxid_class)sxid_of(number)->state;
+	return sxid_of(number)->state;
 }
 
 enum nvswitch_remedy sxid_remedy(unsigned number)
 {
-	return (enum nvswitch_remedy)sxid_of(number)->remedy;
+	return sxid_of(number)->remedy;
 }
 
 enum nvswitch_state sxid_state(unsigned number, bool fatal)
@@ -280,16 +279,16 @@ static bool read_sxid(const char *text, struct sxid_event *event)
 	if (!at)
 		return false;
 	at += 3;
-	number = (unsigned)strtoul(at, (char **)&words, 10);
+	number = strtoul(at, (char **)&words, 10);
 	if (words == at || !starts(words, ", "))
 		return false;
 	words += 2;
 	if (starts(words, "Severity ") || starts(words, "Data "))
 		return false;
 	event->finding.code = number;
-	event->finding.sw = (int8_t)number_after(text, "nvswitch", INT8_MAX);
-	event->finding.link = (int16_t)number_after(words, "Link ", INT16_MAX);
-	event->finding.remedy = (uint8_t)sxid_remedy(number);
+	event->finding.sw = number_after(text, "nvswitch", INT8_MAX);
+	event->finding.link = number_after(words, "Link ", INT16_MAX);
+	event->finding.remedy = sxid_remedy(number);
 	if (starts(words, "Fatal")) {
 		event->state = sxid_state(number, true);
 		if (sxid_class(number) == SXID_UNKNOWN && !strstr(words, "Link "))
@@ -332,7 +331,7 @@ static void judge_xid(struct sxid_event *event, const char *words)
 	     nonfatal = strcasestr(words, "non-fatal") || strcasestr(words, "nonfatal") ||
 			strcasestr(words, "correctable");
 
-	event->state = (enum nvswitch_state)xid->state;
+	event->state = xid->state;
 	event->finding.remedy = xid->remedy;
 	if (xid->condition) {
 		event->nonfatal = xid->state == NVSWITCH_HEALTHY;
@@ -362,24 +361,24 @@ static bool read_xid(const char *text, struct sxid_event *event)
 		return false;
 	number += 3;
 	take_pci(&event->finding, strchr(text, '(') + 1);
-	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
+	event->finding.code = strtoul(number, (char **)&words, 10);
 	if (words == number || (*words && !strchr(",\r\n ", *words)))
 		return false;
 	words += strspn(words, ", ");
 	link = number_after(words, "link ", INT_MAX);
 	if (link < 0)
 		link = number_after(words, "Link ", INT_MAX);
-	event->finding.link = (int16_t)(link <= INT16_MAX ? link : -1);
+	event->finding.link = link <= INT16_MAX ? link : -1;
 	judge_xid(event, words);
 	/* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)" */
 	to = event->finding.code == XID_RECOVERY_ACTION ? strstr(words, ") to 0x") : NULL;
 	if (to) {
-		unsigned wanted = (unsigned)strtoul(to + 7, NULL, 16);
+		unsigned wanted = strtoul(to + 7, NULL, 16);
 
 		action = memory_action(wanted);
 		event->recovered = wanted == ACTION_NONE;
 		event->state = action->state;
-		event->finding.remedy = (uint8_t)action->remedy;
+		event->finding.remedy = action->remedy;
 	}
 	nvlink = strstr(words, "NVLink:");
 	set_text(&event->finding, "Xid", nvlink ? nvlink : words + strspn(words, " "));
@@ -394,12 +393,12 @@ static bool read_manager(const char *text, struct sxid_event *event)
 	if (fatal < 0 && nonfatal < 0)
 		return false;
 	event->nonfatal = fatal < 0;
-	event->finding.code = (unsigned)(fatal < 0 ? nonfatal : fatal);
-	event->finding.sw = (int8_t)number_after(text, "physical id ", INT8_MAX);
-	event->finding.link = (int16_t)number_after(text, " port ", INT16_MAX);
-	event->state = fatal < 0 ? NVSWITCH_HEALTHY : sxid_state((unsigned)fatal, true);
+	event->finding.code = fatal < 0 ? nonfatal : fatal;
+	event->finding.sw = number_after(text, "physical id ", INT8_MAX);
+	event->finding.link = number_after(text, " port ", INT16_MAX);
+	event->state = fatal < 0 ? NVSWITCH_HEALTHY : sxid_state(fatal, true);
 	if (fatal >= 0)
-		event->finding.remedy = (uint8_t)sxid_remedy((unsigned)fatal);
+		event->finding.remedy = sxid_remedy(fatal);
 	set_text(&event->finding, "SXid", strstr(text, "detected"));
 	return true;
 }
@@ -410,7 +409,7 @@ static void note_words(struct sxid_event *event, enum nvswitch_state state,
 		       enum nvswitch_remedy remedy, const char *words)
 {
 	event->state = state;
-	event->finding.remedy = (uint8_t)remedy;
+	event->finding.remedy = remedy;
 	snprintf(event->finding.text, sizeof(event->finding.text), "%s", words);
 }
 
@@ -530,7 +529,7 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 		note_words(event, readers[i].state, readers[i].remedy, readers[i].means);
 	else if (!readers[i].read(readers[i].whole ? copy : at, event))
 		return false;
-	event->finding.state = (uint8_t)event->state;
+	event->finding.state = event->state;
 	event->finding.kind = NVSWITCH_IS_EVENT;
 	return true;
 }

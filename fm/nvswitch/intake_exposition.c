@@ -65,7 +65,7 @@ static const char *find_quote(const char *p, const char *end)
 {
 	const char *start = p;
 
-	for (; (p = memchr(p, '"', (size_t)(end - p))); p++) {
+	for (; (p = memchr(p, '"', end - p)); p++) {
 		const char *back = p;
 
 		while (back > start && back[-1] == '\\')
@@ -83,7 +83,7 @@ static const char *read_label(const char *p, const char *end, struct exposition_
 	const char *quote;
 
 	p = skip_name(p, end);
-	name.len = (size_t)(p - name.at);
+	name.len = p - name.at;
 	p = skip_blanks(p, end);
 	if (!name.len || p == end || *p != '=')
 		return NULL;
@@ -93,7 +93,7 @@ static const char *read_label(const char *p, const char *end, struct exposition_
 	quote = find_quote(p + 1, end);
 	if (!quote)
 		return NULL;
-	value = (struct exposition_text){ p + 1, (size_t)(quote - p - 1) };
+	value = (struct exposition_text){ p + 1, quote - p - 1 };
 	if (sample->nlabels < EXPOSITION_LABELS) {
 		sample->labels[sample->nlabels].name = name;
 		sample->labels[sample->nlabels++].value = value;
@@ -170,14 +170,14 @@ static bool read_value(const char *p, const char *end, double *value)
 	const char *word = skip_blanks(p, end);
 
 	*value = NAN;
-	if (is_one_of(blank_texts, word, (size_t)(end - word)))
+	if (is_one_of(blank_texts, word, end - word))
 		return true;
 	p = skip_word(word, end);
-	if (!read_number(word, (size_t)(p - word), value))
+	if (!read_number(word, p - word, value))
 		return false;
 	word = skip_blanks(p, end);
 	p = skip_word(word, end);
-	if (word < end && !read_number(word, (size_t)(p - word), &timestamp))
+	if (word < end && !read_number(word, p - word, &timestamp))
 		return false;
 	return skip_blanks(p, end) == end;
 }
@@ -191,7 +191,7 @@ static const char *read_name(struct exposition *e, const char *p, const char *en
 	    (p[e->name_len] == '{' || is_blank(p[e->name_len])) && !memcmp(p, e->name, e->name_len))
 		return p + e->name_len; /* as in the line before */
 	p = skip_name(p, end);
-	name.len = (size_t)(p - name.at);
+	name.len = p - name.at;
 	if (!name.len || p == end || (*p != '{' && !is_blank(*p)))
 		return NULL;
 	e->kind = e->ops->kind(e->arg, name);
@@ -255,14 +255,14 @@ bool exposition_feed(struct exposition *e, const char *data, size_t len)
 
 	if (e->carried && !e->fault && len)
 		data += complete_line(e, data, len);
-	while (!e->fault && data < end && (newline = memchr(data, '\n', (size_t)(end - data)))) {
+	while (!e->fault && data < end && (newline = memchr(data, '\n', end - data))) {
 		if (newline - data >= EXPOSITION_LINE)
 			return fail(e, "a line is too long");
-		read_line(e, data, (size_t)(newline - data));
+		read_line(e, data, newline - data);
 		data = newline + 1;
 	}
 	if (!e->fault && data < end)
-		complete_line(e, data, (size_t)(end - data));
+		complete_line(e, data, end - data);
 	return !e->fault;
 }
 

@@ -205,9 +205,9 @@ static void connection_cb(void *arg, unsigned events)
 		c->journal = mem_alloc(1, sizeof(*c->journal));
 	c->begun = true;
 	if (c->journal && len > 0)
-		journal_feed(c->journal, data, (size_t)len, take, in);
+		journal_feed(c->journal, data, len, take, in);
 	else if (len > 0)
-		syslog_stream_feed(&c->stream, data, (size_t)len, syslog_line_cb, in);
+		syslog_stream_feed(&c->stream, data, len, syslog_line_cb, in);
 	if (len <= 0)
 		connection_free(c);
 }

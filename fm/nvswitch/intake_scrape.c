@@ -84,9 +84,7 @@ static const char *read_line(void *arg, char *line)
 	}
 	if (*place.chassis && !nmx_place_is_set(&place))
 		return "a chassis has several hosts: tray=N or slot=N is needed too";
-	return add(arg, host, url, (enum nvswitch_system)system, &place)
-		       ? "invalid host name or URL"
-		       : NULL;
+	return add(arg, host, url, system, &place) ? "invalid host name or URL" : NULL;
 }
 
 void targets_fini(struct targets *targets)
@@ -439,7 +437,7 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 			  struct targets *targets, char *err, size_t err_size)
 {
 	const struct conf_nvswitch *keys = &conf->keys;
-	enum nvswitch_system system = (enum nvswitch_system)keys->system;
+	enum nvswitch_system system = keys->system;
 	struct targets of_file = { 0 };
 	struct names named = { 0 };
 	const char *key = *keys->hosts_file ? "nvswitch_hosts_file"
@@ -784,9 +782,9 @@ static bool dcgm_judge(void *kept, const struct decoder_subject *subject,
 		.now_us = now_us,
 		.settle_us = health->conf.worsen_us + SLACK_US,
 		.silent_us = source->heard ? now_us - source->heard_us : 0,
-		.source = (uint8_t)(subject->source < UINT8_MAX ? subject->source : UINT8_MAX),
+		.source = subject->source < UINT8_MAX ? subject->source : UINT8_MAX,
 		.trust = subject->target->trust,
-		.progress = (enum fm_progress)subject->home->conf->keys.fm_in_progress,
+		.progress = subject->home->conf->keys.fm_in_progress,
 	};
 	const char *named = answer->evidence.host;
 	unsigned host = *named ? health_find(health, named) : UINT_MAX;

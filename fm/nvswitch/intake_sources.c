@@ -84,7 +84,7 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 {
 	unsigned host = health_find(home->health, report->host);
 	int state = nvswitch_state_parse(report->state);
-	struct memory_report kept = { .state = (uint8_t)state };
+	struct memory_report kept = { .state = state };
 	size_t name = strspn(report->source, SOURCE_LETTERS), len = strlen(report->reason);
 	bool heard = false;
 
@@ -104,7 +104,7 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 		snprintf(err, err_size, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
 	} else {
 		snprintf(kept.source, sizeof(kept.source), "%s", report->source);
-		kept.ttl_s = (uint32_t)report->ttl_s;
+		kept.ttl_s = report->ttl_s;
 		if (len >= sizeof(kept.text)) { /* it is cut between two characters */
 			len = sizeof(kept.text) - 1;
 			while (len && ((unsigned char)report->reason[len] & 0xc0) == 0x80)
@@ -223,8 +223,8 @@ static const char *text_at(const struct conf_nvswitch *keys, uint16_t text)
 static void *open_log(const struct health_source_ops *ops, struct source_home *home,
 		      const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
-	return log_server_new(home->intake, (enum log_server_kind)ops->kind,
-			      text_at(&conf->keys, ops->by[0]), err, err_size);
+	return log_server_new(home->intake, ops->kind, text_at(&conf->keys, ops->by[0]), err,
+			      err_size);
 }
 
 static void close_log(void *source)

@@ -73,11 +73,11 @@ static bool take_char(struct cursor *c, char wanted)
 /* A word up to a blank, which is taken too; len 0 = there is none. */
 static size_t take_word(struct cursor *c, const char **word)
 {
-	const char *blank = memchr(c->at, ' ', (size_t)(c->end - c->at));
+	const char *blank = memchr(c->at, ' ', c->end - c->at);
 	size_t len;
 
 	*word = c->at;
-	len = (size_t)((blank ? blank : c->end) - c->at);
+	len = (blank ? blank : c->end) - c->at;
 	c->at = blank ? blank + 1 : c->end;
 	return len;
 }
@@ -132,7 +132,7 @@ static bool take_bsd_time(struct cursor *c)
 	if ((size_t)(c->end - c->at) < sizeof(shape) - 1)
 		return false;
 	for (size_t i = 0; i < sizeof(shape) - 1; i++) {
-		unsigned char got = (unsigned char)c->at[i];
+		unsigned char got = c->at[i];
 		bool fits = isalpha((unsigned char)shape[i]) && shape[i] != 'd' ? isalpha(got)
 			    : shape[i] == 'd' ? isdigit(got) || (i == 4 && got == ' ')
 					      : got == (unsigned char)shape[i];
@@ -209,7 +209,7 @@ bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 		good = take_host_or_none(&c, m->host) && is_tag(&c);
 	}
 	m->text = c.at;
-	m->len = (size_t)(c.end - c.at);
+	m->len = c.end - c.at;
 	return good;
 }
 
@@ -325,7 +325,7 @@ static size_t feed_export(struct journal_stream *s, const char *data, size_t len
 		s->at = newline ? NAME : VALUE;
 		part += newline != NULL;
 	} else if (s->at == BINARY) {
-		part = len < s->left ? len : (size_t)s->left;
+		part = len < s->left ? len : s->left;
 		journal_keep(s, data, part);
 		s->left -= part;
 		s->at = s->left ? BINARY : BINARY_END;
@@ -355,11 +355,11 @@ static void keep_json(struct journal_stream *s, enum field field, const json_t *
 	json_t *byte;
 	size_t index;
 
-	s->field = (uint8_t)field;
+	s->field = field;
 	if (json_is_string(value))
 		journal_keep(s, json_string_value(value), json_string_length(value));
 	json_array_foreach ((json_t *)value, index, byte) {
-		char c = (char)json_integer_value(byte);
+		char c = json_integer_value(byte);
 
 		journal_keep(s, &c, 1);
 	}

@@ -80,8 +80,8 @@ static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 		.health = { .worsen_us = c->worsen_hold_ms * 1000ull,
 			    .recover_us = c->recover_hold_ms * 1000ull,
 			    .stale_us = c->poll_interval_ms * 1000ull * STALE_INTERVALS,
-			    .sure = (enum nvswitch_trust)c->second_source,
-			    .guard_percent = (unsigned)c->guard },
+			    .sure = c->second_source,
+			    .guard_percent = c->guard },
 	};
 
 	if (!c->poll_interval_ms) /* exporters are not asked */
@@ -114,8 +114,7 @@ static unsigned read_states(void *arg, FILE *in)
 			override = nvswitch_state_parse(word);
 		if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
 			return number;
-		nvswitch_remember(r->nvswitch, host, (enum nvswitch_state)state,
-				  (enum nvswitch_state) override);
+		nvswitch_remember(r->nvswitch, host, state, override);
 	}
 	return 0;
 }
@@ -194,7 +193,7 @@ static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 	uint8_t *states = mem_alloc(t->nhosts + 1, 1);
 
 	for (uint32_t h = 0; h < t->nhosts; h++)
-		states[h] = (uint8_t)nvswitch_believed(r->nvswitch, t->hosts[h].name);
+		states[h] = nvswitch_believed(r->nvswitch, t->hosts[h].name);
 	return states;
 }
 
@@ -221,8 +220,7 @@ json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *hos
 	if (nvswitch_hear_report(room_of(f)->nvswitch, &report, err, err_size))
 		return NULL;
 	return json_pack("{ss ss ss sf}", "host", host, "source", source, "state",
-			 nvswitch_state_name((enum nvswitch_state)nvswitch_state_parse(state)),
-			 "ttl_s", ttl_s);
+			 nvswitch_state_name(nvswitch_state_parse(state)), "ttl_s", ttl_s);
 }
 
 /* ---- Overrides ------------------------------------------------------------------------------- */
@@ -259,13 +257,11 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn
 	*o = (struct override){ .room = r, .asked_us = loop_now_us(r->services.loop) };
 	snprintf(o->host, sizeof(o->host), "%s", host);
 	if (state && known)
-		snprintf(o->state, sizeof(o->state), "%s",
-			 nvswitch_state_name((enum nvswitch_state)wanted));
+		snprintf(o->state, sizeof(o->state), "%s", nvswitch_state_name(wanted));
 	if (!known)
 		snprintf(err, sizeof(err),
 			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", state);
-	if (!known ||
-	    nvswitch_set(r->nvswitch, o->host, (enum nvswitch_state)wanted, err, sizeof(err))) {
+	if (!known || nvswitch_set(r->nvswitch, o->host, wanted, err, sizeof(err))) {
 		fn(arg, NULL, err);
 		free(o);
 		return;
@@ -434,7 +430,7 @@ static void begin_rates(void *arg)
 		r->child = child_start(r->children, &ops, r, -1);
 	} else if ((out = fmemopen(r->answer, sizeof(r->answer), "w"))) {
 		write_rates(r, out);
-		r->answered = (size_t)ftell(out);
+		r->answered = ftell(out);
 		fclose(out);
 	}
 	if (!r->child)
@@ -589,8 +585,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		bool up = false, off = false, cut_off = false;
 
 		for (uint32_t i = 0; i < t->hosts[h].ncas; i++) {
-			enum cutoff_fate fate =
-				(enum cutoff_fate)fates[t->host_cas[t->hosts[h].first + i]];
+			enum cutoff_fate fate = fates[t->host_cas[t->hosts[h].first + i]];
 
 			up |= fate == CUTOFF_REACHED;
 			off |= fate == CUTOFF_OFF;

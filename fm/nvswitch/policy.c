@@ -30,7 +30,7 @@ int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *stat
 		snprintf(err, err_size, "the fabric has no host %.*s, or several",
 			 (int)(word - text), text);
 	else
-		states[what.host] = (uint8_t)state;
+		states[what.host] = state;
 	return word && state >= 0 && state != NVSWITCH_UNKNOWN && found ? 0 : -1;
 }
 
@@ -69,11 +69,10 @@ json_t *nvswitch_trial_json(const struct nvswitch_trial *trial)
 				rows,
 				json_pack("{ss ss ss ss si so so}", "host",
 					  trial->now.topo->hosts[h].name, "state",
-					  nvswitch_state_name((enum nvswitch_state)state), "was",
-					  nvswitch_state_name((enum nvswitch_state)was), "class",
-					  "unchanged", "weight", 1, "cross_rail_before",
-					  load_json(trial, &trial->now, h), "cross_rail",
-					  load_json(trial, &trial->then, h)));
+					  nvswitch_state_name(state), "was",
+					  nvswitch_state_name(was), "class", "unchanged", "weight",
+					  1, "cross_rail_before", load_json(trial, &trial->now, h),
+					  "cross_rail", load_json(trial, &trial->then, h)));
 	}
 	return rows;
 }

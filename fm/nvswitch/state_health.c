@@ -23,7 +23,7 @@ static size_t name_fold(const char *name, char to[NAME_MAX_LEN + 1])
 	size_t len = 0;
 
 	for (; name[len] && len < NAME_MAX_LEN; len++)
-		to[len] = (char)tolower((unsigned char)name[len]);
+		to[len] = tolower((unsigned char)name[len]);
 	to[len] = '\0';
 	return len;
 }
@@ -274,7 +274,7 @@ struct memory *health_memory(struct health *h, unsigned host)
 
 	if (!it->memory) {
 		it->memory = mem_alloc(1, sizeof(*it->memory));
-		it->memory->sources_state = (uint8_t)it->sources_state;
+		it->memory->sources_state = it->sources_state;
 	}
 	return it->memory;
 }
@@ -299,13 +299,13 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 		struct health_log *log = it->log;
 		struct nvswitch_finding finding = event->finding;
 
-		finding.trust = (uint8_t)event->trust;
+		finding.trust = event->trust;
 		/* The GPU is found by the PCI address in the line, or in the line before. */
 		if (!*finding.pci && finding.sw < 0)
 			memcpy(finding.pci, log->pci, sizeof(finding.pci));
 		*log->pci = '\0';
 		if (finding.gpu < 0)
-			finding.gpu = (int8_t)memory_gpu_by_pci(m, finding.pci);
+			finding.gpu = memory_gpu_by_pci(m, finding.pci);
 		if (event->recovered) {
 			memory_reset(m, finding.gpu, finding.pci, event->trust);
 			return;
@@ -406,7 +406,7 @@ enum nvswitch_remedy health_remedy(const struct health_host *host)
 
 	for (unsigned n = 0; (f = finding_of(host, n)); n++)
 		if (f->state > NVSWITCH_HEALTHY && f->remedy > gravest)
-			gravest = (enum nvswitch_remedy)f->remedy;
+			gravest = f->remedy;
 	return gravest;
 }
 
@@ -489,8 +489,7 @@ static bool sources_state(const struct health *h, struct health_host *host, uint
 static void believe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
 	enum nvswitch_state before = host->state;
-	int8_t side =
-		(int8_t)((host->observed > host->believed) - (host->observed < host->believed));
+	int8_t side = (host->observed > host->believed) - (host->observed < host->believed);
 	uint64_t due;
 
 	if (!host->reported)
@@ -589,7 +588,7 @@ uint64_t health_step(struct health *h, uint64_t now_us)
 		if (fresh || !host->nsources)
 			host->sources_state = worst;
 		if (host->memory && host->memory->sources_state != host->sources_state) {
-			host->memory->sources_state = (uint8_t)host->sources_state;
+			host->memory->sources_state = host->sources_state;
 			host->memory->changed = true;
 		}
 		host->observed = worse(events, host->sources_state);

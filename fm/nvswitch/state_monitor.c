@@ -120,8 +120,7 @@ static json_t *sources_json(const struct nvswitch *nv, const struct health_host 
 				  nvswitch_trust_name(s->trust), "heard_s",
 				  s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
 				  "error", s->up ? json_null() : json_string(s->error), "missing",
-				  sources_missing(nv->sources, (unsigned)(host - nv->health.hosts),
-						  i)));
+				  sources_missing(nv->sources, host - nv->health.hosts, i)));
 	}
 	return list;
 }
@@ -262,7 +261,7 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
 {
 	struct nvswitch *nv = arg;
-	unsigned index = (unsigned)(host - nv->health.hosts);
+	unsigned index = host - nv->health.hosts;
 
 	nv->states_changed = true;
 	/* The first that is heard of a host, and it is well: that is no news. */
@@ -300,9 +299,9 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 	if (count > EVENTS_ALIKE) {
 		json_t *names = json_array();
 		char many_text[400];
-		size_t used = (size_t)snprintf(many_text, sizeof(many_text),
-					       "nvswitch: %u hosts: %s:", count,
-					       nvswitch_state_name(state));
+		size_t used =
+			snprintf(many_text, sizeof(many_text), "nvswitch: %u hosts: %s:", count,
+				 nvswitch_state_name(state));
 
 		for (unsigned i = 0; i < nv->nchanges; i++) {
 			const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
@@ -423,7 +422,7 @@ static void step(void *arg)
 		loop_timer_set(nv->step_timer, next_us);
 	changed = nv->nchanges > 0;
 	for (int state = 0; state < NVSWITCH_STATES && changed; state++)
-		report_changes_to(nv, (enum nvswitch_state)state);
+		report_changes_to(nv, state);
 	for (unsigned i = 0; i < nv->nchanges; i++) {
 		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
 
@@ -606,8 +605,7 @@ bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
 	host = health_add(&nv->health, name);
 	if (!memory_read(health_memory(&nv->health, host), kind, line + used))
 		return false;
-	nv->health.hosts[host].sources_state =
-		(enum nvswitch_state)nv->health.hosts[host].memory->sources_state;
+	nv->health.hosts[host].sources_state = nv->health.hosts[host].memory->sources_state;
 	memory_date(nv->health.hosts[host].memory, loop_now_us(nv->home.loop));
 	sources_recall(nv->sources, host);
 	return true;

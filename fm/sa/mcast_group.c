@@ -19,7 +19,7 @@ void mcast_group_line(const struct sa_group *g, char line[MCAST_LINE])
 
 void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out)
 {
-	for (const struct sa_group *g = sa_groups_by_mlid(groups, (uint16_t)mlid); g; g = g->next) {
+	for (const struct sa_group *g = sa_groups_by_mlid(groups, mlid); g; g = g->next) {
 		char line[MCAST_LINE];
 
 		mcast_group_line(g, line);
@@ -61,7 +61,7 @@ bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const ch
 			    3 ||
 		    !state || state > WIRE_JOIN_BITS || proxy > 1 || sa_group_member(group, port))
 			return false;
-		sa_groups_join(groups, group, port, (uint8_t)state, proxy);
+		sa_groups_join(groups, group, port, state, proxy);
 		return true;
 	}
 	*last = NULL;
@@ -73,15 +73,15 @@ bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const ch
 		return false;
 	if (pkey > 0xffff || (mtu | rate | life | sl | hop | tclass) > 255)
 		return false;
-	a.pkey = (uint16_t)pkey;
-	a.mtu = (uint8_t)mtu;
-	a.rate = (uint8_t)rate;
-	a.life = (uint8_t)life;
-	a.sl = (uint8_t)sl;
-	a.hop_limit = (uint8_t)hop;
-	a.tclass = (uint8_t)tclass;
+	a.pkey = pkey;
+	a.mtu = mtu;
+	a.rate = rate;
+	a.life = life;
+	a.sl = sl;
+	a.hop_limit = hop;
+	a.tclass = tclass;
 	if (mcast_group_is_plain(&a, mlid))
-		*last = sa_groups_create(groups, &a, (uint16_t)mlid, now_us);
+		*last = sa_groups_create(groups, &a, mlid, now_us);
 	return *last != NULL;
 }
 
@@ -154,7 +154,7 @@ const struct sa_groups_use *sa_groups_use(const struct sa_groups *g)
 
 uint16_t sa_groups_top(const struct sa_groups *g)
 {
-	return (uint16_t)(MCAST_FIRST_MLID + g->end - 1);
+	return MCAST_FIRST_MLID + g->end - 1;
 }
 
 /* ---- MLIDs ----------------------------------------------------------------------------------- */
@@ -208,7 +208,7 @@ static uint16_t mlid_choose(const struct sa_groups *g, const struct wire_gid *mg
 		if (slot->first)
 			continue;
 		if (!slot->freed_us || now_us - slot->freed_us >= REST_US)
-			return (uint16_t)(MCAST_FIRST_MLID + i);
+			return MCAST_FIRST_MLID + i;
 		if (oldest == capacity || slot->freed_us < g->slots[oldest].freed_us)
 			oldest = i;
 	}
@@ -463,7 +463,7 @@ uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port
 			hold(g, group, 0);
 		port_leaves(g, port);
 		memmove(member, member + 1,
-			(size_t)(group->members + --group->nmembers - member) * sizeof(*member));
+			(group->members + --group->nmembers - member) * sizeof(*member));
 	}
 	if (sa_groups_end_if_unkept(g, group, now_us))
 		return 0;

@@ -245,7 +245,7 @@ void sa_read_guids(const struct fabric *fabric, const struct inv_node *node, uin
 	if (holder->refuses)
 		event_log_add(r->services.events, LOG_WARNING, "guids-refused", &subject, NULL,
 			      "%s: does not hold block %u of its GUID table",
-			      inventory_name(node, num).text, (unsigned)table->modifier);
+			      inventory_name(node, num).text, table->modifier);
 	else if (differs)
 		inventory_report(r->services.inventory, node, num, &change);
 	holder->lost = differs;
@@ -270,7 +270,7 @@ static void add_groups(const struct sa *sa, guid_t port, guid_t own, json_t *row
 	unsigned top = sa_groups_port(sa->groups, port) ? sa_groups_top(sa->groups) : 0;
 
 	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= top; mlid++)
-		for (const struct sa_group *g = sa_groups_by_mlid(sa->groups, (uint16_t)mlid); g;
+		for (const struct sa_group *g = sa_groups_by_mlid(sa->groups, mlid); g;
 		     g = g->next) {
 			const struct sa_member *member = sa_group_member(g, port);
 			json_t *row;
@@ -521,7 +521,7 @@ json_t *sa_known_of_port(const struct fabric *fabric, guid_t port)
 			json_array_append_new(aliases,
 					      json_pack("{so si}", "guid",
 							json_sprintf("0x%016" PRIx64, guid),
-							"index", (int)at - 2));
+							"index", at - 2));
 	}
 	return json_pack("{so so so so}", "alias_guids", aliases, "groups", joined, "services",
 			 services(sa, port), "subscriptions", subscriptions(sa, port));
@@ -542,17 +542,16 @@ static void configure(void *room)
 	const struct conf *c = r->services.conf;
 	const struct conf_sa *sa = &c->sa;
 
-	sa_configure(r->services.sa,
-		     &(struct sa_conf){ .gid_prefix = c->sm.subnet_prefix,
-					.sa_key = sa_key_get(&r->key, &r->services),
-					.old_sa_key = sa->old_key,
-					.subnet_timeout = c->ports.subnet_timeout,
-					.groups_limit = (unsigned)sa->max_mcgs,
-					.services_limit = (unsigned)sa->max_srvcs,
-					.subscriptions_limit = (unsigned)sa->max_event_subs,
-					.proxy_join = sa->proxy_join,
-					.pkey_host_order = sa->pkey_host_order,
-					.rate_limit = (unsigned)sa->rate_limit });
+	sa_configure(r->services.sa, &(struct sa_conf){ .gid_prefix = c->sm.subnet_prefix,
+							.sa_key = sa_key_get(&r->key, &r->services),
+							.old_sa_key = sa->old_key,
+							.subnet_timeout = c->ports.subnet_timeout,
+							.groups_limit = sa->max_mcgs,
+							.services_limit = sa->max_srvcs,
+							.subscriptions_limit = sa->max_event_subs,
+							.proxy_join = sa->proxy_join,
+							.pkey_host_order = sa->pkey_host_order,
+							.rate_limit = sa->rate_limit });
 }
 
 static void *init(struct fabric *fabric)

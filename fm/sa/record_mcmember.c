@@ -100,7 +100,7 @@ static struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, ui
 
 static bool mgid_is_ipoib(const struct wire_gid *mgid)
 {
-	uint16_t signature = (uint16_t)(mgid->prefix >> 32);
+	uint16_t signature = mgid->prefix >> 32;
 
 	return signature == SIGNATURE_IPV4 || signature == SIGNATURE_IPV6;
 }
@@ -108,8 +108,8 @@ static bool mgid_is_ipoib(const struct wire_gid *mgid)
 /* o15-0.1.5: SA's own MGIDs of link-local scope are nobody's to name. */
 static bool mgid_valid(const struct wire_gid *mgid)
 {
-	uint8_t flags_scope = (uint8_t)(mgid->prefix >> 48);
-	uint16_t signature = (uint16_t)(mgid->prefix >> 32);
+	uint8_t flags_scope = mgid->prefix >> 48;
+	uint16_t signature = mgid->prefix >> 32;
 
 	if (mgid->prefix >> 56 != MGID_FIRST)
 		return false;
@@ -277,7 +277,7 @@ void sa_mcast_preset(struct sa *sa, const struct partition_group *list, unsigned
 	uint64_t now_us = loop_now_us(sa->loop);
 
 	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(sa->groups); mlid++) {
-		struct sa_group *next = sa_groups_by_mlid(sa->groups, (uint16_t)mlid), *group;
+		struct sa_group *next = sa_groups_by_mlid(sa->groups, mlid), *group;
 
 		while ((group = next)) {
 			next = group->next;
@@ -635,7 +635,7 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 		return;
 	}
 	q->work++;
-	for (const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, (uint16_t)item); group;
+	for (const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, item); group;
 	     group = group->next) {
 		const struct wire_mcmember *want = &q->mc;
 		const struct sa_group_attr *attr = &group->attr;

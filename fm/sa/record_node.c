@@ -331,7 +331,7 @@ static enum wire_sa_status change_read(const struct sa_query *q, uint16_t *lid,
 	c->port = t->ports[port].guid;
 	c->first = block * SA_GUIDS_A_BLOCK;
 	c->end = c->first + SA_GUIDS_A_BLOCK < cap ? c->first + SA_GUIDS_A_BLOCK : cap;
-	c->mask = (uint8_t)(q->comp_mask >> WIRE_GUID_FIRST);
+	c->mask = q->comp_mask >> WIRE_GUID_FIRST;
 	if (c->first >= cap)
 		return WIRE_SA_NO_RECORDS;
 	return !block && c->mask & 1 ? WIRE_SA_REQ_INVALID : WIRE_SA_OK;
@@ -353,7 +353,7 @@ static enum wire_sa_status guid_prepare(struct sa_query *q)
 	if (status)
 		return status;
 	sa_alias_guids(sa, c.port, c.first / SA_GUIDS_A_BLOCK, guids);
-	wire_guid_record_encode(lid, (uint8_t)(c.first / SA_GUIDS_A_BLOCK), guids, q->data);
+	wire_guid_record_encode(lid, c.first / SA_GUIDS_A_BLOCK, guids, q->data);
 	if (c.differs) {
 		/* Reports all of them to the listener (sa_record()). */
 		const struct alias_table *table = table_find(sa, c.port);
@@ -402,7 +402,7 @@ static void guid_emit(struct sa_query *q, uint32_t item)
 			if (!row)
 				return;
 			sa_alias_guids(q->sa, q->sa->view.topo->ports[port].guid, b, guids);
-			wire_guid_record_encode(sa_port_lid(q->sa, port), (uint8_t)b, guids, row);
+			wire_guid_record_encode(sa_port_lid(q->sa, port), b, guids, row);
 			sa_row_keep(q);
 		}
 	}
@@ -452,7 +452,7 @@ static void sm_emit(struct sa_query *q, uint32_t item)
 		return;
 	if (!item) /* what answers as SA is master (IBA 15.4.1) */
 		m = (struct sa_manager){ .guid = sa->view.topo->ports[port].guid,
-					 .info = { .act_count = (uint32_t)mad_stats(sa->mad).sent,
+					 .info = { .act_count = mad_stats(sa->mad).sent,
 						   .priority = sa->priority,
 						   .state = 3 } };
 	memset(row, 0, layout->size);
@@ -565,7 +565,7 @@ static void node_emit(struct sa_query *q, uint32_t item)
 		uint8_t *row = sa_row(q);
 
 		info.port_guid = q->sa->view.topo->ports[port].guid;
-		info.local_port = (uint8_t)num;
+		info.local_port = num;
 		if (!row || !info.port_guid) /* a port of the CA that is not on this fabric */
 			continue;
 		if (!sa_shown(q, port))

@@ -86,7 +86,7 @@ static struct wire_gid gid_of(const struct sa *sa, uint32_t port)
 /* Rows show the source as far as it was named. */
 static void sa_path_group_emit(struct sa_query *q, uint32_t item)
 {
-	const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, (uint16_t)item);
+	const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, item);
 	const struct wire_path_record *want = &q->path.want;
 	uint32_t src = q->path.src.port;
 	struct wire_path_record rec;
@@ -349,7 +349,7 @@ static struct lids lids_of(const struct sa *sa, uint32_t port, const struct sa_e
 	if (asked->lid)
 		return lids;
 	lids.end.lid = sa_port_lid(sa, port);
-	while (sa_port_by_lid(sa, (uint16_t)(lids.end.lid + lids.count)) == port)
+	while (sa_port_by_lid(sa, lids.end.lid + lids.count) == port)
 		lids.count++;
 	return lids;
 }
@@ -360,8 +360,8 @@ static void path_add(struct sa_query *q, const struct lids *from, unsigned s, co
 {
 	const struct wire_path_record *want = &q->path.want;
 	const struct sa_view *view = &q->sa->view;
-	const struct sa_end src = { from->end.port, (uint16_t)(from->end.lid + s), false };
-	const struct sa_end dst = { to->end.port, (uint16_t)(to->end.lid + d), false };
+	const struct sa_end src = { from->end.port, from->end.lid + s, false };
+	const struct sa_end dst = { to->end.port, to->end.lid + d, false };
 	const struct partition *part = NULL;
 	struct wire_path_record rec;
 	struct quality quality;
@@ -581,7 +581,7 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 /* The port whose base LID this is. */
 static uint32_t port_of_item(const struct sa *sa, uint32_t lid)
 {
-	uint32_t port = sa_port_by_lid(sa, (uint16_t)lid);
+	uint32_t port = sa_port_by_lid(sa, lid);
 
 	return port != TOPO_NONE && sa_port_lid(sa, port) == lid ? port : TOPO_NONE;
 }

@@ -24,9 +24,8 @@ static void lft_emit(struct sa_query *q, uint32_t item)
 
 		if (!row)
 			return;
-		wire_lft_record_encode(lid, (uint16_t)block,
-				       tables_row(tables, item) + (size_t)block * TABLES_BLOCK,
-				       row);
+		wire_lft_record_encode(
+			lid, block, tables_row(tables, item) + (size_t)block * TABLES_BLOCK, row);
 		sa_row_keep(q);
 	}
 }
@@ -117,8 +116,7 @@ static void pkey_emit(struct sa_query *q, uint32_t item)
 				memcpy(pkeys, table->have + b * PKEYS_A_BLOCK, sizeof(pkeys));
 			else if (!b)
 				pkeys[0] = SA_DEFAULT_PKEY;
-			wire_pkey_record_encode(sa_port_lid(q->sa, port), (uint8_t)num, (uint16_t)b,
-						pkeys, row);
+			wire_pkey_record_encode(sa_port_lid(q->sa, port), num, b, pkeys, row);
 			before = q->nrows;
 			sa_row_keep(q);
 			if (q->nrows != before && q->sa->conf.pkey_host_order)
@@ -196,7 +194,7 @@ static void sl2vl_row(struct sa_query *q, uint16_t lid, unsigned in, unsigned ou
 
 	if (!row)
 		return;
-	wire_sl2vl_record_encode(lid, (uint8_t)in, (uint8_t)out, table, row);
+	wire_sl2vl_record_encode(lid, in, out, table, row);
 	sa_row_keep(q);
 }
 
@@ -271,8 +269,7 @@ static void vl_arb_of_ports(struct sa_query *q, uint32_t item, const struct topo
 					qos_arb_entries(block, info.arb_low_cap, info.arb_high_cap),
 					qos->vls, table);
 			}
-			wire_vl_arb_record_encode(lid, (uint8_t)num, (uint8_t)(block + 1), table,
-						  row);
+			wire_vl_arb_record_encode(lid, num, block + 1, table, row);
 			sa_row_keep(q);
 		}
 	}
@@ -402,8 +399,8 @@ static void port_emit(struct sa_query *q, uint32_t item)
 			wire_port_info_encode(&fast, dressed);
 			info = dressed;
 		}
-		wire_port_record_encode(sa_port_lid(q->sa, node->port0 + num), (uint8_t)num,
-					options, info, row);
+		wire_port_record_encode(sa_port_lid(q->sa, node->port0 + num), num, options, info,
+					row);
 		wire_port_record_hide_mkey(row);
 		sa_row_keep(q);
 	}
@@ -439,7 +436,7 @@ static void link_emit(struct sa_query *q, uint32_t item)
 		wire_link_record_encode(
 			&(struct wire_link_record){
 				.from_lid = sa_port_lid(q->sa, port),
-				.from_port = (uint8_t)num,
+				.from_port = num,
 				.to_lid = sa_port_lid(q->sa, t->ports[port].peer),
 				.to_port = peer->num,
 			},

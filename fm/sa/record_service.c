@@ -101,7 +101,7 @@ static void inform_emit(struct sa_query *q, uint32_t item)
 			return;
 		if (!q->trusted)
 			info.qpn = 0;
-		wire_inform_record_encode(&gid, (uint16_t)i, &info, row);
+		wire_inform_record_encode(&gid, i, &info, row);
 		sa_row_keep(q);
 	}
 }

@@ -81,8 +81,8 @@ static void forward_answered(void *arg, const struct mad_answer *answer)
 	wire_sa_origin_set(mad + WIRE_MAD_HEADER, 0, 0); /* an answer has no key */
 	mad[METHOD_AT] =
 		mad[METHOD_AT] == WIRE_SET ? WIRE_GET_RESP : mad[METHOD_AT] | WIRE_RESPONSE;
-	mad[STATUS_AT] = (uint8_t)(answer->status >> 8);
-	mad[STATUS_AT + 1] = (uint8_t)answer->status;
+	mad[STATUS_AT] = answer->status >> 8;
+	mad[STATUS_AT + 1] = answer->status;
 	if (!mad_reply(sa->mad, &from, mad, sizeof(mad)))
 		sa->stats.answered++;
 }

@@ -116,7 +116,7 @@ struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, 
 			struct sa_waiting *request;
 
 			next = cl_qlist_next(item);
-			if (may && !may(arg, (uint16_t)cl_qmap_key(&l->item)))
+			if (may && !may(arg, cl_qmap_key(&l->item)))
 				continue;
 			if (l->debt > SA_QUANTUM) {
 				l->debt -= SA_QUANTUM;
@@ -157,7 +157,7 @@ void sa_queue_take_same(struct sa_queue *queue, const uint8_t *mad, cl_qlist_t *
 		struct lid_queue *l = of_turn(turn);
 
 		next_turn = cl_qlist_next(turn);
-		if (!may(arg, (uint16_t)cl_qmap_key(&l->item)))
+		if (!may(arg, cl_qmap_key(&l->item)))
 			continue;
 		for (item = cl_qlist_head(&l->requests); item != cl_qlist_end(&l->requests);
 		     item = next) {
@@ -214,7 +214,7 @@ bool sa_limit_admits(struct sa *sa, const struct io_addr *from, const uint8_t *m
 {
 	struct limit *l = &sa->limit;
 	uint64_t now_us = loop_now_us(sa->loop), now = now_us * 1000, interval, burst, *even;
-	uint32_t second = (uint32_t)(now_us / 1000000), port;
+	uint32_t second = now_us / 1000000, port;
 	const struct topo *t = sa->view.topo;
 
 	if (!sa->conf.rate_limit)

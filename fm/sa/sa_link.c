@@ -70,7 +70,7 @@ static unsigned units_of(uint8_t rate)
 
 int sa_rate_compare(uint8_t a, uint8_t b)
 {
-	return (int)units_of(a) - (int)units_of(b);
+	return units_of(a) - units_of(b);
 }
 
 static uint8_t rate_best(unsigned below, uint16_t knows)

@@ -160,8 +160,7 @@ static enum wire_sa_status walk(struct sa_query *q, uint32_t count)
 	q->end = count;
 	if (sa_asked(q, WIRE_SA_LID)) {
 		const struct wire_sa_layout *layout = &q->record->layout;
-		uint32_t port =
-			sa_port_by_lid(q->sa, (uint16_t)wire_sa_get(layout, WIRE_SA_LID, q->data));
+		uint32_t port = sa_port_by_lid(q->sa, wire_sa_get(layout, WIRE_SA_LID, q->data));
 
 		if (port == TOPO_NONE)
 			q->end = 0;

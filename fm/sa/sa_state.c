@@ -48,16 +48,16 @@ static bool subscription_parse(const char *line, guid_t *guid, struct subscripti
 	    (index | trap | type | begin | end) > UINT16_MAX)
 		return false;
 	*s = (struct subscription){ .info = { .gid = gid,
-					      .lid_begin = (uint16_t)begin,
-					      .lid_end = (uint16_t)end,
+					      .lid_begin = begin,
+					      .lid_end = end,
 					      .generic = generic,
 					      .subscribe = 1,
-					      .type = (uint16_t)type,
-					      .trap = (uint16_t)trap,
+					      .type = type,
+					      .trap = trap,
 					      .qpn = qp,
 					      .producer = producer },
-				    .pkey_index = (uint16_t)index,
-				    .sl = (uint8_t)sl,
+				    .pkey_index = index,
+				    .sl = sl,
 				    .trusted = trusted };
 	return true;
 }
@@ -127,7 +127,7 @@ static bool service_parse(const char *line, int64_t *ends, struct wire_service *
 
 		if (!digit)
 			return false;
-		row[i / 2] = (uint8_t)(row[i / 2] << 4 | (digit - digits));
+		row[i / 2] = row[i / 2] << 4 | (digit - digits);
 	}
 	if (line[2 * SA_SERVICE_ROW] && line[2 * SA_SERVICE_ROW] != '\n')
 		return false;
