@@ -306,9 +306,8 @@ static int daemon_open(struct daemon *d)
 
 	log_set_level(-1, d->conf.log_level);
 	/* Operators of other groups reach the socket through its folder. */
-	if (make_dir(d->conf.state_dir, (int)strlen(d->conf.state_dir), 0700) ||
-	    (slash && slash != socket_path &&
-	     make_dir(socket_path, (int)(slash - socket_path), 0755)))
+	if (make_dir(d->conf.state_dir, strlen(d->conf.state_dir), 0700) ||
+	    (slash && slash != socket_path && make_dir(socket_path, slash - socket_path, 0755)))
 		return EXIT_FAILURE;
 	umask(0077); /* files of state_dir hold keys */
 	if (state_lock(d->conf.state_dir))

@@ -180,10 +180,9 @@ static bool can_be_asked(const struct inv_node *node)
 
 static void add_to(struct batch *b, enum job kind, const struct inv_node *node, uint32_t arg)
 {
-	batch_add(b, &(struct batch_job){ .object = (void *)(uintptr_t)node->guid,
-					  .arg = arg,
-					  .kind = (uint8_t)kind,
-					  .urgent = true });
+	batch_add(b,
+		  &(struct batch_job){
+			  .object = (void *)node->guid, .arg = arg, .kind = kind, .urgent = true });
 }
 
 static void ask_general(struct adaptive *a, struct inv_node *node, bool patiently)
@@ -195,7 +194,7 @@ static void ask_general(struct adaptive *a, struct inv_node *node, bool patientl
 
 static struct inv_node *node_of(const struct adaptive *a, const struct batch_job *job)
 {
-	return inventory_find(a->services.inventory, (guid_t)(uintptr_t)job->object);
+	return inventory_find(a->services.inventory, (uintptr_t)job->object);
 }
 
 /* Of those whose turn is not over, nor too far for what is met now. */
@@ -469,7 +468,7 @@ static void adaptive_asked(void *owner, const struct batch_job *job, const struc
 			}
 		}
 	} else if (node) {
-		enum job kind = (enum job)job->kind;
+		enum job kind = job->kind;
 		struct turning *turning;
 
 		if (data &&

@@ -129,7 +129,7 @@ static struct findings findings_of(char *lines)
 		if (!it.text)
 			continue;
 		it.node = strtoull(port, &port, 16);
-		it.port = (uint8_t)strtoul(port, NULL, 10);
+		it.port = strtoul(port, NULL, 10);
 		if (!strncmp(it.key, ABSENT, strlen(ABSENT))) {
 			now.absent = mem_resize(now.absent, now.nabsent + 1, sizeof(it));
 			now.absent[now.nabsent++] = it;

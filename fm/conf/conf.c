@@ -77,13 +77,13 @@ void conf_default(struct conf *conf)
 		switch (o->kind) {
 		case CONF_INTEGER:
 		case CONF_WORD:
-			*(int *)field(conf, o) = (int)o->number;
+			*(int *)field(conf, o) = o->number;
 			break;
 		case CONF_FLAG:
 			*(bool *)field(conf, o) = o->number;
 			break;
 		case CONF_SECONDS:
-			*(int *)field(conf, o) = (int)(o->number * 1000);
+			*(int *)field(conf, o) = o->number * 1000;
 			break;
 		case CONF_REAL:
 			*(double *)field(conf, o) = o->number;
@@ -167,7 +167,7 @@ static int load_text(struct load *load, const struct conf_option *option,
 
 			if (!strcmp(*word, text)) {
 				*(int *)field(&load->conf, option) =
-					option->first + (int)(word - option->words);
+					option->first + (word - option->words);
 				return 0;
 			}
 			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
@@ -431,8 +431,8 @@ struct m_key_conf conf_m_keys(const struct conf *conf)
 				    .secret = sm->mkey_secret,
 				    .old_secret = sm->old_mkey_secret,
 				    .per_port = sm->mkey_per_port,
-				    .protect = (uint8_t)sm->mkey_protect,
-				    .lease_s = (uint16_t)sm->mkey_lease_s };
+				    .protect = sm->mkey_protect,
+				    .lease_s = sm->mkey_lease_s };
 }
 
 int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size)

@@ -48,7 +48,7 @@ static const char *take_secret(FILE *in, struct m_key_secret *secret)
 		length--;
 	if (length < M_KEY_SECRET_LEAST)
 		return "has less than 16 bytes";
-	*secret = (struct m_key_secret){ .set = true, .length = (uint16_t)length };
+	*secret = (struct m_key_secret){ .set = true, .length = length };
 	memcpy(secret->bytes, bytes, length);
 	OPENSSL_cleanse(bytes, sizeof(bytes));
 	return NULL;
@@ -82,14 +82,14 @@ static void hmac(const void *key, size_t length, const void *text, size_t size,
 {
 	unsigned written = DIGEST;
 
-	if (!HMAC(EVP_sha256(), key, (int)length, text, size, digest, &written))
+	if (!HMAC(EVP_sha256(), key, length, text, size, digest, &written))
 		abort(); /* no libcrypto lacks it */
 }
 
 static void put_be64(uint64_t value, uint8_t bytes[8])
 {
 	for (int i = 7; i >= 0; i--, value >>= 8)
-		bytes[i] = (uint8_t)value;
+		bytes[i] = value;
 }
 
 /* 0 means no key: where a hash gives 0, the key is 1. */
@@ -191,7 +191,7 @@ bool m_keys_change(const struct m_keys *k)
 /* Its slot, or the free one where it belongs. */
 static struct remembered *slot_of(const struct m_keys *k, guid_t guid)
 {
-	uint32_t i = (uint32_t)hash_word(guid) & (k->room - 1);
+	uint32_t i = hash_word(guid) & (k->room - 1);
 
 	while (k->known[i].guid && k->known[i].guid != guid)
 		i = (i + 1) & (k->room - 1);
@@ -301,7 +301,7 @@ static void prove(struct m_key_proofs *proofs, const char *form, const char *kin
 	hmac(secret, length, said, sizeof(said), digest);
 	at = snprintf(text, sizeof(proofs->text[0]), "%s:", form);
 	for (unsigned i = 0; i < DIGEST; i++)
-		at += snprintf(text + at, sizeof(proofs->text[0]) - (size_t)at, "%02x", digest[i]);
+		at += snprintf(text + at, sizeof(proofs->text[0]) - at, "%02x", digest[i]);
 }
 
 static void prove_key(struct m_key_proofs *proofs, const char *form, uint64_t key,

@@ -104,7 +104,7 @@ static struct partition *partition_add(struct partition_set *set, const char *na
 	set->list = grown(set->list, set->count, sizeof(*set->list));
 	part = &set->list[set->count++];
 	*part = (struct partition){ .name = mem_strdup(name), .base = base };
-	set->place[base] = (uint16_t)set->count;
+	set->place[base] = set->count;
 	return part;
 }
 
@@ -146,7 +146,7 @@ static int compare_bases(const void *a, const void *b)
 {
 	const struct partition *x = a, *y = b;
 
-	return (int)x->base - (int)y->base;
+	return x->base - y->base;
 }
 
 /* Sorts the partitions. To be called last, and once. */
@@ -155,7 +155,7 @@ static void set_finish(struct partition_set *set, const struct partition_options
 	set->both = options->both;
 	qsort(set->list, set->count, sizeof(*set->list), compare_bases);
 	for (uint32_t i = 0; i < set->count; i++)
-		set->place[set->list[i].base] = (uint16_t)(i + 1);
+		set->place[set->list[i].base] = i + 1;
 }
 
 void partition_free(struct partition_set *set)
@@ -277,7 +277,7 @@ static bool group_flag(struct reader *r, struct flags *flags, const char *name, 
 				return refuse(r, "%s=%s: a number of %u..%u is expected",
 					      flag_table[flag].name, value ? value : "",
 					      flag_table[flag].min, flag_table[flag].max);
-			flags->value[flag] = (uint32_t)number;
+			flags->value[flag] = number;
 			if (flag == FLAG_SCOPE)
 				flags->scopes |= (uint16_t)(1u << number);
 			flags->sl_given |= flag == FLAG_SL;
@@ -289,8 +289,8 @@ static bool group_flag(struct reader *r, struct flags *flags, const char *name, 
 
 static void mgid_set_word(uint8_t mgid[16], unsigned at, uint16_t value)
 {
-	mgid[at] = (uint8_t)(value >> 8);
-	mgid[at + 1] = (uint8_t)value;
+	mgid[at] = value >> 8;
+	mgid[at + 1] = value;
 }
 
 static void group_add_scope(struct reader *r, const uint8_t mgid[16], const struct flags *flags,
@@ -299,18 +299,18 @@ static void group_add_scope(struct reader *r, const uint8_t mgid[16], const stru
 	struct partition_set *set = r->set;
 	struct partition_group group = {
 		.pkey = r->now.part->base | PKEY_FULL,
-		.rate = (uint8_t)flags->value[FLAG_RATE],
-		.mtu = (uint8_t)flags->value[FLAG_MTU],
-		.sl = (uint8_t)flags->value[FLAG_SL],
+		.rate = flags->value[FLAG_RATE],
+		.mtu = flags->value[FLAG_MTU],
+		.sl = flags->value[FLAG_SL],
 		.scope = scope,
-		.tclass = (uint8_t)flags->value[FLAG_TCLASS],
+		.tclass = flags->value[FLAG_TCLASS],
 		.hop_limit = scope == DEFAULT_SCOPE ? 0 : HOP_LIMIT_MAX,
 		.qkey = flags->value[FLAG_QKEY],
 		.flow_label = flags->value[FLAG_FLOW],
 	};
 
 	memcpy(group.mgid, mgid, sizeof(group.mgid));
-	group.mgid[1] = (uint8_t)((mgid[1] & 0xf0) | scope);
+	group.mgid[1] = (mgid[1] & 0xf0) | scope;
 	for (uint32_t i = 0; i < set->ngroups; i++)
 		if (!memcmp(set->groups[i].mgid, group.mgid, sizeof(group.mgid)))
 			return;
@@ -347,7 +347,7 @@ static bool ip_group(struct reader *r, const char *text, uint8_t mgid[16], struc
 {
 	static const uint8_t broadcast[16] = { MGID_PREFIX, 0x12,	 0x40, 0x1b, 0xff,
 					       0xff,	    [12] = 0xff, 0xff, 0xff, 0xff };
-	uint16_t pkey = r->now.part->base | PKEY_FULL, has = (uint16_t)(mgid[4] << 8 | mgid[5]);
+	uint16_t pkey = r->now.part->base | PKEY_FULL, has = mgid[4] << 8 | mgid[5];
 
 	if (has && has != pkey && memcmp(mgid, broadcast, sizeof(broadcast)) != 0)
 		return refuse(r, "mgid=%s: its P_Key 0x%04x is not the partition's, 0x%04x", text,
@@ -385,7 +385,7 @@ static bool membership_read(struct reader *r, const char *text,
 	if (found < 0)
 		return refuse(r, "membership \"%s\" is not one of full, limited, both",
 			      text ? text : "");
-	*membership = (enum partition_membership)found;
+	*membership = found;
 	return true;
 }
 
@@ -446,7 +446,7 @@ static struct partition *part_read(struct reader *r, const char *name, const cha
 		refuse(r, "no P_Key is left for \"%s\"", name);
 		return NULL;
 	}
-	found = partition_find(r->set, (uint16_t)pkey);
+	found = partition_find(r->set, pkey);
 	if (!found)
 		return partition_add(r->set, name, PKEY_BASE(pkey));
 	part = &r->set->list[found - r->set->list];
@@ -503,7 +503,7 @@ static bool definition_begin(struct reader *r, char *text)
 	if (!r->options.qos)
 		d->flags.value[FLAG_SL] = 0;
 	if (d->flags.sl_given)
-		d->part->sl = (uint8_t)d->flags.value[FLAG_SL];
+		d->part->sl = d->flags.value[FLAG_SL];
 	d->part->ipoib |= d->ipoib;
 	if (d->ipoib)
 		group_broadcast(r);
@@ -556,7 +556,7 @@ static bool piece_read(struct reader *r, char *text)
 					return refuse(r, "unknown group flag \"%s\"", read_name);
 				next = after;
 			}
-			word = (uint16_t)(mgid[2] << 8 | mgid[3]);
+			word = mgid[2] << 8 | mgid[3];
 			if ((word == IPV4_SIGNATURE || word == IPV6_SIGNATURE) &&
 			    !ip_group(r, value, mgid, &flags))
 				return false;

@@ -29,7 +29,7 @@ static bool take_number(const char **text, unsigned max, uint8_t *value)
 	n = strtoul(at, &end, 10);
 	if (n > max)
 		return false;
-	*value = (uint8_t)n;
+	*value = n;
 	*text = end + strspn(end, BLANKS);
 	return true;
 }
@@ -106,9 +106,8 @@ void qos_make(const struct qos_keys *keys, struct qos_set *out)
 		const struct qos_text *kind = &keys->kind[k];
 		struct qos_tables *to = &out->kind[k];
 
-		to->max_vls = (uint8_t)(kind->max_vls ? kind->max_vls : all->max_vls);
-		to->high_limit =
-			(uint8_t)(kind->high_limit >= 0 ? kind->high_limit : all->high_limit);
+		to->max_vls = kind->max_vls ? kind->max_vls : all->max_vls;
+		to->high_limit = kind->high_limit >= 0 ? kind->high_limit : all->high_limit;
 		read_vlarb(first_of(kind->vlarb_high, all->vlarb_high, QOS_DEFAULT_HIGH), to->high,
 			   why, sizeof(why));
 		read_vlarb(first_of(kind->vlarb_low, all->vlarb_low, QOS_DEFAULT_LOW), to->low, why,
@@ -135,14 +134,14 @@ static uint8_t fold(uint8_t vl, unsigned vls)
 		return vl;
 	while (lanes * 2 <= vls)
 		lanes *= 2;
-	return (uint8_t)(vl & (lanes - 1));
+	return vl & (lanes - 1);
 }
 
 void qos_sl2vl(const struct qos_tables *tables, unsigned vls, uint8_t data[8])
 {
 	for (unsigned i = 0; i < QOS_SLS / 2; i++)
-		data[i] = (uint8_t)(fold(tables->sl2vl[2 * i], vls) << 4 |
-				    fold(tables->sl2vl[2 * i + 1], vls));
+		data[i] =
+			fold(tables->sl2vl[2 * i], vls) << 4 | fold(tables->sl2vl[2 * i + 1], vls);
 }
 
 unsigned qos_arb_entries(unsigned block, uint8_t low_cap, uint8_t high_cap)

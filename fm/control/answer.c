@@ -138,7 +138,7 @@ static json_t *answer_search(const struct command_env *env, json_t *args, char *
 	long lid = strtol(s.text, &end, 0);
 
 	if (count >= HEX_LEAST && count <= HEX_MOST && !digits[count]) {
-		s.digits = (unsigned)count;
+		s.digits = count;
 		s.part = strtoull(digits, NULL, 16);
 	}
 	s.lid = *end || end == s.text || lid >= MLID_FIRST ? -1 : lid;
@@ -296,7 +296,7 @@ static void add_link(struct map *map, const struct topo_port *a)
 	const struct topo_port *b = topo_peer(t, a);
 	uint32_t *place = &map->place[b->node];
 	double *figure;
-	uint32_t ends[2] = { (uint32_t)(a - t->ports), a->peer };
+	uint32_t ends[2] = { a - t->ports, a->peer };
 	bool aside = a->quarantined || a->isolated || b->quarantined || b->isolated;
 
 	if (*place == TOPO_NONE) {
@@ -338,8 +338,8 @@ static void take_unhealthy(struct map *map, const struct fabric *fabric)
 		const json_t *a = json_object_get(row, "a");
 		const char *guid = json_string_value(json_object_get(a, "guid"));
 		json_int_t num = json_integer_value(json_object_get(a, "port"));
-		uint32_t port = guid ? topo_port_of(map->t, strtoull(guid, NULL, 16), (unsigned)num)
-				     : TOPO_NONE;
+		uint32_t port =
+			guid ? topo_port_of(map->t, strtoull(guid, NULL, 16), num) : TOPO_NONE;
 
 		if (port != TOPO_NONE)
 			map->unhealthy[port] = true;

@@ -28,7 +28,7 @@ static struct event_about find_about(const struct fabric *fabric, const char *wh
 		if (place.host != TOPO_NONE)
 			return event_about_host(t, place.host);
 		about = event_about_node(t, place.node);
-		about.ends[0].port = (uint8_t)place.port;
+		about.ends[0].port = place.port;
 		about.whole = true;
 		return about;
 	}
@@ -96,7 +96,7 @@ static json_t *find(const struct command_env *env, json_t *args, int most, char 
 	if (!events_query(env->fabric, args, &query, &count, err) ||
 	    !is_somebody(env, args, &query, err))
 		return NULL;
-	return fabric_find_events(env->fabric, &query, (unsigned)(count > most ? most : count));
+	return fabric_find_events(env->fabric, &query, count > most ? most : count);
 }
 
 static json_t *answer_events(const struct command_env *env, json_t *args, char *err)

@@ -64,7 +64,7 @@ static double now_ms(void)
 /* A link named twice, or from both its ends, is one. */
 static bool is_first(struct whatif *w, const struct topo_port *port, uint8_t how)
 {
-	uint32_t at = (uint32_t)(port - w->present->ports);
+	uint32_t at = port - w->present->ports;
 
 	if (port->peer < at)
 		at = port->peer;
@@ -83,7 +83,7 @@ static bool fail_link(struct whatif *w, uint32_t node, unsigned num)
 	if (port->peer == TOPO_NONE)
 		return false;
 	w->failed += is_first(w, port, NAMED_FAILED);
-	return topo_builder_link_down(w->builder, (int)node, num) == 0;
+	return topo_builder_link_down(w->builder, node, num) == 0;
 }
 
 static bool cordon_link(struct whatif *w, uint32_t node, unsigned num)
@@ -93,7 +93,7 @@ static bool cordon_link(struct whatif *w, uint32_t node, unsigned num)
 	if (node >= w->present->nswitches || !peer || peer->node >= w->present->nswitches)
 		return false;
 	w->cordoned += is_first(w, topo_port(w->present, node, num), NAMED_CORDONED);
-	return topo_builder_cordon(w->builder, (int)node, num) == 0;
+	return topo_builder_cordon(w->builder, node, num) == 0;
 }
 
 /* One port, or all of a node's or host's. */

@@ -110,7 +110,7 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 		show_index(member, "leaf_port", peer ? peer->num : -1);
 	}
 	json_object_set(s->doc, "members", members);
-	about.mlid = (uint16_t)strtoul(json_string_value(json_object_get(group, "mlid")), NULL, 0);
+	about.mlid = strtoul(json_string_value(json_object_get(group, "mlid")), NULL, 0);
 	show_tree(s, about.mlid);
 	show_news(s, &about);
 	json_decref(groups);
@@ -122,7 +122,7 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 static bool show_partition(struct show *s, unsigned pkey, char *err)
 {
 	char text[16];
-	const struct event_about about = { .pkey = (uint16_t)PKEY_BASE(pkey) };
+	const struct event_about about = { .pkey = PKEY_BASE(pkey) };
 	json_t *rows, *row;
 
 	snprintf(text, sizeof(text), "0x%04x", PKEY_BASE(pkey));

@@ -225,7 +225,7 @@ static uint32_t port_of_end(const struct topo *t, const json_t *end)
 	const char *guid = json_string_value(json_object_get(end, "guid"));
 
 	return guid ? topo_port_of(t, strtoull(guid, NULL, 0),
-				   (unsigned)json_integer_value(json_object_get(end, "port")))
+				   json_integer_value(json_object_get(end, "port")))
 		    : TOPO_NONE;
 }
 
@@ -338,7 +338,7 @@ static bool is_near(const struct filter *f, const struct place *place, uint32_t 
 
 static bool has_class(const struct filter *f, const struct topo_port *port)
 {
-	uint32_t index = (uint32_t)(port - f->topo->ports);
+	uint32_t index = port - f->topo->ports;
 
 	return topo_is_host(f->topo, port->node) && port->num &&
 	       (f->classes ? f->classes[index] : ROUTE_COMPUTE) == f->class;

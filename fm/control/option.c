@@ -286,7 +286,7 @@ static json_t *read_text(const struct command_option *option, const char *text, 
 
 	if (!value)
 		snprintf(err, err_size, "%s: the value is not text in UTF-8", option->name);
-	else if (value_check(option->value, text, err + used, err_size - (size_t)used))
+	else if (value_check(option->value, text, err + used, err_size - used))
 		return value;
 	json_decref(value);
 	return NULL;

@@ -192,8 +192,7 @@ void show_path(struct show *s, unsigned lid)
 
 	if (from != TOPO_NONE)
 		show_text(s->doc, "path_from", s->t->nodes[s->t->ports[from].node].name);
-	if (from != TOPO_NONE &&
-	    !path_trace(s->t, s->view.lids, s->view.tables, from, (uint16_t)lid, &path))
+	if (from != TOPO_NONE && !path_trace(s->t, s->view.lids, s->view.tables, from, lid, &path))
 		for (unsigned i = 0; i < path.count; i++) {
 			const struct path_hop *hop = &path.hops[i];
 			const struct topo_node *node = &s->t->nodes[hop->node];
@@ -235,7 +234,7 @@ static struct around look_around(struct show *s, uint32_t n)
 		/* Left out by an operator's word, and for no other reason. */
 		a.cordoned += transit && (port->cordoned || peer->cordoned) && !port->quarantined &&
 			      !peer->quarantined && !port->isolated && !peer->isolated;
-		a.unhealthy += show_unhealthy(s, (uint32_t)(port - t->ports)) != NULL;
+		a.unhealthy += show_unhealthy(s, port - t->ports) != NULL;
 		a.hosts += topo_is_host(t, peer->node);
 		a.transit += transit;
 	}
@@ -299,7 +298,7 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 		bool next = used && strtoul(last, NULL, 10) + 1 == num;
 
 		if (next && dash > comma)
-			snprintf(last, sizeof(at->ports) - (size_t)(last - at->ports), "%u", num);
+			snprintf(last, sizeof(at->ports) - (last - at->ports), "%u", num);
 		else if (used + 8 < sizeof(at->ports))
 			snprintf(at->ports + used, sizeof(at->ports) - used, "%s%u",
 				 next	? "-"

@@ -152,9 +152,8 @@ void show_port_facts(struct show *s, uint32_t at)
 	show_flag(s->doc, "up", port->link_up);
 	show_text(s->doc, "note", note);
 	show_int(s->doc, "mtu", port->mtu ? 128 << port->mtu : 0);
-	json_object_set_new(
-		s->doc, "link_gbps",
-		json_real(topo_lane_mbps((enum topo_speed)port->speed) * port->width / 1e3));
+	json_object_set_new(s->doc, "link_gbps",
+			    json_real(topo_lane_mbps(port->speed) * port->width / 1e3));
 	if (port->link_up)
 		show_fec_facts(s, at);
 

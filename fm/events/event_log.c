@@ -247,7 +247,7 @@ void event_log_restore(struct event_log *events, const json_t *rows)
 
 	clear(events);
 	json_array_foreach ((json_t *)rows, i, row) {
-		uint64_t seq = (uint64_t)json_integer_value(json_object_get(row, "seq"));
+		uint64_t seq = json_integer_value(json_object_get(row, "seq"));
 
 		if (is_event(row) && seq >= events->next)
 			put(events, json_incref(row), seq);
@@ -301,7 +301,7 @@ void event_log_merge(struct event_log *events, const json_t *rows)
 
 	clear(events);
 	json_array_foreach ((json_t *)rows, i, row) {
-		uint64_t seq = (uint64_t)json_integer_value(json_object_get(row, "seq"));
+		uint64_t seq = json_integer_value(json_object_get(row, "seq"));
 
 		if (!is_event(row))
 			continue;

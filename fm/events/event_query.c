@@ -24,7 +24,7 @@ void event_now(char when[EVENT_TIME])
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
-	event_time(when, &utc, (unsigned)(now.tv_nsec / 1000000));
+	event_time(when, &utc, now.tv_nsec / 1000000);
 }
 
 #define DAY_S	     86400
@@ -63,7 +63,7 @@ static const char *read_clock(const char *text, struct tm *utc, unsigned *ms)
 	if (at && *at == ':')
 		at = strptime(at, ":%S", utc);
 	if (at && *at == '.' && isdigit((unsigned char)at[1])) {
-		*ms = (unsigned)(strtod(at, &end) * 1000);
+		*ms = strtod(at, &end) * 1000;
 		at = end;
 	}
 	return at && *at == 'Z' ? at + 1 : at;
@@ -103,7 +103,7 @@ bool event_query_since(struct event_query *query, const char *text)
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (read_duration(text, &seconds)) {
 		double then = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - seconds;
-		time_t when = (time_t)then;
+		time_t when = then;
 
 		ms = (unsigned)((then - (double)when) * 1000) % 1000;
 		if (then < 0 || !gmtime_r(&when, &utc))
@@ -178,7 +178,7 @@ static guid_t guid_of(const json_t *row, const char *key)
 
 static unsigned number_of(const json_t *row, const char *key)
 {
-	return (unsigned)json_integer_value(json_object_get(row, key));
+	return json_integer_value(json_object_get(row, key));
 }
 
 static bool is_end(const struct event_about *about, guid_t node, unsigned port)

@@ -193,10 +193,10 @@ static void name_switches(const struct changes *s, const uint32_t *list, unsigne
 	}
 	used = snprintf(buf, size, "%u switches %s:", count, what);
 	for (unsigned i = 0; i < count && i < NAMED && used > 0 && (size_t)used < size; i++)
-		used += snprintf(buf + used, size - (size_t)used, "%s %s", i ? "," : "",
+		used += snprintf(buf + used, size - used, "%s %s", i ? "," : "",
 				 s->newer->nodes[list[i]].name);
 	if (count > NAMED && used > 0 && (size_t)used < size)
-		snprintf(buf + used, size - (size_t)used, ", ..");
+		snprintf(buf + used, size - used, ", ..");
 }
 
 /* ---- Links and nodes ------------------------------------------------------------------------- */
@@ -297,7 +297,7 @@ static void log_item(struct changes *s, const struct diff_item *item)
 
 	used = diff_describe(s->older, s->newer, item, text, sizeof(text));
 	if (before && used > 0 && (size_t)used < sizeof(text))
-		snprintf(text + used, sizeof(text) - (size_t)used, ", in place of %s 0x%016" PRIx64,
+		snprintf(text + used, sizeof(text) - used, ", in place of %s 0x%016" PRIx64,
 			 before->name, before->guid);
 
 	bool loss = item->kind == DIFF_LINK_DOWN || item->kind == DIFF_LINK_GONE ||

@@ -53,8 +53,8 @@ static void name_ports(struct fabric *f)
 				 * its LID, say.
 				 */
 				const struct inv_port *port = &n->ports[p];
-				struct inv_name name = inventory_name(n, (int)p);
-				struct event_subject subject = inventory_subject(n, (int)p);
+				struct inv_name name = inventory_name(n, p);
+				struct event_subject subject = inventory_subject(n, p);
 
 				subject.name = name.text;
 				if ((!p || port->state == TOPO_ACTIVE) && named++ < NAMED)

@@ -270,7 +270,7 @@ static void parts_init(struct fabric *f)
 	sweep_set_passive(f->sweep, true);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
-				 (uint8_t)f->conf.ports.packet_life_time);
+				 f->conf.ports.packet_life_time);
 	f->mft = mft_new(f->loop, f->mad, sweep_inventory(f->sweep));
 	program_use_proofs(f->program, fabric_update_proofs(f));
 	f->sa = sa_new(f->loop, f->mad, sweep_inventory(f->sweep), &(struct sa_conf){ 0 });

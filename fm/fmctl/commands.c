@@ -150,8 +150,8 @@ static void add_label(struct topo_builder *b, const json_t *row, const char *end
 	const char *label = table_text(at, "label");
 
 	if (*label)
-		topo_builder_label(b, topo_builder_find(b, guid(at, "guid")),
-				   (unsigned)table_int(at, "port"), label);
+		topo_builder_label(b, topo_builder_find(b, guid(at, "guid")), table_int(at, "port"),
+				   label);
 }
 
 /* NULL when the document is no fabric. */
@@ -169,7 +169,7 @@ static struct topo *read_fabric(const json_t *document)
 				.guid = guid(row, "guid"),
 				.desc = table_text(row, "description"),
 				.label = table_text(row, "name"),
-				.nports = (uint8_t)table_int(row, "ports"),
+				.nports = table_int(row, "ports"),
 				.type = !strcmp(type, "switch")	  ? TOPO_SWITCH
 					: !strcmp(type, "router") ? TOPO_ROUTER
 								  : TOPO_CA,
@@ -182,10 +182,9 @@ static struct topo *read_fabric(const json_t *document)
 			add_label(b, row, "a");
 			add_label(b, row, "b");
 			status = topo_builder_link(b, topo_builder_find(b, guid(row, "a.guid")),
-						   (unsigned)table_int(row, "a.port"),
+						   table_int(row, "a.port"),
 						   topo_builder_find(b, guid(row, "b.guid")),
-						   (unsigned)table_int(row, "b.port"),
-						   table_is(row, "up"));
+						   table_int(row, "b.port"), table_is(row, "up"));
 		}
 	if (status >= 0)
 		return topo_freeze(b);
@@ -204,7 +203,7 @@ static void print_part(const char *label, const json_t *part)
 	size_t i;
 
 	printf("%-12s%lld %s, %lld expected by the %s", label, cables,
-	       words_plural((uint64_t)cables, "cable", "cables"), expected, label);
+	       words_plural(cables, "cable", "cables"), expected, label);
 	if (json_array_size(rows))
 		printf(": %zu finding%s\n", json_array_size(rows),
 		       json_array_size(rows) == 1 ? "" : "s");
@@ -212,7 +211,7 @@ static void print_part(const char *label, const json_t *part)
 		printf(": %s\n", expected ? "no cabling errors found" : "too little to compare");
 	if (left_out)
 		printf("%-12s%lld %s not unique\n", "", left_out,
-		       words_plural((uint64_t)left_out, "node ignored: its name is",
+		       words_plural(left_out, "node ignored: its name is",
 				    "nodes ignored: their names are"));
 	json_array_foreach ((json_t *)rows, i, row) {
 		const char *instruction = table_text(row, "instruction");
@@ -325,10 +324,9 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 	printf("%lld down afterwards\n", table_int(result, "links_down"));
 
 	show_proof(ctl, json_object_get(result, "proof"));
-	table_print_change((uint64_t)table_int(result, "delta.entries"),
-			   (uint64_t)table_int(result, "delta.entries_minimum"),
-			   (uint64_t)table_int(result, "delta.blocks"),
-			   (uint64_t)table_int(result, "delta.switches"));
+	table_print_change(table_int(result, "delta.entries"),
+			   table_int(result, "delta.entries_minimum"),
+			   table_int(result, "delta.blocks"), table_int(result, "delta.switches"));
 	if (json_is_object(json_object_get(result, "at_risk")))
 		printf("%-12s%s\n", "at risk",
 		       json_string_value(table_value(result, "at_risk.text")));

@@ -323,7 +323,7 @@ static void take_char(struct line *line, char **to, char c, bool bare)
 {
 	*(*to)++ = c;
 	if (bare && (c == ':' || c == '='))
-		line->skip = (size_t)(*to - line->words[line->count]);
+		line->skip = *to - line->words[line->count];
 }
 
 static void fmctl_complete_line(const struct fmctl *ctl, const char *text)
@@ -361,7 +361,7 @@ static void fmctl_complete_line(const struct fmctl *ctl, const char *text)
 	offers.word = line.words[line.count];
 	value = strchr(offers.word, '=');
 	if (!strncmp(offers.word, "--", 2) && value && line.count + 2 < WORDS_MAX) {
-		size_t len = (size_t)(value + 1 - offers.word);
+		size_t len = value + 1 - offers.word;
 
 		*value = '\0';
 		offers.word = line.words[++line.count] = value + 1;
@@ -404,7 +404,7 @@ static ssize_t write_out(void *cookie, const char *data, size_t len)
 		done += n > 0 ? (size_t)n : 0;
 	}
 	told->any = true;
-	return (ssize_t)len;
+	return len;
 }
 
 /* Prints {"error": ..} if the command failed without a document. Returns the exit code. */
@@ -523,7 +523,7 @@ static enum fmctl_exit run_once(const struct watch *w)
 	char **argv = mem_alloc((size_t)w->argc + 1, sizeof(*argv));
 	enum fmctl_exit status;
 
-	memcpy(argv, w->argv, (size_t)w->argc * sizeof(*argv));
+	memcpy(argv, w->argv, w->argc * sizeof(*argv));
 	status = fmctl_command_run(w->ctl, w->command, w->argc, argv);
 	free(argv);
 	return status;
@@ -597,9 +597,9 @@ static enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command
 			return FMCTL_FAILED;
 		first = false;
 
-		struct timespec left = { .tv_sec = (time_t)seconds };
+		struct timespec left = { .tv_sec = seconds };
 
-		left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+		left.tv_nsec = (seconds - (double)left.tv_sec) * 1e9;
 		while (nanosleep(&left, &left) && errno == EINTR)
 			;
 	}
@@ -635,7 +635,7 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 			continue;
 		}
 		if (digits && digits <= 6 && !optarg[digits]) {
-			ctl->timeout_s = (unsigned)strtoul(optarg, NULL, 10);
+			ctl->timeout_s = strtoul(optarg, NULL, 10);
 			continue;
 		}
 		if (c == 't')

@@ -33,7 +33,7 @@ static const struct stop stops[] = {
 
 static unsigned blend(uint8_t a, uint8_t b, double f)
 {
-	return (unsigned)(a + (b - a) * f + 0.5);
+	return a + (b - a) * f + 0.5;
 }
 
 static void put_colour(FILE *out, double ratio)
@@ -107,7 +107,7 @@ static const char *tier_name(const struct topo *t, const struct load_map *map, b
 {
 	uint32_t sw = upper ? map->columns[0] : map->rows[0];
 
-	return topo_role_name((enum topo_role)t->nodes[sw].role);
+	return topo_role_name(t->nodes[sw].role);
 }
 
 static struct panel panel_at(const struct plan *p, unsigned tier, unsigned top)

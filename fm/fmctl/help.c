@@ -165,7 +165,7 @@ void fmctl_print_command(const struct command *command)
 		       command->rows ? " (rows of \"" : "", command->rows ? command->rows : "",
 		       command->rows ? "\")" : "");
 		for (; column->title; column++) {
-			int key = (int)strcspn(column->key, "+");
+			int key = strcspn(column->key, "+");
 			int length = (int)strlen(column->title) + key + 5;
 
 			if (used && used + length > WIDTH) {

@@ -87,7 +87,7 @@ static void print_summary(const json_t *summary)
 	json_object_foreach (json_object_get(summary, "states"), name, count) {
 		if (!json_integer_value(count))
 			continue;
-		printf("%s%lld %s", comma, (long long)json_integer_value(count), name);
+		printf("%s%lld %s", comma, json_integer_value(count), name);
 		comma = ", ";
 	}
 	printf("%s; %.0f of %.0f sources up%s\n", *comma ? "" : "no host",
@@ -242,9 +242,8 @@ static void show_set(const struct fmctl *ctl, const json_t *result)
 	       *state ? state : "as reported by its sources", *state ? " from now on" : " again");
 	if (table_is(result, "rerouted"))
 		printf("tables      %.0f %s changed, %.0f %s written, %.1f ms\n", entries,
-		       words_plural((uint64_t)entries, "entry", "entries"), blocks,
-		       words_plural((uint64_t)blocks, "block", "blocks"),
-		       table_number(result, "took_ms"));
+		       words_plural(entries, "entry", "entries"), blocks,
+		       words_plural(blocks, "block", "blocks"), table_number(result, "took_ms"));
 	else
 		puts("tables      unchanged");
 }

@@ -173,7 +173,7 @@ static void print_table(const struct fmctl *ctl, const char *key, const json_t *
 											  : member,
 					 title, &unit);
 				for (char *letter = title; *letter; letter++)
-					*letter = (char)toupper((unsigned char)*letter);
+					*letter = toupper((unsigned char)*letter);
 				strcat(title, unit);
 				columns.list[columns.count] = (struct table_column){ title, name };
 				columns.count++;

@@ -100,7 +100,7 @@ void watch_take(struct watch *w, const char *host, enum host_state now, bool hel
 	if (it.reported == HOST_STATES)
 		side = now == HOST_HEALTHY ? 0 : 1;
 	else
-		side = (int8_t)((now > it.reported) - (now < it.reported));
+		side = (now > it.reported) - (now < it.reported);
 	if (side != it.side || (now == HOST_UNKNOWN) != (it.now == HOST_UNKNOWN))
 		it.since_us = now_us;
 	it.side = side;
@@ -199,7 +199,7 @@ static unsigned read_reported(void *arg, FILE *in)
 		state = host_state_parse(word);
 		if (state < 0)
 			return number;
-		watch_recall(&r->watch, host, (enum host_state)state);
+		watch_recall(&r->watch, host, state);
 	}
 	return 0;
 }
@@ -280,7 +280,7 @@ static void pass_end(struct hosts_room *r)
 		.worsen_us = c->hosts.worsen_hold_ms * 1000ull,
 		.recover_us = c->hosts.recover_hold_ms * 1000ull,
 		.unknown_us = 3 * c->nvswitch.poll_interval_ms * 1000ull,
-		.guard_percent = (unsigned)c->hosts.guard,
+		.guard_percent = c->hosts.guard,
 	};
 
 	r->passing = false;
@@ -304,7 +304,7 @@ static void pass_end(struct hosts_room *r)
 				 r->watch.list[i].now == (enum host_state)state;
 		r->logged[state] = count > ALIKE_MAX;
 		if (r->logged[state]) {
-			enum host_state to = (enum host_state)state;
+			enum host_state to = state;
 			json_t *names = json_array();
 			char text[400] = "";
 			size_t used = 0;
@@ -451,7 +451,7 @@ static void judge(struct hosts_room *r, uint32_t host, struct host_verdict *v)
 	v->hcas = it->ncas;
 	for (uint32_t i = 0; i < it->ncas; i++) {
 		uint32_t ca = t->host_cas[it->first + i];
-		enum cutoff_fate fate = (enum cutoff_fate)r->fates[ca];
+		enum cutoff_fate fate = r->fates[ca];
 		bool links = false, up = false;
 
 		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
@@ -486,7 +486,7 @@ static void judge(struct hosts_room *r, uint32_t host, struct host_verdict *v)
 				host_verdict_add(v, HOST_DEGRADED,
 						 "%s: link to %.40s port %u is %s, not Active",
 						 name, far, peer->num,
-						 topo_state_name((enum topo_state)port->state));
+						 topo_state_name(port->state));
 		}
 		if (!links)
 			host_verdict_add(v, HOST_DEGRADED, "%.60s: no link is known",
@@ -551,8 +551,7 @@ static void status(const void *room, json_t *doc)
 	json_t *counts = json_object();
 
 	for (int state = 0; state < HOST_STATES; state++)
-		json_object_set_new(counts, host_state_name((enum host_state)state),
-				    json_integer(r->counts[state]));
+		json_object_set_new(counts, host_state_name(state), json_integer(r->counts[state]));
 	json_object_set_new(doc, "host_verdicts", counts);
 }
 
@@ -613,7 +612,7 @@ static void configure(void *room)
 	struct hosts_room *r = room;
 	const struct conf_hosts *c = &r->services.conf->hosts;
 
-	hook_configure(r->hook, c->hook, (unsigned)c->hook_timeout_ms);
+	hook_configure(r->hook, c->hook, c->hook_timeout_ms);
 	judge_soon(r);
 }
 

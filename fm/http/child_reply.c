@@ -94,7 +94,7 @@ static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
 	r->had.start += len;
 	if (r->child && bytes_held(&r->had) <= OUT_HIGH)
 		child_pause(r->child, false);
-	return (ssize_t)len;
+	return len;
 }
 
 static struct MHD_Response *response_new(struct reply *r, const struct child_head *head)

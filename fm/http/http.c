@@ -79,7 +79,7 @@ static bool take_name(const char *host, char *name, size_t size)
 	size_t len;
 
 	host += *host == '[';
-	if (!end || (len = (size_t)(end - host)) >= size)
+	if (!end || (len = end - host) >= size)
 		return false;
 	len -= len && host[len - 1] == '.';
 	memcpy(name, host, len);
@@ -410,7 +410,7 @@ static struct serve_conf serve_conf_of(const struct conf_http *conf)
 static void take_conf(struct http *http, const struct conf_http *conf, const char *token)
 {
 	strcpy(http->token, token);
-	http->ports = (enum conf_port_metrics)conf->port_metrics;
+	http->ports = conf->port_metrics;
 	host_names_free(http->names);
 
 	/*

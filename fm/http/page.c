@@ -41,14 +41,14 @@ static void hash_element(const char *open, const char *close, char base64[BASE64
 	const char *end = strstr(text, close);
 	unsigned char digest[SHA256_DIGEST_LENGTH];
 
-	SHA256((const unsigned char *)text, (size_t)(end - text), digest);
+	SHA256((const unsigned char *)text, end - text, digest);
 	EVP_EncodeBlock((unsigned char *)base64, digest, sizeof(digest));
 }
 
 static struct encoded encoded_page(bool gzip)
 {
 	const struct encode_wish wish = { .gzip = gzip };
-	size_t len = (size_t)(page_end - page_start);
+	size_t len = page_end - page_start;
 	char *copy = mem_alloc(len, 1);
 
 	memcpy(copy, page_start, len);

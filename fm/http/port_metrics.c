@@ -130,9 +130,9 @@ static char *put_number(char *to, uint64_t value)
 	char digits[20], *at = digits + sizeof(digits);
 
 	do
-		*--at = (char)('0' + value % 10);
+		*--at = '0' + value % 10;
 	while (value /= 10);
-	memcpy(to, at, (size_t)(digits + sizeof(digits) - at));
+	memcpy(to, at, digits + sizeof(digits) - at);
 	return to + (digits + sizeof(digits) - at);
 }
 
@@ -142,7 +142,7 @@ static char *put_escaped(char *to, const char *text)
 	for (; *text; text++) {
 		if (*text == '\\' || *text == '"' || *text == '\n')
 			*to++ = '\\';
-		*to++ = (char)(*text == '\n' ? 'n' : *text);
+		*to++ = *text == '\n' ? 'n' : *text;
 	}
 	return to;
 }
@@ -161,7 +161,7 @@ static void line_done(struct port_metrics *m, char *end)
 {
 	*end++ = '\n';
 	m->start = 0;
-	m->end = (size_t)(end - m->line);
+	m->end = end - m->line;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -196,8 +196,7 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 		*value = port->link_up ? port->width : 0;
 		return true;
 	case SPEED:
-		*value = port->link_up ? topo_lane_mbps((enum topo_speed)port->speed) *
-						 BYTES_A_MBIT * port->width
+		*value = port->link_up ? topo_lane_mbps(port->speed) * BYTES_A_MBIT * port->width
 				       : 0;
 		return true;
 	case FEC_MODE:

@@ -117,7 +117,7 @@ void query_take(struct query *query, const char *key, const char *value)
 		if (!query->paged)
 			query->limit = SIZE_MAX;
 		query->paged = true;
-		*(*key == 'o' ? &query->offset : &query->limit) = (size_t)number;
+		*(*key == 'o' ? &query->offset : &query->limit) = number;
 	} else
 		refuse(query, "no such option: %.64s", key);
 }

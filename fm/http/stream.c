@@ -107,7 +107,7 @@ static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
 	len = s->end - s->start < most ? s->end - s->start : most;
 	memcpy(to, s->out + s->start, len);
 	s->start += len;
-	return (ssize_t)len;
+	return len;
 }
 
 /* ---- What wakes them ------------------------------------------------------------------------- */

@@ -89,7 +89,7 @@ static bool leads_into_dark(const struct inforce *in, const struct fabric_view *
 			const struct topo_port *port = topo_port(t, sw, p);
 
 			if (port->link_up && !in->active[t->nodes[sw].port0 + p] &&
-			    memchr(tables_row(view->tables, sw) + 1, (int)p, view->tables->top))
+			    memchr(tables_row(view->tables, sw) + 1, p, view->tables->top))
 				return true;
 		}
 	return false;

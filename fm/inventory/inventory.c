@@ -263,8 +263,8 @@ void inventory_remove(struct inventory *inv, struct inv_node *node)
 	unsigned p;
 
 	for (p = 0; p <= node->nports; p++) {
-		inventory_unlink(inv, node, (uint8_t)p);
-		inventory_refuse(inv, node, (uint8_t)p, 0);
+		inventory_unlink(inv, node, p);
+		inventory_refuse(inv, node, p, 0);
 	}
 	cl_qmap_remove_item(&inv->nodes, &node->item);
 	inventory_set_unpublished(inv, node, false);
@@ -324,8 +324,8 @@ void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_
 	more = (now == INV_CARRIES_ONE_END || now == INV_CARRIES_BOTH) -
 	       (before == INV_CARRIES_ONE_END || before == INV_CARRIES_BOTH);
 	inv->nactive += (uint32_t)more;
-	node->ncarry = (uint8_t)(node->ncarry + more);
-	port->peer->ncarry = (uint8_t)(port->peer->ncarry + more);
+	node->ncarry = node->ncarry + more;
+	port->peer->ncarry = port->peer->ncarry + more;
 	inv->nbounced += (uint32_t)((now == INV_BOUNCED) - (before == INV_BOUNCED));
 	inv->turns += !before != !now;
 }
@@ -495,7 +495,7 @@ uint16_t inventory_default_pkey_index(const struct inventory *inv)
 	if (!table || table->have[0] == PKEY_DEFAULT)
 		return 0;
 	i = place_of_pkey(table, PKEY_DEFAULT);
-	return (uint16_t)(i ? i : place_of_pkey(table, (uint16_t)limited));
+	return (uint16_t)(i ? i : place_of_pkey(table, limited));
 }
 
 /* But for what counts, or is not what the port is. */
@@ -644,8 +644,8 @@ bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	port->lid = info.lid;
 	port->sm_lid = info.sm_lid;
 	port->lmc = info.lmc;
-	port->speed = (uint8_t)wire_port_info_speed(&info);
-	port->lanes = (uint8_t)wire_port_info_lanes(&info);
+	port->speed = wire_port_info_speed(&info);
+	port->lanes = wire_port_info_lanes(&info);
 	port->mtu = info.neighbor_mtu;
 	return same_key;
 }
@@ -662,7 +662,7 @@ struct inv_name inventory_name(const struct inv_node *node, int port)
 			   gap, *gap ? node->name : "", node->guid);
 
 	if (port >= 0 && len > 0 && (size_t)len < sizeof(name.text))
-		snprintf(name.text + len, sizeof(name.text) - (size_t)len, " p%d", port);
+		snprintf(name.text + len, sizeof(name.text) - len, " p%d", port);
 	return name;
 }
 
@@ -682,7 +682,7 @@ struct event_subject inventory_subject(const struct inv_node *node, int port)
 
 void inventory_add_port(json_t **ports, const struct inv_node *node, unsigned num)
 {
-	const struct event_subject subject = inventory_subject(node, (int)num);
+	const struct event_subject subject = inventory_subject(node, num);
 	json_t *row = json_object();
 
 	event_subject_put(&subject, row);
@@ -701,7 +701,7 @@ struct inv_name inventory_ports_name(const json_t *ports)
 	json_unpack(json_array_get(ports, 0), "{s?s s?i}", "node_name", &node, "port", &port);
 	len = snprintf(name.text, sizeof(name.text), "%s p%d", node ? node : "?", port);
 	if (more && len > 0 && (size_t)len < sizeof(name.text))
-		snprintf(name.text + len, sizeof(name.text) - (size_t)len, " and %zu more %s", more,
+		snprintf(name.text + len, sizeof(name.text) - len, " and %zu more %s", more,
 			 words_plural(more, "port", "ports"));
 	return name;
 }

@@ -101,7 +101,7 @@ static void walk_expand(struct walk *walk, struct inv_node *node)
 	unsigned p;
 
 	for (p = 1; p <= node->nports; p++) {
-		struct inv_port *port = path_exit(walk->inv, node, (uint8_t)p);
+		struct inv_port *port = path_exit(walk->inv, node, p);
 		unsigned doubt;
 
 		if (!port || inventory_was_met(walk->inv, port->peer))
@@ -113,10 +113,9 @@ static void walk_expand(struct walk *walk, struct inv_node *node)
 				walk->aside =
 					mem_resize(walk->aside, walk->room, sizeof(*walk->aside));
 			}
-			walk->aside[walk->naside++] =
-				(struct step){ node, walk->doubt + doubt, (uint8_t)p };
+			walk->aside[walk->naside++] = (struct step){ node, walk->doubt + doubt, p };
 		} else {
-			walk_step(walk, node, (uint8_t)p);
+			walk_step(walk, node, p);
 		}
 	}
 }
@@ -157,7 +156,7 @@ void inventory_update_paths(struct inventory *inv)
 		while (walk.head < walk.tail)
 			walk_expand(&walk, walk.queue[walk.head++]);
 	} while (walk_take_aside(&walk));
-	inv->ngone = (uint32_t)cl_qmap_count(&inv->nodes) - walk.tail;
+	inv->ngone = cl_qmap_count(&inv->nodes) - walk.tail;
 	for (node = inventory_first(inv); node && inv->ngone; node = inventory_next(inv, node))
 		node->gone = !inventory_was_met(inv, node);
 	free(walk.aside);

@@ -36,7 +36,7 @@ static const struct topo_port *far_end(const struct topo *t, const struct topo_p
 
 static uint32_t link_of(const struct topo *t, const struct topo_port *port)
 {
-	uint32_t at = (uint32_t)(port - t->ports);
+	uint32_t at = port - t->ports;
 
 	return at < port->peer ? at : port->peer;
 }
@@ -751,7 +751,7 @@ static void given_up(struct isolation *is)
 		for (unsigned p = 1; !n->gone && p <= n->nports; p++)
 			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES && n->ports[p].link_up &&
 			    n->ports[p].state != TOPO_ACTIVE)
-				isolation_add(is, n->guid, (uint8_t)p, ISOLATED_NOT_ACTIVE);
+				isolation_add(is, n->guid, p, ISOLATED_NOT_ACTIVE);
 }
 
 static void programmed(void *room, const struct fabric_programmed *programmed)
@@ -794,8 +794,7 @@ static void settled(void *room, enum fabric_settle_step step)
 			for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
 				if (isolated_is_transit(node, p) && node->ports[p].link_up &&
 				    !isolated_is_active(&node->ports[p]) && gave_up(node, p))
-					isolation_add(is, node->guid, (uint8_t)p,
-						      ISOLATED_NOT_ACTIVE);
+					isolation_add(is, node->guid, p, ISOLATED_NOT_ACTIVE);
 		judge_now(is, fabric_view(is->fabric).topo);
 	}
 }

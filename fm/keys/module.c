@@ -202,7 +202,7 @@ static void add_hidden(struct hidden *x, const struct inv_node *near, unsigned n
 		x->size = x->size ? 2 * x->size : 16;
 		x->ports = mem_resize(x->ports, x->size, sizeof(*x->ports));
 	}
-	x->ports[x->count++] = (struct hidden_port){ near->guid, (uint8_t)num, first, why };
+	x->ports[x->count++] = (struct hidden_port){ near->guid, num, first, why };
 	x->probable += first;
 }
 
@@ -346,7 +346,7 @@ static void find_all(struct hidden *x, struct unknown *u)
 					u->ports = mem_resize(u->ports, u->size, sizeof(*u->ports));
 				}
 				u->ports[u->count++] =
-					(struct unknown_port){ .node = node, .num = (uint8_t)p };
+					(struct unknown_port){ .node = node, .num = p };
 			} else if (find(x, peer->guid) || sweep_is_silent_behind(node, p, false))
 				note_device(x, peer->guid);
 		}
@@ -603,13 +603,12 @@ static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 		    (!foreign || port_setup(node, p)->foreign_key)) {
 			struct mad_request request = { .method = WIRE_GET,
 						       .attr_id = WIRE_PORT_INFO,
-						       .attr_mod = inventory_port_modifier(
-							       node, (uint8_t)p),
+						       .attr_mod = inventory_port_modifier(node, p),
 						       .device = node->guid };
 			struct mad_path path;
 			struct asked *asked;
 
-			if (inventory_port_path(a->services->inventory, node, (uint8_t)p, &path)) {
+			if (inventory_port_path(a->services->inventory, node, p, &path)) {
 				asked = mem_alloc(1, sizeof(*asked));
 				*asked = (struct asked){
 					.asking = a, .next = a->open, .node = node->guid, .num = p
@@ -644,7 +643,7 @@ static void tick(void *arg)
 		 */
 		struct inventory *inv = a->services->inventory;
 		double pass_us = lease_s(a) * 1e6 / PARTS;
-		uint32_t ports = a->ports ? a->ports : (uint32_t)cl_qmap_count(&inv->nodes);
+		uint32_t ports = a->ports ? a->ports : cl_qmap_count(&inv->nodes);
 
 		a->owed += ports * TICK_US / pass_us;
 		while (a->owed >= 1) {

@@ -65,7 +65,7 @@ static ssize_t write_socket(void *cookie, const char *data, size_t len)
 		else if (now < 0 && errno != EINTR)
 			return 0;
 	}
-	return (ssize_t)sent;
+	return sent;
 }
 
 /* `socket` is -1 where it writes to the pipe. */

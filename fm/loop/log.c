@@ -54,7 +54,7 @@ void log_line(enum log_module module, enum log_level level, const char *format, 
 
 	if (level > log_levels[module])
 		return;
-	len = (size_t)format_prefix(line, sizeof(line), module, level);
+	len = format_prefix(line, sizeof(line), module, level);
 	va_start(args, format);
 	vsnprintf(line + len, sizeof(line) - 1 - len, format, args);
 	va_end(args);
@@ -75,7 +75,7 @@ int log_level_parse(const char *text)
 {
 	for (size_t i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
 		if (!strcmp(text, level_names[i].name))
-			return (int)level_names[i].level;
+			return level_names[i].level;
 	return -1;
 }
 

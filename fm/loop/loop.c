@@ -396,7 +396,7 @@ static void wake_cb(evutil_socket_t fd, short what, void *arg)
 
 static int wait_for_events(struct loop *loop, uint64_t wait_us)
 {
-	struct timeval tv = { .tv_sec = (time_t)(wait_us / 1000000),
+	struct timeval tv = { .tv_sec = wait_us / 1000000,
 			      .tv_usec = (suseconds_t)(wait_us % 1000000) };
 	int flags = EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY;
 	int status;

@@ -70,7 +70,7 @@ static void slot_release(struct slot *slot)
 	slot->token = 0;
 	slot->astray = false;
 	slot->next_free = b->free;
-	b->free = (uint16_t)(slot - b->slots);
+	b->free = slot - b->slots;
 	b->in_flight--;
 }
 
@@ -117,7 +117,7 @@ struct batch *batch_new(struct loop *loop, struct mad *mad, const struct batch_o
 	b->wake = loop_timer_new(loop, batch_timer_cb, b);
 	for (i = 0; i < BATCH_LIMIT; i++) {
 		b->slots[i].batch = b;
-		b->slots[i].next_free = (uint16_t)(i + 1);
+		b->slots[i].next_free = i + 1;
 	}
 	return b;
 }

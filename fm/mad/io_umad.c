@@ -83,7 +83,7 @@ bool sa_share_may(struct sa_share *share, uint64_t now_us, uint64_t slice_us, bo
 	}
 	share->left += (int64_t)(passed < slice_us ? passed : slice_us);
 	if (share->left > (int64_t)slice_us)
-		share->left = (int64_t)slice_us;
+		share->left = slice_us;
 	return share->left > 0;
 }
 
@@ -156,7 +156,7 @@ static void address_set(void *umad, const struct io_addr *to)
 	uint32_t qkey = to->qp && !to->qkey ? QP1_QKEY : to->qkey;
 
 	memset(addr, 0, umad_size() - offsetof(ib_user_mad_t, addr));
-	umad_set_addr(umad, to->lid, (int)to->qp, to->sl, (int)qkey);
+	umad_set_addr(umad, to->lid, to->qp, to->sl, qkey);
 	umad_set_pkey(umad, to->pkey_index);
 	addr->path_bits = to->path_bits;
 	if (!to->grh)
@@ -190,7 +190,7 @@ static int send_now(struct umad_io *u, int agent, const uint8_t *mad, size_t len
 
 	umad_buffer_fit(&u->tx, &u->tx_size, len);
 	memcpy(umad_get_mad(u->tx), mad, len);
-	if (!umad_send(umad_handle_of(u, agent)->port, u->agents[agent], u->tx, (int)len, kernel_ms,
+	if (!umad_send(umad_handle_of(u, agent)->port, u->agents[agent], u->tx, len, kernel_ms,
 		       retries))
 		return 0;
 	error = errno;
@@ -214,20 +214,19 @@ static int give(struct umad_io *u, const struct io_addr *to, const uint8_t *head
 	int agent = answering_agent(u), ms = ack_ms(u, len);
 
 	return umad_writer_give(
-		u->writer,
-		&(struct umad_answer){
-			.port = umad_handle_of(u, agent)->port,
-			.agent = u->agents[agent],
-			.timeout_ms = ms,
-			.retries = ms ? (int)(UMAD_WRITER_LIFE_US / 1000 / (unsigned)ms) - 1
-				      : RMPP_RETRIES,
-			.lid = to->lid,
-			.address = u->tx,
-			.head = head,
-			.head_len = head_len,
-			.len = len,
-			.body = body,
-		});
+		u->writer, &(struct umad_answer){
+				   .port = umad_handle_of(u, agent)->port,
+				   .agent = u->agents[agent],
+				   .timeout_ms = ms,
+				   .retries = ms ? (UMAD_WRITER_LIFE_US / 1000 / (unsigned)ms) - 1
+						 : RMPP_RETRIES,
+				   .lid = to->lid,
+				   .address = u->tx,
+				   .head = head,
+				   .head_len = head_len,
+				   .len = len,
+				   .body = body,
+			   });
 }
 
 /* Operations of io: 0 or -errno, as io_ops says. */
@@ -256,10 +255,10 @@ static int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *
 			return -EAGAIN;
 		ms = ack_ms(u, len);
 		return send_now(u, answering_agent(u), mad, len, ms,
-				ms ? (int)(UMAD_WRITER_LIFE_US / 1000 / (unsigned)ms) - 1
+				ms ? (UMAD_WRITER_LIFE_US / 1000 / (unsigned)ms) - 1
 				   : RMPP_RETRIES);
 	}
-	status = send_now(u, agent, mad, len, (int)(timeout_ms - timeout_ms / 8), 0);
+	status = send_now(u, agent, mad, len, timeout_ms - timeout_ms / 8, 0);
 	u->unanswered += !status && timeout_ms > 0;
 	return status;
 }
@@ -299,12 +298,12 @@ static int umad_io_send_long(struct io *io, const struct io_addr *to, const uint
 /* One into rx: its length; 0: it stays queued, the buffer is larger now; -EAGAIN: none is there. */
 static int receive(struct umad_io *u, const struct handle *h)
 {
-	int len = (int)u->rx_size;
+	int len = u->rx_size;
 	int status = umad_recv(h->port, u->rx, &len, 0);
 	const uint8_t *mad = umad_get_mad(u->rx);
 
 	if (status == -ENOSPC && len > (int)u->rx_size) {
-		umad_buffer_fit(&u->rx, &u->rx_size, (size_t)len); /* an RMPP message */
+		umad_buffer_fit(&u->rx, &u->rx_size, len); /* an RMPP message */
 		return 0;
 	}
 	if (status < 0)
@@ -341,7 +340,7 @@ static void hand_on(struct umad_io *u, size_t len)
 		.lid = ntohs(addr->lid),
 		.qp = ntohl(addr->qpn),
 		.qkey = addr->qpn ? QP1_QKEY : 0,
-		.pkey_index = (uint16_t)umad_get_pkey(u->rx),
+		.pkey_index = umad_get_pkey(u->rx),
 		.sl = addr->sl,
 		.path_bits = addr->path_bits,
 		.grh = addr->grh_present,
@@ -364,7 +363,7 @@ static int take_one(struct umad_io *u, const struct handle *h)
 
 	if (len <= 0)
 		return len;
-	hand_on(u, (size_t)len);
+	hand_on(u, len);
 	if (len > RX_KEEP && u->rx_size > RX_KEEP) {
 		u->rx = mem_resize(u->rx, 1, umad_size() + WIRE_MAD_SIZE);
 		u->rx_size = WIRE_MAD_SIZE;
@@ -591,7 +590,7 @@ static int umad_io_set_is_sm(struct io *io, bool on)
 		return 0;
 	}
 	if (!umad_is_open(u) ||
-	    umad_get_issm_path(io->info.device, (int)io->info.port, path, sizeof(path)) < 0)
+	    umad_get_issm_path(io->info.device, io->info.port, path, sizeof(path)) < 0)
 		return -ENODEV;
 	u->issm = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (u->issm >= 0)
@@ -723,7 +722,7 @@ static int handle_open(struct umad_io *u, struct handle *h, char *err, size_t er
 	int error;
 
 	errno = 0;
-	h->port = umad_open_port(info->device, (int)info->port);
+	h->port = umad_open_port(info->device, info->port);
 	if (h->port >= 0)
 		return 0;
 	error = errno ? errno : -h->port;

@@ -308,7 +308,7 @@ static void soon_cb(void *arg)
 static void answer_take(struct mad *mad, uint16_t from, const struct wire_mad *m, uint8_t *raw,
 			size_t len)
 {
-	struct xact *x = xact_by_tid(&mad->table, (uint32_t)m->tid);
+	struct xact *x = xact_by_tid(&mad->table, m->tid);
 	struct mad_stats *stats = &mad->stats;
 	bool smi = wire_is_smi(m->mgmt_class);
 	struct mad_answer answer = {
@@ -386,7 +386,7 @@ static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, s
 static void failed_cb(void *arg, uint64_t tid)
 {
 	struct mad *mad = arg;
-	struct xact *x = xact_by_tid(&mad->table, (uint32_t)tid);
+	struct xact *x = xact_by_tid(&mad->table, tid);
 
 	if (!x || !is_out(x))
 		return;

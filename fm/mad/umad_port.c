@@ -173,12 +173,12 @@ static void device_consider(struct choice *choice, const char *name)
 			choice->best = rank;
 			choice->best_place = place;
 			*choice->info = (struct io_port_info){
-				.port = (unsigned)port->portnum,
+				.port = port->portnum,
 				.port_guid = guid,
 				.node_guid = be64toh(ca.node_guid),
 				.gid_prefix = be64toh(port->gid_prefix),
-				.lid = (uint16_t)port->base_lid,
-				.sm_lid = (uint16_t)port->sm_lid,
+				.lid = port->base_lid,
+				.sm_lid = port->sm_lid,
 				.link = link,
 			};
 			snprintf(choice->info->device, sizeof(choice->info->device), "%s",

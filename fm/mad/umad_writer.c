@@ -59,7 +59,7 @@ static int write_out(const struct umad_writer *w, const struct job *job)
 	memcpy(mad, job->head, a->head_len);
 	memcpy(mad + a->head_len, a->body->data + a->head_len, a->len - a->head_len);
 	errno = 0;
-	if (umad_send(a->port, a->agent, umad, (int)a->len, a->timeout_ms, a->retries))
+	if (umad_send(a->port, a->agent, umad, a->len, a->timeout_ms, a->retries))
 		error = errno ? errno : EIO;
 	free(umad);
 	return error;

@@ -149,7 +149,7 @@ void wire_node_info_decode(const uint8_t data[64], struct wire_node_info *out)
 		.partition_cap = cl_ntoh16(ni.partition_cap),
 		.device = cl_ntoh16(ni.device_id),
 		.revision = cl_ntoh32(ni.revision),
-		.local_port = (uint8_t)(cl_ntoh32(ni.port_num_vendor_id) >> 24),
+		.local_port = cl_ntoh32(ni.port_num_vendor_id) >> 24,
 		.vendor = cl_ntoh32(ni.port_num_vendor_id) & 0xffffff,
 	};
 }
@@ -276,7 +276,7 @@ void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
 
 static uint8_t nibbles(unsigned high, unsigned low)
 {
-	return (uint8_t)((high & 0xf) << 4 | (low & 0xf));
+	return (high & 0xf) << 4 | (low & 0xf);
 }
 
 void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
@@ -293,9 +293,9 @@ void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 		.p_key_violations = cl_hton16(in->pkey_violations),
 		.q_key_violations = cl_hton16(in->qkey_violations),
 		.guid_cap = in->guid_cap,
-		.subnet_timeout = (uint8_t)((in->client_reregister ? 0x80 : 0) |
-					    (in->mcast_pkey_suppression & 3) << 5 |
-					    (in->subnet_timeout & 0x1f)),
+		.subnet_timeout = (in->client_reregister ? 0x80 : 0) |
+				  (in->mcast_pkey_suppression & 3) << 5 |
+				  (in->subnet_timeout & 0x1f),
 		.resp_time_value = in->resp_time & 0x1f,
 		.error_threshold = nibbles(in->local_phy_errors, in->overrun_errors),
 		.max_credit_hint = cl_hton16(in->max_credit_hint),
@@ -308,7 +308,7 @@ void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 	pi.link_width_active = in->width_active;
 	pi.state_info1 = nibbles(in->speed_supported, in->state);
 	pi.state_info2 = nibbles(in->phys_state, in->down_default);
-	pi.mkey_lmc = (uint8_t)((in->mkey_protect & 3) << 6 | (in->lmc & 7));
+	pi.mkey_lmc = (in->mkey_protect & 3) << 6 | (in->lmc & 7);
 	pi.link_speed = nibbles(in->speed_active, in->speed_enabled);
 	pi.link_rt_latency = cl_hton32((uint32_t)(in->speed_ext2_active & 3) << 29 |
 				       (uint32_t)(in->speed_ext2_supported & 3) << 27 |
@@ -322,7 +322,7 @@ void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 	pi.vl_arb_high_cap = in->arb_high_cap;
 	pi.vl_arb_low_cap = in->arb_low_cap;
 	pi.mtu_cap = nibbles(in->init_type_reply, in->mtu_cap);
-	pi.vl_stall_life = (uint8_t)((in->vl_stall & 7) << 5 | (in->hoq_life & 0x1f));
+	pi.vl_stall_life = (in->vl_stall & 7) << 5 | (in->hoq_life & 0x1f);
 	pi.vl_enforce = nibbles(in->op_vls, in->pkey_enforce_in << 3 | in->pkey_enforce_out << 2 |
 						    in->filter_raw_in << 1 | in->filter_raw_out);
 
@@ -415,9 +415,8 @@ void wire_switch_info_encode(const struct wire_switch_info *in, uint8_t data[64]
 		.def_port = in->default_port,
 		.def_mcast_pri_port = in->default_mcast_primary,
 		.def_mcast_not_port = in->default_mcast_other,
-		.life_state = (uint8_t)((in->life_time & 0x1f) << 3 |
-					(in->port_state_change ? IB_SWITCH_PSC : 0) |
-					(in->opt_sl2vl & 3)),
+		.life_state = (in->life_time & 0x1f) << 3 |
+			      (in->port_state_change ? IB_SWITCH_PSC : 0) | (in->opt_sl2vl & 3),
 		.lids_per_port = cl_hton16(in->lids_per_port),
 		.enforce_cap = cl_hton16(in->enforce_cap),
 		.flags = in->flags,
@@ -460,14 +459,14 @@ void wire_sm_info_encode(const struct wire_sm_info *in, uint8_t data[64])
 void wire_words_decode(const uint8_t data[64], uint16_t words[32])
 {
 	for (int i = 0; i < 32; i++)
-		words[i] = (uint16_t)(data[2 * i] << 8 | data[2 * i + 1]);
+		words[i] = data[2 * i] << 8 | data[2 * i + 1];
 }
 
 void wire_words_encode(const uint16_t words[32], uint8_t data[64])
 {
 	for (int i = 0; i < 32; i++) {
-		data[2 * i] = (uint8_t)(words[i] >> 8);
-		data[2 * i + 1] = (uint8_t)words[i];
+		data[2 * i] = words[i] >> 8;
+		data[2 * i + 1] = words[i];
 	}
 }
 
@@ -585,14 +584,13 @@ void wire_notice_decode(const uint8_t data[64], struct wire_notice *out)
 void wire_notice_encode(const struct wire_notice *in, uint8_t data[64])
 {
 	ib_mad_notice_attr_t ntc = {
-		.generic_type = (uint8_t)((in->generic ? 0x80 : 0) | (in->type & 0x7f)),
+		.generic_type = (in->generic ? 0x80 : 0) | (in->type & 0x7f),
 		.issuer_lid = cl_hton16(in->issuer_lid),
-		.toggle_count =
-			cl_hton16((uint16_t)((in->toggle ? 0x8000 : 0) | (in->count & 0x7fff))),
+		.toggle_count = cl_hton16((in->toggle ? 0x8000 : 0) | (in->count & 0x7fff)),
 	};
 
-	ntc.g_or_v.generic.prod_type_msb = (uint8_t)(in->producer >> 16);
-	ntc.g_or_v.generic.prod_type_lsb = cl_hton16((uint16_t)in->producer);
+	ntc.g_or_v.generic.prod_type_msb = in->producer >> 16;
+	ntc.g_or_v.generic.prod_type_lsb = cl_hton16(in->producer);
 	ntc.g_or_v.generic.trap_num = cl_hton16(in->trap);
 	memcpy(ntc.data_details.raw_data.details, in->details, sizeof(in->details));
 	switch (details_kind(in->generic, in->trap)) {

@@ -68,12 +68,12 @@ enum {
 bool wire_port_ext_decode(const uint8_t data[64], struct wire_port_ext *out)
 {
 	*out = (struct wire_port_ext){ .has_fec = data[CAPMASK_END] & CAP_FEC,
-				       .active = (uint16_t)wire_get(data + ACTIVE, 2) };
+				       .active = wire_get(data + ACTIVE, 2) };
 	for (unsigned i = 0; i < WIRE_EXT_SPEEDS; i++) {
 		const uint8_t *at = data + SPEEDS + SPEED_BYTES * i;
 
-		out->supported[i] = (uint16_t)wire_get(at, 2);
-		out->enabled[i] = (uint16_t)wire_get(at + 2, 2);
+		out->supported[i] = wire_get(at, 2);
+		out->enabled[i] = wire_get(at + 2, 2);
 	}
 	return !out->has_fec || out->active < WIRE_FEC_MODES;
 }
@@ -121,7 +121,7 @@ bool wire_hierarchy_decode(const uint8_t data[64], struct wire_hierarchy *out)
 	if (levels > WIRE_HIERARCHY_LEVELS)
 		return false;
 	for (unsigned i = 0; i < levels; i++) {
-		uint32_t level = (uint32_t)wire_get(data + LEVELS + 4 * i, 4);
+		uint32_t level = wire_get(data + LEVELS + 4 * i, 4);
 		unsigned top = level >> 24;
 		unsigned record = top < WIRE_HIERARCHY_RECORDS ? top : top >> 4;
 

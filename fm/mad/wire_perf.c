@@ -178,5 +178,5 @@ const char *wire_perf_detail_name(uint16_t attr_id, unsigned i)
 void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WIRE_PERF_DETAILS])
 {
 	for (unsigned i = 0; i < WIRE_PERF_DETAILS; i++)
-		out[i] = (uint16_t)wire_get(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2);
+		out[i] = wire_get(data + WIRE_PERF_OFFSET + 4 + 2 * i, 2);
 }

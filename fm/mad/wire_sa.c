@@ -32,7 +32,7 @@ uint8_t wire_sa_layout_size(const struct wire_sa_layout *layout)
 
 	for (unsigned i = 0; i < layout->ncomps; i++)
 		bits += layout->comps[i] & WIDTH;
-	return (uint8_t)((bits + 63) / 64 * 8);
+	return (bits + 63) / 64 * 8;
 }
 
 static uint64_t bits_get(const uint8_t *row, unsigned first, unsigned width)
@@ -73,9 +73,9 @@ void wire_sa_put(const struct wire_sa_layout *layout, unsigned comp, uint64_t va
 	for (unsigned i = 0; i < comp; i++)
 		first += layout->comps[i] & WIDTH;
 	for (unsigned bit = first + width; bit-- > first; value >>= 1) {
-		uint8_t at = (uint8_t)(0x80 >> bit % 8);
+		uint8_t at = 0x80 >> bit % 8;
 
-		row[bit / 8] = (uint8_t)(value & 1 ? row[bit / 8] | at : row[bit / 8] & ~at);
+		row[bit / 8] = value & 1 ? row[bit / 8] | at : row[bit / 8] & ~at;
 	}
 }
 
@@ -96,7 +96,7 @@ void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout
 		if (comp_mask & WIRE_BIT(i) && !(comp & WIRE_R)) {
 			if (comp & WIRE_LID)
 				wire_put(want + first / 8, 2,
-					 base_lid(arg, (uint16_t)bits_get(want, first, 16)));
+					 base_lid(arg, bits_get(want, first, 16)));
 			if (comp & WIRE_AT_LEAST && enough)
 				memcpy(mask + first / 8, want + first / 8, width / 8);
 			else
@@ -244,19 +244,19 @@ void wire_service_encode(const struct wire_service *in, uint8_t row[176])
 
 void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out)
 {
-	uint32_t hop_flow_raw = (uint32_t)wire_get(data, 4);
-	uint16_t qos_class_sl = (uint16_t)wire_get(data + 8, 2);
+	uint32_t hop_flow_raw = wire_get(data, 4);
+	uint16_t qos_class_sl = wire_get(data + 8, 2);
 
 	*out = (struct wire_multi_path){
 		.path = {
 			.service_id = (uint64_t)data[13] << 56 | wire_get(data + 17, 7),
 			.raw = hop_flow_raw >> 31,
 			.flow_label = hop_flow_raw >> 8 & 0xfffff,
-			.hop_limit = (uint8_t)hop_flow_raw,
+			.hop_limit = hop_flow_raw,
 			.tclass = data[4],
 			.reversible = data[5] >> 7,
 			.num_path = data[5] & 0x7f,
-			.pkey = (uint16_t)wire_get(data + 6, 2),
+			.pkey = wire_get(data + 6, 2),
 			.qos_class = qos_class_sl >> 4,
 			.sl = qos_class_sl & 0xf,
 			.mtu_sel = data[10] >> 6,
@@ -370,7 +370,7 @@ void wire_sa_answer(uint8_t header[WIRE_SA_HEADER], uint8_t method, uint16_t sta
 	sa.seg_num = 0;
 	sa.paylen_newwin = 0;
 	sa.sm_key = 0;
-	sa.attr_offset = cl_hton16((uint16_t)(row_size / 8));
+	sa.attr_offset = cl_hton16(row_size / 8);
 	memcpy(header, &sa, WIRE_SA_HEADER);
 }
 
@@ -468,7 +468,7 @@ void wire_pkey_record_swap_block(uint8_t row[72])
 	ib_pkey_table_record_t rec;
 
 	memcpy(&rec, row, sizeof(rec));
-	rec.block_num = (uint16_t)(rec.block_num << 8 | rec.block_num >> 8);
+	rec.block_num = rec.block_num << 8 | rec.block_num >> 8;
 	memcpy(row, &rec, sizeof(rec));
 }
 
@@ -560,7 +560,7 @@ void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out
 		.slid = cl_ntoh16(rec.slid),
 		.raw = hop_flow_raw >> 31,
 		.flow_label = hop_flow_raw >> 8 & 0xfffff,
-		.hop_limit = (uint8_t)hop_flow_raw,
+		.hop_limit = hop_flow_raw,
 		.tclass = rec.tclass,
 		.reversible = rec.num_path >> 7,
 		.num_path = rec.num_path & 0x7f,
@@ -588,12 +588,12 @@ void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64])
 		.hop_flow_raw = cl_hton32((uint32_t)in->raw << 31 |
 					  (in->flow_label & 0xfffff) << 8 | in->hop_limit),
 		.tclass = in->tclass,
-		.num_path = (uint8_t)(in->reversible << 7 | (in->num_path & 0x7f)),
+		.num_path = in->reversible << 7 | (in->num_path & 0x7f),
 		.pkey = cl_hton16(in->pkey),
-		.qos_class_sl = cl_hton16((uint16_t)(in->qos_class << 4 | (in->sl & 0xf))),
-		.mtu = (uint8_t)(in->mtu_sel << 6 | (in->mtu & 0x3f)),
-		.rate = (uint8_t)(in->rate_sel << 6 | (in->rate & 0x3f)),
-		.pkt_life = (uint8_t)(in->life_sel << 6 | (in->life & 0x3f)),
+		.qos_class_sl = cl_hton16(in->qos_class << 4 | (in->sl & 0xf)),
+		.mtu = in->mtu_sel << 6 | (in->mtu & 0x3f),
+		.rate = in->rate_sel << 6 | (in->rate & 0x3f),
+		.pkt_life = in->life_sel << 6 | (in->life & 0x3f),
 		.preference = in->preference,
 	};
 
@@ -637,8 +637,8 @@ static ib_inform_info_t inform_info_encode(const struct wire_inform_info *in)
 
 	info.g_or_v.generic.trap_num = cl_hton16(in->trap);
 	info.g_or_v.generic.qpn_resp_time_val = cl_hton32(in->qpn << 8 | (in->resp_time & 0x1f));
-	info.g_or_v.generic.node_type_msb = (uint8_t)(in->producer >> 16);
-	info.g_or_v.generic.node_type_lsb = cl_hton16((uint16_t)in->producer);
+	info.g_or_v.generic.node_type_msb = in->producer >> 16;
+	info.g_or_v.generic.node_type_lsb = cl_hton16(in->producer);
 	return info;
 }
 
@@ -726,7 +726,7 @@ void wire_mcmember_decode(const uint8_t row[WIRE_MCMEMBER_SIZE], struct wire_mcm
 		.life = rec.pkt_life & 0x3f,
 		.sl = sl_flow_hop >> 28,
 		.flow_label = sl_flow_hop >> 8 & 0xfffff,
-		.hop_limit = (uint8_t)sl_flow_hop,
+		.hop_limit = sl_flow_hop,
 		.scope = rec.scope_state >> 4,
 		.join_state = rec.scope_state & WIRE_JOIN_BITS,
 		.proxy = row[offsetof(ib_member_rec_t, scope_state) + 1] >> 7,
@@ -738,14 +738,14 @@ void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEM
 	ib_member_rec_t rec = {
 		.qkey = cl_hton32(in->qkey),
 		.mlid = cl_hton16(in->mlid),
-		.mtu = (uint8_t)(in->mtu_sel << 6 | (in->mtu & 0x3f)),
+		.mtu = in->mtu_sel << 6 | (in->mtu & 0x3f),
 		.tclass = in->tclass,
 		.pkey = cl_hton16(in->pkey),
-		.rate = (uint8_t)(in->rate_sel << 6 | (in->rate & 0x3f)),
-		.pkt_life = (uint8_t)(in->life_sel << 6 | (in->life & 0x3f)),
+		.rate = in->rate_sel << 6 | (in->rate & 0x3f),
+		.pkt_life = in->life_sel << 6 | (in->life & 0x3f),
 		.sl_flow_hop = cl_hton32((uint32_t)in->sl << 28 | (in->flow_label & 0xfffff) << 8 |
 					 in->hop_limit),
-		.scope_state = (uint8_t)(in->scope << 4 | (in->join_state & WIRE_JOIN_BITS)),
+		.scope_state = in->scope << 4 | (in->join_state & WIRE_JOIN_BITS),
 	};
 
 	wire_gid_encode(&in->mgid, rec.mgid.raw);
@@ -759,7 +759,7 @@ void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
 {
 	ib_mft_record_t rec = {
 		.lid = cl_hton16(lid),
-		.position_block_num = cl_hton16((uint16_t)(position << 12 | (block & 0x1ff))),
+		.position_block_num = cl_hton16(position << 12 | (block & 0x1ff)),
 	};
 
 	wire_words_encode(masks, (uint8_t *)rec.mft);

@@ -70,7 +70,7 @@ void xact_free(struct xact_table *table, struct xact *x)
 
 struct xact *xact_by_token(const struct xact_table *table, mad_token token)
 {
-	uint32_t index = (uint32_t)token;
+	uint32_t index = token;
 	struct xact *x;
 
 	if (index / XACT_CHUNK >= table->nchunks)
@@ -408,8 +408,7 @@ void xact_take_request(struct xact *x, const struct mad_request *request)
 	x->lid = request->lid;
 	x->urgent = request->urgent;
 	x->doubtful = request->doubtful;
-	x->own = (uint8_t)((request->local ? XACT_LOCAL : 0) |
-			   (request->held_not ? XACT_HELD_NOT : 0));
+	x->own = (request->local ? XACT_LOCAL : 0) | (request->held_not ? XACT_HELD_NOT : 0);
 	x->key = request->key;
 	x->key_given = request->key != 0;
 	x->path_of = request->path_of;

@@ -11,7 +11,7 @@
 void multicast_each_group(struct multicast *m, group_fn *fn, void *arg)
 {
 	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(m->groups); mlid++) {
-		struct sa_group *next = sa_groups_by_mlid(m->groups, (uint16_t)mlid), *group;
+		struct sa_group *next = sa_groups_by_mlid(m->groups, mlid), *group;
 
 		while ((group = next)) {
 			next = group->next;
@@ -418,7 +418,7 @@ static void lost_keys_walk(void *arg)
 	struct lost_keys *l = &m->lost_keys;
 
 	for (unsigned members = 0; l->next <= sa_groups_top(m->groups); l->next++) {
-		struct sa_group *next = sa_groups_by_mlid(m->groups, (uint16_t)l->next), *group;
+		struct sa_group *next = sa_groups_by_mlid(m->groups, l->next), *group;
 
 		if (members >= LOOKED_AT) {
 			loop_timer_set(l->walk, 0);

@@ -105,7 +105,7 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 			 json_sprintf("0x%x", group->mlid), "pkey", json_sprintf("0x%x", a->pkey),
 			 "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu, "rate", (int)a->rate,
 			 "sl", (int)a->sl, "preset", group->preset, "full", full, "senders",
-			 (int)group->nmembers - full, "waiting", waiting, "tree",
+			 group->nmembers - full, "waiting", waiting, "tree",
 			 json_tree(m, t, group->mlid), "members", members);
 }
 
@@ -188,8 +188,8 @@ static bool take_record(void *arg, const char *line)
 		if (!group)
 			return !state;
 		if (state)
-			sa_groups_join(m->groups, group, port, (uint8_t)state, proxy);
-		leave(m, group, port, (uint8_t)state);
+			sa_groups_join(m->groups, group, port, state, proxy);
+		leave(m, group, port, state);
 		return true;
 	}
 	if (sscanf(line, "end 0x%" SCNx64 " 0x%" SCNx64 " %c", &mgid.prefix, &mgid.guid, &rest) ==
@@ -383,8 +383,7 @@ json_t *multicast_groups_of(const struct fabric *fabric, unsigned only, const ui
 	json_t *list = json_array();
 
 	for (unsigned mlid = only ? only : MCAST_FIRST_MLID; mlid <= last; mlid++)
-		for (const struct sa_group *g = sa_groups_by_mlid(m->groups, (uint16_t)mlid); g;
-		     g = g->next)
+		for (const struct sa_group *g = sa_groups_by_mlid(m->groups, mlid); g; g = g->next)
 			if (!mgid || wire_gid_equal(&g->attr.mgid, &wanted))
 				json_array_append_new(list, json_group(m, t, g));
 	return list;

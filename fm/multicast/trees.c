@@ -100,10 +100,9 @@ static enum job_result multicast_learn(void *arg)
 		t->plan.trees =
 			mem_alloc(sa_groups_use(m->groups)->mlids + 1u, sizeof(*t->plan.trees));
 		for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(m->groups); mlid++)
-			if (sa_groups_by_mlid(m->groups, (uint16_t)mlid))
+			if (sa_groups_by_mlid(m->groups, mlid))
 				t->plan.trees[t->plan.ntrees++] =
-					(struct mcast_tree){ .mlid = (uint16_t)mlid,
-							     .root = TOPO_NONE };
+					(struct mcast_tree){ .mlid = mlid, .root = TOPO_NONE };
 	}
 	if (t->at++ < t->topo->nswitches) {
 		mft_held(m->services.mft, t->topo->nodes[learn.sw].guid, learn_entry, &learn);
@@ -197,8 +196,8 @@ static void gather_mlid(struct multicast *m, uint32_t i, const struct sa_group *
 				to->list[to->count++] = (struct mcast_member){ port, sends_only };
 		}
 	}
-	assumed_gather(m, (uint16_t)(MCAST_FIRST_MLID + i), to);
-	if (!first || (!assumed_has(m, (uint16_t)(MCAST_FIRST_MLID + i)) && !first->next &&
+	assumed_gather(m, MCAST_FIRST_MLID + i, to);
+	if (!first || (!assumed_has(m, MCAST_FIRST_MLID + i) && !first->next &&
 		       !sa_alias_next(m->services.sa, 0)))
 		return;
 	qsort(to->list, to->count, sizeof(*to->list), compare_members);
@@ -213,7 +212,7 @@ static enum job_result gather(void *arg)
 	struct multicast *m = arg;
 	struct sa_groups *groups = m->groups;
 	uint32_t i = m->trees.at++;
-	uint16_t mlid = (uint16_t)(MCAST_FIRST_MLID + i);
+	uint16_t mlid = MCAST_FIRST_MLID + i;
 	const struct sa_group *first = sa_groups_by_mlid(groups, mlid);
 	const struct assumed *a = &m->assumed;
 	uint16_t last = a->count ? a->list[a->count - 1].mlid : 0;

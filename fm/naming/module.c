@@ -79,8 +79,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 		return false;
 	if (inv_is_switch(node))
 		request->via.path = node->path;
-	else if (!inventory_port_path(r->services.inventory, node, (uint8_t)job->arg,
-				      &request->via.path))
+	else if (!inventory_port_path(r->services.inventory, node, job->arg, &request->via.path))
 		return false;
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_HIERARCHY_INFO;
@@ -278,8 +277,7 @@ static bool may_take(const struct taken *taken, const char *claimed, const char 
 	char both[2 * NAMING_MAX];
 	int len = snprintf(both, sizeof(both), "%s %s", claimed, first);
 
-	return !strcmp(claimed, first) ||
-	       names_find(&taken->names, both, (size_t)len) != NAMES_NONE ||
+	return !strcmp(claimed, first) || names_find(&taken->names, both, len) != NAMES_NONE ||
 	       names_find(&taken->names, claimed, strlen(claimed)) == NAMES_NONE;
 }
 

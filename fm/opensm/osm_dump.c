@@ -138,7 +138,7 @@ static bool read_lines(struct reader *r, const char *text, size_t len)
 	r->sw = TOPO_NONE;
 	r->line = 0;
 	while (text < end) {
-		const char *nl = memchr(text, '\n', (size_t)(end - text));
+		const char *nl = memchr(text, '\n', end - text);
 		struct lex l = { text, nl ? nl : end };
 
 		r->line++;
@@ -179,7 +179,7 @@ static void settle_lids(const struct reader *r)
 		map->lid_of_port[port] = lid;
 		most = ++held[port] > most ? held[port] : most;
 	}
-	map->lmc = most > 1 ? 31u - (unsigned)__builtin_clz(most) : 0;
+	map->lmc = most > 1 ? 31u - __builtin_clz(most) : 0;
 	for (uint32_t i = 0; i < map->nports; i++)
 		map->without_lid += (r->t->ports[i].node < r->t->nswitches
 					     ? r->t->ports[i].num == 0
@@ -289,9 +289,9 @@ static int stream_status(FILE *out)
 /* Tables are tens of millions of lines at 16,384 hosts: these are put together by hand. */
 static char *put_port(char *to, uint8_t port)
 {
-	*to++ = (char)('0' + port / 100);
-	*to++ = (char)('0' + port / 10 % 10);
-	*to++ = (char)('0' + port % 10);
+	*to++ = '0' + port / 100;
+	*to++ = '0' + port / 10 % 10;
+	*to++ = '0' + port % 10;
 	return to;
 }
 
@@ -330,7 +330,7 @@ static int make_lft_lines(const struct osm_dump_view *v, struct lft_lines *lines
 			fprintf(out, "0x%04x 000 # %s portguid 0x%016" PRIx64 ": '%s'\n", lid,
 				kinds[node->type], port->guid, node->label);
 		}
-		lines->at[lid + 1] = (size_t)ftell(out);
+		lines->at[lid + 1] = ftell(out);
 	}
 	return fclose(out) ? -errno : 0;
 }
@@ -360,7 +360,7 @@ static int write_lfts(const struct osm_dump_view *v, FILE *out)
 			put_port(end + LFT_PORT_AT, port);
 			end += len;
 		}
-		fwrite(room, 1, (size_t)(end - room), out);
+		fwrite(room, 1, end - room, out);
 
 		fprintf(out, "%u lids dumped\n", v->lids->top);
 		status = stream_status(out);
@@ -449,7 +449,7 @@ static void count_by_links(const struct topo *t, uint8_t *by_link)
 
 				if (row[next] != HOPS_UNKNOWN)
 					continue;
-				row[next] = (uint8_t)(row[sw] + 1);
+				row[next] = row[sw] + 1;
 				queue[tail++] = next;
 			}
 		}
@@ -494,7 +494,7 @@ static uint8_t best_hops(const struct osm_dump_view *v, const struct hops *hops,
 
 	if (count == HOPS_UNKNOWN || t->ports[owner_of(v, lid)].node == leaf)
 		return count;
-	return (uint8_t)(count + 1);
+	return count + 1;
 }
 
 static char *put_fdb_entry(char *to, uint8_t port, uint8_t hops, uint8_t best)
@@ -507,8 +507,8 @@ static char *put_fdb_entry(char *to, uint8_t port, uint8_t hops, uint8_t best)
 	if (hops != best)
 		return to + sprintf(to, "  : %02u   : No, %u hops are possible\n", hops, best);
 	to = put_text(to, "  : ", 4);
-	*to++ = (char)('0' + hops / 10);
-	*to++ = (char)('0' + hops % 10);
+	*to++ = '0' + hops / 10;
+	*to++ = '0' + hops % 10;
 	return put_text(to, "   : yes\n", 9);
 }
 
@@ -546,7 +546,7 @@ static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 					    hops.by_table[(size_t)lid * v->topo->nswitches + s],
 					    best_hops(v, &hops, s, lid));
 		}
-		fwrite(room, 1, (size_t)(end - room), out);
+		fwrite(room, 1, end - room, out);
 	}
 	free(hops.by_table);
 	free(hops.by_link);
@@ -565,8 +565,7 @@ static bool has_entry(const struct osm_dump_view *v, const struct topo_node *sw,
 	bool any = false;
 
 	for (unsigned position = 0; position < MCAST_POSITIONS; position++) {
-		mcast_plan_masks(v->trees, sw->guid, (uint16_t)(row / MCAST_BLOCK),
-				 (uint8_t)position, block);
+		mcast_plan_masks(v->trees, sw->guid, row / MCAST_BLOCK, position, block);
 		masks[position] = block[row % MCAST_BLOCK];
 		any |= masks[position] != 0;
 	}

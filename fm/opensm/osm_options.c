@@ -169,8 +169,7 @@ static void take_lid(void *out, char *line, unsigned number)
 	}
 	memset(r->taken + first, 1, last - first + 1);
 	r->lids->list = mem_resize(r->lids->list, r->lids->count + 1, sizeof(*r->lids->list));
-	r->lids->list[r->lids->count++] =
-		(struct osm_lid){ guid, (uint32_t)first, (uint32_t)last, number };
+	r->lids->list[r->lids->count++] = (struct osm_lid){ guid, first, last, number };
 }
 
 static int by_port(const void *va, const void *vb)
@@ -281,7 +280,7 @@ static void take_policy(void *out, char *line, unsigned number)
 		if (!strcmp(trim(word), "name"))
 			snprintf(r->now.name, sizeof(r->now.name), "%s", value);
 		else if (!strcmp(trim(word), "sl") && read_number(value, &sl) && sl < 16)
-			r->now.sl = (int)sl;
+			r->now.sl = sl;
 	}
 }
 

@@ -447,7 +447,7 @@ struct helper_run *helper_start_program(struct helper *helper, enum helper_progr
 					const char *text, size_t len, helper_ended_fn *fn,
 					void *arg)
 {
-	struct helper_ask what = { HELPER_RUN, helper->last_id + 1, program, (uint32_t)len };
+	struct helper_ask what = { HELPER_RUN, helper->last_id + 1, program, len };
 	struct helper_run *run;
 
 	if (len > HELPER_TEXT_MAX) {

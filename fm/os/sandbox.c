@@ -84,12 +84,12 @@ int sandbox_check_folder(const char *folder, char *err, size_t err_size)
 	int status = 0;
 
 	if (!dir)
-		return refuse(err, err_size, folder, (int)strlen(folder));
+		return refuse(err, err_size, folder, strlen(folder));
 	while (!status && (entry = readdir(dir))) {
 		char *path = mem_printf("%s/%s", folder, entry->d_name);
 
 		if (*entry->d_name != '.' && !is_usable(path, R_OK | W_OK) && errno == EACCES)
-			status = refuse(err, err_size, path, (int)strlen(folder));
+			status = refuse(err, err_size, path, strlen(folder));
 		free(path);
 	}
 	closedir(dir);
@@ -134,7 +134,7 @@ static size_t add_number(char *line, size_t at, unsigned number)
 	size_t len = 0;
 
 	do
-		digits[len++] = (char)('0' + number % 10);
+		digits[len++] = '0' + number % 10;
 	while (number /= 10);
 	while (len)
 		line[at++] = digits[--len];
@@ -154,9 +154,9 @@ static void refuse_cb(int signum, siginfo_t *info, void *context)
 		len = add(line, len, "<3>core: sandbox: the system call ");
 		len = add(line, len, name_of(number));
 		len = add(line, len, " (");
-		len = add_number(line, len, (unsigned)number);
+		len = add_number(line, len, number);
 		len = add(line, len, ") was refused to process ");
-		len = add_number(line, len, (unsigned)getpid());
+		len = add_number(line, len, getpid());
 		len = add(line, len,
 			  count + 1 < LINES_MAX ? "\n" : "; further ones are not logged\n");
 		if (write(STDERR_FILENO, line, len) < 0)
@@ -305,8 +305,7 @@ int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
 	 */
 	const struct landlock_ruleset_attr rules = { .handled_access_fs =
 							     LANDLOCK_ACCESS_FS_MAKE_BLOCK };
-	int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules.handled_access_fs),
-			      0);
+	int fd = syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules.handled_access_fs), 0);
 	int status = fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
 
 	if (fd >= 0)

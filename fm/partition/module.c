@@ -213,7 +213,7 @@ static json_t *json_member(const struct fabric_view *view, const struct inventor
 
 	for (unsigned i = 0; table && index < 0 && i < table->cap; i++)
 		if (table->have[i] == key)
-			index = (int)i;
+			index = i;
 	return json_pack("{ss so si si ss so sb}", "name", t->nodes[p->node].name, "guid",
 			 json_sprintf("0x%016" PRIx64, p->guid), "port", (int)p->num, "lid",
 			 (int)view->lids->lid_of_port[port], "membership",
@@ -231,7 +231,7 @@ static const struct partition *partition_named(const struct partition_set *set, 
 	if (named)
 		return named;
 	return *which >= '0' && *which <= '9' && !*end && pkey <= UINT16_MAX
-		       ? partition_find(set, (uint16_t)pkey)
+		       ? partition_find(set, pkey)
 		       : NULL;
 }
 

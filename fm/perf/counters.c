@@ -24,7 +24,7 @@ const char *counters_name(unsigned counter)
 		return fec[counter - COUNTERS_FEC_FIRST];
 	if (counter == PERF_XMIT_DATA || counter == PERF_RCV_DATA)
 		return counter == PERF_XMIT_DATA ? "xmit_bytes" : "rcv_bytes";
-	return wire_perf_name((enum perf_counter)counter);
+	return wire_perf_name(counter);
 }
 
 enum counters_group counters_group(unsigned counter)
@@ -117,8 +117,8 @@ void counters_take(struct port_counters *c, const struct wire_perf *now, uint32_
 		   uint64_t now_us)
 {
 	for (unsigned group = 0; group < COUNTERS_FEC; group++)
-		if (mask & mask_of((enum counters_group)group))
-			group_read(c, (enum counters_group)group, now_us);
+		if (mask & mask_of(group))
+			group_read(c, group, now_us);
 	for (unsigned i = 0; i < PERF_COUNTERS; i++)
 		if (now->full[i] && mask >> i & 1)
 			take(c, i, now->value[i], now->full[i]);

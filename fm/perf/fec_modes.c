@@ -145,7 +145,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	const struct fec_node *n = job->object;
 
 	if (n->inv->removed || n->modes[job->arg].state != FEC_ASKED ||
-	    !inventory_port_path(m->inv, n->inv, (uint8_t)job->arg, &request->via.path))
+	    !inventory_port_path(m->inv, n->inv, job->arg, &request->via.path))
 		return false;
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_PORT_INFO_EXT;
@@ -164,7 +164,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	struct fec_modes *m = owner;
 	struct fec_node *n = job->object;
 	struct fec_mode *mode = &n->modes[job->arg];
-	enum wire_ext_speed speed = wire_port_ext_speed((enum topo_speed)mode->speed);
+	enum wire_ext_speed speed = wire_port_ext_speed(mode->speed);
 	bool whole = answer->result == MAD_OK, possible = true;
 	struct wire_port_ext info = { 0 };
 
@@ -193,7 +193,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	n->answers = true;
 	n->lost = 0;
 	mode->state = FEC_KNOWN;
-	mode->active = (uint8_t)info.active;
+	mode->active = info.active;
 	mode->supported = speed < WIRE_EXT_SPEEDS ? info.supported[speed] : 0;
 	mode->enabled = speed < WIRE_EXT_SPEEDS ? info.enabled[speed] : 0;
 }

@@ -84,7 +84,7 @@ static void take_errors(struct ber_port *port, const struct ber_conf *conf,
 		uint64_t steps = newest > s->newest ? newest - s->newest : 0;
 
 		for (uint64_t i = 1; i <= steps && i <= count; i++) {
-			unsigned at = (unsigned)((s->newest + i) % count);
+			unsigned at = (s->newest + i) % count;
 
 			for (unsigned kind = 0; kind < BER_JUDGED; kind++) {
 				s->sum[kind] -= s->errors[kind][at];
@@ -355,7 +355,7 @@ void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 		fell |= now[i] < fec->last[i];
 		more[i] = added(fec->last[i], now[i]);
 		fec->last[i] = now[i];
-		fec->full = (uint8_t)((fec->full & ~(1u << i)) | (now[i] >= UINT32_MAX) << i);
+		fec->full = (fec->full & ~(1u << i)) | (now[i] >= UINT32_MAX) << i;
 	}
 	if (fec->read_us && passed_s > 0) {
 		symbols = word_rate * SYMBOLS_A_WORD * passed_s;
@@ -373,7 +373,7 @@ void judge_take_fec(struct judge_port *port, struct judge_fec *fec,
 bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 		const struct wire_perf *now, double word_rate, uint64_t now_us)
 {
-	enum judge_state before = (enum judge_state)port->state;
+	enum judge_state before = port->state;
 	bool first = !port->read_us, fell = false;
 	double most =
 		0; /* how far over its limit the worst of the kinds is; 0 = nothing was counted */
@@ -400,7 +400,7 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 	port->full = 0;
 	for (unsigned i = 0; i < PERF_ERRORS; i++) {
 		fell |= (uint32_t)now->value[i] < port->last[i];
-		port->last[i] = (uint32_t)now->value[i];
+		port->last[i] = now->value[i];
 		port->full |= (uint16_t)((now->value[i] >= now->full[i]) << i);
 	}
 	port->last_wait = now->value[PERF_XMIT_WAIT];
@@ -417,7 +417,7 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 			continue;
 		most = share;
 		if (share > 1)
-			port->why = (uint8_t)kind;
+			port->why = kind;
 	}
 	port->over = most > 1 ? (uint8_t)(port->over + (port->over < UINT8_MAX)) : 0;
 	port->under = most < 0.5 ? (uint8_t)(port->under + (port->under < UINT8_MAX)) : 0;

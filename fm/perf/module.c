@@ -96,7 +96,7 @@ static bool link_at(const struct inv_node *node, uint8_t num, struct slow_link *
 				   .port = num,
 				   .lanes = a->lanes,
 				   .speed = a->speed,
-				   .best_lanes = (uint8_t)wire_port_info_lanes(&best),
+				   .best_lanes = wire_port_info_lanes(&best),
 				   .best_speed = wire_port_info_speed(&best) };
 	return true;
 }
@@ -155,8 +155,8 @@ static struct ber_text link_health_ber_why(const struct link_health *h,
 					   const struct perf_port *port)
 {
 	const struct ber_conf conf = link_health_ber_conf(&h->services.conf->ber);
-	enum ber_kind kind = (enum ber_kind)port->ber->kind;
-	enum ber_window window = (enum ber_window)port->ber->window;
+	enum ber_kind kind = port->ber->kind;
+	enum ber_window window = port->ber->window;
 	double seconds = (double)conf.window_us[window] / 1e6;
 	bool hours = seconds >= 7200; /* as a person says it */
 	struct ber_text why;
@@ -252,7 +252,7 @@ static json_t *link_health_why(const struct link_health *h, const struct judge_p
 	struct judge_limits limits = link_health_limits(&h->services.conf->perf);
 
 	return json_sprintf("%.4g %s (limit %.4g)", judged->rate[judged->why],
-			    judge_name((enum judge_kind)judged->why), limits.limit[judged->why]);
+			    judge_name(judged->why), limits.limit[judged->why]);
 }
 
 /* ---- What they come to for a host: a link is as ill as its worse end ------------------------- */
@@ -409,15 +409,14 @@ static json_t *unwell_counters(const struct perf_port *port)
 			port->counters->value[i] / (data ? 4 : 1); /* as the device has it */
 
 		if (counters_have(port->counters, i))
-			json_object_set_new(doc, wire_perf_name((enum perf_counter)i),
+			json_object_set_new(doc, wire_perf_name(i),
 					    json_integer((json_int_t)value));
 	}
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
 		if (port->judged->full >> i & 1)
-			json_array_append_new(full,
-					      json_string(wire_perf_name((enum perf_counter)i)));
+			json_array_append_new(full, json_string(wire_perf_name(i)));
 	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++) {
-		const char *name = wire_fec_name((enum wire_fec_counter)i);
+		const char *name = wire_fec_name(i);
 
 		json_object_set_new(fec, name, json_integer((json_int_t)port->fec->last[i]));
 		if (port->fec->full >> i & 1)
@@ -444,13 +443,12 @@ static void add_row(void *arg, const struct perf_port *port)
 			rows->topo, index, "errors",
 			json_string(link_health_ber_why(rows->h, port).text));
 	else
-		row = dump_json_unhealthy_link(
-			rows->topo, index, judge_state_name((enum judge_state)port->judged->state),
-			link_health_why(rows->h, port->judged));
+		row = dump_json_unhealthy_link(rows->topo, index,
+					       judge_state_name(port->judged->state),
+					       link_health_why(rows->h, port->judged));
 	rates = json_object();
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
-		json_object_set_new(rates, judge_key((enum judge_kind)kind),
-				    json_real(port->judged->rate[kind]));
+		json_object_set_new(rates, judge_key(kind), json_real(port->judged->rate[kind]));
 	ber = json_object();
 	for (enum ber_kind kind = 0; kind < BER_KINDS; kind++) {
 		windows = json_object();
@@ -535,7 +533,7 @@ static enum job_result slow_step(void *room)
 	for (unsigned ports = 0; node && ports < PORTS_A_PIECE;) {
 		ports += node->nports + 1u;
 		for (unsigned num = 1; num <= node->nports; num++) {
-			if (!link_at(node, (uint8_t)num, &s))
+			if (!link_at(node, num, &s))
 				continue;
 
 			unsigned *count =
@@ -705,8 +703,8 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 {
 	struct link_health *h = arg;
 	const struct conf_perf *conf = &h->services.conf->perf;
-	enum judge_state now = (enum judge_state)port->judged->state;
-	enum judge_kind kind = (enum judge_kind)port->judged->why;
+	enum judge_state now = port->judged->state;
+	enum judge_kind kind = port->judged->why;
 	bool of_fec = kind >= JUDGE_FEC_UNCORRECTED && kind <= JUDGE_FEC_SYMBOLS;
 	static const char *const events[] = { "link-well", "link-warn", "link-sick" };
 	json_t *why = link_health_why(h, port->judged);
@@ -740,10 +738,9 @@ json_t *link_health(const struct fabric *fabric)
 
 	link_health_unhealthy(h->fabric, rows);
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
-		json_object_set_new(limit, judge_key((enum judge_kind)kind),
-				    json_real(limits.limit[kind]));
+		json_object_set_new(limit, judge_key(kind), json_real(limits.limit[kind]));
 	for (int window = 0; window < BER_WINDOWS; window++)
-		json_object_set_new(windows, ber_window_name((enum ber_window)window),
+		json_object_set_new(windows, ber_window_name(window),
 				    json_pack("{sf sf}", "seconds",
 					      (double)ber.window_us[window] / 1e6, "limit",
 					      ber.limit[window]));
@@ -868,7 +865,7 @@ void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, vo
 
 static struct perf_conf perf_conf(const struct conf *c)
 {
-	return (struct perf_conf){ .interval_ms = (unsigned)c->perf.interval_ms,
+	return (struct perf_conf){ .interval_ms = c->perf.interval_ms,
 				   .limits = link_health_limits(&c->perf),
 				   .ber = link_health_ber_conf(&c->ber) };
 }

@@ -223,7 +223,7 @@ struct perf {
 
 static void ask(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind)
 {
-	batch_add(p->batch, &(struct batch_job){ .object = n, .arg = num, .kind = (uint8_t)kind });
+	batch_add(p->batch, &(struct batch_job){ .object = n, .arg = num, .kind = kind });
 }
 
 /*
@@ -247,7 +247,7 @@ static void caps_met(struct perf *p, struct pnode *n)
 	n->has_caps = true;
 	for (unsigned num = 1; num <= n->nports; num++)
 		if (n->due[num / 64] >> num % 64 & 1)
-			ask_from(p, n, (uint8_t)num, JOB_FEC);
+			ask_from(p, n, num, JOB_FEC);
 	memset(n->due, 0, sizeof(n->due));
 }
 
@@ -259,7 +259,7 @@ static bool perf_make(void *owner, const struct batch_job *job, struct batch_req
 
 	if (!port_is_asked(node, job->arg) || n->silent_in == p->pass)
 		return false;
-	wire_perf_ask((uint8_t)job->arg, request->data);
+	wire_perf_ask(job->arg, request->data);
 	request->mad.mgmt_class = WIRE_PERF;
 	request->mad.lid = node->ports[inv_is_switch(node) ? 0 : job->arg].lid;
 	request->mad.pkey_index = inventory_default_pkey_index(p->inv);
@@ -321,7 +321,7 @@ static enum held hold(struct perf *p, struct pnode *n, uint8_t num, enum perf_jo
 		if (!d) {
 			d = *link = mem_alloc(1, sizeof(*d));
 			d->num = num;
-			d->kind = (uint8_t)kind;
+			d->kind = kind;
 		}
 		d->tries++;
 		memcpy(d->value, value, count * sizeof(*value));
@@ -375,7 +375,7 @@ static bool errors_are_held(struct perf *p, struct pnode *n, uint8_t num, enum p
 static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const struct wire_perf *now)
 {
 	struct judge_port *judged = &n->judged[num];
-	enum judge_state before = (enum judge_state)judged->state;
+	enum judge_state before = judged->state;
 	bool changed = judge_take(judged, &p->conf.limits, now, word_rate(&n->inv->ports[num]),
 				  loop_now_us(p->loop));
 	struct ber_reading reading;
@@ -406,8 +406,8 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	bool fec = c->read_us[COUNTERS_FEC] > n->ber[num].last_us;
 	double blocks = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED) : 0;
 	reading = (struct ber_reading){
-		.errors = { [BER_SYMBOL] = (uint32_t)lround(added(c, PERF_SYMBOL)),
-			    [BER_EFFECTIVE] = (uint32_t)lround(blocks) },
+		.errors = { [BER_SYMBOL] = lround(added(c, PERF_SYMBOL)),
+			    [BER_EFFECTIVE] = lround(blocks) },
 		.raw = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_SYMBOLS) : 0,
 		.trained = added(c, PERF_DOWNED) > 0 || added(c, PERF_RECOVERED) > 0,
 		.bits_s = topo_lane_mbps(reading_port->speed) * 1e6 * reading_port->lanes,
@@ -427,7 +427,7 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 static void answered(struct perf *p, const struct batch_job *job, struct pnode *n,
 		     const uint8_t *data)
 {
-	uint8_t num = (uint8_t)job->arg;
+	uint8_t num = job->arg;
 	uint64_t fec[WIRE_FEC_COUNTERS];
 
 	switch ((enum perf_job)job->kind) {
@@ -452,7 +452,7 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	case JOB_TRAFFIC:
 	case JOB_COUNTERS:
 	case JOB_EXT: {
-		enum perf_job kind = (enum perf_job)job->kind;
+		enum perf_job kind = job->kind;
 		struct wire_perf now;
 
 		if (kind == JOB_COUNTERS)
@@ -489,7 +489,7 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 	if (answer->result == MAD_OK) {
 		answered(p, job, n, answer->data);
 	} else if (answer->result == MAD_STATUS) {
-		uint8_t num = (uint8_t)job->arg;
+		uint8_t num = job->arg;
 
 		switch ((enum perf_job)job->kind) {
 		case JOB_CAPS:
@@ -531,7 +531,7 @@ static void ask_some(struct perf *p, unsigned count)
 {
 	for (unsigned looks = 0; count && !p->all_asked && looks < LOOKS_A_TICK; looks++) {
 		struct pnode *n;
-		uint8_t num = (uint8_t)p->num;
+		uint8_t num = p->num;
 
 		/* The place moves on to the next number where no node has the present one. */
 		if (p->next >= p->round.count || p->round.order[p->next]->nports < p->num) {
@@ -745,7 +745,7 @@ void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 
 			if (n->judged[num].state == JUDGE_WELL && !ber_is_over(&n->ber[num]))
 				continue;
-			port = pnode_port(n, (uint8_t)num);
+			port = pnode_port(n, num);
 			fn(arg, &port);
 		}
 	}

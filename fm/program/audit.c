@@ -34,7 +34,7 @@ static const struct inv_node *node_of(const struct table_source *s, const struct
 static bool wanted_mft(const struct table_source *s, const struct table_block *b,
 		       uint16_t masks[MCAST_BLOCK])
 {
-	if (!node_of(s, b) || !mft_expected(s->mft, b->sw, (uint16_t)b->block, b->position, masks))
+	if (!node_of(s, b) || !mft_expected(s->mft, b->sw, b->block, b->position, masks))
 		return false;
 	if (b->altered)
 		masks[0] ^= 1;
@@ -198,8 +198,8 @@ static bool may_ask(const struct audit *a, const struct store_switch *sw, enum a
 		return false;
 	if (kind == AUDIT_LFT)
 		return block < sw->nblocks && store_has(&sw->known, block);
-	return mft_expected(a->mft, sw->guid, (uint16_t)(block / MCAST_POSITIONS),
-			    block % MCAST_POSITIONS, masks);
+	return mft_expected(a->mft, sw->guid, block / MCAST_POSITIONS, block % MCAST_POSITIONS,
+			    masks);
 }
 
 /* ---- Questions and answers ------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ static bool may_ask(const struct audit *a, const struct store_switch *sw, enum a
 /* Blocks written so far, of both kinds of tables: they tell whether one was since. */
 static uint32_t stamp_now(const struct audit *a)
 {
-	return (uint32_t)(a->program->blocks_written + mft_blocks_written(a->mft));
+	return a->program->blocks_written + mft_blocks_written(a->mft);
 }
 
 static bool audit_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -252,7 +252,7 @@ static bool lft_differs(struct audit *a, const struct store_switch *sw, uint32_t
 static bool mft_differs(struct audit *a, const struct store_switch *sw, uint32_t arg,
 			const uint8_t *data)
 {
-	uint16_t block = (uint16_t)(arg / MCAST_POSITIONS), held[MCAST_BLOCK], right[MCAST_BLOCK];
+	uint16_t block = arg / MCAST_POSITIONS, held[MCAST_BLOCK], right[MCAST_BLOCK];
 	unsigned position = arg % MCAST_POSITIONS, i = 0;
 	struct table_block at = {
 		.sw = sw->guid, .kind = TABLE_MFT, .block = block, .position = position

@@ -214,7 +214,7 @@ void mft_want(struct mft *m, guid_t guid, uint16_t mlid, const uint16_t ports[MC
 
 	assert(!m->busy);
 	for (unsigned position = 0; position < MCAST_POSITIONS; position++) {
-		uint16_t key = (uint16_t)(row / MCAST_BLOCK << 4 | position);
+		uint16_t key = row / MCAST_BLOCK << 4 | position;
 		uint16_t mask = ports ? ports[position] : 0;
 		struct mft_block *block = mask ? mft_block_get(sw, key) : mft_block_find(sw, key);
 
@@ -401,12 +401,12 @@ static bool mft_make(void *owner, const struct batch_job *job, struct batch_requ
 			info.lft_top = wanted->top;
 			info.life_time = wanted->life_time;
 		}
-		info.mft_top = (uint16_t)(MCAST_FIRST_MLID + mft_cap_of(sw->node) - 1);
+		info.mft_top = MCAST_FIRST_MLID + mft_cap_of(sw->node) - 1;
 		info.port_state_change = false; /* a 1 would clear it: sweep's business */
 		wire_switch_info_encode(&info, request->data);
 		request->mad.attr_id = WIRE_SWITCH_INFO;
 	} else if (job->kind == JOB_READ) {
-		fill_block((uint16_t)job->arg, request);
+		fill_block(job->arg, request);
 	} else {
 		fill_block(block->key, request);
 		wire_words_encode(block->sent, request->data);
@@ -421,15 +421,14 @@ static bool job_succeeded(struct mft *m, const struct batch_job *job, const uint
 		struct mft_switch *sw = job->object;
 		bool change = sw->node->sw.port_state_change;
 
-		inv_wanted(sw->node)->mft_top =
-			(uint16_t)(MCAST_FIRST_MLID + mft_cap_of(sw->node) - 1);
+		inv_wanted(sw->node)->mft_top = MCAST_FIRST_MLID + mft_cap_of(sw->node) - 1;
 		wire_switch_info_decode(data, &sw->node->sw);
 		sw->node->sw.port_state_change = change;
 		return sw->node->sw.mft_top >= m->top;
 	}
 	case JOB_READ: {
 		struct mft_switch *sw = job->object;
-		uint16_t key = (uint16_t)job->arg;
+		uint16_t key = job->arg;
 		uint16_t masks[MCAST_BLOCK];
 		struct mft_block *block;
 		bool any = false;
@@ -614,9 +613,8 @@ void mft_held(struct mft *m, guid_t guid, mft_held_fn *fn, void *arg)
 		for (unsigned i = 0; i < MCAST_BLOCK; i++)
 			if (sw->blocks[k]->must[i])
 				fn(arg,
-				   (uint16_t)(MCAST_FIRST_MLID +
-					      ((unsigned)(sw->blocks[k]->key >> 4) * MCAST_BLOCK +
-					       i)),
+				   MCAST_FIRST_MLID +
+					   ((unsigned)(sw->blocks[k]->key >> 4) * MCAST_BLOCK + i),
 				   sw->blocks[k]->key & 0xf, sw->blocks[k]->must[i]);
 }
 
@@ -629,7 +627,7 @@ bool mft_expected(struct mft *m, guid_t guid, uint16_t number, unsigned position
 		  uint16_t masks[MCAST_BLOCK])
 {
 	const struct mft_switch *sw = mft_switch_get(&m->store, guid);
-	const struct mft_block *block = mft_block_find(sw, (uint16_t)(number << 4 | position));
+	const struct mft_block *block = mft_block_find(sw, number << 4 | position);
 
 	if (m->busy || !sw->node || !is_usable(sw) || !sw->known || sw->node->removed ||
 	    sw->node->gone || sw->node->silent || sw->reboots != sw->node->reboots ||
@@ -648,7 +646,7 @@ void mft_found(struct mft *m, guid_t guid, uint16_t number, unsigned position,
 	struct mft_switch *sw = mft_switch_get(&m->store, guid);
 
 	assert(!m->busy);
-	block_holds(m, mft_block_get(sw, (uint16_t)(number << 4 | position)), masks);
+	block_holds(m, mft_block_get(sw, number << 4 | position), masks);
 }
 
 void mft_forget(struct mft *m, guid_t guid)

@@ -420,7 +420,7 @@ static uint64_t allowed(const struct program *p, const struct program_part *part
 	if (p->order.strict)
 		return 0;
 	for (left = mask; left; left &= left - 1) {
-		uint32_t bit = (uint32_t)__builtin_ctzll(left);
+		uint32_t bit = __builtin_ctzll(left);
 
 		if (!path_in_place(p, part->sw, part->block * TABLES_BLOCK + bit))
 			mask &= ~(1ull << bit);

@@ -141,7 +141,7 @@ uint32_t store_next(const struct store_set *set, uint32_t from)
 	left = set->words[word] & ~(uint64_t)0 << from % 64;
 	while (!left && ++word < STORE_WORDS)
 		left = set->words[word];
-	return left ? word * 64 + (uint32_t)__builtin_ctzll(left) : STORE_BLOCKS;
+	return left ? word * 64 + __builtin_ctzll(left) : STORE_BLOCKS;
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------- */

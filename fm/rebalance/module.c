@@ -68,8 +68,8 @@ static bool parse_line(const char *line, struct override *override)
 
 	if (sscanf(line, "0x%" SCNx64 " %u %u %c", &override->sw, &lid, &port, &rest) != 3)
 		return false;
-	override->lid = (uint16_t)lid;
-	override->port = (uint8_t)port;
+	override->lid = lid;
+	override->port = port;
 	return override->sw && lid && lid <= TABLES_MAX_LID && port && port < TABLES_NO_ROUTE;
 }
 
@@ -204,7 +204,7 @@ static enum job_result begin(void *arg)
 {
 	struct room *r = arg;
 	const struct conf_rebalance *conf = &r->services.conf->rebalance;
-	const struct rebalance_limits limits = { conf->entries, (unsigned)conf->gain };
+	const struct rebalance_limits limits = { conf->entries, conf->gain };
 	const struct fabric_view view = fabric_view(r->fabric);
 
 	r->topo = topo_ref(view.topo);

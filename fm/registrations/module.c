@@ -179,7 +179,7 @@ static enum job_result write_groups(void *arg)
 		if (members - sa_groups_use(p->groups)->members >= MEMBERS_A_CALL)
 			return JOB_MORE;
 		mcast_group_write(p->groups, p->mlid, p->out);
-		while ((g = sa_groups_by_mlid(p->groups, (uint16_t)p->mlid)))
+		while ((g = sa_groups_by_mlid(p->groups, p->mlid)))
 			sa_groups_leave(p->groups, g, g->members[g->nmembers - 1].port,
 					WIRE_JOIN_BITS, 1);
 	}
@@ -197,7 +197,7 @@ static enum job_result finish_table(void *arg)
 		end(p, NULL);
 		return JOB_END;
 	}
-	p->figures.rows[p->kind] = (unsigned)p->table.count;
+	p->figures.rows[p->kind] = p->table.count;
 	p->figures.left_out += p->hidden + p->bad;
 	if (p->hidden) {
 		fail(p, "the records lack what only trusted requests see: is sa_key the master's?");

@@ -79,11 +79,11 @@ static bool parse_node(const char *line, struct node_line *n)
 		;
 	if (kind > TOPO_ROUTER || !n->info.node_guid || !ports || ports > 254 || line[name] != ' ')
 		return false;
-	n->info.type = (uint8_t)kind;
-	n->info.nports = (uint8_t)ports;
+	n->info.type = kind;
+	n->info.nports = ports;
 	n->info.port_guid = n->info.node_guid;
-	n->info.device = (uint16_t)device;
-	n->info.partition_cap = (uint16_t)cap;
+	n->info.device = device;
+	n->info.partition_cap = cap;
 	snprintf(n->desc, sizeof(n->desc), "%.*s", (int)strcspn(line + name + 1, "\n"),
 		 line + name + 1);
 	return true;
@@ -93,9 +93,9 @@ static void add_node(struct inventory *inv, const struct node_line *n)
 {
 	struct inv_node *node = inventory_add(inv, &n->info);
 
-	node->sw.lft_cap = (uint16_t)n->lft_cap;
-	node->sw.mft_cap = (uint16_t)n->mft_cap;
-	node->sw.flags = (uint8_t)n->flags;
+	node->sw.lft_cap = n->lft_cap;
+	node->sw.mft_cap = n->mft_cap;
+	node->sw.flags = n->flags;
 	node->gone = true;
 	inventory_set_desc(inv, node, n->desc);
 }
@@ -151,7 +151,7 @@ static bool read_port(struct inventory *inv, const char *line)
 	node = inventory_find(inv, guid);
 	if (!has_port(node, num) || !node->port_guids)
 		return false;
-	inventory_set_port_guid(inv, node, (uint8_t)num, port_guid);
+	inventory_set_port_guid(inv, node, num, port_guid);
 	return true;
 }
 
@@ -162,9 +162,8 @@ static void note_since(struct known_links *c, guid_t node, unsigned port, int64_
 {
 	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */
 		c->down = mem_resize(c->down, 2 * c->ndown + 2, sizeof(*c->down));
-	c->down[c->ndown] = (struct down_link){
-		.node = node, .port = (uint8_t)port, .noted = c->ndown, .since = since
-	};
+	c->down[c->ndown] =
+		(struct down_link){ .node = node, .port = port, .noted = c->ndown, .since = since };
 	c->ndown++;
 }
 
@@ -187,8 +186,8 @@ static bool take_link(struct known_links *c, const char *line, bool fresh)
 	if (!has_port(a, port_a) || !has_port(b, port_b) ||
 	    (fresh && (a->ports[port_a].peer || b->ports[port_b].peer)))
 		return false;
-	inventory_link(inv, a, (uint8_t)port_a, b, (uint8_t)port_b);
-	inventory_link_down(inv, a, (uint8_t)port_a);
+	inventory_link(inv, a, port_a, b, port_b);
+	inventory_link_down(inv, a, port_a);
 	sweep_port(a, port_a)->ever_up = sweep_port(b, port_b)->ever_up = true;
 	if (since > 0 || !fresh)
 		note_since(c, guid_a, port_a, since);
@@ -265,7 +264,7 @@ bool known_links_take(void *links, const char *line)
 			return false;
 		node = inventory_find(inv, guid);
 		if (has_port(node, port) && node->ports[port].peer)
-			inventory_unlink(inv, node, (uint8_t)port);
+			inventory_unlink(inv, node, port);
 		note_since(c, guid, port, 0);
 		return true;
 	}

@@ -283,7 +283,7 @@ static bool tell_changes(const struct known_links *c, const struct known_links *
 		const char *at = lines, *end = lines + length, *line;
 
 		while ((line = records_line(&at, end, &length))) {
-			lines[(size_t)(line - lines) + length] = '\0';
+			lines[(line - lines) + length] = '\0';
 			state_store_record(c->services->state, &links_file, (void *)c, line);
 		}
 	}
@@ -326,9 +326,7 @@ static void links_write_links(const void *arg, FILE *out)
 			    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
 				known_links_write_cable(
 					node->guid, p, port->peer->guid, port->peer_port,
-					port->link_up
-						? 0
-						: known_links_since(c, node->guid, (uint8_t)p),
+					port->link_up ? 0 : known_links_since(c, node->guid, p),
 					out);
 		}
 	}
@@ -527,7 +525,7 @@ static void load(void *room, enum fabric_load_step step)
 		for (unsigned p = 1; p <= node->nports; p++) {
 			const struct inv_port *port = &node->ports[p];
 
-			if (port->peer && !known_links_since(&r->links, node->guid, (uint8_t)p) &&
+			if (port->peer && !known_links_since(&r->links, node->guid, p) &&
 			    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
 				sweep_port(node, p)->was_up =
 					sweep_port(port->peer, port->peer_port)->was_up = true;

@@ -165,7 +165,7 @@ static int highest(const struct election *e, const struct wire_sm_info *others, 
 		if (others[i].state < SM_STATES && states & bit(others[i].state) &&
 		    !election_ignores(e, &others[i]) &&
 		    (best < 0 || election_outranks(&others[i], &others[best])))
-			best = (int)i;
+			best = i;
 	return best;
 }
 
@@ -177,7 +177,7 @@ static int foreign_master(const struct election *e, const struct wire_sm_info *o
 		if (others[i].state == SM_MASTER && !is_stuck(e, &others[i]) &&
 		    (e->passed_over == others[i].guid ? e->state == SM_MASTER
 						      : election_is_foreign(e, &others[i])))
-			return (int)i;
+			return i;
 	return -1;
 }
 
@@ -189,7 +189,7 @@ int election_handover_peer(const struct election *e, const struct wire_sm_info *
 	for (unsigned i = 0; i < count; i++)
 		if (others[i].guid == whom && others[i].state == SM_STANDBY &&
 		    !election_ignores(e, &others[i]))
-			return (int)i;
+			return i;
 	return -1;
 }
 

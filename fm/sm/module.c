@@ -460,7 +460,7 @@ static struct sm_conf manager_conf(const struct fabric_services *services)
 
 	return (struct sm_conf){ .sm_key = conf->key,
 				 .keys = services->inventory->keys,
-				 .priority = (uint8_t)conf->priority };
+				 .priority = conf->priority };
 }
 
 static void configure(void *room)
@@ -470,7 +470,7 @@ static void configure(void *room)
 
 	sm_still_check(r);
 	sm_configure(r->sm, &conf);
-	election_configure(&r->core, conf.priority, (uint8_t)r->services.conf->sm.master_priority,
+	election_configure(&r->core, conf.priority, r->services.conf->sm.master_priority,
 			   conf.sm_key, r->services.conf->sm.old_key);
 	sm_show_state(r);
 	sm_allowed_review(r);
@@ -524,7 +524,7 @@ static void *init(struct fabric *fabric)
 	r->core = (struct election){ .state = SM_DISCOVERING,
 				     .guid = mad_port_info(s->mad)->port_guid,
 				     .priority = conf.priority,
-				     .master_priority = (uint8_t)s->conf->sm.master_priority,
+				     .master_priority = s->conf->sm.master_priority,
 				     .sm_key = conf.sm_key,
 				     .old_sm_key = s->conf->sm.old_key };
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);

@@ -45,7 +45,7 @@ static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
 			       .guid = num ? node->port_guids[num] : node->guid,
 			       .lid = node->ports[num].lid };
 
-	if (!inventory_port_path(r->services.inventory, node, (uint8_t)num, &other.path))
+	if (!inventory_port_path(r->services.inventory, node, num, &other.path))
 		return;
 	inv_port_mark(node, num, INV_SM_ASKED, true);
 	if (sm_find_other(r, other.guid))
@@ -367,7 +367,7 @@ static void list_ends_of(struct parting *p, const struct inv_node *node)
 	for (unsigned num = 1; num <= node->nports; num++)
 		if (node->ports[num].known && node->ports[num].link_up)
 			p->ends[p->count++] =
-				(struct parting_end){ .node = node->guid, .port = (uint8_t)num };
+				(struct parting_end){ .node = node->guid, .port = num };
 }
 
 static void read_on(struct sm_room *r);

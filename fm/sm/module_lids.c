@@ -68,12 +68,11 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	const struct inv_node *node = job->object;
 
 	if (node->removed ||
-	    !inventory_port_path(room->services.inventory, node, (uint8_t)job->arg, &r->via.path))
+	    !inventory_port_path(room->services.inventory, node, job->arg, &r->via.path))
 		return false;
 	r->mad.method = WIRE_GET;
 	r->mad.attr_id = job->kind == ASK_LID ? WIRE_PORT_INFO : WIRE_NODE_INFO;
-	r->mad.attr_mod =
-		job->kind == ASK_LID ? inventory_port_modifier(node, (uint8_t)job->arg) : 0;
+	r->mad.attr_mod = job->kind == ASK_LID ? inventory_port_modifier(node, job->arg) : 0;
 	r->mad.device = node->guid;
 	return true;
 }
@@ -95,7 +94,7 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 			port->lid = 0; /* it keeps what is remembered */
 	} else {
 		struct lids_room *r = owner;
-		uint8_t num = (uint8_t)job->arg;
+		uint8_t num = job->arg;
 		struct wire_node_info info;
 
 		if (answer->result != MAD_OK)

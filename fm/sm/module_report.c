@@ -49,7 +49,7 @@ static struct inv_node *node_of(const struct inventory *inv, guid_t port_guid, u
 		if (inv_is_switch(node) && node->guid == port_guid)
 			return node;
 		for (unsigned p = 1; node->port_guids && p <= node->nports; p++) {
-			*num = (uint8_t)p;
+			*num = p;
 			if (node->port_guids[p] == port_guid)
 				return node;
 		}
@@ -84,7 +84,7 @@ static void let_go(struct sm_room *r, struct stranger *it, const char *why)
 		      it->port_guid, why, it->shut ? "; its link may come up again" : "");
 	if (it->shut)
 		fabric_request_reroute(r->fabric, "a manager that was not allowed is gone");
-	memmove(it, it + 1, (size_t)(&s->list[--s->count] - it) * sizeof(*it));
+	memmove(it, it + 1, (&s->list[--s->count] - it) * sizeof(*it));
 }
 
 /* What a link says that is down is nothing: it may be down for this. */

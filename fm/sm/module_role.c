@@ -108,7 +108,7 @@ static void judge_service(struct sm_room *r)
 				.pkey_index = inventory_default_pkey_index(r->services.inventory),
 				.method = WIRE_GET,
 				.attr_id = WIRE_SA_CLASS_PORT_INFO,
-				.timeout_ms = (unsigned)r->services.conf->sm.polling_timeout_ms,
+				.timeout_ms = r->services.conf->sm.polling_timeout_ms,
 				.doubtful = true,
 				.once = true },
 			sa_answered, r);
@@ -128,7 +128,7 @@ static void answered(void *arg, const struct mad_answer *answer)
 	if (answer->result == MAD_OK)
 		wire_sm_info_decode(answer->data, &info);
 	event = election_polled(&r->core, answer->result == MAD_OK ? &info : NULL,
-				(unsigned)conf->polling_retries, now);
+				conf->polling_retries, now);
 	if (!r->core.missed)
 		p->heard_us = now;
 	if (event == ELECTION_ALIVE)

@@ -382,7 +382,7 @@ static void move_next(struct port *p)
 
 		if (guid == p->move.from || mad_open_other(mad, guid, err, sizeof(err)))
 			continue;
-		path.ports[0] = (uint8_t)mad_port_info(mad)->port;
+		path.ports[0] = mad_port_info(mad)->port;
 		p->probe = mad_send(mad,
 				    &(struct mad_request){ .path = &path,
 							   .method = WIRE_GET,
@@ -465,7 +465,7 @@ static void probed(void *arg, const struct mad_answer *answer)
 void port_probe(struct port *p)
 {
 	const struct mad_path path = { .hops = 1,
-				       .ports = { (uint8_t)mad_port_info(p->services.mad)->port } };
+				       .ports = { mad_port_info(p->services.mad)->port } };
 
 	if (p->probe || p->core.is_switch || !own_port_has_link(&p->core) ||
 	    p->ops->disabled(p->arg))

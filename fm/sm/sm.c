@@ -112,9 +112,9 @@ struct wire_sm_info sm_info(const struct sm *sm)
 	return (struct wire_sm_info){
 		.guid = mad_port_info(sm->mad)->port_guid,
 		.sm_key = sm->conf.sm_key,
-		.act_count = (uint32_t)(mad_stats(sm->mad).sent + sm->stats.sm_info_answered),
+		.act_count = mad_stats(sm->mad).sent + sm->stats.sm_info_answered,
 		.priority = sm->conf.priority,
-		.state = (uint8_t)sm->state,
+		.state = sm->state,
 	};
 }
 
@@ -449,7 +449,7 @@ static bool ask(struct keys *k, struct inventory *inv, struct inv_node *node)
 	       (!node->ports[num].known || keeper_of(inv, node, num) != HIDDEN))
 		num++;
 	count = m_keys_of(inv->keys, inventory_key_guid(node, num), keys);
-	if (k->asked >= count || !inventory_port_path(inv, node, (uint8_t)num, &path))
+	if (k->asked >= count || !inventory_port_path(inv, node, num, &path))
 		return false;
 	request.path = &path;
 	request.attr_mod = num;

@@ -34,7 +34,7 @@ static unsigned read_rows(void *owner, FILE *in)
 
 	file->read = json_array();
 	while (!bad && (len = getline(&line, &size, in)) > 0) {
-		json_t *row = json_loadb(line, (size_t)len, 0, NULL);
+		json_t *row = json_loadb(line, len, 0, NULL);
 
 		number++;
 		if (json_is_object(row))
@@ -49,7 +49,7 @@ static unsigned read_rows(void *owner, FILE *in)
 
 static uint64_t seq_of(const json_t *row)
 {
-	return (uint64_t)json_integer_value(json_object_get(row, "seq"));
+	return json_integer_value(json_object_get(row, "seq"));
 }
 
 /* The first of a turn takes the place of all that are there. */

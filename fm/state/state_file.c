@@ -35,8 +35,8 @@ const char *records_line(const char **at, const char *end, size_t *length)
 
 	if (line == end)
 		return NULL;
-	feed = memchr(line, '\n', (size_t)(end - line));
-	*length = (size_t)(feed - line);
+	feed = memchr(line, '\n', end - line);
+	*length = feed - line;
 	*at = feed + 1;
 	return line;
 }
@@ -173,8 +173,8 @@ enum state_result state_file_load(const char *path, const char *name, struct sta
 		c->why = "the file is too large";
 	else
 		text = mem_alloc((size_t)st.st_size + 1, 1);
-	if (text && read_whole(fd, text, (size_t)st.st_size, &c->why))
-		said = take(text, (size_t)st.st_size, name, c);
+	if (text && read_whole(fd, text, st.st_size, &c->why))
+		said = take(text, st.st_size, name, c);
 	close(fd);
 	if (!c->bytes)
 		free(text);
@@ -266,7 +266,7 @@ int state_lock(const char *state_dir)
 		lock.l_pid = 0;
 		fcntl(fd, F_GETLK, &lock);
 		log_line(LOG_CORE, LOG_ERR, "%s: another fmd (process %d) uses this state_dir",
-			 path, (int)lock.l_pid);
+			 path, lock.l_pid);
 		close(fd);
 	}
 	free(path);

@@ -33,7 +33,7 @@
 /* The word that ends at a blank, copied; what follows the blank, NULL = there is no such word. */
 static const char *take_word(const char *from, const char *end, char *word, size_t size)
 {
-	const char *blank = memchr(from, ' ', (size_t)(end - from));
+	const char *blank = memchr(from, ' ', end - from);
 	size_t length = blank ? (size_t)(blank - from) : 0;
 
 	if (!length || length >= size || memchr(from, '\0', length))
@@ -61,7 +61,7 @@ static bool parse(const char *from, const char *end, struct journal_line *line)
 	uint64_t wanted;
 
 	if (!body || !take_number(sum, 16, "%016" PRIx64, &wanted) ||
-	    wanted != state_sum(body, (size_t)(end - body)))
+	    wanted != state_sum(body, end - body))
 		return false;
 	at = take_word(body, end, seq, sizeof(seq));
 	if (!at || !take_number(seq, 10, "%" PRIu64, &line->seq))
@@ -86,7 +86,7 @@ enum journal_result journal_next(struct journal_reader *r, struct journal_line *
 		return JOURNAL_TORN;
 	if (!parse(from, end, line))
 		return JOURNAL_DAMAGED;
-	r->next = (size_t)(end + 1 - r->bytes);
+	r->next = end + 1 - r->bytes;
 	return JOURNAL_LINE;
 }
 
@@ -105,8 +105,8 @@ bool journal_put(struct records *to, const struct journal_line *line)
 		return false;
 	records_add(to, sum, SUM_SIZE);
 	records_add(to, front,
-		    (size_t)snprintf(front, sizeof(front), "%" PRIu64 " %s %s ", line->seq,
-				     line->word, line->name));
+		    snprintf(front, sizeof(front), "%" PRIu64 " %s %s ", line->seq, line->word,
+			     line->name));
 	records_add(to, line->text, line->length);
 	snprintf(sum, sizeof(sum), "%016" PRIx64 " ",
 		 state_sum(to->bytes + begin + SUM_SIZE, to->length - begin - SUM_SIZE));
@@ -265,7 +265,7 @@ static int write_gathered(struct journal *j)
 			continue;
 		if (done < 0)
 			return -errno;
-		records_drop(&j->gathered, (size_t)done);
+		records_drop(&j->gathered, done);
 	}
 	return 0;
 }
@@ -481,7 +481,7 @@ static void put_aside(struct journal *j, const struct left *left, struct journal
 		free(aside);
 		return;
 	}
-	found->damaged = (int)left->segment;
+	found->damaged = left->segment;
 	found->kept = aside;
 	snprintf(found->why, sizeof(found->why), "offset %zu: %s", left->reader.at, left->why);
 }
@@ -504,7 +504,7 @@ static void conclude(struct journal *j, struct left left[], struct journal_found
 			log_line(LOG_CORE, LOG_WARNING,
 				 "%s: offset %zu: the last line has no end, %zu bytes are dropped",
 				 path, at, left[i].reader.length - at);
-			if (truncate(path, (off_t)at))
+			if (truncate(path, at))
 				log_line(LOG_CORE, LOG_WARNING, "%s: %s", path, strerror(errno));
 			free(path);
 		}
@@ -514,7 +514,7 @@ static void conclude(struct journal *j, struct left left[], struct journal_found
 			j->current = left[i].segment;
 	}
 	if (found->damaged >= 0)
-		j->current = (unsigned)found->damaged;
+		j->current = found->damaged;
 }
 
 /*
@@ -676,12 +676,11 @@ static void move_unknown(struct state_store *s)
 
 	while ((line = records_line(&at, end, &length))) {
 		const char *first = memchr(line, ' ', length);
-		const char *second = memchr(first + 1, ' ', (size_t)(line + length - first - 1));
+		const char *second = memchr(first + 1, ' ', line + length - first - 1);
 
 		snprintf(word, sizeof(word), "%.*s", (int)(first - line), line);
 		snprintf(name, sizeof(name), "%.*s", (int)(second - first - 1), first + 1);
-		journal_add(s->journal, word, name, second + 1,
-			    (size_t)(line + length - second - 1));
+		journal_add(s->journal, word, name, second + 1, line + length - second - 1);
 	}
 }
 
@@ -733,7 +732,7 @@ void state_journal_saved(struct state_store *s, struct kept *k)
 	if (!k->in_segment[0] && !k->in_segment[1])
 		return;
 	length = snprintf(seq, sizeof(seq), "%" PRIu64, k->saved);
-	journal_add(s->journal, JOURNAL_SAVED, k->file->name, seq, (size_t)length);
+	journal_add(s->journal, JOURNAL_SAVED, k->file->name, seq, length);
 }
 
 static void wrote(void *arg, int status)
@@ -789,9 +788,8 @@ void state_journal_open(struct state_store *s)
 			 "state_dir: %zu changes that no file has yet are taken from the journal",
 			 records);
 	if (found.damaged >= 0) { /* it begins anew, with what was read of it */
-		state_alerts_lost(s, journal_name((unsigned)found.damaged), found.why, found.kept,
-				  "");
-		move(s, (unsigned)found.damaged);
+		state_alerts_lost(s, journal_name(found.damaged), found.why, found.kept, "");
+		move(s, found.damaged);
 		move_unknown(s);
 	}
 	free(found.kept);

@@ -47,9 +47,7 @@ bool sweep_job_is_long_shot(const struct batch_job *job)
 void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint32_t arg,
 	       bool urgent)
 {
-	struct batch_job job = {
-		.object = node, .arg = arg, .kind = (uint8_t)kind, .urgent = urgent
-	};
+	struct batch_job job = { .object = node, .arg = arg, .kind = kind, .urgent = urgent };
 
 	if (s->kind != SWEEP_POLL && !sweep_job_is_long_shot(&job)) {
 		job.wave = s->waves.answered;
@@ -155,7 +153,7 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 
 void ports_ask(struct sweep *s, struct inv_node *node, unsigned num)
 {
-	bool extended = inventory_port_modifier(node, (uint8_t)num) & WIRE_MOD_EXT_SPEEDS;
+	bool extended = inventory_port_modifier(node, num) & WIRE_MOD_EXT_SPEEDS;
 	bool urgent = inv_is_switch(node) && num == 0;
 
 	sweep_ask(s, extended ? JOB_PORT_EXT : JOB_PORT, node, num, urgent);
@@ -322,7 +320,7 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	cell->seen = true;
 	cell->probe = PROBE_NONE;
 	cell->must_probe = false;
-	inventory_refuse(&s->inv, node, (uint8_t)num, 0);
+	inventory_refuse(&s->inv, node, num, 0);
 	inv_port_mark(node, num, INV_EARLY, false);
 	if (port->peer) {
 		port->said_down = port->peer->ports[port->peer_port].said_down = true;
@@ -330,14 +328,13 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	}
 	if (!port->peer || !port->link_up)
 		return;
-	log_line(LOG_SWEEP, LOG_NOTICE, "%s: link down (to %s)",
-		 inventory_name(node, (int)num).text,
+	log_line(LOG_SWEEP, LOG_NOTICE, "%s: link down (to %s)", inventory_name(node, num).text,
 		 inventory_name(port->peer, port->peer_port).text);
 	ports_set_probe(s, node, num, PROBE_NONE);
 	if (s->kind == SWEEP_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
 	    sweep_node(port->peer)->seen != s->number)
 		sweep_changed(s, port->peer);
-	inventory_link_down(&s->inv, node, (uint8_t)num);
+	inventory_link_down(&s->inv, node, num);
 	s->reroute = true;
 	if (s->kind == SWEEP_REFRESH && is_failing(port->peer))
 		explore_visit_neighbours(s, port->peer);
@@ -352,7 +349,7 @@ void ports_is_up(struct sweep *s, struct inv_node *node, unsigned num)
 		if (log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
 			log_line(LOG_SWEEP, LOG_WARNING,
 				 "%s: its neighbour is more than %u hops away",
-				 inventory_name(node, (int)num).text, WIRE_MAX_HOPS);
+				 inventory_name(node, num).text, WIRE_MAX_HOPS);
 		return;
 	}
 	ports_set_probe(s, node, num, PROBE_OUT);
@@ -375,9 +372,9 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 {
 	uint8_t before = node->ports[num].state;
 
-	bringup_port_read(&s->inv, node, (uint8_t)num, data);
+	bringup_port_read(&s->inv, node, num, data);
 	s->result.another_sm |= has_another_sm(s, node, num);
-	inventory_port_changed(&s->inv, node, (uint8_t)num);
+	inventory_port_changed(&s->inv, node, num);
 	sweep_port(node, num)->refuted = sweep_port(node, num)->must_read = false;
 	if (node->ports[num].state != before && sweep_port(node, num)->probe == PROBE_FAILED)
 		ports_set_probe(s, node, num, PROBE_NONE);
@@ -391,7 +388,7 @@ void ports_met(struct sweep *s, struct inv_node *node, unsigned num, bool extend
 		ports_is_up(s, node, num);
 	/* The SM's own port was asked before anything was known of it. */
 	if (node == s->inv.local && !extended &&
-	    inventory_port_modifier(node, (uint8_t)num) & WIRE_MOD_EXT_SPEEDS)
+	    inventory_port_modifier(node, num) & WIRE_MOD_EXT_SPEEDS)
 		ports_ask(s, node, num);
 }
 

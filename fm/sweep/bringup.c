@@ -20,7 +20,7 @@ static bool bringup_path(void *owner, const struct batch_job *job, struct batch_
 	struct bringup *b = owner;
 
 	via->stamp = b->inv->clock;
-	return inventory_port_path(b->inv, job->object, (uint8_t)job->arg, &via->path);
+	return inventory_port_path(b->inv, job->object, job->arg, &via->path);
 }
 
 static bool bringup_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -57,7 +57,7 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 		if (job->kind == JOB_PORT)
 			setup->job = 0;
 		else if (job->kind == JOB_LANES)
-			lanes_withdrawn(node, (uint8_t)job->arg);
+			lanes_withdrawn(node, job->arg);
 		else if (setup->pkeys)
 			setup->pkeys->job = 0;
 
@@ -67,9 +67,9 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	} else if (job->kind == JOB_LANES) {
 		lanes_answered(b, job, answer);
 	} else if (answered) {
-		bringup_port_answered(b, node, (uint8_t)job->arg, answer);
+		bringup_port_answered(b, node, job->arg, answer);
 	} else {
-		bringup_port_lost(b, node, (uint8_t)job->arg);
+		bringup_port_lost(b, node, job->arg);
 	}
 }
 
@@ -230,7 +230,7 @@ static void node_want(struct bringup *b, struct inv_node *node)
 				     ? TOPO_NONE
 				     : b->topo->nodes[index].port0 + p;
 
-		pkeys_want(b, node, (uint8_t)p, i);
+		pkeys_want(b, node, p, i);
 		setup->qos.failed = false; /* what failed is tried again */
 		setup->sets = 0;
 		setup->errors = setup->given_up ? GIVEN_UP : 0;
@@ -246,13 +246,13 @@ static void node_step(struct bringup *b, struct inv_node *node)
 	for (unsigned p = 0; p <= node->nports; p++) {
 		const struct inv_port *port = &node->ports[p];
 
-		pkeys_step(b, node, (uint8_t)p);
-		lanes_step(b, node, (uint8_t)p);
+		pkeys_step(b, node, p);
+		lanes_step(b, node, p);
 		/* Settled and Active ports of switches need no more: most of a fabric. */
 		if (!inv_is_switch(node) || !p ||
 		    (port->link_up && (!port_setup(node, p)->settled ||
 				       port->state != TOPO_ACTIVE || bringup_is_shut(node, p))))
-			bringup_step(b, node, (uint8_t)p);
+			bringup_step(b, node, p);
 	}
 }
 
@@ -382,7 +382,7 @@ bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
 			if (!any)
 				bringup_begin(b, fn, arg);
 			any = true;
-			retry_port(b, node, (uint8_t)p);
+			retry_port(b, node, p);
 		}
 	if (any)
 		batch_wake(b->batch);

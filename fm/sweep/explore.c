@@ -402,7 +402,7 @@ static void info_dropped(struct sweep *s, const struct inv_node *from, unsigned 
 	log_line(LOG_SWEEP, LOG_WARNING,
 		 "%s: invalid NodeInfo of its neighbour dropped: type %u, %u ports, local port "
 		 "%u, GUID 0x%016" PRIx64,
-		 from ? inventory_name(from, (int)port).text : "the SM's own port", info->type,
+		 from ? inventory_name(from, port).text : "the SM's own port", info->type,
 		 info->nports, info->local_port, info->node_guid);
 }
 
@@ -778,10 +778,10 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		probe_local_answer(s, data);
 		break;
 	case JOB_PROBE:
-		probe_answer(s, node, (uint8_t)job->arg, path, data);
+		probe_answer(s, node, job->arg, path, data);
 		break;
 	case JOB_GATE:
-		gate_answer(s, node, (uint8_t)job->arg, data);
+		gate_answer(s, node, job->arg, data);
 		break;
 	case JOB_DESC:
 		desc_met(s, node, data);
@@ -816,7 +816,7 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 		switch_polled(s, node, data);
 		break;
 	case JOB_POLL_PORT:
-		probe_poll_answer(s, node, (uint8_t)job->arg, data);
+		probe_poll_answer(s, node, job->arg, data);
 		break;
 	case JOB_VERIFY_LINK:
 	case JOB_VERIFY_PORT:
@@ -862,7 +862,7 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 	}
 	if (node && log_allow(&s->bad_log, loop_now_us(s->loop), LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING, "%s: SMP rejected, status 0x%04x",
-			 inventory_name(node, (int)job->arg).text, status);
+			 inventory_name(node, job->arg).text, status);
 	explore_given_up(s, job);
 	if (node)
 		sweep_node(node)->partial = false; /* it will refuse again */
@@ -899,7 +899,7 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 		s->result.error = -EIO;
 		return;
 	case JOB_GATE:
-		gate_answer(s, node, (uint8_t)job->arg, NULL);
+		gate_answer(s, node, job->arg, NULL);
 		/* fall through */
 	case JOB_PROBE:
 		probe_failed(s, node, job->arg);

@@ -159,7 +159,7 @@ bool lanes_held(const struct bringup *b, const struct inv_node *node, uint8_t nu
 	    !(qos.held >> step & 1) || (setup->unheld & ~setup->unread & INV_SET_LANES))
 		return false;
 	qos.step = step & 0xf;
-	qos.in = (uint8_t)in;
+	qos.in = in;
 	qos.reading = true;
 	return step < INV_SL2VL ? arb_step(b, node, num, &qos, table)
 				: sl2vl_step(b, node, num, &qos, table);
@@ -176,7 +176,7 @@ void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 	struct inv_qos *qos = &port_setup(node, num)->qos;
 	struct batch_job job = { .object = node, .arg = num, .kind = JOB_LANES };
 	struct wire_port_info info;
-	uint8_t vls, most = (uint8_t)tables_for(b, node, num)->max_vls;
+	uint8_t vls, most = tables_for(b, node, num)->max_vls;
 
 	if (!b->conf.qos.on || qos->job)
 		return;
@@ -184,7 +184,7 @@ void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 	/* Lanes that another changed are given back: nothing is for those. */
 	if (setback_of(port_setup(node, num))->mtu)
 		info.op_vls = setback_of(port_setup(node, num))->vls;
-	vls = (uint8_t)qos_vls(info.op_vls);
+	vls = qos_vls(info.op_vls);
 	vls = vls < most ? vls : most;
 	if (qos->vls != vls)
 		*qos = (struct inv_qos){ .vls = vls,
@@ -237,7 +237,7 @@ static void round_ends(struct bringup *b, struct inv_node *node, uint8_t num)
 bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_request *request)
 {
 	struct inv_node *node = job->object;
-	uint8_t num = (uint8_t)job->arg;
+	uint8_t num = job->arg;
 	struct inv_qos *qos = &port_setup(node, num)->qos;
 	struct port_table table;
 
@@ -276,7 +276,7 @@ static void log_rejected(struct bringup *b, const struct inv_node *node, unsigne
 {
 	if (log_allow(&b->lanes_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 		log_line(LOG_SWEEP, LOG_WARNING, "%s: its %s table %s",
-			 inventory_name(node, (int)num).text,
+			 inventory_name(node, num).text,
 			 table->attr_id == WIRE_VL_ARB ? "VL arbitration" : "SL2VL", what);
 }
 
@@ -347,7 +347,7 @@ static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num
 void lanes_answered(struct bringup *b, const struct batch_job *job, const struct mad_answer *answer)
 {
 	struct inv_node *node = job->object;
-	uint8_t num = (uint8_t)job->arg;
+	uint8_t num = job->arg;
 	struct inv_qos *qos = &port_setup(node, num)->qos;
 	uint8_t was = qos->job;
 	struct port_table table;
@@ -361,7 +361,7 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 	if (!is_wildcard(&table))
 		lanes_step(b, node, num);
 	for (unsigned p = 0; is_wildcard(&table) && p <= node->nports; p++)
-		lanes_step(b, node, (uint8_t)p);
+		lanes_step(b, node, p);
 	round_ends(b, node, num);
 }
 

@@ -116,7 +116,7 @@ static int entry_find(const struct plan *p)
 				continue;
 			room.count++;
 			if (*first < 0)
-				*first = (int)at;
+				*first = at;
 		}
 
 		if (memcmp(p->have + block * PKEYS_A_BLOCK, p->want + block * PKEYS_A_BLOCK,
@@ -137,7 +137,7 @@ static int entry_to_clear(const struct plan *p)
 {
 	for (unsigned at = p->wish->cap; at-- > p->begin;)
 		if (!is_default(p->want[at]))
-			return (int)at;
+			return at;
 	return -1;
 }
 
@@ -150,11 +150,11 @@ static unsigned place_new(struct plan *p, unsigned key)
 	at = entry_find(p);
 	p->pending--;
 	if (at >= 0) {
-		put(p, (unsigned)at, key);
+		put(p, at, key);
 		return 0;
 	}
 	if (is_default(p->wish->keys[key]) && (at = entry_to_clear(p)) >= 0)
-		put(p, (unsigned)at, key);
+		put(p, at, key);
 	return 1;
 }
 
@@ -208,8 +208,8 @@ int pkey_plan_next(const uint16_t *have, const uint16_t *want, unsigned nblocks)
 		if (memcmp(have + at, want + at, PKEYS_A_BLOCK * sizeof(*have)) == 0)
 			continue;
 		if (holds_default(want + at))
-			return (int)block;
-		next = (int)block;
+			return block;
+		next = block;
 	}
 	return next;
 }
@@ -261,7 +261,7 @@ static struct inv_pkeys *table_of(struct inv_node *node, unsigned num)
 		(uint16_t)(cap < PKEY_BLOCKS_MAX * PKEYS_A_BLOCK ? cap
 								 : PKEY_BLOCKS_MAX * PKEYS_A_BLOCK);
 
-	table->nblocks = (uint8_t)((table->cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK);
+	table->nblocks = (table->cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK;
 	table->have = mem_alloc((size_t)table->nblocks * PKEYS_A_BLOCK, 2 * sizeof(uint16_t));
 	table->want = table->have + table->nblocks * PKEYS_A_BLOCK;
 	return table;
@@ -356,7 +356,7 @@ static int block_unknown(const struct bringup *b, const struct inv_pkeys *table)
 		needed = 1;
 	for (unsigned i = 0; i < needed; i++)
 		if (!(table->known >> i & 1))
-			return (int)i;
+			return i;
 	return -1;
 }
 
@@ -409,7 +409,7 @@ static uint8_t table_step(struct bringup *b, const struct inv_node *node, unsign
 		    log_allow(&b->pkeys_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 			log_line(LOG_SWEEP, LOG_WARNING,
 				 "%s: its P_Key table has %u entries, %u partitions do not fit%s",
-				 inventory_name(node, (int)num).text, table->cap, table->without,
+				 inventory_name(node, num).text, table->cap, table->without,
 				 is_external(node, num) ? ": not enforced here" : "");
 	}
 
@@ -443,7 +443,7 @@ void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num)
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request)
 {
 	struct inv_node *node = job->object;
-	uint8_t num = (uint8_t)job->arg;
+	uint8_t num = job->arg;
 	struct inv_pkeys *table;
 	int block;
 
@@ -465,11 +465,11 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 	if (!inventory_port_path(b->inv, node, num, &request->via.path))
 		return false;
 	request->mad.attr_id = WIRE_PKEY_TABLE;
-	request->mad.attr_mod = (uint32_t)block | (inv_is_switch(node) ? (uint32_t)num << 16 : 0);
+	request->mad.attr_mod = block | (inv_is_switch(node) ? (uint32_t)num << 16 : 0);
 	if (request->mad.method == WIRE_SET)
 		wire_words_encode(table->want + block * PKEYS_A_BLOCK, request->data);
 	table->job = request->mad.method;
-	table->block = (uint8_t)block;
+	table->block = block;
 	return true;
 }
 
@@ -502,7 +502,7 @@ static bool table_store(struct inv_pkeys *table, uint8_t job, const uint8_t data
 void pkeys_answered(struct bringup *b, const struct batch_job *job, const struct mad_answer *answer)
 {
 	struct inv_node *node = job->object;
-	uint8_t num = (uint8_t)job->arg;
+	uint8_t num = job->arg;
 	struct inv_pkeys *table = port_setup(node, num)->pkeys;
 	uint8_t was = table ? table->job : 0;
 	int block;

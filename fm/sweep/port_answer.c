@@ -247,7 +247,7 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 {
 	struct inv_port *port = &node->ports[num];
 	struct port_setup *setup = port_setup(node, num);
-	uint8_t asked = (uint8_t)(setup->job - 1), before = port->state;
+	uint8_t asked = setup->job - 1, before = port->state;
 	bool was_get = setup->job == JOB_GET;
 
 	setup->job = 0;

@@ -360,7 +360,7 @@ bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 		       struct batch_request *request)
 {
 	struct inv_node *node = job->object;
-	uint8_t num = (uint8_t)job->arg;
+	uint8_t num = job->arg;
 	struct step step = port_step(b, node, num);
 
 	if (!step.set && !step.get)

@@ -56,7 +56,7 @@ static bool link_was_up(struct sweep *s, struct inv_node *node, unsigned num)
 	    (port->known && port->state != TOPO_ACTIVE) ||
 	    (peer->known && peer->state != TOPO_ACTIVE))
 		return false;
-	inventory_link(&s->inv, node, (uint8_t)num, port->peer, port->peer_port);
+	inventory_link(&s->inv, node, num, port->peer, port->peer_port);
 	port->state = peer->state = TOPO_ACTIVE;
 	s->inv.paths_stale = true;
 	return true;
@@ -67,12 +67,12 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 	struct inv_port *port = &node->ports[num];
 
 	if (!port->peer) {
-		say(s, node, (int)num, "link up, but the neighbour does not answer");
+		say(s, node, num, "link up, but the neighbour does not answer");
 	} else if (!sweep_port(node, num)->seen) {
 		return;
 	} else if (sweep_answered(port->peer)) {
-		say(s, node, (int)num, "link up, but no packet passes: treated as down");
-		inventory_link_down(&s->inv, node, (uint8_t)num);
+		say(s, node, num, "link up, but no packet passes: treated as down");
+		inventory_link_down(&s->inv, node, num);
 	} else if (port->link_up || link_was_up(s, node, num)) {
 		if (!port->peer->silent)
 			say(s, port->peer, -1, "does not answer");
@@ -123,7 +123,7 @@ static void finish_unseen(struct sweep *s)
 		if (!node->gone)
 			say(s, node, -1, "gone");
 		for (p = 1; p <= node->nports; p++)
-			inventory_link_down(&s->inv, node, (uint8_t)p);
+			inventory_link_down(&s->inv, node, p);
 	}
 }
 
@@ -189,7 +189,7 @@ static uint32_t walk_known(struct sweep *s, struct inv_node **queue)
 static void finish_islands(struct sweep *s)
 {
 	struct inv_node **queue, *node, *next;
-	uint32_t count = (uint32_t)cl_qmap_count(&s->inv.nodes);
+	uint32_t count = cl_qmap_count(&s->inv.nodes);
 
 	if (!s->inv.local)
 		return;
@@ -229,10 +229,10 @@ static void finish_gone(struct sweep *s)
 			inventory_set_unpublished(&s->inv, node, true);
 		}
 		for (unsigned p = 1; node->gone && p <= node->nports; p++)
-			inventory_link_down(&s->inv, node, (uint8_t)p);
+			inventory_link_down(&s->inv, node, p);
 		for (unsigned p = 1; p <= node->nports; p++)
 			if (is_no_link(node, p))
-				inventory_unlink(&s->inv, node, (uint8_t)p);
+				inventory_unlink(&s->inv, node, p);
 	}
 }
 
@@ -429,7 +429,7 @@ static bool sweep_path(void *owner, const struct batch_job *job, struct batch_pa
 
 	/* The path of a probe ends by the port whose neighbour is asked. */
 	struct inv_node *node = job->object;
-	uint8_t port = (uint8_t)job->arg;
+	uint8_t port = job->arg;
 	struct mad_path to;
 
 	if (job->kind == JOB_LOCAL)
@@ -481,7 +481,7 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	if (job->kind == JOB_PORT_EXT)
 		request->mad.attr_mod = job->arg | WIRE_MOD_EXT_SPEEDS;
 	if (job->kind == JOB_VERIFY_PORT)
-		request->mad.attr_mod = inventory_port_modifier(node, (uint8_t)job->arg);
+		request->mad.attr_mod = inventory_port_modifier(node, job->arg);
 	if (job->kind == JOB_CLEAR) {
 		clear = node->sw;
 		/* 1 clears it. At an examination it stays: nobody reads the ports behind it. */
@@ -590,7 +590,7 @@ static void report_result(struct sweep *s, bool rest)
 
 	result.fell = s->inv.turned.falls - s->falls_before;
 	result.changed = s->changed;
-	result.smps = (unsigned)(batch_smps(s->batch) - s->smps_before);
+	result.smps = batch_smps(s->batch) - s->smps_before;
 	result.took_us = loop_now_us(s->loop) - s->started_us;
 	result.rest = rest;
 	s->result.nchanged = 0;

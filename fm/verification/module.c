@@ -81,7 +81,7 @@ static void review(struct unheld *u)
 				name(u, n, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
 			for (unsigned p = 0; p <= n->nports; p++)
 				if (port_setup(n, p)->unheld && (!p || n->ports[p].link_up))
-					name(u, n, (int)p, unheld_by_port(port_setup(n, p)));
+					name(u, n, p, unheld_by_port(port_setup(n, p)));
 		}
 	if (u->named > NAMED)
 		alert_raise(alerts, WHAT, NULL,
