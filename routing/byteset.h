@@ -32,7 +32,7 @@ void byteset_find(const struct byteset *set, const uint8_t *bytes, size_t blocks
 /* A mask of the bytes of a block that have this value. */
 static inline uint64_t byteset_equal(const uint8_t *block, uint8_t value)
 {
-	const __m128i all = _mm_set1_epi8((char)value);
+	const __m128i all = _mm_set1_epi8(value);
 	uint64_t equal = 0;
 
 	for (unsigned i = 0; i < BYTESET_BLOCK / 16; i++) {

@@ -390,7 +390,7 @@ bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const str
 void lid_memory_drop(struct lid_memory *memory, guid_t port_guid)
 {
 	const struct lid_entry *entry = remembered(memory, port_guid);
-	uint32_t place = entry ? (uint32_t)(entry - memory->entries) : 0;
+	uint32_t place = entry ? (entry - memory->entries) : 0;
 
 	if (!entry)
 		return;

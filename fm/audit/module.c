@@ -59,7 +59,7 @@ static void report(struct audit_room *r, const struct event_subject *subject, co
 			 change->field, change->at, change->found, change->wanted);
 		json_object_update_new(
 			details, json_pack("{ss ss si so so}", "attribute", change->attribute,
-					   "field", change->field, "at", (int)change->at, "found",
+					   "field", change->field, "at", change->at, "found",
 					   json_sprintf("0x%" PRIx64, change->found), "wanted",
 					   json_sprintf("0x%" PRIx64, change->wanted)));
 	}
@@ -122,9 +122,9 @@ static void was_read(void *arg, const struct mad_answer *answer)
 			snprintf(what, sizeof(what),
 				 "block %u differs from what was written: repaired", at.block);
 		report(r, &subject, inventory_name(sw, -1).text, what,
-		       at.kind == TABLE_MFT ? json_pack("{si si}", "mft_block", (int)at.block,
-							"position", (int)at.position)
-					    : json_pack("{si}", "block", (int)at.block),
+		       at.kind == TABLE_MFT ? json_pack("{si si}", "mft_block", at.block,
+							"position", at.position)
+					    : json_pack("{si}", "block", at.block),
 		       &at.change);
 	} else if (judged)
 		isolation_table_unheld(r->fabric, &at);
@@ -218,8 +218,8 @@ static void ask_ports(void *room, unsigned ends, unsigned others)
 static void read_back(void *arg, const struct audit_result *result)
 {
 	struct audit_room *r = arg;
-	json_t *doc = json_pack("{si si si}", "blocks", (int)result->blocks, "differ",
-				(int)result->differ, "failed", (int)result->failed);
+	json_t *doc = json_pack("{si si si}", "blocks", result->blocks, "differ", result->differ,
+				"failed", result->failed);
 
 	waiters_answer(&r->readers, doc, NULL);
 	json_decref(doc);

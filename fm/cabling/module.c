@@ -108,7 +108,7 @@ static void tell_others(const struct cabling_room *r, const struct findings *lis
 	}
 	if (count > LOGGED_ONE_BY_ONE)
 		event_log_add(r->services.events, level, kind, NULL,
-			      json_pack("{si}", "links", (int)(count - LOGGED_ONE_BY_ONE)),
+			      json_pack("{si}", "links", count - LOGGED_ONE_BY_ONE),
 			      "fabric: %u more findings about cables (fmctl cabling)%s",
 			      count - LOGGED_ONE_BY_ONE, end);
 }
@@ -184,7 +184,7 @@ static void compared(struct cabling_room *r, char *lines)
 	} else if (now.count && !r->late) {
 		event_log_add(
 			r->services.events, LOG_WARNING, "miswiring", NULL,
-			json_pack("{si}", "links", (int)now.count),
+			json_pack("{si}", "links", now.count),
 			"fabric: %u finding%s about cables that are not where they should be: "
 			"see `fmctl cabling`",
 			now.count, now.count == 1 ? "" : "s");

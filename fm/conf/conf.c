@@ -140,7 +140,7 @@ static const char *text_of(const config_setting_t *setting, char list[LIST_MOST]
 
 		if (!text)
 			return NULL;
-		used += (size_t)snprintf(list + used, LIST_MOST - used, "%s%s", i ? " " : "", text);
+		used += snprintf(list + used, LIST_MOST - used, "%s%s", i ? " " : "", text);
 	}
 	return list;
 }
@@ -219,9 +219,8 @@ static int load_setting(struct load *load, const config_setting_t *setting)
 		if (option->kind == CONF_REAL)
 			*(double *)field(&load->conf, option) = value;
 		else
-			*(int *)field(&load->conf, option) = option->kind == CONF_SECONDS
-								     ? (int)(value * 1000 + 0.5)
-								     : (int)value;
+			*(int *)field(&load->conf, option) =
+				option->kind == CONF_SECONDS ? (value * 1000 + 0.5) : value;
 		return 0;
 	}
 	case CONF_FLAG:

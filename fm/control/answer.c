@@ -380,7 +380,7 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 			map->place[map->trunks[i].upper] = TOPO_NONE;
 
 			const struct trunk *trunk = &map->trunks[i];
-			json_t *row = json_pack("[ii]", (int)sw, (int)trunk->upper);
+			json_t *row = json_pack("[ii]", sw, trunk->upper);
 			int last = FIGURES - 1;
 
 			while (trunk->figure[last] <= 0)
@@ -400,8 +400,8 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 	free(map->counters);
 	free(map->trunks);
 	free(map->place);
-	return json_pack("{s:i, s:o, s:o}", "levels", (int)t->nlevels, "switches", columns,
-			 "trunks", map->rows);
+	return json_pack("{s:i, s:o, s:o}", "levels", t->nlevels, "switches", columns, "trunks",
+			 map->rows);
 }
 
 static json_t *answer_map(const struct command_env *env, json_t *args, char *err)

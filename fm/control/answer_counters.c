@@ -36,7 +36,7 @@ static json_t *end_json(const struct topo *t, const struct topo_port *port)
 
 	return json_pack("{ss so si}", "name", node->name, "guid",
 			 json_sprintf("0x%016llx", (unsigned long long)node->guid), "port",
-			 (int)port->num);
+			 port->num);
 }
 
 static void add_port(void *arg, uint32_t index, const struct port_counters *c)
@@ -196,7 +196,7 @@ static json_t *answer_top(const struct command_env *env, json_t *args, char *err
 	errors = first_rows(&r, most, link_health_now_us(env->fabric), true);
 	free(r.counters);
 	free(r.links);
-	return json_pack("{si si so so}", "links", (int)r.count, "known", known, "hottest", load,
+	return json_pack("{si si so so}", "links", r.count, "known", known, "hottest", load,
 			 "errors", errors);
 }
 const struct command_run top_run = { .answer = answer_top, .long_answer = true };

@@ -198,12 +198,11 @@ static json_t *document(struct whatif *w)
 		free(classes);
 	}
 
-	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", (int)w->failed,
-			"links_cordoned", (int)w->cordoned, "links_down",
-			(int)topo_links_down(w->t), "route_ms", w->route_ms, "check_ms",
-			w->check_ms, "sound", sound, "proof", report_proof(&proof), "congestion",
-			congestion_of(w, w->t, &w->tables), "before", present_of(w), "delta",
-			delta_of(w), "at_risk", risk_json(w->t));
+	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", w->failed,
+			"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t),
+			"route_ms", w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
+			report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
+			"before", present_of(w), "delta", delta_of(w), "at_risk", risk_json(w->t));
 	json_object_set_new(doc, "lost", lost_json(w->present, w->t));
 	json_object_set_new(doc, "engine", json_string(w->tried.engine));
 	if (w->tried.why[0])

@@ -36,8 +36,8 @@ static void show_tree(struct show *s, uint16_t mlid)
 
 		for (unsigned port = 0; port < 256 && used < sizeof(text) - 8; port++)
 			if (mcast_forwards(hop, port))
-				used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u",
-							 used ? " " : "", port);
+				used += snprintf(text + used, sizeof(text) - used, "%s%u",
+						 used ? " " : "", port);
 		json_object_set_new(row, "out_ports", json_string(text));
 
 		show_flag(row, "root", tree->hops[h].sw == tree->root);

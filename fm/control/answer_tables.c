@@ -220,7 +220,7 @@ static json_t *lft_entries(const struct command_env *env, uint32_t sw)
 
 		if (lids->port_of_lid[lid] == TOPO_NONE)
 			continue;
-		entry = json_pack("{s:i, s:i, s:s}", "lid", (int)lid, "port", (int)row[lid], "to",
+		entry = json_pack("{s:i, s:i, s:s}", "lid", lid, "port", row[lid], "to",
 				  t->nodes[t->ports[lids->port_of_lid[lid]].node].name);
 		if (row[lid] == TABLES_NO_ROUTE)
 			json_object_set_new(entry, "port", json_null());
@@ -244,7 +244,7 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 	sw = &t->nodes[node];
 	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->name, "guid",
 			 json_sprintf("0x%016llx", (unsigned long long)sw->guid), "lid",
-			 (int)fabric_view(env->fabric).lids->lid_of_port[sw->port0], "entries",
+			 fabric_view(env->fabric).lids->lid_of_port[sw->port0], "entries",
 			 lft_entries(env, node));
 }
 const struct command_run lft_run = { .answer = answer_lft, .long_answer = true };
@@ -278,7 +278,7 @@ static json_t *path_hops(const struct fabric_view *view, const struct path *path
 			json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name,
 				  "guid", json_sprintf("0x%016llx", (unsigned long long)node->guid),
 				  "role", topo_role_name(node->role), "lid",
-				  (int)lids->lid_of_port[node->port0 + lid_port], "in_port",
+				  lids->lid_of_port[node->port0 + lid_port], "in_port",
 				  port_number(hop->in_port), "out_port", port_number(hop->out_port),
 				  "speed",
 				  leaves ? json_string(topo_speed_name(out->speed)) : json_null(),
@@ -319,9 +319,9 @@ static json_t *path_row(struct fabric *fabric, const struct fabric_view *view, u
 		if (path.hops[i].node < t->nswitches)
 			json_array_append_new(via, json_string(t->nodes[path.hops[i].node].name));
 	return json_pack("{ss ss si si so ss*}", "from", t->nodes[t->ports[from].node].name, "to",
-			 t->nodes[t->ports[to].node].name, "slid",
-			 (int)view->lids->lid_of_port[from], "dlid",
-			 (int)view->lids->lid_of_port[to], "via", via, "error", found ? NULL : why);
+			 t->nodes[t->ports[to].node].name, "slid", view->lids->lid_of_port[from],
+			 "dlid", view->lids->lid_of_port[to], "via", via, "error",
+			 found ? NULL : why);
 }
 
 struct ends {
@@ -354,7 +354,7 @@ static json_t *path_document(struct fabric *fabric, const struct fabric_view *vi
 
 	if (!found && !several)
 		return command_refuse(err, "%s", why);
-	doc = json_pack("{s:i, s:o}", "dlid", (int)view->lids->lid_of_port[target], "hops",
+	doc = json_pack("{s:i, s:o}", "dlid", view->lids->lid_of_port[target], "hops",
 			found ? path_hops(view, &path) : json_array());
 	if (several) {
 		/* A row for each HCA of the host that has more of them. */

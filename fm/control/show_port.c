@@ -70,9 +70,8 @@ static json_t *lid_ranges(const struct show *s, const struct topo_port *port)
 			snprintf(text + used, sizeof(text) - used, ", ..");
 			break;
 		}
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 last > lid ? "%s%u-%u" : "%s%u", used ? ", " : "", lid,
-					 last);
+		used += snprintf(text + used, sizeof(text) - used, last > lid ? "%s%u-%u" : "%s%u",
+				 used ? ", " : "", lid, last);
 	}
 	return json_string(text);
 }

@@ -168,7 +168,7 @@ static void log_switches(struct changes *s, const uint32_t *list, unsigned count
 			s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 			down ? "switch-down" : "switch-up", &subject,
 			of_fault(s, json_pack("{ss si si}", "role", topo_role_name(node->role),
-					      "cables", (int)links, "hcas", (int)hosts)),
+					      "cables", links, "hcas", hosts)),
 			"%s 0x%016" PRIx64 ": %s switch %s: %s", node->name, node->guid,
 			topo_role_name(node->role), down ? "down" : "up", means);
 	}

@@ -86,7 +86,7 @@ static void brought_up(void *arg, const struct bringup_result *result)
 		if (result->links_new > 1)
 			snprintf(more, sizeof(more), ", and %u more", result->links_new - 1);
 		event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
-			      json_pack("{si}", "links", (int)result->links_new),
+			      json_pack("{si}", "links", result->links_new),
 			      "fabric: %u %s did not come up: %s%s; retried at growing intervals",
 			      result->links_new, words_plural(result->links_new, "link", "links"),
 			      result->first_new, more);

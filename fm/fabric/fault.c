@@ -159,7 +159,7 @@ static json_t *details(const struct fabric *f, const struct answer *a, unsigned 
 	json_t *doc = json_pack("{ss sf sf sI si si sO}", "what", a->what, "detected_to_proven_ms",
 				a->proven_ms, "detected_to_programmed_ms", a->programmed_ms,
 				"lft_entries_changed", (json_int_t)a->entries, "lft_blocks_written",
-				(int)a->blocks, "switches", (int)switches, "at_risk", risk);
+				a->blocks, "switches", switches, "at_risk", risk);
 
 	if (a->event) {
 		json_object_set_new(doc, "fault", json_integer((json_int_t)a->event));
@@ -212,7 +212,7 @@ static json_t *answer_json(const struct answer *a)
 		return json_null();
 	return json_pack("{ss sf sf sI si}", "what", a->what, "detected_to_proven_ms", a->proven_ms,
 			 "detected_to_programmed_ms", a->programmed_ms, "lft_entries_changed",
-			 (json_int_t)a->entries, "lft_blocks_written", (int)a->blocks);
+			 (json_int_t)a->entries, "lft_blocks_written", a->blocks);
 }
 
 void fabric_faults_status(const struct fabric *f, json_t *doc)

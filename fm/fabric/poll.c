@@ -86,7 +86,7 @@ void fabric_poll_recheck(struct fabric *f)
 void fabric_poll_schedule(struct fabric *f)
 {
 	struct poll *p = f->poll;
-	uint64_t ms = f->conf.sweep.interval_ms ? (uint64_t)f->conf.sweep.interval_ms : SOON_MAX_MS;
+	uint64_t ms = f->conf.sweep.interval_ms ? f->conf.sweep.interval_ms : SOON_MAX_MS;
 
 	if (p->unfinished && 2 * p->wait_ms < ms)
 		ms = p->wait_ms *= 2;

@@ -48,7 +48,7 @@ static int drained(const struct topo *t, enum drain why)
 static json_t *topo_json(const struct fabric *f)
 {
 	const struct topo *t = f->now.topo;
-	const int down = t ? (int)topo_links_down(t) : 0;
+	const int down = t ? topo_links_down(t) : 0;
 
 	return json_pack(
 		"{si si si si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0,
@@ -69,8 +69,8 @@ static json_t *cutoff_json(const struct fabric *f)
 		fabric_cutoff(f, &c);
 		cutoff_describe(f->now.topo, &c, text, sizeof(text));
 	}
-	return json_pack("{si si so}", "hcas_cut_off", (int)c.hcas, "hcas_off", (int)c.off,
-			 "cut_off", c.hcas ? json_string(text) : json_null());
+	return json_pack("{si si so}", "hcas_cut_off", c.hcas, "hcas_off", c.off, "cut_off",
+			 c.hcas ? json_string(text) : json_null());
 }
 
 static json_t *smp_json(const struct fabric *f)
@@ -82,7 +82,7 @@ static json_t *smp_json(const struct fabric *f)
 			 (json_int_t)s.retried, "mads_dropped",
 			 (json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
 			 "mads_malformed", (json_int_t)s.dropped_malformed, "mads_unsolicited",
-			 (json_int_t)s.unsolicited, "smp_window", (int)s.window);
+			 (json_int_t)s.unsolicited, "smp_window", s.window);
 }
 
 /* What happened since this manager began; seconds since tables were changed last. */
@@ -93,7 +93,7 @@ static json_t *past_json(const struct fabric *f)
 	return json_pack(
 		"{so so si}", "events_by_level", event_log_counts(f->events), "reroute_age_s",
 		rerouted ? json_real((loop_now_us(f->loop) - rerouted) / 1e6) : json_null(),
-		"lft_blocks_failed", (int)f->figures->programmed.failed);
+		"lft_blocks_failed", f->figures->programmed.failed);
 }
 
 /* Of the lives of this process before, which a change of role ended: what counts from its start. */
@@ -140,7 +140,7 @@ json_t *fabric_status(const struct fabric *f)
 		f->progress.state == FABRIC_UP || f->progress.state == FABRIC_CHANGING, "engine",
 		f->now.routed.engine ? f->now.routed.engine
 				     : route_engine_name(f->conf.routing.engine),
-		"sm_lid", (int)f->now.sm_lid);
+		"sm_lid", f->now.sm_lid);
 	json_t *parts[] = {
 		cutoff_json(f),
 		topo_json(f),
@@ -149,9 +149,8 @@ json_t *fabric_status(const struct fabric *f)
 			  "program_ms", f->figures->program_ms, "bringup_ms",
 			  f->figures->bringup_ms, "lft_blocks_written",
 			  (json_int_t)program_blocks_written(f->program), "lft_blocks_unread",
-			  (int)program_unread(f->program), "silent", (int)f->figures->silent,
-			  "reroutes", (int)f->figures->reroutes, "polls",
-			  (json_int_t)f->figures->polls),
+			  program_unread(f->program), "silent", f->figures->silent, "reroutes",
+			  f->figures->reroutes, "polls", (json_int_t)f->figures->polls),
 		json_pack("{so sb}", "stages_ms", stages, "check_whole", f->figures->check_whole),
 		smp_json(f),
 		past_json(f)

@@ -180,7 +180,7 @@ static enum job_result plan_lids(void *arg)
 
 	if (lids->taken_back)
 		event_log_add(f->events, LOG_WARNING, "lids-taken-back", NULL,
-			      json_pack("{si}", "ports", (int)lids->taken_back),
+			      json_pack("{si}", "ports", lids->taken_back),
 			      "fabric: no LID left: LIDs of %u absent ports, the longest absent "
 			      "first, were reassigned",
 			      lids->taken_back);

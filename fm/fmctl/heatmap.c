@@ -55,7 +55,7 @@ static unsigned length_of(const char *text)
 	uint32_t c = 0;
 	size_t n = text_decode(text, strlen(text), &c);
 
-	return c < ' ' || (c >= 0x7f && c < 0xa0) || (c & 0xfffe) == 0xfffe ? 0 : (unsigned)n;
+	return c < ' ' || (c >= 0x7f && c < 0xa0) || (c & 0xfffe) == 0xfffe ? 0 : n;
 }
 
 /* Well-formed whatever the bytes: a character is written whole or not at all. */
@@ -272,7 +272,7 @@ int heatmap_write_text(const struct plan *p, FILE *out)
 
 				while (bin < LOAD_BINS - 1 && cell->ratio > load_bin_edges[bin])
 					bin++;
-				fprintf(out, "%*s%c", (int)(cell->column - column), "",
+				fprintf(out, "%*s%c", cell->column - column, "",
 					cell->live ? (char)('0' + bin) : 'x');
 				column = cell->column + 1;
 			}

@@ -787,11 +787,11 @@ static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int
 	enum fmctl_exit status = import(&im);
 
 	if (status == FMCTL_DONE && ctl->json) {
-		json_t *doc = json_pack("{ss sO sO sO sO sO si si si}", "output", im.out, "read",
-					im.read, "missing", im.missing, "taken", im.taken,
-					"not_taken", im.not_taken, "warnings", im.warnings,
-					"standard", (int)im.standard, "ports", (int)im.lids.count,
-					"ports_left_out", (int)im.lids.left_out);
+		json_t *doc =
+			json_pack("{ss sO sO sO sO sO si si si}", "output", im.out, "read", im.read,
+				  "missing", im.missing, "taken", im.taken, "not_taken",
+				  im.not_taken, "warnings", im.warnings, "standard", im.standard,
+				  "ports", im.lids.count, "ports_left_out", im.lids.left_out);
 
 		show_json(ctl, doc);
 		json_decref(doc);

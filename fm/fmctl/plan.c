@@ -231,13 +231,13 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 	json_t *tiers = json_array(),
 	       *document_doc = json_pack(
 		       "{si si si si si si ss sf so sf sI si so so so so}", "switches",
-		       (int)p->topo->nswitches, "hcas", (int)p->topo->ncas, "aggregation_nodes",
-		       (int)p->topo->nspecials, "links_special", (int)p->topo->nlinks_special,
-		       "links", (int)topo_links(p->topo), "levels", (int)p->topo->nlevels, "engine",
-		       p->engine, "route_ms", median(p->ms, p->args.repeat), "route_ms_all",
+		       p->topo->nswitches, "hcas", p->topo->ncas, "aggregation_nodes",
+		       p->topo->nspecials, "links_special", p->topo->nlinks_special, "links",
+		       topo_links(p->topo), "levels", p->topo->nlevels, "engine", p->engine,
+		       "route_ms", median(p->ms, p->args.repeat), "route_ms_all",
 		       list_reals(p->ms, p->args.repeat), "check_ms", p->check_ms, "lft_bytes",
-		       (json_int_t)p->tables.nswitches * p->tables.stride, "lids",
-		       (int)p->lids->top, "proof", report_proof(&p->proof), "congestion",
+		       (json_int_t)p->tables.nswitches * p->tables.stride, "lids", p->lids->top,
+		       "proof", report_proof(&p->proof), "congestion",
 		       report_congestion(&p->congestion), "tiers", tiers, "tier_edges",
 		       list_reals(load_bin_edges, LOAD_BINS - 1));
 
@@ -252,12 +252,11 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 	if (p->states)
 		json_object_set_new(document_doc, "nvswitch", plan_trial(p));
 	if (p->rebalance)
-		json_object_set_new(document_doc, "rebalance",
-				    json_pack("{si sf so so}", "entries",
-					      (int)rebalance_result(p->rebalance)->count, "ms",
-					      p->rebalance_ms, "before",
-					      report_congestion(&p->stable), "after",
-					      report_congestion(&p->congestion)));
+		json_object_set_new(
+			document_doc, "rebalance",
+			json_pack("{si sf so so}", "entries", rebalance_result(p->rebalance)->count,
+				  "ms", p->rebalance_ms, "before", report_congestion(&p->stable),
+				  "after", report_congestion(&p->congestion)));
 	if (p->args.foreign)
 		json_object_set_new(document_doc, "switches_without_table",
 				    json_integer(p->without_table));

@@ -51,9 +51,8 @@ static const char *cell_text(const json_t *row, const char *key, char buf[CELL_S
 		buf[0] = '\0';
 		json_array_foreach ((json_t *)value, index, item)
 			if (used < CELL_SIZE)
-				used += (size_t)snprintf(buf + used, CELL_SIZE - used, "%s%s",
-							 index ? "; " : "",
-							 json_string_value(item));
+				used += snprintf(buf + used, CELL_SIZE - used, "%s%s",
+						 index ? "; " : "", json_string_value(item));
 		return buf;
 	}
 	switch (value ? json_typeof(value) : JSON_NULL) {

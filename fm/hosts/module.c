@@ -315,8 +315,8 @@ static void pass_end(struct hosts_room *r)
 				if (!it->due || it->now != to)
 					continue;
 				if (json_array_size(names) < NAMES_REPORTED && used < sizeof(text))
-					used += (size_t)snprintf(text + used, sizeof(text) - used,
-								 " %s", it->name);
+					used += snprintf(text + used, sizeof(text) - used, " %s",
+							 it->name);
 				json_array_append_new(names, json_string(it->name));
 			}
 			event_log_add(r->services.events,

@@ -416,7 +416,7 @@ static ssize_t read_piece(void *arg, uint64_t pos, char *to, size_t most)
 	const struct port_reply *reply = arg;
 	size_t len = port_metrics_read(reply->text, to, most);
 
-	return len ? (ssize_t)len : MHD_CONTENT_READER_END_OF_STREAM;
+	return len ? len : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
 static void free_reply(void *arg)

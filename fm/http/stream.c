@@ -68,7 +68,7 @@ static bool fill(struct stream *s)
 
 	if (!(missing <= 0)) {
 		events = fabric_events(s->streams->fabric,
-				       missing < UINT32_MAX ? (unsigned)missing : UINT32_MAX);
+				       missing < UINT32_MAX ? missing : UINT32_MAX);
 		event = json_array_get(events, 0);
 		if (event && seq_of(event) > s->next)
 			fprintf(out, "event: gap\ndata: {\"lost\":%" JSON_INTEGER_FORMAT "}\n\n",

@@ -318,15 +318,15 @@ void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_
 		now = INV_BOUNCED;
 	port->carries = peer->carries = now;
 	if (port->link_up)
-		inv->ndark += (uint32_t)((before == INV_CARRIES_BOTH) - (now == INV_CARRIES_BOTH));
+		inv->ndark += (before == INV_CARRIES_BOTH) - (now == INV_CARRIES_BOTH);
 	if (now == before || !is_between(node, port))
 		return;
 	more = (now == INV_CARRIES_ONE_END || now == INV_CARRIES_BOTH) -
 	       (before == INV_CARRIES_ONE_END || before == INV_CARRIES_BOTH);
-	inv->nactive += (uint32_t)more;
+	inv->nactive += more;
 	node->ncarry = node->ncarry + more;
 	port->peer->ncarry = port->peer->ncarry + more;
-	inv->nbounced += (uint32_t)((now == INV_BOUNCED) - (before == INV_BOUNCED));
+	inv->nbounced += (now == INV_BOUNCED) - (before == INV_BOUNCED);
 	inv->turns += !before != !now;
 }
 

@@ -884,10 +884,10 @@ static void status(const void *room, json_t *doc)
 		doc, "m_keys",
 		json_pack("{sb sb si si sI sI si so si so}", "set", m_key_conf_any(conf),
 			  "per_port", conf->secret.set && conf->per_port, "protection",
-			  (int)conf->protect, "lease_s", (int)conf->lease_s, "asked",
+			  conf->protect, "lease_s", conf->lease_s, "asked",
 			  (json_int_t)k->asking.renewed, "expired", (json_int_t)k->asking.expired,
-			  "foreign", (int)k->foreign, "foreign_ports", foreign, "probable",
-			  (int)k->hidden.probable, "probable_ports", hidden_json(&k->hidden)));
+			  "foreign", k->foreign, "foreign_ports", foreign, "probable",
+			  k->hidden.probable, "probable_ports", hidden_json(&k->hidden)));
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

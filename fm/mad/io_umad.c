@@ -81,7 +81,7 @@ bool sa_share_may(struct sa_share *share, uint64_t now_us, uint64_t slice_us, bo
 		share->left = 0;
 		return true;
 	}
-	share->left += (int64_t)(passed < slice_us ? passed : slice_us);
+	share->left += passed < slice_us ? passed : slice_us;
 	if (share->left > (int64_t)slice_us)
 		share->left = slice_us;
 	return share->left > 0;

@@ -229,7 +229,7 @@ static void xact_finish(struct mad *mad, struct xact *x, struct mad_answer answe
 	mad_done_fn *fn = x->fn;
 	void *arg = x->arg;
 
-	answer.rtt_us = x->tries ? (unsigned)(loop_now_us(mad->loop) - x->sent_at) : 0;
+	answer.rtt_us = x->tries ? (loop_now_us(mad->loop) - x->sent_at) : 0;
 	answer.tries = x->tries;
 	xact_device_put(&mad->queue, x->device);
 	xact_free(&mad->table, x);

@@ -110,7 +110,7 @@ static inline uint64_t wire_get(const uint8_t *at, unsigned bytes)
 static inline void wire_put(uint8_t *at, unsigned bytes, uint64_t value)
 {
 	while (bytes--) {
-		at[bytes] = (uint8_t)value;
+		at[bytes] = value;
 		value >>= 8;
 	}
 }

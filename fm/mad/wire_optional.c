@@ -173,10 +173,10 @@ bool wire_hierarchy_label(const struct wire_hierarchy *h, bool is_switch,
 	if (!has(h, at->cage, 999, &cage) || !has(h, at->port, 99, &port))
 		return false;
 	if (has(h, at->asic, 15, &asic) && asic > 1)
-		len += (size_t)snprintf(label, size, "ASIC %u ", asic);
-	len += (size_t)snprintf(label + len, size - len, "cage %u/%u", cage, port);
+		len += snprintf(label, size, "ASIC %u ", asic);
+	len += snprintf(label + len, size - len, "cage %u/%u", cage, port);
 	if (has(h, at->split, 15, &split) && split)
-		len += (size_t)snprintf(label + len, size - len, "/%u", split);
+		len += snprintf(label + len, size - len, "/%u", split);
 	if (has(h, at->planes, 15, &planes) && planes > 1 && has(h, at->plane, 15, &plane))
 		snprintf(label + len, size - len, " plane %u", plane);
 	return true;

@@ -158,7 +158,7 @@ static json_t *result(void *data)
 	json_t *result = json_pack(
 		"{ss sb si sI sI sf sI}", "what", change->what,
 		change->kind == CHANGE_RELEASE ? "released" : "cordoned",
-		change->kind != CHANGE_UNCORDON, "ports", (int)change->links, "lft_entries_changed",
+		change->kind != CHANGE_UNCORDON, "ports", change->links, "lft_entries_changed",
 		(json_int_t)(changed ? written.entries : 0), "lft_blocks_written",
 		(json_int_t)(written.blocks - change->blocks_before), "took_ms",
 		(loop_now_us(m->services.loop) - change->asked_us) / 1e3, "unreachable",

@@ -642,7 +642,7 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 		return;
 	}
 	doc = json_pack("{sb so so si ss}", "dry_run", dry, "links", rows, "lids_to_move",
-			foreign ? json_null() : json_array(), "hosts", (int)hosts, "master",
+			foreign ? json_null() : json_array(), "hosts", hosts, "master",
 			foreign ? "by the managers' priorities and GUIDs" : "this manager");
 	fn(arg, doc, NULL);
 	json_decref(doc);

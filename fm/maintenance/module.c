@@ -204,8 +204,7 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 	unsigned nodes = forget_nodes(fabric, services->inventory);
 
 	event_log_add(services->events, LOG_NOTICE, "forgotten", &subject,
-		      json_pack("{si si si}", "cables", (int)links, "nodes", (int)nodes, "absent",
-				(int)lids),
+		      json_pack("{si si si}", "cables", links, "nodes", nodes, "absent", lids),
 		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u %s that "
 		      "left earlier",
 		      name, links, words_plural(links, "link", "links"),
@@ -629,10 +628,9 @@ static void status(const void *room, json_t *doc)
 	const struct maintenance *m = room;
 
 	/* fm/cabling adds its findings to `miswired`, which are of links in use. */
-	json_object_update_new(doc,
-			       json_pack("{si si}", "links_held",
-					 (int)admission_held(&m->admission, HELD_NOT), "miswired",
-					 (int)admission_held(&m->admission, HELD_MISWIRED)));
+	json_object_update_new(doc, json_pack("{si si}", "links_held",
+					      admission_held(&m->admission, HELD_NOT), "miswired",
+					      admission_held(&m->admission, HELD_MISWIRED)));
 }
 
 json_t *maintenance_held(const struct fabric *fabric)

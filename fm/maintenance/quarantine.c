@@ -351,7 +351,7 @@ static void begin(struct quarantines *qs, struct quarantine *last, struct quaran
 		append(&qs->known, new);
 
 	const struct event_subject subject = subject_of(qs, new);
-	json_t *details = json_pack("{si ss}", "seconds", (int)new->seconds, "why", new->why);
+	json_t *details = json_pack("{si ss}", "seconds", new->seconds, "why", new->why);
 
 	if (new->held)
 		event_log_add(

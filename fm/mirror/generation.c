@@ -517,11 +517,10 @@ static void write_owners(const struct mirror *m)
 
 	for (const struct owner *o = m->owners; o < m->owners + MIRROR_OWNERS && o->port_guid;
 	     o++) {
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "0x%016" PRIx64 " ",
-					 o->port_guid);
+		used += snprintf(text + used, sizeof(text) - used, "0x%016" PRIx64 " ",
+				 o->port_guid);
 		for (unsigned b = 0; b < CHANNEL_PROOF; b++)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%02x",
-						 o->proof[b]);
+			used += snprintf(text + used, sizeof(text) - used, "%02x", o->proof[b]);
 		text[used++] = '\n';
 	}
 	state_store_put(m->services.state, "peer_keys", text, used);

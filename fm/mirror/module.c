@@ -167,7 +167,7 @@ static const char *taken(struct reader *r, const struct frame *frame)
 		return NULL;
 	if (whole && (seq < 0 || (uint64_t)seq > r->mirror->seq))
 		return "it confirmed what was never sent to it";
-	r->taken = whole ? (uint64_t)seq : 0;
+	r->taken = whole ? seq : 0;
 	r->whole = whole;
 	r->heard_us = loop_now_us(r->mirror->services.loop);
 	if (r->whole && r->taken > r->mirror->shared)

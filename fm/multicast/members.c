@@ -87,7 +87,7 @@ void assumed_begin(struct multicast *m)
 	a->until_us = loop_now_us(m->services.loop) + grace_us;
 	loop_timer_set(a->end, grace_us);
 	event_log_add(m->services.events, LOG_NOTICE, "mcast-kept", NULL,
-		      json_pack("{si}", "mlids", (int)a->mlids),
+		      json_pack("{si}", "mlids", a->mlids),
 		      "fabric: trees of %u multicast LIDs of the previous manager are kept for %u "
 		      "s while their members join",
 		      a->mlids, (unsigned)(grace_us / 1000000));
@@ -282,7 +282,7 @@ static void log_ports(const struct multicast *m, const char *kind, unsigned port
 {
 	if (ports)
 		event_log_add(m->services.events, LOG_NOTICE, kind, NULL,
-			      json_pack("{si}", "ports", (int)ports),
+			      json_pack("{si}", "ports", ports),
 			      "fabric: %u %s in multicast groups %s", ports,
 			      words_plural(ports, "port", "ports"), what);
 }

@@ -43,7 +43,7 @@ static void mlids_check(struct multicast *m)
 	guid = sa_mcast_largest(m->services.sa, &groups);
 	port = topo_find_port(t, guid);
 	event_log_add(m->services.events, used < capacity ? LOG_WARNING : LOG_ERR, "mlids", NULL,
-		      json_pack("{si si}", "used", (int)used, "room", (int)capacity),
+		      json_pack("{si si}", "used", used, "room", capacity),
 		      "fabric: %u of %u multicast LIDs are in use%s; the multicast table of %s is "
 		      "full; %s (port GUID 0x%016llx) is in most groups: %u",
 		      used, capacity, used < capacity ? "" : ": no group can be created",
@@ -70,8 +70,8 @@ static json_t *json_tree(const struct multicast *m, const struct topo *t, uint16
 
 			root = sw == TOPO_NONE ? NULL : t->nodes[sw].name;
 		}
-	return json_pack("{ss? si si si}", "root", root, "switches", (int)tree->nhops, "turns",
-			 (int)tree->turns, "left_out", (int)tree->left_out);
+	return json_pack("{ss? si si si}", "root", root, "switches", tree->nhops, "turns",
+			 tree->turns, "left_out", tree->left_out);
 }
 
 static json_t *json_group(const struct multicast *m, const struct topo *t,
@@ -98,13 +98,13 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 			json_pack("{so ss ss si sb sb}", "guid",
 				  json_sprintf("0x%016" PRIx64, member->port), "name",
 				  port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name,
-				  "joined", sa_member_joined(member), "state", (int)member->state,
+				  "joined", sa_member_joined(member), "state", member->state,
 				  "proxy", member->proxy, "waits", waits));
 	}
 	return json_pack("{ss so so sI si si si sb si si si so so}", "mgid", mgid, "mlid",
 			 json_sprintf("0x%x", group->mlid), "pkey", json_sprintf("0x%x", a->pkey),
-			 "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu, "rate", (int)a->rate,
-			 "sl", (int)a->sl, "preset", group->preset, "full", full, "senders",
+			 "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu, "rate", a->rate, "sl",
+			 a->sl, "preset", group->preset, "full", full, "senders",
 			 group->nmembers - full, "waiting", waiting, "tree",
 			 json_tree(m, t, group->mlid), "members", members);
 }
@@ -346,20 +346,20 @@ static void status(const void *room, json_t *doc)
 	const struct topo *t = fabric_view(m->fabric).topo;
 	uint32_t sw = t ? topo_find(t, m->mlids.smallest) : TOPO_NONE;
 	uint64_t now = loop_now_us(m->services.loop), until = m->assumed.until_us;
-	int left_s = m->assumed.count && until > now ? (int)((until - now + 999999) / 1000000) : 0;
+	int left_s = m->assumed.count && until > now ? ((until - now + 999999) / 1000000) : 0;
 
 	json_object_set_new(
 		doc, "multicast",
 		json_pack("{si si si si si ss? si si si sI sI si}", "groups",
-			  (int)sa_groups_use(m->groups)->groups, "members",
-			  (int)sa_groups_use(m->groups)->members, "waiting", (int)m->absent.waiting,
-			  "mlids", (int)sa_groups_use(m->groups)->mlids, "mlids_room",
-			  (int)sa_groups_use(m->groups)->capacity, "smallest_switch",
+			  sa_groups_use(m->groups)->groups, "members",
+			  sa_groups_use(m->groups)->members, "waiting", m->absent.waiting, "mlids",
+			  sa_groups_use(m->groups)->mlids, "mlids_room",
+			  sa_groups_use(m->groups)->capacity, "smallest_switch",
 			  sw == TOPO_NONE ? NULL : t->nodes[sw].name, "with_turns",
-			  (int)m->trees.with_turns, "mlids_kept", (int)m->assumed.mlids,
-			  "mlids_kept_s", left_s, "mft_blocks_written",
+			  m->trees.with_turns, "mlids_kept", m->assumed.mlids, "mlids_kept_s",
+			  left_s, "mft_blocks_written",
 			  (json_int_t)mft_blocks_written(m->services.mft), "rounds",
-			  (json_int_t)m->trees.rounds, "failed", (int)m->trees.result.failed));
+			  (json_int_t)m->trees.rounds, "failed", m->trees.result.failed));
 }
 
 const struct mcast_plan *multicast_trees(const struct fabric *fabric)

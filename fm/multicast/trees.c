@@ -322,14 +322,12 @@ static enum job_result judge(void *arg)
 			while (h < tree->nhops && tree->hops[h].sw != sw)
 				h++;
 			if (sw != TOPO_NONE && h == tree->nhops)
-				used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-							 used ? ", " : "",
-							 t->nodes[port->node].name);
+				used += snprintf(names + used, sizeof(names) - used, "%s%s",
+						 used ? ", " : "", t->nodes[port->node].name);
 		}
 		event_log_add(
 			m->services.events, LOG_WARNING, "mcast-narrow", NULL,
-			json_pack("{si si}", "mlid", (int)tree->mlid, "left_out",
-				  (int)tree->left_out),
+			json_pack("{si si}", "mlid", tree->mlid, "left_out", tree->left_out),
 			"fabric: %u %s of multicast LID 0x%x %s not served, as any tree to them "
 			"would close a credit loop: %s",
 			tree->left_out, words_plural(tree->left_out, "member", "members"),
@@ -407,7 +405,7 @@ static enum job_result write_tables(void *arg)
 		turns += t->plan.trees[i].turns > 0;
 	if (turns != t->with_turns)
 		event_log_add(m->services.events, LOG_NOTICE, "mcast-turns", NULL,
-			      json_pack("{si si}", "trees", (int)turns, "of", (int)t->plan.ntrees),
+			      json_pack("{si si}", "trees", turns, "of", t->plan.ntrees),
 			      "fabric: %u of %u multicast trees have a down-up turn: no switch has "
 			      "all of the members below it",
 			      turns, t->plan.ntrees);

@@ -203,7 +203,7 @@ static void configure(void *room)
 		here += inventory_find(r->services.inventory, node_names_guid(next, i)) != NULL;
 	if (count)
 		event_log_add(r->services.events, LOG_NOTICE, "names", NULL,
-			      json_pack("{si si}", "names", (int)count, "nodes", (int)here),
+			      json_pack("{si si}", "names", count, "nodes", here),
 			      "fabric: %u node names from %s, %u of them of known nodes", count,
 			      r->services.conf->node_name_map, here);
 	else

@@ -234,7 +234,7 @@ static struct evidence_switch *switch_of(struct evidence *e, const struct exposi
 
 static uint32_t whole(double value)
 {
-	return value >= 1 && value <= UINT32_MAX ? (uint32_t)value : 0;
+	return value >= 1 && value <= UINT32_MAX ? value : 0;
 }
 
 /* A status of a few values: UINT8_MAX = none of them. */
@@ -363,7 +363,7 @@ static void take_gpu(struct evidence *e, enum kind kind, const struct exposition
 		gpu->failed_recoveries += s->value > 0 ? (uint64_t)s->value : 0;
 		return;
 	case ENERGY:
-		gpu->energy = s->value > 0 ? (uint64_t)s->value : 0;
+		gpu->energy = s->value > 0 ? s->value : 0;
 		return;
 	case HEALTH_WATCH:
 		take_watch(&gpu->said, s);
@@ -811,7 +811,7 @@ static bool is_disproved(const struct evidence *e, const struct memory *m,
 	const struct nvswitch_finding *f = &event->finding;
 	/* GPUs may be numbered in another way by now; the address stays. */
 	int gpu = *f->pci ? memory_gpu_by_pci(m, f->pci) : f->gpu;
-	unsigned first = gpu >= 0 ? (unsigned)gpu : 0, whole = 0, dipped = 0, no_action = 0;
+	unsigned first = gpu >= 0 ? gpu : 0, whole = 0, dipped = 0, no_action = 0;
 	unsigned count = gpu >= 0 ? 1 : evidence_gpus_expected(e, m);
 
 	if (c->now_us < event->last_us + c->settle_us)

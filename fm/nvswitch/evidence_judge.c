@@ -672,9 +672,9 @@ static void judge_links(const struct judge *j)
 				first.sw = n;
 				first.link = (int)w * 64 + __builtin_ctzll(bits);
 			}
-			down += (unsigned)__builtin_popcountll(bits);
+			down += __builtin_popcountll(bits);
 			bits = j->e->switches[n].said.links_seen[w];
-			seen += (unsigned)__builtin_popcountll(bits);
+			seen += __builtin_popcountll(bits);
 		}
 	if (down > off)
 		find(j, NVSWITCH_DEGRADED_LINK, first,

@@ -127,7 +127,7 @@ static int index_of(const char *line, const char *name, int bound)
 	if (!word(line, name, text, sizeof(text)))
 		return -1;
 	value = strtol(text, NULL, 10);
-	return value >= 0 && value < bound ? (int)value : -1;
+	return value >= 0 && value < bound ? value : -1;
 }
 
 static bool read_host(struct memory *m, const char *line)

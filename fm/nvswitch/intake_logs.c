@@ -114,10 +114,10 @@ json_t *log_intake_json(const struct log_intake *in)
 		json_object_set_new(unread, COLLECTOR, json_integer((json_int_t)c->malformed));
 	return json_pack("{sI sI sI sI si si s{sI sI sI si} so}", "lines", (json_int_t)c->lines,
 			 "events", (json_int_t)c->understood, "bad", (json_int_t)c->malformed,
-			 "strangers", (json_int_t)c->strangers, "connections", (int)c->connections,
-			 "refused", (int)c->refused, "by_use", "understood",
-			 (json_int_t)c->understood, "ignored", (json_int_t)c->ignored, "malformed",
-			 (json_int_t)c->malformed, "refused", 0, "unread", unread);
+			 "strangers", (json_int_t)c->strangers, "connections", c->connections,
+			 "refused", c->refused, "by_use", "understood", (json_int_t)c->understood,
+			 "ignored", (json_int_t)c->ignored, "malformed", (json_int_t)c->malformed,
+			 "refused", 0, "unread", unread);
 }
 
 json_t *log_intake_senders(const struct log_intake *in)

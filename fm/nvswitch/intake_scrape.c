@@ -291,7 +291,7 @@ static unsigned flight_max(const struct exporters *x)
 		x->targets.count * x->home->conf->timeout_ms * 1000ull / x->home->conf->interval_us;
 
 	need = need < MAX_FLIGHT ? need : MAX_FLIGHT;
-	return need > IN_FLIGHT ? (unsigned)need : IN_FLIGHT;
+	return need > IN_FLIGHT ? need : IN_FLIGHT;
 }
 
 /*

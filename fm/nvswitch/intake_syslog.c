@@ -98,7 +98,7 @@ static bool take_host(struct cursor *c, char *host)
 
 	at = len ? memrchr(word, '@', len) : NULL;
 	if (at) {
-		len -= (size_t)(at + 1 - word);
+		len -= at + 1 - word;
 		word = at + 1;
 	}
 	if (!len || len >= SYSLOG_HOST)
@@ -273,12 +273,12 @@ static void journal_keep(struct journal_stream *s, const char *data, size_t len)
 	if (s->field == MESSAGE) {
 		len = len < room ? len : room;
 		memcpy(s->text + s->text_used, data, len);
-		s->text_used += (uint32_t)len;
+		s->text_used += len;
 	} else if (s->field == HOST) {
 		room = sizeof(s->message.host) - 1 - s->host_used;
 		len = len < room ? len : room;
 		memcpy(s->message.host + s->host_used, data, len);
-		s->host_used += (uint32_t)len;
+		s->host_used += len;
 		s->message.host[s->host_used] = '\0';
 		if (!syslog_host_is_text(s->message.host))
 			*s->message.host = '?', s->message.host[1] = '\0';

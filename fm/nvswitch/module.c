@@ -62,7 +62,7 @@ static bool is_gpu(const char *desc)
 /* There is always one. */
 static unsigned limit_ms(int configured)
 {
-	return configured ? (unsigned)configured : LIMIT_MAX_MS;
+	return configured ? configured : LIMIT_MAX_MS;
 }
 
 /* Texts are borrowed from conf. */
@@ -383,8 +383,8 @@ static void say_rates(struct nvlink_room *r, char *host, const char *line)
 	event_log_add(
 		r->services.events, LOG_NOTICE, "nvswitch-rates", &subject,
 		json_pack("{ss sf si sf si sf}", "host", host, "rate", rates.own, "rate_of",
-			  (int)rates.adapters, "others_rate", rates.others, "others_flows",
-			  (int)rates.flows, "others_alone", rates.others_alone),
+			  rates.adapters, "others_rate", rates.others, "others_flows", rates.flows,
+			  "others_alone", rates.others_alone),
 		"nvswitch: %s: routing kept: %.2f of %u as it is; the others %.1f of %u, %.1f "
 		"without its traffic",
 		host, rates.own, rates.adapters, rates.others, rates.flows, rates.others_alone);

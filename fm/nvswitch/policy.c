@@ -47,11 +47,10 @@ static json_t *load_json(const struct nvswitch_trial *trial, const struct nvswit
 	struct rates r;
 
 	rates_measure(scene->topo, trial->lids, scene->tables, trial->classes, host, false, &r);
-	return json_pack("{si si si si sf si sf si sf sf}", "flows", (int)r.own_flows,
-			 "worst_uplink", (int)r.worst_uplink, "uplinks", (int)r.uplinks,
-			 "unreachable", (int)r.unreachable, "rate", rounded(r.own), "rate_of",
-			 (int)r.adapters, "others_rate", rounded(r.others), "others_flows",
-			 (int)r.flows, "others_least", rounded(r.least), "others_alone",
+	return json_pack("{si si si si sf si sf si sf sf}", "flows", r.own_flows, "worst_uplink",
+			 r.worst_uplink, "uplinks", r.uplinks, "unreachable", r.unreachable, "rate",
+			 rounded(r.own), "rate_of", r.adapters, "others_rate", rounded(r.others),
+			 "others_flows", r.flows, "others_least", rounded(r.least), "others_alone",
 			 rounded(r.others_alone));
 }
 

@@ -81,7 +81,7 @@ static json_t *evidence_json(const struct nvswitch *nv, const struct health_host
 
 	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++) {
 		const struct memory_event *event = &host->memory->events[i];
-		unsigned first = event->from ? (unsigned)__builtin_ctz(event->from) : 0;
+		unsigned first = event->from ? __builtin_ctz(event->from) : 0;
 		bool of_log = event->from & MEMORY_FROM_LOG || first >= host->nsources;
 
 		json_array_append_new(
@@ -284,7 +284,7 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 		snprintf(text, sizeof(text), "nvswitch: %u %s unhealthy: sources are trusted again",
 			 bad, words_plural(bad, "host looks", "hosts look"));
 	nv->home.ops->event(nv->home.arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
-			    json_pack("{sb si}", "guarded", on, "bad", (int)bad), text);
+			    json_pack("{sb si}", "guarded", on, "bad", bad), text);
 	hook_hold(nv->hook, on && nv->conf.keys.guard_hooks);
 	nv->states_changed = true;
 }
@@ -309,8 +309,8 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 			if (host->state != state)
 				continue;
 			if (json_array_size(names) < NAMES_SHOWN && used < sizeof(many_text))
-				used += (size_t)snprintf(many_text + used, sizeof(many_text) - used,
-							 " %s", host->name);
+				used += snprintf(many_text + used, sizeof(many_text) - used, " %s",
+						 host->name);
 			json_array_append_new(names, json_string(host->name));
 		}
 		if (used < sizeof(many_text))
@@ -384,8 +384,8 @@ static void run_hook(struct nvswitch *nv, const struct change *change)
 		if (used >= EVIDENCE_TEXT - 1 || json_unpack(finding, "{ss ss ss}", "state", &state,
 							     "text", &words, "source", &source))
 			continue;
-		used += (size_t)snprintf(text + used, EVIDENCE_TEXT - used, "%s%s: %s (%s)",
-					 used ? "\n" : "", state, words, source);
+		used += snprintf(text + used, EVIDENCE_TEXT - used, "%s%s: %s (%s)",
+				 used ? "\n" : "", state, words, source);
 	}
 	hook_run(nv->hook, &call);
 	json_decref(list);

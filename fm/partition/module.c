@@ -215,8 +215,8 @@ static json_t *json_member(const struct fabric_view *view, const struct inventor
 		if (table->have[i] == key)
 			index = i;
 	return json_pack("{ss so si si ss so sb}", "name", t->nodes[p->node].name, "guid",
-			 json_sprintf("0x%016" PRIx64, p->guid), "port", (int)p->num, "lid",
-			 (int)view->lids->lid_of_port[port], "membership",
+			 json_sprintf("0x%016" PRIx64, p->guid), "port", p->num, "lid",
+			 view->lids->lid_of_port[port], "membership",
 			 key & PKEY_FULL ? "full" : "limited", "index",
 			 index < 0 ? json_null() : json_integer(index), "enforced", enforced);
 }
@@ -272,11 +272,11 @@ json_t *partitions_document(const struct fabric *fabric, const char *which)
 
 		if (one && part != one)
 			continue;
-		json_array_append_new(list, json_pack("{ss so si sb si si so*}", "name", part->name,
-						      "pkey", json_sprintf("0x%04x", part->base),
-						      "sl", (int)part->sl, "ipoib", part->ipoib,
-						      "full", full[i], "limited", limited[i],
-						      "members", members));
+		json_array_append_new(list,
+				      json_pack("{ss so si sb si si so*}", "name", part->name,
+						"pkey", json_sprintf("0x%04x", part->base), "sl",
+						part->sl, "ipoib", part->ipoib, "full", full[i],
+						"limited", limited[i], "members", members));
 	}
 	free(full);
 	free(limited);

@@ -498,11 +498,11 @@ static json_t *link_health_summary(const struct link_health *h)
 	/* The present pass, or the latest one, takes longer than the interval. */
 	bool exceeds = running > interval_us(h) || (!pass.hurried && pass.took_us > interval_us(h));
 
-	return json_pack("{si si si si si si sI sf sI so so sb sf so}", "warned", (int)h->warned,
-			 "sick", (int)h->sick, "slow", (int)h->nslow, "over_error_rate",
-			 (int)h->over, "ports_read", (int)pass.ports, "silent", (int)pass.silent,
-			 "readings_thrown_away", (json_int_t)perf_thrown_away(h->perf), "pass_ms",
-			 pass.took_us / 1e3, "pass_mads", (json_int_t)pass.mads, "pass_age_s",
+	return json_pack("{si si si si si si sI sf sI so so sb sf so}", "warned", h->warned, "sick",
+			 h->sick, "slow", h->nslow, "over_error_rate", h->over, "ports_read",
+			 pass.ports, "silent", pass.silent, "readings_thrown_away",
+			 (json_int_t)perf_thrown_away(h->perf), "pass_ms", pass.took_us / 1e3,
+			 "pass_mads", (json_int_t)pass.mads, "pass_age_s",
 			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
 			 "pass_running_ms", running ? json_real(running / 1e3) : json_null(),
 			 "pass_exceeds", interval_us(h) && exceeds, "interval_s",

@@ -207,7 +207,7 @@ unsigned program_unread(const struct program *p)
 		const struct store_switch *sw = (struct store_switch *)item;
 
 		for (unsigned i = 0; is_there(sw) && i < STORE_WORDS; i++)
-			count += (unsigned)__builtin_popcountll(sw->cached.words[i]);
+			count += __builtin_popcountll(sw->cached.words[i]);
 	}
 	return count;
 }

@@ -486,8 +486,7 @@ static bool plan_more(struct program *p)
 					continue;
 				}
 				mask = allowed(p, part);
-				p->result.held +=
-					(unsigned)__builtin_popcountll(part->take & ~mask);
+				p->result.held += __builtin_popcountll(part->take & ~mask);
 				part->take = mask;
 				if (p->trouble)
 					part->empty = 0;

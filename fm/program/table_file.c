@@ -156,7 +156,7 @@ static unsigned count(const struct store_set *set)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < STORE_WORDS; i++)
-		n += (unsigned)__builtin_popcountll(set->words[i]);
+		n += __builtin_popcountll(set->words[i]);
 	return n;
 }
 

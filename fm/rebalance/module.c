@@ -342,7 +342,7 @@ static void settled(void *room, enum fabric_settle_step step)
 		event_log_add(
 			r->services.events, LOG_NOTICE, "rebalanced", NULL,
 			json_pack("{sI si so so}", "entries", (json_int_t)entries, "overrides",
-				  (int)r->kept.count, "before", load_json(&r->before), "after",
+				  r->kept.count, "before", load_json(&r->before), "after",
 				  load_json(&r->after)),
 			"fabric: rebalanced, %llu %s moved: worst link in shifts %.2f -> %.2f "
 			"flows, within rails %.2f -> %.2f, all-to-all %.2f -> %.2f of the mean",
@@ -364,8 +364,8 @@ static void status(const void *room, json_t *doc)
 	else if (job_steps(r->job))
 		state = "working";
 	json_object_set_new(doc, "rebalance",
-			    json_pack("{ss si so so}", "state", state, "overrides",
-				      (int)r->kept.count, "before", load_json(&r->before), "after",
+			    json_pack("{ss si so so}", "state", state, "overrides", r->kept.count,
+				      "before", load_json(&r->before), "after",
 				      load_json(&r->after)));
 }
 

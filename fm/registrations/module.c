@@ -456,12 +456,11 @@ static void status(const void *room, json_t *doc)
 				      "queries of the master's SA", "port_guid",
 				      json_sprintf("0x%016" PRIx64, r->master), "interval_s",
 				      (double)interval_us(r) / 1e6, "whole", known, "age_ms",
-				      (json_int_t)(age / 1000), "members",
-				      (int)f->rows[TABLE_MEMBERS], "services",
-				      (int)f->rows[TABLE_SERVICES], "subscriptions",
-				      (int)f->rows[TABLE_SUBSCRIPTIONS], "bytes",
-				      (json_int_t)f->bytes, "took_ms", (double)f->took_us / 1e3,
-				      "error", r->error[0] ? json_string(r->error) : json_null()));
+				      (json_int_t)(age / 1000), "members", f->rows[TABLE_MEMBERS],
+				      "services", f->rows[TABLE_SERVICES], "subscriptions",
+				      f->rows[TABLE_SUBSCRIPTIONS], "bytes", (json_int_t)f->bytes,
+				      "took_ms", (double)f->took_us / 1e3, "error",
+				      r->error[0] ? json_string(r->error) : json_null()));
 }
 
 static void *init(struct fabric *fabric)

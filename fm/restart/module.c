@@ -474,8 +474,8 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 		if (result->read)
 			event_log_add(
 				r->services.events, LOG_NOTICE, "tables-held", NULL,
-				json_pack("{si si sI}", "read", (int)result->read, "differed",
-					  (int)result->differed, "written", (json_int_t)written),
+				json_pack("{si si sI}", "read", result->read, "differed",
+					  result->differed, "written", (json_int_t)written),
 				"fabric: warm restart: %u LFT blocks read back, %u differed, %llu "
 				"rewritten",
 				result->read, result->differed, (unsigned long long)written);

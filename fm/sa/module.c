@@ -331,7 +331,7 @@ static json_t *subscriptions(const struct sa *sa, guid_t port)
 						info->generic ? "generic" : "vendor", "trap",
 						info->trap == 0xffff ? json_string("all")
 								     : json_integer(info->trap),
-						"unanswered", (int)by->subs[i]->failures, "qpn",
+						"unanswered", by->subs[i]->failures, "qpn",
 						json_sprintf("0x%06" PRIx32, info->qpn)));
 	}
 	return rows;
@@ -503,8 +503,8 @@ static void status(const void *room, json_t *doc)
 				      (json_int_t)s.unsupported, "reports", (json_int_t)s.reports,
 				      "reports_unanswered", (json_int_t)s.reports_unanswered,
 				      "reports_skipped", (json_int_t)s.reports_skipped,
-				      "subscriptions", (int)s.subscriptions, "services",
-				      (int)s.services, "waiting", (int)s.waiting));
+				      "subscriptions", s.subscriptions, "services", s.services,
+				      "waiting", s.waiting));
 }
 
 json_t *sa_known_of_port(const struct fabric *fabric, guid_t port)

@@ -72,7 +72,7 @@ uint32_t sa_service_lease(const struct sa *sa, const struct service *s)
 
 	if (s->ends == FOREVER)
 		return WIRE_LEASE_FOREVER;
-	return s->ends <= now ? 0 : (uint32_t)((s->ends - now + SECOND_US - 1) / SECOND_US);
+	return s->ends <= now ? 0 : ((s->ends - now + SECOND_US - 1) / SECOND_US);
 }
 
 static void service_record(struct sa *sa, const struct service *s, bool gone)

@@ -163,9 +163,8 @@ static void compare(const struct lids_room *r, const struct inv_node *node, unsi
 		json_array_append_new(found->ports,
 				      json_pack("{so si si si si si}", "node",
 						json_sprintf("0x%016" PRIx64, node->guid), "port",
-						(int)num, "lid", is->lid, "lid_before", lid,
-						"sm_lid", is->sm_lid, "sm_lid_before",
-						view->sm_lid));
+						num, "lid", is->lid, "lid_before", lid, "sm_lid",
+						is->sm_lid, "sm_lid_before", view->sm_lid));
 }
 
 /* Tables are restored by the audit; who writes them may not be at their end. */
@@ -224,7 +223,7 @@ static void restore_overwritten(struct lids_room *r, const struct fabric_view *v
 					 inventory_name(node, p ? (int)p : -1).text);
 	event_log_add(r->services.events, LOG_WARNING, "overwritten", &found.first,
 		      json_pack("{ss si si so}", "by", by, "by_lid", found.sm_lid, "count",
-				(int)found.count, "ports", found.ports),
+				found.count, "ports", found.ports),
 		      "fabric: %u %s overwritten by %s, and restored: %s", found.count,
 		      words_plural(found.count, "port was", "ports were"), by, found.text);
 }

@@ -493,7 +493,7 @@ static json_t *other_json(const struct other *other)
 	return json_pack("{ss so ss si si}", "name", other->name, "port_guid",
 			 json_sprintf("0x%016" PRIx64, other->guid), "state",
 			 other->answered ? sm_state_name(other->info.state) : "does not answer",
-			 "priority", (int)other->info.priority, "lid", (int)other->lid);
+			 "priority", other->info.priority, "lid", other->lid);
 }
 
 /* As the latest poll has it. */
@@ -539,13 +539,13 @@ void sm_status(const void *room, json_t *doc)
 		json_array_append_new(others, other_json(q->others[i]));
 	json_object_set_new(
 		doc, "election",
-		json_pack("{si si sI so so sb sb si sf sI}", "state", (int)r->core.state,
-			  "priority", (int)election_priority(&r->core), "since_s",
+		json_pack("{si si sI so so sb sb si sf sI}", "state", r->core.state, "priority",
+			  election_priority(&r->core), "since_s",
 			  (json_int_t)((loop_now_us(r->services.loop) - r->reports.since_us) /
 				       1000000),
 			  "master", r->core.state == SM_STANDBY ? master_json(r) : json_null(),
 			  "others", others, "two_masters", r->warned, "master_idle", r->idle.is,
-			  "take_overs", (int)r->reports.take_overs, "take_over_ms",
+			  "take_overs", r->reports.take_overs, "take_over_ms",
 			  r->reports.take_over_ms, "controls_refused",
 			  (json_int_t)sm_stats(r->sm).controls_refused));
 

@@ -442,10 +442,10 @@ void port_status(const struct port *p, json_t *doc)
 	const struct io_port_info *info = mad_port_info(p->services.mad);
 	json_object_set_new(doc, "own_port",
 			    json_pack("{ss si so sf ss si}", "device", info->device, "port",
-				      (int)info->port, "guid",
+				      info->port, "guid",
 				      json_sprintf("0x%016" PRIx64, info->port_guid), "since_s",
 				      (loop_now_us(p->services.loop) - p->since_us) / 1e6, "why",
-				      p->why, "others", (int)p->move.others));
+				      p->why, "others", p->move.others));
 }
 
 /* ---- The neighbour --------------------------------------------------------------------------- */

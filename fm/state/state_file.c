@@ -148,7 +148,7 @@ static bool read_whole(int fd, char *text, size_t size, const char **why)
 			*why = got ? strerror(errno) : "truncated while it was read";
 			return false;
 		}
-		done += (size_t)got;
+		done += got;
 	}
 	return true;
 }

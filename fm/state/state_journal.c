@@ -34,7 +34,7 @@
 static const char *take_word(const char *from, const char *end, char *word, size_t size)
 {
 	const char *blank = memchr(from, ' ', end - from);
-	size_t length = blank ? (size_t)(blank - from) : 0;
+	size_t length = blank ? (blank - from) : 0;
 
 	if (!length || length >= size || memchr(from, '\0', length))
 		return NULL;
@@ -69,7 +69,7 @@ static bool parse(const char *from, const char *end, struct journal_line *line)
 	at = take_word(at, end, line->word, sizeof(line->word));
 	at = at ? take_word(at, end, line->name, sizeof(line->name)) : NULL;
 	line->text = at;
-	line->length = at ? (size_t)(end - at) : 0;
+	line->length = at ? (end - at) : 0;
 	return at;
 }
 

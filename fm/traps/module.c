@@ -105,8 +105,8 @@ static uint32_t sender_port(const struct fabric_view *view, const struct sender 
 
 static json_t *details_of(const struct sender *p, unsigned num)
 {
-	return json_pack("{si si si si sI}", "trap", (int)p->trap, "lid", (int)p->lid, "from",
-			 (int)p->latest, "port", (int)num, "total", (json_int_t)p->total);
+	return json_pack("{si si si si sI}", "trap", p->trap, "lid", p->lid, "from", p->latest,
+			 "port", num, "total", (json_int_t)p->total);
 }
 
 static void report(const struct error_traps *e, const struct sender *p)

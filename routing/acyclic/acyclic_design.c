@@ -211,7 +211,7 @@ static void account_column(struct design_job *j, uint32_t d, const uint8_t *next
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t arc = net->first[j->queue[i]] + next[j->queue[i]], to = net->to[arc];
 
-		j->load[arc] += (uint64_t)(j->sum[j->queue[i]] * weight);
+		j->load[arc] += (j->sum[j->queue[i]] * weight);
 		j->sum[to] += j->sum[j->queue[i]];
 		if (!--j->children[to] && to != d)
 			j->queue[n++] = to;
@@ -287,7 +287,7 @@ static void estimate(struct design_job *j)
 			if (sw == d || next[sw] == ARC_NONE || (to = n->to[arc]) == d)
 				continue;
 			j->value[turn_number(n, arc, n->first[to] + next[to])] +=
-				(uint32_t)(j->sum[sw] * n->hosts[d]);
+				j->sum[sw] * n->hosts[d];
 		}
 	}
 	if (++j->at < j->now.first_column[j->net->nswitches])

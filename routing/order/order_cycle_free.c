@@ -205,7 +205,7 @@ static bool round_end(struct order_cycle_free *s)
 		s->nnow = s->ntodo;
 		for (uint32_t i = 0; i < s->nnow; i++) {
 			s->now[i].drain = !drained;
-			s->drained += (uint32_t)__builtin_popcountll(s->now[i].mask);
+			s->drained += __builtin_popcountll(s->now[i].mask);
 		}
 		settle(s);
 		if (drained)

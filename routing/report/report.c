@@ -134,19 +134,18 @@ json_t *report_proof(const struct check_report *r)
 			 (json_int_t)r->unreachable_special, "disconnected",
 			 (json_int_t)r->disconnected, "loops", (json_int_t)r->loops, "bad_ports",
 			 (json_int_t)r->bad_ports, "credit_cycles", (json_int_t)r->credit_cycles,
-			 "max_hops", (int)r->max_hops, "mean_hops", r->mean_hops, "first",
-			 r->first);
+			 "max_hops", r->max_hops, "mean_hops", r->mean_hops, "first", r->first);
 }
 
 json_t *report_congestion(const struct congestion *c)
 {
-	return json_pack("{si si si si sf sf sf sf sf sI si}", "shift_max", (int)c->shift_max,
-			 "rail_shift_max", (int)c->rail_shift_max, "random_max", (int)c->random_max,
-			 "storage_max", (int)c->storage_max, "shift_mean", c->shift_mean,
+	return json_pack("{si si si si sf sf sf sf sf sI si}", "shift_max", c->shift_max,
+			 "rail_shift_max", c->rail_shift_max, "random_max", c->random_max,
+			 "storage_max", c->storage_max, "shift_mean", c->shift_mean,
 			 "rail_shift_mean", c->rail_shift_mean, "random_mean", c->random_mean,
 			 "storage_mean", c->storage_mean, "all_to_all_ratio", c->all_to_all_ratio,
 			 "all_to_all_max", (json_int_t)c->all_to_all_max, "storage_ports",
-			 (int)c->storage_ports);
+			 c->storage_ports);
 }
 
 static json_t *direction(const struct load_tier *tier, enum load_direction d)
@@ -155,14 +154,14 @@ static json_t *direction(const struct load_tier *tier, enum load_direction d)
 
 	for (unsigned i = 0; i < LOAD_BINS; i++)
 		json_array_append_new(bins, json_integer(tier->bins[d][i]));
-	return json_pack("{si sf sI so}", "channels", (int)tier->channels[d], "mean", tier->mean[d],
+	return json_pack("{si sf sI so}", "channels", tier->channels[d], "mean", tier->mean[d],
 			 "max", (json_int_t)tier->max[d], "bins", bins);
 }
 
 json_t *report_tier(const struct load_tier *tier)
 {
-	return json_pack("{si so so}", "level", (int)tier->level, "up", direction(tier, LOAD_UP),
-			 "down", direction(tier, LOAD_DOWN));
+	return json_pack("{si so so}", "level", tier->level, "up", direction(tier, LOAD_UP), "down",
+			 direction(tier, LOAD_DOWN));
 }
 
 json_t *report_delta(const struct delta *d)

@@ -192,7 +192,7 @@ bool lex_contains(const struct lex *l, const char *word)
 bool address_parse(const char *text, struct address *address)
 {
 	const char *colon = strrchr(text, ':');
-	size_t len = colon ? (size_t)(colon - text) : 0, digits;
+	size_t len = colon ? (colon - text) : 0, digits;
 	unsigned long port;
 
 	if (!colon)

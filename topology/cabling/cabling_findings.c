@@ -197,13 +197,12 @@ int cabling_instruct(const struct cabling_item *i, char *buf, size_t size)
 
 static json_t *end_json(const struct cabling_end *end)
 {
-	return end->name ? json_pack("{ss si}", "name", end->name, "port", (int)end->port)
-			 : json_null();
+	return end->name ? json_pack("{ss si}", "name", end->name, "port", end->port) : json_null();
 }
 
 static json_t *rate_json(uint8_t speed, uint8_t width)
 {
-	return json_pack("{ss si}", "speed", topo_speed_name(speed), "width", (int)width);
+	return json_pack("{ss si}", "speed", topo_speed_name(speed), "width", width);
 }
 
 json_t *cabling_json(const struct cabling *c)
@@ -246,8 +245,8 @@ json_t *cabling_json(const struct cabling *c)
 		}
 		json_array_append_new(items, row);
 	}
-	return json_pack("{si si so si}", "compared", (int)c->compared, "cables", (int)c->cables,
-			 "differ", items, "not_unique", (int)c->not_unique);
+	return json_pack("{si si so si}", "compared", c->compared, "cables", c->cables, "differ",
+			 items, "not_unique", c->not_unique);
 }
 
 /* ---- The kind of a cable that does not fit, by what it connects and what is expected --------- */

@@ -195,7 +195,7 @@ static void expect_hca(struct wiring *w, const struct units *u, uint32_t ca, str
 	const struct topo_node *node = &w->t->nodes[ca];
 	const struct topo_port *first = cabling_first_cabled(w->t, ca);
 	uint32_t leaf = node->rail < 0 ? TOPO_NONE : units_leaf(u, node->su, node->rail);
-	uint32_t port = first ? (uint32_t)(first - w->t->ports) : TOPO_NONE;
+	uint32_t port = first ? (first - w->t->ports) : TOPO_NONE;
 	uint32_t at = first ? w->v[port].found : TOPO_NONE;
 
 	if (node->rail < 0 || at == TOPO_NONE || !units_has_rails(u, node->host))

@@ -638,7 +638,7 @@ static bool check_port(struct netfile *nf, uint64_t port)
 		return netfile_fail(nf, nf->line,
 				    "port %" PRIu64
 				    " is outside of node \"%.*s\", which has ports 1 to %u",
-				    port, (int)nf->names.list[node->name].len,
+				    port, nf->names.list[node->name].len,
 				    nf->names.list[node->name].text, node->nports);
 	return true;
 }
@@ -793,7 +793,7 @@ static bool join_link(struct netfile *nf, const struct net_link *link)
 
 	if (peer < 0)
 		return netfile_fail(nf, link->line, "a link to \"%.*s\", which is defined nowhere",
-				    (int)peer_name->len, peer_name->text);
+				    peer_name->len, peer_name->text);
 	switch (topo_builder_link(nf->builder, link->node, link->port, peer, link->peer_port,
 				  true)) {
 	case 0:

@@ -147,9 +147,9 @@ json_t *risk_json(const struct topo *t)
 		return json_null();
 	risk_describe(t, &r, text, sizeof(text));
 	doc = json_pack("{ss% ss si si si si si}", "text", text, strlen(text), "above",
-			topo_role_name(t->nodes[r.above].role), "has", (int)r.parents, "of",
-			(int)r.parents_of, "cables", (int)r.links, "cables_of", (int)r.links_of,
-			"switches", (int)r.switches);
+			topo_role_name(t->nodes[r.above].role), "has", r.parents, "of",
+			r.parents_of, "cables", r.links, "cables_of", r.links_of, "switches",
+			r.switches);
 	if (!doc)
 		return json_null();
 	json_object_set_new(doc, "guid",

@@ -273,7 +273,7 @@ static enum outcome find_kind(struct find *f, const char *text, enum what_kind k
 static enum outcome find_tagged(struct find *f, const char *text, struct what *w)
 {
 	const char *mark = strchr(text, ':');
-	size_t len = mark ? (size_t)(mark - text) : 0, digits;
+	size_t len = mark ? (mark - text) : 0, digits;
 	uint64_t value;
 
 #define TAG(word) (len == strlen(word) && !strncmp(text, word, len))
@@ -334,7 +334,7 @@ static char *port_mark(char *text, int *num)
 	if (!digits || at == text)
 		return NULL;
 	value = strtoul(at, NULL, 10);
-	*num = value > INT_MAX ? INT_MAX : (int)value;
+	*num = value > INT_MAX ? INT_MAX : value;
 	at--;
 	if (bracket)
 		return *at == '[' ? at : NULL;
@@ -576,8 +576,8 @@ static void list_kinds(unsigned kinds, char *buf, size_t size)
 	buf[0] = '\0';
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++)
 		if (kinds & names[i].kinds)
-			used += (size_t)snprintf(buf + used, size - used, "%s%s",
-						 used ? " or " : "", names[i].name);
+			used += snprintf(buf + used, size - used, "%s%s", used ? " or " : "",
+					 names[i].name);
 }
 
 /* With `; near: 'leaf-01', 'leaf-11'` where names of switches or hosts look like the text. */

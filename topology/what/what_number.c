@@ -104,7 +104,7 @@ bool what_parse_number(const char *text, uint64_t *value, size_t *digits)
 		return false;
 	errno = 0;
 	*value = strtoull(first, &end, hex ? 16 : 10);
-	*digits = hex ? (size_t)(end - first) : 0;
+	*digits = hex ? (end - first) : 0;
 	return !*end && !errno;
 }
 
