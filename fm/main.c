@@ -18,10 +18,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdio.h>
 #include <malloc.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>

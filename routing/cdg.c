@@ -8,8 +8,6 @@
  * depends on are: then none of them is on a cycle. The order of that pass decides only how many are
  * settled; down and up the ranks it settles all channels of a fabric without detours.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/cdg.h"
 #include "topology/base/mem.h"
 

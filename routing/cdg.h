@@ -12,8 +12,6 @@
 #ifndef FMD_ROUTING_CDG_H
 #define FMD_ROUTING_CDG_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 #define CDG_WORDS 4 /* output ports of a switch as a bitmap */

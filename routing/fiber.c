@@ -3,8 +3,6 @@
  * fiber: see fiber.h. Contexts are switched by glibc's swapcontext(); the address sanitizer has to
  * be notified of each switch, as it tracks the stack.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "routing/fiber.h"

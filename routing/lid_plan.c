@@ -9,8 +9,6 @@
  * The LIDs skipped by that go to the switches and their aggregation nodes, which come last:
  * alignment costs no LIDs.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "topology/graph/graph.h"

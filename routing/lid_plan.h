@@ -11,8 +11,6 @@
 #ifndef FMD_ROUTING_LID_PLAN_H
 #define FMD_ROUTING_LID_PLAN_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 struct lid_entry {

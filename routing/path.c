@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* path: follows packets through the tables, as the switches would (see path.h). */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include "routing/path.h"
 #include "topology/base/mem.h"
 

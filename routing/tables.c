@@ -4,8 +4,6 @@
  * carries.
  */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 #include "routing/tables.h"
 #include "topology/base/mem.h"
 

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/adaptive/module.h"
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
 #include "fm/mad/batch.h"
-#include "fm/mad/wire_optional.h"
 #include "fm/program/program.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
-#include "topology/snapshot/topo_builder.h"
 
 struct entry {
 	guid_t sw;

@@ -2,14 +2,8 @@
 #include "fm/audit/module.h"
 #include "fm/audit/ports.h"
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include "fm/loop/log.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
 #include "fm/isolation/module.h"
 #include "fm/multicast/module.h"
-#include "fm/program/audit.h"
 #include "topology/base/mem.h"
 
 #define LOGGED_ONE_BY_ONE 20

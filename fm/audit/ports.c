@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/audit/ports.h"
-#include <stdlib.h>
-#include "fm/fabric/request.h"
 #include "fm/mad/batch.h"
 #include "fm/sa/module.h"
 #include "fm/sweep/bringup.h"

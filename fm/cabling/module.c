@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/cabling/module.h"
 #include "fm/fabric/host_verdict.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
 #include "fm/loop/child.h"
 #include "topology/base/mem.h"
 #include "topology/cabling/cabling.h"
-#include "topology/snapshot/naming.h"
-#include "topology/snapshot/topo_builder.h"
 
 /*
  * findings: links that are not where they should be, as lines of text: what tells one finding from

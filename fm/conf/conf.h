@@ -11,9 +11,6 @@
 #ifndef FMD_CONF_CONF_H
 #define FMD_CONF_CONF_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "fm/conf/m_keys.h"
 #include "fm/conf/partition.h"
 #include "fm/conf/qos.h"

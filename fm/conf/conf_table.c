@@ -2,8 +2,6 @@
 /*
  * The keys of fmd.conf, a row each. A test holds etc/fmd.conf and the manual against it.
  */
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

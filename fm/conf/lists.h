@@ -3,7 +3,6 @@
 #ifndef FMD_CONF_LISTS_H
 #define FMD_CONF_LISTS_H
 
-#include <stdbool.h>
 #include "fm/events/alert.h"
 #include "topology/snapshot/topo.h"
 

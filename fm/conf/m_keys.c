@@ -3,9 +3,6 @@
  * Keys that were derived are kept in a table that is direct-mapped by GUID: each SMP asks for one.
  */
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <sys/stat.h>

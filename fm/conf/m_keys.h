@@ -9,9 +9,6 @@
 #ifndef FMD_CONF_M_KEYS_H
 #define FMD_CONF_M_KEYS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 /* Bytes of a secret file, without white space at its end. */

@@ -26,9 +26,6 @@
  */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <arpa/inet.h>
 #include <sys/stat.h>
 #include "fm/conf/partition.h"

@@ -11,8 +11,6 @@
 #ifndef FMD_CONF_PARTITION_H
 #define FMD_CONF_PARTITION_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 #define PARTITION_IPOIB_QKEY 0x0b1bu

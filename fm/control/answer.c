@@ -2,11 +2,6 @@
 #include "fm/control/answer.h"
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/fabric/view.h"
-#include "fm/perf/module.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
 #include "fm/sm/module.h"

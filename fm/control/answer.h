@@ -6,8 +6,6 @@
 #ifndef FMD_CONTROL_ANSWER_H
 #define FMD_CONTROL_ANSWER_H
 
-#include <jansson.h>
-#include <stdio.h>
 #include "fm/control/command.h"
 #include "fm/control/control.h"
 #include "fm/perf/module.h"

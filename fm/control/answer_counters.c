@@ -4,7 +4,6 @@
  * is one port with a link; a row of `top` is one link, by the end that sends more.
  */
 #include <math.h>
-#include <stdlib.h>
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
 #include "fm/fabric/view.h"

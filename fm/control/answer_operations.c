@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
 #include "fm/control/option.h"

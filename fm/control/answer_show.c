@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/control/show.h"

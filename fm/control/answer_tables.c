@@ -2,10 +2,6 @@
 /*
  * answer_tables: forwarding tables: of a switch, along a path, their proof, and as OpenSM's files.
  */
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/audit/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* answer_view: pictures of the fabric: status, topology, rows of what is there, what happened. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/adaptive/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"

@@ -3,10 +3,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -18,7 +14,6 @@
 #include "fm/os/listener.h"
 #include "fm/perf/module.h"
 #include "fm/sm/module.h"
-#include "fm/loop/log.h"
 #include "topology/base/mem.h"
 
 #define NO_GROUP ((gid_t)-1)

@@ -12,8 +12,6 @@
 #ifndef FMD_CONTROL_CONTROL_H
 #define FMD_CONTROL_CONTROL_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include "fm/loop/loop.h"
 #include "fm/fabric/fabric.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* filter: which rows of a list are asked for. */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/control/filter.h"
-#include "fm/fabric/view.h"
-#include "fm/perf/module.h"
 #include "fm/sa/module.h"
 #include "routing/ftree/route.h"
 #include "topology/base/mem.h"

@@ -8,7 +8,6 @@
 #define FMD_CONTROL_OPTION_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include "fm/control/command.h"
 

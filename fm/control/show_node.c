@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* show_node: a switch, an HCA, a router or an aggregation node. */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/adaptive/module.h"
 #include "fm/control/show.h"
 #include "fm/hosts/module.h"

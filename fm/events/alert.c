@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* alert: one list, oldest first. There are few at a time, so it is searched from its head. */
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/events/alert.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* event_kinds: by the alphabet; a test compares them with the manual and the sources. */
-#include <stddef.h>
 #include "fm/events/event_log.h"
 
 static const char *const kinds[] = {

@@ -6,9 +6,6 @@
  */
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/events/event_log.h"
 #include "fm/events/event_query.h"
 #include "topology/base/mem.h"

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
-#include "fm/events/event_log.h"
-#include "fm/loop/log.h"
 
 void event_time(char when[EVENT_TIME], const struct tm *utc, unsigned ms)
 {

@@ -3,9 +3,6 @@
 #ifndef FMD_EVENTS_EVENT_QUERY_H
 #define FMD_EVENTS_EVENT_QUERY_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include "fm/events/event_log.h"
 #include "topology/snapshot/topo.h"
 

@@ -13,9 +13,6 @@
  * down (snapshot.c): it is logged when it is Active.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"

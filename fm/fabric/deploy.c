@@ -14,9 +14,6 @@
  * for as long as it does: a link that does not become Active is isolated (fm/isolation), any other
  * port is named here.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fabric/pipe.h"
 #include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"

@@ -13,9 +13,6 @@
  * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One
  * update is in the making at a time; sweeps go on beside it. Whatever ends comes back to serve().
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "fm/fabric/pipe.h"
 #include "fm/loop/log.h"

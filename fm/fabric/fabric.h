@@ -8,7 +8,6 @@
 #ifndef FMD_FABRIC_H
 #define FMD_FABRIC_H
 
-#include <jansson.h>
 #include "fm/conf/conf.h"
 #include "fm/events/event_query.h"
 #include "fm/loop/loop.h"

@@ -13,9 +13,6 @@
  * that came up is in use when it is Active, so its repair stays open for the update that follows
  * bring-up.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"

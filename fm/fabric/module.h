@@ -14,9 +14,6 @@
 #ifndef FMD_FABRIC_MODULE_H
 #define FMD_FABRIC_MODULE_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
 #include "fm/events/event_log.h"

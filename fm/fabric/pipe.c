@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
 #include "fm/fabric/pipe.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/module.h"
-#include "fm/fabric/view.h"
-#include "fm/loop/log.h"
 #include "topology/base/mem.h"
 
 /* ---- One set of merged requests; the scheduler serves it from the loop ----------------------- */

@@ -23,9 +23,6 @@
 #ifndef FMD_FABRIC_PIPE_H
 #define FMD_FABRIC_PIPE_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include "fm/conf/lists.h"
 #include "fm/conf/qos.h"
 #include "fm/fabric/fabric.h"

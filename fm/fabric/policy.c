@@ -5,8 +5,6 @@
  * add the rest (fm/fabric/view.h).
  */
 #include "fm/fabric/pipe.h"
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/lists.h"
 #include "topology/base/mem.h"
 

@@ -14,7 +14,6 @@
  * link that came up is followed by one within a second, too: where much comes up at once, traps of
  * other links are lost on the way.
  */
-#include <stdlib.h>
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
 

@@ -2,9 +2,6 @@
 /*
  * report: the pipe's state as the documents of the outside contract. Rooms add theirs by status().
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "fm/fabric/pipe.h"
 #include "routing/ftree/route.h"

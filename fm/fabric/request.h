@@ -11,8 +11,6 @@
 #ifndef FMD_FABRIC_REQUEST_H
 #define FMD_FABRIC_REQUEST_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 struct fabric;

@@ -14,7 +14,6 @@
  *
  * An update that begins meanwhile ends it and brings it about again: till then it stays due.
  */
-#include <stdlib.h>
 #include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
 #include "topology/snapshot/diff.h"

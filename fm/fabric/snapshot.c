@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"

@@ -18,8 +18,6 @@
  * a port which did not send them do not count: see fm/traps/module.h.
  */
 #include "fm/fabric/traps.h"
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/lists.h"
 #include "fm/loop/log.h"
 #include "fm/fabric/pipe.h"

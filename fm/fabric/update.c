@@ -20,9 +20,6 @@
  * A newer update may be published while an older one is still being programmed. Tables in the
  * making have memory of their own, and change places with the published ones.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "topology/base/text.h"
 #include "fm/fabric/pipe.h"

@@ -9,7 +9,6 @@
 #ifndef FMD_FABRIC_VIEW_H
 #define FMD_FABRIC_VIEW_H
 
-#include <stdint.h>
 #include "fm/conf/partition.h"
 #include "fm/conf/qos.h"
 #include "routing/lid_plan.h"

@@ -2,8 +2,6 @@
 /* ask: requests to fmd, and the commands that read arguments of their own. */
 #include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <sys/socket.h>
 #include <sys/un.h>

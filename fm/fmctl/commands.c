@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/control/option.h"
 #include "topology/base/sort.h"
 #include "topology/base/text.h"

@@ -2,9 +2,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <sys/ioctl.h>

@@ -6,7 +6,6 @@
 #define FMD_FMCTL_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include "fm/control/command.h"

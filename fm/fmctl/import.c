@@ -7,12 +7,8 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 #include <sys/stat.h>

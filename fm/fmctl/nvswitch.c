@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 #include "topology/base/names.h"

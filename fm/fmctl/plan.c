@@ -2,16 +2,11 @@
 #include "fm/fmctl/plan.h"
 #include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include "fm/control/option.h"
 #include "fm/conf/lists.h"
 #include "topology/base/text.h"
 #include "fm/fmctl/table.h"
 #include "fm/nvswitch/policy.h"
-#include "fm/opensm/osm_dump.h"
-#include "routing/report/report.h"
 #include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

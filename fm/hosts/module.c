@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/cabling/module.h"
 #include "fm/conf/lists.h"
-#include "fm/fabric/view.h"
 #include "fm/hosts/module.h"
 #include "fm/maintenance/module.h"
 #include "fm/nvswitch/module.h"
@@ -13,7 +9,6 @@
 #include "topology/base/mem.h"
 #include "topology/files/dump.h"
 #include "topology/graph/cutoff.h"
-#include "topology/snapshot/topo.h"
 
 struct hosts_room {
 	struct fabric *fabric;

@@ -6,8 +6,6 @@
 #ifndef FMD_HOSTS_MODULE_H
 #define FMD_HOSTS_MODULE_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "fm/fabric/host_verdict.h"
 #include "fm/fabric/module.h"
 #include "topology/base/names.h"

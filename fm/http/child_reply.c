@@ -3,10 +3,7 @@
  * child_reply: the child writes its head and then the body. The response begins when the head has
  * come, so the child decides its code, encoding and entity tag.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/http/child_reply.h"
-#include "fm/http/serve.h"
 #include "topology/base/mem.h"
 
 #define CHILDREN_MAX 16 /* at a time.. */

@@ -6,8 +6,6 @@
 #ifndef FMD_HTTP_CHILD_REPLY_H
 #define FMD_HTTP_CHILD_REPLY_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "fm/loop/child.h"
 #include "fm/http/serve.h"
 

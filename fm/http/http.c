@@ -5,21 +5,15 @@
 #include <netinet/in.h>
 #include <openssl/crypto.h>
 #include <resolv.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <unistd.h>
-#include "fm/control/answer.h"
 #include "topology/base/text.h"
 #include "fm/loop/child.h"
-#include "fm/loop/log.h"
-#include "fm/fabric/view.h"
 #include "fm/http/child_reply.h"
 #include "fm/http/metrics.h"
 #include "fm/http/page.h"
 #include "fm/http/port_metrics.h"
 #include "fm/http/query.h"
-#include "fm/http/serve.h"
 #include "fm/http/stream.h"
 #include "topology/base/mem.h"
 

@@ -15,8 +15,6 @@
 #ifndef FMD_HTTP_HTTP_H
 #define FMD_HTTP_HTTP_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include "fm/control/answer.h"
 #include "fm/conf/conf.h"
 #include "fm/loop/loop.h"

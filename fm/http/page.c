@@ -5,9 +5,6 @@
  */
 #include <openssl/evp.h>
 #include <openssl/sha.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/http/page.h"
 #include "fm/http/serve.h"
 #include "topology/base/mem.h"

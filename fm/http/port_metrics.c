@@ -4,9 +4,6 @@
  * metric, and in each port by port. Labels are written anew for each line: to keep them would take
  * more memory than the counters do.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fabric/view.h"
 #include "fm/http/port_metrics.h"
 #include "fm/http/serve.h"

@@ -12,8 +12,6 @@
 #define FMD_HTTP_PORT_METRICS_H
 
 #include <microhttpd.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include "fm/perf/counters.h"
 #include "topology/snapshot/topo.h"
 

@@ -9,7 +9,6 @@
 #define FMD_HTTP_QUERY_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include "fm/control/command.h"
 
 #define QUERY_ERROR 128

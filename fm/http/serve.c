@@ -5,15 +5,11 @@
  * the library's epoll descriptor.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <openssl/sha.h>
 #include <arpa/inet.h>
-#include <sys/socket.h>
 #include "fm/http/serve.h"
 #include "fm/loop/log.h"
 #include "fm/os/listener.h"

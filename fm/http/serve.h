@@ -11,7 +11,6 @@
 
 #include <jansson.h>
 #include <microhttpd.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include "fm/loop/loop.h"

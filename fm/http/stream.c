@@ -5,9 +5,6 @@
  * and the timer of the status resume all streams; the status document is made once for all of them.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/http/serve.h"
 #include "fm/http/stream.h"
 #include "topology/base/mem.h"
 

@@ -8,12 +8,7 @@
  */
 #include "fm/inforce/module.h"
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/fabric/view.h"
 #include "fm/loop/job.h"
-#include "fm/loop/log.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
 #include "routing/proof/in_force.h"

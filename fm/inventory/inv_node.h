@@ -6,9 +6,6 @@
 #define FMD_INVENTORY_INV_NODE_H
 
 #include <complib/cl_qmap.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "fm/mad/mad.h"
 #include "fm/mad/wire_optional.h"
 #include "topology/snapshot/naming.h"

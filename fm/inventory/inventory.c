@@ -5,15 +5,11 @@
  */
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/partition.h"
 #include "fm/inventory/inventory.h"
 #include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
-#include "topology/snapshot/naming.h"
 
 void inventory_init(struct inventory *inv)
 {

@@ -12,7 +12,6 @@
 #ifndef FMD_INVENTORY_INVENTORY_H
 #define FMD_INVENTORY_INVENTORY_H
 
-#include <stdbool.h>
 #include "fm/events/event_log.h"
 #include "fm/inventory/inv_node.h"
 #include "topology/snapshot/topo_builder.h"

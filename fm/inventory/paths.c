@@ -10,8 +10,6 @@
  * while that has no suspect step and is no longer than the best, so paths don't flap.
  */
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/inventory/inventory.h"
 #include "topology/base/mem.h"
 

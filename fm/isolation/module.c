@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
 #include "fm/inventory/port_setup.h"
 #include "fm/isolation/isolation.h"
-#include "fm/isolation/list.h"
 #include "fm/isolation/module.h"
-#include "fm/loop/log.h"
-#include "fm/program/program.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"

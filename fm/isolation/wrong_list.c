@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/isolation/list.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/lists.h"
-#include "fm/conf/m_keys.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/keys/hidden.h"
 #include "fm/keys/module.h"

@@ -8,7 +8,6 @@
 #define FMD_LOOP_CHILD_H
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include "fm/loop/loop.h"
 

@@ -4,7 +4,6 @@
  * long as the slice and one call more at most. A step that starts or stops its own job changes
  * `serial`: then nothing of the older table is touched any more.
  */
-#include <stdlib.h>
 #include "fm/loop/job.h"
 #include "topology/base/mem.h"
 

@@ -18,7 +18,6 @@
  * next due time, and ends when there is none.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 #include <sys/time.h>
 #include <event2/event.h>

@@ -10,8 +10,6 @@
  * sweeps others have their turn.
  */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/mad/batch.h"
 #include "topology/base/mem.h"
 

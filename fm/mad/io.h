@@ -6,9 +6,6 @@
 #ifndef FMD_MAD_IO_H
 #define FMD_MAD_IO_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "fm/loop/loop.h"
 #include "topology/snapshot/topo.h"
 

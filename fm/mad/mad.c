@@ -22,10 +22,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/mad/io.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/xact.h"
 #include "topology/base/mem.h"

@@ -12,9 +12,6 @@
 #ifndef FMD_MAD_MAD_H
 #define FMD_MAD_MAD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "fm/loop/loop.h"
 #include "fm/mad/io.h"
 #include "fm/mad/wire.h"

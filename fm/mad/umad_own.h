@@ -6,8 +6,6 @@
 #ifndef FMD_MAD_UMAD_OWN_H
 #define FMD_MAD_UMAD_OWN_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "fm/mad/io.h"
 #include "fm/mad/wire.h"
 

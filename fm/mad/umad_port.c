@@ -11,9 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_own.h"
 #include "topology/base/mem.h"

@@ -10,9 +10,6 @@
 #ifndef FMD_MAD_WIRE_H
 #define FMD_MAD_WIRE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 /* ---- Headers of MADs ------------------------------------------------------------------------- */

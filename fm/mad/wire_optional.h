@@ -3,9 +3,6 @@
 #ifndef FMD_MAD_WIRE_OPTIONAL_H
 #define FMD_MAD_WIRE_OPTIONAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 /* ---- Adaptive routing ------------------------------------------------------------------------ */

@@ -6,8 +6,6 @@
 #ifndef FMD_MAD_WIRE_SA_H
 #define FMD_MAD_WIRE_SA_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "fm/mad/wire.h"
 
 #define WIRE_SA_HEADER	56  /* MAD, RMPP and SA header */

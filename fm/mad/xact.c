@@ -9,10 +9,7 @@
  * doubles when it is half full, so both lookups and new TIDs cost a step or two. The upper 32 bits
  * of a MAD's TID belong to the kernel, which finds the sending agent by them.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include "fm/mad/wire.h"
 #include "fm/mad/xact.h"
 #include "topology/base/mem.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fabric/view.h"
 #include "fm/maintenance/maintenance.h"
 #include "topology/base/mem.h"

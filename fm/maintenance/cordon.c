@@ -5,8 +5,6 @@
  */
 #include "fm/maintenance/maintenance.h"
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fabric/request.h"
 #include "topology/base/mem.h"
 

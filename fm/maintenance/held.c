@@ -4,8 +4,6 @@
  * link first; a record is the same, with the cause `none` where the link is not listed any more.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fabric/request.h"
 #include "fm/maintenance/maintenance.h"
 #include "fm/sweep/sweep.h"

@@ -3,8 +3,6 @@
 #ifndef FMD_MAINTENANCE_MAINTENANCE_H
 #define FMD_MAINTENANCE_MAINTENANCE_H
 
-#include <stdbool.h>
-#include <complib/cl_qmap.h>
 #include "fm/events/event_log.h"
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"

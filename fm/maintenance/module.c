@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/lists.h"
-#include "fm/fabric/request.h"
 #include "fm/fabric/host_verdict.h"
-#include "fm/fabric/operation.h"
-#include "fm/fabric/view.h"
 #include "fm/maintenance/maintenance.h"
 #include "fm/maintenance/module.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
-#include "topology/snapshot/topo.h"
 
 #define TIMES_MAX (FLAP_COUNT_MAX + 1)
 

@@ -5,9 +5,6 @@
  */
 #include "fm/maintenance/maintenance.h"
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "topology/files/dump.h"

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
@@ -11,7 +8,6 @@
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include "fm/loop/loop.h"
 #include "fm/mirror/channel.h"
 #include "topology/base/mem.h"
 

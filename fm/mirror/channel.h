@@ -7,9 +7,6 @@
 #define FMD_MIRROR_CHANNEL_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "fm/conf/conf.h"
 #include "fm/loop/loop.h"
 

@@ -7,7 +7,6 @@
  * meanwhile.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "topology/base/text.h"

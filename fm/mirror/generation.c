@@ -4,9 +4,6 @@
  * master; and what both ends of a channel say of themselves, and which files go over it.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "fm/conf/m_keys.h"
 #include "fm/mirror/generation.h"

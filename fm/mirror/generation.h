@@ -10,8 +10,6 @@
 #define FMD_MIRROR_GENERATION_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include "topology/snapshot/topo.h"
 

@@ -5,9 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "fm/mirror/module.h"
 #include "fm/mirror/own.h"

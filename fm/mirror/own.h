@@ -15,7 +15,6 @@
 #ifndef FMD_MIRROR_OWN_H
 #define FMD_MIRROR_OWN_H
 
-#include <sys/socket.h>
 #include "fm/fabric/module.h"
 #include "fm/loop/loop.h"
 #include "fm/mirror/channel.h"

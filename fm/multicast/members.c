@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/inventory/port_setup.h"
 #include "fm/multicast/room.h"
 #include "topology/base/mem.h"

@@ -2,9 +2,6 @@
 #include "fm/multicast/module.h"
 #include <arpa/inet.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/multicast/room.h"
 #include "fm/sa/mcast_group.h"
 #include "topology/base/mem.h"

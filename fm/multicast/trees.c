@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
 #include "fm/multicast/room.h"
 #include "routing/proof/check_change.h"
 #include "topology/base/mem.h"

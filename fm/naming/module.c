@@ -7,18 +7,10 @@
  * alert.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/fabric/request.h"
-#include "fm/inventory/inventory.h"
-#include "fm/loop/loop.h"
 #include "fm/mad/batch.h"
-#include "fm/mad/mad.h"
-#include "fm/mad/wire_optional.h"
 #include "fm/naming/module.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
-#include "topology/snapshot/naming.h"
 
 struct naming_room {
 	struct fabric *fabric;

@@ -19,9 +19,6 @@
  * (DcgmHealthWatch.cpp, 4.5.0).
  */
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/evidence_sxid.h"
 #include "topology/base/mem.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 #include <arpa/inet.h>
@@ -12,7 +9,6 @@
 #include <curl/curl.h>
 #include <event2/dns.h>
 #include <event2/util.h>
-#include "fm/loop/loop.h"
 #include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"

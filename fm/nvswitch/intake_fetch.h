@@ -10,9 +10,7 @@
 #ifndef FMD_NVSWITCH_INTAKE_FETCH_H
 #define FMD_NVSWITCH_INTAKE_FETCH_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include "fm/loop/loop.h"
 
 struct fetch;

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_scrape.h"
 #include "fm/nvswitch/intake_syslog.h"
-#include "fm/nvswitch/intake_logs.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 

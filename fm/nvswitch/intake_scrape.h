@@ -6,7 +6,6 @@
 #ifndef FMD_NVSWITCH_INTAKE_SCRAPE_H
 #define FMD_NVSWITCH_INTAKE_SCRAPE_H
 
-#include <jansson.h>
 #include "fm/nvswitch/intake_exposition.h"
 #include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/evidence.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/nvswitch/state_health.h"
-#include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"

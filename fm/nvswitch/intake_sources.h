@@ -12,8 +12,6 @@
 #ifndef FMD_NVSWITCH_INTAKE_SOURCES_H
 #define FMD_NVSWITCH_INTAKE_SOURCES_H
 
-#include <jansson.h>
-#include <stddef.h>
 #include "fm/nvswitch/state_health.h"
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/state_monitor.h"

@@ -2,9 +2,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
-#include "fm/fabric/operation.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
 #include "fm/loop/child.h"
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/module.h"

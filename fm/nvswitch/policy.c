@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/nvswitch/policy.h"
 #include "topology/base/mem.h"
 #include "topology/what/what.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <ctype.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "fm/nvswitch/state_health.h"

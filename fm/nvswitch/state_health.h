@@ -7,7 +7,6 @@
 #ifndef FMD_NVSWITCH_STATE_HEALTH_H
 #define FMD_NVSWITCH_STATE_HEALTH_H
 
-#include <stddef.h>
 #include "fm/nvswitch/evidence.h"
 #include "topology/base/names.h"
 

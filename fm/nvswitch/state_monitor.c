@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"

@@ -7,8 +7,6 @@
 #define FMD_NVSWITCH_STATE_MONITOR_H
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdio.h>
 #include "fm/conf/conf.h"
 #include "fm/loop/log.h"
 #include "fm/loop/loop.h"

@@ -2,9 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/opensm/osm_dump.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"

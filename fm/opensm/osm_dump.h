@@ -3,7 +3,6 @@
 #ifndef FMD_OPENSM_OSM_DUMP_H
 #define FMD_OPENSM_OSM_DUMP_H
 
-#include <stddef.h>
 #include <stdio.h>
 #include "routing/lid_plan.h"
 #include "routing/multicast/mcast_plan.h"

@@ -6,8 +6,6 @@
 #ifndef FMD_OPENSM_OSM_OPTIONS_H
 #define FMD_OPENSM_OSM_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include "topology/snapshot/topo.h"
 
 enum osm_fate {

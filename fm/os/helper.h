@@ -14,7 +14,6 @@
 #ifndef FMD_OS_HELPER_H
 #define FMD_OS_HELPER_H
 
-#include <stddef.h>
 #include <sys/socket.h>
 #include "fm/conf/conf.h"
 #include "fm/loop/loop.h"

@@ -13,9 +13,6 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <linux/capability.h>

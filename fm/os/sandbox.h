@@ -12,8 +12,6 @@
 #ifndef FMD_OS_SANDBOX_H
 #define FMD_OS_SANDBOX_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include "fm/conf/conf.h"
 
 /*

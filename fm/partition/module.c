@@ -11,11 +11,6 @@
  */
 #include "fm/partition/module.h"
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
-#include "fm/inventory/inventory.h"
 #include "fm/sa/sa.h"
 #include "fm/state/state_file.h"
 #include "fm/inventory/port_setup.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <complib/cl_qmap.h>
 #include "fm/mad/batch.h"
-#include "fm/perf/counters.h"
 #include "fm/perf/fec_modes.h"
 #include "topology/base/mem.h"
 

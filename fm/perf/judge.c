@@ -9,8 +9,6 @@
  * the edge does not flicker.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/perf/judge.h"
 #include "topology/base/mem.h"
 

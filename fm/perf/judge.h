@@ -14,8 +14,6 @@
 #ifndef FMD_PERF_JUDGE_H
 #define FMD_PERF_JUDGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "fm/mad/wire_perf.h"
 
 enum judge_kind {			 /* what is judged, each by a threshold of its own */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
 #include "fm/loop/job.h"
 #include "fm/maintenance/module.h"
 #include "fm/perf/fec_modes.h"
@@ -14,7 +9,6 @@
 #include "fm/perf/perf.h"
 #include "topology/base/mem.h"
 #include "topology/files/dump.h"
-#include "topology/snapshot/topo.h"
 
 struct slow_link {   /* a link that runs below what both ends can */
 	guid_t node; /* the end with the lower GUID */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* All that makes links unhealthy, as the rooms that find it add rows: `fmctl links --sick`. */
-#include <stdio.h>
 #include <string.h>
 #include "fm/fabric/view.h"
 #include "fm/keys/module.h"

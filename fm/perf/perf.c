@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <complib/cl_qmap.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/loop/job.h"
 #include "fm/mad/batch.h"
 #include "fm/perf/perf.h"

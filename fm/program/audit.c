@@ -10,11 +10,8 @@
  * after the write. A request without an answer is dropped: sweeps find silent switches, and the
  * block's turn comes again.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/mad/wire_sa.h"
 #include "fm/program/audit.h"
-#include "fm/program/mft.h"
 #include "fm/program/program_priv.h"
 #include "topology/base/mem.h"
 

@@ -23,8 +23,6 @@
  * or its LinearFDBTop is 0 (it has lost its tables), its blocks are not cached any more, but
  * unknown, as without a file.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/program/program_priv.h"
 #include "fm/program/table_file.h"
 #include "topology/base/mem.h"

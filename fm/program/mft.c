@@ -16,15 +16,9 @@
  * Each stage begins when all requests of the one before are answered.
  */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-#include <complib/cl_qmap.h>
-#include "fm/inventory/inventory.h"
-#include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/program/mft.h"
-#include "routing/multicast/mcast_tree.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 

@@ -20,8 +20,6 @@
  * above the top are not looked at, and some devices refuse blocks beyond it.
  */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/program/program_priv.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

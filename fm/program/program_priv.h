@@ -5,9 +5,6 @@
 #ifndef FMD_PROGRAM_PROGRAM_PRIV_H
 #define FMD_PROGRAM_PROGRAM_PRIV_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <complib/cl_qmap.h>
 #include "fm/inventory/inventory.h"
 #include "fm/loop/job.h"
 #include "fm/loop/log.h"

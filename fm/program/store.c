@@ -5,8 +5,6 @@
  * copy of all tables would be 21 MB; what differs from the wanted ones is a few hundred blocks
  * after a fault, and nothing when all is written.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/program/program_priv.h"
 #include "topology/base/mem.h"
 

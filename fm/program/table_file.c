@@ -7,8 +7,6 @@
  * else comes of a disk or of an editor is found with all but one chance in 2^64. Whoever reads
  * relies on neither: a file only decides what is to be read.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/program/table_file.h"
 #include "topology/base/mem.h"
 

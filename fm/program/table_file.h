@@ -16,7 +16,6 @@
 #ifndef FMD_PROGRAM_TABLE_FILE_H
 #define FMD_PROGRAM_TABLE_FILE_H
 
-#include <stdio.h>
 #include "fm/program/program_priv.h"
 
 #define TABLE_FILE_VERSION 1

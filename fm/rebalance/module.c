@@ -19,13 +19,9 @@
  * of a past snapshot.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
 #include "fm/loop/job.h"
 #include "fm/rebalance/module.h"
 #include "routing/balance/rebalance.h"
-#include "routing/tables.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 

@@ -18,10 +18,6 @@
  */
 #include "fm/registrations/module.h"
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include "fm/loop/job.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/mcast_group.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Lines of `cables` and of its records, whose forms module.c has. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/restart/links_own.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"

@@ -9,7 +9,6 @@
 #ifndef FMD_RESTART_LINKS_OWN_H
 #define FMD_RESTART_LINKS_OWN_H
 
-#include <stdio.h>
 #include "fm/fabric/module.h"
 #include "routing/lid_plan.h"
 

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/restart/module.h"
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include "fm/fabric/view.h"
 #include "fm/program/program.h"
 #include "fm/restart/links_own.h"
 #include "fm/state/state_file.h"
 #include "fm/sweep/sweep.h"
-#include "routing/tables.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

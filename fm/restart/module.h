@@ -6,7 +6,6 @@
 #ifndef FMD_RESTART_MODULE_H
 #define FMD_RESTART_MODULE_H
 
-#include <stdio.h>
 #include "fm/fabric/module.h"
 #include "routing/lid_plan.h"
 

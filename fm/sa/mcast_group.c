@@ -2,8 +2,6 @@
 #include "fm/sa/mcast_group.h"
 #include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 

@@ -2,12 +2,7 @@
 #include "fm/sa/module.h"
 #include <arpa/inet.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
-#include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"

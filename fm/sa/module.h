@@ -3,7 +3,6 @@
 #ifndef FMD_SA_MODULE_H
 #define FMD_SA_MODULE_H
 
-#include <jansson.h>
 #include "fm/fabric/module.h"
 #include "fm/sa/sa.h"
 

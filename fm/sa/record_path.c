@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <string.h>
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "routing/path.h"

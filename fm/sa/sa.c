@@ -20,8 +20,6 @@
  * manager of another kind or key drops it. Changes that come while the fabric is being handed over
  * wait until the next master is known.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "topology/base/mem.h"

@@ -17,9 +17,6 @@
 #ifndef FMD_SA_SA_IMPL_H
 #define FMD_SA_SA_IMPL_H
 
-#include <complib/cl_fleximap.h>
-#include <complib/cl_qlist.h>
-#include <complib/cl_qmap.h>
 #include "fm/loop/log.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire_sa.h"

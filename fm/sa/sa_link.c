@@ -13,7 +13,6 @@
  * host. A host whose port announces neither the width nor the speed behind such a rate gets the
  * next lower rate that it must know. A port that runs at such a speed itself knows it.
  */
-#include <stdlib.h>
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "topology/base/mem.h"

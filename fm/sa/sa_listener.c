@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include "fm/sa/sa_impl.h"
 
 void sa_listen(struct sa *sa, const struct sa_listener *listener)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/sa/sa_query.h"
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "topology/base/mem.h"
 

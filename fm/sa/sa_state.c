@@ -9,9 +9,6 @@
  * answer.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 

@@ -5,9 +5,6 @@
 #ifndef FMD_SA_SA_STATE_H
 #define FMD_SA_SA_STATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include "fm/sa/mcast_group.h"
 
 struct sa;

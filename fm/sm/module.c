@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "fm/fabric/request.h"
-#include "fm/fabric/view.h"
 #include "fm/sm/election.h"
 #include "fm/sm/module.h"
 #include "fm/sm/module_own.h"
 #include "fm/sm/port.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
-#include "topology/what/what.h"
 
 /*
  * A process that was stopped and goes on does not notice. As master it would meet the standby that

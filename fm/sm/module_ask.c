@@ -10,9 +10,6 @@
  * may just have been joined. The update waits for that, no longer than a transaction; not where
  * something was lost: a fault is answered at once.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
 #include "fm/inventory/inventory.h"

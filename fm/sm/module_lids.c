@@ -10,9 +10,6 @@
  * A master whose LIDs another manager has overwritten reports that, and restores its own.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <jansson.h>
 #include "fm/audit/module.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"

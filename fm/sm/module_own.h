@@ -14,7 +14,6 @@
 #ifndef FMD_SM_MODULE_OWN_H
 #define FMD_SM_MODULE_OWN_H
 
-#include <jansson.h>
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
 #include "fm/inventory/inventory.h"

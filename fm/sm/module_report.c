@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Who is master, in events and in the status. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/fabric/request.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"

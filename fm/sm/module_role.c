@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <stdlib.h>
 #include "fm/fabric/request.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/sm/port.h"
 #include "topology/base/mem.h"
-#include "topology/snapshot/topo.h"
 
 static void tick(void *arg);
 

@@ -6,7 +6,6 @@
 #ifndef FMD_SM_PORT_H
 #define FMD_SM_PORT_H
 
-#include <jansson.h>
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
 #include "fm/events/event_log.h"

@@ -20,10 +20,6 @@
  * second change (two flips of one switch look alike); unless the TID says that it is the same
  * again.
  */
-#include <stdlib.h>
-#include <string.h>
-#include "fm/conf/m_keys.h"
-#include "fm/loop/log.h"
 #include "fm/sm/sm.h"
 #include "topology/base/mem.h"
 

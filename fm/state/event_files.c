@@ -3,8 +3,6 @@
  * event_files: a line of JSON an event. Event number n stands in file n / EVENTS_PER_FILE of those
  * in turn; a file has the newest that belong there, and begins anew when its turn comes again.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/state/event_files.h"
 #include "topology/base/mem.h"
 

@@ -14,7 +14,6 @@
 #ifndef FMD_STATE_JOURNAL_H
 #define FMD_STATE_JOURNAL_H
 
-#include <stdint.h>
 #include "fm/loop/loop.h"
 #include "fm/state/state_file.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Files that come from another manager, or go there. */
-#include <stdlib.h>
-#include <string.h>
-#include "fm/loop/log.h"
 #include "fm/state/state_copy.h"
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"

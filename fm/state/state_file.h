@@ -15,7 +15,6 @@
 #define FMD_STATE_STATE_FILE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

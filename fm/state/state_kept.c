@@ -4,9 +4,6 @@
  * that says which are to be there.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"

@@ -4,9 +4,6 @@
  * written (state_store.h).
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "fm/state/state_store_own.h"
 #include "topology/base/mem.h"

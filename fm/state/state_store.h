@@ -16,10 +16,6 @@
 #ifndef FMD_STATE_STATE_STORE_H
 #define FMD_STATE_STATE_STORE_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include "fm/events/alert.h"
 #include "fm/events/event_log.h"

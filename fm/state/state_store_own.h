@@ -3,7 +3,6 @@
 #ifndef FMD_STATE_STATE_STORE_OWN_H
 #define FMD_STATE_STATE_STORE_OWN_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 #include "fm/events/alert.h"
 #include "fm/events/event_log.h"

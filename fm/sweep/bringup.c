@@ -4,8 +4,6 @@
  * (port_step.c), P_Key tables (pkeys.c), SL2VL and VL arbitration tables (lanes.c);
  * those that were given up are tried again in their time.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/sweep/bringup_priv.h"
 #include "topology/base/mem.h"
 

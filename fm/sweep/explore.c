@@ -16,7 +16,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include "fm/inventory/port_setup.h"
 #include "fm/mad/wire_optional.h"
 #include "fm/sweep/bringup.h"

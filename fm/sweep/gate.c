@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* gate: links that nobody knew go by what the gate's owner says (sweep_set_gate). */
-#include <stdlib.h>
 #include "fm/inventory/inv_node.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"

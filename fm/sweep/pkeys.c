@@ -16,9 +16,6 @@
  * With partitions a link goes Active once both its ends have their tables, so that no port is on
  * the fabric with more than it may use.
  */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/partition.h"
 #include "fm/sweep/bringup_priv.h"
 #include "topology/base/mem.h"

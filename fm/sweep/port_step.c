@@ -14,9 +14,6 @@
  * waits for no other. A port may be in the queue twice; port_setup.job lets only one request of it
  * be on its way. A port that is given up rests, longer each time (bringup_retry()).
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/m_keys.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/sweep/bringup_priv.h"

@@ -17,7 +17,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include "fm/conf/m_keys.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/mad/wire_optional.h"

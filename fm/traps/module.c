@@ -17,8 +17,6 @@
  * in LOG_AGAIN_US.
  */
 #include "fm/traps/module.h"
-#include <stdlib.h>
-#include "fm/fabric/view.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 

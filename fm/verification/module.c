@@ -13,12 +13,8 @@
  * repeatedly, up to REFUSED_MAX_US apart.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include "fm/conf/lists.h"
-#include "fm/fabric/request.h"
 #include "fm/inventory/port_setup.h"
-#include "fm/mad/wire.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "fm/verification/module.h"

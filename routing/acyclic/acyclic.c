@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/acyclic/acyclic.h"
-#include <stdlib.h>
-#include <string.h>
 #include "routing/acyclic/acyclic_own.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"

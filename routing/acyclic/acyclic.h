@@ -17,7 +17,6 @@
 #ifndef FMD_ROUTING_ACYCLIC_H
 #define FMD_ROUTING_ACYCLIC_H
 
-#include <stdbool.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "topology/snapshot/topo.h"

@@ -4,8 +4,6 @@
  * all turns of a spanning tree are allowed, so that every pair has a path, and multicast trees are
  * parts of it. With the tiers a spanning tree is searched among the turns that are possible then.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/acyclic/acyclic_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

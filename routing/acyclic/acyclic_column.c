@@ -7,8 +7,6 @@
  * some may find no allowed turn: then a neighbour is moved to another path (column_yield()), or the
  * whole column follows the spanning tree and is shortened from there.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/acyclic/acyclic_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

@@ -11,8 +11,6 @@
 #ifndef FMD_ROUTING_ACYCLIC_ACYCLIC_OWN_H
 #define FMD_ROUTING_ACYCLIC_ACYCLIC_OWN_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 #define ARC_NONE                                                                                   \

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/balance/rebalance.h"
 #include "routing/balance/shift_load.h"
 #include "routing/ftree/engine.h"

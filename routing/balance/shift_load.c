@@ -2,8 +2,6 @@
 /*
  * shift_load: see shift_load.h. Counts are bytes; one that has come to 255 stays there.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/balance/shift_load.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

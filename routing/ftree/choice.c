@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include "routing/ftree/choice.h"
-#include "routing/ftree/engine.h"
 #include "topology/base/mem.h"
 
 /*

@@ -10,7 +10,6 @@
 #ifndef FMD_ROUTING_CHOICE_H
 #define FMD_ROUTING_CHOICE_H
 
-#include <stdint.h>
 #include "routing/ftree/engine.h"
 
 /* ---- How far switches are from one another if no known link were dead ------------------------ */

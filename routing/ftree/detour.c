@@ -21,8 +21,6 @@
  * left stays without a path and is named by the proof. Order is fixed: the same damage gives the
  * same detours.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/ftree/engine.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

@@ -12,8 +12,6 @@
  * It knows bytes and links alone, so it does not matter by what engine, or out of which two
  * tables, the columns came.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/cdg.h"
 #include "routing/ftree/engine.h"
 #include "routing/path.h"

@@ -11,8 +11,6 @@
  * carry at one lower switch, where these are most; no less than a part of the fullest tier's, as
  * what is far from that holds nobody up.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/ftree/choice.h"
 #include "routing/ftree/even.h"
 #include "routing/ftree/legal.h"

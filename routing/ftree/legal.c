@@ -4,8 +4,6 @@
  * live parent of least cost. What could go down must: a path that rises past its destination's
  * ancestor may come down and up again.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/ftree/legal.h"
 #include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"

@@ -3,8 +3,6 @@
  * pivot: see pivot.h. The choice is made by known links, so that a fault moves no pivot; paths are
  * by live ones, and kept while nothing is dead.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/ftree/pivot.h"
 #include "topology/base/mem.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "routing/acyclic/acyclic.h"
 #include "routing/ftree/choice.h"
 #include "routing/ftree/engine.h"

@@ -11,8 +11,6 @@
  * Costs are completed on the way: a switch that is somebody's parent leaves its row of costs before
  * its children are reached. Rows of large tables are made in one place and stored past the cache.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/bytemap.h"
 #include "routing/ftree/choice.h"
 #include "routing/ftree/pivot.h"

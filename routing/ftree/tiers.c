@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* tiers: whether a fabric's design is a tree, and an even one (see tiers.h). */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/ftree/tiers.h"
 #include "routing/path.h"
 #include "topology/base/mem.h"

@@ -12,7 +12,6 @@
 #ifndef FMD_ROUTING_TIERS_H
 #define FMD_ROUTING_TIERS_H
 
-#include <stdbool.h>
 #include "topology/graph/graph.h"
 #include "topology/snapshot/topo.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/multicast/mcast_plan.h"
-#include <stdlib.h>
-#include <string.h>
 #include "routing/multicast/mcast_own.h"
 #include "routing/multicast/mcast_proof.h"
 #include "topology/base/mem.h"

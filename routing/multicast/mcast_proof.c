@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/multicast/mcast_proof.h"
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "routing/multicast/mcast_tree.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"

@@ -12,8 +12,6 @@
  * up*, then down* tree: a switch with two neighbours above it in the tree would lie below the root
  * by two paths. The order of switches is that of the unicast engine (graph.h).
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/multicast/mcast_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

@@ -21,9 +21,6 @@
 #ifndef FMD_ROUTING_MCAST_TREE_H
 #define FMD_ROUTING_MCAST_TREE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "topology/graph/graph.h"
 #include "topology/snapshot/topo.h"
 

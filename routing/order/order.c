@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include "routing/order/order.h"
 #include "routing/order/order_own.h"
 #include "topology/base/mem.h"

@@ -19,8 +19,6 @@
 #ifndef FMD_ROUTING_ORDER_H
 #define FMD_ROUTING_ORDER_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "routing/proof/check_change.h"
 #include "routing/tables.h"
 #include "topology/snapshot/topo.h"

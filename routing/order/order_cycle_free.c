@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/order/order_own.h"
 #include "topology/base/mem.h"
 

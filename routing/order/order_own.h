@@ -9,8 +9,6 @@
 #ifndef FMD_ROUTING_ORDER_OWN_H
 #define FMD_ROUTING_ORDER_OWN_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "routing/byteset.h"
 #include "routing/cdg.h"
 #include "routing/order/order.h"
@@ -69,7 +67,6 @@ static inline bool order_above(const struct topo *t, uint32_t a, uint32_t b)
 	     left_ &= left_ - 1)
 
 #if defined(__SSE2__)
-#include <emmintrin.h>
 
 static inline uint64_t bits_equal16(__m128i a, __m128i b)
 {

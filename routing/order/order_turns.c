@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/order/order_own.h"
-#include <stdlib.h>
-#include <string.h>
 #include "routing/cdg.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

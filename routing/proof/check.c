@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "routing/byteset.h"
 #include "routing/proof/check.h"
 #include "routing/proof/check_own.h"

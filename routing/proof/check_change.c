@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/proof/check_change.h"
-#include <stdlib.h>
-#include <string.h>
 #include "routing/proof/check_own.h"
 #include "topology/base/mem.h"
 

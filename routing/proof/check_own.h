@@ -6,8 +6,6 @@
 #ifndef FMD_ROUTING_CHECK_OWN_H
 #define FMD_ROUTING_CHECK_OWN_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "routing/cdg.h"
 #include "routing/proof/check.h"
 #include "routing/tables.h"

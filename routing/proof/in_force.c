@@ -4,8 +4,6 @@
  * arrives, ends, or comes to a switch of which that is known. So each switch is looked at once a
  * destination.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/proof/in_force.h"
 #include "topology/base/mem.h"
 

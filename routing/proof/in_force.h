@@ -8,7 +8,6 @@
 #ifndef FMD_ROUTING_IN_FORCE_H
 #define FMD_ROUTING_IN_FORCE_H
 
-#include <stdbool.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "topology/snapshot/topo.h"

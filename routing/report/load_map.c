@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
-#include <string.h>
 #include "routing/ftree/route.h"
 #include "routing/path.h"
 #include "routing/report/load_map.h"

@@ -7,8 +7,6 @@
 #ifndef FMD_ROUTING_LOAD_MAP_H
 #define FMD_ROUTING_LOAD_MAP_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "topology/snapshot/topo.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/report/rates.h"
-#include <stdlib.h>
-#include <string.h>
 #include "routing/ftree/route.h"
 #include "routing/path.h"
 #include "topology/base/mem.h"

@@ -7,7 +7,6 @@
 #ifndef FMD_ROUTING_RATES_H
 #define FMD_ROUTING_RATES_H
 
-#include <stdbool.h>
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "topology/snapshot/topo.h"

@@ -14,9 +14,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 
 #define CHUNK_MIN  4096

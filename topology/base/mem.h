@@ -3,13 +3,15 @@
  * mem: allocators that never return NULL, arenas, and a buffer of bytes.
  *
  * Out of memory is fatal here (one line on stderr, abort), so no caller checks. The caller owns
- * what a mem_ function returns and gives it back by free(). Sizes are in bytes.
+ * what a mem_ function returns and gives it back by free(). Sizes are in bytes. It brings the
+ * libraries of C for memory and texts with it.
  */
 #ifndef FMD_TOPOLOGY_BASE_MEM_H
 #define FMD_TOPOLOGY_BASE_MEM_H
 
-#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Room for `count` elements of `size` bytes, to be released by free(): zeroed, and not zeroed. */
 void *mem_alloc(size_t count, size_t size);

@@ -8,8 +8,6 @@
 #define FMD_TOPOLOGY_BASE_SORT_H
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 
 /* How two numbers compare: < 0, 0 or > 0. Further keys follow behind `?:`. */

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

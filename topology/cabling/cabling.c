@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "topology/cabling/cabling.h"
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/cabling/cabling_hosts.h"
 #include "topology/cabling/cabling_own.h"
 #include "topology/base/mem.h"

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/cabling/cabling.h"
 #include "topology/cabling/cabling_own.h"

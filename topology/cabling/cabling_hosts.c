@@ -8,8 +8,6 @@
  * port. Else any port of the leaf will do. Hosts without rails (storage, management) may be
  * anywhere.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "topology/cabling/cabling_hosts.h"
 #include "topology/base/mem.h"
 

@@ -7,9 +7,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
 #include "topology/base/text.h"

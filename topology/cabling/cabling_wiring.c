@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* cabling_wiring: a list of findings, and what is found and expected by port (cabling_own.h). */
-#include <stdlib.h>
-#include <string.h>
 #include "topology/cabling/cabling_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"

@@ -2,8 +2,6 @@
 #include "topology/files/dump.h"
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/base/names.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

@@ -2,15 +2,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
 #include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "topology/files/netfile.h"
-#include "topology/snapshot/topo.h"
 #include "topology/snapshot/topo_builder.h"
 
 /* ---- The reader's state ---------------------------------------------------------------------- */

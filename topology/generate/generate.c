@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <assert.h>
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/generate/generate.h"
-#include "topology/snapshot/topo.h"
 #include "topology/snapshot/topo_builder.h"
 
 /*

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdio.h>
-#include <stdlib.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/base/names.h"

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/graph/graph.h"

@@ -11,8 +11,6 @@
  * each connected part instead (classic up/down: Schroeder et al., "Autonet", 1991): it connects
  * every pair that links connect, at the price of a busy root.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/graph/graph.h"

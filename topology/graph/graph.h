@@ -18,8 +18,6 @@
 #ifndef FMD_TOPOLOGY_GRAPH_GRAPH_H
 #define FMD_TOPOLOGY_GRAPH_GRAPH_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "topology/snapshot/topo.h"
 
 #define GRAPH_MAX_SLOTS 250 /* of a family: bytes, those above have their own meaning in routing */

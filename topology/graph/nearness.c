@@ -24,8 +24,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct set_of {		     /* a group that has no parent yet */
 	uint32_t group, set; /* the connected set it is in, by union-find root switch */

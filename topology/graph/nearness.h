@@ -9,7 +9,6 @@
 #ifndef FMD_TOPOLOGY_GRAPH_NEARNESS_H
 #define FMD_TOPOLOGY_GRAPH_NEARNESS_H
 
-#include <stdbool.h>
 #include "topology/snapshot/topo.h"
 
 struct near_group {

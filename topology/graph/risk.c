@@ -6,9 +6,6 @@
  * of parents left, then with the smallest share of links, then the lowest in the tree, then the
  * first of the snapshot.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/graph/risk.h"
 

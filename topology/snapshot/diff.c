@@ -16,9 +16,6 @@
 #include "topology/snapshot/topo_builder.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct diff_work {
 	const struct topo *older, *newer;

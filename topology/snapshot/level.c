@@ -17,8 +17,6 @@
  * SHARP aggregation nodes do not count as hosts, and known-but-down links do count: a fault
  * must not move a switch to another tier.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo.h"
 #include "topology/snapshot/topo_builder.h"

@@ -29,10 +29,6 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "topology/base/mem.h"
 #include "topology/base/names.h"

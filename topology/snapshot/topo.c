@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* topo: how snapshots are made, from single nodes and links or from older ones, and read. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

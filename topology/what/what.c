@@ -3,9 +3,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
