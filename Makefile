@@ -65,7 +65,7 @@ LONG_SRC := $(shell grep -l '^/\* Tier: long' $(UNIT_SRC))
 unit_bin = $(patsubst %.c,$(B)/tests/%,$(notdir $(1)))
 # What they share: fixtures, and the in-process fabric double. What defines the daemon's own names is linked
 # into those alone that include it, ahead of the library, and so goes before it.
-FAKES := fake_pipe maintenance_room isolation_room control_fabric control_world fake_umad
+FAKES := fake_pipe maintenance_room isolation_room control_fabric control_world fake_umad nvlink_world
 FAKE_SRC := $(FAKES:%=tests/lib/%.c)
 users = $(shell grep -lE '"tests/lib/($(1))\.h"' $(UNIT_SRC))
 USERS_fake_pipe := $(call users,fake_pipe|(maintenance|isolation)_room)

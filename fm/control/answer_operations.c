@@ -508,12 +508,17 @@ static void begin_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *
 {
 	const char *host, *state = NULL;
 	char err[COMMAND_ERROR_SIZE];
+	int gpus = -1;
 
-	if (command_unpack(args, err, "{s:s, s?s}", "host", &host, "state", &state)) {
+	if (command_unpack(args, err, "{s:s, s?s, s?i}", "host", &host, "state", &state, "gpus",
+			   &gpus)) {
 		const struct command_env env = { .fabric = fabric };
 		const char *known = command_find_host(&env, host);
 
-		nvlink_set(fabric, known ? known : host, state, fn, arg);
+		if (gpus >= 0)
+			nvlink_declare(fabric, known ? known : host, gpus, fn, arg);
+		else
+			nvlink_set(fabric, known ? known : host, state, fn, arg);
 	} else
 		fn(arg, NULL, err);
 }

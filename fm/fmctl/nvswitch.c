@@ -75,6 +75,7 @@ static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result
  * fmctl nvswitch: how the NVLinks of hosts are. Without arguments a row a host; with a host's name
  * all that is known of it: sources, evidence. `logs` shows who sends kernel logs, `blocks` NVLink
  * domains as Slurm has them. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
+ * `expect HOST gpus=N`: it has so many GPUs.
  */
 
 static void print_summary(const json_t *summary)
@@ -173,7 +174,10 @@ static void show_host_state(const struct fmctl *ctl, const json_t *host)
 	if (table_number(host, "since_s") > 0) /* 0: it was never known */
 		printf(" for %.0f s", table_number(host, "since_s"));
 	printf("%s%s\n", *table_text(host, "reason") ? ": " : "", table_text(host, "reason"));
-	printf("system      %s\n", table_text(host, "system"));
+	printf("system      %s", table_text(host, "system"));
+	if (table_number(host, "gpus_declared") > 0)
+		printf(", declared with %.0f GPUs", table_number(host, "gpus_declared"));
+	putchar('\n');
 	printf("observed    %s\n", table_text(host, "observed"));
 	printf("routed as   %s\n", table_text(host, "routed"));
 	if (*table_text(host, "ends_when"))
@@ -232,6 +236,15 @@ void show_trial(const json_t *rows)
 
 static void show_set(const struct fmctl *ctl, const json_t *result)
 {
+	const json_t *gpus = json_object_get(result, "gpus_declared");
+
+	if (gpus) {
+		printf("%s: %s\n", table_text(result, "host"),
+		       json_integer_value(gpus) ? "so many GPUs from now on"
+						: "as many GPUs as its model has");
+		return;
+	}
+
 	double entries = table_number(result, "lft_entries_changed");
 	double blocks = table_number(result, "lft_blocks_written");
 	const char *state = table_text(result, "state");
@@ -246,7 +259,8 @@ static void show_set(const struct fmctl *ctl, const json_t *result)
 		puts("tables      unchanged");
 }
 
-static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char *state)
+/* gpus < 0: its state. */
+static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char *state, int gpus)
 {
 	struct fmctl_answer answer;
 	json_t *args;
@@ -256,10 +270,12 @@ static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char
 	args = json_pack("{s:s}", "host", host);
 	if (state)
 		json_object_set_new(args, "state", json_string(state));
+	if (gpus >= 0)
+		json_object_set_new(args, "gpus", json_integer(gpus));
 	answer = fmctl_ask(ctl, "nvswitch-set", args);
 	if (answer.status == FMCTL_DONE) {
 		(ctl->json ? show_json : show_set)(ctl, answer.result);
-		answer.status = fmctl_was_saved("nvswitch", answer.result);
+		answer.status = fmctl_was_saved(gpus < 0 ? "nvswitch" : "nvlink", answer.result);
 	}
 	json_decref(answer.result);
 	return answer.status;
@@ -300,13 +316,20 @@ static enum fmctl_exit run_nvswitch(const struct fmctl *ctl, int argc, char **ar
 	bool sets = words > 0 && !strcmp(word[0], "set"),
 	     clears = words > 0 && !strcmp(word[0], "clear");
 	enum fmctl_exit status = FMCTL_USAGE;
+	unsigned gpus;
+	char rest;
 
 	if (words == 3 && sets && !strcmp(word[2], "clear"))
-		status = set(ctl, word[1], NULL);
+		status = set(ctl, word[1], NULL, -1);
 	else if (words == 3 && sets && fmctl_is_value(ctl, "STATE", word[2]))
-		status = set(ctl, word[1], word[2]);
+		status = set(ctl, word[1], word[2], -1);
 	else if (words == 2 && clears)
-		status = set(ctl, word[1], NULL);
+		status = set(ctl, word[1], NULL, -1);
+	else if (words == 3 && !strcmp(word[0], "expect") &&
+		 sscanf(word[2], "gpus=%3u%c", &gpus, &rest) == 1)
+		status = set(ctl, word[1], NULL, gpus);
+	else if (words == 3 && !strcmp(word[0], "expect"))
+		fprintf(stderr, "fmctl: nvswitch: gpus=N is expected: %s\n", word[2]);
 	else if (words == 0 || (words == 1 && !sets && !clears))
 		status = list(ctl, words ? word[0] : NULL, args);
 	json_decref(args);

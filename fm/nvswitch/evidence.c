@@ -811,7 +811,8 @@ static bool is_disproved(const struct evidence *e, const struct memory *m,
 	/* GPUs may be numbered in another way by now; the address stays. */
 	int gpu = *f->pci ? memory_gpu_by_pci(m, f->pci) : f->gpu;
 	unsigned first = gpu >= 0 ? gpu : 0, whole = 0, dipped = 0, no_action = 0;
-	unsigned count = gpu >= 0 ? 1 : evidence_gpus_expected(e, m);
+	unsigned end = gpu >= 0 ? first + 1 : evidence_gpus_expected(e, m), count = 0;
+	uint32_t exempt = gpu >= 0 ? 0 : evidence_exempt(m, c->progress);
 
 	if (c->now_us < event->last_us + c->settle_us)
 		return false;
@@ -823,7 +824,10 @@ static bool is_disproved(const struct evidence *e, const struct memory *m,
 		if ((said->links_seen[word] & ~said->links_down[word]) >> bit & 1)
 			return true; /* that link is up */
 	}
-	for (unsigned g = first; g < first + count; g++) {
+	for (unsigned g = first; g < end; g++) {
+		if (exempt >> g & 1)
+			continue;
+		count++;
 		whole += proofs[g].whole;
 		no_action += proofs[g].no_action;
 		dipped += m->gpus[g].dipped;
@@ -867,6 +871,7 @@ static void end_disproved(struct memory *m, const struct evidence *e,
 static void end_old(struct memory *m, const struct evidence *e, const struct evidence_context *c)
 {
 	struct nvswitch_verdict now;
+	uint32_t exempt = evidence_exempt(m, c->progress);
 	bool old = false, whole = m->ports == PORTS_UP;
 
 	for (unsigned i = 0; i < m->nevents; i++)
@@ -876,7 +881,7 @@ static void end_old(struct memory *m, const struct evidence *e, const struct evi
 	evidence_judge(e, m, c, &now);
 	whole = now.state <= NVSWITCH_DEGRADED_LINK || now.state == NVSWITCH_UNKNOWN;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (m->gpus[g].seen)
+		if (m->gpus[g].seen && !(exempt >> g & 1 && !e->gpus[g].said.has))
 			whole &= e->gpus[g].said.has & (HAS_STATES | HAS_PRESENT) &&
 				 shows_no_fault(e, m, g, c->progress);
 	if (whole)

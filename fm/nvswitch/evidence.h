@@ -149,6 +149,7 @@ struct memory {
 	bool heard;		     /* an exporter said something */
 	bool ended;		     /* a new incarnation has ended what was known */
 	bool changed;		     /* something that is kept: the caller clears it */
+	uint8_t declared;	     /* GPUs that it has by an operator's word, 0 = as its model */
 	struct memory_gpu gpus[MEMORY_GPUS];
 	struct memory_switch switches[MEMORY_SWITCHES];
 	unsigned nevents;
@@ -194,6 +195,8 @@ void memory_end_old(struct memory *m);
 void memory_note_ports(struct memory *m, enum memory_ports ports);
 /* An operator clears the host: as after a boot, and what is absent is no longer expected. */
 void memory_clear(struct memory *m);
+/* An operator says how many GPUs it has: those that are absent are known no more. */
+void memory_declare(struct memory *m, uint8_t gpus);
 
 /* Keeps the latest report of its source; false = there are too many sources. */
 bool memory_report(struct memory *m, const struct memory_report *report);
@@ -282,7 +285,10 @@ void evidence_remember(const struct evidence *evidence, struct memory *m,
 void evidence_judge(const struct evidence *evidence, const struct memory *m,
 		    const struct evidence_context *c, struct nvswitch_verdict *verdict);
 
-/* A mask of GPUs that are intentionally not in NVLink: in MIG, or without a partition yet. */
+/*
+ * A mask of GPUs that are intentionally not in NVLink: in MIG, without a partition yet, or never
+ * seen in a machine that has fewer by an operator's word.
+ */
 uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress);
 /* How many GPUs, from number 0, the host should have. */
 unsigned evidence_gpus_expected(const struct evidence *evidence, const struct memory *m);

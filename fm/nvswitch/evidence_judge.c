@@ -436,9 +436,22 @@ bool evidence_fm_failed(uint8_t status, enum fm_progress progress)
 	return status != FM_NOT_SUPPORTED && status != FM_SUCCESS;
 }
 
+static uint32_t left_out(const struct memory *m)
+{
+	unsigned usual = nvswitch_expect(m->system)->gpus, left = m->declared ? m->declared : usual;
+	uint32_t out = 0;
+
+	for (unsigned g = 0; g < usual && left < usual; g++)
+		if (!m->gpus[g].seen) {
+			out |= 1u << g;
+			left++;
+		}
+	return out;
+}
+
 uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress)
 {
-	uint32_t exempt = 0;
+	uint32_t exempt = left_out(m);
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct gpu_said *last = &m->gpus[g].last;
@@ -570,7 +583,7 @@ static void judge_reported(const struct judge *j, unsigned g)
 
 static void judge_all_gpus(const struct judge *j)
 {
-	unsigned reporting = 0, failed = 0;
+	unsigned reporting = 0, failed = 0, gone = 0;
 	uint8_t status = FM_SUCCESS;
 	struct place all = NOWHERE;
 
@@ -578,6 +591,7 @@ static void judge_all_gpus(const struct judge *j)
 	for (unsigned g = 0; g < j->gpus; g++) {
 		const struct gpu_said *last = &j->m->gpus[g].last;
 
+		gone += !is_there(j, g) && !(j->exempt >> g & 1);
 		if (!is_there(j, g) || !(last->has & HAS_FM))
 			continue;
 		reporting++;
@@ -589,7 +603,7 @@ static void judge_all_gpus(const struct judge *j)
 	if (reporting && failed == reporting)
 		find(j, NVSWITCH_FATAL, all, "the fabric manager %s, for every GPU",
 		     fm_words[status]);
-	else if (failed && reporting < j->gpus)
+	else if (failed && gone)
 		find(j, NVSWITCH_FATAL, all, "a GPU is gone and the fabric manager %s",
 		     fm_words[status]);
 }
@@ -602,7 +616,7 @@ static void judge_gpus(const struct judge *j)
 	for (unsigned g = 0; g < j->gpus; g++)
 		there += is_there(j, g);
 	for (unsigned g = 0; g < j->gpus && there; g++)
-		if (!is_there(j, g))
+		if (!is_there(j, g) && !(j->exempt >> g & 1)) /* instances of MIG come and go */
 			find(j, NVSWITCH_NO_P2P, GONE((int)g, NVSWITCH_REBOOT), "GPU %u: absent",
 			     g);
 	for (unsigned g = 0; g < j->gpus; g++) {
@@ -655,10 +669,10 @@ static void judge_gpus(const struct judge *j)
 
 static void judge_links(const struct judge *j)
 {
-	/* Of GPUs that are cut up: with A100 they are trained off. */
-	unsigned off =
-		j->system == NVSWITCH_SYSTEM_A100 ? __builtin_popcount(j->exempt) * j->links : 0;
-	unsigned expected = j->gpus * j->links - off, seen = 0, down = 0;
+	/* Of GPUs that are not in the machine, or cut up: with A100 these are trained off. */
+	uint32_t without = j->system == NVSWITCH_SYSTEM_A100 ? j->exempt : left_out(j->m);
+	unsigned off = __builtin_popcount(without) * j->links;
+	unsigned all = j->gpus * j->links, absent, seen = 0, down = 0;
 	struct place first = NOWHERE;
 
 	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++)
@@ -673,15 +687,18 @@ static void judge_links(const struct judge *j)
 			bits = j->e->switches[n].said.links_seen[w];
 			seen += __builtin_popcountll(bits);
 		}
+	/* An exporter that began after they were trained off does not report them. */
+	absent = seen && seen < all && !j->e->repeated && j->expect->switches ? all - seen : 0;
+	if (absent > off) {
+		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_RESET_GPU),
+		     "%u of %u NVLinks absent", absent - off, all - off);
+		absent = off;
+	}
+	off -= absent;
 	if (down > off)
 		find(j, NVSWITCH_DEGRADED_LINK, first,
 		     "%u NVLinks down, the first NVSwitch %d link %d", down - off, first.sw,
 		     first.link);
-	if (!seen || j->e->repeated || !j->expect->switches)
-		return;
-	if (seen < expected)
-		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_RESET_GPU),
-		     "%u of %u NVLinks absent", expected - seen, expected);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */

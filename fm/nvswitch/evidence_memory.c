@@ -10,7 +10,7 @@
 /*
  * What is remembered of a host as lines of text, each `KIND HOST WORD=VALUE..`:
  *
- *   host HOST system=h100 links=18 told=HEALTHY ports=0 cluster=UUID clique=0
+ *   host HOST system=h100 links=18 told=HEALTHY ports=0 cluster=UUID clique=0 gpus=7
  *   gpu HOST n=0 seen=1 pci=0000:1b:00 uuid=GPU-.. xid=0 told=1f mig=0 fm=3
  *     summary=0 action=0 watch=0 mask=1aa peers=fe pairs=0 up=0 down=0
  *   switch HOST n=2 seen=1 sxid=0 linksxid=0 reset=0 seen0=.. seen1=.. down0=.. down1=..
@@ -55,6 +55,8 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 		fprintf(out, " cluster=%s", m->cluster);
 	if (m->has_clique)
 		fprintf(out, " clique=%" PRIu32, m->clique);
+	if (m->declared)
+		fprintf(out, " gpus=%u", m->declared);
 	fputc('\n', out);
 	for (unsigned n = 0; n < MEMORY_GPUS; n++)
 		if (m->gpus[n].seen || m->gpus[n].xid || *m->gpus[n].pci)
@@ -147,6 +149,7 @@ static bool read_host(struct memory *m, const char *line)
 	m->heard = number(line, "heard", 10);
 	m->ports = number(line, "ports", 10) % (PORTS_CUT_OFF + 1);
 	m->links = number(line, "links", 10);
+	m->declared = number(line, "gpus", 10) % (MEMORY_GPUS + 1);
 	word(line, "cluster", m->cluster, sizeof(m->cluster));
 	m->has_clique = word(line, "clique", text, sizeof(text));
 	m->clique = number(line, "clique", 10);
@@ -500,11 +503,18 @@ void memory_boot(struct memory *m, enum nvswitch_trust trust)
 	memory_reset(m, -1, NULL, trust);
 }
 
+void memory_declare(struct memory *m, uint8_t gpus)
+{
+	m->changed |= m->declared != gpus;
+	m->declared = gpus;
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		m->gpus[g].seen = false;
+}
+
 void memory_clear(struct memory *m)
 {
 	memory_boot(m, NVSWITCH_PROVEN);
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		m->gpus[g].seen = false;
+	memory_declare(m, m->declared);
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		m->switches[n].seen = false;
 		m->switches[n].last = (struct switch_said){ 0 };

@@ -227,18 +227,30 @@ static bool read_line(struct exposition *e, const char *line, size_t len)
 	return true;
 }
 
+/* Of a line that is longer than `carry`, which has its beginning. */
+static bool is_wanted(struct exposition *e)
+{
+	const char *end = e->carry + sizeof(e->carry), *p = skip_blanks(e->carry, end);
+
+	return p < end && *p != '#' && (!read_name(e, p, end) || e->kind >= 0);
+}
+
 /*
  * The piece's beginning ends the line that was begun, or not even that. Returns how much of it was
- * taken.
+ * taken. What is too long is passed over, `carry` full to its end, unless it is wanted.
  */
 static size_t complete_line(struct exposition *e, const char *data, size_t len)
 {
 	const char *newline = memchr(data, '\n', len);
 	size_t part = newline ? (size_t)(newline - data) : len;
+	size_t room = sizeof(e->carry) - e->carried;
 
-	if (part >= sizeof(e->carry) - e->carried) {
-		fail(e, "a line is too long");
-		return len;
+	if (part >= room) {
+		memcpy(e->carry + e->carried, data, room);
+		if (room && is_wanted(e))
+			fail(e, "a line is too long");
+		e->carried = newline ? 0 : sizeof(e->carry);
+		return newline ? part + 1 : len;
 	}
 	memcpy(e->carry + e->carried, data, part);
 	e->carried += part;
@@ -256,9 +268,10 @@ bool exposition_feed(struct exposition *e, const char *data, size_t len)
 	if (e->carried && !e->fault && len)
 		data += complete_line(e, data, len);
 	while (!e->fault && data < end && (newline = memchr(data, '\n', end - data))) {
-		if (newline - data >= EXPOSITION_LINE)
-			return fail(e, "a line is too long");
-		read_line(e, data, newline - data);
+		if (newline - data < EXPOSITION_LINE)
+			read_line(e, data, newline - data);
+		else
+			complete_line(e, data, newline - data + 1);
 		data = newline + 1;
 	}
 	if (!e->fault && data < end)

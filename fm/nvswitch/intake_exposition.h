@@ -3,8 +3,8 @@
  * exposition: parses Prometheus' text format (0.0.4) in pieces of any size.
  *
  * Nothing is allocated: a line lies in the piece, or in the reader's buffer when a piece ends
- * within it. The first fault (a malformed line, a line longer than the buffer, a body that ends
- * within a line) ends the reading: the whole body is discarded then.
+ * within it. The first fault (a malformed line, a wanted line longer than the buffer, a body that
+ * ends within a line) ends the reading: the whole body is discarded then.
  */
 #ifndef FMD_NVSWITCH_INTAKE_EXPOSITION_H
 #define FMD_NVSWITCH_INTAKE_EXPOSITION_H

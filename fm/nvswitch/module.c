@@ -222,6 +222,7 @@ json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *hos
 struct override {
 	const struct nvlink_room *room;
 	char host[128], state[32]; /* state "" = taken back */
+	unsigned gpus;
 	uint64_t asked_us;
 };
 
@@ -261,6 +262,31 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn
 		return;
 	}
 	fabric_operation_done(f, &override_ops, o, fn, arg);
+}
+
+static json_t *declared(void *data)
+{
+	const struct override *o = data;
+
+	return json_pack("{ss si}", "host", o->host, "gpus_declared", (int)o->gpus);
+}
+
+void nvlink_declare(struct fabric *f, const char *host, unsigned gpus, waiter_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .file = "nvlink",
+							 .result = declared,
+							 .free = free };
+	struct override *o;
+	char err[256];
+
+	if (nvswitch_declare(room_of(f)->nvswitch, host, gpus, err, sizeof(err))) {
+		fn(arg, NULL, err);
+		return;
+	}
+	o = mem_alloc(1, sizeof(*o));
+	o->gpus = gpus;
+	snprintf(o->host, sizeof(o->host), "%s", host);
+	fabric_operation_done(f, &ops, o, fn, arg);
 }
 
 /* ---- What if --------------------------------------------------------------------------------- */

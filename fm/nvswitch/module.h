@@ -27,6 +27,9 @@ json_t *nvlink_hosts(const struct fabric *fabric);
  */
 void nvlink_set(struct fabric *fabric, const char *host, const char *state, waiter_fn *fn,
 		void *arg);
+/* Sets how many GPUs a host has; 0 = as its model. fn as above. */
+void nvlink_declare(struct fabric *fabric, const char *host, unsigned gpus, waiter_fn *fn,
+		    void *arg);
 /*
  * Takes a report of a program beside fmd on a host (nvswitch_hear_report()). Returns a document,
  * which the caller owns, or NULL with the reason in err.

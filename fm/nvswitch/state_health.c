@@ -44,6 +44,8 @@ static const char *add(struct aliases *a, const char *host, const char *name)
 	id = a->names.count;
 	a->texts = mem_resize(a->texts, id + 1, sizeof(*a->texts));
 	a->hosts = mem_resize(a->hosts, id + 1, sizeof(*a->hosts));
+	a->gpus = mem_resize(a->gpus, id + 1, sizeof(*a->gpus));
+	a->gpus[id] = 0;
 	a->texts[id] = mem_strdup(text);
 	a->hosts[id] = mem_strdup(host);
 	names_id(&a->names, a->texts[id], len);
@@ -55,6 +57,8 @@ static const char *read_line(void *arg, char *line)
 	struct aliases *a = arg;
 	char *rest = line, *host, *name;
 	const char *wrong = NULL;
+	unsigned gpus;
+	char more;
 
 	host = strtok_r(rest, " \t", &rest);
 	if (!host)
@@ -62,8 +66,20 @@ static const char *read_line(void *arg, char *line)
 	name = strtok_r(rest, " \t", &rest);
 	if (!text_is_host_name(host) || !name)
 		return "`HOST NAME..` is expected";
-	for (; name && !wrong; name = strtok_r(rest, " \t", &rest))
-		wrong = strlen(name) > NAME_MAX_LEN ? "the name is too long" : add(a, host, name);
+	for (; name && !wrong; name = strtok_r(rest, " \t", &rest)) {
+		bool counts = sscanf(name, "gpus=%3u%c", &gpus, &more) == 1;
+
+		if (counts && gpus > MEMORY_GPUS)
+			return "a host has 16 GPUs at most";
+		wrong = strlen(name) > NAME_MAX_LEN ? "the name is too long"
+						    : add(a, host, counts ? host : name);
+		if (counts && !wrong) {
+			char text[NAME_MAX_LEN + 1];
+			size_t len = name_fold(host, text);
+
+			a->gpus[names_find(&a->names, text, len)] = gpus;
+		}
+	}
 	return wrong;
 }
 
@@ -80,6 +96,7 @@ void aliases_fini(struct aliases *a)
 	}
 	free(a->texts);
 	free(a->hosts);
+	free(a->gpus);
 	names_fini(&a->names);
 	*a = (struct aliases){ 0 };
 }
@@ -274,6 +291,18 @@ struct memory *health_memory(struct health *h, unsigned host)
 		it->memory->sources_state = it->sources_state;
 	}
 	return it->memory;
+}
+
+void health_declare(struct health *h)
+{
+	const struct aliases *a = &h->aliases;
+
+	for (uint32_t i = 0; i < a->names.count; i++) {
+		unsigned host = a->gpus[i] ? health_find(h, a->hosts[i]) : UINT_MAX;
+
+		if (host != UINT_MAX && health_memory(h, host)->declared != a->gpus[i])
+			memory_declare(h->hosts[host].memory, a->gpus[i]);
+	}
 }
 
 void health_hear_log(struct health *h, unsigned host, const struct sxid_event *event,

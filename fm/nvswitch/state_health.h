@@ -16,11 +16,13 @@ struct aliases {	    /* zeroed = none */
 	struct names names; /* folded */
 	char **texts;	    /* the texts of `names`, by id */
 	char **hosts;	    /* by id */
+	uint8_t *gpus;	    /* by id: that the host has; 0 = not said */
 };
 
 /*
- * Adds the lines `HOST NAME...` of a file; # begins a remark. 0, or -1 with `FILE:LINE: reason` in
- * err: it cannot be read, has an invalid host name, or one name for two hosts.
+ * Adds the lines `HOST NAME...` of a file; gpus=N is no name; # begins a remark. 0, or -1 with
+ * `FILE:LINE: reason` in err: it cannot be read, has an invalid host name, or one name for two
+ * hosts.
  */
 int aliases_read(struct aliases *aliases, const char *path, char *err, size_t err_size);
 /* Frees all; there are no aliases then. */
@@ -152,6 +154,9 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 void health_note_ports(struct health *h, unsigned host, enum memory_ports ports);
 /* Sets a manual override; UNKNOWN takes it back and clears the host's events. */
 void health_override(struct health *h, unsigned host, enum nvswitch_state state);
+
+/* Takes numbers of GPUs from the aliases. */
+void health_declare(struct health *h);
 
 /* The memory of a host, made on demand; owned by h. */
 struct memory *health_memory(struct health *h, unsigned host);

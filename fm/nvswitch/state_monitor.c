@@ -202,6 +202,7 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 		/* HEALTHY only where something has reported lately that it is. */
 		bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
 		const char *override = NULL, *ends = NULL;
+		unsigned declared = host->memory ? host->memory->declared : 0;
 
 		if (host->override != NVSWITCH_UNKNOWN) {
 			override = nvswitch_state_name(host->override);
@@ -211,8 +212,8 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 		}
 		json_array_append_new(
 			hosts,
-			json_pack("{ss ss ss ss ss ss? sf ss ss sb si si so so ss? so sb}", "host",
-				  host->name, "system", system_of(host), "state",
+			json_pack("{ss ss ss ss ss ss? sf ss ss sb si si so so ss? so sb so}",
+				  "host", host->name, "system", system_of(host), "state",
 				  nvswitch_state_name(host->state), "observed",
 				  nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN),
 				  "routed", nvswitch_state_name(believed_of(host)), "override",
@@ -224,7 +225,8 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 				  "sources_count", (int)host->nsources, "sources",
 				  sources_json(nv, host), "evidence", evidence_json(nv, host),
 				  "ends_when", ends, "domain", domain_json(host), "unconfirmed",
-				  host->unconfirmed));
+				  host->unconfirmed, "gpus_declared",
+				  declared ? json_integer(declared) : json_null()));
 	}
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
 			 log_intake_senders(nv->intake), "hosts", hosts, "domains",
@@ -489,6 +491,7 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 	}
 	if (nv->home.conf)
 		sources_hosts_changed(nv->sources);
+	health_declare(&nv->health);
 	nv->states_changed = true;
 	step_soon(&nv->home);
 }
@@ -547,6 +550,23 @@ int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state stat
 	health_override(&nv->health, host, state);
 	step(nv);
 	nv->home.ops->keep(nv->home.arg);
+	return 0;
+}
+
+int nvswitch_declare(struct nvswitch *nv, const char *name, unsigned gpus, char *err,
+		     size_t err_size)
+{
+	unsigned host = health_find(&nv->health, name);
+
+	if (gpus > MEMORY_GPUS)
+		snprintf(err, err_size, "a host has %d GPUs at most", MEMORY_GPUS);
+	else if (host == UINT_MAX)
+		snprintf(err, err_size, "the fabric has no host %s, or several", name);
+	else
+		memory_declare(health_memory(&nv->health, host), gpus);
+	if (gpus > MEMORY_GPUS || host == UINT_MAX)
+		return -1;
+	nv->home.ops->remember(nv->home.arg);
 	return 0;
 }
 
@@ -637,6 +657,7 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms);
 	hook_hold(nv->hook, nv->health.guarded && conf->keys.guard_hooks);
 	sources_take(nv->sources, opened);
+	health_declare(&nv->health);
 	nv->states_changed = true;
 	step_soon(&nv->home);
 	return 0;

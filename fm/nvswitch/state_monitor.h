@@ -77,6 +77,10 @@ struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *host
 int nvswitch_set(struct nvswitch *nv, const char *host, enum nvswitch_state state, char *err,
 		 size_t err_size);
 
+/* Sets how many GPUs a host has; 0 = as its model. 0, or -1 with the reason in err. */
+int nvswitch_declare(struct nvswitch *nv, const char *host, unsigned gpus, char *err,
+		     size_t err_size);
+
 struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it counts */
 	const char *source, *host, *state, *reason;
 	double ttl_s;

@@ -86,7 +86,7 @@ def test_completion_begins_with_the_commands():
     (["topology"], ["--format"]),
     (["topology", "--format"], ["text", "json", "ibnetdiscover", "dot", "svg", "slurm", "slurm-yaml", "k8s", "lst"]),
     (["--json", "-s", "/run/x", "check"], ["--readback"]),
-    (["nvswitch"], ["--leaf", "--su", "--host", "--unhealthy", "--sort", "logs", "blocks", "set", "clear"]),
+    (["nvswitch"], ["--leaf", "--su", "--host", "--unhealthy", "--sort", "logs", "blocks", "set", "clear", "expect"]),
     (["whatif", "--cordon"], []), (["path"], []), (["moon"], []), (["follow"], []),
     (["plan", "--engine"], ["ftree", "updn", "updn-root"]),
     (["generate", "--system"], ["a100", "h100", "b200"])])

@@ -48,6 +48,21 @@ def test_refusal_names_the_command_and_its_reason(pod, arguments, reason, status
     assert done.stderr.startswith("fmctl: health-report: ") and reason in done.stderr
 
 
+def test_operators_say_how_many_gpus_a_host_has(start, pod_net):
+    fabric = start(pod_net)
+    said = fabric.fmctl("nvswitch", "expect", HOST, "gpus=7").stdout
+    assert said == f"{HOST}: so many GPUs from now on\n"
+    assert row(fabric)["gpus_declared"] == 7 and "declared with 7 GPUs" in fabric.fmctl("nvswitch", HOST).stdout
+    fabric.stop_fmd()
+    fabric.start_fmd()
+    fabric.wait_up()
+    assert row(fabric)["gpus_declared"] == 7
+    assert fabric.ask("nvswitch", "expect", HOST, "gpus=0") == {"host": HOST, "gpus_declared": 0}
+    assert row(fabric)["gpus_declared"] is None
+    for words, status in ((["gpus=17"], 1), (["7"], 2), (["gpus=x"], 2), ([], 2)):
+        assert fabric.fmctl("nvswitch", "expect", HOST, *words, check=False).returncode == status, words
+
+
 def test_too_few_words_are_wrong_usage(pod):
     done = pod.fmctl("health-report", "redfish", HOST, check=False)
     assert (done.returncode, done.stderr) == (2, "usage: fmctl health-report SOURCE HOST STATE REASON TTL\n")

@@ -14,7 +14,7 @@ ROWS = dict(re.findall(r'^COMMAND\("([^"]+)",\s*"([^"]*)",\s*"', (ROOT / "fm/con
 HOST, LEAF = "dgx-su01-01", "leaf-su01-rail0"
 
 # of a usage's word: a value, what is none, and what the reason names
-WRONG = {"FORMAT": ("text", "moon", "slurm-yaml"), "N": ("1", "x", "whole number"), "TIME|DURATION": ("1h", "yesterday", "duration"),
+WRONG = {"FORMAT": ("text", "moon", "slurm-yaml"), "N": ("1", "x", "whole number"), "gpus=N": ("gpus=7", "gpus=x", "gpus=N"), "TIME|DURATION": ("1h", "yesterday", "duration"),
          "KIND": ("link-up", "link-upp", "near: 'link-up'"), "LEVEL": ("info", "loud", "debug"), "MODULE": ("mad", "moon", "sweep"),
          "STATE": ("HEALTHY", "MOON", "NO_P2P"), "HOST=STATE": (f"{HOST}=FATAL", f"{HOST}=MOON", "NO_P2P"), "TTL": ("5", "0", "86400"),
          "WHAT": (LEAF, "lid:x", "a LID from 1"), "WHERE": (HOST, "guid:zz", "a GUID as"), "HOST": (HOST, "mlid:1", "an MLID from"),
@@ -27,7 +27,7 @@ CASES = [  # (words of a command, with the word of usage that is wrong in braces
     "counters {WHAT}", "top {WHAT}", "hosts {WHAT}", "show {WHAT}", f"show {LEAF} --from {{WHERE}}", "lft {SWITCH}", f"path {{FROM}} {HOST}",
     f"path {HOST} {{TO}}", "groups {MGID|MLID}", "partitions {NAME|P_KEY}", "cordon {WHAT}", "uncordon {WHAT}", "release {WHAT}", "forget {WHAT}",
     "admit {LINK|SWITCH}", "host-accept {WHAT}", "whatif --fail {WHAT}", "whatif --cordon {WHAT}", "whatif --nvswitch {HOST=STATE}", f"nvswitch set {HOST} {{STATE}}", "nvswitch set {HOST} FATAL",
-    "nvswitch clear {HOST}", "nvswitch {HOST}", "nvswitch --host {HOST}", f"health-report s {HOST} {{STATE}} r 5", "health-report s {HOST} FATAL r 5",
+    "nvswitch clear {HOST}", "nvswitch expect {HOST} gpus=7", f"nvswitch expect {HOST} {{gpus=N}}", "nvswitch {HOST}", "nvswitch --host {HOST}", f"health-report s {HOST} {{STATE}} r 5", "health-report s {HOST} FATAL r 5",
     f"health-report s {HOST} FATAL r {{TTL}}"]
 PLACES = {"WHAT", "WHERE", "HOST", "SWITCH", "LINK|SWITCH", "FROM", "TO"}
 
@@ -43,7 +43,7 @@ def test_every_word_of_every_usage_has_a_case():
         if name in offline:
             continue
         tried = {re.search(r"\{(.*)\}", case)[1] for case in CASES if case.split(" ")[0] == name}
-        for word in re.findall(r"[A-Z][A-Z_]*(?:[|=][A-Z_]+)*", usage):
+        for word in re.findall(r"(?:gpus=)?[A-Z][A-Z_]*(?:[|=][A-Z_]+)*", usage):
             assert word in FREE or word in tried, f"{name}: no case for {word}"
 
 

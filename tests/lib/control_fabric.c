@@ -185,6 +185,12 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn
 	fabric_reroute(f, fn, arg);
 }
 
+void nvlink_declare(struct fabric *f, const char *host, unsigned gpus, waiter_fn *fn, void *arg)
+{
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s %u GPUs", host, gpus);
+	fabric_reroute(f, fn, arg);
+}
+
 json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
 			   const char *state, const char *reason, double ttl_s, char *err,
 			   size_t err_size)

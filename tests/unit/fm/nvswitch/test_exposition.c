@@ -176,6 +176,26 @@ static void a_line_beyond_the_bound_is_refused_whole_or_in_pieces(void **state)
 	free(body);
 }
 
+static void a_long_line_that_nobody_wants_is_passed_over(void **state)
+{
+	static const char head[] = "wanted 1\nfree{label=\"", tail[] = "\"} 1\nwanted 2\n";
+	size_t len = 100000;
+	char *body = malloc(len);
+	struct taken t;
+
+	memset(body, 'x', len);
+	memcpy(body, head, strlen(head));
+	memcpy(body + len - strlen(tail), tail, strlen(tail));
+	for (size_t piece = 50; piece < 2 * len; piece = piece * 3 + 1) {
+		assert_null(read_in(&t, body, len, piece));
+		assert_int_equal(t.count, 2);
+	}
+	memcpy(body + strlen("wanted 1\n"), "#", 1);
+	assert_null(read_in(&t, body, len, 8192));
+	assert_int_equal(t.count, 2);
+	free(body);
+}
+
 static void the_longest_line_there_may_be_is_read(void **state)
 {
 	char body[EXPOSITION_LINE + 1];
@@ -221,6 +241,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_exposition_is_refused_and_ends_the_reading),
 		cmocka_unit_test(a_body_that_ends_within_a_line_is_refused),
 		cmocka_unit_test(a_line_beyond_the_bound_is_refused_whole_or_in_pieces),
+		cmocka_unit_test(a_long_line_that_nobody_wants_is_passed_over),
 		cmocka_unit_test(the_longest_line_there_may_be_is_read),
 		cmocka_unit_test(more_labels_than_there_is_room_for_are_left_out),
 		cmocka_unit_test(a_name_is_asked_for_once_in_a_row),

@@ -258,6 +258,43 @@ static void hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts(void **s
 	fake_pipe_fini(&f);
 }
 
+static void nine_sixteen_and_all_of_32_broken_hosts_are_one_alert_and_the_guard_is_another(
+	void **state)
+{
+	static const unsigned broken[] = { 9, 16, 32 };
+
+	for (unsigned k = 0; k < 3; k++) {
+		struct fabric f;
+		char path[64], words[32];
+		FILE *out;
+
+		begin(&f);
+		fake_pipe_restart(&f);
+		snprintf(path, sizeof(path), "%s/nvlink", f.folder);
+		out = fopen(path, "w");
+		fputs("version 1\n", out);
+		for (unsigned i = 0; i < broken[k]; i++) {
+			const char *host = f.view.topo->hosts[i].name;
+
+			fprintf(out,
+				"host %s system=h100 told=HEALTHY heard=0\nevent %s state=FATAL "
+				"remedy=3 trust=2 from=128 gpu=-1 sw=1 link=-1 code=22003 times=1 "
+				"text=SXid 22003\n",
+				host, host);
+		}
+		fclose(out);
+		f.module->load(f.room, FABRIC_LOAD);
+		f.module->published(f.room, FABRIC_PUBLISHED, NULL);
+		fake_run_for(&f, 60 * SECOND_US);
+		f.module->settled(f.room, FABRIC_REVIEWED);
+		snprintf(words, sizeof(words), "%u hosts FATAL: ", broken[k]);
+		assert_non_null(strstr(alert_text(f.services.alerts, "hosts-fatal", NULL), words));
+		assert_non_null(alert_text(f.services.alerts, "nvswitch-guard", NULL));
+		print_message("%.60s\n", alert_text(f.services.alerts, "hosts-fatal", NULL));
+		fake_pipe_fini(&f);
+	}
+}
+
 static void files_that_a_configuration_names_and_that_are_not_there_are_refused(void **state)
 {
 	struct conf conf;
@@ -280,6 +317,8 @@ int main(void)
 		cmocka_unit_test(a_file_with_a_state_that_is_none_is_lost),
 		cmocka_unit_test(a_host_whose_hcas_were_all_off_and_are_on_again_has_a_new_life),
 		cmocka_unit_test(hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts),
+		cmocka_unit_test(
+			nine_sixteen_and_all_of_32_broken_hosts_are_one_alert_and_the_guard_is_another),
 		cmocka_unit_test(
 			files_that_a_configuration_names_and_that_are_not_there_are_refused),
 	};
