@@ -185,6 +185,7 @@ struct client {
 	bool serving;			 /* inside client_serve() */
 	bool eof;			 /* the peer sends no more */
 	bool broken;			 /* to be dropped */
+	uint64_t waits_us;		 /* since when for its share of the time; 0 = it does not */
 	size_t in_len;
 	char in[LINE_SIZE];
 };
@@ -197,6 +198,7 @@ struct control {
 	unsigned nclients;
 	struct peer_rules rules;
 	struct listener *listener;
+	struct loop_timer *rest; /* armed: requests wait for their share of the time */
 	int fd;
 	char *path;
 };
@@ -533,18 +535,27 @@ static void client_watch(struct client *c)
 static void client_settle(struct client *c)
 {
 	/* Takes whole lines while no answer is on its way. */
+	struct loop *loop = c->control->loop;
 	char *newline;
 
 	c->serving = true;
 	while (!client_busy(c) && !c->broken && (newline = memchr(c->in, '\n', c->in_len))) {
 		size_t len = newline - c->in;
+		uint64_t began = loop_clock_us(loop), rest = listener_rest_us(loop);
 
+		if (rest) {
+			loop_timer_set(c->control->rest, rest);
+			c->waits_us = c->waits_us ? c->waits_us : began;
+			break;
+		}
+		c->waits_us = 0;
 		client_request(c, c->in, len);
+		listener_worked(loop, began);
 		c->in_len -= len + 1;
 		memmove(c->in, newline + 1, c->in_len);
 	}
 	c->serving = false;
-	if (c->in_len == sizeof(c->in) && !client_busy(c)) {
+	if (c->in_len == sizeof(c->in) && !client_busy(c) && !c->waits_us) {
 		client_reply(c, NULL, "invalid request: the line is too long");
 		c->in_len = 0;
 		c->eof = true; /* where the next request begins can't be known */
@@ -556,13 +567,30 @@ static void client_settle(struct client *c)
 		c->child = child_start(c->control->children, &text_ops, c, c->fd);
 		c->broken = !c->child;
 	}
-	if (c->broken || (c->eof && !client_busy(c) && !bytes_held(&c->out))) {
+	if (c->broken || (c->eof && !client_busy(c) && !c->waits_us && !bytes_held(&c->out))) {
 		client_free(c);
 		return;
 	}
 	client_watch(c);
 	if (c->child)
 		child_pause(c->child, bytes_held(&c->out) > OUT_HIGH);
+}
+
+static void rested_cb(void *arg)
+{
+	const struct control *control = arg;
+	struct client *next;
+
+	while (!listener_rest_us(control->loop)) { /* who waits longest */
+		next = NULL;
+		for (struct client *c = control->clients; c; c = c->next)
+			if (c->waits_us && (!next || c->waits_us < next->waits_us))
+				next = c;
+		if (!next)
+			return;
+		client_settle(next);
+	}
+	loop_timer_set(control->rest, listener_rest_us(control->loop));
 }
 
 static void client_ready_cb(void *arg, unsigned events)
@@ -610,6 +638,10 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 
 	for (const struct client *c = control->clients; c; c = c->next)
 		same_user += c->peer.uid == peer.uid;
+	if (peer.rights == PEER_NONE)
+		listener_closed(control->listener, fd);
+	else
+		listener_proven(control->listener, fd);
 	if (peer.rights == PEER_NONE)
 		refuse_client(fd, "not permitted: only root and members of groups " PEER_READ_GROUP
 				  " and " PEER_OPERATE_GROUP " may use fmd's socket");
@@ -668,7 +700,9 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 	}
 	control->path = mem_strdup(socket_path);
 	control->children = children_new(loop);
-	control->listener = listener_new(loop, control->fd, "control socket", accept_cb, control);
+	control->rest = loop_timer_new(loop, rested_cb, control);
+	control->listener =
+		listener_new(loop, control->fd, "control socket", 1, accept_cb, control);
 	return control;
 }
 
@@ -680,6 +714,7 @@ void control_free(struct control *control)
 		client_free(control->clients);
 	children_free(control->children);
 	listener_free(control->listener);
+	loop_timer_free(control->rest);
 	close(control->fd);
 	unlink(control->path);
 	free(control->path);

@@ -3,6 +3,7 @@
  * child_reply: the child writes its head and then the body. The response begins when the head has
  * come, so the child decides its code, encoding and entity tag.
  */
+#include "fm/os/listener.h"
 #include "fm/http/child_reply.h"
 #include "topology/base/mem.h"
 
@@ -140,6 +141,7 @@ void child_reply_start(void *requests)
 {
 	struct requests *all = requests;
 	struct reply *oldest = NULL;
+	uint64_t began = loop_clock_us(all->loop);
 	unsigned count = 0;
 
 	for (struct request *request = all->first; request; request = request->next) {
@@ -154,11 +156,12 @@ void child_reply_start(void *requests)
 		return;
 	oldest->waits = false;
 	oldest->child = child_start(all->children, &child_ops, oldest, -1);
+	listener_worked(all->loop, began);
 	oldest->started = oldest->child;
 	if (!oldest->child)
 		request_resume(&oldest->request);
 	if (count > 1)
-		loop_timer_set(all->starter, 0);
+		loop_timer_set(all->starter, listener_rest_us(all->loop));
 }
 
 enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connection,
@@ -194,7 +197,7 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 				    "too many long answers at a time");
 	}
 	r->waits = true;
-	loop_timer_set(all->starter, 0);
+	loop_timer_set(all->starter, listener_rest_us(all->loop));
 	*request = r;
 	return reply_go_on(&r->request);
 }

@@ -331,6 +331,7 @@ static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, 
 		return page_reply(http->page, connection);
 	if (!has_token(http, connection))
 		return reply_refuse(connection, MHD_HTTP_UNAUTHORIZED, "a bearer token is needed");
+	serve_proven(http->serve, connection);
 	if (!strcmp(path, "/metrics")) {
 		json_t *status = fabric_status(http->env.fabric);
 		char *text = NULL;

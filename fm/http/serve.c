@@ -194,6 +194,7 @@ enum MHD_Result reply_refuse(struct MHD_Connection *connection, unsigned code, c
 #define TIMEOUT_S	30u /* without a byte either way */
 #define CONNECTIONS	256
 #define FDS_PERCENT	25 /* of what the process may open */
+#define UNPROVEN	8  /* connections whose other end has not had a request served yet */
 #define PER_ADDRESS	32 /* at most a quarter of all is one address's.. */
 #define PER_ADDRESS_MIN 2  /* ..but so many are */
 #define PEM_MAX		(1 << 20)
@@ -207,17 +208,31 @@ struct serve {
 	struct MHD_Daemon *daemon;
 	struct loop_fd *watch;
 	struct loop_timer *timer;
+	bool rests;    /* others have the time */
 	unsigned most; /* connections */
 };
 
 /* ---- The library on the loop ----------------------------------------------------------------- */
 
+/* Connections are served in `delay_us`, or later where doors have had their share of the time. */
+static void serve_in(struct serve *s, uint64_t delay_us)
+{
+	uint64_t rest = listener_rest_us(s->loop);
+
+	if (s->rests || rest)
+		loop_fd_set(s->watch, rest ? 0 : LOOP_READ);
+	s->rests = rest;
+	loop_timer_set(s->timer, delay_us > rest ? delay_us : rest);
+}
+
 static void arm(struct serve *s)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (MHD_get_timeout(s->daemon, &ms) == MHD_YES)
-		loop_timer_set(s->timer, (uint64_t)ms * 1000);
+	if (listener_rest_us(s->loop))
+		serve_in(s, 0);
+	else if (MHD_get_timeout(s->daemon, &ms) == MHD_YES)
+		serve_in(s, (uint64_t)ms * 1000);
 	else
 		loop_timer_stop(s->timer);
 }
@@ -225,8 +240,10 @@ static void arm(struct serve *s)
 static void work_cb(void *arg)
 {
 	struct serve *s = arg;
+	uint64_t began = loop_clock_us(s->loop);
 
 	MHD_run(s->daemon);
+	listener_worked(s->loop, began);
 	arm(s);
 }
 
@@ -246,7 +263,28 @@ static void connection_cb(void *arg, int fd, const struct sockaddr *from)
 	struct serve *s = arg;
 
 	if (MHD_add_connection(s->daemon, fd, from, address_size(from)) == MHD_YES)
-		loop_timer_set(s->timer, 0);
+		serve_in(s, 0);
+	else
+		listener_closed(s->listener, fd);
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static void notify_cb(void *arg, struct MHD_Connection *connection, void **context,
+		      enum MHD_ConnectionNotificationCode code)
+{
+	struct serve *s = arg;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED && s->listener)
+		listener_closed(s->listener, socket_of(connection));
+}
+
+void serve_proven(struct serve *s, struct MHD_Connection *connection)
+{
+	listener_proven(s->listener, socket_of(connection));
 }
 
 static void log_cb(void *arg, const char *format, va_list args)
@@ -302,9 +340,9 @@ static struct MHD_Daemon *start_daemon(struct serve *s, const char *cert, const 
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, s->ops.request, s->ops.arg, MHD_OPTION_EXTERNAL_LOGGER,
 		log_cb, NULL, MHD_OPTION_NOTIFY_COMPLETED, s->ops.completed, s->ops.arg,
-		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_LIMIT, s->most,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_address,
-		cert ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_CONNECTION, notify_cb, s, MHD_OPTION_CONNECTION_TIMEOUT,
+		TIMEOUT_S, MHD_OPTION_CONNECTION_LIMIT, s->most, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		per_address, cert ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
 }
 
 /* NULL with the reason: a certificate and key that can't be read or don't fit. */
@@ -363,7 +401,7 @@ struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 	}
 	s->timer = loop_timer_new(loop, work_cb, s);
 	take_daemon(s, daemon);
-	s->listener = listener_new(loop, s->fd, "http", connection_cb, s);
+	s->listener = listener_new(loop, s->fd, "http", UNPROVEN, connection_cb, s);
 	return s;
 }
 
@@ -382,6 +420,7 @@ void serve_free(struct serve *s)
 	if (!s)
 		return;
 	listener_free(s->listener);
+	s->listener = NULL;
 	loop_timer_free(s->timer);
 	loop_fd_free(s->watch);
 	if (s->daemon)
@@ -445,7 +484,7 @@ void request_resume(struct request *request)
 		return;
 	request->suspended = false;
 	MHD_resume_connection(request->connection);
-	loop_timer_set(request->all->serve->timer, 0);
+	serve_in(request->all->serve, 0);
 }
 
 void requests_resume_all(struct requests *all)

@@ -20,12 +20,14 @@
 #include <signal.h>
 #include <unistd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include "fm/loop/child.h"
 #include "topology/base/mem.h"
 
 #define PIECE	     65536
+#define CHILD_NICE   10		 /* whoever reads, the fabric goes first */
 #define PIPE_SIZE    (4 * PIECE) /* if the system gives so much */
 #define ASK_FIRST_US 500   /* after one that is about to end; then twice as long each time.. */
 #define ASK_MOST_US  20000 /* ..up to this */
@@ -77,6 +79,7 @@ static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd,
 	int status;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
 	/*
 	 * What the parent's loop caught has its default again; what it ignored stays so, and so
 	 * does the sandbox's handler of refused calls.

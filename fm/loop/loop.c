@@ -85,6 +85,7 @@ struct loop {
 	int busy; /* jobs under way */
 	uint64_t busy_until;
 	struct helper *helper;
+	struct doors *doors;
 };
 
 static uint64_t clock_of(clockid_t clock)
@@ -483,6 +484,16 @@ void loop_set_helper(struct loop *loop, struct helper *helper)
 struct helper *loop_helper(const struct loop *loop)
 {
 	return loop->helper;
+}
+
+void loop_set_doors(struct loop *loop, struct doors *doors)
+{
+	loop->doors = doors;
+}
+
+struct doors *loop_doors(const struct loop *loop)
+{
+	return loop->doors;
 }
 
 struct loop *loop_new_simulated(void)

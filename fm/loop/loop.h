@@ -113,6 +113,11 @@ struct helper;
 void loop_set_helper(struct loop *loop, struct helper *helper);
 struct helper *loop_helper(const struct loop *loop);
 
+/* What all listening sockets of the loop share (fm/os/listener.h), whose it is; NULL = none. */
+struct doors;
+void loop_set_doors(struct loop *loop, struct doors *doors);
+struct doors *loop_doors(const struct loop *loop);
+
 /*
  * The libevent base, for the HTTP client alone (fm/nvswitch/intake_fetch.c); NULL in a simulated
  * loop.

@@ -140,6 +140,8 @@ static void drop(struct reader *r)
 	while (*link != r)
 		link = &(*link)->next;
 	*link = r->next;
+	if (m->listener)
+		listener_closed(m->listener, r->fd);
 	free(r);
 	haste(m);
 }
@@ -203,12 +205,12 @@ static void let_go(struct reader *r, const char *why)
 	drop(r);
 }
 
-static unsigned count_readers(const struct mirror *m, bool known)
+static unsigned count_readers(const struct mirror *m)
 {
 	unsigned count = 0;
 
 	for (const struct reader *r = m->readers; r; r = r->next)
-		count += (r->who.port_guid != 0) == known;
+		count += r->who.port_guid != 0;
 	return count;
 }
 
@@ -228,10 +230,11 @@ static const char *meet(struct reader *r, const struct frame *hello)
 		    memcmp(it->who.proof, who.proof, sizeof(who.proof)) != 0)
 			return "another manager with its port GUID and another certificate is "
 			       "connected";
-	if (count_readers(m, true) == MIRROR_READERS)
+	if (count_readers(m) == MIRROR_READERS)
 		return "too many managers copy this one";
 	source_freshen(m, 0); /* of all who have the text before; this one gets all of it */
 	r->who = who;
+	listener_proven(m->listener, r->fd);
 	/* A manager connects anew where it lost a connection that has not ended here yet. */
 	for (struct reader *it = r->next, *next; it; it = next) {
 		next = it->next;
@@ -267,31 +270,15 @@ static void closed(void *arg, struct channel *channel, const char *why)
 	drop(arg);
 }
 
-/*
- * Another manager has connected: takes the descriptor. Of the listener.
- * Who proves who it is does so within milliseconds; who waits longest will not, and makes room. One
- * address that connects without end puts off nobody but itself.
- */
+/* Another manager has connected: takes the descriptor. Of the listener. */
 static void source_accept(void *mirror, int fd, const struct sockaddr *from)
 {
 	static const struct channel_ops ops = { opened, received, closed };
 	struct mirror *m = mirror;
-	struct reader *new = mem_alloc(1, sizeof(*new)), *oldest = NULL;
-	unsigned most = 0;
+	struct reader *new = mem_alloc(1, sizeof(*new));
 
-	for (struct reader *r = m->readers; r; r = r->next) {
-		unsigned count = 0;
-
-		for (const struct reader *it = m->readers; it && !r->who.port_guid; it = it->next)
-			count += !it->who.port_guid && !strcmp(it->from, r->from);
-		if (count && count >= most) {
-			most = count;
-			oldest = r;
-		}
-	}
-	if (count_readers(m, false) >= MIRROR_UNKNOWN)
-		let_go(oldest, "it did not authenticate in time");
 	new->mirror = m;
+	new->fd = fd;
 	address_print(from, new->from, sizeof(new->from));
 	new->heard_us = loop_now_us(m->services.loop);
 	new->next = m->readers;
@@ -569,7 +556,8 @@ static void listen_at(struct mirror *m, const char *where)
 	if (m->fd < 0)
 		return;
 	snprintf(m->listening, sizeof(m->listening), "%s", where);
-	m->listener = listener_new(m->services.loop, m->fd, "peers", source_accept, m);
+	m->listener =
+		listener_new(m->services.loop, m->fd, "peers", MIRROR_UNKNOWN, source_accept, m);
 	state_store_mark(m->services.state, STATE_EXPECTED, true);
 }
 

@@ -30,12 +30,11 @@
 #define MIRROR_IMPLAUSIBLE "the number of its latest take-over is too large"
 #define MIRROR_TICK_US	   500000 /* between two pings, and between two tries to connect at least */
 #define MIRROR_PEERS	   8
-#define MIRROR_READERS	   16 /* connections whose HELLO has come */
-#define MIRROR_UNKNOWN                                                                             \
-	32 /* connections without HELLO; the oldest of the most from one address makes way */
-#define MIRROR_OWNERS 64       /* port GUIDs whose owners are known, .. */
-#define MIRROR_EACH   8	       /* ..and of one owner */
-#define MIRROR_ASIDE  ".aside" /* behind the name of a file that another manager's replaced */
+#define MIRROR_READERS	   16	    /* connections whose HELLO has come */
+#define MIRROR_UNKNOWN	   8	    /* connections without HELLO */
+#define MIRROR_OWNERS	   64	    /* port GUIDs whose owners are known, .. */
+#define MIRROR_EACH	   8	    /* ..and of one owner */
+#define MIRROR_ASIDE	   ".aside" /* behind the name of a file that another manager's replaced */
 
 struct mirror;
 
@@ -59,6 +58,7 @@ struct reader { /* a manager that copies this one; the newest first */
 	struct reader *next;
 	struct mirror *mirror;
 	struct channel *channel;
+	int fd; /* the channel's */
 	struct manager who;
 	char from[MIRROR_NAME]; /* its address */
 	uint64_t taken;		/* the latest change that it has */

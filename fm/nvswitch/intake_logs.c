@@ -214,6 +214,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct log_counts *counts = &s->intake->counts;
 	struct connection *c = s->connections[0];
 
+	listener_proven(s->listener, fd);
 	if (counts->connections == CONNECTIONS) { /* the one silent longest makes room */
 		for (unsigned i = 1; i < CONNECTIONS; i++)
 			if (s->connections[i]->heard_us < c->heard_us)
@@ -316,7 +317,7 @@ static int open_unix(struct log_server *s, const char *where)
 	s->path = mem_strdup(where);
 	if (chmod(where, 0660) || listen(s->fd, SOMAXCONN))
 		return -errno;
-	s->listener = listener_new(s->loop, s->fd, "log_socket", accept_cb, s);
+	s->listener = listener_new(s->loop, s->fd, "log_socket", 1, accept_cb, s);
 	return 0;
 }
 

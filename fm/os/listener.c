@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include "topology/base/text.h"
@@ -9,10 +10,13 @@
 #include "fm/loop/log.h"
 #include "topology/base/mem.h"
 
-#define ACCEPTS	     64 /* connections a round */
+#define ACCEPTS	     8	    /* connections a round */
+#define GRACE_US     500000 /* a handshake may last so long over a wide network */
+#define CALLERS	     128    /* addresses that are remembered */
 #define PAUSE_US     1000000
 #define SAY_AGAIN_US 60000000
 #define RESERVED     64 /* descriptors */
+#define FDS_PERCENT  25 /* of the others, for connections that wait */
 
 struct listener {
 	struct loop *loop;
@@ -22,7 +26,35 @@ struct listener {
 	listener_fn *fn;
 	void *arg;
 	int fd;
+	unsigned unproven;
 	uint64_t said_us; /* when the shortage was logged; 0 = never */
+};
+
+struct caller { /* an address, of IPv6 its network; or a user of this machine */
+	uint64_t key, served_us;
+	bool proven;
+};
+
+struct visit {
+	struct listener *door;
+	struct loop_fd *watch; /* NULL = something has arrived */
+	struct caller *caller;
+	uint64_t since_us; /* it came, or was handed over */
+	int fd;
+	bool inside; /* its server has it */
+	struct sockaddr_storage from;
+};
+
+/* All of a loop's, made with its first listener. */
+struct doors {
+	struct loop *loop;
+	struct loop_timer *turn;
+	uint64_t open_us; /* no turn before, .. */
+	uint64_t rest_us; /* ..nor work for strangers */
+	unsigned users;	  /* listeners */
+	unsigned most, count, turns;
+	struct visit *visits[LISTENER_WAITING]; /* the oldest first */
+	struct caller callers[CALLERS];
 };
 
 bool listener_exhausted(int error)
@@ -37,6 +69,222 @@ static void resume_cb(void *arg)
 	loop_fd_set(l->watch, LOOP_READ);
 }
 
+static uint64_t key_of(int fd, const struct sockaddr *from)
+{
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)from;
+	struct ucred user = { 0 };
+	socklen_t size = sizeof(user);
+	uint64_t key;
+
+	if (from->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)from)->sin_addr.s_addr;
+	if (from->sa_family != AF_INET6)
+		return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size)
+			       ? 0
+			       : 1ull << 32 | user.uid;
+	memcpy(&key, six->sin6_addr.s6_addr, sizeof(key));
+	if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+		key = six->sin6_addr.s6_addr32[3];
+	else if (IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr))
+		memcpy(&key, six->sin6_addr.s6_addr + sizeof(key), sizeof(key));
+	return key;
+}
+
+/* Who is not known yet takes the place of who came longest ago, proved nothing and has none here. */
+static struct caller *find_caller(struct doors *d, uint64_t key)
+{
+	struct caller *oldest = NULL;
+
+	for (struct caller *it = d->callers; it < d->callers + CALLERS; it++) {
+		bool here = it->key == key && (it->served_us || it->proven);
+
+		for (unsigned i = 0; i < d->count; i++)
+			here |= d->visits[i]->caller == it;
+		if (here && it->key == key)
+			return it;
+		if (!here && (!oldest || it->proven < oldest->proven ||
+			      (it->proven == oldest->proven && it->served_us < oldest->served_us)))
+			oldest = it;
+	}
+	*oldest = (struct caller){ .key = key };
+	return oldest;
+}
+
+static void forget(struct doors *d, unsigned i)
+{
+	loop_fd_free(d->visits[i]->watch);
+	free(d->visits[i]);
+	memmove(d->visits + i, d->visits + i + 1, (--d->count - i) * sizeof(*d->visits));
+}
+
+/*
+ * Of whom the most connections are here, at `door` only those inside: the oldest, one without a
+ * word before others. NULL = there is none.
+ */
+static struct visit *find_burden(const struct doors *d, const struct listener *door)
+{
+	struct visit *worst = NULL;
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < d->count; i++) {
+		struct visit *v = d->visits[i];
+		unsigned count = 0;
+
+		if (door && !(v->inside && v->door == door))
+			continue;
+		for (unsigned j = 0; j < d->count; j++)
+			count += d->visits[j]->caller == v->caller &&
+				 (!door || (d->visits[j]->inside && d->visits[j]->door == door));
+		if (count > most || (count == most && v->watch && !worst->watch)) {
+			most = count;
+			worst = v;
+		}
+	}
+	return worst;
+}
+
+/* Its server finds that it has ended. */
+static void turn_out(struct doors *d, struct visit *v)
+{
+	unsigned i = 0;
+
+	while (d->visits[i] != v)
+		i++;
+	if (v->inside)
+		shutdown(v->fd, SHUT_RDWR);
+	else
+		close(v->fd);
+	forget(d, i);
+}
+
+void listener_worked(struct loop *loop, uint64_t began_us)
+{
+	struct doors *d = loop_doors(loop);
+
+	if (d && loop_is_busy(loop))
+		d->rest_us = began_us + LISTENER_SHARE * (loop_clock_us(loop) - began_us);
+}
+
+uint64_t listener_rest_us(const struct loop *loop)
+{
+	const struct doors *d = loop_doors(loop);
+	uint64_t now = loop_now_us(loop);
+
+	return d && loop_is_busy(loop) && d->rest_us > now ? d->rest_us - now : 0;
+}
+
+static void arm(struct doors *d, uint64_t least_us)
+{
+	uint64_t now = loop_now_us(d->loop), wait = d->open_us > now ? d->open_us - now : 0;
+	uint64_t rest = listener_rest_us(d->loop);
+	bool any = false;
+
+	least_us = least_us > rest ? least_us : rest;
+	for (unsigned i = 0; i < d->count; i++)
+		any |= !d->visits[i]->inside && !d->visits[i]->watch;
+	if (any)
+		loop_timer_set(d->turn, wait > least_us ? wait : least_us);
+}
+
+/* Whether it may go in now, where *leaves makes room for it; NULL = nobody has to. */
+static bool has_place(const struct doors *d, const struct visit *v, struct visit **leaves)
+{
+	unsigned inside = 0;
+
+	for (unsigned i = 0; i < d->count; i++)
+		inside += d->visits[i]->inside && d->visits[i]->door == v->door &&
+			  d->visits[i]->caller->proven <= v->caller->proven;
+	*leaves = inside < v->door->unproven + v->caller->proven ? NULL : find_burden(d, v->door);
+	return !*leaves || loop_now_us(d->loop) - (*leaves)->since_us >= GRACE_US;
+}
+
+/* Every second turn is for who has proven who it is, where there is one. */
+static bool goes_before(const struct doors *d, const struct caller *a, const struct caller *b)
+{
+	return a->proven != b->proven && d->turns % 2 == 0 ? a->proven
+							   : a->served_us < b->served_us;
+}
+
+static void turn_cb(void *arg)
+{
+	struct doors *d = arg;
+	struct visit *next = NULL, *leaves = NULL, *burden;
+	uint64_t now = loop_now_us(d->loop);
+
+	for (unsigned i = 0; i < d->count; i++) {
+		struct visit *v = d->visits[i];
+
+		if (!v->inside && !v->watch && (!next || goes_before(d, v->caller, next->caller)) &&
+		    has_place(d, v, &burden)) {
+			next = v;
+			leaves = burden;
+		}
+	}
+	if (!next) {
+		arm(d, LISTENER_BUSY_US);
+		return;
+	}
+	if (leaves)
+		turn_out(d, leaves);
+	d->open_us = now + (loop_is_busy(d->loop) ? LISTENER_BUSY_US : LISTENER_PACE_US);
+	d->turns++;
+	next->inside = true;
+	next->since_us = next->caller->served_us = now;
+	arm(d, 0);
+	next->door->fn(next->door->arg, next->fd, (const struct sockaddr *)&next->from);
+}
+
+static void arrived_cb(void *arg, unsigned events)
+{
+	struct visit *v = arg;
+
+	loop_fd_free(v->watch);
+	v->watch = NULL;
+	arm(loop_doors(v->door->loop), 0);
+}
+
+void listener_take(struct listener *l, int fd, const struct sockaddr *from)
+{
+	struct doors *d = loop_doors(l->loop);
+	struct visit *v = mem_alloc(1, sizeof(*v));
+
+	*v = (struct visit){ .door = l, .fd = fd, .since_us = loop_now_us(l->loop) };
+	memcpy(&v->from, from,
+	       from->sa_family == AF_INET6  ? sizeof(struct sockaddr_in6)
+	       : from->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+					    : sizeof(from->sa_family));
+	if (d->count == d->most)
+		turn_out(d, find_burden(d, NULL));
+	v->caller = find_caller(d, key_of(fd, from));
+	d->visits[d->count++] = v;
+	if (!loop_is_simulated(l->loop))
+		v->watch = loop_fd_new(l->loop, fd, LOOP_READ, arrived_cb, v);
+	arm(d, 0);
+}
+
+static void leave(struct listener *l, int fd, bool proven)
+{
+	struct doors *d = loop_doors(l->loop);
+
+	for (unsigned i = 0; i < d->count; i++)
+		if (d->visits[i]->inside && d->visits[i]->door == l && d->visits[i]->fd == fd) {
+			d->visits[i]->caller->proven |= proven;
+			forget(d, i);
+			arm(d, 0);
+			return;
+		}
+}
+
+void listener_proven(struct listener *l, int fd)
+{
+	leave(l, fd, true);
+}
+
+void listener_closed(struct listener *l, int fd)
+{
+	leave(l, fd, false);
+}
+
 static void accept_cb(void *arg, unsigned events)
 {
 	struct listener *l = arg;
@@ -49,7 +297,7 @@ static void accept_cb(void *arg, unsigned events)
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			l->fn(l->arg, fd, (const struct sockaddr *)&from);
+			listener_take(l, fd, (const struct sockaddr *)&from);
 		} else if (listener_exhausted(errno)) {
 			int error = errno;
 
@@ -68,12 +316,22 @@ static void accept_cb(void *arg, unsigned events)
 	}
 }
 
-struct listener *listener_new(struct loop *loop, int fd, const char *name, listener_fn *fn,
-			      void *arg)
+struct listener *listener_new(struct loop *loop, int fd, const char *name, unsigned unproven,
+			      listener_fn *fn, void *arg)
 {
 	struct listener *l = mem_alloc(1, sizeof(*l));
+	struct doors *d = loop_doors(loop);
 
-	*l = (struct listener){ .loop = loop, .fd = fd, .name = name, .fn = fn, .arg = arg };
+	*l = (struct listener){ loop, .name = name, .fn = fn, .arg = arg, .fd = fd };
+	l->unproven = unproven;
+	if (!d) {
+		d = mem_alloc(1, sizeof(*d));
+		d->loop = loop;
+		d->most = listener_allowance(FDS_PERCENT, LISTENER_WAITING);
+		d->turn = loop_timer_new(loop, turn_cb, d);
+		loop_set_doors(loop, d);
+	}
+	d->users++;
 	l->pause = loop_timer_new(loop, resume_cb, l);
 	l->watch = loop_fd_new(loop, fd, LOOP_READ, accept_cb, l);
 	return l;
@@ -81,8 +339,21 @@ struct listener *listener_new(struct loop *loop, int fd, const char *name, liste
 
 void listener_free(struct listener *l)
 {
+	struct doors *d = l ? loop_doors(l->loop) : NULL;
+
 	if (!l)
 		return;
+	for (unsigned i = d->count; i-- > 0;)
+		if (d->visits[i]->door == l) {
+			if (!d->visits[i]->inside)
+				close(d->visits[i]->fd);
+			forget(d, i);
+		}
+	if (!--d->users) {
+		loop_timer_free(d->turn);
+		loop_set_doors(l->loop, NULL);
+		free(d);
+	}
 	loop_timer_free(l->pause);
 	loop_fd_free(l->watch);
 	free(l);

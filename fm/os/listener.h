@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * listener: a listening socket on the loop.
+ * listener: a listening socket on the loop, and the budget that all of a loop share.
+ *
+ * A connection costs a handshake or a process, and anybody can make one. So connections wait, in
+ * one reserve for all listeners, until something arrives on them, and are then handed to their
+ * servers one at a time: each LISTENER_PACE_US, or LISTENER_BUSY_US while the fabric's work is under
+ * way (loop_is_busy()). Next is the address (of a unix socket the user) whose turn was longest ago;
+ * at every second turn one that has proven who it is. Where the reserve is full the address with the most
+ * connections loses one: its oldest that is silent.
  *
  * When the process or the system has no descriptor left, accept(2) fails at once and the socket
  * stays readable: a loop that goes on trying eats a core and floods the log. A listener pauses for
@@ -15,9 +22,14 @@
 
 struct listener;
 
+#define LISTENER_PACE_US 10000
+#define LISTENER_BUSY_US 40000
+#define LISTENER_WAITING 64 /* connections in all, with those that have proven nothing yet */
+#define LISTENER_SHARE	 20 /* part of the time that doors may have while the loop is busy */
+
 /*
- * A connection: `fd` is the callback's to close, non-blocking and close-on-exec; `from` is
- * borrowed.
+ * A connection that has its turn: `fd` is the callback's to close, non-blocking and close-on-exec;
+ * `from` is borrowed.
  */
 typedef void listener_fn(void *arg, int fd, const struct sockaddr *from);
 
@@ -31,11 +43,28 @@ int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_
 
 /*
  * The caller's, never NULL. `fd` listens already, non-blocking; it stays the caller's to close.
- * `name` is for the log and outlives the listener.
+ * `name` is for the log and outlives the listener. unproven: connections that it has at a time whose
+ * other ends have not proven yet who they are, one more of an address that did so before; the oldest
+ * of the address with the most is shut down for the next.
  */
-struct listener *listener_new(struct loop *loop, int fd, const char *name, listener_fn *fn,
-			      void *arg);
-void listener_free(struct listener *listener); /* NULL is fine */
+struct listener *listener_new(struct loop *loop, int fd, const char *name, unsigned unproven,
+			      listener_fn *fn, void *arg);
+/* Closes what still waits; NULL is fine. */
+void listener_free(struct listener *listener);
+/*
+ * Of a connection that had its turn: its other end has proven who it is, or it is about to be
+ * closed, which its server says of each. Others are no concern of the listener's.
+ */
+void listener_proven(struct listener *listener, int fd);
+void listener_closed(struct listener *listener, int fd);
+/*
+ * A server has worked for who is no operator since that time of loop_clock_us(); how long it leaves
+ * the time to others: while the loop is busy all servers have a LISTENER_SHARE-th of it together.
+ */
+void listener_worked(struct loop *loop, uint64_t began_us);
+uint64_t listener_rest_us(const struct loop *loop);
+/* A connection has come: as accept(2) gave it, and for tests on a simulated loop. */
+void listener_take(struct listener *listener, int fd, const struct sockaddr *from);
 
 /*
  * How many connections a server may hold: `percent` of the descriptors (RLIMIT_NOFILE) that are not

@@ -239,6 +239,7 @@ static int allow_daemon(scmp_filter_ctx filter)
 	ANSWER(clone3, ENOSYS, 0);
 	ALLOW(kill, 1, is(1, SIGKILL));
 	ALLOW(prlimit64, 1, is(2, 0));
+	ALLOW(setpriority, 2, is(0, PRIO_PROCESS), is(1, 0));
 	for (unsigned i = 0; i < 3; i++)
 		ALLOW(prctl, 1, is(0, options[i]));
 #ifdef SANITIZED

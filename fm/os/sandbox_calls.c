@@ -36,15 +36,16 @@ const char *const sandbox_calls[] = {
 };
 
 const char *const sandbox_bounded_calls[] = {
-	"clone",     /* threads and children, no namespaces */
-	"ioctl",     /* of umad devices, FIONREAD, FIONBIO, TCGETS */
-	"kill",	     /* SIGKILL */
-	"mmap",	     /* memory is not writable and executable at a time */
-	"mprotect",  /* nothing becomes executable */
-	"prctl",     /* PR_SET_NAME, PR_SET_PDEATHSIG, PR_SET_TIMERSLACK */
-	"prlimit64", /* asks, sets nothing */
-	"socket",    /* UNIX, INET, INET6, without raw ones */
-	"socketpair", NULL
+	"clone",       /* threads and children, no namespaces */
+	"ioctl",       /* of umad devices, FIONREAD, FIONBIO, TCGETS */
+	"kill",	       /* SIGKILL */
+	"mmap",	       /* memory is not writable and executable at a time */
+	"mprotect",    /* nothing becomes executable */
+	"prctl",       /* PR_SET_NAME, PR_SET_PDEATHSIG, PR_SET_TIMERSLACK */
+	"prlimit64",   /* asks, sets nothing */
+	"setpriority", /* its own */
+	"socket",      /* UNIX, INET, INET6, without raw ones */
+	"socketpair",  NULL
 };
 
 const char *const sandbox_helper_calls[] = {

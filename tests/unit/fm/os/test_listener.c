@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A listening socket when descriptors run out: it pauses, and goes on when there are some again. */
+/*
+ * A listening socket when descriptors run out: it pauses, and goes on when there are some again. And
+ * who has a turn when more come than there is time for, on virtual time.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +103,7 @@ static void set_up(struct world *w)
 	getsockname(w->fd, (struct sockaddr *)&w->at, &len);
 	w->client = socket(AF_INET, SOCK_STREAM, 0);
 	w->round = loop_timer_new(w->loop, round_cb, w);
-	w->listener = listener_new(w->loop, w->fd, "test", taken_cb, w);
+	w->listener = listener_new(w->loop, w->fd, "test", 1, taken_cb, w);
 }
 
 static void tear_down(struct world *w)
@@ -121,6 +124,7 @@ static void connections_wait_while_descriptors_are_short(void **state)
 	assert_int_equal(connect(w.client, (struct sockaddr *)&w.at, sizeof(w.at)), 0);
 	run(&w, 50);
 	assert_int_equal(w.taken, 0);
+	assert_int_equal(send(w.client, "x", 1, 0), 1);
 	give_descriptors_back(&w);
 	run(&w, WAIT_US / ROUND_US);
 	assert_int_equal(w.taken, 1);
@@ -159,12 +163,206 @@ static void an_allowance_leaves_room_for_the_daemons_own_work(void **state)
 	assert_true(listener_allowance(50, 7) <= 7);
 }
 
+/* ---- Turns ----------------------------------------------------------------------------------- */
+
+#define DOORS	 3
+#define UNPROVEN 8
+#define VISITS	 256
+
+struct hall;
+
+struct door {
+	struct hall *hall;
+	struct listener *listener;
+};
+
+struct hall {
+	struct loop *loop;
+	struct door doors[DOORS];
+	unsigned count; /* handed over */
+	struct visit {
+		uint64_t at_us;
+		unsigned host; /* the last byte of its address */
+		int fd;
+	} visits[VISITS];
+	int fds[VISITS], others[VISITS];
+	unsigned nfds;
+	bool proves;
+};
+
+static void handed_over(void *arg, int fd, const struct sockaddr *from)
+{
+	struct door *door = arg;
+	struct hall *h = door->hall;
+
+	h->visits[h->count++] =
+		(struct visit){ loop_now_us(h->loop),
+				ntohl(((const struct sockaddr_in *)from)->sin_addr.s_addr) & 0xff,
+				fd };
+	if (h->proves)
+		listener_proven(door->listener, fd);
+}
+
+static void open_hall(struct hall *h, bool proves)
+{
+	*h = (struct hall){ .loop = loop_new_simulated(), .proves = proves };
+	for (struct door *d = h->doors; d < h->doors + DOORS; d++) {
+		d->hall = h;
+		d->listener = listener_new(h->loop, -1, "test", UNPROVEN, handed_over, d);
+	}
+}
+
+static void close_hall(struct hall *h)
+{
+	for (unsigned i = 0; i < DOORS; i++)
+		listener_free(h->doors[i].listener);
+	loop_free(h->loop);
+	for (unsigned i = 0; i < h->nfds; i++)
+		close(h->others[i]);
+	for (unsigned i = 0; i < h->count; i++)
+		close(h->visits[i].fd);
+}
+
+/* Returns the place of it in `fds`. */
+static unsigned come(struct hall *h, unsigned door, unsigned host)
+{
+	const struct sockaddr_in from = { .sin_family = AF_INET,
+					  .sin_addr.s_addr = htonl(0x0a000000 | host) };
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	h->fds[h->nfds] = pair[0];
+	h->others[h->nfds] = pair[1];
+	listener_take(h->doors[door].listener, pair[0], (const struct sockaddr *)&from);
+	return h->nfds++;
+}
+
+static bool is_closed(const struct hall *h, unsigned i)
+{
+	char byte;
+
+	return recv(h->others[i], &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+static void all_doors_together_hand_over_one_connection_a_turn(void **state)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct hall h;
+
+		open_hall(&h, true);
+		loop_busy_add(h.loop, busy);
+		for (unsigned i = 0; i < LISTENER_WAITING; i++)
+			come(&h, i % DOORS, i % 4);
+		loop_run(h.loop);
+		assert_int_equal(h.count, LISTENER_WAITING);
+		for (unsigned i = 1; i < h.count; i++)
+			assert_int_equal(h.visits[i].at_us - h.visits[i - 1].at_us,
+					 busy ? LISTENER_BUSY_US : LISTENER_PACE_US);
+		close_hall(&h);
+	}
+}
+
+static void an_address_that_floods_has_every_second_turn_beside_another(void **state)
+{
+	struct hall h;
+
+	open_hall(&h, true);
+	for (unsigned i = 0; i < LISTENER_WAITING - 4; i++)
+		come(&h, 0, 1);
+	for (unsigned i = 0; i < 4; i++)
+		come(&h, 1, 2);
+	loop_run(h.loop);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(h.visits[i].host, 1 + i % 2);
+	close_hall(&h);
+}
+
+static void where_all_places_are_taken_the_one_with_the_most_loses_its_oldest(void **state)
+{
+	struct hall h;
+	unsigned first, other;
+
+	open_hall(&h, true);
+	other = come(&h, 0, 2);
+	first = come(&h, 0, 1);
+	for (unsigned i = 0; i < 2 * LISTENER_WAITING; i++)
+		come(&h, i % DOORS, 1);
+	assert_false(is_closed(&h, other));
+	assert_true(is_closed(&h, first));
+	loop_run(h.loop);
+	assert_int_equal(h.count, LISTENER_WAITING);
+	close_hall(&h);
+}
+
+static void who_proves_nothing_makes_room_for_the_next_after_a_while(void **state)
+{
+	struct hall h;
+
+	open_hall(&h, false);
+	for (unsigned i = 0; i <= UNPROVEN; i++)
+		come(&h, 0, i);
+	loop_run(h.loop);
+	assert_int_equal(h.count, UNPROVEN + 1);
+	assert_in_range(h.visits[UNPROVEN].at_us - h.visits[0].at_us, 500000, 600000);
+	assert_true(is_closed(&h, 0));
+	assert_false(is_closed(&h, 1));
+	listener_closed(h.doors[0].listener, h.visits[1].fd);
+	come(&h, 0, 99);
+	loop_run(h.loop);
+	assert_int_equal(h.count, UNPROVEN + 2);
+	assert_false(is_closed(&h, 2));
+	close_hall(&h);
+}
+
+static void an_address_that_has_proven_who_it_is_has_a_place_and_the_next_turn(void **state)
+{
+	struct hall h;
+
+	open_hall(&h, true);
+	come(&h, 0, 77);
+	loop_run(h.loop);
+	h.proves = false;
+	for (unsigned i = 0; i < 2 * UNPROVEN; i++)
+		come(&h, 0, i);
+	come(&h, 0, 77);
+	loop_run(h.loop);
+	assert_true(h.visits[1].host == 77 || h.visits[2].host == 77);
+	for (unsigned i = 2; i < 2 + UNPROVEN; i++)
+		assert_in_range(h.visits[i].at_us - h.visits[1].at_us, 1, 100000);
+	assert_in_range(h.visits[2 + UNPROVEN].at_us - h.visits[1].at_us, 500000, 600000);
+	close_hall(&h);
+}
+
+static void servers_work_a_twentieth_of_the_time_while_the_loop_is_busy(void **state)
+{
+	struct hall h;
+
+	open_hall(&h, true);
+	listener_worked(h.loop, loop_clock_us(h.loop) - 1000);
+	assert_int_equal(listener_rest_us(h.loop), 0);
+	loop_busy_add(h.loop, 1);
+	listener_worked(h.loop, loop_clock_us(h.loop) - 1000);
+	assert_int_equal(listener_rest_us(h.loop), (LISTENER_SHARE - 1) * 1000);
+	come(&h, 0, 1);
+	loop_run(h.loop);
+	assert_int_equal(listener_rest_us(h.loop), 0);
+	assert_int_equal(h.count, 1);
+	close_hall(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connections_wait_while_descriptors_are_short),
 		cmocka_unit_test(a_pause_makes_no_further_attempts),
 		cmocka_unit_test(an_allowance_leaves_room_for_the_daemons_own_work),
+		cmocka_unit_test(all_doors_together_hand_over_one_connection_a_turn),
+		cmocka_unit_test(an_address_that_floods_has_every_second_turn_beside_another),
+		cmocka_unit_test(where_all_places_are_taken_the_one_with_the_most_loses_its_oldest),
+		cmocka_unit_test(who_proves_nothing_makes_room_for_the_next_after_a_while),
+		cmocka_unit_test(
+			an_address_that_has_proven_who_it_is_has_a_place_and_the_next_turn),
+		cmocka_unit_test(servers_work_a_twentieth_of_the_time_while_the_loop_is_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

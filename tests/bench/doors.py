@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""How much later a cut link is rerouted while a door of fmd is flooded: paired with no flood, block by block.
+
+    doors.py [--units 2] [--blocks 6] [--cuts 10] [--flooders 4] [DOOR...]
+
+DOORs: http (TLS handshakes, each given up), peers (the same at peer_listen), requests (of /api/v1/links), control (`links` without end), log (lines to log_socket).
+In each block one link is cut CUTS times, without and then with the flood. A time is from the cut to fmd's event `rerouted`, by the clock of both.
+Printed for each door: both medians in milliseconds, the ratio of the flooded to the quiet one, and how often the flooders had an answer.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import signal
+import socket
+import ssl
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/integration"))
+os.environ.setdefault("FMD_BIN", str(ROOT / "build"))
+from fabric import Fabric, free_door, own_address, program  # noqa: E402
+from test_mirror import certificate  # noqa: E402
+from fault import Plan  # noqa: E402
+
+QUIET_S, PATIENCE_S = 0.25, 20
+
+
+def handshake(context, address):
+    with socket.create_connection(address, timeout=5) as plain, context.wrap_socket(plain):
+        pass
+
+
+def http_request(context, address):
+    with socket.create_connection(address, timeout=5) as plain, context.wrap_socket(plain) as it:
+        it.sendall(f"GET /api/v1/links HTTP/1.1\r\nHost: {address[0]}\r\nConnection: close\r\n\r\n".encode())
+        while it.recv(65536):
+            pass
+
+
+def unix(path, words, answers):
+    with socket.socket(socket.AF_UNIX) as it:
+        it.settimeout(5)
+        it.connect(path)
+        it.sendall(words)
+        while answers and b"\n" not in it.recv(1 << 20):
+            pass
+
+
+def flood(kind, *where):
+    """In a process of its own: prints how often, when its input ends."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    address = (where[0], int(where[1])) if len(where) > 1 else None
+    what = {"http": lambda: handshake(context, address), "peers": lambda: handshake(context, address),
+            "requests": lambda: http_request(context, address),
+            "control": lambda: unix(where[0], b'{"cmd":"links"}\n', True),
+            "log": lambda: unix(where[0], b"<3>May  1 00:00:00 nobody kernel: NVRM: Xid\n" * 20, False)}[kind]
+    count, end = 0, []
+    signal.signal(signal.SIGTERM, lambda *_: end.append(1))
+    while not end:
+        try:
+            what()
+            count += 1
+        except OSError:
+            time.sleep(0.001)
+    print(count)
+
+
+def flooders(kind, where, many):
+    command = [sys.executable, __file__, "--flood", kind, *map(str, where)]
+    return [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(many)]
+
+
+def event_after(fabric, kind, began):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        time.sleep(QUIET_S)
+        for row in json.loads(fabric.fmctl("--json", "events", "-n", "20").stdout):
+            when = datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00")).timestamp()
+            if row["kind"] == kind and when > began - 0.001:
+                return (when - began) * 1000
+    raise SystemExit(f"no event {kind}:\n{fabric.fmctl('events').stdout}")
+
+
+def cuts(fabric, cables):
+    times = []
+    for cable in cables:
+        began = time.time()
+        fabric.console(f'Unlink "{cable.node}"[{cable.port}]')
+        times.append(event_after(fabric, "rerouted", began))
+        began = time.time()
+        fabric.console(f'Link "{cable.node}"[{cable.port}] "{cable.peer}"[{cable.peer_port}]')
+        event_after(fabric, "restored", began)
+    return times
+
+
+def measure(fabric, kind, where, cables, words):
+    quiet, flooded, answers = [], [], 0
+    for _ in range(words.blocks):
+        quiet += cuts(fabric, cables)
+        began, running = time.monotonic(), flooders(kind, where, words.flooders)
+        time.sleep(1)
+        flooded += cuts(fabric, cables)
+        for it in running:
+            it.terminate()
+        answers += sum(int(it.communicate(timeout=30)[0]) for it in running) / (time.monotonic() - began)
+    a, b = statistics.median(quiet), statistics.median(flooded)
+    print(f"{kind}: quiet {a:.1f} ms, flooded {b:.1f} ms (worst {max(flooded):.0f}), ratio {b / a:.2f}, "
+          f"{answers / words.blocks:.0f} answers a second", flush=True)
+
+
+def main():
+    words = argparse.ArgumentParser()
+    for name, default in ("units", 2), ("blocks", 6), ("cuts", 10), ("flooders", 4):
+        words.add_argument(f"--{name}", type=int, default=default)
+    words.add_argument("doors", nargs="*", metavar="DOOR", default=["http", "requests", "peers", "control", "log"])
+    words = words.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        net = folder / "pod.net"
+        with open(net, "w") as out:
+            subprocess.run([program("fmctl"), "generate", "superpod", "--su", str(words.units)], stdout=out, check=True)
+        keys, web, peers = certificate(folder, "one", "ca"), (own_address(), 9810), free_door()
+        log = str(folder / "log.sock")
+        fabric = Fabric(folder, net, rig="fmsim", http_listen="%s:%u" % web, http_cert_file=keys["peer_cert"],
+                        http_key_file=keys["peer_key"], peer_listen=peers, peers=free_door(), log_socket=log, **keys)
+        where = {"http": web, "requests": web, "peers": peers.rsplit(":", 1), "control": (str(fabric.socket),), "log": (log,)}
+        try:
+            fabric.start_fmd()
+            fabric.wait_up(lambda s: s["switches"] + s["hcas"] > 0)
+            cables = Plan(net).far_cables(words.cuts)
+            for kind in words.doors:
+                measure(fabric, kind, where[kind], cables, words)
+        finally:
+            fabric.stop()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--flood"]:
+        flood(*sys.argv[2:])
+    else:
+        main()
