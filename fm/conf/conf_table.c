@@ -173,7 +173,7 @@ const struct conf_option conf_options[] = {
 
 	INT_OPTION("sm_priority", sm.priority, 0, 15, 0, NULL),
 	INT_OPTION("master_sm_priority", sm.master_priority, 0, 15, 14, NULL),
-	INT_OPTION("sminfo_polling_timeout", sm.polling_timeout_ms, 50, 60000, 1000, "ms"),
+	INT_OPTION("sminfo_polling_timeout", sm.polling_timeout_ms, 50, 60000, 600, "ms"),
 	INT_OPTION("polling_retry_number", sm.polling_retries, 1, 100, 3, NULL),
 	HEX_OPTION("sm_key", sm.key, "0x0000000000000001"),
 	HEX_OPTION("old_sm_key", sm.old_key, "0x0000000000000000"),

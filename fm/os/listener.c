@@ -69,7 +69,8 @@ static void resume_cb(void *arg)
 	loop_fd_set(l->watch, LOOP_READ);
 }
 
-static uint64_t key_of(int fd, const struct sockaddr *from)
+/* Of a user's connections those to one unix socket are one caller's. */
+static uint64_t key_of(const struct listener *l, int fd, const struct sockaddr *from)
 {
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)from;
 	struct ucred user = { 0 };
@@ -81,7 +82,7 @@ static uint64_t key_of(int fd, const struct sockaddr *from)
 	if (from->sa_family != AF_INET6)
 		return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size)
 			       ? 0
-			       : 1ull << 32 | user.uid;
+			       : (2ull * l->fd + 1) << 32 | user.uid;
 	memcpy(&key, six->sin6_addr.s6_addr, sizeof(key));
 	if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
 		key = six->sin6_addr.s6_addr32[3];
@@ -255,7 +256,7 @@ void listener_take(struct listener *l, int fd, const struct sockaddr *from)
 					    : sizeof(from->sa_family));
 	if (d->count == d->most)
 		turn_out(d, find_burden(d, NULL));
-	v->caller = find_caller(d, key_of(fd, from));
+	v->caller = find_caller(d, key_of(l, fd, from));
 	d->visits[d->count++] = v;
 	if (!loop_is_simulated(l->loop))
 		v->watch = loop_fd_new(l->loop, fd, LOOP_READ, arrived_cb, v);

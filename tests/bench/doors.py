@@ -62,6 +62,7 @@ def flood(kind, *where):
             "requests": lambda: http_request(context, address),
             "control": lambda: unix(where[0], b'{"cmd":"links"}\n', True),
             "log": lambda: unix(where[0], b"<3>May  1 00:00:00 nobody kernel: NVRM: Xid\n" * 20, False)}[kind]
+    os.nice(19)  # of another machine, most of them
     count, end = 0, []
     signal.signal(signal.SIGTERM, lambda *_: end.append(1))
     while not end:

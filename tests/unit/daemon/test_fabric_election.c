@@ -86,16 +86,43 @@ static void a_silent_master_is_followed_and_nothing_moves(void **state)
 	run_for(&p.a, 5 * SECOND_US);
 	lids = lids_held(&p.a);
 	double_freeze(double_io(p.a.hw), true);
-	run_for(&p.a, 2 * SECOND_US);
+	run_for(&p.a, SECOND_US);
 	assert_true(has_role(&p.b, "standby"));
 	run_for(&p.a, 5 * SECOND_US);
 	assert_well_managed_by(&p.b);
 	assert_lids_are(&p.b, lids);
 	assert_int_equal(double_sent_by(p.io_b, WIRE_SET, WIRE_LFT), 0);
 	assert_int_equal(count_logged(&p.b, "take-over", ", 0 LFT blocks written"), 1);
-	assert_true(status_number(&p.b, "election", "take_over_ms") > 2000);
-	assert_true(status_number(&p.b, "election", "take_over_ms") < 6000);
+	assert_true(status_number(&p.b, "election", "take_over_ms") > 1000);
+	assert_true(status_number(&p.b, "election", "take_over_ms") < 2000);
 	pair_fini(&p);
+}
+
+/* Whenever within the time between two polls; a silence of a second is none. */
+static void a_standby_detects_a_death_within_2_s_and_no_silence_of_one(void **state)
+{
+	for (unsigned phase = 0; phase < 10; phase++) {
+		struct pair p;
+
+		pair_init(&p, small_tree(), 0, 0);
+		start_fabric(&p.a);
+		run_for(&p.a, 2 * SECOND_US);
+		pair_start_b(&p);
+		run_for(&p.a, 5 * SECOND_US + phase * 60000);
+		double_freeze(double_io(p.a.hw), true);
+		run_for(&p.a, SECOND_US);
+		assert_true(has_role(&p.b, "standby"));
+		double_freeze(double_io(p.a.hw), false);
+		run_for(&p.a, 5 * SECOND_US);
+		assert_true(has_role(&p.b, "standby"));
+		assert_well_managed_by(&p.a);
+		double_freeze(double_io(p.a.hw), true);
+		run_for(&p.a, 2 * SECOND_US);
+		assert_false(has_role(&p.b, "standby"));
+		run_for(&p.a, SECOND_US);
+		assert_well_managed_by(&p.b);
+		pair_fini(&p);
+	}
 }
 
 /*
@@ -241,6 +268,7 @@ int main(void)
 		cmocka_unit_test(a_change_is_the_masters_alone),
 		cmocka_unit_test(a_standbys_sweep_does_not_clear_port_state_change),
 		cmocka_unit_test(a_silent_master_is_followed_and_nothing_moves),
+		cmocka_unit_test(a_standby_detects_a_death_within_2_s_and_no_silence_of_one),
 		cmocka_unit_test(what_differs_is_written_and_ports_keep_what_they_hold),
 		cmocka_unit_test(of_two_that_start_at_once_the_higher_rules),
 		cmocka_unit_test(of_two_that_start_at_once_one_rules),
