@@ -638,10 +638,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 
 	for (const struct client *c = control->clients; c; c = c->next)
 		same_user += c->peer.uid == peer.uid;
-	if (peer.rights == PEER_NONE)
-		listener_closed(control->listener, fd);
-	else
-		listener_proven(control->listener, fd);
+	listener_done(control->listener, fd, peer.rights != PEER_NONE);
 	if (peer.rights == PEER_NONE)
 		refuse_client(fd, "not permitted: only root and members of groups " PEER_READ_GROUP
 				  " and " PEER_OPERATE_GROUP " may use fmd's socket");

@@ -265,7 +265,7 @@ static void connection_cb(void *arg, int fd, const struct sockaddr *from)
 	if (MHD_add_connection(s->daemon, fd, from, address_size(from)) == MHD_YES)
 		serve_in(s, 0);
 	else
-		listener_closed(s->listener, fd);
+		listener_done(s->listener, fd, false);
 }
 
 static int socket_of(struct MHD_Connection *connection)
@@ -279,12 +279,12 @@ static void notify_cb(void *arg, struct MHD_Connection *connection, void **conte
 	struct serve *s = arg;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED && s->listener)
-		listener_closed(s->listener, socket_of(connection));
+		listener_done(s->listener, socket_of(connection), false);
 }
 
 void serve_proven(struct serve *s, struct MHD_Connection *connection)
 {
-	listener_proven(s->listener, socket_of(connection));
+	listener_done(s->listener, socket_of(connection), true);
 }
 
 static void log_cb(void *arg, const char *format, va_list args)

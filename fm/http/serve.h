@@ -38,7 +38,7 @@ int serve_configure(struct serve *serve, const struct serve_conf *conf, char *er
 /* Closes all connections, which must be resumed before, and frees the server; NULL is fine. */
 void serve_free(struct serve *serve);
 
-/* What came over that connection shows that its other end may ask: it counts as a stranger's no more. */
+/* What came over that connection shows that its other end may ask: it is no stranger's. */
 void serve_proven(struct serve *serve, struct MHD_Connection *connection);
 /* Writes the address that a connection came from, without its port; "" = it is not known. */
 #define SERVE_ADDRESS 46

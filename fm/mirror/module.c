@@ -141,7 +141,7 @@ static void drop(struct reader *r)
 		link = &(*link)->next;
 	*link = r->next;
 	if (m->listener)
-		listener_closed(m->listener, r->fd);
+		listener_done(m->listener, r->fd, false);
 	free(r);
 	haste(m);
 }
@@ -234,7 +234,7 @@ static const char *meet(struct reader *r, const struct frame *hello)
 		return "too many managers copy this one";
 	source_freshen(m, 0); /* of all who have the text before; this one gets all of it */
 	r->who = who;
-	listener_proven(m->listener, r->fd);
+	listener_done(m->listener, r->fd, true);
 	/* A manager connects anew where it lost a connection that has not ended here yet. */
 	for (struct reader *it = r->next, *next; it; it = next) {
 		next = it->next;

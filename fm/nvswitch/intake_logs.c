@@ -214,7 +214,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct log_counts *counts = &s->intake->counts;
 	struct connection *c = s->connections[0];
 
-	listener_proven(s->listener, fd);
+	listener_done(s->listener, fd, true);
 	if (counts->connections == CONNECTIONS) { /* the one silent longest makes room */
 		for (unsigned i = 1; i < CONNECTIONS; i++)
 			if (s->connections[i]->heard_us < c->heard_us)

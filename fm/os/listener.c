@@ -91,7 +91,7 @@ static uint64_t key_of(const struct listener *l, int fd, const struct sockaddr *
 	return key;
 }
 
-/* Who is not known yet takes the place of who came longest ago, proved nothing and has none here. */
+/* An unknown one takes the place of who came longest ago, proved nothing and has none here. */
 static struct caller *find_caller(struct doors *d, uint64_t key)
 {
 	struct caller *oldest = NULL;
@@ -199,24 +199,21 @@ static bool has_place(const struct doors *d, const struct visit *v, struct visit
 	return !*leaves || loop_now_us(d->loop) - (*leaves)->since_us >= GRACE_US;
 }
 
-/* Every second turn is for who has proven who it is, where there is one. */
-static bool goes_before(const struct doors *d, const struct caller *a, const struct caller *b)
-{
-	return a->proven != b->proven && d->turns % 2 == 0 ? a->proven
-							   : a->served_us < b->served_us;
-}
-
 static void turn_cb(void *arg)
 {
 	struct doors *d = arg;
 	struct visit *next = NULL, *leaves = NULL, *burden;
 	uint64_t now = loop_now_us(d->loop);
 
+	/* Every second turn is for who has proven who it is, where there is one. */
 	for (unsigned i = 0; i < d->count; i++) {
 		struct visit *v = d->visits[i];
+		const struct caller *a = v->caller, *b = next ? next->caller : NULL;
+		bool first = !b || (a->proven != b->proven && d->turns % 2 == 0
+					    ? a->proven
+					    : a->served_us < b->served_us);
 
-		if (!v->inside && !v->watch && (!next || goes_before(d, v->caller, next->caller)) &&
-		    has_place(d, v, &burden)) {
+		if (!v->inside && !v->watch && first && has_place(d, v, &burden)) {
 			next = v;
 			leaves = burden;
 		}
@@ -263,7 +260,7 @@ void listener_take(struct listener *l, int fd, const struct sockaddr *from)
 	arm(d, 0);
 }
 
-static void leave(struct listener *l, int fd, bool proven)
+void listener_done(struct listener *l, int fd, bool proven)
 {
 	struct doors *d = loop_doors(l->loop);
 
@@ -274,16 +271,6 @@ static void leave(struct listener *l, int fd, bool proven)
 			arm(d, 0);
 			return;
 		}
-}
-
-void listener_proven(struct listener *l, int fd)
-{
-	leave(l, fd, true);
-}
-
-void listener_closed(struct listener *l, int fd)
-{
-	leave(l, fd, false);
 }
 
 static void accept_cb(void *arg, unsigned events)

@@ -4,10 +4,10 @@
  *
  * A connection costs a handshake or a process, and anybody can make one. So connections wait, in
  * one reserve for all listeners, until something arrives on them, and are then handed to their
- * servers one at a time: each LISTENER_PACE_US, or LISTENER_BUSY_US while the fabric's work is under
- * way (loop_is_busy()). Next is the address (of a unix socket the user) whose turn was longest ago;
- * at every second turn one that has proven who it is. Where the reserve is full the address with the most
- * connections loses one: its oldest that is silent.
+ * servers one at a time: each LISTENER_PACE_US, or LISTENER_BUSY_US while the fabric's work is
+ * under way (loop_is_busy()). Next is the address (of a unix socket the user) whose turn was
+ * longest ago; at every second turn one that has proven who it is. Where the reserve is full the
+ * address with the most connections loses one: its oldest that is silent.
  *
  * When the process or the system has no descriptor left, accept(2) fails at once and the socket
  * stays readable: a loop that goes on trying eats a core and floods the log. A listener pauses for
@@ -43,9 +43,9 @@ int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_
 
 /*
  * The caller's, never NULL. `fd` listens already, non-blocking; it stays the caller's to close.
- * `name` is for the log and outlives the listener. unproven: connections that it has at a time whose
- * other ends have not proven yet who they are, one more of an address that did so before; the oldest
- * of the address with the most is shut down for the next.
+ * `name` is for the log and outlives the listener. unproven: connections that it has at a time
+ * whose other ends have not proven yet who they are, one more of an address that did so before; the
+ * oldest of the address with the most is shut down for the next.
  */
 struct listener *listener_new(struct loop *loop, int fd, const char *name, unsigned unproven,
 			      listener_fn *fn, void *arg);
@@ -55,8 +55,7 @@ void listener_free(struct listener *listener);
  * Of a connection that had its turn: its other end has proven who it is, or it is about to be
  * closed, which its server says of each. Others are no concern of the listener's.
  */
-void listener_proven(struct listener *listener, int fd);
-void listener_closed(struct listener *listener, int fd);
+void listener_done(struct listener *listener, int fd, bool proven);
 /*
  * A server has worked for who is no operator since that time of loop_clock_us(); how long it leaves
  * the time to others: while the loop is busy all servers have a LISTENER_SHARE-th of it together.

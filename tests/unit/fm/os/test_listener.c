@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A listening socket when descriptors run out: it pauses, and goes on when there are some again. And
- * who has a turn when more come than there is time for, on virtual time.
+ * A listening socket when descriptors run out: it pauses, and goes on when there are some again.
+ * And who has a turn when more come than there is time for, on virtual time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,7 +200,7 @@ static void handed_over(void *arg, int fd, const struct sockaddr *from)
 				ntohl(((const struct sockaddr_in *)from)->sin_addr.s_addr) & 0xff,
 				fd };
 	if (h->proves)
-		listener_proven(door->listener, fd);
+		listener_done(door->listener, fd, true);
 }
 
 static void open_hall(struct hall *h, bool proves)
@@ -306,7 +306,7 @@ static void who_proves_nothing_makes_room_for_the_next_after_a_while(void **stat
 	assert_in_range(h.visits[UNPROVEN].at_us - h.visits[0].at_us, 500000, 600000);
 	assert_true(is_closed(&h, 0));
 	assert_false(is_closed(&h, 1));
-	listener_closed(h.doors[0].listener, h.visits[1].fd);
+	listener_done(h.doors[0].listener, h.visits[1].fd, false);
 	come(&h, 0, 99);
 	loop_run(h.loop);
 	assert_int_equal(h.count, UNPROVEN + 2);
