@@ -276,7 +276,7 @@ void listener_done(struct listener *l, int fd, bool proven)
 static void accept_cb(void *arg, unsigned events)
 {
 	struct listener *l = arg;
-	uint64_t now = loop_now_us(l->loop);
+	uint64_t now = loop_now_us(l->loop), began = loop_clock_us(l->loop);
 
 	for (unsigned i = 0; i < ACCEPTS; i++) {
 		struct sockaddr_storage from = { 0 };
@@ -299,8 +299,13 @@ static void accept_cb(void *arg, unsigned events)
 				 strerror(error));
 			return;
 		} else if (errno == EAGAIN) {
-			return;
+			break;
 		}
+	}
+	listener_worked(l->loop, began);
+	if (listener_rest_us(l->loop)) {
+		loop_fd_set(l->watch, 0);
+		loop_timer_set(l->pause, listener_rest_us(l->loop));
 	}
 }
 

@@ -197,6 +197,12 @@ def expand(name, sets):
     return set().union(*(expand(word, sets) if word.startswith("@") else {word} for word in sets.get(name, [])))
 
 
+def test_what_the_unit_lets_fmd_write_it_does_not_let_it_run():
+    unit = dict(re.findall(r"^(\w+)=(.*)$", (ROOT / "etc/fmd.service").read_text(), re.M))
+    written = {f"-%S/{unit['StateDirectory']}", f"-%t/{unit['RuntimeDirectory']}"}
+    assert set(unit["NoExecPaths"].split()) == written and unit["ProtectSystem"] == "strict" and unit["LimitCORE"] == "0", unit
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
 def test_the_unit_allows_all_that_the_sandbox_does():
     """But for calls that only some architectures and libraries know."""
@@ -208,7 +214,7 @@ def test_the_unit_allows_all_that_the_sandbox_does():
             sets[name] = []
         elif name and word and not word.startswith("#"):
             sets[name].append(word)
-    allowed = expand("@system-service", sets) - expand("@privileged", sets) - expand("@resources", sets) | {"capset", "seccomp"}
+    allowed = expand("@system-service", sets) - expand("@privileged", sets) - expand("@resources", sets) | {"capset", "seccomp", "setpriority"}
     assert {"read", "epoll_wait", "clone"} <= allowed and "mount" not in allowed
     source = (ROOT / "fm/os/sandbox_calls.c").read_text().split("sandbox_helper_calls")[0]
     assert set(re.findall(r'"(\w+)"', source)) <= allowed, sorted(set(re.findall(r'"(\w+)"', source)) - allowed)
@@ -216,4 +222,4 @@ def test_the_unit_allows_all_that_the_sandbox_does():
 
 def test_the_unit_lets_fmd_enter_it():
     filters = re.findall(r"^SystemCallFilter=(.*)$", (ROOT / "etc/fmd.service").read_text(), re.M)
-    assert filters[0] == "@system-service" and filters[1].startswith("~@privileged") and filters[2] == "capset seccomp landlock_create_ruleset landlock_restrict_self"
+    assert filters[0] == "@system-service" and filters[1].startswith("~@privileged") and filters[2] == "capset seccomp setpriority landlock_create_ruleset landlock_restrict_self"
