@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
-#include <sys/stat.h>
-#include <sys/un.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include "fm/audit/module.h"
 #include "fm/control/answer.h"
@@ -71,58 +73,6 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
 	peer.rights = peer_judge(rules, who.uid, groups, count);
 	free(groups);
 	return peer;
-}
-
-/*
- * A socket file that nobody serves any more is taken away; anything else in the place stays. 0 or
- * -errno.
- */
-static int clear_place(const struct sockaddr_un *addr)
-{
-	struct stat st;
-	int fd, status;
-
-	if (lstat(addr->sun_path, &st))
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISSOCK(st.st_mode))
-		return -EEXIST;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	status = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : -EADDRINUSE;
-	close(fd);
-	if (status != -ECONNREFUSED)
-		return status;
-	return unlink(addr->sun_path) ? -errno : 0;
-}
-
-/* The socket, or -errno. */
-static int open_place(const struct sockaddr_un *addr, bool shared, int backlog)
-{
-	int status = clear_place(addr), fd;
-
-	if (status)
-		return status;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-
-	/*
-	 * The mask holds while the file is made. Where the groups exist, anybody may connect, and
-	 * is told by credentials; else nobody but root and fmd's own user could have rights, and
-	 * the file's mode says so too.
-	 */
-	mode_t mask = umask(shared ? 0111 : 0117);
-	status = bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
-
-	umask(mask);
-
-	if (!status && listen(fd, backlog))
-		status = -errno;
-	if (!status)
-		return fd;
-	close(fd);
-	return status;
 }
 
 /*
@@ -673,17 +623,12 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 					      group_id(PEER_OPERATE_GROUP) };
 
 	/*
-	 * `shared`: anybody may connect, else root and fmd's own user. A dead socket in the place
-	 * is replaced, one that another process serves is not, nor anything else.
+	 * Where the groups exist, anybody may connect, and is told by credentials; else nobody but
+	 * root and fmd's own user could have rights, and the file's mode says so too.
 	 */
-	bool shared = peer_rules_share(&control->rules);
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = -ENAMETOOLONG;
+	mode_t mask = peer_rules_share(&control->rules) ? 0111 : 0117;
+	int fd = listener_unix_socket(socket_path, mask, CLIENTS_MAX);
 
-	if (strlen(socket_path) < sizeof(addr.sun_path)) {
-		strcpy(addr.sun_path, socket_path);
-		fd = open_place(&addr, shared, CLIENTS_MAX);
-	}
 	if (fd < 0)
 		snprintf(err, err_size, "socket %s: %s", socket_path,
 			 fd == -EADDRINUSE ? "another fmd uses it"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/nvswitch/evidence.h"
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/evidence_sxid.h"
@@ -23,7 +25,7 @@
  * none at all.
  */
 
-enum kind {
+enum metric {
 	/* Of a GPU */
 	PRESENT,
 	XID,
@@ -49,7 +51,8 @@ enum kind {
 	/* .. and one of its links */
 	LINK_STATUS,
 	LINK_FATAL,
-	LINK_NONFATAL,
+	/* None of these, but DCGM's */
+	DCGM_OTHER,
 };
 
 enum { LINK_OFF = 0, LINK_ERROR = 3 }; /* DCGM's link states */
@@ -62,7 +65,7 @@ enum { P2P_OK = 0, P2P_UNKNOWN = 6 };  /* DCGM_EXP_P2P_STATUS */
 /* DCGM's without their prefix DCGM_FI_DEV_. */
 static const struct {
 	const char *name;
-	enum kind kind;
+	enum metric metric;
 } metrics[] = {
 	{ "GPU_TEMP", PRESENT },
 	{ "GPU_TEMP_CELSIUS", PRESENT },
@@ -98,51 +101,107 @@ static const struct {
 	{ "NVSWITCH_VOLTAGE_MVOLT", SWITCH_PRESENT },
 	{ "NVSWITCH_LINK_STATUS", LINK_STATUS },
 	{ "NVSWITCH_LINK_FATAL_ERRORS", LINK_FATAL },
-	{ "NVSWITCH_LINK_NON_FATAL_ERRORS", LINK_NONFATAL },
 };
 
-static bool drop_prefix(struct exposition_text *name, const char *prefix)
+static bool begins(struct exposition_text name, const char *with)
 {
-	size_t len = strlen(prefix);
-
-	if (name->len < len || memcmp(name->at, prefix, len))
-		return false;
-	name->at += len;
-	name->len -= len;
-	return true;
+	return name.len >= strlen(with) && !memcmp(name.at, with, strlen(with));
 }
 
-static int kind_of(void *arg, struct exposition_text name)
+/* Which metrics an exporter has is noted, whether a value is blank or not. */
+static int metric_of(void *arg, struct exposition_text name)
 {
-	if (!drop_prefix(&name, "DCGM_FI_DEV_"))
-		drop_prefix(&name, "DCGM_FI_SYSTEM_");
+	static const char *const prefixes[] = { "DCGM_FI_DEV_", "DCGM_FI_SYSTEM_" };
+	struct evidence *e = arg;
+
+	if (begins(name, "DCGM_"))
+		e->metrics |= 1u << DCGM_OTHER;
+	e->rack |= nmx_ops.kind(NULL, name) >= 0;
+	for (unsigned i = 0; i < 2; i++)
+		if (begins(name, prefixes[i])) {
+			name.at += strlen(prefixes[i]);
+			name.len -= strlen(prefixes[i]);
+			break;
+		}
 	for (unsigned i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
-		if (strlen(metrics[i].name) == name.len &&
-		    !memcmp(metrics[i].name, name.at, name.len))
-			return metrics[i].kind;
+		if (exposition_is(name, metrics[i].name)) {
+			e->metrics |= 1u << metrics[i].metric;
+			return metrics[i].metric;
+		}
 	return -1;
 }
 
 void evidence_init(struct evidence *e, enum nvswitch_system configured)
 {
 	*e = (struct evidence){ .configured = configured };
-	for (unsigned i = 0; i < EVIDENCE_SWITCHES; i++)
+	for (unsigned i = 0; i < MEMORY_SWITCHES; i++)
 		e->switches[i].link_fatal_link = -1;
+}
+
+/* ---- What an exporter leaves out ------------------------------------------------------------- */
+
+/*
+ * Names and releases are of NVIDIA/DCGM's history of dcgm_fields.h up to 4.6.0, which gave some
+ * other names. A metric that is silent on a machine that is well (an NVSwitch's last error) is none
+ * of these.
+ */
+
+#define CARDS	  (1u << NVSWITCH_SYSTEM_OTHER)
+#define NO_SWITCH (CARDS | 1u << NVSWITCH_SYSTEM_NVL72) /* NVSwitches are not the host's */
+
+static const struct {
+	const char *name, *since, *unknown;
+	uint32_t metrics; /* by bit: any of these */
+	uint32_t without; /* systems that have no use for it, by bit */
+} fields[] = {
+	{ "P2P_NVLINK_STATUS", "DCGM 4.3", "whether GPUs reach each other by NVLink",
+	  1u << P2P_BITMAP | 1u << P2P_PAIR, CARDS },
+	{ "FABRIC_MANAGER_STATUS", "DCGM 4.0", "whether the fabric manager has set up the GPUs",
+	  1u << FM_STATUS, CARDS },
+	{ "NVSWITCH_LINK_STATUS", "DCGM 3.1", "which NVLinks are down",
+	  1u << LINK_STATUS | 1u << GPU_LINK_STATE, NO_SWITCH },
+	{ "NVLINK_GET_STATE", "DCGM 4.5", "which NVLinks of GPUs are down", 1u << GPU_LINK_STATE,
+	  CARDS },
+	{ "NVSWITCH_RESET_REQUIRED", "DCGM 3.1", "whether an NVSwitch needs a reset, or is gone",
+	  1u << SWITCH_RESET, NO_SWITCH },
+	{ "GET_GPU_RECOVERY_ACTION", "DCGM 4.5", "whether the driver wants a GPU reset or a reboot",
+	  1u << RECOVERY_ACTION, CARDS },
+	{ "FABRIC_HEALTH_MASK", "DCGM 4.4.2",
+	  "whether routes and bandwidth of the NVLink fabric are whole",
+	  1u << HEALTH_MASK | 1u << SUMMARY, CARDS },
+	{ "MIG_MODE", "DCGM 3", "whether a GPU is out of P2P on purpose (MIG)", 1u << MIG_MODE,
+	  CARDS },
+};
+
+json_t *evidence_missing(uint32_t seen, enum nvswitch_system system)
+{
+	json_t *rows = json_array();
+
+	for (unsigned i = 0; seen >> DCGM_OTHER & 1 && i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (!(seen & fields[i].metrics) && !(fields[i].without >> system & 1))
+			json_array_append_new(
+				rows,
+				json_pack("{so ss ss}", "field",
+					  json_sprintf("DCGM_FI_DEV_%s", fields[i].name), "since",
+					  fields[i].since, "unknown", fields[i].unknown));
+	return rows;
 }
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-static struct exposition_text either_label(const struct exposition_sample *s, const char *one,
-					   const char *other)
+/* The value of the first of the names that the sample has. */
+static struct exposition_text label_of(const struct exposition_sample *s, const char *one,
+				       const char *other)
 {
 	struct exposition_text text = exposition_label(s, one);
 
 	return text.at ? text : exposition_label(s, other);
 }
 
-/* The number that a value ends with ("nvswitch2", "2"), -1 = none, or not below `bound`. */
-static int trailing_number(struct exposition_text text, unsigned bound)
+/* The number that a label's value ends with ("nvswitch2", "2"), -1 = none, or not below `bound`. */
+static int number_of(const struct exposition_sample *s, const char *name, unsigned bound)
 {
+	struct exposition_text text = exposition_label(s, name);
 	size_t first = text.len;
 	unsigned number = 0;
 
@@ -155,33 +214,23 @@ static int trailing_number(struct exposition_text text, unsigned bound)
 	return number < bound ? (int)number : -1;
 }
 
-/* What is shown, and kept in a file by words. */
-static void copy_shown(struct exposition_text text, char *to, size_t size)
-{
-	exposition_copy(text, to, size);
-	for (char *p = to; *p; p++)
-		if (*p <= ' ' || *p > '~')
-			*p = '?';
-}
-
 static void take_clique(struct evidence *e, uint32_t clique)
 {
-	e->cliques_differ |= e->has_clique && e->clique != clique;
-	if (!e->has_clique)
-		e->clique = clique;
-	e->has_clique = true;
+	e->cliques_differ |= e->clique && e->clique != clique + 1ull;
+	if (!e->clique)
+		e->clique = clique + 1ull;
 }
 
 /* DCGM's text fields are exported as labels of all other metrics. No domain: all zero. */
 static void learn_domain(struct evidence *e, const struct exposition_sample *s)
 {
-	struct exposition_text cluster = either_label(s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID",
-						      "DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID");
+	struct exposition_text cluster = label_of(s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID",
+						  "DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID");
 	struct exposition_text clique = exposition_label(s, "DCGM_FI_DEV_FABRIC_CLIQUE_ID");
 	char text[sizeof(e->cluster)];
 
 	if (cluster.at && !*e->cluster) {
-		copy_shown(cluster, text, sizeof(text));
+		exposition_copy_shown(cluster, text, sizeof(text));
 		if (text[strspn(text, "0-")] && *text != '<')
 			memcpy(e->cluster, text, sizeof(text));
 		e->no_domain |= *text && !text[strspn(text, "0-")];
@@ -195,38 +244,28 @@ static void learn_domain(struct evidence *e, const struct exposition_sample *s)
 
 static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
 {
-	int number = trailing_number(exposition_label(s, "gpu"), EVIDENCE_GPUS);
+	int number = number_of(s, "gpu", MEMORY_GPUS);
 	struct exposition_text pci = exposition_label(s, "pci_bus_id");
-	struct exposition_text uuid = either_label(s, "UUID", "gpu_uuid");
+	struct exposition_text uuid = label_of(s, "UUID", "gpu_uuid");
 	struct evidence_gpu *gpu;
-	unsigned domain, bus, device;
 	char copy[32];
 
 	if (number < 0)
 		return NULL;
 	gpu = &e->gpus[number];
-	if (!*gpu->pci &&
-	    pci.at) { /* "00000000:1B:00.0" as the kernel's log has it: "0000:1b:00" */
+	if (!*gpu->pci && pci.at) {
 		exposition_copy(pci, copy, sizeof(copy));
-		if (sscanf(copy, "%8x:%2x:%2x", &domain, &bus, &device) == 3 && domain <= 0xffff)
-			snprintf(gpu->pci, sizeof(gpu->pci), "%04x:%02x:%02x", domain, bus, device);
+		memory_pci(copy, gpu->pci);
 	}
 	if (!uuid.at)
 		uuid = exposition_label(s, "uuid");
 	if (!*gpu->uuid && uuid.at)
-		copy_shown(uuid, gpu->uuid, sizeof(gpu->uuid));
+		exposition_copy_shown(uuid, gpu->uuid, sizeof(gpu->uuid));
 	if (exposition_label(s, "GPU_I_ID").len) {
 		gpu->said.has |= HAS_MIG;
 		gpu->said.mig = true;
 	}
 	return gpu;
-}
-
-static struct evidence_switch *switch_of(struct evidence *e, const struct exposition_sample *s)
-{
-	int number = trailing_number(exposition_label(s, "nvswitch"), EVIDENCE_SWITCHES);
-
-	return number < 0 ? NULL : &e->switches[number];
 }
 
 /* ---- Samples: GPUs --------------------------------------------------------------------------- */
@@ -236,54 +275,128 @@ static uint32_t whole(double value)
 	return value >= 1 && value <= UINT32_MAX ? value : 0;
 }
 
-/* A status of a few values: UINT8_MAX = none of them. */
-static uint8_t status_of(double value)
+static void take_xid_count(struct evidence *e, unsigned gpu, const struct exposition_sample *s)
 {
-	return value >= 0 && value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
+	int xid = number_of(s, "xid", UINT16_MAX);
+
+	if (xid <= 0 || !whole(s->value) || e->ncounts == MEMORY_COUNTS ||
+	    xid_of((unsigned)xid, NULL)->state == NVSWITCH_HEALTHY)
+		return;
+	e->counts[e->ncounts++] = (struct xid_count){ .gpu = (uint8_t)gpu,
+						      .xid = (uint16_t)xid,
+						      .count = whole(s->value) };
 }
 
-static void take_xid_count(struct evidence *e, const struct evidence_gpu *gpu,
-			   const struct exposition_sample *s)
-{
-	int xid = trailing_number(exposition_label(s, "xid"), UINT16_MAX);
-	struct xid_count *count;
-
-	if (xid <= 0 || !whole(s->value) || e->ncounts == MEMORY_COUNTS)
-		return;
-	if (xid_of(xid, NULL)->state == NVSWITCH_HEALTHY)
-		return;
-	count = &e->counts[e->ncounts++];
-	count->gpu = gpu - e->gpus;
-	count->xid = xid;
-	count->count = whole(s->value);
-}
-
-/* How grave a status is: success least, and what failed more than what has not come to its end. */
-static const uint8_t fm_gravity[FM_STATUSES] = {
-	[FM_NOT_SUPPORTED] = 0, [FM_SUCCESS] = 1,     [FM_IN_PROGRESS] = 2, [FM_NVML_TOO_OLD] = 3,
-	[FM_UNRECOGNIZED] = 4,	[FM_NOT_STARTED] = 5, [FM_FAILURE] = 6
+/* Statuses, of which the gravest of equal series counts; those above the last are as grave. */
+static const struct status {
+	uint16_t has, at; /* at: in struct gpu_said */
+	uint8_t least, most, count;
+	uint8_t gravity[9]; /* [count] */
+} statuses[] = {
+	/* Success least, and what failed more than what has not come to its end. */
+	[FM_STATUS] = { HAS_FM,
+			offsetof(struct gpu_said, fm_status),
+			0,
+			FM_STATUSES - 1,
+			FM_STATUSES,
+			{ 0, 5, 2, 1, 6, 4, 3 } },
+	/* Unhealthy, then limited, then anything else; 0 = not supported. */
+	[SUMMARY] = { HAS_SUMMARY,
+		      offsetof(struct gpu_said, summary),
+		      1,
+		      SUMMARY_LIMITED,
+		      4,
+		      { 0, 1, 3, 2 } },
+	[RECOVERY_ACTION] = { HAS_ACTION,
+			      offsetof(struct gpu_said, action),
+			      0,
+			      UINT8_MAX - 1,
+			      ACTIONS + 1,
+			      { 0, 2, 3, 2, 1, 1, 2, 3, 2 } },
 };
 
-/* What a number says: of equal series the worst counts. */
-static void take_status(struct gpu_said *said, enum kind kind, double value)
+static void take_status(struct gpu_said *said, const struct status *row, double value)
 {
-	uint32_t number = whole(value);
-	uint8_t status = status_of(value);
-	bool more;
+	uint8_t *kept = (uint8_t *)said + row->at, last = row->count - 1;
+	uint8_t now = value >= 0 && value <= row->most ? (uint8_t)value : UINT8_MAX;
 
-	switch (kind) {
+	if (now < row->least || now > row->most)
+		return;
+	if (!(said->has & row->has) ||
+	    row->gravity[now < last ? now : last] > row->gravity[*kept < last ? *kept : last])
+		*kept = now;
+	said->has |= row->has;
+}
+
+static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
+{
+	struct exposition_text code = exposition_label(s, "health_error_code");
+	static const char probe[] = "FABRIC_PROBE";
+
+	if (!exposition_is(exposition_label(s, "health_watch"), "NVLINK") || s->value >= UINT8_MAX)
+		return;
+	if (!(said->has & HAS_WATCH) || s->value > said->watch)
+		said->watch = (uint8_t)s->value;
+	if (s->value >= WATCH_FAIL && code.at &&
+	    memmem(code.at, code.len, probe, sizeof(probe) - 1))
+		said->probe_failed = true;
+	said->has |= HAS_WATCH;
+}
+
+static void take_pair(struct gpu_said *said, const struct exposition_sample *s)
+{
+	int peer = number_of(s, "peer_gpu", MEMORY_GPUS);
+
+	if (peer < 0 || s->value >= P2P_UNKNOWN)
+		return;
+	said->has |= HAS_PAIRS;
+	if (s->value > P2P_OK)
+		said->pairs_lost |= 1u << peer;
+}
+
+/* NVML's states: 0 = inactive, 1 = active, 2 = asleep. */
+static void take_gpu_link(struct gpu_said *said, const struct exposition_sample *s)
+{
+	int link = number_of(s, "nvlink", 64);
+
+	if (link < 0)
+		return;
+	*(s->value == 0 ? &said->links_down : &said->links_up) |= 1ull << link;
+	said->has |= HAS_LINKS;
+}
+
+static void take_gpu(struct evidence *e, enum metric metric, const struct exposition_sample *s)
+{
+	struct evidence_gpu *gpu = gpu_of(e, s);
+	uint32_t number = whole(s->value);
+	struct gpu_said *said;
+
+	if (!gpu)
+		return;
+	said = &gpu->said;
+	if (metric == PRESENT) {
+		said->has |= HAS_PRESENT;
+	} else if (metric == XID && number) {
+		if (xid_of(number, NULL)->state >= xid_of(gpu->xid, NULL)->state)
+			gpu->xid = number;
+	}
+	if (s->value < 0)
+		return;
+	switch (metric) {
+	case XID_COUNT:
+		take_xid_count(e, (unsigned)(gpu - e->gpus), s);
+		return;
 	case P2P_BITMAP:
-		if (value < 0)
-			return;
 		said->peers = said->has & HAS_P2P ? said->peers & number : number;
 		said->has |= HAS_P2P;
 		return;
+	case P2P_PAIR:
+		take_pair(said, s);
+		return;
 	case FM_STATUS:
-		if (status >= FM_STATUSES)
-			return;
-		if (!(said->has & HAS_FM) || fm_gravity[status] > fm_gravity[said->fm_status])
-			said->fm_status = status;
-		said->has |= HAS_FM;
+	case SUMMARY:
+	case RECOVERY_ACTION:
+		take_status(said, &statuses[metric], s->value);
 		return;
 	case HEALTH_MASK: /* 0 = the driver supports none of it */
 		if (!number || number > UINT16_MAX)
@@ -291,106 +404,39 @@ static void take_status(struct gpu_said *said, enum kind kind, double value)
 		said->mask = number;
 		said->has |= HAS_MASK;
 		return;
-	case SUMMARY: /* unhealthy, then limited, then anything else; 0 = not supported */
-		if (!status || status > SUMMARY_LIMITED)
-			return;
-		if (status == SUMMARY_UNHEALTHY || said->summary < SUMMARY_UNHEALTHY)
-			said->summary = status;
-		said->has |= HAS_SUMMARY;
-		return;
-	case RECOVERY_ACTION:
-		if (status == UINT8_MAX)
-			return;
-		more = memory_action(status)->state > memory_action(said->action)->state;
-		if (!(said->has & HAS_ACTION) || more)
-			said->action = status;
-		said->has |= HAS_ACTION;
-		return;
-	default: /* MIG_MODE */
-		said->mig |= value == 1;
-		said->has_mig_mode = true;
-		said->has |= HAS_MIG;
-	}
-}
-
-static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
-{
-	struct exposition_text watch = exposition_label(s, "health_watch");
-	struct exposition_text code = exposition_label(s, "health_error_code");
-	static const char probe[] = "FABRIC_PROBE";
-
-	if (watch.len != 6 || memcmp(watch.at, "NVLINK", 6) || status_of(s->value) == UINT8_MAX)
-		return;
-	if (!(said->has & HAS_WATCH) || s->value > said->watch)
-		said->watch = status_of(s->value);
-	if (s->value >= WATCH_FAIL && code.at &&
-	    memmem(code.at, code.len, probe, sizeof(probe) - 1))
-		said->probe_failed = true;
-	said->has |= HAS_WATCH;
-}
-
-static void take_gpu(struct evidence *e, enum kind kind, const struct exposition_sample *s)
-{
-	struct evidence_gpu *gpu = gpu_of(e, s);
-	uint32_t number = whole(s->value);
-	bool valid = s->value >= 0;
-	int peer, link;
-
-	if (!gpu)
-		return;
-	switch (kind) {
-	case PRESENT:
-		gpu->said.has |= HAS_PRESENT;
-		return;
-	case XID:
-		if (number && xid_of(number, NULL)->state >= xid_of(gpu->xid, NULL)->state)
-			gpu->xid = number;
-		return;
-	case XID_COUNT:
-		take_xid_count(e, gpu, s);
-		return;
-	case P2P_PAIR:
-		peer = trailing_number(exposition_label(s, "peer_gpu"), EVIDENCE_GPUS);
-		if (peer < 0 || s->value < P2P_OK || s->value >= P2P_UNKNOWN)
-			return;
-		gpu->said.has |= HAS_PAIRS;
-		if (s->value > P2P_OK)
-			gpu->said.pairs_lost |= 1u << peer;
-		return;
 	case RECOVERY_FAILED:
 		gpu->has_failures = true;
-		gpu->failed_recoveries += s->value > 0 ? (uint64_t)s->value : 0;
+		gpu->failed_recoveries += (uint64_t)s->value;
 		return;
 	case ENERGY:
-		gpu->energy = s->value > 0 ? s->value : 0;
+		gpu->energy = (uint64_t)s->value;
 		return;
 	case HEALTH_WATCH:
-		take_watch(&gpu->said, s);
+		take_watch(said, s);
+		return;
+	case MIG_MODE:
+		said->mig |= s->value == 1;
+		said->has_mig_mode = true;
+		said->has |= HAS_MIG;
 		return;
 	case CLIQUE:
-		if (valid && s->value <= UINT32_MAX)
-			take_clique(e, s->value);
+		if (s->value <= UINT32_MAX)
+			take_clique(e, (uint32_t)s->value);
 		return;
-	case GPU_LINK_STATE: /* NVML's: 0 = inactive, 1 = active, 2 = asleep */
-		link = trailing_number(exposition_label(s, "nvlink"), 64);
-		if (link < 0 || !valid)
-			return;
-		if (s->value == 0)
-			gpu->said.links_down |= 1ull << link;
-		else
-			gpu->said.links_up |= 1ull << link;
-		gpu->said.has |= HAS_LINKS;
+	case GPU_LINK_STATE:
+		take_gpu_link(said, s);
 		return;
 	default:
-		take_status(&gpu->said, kind, s->value);
+		return;
 	}
 }
 
 /* ---- Samples: NVSwitches --------------------------------------------------------------------- */
 
 /* The graver of two errors; between equals the newer. True: it is this one. */
-static bool take_sxid(uint32_t *kept, uint32_t sxid)
+static bool take_sxid(uint32_t *kept, double value)
 {
+	uint32_t sxid = whole(value);
 	bool takes = sxid && sxid_class(sxid) >= sxid_class(*kept);
 
 	if (takes)
@@ -398,19 +444,14 @@ static bool take_sxid(uint32_t *kept, uint32_t sxid)
 	return takes;
 }
 
-static void take_link(struct evidence *e, enum kind kind, const struct exposition_sample *s)
+static void take_link(struct evidence *e, struct evidence_switch *sw,
+		      const struct exposition_sample *s)
 {
-	int link = trailing_number(exposition_label(s, "nvlink"), EVIDENCE_LINKS);
-	struct evidence_switch *sw = switch_of(e, s);
-	uint64_t bit;
+	int link = number_of(s, "nvlink", MEMORY_LINKS);
+	uint64_t bit = 1ull << (link < 0 ? 0 : link % 64);
 
-	if (link < 0 || !sw)
+	if (link < 0 || s->value < 0) /* below 0: unknown */
 		return;
-	if (kind == LINK_FATAL && take_sxid(&sw->link_fatal, whole(s->value)))
-		sw->link_fatal_link = link;
-	if (kind != LINK_STATUS || s->value < 0) /* below 0: unknown */
-		return;
-	bit = 1ull << link % 64;
 	e->states++;
 	sw->said.present = true;
 	e->repeated |= (sw->said.links_seen[link / 64] & bit) != 0;
@@ -419,9 +460,42 @@ static void take_link(struct evidence *e, enum kind kind, const struct expositio
 		sw->said.links_down[link / 64] |= bit;
 }
 
+static void take_switch(struct evidence *e, enum metric metric, const struct exposition_sample *s)
+{
+	int number = number_of(s, "nvswitch", MEMORY_SWITCHES);
+	int link = number_of(s, "nvlink", MEMORY_LINKS);
+	struct evidence_switch *sw = &e->switches[number < 0 ? 0 : number];
+
+	if (number < 0)
+		return;
+	switch (metric) {
+	case SWITCH_PRESENT:
+		sw->said.present = true;
+		return;
+	case SWITCH_FATAL:
+		take_sxid(&sw->fatal, s->value);
+		return;
+	case SWITCH_NONFATAL:
+		take_sxid(&sw->nonfatal, s->value);
+		return;
+	case SWITCH_RESET:
+		e->repeated |= sw->said.has_reset;
+		e->states++;
+		sw->said.present = sw->said.has_reset = true;
+		sw->said.reset_required |= s->value > 0;
+		return;
+	case LINK_FATAL:
+		if (link >= 0 && take_sxid(&sw->link_fatal, s->value))
+			sw->link_fatal_link = (int16_t)link;
+		return;
+	default:
+		take_link(e, sw, s);
+	}
+}
+
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-static void take_sample(void *arg, int kind, const struct exposition_sample *s)
+static void take_sample(void *arg, int metric, const struct exposition_sample *s)
 {
 	struct evidence *e = arg;
 	struct exposition_text model, host;
@@ -431,43 +505,23 @@ static void take_sample(void *arg, int kind, const struct exposition_sample *s)
 	    (s->value >= INT32_BLANK && s->value < (double)INT32_BLANK + BLANKS))
 		return;
 	e->samples++;
-	if (!*e->host) {
-		host = either_label(s, "hostname", "Hostname");
-		if (host.at)
-			copy_shown(host, e->host, sizeof(e->host));
-	}
-	model = either_label(s, "modelName", "model_name");
+	host = label_of(s, "hostname", "Hostname");
+	if (!*e->host && host.at)
+		exposition_copy_shown(host, e->host, sizeof(e->host));
+	model = label_of(s, "modelName", "model_name");
 	if (model.at && e->learnt == NVSWITCH_SYSTEM_AUTO) {
 		exposition_copy(model, text, sizeof(text));
 		e->learnt = nvswitch_system_of_model(text);
 		e->links = nvswitch_links_of_model(text);
 	}
 	learn_domain(e, s);
-	if (kind <= GPU_LINK_STATE)
-		take_gpu(e, kind, s);
-	else if (kind <= SWITCH_RESET) {
-		enum kind what = kind;
-		struct evidence_switch *sw = switch_of(e, s);
-
-		if (!sw)
-			return;
-		if (what == SWITCH_FATAL) {
-			take_sxid(&sw->fatal, whole(s->value));
-		} else if (what == SWITCH_NONFATAL) {
-			take_sxid(&sw->nonfatal, whole(s->value));
-		} else if (what == SWITCH_RESET) {
-			e->repeated |= sw->said.has_reset;
-			e->states++;
-			sw->said.present = sw->said.has_reset = true;
-			sw->said.reset_required |= s->value > 0;
-		} else {
-			sw->said.present = true;
-		}
-	} else
-		take_link(e, kind, s);
+	if (metric < SWITCH_PRESENT)
+		take_gpu(e, metric, s);
+	else
+		take_switch(e, metric, s);
 }
 
-const struct exposition_ops evidence_ops = { kind_of, take_sample };
+const struct exposition_ops evidence_ops = { metric_of, take_sample };
 
 /* ---- A scrape goes into memory --------------------------------------------------------------- */
 
@@ -540,38 +594,34 @@ static void find_births(struct memory *m, const struct evidence *e,
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
+/* What is reported of a GPU replaces what was; the rest stays. */
 static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 {
-	const uint16_t has = said->has;
-	bool mig_stays = kept->has_mig_mode && !(has & HAS_MIG);
+#define PART(bit, member)                                                                          \
+	{                                                                                          \
+		bit, offsetof(struct gpu_said, member), sizeof(kept->member)                       \
+	}
+	static const struct {
+		uint16_t has, at, size;
+	} parts[] = { PART(HAS_P2P, peers),	  PART(HAS_PAIRS, pairs_lost),
+		      PART(HAS_FM, fm_status),	  PART(HAS_MASK, mask),
+		      PART(HAS_SUMMARY, summary), PART(HAS_ACTION, action),
+		      PART(HAS_WATCH, watch),	  PART(HAS_WATCH, probe_failed) };
+	bool mig_stays = kept->has_mig_mode && !(said->has & HAS_MIG);
 
-	if (has & HAS_P2P)
-		kept->peers = said->peers;
-	if (has & HAS_PAIRS)
-		kept->pairs_lost = said->pairs_lost;
-	if (has & HAS_FM)
-		kept->fm_status = said->fm_status;
-	if (has & HAS_MASK)
-		kept->mask = said->mask;
-	if (has & HAS_SUMMARY)
-		kept->summary = said->summary;
-	if (has & HAS_ACTION)
-		kept->action = said->action;
-	if (has & HAS_WATCH) {
-		kept->watch = said->watch;
-		kept->probe_failed = said->probe_failed;
-	}
-	if (has & HAS_LINKS) {
-		kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
-		kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
-	}
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (said->has & parts[i].has)
+			memcpy((char *)kept + parts[i].at, (const char *)said + parts[i].at,
+			       parts[i].size);
+	kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
+	kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
 	/* An instance's label is there or not; the mode may be blank for once. */
-	if (has & ~HAS_MIG && !mig_stays)
+	if (said->has & ~HAS_MIG && !mig_stays)
 		kept->mig = said->mig;
 	else
 		kept->mig |= said->mig;
 	kept->has_mig_mode |= said->has_mig_mode;
-	kept->has |= has;
+	kept->has |= said->has;
 }
 
 static void keep_states(struct memory *m, const struct evidence *e)
@@ -581,9 +631,9 @@ static void keep_states(struct memory *m, const struct evidence *e)
 		struct memory_gpu *gpu = &m->gpus[g], before = *gpu;
 
 		if (*said->pci)
-			snprintf(gpu->pci, sizeof(gpu->pci), "%s", said->pci);
+			memcpy(gpu->pci, said->pci, sizeof(gpu->pci));
 		if (*said->uuid)
-			snprintf(gpu->uuid, sizeof(gpu->uuid), "%s", said->uuid);
+			memcpy(gpu->uuid, said->uuid, sizeof(gpu->uuid));
 		gpu->seen |= (said->said.has & (HAS_STATES | HAS_PRESENT)) != 0;
 		keep_gpu(&gpu->last, &said->said);
 		m->changed |= gpu->seen != before.seen || strcmp(gpu->pci, before.pci) ||
@@ -658,42 +708,36 @@ static struct proof prove(const struct evidence *e, const struct memory *m, unsi
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-struct what { /* happened, by a number */
-	int gpu, sw, link;
-	uint32_t code;
-	enum nvswitch_state state;
-	enum nvswitch_remedy remedy;
-	const char *text;
-};
-
-static void happen(struct memory *m, const struct evidence_context *c, const struct what *what)
+/* f: the rest of what happened, about `gpu` (-1 = none). */
+__attribute__((format(printf, 5, 6))) static void happen(struct memory *m,
+							 const struct evidence_context *c, int gpu,
+							 struct nvswitch_finding f,
+							 const char *format, ...)
 {
-	struct nvswitch_finding f = { .state = what->state,
-				      .kind = NVSWITCH_IS_EVENT,
-				      .trust = c->trust,
-				      .remedy = what->remedy,
-				      .gpu = what->gpu,
-				      .sw = what->sw,
-				      .link = what->link,
-				      .code = what->code };
+	va_list args;
 
-	if (what->gpu >= 0)
-		snprintf(f.pci, sizeof(f.pci), "%s", m->gpus[what->gpu].pci);
-	snprintf(f.text, sizeof(f.text), "%s", what->text);
-	memory_note(m, &f, 1u << (c->source < 7 ? c->source : 6), c->now_us);
+	f.kind = NVSWITCH_IS_EVENT;
+	f.trust = (uint8_t)c->trust;
+	f.gpu = (int8_t)gpu;
+	if (gpu >= 0)
+		memcpy(f.pci, m->gpus[gpu].pci, sizeof(f.pci));
+	va_start(args, format);
+	vsnprintf(f.text, sizeof(f.text), format, args);
+	va_end(args);
+	memory_note(m, &f, (uint8_t)(1u << (c->source < 7 ? c->source : 6)), c->now_us);
 }
 
 static void xid_happened(struct memory *m, const struct evidence_context *c, unsigned g,
 			 uint32_t number)
 {
 	const struct xid *xid = xid_of(number, NULL);
-	char text[92];
-	const struct what what = { g, -1, -1, number, xid->state, xid->remedy, text };
+	const struct nvswitch_finding f = {
+		.state = xid->state, .remedy = xid->remedy, .sw = -1, .link = -1, .code = number
+	};
 
-	snprintf(text, sizeof(text), "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
-		 xid->words);
-	if (what.state != NVSWITCH_HEALTHY)
-		happen(m, c, &what);
+	if (f.state != NVSWITCH_HEALTHY)
+		happen(m, c, (int)g, f, "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
+		       xid->words);
 }
 
 /*
@@ -739,35 +783,35 @@ static void take_counts(struct memory *m, const struct evidence *e,
 static void remember_failures(struct memory *m, const struct evidence *e,
 			      const struct evidence_context *c, bool first)
 {
+	static const struct nvswitch_finding failed = {
+		.state = NVSWITCH_DEGRADED_LINK, .remedy = NVSWITCH_RESET_GPU, .sw = -1, .link = -1
+	};
+
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		struct memory_gpu *gpu = &m->gpus[g];
-		char text[92];
-		const struct what what = {
-			g, -1, -1, 0, NVSWITCH_DEGRADED_LINK, NVSWITCH_RESET_GPU, text
-		};
+		uint64_t before = m->gpus[g].failed_recoveries, now = e->gpus[g].failed_recoveries;
 
 		if (!e->gpus[g].has_failures)
 			continue;
-		snprintf(text, sizeof(text), "GPU %u: a link did not recover", g);
-		if (!first && e->gpus[g].failed_recoveries > gpu->failed_recoveries)
-			happen(m, c, &what);
-		m->changed |= gpu->failed_recoveries != e->gpus[g].failed_recoveries;
-		gpu->failed_recoveries = e->gpus[g].failed_recoveries;
+		if (!first && now > before)
+			happen(m, c, (int)g, failed, "GPU %u: a link did not recover", g);
+		m->changed |= now != before;
+		m->gpus[g].failed_recoveries = now;
 	}
 }
 
 static void sxid_happened(struct memory *m, const struct evidence_context *c, unsigned n, int link,
 			  uint32_t sxid)
 {
-	char text[92];
-	const struct what what = { -1,	n, link, sxid, sxid_state(sxid, true), sxid_remedy(sxid),
-				   text };
+	const struct nvswitch_finding f = { .state = (uint8_t)sxid_state(sxid, true),
+					    .remedy = (uint8_t)sxid_remedy(sxid),
+					    .sw = (int8_t)n,
+					    .link = (int16_t)link,
+					    .code = sxid };
 
 	if (link < 0)
-		snprintf(text, sizeof(text), "NVSwitch %u: fatal SXid %u", n, sxid);
+		happen(m, c, -1, f, "NVSwitch %u: fatal SXid %u", n, sxid);
 	else
-		snprintf(text, sizeof(text), "NVSwitch %u link %d: fatal SXid %u", n, link, sxid);
-	happen(m, c, &what);
+		happen(m, c, -1, f, "NVSwitch %u link %d: fatal SXid %u", n, link, sxid);
 }
 
 static void take_sxids(struct memory *m, const struct evidence *e, const struct evidence_context *c,
@@ -906,12 +950,12 @@ void evidence_remember(const struct evidence *e, struct memory *m, const struct 
 		m->changed = true;
 	}
 	if (*e->cluster && strcmp(m->cluster, e->cluster)) {
-		snprintf(m->cluster, sizeof(m->cluster), "%s", e->cluster);
+		memcpy(m->cluster, e->cluster, sizeof(m->cluster));
 		m->changed = true;
 	}
-	if (e->has_clique && (!m->has_clique || m->clique != e->clique)) {
+	if (e->clique && m->clique != e->clique) {
 		m->clique = e->clique;
-		m->has_clique = m->changed = true;
+		m->changed = true;
 	}
 
 	find_births(m, e, c);

@@ -6,6 +6,7 @@
 #ifndef FMD_NVSWITCH_EVIDENCE_H
 #define FMD_NVSWITCH_EVIDENCE_H
 
+#include <jansson.h>
 #include <stdio.h>
 #include "fm/nvswitch/intake_exposition.h"
 #include "fm/nvswitch/state.h"
@@ -157,8 +158,7 @@ struct memory {
 	unsigned nreports;
 	struct memory_report reports[MEMORY_REPORTS];
 	char cluster[48]; /* UUID of its NVLink domain, "" = not reported */
-	uint32_t clique;
-	bool has_clique;
+	uint64_t clique;  /* its number + 1, 0 = not reported */
 	unsigned ncounts;
 	struct xid_count counts[MEMORY_COUNTS]; /* as last reported */
 };
@@ -169,11 +169,14 @@ struct memory {
  */
 void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
 		 uint64_t now_us);
+/* "PCI:0000:34:00", "00000000:1B:00.0" at the beginning of a text, as "0000:1b:00"; "" = none. */
+void memory_pci(const char *text, char pci[16]);
 /* The number of the GPU with that PCI address as a kernel log writes it; -1 = not known. */
 int memory_gpu_by_pci(const struct memory *m, const char *pci);
 /*
- * A GPU was reset (gpu -1: the one of that PCI address; pci NULL: all GPUs): drops its events and
- * states, except events that a more trusted sender reported.
+ * A GPU was reset (gpu -1: the one of that PCI address; pci NULL: all GPUs, as the host booted or
+ * its NVLink driver started): drops its events and states, except events that a more trusted sender
+ * reported. Which GPUs and switches were seen stays known.
  */
 void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust);
 /*
@@ -181,8 +184,6 @@ void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trus
  * about, if that is one.
  */
 void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust);
-/* The host booted or its NVLink driver started: keeps only which GPUs and switches were seen. */
-void memory_boot(struct memory *m, enum nvswitch_trust trust);
 /*
  * A new incarnation has begun, of the host with all its GPUs (gpu -1) or of one GPU: its states are
  * those that are reported from now on, its events are old. `gauges`: the exporter's host engine
@@ -221,10 +222,6 @@ void memory_date(struct memory *m, uint64_t now_us);
  * complete, together with the host's memory.
  */
 
-#define EVIDENCE_GPUS	  MEMORY_GPUS
-#define EVIDENCE_SWITCHES MEMORY_SWITCHES
-#define EVIDENCE_LINKS	  MEMORY_LINKS
-
 struct evidence_gpu {
 	struct gpu_said said;
 	bool has_failures;
@@ -244,22 +241,31 @@ struct evidence {
 	uint8_t links;	  /* of one GPU by its model, 0 = not known */
 	unsigned samples; /* of any wanted metric */
 	unsigned states;  /* samples of the state of an NVLink, a GPU's fabric or an NVSwitch */
+	uint32_t metrics; /* which it has, by bit; see evidence_missing() */
+	bool rack;	  /* it has NMX-T's rows */
 	bool repeated;	  /* series came twice: which switch each is about is not certain */
 	bool no_domain;	  /* a cluster UUID is zero */
 	bool cliques_differ;
-	struct evidence_gpu gpus[EVIDENCE_GPUS];
-	struct evidence_switch switches[EVIDENCE_SWITCHES];
+	struct evidence_gpu gpus[MEMORY_GPUS];
+	struct evidence_switch switches[MEMORY_SWITCHES];
 	unsigned ncounts;
 	struct xid_count counts[MEMORY_COUNTS];
 	char host[64];	  /* the exporter's name for it, "" = none */
 	char cluster[48]; /* UUID of the NVLink domain, "" = not reported */
-	uint32_t clique;
-	bool has_clique;
+	uint64_t clique;  /* its number + 1, 0 = not reported */
 };
 
 extern const struct exposition_ops evidence_ops; /* arg: the evidence */
 /* Empties it for a new scrape; there is nothing to free. */
 void evidence_init(struct evidence *evidence, enum nvswitch_system configured);
+/*
+ * Exporters report what is in their list of counters, and the default list has nothing of NVLinks;
+ * etc/dcgm has lists for each generation of DCGM. A new list, which the caller owns, with a row for
+ * each field that a machine of that system should report and is not in evidence.metrics: the field,
+ * the first DCGM release that has it, and what is not known without it. Empty if no DCGM metric was
+ * seen at all.
+ */
+json_t *evidence_missing(uint32_t metrics, enum nvswitch_system system);
 
 /* What a fabric manager that is "in progress" means (nvswitch_fm_in_progress). */
 enum fm_progress {
@@ -315,6 +321,7 @@ struct nmx_place {	  /* of a host; at least one of tray and slot is there */
 	int tray, slot;	  /* tray_index, chassis_slot_index; -1 = any */
 	char chassis[32]; /* chassis_id; "" = any */
 };
+#define NMX_NOWHERE ((struct nmx_place){ -1, -1, "" })
 /* Reads "tray=17", "slot=27" or "chassis=1820325172739"; false = the word is none of these. */
 bool nmx_place_parse(struct nmx_place *place, const char *word);
 /* Whether it has a tray or a slot. */

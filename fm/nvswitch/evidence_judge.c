@@ -22,6 +22,7 @@
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/evidence_sxid.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /* ---- Rows of NMX-T, by port ------------------------------------------------------------------ */
 
@@ -41,7 +42,7 @@
 #define BER_LIMIT    1e-12 /* effective, after error correction */
 #define STATE_ACTIVE 4	   /* IBA 14.2.5.6, PortInfo:PortState */
 
-enum kind { LINK_DOWN, BER, STATE, OTHER };
+enum kind { LINK_DOWN, BER, STATE, STATE_TOO, OTHER };
 
 enum link { LINK_UNKNOWN, LINK_ACTIVE, LINK_INACTIVE };
 
@@ -72,23 +73,25 @@ struct nmx {
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static bool parse_index(const char *text, int *index)
+/* Decimal, also with zeros before it; or 0x. */
+static bool read_number(const char *text, uint64_t max, uint64_t *number)
 {
-	char *end;
-	unsigned long number = strtoul(text, &end, 10);
-
-	if (end == text || *end || number > INT16_MAX || *text == '-' || *text == '+')
-		return false;
-	*index = number;
-	return true;
+	while (*text == '0' && text[1] >= '0' && text[1] <= '9')
+		text++;
+	return words_number(text, max, number);
 }
 
 bool nmx_place_parse(struct nmx_place *place, const char *word)
 {
-	if (!strncmp(word, "tray=", 5))
-		return parse_index(word + 5, &place->tray);
-	if (!strncmp(word, "slot=", 5))
-		return parse_index(word + 5, &place->slot);
+	bool tray = !strncmp(word, "tray=", 5), slot = !strncmp(word, "slot=", 5);
+	uint64_t number;
+
+	if (tray || slot) {
+		if (!read_number(word + 5, INT16_MAX, &number))
+			return false;
+		*(tray ? &place->tray : &place->slot) = (int)number;
+		return true;
+	}
 	if (strncmp(word, "chassis=", 8) || !word[8] || strlen(word + 8) >= sizeof(place->chassis))
 		return false;
 	strcpy(place->chassis, word + 8);
@@ -157,86 +160,70 @@ static struct port *port_of(struct nmx *nmx, uint64_t guid, uint16_t number)
 
 static int kind_of(void *arg, struct exposition_text name)
 {
-	static const struct {
-		const char *name;
-		enum kind kind;
-	} kinds[] = { { "Link_Down", LINK_DOWN },
-		      { "Effective_BER", BER },
-		      { "logical_state", STATE },
-		      { "Logical_state", STATE },
-		      { "lid", OTHER } };
+	static const char *const names[] = { [LINK_DOWN] = "Link_Down",
+					     [BER] = "Effective_BER",
+					     [STATE] = "logical_state",
+					     [STATE_TOO] = "Logical_state",
+					     [OTHER] = "lid" };
+	int kind = OTHER;
 
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strlen(kinds[i].name) == name.len && !memcmp(kinds[i].name, name.at, name.len))
-			return kinds[i].kind;
-	return -1;
+	while (kind >= 0 && !exposition_is(name, names[kind]))
+		kind--;
+	return kind;
 }
 
-/* In any base that strtoull knows; `none` where it is no number, or above `max`. */
-static uint64_t number_in(struct exposition_text text, uint64_t max, uint64_t none)
+/* A label's number; `none` where it has none, or one above `max`. */
+static uint64_t number_in(const struct exposition_sample *s, const char *label, uint64_t max,
+			  uint64_t none)
 {
-	char copy[24], *end;
+	struct exposition_text text = exposition_label(s, label);
+	char copy[24];
 	uint64_t number;
 
 	if (!text.len || text.len >= sizeof(copy))
 		return none;
-	memcpy(copy, text.at, text.len);
-	copy[text.len] = '\0';
-	number = strtoull(copy, &end, *copy == '0' && text.len > 2 && copy[1] == 'x' ? 16 : 10);
-	return *end || number > max ? none : number;
-}
-
-/* Shown later: letters and digits, `_`. */
-static void copy_word(struct exposition_text text, char *to, size_t size)
-{
-	exposition_copy(text, to, size);
-	for (; *to; to++)
-		if (*to <= ' ' || *to > '~')
-			*to = '?';
+	exposition_copy(text, copy, sizeof(copy));
+	return read_number(copy, max, &number) ? number : none;
 }
 
 static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 {
 	struct exposition_text device = exposition_label(s, "Device_ID");
-	struct exposition_text label = exposition_label(s, "port_label"), text;
-	uint64_t guid = number_in(exposition_label(s, "Node_GUID"), UINT64_MAX, 0);
-	uint64_t number = number_in(exposition_label(s, "Port_Number"), UINT16_MAX, 0);
+	struct exposition_text label = exposition_label(s, "port_label");
+	struct exposition_text state = exposition_label(s, "logical_state");
+	uint64_t guid = number_in(s, "Node_GUID", UINT64_MAX, 0);
+	uint64_t number = number_in(s, "Port_Number", UINT16_MAX, 0);
 	bool gpu = device.len ? *device.at == 'G' : label.len > 3 && !memcmp(label.at, "GPU", 3);
-	struct port *port = guid && number && gpu ? port_of(arg, guid, number) : NULL;
+	struct port *port = guid && number && gpu ? port_of(arg, guid, (uint16_t)number) : NULL;
+	struct said *said = port ? &port->next : NULL;
+	bool active;
 
 	if (!port)
 		return;
-	if (!port->next.there) {
-		text = exposition_label(s, "tray_index");
-		port->tray = number_in(text, INT16_MAX, -1);
-		text = exposition_label(s, "chassis_slot_index");
-		port->slot = number_in(text, INT16_MAX, -1);
-		text = exposition_label(s, "device_num_on_tray");
-		port->device = number_in(text, DEVICES - 1, 0);
-		copy_word(exposition_label(s, "chassis_id"), port->chassis, sizeof(port->chassis));
+	if (!said->there) {
+		port->tray = (int16_t)number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
+		port->slot = (int16_t)number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);
+		port->device = (uint8_t)number_in(s, "device_num_on_tray", DEVICES - 1, 0);
+		exposition_copy_shown(exposition_label(s, "chassis_id"), port->chassis,
+				      sizeof(port->chassis));
 	}
-	port->next.there = true;
-
-	enum kind reason = kind;
-	struct exposition_text state = exposition_label(s, "logical_state");
-	bool active;
-
+	said->there = true;
 	if (state.len) {
-		copy_word(state, port->next.state, sizeof(port->next.state));
-		copy_word(exposition_label(s, "down_blame"), port->next.blame,
-			  sizeof(port->next.blame));
-		active = !strcmp(port->next.state, "ACT") || !strcmp(port->next.state, "Active") ||
-			 !strcmp(port->next.state, "4");
-		port->next.link = active ? LINK_ACTIVE : LINK_INACTIVE;
+		exposition_copy_shown(state, said->state, sizeof(said->state));
+		exposition_copy_shown(exposition_label(s, "down_blame"), said->blame,
+				      sizeof(said->blame));
+		active = exposition_is(state, "ACT") || exposition_is(state, "Active") ||
+			 exposition_is(state, "4");
+		said->link = active ? LINK_ACTIVE : LINK_INACTIVE;
 	}
-	if (reason == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
-		port->next.has_downs = true;
-		port->next.downs = s->value;
-	} else if (reason == BER && s->value > port->next.ber) {
-		port->next.ber = s->value;
-	} else if (reason == STATE) {
-		port->next.link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
-		snprintf(port->next.state, sizeof(port->next.state), "%d",
+	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
+		said->has_downs = true;
+		said->downs = (uint64_t)s->value;
+	} else if (kind == BER && s->value > said->ber) {
+		said->ber = s->value;
+	} else if (kind == STATE || kind == STATE_TOO) {
+		said->link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
+		snprintf(said->state, sizeof(said->state), "%d",
 			 (int)(s->value < 99 ? s->value : 99));
 	}
 }
@@ -675,8 +662,8 @@ static void judge_links(const struct judge *j)
 	unsigned all = j->gpus * j->links, absent, seen = 0, down = 0;
 	struct place first = NOWHERE;
 
-	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++)
-		for (unsigned w = 0; w < EVIDENCE_LINKS / 64; w++) {
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
+		for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
 			uint64_t bits = j->m->switches[n].last.links_down[w];
 
 			if (bits && !down) {
@@ -713,7 +700,7 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 	j.expect = nvswitch_expect(m->system);
 	j.links = m->links ? m->links : j.expect->links;
 	*verdict = (struct nvswitch_verdict){ .system = m->system };
-	for (unsigned g = 0; g < EVIDENCE_GPUS; g++)
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
 		reporting |= e->gpus[g].said.has;
 	if (!e->states && !(reporting & HAS_STATES)) {
 		verdict->state = NVSWITCH_UNKNOWN;
@@ -736,8 +723,8 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 	/* By what each has at all times: an error number is reported only where there was one. */
 	unsigned switches_reporting = 0, usual = j.expect->switches, ever = 0;
 
-	for (unsigned n = 0; n < EVIDENCE_SWITCHES; n++) {
-		struct place place = { .gpu = -1, .sw = n, .link = -1 };
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
+		struct place place = { .gpu = -1, .sw = (int)n, .link = -1 };
 		uint32_t nonfatal = j.e->switches[n].nonfatal;
 
 		if (j.m->switches[n].last.reset_required) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,255 +23,264 @@
  * wrote. Bit masks are hexadecimal, all other numbers decimal.
  */
 
-/* ---- Writing --------------------------------------------------------------------------------- */
+enum form {
+	DECIMAL, /* below `bound`, else 0 */
+	HEX,
+	INDEX,	/* signed: below `bound`, else -1 */
+	OPTION, /* one less than the member, not written where that is 0 */
+	TEXT,	/* a word; not written where it is "" */
+	SYSTEM, /* by its name */
+	STATE,
+	REST, /* a text to the end of the line */
+};
+struct word {
+	const char *name;
+	uint16_t at, size;
+	enum form form;
+	uint64_t bound;
+};
+#define WORD(of, name, member, form, bound)                                                        \
+	{                                                                                          \
+		name, offsetof(struct of, member), sizeof(((struct of *)NULL)->member), form,      \
+			bound                                                                      \
+	}
+#define ANY  UINT64_MAX
+#define FLAG 2
 
-static void write_gpu(const struct memory_gpu *gpu, unsigned n, const char *host, FILE *out)
+static const struct word host_words[] = {
+	WORD(memory, "system", system, SYSTEM, 0),
+	WORD(memory, "links", links, DECIMAL, ANY),
+	WORD(memory, "told", sources_state, STATE, 0),
+	WORD(memory, "heard", heard, DECIMAL, FLAG),
+	WORD(memory, "ports", ports, DECIMAL, PORTS_CUT_OFF + 1),
+	WORD(memory, "cluster", cluster, TEXT, 0),
+	WORD(memory, "clique", clique, OPTION, UINT32_MAX),
+	{ 0 },
+};
+static const struct word gpu_words[] = {
+	WORD(memory_gpu, "seen", seen, DECIMAL, FLAG),
+	WORD(memory_gpu, "pci", pci, TEXT, 0),
+	WORD(memory_gpu, "uuid", uuid, TEXT, 0),
+	WORD(memory_gpu, "xid", xid, DECIMAL, ANY),
+	WORD(memory_gpu, "xidsource", gauge_source, DECIMAL, ANY),
+	WORD(memory_gpu, "failed", failed_recoveries, DECIMAL, ANY),
+	WORD(memory_gpu, "energy", energy, DECIMAL, ANY),
+	WORD(memory_gpu, "dipped", dipped, DECIMAL, FLAG),
+	WORD(memory_gpu, "told", last.has, HEX, ANY),
+	WORD(memory_gpu, "mig", last.mig, DECIMAL, FLAG),
+	WORD(memory_gpu, "migmode", last.has_mig_mode, DECIMAL, FLAG),
+	WORD(memory_gpu, "fm", last.fm_status, DECIMAL, FM_STATUSES),
+	WORD(memory_gpu, "summary", last.summary, DECIMAL, ANY),
+	WORD(memory_gpu, "action", last.action, DECIMAL, ANY),
+	WORD(memory_gpu, "watch", last.watch, DECIMAL, ANY),
+	WORD(memory_gpu, "probe", last.probe_failed, DECIMAL, FLAG),
+	WORD(memory_gpu, "mask", last.mask, HEX, ANY),
+	WORD(memory_gpu, "peers", last.peers, HEX, ANY),
+	WORD(memory_gpu, "pairs", last.pairs_lost, HEX, ANY),
+	WORD(memory_gpu, "up", last.links_up, HEX, ANY),
+	WORD(memory_gpu, "down", last.links_down, HEX, ANY),
+	{ 0 },
+};
+static const struct word switch_words[] = {
+	WORD(memory_switch, "seen", seen, DECIMAL, FLAG),
+	WORD(memory_switch, "sxid", sxid, DECIMAL, ANY),
+	WORD(memory_switch, "linksxid", link_sxid, DECIMAL, ANY),
+	WORD(memory_switch, "sxidsource", gauge_source, DECIMAL, ANY),
+	WORD(memory_switch, "reset", last.reset_required, DECIMAL, FLAG),
+	WORD(memory_switch, "seen0", last.links_seen[0], HEX, ANY),
+	WORD(memory_switch, "seen1", last.links_seen[1], HEX, ANY),
+	WORD(memory_switch, "down0", last.links_down[0], HEX, ANY),
+	WORD(memory_switch, "down1", last.links_down[1], HEX, ANY),
+	{ 0 },
+};
+static const struct word event_words[] = {
+	WORD(memory_event, "state", finding.state, STATE, 0),
+	WORD(memory_event, "remedy", finding.remedy, DECIMAL, NVSWITCH_REMEDIES),
+	WORD(memory_event, "trust", finding.trust, DECIMAL, NVSWITCH_PROVEN + 1),
+	WORD(memory_event, "from", from, DECIMAL, ANY),
+	WORD(memory_event, "gpu", finding.gpu, INDEX, MEMORY_GPUS),
+	WORD(memory_event, "sw", finding.sw, INDEX, INT8_MAX),
+	WORD(memory_event, "link", finding.link, INDEX, INT16_MAX),
+	WORD(memory_event, "code", finding.code, DECIMAL, ANY),
+	WORD(memory_event, "pci", finding.pci, TEXT, 0),
+	WORD(memory_event, "old", old, DECIMAL, FLAG),
+	WORD(memory_event, "times", times, DECIMAL, ANY),
+	WORD(memory_event, "text", finding.text, REST, 0),
+	{ 0 },
+};
+static const struct word report_words[] = {
+	WORD(memory_report, "source", source, TEXT, 0),
+	WORD(memory_report, "state", state, STATE, 0),
+	WORD(memory_report, "ttl", ttl_s, DECIMAL, ANY),
+	WORD(memory_report, "text", text, REST, 0),
+	{ 0 },
+};
+
+static uint64_t get(const struct word *word, const void *from)
 {
-	const struct gpu_said *last = &gpu->last;
+	switch (word->size) {
+	case 1:
+		return *(const uint8_t *)from;
+	case 2:
+		return *(const uint16_t *)from;
+	case 4:
+		return *(const uint32_t *)from;
+	default:
+		return *(const uint64_t *)from;
+	}
+}
 
-	fprintf(out, "gpu %s n=%u seen=%d", host, n, gpu->seen);
-	if (*gpu->pci)
-		fprintf(out, " pci=%s", gpu->pci);
-	if (*gpu->uuid)
-		fprintf(out, " uuid=%s", gpu->uuid);
-	fprintf(out,
-		" xid=%" PRIu32 " xidsource=%u failed=%" PRIu64 " energy=%" PRIu64
-		" dipped=%d told=%x mig=%d migmode=%d fm=%u "
-		"summary=%u action=%u watch=%u probe=%d mask=%x peers=%" PRIx32 " pairs=%" PRIx32
-		" up=%" PRIx64 " down=%" PRIx64 "\n",
-		gpu->xid, gpu->gauge_source, gpu->failed_recoveries, gpu->energy, gpu->dipped,
-		last->has, last->mig, last->has_mig_mode, last->fm_status, last->summary,
-		last->action, last->watch, last->probe_failed, last->mask, last->peers,
-		last->pairs_lost, last->links_up, last->links_down);
+static void set(const struct word *word, void *to, uint64_t value)
+{
+	switch (word->size) {
+	case 1:
+		*(uint8_t *)to = (uint8_t)value;
+		return;
+	case 2:
+		*(uint16_t *)to = (uint16_t)value;
+		return;
+	case 4:
+		*(uint32_t *)to = (uint32_t)value;
+		return;
+	default:
+		*(uint64_t *)to = value;
+	}
+}
+
+static void write_words(FILE *out, const struct word *word, const void *of)
+{
+	for (; word->name; word++) {
+		const void *from = (const char *)of + word->at;
+
+		if ((word->form == TEXT && !*(const char *)from) ||
+		    (word->form == OPTION && !get(word, from)))
+			continue;
+		fprintf(out, " %s=", word->name);
+		if (word->form == TEXT || word->form == REST)
+			fputs(from, out);
+		else if (word->form == SYSTEM)
+			fputs(nvswitch_expect(get(word, from))->name, out);
+		else if (word->form == STATE)
+			fputs(nvswitch_state_name(get(word, from)), out);
+		else if (word->form == INDEX && get(word, from) >= word->bound)
+			fputs("-1", out);
+		else
+			fprintf(out, word->form == HEX ? "%" PRIx64 : "%" PRIu64,
+				get(word, from) - (word->form == OPTION));
+	}
+	fputc('\n', out);
 }
 
 void memory_write(const struct memory *m, const char *host, FILE *out)
 {
 	static const struct memory_switch no_switch;
 
-	fprintf(out, "host %s system=%s links=%u told=%s heard=%d ports=%u", host,
-		nvswitch_expect(m->system)->name, m->links, nvswitch_state_name(m->sources_state),
-		m->heard, m->ports);
-	if (*m->cluster)
-		fprintf(out, " cluster=%s", m->cluster);
-	if (m->has_clique)
-		fprintf(out, " clique=%" PRIu32, m->clique);
-	if (m->declared)
-		fprintf(out, " gpus=%u", m->declared);
-	fputc('\n', out);
+	fprintf(out, "host %s", host);
+	write_words(out, host_words, m);
 	for (unsigned n = 0; n < MEMORY_GPUS; n++)
-		if (m->gpus[n].seen || m->gpus[n].xid || *m->gpus[n].pci)
-			write_gpu(&m->gpus[n], n, host, out);
+		if (m->gpus[n].seen || m->gpus[n].xid || *m->gpus[n].pci) {
+			fprintf(out, "gpu %s n=%u", host, n);
+			write_words(out, gpu_words, &m->gpus[n]);
+		}
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
 		if (memcmp(&m->switches[n], &no_switch, sizeof(no_switch)) != 0) {
-			const struct switch_said *last = &m->switches[n].last;
-
-			fprintf(out,
-				"switch %s n=%u seen=%d sxid=%" PRIu32 " linksxid=%" PRIu32
-				" sxidsource=%u reset=%d seen0=%" PRIx64 " seen1=%" PRIx64
-				" down0=%" PRIx64 " down1=%" PRIx64 "\n",
-				host, n, m->switches[n].seen, m->switches[n].sxid,
-				m->switches[n].link_sxid, m->switches[n].gauge_source,
-				last->reset_required, last->links_seen[0], last->links_seen[1],
-				last->links_down[0], last->links_down[1]);
+			fprintf(out, "switch %s n=%u", host, n);
+			write_words(out, switch_words, &m->switches[n]);
 		}
 	for (unsigned i = 0; i < m->nevents; i++) {
-		const struct nvswitch_finding *f = &m->events[i].finding;
-
-		fprintf(out,
-			"event %s state=%s remedy=%u trust=%u from=%u gpu=%d sw=%d link=%d "
-			"code=%" PRIu32,
-			host, nvswitch_state_name(f->state), f->remedy, f->trust, m->events[i].from,
-			f->gpu, f->sw, f->link, f->code);
-		if (*f->pci)
-			fprintf(out, " pci=%s", f->pci);
-		fprintf(out, " old=%d times=%" PRIu32 " text=%s\n", m->events[i].old,
-			m->events[i].times, f->text);
+		fprintf(out, "event %s", host);
+		write_words(out, event_words, &m->events[i]);
 	}
-	for (unsigned i = 0; i < m->nreports; i++)
-		fprintf(out, "report %s source=%s state=%s ttl=%" PRIu32 " text=%s\n", host,
-			m->reports[i].source, nvswitch_state_name(m->reports[i].state),
-			m->reports[i].ttl_s, m->reports[i].text);
-}
-
-/* ---- Reading --------------------------------------------------------------------------------- */
-
-/* The value of a word, cut to size. False = it is not there. */
-static bool word(const char *line, const char *name, char *to, size_t size)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = line; (at = strstr(at, name)); at += len) {
-		size_t value;
-
-		if (at[len] != '=' || (at > line && at[-1] != ' '))
-			continue;
-		value = strcspn(at + len + 1, " \n");
-		value = value < size ? value : size - 1;
-		memcpy(to, at + len + 1, value);
-		to[value] = '\0';
-		return true;
+	for (unsigned i = 0; i < m->nreports; i++) {
+		fprintf(out, "report %s", host);
+		write_words(out, report_words, &m->reports[i]);
 	}
-	return false;
 }
 
-static uint64_t number(const char *line, const char *name, int base)
-{
-	char text[32];
-
-	return word(line, name, text, sizeof(text)) ? strtoull(text, NULL, base) : 0;
-}
-
-static int index_of(const char *line, const char *name, int bound)
-{
-	char text[32];
-	long value;
-
-	if (!word(line, name, text, sizeof(text)))
-		return -1;
-	value = strtol(text, NULL, 10);
-	return value >= 0 && value < bound ? value : -1;
-}
-
-static bool read_host(struct memory *m, const char *line)
+/* A value of `len` bytes. False: it is wrong. */
+static bool read_value(const struct word *word, const char *value, size_t len, void *to)
 {
 	char text[48];
-	int system = -1, state = -1;
+	uint64_t number;
+	int index;
 
-	*m = (struct memory){ 0 }; /* the first of its lines */
-	if (word(line, "system", text, sizeof(text)))
-		system = nvswitch_system_parse(text);
-	if (word(line, "told", text, sizeof(text)))
-		state = nvswitch_state_parse(text);
-	if (system >= 0)
-		m->system = system;
-	if (state >= 0 && state != NVSWITCH_UNKNOWN)
-		m->sources_state = state;
-	m->heard = number(line, "heard", 10);
-	m->ports = number(line, "ports", 10) % (PORTS_CUT_OFF + 1);
-	m->links = number(line, "links", 10);
-	m->declared = number(line, "gpus", 10) % (MEMORY_GPUS + 1);
-	word(line, "cluster", m->cluster, sizeof(m->cluster));
-	m->has_clique = word(line, "clique", text, sizeof(text));
-	m->clique = number(line, "clique", 10);
-	return true;
-}
-
-static bool read_gpu(struct memory *m, const char *line)
-{
-	int n = index_of(line, "n", MEMORY_GPUS);
-	struct memory_gpu *gpu;
-	struct gpu_said *last;
-
-	if (n < 0)
-		return false;
-	gpu = &m->gpus[n];
-	last = &gpu->last;
-	gpu->seen = number(line, "seen", 10);
-	word(line, "pci", gpu->pci, sizeof(gpu->pci));
-	word(line, "uuid", gpu->uuid, sizeof(gpu->uuid));
-	gpu->xid = number(line, "xid", 10);
-	gpu->gauge_source = number(line, "xidsource", 10);
-	gpu->failed_recoveries = number(line, "failed", 10);
-	gpu->energy = number(line, "energy", 10);
-	gpu->dipped = number(line, "dipped", 10);
-	last->has = number(line, "told", 16);
-	last->mig = number(line, "mig", 10);
-	last->has_mig_mode = number(line, "migmode", 10);
-	last->fm_status = number(line, "fm", 10) % FM_STATUSES;
-	last->summary = number(line, "summary", 10);
-	last->action = number(line, "action", 10);
-	last->watch = number(line, "watch", 10);
-	last->probe_failed = number(line, "probe", 10);
-	last->mask = number(line, "mask", 16);
-	last->peers = number(line, "peers", 16);
-	last->pairs_lost = number(line, "pairs", 16);
-	last->links_up = number(line, "up", 16);
-	last->links_down = number(line, "down", 16);
-	return true;
-}
-
-static bool read_switch(struct memory *m, const char *line)
-{
-	int n = index_of(line, "n", MEMORY_SWITCHES);
-	struct memory_switch *sw;
-
-	if (n < 0)
-		return false;
-	sw = &m->switches[n];
-	sw->seen = number(line, "seen", 10);
-	sw->sxid = number(line, "sxid", 10);
-	sw->link_sxid = number(line, "linksxid", 10);
-	sw->gauge_source = number(line, "sxidsource", 10);
-	sw->last.reset_required = number(line, "reset", 10);
-	sw->last.links_seen[0] = number(line, "seen0", 16);
-	sw->last.links_seen[1] = number(line, "seen1", 16);
-	sw->last.links_down[0] = number(line, "down0", 16);
-	sw->last.links_down[1] = number(line, "down1", 16);
-	return true;
-}
-
-static bool read_event(struct memory *m, const char *line)
-{
-	const char *words = strstr(line, " text=");
-	struct memory_event *event;
-	struct nvswitch_finding *f;
-	char text[32];
-	int state = word(line, "state", text, sizeof(text)) ? nvswitch_state_parse(text) : -1;
-
-	if (!words || state <= NVSWITCH_HEALTHY || state >= NVSWITCH_UNKNOWN)
-		return false;
-	if (m->nevents == MEMORY_EVENTS)
+	if (word->form == TEXT || word->form == REST) {
+		len = len < word->size ? len : word->size - 1u;
+		memcpy(to, value, len);
+		((char *)to)[len] = '\0';
 		return true;
-	event = &m->events[m->nevents];
-	f = &event->finding;
-	*event = (struct memory_event){ .finding = { .state = state, .kind = NVSWITCH_IS_EVENT } };
-	f->remedy = number(line, "remedy", 10) % NVSWITCH_REMEDIES;
-	f->trust = number(line, "trust", 10) % (NVSWITCH_PROVEN + 1);
-	f->gpu = index_of(line, "gpu", MEMORY_GPUS);
-	f->sw = index_of(line, "sw", INT8_MAX);
-	f->link = index_of(line, "link", INT16_MAX);
-	f->code = number(line, "code", 10);
-	word(line, "pci", f->pci, sizeof(f->pci));
-	snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(words + 6, "\n"), words + 6);
-	event->from = number(line, "from", 10);
-	event->old = number(line, "old", 10);
-	event->times = number(line, "times", 10);
-	m->nevents++;
+	}
+	snprintf(text, sizeof(text), "%.*s", (int)len, value);
+	if (word->form == SYSTEM || word->form == STATE) {
+		index = word->form == STATE ? nvswitch_state_parse(text)
+					    : nvswitch_system_parse(text);
+		if (index >= 0)
+			set(word, to, (uint64_t)index);
+		return index >= 0;
+	}
+	number = strtoull(text, NULL, word->form == HEX ? 16 : 10);
+	if (number >= word->bound && word->bound != ANY)
+		number = word->form == INDEX || word->form == OPTION ? ANY : 0;
+	set(word, to, number + (word->form == OPTION));
 	return true;
 }
 
-static bool read_report(struct memory *m, const char *line)
+/* Sets the members that the line has words of. False: one of them is wrong. */
+static bool read_words(const char *line, const struct word *words, void *of)
 {
-	const char *words = strstr(line, " text=");
-	struct memory_report report = { .ttl_s = number(line, "ttl", 10) };
-	char text[32];
-	int state = word(line, "state", text, sizeof(text)) ? nvswitch_state_parse(text) : -1;
+	bool good = true;
 
-	if (!words || state < 0 || !word(line, "source", report.source, sizeof(report.source)) ||
-	    !*report.source)
-		return false;
-	report.state = state;
-	snprintf(report.text, sizeof(report.text), "%.*s", (int)strcspn(words + 6, "\n"),
-		 words + 6);
-	memory_report(m, &report);
-	return true;
+	while (*(line += strspn(line, " \n"))) {
+		size_t name = strcspn(line, "= \n"), len;
+		const struct word *word = words;
+
+		while (word->name && (strlen(word->name) != name || memcmp(word->name, line, name)))
+			word++;
+		line += name;
+		line += *line == '=';
+		len = strcspn(line, word->name && word->form == REST ? "\n" : " \n");
+		if (word->name)
+			good &= read_value(word, line, len, (char *)of + word->at);
+		line += len;
+	}
+	return good;
 }
 
 bool memory_read(struct memory *m, const char *kind, const char *rest)
 {
-	static const struct {
-		const char *kind;
-		bool (*read)(struct memory *m, const char *line);
-	} readers[] = { { "host", read_host },
-			{ "gpu", read_gpu },
-			{ "switch", read_switch },
-			{ "event", read_event },
-			{ "report", read_report } };
+	struct memory_event event = {
+		.finding = { .kind = NVSWITCH_IS_EVENT, .gpu = -1, .sw = -1, .link = -1 }
+	};
+	struct memory_report report = { .state = NVSWITCH_STATES };
+	bool text = strstr(rest, " text=");
+	unsigned n;
 
-	for (unsigned i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
-		if (!strcmp(readers[i].kind, kind))
-			return readers[i].read(m, rest);
+	if (!strcmp(kind, "host")) { /* the first of its lines */
+		*m = (struct memory){ 0 };
+		read_words(rest, host_words, m);
+		if (m->sources_state == NVSWITCH_UNKNOWN)
+			m->sources_state = NVSWITCH_HEALTHY;
+		return true;
+	}
+	if (!strcmp(kind, "gpu"))
+		return sscanf(rest, "n=%u", &n) == 1 && n < MEMORY_GPUS &&
+		       read_words(rest, gpu_words, &m->gpus[n]);
+	if (!strcmp(kind, "switch"))
+		return sscanf(rest, "n=%u", &n) == 1 && n < MEMORY_SWITCHES &&
+		       read_words(rest, switch_words, &m->switches[n]);
+	if (!strcmp(kind, "event")) {
+		if (!text || !read_words(rest, event_words, &event) ||
+		    event.finding.state == NVSWITCH_HEALTHY ||
+		    event.finding.state == NVSWITCH_UNKNOWN)
+			return false;
+		if (m->nevents < MEMORY_EVENTS)
+			m->events[m->nevents++] = event;
+	} else if (!strcmp(kind, "report")) {
+		if (!text || !read_words(rest, report_words, &report) ||
+		    report.state == NVSWITCH_STATES || !*report.source)
+			return false;
+		memory_report(m, &report);
+	}
 	return true;
 }
 
@@ -399,6 +409,16 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
+void memory_pci(const char *text, char pci[16])
+{
+	unsigned domain, bus, device;
+
+	if (!strncmp(text, "PCI:", 4))
+		text += 4;
+	if (sscanf(text, "%8x:%2x:%2x", &domain, &bus, &device) == 3 && domain <= 0xffff)
+		snprintf(pci, 16, "%04x:%02x:%02x", domain, bus, device);
+}
+
 int memory_gpu_by_pci(const struct memory *m, const char *pci)
 {
 	for (int g = 0; g < MEMORY_GPUS && *pci; g++)
@@ -498,23 +518,11 @@ void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust t
 		memory_reset(m, -1, pci, trust);
 }
 
-void memory_boot(struct memory *m, enum nvswitch_trust trust)
-{
-	memory_reset(m, -1, NULL, trust);
-}
-
-void memory_declare(struct memory *m, uint8_t gpus)
-{
-	m->changed |= m->declared != gpus;
-	m->declared = gpus;
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		m->gpus[g].seen = false;
-}
-
 void memory_clear(struct memory *m)
 {
-	memory_boot(m, NVSWITCH_PROVEN);
-	memory_declare(m, m->declared);
+	memory_reset(m, -1, NULL, NVSWITCH_PROVEN);
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		m->gpus[g].seen = false;
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		m->switches[n].seen = false;
 		m->switches[n].last = (struct switch_said){ 0 };

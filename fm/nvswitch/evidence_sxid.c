@@ -301,17 +301,6 @@ static bool read_sxid(const char *text, struct sxid_event *event)
 	return true;
 }
 
-/* "PCI:0000:34:00", "0000:03:00", "0000:29:00.0" at the beginning. */
-static void take_pci(struct nvswitch_finding *finding, const char *text)
-{
-	unsigned domain, bus, device;
-
-	if (starts(text, "PCI:"))
-		text += 4;
-	if (sscanf(text, "%8x:%2x:%2x", &domain, &bus, &device) == 3 && domain <= 0xffff)
-		snprintf(finding->pci, sizeof(finding->pci), "%04x:%02x:%02x", domain, bus, device);
-}
-
 /*
  * NVLink5's Xids say how bad it is; others go by number, and unknown numbers by their words.
  *
@@ -357,8 +346,8 @@ static bool read_xid(const char *text, struct sxid_event *event)
 	if (!number)
 		return false;
 	number += 3;
-	take_pci(&event->finding, strchr(text, '(') + 1);
-	event->finding.code = strtoul(number, (char **)&words, 10);
+	memory_pci(strchr(text, '(') + 1, event->finding.pci);
+	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
 	if (words == number || (*words && !strchr(",\r\n ", *words)))
 		return false;
 	words += strspn(words, ", ");
@@ -416,7 +405,7 @@ static bool read_off_bus(const char *text, struct sxid_event *event)
 	const char *gpu = strstr(text, "NVRM: GPU ");
 
 	if (gpu)
-		take_pci(&event->finding, gpu + 10);
+		memory_pci(gpu + 10, event->finding.pci);
 	event->finding.code = XID_FELL_OFF_BUS;
 	note_words(event, NVSWITCH_NO_P2P, NVSWITCH_REBOOT, "a GPU has fallen off the bus");
 	return true;
@@ -436,7 +425,7 @@ static bool read_reset(const char *text, struct sxid_event *event)
 
 static bool read_named(const char *text, struct sxid_event *event)
 {
-	take_pci(&event->finding, strstr(text, "The NVIDIA GPU ") + 15);
+	memory_pci(strstr(text, "The NVIDIA GPU ") + 15, event->finding.pci);
 	return event->names_gpu = *event->finding.pci != '\0';
 }
 

@@ -288,13 +288,15 @@ bool exposition_end(struct exposition *e)
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
+bool exposition_is(struct exposition_text text, const char *word)
+{
+	return text.len == strlen(word) && !memcmp(text.at, word, text.len);
+}
+
 struct exposition_text exposition_label(const struct exposition_sample *sample, const char *name)
 {
-	size_t len = strlen(name);
-
 	for (unsigned i = 0; i < sample->nlabels; i++)
-		if (sample->labels[i].name.len == len &&
-		    !memcmp(sample->labels[i].name.at, name, len))
+		if (exposition_is(sample->labels[i].name, name))
 			return sample->labels[i].value;
 	return (struct exposition_text){ 0 };
 }
@@ -313,4 +315,12 @@ void exposition_copy(struct exposition_text text, char *to, size_t size)
 		to[used++] = c;
 	}
 	to[used] = '\0';
+}
+
+void exposition_copy_shown(struct exposition_text text, char *to, size_t size)
+{
+	exposition_copy(text, to, size);
+	for (; *to; to++)
+		if (*to <= ' ' || *to > '~')
+			*to = '?';
 }

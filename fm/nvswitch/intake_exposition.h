@@ -56,7 +56,11 @@ bool exposition_end(struct exposition *e);
 
 /* The value of a label, within the sample; its `at` is NULL if the sample has no such label. */
 struct exposition_text exposition_label(const struct exposition_sample *sample, const char *name);
+/* Whether a name or a value is that word. */
+bool exposition_is(struct exposition_text text, const char *word);
 /* Copies a value without its escapes, cut to size and ended by a zero byte. */
 void exposition_copy(struct exposition_text text, char *to, size_t size);
+/* The same for what is shown, and kept in a file by words: what is not printable becomes `?`. */
+void exposition_copy_shown(struct exposition_text text, char *to, size_t size);
 
 #endif

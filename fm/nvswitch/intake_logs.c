@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <unistd.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include "fm/loop/log.h"
 #include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_logs.h"
@@ -43,7 +42,7 @@ static unsigned find_host(const struct log_intake *in, const char *name)
 	return host;
 }
 
-/* A line, as journal_fn. What collects the lines vouches for them. */
+/* A line, as log_stream_fn. What collects the lines vouches for them. */
 static void take(void *arg, bool known, const struct syslog_message *m)
 {
 	struct log_intake *in = arg;
@@ -65,7 +64,7 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 	host = find_host(in, m->host);
 	if (host != UINT_MAX) {
 		health_hear_log(in->home->health, host, &event, now_us);
-		source_heard(in->home);
+		in->home->heard(in->home);
 		return;
 	}
 	in->counts.strangers++;
@@ -73,13 +72,6 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 		log_line(LOG_NVSWITCH, LOG_WARNING,
 			 "kernel log of a host that is not in the fabric: %s: %s",
 			 *m->host ? m->host : in->own_name, event.finding.text);
-}
-
-static void syslog_line_cb(void *arg, const char *line, size_t len)
-{
-	struct syslog_message m;
-
-	take(arg, syslog_read(line, len, &m), &m);
 }
 
 struct log_intake *log_intake_new(struct source_home *home)
@@ -101,6 +93,14 @@ void log_intake_free(struct log_intake *in)
 
 #define COLLECTOR "this machine" /* whoever writes to the socket */
 
+/* How many messages were of which use, for both documents. */
+static json_t *uses(const struct log_counts *c)
+{
+	return json_pack("{sI sI sI si}", "understood", (json_int_t)c->understood, "ignored",
+			 (json_int_t)c->ignored, "malformed", (json_int_t)c->malformed, "refused",
+			 0);
+}
+
 json_t *log_intake_json(const struct log_intake *in)
 {
 	const struct log_counts *c = &in->counts;
@@ -108,27 +108,22 @@ json_t *log_intake_json(const struct log_intake *in)
 
 	if (c->malformed)
 		json_object_set_new(unread, COLLECTOR, json_integer((json_int_t)c->malformed));
-	return json_pack("{sI sI sI sI si si s{sI sI sI si} so}", "lines", (json_int_t)c->lines,
-			 "events", (json_int_t)c->understood, "bad", (json_int_t)c->malformed,
-			 "strangers", (json_int_t)c->strangers, "connections", c->connections,
-			 "refused", c->refused, "by_use", "understood", (json_int_t)c->understood,
-			 "ignored", (json_int_t)c->ignored, "malformed", (json_int_t)c->malformed,
-			 "refused", 0, "unread", unread);
+	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)c->lines, "events",
+			 (json_int_t)c->understood, "bad", (json_int_t)c->malformed, "strangers",
+			 (json_int_t)c->strangers, "connections", (int)c->connections, "refused",
+			 (int)c->refused, "by_use", uses(c), "unread", unread);
 }
 
 json_t *log_intake_senders(const struct log_intake *in)
 {
-	const struct log_counts *c = &in->counts;
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *row = uses(&in->counts);
 
-	if (c->lines)
-		json_array_append_new(
-			rows,
-			json_pack("{sI sI sI si ss sb sf}", "understood", (json_int_t)c->understood,
-				  "ignored", (json_int_t)c->ignored, "malformed",
-				  (json_int_t)c->malformed, "refused", 0, "sender", COLLECTOR,
-				  "allowed", true, "heard_s",
-				  (loop_now_us(in->home->loop) - in->heard_us) / 1e6));
+	json_object_update_new(row, json_pack("{ss sb sf}", "sender", COLLECTOR, "allowed", true,
+					      "heard_s",
+					      (loop_now_us(in->home->loop) - in->heard_us) / 1e6));
+	if (in->counts.lines)
+		json_array_append(rows, row);
+	json_decref(row);
 	return rows;
 }
 
@@ -151,9 +146,7 @@ struct connection {
 	struct loop_fd *watch;
 	int fd;
 	uint64_t heard_us;
-	bool begun;
-	struct journal_stream *journal; /* NULL = it is syslog */
-	struct syslog_stream stream;
+	struct log_stream stream;
 };
 
 struct log_server {
@@ -168,7 +161,6 @@ struct log_server {
 	struct connection *connections[CONNECTIONS];
 };
 
-/* A last line without newline counts. */
 static void connection_free(struct connection *c)
 {
 	struct log_counts *counts = &c->server->intake->counts;
@@ -177,34 +169,24 @@ static void connection_free(struct connection *c)
 	while (*at != c)
 		at++;
 	*at = c->server->connections[--counts->connections];
-	if (!c->journal)
-		syslog_stream_feed(&c->stream, "\n", 1, syslog_line_cb, c->server->intake);
+	log_stream_end(&c->stream, take, c->server->intake);
 	loop_fd_free(c->watch);
 	close(c->fd);
-	if (c->journal)
-		journal_fini(c->journal);
-	free(c->journal);
 	free(c);
 }
 
 static void connection_cb(void *arg, unsigned events)
 {
 	struct connection *c = arg;
-	struct log_intake *in = c->server->intake;
 	char data[READ_SIZE];
 	ssize_t len = read(c->fd, data, sizeof(data));
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	c->heard_us = loop_now_us(c->server->loop);
-	if (!c->begun && len > 0 && journal_begins(*data))
-		c->journal = mem_alloc(1, sizeof(*c->journal));
-	c->begun = true;
-	if (c->journal && len > 0)
-		journal_feed(c->journal, data, len, take, in);
-	else if (len > 0)
-		syslog_stream_feed(&c->stream, data, len, syslog_line_cb, in);
-	if (len <= 0)
+	if (len > 0)
+		log_stream_feed(&c->stream, data, (size_t)len, take, c->server->intake);
+	else
 		connection_free(c);
 }
 
@@ -280,49 +262,18 @@ static int open_journal(struct log_server *s, const char *where)
 	return status;
 }
 
-/*
- * One that another process listens on is left alone; what a process that ended left behind is taken
- * away.
- */
-static int clear_path(int fd, const struct sockaddr_un *at)
-{
-	struct stat st;
-
-	if (lstat(at->sun_path, &st))
-		return 0;
-	if (!S_ISSOCK(st.st_mode))
-		return -EEXIST;
-	if (!connect(fd, (const struct sockaddr *)at, sizeof(*at)) || errno == EAGAIN)
-		return -EADDRINUSE;
-	return unlink(at->sun_path) ? -errno : 0;
-}
-
 static int open_unix(struct log_server *s, const char *where)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int trial, status;
-
-	if (strlen(where) >= sizeof(at.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(at.sun_path, where);
-	trial = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	status = trial < 0 ? -errno : clear_path(trial, &at);
-	if (trial >= 0)
-		close(trial);
-	if (status)
-		return status;
-	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&at, sizeof(at)))
-		return -errno;
+	s->fd = listener_unix_socket(where, 0117, SOMAXCONN);
+	if (s->fd < 0)
+		return s->fd;
 	s->path = mem_strdup(where);
-	if (chmod(where, 0660) || listen(s->fd, SOMAXCONN))
-		return -errno;
-	s->listener = listener_new(s->loop, s->fd, "log_socket", 1, accept_cb, s);
+	s->listener = listener_new(s->loop, s->fd, "log_socket", accept_cb, s);
 	return 0;
 }
 
-struct log_server *log_server_new(struct log_intake *in, enum log_server_kind kind,
-				  const char *where, char *err, size_t err_size)
+void *log_server_new(struct log_intake *in, enum log_server_kind kind, const char *where, char *err,
+		     size_t err_size)
 {
 	struct log_server *s = mem_alloc(1, sizeof(*s));
 	int status;
@@ -338,10 +289,10 @@ struct log_server *log_server_new(struct log_intake *in, enum log_server_kind ki
 	return NULL;
 }
 
-void log_server_free(struct log_server *s)
+void log_server_free(void *server)
 {
-	if (!s)
-		return;
+	struct log_server *s = server;
+
 	while (s->connections[0] && s->intake->counts.connections)
 		connection_free(s->connections[0]);
 	loop_fd_free(s->watch);

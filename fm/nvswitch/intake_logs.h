@@ -32,15 +32,14 @@ void log_intake_free(struct log_intake *intake);
 json_t *log_intake_json(const struct log_intake *intake);
 json_t *log_intake_senders(const struct log_intake *intake);
 
-struct log_server;
 enum log_server_kind { LOG_SERVER_JOURNAL, LOG_SERVER_UNIX };
 
 /*
  * Opens a journal ("local", or its folder) or the unix socket at a path. The caller owns it; the
- * intake is borrowed until it is freed (NULL is fine). Returns NULL with the reason in err.
+ * intake is borrowed until it is freed. Returns NULL with the reason in err.
  */
-struct log_server *log_server_new(struct log_intake *intake, enum log_server_kind kind,
-				  const char *where, char *err, size_t err_size);
-void log_server_free(struct log_server *server);
+void *log_server_new(struct log_intake *intake, enum log_server_kind kind, const char *where,
+		     char *err, size_t err_size);
+void log_server_free(void *server);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
@@ -112,12 +116,11 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 				 MEMORY_REPORTS);
 	}
 	if (heard)
-		source_heard(home);
+		home->heard(home);
 	return heard ? 0 : -1;
 }
 
-/* Adds the sources of the reports in a host's memory that was read from a file, as silent. */
-static void recall(struct source_home *home, unsigned host)
+void source_report_recall(struct source_home *home, unsigned host)
 {
 	const struct memory *m = health_memory(home->health, host);
 	unsigned index;
@@ -130,27 +133,19 @@ static void recall(struct source_home *home, unsigned host)
 	}
 }
 
-static const struct health_source_ops source_report = { .name = "health-report", .recall = recall };
-
-/* ---- Aliases --------------------------------------------------------------------------------- */
-
-/*
- * A file of other names and addresses of hosts. It reports no states, but it is
- * opened, replaced and retried like the sources whose names it maps to hosts.
- */
+/* ---- Aliases and kernel logs ----------------------------------------------------------------- */
 
 struct alias_file {
-	struct source_home *home;
-	bool counts;
-	struct aliases aliases; /* while it does not count; else health has them */
+	struct aliases aliases;
+	struct health *health;
 };
 
-static void *open_aliases(const struct health_source_ops *ops, struct source_home *home,
-			  const struct nvswitch_conf *conf, char *err, size_t err_size)
+static void *open_aliases(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			  size_t err_size)
 {
 	struct alias_file *file = mem_alloc(1, sizeof(*file));
 
-	file->home = home;
+	file->health = home->health;
 	if (!aliases_read(&file->aliases, conf->keys.alias_file, err, err_size))
 		return file;
 	aliases_fini(&file->aliases);
@@ -158,29 +153,19 @@ static void *open_aliases(const struct health_source_ops *ops, struct source_hom
 	return NULL;
 }
 
-static void set_counts(struct alias_file *file, bool counts)
-{
-	struct aliases aliases = file->home->health->aliases;
-
-	if (file->counts == counts)
-		return;
-	file->home->health->aliases = file->aliases;
-	file->aliases = aliases;
-	file->counts = counts;
-}
-
 static void start_aliases(void *source, void *before)
 {
-	if (before)
-		set_counts(before, false);
-	set_counts(source, true);
+	struct alias_file *file = source;
+
+	file->health->aliases = &file->aliases;
 }
 
 static void close_aliases(void *source)
 {
 	struct alias_file *file = source;
 
-	set_counts(file, false);
+	if (file->health->aliases == &file->aliases)
+		file->health->aliases = NULL;
 	aliases_fini(&file->aliases);
 	free(file);
 }
@@ -194,89 +179,99 @@ static int check_aliases(const struct nvswitch_conf *conf, char *err, size_t err
 	return status;
 }
 
-static const struct health_source_ops source_aliases = {
-	.name = "aliases",
-	.by = { SOURCE_TEXT(alias_file) },
-	.open = open_aliases,
-	.close = close_aliases,
-	.start = start_aliases,
-	.check = check_aliases,
-};
-
-/* ---- Kernel logs ----------------------------------------------------------------------------- */
-
-/*
- * Kernel logs as sources: journals, and a unix socket for journald or syslog. Which host a line is
- * about is log_intake's to say.
- */
-
-static const char *text_at(const struct conf_nvswitch *keys, uint16_t text)
+static void *open_journal(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			  size_t err_size)
 {
-	return text ? (const char *)keys + text - 1 : "";
-}
-
-static void *open_log(const struct health_source_ops *ops, struct source_home *home,
-		      const struct nvswitch_conf *conf, char *err, size_t err_size)
-{
-	return log_server_new(home->intake, ops->kind, text_at(&conf->keys, ops->by[0]), err,
+	return log_server_new(home->intake, LOG_SERVER_JOURNAL, conf->keys.log_journal, err,
 			      err_size);
 }
 
-static void close_log(void *source)
+static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			 size_t err_size)
 {
-	log_server_free(source);
+	return log_server_new(home->intake, LOG_SERVER_UNIX, conf->keys.log_socket, err, err_size);
 }
-
-#define LOG(words, key, which)                                                                     \
-	{                                                                                          \
-		.name = words, .by = { SOURCE_TEXT(key) }, .kind = which, .stays = true,           \
-		.open = open_log, .close = close_log,                                              \
-	}
-static const struct health_source_ops source_logs[] = {
-	LOG("journal", log_journal, LOG_SERVER_JOURNAL),
-	LOG("log socket", log_socket, LOG_SERVER_UNIX),
-};
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
+#define TEXT(name) (offsetof(struct conf_nvswitch, name) + 1)
+#define TEXTS	   6
+
 /*
- * The table of sources, and opening, taking over and trying again, which is the same for all. A new
- * source is a row here. Of several that can't be opened the first is the one that refuses a
+ * A new source is a row here. Of several that can't be opened the first is the one that refuses a
  * configuration.
  */
-static const struct health_source_ops *const table[] = {
-	&source_logs[0], &source_logs[1], &source_exporters, &source_aliases, &source_report,
+enum { JOURNAL, SOCKET, EXPORTERS, ALIASES, SOURCES };
+static const struct {
+	const char *name; /* in the summary's inputs and in alerts */
+	/*
+	 * The texts of the configuration that it is opened with; with all of the first three empty
+	 * it is not wanted.
+	 */
+	uint16_t texts[TEXTS];
+	bool stays; /* stays open if its configuration is equal: it can't be opened twice */
+	void *(*open)(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+		      size_t err_size);
+	void (*close)(void *source);
+	void (*start)(void *source, void *before); /* NULL = not needed, and so for check */
+	int (*check)(const struct nvswitch_conf *conf, char *err, size_t err_size);
+} table[SOURCES] = {
+	[JOURNAL] = { .name = "journal",
+		      .texts = { TEXT(log_journal) },
+		      .stays = true,
+		      .open = open_journal,
+		      .close = log_server_free },
+	[SOCKET] = { .name = "log socket",
+		     .texts = { TEXT(log_socket) },
+		     .stays = true,
+		     .open = open_socket,
+		     .close = log_server_free },
+	[EXPORTERS] = { .name = "exporters",
+			.texts = { TEXT(url), TEXT(hosts_file), TEXT(prometheus_url), TEXT(ca_file),
+				   TEXT(credentials_file), TEXT(prometheus_label) },
+			.open = exporters_open,
+			.close = exporters_close,
+			.start = exporters_start,
+			.check = exporters_check },
+	[ALIASES] = { .name = "aliases",
+		      .texts = { TEXT(alias_file) },
+		      .open = open_aliases,
+		      .close = close_aliases,
+		      .start = start_aliases,
+		      .check = check_aliases },
 };
 
-#define SOURCES	     (sizeof(table) / sizeof(table[0]))
 #define SOURCE_ERROR 256
 
-struct sources {
-	struct source_home *home;
-	void *open[SOURCES];
-	char errors[SOURCES][SOURCE_ERROR]; /* why it is not; "" = it is, or is not wanted */
-	struct loop_timer *retry_timer;
-};
 struct sources_opened {
 	void *open[SOURCES];
-	bool stays[SOURCES]; /* the one that is open goes on */
-	char errors[SOURCES][SOURCE_ERROR];
+	bool stays[SOURCES];		    /* the one that is open goes on */
+	char errors[SOURCES][SOURCE_ERROR]; /* why it is not open; "" = it is, or is not wanted */
+};
+struct sources {
+	struct source_home *home;
+	struct sources_opened now;
+	struct loop_timer *retry_timer;
 };
 
 /* ---- What a configuration says of each ------------------------------------------------------- */
 
-static bool wanted(const struct health_source_ops *ops, const struct nvswitch_conf *conf)
+static const char *text_of(unsigned i, unsigned text, const struct nvswitch_conf *conf)
 {
-	return conf && (*text_at(&conf->keys, ops->by[0]) || *text_at(&conf->keys, ops->by[1]) ||
-			*text_at(&conf->keys, ops->by[2]));
+	uint16_t at = table[i].texts[text];
+
+	return at ? (const char *)&conf->keys + at - 1 : "";
 }
 
-static bool same(const struct health_source_ops *ops, const struct nvswitch_conf *a,
-		 const struct nvswitch_conf *b)
+static bool wanted(unsigned i, const struct nvswitch_conf *conf)
 {
-	for (unsigned i = 0; a && i < sizeof(ops->by) / sizeof(ops->by[0]); i++)
-		if (strcmp(text_at(&a->keys, ops->by[i]), text_at(&b->keys, ops->by[i])) ||
-		    strcmp(text_at(&a->keys, ops->with[i]), text_at(&b->keys, ops->with[i])))
+	return conf && (*text_of(i, 0, conf) || *text_of(i, 1, conf) || *text_of(i, 2, conf));
+}
+
+static bool same(unsigned i, const struct nvswitch_conf *a, const struct nvswitch_conf *b)
+{
+	for (unsigned n = 0; a && n < TEXTS; n++)
+		if (strcmp(text_of(i, n, a), text_of(i, n, b)))
 			return false;
 	return a;
 }
@@ -286,23 +281,16 @@ static bool same(const struct health_source_ops *ops, const struct nvswitch_conf
 static void open_one(struct sources *s, unsigned i, const struct nvswitch_conf *conf,
 		     struct sources_opened *o)
 {
-	o->stays[i] = table[i]->stays && s->open[i] && same(table[i], s->home->conf, conf);
-	if (wanted(table[i], conf) && !o->stays[i])
-		o->open[i] = table[i]->open(table[i], s->home, conf, o->errors[i], SOURCE_ERROR);
-}
-
-static void close_one(unsigned i, void **open)
-{
-	if (*open)
-		table[i]->close(*open);
-	*open = NULL;
+	o->stays[i] = table[i].stays && s->now.open[i] && same(i, s->home->conf, conf);
+	if (wanted(i, conf) && !o->stays[i])
+		o->open[i] = table[i].open(s->home, conf, o->errors[i], SOURCE_ERROR);
 }
 
 static void close_all(struct sources_opened *o)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		close_one(i, &o->open[i]);
-	free(o);
+		if (o->open[i])
+			table[i].close(o->open[i]);
 }
 
 struct sources_opened *sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err,
@@ -314,107 +302,80 @@ struct sources_opened *sources_open(struct sources *s, const struct nvswitch_con
 	for (unsigned i = 0; i < SOURCES; i++)
 		open_one(s, i, conf, o);
 	for (unsigned i = 0; s->home->conf && i < SOURCES && !wrong; i++)
-		if (*o->errors[i] && !(same(table[i], s->home->conf, conf) && *s->errors[i]))
+		if (*o->errors[i] && !(same(i, s->home->conf, conf) && *s->now.errors[i]))
 			wrong = o->errors[i];
 	if (!wrong)
 		return o;
 	snprintf(err, err_size, "%s", wrong);
 	close_all(o);
+	free(o);
 	return NULL;
 }
 
 int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		if (table[i]->check && wanted(table[i], conf) &&
-		    table[i]->check(conf, err, err_size))
+		if (table[i].check && wanted(i, conf) && table[i].check(conf, err, err_size))
 			return -1;
 	return 0;
 }
 
 /* ---- Taking over ----------------------------------------------------------------------------- */
 
-/* True: another one is open now, or none any more. */
-static bool take_one(struct sources *s, unsigned i, struct sources_opened *o)
+static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
 {
-	bool changes = !o->stays[i] && (s->open[i] || o->open[i]);
 	char what[64];
 
-	if (changes) {
-		if (o->open[i] && table[i]->start)
-			table[i]->start(o->open[i], s->open[i]);
-		close_one(i, &s->open[i]);
-		s->open[i] = o->open[i];
-		o->open[i] = NULL;
+	if (!o->stays[i]) {
+		if (o->open[i] && table[i].start)
+			table[i].start(o->open[i], s->now.open[i]);
+		if (s->now.open[i])
+			table[i].close(s->now.open[i]);
+		s->now.open[i] = o->open[i];
 	}
-	if (!table[i]->open)
-		return changes;
-	memcpy(s->errors[i], o->errors[i], SOURCE_ERROR);
-	snprintf(what, sizeof(what), "nvswitch: %s", table[i]->name);
-	s->home->ops->trouble(s->home->arg, what, *s->errors[i] ? s->errors[i] : NULL);
-	return changes;
+	memcpy(s->now.errors[i], o->errors[i], SOURCE_ERROR);
+	snprintf(what, sizeof(what), "nvswitch: %s", table[i].name);
+	s->home->ops->trouble(s->home->arg, what, *s->now.errors[i] ? s->now.errors[i] : NULL);
 }
 
 static void announce(struct sources *s)
 {
 	health_sources_begin(s->home->health);
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (s->open[i] && table[i]->announce)
-			table[i]->announce(s->open[i]);
+	if (s->now.open[EXPORTERS])
+		exporters_announce(s->now.open[EXPORTERS]);
 	health_sources_end(s->home->health);
-}
-
-static void arm_retry(struct sources *s)
-{
 	loop_timer_stop(s->retry_timer);
 	for (unsigned i = 0; i < SOURCES; i++)
-		if (*s->errors[i] && s->home->conf->retry_us)
+		if (*s->now.errors[i] && s->home->conf->retry_us)
 			loop_timer_set(s->retry_timer, s->home->conf->retry_us);
 }
 
 static void retry_cb(void *arg)
 {
 	struct sources *s = arg;
-	struct sources_opened *o = mem_alloc(1, sizeof(*o));
-	bool changed = false;
+	struct sources_opened o = { 0 };
 
 	for (unsigned i = 0; i < SOURCES; i++) {
-		if (!*s->errors[i])
+		if (!*s->now.errors[i])
 			continue;
-		open_one(s, i, s->home->conf, o);
-		changed |= take_one(s, i, o);
+		open_one(s, i, s->home->conf, &o);
+		take_one(s, i, &o);
 	}
-	close_all(o);
-	if (changed)
-		announce(s);
-	arm_retry(s);
+	announce(s);
 }
 
 void sources_take(struct sources *s, struct sources_opened *o)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
 		take_one(s, i, o);
-	close_all(o);
+	free(o);
 	announce(s);
-	arm_retry(s);
 }
 
 void sources_hosts_changed(struct sources *s)
 {
-	bool changed = false;
-
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (s->open[i] && table[i]->hosts)
-			changed |= table[i]->hosts(s->open[i]);
-	if (changed)
+	if (s->now.open[EXPORTERS] && exporters_hosts_changed(s->now.open[EXPORTERS]))
 		announce(s);
-}
-
-void sources_recall(const struct sources *s, unsigned host)
-{
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (table[i]->recall)
-			table[i]->recall(s->home, host);
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */
@@ -424,11 +385,13 @@ void sources_add_inputs(const struct sources *s, json_t *doc)
 	json_t *inputs = json_object(), *errors = json_object();
 
 	for (unsigned i = 0; i < SOURCES; i++) {
-		if (!wanted(table[i], s->home->conf))
+		const char *error = s->now.errors[i];
+
+		if (!wanted(i, s->home->conf))
 			continue;
-		json_object_set_new(inputs, table[i]->name, json_boolean(!*s->errors[i]));
-		if (*s->errors[i])
-			json_object_set_new(errors, table[i]->name, json_string(s->errors[i]));
+		json_object_set_new(inputs, table[i].name, json_boolean(!*error));
+		if (*error)
+			json_object_set_new(errors, table[i].name, json_string(error));
 	}
 	json_object_set_new(doc, "inputs", inputs);
 	json_object_set_new(doc, "input_errors", errors);
@@ -436,12 +399,7 @@ void sources_add_inputs(const struct sources *s, json_t *doc)
 
 json_t *sources_missing(const struct sources *s, unsigned host, unsigned number)
 {
-	json_t *rows = NULL;
-
-	for (unsigned i = 0; i < SOURCES && !rows; i++)
-		if (s->open[i] && table[i]->missing)
-			rows = table[i]->missing(s->open[i], host, number);
-	return rows ? rows : json_array();
+	return exporters_missing(s->now.open[EXPORTERS], host, number);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -459,8 +417,7 @@ void sources_free(struct sources *s)
 {
 	if (!s)
 		return;
-	for (unsigned i = 0; i < SOURCES; i++)
-		close_one(i, &s->open[i]);
+	close_all(&s->now);
 	loop_timer_free(s->retry_timer);
 	free(s);
 }

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * source: a source of the state of hosts' NVLinks: exporters that fmd requests, kernel logs that it
- * receives, health reports of other programs. Each is a `const struct
- * health_source_ops source_NAME`, and one row of the table in intake_sources.c; ARCHITECTURE.md has
- * the steps to add one.
+ * source: where the state of hosts' NVLinks comes from: exporters that fmd requests, kernel logs
+ * that it receives, health reports of other programs; and a file of other names of hosts, which is
+ * opened, replaced and retried like them. Each is a row of the table in intake_sources.c;
+ * ARCHITECTURE.md has the steps to add one.
  *
  * A source passes what it learns to state_health.h: a state that is reported repeatedly by
  * health_source_add() and health_hear(), a line of a kernel log by health_hear_log(). Then it calls
- * source_heard(). A source decides nothing: state_health.c has hold-down, guard and trust.
+ * home->heard(). A source decides nothing: state_health.c has hold-down, guard and trust.
  */
 #ifndef FMD_NVSWITCH_INTAKE_SOURCES_H
 #define FMD_NVSWITCH_INTAKE_SOURCES_H
 
-#include "fm/nvswitch/state_health.h"
-#include "fm/nvswitch/intake_logs.h"
+#include <jansson.h>
 #include "fm/nvswitch/state_monitor.h"
-
-struct log_intake;
 
 struct source_home { /* what the monitor lends its sources, and outlives them */
 	struct loop *loop;
@@ -27,69 +24,43 @@ struct source_home { /* what the monitor lends its sources, and outlives them */
 	const struct nvswitch_conf *conf; /* in force; NULL before the first */
 	char **present;			  /* the fabric's hosts, [npresent] */
 	unsigned npresent;
-	void (*heard)(struct source_home *home); /* from the monitor: source_heard() */
+	/*
+	 * Called after something was passed to health: the monitor evaluates all hosts soon, once.
+	 */
+	void (*heard)(struct source_home *home);
 };
 
-/* Called after something was passed to health: the monitor evaluates all hosts soon, once. */
-static inline void source_heard(struct source_home *home)
-{
-	home->heard(home);
-}
+/* ---- Exporters of hosts and of racks (intake_scrape.c) --------------------------------------- */
 
-/* A key of struct conf_nvswitch that is a text, for the table; 0 = none. */
-#define SOURCE_TEXT(name) (offsetof(struct conf_nvswitch, name) + 1)
+/* Their URLs are from a file, or by one pattern for all hosts of the fabric. */
+struct exporters;
 
 /*
- * A source is opened aside, before the configuration that names it counts: so a configuration is
- * taken whole or refused. NULL members are not needed; `source` is what open() returned.
+ * As all sources are opened: aside, before the configuration that names it counts. It must not
+ * change anything that others see yet, and home->conf is still the configuration before. NULL with
+ * the reason in err.
  */
-struct health_source_ops {
-	const char *name; /* in the summary's inputs and in alerts */
-	/*
-	 * The texts of the configuration that name it: with all of `by` empty it is not wanted.
-	 * `with` belongs to what it is opened with, and does not make it wanted.
-	 */
-	uint16_t by[3], with[3];
-	int kind;   /* the source's own, for its open() */
-	bool stays; /* stays open if its configuration is equal: it can't be opened twice */
-	/*
-	 * Returns the source, which close() frees; NULL with the reason in err. It must not change
-	 * anything that others see yet, and home->conf is still the configuration before.
-	 */
-	void *(*open)(const struct health_source_ops *ops, struct source_home *home,
-		      const struct nvswitch_conf *conf, char *err, size_t err_size);
-	void (*close)(void *source);
-	/*
-	 * The source is used from now on. before: the one that it replaces, which is closed next;
-	 * NULL = none.
-	 */
-	void (*start)(void *source, void *before);
-	/*
-	 * Adds all its health sources, whenever those of any source have changed. Never called
-	 * before start().
-	 */
-	void (*announce)(void *source);
-	/* The fabric's hosts have changed; returns true if that changes what it announces. */
-	bool (*hosts)(void *source);
-	/*
-	 * A new list with a row for each thing that health source `number` of a host leaves out;
-	 * NULL = it is another source's.
-	 */
-	json_t *(*missing)(const void *source, unsigned host, unsigned number);
-	/* A host's memory was read from the state file. */
-	void (*recall)(struct source_home *home, unsigned host);
-	/*
-	 * Whether the files that a configuration names can be used: 0, or -1 with the reason in
-	 * err.
-	 */
-	int (*check)(const struct nvswitch_conf *conf, char *err, size_t err_size);
-};
+void *exporters_open(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+		     size_t err_size);
+void exporters_close(void *source);
+/* It is used from now on. before: the one that it replaces, which is closed next; NULL = none. */
+void exporters_start(void *source, void *before);
+/* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
+int exporters_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
+/* Adds all their health sources, whenever those of any source have changed. */
+void exporters_announce(struct exporters *exporters);
+/* The fabric's hosts have changed; true = so has what they announce. */
+bool exporters_hosts_changed(struct exporters *exporters);
+/* A new list with a row for each metric that a host's source leaves out; exporters may be NULL. */
+json_t *exporters_missing(const struct exporters *exporters, unsigned host, unsigned source);
 
-extern const struct health_source_ops source_exporters; /* intake_scrape.c */
+/* ---- Health reports -------------------------------------------------------------------------- */
 
 /* The command `health-report`: 0, or -1 with the reason in err; see nvswitch_hear_report(). */
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err,
 		       size_t err_size);
+/* A host's memory was read from the state file: its reports are sources, silent so far. */
+void source_report_recall(struct source_home *home, unsigned host);
 
 /* ---- All sources that one configuration wants ------------------------------------------------ */
 
@@ -117,10 +88,8 @@ struct sources_opened *sources_open(struct sources *sources, const struct nvswit
 void sources_take(struct sources *sources, struct sources_opened *opened);
 /* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
 int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
-
-/* home->present has changed; and the memory of a host was read from its state file. */
+/* home->present has changed. */
 void sources_hosts_changed(struct sources *sources);
-void sources_recall(const struct sources *sources, unsigned host);
 
 /* Adds "inputs", whether each source that is wanted is open, and "input_errors", why one is not. */
 void sources_add_inputs(const struct sources *sources, json_t *doc);

@@ -43,7 +43,6 @@ int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_
 /* ---- Headers of syslog ----------------------------------------------------------------------- */
 
 /*
- *
  *   <3>Nov 21 01:02:03 dgx-01 kernel: text            RFC 3164; the day may be padded by a blank
  *   <3>2024-07-23T07:53:55.12+00:00 dgx-01 kernel: text   rsyslog's forward format
  *   <3>1 2024-07-23T07:53:55Z dgx-01 kernel - - - text     RFC 5424, structured data passed over
@@ -59,22 +58,13 @@ struct cursor {
 	const char *at, *end;
 };
 
-static bool take_char(struct cursor *c, char wanted)
-{
-	if (c->at == c->end || *c->at != wanted)
-		return false;
-	c->at++;
-	return true;
-}
-
 /* A word up to a blank, which is taken too; len 0 = there is none. */
 static size_t take_word(struct cursor *c, const char **word)
 {
-	const char *blank = memchr(c->at, ' ', c->end - c->at);
-	size_t len;
+	const char *blank = memchr(c->at, ' ', (size_t)(c->end - c->at));
+	size_t len = (size_t)((blank ? blank : c->end) - c->at);
 
 	*word = c->at;
-	len = (blank ? blank : c->end) - c->at;
 	c->at = blank ? blank + 1 : c->end;
 	return len;
 }
@@ -106,56 +96,36 @@ static bool take_host(struct cursor *c, char *host)
 }
 
 /* "kernel:", "kernel[123]:": who speaks, not whose machine. */
-static bool is_tag(const struct cursor *c)
+static bool is_tag(struct cursor c)
 {
 	const char *word;
-	struct cursor ahead = *c;
-	size_t len = take_word(&ahead, &word);
+	size_t len = take_word(&c, &word);
 
 	return len > 1 && (word[len - 1] == ':' || memchr(word, '[', len));
 }
 
-static bool take_host_or_none(struct cursor *c, char *host)
+/* "Nov 21 01:02:03 ", or "2024-07-23T07:53:55.12+00:00 ". */
+static bool take_time(struct cursor *c)
 {
-	*host = '\0';
-	return is_tag(c) || take_host(c, host);
-}
-
-/* "Nov 21 01:02:03 ", fifteen characters and a blank. */
-static bool take_bsd_time(struct cursor *c)
-{
-	static const char shape[] = "Aaa dd dd:dd:dd ";
-
-	if ((size_t)(c->end - c->at) < sizeof(shape) - 1)
-		return false;
-	for (size_t i = 0; i < sizeof(shape) - 1; i++) {
-		unsigned char got = c->at[i];
-		bool fits = isalpha((unsigned char)shape[i]) && shape[i] != 'd' ? isalpha(got)
-			    : shape[i] == 'd' ? isdigit(got) || (i == 4 && got == ' ')
-					      : got == (unsigned char)shape[i];
-
-		if (!fits)
-			return false;
-	}
-	c->at += sizeof(shape) - 1;
-	return true;
-}
-
-static bool take_iso_time(struct cursor *c)
-{
-	const char *word;
+	const char *at = c->at;
 	struct cursor ahead = *c;
-	size_t len = take_word(&ahead, &word);
 
-	if (len < 19 || word[4] != '-' || word[10] != 'T')
+	if (c->end - at >= 16 && isalpha((unsigned char)*at) && at[3] == ' ' && at[6] == ' ' &&
+	    at[9] == ':' && at[12] == ':' && at[15] == ' ') {
+		c->at += 16;
+		return true;
+	}
+	if (take_word(&ahead, &at) < 19 || at[4] != '-' || at[10] != 'T')
 		return false;
 	*c = ahead;
 	return true;
 }
 
+/* Behind the version. Structured data: `-`, or elements in brackets; quotes may hold some. */
 static bool read_5424(struct cursor *c, struct syslog_message *m)
 {
 	const char *word;
+	bool quoted = false;
 
 	if (!take_word(c, &word) || !take_host(c, m->host))
 		return false;
@@ -164,72 +134,47 @@ static bool read_5424(struct cursor *c, struct syslog_message *m)
 	for (unsigned i = 0; i < 3; i++) /* application, process, message */
 		if (!take_word(c, &word))
 			return false;
-
-	/* `-`, or elements in brackets; a quoted value may hold brackets. */
-	bool quoted = false;
-
-	if (take_char(c, '-')) {
-		take_char(c, ' ');
-		return true;
-	}
-	while (take_char(c, '[')) {
+	if (c->at < c->end && *c->at == '-')
+		c->at++;
+	while (c->at < c->end && *c->at == '[') {
 		for (; c->at < c->end && (quoted || *c->at != ']'); c->at++) {
 			if (*c->at == '\\' && c->at + 1 < c->end)
 				c->at++;
 			else if (*c->at == '"')
 				quoted = !quoted;
 		}
-		if (!take_char(c, ']'))
+		if (c->at++ >= c->end)
 			return false;
 	}
-	take_char(c, ' ');
+	c->at += c->at < c->end && *c->at == ' ';
 	return true;
 }
 
 bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 {
 	struct cursor c = { line, line + len };
-	bool good = take_char(&c, '<');
-	unsigned digits = 0; /* of the priority */
+	const char *end = memchr(line, '>', len < 5 ? len : 5);
+	bool good, timed;
 
-	while (c.at < c.end && isdigit((unsigned char)*c.at) && digits++ < 3)
-		c.at++;
-	if (!good || !digits || !take_char(&c, '>'))
+	*m->host = '\0';
+	if (!len || *line != '<' || !end || end == line + 1)
 		return false;
-	if (c.end - c.at > 2 && c.at[0] == '1' && c.at[1] == ' ') {
+	while (++c.at < end)
+		if (!isdigit((unsigned char)*c.at))
+			return false;
+	c.at++;
+	if (c.end - c.at > 2 && !memcmp(c.at, "1 ", 2)) {
 		c.at += 2;
 		good = read_5424(&c, m);
-	} else if (take_bsd_time(&c) || take_iso_time(&c)) {
-		good = take_host_or_none(&c, m->host);
 	} else {
+		timed = take_time(&c);
+		good = is_tag(c) || take_host(&c, m->host);
 		/* Without a time there is nothing to know a header by but its tag. */
-		good = take_host_or_none(&c, m->host) && is_tag(&c);
+		good = good && (timed || is_tag(c));
 	}
 	m->text = c.at;
 	m->len = c.end - c.at;
 	return good;
-}
-
-/* ---- Framing --------------------------------------------------------------------------------- */
-
-void syslog_stream_feed(struct syslog_stream *s, const char *data, size_t len, syslog_line_fn *fn,
-			void *arg)
-{
-	while (len) {
-		const char *newline = memchr(data, '\n', len);
-		size_t part = newline ? (size_t)(newline - data) : len;
-		size_t room = sizeof(s->line) - s->used;
-
-		memcpy(s->line + s->used, data, part < room ? part : room);
-		s->used += (uint32_t)(part < room ? part : room);
-		if (newline && s->used)
-			fn(arg, s->line, s->used);
-		if (newline)
-			s->used = 0;
-		part += newline != NULL;
-		data += part;
-		len -= part;
-	}
 }
 
 /* ---- Records of journald --------------------------------------------------------------------- */
@@ -242,172 +187,163 @@ void syslog_stream_feed(struct syslog_stream *s, const char *data, size_t len, s
  *   {"_HOSTNAME":"dgx-01","MESSAGE":"..", ..}\n    MESSAGE is a list of bytes where it is no UTF-8
  */
 
-enum at { NAME, VALUE, SIZE, BINARY, BINARY_END, LOST, JSON };
+#define FIELD_MAX 64 /* bytes of its name */
+
+enum form { UNDECIDED, SYSLOG, EXPORT, JSON };
 enum field { OTHER, HOST, MESSAGE };
 
-bool journal_begins(char first)
-{
-	return first == '{' || first == '_' || isupper((unsigned char)first);
-}
-
-/* ---- A record -------------------------------------------------------------------------------- */
-
-static void journal_deliver(struct journal_stream *s, journal_fn *fn, void *arg)
+static void deliver(struct log_stream *s, bool known, log_stream_fn *fn, void *arg)
 {
 	s->message.text = s->text;
 	s->message.len = s->text_used;
 	if (s->any)
-		fn(arg, s->text_used > 0, &s->message);
+		fn(arg, known && s->text_used, &s->message);
 	s->any = false;
-	s->text_used = s->host_used = 0;
+	s->text_used = 0;
 	*s->message.host = '\0';
 }
 
-static void journal_keep(struct journal_stream *s, const char *data, size_t len)
+static void keep_value(struct log_stream *s, const char *data, size_t len)
 {
-	size_t room = sizeof(s->text) - s->text_used;
+	char *host = s->message.host;
 
 	if (s->field == MESSAGE) {
-		len = len < room ? len : room;
-		memcpy(s->text + s->text_used, data, len);
-		s->text_used += len;
+		s->text_used = (uint32_t)(len < sizeof(s->text) ? len : sizeof(s->text));
+		memcpy(s->text, data, s->text_used);
 	} else if (s->field == HOST) {
-		room = sizeof(s->message.host) - 1 - s->host_used;
-		len = len < room ? len : room;
-		memcpy(s->message.host + s->host_used, data, len);
-		s->host_used += len;
-		s->message.host[s->host_used] = '\0';
-		if (!syslog_host_is_text(s->message.host))
-			*s->message.host = '?', s->message.host[1] = '\0';
+		len = len < SYSLOG_HOST ? len : SYSLOG_HOST - 1;
+		memcpy(host, data, len);
+		host[len] = '\0';
+		if (!syslog_host_is_text(host))
+			strcpy(host, "?");
 	}
 }
 
-/* ---- The export format ----------------------------------------------------------------------- */
-
-static void feed_name(struct journal_stream *s, char c, journal_fn *fn, void *arg)
+static void take_json(struct log_stream *s)
 {
-	if (c == '\n' && !s->name_used) {
-		journal_deliver(s, fn, arg);
-		return;
-	}
-	s->any = true;
-	if (c == '=' || c == '\n') {
-		if (s->name_used == 9 && !memcmp(s->name, "_HOSTNAME", 9))
-			s->field = HOST;
-		else
-			s->field = s->name_used == 7 && !memcmp(s->name, "MESSAGE", 7) ? MESSAGE
-										       : OTHER;
-		s->at = c == '=' ? VALUE : SIZE;
-		s->name_used = s->size_used = 0;
-		s->left = 0;
-	} else if (s->name_used == sizeof(s->name) || (unsigned char)c <= ' ') {
-		fn(arg, false, &s->message); /* no field's name: all up to an empty line is lost */
-		s->any = false;
-		s->name_used = 0;
-		s->at = LOST;
-	} else {
-		s->name[s->name_used++] = c;
-	}
-}
-
-static size_t feed_export(struct journal_stream *s, const char *data, size_t len, journal_fn *fn,
-			  void *arg)
-{
-	const char *newline = s->at == VALUE ? memchr(data, '\n', len) : NULL;
-	size_t part = 1;
-
-	if (s->at == VALUE) {
-		part = newline ? (size_t)(newline - data) : len;
-		journal_keep(s, data, part);
-		s->at = newline ? NAME : VALUE;
-		part += newline != NULL;
-	} else if (s->at == BINARY) {
-		part = len < s->left ? len : s->left;
-		journal_keep(s, data, part);
-		s->left -= part;
-		s->at = s->left ? BINARY : BINARY_END;
-	} else if (s->at == SIZE) {
-		s->left |= (uint64_t)(uint8_t)*data << 8 * s->size_used;
-		if (++s->size_used == sizeof(s->size))
-			s->at = s->left ? BINARY : BINARY_END;
-	} else if (s->at == BINARY_END) {
-		s->at = NAME; /* a newline */
-	} else if (s->at == LOST) {
-		/* name_used counts newlines in a row. */
-		s->name_used = *data == '\n' ? s->name_used + 1 : 0;
-		if (s->name_used == 2) {
-			s->name_used = 0;
-			s->at = NAME;
-		}
-	} else {
-		feed_name(s, *data, fn, arg);
-	}
-	return part;
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void keep_json(struct journal_stream *s, enum field field, const json_t *value)
-{
-	json_t *byte;
+	json_t *doc = s->used < LOG_STREAM_LINE ? json_loadb(s->line, s->used, JSON_ALLOW_NUL, NULL)
+						: NULL;
+	json_t *message = json_object_get(doc, "MESSAGE"), *byte;
+	json_t *host = json_object_get(doc, "_HOSTNAME");
 	size_t index;
 
-	s->field = field;
-	if (json_is_string(value))
-		journal_keep(s, json_string_value(value), json_string_length(value));
-	json_array_foreach ((json_t *)value, index, byte) {
-		char c = json_integer_value(byte);
-
-		journal_keep(s, &c, 1);
-	}
-}
-
-static size_t feed_json(struct journal_stream *s, const char *data, size_t len, journal_fn *fn,
-			void *arg)
-{
-	const char *newline = memchr(data, '\n', len);
-	size_t part = newline ? (size_t)(newline - data) : len;
-	size_t room = JOURNAL_JSON_MAX - s->json_used;
-	json_t *doc;
-
-	memcpy(s->json + s->json_used, data, part < room ? part : room);
-	s->json_used += (uint32_t)(part < room ? part : room);
-	if (!newline)
-		return len;
-	if (!s->json_used)
-		return part + 1;
-	doc = s->json_used < JOURNAL_JSON_MAX
-		      ? json_loadb(s->json, s->json_used, JSON_ALLOW_NUL, NULL)
-		      : NULL;
-	s->any = true;
-	if (json_is_object(doc)) {
-		keep_json(s, HOST, json_object_get(doc, "_HOSTNAME"));
-		keep_json(s, MESSAGE, json_object_get(doc, "MESSAGE"));
-	}
+	s->field = HOST;
+	keep_value(s, json_is_string(host) ? json_string_value(host) : "",
+		   json_string_length(host));
+	s->field = MESSAGE;
+	if (json_is_string(message))
+		keep_value(s, json_string_value(message), json_string_length(message));
+	json_array_foreach (message, index, byte)
+		if (s->text_used < sizeof(s->text))
+			s->text[s->text_used++] = (char)json_integer_value(byte);
 	json_decref(doc);
-	s->json_used = 0;
-	journal_deliver(s, fn, arg);
-	return part + 1;
 }
 
-void journal_feed(struct journal_stream *s, const char *data, size_t len, journal_fn *fn, void *arg)
+static void take_field(struct log_stream *s, log_stream_fn *fn, void *arg)
 {
-	if (len && s->at == NAME && !s->any && !s->name_used && *data == '{') {
-		s->at = JSON;
-		if (!s->json)
-			s->json = mem_alloc(JOURNAL_JSON_MAX, 1);
+	const char *equals = memchr(s->line, '=', s->used);
+	size_t len = equals ? (size_t)(equals - s->line) : s->used;
+
+	s->any = true;
+	s->lost = !len || len > FIELD_MAX;
+	for (size_t i = 0; i < len && !s->lost; i++)
+		s->lost = (unsigned char)s->line[i] <= ' ';
+	if (s->lost) {
+		deliver(s, false, fn, arg);
+		return;
+	}
+	s->field = len == 9 && !memcmp(s->line, "_HOSTNAME", 9) ? HOST
+		   : len == 7 && !memcmp(s->line, "MESSAGE", 7) ? MESSAGE
+								: OTHER;
+	s->sizing = !equals;
+	if (equals)
+		keep_value(s, equals + 1, s->used - len - 1);
+}
+
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+static void keep_bytes(struct log_stream *s, const char *data, size_t len)
+{
+	size_t room = LOG_STREAM_LINE - s->used;
+
+	len = len < room ? len : room;
+	memcpy(s->line + s->used, data, len);
+	s->used += (uint32_t)len;
+}
+
+static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
+{
+	struct syslog_message m;
+	bool known;
+
+	if (s->form == EXPORT && !s->used) {
+		s->lost = false;
+		deliver(s, true, fn, arg);
+	} else if (s->form == EXPORT && !s->lost) {
+		take_field(s, fn, arg);
+	} else if (s->form == JSON && s->used) {
+		take_json(s);
+		s->any = true;
+		deliver(s, true, fn, arg);
+	} else if (s->form == SYSLOG && s->used) {
+		known = syslog_read(s->line, s->used < SYSLOG_LINE ? s->used : SYSLOG_LINE, &m);
+		fn(arg, known, &m);
+	}
+	s->used = 0;
+}
+
+/* What is left of a binary value's size, or of the value; how much of the data that was. */
+static size_t feed_binary(struct log_stream *s, const char *data, size_t len)
+{
+	if (s->sizing) {
+		keep_bytes(s, data, 1);
+		s->sizing = s->used < 8;
+		for (unsigned i = 8; i-- > 0 && !s->sizing;)
+			s->left = s->left << 8 | (uint8_t)s->line[i];
+		s->left += !s->sizing && s->left < UINT64_MAX;
+		s->used = s->sizing ? s->used : 0;
+		return 1;
+	}
+	len = len < s->left ? len : s->left;
+	s->left -= len;
+	keep_bytes(s, data, len - !s->left); /* without the newline */
+	if (!s->left) {
+		keep_value(s, s->line, s->used);
+		s->used = 0;
+	}
+	return len;
+}
+
+void log_stream_feed(struct log_stream *s, const char *data, size_t len, log_stream_fn *fn,
+		     void *arg)
+{
+	if (len && !s->form) {
+		s->form = *data == '{'					  ? JSON
+			  : *data == '_' || isupper((unsigned char)*data) ? EXPORT
+									  : SYSLOG;
+		s->line = mem_alloc_unset(LOG_STREAM_LINE, 1);
 	}
 	while (len) {
-		size_t taken = s->at == JSON ? feed_json(s, data, len, fn, arg)
-					     : feed_export(s, data, len, fn, arg);
+		const char *newline = memchr(data, '\n', len);
+		size_t part = newline ? (size_t)(newline - data) : len;
 
-		data += taken;
-		len -= taken;
+		if (s->sizing || s->left) {
+			part = feed_binary(s, data, len);
+		} else {
+			keep_bytes(s, data, part);
+			if (newline)
+				end_line(s, fn, arg);
+			part += newline != NULL;
+		}
+		data += part;
+		len -= part;
 	}
 }
 
-void journal_fini(struct journal_stream *s)
+void log_stream_end(struct log_stream *s, log_stream_fn *fn, void *arg)
 {
-	free(s->json);
-	s->json = NULL;
+	if (s->form == SYSLOG)
+		end_line(s, fn, arg);
+	free(s->line);
+	*s = (struct log_stream){ 0 };
 }

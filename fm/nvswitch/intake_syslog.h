@@ -22,72 +22,54 @@ typedef const char *lines_fn(void *arg, char *line);
  */
 int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_size);
 
-/* ---- Syslog ---------------------------------------------------------------------------------- */
-
-/*
- * Parses log messages: RFC 3164 (and rsyslog's with an ISO time, and without time or host
- * as devices and forwarders send it), RFC 5424; in streams each ends with a
- * newline. Pure: bytes in, host and text out.
- */
+/* ---- Messages -------------------------------------------------------------------------------- */
 
 #define SYSLOG_LINE 2048 /* of a message; the rest of a longer one is not read */
 #define SYSLOG_HOST 128
 
 struct syslog_message {
 	char host[SYSLOG_HOST]; /* "" = none; "relay/host" and "host/relay" are not split */
-	const char *text;	/* behind the header; points into the line */
+	const char *text;	/* behind the header */
 	size_t len;
 };
-/* False: the line has none of the forms, or an invalid host name. *message points into it. */
+/*
+ * RFC 3164 (and rsyslog's with an ISO time, and without time or host as devices and forwarders send
+ * it), RFC 5424. False: the line has none of the forms, or an invalid host name. *message points
+ * into it.
+ */
 bool syslog_read(const char *line, size_t len, struct syslog_message *message);
 /* Whether it has only characters of host names, addresses and chains of relays, safe to show. */
 bool syslog_host_is_text(const char *host);
 
-typedef void syslog_line_fn(void *arg, const char *line, size_t len); /* line: during the call */
-
-struct syslog_stream { /* the line under way of one connection; zeroed at first */
-	uint32_t used;
-	char line[SYSLOG_LINE];
-};
-/* Takes bytes of the stream and calls fn with each line that is complete. */
-void syslog_stream_feed(struct syslog_stream *stream, const char *data, size_t len,
-			syslog_line_fn *fn, void *arg);
-
-/* ---- Journal --------------------------------------------------------------------------------- */
+/* ---- Streams of one connection --------------------------------------------------------------- */
 
 /*
- * A stream of journald's records: the export format
- * (https://systemd.io/JOURNAL_EXPORT_FORMATS: journald's ForwardToSocket=, `journalctl -o export`,
- * which the native protocol shares) or a JSON object a line (`journalctl -o json`).
- *
- * Only _HOSTNAME and MESSAGE of a record are read. Only the record under way is kept, its message
- * cut to SYSLOG_LINE.
+ * The first byte says in which form messages come: as lines of syslog; as records of journald in
+ * the export format (https://systemd.io/JOURNAL_EXPORT_FORMATS: journald's ForwardToSocket=,
+ * `journalctl -o export`, which the native protocol shares), or as a JSON object a line
+ * (`journalctl -o json`). Of a record only _HOSTNAME and MESSAGE are read.
  */
 
-#define JOURNAL_JSON_MAX 32768 /* bytes of a line of JSON; a longer one is malformed */
+#define LOG_STREAM_LINE 32768 /* bytes of a line; the rest of a longer one is not read */
 
-struct journal_stream { /* of one connection; zeroed at first */
-	uint8_t at, field;
-	uint32_t name_used, size_used;
-	uint64_t left; /* of a binary value */
-	char name[64];
-	uint8_t size[8];
-	struct syslog_message message;
-	uint32_t text_used, host_used;
-	bool any;
+struct log_stream { /* zeroed at first */
+	uint8_t form, field;
+	bool any;      /* of the record under way */
+	bool lost;     /* up to an empty line: what stood there is no field */
+	bool sizing;   /* 8 bytes say how long the value is, which may have newlines in it */
+	uint64_t left; /* of that value, and the newline behind it */
+	uint32_t used, text_used;
+	char *line; /* [LOG_STREAM_LINE] */
 	char text[SYSLOG_LINE];
-	char *json; /* [JOURNAL_JSON_MAX], of JSON alone */
-	uint32_t json_used;
+	struct syslog_message message;
 };
-/* Takes a record; `message` is valid during the call. known false = the record is malformed. */
-typedef void journal_fn(void *arg, bool known, const struct syslog_message *message);
+/* Takes a message, valid during the call. known false = it is malformed. */
+typedef void log_stream_fn(void *arg, bool known, const struct syslog_message *message);
 
-/* Whether a stream that begins with this byte is journald's; syslog begins with `<` or a digit. */
-bool journal_begins(char first);
-/* Takes bytes of a stream, and calls fn with each record that is complete. */
-void journal_feed(struct journal_stream *stream, const char *data, size_t len, journal_fn *fn,
-		  void *arg);
-/* Frees what the stream holds; a record that is not complete is dropped. */
-void journal_fini(struct journal_stream *stream);
+/* Takes bytes of a stream, and calls fn with each message that is complete. */
+void log_stream_feed(struct log_stream *stream, const char *data, size_t len, log_stream_fn *fn,
+		     void *arg);
+/* Ends it: a last line of syslog needs no newline, a record that is not complete is dropped. */
+void log_stream_end(struct log_stream *stream, log_stream_fn *fn, void *arg);
 
 #endif

@@ -111,7 +111,8 @@ void aliases_fini(struct aliases *a)
 
 unsigned health_find(const struct health *h, const char *name)
 {
-	const struct aliases *a = &h->aliases;
+	static const struct aliases none;
+	const struct aliases *a = h->aliases ? h->aliases : &none;
 	char text[NAME_MAX_LEN + 1];
 	size_t len = name_fold(name, text);
 	uint32_t id = names_find(&h->names, text, len), alias;
@@ -195,7 +196,6 @@ void health_fini(struct health *h)
 	free(h->first_host);
 	names_fini(&h->names);
 	names_fini(&h->firsts);
-	aliases_fini(&h->aliases);
 }
 
 void health_remember(struct health *h, unsigned host, enum nvswitch_state believed,
@@ -316,7 +316,7 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	it->log->lines++;
 	it->vouched |= event->driver_start || event->gpu_reset || event->recovered;
 	if (event->driver_start)
-		memory_boot(m, event->trust);
+		memory_reset(m, -1, NULL, event->trust);
 	else if (event->gpu_reset)
 		memory_reset_uuid(m, event->uuid, event->trust);
 	else if (event->names_gpu)

@@ -106,10 +106,10 @@ struct health {
 	struct health_host *hosts;
 	unsigned nhosts;
 	bool guarded;
-	struct names names;	/* of hosts, in lower case; ids are numbers of hosts */
-	struct names firsts;	/* of hosts, up to the first dot */
-	struct aliases aliases; /* filled by the caller */
-	unsigned *first_host;	/* by id of firsts; UINT_MAX = several hosts have it */
+	struct names names;	       /* of hosts, in lower case; ids are numbers of hosts */
+	struct names firsts;	       /* of hosts, up to the first dot */
+	const struct aliases *aliases; /* borrowed; NULL = none */
+	unsigned *first_host;	       /* by id of firsts; UINT_MAX = several hosts have it */
 };
 
 /* Without hosts; ops is borrowed. health_fini() frees all hosts. */

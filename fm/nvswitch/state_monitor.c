@@ -100,7 +100,7 @@ static json_t *domain_json(const struct health_host *host)
 	if (!m || !*m->cluster)
 		return json_null();
 	return json_pack("{ss so}", "cluster_uuid", m->cluster, "clique",
-			 m->has_clique ? json_integer(m->clique) : json_null());
+			 m->clique ? json_integer((json_int_t)m->clique - 1) : json_null());
 }
 
 static json_t *sources_json(const struct nvswitch *nv, const struct health_host *host)
@@ -623,7 +623,7 @@ bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
 		return false;
 	nv->health.hosts[host].sources_state = nv->health.hosts[host].memory->sources_state;
 	memory_date(nv->health.hosts[host].memory, loop_now_us(nv->home.loop));
-	sources_recall(nv->sources, host);
+	source_report_recall(&nv->home, host);
 	return true;
 }
 

@@ -3,6 +3,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include "topology/base/text.h"
 #include "fm/os/helper.h"
@@ -372,6 +374,52 @@ int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_
 	if (status != -EACCES || !loop_helper(loop))
 		return status;
 	return helper_bind(loop_helper(loop), fd, at, len);
+}
+
+static int clear_place(const struct sockaddr_un *at)
+{
+	struct stat st;
+	int fd, status;
+
+	if (lstat(at->sun_path, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	status = connect(fd, (const struct sockaddr *)at, sizeof(*at)) ? -errno : -EADDRINUSE;
+	close(fd);
+	if (status == -EAGAIN)
+		return -EADDRINUSE; /* its queue is full */
+	if (status != -ECONNREFUSED)
+		return status;
+	return unlink(at->sun_path) ? -errno : 0;
+}
+
+int listener_unix_socket(const char *path, mode_t mask, int backlog)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int status, fd;
+
+	if (strlen(path) >= sizeof(at.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(at.sun_path, path);
+	status = clear_place(&at);
+	if (status)
+		return status;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	mask = umask(mask); /* it holds while the file is made */
+	status = bind(fd, (const struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
+	umask(mask);
+	if (!status && listen(fd, backlog))
+		status = -errno;
+	if (!status)
+		return fd;
+	close(fd);
+	return status;
 }
 
 int listener_socket(struct loop *loop, const char *where, bool names)

@@ -38,6 +38,12 @@ typedef void listener_fn(void *arg, int fd, const struct sockaddr *from);
  * with `names` a host's name too; non-blocking and close-on-exec, the caller's. Or -errno.
  */
 int listener_socket(struct loop *loop, const char *where, bool names);
+/*
+ * A unix socket that listens at a path; the mask is that of its file's mode. One that nobody serves
+ * any more is replaced; one that another process serves, or anything else in the place, stays. The
+ * socket, the caller's, or -errno.
+ */
+int listener_unix_socket(const char *path, mode_t mask, int backlog);
 /* bind(2); by the loop's helper where this process may not bind that port. 0, or -errno. */
 int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_t len);
 

@@ -16,43 +16,38 @@ struct tally {
 	uint64_t sum;
 };
 
-static void read_message(const char *line, size_t len)
+static void message_cb(void *arg, bool known, const struct syslog_message *m)
 {
-	struct syslog_message m;
+	struct tally *t = arg;
 	struct sxid_event event;
 
-	if (!syslog_read(line, len, &m))
+	t->lines++;
+	if (!known)
 		return;
-	assert(m.text >= line && m.text + m.len <= line + len);
-	assert(memchr(m.host, 0, sizeof(m.host)));
-	if (!sxid_read(m.text, m.len, &event))
+	assert(m->len <= SYSLOG_LINE);
+	assert(memchr(m->host, 0, sizeof(m->host)) && syslog_host_is_text(m->host));
+	for (size_t i = 0; i < m->len; i++)
+		t->sum = t->sum * 31 + (uint8_t)m->text[i];
+	if (!sxid_read(m->text, m->len, &event))
 		return;
 	assert(event.state < NVSWITCH_UNKNOWN);
 	assert(memchr(event.finding.text, 0, sizeof(event.finding.text)));
 }
 
-static void line_cb(void *arg, const char *line, size_t len)
-{
-	struct tally *t = arg;
-	char *copy = malloc(len); /* ends where it ends */
-
-	assert(len && len <= SYSLOG_LINE);
-	memcpy(copy, line, len);
-	read_message(copy, len);
-	t->lines++;
-	for (size_t i = 0; i < len; i++)
-		t->sum = t->sum * 31 + (uint8_t)copy[i];
-	free(copy);
-}
-
 static struct tally frame(const char *data, size_t size, size_t piece)
 {
-	struct syslog_stream *stream = calloc(1, sizeof(*stream));
+	struct log_stream *stream = calloc(1, sizeof(*stream));
 	struct tally t = { 0 };
 
-	for (size_t at = 0; at < size; at += piece)
-		syslog_stream_feed(stream, data + at, size - at < piece ? size - at : piece,
-				   line_cb, &t);
+	for (size_t at = 0; at < size; at += piece) {
+		size_t len = size - at < piece ? size - at : piece;
+		char *copy = malloc(len); /* ends where it ends */
+
+		memcpy(copy, data + at, len);
+		log_stream_feed(stream, copy, len, message_cb, &t);
+		free(copy);
+	}
+	log_stream_end(stream, message_cb, &t);
 	free(stream);
 	return t;
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What intake_scrape.c hands to decoders: one answer of dcgm-exporter for its host, one of NMX-T
- * for all hosts of its rack, answers that are cut off, and endpoints that are not what the list of
- * hosts takes them for.
+ * What exporters' answers come to: one answer of dcgm-exporter for its host, one of NMX-T for all
+ * hosts of its rack, answers that are cut off, and endpoints that are not what the list of hosts
+ * takes them for. fetch is the test's own: each question is answered by the text for its URL.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "fm/nvswitch/intake_fetch.h"
-#include "fm/nvswitch/intake_scrape.h"
+#include "fm/nvswitch/intake_sources.h"
 #include "topology/base/mem.h"
 
+#define INTERVAL_US 15000000ull
 #define P2P                                                                                        \
 	"DCGM_FI_DEV_P2P_NVLINK_STATUS{gpu=\"%u\",modelName=\"NVIDIA H100 80GB "                   \
 	"HBM3\",hostname=\"%s\"} %u\n"
@@ -23,202 +27,263 @@
 
 struct world {
 	struct loop *loop;
+	struct loop_timer *stop;
 	struct health health;
 	struct nvswitch_conf conf;
 	struct source_home home;
-	struct targets targets;
-	void *kept;
-	struct exposition exposition;
-	struct nvswitch_verdict verdict;
-	char error[80];
+	struct exporters *exporters;
+	char path[32];
 };
 
-static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
+/* ---- Endpoints, which all answer the same ---------------------------------------------------- */
+
+struct fetch_job {
+	struct loop_timer *timer;
+	const struct fetch_ops *ops;
+	void *arg;
+};
+static struct loop *clock_of;
+static char body[1 << 16];
+static const char *failure; /* why an answer ends early, NULL = it is whole */
+static unsigned questions;
+
+struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
+			size_t err_size)
+{
+	return (struct fetch *)loop;
+}
+
+void fetch_free(struct fetch *fetch)
 {
 }
 
-static void guard_cb(void *arg, bool on, unsigned bad)
+int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
+			   size_t err_size)
+{
+	return 0;
+}
+
+int fetch_url_parse(const char *text, struct fetch_url *url)
+{
+	*url = (struct fetch_url){ .port = 80 };
+	snprintf(url->host, sizeof(url->host), "%s", text + strlen("http://"));
+	return 0;
+}
+
+static void answer_cb(void *arg)
+{
+	struct fetch_job *job = arg;
+
+	job->ops->data(job->arg, body, strlen(body));
+	job->ops->done(job->arg, failure, "");
+	fetch_cancel(job);
+}
+
+struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, const char *address,
+			    const struct fetch_ops *ops, void *arg)
+{
+	struct fetch_job *job = mem_alloc(1, sizeof(*job));
+
+	*job = (struct fetch_job){ loop_timer_new(clock_of, answer_cb, job), ops, arg };
+	loop_timer_set(job->timer, 1000);
+	questions++;
+	return job;
+}
+
+void fetch_cancel(struct fetch_job *job)
+{
+	loop_timer_free(job->timer);
+	free(job);
+}
+
+/* ---- The source ------------------------------------------------------------------------------ */
+
+static void nothing_cb(struct source_home *home)
 {
 }
 
-static int set_up(void **state)
+static void stop_cb(void *arg)
 {
-	static const struct health_ops ops = { changed_cb, guard_cb };
+	loop_stop(clock_of);
+}
+
+/* The exporters of that list of hosts. */
+static struct world *world_new(const char *hosts)
+{
+	static const char *present[] = { "dgx-0", "dgx-1", "dgx-2" };
 	struct world *w = mem_alloc(1, sizeof(*w));
+	char err[256] = "";
+	FILE *out;
 
-	assert_int_equal(fetch_load("key", NULL, 0), 0);
-	w->loop = loop_new_simulated();
-	health_init(&w->health, &ops, w);
-	w->home = (struct source_home){ .loop = w->loop, .health = &w->health, .conf = &w->conf };
-	w->conf.link_window_us = 1000000;
-	for (unsigned i = 0; i < 3; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "dgx-%u", i);
-		assert_int_equal(targets_add(&w->targets, name, "http://%h:9400/metrics", 0), 0);
-		assert_int_equal(health_add(&w->health, name), i);
-		health_source_add(&w->health, i, "exporter", NVSWITCH_ASKED);
-	}
-	*state = w;
-	return 0;
+	strcpy(w->path, "/tmp/fmd-test-hosts-XXXXXX");
+	out = fdopen(mkstemp(w->path), "w");
+	fputs(hosts, out);
+	fclose(out);
+	w->loop = clock_of = loop_new_simulated();
+	w->stop = loop_timer_new(w->loop, stop_cb, NULL);
+	w->conf = (struct nvswitch_conf){ .interval_us = INTERVAL_US,
+					  .timeout_ms = 5000,
+					  .link_window_us = 1000000 };
+	strcpy(w->conf.keys.hosts_file, w->path);
+	w->home = (struct source_home){ .loop = w->loop,
+					.health = &w->health,
+					.conf = &w->conf,
+					.present = (char **)present,
+					.npresent = 3,
+					.heard = nothing_cb };
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(health_add(&w->health, present[i]), i);
+	w->exporters = exporters_open(&w->home, &w->conf, err, sizeof(err));
+	if (!w->exporters)
+		fail_msg("%s", err);
+	exporters_start(w->exporters, NULL);
+	exporters_announce(w->exporters);
+	*body = '\0';
+	failure = NULL;
+	return w;
 }
 
-static int tear_down(void **state)
+static void world_free(struct world *w)
 {
-	struct world *w = *state;
-
-	targets_fini(&w->targets);
+	exporters_close(w->exporters);
 	health_fini(&w->health);
+	loop_timer_free(w->stop);
 	loop_free(w->loop);
+	unlink(w->path);
 	free(w);
-	return 0;
 }
 
-static void begin(struct world *w, const struct decoder *decoder)
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
-	decoder->begin(w->kept, &w->targets.list[0], 0);
-	exposition_init(&w->exposition, decoder->ops, w->kept);
-}
-
-__attribute__((format(printf, 2, 3))) static void say(struct world *w, const char *format, ...)
-{
-	char text[1024];
+	size_t used = strlen(body);
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(body + used, sizeof(body) - used, format, args);
 	va_end(args);
-	assert_true(exposition_feed(&w->exposition, text, strlen(text)));
 }
 
-static void whole(struct world *w, const struct decoder *decoder)
+/* Each endpoint is asked once. */
+static void ask_all(struct world *w)
 {
-	assert_true(exposition_end(&w->exposition));
-	if (decoder->whole)
-		decoder->whole(w->kept);
+	questions = 0;
+	loop_timer_set(w->stop, INTERVAL_US);
+	loop_run(w->loop);
 }
 
-static bool judge(struct world *w, const struct decoder *decoder, unsigned host)
+static const struct health_source *source_of(const struct world *w, unsigned host)
 {
-	const struct decoder_subject subject = { &w->home, &w->targets.list[host], host, 0 };
-
-	*w->error = '\0';
-	return decoder->judge(w->kept, &subject, &w->verdict, w->error, sizeof(w->error));
+	return &w->health.hosts[host].sources[0];
 }
 
 /* ---- dcgm-exporter --------------------------------------------------------------------------- */
 
-static void say_gpus(struct world *w, const char *host, unsigned lost)
+static void say_gpus(const char *host, unsigned lost)
 {
 	for (unsigned g = 0; g < 8; g++)
-		say(w, P2P, g, host, g == lost ? 0 : 255u & ~(1u << g));
+		say(P2P, g, host, g == lost ? 0 : 255u & ~(1u << g));
 }
 
 static void an_exporter_gives_its_hosts_state_and_what_it_lacks(void **state)
 {
-	struct world *w = *state;
+	struct world *w = world_new("dgx-0 http://dgx-0\n");
 	json_t *missing;
 
-	w->kept = decoder_dcgm.keep();
-	begin(w, &decoder_dcgm);
-	say_gpus(w, "dgx-0", 5);
-	whole(w, &decoder_dcgm);
-	assert_true(judge(w, &decoder_dcgm, 0));
-	assert_int_equal(w->verdict.state, NVSWITCH_NO_P2P);
-	decoder_dcgm.end(w->kept);
-	missing = decoder_dcgm.missing(w->kept, NVSWITCH_SYSTEM_H100);
+	say_gpus("dgx-0", 5);
+	ask_all(w);
+	assert_true(source_of(w, 0)->up);
+	assert_int_equal(source_of(w, 0)->verdict.state, NVSWITCH_NO_P2P);
+	missing = exporters_missing(w->exporters, 0, 0);
 	assert_int_equal(json_array_size(missing), 7); /* all but P2P_NVLINK_STATUS */
 	json_decref(missing);
-	decoder_dcgm.drop(w->kept);
+	world_free(w);
 }
 
 static void an_exporter_of_another_host_is_no_source_for_this_one(void **state)
 {
-	struct world *w = *state;
+	struct world *w = world_new("dgx-0 http://dgx-0\n");
 
-	w->kept = decoder_dcgm.keep();
-	begin(w, &decoder_dcgm);
-	say_gpus(w, "dgx-1", 8);
-	whole(w, &decoder_dcgm);
-	assert_false(judge(w, &decoder_dcgm, 0));
-	assert_string_equal(w->error, "it reports another host, dgx-1");
+	say_gpus("dgx-1", 8);
+	ask_all(w);
+	assert_false(source_of(w, 0)->up);
+	assert_string_equal(source_of(w, 0)->error, "it reports another host, dgx-1");
 	assert_null(w->health.hosts[0].memory); /* and nothing of it is remembered */
-	decoder_dcgm.drop(w->kept);		/* in the midst of an answer */
+	world_free(w);
 }
 
 /* Rows of a whole rack are nobody's: one link of 1,296 would make 18 hosts degraded. */
 static void a_racks_answer_for_a_host_without_a_place_says_what_is_needed(void **state)
 {
-	struct world *w = *state;
+	struct world *w = world_new("dgx-0 http://dgx-0\n");
 
-	assert_ptr_equal(decoder_nmx.reads(&w->targets.list[0]) ? &decoder_nmx : &decoder_dcgm,
-			 &decoder_dcgm);
-	w->kept = decoder_dcgm.keep();
-	begin(w, &decoder_dcgm);
-	say(w, NMX, "DOWN", 3u, 0xabcu, 1u);
-	say(w, "Effective_BER{Port_Number=\"9\"} 3e-11\n");
-	whole(w, &decoder_dcgm);
-	assert_false(judge(w, &decoder_dcgm, 0));
-	assert_non_null(strstr(w->error, "tray= or slot="));
-	decoder_dcgm.drop(w->kept);
+	say(NMX, "DOWN", 3u, 0xabcu, 1u);
+	say("Effective_BER{Port_Number=\"9\"} 3e-11\n");
+	ask_all(w);
+	assert_false(source_of(w, 0)->up);
+	assert_non_null(strstr(source_of(w, 0)->error, "tray= or slot="));
+	world_free(w);
 }
 
 /* ---- NMX-T ----------------------------------------------------------------------------------- */
 
-static void say_tray(struct world *w, unsigned tray, unsigned down)
+#define RACK                                                                                       \
+	"dgx-0 http://rack tray=0\n"                                                               \
+	"dgx-1 http://rack tray=1\n"                                                               \
+	"dgx-2 http://rack tray=2\n"
+
+static void say_tray(unsigned tray, unsigned down)
 {
 	for (unsigned p = 1; p <= 18; p++)
-		say(w, NMX, p == down ? "DOWN" : "ACT", tray, 0x100 + tray, p);
+		say(NMX, p == down ? "DOWN" : "ACT", tray, 0x100 + tray, p);
 }
 
 static void one_answer_is_judged_for_each_host_of_the_rack(void **state)
 {
 	static const enum nvswitch_state want[] = { NVSWITCH_HEALTHY, NVSWITCH_DEGRADED_LINK };
-	struct world *w = *state;
+	struct world *w = world_new(RACK);
 
-	for (int i = 0; i < 3; i++)
-		w->targets.list[i].place.tray = i;
-	assert_true(decoder_nmx.reads(&w->targets.list[0]));
-	assert_true(decoder_nmx.shared);
-	w->kept = decoder_nmx.keep();
-	begin(w, &decoder_nmx);
-	say_tray(w, 0, 0);
-	say_tray(w, 1, 7);
-	whole(w, &decoder_nmx);
+	say_tray(0, 0);
+	say_tray(1, 7);
+	ask_all(w);
+	assert_int_equal(questions, 1);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_true(judge(w, &decoder_nmx, i));
-		assert_int_equal(w->verdict.state, want[i]);
+		assert_true(source_of(w, i)->up);
+		assert_int_equal(source_of(w, i)->verdict.state, want[i]);
 	}
-	assert_false(judge(w, &decoder_nmx, 2)); /* no row is its */
-	decoder_nmx.drop(w->kept);
+	assert_false(source_of(w, 2)->up); /* no row is its */
+	world_free(w);
 }
 
 /* One that is cut off is begun anew: nothing of it counts. */
 static void an_answer_that_is_not_whole_counts_for_nothing(void **state)
 {
-	struct world *w = *state;
+	struct world *w = world_new(RACK);
 
-	w->targets.list[0].place.tray = 0;
-	w->kept = decoder_nmx.keep();
-	begin(w, &decoder_nmx);
-	say_tray(w, 0, 0);
-	whole(w, &decoder_nmx);
-	begin(w, &decoder_nmx);
-	say_tray(w, 0, 7);
-	assert_true(judge(w, &decoder_nmx, 0));
-	assert_int_equal(w->verdict.state, NVSWITCH_HEALTHY);
-	decoder_nmx.drop(w->kept);
+	say_tray(0, 0);
+	ask_all(w);
+	*body = '\0';
+	say_tray(0, 7);
+	failure = "the answer is truncated";
+	ask_all(w);
+	assert_false(source_of(w, 0)->up);
+	assert_int_equal(source_of(w, 0)->verdict.state, NVSWITCH_HEALTHY);
+	*body = '\0';
+	say_tray(0, 0);
+	failure = NULL;
+	ask_all(w);
+	assert_true(source_of(w, 0)->up);
+	assert_int_equal(source_of(w, 0)->verdict.state, NVSWITCH_HEALTHY);
+	world_free(w);
 }
 
 int main(void)
 {
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(an_exporter_gives_its_hosts_state_and_what_it_lacks),
-		TEST(an_exporter_of_another_host_is_no_source_for_this_one),
-		TEST(a_racks_answer_for_a_host_without_a_place_says_what_is_needed),
-		TEST(one_answer_is_judged_for_each_host_of_the_rack),
-		TEST(an_answer_that_is_not_whole_counts_for_nothing),
+		cmocka_unit_test(an_exporter_gives_its_hosts_state_and_what_it_lacks),
+		cmocka_unit_test(an_exporter_of_another_host_is_no_source_for_this_one),
+		cmocka_unit_test(a_racks_answer_for_a_host_without_a_place_says_what_is_needed),
+		cmocka_unit_test(one_answer_is_judged_for_each_host_of_the_rack),
+		cmocka_unit_test(an_answer_that_is_not_whole_counts_for_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,20 +11,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/intake_scrape.h"
+#include "fm/nvswitch/evidence.h"
 
 static uint32_t seen_of(const char *const *names)
 {
-	uint32_t seen = 0;
+	struct evidence e;
 
+	evidence_init(&e, NVSWITCH_SYSTEM_AUTO);
 	for (; *names; names++)
-		fields_note(&seen, (struct exposition_text){ *names, strlen(*names) });
-	return seen;
+		evidence_ops.kind(&e, (struct exposition_text){ *names, strlen(*names) });
+	return e.metrics;
 }
 
 static bool misses(uint32_t seen, enum nvswitch_system system, const char *field)
 {
-	json_t *rows = fields_missing(seen, system), *row;
+	json_t *rows = evidence_missing(seen, system), *row;
 	bool found = false;
 	size_t index;
 
@@ -36,7 +37,7 @@ static bool misses(uint32_t seen, enum nvswitch_system system, const char *field
 
 static size_t count_missing(uint32_t seen, enum nvswitch_system system)
 {
-	json_t *rows = fields_missing(seen, system);
+	json_t *rows = evidence_missing(seen, system);
 	size_t count = json_array_size(rows);
 
 	json_decref(rows);
@@ -119,10 +120,11 @@ static double since_of(const char *name)
 static uint32_t read_list(const char *path, double release)
 {
 	FILE *in = fopen(path, "r");
-	uint32_t seen = 0;
+	struct evidence e;
 	char line[256];
 
 	assert_non_null(in);
+	evidence_init(&e, NVSWITCH_SYSTEM_AUTO);
 	while (fgets(line, sizeof(line), in)) {
 		char *first = strchr(line, ','), *second = first ? strchr(first + 1, ',') : NULL;
 
@@ -135,10 +137,10 @@ static uint32_t read_list(const char *path, double release)
 			    !strcmp(first + 1, " label"));
 		if (since_of(line) > release)
 			fail_msg("%s: %s is not in that DCGM yet", path, line);
-		fields_note(&seen, (struct exposition_text){ line, strlen(line) });
+		evidence_ops.kind(&e, (struct exposition_text){ line, strlen(line) });
 	}
 	fclose(in);
-	return seen;
+	return e.metrics;
 }
 
 static void every_list_is_of_its_generation(void **state)

@@ -541,10 +541,12 @@ static void read_aliases(struct aliases *aliases, const char *text, int status, 
 
 static void hosts_are_found_by_their_aliases(void **state)
 {
+	struct aliases aliases = { 0 };
 	struct world *w = world_new(0);
 	unsigned a = health_add(&w->h, "dgx-01"), b = health_add(&w->h, "dgx-02.east.x");
 
-	read_aliases(&w->h.aliases, "DGX-01 10.0.0.1 BMC-01\n\n# x\ndgx-02 dgx-01 node2\n", 0, "");
+	w->h.aliases = &aliases;
+	read_aliases(&aliases, "DGX-01 10.0.0.1 BMC-01\n\n# x\ndgx-02 dgx-01 node2\n", 0, "");
 	assert_int_equal(health_find(&w->h, "10.0.0.1"), a);
 	assert_int_equal(health_find(&w->h, "10.0.0.2"), UINT_MAX);
 	assert_int_equal(health_find(&w->h, "bmc-01.mgmt.example"), a);
@@ -553,6 +555,7 @@ static void hosts_are_found_by_their_aliases(void **state)
 	assert_int_equal(health_find(&w->h, "dgx-01.x"),
 			 b); /* .. and an alias ahead of a first part */
 	assert_int_equal(health_find(&w->h, ""), UINT_MAX);
+	aliases_fini(&aliases);
 	world_free(w);
 }
 

@@ -34,12 +34,12 @@ static void hear(void *arg, bool known, const struct syslog_message *m)
 
 static struct heard feed(const char *data, size_t len, size_t piece)
 {
-	struct journal_stream *s = calloc(1, sizeof(*s));
+	struct log_stream *s = calloc(1, sizeof(*s));
 	struct heard h = { 0 };
 
 	for (size_t at = 0; at < len; at += piece)
-		journal_feed(s, data + at, len - at < piece ? len - at : piece, hear, &h);
-	journal_fini(s);
+		log_stream_feed(s, data + at, len - at < piece ? len - at : piece, hear, &h);
+	log_stream_end(s, hear, &h);
 	free(s);
 	return h;
 }
@@ -91,7 +91,7 @@ static void a_binary_value_may_be_long(void **state)
 
 static void what_is_no_record_is_malformed_and_the_next_is_read(void **state)
 {
-	static const char data[] = "hello there\nwhat\n\n" EXPORT "_HOSTNAME=dgx-05\n\n" EXPORT;
+	static const char data[] = "Hello there\nwhat\n\n" EXPORT "_HOSTNAME=dgx-05\n\n" EXPORT;
 
 	for (size_t piece = 1; piece < sizeof(data); piece += 3) {
 		struct heard h = feed(data, sizeof(data) - 1, piece);
@@ -119,10 +119,29 @@ static void a_message_is_cut_and_a_name_is_text(void **state)
 	free(data);
 }
 
+/* What stood before a field that is none is not the next record's. */
+static void nothing_of_a_malformed_record_is_kept(void **state)
+{
+	static const char data[] = "_HOSTNAME=dgx-09\nMESSAGE=old\na b\n\nMESSAGE=new\n\n";
+	struct heard h = feed(data, sizeof(data) - 1, 7);
+
+	assert_int_equal(h.malformed, 1);
+	assert_string_equal(h.said, ": new|");
+}
+
 static void the_first_byte_decides_the_format(void **state)
 {
-	assert_true(journal_begins('_') && journal_begins('M') && journal_begins('{'));
-	assert_false(journal_begins('<') || journal_begins('7') || journal_begins('a'));
+	static const struct {
+		const char *data, *said;
+	} forms[] = {
+		{ "<3>Nov 21 01:02:03 a k: b\n", "a: k: b|" },
+		{ "MESSAGE=b\n_HOSTNAME=a\n\n", "a: b|" },
+		{ "{\"_HOSTNAME\":\"a\",\"MESSAGE\":\"b\"}\n", "a: b|" },
+	};
+
+	for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		assert_string_equal(feed(forms[i].data, strlen(forms[i].data), 3).said,
+				    forms[i].said);
 }
 
 int main(void)
@@ -133,6 +152,7 @@ int main(void)
 		cmocka_unit_test(a_binary_value_may_be_long),
 		cmocka_unit_test(what_is_no_record_is_malformed_and_the_next_is_read),
 		cmocka_unit_test(a_message_is_cut_and_a_name_is_text),
+		cmocka_unit_test(nothing_of_a_malformed_record_is_kept),
 		cmocka_unit_test(the_first_byte_decides_the_format),
 	};
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/intake_fetch.h"
-#include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/state_monitor.h"
 #include "topology/base/mem.h"
@@ -131,16 +130,15 @@ static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **stat
 	void *source;
 
 	home.loop = clock_of = loop_new_simulated();
-	home.intake = log_intake_new(&home);
 	stop = loop_timer_new(clock_of, stop_cb, NULL);
 	for (unsigned i = 0; i < HOSTS; i++) {
 		snprintf(names[i], sizeof(names[i]), "h%u", i);
 		present[i] = names[i];
 	}
-	source = source_exporters.open(&source_exporters, &home, &conf, err, sizeof(err));
+	source = exporters_open(&home, &conf, err, sizeof(err));
 	assert_non_null(source);
-	source_exporters.start(source, NULL);
-	source_exporters.announce(source);
+	exporters_start(source, NULL);
+	exporters_announce(source);
 	from_us = loop_now_us(clock_of);
 	loop_timer_set(stop, 20 * INTERVAL_US);
 	loop_run(clock_of);
@@ -164,10 +162,9 @@ static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **stat
 	for (unsigned i = 0; i < HOSTS; i++)
 		late += loop_now_us(clock_of) - asked_us[i] > INTERVAL_US * 12 / 10;
 	assert_int_equal(late, 0);
-	source_exporters.close(source);
+	exporters_close(source);
 	assert_int_equal(under_way, 0);
 	loop_timer_free(stop);
-	log_intake_free(home.intake);
 	health_fini(&health);
 	loop_free(clock_of);
 }

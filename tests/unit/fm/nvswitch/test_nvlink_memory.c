@@ -171,7 +171,7 @@ static void two_exporters_of_a_host_hide_nothing_of_each_other(void **state)
 	snprintf(other.extra, sizeof(other.extra), "%s", gauges);
 	host_ask_source(it, &other, 1);
 	assert_int_equal(host_memory(it)->nevents, 3);
-	memory_boot(host_memory(it), NVSWITCH_PROVEN); /* repaired; gauges stay */
+	memory_reset(host_memory(it), -1, NULL, NVSWITCH_PROVEN); /* repaired; gauges stay */
 	for (unsigned i = 0; i < 8; i++) {
 		host_pass(it, 15);
 		host_ask_source(it, &other, 1);

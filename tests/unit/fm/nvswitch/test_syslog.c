@@ -117,34 +117,37 @@ struct lines {
 	char all[8192];
 };
 
-static void line_cb(void *arg, const char *line, size_t len)
+static void line_cb(void *arg, bool known, const struct syslog_message *m)
 {
 	struct lines *l = arg;
 
+	assert_true(known);
 	l->count++;
-	l->longest = len > l->longest ? len : l->longest;
-	snprintf(l->all + strlen(l->all), sizeof(l->all) - strlen(l->all), "%.*s|", (int)len, line);
+	l->longest = m->len > l->longest ? m->len : l->longest;
+	snprintf(l->all + strlen(l->all), sizeof(l->all) - strlen(l->all), "%.*s|", (int)m->len,
+		 m->text);
 }
 
 static struct lines frame(const char *data, size_t len, size_t piece)
 {
-	struct syslog_stream *s = calloc(1, sizeof(*s));
+	struct log_stream *s = calloc(1, sizeof(*s));
 	struct lines l = { 0 };
 
 	for (size_t at = 0; at < len; at += piece)
-		syslog_stream_feed(s, data + at, len - at < piece ? len - at : piece, line_cb, &l);
+		log_stream_feed(s, data + at, len - at < piece ? len - at : piece, line_cb, &l);
+	log_stream_end(s, line_cb, &l);
 	free(s);
 	return l;
 }
 
 static void lines_come_out_whole_in_pieces_of_any_size(void **state)
 {
-	static const char data[] = "<3>one\n<3>two\n\n<4>three\n<3>fi";
+	static const char data[] = "<3>k: one\n<3>k: two\n\n<4>k: three\n<3>k: fi";
 
 	for (size_t piece = 1; piece < sizeof(data); piece++) {
 		struct lines l = frame(data, sizeof(data) - 1, piece);
 
-		assert_string_equal(l.all, "<3>one|<3>two|<4>three|");
+		assert_string_equal(l.all, "k: one|k: two|k: three|k: fi|");
 	}
 }
 
@@ -155,11 +158,12 @@ static void a_message_without_end_keeps_its_head_only(void **state)
 	struct lines l;
 
 	memset(data, 'x', len);
-	memcpy(data + len - 9, "\n<3>next\n", 9);
+	memcpy(data, "<3>k: ", 6);
+	memcpy(data + len - 12, "\n<3>k: next\n", 12);
 	l = frame(data, len, 65536);
 	assert_int_equal(l.count, 2);
-	assert_int_equal(l.longest, SYSLOG_LINE);
-	assert_non_null(strstr(l.all, "|<3>next|"));
+	assert_int_equal(l.longest, SYSLOG_LINE - 3);
+	assert_non_null(strstr(l.all, "|k: next|"));
 	free(data);
 }
 
