@@ -343,6 +343,25 @@ static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
 	said->has |= HAS_WATCH;
 }
 
+static void take_state(struct gpu_said *said, enum metric metric, double value)
+{
+	uint32_t number = whole(value);
+
+	if (metric == P2P_BITMAP) {
+		said->peers = said->has & HAS_P2P ? said->peers & number : number;
+		said->has |= HAS_P2P;
+	} else if (metric == MIG_MODE) {
+		said->mig |= value == 1;
+		said->has_mig_mode = true;
+		said->has |= HAS_MIG;
+	} else if (metric == HEALTH_MASK && number && number <= UINT16_MAX) {
+		said->mask = (uint16_t)number; /* 0 = the driver supports none of it */
+		said->has |= HAS_MASK;
+	} else if (metric == FM_STATUS || metric == SUMMARY || metric == RECOVERY_ACTION) {
+		take_status(said, &statuses[metric], value);
+	}
+}
+
 static void take_pair(struct gpu_said *said, const struct exposition_sample *s)
 {
 	int peer = number_of(s, "peer_gpu", MEMORY_GPUS);
@@ -386,23 +405,8 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 	case XID_COUNT:
 		take_xid_count(e, (unsigned)(gpu - e->gpus), s);
 		return;
-	case P2P_BITMAP:
-		said->peers = said->has & HAS_P2P ? said->peers & number : number;
-		said->has |= HAS_P2P;
-		return;
 	case P2P_PAIR:
 		take_pair(said, s);
-		return;
-	case FM_STATUS:
-	case SUMMARY:
-	case RECOVERY_ACTION:
-		take_status(said, &statuses[metric], s->value);
-		return;
-	case HEALTH_MASK: /* 0 = the driver supports none of it */
-		if (!number || number > UINT16_MAX)
-			return;
-		said->mask = number;
-		said->has |= HAS_MASK;
 		return;
 	case RECOVERY_FAILED:
 		gpu->has_failures = true;
@@ -414,11 +418,6 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 	case HEALTH_WATCH:
 		take_watch(said, s);
 		return;
-	case MIG_MODE:
-		said->mig |= s->value == 1;
-		said->has_mig_mode = true;
-		said->has |= HAS_MIG;
-		return;
 	case CLIQUE:
 		if (s->value <= UINT32_MAX)
 			take_clique(e, (uint32_t)s->value);
@@ -427,7 +426,7 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 		take_gpu_link(said, s);
 		return;
 	default:
-		return;
+		take_state(said, metric, s->value);
 	}
 }
 

@@ -15,21 +15,6 @@
 #include <jansson.h>
 #include "fm/nvswitch/state_monitor.h"
 
-struct source_home { /* what the monitor lends its sources, and outlives them */
-	struct loop *loop;
-	const struct nvswitch_ops *ops; /* of the monitor's owner */
-	void *arg;			/* the argument of ops */
-	struct health *health;
-	struct log_intake *intake;	  /* assigns kernel logs to hosts */
-	const struct nvswitch_conf *conf; /* in force; NULL before the first */
-	char **present;			  /* the fabric's hosts, [npresent] */
-	unsigned npresent;
-	/*
-	 * Called after something was passed to health: the monitor evaluates all hosts soon, once.
-	 */
-	void (*heard)(struct source_home *home);
-};
-
 /* ---- Exporters of hosts and of racks (intake_scrape.c) --------------------------------------- */
 
 /* Their URLs are from a file, or by one pattern for all hosts of the fabric. */
@@ -56,7 +41,7 @@ json_t *exporters_missing(const struct exporters *exporters, unsigned host, unsi
 
 /* ---- Health reports -------------------------------------------------------------------------- */
 
-/* The command `health-report`: 0, or -1 with the reason in err; see nvswitch_hear_report(). */
+/* The command `health-report`: 0, or -1 with the reason in err; where all is checked. */
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err,
 		       size_t err_size);
 /* A host's memory was read from the state file: its reports are sources, silent so far. */

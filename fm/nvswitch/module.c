@@ -3,10 +3,11 @@
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
 #include "fm/loop/child.h"
-#include "fm/nvswitch/evidence.h"
+#include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
 #include "fm/nvswitch/policy.h"
 #include "fm/nvswitch/state_monitor.h"
+#include "fm/os/helper.h"
 #include "topology/base/mem.h"
 #include "topology/graph/cutoff.h"
 
@@ -21,12 +22,10 @@ struct nvlink_room {
 	struct children *children;
 	struct loop_timer *rates_timer;
 	struct child *child;
-	char *rated[RATED_MOST], *crowding[RATED_MOST]; /* NULL = free */
+	char *rated[RATED_MOST]; /* NULL = free */
 	char answer[RATED_MOST * 96];
 	size_t answered;
 };
-
-#define NVLINK_STATES_FILE "nvswitch" /* states and overrides */
 
 /* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
 static bool is_nvlink_switch(const char *desc)
@@ -83,100 +82,22 @@ static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 	return out;
 }
 
-/*
- * What a restart knows of hosts: state_dir/nvswitch has what is believed and manual overrides,
- * `HOST BELIEVED OVERRIDE`, so that a restart moves nothing; state_dir/nvlink has what each host
- * showed and what happened to it, so that a restart heals nothing.
- */
-
-/* ---- States and overrides -------------------------------------------------------------------- */
-
-static unsigned read_states(void *arg, FILE *in)
-{
-	struct nvlink_room *r = arg;
-	char line[512], host[256], believed[32], word[32], rest;
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		int state, override = NVSWITCH_UNKNOWN;
-
-		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-			continue;
-		if (sscanf(line, "%255s %31s %31s %c", host, believed, word, &rest) != 3)
-			return number;
-		state = nvswitch_state_parse(believed);
-		if (strcmp(word, "-"))
-			override = nvswitch_state_parse(word);
-		if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
-			return number;
-		nvswitch_remember(r->nvswitch, host, state, override);
-	}
-	return 0;
-}
-
-static void forget_states(void *arg)
-{
-	struct nvlink_room *r = arg;
-	struct nvswitch_kept kept;
-
-	for (unsigned at = 0; nvswitch_next(r->nvswitch, &at, &kept);)
-		nvswitch_remember(r->nvswitch, kept.host, NVSWITCH_HEALTHY, NVSWITCH_UNKNOWN);
-}
-
-static void write_states(const void *arg, FILE *out)
-{
-	const struct nvlink_room *r = arg;
-	struct nvswitch_kept kept;
-
-	for (unsigned at = 0; nvswitch_next(r->nvswitch, &at, &kept);)
-		fprintf(out, "%s %s %s\n", kept.host, nvswitch_state_name(kept.believed),
-			kept.override == NVSWITCH_UNKNOWN ? "-"
-							  : nvswitch_state_name(kept.override));
-}
-
 static const struct state_file states_file = {
-	.name = NVLINK_STATES_FILE,
+	.name = "nvswitch",
 	.small = true,
 	.form = "`HOST STATE STATE`, the last may be -",
-	.read = read_states,
-	.forget = forget_states,
-	.write = write_states,
+	.read = nvswitch_read_states,
+	.forget = nvswitch_forget_states,
+	.write = nvswitch_write_states,
 };
-
-/* ---- What is remembered of each host beside that: written by hand by nobody ------------------ */
-
-static unsigned read_memory(void *arg, FILE *in)
-{
-	struct nvlink_room *r = arg;
-	char line[1024];
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
-		if (line[strspn(line, " \t\n")] && line[0] != '#' &&
-		    !nvswitch_memory_read(r->nvswitch, line))
-			return number;
-	return 0;
-}
-
-static void forget_memory(void *arg)
-{
-	struct nvlink_room *r = arg;
-
-	nvswitch_memory_forget(r->nvswitch);
-}
-
-static void write_memory(const void *arg, FILE *out)
-{
-	const struct nvlink_room *r = arg;
-
-	nvswitch_memory_write(r->nvswitch, out);
-}
 
 static const struct state_file memory_file = {
 	.name = "nvlink",
 	.small = true,
 	.form = "`KIND HOST WORD=VALUE..`",
-	.read = read_memory,
-	.forget = forget_memory,
-	.write = write_memory,
+	.read = nvswitch_read_memory,
+	.forget = nvswitch_forget_memory,
+	.write = nvswitch_write_memory,
 	.gather_us = 2000000,
 	.gather_max_us = 10000000,
 };
@@ -187,7 +108,8 @@ static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 	uint8_t *states = mem_alloc(t->nhosts + 1, 1);
 
 	for (uint32_t h = 0; h < t->nhosts; h++)
-		states[h] = nvswitch_believed(r->nvswitch, t->hosts[h].name);
+		states[h] =
+			(uint8_t)nvswitch_believed(nvswitch_host(r->nvswitch, t->hosts[h].name));
 	return states;
 }
 
@@ -211,7 +133,7 @@ json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *hos
 {
 	const struct nvswitch_said report = { source, host, state, reason, ttl_s };
 
-	if (nvswitch_hear_report(room_of(f)->nvswitch, &report, err, err_size))
+	if (source_report_hear(&room_of(f)->nvswitch->home, &report, err, err_size))
 		return NULL;
 	return json_pack("{ss ss ss sf}", "host", host, "source", source, "state",
 			 nvswitch_state_name(nvswitch_state_parse(state)), "ttl_s", ttl_s);
@@ -237,7 +159,7 @@ static json_t *result(void *data)
 			 (loop_now_us(o->room->services.loop) - o->asked_us) / 1e3);
 }
 
-static const struct fabric_operation_ops override_ops = { .file = NVLINK_STATES_FILE,
+static const struct fabric_operation_ops override_ops = { .file = "nvswitch",
 							  .result = result,
 							  .free = free };
 
@@ -394,7 +316,6 @@ static void say_rates(struct nvlink_room *r, char *host, const char *line)
 {
 	struct rates rates;
 	const struct event_subject subject = { .host = host };
-	unsigned at = 0;
 
 	if (sscanf(line, "%lf %u %lf %u %lf", &rates.own, &rates.adapters, &rates.others,
 		   &rates.flows, &rates.others_alone) != 5 ||
@@ -414,10 +335,6 @@ static void say_rates(struct nvlink_room *r, char *host, const char *line)
 		    "%s: NO_P2P: its GPUs' traffic over InfiniBand takes %.1f %% of what the other "
 		    "hosts' get of the uplinks of its leaves",
 		    host, 100 - 100 * rates.others / rates.others_alone);
-	while (at < RATED_MOST && r->crowding[at] && strcmp(r->crowding[at], host))
-		at++;
-	if (at < RATED_MOST && !r->crowding[at])
-		r->crowding[at] = mem_strdup(host);
 }
 
 static void rates_end(void *arg, bool whole)
@@ -457,79 +374,59 @@ static void begin_rates(void *arg)
 		rates_end(r, loop_is_simulated(r->services.loop));
 }
 
-static void lost_cb(void *arg, const char *host)
+static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 	struct nvlink_room *r = arg;
+	const struct event_subject subject = { .host = host };
 	unsigned at = 0;
 
+	if (state != NVSWITCH_NO_P2P && state != NVSWITCH_UNKNOWN)
+		alert_end(r->services.alerts, "nvlink-crowding", &subject);
 	while (at < RATED_MOST && r->rated[at])
 		at++;
-	if (r->child || at == RATED_MOST)
+	if (state != NVSWITCH_NO_P2P || r->child || at == RATED_MOST)
 		return;
 	r->rated[at] = mem_strdup(host);
 	loop_timer_set(r->rates_timer, RATES_SOON_US);
 }
 
-/* Alerts about hosts that are NO_P2P no more are over. */
-static void end_crowding(struct nvlink_room *r)
-{
-	for (unsigned i = 0; i < RATED_MOST; i++) {
-		const struct event_subject subject = { .host = r->crowding[i] };
-
-		if (!r->crowding[i] ||
-		    nvswitch_known(r->nvswitch, r->crowding[i]).state == NVSWITCH_NO_P2P)
-			continue;
-		alert_end(r->services.alerts, "nvlink-crowding", &subject);
-		free(r->crowding[i]);
-		r->crowding[i] = NULL;
-	}
-}
-
 /* ---- What is kept --------------------------------------------------------------------------- */
 
-static void keep_cb(void *arg)
+static void keep_cb(void *arg, bool memories)
 {
 	struct nvlink_room *r = arg;
 
-	state_store_changed(r->services.state, &states_file, r);
-}
-
-static void remember_cb(void *arg)
-{
-	struct nvlink_room *r = arg;
-
-	state_store_changed(r->services.state, &memory_file, r);
+	state_store_changed(r->services.state, memories ? &memory_file : &states_file, r->nvswitch);
 }
 
 /* Alerts about hosts: in which state, why, and what mends it; the guard; hooks that failed. */
 static void raise_alerts(struct nvlink_room *r)
 {
+	const struct health *health = &r->nvswitch->health;
 	struct alerts *alerts = r->services.alerts;
 	struct name_list fatal = { 0 }, no_p2p = { 0 }, failing = { 0 };
 	const char *host;
-	struct nvswitch_kept kept;
 
-	for (unsigned at = 0;
-	     fabric_view(r->fabric).topo && nvswitch_next(r->nvswitch, &at, &kept);) {
-		const struct nvswitch_known known = nvswitch_known(r->nvswitch, kept.host);
-		bool by_hand = kept.override != NVSWITCH_UNKNOWN;
-		enum nvswitch_state state = by_hand ? kept.override : kept.believed;
+	for (unsigned i = 0; fabric_view(r->fabric).topo && i < health->nhosts; i++) {
+		const struct health_host *it = &health->hosts[i];
+		enum nvswitch_state state = nvswitch_believed(it);
+		const char *reason = health_reason(it);
+		bool by_hand = it->override != NVSWITCH_UNKNOWN;
 		char text[200];
 
-		snprintf(text, sizeof(text), by_hand || !*known.reason ? "%s" : "%s (%s; %s)",
-			 kept.host, known.reason, known.action);
-		if (state == NVSWITCH_FATAL)
-			name_list_add(&fatal, text);
-		else if (state == NVSWITCH_NO_P2P)
-			name_list_add(&no_p2p, text);
+		if (state < NVSWITCH_NO_P2P)
+			continue;
+		snprintf(text, sizeof(text), by_hand || !*reason ? "%s" : "%s (%s; %s)", it->name,
+			 reason, nvswitch_remedy_name(health_remedy(it)));
+		name_list_add(state == NVSWITCH_FATAL ? &fatal : &no_p2p, text);
 	}
 	name_list_alert(alerts, "hosts-fatal", &fatal, "host FATAL", "hosts FATAL");
 	name_list_alert(alerts, "hosts-no-p2p", &no_p2p, "host NO_P2P", "hosts NO_P2P");
-	for (unsigned n = 0; (host = nvswitch_hook_failing(r->nvswitch, n)); n++)
+	for (unsigned n = 0; (host = hook_failing(r->nvswitch->hook, n)); n++)
 		name_list_add(&failing, host);
 	name_list_alert(alerts, "nvswitch-hook", &failing, "host's nvswitch_hook failed",
 			"hosts' nvswitch_hook failed");
-	if (nvswitch_is_guarded(r->nvswitch))
+	if (health->guarded)
 		alert_raise(alerts, "nvswitch-guard", NULL,
 			    "more than %d %% of the hosts look unhealthy at once (nvswitch_guard): "
 			    "their sources are suspect%s",
@@ -542,7 +439,6 @@ static void raise_alerts(struct nvlink_room *r)
 static void states_cb(void *arg)
 {
 	raise_alerts(arg);
-	end_crowding(arg);
 	fabric_report_hosts_changed(((struct nvlink_room *)arg)->fabric);
 }
 
@@ -553,8 +449,8 @@ static void trouble_cb(void *arg, const char *what, const char *error)
 	trouble_set(r->services.alerts, what, error);
 }
 
-static const struct nvswitch_ops monitor_ops = { event_cb,    lost_cb,	  keep_cb,
-						 remember_cb, trouble_cb, states_cb };
+static const struct nvswitch_ops monitor_ops = { event_cb, changed_cb, keep_cb, trouble_cb,
+						 states_cb };
 
 /* ---- Updates --------------------------------------------------------------------------------- */
 
@@ -641,17 +537,19 @@ void nvlink_judge_host(const struct fabric *fabric, uint32_t host, struct host_v
 	const struct topo *t = fabric_view(r->fabric).topo;
 	const char *name = t->hosts[host].name;
 	const char *desc = t->nodes[t->host_cas[t->hosts[host].first]].desc;
-	const struct nvswitch_known known = nvswitch_known(r->nvswitch, name);
+	const struct health_host *known = nvswitch_host(r->nvswitch, name);
+	const char *reason = known ? health_reason(known) : "";
 
-	if (!known.watched || known.state == NVSWITCH_HEALTHY)
+	if (!known || known->state == NVSWITCH_HEALTHY ||
+	    (known->state == NVSWITCH_UNKNOWN && !known->nsources))
 		return;
 	/* Nobody expects NVLinks of storage and management hosts. */
-	if (known.state == NVSWITCH_UNKNOWN &&
+	if (known->state == NVSWITCH_UNKNOWN &&
 	    (name_patterns_match(conf->storage_nodes, desc, name) ||
 	     name_patterns_match(conf->management_nodes, desc, name)))
 		return;
-	host_verdict_add(verdict, host_states[known.state], "NVLinks %s%s%s",
-			 nvswitch_state_name(known.state), *known.reason ? ": " : "", known.reason);
+	host_verdict_add(verdict, host_states[known->state], "NVLinks %s%s%s",
+			 nvswitch_state_name(known->state), *reason ? ": " : "", reason);
 }
 
 static void status(const void *room, json_t *doc)
@@ -687,8 +585,8 @@ static void load(void *room, enum fabric_load_step step)
 
 	if (step != FABRIC_LOAD)
 		return;
-	state_store_read(r->services.state, &states_file, r);
-	state_store_read(r->services.state, &memory_file, r);
+	state_store_read(r->services.state, &states_file, r->nvswitch);
+	state_store_read(r->services.state, &memory_file, r->nvswitch);
 	configure(r);
 }
 
@@ -711,10 +609,8 @@ static void fini(void *room)
 	child_kill(r->child);
 	children_free(r->children);
 	loop_timer_free(r->rates_timer);
-	for (unsigned i = 0; i < RATED_MOST; i++) {
+	for (unsigned i = 0; i < RATED_MOST; i++)
 		free(r->rated[i]);
-		free(r->crowding[i]);
-	}
 	nvswitch_free(r->nvswitch);
 	free(r);
 }

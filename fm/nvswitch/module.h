@@ -31,7 +31,7 @@ void nvlink_set(struct fabric *fabric, const char *host, const char *state, wait
 void nvlink_declare(struct fabric *fabric, const char *host, unsigned gpus, waiter_fn *fn,
 		    void *arg);
 /*
- * Takes a report of a program beside fmd on a host (nvswitch_hear_report()). Returns a document,
+ * Takes a report of a program beside fmd on a host (intake_sources.c). Returns a document,
  * which the caller owns, or NULL with the reason in err.
  */
 json_t *nvlink_hear_report(struct fabric *fabric, const char *source, const char *host,

@@ -176,17 +176,12 @@ void health_init(struct health *h, const struct health_ops *ops, void *arg)
 	*h = (struct health){ .ops = ops, .arg = arg };
 }
 
-static void free_sources(struct health_source *sources, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		free(sources[i].where);
-	free(sources);
-}
-
 void health_fini(struct health *h)
 {
 	for (unsigned i = 0; i < h->nhosts; i++) {
-		free_sources(h->hosts[i].sources, h->hosts[i].nsources);
+		while (h->hosts[i].nsources)
+			free(h->hosts[i].sources[--h->hosts[i].nsources].where);
+		free(h->hosts[i].sources);
 		free(h->hosts[i].log);
 		free(h->hosts[i].memory);
 		free(h->hosts[i].name);
@@ -211,33 +206,22 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 
 void health_sources_begin(struct health *h)
 {
-	for (unsigned i = 0; i < h->nhosts; i++) {
-		struct health_host *host = &h->hosts[i];
-
-		host->earlier = host->sources;
-		host->nearlier = host->nsources;
-		host->sources = NULL;
-		host->nsources = 0;
-	}
+	for (unsigned i = 0; i < h->nhosts; i++)
+		h->hosts[i].nlisted = 0;
 }
 
+/* The sources of health reports are in no configuration, and kept. */
 void health_sources_end(struct health *h)
 {
 	for (unsigned i = 0; i < h->nhosts; i++) {
 		struct health_host *host = &h->hosts[i];
 
-		/* The sources of health reports are in no configuration, and kept. */
-		for (unsigned k = 0; k < host->nearlier; k++) {
-			if (!host->earlier[k].reported)
-				continue;
-			host->sources = mem_resize(host->sources, host->nsources + 1,
-						   sizeof(*host->sources));
-			host->sources[host->nsources++] = host->earlier[k];
-			host->earlier[k].where = NULL;
-		}
-		free_sources(host->earlier, host->nearlier);
-		host->earlier = NULL;
-		host->nearlier = 0;
+		for (unsigned k = host->nlisted; k < host->nsources; k++)
+			if (host->sources[k].reported)
+				host->sources[host->nlisted++] = host->sources[k];
+			else
+				free(host->sources[k].where);
+		host->nsources = host->nlisted;
 	}
 }
 
@@ -245,16 +229,21 @@ unsigned health_source_add(struct health *h, unsigned host, const char *where,
 			   enum nvswitch_trust trust)
 {
 	struct health_host *it = &h->hosts[host];
-	struct health_source source = { .error = "not asked yet" };
+	unsigned at = it->nlisted, known = at;
+	struct health_source source;
 
-	for (unsigned i = 0; i < it->nearlier; i++)
-		if (!strcmp(it->earlier[i].where, where))
-			source = it->earlier[i];
-	source.where = mem_strdup(where);
+	while (known < it->nsources && strcmp(it->sources[known].where, where))
+		known++;
+	if (known == it->nsources) {
+		it->sources = mem_resize(it->sources, ++it->nsources, sizeof(*it->sources));
+		it->sources[known] = (struct health_source){ .where = mem_strdup(where),
+							     .error = "not asked yet" };
+	}
+	source = it->sources[known];
 	source.trust = trust;
-	it->sources = mem_resize(it->sources, it->nsources + 1, sizeof(*it->sources));
-	it->sources[it->nsources] = source;
-	return it->nsources++;
+	it->sources[known] = it->sources[at];
+	it->sources[at] = source;
+	return it->nlisted++;
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */
@@ -310,41 +299,42 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 {
 	struct memory *m = health_memory(h, host);
 	struct health_host *it = &h->hosts[host];
+	struct nvswitch_finding finding = event->finding;
+	struct health_log *log;
 
 	if (!it->log)
 		it->log = mem_alloc(1, sizeof(*it->log));
-	it->log->lines++;
+	log = it->log;
+	log->lines++;
 	it->vouched |= event->driver_start || event->gpu_reset || event->recovered;
-	if (event->driver_start)
+	if (event->driver_start) {
 		memory_reset(m, -1, NULL, event->trust);
-	else if (event->gpu_reset)
+	} else if (event->gpu_reset) {
 		memory_reset_uuid(m, event->uuid, event->trust);
-	else if (event->names_gpu)
-		memcpy(it->log->pci, event->finding.pci, sizeof(it->log->pci));
-	else {
-		struct health_log *log = it->log;
-		struct nvswitch_finding finding = event->finding;
-
-		finding.trust = event->trust;
-		/* The GPU is found by the PCI address in the line, or in the line before. */
-		if (!*finding.pci && finding.sw < 0)
-			memcpy(finding.pci, log->pci, sizeof(finding.pci));
-		*log->pci = '\0';
-		if (finding.gpu < 0)
-			finding.gpu = memory_gpu_by_pci(m, finding.pci);
-		if (event->recovered) {
-			memory_reset(m, finding.gpu, finding.pci, event->trust);
-			return;
-		}
-		if (event->nonfatal && now_us - log->window_us >= NONFATAL_WINDOW_US) {
-			log->window_us = now_us;
-			log->nonfatal = 0;
-		}
-		if (event->nonfatal && ++log->nonfatal >= NONFATAL_MANY)
-			finding.state = NVSWITCH_DEGRADED_LINK;
-		if (finding.state != NVSWITCH_HEALTHY)
-			memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
+	} else if (event->names_gpu) {
+		memcpy(log->pci, finding.pci, sizeof(log->pci));
 	}
+	if (event->driver_start || event->gpu_reset || event->names_gpu)
+		return;
+	finding.trust = (uint8_t)event->trust;
+	/* The GPU is found by the PCI address in the line, or in the line before. */
+	if (!*finding.pci && finding.sw < 0)
+		memcpy(finding.pci, log->pci, sizeof(finding.pci));
+	*log->pci = '\0';
+	if (finding.gpu < 0)
+		finding.gpu = (int8_t)memory_gpu_by_pci(m, finding.pci);
+	if (event->recovered) {
+		memory_reset(m, finding.gpu, finding.pci, event->trust);
+		return;
+	}
+	if (event->nonfatal && now_us - log->window_us >= NONFATAL_WINDOW_US) {
+		log->window_us = now_us;
+		log->nonfatal = 0;
+	}
+	if (event->nonfatal && ++log->nonfatal >= NONFATAL_MANY)
+		finding.state = NVSWITCH_DEGRADED_LINK;
+	if (finding.state != NVSWITCH_HEALTHY)
+		memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
 }
 
 void health_note_ports(struct health *h, unsigned host, enum memory_ports ports)
@@ -379,6 +369,7 @@ void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 			memory_forget_report(it->memory, s->where + strlen(HEALTH_REPORT_PREFIX));
 		free(s->where);
 		memmove(s, s + 1, (--it->nsources - i) * sizeof(*s));
+		it->nlisted = it->nsources;
 	}
 	it->vouched |= it->log != NULL;
 	if (!it->nsources)
@@ -484,29 +475,68 @@ static enum nvswitch_state worse(enum nvswitch_state a, enum nvswitch_state b)
 	return a > b ? a : b;
 }
 
-/* Sets *worst to the worst recent report of the sources; false = there is no recent report. */
-static bool sources_state(const struct health *h, struct health_host *host, uint64_t now_us,
-			  uint8_t grave, uint64_t *next_us, enum nvswitch_state *worst)
+/* The sources that report worse than DEGRADED_LINK, as bits of memory_event.from. */
+static uint8_t grave_sources(const struct health *h, const struct health_host *host,
+			     uint64_t now_us)
 {
-	bool fresh = false;
+	uint8_t grave = 0;
 
-	*worst = NVSWITCH_HEALTHY;
-	for (unsigned i = 0; i < host->nsources; i++) {
-		struct health_source *s = &host->sources[i];
+	for (unsigned k = 0; k < host->nsources; k++)
+		if (fresh_us(h, &host->sources[k], now_us) &&
+		    host->sources[k].verdict.state > NVSWITCH_DEGRADED_LINK)
+			grave |= (uint8_t)(1u << (k < 7 ? k : 6));
+	for (unsigned k = 0; host->memory && k < host->memory->nevents; k++)
+		if (host->memory->events[k].finding.state > NVSWITCH_DEGRADED_LINK)
+			grave |= host->memory->events[k].from;
+	return grave;
+}
+
+/*
+ * Sets `observed`, and `reported`. The last reports of sources stand while they are silent. A host
+ * whose sources never reported takes the state of its kernel log once that shows a boot or a reset;
+ * errors of applications do not show the state of NVLinks.
+ */
+static void observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
+{
+	enum nvswitch_state events = NVSWITCH_HEALTHY, worst = NVSWITCH_HEALTHY;
+	uint8_t grave = grave_sources(h, host, now_us);
+	struct memory *m = host->memory;
+	bool fresh = false, heard = false;
+
+	host->unconfirmed = false;
+	host->at_once = NVSWITCH_HEALTHY;
+	for (unsigned k = 0; m && k < m->nevents; k++) {
+		const struct nvswitch_finding *f = &m->events[k].finding;
+
+		events = worse(events, confirmed(h, host, f->state, f->trust, grave));
+		if (m->events[k].from & MEMORY_FROM_LOG && f->trust == NVSWITCH_PROVEN &&
+		    f->state > NVSWITCH_DEGRADED_LINK)
+			host->at_once = worse(host->at_once, f->state);
+	}
+	for (unsigned k = 0; k < host->nsources; k++) {
+		struct health_source *s = &host->sources[k];
 		uint64_t left_us = fresh_us(h, s, now_us);
 
+		heard |= s->heard;
 		if (left_us) {
 			fresh = true;
 			note_due(next_us, now_us + left_us, now_us);
-			*worst = worse(*worst,
-				       confirmed(h, host, s->verdict.state, s->trust, grave));
+			worst = worse(worst, confirmed(h, host, s->verdict.state, s->trust, grave));
 		} else if (s->reported && s->up) {
 			s->up = false;
 			snprintf(s->error, sizeof(s->error), "no report within its TTL of %llu s",
 				 (unsigned long long)(s->ttl_us / 1000000));
 		}
 	}
-	return fresh;
+	if (fresh || !host->nsources)
+		host->sources_state = worst;
+	if (m && m->sources_state != host->sources_state) {
+		m->sources_state = (uint8_t)host->sources_state;
+		m->changed = true;
+	}
+	host->observed = worse(events, host->sources_state);
+	host->vouched |= m && m->ended;
+	host->reported = fresh || events != NVSWITCH_HEALTHY || (host->vouched && !heard);
 }
 
 /* ---- What is believed ------------------------------------------------------------------------ */
@@ -574,56 +604,8 @@ uint64_t health_step(struct health *h, uint64_t now_us)
 {
 	uint64_t next_us = UINT64_MAX;
 
-	for (unsigned i = 0; i < h->nhosts; i++) {
-		/*
-		 * Sets `observed`. False: there is no recent report on the host. The last reports
-		 * of sources stand while they are silent. A host whose sources never reported takes
-		 * the state of its kernel log once that shows a boot or a reset; errors of
-		 * applications do not show the state of NVLinks.
-		 */
-		struct health_host *host = &h->hosts[i];
-
-		/*
-		 * The sources that report worse than DEGRADED_LINK, as bits of memory_event.from.
-		 */
-		uint8_t grave = 0;
-
-		for (unsigned k = 0; k < host->nsources; k++)
-			if (fresh_us(h, &host->sources[k], now_us) &&
-			    host->sources[k].verdict.state > NVSWITCH_DEGRADED_LINK)
-				grave |= (uint8_t)(1u << (k < 7 ? k : 6));
-		for (unsigned k = 0; host->memory && k < host->memory->nevents; k++)
-			if (host->memory->events[k].finding.state > NVSWITCH_DEGRADED_LINK)
-				grave |= host->memory->events[k].from;
-
-		enum nvswitch_state events = NVSWITCH_HEALTHY, worst;
-		bool fresh, heard = false;
-
-		host->unconfirmed = false;
-		host->at_once = NVSWITCH_HEALTHY;
-		for (unsigned k = 0; host->memory && k < host->memory->nevents; k++) {
-			const struct memory_event *event = &host->memory->events[k];
-			const struct nvswitch_finding *f = &event->finding;
-
-			events = worse(events, confirmed(h, host, f->state, f->trust, grave));
-			if (event->from & MEMORY_FROM_LOG && f->trust == NVSWITCH_PROVEN &&
-			    f->state > NVSWITCH_DEGRADED_LINK)
-				host->at_once = worse(host->at_once, f->state);
-		}
-		fresh = sources_state(h, host, now_us, grave, &next_us, &worst);
-		if (fresh || !host->nsources)
-			host->sources_state = worst;
-		if (host->memory && host->memory->sources_state != host->sources_state) {
-			host->memory->sources_state = host->sources_state;
-			host->memory->changed = true;
-		}
-		host->observed = worse(events, host->sources_state);
-		for (unsigned k = 0; k < host->nsources; k++)
-			heard |= host->sources[k].heard;
-		host->vouched |= host->memory && host->memory->ended;
-		h->hosts[i].reported =
-			fresh || events != NVSWITCH_HEALTHY || (host->vouched && !heard);
-	}
+	for (unsigned i = 0; i < h->nhosts; i++)
+		observe(h, &h->hosts[i], now_us, &next_us);
 	guard(h);
 	for (unsigned i = 0; i < h->nhosts; i++)
 		believe(h, &h->hosts[i], now_us, &next_us);

@@ -50,10 +50,9 @@ struct health_log {	    /* of the host's kernel; faults are in the memory */
 struct health_host {
 	char *name;
 	struct health_source *sources;
-	struct health_source *earlier; /* while the sources are listed anew */
-	unsigned nsources, nearlier;
-	struct health_log *log; /* NULL = no line so far */
-	struct memory *memory;	/* NULL = nothing is remembered */
+	unsigned nsources, nlisted; /* nlisted: while they are listed anew; else as nsources */
+	struct health_log *log;	    /* NULL = no line so far */
+	struct memory *memory;	    /* NULL = nothing is remembered */
 	/* sources_state: the worst of its sources' reports. All but `state` are never UNKNOWN. */
 	enum nvswitch_state sources_state : 8, observed : 8, believed : 8, state : 8;
 	enum nvswitch_state override : 8; /* UNKNOWN = none */

@@ -13,21 +13,6 @@ struct change { /* of a host's state, in the step that runs */
 	enum nvswitch_state before;
 };
 
-struct nvswitch {		 /* sources see its `home` alone */
-	struct source_home home; /* the first member: a source_home * is a struct nvswitch * */
-	struct health health;
-	struct nvswitch_conf conf; /* in force */
-	struct sources *sources;
-	struct log_intake *intake;
-
-	struct hook *hook;
-	struct loop_timer *step_timer;
-	bool soon; /* a step is about to run */
-	struct change *changes;
-	unsigned nchanges;
-	bool states_changed; /* in that step: some host's state, or whether it is watched */
-};
-
 /* ---- Documents ------------------------------------------------------------------------------- */
 
 /*
@@ -42,9 +27,10 @@ static double age_s(const struct nvswitch *nv, uint64_t since_us)
 	return (loop_now_us(nv->home.loop) - since_us) / 1e6;
 }
 
-/* As it was last known; never UNKNOWN. */
-static enum nvswitch_state believed_of(const struct health_host *host)
+enum nvswitch_state nvswitch_believed(const struct health_host *host)
 {
+	if (!host)
+		return NVSWITCH_HEALTHY;
 	return host->override != NVSWITCH_UNKNOWN ? host->override : host->believed;
 }
 
@@ -152,7 +138,7 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	for (int i = 0; i < NVSWITCH_STATES; i++)
 		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
 	if (*nv->conf.keys.log_socket || *nv->conf.keys.log_journal) /* null = none is read */
-		logs = log_intake_json(nv->intake);
+		logs = log_intake_json(nv->home.intake);
 	json_object_set_new(doc, "states", states);
 	json_object_set_new(doc, "sources", json_integer(all));
 	json_object_set_new(doc, "sources_up", json_integer(up));
@@ -216,8 +202,8 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 				  "host", host->name, "system", system_of(host), "state",
 				  nvswitch_state_name(host->state), "observed",
 				  nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN),
-				  "routed", nvswitch_state_name(believed_of(host)), "override",
-				  override, "since_s",
+				  "routed", nvswitch_state_name(nvswitch_believed(host)),
+				  "override", override, "since_s",
 				  host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
 				  health_reason(host), "action",
 				  nvswitch_remedy_name(health_remedy(host)), "in_fabric",
@@ -229,7 +215,7 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 				  declared ? json_integer(declared) : json_null()));
 	}
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
-			 log_intake_senders(nv->intake), "hosts", hosts, "domains",
+			 log_intake_senders(nv->home.intake), "hosts", hosts, "domains",
 			 domains_json(nv));
 }
 
@@ -287,52 +273,50 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 	nv->states_changed = true;
 }
 
+/* A step that changes many hosts alike is one event. */
+static void report_many(struct nvswitch *nv, enum nvswitch_state state, enum log_level level)
+{
+	const char *name = nvswitch_state_name(state);
+	json_t *names = json_array();
+	char shown[NAMES_SHOWN * 257] = "", text[NAMES_SHOWN * 257 + 64];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < nv->nchanges; i++) {
+		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
+
+		if (host->state != state)
+			continue;
+		if (count++ < NAMES_SHOWN)
+			snprintf(shown + strlen(shown), sizeof(shown) - strlen(shown), " %s",
+				 host->name);
+		json_array_append_new(names, json_string(host->name));
+	}
+	snprintf(text, sizeof(text), "nvswitch: %u hosts: %s:%s ..", count, name, shown);
+	nv->home.ops->event(nv->home.arg, level, "nvswitch",
+			    json_pack("{so ss}", "hosts", names, "state", name), text);
+}
+
 static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 {
+	enum log_level level = state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
+	const char *name = nvswitch_state_name(state);
 	unsigned count = 0;
 	char text[400];
 
 	for (unsigned i = 0; i < nv->nchanges; i++)
 		count += nv->health.hosts[nv->changes[i].host].state == state;
-	if (count > EVENTS_ALIKE) {
-		json_t *names = json_array();
-		char many_text[400];
-		size_t used =
-			snprintf(many_text, sizeof(many_text), "nvswitch: %u hosts: %s:", count,
-				 nvswitch_state_name(state));
-
-		for (unsigned i = 0; i < nv->nchanges; i++) {
-			const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
-
-			if (host->state != state)
-				continue;
-			if (json_array_size(names) < NAMES_SHOWN && used < sizeof(many_text))
-				used += snprintf(many_text + used, sizeof(many_text) - used, " %s",
-						 host->name);
-			json_array_append_new(names, json_string(host->name));
-		}
-		if (used < sizeof(many_text))
-			snprintf(many_text + used, sizeof(many_text) - used, " ..");
-		nv->home.ops->event(
-			nv->home.arg, state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING,
-			"nvswitch",
-			json_pack("{so ss}", "hosts", names, "state", nvswitch_state_name(state)),
-			many_text);
-
-		return;
-	}
-	for (unsigned i = 0; i < nv->nchanges && count; i++) {
+	if (count > EVENTS_ALIKE)
+		report_many(nv, state, level);
+	for (unsigned i = 0; i < nv->nchanges && count <= EVENTS_ALIKE; i++) {
 		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
-		const char *reason = health_reason(host), *name = nvswitch_state_name(state);
+		const char *reason = health_reason(host);
 		const char *before = nvswitch_state_name(nv->changes[i].before);
 
 		if (host->state != state)
 			continue;
 		snprintf(text, sizeof(text), "nvswitch: %s: %s, was %s%s%s", host->name, name,
 			 before, *reason ? ": " : "", reason);
-		nv->home.ops->event(nv->home.arg,
-				    state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING,
-				    "nvswitch",
+		nv->home.ops->event(nv->home.arg, level, "nvswitch",
 				    json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
 					      "before", before, "reason", reason, "action",
 					      nvswitch_remedy_name(health_remedy(host))),
@@ -395,7 +379,7 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 	struct nvswitch *nv = arg;
 	char text[400];
 
-	nv->home.ops->keep(nv->home.arg);
+	nv->home.ops->keep(nv->home.arg, false);
 	if (nv->home.ops->states_changed)
 		nv->home.ops->states_changed(nv->home.arg);
 	if (!error)
@@ -411,39 +395,37 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 static void step(void *arg)
 {
 	struct nvswitch *nv = arg;
-	bool changed, remember = false;
+	const struct nvswitch_ops *ops = nv->home.ops;
+	bool remember = false;
 	uint64_t next_us;
 
 	nv->soon = false;
 	next_us = health_step(&nv->health, loop_now_us(nv->home.loop));
 	if (next_us != UINT64_MAX)
 		loop_timer_set(nv->step_timer, next_us);
-	changed = nv->nchanges > 0;
-	for (int state = 0; state < NVSWITCH_STATES && changed; state++)
+	for (int state = 0; state < NVSWITCH_STATES && nv->nchanges; state++)
 		report_changes_to(nv, state);
 	for (unsigned i = 0; i < nv->nchanges; i++) {
 		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
 
 		run_hook(nv, &nv->changes[i]);
-		if (host->state == NVSWITCH_NO_P2P)
-			nv->home.ops->lost(nv->home.arg, host->name);
+		ops->changed(nv->home.arg, host->name, host->state);
 	}
-	nv->nchanges = 0;
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		struct memory *memory = nv->health.hosts[i].memory;
 
-		if (memory && memory->changed) {
-			remember = true;
+		remember |= memory && memory->changed;
+		if (memory)
 			memory->changed = false;
-		}
 	}
 	if (remember)
-		nv->home.ops->remember(nv->home.arg);
-	if (nv->states_changed && nv->home.ops->states_changed)
-		nv->home.ops->states_changed(nv->home.arg);
+		ops->keep(nv->home.arg, true);
+	if (nv->states_changed && ops->states_changed)
+		ops->states_changed(nv->home.arg);
 	nv->states_changed = false;
-	if (changed)
-		nv->home.ops->keep(nv->home.arg);
+	if (nv->nchanges)
+		ops->keep(nv->home.arg, false);
+	nv->nchanges = 0;
 }
 
 /* As source_home.heard: the home is the first member. */
@@ -496,6 +478,13 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 	step_soon(&nv->home);
 }
 
+const struct health_host *nvswitch_host(const struct nvswitch *nv, const char *name)
+{
+	unsigned host = health_find(&nv->health, name);
+
+	return host == UINT_MAX ? NULL : &nv->health.hosts[host];
+}
+
 void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_ports ports)
 {
 	unsigned host = health_find(&nv->health, name);
@@ -505,37 +494,6 @@ void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_port
 	health_note_ports(&nv->health, host, ports);
 	if (nv->health.hosts[host].memory && nv->health.hosts[host].memory->changed)
 		step_soon(&nv->home);
-}
-
-enum nvswitch_state nvswitch_believed(const struct nvswitch *nv, const char *name)
-{
-	unsigned host = health_find(&nv->health, name);
-
-	return host == UINT_MAX ? NVSWITCH_HEALTHY : believed_of(&nv->health.hosts[host]);
-}
-
-struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *name)
-{
-	unsigned index = health_find(&nv->health, name);
-	const struct health_host *host = index == UINT_MAX ? NULL : &nv->health.hosts[index];
-
-	if (!host)
-		return (struct nvswitch_known){ NVSWITCH_UNKNOWN, false, "", "none" };
-	return (struct nvswitch_known){ .state = host->state,
-					.watched =
-						host->nsources || host->state != NVSWITCH_UNKNOWN,
-					.reason = health_reason(host),
-					.action = nvswitch_remedy_name(health_remedy(host)) };
-}
-
-bool nvswitch_is_guarded(const struct nvswitch *nv)
-{
-	return nv->health.guarded;
-}
-
-const char *nvswitch_hook_failing(const struct nvswitch *nv, unsigned n)
-{
-	return hook_failing(nv->hook, n);
 }
 
 int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state state, char *err,
@@ -549,48 +507,14 @@ int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state stat
 	}
 	health_override(&nv->health, host, state);
 	step(nv);
-	nv->home.ops->keep(nv->home.arg);
+	nv->home.ops->keep(nv->home.arg, false);
 	return 0;
 }
 
-int nvswitch_declare(struct nvswitch *nv, const char *name, unsigned gpus, char *err,
-		     size_t err_size)
-{
-	unsigned host = health_find(&nv->health, name);
+/* ---- What outlives a restart ----------------------------------------------------------------- */
 
-	if (gpus > MEMORY_GPUS)
-		snprintf(err, err_size, "a host has %d GPUs at most", MEMORY_GPUS);
-	else if (host == UINT_MAX)
-		snprintf(err, err_size, "the fabric has no host %s, or several", name);
-	else
-		memory_declare(health_memory(&nv->health, host), gpus);
-	if (gpus > MEMORY_GPUS || host == UINT_MAX)
-		return -1;
-	nv->home.ops->remember(nv->home.arg);
-	return 0;
-}
-
-int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
-			 size_t err_size)
-{
-	return source_report_hear(&nv->home, report, err, err_size);
-}
-
-bool nvswitch_next(const struct nvswitch *nv, unsigned *at, struct nvswitch_kept *kept)
-{
-	while (*at < nv->health.nhosts) {
-		const struct health_host *host = &nv->health.hosts[(*at)++];
-
-		*kept = (struct nvswitch_kept){ host->name, host->believed, host->override };
-		if (host->believed != NVSWITCH_HEALTHY || host->override != NVSWITCH_UNKNOWN ||
-		    hook_owed(nv->hook, host->name))
-			return true;
-	}
-	return false;
-}
-
-void nvswitch_remember(struct nvswitch *nv, const char *name, enum nvswitch_state believed,
-		       enum nvswitch_state override)
+static void remember(struct nvswitch *nv, const char *name, enum nvswitch_state believed,
+		     enum nvswitch_state override)
 {
 	unsigned host = health_add(&nv->health, name);
 
@@ -598,15 +522,53 @@ void nvswitch_remember(struct nvswitch *nv, const char *name, enum nvswitch_stat
 	nv->health.hosts[host].announced = true;
 }
 
-void nvswitch_memory_write(const struct nvswitch *nv, FILE *out)
+unsigned nvswitch_read_states(void *arg, FILE *in)
 {
-	fputs("version 1\n", out);
-	for (unsigned i = 0; i < nv->health.nhosts; i++)
-		if (nv->health.hosts[i].memory)
-			memory_write(nv->health.hosts[i].memory, nv->health.hosts[i].name, out);
+	char line[512], host[256], believed[32], word[32], rest;
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
+		int state, override = NVSWITCH_UNKNOWN;
+
+		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
+			continue;
+		if (sscanf(line, "%255s %31s %31s %c", host, believed, word, &rest) != 3)
+			return number;
+		state = nvswitch_state_parse(believed);
+		if (strcmp(word, "-"))
+			override = nvswitch_state_parse(word);
+		if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
+			return number;
+		remember(arg, host, state, override);
+	}
+	return 0;
 }
 
-bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
+void nvswitch_forget_states(void *arg)
+{
+	struct nvswitch *nv = arg;
+
+	for (unsigned i = 0; i < nv->health.nhosts; i++)
+		health_remember(&nv->health, i, NVSWITCH_HEALTHY, NVSWITCH_UNKNOWN);
+}
+
+/* Of hosts that are not HEALTHY, are overridden, or whose hook was not told of their state. */
+void nvswitch_write_states(const void *arg, FILE *out)
+{
+	const struct nvswitch *nv = arg;
+
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		const struct health_host *host = &nv->health.hosts[i];
+		bool overridden = host->override != NVSWITCH_UNKNOWN;
+
+		if (host->believed != NVSWITCH_HEALTHY || overridden ||
+		    hook_owed(nv->hook, host->name))
+			fprintf(out, "%s %s %s\n", host->name, nvswitch_state_name(host->believed),
+				overridden ? nvswitch_state_name(host->override) : "-");
+	}
+}
+
+/* Kinds and words that a version does not know are passed over. */
+static bool read_memory_line(struct nvswitch *nv, const char *line)
 {
 	char kind[16], name[256];
 	int used = 0;
@@ -615,7 +577,7 @@ bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
 	if (sscanf(line, "%15s %255s %n", kind, name, &used) < 2)
 		return false;
 	if (!strcmp(kind, "version"))
-		return true; /* kinds and words that a version does not know are passed over */
+		return true;
 	if (!text_is_host_name(name) || nv->health.nhosts >= HOSTS_MAX)
 		return false;
 	host = health_add(&nv->health, name);
@@ -627,12 +589,34 @@ bool nvswitch_memory_read(struct nvswitch *nv, const char *line)
 	return true;
 }
 
-void nvswitch_memory_forget(struct nvswitch *nv)
+unsigned nvswitch_read_memory(void *arg, FILE *in)
 {
+	char line[1024];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
+		if (line[strspn(line, " \t\n")] && line[0] != '#' && !read_memory_line(arg, line))
+			return number;
+	return 0;
+}
+
+void nvswitch_forget_memory(void *arg)
+{
+	struct nvswitch *nv = arg;
+
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		free(nv->health.hosts[i].memory);
 		nv->health.hosts[i].memory = NULL;
 	}
+}
+
+void nvswitch_write_memory(const void *arg, FILE *out)
+{
+	const struct nvswitch *nv = arg;
+
+	fputs("version 1\n", out);
+	for (unsigned i = 0; i < nv->health.nhosts; i++)
+		if (nv->health.hosts[i].memory)
+			memory_write(nv->health.hosts[i].memory, nv->health.hosts[i].name, out);
 }
 
 /* ---- Configuration --------------------------------------------------------------------------- */
@@ -681,7 +665,7 @@ struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops,
 	nv->home = (struct source_home){
 		.loop = loop, .ops = ops, .arg = arg, .health = &nv->health, .heard = step_soon
 	};
-	nv->home.intake = nv->intake = log_intake_new(&nv->home);
+	nv->home.intake = log_intake_new(&nv->home);
 	nv->sources = sources_new(&nv->home);
 	health_init(&nv->health, &health_ops, nv);
 	nv->hook = hook_new(loop, HELPER_NVSWITCH_HOOK, hook_done_cb, nv);
@@ -694,7 +678,7 @@ void nvswitch_free(struct nvswitch *nv)
 	if (!nv)
 		return;
 	sources_free(nv->sources);
-	log_intake_free(nv->intake);
+	log_intake_free(nv->home.intake);
 	loop_timer_free(nv->step_timer);
 	hook_free(nv->hook);
 	health_fini(&nv->health);

@@ -12,8 +12,6 @@
 #include "fm/loop/loop.h"
 #include "fm/nvswitch/state_health.h"
 
-struct nvswitch;
-
 struct nvswitch_conf {
 	struct conf_nvswitch keys; /* as configured; sources read theirs here */
 	uint64_t interval_us;	   /* between two requests to one exporter */
@@ -28,14 +26,44 @@ struct nvswitch_ops {
 	/* Reports an event; the callee takes the reference of `details`. */
 	void (*event)(void *arg, enum log_level level, const char *kind, json_t *details,
 		      const char *text);
-	/* The host has become NO_P2P: its traffic goes over InfiniBand. */
-	void (*lost)(void *arg, const char *host);
-	void (*keep)(void *arg);     /* what nvswitch_next() gives has changed */
-	void (*remember)(void *arg); /* what nvswitch_memory_write() gives has changed */
+	/* A host's state has changed, in a step; each host once. */
+	void (*changed)(void *arg, const char *host, enum nvswitch_state state);
+	/* What a restart needs of states, or of memories, has changed. */
+	void (*keep)(void *arg, bool memories);
 	/* A source cannot be opened, for that reason; called at each try. NULL = it is open. */
 	void (*trouble)(void *arg, const char *what, const char *error);
-	/* What nvswitch_known() gives has changed for some hosts; NULL = not needed. */
+	/*
+	 * Some host's state, or whether it is watched, or the guard has changed; NULL = not needed.
+	 */
 	void (*states_changed)(void *arg);
+};
+
+struct source_home { /* what the monitor lends its sources, and outlives them */
+	struct loop *loop;
+	const struct nvswitch_ops *ops; /* of the monitor's owner */
+	void *arg;			/* the argument of ops */
+	struct health *health;
+	struct log_intake *intake;	  /* assigns kernel logs to hosts */
+	const struct nvswitch_conf *conf; /* in force; NULL before the first */
+	char **present;			  /* the fabric's hosts, [npresent] */
+	unsigned npresent;
+	/*
+	 * Called after something was passed to health: the monitor evaluates all hosts soon, once.
+	 */
+	void (*heard)(struct source_home *home);
+};
+
+struct nvswitch {		 /* others read; sources see its `home` alone */
+	struct source_home home; /* the first member: a source_home * is a struct nvswitch * */
+	struct health health;
+	struct nvswitch_conf conf; /* in force */
+	struct sources *sources;
+	struct hook *hook;
+	struct loop_timer *step_timer;
+	bool soon; /* a step is about to run */
+	struct change *changes;
+	unsigned nchanges;
+	bool states_changed; /* in that step */
 };
 
 /* A monitor without sources; the caller owns it (NULL is fine). loop and ops are borrowed. */
@@ -57,22 +85,10 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count);
 /* Takes what the fabric sees of all of a host's HCAs; of no effect where nothing is known of it. */
 void nvswitch_note_ports(struct nvswitch *nv, const char *host, enum memory_ports ports);
-/* The state of a host as it was last known; never UNKNOWN. */
-enum nvswitch_state nvswitch_believed(const struct nvswitch *nv, const char *host);
-/* Whether so many hosts look unhealthy at once that the sources are suspect. */
-bool nvswitch_is_guarded(const struct nvswitch *nv);
-/* The n-th host, from 0, whose hook failed and is to be tried again; NULL = there are no more. */
-const char *nvswitch_hook_failing(const struct nvswitch *nv, unsigned n);
-
-struct nvswitch_known {
-	enum nvswitch_state state;
-	bool watched;	    /* it has a source, or its state is known without one */
-	const char *reason; /* valid until the next call of a function of this header */
-	const char *action; /* the gravest remedy that is asked for: static, "none" */
-};
-/* The state of a host's NVLinks; UNKNOWN for a host that is not known. */
-struct nvswitch_known nvswitch_known(const struct nvswitch *nv, const char *host);
-
+/* NULL = nothing is known of it. */
+const struct health_host *nvswitch_host(const struct nvswitch *nv, const char *name);
+/* The state of a host as it was last known (NULL: HEALTHY); never UNKNOWN. */
+enum nvswitch_state nvswitch_believed(const struct health_host *host);
 /* Sets a manual override; UNKNOWN takes it back. 0, or -1 with the reason in err. */
 int nvswitch_set(struct nvswitch *nv, const char *host, enum nvswitch_state state, char *err,
 		 size_t err_size);
@@ -85,33 +101,18 @@ struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it co
 	const char *source, *host, *state, *reason;
 	double ttl_s;
 };
-/* Checks and takes a health report. 0, or -1 with the reason in err and nothing changed. */
-int nvswitch_hear_report(struct nvswitch *nv, const struct nvswitch_said *report, char *err,
-			 size_t err_size);
 
 /*
- * What outlives a restart of a host that is not HEALTHY, is overridden, or whose hook was not told
- * of its present state.
+ * What a restart knows of hosts, in two files: what is believed and manual overrides, `HOST
+ * BELIEVED OVERRIDE`, so that a restart moves nothing; what each host showed and what happened to
+ * it, so that a restart heals nothing. As struct state_file has them; the owner is the monitor.
  */
-struct nvswitch_kept {
-	const char *host;
-	enum nvswitch_state believed, override; /* UNKNOWN = no override */
-};
-/*
- * For the state file: nvswitch_next() gives the next of these hosts from *at on, and moves *at
- * behind it; false = there is none. nvswitch_remember() sets what was read back.
- */
-bool nvswitch_next(const struct nvswitch *nv, unsigned *at, struct nvswitch_kept *kept);
-void nvswitch_remember(struct nvswitch *nv, const char *host, enum nvswitch_state believed,
-		       enum nvswitch_state override);
-
-/*
- * The memories of all hosts: writes them; reads one line back, false = it is damaged or there are
- * too many hosts; drops them.
- */
-void nvswitch_memory_write(const struct nvswitch *nv, FILE *out);
-bool nvswitch_memory_read(struct nvswitch *nv, const char *line);
-void nvswitch_memory_forget(struct nvswitch *nv);
+unsigned nvswitch_read_states(void *monitor, FILE *in);
+void nvswitch_forget_states(void *monitor);
+void nvswitch_write_states(const void *monitor, FILE *out);
+unsigned nvswitch_read_memory(void *monitor, FILE *in);
+void nvswitch_forget_memory(void *monitor);
+void nvswitch_write_memory(const void *monitor, FILE *out);
 
 /* New documents, which the caller owns: everything, a row a host; counts of states and sources. */
 json_t *nvswitch_json(const struct nvswitch *nv);

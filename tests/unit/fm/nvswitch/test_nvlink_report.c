@@ -18,11 +18,11 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 	json_decref(details);
 }
 
-static void nothing_cb(void *arg)
+static void keep_cb(void *arg, bool memories)
 {
 }
 
-static void lost_cb(void *arg, const char *host)
+static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 }
 
@@ -30,9 +30,7 @@ static void trouble_cb(void *arg, const char *what, const char *error)
 {
 }
 
-static const struct nvswitch_ops ops = {
-	event_cb, lost_cb, nothing_cb, nothing_cb, trouble_cb, NULL
-};
+static const struct nvswitch_ops ops = { event_cb, changed_cb, keep_cb, trouble_cb, NULL };
 
 static const char *const kept[] = {
 	"version 1",
@@ -55,12 +53,21 @@ static const char *const kept[] = {
 	"host dgx-01 system=h100 links=18 told=DEGRADED_LINK heard=0 ports=1",
 };
 
+static bool read_line(struct nvswitch *nv, const char *line)
+{
+	FILE *in = fmemopen((char *)line, strlen(line), "r");
+	bool good = !nvswitch_read_memory(nv, in);
+
+	fclose(in);
+	return good;
+}
+
 static struct nvswitch *remembered(struct loop *loop)
 {
 	struct nvswitch *nv = nvswitch_new(loop, &ops, NULL);
 
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		if (!nvswitch_memory_read(nv, kept[i]))
+		if (!read_line(nv, kept[i]))
 			fail_msg("%s", kept[i]);
 	return nv;
 }
@@ -73,15 +80,15 @@ static void the_memory_is_written_as_it_was_read(void **state)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	char *line;
 
-	nvswitch_memory_write(nv, out);
+	nvswitch_write_memory(nv, out);
 	fclose(out);
 	line = strtok(text, "\n");
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++, line = strtok(NULL, "\n"))
 		assert_string_equal(line, kept[i]);
 	assert_null(line);
-	assert_false(nvswitch_memory_read(nv, "gpu gb-01 n=16 seen=1"));
-	assert_false(nvswitch_memory_read(nv, "event"));
-	assert_false(nvswitch_memory_read(nv, "host bad;name system=h100"));
+	assert_false(read_line(nv, "gpu gb-01 n=16 seen=1"));
+	assert_false(read_line(nv, "event"));
+	assert_false(read_line(nv, "host bad;name system=h100"));
 	nvswitch_free(nv);
 	loop_free(loop);
 }

@@ -45,11 +45,11 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 	json_decref(details);
 }
 
-static void nothing_cb(void *arg)
+static void keep_cb(void *arg, bool memories)
 {
 }
 
-static void lost_cb(void *arg, const char *host)
+static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 }
 
@@ -125,7 +125,7 @@ static bool heard_all(const struct fixture *f)
 
 static bool second_is_ill(const struct fixture *f)
 {
-	return nvswitch_believed(f->nv, "bmc-02") == NVSWITCH_NO_P2P;
+	return nvswitch_believed(nvswitch_host(f->nv, "bmc-02")) == NVSWITCH_NO_P2P;
 }
 
 static bool all_is_well(const struct fixture *f)
@@ -176,8 +176,7 @@ static int configure(struct fixture *f)
 
 static int set_up(void **state)
 {
-	static const struct nvswitch_ops ops = { event_cb,   lost_cb,	 nothing_cb,
-						 nothing_cb, trouble_cb, NULL };
+	static const struct nvswitch_ops ops = { event_cb, changed_cb, keep_cb, trouble_cb, NULL };
 	struct fixture *f = mem_alloc(1, sizeof(*f));
 
 	log_set_level(-1, LOG_ERR);
@@ -372,7 +371,8 @@ static void journals_of_other_machines_are_read_from_their_end_on(void **state)
 		nvswitch_present(f->nv, present, 2);
 		assert_true(upload(f, "bmc-02", FAULT));
 		run_until(f, second_is_ill);
-		assert_int_equal(nvswitch_believed(f->nv, "bmc-01"), NVSWITCH_HEALTHY);
+		assert_int_equal(nvswitch_believed(nvswitch_host(f->nv, "bmc-01")),
+				 NVSWITCH_HEALTHY);
 		assert_int_equal(log_lines(f), 1);
 	}
 	snprintf(command, sizeof(command), "rm -rf %s", f->none);
@@ -415,7 +415,7 @@ static void names_of_a_file_are_known_in_logs(void **state)
 	say(f);
 	run_until(f, second_is_ill);
 	assert_int_equal(strangers(f), 1);
-	assert_int_equal(nvswitch_believed(f->nv, "dgx-01"), NVSWITCH_HEALTHY);
+	assert_int_equal(nvswitch_believed(nvswitch_host(f->nv, "dgx-01")), NVSWITCH_HEALTHY);
 }
 
 static void nothing_is_tried_again_without_an_interval(void **state)
