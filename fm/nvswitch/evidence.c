@@ -282,9 +282,8 @@ static void take_xid_count(struct evidence *e, unsigned gpu, const struct exposi
 	if (xid <= 0 || !whole(s->value) || e->ncounts == MEMORY_COUNTS ||
 	    xid_of((unsigned)xid, NULL)->state == NVSWITCH_HEALTHY)
 		return;
-	e->counts[e->ncounts++] = (struct xid_count){ .gpu = (uint8_t)gpu,
-						      .xid = (uint16_t)xid,
-						      .count = whole(s->value) };
+	e->counts[e->ncounts++] =
+		(struct xid_count){ .gpu = gpu, .xid = xid, .count = whole(s->value) };
 }
 
 /* Statuses, of which the gravest of equal series counts; those above the last are as grave. */
@@ -336,7 +335,7 @@ static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
 	if (!exposition_is(exposition_label(s, "health_watch"), "NVLINK") || s->value >= UINT8_MAX)
 		return;
 	if (!(said->has & HAS_WATCH) || s->value > said->watch)
-		said->watch = (uint8_t)s->value;
+		said->watch = s->value;
 	if (s->value >= WATCH_FAIL && code.at &&
 	    memmem(code.at, code.len, probe, sizeof(probe) - 1))
 		said->probe_failed = true;
@@ -355,7 +354,7 @@ static void take_state(struct gpu_said *said, enum metric metric, double value)
 		said->has_mig_mode = true;
 		said->has |= HAS_MIG;
 	} else if (metric == HEALTH_MASK && number && number <= UINT16_MAX) {
-		said->mask = (uint16_t)number; /* 0 = the driver supports none of it */
+		said->mask = number; /* 0 = the driver supports none of it */
 		said->has |= HAS_MASK;
 	} else if (metric == FM_STATUS || metric == SUMMARY || metric == RECOVERY_ACTION) {
 		take_status(said, &statuses[metric], value);
@@ -403,7 +402,7 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 		return;
 	switch (metric) {
 	case XID_COUNT:
-		take_xid_count(e, (unsigned)(gpu - e->gpus), s);
+		take_xid_count(e, gpu - e->gpus, s);
 		return;
 	case P2P_PAIR:
 		take_pair(said, s);
@@ -413,7 +412,7 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 		gpu->failed_recoveries += (uint64_t)s->value;
 		return;
 	case ENERGY:
-		gpu->energy = (uint64_t)s->value;
+		gpu->energy = s->value;
 		return;
 	case HEALTH_WATCH:
 		take_watch(said, s);
@@ -485,7 +484,7 @@ static void take_switch(struct evidence *e, enum metric metric, const struct exp
 		return;
 	case LINK_FATAL:
 		if (link >= 0 && take_sxid(&sw->link_fatal, s->value))
-			sw->link_fatal_link = (int16_t)link;
+			sw->link_fatal_link = link;
 		return;
 	default:
 		take_link(e, sw, s);
@@ -716,14 +715,14 @@ __attribute__((format(printf, 5, 6))) static void happen(struct memory *m,
 	va_list args;
 
 	f.kind = NVSWITCH_IS_EVENT;
-	f.trust = (uint8_t)c->trust;
-	f.gpu = (int8_t)gpu;
+	f.trust = c->trust;
+	f.gpu = gpu;
 	if (gpu >= 0)
 		memcpy(f.pci, m->gpus[gpu].pci, sizeof(f.pci));
 	va_start(args, format);
 	vsnprintf(f.text, sizeof(f.text), format, args);
 	va_end(args);
-	memory_note(m, &f, (uint8_t)(1u << (c->source < 7 ? c->source : 6)), c->now_us);
+	memory_note(m, &f, 1u << (c->source < 7 ? c->source : 6), c->now_us);
 }
 
 static void xid_happened(struct memory *m, const struct evidence_context *c, unsigned g,
@@ -735,7 +734,7 @@ static void xid_happened(struct memory *m, const struct evidence_context *c, uns
 	};
 
 	if (f.state != NVSWITCH_HEALTHY)
-		happen(m, c, (int)g, f, "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
+		happen(m, c, g, f, "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
 		       xid->words);
 }
 
@@ -792,7 +791,7 @@ static void remember_failures(struct memory *m, const struct evidence *e,
 		if (!e->gpus[g].has_failures)
 			continue;
 		if (!first && now > before)
-			happen(m, c, (int)g, failed, "GPU %u: a link did not recover", g);
+			happen(m, c, g, failed, "GPU %u: a link did not recover", g);
 		m->changed |= now != before;
 		m->gpus[g].failed_recoveries = now;
 	}
@@ -801,10 +800,10 @@ static void remember_failures(struct memory *m, const struct evidence *e,
 static void sxid_happened(struct memory *m, const struct evidence_context *c, unsigned n, int link,
 			  uint32_t sxid)
 {
-	const struct nvswitch_finding f = { .state = (uint8_t)sxid_state(sxid, true),
-					    .remedy = (uint8_t)sxid_remedy(sxid),
-					    .sw = (int8_t)n,
-					    .link = (int16_t)link,
+	const struct nvswitch_finding f = { .state = sxid_state(sxid, true),
+					    .remedy = sxid_remedy(sxid),
+					    .sw = n,
+					    .link = link,
 					    .code = sxid };
 
 	if (link < 0)

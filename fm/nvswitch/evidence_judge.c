@@ -201,9 +201,9 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	if (!port)
 		return;
 	if (!said->there) {
-		port->tray = (int16_t)number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
-		port->slot = (int16_t)number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);
-		port->device = (uint8_t)number_in(s, "device_num_on_tray", DEVICES - 1, 0);
+		port->tray = number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
+		port->slot = number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);
+		port->device = number_in(s, "device_num_on_tray", DEVICES - 1, 0);
 		exposition_copy_shown(exposition_label(s, "chassis_id"), port->chassis,
 				      sizeof(port->chassis));
 	}
@@ -218,7 +218,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	}
 	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
 		said->has_downs = true;
-		said->downs = (uint64_t)s->value;
+		said->downs = s->value;
 	} else if (kind == BER && s->value > said->ber) {
 		said->ber = s->value;
 	} else if (kind == STATE || kind == STATE_TOO) {

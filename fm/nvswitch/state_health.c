@@ -316,13 +316,13 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	}
 	if (event->driver_start || event->gpu_reset || event->names_gpu)
 		return;
-	finding.trust = (uint8_t)event->trust;
+	finding.trust = event->trust;
 	/* The GPU is found by the PCI address in the line, or in the line before. */
 	if (!*finding.pci && finding.sw < 0)
 		memcpy(finding.pci, log->pci, sizeof(finding.pci));
 	*log->pci = '\0';
 	if (finding.gpu < 0)
-		finding.gpu = (int8_t)memory_gpu_by_pci(m, finding.pci);
+		finding.gpu = memory_gpu_by_pci(m, finding.pci);
 	if (event->recovered) {
 		memory_reset(m, finding.gpu, finding.pci, event->trust);
 		return;
@@ -531,7 +531,7 @@ static void observe(struct health *h, struct health_host *host, uint64_t now_us,
 	if (fresh || !host->nsources)
 		host->sources_state = worst;
 	if (m && m->sources_state != host->sources_state) {
-		m->sources_state = (uint8_t)host->sources_state;
+		m->sources_state = host->sources_state;
 		m->changed = true;
 	}
 	host->observed = worse(events, host->sources_state);

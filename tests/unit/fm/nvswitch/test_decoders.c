@@ -57,6 +57,11 @@ void fetch_free(struct fetch *fetch)
 {
 }
 
+int fetch_load(const char *key, char *err, size_t err_size)
+{
+	return 0;
+}
+
 int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
 			   size_t err_size)
 {
