@@ -181,6 +181,8 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 					    : "prometheus_url";
 	char *prometheus;
 
+	if (fetch_load(key, err, err_size))
+		return -1;
 	if (*keys->hosts_file && lines_read(keys->hosts_file, read_line, targets, err, err_size)) {
 		free_targets(targets);
 		return -1;
