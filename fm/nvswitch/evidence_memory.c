@@ -27,7 +27,8 @@ enum form {
 	DECIMAL, /* below `bound`, else 0 */
 	HEX,
 	INDEX,	/* signed: below `bound`, else -1 */
-	OPTION, /* one less than the member, not written where that is 0 */
+	OPTION, /* the same; not written where it is 0 */
+	AND_1,	/* one less than the member; not written where that is 0 */
 	TEXT,	/* a word; not written where it is "" */
 	SYSTEM, /* by its name */
 	STATE,
@@ -54,7 +55,8 @@ static const struct word host_words[] = {
 	WORD(memory, "heard", heard, DECIMAL, FLAG),
 	WORD(memory, "ports", ports, DECIMAL, PORTS_CUT_OFF + 1),
 	WORD(memory, "cluster", cluster, TEXT, 0),
-	WORD(memory, "clique", clique, OPTION, UINT32_MAX),
+	WORD(memory, "clique", clique, AND_1, UINT32_MAX),
+	WORD(memory, "gpus", declared, OPTION, MEMORY_GPUS + 1),
 	{ 0 },
 };
 static const struct word gpu_words[] = {
@@ -153,7 +155,7 @@ static void write_words(FILE *out, const struct word *word, const void *of)
 		const void *from = (const char *)of + word->at;
 
 		if ((word->form == TEXT && !*(const char *)from) ||
-		    (word->form == OPTION && !get(word, from)))
+		    ((word->form == OPTION || word->form == AND_1) && !get(word, from)))
 			continue;
 		fprintf(out, " %s=", word->name);
 		if (word->form == TEXT || word->form == REST)
@@ -166,7 +168,7 @@ static void write_words(FILE *out, const struct word *word, const void *of)
 			fputs("-1", out);
 		else
 			fprintf(out, word->form == HEX ? "%" PRIx64 : "%" PRIu64,
-				get(word, from) - (word->form == OPTION));
+				get(word, from) - (word->form == AND_1));
 	}
 	fputc('\n', out);
 }
@@ -220,8 +222,8 @@ static bool read_value(const struct word *word, const char *value, size_t len, v
 	}
 	number = strtoull(text, NULL, word->form == HEX ? 16 : 10);
 	if (number >= word->bound && word->bound != ANY)
-		number = word->form == INDEX || word->form == OPTION ? ANY : 0;
-	set(word, to, number + (word->form == OPTION));
+		number = word->form == INDEX || word->form == AND_1 ? ANY : 0;
+	set(word, to, number + (word->form == AND_1));
 	return true;
 }
 
@@ -518,11 +520,18 @@ void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust t
 		memory_reset(m, -1, pci, trust);
 }
 
+void memory_declare(struct memory *m, uint8_t gpus)
+{
+	m->changed |= m->declared != gpus;
+	m->declared = gpus;
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		m->gpus[g].seen = false;
+}
+
 void memory_clear(struct memory *m)
 {
 	memory_reset(m, -1, NULL, NVSWITCH_PROVEN);
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		m->gpus[g].seen = false;
+	memory_declare(m, m->declared);
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		m->switches[n].seen = false;
 		m->switches[n].last = (struct switch_said){ 0 };

@@ -284,9 +284,9 @@ struct memory *health_memory(struct health *h, unsigned host)
 
 void health_declare(struct health *h)
 {
-	const struct aliases *a = &h->aliases;
+	const struct aliases *a = h->aliases;
 
-	for (uint32_t i = 0; i < a->names.count; i++) {
+	for (uint32_t i = 0; a && i < a->names.count; i++) {
 		unsigned host = a->gpus[i] ? health_find(h, a->hosts[i]) : UINT_MAX;
 
 		if (host != UINT_MAX && health_memory(h, host)->declared != a->gpus[i])

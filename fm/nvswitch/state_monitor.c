@@ -511,6 +511,23 @@ int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state stat
 	return 0;
 }
 
+int nvswitch_declare(struct nvswitch *nv, const char *name, unsigned gpus, char *err,
+		     size_t err_size)
+{
+	unsigned host = health_find(&nv->health, name);
+
+	if (gpus > MEMORY_GPUS)
+		snprintf(err, err_size, "a host has %d GPUs at most", MEMORY_GPUS);
+	else if (host == UINT_MAX)
+		snprintf(err, err_size, "the fabric has no host %s, or several", name);
+	else
+		memory_declare(health_memory(&nv->health, host), gpus);
+	if (gpus > MEMORY_GPUS || host == UINT_MAX)
+		return -1;
+	nv->home.ops->keep(nv->home.arg, true);
+	return 0;
+}
+
 /* ---- What outlives a restart ----------------------------------------------------------------- */
 
 static void remember(struct nvswitch *nv, const char *name, enum nvswitch_state believed,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_fetch.h"
+#include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "fm/os/helper.h"
 #include "tests/lib/nvlink_world.h"
@@ -110,13 +111,13 @@ json_t *log_intake_senders(const struct log_intake *intake)
 	return json_array();
 }
 
-struct log_server *log_server_new(struct log_intake *intake, enum log_server_kind kind,
-				  const char *where, char *err, size_t err_size)
+void *log_server_new(struct log_intake *intake, enum log_server_kind kind, const char *where,
+		     char *err, size_t err_size)
 {
 	return NULL;
 }
 
-void log_server_free(struct log_server *server)
+void log_server_free(void *server)
 {
 }
 
@@ -133,7 +134,7 @@ bool nvlink_world_log(struct nvlink_world *w, unsigned host, const char *line)
 		event.trust = NVSWITCH_PROVEN;
 		health_hear_log(w->home->health, health_find(w->home->health, m.host), &event,
 				loop_now_us(w->loop));
-		source_heard(w->home);
+		w->home->heard(w->home);
 	}
 	free(text);
 	return understood;
@@ -223,11 +224,11 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 	json_decref(details);
 }
 
-static void nothing_cb(void *arg)
+static void keep_cb(void *arg, bool memories)
 {
 }
 
-static void lost_cb(void *arg, const char *host)
+static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 }
 
@@ -237,9 +238,7 @@ static void trouble_cb(void *arg, const char *what, const char *error)
 		fail_msg("%s: %s", what, error);
 }
 
-static const struct nvswitch_ops ops = {
-	event_cb, lost_cb, nothing_cb, nothing_cb, trouble_cb, NULL
-};
+static const struct nvswitch_ops ops = { event_cb, changed_cb, keep_cb, trouble_cb, NULL };
 
 static void begin(struct nvlink_world *w)
 {
@@ -302,20 +301,17 @@ void nvlink_world_pass(struct nvlink_world *w, uint64_t us)
 void nvlink_world_restart(struct nvlink_world *w)
 {
 	struct nvswitch *before = w->nv;
-	struct nvswitch_kept kept;
-	char *text, *rest, *line;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *states = tmpfile(), *memory = tmpfile();
 
-	nvswitch_memory_write(before, out);
-	fclose(out);
+	nvswitch_write_states(before, states);
+	nvswitch_write_memory(before, memory);
+	rewind(states);
+	rewind(memory);
 	w->nv = nvswitch_new(w->loop, &ops, w);
-	for (unsigned at = 0; nvswitch_next(before, &at, &kept);)
-		nvswitch_remember(w->nv, kept.host, kept.believed, kept.override);
-	rest = text;
-	while ((line = strtok_r(rest, "\n", &rest)))
-		assert_true(nvswitch_memory_read(w->nv, line));
-	free(text);
+	assert_int_equal(nvswitch_read_states(w->nv, states), 0);
+	assert_int_equal(nvswitch_read_memory(w->nv, memory), 0);
+	fclose(states);
+	fclose(memory);
 	nvswitch_free(before);
 	begin(w);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "fm/nvswitch/intake_sources.h"
 #include "tests/lib/nvlink_world.h"
 #include "topology/base/mem.h"
 
@@ -364,7 +365,7 @@ static void report(struct scene *s, const char *rest)
 	struct nvswitch_said said = { source, s->w.names[0], state, reason, 0 };
 
 	if (sscanf(rest, "%32s %31s %lf %91[^\n]", source, state, &said.ttl_s, reason) < 3 ||
-	    nvswitch_hear_report(s->w.nv, &said, err, sizeof(err)))
+	    source_report_hear(s->w.home, &said, err, sizeof(err)))
 		complain(s, "not taken: %s", rest);
 }
 
