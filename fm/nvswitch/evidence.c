@@ -435,33 +435,18 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 static bool take_sxid(uint32_t *kept, double value)
 {
 	uint32_t sxid = whole(value);
-	bool takes = sxid && sxid_class(sxid) >= sxid_class(*kept);
+	bool takes = sxid && sxid_of(sxid)->state >= sxid_of(*kept)->state;
 
 	if (takes)
 		*kept = sxid;
 	return takes;
 }
 
-static void take_link(struct evidence *e, struct evidence_switch *sw,
-		      const struct exposition_sample *s)
-{
-	int link = number_of(s, "nvlink", MEMORY_LINKS);
-	uint64_t bit = 1ull << (link < 0 ? 0 : link % 64);
-
-	if (link < 0 || s->value < 0) /* below 0: unknown */
-		return;
-	e->states++;
-	sw->said.present = true;
-	e->repeated |= (sw->said.links_seen[link / 64] & bit) != 0;
-	sw->said.links_seen[link / 64] |= bit;
-	if (s->value == LINK_OFF || s->value == LINK_ERROR)
-		sw->said.links_down[link / 64] |= bit;
-}
-
 static void take_switch(struct evidence *e, enum metric metric, const struct exposition_sample *s)
 {
 	int number = number_of(s, "nvswitch", MEMORY_SWITCHES);
 	int link = number_of(s, "nvlink", MEMORY_LINKS);
+	uint64_t bit = 1ull << (link < 0 ? 0 : link % 64);
 	struct evidence_switch *sw = &e->switches[number < 0 ? 0 : number];
 
 	if (number < 0)
@@ -486,8 +471,15 @@ static void take_switch(struct evidence *e, enum metric metric, const struct exp
 		if (link >= 0 && take_sxid(&sw->link_fatal, s->value))
 			sw->link_fatal_link = link;
 		return;
-	default:
-		take_link(e, sw, s);
+	default: /* LINK_STATUS; below 0: unknown */
+		if (link < 0 || s->value < 0)
+			return;
+		e->states++;
+		sw->said.present = true;
+		e->repeated |= (sw->said.links_seen[link / 64] & bit) != 0;
+		sw->said.links_seen[link / 64] |= bit;
+		if (s->value == LINK_OFF || s->value == LINK_ERROR)
+			sw->said.links_down[link / 64] |= bit;
 	}
 }
 
@@ -509,8 +501,8 @@ static void take_sample(void *arg, int metric, const struct exposition_sample *s
 	model = label_of(s, "modelName", "model_name");
 	if (model.at && e->learnt == NVSWITCH_SYSTEM_AUTO) {
 		exposition_copy(model, text, sizeof(text));
-		e->learnt = nvswitch_system_of_model(text);
-		e->links = nvswitch_links_of_model(text);
+		e->learnt = nvswitch_model(text)->system;
+		e->links = nvswitch_model(text)->links;
 	}
 	learn_domain(e, s);
 	if (metric < SWITCH_PRESENT)
@@ -801,7 +793,7 @@ static void sxid_happened(struct memory *m, const struct evidence_context *c, un
 			  uint32_t sxid)
 {
 	const struct nvswitch_finding f = { .state = sxid_state(sxid, true),
-					    .remedy = sxid_remedy(sxid),
+					    .remedy = sxid_of(sxid)->remedy,
 					    .sw = n,
 					    .link = link,
 					    .code = sxid };

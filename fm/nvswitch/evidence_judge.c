@@ -24,6 +24,31 @@
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+#define NOWHERE                                                                                    \
+	((struct nvswitch_finding){ .remedy = NVSWITCH_RESET_GPU, .gpu = -1, .sw = -1, .link = -1 })
+#define GPU(n)                                                                                     \
+	((struct nvswitch_finding){                                                                \
+		.remedy = NVSWITCH_RESET_GPU, .gpu = (n), .sw = -1, .link = -1 })
+#define GONE(n, r)                                                                                 \
+	((struct nvswitch_finding){                                                                \
+		.kind = NVSWITCH_IS_SILENCE, .remedy = (r), .gpu = (n), .sw = -1, .link = -1 })
+
+__attribute__((format(printf, 4, 5))) static void find(struct nvswitch_verdict *verdict,
+						       enum nvswitch_state state,
+						       struct nvswitch_finding finding,
+						       const char *format, ...)
+{
+	va_list args;
+
+	finding.state = state;
+	va_start(args, format);
+	vsnprintf(finding.text, sizeof(finding.text), format, args);
+	va_end(args);
+	nvswitch_verdict_add(verdict, &finding);
+}
+
 /* ---- Rows of NMX-T, by port ------------------------------------------------------------------ */
 
 /*
@@ -266,6 +291,8 @@ void nmx_end(struct nmx *nmx)
 
 /* ---- A host ---------------------------------------------------------------------------------- */
 
+#define UNNAMED ((struct nvswitch_finding){ .gpu = -1, .sw = -1, .link = -1 })
+
 struct tally {
 	unsigned ports, absent, inactive, rises, high_ber;
 	const struct port *first_inactive, *first_rise, *first_high_ber;
@@ -274,41 +301,27 @@ struct tally {
 	} devices[DEVICES];
 };
 
-__attribute__((format(printf, 3, 4))) static void nmx_find(struct nvswitch_verdict *verdict,
-							   enum nvswitch_state state,
-							   const char *format, ...)
-{
-	struct nvswitch_finding finding = { .state = state, .gpu = -1, .sw = -1, .link = -1 };
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(finding.text, sizeof(finding.text), format, args);
-	va_end(args);
-	nvswitch_verdict_add(verdict, &finding);
-}
-
-static void nmx_judge_links(const struct tally *t, struct nvswitch_verdict *verdict)
+static void nmx_judge_switches(const struct tally *t, struct nvswitch_verdict *verdict)
 {
 	const struct port *p = t->first_inactive;
 
 	if (p)
-		nmx_find(verdict, NVSWITCH_DEGRADED_LINK,
-			 "%u NVLinks not active, first device %u port %u: %s, blame %s",
-			 t->inactive, p->device, p->number, p->now.state,
-			 *p->now.blame ? p->now.blame : "unknown");
+		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED,
+		     "%u NVLinks not active, first device %u port %u: %s, blame %s", t->inactive,
+		     p->device, p->number, p->now.state, *p->now.blame ? p->now.blame : "unknown");
 	if (t->absent)
-		nmx_find(verdict, NVSWITCH_DEGRADED_LINK, "%u of %u NVLinks absent", t->absent,
-			 t->ports);
+		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED, "%u of %u NVLinks absent", t->absent,
+		     t->ports);
 	p = t->first_rise;
 	if (p)
-		nmx_find(verdict, NVSWITCH_DEGRADED_LINK,
-			 "NVLinks went down %u times lately, first device %u port %u", t->rises,
-			 p->device, p->number);
+		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED,
+		     "NVLinks went down %u times lately, first device %u port %u", t->rises,
+		     p->device, p->number);
 	p = t->first_high_ber;
 	if (p)
-		nmx_find(verdict, NVSWITCH_DEGRADED_LINK,
-			 "%u NVLinks with bit errors, first device %u port %u: %.1e", t->high_ber,
-			 p->device, p->number, p->now.ber);
+		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED,
+		     "%u NVLinks with bit errors, first device %u port %u: %.1e", t->high_ber,
+		     p->device, p->number, p->now.ber);
 }
 
 void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
@@ -356,13 +369,13 @@ void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t wi
 		if (!t.devices[d].ports || t.devices[d].working)
 			continue;
 		dead++;
-		nmx_find(verdict, NVSWITCH_NO_P2P,
-			 "GPU device %u of the tray: none of %u NVLinks works", d,
-			 t.devices[d].ports);
+		find(verdict, NVSWITCH_NO_P2P, UNNAMED,
+		     "GPU device %u of the tray: none of %u NVLinks works", d, t.devices[d].ports);
 	}
 	if (all && dead == all)
-		nmx_find(verdict, NVSWITCH_FATAL, "none of the tray's %u NVLinks works", t.ports);
-	nmx_judge_links(&t, verdict);
+		find(verdict, NVSWITCH_FATAL, UNNAMED, "none of the tray's %u NVLinks works",
+		     t.ports);
+	nmx_judge_switches(&t, verdict);
 }
 
 /* ---- A host's last states -------------------------------------------------------------------- */
@@ -378,41 +391,6 @@ struct judge {
 	uint32_t exempt; /* GPUs without peers on purpose, by bit */
 	struct nvswitch_verdict *verdict;
 };
-
-struct place { /* what a finding is about; -1 = no such thing */
-	int gpu, sw, link;
-	uint32_t code;
-	enum nvswitch_kind kind;
-	enum nvswitch_remedy remedy;
-	int peers_lost;
-};
-#define NOWHERE	   ((struct place){ -1, -1, -1, .remedy = NVSWITCH_RESET_GPU })
-#define GPU(n)	   ((struct place){ (int)(n), -1, -1, .remedy = NVSWITCH_RESET_GPU })
-#define GONE(n, r) ((struct place){ (n), -1, -1, 0, NVSWITCH_IS_SILENCE, r, 0 })
-#define PAIR(n, l) ((struct place){ (int)(n), -1, -1, 0, NVSWITCH_IS_STATE, NVSWITCH_RESET_GPU, l })
-
-__attribute__((format(printf, 4, 5))) static void find(const struct judge *j,
-						       enum nvswitch_state state,
-						       struct place place, const char *format, ...)
-{
-	struct nvswitch_finding finding = { .state = state,
-					    .kind = place.kind,
-					    .trust = j->c->trust,
-					    .remedy = place.remedy,
-					    .gpu = place.gpu,
-					    .sw = place.sw,
-					    .link = place.link,
-					    .peers_lost = place.peers_lost,
-					    .code = place.code };
-	va_list args;
-
-	if (place.gpu >= 0)
-		snprintf(finding.pci, sizeof(finding.pci), "%s", j->m->gpus[place.gpu].pci);
-	va_start(args, format);
-	vsnprintf(finding.text, sizeof(finding.text), format, args);
-	va_end(args);
-	nvswitch_verdict_add(j->verdict, &finding);
-}
 
 /* ---- What there should be -------------------------------------------------------------------- */
 
@@ -512,26 +490,28 @@ static void judge_mask(const struct judge *j, unsigned g)
 	};
 	const struct gpu_said *last = &j->m->gpus[g].last;
 	unsigned configured = last->mask >> 8 & 15;
-	struct place set_up = GPU(g);
+	struct nvswitch_finding set_up = GPU(g);
 
 	set_up.remedy = NVSWITCH_CONTACT_SUPPORT;
 	if (!(last->has & HAS_MASK))
 		return;
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if ((last->mask >> parts[i].shift & 3) == 1)
-			find(j, parts[i].state, GPU(g), "GPU %u: NVLink fabric: %s", g,
+			find(j->verdict, parts[i].state, GPU(g), "GPU %u: NVLink fabric: %s", g,
 			     parts[i].words);
 	if (configured > 1)
-		find(j, NVSWITCH_NO_P2P, set_up, "GPU %u: NVLink fabric configured wrongly: %s", g,
+		find(j->verdict, NVSWITCH_NO_P2P, set_up,
+		     "GPU %u: NVLink fabric configured wrongly: %s", g,
 		     wrong[configured] ? wrong[configured] : "for an unknown reason");
 	if ((last->mask >> 12 & 3) == 2 && j->c->progress != FM_PROGRESS_NORMAL)
-		find(j, NVSWITCH_NO_P2P, set_up, "GPU %u: NVLink fabric: no partition assigned", g);
+		find(j->verdict, NVSWITCH_NO_P2P, set_up,
+		     "GPU %u: NVLink fabric: no partition assigned", g);
 	if (last->mask >> 14 == 2)
-		find(j, NVSWITCH_DEGRADED_LINK, set_up,
+		find(j->verdict, NVSWITCH_DEGRADED_LINK, set_up,
 		     "GPU %u: NVLink fabric: the fabric manager is disconnected", g);
 	for (unsigned shift = 0; shift < 16; shift += 2)
 		if ((shift < 8 || shift > 11) && (last->mask >> shift & 3) == 3)
-			find(j, NVSWITCH_HEALTHY, set_up,
+			find(j->verdict, NVSWITCH_HEALTHY, set_up,
 			     "GPU %u: NVLink fabric: unknown value in health mask 0x%x", g,
 			     last->mask);
 }
@@ -541,30 +521,32 @@ static void judge_reported(const struct judge *j, unsigned g)
 {
 	const struct gpu_said *last = &j->m->gpus[g].last;
 	bool summary = last->has & HAS_SUMMARY;
-	struct place place = GPU(g);
+	struct nvswitch_finding place = GPU(g);
 
 	if (last->has & HAS_FM && evidence_fm_failed(last->fm_status, j->c->progress))
-		find(j, NVSWITCH_NO_P2P, place, "GPU %u: the fabric manager %s", g,
+		find(j->verdict, NVSWITCH_NO_P2P, place, "GPU %u: the fabric manager %s", g,
 		     fm_words[last->fm_status]);
 	else if (last->has & HAS_FM && last->fm_status == FM_IN_PROGRESS &&
 		 j->c->progress == FM_PROGRESS_DEGRADED) {
 		place.remedy = NVSWITCH_REMEDY_NONE; /* it may end by itself */
-		find(j, NVSWITCH_DEGRADED_LINK, place, "GPU %u: the fabric manager %s", g,
+		find(j->verdict, NVSWITCH_DEGRADED_LINK, place, "GPU %u: the fabric manager %s", g,
 		     fm_words[last->fm_status]);
 	}
 	if (last->has & HAS_ACTION && last->action != ACTION_NONE) {
 		const struct memory_action *action = memory_action(last->action);
 
 		place.remedy = action->remedy;
-		find(j, action->state, place, "GPU %u: recovery action: %s", g, action->name);
+		find(j->verdict, action->state, place, "GPU %u: recovery action: %s", g,
+		     action->name);
 	}
 	if (summary && last->summary == SUMMARY_UNHEALTHY)
-		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
+		find(j->verdict, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
 	if (summary && last->summary == SUMMARY_LIMITED)
-		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited", g);
+		find(j->verdict, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited",
+		     g);
 	if (last->has & HAS_WATCH && last->watch > WATCH_PASS)
-		find(j, last->probe_failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, GPU(g),
-		     "GPU %u: DCGM's health watch of NVLinks: %s", g,
+		find(j->verdict, last->probe_failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK,
+		     GPU(g), "GPU %u: DCGM's health watch of NVLinks: %s", g,
 		     last->watch >= WATCH_FAIL ? "fail" : "warning");
 }
 
@@ -572,7 +554,7 @@ static void judge_all_gpus(const struct judge *j)
 {
 	unsigned reporting = 0, failed = 0, gone = 0;
 	uint8_t status = FM_SUCCESS;
-	struct place all = NOWHERE;
+	struct nvswitch_finding all = NOWHERE;
 
 	all.remedy = NVSWITCH_REBOOT;
 	for (unsigned g = 0; g < j->gpus; g++) {
@@ -588,10 +570,10 @@ static void judge_all_gpus(const struct judge *j)
 		status = last->fm_status;
 	}
 	if (reporting && failed == reporting)
-		find(j, NVSWITCH_FATAL, all, "the fabric manager %s, for every GPU",
+		find(j->verdict, NVSWITCH_FATAL, all, "the fabric manager %s, for every GPU",
 		     fm_words[status]);
 	else if (failed && gone)
-		find(j, NVSWITCH_FATAL, all, "a GPU is gone and the fabric manager %s",
+		find(j->verdict, NVSWITCH_FATAL, all, "a GPU is gone and the fabric manager %s",
 		     fm_words[status]);
 }
 
@@ -604,12 +586,13 @@ static void judge_gpus(const struct judge *j)
 		there += is_there(j, g);
 	for (unsigned g = 0; g < j->gpus && there; g++)
 		if (!is_there(j, g) && !(j->exempt >> g & 1)) /* instances of MIG come and go */
-			find(j, NVSWITCH_NO_P2P, GONE((int)g, NVSWITCH_REBOOT), "GPU %u: absent",
-			     g);
+			find(j->verdict, NVSWITCH_NO_P2P, GONE(g, NVSWITCH_REBOOT),
+			     "GPU %u: absent", g);
 	for (unsigned g = 0; g < j->gpus; g++) {
 		if (!is_there(j, g))
 			continue;
 		if (!(j->exempt >> g & 1)) {
+			struct nvswitch_finding place = GPU(g);
 			const struct gpu_said *told = &j->m->gpus[g].last;
 			uint32_t others = ((1u << j->gpus) - 1) & ~(1u << g) & ~j->exempt;
 			uint32_t lost = 0;
@@ -618,8 +601,9 @@ static void judge_gpus(const struct judge *j)
 				lost |= others & ~told->peers;
 			if (told->has & HAS_PAIRS)
 				lost |= others & told->pairs_lost;
+			place.peers_lost = __builtin_popcount(lost);
 			if (lost)
-				find(j, NVSWITCH_NO_P2P, PAIR(g, __builtin_popcount(lost)),
+				find(j->verdict, NVSWITCH_NO_P2P, place,
 				     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
 				     __builtin_popcount(lost), __builtin_popcount(others),
 				     __builtin_ctz(lost));
@@ -633,20 +617,20 @@ static void judge_gpus(const struct judge *j)
 		uint64_t ever = last->links_up | last->links_down;
 		unsigned count = __builtin_popcountll(reporting), usual = j->links;
 		bool exempt = j->exempt >> g & 1;
-		struct place place = GPU(g);
+		struct nvswitch_finding place = GPU(g);
 
 		if (!(last->has & HAS_LINKS) || (exempt && j->system == NVSWITCH_SYSTEM_A100))
 			continue;
 		if (last->links_down) {
 			place.link = __builtin_ctzll(last->links_down);
-			find(j, NVSWITCH_DEGRADED_LINK, place,
+			find(j->verdict, NVSWITCH_DEGRADED_LINK, place,
 			     "GPU %u: %d NVLinks down, the first link %d", g,
 			     __builtin_popcountll(last->links_down), place.link);
 		}
 		if ((unsigned)__builtin_popcountll(ever) > usual)
 			usual = __builtin_popcountll(ever);
 		if (count && count < usual)
-			find(j, NVSWITCH_DEGRADED_LINK, GONE((int)g, NVSWITCH_RESET_GPU),
+			find(j->verdict, NVSWITCH_DEGRADED_LINK, GONE(g, NVSWITCH_RESET_GPU),
 			     "GPU %u: %u of %u NVLinks absent", g, usual - count, usual);
 	}
 	judge_all_gpus(j);
@@ -654,36 +638,56 @@ static void judge_gpus(const struct judge *j)
 
 /* ---- NVSwitches and links -------------------------------------------------------------------- */
 
-static void judge_links(const struct judge *j)
+/* By what each has at all times: an error number is reported only where there was one. */
+static void judge_switches(const struct judge *j)
 {
 	/* Of GPUs that are not in the machine, or cut up: with A100 these are trained off. */
 	uint32_t without = j->system == NVSWITCH_SYSTEM_A100 ? j->exempt : left_out(j->m);
 	unsigned off = __builtin_popcount(without) * j->links;
 	unsigned all = j->gpus * j->links, absent, seen = 0, down = 0;
-	struct place first = NOWHERE;
+	unsigned there = 0, usual = j->expect->switches, ever = 0;
+	struct nvswitch_finding first = NOWHERE;
 
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
+		const struct memory_switch *sw = &j->m->switches[n];
+		const struct evidence_switch *now = &j->e->switches[n];
+		struct nvswitch_finding place = { .sw = n, .gpu = -1, .link = -1 };
+
+		place.code = now->nonfatal;
+		if (now->nonfatal)
+			find(j->verdict, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u",
+			     n, now->nonfatal);
+		place.code = 0;
+		place.remedy = NVSWITCH_RESET_GPU;
+		if (sw->last.reset_required)
+			find(j->verdict, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
+		there += now->said.present;
+		ever += sw->seen;
 		for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
-			uint64_t bits = j->m->switches[n].last.links_down[w];
+			uint64_t bits = sw->last.links_down[w];
 
 			if (bits && !down) {
 				first.sw = n;
-				first.link = (int)w * 64 + __builtin_ctzll(bits);
+				first.link = w * 64 + __builtin_ctzll(bits);
 			}
 			down += __builtin_popcountll(bits);
-			bits = j->e->switches[n].said.links_seen[w];
-			seen += __builtin_popcountll(bits);
+			seen += __builtin_popcountll(now->said.links_seen[w]);
 		}
+	}
+	usual = ever > usual ? ever : usual;
+	if (there && there < usual && !j->e->repeated)
+		find(j->verdict, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_REBOOT),
+		     "%u of %u NVSwitches absent", usual - there, usual);
 	/* An exporter that began after they were trained off does not report them. */
 	absent = seen && seen < all && !j->e->repeated && j->expect->switches ? all - seen : 0;
 	if (absent > off) {
-		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_RESET_GPU),
+		find(j->verdict, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_RESET_GPU),
 		     "%u of %u NVLinks absent", absent - off, all - off);
 		absent = off;
 	}
 	off -= absent;
 	if (down > off)
-		find(j, NVSWITCH_DEGRADED_LINK, first,
+		find(j->verdict, NVSWITCH_DEGRADED_LINK, first,
 		     "%u NVLinks down, the first NVSwitch %d link %d", down - off, first.sw,
 		     first.link);
 }
@@ -711,38 +715,20 @@ void evidence_judge(const struct evidence *e, const struct memory *m,
 		registered |=
 			m->gpus[g].last.has & HAS_FM && m->gpus[g].last.fm_status == FM_SUCCESS;
 	if (m->system == NVSWITCH_SYSTEM_NVL72 && registered && e->no_domain && !*e->cluster)
-		find(&j, NVSWITCH_NO_P2P, NOWHERE,
+		find(verdict, NVSWITCH_NO_P2P, NOWHERE,
 		     "registered without a domain: cluster UUID and clique are zero");
 	if (m->system == NVSWITCH_SYSTEM_NVL72 && e->cliques_differ)
-		find(&j, NVSWITCH_NO_P2P, NOWHERE,
+		find(verdict, NVSWITCH_NO_P2P, NOWHERE,
 		     "GPUs are in different cliques: no NVLink between them");
 	j.exempt = evidence_exempt(m, c->progress);
 	if (m->system != NVSWITCH_SYSTEM_OTHER)
 		judge_gpus(&j);
+	judge_switches(&j);
+	for (unsigned i = 0; i < verdict->count; i++) {
+		struct nvswitch_finding *f = &verdict->findings[i];
 
-	/* By what each has at all times: an error number is reported only where there was one. */
-	unsigned switches_reporting = 0, usual = j.expect->switches, ever = 0;
-
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
-		struct place place = { .gpu = -1, .sw = (int)n, .link = -1 };
-		uint32_t nonfatal = j.e->switches[n].nonfatal;
-
-		if (j.m->switches[n].last.reset_required) {
-			place.remedy = NVSWITCH_RESET_GPU;
-			find(&j, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
-		}
-		place.remedy = NVSWITCH_REMEDY_NONE;
-		place.code = nonfatal;
-		if (nonfatal)
-			find(&j, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u", n,
-			     nonfatal);
-		switches_reporting += j.e->switches[n].said.present;
-		ever += j.m->switches[n].seen;
+		f->trust = c->trust;
+		if (f->gpu >= 0)
+			memcpy(f->pci, m->gpus[f->gpu].pci, sizeof(f->pci));
 	}
-	usual = ever > usual ? ever : usual;
-	if (switches_reporting && switches_reporting < usual && !j.e->repeated)
-		find(&j, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_REBOOT),
-		     "%u of %u NVSwitches absent", usual - switches_reporting, usual);
-
-	judge_links(&j);
 }

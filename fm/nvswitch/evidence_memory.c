@@ -331,19 +331,20 @@ const struct memory_action *memory_action(unsigned action)
 
 const char *memory_end_of(const struct nvswitch_finding *f)
 {
-	if (f->kind == NVSWITCH_IS_STATE)
-		return "the exporter reports it healthy";
-	if (f->kind == NVSWITCH_IS_SILENCE)
-		return "the exporter reports it again, or an operator clears it";
-	if (f->kind == NVSWITCH_IS_REPORT)
-		return "its source reports another state, or stops reporting and an operator "
-		       "clears it";
-	if (f->state == NVSWITCH_FATAL)
+	static const char *const ends[] = {
+		[NVSWITCH_IS_STATE] = "the exporter reports it healthy",
+		[NVSWITCH_IS_SILENCE] = "the exporter reports it again, or an operator clears it",
+		[NVSWITCH_IS_REPORT] = "its source reports another state, or stops reporting and "
+				       "an operator clears it",
+		[NVSWITCH_IS_EVENT] = "a reset or boot is seen and its states are whole, or "
+				      "recovery action 0 is reported after it, or lost P2P is "
+				      "complete again, or an operator clears it",
+	};
+
+	if (f->kind == NVSWITCH_IS_EVENT && f->state == NVSWITCH_FATAL)
 		return "a boot is seen and its states are whole, or lost P2P is complete again "
 		       "with the fabric manager done, or an operator clears it";
-	return "a reset or boot is seen and its states are whole, or recovery action "
-	       "0 "
-	       "is reported after it, or lost P2P is complete again, or an operator clears it";
+	return ends[f->kind];
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */

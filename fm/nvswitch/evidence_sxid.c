@@ -18,12 +18,10 @@ __asm__(".pushsection .rodata\n"
 	".popsection\n");
 extern const char nvlink_catalogue_text[];
 
-struct catalogue {
-	struct xid *xids, *sxids;
-	unsigned nxids, nsxids;
-};
-
-static struct catalogue catalogue; /* of the process: numbers mean the same for all hosts */
+static struct catalogue {
+	struct xid *rows;
+	unsigned count;
+} catalogue; /* of the process: numbers mean the same for all hosts */
 
 static const char *const classes[] = { "", "note", "nonfatal", "port", "always" };
 static const char *const conditions[] = { "", "status=", "info=", "only=" };
@@ -57,9 +55,9 @@ static const char *read_row(void *arg, char *line)
 {
 	enum { KIND, NUMBERS, SUB, STATE, REMEDY, MEANING, SOURCE, DATE, FIELDS };
 	struct catalogue *c = arg;
-	struct xid row = { 0 }, **list;
+	struct xid row = { 0 };
 	char *field[FIELDS] = { 0 }, *rest = line, *end;
-	unsigned count = 0, *size;
+	unsigned count = 0;
 	bool sxid;
 	int state, remedy = 0;
 
@@ -86,31 +84,21 @@ static const char *read_row(void *arg, char *line)
 	row.remedy = remedy;
 	if (strcmp(field[MEANING], "-"))
 		snprintf(row.words, sizeof(row.words), "%s", field[MEANING]);
-	list = sxid ? &c->sxids : &c->xids;
-	size = sxid ? &c->nsxids : &c->nxids;
-	*list = mem_resize(*list, *size + 1, sizeof(row));
-	(*list)[(*size)++] = row;
+	row.sxid = sxid;
+	c->rows = mem_resize(c->rows, c->count + 1, sizeof(row));
+	c->rows[c->count++] = row;
 	return NULL;
 }
 
-static void take_catalogue(struct catalogue *next)
+static void read_own(struct catalogue *own)
 {
-	free(catalogue.xids);
-	free(catalogue.sxids);
-	catalogue = *next;
-}
-
-static void read_own(void)
-{
-	struct catalogue own = { 0 };
 	char *text = mem_strdup(nvlink_catalogue_text), *rest = text, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
 		line[strcspn(line, "#")] = '\0';
-		read_row(&own, line);
+		read_row(own, line);
 	}
 	free(text);
-	take_catalogue(&own);
 }
 
 int catalogue_read(const char *path, bool use, char *err, size_t err_size)
@@ -118,15 +106,15 @@ int catalogue_read(const char *path, bool use, char *err, size_t err_size)
 	struct catalogue next = { 0 };
 	int status = *path ? lines_read(path, read_row, &next, err, err_size) : 0;
 
-	if (!status && use && *path) {
-		take_catalogue(&next);
-	} else {
-		free(next.xids);
-		free(next.sxids);
+	if (status || !use) {
+		free(next.rows);
+		return status;
 	}
-	if (!status && use && !*path)
-		read_own();
-	return status;
+	if (!*path)
+		read_own(&next);
+	free(catalogue.rows);
+	catalogue = next;
+	return 0;
 }
 
 /* Registers are the numbers in hexadecimal behind `(`. */
@@ -155,51 +143,35 @@ static bool fits(const struct xid *row, const char *words)
 	}
 }
 
-static const struct xid *find_row(const struct xid *rows, unsigned count, unsigned number,
-				  const char *words)
+static const struct xid *find_row(bool sxid, unsigned number, const char *words)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (number >= rows[i].first && number <= rows[i].last && fits(&rows[i], words))
-			return &rows[i];
-	return NULL;
+	static const struct xid unknown = { .remedy = NVSWITCH_CONTACT_SUPPORT };
+
+	if (!catalogue.count)
+		read_own(&catalogue);
+	for (unsigned i = 0; i < catalogue.count; i++) {
+		const struct xid *row = &catalogue.rows[i];
+
+		if (row->sxid == sxid && number >= row->first && number <= row->last &&
+		    fits(row, words))
+			return row;
+	}
+	return &unknown;
 }
 
 const struct xid *xid_of(unsigned number, const char *words)
 {
-	static const struct xid unknown = { .remedy = NVSWITCH_CONTACT_SUPPORT };
-	const struct xid *row;
-
-	if (!catalogue.nxids)
-		read_own();
-	row = find_row(catalogue.xids, catalogue.nxids, number, words);
-	return row ? row : &unknown;
+	return find_row(false, number, words);
 }
 
-static const struct xid *sxid_of(unsigned number)
+const struct xid *sxid_of(unsigned number)
 {
-	static const struct xid unknown = { .state = SXID_UNKNOWN,
-					    .remedy = NVSWITCH_CONTACT_SUPPORT };
-	const struct xid *row;
-
-	if (!catalogue.nsxids)
-		read_own();
-	row = find_row(catalogue.sxids, catalogue.nsxids, number, NULL);
-	return row ? row : &unknown;
-}
-
-enum sxid_class sxid_class(unsigned number)
-{
-	return sxid_of(number)->state;
-}
-
-enum nvswitch_remedy sxid_remedy(unsigned number)
-{
-	return sxid_of(number)->remedy;
+	return find_row(true, number, NULL);
 }
 
 enum nvswitch_state sxid_state(unsigned number, bool fatal)
 {
-	enum sxid_class class = sxid_class(number);
+	enum sxid_class class = sxid_of(number)->state;
 
 	if (!number)
 		return NVSWITCH_HEALTHY;
@@ -268,16 +240,14 @@ static bool starts(const char *text, const char *with)
 }
 
 /* A fatal error of an unknown number that names no link is of the whole switch. */
-static bool read_sxid(const char *text, struct sxid_event *event)
+static bool read_sxid(const char *text, const char *at, struct sxid_event *event)
 {
-	const char *at = strstr(text, "): "), *words; /* behind `(PCI:..): ` */
+	const char *words;
 	unsigned number;
 
-	if (!at)
-		return false;
-	at += 3;
-	number = strtoul(at, (char **)&words, 10);
-	if (words == at || !starts(words, ", "))
+	at = strstr(at, "): "); /* behind `(PCI:..)` */
+	number = at ? strtoul(at + 3, (char **)&words, 10) : 0;
+	if (!at || words == at + 3 || !starts(words, ", "))
 		return false;
 	words += 2;
 	if (starts(words, "Severity ") || starts(words, "Data "))
@@ -285,17 +255,17 @@ static bool read_sxid(const char *text, struct sxid_event *event)
 	event->finding.code = number;
 	event->finding.sw = number_after(text, "nvswitch", INT8_MAX);
 	event->finding.link = number_after(words, "Link ", INT16_MAX);
-	event->finding.remedy = sxid_remedy(number);
+	event->finding.remedy = sxid_of(number)->remedy;
 	if (starts(words, "Fatal")) {
 		event->state = sxid_state(number, true);
-		if (sxid_class(number) == SXID_UNKNOWN && !strstr(words, "Link "))
+		if (sxid_of(number)->state == SXID_UNKNOWN && !strstr(words, "Link "))
 			event->state = NVSWITCH_FATAL;
 	} else if (starts(words, "Non-fatal") || starts(words, "Correctable")) {
 		event->nonfatal = starts(words, "Non-fatal");
 		event->finding.remedy = NVSWITCH_REMEDY_NONE;
 	} else {
 		event->state = sxid_state(number, false);
-		event->nonfatal = sxid_class(number) == SXID_NONFATAL;
+		event->nonfatal = sxid_of(number)->state == SXID_NONFATAL;
 	}
 	set_text(&event->finding, "SXid", words);
 	return true;
@@ -337,16 +307,16 @@ static void judge_xid(struct sxid_event *event, const char *words)
 	}
 }
 
-static bool read_xid(const char *text, struct sxid_event *event)
+static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 {
-	const char *number = strstr(text, "): "), *words, *nvlink, *to; /* behind `(PCI:..): ` */
+	const char *number = strstr(at, "): "), *words, *nvlink, *to; /* behind `(PCI:..): ` */
 	const struct memory_action *action;
 	int link;
 
 	if (!number)
 		return false;
 	number += 3;
-	memory_pci(strchr(text, '(') + 1, event->finding.pci);
+	memory_pci(strchr(at, '(') + 1, event->finding.pci);
 	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
 	if (words == number || (*words && !strchr(",\r\n ", *words)))
 		return false;
@@ -371,89 +341,72 @@ static bool read_xid(const char *text, struct sxid_event *event)
 	return true;
 }
 
-static bool read_manager(const char *text, struct sxid_event *event)
+static bool read_manager(const char *text, const char *at, struct sxid_event *event)
 {
-	int fatal = number_after(text, "detected NVSwitch fatal error ", INT_MAX);
-	int nonfatal = number_after(text, "detected NVSwitch non-fatal error ", INT_MAX);
+	int fatal = number_after(at, "NVSwitch fatal error ", INT_MAX);
+	int nonfatal = number_after(at, "NVSwitch non-fatal error ", INT_MAX);
 
 	if (fatal < 0 && nonfatal < 0)
 		return false;
 	event->nonfatal = fatal < 0;
 	event->finding.code = fatal < 0 ? nonfatal : fatal;
-	event->finding.sw = number_after(text, "physical id ", INT8_MAX);
-	event->finding.link = number_after(text, " port ", INT16_MAX);
+	event->finding.sw = number_after(at, "physical id ", INT8_MAX);
+	event->finding.link = number_after(at, " port ", INT16_MAX);
 	event->state = fatal < 0 ? NVSWITCH_HEALTHY : sxid_state(fatal, true);
 	if (fatal >= 0)
-		event->finding.remedy = sxid_remedy(fatal);
-	set_text(&event->finding, "SXid", strstr(text, "detected"));
+		event->finding.remedy = sxid_of(fatal)->remedy;
+	set_text(&event->finding, "SXid", at);
 	return true;
 }
 
 /* ---- Lines without a number ------------------------------------------------------------------ */
 
-static void note_words(struct sxid_event *event, enum nvswitch_state state,
-		       enum nvswitch_remedy remedy, const char *words)
+static bool read_reset(const char *text, const char *at, struct sxid_event *event)
 {
-	event->state = state;
-	event->finding.remedy = remedy;
-	snprintf(event->finding.text, sizeof(event->finding.text), "%s", words);
-}
-
-/* Two forms; the second is one of three lines, of which the first names the GPU. */
-static bool read_off_bus(const char *text, struct sxid_event *event)
-{
-	const char *gpu = strstr(text, "NVRM: GPU ");
-
-	if (gpu)
-		memory_pci(gpu + 10, event->finding.pci);
-	event->finding.code = XID_FELL_OFF_BUS;
-	note_words(event, NVSWITCH_NO_P2P, NVSWITCH_REBOOT, "a GPU has fallen off the bus");
-	return true;
-}
-
-static bool read_reset(const char *text, struct sxid_event *event)
-{
-	const char *uuid = strstr(text, "GPU reset executed: ") + 20;
+	const char *uuid = at + strlen("GPU reset executed: ");
 	size_t len = strcspn(uuid, ", \r\n");
 
 	if (strstr(uuid, "success: false") || !starts(uuid, "GPU-") || len >= sizeof(event->uuid))
 		return false;
 	memcpy(event->uuid, uuid, len);
-	event->uuid[len] = '\0';
 	return event->gpu_reset = true;
 }
 
-static bool read_named(const char *text, struct sxid_event *event)
+static bool read_named(const char *text, const char *at, struct sxid_event *event)
 {
-	memory_pci(strstr(text, "The NVIDIA GPU ") + 15, event->finding.pci);
+	memory_pci(at + strlen("The NVIDIA GPU "), event->finding.pci);
 	return event->names_gpu = *event->finding.pci != '\0';
 }
 
 /* The NVLink driver starts; or a boot's first line, behind the header or the kernel's own time. */
-static bool read_start(const char *text, struct sxid_event *event)
+static bool read_start(const char *text, const char *at, struct sxid_event *event)
 {
-	const char *at = strstr(text, "Linux version ");
-	bool first;
+	bool first =
+		at == text || (at - text >= 2 && at[-1] == ' ' && (at[-2] == ']' || at[-2] == ':'));
 
-	if (strstr(text, "Nvlink Core is being initialized"))
+	if (*at == 'N')
 		return event->driver_start = true;
-	first = at == text || (at - text >= 2 && at[-1] == ' ' && (at[-2] == ']' || at[-2] == ':'));
 	return event->driver_start = first && at[14] >= '0' && at[14] <= '9';
 }
 
+#define OFF_BUS                                                                                    \
+	.code = XID_FELL_OFF_BUS, .state = NVSWITCH_NO_P2P, .remedy = NVSWITCH_REBOOT,             \
+	.means = "a GPU has fallen off the bus"
+
 /*
  * Few of the lines that come are about NVLinks: those that are have one of these in them. The first
- * counts. One without a reader says what stands behind it, or nothing.
+ * counts. One without a reader says what stands behind it, or nothing; a GPU that it names behind
+ * "NVRM: GPU " is meant.
  */
 static const struct {
 	const char *words;
-	bool (*read)(const char *text, struct sxid_event *event);
-	bool whole; /* it reads all of the line, not from the words on */
+	bool (*read)(const char *text, const char *at, struct sxid_event *event); /* at: `words` */
+	uint32_t code;
 	enum nvswitch_state state;
 	enum nvswitch_remedy remedy;
 	const char *means;
 } readers[] = {
-	{ .words = "SXid (", .read = read_sxid, .whole = true }, /* the device is named before it */
+	{ .words = "SXid (", .read = read_sxid }, /* the device is named before it */
 	{ .words = "Xid (", .read = read_xid },
 	{ .words = "NV_WARN_NOTHING_TO_DO" }, /* no NVSwitch in this machine */
 	{ .words = "detected NVSwitch ", .read = read_manager },
@@ -479,42 +432,44 @@ static const struct {
 	  .state = NVSWITCH_DEGRADED_LINK,
 	  .remedy = NVSWITCH_RESET_GPU,
 	  .means = "the fabric manager can't set up NVLink multicast (NVLS)" },
-	{ .words = "GPU has fallen off the bus", .read = read_off_bus, .whole = true },
-	{ .words = "fallen off the bus and is not responding",
-	  .read = read_off_bus,
-	  .whole = true },
-	{ .words = "The NVIDIA GPU ", .read = read_named, .whole = true },
-	{ .words = "GPU reset executed: ", .read = read_reset, .whole = true },
-	{ .words = "Nvlink Core is being initialized", .read = read_start, .whole = true },
-	{ .words = "Linux version ", .read = read_start, .whole = true },
+	{ .words = "GPU has fallen off the bus", OFF_BUS },
+	/* The second of three lines, of which the first names the GPU. */
+	{ .words = "fallen off the bus and is not responding", OFF_BUS },
+	{ .words = "The NVIDIA GPU ", .read = read_named },
+	{ .words = "GPU reset executed: ", .read = read_reset },
+	{ .words = "Nvlink Core is being initialized", .read = read_start },
+	{ .words = "Linux version ", .read = read_start },
 };
 #define READERS (sizeof(readers) / sizeof(readers[0]))
 
 bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 {
 	char copy[TEXT_MAX];
-	const char *at = NULL;
+	const char *at = NULL, *gpu;
 	unsigned i = 0;
 
 	*event = (struct sxid_event){ .finding = { .gpu = -1, .sw = -1, .link = -1 } };
-	/* Nearly all lines have none of these: a search for each is all that they cost. */
-	if (!memmem(text, len, "Xid (", 5) && !memmem(text, len, "NVSwitch", 8) &&
-	    !memmem(text, len, "GPU", 3) && !memmem(text, len, "uvm enc", 7) &&
-	    !memmem(text, len, "RxDet", 5) && !memmem(text, len, "nvidia-fabricm", 14) &&
-	    !memmem(text, len, "Nvlink Core", 11) && !memmem(text, len, "fallen off", 10) &&
-	    !memmem(text, len, "Linux version ", 14))
-		return false;
 	len = len < sizeof(copy) ? len : sizeof(copy) - 1;
-	memcpy(copy, text, len);
-	copy[len] = '\0';
-	while (i < READERS && !(at = strstr(copy, readers[i].words)))
+	/* Nearly all lines have none of these: a search for each is all that they cost. */
+	while (i < READERS && !(at = memmem(text, len, readers[i].words, strlen(readers[i].words))))
 		i++;
 	if (i == READERS || (!readers[i].read && !readers[i].means))
 		return false;
-	if (!readers[i].read)
-		note_words(event, readers[i].state, readers[i].remedy, readers[i].means);
-	else if (!readers[i].read(readers[i].whole ? copy : at, event))
-		return false;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	at = copy + (at - text);
+	if (readers[i].read) {
+		if (!readers[i].read(copy, at, event))
+			return false;
+	} else {
+		gpu = strstr(copy, "NVRM: GPU ");
+		if (gpu)
+			memory_pci(gpu + strlen("NVRM: GPU "), event->finding.pci);
+		event->state = readers[i].state;
+		event->finding.code = readers[i].code;
+		event->finding.remedy = readers[i].remedy;
+		strcpy(event->finding.text, readers[i].means);
+	}
 	event->finding.state = event->state;
 	event->finding.kind = NVSWITCH_IS_EVENT;
 	return true;

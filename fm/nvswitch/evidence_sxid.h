@@ -9,15 +9,13 @@
 #include <stddef.h>
 #include "fm/nvswitch/state.h"
 
-enum sxid_class {
-	SXID_UNKNOWN,  /* not in the catalog */
-	SXID_NOTE,     /* not about links */
-	SXID_NONFATAL, /* logged; many of them are a degraded link */
-	SXID_PORT,     /* affects one link and the jobs of its GPU */
-	SXID_ALWAYS,   /* affects the host's NVLink fabric */
+enum sxid_class {		 /* of an SXid's number, after NVIDIA's catalog */
+		  SXID_UNKNOWN,	 /* not in the catalog */
+		  SXID_NOTE,	 /* not about links */
+		  SXID_NONFATAL, /* logged; many of them are a degraded link */
+		  SXID_PORT,	 /* affects one link and the jobs of its GPU */
+		  SXID_ALWAYS,	 /* affects the host's NVLink fabric */
 };
-/* The class of an SXid number, after NVIDIA's catalog. */
-enum sxid_class sxid_class(unsigned number);
 
 struct sxid_event {		   /* one line of a kernel log */
 	enum nvswitch_state state; /* HEALTHY: no fault by itself */
@@ -36,11 +34,11 @@ struct sxid_event {		   /* one line of a kernel log */
  */
 bool sxid_read(const char *text, size_t len, struct sxid_event *event);
 
-/* The state of a host with that error number, and its remedy; fatal: by the metric's name. */
+/* The state of a host with that error number; fatal: by the metric's name. */
 enum nvswitch_state sxid_state(unsigned number, bool fatal);
-enum nvswitch_remedy sxid_remedy(unsigned number);
 
-struct xid { /* a row of the catalogue: a range of Xids; of SXids `state` is a class */
+struct xid { /* a row of the catalogue: a range of Xids, or of SXids, whose `state` is a class */
+	bool sxid;
 	uint16_t first, last;  /* 0 = the catalogue does not have it */
 	uint8_t state, remedy; /* enum nvswitch_state, enum nvswitch_remedy */
 	uint8_t condition;     /* 0 = none; see etc/nvlink/catalogue.tsv */
@@ -53,6 +51,7 @@ struct xid { /* a row of the catalogue: a range of Xids; of SXids `state` is a c
  * valid until catalogue_read().
  */
 const struct xid *xid_of(unsigned number, const char *words);
+const struct xid *sxid_of(unsigned number);
 /*
  * Reads a file in place of the catalogue that is within the program ("" = that one), and has it
  * count if `use`. 0, or -1 with `FILE:LINE: reason` in err and nothing changed.

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/intake_exposition.h"
+#include "topology/base/text.h"
 
 /*
  *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP]
@@ -35,29 +37,15 @@ static bool fail(struct exposition *e, const char *words)
 	return false;
 }
 
-static bool is_blank(char c)
+static struct exposition_text take_name(struct lex *l)
 {
-	return c == ' ' || c == '\t';
-}
+	struct exposition_text name = { .at = l->p };
 
-static const char *skip_blanks(const char *p, const char *end)
-{
-	while (p < end && is_blank(*p))
-		p++;
-	return p;
-}
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
-}
-
-static const char *skip_name(const char *p, const char *end)
-{
-	if (p < end && is_letter(*p))
-		while (p < end && (is_letter(*p) || (*p >= '0' && *p <= '9')))
-			p++;
-	return p;
+	while (l->p < l->end && (isalpha((unsigned char)*l->p) || *l->p == '_' || *l->p == ':' ||
+				 (l->p > name.at && isdigit((unsigned char)*l->p))))
+		l->p++;
+	name.len = l->p - name.at;
+	return name;
 }
 
 /* The quote that ends a value: one with an even number of backslashes before it. */
@@ -76,47 +64,40 @@ static const char *find_quote(const char *p, const char *end)
 	return NULL;
 }
 
-/* One `NAME="value"`; behind it, or NULL. */
-static const char *read_label(const char *p, const char *end, struct exposition_sample *sample)
+/* One `NAME="value"`. */
+static bool read_label(struct lex *l, struct exposition_sample *sample)
 {
-	struct exposition_text name = { .at = p }, value;
+	struct exposition_text name = take_name(l), value;
 	const char *quote;
 
-	p = skip_name(p, end);
-	name.len = p - name.at;
-	p = skip_blanks(p, end);
-	if (!name.len || p == end || *p != '=')
-		return NULL;
-	p = skip_blanks(p + 1, end);
-	if (p == end || *p != '"')
-		return NULL;
-	quote = find_quote(p + 1, end);
+	lex_skip_blanks(l);
+	if (!name.len || !lex_take_char(l, '='))
+		return false;
+	lex_skip_blanks(l);
+	quote = lex_take_char(l, '"') ? find_quote(l->p, l->end) : NULL;
 	if (!quote)
-		return NULL;
-	value = (struct exposition_text){ p + 1, quote - p - 1 };
+		return false;
+	value = (struct exposition_text){ l->p, quote - l->p };
+	l->p = quote + 1;
 	if (sample->nlabels < EXPOSITION_LABELS) {
 		sample->labels[sample->nlabels].name = name;
 		sample->labels[sample->nlabels++].value = value;
 	}
-	return quote + 1;
+	return true;
 }
 
-/* From behind `{` to behind `}`; a comma may stand behind the last label. NULL = wrong. */
-static const char *read_labels(const char *p, const char *end, struct exposition_sample *sample)
+/* From behind `{` to behind `}`; a comma may stand behind the last label. */
+static bool read_labels(struct lex *l, struct exposition_sample *sample)
 {
-	for (;;) {
-		p = skip_blanks(p, end);
-		if (p < end && *p == '}')
-			return p + 1;
-		p = p < end ? read_label(p, end, sample) : NULL;
-		if (!p)
-			return NULL;
-		p = skip_blanks(p, end);
-		if (p < end && *p == ',')
-			p++;
-		else if (p == end || *p != '}')
-			return NULL;
-	}
+	do {
+		lex_skip_blanks(l);
+		if (lex_take_char(l, '}'))
+			return true;
+		if (!read_label(l, sample))
+			return false;
+		lex_skip_blanks(l);
+	} while (lex_take_char(l, ','));
+	return lex_take_char(l, '}');
 }
 
 /* What exporters write where they have no value; DCGM's own texts are in angle brackets. */
@@ -136,16 +117,21 @@ static bool is_one_of(const char *words, const char *p, size_t len)
 	return strcasestr(words, word);
 }
 
-static bool read_number(const char *p, size_t len, double *value)
+/* A word up to a blank. */
+static bool take_number(struct lex *l, double *value)
 {
+	const char *p = l->p;
 	char copy[NUMBER_MAX + 1], *end;
-	size_t digits = 0;
+	size_t len, digits = 0;
 	long number = 0;
 
+	while (l->p < l->end && *l->p != ' ' && *l->p != '\t')
+		l->p++;
+	len = l->p - p;
 	/* Most values are short whole numbers. */
 	for (; digits < len && digits < 9 && p[digits] >= '0' && p[digits] <= '9'; digits++)
 		number = number * 10 + (p[digits] - '0');
-	*value = digits && digits == len ? (double)number : NAN;
+	*value = digits && digits == len ? number : NAN;
 	if ((digits && digits == len) || is_one_of(blank_words, p, len))
 		return true;
 	if (!len || len > NUMBER_MAX)
@@ -156,72 +142,68 @@ static bool read_number(const char *p, size_t len, double *value)
 	return end == copy + len;
 }
 
-static const char *skip_word(const char *p, const char *end)
-{
-	while (p < end && !is_blank(*p))
-		p++;
-	return p;
-}
-
 /* Value and timestamp, to the end of the line. */
-static bool read_value(const char *p, const char *end, double *value)
+static bool read_value(struct lex *l, double *value)
 {
 	double timestamp;
-	const char *word = skip_blanks(p, end);
 
 	*value = NAN;
-	if (is_one_of(blank_texts, word, end - word))
+	lex_skip_blanks(l);
+	if (is_one_of(blank_texts, l->p, l->end - l->p))
 		return true;
-	p = skip_word(word, end);
-	if (!read_number(word, p - word, value))
+	if (!take_number(l, value))
 		return false;
-	word = skip_blanks(p, end);
-	p = skip_word(word, end);
-	if (word < end && !read_number(word, p - word, &timestamp))
+	lex_skip_blanks(l);
+	if (!lex_done(l) && !take_number(l, &timestamp))
 		return false;
-	return skip_blanks(p, end) == end;
+	lex_skip_blanks(l);
+	return lex_done(l);
 }
 
-/* Behind the metric's name, its kind found; NULL = there is none. */
-static const char *read_name(struct exposition *e, const char *p, const char *end)
+static bool is_behind_name(const char *p)
 {
-	struct exposition_text name = { .at = p };
+	return *p == '{' || *p == ' ' || *p == '\t';
+}
 
-	if (e->name_len && (size_t)(end - p) > e->name_len &&
-	    (p[e->name_len] == '{' || is_blank(p[e->name_len])) && !memcmp(p, e->name, e->name_len))
-		return p + e->name_len; /* as in the line before */
-	p = skip_name(p, end);
-	name.len = p - name.at;
-	if (!name.len || p == end || (*p != '{' && !is_blank(*p)))
-		return NULL;
+/* Takes the metric's name, and finds its kind. False: there is none. */
+static bool read_name(struct exposition *e, struct lex *l)
+{
+	struct exposition_text name;
+
+	if (e->name_len && (size_t)(l->end - l->p) > e->name_len &&
+	    is_behind_name(l->p + e->name_len) && !memcmp(l->p, e->name, e->name_len)) {
+		l->p += e->name_len; /* as in the line before */
+		return true;
+	}
+	name = take_name(l);
+	if (!name.len || lex_done(l) || !is_behind_name(l->p))
+		return false;
 	e->kind = e->ops->kind(e->arg, name);
 	e->name_len = name.len < sizeof(e->name) ? name.len : 0;
 	memcpy(e->name, name.at, e->name_len);
-	return p;
+	return true;
 }
 
 static bool read_line(struct exposition *e, const char *line, size_t len)
 {
-	const char *end = line + len, *p = skip_blanks(line, end);
+	struct lex l = { line, line + len };
 	struct exposition_sample sample;
 
 	e->lines++;
-	if (len && end[-1] == '\r')
-		end--;
-	if (p >= end || *p == '#')
+	if (len && l.end[-1] == '\r')
+		l.end--;
+	lex_skip_blanks(&l);
+	if (lex_done(&l) || *l.p == '#')
 		return true;
-	p = read_name(e, p, end);
-	if (!p)
+	if (!read_name(e, &l))
 		return fail(e, "a line has no metric name");
 	if (e->kind < 0)
 		return true;
 	sample.nlabels = 0;
-	p = skip_blanks(p, end);
-	if (p < end && *p == '{')
-		p = read_labels(p + 1, end, &sample);
-	if (!p)
+	lex_skip_blanks(&l);
+	if (lex_take_char(&l, '{') && !read_labels(&l, &sample))
 		return fail(e, "labels are malformed");
-	if (!read_value(p, end, &sample.value))
+	if (!read_value(&l, &sample.value))
 		return fail(e, "a value is not a number");
 	e->ops->sample(e->arg, e->kind, &sample);
 	return true;
@@ -230,9 +212,10 @@ static bool read_line(struct exposition *e, const char *line, size_t len)
 /* Of a line that is longer than `carry`, which has its beginning. */
 static bool is_wanted(struct exposition *e)
 {
-	const char *end = e->carry + sizeof(e->carry), *p = skip_blanks(e->carry, end);
+	struct lex l = { e->carry, e->carry + sizeof(e->carry) };
 
-	return p < end && *p != '#' && (!read_name(e, p, end) || e->kind >= 0);
+	lex_skip_blanks(&l);
+	return !lex_done(&l) && *l.p != '#' && (!read_name(e, &l) || e->kind >= 0);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /*
  * libcurl's multi interface says which sockets and which timer it waits for; the loop has them.
@@ -123,7 +124,6 @@ static const char *read_credential(void *arg, char *line)
 		      { "key", c->key, sizeof(c->key) },
 		      { "proxy", c->proxy, sizeof(c->proxy) } };
 	char *rest = line, *kind = strtok_r(rest, " \t", &rest), *value;
-	struct in6_addr address;
 	struct fetch_url url;
 
 	if (!kind)
@@ -134,9 +134,8 @@ static const char *read_credential(void *arg, char *line)
 			continue;
 		if (!*value || *kinds[i].to || strlen(value) >= kinds[i].size)
 			return "one value of each kind is expected";
-		if (kinds[i].to == c->proxy && (fetch_url_parse(value, &url) ||
-						(inet_pton(AF_INET, url.host, &address) != 1 &&
-						 inet_pton(AF_INET6, url.host, &address) != 1)))
+		if (kinds[i].to == c->proxy &&
+		    (fetch_url_parse(value, &url) || !address_is_numeric(url.host)))
 			return "a proxy's URL has a numeric address";
 		strcpy(kinds[i].to, value);
 		return NULL;
@@ -248,12 +247,10 @@ static void name_error(struct fetch_job *job, CURLcode code, long http)
 	case CURLE_OK:
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
-		if (connected_us)
-			snprintf(job->error, sizeof(job->error), "no whole answer within %u ms",
-				 job->fetch->conf.timeout_ms);
-		else
-			snprintf(job->error, sizeof(job->error), "no connection within %u ms",
-				 connect_ms(job));
+		snprintf(job->error, sizeof(job->error),
+			 connected_us ? "no whole answer within %u ms"
+				      : "no connection within %u ms",
+			 connected_us ? job->fetch->conf.timeout_ms : connect_ms(job));
 		return;
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -486,7 +483,6 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 	const struct evutil_addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct fetch_job *job = mem_alloc(1, sizeof(*job));
 	struct evdns_getaddrinfo_request *lookup;
-	struct in6_addr numeric;
 
 	*job = (struct fetch_job){ .next = fetch->jobs,
 				   .link = &fetch->jobs,
@@ -505,8 +501,7 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 		begin(job, NULL);
 	} else if (address && *address) {
 		begin(job, address);
-	} else if (inet_pton(AF_INET, url->host, &numeric) == 1 ||
-		   inet_pton(AF_INET6, url->host, &numeric) == 1) {
+	} else if (address_is_numeric(url->host)) {
 		begin(job, url->host);
 	} else {
 		loop_timer_set(job->timer, connect_ms(job) * 1000ull);

@@ -20,7 +20,12 @@
 struct log_intake {
 	struct source_home *home;
 	char own_name[256]; /* of this machine */
-	struct log_counts counts;
+	uint64_t lines;
+	uint64_t understood; /* about NVLinks */
+	uint64_t ignored;    /* about something else */
+	uint64_t malformed;  /* without a known header */
+	uint64_t strangers;  /* understood, of hosts that the fabric does not have */
+	unsigned connections, refused;
 	uint64_t heard_us;
 	struct log_limit unknown_limit;
 };
@@ -51,15 +56,15 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 	unsigned host;
 
 	in->heard_us = now_us;
-	in->counts.lines++;
-	in->counts.malformed += !known;
+	in->lines++;
+	in->malformed += !known;
 	if (!known)
 		return;
 	if (!sxid_read(m->text, m->len, &event)) {
-		in->counts.ignored++;
+		in->ignored++;
 		return;
 	}
-	in->counts.understood++;
+	in->understood++;
 	event.trust = NVSWITCH_PROVEN;
 	host = find_host(in, m->host);
 	if (host != UINT_MAX) {
@@ -67,7 +72,7 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 		in->home->heard(in->home);
 		return;
 	}
-	in->counts.strangers++;
+	in->strangers++;
 	if (log_allow(&in->unknown_limit, now_us, STRANGER_LINES))
 		log_line(LOG_NVSWITCH, LOG_WARNING,
 			 "kernel log of a host that is not in the fabric: %s: %s",
@@ -94,34 +99,33 @@ void log_intake_free(struct log_intake *in)
 #define COLLECTOR "this machine" /* whoever writes to the socket */
 
 /* How many messages were of which use, for both documents. */
-static json_t *uses(const struct log_counts *c)
+static json_t *uses(const struct log_intake *in)
 {
-	return json_pack("{sI sI sI si}", "understood", (json_int_t)c->understood, "ignored",
-			 (json_int_t)c->ignored, "malformed", (json_int_t)c->malformed, "refused",
+	return json_pack("{sI sI sI si}", "understood", (json_int_t)in->understood, "ignored",
+			 (json_int_t)in->ignored, "malformed", (json_int_t)in->malformed, "refused",
 			 0);
 }
 
 json_t *log_intake_json(const struct log_intake *in)
 {
-	const struct log_counts *c = &in->counts;
 	json_t *unread = json_object();
 
-	if (c->malformed)
-		json_object_set_new(unread, COLLECTOR, json_integer((json_int_t)c->malformed));
-	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)c->lines, "events",
-			 (json_int_t)c->understood, "bad", (json_int_t)c->malformed, "strangers",
-			 (json_int_t)c->strangers, "connections", (int)c->connections, "refused",
-			 (int)c->refused, "by_use", uses(c), "unread", unread);
+	if (in->malformed)
+		json_object_set_new(unread, COLLECTOR, json_integer((json_int_t)in->malformed));
+	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)in->lines, "events",
+			 (json_int_t)in->understood, "bad", (json_int_t)in->malformed, "strangers",
+			 (json_int_t)in->strangers, "connections", (int)in->connections, "refused",
+			 (int)in->refused, "by_use", uses(in), "unread", unread);
 }
 
 json_t *log_intake_senders(const struct log_intake *in)
 {
-	json_t *rows = json_array(), *row = uses(&in->counts);
+	json_t *rows = json_array(), *row = uses(in);
 
 	json_object_update_new(row, json_pack("{ss sb sf}", "sender", COLLECTOR, "allowed", true,
 					      "heard_s",
 					      (loop_now_us(in->home->loop) - in->heard_us) / 1e6));
-	if (in->counts.lines)
+	if (in->lines)
 		json_array_append(rows, row);
 	json_decref(row);
 	return rows;
@@ -163,13 +167,13 @@ struct log_server {
 
 static void connection_free(struct connection *c)
 {
-	struct log_counts *counts = &c->server->intake->counts;
+	struct log_intake *in = c->server->intake;
 	struct connection **at = c->server->connections;
 
 	while (*at != c)
 		at++;
-	*at = c->server->connections[--counts->connections];
-	log_stream_end(&c->stream, take, c->server->intake);
+	*at = c->server->connections[--in->connections];
+	log_stream_end(&c->stream, take, in);
 	loop_fd_free(c->watch);
 	close(c->fd);
 	free(c);
@@ -193,17 +197,16 @@ static void connection_cb(void *arg, unsigned events)
 static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 {
 	struct log_server *s = arg;
-	struct log_counts *counts = &s->intake->counts;
+	struct log_intake *in = s->intake;
 	struct connection *c = s->connections[0];
 
-	listener_done(s->listener, fd, true);
-	if (counts->connections == CONNECTIONS) { /* the one silent longest makes room */
+	if (in->connections == CONNECTIONS) { /* the one silent longest makes room */
 		for (unsigned i = 1; i < CONNECTIONS; i++)
 			if (s->connections[i]->heard_us < c->heard_us)
 				c = s->connections[i];
 		connection_cb(c, LOOP_READ); /* what it wrote is read, or it has ended */
-		counts->refused += counts->connections == CONNECTIONS;
-		if (counts->connections == CONNECTIONS)
+		in->refused += in->connections == CONNECTIONS;
+		if (in->connections == CONNECTIONS)
 			connection_free(c);
 	}
 	c = mem_alloc(1, sizeof(*c));
@@ -211,7 +214,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	c->fd = fd;
 	c->heard_us = loop_now_us(s->loop);
 	c->watch = loop_fd_new(s->loop, fd, LOOP_READ, connection_cb, c);
-	s->connections[counts->connections++] = c;
+	s->connections[in->connections++] = c;
 }
 
 /* Records in the order of their times, of all files that there are and come. */
@@ -293,7 +296,7 @@ void log_server_free(void *server)
 {
 	struct log_server *s = server;
 
-	while (s->connections[0] && s->intake->counts.connections)
+	while (s->connections[0] && s->intake->connections)
 		connection_free(s->connections[0]);
 	loop_fd_free(s->watch);
 	listener_free(s->listener);

@@ -12,15 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct log_counts {
-	uint64_t lines;
-	uint64_t understood; /* about NVLinks */
-	uint64_t ignored;    /* about something else */
-	uint64_t malformed;  /* without a known header */
-	uint64_t strangers;  /* understood, of hosts that the fabric does not have */
-	unsigned connections, refused;
-};
-
 struct source_home;
 struct log_intake;
 

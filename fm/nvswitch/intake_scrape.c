@@ -372,16 +372,6 @@ static void start_due(void *arg)
 
 /* ---- Racks ----------------------------------------------------------------------------------- */
 
-static struct rack *rack_of(struct exporters *x, const char *where)
-{
-	for (unsigned i = 0; i < x->nracks; i++)
-		if (!strcmp(x->racks[i].where, where))
-			return &x->racks[i];
-	x->racks = mem_resize(x->racks, x->nracks + 1, sizeof(*x->racks));
-	x->racks[x->nracks] = (struct rack){ .where = mem_strdup(where), .nmx = nmx_new() };
-	return &x->racks[x->nracks++];
-}
-
 static void free_racks(struct exporters *x, bool all)
 {
 	unsigned kept = 0;
@@ -407,11 +397,18 @@ static void begin(struct exporters *x)
 	for (unsigned i = 0; i < x->targets.count; i++) {
 		struct target *t = &x->targets.list[i];
 		struct rack *rack;
+		unsigned at = 0;
 
 		t->of = x;
 		if (!nmx_place_is_set(&t->place))
 			continue;
-		rack = rack_of(x, t->where);
+		while (at < x->nracks && strcmp(x->racks[at].where, t->where))
+			at++;
+		if (at == x->nracks) {
+			x->racks = mem_resize(x->racks, ++x->nracks, sizeof(*x->racks));
+			x->racks[at] = (struct rack){ mem_strdup(t->where), nmx_new(), false };
+		}
+		rack = &x->racks[at];
 		t->follows = rack->used;
 		t->nmx = rack->nmx;
 		rack->used = true;

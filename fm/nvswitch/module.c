@@ -273,15 +273,6 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 #define RATES_SOON_US 10000 /* what is lost together is computed together */
 #define CROWDS	      0.99  /* of what the others would get: from there on they are told */
 
-static uint32_t host_by_name(const struct topo *t, const char *name)
-{
-	uint32_t h = 0;
-
-	while (h < t->nhosts && strcmp(t->hosts[h].name, name))
-		h++;
-	return h;
-}
-
 /* A line a host, in the order of `rated`; beside the loop. */
 static int write_rates(void *arg, FILE *out)
 {
@@ -290,9 +281,11 @@ static int write_rates(void *arg, FILE *out)
 	struct fabric_policy policy = fabric_policy(r->fabric, view.topo, NULL);
 
 	for (unsigned i = 0; i < RATED_MOST && r->rated[i]; i++) {
-		uint32_t host = host_by_name(view.topo, r->rated[i]);
 		struct rates rates = { 0 };
+		uint32_t host = 0;
 
+		while (host < view.topo->nhosts && strcmp(view.topo->hosts[host].name, r->rated[i]))
+			host++;
 		if (host < view.topo->nhosts)
 			rates_measure(view.topo, view.lids, view.tables, policy.classes, host,
 				      false, &rates);

@@ -84,11 +84,7 @@ int nvswitch_system_parse(const char *text)
  * whatever else is in it. Of those for China, A800 and H800 have 8 links, H20 has all. GH200 is one
  * GPU beside a processor. What is not listed has none.
  */
-static const struct {
-	const char *word;
-	enum nvswitch_system system;
-	uint8_t links; /* of a GPU */
-} models[] = {
+static const struct nvswitch_model models[] = {
 	{ "PCIE", NVSWITCH_SYSTEM_OTHER, 0 },	{ "NVL", NVSWITCH_SYSTEM_OTHER, 0 },
 	{ "ACTIVE", NVSWITCH_SYSTEM_OTHER, 0 }, { "RTX", NVSWITCH_SYSTEM_OTHER, 0 },
 	{ "L40S", NVSWITCH_SYSTEM_OTHER, 0 },	{ "GH200", NVSWITCH_SYSTEM_OTHER, 0 },
@@ -97,9 +93,8 @@ static const struct {
 	{ "H200", NVSWITCH_SYSTEM_H200, 18 },	{ "H20", NVSWITCH_SYSTEM_H20, 18 },
 	{ "B200", NVSWITCH_SYSTEM_B200, 18 },	{ "B300", NVSWITCH_SYSTEM_B200, 18 },
 	{ "GB200", NVSWITCH_SYSTEM_NVL72, 18 }, { "GB300", NVSWITCH_SYSTEM_NVL72, 18 },
+	{ NULL, NVSWITCH_SYSTEM_OTHER, 0 },
 };
-#define MODELS (sizeof(models) / sizeof(models[0]))
-
 /* "A100" in "NVIDIA A100-SXM4-80GB", but not "H200" in "GH200". */
 static bool has_word(const char *name, const char *word)
 {
@@ -113,27 +108,13 @@ static bool has_word(const char *name, const char *word)
 	return false;
 }
 
-static unsigned find_model(const char *name)
+const struct nvswitch_model *nvswitch_model(const char *name)
 {
-	unsigned i = 0;
+	const struct nvswitch_model *model = models;
 
-	while (i < MODELS && !has_word(name, models[i].word))
-		i++;
-	return i;
-}
-
-enum nvswitch_system nvswitch_system_of_model(const char *name)
-{
-	unsigned i = find_model(name);
-
-	return i < MODELS ? models[i].system : NVSWITCH_SYSTEM_OTHER;
-}
-
-unsigned nvswitch_links_of_model(const char *name)
-{
-	unsigned i = find_model(name);
-
-	return i < MODELS ? models[i].links : 0;
+	while (model->word && !has_word(name, model->word))
+		model++;
+	return model;
 }
 
 void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding)

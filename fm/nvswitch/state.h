@@ -38,9 +38,13 @@ struct nvswitch_expect {
 const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system);
 /* The system of a name ("h100"), -1 = no such name. */
 int nvswitch_system_parse(const char *text);
-/* By a GPU's product name, blanks or dashes between its words: AUTO, or 0 links = not known. */
-enum nvswitch_system nvswitch_system_of_model(const char *model);
-unsigned nvswitch_links_of_model(const char *model);
+struct nvswitch_model {
+	const char *word; /* of its name */
+	enum nvswitch_system system;
+	uint8_t links; /* of a GPU, 0 = not known */
+};
+/* By a GPU's product name, blanks or dashes between its words: static, never NULL. */
+const struct nvswitch_model *nvswitch_model(const char *name);
 
 /* The kind of a finding, which says what can end it. */
 enum nvswitch_kind {

@@ -182,7 +182,6 @@ void health_fini(struct health *h)
 		while (h->hosts[i].nsources)
 			free(h->hosts[i].sources[--h->hosts[i].nsources].where);
 		free(h->hosts[i].sources);
-		free(h->hosts[i].log);
 		free(h->hosts[i].memory);
 		free(h->hosts[i].name);
 		free((char *)h->names.list[i].text);
@@ -300,38 +299,34 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	struct memory *m = health_memory(h, host);
 	struct health_host *it = &h->hosts[host];
 	struct nvswitch_finding finding = event->finding;
-	struct health_log *log;
 
-	if (!it->log)
-		it->log = mem_alloc(1, sizeof(*it->log));
-	log = it->log;
-	log->lines++;
+	it->log.heard = true;
 	it->vouched |= event->driver_start || event->gpu_reset || event->recovered;
 	if (event->driver_start) {
 		memory_reset(m, -1, NULL, event->trust);
 	} else if (event->gpu_reset) {
 		memory_reset_uuid(m, event->uuid, event->trust);
 	} else if (event->names_gpu) {
-		memcpy(log->pci, finding.pci, sizeof(log->pci));
+		memcpy(it->log.pci, finding.pci, sizeof(it->log.pci));
 	}
 	if (event->driver_start || event->gpu_reset || event->names_gpu)
 		return;
 	finding.trust = event->trust;
 	/* The GPU is found by the PCI address in the line, or in the line before. */
 	if (!*finding.pci && finding.sw < 0)
-		memcpy(finding.pci, log->pci, sizeof(finding.pci));
-	*log->pci = '\0';
+		memcpy(finding.pci, it->log.pci, sizeof(finding.pci));
+	*it->log.pci = '\0';
 	if (finding.gpu < 0)
 		finding.gpu = memory_gpu_by_pci(m, finding.pci);
 	if (event->recovered) {
 		memory_reset(m, finding.gpu, finding.pci, event->trust);
 		return;
 	}
-	if (event->nonfatal && now_us - log->window_us >= NONFATAL_WINDOW_US) {
-		log->window_us = now_us;
-		log->nonfatal = 0;
+	if (event->nonfatal && now_us - it->log.window_us >= NONFATAL_WINDOW_US) {
+		it->log.window_us = now_us;
+		it->log.nonfatal = 0;
 	}
-	if (event->nonfatal && ++log->nonfatal >= NONFATAL_MANY)
+	if (event->nonfatal && ++it->log.nonfatal >= NONFATAL_MANY)
 		finding.state = NVSWITCH_DEGRADED_LINK;
 	if (finding.state != NVSWITCH_HEALTHY)
 		memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
@@ -371,7 +366,7 @@ void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 		memmove(s, s + 1, (--it->nsources - i) * sizeof(*s));
 		it->nlisted = it->nsources;
 	}
-	it->vouched |= it->log != NULL;
+	it->vouched |= it->log.heard;
 	if (!it->nsources)
 		it->sources_state = it->observed = it->believed = NVSWITCH_HEALTHY;
 }

@@ -41,18 +41,17 @@ struct health_source { /* one source that reports on a host repeatedly */
 	char error[80]; /* why it is not up */
 };
 
-struct health_log {	    /* of the host's kernel; faults are in the memory */
-	uint64_t window_us; /* when the counting of non-fatal errors began */
-	unsigned nonfatal, lines;
-	char pci[16]; /* of the GPU that the next line is about, "" = not known */
-};
-
 struct health_host {
 	char *name;
 	struct health_source *sources;
 	unsigned nsources, nlisted; /* nlisted: while they are listed anew; else as nsources */
-	struct health_log *log;	    /* NULL = no line so far */
-	struct memory *memory;	    /* NULL = nothing is remembered */
+	struct {		    /* of the host's kernel; faults are in the memory */
+		bool heard;
+		uint64_t window_us; /* when the counting of non-fatal errors began */
+		unsigned nonfatal;
+		char pci[16]; /* of the GPU that the next line is about, "" = not known */
+	} log;
+	struct memory *memory; /* NULL = nothing is remembered */
 	/* sources_state: the worst of its sources' reports. All but `state` are never UNKNOWN. */
 	enum nvswitch_state sources_state : 8, observed : 8, believed : 8, state : 8;
 	enum nvswitch_state override : 8; /* UNKNOWN = none */

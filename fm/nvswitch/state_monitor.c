@@ -154,27 +154,27 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
  */
 static json_t *domains_json(const struct nvswitch *nv)
 {
-	const struct health_host *hosts = nv->health.hosts;
-	json_t *domains = json_array(), **of = mem_alloc(nv->health.nhosts + 1, sizeof(json_t *));
+	json_t *domains = json_array(), *by_name = json_object();
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		const struct memory *m = hosts[i].memory, *other;
-		unsigned first = 0;
+		const struct health_host *host = &nv->health.hosts[i];
+		char name[80];
+		json_t *row;
 
-		if (!m || !*m->cluster)
+		if (!host->memory || !*host->memory->cluster)
 			continue;
-		while (!(other = hosts[first].memory) || strcmp(other->cluster, m->cluster) ||
-		       other->clique != m->clique)
-			first++;
-		if (!of[first]) {
-			of[first] = domain_json(&hosts[i]);
-			json_object_set_new(of[first], "hosts", json_array());
-			json_array_append_new(domains, of[first]);
+		snprintf(name, sizeof(name), "%s %llu", host->memory->cluster,
+			 (unsigned long long)host->memory->clique);
+		row = json_object_get(by_name, name);
+		if (!row) {
+			row = domain_json(host);
+			json_object_set_new(row, "hosts", json_array());
+			json_array_append(domains, row);
+			json_object_set_new(by_name, name, row);
 		}
-		json_array_append_new(json_object_get(of[first], "hosts"),
-				      json_string(hosts[i].name));
+		json_array_append_new(json_object_get(row, "hosts"), json_string(host->name));
 	}
-	free(of);
+	json_decref(by_name);
 	return domains;
 }
 
@@ -530,18 +530,11 @@ int nvswitch_declare(struct nvswitch *nv, const char *name, unsigned gpus, char 
 
 /* ---- What outlives a restart ----------------------------------------------------------------- */
 
-static void remember(struct nvswitch *nv, const char *name, enum nvswitch_state believed,
-		     enum nvswitch_state override)
-{
-	unsigned host = health_add(&nv->health, name);
-
-	health_remember(&nv->health, host, believed, override);
-	nv->health.hosts[host].announced = true;
-}
-
 unsigned nvswitch_read_states(void *arg, FILE *in)
 {
+	struct nvswitch *nv = arg;
 	char line[512], host[256], believed[32], word[32], rest;
+	unsigned index;
 
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
 		int state, override = NVSWITCH_UNKNOWN;
@@ -555,7 +548,9 @@ unsigned nvswitch_read_states(void *arg, FILE *in)
 			override = nvswitch_state_parse(word);
 		if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
 			return number;
-		remember(arg, host, state, override);
+		index = health_add(&nv->health, host);
+		health_remember(&nv->health, index, state, override);
+		nv->health.hosts[index].announced = true;
 	}
 	return 0;
 }

@@ -78,7 +78,7 @@ static void each_of_9_16_and_32_of_32_is_told_and_its_hook_runs(void **state)
 			nvlink_world_pass(&w, 120 * NVLINK_S);
 			assert_int_equal(in_state(&w, "FATAL", "FATAL"), broken[k]);
 			assert_int_equal(in_state(&w, "HEALTHY", NULL), HOSTS - broken[k]);
-			assert_true(nvswitch_is_guarded(w.nv));
+			assert_true(w.nv->health.guarded);
 			print_message("%u of 32 broken: %u FATAL, their hooks run\n", broken[k],
 				      in_state(&w, "FATAL", "FATAL"));
 			nvlink_world_fini(&w);
@@ -100,7 +100,7 @@ static void the_hook_runs_within_2_s_of_a_fatal_line(void **state)
 
 		if (number == 200)
 			number = 10001;
-		if (sxid ? sxid_class(number) < SXID_PORT
+		if (sxid ? sxid_of(number)->state < SXID_PORT
 			 : xid_of(number, "")->state < NVSWITCH_NO_P2P)
 			continue;
 		nvlink_world_init(&w, 1, true);
@@ -115,8 +115,9 @@ static void the_hook_runs_within_2_s_of_a_fatal_line(void **state)
 		assert_true(nvlink_world_log(&w, 0, line));
 		nvlink_world_pass(&w, 60 * NVLINK_S);
 		call = nvlink_world_call(&w, 0);
-		if (!call || strcmp(call->state,
-				    sxid && sxid_class(number) == SXID_ALWAYS ? "FATAL" : "NO_P2P"))
+		if (!call ||
+		    strcmp(call->state,
+			   sxid && sxid_of(number)->state == SXID_ALWAYS ? "FATAL" : "NO_P2P"))
 			fail_msg("%s: %s", line, call ? call->state : "no hook");
 		longest_us = call->at_us - now_us > longest_us ? call->at_us - now_us : longest_us;
 		fatal++;

@@ -204,8 +204,8 @@ static void machines_are_known_by_their_gpus(void **state)
 	};
 
 	for (unsigned i = 0; i < sizeof(models) / sizeof(models[0]); i++)
-		if (nvswitch_system_of_model(models[i].name) != models[i].system ||
-		    nvswitch_links_of_model(models[i].name) != models[i].links)
+		if (nvswitch_model(models[i].name)->system != models[i].system ||
+		    nvswitch_model(models[i].name)->links != models[i].links)
 			fail_msg("%s", models[i].name);
 }
 

@@ -301,16 +301,16 @@ static void a_driver_that_starts_is_noticed(void **state)
 
 static void numbers_have_the_class_of_guide_and_driver(void **state)
 {
-	assert_int_equal(sxid_class(12020), SXID_ALWAYS);
-	assert_int_equal(sxid_class(23017), SXID_ALWAYS);
-	assert_int_equal(sxid_class(20034), SXID_PORT);
-	assert_int_equal(sxid_class(22012), SXID_PORT);
-	assert_int_equal(sxid_class(22013), SXID_NONFATAL);
-	assert_int_equal(sxid_class(10005), SXID_NOTE);
-	assert_int_equal(sxid_class(30006), SXID_NONFATAL);
-	assert_int_equal(sxid_class(0), SXID_UNKNOWN);
-	assert_int_equal(sxid_class(23018), SXID_UNKNOWN);
-	assert_int_equal(sxid_class(70000), SXID_UNKNOWN);
+	assert_int_equal(sxid_of(12020)->state, SXID_ALWAYS);
+	assert_int_equal(sxid_of(23017)->state, SXID_ALWAYS);
+	assert_int_equal(sxid_of(20034)->state, SXID_PORT);
+	assert_int_equal(sxid_of(22012)->state, SXID_PORT);
+	assert_int_equal(sxid_of(22013)->state, SXID_NONFATAL);
+	assert_int_equal(sxid_of(10005)->state, SXID_NOTE);
+	assert_int_equal(sxid_of(30006)->state, SXID_NONFATAL);
+	assert_int_equal(sxid_of(0)->state, SXID_UNKNOWN);
+	assert_int_equal(sxid_of(23018)->state, SXID_UNKNOWN);
+	assert_int_equal(sxid_of(70000)->state, SXID_UNKNOWN);
 	for (unsigned n = 23001; n <= 23017; n++)
 		assert_int_equal(sxid_state(n, false), NVSWITCH_FATAL);
 }
@@ -357,10 +357,10 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 					err, sizeof(err)),
 			 0);
 	assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_HEALTHY);
-	assert_int_equal(sxid_class(5), SXID_ALWAYS);
-	assert_int_equal(sxid_class(20034), SXID_UNKNOWN);
+	assert_int_equal(sxid_of(5)->state, SXID_ALWAYS);
+	assert_int_equal(sxid_of(20034)->state, SXID_UNKNOWN);
 	assert_int_equal(catalogue_read("", true, err, sizeof(err)), 0);
-	assert_int_equal(sxid_class(20034), SXID_PORT);
+	assert_int_equal(sxid_of(20034)->state, SXID_PORT);
 }
 
 int main(void)
