@@ -200,6 +200,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct log_intake *in = s->intake;
 	struct connection *c = s->connections[0];
 
+	listener_done(s->listener, fd, true);
 	if (in->connections == CONNECTIONS) { /* the one silent longest makes room */
 		for (unsigned i = 1; i < CONNECTIONS; i++)
 			if (s->connections[i]->heard_us < c->heard_us)
@@ -271,7 +272,7 @@ static int open_unix(struct log_server *s, const char *where)
 	if (s->fd < 0)
 		return s->fd;
 	s->path = mem_strdup(where);
-	s->listener = listener_new(s->loop, s->fd, "log_socket", accept_cb, s);
+	s->listener = listener_new(s->loop, s->fd, "log_socket", 1, accept_cb, s);
 	return 0;
 }
 
