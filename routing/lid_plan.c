@@ -64,10 +64,7 @@ static bool usable(const struct plan *p, uint32_t lid, unsigned lmc)
 
 	if (!lid || lid % count || lid + count > LID_SPACE)
 		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (p->taken[lid + i] != LID_FREE)
-			return false;
-	return true;
+	return !any_of(i, 0, count, p->taken[lid + i] != LID_FREE);
 }
 
 static void give(struct plan *p, uint32_t port, uint32_t lid)

@@ -110,10 +110,7 @@ static bool has_guid(const struct node_patterns *p, guid_t guid)
 
 static bool has_name(const struct node_patterns *p, const char *name)
 {
-	for (uint32_t i = 0; i < p->nglobs; i++)
-		if (!fnmatch(p->globs[i], name, 0))
-			return true;
-	return false;
+	return any_of(i, 0, p->nglobs, !fnmatch(p->globs[i], name, 0));
 }
 
 bool node_patterns_match(const struct node_patterns *p, const struct topo *t,
@@ -127,8 +124,5 @@ bool node_patterns_match(const struct node_patterns *p, const struct topo *t,
 		return false;
 	if (has_guid(p, node->guid))
 		return true;
-	for (unsigned num = 1; num <= node->nports; num++)
-		if (has_guid(p, t->ports[node->port0 + num].guid))
-			return true;
-	return false;
+	return any_of(num, 1, node->nports + 1, has_guid(p, t->ports[node->port0 + num].guid));
 }

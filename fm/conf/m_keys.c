@@ -172,10 +172,7 @@ bool m_keys_may_be(const struct m_keys *k, guid_t guid, uint64_t key)
 	uint64_t list[M_KEYS_MOST];
 	unsigned count = m_keys_of(k, guid, list);
 
-	for (unsigned i = 0; i < count; i++)
-		if (list[i] == key)
-			return true;
-	return false;
+	return any_of(i, 0, count, list[i] == key);
 }
 
 bool m_keys_change(const struct m_keys *k)

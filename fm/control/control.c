@@ -17,6 +17,7 @@
 #include "fm/perf/module.h"
 #include "fm/sm/module.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define NO_GROUP ((gid_t)-1)
 
@@ -34,10 +35,7 @@ bool peer_rules_share(const struct peer_rules *rules)
 
 static bool is_member(gid_t group, const gid_t *groups, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (group != NO_GROUP && groups[i] == group)
-			return true;
-	return false;
+	return any_of(i, 0, count, group != NO_GROUP && groups[i] == group);
 }
 
 enum peer_rights peer_judge(const struct peer_rules *rules, uid_t uid, const gid_t *groups,

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "topology/snapshot/diff.h"
 #include "topology/snapshot/topo_builder.h"
@@ -138,10 +139,7 @@ static unsigned live_links(const struct topo *t, uint32_t node, unsigned *hosts)
 
 static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (list[i] == node)
-			return true;
-	return false;
+	return any_of(i, 0, count, list[i] == node);
 }
 
 static void log_switches(struct changes *s, const uint32_t *list, unsigned count, bool down)
@@ -326,18 +324,18 @@ static bool has_bounced(const struct changes *s, uint32_t p)
 	       (now->state == TOPO_INIT || s->newer->ports[now->peer].state == TOPO_INIT);
 }
 
-static bool is_logged_as_bounce(const struct changes *s, const struct diff_item *item)
-{
-	uint32_t p = s->newer->nodes[item->new_node].port0 + item->port;
-
-	return has_bounced(s, p) || has_bounced(s, s->newer->ports[p].peer);
-}
-
 static void link_fell(const struct changes *s, guid_t node, uint8_t port)
 {
 	MODULES_CALL(
 		s->f->kept.modules, swept,
 		&(struct fabric_swept){ .step = FABRIC_LINK_FELL, .node = node, .port = port });
+}
+
+static bool is_logged_as_bounce(const struct changes *s, const struct diff_item *item)
+{
+	uint32_t p = s->newer->nodes[item->new_node].port0 + item->port;
+
+	return has_bounced(s, p) || has_bounced(s, s->newer->ports[p].peer);
 }
 
 static void log_items(struct changes *s, const struct diff *d)
@@ -523,11 +521,9 @@ bool fabric_same_marks(const struct topo *older, const struct topo *newer)
 {
 	if (older->nports != newer->nports)
 		return false;
-	for (uint32_t p = 0; p < newer->nports; p++)
-		if (older->ports[p].cordoned != newer->ports[p].cordoned ||
-		    older->ports[p].quarantined != newer->ports[p].quarantined)
-			return false;
-	return true;
+	return !any_of(p, 0, newer->nports,
+		       older->ports[p].cordoned != newer->ports[p].cordoned ||
+			       older->ports[p].quarantined != newer->ports[p].quarantined);
 }
 
 static enum fabric_change what_changed(const struct changes *s, bool differs)

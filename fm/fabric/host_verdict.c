@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/fabric/host_verdict.h"
+#include "topology/base/sort.h"
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,15 +24,6 @@ int host_state_parse(const char *name)
 	return -1;
 }
 
-static bool has_reason(const struct host_verdict *v, const struct host_reason *reason)
-{
-	for (unsigned i = 0; i < v->count; i++)
-		if (v->reasons[i].state == reason->state &&
-		    !strcmp(v->reasons[i].text, reason->text))
-			return true;
-	return false;
-}
-
 void host_verdict_add(struct host_verdict *v, enum host_state state, const char *format, ...)
 {
 	struct host_reason reason = { .state = state };
@@ -42,7 +34,9 @@ void host_verdict_add(struct host_verdict *v, enum host_state state, const char 
 	va_end(args);
 	if (state > v->state)
 		v->state = state;
-	if (!has_reason(v, &reason)) {
+	if (!any_of(i, 0, v->count,
+		    v->reasons[i].state == reason.state &&
+			    !strcmp(v->reasons[i].text, reason.text))) {
 		/*
 		 * Behind those that are as bad: reasons of one kind stay in the order of their
 		 * HCAs.

@@ -281,15 +281,6 @@ static int import_out_write(struct import *im)
 	return status;
 }
 
-static void import_out_end(struct import *im)
-{
-	if (im->made)
-		remove_folder(im->made);
-	free(im->made);
-	free(im->place);
-	im->made = im->place = NULL;
-}
-
 /* ---- Where files are, and what was found of them --------------------------------------------- */
 
 /* An absolute path, the caller's; NULL = no file there. */
@@ -814,7 +805,10 @@ static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int
 			printf("written    %s/state/lids: %u %s\n", im.out, im.lids.count,
 			       words_plural(im.lids.count, "port", "ports"));
 	}
-	import_out_end(&im);
+	if (im.made)
+		remove_folder(im.made);
+	free(im.made);
+	free(im.place);
 	osm_conf_fini(&im.conf);
 	free(im.lids.list);
 	free(im.mkeys.list);

@@ -12,6 +12,7 @@
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
 #include "topology/graph/cutoff.h"
+#include "topology/base/sort.h"
 
 /* ---- Whatever it is about -------------------------------------------------------------------- */
 
@@ -127,11 +128,9 @@ struct columns {
 
 static bool has_column(const struct columns *c, const char *key)
 {
-	for (unsigned i = 0; i < c->count; i++)
-		if (!strncmp(c->keys[i], key, strcspn(c->keys[i], "+")) &&
-		    strlen(key) == strcspn(c->keys[i], "+"))
-			return true;
-	return false;
+	return any_of(i, 0, c->count,
+		      !strncmp(c->keys[i], key, strcspn(c->keys[i], "+")) &&
+			      strlen(key) == strcspn(c->keys[i], "+"));
 }
 
 static bool is_known(const json_t *rows, const char *key)

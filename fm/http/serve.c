@@ -252,17 +252,14 @@ static void ready_cb(void *arg, unsigned events)
 	work_cb(arg);
 }
 
-static socklen_t address_size(const struct sockaddr *at)
-{
-	return at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-}
-
 /* One that is over a limit was closed by the library. */
 static void connection_cb(void *arg, int fd, const struct sockaddr *from)
 {
 	struct serve *s = arg;
+	socklen_t size = from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						     : sizeof(struct sockaddr_in);
 
-	if (MHD_add_connection(s->daemon, fd, from, address_size(from)) == MHD_YES)
+	if (MHD_add_connection(s->daemon, fd, from, size) == MHD_YES)
 		serve_in(s, 0);
 	else
 		listener_done(s->listener, fd, false);

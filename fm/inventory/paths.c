@@ -162,16 +162,6 @@ void inventory_update_paths(struct inventory *inv)
 }
 
 /*
- * Links only went down since its path was found: if none of the path did, there is no better one.
- */
-static bool path_holds(const struct inventory *inv, const struct inv_node *node)
-{
-	bool clean;
-
-	return node && !node->gone && path_end(inv, &node->path, &clean) == node && clean;
-}
-
-/*
  * A dead switch takes its links with it one by one, and a walk for each would take longer than all
  * the answers.
  */
@@ -180,8 +170,12 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 {
 	const struct inv_port *port = &node->ports[num];
 	bool own = inv_is_switch(node) || !num || (node == inv->local && num == inv->local_port);
+	const struct inv_node *end = own ? node : port->peer;
+	bool clean;
 
-	if (inv->paths_stale && !path_holds(inv, own ? node : port->peer))
+	/* Links only went down since its path was found: if none of the path did, none is better. */
+	if (inv->paths_stale &&
+	    (!end || end->gone || path_end(inv, &end->path, &clean) != end || !clean))
 		inventory_update_paths(inv);
 	*path = node->path;
 	if (node->gone || node->removed)

@@ -22,28 +22,24 @@ static bool is_usable(const struct inventory *inv, const struct inv_node *node, 
 	       (!port->peer->ncarry && inv_node_is(port->peer, INV_LEAF));
 }
 
-/* Both ends of a link run at one speed; a CA's own answer may lack the extended fields. */
-static uint8_t port_speed(const struct inv_node *node, const struct inv_port *port)
-{
-	uint8_t other =
-		port->peer && !inv_is_switch(node) ? port->peer->ports[port->peer_port].speed : 0;
-
-	return other > port->speed ? other : port->speed;
-}
-
 static struct topo_port_attr port_attr(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
 	bool end_port = inv_is_switch(node) ? num == 0 : num > 0;
 	uint8_t marks = *(const uint8_t *)inv_port_cell(node, num, INV_MARKS, 1);
 	bool up = num && port->state > TOPO_DOWN;
+	/* Both ends of a link run at one speed; a CA's answer may lack the extended fields. */
+	uint8_t other =
+		port->peer && !inv_is_switch(node) ? port->peer->ports[port->peer_port].speed : 0;
 
 	return (struct topo_port_attr){
 		.capmask = port->capmask,
 		.lid = end_port ? port->lid : 0,
 		.lmc = end_port ? port->lmc : 0,
 		.state = port->state,
-		.speed = up ? port_speed(node, port) : 0,
+		.speed = !up		       ? 0
+			 : other > port->speed ? other
+					       : port->speed,
 		.width = up ? port->lanes : 0,
 		.mtu = port->mtu,
 		.cordoned = marks & (INV_CORDONED | INV_QUARANTINED | INV_ISOLATED),

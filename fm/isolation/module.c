@@ -257,20 +257,17 @@ static bool isolation_is_suspect(const struct isolation *is, guid_t sw)
 	return isolated_find(is, sw, 0, ISOLATED_NO_SETS) != NULL;
 }
 
-/* Whether a switch at one of the link's ends is suspect: then the switch is judged first. */
-static bool is_of_suspect(const struct isolation *is, guid_t guid, uint8_t num)
-{
-	const struct inv_node *node = inventory_find(is->services.inventory, guid);
-	const struct inv_node *peer = node && num <= node->nports ? node->ports[num].peer : NULL;
-
-	return isolation_is_suspect(is, guid) || (peer && isolation_is_suspect(is, peer->guid));
-}
-
 void isolation_add(struct isolation *is, guid_t guid, uint8_t port, enum isolation_cause cause)
 {
+	const struct inv_node *node, *peer;
+
 	take_end(is->services.inventory, &guid, &port);
+	node = inventory_find(is->services.inventory, guid);
+	peer = node && port <= node->nports ? node->ports[port].peer : NULL;
+	/* Where a switch at one of the link's ends is suspect, it is judged first. */
 	if (isolated_find(is, guid, port, cause) ||
-	    (cause == ISOLATED_NOT_ACTIVE && is_of_suspect(is, guid, port)) ||
+	    (cause == ISOLATED_NOT_ACTIVE &&
+	     (isolation_is_suspect(is, guid) || (peer && isolation_is_suspect(is, peer->guid)))) ||
 	    !isolated_add(is, guid, port, cause))
 		return;
 	arm_probe(is);
@@ -298,13 +295,6 @@ static void isolation_release_it(struct isolated *it, const char *why)
 }
 
 /* ---- Links that do not become Active --------------------------------------------------------- */
-
-static bool gave_up(const struct inv_node *node, unsigned num)
-{
-	const struct inv_port *port = &node->ports[num];
-
-	return port_setup(node, num)->given_up || port_setup(port->peer, port->peer_port)->given_up;
-}
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
@@ -789,7 +779,10 @@ static void settled(void *room, enum fabric_settle_step step)
 		     node = inventory_next(inv, node))
 			for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
 				if (isolated_is_transit(node, p) && node->ports[p].link_up &&
-				    !isolated_is_active(&node->ports[p]) && gave_up(node, p))
+				    !isolated_is_active(&node->ports[p]) &&
+				    (port_setup(node, p)->given_up ||
+				     port_setup(node->ports[p].peer, node->ports[p].peer_port)
+					     ->given_up))
 					isolation_add(is, node->guid, p, ISOLATED_NOT_ACTIVE);
 		judge_now(is, fabric_view(is->fabric).topo);
 	}

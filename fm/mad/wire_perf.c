@@ -69,13 +69,6 @@ void wire_perf_ask(uint8_t port, uint8_t data[WIRE_GMP_DATA])
 	memset(data + WIRE_PERF_OFFSET + AT(counter_select), 0xff, 2);
 }
 
-static uint64_t row_full(const struct row *row)
-{
-	if (!row->bits)
-		return 0;
-	return row->bits <= HIGH ? 15 : (1ull << row->bits) - 1;
-}
-
 void wire_perf_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out)
 {
 	const uint8_t *attr = data + WIRE_PERF_OFFSET;
@@ -84,7 +77,7 @@ void wire_perf_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *out)
 	for (unsigned i = 0; i < PERF_COUNTERS; i++) {
 		const struct row *row = &rows[i];
 
-		out->full[i] = row_full(row);
+		out->full[i] = !row->bits ? 0 : row->bits <= HIGH ? 15 : (1ull << row->bits) - 1;
 		if (row->bits <= HIGH)
 			out->value[i] = !row->bits	    ? 0
 					: row->bits == HIGH ? attr[row->at] >> 4

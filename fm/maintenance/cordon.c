@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include "fm/fabric/request.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /* ---- What a command names -------------------------------------------------------------------- */
 
@@ -95,10 +96,8 @@ static bool is_time(const char *text)
 {
 	static const char form[] = "0000-00-00T00:00:00.000Z";
 
-	for (size_t i = 0; i < sizeof(form); i++)
-		if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
-			return false;
-	return true;
+	return !any_of(i, 0, sizeof(form),
+		       form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]);
 }
 
 static unsigned read_list(void *owner, FILE *in)

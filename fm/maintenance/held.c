@@ -8,6 +8,7 @@
 #include "fm/maintenance/maintenance.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "topology/cabling/cabling.h"
 #include "topology/snapshot/naming.h"
@@ -412,11 +413,10 @@ static bool is_new(const struct admission *a, const struct topo *t, const struct
 
 	if (topo_find(t, node->guid) != TOPO_NONE || node->removed)
 		return false;
-	for (uint32_t i = 0; i < lids->count; i++)
-		if (lids->entries[i].port_guid == node->guid ||
-		    (node->port_guids && lids->entries[i].port_guid == node->port_guids[1]))
-			return false;
-	return true;
+	return !any_of(
+		i, 0, lids->count,
+		lids->entries[i].port_guid == node->guid ||
+			(node->port_guids && lids->entries[i].port_guid == node->port_guids[1]));
 }
 
 /*

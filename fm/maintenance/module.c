@@ -5,6 +5,7 @@
 #include "fm/maintenance/maintenance.h"
 #include "fm/maintenance/module.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 
 #define TIMES_MAX (FLAP_COUNT_MAX + 1)
@@ -117,10 +118,7 @@ static bool is_nowhere(const struct inventory *inv, const struct inv_node *node)
 {
 	if (!node->gone || node == inv->local)
 		return false;
-	for (unsigned p = 1; p <= node->nports; p++)
-		if (node->ports[p].peer)
-			return false;
-	return true;
+	return !any_of(p, 1, node->nports + 1, node->ports[p].peer);
 }
 
 static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
@@ -337,10 +335,7 @@ static bool any_held(const struct holds *h)
 {
 	const struct quarantine_list *known = &h->quarantines->known;
 
-	for (unsigned i = 0; i < known->count; i++)
-		if (known->list[i].held && !known->list[i].over)
-			return true;
-	return false;
+	return any_of(i, 0, known->count, known->list[i].held && !known->list[i].over);
 }
 
 static void timer_cb(void *arg)

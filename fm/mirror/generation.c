@@ -9,6 +9,7 @@
 #include "fm/mirror/generation.h"
 #include "fm/mirror/own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define NUMBER_MOST (INT64_MAX - 1) /* of JSON, and of the file */
 
@@ -386,10 +387,7 @@ static const char *const own_files[] = { "guid2mkey", "journal-0", "journal-1", 
 
 static bool is_among(const char *name, const char *const *list, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(name, list[i]))
-			return true;
-	return false;
+	return any_of(i, 0, count, !strcmp(name, list[i]));
 }
 
 bool mirror_has(const char *name)

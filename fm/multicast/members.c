@@ -380,11 +380,9 @@ static bool may_hold(const struct inv_node *node, unsigned num, uint16_t pkey)
 		return true;
 	if (!table)
 		return PKEY_BASE(pkey) == PKEY_BASE(PKEY_DEFAULT);
-	for (unsigned i = 0; i < table->nblocks * PKEYS_A_BLOCK; i++)
-		if (!(table->known >> i / PKEYS_A_BLOCK & 1) ||
-		    PKEY_BASE(table->have[i]) == PKEY_BASE(pkey))
-			return true;
-	return false;
+	return any_of(i, 0, table->nblocks * PKEYS_A_BLOCK,
+		      !(table->known >> i / PKEYS_A_BLOCK & 1) ||
+			      PKEY_BASE(table->have[i]) == PKEY_BASE(pkey));
 }
 
 /* The group may be gone then. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/nvswitch/evidence.h"
+#include "topology/base/sort.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -543,10 +544,8 @@ static bool is_replaced(const struct evidence *e, const struct memory *m, unsign
 
 	if (!*before || !*now || !strcmp(before, now))
 		return false;
-	for (unsigned i = 0; i < MEMORY_GPUS; i++)
-		if (!strcmp(m->gpus[i].uuid, now) || !strcmp(e->gpus[i].uuid, before))
-			return false;
-	return true;
+	return !any_of(i, 0, MEMORY_GPUS,
+		       !strcmp(m->gpus[i].uuid, now) || !strcmp(e->gpus[i].uuid, before));
 }
 
 static void find_births(struct memory *m, const struct evidence *e,

@@ -6,6 +6,7 @@
 #include "fm/sm/port.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * A process that was stopped and goes on does not notice. As master it would meet the standby that
@@ -31,10 +32,7 @@ static uint64_t patience_us(const struct sm_room *r)
 
 static bool knows_standby(const struct sm_room *r)
 {
-	for (unsigned i = 0; i < r->rounds.nothers; i++)
-		if (r->rounds.others[i]->info.state == SM_STANDBY)
-			return true;
-	return false;
+	return any_of(i, 0, r->rounds.nothers, r->rounds.others[i]->info.state == SM_STANDBY);
 }
 
 static void nobody_cares(void *arg, const struct mad_answer *answer)

@@ -17,6 +17,7 @@
 #include "fm/sm/module_own.h"
 #include "routing/lid_plan.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 static bool has_manager(const struct sm_room *r, const struct inv_node *node, unsigned num)
 {
@@ -188,14 +189,6 @@ static void count_unasked(struct sm_room *r, struct inv_node *node, unsigned num
 			     !is_judged(&r->rounds, port->sm_lid);
 }
 
-static bool has_unasked(struct sm_room *r)
-{
-	r->rounds.unasked = 0;
-	note_own_port(r);
-	each_end(r, count_unasked);
-	return r->rounds.unasked > 0;
-}
-
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static void release(void *arg)
@@ -281,7 +274,12 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 		q->holds = false;
 		return false;
 	}
-	if (q->holds || !another_sm || !may_ask(r) || !has_unasked(r))
+	if (q->holds || !another_sm || !may_ask(r))
+		return q->holds;
+	q->unasked = 0;
+	note_own_port(r);
+	each_end(r, count_unasked);
+	if (!q->unasked)
 		return q->holds;
 	begin_round(r, true);
 	q->holds = q->open > 0;
@@ -294,12 +292,10 @@ bool sm_better_comes(const struct sm_room *r)
 {
 	const struct rounds *q = &r->rounds;
 
-	for (unsigned i = 0; i < q->nothers; i++)
-		if (q->others[i]->answered && q->others[i]->info.state == SM_DISCOVERING &&
-		    !election_ignores(&r->core, &q->others[i]->info) &&
-		    election_outranks_us(&r->core, &q->others[i]->info))
-			return true;
-	return false;
+	return any_of(i, 0, q->nothers,
+		      q->others[i]->answered && q->others[i]->info.state == SM_DISCOVERING &&
+			      !election_ignores(&r->core, &q->others[i]->info) &&
+			      election_outranks_us(&r->core, &q->others[i]->info));
 }
 
 void sm_ask_init(struct sm_room *r)
@@ -369,23 +365,18 @@ static void list_ends_of(struct parting *p, const struct inv_node *node)
 
 static void read_on(struct sm_room *r);
 
-static bool has_moved(const struct parting *p, const struct mad_answer *answer)
-{
-	struct wire_port_info info;
-
-	wire_port_info_decode(answer->data, &info);
-	return info.sm_lid != p->own_lid;
-}
-
 static void was_read(void *arg, const struct mad_answer *answer)
 {
 	struct parting_read *read = arg;
 	struct sm_room *r = read->room;
 	struct parting *p = &r->parting;
+	struct wire_port_info info = { 0 };
 
 	read->token = 0;
 	p->open--;
-	if (answer->result == MAD_OK && has_moved(p, answer)) {
+	if (answer->result == MAD_OK)
+		wire_port_info_decode(answer->data, &info);
+	if (answer->result == MAD_OK && info.sm_lid != p->own_lid) {
 		p->window = p->window * 2 > PARTING_READS ? PARTING_READS : p->window * 2;
 	} else if (answer->result == MAD_OK) {
 		read->end.losses = 0;

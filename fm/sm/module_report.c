@@ -6,6 +6,7 @@
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /* ---- Module allowed -------------------------------------------------------------------------- */
 
@@ -21,14 +22,6 @@ bool sm_is_allowed(const struct sm_room *r, guid_t guid)
 		if (one == guid)
 			return true;
 	return !*r->services.conf->sm.allowed;
-}
-
-static struct stranger *find(struct strangers *s, guid_t port_guid)
-{
-	for (unsigned i = 0; i < s->count; i++)
-		if (s->list[i].port_guid == port_guid)
-			return &s->list[i];
-	return NULL;
 }
 
 /* Never what carries others' traffic, nor the adapter that this manager is on. */
@@ -161,7 +154,8 @@ void sm_allowed_review(struct sm_room *r)
 				node_of(r->services.inventory, other->guid, &it.num);
 			struct event_subject subject;
 
-			if (!node || s->count == STRANGERS || find(s, other->guid))
+			if (!node || s->count == STRANGERS ||
+			    any_of(at, 0, s->count, s->list[at].port_guid == other->guid))
 				continue;
 			it.node = node->guid;
 			snprintf(it.name, sizeof(it.name), "%s", other->name);

@@ -21,6 +21,7 @@
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /* ---- Answers that are asked for a second time ------------------------------------------------ */
 
@@ -111,10 +112,7 @@ static bool has_its_place(const struct sweep *s, guid_t guid)
 
 	if (!node || node->gone || node->silent)
 		return false;
-	for (unsigned p = 1; p <= node->nports; p++)
-		if (node->ports[p].peer && node->ports[p].link_up)
-			return true;
-	return false;
+	return any_of(p, 1, node->nports + 1, node->ports[p].peer && node->ports[p].link_up);
 }
 
 static uint8_t port_state(const uint8_t data[64])

@@ -195,11 +195,6 @@ void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 		batch_add(b->batch, &job);
 }
 
-static void restart(struct inv_qos *qos)
-{
-	*qos = (struct inv_qos){ .vls = qos->vls };
-}
-
 void lanes_lost(struct port_setup *setup, bool sl2vl, bool failed)
 {
 	setup->qos = (struct inv_qos){ .vls = setup->qos.vls,
@@ -209,9 +204,11 @@ void lanes_lost(struct port_setup *setup, bool sl2vl, bool failed)
 
 void lanes_retry(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	if (port_setup(node, num)->qos.job)
+	struct inv_qos *qos = &port_setup(node, num)->qos;
+
+	if (qos->job)
 		return;
-	restart(&port_setup(node, num)->qos);
+	*qos = (struct inv_qos){ .vls = qos->vls };
 	lanes_step(b, node, num);
 }
 

@@ -19,6 +19,7 @@
 #include "fm/conf/partition.h"
 #include "fm/sweep/bringup_priv.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /* ---- The plan: the fewest blocks (IBA 10.9.2, 14.2.5.7) -------------------------------------- */
 
@@ -189,10 +190,7 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
 
 static bool holds_default(const uint16_t *block)
 {
-	for (unsigned i = 0; i < PKEYS_A_BLOCK; i++)
-		if (is_default(block[i]))
-			return true;
-	return false;
+	return any_of(i, 0, PKEYS_A_BLOCK, is_default(block[i]));
 }
 
 int pkey_plan_next(const uint16_t *have, const uint16_t *want, unsigned nblocks)
@@ -338,10 +336,7 @@ static bool looks_written(const struct inv_pkeys *table)
 {
 	if (table->have[0] != PKEY_DEFAULT)
 		return true;
-	for (unsigned i = 1; i < PKEYS_A_BLOCK; i++)
-		if (table->have[i])
-			return true;
-	return false;
+	return any_of(i, 1, PKEYS_A_BLOCK, table->have[i]);
 }
 
 /* The first block to be read, -1 = what is known will do. */
@@ -357,12 +352,6 @@ static int block_unknown(const struct bringup *b, const struct inv_pkeys *table)
 	return -1;
 }
 
-static void table_holds(struct bringup *b, struct port_setup *setup)
-{
-	b->result.cured += (setup->unheld & INV_SET_PKEYS) != 0;
-	setup_was_read(setup, INV_SET_PKEYS, true);
-}
-
 /* The table is as it should be, or can't be made so now. */
 static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 			enum inv_pkey_state state)
@@ -372,8 +361,10 @@ static void table_close(struct bringup *b, struct inv_node *node, uint8_t num,
 
 	setup->pkey_state = state;
 	if (state == INV_PKEYS_DONE && setup->unheld & INV_SET_PKEYS &&
-	    !(setup->unread & INV_SET_PKEYS))
-		table_holds(b, setup); /* by itself */
+	    !(setup->unread & INV_SET_PKEYS)) { /* by itself */
+		b->result.cured++;
+		setup_was_read(setup, INV_SET_PKEYS, true);
+	}
 	b->result.pkeys_set += table->wrote;
 	table->wrote = false;
 	if (is_external(node, num)) {

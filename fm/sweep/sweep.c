@@ -23,6 +23,7 @@
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep_priv.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /* ---- The end of a sweep: which nodes did not answer, and why --------------------------------- */
 
@@ -289,10 +290,7 @@ static void finish_sweep(struct sweep *s)
 
 static bool has(const struct mad_keys *keys, uint64_t key)
 {
-	for (unsigned i = 0; i < keys->count; i++)
-		if (keys->key[i] == key)
-			return true;
-	return false;
+	return any_of(i, 0, keys->count, keys->key[i] == key);
 }
 
 /*

@@ -2,6 +2,7 @@
 #include "routing/acyclic/acyclic.h"
 #include "routing/acyclic/acyclic_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
 /*
@@ -79,15 +80,6 @@ static uint8_t find_arc(const struct column *c, uint32_t sw, const uint8_t *desi
 	return found;
 }
 
-static bool is_whole(const struct column *c, const uint8_t *designed)
-{
-	for (uint32_t sw = 0; sw < c->net->nswitches; sw++)
-		if (designed[sw] != ARC_NONE &&
-		    c->states[c->net->first[sw] + designed[sw]] != ARC_OPEN)
-			return false;
-	return true;
-}
-
 /*
  * Fills `next` with the design's column under damage: `designed` where its path is still live, and
  * as few changed entries as possible.
@@ -95,7 +87,10 @@ static bool is_whole(const struct column *c, const uint8_t *designed)
 static void column_repair(struct column *c, uint32_t d, const uint8_t *designed, uint8_t *next)
 {
 	column_begin(c, d, next);
-	if (!c->asking && is_whole(c, designed)) {
+	if (!c->asking &&
+	    !any_of(sw, 0, c->net->nswitches,
+		    designed[sw] != ARC_NONE &&
+			    c->states[c->net->first[sw] + designed[sw]] != ARC_OPEN)) {
 		memcpy(next, designed, c->net->nswitches);
 		c->nsettled = c->net->nswitches;
 		return;

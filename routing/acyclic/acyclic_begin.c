@@ -221,12 +221,10 @@ static bool goes_with_tree(struct work *w, uint32_t arc)
 	const struct net *n = w->net;
 	uint32_t sw = n->from[arc];
 
-	for (uint32_t b = n->first[sw]; b < n->first[sw + 1]; b++)
-		if (w->tree[b] && b != arc &&
-		    !(turns_allow(w->turns, n->back[b], arc) &&
-		      turns_allow(w->turns, n->back[arc], b)))
-			return false;
-	return true;
+	return !any_of(b, n->first[sw], n->first[sw + 1],
+		       w->tree[b] && b != arc &&
+			       !(turns_allow(w->turns, n->back[b], arc) &&
+				 turns_allow(w->turns, n->back[arc], b)));
 }
 
 /*

@@ -610,12 +610,6 @@ static enum stage make_load(struct rebalance *job)
 
 /* ---- Count ----------------------------------------------------------------------------------- */
 
-static bool is_displaced(const struct rebalance *job, uint32_t sw, uint32_t lid)
-{
-	return job->is_base ||
-	       tables_row(&job->legal.tables, sw)[lid] != tables_row(&job->design.tables, sw)[lid];
-}
-
 /* Switches while a LID's candidates are looked for. */
 enum mark {
 	UNKNOWN,
@@ -630,7 +624,9 @@ static bool goes_astray(struct rebalance *job, uint32_t sw, uint32_t lid, unsign
 
 	if (job->mark[sw])
 		return job->mark[sw] == ASTRAY;
-	found = is_displaced(job, sw, lid) ||
+	found = job->is_base ||
+		tables_row(&job->legal.tables, sw)[lid] !=
+			tables_row(&job->design.tables, sw)[lid] ||
 		(job->hops[sw].next != TOPO_NONE && hops < SHIFT_MAX_PATH &&
 		 goes_astray(job, job->hops[sw].next, lid, hops + 1));
 	job->mark[sw] = found ? ASTRAY : IN_PLACE;

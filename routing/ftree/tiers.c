@@ -3,6 +3,7 @@
 #include "routing/ftree/tiers.h"
 #include "routing/path.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /* ---- Uneven: a switch is odd that has not what is usual on its level ------------------------- */
 
@@ -15,10 +16,8 @@ static bool carries_hosts(const struct graph *g, const struct topo *t, uint32_t 
 {
 	const struct graph_switch *s = &g->switches[sw];
 
-	for (unsigned h = 0; h < s->nhosts; h++)
-		if (!t->nodes[t->ports[g->hosts[s->first_host + h].port].node].sharp)
-			return true;
-	return false;
+	return any_of(h, 0, s->nhosts,
+		      !t->nodes[t->ports[g->hosts[s->first_host + h].port].node].sharp);
 }
 
 /* All slots of its family, and parents that are all roots or all not. */

@@ -522,10 +522,7 @@ static bool in_use(void *arg, uint32_t channel, uint8_t out)
 
 	if (s->tree[s->cdg->port_of[channel]] && s->tree[s->t->nodes[to].port0 + out])
 		return true;
-	for (uint32_t lid = 1; lid <= s->tables->top; lid++)
-		if (here[lid] == port->num && there[lid] == out)
-			return true;
-	return false;
+	return any_of(lid, 1, s->tables->top + 1, here[lid] == port->num && there[lid] == out);
 }
 
 /* Adds all turns from one link of the spanning tree to others of it. False = they close a cycle. */

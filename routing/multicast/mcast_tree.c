@@ -98,10 +98,8 @@ static bool group_open(const struct mcast *m, uint32_t sw, const struct graph_gr
 		return false;
 	if (!m->only && (group->nlive || !kinds[w].cordoned))
 		return group->nlive;
-	for (unsigned l = 0; l < group->nlanes; l++)
-		if (mcast_lane_open(m, sw, &m->g->lanes[group->first_lane + l], w))
-			return true;
-	return false;
+	return any_of(l, 0, group->nlanes,
+		      mcast_lane_open(m, sw, &m->g->lanes[group->first_lane + l], w));
 }
 
 /* The groups of a switch that a path may take: [*first, *end) of its ups and downs. */
@@ -261,18 +259,13 @@ uint32_t mcast_load(const struct mcast *m, uint32_t port)
 
 bool mcast_tables_known(const struct topo *t)
 {
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		if (t->nodes[sw].mft_cap)
-			return true;
-	return false;
+	return any_of(sw, 0, t->nswitches, t->nodes[sw].mft_cap);
 }
 
 bool mcast_all_carry(const struct mcast *m, uint16_t mlid)
 {
-	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
-		if (!mcast_carries(&m->t->nodes[sw], m->tables_known, mlid))
-			return false;
-	return true;
+	return !any_of(sw, 0, m->t->nswitches,
+		       !mcast_carries(&m->t->nodes[sw], m->tables_known, mlid));
 }
 
 /* ---- Mcast tree ------------------------------------------------------------------------------ */
@@ -546,14 +539,6 @@ void mcast_tree_add_load(struct mcast *m, const struct mcast_tree *tree)
 	mark_links(m, tree, false);
 }
 
-static bool has_members(const struct mcast *m, uint32_t sw)
-{
-	for (uint32_t i = 0; i < m->making.nseats; i++)
-		if (m->seats[i].sw == sw)
-			return true;
-	return false;
-}
-
 /* The one switch below, TOPO_NONE if there are more. */
 static uint32_t only_child(const struct mcast *m, uint32_t sw)
 {
@@ -574,7 +559,7 @@ static void trim_root(struct mcast *m)
 {
 	uint32_t child;
 
-	while (!has_members(m, m->making.out->root) &&
+	while (!any_of(i, 0, m->making.nseats, m->seats[i].sw == m->making.out->root) &&
 	       (child = only_child(m, m->making.out->root)) != TOPO_NONE) {
 		m->hop_of[m->making.out->root] = 0;
 		memmove(m->on_tree, m->on_tree + 1, --m->ntree * sizeof(*m->on_tree));

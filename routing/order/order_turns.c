@@ -578,14 +578,6 @@ static void old_met(void *arg, const struct order_turn *turn)
 	set_add(arg, turn_key(turn));
 }
 
-static bool order_holds(const struct turns *s)
-{
-	for (uint32_t i = 0; i < s->nfresh; i++)
-		if (!cdg_agrees(s->proven, s->proven->channel[s->fresh[i].from], s->fresh[i].out))
-			return false;
-	return true;
-}
-
 static bool may_be_used(void *arg, uint32_t channel, uint8_t out)
 {
 	const struct turns *s = arg;
@@ -666,7 +658,11 @@ static bool ask_proof(struct order_trial *l)
 		if (has_witness(s->w, &turn, 0) && set_add(s, turn_key(&turn)))
 			turn_keep(s, &turn);
 	}
-	return order_holds(s) ? end_trial(l, true) : go_to(l, ask_used);
+	return !any_of(i, 0, s->nfresh,
+		       !cdg_agrees(s->proven, s->proven->channel[s->fresh[i].from],
+				   s->fresh[i].out))
+		       ? end_trial(l, true)
+		       : go_to(l, ask_used);
 }
 
 static bool ask_down_up(struct order_trial *l)

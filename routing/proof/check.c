@@ -167,17 +167,6 @@ static void note_hops(struct check *c, uint32_t sw)
 
 /* ---- Host pairs ------------------------------------------------------------------------------ */
 
-/* After a walk: all who have hosts arrive, and nobody sends to a dead end. */
-static bool is_plain(const struct check *c, uint32_t lid)
-{
-	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
-		if (c->arrival[sw] != ARRIVES &&
-		    (c->hosts[sw] || c->specials[sw] ||
-		     tables_row(c->tables, sw)[lid] != TABLES_NO_ROUTE))
-			return false;
-	return true;
-}
-
 void check_walk_lid(struct check *c, uint32_t lid)
 {
 	const struct topo_port *dest = check_host_port(c, lid);
@@ -186,7 +175,10 @@ void check_walk_lid(struct check *c, uint32_t lid)
 
 	*count = (struct check_count){ .from = TOPO_NONE };
 	check_walk_loops(c, lid);
-	c->walk[lid] = !is_plain(c, lid);
+	c->walk[lid] = any_of(sw, 0, c->t->nswitches,
+			      c->arrival[sw] != ARRIVES &&
+				      (c->hosts[sw] || c->specials[sw] ||
+				       tables_row(c->tables, sw)[lid] != TABLES_NO_ROUTE));
 	for (uint32_t sw = 0; sw < c->t->nswitches; sw++)
 		if ((c->hosts[sw] || c->specials[sw]) && check_part(c, sw) == part) {
 			bool special = c->t->nodes[dest->node].sharp;

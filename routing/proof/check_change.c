@@ -2,6 +2,7 @@
 #include "routing/proof/check_change.h"
 #include "routing/proof/check_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * check_base: what a proof leaves for the next one: the fabric, so that the next
@@ -94,11 +95,9 @@ static bool check_base_fits(const struct check_base *base, const struct topo *t,
 		    was->sharp != is->sharp)
 			return false;
 	}
-	for (uint32_t i = 0; i < t->nports; i++)
-		if (base->ports[i].peer != t->ports[i].peer ||
-		    base->ports[i].lid != lids->lid_of_port[i])
-			return false;
-	return true;
+	return !any_of(i, 0, t->nports,
+		       base->ports[i].peer != t->ports[i].peer ||
+			       base->ports[i].lid != lids->lid_of_port[i]);
 }
 
 /* Copies hosts and connected parts to the base. Returns whether they differ from those before. */

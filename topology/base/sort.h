@@ -62,6 +62,16 @@ static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *
 		sort_low;                                                                          \
 	})
 
+/* Whether `condition`, an expression of `i`, is true for one of [from, end) at least. */
+#define any_of(i, from, end, condition)                                                            \
+	({                                                                                         \
+		typeof(+(end)) i = (from);                                                         \
+                                                                                                   \
+		while (i < (end) && !(condition))                                                  \
+			i++;                                                                       \
+		i < (end);                                                                         \
+	})
+
 /* The item that stands for the set of an item: parent[], by item, leads there from all of a set. */
 static inline uint32_t sort_root(uint32_t *parent, uint32_t item)
 {

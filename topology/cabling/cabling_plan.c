@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/names.h"
 #include "topology/base/text.h"
 #include "topology/cabling/cabling.h"
@@ -156,10 +157,7 @@ static bool read_header(struct table *table)
 		if (column != NONE && table->columns[column] == NONE)
 			table->columns[column] = i;
 	}
-	for (unsigned c = START_DEVICE; c <= END_PORT; c++)
-		if (table->columns[c] == NONE)
-			return false;
-	return true;
+	return !any_of(c, START_DEVICE, END_PORT + 1, table->columns[c] == NONE);
 }
 
 /* ---- Devices --------------------------------------------------------------------------------- */

@@ -638,10 +638,7 @@ static bool number_ports(const struct shape *s, unsigned *ports)
 		ports[s->links[i].a] += s->cables;
 		ports[s->links[i].b] += s->cables;
 	}
-	for (unsigned sw = 0; sw < s->nswitches; sw++)
-		if (ports[sw] > PORTS_MAX)
-			return false;
-	return true;
+	return !any_of(sw, 0, s->nswitches, ports[sw] > PORTS_MAX);
 }
 
 /*

@@ -186,14 +186,6 @@ void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
 	free(s.island);
 }
 
-static bool is_dead(const struct topo *t, uint32_t sw)
-{
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
-		if (topo_port(t, sw, num)->link_up)
-			return false;
-	return true;
-}
-
 int cutoff_describe(const struct topo *t, const struct cutoff *c, char *buf, size_t size)
 {
 	char more[48] = "";
@@ -207,9 +199,13 @@ int cutoff_describe(const struct topo *t, const struct cutoff *c, char *buf, siz
 	if (c->switches > 1)
 		snprintf(more, sizeof(more), ", and so %s %u more", c->switches == 2 ? "is" : "are",
 			 c->switches - 1);
-	return snprintf(buf, size, "%u HCA%s cut off: %s is %s%s", c->hcas, c->hcas == 1 ? "" : "s",
-			t->nodes[c->worst].name, is_dead(t, c->worst) ? "down" : "unreachable",
-			more);
+	return snprintf(
+		buf, size, "%u HCA%s cut off: %s is %s%s", c->hcas, c->hcas == 1 ? "" : "s",
+		t->nodes[c->worst].name,
+		!any_of(num, 1, t->nodes[c->worst].nports + 1, topo_port(t, c->worst, num)->link_up)
+			? "down"
+			: "unreachable",
+		more);
 }
 
 #define LISTED 512 /* hosts of a sort that the text names; the lists name all */

@@ -508,10 +508,7 @@ static bool same_parents(const struct graph *g, uint32_t a, uint32_t b)
 
 	if (x->level != y->level || x->nup != y->nup)
 		return false;
-	for (unsigned i = 0; i < x->nup; i++)
-		if (graph_ups(g, a)[i].peer != graph_ups(g, b)[i].peer)
-			return false;
-	return true;
+	return !any_of(i, 0, x->nup, graph_ups(g, a)[i].peer != graph_ups(g, b)[i].peer);
 }
 
 /* The batch of a switch; `table` has one place for each low part of a hash: batch + 1. */

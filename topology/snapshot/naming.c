@@ -194,11 +194,9 @@ bool node_names_equal(const struct node_names *a, const struct node_names *b)
 
 	if (count != node_names_count(b))
 		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (a->entries[i].guid != b->entries[i].guid ||
-		    strcmp(a->entries[i].name, b->entries[i].name) != 0)
-			return false;
-	return true;
+	return !any_of(i, 0, count,
+		       a->entries[i].guid != b->entries[i].guid ||
+			       strcmp(a->entries[i].name, b->entries[i].name) != 0);
 }
 
 /* ---- One name -------------------------------------------------------------------------------- */
@@ -223,10 +221,8 @@ bool naming_is_factory(const char *desc)
 	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
 		if (len >= strlen(makers[i]) && !memcmp(word, makers[i], strlen(makers[i])))
 			return true;
-	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
-		if (len == strlen(whole[i]) && !memcmp(word, whole[i], len))
-			return true;
-	return false;
+	return any_of(i, 0, sizeof(whole) / sizeof(whole[0]),
+		      len == strlen(whole[i]) && !memcmp(word, whole[i], len));
 }
 
 /* "MF0;HOST:MODEL/UNIT": what managed switches of NVIDIA are called. Returns 0, or the length. */

@@ -84,10 +84,8 @@ static bool is_device(struct slice s)
 
 	if (!s.len || !isdigit((unsigned char)s.text[s.len - 1]) || memchr(s.text, ' ', s.len))
 		return false;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (s.len > strlen(kinds[i]) && !strncasecmp(s.text, kinds[i], strlen(kinds[i])))
-			return true;
-	return false;
+	return any_of(i, 0, sizeof(kinds) / sizeof(kinds[0]),
+		      s.len > strlen(kinds[i]) && !strncasecmp(s.text, kinds[i], strlen(kinds[i])));
 }
 
 /* The first word, and what follows it. */
@@ -276,10 +274,7 @@ static bool first_on_leaf(const struct rail_work *w, const struct topo_host *hos
 {
 	const uint32_t *cas = w->t->host_cas + host->first;
 
-	for (uint32_t j = 0; j < i; j++)
-		if (w->leaf[cas[j]] == w->leaf[cas[i]])
-			return false;
-	return true;
+	return !any_of(j, 0, i, w->leaf[cas[j]] == w->leaf[cas[i]]);
 }
 
 /* A host counts when most of its cabled CAs, two at least, are each on a leaf of its own. */
