@@ -36,7 +36,7 @@ struct fiber {
 
 struct fiber *fiber_new(void)
 {
-	struct fiber *fiber = mem_alloc(1, sizeof(*fiber));
+	struct fiber *fiber = mem_new(fiber);
 	char *area = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
 

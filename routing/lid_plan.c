@@ -216,7 +216,7 @@ static void take_back(struct plan *p, const struct lid_memory *memory)
 
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, unsigned lmc)
 {
-	struct lid_map *map = mem_alloc(1, sizeof(*map));
+	struct lid_map *map = mem_new(map);
 	struct plan p = { .t = t, .map = map, .next = 1, .lmc = lmc };
 
 	map->nports = t->nports;
@@ -262,7 +262,7 @@ struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, 
 
 struct lid_map *lid_map_copy(const struct lid_map *map)
 {
-	struct lid_map *copy = mem_alloc(1, sizeof(*copy));
+	struct lid_map *copy = mem_new(copy);
 
 	*copy = *map;
 	copy->lid_of_port = mem_alloc(map->nports + 1, sizeof(*map->lid_of_port));

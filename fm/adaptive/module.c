@@ -503,8 +503,7 @@ static void ask(struct adaptive *a, struct inv_node *node)
 /* Queries up to `count` switches that adaptive_check() does not wait for. False: none is left. */
 static bool adaptive_ask_later(struct adaptive *a, unsigned count)
 {
-	for (struct inv_node *node = inventory_first(a->services.inventory); node;
-	     node = inventory_next(a->services.inventory, node)) {
+	INVENTORY_EACH (a->services.inventory, node) {
 		if (*mode_of(node) != ADAPTIVE_LATER || !can_be_asked(node))
 			continue;
 		if (!count--)
@@ -611,7 +610,7 @@ static void *init(struct fabric *fabric)
 		.make = make, .done = adaptive_asked, .unwanted = not_asked, .idle = asks_over
 	};
 	static const struct batch_ops batch = { .make = make, .done = adaptive_done, .idle = idle };
-	struct adaptive *a = mem_alloc(1, sizeof(*a));
+	struct adaptive *a = mem_new(a);
 	const struct fabric_services *s = &a->services;
 
 	a->fabric = fabric;

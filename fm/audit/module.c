@@ -168,11 +168,12 @@ static bool differs(void *room, const struct table_block *block)
 
 	if (is_known(r, block->sw))
 		return false;
-	while (it && !table_block_same(&it->at, block))
+	while (it && !(it->at.sw == block->sw && it->at.kind == block->kind &&
+		       it->at.block == block->block && it->at.position == block->position))
 		it = it->next;
 	if (it)
 		drop(it); /* what is being read of it is older */
-	it = mem_alloc(1, sizeof(*it));
+	it = mem_new(it);
 	*it = (struct repair){ .next = r->repairs, .room = r, .at = *block };
 	r->repairs = it;
 	if (block->kind == TABLE_MFT)
@@ -287,7 +288,7 @@ static void *init(struct fabric *fabric)
 	static const struct audit_ops ops = { .idle_since = idle_since,
 					      .differs = differs,
 					      .ports = ask_ports };
-	struct audit_room *r = mem_alloc(1, sizeof(*r));
+	struct audit_room *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

@@ -181,7 +181,7 @@ static const struct batch_ops ops = { .make = make, .done = done };
 
 struct port_audit *port_audit_new(struct fabric *fabric)
 {
-	struct port_audit *a = mem_alloc(1, sizeof(*a));
+	struct port_audit *a = mem_new(a);
 
 	a->fabric = fabric;
 	a->services = fabric_services(fabric);

@@ -231,7 +231,7 @@ static int write_cb(void *arg, FILE *out)
 			cabling_describe(item, text, sizeof(text));
 			cabling_instruct(item, what_to_do, sizeof(what_to_do));
 			fputs(cabling_kind_name(item->kind), out);
-			for (unsigned k = 0; k < sizeof(ends) / sizeof(ends[0]); k++)
+			for (unsigned k = 0; k < ARRAY_SIZE(ends); k++)
 				fprintf(out, "|%s:%u", ends[k]->name ? ends[k]->name : "",
 					ends[k]->port);
 			if (kind == CABLING_NO_HCA)
@@ -379,7 +379,7 @@ void cabling_judge_host(const struct fabric *fabric, uint32_t host, struct host_
 
 static void *init(struct fabric *fabric)
 {
-	struct cabling_room *r = mem_alloc(1, sizeof(*r));
+	struct cabling_room *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

@@ -18,12 +18,10 @@
 #include <errno.h>
 #include <libconfig.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "fm/conf/conf.h"
 #include "fm/conf/conf_table.h"
+#include "topology/base/mem.h"
 #include "topology/snapshot/naming.h"
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -477,7 +475,7 @@ void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_f
 	char why[512];
 	struct stat st;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		const char *file = files[i].path ? files[i].path : "";
 
 		snprintf(why, sizeof(why), "%s %s", file, files[i].what);

@@ -2,12 +2,10 @@
 /*
  * The keys of fmd.conf, a row each. A test holds etc/fmd.conf and the manual against it.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/conf/conf_table.h"
 #include "fm/loop/log.h"
 #include "routing/balance/rebalance.h"
+#include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
@@ -322,7 +320,7 @@ const struct conf_option conf_options[] = {
 	  .first = LOG_ERR,
 	  .words = { "error", "warning", "notice", "info", "debug" } },
 };
-const size_t conf_noptions = sizeof(conf_options) / sizeof(conf_options[0]);
+const size_t conf_noptions = ARRAY_SIZE(conf_options);
 
 #define ROUTED_ALIKE                                                                               \
 	"has no effect: routing is the same for all states of NVLinks, as no other gains a host "  \
@@ -349,4 +347,4 @@ const struct conf_gone conf_gone[] = {
 	  "has no effect: a fault in a kernel log counts until a reset or boot "
 	  "is seen, or `fmctl nvswitch clear`" },
 };
-const size_t conf_ngone = sizeof(conf_gone) / sizeof(conf_gone[0]);
+const size_t conf_ngone = ARRAY_SIZE(conf_gone);

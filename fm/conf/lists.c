@@ -71,7 +71,7 @@ static int compare_guids(const void *va, const void *vb)
 
 struct node_patterns *node_patterns_new(const char *text)
 {
-	struct node_patterns *p = mem_alloc(1, sizeof(*p));
+	struct node_patterns *p = mem_new(p);
 	size_t most = strlen(text) / 2 + 1;
 	char *rest, *word, *end;
 

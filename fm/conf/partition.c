@@ -119,7 +119,7 @@ static void rule_add(struct partition_set *set, struct partition *part,
  */
 static struct partition_set *set_new(bool built_in)
 {
-	struct partition_set *set = mem_alloc(1, sizeof(*set));
+	struct partition_set *set = mem_new(set);
 	struct partition *part;
 
 	set->place = mem_alloc(BASES, sizeof(*set->place));
@@ -377,7 +377,7 @@ static bool membership_read(struct reader *r, const char *text,
 	static const char *const words[] = { [PARTITION_LIMITED] = "limited",
 					     [PARTITION_FULL] = "full",
 					     [PARTITION_BOTH] = "both" };
-	int found = word_number(text, words, sizeof(words) / sizeof(words[0]));
+	int found = word_number(text, words, ARRAY_SIZE(words));
 
 	if (found < 0)
 		return refuse(r, "membership \"%s\" is not one of full, limited, both",
@@ -394,7 +394,7 @@ static bool member_read(struct reader *r, const char *name, const char *membersh
 					     [PARTITION_ROUTERS] = "ALL_ROUTERS",
 					     [PARTITION_SELF] = "SELF" };
 	struct partition_rule rule = { .membership = r->now.membership, .first = r->now.first };
-	int who = word_number(name, words, sizeof(words) / sizeof(words[0]));
+	int who = word_number(name, words, ARRAY_SIZE(words));
 
 	if (!*name && !membership)
 		return true;
@@ -773,7 +773,7 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 			emit(&r, part, r.touched[k]);
 	}
 
-	map = mem_alloc(1, sizeof(*map));
+	map = mem_new(map);
 	uint32_t nports = r.t->nports, *next = mem_alloc(nports + 1, sizeof(*next));
 
 	map->nports = nports;

@@ -111,7 +111,7 @@ static const char *without_kind(const char *text)
 {
 	static const char *const kinds[] = { "lid:", "mlid:", "guid:", "pkey:", "S-", "H-" };
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (!strncasecmp(text, kinds[i], strlen(kinds[i])))
 			return text + strlen(kinds[i]);
 	return text;

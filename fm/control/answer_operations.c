@@ -149,32 +149,15 @@ static json_t *congestion_of(const struct whatif *w, const struct topo *t,
 	return report_congestion(&congestion);
 }
 
-static json_t *delta_of(const struct whatif *w)
-{
-	const struct tables *running = fabric_view(w->env->fabric).tables;
-	struct delta delta = { 0 };
-
-	delta_count(running, &w->tables, &delta);
-	delta.entries_minimum = delta_minimum(w->t, fabric_view(w->env->fabric).lids,
-					      w->tried.engine, running, &w->tables);
-	return report_delta(&delta);
-}
-
-static json_t *present_of(const struct whatif *w)
-{
-	struct check_report proof;
-
-	fabric_check(w->env->fabric, &proof);
-	return json_pack("{so so}", "proof", report_proof(&proof), "congestion",
-			 congestion_of(w, w->present, fabric_view(w->env->fabric).tables));
-}
-
 static json_t *document(struct whatif *w)
 {
+	const struct tables *running = fabric_view(w->env->fabric).tables;
+	const struct lid_map *lids = fabric_view(w->env->fabric).lids;
 	struct fabric_policy policy;
-	struct check_report proof;
+	struct check_report proof, before;
+	struct delta delta = { 0 };
 	double start = now_ms();
-	json_t *doc;
+	json_t *doc, *now;
 	bool sound;
 
 	policy = fabric_policy(w->env->fabric, w->t, NULL);
@@ -182,7 +165,7 @@ static json_t *document(struct whatif *w)
 	fabric_policy_fini(&policy);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
-	sound = check_tables(w->t, fabric_view(w->env->fabric).lids, &w->tables, &proof);
+	sound = check_tables(w->t, lids, &w->tables, &proof);
 	w->check_ms = now_ms() - start;
 
 	uint8_t *classes = fabric_port_classes(w->env->fabric);
@@ -194,11 +177,16 @@ static json_t *document(struct whatif *w)
 		free(classes);
 	}
 
+	delta_count(running, &w->tables, &delta);
+	delta.entries_minimum = delta_minimum(w->t, lids, w->tried.engine, running, &w->tables);
+	fabric_check(w->env->fabric, &before);
+	now = json_pack("{so so}", "proof", report_proof(&before), "congestion",
+			congestion_of(w, w->present, running));
 	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", w->failed,
 			"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t),
 			"route_ms", w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
 			report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
-			"before", present_of(w), "delta", delta_of(w), "at_risk", risk_json(w->t));
+			"before", now, "delta", report_delta(&delta), "at_risk", risk_json(w->t));
 	json_object_set_new(doc, "lost", lost_json(w->present, w->t));
 	json_object_set_new(doc, "engine", json_string(w->tried.engine));
 	if (w->tried.why[0])

@@ -105,16 +105,6 @@ static void collect(void *arg, json_t *row)
 	json_array_append_new(arg, row);
 }
 
-static json_t *all_rows(const struct asked *a, const struct command *command, char *err)
-{
-	json_t *rows = json_array();
-
-	if (command->run->rows(&a->env, a->args, collect, rows, err))
-		return rows;
-	json_decref(rows);
-	return NULL;
-}
-
 json_t *command_answer(const struct command_env *env, const struct command *command, json_t *args,
 		       char *err)
 {
@@ -122,8 +112,13 @@ json_t *command_answer(const struct command_env *env, const struct command *comm
 	struct asked a;
 
 	if (asked_init(&a, env, command, args, err))
-		result = command->run->rows ? all_rows(&a, command, err)
+		result = command->run->rows ? json_array()
 					    : command->run->answer(&a.env, a.args, err);
+	if (result && command->run->rows &&
+	    !command->run->rows(&a.env, a.args, collect, result, err)) {
+		json_decref(result);
+		result = NULL;
+	}
 	if (result && a.order.key) {
 		/*
 		 * Numbers by their value, texts naturally ("leaf-2" before "leaf-10"), false before

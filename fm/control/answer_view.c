@@ -106,7 +106,7 @@ static json_t *answer_topology(const struct command_env *env, json_t *args, char
 
 	if (!t || !command_unpack(args, err, "{s?s}", "format", &format))
 		return NULL;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
 		const struct format *it = &formats[i];
 
 		if (!strcmp(it->name, format))

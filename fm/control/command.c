@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* command: fmd's table of commands. */
-#include <string.h>
 #include "fm/control/answer.h"
+#include "topology/base/mem.h"
 
 #define COMMAND(name_, arguments_, help_, run_, view_, ...) extern const struct command_run run_;
 #include "fm/control/commands.def"
@@ -18,12 +18,12 @@ const struct command_run no_run = { 0 };
 
 const struct command *command_at(unsigned index)
 {
-	return index < sizeof(commands) / sizeof(commands[0]) ? &commands[index] : NULL;
+	return index < ARRAY_SIZE(commands) ? &commands[index] : NULL;
 }
 
 const struct command *command_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(commands[i].name, name) && commands[i].run != &no_run)
 			return &commands[i];
 	return NULL;

@@ -593,7 +593,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	else if (control->nclients == CLIENTS_MAX || (peer.uid && same_user == USER_MAX))
 		refuse_client(fd, "too many clients");
 	else {
-		struct client *c = mem_alloc(1, sizeof(*c));
+		struct client *c = mem_new(c);
 
 		c->control = control;
 		c->fd = fd;
@@ -611,7 +611,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 struct control *control_new(struct loop *loop, struct fabric *fabric, const char *socket_path,
 			    control_reload_fn *reload, void *arg, char *err, size_t err_size)
 {
-	struct control *control = mem_alloc(1, sizeof(*control));
+	struct control *control = mem_new(control);
 
 	control->loop = loop;
 	control->env =

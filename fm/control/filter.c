@@ -158,7 +158,7 @@ static bool read_class(struct filter *f, const struct fabric *fabric, const char
 					     [ROUTE_MANAGEMENT] = "management" };
 	struct fabric_policy policy;
 
-	for (int class = 0; text && class < (int)(sizeof(names) / sizeof(names[0])); class ++)
+	for (int class = 0; text && class < (int)ARRAY_SIZE(names); class ++)
 		if (!strcmp(names[class], text))
 			f->class = class;
 	if (!text)
@@ -233,7 +233,7 @@ static bool unpack(struct filter *f, unsigned filters, json_t *args, json_t *min
 					    "down", "unhealthy", "class", "what" };
 	int down = 0, unhealthy = 0, su = 0;
 
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_t *value = json_object_get(args, keys[i]);
 
 		if (!value || (i < 7 && !(filters & 1u << i)))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* option: the options of commands, for fmd and for fmctl. */
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "fm/control/option.h"
 #include "fm/events/event_log.h"
 #include "fm/events/event_query.h"
 #include "fm/loop/log.h"
 #include "fm/nvswitch/module.h"
+#include "topology/base/mem.h"
 #include "topology/base/names.h"
 #include "topology/what/what.h"
 
@@ -189,7 +188,7 @@ static const struct {
 
 static check_fn *check_of(const char *word)
 {
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		if (!strcmp(values[i].word, word))
 			return values[i].check;
 	return NULL;
@@ -226,7 +225,7 @@ const struct command_option *command_option_at(const struct command *command, un
 {
 	const struct command_option *own = command->options;
 
-	for (unsigned bit = 0; bit < sizeof(filters) / sizeof(filters[0]); bit++)
+	for (unsigned bit = 0; bit < ARRAY_SIZE(filters); bit++)
 		if (command->filters & 1u << bit && !index--)
 			return &filters[bit];
 	for (; own && own->name; own++)

@@ -120,7 +120,7 @@ static void show_nvlinks(struct show *s, const char *name)
 
 		if (!host || strcmp(host, name))
 			continue;
-		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+		for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
 			if (json_object_get(row, keys[k][0]))
 				json_object_set(s->doc, keys[k][1],
 						json_object_get(row, keys[k][0]));

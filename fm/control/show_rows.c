@@ -11,26 +11,21 @@
 #define EVENTS_READ  10000
 #define EVENTS_SHOWN 20
 
-static json_t *columns(const json_t *row, const char *const keys[], unsigned count)
-{
-	json_t *copy = json_object();
-
-	for (unsigned i = 0; i < count; i++)
-		if (json_object_get(row, keys[i]))
-			json_object_set(copy, keys[i], json_object_get(row, keys[i]));
-	return copy;
-}
-
 /* The newest of those rows that are about it, oldest first. Takes the rows. */
 static json_t *take_rows(json_t *rows, const struct event_about *about, const char *const keys[],
 			 unsigned nkeys)
 {
 	json_t *list = json_array();
 
-	for (size_t i = json_array_size(rows); i-- > 0 && json_array_size(list) < EVENTS_SHOWN;)
-		if (event_is_about(json_array_get(rows, i), about))
-			json_array_insert_new(list, 0,
-					      columns(json_array_get(rows, i), keys, nkeys));
+	for (size_t i = json_array_size(rows); i-- > 0 && json_array_size(list) < EVENTS_SHOWN;) {
+		json_t *row = json_array_get(rows, i), *copy = json_object();
+
+		for (unsigned k = 0; k < nkeys; k++)
+			json_object_set(copy, keys[k], json_object_get(row, keys[k]));
+		if (event_is_about(row, about))
+			json_array_insert(list, 0, copy);
+		json_decref(copy);
+	}
 	json_decref(rows);
 	return list;
 }

@@ -25,7 +25,7 @@ struct alerts {
 
 struct alerts *alerts_new(struct loop *loop, struct event_log *events)
 {
-	struct alerts *a = mem_alloc(1, sizeof(*a));
+	struct alerts *a = mem_new(a);
 
 	*a = (struct alerts){ .loop = loop, .events = events };
 	return a;
@@ -128,7 +128,7 @@ static void raise_text(struct alerts *a, const char *what, const struct event_su
 		it->stale = false;
 		return;
 	}
-	it = *link = mem_alloc(1, sizeof(*it));
+	it = *link = mem_new(it);
 	*it = (struct alert){ .what = mem_strdup(what),
 			      .subject = *subject,
 			      .text = mem_strdup(text),

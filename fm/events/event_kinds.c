@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* event_kinds: by the alphabet; a test compares them with the manual and the sources. */
 #include "fm/events/event_log.h"
+#include "topology/base/mem.h"
 
 static const char *const kinds[] = {
 	"adaptive-routing-off",
@@ -105,5 +106,5 @@ static const char *const kinds[] = {
 
 const char *event_kind_at(unsigned index)
 {
-	return index < sizeof(kinds) / sizeof(kinds[0]) ? kinds[index] : NULL;
+	return index < ARRAY_SIZE(kinds) ? kinds[index] : NULL;
 }

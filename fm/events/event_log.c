@@ -26,7 +26,7 @@ struct event_log {
 
 struct event_log *event_log_new(unsigned capacity)
 {
-	struct event_log *events = mem_alloc(1, sizeof(*events));
+	struct event_log *events = mem_new(events);
 
 	events->capacity = capacity;
 	events->ring = mem_alloc(capacity, sizeof(*events->ring));
@@ -103,7 +103,7 @@ void event_subject_copy(const json_t *event, json_t *to)
 	static const char *const keys[] = { "node",	 "node_name", "port", "peer",
 					    "peer_name", "peer_port", "host" };
 
-	for (size_t i = 0; event && i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; event && i < ARRAY_SIZE(keys); i++)
 		if (json_object_get(event, keys[i]))
 			json_object_set(to, keys[i], json_object_get(event, keys[i]));
 }

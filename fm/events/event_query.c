@@ -2,10 +2,8 @@
 /* event_query: which events are asked for. Their times compare as texts. */
 #include "fm/events/event_query.h"
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
+#include "topology/base/mem.h"
 
 void event_time(char when[EVENT_TIME], const struct tm *utc, unsigned ms)
 {
@@ -41,7 +39,7 @@ static bool read_duration(const char *text, double *seconds)
 	if (!isdigit((unsigned char)*text))
 		return false;
 	*seconds = strtod(text, &end);
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (units[i].unit == *end) {
 			*seconds *= units[i].seconds;
 			return !end[1] && *seconds <= DURATION_MAX;
@@ -200,7 +198,7 @@ static bool leads(const char *text, const char *name, bool machine)
 	static const char *const kinds[] = { "", "sw ", "ca ", "rt ", "host " };
 	size_t len = strlen(name);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		size_t skip = strlen(kinds[i]);
 		const char *at = text + skip;
 
@@ -254,8 +252,7 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 			(far && far < text + named && leads(far + 3, about->name, *about->host)));
 	}
 	/* What the fabric has no more goes by its name of the time. */
-	for (size_t i = 0; !about->count && !*about->host && i < sizeof(names) / sizeof(*names);
-	     i++)
+	for (size_t i = 0; !about->count && !*about->host && i < ARRAY_SIZE(names); i++)
 		called |= !strcasecmp(text_of(row, names[i]), about->name);
 	return called || is_end(about, node, number_of(row, "port")) ||
 	       is_end(about, peer, number_of(row, "peer_port")) ||

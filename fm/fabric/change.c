@@ -76,7 +76,7 @@ static const struct {
 			      "links at another speed or width" },
 	[DIFF_DESC] = { "renamed", LOG_NOTICE, "node with another name", "nodes with other names" },
 };
-#define CHANGE_KINDS (sizeof(change_words) / sizeof(change_words[0]))
+#define CHANGE_KINDS ARRAY_SIZE(change_words)
 
 struct changes {
 	struct fabric *f;
@@ -453,7 +453,7 @@ void fabric_log_silent(struct fabric *f)
 	if (!f->figures->silent && !f->figures->silent_logged)
 		return; /* as after most faults */
 	f->figures->silent_logged = 0;
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		bool silent = node->silent && !node->gone;
 		struct event_subject subject;
 

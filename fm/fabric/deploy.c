@@ -41,7 +41,7 @@ static void name_ports(struct fabric *f)
 	unsigned named = 0;
 
 	alerts_review(f->alerts, "port-refuses");
-	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+	INVENTORY_EACH (inv, n)
 		for (unsigned p = 0; !n->gone && p <= n->nports; p++)
 			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES &&
 			    (!p || n->ports[p].link_up)) {
@@ -227,7 +227,7 @@ void fabric_deploy_ports(struct fabric *f, const struct topo *before)
 void fabric_deploy_init(struct fabric *f, loop_fn *ended)
 {
 	fabric_faults_init(f);
-	f->deploy = mem_alloc(1, sizeof(*f->deploy));
+	f->deploy = mem_new(f->deploy);
 	*f->deploy =
 		(struct deploy){ .ended = ended, .retry = loop_timer_new(f->loop, retry_cb, f) };
 	bringup_on_active(f->bringup, fabric_link_activated, f);

@@ -22,24 +22,18 @@
 
 /* ---- Rooms and their hooks ------------------------------------------------------------------- */
 
-static bool stands_before(const struct fabric_row *row, const struct fabric_module *later)
-{
-	for (row++; row->module; row++)
-		if (row->module == later)
-			return true;
-	return false;
-}
-
 /* 0, or -1 with the reason in err: a room stands ahead of one that it has to stand behind. */
 static int modules_check_order(fabric_modules table, char *err, size_t err_size)
 {
 	for (const struct fabric_row *row = table; row->module; row++)
 		for (unsigned i = 0; row->after && row->after[i]; i++)
-			if (stands_before(row, row->after[i])) {
-				snprintf(err, err_size, "room %s has to stand behind room %s",
-					 row->module->name, row->after[i]->name);
-				return -1;
-			}
+			for (const struct fabric_row *later = row + 1; later->module; later++)
+				if (later->module == row->after[i]) {
+					snprintf(err, err_size,
+						 "room %s has to stand behind room %s",
+						 row->module->name, later->module->name);
+					return -1;
+				}
 	return 0;
 }
 
@@ -259,7 +253,7 @@ static void parts_init(struct fabric *f)
 	const struct bringup_conf ports = bringup_conf(&f->conf, f->kept.keys);
 	struct fabric_services services;
 
-	f->figures = mem_alloc(1, sizeof(*f->figures));
+	f->figures = mem_new(f->figures);
 	qos_make(&f->conf.qos, &f->now.qos);
 	fabric_update_init(f, serve);
 	f->sweep = sweep_new(f->loop, f->mad);
@@ -405,7 +399,7 @@ static void configure_keys(struct fabric *f)
 struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf *conf,
 			  fabric_modules rooms)
 {
-	struct fabric *f = mem_alloc(1, sizeof(*f));
+	struct fabric *f = mem_new(f);
 	char name[64] = "", err[256];
 
 	f->loop = loop;

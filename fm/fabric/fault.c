@@ -220,5 +220,5 @@ void fabric_faults_status(const struct fabric *f, json_t *doc)
 
 void fabric_faults_init(struct fabric *f)
 {
-	f->faults = mem_alloc(1, sizeof(*f->faults));
+	f->faults = mem_new(f->faults);
 }

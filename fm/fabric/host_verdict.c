@@ -3,8 +3,6 @@
 #include "topology/base/sort.h"
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char *const names[HOST_STATES] = {
 	[HOST_HEALTHY] = "HEALTHY", [HOST_UNKNOWN] = "UNKNOWN", [HOST_DEGRADED] = "DEGRADED",

@@ -13,7 +13,7 @@ struct waiter {
 
 void waiters_add(struct waiters *waiters, waiter_fn *fn, void *arg)
 {
-	struct waiter *it = mem_alloc(1, sizeof(*it));
+	struct waiter *it = mem_new(it);
 
 	*it = (struct waiter){ .next = waiters->first, .fn = fn, .arg = arg };
 	waiters->first = it;
@@ -86,7 +86,7 @@ struct operations {
 static struct operation *operation_new(const struct fabric_operation_ops *ops, void *data,
 				       waiter_fn *fn, void *arg)
 {
-	struct operation *op = mem_alloc(1, sizeof(*op));
+	struct operation *op = mem_new(op);
 
 	*op = (struct operation){ .ops = ops, .data = data, .fn = fn, .arg = arg };
 	return op;
@@ -276,7 +276,7 @@ void operations_cancel(struct operations *ops, const void *arg)
 struct operations *operations_new(struct fabric *fabric, const struct state_store *store,
 				  operations_status_fn *status)
 {
-	struct operations *ops = mem_alloc(1, sizeof(*ops));
+	struct operations *ops = mem_new(ops);
 
 	*ops = (struct operations){ .fabric = fabric, .store = store, .status = status };
 	return ops;

@@ -174,7 +174,7 @@ void fabric_role_enter(struct fabric *f)
 
 void fabric_role_init(struct fabric *f, loop_fn *serve)
 {
-	f->role = mem_alloc(1, sizeof(*f->role));
+	f->role = mem_new(f->role);
 	f->role->timer = loop_timer_new(f->loop, serve, f);
 	keep_sets_back(f);
 }

@@ -123,7 +123,7 @@ static void poll_due(void *arg)
 
 void fabric_poll_init(struct fabric *f, loop_fn *serve)
 {
-	f->poll = mem_alloc(1, sizeof(*f->poll));
+	f->poll = mem_new(f->poll);
 	*f->poll = (struct poll){ .serve = serve, .timer = loop_timer_new(f->loop, poll_due, f) };
 }
 

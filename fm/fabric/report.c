@@ -109,7 +109,7 @@ static json_t *add_totals(json_t *doc, json_t *before)
 		{ "multicast", { "mft_blocks_written" } },
 	};
 
-	for (unsigned i = 0; before && i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (unsigned i = 0; before && i < ARRAY_SIZE(parts); i++) {
 		const char *part = parts[i].part;
 		json_t *now = part ? json_object_get(doc, part) : doc;
 		json_t *then = part ? json_object_get(before, part) : before;
@@ -155,7 +155,7 @@ json_t *fabric_status(const struct fabric *f)
 
 	json_object_update(stages, settle);
 	json_decref(settle);
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++) {
 		json_object_update(doc, parts[i]);
 		json_decref(parts[i]);
 	}
@@ -221,7 +221,7 @@ void fabric_report_event(void *arg, const json_t *event)
 
 void fabric_follow(struct fabric *f, fabric_event_fn *fn, void *arg)
 {
-	struct follower *follower = mem_alloc(1, sizeof(*follower));
+	struct follower *follower = mem_new(follower);
 
 	*follower = (struct follower){ .next = f->clients.followers, .fn = fn, .arg = arg };
 	f->clients.followers = follower;

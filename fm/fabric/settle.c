@@ -189,7 +189,7 @@ json_t *fabric_settle_stages(const struct fabric *f)
 
 void fabric_settle_init(struct fabric *f, loop_fn *ended)
 {
-	f->settle = mem_alloc(1, sizeof(*f->settle));
+	f->settle = mem_new(f->settle);
 	*f->settle = (struct settle){ .ended = ended, .job = job_new(f->loop, f) };
 }
 

@@ -2,6 +2,7 @@
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
+#include "topology/base/sort.h"
 
 /* ---- Which links tables may lead over -------------------------------------------------------- */
 
@@ -39,18 +40,6 @@ static struct inventory *inventory_of(const struct fabric *f)
 static bool decides(const struct fabric *f)
 {
 	return inventory_of(f)->nactive && (f->progress.up_us || f->links->lit);
-}
-
-/* Before there are levels: SHARP's aggregation nodes, which look like hosts, are at any height. */
-static bool has_hosts(const struct inv_node *node)
-{
-	for (unsigned p = 1; p <= node->nports; p++) {
-		const struct inv_node *peer = node->ports[p].peer;
-
-		if (peer && !inv_is_switch(peer) && !inv_is_sharp(peer))
-			return true;
-	}
-	return false;
 }
 
 void fabric_links_published(struct fabric *f, const struct topo *before)
@@ -109,7 +98,7 @@ void fabric_link_activated(void *arg)
 
 void fabric_links_init(struct fabric *f)
 {
-	f->links = mem_alloc(1, sizeof(*f->links));
+	f->links = mem_new(f->links);
 	f->links->late = loop_timer_new(f->loop, late_cb, f);
 }
 
@@ -132,10 +121,15 @@ struct snapshot_parts fabric_snapshot_collect(struct fabric *f)
 
 	struct inventory *rule_inv = inventory_of(f);
 
+	/* Before there are levels: SHARP's aggregation nodes look like hosts, at any height. */
 	if (!f->now.topo) {
-		for (struct inv_node *node = inventory_first(rule_inv); node;
-		     node = inventory_next(rule_inv, node))
-			inv_node_mark(node, INV_LEAF, inv_is_switch(node) && has_hosts(node));
+		INVENTORY_EACH (rule_inv, node)
+			inv_node_mark(node, INV_LEAF,
+				      inv_is_switch(node) &&
+					      any_of(p, 1, node->nports + 1,
+						     node->ports[p].peer &&
+							     !inv_is_switch(node->ports[p].peer) &&
+							     !inv_is_sharp(node->ports[p].peer)));
 	}
 	if (!f->now.topo)
 		f->links->lit = 2 * rule_inv->nactive > rule_inv->nbetween;

@@ -343,7 +343,7 @@ void traps_swept(struct traps *t, const struct sweep_result *result)
 
 struct traps *traps_new(struct fabric *fabric, const struct fabric_services *services)
 {
-	struct traps *t = mem_alloc(1, sizeof(*t));
+	struct traps *t = mem_new(t);
 
 	t->fabric = fabric;
 	t->services = *services;

@@ -512,7 +512,7 @@ json_t *fabric_update_stages(const struct fabric *f)
 
 void fabric_update_init(struct fabric *f, loop_fn *ended)
 {
-	struct update *u = mem_alloc(1, sizeof(*u));
+	struct update *u = mem_new(u);
 	uint64_t seed; /* nothing that comes from the fabric can be made to fit it */
 
 	if (getentropy(&seed, sizeof(seed)))

@@ -68,7 +68,7 @@ static void offer_names(const struct offers *offers, const char *metavar, size_t
 	while (metavar < end) {
 		size_t part = strcspn(metavar, "| []\n=.");
 
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 			if (strlen(names[i].metavar) == part &&
 			    !strncmp(names[i].metavar, metavar, part) &&
 			    !(*offers->asked & names[i].bit)) {
@@ -271,7 +271,7 @@ static void complete(const struct offers *asked, int count, char **words)
 	ctl.command = command;
 	if (at >= count) {
 		offer_commands(offers);
-		for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
+		for (size_t i = 0; i < ARRAY_SIZE(globals); i++)
 			offer(offers, globals[i]);
 		return;
 	}

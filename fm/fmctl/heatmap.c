@@ -9,8 +9,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include "fm/fmctl/plan.h"
+#include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 #define LABEL_WIDTH  170
@@ -29,7 +29,7 @@ static const struct stop stops[] = {
 	{ 0, 0x45, 0x75, 0xb4 },   { 0.5, 0xab, 0xd9, 0xe9 }, { 1, 0xff, 0xff, 0xbf },
 	{ 1.5, 0xfd, 0xae, 0x61 }, { 2, 0xf4, 0x6d, 0x43 },   { 3, 0xa5, 0x00, 0x26 },
 };
-#define STOPS (sizeof(stops) / sizeof(stops[0]))
+#define STOPS ARRAY_SIZE(stops)
 
 static unsigned blend(uint8_t a, uint8_t b, double f)
 {

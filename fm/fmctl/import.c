@@ -240,7 +240,7 @@ static void remove_folder(const char *folder)
 	static const char *const names[] = { "state/lids", "state/guid2mkey", "state", "fmd.conf",
 					     MARKER };
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
 		char *path = mem_printf("%s/%s", folder, names[i]);
 
 		if (!strcmp(names[i], "state"))
@@ -279,6 +279,15 @@ static int import_out_write(struct import *im)
 	free(old);
 	free(state);
 	return status;
+}
+
+static void import_out_end(struct import *im)
+{
+	if (im->made)
+		remove_folder(im->made);
+	free(im->made);
+	free(im->place);
+	im->made = im->place = NULL;
 }
 
 /* ---- Where files are, and what was found of them --------------------------------------------- */
@@ -805,10 +814,7 @@ static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int
 			printf("written    %s/state/lids: %u %s\n", im.out, im.lids.count,
 			       words_plural(im.lids.count, "port", "ports"));
 	}
-	if (im.made)
-		remove_folder(im.made);
-	free(im.made);
-	free(im.place);
+	import_out_end(&im);
 	osm_conf_fini(&im.conf);
 	free(im.lids.list);
 	free(im.mkeys.list);

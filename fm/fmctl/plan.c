@@ -134,7 +134,7 @@ static void print_congestion(const struct plan *p)
 	};
 
 	printf("congestion  flows on the worst link, mean and worst of %u:", CONGESTION_SAMPLES);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		printf("%s %s %.2f (%u)", i ? "," : "", rows[i].name, rows[i].mean, rows[i].max);
 	printf(" %u ports\n            all-to-all: worst link %.2f of the mean\n", c->storage_ports,
 	       c->all_to_all_ratio);
@@ -585,7 +585,7 @@ static enum fmctl_exit write_file(const struct plan *p, const char *path, write_
 
 static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 {
-	struct plan *p = mem_alloc(1, sizeof(*p));
+	struct plan *p = mem_new(p);
 	enum fmctl_exit status;
 
 	p->args.repeat = 1;

@@ -6,8 +6,6 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include "fm/fmctl/fmctl.h"
 #include "fm/fmctl/table.h"
@@ -35,7 +33,7 @@ static bool is_told(const json_t *doc, const char *key)
 		{ "hcas_up", "hcas" }, { "lid", "base_lid" }, { "hcas_known", "hcas" },
 	};
 
-	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
 		if (!strcmp(told[i][0], key))
 			return json_object_get(doc, told[i][1]);
 	return false;
@@ -59,7 +57,7 @@ static void words_of(const char *key, char *words, const char **unit)
 	size_t len = strlen(key), end;
 
 	*unit = "";
-	for (size_t i = 0; !**unit && i < sizeof(ends) / sizeof(ends[0]); i++) {
+	for (size_t i = 0; !**unit && i < ARRAY_SIZE(ends); i++) {
 		end = strlen(ends[i][0]);
 		if (len > end && !strcmp(key + len - end, ends[i][0])) {
 			*unit = ends[i][1];
@@ -112,7 +110,7 @@ static bool is_usual(const char *key, const json_t *value)
 	static const char *const marks[] = { "links_cordoned", "links_quarantined",
 					     "links_isolated", "links_unhealthy" };
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
 		if (!strcmp(marks[i], key) && !json_integer_value(value))
 			return true;
 	return !strcmp(key, "note");

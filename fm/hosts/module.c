@@ -623,7 +623,7 @@ static void load(void *room, enum fabric_load_step step)
 
 static void *init(struct fabric *fabric)
 {
-	struct hosts_room *r = mem_alloc(1, sizeof(*r));
+	struct hosts_room *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

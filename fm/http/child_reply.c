@@ -167,7 +167,7 @@ void child_reply_start(void *requests)
 enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connection,
 			    const struct child_reply_ops *ops, void *arg, void **request)
 {
-	struct reply *r = mem_alloc(1, sizeof(*r));
+	struct reply *r = mem_new(r);
 	bool full;
 
 	serve_client(connection, r->client);

@@ -207,7 +207,7 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 
 	if (!command)
 		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "no such document");
-	d = mem_alloc(1, sizeof(*d));
+	d = mem_new(d);
 	*d = (struct document){ .env = env,
 				.query = { .command = command, .args = json_object() },
 				.gzip = wish.gzip };
@@ -430,7 +430,7 @@ static void take_conf(struct http *http, const struct conf_http *conf, const cha
 		add_machine(&list);
 	}
 	if (!list.names)
-		list.names = mem_alloc(1, sizeof(*list.names));
+		list.names = mem_new(list.names);
 	http->names = list.names;
 }
 
@@ -438,7 +438,7 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct con
 		      char *err, size_t err_size)
 {
 	const struct serve_conf serve_conf = serve_conf_of(conf);
-	struct http *http = mem_alloc(1, sizeof(*http));
+	struct http *http = mem_new(http);
 	const struct serve_ops ops = { request_cb, completed_cb, http };
 	char token[TOKEN_MAX + 1];
 

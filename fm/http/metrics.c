@@ -8,8 +8,8 @@
  * each word that it may be.
  */
 #include <stdbool.h>
-#include <string.h>
 #include "fm/http/metrics.h"
+#include "topology/base/mem.h"
 
 struct metric {
 	const char *name, *type, *help;
@@ -333,7 +333,7 @@ void metrics_write(const json_t *status, FILE *out)
 		"# HELP fmd_info Version, routing engine and state of fmd\n# TYPE fmd_info gauge\n"
 		"fmd_info{version=\"%s\",engine=\"%s\",state=\"%s\"} 1\n",
 		FMD_VERSION, engine ? engine : "", state ? state : "");
-	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
 		const json_t *at = status;
 		const char *path = metrics[i].path;
 		char name[64];

@@ -54,7 +54,7 @@ static struct encoded encoded_page(bool gzip)
 
 struct page *page_new(void)
 {
-	struct page *page = mem_alloc(1, sizeof(*page));
+	struct page *page = mem_new(page);
 	char style[BASE64_SIZE], script[BASE64_SIZE];
 
 	hash_element(STYLE, "</style>", style);

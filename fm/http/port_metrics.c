@@ -74,8 +74,6 @@ static const struct metric counter_metrics[] = {
 	{ "transmit_wait_total", "PortXmitWait, in ticks of the device", COUNTER, PERF_XMIT_WAIT },
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 enum ports { PORTS_ALL, PORTS_SWITCHES, PORTS_HCAS };
 
 static const struct part {
@@ -84,9 +82,9 @@ static const struct part {
 	unsigned count;
 	enum ports ports;
 } parts[] = {
-	{ "fmd_port_", own_metrics, COUNT(own_metrics), PORTS_ALL },
-	{ "infiniband_switch_port_", counter_metrics, COUNT(counter_metrics), PORTS_SWITCHES },
-	{ "infiniband_hca_port_", counter_metrics, COUNT(counter_metrics), PORTS_HCAS },
+	{ "fmd_port_", own_metrics, ARRAY_SIZE(own_metrics), PORTS_ALL },
+	{ "infiniband_switch_port_", counter_metrics, ARRAY_SIZE(counter_metrics), PORTS_SWITCHES },
+	{ "infiniband_hca_port_", counter_metrics, ARRAY_SIZE(counter_metrics), PORTS_HCAS },
 };
 
 struct port_metrics {
@@ -94,7 +92,7 @@ struct port_metrics {
 	bool hcas;
 	struct port_metrics_source source;
 
-	unsigned part, metric; /* whose series are written; part == COUNT(parts): the end */
+	unsigned part, metric; /* whose series are written; part == ARRAY_SIZE(parts): the end */
 	bool begun;	       /* its HELP and TYPE are written */
 	uint32_t node;
 	unsigned num; /* the port looked at next */
@@ -299,10 +297,10 @@ static bool next_sample(struct port_metrics *m)
 
 static bool next_line(struct port_metrics *m)
 {
-	while (m->topo && m->part < COUNT(parts)) {
+	while (m->topo && m->part < ARRAY_SIZE(parts)) {
 		if (!m->begun) {
 			/* HELP and TYPE of the metric that is next; false = there is none. */
-			while (m->part < COUNT(parts)) {
+			while (m->part < ARRAY_SIZE(parts)) {
 				if (m->metric < part_of(m)->count && first_node(m) < end_node(m)) {
 					go_to(m, first_node(m));
 					m->begun = true;
@@ -356,7 +354,7 @@ size_t port_metrics_read(struct port_metrics *m, char *to, size_t room)
 struct port_metrics *port_metrics_new(const struct topo *topo, bool hcas,
 				      const struct port_metrics_source *source)
 {
-	struct port_metrics *m = mem_alloc(1, sizeof(*m));
+	struct port_metrics *m = mem_new(m);
 
 	m->topo = topo ? topo_ref(topo) : NULL;
 	m->hcas = hcas;
@@ -447,7 +445,7 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 	if (count >= REPLIES_MAX || same >= PER_CLIENT)
 		return NULL;
 
-	source.arg = reply = mem_alloc(1, sizeof(*reply));
+	source.arg = reply = mem_new(reply);
 	*reply = (struct port_reply){ .fabric = fabric, .all = all, .next = all->first };
 	strcpy(reply->client, client);
 	reply->text = port_metrics_new(fabric_view(fabric).topo, hcas, &source);

@@ -6,11 +6,9 @@
  */
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/control/option.h"
 #include "fm/http/query.h"
+#include "topology/base/sort.h"
 
 #define NAME_END " ]|[="
 
@@ -19,14 +17,6 @@ enum kind { NO_OPTION, FLAG, NUMBER, TEXT };
 static const struct { /* options whose argument has another name */
 	const char *option, *arg;
 } renamed[] = { { "n", "count" } };
-
-static bool is_word(const struct command *command, const char *key)
-{
-	for (unsigned i = 0; i < COMMAND_WORDS && command->words[i]; i++)
-		if (!strcmp(command->words[i], key))
-			return true;
-	return false;
-}
 
 static enum kind option_kind(const struct command *command, const char *key)
 {
@@ -54,7 +44,7 @@ static enum kind option_kind(const struct command *command, const char *key)
 
 static const char *arg_name(const char *option)
 {
-	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++)
 		if (!strcmp(renamed[i].option, option))
 			return renamed[i].arg;
 	return option;
@@ -80,9 +70,11 @@ void query_take(struct query *query, const char *key, const char *value)
 	const struct command *command = query->command;
 	const struct command_option *option = command_option_find(command, key);
 	bool acts = command->flag_operates && !strcmp(command->flag, key);
-	enum kind kind = acts			 ? NO_OPTION
-			 : is_word(command, key) ? TEXT
-						 : option_kind(command, key);
+	enum kind kind =
+		acts ? NO_OPTION
+		: any_of(i, 0, COMMAND_WORDS, command->words[i] && !strcmp(command->words[i], key))
+			? TEXT
+			: option_kind(command, key);
 
 	if (option) {
 		char err[QUERY_ERROR];

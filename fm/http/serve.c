@@ -383,7 +383,7 @@ static void take_daemon(struct serve *s, struct MHD_Daemon *daemon)
 struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 			const struct serve_ops *ops, char *err, size_t err_size)
 {
-	struct serve *s = mem_alloc(1, sizeof(*s));
+	struct serve *s = mem_new(s);
 	struct MHD_Daemon *daemon;
 
 	*s = (struct serve){ .loop = loop, .ops = *ops, .fd = -1 };

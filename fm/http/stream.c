@@ -202,7 +202,7 @@ enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *con
 		make_status(streams);
 		loop_timer_set(streams->timer, STATUS_US);
 	}
-	s = mem_alloc(1, sizeof(*s));
+	s = mem_new(s);
 	request_init(&s->request, &stream_ops, streams->all, connection);
 	s->streams = streams;
 	s->next = first_seq(streams, connection, &lost);
@@ -225,7 +225,7 @@ enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *con
 
 struct streams *streams_new(struct requests *all, struct fabric *fabric)
 {
-	struct streams *streams = mem_alloc(1, sizeof(*streams));
+	struct streams *streams = mem_new(streams);
 
 	streams->all = all;
 	streams->fabric = fabric;

@@ -398,7 +398,7 @@ static enum sa_gate gate(void *room, uint32_t from, uint16_t lid)
 
 static void *init(struct fabric *fabric)
 {
-	struct inforce *in = mem_alloc(1, sizeof(*in));
+	struct inforce *in = mem_new(in);
 
 	in->fabric = fabric;
 	in->services = fabric_services(fabric);

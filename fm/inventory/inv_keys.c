@@ -93,8 +93,7 @@ enum inv_end inventory_keys_at(const struct inventory *inv, const struct mad_pat
 
 void inventory_keys_of_lid(const struct inventory *inv, uint16_t lid, struct mad_keys *keys)
 {
-	for (const struct inv_node *node = inventory_first(inv); node;
-	     node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		for (unsigned p = 0; p <= node->nports; p++)
 			if (inventory_has_key(node, p) && node->ports[p].lid == lid) {
 				keys_of(inv, node, p, true, keys);

@@ -189,7 +189,7 @@ void inventory_met_desc(struct inventory *inv, struct inv_node *node, const char
 void inventory_name_nodes(struct inventory *inv, const struct node_names *names)
 {
 	inv->names = names;
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		char desc[sizeof(node->desc)];
 
 		memcpy(desc, node->desc, sizeof(desc));
@@ -202,7 +202,7 @@ void inventory_take_names(struct inventory *inv, const struct topo *topo)
 {
 	uint32_t sw = 0, ca = topo->nswitches;
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		uint32_t *at = inv_is_switch(node) ? &sw : &ca;
 		uint32_t end = inv_is_switch(node) ? topo->nswitches : topo->nnodes;
 
@@ -228,7 +228,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 {
 	struct inv_numbered *ever = &inv->numbered;
 	uint32_t left = INV_CELLS - ever->ports % INV_CELLS, count = info->nports + 1u;
-	struct inv_node *node = mem_alloc(1, sizeof(*node));
+	struct inv_node *node = mem_new(node);
 	cl_map_item_t *there;
 
 	node->guid = info->node_guid;
@@ -284,14 +284,6 @@ static bool is_between(const struct inv_node *node, const struct inv_port *port)
 	return inv_is_switch(node) && inv_is_switch(port->peer);
 }
 
-/* Which ends are known to be Active. */
-static uint8_t link_carries(const struct inv_port *a, const struct inv_port *b)
-{
-	if ((a->known && a->state != TOPO_ACTIVE) || (b->known && b->state != TOPO_ACTIVE))
-		return INV_CARRIES_NOTHING;
-	return a->known + b->known;
-}
-
 /*
  * A link that ceased to carry data and is up has bounced: tables go on leading over it until
  * bring-up has had its turn.
@@ -304,8 +296,9 @@ void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_
 
 	if (!peer)
 		return;
-	if (port->link_up)
-		now = link_carries(port, peer);
+	if (port->link_up && (!port->known || port->state == TOPO_ACTIVE) &&
+	    (!peer->known || peer->state == TOPO_ACTIVE))
+		now = port->known + peer->known; /* the ends that are known to be Active */
 	if (!now && port->link_up && !is_between(node, port))
 		now = INV_CARRIES_ONE_END; /* a host's leads to nobody else */
 	if (!now && port->link_up &&
@@ -359,7 +352,7 @@ const struct inv_contest *inv_contest(const struct inventory *inv, const struct 
 struct inv_contest *inventory_contest(struct inventory *inv, const struct inv_node *node,
 				      unsigned num)
 {
-	struct inv_contest *contest = mem_alloc(1, sizeof(*contest));
+	struct inv_contest *contest = mem_new(contest);
 	void *there = cl_qmap_insert(&inv->contests, node->port0 + num, &contest->item);
 
 	if (there != contest)
@@ -564,7 +557,7 @@ enum inv_differs inventory_settings_differ(const struct inventory *report,
 	unsigned of = inv_is_switch(node) && num ? OUTER : END;
 	enum inv_differs differs = INV_SAME;
 
-	for (unsigned i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(settings); i++) {
 		const struct setting *s = &settings[i];
 		struct inv_change change = { .attribute = "PortInfo",
 					     .field = s->name,

@@ -83,6 +83,8 @@ void inventory_open_column(struct inventory *inv, enum inv_columns which, size_t
 struct inv_node *inventory_find(const struct inventory *inv, guid_t guid);
 struct inv_node *inventory_first(const struct inventory *inv);
 struct inv_node *inventory_next(const struct inventory *inv, const struct inv_node *node);
+#define INVENTORY_EACH(inv, node)                                                                  \
+	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
 struct inv_node *inventory_from(const struct inventory *inv, guid_t guid);
 /* A new node, without links; its GUID must be new. inv owns it. inventory_remove(): see above. */
 struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_info *info);

@@ -173,7 +173,7 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	const struct inv_node *end = own ? node : port->peer;
 	bool clean;
 
-	/* Links only went down since its path was found: if none of the path did, none is better. */
+	/* Links only went down since the path was found: if it has them all, none is better. */
 	if (inv->paths_stale &&
 	    (!end || end->gone || path_end(inv, &end->path, &clean) != end || !clean))
 		inventory_update_paths(inv);

@@ -142,7 +142,7 @@ struct topo *inventory_snapshot_ports(const struct inventory *inv, const struct 
 	if (inv->shapes != shapes || cl_qmap_count(&inv->nodes) != older->nnodes)
 		return NULL;
 	t = topo_with_ports(older);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		uint32_t n = inv_is_switch(node) ? sw++ : ca++;
 
 		if (n >= older->nnodes || !is_same_node(node, &older->nodes[n])) {

@@ -326,7 +326,7 @@ static void isolation_mark(struct isolation *is)
 	/* Ahead of the first write: the key was read by the sweep that this snapshot is made of. */
 	const struct inventory *inv = is->services.inventory;
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		if (isolated_has_foreign_key(is, node))
 			isolation_add(is, node->guid, 0, ISOLATED_FOREIGN_KEY);
 
@@ -634,7 +634,7 @@ static void refusing_suspect(void *arg, guid_t sw)
 
 	if (isolation_is_suspect(is, sw))
 		return;
-	suspect = mem_alloc(1, sizeof(*suspect));
+	suspect = mem_new(suspect);
 	*suspect = (struct suspect){ .next = is->suspects, .list = is, .node = sw };
 	is->suspects = suspect;
 	suspect_get(suspect, WIRE_SWITCH_INFO, suspect_answered);
@@ -698,8 +698,7 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 		struct isolation *is = room;
 		const struct inventory *inv = is->services.inventory;
 
-		for (struct inv_node *node = inventory_first(inv); node;
-		     node = inventory_next(inv, node)) {
+		INVENTORY_EACH (inv, node) {
 			if (!sweep_node(node)->keeps_change || inv_node_is(node, INV_NO_SETS) ||
 			    node->gone)
 				continue;
@@ -717,8 +716,7 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 		struct isolation *is = room;
 		const struct inventory *inv = is->services.inventory;
 
-		for (struct inv_node *node = inventory_first(inv); node;
-		     node = inventory_next(inv, node)) {
+		INVENTORY_EACH (inv, node) {
 			if (sweep_node(node)->keeps_no_top)
 				wrong_tables_add(is, &(struct table_block){ .sw = node->guid,
 									    .kind = TABLE_TOP });
@@ -733,7 +731,7 @@ static void given_up(struct isolation *is)
 {
 	const struct inventory *inv = is->services.inventory;
 
-	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+	INVENTORY_EACH (inv, n)
 		for (unsigned p = 1; !n->gone && p <= n->nports; p++)
 			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES && n->ports[p].link_up &&
 			    n->ports[p].state != TOPO_ACTIVE)
@@ -775,8 +773,7 @@ static void settled(void *room, enum fabric_settle_step step)
 
 		if (inv->nactive == inv->nbetween)
 			return;
-		for (struct inv_node *node = inventory_first(inv); node;
-		     node = inventory_next(inv, node))
+		INVENTORY_EACH (inv, node)
 			for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
 				if (isolated_is_transit(node, p) && node->ports[p].link_up &&
 				    !isolated_is_active(&node->ports[p]) &&
@@ -847,7 +844,7 @@ static void load(void *room, enum fabric_load_step step)
 
 static void *init(struct fabric *fabric)
 {
-	struct isolation *is = mem_alloc(1, sizeof(*is));
+	struct isolation *is = mem_new(is);
 
 	is->fabric = fabric;
 	is->services = fabric_services(fabric);

@@ -72,14 +72,6 @@ static void unmark(const struct isolated *it)
 		mark_port(node, p, false, false);
 }
 
-/* What may not be isolated, and was routed over, stays so. */
-static bool was_up(const struct topo *t, const struct isolated *it)
-{
-	uint32_t port = t ? topo_port_of(t, it->node, it->port) : TOPO_NONE;
-
-	return port != TOPO_NONE && t->ports[port].link_up;
-}
-
 void isolated_mark_all(struct isolation *is)
 {
 	for (unsigned i = 0; i < is->count; i++)
@@ -93,11 +85,14 @@ void isolated_mark_all(struct isolation *is)
 		const struct topo *published = fabric_view(it->list->fabric).topo;
 		bool not_active = it->cause == ISOLATED_NOT_ACTIVE;
 		struct inv_node *node = isolated_node(it);
+		uint32_t at = published ? topo_port_of(published, it->node, it->port) : TOPO_NONE;
 
 		for (unsigned p = it->port ? it->port : 1;
 		     node && p <= (it->port ? it->port : node->nports); p++) {
 			bool isolated = it->in_force && !not_active && isolated_is_transit(node, p);
-			bool kept = not_active && !it->in_force && was_up(published, it);
+			/* What may not be isolated, and was routed over, stays so. */
+			bool kept = not_active && !it->in_force && at != TOPO_NONE &&
+				    published->ports[at].link_up;
 
 			mark_port(node, p, isolated || inv_port_is(node, p, INV_ISOLATED),
 				  kept || inv_port_is(node, p, INV_KEPT));
@@ -115,7 +110,7 @@ struct isolated *isolated_add(struct isolation *is, guid_t node, uint8_t port,
 
 	if (is->count == ISOLATION_LISTED_MAX)
 		return NULL;
-	it = mem_alloc(1, sizeof(*it));
+	it = mem_new(it);
 	*it = (struct isolated){ .node = node,
 				 .port = port,
 				 .cause = cause,
@@ -158,7 +153,7 @@ struct wrong_table *wrong_list_find(const struct isolation *is, guid_t sw)
 
 struct wrong_table *wrong_list_add(struct isolation *is, const struct table_block *at)
 {
-	struct wrong_table *wrong = mem_alloc(1, sizeof(*wrong));
+	struct wrong_table *wrong = mem_new(wrong);
 
 	*wrong = (struct wrong_table){ .next = is->wrong, .isolation = is, .at = *at };
 	is->wrong = wrong;

@@ -48,7 +48,7 @@ static void note_device(struct hidden *x, guid_t guid)
 	struct silent_device *d = find(x, guid);
 
 	if (!d) {
-		d = mem_alloc(1, sizeof(*d));
+		d = mem_new(d);
 		*d = (struct silent_device){ .next = x->devices, .list = x, .guid = guid };
 		x->devices = d;
 	}
@@ -326,7 +326,7 @@ static void find_all(struct hidden *x, struct unknown *u)
 {
 	const struct inventory *inv = x->services->inventory;
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		if (node->silent && !node->gone)
 			note_device(x, node->guid);
 		for (unsigned p = 1; !node->gone && p <= node->nports; p++) {
@@ -422,8 +422,7 @@ typedef bool each_fn(void *arg, const struct inv_node *node, unsigned num); /* f
 
 static void each_foreign(const struct fabric_services *s, each_fn *fn, void *arg)
 {
-	for (const struct inv_node *node = inventory_first(s->inventory); node;
-	     node = inventory_next(s->inventory, node)) {
+	INVENTORY_EACH (s->inventory, node) {
 		unsigned last = inv_is_switch(node) ? 0 : node->nports;
 
 		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= last; p++)
@@ -604,7 +603,7 @@ static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 			struct asked *asked;
 
 			if (inventory_port_path(a->services->inventory, node, p, &path)) {
-				asked = mem_alloc(1, sizeof(*asked));
+				asked = mem_new(asked);
 				*asked = (struct asked){
 					.asking = a, .next = a->open, .node = node->guid, .num = p
 				};
@@ -749,8 +748,7 @@ void seen_review(const struct fabric_services *services)
 	const struct inventory *inv = services->inventory;
 	bool news = false;
 
-	for (const struct inv_node *node = inventory_first(inv); node;
-	     node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		unsigned last = inv_is_switch(node) ? 0 : node->nports;
 
 		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= last; p++)
@@ -889,7 +887,7 @@ static void status(const void *room, json_t *doc)
 
 static void *init(struct fabric *fabric)
 {
-	struct port_keys *k = mem_alloc(1, sizeof(*k));
+	struct port_keys *k = mem_new(k);
 
 	k->fabric = fabric;
 	k->services = fabric_services(fabric);

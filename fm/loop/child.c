@@ -194,7 +194,7 @@ struct child *child_start(struct children *all, const struct child_ops *ops, voi
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	fcntl(ends[0], F_SETPIPE_SZ, PIPE_SIZE);
-	child = mem_alloc(1, sizeof(*child));
+	child = mem_new(child);
 	*child = (struct child){ .all = all, .ops = ops, .arg = arg, .pid = pid, .fd = ends[0] };
 	child->watch = loop_fd_new(all->loop, child->fd, LOOP_READ, child_readable_cb, child);
 	return child;
@@ -219,7 +219,7 @@ void child_kill(struct child *child)
 
 struct children *children_new(struct loop *loop)
 {
-	struct children *all = mem_alloc(1, sizeof(*all));
+	struct children *all = mem_new(all);
 
 	all->loop = loop;
 	all->timer = loop_timer_new(loop, ask_cb, all);

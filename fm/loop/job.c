@@ -55,7 +55,7 @@ static void run_slice(void *arg)
 
 struct job *job_new(struct loop *loop, void *owner)
 {
-	struct job *job = mem_alloc(1, sizeof(*job));
+	struct job *job = mem_new(job);
 
 	*job = (struct job){ .loop = loop, .owner = owner };
 	job->timer = loop_timer_new(loop, run_slice, job);

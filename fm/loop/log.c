@@ -7,11 +7,10 @@
  * call must work anywhere, without a handle passed down.
  */
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "fm/loop/log.h"
+#include "topology/base/mem.h"
 
 #define LINE_MAX_BYTES 1024
 
@@ -73,7 +72,7 @@ void log_set_level(int module, enum log_level level)
 
 int log_level_parse(const char *text)
 {
-	for (size_t i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++)
 		if (!strcmp(text, level_names[i].name))
 			return level_names[i].level;
 	return -1;

@@ -226,7 +226,7 @@ static void heap_remove(struct loop *loop, struct loop_timer *timer)
 
 struct loop_timer *loop_timer_new_as(struct loop *loop, loop_fn *fn, void *arg, const char *what)
 {
-	struct loop_timer *timer = mem_alloc(1, sizeof(*timer));
+	struct loop_timer *timer = mem_new(timer);
 
 	*timer = (struct loop_timer){ .loop = loop, .fn = fn, .arg = arg, .what = what };
 	return timer;
@@ -283,7 +283,7 @@ static void fd_ready_cb(evutil_socket_t fd, short what, void *arg)
 struct loop_fd *loop_fd_new_as(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn,
 			       void *arg, const char *what)
 {
-	struct loop_fd *watch = mem_alloc(1, sizeof(*watch));
+	struct loop_fd *watch = mem_new(watch);
 
 	*watch = (struct loop_fd){ .loop = loop, .fd = fd, .fn = fn, .arg = arg, .what = what };
 	loop_fd_set(watch, events);
@@ -328,7 +328,7 @@ int loop_signal(struct loop *loop, int signum, loop_fn *fn, void *arg)
 
 	if (!loop->base)
 		return 0;
-	sig = mem_alloc(1, sizeof(*sig));
+	sig = mem_new(sig);
 	*sig = (struct loop_signal){ .next = loop->signals, .fn = fn, .arg = arg };
 	sig->event = evsignal_new(loop->base, signum, signal_cb, sig);
 	if (!sig->event || event_add(sig->event, NULL)) {
@@ -350,7 +350,7 @@ struct event_base *loop_event_base(struct loop *loop)
 
 struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg)
 {
-	struct loop_poll *poll = mem_alloc(1, sizeof(*poll));
+	struct loop_poll *poll = mem_new(poll);
 
 	*poll = (struct loop_poll){ .loop = loop, .fn = fn, .arg = arg };
 	loop->polls = mem_resize(loop->polls, loop->npolls + 1, sizeof(struct loop_poll *));
@@ -498,7 +498,7 @@ struct doors *loop_doors(const struct loop *loop)
 
 struct loop *loop_new_simulated(void)
 {
-	struct loop *loop = mem_alloc(1, sizeof(*loop));
+	struct loop *loop = mem_new(loop);
 
 	loop->now = SIM_START_US;
 	loop->pace.slice_us = SLICE_US;
@@ -512,7 +512,7 @@ bool loop_is_simulated(const struct loop *loop)
 
 struct loop *loop_new(void)
 {
-	struct loop *loop = mem_alloc(1, sizeof(*loop));
+	struct loop *loop = mem_new(loop);
 	struct event_config *config = event_config_new();
 
 	/* Timers below a millisecond are in use (retries of a full queue): the precise ones. */

@@ -106,7 +106,7 @@ static void batch_timer_cb(void *arg)
 struct batch *batch_new(struct loop *loop, struct mad *mad, const struct batch_ops *ops,
 			void *owner)
 {
-	struct batch *b = mem_alloc(1, sizeof(*b));
+	struct batch *b = mem_new(b);
 	unsigned i;
 
 	b->mad = mad;

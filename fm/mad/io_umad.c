@@ -826,7 +826,7 @@ static const struct io_ops umad_io_ops = {
 
 struct io *io_umad_new(struct loop *loop, const char *guids, const char *devices, unsigned port)
 {
-	struct umad_io *u = mem_alloc(1, sizeof(*u));
+	struct umad_io *u = mem_new(u);
 
 	u->io.ops = &umad_io_ops;
 	u->wish.port = port;

@@ -30,7 +30,7 @@
 
 struct io_body *io_body_new(uint8_t *data)
 {
-	struct io_body *body = mem_alloc(1, sizeof(*body));
+	struct io_body *body = mem_new(body);
 
 	*body = (struct io_body){ data, 1 };
 	return body;
@@ -419,7 +419,7 @@ void mad_configure(struct mad *mad, const struct mad_conf *conf)
 
 struct mad *mad_new(struct loop *loop, struct io *io, const struct mad_conf *conf)
 {
-	struct mad *mad = mem_alloc(1, sizeof(*mad));
+	struct mad *mad = mem_new(mad);
 
 	mad->loop = loop;
 	mad->io = io;

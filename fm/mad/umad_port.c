@@ -69,7 +69,7 @@ static bool manages_nvswitches(struct umad_vpds *vpds, const char *device)
 	for (unsigned i = 0; i < n; i++)
 		if (!strcmp(vpds->list[i].device, device))
 			return vpds->list[i].manages_nvswitches;
-	if (n == sizeof(vpds->list) / sizeof(vpds->list[0]))
+	if (n == ARRAY_SIZE(vpds->list))
 		return false; /* libibumad knows no more devices */
 	snprintf(path, sizeof(path), SYS_INFINIBAND "/%s/device/vpd", device);
 	snprintf(vpds->list[n].device, sizeof(vpds->list[n].device), "%s", device);

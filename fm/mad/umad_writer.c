@@ -126,7 +126,7 @@ int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer)
 	w->started = true;
 	if (!umad_writer_count(w, answer->lid, answer->len))
 		return -EAGAIN;
-	job = mem_alloc(1, sizeof(*job));
+	job = mem_new(job);
 	job->answer = *answer;
 	memcpy(job->address, answer->address, w->header);
 	memcpy(job->head, answer->head, answer->head_len);
@@ -179,7 +179,7 @@ struct umad_writer *umad_writer_new(struct loop *loop, umad_written_fn *fn, void
 
 	if (done_fd < 0)
 		return NULL;
-	w = mem_alloc(1, sizeof(*w));
+	w = mem_new(w);
 	w->loop = loop;
 	w->fn = fn;
 	w->arg = arg;

@@ -15,11 +15,11 @@
  * they came.
  */
 #include <errno.h>
-#include <string.h>
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
 #include "fm/mad/wire.h"
 #include "fm/mad/wire_sa.h"
+#include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 #define DIRECTION_BIT 0x8000
@@ -355,9 +355,9 @@ enum topo_speed wire_port_info_speed(const struct wire_port_info *info)
 
 	if (info->speed_ext2_active == 1)
 		return TOPO_XDR;
-	if (info->speed_ext_active && info->speed_ext_active < sizeof(ext) / sizeof(ext[0]))
+	if (info->speed_ext_active && info->speed_ext_active < ARRAY_SIZE(ext))
 		return ext[info->speed_ext_active];
-	if (info->speed_active < sizeof(base) / sizeof(base[0]))
+	if (info->speed_active < ARRAY_SIZE(base))
 		return base[info->speed_active];
 	return TOPO_SPEED_NONE;
 }

@@ -7,10 +7,10 @@
  * Counters of PortCounters stop at their maximum (IBA 16.1.3.5). Those of 64 bits wrap, which takes
  * longer than any fabric runs.
  */
-#include <string.h>
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
 #include "fm/mad/wire_perf.h"
+#include "topology/base/mem.h"
 
 #define AT(field)  offsetof(ib_port_counters_t, field)
 #define EXT(field) offsetof(ib_port_counters_ext_t, field)
@@ -164,8 +164,8 @@ void wire_fec_decode(const uint8_t data[WIRE_GMP_DATA], uint64_t out[WIRE_FEC_CO
 const char *wire_perf_detail_name(uint16_t attr_id, unsigned i)
 {
 	if (attr_id == WIRE_PERF_RCV_ERROR_DETAILS)
-		return i < sizeof(rcv_details) / sizeof(rcv_details[0]) ? rcv_details[i] : NULL;
-	return i < sizeof(xmit_details) / sizeof(xmit_details[0]) ? xmit_details[i] : NULL;
+		return i < ARRAY_SIZE(rcv_details) ? rcv_details[i] : NULL;
+	return i < ARRAY_SIZE(xmit_details) ? xmit_details[i] : NULL;
 }
 
 void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WIRE_PERF_DETAILS])

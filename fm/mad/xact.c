@@ -124,7 +124,7 @@ struct xact_device *xact_device_get(struct xact_queue *q, guid_t guid)
 	item = cl_qmap_get(&q->devices, guid);
 	device = (struct xact_device *)item;
 	if (item == cl_qmap_end(&q->devices)) {
-		device = mem_alloc(1, sizeof(*device));
+		device = mem_new(device);
 		for (int p = 0; p < PRIORITIES; p++)
 			link_init(&device->parked[p]);
 		cl_qmap_insert(&q->devices, guid, &device->item);

@@ -247,7 +247,7 @@ void change_unchanged(struct change *change, const char *note, waiter_fn *fn, vo
 
 struct change *change_new(struct maintenance *m, const struct target *target, enum change_kind kind)
 {
-	struct change *change = mem_alloc(1, sizeof(*change));
+	struct change *change = mem_new(change);
 
 	*change = (struct change){ .room = m,
 				   .kind = kind,

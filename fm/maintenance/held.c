@@ -514,7 +514,7 @@ void admission_published(struct admission *a)
 	if (a->judges)
 		return;
 	a->judges = true;
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
 			if (!node->ports[p].peer &&
 			    (!node->ports[p].known || node->ports[p].state >= TOPO_INIT))

@@ -23,7 +23,7 @@ static struct downs *find(struct flaps *flaps, uint64_t key)
 
 	if (item != cl_qmap_end(&flaps->links))
 		return (struct downs *)item;
-	downs = mem_alloc(1, sizeof(*downs));
+	downs = mem_new(downs);
 	cl_qmap_insert(&flaps->links, key, &downs->item);
 	return downs;
 }
@@ -171,8 +171,7 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 	if (!what) {
 		unsigned count = 0;
 
-		for (struct inv_node *node = inventory_first(inv); node;
-		     node = inventory_next(inv, node))
+		INVENTORY_EACH (inv, node)
 			count += forget_links(inv, node, 0);
 		links = count;
 
@@ -229,17 +228,6 @@ static bool end_is_excluded(const char *patterns, const struct inv_node *node, u
 	return is;
 }
 
-/* A hold that is waived isolates nothing and takes nobody's place. */
-static unsigned count_held(const struct holds *h)
-{
-	const struct quarantine_list *known = &h->quarantines->known;
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < known->count; i++)
-		count += known->list[i].held && !known->list[i].over && !known->list[i].waived;
-	return count;
-}
-
 static struct hold_refused *find_refused(const struct holds *h, guid_t node, uint8_t port)
 {
 	for (unsigned i = 0; i < h->nrefused; i++)
@@ -264,6 +252,7 @@ static struct quarantine *find_held(const struct holds *h, guid_t node, uint8_t 
 static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
 {
 	const struct hold_refused *before = find_refused(h, guid, num);
+	const struct quarantine_list *known = &h->quarantines->known;
 	struct inv_node *node;
 	const struct inv_port *port = inventory_port(h->services->inventory, guid, num, &node);
 
@@ -283,9 +272,12 @@ static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
 	/* As many as configured, and no more than a share of all links. */
 	const struct topo *t = fabric_view(h->fabric).topo;
 	unsigned most = h->services->conf->ber.max_links;
-	unsigned share = t ? topo_links(t) / SHARE : 0;
+	unsigned share = t ? topo_links(t) / SHARE : 0, held = 0;
 
-	if (count_held(h) >= (most && share > most ? share : most))
+	/* A hold that is waived isolates nothing and takes nobody's place. */
+	for (unsigned i = 0; i < known->count; i++)
+		held += known->list[i].held && !known->list[i].over && !known->list[i].waived;
+	if (held >= (most && share > most ? share : most))
 		return HOLD_FULL;
 	return h->services->conf->ber.dry_run ? HOLD_DRY_RUN : HOLD_YES;
 }
@@ -669,7 +661,7 @@ void maintenance_judge_host(const struct fabric *fabric, uint32_t host,
 
 static void *init(struct fabric *fabric)
 {
-	struct maintenance *m = mem_alloc(1, sizeof(*m));
+	struct maintenance *m = mem_new(m);
 
 	m->fabric = fabric;
 	m->services = fabric_services(fabric);

@@ -267,7 +267,7 @@ static char *names_of_all(const char *peers)
 
 struct channel_tls *channel_tls_new(const struct conf_mirror *conf, char *err, size_t err_size)
 {
-	struct channel_tls *tls = mem_alloc(1, sizeof(*tls));
+	struct channel_tls *tls = mem_new(tls);
 	const char *file = "TLS", *why = "unavailable";
 
 	tls->names = names_of_all(conf->peers);
@@ -461,7 +461,7 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 static struct channel *channel_new(struct loop *loop, struct channel_tls *tls, int fd,
 				   const char *names, const struct channel_ops *ops, void *arg)
 {
-	struct channel *c = mem_alloc(1, sizeof(*c));
+	struct channel *c = mem_new(c);
 	struct event_base *base = loop_event_base(loop);
 	SSL *ssl = base ? SSL_new(tls->context) : NULL;
 

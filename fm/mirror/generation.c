@@ -394,14 +394,13 @@ bool mirror_has(const char *name)
 {
 	size_t length = strlen(name), aside = strlen(MIRROR_ASIDE);
 
-	return !is_among(name, own_files, sizeof(own_files) / sizeof(own_files[0])) &&
+	return !is_among(name, own_files, ARRAY_SIZE(own_files)) &&
 	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0);
 }
 
 static bool is_unknown(const char *name)
 {
-	return mirror_has(name) &&
-	       !is_among(name, shared_files, sizeof(shared_files) / sizeof(shared_files[0]));
+	return mirror_has(name) && !is_among(name, shared_files, ARRAY_SIZE(shared_files));
 }
 
 struct unknown_files {

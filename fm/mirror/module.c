@@ -275,7 +275,7 @@ static void source_accept(void *mirror, int fd, const struct sockaddr *from)
 {
 	static const struct channel_ops ops = { opened, received, closed };
 	struct mirror *m = mirror;
-	struct reader *new = mem_alloc(1, sizeof(*new));
+	struct reader *new = mem_new(new);
 
 	new->mirror = m;
 	new->fd = fd;
@@ -734,7 +734,7 @@ static void load(void *room, enum fabric_load_step step)
 
 static void *init(struct fabric *fabric)
 {
-	struct mirror *m = mem_alloc(1, sizeof(*m));
+	struct mirror *m = mem_new(m);
 
 	m->fabric = fabric;
 	m->services = fabric_services(fabric);

@@ -397,7 +397,7 @@ static void *init(struct fabric *fabric)
 {
 	static const struct sa_groups_ops ops = { .changed = group_changed,
 						  .record = group_file_record };
-	struct multicast *m = mem_alloc(1, sizeof(*m));
+	struct multicast *m = mem_new(m);
 
 	m->fabric = fabric;
 	m->services = fabric_services(fabric);

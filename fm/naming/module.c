@@ -361,7 +361,7 @@ void naming_accept(struct fabric *fabric, const char *what, waiter_fn *fn, void 
 	json_t *names = json_array();
 	char host[NAMING_MAX], why[512];
 
-	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n)) {
+	INVENTORY_EACH (inv, n) {
 		host_of(r, n, n->desc, host);
 		if (inv_is_switch(n) || !naming_of(n)->claim ||
 		    (strcmp(what, host) != 0 && strcmp(what, n->name) != 0 &&
@@ -389,7 +389,7 @@ static void *init(struct fabric *fabric)
 	static const struct batch_ops batch_ops = { .make = make,
 						    .done = answered,
 						    .unwanted = unwanted };
-	struct naming_room *r = mem_alloc(1, sizeof(*r));
+	struct naming_room *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

@@ -440,7 +440,7 @@ static const struct {
 	{ .words = "Nvlink Core is being initialized", .read = read_start },
 	{ .words = "Linux version ", .read = read_start },
 };
-#define READERS (sizeof(readers) / sizeof(readers[0]))
+#define READERS ARRAY_SIZE(readers)
 
 bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 {

@@ -129,7 +129,7 @@ static const char *read_credential(void *arg, char *line)
 	if (!kind)
 		return NULL;
 	value = rest + strspn(rest, " \t");
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (strcmp(kinds[i].kind, kind))
 			continue;
 		if (!*value || *kinds[i].to || strlen(value) >= kinds[i].size)
@@ -352,7 +352,7 @@ static int watch_cb(CURL *easy, curl_socket_t fd, int what, void *arg, void *kno
 	} else if (watch) {
 		loop_fd_set(watch->fd, events);
 	} else {
-		watch = mem_alloc(1, sizeof(*watch));
+		watch = mem_new(watch);
 		watch->fetch = fetch;
 		watch->socket = fd;
 		watch->fd = loop_fd_new(fetch->loop, fd, events, socket_cb, watch);
@@ -481,7 +481,7 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 			    const struct fetch_ops *ops, void *arg)
 {
 	const struct evutil_addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-	struct fetch_job *job = mem_alloc(1, sizeof(*job));
+	struct fetch_job *job = mem_new(job);
 	struct evdns_getaddrinfo_request *lookup;
 
 	*job = (struct fetch_job){ .next = fetch->jobs,
@@ -521,7 +521,7 @@ struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *
 
 	if (loop_is_simulated(loop))
 		return NULL;
-	fetch = mem_alloc(1, sizeof(*fetch));
+	fetch = mem_new(fetch);
 	if (fetch_credentials_read(&fetch->credentials, conf->credentials_file, err, err_size)) {
 		free(fetch);
 		return NULL;

@@ -166,7 +166,7 @@ static const struct fabric_operation_ops override_ops = { .file = "nvswitch",
 void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
 {
 	struct nvlink_room *r = room_of(f);
-	struct override *o = mem_alloc(1, sizeof(*o));
+	struct override *o = mem_new(o);
 	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
 	bool known = !state || (wanted >= 0 && wanted != NVSWITCH_UNKNOWN);
 	char err[256];
@@ -585,7 +585,7 @@ static void load(void *room, enum fabric_load_step step)
 
 static void *init(struct fabric *fabric)
 {
-	struct nvlink_room *r = mem_alloc(1, sizeof(*r));
+	struct nvlink_room *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

@@ -354,7 +354,7 @@ static void run_hook(struct nvswitch *nv, const struct change *change)
 					.state = nvswitch_state_name(host->state),
 					.old_state = nvswitch_state_name(change->before),
 					.more = more,
-					.count = sizeof(more) / sizeof(more[0]) };
+					.count = ARRAY_SIZE(more) };
 	json_t *list = evidence_json(nv, host), *finding;
 	size_t index, used = 0;
 
@@ -672,7 +672,7 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg)
 {
 	static const struct health_ops health_ops = { changed_cb, guard_cb };
-	struct nvswitch *nv = mem_alloc(1, sizeof(*nv));
+	struct nvswitch *nv = mem_new(nv);
 
 	nv->home = (struct source_home){
 		.loop = loop, .ops = ops, .arg = arg, .health = &nv->health, .heard = step_soon

@@ -200,7 +200,7 @@ int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text
 	if (!read)
 		return -EINVAL;
 
-	struct lid_map *map = mem_alloc(1, sizeof(*map));
+	struct lid_map *map = mem_new(map);
 
 	*out = (struct osm_tables){ .lids = map };
 	map->nports = r.t->nports;
@@ -609,7 +609,7 @@ static const struct osm_dump_file files[] = {
 
 const struct osm_dump_file *osm_dump_file(size_t index)
 {
-	return index < sizeof(files) / sizeof(files[0]) ? &files[index] : NULL;
+	return index < ARRAY_SIZE(files) ? &files[index] : NULL;
 }
 
 const struct osm_dump_file *osm_dump_find(const char *name)

@@ -606,7 +606,7 @@ static const struct osm_option options[] = {
 	NOT_NEEDED("enable_subnet_lst", NULL, "use fmctl topology --format lst"),
 	BY_ITSELF("validate_smps", NULL, "contradictory answers are asked for again, then ignored"),
 };
-#define NOPTIONS (sizeof(options) / sizeof(options[0]))
+#define NOPTIONS ARRAY_SIZE(options)
 
 const struct osm_option *osm_option(size_t index)
 {

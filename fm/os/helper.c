@@ -452,7 +452,7 @@ struct helper_run *helper_start_program(struct helper *helper, enum helper_progr
 	}
 	if (ask(helper, &what, text))
 		return NULL;
-	run = mem_alloc(1, sizeof(*run));
+	run = mem_new(run);
 	*run = (struct helper_run){ helper->runs, helper, ++helper->last_id, fn, arg };
 	helper->runs = run;
 	return run;
@@ -517,7 +517,7 @@ struct helper *helper_start(const struct conf *conf, const char *conf_path, void
 			    char *err, size_t err_size)
 {
 	struct helper_start start = { .conf = conf, .conf_path = conf_path, .confine = confine };
-	struct helper *helper = mem_alloc(1, sizeof(*helper));
+	struct helper *helper = mem_new(helper);
 	int pairs[HELPER_PAIRS][2];
 	unsigned made = 0;
 
@@ -792,7 +792,7 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 		free(earlier);
 		return; /* the host is back in the state that was reported last */
 	}
-	call = mem_alloc(1, sizeof(*call));
+	call = mem_new(call);
 	call->hook = hook;
 	call->host = mem_strdup(from->host);
 	call->old_state = earlier ? earlier : mem_strdup(from->old_state);
@@ -837,7 +837,7 @@ const char *hook_failing(const struct hook *hook, unsigned n)
 
 struct hook *hook_new(struct loop *loop, enum helper_program which, hook_done_fn *fn, void *arg)
 {
-	struct hook *hook = mem_alloc(1, sizeof(*hook));
+	struct hook *hook = mem_new(hook);
 
 	*hook = (struct hook){ .loop = loop, .which = which, .fn = fn, .arg = arg };
 	hook->program = mem_strdup("");

@@ -59,11 +59,6 @@ struct doors {
 	struct caller callers[CALLERS];
 };
 
-bool listener_exhausted(int error)
-{
-	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
-
 static void resume_cb(void *arg)
 {
 	struct listener *l = arg;
@@ -246,7 +241,7 @@ static void arrived_cb(void *arg, unsigned events)
 void listener_take(struct listener *l, int fd, const struct sockaddr *from)
 {
 	struct doors *d = loop_doors(l->loop);
-	struct visit *v = mem_alloc(1, sizeof(*v));
+	struct visit *v = mem_new(v);
 
 	*v = (struct visit){ .door = l, .fd = fd, .since_us = loop_now_us(l->loop) };
 	memcpy(&v->from, from,
@@ -288,7 +283,8 @@ static void accept_cb(void *arg, unsigned events)
 
 		if (fd >= 0) {
 			listener_take(l, fd, (const struct sockaddr *)&from);
-		} else if (listener_exhausted(errno)) {
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			   errno == ENOMEM) {
 			int error = errno;
 
 			loop_fd_set(l->watch, 0);
@@ -314,13 +310,13 @@ static void accept_cb(void *arg, unsigned events)
 struct listener *listener_new(struct loop *loop, int fd, const char *name, unsigned unproven,
 			      listener_fn *fn, void *arg)
 {
-	struct listener *l = mem_alloc(1, sizeof(*l));
+	struct listener *l = mem_new(l);
 	struct doors *d = loop_doors(loop);
 
 	*l = (struct listener){ loop, .name = name, .fn = fn, .arg = arg, .fd = fd };
 	l->unproven = unproven;
 	if (!d) {
-		d = mem_alloc(1, sizeof(*d));
+		d = mem_new(d);
 		d->loop = loop;
 		d->most = listener_allowance(FDS_PERCENT, LISTENER_WAITING);
 		d->turn = loop_timer_new(loop, turn_cb, d);

@@ -78,7 +78,4 @@ void listener_take(struct listener *listener, int fd, const struct sockaddr *fro
  */
 unsigned listener_allowance(unsigned percent, unsigned most);
 
-/* True: accept(2) failed for want of descriptors or memory, not because of the connection. */
-bool listener_exhausted(int error);
-
 #endif

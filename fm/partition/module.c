@@ -282,7 +282,7 @@ json_t *partitions_document(const struct fabric *fabric, const char *which)
 
 static void *init(struct fabric *fabric)
 {
-	struct partition_room *r = mem_alloc(1, sizeof(*r));
+	struct partition_room *r = mem_new(r);
 	const struct conf *conf;
 
 	r->fabric = fabric;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <math.h>
 #include "fm/perf/counters.h"
+#include "topology/base/mem.h"
 
 #define BYTES_A_WORD 4
 #define FEC_FULL     UINT32_MAX
@@ -70,7 +71,7 @@ double counters_error_rate(const struct port_counters *c)
 	double sum = 0;
 	bool any = false;
 
-	for (unsigned i = 0; i < sizeof(link_errors) / sizeof(link_errors[0]); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(link_errors); i++) {
 		any |= counters_rated(c, link_errors[i]);
 		sum += counters_rated(c, link_errors[i]) ? c->rate[link_errors[i]] : 0;
 	}

@@ -307,7 +307,7 @@ struct fec_modes *fec_modes_new(struct loop *loop, struct mad *mad, struct inven
 	static const struct batch_ops ops = { .make = make,
 					      .done = answered,
 					      .unwanted = unwanted };
-	struct fec_modes *m = mem_alloc(1, sizeof(*m));
+	struct fec_modes *m = mem_new(m);
 
 	m->inv = inventory;
 	m->may_ask = may_ask;

@@ -70,7 +70,7 @@ static void take_errors(struct ber_port *port, const struct ber_conf *conf,
 	bool any = r->errors[BER_SYMBOL] || r->errors[BER_EFFECTIVE], some = false;
 
 	if (any && !port->ring) {
-		port->ring = mem_alloc(1, sizeof(*port->ring));
+		port->ring = mem_new(port->ring);
 		for (unsigned w = 0; w < BER_WINDOWS; w++)
 			port->ring->windows[w].newest = slot_of(conf, w, r->now_us);
 	}

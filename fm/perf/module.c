@@ -676,7 +676,7 @@ static void link_health_passed(void *room, const struct perf_pass *pass)
 	}
 	waiters_move(&h->waiters, &h->due);
 	search_free(h->search);
-	h->search = mem_alloc(1, sizeof(*h->search));
+	h->search = mem_new(h->search);
 	job_start(h->behind, steps, NULL);
 }
 
@@ -879,7 +879,7 @@ static void *init(struct fabric *fabric)
 {
 	static const struct perf_ops ops = { changed, link_health_ber, link_health_read_port,
 					     link_health_passed };
-	struct link_health *h = mem_alloc(1, sizeof(*h));
+	struct link_health *h = mem_new(h);
 	struct fabric_services services = fabric_services(fabric);
 	const struct perf_conf conf = perf_conf(services.conf);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* All that makes links unhealthy, as the rooms that find it add rows: `fmctl links --sick`. */
-#include <string.h>
 #include "fm/fabric/view.h"
 #include "fm/keys/module.h"
 #include "fm/maintenance/module.h"
 #include "fm/perf/module.h"
 #include "fm/traps/module.h"
+#include "topology/base/mem.h"
 
 /* How bad the counters of a link are; 0 = the word is no verdict on counters. */
 static unsigned badness(const json_t *row)
@@ -13,7 +13,7 @@ static unsigned badness(const json_t *row)
 	static const char *const words[] = { "errors", "warn", "sick" };
 	const char *word = json_string_value(json_object_get(row, "sick"));
 
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
 		if (!strcmp(word, words[i]))
 			return i + 1;
 	return 0;

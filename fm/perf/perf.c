@@ -113,7 +113,7 @@ static struct pnode *pnode_take(cl_qmap_t *nodes, cl_map_item_t **old, const str
 			return n;
 		pnode_free(nodes, n);
 	}
-	n = mem_alloc(1, sizeof(*n));
+	n = mem_new(n);
 	n->guid = inv->guid;
 	n->nports = inv->nports;
 	n->judged = mem_alloc(inv->nports + 1u, sizeof(*n->judged));
@@ -316,7 +316,7 @@ static enum held hold(struct perf *p, struct pnode *n, uint8_t num, enum perf_jo
 	}
 	if (again) {
 		if (!d) {
-			d = *link = mem_alloc(1, sizeof(*d));
+			d = *link = mem_new(d);
 			d->num = num;
 			d->kind = kind;
 		}
@@ -792,7 +792,7 @@ void perf_configure(struct perf *p, const struct perf_conf *conf)
 struct perf *perf_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
 		      const struct perf_conf *conf, const struct perf_ops *ops, void *arg)
 {
-	struct perf *p = mem_alloc(1, sizeof(*p));
+	struct perf *p = mem_new(p);
 
 	p->loop = loop;
 	p->inv = inv;

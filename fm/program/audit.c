@@ -17,12 +17,6 @@
 
 /* ---- A block of a table ---------------------------------------------------------------------- */
 
-bool table_block_same(const struct table_block *a, const struct table_block *b)
-{
-	return a->sw == b->sw && a->kind == b->kind && a->block == b->block &&
-	       a->position == b->position;
-}
-
 static const struct inv_node *node_of(const struct table_source *s, const struct table_block *b)
 {
 	return inventory_find(s->inventory, b->sw);
@@ -435,7 +429,7 @@ void audit_hurry(struct audit *a)
 struct audit *audit_new(struct loop *loop, struct mad *mad, struct program *program,
 			struct mft *mft, const struct audit_ops *ops, void *arg)
 {
-	struct audit *a = mem_alloc(1, sizeof(*a));
+	struct audit *a = mem_new(a);
 
 	a->program = program;
 	a->mft = mft;

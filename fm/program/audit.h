@@ -82,9 +82,6 @@ struct table_source {
 	const struct tables *tables;
 };
 
-/* Whether a and b name the same block. */
-bool table_block_same(const struct table_block *a, const struct table_block *b);
-
 /*
  * Sends a Get of the block; fn comes as mad_send()'s. 0: nothing was sent, for no path leads to the
  * switch, or it is silent.

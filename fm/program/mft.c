@@ -63,7 +63,7 @@ static struct mft_switch *mft_switch_get(struct mft_store *store, guid_t guid)
 
 	if (item != cl_qmap_end(&store->switches))
 		return sw;
-	sw = mem_alloc(1, sizeof(*sw));
+	sw = mem_new(sw);
 	sw->guid = guid;
 	cl_qmap_insert(&store->switches, guid, &sw->item);
 	return sw;
@@ -108,7 +108,7 @@ static struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key)
 		sw->size = sw->size ? sw->size * 2 : 4;
 		sw->blocks = mem_resize(sw->blocks, sw->size, sizeof(struct mft_block *));
 	}
-	block = mem_alloc(1, sizeof(*block));
+	block = mem_new(block);
 	block->sw = sw;
 	block->key = key;
 	memmove(sw->blocks + at + 1, sw->blocks + at,
@@ -663,7 +663,7 @@ uint64_t mft_blocks_written(const struct mft *m)
 
 struct mft *mft_new(struct loop *loop, struct mad *mad, struct inventory *inv)
 {
-	struct mft *m = mem_alloc(1, sizeof(*m));
+	struct mft *m = mem_new(m);
 
 	m->loop = loop;
 	m->inv = inv;

@@ -846,7 +846,7 @@ static const struct batch_ops program_ops = {
 struct program *program_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			    uint8_t packet_life_time)
 {
-	struct program *p = mem_alloc(1, sizeof(*p));
+	struct program *p = mem_new(p);
 
 	p->loop = loop;
 	p->inv = inv;

@@ -36,7 +36,7 @@ struct store_switch *store_get(struct store *store, guid_t guid)
 	struct store_switch *sw = store_find(store, guid);
 
 	if (!sw) {
-		sw = mem_alloc(1, sizeof(*sw));
+		sw = mem_new(sw);
 		sw->guid = guid;
 		cl_qmap_insert(&store->switches, guid, &sw->item);
 	}

@@ -104,7 +104,7 @@ struct table_reader {
 
 struct table_reader *table_reader_new(FILE *in)
 {
-	struct table_reader *r = mem_alloc(1, sizeof(*r));
+	struct table_reader *r = mem_new(r);
 
 	r->in = in;
 	return r;
@@ -136,17 +136,6 @@ static const char *get_header(struct table_reader *r)
 	if (memcmp(header.magic, magic, sizeof(magic)) || header.order != BYTE_ORDER_MARK)
 		return "not a table file of this machine";
 	return header.version == TABLE_FILE_VERSION ? NULL : "written by another version of fmd";
-}
-
-static const char *get_end(struct table_reader *r, const struct head *head)
-{
-	uint64_t sum = r->sum, stored;
-
-	if (!get(r, &stored, sizeof(stored)))
-		return "truncated";
-	if (stored != sum || head->count != r->switches || head->zero)
-		return "damaged";
-	return fgetc(r->in) == EOF ? NULL : "longer than expected";
 }
 
 static unsigned count(const struct store_set *set)
@@ -189,6 +178,7 @@ enum table_result table_reader_next(struct table_reader *r, struct table_record 
 				    const char **why)
 {
 	struct head head;
+	uint64_t sum, stored;
 
 	*why = r->begun ? NULL : get_header(r);
 	r->begun = true;
@@ -196,9 +186,16 @@ enum table_result table_reader_next(struct table_reader *r, struct table_record 
 		return TABLE_BAD;
 	if (!get(r, &head, sizeof(head)))
 		*why = "truncated";
-	else if (head.guid)
+	sum = r->sum;
+	if (*why)
+		return TABLE_BAD;
+	if (head.guid)
 		*why = get_switch(r, &head, record);
+	else if (!get(r, &stored, sizeof(stored)))
+		*why = "truncated";
+	else if (stored != sum || head.count != r->switches || head.zero)
+		*why = "damaged";
 	else
-		*why = get_end(r, &head);
+		*why = fgetc(r->in) == EOF ? NULL : "longer than expected";
 	return *why ? TABLE_BAD : head.guid ? TABLE_SWITCH : TABLE_END;
 }

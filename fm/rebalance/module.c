@@ -369,7 +369,7 @@ static void status(const void *room, json_t *doc)
 
 static void *init(struct fabric *fabric)
 {
-	struct room *r = mem_alloc(1, sizeof(*r));
+	struct room *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

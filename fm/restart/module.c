@@ -310,9 +310,9 @@ static void links_write_links(const void *arg, FILE *out)
 	const struct known_links *c = arg;
 	const struct inventory *inv = c->services->inventory;
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		known_links_write_node(node, out);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		for (unsigned p = 1; p <= node->nports; p++) {
 			const struct inv_port *port = &node->ports[p];
 
@@ -511,7 +511,7 @@ static void load(void *room, enum fabric_load_step step)
 
 	state_store_read(r->links.services->state, &links_file, &r->links);
 	known_links_sort(&r->links);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		if (inv_is_switch(node))
 			remember_lid(lids, &node->ports[0], node->guid);
 		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
@@ -617,7 +617,7 @@ void link_down_since(const struct fabric *fabric, uint32_t port, char since[LINK
 
 static void *init(struct fabric *fabric)
 {
-	struct restart *r = mem_alloc(1, sizeof(*r));
+	struct restart *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

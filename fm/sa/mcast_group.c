@@ -255,7 +255,7 @@ struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_att
 	slot = &g->slots[mlid - MCAST_FIRST_MLID];
 	if (slot->first && !may_share(g, &slot->first->attr.mgid, &attr->mgid))
 		return NULL;
-	group = mem_alloc(1, sizeof(*group));
+	group = mem_new(group);
 	group->attr = *attr;
 	group->mlid = mlid;
 	group->next = slot->first;
@@ -425,7 +425,7 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 		*member = (struct sa_member){ .port = port };
 		group->nmembers++;
 		if (!in) {
-			in = mem_alloc(1, sizeof(*in));
+			in = mem_new(in);
 			cl_qmap_insert(&g->ports, port, &in->item);
 		}
 		in->groups++;
@@ -474,7 +474,7 @@ uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port
 
 struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
 {
-	struct sa_groups *g = mem_alloc(1, sizeof(*g));
+	struct sa_groups *g = mem_new(g);
 
 	g->listeners[0] = (struct listener){ ops, arg };
 	g->use.capacity = SA_MLIDS;

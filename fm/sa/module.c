@@ -122,7 +122,7 @@ static struct holder *holder_get(struct sa_room *r, guid_t port)
 
 	if (item != cl_qmap_end(&r->holders))
 		return holder;
-	holder = mem_alloc(1, sizeof(*holder));
+	holder = mem_new(holder);
 	cl_qmap_insert(&r->holders, port, &holder->item);
 	return holder;
 }
@@ -551,7 +551,7 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	struct sa_room *r = mem_alloc(1, sizeof(*r));
+	struct sa_room *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

@@ -49,7 +49,7 @@ static struct alias_table *table_get(struct sa *sa, guid_t port, unsigned entry)
 	if (!table) {
 		if (cl_qmap_count(&sa->aliases.tables) >= PORTS_MAX)
 			return NULL;
-		table = mem_alloc(1, sizeof(*table));
+		table = mem_new(table);
 		cl_qmap_insert(&sa->aliases.tables, port, &table->item);
 	}
 	if (table->count < count) {
@@ -119,7 +119,7 @@ static void entry_put(struct sa *sa, struct alias_table *table, unsigned entry, 
 	table->guids[entry] = guid;
 	if (!guid)
 		return;
-	alias = mem_alloc(1, sizeof(*alias));
+	alias = mem_new(alias);
 	alias->port = cl_qmap_key(&table->item);
 	cl_qmap_insert(&sa->aliases.owners, guid, &alias->item);
 }

@@ -234,7 +234,7 @@ static const struct sa_record *const records[] = { SA_RECORDS(SA_RECORD_POINTER)
 struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
 		  const struct sa_conf *conf)
 {
-	struct sa *sa = mem_alloc(1, sizeof(*sa));
+	struct sa *sa = mem_new(sa);
 
 	sa->loop = loop;
 	sa->mad = mad;

@@ -86,12 +86,12 @@ bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint
 			return false; /* it waits already */
 	}
 	if (!l) {
-		l = mem_alloc(1, sizeof(*l));
+		l = mem_new(l);
 		cl_qlist_init(&l->requests);
 		cl_qmap_insert(&queue->lids, from->lid, &l->item);
 		cl_qlist_insert_tail(&queue->turns, &l->turn);
 	}
-	request = mem_alloc(1, sizeof(*request));
+	request = mem_new(request);
 	request->from = *from;
 	request->question = question_of(mad);
 	memcpy(request->mad, mad, sizeof(request->mad));

@@ -52,7 +52,7 @@ static const struct {
 	[25] = { 16000, WIRE_CAP2_XDR },
 	[26] = { 24000, WIRE_CAP2_XDR },
 };
-#define NRATES	    (sizeof(rates) / sizeof(rates[0]))
+#define NRATES	    ARRAY_SIZE(rates)
 #define RATE_LOWEST 2 /* 2.5 Gb/s */
 #define MTU_LOWEST  1 /* 256 bytes */
 

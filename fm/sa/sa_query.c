@@ -236,7 +236,7 @@ static unsigned free_job(const struct sa_engine *e)
 static struct sa_query *job_start(unsigned i, const struct sa_query *q)
 {
 	struct sa_engine *e = &q->sa->engine;
-	struct sa_query *job = mem_alloc(1, sizeof(*job));
+	struct sa_query *job = mem_new(job);
 
 	*job = *q;
 	job->slice = SA_SLICE;

@@ -59,7 +59,7 @@ struct sa_record {
 };
 #define SA_COMPONENTS(table)                                                                       \
 	{                                                                                          \
-		.comps = table, .ncomps = sizeof(table) / sizeof(table[0])                         \
+		.comps = table, .ncomps = ARRAY_SIZE(table)                                        \
 	}
 
 #define SA_RECORD_DECLARE(name) extern const struct sa_record sa_record_##name;

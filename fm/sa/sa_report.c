@@ -90,12 +90,12 @@ struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subsc
 		     (most && sub->count >= most))))
 		return NULL;
 	if (!sub) {
-		sub = mem_alloc(1, sizeof(*sub));
+		sub = mem_new(sub);
 		sub->sa = sa;
 		cl_qlist_init(&sub->held);
 		cl_qmap_insert(&r->subscribers, guid, &sub->item);
 	}
-	s = mem_alloc(1, sizeof(*s));
+	s = mem_new(s);
 	*s = *wish;
 	s->by = sub;
 	sub->subs = mem_resize(sub->subs, sub->count + 1, sizeof(struct subscription *));

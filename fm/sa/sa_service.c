@@ -30,7 +30,7 @@ static void owner_gains(struct sa *sa, guid_t port)
 	struct service_owner *owner = sa_service_owner(sa, port);
 
 	if (!owner) {
-		owner = mem_alloc(1, sizeof(*owner));
+		owner = mem_new(owner);
 		cl_qmap_insert(&sa->services.owners, port, &owner->item);
 	}
 	owner->count++;
@@ -143,7 +143,7 @@ void sa_service_put(struct sa *sa, const struct wire_service *record, guid_t own
 	if (!owner) /* its port's own GUID: the GID may have an alias */
 		owner = sa_own_port(sa, record->gid.guid);
 	if (!s) {
-		s = mem_alloc(1, sizeof(*s));
+		s = mem_new(s);
 		s->record = *record;
 		s->owner = owner;
 		cl_fmap_insert(&all->map, &s->record, &s->item);

@@ -506,7 +506,7 @@ static void *init(struct fabric *fabric)
 					     .read = port_read,
 					     .moves = port_moves,
 					     .disabled = port_disabled };
-	struct sm_room *r = mem_alloc(1, sizeof(*r));
+	struct sm_room *r = mem_new(r);
 	struct fabric_services *s = &r->services;
 	struct sm_conf conf;
 

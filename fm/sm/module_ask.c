@@ -81,19 +81,10 @@ void sm_forget_others(struct sm_room *r)
 	r->rounds.njudged = 0;
 }
 
-static uint16_t remembered_lid(const struct sm_room *r)
-{
-	guid_t guid = mad_port_info(r->services.mad)->port_guid;
-
-	for (uint32_t i = 0; i < r->services.lids->count; i++)
-		if (r->services.lids->entries[i].port_guid == guid)
-			return r->services.lids->entries[i].lid;
-	return 0;
-}
-
 static void note_own_port(struct sm_room *r)
 {
 	const struct inventory *inv = r->services.inventory;
+	const struct lid_memory *lids = r->services.lids;
 	const struct inv_port *port;
 
 	if (!inv->local)
@@ -101,7 +92,10 @@ static void note_own_port(struct sm_room *r)
 	port = &inv->local->ports[inv_is_switch(inv->local) ? 0 : inv->local_port];
 	r->rounds.own_lid = port->lid;
 	r->rounds.own_capmask = port->capmask | WIRE_CAP_IS_SM;
-	r->rounds.usual_lid = port->lid ? port->lid : remembered_lid(r);
+	r->rounds.usual_lid = port->lid;
+	for (uint32_t i = 0; !r->rounds.usual_lid && i < lids->count; i++)
+		if (lids->entries[i].port_guid == mad_port_info(r->services.mad)->port_guid)
+			r->rounds.usual_lid = lids->entries[i].lid;
 }
 
 /* End ports of nodes that a path leads to. */
@@ -109,7 +103,7 @@ static void each_end(struct sm_room *r, void (*fn)(struct sm_room *, struct inv_
 {
 	const struct inventory *inv = r->services.inventory;
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		unsigned first = inv_is_switch(node) ? 0 : 1,
 			 last = inv_is_switch(node) || !node->port_guids ? 0 : node->nports;
 
@@ -173,8 +167,7 @@ static void list_foreign(struct sm_room *r, struct inv_node *node, unsigned num)
 
 	const struct inventory *inv = r->services.inventory;
 
-	for (struct inv_node *other = inventory_first(inv); other;
-	     other = inventory_next(inv, other))
+	INVENTORY_EACH (inv, other)
 		for (unsigned p = 0; !other->gone && p <= other->nports; p++)
 			if (other->ports[p].known && other->ports[p].lid == lid &&
 			    (!p == inv_is_switch(other)))
@@ -468,7 +461,7 @@ bool sm_part_begin(struct sm_room *r)
 		p->ends = mem_alloc(inv->local->nports, sizeof(*p->ends));
 	if (p->ends)
 		list_ends_of(p, inv->local);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		if (inv_is_switch(node) || node->gone || node->silent || node == inv->local)
 			continue;
 		p->ends = mem_resize(p->ends, p->count + node->nports, sizeof(*p->ends));

@@ -196,7 +196,7 @@ static void restore_overwritten(struct lids_room *r, const struct fabric_view *v
 
 	bool goes_on = before && now - before < OVER_US;
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		for (unsigned p = 0, last = inv_is_switch(node) ? 0 : node->nports;
 		     !node->gone && !node->silent && p <= last; p++)
 			if (guid_of(node, p))
@@ -213,7 +213,7 @@ static void restore_overwritten(struct lids_room *r, const struct fabric_view *v
 	}
 	if (found.sm_lid)
 		snprintf(by, sizeof(by), "the manager at LID %u", found.sm_lid);
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		for (unsigned p = 0; found.sm_lid && !node->gone && p <= node->nports; p++)
 			if (guid_of(node, p) && node->ports[p].lid == found.sm_lid)
 				snprintf(by, sizeof(by), "%s",
@@ -255,7 +255,7 @@ static const char *admit(void *room, const struct topo *next)
 
 	struct inventory *inv = r->services.inventory;
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		for (unsigned num = 0; !node->gone && !node->silent && num <= node->nports; num++)
 			if (contradicts(r, node, num)) {
 				bool unknown =
@@ -280,7 +280,7 @@ static const char *admit(void *room, const struct topo *next)
 static void *init(struct fabric *fabric)
 {
 	static const struct batch_ops ops = { .make = make, .done = done, .idle = idle };
-	struct lids_room *r = mem_alloc(1, sizeof(*r));
+	struct lids_room *r = mem_new(r);
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);

@@ -167,8 +167,7 @@ struct reports {
 
 /* An event for each other manager that is another than when it was last reported. */
 void sm_report_others(struct sm_room *r);
-void sm_show_to_sa(struct sm_room *r);	      /* all others, for SMInfoRecords */
-void sm_report_not_copied(struct sm_room *r); /* HANDOVER leaves all the same */
+void sm_show_to_sa(struct sm_room *r); /* all others, for SMInfoRecords */
 void sm_report_master(struct sm_room *r);
 void sm_report_standby(struct sm_room *r);  /* for polls.master */
 void sm_report_handover(struct sm_room *r); /* to `peer` */

@@ -34,7 +34,7 @@ static bool may_be_shut(const struct sm_room *r, const struct inv_node *node)
 
 static struct inv_node *node_of(const struct inventory *inv, guid_t port_guid, uint8_t *num)
 {
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		*num = 0;
 		if (inv_is_switch(node) && node->guid == port_guid)
 			return node;
@@ -184,7 +184,7 @@ void sm_allowed_mark(void *room, struct inventory *inv)
 		return;
 	drop_past(r);
 	s->marked = s->count > 0;
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		for (unsigned p = 1; !inv_is_switch(node) && p <= node->nports; p++)
 			inv_port_mark(node, p, INV_SHUT, false);
 	for (unsigned i = 0; i < s->count; i++) {
@@ -312,13 +312,6 @@ void sm_report_handover(struct sm_room *r)
 		      "fabric: %s (port GUID 0x%016" PRIx64 ", priority %u) %s: handing over to it",
 		      peer->name, peer->guid, peer->info.priority,
 		      wish ? "was chosen as master by an operator" : "outranks this manager");
-}
-
-void sm_report_not_copied(struct sm_room *r)
-{
-	event_log_add(r->services.events, LOG_WARNING, "handover", NULL, NULL,
-		      "fabric: handing over although no standby has a complete copy of this "
-		      "manager's state");
 }
 
 void sm_report_two_masters(struct sm_room *r, const struct other *whom)

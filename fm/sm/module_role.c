@@ -18,8 +18,7 @@ static bool prefix_is_foreign(const struct inventory *inv, uint64_t ours, uint64
 
 	*theirs = 0;
 	for (unsigned pass = 1; pass <= 2; pass++)
-		for (const struct inv_node *node = inventory_first(inv); node;
-		     node = inventory_next(inv, node)) {
+		INVENTORY_EACH (inv, node) {
 			unsigned first = inv_is_switch(node) ? 0 : 1,
 				 last = inv_is_switch(node) ? 0 : node->nports;
 
@@ -363,7 +362,10 @@ static bool is_passed_on(struct sm_room *r)
 	if (!done && waited_us < PASSING_US)
 		return false;
 	if (!done)
-		sm_report_not_copied(r);
+		event_log_add(
+			r->services.events, LOG_WARNING, "handover", NULL, NULL,
+			"fabric: handing over although no standby has a complete copy of this "
+			"manager's state");
 	r->wish.passed_on = true;
 	return true;
 }

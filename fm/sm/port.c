@@ -649,7 +649,7 @@ static void lost(void *arg, const char *why)
 
 struct port *port_new(const struct port_services *services, const struct port_ops *ops, void *arg)
 {
-	struct port *p = mem_alloc(1, sizeof(*p));
+	struct port *p = mem_new(p);
 
 	p->services = *services;
 	p->ops = ops;

@@ -293,7 +293,7 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 struct sm *sm_new(struct loop *loop, struct mad *mad, const struct sm_conf *conf, sm_trap_fn *trap,
 		  void *arg)
 {
-	struct sm *sm = mem_alloc(1, sizeof(*sm));
+	struct sm *sm = mem_new(sm);
 
 	sm->loop = loop;
 	sm->mad = mad;
@@ -483,7 +483,7 @@ enum keys_verdict keys_judge(struct keys *k, struct inventory *inv)
 {
 	struct foreign found = { 0 };
 
-	for (struct inv_node *node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		enum keeper keeper = node->gone || node->silent ? OURS : worst_keeper(inv, node);
 
 		found.of += !node->gone && !node->silent;

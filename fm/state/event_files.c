@@ -191,7 +191,7 @@ void event_files_merge(struct event_files *files)
 
 struct event_files *event_files_new(struct state_store *store, struct event_log *events)
 {
-	struct event_files *files = mem_alloc(1, sizeof(*files));
+	struct event_files *files = mem_new(files);
 	json_t *rows;
 	uint64_t had;
 

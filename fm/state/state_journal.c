@@ -570,7 +570,7 @@ static struct journal_found journal_replay(struct journal *j, struct state_store
 static struct journal *journal_new(struct loop *loop, const char *folder, journal_wrote_fn *wrote,
 				   void *arg)
 {
-	struct journal *j = mem_alloc(1, sizeof(*j));
+	struct journal *j = mem_new(j);
 
 	*j = (struct journal){ .loop = loop,
 			       .folder = folder,

@@ -40,7 +40,7 @@ struct kept *state_store_named(struct state_store *s, const char *name)
 		k = k->next;
 	if (k)
 		return k;
-	file = mem_alloc(1, sizeof(*file));
+	file = mem_new(file);
 	*file = (struct state_file){ .name = mem_strdup(name) };
 	k = state_store_kept(s, file);
 	k->foreign = true;
@@ -125,7 +125,7 @@ void state_alerts_lost(struct state_store *s, const char *name, const char *why,
 		    subject, why, kept ? "; the file is not used and was saved as " : "",
 		    kept ? kept : "", *summary ? "; it had: " : "", summary);
 	if (kept) {
-		it = mem_alloc(1, sizeof(*it));
+		it = mem_new(it);
 		*it = (struct lost_file){ s->lost, mem_strdup(subject), mem_strdup(kept) };
 		s->lost = it;
 		loop_timer_set(s->recheck, CHECK_US);
@@ -163,7 +163,7 @@ static bool list_file(struct state_store *s, const char *name, char *summary)
 	bool fresh = !it || strcmp(it->summary, summary) != 0;
 
 	if (!it) {
-		it = mem_alloc(1, sizeof(*it));
+		it = mem_new(it);
 		*it = (struct listed){ s->manifest.list, mem_strdup(name), NULL };
 		s->manifest.list = it;
 	}

@@ -411,7 +411,7 @@ void state_store_flush(struct state_store *s)
 struct state_store *state_store_new(struct loop *loop, const char *folder, struct alerts *alerts,
 				    struct event_log *events)
 {
-	struct state_store *s = mem_alloc(1, sizeof(*s));
+	struct state_store *s = mem_new(s);
 
 	*s = (struct state_store){ .loop = loop,
 				   .folder = mem_strdup(folder),

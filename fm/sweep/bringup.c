@@ -138,7 +138,7 @@ static const struct batch_ops bringup_ops = {
 struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 			    const struct bringup_conf *conf)
 {
-	struct bringup *b = mem_alloc(1, sizeof(*b));
+	struct bringup *b = mem_new(b);
 
 	b->loop = loop;
 	b->inv = inv;

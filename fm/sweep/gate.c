@@ -14,7 +14,7 @@ void sweep_set_gate(struct sweep *s, sweep_gate_fn *fn, void *arg)
 	s->parking.gate = NULL;
 	if (!fn)
 		return;
-	s->parking.gate = gate = mem_alloc(1, sizeof(*gate));
+	s->parking.gate = gate = mem_new(gate);
 	gate->fn = fn;
 	gate->arg = arg;
 }

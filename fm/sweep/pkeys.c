@@ -188,11 +188,6 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
  * ---- The path there ---------------------------------------------------------------------------
  */
 
-static bool holds_default(const uint16_t *block)
-{
-	return any_of(i, 0, PKEYS_A_BLOCK, is_default(block[i]));
-}
-
 int pkey_plan_next(const uint16_t *have, const uint16_t *want, unsigned nblocks)
 {
 	int next = -1;
@@ -202,7 +197,7 @@ int pkey_plan_next(const uint16_t *have, const uint16_t *want, unsigned nblocks)
 
 		if (memcmp(have + at, want + at, PKEYS_A_BLOCK * sizeof(*have)) == 0)
 			continue;
-		if (holds_default(want + at))
+		if (any_of(i, at, at + PKEYS_A_BLOCK, is_default(want[i])))
 			return block;
 		next = block;
 	}
@@ -245,7 +240,7 @@ static struct inv_pkeys *table_of(struct inv_node *node, unsigned num)
 
 	if (table)
 		return table;
-	table = setup->pkeys = mem_alloc(1, sizeof(*table));
+	table = setup->pkeys = mem_new(table);
 
 	unsigned cap = is_external(node, num) ? node->sw.enforce_cap : node->info.partition_cap;
 

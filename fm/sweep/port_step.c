@@ -32,7 +32,7 @@ const struct setback *setback_of(const struct port_setup *setup)
 struct setback *setback_to_write(struct port_setup *setup)
 {
 	if (!setup->setback)
-		setup->setback = mem_alloc(1, sizeof(*setup->setback));
+		setup->setback = mem_new(setup->setback);
 	return setup->setback;
 }
 

@@ -617,8 +617,7 @@ static void finish_pending(struct sweep *s)
 
 	while (news) {
 		news = false;
-		for (struct inv_node *node = inventory_first(&s->inv); node;
-		     node = inventory_next(&s->inv, node)) {
+		INVENTORY_EACH (&s->inv, node) {
 			bool reached = sweep_answered(node);
 
 			for (unsigned p = 1; p <= node->nports && !reached; p++)
@@ -667,7 +666,7 @@ static const struct batch_ops sweep_ops = {
 
 struct sweep *sweep_new(struct loop *loop, struct mad *mad)
 {
-	struct sweep *s = mem_alloc(1, sizeof(*s));
+	struct sweep *s = mem_new(s);
 
 	s->loop = loop;
 	s->mad = mad;
@@ -781,8 +780,7 @@ bool sweep_examine(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
 	bool any = false;
 
-	for (struct inv_node *node = inventory_first(&s->inv); node;
-	     node = inventory_next(&s->inv, node)) {
+	INVENTORY_EACH (&s->inv, node) {
 		if (!inv_is_switch(node) || node->sw.lft_top || node->gone || node->silent)
 			continue;
 		if (!any)

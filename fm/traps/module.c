@@ -235,7 +235,7 @@ static void status(const void *room, json_t *doc)
 static void *init(struct fabric *fabric)
 {
 	struct fabric_services services = fabric_services(fabric);
-	struct error_traps *e = mem_alloc(1, sizeof(*e));
+	struct error_traps *e = mem_new(e);
 
 	e->fabric = fabric;
 	e->loop = services.loop;

@@ -71,7 +71,7 @@ static void review(struct unheld *u)
 		return;
 	u->named = 0;
 	alerts_review(alerts, WHAT);
-	for (const struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+	INVENTORY_EACH (inv, n)
 		if (!n->gone && !n->silent) {
 			if (sweep_node(n)->trials > 1)
 				name(u, n, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
@@ -127,7 +127,7 @@ static void try_switch(struct unheld *u, const struct inv_node *node)
 #define FLAWED	       "impossible-answer"
 
 static const char *const kinds[] = { "guid-twice", "node-info", FLAWED };
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define KINDS ARRAY_SIZE(kinds)
 
 struct verification {
 	struct fabric *fabric;
@@ -181,7 +181,7 @@ static void raise_refused(const struct verification *v, guid_t guid)
 	struct event_subject subject = inventory_link_subject(inv, guid, 0);
 	struct inv_name name;
 
-	for (struct inv_node *n = inventory_first(inv); n; n = inventory_next(inv, n))
+	INVENTORY_EACH (inv, n)
 		for (unsigned p = 1; p <= n->nports; p++)
 			if (inv_contest(inv, n, p)->refused == guid)
 				inventory_add_port(&subject.ports, n, p);
@@ -333,8 +333,7 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 		bool trial = now >= v->unheld.trial_us;
 
 		if (inv->nsw_differ || v->unheld.named)
-			for (struct inv_node *n = inventory_first(inv); n;
-			     n = inventory_next(inv, n)) {
+			INVENTORY_EACH (inv, n) {
 				struct sweep_node *cell = sweep_node(n);
 
 				if (cell->sw_differs && !n->gone && !n->silent &&
@@ -379,7 +378,7 @@ static void status(const void *room, json_t *doc)
 
 static void *init(struct fabric *fabric)
 {
-	struct verification *v = mem_alloc(1, sizeof(*v));
+	struct verification *v = mem_new(v);
 
 	v->fabric = fabric;
 	v->services = fabric_services(fabric);

@@ -590,7 +590,7 @@ const bool *acyclic_spanning(const struct acyclic *a)
 
 struct acyclic *acyclic_new(void)
 {
-	struct acyclic *a = mem_alloc(1, sizeof(*a));
+	struct acyclic *a = mem_new(a);
 
 	a->stage = DONE;
 	return a;

@@ -113,7 +113,7 @@ static const struct pass {
 	{ 300, SHIFT_SHARE_FREE },    { 20000, SHIFT_SHARE_PRICED }, { 3000, SHIFT_SHARE_PRICED },
 	{ 1000, SHIFT_SHARE_PRICED }, { 300, SHIFT_SHARE_PRICED },   { 100, SHIFT_SHARE_CAPPED },
 };
-#define PASSES (sizeof(passes) / sizeof(passes[0]))
+#define PASSES ARRAY_SIZE(passes)
 
 /* ---- The LID in question --------------------------------------------------------------------- */
 
@@ -882,7 +882,7 @@ struct rebalance *rebalance_new(const struct topo *t, const struct lid_map *lids
 				const struct route_params *params,
 				const struct rebalance_limits *limits)
 {
-	struct rebalance *job = mem_alloc(1, sizeof(*job));
+	struct rebalance *job = mem_new(job);
 
 	*job = (struct rebalance){ .t = t, .lids = lids, .limits = *limits };
 	if (params)

@@ -371,7 +371,7 @@ static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 	if (own->level != c->family->level || own->nslots != c->family->nslots)
 		return NULL;
 	if (!c->at_home[d]) {
-		struct at_home *w = mem_alloc(1, sizeof(*w));
+		struct at_home *w = mem_new(w);
 
 		for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
 			const struct dest_run *run = &c->d->runs[r];

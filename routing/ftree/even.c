@@ -467,7 +467,7 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		struct work w = { .t = t, .high = alike ? HIGH : HIGH_RATES };
 		uint32_t n = g->nswitches + 1;
 
-		even = mem_alloc(1, sizeof(*even));
+		even = mem_new(even);
 		*even = (struct even){ .key = key, .refs = 1, .rates = rates, .nports = t->nports };
 		legal_init(&w.legal, t, lids, params,
 			   (struct graph_how){ .orientation = GRAPH_BY_LEVEL,

@@ -218,7 +218,7 @@ struct job { /* one computation */
 
 struct route *route_new(void)
 {
-	struct route *route = mem_alloc(1, sizeof(*route));
+	struct route *route = mem_new(route);
 
 	route->acyclic = acyclic_new();
 	route->outcome.engine = "ftree";
@@ -506,7 +506,7 @@ static const struct engine {
 
 const char *route_engine_name(int number)
 {
-	const int count = sizeof(engines) / sizeof(engines[0]);
+	const int count = ARRAY_SIZE(engines);
 
 	return number >= 0 && number < count ? engines[number].name : NULL;
 }
@@ -521,7 +521,7 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
 		.route = route, .t = t, .lids = lids, .params = params ? params : &defaults
 	};
 
-	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]) && !engine; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(engines) && !engine; i++)
 		engine = !strcmp(engines[i].name, name) ? &engines[i] : NULL;
 	if (!engine)
 		return -EINVAL;
@@ -590,7 +590,7 @@ void route_begin(struct route *route, const struct topo *t, const struct lid_map
 	struct run *run;
 
 	route_abandon(route);
-	run = mem_alloc(1, sizeof(*run));
+	run = mem_new(run);
 	*run = (struct run){ .fiber = fiber_new(),
 			     .route = route,
 			     .t = t,

@@ -66,9 +66,6 @@ struct mcast {
 	bool *kept; /* by topo port: the link is on the tree in question */
 };
 
-/* Whether all switches have room for an MLID. */
-bool mcast_all_carry(const struct mcast *m, uint16_t mlid);
-
 /* The first switch where packets of a tree go down, then up, by levels; TOPO_NONE = none. */
 uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
 

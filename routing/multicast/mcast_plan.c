@@ -351,7 +351,7 @@ struct mcast_planner {
 
 struct mcast_planner *mcast_planner_new(const struct topo *t, struct mcast_proof *proof)
 {
-	struct mcast_planner *p = mem_alloc(1, sizeof(*p));
+	struct mcast_planner *p = mem_new(p);
 
 	p->t = t;
 	p->m = mcast_new(t, GRAPH_BY_LEVEL);
@@ -360,7 +360,7 @@ struct mcast_planner *mcast_planner_new(const struct topo *t, struct mcast_proof
 		p->spanned->only = mcast_proof_spanning(proof, t);
 	}
 	if (proof) {
-		p->admission = mem_alloc(1, sizeof(*p->admission));
+		p->admission = mem_new(p->admission);
 		*p->admission = (struct mcast_admission){
 			.t = t, .m = p->m, .spanned = p->spanned, .proof = proof
 		};
@@ -409,7 +409,12 @@ static void planner_build(struct mcast_planner *p)
 	struct mcast_tree *tree = &p->plan.trees[p->next];
 
 	if (!p->building && !tree->kept) {
-		p->builder = p->spanned && mcast_all_carry(p->m, group->mlid) ? p->spanned : p->m;
+		p->builder =
+			p->spanned && (!any_of(sw, 0, p->m->t->nswitches,
+					       !mcast_carries(&p->m->t->nodes[sw],
+							      p->m->tables_known, group->mlid)))
+				? p->spanned
+				: p->m;
 		mcast_tree_start(p->builder, group,
 				 p->older ? mcast_plan_tree(p->older, group->mlid) : NULL, tree);
 		p->building = true;

@@ -237,16 +237,6 @@ static bool join_from(struct judge *j, uint32_t hop, uint32_t *parts)
 	return true;
 }
 
-static bool is_one_tree(struct judge *j)
-{
-	uint32_t parts = j->tree->nhops;
-
-	for (uint32_t i = 0; i < j->tree->nhops; i++)
-		if (!join_from(j, i, &parts))
-			return false;
-	return parts <= 1 || fail(j, "the tree is in %u pieces", parts);
-}
-
 static bool link_is_right(struct judge *j, uint32_t hop, unsigned num, uint32_t peer)
 {
 	bool downwards = j->above[peer] == hop;
@@ -281,11 +271,16 @@ static bool links_are_right(struct judge *j)
 
 static bool judge_all(struct judge *j)
 {
-	uint32_t *order;
+	uint32_t *order, parts = j->tree->nhops;
 	bool right;
 
-	if (!index_hops(j) || !ports_are_sound(j) || !members_are_served(j) || !is_one_tree(j))
+	if (!index_hops(j) || !ports_are_sound(j) || !members_are_served(j))
 		return false;
+	for (uint32_t i = 0; i < j->tree->nhops; i++)
+		if (!join_from(j, i, &parts))
+			return false;
+	if (parts > 1)
+		return fail(j, "the tree is in %u pieces", parts);
 	if (!j->tree->nhops)
 		return true;
 	order = mem_alloc(j->tree->nhops, sizeof(*order));
@@ -371,7 +366,7 @@ struct mcast_proof {
 
 struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unicast)
 {
-	struct mcast_proof *p = mem_alloc(1, sizeof(*p));
+	struct mcast_proof *p = mem_new(p);
 
 	p->t = topo_ref(t);
 	cdg_init(&p->cdg, t, true);

@@ -197,7 +197,7 @@ static void assign_places(struct mcast *m)
 
 struct mcast *mcast_new(const struct topo *t, enum graph_orientation orientation)
 {
-	struct mcast *m = mem_alloc(1, sizeof(*m));
+	struct mcast *m = mem_new(m);
 	struct arena *arena = m->arena = arena_new();
 	uint32_t n = t->nswitches;
 
@@ -262,18 +262,12 @@ bool mcast_tables_known(const struct topo *t)
 	return any_of(sw, 0, t->nswitches, t->nodes[sw].mft_cap);
 }
 
-bool mcast_all_carry(const struct mcast *m, uint16_t mlid)
-{
-	return !any_of(sw, 0, m->t->nswitches,
-		       !mcast_carries(&m->t->nodes[sw], m->tables_known, mlid));
-}
-
 /* ---- Mcast tree ------------------------------------------------------------------------------ */
 
 #define SEATS_A_STEP 64
 
 static const enum path_kind kinds_tried[] = { CLIMB, ANY_LIVE, ANY_LINK };
-#define WAYS_TRIED (sizeof(kinds_tried) / sizeof(kinds_tried[0]))
+#define WAYS_TRIED ARRAY_SIZE(kinds_tried)
 
 /* ---- Members --------------------------------------------------------------------------------- */
 

@@ -62,7 +62,7 @@ static int by_channel(const void *a, const void *b)
 struct order_circle *order_circle_new(const struct cdg *g, const struct order_turn *turns,
 				      uint32_t count, cdg_used_fn *used, void *arg)
 {
-	struct order_circle *c = mem_alloc(1, sizeof(*c));
+	struct order_circle *c = mem_new(c);
 	size_t n = g->nchannels + 1u;
 
 	*c = (struct order_circle){ .g = g, .used = used, .arg = arg, .nturns = count };
@@ -640,7 +640,7 @@ struct order_columns {
 
 struct order_columns *order_columns_begin(struct order_work *w, struct order *out)
 {
-	struct order_columns *c = mem_alloc(1, sizeof(*c));
+	struct order_columns *c = mem_new(c);
 	uint32_t most = 0;
 
 	for (uint32_t b = 0; b < w->nblocks; b++)

@@ -331,7 +331,7 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 				 const struct order_block *changed, uint32_t count,
 				 const struct order_proof *proof)
 {
-	struct order_making *m = mem_alloc(1, sizeof(*m));
+	struct order_making *m = mem_new(m);
 
 	m->beyond.proof = *proof;
 	order_work_init(&m->w, t, newer, changed, count);
@@ -345,7 +345,7 @@ static bool trial_done(struct order_making *m)
 
 	m->trial = NULL;
 	if (!safe) {
-		struct order_cycle_free *s = mem_alloc(1, sizeof(*s));
+		struct order_cycle_free *s = mem_new(s);
 		const struct tables *t = m->w.newer;
 		size_t trials = TRIALS_BYTES / ((size_t)t->nswitches * t->stride + 1);
 

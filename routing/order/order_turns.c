@@ -676,7 +676,7 @@ static bool ask_down_up(struct order_trial *l)
 struct order_trial *order_trial_begin(struct order_work *w, enum order_direction direction,
 				      uint64_t *guilty, struct order_beyond *beyond)
 {
-	struct order_trial *l = mem_alloc(1, sizeof(*l));
+	struct order_trial *l = mem_new(l);
 	bool proven = beyond->proof.base && (direction == ORDER_FROM || beyond->known);
 
 	l->turns = (struct turns){ .w = w, .direction = direction };

@@ -763,7 +763,7 @@ void check_begin(struct check *c)
 	 * First allow, then read each switch, then find in each: the graph then holds all
 	 * dependencies, and c->walk comes of the gaps found.
 	 */
-	struct check_turns *turns = mem_alloc(1, sizeof(*turns));
+	struct check_turns *turns = mem_new(turns);
 	size_t blocks = tables_blocks(c->tables);
 
 	turns->nblocks = blocks;

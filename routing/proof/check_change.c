@@ -51,7 +51,7 @@ struct check_base {
 
 struct check_base *check_base_new(uint64_t seed)
 {
-	struct check_base *base = mem_alloc(1, sizeof(*base));
+	struct check_base *base = mem_new(base);
 
 	check_prints_init(&base->prints, seed);
 	return base;
@@ -366,7 +366,7 @@ static enum said walks_go(struct change *w)
 
 static enum said (*const phases[])(struct change *w) = { find_blocks, blocks_go, rows_go,
 							 walks_go };
-#define PHASES (sizeof(phases) / sizeof(phases[0]))
+#define PHASES ARRAY_SIZE(phases)
 
 static void change_fini(struct change *w)
 {
@@ -444,7 +444,7 @@ const struct cdg *check_proof_graph(const struct check_base *base, uint64_t seri
 void check_change_begin(struct check_base *base, const struct topo *t, const struct lid_map *lids,
 			const struct tables *tables)
 {
-	struct change *w = mem_alloc(1, sizeof(*w));
+	struct change *w = mem_new(w);
 
 	abandon_run(base);
 	base->run = w;

@@ -30,7 +30,7 @@ static bool is_host_port(const struct in_force_view *v, uint32_t port)
 
 struct in_force_job *in_force_begin(const struct in_force_view *view)
 {
-	struct in_force_job *job = mem_alloc(1, sizeof(*job));
+	struct in_force_job *job = mem_new(job);
 	const struct topo *t = view->topo;
 
 	job->view = *view;

@@ -421,7 +421,7 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 			f.permutation[i - 1] = f.permutation[k];
 			f.permutation[k] = last;
 		}
-		for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++) {
+		for (size_t p = 0; p < ARRAY_SIZE(patterns); p++) {
 			unsigned *max = (void *)((char *)out + patterns[p].max);
 			double *mean = (void *)((char *)out + patterns[p].mean);
 			uint32_t worst = 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/fault.h"
+#include "tests/sim/view.h"
 #include "topology/what/what.h"
 
 /* ---- dump ------------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tests/sim/view.h"
 #include "topology/what/what.h"
 
 #define US_MAX 86400e6 /* a day */

@@ -16,6 +16,7 @@
 #include "tests/sim/run.h"
 #include "tests/sim/server.h"
 #include "tests/sim/state.h"
+#include "tests/sim/view.h"
 #include "topology/files/netfile.h"
 #include "topology/what/what.h"
 

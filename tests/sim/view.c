@@ -142,3 +142,16 @@ bool view_port(const struct dnode *node, unsigned num, struct frame_port *out)
 	view_pkeys(port, out);
 	return true;
 }
+
+uint32_t topo_resolve(const struct topo *t, const char *text, unsigned *port, char *err,
+		      size_t err_size)
+{
+	const struct what_scope scope = { .topo = t };
+	struct what what;
+
+	*port = 0;
+	if (!what_find(&scope, text, WHAT_NODE | WHAT_PORT, &what, err, err_size))
+		return TOPO_NONE;
+	*port = what.port;
+	return what.node;
+}

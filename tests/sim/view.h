@@ -22,4 +22,12 @@ void view_ca(const struct dnode *node, struct frame_ca *ca);
 bool view_port(const struct dnode *node, unsigned num,
 	       struct frame_port *port); /* false: no such one */
 
+/*
+ * For tools that know no hosts or LIDs: `NODE`, `NODE:PORT` or `"NODE"[PORT]`, or a host of one
+ * HCA. *port is 0 when none was written; 0 itself is no port to write. Returns the node index, or
+ * TOPO_NONE with the reason in err.
+ */
+uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, char *err,
+		      size_t err_size);
+
 #endif

@@ -94,7 +94,7 @@ char *mem_printf(const char *format, ...)
 
 struct arena *arena_new(void)
 {
-	struct arena *arena = mem_alloc(1, sizeof(*arena));
+	struct arena *arena = mem_new(arena);
 
 	arena->next_size = CHUNK_MIN;
 	return arena;

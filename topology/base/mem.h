@@ -16,6 +16,10 @@
 /* Room for `count` elements of `size` bytes, to be released by free(): zeroed, and not zeroed. */
 void *mem_alloc(size_t count, size_t size);
 void *mem_alloc_unset(size_t count, size_t size);
+/* Room for one of what `pointer` is to point to, zeroed. */
+#define mem_new(pointer) mem_alloc(1, sizeof(*(pointer)))
+/* The number of elements of an array, which may not be a pointer. */
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 /* Room that begins at a multiple of `alignment`, a power of two; not zeroed; free() releases it. */
 void *mem_alloc_aligned(size_t alignment, size_t size);
 /* Resizes `ptr` (NULL is fine) as reallocarray(3) does; new bytes are not zeroed. */

@@ -3,10 +3,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "topology/base/text.h"
+#include "topology/base/mem.h"
 
 /* ---- Words: all works within the text, what is cut off ends in a zero byte there ------------- */
 
@@ -283,7 +282,7 @@ void text_clean(const char *from, size_t len, char *to)
 
 		size = text_decode(from + i, len - i, &c);
 		safe = size;
-		for (size_t u = 0; u < sizeof(unsafe) / sizeof(unsafe[0]); u++)
+		for (size_t u = 0; u < ARRAY_SIZE(unsafe); u++)
 			safe &= c < unsafe[u].first || c > unsafe[u].last;
 		if (safe) {
 			memmove(to + used, from + i, size);

@@ -131,7 +131,7 @@ static int column_of(const char *name)
 		{ "linktype", LINK_TYPE },	     { "state", STATE },
 	};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(name, known[i].name))
 			return known[i].column;
 	return NONE;

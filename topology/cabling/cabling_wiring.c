@@ -77,7 +77,7 @@ uint32_t wiring_add_end(struct wiring *w, uint32_t node, const char *name, uint8
 
 void wiring_init(struct wiring *w, const struct topo *t)
 {
-	*w = (struct wiring){ .t = t, .result = mem_alloc(1, sizeof(*w->result)) };
+	*w = (struct wiring){ .t = t, .result = mem_new(w->result) };
 	w->result->arena = arena_new();
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);

@@ -154,7 +154,7 @@ static int compare_lines(const void *va, const void *vb)
 /* Boxes and lines of a snapshot, all in memory of its own; the caller frees it, not with NULL. */
 static struct drawing *drawing_new(const struct topo *t)
 {
-	struct drawing *d = mem_alloc(1, sizeof(*d));
+	struct drawing *d = mem_new(d);
 	uint32_t *box_of_host = group_hosts(t, d), n = 0;
 	struct place *places;
 

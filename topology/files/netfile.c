@@ -200,13 +200,13 @@ static bool netfile_assignment(struct netfile *nf, struct lex l, bool *done)
 	uint64_t value;
 	size_t i;
 
-	for (i = 0; i < sizeof(assignments) / sizeof(assignments[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(assignments); i++) {
 		l.p = text;
 		if (lex_take_word(&l, assignments[i].word) &&
 		    (lex_skip_blanks(&l), lex_take_char(&l, '=')))
 			break;
 	}
-	*done = i < sizeof(assignments) / sizeof(assignments[0]);
+	*done = i < ARRAY_SIZE(assignments);
 	if (!*done)
 		return true;
 	lex_skip_blanks(&l);
@@ -246,7 +246,7 @@ static bool take_node_type(struct lex *l, enum topo_type *type)
 		{ "Rt", TOPO_ROUTER },	   { "Router", TOPO_ROUTER },
 	};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		struct lex try = *l;
 
 		if (!lex_take_word(&try, words[i].word) ||
@@ -274,7 +274,7 @@ static void parse_node_remark(struct lex l, struct net_header *h)
 	} else {
 		const char *end = l.end;
 
-		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 			const char *at = memmem(l.p, end - l.p, ends[i], strlen(ends[i]));
 
 			end = at ? at : end;
@@ -533,7 +533,7 @@ static enum topo_speed speed_of_rate(const char *word)
 		{ "100G", TOPO_NDR }, { "200G", TOPO_XDR },
 	};
 
-	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
 		if (strcmp(word, rates[i].rate) == 0)
 			return rates[i].speed;
 	return TOPO_SPEED_NONE;
@@ -705,7 +705,7 @@ static bool parse_line(struct netfile *nf, struct lex l)
 									       parse_dumped_port };
 	bool done = false;
 
-	for (size_t i = 0; i < sizeof(ibsim_only) / sizeof(ibsim_only[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(ibsim_only); i++) {
 		struct lex try = l;
 
 		if (lex_take_word(&try, ibsim_only[i]))
@@ -713,10 +713,10 @@ static bool parse_line(struct netfile *nf, struct lex l)
 					    "'%s' is ibsim's own: a fabric is one file here",
 					    ibsim_only[i]);
 	}
-	for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(headings); i++)
 		if (lex_take_word(&l, headings[i]))
 			return true;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		bool ok = kinds[i](nf, l, &done);
 
 		if (!ok || done)

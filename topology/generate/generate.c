@@ -174,7 +174,7 @@ static const struct system systems[] = {
 	{ "b200", 32, 64, 64, 0x1021, 0xd2f2, TOPO_NDR, { 0, 1, 2, 3, 4, 5, 6, 7 } },
 };
 
-#define SYSTEMS (sizeof(systems) / sizeof(systems[0]))
+#define SYSTEMS ARRAY_SIZE(systems)
 
 struct design {
 	unsigned su;
@@ -865,7 +865,7 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 					      "not one number for each level:", argv[i]);
 		return generate_pgft(h, m, w, argc == 5 ? p : NULL, err, err_size);
 	}
-	for (size_t i = 0; argc > 0 && i < sizeof(shapes) / sizeof(shapes[0]); i++)
+	for (size_t i = 0; argc > 0 && i < ARRAY_SIZE(shapes); i++)
 		if (!strcmp(argv[0], shapes[i]))
 			return generate_shape(argc, argv, err, err_size);
 	return refuse(err, err_size, "unknown fabric", argc > 0 ? argv[0] : "");

@@ -311,7 +311,7 @@ void graph_refresh(struct graph *g, const struct topo *t, struct graph_how how)
 
 struct graph *graph_new(const struct topo *t, struct graph_how how)
 {
-	struct graph *g = mem_alloc(1, sizeof(*g));
+	struct graph *g = mem_new(g);
 	struct graph_work w = { .how = how, .t = t, .g = g };
 
 	g->nswitches = t->nswitches;

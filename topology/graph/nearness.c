@@ -271,7 +271,7 @@ static void make_tier(struct near_work *w, unsigned level)
 
 struct nearness *nearness_new(const struct topo *t)
 {
-	struct nearness *near = mem_alloc(1, sizeof(*near));
+	struct nearness *near = mem_new(near);
 	struct near_work w = {
 		.t = t,
 		.near = near,

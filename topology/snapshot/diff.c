@@ -118,9 +118,7 @@ static int compare_items(const void *va, const void *vb)
 
 struct diff *diff_new(const struct topo *older, const struct topo *newer)
 {
-	struct diff_work w = { .older = older,
-			       .newer = newer,
-			       .diff = mem_alloc(1, sizeof(*w.diff)) };
+	struct diff_work w = { .older = older, .newer = newer, .diff = mem_new(w.diff) };
 
 	if (topo_is_again(older, newer)) {
 		/* Nothing but ports differs. */

@@ -134,7 +134,7 @@ static bool sort(struct reader *r)
 struct node_names *node_names_parse(const char *name, const char *text, size_t len, char *err,
 				    size_t err_size)
 {
-	struct node_names *names = mem_alloc(1, sizeof(*names));
+	struct node_names *names = mem_new(names);
 	struct reader r = { names, name, 0, err, err_size };
 	const char *end = text + len;
 	bool good = true;
@@ -218,10 +218,10 @@ bool naming_is_factory(const char *desc)
 		return true;
 	if (len > 2 && memcmp(word, "MT", 2) == 0 && isdigit((unsigned char)word[2]))
 		return true;
-	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
 		if (len >= strlen(makers[i]) && !memcmp(word, makers[i], strlen(makers[i])))
 			return true;
-	return any_of(i, 0, sizeof(whole) / sizeof(whole[0]),
+	return any_of(i, 0, ARRAY_SIZE(whole),
 		      len == strlen(whole[i]) && !memcmp(word, whole[i], len));
 }
 

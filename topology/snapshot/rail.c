@@ -84,7 +84,7 @@ static bool is_device(struct slice s)
 
 	if (!s.len || !isdigit((unsigned char)s.text[s.len - 1]) || memchr(s.text, ' ', s.len))
 		return false;
-	return any_of(i, 0, sizeof(kinds) / sizeof(kinds[0]),
+	return any_of(i, 0, ARRAY_SIZE(kinds),
 		      s.len > strlen(kinds[i]) && !strncasecmp(s.text, kinds[i], strlen(kinds[i])));
 }
 

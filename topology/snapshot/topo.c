@@ -98,7 +98,7 @@ static void hash_resize(struct topo_builder *b, uint32_t slots)
 
 struct topo_builder *topo_builder_new(void)
 {
-	struct topo_builder *b = mem_alloc(1, sizeof(*b));
+	struct topo_builder *b = mem_new(b);
 
 	b->arena = arena_new();
 	hash_resize(b, 64);
@@ -645,13 +645,13 @@ static const struct {
 	[TOPO_NDR] = { "NDR", 106250 },	   [TOPO_XDR] = { "XDR", 212500 },
 };
 
-#define NSPEEDS (sizeof(speeds) / sizeof(speeds[0]))
+#define NSPEEDS ARRAY_SIZE(speeds)
 
 const char *topo_role_name(enum topo_role role)
 {
 	static const char *const names[] = { "-", "host", "leaf", "spine", "core", "sharp" };
 
-	return (unsigned)role < sizeof(names) / sizeof(names[0]) ? names[role] : "?";
+	return (unsigned)role < ARRAY_SIZE(names) ? names[role] : "?";
 }
 
 bool topo_named_sharp(const char *desc)
@@ -663,7 +663,7 @@ const char *topo_state_name(enum topo_state state)
 {
 	static const char *const names[] = { "-", "Down", "Init", "Armed", "Active" };
 
-	return (unsigned)state < sizeof(names) / sizeof(names[0]) ? names[state] : "?";
+	return (unsigned)state < ARRAY_SIZE(names) ? names[state] : "?";
 }
 
 const char *topo_speed_name(enum topo_speed speed)

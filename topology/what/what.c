@@ -516,7 +516,7 @@ static enum outcome find_link(struct find *f, struct what *w)
 	enum outcome outcome = NOTHING;
 	struct what a, b;
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && outcome == NOTHING; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(marks) && outcome == NOTHING; i++) {
 		const char *at = strstr(f->what, marks[i]);
 		char *left, *right;
 
@@ -571,7 +571,7 @@ static void list_kinds(unsigned kinds, char *buf, size_t size)
 	size_t used = 0;
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names) && used < size; i++)
 		if (kinds & names[i].kinds)
 			used += snprintf(buf + used, size - used, "%s%s", used ? " or " : "",
 					 names[i].name);
@@ -636,17 +636,4 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 	list_kinds(accepts, wanted, sizeof(wanted));
 	snprintf(err, err_size, "'%.100s' is %s, but %s is expected", written, is, wanted);
 	return false;
-}
-
-uint32_t topo_resolve(const struct topo *t, const char *text, unsigned *port, char *err,
-		      size_t err_size)
-{
-	const struct what_scope scope = { .topo = t };
-	struct what what;
-
-	*port = 0;
-	if (!what_find(&scope, text, WHAT_NODE | WHAT_PORT, &what, err, err_size))
-		return TOPO_NONE;
-	*port = what.port;
-	return what.node;
 }

@@ -94,12 +94,4 @@ unsigned what_nodes(const struct topo *t, const struct what *what, const uint32_
 /* Writes `leaf-01`, `leaf-01 p12`, `dgx-07` or `MLID 0xc003`. Returns snprintf's length. */
 int what_name(const struct topo *t, const struct what *what, char *buf, size_t size);
 
-/*
- * For tools that know no hosts or LIDs: `NODE`, `NODE:PORT` or `"NODE"[PORT]`, or a host of one
- * HCA. *port is 0 when none was written; 0 itself is no port to write. Returns the node index, or
- * TOPO_NONE with the reason in err.
- */
-uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, char *err,
-		      size_t err_size);
-
 #endif

@@ -7,10 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <arpa/inet.h>
+#include "topology/base/mem.h"
 #include "topology/what/what_own.h"
 
 /* ---- What a WHAT has come to: how it is made, what it is of, how it is called ---------------- */
@@ -282,7 +280,7 @@ bool what_is_sound(const char *text, char *err, size_t err_size)
 		snprintf(err, err_size, "a name, NODE:PORT, a LID or a GUID is expected");
 		return false;
 	}
-	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
 		size_t len = strlen(tags[i].tag);
 
 		if (strncmp(text, tags[i].tag, len) ||

@@ -10,6 +10,7 @@
 #include "routing/path.h"
 #include "routing/report/congestion.h"
 #include "tests/lib/fabrics.h"
+#include "tests/sim/view.h"
 #include "topology/base/mem.h"
 #include "topology/snapshot/topo_builder.h"
 #include "topology/what/what.h"

@@ -15,6 +15,7 @@
 #include "routing/ftree/route.h"
 #include "tests/fabric/plain_judge.h"
 #include "tests/lib/fabrics.h"
+#include "tests/sim/view.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 #include "topology/what/what.h"

@@ -11,6 +11,7 @@
 #include "fm/control/answer.h"
 #include "tests/lib/control_fabric.h"
 #include "tests/lib/fabrics.h"
+#include "tests/sim/view.h"
 
 #define LEAF   "leaf-su01-rail0"
 #define NDR_BS (106.25e9 * 4 / 8) /* bytes a second */

@@ -9,6 +9,7 @@
 #include "routing/ftree/route.h"
 #include "tests/lib/control_fabric.h"
 #include "tests/lib/fabrics.h"
+#include "tests/sim/view.h"
 #include "topology/snapshot/topo_builder.h"
 #include "topology/what/what.h"
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/lib/fabrics.h"
+#include "tests/sim/view.h"
 #include "topology/snapshot/diff.h"
 #include "topology/generate/generate.h"
 #include "topology/base/mem.h"

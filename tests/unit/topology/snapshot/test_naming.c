@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "tests/lib/fabrics.h"
+#include "tests/sim/view.h"
 #include "topology/cabling/cabling_own.h"
 #include "topology/snapshot/naming.h"
 #include "topology/files/netfile.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/lib/topo_equal.h"
+#include "tests/sim/view.h"
 #include "topology/generate/generate.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
