@@ -163,12 +163,14 @@ $(TESTLIB): $(call obj,$(foreach layer,$(LAYERS),$(SRC_$(layer))) $(FIXTURE_SRC)
 UNIT_LINK := $(if $(SAN),| $(TESTLIB),$(call obj,$(TESTLIB_SRC)) $(FIXTURES) $(ARCHIVES))
 # Several times as fast as the usual linker, of which there are nearly 300 runs.
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+# In a plain program, too, its own names come before the daemon's.
+OWN_FIRST := -Wl,-z,muldefs
 WITH_TESTLIB = -L$(B) -lfmd-test -Wl,-rpath,'$$ORIGIN/..' $(GOLD)
 define unit_rule
 $(call unit_bin,$(1)): $(call obj,$(1) $(call fakes,$(1))) $(UNIT_LINK)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka $$(if $$(SAN),$$(WITH_TESTLIB))
+	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka $$(if $$(SAN),$$(WITH_TESTLIB),$$(OWN_FIRST))
 endef
 $(foreach test,$(UNIT_SRC),$(eval $(call unit_rule,$(test))))
 
@@ -316,7 +318,9 @@ $(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(FIXTURES) $(ARCHIVES)
 	$(Q)$(CC) -fsanitize=fuzzer,$(FUZZ_SAN) $(FUZZ_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(FUZZ_LIBS)
 # The fake fabric stands before the archives: its names are the first of two.
 $(B)/fuzz/control: $(call obj,tests/lib/control_fabric.c)
-$(B)/fuzz/control: FUZZ_LDFLAGS := -Wl,-z,muldefs
+$(B)/fuzz/control: FUZZ_LDFLAGS := $(OWN_FIRST)
+# What only tests encode.
+$(B)/fuzz/wire: $(call obj,tests/fabric/double_answers.c)
 $(B)/fuzz/fabric: $(call obj,$(TESTLIB_SRC))
 $(B)/fuzz/fabric: FUZZ_LIBS := -lcmocka
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "fm/mad/mad.h"
 #include "fm/mad/wire_optional.h"
+#include "tests/fabric/double_answers.h"
 
 #define REQUESTS 4
 
