@@ -229,8 +229,7 @@ static void look_cb(void *arg)
 
 	if (refused != d->refused) {
 		d->refused = refused;
-		snprintf(text, sizeof(text), "%u system calls were refused, the latest: %s",
-			 refused, latest);
+		array_printf(text, "%u system calls were refused, the latest: %s", refused, latest);
 		fabric_trouble(d->fabric, "sandbox", text);
 	}
 	fabric_trouble(d->fabric, "helper",

@@ -49,8 +49,8 @@ static void report(struct audit_room *r, const struct event_subject *subject, co
 	char text[96] = "";
 
 	if (change->attribute) {
-		snprintf(text, sizeof(text), ": %s %u: 0x%" PRIx64 " instead of 0x%" PRIx64,
-			 change->field, change->at, change->found, change->wanted);
+		array_printf(text, ": %s %u: 0x%" PRIx64 " instead of 0x%" PRIx64, change->field,
+			     change->at, change->found, change->wanted);
 		json_object_update_new(
 			details, json_pack("{ss ss si so so}", "attribute", change->attribute,
 					   "field", change->field, "at", change->at, "found",
@@ -108,13 +108,13 @@ static void was_read(void *arg, const struct mad_answer *answer)
 		char what[96];
 
 		if (at.kind == TABLE_MFT)
-			snprintf(what, sizeof(what),
-				 "multicast block %u, ports from %u, differs from what was "
-				 "written: repaired",
-				 at.block, at.position * MCAST_POSITION);
+			array_printf(what,
+				     "multicast block %u, ports from %u, differs from what was "
+				     "written: repaired",
+				     at.block, at.position * MCAST_POSITION);
 		else
-			snprintf(what, sizeof(what),
-				 "block %u differs from what was written: repaired", at.block);
+			array_printf(what, "block %u differs from what was written: repaired",
+				     at.block);
 		report(r, &subject, inventory_name(sw, -1).text, what,
 		       at.kind == TABLE_MFT ? json_pack("{si si}", "mft_block", at.block,
 							"position", at.position)
@@ -197,8 +197,7 @@ static void port_changed(void *room, const struct inv_node *node, uint8_t port,
 	const struct event_subject subject = inventory_subject(node, port);
 	char what[96];
 
-	snprintf(what, sizeof(what), "%s differs from what was written, is written again",
-		 change->attribute);
+	array_printf(what, "%s differs from what was written, is written again", change->attribute);
 	report(r, &subject, inventory_name(node, port).text, what, json_object(), change);
 	audit_hurry(r->audit);
 }

@@ -283,7 +283,7 @@ static void timer_cb(void *arg)
 	if (r->child || !fabric_view(r->fabric).topo)
 		return;
 	r->stale = false;
-	snprintf(r->plan, sizeof(r->plan), "%s", r->services.conf->cabling_plan);
+	array_printf(r->plan, "%s", r->services.conf->cabling_plan);
 	if (!r->children) {
 		size_t length;
 		char *lines = NULL;

@@ -478,7 +478,7 @@ void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_f
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		const char *file = files[i].path ? files[i].path : "";
 
-		snprintf(why, sizeof(why), "%s %s", file, files[i].what);
+		array_printf(why, "%s %s", file, files[i].what);
 		fn(arg, files[i].key,
 		   *file && !stat(file, &st) && st.st_mode & files[i].bits ? why : NULL);
 	}

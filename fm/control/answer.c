@@ -98,7 +98,7 @@ static void add_rows(struct search *s, const char *kind, json_t *rows, const cha
 		if (!called || !numbered ||
 		    (!strcasestr(called, s->text) && !strcasestr(numbered, s->text)))
 			continue;
-		snprintf(what, sizeof(what), "%s%s", prefix, numbered);
+		array_printf(what, "%s%s", prefix, numbered);
 		add(s, FIRST, kind, called, what, json_string(numbered));
 	}
 	json_decref(rows);
@@ -163,7 +163,7 @@ static json_t *answer_search(const struct command_env *env, json_t *args, char *
 
 		if (rank == RANKS && !has_number(&s, n))
 			continue;
-		snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)node->guid);
+		array_printf(guid, "0x%016llx", (unsigned long long)node->guid);
 		add(&s, rank == RANKS ? FIRST : rank,
 		    n < s.t->nswitches ? topo_role_name(node->role) : "HCA", node->name, guid,
 		    json_sprintf("%s, LID %u", guid, port->lid));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* answer_events: what happened, and which of it is asked for. */
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "fm/control/answer.h"
 #include "fm/control/events.h"
@@ -9,6 +7,7 @@
 #include "fm/control/option.h"
 #include "fm/loop/log.h"
 #include "fm/fabric/view.h"
+#include "topology/base/mem.h"
 
 #define COUNT_DEFAULT 20
 #define COUNT_MAX     10000
@@ -31,7 +30,7 @@ static struct event_about find_about(const struct fabric *fabric, const char *wh
 		about.whole = true;
 		return about;
 	}
-	snprintf(about.name, sizeof(about.name), "%s", what);
+	array_printf(about.name, "%s", what);
 	about.ends[0].node = strtoull(what, &end, 16);
 	about.count = !strncasecmp(what, "0x", 2) && end > what + 2 && !*end;
 	return about;

@@ -266,7 +266,7 @@ static bool is_port_of(struct names_asked *n, uint32_t node)
 	char name[128];
 
 	for (unsigned num = 1; num <= at->nports; num++) {
-		snprintf(name, sizeof(name), "%s:%u", at->name, num);
+		array_printf(name, "%s:%u", at->name, num);
 		if (topo_port(n->t, node, num)->peer != TOPO_NONE)
 			offer(n, name);
 	}

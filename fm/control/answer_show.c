@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <stdlib.h>
-#include <string.h>
 #include "fm/control/show.h"
 #include "fm/inforce/module.h"
 #include "fm/perf/module.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
+#include "topology/base/mem.h"
 
 /* show_lid: a LID: who has it, and how packets get there. */
 
@@ -53,7 +52,7 @@ static void take_facts(json_t *doc, json_t *row, const char *before)
 	char name[64];
 
 	json_object_foreach (row, key, value) {
-		snprintf(name, sizeof(name), "%s%s", before, key);
+		array_printf(name, "%s%s", before, key);
 		if (json_is_object(value))
 			take_facts(doc, value, "tree_");
 		else if (!json_is_array(value))
@@ -124,7 +123,7 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 	const struct event_about about = { .pkey = PKEY_BASE(pkey) };
 	json_t *rows, *row;
 
-	snprintf(text, sizeof(text), "0x%04x", PKEY_BASE(pkey));
+	array_printf(text, "0x%04x", PKEY_BASE(pkey));
 	rows = partitions_document(s->env->fabric, text);
 	row = json_array_get(rows, 0);
 	if (!row) {

@@ -82,9 +82,9 @@ static json_t *near_text(const struct command_env *env, const struct topo *t,
 		json_t *hosts = json_object_get(row, "hosts");
 		char name[96];
 
-		snprintf(name, sizeof(name), "%s.%lld",
-			 json_string_value(json_object_get(row, "cluster_uuid")),
-			 json_integer_value(json_object_get(row, "clique")));
+		array_printf(name, "%s.%lld",
+			     json_string_value(json_object_get(row, "cluster_uuid")),
+			     json_integer_value(json_object_get(row, "clique")));
 		json_array_foreach (hosts, h, host) {
 			uint32_t at = place_host(t, json_string_value(host));
 
@@ -288,7 +288,7 @@ static json_t *answer_partitions(const struct command_env *env, json_t *args, ch
 		return NULL;
 	rows = partitions_document(env->fabric, which);
 	if (!rows && command_find_number(env, which, WHAT_PKEY, &what, err)) {
-		snprintf(pkey, sizeof(pkey), "0x%x", what.number);
+		array_printf(pkey, "0x%x", what.number);
 		rows = partitions_document(env->fabric, pkey);
 	}
 	return rows ? rows : command_refuse(err, "no partition %s", which);

@@ -351,7 +351,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 
 	c->answer = ANSWER_NOTHING;
 	if (!command) {
-		snprintf(err, sizeof(err), "unknown command %s", name);
+		array_printf(err, "unknown command %s", name);
 		client_reply(c, NULL, err);
 	} else if (c->peer.rights != PEER_OPERATE && !command_is_read_only(command, args)) {
 		client_reply(c, NULL,
@@ -417,7 +417,7 @@ static void client_request(struct client *c, const char *line, size_t len)
 				       "args", &args, "progress", &progress)) {
 		char err[COMMAND_ERROR_SIZE];
 
-		snprintf(err, sizeof(err), "invalid request: %s", why.text);
+		array_printf(err, "invalid request: %s", why.text);
 		client_reply(c, NULL, err);
 	} else if (args && !json_is_object(args)) {
 		client_reply(c, NULL, "invalid request: args is not an object");

@@ -360,9 +360,9 @@ static void show_links_facts(struct show *s, uint32_t n)
 			if (strcmp(since, last) > 0)
 				strcpy(last, since);
 		}
-		snprintf(note, sizeof(note), "%s%s%s",
-			 down ? "all of its links are down" : "no link is known",
-			 *last ? " since " : "", last);
+		array_printf(note, "%s%s%s",
+			     down ? "all of its links are down" : "no link is known",
+			     *last ? " since " : "", last);
 		show_text(s->doc, "note", note);
 	} else
 		show_alert(s, node->guid);

@@ -92,11 +92,11 @@ void show_place(struct show *s, json_t *to, uint32_t n)
 	char tier[32] = "", su[32] = "", rail[32] = "";
 
 	if (n < s->t->nswitches)
-		snprintf(tier, sizeof(tier), ", tier %u of %u", node->level + 1u, s->t->nlevels);
+		array_printf(tier, ", tier %u of %u", node->level + 1u, s->t->nlevels);
 	if (node->su >= 0)
-		snprintf(su, sizeof(su), ", SU %d", node->su + 1);
+		array_printf(su, ", SU %d", node->su + 1);
 	if (node->rail >= 0)
-		snprintf(rail, sizeof(rail), ", rail %d", node->rail);
+		array_printf(rail, ", rail %d", node->rail);
 	json_object_set_new(to, "place",
 			    json_sprintf("%s%s%s%s", topo_role_name(node->role), tier, su, rail));
 	show_text(to, "role", topo_role_name(node->role));
@@ -159,15 +159,14 @@ static void add_unhealthy(char *note, size_t size, const json_t *row)
 
 	if (!row)
 		return;
-	snprintf(text, sizeof(text), "%s%s%s", json_string_value(json_object_get(row, "sick")),
-		 why ? ": " : "", why ? why : "");
+	array_printf(text, "%s%s%s", json_string_value(json_object_get(row, "sick")),
+		     why ? ": " : "", why ? why : "");
 	add_note(note, size, text);
 	if (json_is_true(json_object_get(row, "until_clean")))
-		snprintf(text, sizeof(text), "until it was clean for %" JSON_INTEGER_FORMAT " s",
-			 json_integer_value(json_object_get(row, "seconds")));
+		array_printf(text, "until it was clean for %" JSON_INTEGER_FORMAT " s",
+			     json_integer_value(json_object_get(row, "seconds")));
 	else if (json_is_integer(left))
-		snprintf(text, sizeof(text), "for %" JSON_INTEGER_FORMAT " s more",
-			 json_integer_value(left));
+		array_printf(text, "for %" JSON_INTEGER_FORMAT " s more", json_integer_value(left));
 	else
 		return;
 	add_note(note, size, text);
@@ -183,7 +182,7 @@ char *show_note(struct show *s, uint32_t at)
 		return NULL;
 	if (!port->link_up) {
 		link_down_since(s->env->fabric, at, since);
-		snprintf(text, sizeof(text), "down%s%s", *since ? " since " : "", since);
+		array_printf(text, "down%s%s", *since ? " since " : "", since);
 		add_note(note, sizeof(note), text);
 	} else if (port->state != TOPO_ACTIVE || peer->state != TOPO_ACTIVE) {
 		add_note(note, sizeof(note), "not Active");

@@ -139,7 +139,7 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 
 void event_log_set_manager(struct event_log *events, const char *name)
 {
-	snprintf(events->manager, sizeof(events->manager), "%s", name);
+	array_printf(events->manager, "%s", name);
 	text_clean(events->manager, sizeof(events->manager), events->manager);
 }
 

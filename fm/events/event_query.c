@@ -137,7 +137,7 @@ struct event_about event_about_node(const struct topo *t, uint32_t node)
 {
 	struct event_about about = { .ends = { { t->nodes[node].guid, 0 } }, .count = 1 };
 
-	snprintf(about.name, sizeof(about.name), "%s", t->nodes[node].name);
+	array_printf(about.name, "%s", t->nodes[node].name);
 	return about;
 }
 
@@ -147,7 +147,7 @@ struct event_about event_about_port(const struct topo *t, uint32_t port)
 	struct event_about about = event_about_node(t, it->node);
 
 	about.ends[0].port = it->num;
-	snprintf(about.name, sizeof(about.name), "%s p%u", t->nodes[it->node].name, it->num);
+	array_printf(about.name, "%s p%u", t->nodes[it->node].name, it->num);
 	if (far)
 		about.ends[about.count++] =
 			(struct event_end){ t->nodes[far->node].guid, far->num };
@@ -159,8 +159,8 @@ struct event_about event_about_host(const struct topo *t, uint32_t host)
 	const struct topo_host *it = &t->hosts[host];
 	struct event_about about = { 0 };
 
-	snprintf(about.host, sizeof(about.host), "%s", it->name);
-	snprintf(about.name, sizeof(about.name), "%s", it->name);
+	array_printf(about.host, "%s", it->name);
+	array_printf(about.name, "%s", it->name);
 	for (uint32_t i = 0; i < it->ncas && about.count < EVENT_ENDS; i++)
 		about.ends[about.count++].node = t->nodes[t->host_cas[it->first + i]].guid;
 	return about;
@@ -241,8 +241,7 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 		for (unsigned i = 0; i < about->count && !about->ends[i].port; i++) {
 			const char *at;
 
-			snprintf(guid, sizeof(guid), "0x%016llx",
-				 (unsigned long long)about->ends[i].node);
+			array_printf(guid, "0x%016llx", (unsigned long long)about->ends[i].node);
 			at = strstr(text, guid);
 			if (at && at < text + named)
 				return true;

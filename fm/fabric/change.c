@@ -154,11 +154,11 @@ static void log_switches(struct changes *s, const uint32_t *list, unsigned count
 				     : live_links(s->newer, sw, &hosts);
 
 		if (hosts)
-			snprintf(means, sizeof(means), "%u %s %s connectivity", hosts,
-				 words_plural(hosts, "HCA", "HCAs"), down ? "lost" : "regained");
+			array_printf(means, "%u %s %s connectivity", hosts,
+				     words_plural(hosts, "HCA", "HCAs"),
+				     down ? "lost" : "regained");
 		else
-			snprintf(means, sizeof(means), "%u %s", links,
-				 words_plural(links, "link", "links"));
+			array_printf(means, "%u %s", links, words_plural(links, "link", "links"));
 		event_log_add(
 			s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 			down ? "switch-down" : "switch-up", &subject,
@@ -301,9 +301,9 @@ static void log_item(struct changes *s, const struct diff_item *item)
 
 	if (item->kind != DIFF_DESC) {
 		if (loss && !s->losses++)
-			snprintf(s->loss, sizeof(s->loss), "%s", text);
+			array_printf(s->loss, "%s", text);
 		if (!loss && !s->repairs++)
-			snprintf(s->repair, sizeof(s->repair), "%s", text);
+			array_printf(s->repair, "%s", text);
 	}
 
 	if (++s->logged[item->kind] <= LOGGED_ONE_BY_ONE)
@@ -404,13 +404,13 @@ static void log_bounces(struct changes *s)
 			const struct event_subject subject = event_subject_port(newer, p);
 			char text[256];
 
-			snprintf(text, sizeof(text), "%s p%u - %s p%u: went down and came back",
-				 newer->nodes[now->node].name, now->num,
-				 newer->nodes[peer->node].name, peer->num);
+			array_printf(text, "%s p%u - %s p%u: went down and came back",
+				     newer->nodes[now->node].name, now->num,
+				     newer->nodes[peer->node].name, peer->num);
 			if (!now->link_up && now->speed == s->older->ports[p].speed &&
 			    now->width == s->older->ports[p].width &&
 			    !s->losses++) /* others lead around it meanwhile */
-				snprintf(s->loss, sizeof(s->loss), "%s", text);
+				array_printf(s->loss, "%s", text);
 			if (s->bounces++ < LOGGED_ONE_BY_ONE)
 				event_log_add(s->f->events, LOG_WARNING, "link-bounced", &subject,
 					      of_fault(s, NULL), "%s", text);
@@ -442,7 +442,7 @@ static void log_reboots(struct changes *s)
 			      "%s 0x%016" PRIx64 ": rebooted, its forwarding tables are empty",
 			      node->name, node->guid);
 		if (!s->losses++)
-			snprintf(s->loss, sizeof(s->loss), "switch %s rebooted", node->name);
+			array_printf(s->loss, "switch %s rebooted", node->name);
 	}
 }
 

@@ -81,7 +81,7 @@ static void brought_up(void *arg, const struct bringup_result *result)
 		char more[48] = "";
 
 		if (result->links_new > 1)
-			snprintf(more, sizeof(more), ", and %u more", result->links_new - 1);
+			array_printf(more, ", and %u more", result->links_new - 1);
 		event_log_add(f->events, LOG_WARNING, "links-failed", NULL,
 			      json_pack("{si}", "links", result->links_new),
 			      "fabric: %u %s did not come up: %s%s; retried at growing intervals",

@@ -63,7 +63,7 @@ static void open_at(struct fault *fault, const char *what, uint64_t when_us)
 	if (fault->open)
 		return;
 	*fault = (struct fault){ .open = true, .detected_us = when_us };
-	snprintf(fault->what, sizeof(fault->what), "%s", what);
+	array_printf(fault->what, "%s", what);
 }
 
 void fabric_fault_open(struct fabric *f, const char *what)
@@ -90,7 +90,7 @@ void fabric_fault_name(struct fabric *f, bool loss, const char *what, uint64_t e
 	fault->differs = true;
 	fault->loss = loss;
 	fault->event = event;
-	snprintf(fault->what, sizeof(fault->what), "%s", what);
+	array_printf(fault->what, "%s", what);
 }
 
 void fabric_fault_none(struct fabric *f, uint64_t waits_since_us)
@@ -133,7 +133,7 @@ void fabric_fault_published(struct fabric *f, uint64_t waits_since_us)
 		answered->detected_us = older.detected_us;
 		if (older.differs && (older.loss || !answered->loss) &&
 		    !(answered->differs && answered->loss))
-			snprintf(answered->what, sizeof(answered->what), "%s", older.what);
+			array_printf(answered->what, "%s", older.what);
 		if (older.event)
 			answered->event = older.event;
 		answered->differs |= older.differs;
@@ -178,7 +178,7 @@ void fabric_fault_programmed(struct fabric *f)
 	end_urgent(f);
 	if (!fault->differs && !programmed->blocks)
 		return; /* a late trap: an earlier sweep had found what it says */
-	snprintf(a->what, sizeof(a->what), "%s", fault->what);
+	array_printf(a->what, "%s", fault->what);
 	a->event = fault->event;
 	a->proven_ms = ms_between(fault->detected_us, fault->proven_us);
 	a->programmed_ms = ms_between(fault->detected_us, loop_now_us(f->loop));

@@ -130,7 +130,7 @@ static struct fmctl_answer ask(const struct fmctl *ctl, const char *cmd, json_t 
 	} while (json_object_get(line, "progress"));
 	free(text);
 
-	snprintf(late, sizeof(late), "no answer from fmd for %u s", ctl->timeout_s);
+	array_printf(late, "no answer from fmd for %u s", ctl->timeout_s);
 	if (!line && ferror(*stream) && (errno == EAGAIN || errno == EWOULDBLOCK))
 		answer = refused(ctl, cmd, late);
 	else if (!line || json_unpack(line, "{s:b, s?o, s?s}", "ok", &ok, "result", &result,
@@ -279,7 +279,7 @@ static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const
 	char path[4096];
 	FILE *stream;
 
-	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path)) {
+	if (array_printf(path, "%s/%s", dir, file) >= (int)sizeof(path)) {
 		fprintf(stderr, "fmctl: dump: the directory's name is too long\n");
 		return FMCTL_FAILED;
 	}

@@ -305,8 +305,8 @@ static void print_pattern(const json_t *result, const char *title, const char *k
 	const json_t *now = table_value(result, "before.congestion");
 	const json_t *then = table_value(result, "congestion");
 
-	snprintf(mean, sizeof(mean), "%s_mean", key);
-	snprintf(max, sizeof(max), "%s_max", key);
+	array_printf(mean, "%s_mean", key);
+	array_printf(max, "%s_max", key);
 	printf("  %-14s %6.2f %5lld   %6.2f %5lld\n", title, table_number(now, mean),
 	       table_int(now, max), table_number(then, mean), table_int(then, max));
 }
@@ -580,7 +580,7 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 	char name[64]; /* getopt's messages begin with it */
 
 	run.command = command;
-	snprintf(name, sizeof(name), "fmctl: %s", command->name);
+	array_printf(name, "fmctl: %s", command->name);
 	argv[0] = name;
 	optind = 0; /* getopt starts anew */
 	status = command->view->run ? command->view->run(&run, argc, argv)

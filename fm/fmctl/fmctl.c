@@ -230,8 +230,8 @@ static bool offer_value(const struct offers *offers, const struct command *comma
 
 			for (const struct table_column *column = command->columns; column->title;
 			     column++) {
-				snprintf(name, sizeof(name), "%s%.*s", down,
-					 (int)strcspn(column->key, "+/["), column->key);
+				array_printf(name, "%s%.*s", down, (int)strcspn(column->key, "+/["),
+					     column->key);
 				offer(offers, name);
 			}
 		} else
@@ -279,7 +279,7 @@ static void complete(const struct offers *asked, int count, char **words)
 	    offer_usage_value(offers, command, arguments_of(command), before))
 		return;
 	for (unsigned i = 0; (option = command_option_at(command, i)); i++) {
-		snprintf(name, sizeof(name), "%s%s", option->name[1] ? "--" : "-", option->name);
+		array_printf(name, "%s%s", option->name[1] ? "--" : "-", option->name);
 		offer(offers, name);
 	}
 

@@ -4,9 +4,9 @@
  * columns and exit codes.
  */
 #include <getopt.h>
-#include <string.h>
 #include "fm/control/option.h"
 #include "fm/fmctl/fmctl.h"
+#include "topology/base/mem.h"
 #include "topology/base/names.h"
 
 /* ---- What was typed behind a command, by the options of its row ------------------------------ */
@@ -39,7 +39,7 @@ static bool is_sortable(const struct command *command, const struct command_opti
 		return true;
 	for (const struct table_column *c = command->columns; c && c->title; c++)
 		near_names_add(&near, name, c->title);
-	snprintf(why, sizeof(why), "unknown column %.40s", name);
+	array_printf(why, "unknown column %.40s", name);
 	near_names_say(&near, why, sizeof(why));
 	fprintf(stderr, "fmctl: %s: %s; see fmctl help %s\n", command->name, why, command->name);
 	return false;
@@ -196,7 +196,7 @@ void fmctl_refuse_command(const struct fmctl *ctl, const char *name)
 	for (const struct command *c = ctl->commands; c->name; c++)
 		if (c->help)
 			near_names_add(&near, name, c->name);
-	snprintf(text, sizeof(text), "unknown command %.60s", name);
+	array_printf(text, "unknown command %.60s", name);
 	near_names_say(&near, text, sizeof(text));
 	fprintf(stderr, "fmctl: %s; see fmctl --help\n", text);
 }

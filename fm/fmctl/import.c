@@ -556,7 +556,7 @@ static void import_mkeys(struct import *im, const struct osm_guids *mkeys)
 	}
 	if (!others)
 		return;
-	snprintf(value, sizeof(value), "%u of %u ports", others, mkeys->count);
+	array_printf(value, "%u of %u ports", others, mkeys->count);
 	if (own) {
 		char *setting = mem_printf("\"0x%016" PRIx64 "\"", old);
 
@@ -707,8 +707,8 @@ static bool read_both(struct import *im)
 	else
 		import_note_missing(im, "opensm.conf");
 	if (im->lids.left_out)
-		snprintf(more, sizeof(more), "; %u left out, the first in line %u",
-			 im->lids.left_out, im->lids.left_out_line);
+		array_printf(more, "; %u left out, the first in line %u", im->lids.left_out,
+			     im->lids.left_out_line);
 	if (has_lids)
 		import_note_read(im, "guid2lid", lids, "LIDs of %u %s%s", im->lids.count,
 				 words_plural(im->lids.count, "port", "ports"), more);

@@ -144,7 +144,7 @@ static void print_direction(const struct load_tier *tier, enum load_direction d)
 {
 	char name[24];
 
-	snprintf(name, sizeof(name), "tier %u %s", tier->level + 1, d == LOAD_UP ? "up" : "down");
+	array_printf(name, "tier %u %s", tier->level + 1, d == LOAD_UP ? "up" : "down");
 	printf("  %-12s %8u %9.1f %6.2f ", name, tier->channels[d], tier->mean[d],
 	       tier->mean[d] > 0 ? tier->max[d] / tier->mean[d] : 0);
 	for (unsigned i = 0; i < LOAD_BINS; i++)

@@ -293,7 +293,7 @@ static void print_links(const struct fmctl *ctl, const json_t *status)
 	char text[64];
 
 	printf("%-12s%lld, ", "links", table_int(status, "links"));
-	snprintf(text, sizeof(text), "%lld down", down);
+	array_printf(text, "%lld down", down);
 	print_coloured(ctl, !down, text);
 	if (table_int(status, "links_cordoned"))
 		printf(", %lld cordoned", table_int(status, "links_cordoned"));

@@ -252,7 +252,7 @@ static void run_hook(struct hosts_room *r, const struct watched *it, enum host_s
 			v->reasons[i].text);
 	if (out)
 		fclose(out);
-	snprintf(share, sizeof(share), "%u/%u", v->hcas_up, v->hcas);
+	array_printf(share, "%u/%u", v->hcas_up, v->hcas);
 	hook_run(r->hook,
 		 &(struct hook_call){ .host = it->name,
 				      .state = host_state_name(it->reported),
@@ -467,9 +467,9 @@ static void judge(struct hosts_room *r, uint32_t host, struct host_verdict *v)
 			char name[64];
 
 			if (t->nodes[port->node].nports > 1)
-				snprintf(name, sizeof(name), "%.50s port %u", device, port->num);
+				array_printf(name, "%.50s port %u", device, port->num);
 			else
-				snprintf(name, sizeof(name), "%.60s", device);
+				array_printf(name, "%.60s", device);
 			if (fate == CUTOFF_CUT_OFF)
 				host_verdict_add(v, HOST_DEGRADED, "%s: cut off at %.40s port %u",
 						 name, far, peer->num);

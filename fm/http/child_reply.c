@@ -107,7 +107,7 @@ static struct MHD_Response *response_new(struct reply *r, const struct child_hea
 	else
 		response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
 	if (head->rows != CHILD_REPLY_UNKNOWN) {
-		snprintf(rows, sizeof(rows), "%llu", (unsigned long long)head->rows);
+		array_printf(rows, "%llu", (unsigned long long)head->rows);
 		MHD_add_response_header(response, "X-Total-Count", rows);
 	}
 	return response;

@@ -341,7 +341,7 @@ void metrics_write(const json_t *status, FILE *out)
 		while (at && *path) {
 			size_t len = strcspn(path, ".");
 
-			snprintf(name, sizeof(name), "%.*s", (int)len, path);
+			array_printf(name, "%.*s", (int)len, path);
 			at = json_object_get(at, name);
 			path += len + (path[len] == '.');
 		}

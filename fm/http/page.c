@@ -59,7 +59,7 @@ struct page *page_new(void)
 
 	hash_element(STYLE, "</style>", style);
 	hash_element(SCRIPT, "</script>", script);
-	snprintf(page->policy, sizeof(page->policy), POLICY, script, style);
+	array_printf(page->policy, POLICY, script, style);
 	page->plain = encoded_page(false);
 	page->packed = encoded_page(true);
 	return page;

@@ -5,7 +5,6 @@
  * a value, and one followed by N a number.
  */
 #include <errno.h>
-#include <stdint.h>
 #include "fm/control/option.h"
 #include "fm/http/query.h"
 #include "topology/base/sort.h"
@@ -62,7 +61,7 @@ static bool read_number(const char *value, long long *number)
 static void refuse(struct query *query, const char *format, const char *key)
 {
 	if (!*query->error)
-		snprintf(query->error, sizeof(query->error), format, key);
+		array_printf(query->error, format, key);
 }
 
 void query_take(struct query *query, const char *key, const char *value)

@@ -87,7 +87,7 @@ bool encode_has(const char *if_none_match, const char *tag)
 
 	if (!if_none_match)
 		return false;
-	snprintf(stem, sizeof(stem), "%.21s", tag);
+	array_printf(stem, "%.21s", tag);
 	return !strcmp(if_none_match, "*") || strstr(if_none_match, stem);
 }
 

@@ -328,8 +328,7 @@ static void status(const void *room, json_t *doc)
 	json_object_set_new(doc, "in_force", inforce_json(in->fabric));
 	if (in->cut_off <= json_integer_value(json_object_get(doc, "hcas_cut_off")))
 		return;
-	snprintf(text, sizeof(text), "%u %s cut off", in->cut_off,
-		 words_plural(in->cut_off, "HCA", "HCAs"));
+	array_printf(text, "%u %s cut off", in->cut_off, words_plural(in->cut_off, "HCA", "HCAs"));
 	json_object_set_new(doc, "hcas_cut_off", json_integer(in->cut_off));
 	json_object_set_new(doc, "cut_off",
 			    json_sprintf("%s: %s %s", text,

@@ -165,7 +165,7 @@ void inventory_set_desc(const struct inventory *inv, struct inv_node *node, cons
 	const char *label = node_names_find(inv->names, node->guid);
 	char name[NAMING_MAX];
 
-	snprintf(node->desc, sizeof(node->desc), "%s", desc);
+	array_printf(node->desc, "%s", desc);
 	naming_alone(node->desc, label ? label : node->desc, node->guid, name);
 	set_name(node, name);
 }
@@ -644,11 +644,11 @@ struct inv_name inventory_name(const struct inv_node *node, int port)
 	struct inv_name name;
 	const uint8_t type = node->info.type;
 	const char *gap = strncmp(node->name, "0x", 2) ? " " : "";
-	int len = snprintf(name.text, sizeof(name.text), "%s%s%s 0x%016" PRIx64,
-			   type == TOPO_SWITCH ? "sw"
-			   : type == TOPO_CA   ? "ca"
-					       : "rt",
-			   gap, *gap ? node->name : "", node->guid);
+	int len = array_printf(name.text, "%s%s%s 0x%016" PRIx64,
+			       type == TOPO_SWITCH ? "sw"
+			       : type == TOPO_CA   ? "ca"
+						   : "rt",
+			       gap, *gap ? node->name : "", node->guid);
 
 	if (port >= 0 && len > 0 && (size_t)len < sizeof(name.text))
 		snprintf(name.text + len, sizeof(name.text) - len, " p%d", port);
@@ -688,7 +688,7 @@ struct inv_name inventory_ports_name(const json_t *ports)
 	int port = 0, len;
 
 	json_unpack(json_array_get(ports, 0), "{s?s s?i}", "node_name", &node, "port", &port);
-	len = snprintf(name.text, sizeof(name.text), "%s p%d", node ? node : "?", port);
+	len = array_printf(name.text, "%s p%d", node ? node : "?", port);
 	if (more && len > 0 && (size_t)len < sizeof(name.text))
 		snprintf(name.text + len, sizeof(name.text) - len, " and %zu more %s", more,
 			 words_plural(more, "port", "ports"));
@@ -710,11 +710,11 @@ struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t gui
 	struct inv_link_name name;
 
 	if (!port)
-		snprintf(name.text, sizeof(name.text), "0x%016" PRIx64 " p%u", guid, num);
+		array_printf(name.text, "0x%016" PRIx64 " p%u", guid, num);
 	else if (!port->peer)
-		snprintf(name.text, sizeof(name.text), "%s p%u", node->name, num);
+		array_printf(name.text, "%s p%u", node->name, num);
 	else
-		snprintf(name.text, sizeof(name.text), "%s p%u - %s p%u", node->name, num,
-			 port->peer->name, port->peer_port);
+		array_printf(name.text, "%s p%u - %s p%u", node->name, num, port->peer->name,
+			     port->peer_port);
 	return name;
 }

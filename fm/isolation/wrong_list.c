@@ -303,9 +303,9 @@ struct inv_link_name isolated_name(const struct isolated *it)
 	if (it->port)
 		return inventory_link_name(it->list->services.inventory, it->node, it->port);
 	if (node && node->have_desc)
-		snprintf(name.text, sizeof(name.text), "%s 0x%016" PRIx64, node->name, it->node);
+		array_printf(name.text, "%s 0x%016" PRIx64, node->name, it->node);
 	else
-		snprintf(name.text, sizeof(name.text), "switch 0x%016" PRIx64, it->node);
+		array_printf(name.text, "switch 0x%016" PRIx64, it->node);
 	return name;
 }
 

@@ -267,7 +267,7 @@ static void add_unknown(struct hidden *x, struct unknown *u, unsigned i, unsigne
 		if (port->node->ports[port->num].state >= TOPO_ARMED)
 			add_hidden(x, port->node, port->num, x->count == before, by_its_link);
 	}
-	snprintf(name, sizeof(name), "the one behind %s", inventory_ports_name(ports).text);
+	array_printf(name, "the one behind %s", inventory_ports_name(ports).text);
 	add_silent(of, name, ports);
 	of->unmet = true;
 	of->locked |= x->count > before;
@@ -293,9 +293,10 @@ static void raise_silent(struct hidden *x, enum silent_kind kind, struct silent 
 		return;
 	}
 	for (unsigned i = 0; i < 2; i++)
-		snprintf(text[i], sizeof(text[i]), "%s not answer%s",
-			 words[kind == SILENT_HCAS && all->unmet ? 2 : kind][i],
-			 all->locked ? " (hung, or behind an M_Key that this manager does not know)"
+		array_printf(text[i], "%s not answer%s",
+			     words[kind == SILENT_HCAS && all->unmet ? 2 : kind][i],
+			     all->locked
+				     ? " (hung, or behind an M_Key that this manager does not know)"
 				     : "");
 	name_list_alert(x->services->alerts, kinds[kind], &all->names, text[0], text[1]);
 }

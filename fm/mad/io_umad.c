@@ -748,8 +748,7 @@ static int umad_io_open(struct io *io, char *err, size_t err_size)
 		struct handle *h = &u->handles[i];
 
 		if (io->info.real_fd)
-			snprintf(h->name, sizeof(h->name), "%s-%u-%u", io->info.device,
-				 io->info.port, i);
+			array_printf(h->name, "%s-%u-%u", io->info.device, io->info.port, i);
 		h->port = io->info.real_fd ? service_kept(h->name) : smi->port;
 		h->kept = io->info.real_fd && h->port >= 0;
 		if (h->port < 0)
@@ -832,8 +831,8 @@ struct io *io_umad_new(struct loop *loop, const char *guids, const char *devices
 	u->wish.port = port;
 	u->wish.vpds = &u->vpds;
 	if (strtoull(guids, NULL, 16))
-		snprintf(u->wish.guids, sizeof(u->wish.guids), "%s", guids);
-	snprintf(u->wish.devices, sizeof(u->wish.devices), "%s", devices);
+		array_printf(u->wish.guids, "%s", guids);
+	array_printf(u->wish.devices, "%s", devices);
 	u->loop = loop;
 	u->issm = -1;
 	for (unsigned i = 0; i < HANDLES; i++)

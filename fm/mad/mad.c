@@ -282,8 +282,8 @@ static void soon_cb(void *arg)
 	char why[128];
 
 	if (mad->lost) { /* requests that are out end by their time-outs, or are cancelled */
-		snprintf(why, sizeof(why), "%s port %u: the device has gone: %s",
-			 mad->io->info.device, mad->io->info.port, strerror(mad->lost));
+		array_printf(why, "%s port %u: the device has gone: %s", mad->io->info.device,
+			     mad->io->info.port, strerror(mad->lost));
 		mad->lost = 0;
 		mad_close(mad);
 		if (mad->lost_fn)

@@ -71,8 +71,8 @@ static bool manages_nvswitches(struct umad_vpds *vpds, const char *device)
 			return vpds->list[i].manages_nvswitches;
 	if (n == ARRAY_SIZE(vpds->list))
 		return false; /* libibumad knows no more devices */
-	snprintf(path, sizeof(path), SYS_INFINIBAND "/%s/device/vpd", device);
-	snprintf(vpds->list[n].device, sizeof(vpds->list[n].device), "%s", device);
+	array_printf(path, SYS_INFINIBAND "/%s/device/vpd", device);
+	array_printf(vpds->list[n].device, "%s", device);
 	vpds->count++;
 	return vpds->list[n].manages_nvswitches = umad_port_manages_nvswitches(path);
 }
@@ -178,8 +178,7 @@ static void device_consider(struct choice *choice, const char *name)
 				.sm_lid = port->sm_lid,
 				.link = link,
 			};
-			snprintf(choice->info->device, sizeof(choice->info->device), "%s",
-				 ca.ca_name);
+			array_printf(choice->info->device, "%s", ca.ca_name);
 		}
 out:
 	umad_release_ca(&ca);

@@ -119,13 +119,11 @@ static json_t *transit_overridden(const struct fabric_view *view, const struct c
 			char name[160], why[200];
 
 			if (port)
-				snprintf(name, sizeof(name), "%s p%u",
-					 search.t->nodes[search.node].name, port);
+				array_printf(name, "%s p%u", search.t->nodes[search.node].name,
+					     port);
 			else
-				snprintf(name, sizeof(name), "%s",
-					 search.t->nodes[search.node].name);
-			snprintf(why, sizeof(why), "some hosts have no other path to %s",
-				 host->name);
+				array_printf(name, "%s", search.t->nodes[search.node].name);
+			array_printf(why, "some hosts have no other path to %s", host->name);
 			json_array_append_new(rows,
 					      json_pack("{ss* ss*}", "what", name, "why", why));
 		}
@@ -255,7 +253,7 @@ struct change *change_new(struct maintenance *m, const struct target *target, en
 				   .port = target->port,
 				   .asked_us = loop_now_us(m->services.loop),
 				   .blocks_before = fabric_written(m->fabric).blocks };
-	snprintf(change->what, sizeof(change->what), "%s", target->name);
+	array_printf(change->what, "%s", target->name);
 	return change;
 }
 

@@ -230,7 +230,7 @@ bool cordons_find_absent(const struct cordons *c, const char *what, struct targe
 		return false;
 	for (unsigned i = 0; i < c->in_force.count; i++)
 		if (c->in_force.list[i].node == target->guid) {
-			snprintf(target->name, sizeof(target->name), "%s", what);
+			array_printf(target->name, "%s", what);
 			return true;
 		}
 	return false;

@@ -157,8 +157,8 @@ static void name_of(const struct admission *a, const struct held *it, char name[
 	const struct event_subject subject = subject_of(a, it);
 	char near[24], far[24];
 
-	snprintf(near, sizeof(near), "0x%016" PRIx64, it->node);
-	snprintf(far, sizeof(far), "0x%016" PRIx64, it->peer);
+	array_printf(near, "0x%016" PRIx64, it->node);
+	array_printf(far, "0x%016" PRIx64, it->peer);
 	snprintf(name, HELD_NAME, "%s p%u - %s p%u", subject.node_name ? subject.node_name : near,
 		 it->port, subject.peer_name ? subject.peer_name : far, it->peer_port);
 }
@@ -584,7 +584,7 @@ static json_t *end_json(const struct admission *a, guid_t guid, unsigned port)
 	const struct inv_node *node = inventory_find(a->services->inventory, guid);
 	char text[24];
 
-	snprintf(text, sizeof(text), "0x%016" PRIx64, guid);
+	array_printf(text, "0x%016" PRIx64, guid);
 	return json_pack("{ss ss si}", "name", node ? node->name : text, "guid", text, "port",
 			 port);
 }

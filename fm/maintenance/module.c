@@ -551,8 +551,8 @@ static void link_fell(struct maintenance *m, guid_t node, uint8_t port)
 	if (!flaps_note_down(&m->flaps, node, port, conf->flap_count, window_us,
 			     loop_now_us(m->services.loop)))
 		return;
-	snprintf(why, sizeof(why), "went down %d times within %g s", conf->flap_count + 1,
-		 conf->flap_window_ms / 1e3);
+	array_printf(why, "went down %d times within %g s", conf->flap_count + 1,
+		     conf->flap_window_ms / 1e3);
 	quarantines_add(&m->quarantines, node, port, why);
 }
 

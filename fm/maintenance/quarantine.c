@@ -80,7 +80,7 @@ static int parse_line(const struct quarantines *qs, const char *line, struct qua
 	    !used || !num || num > UINT8_MAX)
 		return -1;
 	q->port = num;
-	snprintf(q->why, sizeof(q->why), "%.*s", (int)strcspn(line + used, "\n"), line + used);
+	array_printf(q->why, "%.*s", (int)strcspn(line + used, "\n"), line + used);
 	q->held = until == HELD;
 	q->until_us = UINT64_MAX;
 	if (q->held)
@@ -341,7 +341,7 @@ static void due_cb(void *arg)
 static void begin(struct quarantines *qs, struct quarantine *last, struct quarantine *new,
 		  const char *why)
 {
-	snprintf(new->why, sizeof(new->why), "%s", why);
+	array_printf(new->why, "%s", why);
 	if (last)
 		*last = *new;
 	else

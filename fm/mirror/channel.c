@@ -304,7 +304,7 @@ static void end_soon(struct channel *c, const char *why)
 	if (c->ended)
 		return;
 	c->ended = true;
-	snprintf(c->why, sizeof(c->why), "%s", why);
+	array_printf(c->why, "%s", why);
 	loop_timer_stop(c->silence);
 	if (c->bev)
 		bufferevent_disable(c->bev, EV_READ | EV_WRITE);

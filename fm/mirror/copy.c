@@ -7,8 +7,7 @@
  * meanwhile.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include "topology/base/mem.h"
 #include "topology/base/text.h"
 #include "fm/mirror/own.h"
 #include "fm/state/state_file.h"
@@ -101,7 +100,7 @@ static void lose(void *peer, struct channel *channel, const char *why)
 {
 	struct peer *p = peer;
 
-	snprintf(p->error, sizeof(p->error), "%s", why);
+	array_printf(p->error, "%s", why);
 	contents_fini(&p->contents);
 	p->channel = NULL;
 	p->opened = p->master = p->whole = p->kept = p->answer = false;

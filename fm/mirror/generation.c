@@ -452,7 +452,7 @@ static void warn_of(const struct mirror *m, const struct manager *who)
 
 	if (!who->port_guid || !who->other_keys)
 		return;
-	snprintf(subject, sizeof(subject), "%s 0x%016" PRIx64, who->name, who->port_guid);
+	array_printf(subject, "%s 0x%016" PRIx64, who->name, who->port_guid);
 	alert_raise(m->services.alerts, "peer-m-keys", &(struct event_subject){ .name = subject },
 		    "%s: has other M_Keys than this manager: whichever of the two takes over "
 		    "could set no port; compare m_key, m_key_secret_file, m_key_per_port and the "
@@ -537,7 +537,7 @@ static const char *claim_guid(struct mirror *m, const struct manager *who)
 		of_it += !memcmp(o->proof, who->proof, sizeof(who->proof));
 	if (o == end || (!o->port_guid && of_it >= MIRROR_EACH))
 		return "too many managers have introduced themselves by certificates like its";
-	snprintf(name, sizeof(name), "0x%016" PRIx64, who->port_guid);
+	array_printf(name, "0x%016" PRIx64, who->port_guid);
 	if (!o->port_guid) {
 		o->port_guid = who->port_guid;
 		memcpy(o->proof, who->proof, sizeof(who->proof));
@@ -610,7 +610,7 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 		who->other_keys = !m_key_proofs_agree(&own, &theirs);
 	}
 	who->port_guid = strtoull(guid, NULL, 16);
-	snprintf(who->name, sizeof(who->name), "%s", name);
+	array_printf(who->name, "%s", name);
 	channel_proof(channel, who->proof);
 	if (!who->port_guid)
 		return "it has no port GUID";

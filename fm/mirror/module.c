@@ -189,7 +189,7 @@ static void log_end(const struct reader *r, const char *why)
 			 r->who.name, why);
 		return;
 	}
-	snprintf(refused->why, sizeof(refused->why), "%s: %s", r->from, why);
+	array_printf(refused->why, "%s: %s", r->from, why);
 	if (!refused->count++ || now - refused->said_us > REFUSED_SAY_AGAIN_US) {
 		refused->said_us = now;
 		log_line(LOG_CORE, LOG_WARNING,
@@ -555,7 +555,7 @@ static void listen_at(struct mirror *m, const char *where)
 	trouble_set(m->services.alerts, "peer_listen", m->fd < 0 ? strerror(-m->fd) : NULL);
 	if (m->fd < 0)
 		return;
-	snprintf(m->listening, sizeof(m->listening), "%s", where);
+	array_printf(m->listening, "%s", where);
 	m->listener =
 		listener_new(m->services.loop, m->fd, "peers", MIRROR_UNKNOWN, source_accept, m);
 	state_store_mark(m->services.state, STATE_EXPECTED, true);

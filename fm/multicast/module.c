@@ -224,12 +224,11 @@ static void group_file_record(void *arg, const struct sa_group *group,
 	char line[MCAST_LINE];
 
 	if (member)
-		snprintf(line, sizeof(line),
-			 "joined 0x%016" PRIx64 " 0x%016" PRIx64 " 0x%016" PRIx64 " %u %u",
-			 mgid->prefix, mgid->guid, member->port, member->state, member->proxy);
+		array_printf(line,
+			     "joined 0x%016" PRIx64 " 0x%016" PRIx64 " 0x%016" PRIx64 " %u %u",
+			     mgid->prefix, mgid->guid, member->port, member->state, member->proxy);
 	else if (gone)
-		snprintf(line, sizeof(line), "end 0x%016" PRIx64 " 0x%016" PRIx64, mgid->prefix,
-			 mgid->guid);
+		array_printf(line, "end 0x%016" PRIx64 " 0x%016" PRIx64, mgid->prefix, mgid->guid);
 	else
 		mcast_group_line(group, line);
 	state_store_record(m->services.state, &groups_file, m, line);

@@ -258,7 +258,7 @@ static void hold_name(struct taken *taken, const char *host, const char *first)
 {
 	char both[2 * NAMING_MAX];
 
-	snprintf(both, sizeof(both), "%s %s", host, first);
+	array_printf(both, "%s %s", host, first);
 	hold(taken, host);
 	hold(taken, first);
 	hold(taken, both);
@@ -267,7 +267,7 @@ static void hold_name(struct taken *taken, const char *host, const char *first)
 static bool may_take(const struct taken *taken, const char *claimed, const char *first)
 {
 	char both[2 * NAMING_MAX];
-	int len = snprintf(both, sizeof(both), "%s %s", claimed, first);
+	int len = array_printf(both, "%s %s", claimed, first);
 
 	return !strcmp(claimed, first) || names_find(&taken->names, both, len) != NAMES_NONE ||
 	       names_find(&taken->names, claimed, strlen(claimed)) == NAMES_NONE;
@@ -376,8 +376,8 @@ void naming_accept(struct fabric *fabric, const char *what, waiter_fn *fn, void 
 		fabric_request_reroute(fabric, "a host's new name was accepted");
 	} else {
 		json_decref(names);
-		snprintf(why, sizeof(why), "%s: no HCA of that host, name or GUID has the alert %s",
-			 what, CONFLICT);
+		array_printf(why, "%s: no HCA of that host, name or GUID has the alert %s", what,
+			     CONFLICT);
 		fn(arg, NULL, why);
 	}
 }

@@ -41,7 +41,7 @@ static unsigned find_host(const struct log_intake *in, const char *name)
 
 	if (host != UINT_MAX || !strchr(name, '/'))
 		return host;
-	snprintf(copy, sizeof(copy), "%s", name);
+	array_printf(copy, "%s", name);
 	while (host == UINT_MAX && (part = strtok_r(rest, "/", &rest)))
 		host = health_find(in->home->health, part);
 	return host;
@@ -231,8 +231,7 @@ static void journal_cb(void *arg)
 		size_t len;
 
 		if (!sd_journal_get_data(s->journal, "_HOSTNAME", &data, &len))
-			snprintf(m.host, sizeof(m.host), "%.*s", (int)len - 10,
-				 (const char *)data + 10);
+			array_printf(m.host, "%.*s", (int)len - 10, (const char *)data + 10);
 		if (sd_journal_get_data(s->journal, "MESSAGE", &data, &len))
 			continue;
 		m.text = (const char *)data + 8;

@@ -254,7 +254,7 @@ void health_hear(struct health *h, unsigned host, unsigned source,
 	struct nvswitch_verdict before = s->verdict;
 
 	s->up = verdict != NULL;
-	snprintf(s->error, sizeof(s->error), "%s", error ? error : "");
+	array_printf(s->error, "%s", error ? error : "");
 	if (!verdict)
 		return;
 	s->heard = true;
@@ -519,8 +519,8 @@ static void observe(struct health *h, struct health_host *host, uint64_t now_us,
 			worst = worse(worst, confirmed(h, host, s->verdict.state, s->trust, grave));
 		} else if (s->reported && s->up) {
 			s->up = false;
-			snprintf(s->error, sizeof(s->error), "no report within its TTL of %llu s",
-				 (unsigned long long)(s->ttl_us / 1000000));
+			array_printf(s->error, "no report within its TTL of %llu s",
+				     (unsigned long long)(s->ttl_us / 1000000));
 		}
 	}
 	if (fresh || !host->nsources)

@@ -275,7 +275,7 @@ static void take_policy(void *out, char *line, unsigned number)
 		*value++ = '\0';
 		value = trim(value);
 		if (!strcmp(trim(word), "name"))
-			snprintf(r->now.name, sizeof(r->now.name), "%s", value);
+			array_printf(r->now.name, "%s", value);
 		else if (!strcmp(trim(word), "sl") && read_number(value, &sl) && sl < 16)
 			r->now.sl = sl;
 	}

@@ -663,8 +663,8 @@ static void ended_cb(void *arg, int error, int status)
 		link = &(*link)->next;
 	*link = call->next;
 	hook->nrunning--;
-	snprintf(text, sizeof(text), "ended with %s %d", WIFEXITED(status) ? "status" : "signal",
-		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	array_printf(text, "ended with %s %d", WIFEXITED(status) ? "status" : "signal",
+		     WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	if (error)
 		end_call(hook, call, strerror(error));
 	else

@@ -430,7 +430,7 @@ int listener_socket(struct loop *loop, const char *where, bool names)
 
 	if (!address_parse(where, &at))
 		return -EINVAL;
-	snprintf(port, sizeof(port), "%u", at.port);
+	array_printf(port, "%u", at.port);
 	if (getaddrinfo(*at.host ? at.host : NULL, port, &hints, &found) || !found)
 		return names ? -EADDRNOTAVAIL : -EINVAL;
 	fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/os/service_status.h"
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 #include <systemd/sd-daemon.h>
+#include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 __attribute__((format(printf, 2, 3))) static void add(char text[SERVICE_STATUS], const char *format,
@@ -74,7 +73,7 @@ void service_keep(const char *name, int fd)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", name);
+	array_printf(text, "FDSTORE=1\nFDNAME=%s", name);
 	sd_pid_notify_with_fds(0, 0, text, &fd, 1);
 }
 
@@ -82,7 +81,7 @@ void service_drop(const char *name)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name);
+	array_printf(text, "FDSTOREREMOVE=1\nFDNAME=%s", name);
 	sd_notify(0, text);
 }
 

@@ -9,9 +9,9 @@ struct fec_name fec_mode_name(unsigned mode)
 	struct fec_name name;
 
 	if (text)
-		snprintf(name.text, sizeof(name.text), "%s", text);
+		array_printf(name.text, "%s", text);
 	else
-		snprintf(name.text, sizeof(name.text), "mode-%u", mode);
+		array_printf(name.text, "mode-%u", mode);
 	return name;
 }
 

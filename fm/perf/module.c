@@ -155,9 +155,9 @@ static struct ber_text link_health_ber_why(const struct link_health *h,
 	bool hours = seconds >= 7200; /* as a person says it */
 	struct ber_text why;
 
-	snprintf(why.text, sizeof(why.text), "%s BER %.2g in %.3g %s (limit %.2g)",
-		 ber_kind_name(kind), ber_share(port->ber, &conf, kind, window, port->bits_s),
-		 seconds / (hours ? 3600 : 60), hours ? "h" : "min", conf.limit[window]);
+	array_printf(why.text, "%s BER %.2g in %.3g %s (limit %.2g)", ber_kind_name(kind),
+		     ber_share(port->ber, &conf, kind, window, port->bits_s),
+		     seconds / (hours ? 3600 : 60), hours ? "h" : "min", conf.limit[window]);
 	return why;
 }
 
@@ -665,10 +665,11 @@ static void link_health_passed(void *room, const struct perf_pass *pass)
 	if (!pass->hurried && interval_us(h)) { /* a reading on demand is no measure of it */
 		h->late = late ? h->late + (h->late < IN_A_ROW) : 0;
 		h->in_time = late ? 0 : h->in_time + (h->in_time < IN_A_ROW);
-		snprintf(text, sizeof(text),
-			 "reading the counters of all ports takes longer than perf_interval (%g "
-			 "s): they are read as fast as answers come",
-			 interval_us(h) / 1e6);
+		array_printf(
+			text,
+			"reading the counters of all ports takes longer than perf_interval (%g "
+			"s): they are read as fast as answers come",
+			interval_us(h) / 1e6);
 		if (h->in_time == IN_A_ROW)
 			trouble_set(h->services.alerts, "perf_interval", NULL);
 		if (h->late == IN_A_ROW)

@@ -42,9 +42,8 @@ json_t *link_health_links(const struct fabric *fabric)
 		bool counters = json_object_get(row, "ber");
 		char key[32];
 
-		snprintf(key, sizeof(key), "%.20s %d",
-			 json_string_value(json_object_get(end, "guid")),
-			 (int)json_integer_value(json_object_get(end, "port")));
+		array_printf(key, "%.20s %d", json_string_value(json_object_get(end, "guid")),
+			     (int)json_integer_value(json_object_get(end, "port")));
 		if (counters && json_object_get(links, key)) {
 			/*
 			 * Adds a verdict on counters to the row of a quarantine, or to that of the

@@ -134,7 +134,7 @@ static void fail(struct pass *p, const char *why)
 {
 	char error[160];
 
-	snprintf(error, sizeof(error), "%s: %s", kinds[p->kind].record, why);
+	array_printf(error, "%s: %s", kinds[p->kind].record, why);
 	end(p, error);
 }
 
@@ -268,7 +268,7 @@ static void answered(void *arg, const struct mad_answer *answer)
 								       WIRE_MAD_HEADER });
 			break;
 		}
-		snprintf(why, sizeof(why), "the answer has status 0x%04x", answer->status);
+		array_printf(why, "the answer has status 0x%04x", answer->status);
 		fail(p, why);
 		break;
 	case MAD_TIMEOUT:
@@ -341,7 +341,7 @@ static void passed(struct registrations *r, const char *error)
 {
 	uint64_t now = loop_now_us(r->services.loop);
 
-	snprintf(r->error, sizeof(r->error), "%s", error ? error : "");
+	array_printf(r->error, "%s", error ? error : "");
 	if (error) {
 		if (now - r->whole_us > LATE * interval_us(r) + LATE_US)
 			alert_raise(r->services.alerts, "registrations", NULL,

@@ -82,8 +82,7 @@ static bool parse_node(const char *line, struct node_line *n)
 	n->info.port_guid = n->info.node_guid;
 	n->info.device = device;
 	n->info.partition_cap = cap;
-	snprintf(n->desc, sizeof(n->desc), "%.*s", (int)strcspn(line + name + 1, "\n"),
-		 line + name + 1);
+	array_printf(n->desc, "%.*s", (int)strcspn(line + name + 1, "\n"), line + name + 1);
 	return true;
 }
 

@@ -16,7 +16,7 @@ void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line)
 {
 	char record[SA_LINE + sizeof(SA_GONE)];
 
-	snprintf(record, sizeof(record), "%s%s", gone ? SA_GONE : "", line);
+	array_printf(record, "%s%s", gone ? SA_GONE : "", line);
 	if (sa->listener.record)
 		sa->listener.record(sa->listener.arg, kept, record);
 }

@@ -394,12 +394,11 @@ void sm_take_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 	char why[512] = "";
 
 	if (r->core.state != SM_STANDBY || r->wish.open)
-		snprintf(why, sizeof(why), "%s",
-			 refusal ? refusal : "who is master is being found out");
+		array_printf(why, "%s", refusal ? refusal : "who is master is being found out");
 	else if (!r->idle.is || !named)
-		snprintf(why, sizeof(why), "%s, %s", refusal,
-			 r->idle.is ? "whose name or port GUID confirms"
-				    : "not idle for 10 s: use fmctl handover there");
+		array_printf(why, "%s, %s", refusal,
+			     r->idle.is ? "whose name or port GUID confirms"
+					: "not idle for 10 s: use fmctl handover there");
 	if (*why) {
 		fn(arg, NULL, why);
 		return;

@@ -48,7 +48,7 @@ static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
 	inv_port_mark(node, num, INV_SM_ASKED, true);
 	if (sm_find_other(r, other.guid))
 		return;
-	snprintf(other.name, sizeof(other.name), "%s", node->name);
+	array_printf(other.name, "%s", node->name);
 	q->others = mem_resize(q->others, q->nothers + 1, sizeof(*q->others));
 	q->others[q->nothers] = mem_alloc(1, sizeof(other));
 	*q->others[q->nothers++] = other;

@@ -150,9 +150,9 @@ static void compare(const struct lids_room *r, const struct inv_node *node, unsi
 		return;
 	if (!found->count++) {
 		found->first = inventory_link_subject(r->services.inventory, node->guid, num);
-		snprintf(found->text, sizeof(found->text), "%s: LID %u, was %u; SM LID %u, was %u",
-			 inventory_name(node, num ? (int)num : -1).text, is->lid, lid, is->sm_lid,
-			 view->sm_lid);
+		array_printf(found->text, "%s: LID %u, was %u; SM LID %u, was %u",
+			     inventory_name(node, num ? (int)num : -1).text, is->lid, lid,
+			     is->sm_lid, view->sm_lid);
 		found->ports = json_array();
 	}
 	found->sm_lid = found->sm_lid || !other_sm ? found->sm_lid : is->sm_lid;
@@ -212,12 +212,11 @@ static void restore_overwritten(struct lids_room *r, const struct fabric_view *v
 		return;
 	}
 	if (found.sm_lid)
-		snprintf(by, sizeof(by), "the manager at LID %u", found.sm_lid);
+		array_printf(by, "the manager at LID %u", found.sm_lid);
 	INVENTORY_EACH (inv, node)
 		for (unsigned p = 0; found.sm_lid && !node->gone && p <= node->nports; p++)
 			if (guid_of(node, p) && node->ports[p].lid == found.sm_lid)
-				snprintf(by, sizeof(by), "%s",
-					 inventory_name(node, p ? (int)p : -1).text);
+				array_printf(by, "%s", inventory_name(node, p ? (int)p : -1).text);
 	event_log_add(r->services.events, LOG_WARNING, "overwritten", &found.first,
 		      json_pack("{ss si si so}", "by", by, "by_lid", found.sm_lid, "count",
 				found.count, "ports", found.ports),

@@ -158,7 +158,7 @@ void sm_allowed_review(struct sm_room *r)
 			    any_of(at, 0, s->count, s->list[at].port_guid == other->guid))
 				continue;
 			it.node = node->guid;
-			snprintf(it.name, sizeof(it.name), "%s", other->name);
+			array_printf(it.name, "%s", other->name);
 			it.shut = may_be_shut(r, node);
 			s->list[s->count++] = it;
 			subject = inventory_subject(node, it.num);
@@ -365,8 +365,7 @@ void sm_report_taking(struct sm_room *r, const struct other *from, uint64_t hear
 {
 	r->reports.taking.begun_us = loop_now_us(r->services.loop);
 	r->reports.taking.heard_us = heard_us ? heard_us : r->reports.taking.begun_us;
-	snprintf(r->reports.taking.from, sizeof(r->reports.taking.from), "%s",
-		 from->name[0] ? from->name : "another");
+	array_printf(r->reports.taking.from, "%s", from->name[0] ? from->name : "another");
 }
 
 void sm_report_taken(struct sm_room *r)
@@ -466,9 +465,10 @@ const char *sm_refusal(struct sm_room *r)
 		return "another manager disabled this subnet manager: see fmctl events";
 	if (r->core.state != SM_STANDBY)
 		return NULL;
-	snprintf(r->reports.refusal, sizeof(r->reports.refusal),
-		 "this subnet manager is standby; the master is %s (port GUID 0x%016" PRIx64 ")",
-		 r->polls.master.name, r->polls.master.guid);
+	array_printf(r->reports.refusal,
+		     "this subnet manager is standby; the master is %s (port GUID 0x%016" PRIx64
+		     ")",
+		     r->polls.master.name, r->polls.master.guid);
 	return r->reports.refusal;
 }
 

@@ -197,15 +197,16 @@ struct port {
 static const char *explain(struct port *p, const struct io_port_info *info)
 {
 	if (p->core.state <= OWN_PORT_BUSY)
-		snprintf(p->refusal, sizeof(p->refusal),
-			 "%s: fmd manages nothing until the port is available", p->absent);
+		array_printf(p->refusal, "%s: fmd manages nothing until the port is available",
+			     p->absent);
 	else
-		snprintf(p->refusal, sizeof(p->refusal),
-			 "%s port %u (port GUID 0x%016" PRIx64
-			 ") %s: fmd manages nothing until it is up",
-			 info->device, info->port, info->port_guid,
-			 p->missed < MISSED_MAX ? "has no link"
-						: "does not answer (it may hold another M_Key)");
+		array_printf(p->refusal,
+			     "%s port %u (port GUID 0x%016" PRIx64
+			     ") %s: fmd manages nothing until it is up",
+			     info->device, info->port, info->port_guid,
+			     p->missed < MISSED_MAX
+				     ? "has no link"
+				     : "does not answer (it may hold another M_Key)");
 	return p->refusal;
 }
 
@@ -243,12 +244,11 @@ static void show(struct port *p)
 	const char *missing = port_missing(p);
 	char silent[256];
 
-	snprintf(silent, sizeof(silent),
-		 "%s port %u has a link, but the switch behind it does not answer%s", info->device,
-		 info->port,
-		 p->services.conf->sm.old_mkey || p->services.conf->sm.old_mkey_secret.set
-			 ? ""
-			 : " (it may hold another M_Key: see old_m_key)");
+	array_printf(silent, "%s port %u has a link, but the switch behind it does not answer%s",
+		     info->device, info->port,
+		     p->services.conf->sm.old_mkey || p->services.conf->sm.old_mkey_secret.set
+			     ? ""
+			     : " (it may hold another M_Key: see old_m_key)");
 	for (enum own_port_state state = OWN_PORT_NO_DEVICE; state <= OWN_PORT_NO_LINK; state++)
 		alert_if(p, missing && core->state == state, own_port_state_name(state), missing);
 	alert_if(p, own_port_has_link(core) && core->silent, own_port_state_name(OWN_PORT_SILENT),
@@ -330,8 +330,8 @@ static void moved(struct port *p, const struct wire_node_info *neighbour)
 	const struct io_port_info *info = mad_port_info(p->services.mad);
 	char before[64];
 
-	snprintf(before, sizeof(before), "0x%016" PRIx64, p->move.from);
-	snprintf(p->why, sizeof(p->why), "port GUID %s lost its place in the fabric", before);
+	array_printf(before, "0x%016" PRIx64, p->move.from);
+	array_printf(p->why, "port GUID %s lost its place in the fabric", before);
 	p->since_us = loop_now_us(p->services.loop);
 	p->move.instead = OWN_PORT_STAY;
 	p->absent[0] = '\0';
@@ -399,7 +399,7 @@ static void move_next(struct port *p)
 		p->core.state = OWN_PORT_NO_LINK;
 	else
 		mad_close(mad);
-	snprintf(p->absent, sizeof(p->absent), "%s", err);
+	array_printf(p->absent, "%s", err);
 	p->ops->leaving(p->arg);
 	mad_hold(mad, false);
 	p->due = instead == OWN_PORT_STAY ? OWN_PORT_LEAVE : instead;
@@ -503,7 +503,7 @@ const char *port_swept(struct port *p, const struct inventory *inv, bool fresh)
 
 static void closed(struct port *p, enum own_port_event event, const char *why)
 {
-	snprintf(p->absent, sizeof(p->absent), "%s", why);
+	array_printf(p->absent, "%s", why);
 	stop_asking(p);
 	mad_close(p->services.mad);
 	take(p, event);
@@ -594,9 +594,9 @@ static void open_port(struct port *p)
 			mad_close(p->services.mad);
 	}
 	if (status) {
-		snprintf(p->absent, sizeof(p->absent), "%s", err);
+		array_printf(p->absent, "%s", err);
 		if (status == -EACCES || status == -EPERM) {
-			snprintf(p->failed, sizeof(p->failed), "%s", err);
+			array_printf(p->failed, "%s", err);
 			loop_stop(p->services.loop);
 		}
 		take(p, status == -EBUSY ? OWN_PORT_REFUSED : OWN_PORT_LOST);
@@ -607,7 +607,7 @@ static void open_port(struct port *p)
 	p->missed = p->hidden = 0;
 	p->core.is_switch = !mad_port_info(p->services.mad)->port;
 	p->since_us = loop_now_us(p->services.loop);
-	snprintf(p->why, sizeof(p->why), "the first that was available");
+	array_printf(p->why, "the first that was available");
 	look(p);
 	p->ops->opened(p->arg, mad_port_info(p->services.mad)->port_guid);
 	take(p, OWN_PORT_OPENED);

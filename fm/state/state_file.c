@@ -96,7 +96,7 @@ static const char *judge(const char *text, size_t size, const char *name, size_t
 	char wanted[128];
 	uint64_t length, sum;
 
-	snprintf(wanted, sizeof(wanted), HEAD "2: %s", name);
+	array_printf(wanted, HEAD "2: %s", name);
 	*head = line ? (size_t)(line - text) + 1 : size;
 	if (*head != strlen(wanted) + 1 || memcmp(text, wanted, *head - 1) != 0)
 		return !strncmp(text, HEAD "2: ", HEAD_LEN + 3)

@@ -45,7 +45,7 @@ static bool take_number(const char *text, int base, const char *form, uint64_t *
 	char *end;
 
 	*value = strtoull(text, &end, base);
-	snprintf(again, sizeof(again), form, *value);
+	array_printf(again, form, *value);
 	return !*end && !strcmp(again, text);
 }
 
@@ -100,11 +100,10 @@ bool journal_put(struct records *to, const struct journal_line *line)
 		return false;
 	records_add(to, sum, SUM_SIZE);
 	records_add(to, front,
-		    snprintf(front, sizeof(front), "%" PRIu64 " %s %s ", line->seq, line->word,
-			     line->name));
+		    array_printf(front, "%" PRIu64 " %s %s ", line->seq, line->word, line->name));
 	records_add(to, line->text, line->length);
-	snprintf(sum, sizeof(sum), "%016" PRIx64 " ",
-		 state_sum(to->bytes + begin + SUM_SIZE, to->length - begin - SUM_SIZE));
+	array_printf(sum, "%016" PRIx64 " ",
+		     state_sum(to->bytes + begin + SUM_SIZE, to->length - begin - SUM_SIZE));
 	memcpy(to->bytes + begin, sum, SUM_SIZE);
 	records_add(to, "\n", 1);
 	return true;
@@ -478,7 +477,7 @@ static void put_aside(struct journal *j, const struct left *left, struct journal
 	}
 	found->damaged = left->segment;
 	found->kept = aside;
-	snprintf(found->why, sizeof(found->why), "offset %zu: %s", left->reader.at, left->why);
+	array_printf(found->why, "offset %zu: %s", left->reader.at, left->why);
 }
 
 /* Behind the first that is damaged all is put aside; the last one goes on. */
@@ -673,8 +672,8 @@ static void move_unknown(struct state_store *s)
 		const char *first = memchr(line, ' ', length);
 		const char *second = memchr(first + 1, ' ', line + length - first - 1);
 
-		snprintf(word, sizeof(word), "%.*s", (int)(first - line), line);
-		snprintf(name, sizeof(name), "%.*s", (int)(second - first - 1), first + 1);
+		array_printf(word, "%.*s", (int)(first - line), line);
+		array_printf(name, "%.*s", (int)(second - first - 1), first + 1);
 		journal_add(s->journal, word, name, second + 1, line + length - second - 1);
 	}
 }
@@ -726,7 +725,7 @@ void state_journal_saved(struct state_store *s, struct kept *k)
 			k->in_segment[i] = 0;
 	if (!k->in_segment[0] && !k->in_segment[1])
 		return;
-	length = snprintf(seq, sizeof(seq), "%" PRIu64, k->saved);
+	length = array_printf(seq, "%" PRIu64, k->saved);
 	journal_add(s->journal, JOURNAL_SAVED, k->file->name, seq, length);
 }
 

@@ -116,7 +116,7 @@ int state_store_read(struct state_store *s, const struct state_file *file, void 
 	in = fmemopen(content, length, "r"); /* also where it is empty: glibc 2.22 */
 	bad = in ? file->read(owner, in) : 1;
 	if (bad) {
-		snprintf(why, sizeof(why), "line %u is not %s", bad, file->form);
+		array_printf(why, "line %u is not %s", bad, file->form);
 		file->forget(owner);
 		lose(s, file, why, true);
 		reform(s, file);

@@ -3,11 +3,10 @@
  * What ports answer to the steps of port_step.c: they accept, reject, or do not answer. A port
  * that is given up rests, longer each time (bringup_retry()).
  */
-#include <stdio.h>
-#include <string.h>
 #include "fm/conf/m_keys.h"
 #include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/sweep.h"
+#include "topology/base/mem.h"
 
 #define ERRORS_MAX    3
 #define SETS_MAX      5
@@ -122,8 +121,8 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 		if (!far || !far->given_up)
 			b->result.links_new++;
 		if (!b->result.first_new[0])
-			snprintf(b->result.first_new, sizeof(b->result.first_new), "%s: %s",
-				 name.text, setback_of(other)->refusal);
+			array_printf(b->result.first_new, "%s: %s", name.text,
+				     setback_of(other)->refusal);
 		if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 			log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text,
 				 setback_of(other)->refusal, topo_state_name(port->state));

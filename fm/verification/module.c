@@ -194,7 +194,7 @@ static void raise_refused(const struct verification *v, guid_t guid)
 		if (known)
 			name = inventory_name(known, -1);
 		else
-			snprintf(name.text, sizeof(name.text), "0x%016" PRIx64, guid);
+			array_printf(name.text, "0x%016" PRIx64, guid);
 		subject.name = name.text;
 		alert_raise(v->services.alerts, "guid-twice", &subject,
 			    "%s: another device has its GUID, behind %s; the node found first is "

@@ -211,9 +211,9 @@ static void name_gap(struct check *c, const struct check_count *count, uint32_t 
 	if (c->report->first[0] || count->from == TOPO_NONE)
 		return;
 	from = &c->t->nodes[count->from];
-	snprintf(c->report->first, sizeof(c->report->first),
-		 "%s: from %s (0x%016llx) to LID %u (%s)", count->loop ? "loop" : "unreachable",
-		 from->name, (unsigned long long)from->guid, lid, c->t->nodes[dest->node].name);
+	array_printf(c->report->first, "%s: from %s (0x%016llx) to LID %u (%s)",
+		     count->loop ? "loop" : "unreachable", from->name,
+		     (unsigned long long)from->guid, lid, c->t->nodes[dest->node].name);
 }
 
 void check_sum(struct check *c)
@@ -467,11 +467,10 @@ static void find_turns_of_rest(const struct place *at, uint64_t left)
 		if (c->report->first[0])
 			continue;
 		uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
-		snprintf(c->report->first, sizeof(c->report->first),
-			 "%s: from %s (0x%016llx) to LID %u (%s)",
-			 "entry leads to a port with nothing or somebody else behind it",
-			 t->nodes[sw].name, (unsigned long long)t->nodes[sw].guid, lid,
-			 port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].name);
+		array_printf(c->report->first, "%s: from %s (0x%016llx) to LID %u (%s)",
+			     "entry leads to a port with nothing or somebody else behind it",
+			     t->nodes[sw].name, (unsigned long long)t->nodes[sw].guid, lid,
+			     port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].name);
 	}
 }
 
@@ -752,7 +751,7 @@ void check_begin(struct check *c)
 	c->phase = BAD_SHAPE;
 	c->at = 0;
 	if (c->tables->nswitches != c->t->nswitches || c->tables->top < c->lids->top) {
-		snprintf(c->report->first, sizeof(c->report->first), "tables of another fabric");
+		array_printf(c->report->first, "tables of another fabric");
 		c->report->bad_ports = 1;
 		return;
 	}

@@ -35,6 +35,8 @@ void *mem_resize(void *ptr, size_t count, size_t size);
 /* A copy of a text, and a formatted text; the caller frees it. */
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* snprintf(3) into an array of characters, which may not be a pointer. */
+#define array_printf(array, ...) snprintf(array, sizeof(array), __VA_ARGS__)
 
 /*
  * The rest of a stream, or a whole file, with a '\0' behind it that *len does not count; the caller

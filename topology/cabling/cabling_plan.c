@@ -199,7 +199,7 @@ static bool read_end(struct table *table, const char *device, const char *port, 
 	if (strchr(port, ' ') || strchr(port, '/'))
 		return refuse(table, "port '%s' of %s: a number is needed, as in 'Port 21'", port,
 			      device);
-	snprintf(name, sizeof(name), "%s %s", device, port);
+	array_printf(name, "%s %s", device, port);
 	*end = (struct end){ device_of(table, name), 1 };
 	return true;
 }

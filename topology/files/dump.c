@@ -216,7 +216,7 @@ static json_t *json_guid(guid_t guid)
 {
 	char text[sizeof("0x0123456789abcdef")];
 
-	snprintf(text, sizeof(text), "0x%016" PRIx64, guid);
+	array_printf(text, "0x%016" PRIx64, guid);
 	return json_string(text);
 }
 
@@ -587,7 +587,7 @@ static void lst_end(const struct topo *t, const struct topo_port *port, FILE *ou
 		node->type == TOPO_SWITCH ? topo_port(t, port->node, 0) : port;
 	char desc[80];
 
-	snprintf(desc, sizeof(desc), "%s", node->label);
+	array_printf(desc, "%s", node->label);
 	for (char *p = desc; *p; p++) /* braces delimit fields */
 		if (*p == '{' || *p == '}')
 			*p = '.';

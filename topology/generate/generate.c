@@ -260,20 +260,19 @@ static void make_switches(struct superpod *sp)
 	char name[40];
 
 	for (unsigned i = 0; i < d->su * RAILS; i++) {
-		snprintf(name, sizeof(name), "leaf-su%02u-rail%u", i / RAILS + 1, i % RAILS);
+		array_printf(name, "leaf-su%02u-rail%u", i / RAILS + 1, i % RAILS);
 		sp->leaves[i] = make_switch(sp, name);
 	}
 	for (unsigned i = 0; i < d->pods * d->pod_spines; i++) {
 		if (d->pods > 1)
-			snprintf(name, sizeof(name), "spine-p%02u-%02u", i / d->pod_spines + 1,
-				 i % d->pod_spines + 1);
+			array_printf(name, "spine-p%02u-%02u", i / d->pod_spines + 1,
+				     i % d->pod_spines + 1);
 		else
-			snprintf(name, sizeof(name), "spine-%02u", i + 1);
+			array_printf(name, "spine-%02u", i + 1);
 		sp->spines[i] = make_switch(sp, name);
 	}
 	for (unsigned i = 0; i < d->groups * d->group_cores; i++) {
-		snprintf(name, sizeof(name), "core-%0*u", d->groups * d->group_cores > 99 ? 3 : 2,
-			 i + 1);
+		array_printf(name, "core-%0*u", d->groups * d->group_cores > 99 ? 3 : 2, i + 1);
 		sp->cores[i] = make_switch(sp, name);
 	}
 }
@@ -294,8 +293,8 @@ static struct topo *make_superpod(struct superpod *sp)
 			for (unsigned rail = 0; rail < RAILS; rail++) {
 				int hca;
 
-				snprintf(name, sizeof(name), "dgx-su%02u-%02u mlx5_%u", su + 1,
-					 node + 1, sp->sys->hca[rail]);
+				array_printf(name, "dgx-su%02u-%02u mlx5_%u", su + 1, node + 1,
+					     sp->sys->hca[rail]);
 				hca = generate_hca(&sp->g, 1, name);
 				generate_host_cable(&sp->g, hca, 1, sp->leaves[su * RAILS + rail],
 						    node + 1);
@@ -435,10 +434,10 @@ static void make_level(struct pgft *f, unsigned level)
 	f->handle[level] = mem_alloc(f->nodes[level], sizeof(int));
 	for (unsigned i = 0; i < f->nodes[level]; i++) {
 		if (level <= 2 || level == f->h)
-			snprintf(name, sizeof(name), "%s-%0*u%s", tiers[level > 2 ? 3 : level],
-				 digits, i + 1, level ? "" : " HCA-1");
+			array_printf(name, "%s-%0*u%s", tiers[level > 2 ? 3 : level], digits, i + 1,
+				     level ? "" : " HCA-1");
 		else
-			snprintf(name, sizeof(name), "spine%u-%0*u", level, digits, i + 1);
+			array_printf(name, "spine%u-%0*u", level, digits, i + 1);
 		f->handle[level][i] =
 			level ? generate_switch(&f->g,
 						down_ports(f, level) +
@@ -766,13 +765,12 @@ static struct topo *generate_shape(int argc, char **argv, char *err, size_t err_
 		g.builder = topo_builder_new();
 		for (unsigned sw = 0; sw < s.nswitches; sw++) {
 			next[sw] = hosts_of(&s, sw);
-			snprintf(name, sizeof(name), "%s-%04u", next[sw] ? "switch" : "spine",
-				 sw + 1);
+			array_printf(name, "%s-%04u", next[sw] ? "switch" : "spine", sw + 1);
 			handles[sw] = generate_switch(&g, ports[sw], name);
 		}
 		for (unsigned sw = 0; sw < s.nswitches; sw++)
 			for (unsigned h = 1; h <= hosts_of(&s, sw); h++) {
-				snprintf(name, sizeof(name), "node-%04u-%02u mlx5_0", sw + 1, h);
+				array_printf(name, "node-%04u-%02u mlx5_0", sw + 1, h);
 				generate_host_cable(&g, generate_hca(&g, 1, name), 1, handles[sw],
 						    h);
 			}

@@ -197,8 +197,8 @@ int cutoff_describe(const struct topo *t, const struct cutoff *c, char *buf, siz
 				c->hcas, c->hcas == 1 ? "" : "s", t->nodes[c->hca].name,
 				c->hcas == 1 ? "" : " and others");
 	if (c->switches > 1)
-		snprintf(more, sizeof(more), ", and so %s %u more", c->switches == 2 ? "is" : "are",
-			 c->switches - 1);
+		array_printf(more, ", and so %s %u more", c->switches == 2 ? "is" : "are",
+			     c->switches - 1);
 	return snprintf(
 		buf, size, "%u HCA%s cut off: %s is %s%s", c->hcas, c->hcas == 1 ? "" : "s",
 		t->nodes[c->worst].name,

@@ -125,8 +125,8 @@ int risk_describe(const struct topo *t, const struct risk *r, char *buf, size_t 
 	char more[48] = "";
 
 	if (r->switches > 1)
-		snprintf(more, sizeof(more), ", %u more switch%s some", r->switches - 1,
-			 r->switches == 2 ? " lacks" : "es lack");
+		array_printf(more, ", %u more switch%s some", r->switches - 1,
+			     r->switches == 2 ? " lacks" : "es lack");
 	if (r->parents < r->parents_of)
 		return snprintf(buf, size, "%s has %u of %u %ss%s", name, r->parents, r->parents_of,
 				above, more);

@@ -295,7 +295,7 @@ static const char *name_with_end(struct work *w, uint32_t n, int digits, int *le
 {
 	char buf[NAMING_MAX];
 
-	*len = snprintf(buf, sizeof(buf), "%s", w->bases.list[w->base[n]].text);
+	*len = array_printf(buf, "%s", w->bases.list[w->base[n]].text);
 	*len = add_end(buf, *len, w->nodes[n].guid, digits);
 	return keep(w, &w->nodes[n], buf, *len);
 }

@@ -150,8 +150,7 @@ static bool parse_guid(const char *text, guid_t *guid)
 		text += 2;
 	} else if (strlen(text) == GUID_DIGITS + 3 && text[4] == ':' && text[9] == ':' &&
 		   text[14] == ':') {
-		snprintf(plain, sizeof(plain), "%.4s%.4s%.4s%.4s", text, text + 5, text + 10,
-			 text + 15);
+		array_printf(plain, "%.4s%.4s%.4s%.4s", text, text + 5, text + 10, text + 15);
 		text = plain;
 	} else if (strlen(text) != GUID_DIGITS) {
 		return false;
