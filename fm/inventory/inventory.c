@@ -557,21 +557,22 @@ enum inv_differs inventory_settings_differ(const struct inventory *report,
 	unsigned of = inv_is_switch(node) && num ? OUTER : END;
 	enum inv_differs differs = INV_SAME;
 
-	for (unsigned i = 0; i < ARRAY_SIZE(settings); i++) {
-		const struct setting *s = &settings[i];
-		struct inv_change change = { .attribute = "PortInfo",
-					     .field = s->name,
-					     .found = setting_of(s, is),
-					     .wanted = setting_of(s, wanted) };
+	for (const struct setting *s = settings; s < settings + ARRAY_SIZE(settings); s++) {
+		struct inv_change change;
 
-		if (!(s->of & of) || change.found == change.wanted)
+		if (!(s->of & of) || setting_of(s, is) == setting_of(s, wanted))
 			continue;
 		if (differs != INV_DIFFERS_ADDRESS)
 			differs = s->of & ADDRESS ? INV_DIFFERS_ADDRESS : INV_DIFFERS;
+		if (!report)
+			continue;
+		change = (struct inv_change){ .attribute = "PortInfo",
+					      .field = s->name,
+					      .found = setting_of(s, is),
+					      .wanted = setting_of(s, wanted) };
 		if (s->of & SECRET) /* whether there is one */
 			change.found = change.found != 0, change.wanted = change.wanted != 0;
-		if (report)
-			inventory_report(report, node, num, &change);
+		inventory_report(report, node, num, &change);
 	}
 	return differs;
 }

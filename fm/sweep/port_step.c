@@ -346,6 +346,9 @@ void bringup_note_keys(struct bringup *b, struct inv_node *node)
 {
 	bool sw = inv_is_switch(node), foreign = inventory_key_is_foreign(b->inv, node, 0);
 
+	/* A switch has one key, so its ports go by its port 0; one that is new has no mark. */
+	if (sw && !foreign && !port_setup(node, 0)->foreign_key)
+		return;
 	for (unsigned p = sw ? 0 : 1; p <= node->nports; p++)
 		note_key(port_setup(node, p),
 			 sw ? foreign : inventory_key_is_foreign(b->inv, node, p));
