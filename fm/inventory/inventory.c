@@ -603,8 +603,8 @@ bool inventory_entry_differs(struct inv_change *change, const uint8_t *is, const
 bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];
-	struct wire_port_info info;
-	bool same_key;
+	struct wire_port_info x, y;
+	bool first = !port->known, same = false;
 
 	port->info_verified =
 		port->info_verified && port->known && inventory_same_port_info(port->info, data);
@@ -614,30 +614,26 @@ bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	 * violations: one that shows 0, and counts more of them, hides another (14.2.4.1). False:
 	 * its key or its protection differs.
 	 */
-	struct wire_port_info x, y;
-	bool same;
-
-	wire_port_info_decode(port->info, &x);
 	wire_port_info_decode(data, &y);
-	same = port->known && x.mkey == y.mkey && x.mkey_protect == y.mkey_protect &&
-	       x.mkey_lease == y.mkey_lease;
+	if (port->known) {
+		wire_port_info_decode(port->info, &x);
+		same = x.mkey == y.mkey && x.mkey_protect == y.mkey_protect &&
+		       x.mkey_lease == y.mkey_lease;
+	}
 	port->counts_violations =
 		same && (port->counts_violations ||
 			 (y.mkey_violations > x.mkey_violations && !y.mkey && y.mkey_protect == 1));
-	same_key = same || !port->known;
-
 	memcpy(port->info, data, sizeof(port->info));
-	wire_port_info_decode(data, &info);
 	port->known = true;
-	port->state = info.state;
-	port->capmask = info.capmask;
-	port->lid = info.lid;
-	port->sm_lid = info.sm_lid;
-	port->lmc = info.lmc;
-	port->speed = wire_port_info_speed(&info);
-	port->lanes = wire_port_info_lanes(&info);
-	port->mtu = info.neighbor_mtu;
-	return same_key;
+	port->state = y.state;
+	port->capmask = y.capmask;
+	port->lid = y.lid;
+	port->sm_lid = y.sm_lid;
+	port->lmc = y.lmc;
+	port->speed = wire_port_info_speed(&y);
+	port->lanes = wire_port_info_lanes(&y);
+	port->mtu = y.neighbor_mtu;
+	return same || first;
 }
 
 struct inv_name inventory_name(const struct inv_node *node, int port)
