@@ -216,16 +216,6 @@ static json_t *answer_hosts(const struct command_env *env, json_t *args, char *e
 }
 const struct command_run hosts_run = { .answer = answer_hosts, .long_answer = true };
 
-/* Of the rows only that of a host; false = there is none. */
-static bool keep_host(json_t *rows, const char *name)
-{
-	for (size_t i = json_array_size(rows); i-- > 0;)
-		if (strcmp(json_string_value(json_object_get(json_array_get(rows, i), "host")),
-			   name))
-			json_array_remove(rows, i);
-	return json_array_size(rows);
-}
-
 static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char *err)
 {
 	struct filter places = env->filter ? *env->filter : (struct filter){ 0 };
@@ -237,7 +227,11 @@ static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char
 	doc = nvlink_hosts(env->fabric);
 	hosts = json_object_get(doc, "hosts");
 	known = name ? command_find_host(env, name) : NULL;
-	if (name && !keep_host(hosts, known ? known : name)) {
+	for (size_t i = json_array_size(hosts); name && i-- > 0;)
+		if (strcmp(json_string_value(json_object_get(json_array_get(hosts, i), "host")),
+			   known ? known : name))
+			json_array_remove(hosts, i);
+	if (name && !json_array_size(hosts)) {
 		json_decref(doc);
 		return command_refuse(err, "no host %s", name);
 	}

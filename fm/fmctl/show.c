@@ -124,13 +124,6 @@ struct columns {
 	char titles[COLUMNS_MOST][TITLE_SIZE], keys[COLUMNS_MOST][TITLE_SIZE];
 };
 
-static bool has_column(const struct columns *c, const char *key)
-{
-	return any_of(i, 0, c->count,
-		      !strncmp(c->keys[i], key, strcspn(c->keys[i], "+")) &&
-			      strlen(key) == strcspn(c->keys[i], "+"));
-}
-
 static bool is_known(const json_t *rows, const char *key)
 {
 	json_t *row;
@@ -155,7 +148,11 @@ static void print_table(const struct fmctl *ctl, const char *key, const json_t *
 	/* Members that are known in some row, in the order of the rows. */
 	json_array_foreach (first, i, row)
 		json_object_foreach (row, member, value)
-			if (!has_column(&columns, member) && is_known(first, member)) {
+			if (!any_of(c, 0, columns.count,
+				    !strncmp(columns.keys[c], member,
+					     strcspn(columns.keys[c], "+")) &&
+					    strlen(member) == strcspn(columns.keys[c], "+")) &&
+			    is_known(first, member)) {
 				char *title = columns.titles[columns.count],
 				     *name = columns.keys[columns.count];
 				const char *unit;

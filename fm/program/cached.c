@@ -172,26 +172,21 @@ bool cached_begin(struct program *p)
 	return any;
 }
 
-/* Those of switches that are away stay, for when they come back. */
-static bool some_left(const struct program *p)
+bool cached_rest(struct program *p)
 {
 	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 
-	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
-		if (store_next(&((struct store_switch *)item)->cached, 0) < STORE_BLOCKS)
-			return true;
-	return false;
-}
-
-bool cached_rest(struct program *p)
-{
 	if (!p->cached.some)
 		return false;
 	memset(&p->cached.columns, 0xff, sizeof(p->cached.columns));
 	p->cached.every = true;
 	if (cached_begin(p))
 		return true;
-	p->cached.some = some_left(p);
+	/* Those of switches that are away stay, for when they come back. */
+	p->cached.some = false;
+	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
+		p->cached.some |=
+			store_next(&((struct store_switch *)item)->cached, 0) < STORE_BLOCKS;
 	return false;
 }
 

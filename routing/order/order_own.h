@@ -68,11 +68,6 @@ static inline bool order_above(const struct topo *t, uint32_t a, uint32_t b)
 
 #if defined(__SSE2__)
 
-static inline uint64_t bits_equal16(__m128i a, __m128i b)
-{
-	return (uint16_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b));
-}
-
 /* A mask of the entries in which two blocks are the same. */
 static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
 {
@@ -80,7 +75,9 @@ static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
 	uint64_t mask = 0;
 
 	for (unsigned i = 0; i < TABLES_BLOCK / 16; i++)
-		mask |= bits_equal16(_mm_loadu_si128(x + i), _mm_loadu_si128(y + i)) << 16 * i;
+		mask |= (uint64_t)_mm_movemask_epi8(
+				_mm_cmpeq_epi8(_mm_loadu_si128(x + i), _mm_loadu_si128(y + i)))
+			<< 16 * i;
 	return mask;
 }
 #else
