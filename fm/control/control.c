@@ -3,10 +3,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include "fm/audit/module.h"
 #include "fm/control/answer.h"

@@ -3,9 +3,6 @@
 #include "topology/base/sort.h"
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/nvswitch/evidence_sxid.h"
 
 /*
@@ -124,7 +121,7 @@ static int metric_of(void *arg, struct exposition_text name)
 			name.len -= strlen(prefixes[i]);
 			break;
 		}
-	for (unsigned i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(metrics); i++)
 		if (exposition_is(name, metrics[i].name)) {
 			e->metrics |= 1u << metrics[i].metric;
 			return metrics[i].metric;
@@ -178,7 +175,7 @@ json_t *evidence_missing(uint32_t seen, enum nvswitch_system system)
 {
 	json_t *rows = json_array();
 
-	for (unsigned i = 0; seen >> DCGM_OTHER & 1 && i < sizeof(fields) / sizeof(fields[0]); i++)
+	for (unsigned i = 0; seen >> DCGM_OTHER & 1 && i < ARRAY_SIZE(fields); i++)
 		if (!(seen & fields[i].metrics) && !(fields[i].without >> system & 1))
 			json_array_append_new(
 				rows,
@@ -598,7 +595,7 @@ static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 		      PART(HAS_WATCH, watch),	  PART(HAS_WATCH, probe_failed) };
 	bool mig_stays = kept->has_mig_mode && !(said->has & HAS_MIG);
 
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
 		if (said->has & parts[i].has)
 			memcpy((char *)kept + parts[i].at, (const char *)said + parts[i].at,
 			       parts[i].size);

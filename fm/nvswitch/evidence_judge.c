@@ -248,8 +248,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 		said->ber = s->value;
 	} else if (kind == STATE || kind == STATE_TOO) {
 		said->link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
-		snprintf(said->state, sizeof(said->state), "%d",
-			 (int)(s->value < 99 ? s->value : 99));
+		array_printf(said->state, "%d", (int)(s->value < 99 ? s->value : 99));
 	}
 }
 
@@ -495,7 +494,7 @@ static void judge_mask(const struct judge *j, unsigned g)
 	set_up.remedy = NVSWITCH_CONTACT_SUPPORT;
 	if (!(last->has & HAS_MASK))
 		return;
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
 		if ((last->mask >> parts[i].shift & 3) == 1)
 			find(j->verdict, parts[i].state, GPU(g), "GPU %u: NVLink fabric: %s", g,
 			     parts[i].words);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include "fm/nvswitch/evidence.h"
+#include "topology/base/mem.h"
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
@@ -212,7 +210,7 @@ static bool read_value(const struct word *word, const char *value, size_t len, v
 		((char *)to)[len] = '\0';
 		return true;
 	}
-	snprintf(text, sizeof(text), "%.*s", (int)len, value);
+	array_printf(text, "%.*s", (int)len, value);
 	if (word->form == SYSTEM || word->form == STATE) {
 		index = word->form == STATE ? nvswitch_state_parse(text)
 					    : nvswitch_system_parse(text);

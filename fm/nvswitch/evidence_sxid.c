@@ -83,7 +83,7 @@ static const char *read_row(void *arg, char *line)
 	row.state = state;
 	row.remedy = remedy;
 	if (strcmp(field[MEANING], "-"))
-		snprintf(row.words, sizeof(row.words), "%s", field[MEANING]);
+		array_printf(row.words, "%s", field[MEANING]);
 	row.sxid = sxid;
 	c->rows = mem_resize(c->rows, c->count + 1, sizeof(row));
 	c->rows[c->count++] = row;
@@ -227,7 +227,7 @@ static int number_after(const char *text, const char *word, int max)
 
 static void set_text(struct nvswitch_finding *finding, const char *what, const char *text)
 {
-	snprintf(finding->text, sizeof(finding->text), "%s %u: %s", what, finding->code, text);
+	array_printf(finding->text, "%s %u: %s", what, finding->code, text);
 	finding->text[strcspn(finding->text, "\r\n")] = '\0';
 	for (char *p = finding->text; *p; p++)
 		if (*p < ' ' || *p > '~')

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/nvswitch/intake_exposition.h"
+#include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 /*
@@ -113,7 +111,7 @@ static bool is_one_of(const char *words, const char *p, size_t len)
 
 	if (!len || len > NUMBER_MAX || memchr(p, '|', len))
 		return false;
-	snprintf(word, sizeof(word), "|%.*s|", (int)len, p);
+	array_printf(word, "|%.*s|", (int)len, p);
 	return strcasestr(words, word);
 }
 

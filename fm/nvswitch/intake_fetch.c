@@ -170,8 +170,7 @@ int fetch_url_parse(const char *text, struct fetch_url *url)
 
 		url->tls = scheme[4] == 's';
 		url->port = (uint16_t)atoi(port);
-		snprintf(url->host, sizeof(url->host), "%.*s", (int)(strlen(host) - 2 * v6),
-			 host + v6);
+		array_printf(url->host, "%.*s", (int)(strlen(host) - 2 * v6), host + v6);
 		strcpy(url->text, text);
 	}
 	curl.free(scheme);
@@ -204,8 +203,8 @@ static void end_job(struct fetch_job *job, const char *address)
 	void *arg = job->arg;
 	char error[sizeof(job->error)], at[INET6_ADDRSTRLEN];
 
-	snprintf(error, sizeof(error), "%s", job->error);
-	snprintf(at, sizeof(at), "%s", address ? address : "");
+	array_printf(error, "%s", job->error);
+	array_printf(at, "%s", address ? address : "");
 	fetch_cancel(job);
 	ops->done(arg, *error ? error : NULL, at);
 }
@@ -223,8 +222,7 @@ static void timer_cb(void *arg)
 	struct fetch_job *job = arg;
 
 	if (!*job->error)
-		snprintf(job->error, sizeof(job->error), "no connection within %u ms",
-			 connect_ms(job));
+		array_printf(job->error, "no connection within %u ms", connect_ms(job));
 	end_job(job, NULL);
 }
 
@@ -232,7 +230,7 @@ static void timer_cb(void *arg)
 static void end_soon(struct fetch_job *job, const char *error)
 {
 	if (!*job->error)
-		snprintf(job->error, sizeof(job->error), "%s", error);
+		array_printf(job->error, "%s", error);
 	loop_timer_set(job->timer, 0);
 }
 
@@ -247,10 +245,10 @@ static void name_error(struct fetch_job *job, CURLcode code, long http)
 	case CURLE_OK:
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
-		snprintf(job->error, sizeof(job->error),
-			 connected_us ? "no whole answer within %u ms"
-				      : "no connection within %u ms",
-			 connected_us ? job->fetch->conf.timeout_ms : connect_ms(job));
+		array_printf(job->error,
+			     connected_us ? "no whole answer within %u ms"
+					  : "no connection within %u ms",
+			     connected_us ? job->fetch->conf.timeout_ms : connect_ms(job));
 		return;
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -263,17 +261,17 @@ static void name_error(struct fetch_job *job, CURLcode code, long http)
 		break;
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:
-		snprintf(job->error, sizeof(job->error), "TLS: %.80s",
-			 *job->reason ? job->reason : curl.easy_strerror(code));
+		array_printf(job->error, "TLS: %.80s",
+			     *job->reason ? job->reason : curl.easy_strerror(code));
 		return;
 	default:
 		words = http || connected_us ? curl.easy_strerror(code) : "cannot connect";
 	}
 	if (http && http != 200)
-		snprintf(job->error, sizeof(job->error), "HTTP %ld%s", http,
-			 http / 100 == 3 ? ": redirects are followed within a host only" : "");
+		array_printf(job->error, "HTTP %ld%s", http,
+			     http / 100 == 3 ? ": redirects are followed within a host only" : "");
 	else if (words)
-		snprintf(job->error, sizeof(job->error), "%s", words);
+		array_printf(job->error, "%s", words);
 }
 
 /* True: it goes on at another path of the same server. */
@@ -387,7 +385,7 @@ static size_t body_cb(char *data, size_t one, size_t len, void *arg)
 	else
 		enough = job->ops->data(job->arg, data, len);
 	if (enough)
-		snprintf(job->error, sizeof(job->error), "%s", enough);
+		array_printf(job->error, "%s", enough);
 	return enough ? 0 : len;
 }
 
@@ -445,8 +443,8 @@ static void begin(struct fetch_job *job, const char *address)
 	if (address) {
 		bool v6 = strchr(address, ':');
 
-		snprintf(to, sizeof(to), "::%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
-			 job->url.port);
+		array_printf(to, "::%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
+			     job->url.port);
 		job->connect_to = curl.slist_append(NULL, to);
 		curl.easy_setopt(job->easy, CURLOPT_CONNECT_TO, job->connect_to);
 	}

@@ -81,7 +81,7 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 
 struct log_intake *log_intake_new(struct source_home *home)
 {
-	struct log_intake *in = mem_alloc(1, sizeof(*in));
+	struct log_intake *in = mem_new(in);
 
 	in->home = home;
 	if (gethostname(in->own_name, sizeof(in->own_name) - 1))
@@ -210,7 +210,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 		if (in->connections == CONNECTIONS)
 			connection_free(c);
 	}
-	c = mem_alloc(1, sizeof(*c));
+	c = mem_new(c);
 	c->server = s;
 	c->fd = fd;
 	c->heard_us = loop_now_us(s->loop);
@@ -278,7 +278,7 @@ static int open_unix(struct log_server *s, const char *where)
 void *log_server_new(struct log_intake *in, enum log_server_kind kind, const char *where, char *err,
 		     size_t err_size)
 {
-	struct log_server *s = mem_alloc(1, sizeof(*s));
+	struct log_server *s = mem_new(s);
 	int status;
 
 	s->loop = in->home->loop;

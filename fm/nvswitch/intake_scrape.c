@@ -305,7 +305,7 @@ static void done_cb(void *arg, const char *error, const char *address)
 		*asked->address = '\0';
 		asked->address_age = 0;
 	} else {
-		snprintf(asked->address, sizeof(asked->address), "%s", address);
+		array_printf(asked->address, "%s", address);
 	}
 	if (!error && !exposition_end(&scrape->exposition))
 		error = scrape->exposition.fault;
@@ -327,7 +327,7 @@ static void ask(struct target *t, uint64_t now_us)
 {
 	static const struct fetch_ops ops = { data_cb, done_cb };
 	struct exporters *x = t->of;
-	struct scrape *scrape = mem_alloc(1, sizeof(*scrape));
+	struct scrape *scrape = mem_new(scrape);
 
 	scrape->target = t;
 	scrape->began_us = now_us;
@@ -483,7 +483,7 @@ void *exporters_open(struct source_home *home, const struct nvswitch_conf *conf,
 					  .body_max = conf->body_max,
 					  .ca_file = conf->keys.ca_file,
 					  .credentials_file = conf->keys.credentials_file };
-	struct exporters *x = mem_alloc(1, sizeof(*x));
+	struct exporters *x = mem_new(x);
 
 	x->home = home;
 	x->timer = loop_timer_new(home->loop, start_due, x);

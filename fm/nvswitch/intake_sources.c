@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "topology/base/mem.h"
@@ -28,7 +25,7 @@ static struct health_source *source_of(struct health *h, unsigned host,
 	char where[sizeof(HEALTH_REPORT_PREFIX) + sizeof(report->source)];
 	struct health_source *s;
 
-	snprintf(where, sizeof(where), HEALTH_REPORT_PREFIX "%s", report->source);
+	array_printf(where, HEALTH_REPORT_PREFIX "%s", report->source);
 	for (*index = 0; *index < h->hosts[host].nsources; (*index)++)
 		if (!strcmp(h->hosts[host].sources[*index].where, where))
 			break;
@@ -59,11 +56,10 @@ bool health_report(struct health *h, unsigned host, const struct memory_report *
 	if (report->state == NVSWITCH_UNKNOWN) { /* it does not know: it counts as silent */
 		s->heard = s->up = false;
 		s->verdict = (struct nvswitch_verdict){ 0 };
-		snprintf(s->error, sizeof(s->error), "%.79s",
-			 *report->text ? report->text : "state unknown");
+		array_printf(s->error, "%.79s", *report->text ? report->text : "state unknown");
 		return true;
 	}
-	snprintf(finding.text, sizeof(finding.text), "%s", report->text);
+	array_printf(finding.text, "%s", report->text);
 	if (report->state != NVSWITCH_HEALTHY)
 		nvswitch_verdict_add(&verdict, &finding);
 	health_hear(h, host, index, &verdict, NULL, now_us);
@@ -102,7 +98,7 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 	} else if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S)) {
 		snprintf(err, err_size, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
 	} else {
-		snprintf(kept.source, sizeof(kept.source), "%s", report->source);
+		array_printf(kept.source, "%s", report->source);
 		kept.ttl_s = report->ttl_s;
 		if (len >= sizeof(kept.text)) { /* it is cut between two characters */
 			len = sizeof(kept.text) - 1;
@@ -129,7 +125,7 @@ void source_report_recall(struct source_home *home, unsigned host)
 		struct health_source *s = source_of(home->health, host, &m->reports[i], &index);
 
 		if (!s->heard)
-			snprintf(s->error, sizeof(s->error), "no report since fmd began");
+			array_printf(s->error, "no report since fmd began");
 	}
 }
 
@@ -143,7 +139,7 @@ struct alias_file {
 static void *open_aliases(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 			  size_t err_size)
 {
-	struct alias_file *file = mem_alloc(1, sizeof(*file));
+	struct alias_file *file = mem_new(file);
 
 	file->health = home->health;
 	if (!aliases_read(&file->aliases, conf->keys.alias_file, err, err_size))
@@ -296,7 +292,7 @@ static void close_all(struct sources_opened *o)
 struct sources_opened *sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err,
 				    size_t err_size)
 {
-	struct sources_opened *o = mem_alloc(1, sizeof(*o));
+	struct sources_opened *o = mem_new(o);
 	const char *wrong = NULL;
 
 	for (unsigned i = 0; i < SOURCES; i++)
@@ -334,7 +330,7 @@ static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
 		s->now.open[i] = o->open[i];
 	}
 	memcpy(s->now.errors[i], o->errors[i], SOURCE_ERROR);
-	snprintf(what, sizeof(what), "nvswitch: %s", table[i].name);
+	array_printf(what, "nvswitch: %s", table[i].name);
 	s->home->ops->trouble(s->home->arg, what, *s->now.errors[i] ? s->now.errors[i] : NULL);
 }
 
@@ -406,7 +402,7 @@ json_t *sources_missing(const struct sources *s, unsigned host, unsigned number)
 
 struct sources *sources_new(struct source_home *home)
 {
-	struct sources *s = mem_alloc(1, sizeof(*s));
+	struct sources *s = mem_new(s);
 
 	s->home = home;
 	s->retry_timer = loop_timer_new(home->loop, retry_cb, s);

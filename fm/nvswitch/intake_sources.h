@@ -12,7 +12,6 @@
 #ifndef FMD_NVSWITCH_INTAKE_SOURCES_H
 #define FMD_NVSWITCH_INTAKE_SOURCES_H
 
-#include <jansson.h>
 #include "fm/nvswitch/state_monitor.h"
 
 /* ---- Exporters of hosts and of racks (intake_scrape.c) --------------------------------------- */

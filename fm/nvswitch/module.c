@@ -172,12 +172,12 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn
 	char err[256];
 
 	*o = (struct override){ .room = r, .asked_us = loop_now_us(r->services.loop) };
-	snprintf(o->host, sizeof(o->host), "%s", host);
+	array_printf(o->host, "%s", host);
 	if (state && known)
-		snprintf(o->state, sizeof(o->state), "%s", nvswitch_state_name(wanted));
+		array_printf(o->state, "%s", nvswitch_state_name(wanted));
 	if (!known)
-		snprintf(err, sizeof(err),
-			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", state);
+		array_printf(err, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
+			     state);
 	if (!known || nvswitch_set(r->nvswitch, o->host, wanted, err, sizeof(err))) {
 		fn(arg, NULL, err);
 		free(o);
@@ -205,9 +205,9 @@ void nvlink_declare(struct fabric *f, const char *host, unsigned gpus, waiter_fn
 		fn(arg, NULL, err);
 		return;
 	}
-	o = mem_alloc(1, sizeof(*o));
+	o = mem_new(o);
 	o->gpus = gpus;
-	snprintf(o->host, sizeof(o->host), "%s", host);
+	array_printf(o->host, "%s", host);
 	fabric_operation_done(f, &ops, o, fn, arg);
 }
 
@@ -409,8 +409,8 @@ static void raise_alerts(struct nvlink_room *r)
 
 		if (state < NVSWITCH_NO_P2P)
 			continue;
-		snprintf(text, sizeof(text), by_hand || !*reason ? "%s" : "%s (%s; %s)", it->name,
-			 reason, nvswitch_remedy_name(health_remedy(it)));
+		array_printf(text, by_hand || !*reason ? "%s" : "%s (%s; %s)", it->name, reason,
+			     nvswitch_remedy_name(health_remedy(it)));
 		name_list_add(state == NVSWITCH_FATAL ? &fatal : &no_p2p, text);
 	}
 	name_list_alert(alerts, "hosts-fatal", &fatal, "host FATAL", "hosts FATAL");

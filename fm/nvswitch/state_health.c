@@ -275,7 +275,7 @@ struct memory *health_memory(struct health *h, unsigned host)
 	struct health_host *it = &h->hosts[host];
 
 	if (!it->memory) {
-		it->memory = mem_alloc(1, sizeof(*it->memory));
+		it->memory = mem_new(it->memory);
 		it->memory->sources_state = it->sources_state;
 	}
 	return it->memory;

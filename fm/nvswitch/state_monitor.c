@@ -163,8 +163,8 @@ static json_t *domains_json(const struct nvswitch *nv)
 
 		if (!host->memory || !*host->memory->cluster)
 			continue;
-		snprintf(name, sizeof(name), "%s %llu", host->memory->cluster,
-			 (unsigned long long)host->memory->clique);
+		array_printf(name, "%s %llu", host->memory->cluster,
+			     (unsigned long long)host->memory->clique);
 		row = json_object_get(by_name, name);
 		if (!row) {
 			row = domain_json(host);
@@ -262,11 +262,12 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 	char text[160];
 
 	if (on)
-		snprintf(text, sizeof(text),
-			 "nvswitch: %u hosts look unhealthy at once: the sources are suspect", bad);
+		array_printf(text,
+			     "nvswitch: %u hosts look unhealthy at once: the sources are suspect",
+			     bad);
 	else
-		snprintf(text, sizeof(text), "nvswitch: %u %s unhealthy: sources are trusted again",
-			 bad, words_plural(bad, "host looks", "hosts look"));
+		array_printf(text, "nvswitch: %u %s unhealthy: sources are trusted again", bad,
+			     words_plural(bad, "host looks", "hosts look"));
 	nv->home.ops->event(nv->home.arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
 			    json_pack("{sb si}", "guarded", on, "bad", bad), text);
 	hook_hold(nv->hook, on && nv->conf.keys.guard_hooks);
@@ -291,7 +292,7 @@ static void report_many(struct nvswitch *nv, enum nvswitch_state state, enum log
 				 host->name);
 		json_array_append_new(names, json_string(host->name));
 	}
-	snprintf(text, sizeof(text), "nvswitch: %u hosts: %s:%s ..", count, name, shown);
+	array_printf(text, "nvswitch: %u hosts: %s:%s ..", count, name, shown);
 	nv->home.ops->event(nv->home.arg, level, "nvswitch",
 			    json_pack("{so ss}", "hosts", names, "state", name), text);
 }
@@ -314,8 +315,8 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 
 		if (host->state != state)
 			continue;
-		snprintf(text, sizeof(text), "nvswitch: %s: %s, was %s%s%s", host->name, name,
-			 before, *reason ? ": " : "", reason);
+		array_printf(text, "nvswitch: %s: %s, was %s%s%s", host->name, name, before,
+			     *reason ? ": " : "", reason);
 		nv->home.ops->event(nv->home.arg, level, "nvswitch",
 				    json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
 					      "before", before, "reason", reason, "action",
@@ -359,7 +360,7 @@ static void run_hook(struct nvswitch *nv, const struct change *change)
 	size_t index, used = 0;
 
 	if (cause && cause->gpu >= 0)
-		snprintf(gpu, sizeof(gpu), "%d", cause->gpu);
+		array_printf(gpu, "%d", cause->gpu);
 	json_array_foreach (list, index, finding) {
 		const char *state, *words, *source;
 
@@ -384,8 +385,7 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 		nv->home.ops->states_changed(nv->home.arg);
 	if (!error)
 		return;
-	snprintf(text, sizeof(text), "nvswitch: hook %s for %s: %s", nv->conf.keys.hook, host,
-		 error);
+	array_printf(text, "nvswitch: hook %s for %s: %s", nv->conf.keys.hook, host, error);
 	nv->home.ops->event(nv->home.arg, LOG_WARNING, "nvswitch-hook",
 			    json_pack("{ss}", "host", host), text);
 }

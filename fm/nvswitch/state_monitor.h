@@ -6,7 +6,6 @@
 #ifndef FMD_NVSWITCH_STATE_MONITOR_H
 #define FMD_NVSWITCH_STATE_MONITOR_H
 
-#include <jansson.h>
 #include "fm/conf/conf.h"
 #include "fm/loop/log.h"
 #include "fm/loop/loop.h"
