@@ -252,7 +252,7 @@ void listener_take(struct listener *l, int fd, const struct sockaddr *from)
 		turn_out(d, find_burden(d, NULL));
 	v->caller = find_caller(d, key_of(l, fd, from));
 	d->visits[d->count++] = v;
-	if (!loop_is_simulated(l->loop))
+	if (!loop_is_simulated(l->loop) && from->sa_family != AF_UNIX)
 		v->watch = loop_fd_new(l->loop, fd, LOOP_READ, arrived_cb, v);
 	arm(d, 0);
 }

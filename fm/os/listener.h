@@ -3,7 +3,7 @@
  * listener: a listening socket on the loop, and the budget that all of a loop share.
  *
  * A connection costs a handshake or a process, and anybody can make one. So connections wait, in
- * one reserve for all listeners, until something arrives on them, and are then handed to their
+ * one reserve for all listeners, those of networks until something arrives, and are handed to their
  * servers one at a time: each LISTENER_PACE_US, or LISTENER_BUSY_US while the fabric's work is
  * under way (loop_is_busy()). Next is the address (of a unix socket the user) whose turn was
  * longest ago; at every second turn one that has proven who it is. Where the reserve is full the
