@@ -11,6 +11,7 @@ static const char *const kinds[] = {
 	"audit",
 	"cordoned",
 	"cordons-bent",
+	"drained",
 	"engine",
 	"flapping",
 	"forged-traps",

@@ -124,6 +124,10 @@ struct figures {
 	unsigned silent_logged;		    /* nodes */
 	unsigned links_failed, links_fresh; /* as in bringup_result */
 	struct program_result programmed;
+	struct drained { /* by the latest change that had no safe order: LIDs, and for how long */
+		unsigned lids;
+		double ms;
+	} drained;
 };
 
 /* ---- What is published ----------------------------------------------------------------------- */

@@ -16,8 +16,9 @@
  *   the rest     is read when nothing is left to write. What differs from the cache is written, in
  *                rounds again
  *
- * Where another manager was at work until now, each block that the file does not have is assumed to
- * be as wanted, so that it is read.
+ * Of a switch that is met for the first time, each block that the file does not have is assumed to
+ * be as wanted, so that it is read: another manager may have written it. Where one was at work until
+ * now, the file is not relied on unread either.
  *
  * A block is cached until it was read, or is written. Where a switch does not answer what it holds,
  * or its LinearFDBTop is 0 (it has lost its tables), its blocks are not cached any more, but
@@ -97,22 +98,22 @@ bool cached_load(struct program *p)
 /* Called behind the file, whose blocks stay as they are there. */
 void cached_assume(struct program *p)
 {
-	if (!p->cached.all)
-		return;
-	p->cached.all = false;
-	p->cached.some = p->cached.first = p->cached.wrong = true;
 	for (uint32_t row = 0; row < p->topo->nswitches; row++) {
 		struct store_switch *sw = store_find(&p->store, p->topo->nodes[row].guid);
 
-		for (uint32_t b = 0; sw && b < sw->nblocks; b++)
-			if (is_open(sw, b))
+		for (uint32_t b = 0; sw && !sw->met && b < sw->nblocks; b++)
+			if (is_open(sw, b) && !store_has(&sw->cached, b)) {
 				store_put(&sw->cached, b, true);
+				p->cached.some = p->cached.first = p->cached.wrong = true;
+			}
+		if (sw)
+			sw->met = true;
 	}
 }
 
 void program_read_first(struct program *p)
 {
-	p->cached.all = true;
+	p->cached.first = p->cached.wrong = true;
 }
 
 void cached_forget_file(struct program *p)

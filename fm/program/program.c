@@ -329,6 +329,7 @@ static enum job_result begin_sending(void *arg)
 	if (p->making)
 		order_end(p->making, &p->order);
 	p->making = NULL;
+	p->result.drained += p->order.drained;
 	p->stage = PROGRAM_SENDS;
 	batch_wake(p->batch);
 	return JOB_END;
@@ -495,17 +496,31 @@ static bool plan_more(struct program *p)
 	return p->turn.count > 0;
 }
 
+/* What the order empties is filled again, or given up. */
+static void drain_ends(struct program *p)
+{
+	if (p->round.drain_us)
+		p->result.drained_us += loop_now_us(p->loop) - p->round.drain_us;
+	p->round.drain_us = p->round.emptied = 0;
+}
+
 /* Begins the next round that has blocks. False: there is none. */
 static bool plan_next(struct program *p)
 {
 	while (p->round.begun < p->order.nrounds) {
 		struct program_round *round = &p->round;
 		uint32_t i = p->order.first[round->begun++], end = p->order.first[round->begun];
+		uint32_t emptied = 0;
 
+		if (!round->emptied)
+			drain_ends(p);
 		round->parts = mem_resize(round->parts, end - i + 1u, sizeof(*round->parts));
 		for (round->nparts = 0; i < end; i++) {
 			const struct order_step *step = &p->order.steps[i];
 
+			emptied += (uint32_t)__builtin_popcountll(step->drain ? step->mask : 0);
+			if (step->emptied)
+				round->emptied -= (uint32_t)__builtin_popcountll(step->mask);
 			round->parts[round->nparts++] = (struct program_part){
 				.sw = step->sw,
 				.block = step->block,
@@ -536,10 +551,14 @@ static bool plan_next(struct program *p)
 
 		round->kinds = 2;
 		p->result.rounds++;
+		round->emptied += emptied;
+		if (emptied)
+			round->drain_us = loop_now_us(p->loop);
 
 		if (plan_more(p))
 			return true;
 	}
+	drain_ends(p);
 	return false;
 }
 
@@ -927,9 +946,16 @@ void program_forget(struct program *p, guid_t guid)
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg)
 {
+	struct program_result none = { 0 };
+
 	assert(wanted->nswitches == t->nswitches && wanted->top <= TABLES_MAX_LID);
 	if (!p->busy)
 		p->smps_before = batch_smps(p->batch);
+	drain_ends(p);
+	if (p->busy) { /* whose callback does not come */
+		none.drained = p->result.drained;
+		none.drained_us = p->result.drained_us;
+	}
 
 	/* The queued ones give way; what is on its way stays busy until it is answered. */
 	cl_map_item_t *old = cl_qmap_head(&p->store.switches);
@@ -971,7 +997,7 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	p->fn = fn;
 	p->arg = arg;
 	p->busy = true;
-	p->result = (struct program_result){ 0 };
+	p->result = none;
 	p->started_us = loop_now_us(p->loop);
 	p->trouble = p->reported = false;
 	plan_apply(p);

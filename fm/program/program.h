@@ -8,6 +8,7 @@
  * apply() sends SwitchInfo's LinearFDBTop where it differs and the 64-entry blocks that differ.
  * Blocks of which it is known what they hold go in the rounds of routing/order/order.h, the next
  * round when the last one is acknowledged; where nothing is known (a cold start) there is but one.
+ * A switch that is met with tables (LinearFDBTop is not 0) is read before it is written.
  * Blocks that fail are retried and reported. Other switches don't wait for one that fails, except
  * for entries whose new path leads through what it did not take (program.c). After a restart a
  * file has what switches held (program_remember). Blocks that are to change are read before, the
@@ -35,6 +36,8 @@ struct program_result {
 	unsigned failed_switches;
 	unsigned held; /* entries that keep their old path because of what failed */
 	unsigned rounds;
+	unsigned drained;    /* LIDs that switches had no entries for on the way, 64 at a time */
+	uint64_t drained_us; /* how long some had none */
 	unsigned unread;   /* blocks that are cached, and read from now on */
 	unsigned read;	   /* with none unread: cached blocks that were read */
 	unsigned differed; /* read blocks that differed from the cache */
@@ -79,8 +82,8 @@ unsigned program_unread(const struct program *p); /* the number of cached blocks
 bool program_held(const struct program *p, const struct topo *t, const struct tables *tables,
 		  struct tables *out);
 /*
- * Before the first apply: another manager was at work. What switches hold is read, then only what
- * differs is written.
+ * Before the first apply: another manager was at work. What the file says is read too, then only
+ * what differs is written.
  */
 void program_read_first(struct program *p);
 /*

@@ -56,6 +56,7 @@ struct store_switch {
 	bool refuses; /* failed, and it is reachable: it rejects or drops what it is sent */
 	bool listed;  /* in the snapshot of this apply */
 	bool in_turn; /* among those whose blocks leave */
+	bool met;     /* in some apply: what it held before that was assumed, to be read */
 	struct store_set unread; /* blocks that it was sent since audit_try() */
 };
 
@@ -126,7 +127,6 @@ struct program_cached {
 	struct table_reader *reader; /* of content, until its end; NULL = nothing is left to read */
 	char *content;		     /* the file's, owned */
 	bool some;		     /* a switch may have cached blocks */
-	bool all;   /* assume of each block that the file does not have that it is as wanted */
 	bool first; /* these assumptions are read before it is reported that all is written */
 	bool wrong; /* a block was found that differs: none is relied on unread any more */
 	struct store_set columns; /* numbers of the blocks that are read now */
@@ -137,7 +137,7 @@ struct program_cached {
 
 /* Takes some more records of the file. True: there are more, call again. */
 bool cached_load(struct program *p);
-/* Assumes what program_read_first() asked for; no effect without it. */
+/* Assumes that switches which are met first hold what is wanted, so that it is read. */
 void cached_assume(struct program *p);
 void cached_forget_file(struct program *p); /* frees its reader and content; neither is fine */
 
@@ -185,6 +185,8 @@ struct program_round {
 	struct program_part *parts; /* by switch and block */
 	uint32_t nparts;
 	unsigned kinds; /* of parts, left to send: 2 = all, 1 = without hosts */
+	uint32_t emptied;  /* entries that the order emptied and has not filled */
+	uint64_t drain_us; /* since when there are some */
 };
 
 struct program_turn { /* switches with blocks to send now */

@@ -9,8 +9,10 @@
  *   - no channels wait for one another in a cycle (no credit loop),
  *   - every pair of end ports that a working path joins both before and after is joined.
  * Paths are judged by the links of the newer snapshot: an old entry to a dead link leads nowhere.
- * If no order keeps the second promise, some entries are first emptied (order.drained of them):
- * then the pairs that use them break the third for the time between two rounds.
+ * If no order keeps the second promise, some entries are first emptied, of 64 LIDs at a time
+ * (order.drained in all): then the pairs that use them break the third until they are filled. Where that
+ * does not help, as the new paths of some LIDs and the old ones of others close a cycle, the second
+ * is broken; nor is it kept where the older tables break it by themselves.
  *
  * The content of an unknown block (never acknowledged) is taken for "leads nowhere", and nothing is
  * promised about it until it is written; unknown blocks do not wait for one another, so that a cold
@@ -34,6 +36,7 @@ struct order_step {
 	/* of the mask: they end paths that work until all other entries of the LID are new */
 	uint64_t last;
 	bool drain; /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
+	bool emptied; /* they were, by a step before */
 	bool hosts; /* traffic of hosts is known to use it: ahead of the others of its round */
 };
 
@@ -42,7 +45,7 @@ struct order {
 	uint32_t *first;	  /* by round [nrounds + 1]: its first step */
 	uint32_t nsteps, nrounds;
 	uint32_t split;	  /* blocks written in several steps */
-	uint32_t drained; /* entries */
+	uint32_t drained; /* LIDs of which entries are emptied */
 	bool strict;	  /* the second promise needs every round complete: when a step fails for
 			     good, later rounds must not start */
 };

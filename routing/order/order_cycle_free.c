@@ -11,8 +11,14 @@
  * then single entries.
  *
  * If only entries are left each of which would close a cycle, no order is possible (for example a
- * ring whose direction is reversed), and the search also ends after a limit: then all entries that
- * are still to be changed are emptied and filled again; after that only new paths exist.
+ * ring whose direction is reversed), and the search also ends after a limit: then what is left of
+ * some block numbers is emptied, of 64 LIDs at most, and the search goes on. If that gives no order
+ * either, what was emptied is filled all the same, and others are emptied: each LID has old paths or
+ * new ones, never both; but paths of different LIDs may wait for one another in a circle until all
+ * are through.
+ *
+ * Tables that have credit loops by themselves, of another manager, are not worth that: the first
+ * rounds are as good as it gets.
  */
 
 /* Searches of the whole graph are dear: as many as read this many table bytes, within bounds. */
@@ -169,12 +175,52 @@ static bool round_begin(struct order_cycle_free *s)
 {
 	if (!s->ntodo)
 		return false;
+	if (!s->trials_left) { /* nothing is to be asked any more */
+		collect_begin(s, ENTRIES);
+		return true;
+	}
 	/* By block: LIDs of which entries are left that others must wait for. */
 	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
 	for (uint32_t i = 0; i < s->ntodo; i++)
 		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
 	collect_begin(s, WHOLE);
 	return true;
+}
+
+/* Nothing else may go: more is emptied, as long as that is of 64 LIDs, else what is empty is filled. */
+static void empty_or_fill(struct order_cycle_free *s)
+{
+	uint64_t *empty = mem_alloc(s->w->nblocks, sizeof(*empty));
+	uint32_t kept = 0, lids = 0, more = 0;
+
+	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
+	for (uint32_t i = 0; i < s->ntodo; i++)
+		(s->todo[i].emptied ? empty : s->others)[s->todo[i].block] |= s->todo[i].mask;
+	for (uint32_t b = 0; b < s->w->nblocks; b++)
+		lids += (uint32_t)__builtin_popcountll(empty[b]);
+	for (uint32_t b = 0; b < s->w->nblocks; b++) {
+		uint32_t n = (uint32_t)__builtin_popcountll(s->others[b] & ~empty[b]);
+
+		if (lids + more + n > TABLES_BLOCK)
+			s->others[b] = 0;
+		else
+			more += n;
+	}
+	for (uint32_t i = 0; i < s->ntodo; i++) {
+		struct order_step *step = &s->todo[i];
+
+		if (more ? !step->emptied && s->others[step->block] : step->emptied) {
+			s->now[s->nnow] = *step;
+			s->now[s->nnow++].drain = more;
+			step->emptied = true;
+		}
+		if (more || !step->emptied)
+			s->todo[kept++] = *step;
+	}
+	s->drained += more;
+	s->ntodo = kept;
+	free(empty);
+	settle(s);
 }
 
 static bool round_end(struct order_cycle_free *s)
@@ -196,18 +242,7 @@ static bool round_end(struct order_cycle_free *s)
 		}
 		s->ntodo = kept;
 	} else {
-		/* Empties all that is left; if that was done already, writes it as it is. */
-		bool drained = s->drained > 0;
-
-		memcpy(s->now, s->todo, s->ntodo * sizeof(*s->now));
-		s->nnow = s->ntodo;
-		for (uint32_t i = 0; i < s->nnow; i++) {
-			s->now[i].drain = !drained;
-			s->drained += __builtin_popcountll(s->now[i].mask);
-		}
-		settle(s);
-		if (drained)
-			s->ntodo = 0;
+		empty_or_fill(s);
 	}
 	return round_begin(s);
 }
@@ -324,6 +359,7 @@ struct order_making {
 	/* One of these at a time. */
 	struct order_columns *columns;
 	struct order_trial *trial;
+	struct order_trial *alone; /* whether the old tables have loops by themselves */
 	struct order_cycle_free *cycle_free;
 };
 
@@ -372,8 +408,9 @@ static bool trial_done(struct order_making *m)
 			else
 				memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
 		}
-		round_begin(s);
 		m->cycle_free = s;
+		order_work_init(&s->part, m->w.t, &s->mix, NULL, 0);
+		m->alone = order_trial_begin(&s->part, ORDER_ALONE, NULL, &m->beyond);
 	}
 	return !safe;
 }
@@ -390,6 +427,16 @@ bool order_go(struct order_making *m)
 	}
 	if (m->trial)
 		return order_trial_go(m->trial) || trial_done(m);
+	if (m->alone) {
+		bool safe;
+
+		if (order_trial_go(m->alone))
+			return true;
+		safe = order_trial_end(m->alone);
+		m->alone = NULL;
+		order_work_fini(&m->cycle_free->part);
+		return safe && round_begin(m->cycle_free);
+	}
 	return m->cycle_free && order_cycle_free_go(m->cycle_free);
 }
 
@@ -400,6 +447,10 @@ static void making_free(struct order_making *m)
 	order_columns_end(m->columns);
 	if (m->trial)
 		order_trial_end(m->trial);
+	if (m->alone) {
+		order_trial_end(m->alone);
+		order_work_fini(&s->part);
+	}
 	if (s) {
 		if (s->trial)
 			trial_end(s);

@@ -110,6 +110,7 @@ struct order_turn {    /* a packet comes by one channel and leaves by another */
 enum order_direction {
 	ORDER_FROM, /* the work's tables are the new ones, the units' `old` the present ones */
 	ORDER_TO,   /* the work's tables are the present ones, the units' `old` the new ones */
+	ORDER_ALONE, /* the work's tables by themselves, without units */
 };
 
 struct order_beyond { /* turns of mixtures that the graph of the new tables' proof has not */

@@ -683,6 +683,10 @@ struct order_trial *order_trial_begin(struct order_work *w, enum order_direction
 	l->guilty = guilty;
 	l->beyond = beyond;
 	l->phase = w->nunits > LARGE ? ask_down_up : proven ? ask_proof : ask_all;
+	if (direction == ORDER_ALONE) {
+		cdg_init(&l->graph, w->t, false);
+		l->phase = make_graph;
+	}
 	return l;
 }
 

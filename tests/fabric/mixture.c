@@ -105,6 +105,7 @@ static void make_room(struct mixture *m)
 
 	m->excused = mem_alloc(m->older->stride, sizeof(*m->excused));
 	m->known = mem_alloc(m->older->stride, sizeof(*m->known));
+	m->gone = mem_alloc(m->older->stride, sizeof(*m->gone));
 	m->owed = mem_alloc((size_t)t->nswitches * m->older->stride, sizeof(*m->owed));
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		if (t->nodes[sw].nports >= m->width)
@@ -121,7 +122,8 @@ void mixture_rewind(struct mixture *m)
 {
 	tables_copy(&m->now, m->older);
 	memcpy(m->dark, m->dark_first, m->topo->nports * sizeof(*m->dark));
-	m->writes = 0;
+	m->writes = m->cycles = m->ngone = m->most_gone = 0;
+	memset(m->gone, 0, m->older->stride * sizeof(*m->gone));
 	memset(m->waits, 0, (size_t)m->topo->nports * m->width * sizeof(*m->waits));
 	for (uint32_t sw = 0; sw < m->topo->nswitches; sw++)
 		for (uint32_t lid = 1; lid <= m->lids->top; lid++) {
@@ -130,6 +132,7 @@ void mixture_rewind(struct mixture *m)
 			if (out != TOPO_NONE)
 				count_wait(m, out, exit_of(m, next_switch(m, out), lid), 1);
 		}
+	m->cyclic = closes_a_cycle(m);
 }
 
 void mixture_init(struct mixture *m, const struct topo *t, const struct lid_map *lids,
@@ -160,6 +163,7 @@ void mixture_fini(struct mixture *m)
 {
 	tables_fini(&m->now);
 	free(m->known);
+	free(m->gone);
 	free(m->owed);
 	free(m->excused);
 	free(m->waits);
@@ -235,8 +239,8 @@ static bool between_hosts(const struct mixture *m, uint32_t sw, uint32_t lid)
 
 static bool is_owed(const struct mixture *m, uint32_t sw, uint32_t lid)
 {
-	return m->owed[(size_t)sw * m->now.stride + lid] &&
-	       (!m->excused[lid] || (m->hosts_owed && between_hosts(m, sw, lid)));
+	return m->owed[(size_t)sw * m->now.stride + lid] && !m->excused[lid] &&
+	       (!m->hosts_owed || between_hosts(m, sw, lid));
 }
 
 /* Whoever comes by where he was goes round. */
@@ -255,12 +259,22 @@ static enum plain_end end_from(struct mixture *m, uint32_t sw, uint32_t lid)
 
 static bool lid_sound(struct mixture *m, uint32_t lid)
 {
+	m->ngone -= m->gone[lid];
+	m->gone[lid] = false;
 	memset(m->ends, 0, m->topo->nswitches);
 	for (uint32_t sw = 0; sw < m->topo->nswitches; sw++) {
 		enum plain_end end = end_from(m, sw, lid);
 
 		if (end != PLAIN_LOOPS && (end == PLAIN_ARRIVES || !is_owed(m, sw, lid)))
 			continue;
+		if (end != PLAIN_LOOPS) {
+			m->ngone += !m->gone[lid];
+			m->gone[lid] = true;
+			if (m->ngone > m->most_gone)
+				m->most_gone = m->ngone;
+			if (m->ngone <= m->gone_allowed)
+				continue;
+		}
 		snprintf(m->fault, sizeof(m->fault), "write %u: from %s to LID %u: %s", m->writes,
 			 m->topo->nodes[sw].desc, lid, end == PLAIN_LOOPS ? "a loop" : "dark");
 		return false;
@@ -276,6 +290,10 @@ const char *mixture_fault(struct mixture *m, uint32_t block)
 		if ((m->changed >> lid % TABLES_BLOCK & 1) && !lid_sound(m, lid))
 			return m->fault;
 	if (!closes_a_cycle(m))
+		m->cyclic = false;
+	else if (!m->cyclic)
+		m->cycles++;
+	if (m->cycles <= m->cycles_allowed)
 		return NULL;
 	snprintf(m->fault, sizeof(m->fault), "write %u: a credit cycle", m->writes);
 	return m->fault;

@@ -4,6 +4,7 @@
  * judge knows cables and bytes, nothing of how the order was made, and looks at what a write
  * changed: an order is judged in the time of its entries. Where it is told of the states of links,
  * data pass those alone that are Active at both ends.
+ * Tables of the beginning may have credit cycles: as long as these last nobody asks for others.
  */
 #ifndef FMD_TESTS_MIXTURE_H
 #define FMD_TESTS_MIXTURE_H
@@ -20,7 +21,12 @@ struct mixture {
 	bool *known;				      /* by LID: what is owed */
 	bool *owed;	 /* by switch and LID: works before and after */
 	bool *excused;	 /* by LID: the order says that it goes dark for a time */
-	bool hosts_owed; /* even so not the ways between hosts */
+	bool hosts_owed; /* and nothing else: what management uses was drained */
+	bool *gone;	 /* by LID: some way that is owed is dark now */
+	unsigned ngone, most_gone; /* now, and most at a time */
+	unsigned gone_allowed;	   /* LIDs at a time */
+	bool cyclic;		   /* the tables of the beginning have a credit cycle, and it lasts */
+	unsigned cycles, cycles_allowed; /* writes after which there is another one */
 	uint32_t *waits; /* by port that packets leave by, and the next switch's port: LIDs */
 	uint32_t width;	 /* ports in a row of these */
 	uint8_t *met;	 /* by port: on the search for a cycle */

@@ -84,7 +84,7 @@ void remove_state(const struct world *w, const char *name)
 	unlink(path);
 }
 
-static void remove_all_state(const struct world *w)
+void remove_all_state(const struct world *w)
 {
 	DIR *dir = opendir(w->state_dir);
 	struct dirent *entry;

@@ -49,6 +49,7 @@ void stop_fabric(struct world *w);
 void world_init_stopped(struct world *w, struct topo *design);
 void world_init(struct world *w, struct topo *design);
 void remove_state(const struct world *w, const char *name);
+void remove_all_state(const struct world *w);
 void world_fini(struct world *w);
 struct topo *small_tree(void);
 bool is_up(const struct world *w);
