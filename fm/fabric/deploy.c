@@ -145,11 +145,12 @@ static void programmed(void *arg, const struct program_result *result)
 		double ms = result->drained_us / 1e3;
 
 		f->figures->drained = (struct drained){ result->drained, ms };
-		event_log_add(f->events, LOG_WARNING, "drained", NULL,
-			      json_pack("{si sf}", "lids", (int)result->drained, "ms", ms),
-			      "fabric: drained %u LIDs for %.1f ms, %u at a time: no order of writes "
-			      "is safe between these tables",
-			      result->drained, ms, TABLES_BLOCK);
+		event_log_add(
+			f->events, LOG_WARNING, "drained", NULL,
+			json_pack("{si sf}", "lids", (int)result->drained, "ms", ms),
+			"fabric: drained %u LIDs for %.1f ms, %u at a time: no order of writes "
+			"is safe between these tables",
+			result->drained, ms, TABLES_BLOCK);
 	}
 	f->progress.wrote |= result->blocks > 0;
 	f->requests.retry |= result->failed > 0;

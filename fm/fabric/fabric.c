@@ -18,6 +18,7 @@
 #include "fm/loop/log.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
+#include "routing/path.h"
 #include "topology/snapshot/diff.h"
 
 /* ---- Rooms and their hooks ------------------------------------------------------------------- */
@@ -64,10 +65,60 @@ static void update(struct fabric *f)
 		begin_update(f);
 }
 
+static void serve(void *arg);
+
 static void answer_all(struct fabric *f, const char *error)
 {
 	operations_take(f->clients.operations, f->requests.sweep || sweep_discovers(f->sweep));
 	operations_answer(f->clients.operations, error);
+}
+
+static void swept(void *arg, const struct sweep_result *result);
+
+/*
+ * Links fell, and maybe more than is known: traps that go by the tables over what fell are lost.
+ * Switches whose way to the manager does so are asked, beside the update.
+ */
+static void ask_behind_what_fell(struct fabric *f)
+{
+	enum { UNKNOWN, SOUND, CROSSES };
+	const struct topo *t = f->now.topo;
+	uint8_t *way = mem_alloc(t->nswitches + 1u, sizeof(*way));
+	uint32_t *trail = mem_alloc(t->nswitches + 1u, sizeof(*trail));
+	guid_t *behind = mem_alloc(t->nswitches + 1u, sizeof(*behind));
+	unsigned count = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		uint32_t at = sw, n = 0, end = UNKNOWN;
+
+		while (!way[at] && end == UNKNOWN) {
+			const struct inv_node *node =
+				inventory_find(sweep_inventory(f->sweep), t->nodes[at].guid);
+			unsigned out = tables_row(&f->now.tables, at)[f->now.sm_lid];
+			uint32_t next = path_switch_at(t, at, out);
+
+			way[at] = SOUND;
+			trail[n++] = at;
+			if (!node || next == TOPO_NONE)
+				end = SOUND;
+			else if (!node->ports[out].link_up)
+				end = CROSSES;
+			else
+				at = next;
+		}
+		if (end == UNKNOWN)
+			end = way[at];
+		while (n--) {
+			way[trail[n]] = (uint8_t)end;
+			if (end == CROSSES)
+				behind[count++] = t->nodes[trail[n]].guid;
+		}
+	}
+	if (count)
+		sweep_recheck(f->sweep, behind, count, swept, f);
+	free(behind);
+	free(way);
+	free(trail);
 }
 
 static void swept(void *arg, const struct sweep_result *result)
@@ -96,8 +147,16 @@ static void swept(void *arg, const struct sweep_result *result)
 			      strerror(-result->error));
 		answer_all(f, "the local port does not answer");
 		fabric_settle(f);
-	} else if (fabric_is_master(f))
-		update(f);
+	} else if (fabric_is_master(f)) {
+		bool ask = result->fell && !result->idle && f->now.topo;
+
+		if (result->idle)
+			serve(f);
+		else
+			update(f);
+		if (ask)
+			ask_behind_what_fell(f);
+	}
 }
 
 /* Begins an update if a room has something better for it. */

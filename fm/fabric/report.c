@@ -87,11 +87,12 @@ static json_t *past_json(const struct fabric *f)
 {
 	uint64_t rerouted = f->figures->rerouted_us;
 
-	return json_pack(
-		"{so so si s{si sf}}", "events_by_level", event_log_counts(f->events), "reroute_age_s",
-		rerouted ? json_real((loop_now_us(f->loop) - rerouted) / 1e6) : json_null(),
-		"lft_blocks_failed", f->figures->programmed.failed, "drained", "lids",
-		f->figures->drained.lids, "ms", f->figures->drained.ms);
+	return json_pack("{so so si s{si sf}}", "events_by_level", event_log_counts(f->events),
+			 "reroute_age_s",
+			 rerouted ? json_real((loop_now_us(f->loop) - rerouted) / 1e6)
+				  : json_null(),
+			 "lft_blocks_failed", f->figures->programmed.failed, "drained", "lids",
+			 f->figures->drained.lids, "ms", f->figures->drained.ms);
 }
 
 /* Of the lives of this process before, which a change of role ended: what counts from its start. */

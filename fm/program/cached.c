@@ -17,8 +17,8 @@
  *                rounds again
  *
  * Of a switch that is met for the first time, each block that the file does not have is assumed to
- * be as wanted, so that it is read: another manager may have written it. Where one was at work until
- * now, the file is not relied on unread either.
+ * be as wanted, so that it is read: another manager may have written it. Where one was at work
+ * until now, the file is not relied on unread either.
  *
  * A block is cached until it was read, or is written. Where a switch does not answer what it holds,
  * or its LinearFDBTop is 0 (it has lost its tables), its blocks are not cached any more, but

@@ -155,13 +155,11 @@ static const char *switch_hindrance(const struct program *p, const struct store_
 
 static bool some_known(const struct program *p)
 {
-	uint32_t row, block;
-
-	for (row = 0; row < p->topo->nswitches; row++) {
+	for (uint32_t row = 0; row < p->topo->nswitches; row++) {
 		const struct store_switch *sw = p->rows[row];
+		uint32_t block = sw ? store_next(&sw->todo, 0) : STORE_BLOCKS;
 
-		for (block = sw ? store_next(&sw->todo, 0) : STORE_BLOCKS; block < STORE_BLOCKS;
-		     block = store_next(&sw->todo, block + 1))
+		for (; block < STORE_BLOCKS; block = store_next(&sw->todo, block + 1))
 			if (store_has(&sw->known, block))
 				return true;
 	}
@@ -352,8 +350,6 @@ static void plan_start(void *arg)
 	job_start(p->plan, plan_steps, NULL);
 }
 
-static void plan_forget(struct program *p);
-
 /* drops the plan, whatever is left of it */
 static void plan_forget(struct program *p)
 {
@@ -386,9 +382,8 @@ static void plan_apply(struct program *p)
 static bool path_in_place(const struct program *p, uint32_t row, uint32_t lid)
 {
 	const struct topo *t = p->topo;
-	uint32_t hops;
 
-	for (hops = 0; hops <= t->nswitches; hops++) {
+	for (uint32_t hops = 0; hops <= t->nswitches; hops++) {
 		unsigned out = tables_row(p->wanted, row)[lid];
 		const struct topo_port *peer;
 
@@ -412,13 +407,13 @@ static bool path_in_place(const struct program *p, uint32_t row, uint32_t lid)
 /* Entries of a part that may leave. */
 static uint64_t allowed(const struct program *p, const struct program_part *part)
 {
-	uint64_t mask = part->take & ~part->last, left;
+	uint64_t mask = part->take & ~part->last;
 
 	if (!p->trouble)
 		return part->take;
 	if (p->order.strict)
 		return 0;
-	for (left = mask; left; left &= left - 1) {
+	for (uint64_t left = mask; left; left &= left - 1) {
 		uint32_t bit = __builtin_ctzll(left);
 
 		if (!path_in_place(p, part->sw, part->block * TABLES_BLOCK + bit))
@@ -445,7 +440,6 @@ static void plan_content(const struct program *p, const struct store_switch *sw,
 	const struct program_round *round = &p->round;
 	const struct program_part key = { .sw = sw->row, .block = block }, *part;
 	const uint8_t *want = tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
-	unsigned i;
 
 	part = round->nparts
 		       ? bsearch(&key, round->parts, round->nparts, sizeof(key), compare_parts)
@@ -455,7 +449,7 @@ static void plan_content(const struct program *p, const struct store_switch *sw,
 		return;
 	}
 	memcpy(content, store_block(sw, block), TABLES_BLOCK);
-	for (i = 0; i < TABLES_BLOCK; i++)
+	for (unsigned i = 0; i < TABLES_BLOCK; i++)
 		if (part->take >> i & 1)
 			content[i] = want[i];
 		else if (part->empty >> i & 1)
@@ -469,9 +463,8 @@ static bool plan_more(struct program *p)
 
 	while (round->kinds && !p->turn.count) {
 		bool hosts = round->kinds-- == 2;
-		uint32_t i;
 
-		for (i = 0; i < round->nparts; i++)
+		for (uint32_t i = 0; i < round->nparts; i++)
 			if (round->parts[i].hosts == hosts) {
 				struct program_part *part = &round->parts[i];
 				struct store_switch *sw = p->rows[part->sw];
@@ -496,7 +489,7 @@ static bool plan_more(struct program *p)
 	return p->turn.count > 0;
 }
 
-/* What the order empties is filled again, or given up. */
+/* What the order emptied is filled. */
 static void drain_ends(struct program *p)
 {
 	if (p->round.drain_us)
@@ -519,8 +512,7 @@ static bool plan_next(struct program *p)
 			const struct order_step *step = &p->order.steps[i];
 
 			emptied += (uint32_t)__builtin_popcountll(step->drain ? step->mask : 0);
-			if (step->emptied)
-				round->emptied -= (uint32_t)__builtin_popcountll(step->mask);
+			emptied -= step->emptied ? (uint32_t)__builtin_popcountll(step->mask) : 0;
 			round->parts[round->nparts++] = (struct program_part){
 				.sw = step->sw,
 				.block = step->block,
@@ -532,9 +524,9 @@ static bool plan_next(struct program *p)
 		}
 		sort_if_needed(round->parts, round->nparts, sizeof(*round->parts), compare_parts);
 
-		uint32_t at, kept = 0;
+		uint32_t kept = 0;
 
-		for (at = 0; at < round->nparts; at++) {
+		for (uint32_t at = 0; at < round->nparts; at++) {
 			struct program_part *last = &round->parts[kept ? kept - 1 : 0];
 			const struct program_part *part = &round->parts[at];
 
@@ -552,7 +544,7 @@ static bool plan_next(struct program *p)
 		round->kinds = 2;
 		p->result.rounds++;
 		round->emptied += emptied;
-		if (emptied)
+		if (emptied && !round->drain_us)
 			round->drain_us = loop_now_us(p->loop);
 
 		if (plan_more(p))
@@ -788,10 +780,9 @@ static void program_release(struct program *p)
 static unsigned count_failed(const struct program *p)
 {
 	unsigned failed = 0;
-	uint32_t row, block;
 
-	for (row = 0; row < p->topo->nswitches; row++)
-		for (block = 0;
+	for (uint32_t row = 0; row < p->topo->nswitches; row++)
+		for (uint32_t block = 0;
 		     p->rows[row] && p->rows[row]->failed && block < tables_blocks(p->wanted);
 		     block++)
 			failed += program_differs(p, p->rows[row], block);

@@ -38,10 +38,10 @@ struct program_result {
 	unsigned rounds;
 	unsigned drained;    /* LIDs that switches had no entries for on the way, 64 at a time */
 	uint64_t drained_us; /* how long some had none */
-	unsigned unread;   /* blocks that are cached, and read from now on */
-	unsigned read;	   /* with none unread: cached blocks that were read */
-	unsigned differed; /* read blocks that differed from the cache */
-	uint64_t entries;  /* LFT entries that changed, where it was known what was there */
+	unsigned unread;     /* blocks that are cached, and read from now on */
+	unsigned read;	     /* with none unread: cached blocks that were read */
+	unsigned differed;   /* read blocks that differed from the cache */
+	uint64_t entries;    /* LFT entries that changed, where it was known what was there */
 	uint64_t smps, took_us;
 };
 typedef void program_done_fn(void *arg, const struct program_result *result);

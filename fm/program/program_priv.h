@@ -184,7 +184,7 @@ struct program_round {
 	uint32_t begun;		    /* rounds, this one too */
 	struct program_part *parts; /* by switch and block */
 	uint32_t nparts;
-	unsigned kinds; /* of parts, left to send: 2 = all, 1 = without hosts */
+	unsigned kinds;	   /* of parts, left to send: 2 = all, 1 = without hosts */
 	uint32_t emptied;  /* entries that the order emptied and has not filled */
 	uint64_t drain_us; /* since when there are some */
 };

@@ -54,6 +54,7 @@ void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint
 		s->waves.nprompt++;
 		s->waves.nprompt_newest += job.wave == s->waves.newest;
 	}
+	s->waves.more |= kind != JOB_POLL;
 	batch_add(s->batch, &job);
 }
 

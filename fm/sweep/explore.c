@@ -702,8 +702,12 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 	sweep_node(node)->sw_differs = differs;
 	if (info.port_state_change || info.lft_top != node->sw.lft_top || node->silent ||
 	    info.lft_cap != node->sw.lft_cap || info.mft_cap != node->sw.mft_cap ||
-	    info.enforce_cap != node->sw.enforce_cap || info.flags != node->sw.flags)
-		sweep_changed(s, node);
+	    info.enforce_cap != node->sw.enforce_cap || info.flags != node->sw.flags) {
+		if (s->kind == SWEEP_POLL)
+			sweep_changed(s, node);
+		else
+			explore_visit(s, node, NULL);
+	}
 	sweep_node_answers(node); /* the sweep that follows gives it the time of one that does */
 }
 

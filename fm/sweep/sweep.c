@@ -590,6 +590,7 @@ static void report_result(struct sweep *s, bool rest)
 	result.smps = batch_smps(s->batch) - s->smps_before;
 	result.took_us = loop_now_us(s->loop) - s->started_us;
 	result.rest = rest;
+	result.idle = !s->waves.more && !result.nchanged;
 	s->result.nchanged = 0;
 	s->result.found_us = 0;
 	s->waves.news = false;
@@ -797,6 +798,18 @@ void sweep_refresh(struct sweep *s, const guid_t *nodes, unsigned count, sweep_d
 	begin_wave(s, fn, arg);
 	for (unsigned i = 0; i < count; i++)
 		refresh_node(s, nodes[i]);
+}
+
+void sweep_recheck(struct sweep *s, const guid_t *switches, unsigned count, sweep_done_fn *fn,
+		   void *arg)
+{
+	begin_wave(s, fn, arg);
+	for (unsigned i = 0; i < count; i++) {
+		struct inv_node *node = inventory_find(&s->inv, switches[i]);
+
+		if (node && !node->gone && !node->silent)
+			sweep_ask(s, JOB_POLL, node, 0, false);
+	}
 }
 
 void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)

@@ -33,6 +33,7 @@ struct sweep_result {
 	unsigned silent;   /* nodes, and ports with an unknown one behind, that do not answer */
 	unsigned partial;  /* nodes that answer and whose answers were not all had */
 	bool rest;	   /* slow answers are left: the callback comes again */
+	bool idle;	   /* rechecked switches alone were asked, and nothing was new */
 	unsigned refusing; /* switches that answer, and whose PortStateChange can't be cleared */
 	/* switches whose LinearFDBTop was reset repeatedly (sweep_node.keeps_no_top) */
 	unsigned untrue;
@@ -66,6 +67,12 @@ void sweep_discover(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
 		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
+/*
+ * A refresh of those of the switches that one Get(SwitchInfo) each shows to have changed. The GUIDs
+ * are copied; those of unknown nodes have no effect.
+ */
+void sweep_recheck(struct sweep *sweep, const guid_t *switches, unsigned count, sweep_done_fn *fn,
+		   void *arg);
 /*
  * A Set to each switch without tables, before it is used: whether it takes any. Joins a sweep as a
  * refresh does; the callback comes when each has taken it, or did not take six in a row while it

@@ -89,6 +89,7 @@ struct sweep_waves { /* what is reported before the end, see wave_left() */
 	unsigned nprompt;	  /* jobs whose first round is not over */
 	unsigned nprompt_newest;  /* of these, those of `newest` */
 	bool news;		  /* something was answered since that was last reported */
+	bool more;		  /* more was asked than SwitchInfo of rechecked switches */
 };
 
 struct sweep {

@@ -9,10 +9,10 @@
  *   - no channels wait for one another in a cycle (no credit loop),
  *   - every pair of end ports that a working path joins both before and after is joined.
  * Paths are judged by the links of the newer snapshot: an old entry to a dead link leads nowhere.
- * If no order keeps the second promise, some entries are first emptied, of 64 LIDs at a time
- * (order.drained in all): then the pairs that use them break the third until they are filled. Where that
- * does not help, as the new paths of some LIDs and the old ones of others close a cycle, the second
- * is broken; nor is it kept where the older tables break it by themselves.
+ * If no order keeps the second promise, some entries are first emptied, of 64 LIDs at a time (all
+ * in all order.drained LIDs): then the pairs that use them break the third until they are filled.
+ * Where that does not help, as the new paths of some LIDs and the old ones of others close a cycle,
+ * the second is broken; nor is it kept where the older tables break it by themselves.
  *
  * The content of an unknown block (never acknowledged) is taken for "leads nowhere", and nothing is
  * promised about it until it is written; unknown blocks do not wait for one another, so that a cold
@@ -35,9 +35,9 @@ struct order_step {
 	uint64_t mask; /* entries that take their new value; unknown blocks: all */
 	/* of the mask: they end paths that work until all other entries of the LID are new */
 	uint64_t last;
-	bool drain; /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
+	bool drain;   /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
 	bool emptied; /* they were, by a step before */
-	bool hosts; /* traffic of hosts is known to use it: ahead of the others of its round */
+	bool hosts;   /* traffic of hosts is known to use it: ahead of the others of its round */
 };
 
 struct order {

@@ -13,9 +13,9 @@
  * If only entries are left each of which would close a cycle, no order is possible (for example a
  * ring whose direction is reversed), and the search also ends after a limit: then what is left of
  * some block numbers is emptied, of 64 LIDs at most, and the search goes on. If that gives no order
- * either, what was emptied is filled all the same, and others are emptied: each LID has old paths or
- * new ones, never both; but paths of different LIDs may wait for one another in a circle until all
- * are through.
+ * either, what was emptied is filled all the same, and others are emptied: each LID has old paths
+ * or new ones, never both; but paths of different LIDs may wait for one another in a circle until
+ * all are through.
  *
  * Tables that have credit loops by themselves, of another manager, are not worth that: the first
  * rounds are as good as it gets.
@@ -187,7 +187,7 @@ static bool round_begin(struct order_cycle_free *s)
 	return true;
 }
 
-/* Nothing else may go: more is emptied, as long as that is of 64 LIDs, else what is empty is filled. */
+/* Nothing else may go: more is emptied, up to 64 LIDs, else what is empty is filled. */
 static void empty_or_fill(struct order_cycle_free *s)
 {
 	uint64_t *empty = mem_alloc(s->w->nblocks, sizeof(*empty));

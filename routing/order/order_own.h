@@ -51,14 +51,6 @@ static inline struct order_unit *order_unit_of(const struct order_work *w, uint3
 	return w->slot[sw] ? &w->units[w->slot[sw] - 1] : NULL;
 }
 
-/* Whether a is above b in a total order of switches, leaves lowest. */
-static inline bool order_above(const struct topo *t, uint32_t a, uint32_t b)
-{
-	const struct topo_node *x = &t->nodes[a], *y = &t->nodes[b];
-
-	return x->level != y->level ? x->level > y->level : a > b;
-}
-
 /* ---- Blocks of entries as 64-bit masks, one bit each ----------------------------------------- */
 
 /* For each bit of a mask. */
@@ -108,8 +100,8 @@ struct order_turn {    /* a packet comes by one channel and leaves by another */
 };
 
 enum order_direction {
-	ORDER_FROM, /* the work's tables are the new ones, the units' `old` the present ones */
-	ORDER_TO,   /* the work's tables are the present ones, the units' `old` the new ones */
+	ORDER_FROM,  /* the work's tables are the new ones, the units' `old` the present ones */
+	ORDER_TO,    /* the work's tables are the present ones, the units' `old` the new ones */
 	ORDER_ALONE, /* the work's tables by themselves, without units */
 };
 

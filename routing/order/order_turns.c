@@ -5,193 +5,6 @@
 #include "topology/base/sort.h"
 
 /*
- * Down-up turns: a quick answer to the question of order_turns.c that errs on one side only.
- *
- * Order the switches by level. A turn is legal unless it comes down to a switch and rises from it
- * again: a down-up turn. All legal turns together make no circle, and tables of a tree have few
- * down-up turns (detours, detour.c), or none. So take every legal turn that links allow, used or
- * not, and the down-up turns that are there: if this has no circle, what is used has none. Then a
- * packet's state is the switch and whether it came rising or falling, which is a graph of
- * thousands, not of hundreds of thousands of channels. A down-up turn p, s, u stands in it as a
- * step from p, in either state, to u rising: that only what comes from p takes it must not get
- * lost, as every leaf would close a circle with each of its parents.
- */
-
-#define DOWN_UP_MAX 65536 /* beyond this no quick answer is to be had */
-
-enum { FALLING = 0, RISING = 1 }; /* state of a packet at a switch: 2 * switch + this */
-
-struct down_up {
-	uint32_t from, to; /* switches p and u */
-};
-
-struct down_ups {
-	const struct order_work *w;
-	uint64_t (*rising)[4]; /* by switch: ports to switches above it */
-	struct down_up *list;  /* by `from` when they are looked at */
-	uint32_t count;
-	uint32_t *first; /* by switch: its first in the list */
-	uint8_t *colour; /* by state */
-	uint32_t *trail; /* states on the way down */
-	uint32_t *at;	 /* by state: next edge */
-};
-
-/* ---- Which there are ------------------------------------------------------------------------ */
-
-static void down_up_add(struct down_ups *v, uint32_t from, uint32_t to)
-{
-	v->list = mem_grow(v->list, v->count);
-	v->list[v->count++] = (struct down_up){ from, to };
-}
-
-/*
- * Those of the tables that start at p. The same down-up turn is listed once for each link
- * downwards.
- */
-static void find_from(struct down_ups *v, uint32_t p)
-{
-	const struct topo *t = v->w->t;
-	const uint8_t *row = tables_row(v->w->newer, p), *below[256] = { NULL };
-	const uint64_t *rising[256];
-	uint64_t(*met)[4] = NULL; /* by port of p: ports already listed */
-
-	for (unsigned num = 1; num <= t->nodes[p].nports; num++) {
-		uint32_t s = path_switch_at(t, p, num);
-
-		if (s == TOPO_NONE || order_above(t, s, p))
-			continue;
-		below[num] = tables_row(v->w->newer, s);
-		rising[num] = v->rising[s];
-		met = met ? met : mem_alloc(t->nodes[p].nports + 1u, sizeof(*met));
-	}
-	for (uint32_t lid = 1; met && lid <= v->w->newer->top; lid++) {
-		unsigned num = row[lid], out;
-
-		if (!below[num])
-			continue;
-		out = below[num][lid];
-		if (!(rising[num][out / 64] >> out % 64 & 1) || met[num][out / 64] >> out % 64 & 1)
-			continue;
-		met[num][out / 64] |= 1ull << out % 64;
-		down_up_add(v, p, path_switch_at(t, path_switch_at(t, p, num), out));
-	}
-	free(met);
-}
-
-static int by_from(const void *a, const void *b)
-{
-	const struct down_up *x = a, *y = b;
-
-	return sort_order(x->from, y->from) ?: sort_order(x->to, y->to);
-}
-
-/* ---- Is there a circle? --------------------------------------------------------------------- */
-
-/* The state that edge number `edge` leads to, ports first, then down_up; TOPO_NONE = nowhere. */
-static uint32_t next_state(const struct down_ups *v, uint32_t state, uint32_t edge)
-{
-	uint32_t sw = state / 2, next, nports = v->w->t->nodes[sw].nports;
-
-	if (edge > nports)
-		return 2 * v->list[v->first[sw] + edge - nports - 1].to + RISING;
-	next = path_switch_at(v->w->t, sw, edge);
-	if (next == TOPO_NONE)
-		return TOPO_NONE;
-	if (!(v->rising[sw][edge / 64] >> edge % 64 & 1))
-		return 2 * next + FALLING;
-	return state % 2 == RISING ? 2 * next + RISING : TOPO_NONE;
-}
-
-/* Depth first from a state; true: it leads back to a state on the way. */
-static bool circle_from(struct down_ups *v, uint32_t start)
-{
-	enum { NEW, OPEN, CLOSED };
-	uint32_t n = 0;
-
-	if (v->colour[start] != NEW)
-		return false;
-	v->trail[n++] = start;
-	v->colour[start] = OPEN;
-	while (n) {
-		uint32_t state = v->trail[n - 1], sw = state / 2, next;
-		uint32_t edges = v->w->t->nodes[sw].nports + v->first[sw + 1] - v->first[sw];
-
-		if (v->at[state] == edges) {
-			v->colour[state] = CLOSED;
-			n--;
-			continue;
-		}
-		next = next_state(v, state, ++v->at[state]);
-		if (next == TOPO_NONE || v->colour[next] == CLOSED)
-			continue;
-		if (v->colour[next] == OPEN)
-			return true;
-		v->colour[next] = OPEN;
-		v->trail[n++] = next;
-	}
-	return false;
-}
-
-static bool has_circle(struct down_ups *v)
-{
-	uint32_t nswitches = v->w->t->nswitches;
-	bool found = false;
-
-	if (!v->count)
-		return false;
-	qsort(v->list, v->count, sizeof(*v->list), by_from);
-	v->first = mem_alloc(nswitches + 2u, sizeof(*v->first));
-	for (uint32_t i = 0; i < v->count; i++)
-		v->first[v->list[i].from + 1]++;
-	for (uint32_t sw = 0; sw < nswitches; sw++)
-		v->first[sw + 1] += v->first[sw];
-	v->colour = mem_alloc(2 * nswitches + 1u, sizeof(*v->colour));
-	v->trail = mem_alloc(2 * nswitches + 1u, sizeof(*v->trail));
-	v->at = mem_alloc(2 * nswitches + 1u, sizeof(*v->at));
-	/* A circle has a down-up turn, and so a rising state after it. */
-	for (uint32_t i = 0; !found && i < v->count; i++)
-		found = circle_from(v, 2 * v->list[i].to + RISING);
-	free(v->first);
-	free(v->colour);
-	free(v->trail);
-	free(v->at);
-	return found;
-}
-
-/* Whether the work's tables and the listed turns have no credit loop; false may be wrong. */
-static bool order_down_up_safe(const struct order_work *w, const struct order_turn *turns,
-			       uint32_t count)
-{
-	const struct topo *t = w->t;
-	struct down_ups v = { .w = w };
-	bool safe;
-
-	v.rising = mem_alloc(t->nswitches + 1u, sizeof(*v.rising));
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			uint32_t next = path_switch_at(t, sw, num);
-
-			if (next != TOPO_NONE && order_above(t, next, sw))
-				v.rising[sw][num / 64] |= 1ull << num % 64;
-		}
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t p = t->ports[turns[i].from].node;
-		uint32_t s = topo_peer(t, &t->ports[turns[i].from])->node;
-		uint32_t u = path_switch_at(t, s, turns[i].out);
-
-		if (order_above(t, p, s) && order_above(t, u, s))
-			down_up_add(&v, p, u);
-	}
-
-	for (uint32_t sw = 0; sw < w->t->nswitches && v.count < DOWN_UP_MAX; sw++)
-		find_from(&v, sw);
-	safe = v.count < DOWN_UP_MAX && !has_circle(&v);
-	free(v.rising);
-	free(v.list);
-	return safe;
-}
-
-/*
  * Turns: can channels come to wait for one another in a circle while old and new entries mix?
  *
  * A turn is a channel dependency (cdg.h): some packet comes by one link and leaves by another. The
@@ -202,8 +15,7 @@ static bool order_down_up_safe(const struct order_work *w, const struct order_tu
  * (A new entry before an old one does not happen: order.c.) A turn that new tables make for some
  * other LID adds nothing, and in a tree nearly every turn is one of these: two links of a switch
  * serve many LIDs. So such a witness is looked for first, nearby; only if turns without one are
- * left, the whole graph is made and searched, unless order_turns.c knows already that it need
- * not. For large changes that is asked first: it wants to know of few turns.
+ * left, the whole graph is made and searched.
  *
  * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all
  * their turns and some more, and its order. Old entries' turns are mostly among those, or agree
@@ -216,8 +28,7 @@ static bool order_down_up_safe(const struct order_work *w, const struct order_tu
  * (order_beyond).
  */
 
-#define LARGE	   16384 /* blocks */
-#define BEYOND_MAX 4096	 /* turns: each is looked for in the tables by every trial at a part */
+#define BEYOND_MAX 4096 /* turns: each is looked for in the tables by every trial at a part */
 
 typedef void turn_fn(void *arg, const struct order_turn *turn);
 
@@ -226,7 +37,6 @@ struct enquiry { /* after turns that have a unit's `old` entry in them */
 	enum order_direction direction;
 	turn_fn *fn;
 	void *arg;
-	bool down_up; /* after those alone that come down and rise again */
 };
 
 struct turns {
@@ -255,12 +65,9 @@ static bool comes_by(const struct order_work *w, uint32_t sw, uint32_t through, 
 static void turn_to(const struct enquiry *q, struct order_turn turn, uint32_t at, uint8_t out)
 {
 	const struct topo *t = q->w->t;
-	uint32_t next = path_switch_at(t, at, out);
-
-	if (next == TOPO_NONE || (q->down_up && !order_above(t, next, at)))
-		return;
 	turn.out = out;
-	q->fn(q->arg, &turn);
+	if (path_switch_at(t, at, out) != TOPO_NONE)
+		q->fn(q->arg, &turn);
 }
 
 /* What neighbours send onto the channels of a unit's entries; `live` are those that have one. */
@@ -277,7 +84,7 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 		uint64_t mask;
 		unsigned bit;
 
-		if (from == TOPO_NONE || (q->down_up && !order_above(t, from, s->sw)))
+		if (from == TOPO_NONE)
 			continue;
 		u = order_unit_of(q->w, from);
 		row = tables_row(q->w->newer, from) + (size_t)s->block * TABLES_BLOCK;
@@ -305,28 +112,23 @@ static void turns_of_column(const struct enquiry *q, uint32_t block)
 
 			if (next == TOPO_NONE)
 				continue;
-			if (!q->down_up || order_above(q->w->t, next, s->sw))
-				live |= 1ull << bit;
+			live |= 1ull << bit;
 
 			/* Where a packet goes on after the channel of a unit's entry. */
-			const struct order_unit *next_unit = &q->w->units[i];
-			uint32_t onto = path_switch_at(q->w->t, next_unit->sw, next_unit->old[bit]);
-			uint32_t lid = next_unit->block * TABLES_BLOCK + bit;
-			const struct order_unit *u = order_unit_of(q->w, onto);
+			uint32_t lid = s->block * TABLES_BLOCK + bit;
+			const struct order_unit *u = order_unit_of(q->w, next);
 			struct order_turn turn = { .unit = i, .bit = bit };
 			bool both = u && u->mask >> bit & 1;
 
-			if (q->down_up && order_above(q->w->t, onto, next_unit->sw))
-				continue;
-			turn.from = q->w->t->nodes[next_unit->sw].port0 + next_unit->old[bit];
+			turn.from = q->w->t->nodes[s->sw].port0 + s->old[bit];
 			if (both && u->old)
-				turn_to(q, turn, onto, u->old[bit]);
+				turn_to(q, turn, next, u->old[bit]);
 			/*
 			 * Old before new, unless the new path comes by here; never new before old.
 			 */
-			if (!both || (q->direction == ORDER_FROM &&
-				      !comes_by(q->w, onto, next_unit->sw, lid)))
-				turn_to(q, turn, onto, tables_row(q->w->newer, onto)[lid]);
+			if (!both ||
+			    (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
+				turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
 		}
 		if (live)
 			turns_before(q, i, live);
@@ -404,14 +206,6 @@ static void turn_met(void *arg, const struct order_turn *turn)
 	struct turns *s = arg;
 
 	if (set_add(s, turn_key(turn)) && !has_witness(s->w, turn, s->w->units[turn->unit].block))
-		turn_keep(s, turn);
-}
-
-static void down_up_met(void *arg, const struct order_turn *turn)
-{
-	struct turns *s = arg;
-
-	if (set_add(s, turn_key(turn)))
 		turn_keep(s, turn);
 }
 
@@ -493,7 +287,7 @@ static bool search_graph(struct order_trial *l)
 	if (groups && l->guilty) {
 		/* The entries with paths in a group of channels that wait for one another. */
 		struct circle c = { .w = l->turns.w, .g = &l->graph, .guilty = l->guilty };
-		struct enquiry q = { l->turns.w, l->turns.direction, turn_judged, &c, false };
+		struct enquiry q = { l->turns.w, l->turns.direction, turn_judged, &c };
 
 		c.member = mem_alloc(l->graph.nchannels + 1u, sizeof(*c.member));
 		for (unsigned i = 0; i < length; i++)
@@ -537,11 +331,11 @@ static bool make_graph(struct order_trial *l)
 static bool ask_all(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
-	struct enquiry q = { s->w, s->direction, turn_met, s, false };
+	struct enquiry q = { s->w, s->direction, turn_met, s };
 
 	if (ask_columns(l, &q))
 		return true;
-	if (!s->nfresh || order_down_up_safe(s->w, s->fresh, s->nfresh))
+	if (!s->nfresh)
 		return end_trial(l, true);
 	cdg_init(&l->graph, s->w->t, false);
 	return go_to(l, make_graph);
@@ -552,14 +346,6 @@ static void forget_turns(struct turns *s)
 	free(s->set);
 	free(s->fresh);
 	*s = (struct turns){ .w = s->w, .direction = s->direction };
-}
-
-static bool judge_down_up(struct order_trial *l)
-{
-	if (order_down_up_safe(l->turns.w, l->turns.fresh, l->turns.nfresh))
-		return end_trial(l, true); /* which is certain */
-	forget_turns(&l->turns);
-	return go_to(l, ask_all);
 }
 
 /* ---- By the proof of the new tables --------------------------------------------------------- */
@@ -631,7 +417,7 @@ static bool search_circle(struct order_trial *l)
 static bool ask_used(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
-	struct enquiry q = { s->w, s->direction, old_met, s, false };
+	struct enquiry q = { s->w, s->direction, old_met, s };
 
 	if (!proof_lasts(l))
 		return leave_proof(l);
@@ -644,7 +430,7 @@ static bool ask_used(struct order_trial *l)
 static bool ask_proof(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
-	struct enquiry q = { s->w, s->direction, proof_met, s, false };
+	struct enquiry q = { s->w, s->direction, proof_met, s };
 
 	if (!proof_lasts(l))
 		return leave_proof(l);
@@ -665,14 +451,6 @@ static bool ask_proof(struct order_trial *l)
 		       : go_to(l, ask_used);
 }
 
-static bool ask_down_up(struct order_trial *l)
-{
-	struct turns *s = &l->turns;
-	struct enquiry q = { s->w, s->direction, down_up_met, s, true };
-
-	return ask_columns(l, &q) || go_to(l, judge_down_up);
-}
-
 struct order_trial *order_trial_begin(struct order_work *w, enum order_direction direction,
 				      uint64_t *guilty, struct order_beyond *beyond)
 {
@@ -682,7 +460,7 @@ struct order_trial *order_trial_begin(struct order_work *w, enum order_direction
 	l->turns = (struct turns){ .w = w, .direction = direction };
 	l->guilty = guilty;
 	l->beyond = beyond;
-	l->phase = w->nunits > LARGE ? ask_down_up : proven ? ask_proof : ask_all;
+	l->phase = proven ? ask_proof : ask_all;
 	if (direction == ORDER_ALONE) {
 		cdg_init(&l->graph, w->t, false);
 		l->phase = make_graph;

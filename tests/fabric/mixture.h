@@ -19,13 +19,13 @@ struct mixture {
 	struct tables now;
 	const struct tables *older, *newer, *between; /* NULL = none */
 	bool *known;				      /* by LID: what is owed */
-	bool *owed;	 /* by switch and LID: works before and after */
-	bool *excused;	 /* by LID: the order says that it goes dark for a time */
-	bool hosts_owed; /* and nothing else: what management uses was drained */
-	bool *gone;	 /* by LID: some way that is owed is dark now */
+	bool *owed;		   /* by switch and LID: works before and after */
+	bool *excused;		   /* by LID: the order says that it goes dark for a time */
+	bool hosts_owed;	   /* and nothing else: what management uses was drained */
+	bool *gone;		   /* by LID: some way that is owed is dark now */
 	unsigned ngone, most_gone; /* now, and most at a time */
 	unsigned gone_allowed;	   /* LIDs at a time */
-	bool cyclic;		   /* the tables of the beginning have a credit cycle, and it lasts */
+	bool cyclic; /* the tables of the beginning have a credit cycle, and it lasts */
 	unsigned cycles, cycles_allowed; /* writes after which there is another one */
 	uint32_t *waits; /* by port that packets leave by, and the next switch's port: LIDs */
 	uint32_t width;	 /* ports in a row of these */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "routing/path.h"
 #include "tests/fabric/mixture.h"
 #include "tests/lib/fabric_world.h"
 
@@ -29,8 +30,8 @@ struct played {
 	struct record *records;
 	uint32_t nrecords, size;
 	struct tables before;
-	unsigned may_go;	    /* LIDs that may be dark at a time */
-	bool *dark; /* by port of the design: links between switches that are not Active */
+	unsigned may_go; /* LIDs that may be dark at a time */
+	bool *dark;	 /* by port of the design: links between switches that are not Active */
 	unsigned judged, most_gone, cycles; /* writes; as in struct mixture */
 	unsigned told;			    /* LIDs that the events told of */
 };
@@ -204,7 +205,6 @@ static void judge(struct played *p, const char *what)
 	tables_fini(&after);
 }
 
-
 struct cable {
 	guid_t node;
 	unsigned port;
@@ -250,91 +250,100 @@ static void a_cut_and_a_repair_disturb_nobody_on_the_way(void **state)
 
 /* ---- Tables of other managers ---------------------------------------------------------------- */
 
-/* Hops to a switch by live links; NO_HOPS = there is no way. Of `up`: those that rise, or fall. */
+/* Tables as other managers make them: by ranks of switches, all ways falling where all are 0. */
+struct foreign {
+	const struct topo *t;
+	uint32_t *rank, *hops, *down; /* by switch; hops to the one at hand, and falling alone */
+};
+
 #define NO_HOPS UINT16_MAX
 
+static bool falls(const struct foreign *f, uint32_t from, uint32_t to)
+{
+	return !f->rank[from] || f->rank[to] > f->rank[from];
+}
+
+/* Bellman and Ford; who can fall does not rise. */
+static void find_hops(struct foreign *f, uint32_t home)
+{
+	for (uint32_t sw = 0; sw < f->t->nswitches; sw++)
+		f->hops[sw] = f->down[sw] = sw == home ? 0 : NO_HOPS;
+	for (bool more = true; more;) {
+		more = false;
+		for (uint32_t e = 0; e < f->t->nswitch_ports; e++) {
+			uint32_t from = f->t->ports[e].node;
+			uint32_t to = path_switch_at(f->t, from, f->t->ports[e].num);
+
+			if (to == TOPO_NONE)
+				continue;
+			if (falls(f, from, to) && f->down[to] + 1 < f->down[from]) {
+				f->down[from] = f->hops[from] = f->down[to] + 1;
+				more = true;
+			}
+			if (f->down[from] == NO_HOPS && f->hops[to] + 1 < f->hops[from]) {
+				f->hops[from] = f->hops[to] + 1;
+				more = true;
+			}
+		}
+	}
+}
+
+/* One of the ways from a switch, TABLES_NO_ROUTE = there is none. */
+static uint8_t way_of(const struct foreign *f, uint32_t sw, uint32_t lid, uint32_t port)
+{
+	uint32_t node = f->t->ports[port].node;
+	uint8_t ways[256];
+	unsigned nways = 0;
+
+	if (node == sw)
+		return 0;
+	for (unsigned num = 1; num <= f->t->nodes[sw].nports; num++) {
+		const struct topo_port *peer = topo_peer(f->t, topo_port(f->t, sw, num));
+		uint32_t to = path_switch_at(f->t, sw, num);
+
+		if (to == TOPO_NONE	     ? peer && peer->node == node
+		    : f->down[sw] != NO_HOPS ? falls(f, sw, to) && f->down[to] + 1 == f->down[sw]
+					     : !falls(f, sw, to) && f->hops[to] + 1 == f->hops[sw])
+			ways[nways++] = (uint8_t)num;
+	}
+	return nways ? ways[lid % nways] : TABLES_NO_ROUTE;
+}
+
 /*
- * Tables as other managers make them, into what the switches hold. minhop: any shortest way. Else
- * up and down by the distance from a root, TOPO_NONE = by tiers.
+ * Into what the switches hold: minhop is any shortest way; else up and down by the distance from a
+ * root, TOPO_NONE = by tiers.
  */
 static void hold_foreign_tables(struct played *p, bool minhop, uint32_t root)
 {
-	const struct world *w = &p->w;
-	const struct topo *t = fabric_topo(w->fabric);
-	const struct lid_map *lids = fabric_lids(w->fabric);
-	uint32_t n = t->nswitches, *rank = mem_alloc(n, sizeof(*rank));
-	bool tiers = root == TOPO_NONE;
-	uint32_t *hops = mem_alloc(n, sizeof(*hops)), *down = mem_alloc(n, sizeof(*down));
+	const struct topo *t = fabric_topo(p->w.fabric);
+	const struct lid_map *lids = fabric_lids(p->w.fabric);
+	struct foreign f = { .t = t };
 
-	for (uint32_t pass = 0; pass <= lids->top; pass++) {
-		uint32_t home = tiers ? 0 : root;
+	f.rank = mem_alloc(t->nswitches, sizeof(*f.rank));
+	f.hops = mem_alloc(t->nswitches, sizeof(*f.hops));
+	f.down = mem_alloc(t->nswitches, sizeof(*f.down));
+	if (!minhop && root != TOPO_NONE)
+		find_hops(&f, root);
+	for (uint32_t sw = 0; sw < t->nswitches && !minhop; sw++)
+		f.rank[sw] =
+			1 + sw +
+			t->nswitches * (root == TOPO_NONE ? 9u - t->nodes[sw].level : f.hops[sw]);
+	for (uint32_t lid = 1; lid <= lids->top; lid++) {
+		uint32_t port = lids->port_of_lid[lid], home;
 
-		if (pass && lids->port_of_lid[pass] == TOPO_NONE)
+		if (port == TOPO_NONE)
 			continue;
-		if (pass)
-			home = t->ports[lids->port_of_lid[pass]].node;
-		if (home >= n)
-			home = topo_peer(t, &t->ports[lids->port_of_lid[pass]])->node;
-		/* Bellman and Ford: rank first, then each LID's hops, falling alone and at all. */
-		for (uint32_t sw = 0; sw < n; sw++)
-			hops[sw] = down[sw] = sw == home ? 0 : NO_HOPS;
-		for (bool more = true; more;) {
-			more = false;
-			for (uint32_t e = 0; e < t->nswitch_ports; e++) {
-				const struct topo_port *port = &t->ports[e], *peer;
-				uint32_t from = port->node, to;
-				bool falls;
-
-				peer = topo_peer(t, port);
-				if (!peer || !port->link_up || peer->node >= n)
-					continue;
-				to = peer->node;
-				falls = !pass || minhop || rank[to] > rank[from];
-				if (falls && down[to] + 1 < down[from]) {
-					down[from] = down[to] + 1;
-					more = true;
-				}
-				if (falls ? down[from] != NO_HOPS && hops[from] != down[from]
-					  : down[from] == NO_HOPS && hops[to] + 1 < hops[from]) {
-					hops[from] = falls ? down[from] : hops[to] + 1;
-					more |= hops[from] != NO_HOPS;
-				}
-			}
-		}
-		for (uint32_t sw = 0; sw < n && !pass; sw++)
-			rank[sw] = (tiers ? 9u - t->nodes[sw].level : hops[sw]) * n + sw;
-		for (uint32_t sw = 0; sw < n && pass; sw++) {
-			uint8_t ways[256], nways = 0;
-
-			for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-				const struct topo_port *port = topo_port(t, sw, num);
-				const struct topo_port *peer = topo_peer(t, port);
-				bool falls;
-
-				if (!peer || !port->link_up)
-					continue;
-				if (peer->node >= n) {
-					if (t->ports[lids->port_of_lid[pass]].node == peer->node)
-						ways[nways++] = (uint8_t)num;
-					continue;
-				}
-				falls = minhop || rank[peer->node] > rank[sw];
-				if (sw != home && hops[sw] != NO_HOPS &&
-				    (down[sw] != NO_HOPS
-					     ? falls && down[peer->node] + 1 == down[sw]
-					     : !falls && hops[peer->node] + 1 == hops[sw]))
-					ways[nways++] = (uint8_t)num;
-			}
-			if (sw == home && t->ports[lids->port_of_lid[pass]].node == home)
-				double_set_lft(w->hw, t->nodes[sw].guid, pass, 0);
-			else
-				double_set_lft(w->hw, t->nodes[sw].guid, pass,
-					       nways ? ways[pass % nways] : TABLES_NO_ROUTE);
-		}
+		home = t->ports[port].node;
+		if (home >= t->nswitches)
+			home = topo_peer(t, &t->ports[port])->node;
+		find_hops(&f, home);
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			double_set_lft(p->w.hw, t->nodes[sw].guid, (uint16_t)lid,
+				       way_of(&f, sw, lid, port));
 	}
-	free(rank);
-	free(hops);
-	free(down);
+	free(f.rank);
+	free(f.hops);
+	free(f.down);
 }
 
 /* A manager that knows nothing of this fabric starts on what another one left. */
@@ -434,7 +443,7 @@ static void cordon_or_not(struct played *p, struct harm *h, uint64_t *seed)
 
 static void plays(struct played *p, uint64_t *seed)
 {
-	static const char *const words[] = { "cables",	"cables",   "cables", "cordon",
+	static const char *const words[] = { "cables",	 "cables", "cables", "cordon",
 					     "capacity", "engine", "quiet",  "restart" };
 	struct harm h = { .ndown = 0 };
 
