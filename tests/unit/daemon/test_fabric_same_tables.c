@@ -54,7 +54,7 @@ static void held_init(struct held *h, struct topo *design, uint64_t seed)
 
 static void assert_same(struct held *h, const char *when)
 {
-	const struct topo *t = fabric_topo(h->w.fabric);
+	const struct topo *t = h->w.design;
 
 	run_for(&h->w, QUIET_US);
 	assert_true(is_up(&h->w));
