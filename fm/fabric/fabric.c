@@ -109,7 +109,7 @@ static void ask_behind_what_fell(struct fabric *f)
 		if (end == UNKNOWN)
 			end = way[at];
 		while (n--) {
-			way[trail[n]] = (uint8_t)end;
+			way[trail[n]] = end;
 			if (end == CROSSES)
 				behind[count++] = t->nodes[trail[n]].guid;
 		}

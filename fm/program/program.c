@@ -511,8 +511,8 @@ static bool plan_next(struct program *p)
 		for (round->nparts = 0; i < end; i++) {
 			const struct order_step *step = &p->order.steps[i];
 
-			emptied += (uint32_t)__builtin_popcountll(step->drain ? step->mask : 0);
-			emptied -= step->emptied ? (uint32_t)__builtin_popcountll(step->mask) : 0;
+			emptied += __builtin_popcountll(step->drain ? step->mask : 0);
+			emptied -= step->emptied ? __builtin_popcountll(step->mask) : 0;
 			round->parts[round->nparts++] = (struct program_part){
 				.sw = step->sw,
 				.block = step->block,

@@ -197,9 +197,9 @@ static void empty_or_fill(struct order_cycle_free *s)
 	for (uint32_t i = 0; i < s->ntodo; i++)
 		(s->todo[i].emptied ? empty : s->others)[s->todo[i].block] |= s->todo[i].mask;
 	for (uint32_t b = 0; b < s->w->nblocks; b++)
-		lids += (uint32_t)__builtin_popcountll(empty[b]);
+		lids += __builtin_popcountll(empty[b]);
 	for (uint32_t b = 0; b < s->w->nblocks; b++) {
-		uint32_t n = (uint32_t)__builtin_popcountll(s->others[b] & ~empty[b]);
+		uint32_t n = __builtin_popcountll(s->others[b] & ~empty[b]);
 
 		if (lids + more + n > TABLES_BLOCK)
 			s->others[b] = 0;
