@@ -132,8 +132,6 @@ static int metric_of(void *arg, struct exposition_text name)
 void evidence_init(struct evidence *e, enum nvswitch_system configured)
 {
 	*e = (struct evidence){ .configured = configured };
-	for (unsigned i = 0; i < MEMORY_SWITCHES; i++)
-		e->switches[i].link_fatal_link = -1;
 }
 
 /* ---- What an exporter leaves out ------------------------------------------------------------- */
@@ -273,17 +271,6 @@ static uint32_t whole(double value)
 	return value >= 1 && value <= UINT32_MAX ? value : 0;
 }
 
-static void take_xid_count(struct evidence *e, unsigned gpu, const struct exposition_sample *s)
-{
-	int xid = number_of(s, "xid", UINT16_MAX);
-
-	if (xid <= 0 || !whole(s->value) || e->ncounts == MEMORY_COUNTS ||
-	    xid_of((unsigned)xid, NULL)->state == NVSWITCH_HEALTHY)
-		return;
-	e->counts[e->ncounts++] =
-		(struct xid_count){ .gpu = gpu, .xid = xid, .count = whole(s->value) };
-}
-
 /* Statuses, of which the gravest of equal series counts; those above the last are as grave. */
 static const struct status {
 	uint16_t has, at; /* at: in struct gpu_said */
@@ -370,21 +357,11 @@ static void take_pair(struct gpu_said *said, const struct exposition_sample *s)
 		said->pairs_lost |= 1u << peer;
 }
 
-/* NVML's states: 0 = inactive, 1 = active, 2 = asleep. */
-static void take_gpu_link(struct gpu_said *said, const struct exposition_sample *s)
-{
-	int link = number_of(s, "nvlink", 64);
-
-	if (link < 0)
-		return;
-	*(s->value == 0 ? &said->links_down : &said->links_up) |= 1ull << link;
-	said->has |= HAS_LINKS;
-}
-
 static void take_gpu(struct evidence *e, enum metric metric, const struct exposition_sample *s)
 {
 	struct evidence_gpu *gpu = gpu_of(e, s);
 	uint32_t number = whole(s->value);
+	int link = number_of(s, "nvlink", 64), xid = number_of(s, "xid", UINT16_MAX);
 	struct gpu_said *said;
 
 	if (!gpu)
@@ -400,7 +377,11 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 		return;
 	switch (metric) {
 	case XID_COUNT:
-		take_xid_count(e, gpu - e->gpus, s);
+		if (xid > 0 && number && e->ncounts < MEMORY_COUNTS &&
+		    xid_of(xid, NULL)->state != NVSWITCH_HEALTHY)
+			e->counts[e->ncounts++] = (struct xid_count){ .gpu = gpu - e->gpus,
+								      .xid = xid,
+								      .count = number };
 		return;
 	case P2P_PAIR:
 		take_pair(said, s);
@@ -419,8 +400,11 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 		if (s->value <= UINT32_MAX)
 			take_clique(e, (uint32_t)s->value);
 		return;
-	case GPU_LINK_STATE:
-		take_gpu_link(said, s);
+	case GPU_LINK_STATE: /* NVML's: 0 = inactive, 1 = active, 2 = asleep */
+		if (link < 0)
+			return;
+		*(s->value == 0 ? &said->links_down : &said->links_up) |= 1ull << link;
+		said->has |= HAS_LINKS;
 		return;
 	default:
 		take_state(said, metric, s->value);

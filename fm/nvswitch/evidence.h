@@ -211,9 +211,6 @@ const char *memory_end_of(const struct nvswitch_finding *finding);
 void memory_write(const struct memory *m, const char *host, FILE *out);
 /* Reads one such line; an unknown kind is skipped. False: the line is damaged. */
 bool memory_read(struct memory *m, const char *kind, const char *rest);
-/* Gives events that were read the present time, as the file has none. */
-void memory_date(struct memory *m, uint64_t now_us);
-
 /* ---- One scrape of dcgm-exporter ------------------------------------------------------------- */
 
 /*

@@ -284,13 +284,6 @@ bool memory_read(struct memory *m, const char *kind, const char *rest)
 	return true;
 }
 
-void memory_date(struct memory *m, uint64_t now_us)
-{
-	for (unsigned i = 0; i < m->nevents; i++)
-		if (!m->events[i].last_us)
-			m->events[i].last_us = m->events[i].finding.since_us = now_us;
-}
-
 /* ---- Events and their ends ------------------------------------------------------------------- */
 
 /*
@@ -486,7 +479,9 @@ void memory_note_ports(struct memory *m, enum memory_ports ports)
 {
 	enum memory_ports before = m->ports;
 
-	if (ports == before || (ports != PORTS_UP && before != PORTS_UP))
+	/* That a host without events is off for a while is of no interest. */
+	if (ports == before || (ports != PORTS_UP && before != PORTS_UP) ||
+	    (!m->nevents && before == PORTS_UP))
 		return;
 	m->ports = ports;
 	m->changed = true;

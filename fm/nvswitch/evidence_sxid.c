@@ -26,13 +26,6 @@ static struct catalogue {
 static const char *const classes[] = { "", "note", "nonfatal", "port", "always" };
 static const char *const conditions[] = { "", "status=", "info=", "only=" };
 
-static int index_of(const char *const *words, int count, const char *word)
-{
-	while (--count >= 0 && strcmp(words[count], word))
-		;
-	return count;
-}
-
 static bool read_sub(struct xid *row, const char *sub)
 {
 	size_t unit = strcspn(sub, " =");
@@ -73,7 +66,9 @@ static const char *read_row(void *arg, char *line)
 		row.last = strtoul(end + 1, &end, 10);
 	if (!row.first || row.last < row.first || *end)
 		return "a number, or FIRST-LAST, is expected";
-	state = sxid ? index_of(classes, 5, field[STATE]) : nvswitch_state_parse(field[STATE]);
+	state = sxid ? SXID_ALWAYS : nvswitch_state_parse(field[STATE]);
+	while (sxid && state >= 0 && strcmp(classes[state], field[STATE]))
+		state--;
 	while (remedy < NVSWITCH_REMEDIES && strcmp(field[REMEDY], nvswitch_remedy_name(remedy)))
 		remedy++;
 	if (state < sxid || state == NVSWITCH_UNKNOWN + sxid || remedy == NVSWITCH_REMEDIES)

@@ -209,20 +209,13 @@ static void end_job(struct fetch_job *job, const char *address)
 	ops->done(arg, *error ? error : NULL, at);
 }
 
-static unsigned connect_ms(const struct fetch_job *job)
-{
-	const struct fetch_conf *conf = &job->fetch->conf;
-
-	return conf->connect_ms < conf->timeout_ms ? conf->connect_ms : conf->timeout_ms;
-}
-
 /* The lookup took its time, or it has failed. */
 static void timer_cb(void *arg)
 {
 	struct fetch_job *job = arg;
 
 	if (!*job->error)
-		array_printf(job->error, "no connection within %u ms", connect_ms(job));
+		array_printf(job->error, "no connection within %u ms", job->fetch->conf.connect_ms);
 	end_job(job, NULL);
 }
 
@@ -248,7 +241,8 @@ static void name_error(struct fetch_job *job, CURLcode code, long http)
 		array_printf(job->error,
 			     connected_us ? "no whole answer within %u ms"
 					  : "no connection within %u ms",
-			     connected_us ? job->fetch->conf.timeout_ms : connect_ms(job));
+			     connected_us ? job->fetch->conf.timeout_ms
+					  : job->fetch->conf.connect_ms);
 		return;
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -439,7 +433,7 @@ static void begin(struct fetch_job *job, const char *address)
 	set_options(job);
 	curl.easy_setopt(job->easy, CURLOPT_TIMEOUT_MS,
 			 (long)(took_ms < all_ms ? all_ms - took_ms : 1));
-	curl.easy_setopt(job->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms(job));
+	curl.easy_setopt(job->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)job->fetch->conf.connect_ms);
 	if (address) {
 		bool v6 = strchr(address, ':');
 
@@ -502,7 +496,7 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 	} else if (address_is_numeric(url->host)) {
 		begin(job, url->host);
 	} else {
-		loop_timer_set(job->timer, connect_ms(job) * 1000ull);
+		loop_timer_set(job->timer, job->fetch->conf.connect_ms * 1000ull);
 		lookup = evdns_getaddrinfo(fetch->dns, url->host, NULL, &hints, found_cb, job);
 		if (lookup)
 			job->lookup = lookup;
@@ -526,6 +520,8 @@ struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *
 	}
 	fetch->loop = loop;
 	fetch->conf = *conf;
+	if (conf->connect_ms > conf->timeout_ms)
+		fetch->conf.connect_ms = conf->timeout_ms;
 	fetch->ca_file = mem_strdup(conf->ca_file);
 	fetch->multi = curl.multi_init();
 	fetch->timer = loop_timer_new(loop, run_cb, fetch);

@@ -89,11 +89,6 @@ struct log_intake *log_intake_new(struct source_home *home)
 	return in;
 }
 
-void log_intake_free(struct log_intake *in)
-{
-	free(in);
-}
-
 /* ---- Documents ------------------------------------------------------------------------------- */
 
 #define COLLECTOR "this machine" /* whoever writes to the socket */
@@ -265,16 +260,6 @@ static int open_journal(struct log_server *s, const char *where)
 	return status;
 }
 
-static int open_unix(struct log_server *s, const char *where)
-{
-	s->fd = listener_unix_socket(where, 0117, SOMAXCONN);
-	if (s->fd < 0)
-		return s->fd;
-	s->path = mem_strdup(where);
-	s->listener = listener_new(s->loop, s->fd, "log_socket", 1, accept_cb, s);
-	return 0;
-}
-
 void *log_server_new(struct log_intake *in, enum log_server_kind kind, const char *where, char *err,
 		     size_t err_size)
 {
@@ -284,7 +269,16 @@ void *log_server_new(struct log_intake *in, enum log_server_kind kind, const cha
 	s->loop = in->home->loop;
 	s->intake = in;
 	s->fd = -1;
-	status = kind == LOG_SERVER_JOURNAL ? open_journal(s, where) : open_unix(s, where);
+	if (kind == LOG_SERVER_JOURNAL) {
+		status = open_journal(s, where);
+	} else {
+		s->fd = listener_unix_socket(where, 0117, SOMAXCONN);
+		status = s->fd < 0 ? s->fd : 0;
+	}
+	if (s->fd >= 0) {
+		s->path = mem_strdup(where);
+		s->listener = listener_new(s->loop, s->fd, "log_socket", 1, accept_cb, s);
+	}
 	if (!status)
 		return s;
 	snprintf(err, err_size, "%s: %s", where, strerror(-status));

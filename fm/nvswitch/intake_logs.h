@@ -15,9 +15,8 @@
 struct source_home;
 struct log_intake;
 
-/* The caller owns it; `home` is borrowed until log_intake_free(), for which NULL is fine. */
+/* The caller's, which frees it by free(3); `home` is borrowed until then. */
 struct log_intake *log_intake_new(struct source_home *home);
-void log_intake_free(struct log_intake *intake);
 
 /* New documents, which the caller owns: the counts; a row for the collector, once it wrote. */
 json_t *log_intake_json(const struct log_intake *intake);

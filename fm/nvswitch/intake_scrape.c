@@ -372,12 +372,12 @@ static void start_due(void *arg)
 
 /* ---- Racks ----------------------------------------------------------------------------------- */
 
-static void free_racks(struct exporters *x, bool all)
+static void free_racks(struct exporters *x)
 {
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < x->nracks; i++) {
-		if (!all && x->racks[i].used) {
+		if (x->racks[i].used) {
 			x->racks[kept++] = x->racks[i];
 			continue;
 		}
@@ -413,7 +413,7 @@ static void begin(struct exporters *x)
 		t->nmx = rack->nmx;
 		rack->used = true;
 	}
-	free_racks(x, false);
+	free_racks(x);
 	x->cursor = 0;
 	x->due_us = loop_now_us(x->home->loop);
 	if (x->fetch && x->targets.count)
@@ -467,7 +467,9 @@ void exporters_close(void *source)
 	struct exporters *x = source;
 
 	end(x);
-	free_racks(x, true);
+	for (unsigned i = 0; i < x->nracks; i++)
+		x->racks[i].used = false;
+	free_racks(x);
 	free(x->racks);
 	fetch_free(x->fetch);
 	loop_timer_free(x->timer);

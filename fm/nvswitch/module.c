@@ -52,12 +52,6 @@ static bool is_gpu(const char *desc)
 #define STALE_INTERVALS 3 /* without an answer: nothing is known */
 #define LIMIT_MAX_MS	600000
 
-/* There is always one. */
-static unsigned limit_ms(int configured)
-{
-	return configured ? configured : LIMIT_MAX_MS;
-}
-
 /* Texts are borrowed from conf. */
 static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 {
@@ -65,8 +59,8 @@ static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 	struct nvswitch_conf out = {
 		.keys = *c,
 		.interval_us = c->poll_interval_ms * 1000ull,
-		.timeout_ms = limit_ms(c->timeout_ms),
-		.hook_timeout_ms = limit_ms(c->hook_timeout_ms),
+		.timeout_ms = c->timeout_ms ? c->timeout_ms : LIMIT_MAX_MS,
+		.hook_timeout_ms = c->hook_timeout_ms ? c->hook_timeout_ms : LIMIT_MAX_MS,
 		.body_max = (size_t)c->body_limit << 10,
 		.link_window_us = c->link_window_ms * 1000ull,
 		.retry_us = conf->retry_interval_ms * 1000ull,

@@ -25,14 +25,6 @@ static size_t name_fold(const char *name, char to[NAME_MAX_LEN + 1])
 	return len;
 }
 
-/* The length of a name's part before the first dot. */
-static size_t name_first_part(const char *name, size_t len)
-{
-	const char *dot = memchr(name, '.', len);
-
-	return dot ? (size_t)(dot - name) : len;
-}
-
 static const char *add(struct aliases *a, const char *host, const char *name)
 {
 	char text[NAME_MAX_LEN + 1];
@@ -120,7 +112,7 @@ unsigned health_find(const struct health *h, const char *name)
 	if (id == NAMES_NONE) {
 		alias = names_find(&a->names, text, len);
 		if (alias == NAMES_NONE)
-			alias = names_find(&a->names, text, name_first_part(text, len));
+			alias = names_find(&a->names, text, strcspn(text, "."));
 		if (alias != NAMES_NONE) {
 			len = name_fold(a->hosts[alias], text);
 			id = names_find(&h->names, text, len);
@@ -128,7 +120,7 @@ unsigned health_find(const struct health *h, const char *name)
 	}
 	if (id != NAMES_NONE)
 		return id;
-	id = names_find(&h->firsts, text, name_first_part(text, len));
+	id = names_find(&h->firsts, text, strcspn(text, "."));
 	return id == NAMES_NONE ? UINT_MAX : h->first_host[id];
 }
 
@@ -148,7 +140,7 @@ unsigned health_add(struct health *h, const char *name)
 	h->hosts[h->nhosts++] = (struct health_host){ .name = mem_strdup(name),
 						      .state = NVSWITCH_UNKNOWN,
 						      .override = NVSWITCH_UNKNOWN };
-	first = names_id(&h->firsts, kept, name_first_part(kept, len));
+	first = names_id(&h->firsts, kept, strcspn(kept, "."));
 	h->first_host = mem_resize(h->first_host, h->firsts.count, sizeof(*h->first_host));
 	h->first_host[first] = h->firsts.count == before ? UINT_MAX : id;
 	return id;
@@ -330,16 +322,6 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 		finding.state = NVSWITCH_DEGRADED_LINK;
 	if (finding.state != NVSWITCH_HEALTHY)
 		memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
-}
-
-void health_note_ports(struct health *h, unsigned host, enum memory_ports ports)
-{
-	struct health_host *it = &h->hosts[host];
-
-	/* That a host without events is off for a while is of no interest. */
-	if (!it->memory || (!it->memory->nevents && it->memory->ports == PORTS_UP))
-		return;
-	memory_note_ports(it->memory, ports);
 }
 
 void health_override(struct health *h, unsigned host, enum nvswitch_state state)

@@ -148,8 +148,6 @@ struct sxid_event;
 /* Takes a line of a host's kernel log. */
 void health_hear_log(struct health *h, unsigned host, const struct sxid_event *event,
 		     uint64_t now_us);
-/* Takes what the fabric sees of all of a host's HCAs. */
-void health_note_ports(struct health *h, unsigned host, enum memory_ports ports);
 /* Sets a manual override; UNKNOWN takes it back and clears the host's events. */
 void health_override(struct health *h, unsigned host, enum nvswitch_state state);
 

@@ -487,12 +487,12 @@ const struct health_host *nvswitch_host(const struct nvswitch *nv, const char *n
 
 void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_ports ports)
 {
-	unsigned host = health_find(&nv->health, name);
+	const struct health_host *host = nvswitch_host(nv, name);
 
-	if (host == UINT_MAX)
+	if (!host || !host->memory)
 		return;
-	health_note_ports(&nv->health, host, ports);
-	if (nv->health.hosts[host].memory && nv->health.hosts[host].memory->changed)
+	memory_note_ports(host->memory, ports);
+	if (host->memory->changed)
 		step_soon(&nv->home);
 }
 
@@ -584,6 +584,7 @@ static bool read_memory_line(struct nvswitch *nv, const char *line)
 {
 	char kind[16], name[256];
 	int used = 0;
+	struct memory *m;
 	unsigned host;
 
 	if (sscanf(line, "%15s %255s %n", kind, name, &used) < 2)
@@ -593,10 +594,14 @@ static bool read_memory_line(struct nvswitch *nv, const char *line)
 	if (!text_is_host_name(name) || nv->health.nhosts >= HOSTS_MAX)
 		return false;
 	host = health_add(&nv->health, name);
-	if (!memory_read(health_memory(&nv->health, host), kind, line + used))
+	m = health_memory(&nv->health, host);
+	if (!memory_read(m, kind, line + used))
 		return false;
-	nv->health.hosts[host].sources_state = nv->health.hosts[host].memory->sources_state;
-	memory_date(nv->health.hosts[host].memory, loop_now_us(nv->home.loop));
+	nv->health.hosts[host].sources_state = m->sources_state;
+	for (unsigned i = 0; i < m->nevents; i++) /* the file has no times */
+		if (!m->events[i].last_us)
+			m->events[i].last_us = m->events[i].finding.since_us =
+				loop_now_us(nv->home.loop);
 	source_report_recall(&nv->home, host);
 	return true;
 }
@@ -690,7 +695,7 @@ void nvswitch_free(struct nvswitch *nv)
 	if (!nv)
 		return;
 	sources_free(nv->sources);
-	log_intake_free(nv->home.intake);
+	free(nv->home.intake);
 	loop_timer_free(nv->step_timer);
 	hook_free(nv->hook);
 	health_fini(&nv->health);

@@ -97,10 +97,6 @@ struct log_intake *log_intake_new(struct source_home *home)
 	return NULL;
 }
 
-void log_intake_free(struct log_intake *intake)
-{
-}
-
 json_t *log_intake_json(const struct log_intake *intake)
 {
 	return json_null();

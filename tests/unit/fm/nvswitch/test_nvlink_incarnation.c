@@ -34,7 +34,7 @@ static struct host *begin(enum dcgm dcgm)
 
 static void note_ports(struct host *it, enum memory_ports ports)
 {
-	health_note_ports(&it->h, 0, ports);
+	memory_note_ports(host_memory(it), ports);
 	host_pass(it, 1);
 }
 
