@@ -195,7 +195,6 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct log_intake *in = s->intake;
 	struct connection *c = s->connections[0];
 
-	listener_done(s->listener, fd, true);
 	if (in->connections == CONNECTIONS) { /* the one silent longest makes room */
 		for (unsigned i = 1; i < CONNECTIONS; i++)
 			if (s->connections[i]->heard_us < c->heard_us)
@@ -277,7 +276,7 @@ void *log_server_new(struct log_intake *in, enum log_server_kind kind, const cha
 	}
 	if (s->fd >= 0) {
 		s->path = mem_strdup(where);
-		s->listener = listener_new(s->loop, s->fd, "log_socket", 1, accept_cb, s);
+		s->listener = listener_new(s->loop, s->fd, "log_socket", 0, accept_cb, s);
 	}
 	if (!status)
 		return s;

@@ -281,7 +281,9 @@ static void accept_cb(void *arg, unsigned events)
 		int fd = accept4(l->fd, (struct sockaddr *)&from, &len,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-		if (fd >= 0) {
+		if (fd >= 0 && !l->unproven) {
+			l->fn(l->arg, fd, (const struct sockaddr *)&from);
+		} else if (fd >= 0) {
 			listener_take(l, fd, (const struct sockaddr *)&from);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {

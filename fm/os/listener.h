@@ -51,7 +51,8 @@ int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_
  * The caller's, never NULL. `fd` listens already, non-blocking; it stays the caller's to close.
  * `name` is for the log and outlives the listener. unproven: connections that it has at a time
  * whose other ends have not proven yet who they are, one more of an address that did so before; the
- * oldest of the address with the most is shut down for the next.
+ * oldest of the address with the most is shut down for the next. 0: its file's mode says who may
+ * connect and a connection costs next to nothing, so that each is handed over as it comes.
  */
 struct listener *listener_new(struct loop *loop, int fd, const char *name, unsigned unproven,
 			      listener_fn *fn, void *arg);
