@@ -446,13 +446,18 @@ const struct command_run forget_run = { .begin_with = begin_forget };
 static void begin_admit(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	char err[COMMAND_ERROR_SIZE];
-	const char *what;
+	const char *what = NULL, *plan = NULL, *file = "plan";
 	int dry = 0;
 
-	if (command_unpack(args, err, "{s:s, s?b}", "what", &what, "dry-run", &dry))
+	if (!command_unpack(args, err, "{s?s, s?b, s?s, s?s}", "what", &what, "dry-run", &dry,
+			    "plan", &plan, "file", &file))
+		fn(arg, NULL, err);
+	else if (!what == !plan)
+		fn(arg, NULL, "arguments: give either what or a plan");
+	else if (what)
 		maintenance_admit(fabric, what, dry, fn, arg);
 	else
-		fn(arg, NULL, err);
+		maintenance_plan(fabric, file, plan, dry, fn, arg);
 }
 const struct command_run admit_run = { .begin_with = begin_admit };
 

@@ -92,6 +92,7 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
  */
 
 #define LINE_SIZE   65536
+#define LINE_MOST   (8u << 20) /* with a plan of links; memory that is not written costs nothing */
 #define CLIENTS_MAX 32
 #define USER_MAX    16 /* of them of one user, but root */
 #define PROGRESS_US 1000000
@@ -131,7 +132,7 @@ struct client {
 	bool broken;			 /* to be dropped */
 	uint64_t waits_us;		 /* since when for its share of the time; 0 = it does not */
 	size_t in_len;
-	char in[LINE_SIZE];
+	char in[LINE_MOST];
 };
 
 struct control {
@@ -462,9 +463,16 @@ static void client_free(struct client *c)
 	free(c);
 }
 
+static size_t client_room(const struct client *c)
+{
+	bool plan = c->peer.rights == PEER_OPERATE && !strncmp(c->in, "{\"cmd\":\"admit\"", 14);
+
+	return plan ? LINE_MOST : LINE_SIZE;
+}
+
 static unsigned client_wants(const struct client *c)
 {
-	return (!c->eof && c->in_len < sizeof(c->in) ? LOOP_READ : 0u) |
+	return (!c->eof && c->in_len < client_room(c) ? LOOP_READ : 0u) |
 	       (bytes_held(&c->out) ? LOOP_WRITE : 0u);
 }
 
@@ -499,7 +507,7 @@ static void client_settle(struct client *c)
 		memmove(c->in, newline + 1, c->in_len);
 	}
 	c->serving = false;
-	if (c->in_len == sizeof(c->in) && !client_busy(c) && !c->waits_us) {
+	if (c->in_len == client_room(c) && !client_busy(c) && !c->waits_us) {
 		client_reply(c, NULL, "invalid request: the line is too long");
 		c->in_len = 0;
 		c->eof = true; /* where the next request begins can't be known */
@@ -543,7 +551,7 @@ static void client_ready_cb(void *arg, unsigned events)
 
 	if (events & LOOP_READ) {
 		ssize_t len =
-			recv(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len, MSG_DONTWAIT);
+			recv(c->fd, c->in + c->in_len, client_room(c) - c->in_len, MSG_DONTWAIT);
 
 		if (len > 0) {
 			c->in_len += len;

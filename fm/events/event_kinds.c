@@ -70,6 +70,7 @@ static const char *const kinds[] = {
 	"overwritten",
 	"partitions",
 	"partitions-refused",
+	"plan-admitted",
 	"port-errors",
 	"port-moved",
 	"program-failed",

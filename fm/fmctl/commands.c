@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <errno.h>
 #include <getopt.h>
 #include "fm/control/option.h"
+#include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "fm/fmctl/fmctl.h"
@@ -293,6 +295,32 @@ static enum fmctl_exit run_cabling(const struct fmctl *ctl, int argc, char **arg
 	return asked.status;
 }
 const struct fmctl_view cabling_view = { .run = run_cabling };
+
+static enum fmctl_exit run_admit(const struct fmctl *ctl, int argc, char **argv)
+{
+	json_t *args = json_object();
+	int first = fmctl_read_options(ctl->command, argc, argv, args);
+	const char *path = json_string_value(json_object_get(args, "plan"));
+	bool none = table_is(args, "no-plan");
+	enum fmctl_exit status = FMCTL_USAGE;
+	char *text = path ? mem_read_path(path, &(size_t){ 0 }) : mem_strdup("");
+
+	if (!text) {
+		fprintf(stderr, "fmctl: admit: %s: %s\n", path, strerror(errno));
+		status = FMCTL_FAILED;
+	} else if (first >= 0 && argc - first + !!path + none == 1 &&
+		   (argc == first || fmctl_is_value(ctl, "what", argv[first]))) {
+		json_object_del(args, "no-plan");
+		json_object_set(args, "file", json_object_get(args, "plan"));
+		json_object_set_new(args, argc == first ? "plan" : "what",
+				    json_string(argc == first ? text : argv[first]));
+		status = fmctl_ask_and_show(ctl, "admit", json_incref(args), show_lines);
+	}
+	free(text);
+	json_decref(args);
+	return status;
+}
+const struct fmctl_view admit_view = { .run = run_admit };
 
 /*
  * fmctl whatif: what a failure, a cordon or degraded NVLinks would change in the running fabric,

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include "fm/fabric/request.h"
 #include "fm/maintenance/maintenance.h"
+#include "fm/maintenance/module.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -29,6 +30,7 @@ static const struct {
 	[HELD_HOSTS] = { "hosts", "more unknown hosts are behind it than admission_max_hosts" },
 	[HELD_MISWIRED] = { "miswired", "it contradicts the cabling of the fabric" },
 	[HELD_STRICT] = { "strict", "no plan has it, and admission is \"strict\"" },
+	[HELD_PLAN] = { "plan", "the plan has another cable there, or none" },
 };
 
 /* ---- The list and its file ------------------------------------------------------------------- */
@@ -163,15 +165,20 @@ static void name_of(const struct admission *a, const struct held *it, char name[
 		 it->port, subject.peer_name ? subject.peer_name : far, it->peer_port);
 }
 
+static const char *alert_of(const struct held *it)
+{
+	return it->cause == HELD_MISWIRED || it->cause == HELD_PLAN ? "miswired" : "link-held";
+}
+
 static void raise_alert(const struct admission *a, const struct held *it)
 {
 	const struct event_subject subject = subject_of(a, it);
 	char name[HELD_NAME];
 
 	name_of(a, it, name);
-	alert_raise(a->services->alerts, it->cause == HELD_MISWIRED ? "miswired" : "link-held",
-		    &subject, "%s: held, %s: %s; pull the cable%s, or `fmctl admit` if it is meant",
-		    name, it->shut ? "its port here is disabled" : "it stays in Init",
+	alert_raise(a->services->alerts, alert_of(it), &subject,
+		    "%s: held, %s: %s; pull the cable%s, or `fmctl admit` if it is meant", name,
+		    it->shut ? "its port here is disabled" : "it stays in Init",
 		    it->why ? it->why : causes[it->cause].why,
 		    it->shut ? " and `fmctl forget` the port" : "");
 }
@@ -180,8 +187,7 @@ static void end_alert(const struct admission *a, const struct held *it)
 {
 	const struct event_subject subject = subject_of(a, it);
 
-	alert_end(a->services->alerts, it->cause == HELD_MISWIRED ? "miswired" : "link-held",
-		  &subject);
+	alert_end(a->services->alerts, alert_of(it), &subject);
 }
 
 unsigned admission_held(const struct admission *a, enum held_cause cause)
@@ -351,6 +357,16 @@ static const char *contradiction(const struct admission *a, const struct inv_nod
 	return both ? cabling_contradiction(t, x, y) : NULL;
 }
 
+static enum plan_verdict verdict_of(const struct admission *a, guid_t port_guid,
+				    const struct held *it)
+{
+	return plan_judge(&a->plan, a->services->inventory,
+			  &(struct wire_node_info){ .node_guid = it->node, .local_port = it->port },
+			  &(struct wire_node_info){ .node_guid = it->peer,
+						    .port_guid = port_guid,
+						    .local_port = it->peer_port });
+}
+
 static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 			    const struct inv_node *known, const struct wire_node_info *info,
 			    const struct wire_port_info *port0)
@@ -364,9 +380,10 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 			    .peer = info->node_guid,
 			    .peer_port = info->local_port };
 	bool between = known && inv_is_switch(known) && inv_is_switch(from);
+	enum plan_verdict planned;
 	const char *why;
 
-	if (it && is_held(it) && known && it->cause != HELD_MISWIRED && it->cause != HELD_STRICT) {
+	if (it && is_held(it) && known && it->cause < HELD_MISWIRED) {
 		let_go(a, it, HELD_NOT); /* it was met over another link */
 		it = NULL;
 	}
@@ -386,8 +403,14 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 	it = find(a, from->guid, num, 0, 0);
 	if (it && is_held(it))
 		let_go(a, it, HELD_NOT); /* another cable is there */
-	new.cause = mode == CONF_ADMIT_STRICT ? HELD_STRICT : HELD_NOT;
-	why = causes[HELD_STRICT].why;
+	planned = verdict_of(a, info->port_guid, &new);
+	if (planned == PLAN_HAS)
+		return SWEEP_ADMITS;
+	if (planned == PLAN_NOT)
+		new.cause = HELD_PLAN;
+	else if (mode == CONF_ADMIT_STRICT && planned == PLAN_SILENT)
+		new.cause = HELD_STRICT;
+	why = causes[new.cause].why;
 	if (!new.cause && between) {
 		why = contradiction(a, from, num, info->node_guid, info->local_port);
 		new.cause = why ? HELD_MISWIRED : HELD_NOT;
@@ -464,7 +487,7 @@ void admission_swept(struct admission *a)
 	struct inventory *inv = a->services->inventory;
 	const struct topo *t = fabric_view(a->fabric).topo;
 	struct inv_node *node, **part = NULL;
-	unsigned count = 0;
+	unsigned count = 0, most = a->services->conf->admission.max_hosts;
 
 	if (!a->met_new || !fabric_is_master(a->fabric))
 		return;
@@ -476,24 +499,30 @@ void admission_swept(struct admission *a)
 		if (!inv_is_switch(node) || inventory_was_met(inv, node) || !is_new(a, t, node))
 			continue;
 		hosts = add_new(a, t, node, &part, &count);
-		if (hosts <= (unsigned)a->services->conf->admission.max_hosts) {
-			count = first;
-			continue;
-		}
-		for (unsigned i = first; i < count; i++)
-			for (unsigned p = 1; p <= part[i]->nports; p++) {
-				const struct inv_port *port = &part[i]->ports[p];
+		/* Held are the links to what is known, but not if one of them is planned. */
+		for (unsigned i = 2 * first; hosts > most && i < 2 * count; i++) {
+			bool holds = i >= first + count;
+			struct inv_node *new = part[holds ? i - count : i - first];
 
-				if (port->peer && !is_new(a, t, port->peer))
-					hold(a,
-					     &(struct held){ .node = port->peer->guid,
-							     .port = port->peer_port,
-							     .peer = part[i]->guid,
-							     .peer_port = p,
-							     .cause = HELD_HOSTS,
-							     .hosts = hosts },
-					     causes[HELD_HOSTS].why);
+			for (unsigned p = 1; p <= new->nports; p++) {
+				const struct inv_port *port = &new->ports[p];
+				struct held link = { .peer = new->guid,
+						     .peer_port = p,
+						     .port = port->peer_port,
+						     .cause = HELD_HOSTS,
+						     .hosts = hosts };
+
+				if (!port->peer || is_new(a, t, port->peer))
+					continue;
+				link.node = port->peer->guid;
+				if (holds)
+					hold(a, &link, causes[HELD_HOSTS].why);
+				else if (verdict_of(a, new->guid, &link) == PLAN_HAS)
+					hosts = 0;
 			}
+		}
+		if (hosts <= most)
+			count = first;
 	}
 	for (unsigned i = 0; i < count; i++)
 		inventory_remove(inv, part[i]);
@@ -502,15 +531,54 @@ void admission_swept(struct admission *a)
 		inventory_update_paths(inv);
 }
 
+static json_t *end_json(const struct admission *a, guid_t guid, unsigned port)
+{
+	const struct inv_node *node = inventory_find(a->services->inventory, guid);
+	char text[24];
+
+	array_printf(text, "0x%016" PRIx64, guid);
+	return json_pack("{ss ss si}", "name", node ? node->name : text, "guid", text, "port",
+			 port);
+}
+
+static json_t *row_of(const struct admission *a, const struct held *it)
+{
+	return json_pack("{so so ss ss ss sb sI}", "a", end_json(a, it->node, it->port), "b",
+			 end_json(a, it->peer, it->peer_port), "cause", causes[it->cause].word,
+			 "why", it->why ? it->why : causes[it->cause].why, "since", it->since,
+			 "disabled", it->shut != HELD_IN_INIT, "hosts", (json_int_t)it->hosts);
+}
+
+/* Held links that are planned are admitted; those that an earlier plan held are judged again. */
+static void judge_held(struct admission *a, bool dry, json_t *admitted)
+{
+	for (unsigned h = a->count; h-- > 0;) {
+		struct held *it = &a->list[h];
+		enum plan_verdict verdict = is_held(it) ? verdict_of(a, it->peer, it) : PLAN_SILENT;
+
+		if (verdict == PLAN_HAS)
+			json_array_append_new(admitted, row_of(a, it));
+		if (verdict == PLAN_HAS && !dry)
+			admit(a, it);
+		else if (it->cause == HELD_PLAN && verdict != PLAN_NOT && !dry)
+			let_go(a, it, HELD_NOT);
+	}
+}
+
 /* ---- For the room ---------------------------------------------------------------------------- */
 
 /* What was up when nothing was judged yet is not new, whenever it answers. */
 void admission_published(struct admission *a)
 {
+	bool was_read = a->plan.topo;
+	char err[512];
 	const struct inventory *inv = a->services->inventory;
 
 	if (predecessor(a))
 		a->predecessor = predecessor(a);
+	plan_read(&a->plan, fabric_view(a->fabric).topo, plan_file.name, err, sizeof(err));
+	if (!was_read && a->plan.topo)
+		judge_held(a, false, NULL);
 	if (a->judges)
 		return;
 	a->judges = true;
@@ -579,26 +647,14 @@ unsigned admission_forget(struct admission *a, guid_t guid, unsigned port)
 	return count;
 }
 
-static json_t *end_json(const struct admission *a, guid_t guid, unsigned port)
+static struct admission *admission_of(const struct fabric *fabric)
 {
-	const struct inv_node *node = inventory_find(a->services->inventory, guid);
-	char text[24];
-
-	array_printf(text, "0x%016" PRIx64, guid);
-	return json_pack("{ss ss si}", "name", node ? node->name : text, "guid", text, "port",
-			 port);
+	return &((struct maintenance *)fabric_room(fabric, &maintenance_module))->admission;
 }
 
-static json_t *row_of(const struct admission *a, const struct held *it)
+json_t *maintenance_held(const struct fabric *fabric)
 {
-	return json_pack("{so so ss ss ss sb sI}", "a", end_json(a, it->node, it->port), "b",
-			 end_json(a, it->peer, it->peer_port), "cause", causes[it->cause].word,
-			 "why", it->why ? it->why : causes[it->cause].why, "since", it->since,
-			 "disabled", it->shut != HELD_IN_INIT, "hosts", (json_int_t)it->hosts);
-}
-
-json_t *admission_rows(const struct admission *a)
-{
+	const struct admission *a = admission_of(fabric);
 	json_t *rows = json_array();
 
 	for (unsigned i = 0; i < a->count; i++)
@@ -611,9 +667,10 @@ json_t *admission_rows(const struct admission *a)
  * The answer: the links, and how many unknown HCAs were seen behind them. Where a port is disabled
  * nothing is seen behind it: its LIDs are not known, nor which manager becomes the master.
  */
-void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg)
+void maintenance_admit(struct fabric *fabric, const char *what, bool dry, waiter_fn *fn, void *arg)
 {
-	const struct fabric_view view = fabric_view(a->fabric);
+	struct admission *a = admission_of(fabric);
+	const struct fabric_view view = fabric_view(fabric);
 	struct target target = { 0 };
 	char err[TARGET_ERROR_SIZE];
 	bool all = !strcmp(what, "all"), foreign = false, found;
@@ -646,9 +703,60 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 	json_decref(doc);
 }
 
+static json_t *plan_result(void *doc)
+{
+	return json_incref(doc);
+}
+
+static void plan_free(void *doc)
+{
+	json_decref(doc);
+}
+
+void maintenance_plan(struct fabric *fabric, const char *name, const char *text, bool dry,
+		      waiter_fn *fn, void *arg)
+{
+	static const struct fabric_operation_ops ops = { .file = "plan",
+							 .result = plan_result,
+							 .free = plan_free };
+	struct admission *a = admission_of(fabric);
+	struct plan next = { .text = mem_strdup(text) }, before = a->plan;
+	const struct topo *t = fabric_view(a->fabric).topo;
+	json_t *admitted = json_array(), *doc;
+	char err[512] = "no topology yet";
+
+	if (!t || !plan_read(&next, t, name, err, sizeof(err)) ||
+	    (next.topo && !cabling_plan_fits(next.topo, t, name, text, err, sizeof(err)))) {
+		plan_fini(&next);
+		json_decref(admitted);
+		fn(arg, NULL, err);
+		return;
+	}
+	a->plan = next;
+	judge_held(a, dry, admitted);
+	doc = json_pack("{sb si so}", "dry_run", dry, "links",
+			next.topo ? (int)topo_links(next.topo) : 0, "admitted", admitted);
+	if (dry)
+		a->plan = before;
+	plan_fini(dry ? &next : &before);
+	if (dry) {
+		fn(arg, doc, NULL);
+		json_decref(doc);
+		return;
+	}
+	event_log_add(a->services->events, LOG_NOTICE, "plan-admitted", NULL,
+		      json_pack("{sO}", "links", json_object_get(doc, "links")),
+		      "fabric: %u links are planned", next.topo ? topo_links(next.topo) : 0);
+	state_store_changed(a->services->state, &plan_file, &a->plan);
+	fabric_operation_done(a->fabric, &ops, doc, fn, arg);
+}
+
 void admission_load(struct admission *a)
 {
+	size_t length;
+
 	state_store_read(a->services->state, &held_file, a);
+	state_store_load(a->services->state, &plan_file, &a->plan, &a->plan.text, &length);
 	a->judges = inventory_first(a->services->inventory);
 	if (a->services->sweep)
 		sweep_set_gate(a->services->sweep, gate, a);
@@ -682,5 +790,6 @@ void admission_fini(struct admission *a)
 	if (a->setting.token)
 		mad_cancel(a->services->mad, a->setting.token);
 	loop_timer_free(a->due);
+	plan_fini(&a->plan);
 	free(a->list);
 }

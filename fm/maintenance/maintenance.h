@@ -249,6 +249,7 @@ enum held_cause {
 	HELD_HOSTS,
 	HELD_MISWIRED,
 	HELD_STRICT,
+	HELD_PLAN, /* the plan has another cable there, or none */
 	HELD_CAUSES
 };
 
@@ -265,11 +266,30 @@ struct held { /* a link, by our end; node 0: any link to a switch that was forgo
 	const char *why;	/* a literal, of this life; NULL = that of the cause */
 };
 
+/*
+ * The plan of links (plan.c), in state_dir/plan: all that are to be, so also those that are known.
+ * Its links are in use as soon as they are met; new ones at ports for which it has others are held.
+ */
+enum plan_verdict {
+	PLAN_SILENT,
+	PLAN_MAY, /* the device that it expects there is not known yet, and nor is this one */
+	PLAN_HAS,
+	PLAN_NOT
+};
+
+struct plan {	    /* zeroed = there is none */
+	char *text; /* of the file that was given */
+	const struct topo *topo,
+		*of;   /* what it says; NULL = not read yet. Whose GUIDs these are: */
+	guid_t *guids; /* cabling_plan_guids() */
+};
+
 struct admission {
 	struct fabric *fabric;
 	const struct fabric_services *services;
 	struct held *list;
 	unsigned count;
+	struct plan plan;
 	bool judges;  /* something was known before the present sweep, and the own port is there */
 	bool met_new; /* a switch that nobody knew was admitted: what is behind it is counted */
 	uint16_t predecessor; /* LID of the master before this one; 0 = none was there */
@@ -295,9 +315,17 @@ void admission_review(struct admission *a);
 unsigned admission_held(const struct admission *a, enum held_cause cause);
 /* That switch is forgotten: when it returns with its LID it is not of another fabric. */
 void admission_expect(struct admission *a, guid_t node);
-/* The commands `held` (rows are the caller's, never NULL) and `admit`, of the room's header. */
-json_t *admission_rows(const struct admission *a);
-void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg);
+/* plan.c: its file. The end: frees what it has. */
+extern const struct state_file plan_file;
+void plan_fini(struct plan *plan);
+/*
+ * Reads the text, once there is a snapshot, and finds the devices of that one (NULL = there is none
+ * yet). False with `name:line: reason` in err: it is no plan.
+ */
+bool plan_read(struct plan *plan, const struct topo *t, const char *name, char *err, size_t size);
+/* A link, by its ends: which devices, and at which of their ports (local_port). */
+enum plan_verdict plan_judge(const struct plan *plan, const struct inventory *inv,
+			     const struct wire_node_info *one, const struct wire_node_info *two);
 /* A cable was pulled: ports are enabled again, and judged if it was not. How many. */
 unsigned admission_forget(struct admission *a, guid_t guid, unsigned port);
 

@@ -609,23 +609,13 @@ static void status(const void *room, json_t *doc)
 	const struct maintenance *m = room;
 
 	/* fm/cabling adds its findings to `miswired`, which are of links in use. */
-	json_object_update_new(doc, json_pack("{si si}", "links_held",
-					      admission_held(&m->admission, HELD_NOT), "miswired",
-					      admission_held(&m->admission, HELD_MISWIRED)));
-}
+	const struct admission *a = &m->admission;
+	unsigned wrong = admission_held(a, HELD_MISWIRED) + admission_held(a, HELD_PLAN);
 
-json_t *maintenance_held(const struct fabric *fabric)
-{
-	const struct maintenance *m = fabric_room(fabric, &maintenance_module);
-
-	return admission_rows(&m->admission);
-}
-
-void maintenance_admit(struct fabric *fabric, const char *what, bool dry, waiter_fn *fn, void *arg)
-{
-	struct maintenance *m = fabric_room(fabric, &maintenance_module);
-
-	admission_admit(&m->admission, what, dry, fn, arg);
+	json_object_update_new(doc,
+			       json_pack("{si si si}", "links_held", admission_held(a, HELD_NOT),
+					 "miswired", wrong, "links_planned",
+					 a->plan.topo ? topo_links(a->plan.topo) : 0));
 }
 
 void maintenance_unhealthy(const struct fabric *fabric, json_t *rows)

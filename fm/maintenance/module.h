@@ -64,5 +64,11 @@ json_t *maintenance_held(const struct fabric *fabric);
  * dry: nothing is done, and the answer is what would be.
  */
 void maintenance_admit(struct fabric *fabric, const char *what, bool dry, waiter_fn *fn, void *arg);
+/*
+ * Takes a plan of links in place of the one before, the text of a file (cabling.h), "" = there is
+ * none any more; refused with `name:line: reason`, and the one before stays.
+ */
+void maintenance_plan(struct fabric *fabric, const char *name, const char *text, bool dry,
+		      waiter_fn *fn, void *arg);
 
 #endif

@@ -376,11 +376,11 @@ void lineage_yield(struct mirror *m, const struct peer *master)
 
 /* Those that are copied; a test holds the list and the sources together. */
 static const char *const shared_files[] = {
-	"aliases",   "cables",	   "cordons",	 "events-0", "events-1", "events-2",
-	"events-3",  "events-4",   "events-5",	 "events-6", "events-7", "generalinfo",
-	"groups",    "held",	   "hosts",	 "lids",     "nvlink",	 "nvswitch",
-	"overrides", "partitions", "quarantine", "sa_key",   "services", "subscriptions",
-	"takeovers", "untrue",
+	"aliases",	 "cables",     "cordons",  "events-0",	 "events-1", "events-2",
+	"events-3",	 "events-4",   "events-5", "events-6",	 "events-7", "generalinfo",
+	"groups",	 "held",       "hosts",	   "lids",	 "nvlink",   "nvswitch",
+	"overrides",	 "partitions", "plan",	   "quarantine", "sa_key",   "services",
+	"subscriptions", "takeovers",  "untrue",
 };
 static const char *const own_files[] = { "guid2mkey", "journal-0", "journal-1", "lock",
 					 "manifest",  "peer_keys", "tables",	"unshared" };

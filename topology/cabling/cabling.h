@@ -85,7 +85,8 @@ struct cabling *cabling_compare(const struct topo *plan, const struct topo *t);
 void cabling_free(struct cabling *c);
 
 /*
- * Reads a plan: an ibnetdiscover file, or a table of cable ends with commas between, as UFM's NDT.
+ * Reads a plan: an ibnetdiscover file, or a table of cable ends with commas between, as UFM's NDT
+ * or topoconfig.conf.
  * A planned node is the fabric's node of the same description, as GUIDs are not planned. A table
  * may also name a switch of `t` by the system's name within its description (`t` NULL: it may not).
  * The caller owns the returned snapshot. Returns NULL with `path:line: reason` in err.
@@ -93,6 +94,19 @@ void cabling_free(struct cabling *c);
 struct topo *cabling_plan_read(const char *path, const struct topo *t, char *err, size_t err_size);
 struct topo *cabling_plan_parse(const char *name, const char *text, size_t len,
 				const struct topo *t, char *err, size_t err_size);
+
+/*
+ * By planned node, the GUID of the node of `t` that it is, else the GUID of a node or port that the
+ * plan has; 0 = it has a name alone. The caller frees it.
+ */
+guid_t *cabling_plan_guids(const struct topo *plan, const struct topo *t);
+/*
+ * Whether a plan is one for that fabric, and whole. False with `path:line: reason` in err: it has
+ * ports that a device of `t` does not have, devices that nothing in it connects to one of `t`, or
+ * its text, which ends with a zero byte, is cut off.
+ */
+bool cabling_plan_fits(const struct topo *plan, const struct topo *t, const char *path,
+		       const char *text, char *err, size_t err_size);
 
 /*
  * Why a new cable between these ports of two switches, by index, has no place beside the links that

@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -27,6 +28,9 @@
  * columns, but two: a row whose link type is not "Data", or whose state is neither "Active" nor
  * empty, is no cable of the fabric. A port is a number, "Port 21" or an HCA's name ("mlx5_0",
  * behind the host's name a description).
+ *
+ * topoconfig.conf, the list of links of NVIDIA's subnet manager, is such a table without a header:
+ * its devices are GUIDs of nodes or ports. Where it has a line for each end none may lack.
  *
  * A device is the node of that description; else the switch of that name, as system managers put
  * it into descriptions ("MF0;NAME:MQM9700/U1").
@@ -53,6 +57,7 @@ struct table {
 	unsigned line;
 	char *err;
 	size_t err_size;
+	bool config;	      /* topoconfig */
 	int columns[COLUMNS]; /* where each is; NONE = not there */
 	char *cells[COLUMNS_MAX];
 	unsigned ncells;
@@ -182,12 +187,21 @@ static bool read_end(struct table *table, const char *device, const char *port, 
 {
 	const char *digits = strncasecmp(port, "port", 4) ? port : port + 4;
 	unsigned long number;
-	char name[256], *rest;
+	char name[256], hex[24], *rest;
 
 	while (isspace((unsigned char)*digits))
 		digits++;
 	if (!*device || !*port)
 		return refuse(table, "a cable's end without a device or port");
+	if (table->config) {
+		char *last;
+		guid_t guid = strtoull(device, &last, 16);
+
+		if (strncasecmp(device, "0x", 2) || *last || guid <= UINT32_MAX)
+			return refuse(table, "'%s' is no GUID", device);
+		array_printf(hex, "0x%016" PRIx64, guid);
+		device = hex;
+	}
 	errno = 0;
 	number = strtoul(digits, &rest, 10);
 	if (isdigit((unsigned char)*digits) && !*rest) {
@@ -211,6 +225,8 @@ static bool read_row(struct table *table)
 	const char *type = cell(table, LINK_TYPE), *state = cell(table, STATE);
 	struct row row = { .line = table->line };
 
+	if (table->config && !*state)
+		return refuse(table, "not GUID,PORT,GUID,PORT,TYPE,STATE: the file is cut off");
 	if ((*type && strcasecmp(type, "data")) || (*state && strcasecmp(state, "active")))
 		return true; /* no cable of the fabric */
 	if (!read_end(table, cell(table, START_DEVICE), cell(table, START_PORT), &row.a) ||
@@ -235,6 +251,13 @@ static bool read_lines(struct table *table, char *text)
 			continue;
 		if (!cut_line(table, line))
 			return false;
+		if (!header && !strncasecmp(table->cells[0], "0x", 2) && table->ncells >= 4) {
+			for (unsigned c = START_DEVICE; c <= END_PORT; c++)
+				table->columns[c] = (int)c;
+			table->columns[LINK_TYPE] = NONE;
+			table->columns[STATE] = 5;
+			header = table->config = true;
+		}
 		if (header && !read_row(table))
 			return false;
 		if (!header && !read_header(table))
@@ -247,14 +270,21 @@ static bool read_lines(struct table *table, char *text)
 
 /* ---- The plan -------------------------------------------------------------------------------- */
 
+/* Made up where the table has none. */
+static guid_t guid_of(const struct table *table, uint32_t device)
+{
+	return table->config ? strtoull(table->devices.list[device].text, NULL, 16) : device + 1;
+}
+
 static bool add_cable(struct table *table, struct topo_builder *b, const struct row *row)
 {
 	table->line = row->line;
 	if (row->a.device == row->b.device && row->a.port == row->b.port)
 		return refuse(table, "a cable from %s port %u to itself",
 			      table->devices.list[row->a.device].text, row->a.port);
-	if (topo_builder_link(b, topo_builder_find(b, row->a.device + 1), row->a.port,
-			      topo_builder_find(b, row->b.device + 1), row->b.port, true))
+	if (topo_builder_link(b, topo_builder_find(b, guid_of(table, row->a.device)), row->a.port,
+			      topo_builder_find(b, guid_of(table, row->b.device)), row->b.port,
+			      true))
 		return refuse(table, "%s port %u or %s port %u has another cable already",
 			      table->devices.list[row->a.device].text, row->a.port,
 			      table->devices.list[row->b.device].text, row->b.port);
@@ -265,26 +295,41 @@ static struct topo *make_plan(struct table *table)
 {
 	struct topo_builder *b = topo_builder_new();
 	unsigned *nports = mem_alloc(table->devices.count + 1, sizeof(*nports));
-	bool good = true;
+	bool *begins = mem_alloc(((size_t)table->devices.count + 1) << 8, 1);
+	bool good = true, both = false;
 
 	for (uint32_t i = 0; i < table->nrows; i++) {
 		const struct row *row = &table->rows[i];
 
+		begins[row->a.device << 8 | row->a.port] = true;
+		both |= begins[row->b.device << 8 | row->b.port];
 		if (row->a.port > nports[row->a.device])
 			nports[row->a.device] = row->a.port;
 		if (row->b.port > nports[row->b.device])
 			nports[row->b.device] = row->b.port;
 	}
-	for (uint32_t id = 0; id < table->devices.count && good; id++)
+	for (uint32_t id = 0; id < table->devices.count && good; id++) {
+		const char *name = table->devices.list[id].text;
+		guid_t guid = guid_of(table, id);
+		uint32_t n = table->t ? topo_find(table->t, guid) : TOPO_NONE;
+
 		good = topo_builder_node(
 			       b, &(struct topo_node_attr){
-					  .guid = id + 1,
-					  .desc = table->devices.list[id].text,
+					  .guid = guid,
+					  .desc = n == TOPO_NONE ? name : table->t->nodes[n].desc,
 					  .nports = nports[id] ?: 1,
 					  .type = nports[id] > 2 ? TOPO_SWITCH : TOPO_CA }) >= 0;
-	for (uint32_t i = 0; i < table->nrows && good; i++)
-		good = add_cable(table, b, &table->rows[i]);
+	}
+	for (uint32_t i = 0; i < table->nrows && good; i++) {
+		const struct row *row = &table->rows[i];
+
+		good = add_cable(table, b, row);
+		if (good && table->config && both && !begins[row->b.device << 8 | row->b.port])
+			good = refuse(table, "no line begins with %s,%u: the file is cut off",
+				      table->devices.list[row->b.device].text, row->b.port);
+	}
 	free(nports);
+	free(begins);
 	if (good)
 		return topo_freeze(b);
 	topo_builder_free(b);
@@ -414,6 +459,27 @@ static void find_others(struct side *side, const struct side *across)
 	}
 }
 
+static void sides_begin(struct side *plan, struct side *real)
+{
+	uint32_t room = plan->t->nnodes + real->t->nnodes + 1;
+	struct names names = { 0 };
+
+	find_names(plan, &names, room);
+	find_names(real, &names, room);
+	find_others(plan, real);
+	find_others(real, plan);
+	names_fini(&names);
+}
+
+static void sides_end(struct side *plan, struct side *real)
+{
+	for (struct side *side = plan; side; side = side == plan ? real : NULL) {
+		free(side->name);
+		free(side->node_of_name);
+		free(side->other);
+	}
+}
+
 static bool is_node(uint32_t other)
 {
 	return other < AMBIGUOUS;
@@ -447,16 +513,11 @@ static uint32_t planned_end(struct wiring *w, const struct side *plan, const str
 struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo *t)
 {
 	struct side plan = { .t = plan_topo }, real = { .t = t };
-	uint32_t room = plan_topo->nnodes + t->nnodes + 1;
-	struct names names = { 0 };
 	struct wiring w;
 
 	wiring_init(&w, t);
 	w.planned = true;
-	find_names(&plan, &names, room);
-	find_names(&real, &names, room);
-	find_others(&plan, &real);
-	find_others(&real, &plan);
+	sides_begin(&plan, &real);
 	list_nodes(w.result, &plan, CABLING_ABSENT);
 	for (uint32_t p = 0; p < plan.t->nports; p++) {
 		const struct topo_port *port = &plan.t->ports[p], *peer = topo_peer(plan.t, port);
@@ -494,13 +555,108 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 	cabling_report(&w, NULL);
 	list_nodes(w.result, &real, CABLING_UNKNOWN);
 	cabling_sort(w.result);
-	free(plan.name);
-	free(plan.node_of_name);
-	free(plan.other);
-	free(real.name);
-	free(real.node_of_name);
-	free(real.other);
-	names_fini(&names);
+	sides_end(&plan, &real);
 	free(w.v);
 	return w.result;
+}
+
+/* ---- For admission --------------------------------------------------------------------------- */
+
+/*
+ * The line of a plan's text with that port of a device: in a table a cell and the one behind it, in
+ * ibnetdiscover's format a line behind the node's first one. Port 0: the device's first line.
+ */
+static unsigned find_line(const char *text, const char *name, unsigned port)
+{
+	const char *line = text, *end;
+	unsigned number = 1, n;
+	bool inside = false;
+
+	for (; *line; line = *end ? end + 1 : end, number++) {
+		const char *at = strcasestr(line, name), *rest = at ? at + strlen(name) : line;
+
+		end = strchrnul(line, '\n');
+		if (isalpha((unsigned char)*line))
+			inside = at && at < end && *rest == '"';
+		if (inside && (!port || (sscanf(line, "[%u]", &n) == 1 && n == port)))
+			return number;
+		rest += strspn(rest, "\" ");
+		if (at && at < end && *rest == ',' &&
+		    (!port ||
+		     ((sscanf(rest, ",%u", &n) == 1 || sscanf(rest, ",%*[^0-9,]%u", &n) == 1) &&
+		      n == port)))
+			return number;
+	}
+	return 1;
+}
+
+guid_t *cabling_plan_guids(const struct topo *plan, const struct topo *t)
+{
+	struct side real = { .t = t }, side = { .t = plan };
+	guid_t *guids = mem_alloc(plan->nnodes + 1, sizeof(*guids));
+
+	sides_begin(&side, &real);
+	for (uint32_t n = 0; n < plan->nnodes; n++) {
+		guid_t guid = plan->nodes[n].guid;
+		uint32_t is = side.other[n], port = topo_find_port(t, guid);
+
+		if (!is_node(is) && topo_find(t, guid) == TOPO_NONE && port != TOPO_NONE)
+			is = t->ports[port].node;
+		guids[n] = is_node(is) ? t->nodes[is].guid : guid > UINT32_MAX ? guid : 0;
+	}
+	sides_end(&side, &real);
+	return guids;
+}
+
+bool cabling_plan_fits(const struct topo *plan, const struct topo *t, const char *path,
+		       const char *text, char *err, size_t err_size)
+{
+	guid_t *guids = cabling_plan_guids(plan, t);
+	bool *reached = mem_alloc(plan->nnodes + 1, 1), more = true;
+	const char *why = NULL;
+	const struct topo_node *node = NULL;
+	char guid[24];
+	unsigned line = 1, num = 0;
+
+	for (uint32_t n = 0; n < plan->nnodes && !why; n++) {
+		uint32_t is = topo_find(t, guids[n]);
+
+		reached[n] = is != TOPO_NONE;
+		node = &plan->nodes[n];
+		for (num = 1; num <= node->nports && reached[n] && !why; num++)
+			if (plan->ports[node->port0 + num].peer != TOPO_NONE &&
+			    num > t->nodes[is].nports)
+				why = "the device has no such port";
+	}
+	while (more && !why) {
+		more = false;
+		for (uint32_t p = 0; p < plan->nports; p++) {
+			const struct topo_port *port = &plan->ports[p];
+			const struct topo_port *peer = topo_peer(plan, port);
+
+			if (peer && reached[port->node] && !reached[peer->node])
+				more = reached[peer->node] = true;
+		}
+	}
+	for (uint32_t n = 0; n < plan->nnodes && !why; n++)
+		if (!reached[n]) {
+			why = "neither known nor cabled to what is: the plan is of another fabric";
+			node = &plan->nodes[n];
+			num = 1;
+		}
+	if (why) {
+		array_printf(guid, "0x%016" PRIx64, node->guid);
+		line = find_line(text, guid, --num);
+		line = line > 1 ? line : find_line(text, node->desc, num);
+		snprintf(err, err_size, "%s:%u: %s%s%.0u: %s", path, line, node->desc,
+			 num ? " port " : "", num, why);
+	} else if (text[strlen(text) - 1] != '\n') {
+		for (const char *at = text; (at = strchr(at, '\n')); at++)
+			line++;
+		why = "the line has no end: the file is cut off";
+		snprintf(err, err_size, "%s:%u: %s", path, line, why);
+	}
+	free(guids);
+	free(reached);
+	return !why;
 }

@@ -506,6 +506,138 @@ static void additions_that_fit_are_in_use_at_once(void **state)
 	}
 }
 
+/* ---- Plans ----------------------------------------------------------------------------------- */
+
+/* Takes the text. */
+static struct reply admit_plan(struct world *w, char *text, bool dry)
+{
+	struct reply r = { 0 };
+
+	maintenance_plan(w->fabric, "plan", text, dry, reply_cb, &r);
+	free(text);
+	run_for(w, SECOND_US / 10);
+	assert_int_equal(r.count, 1);
+	return r;
+}
+
+/* A planned cable. */
+static char *cable(const char *before, guid_t a, unsigned pa, guid_t b, unsigned pb)
+{
+	return mem_printf("%s0x%llx,%u,0x%llx,%u,Any,Active\n", before, (unsigned long long)a, pa,
+			  (unsigned long long)b, pb);
+}
+
+/*
+ * The plan has leaf to leaf: held until it is planned, at once behind that, over a restart too. At
+ * a port for which it has another cable a cable that would fit is held. What is refused changes
+ * nothing.
+ */
+static void planned_links_are_in_use_and_what_contradicts_them_is_held(void **state)
+{
+	struct world w;
+	guid_t a, b, c;
+	unsigned pa, pb, pc;
+	struct reply reply;
+	char *first;
+
+	begin(&w);
+	a = switch_at(&w, w.design, 0, 0), b = switch_at(&w, w.design, 0, 3);
+	c = switch_at(&w, w.design, 1, 0);
+	pa = w.design->nodes[topo_find(w.design, a)].nports;
+	pb = w.design->nodes[topo_find(w.design, b)].nports;
+	pc = w.design->nodes[topo_find(w.design, c)].nports;
+	double_plug(w.hw, a, pa, b, pb);
+	run_for(&w, SECOND_US);
+	assert_int_equal(held(&w), 1);
+	first = cable("", a, pa, b, pb);
+	reply = admit_plan(&w, mem_strdup(first), true);
+	assert_int_equal(json_array_size(json_object_get(reply.result, "admitted")), 1);
+	json_decref(reply.result);
+	run_for(&w, SECOND_US);
+	assert_int_equal(held(&w), 1);
+	reply = admit_plan(&w, cable(first, a, pa - 1, c, pc), false);
+	free(first);
+	assert_int_equal(json_integer_value(json_object_get(reply.result, "links")), 2);
+	json_decref(reply.result);
+	reply = admit_plan(&w, cable("", a, 200, c, pc), false);
+	assert_int_equal(strncmp(reply.error, "plan:1: ", 8), 0);
+	assert_non_null(strstr(reply.error, "no such port"));
+	run_for(&w, SECOND_US);
+	assert_int_equal(held(&w), 0);
+	assert_int_equal(double_link_state(w.hw, a, pa), TOPO_ACTIVE);
+	stop_fabric(&w);
+	start_fabric(&w);
+	run_for(&w, 10 * SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "links_planned"), 2);
+	/* A spare port of another spine fits as well: but for the plan. */
+	double_plug(w.hw, a, pa - 1, switch_at(&w, w.design, 1, 1), pc);
+	run_for(&w, SECOND_US);
+	assert_int_equal(held(&w), 1);
+	assert_int_equal(count_alerts(&w, "miswired", "the plan has another cable"), 1);
+	assert_int_equal(double_link_state(w.hw, a, pa - 1), TOPO_INIT);
+	double_cut(w.hw, a, pa - 1);
+	double_plug(w.hw, a, pa - 1, c, pc);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(held(&w), 0);
+	assert_int_equal(double_link_state(w.hw, a, pa - 1), TOPO_ACTIVE);
+	world_fini(&w);
+}
+
+/* "strict", and a new leaf that the plan has by its name alone: each of its cables is in use. */
+static void devices_that_are_planned_by_name_are_in_use_cable_by_cable(void **state)
+{
+	struct world w;
+	guid_t leaf, spine;
+	uint32_t n;
+	size_t len;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &len);
+	unsigned wrong = 0, other = 0;
+
+	world_init_stopped(&w, pods(1));
+	w.conf.admission.mode = CONF_ADMIT_STRICT;
+	leaf = switch_at(&w, w.design, 0, 3);
+	n = topo_find(w.design, leaf);
+	fputs("StartDevice,StartPort,EndDevice,EndPort\n", out);
+	for (unsigned p = 1; p <= w.design->nodes[n].nports; p++) {
+		const struct topo_port *peer = topo_peer(w.design, topo_port(w.design, n, p));
+
+		if (!peer)
+			continue;
+		double_cut(w.hw, leaf, p);
+		fprintf(out, "%s,%u,%s,%u\n", w.design->nodes[n].desc, p,
+			w.design->nodes[peer->node].desc, peer->num);
+		if (peer->node < w.design->nswitches) {
+			wrong = wrong ?: p;
+			other = p;
+		}
+	}
+	fclose(out);
+	start_fabric(&w);
+	run_for(&w, 5 * SECOND_US);
+	json_decref(admit_plan(&w, text, false).result);
+	double_join(w.hw, leaf, other);
+	run_for(&w, SECOND_US);
+	assert_int_equal(double_link_state(w.hw, leaf, other), TOPO_ACTIVE);
+	/* Its next cable is in the port beside the planned one. */
+	n = topo_find(w.design, leaf);
+	spine = w.design->nodes[topo_peer(w.design, topo_port(w.design, n, wrong))->node].guid;
+	double_plug(w.hw, leaf, w.design->nodes[n].nports, spine,
+		    topo_peer(w.design, topo_port(w.design, n, wrong))->num);
+	run_for(&w, SECOND_US);
+	assert_int_equal(held(&w), 1);
+	double_cut(w.hw, leaf, w.design->nodes[n].nports);
+	mend(&w, leaf, wrong);
+	for (unsigned p = 1; p <= w.design->nodes[n].nports; p++)
+		if (w.design->ports[w.design->nodes[n].port0 + p].peer != TOPO_NONE && p != other &&
+		    p != wrong)
+			double_join(w.hw, leaf, p);
+	run_for(&w, 3 * SECOND_US);
+	assert_int_equal(held(&w), 0);
+	assert_int_equal(double_ports_not_active(w.hw), 0);
+	world_fini(&w);
+}
+
 /* ---- Two fabrics ----------------------------------------------------------------------------- */
 
 /* A cable between the first spines of two pods, each with its fmd; `cables` of them. */
@@ -678,6 +810,8 @@ int main(void)
 		cmocka_unit_test(a_cable_from_leaf_to_leaf_is_held_and_named_by_both_ends),
 		cmocka_unit_test(an_admitted_link_is_in_use),
 		cmocka_unit_test(strict_holds_all_that_is_not_known),
+		cmocka_unit_test(planned_links_are_in_use_and_what_contradicts_them_is_held),
+		cmocka_unit_test(devices_that_are_planned_by_name_are_in_use_cable_by_cable),
 		cmocka_unit_test(two_hundred_wrong_cables_change_no_table),
 		cmocka_unit_test(repairs_are_in_use_at_once),
 		cmocka_unit_test(replacements_are_in_use_at_once),

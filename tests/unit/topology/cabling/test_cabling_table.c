@@ -10,6 +10,7 @@
 #include <string.h>
 #include "tests/lib/fabrics.h"
 #include "topology/cabling/cabling.h"
+#include "topology/files/netfile.h"
 #include "topology/generate/generate.h"
 #include "topology/base/mem.h"
 
@@ -151,9 +152,122 @@ static void what_is_wrong_with_a_table_is_said_with_its_line(void **state)
 		       "plan.csv:2: a cable from leaf port 1 to itself");
 }
 
+/* ---- For admission --------------------------------------------------------------------------- */
+
+/* Every port of a fabric as a line of topoconfig.conf; `skip`: without the last so many lines. */
+static char *write_config(const struct topo *t, unsigned skip)
+{
+	size_t len;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &len);
+
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+
+		if (peer && !t->nodes[peer->node].sharp && !t->nodes[port->node].sharp)
+			fprintf(out, "0x%llx,%u,0x%llx,%u,Any,Active\n",
+				(unsigned long long)t->nodes[port->node].guid, port->num,
+				(unsigned long long)t->nodes[peer->node].guid, peer->num);
+	}
+	fclose(out);
+	for (; skip; skip--) {
+		text[len - 1] = '\0';
+		len = (size_t)(strrchr(text, '\n') + 1 - text);
+		text[len] = '\0';
+	}
+	return text;
+}
+
+static void assert_fits(const char *text, const struct topo *t)
+{
+	char err[512] = "";
+	struct topo *plan = cabling_plan_parse("plan", text, strlen(text), t, err, sizeof(err));
+	guid_t *guids;
+
+	if (!plan || !cabling_plan_fits(plan, t, "plan", text, err, sizeof(err)))
+		fail_msg("%s", err);
+	guids = cabling_plan_guids(plan, t);
+	for (uint32_t n = 0; n < plan->nnodes; n++)
+		assert_true(plan->nodes[n].sharp || topo_find(t, guids[n]) != TOPO_NONE);
+	free(guids);
+	topo_unref(plan);
+}
+
+static void assert_unfit(const char *text, const struct topo *t, const char *reason)
+{
+	char err[512] = "";
+	struct topo *plan = cabling_plan_parse("plan", text, strlen(text), t, err, sizeof(err));
+
+	assert_false(plan && cabling_plan_fits(plan, t, "plan", text, err, sizeof(err)));
+	if (!strstr(err, reason))
+		assert_string_equal(err, reason);
+	topo_unref(plan);
+}
+
+static void a_fabric_in_each_format_is_a_plan_with_all_of_its_cables(void **state)
+{
+	struct topo *t = pod(2);
+	char *ndt = write_ndt(t), *config = write_config(t, 0), *net = NULL;
+	size_t len;
+	FILE *out = open_memstream(&net, &len);
+
+	netfile_write(t, out);
+	fclose(out);
+	assert_fits(ndt, t);
+	assert_fits(config, t);
+	assert_fits(net, t);
+	free(ndt);
+	free(config);
+	free(net);
+	topo_unref(t);
+}
+
+static void what_is_no_plan_of_this_fabric_is_refused_by_file_and_line(void **state)
+{
+	struct topo *t = pod(2);
+	char *config = write_config(t, 1), leaf[64], text[512], reason[512];
+	unsigned lines = 0;
+
+	for (const char *at = config; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_int_equal(lines, 2047);
+	/* The end of the link whose other end is the line that is gone. */
+	assert_unfit(config, t, "the file is cut off");
+	config[strlen(config) - 8] = '\0';
+	assert_unfit(config, t,
+		     "plan:2047: not GUID,PORT,GUID,PORT,TYPE,STATE: the file is cut off");
+	snprintf(leaf, sizeof(leaf), "0x%016llx", (unsigned long long)t->nodes[0].guid);
+	snprintf(text, sizeof(text), "\n%s,1,0xabc0000000000001,1,Any,Active", leaf);
+	assert_unfit(text, t, "plan:2: the line has no end: the file is cut off");
+	snprintf(text, sizeof(text),
+		 "%s,1,0xabc0000000000001,1,Any,Active\n%s,99,0xabc0000000000001,2,Any,Active\n",
+		 leaf, leaf);
+	snprintf(reason, sizeof(reason), "plan:2: %s port 99: the device has no such port",
+		 t->nodes[0].desc);
+	assert_unfit(text, t, reason);
+	snprintf(text, sizeof(text),
+		 "%s,1,0xabc0000000000001,1,Any,Active\n"
+		 "0xabc0000000000003,1,0xabc0000000000004,2,Any,Active\n",
+		 leaf);
+	assert_unfit(text, t,
+		     "plan:2: 0xabc0000000000003: neither known nor cabled to what is: the plan "
+		     "is of another fabric");
+	snprintf(text, sizeof(text),
+		 "StartDevice,StartPort,EndDevice,EndPort\n"
+		 "%s,Port 1,new,1\n%s,Port 99,new,2\n",
+		 t->nodes[0].desc, t->nodes[0].desc);
+	snprintf(reason, sizeof(reason), "plan:3: %s port 99: the device has no such port",
+		 t->nodes[0].desc);
+	assert_unfit(text, t, reason);
+	free(config);
+	topo_unref(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fabric_in_each_format_is_a_plan_with_all_of_its_cables),
+		cmocka_unit_test(what_is_no_plan_of_this_fabric_is_refused_by_file_and_line),
 		cmocka_unit_test(a_fabric_written_as_ufms_table_is_its_own_plan),
 		cmocka_unit_test(columns_are_known_by_their_names_in_any_order),
 		cmocka_unit_test(rows_of_other_links_and_states_are_no_cables),
