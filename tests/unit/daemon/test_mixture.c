@@ -451,7 +451,8 @@ static void plays(struct played *p, uint64_t *seed)
 		unsigned kind = (unsigned)(damage_random(seed) % 9);
 		struct cable slow = some_cable(&p->w, seed);
 
-		p->may_go = p->tree ? 0 : TABLES_BLOCK;
+		p->may_go =
+			p->tree && p->w.conf.routing.engine != CONF_UPDN_ROOT ? 0 : TABLES_BLOCK;
 		if (kind == 8) {
 			starts_on(p, damage_random(seed) % 2, seed);
 			h.cordoned = (struct cable){ 0 }; /* with the state */
@@ -469,7 +470,8 @@ static void plays(struct played *p, uint64_t *seed)
 			p->w.conf.routing.engine = (int)(damage_random(seed) % 3);
 		if (kind == 5)
 			fabric_configure(p->w.fabric, &p->w.conf);
-		p->may_go = p->tree && kind != 5 ? 0 : TABLES_BLOCK;
+		if (kind == 5)
+			p->may_go = TABLES_BLOCK;
 		if (kind == 7) {
 			stop_fabric(&p->w);
 			start_fabric(&p->w);
