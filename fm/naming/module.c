@@ -25,6 +25,7 @@ struct naming_room {
 	bool changed;	  /* some port's label has */
 	unsigned waiting; /* jobs */
 
+	unsigned conflicts; /* HCAs whose claim is not believed */
 	uint32_t judged, judged_shapes; /* inventory's claims.changes and shapes of then */
 };
 
@@ -48,6 +49,9 @@ static struct inv_naming *naming_of(const struct inv_node *node)
 #define TICK_US	     100000
 #define NODES_A_TICK 500
 #define ASKED_MOST   128 /* on their way or waiting */
+#define CLAIM_US     30000000
+
+enum naming_job { JOB_LABEL, JOB_CLAIM };
 
 static bool claims(const struct inv_node *node, unsigned num)
 {
@@ -56,10 +60,11 @@ static bool claims(const struct inv_node *node, unsigned num)
 	return says->capmask & WIRE_CAP_HIERARCHY;
 }
 
-static void add_job(struct naming_room *r, struct inv_node *node, unsigned num)
+static void add_job(struct naming_room *r, struct inv_node *node, unsigned num,
+		    enum naming_job kind)
 {
 	r->waiting++;
-	batch_add(r->batch, &(struct batch_job){ .object = node, .arg = num });
+	batch_add(r->batch, &(struct batch_job){ .object = node, .arg = num, .kind = kind });
 }
 
 static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -69,12 +74,12 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 
 	if (node->removed || node->gone)
 		return false;
-	if (inv_is_switch(node))
+	if (inv_is_switch(node) || job->kind == JOB_CLAIM)
 		request->via.path = node->path;
 	else if (!inventory_port_path(r->services.inventory, node, job->arg, &request->via.path))
 		return false;
 	request->mad.method = WIRE_GET;
-	request->mad.attr_id = WIRE_HIERARCHY_INFO;
+	request->mad.attr_id = job->kind == JOB_CLAIM ? WIRE_NODE_DESC : WIRE_HIERARCHY_INFO;
 	request->mad.attr_mod = inv_is_switch(node) ? job->arg : 0;
 	request->mad.device = node->guid;
 	request->mad.doubtful = true;
@@ -87,12 +92,21 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	struct naming_room *r = owner;
 	struct inv_node *node = job->object;
 	struct wire_hierarchy info;
-	char label[WIRE_HIERARCHY_LABEL] = "";
+	char label[WIRE_HIERARCHY_LABEL] = "", desc[65];
 	bool good;
 
 	r->waiting--;
 	if (node->removed)
 		return;
+	if (job->kind == JOB_CLAIM) {
+		if (answer->result == MAD_OK) {
+			wire_node_desc_decode(answer->data, desc);
+			inventory_met_desc(r->services.inventory, node, desc);
+		}
+		if (r->judged != r->services.inventory->claims.changes)
+			fabric_request_reroute(r->fabric, "an HCA calls itself otherwise");
+		return;
+	}
 	good = answer->result == MAD_OK && wire_hierarchy_decode(answer->data, &info) &&
 	       wire_hierarchy_label(&info, inv_is_switch(node), label);
 	if (!good)
@@ -105,7 +119,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	}
 	for (unsigned num = 2; good && job->arg == 1 && num <= node->nports; num++)
 		if (claims(node, num))
-			add_job(r, node, num);
+			add_job(r, node, num, JOB_LABEL);
 }
 
 static void unwanted(void *owner, const struct batch_job *job)
@@ -127,7 +141,7 @@ static void tick(void *arg)
 			if (!cell->asked && !node->gone && !node->silent && !node->removed &&
 			    claims(node, 1)) {
 				cell->asked = true;
-				add_job(r, node, 1);
+				add_job(r, node, 1, JOB_LABEL);
 			}
 			r->next = node->guid + 1;
 			node = inventory_next(inv, node);
@@ -136,10 +150,18 @@ static void tick(void *arg)
 	}
 	if (r->walking || r->waiting) {
 		loop_timer_set(r->timer, TICK_US);
-	} else if (r->changed) {
+		return;
+	}
+	if (r->changed) {
 		r->changed = false;
 		inv->shapes++; /* the next snapshot is made anew, with them */
 		fabric_request_reroute(r->fabric, "ports have other labels");
+	}
+	if (r->conflicts) { /* a single answer may have been wrong */
+		for (node = inventory_first(inv); node; node = inventory_next(inv, node))
+			if (naming_of(node)->claim)
+				add_job(r, node, 1, JOB_CLAIM);
+		loop_timer_set(r->timer, CLAIM_US);
 	}
 }
 
@@ -214,8 +236,9 @@ static void configure(void *room)
  * one. An HCA that is new is of the host that it names.
  *
  * Else the HCA stays with its host, and in snapshots, tables and files has the description that it
- * had, until the operator accepts the other one, or `forget` has made the name free. A description
- * that names no host ("MT4129 ConnectX7": its driver starts) changes nothing.
+ * had, until the operator accepts the other one, or `forget` has made the name free. It is read
+ * again from time to time, for one answer may have been false. A description that names no host
+ * ("MT4129 ConnectX7": its driver starts) changes nothing.
  */
 
 #define CONFLICT       "name-conflict"
@@ -326,6 +349,9 @@ static void judge_claims(struct naming_room *r, struct inventory *inv)
 		}
 	}
 	alerts_reviewed(r->services.alerts, CONFLICT);
+	r->conflicts = conflicts;
+	if (conflicts)
+		loop_timer_set(r->timer, TICK_US);
 	names_fini(&taken.names);
 	arena_free(taken.arena);
 }

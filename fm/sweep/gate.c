@@ -19,7 +19,7 @@ void sweep_set_gate(struct sweep *s, sweep_gate_fn *fn, void *arg)
 	gate->arg = arg;
 }
 
-static struct gated *find(const struct gate *gate, const struct inv_node *from, uint8_t num)
+static struct gated *find(const struct gate *gate, guid_t from, uint8_t num)
 {
 	for (unsigned i = 0; i < gate->count; i++)
 		if (gate->list[i].from == from && gate->list[i].num == num)
@@ -32,7 +32,7 @@ bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
 {
 	struct inv_port *port = &from->ports[num];
 	struct gate *gate = s->parking.gate;
-	struct gated *it = gate ? find(gate, from, num) : NULL;
+	struct gated *it = gate ? find(gate, from->guid, num) : NULL;
 	enum sweep_gate said;
 
 	if (!gate || wire_node_info_flaw(info) || !info->local_port ||
@@ -42,7 +42,7 @@ bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
 	said = gate->fn(gate->arg, from, num, known, info, it && it->read ? &it->port0 : NULL);
 	if (said == SWEEP_READS_FIRST && !it) {
 		gate->list = mem_resize(gate->list, gate->count + 1, sizeof(*it));
-		gate->list[gate->count++] = (struct gated){ .from = from, .num = num };
+		gate->list[gate->count++] = (struct gated){ .from = from->guid, .num = num };
 		sweep_ask(s, JOB_GATE, from, num, true);
 	} else if (said == SWEEP_KEEPS_OUT) {
 		uint8_t state = port->state;
@@ -63,7 +63,7 @@ bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
 void gate_answer(struct sweep *s, struct inv_node *from, uint8_t num, const uint8_t *data)
 {
 	struct gate *gate = s->parking.gate;
-	struct gated *it = gate ? find(gate, from, num) : NULL;
+	struct gated *it = gate ? find(gate, from->guid, num) : NULL;
 
 	if (!it)
 		return;

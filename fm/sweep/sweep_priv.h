@@ -52,7 +52,7 @@ bool contest_ends(struct sweep *s);
 /* ---- Links that are not known (gate.c) ------------------------------------------------------- */
 
 struct gated { /* a switch that answered a probe, and waits for JOB_GATE */
-	struct inv_node *from;
+	guid_t from;
 	uint8_t num;
 	bool read; /* port0 is */
 	struct wire_port_info port0;

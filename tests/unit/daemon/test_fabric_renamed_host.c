@@ -241,6 +241,23 @@ static void an_operator_accepts_what_an_hca_calls_itself(void **state)
 	world_fini(&w);
 }
 
+/* One answer was false; no trap tells of the next one. */
+static void a_name_that_an_hca_does_not_say_again_is_no_conflict_for_long(void **state)
+{
+	struct world w;
+
+	begin(&w);
+	const struct topo_node *it = ca_of(&w, 3);
+
+	double_set_desc(w.hw, it->guid, ca_of(&w, w.design->ncas - 1)->desc);
+	run_for(&w, 10 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "name-conflict", ""), 1);
+	double_rename(w.hw, it->guid, it->desc);
+	run_for(&w, 31 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "name-conflict", ""), 0);
+	world_fini(&w);
+}
+
 /* Its driver starts, or its host boots. */
 static void a_text_that_names_no_host_leaves_an_hca_with_its_own(void **state)
 {
@@ -267,6 +284,7 @@ int main(void)
 		cmocka_unit_test(a_host_that_is_renamed_takes_all_its_hcas_with_it),
 		cmocka_unit_test(an_hca_that_is_new_is_of_the_host_that_it_names),
 		cmocka_unit_test(an_operator_accepts_what_an_hca_calls_itself),
+		cmocka_unit_test(a_name_that_an_hca_does_not_say_again_is_no_conflict_for_long),
 		cmocka_unit_test(a_text_that_names_no_host_leaves_an_hca_with_its_own),
 	};
 
