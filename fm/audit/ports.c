@@ -6,7 +6,6 @@
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 
-#define PASS_CALLS  20	/* a pass takes as many at least: two seconds */
 #define UNREAD_MOST 100 /* each time */
 
 /* A job's arg; its kind is enum inv_set. */
@@ -15,6 +14,8 @@
 #define ROUND(arg) ((arg) >> 16 & 0xff)
 
 enum scope { UNREAD, ENDS, ALL, SCOPES }; /* what was acknowledged and not read since */
+/* A pass takes as many calls at least: 1.5 seconds, 12. */
+static const unsigned pass_calls[SCOPES] = { [ENDS] = 30, [ALL] = 240 };
 
 struct pass {
 	guid_t node; /* where it goes on */
@@ -82,8 +83,8 @@ static void ask_some(struct port_audit *a, enum scope scope, unsigned most)
 	struct inv_node *node = inventory_from(a->services.inventory, pass->node);
 	unsigned asked = 0;
 
-	if (pass->before && most > pass->before / PASS_CALLS + 1 && scope != UNREAD)
-		most = pass->before / PASS_CALLS + 1;
+	if (scope != UNREAD && pass->before && most > pass->before / pass_calls[scope] + 1)
+		most = pass->before / pass_calls[scope] + 1;
 	for (; node && asked < most; node = inventory_next(a->services.inventory, node)) {
 		unsigned last = scope == ENDS && inv_is_switch(node) ? 0 : node->nports;
 
@@ -133,7 +134,9 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	request->mad.attr_id = table.attr_id;
 	request->mad.attr_mod = table.modifier;
 	request->mad.device = node->guid;
-	request->mad.doubtful = true;
+	request->mad.doubtful = request->mad.once = true;
+	if (!job->tries)
+		inventory_by_lid(a->services.inventory, node, PORT(job->arg), &request->mad);
 	return true;
 }
 
@@ -159,8 +162,11 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 	struct port_audit *a = owner;
 	struct inv_node *node = job->object;
 	uint8_t num = PORT(job->arg);
+	struct batch_job again = *job;
 	struct port_table table;
 
+	if (answer->result == MAD_TIMEOUT && !again.tries++)
+		batch_add(a->batch, &again); /* by its directed route: it may have another LID */
 	if (answer->result != MAD_OK || !stamp_now(a) || via->stamp != stamp_now(a) ||
 	    !held(a, node, job->kind, job->arg, &table))
 		return; /* its turn comes again */

@@ -289,7 +289,7 @@ const struct conf_option conf_options[] = {
 	TEXT_OPTION("health_ber_exclude", ber.exclude, ""),
 	FLAG_OPTION("health_ber_dry_run", ber.dry_run),
 
-	INT_OPTION("audit_rate", audit.rate, 0, 100000, 160, "blocks/s"),
+	INT_OPTION("audit_rate", audit.rate, 0, 100000, 16000, "blocks/s"),
 	SECONDS_OPTION("audit_after", audit.after_ms, 1, 86400, 1),
 	INT_OPTION("transaction_timeout", mad.timeout_ms, 10, 60000, 200, "ms"),
 	INT_OPTION("transaction_retries", mad.retries, 0, 20, 3, NULL),

@@ -102,6 +102,16 @@ void inventory_keys_of_lid(const struct inventory *inv, uint16_t lid, struct mad
 	keys->count = m_keys_of(inv->keys, 0, keys->key);
 }
 
+void inventory_by_lid(const struct inventory *inv, const struct inv_node *node, unsigned num,
+		      struct mad_request *request)
+{
+	num = inv_is_switch(node) ? 0 : num;
+	if (node == inv->local)
+		return;
+	request->lid = node->ports[num].lid;
+	request->key = inventory_key(inv, node, num); /* else it would be searched for by LID */
+}
+
 /* ---- Lost ------------------------------------------------------------------------------------ */
 
 static bool is_lost(const struct inv_node *node, unsigned num)

@@ -324,6 +324,12 @@ enum inv_end inventory_keys_at(const struct inventory *inv, const struct mad_pat
 /* The keys that the port with that LID may hold; walks over all nodes. */
 void inventory_keys_of_lid(const struct inventory *inv, uint16_t lid, struct mad_keys *keys);
 /*
+ * Has an SMP to that port, of a switch to any, go by its LID, as switches forward data, for the
+ * agents of those between would have to handle a directed one. The own port's stays as it is.
+ */
+void inventory_by_lid(const struct inventory *inv, const struct inv_node *node, unsigned num,
+		      struct mad_request *request);
+/*
  * Ports that are known and not reached, from the from-th on, at most `most`; returns their number.
  */
 unsigned inventory_lost_ports(const struct inventory *inv, uint32_t from, guid_t *guids,

@@ -288,7 +288,9 @@ static void raise_silent(struct hidden *x, enum silent_kind kind, struct silent 
 	else if (!x->since_us[kind])
 		x->since_us[kind] = now;
 	if (all->names.count && now - x->since_us[kind] < LATE_US) {
-		loop_timer_set(x->again, AGAIN_US);
+		const uint64_t left = x->since_us[kind] + LATE_US - now;
+
+		loop_timer_set(x->again, left < AGAIN_US ? left : AGAIN_US);
 		json_decref(all->names.ports);
 		return;
 	}

@@ -25,7 +25,7 @@ struct naming_room {
 	bool changed;	  /* some port's label has */
 	unsigned waiting; /* jobs */
 
-	unsigned conflicts; /* HCAs whose claim is not believed */
+	unsigned conflicts;		/* HCAs whose claim is not believed */
 	uint32_t judged, judged_shapes; /* inventory's claims.changes and shapes of then */
 };
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Ten times a second (less often at low rates) a handful of blocks is asked for: block by block
+ * Twenty times a second (less often at low rates) a handful of blocks is asked for: block by block
  * over all switches, round and round, so that no switch is asked for two blocks in a row. Multicast
  * tables come behind the linear ones, a block and position at a time, those that should be empty as
  * well. Nothing is asked until the fabric has been idle for a while: after a change there are
  * things of more use to be sent.
  *
+ * Requests go by LID, which switches forward as they do data: the agents of those between would
+ * have to handle each directed one, thousands a second at the leaf of this manager. One without an
+ * answer goes by its directed route, for the tables on the way may be what was changed.
+ *
  * An answer counts only if nothing was written since its request left: else it may be of before or
- * after the write. A request without an answer is dropped: sweeps find silent switches, and the
+ * after the write. One that has no answer then is dropped: sweeps find silent switches, and the
  * block's turn comes again.
  */
 #include "fm/mad/wire_sa.h"
@@ -125,11 +129,11 @@ mad_token table_block_set(const struct table_source *s, const struct table_block
 	return wanted(s, b, data) ? send(s, b, WIRE_SET, data, fn, arg) : 0;
 }
 
-#define TICKS_PER_S 10
+#define TICKS_PER_S 20
 #define STEPS_MAX   4096 /* places looked at in one tick, for those that have nothing to ask */
-#define PASS_TICKS  20	 /* a pass takes as many at least: two seconds */
+#define PASS_TICKS  30	 /* a pass takes as many at least: 1.5 seconds */
 #define HURRY	    10	 /* so many times as fast.. */
-#define HURRY_TICKS 30	 /* ..for so long behind a finding */
+#define HURRY_TICKS 60	 /* ..for so long behind a finding */
 #define TRIED_MOST  300	 /* blocks that are read behind an apply */
 #define MORE	    64	 /* blocks of an audit_read_all() that wait to be asked for */
 #define TRIES	    3	 /* for each of these */
@@ -206,7 +210,9 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 	struct audit *a = owner;
 	struct store_switch *sw = job->object;
 
-	if (!may_ask(a, sw, job->kind, job->arg) ||
+	/* What waited for its turn is dropped where something else is to be done by now. */
+	if ((!job->wave && !job->urgent && !a->ops->idle_since(a->arg)) ||
+	    !may_ask(a, sw, job->kind, job->arg) ||
 	    !inventory_port_path(a->program->inv, sw->node, 0, &request->via.path))
 		return false;
 	request->via.stamp = stamp_now(a);
@@ -218,6 +224,9 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 			: WIRE_MFT_MODIFIER(job->arg % MCAST_POSITIONS, job->arg / MCAST_POSITIONS);
 	request->mad.device = sw->guid;
 	request->mad.doubtful = true;
+	request->mad.once = !job->wave;
+	if (!job->tries)
+		inventory_by_lid(a->program->inv, sw->node, 0, &request->mad);
 	return true;
 }
 
@@ -282,7 +291,8 @@ static void audit_answer(void *owner, const struct batch_job *job, const struct 
 			a->result.differ += job->wave;
 			audit_hurry(a);
 		}
-	} else if (job->wave && ++again.tries < TRIES) {
+	} else if ((job->wave || answer->result == MAD_TIMEOUT) &&
+		   ++again.tries < (job->wave ? TRIES : 2)) {
 		batch_add(a->batch, &again);
 	} else {
 		a->result.failed += job->wave;
@@ -364,7 +374,7 @@ static void tick_cb(void *arg)
 
 		count *= a->hurry ? HURRY : 1;
 		a->hurry -= a->hurry > 0;
-		a->ops->ports(a->arg, count, (count + 4) / 6);
+		a->ops->ports(a->arg, count, (count + 15) / 16);
 		if (a->before && count > a->before / PASS_TICKS + 1)
 			count = a->before / PASS_TICKS + 1;
 		for (unsigned steps = 0; count && steps < STEPS_MAX; steps++) {
@@ -414,6 +424,7 @@ void audit_try(struct audit *a)
 		     block = store_next(&sw->unread, block + 1), tried++)
 			batch_add(a->batch, &(struct batch_job){ .object = sw,
 								 .kind = AUDIT_LFT,
+								 .urgent = true,
 								 .arg = block });
 		memset(&sw->unread, 0, sizeof(sw->unread));
 	}

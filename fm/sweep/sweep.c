@@ -336,12 +336,12 @@ static void sweep_keys(void *arg, const struct mad_path *path, uint16_t lid, str
 	const struct m_key_conf *conf = m_keys_conf(s->inv.keys);
 	enum inv_end end;
 
-	if (!path) {
-		inventory_keys_of_lid(&s->inv, lid, keys);
-		return;
-	}
 	if (!m_key_conf_any(conf) && !m_keys_change(s->inv.keys)) {
 		*keys = (struct mad_keys){ .count = 1 }; /* none, whoever is there: no walk */
+		return;
+	}
+	if (!path) {
+		inventory_keys_of_lid(&s->inv, lid, keys);
 		return;
 	}
 	if (!path->hops && !s->inv.local) { /* the own port, known by its device */

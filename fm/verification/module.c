@@ -72,7 +72,7 @@ static void review(struct unheld *u)
 	u->named = 0;
 	alerts_review(alerts, WHAT);
 	INVENTORY_EACH (inv, n)
-		if (!n->gone && !n->silent) {
+		if (!n->gone && !n->silent && !inv_node_is(n, INV_WRONG_TABLES | INV_NO_SETS)) {
 			if (sweep_node(n)->trials > 1)
 				name(u, n, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
 			for (unsigned p = 0; p <= n->nports; p++)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What fmd wrote, changed behind its back: seconds until the device holds it again, and what the watch costs while nothing changes.
 
-    audit.py [--bin FOLDER] [--sizes HCAS ..] [--tries N] [--slow N] [--idle S] [--limit S] [--set "KEY = VALUE;"] [--only WORD]
+    audit.py [--bin FOLDER] [--sizes HCAS ..] [--tries N] [--slow N] [--idle S] [--limit S] [--set "KEY = VALUE;"] [--only PATTERN]
 
 On fmsim. One row an attribute: the median and the worst of the tries (--slow: of those that the long pass finds), and the events that told of it. Idle: MADs sent a second by kind, and the share of a
 processor that fmd takes, once 70 s behind the start and of --idle seconds.
@@ -171,7 +171,7 @@ class Bench:
         return self.wait_restored(lambda: self.dump(kind, switch) == before)
 
     def row(self, name, once, slow=False):
-        if self.options.only and self.options.only not in name:
+        if not re.search(self.options.only, name):
             return
         before, taken = self.told(), []
         for _ in range(self.options.slow if slow else self.options.tries):

@@ -41,7 +41,7 @@ static void begin(struct hand *h, bool lanes, bool wildcards, bool partitions)
 	t = w->design;
 	double_free(w->hw);
 	w->hw = double_new(w->loop, t, t->nodes[t->nswitches].guid, 1, &conf);
-	w->conf.audit.rate = 1000;
+	w->conf.audit.rate = 4000;
 	w->conf.audit.after_ms = 1000;
 	w->conf.qos.on = lanes;
 	if (partitions) {

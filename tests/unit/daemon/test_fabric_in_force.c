@@ -213,7 +213,7 @@ static void make_ill(struct world *w)
 }
 
 /*
- * Ills at random, at a cold start and while it runs, each judged three seconds later. SEEDS and
+ * Ills at random, at a cold start and while it runs, each judged two seconds later. SEEDS and
  * FROM in the environment: so many, from which on.
  */
 static void any_ill_devices_are_counted_as_packets_find_them(void **state)
@@ -233,7 +233,7 @@ static void any_ill_devices_are_counted_as_packets_find_them(void **state)
 			make_ill(&w);
 		if (seed % 2)
 			start_fabric(&w);
-		run_for(&w, 3 * SECOND_US);
+		run_for(&w, 2 * SECOND_US);
 		if (pairs_in_force(&w) != pairs_that_arrive(&w))
 			fail_msg("seed %u: in force %u, arrive %u", seed, pairs_in_force(&w),
 				 pairs_that_arrive(&w));
