@@ -354,6 +354,11 @@ void kernel_set_loss(struct kernel *k, unsigned per_mille)
 	k->loss = per_mille;
 }
 
+void kernel_set_limits(struct kernel *k, bool on)
+{
+	k->limits = on;
+}
+
 const struct kernel_counts *kernel_counts(const struct kernel *k)
 {
 	return &k->counts;

@@ -79,6 +79,12 @@ bool kernel_device_there(const struct kernel *k, guid_t node);
  * Of every MAD that leaves or comes to a port with an open file; for tests of loss between kernels.
  */
 void kernel_set_loss(struct kernel *k, unsigned per_mille);
+/*
+ * An agent has 128 requests that wait for an answer in flight, a quarter of the receive queue, one
+ * of the SA's class 16; others are sent when these end, and their time-outs begin then ("IB/mad: Add
+ * flow control for solicited MADs").
+ */
+void kernel_set_limits(struct kernel *k, bool on);
 
 struct kernel_counts {
 	uint64_t sent, received, unmatched, unwanted, resent, timed_out, rmpp_resent, rmpp_aborted;

@@ -108,6 +108,7 @@ void kagent_free(struct kagent *a)
 {
 	a->file->port->k->agents[a->hi_tid - 1] = NULL;
 	rmpp_forget(a);
+	a->backlog = NULL;
 	while (a->sends)
 		ksend_free(a->sends);
 	free(a);

@@ -18,6 +18,9 @@ struct kagent {
 	uint32_t hi_tid;
 	unsigned number; /* in its file */
 	struct ksend *sends;
+	struct ksend
+		*backlog; /* of these, requests that wait, the first first (kernel_set_limits) */
+	unsigned in_flight;
 	struct krecv *recvs; /* RMPP messages that come in */
 };
 
@@ -31,6 +34,8 @@ struct ksend {
 	uint8_t *mad;
 	size_t len, size;
 	unsigned retries_left;
+	struct ksend *later;   /* in the backlog */
+	bool waits, in_flight; /* there; counts as that of its agent */
 	/* RMPP */
 	bool rmpp;
 	unsigned segments, sent, acked, window, header;
@@ -82,6 +87,7 @@ struct kernel {
 	unsigned nagents, next_agent;
 	bool *absent; /* devices, by topo index */
 	unsigned loss;
+	bool limits;
 	struct kernel_counts counts;
 };
 

@@ -47,7 +47,7 @@ static struct ksend *send_new(struct kagent *a, const struct ib_user_mad *head, 
 	s->head = *head;
 	s->agent = a;
 	s->retries_left = head->retries;
-	s->rmpp = false;
+	s->rmpp = s->waits = s->in_flight = false;
 	s->next = a->sends;
 	s->back = &a->sends;
 	if (s->next)
@@ -61,11 +61,63 @@ static struct ksend *send_new(struct kagent *a, const struct ib_user_mad *head, 
 	return s;
 }
 
+/* ---- Requests in flight ---------------------------------------------------------------------- */
+
+#define IN_FLIGHT    128
+#define IN_FLIGHT_SA 16
+
+static void start(struct ksend *s)
+{
+	struct io_addr to = kaddress(&s->head);
+
+	s->waits = false;
+	s->in_flight = true;
+	s->agent->in_flight++;
+	loop_timer_set(s->timer, s->head.timeout_ms * 1000ull);
+	kport_transmit(s->agent->file->port, &to, s->mad, KMAD);
+}
+
+static void start_or_wait(struct ksend *s)
+{
+	struct kagent *a = s->agent;
+	unsigned most = a->reg.mgmt_class == WIRE_SA ? IN_FLIGHT_SA : IN_FLIGHT;
+	struct ksend **last = &a->backlog;
+
+	if (!kernel_of(a)->limits || mad_is_response(s->mad) || a->in_flight < most) {
+		start(s);
+		return;
+	}
+	while (*last)
+		last = &(*last)->later;
+	*last = s;
+	s->later = NULL;
+	s->waits = true;
+}
+
+/* It ends: the first that waits is sent. */
+static void flight_end(struct ksend *s)
+{
+	struct kagent *a = s->agent;
+	struct ksend **link = &a->backlog, *next;
+
+	while (s->waits && *link && *link != s)
+		link = &(*link)->later;
+	if (s->waits && *link)
+		*link = s->later;
+	a->in_flight -= s->in_flight;
+	next = s->in_flight ? a->backlog : NULL;
+	if (!next)
+		return;
+	a->backlog = next->later;
+	start(next);
+}
+
 void ksend_free(struct ksend *s)
 {
 	struct kernel *k = kernel_of(s->agent);
 	const struct kfile *f = s->agent->file;
 
+	flight_end(s);
 	loop_timer_stop(s->timer);
 	*s->back = s->next;
 	if (s->next)
@@ -168,17 +220,15 @@ static void send_begin(struct kagent *a, const struct ib_user_mad *head, const u
 		       size_t len)
 {
 	struct io_addr to = kaddress(head);
-	struct ksend *s;
 
 	if (kagent_is_message(a, mad)) {
 		rmpp_send(send_new(a, head, mad, len));
 		return;
 	}
-	if (head->timeout_ms) {
-		s = send_new(a, head, mad, KMAD);
-		loop_timer_set(s->timer, head->timeout_ms * 1000ull);
-	}
-	kport_transmit(a->file->port, &to, mad, KMAD);
+	if (head->timeout_ms)
+		start_or_wait(send_new(a, head, mad, KMAD));
+	else
+		kport_transmit(a->file->port, &to, mad, KMAD);
 }
 
 bool kfile_is_busy(struct kfile *f, const struct ib_user_mad *head, const uint8_t *header)

@@ -231,6 +231,10 @@ static int line_do(void *arg, const char *line, FILE *out)
 
 	if (!strncmp(line, "device ", 7))
 		return device_line(sim, line + 7, out);
+	if (!strcmp(line, "limits on") || !strcmp(line, "limits off")) {
+		kernel_set_limits(sim->k, line[8] == 'n');
+		return 0;
+	}
 	if (!strcmp(line, "state")) {
 		state_write(sim->d, out);
 		return 0;

@@ -435,6 +435,32 @@ static void ports_that_are_not_there_do_not_open(void **state)
 	kernel_world_fini(&w);
 }
 
+static void an_agent_has_so_many_requests_in_flight_under_limits(void **state)
+{
+	struct kernel_world w;
+	struct kernel_end end;
+	int agent;
+
+	kernel_world_init(&w);
+	kernel_set_limits(w.k, true);
+	kernel_end_open(&w, &end, H1);
+	agent = kernel_end_register(&end, WIRE_SMI_DR, 0, 0);
+	for (uint32_t tid = 1; tid <= 200; tid++)
+		assert_int_equal(kernel_ask_node(&end, agent, 1, tid, 100, 0), 0);
+	assert_int_equal(kernel_counts(w.k)->sent, 128);
+	loop_run(w.base.loop);
+	assert_int_equal(kernel_counts(w.k)->sent, 200);
+	assert_int_equal(end.got, 200);
+	double_set_silent(w.base.d, LEAF1, true);
+	for (uint32_t tid = 1; tid <= 200; tid++)
+		assert_int_equal(kernel_ask_node(&end, agent, 1, tid, 100, 0), 0);
+	kfile_unregister(end.f, (unsigned)agent);
+	loop_run(w.base.loop);
+	assert_int_equal(kernel_counts(w.k)->sent, 328);
+	kernel_end_close(&end);
+	kernel_world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +471,7 @@ int main(void)
 		cmocka_unit_test(a_tid_is_taken_until_its_answer_is_there),
 		cmocka_unit_test(files_of_one_port_do_not_get_each_others_answers),
 		cmocka_unit_test(what_is_asked_of_the_own_port_needs_no_link),
+		cmocka_unit_test(an_agent_has_so_many_requests_in_flight_under_limits),
 		cmocka_unit_test(an_agent_that_goes_takes_its_requests_along),
 		cmocka_unit_test(methods_of_a_class_are_one_agents),
 		cmocka_unit_test(agents_that_make_no_sense_are_refused),
