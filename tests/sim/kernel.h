@@ -81,8 +81,8 @@ bool kernel_device_there(const struct kernel *k, guid_t node);
 void kernel_set_loss(struct kernel *k, unsigned per_mille);
 /*
  * An agent has 128 requests that wait for an answer in flight, a quarter of the receive queue, one
- * of the SA's class 16; others are sent when these end, and their time-outs begin then ("IB/mad: Add
- * flow control for solicited MADs").
+ * of the SA's class 16; others are sent when these end, and their time-outs begin then
+ * ("IB/mad: Add flow control for solicited MADs").
  */
 void kernel_set_limits(struct kernel *k, bool on);
 
