@@ -325,11 +325,11 @@ const char *memory_end_of(const struct nvswitch_finding *f)
 	static const char *const ends[] = {
 		[NVSWITCH_IS_STATE] = "the exporter reports it healthy",
 		[NVSWITCH_IS_SILENCE] = "the exporter reports it again, or an operator clears it",
-		[NVSWITCH_IS_REPORT] = "its source reports another state, or stops reporting and "
-				       "an operator clears it",
-		[NVSWITCH_IS_EVENT] = "a reset or boot is seen and its states are whole, or "
-				      "recovery action 0 is reported after it, or lost P2P is "
-				      "complete again, or an operator clears it",
+		[NVSWITCH_IS_REPORT] = ("its source reports another state, or stops reporting and "
+					"an operator clears it"),
+		[NVSWITCH_IS_EVENT] = ("a reset or boot is seen and its states are whole, or "
+				       "recovery action 0 is reported after it, or lost P2P is "
+				       "complete again, or an operator clears it"),
 	};
 
 	if (f->kind == NVSWITCH_IS_EVENT && f->state == NVSWITCH_FATAL)
