@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What fmd writes for schedulers is what they read: topology.conf by Slurm's own controller where it is installed,
 topology.yaml and node labels by what their documentation says of them."""
+import json
 import os
 import re
 import shutil
@@ -26,7 +27,7 @@ TopologyPlugin=topology/tree
 NodeName={nodes} NodeAddr=127.0.0.1 CPUs=1 State=CLOUD
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
-LABEL = "network.topology.nvidia.com/"
+LABEL = "fabric.topograph.run/tier-"
 
 
 @pytest.fixture
@@ -115,11 +116,25 @@ def test_slurm_yaml_has_a_tree_and_blocks_as_slurm_reads_them(two_units):
     assert two_units.fmctl("topology", "--format", "slurm-yaml").stdout == text
 
 
-def test_k8s_has_labels_for_every_node(two_units):
-    yaml = pytest.importorskip("yaml")
-    nodes = list(yaml.safe_load_all(two_units.fmctl("topology", "--format", "k8s").stdout))
-    assert [node["metadata"]["name"] for node in nodes] == [host["name"] for host in two_units.ask("hosts")]
-    for node in nodes:
-        assert (node["apiVersion"], node["kind"], set(node)) == ("v1", "Node", {"apiVersion", "kind", "metadata"})
-        su = re.match(r"dgx-(su\d+)-", node["metadata"]["name"])[1]
-        assert node["metadata"]["labels"] == {LABEL + "leaf": su, LABEL + "spine": "tier1-1"}
+# Nodes in a file, as an API server has them: a patch of one that is not there is an error.
+KUBECTL = """#!/bin/sh
+[ "$1 $2" = "patch node" ] && [ "$4 $5" = "--type=merge -p" ] && [ $# = 6 ] || exit 2
+grep -qx "$3" "$0.nodes" || { echo "Error from server (NotFound): nodes \\"$3\\" not found" >&2; exit 1; }
+printf '%s %s\\n' "$3" "$6" >>"$0.patched"
+"""
+
+
+def test_k8s_has_a_patch_for_every_node_and_makes_none(two_units, tmp_path):
+    hosts = [host["name"] for host in two_units.ask("hosts")]
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text(KUBECTL)
+    kubectl.chmod(0o755)
+    (tmp_path / "kubectl.nodes").write_text("\n".join(hosts[1:]) + "\n")
+    text = two_units.fmctl("topology", "--format", "k8s").stdout
+    done = subprocess.run(["sh"], input=text, capture_output=True, text=True, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert done.stderr.count("NotFound") == 1 and hosts[0] in done.stderr
+    patched = [line.split(" ", 1) for line in (tmp_path / "kubectl.patched").read_text().splitlines()]
+    assert [node for node, _ in patched] == hosts[1:]
+    for node, patch in patched:
+        su = re.match(r"dgx-(su\d+)-", node)[1]
+        assert json.loads(patch) == {"metadata": {"labels": {LABEL + "0": su, LABEL + "1": "tier1-1"}}}

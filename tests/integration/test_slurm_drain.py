@@ -75,6 +75,17 @@ def test_it_drains_by_the_verdict_on_a_host(slurm, drain_at, drains):
     assert did == drains
 
 
+@pytest.mark.parametrize("evidence", [
+    "DEGRADED_LINK: GPU 1: recovery action: drain and reset (http://dgx-01:9400/metrics)",
+    "DEGRADED_LINK: Xid 154: GPU recovery action changed from 0x0 (None) to 0x4 (Drain and Reset) (kernel log)"])
+def test_it_drains_where_the_driver_asks_for_that(slurm, evidence):
+    assert "state=drain" in slurm.tell("DEGRADED_LINK", FMD_EVIDENCE=evidence, FMD_ACTION="reset GPU")
+    assert slurm.tell("DEGRADED_LINK", FMD_EVIDENCE="DEGRADED_LINK: GPU 1: 2 NVLinks down", FMD_ACTION="reset GPU") == []
+    assert slurm.tell("HEALTHY", FMD_EVIDENCE=evidence) == []
+    slurm.settings(drain_at="FATAL")
+    assert slurm.tell("DEGRADED_LINK", FMD_EVIDENCE=evidence) == []
+
+
 def test_what_others_drained_is_left_alone(slurm):
     slurm.node("DOWN+DRAIN", "bad fan")
     assert slurm.tell("FATAL") == [] and slurm.tell("HEALTHY") == []

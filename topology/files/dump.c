@@ -10,21 +10,20 @@
 /* ---- Kubernetes ------------------------------------------------------------------------------ */
 
 /*
- * Labels of Kubernetes nodes that say how near they are, as a stream of Node objects for
- * `kubectl apply --server-side --field-manager fmd -f -`. Keys are those that NVIDIA's topograph
- * sets (github.com/NVIDIA/topograph, docs/reference/node-labels.md): network.topology.nvidia.com/
- * leaf, spine and core for the groups of the tree from the lowest up, and accelerator for the
- * NVLink domain, where it is known. So are values: as they are up to 63 characters, longer ones by
- * their FNV-1a hash behind an x.
+ * Labels of Kubernetes nodes that say how near they are, as commands for sh: a merge patch a node,
+ * which changes these labels alone and makes no node where there is none. Keys are those of NVIDIA's
+ * topograph 1 (docs.nvidia.com/topograph, node labels and annotations): fabric.topograph.run/tier-N
+ * for the groups of the tree from the lowest up, and accelerator.topograph.run/domain for the NVLink
+ * domain, where it is known. So are values: as they are up to 63 characters, longer ones by their
+ * FNV-1a hash behind an x.
  *
  * Kubernetes' node names are in lower case (RFC 1123), as kubelet makes them of a host's name.
  */
 
-#define PREFIX	  "network.topology.nvidia.com/"
 #define VALUE_MAX 63 /* of a label */
 
 /* Letters, digits, '-', '_' and '.', of which the last three neither begin nor end a label. */
-static void write_label(FILE *out, const char *key, const char *value)
+static void write_value(FILE *out, const char *value)
 {
 	size_t len = strlen(value);
 	bool fits = len && len <= VALUE_MAX;
@@ -36,36 +35,41 @@ static void write_label(FILE *out, const char *key, const char *value)
 			(strchr("-_.", value[i]) && i && i + 1 < len);
 	}
 	if (fits)
-		fprintf(out, "    " PREFIX "%s: \"%s\"\n", key, value);
+		fprintf(out, "\"%s\"", value);
 	else
-		fprintf(out, "    " PREFIX "%s: \"x%" PRIx64 "\"\n", key, hash);
+		fprintf(out, "\"x%" PRIx64 "\"", hash);
 }
 
 int dump_k8s(const struct topo *t, const char *const *domains, FILE *out)
 {
 	struct nearness *near = nearness_new(t);
 
-	fprintf(out, "# labels of %" PRIu32 " nodes, the nearest group first\n", near->nhosts);
+	fprintf(out, "# labels of %" PRIu32 " nodes, the nearest group first; for sh\n",
+		near->nhosts);
 	for (uint32_t h = 0; h < t->nhosts; h++) {
-		static const char *const keys[] = { "leaf", "spine", "core" };
 		const char *name = t->hosts[h].name, *at = name;
 		uint32_t group = near->group[h];
 
 		/* What RFC 1123 has no letter for, or names only a GUID, is no node's name. */
-		while (isalnum((unsigned char)*at) || *at == '-' || *at == '.')
+		while (isalnum((unsigned char)*at) || (at > name && (*at == '-' || *at == '.')))
 			at++;
 		if (group == TOPO_NONE || *at || !strncmp(name, "0x", 2))
 			continue;
-		fputs("---\napiVersion: v1\nkind: Node\nmetadata:\n  name: \"", out);
+		fputs("kubectl patch node ", out);
 		for (at = name; *at; at++)
 			fputc(tolower((unsigned char)*at), out);
-		fputs("\"\n  labels:\n", out);
-		if (domains && domains[h])
-			write_label(out, "accelerator", domains[h]);
-		for (unsigned i = 0; i < 3 && group != TOPO_NONE; i++) {
-			write_label(out, keys[i], near->groups[group].name);
+		fputs(" --type=merge -p '{\"metadata\":{\"labels\":{", out);
+		if (domains && domains[h]) {
+			fputs("\"accelerator.topograph.run/domain\":", out);
+			write_value(out, domains[h]);
+			fputc(',', out);
+		}
+		for (unsigned tier = 0; group != TOPO_NONE; tier++) {
+			fprintf(out, "%s\"fabric.topograph.run/tier-%u\":", tier ? "," : "", tier);
+			write_value(out, near->groups[group].name);
 			group = near->groups[group].parent;
 		}
+		fputs("}}}'\n", out);
 	}
 	nearness_free(near);
 	return mem_flush(out);
