@@ -112,6 +112,7 @@ struct conf_nvswitch {
 	int worsen_hold_ms, recover_hold_ms; /* 0 = none */
 	int guard;			     /* percent of the hosts; 100 = none */
 	bool guard_hooks;		     /* the guard holds hooks, too */
+	bool short_node_names;		     /* for schedulers and all hooks */
 };
 
 struct conf_audit {

@@ -266,6 +266,7 @@ const struct conf_option conf_options[] = {
 	SECONDS_OPTION("host_worsen_hold", hosts.worsen_hold_ms, 0.1, 3600, 30),
 	SECONDS_OPTION("host_recover_hold", hosts.recover_hold_ms, 0.1, 86400, 60),
 	INT_OPTION("host_guard", hosts.guard, 0, 100, 25, "%"),
+	FLAG_OPTION("short_node_names", nvswitch.short_node_names),
 
 	SECONDS_OPTION("perf_interval", perf.interval_ms, 1, 86400, 60),
 	INT_OPTION("health_symbol_errors", perf.symbol_errors, 0, 1000000, 100, "a minute"),

@@ -27,7 +27,8 @@ const struct command_run status_run = { .answer = answer_status };
 
 typedef int dump_fn(const struct topo *t, FILE *out);
 /* For schedulers: how near hosts are to one another; domains: by host, NULL = not known. */
-typedef int dump_near_fn(const struct topo *t, const char *const *domains, FILE *out);
+typedef int dump_near_fn(const struct topo *t, const char *const *domains, bool shortened,
+			 FILE *out);
 
 static const struct format { /* both NULL: the JSON document */
 	const char *name;
@@ -39,7 +40,7 @@ static const struct format { /* both NULL: the JSON document */
 	{ "ibnetdiscover", netfile_write, NULL },
 	{ "dot", dump_dot, NULL },
 	{ "svg", dump_svg, NULL },
-	{ "slurm", dump_slurm, NULL },
+	{ "slurm", NULL, dump_slurm },
 	{ "lst", dump_lst, NULL },
 	{ "slurm-yaml", NULL, dump_slurm_yaml },
 	{ "k8s", NULL, dump_k8s },
@@ -47,7 +48,7 @@ static const struct format { /* both NULL: the JSON document */
 
 /* What a writer writes, as {"text": ..}; NULL with the reason in err. */
 static json_t *text_of(const struct format *format, const struct topo *t,
-		       const char *const *domains, char *err)
+		       const char *const *domains, bool shortened, char *err)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -56,7 +57,8 @@ static json_t *text_of(const struct format *format, const struct topo *t,
 	json_t *result;
 
 	if (out) {
-		status = format->near ? format->near(t, domains, out) : format->dump(t, out);
+		status = format->near ? format->near(t, domains, shortened, out)
+				      : format->dump(t, out);
 		fclose(out);
 	}
 	result = status ? command_refuse(err, "cannot write the output: %s", strerror(-status))
@@ -93,7 +95,8 @@ static json_t *near_text(const struct command_env *env, const struct topo *t,
 		}
 	}
 	json_decref(all);
-	result = text_of(format, t, of_host, err);
+	result = text_of(format, t, of_host,
+			 fabric_services(env->fabric).conf->nvswitch.short_node_names, err);
 	free(of_host);
 	arena_free(arena);
 	return result;
@@ -111,7 +114,7 @@ static json_t *answer_topology(const struct command_env *env, json_t *args, char
 
 		if (!strcmp(it->name, format))
 			return it->near	  ? near_text(env, t, it, err)
-			       : it->dump ? text_of(it, t, NULL, err)
+			       : it->dump ? text_of(it, t, NULL, false, err)
 					  : dump_json(t);
 	}
 	return command_refuse(err,

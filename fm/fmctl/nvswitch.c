@@ -38,7 +38,7 @@ static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result
 		return FMCTL_FAILED;
 	}
 	json_array_foreach (domains, i, domain) {
-		const json_t *hosts = json_object_get(domain, "hosts");
+		const json_t *hosts = json_object_get(domain, "nodes");
 		const char **names = mem_alloc(json_array_size(hosts) + 1, sizeof(*names));
 
 		/* Names that Slurm would read otherwise are left out, and said to be. */

@@ -607,7 +607,8 @@ static void configure(void *room)
 	struct hosts_room *r = room;
 	const struct conf_hosts *c = &r->services.conf->hosts;
 
-	hook_configure(r->hook, c->hook, c->hook_timeout_ms);
+	hook_configure(r->hook, c->hook, c->hook_timeout_ms,
+		       r->services.conf->nvswitch.short_node_names);
 	judge_soon(r);
 }
 

@@ -158,7 +158,7 @@ static json_t *domains_json(const struct nvswitch *nv)
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		const struct health_host *host = &nv->health.hosts[i];
-		char name[80];
+		char name[80], node[TEXT_NODE_NAME];
 		json_t *row;
 
 		if (!host->memory || !*host->memory->cluster)
@@ -169,10 +169,13 @@ static json_t *domains_json(const struct nvswitch *nv)
 		if (!row) {
 			row = domain_json(host);
 			json_object_set_new(row, "hosts", json_array());
+			json_object_set_new(row, "nodes", json_array());
 			json_array_append(domains, row);
 			json_object_set_new(by_name, name, row);
 		}
+		text_node_name(host->name, nv->conf.keys.short_node_names, node);
 		json_array_append_new(json_object_get(row, "hosts"), json_string(host->name));
+		json_array_append_new(json_object_get(row, "nodes"), json_string(node));
 	}
 	json_decref(by_name);
 	return domains;
@@ -655,7 +658,8 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	status = catalogue_read(conf->keys.catalogue, true, why, sizeof(why));
 	nv->home.ops->trouble(nv->home.arg, "nvswitch: nvlink_catalogue", status ? why : NULL);
 	nv->health.conf = conf->health;
-	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms);
+	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms,
+		       conf->keys.short_node_names);
 	hook_hold(nv->hook, nv->health.guarded && conf->keys.guard_hooks);
 	sources_take(nv->sources, opened);
 	health_declare(&nv->health);

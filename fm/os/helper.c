@@ -601,6 +601,7 @@ struct hook {
 	char *program;
 	unsigned timeout_ms;
 	bool held; /* none is started */
+	bool short_nodes;
 	struct call *waiting, *running;
 	unsigned nrunning;
 	struct loop_timer *timer;
@@ -782,7 +783,7 @@ static char *drop_waiting(struct hook *hook, const char *host)
 void hook_run(struct hook *hook, const struct hook_call *from)
 {
 	struct call *call;
-	char *earlier;
+	char *earlier, node[TEXT_NODE_NAME];
 	FILE *out;
 
 	if (!*hook->program)
@@ -797,7 +798,8 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 	call->host = mem_strdup(from->host);
 	call->old_state = earlier ? earlier : mem_strdup(from->old_state);
 	out = open_memstream(&call->text, &call->length);
-	fprintf(out, "FMD_HOST=%s%c", from->host, 0);
+	text_node_name(from->host, hook->short_nodes, node);
+	fprintf(out, "FMD_HOST=%s%cFMD_NODE=%s%c", from->host, 0, node, 0);
 	fprintf(out, "FMD_STATE=%s%c", from->state, 0);
 	fprintf(out, "FMD_OLD_STATE=%s%c", call->old_state, 0);
 	for (unsigned i = 0; i < from->count; i++)
@@ -857,8 +859,9 @@ static void free_all(struct call *calls)
 	}
 }
 
-void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms)
+void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms, bool short_nodes)
 {
+	hook->short_nodes = short_nodes;
 	free(hook->program);
 	hook->program = mem_strdup(program);
 	hook->timeout_ms = timeout_ms;

@@ -59,7 +59,8 @@ int helper_bind(struct helper *helper, int fd, const struct sockaddr *at, sockle
 
 /*
  * hook: the operators' program, run when a host's state changes. It gets its facts by environment
- * variables: FMD_HOST, FMD_STATE, FMD_OLD_STATE, PATH, and what the caller adds.
+ * variables: FMD_HOST, FMD_NODE (its name in schedulers), FMD_STATE, FMD_OLD_STATE, PATH, and what
+ * the caller adds.
  *
  * A few run at a time, the others wait in line. A host waits once: a newer change replaces the one
  * that waits. One that takes too long is killed with all it started. The loop never waits for one.
@@ -87,9 +88,9 @@ struct hook *hook_new(struct loop *loop, enum helper_program which, hook_done_fn
 void hook_free(struct hook *hook); /* those running are killed; NULL is fine */
 /*
  * program "" = hook_run() does nothing. The name is for messages: the helper reads which program it
- * starts from the configuration.
+ * starts from the configuration. short_nodes: FMD_NODE is (text_node_name()).
  */
-void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms);
+void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms, bool short_nodes);
 /* Queues a run; fn is called from the loop each time that it has ended. */
 void hook_run(struct hook *hook, const struct hook_call *call);
 /* While held, those that wait are not started. */

@@ -22,16 +22,18 @@ HOSTS, BODY, INTERVAL_S = 2048, 527 << 10, 15
 IDLE_S, MEASURED_S, LIMIT_S, PART_LIMIT_S = 5, 2 * INTERVAL_S, 120, 300
 LINES_PER_S, FLOOD_S, PIECE = 10_000, 5, 50
 CPU_SHARE, MEMORY_KB = 0.25, 64 << 10
+HUNG_BODY, SETTLED_S, HUNG_S = 100 << 10, 4 * INTERVAL_S, 6 * INTERVAL_S
+HUNG_CPU_SHARE, HUNG_MEMORY_KB, GAP = 0.10, 35 << 10, 1.2  # GAP: intervals between two requests
 FAULT = "nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 NOISE = "usb 1-1: new high-speed USB device number 7 using xhci_hcd, and so on for as long as lines are"
 
 
-def start_exporters(world):
-    """(process, port)"""
-    process = world.start([sys.executable, os.path.join(os.path.dirname(__file__), "exporters.py"), str(BODY)],
+def start_exporters(world, *arguments):
+    """(process, port, its lines)"""
+    process = world.start([sys.executable, os.path.join(os.path.dirname(__file__), "exporters.py"), *map(str, arguments)],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     lines = w.Lines(process.stdout)
-    return process, int(lines.wait(r"listening on (\d+)", LIMIT_S)[1][1])
+    return process, int(lines.wait(r"listening on (\d+)", LIMIT_S)[1][1]), lines
 
 
 def cpu_share(fmd, seconds):
@@ -44,8 +46,8 @@ def resident_kb(fmd):
     return fmd.ask("status")["rss_kb"]
 
 
-def ask_exporters(fmd, world, port, log_socket):
-    """By a reload, as an operator does it."""
+def ask_exporters(fmd, world, port, log_socket, answer=HOSTS):
+    """By a reload, as an operator does it; until so many answer."""
     hosts = os.path.join(world.folder("hosts"), "hosts")
     with open(hosts, "w") as out:
         out.writelines(f"node-{n:04} http://127.0.0.1:{port}/node-{n:04}\n" for n in range(HOSTS))
@@ -54,9 +56,9 @@ def ask_exporters(fmd, world, port, log_socket):
                   f'log_socket = "{log_socket}";\n')
     fmd.ask("reload")
     end = time.monotonic() + LIMIT_S
-    while fmd.ask("status")["nvswitch"]["sources_up"] < HOSTS:
+    while fmd.ask("status")["nvswitch"]["sources_up"] < answer:
         if time.monotonic() > end:
-            raise w.BenchError(f"not all of {HOSTS} exporters were heard within {LIMIT_S} s")
+            raise w.BenchError(f"not all of {answer} exporters were heard within {LIMIT_S} s")
         time.sleep(0.5)
 
 
@@ -82,7 +84,7 @@ def flood(fmd, log_socket):
 
 def measure(world):
     sim = w.Ibsim(world, fabrics.generated(world, 256))
-    exporters, port = start_exporters(world)
+    exporters, port, _ = start_exporters(world, BODY)
     log_socket = os.path.join(world.folder("log"), "socket")
     try:
         fmd = w.Fmd(world, sim)
@@ -103,6 +105,41 @@ def measure(world):
         sim.close()
 
 
+def measure_hung(world):
+    """Half of them accept and never answer."""
+    sim = w.Ibsim(world, fabrics.generated(world, 256))
+    exporters, port, lines = start_exporters(world, HUNG_BODY, SETTLED_S)
+    try:
+        fmd = w.Fmd(world, sim)
+        try:
+            fmd.wait_up(LIMIT_S)
+            idle, before = cpu_share(fmd, IDLE_S), resident_kb(fmd)
+            ask_exporters(fmd, world, port, os.path.join(world.folder("log"), "socket"), HOSTS // 2)
+            time.sleep(SETTLED_S)
+            share, unknown = cpu_share(fmd, HUNG_S - INTERVAL_S) - idle, 0
+            for host in fmd.ask("nvswitch")["hosts"]:
+                hangs = int(host["host"][-1]) % 2 if host["host"].startswith("node-") else True
+                unknown += host["state"] == "UNKNOWN" and not hangs
+            gap = float(lines.lines[-1][1].split()[-1])
+            return {"idle_share": idle, "cpu_share": share, "rss_kb_before": before, "rss_kb": resident_kb(fmd), "unknown": unknown,
+                    "longest_gap_s": gap}
+        finally:
+            fmd.close()
+    finally:
+        world.stop(exporters)
+        sim.close()
+
+
+def hung(world):
+    raw = measure_hung(world)
+    what = f"NVLink health: half of {HOSTS:,} exporters hang"
+    return [
+        table.limit(f"{what}, intervals between two requests to another", raw["longest_gap_s"] / INTERVAL_S, None, "", GAP),
+        table.limit(table.DETAIL + "of the others UNKNOWN", raw["unknown"], None, "", 0),
+        table.limit(table.DETAIL + "share of a core", raw["cpu_share"], None, "", HUNG_CPU_SHARE),
+        table.limit(table.DETAIL + "memory for it", raw["rss_kb"] - raw["rss_kb_before"], None, "KB", HUNG_MEMORY_KB)], raw
+
+
 def rows(raw):
     what = f"NVLink health: {HOSTS:,} exporters of {BODY >> 10} KiB asked every {INTERVAL_S} s"
     lost = raw["faults_sent"] - raw["faults_read"]
@@ -117,4 +154,5 @@ def whole(world):
 
 
 def parts(world, options):
-    return [p.Part(f"NVLink health: {HOSTS:,} exporters", PART_LIMIT_S, lambda: whole(world))]
+    return [p.Part(f"NVLink health: {HOSTS:,} exporters", PART_LIMIT_S, lambda: whole(world)),
+            p.Part(f"NVLink health: half of {HOSTS:,} exporters hang", PART_LIMIT_S, lambda: hung(world))]

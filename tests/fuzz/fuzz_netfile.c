@@ -58,7 +58,7 @@ static void check_dumps(const struct topo *t)
 	assert(json_array_size(json_object_get(json, "links")) == t->nlinks);
 	json_decref(json);
 	assert(!dump_text(t, out) && !dump_dot(t, out) && !dump_svg(t, out));
-	assert(!dump_slurm(t, out) && !dump_lst(t, out));
+	assert(!dump_slurm(t, NULL, false, out) && !dump_lst(t, out));
 	fclose(out);
 }
 

@@ -23,7 +23,7 @@ CredType=cred/none
 MpiDefault=none
 StateSaveLocation={folder}/state
 SlurmctldPidFile={folder}/pid
-TopologyPlugin=topology/tree
+TopologyPlugin=topology/{plugin}
 NodeName={nodes} NodeAddr=127.0.0.1 CPUs=1 State=CLOUD
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
@@ -35,32 +35,38 @@ def two_units(start, tmp_path):
     return start(generate_pod(tmp_path, "--su", "2"))
 
 
-def read_by_slurmctld(folder, text, nodes):
-    """The switches that slurmctld has from topology.conf, as its log names them."""
-    folder = folder / "slurm"
+def read_by_slurmctld(folder, text, nodes, plugin="tree", root=None):
+    """What slurmctld, of this machine or of a root, has from topology.conf, as its log says."""
+    within, folder = ("/tmp/slurm", root / "tmp/slurm") if root else (folder / "slurm", folder / "slurm")
+    shutil.rmtree(folder, ignore_errors=True)
     (folder / "state").mkdir(parents=True)
     (folder / "topology.conf").write_text(text)
-    (folder / "slurm.conf").write_text(SLURM_CONF.format(folder=folder, nodes=nodes, address=own_address(), user=os.environ.get("USER", "root")))
+    (folder / "slurm.conf").write_text(SLURM_CONF.format(folder=within, nodes=nodes, address=own_address(), plugin=plugin,
+                                                         user="root" if root else os.environ.get("USER", "root")))
+    # It reads /proc: the root's is mounted for it alone.
+    command = ["unshare", "-m", "sh", "-c", 'mount -t proc proc "$1/proc" && shift && exec chroot "$@"', "sh", root, root] if root else []
     log = folder / "log"
     with log.open("w") as out:
-        run = subprocess.Popen(["slurmctld", "-D", "-vvv", "-f", folder / "slurm.conf"], stdout=out, stderr=out, cwd=folder)
+        run = subprocess.Popen([*command, "slurmctld", "-D", "-vvv", "-f", f"{within}/slurm.conf"], stdout=out, stderr=out, cwd=folder)
     try:
         poll(lambda: run.poll() is not None or "Running as primary controller" in log.read_text(), "slurmctld has read its files")
     finally:
         run.send_signal(signal.SIGKILL)
         run.wait()
     said = log.read_text()
-    assert not re.search(r"(error|fatal|warn).*(topolog|switch)", said), said
-    return re.findall(r"Switch level:(\d+) name:(\S+) nodes:(\S+) switches:(\S+)", said)
+    assert not re.search(r"(error|fatal|warn).*(topolog|switch|block)", said), said
+    return re.findall(r"Switch level:(\d+) name:(\S+) nodes:(\S+) switches:(\S+)" if plugin == "tree" else r"Block name:(\S+) nodes:(\S+)", said)
+
+
+TREE = [("0", "su01", "dgx-su01-[01-32]", "(null)"), ("0", "su02", "dgx-su02-[01-32]", "(null)"),
+        ("1", "tier1-1", "dgx-su01-[01-32],dgx-su02-[01-32]", "su[01-02]")]
 
 
 @pytest.mark.long  # for its package
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_slurms_controller_reads_the_tree(two_units, tmp_path):
     text = two_units.fmctl("topology", "--format", "slurm").stdout
-    assert read_by_slurmctld(tmp_path, text, "dgx-su[01-02]-[01-32]") == [
-        ("0", "su01", "dgx-su01-[01-32]", "(null)"), ("0", "su02", "dgx-su02-[01-32]", "(null)"),
-        ("1", "tier1-1", "dgx-su01-[01-32],dgx-su02-[01-32]", "su[01-02]")]
+    assert read_by_slurmctld(tmp_path, text, "dgx-su[01-02]-[01-32]") == TREE
 
 
 def hosts_of(hostlist):

@@ -112,6 +112,11 @@ def test_what_is_no_single_node_is_refused(slurm, name):
     assert slurm.tell("FATAL", host=name) == [] and slurm.done.returncode == 1 and "no node's name" in slurm.done.stderr
 
 
+def test_the_node_is_what_schedulers_call_the_host(slurm):
+    assert "nodename=dgx-01" in slurm.tell("FATAL", host="DGX-01.cluster.example", FMD_NODE="dgx-01")
+    assert slurm.tell("FATAL", FMD_NODE="") == [] and slurm.done.returncode == 1
+
+
 def test_a_wrong_setting_changes_nothing_and_is_told(slurm):
     slurm.settings(drain_at="SOMETIMES")
     assert slurm.tell("FATAL") == [] and slurm.done.returncode != 0 and "SOMETIMES" in slurm.done.stderr

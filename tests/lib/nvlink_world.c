@@ -157,7 +157,7 @@ void hook_free(struct hook *hook)
 	free(hook);
 }
 
-void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms)
+void hook_configure(struct hook *hook, const char *program, unsigned timeout_ms, bool short_nodes)
 {
 }
 

@@ -305,3 +305,12 @@ bool text_is_host_name(const char *name)
 			return false;
 	return strcasecmp(name, "ALL") && strcasecmp(name, "DEFAULT");
 }
+
+void text_node_name(const char *host, bool shortened, char to[TEXT_NODE_NAME])
+{
+	size_t i = 0;
+
+	for (; host[i] && i + 1 < TEXT_NODE_NAME && !(shortened && host[i] == '.'); i++)
+		to[i] = shortened ? tolower((unsigned char)host[i]) : host[i];
+	to[i] = '\0';
+}

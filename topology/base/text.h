@@ -30,6 +30,12 @@ void text_clean(const char *from, size_t len, char *to);
  * and no word that a scheduler takes for more than one host (ALL, DEFAULT).
  */
 bool text_is_host_name(const char *name);
+#define TEXT_NODE_NAME 256
+/*
+ * What schedulers and hooks call a host's node: its name as it is, or in lower case up to the first
+ * dot (short_node_names).
+ */
+void text_node_name(const char *host, bool shortened, char to[TEXT_NODE_NAME]);
 
 /* ---- Words: parses lines that people write, and chooses words for those that they read ------- */
 

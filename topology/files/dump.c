@@ -11,11 +11,11 @@
 
 /*
  * Labels of Kubernetes nodes that say how near they are, as commands for sh: a merge patch a node,
- * which changes these labels alone and makes no node where there is none. Keys are those of NVIDIA's
- * topograph 1 (docs.nvidia.com/topograph, node labels and annotations): fabric.topograph.run/tier-N
- * for the groups of the tree from the lowest up, and accelerator.topograph.run/domain for the NVLink
- * domain, where it is known. So are values: as they are up to 63 characters, longer ones by their
- * FNV-1a hash behind an x.
+ * which changes these labels alone and makes no node where there is none. Keys are those of
+ * NVIDIA's topograph 1 (docs.nvidia.com/topograph, node labels and annotations):
+ * fabric.topograph.run/tier-N for the groups of the tree from the lowest up, and
+ * accelerator.topograph.run/domain for the NVLink domain, where it is known. So are values: as they
+ * are up to 63 characters, longer ones by their FNV-1a hash behind an x.
  *
  * Kubernetes' node names are in lower case (RFC 1123), as kubelet makes them of a host's name.
  */
@@ -40,14 +40,14 @@ static void write_value(FILE *out, const char *value)
 		fprintf(out, "\"x%" PRIx64 "\"", hash);
 }
 
-int dump_k8s(const struct topo *t, const char *const *domains, FILE *out)
+int dump_k8s(const struct topo *t, const char *const *domains, bool shortened, FILE *out)
 {
-	struct nearness *near = nearness_new(t);
+	struct nearness *near = nearness_new(t, shortened);
 
 	fprintf(out, "# labels of %" PRIu32 " nodes, the nearest group first; for sh\n",
 		near->nhosts);
 	for (uint32_t h = 0; h < t->nhosts; h++) {
-		const char *name = t->hosts[h].name, *at = name;
+		const char *name = near->nodes[h], *at = name;
 		uint32_t group = near->group[h];
 
 		/* What RFC 1123 has no letter for, or names only a GUID, is no node's name. */
@@ -107,17 +107,16 @@ static char *member_list(const struct nearness *near, const struct near_group *g
 	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t member = near->members[group->first + i];
 
-		members[i] =
-			group->lowest ? near->t->hosts[member].name : near->groups[member].name;
+		members[i] = group->lowest ? near->nodes[member] : near->groups[member].name;
 	}
 	list = hostlist_format(members, group->count);
 	free(members);
 	return list;
 }
 
-int dump_slurm(const struct topo *t, FILE *out)
+int dump_slurm(const struct topo *t, const char *const *domains, bool shortened, FILE *out)
 {
-	struct nearness *near = nearness_new(t);
+	struct nearness *near = nearness_new(t, shortened);
 
 	fprintf(out, "# topology.conf for TopologyPlugin=topology/tree: %" PRIu32 " hosts\n",
 		near->nhosts);
@@ -158,7 +157,7 @@ static void write_blocks(const struct nearness *near, const char *const *domains
 
 		block->name = block->name ?: name;
 		block->hosts = mem_grow(block->hosts, block->count);
-		block->hosts[block->count++] = near->t->hosts[h].name;
+		block->hosts[block->count++] = near->nodes[h];
 	}
 	for (uint32_t b = 0; b < names.count; b++)
 		if (blocks[b].count < smallest)
@@ -180,9 +179,9 @@ static void write_blocks(const struct nearness *near, const char *const *domains
 	free(blocks);
 }
 
-int dump_slurm_yaml(const struct topo *t, const char *const *domains, FILE *out)
+int dump_slurm_yaml(const struct topo *t, const char *const *domains, bool shortened, FILE *out)
 {
-	struct nearness *near = nearness_new(t);
+	struct nearness *near = nearness_new(t, shortened);
 
 	fprintf(out, "# topology.yaml for Slurm 25.05 and later: %" PRIu32 " hosts\n",
 		near->nhosts);

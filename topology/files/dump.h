@@ -11,18 +11,19 @@
  * The writers flush `out` and leave it open. They return 0, or -errno when the stream has an error;
  * part of the document may have been written then.
  */
-int dump_text(const struct topo *t, FILE *out);	 /* for people: tiers, units, leaves, hosts */
-int dump_dot(const struct topo *t, FILE *out);	 /* Graphviz, switches ranked by level */
-int dump_svg(const struct topo *t, FILE *out);	 /* a picture, top tier first */
-int dump_slurm(const struct topo *t, FILE *out); /* topology.conf of Slurm's topology/tree */
-int dump_lst(const struct topo *t, FILE *out);	 /* OpenSM's opensm-subnet.lst, LIDs from ports */
+int dump_text(const struct topo *t, FILE *out); /* for people: tiers, units, leaves, hosts */
+int dump_dot(const struct topo *t, FILE *out);	/* Graphviz, switches ranked by level */
+int dump_svg(const struct topo *t, FILE *out);	/* a picture, top tier first */
+int dump_lst(const struct topo *t, FILE *out);	/* OpenSM's opensm-subnet.lst, LIDs from ports */
 /*
- * dump_slurm_yaml() writes topology/tree and topology/block of Slurm 25.05 (topology.yaml),
- * dump_k8s() labels of Kubernetes nodes. domains: NVLink domain of each host, NULL = not known; or
- * NULL. Both return 0 or -errno, as the writers above.
+ * dump_slurm() writes topology.conf of Slurm's topology/tree, dump_slurm_yaml() topology/tree and
+ * topology/block of Slurm 25.05 (topology.yaml), dump_k8s() labels of Kubernetes nodes. domains:
+ * NVLink domain of each host, NULL = not known; or NULL. shortened: names of nodes are
+ * (text_node_name()). They return 0 or -errno, as the writers above.
  */
-int dump_slurm_yaml(const struct topo *t, const char *const *domains, FILE *out);
-int dump_k8s(const struct topo *t, const char *const *domains, FILE *out);
+int dump_slurm(const struct topo *t, const char *const *domains, bool shortened, FILE *out);
+int dump_slurm_yaml(const struct topo *t, const char *const *domains, bool shortened, FILE *out);
+int dump_k8s(const struct topo *t, const char *const *domains, bool shortened, FILE *out);
 
 /*
  * New JSON values, never NULL; the caller owns each. Rows have the keys of `fmctl --json` nodes,

@@ -269,7 +269,7 @@ static void make_tier(struct near_work *w, unsigned level)
 	free(first);
 }
 
-struct nearness *nearness_new(const struct topo *t)
+struct nearness *nearness_new(const struct topo *t, bool shortened)
 {
 	struct nearness *near = mem_new(near);
 	struct near_work w = {
@@ -287,6 +287,9 @@ struct nearness *nearness_new(const struct topo *t)
 	near->group = mem_alloc(t->nhosts + 1, sizeof(*near->group));
 	near->left_out = mem_alloc(t->nhosts + 1, sizeof(*near->left_out));
 	memset(near->group, 0xff, (t->nhosts + 1) * sizeof(*near->group));
+	near->nodes = mem_alloc(t->nhosts + 1, sizeof(*near->nodes));
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		text_node_name(t->hosts[h].name, shortened, near->nodes[h]);
 
 	leave_out_others(&w);
 	find_homes(&w);
@@ -318,5 +321,6 @@ void nearness_free(struct nearness *near)
 	free(near->members);
 	free(near->group);
 	free(near->left_out);
+	free(near->nodes);
 	free(near);
 }

@@ -9,6 +9,7 @@
 #ifndef FMD_TOPOLOGY_GRAPH_NEARNESS_H
 #define FMD_TOPOLOGY_GRAPH_NEARNESS_H
 
+#include "topology/base/text.h"
 #include "topology/snapshot/topo.h"
 
 struct near_group {
@@ -25,11 +26,15 @@ struct nearness {
 	struct near_group *groups; /* each behind all that are in it */
 	uint32_t *members;
 	uint32_t *group; /* by host: its lowest group, TOPO_NONE = left out, or without a link */
-	const char **left_out; /* by host: why; NULL = it is not */
+	const char **left_out;	       /* by host: why; NULL = it is not */
+	char (*nodes)[TEXT_NODE_NAME]; /* by host: its name for schedulers */
 };
 
-/* Groups the hosts of a snapshot. The caller frees the result before it releases the snapshot. */
-struct nearness *nearness_new(const struct topo *t);
+/*
+ * Groups the hosts of a snapshot; shortened: names of nodes are (text_node_name()). The caller
+ * frees the result before it releases the snapshot.
+ */
+struct nearness *nearness_new(const struct topo *t, bool shortened);
 void nearness_free(struct nearness *near); /* NULL is fine */
 
 #endif

@@ -130,7 +130,7 @@ static void slurm_of(const char *host, char *text, size_t size)
 	struct topo *t = parse_netfile(netfile);
 	FILE *out = fmemopen(text, size, "w");
 
-	assert_int_equal(dump_slurm(t, out), 0);
+	assert_int_equal(dump_slurm(t, NULL, false, out), 0);
 	fclose(out);
 	topo_unref(t);
 	free(netfile);

@@ -267,7 +267,7 @@ static void delivery_begin(struct delivery *d)
 	*d = (struct delivery){ .loop = loop_new_simulated() };
 	d->hook = hook_new(d->loop, HELPER_HOST_HOOK, tried_cb, d);
 	d->stop = loop_timer_new(d->loop, delivery_stop, d);
-	hook_configure(d->hook, "/bin/false", 1000);
+	hook_configure(d->hook, "/bin/false", 1000, true);
 }
 
 static void delivery_end(struct delivery *d)
@@ -305,7 +305,7 @@ static void a_hook_that_fails_is_tried_again_after_10_s_up_to_5_min(void **state
 	assert_null(hook_owed(d.hook, "b"));
 	assert_string_equal(hook_failing(d.hook, 0), "a");
 	assert_null(hook_failing(d.hook, 1));
-	hook_configure(d.hook, "", 1000);
+	hook_configure(d.hook, "", 1000, true);
 	assert_null(hook_failing(d.hook, 0));
 	delivery_end(&d);
 }

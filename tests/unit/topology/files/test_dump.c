@@ -19,6 +19,12 @@
 
 typedef int dump_fn(const struct topo *t, FILE *out);
 
+/* As its hosts are called. */
+static int slurm(const struct topo *t, FILE *out)
+{
+	return dump_slurm(t, NULL, false, out);
+}
+
 static char *dumped(const struct topo *t, dump_fn *dump)
 {
 	char *text = NULL;
@@ -184,7 +190,7 @@ static void down_links_are_not_in_the_lst(void **state)
 static void slurm_has_each_unit_as_one_switch(void **state)
 {
 	struct topo *t = pod(2);
-	char *text = dumped(t, dump_slurm);
+	char *text = dumped(t, slurm);
 
 	assert_string_equal(text, "# topology.conf for TopologyPlugin=topology/tree: 64 hosts\n"
 				  "SwitchName=su01 Nodes=dgx-su01-[01-32]\n"
@@ -199,7 +205,7 @@ static void slurm_has_leaves_under_what_joins_them(void **state)
 	char err[128];
 	unsigned m[] = { 2, 2, 2 }, w[] = { 1, 2, 2 };
 	struct topo *t = generate_pgft(3, m, w, NULL, err, sizeof(err));
-	char *text = dumped(t, dump_slurm);
+	char *text = dumped(t, slurm);
 
 	assert_string_equal(text, "# topology.conf for TopologyPlugin=topology/tree: 8 hosts\n"
 				  "SwitchName=leaf-0001 Nodes=node-[0001-0002]\n"
@@ -216,7 +222,7 @@ static void slurm_has_leaves_under_what_joins_them(void **state)
 static void slurm_lists_every_host_once(void **state)
 {
 	struct topo *t = pod(9);
-	char *text = dumped(t, dump_slurm);
+	char *text = dumped(t, slurm);
 
 	assert_int_equal(count_of(text, "dgx-su"), 9);
 	assert_int_equal(count_of(text, "[01-32]"), 9);
@@ -235,7 +241,7 @@ static void slurm_names_are_words_and_unique(void **state)
 		"Switch 4 \"S-0000000000000003\" # \"same\"\n[1] \"c\"[1]\n"
 		"Switch 4 \"S-0000000000000004\" # \"MF0;SLG04-16:MQM8700/U1\"\n[1] \"d\"[1]\n"
 		"Ca 1 \"a\"\nCa 1 \"b\"\nCa 1 \"c\"\nCa 1 \"d\"\nCa 1 \"e\"\n");
-	char *text = dumped(t, dump_slurm);
+	char *text = dumped(t, slurm);
 
 	assert_line(text, "SwitchName=S-0000000000000001 Nodes=a");
 	assert_line(text, "SwitchName=S-0000000000000002 Nodes=b");
@@ -439,7 +445,7 @@ static void svg_counts_the_links_behind_a_line(void **state)
 
 static void every_dump_reports_a_full_disk(void **state)
 {
-	static dump_fn *const dumps[] = { dump_text, dump_dot, dump_svg, dump_slurm, dump_lst };
+	static dump_fn *const dumps[] = { dump_text, dump_dot, dump_svg, slurm, dump_lst };
 	struct topo *t = pod(1);
 
 	for (size_t i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {

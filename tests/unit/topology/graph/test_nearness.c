@@ -16,7 +16,10 @@
 #include "topology/graph/nearness.h"
 #include "topology/snapshot/topo_builder.h"
 
-typedef int dump_near_fn(const struct topo *t, const char *const *domains, FILE *out);
+typedef int dump_near_fn(const struct topo *t, const char *const *domains, bool shortened,
+			 FILE *out);
+
+static bool shortened; /* names of nodes */
 
 static char *dumped(const struct topo *t, dump_near_fn *dump, const char *const *domains)
 {
@@ -24,7 +27,7 @@ static char *dumped(const struct topo *t, dump_near_fn *dump, const char *const 
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &len);
 
-	assert_int_equal(dump(t, domains, out), 0);
+	assert_int_equal(dump(t, domains, shortened, out), 0);
 	fclose(out);
 	return text;
 }
@@ -108,6 +111,32 @@ static void a_value_too_long_for_a_label_is_its_hash(void **state)
 	topo_unref(t);
 }
 
+/* One map for all that schedulers read. */
+static void nodes_have_their_hosts_names_or_the_first_part_in_lower_case(void **state)
+{
+	static const char *const one[] = { "DGX-01.cluster.example", "dgx-[01-02]" };
+	static dump_near_fn *const dumps[] = { dump_slurm, dump_slurm_yaml, dump_k8s };
+	struct topo *t =
+		parse_netfile("Switch 2 \"S-1\" # \"leaf\"\n[1] \"H-1\"[1]\n[2] \"H-2\"[1]\n"
+			      "Ca 1 \"H-1\" # \"DGX-01.cluster.example HCA-1\"\n"
+			      "[1] \"S-1\"[1]\nCa 1 \"H-2\" # \"DGX-02.cluster.example "
+			      "HCA-1\"\n[1] \"S-1\"[2]\n");
+
+	for (unsigned i = 0; i < 6; i++) {
+		char *text;
+
+		shortened = i % 2;
+		text = dumped(t, dumps[i / 2], NULL);
+		if (!strstr(text, i < 4	   ? one[i % 2]
+				  : i == 4 ? "node dgx-01.cluster.example "
+					   : "node dgx-01 "))
+			fail_msg("%u: %s", i, text);
+		free(text);
+	}
+	shortened = false;
+	topo_unref(t);
+}
+
 static void add_host(struct topo_builder *b, const struct topo *t, const char *leaf, unsigned port,
 		     const char *name, uint64_t guid)
 {
@@ -187,6 +216,7 @@ int main(void)
 		cmocka_unit_test(blocks_are_units_where_no_nvlink_domain_is_known),
 		cmocka_unit_test(blocks_are_nvlink_domains_where_they_are_known),
 		cmocka_unit_test(a_value_too_long_for_a_label_is_its_hash),
+		cmocka_unit_test(nodes_have_their_hosts_names_or_the_first_part_in_lower_case),
 		cmocka_unit_test(storage_and_management_are_left_out_and_named),
 		cmocka_unit_test(the_same_fabric_gives_the_same_output),
 		cmocka_unit_test(an_empty_document_is_well_formed),
