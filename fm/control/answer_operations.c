@@ -455,15 +455,16 @@ static void begin_admit(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
 	else if (!what == !plan)
 		fn(arg, NULL, "arguments: give either what or a plan");
 	else if (what)
-		maintenance_admit(fabric, what, dry, fn, arg);
+		admission_admit(maintenance_admission(fabric), what, dry, fn, arg);
 	else
-		maintenance_plan(fabric, file, plan, dry, fn, arg);
+		admission_plan(maintenance_admission(fabric), file, plan, dry, fn, arg);
 }
 const struct command_run admit_run = { .begin_with = begin_admit };
 
 static json_t *answer_held(const struct command_env *env, json_t *args, char *err)
 {
-	return command_unpack(args, err, "{}") ? maintenance_held(env->fabric) : NULL;
+	return command_unpack(args, err, "{}") ? admission_rows(maintenance_admission(env->fabric))
+					       : NULL;
 }
 const struct command_run held_run = { .answer = answer_held };
 

@@ -647,14 +647,8 @@ unsigned admission_forget(struct admission *a, guid_t guid, unsigned port)
 	return count;
 }
 
-static struct admission *admission_of(const struct fabric *fabric)
+json_t *admission_rows(const struct admission *a)
 {
-	return &((struct maintenance *)fabric_room(fabric, &maintenance_module))->admission;
-}
-
-json_t *maintenance_held(const struct fabric *fabric)
-{
-	const struct admission *a = admission_of(fabric);
 	json_t *rows = json_array();
 
 	for (unsigned i = 0; i < a->count; i++)
@@ -667,10 +661,9 @@ json_t *maintenance_held(const struct fabric *fabric)
  * The answer: the links, and how many unknown HCAs were seen behind them. Where a port is disabled
  * nothing is seen behind it: its LIDs are not known, nor which manager becomes the master.
  */
-void maintenance_admit(struct fabric *fabric, const char *what, bool dry, waiter_fn *fn, void *arg)
+void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg)
 {
-	struct admission *a = admission_of(fabric);
-	const struct fabric_view view = fabric_view(fabric);
+	const struct fabric_view view = fabric_view(a->fabric);
 	struct target target = { 0 };
 	char err[TARGET_ERROR_SIZE];
 	bool all = !strcmp(what, "all"), foreign = false, found;
@@ -713,13 +706,12 @@ static void plan_free(void *doc)
 	json_decref(doc);
 }
 
-void maintenance_plan(struct fabric *fabric, const char *name, const char *text, bool dry,
-		      waiter_fn *fn, void *arg)
+void admission_plan(struct admission *a, const char *name, const char *text, bool dry,
+		    waiter_fn *fn, void *arg)
 {
 	static const struct fabric_operation_ops ops = { .file = "plan",
 							 .result = plan_result,
 							 .free = plan_free };
-	struct admission *a = admission_of(fabric);
 	struct plan next = { .text = mem_strdup(text) }, before = a->plan;
 	const struct topo *t = fabric_view(a->fabric).topo;
 	json_t *admitted = json_array(), *doc;

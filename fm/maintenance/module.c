@@ -686,6 +686,11 @@ static void fini(void *room)
 	free(m);
 }
 
+struct admission *maintenance_admission(const struct fabric *fabric)
+{
+	return &((struct maintenance *)fabric_room(fabric, &maintenance_module))->admission;
+}
+
 const struct fabric_module maintenance_module = { .name = "maintenance",
 						  .init = init,
 						  .fini = fini,

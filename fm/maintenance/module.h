@@ -57,18 +57,21 @@ void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn,
 /* Removes links of `what` (NULL = all) that are down from the design; see module.h. */
 void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg);
 
+struct admission;
+/* Of that fabric; never NULL. */
+struct admission *maintenance_admission(const struct fabric *fabric);
 /* A new list, the caller's, never NULL: a row for each link that admission holds. */
-json_t *maintenance_held(const struct fabric *fabric);
+json_t *admission_rows(const struct admission *a);
 /*
  * Admits held links: "all", or those with an end at that switch, port, or GUID of a device behind.
  * dry: nothing is done, and the answer is what would be.
  */
-void maintenance_admit(struct fabric *fabric, const char *what, bool dry, waiter_fn *fn, void *arg);
+void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg);
 /*
  * Takes a plan of links in place of the one before, the text of a file (cabling.h), "" = there is
  * none any more; refused with `name:line: reason`, and the one before stays.
  */
-void maintenance_plan(struct fabric *fabric, const char *name, const char *text, bool dry,
-		      waiter_fn *fn, void *arg);
+void admission_plan(struct admission *a, const char *name, const char *text, bool dry,
+		    waiter_fn *fn, void *arg);
 
 #endif

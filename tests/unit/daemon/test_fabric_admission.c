@@ -140,7 +140,7 @@ static struct reply admit(struct world *w, const char *what, bool dry)
 {
 	struct reply r = { 0 };
 
-	maintenance_admit(w->fabric, what, dry, reply_cb, &r);
+	admission_admit(maintenance_admission(w->fabric), what, dry, reply_cb, &r);
 	return r;
 }
 
@@ -513,7 +513,7 @@ static struct reply admit_plan(struct world *w, char *text, bool dry)
 {
 	struct reply r = { 0 };
 
-	maintenance_plan(w->fabric, "plan", text, dry, reply_cb, &r);
+	admission_plan(maintenance_admission(w->fabric), "plan", text, dry, reply_cb, &r);
 	free(text);
 	run_for(w, SECOND_US / 10);
 	assert_int_equal(r.count, 1);
