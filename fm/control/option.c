@@ -182,6 +182,7 @@ static const struct {
 	{ "COLUMN", is_any },	     /* by the command's columns (option.h) */
 	{ "manager", is_something }, /* of those that are there */
 	{ "source", is_something },
+	{ "FILE", is_any },
 	{ "reason", is_any },
 	{ "text", is_any },
 };

@@ -105,6 +105,7 @@ void cached_assume(struct program *p)
 			if (is_open(sw, b) && !store_has(&sw->cached, b)) {
 				store_put(&sw->cached, b, true);
 				p->cached.some = p->cached.first = p->cached.wrong = true;
+				sw->top_due = true; /* a Set, if there is no other */
 			}
 		if (sw)
 			sw->met = true;

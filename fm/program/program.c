@@ -46,7 +46,7 @@ static void program_send_block(struct program *p, struct store_switch *sw, uint3
 	program_turn_add(p, sw);
 }
 
-/* if it differs */
+/* if it differs, or is to show whether the switch takes a Set */
 static void program_send_top(struct program *p, struct store_switch *sw)
 {
 	struct batch_job job = { .object = sw, .kind = JOB_TOP, .urgent = true };
@@ -56,7 +56,8 @@ static void program_send_top(struct program *p, struct store_switch *sw)
 		wanted->top = p->wanted->top;
 		wanted->life_time = p->life_time;
 	}
-	if (sw->node->sw.lft_top == wanted->top && sw->node->sw.life_time == wanted->life_time)
+	if (!sw->top_due && sw->node->sw.lft_top == wanted->top &&
+	    sw->node->sw.life_time == wanted->life_time)
 		return;
 	sw->top_due = true;
 	batch_add(p->batch, &job);

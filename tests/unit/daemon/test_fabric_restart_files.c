@@ -46,9 +46,10 @@ static void tables_that_are_not_right_are_as_none(void **state)
 		stop_fabric(&w);
 		corrupt_tables(&w, corrupted[i].at, corrupted[i].with, corrupted[i].length);
 		start_again(&w);
-		assert_int_equal(blocks_read(&w), 0);
-		assert_int_equal(blocks_written(&w),
+		/* Switches are met as for the first time: they are read, and hold what is wanted. */
+		assert_int_equal(blocks_read(&w),
 				 before.tables.nswitches * tables_blocks(&before.tables));
+		assert_int_equal(blocks_written(&w), 0);
 		assert_seen_again(&w, &before);
 	}
 	restart(&w); /* the file was written anew */

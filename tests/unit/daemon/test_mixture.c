@@ -86,6 +86,7 @@ static void played_init(struct played *p, struct topo *design)
 
 static void played_fini(struct played *p)
 {
+	free(p->dark);
 	world_fini(&p->w);
 	tables_fini(&p->before);
 	free(p->records);

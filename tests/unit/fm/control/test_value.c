@@ -44,6 +44,7 @@ static const struct {
 	{ "source", "", "redfish", "a name" },
 	/* any text is one, or the command's row says which is */
 	{ "COLUMN", NULL, "name", NULL },
+	{ "FILE", NULL, "plan.net", NULL },
 	{ "reason", NULL, "", NULL },
 	{ "text", NULL, "", NULL },
 };
