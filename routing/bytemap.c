@@ -116,9 +116,8 @@ AVX2 static size_t map_avx2(uint8_t *restrict out, const uint8_t *restrict in, s
 		return map_parts(out, in, count, map, 1, over);
 	if (used <= 32)
 		return map_parts(out, in, count, map, 2, over);
-	if (used <= 64)
-		return map_parts(out, in, count, map, 4, over);
-	return map_parts(out, in, count, map, PARTS, over);
+	return used <= 64 ? map_parts(out, in, count, map, 4, over)
+			  : map_parts(out, in, count, map, PARTS, over);
 }
 
 static size_t map_fast(uint8_t *restrict out, const uint8_t *restrict in, size_t count,

@@ -63,11 +63,10 @@ AVX2_INLINED uint64_t find_32(const struct columns *c, const uint8_t *bytes)
 AVX2 static void find_avx2(const struct byteset *set, const uint8_t *bytes, size_t blocks,
 			   uint64_t *found)
 {
-	const __m128i bit = _mm_set1_epi64x(0x8040201008040201);
 	const struct columns c = {
 		_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)set->low)),
 		_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)set->high)),
-		_mm256_broadcastsi128_si256(bit),
+		_mm256_broadcastsi128_si256(_mm_set1_epi64x(0x8040201008040201)),
 	};
 
 	for (size_t i = 0; i < blocks; i++, bytes += BYTESET_BLOCK)

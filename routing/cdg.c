@@ -59,18 +59,18 @@ void cdg_init(struct cdg *c, const struct topo *t, bool down_too)
 			c->channel[i] = c->nchannels++;
 		}
 	}
-	c->head = arena_alloc(arena, c->nchannels + 1, sizeof(*c->head));
-	c->next = arena_alloc(arena, c->nchannels + 1, sizeof(*c->next));
-	c->back = arena_alloc(arena, c->nchannels + 1, sizeof(*c->back));
-	c->head_ports = arena_alloc(arena, c->nchannels + 1, sizeof(*c->head_ports));
-	c->height = arena_alloc(arena, c->nchannels + 1, sizeof(*c->height));
-	c->by = arena_alloc(arena, c->nchannels + 1, sizeof(*c->by));
-	c->mark = arena_alloc(arena, c->nchannels + 1, sizeof(*c->mark));
-	c->rank = arena_alloc(arena, t->nswitches + 1, sizeof(*c->rank));
-	c->port0 = arena_alloc(arena, t->nswitches + 1, sizeof(*c->port0));
-	c->from = arena_alloc(arena, c->nchannels + 1, sizeof(*c->from));
-	c->to = arena_alloc(arena, c->nchannels + 1, sizeof(*c->to));
-	c->settling = arena_alloc(arena, c->nchannels + 1, sizeof(*c->settling));
+	c->head = arena_array(arena, c->head, c->nchannels + 1);
+	c->next = arena_array(arena, c->next, c->nchannels + 1);
+	c->back = arena_array(arena, c->back, c->nchannels + 1);
+	c->head_ports = arena_array(arena, c->head_ports, c->nchannels + 1);
+	c->height = arena_array(arena, c->height, c->nchannels + 1);
+	c->by = arena_array(arena, c->by, c->nchannels + 1);
+	c->mark = arena_array(arena, c->mark, c->nchannels + 1);
+	c->rank = arena_array(arena, c->rank, t->nswitches + 1);
+	c->port0 = arena_array(arena, c->port0, t->nswitches + 1);
+	c->from = arena_array(arena, c->from, c->nchannels + 1);
+	c->to = arena_array(arena, c->to, c->nchannels + 1);
+	c->settling = arena_array(arena, c->settling, c->nchannels + 1);
 	for (uint32_t i = 0; i < c->nchannels; i++) {
 		const struct topo_port *port = &t->ports[c->port_of[i]];
 
@@ -85,7 +85,7 @@ void cdg_init(struct cdg *c, const struct topo *t, bool down_too)
 	 * Channels down before channels up; those down from the lowest switch on, those up from the
 	 * top.
 	 */
-	uint32_t *by_rank = mem_alloc(t->nswitches + 1, sizeof(*by_rank)), count = 0;
+	uint32_t *by_rank = mem_array(by_rank, t->nswitches + 1), count = 0;
 
 	rank_switches(c, t, by_rank);
 	for (uint32_t i = 0; i < t->nswitches; i++)
@@ -159,8 +159,8 @@ static void pop_group(struct cdg_search *s, uint32_t root)
 		return; /* it does not depend on itself */
 	if (s->groups++ == 0) {
 		s->length = size;
-		s->cycle = arena_alloc(s->arena, size, sizeof(*s->cycle));
-		memcpy(s->cycle, s->stack + first, size * sizeof(*s->cycle));
+		s->cycle = arena_array(s->arena, s->cycle, size);
+		mem_copy(s->cycle, s->stack + first, size);
 	}
 }
 
@@ -172,23 +172,23 @@ struct settled {
 struct cdg_search *cdg_search_new(const struct cdg *c)
 {
 	struct arena *arena = arena_new();
-	struct cdg_search *s = arena_alloc(arena, 1, sizeof(*s));
+	struct cdg_search *s = arena_array(arena, s, 1);
 	uint32_t n = c->nchannels + 1;
 
 	s->arena = arena;
 	s->c = c;
-	s->index = arena_alloc(arena, n, sizeof(*s->index));
-	s->low = arena_alloc(arena, n, sizeof(*s->low));
-	s->on_stack = arena_alloc(arena, n, sizeof(*s->on_stack));
-	s->stack = arena_alloc(arena, n, sizeof(*s->stack));
-	s->trail = arena_alloc(arena, n, sizeof(*s->trail));
-	s->at_port = arena_alloc(arena, n, sizeof(*s->at_port));
-	memset(c->height, 0, c->nchannels * sizeof(*c->height));
+	s->index = arena_array(arena, s->index, n);
+	s->low = arena_array(arena, s->low, n);
+	s->on_stack = arena_array(arena, s->on_stack, n);
+	s->stack = arena_array(arena, s->stack, n);
+	s->trail = arena_array(arena, s->trail, n);
+	s->at_port = arena_array(arena, s->at_port, n);
+	mem_zero(c->height, c->nchannels);
 
 	/*
 	 * Marks settled channels as visited, and gives them heights: the later settled, the higher.
 	 */
-	struct settled *settled = mem_alloc(c->nswitches + 1, sizeof(*settled));
+	struct settled *settled = mem_array(settled, c->nswitches + 1);
 
 	memset(settled, 0xff, c->nswitches * sizeof(*settled));
 	for (uint32_t i = 0; i < c->nchannels; i++) {
@@ -272,7 +272,7 @@ uint64_t cdg_search_groups(const struct cdg_search *s, uint32_t *cycle, unsigned
 {
 	*length = s->length < size ? s->length : size;
 	if (*length)
-		memcpy(cycle, s->cycle, *length * sizeof(*cycle));
+		mem_copy(cycle, s->cycle, *length);
 	return s->groups;
 }
 
@@ -313,8 +313,8 @@ static void make_room(struct growth *g)
 	if (g->count < g->room)
 		return;
 	g->room = g->room ? g->room * 2 : 256;
-	g->todo = mem_resize(g->todo, g->room, sizeof(*g->todo));
-	g->was = mem_resize(g->was, g->room, sizeof(*g->was));
+	g->todo = mem_array_resize(g->todo, g->room);
+	g->was = mem_array_resize(g->was, g->room);
 }
 
 static bool first_meeting(const struct growth *g, uint32_t channel)

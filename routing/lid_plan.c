@@ -47,9 +47,8 @@ static const struct lid_entry *remembered(const struct lid_memory *memory, guid_
 /* Ports that packets can be addressed to: port 0 of switches, the connected ports of the rest. */
 static bool is_end_port(const struct topo *t, const struct topo_port *port)
 {
-	if (t->nodes[port->node].type == TOPO_SWITCH)
-		return port->num == 0;
-	return port->num > 0 && port->peer != TOPO_NONE;
+	return t->nodes[port->node].type == TOPO_SWITCH ? port->num == 0
+							: port->num > 0 && port->peer != TOPO_NONE;
 }
 
 static unsigned lmc_of(const struct plan *p, uint32_t port)
@@ -62,9 +61,8 @@ static bool usable(const struct plan *p, uint32_t lid, unsigned lmc)
 {
 	uint32_t count = 1u << lmc;
 
-	if (!lid || lid % count || lid + count > LID_SPACE)
-		return false;
-	return !any_of(i, 0, count, p->taken[lid + i] != LID_FREE);
+	return lid && !(lid % count) && lid + count <= LID_SPACE &&
+	       !any_of(i, 0, count, p->taken[lid + i] != LID_FREE);
 }
 
 static void give(struct plan *p, uint32_t port, uint32_t lid)
@@ -131,7 +129,7 @@ static bool give_next(struct plan *p, uint32_t port)
 static void assign_new(struct plan *p)
 {
 	struct graph *g = graph_new(p->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
-	uint32_t *leaf_at = mem_alloc(g->order_top + 1, sizeof(*leaf_at));
+	uint32_t *leaf_at = mem_array(leaf_at, g->order_top + 1);
 
 	p->gap = 0; /* those that will want one LID each, wherever that is */
 	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
@@ -195,7 +193,7 @@ static int compare_away(const void *a, const void *b)
 /* Takes LIDs back from absent ports, as many at a time as are wanting, the longest absent first. */
 static void take_back(struct plan *p, const struct lid_memory *memory)
 {
-	const struct lid_entry **away = mem_alloc(memory->count + 1u, sizeof(*away));
+	const struct lid_entry **away = mem_array(away, memory->count + 1u);
 	uint32_t count = 0, i = 0;
 
 	for (uint32_t m = 0; m < memory->count; m++)
@@ -221,7 +219,7 @@ struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, 
 
 	map->nports = t->nports;
 	map->lmc = lmc;
-	map->lid_of_port = mem_alloc(t->nports + 1, sizeof(*map->lid_of_port));
+	map->lid_of_port = mem_array(map->lid_of_port, t->nports + 1);
 	p.taken = mem_alloc(LID_SPACE, 1);
 	for (uint32_t i = 0; memory && i < memory->count; i++) {
 		const struct lid_entry *entry = &memory->entries[i];
@@ -251,7 +249,7 @@ struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, 
 
 		map->top = last > map->top ? last : map->top;
 	}
-	map->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
+	map->port_of_lid = mem_array(map->port_of_lid, map->top + 1u);
 	memset(map->port_of_lid, 0xff, (map->top + 1u) * sizeof(*map->port_of_lid));
 	for (uint32_t i = 0; i < map->nports; i++)
 		for (uint32_t n = 0; map->lid_of_port[i] && n < 1u << lmc_of(&p, i); n++)
@@ -314,7 +312,7 @@ static bool is_contradicted(const struct lid_entry *entry, const struct topo *t,
 void lid_memory_yield(struct lid_memory *memory, const struct topo *t, const bool *kept)
 {
 	/* By LID, the one end port that holds it; TOPO_NONE = none does, or several do. */
-	uint32_t *holder = mem_alloc(LID_SPACE, sizeof(*holder)), left = 0;
+	uint32_t *holder = mem_array(holder, LID_SPACE), left = 0;
 	uint8_t *claims = mem_alloc(LID_SPACE, 1);
 
 	memset(holder, 0xff, LID_SPACE * sizeof(*holder));
@@ -362,7 +360,7 @@ bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const str
 		memory->entries[kept++] = *entry;
 	}
 	changed |= kept != memory->count;
-	memory->entries = mem_resize(memory->entries, kept + t->nports, sizeof(*memory->entries));
+	memory->entries = mem_array_resize(memory->entries, kept + t->nports);
 	for (uint32_t i = 0; i < t->nports; i++) {
 		if (!map->lid_of_port[i])
 			continue;
@@ -376,7 +374,7 @@ bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const str
 					     is_switch ? 0 : map->lmc, 0 };
 	}
 	memory->count = kept + added;
-	memory->entries = mem_resize(memory->entries, memory->count, sizeof(*memory->entries));
+	memory->entries = mem_array_resize(memory->entries, memory->count);
 	qsort(memory->entries, memory->count, sizeof(*memory->entries), compare_entries);
 	memory->changes += changed || added;
 	return changed || added;

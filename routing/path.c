@@ -92,7 +92,7 @@ static uint32_t order_column(struct work *w, uint32_t home)
 
 static void measure(struct work *w, const struct lid_map *lids)
 {
-	uint32_t *counted = mem_alloc(w->t->nswitches + 1, sizeof(*counted));
+	uint32_t *counted = mem_array(counted, w->t->nswitches + 1);
 
 	for (uint32_t lid = 1; lid <= lids->top; lid++) {
 		uint32_t home = home_of_host(w->t, lids, lid);
@@ -101,7 +101,7 @@ static void measure(struct work *w, const struct lid_map *lids)
 			continue;
 		uint32_t n = w->t->nswitches;
 
-		memset(w->children, 0, n * sizeof(*w->children));
+		mem_zero(w->children, n);
 		for (uint32_t sw = 0; sw < n; sw++) {
 			w->next[sw] = sw == home ? TOPO_NONE
 						 : switch_behind(w->t, sw,
@@ -199,15 +199,14 @@ void burden_measure(const struct topo *t, const struct lid_map *lids, const stru
 	measure(&w, lids);
 
 	/* Up to SHIFTS shifts, evenly spread over all; hosts are numbered by LID. */
-	uint16_t *host = arena_alloc(arena, lids->top + 1u, sizeof(*host));
-	uint32_t *home_of = arena_alloc(arena, lids->top + 1u, sizeof(*home_of)), count = 0,
-		 nshifts;
+	uint16_t *host = arena_array(arena, host, lids->top + 1u);
+	uint32_t *home_of = arena_array(arena, home_of, lids->top + 1u), count = 0, nshifts;
 
 	for (uint32_t lid = 1; lid <= lids->top; lid++)
 		if ((home_of[count] = home_of_host(w.t, lids, lid)) != TOPO_NONE)
 			host[count++] = lid;
 	nshifts = count > SHIFTS ? SHIFTS : count ? count - 1 : 0;
-	memset(w.load, 0, w.t->nports * sizeof(*w.load));
+	mem_zero(w.load, w.t->nports);
 	for (uint32_t i = 1; i <= nshifts; i++)
 		w.out->shift += (double)measure_shift(&w, host, home_of, count,
 						      (uint64_t)i * (count - 1) / nshifts) /
@@ -227,9 +226,7 @@ static int out_port(const struct topo *t, const struct tables *tables, uint32_t 
 {
 	unsigned port = lid <= tables->top ? tables_row(tables, sw)[lid] : TABLES_NO_ROUTE;
 
-	if (port > t->nodes[sw].nports)
-		return -EHOSTUNREACH;
-	if (port && !topo_port(t, sw, port)->link_up)
+	if (port > t->nodes[sw].nports || (port && !topo_port(t, sw, port)->link_up))
 		return -EHOSTUNREACH;
 	return port;
 }

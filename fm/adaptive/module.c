@@ -75,7 +75,7 @@ struct adaptive {
 	unsigned awaited; /* ..which comes when these are answered, or patience ends */
 	struct {
 		struct entry *list; /* by GUID */
-		uint32_t count, size;
+		uint32_t count;
 	} silent; /* switches that do not answer GeneralInfo */
 };
 
@@ -98,11 +98,7 @@ static bool is_listed(const struct adaptive *a, const struct inv_node *node)
 
 static void insert(struct adaptive *a, uint32_t place, struct entry it)
 {
-	if (a->silent.count == a->silent.size) {
-		a->silent.size = a->silent.size ? 2 * a->silent.size : 64;
-		a->silent.list =
-			mem_resize(a->silent.list, a->silent.size, sizeof(*a->silent.list));
-	}
+	a->silent.list = mem_grow(a->silent.list, a->silent.count);
 	memmove(a->silent.list + place + 1, a->silent.list + place,
 		(a->silent.count++ - place) * sizeof(*a->silent.list));
 	a->silent.list[place] = it;
@@ -197,7 +193,7 @@ static struct turning *turning_of(struct adaptive *a, guid_t guid)
 	for (uint32_t i = a->at + (a->phase > BLOCKS); i < a->count; i++)
 		if (a->list[i].guid == guid)
 			return &a->list[i];
-	a->list = mem_resize(a->list, a->count + 1, sizeof(*a->list));
+	a->list = mem_array_resize(a->list, a->count + 1);
 	a->list[a->count] = (struct turning){ .guid = guid };
 	return &a->list[a->count++];
 }
@@ -273,11 +269,10 @@ static void adaptive_done(void *owner, const struct batch_job *job, const struct
 {
 	struct adaptive *a = owner;
 
-	if (!answered(a, job, via, answer))
-		return;
-	a->failed |= answer->result != MAD_OK ||
-		     (job->kind == JOB_PRIVATE && wire_private_lft_on(answer->data)) ||
-		     (job->kind == JOB_ADAPTIVE && wire_adaptive_on(answer->data));
+	if (answered(a, job, via, answer))
+		a->failed |= answer->result != MAD_OK ||
+			     (job->kind == JOB_PRIVATE && wire_private_lft_on(answer->data)) ||
+			     (job->kind == JOB_ADAPTIVE && wire_adaptive_on(answer->data));
 }
 
 /* ---- Phases ---------------------------------------------------------------------------------- */

@@ -148,9 +148,7 @@ static uint64_t idle_since(void *arg)
 {
 	const struct audit_room *r = arg;
 
-	if (r->readers.first || multicast_busy(r->fabric))
-		return 0;
-	return fabric_quiet_since_us(r->fabric);
+	return r->readers.first || multicast_busy(r->fabric) ? 0 : fabric_quiet_since_us(r->fabric);
 }
 
 /* True: the switch does not hold what it acknowledges, and is isolated for that. */

@@ -220,9 +220,8 @@ static bool is_inside_one_to_come(const struct changes *s, const struct diff_ite
 		return false;
 	port = topo_port(s->newer, item->new_node, item->port);
 	peer = topo_peer(s->newer, port);
-	if (!s->newer->nodes[port->node].sharp && !s->newer->nodes[peer->node].sharp)
-		return false;
-	return !live_links(s->newer, port->node < s->newer->nswitches ? port->node : peer->node,
+	return (s->newer->nodes[port->node].sharp || s->newer->nodes[peer->node].sharp) &&
+	       !live_links(s->newer, port->node < s->newer->nswitches ? port->node : peer->node,
 			   &hosts);
 }
 
@@ -549,8 +548,8 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 
 	log_bounces(&s);
 	if (d->count) {
-		s.down = mem_alloc(s.newer->nswitches, sizeof(*s.down));
-		s.up = mem_alloc(s.newer->nswitches, sizeof(*s.up));
+		s.down = mem_array(s.down, s.newer->nswitches);
+		s.up = mem_array(s.up, s.newer->nswitches);
 		for (uint32_t sw = 0; sw < s.newer->nswitches; sw++) {
 			uint32_t was = topo_is_again(s.older, s.newer)
 					       ? sw

@@ -121,9 +121,8 @@ static void retry_cb(void *arg)
 {
 	struct fabric *f = arg;
 
-	if (!f->now.topo || f->progress.bringing_up || fabric_updating(f) || !fabric_is_master(f))
-		return;
-	f->progress.bringing_up = bringup_retry(f->bringup, retried, f);
+	if (f->now.topo && !f->progress.bringing_up && !fabric_updating(f) && fabric_is_master(f))
+		f->progress.bringing_up = bringup_retry(f->bringup, retried, f);
 }
 
 static void programmed(void *arg, const struct program_result *result)

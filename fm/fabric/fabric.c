@@ -83,9 +83,9 @@ static void ask_behind_what_fell(struct fabric *f)
 {
 	enum { UNKNOWN, SOUND, CROSSES };
 	const struct topo *t = f->now.topo;
-	uint8_t *way = mem_alloc(t->nswitches + 1u, sizeof(*way));
-	uint32_t *trail = mem_alloc(t->nswitches + 1u, sizeof(*trail));
-	guid_t *behind = mem_alloc(t->nswitches + 1u, sizeof(*behind));
+	uint8_t *way = mem_array(way, t->nswitches + 1u);
+	uint32_t *trail = mem_array(trail, t->nswitches + 1u);
+	guid_t *behind = mem_array(behind, t->nswitches + 1u);
 	unsigned count = 0;
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {

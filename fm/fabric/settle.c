@@ -124,9 +124,7 @@ static enum job_result settled_later(void *arg)
 
 static enum job_result tidy(void *arg)
 {
-	struct fabric *f = arg;
-
-	fabric_update_tidy(f);
+	fabric_update_tidy(arg);
 	return JOB_NEXT;
 }
 

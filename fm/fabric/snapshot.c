@@ -62,11 +62,9 @@ static bool differ(const struct fabric *f)
 {
 	const struct inventory *inv = inventory_of(f);
 
-	if (!f->now.topo)
-		return false;
-	if (!f->now.links.active_decides)
-		return decides(f) && inv->nactive != inv->nbetween;
-	return !decides(f) || f->now.links.turns != inv->turns;
+	return f->now.topo &&
+	       (!f->now.links.active_decides ? decides(f) && inv->nactive != inv->nbetween
+					     : !decides(f) || f->now.links.turns != inv->turns);
 }
 
 bool fabric_links_follow(struct fabric *f)

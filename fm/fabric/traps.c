@@ -295,11 +295,9 @@ static bool is_forged(const struct fabric_view *view, const struct wire_notice *
 
 	if (!notice->generic || notice->trap >= 256)
 		return false;
-	if (notice->trap >= 64 && notice->trap <= 67)
-		return true;
-	if (!notice->lid || notice->lid == from_lid || !view->lids)
-		return false;
-	return sender == TOPO_NONE || sender != fabric_view_port_of_lid(view, notice->lid);
+	return (notice->trap >= 64 && notice->trap <= 67) ||
+	       (notice->lid && notice->lid != from_lid && view->lids &&
+		(sender == TOPO_NONE || sender != fabric_view_port_of_lid(view, notice->lid)));
 }
 
 void fabric_trap_received(struct fabric *f, const struct wire_notice *notice, uint16_t from_lid,

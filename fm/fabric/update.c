@@ -151,12 +151,11 @@ static enum job_result plan_lids(void *arg)
 
 	if (!f->now.topo) {
 		const struct topo *t = next->topo;
-		bool *kept = mem_alloc(t->nports + 1u, sizeof(*kept));
+		bool *kept = mem_array(kept, t->nports + 1u);
 
 		for (uint32_t i = 0; i < t->nports; i++) {
-			const struct topo_node *node = &t->nodes[t->ports[i].node];
-			const struct inv_node *is =
-				inventory_find(sweep_inventory(f->sweep), node->guid);
+			const struct inv_node *is = inventory_find(sweep_inventory(f->sweep),
+								   t->nodes[t->ports[i].node].guid);
 
 			kept[i] = is && t->ports[i].num <= is->nports &&
 				  fabric_keeps_lid(f, is, t->ports[i].num);

@@ -13,6 +13,7 @@
 #include "fm/sa/sa.h"
 #include "routing/proof/in_force.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "topology/graph/cutoff.h"
 
@@ -57,7 +58,7 @@ static void read_active(struct inforce *in, const struct topo *t)
 	const struct inventory *inv = in->services.inventory;
 
 	free(in->active);
-	in->active = mem_alloc(t->nports + 1, sizeof(bool));
+	in->active = mem_array(in->active, t->nports + 1);
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct inv_node *node = inventory_find(inv, t->nodes[n].guid);
 
@@ -81,9 +82,7 @@ static bool leads_into_dark(const struct inforce *in, const struct fabric_view *
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		for (unsigned p = 1; p <= t->nodes[sw].nports; p++) {
-			const struct topo_port *port = topo_port(t, sw, p);
-
-			if (port->link_up && !in->active[t->nodes[sw].port0 + p] &&
+			if (topo_port(t, sw, p)->link_up && !in->active[t->nodes[sw].port0 + p] &&
 			    memchr(tables_row(view->tables, sw) + 1, p, view->tables->top))
 				return true;
 		}
@@ -122,9 +121,7 @@ static int compare_waits(const void *a, const void *b)
 {
 	const struct wait *x = a, *y = b;
 
-	if (x->pairs != y->pairs)
-		return x->pairs < y->pairs ? 1 : -1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return sort_order(y->pairs, x->pairs) ?: sort_order(x->node, y->node);
 }
 
 /* Since when packets end at the device, as a count has found; 0 = they do not. */
@@ -151,7 +148,7 @@ static uint32_t blamed(const struct inforce *in, const struct topo *t, uint32_t 
 static void take_sum(struct inforce *in, const struct topo *t, const struct in_force *sum)
 {
 	const struct inventory *inv = in->services.inventory;
-	struct wait *waits = mem_alloc(t->nnodes + 1, sizeof(*waits));
+	struct wait *waits = mem_array(waits, t->nnodes + 1);
 	uint8_t *fates = cutoff_fates(t, inv->local ? topo_find(t, inv->local->guid) : TOPO_NONE);
 	uint32_t count = 0;
 
@@ -340,11 +337,10 @@ static void status(const void *room, json_t *doc)
 
 const struct tables *inforce_tables(struct fabric *fabric)
 {
-	struct inforce *in = fabric_room(fabric, &inforce_module);
 	struct fabric_view view = fabric_view(fabric);
 	struct in_force_view seen;
 
-	return look(in, &view, &seen) ? seen.held : view.tables;
+	return look(fabric_room(fabric, &inforce_module), &view, &seen) ? seen.held : view.tables;
 }
 
 /* By node; TOPO_NONE: packets from that port to the LID arrive, as far as devices have shown. */

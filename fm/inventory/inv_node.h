@@ -10,6 +10,11 @@
 #include "fm/mad/wire_optional.h"
 #include "topology/snapshot/naming.h"
 
+/* Each entry of a map whose structs, of one type, begin with their cl_map_item_t. */
+#define QMAP_EACH(map, type, entry)                                                                \
+	for (struct type *entry = (void *)cl_qmap_head(map); (void *)entry != cl_qmap_end(map);    \
+	     entry = (void *)cl_qmap_next((void *)entry))
+
 /* ---- Columns --------------------------------------------------------------------------------- */
 
 /*

@@ -31,8 +31,7 @@ static void column_grow(struct inventory *inv, enum inv_columns which)
 	uint32_t cells = which < INV_NODE_COLUMNS ? inv->numbered.nodes : inv->numbered.ports;
 
 	while (column->bytes && column->nblocks * INV_CELLS < cells) {
-		column->blocks =
-			mem_resize(column->blocks, column->nblocks + 1, sizeof(*column->blocks));
+		column->blocks = mem_array_resize(column->blocks, column->nblocks + 1);
 		column->blocks[column->nblocks++] = mem_alloc(INV_CELLS, column->bytes);
 	}
 }
@@ -234,7 +233,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	node->guid = info->node_guid;
 	node->info = *info;
 	node->nports = info->nports;
-	node->ports = mem_alloc(info->nports + 1u, sizeof(*node->ports));
+	node->ports = mem_array(node->ports, info->nports + 1u);
 	inventory_set_desc(inv, node, "");
 	node->columns = inv->columns;
 	node->number = ever->nodes++;
@@ -247,7 +246,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	if (inv_is_switch(node))
 		inv->nswitches++;
 	else
-		node->port_guids = mem_alloc(info->nports + 1u, sizeof(*node->port_guids));
+		node->port_guids = mem_array(node->port_guids, info->nports + 1u);
 	there = cl_qmap_insert(&inv->nodes, node->guid, &node->item);
 	assert(there == &node->item);
 	(void)there;

@@ -27,7 +27,7 @@ struct walk {
 	struct inv_node **queue;
 	uint32_t head, tail;
 	struct step *aside; /* doubtful steps */
-	uint32_t naside, room;
+	uint32_t naside;
 	unsigned doubt; /* of paths to the nodes that are reached now */
 };
 
@@ -106,11 +106,7 @@ static void walk_expand(struct walk *walk, struct inv_node *node)
 			continue;
 		doubt = port->suspect + (node->silent ? DOUBT_SILENT : 0);
 		if (doubt) {
-			if (walk->naside == walk->room) {
-				walk->room = walk->room ? 2 * walk->room : 64;
-				walk->aside =
-					mem_resize(walk->aside, walk->room, sizeof(*walk->aside));
-			}
+			walk->aside = mem_grow(walk->aside, walk->naside);
 			walk->aside[walk->naside++] = (struct step){ node, walk->doubt + doubt, p };
 		} else {
 			walk_step(walk, node, p);
@@ -148,7 +144,7 @@ void inventory_update_paths(struct inventory *inv)
 	if (!inv->local)
 		return;
 	inv->walks++;
-	walk.queue = mem_alloc(cl_qmap_count(&inv->nodes), sizeof(*walk.queue));
+	walk.queue = mem_array(walk.queue, cl_qmap_count(&inv->nodes));
 	walk_reach(&walk, inv->local, &(struct mad_path){ 0 });
 	do {
 		while (walk.head < walk.tail)
@@ -178,13 +174,9 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	    (!end || end->gone || path_end(inv, &end->path, &clean) != end || !clean))
 		inventory_update_paths(inv);
 	*path = node->path;
-	if (node->gone || node->removed)
-		return false;
-	if (own)
-		return true;
-	if (!port->peer || !path_exit(inv, port->peer, port->peer_port))
-		return false;
-	return inventory_path_add(&port->peer->path, port->peer_port, path);
+	return !node->gone && !node->removed &&
+	       (own || (port->peer && path_exit(inv, port->peer, port->peer_port) &&
+			inventory_path_add(&port->peer->path, port->peer_port, path)));
 }
 
 void inventory_path_worked(struct inventory *inv, const struct mad_path *path)

@@ -16,9 +16,7 @@ static bool is_usable(const struct inventory *inv, const struct inv_node *node, 
 
 	if (!port->link_up || port->carries || !inv->active_decides)
 		return port->link_up;
-	if (inv_port_is(node, num, INV_KEPT))
-		return true;
-	return (!node->ncarry && inv_node_is(node, INV_LEAF)) ||
+	return inv_port_is(node, num, INV_KEPT) || (!node->ncarry && inv_node_is(node, INV_LEAF)) ||
 	       (!port->peer->ncarry && inv_node_is(port->peer, INV_LEAF));
 }
 

@@ -64,7 +64,7 @@ struct isolation {
 	struct fabric *fabric;
 	struct fabric_services services;
 	struct isolated **all; /* oldest first */
-	unsigned count, size;
+	unsigned count;
 	struct loop_timer *judge, *probe;
 	enum isolation_keys keys;
 	mad_token asked_keys;

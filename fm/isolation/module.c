@@ -82,9 +82,8 @@ static bool is_allowed(const struct judge *j, const struct isolate_ask *ask)
 
 		if (!peer)
 			continue;
-		if (j->gone[tier_of(j->t, port)] * SHARE > j->all[tier_of(j->t, port)])
-			return false;
-		if (j->bare[peer->node] || (ask->port && j->bare[ask->node]))
+		if (j->gone[tier_of(j->t, port)] * SHARE > j->all[tier_of(j->t, port)] ||
+		    j->bare[peer->node] || (ask->port && j->bare[ask->node]))
 			return false;
 	}
 	return true;
@@ -140,8 +139,8 @@ static void put_in_force(struct isolated *it)
 /* Judges switches and links between them. True = something new is in force. */
 static bool judge_switches(struct isolation *is, const struct topo *t)
 {
-	struct isolate_ask *asks = mem_alloc(is->count + 1u, sizeof(*asks));
-	unsigned *of = mem_alloc(is->count + 1u, sizeof(*of));
+	struct isolate_ask *asks = mem_array(asks, is->count + 1u);
+	unsigned *of = mem_array(of, is->count + 1u);
 
 	/*
 	 * Collects the entries that are switches, or links between them, of the published snapshot.
@@ -729,9 +728,7 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 /* Links that bring-up has given up again and again; it names other ports. */
 static void given_up(struct isolation *is)
 {
-	const struct inventory *inv = is->services.inventory;
-
-	INVENTORY_EACH (inv, n)
+	INVENTORY_EACH (is->services.inventory, n)
 		for (unsigned p = 1; !n->gone && p <= n->nports; p++)
 			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES && n->ports[p].link_up &&
 			    n->ports[p].state != TOPO_ACTIVE)

@@ -116,10 +116,7 @@ struct isolated *isolated_add(struct isolation *is, guid_t node, uint8_t port,
 				 .cause = cause,
 				 .since_us = loop_now_us(is->services.loop),
 				 .list = is };
-	if (is->count == is->size) {
-		is->size = is->size ? 2 * is->size : 16;
-		is->all = mem_resize(is->all, is->size, sizeof(*is->all));
-	}
+	is->all = mem_grow(is->all, is->count);
 	is->all[is->count++] = it;
 	isolated_set_no_sets(it, true);
 	return it;

@@ -331,9 +331,7 @@ void judge_anew(struct judge_port *port, struct judge_fec *fec)
 
 static void fade(struct judge_port *port, enum judge_kind kind, double count, double passed_s)
 {
-	double keep = exp(-passed_s / kinds[kind].time_s);
-
-	port->rate[kind] = (float)(port->rate[kind] * keep + count);
+	port->rate[kind] = (float)(port->rate[kind] * exp(-passed_s / kinds[kind].time_s) + count);
 }
 
 void judge_take_fec(struct judge_port *port, struct judge_fec *fec,

@@ -8,6 +8,7 @@
 #include "fm/perf/module.h"
 #include "fm/perf/perf.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/files/dump.h"
 
 struct slow_link {   /* a link that runs below what both ends can */
@@ -107,9 +108,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct slow_link *x = a, *y = b;
 
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	return x->port - y->port;
+	return sort_order(x->node, y->node) ?: x->port - y->port;
 }
 
 /* ---- The search ------------------------------------------------------------------------------ */
@@ -118,7 +117,7 @@ struct slow_search {
 	guid_t next; /* the node to go on with */
 	struct paces paces;
 	struct slow_link *list; /* that run below what their ends can */
-	unsigned found, room;
+	unsigned found;
 };
 
 static void search_free(struct slow_search *search)
@@ -468,8 +467,8 @@ void link_health_unhealthy(const struct fabric *fabric, json_t *list)
 	if (!rows.topo)
 		return;
 	perf_each_unwell(h->perf, add_row, &rows);
-	for (unsigned i = 0; i < rows.h->nslow; i++) {
-		const struct slow_link *s = &rows.h->slow[i];
+	for (unsigned i = 0; i < h->nslow; i++) {
+		const struct slow_link *s = &h->slow[i];
 		uint32_t index = topo_port_of(rows.topo, s->node, s->port);
 		json_t *why;
 
@@ -521,6 +520,7 @@ static enum job_result slow_step(void *room)
 {
 	struct link_health *h = room;
 	struct slow_search *search = h->search;
+	struct paces *paces = &search->paces;
 	struct inv_node *node = inventory_from(h->services.inventory, search->next);
 	struct slow_link s;
 
@@ -530,25 +530,20 @@ static enum job_result slow_step(void *room)
 			if (!link_at(node, num, &s))
 				continue;
 
-			unsigned *count =
-				&search->paces.count[s.speed]
-						    [s.lanes <= LANES_MAX ? s.lanes : LANES_MAX];
+			uint8_t lanes = s.lanes < LANES_MAX ? s.lanes : LANES_MAX;
+			unsigned *count = &paces->count[s.speed][lanes];
 
-			search->paces.links++;
-			search->paces.slow += s.lanes < s.best_lanes || s.speed < s.best_speed;
+			paces->links++;
+			paces->slow += s.lanes < s.best_lanes || s.speed < s.best_speed;
 
-			if (!(++*count <=
-			      search->paces.count[search->paces.speed][search->paces.lanes])) {
-				search->paces.speed = s.speed;
-				search->paces.lanes = s.lanes <= LANES_MAX ? s.lanes : LANES_MAX;
+			if (++*count > paces->count[paces->speed][paces->lanes]) {
+				paces->speed = s.speed;
+				paces->lanes = lanes;
 			}
 
-			if (!(s.lanes < s.best_lanes || s.speed < s.best_speed))
+			if (s.lanes >= s.best_lanes && s.speed >= s.best_speed)
 				continue;
-			if (search->found == search->room) {
-				search->room = search->room ? 2 * search->room : 16;
-				search->list = mem_resize(search->list, search->room, sizeof(s));
-			}
+			search->list = mem_grow(search->list, search->found);
 			search->list[search->found++] = s;
 		}
 		search->next = node->guid + 1;
@@ -575,7 +570,7 @@ static enum job_result slow_told_step(void *room)
 			s.best_lanes = s.best_lanes < paces->lanes ? s.best_lanes : paces->lanes;
 			s.best_speed = s.best_speed < paces->speed ? s.best_speed : paces->speed;
 		}
-		if (!(s.lanes < s.best_lanes || s.speed < s.best_speed))
+		if (s.lanes >= s.best_lanes && s.speed >= s.best_speed)
 			continue;
 		subject = inventory_link_subject(h->services.inventory, s.node, s.port);
 		h->slow[h->nslow++] = s;
@@ -796,9 +791,8 @@ const struct port_counters *link_health_counters(const struct fabric *fabric, gu
 {
 	const struct link_health *h = fabric_room(fabric, &link_health_module);
 	uint8_t nports;
-	const struct port_counters *counters = perf_counters(h->perf, node, &nports);
 
-	return one_of(counters, nports, port);
+	return one_of(perf_counters(h->perf, node, &nports), nports, port);
 }
 
 const struct port_counters *link_health_node(const struct fabric *fabric, guid_t node,

@@ -51,8 +51,8 @@ struct round {
 	unsigned total; /* ports that would be asked now */
 
 	/* while they are met */
-	struct pnode **met;		    /* by GUID */
-	unsigned room, with[UINT8_MAX + 1]; /* nodes with so many ports */
+	struct pnode **met;	      /* by GUID */
+	unsigned with[UINT8_MAX + 1]; /* nodes with so many ports */
 	guid_t next;
 	cl_map_item_t *old; /* of `nodes`, the first that was not come to yet */
 };
@@ -116,11 +116,11 @@ static struct pnode *pnode_take(cl_qmap_t *nodes, cl_map_item_t **old, const str
 	n = mem_new(n);
 	n->guid = inv->guid;
 	n->nports = inv->nports;
-	n->judged = mem_alloc(inv->nports + 1u, sizeof(*n->judged));
-	n->bits_s = mem_alloc(inv->nports + 1u, sizeof(*n->bits_s));
-	n->ber = mem_alloc(inv->nports + 1u, sizeof(*n->ber));
-	n->counters = mem_alloc(inv->nports, sizeof(*n->counters));
-	n->details = mem_alloc(inv->nports + 1u, sizeof(struct detail *));
+	n->judged = mem_array(n->judged, inv->nports + 1u);
+	n->bits_s = mem_array(n->bits_s, inv->nports + 1u);
+	n->ber = mem_array(n->ber, inv->nports + 1u);
+	n->counters = mem_array(n->counters, inv->nports);
+	n->details = mem_array(n->details, inv->nports + 1u);
 	cl_qmap_insert(nodes, inv->guid, &n->item);
 	return n;
 }
@@ -383,7 +383,7 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 		free(n->details[num]);
 		n->details[num] = NULL;
 	} else if (!n->details[num]) {
-		n->details[num] = mem_alloc(1, sizeof(*n->details[num]));
+		n->details[num] = mem_array(n->details[num], 1);
 	}
 	/* What kind of errors they are, where that is known to be told. */
 	if (n->details[num] && !n->no_details && judged->rate[JUDGE_RCV] > 0)
@@ -438,7 +438,7 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 			return;
 		}
 		if (!n->fec)
-			n->fec = mem_alloc(n->nports + 1u, sizeof(*n->fec));
+			n->fec = mem_array(n->fec, n->nports + 1u);
 		wire_fec_decode(data, fec);
 		if (fec_is_held(p, n, num, fec))
 			return;
@@ -571,11 +571,8 @@ static enum job_result prepare(void *owner)
 		n->inv = inv;
 		n->asked_caps = false;
 		memset(n->due, 0, sizeof(n->due));
-		if (r->count == r->room) {
-			r->room = r->room ? 2 * r->room : 1024;
-			r->met = mem_resize(r->met, r->room, sizeof(*r->met));
-			r->order = mem_resize(r->order, r->room, sizeof(*r->order));
-		}
+		r->met = mem_grow(r->met, r->count);
+		r->order = mem_grow(r->order, r->count);
 		r->met[r->count++] = n;
 		r->with[n->nports]++;
 		for (unsigned num = 1; num <= n->nports; num++)
@@ -713,15 +710,9 @@ uint64_t perf_thrown_away(const struct perf *p)
 void perf_each_untrue(const struct perf *p, double least, void (*fn)(void *arg, guid_t node),
 		      void *arg)
 {
-	const cl_map_item_t *item;
-
-	for (item = cl_qmap_head(&p->nodes); item != cl_qmap_end(&p->nodes);
-	     item = cl_qmap_next(item)) {
-		const struct pnode *n = (const struct pnode *)item;
-
+	QMAP_EACH (&p->nodes, pnode, n)
 		if (n->thrown > 0 && thrown_now(n, loop_now_us(p->loop)) >= least)
 			fn(arg, n->guid);
-	}
 }
 
 uint64_t perf_running_us(const struct perf *p)
@@ -731,12 +722,7 @@ uint64_t perf_running_us(const struct perf *p)
 
 void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 {
-	const cl_map_item_t *item;
-
-	for (item = cl_qmap_head(&p->nodes); item != cl_qmap_end(&p->nodes);
-	     item = cl_qmap_next(item)) {
-		const struct pnode *n = (const struct pnode *)item;
-
+	QMAP_EACH (&p->nodes, pnode, n)
 		for (unsigned num = 1; num <= n->nports; num++) {
 			struct perf_port port;
 
@@ -745,7 +731,6 @@ void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 			port = pnode_port(n, num);
 			fn(arg, &port);
 		}
-	}
 }
 
 bool perf_find(const struct perf *p, guid_t node, uint8_t num, struct perf_port *out)
@@ -772,13 +757,9 @@ void perf_configure(struct perf *p, const struct perf_conf *conf)
 
 	if (memcmp(conf->ber.window_us, p->conf.ber.window_us, sizeof(conf->ber.window_us))) {
 		/* error rates are counted anew */
-		for (cl_map_item_t *item = cl_qmap_head(&p->nodes); item != cl_qmap_end(&p->nodes);
-		     item = cl_qmap_next(item)) {
-			struct pnode *n = (struct pnode *)item;
-
+		QMAP_EACH (&p->nodes, pnode, n)
 			for (unsigned num = 0; num <= n->nports; num++)
 				ber_forget(&n->ber[num]);
-		}
 	}
 	p->conf = *conf;
 	if (p->running || !sooner)

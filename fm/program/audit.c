@@ -53,7 +53,7 @@ static bool wanted(const struct table_source *s, const struct table_block *b, ui
 		/* False: nothing is published for it. */
 		uint32_t sw = topo_find(s->topo, b->sw);
 
-		if (sw >= s->topo->nswitches || b->block >= tables_blocks(s->tables))
+		if (b->block >= tables_blocks(s->tables))
 			return false;
 		memcpy(data, tables_row(s->tables, sw) + (size_t)b->block * TABLES_BLOCK,
 		       TABLES_BLOCK);
@@ -191,10 +191,9 @@ static bool may_ask(const struct audit *a, const struct store_switch *sw, enum a
 
 	if (!sw->node || sw->node->removed || sw->node->gone || sw->node->silent)
 		return false;
-	if (kind == AUDIT_LFT)
-		return block < sw->nblocks && store_has(&sw->known, block);
-	return mft_expected(a->mft, sw->guid, block / MCAST_POSITIONS, block % MCAST_POSITIONS,
-			    masks);
+	return kind == AUDIT_LFT ? block < sw->nblocks && store_has(&sw->known, block)
+				 : mft_expected(a->mft, sw->guid, block / MCAST_POSITIONS,
+						block % MCAST_POSITIONS, masks);
 }
 
 /* ---- Questions and answers ------------------------------------------------------------------- */

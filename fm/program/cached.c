@@ -84,11 +84,8 @@ bool cached_load(struct program *p)
 	if (result == TABLE_BAD) {
 		log_line(LOG_PROGRAM, LOG_ERR,
 			 "the saved forwarding tables are %s: all tables are written anew", why);
-
-		cl_map_item_t *item = cl_qmap_head(&p->store.switches);
-
-		for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
-			memset(&((struct store_switch *)item)->cached, 0, sizeof(struct store_set));
+		QMAP_EACH (&p->store.switches, store_switch, sw)
+			memset(&sw->cached, 0, sizeof(sw->cached));
 		p->cached.some = false;
 	}
 	cached_forget_file(p);
@@ -176,8 +173,6 @@ bool cached_begin(struct program *p)
 
 bool cached_rest(struct program *p)
 {
-	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
-
 	if (!p->cached.some)
 		return false;
 	memset(&p->cached.columns, 0xff, sizeof(p->cached.columns));
@@ -186,24 +181,18 @@ bool cached_rest(struct program *p)
 		return true;
 	/* Those of switches that are away stay, for when they come back. */
 	p->cached.some = false;
-	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item))
-		p->cached.some |=
-			store_next(&((struct store_switch *)item)->cached, 0) < STORE_BLOCKS;
+	QMAP_EACH (&p->store.switches, store_switch, sw)
+		p->cached.some |= store_next(&sw->cached, 0) < STORE_BLOCKS;
 	return false;
 }
 
 unsigned program_unread(const struct program *p)
 {
-	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 	unsigned count = 0;
 
-	for (; p->cached.some && item != cl_qmap_end(&p->store.switches);
-	     item = cl_qmap_next(item)) {
-		const struct store_switch *sw = (struct store_switch *)item;
-
-		for (unsigned i = 0; is_there(sw) && i < STORE_WORDS; i++)
+	QMAP_EACH (&p->store.switches, store_switch, sw)
+		for (unsigned i = 0; p->cached.some && is_there(sw) && i < STORE_WORDS; i++)
 			count += __builtin_popcountll(sw->cached.words[i]);
-	}
 	return count;
 }
 
@@ -274,12 +263,10 @@ void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, c
 
 void program_write_tables(const struct program *p, FILE *out)
 {
-	cl_map_item_t *item = cl_qmap_head(&p->store.switches);
 	struct table_writer w;
 
 	table_write_begin(&w, out);
-	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item)) {
-		const struct store_switch *sw = (const struct store_switch *)item;
+	QMAP_EACH (&p->store.switches, store_switch, sw) {
 		struct store_set blocks;
 
 		for (unsigned i = 0; i < STORE_WORDS; i++)

@@ -27,7 +27,7 @@ struct mft_switch {
 	guid_t guid;
 	struct inv_node *node;	   /* NULL: not in the inventory */
 	struct mft_block **blocks; /* by key */
-	uint32_t nblocks, size;
+	uint32_t nblocks;
 	uint8_t reboots; /* the node's, when its tables were read */
 	bool known;	 /* its tables were read */
 	bool fresh;	 /* read since the last apply */
@@ -44,10 +44,6 @@ struct mft_block {
 	uint16_t want[MCAST_BLOCK], must[MCAST_BLOCK], may[MCAST_BLOCK], sent[MCAST_BLOCK];
 };
 
-struct mft_store {
-	cl_qmap_t switches;
-};
-
 /* ---- The store ------------------------------------------------------------------------------- */
 
 /*
@@ -55,33 +51,18 @@ struct mft_store {
  * that hold something or are to.
  */
 
-/* The switch of that GUID, made if there is none. first, next: by GUID, NULL past the last. */
-static struct mft_switch *mft_switch_get(struct mft_store *store, guid_t guid)
+/* The switch of that GUID, made if there is none. */
+static struct mft_switch *mft_switch_get(cl_qmap_t *switches, guid_t guid)
 {
-	cl_map_item_t *item = cl_qmap_get(&store->switches, guid);
+	cl_map_item_t *item = cl_qmap_get(switches, guid);
 	struct mft_switch *sw = (struct mft_switch *)item;
 
-	if (item != cl_qmap_end(&store->switches))
+	if (item != cl_qmap_end(switches))
 		return sw;
 	sw = mem_new(sw);
 	sw->guid = guid;
-	cl_qmap_insert(&store->switches, guid, &sw->item);
+	cl_qmap_insert(switches, guid, &sw->item);
 	return sw;
-}
-
-static struct mft_switch *mft_switch_first(const struct mft_store *store)
-{
-	cl_map_item_t *item = cl_qmap_head(&store->switches);
-
-	return item == cl_qmap_end(&store->switches) ? NULL : (struct mft_switch *)item;
-}
-
-static struct mft_switch *mft_switch_next(const struct mft_store *store,
-					  const struct mft_switch *sw)
-{
-	cl_map_item_t *item = cl_qmap_next(&sw->item);
-
-	return item == cl_qmap_end(&store->switches) ? NULL : (struct mft_switch *)item;
 }
 
 static uint32_t block_place(const struct mft_switch *sw, uint16_t key)
@@ -104,10 +85,7 @@ static struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key)
 
 	if (at < sw->nblocks && sw->blocks[at]->key == key)
 		return sw->blocks[at];
-	if (sw->nblocks == sw->size) {
-		sw->size = sw->size ? sw->size * 2 : 4;
-		sw->blocks = mem_resize(sw->blocks, sw->size, sizeof(struct mft_block *));
-	}
+	sw->blocks = mem_grow(sw->blocks, sw->nblocks);
 	block = mem_new(block);
 	block->sw = sw;
 	block->key = key;
@@ -162,9 +140,9 @@ struct mft {
 	struct loop *loop;
 	struct inventory *inv;
 	struct batch *batch;
-	struct mft_store store;
+	cl_qmap_t switches;
 	struct mft_block **dirty; /* those that differ are all among them */
-	uint32_t ndirty, size;
+	uint32_t ndirty;
 	uint64_t blocks_written;
 	struct log_limit failed_log;
 	/* the apply that runs */
@@ -193,17 +171,14 @@ static void block_list(struct mft *m, struct mft_block *block)
 {
 	if (block->listed)
 		return;
-	if (m->ndirty == m->size) {
-		m->size = m->size ? m->size * 2 : 64;
-		m->dirty = mem_resize(m->dirty, m->size, sizeof(struct mft_block *));
-	}
+	m->dirty = mem_grow(m->dirty, m->ndirty);
 	block->listed = true;
 	m->dirty[m->ndirty++] = block;
 }
 
 void mft_want(struct mft *m, guid_t guid, uint16_t mlid, const uint16_t ports[MCAST_POSITIONS])
 {
-	struct mft_switch *sw = mft_switch_get(&m->store, guid);
+	struct mft_switch *sw = mft_switch_get(&m->switches, guid);
 	unsigned row = mlid - MCAST_FIRST_MLID;
 
 	assert(!m->busy);
@@ -270,8 +245,7 @@ static bool ask_round(struct mft *m)
 	bool any = false;
 
 	m->read_some = false;
-	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
-	     sw = mft_switch_next(&m->store, sw)) {
+	QMAP_EACH (&m->switches, mft_switch, sw) {
 		if (!sw->reading || !is_usable(sw) || !mft_has_block(sw->node, m->read_block))
 			continue;
 		for (unsigned position = 0; position < sw->node->nports / MCAST_POSITION + 1u;
@@ -288,15 +262,12 @@ static bool ask_round(struct mft *m)
 /* True while there is more to read. */
 static bool read_on(struct mft *m)
 {
-	bool in_use = m->top >= MCAST_FIRST_MLID + (m->read_block + 1) * MCAST_BLOCK;
-
-	if (m->read_some || in_use) {
+	if (m->read_some || m->top >= MCAST_FIRST_MLID + (m->read_block + 1) * MCAST_BLOCK) {
 		m->read_block++;
 		if (ask_round(m))
 			return true;
 	}
-	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
-	     sw = mft_switch_next(&m->store, sw)) {
+	QMAP_EACH (&m->switches, mft_switch, sw) {
 		sw->known |= sw->reading && is_usable(sw);
 		sw->fresh |= sw->reading && is_usable(sw);
 		sw->reading = false;
@@ -495,8 +466,7 @@ static void apply_end(struct mft *m)
 	}
 	m->ndirty = kept;
 
-	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
-	     sw = mft_switch_next(&m->store, sw))
+	QMAP_EACH (&m->switches, mft_switch, sw)
 		sw->fresh &= m->only_reads;
 	for (unsigned i = 0; i < MFT_MLIDS; i++)
 		m->result.held += m->stays[i];
@@ -555,15 +525,14 @@ static void begin(struct mft *m, const struct topo *t, uint16_t top, bool again,
 	m->smps_before = batch_smps(m->batch);
 	m->stage = STAGE_READS;
 	m->read_block = 0;
-	memset(m->shrinks, 0, MFT_MLIDS * sizeof(*m->shrinks));
-	memset(m->stays, 0, MFT_MLIDS * sizeof(*m->stays));
-	for (struct mft_switch *sw = mft_switch_first(&m->store); sw;
-	     sw = mft_switch_next(&m->store, sw))
+	mem_zero(m->shrinks, MFT_MLIDS);
+	mem_zero(m->stays, MFT_MLIDS);
+	QMAP_EACH (&m->switches, mft_switch, sw)
 		sw->here = sw->written = sw->reading = false;
 	for (uint32_t i = 0; i < t->nswitches; i++) {
 		/* Its node, and whether its table is to be read. */
 		guid_t guid = t->nodes[i].guid;
-		struct mft_switch *sw = mft_switch_get(&m->store, guid);
+		struct mft_switch *sw = mft_switch_get(&m->switches, guid);
 
 		if (!sw->node || sw->node->removed)
 			sw->node = inventory_find(m->inv, guid);
@@ -601,7 +570,7 @@ void mft_read(struct mft *m, const struct topo *t, uint16_t top, mft_done_fn *fn
 
 void mft_held(struct mft *m, guid_t guid, mft_held_fn *fn, void *arg)
 {
-	const struct mft_switch *sw = mft_switch_get(&m->store, guid);
+	const struct mft_switch *sw = mft_switch_get(&m->switches, guid);
 
 	for (uint32_t k = 0; k < sw->nblocks; k++)
 		for (unsigned i = 0; i < MCAST_BLOCK; i++)
@@ -620,7 +589,7 @@ unsigned mft_blocks(const struct mft *m)
 bool mft_expected(struct mft *m, guid_t guid, uint16_t number, unsigned position,
 		  uint16_t masks[MCAST_BLOCK])
 {
-	const struct mft_switch *sw = mft_switch_get(&m->store, guid);
+	const struct mft_switch *sw = mft_switch_get(&m->switches, guid);
 	const struct mft_block *block = mft_block_find(sw, number << 4 | position);
 
 	if (m->busy || !sw->node || !is_usable(sw) || !sw->known || sw->node->removed ||
@@ -628,7 +597,7 @@ bool mft_expected(struct mft *m, guid_t guid, uint16_t number, unsigned position
 	    position >= sw->node->nports / MCAST_POSITION + 1u ||
 	    !mft_has_block(sw->node, number) || (block && block->listed))
 		return false;
-	memset(masks, 0, MCAST_BLOCK * sizeof(*masks));
+	mem_zero(masks, MCAST_BLOCK);
 	if (block)
 		memcpy(masks, block->must, sizeof(block->must));
 	return true;
@@ -637,7 +606,7 @@ bool mft_expected(struct mft *m, guid_t guid, uint16_t number, unsigned position
 void mft_found(struct mft *m, guid_t guid, uint16_t number, unsigned position,
 	       const uint16_t masks[MCAST_BLOCK])
 {
-	struct mft_switch *sw = mft_switch_get(&m->store, guid);
+	struct mft_switch *sw = mft_switch_get(&m->switches, guid);
 
 	assert(!m->busy);
 	block_holds(m, mft_block_get(sw, number << 4 | position), masks);
@@ -646,7 +615,7 @@ void mft_found(struct mft *m, guid_t guid, uint16_t number, unsigned position,
 void mft_forget(struct mft *m, guid_t guid)
 {
 	assert(!m->busy);
-	switch_forget(m, mft_switch_get(&m->store, guid));
+	switch_forget(m, mft_switch_get(&m->switches, guid));
 }
 
 bool mft_busy(const struct mft *m)
@@ -668,9 +637,9 @@ struct mft *mft_new(struct loop *loop, struct mad *mad, struct inventory *inv)
 	m->loop = loop;
 	m->inv = inv;
 	m->batch = batch_new(loop, mad, &mft_ops, m);
-	m->shrinks = mem_alloc(MFT_MLIDS, sizeof(*m->shrinks));
-	m->stays = mem_alloc(MFT_MLIDS, sizeof(*m->stays));
-	cl_qmap_init(&m->store.switches);
+	m->shrinks = mem_array(m->shrinks, MFT_MLIDS);
+	m->stays = mem_array(m->stays, MFT_MLIDS);
+	cl_qmap_init(&m->switches);
 	return m;
 }
 
@@ -680,10 +649,10 @@ void mft_free(struct mft *m)
 		return;
 	batch_free(m->batch);
 
-	struct mft_switch *sw;
+	while (cl_qmap_count(&m->switches)) {
+		struct mft_switch *sw = (void *)cl_qmap_head(&m->switches);
 
-	while ((sw = mft_switch_first(&m->store))) {
-		cl_qmap_remove_item(&m->store.switches, &sw->item);
+		cl_qmap_remove_item(&m->switches, &sw->item);
 		for (uint32_t i = 0; i < sw->nblocks; i++)
 			free(sw->blocks[i]);
 		free(sw->blocks);

@@ -224,8 +224,7 @@ static enum job_result mark_rows(void *arg)
 	uint32_t end = rows_end(p);
 
 	while (p->planned < end) {
-		uint32_t row = p->planned++;
-		struct store_switch *sw = switch_here(p, row);
+		struct store_switch *sw = switch_here(p, p->planned++);
 
 		if (!sw)
 			continue;
@@ -292,7 +291,7 @@ static enum job_result find_order(void *arg)
 
 	for (row = 0; row < p->topo->nswitches; row++)
 		count += p->rows[row] ? p->rows[row]->ntodo : 0;
-	blocks = mem_alloc(count + 1u, sizeof(*blocks));
+	blocks = mem_array(blocks, count + 1u);
 	for (row = count = 0; row < p->topo->nswitches; row++) {
 		if (!p->rows[row])
 			continue;
@@ -366,9 +365,9 @@ static void plan_forget(struct program *p)
 /* Plans the apply, at once or when all that an earlier one sent is answered. */
 static void plan_apply(struct program *p)
 {
-	p->rows = mem_resize(p->rows, p->topo->nswitches + 1u, sizeof(*p->rows));
-	p->turn.list = mem_resize(p->turn.list, p->topo->nswitches + 1u, sizeof(*p->turn.list));
-	memset(p->rows, 0, (p->topo->nswitches + 1u) * sizeof(*p->rows));
+	p->rows = mem_array_resize(p->rows, p->topo->nswitches + 1u);
+	p->turn.list = mem_array_resize(p->turn.list, p->topo->nswitches + 1u);
+	mem_zero(p->rows, p->topo->nswitches + 1u);
 	if (!batch_in_flight(p->batch)) {
 		plan_start(p);
 		return;
@@ -429,9 +428,7 @@ static int compare_parts(const void *a, const void *b)
 {
 	const struct program_part *x = a, *y = b;
 
-	if (x->sw != y->sw)
-		return x->sw < y->sw ? -1 : 1;
-	return (x->block > y->block) - (x->block < y->block);
+	return sort_order(x->sw, y->sw) ?: sort_order(x->block, y->block);
 }
 
 /* Writes what a block of this round is to contain. */
@@ -508,7 +505,7 @@ static bool plan_next(struct program *p)
 
 		if (!round->emptied)
 			drain_ends(p);
-		round->parts = mem_resize(round->parts, end - i + 1u, sizeof(*round->parts));
+		round->parts = mem_array_resize(round->parts, end - i + 1u);
 		for (round->nparts = 0; i < end; i++) {
 			const struct order_step *step = &p->order.steps[i];
 
@@ -664,11 +661,10 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 		plan_content(p, sw, block, request->data);
 		if (store_has(&sw->known, block)) {
 			const uint8_t *a = store_block(sw, block);
-			const uint8_t *b = request->data;
-			unsigned i, n = 0;
+			unsigned n = 0;
 
-			for (i = 0; i < TABLES_BLOCK; i++)
-				n += a[i] != b[i];
+			for (unsigned i = 0; i < TABLES_BLOCK; i++)
+				n += a[i] != request->data[i];
 			p->result.entries += n;
 		}
 		store_put(&sw->unread, block, true);
@@ -689,9 +685,8 @@ static bool program_retry(struct program *p, const struct batch_job *job)
 {
 	struct batch_job again = *job;
 
-	again.tries++;
 	again.urgent = false; /* after those that are likely to be answered */
-	if (again.tries >= TRIES)
+	if (++again.tries >= TRIES)
 		return false;
 	batch_add(p->batch, &again);
 	return true;
@@ -902,14 +897,9 @@ void program_configure(struct program *p, uint8_t packet_life_time)
 
 void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw), void *arg)
 {
-	const cl_map_item_t *item = cl_qmap_head(&p->store.switches);
-
-	for (; item != cl_qmap_end(&p->store.switches); item = cl_qmap_next(item)) {
-		const struct store_switch *sw = (const struct store_switch *)item;
-
+	QMAP_EACH (&p->store.switches, store_switch, sw)
 		if (sw->refuses && sw->node && !sw->node->gone && !sw->node->silent)
 			fn(arg, sw->guid);
-	}
 }
 
 bool program_busy(const struct program *p)
@@ -950,13 +940,9 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	}
 
 	/* The queued ones give way; what is on its way stays busy until it is answered. */
-	cl_map_item_t *old = cl_qmap_head(&p->store.switches);
-
 	batch_drop_queue(p->batch);
 	batch_give_up_astray(p->batch);
-	for (; old != cl_qmap_end(&p->store.switches); old = cl_qmap_next(old)) {
-		struct store_switch *sw = (struct store_switch *)old;
-
+	QMAP_EACH (&p->store.switches, store_switch, sw) {
 		sw->row = ROW_NONE;
 		sw->listed = false;
 		sw->failed = sw->refuses = sw->top_due = sw->in_turn = false;
@@ -972,19 +958,15 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 		p->proof = (struct order_proof){ p->proofs, check_proof_serial(p->proofs) };
 
 	/* From the older tables' memory to the newer's, while both are there. */
-	cl_map_item_t *item;
-	uint32_t row;
-
-	for (row = 0; row < p->topo->nswitches; row++) {
+	for (uint32_t row = 0; row < p->topo->nswitches; row++) {
 		struct store_switch *sw = store_get(&p->store, p->topo->nodes[row].guid);
 
 		store_rebase(sw, tables_row(p->wanted, row), tables_blocks(p->wanted));
 		sw->listed = true;
 	}
-	for (item = cl_qmap_head(&p->store.switches); item != cl_qmap_end(&p->store.switches);
-	     item = cl_qmap_next(item))
-		if (!((struct store_switch *)item)->listed)
-			store_rebase((struct store_switch *)item, NULL, 0);
+	QMAP_EACH (&p->store.switches, store_switch, sw)
+		if (!sw->listed)
+			store_rebase(sw, NULL, 0);
 
 	p->fn = fn;
 	p->arg = arg;

@@ -101,7 +101,7 @@ void store_leave(struct store_switch *sw, uint32_t block)
 	if (!store_has(&sw->known, block) && !store_has(&sw->cached, block))
 		return;
 	store_past_end(sw, block);
-	sw->past = mem_resize(sw->past, sw->npast + 1, sizeof(*sw->past));
+	sw->past = mem_array_resize(sw->past, sw->npast + 1);
 	sw->past[sw->npast].block = block;
 	memcpy(sw->past[sw->npast++].content, store_block(sw, block), TABLES_BLOCK);
 }

@@ -109,13 +109,12 @@ static unsigned read_overrides(void *arg, FILE *in)
 		const struct override *last = o->count ? &o->entries[o->count - 1] : NULL;
 		struct override it;
 
-		if (o->count == REBALANCE_MOST || !parse_line(line, &it))
-			return number;
-		if (last && (it.sw < last->sw || (it.sw == last->sw && it.lid <= last->lid)))
+		if (o->count == REBALANCE_MOST || !parse_line(line, &it) ||
+		    (last && (it.sw < last->sw || (it.sw == last->sw && it.lid <= last->lid))))
 			return number;
 		if (o->count == size) {
 			size = size ? 2 * size : 64;
-			o->entries = mem_resize(o->entries, size, sizeof(*o->entries));
+			o->entries = mem_array_resize(o->entries, size);
 		}
 		o->entries[o->count++] = it;
 	}
@@ -166,7 +165,7 @@ static void route_input(const void *room, const struct topo *next, struct fabric
 
 	if (!is_on(r) || !r->kept.count || !may_help(r, next))
 		return;
-	policy->overrides = mem_alloc(r->kept.count, sizeof(*policy->overrides));
+	policy->overrides = mem_array(policy->overrides, r->kept.count);
 	policy->noverrides = 0;
 	/* Both lists are in the order of GUIDs. Those whose switch the snapshot has count. */
 	for (uint32_t i = 0; i < r->kept.count; i++) {

@@ -64,10 +64,7 @@ void sweep_changed(struct sweep *s, const struct inv_node *node)
 
 	if (n && s->changed[n - 1] == node->guid)
 		return;
-	if (n == s->changed_room) {
-		s->changed_room = n ? 2 * n : 16;
-		s->changed = mem_resize(s->changed, s->changed_room, sizeof(*s->changed));
-	}
+	s->changed = mem_grow(s->changed, n);
 	s->changed[n] = node->guid;
 	s->result.nchanged++;
 }
@@ -77,10 +74,7 @@ void sweep_touch(struct sweep *s, struct inv_node *node)
 	if (sweep_node(node)->heard)
 		return;
 	sweep_node(node)->heard = SWEEP_TOUCHED;
-	if (s->ntouched == s->touched_room) {
-		s->touched_room = s->touched_room ? 2 * s->touched_room : 64;
-		s->touched = mem_resize(s->touched, s->touched_room, sizeof(*s->touched));
-	}
+	s->touched = mem_grow(s->touched, s->ntouched);
 	s->touched[s->ntouched++] = node;
 }
 
@@ -177,11 +171,9 @@ bool sweep_is_silent_behind(const struct inv_node *node, unsigned num, bool agai
 	const struct inv_port *port = &node->ports[num];
 	uint8_t probe = sweep_port(node, num)->probe;
 
-	if (node->gone || node->silent || port->state < TOPO_INIT)
-		return false;
-	if (probe != PROBE_FAILED && !(again && probe == PROBE_OUT))
-		return false;
-	return !port->peer || port->peer->silent || port->peer->gone;
+	return !node->gone && !node->silent && port->state >= TOPO_INIT &&
+	       (probe == PROBE_FAILED || (again && probe == PROBE_OUT)) &&
+	       (!port->peer || port->peer->silent || port->peer->gone);
 }
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
@@ -285,9 +277,8 @@ static bool port_needs_probe(const struct sweep *s, const struct inv_node *node,
 	const struct inv_port *port = &node->ports[num];
 	const struct sweep_port *cell = sweep_port(node, num);
 
-	if (!inv_is_switch(node) && !(node == s->inv.local && num == s->inv.local_port))
-		return false;
-	if (cell->probe == PROBE_OUT || cell->probe == PROBE_MET)
+	if ((!inv_is_switch(node) && !(node == s->inv.local && num == s->inv.local_port)) ||
+	    cell->probe == PROBE_OUT || cell->probe == PROBE_MET)
 		return false;
 	if (cell->must_probe)
 		return true;

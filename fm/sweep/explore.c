@@ -110,9 +110,8 @@ static bool has_its_place(const struct sweep *s, guid_t guid)
 {
 	const struct inv_node *node = inventory_find(&s->inv, guid);
 
-	if (!node || node->gone || node->silent)
-		return false;
-	return any_of(p, 1, node->nports + 1, node->ports[p].peer && node->ports[p].link_up);
+	return node && !node->gone && !node->silent &&
+	       any_of(p, 1, node->nports + 1, node->ports[p].peer && node->ports[p].link_up);
 }
 
 static uint8_t port_state(const uint8_t data[64])
@@ -325,10 +324,7 @@ static enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t 
 
 	struct parking *p = &s->parking;
 
-	if (p->count == p->room) {
-		p->room = p->room ? 2 * p->room : 16;
-		p->list = mem_resize(p->list, p->room, sizeof(*p->list));
-	}
+	p->list = mem_grow(p->list, p->count);
 	p->list[p->count++] = (struct parked){ from, node, num, node_num };
 
 	return PLACE_ASKED;
@@ -562,10 +558,9 @@ static bool local_is_accepted(struct sweep *s, const struct wire_node_info *info
 	guid_t last = s->local_guid;
 
 	s->local_guid = info->node_guid;
-	if (wire_node_info_flaw(info) ||
-	    (info->type != TOPO_SWITCH && info->port_guid != mad_port_info(s->mad)->port_guid))
-		return false;
-	return !s->inv.local || s->inv.local->guid == info->node_guid || last == info->node_guid;
+	return !wire_node_info_flaw(info) &&
+	       (info->type == TOPO_SWITCH || info->port_guid == mad_port_info(s->mad)->port_guid) &&
+	       (!s->inv.local || s->inv.local->guid == info->node_guid || last == info->node_guid);
 }
 
 static void probe_local_answer(struct sweep *s, const uint8_t data[64])
@@ -724,9 +719,8 @@ static bool is_to_be_asked(const struct sweep *s, const struct inv_node *node, c
 	bool placed;
 
 	if (inv_is_switch(node) || node->nports != 1 || node->sharp != INV_SHARP_UNASKED ||
-	    node == s->inv.local || !wire_adaptive_vendor(node->info.vendor))
-		return false;
-	if (!port->peer || !inv_is_switch(port->peer))
+	    node == s->inv.local || !wire_adaptive_vendor(node->info.vendor) || !port->peer ||
+	    !inv_is_switch(port->peer))
 		return false;
 	placed = port->peer_port == port->peer->nports;
 	return placed != topo_named_sharp(desc);

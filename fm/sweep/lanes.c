@@ -45,12 +45,11 @@ static bool takes_wildcards(const struct inv_node *node)
 
 static bool is_due(const struct bringup *b, const struct inv_node *node, unsigned num)
 {
-	const struct inv_port *port = &node->ports[num];
 	const struct port_setup *setup = port_setup(node, num);
 
 	if (!b->conf.qos.on || setup->qos.job || setup->qos.failed || setup->qos.step >= STEPS)
 		return false;
-	if (num == 0 ? !(node->sw.flags & INV_ENHANCED_PORT0) : port->state < TOPO_ARMED)
+	if (num == 0 ? !(node->sw.flags & INV_ENHANCED_PORT0) : node->ports[num].state < TOPO_ARMED)
 		return false;
 	return bringup_port_workable(node, num);
 }
@@ -345,8 +344,7 @@ void lanes_answered(struct bringup *b, const struct batch_job *job, const struct
 {
 	struct inv_node *node = job->object;
 	uint8_t num = job->arg;
-	struct inv_qos *qos = &port_setup(node, num)->qos;
-	uint8_t was = qos->job;
+	uint8_t was = port_setup(node, num)->qos.job;
 	struct port_table table;
 
 	if (!was)

@@ -163,8 +163,8 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
 	const uint16_t base = PKEY_BASE(wish->index0 ? wish->index0 : PKEY_DEFAULT);
 
 	p.nblocks = (wish->cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK;
-	p.placed = mem_alloc(wish->nkeys, sizeof(*p.placed));
-	memset(want, 0, p.nblocks * PKEYS_A_BLOCK * sizeof(*want));
+	p.placed = mem_array(p.placed, wish->nkeys);
+	mem_zero(want, p.nblocks * PKEYS_A_BLOCK);
 	for (unsigned i = wish_find(wish, base);
 	     i < wish->nkeys && PKEY_BASE(wish->keys[i]) == base; i++)
 		if (!wish->index0 || wish->keys[i] == wish->index0) {
@@ -228,9 +228,7 @@ static bool is_ours(const struct bringup *b, const struct inv_node *node, unsign
 		return false;
 	if (!inv_is_switch(node))
 		return num > 0;
-	if (num)
-		return b->pkeys && is_enforced(b, node, num);
-	return b->pkeys || port_setup(node, 0)->pkeys;
+	return num ? b->pkeys && is_enforced(b, node, num) : b->pkeys || port_setup(node, 0)->pkeys;
 }
 
 static struct inv_pkeys *table_of(struct inv_node *node, unsigned num)
@@ -274,7 +272,7 @@ static void table_wish(struct port_setup *setup, struct inv_pkeys *table, const 
 static void table_wish_fullest(struct port_setup *setup, struct inv_pkeys *table,
 			       const uint16_t *keys, unsigned n)
 {
-	uint16_t *fullest = mem_alloc(n, sizeof(*fullest));
+	uint16_t *fullest = mem_array(fullest, n);
 
 	/*
 	 * A switch lets pass what the full membership lets pass: the limited one next to it would
@@ -329,9 +327,7 @@ void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t 
 /* Somebody wrote to it: there is more than the default partition at index 0. */
 static bool looks_written(const struct inv_pkeys *table)
 {
-	if (table->have[0] != PKEY_DEFAULT)
-		return true;
-	return any_of(i, 1, PKEYS_A_BLOCK, table->have[i]);
+	return table->have[0] != PKEY_DEFAULT || any_of(i, 1, PKEYS_A_BLOCK, table->have[i]);
 }
 
 /* The first block to be read, -1 = what is known will do. */
@@ -408,11 +404,9 @@ static bool is_due(const struct bringup *b, const struct inv_node *node, unsigne
 {
 	const struct port_setup *setup = port_setup(node, num);
 
-	if (setup->pkey_state != INV_PKEYS_OPEN || (setup->pkeys && setup->pkeys->job))
-		return false;
-	if (!setup->pkeys && (b->pkeys || inv_is_switch(node) || !num))
-		return false;
-	return bringup_port_workable(node, num);
+	return setup->pkey_state == INV_PKEYS_OPEN && (!setup->pkeys || !setup->pkeys->job) &&
+	       (setup->pkeys || (!b->pkeys && !inv_is_switch(node) && num)) &&
+	       bringup_port_workable(node, num);
 }
 
 void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num)

@@ -227,8 +227,7 @@ static void port_moved(struct bringup *b, const struct inv_port *port, struct po
 static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,
 			 const uint8_t data[64])
 {
-	guid_t guid = inventory_key_guid(node, num);
-	uint64_t key = m_keys_wanted(b->conf.keys, guid);
+	uint64_t key = m_keys_wanted(b->conf.keys, inventory_key_guid(node, num));
 	struct wire_port_info info;
 	uint8_t known[64];
 

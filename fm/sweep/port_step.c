@@ -235,10 +235,9 @@ bool bringup_port_workable(const struct inv_node *node, unsigned num)
 	if (node->removed || node->gone || node->silent || !port->known ||
 	    inv_node_is(node, INV_NO_SETS) || setup->errors == GIVEN_UP || setup->foreign_key)
 		return false;
-	if (num == 0)
-		return inv_is_switch(node);
-	return port->link_up && peer && peer->known && !port->peer->silent &&
-	       port->state >= TOPO_INIT;
+	return num == 0 ? inv_is_switch(node)
+			: port->link_up && peer && peer->known && !port->peer->silent &&
+				  port->state >= TOPO_INIT;
 }
 
 /* One that was given up before is asked once. */
@@ -271,9 +270,7 @@ static bool wants_reregister(const struct bringup *b, const struct inv_node *nod
 /* One end is enough: the switch's, or that of the higher address. */
 static bool bounces_from(const struct inv_node *node, const struct inv_port *port)
 {
-	bool other = inv_is_switch(port->peer);
-
-	return inv_is_switch(node) && (!other || port > bringup_peer(port));
+	return inv_is_switch(node) && (!inv_is_switch(port->peer) || port > bringup_peer(port));
 }
 
 /*
@@ -284,9 +281,8 @@ static bool pkeys_ready(const struct bringup *b, const struct inv_node *node, un
 {
 	const struct port_setup *setup = port_setup(node, num);
 
-	if (!b->pkeys || (inv_is_switch(node) && !setup->pkeys))
-		return true;
-	return setup->pkeys && setup->pkey_state != INV_PKEYS_OPEN;
+	return !b->pkeys || (inv_is_switch(node) && !setup->pkeys) ||
+	       (setup->pkeys && setup->pkey_state != INV_PKEYS_OPEN);
 }
 
 bool bringup_is_shut(const struct inv_node *node, unsigned num)
@@ -363,9 +359,7 @@ bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 	uint8_t num = job->arg;
 	struct step step = port_step(b, node, num);
 
-	if (!step.set && !step.get)
-		return false;
-	if (!inventory_port_path(b->inv, node, num, &request->via.path))
+	if ((!step.set && !step.get) || !inventory_port_path(b->inv, node, num, &request->via.path))
 		return false;
 	request->mad.method = step.set ? WIRE_SET : WIRE_GET;
 	request->mad.attr_id = WIRE_PORT_INFO;
@@ -396,10 +390,9 @@ void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 	if (step.set || step.get)
 		batch_add(b->batch, &job);
 	else if (bringup_port_workable(node, num) && !port_setup(node, num)->job) {
-		const struct inv_port *port = &node->ports[num];
 		struct port_setup *setup = port_setup(node, num);
 
-		if (!setup->settled && num && port_plan_tolerates(port) &&
+		if (!setup->settled && num && port_plan_tolerates(&node->ports[num]) &&
 		    inventory_is_first_end(node, num) &&
 		    log_allow(&b->bounce_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
 			log_line(LOG_SWEEP, LOG_WARNING,

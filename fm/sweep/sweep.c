@@ -193,7 +193,7 @@ static void finish_islands(struct sweep *s)
 
 	if (!s->inv.local)
 		return;
-	queue = mem_alloc(count, sizeof(struct inv_node *));
+	queue = mem_array(queue, count);
 	if (walk_known(s, queue) < count)
 		for (node = inventory_first(&s->inv); node; node = next) {
 			next = inventory_next(&s->inv, node);
@@ -433,10 +433,9 @@ static bool sweep_path(void *owner, const struct batch_job *job, struct batch_pa
 		return true;
 	if (job->kind == JOB_PORT || job->kind == JOB_PORT_EXT || job->kind == JOB_VERIFY_PORT)
 		return inventory_port_path(&s->inv, node, port, &via->path);
-	if (!sweep_job_is_probe(job))
-		return inventory_port_path(&s->inv, node, 0, &via->path);
-	return inventory_port_path(&s->inv, node, 0, &to) &&
-	       inventory_path_add(&to, port, &via->path);
+	return !sweep_job_is_probe(job) ? inventory_port_path(&s->inv, node, 0, &via->path)
+					: inventory_port_path(&s->inv, node, 0, &to) &&
+						  inventory_path_add(&to, port, &via->path);
 }
 
 /*
@@ -769,7 +768,6 @@ static void begin_wave(struct sweep *s, sweep_done_fn *fn, void *arg)
 		guid_t *found = s->changed;
 
 		s->changed = NULL;
-		s->changed_room = 0;
 		sweep_start(s, SWEEP_REFRESH, fn, arg);
 		for (unsigned i = 0; i < count; i++)
 			refresh_node(s, found[i]);

@@ -42,7 +42,7 @@ struct parked { /* a probe's answer that waits for what a node's known place say
 
 struct parking {
 	struct parked *list;
-	unsigned count, room;
+	unsigned count;
 	struct gate *gate; /* gate.c; NULL: all links are admitted */
 };
 
@@ -107,9 +107,8 @@ struct sweep {
 	uint32_t falls_before;
 	struct sweep_result result;
 	guid_t *changed;
-	unsigned changed_room;
 	struct inv_node **touched; /* nodes whose marks the next sweep has to clear */
-	uint32_t ntouched, touched_room;
+	uint32_t ntouched;
 	struct parking parking;
 	guid_t local_guid;     /* of the SM's own node, as last answered */
 	unsigned local_asked;  /* how often it was asked in this sweep */

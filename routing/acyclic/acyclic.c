@@ -69,9 +69,8 @@ static uint8_t find_arc(const struct column *c, uint32_t sw, const uint8_t *desi
 		uint8_t number = (c->d + designed[sw] + i) % degree;
 		uint32_t arc = n->first[sw] + number, to = n->to[arc];
 
-		if (c->states[arc] != ARC_OPEN || !c->settled[to] || c->hops[to] >= best)
-			continue;
-		if ((to != c->d && !column_allows(c, arc, column_arc(c, to))) ||
+		if (c->states[arc] != ARC_OPEN || !c->settled[to] || c->hops[to] >= best ||
+		    (to != c->d && !column_allows(c, arc, column_arc(c, to))) ||
 		    !those_behind_may_follow(c, sw, arc, designed))
 			continue;
 		best = c->hops[to];
@@ -302,11 +301,11 @@ static void begin_columns(struct acyclic *a)
 	a->scratch = arena_new();
 	a->states = arena_alloc(a->scratch, n->narcs + 1, 1);
 	a->next = arena_alloc(a->scratch, n->nswitches + 1, 1);
-	a->part = arena_alloc(a->scratch, n->nswitches + 1, sizeof(*a->part));
-	a->open_part = arena_alloc(a->scratch, n->nswitches + 1, sizeof(*a->open_part));
-	a->open = arena_alloc(a->scratch, n->nswitches + 1, sizeof(*a->open));
-	a->used = arena_alloc(a->scratch, n->nturns + 1u, sizeof(*a->used));
-	a->tree = arena_alloc(a->scratch, n->narcs + 1, sizeof(*a->tree));
+	a->part = arena_array(a->scratch, a->part, n->nswitches + 1);
+	a->open_part = arena_array(a->scratch, a->open_part, n->nswitches + 1);
+	a->open = arena_array(a->scratch, a->open, n->nswitches + 1);
+	a->used = arena_array(a->scratch, a->used, n->nturns + 1u);
+	a->tree = arena_array(a->scratch, a->tree, n->narcs + 1);
 	net_read_states(n, a->t, a->states);
 	net_find_parts(n, a->states, ARC_CORDONED, a->part);
 	net_find_parts(n, a->states, ARC_OPEN, a->open_part);
@@ -316,10 +315,10 @@ static void begin_columns(struct acyclic *a)
 
 	uint32_t top = a->lids->top;
 
-	a->first_lid = arena_alloc(a->scratch, a->t->nswitches + 1, sizeof(*a->first_lid));
-	a->next_lid = arena_alloc(a->scratch, top + 1u, sizeof(*a->next_lid));
-	a->place = arena_alloc(a->scratch, top + 1u, sizeof(*a->place));
-	a->exit = arena_alloc(a->scratch, top + 1u, sizeof(*a->exit));
+	a->first_lid = arena_array(a->scratch, a->first_lid, a->t->nswitches + 1);
+	a->next_lid = arena_array(a->scratch, a->next_lid, top + 1u);
+	a->place = arena_array(a->scratch, a->place, top + 1u);
+	a->exit = arena_array(a->scratch, a->exit, top + 1u);
 	for (uint32_t lid = top; lid; lid--) {
 		const struct topo *t = a->t;
 		uint32_t port = a->lids->port_of_lid[lid], home;
@@ -413,7 +412,7 @@ static bool add_to_tree(struct acyclic *a, const uint32_t *part, enum arc_state 
  */
 static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const uint32_t *wanted)
 {
-	uint32_t *part = mem_alloc_unset(a->net.nswitches + 1, sizeof(*part));
+	uint32_t *part = mem_array_unset(part, a->net.nswitches + 1);
 	bool whole;
 
 	do
@@ -426,7 +425,7 @@ static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const 
 
 static bool tree_is_whole(const struct acyclic *a)
 {
-	uint32_t *part = mem_alloc_unset(a->net.nswitches + 1, sizeof(*part));
+	uint32_t *part = mem_array_unset(part, a->net.nswitches + 1);
 	bool whole;
 
 	find_tree_parts(a, part);
@@ -476,7 +475,7 @@ static bool extend_turns(struct acyclic *a)
 	if (join_tree(a, false))
 		return true;
 	forget_unused(a);
-	memset(a->tree, 0, a->net.narcs * sizeof(*a->tree));
+	mem_zero(a->tree, a->net.narcs);
 	turns_fit_tree(&a->extended, a->states, a->tree);
 	return join_tree(a, false);
 }
@@ -520,8 +519,8 @@ static void note_spanning(struct acyclic *a)
 {
 	const struct net *n = &a->net;
 
-	a->spanning = mem_resize(a->spanning, a->t->nports + 1u, sizeof(*a->spanning));
-	memset(a->spanning, 0, a->t->nports * sizeof(*a->spanning));
+	a->spanning = mem_array_resize(a->spanning, a->t->nports + 1u);
+	mem_zero(a->spanning, a->t->nports);
 	for (uint32_t arc = 0; arc < n->narcs; arc++)
 		for (uint32_t i = n->first_link[arc]; a->tree[arc] && i < n->first_link[arc + 1];
 		     i++)

@@ -159,7 +159,7 @@ static int by_height(const void *a, const void *b)
 static void order_arcs(struct work *w, struct height *heights)
 {
 	const struct net *n = w->net;
-	uint32_t *rank = mem_alloc_unset(n->nswitches + 1, sizeof(*rank)), place = 0;
+	uint32_t *rank = mem_array_unset(rank, n->nswitches + 1), place = 0;
 
 	qsort(heights, n->nswitches, sizeof(*heights), by_height);
 	for (uint32_t i = 0; i < n->nswitches; i++)
@@ -180,7 +180,7 @@ static void order_arcs(struct work *w, struct height *heights)
 static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
 {
 	const struct net *n = w->net;
-	struct height *heights = mem_alloc_unset(n->nswitches + 1, sizeof(*heights));
+	struct height *heights = mem_array_unset(heights, n->nswitches + 1);
 
 	for (uint32_t sw = 0; sw < n->nswitches; sw++) {
 		uint32_t root;
@@ -281,7 +281,7 @@ void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *
 	work_init(&w, turns, tree);
 	if (how == BY_TIERS) {
 		const struct net *n = w.net;
-		struct height *heights = mem_alloc_unset(n->nswitches + 1, sizeof(*heights));
+		struct height *heights = mem_array_unset(heights, n->nswitches + 1);
 
 		for (uint32_t sw = 0; sw < n->nswitches; sw++)
 			heights[sw] = (struct height){

@@ -52,7 +52,7 @@ void turns_copy(struct turns *to, const struct turns *from)
 {
 	turns_init(to, from->net);
 	memcpy(to->state, from->state, from->net->nturns);
-	memcpy(to->position, from->position, from->net->narcs * sizeof(*to->position));
+	mem_copy(to->position, from->position, from->net->narcs);
 }
 
 void turns_allow_order(struct turns *turns)
@@ -227,8 +227,8 @@ void column_begin(struct column *c, uint32_t d, uint8_t *next)
 	uint32_t n = c->net->nswitches;
 
 	memset(next, ARC_NONE, n);
-	memset(c->settled, 0, n * sizeof(*c->settled));
-	memset(c->bucket, 0, n * sizeof(*c->bucket));
+	mem_zero(c->settled, n);
+	mem_zero(c->bucket, n);
 	c->d = d;
 	c->next = next;
 	c->nsettled = c->longest = 0;
@@ -272,9 +272,8 @@ static void offer(struct column *c, uint32_t sw, enum arc_state least, uint32_t 
 		uint8_t number;
 		uint64_t key;
 
-		if (c->settled[from] || (c->states && c->states[arc] < least))
-			continue;
-		if (least < ARC_OPEN && c->open_part[from] == c->open_part[c->d])
+		if (c->settled[from] || (c->states && c->states[arc] < least) ||
+		    (least < ARC_OPEN && c->open_part[from] == c->open_part[c->d]))
 			continue;
 		number = arc - n->first[from];
 		key = c->kept && c->kept[from] == number ? 0 : c->key[sw] + cost_of(c, arc);
@@ -428,9 +427,8 @@ static uint64_t cost_of_change(const struct column *c, uint32_t at, uint32_t arc
 	uint32_t hops = c->hops[c->net->to[arc]] + 1;
 	uint64_t behind = c->offer_key[at], load = c->load ? c->load[arc] >> 8 : 0;
 
-	if (hops <= c->hops[at] || !behind)
-		return behind * (1 + load);
-	return behind * (hops - c->hops[at]) << 40;
+	return hops <= c->hops[at] || !behind ? behind * (1 + load)
+					      : behind * (hops - c->hops[at]) << 40;
 }
 
 static void weigh_changes(struct column *c, uint32_t sw, uint32_t arc, struct change *best)
@@ -503,7 +501,7 @@ static bool shorten(struct column *c)
 	uint32_t *order = c->met;
 	bool any = false;
 
-	memcpy(order, c->stack, count * sizeof(*order));
+	mem_copy(order, c->stack, count);
 	for (uint32_t i = 1; i < count && c->work > 0; i++) {
 		uint32_t sw = order[i];
 		uint64_t best = c->key[sw];

@@ -31,7 +31,7 @@ static void list_arcs(struct net *n, const struct topo *t, uint32_t sw, uint32_t
 
 void net_init(struct net *n, const struct topo *t)
 {
-	uint32_t *arc_to = mem_alloc_unset(t->nswitches + 1, sizeof(*arc_to)), nlinks = 0;
+	uint32_t *arc_to = mem_array_unset(arc_to, t->nswitches + 1), nlinks = 0;
 	uint32_t room = t->nswitch_ports + 1;
 	struct arena *arena = arena_new();
 
@@ -107,7 +107,7 @@ static void find_part(const struct net *n, const uint8_t *states, enum arc_state
 void net_find_parts(const struct net *n, const uint8_t *states, enum arc_state least,
 		    uint32_t *part)
 {
-	uint32_t *queue = mem_alloc_unset(n->nswitches + 1, sizeof(*queue));
+	uint32_t *queue = mem_array_unset(queue, n->nswitches + 1);
 
 	memset(part, 0xff, n->nswitches * sizeof(*part));
 	for (uint32_t sw = 0; sw < n->nswitches; sw++)
@@ -197,7 +197,7 @@ static void account_column(struct design_job *j, uint32_t d, const uint8_t *next
 	const struct net *net = j->net;
 	uint32_t n = 0;
 
-	memset(j->children, 0, net->nswitches * sizeof(*j->children));
+	mem_zero(j->children, net->nswitches);
 	for (uint32_t sw = 0; sw < net->nswitches; sw++) {
 		j->sum[sw] = net->hosts[sw];
 		if (sw != d && next[sw] != ARC_NONE)
@@ -234,7 +234,7 @@ static void deal_columns(struct design_job *j)
 	while (most > 1 &&
 	       (most * visits > VISITS || most * n->nswitches * n->nswitches > COLUMN_BYTES))
 		most--;
-	j->now.first_column = mem_alloc(n->nswitches + 1, sizeof(*j->now.first_column));
+	j->now.first_column = mem_array(j->now.first_column, n->nswitches + 1);
 	for (uint32_t d = 0; d < n->nswitches; d++) {
 		unsigned hosts = n->hosts[d];
 
@@ -310,9 +310,7 @@ static enum beginning beginning_of(const struct design_job *j)
 
 	for (uint32_t sw = 0; sw < j->net->nswitches; sw++)
 		has_tiers |= j->net->level[sw] > 0;
-	if (has_tiers)
-		return tiers[j->try < 3 ? j->try : 3];
-	return plain[j->try < 2 ? j->try : 2];
+	return has_tiers ? tiers[j->try < 3 ? j->try : 3] : plain[j->try < 2 ? j->try : 2];
 }
 
 static void begin(struct design_job *j)
@@ -320,10 +318,10 @@ static void begin(struct design_job *j)
 	const struct net *n = j->net;
 
 	turns_init(&j->now.turns, n);
-	j->now.tree = mem_alloc(n->narcs + 1, sizeof(*j->now.tree));
+	j->now.tree = mem_array(j->now.tree, n->narcs + 1);
 	turns_begin(&j->now.turns, beginning_of(j), &j->seed, j->now.tree);
 	j->now.turns.work = TURN_WORK;
-	memset(j->load, 0, n->narcs * sizeof(*j->load));
+	mem_zero(j->load, n->narcs);
 	j->column.squared = j->try % 2;
 	j->failed = false;
 	j->at = j->round = 0;
@@ -401,7 +399,7 @@ static void judge(struct design_job *j)
 	bool better;
 	const struct net *net = j->net;
 	double flows = 0, carried = 0;
-	uint32_t *part_hosts = mem_alloc(net->nswitches + 1, sizeof(*part_hosts));
+	uint32_t *part_hosts = mem_array(part_hosts, net->nswitches + 1);
 
 	for (uint32_t sw = 0; sw < net->nswitches; sw++)
 		part_hosts[j->part[sw]] += net->hosts[sw];
@@ -444,27 +442,27 @@ static void judge(struct design_job *j)
 struct design_job *design_job_new(const struct net *net)
 {
 	struct arena *arena = arena_new();
-	struct design_job *j = arena_alloc(arena, 1, sizeof(*j));
+	struct design_job *j = arena_array(arena, j, 1);
 
 	j->arena = arena;
 	j->net = net;
 	j->seed = 1;
 	j->now.net = net;
-	j->part = arena_alloc(arena, net->nswitches + 1, sizeof(*j->part));
+	j->part = arena_array(arena, j->part, net->nswitches + 1);
 	net_find_parts(net, NULL, ARC_OPEN, j->part);
 	column_init(&j->column, net);
-	j->load = arena_alloc(arena, net->narcs + 1, sizeof(*j->load));
-	j->sum = arena_alloc(arena, net->nswitches + 1, sizeof(*j->sum));
-	j->children = arena_alloc(arena, net->nswitches + 1, sizeof(*j->children));
-	j->queue = arena_alloc(arena, net->nswitches + 1, sizeof(*j->queue));
+	j->load = arena_array(arena, j->load, net->narcs + 1);
+	j->sum = arena_array(arena, j->sum, net->nswitches + 1);
+	j->children = arena_array(arena, j->children, net->nswitches + 1);
+	j->queue = arena_array(arena, j->queue, net->nswitches + 1);
 	j->column.load = j->load;
-	j->value = arena_alloc(arena, net->nturns + 1u, sizeof(*j->value));
+	j->value = arena_array(arena, j->value, net->nturns + 1u);
 	deal_columns(j);
 
 	uint32_t count = j->now.first_column[j->net->nswitches];
 
-	j->owner = arena_alloc(arena, count + 1, sizeof(*j->owner));
-	j->order = arena_alloc(arena, count + 1, sizeof(*j->order));
+	j->owner = arena_array(arena, j->owner, count + 1);
+	j->order = arena_array(arena, j->order, count + 1);
 	for (uint32_t d = 0; d < j->net->nswitches; d++)
 		for (uint32_t i = j->now.first_column[d]; i < j->now.first_column[d + 1]; i++)
 			j->owner[i] = d;
@@ -493,7 +491,7 @@ bool design_job_go(struct design_job *j)
 
 			for (uint32_t i = 0; i < n->nturns; i++)
 				count += j->value[i] > 0;
-			j->worths = arena_alloc(j->arena, count + 1, sizeof(*j->worths));
+			j->worths = arena_array(j->arena, j->worths, count + 1);
 			for (uint32_t a = 0; a < n->narcs; a++)
 				for (uint32_t b = n->first[n->to[a]]; b < n->first[n->to[a] + 1];
 				     b++) {

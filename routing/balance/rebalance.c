@@ -354,7 +354,7 @@ static void improve_one(struct rebalance *job, uint32_t at)
 		for (; job->end < job->ncandidates && all[job->end].lid == c->lid; job->end++)
 			job->known[all[job->end].sw] = 1 + job->end;
 		set_lid(job, c->lid);
-		memset(job->users, 0, job->t->nswitches * sizeof(*job->users));
+		mem_zero(job->users, job->t->nswitches);
 		for (uint32_t s = 0; s < job->load.nsources; s++)
 			count_users(job, job->load.sources[s].sw, 1);
 		job->work += job->load.nsources + job->t->nswitches / 4;
@@ -425,7 +425,7 @@ static void merge_base(struct rebalance *job)
 
 	if (!base || !base->count)
 		return;
-	all = mem_alloc(base->count + result->count, sizeof(*all));
+	all = mem_array(all, base->count + result->count);
 	while (b < base->count || moved < result->count) {
 		const struct route_override *older = &base->overrides[b];
 		const struct route_override *own =
@@ -599,12 +599,12 @@ static enum stage make_load(struct rebalance *job)
 	uint32_t n = job->t->nswitches;
 
 	shift_load_init(&job->load, job->t, job->lids, job->legal.g);
-	job->hops = mem_alloc(n + 1, sizeof(*job->hops));
+	job->hops = mem_array(job->hops, n + 1);
 	job->mark = mem_alloc(n + 1, 1);
-	job->list = mem_alloc(n + 1, sizeof(*job->list));
-	job->users = mem_alloc(n + 1, sizeof(*job->users));
-	job->known = mem_alloc(n + 1, sizeof(*job->known));
-	job->others = mem_alloc(n + 1, sizeof(*job->others));
+	job->list = mem_array(job->list, n + 1);
+	job->users = mem_array(job->users, n + 1);
+	job->known = mem_array(job->known, n + 1);
+	job->others = mem_array(job->others, n + 1);
 	return COUNT;
 }
 
@@ -732,9 +732,9 @@ static enum stage finish(struct rebalance *job)
 		result->after = result->before;
 		return MERGE;
 	}
-	result->overrides = mem_alloc(job->moved + 1, sizeof(*result->overrides));
-	job->of_lid = mem_alloc(job->lids->top + 1u, sizeof(*job->of_lid));
-	memset(job->list, 0, job->t->nswitches * sizeof(*job->list));
+	result->overrides = mem_array(result->overrides, job->moved + 1);
+	job->of_lid = mem_array(job->of_lid, job->lids->top + 1u);
+	mem_zero(job->list, job->t->nswitches);
 	job->next = 0;
 	return COUNT_MOVED;
 }

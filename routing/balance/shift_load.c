@@ -66,8 +66,7 @@ static bool find_source(const struct census *c, uint32_t sw, struct shift_source
 static void list_targets(struct shift_load *load, const struct census *c)
 {
 	for (uint32_t i = 0; i < load->nsources; i++) {
-		const struct shift_source *source = &load->sources[i];
-		const struct graph_switch *s = &c->g->switches[source->sw];
+		const struct graph_switch *s = &c->g->switches[load->sources[i].sw];
 		uint32_t at = 0;
 
 		for (unsigned h = 0; h < s->nhosts; h++) {
@@ -136,12 +135,12 @@ void shift_load_init(struct shift_load *load, const struct topo *t, const struct
 	struct arena *arena = arena_new();
 
 	*load = (struct shift_load){ .t = t, .arena = arena };
-	load->channel = arena_alloc(arena, t->nports + 1, sizeof(*load->channel));
-	load->source_of = arena_alloc(arena, t->nswitches + 1, sizeof(*load->source_of));
+	load->channel = arena_array(arena, load->channel, t->nports + 1);
+	load->source_of = arena_array(arena, load->source_of, t->nswitches + 1);
 	memset(load->source_of, 0xff, t->nswitches * sizeof(*load->source_of));
-	load->sources = arena_alloc(arena, t->nswitches + 1, sizeof(*load->sources));
-	load->targets = arena_alloc(arena, lids->top + 1u, sizeof(*load->targets));
-	load->lids = arena_alloc(arena, lids->top + 1u, sizeof(*load->lids));
+	load->sources = arena_array(arena, load->sources, t->nswitches + 1);
+	load->targets = arena_array(arena, load->targets, lids->top + 1u);
+	load->lids = arena_array(arena, load->lids, lids->top + 1u);
 
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
@@ -182,12 +181,12 @@ void shift_load_init(struct shift_load *load, const struct topo *t, const struct
 	}
 
 	load->flows = arena_alloc(arena, (size_t)load->nchannels * load->nkeys + 1, 1);
-	load->total = arena_alloc(arena, load->nchannels + 1, sizeof(*load->total));
+	load->total = arena_array(arena, load->total, load->nchannels + 1);
 	load->floor = arena_alloc(arena, load->nkeys + 1, 1);
-	load->crowded = arena_alloc(arena, (SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1,
-				    sizeof(*load->crowded));
-	load->prices = arena_alloc(arena, (SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1,
-				   sizeof(*load->prices));
+	load->crowded =
+		arena_array(arena, load->crowded, (SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1);
+	load->prices =
+		arena_array(arena, load->prices, (SHIFT_LEVELS + 1) * (size_t)load->nkeys + 1);
 }
 
 /* ---- Windows --------------------------------------------------------------------------------- */
@@ -328,7 +327,7 @@ static void raise_floors(struct shift_load *load, struct cut *cut)
 		if (level > load->floor[key])
 			load->floor[key] = level;
 	}
-	memset(cut->flows, 0, load->nkeys * sizeof(*cut->flows));
+	mem_zero(cut->flows, load->nkeys);
 	cut->channels = 0;
 }
 

@@ -23,7 +23,7 @@ static struct digit_row *find_row(struct digits *digits, struct digit_row like)
 	for (unsigned i = 0; i < digits->nrows; i++)
 		if (!memcmp(&digits->rows[i], &like, offsetof(struct digit_row, digit)))
 			return &digits->rows[i];
-	digits->rows = mem_resize(digits->rows, digits->nrows + 1, sizeof(*digits->rows));
+	digits->rows = mem_array_resize(digits->rows, digits->nrows + 1);
 	digits->rows[digits->nrows] = like;
 	return &digits->rows[digits->nrows++];
 }
@@ -37,7 +37,7 @@ static const struct digit_sequence *find_sequences(struct digits *digits, uint8_
 
 	if (*found)
 		return *found;
-	*found = now = mem_alloc_unset(d->top + 2u, sizeof(*now));
+	*found = now = mem_array_unset(now, d->top + 2u);
 	*now = (struct digit_sequence){ 0 };
 	for (uint32_t lid = 1; lid <= d->top; lid++) {
 		bool used = d->sw[lid] != TOPO_NONE;
@@ -192,11 +192,11 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	c->nearest.cost = mem_alloc_unset(r->cost_bytes, 1);
 	c->nearest.count = mem_alloc_unset(r->cost_bytes, 1);
 	c->nearest.last = mem_alloc_unset(r->cost_bytes, 1);
-	c->masks = mem_alloc_unset((size_t)CHOICE_WORDS * g->nswitches + 1, sizeof(*c->masks));
+	c->masks = mem_array_unset(c->masks, (size_t)CHOICE_WORDS * g->nswitches + 1);
 	c->slots = mem_alloc_unset(row_bytes, 1);
-	c->at_home = mem_alloc(g->nswitches + 1, sizeof(*c->at_home));
+	c->at_home = mem_array(c->at_home, g->nswitches + 1);
 	c->has_hosts = mem_alloc_unset(g->nswitches + 1, 1);
-	c->only_lids = mem_alloc_unset(g->nswitches + 1, sizeof(*c->only_lids));
+	c->only_lids = mem_array_unset(c->only_lids, g->nswitches + 1);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		c->has_hosts[sw] = g->switches[sw].nhosts ? 0xff : 0;
 		c->only_lids[sw] = find_only_lids(d, sw);
@@ -571,7 +571,7 @@ void choice_family(struct choice *c, const struct graph_family *family)
 	c->has_never_hosts = c->has_never && never_hosts(count, c->has_hosts, n);
 	c->has_masks = count_partly(count, n, nparents) > n / MASKS_WORTH;
 	if (c->has_masks) {
-		memset(c->masks, 0, (size_t)CHOICE_WORDS * n * sizeof(*c->masks));
+		mem_zero(c->masks, (size_t)CHOICE_WORDS * n);
 		for (unsigned p = 0; p < c->family->nparents; p++) {
 			const uint8_t *restrict parent = parent_cost(c, p);
 			uint64_t *restrict mask = c->masks + (size_t)(p / 64) * n;
@@ -608,8 +608,8 @@ struct design_row design_of(struct design *design, uint32_t d)
 	uint32_t n = g->nswitches;
 
 	if (!design->rows) {
-		design->rows = mem_alloc(n + 1, sizeof(*design->rows));
-		design->queue = mem_alloc_unset(n + 1, sizeof(*design->queue));
+		design->rows = mem_array(design->rows, n + 1);
+		design->queue = mem_array_unset(design->queue, n + 1);
 	}
 	uint32_t head = 0, tail = 0;
 

@@ -158,8 +158,8 @@ static bool leads_back(struct detour *w, uint32_t from, uint32_t at, uint32_t to
 	if (reaches(w, to, from) || (w->culprit && reaches(w, to, v->from) &&
 				     !is_turned_away(w, v, at, to) && reaches(w, v->to, from)))
 		return true;
-	memset(w->visited, 0, w->ndown_up * sizeof(*w->visited));
-	memset(w->is_spent, 0, w->nsources * sizeof(*w->is_spent));
+	mem_zero(w->visited, w->ndown_up);
+	mem_zero(w->is_spent, w->nsources);
 	w->stack[0] = (struct risen){ to, at };
 	w->nstack = 1;
 	w->nspent = 0;
@@ -456,7 +456,7 @@ static void fill_column(struct detour *w, const struct gaps *all, uint32_t *colu
 static void fill_gaps(struct detour *w, const struct gaps *gaps, bool hosts)
 {
 	/* Where each destination's gaps begin: index + 1, 0 = it has none, or they are done. */
-	uint32_t *columns = mem_alloc(w->g->nswitches + 1, sizeof(*columns));
+	uint32_t *columns = mem_array(columns, w->g->nswitches + 1);
 
 	for (uint32_t i = gaps->count; i-- > 0;)
 		columns[gaps->list[i].d] = i + 1;
@@ -478,17 +478,17 @@ uint64_t detour_fill(const struct graph *g, const struct dests *d, const struct 
 		return gaps->host_pairs;
 	struct arena *arena = arena_new();
 
-	w.down_up = arena_alloc(arena, DETOUR_MAX_TRIALS, sizeof(*w.down_up));
-	w.places = arena_alloc(arena, DETOUR_PLACES, sizeof(*w.places));
-	w.chain = arena_alloc(arena, g->nswitches + 1, sizeof(*w.chain));
-	w.sources = arena_alloc(arena, DETOUR_MAX_TRIALS, sizeof(*w.sources));
+	w.down_up = arena_array(arena, w.down_up, DETOUR_MAX_TRIALS);
+	w.places = arena_array(arena, w.places, DETOUR_PLACES);
+	w.chain = arena_array(arena, w.chain, g->nswitches + 1);
+	w.sources = arena_array(arena, w.sources, DETOUR_MAX_TRIALS);
 	w.back = arena_alloc(arena, g->nswitches + 1, 1);
-	w.is_tried = arena_alloc(arena, g->nswitches + 1, sizeof(*w.is_tried));
-	w.visited = arena_alloc(arena, DETOUR_MAX_TRIALS, sizeof(*w.visited));
-	w.is_spent = arena_alloc(arena, DETOUR_MAX_TRIALS, sizeof(*w.is_spent));
-	w.stack = arena_alloc(arena, DETOUR_MAX_TRIALS + 1, sizeof(*w.stack));
-	w.knowns = arena_alloc(arena, g->nswitches + 1, sizeof(*w.knowns));
-	w.handed = arena_alloc(arena, g->nswitches + 1, sizeof(*w.handed));
+	w.is_tried = arena_array(arena, w.is_tried, g->nswitches + 1);
+	w.visited = arena_array(arena, w.visited, DETOUR_MAX_TRIALS);
+	w.is_spent = arena_array(arena, w.is_spent, DETOUR_MAX_TRIALS);
+	w.stack = arena_array(arena, w.stack, DETOUR_MAX_TRIALS + 1);
+	w.knowns = arena_array(arena, w.knowns, g->nswitches + 1);
+	w.handed = arena_array(arena, w.handed, g->nswitches + 1);
 	/* Pairs of hosts' switches for which the list had no room stay open. */
 	w.open_pairs = gaps->host_pairs;
 	for (uint32_t i = 0; i < gaps->count; i++) {

@@ -181,7 +181,7 @@ static bool take_path(struct detour_search *m, uint32_t sw, uint32_t d)
 	int64_t before = m->work;
 
 	m->work -= m->cdg.nchannels / 8;
-	memset(m->met, 0, m->cdg.nchannels * sizeof(*m->met));
+	mem_zero(m->met, m->cdg.nchannels);
 	for (uint16_t lid = m->first_lid[d]; lid; lid = m->next_lid[lid]) {
 		uint8_t out = tables_row(m->tables, next)[lid];
 
@@ -251,7 +251,7 @@ static void find_paths(struct detour_search *m, uint32_t d)
 static void fill_columns(struct detour_search *m, bool management)
 {
 	for (uint32_t d = 0; d < m->t->nswitches; d++) {
-		memset(m->refused, 0, m->cdg.nchannels * sizeof(*m->refused));
+		mem_zero(m->refused, m->cdg.nchannels);
 		fiber_spend(m->fiber, m->cdg.nchannels / 8 + m->t->nswitches * LOOK_NS);
 		for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
 			for (unsigned try = 0; is_open(m, sw, d, management) && try < TRIES_MAX &&
@@ -269,11 +269,11 @@ static void search_init(struct detour_search *m)
 	struct arena *arena = m->arena = arena_new();
 	uint32_t n = m->t->nswitches + 1;
 
-	m->part = arena_alloc(arena, n, sizeof(*m->part));
-	m->hosts = arena_alloc(arena, n, sizeof(*m->hosts));
-	m->first_lid = arena_alloc(arena, n, sizeof(*m->first_lid));
-	m->next_lid = arena_alloc(arena, m->lids->top + 1u, sizeof(*m->next_lid));
-	m->queue = arena_alloc(arena, n, sizeof(*m->queue));
+	m->part = arena_array(arena, m->part, n);
+	m->hosts = arena_array(arena, m->hosts, n);
+	m->first_lid = arena_array(arena, m->first_lid, n);
+	m->next_lid = arena_array(arena, m->next_lid, m->lids->top + 1u);
+	m->queue = arena_array(arena, m->queue, n);
 	memset(m->part, 0xff, m->t->nswitches * sizeof(*m->part));
 	for (uint32_t sw = 0; sw < m->t->nswitches; sw++)
 		if (m->part[sw] == TOPO_NONE)
@@ -321,11 +321,11 @@ uint64_t detour_search_tables(const struct topo *t, const struct lid_map *lids,
 
 	search_init(&m);
 	cdg_init(&m.cdg, m.t, false);
-	m.met = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.met));
-	m.stack = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.stack));
-	m.refused = arena_alloc(m.arena, m.cdg.nchannels + 1, sizeof(*m.refused));
-	m.turns = arena_alloc(m.arena, m.t->nswitches + 1, sizeof(*m.turns));
-	m.hops = arena_alloc(m.arena, m.t->nswitches + 1, sizeof(*m.hops));
+	m.met = arena_array(m.arena, m.met, m.cdg.nchannels + 1);
+	m.stack = arena_array(m.arena, m.stack, m.cdg.nchannels + 1);
+	m.refused = arena_array(m.arena, m.refused, m.cdg.nchannels + 1);
+	m.turns = arena_array(m.arena, m.turns, m.t->nswitches + 1);
+	m.hops = arena_array(m.arena, m.hops, m.t->nswitches + 1);
 	for (uint32_t sw = 0; sw < m.t->nswitches; sw++) {
 		const uint8_t *row = tables_row(m.tables, sw);
 

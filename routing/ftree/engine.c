@@ -34,10 +34,9 @@ static uint32_t number_of(struct numbering *n, const struct graph_host *host, ui
 
 	if (class != ROUTE_COMPUTE)
 		return own + turn;
-	if (!turn)
-		return host->order;
-	return host->order - host->order % n->g->leaf_block +
-	       (host->order + turn) % n->g->leaf_block;
+	return !turn ? host->order
+		     : host->order - host->order % n->g->leaf_block +
+			       (host->order + turn) % n->g->leaf_block;
 }
 
 static void place(struct dests *d, uint32_t lid, uint32_t sw, uint8_t port, uint32_t order)
@@ -84,12 +83,11 @@ static uint32_t find_runs(const struct dests *d, struct dest_run *runs, uint32_t
 
 static void collect_runs(struct dests *d, uint32_t nswitches)
 {
-	struct dest_run *runs = mem_alloc_unset(d->top + 1u, sizeof(*runs));
-	uint32_t *home = mem_alloc_unset(d->top + 1u, sizeof(*home));
-	uint32_t n = find_runs(d, runs, home),
-		 *next = mem_alloc_unset(nswitches + 1, sizeof(*next));
+	struct dest_run *runs = mem_array_unset(runs, d->top + 1u);
+	uint32_t *home = mem_array_unset(home, d->top + 1u);
+	uint32_t n = find_runs(d, runs, home), *next = mem_array_unset(next, nswitches + 1);
 
-	d->runs = mem_alloc_unset(n + 1, sizeof(*d->runs));
+	d->runs = mem_array_unset(d->runs, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		d->first_run[home[i] + 1]++;
 	for (uint32_t sw = 0; sw < nswitches; sw++) {
@@ -124,9 +122,9 @@ static void place_hosts(struct dests *d, struct numbering *n, const struct lid_m
 /* Classes with numbers of their own need the hosts in topological order. */
 static void place_hosts_in_order(struct dests *d, struct numbering *n, const struct lid_map *lids)
 {
-	uint32_t *sw_of = mem_alloc(n->g->nhosts + 1, sizeof(*sw_of));
+	uint32_t *sw_of = mem_array(sw_of, n->g->nhosts + 1);
 
-	n->by_order = mem_alloc(n->g->order_top + 1u, sizeof(*n->by_order));
+	n->by_order = mem_array(n->by_order, n->g->order_top + 1u);
 	for (uint32_t sw = 0; sw < n->g->nswitches; sw++) {
 		const struct graph_switch *s = &n->g->switches[sw];
 
@@ -151,12 +149,12 @@ static void place_hosts_in_order(struct dests *d, struct numbering *n, const str
  */
 static void count_numbers(struct dests *d, const struct graph *g)
 {
-	uint32_t *lids = mem_alloc_unset(d->top + 1u, sizeof(*lids)), nlids = 0, nplaces = 0;
-	uint32_t *count = mem_alloc(g->nswitches + 2, sizeof(*count));	     /* by place */
-	uint32_t *place_of = mem_alloc(g->nswitches + 1, sizeof(*place_of)); /* + 1 */
+	uint32_t *lids = mem_array_unset(lids, d->top + 1u), nlids = 0, nplaces = 0;
+	uint32_t *count = mem_array(count, g->nswitches + 2);		     /* by place */
+	uint32_t *place_of = mem_array(place_of, g->nswitches + 1);	     /* + 1 */
 	uint32_t(*above)[256] = mem_alloc(g->nswitches + 2, sizeof(*above)); /* by place */
 
-	d->number = mem_alloc(UINT8_MAX + 1, sizeof(*d->number));
+	d->number = mem_array(d->number, UINT8_MAX + 1);
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
 		uint32_t **number = &d->number[g->families[f].level];
 
@@ -201,17 +199,17 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 	struct numbering n = { .g = g, .classes = params->classes };
 
 	*d = (struct dests){ .top = lids->top };
-	d->sw = mem_alloc_unset(d->top + 1u, sizeof(*d->sw));
-	d->order = mem_alloc_unset(d->top + 1u, sizeof(*d->order));
-	d->port = mem_alloc(d->top + 1u, sizeof(*d->port));
-	d->first_run = mem_alloc(g->nswitches + 1u, sizeof(*d->first_run));
+	d->sw = mem_array_unset(d->sw, d->top + 1u);
+	d->order = mem_array_unset(d->order, d->top + 1u);
+	d->port = mem_array(d->port, d->top + 1u);
+	d->first_run = mem_array(d->first_run, g->nswitches + 1u);
 	memset(d->sw, 0xff, (d->top + 1u) * sizeof(*d->sw));
 	if (params->classes)
 		place_hosts_in_order(d, &n, lids);
 	else
 		place_hosts(d, &n, lids, !lids->lmc);
 	if (g->nspecials)
-		d->special = mem_alloc(d->top + 1u, sizeof(*d->special));
+		d->special = mem_array(d->special, d->top + 1u);
 
 	/*
 	 * What is no host has numbers above those of hosts: switches' own LIDs, then aggregation
@@ -362,9 +360,9 @@ static void find_equivalents(struct reach *r, const struct graph *g)
 
 	while (size < 2 * g->nswitches)
 		size *= 2;
-	table = mem_alloc(size, sizeof(*table));
-	first = mem_alloc(g->nswitches + 1, sizeof(*first));
-	r->equivalent = mem_alloc(g->nswitches + 1, sizeof(*r->equivalent));
+	table = mem_array(table, size);
+	first = mem_array(first, g->nswitches + 1);
+	r->equivalent = mem_array(r->equivalent, g->nswitches + 1);
 	memset(r->equivalent, 0xff, g->nswitches * sizeof(*r->equivalent));
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		if (!g->switches[sw].ndown)
@@ -400,7 +398,7 @@ void reach_init(struct reach *r, const struct graph *g)
 			     .lists = mem_alloc(g->nswitches + 1, sizeof(*r->lists)),
 			     .cost_row = mem_alloc(g->nswitches + 1, sizeof(*r->cost_row)) };
 	find_equivalents(r, g);
-	uint32_t *first_equivalent = mem_alloc(r->nequivalent + 1, sizeof(*first_equivalent));
+	uint32_t *first_equivalent = mem_array(first_equivalent, r->nequivalent + 1);
 	uint32_t rows = 0;
 
 	for (uint32_t i = 0; i < g->nswitches; i++) {
@@ -417,7 +415,7 @@ void reach_init(struct reach *r, const struct graph *g)
 		}
 		if (r->used + g->nswitches > r->capacity) {
 			r->capacity = (r->used + g->nswitches) * 2;
-			r->below = mem_resize(r->below, r->capacity, sizeof(*r->below));
+			r->below = mem_array_resize(r->below, r->capacity);
 		}
 		merge_children(&m, r, g, sw);
 		r->lists[sw].first = r->used;
@@ -476,7 +474,7 @@ const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_
 static void sort_by_one(const struct gaps *from, struct gap *to, bool by_d, uint32_t *first,
 			uint32_t nswitches)
 {
-	memset(first, 0, (nswitches + 1) * sizeof(*first));
+	mem_zero(first, nswitches + 1);
 	for (uint32_t i = 0; i < from->count; i++)
 		first[(by_d ? from->list[i].d : from->list[i].sw) + 1]++;
 	for (uint32_t sw = 1; sw <= nswitches; sw++)
@@ -489,7 +487,7 @@ void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber)
 {
 	struct gaps by_switch = { .list = mem_alloc_unset(gaps->count + 1u, sizeof(struct gap)),
 				  .count = gaps->count };
-	uint32_t *first = mem_alloc_unset(nswitches + 1u, sizeof(*first));
+	uint32_t *first = mem_array_unset(first, nswitches + 1u);
 
 	sort_by_one(gaps, by_switch.list, false, first, nswitches);
 	fiber_spend(fiber, gaps->count * SORT_NS);

@@ -67,7 +67,7 @@ struct work {
 static bool find_rates(const struct graph *g, const struct topo *t, const struct even *last,
 		       uint8_t *rates)
 {
-	uint64_t *best = mem_alloc(2 * g->nswitches + 2, sizeof(*best)), fastest = 1;
+	uint64_t *best = mem_array(best, 2 * g->nswitches + 2), fastest = 1;
 	bool alike = true;
 
 	for (uint32_t i = 0; i < 2 * g->nswitches; i++) { /* finds the fastest, then sets rates */
@@ -275,7 +275,7 @@ static void add_channels(struct work *w, const uint8_t *rates)
 {
 	const struct graph *g = w->g;
 
-	w->channels = mem_alloc_unset(w->t->nports, sizeof(*w->channels));
+	w->channels = mem_array_unset(w->channels, w->t->nports);
 	for (uint32_t p = 0; p < w->t->nports; p++)
 		w->channels[p] = (struct channel){ .next = TOPO_NONE };
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
@@ -311,8 +311,8 @@ static uint64_t find_shares(struct work *w)
 {
 	struct sum {
 		uint64_t load, rate, links, most;
-	} *tiers = mem_alloc(2 * (UINT8_MAX + 1), sizeof(*tiers)),
-	  *own = mem_alloc(2 * w->g->nswitches + 2, sizeof(*own));
+	} *tiers = mem_array(tiers, 2 * (UINT8_MAX + 1)),
+	  *own = mem_array(own, 2 * w->g->nswitches + 2);
 	uint64_t worst = 0, top = 0;
 
 	for (uint32_t p = 0; p < w->t->nswitch_ports; p++) {
@@ -388,7 +388,7 @@ static void list_moved(const struct work *w, const struct tables *before, struct
 static void find_moves(struct work *w, struct even *even, struct fiber *fiber)
 {
 	struct tables before = { 0 };
-	uint32_t *lids = mem_alloc_unset(w->legal.d.top + 1u, sizeof(*lids));
+	uint32_t *lids = mem_array_unset(lids, w->legal.d.top + 1u);
 	uint32_t n = list_lids(&w->legal.d, w->g->order_top, lids), moved = 1;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -476,10 +476,10 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		legal_fill(&w.legal);
 		w.g = w.legal.g;
 		w.design.g = w.g;
-		w.sources = mem_alloc_unset(n, sizeof(*w.sources));
+		w.sources = mem_array_unset(w.sources, n);
 		w.out = mem_alloc(n, 1);
 		w.was = mem_alloc(n, 1);
-		w.price = mem_alloc(n, sizeof(*w.price));
+		w.price = mem_array(w.price, n);
 		add_channels(&w, rates);
 		find_moves(&w, even, fiber);
 		design_fini(&w.design);

@@ -124,7 +124,7 @@ bool legal_is_like(const struct graph *g, const struct reach *r, const struct le
 
 bool *legal_find_open(const struct topo *t, const struct graph *g, const struct gaps *gaps)
 {
-	bool *open = mem_alloc(g->nswitches + 1, sizeof(*open));
+	bool *open = mem_array(open, g->nswitches + 1);
 	uint32_t islands, *island = t && gaps->count ? islands_find(t, &islands) : NULL;
 
 	for (uint32_t i = 0; i < gaps->count; i++) {

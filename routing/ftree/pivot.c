@@ -72,8 +72,8 @@ void pivots_init(struct pivots *p, const struct graph *g)
 	p->port = mem_alloc_unset(PIVOTS_MAX, n);
 	p->order = mem_alloc_unset(n, 1);
 	p->leads = mem_alloc_unset(n, 1);
-	p->queue = mem_alloc_unset(n, sizeof(*p->queue));
-	p->top = mem_alloc(n, sizeof(*p->top));
+	p->queue = mem_array_unset(p->queue, n);
+	p->top = mem_array(p->top, n);
 	for (unsigned level = 0; level <= UINT8_MAX && !p->count; level++)
 		for (uint32_t sw = 0; sw < g->nswitches && p->count < PIVOTS_MAX; sw++) {
 			unsigned first = p->count;
@@ -131,7 +131,7 @@ static void find_path_down(struct pivots *p, unsigned number)
 	const struct graph *g = p->g;
 	uint32_t tail = 0;
 
-	memset(p->top, 0, g->nswitches * sizeof(*p->top));
+	mem_zero(p->top, g->nswitches);
 	p->queue[tail++] = p->chosen[number];
 	p->top[p->chosen[number]] = 1;
 	for (uint32_t head = 0; head < tail; head++) {
@@ -169,9 +169,7 @@ static void count_leads(struct pivots *p, const struct reach *r, unsigned number
 
 		if (cut_off || p->top[sw])
 			p->leads[sw] |= 1u << number;
-		if (cut_off || !p->top[sw])
-			continue;
-		if (p->listed[list->number] == number + 1)
+		if (cut_off || !p->top[sw] || p->listed[list->number] == number + 1)
 			continue;
 		p->listed[list->number] = number + 1;
 		for (uint32_t e = list->first; e < list->first + list->count; e++)
@@ -221,9 +219,8 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 		return false;
 	if (p->g->damaged || !p->intact) {
 		if (p->nlisted < r->nlists)
-			p->listed =
-				mem_resize(p->listed, p->nlisted = r->nlists, sizeof(*p->listed));
-		memset(p->listed, 0, r->nlists * sizeof(*p->listed));
+			p->listed = mem_array_resize(p->listed, p->nlisted = r->nlists);
+		mem_zero(p->listed, r->nlists);
 		memset(p->port, 0, (size_t)PIVOTS_MAX * p->g->nswitches);
 		memset(p->order, PIVOTS_MAX, p->g->nswitches);
 		memset(p->leads, 0, p->g->nswitches);
@@ -252,7 +249,7 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 
 	uint32_t all = d->first_run[p->g->nswitches];
 
-	p->runs = mem_resize(p->runs, (size_t)n * all + 1, sizeof(*p->runs));
+	p->runs = mem_array_resize(p->runs, (size_t)n * all + 1);
 	for (unsigned i = 0; i < n; i++) {
 		bool same = i;
 

@@ -26,11 +26,10 @@ static uint32_t home_of(const struct topo *t, uint32_t port)
 /* By switch: some host's port hangs on it, which aggregation nodes are not. */
 static bool *find_hosts(const struct topo *t)
 {
-	bool *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
+	bool *hosts = mem_array(hosts, t->nswitches + 1);
 
 	for (uint32_t i = 0; i < t->nports; i++) {
-		uint32_t node = t->ports[i].node;
-		uint32_t home = topo_is_host(t, node) ? home_of(t, i) : TOPO_NONE;
+		uint32_t home = topo_is_host(t, t->ports[i].node) ? home_of(t, i) : TOPO_NONE;
 
 		if (home < t->nswitches)
 			hosts[home] = true;
@@ -83,7 +82,7 @@ static void cordons_fill(const struct topo *t, const struct lid_map *lids, const
 			 const struct tables *from, struct tables *to)
 {
 	bool *hosts = find_hosts(t);
-	bool *columns = mem_alloc(t->nswitches + 1, sizeof(*columns));
+	bool *columns = mem_array(columns, t->nswitches + 1);
 
 	for (uint32_t i = 0; i < gaps->count; i++)
 		columns[gaps->list[i].d] |=
@@ -124,9 +123,9 @@ static void cordons_fill(const struct topo *t, const struct lid_map *lids, const
  */
 static bool *cordons_find_exempt(const struct topo *t)
 {
-	bool *hosts = find_hosts(t), *exempt = mem_alloc(t->nports + 1, sizeof(*exempt));
-	bool *drained = mem_alloc(t->nswitches + 1, sizeof(*drained));
-	bool *shut = mem_alloc(t->nswitches + 1, sizeof(*shut));
+	bool *hosts = find_hosts(t), *exempt = mem_array(exempt, t->nports + 1);
+	bool *drained = mem_array(drained, t->nswitches + 1);
+	bool *shut = mem_array(shut, t->nswitches + 1);
 	unsigned count = 0;
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {

@@ -87,11 +87,11 @@ static void down_rows_init(struct down_rows *b, struct choice *choice, uint32_t 
 				 .r = choice->r,
 				 .row_bytes = row_bytes,
 				 .capacity = 64 };
-	b->runs = mem_alloc_unset(b->capacity, sizeof(*b->runs));
-	b->shared = mem_alloc(b->r->nequivalent + 1, sizeof(*b->shared));
-	b->by_child = mem_alloc_unset(n + 1, sizeof(*b->by_child));
-	b->first_entry = mem_alloc_unset(UINT8_MAX + 2, sizeof(*b->first_entry));
-	b->of_list = mem_alloc(b->r->nlists, sizeof(*b->of_list));
+	b->runs = mem_array_unset(b->runs, b->capacity);
+	b->shared = mem_array(b->shared, b->r->nequivalent + 1);
+	b->by_child = mem_array_unset(b->by_child, n + 1);
+	b->first_entry = mem_array_unset(b->first_entry, UINT8_MAX + 2);
+	b->of_list = mem_array(b->of_list, b->r->nlists);
 	for (uint32_t sw = 0; sw < n; sw++)
 		b->nhosts += b->g->switches[sw].nhosts > 0;
 }
@@ -193,7 +193,7 @@ static bool collect_nth_runs(struct down_rows *b, const struct entries *entries,
 		if (run->lid != next) {
 			if (b->nruns == b->capacity) {
 				b->capacity *= 2;
-				b->runs = mem_resize(b->runs, b->capacity, sizeof(*b->runs));
+				b->runs = mem_array_resize(b->runs, b->capacity);
 			}
 			b->runs[b->nruns++] = (struct dest_run){ run->lid, 0 };
 		}
@@ -232,7 +232,7 @@ static void fill_children(struct down_rows *b, struct down_row *below, uint32_t 
 	const struct reach_list *list = &b->r->lists[sw];
 	uint32_t *next = b->first_entry;
 
-	memset(next, 0, (UINT8_MAX + 2) * sizeof(*next));
+	mem_zero(next, UINT8_MAX + 2);
 	for (uint32_t e = list->first; e < list->first + list->count; e++)
 		next[b->r->below[e].child + 1]++;
 	for (unsigned c = 1; c <= UINT8_MAX; c++)
@@ -583,9 +583,7 @@ static void add_gap(struct gaps *gaps, uint32_t sw, uint32_t d, bool hosts_at_bo
 	gaps->host_pairs += hosts_at_both;
 	if (gaps->count == GAPS_MAX)
 		return;
-	if (!(gaps->count & (gaps->count - 1))) /* room for the next power of two */
-		gaps->list = mem_resize(gaps->list, gaps->count ? gaps->count * 2 : 1,
-					sizeof(*gaps->list));
+	gaps->list = mem_grow(gaps->list, gaps->count);
 	gaps->list[gaps->count++] = (struct gap){ .sw = sw, .d = d };
 }
 
@@ -662,11 +660,11 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 	       struct gaps *gaps)
 {
 	struct rows w = { .g = g, .d = d, .r = r, .out = out, .gaps = gaps };
-	bool *done = mem_alloc(g->nfamilies + 1, sizeof(*done));
+	bool *done = mem_array(done, g->nfamilies + 1);
 
 	*gaps = (struct gaps){ 0 };
 	choice_init(&w.choice, g, d, r, out->stride);
-	w.probes = mem_alloc(w.g->nswitches + 1, sizeof(*w.probes));
+	w.probes = mem_array(w.probes, w.g->nswitches + 1);
 	add_probes(&w, true);
 	w.nwith_hosts = w.nprobes;
 	add_probes(&w, false);

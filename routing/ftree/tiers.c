@@ -203,7 +203,7 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out)
 		if (w.part[sw] == TOPO_NONE)
 			one &= walk_part(&w, sw, &count) == 2 * ((uint64_t)count - 1);
 	}
-	memset(w.met, 0, w.t->nswitches * sizeof(*w.met));
+	mem_zero(w.met, w.t->nswitches);
 	if (!one) {
 		for (uint32_t leaf = 0; leaf < w.t->nswitches; leaf++) {
 			if (!w.leaf[leaf])

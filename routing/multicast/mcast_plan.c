@@ -84,7 +84,7 @@ static void agree(struct mcast_admission *a)
 	} else {
 		a->all_in = false;
 		mcast_proof_reset(a->proof);
-		a->order = mem_resize(a->order, a->plan->ntrees + 1u, sizeof(*a->order));
+		a->order = mem_array_resize(a->order, a->plan->ntrees + 1u);
 		for (unsigned rank = 0; rank < 4; rank++)
 			for (uint32_t i = 0; i < a->plan->ntrees; i++) {
 				const struct mcast_tree *it = &a->plan->trees[i];
@@ -304,7 +304,7 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 
 	*out = *older;
 	out->root = TOPO_NONE;
-	out->hops = mem_alloc(older->nhops, sizeof(*out->hops));
+	out->hops = mem_array(out->hops, older->nhops);
 	for (uint32_t i = 0; i < older->nhops; i++) {
 		out->hops[i] = older->hops[i];
 		out->hops[i].sw = mcast_hop_switch(t, &older->hops[i]);
@@ -396,8 +396,8 @@ void mcast_planner_begin(struct mcast_planner *p, const struct mcast_group *grou
 	p->building = false;
 	p->older = older;
 	p->plan.ntrees = ngroups;
-	p->plan.trees = mem_alloc(ngroups, sizeof(*p->plan.trees));
-	p->sorted = mem_resize(p->sorted, ngroups + 1u, sizeof(*p->sorted));
+	p->plan.trees = mem_array(p->plan.trees, ngroups);
+	p->sorted = mem_array_resize(p->sorted, ngroups + 1u);
 	for (uint32_t i = 0; i < ngroups; i++)
 		p->sorted[i] = &groups[i];
 	qsort(p->sorted, ngroups, sizeof(*p->sorted), compare_groups);
@@ -476,7 +476,7 @@ bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, 
 	uint32_t first = MCAST_FIRST_MLID + block * MCAST_BLOCK;
 	bool any = false;
 
-	memset(masks, 0, MCAST_BLOCK * sizeof(*masks));
+	mem_zero(masks, MCAST_BLOCK);
 	for (uint32_t i = tree_place(plan, first);
 	     i < plan->ntrees && plan->trees[i].mlid < first + MCAST_BLOCK; i++) {
 		/* Hops are in the order of switches, which is that of their GUIDs. */

@@ -136,9 +136,9 @@ static bool seat_of(const struct topo *t, uint32_t port, uint32_t *sw, unsigned 
 /* A member off the tree is right only where no link leads from it to the tree. */
 static bool may_be_left_out(const struct judge *j, uint32_t sw)
 {
-	bool *seen = mem_alloc(j->t->nswitches, sizeof(*seen)), apart;
+	bool *seen = mem_array(seen, j->t->nswitches), apart;
 	const struct topo *t = j->t;
-	uint32_t *stack = mem_alloc(t->nswitches, sizeof(*stack)), n = 0;
+	uint32_t *stack = mem_array(stack, t->nswitches), n = 0;
 
 	seen[sw] = true;
 	stack[n++] = sw;
@@ -283,7 +283,7 @@ static bool judge_all(struct judge *j)
 		return fail(j, "the tree is in %u pieces", parts);
 	if (!j->tree->nhops)
 		return true;
-	order = mem_alloc(j->tree->nhops, sizeof(*order));
+	order = mem_array(order, j->tree->nhops);
 
 	/* Numbers hops from the top downwards in `order`, and says who is above whom. */
 	uint32_t tail = 0;
@@ -316,11 +316,11 @@ bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
 	bool right;
 
 	j.tables_known = mcast_tables_known(t);
-	j.hop_of = mem_alloc(t->nswitches, sizeof(*j.hop_of));
-	j.part = mem_alloc(tree->nhops, sizeof(*j.part));
-	j.above = mem_alloc(tree->nhops, sizeof(*j.above));
-	j.receivers = mem_alloc(tree->nhops, sizeof(*j.receivers));
-	j.member = mem_alloc(tree->nhops, sizeof(*j.member));
+	j.hop_of = mem_array(j.hop_of, t->nswitches);
+	j.part = mem_array(j.part, tree->nhops);
+	j.above = mem_array(j.above, tree->nhops);
+	j.receivers = mem_array(j.receivers, tree->nhops);
+	j.member = mem_array(j.member, tree->nhops);
 	right = judge_all(&j);
 	free(j.hop_of);
 	free(j.part);
@@ -370,10 +370,10 @@ struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unic
 
 	p->t = topo_ref(t);
 	cdg_init(&p->cdg, t, true);
-	p->bare = mem_alloc(p->cdg.nchannels + 1, sizeof(*p->bare));
-	p->links = mem_alloc(t->nswitches + 1, sizeof(*p->links));
-	p->hop_of = mem_alloc(t->nswitches + 1, sizeof(*p->hop_of));
-	p->height = mem_alloc(p->cdg.nchannels + 1, sizeof(*p->height));
+	p->bare = mem_array(p->bare, p->cdg.nchannels + 1);
+	p->links = mem_array(p->links, t->nswitches + 1);
+	p->hop_of = mem_array(p->hop_of, t->nswitches + 1);
+	p->height = mem_array(p->height, p->cdg.nchannels + 1);
 	for (uint32_t i = 0; i < unicast->nchannels; i++)
 		memcpy(p->bare[p->cdg.channel[unicast->port_of[i]]], unicast->next[i],
 		       sizeof(p->bare[0]));
@@ -382,7 +382,7 @@ struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unic
 
 		p->links[port->node][port->num / 64] |= 1ull << (port->num % 64);
 	}
-	p->turns = mem_alloc(p->t->nswitches + 1, sizeof(*p->turns));
+	p->turns = mem_array(p->turns, p->t->nswitches + 1);
 	for (uint32_t channel = 0; channel < p->cdg.nchannels; channel++) {
 		/* The number of channels up that a channel down depends on. */
 		const struct cdg *c = &p->cdg;
@@ -515,9 +515,8 @@ static bool in_use(void *arg, uint32_t channel, uint8_t out)
 	uint32_t to = s->t->ports[port->peer].node;
 	const uint8_t *here = tables_row(s->tables, port->node), *there = tables_row(s->tables, to);
 
-	if (s->tree[s->cdg->port_of[channel]] && s->tree[s->t->nodes[to].port0 + out])
-		return true;
-	return any_of(lid, 1, s->tables->top + 1, here[lid] == port->num && there[lid] == out);
+	return (s->tree[s->cdg->port_of[channel]] && s->tree[s->t->nodes[to].port0 + out]) ||
+	       any_of(lid, 1, s->tables->top + 1, here[lid] == port->num && there[lid] == out);
 }
 
 /* Adds all turns from one link of the spanning tree to others of it. False = they close a cycle. */
@@ -548,9 +547,9 @@ bool mcast_proof_span(struct mcast_proof *p, const struct tables *tables, const 
 		if (spanning[p->cdg.port_of[channel]])
 			sound = take_in_turns(p, &s, channel);
 	if (sound) {
-		memcpy(p->bare, p->cdg.next, p->cdg.nchannels * sizeof(*p->bare));
-		p->spanning = mem_resize(p->spanning, p->t->nports + 1u, sizeof(*p->spanning));
-		memcpy(p->spanning, spanning, p->t->nports * sizeof(*p->spanning));
+		mem_copy(p->bare, p->cdg.next, p->cdg.nchannels);
+		p->spanning = mem_array_resize(p->spanning, p->t->nports + 1u);
+		mem_copy(p->spanning, spanning, p->t->nports);
 	}
 	mcast_proof_reset(p);
 	return sound;
@@ -611,7 +610,7 @@ bool mcast_proof_go(struct mcast_proof *p, uint32_t visits)
 	if (p->ordered && !p->ntrial)
 		return false;
 	if (!p->search) {
-		memcpy(p->height, p->cdg.height, p->cdg.nchannels * sizeof(*p->height));
+		mem_copy(p->height, p->cdg.height, p->cdg.nchannels);
 		p->search = cdg_search_new(&p->cdg);
 	}
 	return cdg_search_go(p->search, visits);

@@ -86,9 +86,8 @@ static const struct path_rule {
 static bool mcast_lane_open(const struct mcast *m, uint32_t sw, const struct graph_lane *lane,
 			    enum path_kind w)
 {
-	if (m->only && !m->only[m->t->nodes[sw].port0 + lane->port])
-		return false;
-	return lane->live || (kinds[w].cordoned && topo_port(m->t, sw, lane->port)->link_up);
+	return (!m->only || m->only[m->t->nodes[sw].port0 + lane->port]) &&
+	       (lane->live || (kinds[w].cordoned && topo_port(m->t, sw, lane->port)->link_up));
 }
 
 static bool group_open(const struct mcast *m, uint32_t sw, const struct graph_group *group,
@@ -169,7 +168,7 @@ static uint32_t list_leaves(const struct graph *g, struct leaf_order *leaves)
 static void assign_places(struct mcast *m)
 {
 	struct graph *g = m->g;
-	struct leaf_order *leaves = mem_alloc(g->nswitches, sizeof(*leaves));
+	struct leaf_order *leaves = mem_array(leaves, g->nswitches);
 	uint32_t n = list_leaves(g, leaves), tail = 0;
 
 	memset(m->place, 0xff, g->nswitches * sizeof(*m->place));
@@ -203,26 +202,26 @@ struct mcast *mcast_new(const struct topo *t, enum graph_orientation orientation
 
 	m->t = t;
 	m->g = graph_new(t, (struct graph_how){ .orientation = orientation });
-	m->place = arena_alloc(arena, n, sizeof(*m->place));
-	m->load = arena_alloc(arena, t->nports, sizeof(*m->load));
-	m->switch_load = arena_alloc(arena, n, sizeof(*m->switch_load));
+	m->place = arena_array(arena, m->place, n);
+	m->load = arena_array(arena, m->load, t->nports);
+	m->switch_load = arena_array(arena, m->switch_load, n);
 	for (unsigned w = 0; w < PATH_KINDS; w++)
-		m->rows[w] = arena_alloc(arena, n, sizeof(*m->rows[w]));
-	m->queue = arena_alloc(arena, n, sizeof(*m->queue));
-	m->seats = arena_alloc(arena, n, sizeof(*m->seats));
-	m->seat_of = arena_alloc(arena, n, sizeof(*m->seat_of));
-	m->reached = arena_alloc(arena, n, sizeof(*m->reached));
+		m->rows[w] = arena_array(arena, m->rows[w], n);
+	m->queue = arena_array(arena, m->queue, n);
+	m->seats = arena_array(arena, m->seats, n);
+	m->seat_of = arena_array(arena, m->seat_of, n);
+	m->reached = arena_array(arena, m->reached, n);
 	m->farthest = arena_alloc(arena, n, 1);
-	m->total = arena_alloc(arena, n, sizeof(*m->total));
-	m->up = arena_alloc(arena, n, sizeof(*m->up));
-	m->beyond = arena_alloc(arena, n, sizeof(*m->beyond));
-	m->hop_of = arena_alloc(arena, n, sizeof(*m->hop_of));
-	m->on_tree = arena_alloc(arena, n, sizeof(*m->on_tree));
-	m->kept = arena_alloc(arena, t->nports, sizeof(*m->kept));
-	m->carries = arena_alloc(arena, n, sizeof(*m->carries));
+	m->total = arena_array(arena, m->total, n);
+	m->up = arena_array(arena, m->up, n);
+	m->beyond = arena_array(arena, m->beyond, n);
+	m->hop_of = arena_array(arena, m->hop_of, n);
+	m->on_tree = arena_array(arena, m->on_tree, n);
+	m->kept = arena_array(arena, m->kept, t->nports);
+	m->carries = arena_array(arena, m->carries, n);
 	m->tables_known = mcast_tables_known(t);
 	assign_places(m);
-	m->links = arena_alloc(arena, t->nswitches + 1u, sizeof(*m->links));
+	m->links = arena_array(arena, m->links, t->nswitches + 1u);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 			const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
@@ -348,9 +347,8 @@ static bool better_root(const struct mcast *m, uint32_t a, uint32_t b, uint32_t 
 		return a == older;
 	if (m->total[a] != m->total[b])
 		return m->total[a] < m->total[b];
-	if (m->switch_load[a] != m->switch_load[b])
-		return m->switch_load[a] < m->switch_load[b];
-	return m->place[a] < m->place[b];
+	return m->switch_load[a] != m->switch_load[b] ? m->switch_load[a] < m->switch_load[b]
+						      : m->place[a] < m->place[b];
 }
 
 static void begin_kind(struct mcast *m)
@@ -359,9 +357,9 @@ static void begin_kind(struct mcast *m)
 
 	m->making.kind = kinds_tried[m->making.tried];
 	m->making.next_seat = 0;
-	memset(m->reached, 0, n * sizeof(*m->reached));
+	mem_zero(m->reached, n);
 	memset(m->farthest, 0, n);
-	memset(m->total, 0, n * sizeof(*m->total));
+	mem_zero(m->total, n);
 }
 
 /* The first kind by which some root reaches all is taken, or the last one. True: it is found. */
@@ -617,7 +615,7 @@ bool mcast_tree_step(struct mcast *m)
 	const struct mcast_group *group = m->making.group;
 	struct mcast_tree *out = m->making.out;
 
-	out->hops = mem_alloc(m->ntree, sizeof(*out->hops));
+	out->hops = mem_array(out->hops, m->ntree);
 	out->nhops = m->ntree;
 	for (uint32_t i = 0; i < m->ntree; i++) {
 		out->hops[i].sw = m->on_tree[i];
@@ -657,8 +655,8 @@ bool mcast_tree_step(struct mcast *m)
 
 void mcast_forget_load(struct mcast *m)
 {
-	memset(m->load, 0, m->t->nports * sizeof(*m->load));
-	memset(m->switch_load, 0, m->g->nswitches * sizeof(*m->switch_load));
+	mem_zero(m->load, m->t->nports);
+	mem_zero(m->switch_load, m->g->nswitches);
 }
 
 void mcast_tree_fini(struct mcast_tree *tree)

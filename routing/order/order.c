@@ -66,10 +66,10 @@ struct order_circle *order_circle_new(const struct cdg *g, const struct order_tu
 	size_t n = g->nchannels + 1u;
 
 	*c = (struct order_circle){ .g = g, .used = used, .arg = arg, .nturns = count };
-	c->colour = mem_alloc(n, sizeof(*c->colour));
-	c->has_unused = mem_alloc(n, sizeof(*c->has_unused));
-	c->first = mem_alloc_unset(n, sizeof(*c->first));
-	c->turns = mem_alloc(c->nturns + 1u, sizeof(*c->turns));
+	c->colour = mem_array(c->colour, n);
+	c->has_unused = mem_array(c->has_unused, n);
+	c->first = mem_array_unset(c->first, n);
+	c->turns = mem_array(c->turns, c->nturns + 1u);
 	for (uint32_t i = 0; i < c->nturns; i++)
 		c->turns[i] = (struct hop){ c->g->channel[turns[i].from], turns[i].out };
 	qsort(c->turns, c->nturns, sizeof(*c->turns), by_channel);
@@ -106,7 +106,7 @@ static void enter(struct order_circle *c, uint32_t channel)
 {
 	if (c->ntrail == c->room) {
 		c->room = c->room ? 2 * c->room : 256;
-		c->trail = mem_resize(c->trail, c->room, sizeof(*c->trail));
+		c->trail = mem_array_resize(c->trail, c->room);
 	}
 	c->colour[channel] = OPEN;
 	c->trail[c->ntrail++] = (struct place){ .channel = channel };
@@ -173,7 +173,7 @@ static void walk_on(struct order_circle *c)
 			if (!cdg_has(c->g, place->channel, place->out) ||
 			    c->used(c->arg, place->channel, place->out))
 				continue;
-			c->unused = mem_resize(c->unused, c->nunused + 1u, sizeof(*c->unused));
+			c->unused = mem_array_resize(c->unused, c->nunused + 1u);
 			c->unused[c->nunused++] = (struct hop){ place->channel, place->out };
 			c->has_unused[place->channel] = true;
 			first = i;
@@ -257,9 +257,9 @@ void order_work_init(struct order_work *w, const struct topo *t, const struct ta
 		     const struct order_block *changed, uint32_t count)
 {
 	*w = (struct order_work){ .t = t, .newer = newer, .nblocks = tables_blocks(newer) };
-	w->units = mem_alloc(count + 1u, sizeof(*w->units));
-	w->column = mem_alloc(w->nblocks + 2u, sizeof(*w->column));
-	w->slot = mem_alloc(t->nswitches + 1u, sizeof(*w->slot));
+	w->units = mem_array(w->units, count + 1u);
+	w->column = mem_array(w->column, w->nblocks + 2u);
+	w->slot = mem_array(w->slot, t->nswitches + 1u);
 	w->nunits = count;
 	for (uint32_t i = 0; i < count; i++)
 		w->column[changed[i].block + 2]++;
@@ -542,7 +542,7 @@ static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 	if (!known)
 		return;
 	memset(c->ends, UNSEEN, (size_t)c->count * TABLES_BLOCK);
-	memset(c->round, 0, (size_t)c->count * TABLES_BLOCK * sizeof(*c->round));
+	mem_zero(c->round, (size_t)c->count * TABLES_BLOCK);
 	order_column_enter(w, block);
 	find_path_ends(w, c);
 	while (raise_units(c))
@@ -648,10 +648,10 @@ struct order_columns *order_columns_begin(struct order_work *w, struct order *ou
 			most = w->column[b + 1] - w->column[b];
 	c->w = w;
 	c->out = out;
-	c->chains.ends = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.ends));
-	c->chains.wait = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.wait));
-	c->chains.round = mem_alloc(most * TABLES_BLOCK + 1u, sizeof(*c->chains.round));
-	c->chains.trail = mem_alloc(most + 1u, sizeof(*c->chains.trail));
+	c->chains.ends = mem_array(c->chains.ends, most * TABLES_BLOCK + 1u);
+	c->chains.wait = mem_array(c->chains.wait, most * TABLES_BLOCK + 1u);
+	c->chains.round = mem_array(c->chains.round, most * TABLES_BLOCK + 1u);
+	c->chains.trail = mem_array(c->chains.trail, most + 1u);
 	return c;
 }
 
@@ -686,17 +686,17 @@ bool order_columns_go(struct order_columns *c)
 	for (uint32_t i = 0; i < c->list.count; i++)
 		if ((c->list.round[i] & ~LATE) + 1u > nrounds)
 			nrounds = (c->list.round[i] & ~LATE) + 1u;
-	at = mem_alloc(2 * nrounds + 1u, sizeof(*at));
+	at = mem_array(at, 2 * nrounds + 1u);
 	for (uint32_t i = 0; i < c->list.count; i++)
 		at[step_key(&c->list, i, nrounds) + 1]++;
 	for (unsigned key = 0; key < 2 * nrounds; key++)
 		at[key + 1] += at[key];
 	out->nrounds = nrounds;
 	out->nsteps = c->list.count;
-	out->first = mem_alloc(nrounds + 1u, sizeof(*out->first));
+	out->first = mem_array(out->first, nrounds + 1u);
 	for (unsigned round = 0; round <= nrounds; round++)
 		out->first[round] = at[2 * round];
-	out->steps = mem_alloc(c->list.count + 1u, sizeof(*out->steps));
+	out->steps = mem_array(out->steps, c->list.count + 1u);
 	for (uint32_t i = 0; i < c->list.count; i++)
 		out->steps[at[step_key(&c->list, i, nrounds)]++] = c->list.steps[i];
 	free(at);

@@ -75,8 +75,8 @@ static void step_write(const struct order_cycle_free *s, const struct order_step
 /* The candidates become the next round. */
 static void settle(struct order_cycle_free *s)
 {
-	s->done = mem_resize(s->done, s->ndone + s->nnow, sizeof(*s->done));
-	s->first = mem_resize(s->first, s->nrounds + 2u, sizeof(*s->first));
+	s->done = mem_array_resize(s->done, s->ndone + s->nnow);
+	s->first = mem_array_resize(s->first, s->nrounds + 2u);
 	s->first[s->nrounds++] = s->ndone;
 	for (uint32_t i = 0; i < s->nnow; i++) {
 		s->now[i].last &= s->now[i].mask;
@@ -116,10 +116,10 @@ static uint64_t ready_entries(const struct order_cycle_free *s, const struct ord
 /* Whether the candidates may be written together; if not, guilty gets the entries of a cycle. */
 static void trial_begin(struct order_cycle_free *s)
 {
-	s->blocks = mem_alloc(s->nnow + 1u, sizeof(*s->blocks));
+	s->blocks = mem_array(s->blocks, s->nnow + 1u);
 	s->contents = mem_alloc(s->nnow + 1u, TABLES_BLOCK);
 	s->trials_left -= s->trials_left > 0;
-	memset(s->guilty, 0, s->nnow * sizeof(*s->guilty));
+	mem_zero(s->guilty, s->nnow);
 	for (uint32_t i = 0; i < s->nnow; i++) {
 		uint8_t *block = s->contents + (size_t)i * TABLES_BLOCK;
 
@@ -180,7 +180,7 @@ static bool round_begin(struct order_cycle_free *s)
 		return true;
 	}
 	/* By block: LIDs of which entries are left that others must wait for. */
-	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
+	mem_zero(s->others, s->w->nblocks);
 	for (uint32_t i = 0; i < s->ntodo; i++)
 		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
 	collect_begin(s, WHOLE);
@@ -190,10 +190,10 @@ static bool round_begin(struct order_cycle_free *s)
 /* Nothing else may go: more is emptied, up to 64 LIDs, else what is empty is filled. */
 static void empty_or_fill(struct order_cycle_free *s)
 {
-	uint64_t *empty = mem_alloc(s->w->nblocks, sizeof(*empty));
+	uint64_t *empty = mem_array(empty, s->w->nblocks);
 	uint32_t kept = 0, lids = 0, more = 0;
 
-	memset(s->others, 0, s->w->nblocks * sizeof(*s->others));
+	mem_zero(s->others, s->w->nblocks);
 	for (uint32_t i = 0; i < s->ntodo; i++)
 		(s->todo[i].emptied ? empty : s->others)[s->todo[i].block] |= s->todo[i].mask;
 	for (uint32_t b = 0; b < s->w->nblocks; b++)
@@ -393,9 +393,9 @@ static bool trial_done(struct order_making *m)
 		s->trials_left = trials < TRIALS_MIN   ? TRIALS_MIN
 				 : trials > TRIALS_MAX ? TRIALS_MAX
 						       : (uint32_t)trials;
-		s->now = mem_alloc(m->out.nsteps + 1u, sizeof(*s->now));
-		s->guilty = mem_alloc(m->out.nsteps + 1u, sizeof(*s->guilty));
-		s->others = mem_alloc(m->w.nblocks, sizeof(*s->others));
+		s->now = mem_array(s->now, m->out.nsteps + 1u);
+		s->guilty = mem_array(s->guilty, m->out.nsteps + 1u);
+		s->others = mem_array(s->others, m->w.nblocks);
 		/* The tables before the first round. */
 		tables_copy(&s->mix, t);
 		for (uint32_t i = 0; i < m->w.nunits; i++) {

@@ -162,7 +162,7 @@ static bool set_add(struct turns *s, uint32_t key)
 		uint32_t *old = s->set, size = s->set_size;
 
 		s->set_size = size ? 2 * size : 1024;
-		s->set = mem_alloc(s->set_size, sizeof(*s->set));
+		s->set = mem_array(s->set, s->set_size);
 		s->set_used = 0;
 		for (uint32_t i = 0; i < size; i++)
 			if (old[i])
@@ -224,9 +224,8 @@ static void turn_judged(void *arg, const struct order_turn *turn)
 	const struct topo_port *head = topo_peer(c->w->t, &c->w->t->ports[turn->from]);
 	uint32_t second = c->g->channel[c->w->t->nodes[head->node].port0 + turn->out];
 
-	if (!c->member[c->g->channel[turn->from]] || !c->member[second])
-		return;
-	c->guilty[c->w->units[turn->unit].given] |= 1ull << turn->bit;
+	if (c->member[c->g->channel[turn->from]] && c->member[second])
+		c->guilty[c->w->units[turn->unit].given] |= 1ull << turn->bit;
 }
 
 /* ---- A trial, in pieces ---------------------------------------------------------------------- */
@@ -282,14 +281,14 @@ static bool search_graph(struct order_trial *l)
 
 	if (cdg_search_go(l->search, VISITS_A_CALL))
 		return true;
-	group = mem_alloc(l->graph.nchannels + 1u, sizeof(*group));
+	group = mem_array(group, l->graph.nchannels + 1u);
 	groups = cdg_search_groups(l->search, group, l->graph.nchannels, &length);
 	if (groups && l->guilty) {
 		/* The entries with paths in a group of channels that wait for one another. */
 		struct circle c = { .w = l->turns.w, .g = &l->graph, .guilty = l->guilty };
 		struct enquiry q = { l->turns.w, l->turns.direction, turn_judged, &c };
 
-		c.member = mem_alloc(l->graph.nchannels + 1u, sizeof(*c.member));
+		c.member = mem_array(c.member, l->graph.nchannels + 1u);
 		for (unsigned i = 0; i < length; i++)
 			c.member[group[i]] = true;
 		for (uint32_t b = 0; b < l->turns.w->nblocks; b++)

@@ -482,7 +482,7 @@ static void check_turns_find(struct check *c, uint32_t sw)
 	bool sources = c->hosts[sw] || c->specials[sw];
 
 	/* The LIDs that some switch above has no entry for. */
-	memset(turns->gaps, 0, turns->nblocks * sizeof(*turns->gaps));
+	mem_zero(turns->gaps, turns->nblocks);
 	at.nups = 0;
 	for (unsigned num = 1; num <= at.c->t->nodes[at.sw].nports; num++) {
 		const uint64_t *none;
@@ -578,7 +578,7 @@ void check_prints_take(struct check_prints *p, const struct tables *tables,
 
 	if (p->nswitches != tables->nswitches || p->nblocks != nblocks || !p->of) {
 		free(p->of);
-		p->of = mem_alloc((size_t)tables->nswitches * nblocks + 1, sizeof(*p->of));
+		p->of = mem_array(p->of, (size_t)tables->nswitches * nblocks + 1);
 		p->nswitches = tables->nswitches;
 		p->nblocks = nblocks;
 	}
@@ -682,16 +682,16 @@ void check_scratch_init(struct check *c)
 	const struct topo *t = c->t;
 	struct arena *arena = c->scratch = arena_new();
 
-	c->part = arena_alloc(arena, t->nnodes + 1, sizeof(*c->part));
-	c->hosts = arena_alloc(arena, t->nswitches + 1, sizeof(*c->hosts));
-	c->specials = arena_alloc(arena, t->nswitches + 1, sizeof(*c->specials));
-	c->part_hosts = arena_alloc(arena, t->nnodes + 1, sizeof(*c->part_hosts));
-	c->part_specials = arena_alloc(arena, t->nnodes + 1, sizeof(*c->part_specials));
-	c->part_lidless = arena_alloc(arena, t->nnodes + 1, sizeof(*c->part_lidless));
-	c->arrival = arena_alloc(arena, t->nswitches + 1, sizeof(*c->arrival));
-	c->hops = arena_alloc(arena, t->nswitches + 1, sizeof(*c->hops));
-	c->leads = arena_alloc(arena, t->nports + 1, sizeof(*c->leads));
-	c->trail = arena_alloc(arena, t->nswitches + 1, sizeof(*c->trail));
+	c->part = arena_array(arena, c->part, t->nnodes + 1);
+	c->hosts = arena_array(arena, c->hosts, t->nswitches + 1);
+	c->specials = arena_array(arena, c->specials, t->nswitches + 1);
+	c->part_hosts = arena_array(arena, c->part_hosts, t->nnodes + 1);
+	c->part_specials = arena_array(arena, c->part_specials, t->nnodes + 1);
+	c->part_lidless = arena_array(arena, c->part_lidless, t->nnodes + 1);
+	c->arrival = arena_array(arena, c->arrival, t->nswitches + 1);
+	c->hops = arena_array(arena, c->hops, t->nswitches + 1);
+	c->leads = arena_array(arena, c->leads, t->nports + 1);
+	c->trail = arena_array(arena, c->trail, t->nswitches + 1);
 }
 
 void check_scratch_fini(struct check *c)
@@ -740,7 +740,7 @@ static bool cycles_go(struct check *c)
 		return true;
 	c->exact = !cdg_search_groups(c->search, &cycle, 1, &length);
 	if (!c->exact) { /* take each switch again: it then holds only turns that packets make */
-		memset(c->cdg.next, 0, c->cdg.nchannels * sizeof(*c->cdg.next));
+		mem_zero(c->cdg.next, c->cdg.nchannels);
 	}
 	return false;
 }
@@ -756,8 +756,8 @@ void check_begin(struct check *c)
 		return;
 	}
 	cdg_init(&c->cdg, c->t, true);
-	c->walk = mem_alloc(c->tables->top + 1u, sizeof(*c->walk));
-	c->counts = mem_alloc(c->tables->top + 1u, sizeof(*c->counts));
+	c->walk = mem_array(c->walk, c->tables->top + 1u);
+	c->counts = mem_array(c->counts, c->tables->top + 1u);
 	/*
 	 * First allow, then read each switch, then find in each: the graph then holds all
 	 * dependencies, and c->walk comes of the gaps found.
@@ -768,16 +768,16 @@ void check_begin(struct check *c)
 	turns->nblocks = blocks;
 	turns->up = mem_alloc_unset(c->t->nswitches + 1u, blocks * sizeof(uint64_t));
 	turns->none = mem_alloc_unset(c->t->nswitches + 1u, blocks * sizeof(uint64_t));
-	turns->gaps = mem_alloc(blocks, sizeof(uint64_t));
-	turns->walk = mem_alloc(blocks, sizeof(uint64_t));
+	turns->gaps = mem_array(turns->gaps, blocks);
+	turns->walk = mem_array(turns->walk, blocks);
 	c->turns = turns;
 
-	c->measured = mem_alloc(c->t->nswitches + 1u, sizeof(*c->measured));
+	c->measured = mem_array(c->measured, c->t->nswitches + 1u);
 	check_find_leads(c);
 	check_find_parts(c);
 
 	uint32_t n = c->t->nswitches;
-	struct outputs *outputs = mem_alloc(n + 1u, sizeof(*outputs));
+	struct outputs *outputs = mem_array(outputs, n + 1u);
 	uint64_t(*back)[CDG_WORDS] = mem_alloc(n + 1u, sizeof(*back));
 
 	for (uint32_t sw = 0; sw < n; sw++) {

@@ -106,8 +106,8 @@ static bool check_base_keep_places(struct check_base *base, struct check *c)
 	size_t size = c->t->nswitches * sizeof(uint32_t);
 
 	/* Connected parts by their first switch, so that equal partitions look equal. */
-	uint32_t *first = mem_alloc(c->t->nnodes + 1, sizeof(*first));
-	uint32_t *parts = mem_alloc(c->t->nswitches + 1, sizeof(*parts));
+	uint32_t *first = mem_array(first, c->t->nnodes + 1);
+	uint32_t *parts = mem_array(parts, c->t->nswitches + 1);
 
 	for (uint32_t sw = 0; sw < c->t->nswitches; sw++) {
 		uint32_t part = check_part(c, sw);
@@ -465,8 +465,8 @@ void check_change_begin(struct check_base *base, const struct topo *t, const str
 	w->c.walk = base->walk;
 	w->c.counts = base->counts;
 	check_find_leads(&w->c);
-	w->rows = mem_alloc(w->c.t->nswitches + 1, sizeof(*w->rows));
-	w->dirty = mem_alloc(tables_blocks(w->c.tables), sizeof(*w->dirty));
+	w->rows = mem_array(w->rows, w->c.t->nswitches + 1);
+	w->dirty = mem_array(w->dirty, tables_blocks(w->c.tables));
 }
 
 bool check_change_go(struct check_base *base)
@@ -505,8 +505,8 @@ bool check_change_end(struct check_base *base, struct check_report *report)
 		base->top = c->tables->top;
 		base->lid_top = c->lids->top;
 		base->lmc = c->lids->lmc;
-		base->nodes = mem_alloc(c->t->nnodes + 1, sizeof(*base->nodes));
-		base->ports = mem_alloc(c->t->nports + 1, sizeof(*base->ports));
+		base->nodes = mem_array(base->nodes, c->t->nnodes + 1);
+		base->ports = mem_array(base->ports, c->t->nports + 1);
 		for (uint32_t n = 0; n < c->t->nnodes; n++) {
 			const struct topo_node *node = &c->t->nodes[n];
 

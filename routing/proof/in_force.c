@@ -34,15 +34,15 @@ struct in_force_job *in_force_begin(const struct in_force_view *view)
 	const struct topo *t = view->topo;
 
 	job->view = *view;
-	job->sum.ends = mem_alloc(t->nnodes + 1, sizeof(*job->sum.ends));
-	job->sum.cut_off = mem_alloc(t->nnodes + 1, sizeof(*job->sum.cut_off));
+	job->sum.ends = mem_array(job->sum.ends, t->nnodes + 1);
+	job->sum.cut_off = mem_array(job->sum.cut_off, t->nnodes + 1);
 	for (uint32_t port = 0; port < t->nports; port++)
 		job->sum.cut_off[t->ports[port].node] |= is_host_port(view, port);
-	job->sources = mem_alloc(t->nswitches + 1, sizeof(*job->sources));
-	job->leaves = mem_alloc(t->nswitches + 1, sizeof(*job->leaves));
-	job->end = mem_alloc(t->nswitches + 1, sizeof(*job->end));
-	job->walk = mem_alloc(t->nswitches + 1, sizeof(*job->walk));
-	job->dark = mem_alloc(t->nports + 1, sizeof(*job->dark));
+	job->sources = mem_array(job->sources, t->nswitches + 1);
+	job->leaves = mem_array(job->leaves, t->nswitches + 1);
+	job->end = mem_array(job->end, t->nswitches + 1);
+	job->walk = mem_array(job->walk, t->nswitches + 1);
+	job->dark = mem_array(job->dark, t->nports + 1);
 	for (uint32_t port = 0; port < t->nports; port++) {
 		const struct topo_port *peer = topo_peer(t, &t->ports[port]);
 

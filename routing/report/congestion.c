@@ -23,7 +23,7 @@ uint32_t link_use_by_port(const struct link_use_scene *s, uint32_t sw, uint32_t 
 	const uint8_t *row = tables_row(s->tables, sw);
 	uint32_t none = 0;
 
-	memset(lids, 0, 256 * sizeof(*lids));
+	mem_zero(lids, 256);
 	for (uint32_t lid = 1; lid <= s->lids->top; lid++) {
 		if (s->lids->port_of_lid[lid] == TOPO_NONE)
 			continue;
@@ -58,7 +58,7 @@ static bool is_host_port(const struct link_use_scene *s, uint32_t port)
 static uint32_t *count_hosts(const struct link_use_scene *s)
 {
 	const struct topo *t = s->topo;
-	uint32_t *hosts = mem_alloc(t->nswitches + 1u, sizeof(*hosts));
+	uint32_t *hosts = mem_array(hosts, t->nswitches + 1u);
 
 	for (uint32_t p = t->nswitch_ports; p < t->nports; p++) {
 		const struct topo_port *peer = topo_peer(t, &t->ports[p]);
@@ -182,7 +182,7 @@ static void list_hosts(struct flows *f, const struct lid_map *lids)
 {
 	struct graph *g = graph_new(f->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 
-	f->hosts = mem_alloc(g->nhosts + 1, sizeof(*f->hosts));
+	f->hosts = mem_array(f->hosts, g->nhosts + 1);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		for (unsigned h = 0; h < g->switches[sw].nhosts; h++) {
 			const struct graph_host *host = &g->hosts[g->switches[sw].first_host + h];
@@ -251,9 +251,8 @@ static uint32_t pick_rail_shift(const struct flows *f, uint32_t i)
 
 	if (!f->nrails)
 		return pick_shift(f, i);
-	if (host->rail < 0)
-		return NOBODY;
-	return f->rails[host->rail][(host->place + k) % f->rail_count[host->rail]];
+	return host->rail < 0 ? NOBODY
+			      : f->rails[host->rail][(host->place + k) % f->rail_count[host->rail]];
 }
 
 static uint32_t pick_random(const struct flows *f, uint32_t i)
@@ -291,9 +290,8 @@ static int by_lid(const void *a, const void *b)
 
 static void measure_all_to_all(struct flows *f, struct congestion *out)
 {
-	uint32_t *count = mem_alloc(f->t->nswitches + 1, sizeof(*count));
-	uint32_t *sources = mem_alloc(f->t->nswitches + 1, sizeof(*sources)), nsources = 0,
-		 channels = 0;
+	uint32_t *count = mem_array(count, f->t->nswitches + 1);
+	uint32_t *sources = mem_array(sources, f->t->nswitches + 1), nsources = 0, channels = 0;
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < f->nhosts; i++)
@@ -339,10 +337,10 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 	for (uint32_t i = 0; i < f->nhosts; i++)
 		if (f->hosts[i].rail >= 0 && (uint32_t)f->hosts[i].rail >= f->nrails)
 			f->nrails = f->hosts[i].rail + 1;
-	f->rails = mem_alloc(f->nrails + 1, sizeof(*f->rails));
-	f->rail_count = mem_alloc(f->nrails + 1, sizeof(*f->rail_count));
+	f->rails = mem_array(f->rails, f->nrails + 1);
+	f->rail_count = mem_array(f->rail_count, f->nrails + 1);
 	for (uint32_t r = 0; r < f->nrails; r++)
-		f->rails[r] = mem_alloc(f->nhosts + 1, sizeof(*f->rails[r]));
+		f->rails[r] = mem_array(f->rails[r], f->nhosts + 1);
 	for (uint32_t i = 0; i < f->nhosts; i++) {
 		int rail = f->hosts[i].rail;
 
@@ -352,10 +350,10 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 		f->rails[rail][f->rail_count[rail]++] = i;
 	}
 
-	f->next = mem_alloc(t->nports + 1, sizeof(*f->next));
-	f->load = mem_alloc(t->nports + 1, sizeof(*f->load));
-	f->total = mem_alloc(t->nports + 1, sizeof(*f->total));
-	f->touched = mem_alloc(t->nports + 1, sizeof(*f->touched));
+	f->next = mem_array(f->next, t->nports + 1);
+	f->load = mem_array(f->load, t->nports + 1);
+	f->total = mem_array(f->total, t->nports + 1);
+	f->touched = mem_array(f->touched, t->nports + 1);
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
 		bool channel = port->link_up && port->num && port->node < t->nswitches &&
@@ -364,7 +362,7 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 		f->next[i] = channel ? t->ports[port->peer].node : TOPO_NONE;
 	}
 
-	f->targets = mem_alloc(f->nhosts, sizeof(*f->targets));
+	f->targets = mem_array(f->targets, f->nhosts);
 	for (uint32_t i = 0; i < f->nhosts; i++) {
 		uint32_t node = f->hosts[i].node;
 
@@ -374,7 +372,7 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 			add_target(f, i);
 	}
 	if (!f->ntargets) {
-		bool *seen = mem_alloc(t->nswitches, sizeof(*seen));
+		bool *seen = mem_array(seen, t->nswitches);
 
 		for (uint32_t i = 0; i < f->nhosts; i++) {
 			if (!seen[f->hosts[i].sw])
@@ -383,7 +381,7 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 		}
 		free(seen);
 	}
-	f->permutation = mem_alloc(f->nhosts, sizeof(*f->permutation));
+	f->permutation = mem_array(f->permutation, f->nhosts);
 }
 
 static void flows_fini(struct flows *f)
@@ -441,6 +439,6 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 
 	measure_all_to_all(&f, out);
 	if (by_port)
-		memcpy(by_port, f.total, f.t->nports * sizeof(*by_port));
+		mem_copy(by_port, f.total, f.t->nports);
 	flows_fini(&f);
 }

@@ -50,7 +50,7 @@ static int compare_switches(const void *a, const void *b, void *topo)
 /* The marked switches in natural order; their marks become their numbers. */
 static uint32_t *list_marked(const struct topo *t, uint32_t *marks, uint32_t *count)
 {
-	uint32_t *list = mem_alloc(t->nswitches, sizeof(*list)), n = 0;
+	uint32_t *list = mem_array(list, t->nswitches), n = 0;
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		if (marks[sw])
@@ -99,7 +99,7 @@ static void fill_row(const struct topo *t, const uint64_t *by_port, struct load_
 	for (uint32_t c = 0; c < map->ncolumns; c++)
 		if (cells[c].links)
 			map->cells[map->ncells++] = cells[c];
-	memset(cells, 0, map->ncolumns * sizeof(*cells));
+	mem_zero(cells, map->ncolumns);
 }
 
 static uint32_t mark_ends(const struct topo *t, unsigned level, struct marks *marks)
@@ -148,10 +148,10 @@ struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, uns
 			      [load_bin(by_port[t->ports[i].peer], map->tier.mean[LOAD_DOWN])]++;
 	}
 
-	map->cells = mem_alloc(mark_ends(t, level, &marks), sizeof(*map->cells));
+	map->cells = mem_array(map->cells, mark_ends(t, level, &marks));
 	map->rows = list_marked(t, marks.row, &map->nrows);
 	map->columns = list_marked(t, marks.column, &map->ncolumns);
-	cells = mem_alloc(map->ncolumns, sizeof(*cells));
+	cells = mem_array(cells, map->ncolumns);
 	for (uint32_t row = 0; row < map->nrows; row++)
 		fill_row(t, by_port, map, &marks, row, cells);
 	free(cells);

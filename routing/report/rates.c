@@ -38,7 +38,7 @@ static bool add_flow(struct traffic *traffic, const struct topo *t, const struct
 /* By which ports of leaves the host's own flows leave; they are all that there is. */
 static void count_uplinks(const struct traffic *traffic, uint32_t nports, struct rates *out)
 {
-	unsigned *load = mem_alloc(nports, sizeof(*load));
+	unsigned *load = mem_array(load, nports);
 
 	for (uint32_t f = 0; f < traffic->nflows; f++) {
 		unsigned *uplink = &load[traffic->links[traffic->flows[f].first + 1]];
@@ -56,8 +56,8 @@ static void count_uplinks(const struct traffic *traffic, uint32_t nports, struct
 /* All flows grow alike until a channel is full; those on it stay as they are, the others go on. */
 static void fill(const struct traffic *traffic, uint32_t nports)
 {
-	double *left = mem_alloc(nports, sizeof(*left)), level = 0;
-	uint32_t *users = mem_alloc(nports, sizeof(*users)), going = traffic->nflows;
+	double *left = mem_array(left, nports), level = 0;
+	uint32_t *users = mem_array(users, nports), going = traffic->nflows;
 
 	for (uint32_t f = 0; f < traffic->nflows; f++)
 		for (uint32_t i = 0; i < traffic->flows[f].count; i++) {
@@ -132,8 +132,8 @@ static uint32_t list_ports(const struct topo *t, const struct lid_map *lids, con
 void rates_measure(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		   const uint8_t *classes, uint32_t host, bool shift, struct rates *out)
 {
-	uint32_t *ports = mem_alloc(t->nports + 1, sizeof(*ports)), count, own, others, most;
-	uint32_t *to = mem_alloc(t->nports + 1, sizeof(*to));
+	uint32_t *ports = mem_array(ports, t->nports + 1), count, own, others, most;
+	uint32_t *to = mem_array(to, t->nports + 1);
 
 	own = list_ports(t, lids, classes, host, ports, &count);
 	others = count - own;
@@ -154,7 +154,7 @@ void rates_measure(const struct topo *t, const struct lid_map *lids, const struc
 		flows = traffic.nflows;
 		if (seed == 1)
 			count_uplinks(&traffic, t->nports, out);
-		memcpy(to, ports + own, others * sizeof(*to));
+		mem_copy(to, ports + own, others);
 		for (uint32_t i = others; i > 1 && !shift; i--) {
 			uint32_t at = next_random(&random) % i, kept = to[i - 1];
 

@@ -65,9 +65,8 @@ static bool may_stay(struct judge *j, uint32_t sw, uint16_t lid, uint8_t out)
 		legal_ports(j->legal->g, &j->legal->r, sw, d, &j->ports);
 	j->sw = sw;
 	j->d = d;
-	if (out == TABLES_NO_ROUTE)
-		return !j->ports.n;
-	return memchr(j->ports.port, out, j->ports.n) != NULL;
+	return out == TABLES_NO_ROUTE ? !j->ports.n
+				      : memchr(j->ports.port, out, j->ports.n) != NULL;
 }
 
 static uint64_t minimum_by_tiers(const struct topo *t, const struct lid_map *lids,

@@ -18,12 +18,19 @@ void *mem_alloc(size_t count, size_t size);
 void *mem_alloc_unset(size_t count, size_t size);
 /* Room for one of what `pointer` is to point to, zeroed. */
 #define mem_new(pointer) mem_alloc(1, sizeof(*(pointer)))
+/* Room for `count` elements of what `pointer` is to point to: zeroed, and not zeroed. */
+#define mem_array(pointer, count)	mem_alloc(count, sizeof(*(pointer)))
+#define mem_array_unset(pointer, count) mem_alloc_unset(count, sizeof(*(pointer)))
 /* The number of elements of an array, which may not be a pointer. */
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 /* Room that begins at a multiple of `alignment`, a power of two; not zeroed; free() releases it. */
 void *mem_alloc_aligned(size_t alignment, size_t size);
 /* Resizes `ptr` (NULL is fine) as reallocarray(3) does; new bytes are not zeroed. */
 void *mem_resize(void *ptr, size_t count, size_t size);
+#define mem_array_resize(array, count) mem_resize(array, count, sizeof(*(array)))
+/* Zeroes, and copies, the first `count` elements of an array. */
+#define mem_zero(array, count)	     memset(array, 0, (count) * sizeof(*(array)))
+#define mem_copy(array, from, count) memcpy(array, from, (count) * sizeof(*(array)))
 /*
  * The array with room for one element more than `count`, for `list = mem_grow(list, count)`: it
  * doubles whenever the count is a power of two. For arrays that grow by this alone.
@@ -56,6 +63,8 @@ struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
+/* Of elements of what `pointer` is to point to. */
+#define arena_array(arena, pointer, count) arena_alloc(arena, count, sizeof(*(pointer)))
 char *arena_strdup(struct arena *arena, const char *text);
 
 /* ---- A buffer of received bytes that were not used yet, first in, first out ------------------ */

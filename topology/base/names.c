@@ -181,10 +181,10 @@ uint32_t names_id(struct names *names, const char *text, size_t len)
 		uint32_t slots = names->slots ? (names->mask + 1) * 2 : 64;
 
 		free(names->slots);
-		names->slots = mem_alloc(slots, sizeof(*names->slots));
+		names->slots = mem_array(names->slots, slots);
 		names->mask = slots - 1;
 		names->room = slots / 2;
-		names->list = mem_resize(names->list, names->room, sizeof(*names->list));
+		names->list = mem_array_resize(names->list, names->room);
 		for (uint32_t id = 0; id < names->count; id++) {
 			uint32_t to = names->list[id].hash & names->mask;
 
@@ -235,8 +235,8 @@ static int compare_ranked(const void *va, const void *vb)
 
 uint32_t *names_rank(const struct names *names)
 {
-	struct ranked *ranked = mem_alloc(names->count, sizeof(*ranked));
-	uint32_t *rank = mem_alloc(names->count, sizeof(*rank));
+	struct ranked *ranked = mem_array(ranked, names->count);
+	uint32_t *rank = mem_array(rank, names->count);
 
 	for (uint32_t id = 0; id < names->count; id++) {
 		unsigned char key[16] = { 0 };
@@ -284,15 +284,14 @@ static bool goes_on(const struct part *a)
 
 char *hostlist_format(const char *const *names, uint32_t count)
 {
-	struct part *parts = mem_alloc(count, sizeof(*parts));
+	struct part *parts = mem_array(parts, count);
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const char *name = names[i];
-		size_t len = strlen(name);
-		struct part p = { .name = name, .prefix = len };
+		struct part p = { .name = name, .prefix = strlen(name) };
 
 		while (p.prefix && p.digits < NUMBER_DIGITS &&
 		       isdigit((unsigned char)name[p.prefix - 1])) {

@@ -266,9 +266,7 @@ size_t text_decode(const char *text, size_t len, uint32_t *c)
 			return 0;
 		*c = *c << 6 | (at[i] & 0x3f);
 	}
-	if (*c < least[size] || *c > 0x10ffff || (*c >= 0xd800 && *c <= 0xdfff))
-		return 0;
-	return size;
+	return *c < least[size] || *c > 0x10ffff || (*c >= 0xd800 && *c <= 0xdfff) ? 0 : size;
 }
 
 void text_clean(const char *from, size_t len, char *to)

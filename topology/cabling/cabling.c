@@ -70,7 +70,7 @@ static uint32_t count_shared(struct likeness *l, uint32_t sw)
 static uint32_t *join_alike(const struct tiers *tiers, enum relation relation)
 {
 	uint32_t nswitches = tiers->t->nswitches;
-	uint32_t *parent = mem_alloc(nswitches + 1, sizeof(*parent));
+	uint32_t *parent = mem_array(parent, nswitches + 1);
 	struct likeness l = { .tiers = tiers,
 			      .relation = relation,
 			      .shared = mem_alloc(nswitches + 1, sizeof(*l.shared)),
@@ -100,10 +100,10 @@ static uint32_t *join_alike(const struct tiers *tiers, enum relation relation)
 static void find_neighbours(struct tiers *tiers)
 {
 	const struct topo *t = tiers->t;
-	uint32_t *last = mem_alloc(t->nswitches + 1, sizeof(*last)), n = 0;
+	uint32_t *last = mem_array(last, t->nswitches + 1), n = 0;
 
-	tiers->first = mem_alloc(t->nswitches + 1, sizeof(*tiers->first));
-	tiers->near = mem_alloc(t->nswitch_ports + 1, sizeof(*tiers->near));
+	tiers->first = mem_array(tiers->first, t->nswitches + 1);
+	tiers->near = mem_array(tiers->near, t->nswitch_ports + 1);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 			const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
@@ -251,7 +251,7 @@ static void report_slow(struct wiring *w, const struct link_class *link,
 
 static void cabling_find_slow(struct wiring *w)
 {
-	struct link_class *links = mem_alloc(w->t->nports + 1, sizeof(*links));
+	struct link_class *links = mem_array(links, w->t->nports + 1);
 	uint32_t n = 0;
 
 	for (uint32_t p = 0; p < w->t->nports; p++)
@@ -313,13 +313,13 @@ struct crews { /* hosts by unit, and by two parts of their names */
 /* By unit, the id that most of its hosts have. */
 static uint32_t *most_frequent(const struct crews *c, const uint32_t *id)
 {
-	uint32_t *usual = mem_alloc(c->units.count + 1, sizeof(*usual));
-	uint32_t *count = mem_alloc(c->names.count + 1, sizeof(*count));
+	uint32_t *usual = mem_array(usual, c->units.count + 1);
+	uint32_t *count = mem_array(count, c->names.count + 1);
 
 	for (uint32_t su = 0; su < c->units.count; su++) {
 		uint32_t best = 0;
 
-		memset(count, 0, c->names.count * sizeof(*count));
+		mem_zero(count, c->names.count);
 		for (uint32_t h = 0; h < c->w->t->nhosts; h++)
 			if (units_of_host(&c->units, h) == (int)su && ++count[id[h]] > best) {
 				best = count[id[h]];
@@ -338,7 +338,7 @@ static void crews_init(struct crews *c, struct wiring *w)
 			     .shape = mem_alloc(nhosts + 1, sizeof(*c->shape)),
 			     .group = mem_alloc(nhosts + 1, sizeof(*c->group)) };
 	units_init(&c->units, w);
-	c->hosts = mem_alloc(c->units.count + 1, sizeof(*c->hosts));
+	c->hosts = mem_array(c->hosts, c->units.count + 1);
 	for (uint32_t h = 0; h < nhosts; h++) {
 		int su = units_of_host(&c->units, h);
 
@@ -521,14 +521,14 @@ static void find_away_hosts(struct wiring *w)
 	struct homes homes;
 
 	crews_init(&c, w);
-	homes.unit = mem_alloc(c.names.count + 1, sizeof(*homes.unit));
-	homes.votes = mem_alloc(c.names.count + 1, sizeof(*homes.votes));
+	homes.unit = mem_array(homes.unit, c.names.count + 1);
+	homes.votes = mem_array(homes.votes, c.names.count + 1);
 
 	/*
 	 * Finds the groups that have 80% of their hosts in one unit and are 80% of that unit's
 	 * hosts.
 	 */
-	uint32_t *all = mem_alloc(c.names.count + 1, sizeof(*all));
+	uint32_t *all = mem_array(all, c.names.count + 1);
 
 	for (uint32_t h = 0; h < c.w->t->nhosts; h++)
 		all[c.group[h]] += units_of_host(&c.units, h) >= 0;

@@ -83,17 +83,17 @@ void units_init(struct units *u, const struct wiring *w)
 		if (u->t->nodes[n].rail >= (int)u->rails)
 			u->rails = u->t->nodes[n].rail + 1;
 	}
-	u->leaf = mem_alloc(u->count * u->rails + 1, sizeof(*u->leaf));
-	u->places = mem_alloc(w->t->nhosts + 1, sizeof(*u->places));
-	u->same = mem_alloc(u->count + 1, sizeof(*u->same));
-	u->all = mem_alloc(u->count + 1, sizeof(*u->all));
+	u->leaf = mem_array(u->leaf, u->count * u->rails + 1);
+	u->places = mem_array(u->places, w->t->nhosts + 1);
+	u->same = mem_array(u->same, u->count + 1);
+	u->all = mem_array(u->all, u->count + 1);
 	memset(u->leaf, 0xff, u->count * u->rails * sizeof(*u->leaf));
 
 	/*
 	 * The leaf of a rail is the unit's switch with nearly all HCAs of it: others have stray
 	 * ones.
 	 */
-	uint32_t *hcas = mem_alloc(u->count * u->rails + 1, sizeof(*hcas));
+	uint32_t *hcas = mem_array(hcas, u->count * u->rails + 1);
 
 	for (uint32_t sw = 0; sw < u->t->nswitches; sw++) {
 		const struct topo_node *node = &u->t->nodes[sw];
@@ -217,7 +217,7 @@ static void expect_hca(struct wiring *w, const struct units *u, uint32_t ca, str
 
 void cabling_expect_hosts(struct wiring *w)
 {
-	struct loose *loose = mem_alloc(w->t->ncas + 1, sizeof(*loose));
+	struct loose *loose = mem_array(loose, w->t->ncas + 1);
 	uint32_t n = 0;
 	struct units u;
 

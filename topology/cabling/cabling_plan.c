@@ -294,7 +294,7 @@ static bool add_cable(struct table *table, struct topo_builder *b, const struct 
 static struct topo *make_plan(struct table *table)
 {
 	struct topo_builder *b = topo_builder_new();
-	unsigned *nports = mem_alloc(table->devices.count + 1, sizeof(*nports));
+	unsigned *nports = mem_array(nports, table->devices.count + 1);
 	bool *begins = mem_alloc(((size_t)table->devices.count + 1) << 8, 1);
 	bool good = true, both = false;
 
@@ -349,7 +349,7 @@ static struct topo *read_table(const char *name, const char *text, size_t len, c
 
 	uint32_t count = table.t ? table.t->nswitches : 0;
 
-	table.of_system = mem_alloc(count + 1, sizeof(*table.of_system));
+	table.of_system = mem_array(table.of_system, count + 1);
 	for (uint32_t sw = 0; sw < count; sw++) {
 		/* The system's name within "MF0;NAME:MODEL/U1". */
 		const char *begin = strchr(table.t->nodes[sw].desc, ';');
@@ -432,8 +432,8 @@ struct side {
  */
 static void find_names(struct side *side, struct names *names, uint32_t room)
 {
-	side->name = mem_alloc(side->t->nnodes + 1, sizeof(uint32_t));
-	side->node_of_name = mem_alloc(room, sizeof(uint32_t));
+	side->name = mem_array(side->name, side->t->nnodes + 1);
+	side->node_of_name = mem_array(side->node_of_name, room);
 	memset(side->node_of_name, 0xff, room * sizeof(uint32_t));
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
 		const struct topo_node *node = &side->t->nodes[n];
@@ -450,7 +450,7 @@ static void find_names(struct side *side, struct names *names, uint32_t room)
 
 static void find_others(struct side *side, const struct side *across)
 {
-	side->other = mem_alloc(side->t->nnodes + 1, sizeof(uint32_t));
+	side->other = mem_array(side->other, side->t->nnodes + 1);
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
 		uint32_t id = side->name[n];
 
@@ -536,9 +536,8 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 	for (uint32_t p = 0; p < w.t->nports; p++) {
 		uint32_t peer = w.v[p].found;
 
-		if (peer == TOPO_NONE || peer < p)
-			continue;
-		if (!is_node(real.other[w.v[p].node]) || !is_node(real.other[w.v[peer].node]))
+		if (peer == TOPO_NONE || peer < p || !is_node(real.other[w.v[p].node]) ||
+		    !is_node(real.other[w.v[peer].node]))
 			continue;
 		if (w.v[p].want == TOPO_NONE && w.v[peer].want == TOPO_NONE)
 			w.v[p].stray = w.v[peer].stray = true;
@@ -593,7 +592,7 @@ static unsigned find_line(const char *text, const char *name, unsigned port)
 guid_t *cabling_plan_guids(const struct topo *plan, const struct topo *t)
 {
 	struct side real = { .t = t }, side = { .t = plan };
-	guid_t *guids = mem_alloc(plan->nnodes + 1, sizeof(*guids));
+	guid_t *guids = mem_array(guids, plan->nnodes + 1);
 
 	sides_begin(&side, &real);
 	for (uint32_t n = 0; n < plan->nnodes; n++) {

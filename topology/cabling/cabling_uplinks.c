@@ -204,9 +204,9 @@ static void count_family(struct counting *c, uint32_t *place)
 			}
 		}
 	}
-	c->cables = mem_alloc(c->n * (c->nparents + 1), sizeof(*c->cables));
-	c->usual = mem_alloc(c->nparents + 1, sizeof(*c->usual));
-	c->votes = mem_alloc(c->nparents + 1, sizeof(*c->votes));
+	c->cables = mem_array(c->cables, c->n * (c->nparents + 1));
+	c->usual = mem_array(c->usual, c->nparents + 1);
+	c->votes = mem_array(c->votes, c->nparents + 1);
 	for (uint32_t i = 0; i < c->n; i++)
 		for (unsigned num = 1; num <= c->w->t->nodes[c->members[i]].nports; num++) {
 			uint32_t far = parent_at(c, c->members[i], num);
@@ -265,8 +265,8 @@ static uint32_t spare_end(const struct counting *c, uint32_t sw, bool lower)
 static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, const bool *regular)
 {
 	uint32_t nswitches = w->t->nswitches;
-	uint32_t *place = mem_alloc(nswitches + 1, sizeof(*place));
-	uint32_t *members = mem_alloc(nswitches + 1, sizeof(*members));
+	uint32_t *place = mem_array(place, nswitches + 1);
+	uint32_t *members = mem_array(members, nswitches + 1);
 	struct counting c = { .w = w,
 			      .tiers = tiers,
 			      .members = members,
@@ -475,7 +475,7 @@ static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 static void vote_by_level(struct ballot *b, const uint32_t *first, const uint32_t *members)
 {
 	const struct tiers *tiers = b->tiers;
-	uint32_t *list = mem_alloc(tiers->t->nswitches + 1, sizeof(*list));
+	uint32_t *list = mem_array(list, tiers->t->nswitches + 1);
 
 	b->by_pod = true;
 	for (unsigned level = 1; level <= TOPO_MAX_LEVEL; level++) {
@@ -497,8 +497,8 @@ static void hold_ballot(struct ballot *b, const struct wiring *w, const struct t
 			int step)
 {
 	const uint32_t *family = step > 0 ? tiers->up : tiers->down;
-	uint32_t n = tiers->t->nswitches, *members = mem_alloc(n + 1, sizeof(*members));
-	uint32_t *first = mem_alloc(n + 2, sizeof(*first));
+	uint32_t n = tiers->t->nswitches, *members = mem_array(members, n + 1);
+	uint32_t *first = mem_array(first, n + 2);
 
 	for (uint32_t sw = 0; sw < n; sw++) {
 		first[family[sw] + 1]++;
@@ -696,8 +696,8 @@ static const char *contradiction_of_tiers(const struct topo *t, uint32_t lower, 
 					  uint32_t a, uint32_t b)
 {
 	uint32_t pairs = 0, most = 0, has = 0;
-	uint16_t *lanes = mem_alloc(t->nswitches + 1, sizeof(*lanes));
-	bool *above = mem_alloc(t->nswitches + 1, sizeof(*above)); /* of `lower` */
+	uint16_t *lanes = mem_array(lanes, t->nswitches + 1);
+	bool *above = mem_array(above, t->nswitches + 1); /* of `lower` */
 	bool alike = false, any_above = false, any_below = false;
 	bool taken = known_peer(t, a) != TOPO_NONE || known_peer(t, b) != TOPO_NONE, near;
 
@@ -732,7 +732,7 @@ static const char *contradiction_of_tiers(const struct topo *t, uint32_t lower, 
 		any_below |= under;
 		alike |= under && shares;
 		has = sw == lower ? lanes[upper] : has;
-		memset(lanes, 0, t->nswitches * sizeof(*lanes));
+		mem_zero(lanes, t->nswitches);
 	}
 	free(lanes);
 	free(above);

@@ -101,7 +101,7 @@ static void write_left_out(const struct nearness *near, FILE *out)
 /* A group's members in Slurm's short form; the caller frees it. */
 static char *member_list(const struct nearness *near, const struct near_group *group)
 {
-	const char **members = mem_alloc(group->count + 1, sizeof(*members));
+	const char **members = mem_array(members, group->count + 1);
 	char *list;
 
 	for (uint32_t i = 0; i < group->count; i++) {
@@ -142,7 +142,7 @@ static void write_blocks(const struct nearness *near, const char *const *domains
 		const char *name;
 		uint32_t count;
 		const char **hosts;
-	} *blocks = mem_alloc(near->t->nhosts + 1, sizeof(*blocks));
+	} *blocks = mem_array(blocks, near->t->nhosts + 1);
 
 	for (uint32_t h = 0; h < near->t->nhosts; h++) {
 		/* Of a host: its NVLink domain, else its lowest group. */
@@ -531,7 +531,7 @@ static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
 
 int dump_text(const struct topo *t, FILE *out)
 {
-	struct text_order *order = mem_alloc(t->nswitches, sizeof(*order));
+	struct text_order *order = mem_array(order, t->nswitches);
 	struct names names = { 0 };
 	uint32_t *rank;
 

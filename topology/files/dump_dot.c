@@ -56,9 +56,8 @@ static uint32_t first_switch(const struct topo *t, const struct topo_host *host)
 /* By host: its box. Boxes are numbered in the order of their first hosts. */
 static uint32_t *group_hosts(const struct topo *t, struct drawing *d)
 {
-	uint32_t keys = t->nswitches + 1 + INT16_MAX + 1,
-		 *box_of_key = mem_alloc(keys, sizeof(*box_of_key));
-	uint32_t *box = mem_alloc(t->nhosts, sizeof(*box));
+	uint32_t keys = t->nswitches + 1 + INT16_MAX + 1, *box_of_key = mem_array(box_of_key, keys);
+	uint32_t *box = mem_array(box, t->nhosts);
 
 	d->nboxes = t->nswitches;
 	for (uint32_t h = 0; h < t->nhosts; h++) {
@@ -75,9 +74,8 @@ static uint32_t *group_hosts(const struct topo *t, struct drawing *d)
 
 static void label_groups(const struct topo *t, struct drawing *d, const uint32_t *box)
 {
-	const char **names = mem_alloc(t->nhosts, sizeof(*names));
-	uint32_t *first = mem_alloc(d->nboxes + 1, sizeof(*first)),
-		 *next = mem_alloc(d->nboxes, sizeof(*next));
+	const char **names = mem_array(names, t->nhosts);
+	uint32_t *first = mem_array(first, d->nboxes + 1), *next = mem_array(next, d->nboxes);
 
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		d->boxes[box[h]].nhosts++;
@@ -113,7 +111,7 @@ static int compare_places(const void *va, const void *vb)
 
 static struct place *sorted_places(const struct topo *t, const struct drawing *d)
 {
-	struct place *places = mem_alloc(d->nboxes, sizeof(*places));
+	struct place *places = mem_array(places, d->nboxes);
 	struct names names = { 0 };
 	uint32_t *rank;
 
@@ -159,12 +157,12 @@ static struct drawing *drawing_new(const struct topo *t)
 	struct place *places;
 
 	d->nrows = t->nlevels + 1u;
-	d->boxes = mem_alloc(d->nboxes, sizeof(*d->boxes));
+	d->boxes = mem_array(d->boxes, d->nboxes);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		d->boxes[sw].label = mem_strdup(t->nodes[sw].name);
 	label_groups(t, d, box_of_host);
 	places = sorted_places(t, d);
-	d->row_boxes = mem_alloc(d->nrows, sizeof(*d->row_boxes));
+	d->row_boxes = mem_array(d->row_boxes, d->nrows);
 	for (uint32_t i = 0; i < d->nboxes; i++) {
 		uint32_t row = places[i].row;
 
@@ -174,7 +172,7 @@ static struct drawing *drawing_new(const struct topo *t)
 			d->widest = d->row_boxes[row];
 	}
 	free(places);
-	d->lines = mem_alloc(t->nlinks, sizeof(*d->lines));
+	d->lines = mem_array(d->lines, t->nlinks);
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
 		uint32_t a, b;

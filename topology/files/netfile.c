@@ -109,7 +109,7 @@ static uint32_t netfile_name(struct netfile *nf, struct lex_text name)
 	if (id >= nf->names_room) {
 		uint32_t room = nf->names.room > id ? nf->names.room : id + 1;
 
-		nf->node_of_name = mem_resize(nf->node_of_name, room, sizeof(*nf->node_of_name));
+		nf->node_of_name = mem_array_resize(nf->node_of_name, room);
 		for (uint32_t i = nf->names_room; i < room; i++)
 			nf->node_of_name[i] = -1;
 		nf->names_room = room;
@@ -374,10 +374,10 @@ static bool netfile_node(struct netfile *nf, struct lex l, bool *done)
 		return false;
 	if (nf->nattrs + h.nports + 1 > nf->attrs_room) {
 		nf->attrs_room = (nf->attrs_room + 256) * 2;
-		nf->attrs = mem_resize(nf->attrs, nf->attrs_room, sizeof(*nf->attrs));
+		nf->attrs = mem_array_resize(nf->attrs, nf->attrs_room);
 	}
 	attrs = nf->attrs + nf->nattrs;
-	memset(attrs, 0, (h.nports + 1) * sizeof(*attrs));
+	mem_zero(attrs, h.nports + 1);
 	if (h.type == TOPO_SWITCH) {
 		attrs[0].lid = h.lid <= LID_MAX ? (uint16_t)h.lid : 0;
 		attrs[0].lmc = h.lmc & 7;
@@ -850,7 +850,7 @@ static int compare_said(const void *va, const void *vb)
 /* LIDs and paths go by port GUID: two ports with one GUID are no fabric. */
 static bool guids_differ(struct netfile *nf)
 {
-	struct said_guid *said = mem_alloc_unset(nf->nattrs + 1u, sizeof(*said));
+	struct said_guid *said = mem_array_unset(said, nf->nattrs + 1u);
 	uint32_t count = 0;
 	bool differ = true;
 

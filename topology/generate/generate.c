@@ -282,9 +282,9 @@ static struct topo *make_superpod(struct superpod *sp)
 	const struct design *d = &sp->d;
 	unsigned up = sp->sys->radix / 2 + 1; /* the first port towards the next tier */
 
-	sp->leaves = mem_alloc(d->su * RAILS, sizeof(int));
-	sp->spines = mem_alloc(d->pods * d->pod_spines, sizeof(int));
-	sp->cores = mem_alloc(d->groups * d->group_cores, sizeof(int));
+	sp->leaves = mem_array(sp->leaves, d->su * RAILS);
+	sp->spines = mem_array(sp->spines, d->pods * d->pod_spines);
+	sp->cores = mem_array(sp->cores, d->groups * d->group_cores);
 	make_switches(sp);
 	for (unsigned su = 0; su < d->su; su++) {
 		char name[40];
@@ -431,7 +431,7 @@ static void make_level(struct pgft *f, unsigned level)
 	int digits = f->nodes[level] > 9999 ? 5 : 4;
 	char name[40];
 
-	f->handle[level] = mem_alloc(f->nodes[level], sizeof(int));
+	f->handle[level] = mem_array(f->handle[level], f->nodes[level]);
 	for (unsigned i = 0; i < f->nodes[level]; i++) {
 		if (level <= 2 || level == f->h)
 			array_printf(name, "%s-%0*u%s", tiers[level > 2 ? 3 : level], digits, i + 1,
@@ -557,7 +557,7 @@ static void link_coordinates(struct shape *s)
 static void link_dragonfly(struct shape *s)
 {
 	unsigned groups = s->n[0], size = s->n[1] + s->n[2];
-	unsigned pair = s->n[3], *used = mem_alloc(groups, sizeof(*used));
+	unsigned pair = s->n[3], *used = mem_array(used, groups);
 
 	for (unsigned g = 0; g < groups; g++)
 		for (unsigned leaf = 0; leaf < s->n[1]; leaf++)
@@ -601,7 +601,7 @@ static bool swap_link(struct shape *s, unsigned a, unsigned b)
 static void link_jellyfish(struct shape *s)
 {
 	unsigned left = s->n[0] * s->n[1], tries = 0;
-	unsigned *ends = mem_alloc(left + 1, sizeof(*ends));
+	unsigned *ends = mem_array(ends, left + 1);
 
 	for (unsigned i = 0; i < left; i++)
 		ends[i] = i / s->n[1];
@@ -751,15 +751,15 @@ static struct topo *generate_shape(int argc, char **argv, char *err, size_t err_
 	else
 		link_coordinates(&s);
 
-	unsigned *ports = mem_alloc(s.nswitches + 1, sizeof(*ports));
+	unsigned *ports = mem_array(ports, s.nswitches + 1);
 	struct topo *t = NULL;
 
 	if (number_ports(&s, ports)) {
 		struct generator g = { .speed = TOPO_NDR,
 				       .hca_device = 0x1021,
 				       .switch_device = 0xd2f2 };
-		int *handles = mem_alloc(s.nswitches, sizeof(*handles));
-		unsigned *next = mem_alloc(s.nswitches, sizeof(*next));
+		int *handles = mem_array(handles, s.nswitches);
+		unsigned *next = mem_array(next, s.nswitches);
 		char name[40];
 
 		g.builder = topo_builder_new();

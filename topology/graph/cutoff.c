@@ -27,8 +27,8 @@ static void flood(const struct topo *t, uint32_t first, uint32_t number, uint32_
 
 uint32_t *islands_find(const struct topo *t, uint32_t *count)
 {
-	uint32_t *island = mem_alloc(t->nswitches + 1, sizeof(*island));
-	uint32_t *queue = mem_alloc_unset(t->nswitches + 1, sizeof(*queue));
+	uint32_t *island = mem_array(island, t->nswitches + 1);
+	uint32_t *queue = mem_array_unset(queue, t->nswitches + 1);
 
 	*count = 0;
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
@@ -112,7 +112,7 @@ static struct search search_from(const struct topo *t, uint32_t from, const uint
 		return s;
 	}
 
-	uint32_t *hcas = mem_alloc(islands + 1, sizeof(*hcas));
+	uint32_t *hcas = mem_array(hcas, islands + 1);
 
 	s.main = TOPO_NONE; /* but for that with most HCAs */
 	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++) {
@@ -162,7 +162,7 @@ static uint8_t *cutoff_links(const struct topo *t, const uint8_t *among)
 
 void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
 {
-	uint32_t *behind = mem_alloc(t->nswitches + 1, sizeof(*behind));
+	uint32_t *behind = mem_array(behind, t->nswitches + 1);
 	struct search s = search_from(t, from, NULL);
 
 	*out = (struct cutoff){ .worst = TOPO_NONE, .hca = TOPO_NONE };
@@ -258,7 +258,7 @@ static json_t *text_of(const struct losses *l)
 		const struct loss *first = &l->list[i];
 		uint32_t count = end - i;
 		uint32_t listed = count < LISTED ? count : LISTED;
-		const char **names = mem_alloc(listed, sizeof(*names)), *s = count == 1 ? "s" : "";
+		const char **names = mem_array(names, listed), *s = count == 1 ? "s" : "";
 		char *list;
 
 		for (uint32_t k = 0; k < listed; k++)

@@ -163,10 +163,10 @@ static void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t 
 	uint32_t n = g->nswitches + 1;
 	unsigned top = 0;
 
-	w.towards = mem_alloc_unset(n, sizeof(*w.towards));
-	w.index = mem_alloc_unset(n, sizeof(*w.index));
-	w.key = mem_alloc_unset(n, sizeof(*w.key));
-	w.trees = mem_alloc_unset(n, sizeof(*w.trees));
+	w.towards = mem_array_unset(w.towards, n);
+	w.index = mem_array_unset(w.index, n);
+	w.key = mem_array_unset(w.key, n);
+	w.trees = mem_array_unset(w.trees, n);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		w.towards[sw] = sw;
 		top = g->switches[sw].level > top ? g->switches[sw].level : top;
@@ -408,8 +408,8 @@ static void keep_slots_free(struct slot_work *w, struct graph_family *family,
 		return;
 	for (unsigned i = 0; i < n; i++)
 		nslots += all[i].lanes;
-	g->parents = mem_resize(g->parents, g->nparents + n, sizeof(*g->parents));
-	g->slots = mem_resize(g->slots, g->nslots + nslots, sizeof(*g->slots));
+	g->parents = mem_array_resize(g->parents, g->nparents + n);
+	g->slots = mem_array_resize(g->slots, g->nslots + nslots);
 	family->first_parent = g->nparents;
 	family->nparents = n;
 	family->nslots = 0;
@@ -432,13 +432,13 @@ static void slots_assign(struct graph *g, const uint32_t *batch_of)
 	struct slot_work w = { .g = g, .batch_of = batch_of };
 	uint32_t n = g->nswitches + 1;
 
-	w.column = mem_alloc(n, sizeof(*w.column)); /* 0 until known: of parents on one tier */
-	w.model = mem_alloc_unset(n, sizeof(*w.model));
-	w.number = mem_alloc(n, sizeof(*w.number));
+	w.column = mem_array(w.column, n); /* 0 until known: of parents on one tier */
+	w.model = mem_array_unset(w.model, n);
+	w.number = mem_array(w.number, n);
 	likeness_init(&w.columns, 2 * n, n, g->ngroups);
 	memset(w.model, 0xff, n * sizeof(*w.model));
-	g->parents = mem_alloc_unset(g->ngroups + 1, sizeof(*g->parents));
-	g->slots = mem_alloc_unset(g->nlanes + 1, sizeof(*g->slots));
+	g->parents = mem_array_unset(g->parents, g->ngroups + 1);
+	g->slots = mem_array_unset(g->slots, g->nlanes + 1);
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
 		uint8_t lanes[GRAPH_MAX_SLOTS + 1] = { 0 };
 
@@ -506,9 +506,8 @@ static bool same_parents(const struct graph *g, uint32_t a, uint32_t b)
 {
 	const struct graph_switch *x = &g->switches[a], *y = &g->switches[b];
 
-	if (x->level != y->level || x->nup != y->nup)
-		return false;
-	return !any_of(i, 0, x->nup, graph_ups(g, a)[i].peer != graph_ups(g, b)[i].peer);
+	return x->level == y->level && x->nup == y->nup &&
+	       !any_of(i, 0, x->nup, graph_ups(g, a)[i].peer != graph_ups(g, b)[i].peer);
 }
 
 /* The batch of a switch; `table` has one place for each low part of a hash: batch + 1. */
@@ -597,10 +596,9 @@ static bool is_uneven(const struct graph *g, const struct graph_family *family)
 		const struct graph_family *above = family_above(g, family, p),
 					  *next = above ? family_above(g, above, 0) : NULL;
 
-		if (next &&
-		    (slots[family->nslots - 1].lane + 1) * family->nparents != family->nslots)
-			return true;
-		if (next && above == last && next->nslots)
+		if ((next &&
+		     (slots[family->nslots - 1].lane + 1) * family->nparents != family->nslots) ||
+		    (next && above == last && next->nslots))
 			return true;
 		last = above;
 	}
@@ -660,7 +658,7 @@ static void number_hosts(struct family_work *w)
 {
 	struct graph *g = w->g;
 	const struct graph_family *usual = NULL; /* that most leaves with parents are in */
-	uint32_t *place = mem_alloc_unset(g->nswitches + 1, sizeof(*place)), next = 0;
+	uint32_t *place = mem_array_unset(place, g->nswitches + 1), next = 0;
 	uint32_t used = 0, reserved = 0; /* numbers of leaves */
 
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
@@ -719,19 +717,19 @@ void family_assign(struct graph *g)
 	struct family_work w = { .g = g };
 	uint32_t n = g->nswitches + 1, at = 0;
 
-	w.sorted = mem_alloc_unset(n, sizeof(*w.sorted));
-	w.batches = mem_alloc(n, sizeof(*w.batches));
+	w.sorted = mem_array_unset(w.sorted, n);
+	w.batches = mem_array(w.batches, n);
 	likeness_init(&w.families, n, n, g->ngroups);
-	w.batch_of = mem_alloc_unset(n, sizeof(*w.batch_of));
-	w.key = mem_alloc_unset(n, sizeof(*w.key));
-	g->families = mem_alloc(n, sizeof(*g->families));
-	g->members = mem_alloc_unset(n, sizeof(*g->members));
+	w.batch_of = mem_array_unset(w.batch_of, n);
+	w.key = mem_array_unset(w.key, n);
+	g->families = mem_array(g->families, n);
+	g->members = mem_array_unset(g->members, n);
 
 	uint32_t nsorted = w.g->nswitches, size = 2, first = 0;
 
 	while (size < 2 * nsorted)
 		size *= 2;
-	uint32_t *table = mem_alloc(size, sizeof(*table));
+	uint32_t *table = mem_array(table, size);
 	for (uint32_t sw = 0; sw < nsorted; sw++) {
 		w.batch_of[sw] = find_batch(&w, sw, table, size - 1);
 		w.batches[w.batch_of[sw]].count++;

@@ -32,10 +32,10 @@ static void read_all_ports(struct graph_work *w)
 {
 	struct graph *g = w->g;
 
-	g->groups = mem_alloc_unset(w->t->nswitch_ports + 1, sizeof(*g->groups));
-	g->lanes = mem_alloc_unset(w->t->nswitch_ports + 1, sizeof(*g->lanes));
-	g->hosts = mem_alloc_unset(w->t->nports - w->t->nswitch_ports + 1, sizeof(*g->hosts));
-	g->specials = mem_alloc_unset(w->t->nports - w->t->nswitch_ports + 1, sizeof(*g->specials));
+	g->groups = mem_array_unset(g->groups, w->t->nswitch_ports + 1);
+	g->lanes = mem_array_unset(g->lanes, w->t->nswitch_ports + 1);
+	g->hosts = mem_array_unset(g->hosts, w->t->nports - w->t->nswitch_ports + 1);
+	g->specials = mem_array_unset(g->specials, w->t->nports - w->t->nswitch_ports + 1);
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
 		struct graph_switch *s = &g->switches[sw];
 
@@ -174,7 +174,7 @@ static struct graph_lane *join_groups(struct graph *g, struct graph_group *group
 	for (unsigned i = 0; i < *count; i++) {
 		struct graph_group group = groups[i];
 
-		memcpy(lane, from + (group.first_lane - base), group.nlanes * sizeof(*lane));
+		mem_copy(lane, from + (group.first_lane - base), group.nlanes);
 		if (i && last->peer == group.peer) {
 			last->nlanes += group.nlanes;
 		} else {
@@ -225,7 +225,7 @@ static void order_groups(struct graph *g, uint32_t sw)
 		struct graph_group *downs = ups + s->nup;
 		struct graph_lane from[UINT8_MAX], *lane = &g->lanes[base];
 
-		memcpy(from, lane, (next - base) * sizeof(*from));
+		mem_copy(from, lane, next - base);
 		lane = join_groups(g, ups, &s->nup, from, base, lane);
 		join_groups(g, downs, &s->ndown, from, base, lane);
 		memmove(ups + s->nup, downs, s->ndown * sizeof(*downs));
@@ -315,12 +315,12 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	struct graph_work w = { .how = how, .t = t, .g = g };
 
 	g->nswitches = t->nswitches;
-	g->switches = mem_alloc(t->nswitches + 1, sizeof(*g->switches));
-	g->by_rank = mem_alloc(t->nswitches + 1, sizeof(*g->by_rank));
-	w.key = mem_alloc(t->nswitches + 1, sizeof(*w.key));
+	g->switches = mem_array(g->switches, t->nswitches + 1);
+	g->by_rank = mem_array(g->by_rank, t->nswitches + 1);
+	w.key = mem_array(w.key, t->nswitches + 1);
 	read_all_ports(&w);
 	if (how.orientation == GRAPH_BY_ROOT) {
-		uint32_t *queue = mem_alloc(w.t->nswitches + 1, sizeof(*queue));
+		uint32_t *queue = mem_array(queue, w.t->nswitches + 1);
 		uint32_t last;
 
 		memset(w.key, 0xff, w.t->nswitches * sizeof(*w.key));
@@ -334,7 +334,7 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 			w.key[sw] = (uint32_t)(TOPO_MAX_LEVEL - t->nodes[sw].level) << 16 |
 				    g->switches[sw].nhosts;
 
-	struct rank_entry *entries = mem_alloc(g->nswitches + 1, sizeof(*entries));
+	struct rank_entry *entries = mem_array(entries, g->nswitches + 1);
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		entries[sw] = (struct rank_entry){ w.key[sw], sw };

@@ -67,8 +67,8 @@ static bool is_compute(const struct topo *t, uint32_t h, const unsigned *rails, 
 static void leave_out_others(struct near_work *w)
 {
 	const struct topo *t = w->t;
-	unsigned *rails = mem_alloc(INT16_MAX + 1, sizeof(*rails)); /* by unit: its leaves serve */
-	uint32_t *hosts = mem_alloc(INT16_MAX + 2, sizeof(*hosts)); /* by that number */
+	unsigned *rails = mem_array(rails, INT16_MAX + 1); /* by unit: its leaves serve */
+	uint32_t *hosts = mem_array(hosts, INT16_MAX + 2); /* by that number */
 	unsigned usual = 0;
 	uint32_t count = 0;
 
@@ -101,7 +101,7 @@ static void leave_out_others(struct near_work *w)
 static void find_homes(struct near_work *w)
 {
 	const struct topo *t = w->t;
-	uint32_t *unit_leaf = mem_alloc(INT16_MAX + 1, sizeof(*unit_leaf));
+	uint32_t *unit_leaf = mem_array(unit_leaf, INT16_MAX + 1);
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		w->parent[sw] = sw;
@@ -188,13 +188,12 @@ static void add_member(struct near_work *w, uint32_t group, uint32_t member)
 static void make_lowest(struct near_work *w)
 {
 	const struct topo *t = w->t;
-	struct listed *listed = mem_alloc(t->nhosts, sizeof(*listed));
-	uint32_t *first = mem_alloc(t->nswitches, sizeof(*first)), n = 0, group = 0;
+	struct listed *listed = mem_array(listed, t->nhosts);
+	uint32_t *first = mem_array(first, t->nswitches), n = 0, group = 0;
 
 	/* Names that several switches have say nothing: those go by GUID as well. */
-	char **all = mem_alloc(t->nswitches, sizeof(*all));
-	uint32_t *uses = mem_alloc(t->nswitches, sizeof(*uses)),
-		 *id = mem_alloc(t->nswitches, sizeof(*id));
+	char **all = mem_array(all, t->nswitches);
+	uint32_t *uses = mem_array(uses, t->nswitches), *id = mem_array(id, t->nswitches);
 	struct names ids = { 0 };
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
@@ -238,15 +237,15 @@ static void make_lowest(struct near_work *w)
 static void make_tier(struct near_work *w, unsigned level)
 {
 	struct set_of *tops = w->tops;
-	struct listed *listed = mem_alloc(w->ntops, sizeof(*listed));
-	uint32_t *first = mem_alloc(w->t->nswitches, sizeof(*first)), n = w->ntops, made = 0;
+	struct listed *listed = mem_array(listed, w->ntops);
+	uint32_t *first = mem_array(first, w->t->nswitches), n = w->ntops, made = 0;
 
 	for (uint32_t g = 0; g < n; g++)
 		listed[g] =
 			(struct listed){ first_of_set(first, sort_root(w->parent, tops[g].set), g),
 					 g };
 	qsort(listed, n, sizeof(*listed), compare_listed);
-	w->tops = mem_alloc(n + 1, sizeof(*w->tops));
+	w->tops = mem_array(w->tops, n + 1);
 	w->ntops = 0;
 	for (uint32_t i = 0, end; i < n; i = end) {
 		uint32_t group;
@@ -282,12 +281,12 @@ struct nearness *nearness_new(const struct topo *t, bool shortened)
 
 	/* All groups but the lowest have two members at least: fewer than twice as many. */
 	near->t = t;
-	near->groups = mem_alloc(2 * t->nhosts + 1, sizeof(*near->groups));
-	near->members = mem_alloc(3 * t->nhosts + 1, sizeof(*near->members));
-	near->group = mem_alloc(t->nhosts + 1, sizeof(*near->group));
-	near->left_out = mem_alloc(t->nhosts + 1, sizeof(*near->left_out));
+	near->groups = mem_array(near->groups, 2 * t->nhosts + 1);
+	near->members = mem_array(near->members, 3 * t->nhosts + 1);
+	near->group = mem_array(near->group, t->nhosts + 1);
+	near->left_out = mem_array(near->left_out, t->nhosts + 1);
 	memset(near->group, 0xff, (t->nhosts + 1) * sizeof(*near->group));
-	near->nodes = mem_alloc(t->nhosts + 1, sizeof(*near->nodes));
+	near->nodes = mem_array(near->nodes, t->nhosts + 1);
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		text_node_name(t->hosts[h].name, shortened, near->nodes[h]);
 

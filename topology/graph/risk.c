@@ -40,16 +40,15 @@ static bool is_worse(const struct topo *t, const struct risk *a, const struct ri
 		return a_harm > b_harm;
 	if (a_parents != b_parents)
 		return a_parents < b_parents;
-	if (a_links != b_links)
-		return a_links < b_links;
-	return t->nodes[a->sw].level < t->nodes[b->sw].level;
+	return a_links != b_links ? a_links < b_links
+				  : t->nodes[a->sw].level < t->nodes[b->sw].level;
 }
 
 /* Hosts that each switch has below it by links that are up, level by level. */
 static uint32_t *count_hosts(const struct topo *t)
 {
-	uint32_t *hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
-	uint32_t *last = mem_alloc(t->nswitches + 1, sizeof(*last)); /* who counted it, + 1 */
+	uint32_t *hosts = mem_array(hosts, t->nswitches + 1);
+	uint32_t *last = mem_array(last, t->nswitches + 1); /* who counted it, + 1 */
 
 	for (unsigned level = 0; level < t->nlevels; level++)
 		for (uint32_t sw = 0; sw < t->nswitches; sw++)

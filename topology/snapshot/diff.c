@@ -37,9 +37,8 @@ static void add(struct diff_work *w, enum diff_kind kind, uint32_t old_node, uin
 static bool names_link(const struct topo *t, const struct topo_port *port,
 		       const struct topo_port *peer)
 {
-	if (port->node == peer->node)
-		return port->num < peer->num;
-	return t->nodes[port->node].guid < t->nodes[peer->node].guid;
+	return port->node == peer->node ? port->num < peer->num
+					: t->nodes[port->node].guid < t->nodes[peer->node].guid;
 }
 
 /*
@@ -132,8 +131,8 @@ struct diff *diff_new(const struct topo *older, const struct topo *newer)
 				compare_link(&w, was, is);
 		}
 	} else {
-		w.new_of_old = mem_alloc(w.older->nnodes, sizeof(*w.new_of_old));
-		w.old_of_new = mem_alloc(w.newer->nnodes, sizeof(*w.old_of_new));
+		w.new_of_old = mem_array(w.new_of_old, w.older->nnodes);
+		w.old_of_new = mem_array(w.old_of_new, w.newer->nnodes);
 		memset(w.old_of_new, 0xff, w.newer->nnodes * sizeof(*w.old_of_new));
 		for (uint32_t n = 0; n < w.older->nnodes; n++) {
 			w.new_of_old[n] = topo_find(w.newer, w.older->nodes[n].guid);

@@ -39,9 +39,8 @@ static uint32_t neighbour(const struct topo *t, uint32_t sw, unsigned num)
 {
 	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
 
-	if (!peer || t->nodes[peer->node].type != TOPO_SWITCH || peer->node == sw)
-		return TOPO_NONE;
-	return peer->node;
+	return !peer || t->nodes[peer->node].type != TOPO_SWITCH || peer->node == sw ? TOPO_NONE
+										     : peer->node;
 }
 
 #define EACH_NEIGHBOUR(w, sw, other)                                                               \
@@ -148,8 +147,8 @@ static bool shares_parents(const struct level_work *w, uint32_t sw, struct commo
 {
 	unsigned parents = 0, best = 0, level = w->level[sw];
 
-	memset(c->count, 0, w->t->nswitches * sizeof(*c->count));
-	memset(c->last_parent, 0, w->t->nswitches * sizeof(*c->last_parent));
+	mem_zero(c->count, w->t->nswitches);
+	mem_zero(c->last_parent, w->t->nswitches);
 	EACH_NEIGHBOUR (w, sw, parent) {
 		if (c->last_child[parent] == sw + 1)
 			continue;
@@ -188,7 +187,7 @@ static bool find_empty(struct level_work *w, unsigned level)
 		.last_parent = mem_alloc(w->t->nswitches, sizeof(*c.last_parent)),
 		.count = mem_alloc(w->t->nswitches, sizeof(*c.count)),
 	};
-	bool *empty = mem_alloc(w->t->nswitches, sizeof(*empty)), found = false;
+	bool *empty = mem_array(empty, w->t->nswitches), found = false;
 
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		empty[sw] = !w->hosts[sw] && w->level[sw] == level && shares_parents(w, sw, &c);

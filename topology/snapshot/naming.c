@@ -214,9 +214,8 @@ bool naming_is_factory(const char *desc)
 	const char *word = desc + strspn(desc, " \t'\"/");
 	size_t len = strcspn(word, " \t'\"/");
 
-	if (!len || strstr(desc, "Mellanox Technologies"))
-		return true;
-	if (len > 2 && memcmp(word, "MT", 2) == 0 && isdigit((unsigned char)word[2]))
+	if (!len || strstr(desc, "Mellanox Technologies") ||
+	    (len > 2 && memcmp(word, "MT", 2) == 0 && isdigit((unsigned char)word[2])))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
 		if (len >= strlen(makers[i]) && !memcmp(word, makers[i], strlen(makers[i])))
@@ -305,12 +304,12 @@ void naming_assign(struct topo *t, struct arena *arena)
 	struct work w = { .nodes = (struct topo_node *)t->nodes,
 			  .count = t->nnodes,
 			  .arena = arena };
-	uint32_t *end = mem_alloc(w.count, sizeof(*end)), *uses;
+	uint32_t *end = mem_array(end, w.count), *uses;
 	int len;
 
-	w.base = mem_alloc(w.count, sizeof(*w.base));
-	w.uses = mem_alloc(w.count, sizeof(*w.uses));
-	w.alone = mem_alloc(w.count, sizeof(*w.alone));
+	w.base = mem_array(w.base, w.count);
+	w.uses = mem_array(w.uses, w.count);
+	w.alone = mem_array(w.alone, w.count);
 	for (uint32_t n = 0; n < w.count; n++) {
 		struct topo_node *node = &w.nodes[n];
 		char buf[NAMING_MAX];
@@ -327,7 +326,7 @@ void naming_assign(struct topo *t, struct arena *arena)
 		w.nodes[n].name = name_with_end(&w, n, END_DIGITS, &len);
 		end[n] = names_id(&w.ended, w.nodes[n].name, len);
 	}
-	uses = mem_alloc(w.ended.count, sizeof(*uses));
+	uses = mem_array(uses, w.ended.count);
 	for (uint32_t n = 0; n < w.count; n++)
 		uses[end[n]] += !w.alone[n];
 	for (uint32_t n = 0; n < w.count; n++)

@@ -82,9 +82,8 @@ static bool is_device(struct slice s)
 {
 	static const char *const kinds[] = { "mlx", "HCA", "hfi", "qib", "ib", "U" };
 
-	if (!s.len || !isdigit((unsigned char)s.text[s.len - 1]) || memchr(s.text, ' ', s.len))
-		return false;
-	return any_of(i, 0, ARRAY_SIZE(kinds),
+	return s.len && isdigit((unsigned char)s.text[s.len - 1]) && !memchr(s.text, ' ', s.len) &&
+	       any_of(i, 0, ARRAY_SIZE(kinds),
 		      s.len > strlen(kinds[i]) && !strncasecmp(s.text, kinds[i], strlen(kinds[i])));
 }
 
@@ -153,7 +152,7 @@ static uint32_t *to_ranks(const struct host_work *w, uint32_t *ids, const struct
 
 static void make_hosts(struct host_work *w)
 {
-	struct topo_host *hosts = arena_alloc(w->arena, w->hosts.count, sizeof(*hosts));
+	struct topo_host *hosts = arena_array(w->arena, hosts, w->hosts.count);
 	uint32_t *rank = to_ranks(w, w->host, &w->hosts), first = 0;
 
 	for (uint32_t id = 0; id < w->hosts.count; id++) {
@@ -198,8 +197,8 @@ static uint32_t *host_group(struct topo *t, struct arena *arena)
 	make_hosts(&w);
 
 	struct topo_node *nodes = (struct topo_node *)t->nodes;
-	uint32_t *used = mem_alloc(t->nhosts, sizeof(*used));
-	uint32_t *all = arena_alloc(arena, t->ncas, sizeof(*all));
+	uint32_t *used = mem_array(used, t->nhosts);
+	uint32_t *all = arena_array(arena, all, t->ncas);
 
 	/*
 	 * Nodes come by ascending GUID, so that stable insertion by device leaves equal devices in
@@ -299,14 +298,14 @@ static void find_leaves_of_host(struct rail_work *w, const struct topo_host *hos
 static void list_cas_by_leaf(struct rail_work *w)
 {
 	const struct topo *t = w->t;
-	uint32_t *next = mem_alloc(t->nswitches + 1, sizeof(*next));
+	uint32_t *next = mem_array(next, t->nswitches + 1);
 
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
 		if (w->leaf[n] != TOPO_NONE)
 			w->leaf_first[w->leaf[n] + 1]++;
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		w->leaf_first[sw + 1] += w->leaf_first[sw];
-	memcpy(next, w->leaf_first, t->nswitches * sizeof(*next));
+	mem_copy(next, w->leaf_first, t->nswitches);
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
 		if (w->leaf[n] != TOPO_NONE)
 			w->leaf_cas[next[w->leaf[n]]++] = n;
@@ -324,8 +323,8 @@ static void list_cas_by_leaf(struct rail_work *w)
 
 static void join_leaves(struct rail_work *w)
 {
-	uint32_t *shared = mem_alloc(w->t->nswitches, sizeof(*shared));
-	uint32_t *touched = mem_alloc(w->t->nswitches, sizeof(*touched));
+	uint32_t *shared = mem_array(shared, w->t->nswitches);
+	uint32_t *touched = mem_array(touched, w->t->nswitches);
 
 	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++)
 		w->parent[leaf] = leaf;
@@ -367,10 +366,10 @@ static void join_leaves(struct rail_work *w)
 
 static void number_units(struct rail_work *w)
 {
-	uint32_t *unit_of_root = mem_alloc(w->t->nswitches, sizeof(*unit_of_root));
+	uint32_t *unit_of_root = mem_array(unit_of_root, w->t->nswitches);
 
 	memset(unit_of_root, 0xff, w->t->nswitches * sizeof(*unit_of_root));
-	w->units = mem_alloc(w->t->nswitches, sizeof(*w->units));
+	w->units = mem_array(w->units, w->t->nswitches);
 	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
 		uint32_t root = sort_root(w->parent, leaf);
 
@@ -495,7 +494,7 @@ static void rails_from_names(struct rail_work *w, struct vote *votes)
 static void rails_from_leaves(struct rail_work *w, struct vote *votes)
 {
 	struct names names = { 0 };
-	uint32_t *id = mem_alloc(w->t->nswitches, sizeof(*id)), *rank, n = 0, i = 0;
+	uint32_t *id = mem_array(id, w->t->nswitches), *rank, n = 0, i = 0;
 
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
 		id[sw] = names_id(&names, w->nodes[sw].label, strlen(w->nodes[sw].label));
@@ -548,7 +547,7 @@ static void rails_of_leaves(struct rail_work *w, struct vote *votes)
  */
 static void number_scalable_units(struct rail_work *w)
 {
-	int16_t *su = mem_alloc(w->nunits, sizeof(*su)), next = 0;
+	int16_t *su = mem_array(su, w->nunits), next = 0;
 
 	for (uint32_t u = 0; u < w->nunits; u++) {
 		su[u] = -1;
@@ -695,7 +694,7 @@ void rail_assign(struct topo *t, struct arena *arena)
 		any = any || t->hosts[h].ncas > 1;
 	}
 	if (any) {
-		struct vote *votes = mem_alloc(w.t->nnodes, sizeof(*votes));
+		struct vote *votes = mem_array(votes, w.t->nnodes);
 		uint32_t railed;
 
 		list_cas_by_leaf(&w);

@@ -90,7 +90,7 @@ static void hash_insert(struct topo_builder *b, uint32_t handle)
 static void hash_resize(struct topo_builder *b, uint32_t slots)
 {
 	free(b->hash);
-	b->hash = mem_alloc(slots, sizeof(*b->hash));
+	b->hash = mem_array(b->hash, slots);
 	b->hash_mask = slots - 1;
 	for (uint32_t n = 0; n < b->nnodes; n++)
 		hash_insert(b, n);
@@ -130,11 +130,11 @@ static void make_room(struct topo_builder *b, uint32_t nnodes, uint32_t nports)
 {
 	if (b->nnodes + nnodes > b->nodes_room) {
 		b->nodes_room = (b->nnodes + nnodes) * 2;
-		b->nodes = mem_resize(b->nodes, b->nodes_room, sizeof(*b->nodes));
+		b->nodes = mem_array_resize(b->nodes, b->nodes_room);
 	}
 	if (b->nports + nports > b->ports_room) {
 		b->ports_room = (b->nports + nports) * 2;
-		b->ports = mem_resize(b->ports, b->ports_room, sizeof(*b->ports));
+		b->ports = mem_array_resize(b->ports, b->ports_room);
 	}
 	if ((b->nnodes + nnodes) * 2 > b->hash_mask) {
 		uint32_t slots = (b->hash_mask + 1) * 2;
@@ -318,8 +318,8 @@ static int compare_keys(const void *va, const void *vb)
 static uint32_t *place_nodes(const struct topo_builder *b, struct topo *t)
 {
 	struct topo_node *nodes = (struct topo_node *)t->nodes;
-	uint32_t *place = mem_alloc(b->nnodes, sizeof(*place));
-	struct node_key *keys = mem_alloc(b->nnodes, sizeof(*keys));
+	uint32_t *place = mem_array(place, b->nnodes);
+	struct node_key *keys = mem_array(keys, b->nnodes);
 	uint32_t port0 = 0;
 
 	for (uint32_t n = 0; n < b->nnodes; n++)
@@ -383,7 +383,7 @@ static void index_guids(struct topo_own *own)
 {
 	const struct topo *t = &own->pub;
 	uint32_t most = t->nswitches + t->nports - t->nswitch_ports;
-	struct topo_guid *guids = arena_alloc(own->arena, most, sizeof(*guids));
+	struct topo_guid *guids = arena_array(own->arena, guids, most);
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		unsigned first = n >= t->nswitches, last = first ? t->nodes[n].nports : 0;
@@ -413,19 +413,19 @@ static void note_rate(struct topo *t, const struct topo_port *port)
 
 struct topo *topo_freeze(struct topo_builder *b)
 {
-	struct topo_own *own = arena_alloc(b->arena, 1, sizeof(*own));
+	struct topo_own *own = arena_array(b->arena, own, 1);
 	struct topo *t = &own->pub;
 
 	own->refs = 1;
 	own->arena = b->arena;
 	t->nnodes = b->nnodes;
 	t->nports = b->nports;
-	t->nodes = arena_alloc(b->arena, b->nnodes, sizeof(*t->nodes));
-	t->ports = arena_alloc(b->arena, b->nports, sizeof(*t->ports));
+	t->nodes = arena_array(b->arena, t->nodes, b->nnodes);
+	t->ports = arena_array(b->arena, t->ports, b->nports);
 
 	uint32_t *place = place_nodes(b, t);
 	const char **labels = b->nlabels ? arena_alloc(b->arena, t->nports, sizeof(*labels)) : NULL;
-	struct topo_end *ends = arena_alloc(b->arena, t->nswitch_ports, sizeof(*ends));
+	struct topo_end *ends = arena_array(b->arena, ends, t->nswitch_ports);
 
 	place_ports(b, t, place);
 	for (uint32_t i = 0; i < b->nlabels; i++) {
@@ -470,12 +470,12 @@ struct topo *topo_alike(const struct topo *older)
 {
 	const struct topo_own *was = (const struct topo_own *)older;
 	struct arena *arena = arena_new();
-	struct topo_own *own = arena_alloc(arena, 1, sizeof(*own));
-	struct topo_port *ports = arena_alloc(arena, older->nports, sizeof(*ports));
-	struct topo_end *ends = arena_alloc(arena, older->nswitch_ports, sizeof(*ends));
+	struct topo_own *own = arena_array(arena, own, 1);
+	struct topo_port *ports = arena_array(arena, ports, older->nports);
+	struct topo_end *ends = arena_array(arena, ends, older->nswitch_ports);
 
-	memcpy(ports, older->ports, older->nports * sizeof(*ports));
-	memcpy(ends, older->ends, older->nswitch_ports * sizeof(*ends));
+	mem_copy(ports, older->ports, older->nports);
+	mem_copy(ends, older->ends, older->nswitch_ports);
 	*own = *was;
 	own->refs = 1;
 	own->arena = arena;
@@ -554,7 +554,7 @@ void topo_hold_slow(struct topo *t, unsigned percent)
 
 	if (!percent || !t->rates_differ)
 		return;
-	best = mem_alloc(t->nswitches + 1, sizeof(*best)); /* by switch: its fastest link */
+	best = mem_array(best, t->nswitches + 1); /* by switch: its fastest link */
 	for (uint32_t i = 0; i < t->nswitch_ports; i++) {
 		uint32_t rate = switch_rate(t, &ports[i]), *mine = &best[ports[i].node];
 

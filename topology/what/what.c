@@ -83,10 +83,9 @@ static bool is_host_named(const char *name, const char *text, size_t len, bool w
 		return false;
 	if (whole)
 		return name_len == len && !strncasecmp(name, text, len);
-	if (dot)
-		return name_len == label && (size_t)(dot - text) == label &&
-		       !strncasecmp(name, text, label);
-	return label == len && !strncasecmp(name, text, len);
+	return dot ? name_len == label && (size_t)(dot - text) == label &&
+			       !strncasecmp(name, text, label)
+		   : label == len && !strncasecmp(name, text, len);
 }
 
 static void match_hosts(const struct topo *t, const char *text, size_t len, struct what_matches *m)
@@ -157,8 +156,8 @@ static void what_match_names(const struct topo *t, const char *text, bool loose,
 /* The hosts of all matches, each once, in their order; NULL = some match is none of a host. */
 static uint32_t *hosts_of(const struct topo *t, const struct what_matches *m, uint32_t *count)
 {
-	bool *met = mem_alloc(t->nhosts + 1, sizeof(*met));
-	uint32_t *hosts = mem_alloc(m->count, sizeof(*hosts));
+	bool *met = mem_array(met, t->nhosts + 1);
+	uint32_t *hosts = mem_array(hosts, m->count);
 
 	*count = 0;
 	for (uint32_t i = 0; i < m->count && hosts; i++) {

@@ -251,10 +251,9 @@ static bool may_be(const char *text, enum form form, uint64_t least, uint64_t mo
 		return hex || (*text && strchr("SHR", *text) && text[1] == '-');
 	if (form == GID_FORM)
 		return (hex || *text == ':') && strchr(text, ':');
-	if (form == NAME_FORM && *text && !digit)
-		return true;
-	return digit &&
-	       (!what_parse_number(text, &value, &digits) || (value >= least && value <= most));
+	return (form == NAME_FORM && *text && !digit) ||
+	       (digit &&
+		(!what_parse_number(text, &value, &digits) || (value >= least && value <= most)));
 }
 
 bool what_is_sound(const char *text, char *err, size_t err_size)
