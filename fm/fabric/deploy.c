@@ -93,8 +93,7 @@ static void brought_up(void *arg, const struct bringup_result *result)
 	f->figures->links_failed = result->links_failed;
 	f->figures->links_fresh = result->links_fresh;
 
-	uint64_t at_us = result->retry_at_us;
-	uint64_t now = loop_now_us(f->loop);
+	uint64_t at_us = result->retry_at_us, now = loop_now_us(f->loop);
 
 	if (at_us)
 		loop_timer_set(f->deploy->retry, at_us > now ? at_us - now : 0);

@@ -120,7 +120,7 @@ struct snapshot_parts fabric_snapshot_collect(struct fabric *f)
 	struct inventory *rule_inv = inventory_of(f);
 
 	/* Before there are levels: SHARP's aggregation nodes look like hosts, at any height. */
-	if (!f->now.topo) {
+	if (!f->now.topo)
 		INVENTORY_EACH (rule_inv, node)
 			inv_node_mark(node, INV_LEAF,
 				      inv_is_switch(node) &&
@@ -128,7 +128,6 @@ struct snapshot_parts fabric_snapshot_collect(struct fabric *f)
 						     node->ports[p].peer &&
 							     !inv_is_switch(node->ports[p].peer) &&
 							     !inv_is_sharp(node->ports[p].peer)));
-	}
 	if (!f->now.topo)
 		f->links->lit = 2 * rule_inv->nactive > rule_inv->nbetween;
 	rule_inv->active_decides = decides(f);

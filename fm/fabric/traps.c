@@ -80,8 +80,7 @@ static uint64_t hold_min_us(const struct traps *t)
 static void hold(struct traps *t, guid_t node)
 {
 	if (!loop_timer_armed(t->hold)) {
-		uint64_t now = now_us(t);
-		uint64_t lull_us = LULL * hold_min_us(t);
+		uint64_t now = now_us(t), lull_us = LULL * hold_min_us(t);
 
 		if (now - t->last_us >= (t->length_us > lull_us ? t->length_us : lull_us) ||
 		    t->length_us > hold_max_us(t))

@@ -13,8 +13,7 @@
 
 struct slow_link {   /* a link that runs below what both ends can */
 	guid_t node; /* the end with the lower GUID */
-	uint8_t port;
-	uint8_t lanes, best_lanes;
+	uint8_t port, lanes, best_lanes;
 	enum topo_speed speed, best_speed;
 };
 

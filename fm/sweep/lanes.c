@@ -343,8 +343,7 @@ static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num
 void lanes_answered(struct bringup *b, const struct batch_job *job, const struct mad_answer *answer)
 {
 	struct inv_node *node = job->object;
-	uint8_t num = job->arg;
-	uint8_t was = port_setup(node, num)->qos.job;
+	uint8_t num = job->arg, was = port_setup(node, num)->qos.job;
 	struct port_table table;
 
 	if (!was)

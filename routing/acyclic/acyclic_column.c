@@ -497,8 +497,7 @@ void column_yield(struct column *c)
 
 static bool shorten(struct column *c)
 {
-	uint32_t count = measure(c);
-	uint32_t *order = c->met;
+	uint32_t count = measure(c), *order = c->met;
 	bool any = false;
 
 	mem_copy(order, c->stack, count);

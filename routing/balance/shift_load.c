@@ -304,8 +304,7 @@ void shift_load_find_usual(struct shift_load *load, uint32_t first, uint32_t end
 }
 
 struct cut { /* a leaf's channels, one way: what all of them carry, by key */
-	uint32_t *flows;
-	uint32_t channels;
+	uint32_t *flows, channels;
 };
 
 static void add_to_cut(const struct shift_load *load, struct cut *cut, uint32_t channel)

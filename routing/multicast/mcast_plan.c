@@ -47,8 +47,7 @@ struct mcast_admission {
 	uint32_t own_turn;
 	uint32_t to_check; /* for places to turn: trees that are in, and then itself */
 	uint32_t roots[ROOTS_MAX + UNICAST_ROOTS];
-	unsigned checked_unicast;
-	unsigned nroots;
+	unsigned checked_unicast, nroots;
 	struct mcast_tree hint;
 	struct mcast_hop hint_hop;
 	struct mcast *builder;

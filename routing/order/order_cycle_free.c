@@ -44,9 +44,7 @@ struct order_cycle_free {
 	uint64_t *others;	/* by block */
 	uint32_t nnow;
 	struct order_step *done; /* round by round */
-	uint32_t *first;
-	uint32_t ndone, nrounds, drained;
-	uint32_t trials_left;
+	uint32_t *first, ndone, nrounds, drained, trials_left;
 	/* Where it is: gathering the candidates of a phase, or looking at them. */
 	enum phase phase;
 	uint32_t at;	   /* in todo */

@@ -81,8 +81,7 @@ static void fill_row(const struct topo *t, const uint64_t *by_port, struct load_
 		cell->row = row;
 		cell->column = marks->column[t->ports[p->peer].node];
 
-		uint64_t up = by_port[port];
-		uint64_t down = by_port[p->peer];
+		uint64_t up = by_port[port], down = by_port[p->peer];
 		double up_means = map->tier.mean[LOAD_UP] > 0 ? up / map->tier.mean[LOAD_UP] : 0;
 		double down_means =
 			map->tier.mean[LOAD_DOWN] > 0 ? down / map->tier.mean[LOAD_DOWN] : 0;

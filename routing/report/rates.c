@@ -11,8 +11,7 @@ struct flow { /* its channels, by the index of the port that sends, are links[fi
 };
 struct traffic {
 	struct flow *flows;
-	uint32_t *links;
-	uint32_t nflows, nlinks;
+	uint32_t *links, nflows, nlinks;
 };
 
 #define HOPS_WITHIN_LEAF 3 /* host, leaf, host */

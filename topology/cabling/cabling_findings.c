@@ -477,8 +477,7 @@ static void report_chain(struct reporting *rep)
 	else if (rep->ring && rep->length == 4)
 		report_swap(rep, v[1], v[2], v[3], v[0]);
 	else if (rep->length == 2 && w->v[v[0]].found != v[1]) {
-		uint32_t a = v[0];
-		uint32_t b = v[1];
+		uint32_t a = v[0], b = v[1];
 		bool turn = !is_switch(w, a) ||
 			    (is_switch(w, b) &&
 			     w->t->nodes[w->v[b].node].level < w->t->nodes[w->v[a].node].level);

@@ -129,8 +129,7 @@ struct counting {
 	struct wiring *w;
 	const struct tiers *tiers;
 	const uint32_t *members;
-	uint32_t n;
-	uint32_t *parents, nparents;
+	uint32_t n, *parents, nparents;
 	uint8_t *cables;	    /* [member][parent] */
 	uint16_t *usual;	    /* by parent */
 	struct wiring_votes *votes; /* by parent; votes 0 = too few agree */

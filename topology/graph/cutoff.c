@@ -256,8 +256,7 @@ static json_t *text_of(const struct losses *l)
 
 		/* "32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])", of hosts that are alike. */
 		const struct loss *first = &l->list[i];
-		uint32_t count = end - i;
-		uint32_t listed = count < LISTED ? count : LISTED;
+		uint32_t count = end - i, listed = count < LISTED ? count : LISTED;
 		const char **names = mem_array(names, listed), *s = count == 1 ? "s" : "";
 		char *list;
 

@@ -320,8 +320,7 @@ struct graph *graph_new(const struct topo *t, struct graph_how how)
 	w.key = mem_array(w.key, t->nswitches + 1);
 	read_all_ports(&w);
 	if (how.orientation == GRAPH_BY_ROOT) {
-		uint32_t *queue = mem_array(queue, w.t->nswitches + 1);
-		uint32_t last;
+		uint32_t *queue = mem_array(queue, w.t->nswitches + 1), last;
 
 		memset(w.key, 0xff, w.t->nswitches * sizeof(*w.key));
 		for (uint32_t sw = 0; sw < w.t->nswitches; sw++)

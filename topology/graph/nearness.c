@@ -35,8 +35,7 @@ struct near_work {
 	uint32_t *parent; /* by switch: union-find over links of the tiers so far */
 	uint32_t *home;	  /* by host: the switch it is listed at, TOPO_NONE = without a link */
 	struct set_of *tops;
-	uint32_t ntops;
-	uint32_t nmembers;
+	uint32_t ntops, nmembers;
 };
 
 /*
@@ -148,8 +147,7 @@ static char *switch_name(const struct topo_node *node)
 
 struct listed { /* a host or group */
 	/* the first member of the set it is in: sets come in their members' order */
-	uint32_t under;
-	uint32_t order;
+	uint32_t under, order;
 };
 
 /* Remembers the first member met of each set; `first` is by root switch, + 1. */
