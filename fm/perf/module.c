@@ -790,8 +790,9 @@ const struct port_counters *link_health_counters(const struct fabric *fabric, gu
 {
 	const struct link_health *h = fabric_room(fabric, &link_health_module);
 	uint8_t nports;
+	const struct port_counters *counters = perf_counters(h->perf, node, &nports);
 
-	return one_of(perf_counters(h->perf, node, &nports), nports, port);
+	return one_of(counters, nports, port);
 }
 
 const struct port_counters *link_health_node(const struct fabric *fabric, guid_t node,
