@@ -377,7 +377,7 @@ static const struct osm_option options[] = {
 	NOT_OFFERED("overrun_errors_threshold", "0x08", "as local_phy_errors_threshold"),
 	BY_ITSELF("use_mfttop", "TRUE", "on switches that support it"),
 	TAKEN("sminfo_polling_timeout", "10000", "sminfo_polling_timeout", OSM_NUMBER,
-	      "OpenSM's default of 10 s is not taken; fmd's is 1 s"),
+	      "OpenSM's default of 10 s is not taken; fmd's is 0.6 s"),
 	TAKEN("polling_retry_number", "4", "polling_retry_number", OSM_NUMBER,
 	      "OpenSM's default of 4 is not taken; fmd's is 3"),
 	NOT_NEEDED("force_heavy_sweep", "FALSE",
