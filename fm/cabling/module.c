@@ -43,6 +43,11 @@ static int by_key(const void *a, const void *b)
 	return strcmp(((const struct finding *)a)->key, ((const struct finding *)b)->key);
 }
 
+static bool is_among(const struct finding *it, const struct findings *f)
+{
+	return f->count && bsearch(it, f->list, f->count, sizeof(*it), by_key);
+}
+
 static void findings_fini(struct findings *f)
 {
 	free(f->lines);
@@ -75,8 +80,7 @@ struct cabling_room {
 	bool known;		/* a comparison has ended */
 	bool late;		/* the timer is that of LATE_US */
 	struct findings latest; /* its findings */
-	char *heard;		/* of the child, so far */
-	size_t length, room;
+	struct bytes heard;	/* of the child, so far */
 };
 
 /* ---- What is told ---------------------------------------------------------------------------- */
@@ -91,10 +95,8 @@ static void tell_others(const struct cabling_room *r, const struct findings *lis
 
 	for (unsigned i = 0; i < list->count; i++) {
 		const struct finding *it = &list->list[i];
-		bool both = others->count &&
-			    bsearch(it, others->list, others->count, sizeof(*it), by_key);
 
-		if (both || count++ >= LOGGED_ONE_BY_ONE)
+		if (is_among(it, others) || count++ >= LOGGED_ONE_BY_ONE)
 			continue;
 		subject = inventory_link_subject(r->services.inventory, it->node, it->port);
 		event_log_add(r->services.events, level, kind, it->node ? &subject : NULL, NULL,
@@ -111,7 +113,6 @@ static void tell_others(const struct cabling_room *r, const struct findings *lis
 static struct findings findings_of(char *lines)
 {
 	struct findings now = { .lines = lines };
-	unsigned room = 0;
 	char *rest = lines, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
@@ -125,12 +126,11 @@ static struct findings findings_of(char *lines)
 		it.node = strtoull(port, &port, 16);
 		it.port = strtoul(port, NULL, 10);
 		if (!strncmp(it.key, ABSENT, strlen(ABSENT))) {
-			now.absent = mem_resize(now.absent, now.nabsent + 1, sizeof(it));
+			now.absent = mem_grow(now.absent, now.nabsent);
 			now.absent[now.nabsent++] = it;
 			continue;
 		}
-		if (now.count == room)
-			now.list = mem_resize(now.list, room = room ? 2 * room : 16, sizeof(it));
+		now.list = mem_grow(now.list, now.count);
 		now.list[now.count++] = it;
 	}
 	if (now.count)
@@ -149,9 +149,7 @@ static void keep_known(struct cabling_room *r, struct findings *now)
 	for (unsigned i = 0; i < now->count; i++) {
 		const struct finding *it = &now->list[i];
 
-		if (strncmp(it->key, MISSING, strlen(MISSING)) != 0 ||
-		    (r->latest.count &&
-		     bsearch(it, r->latest.list, r->latest.count, sizeof(*it), by_key)))
+		if (strncmp(it->key, MISSING, strlen(MISSING)) || is_among(it, &r->latest))
 			now->list[kept++] = *it;
 		else
 			loop_timer_set(r->timer, LATE_US);
@@ -218,31 +216,27 @@ static int write_cb(void *arg, FILE *out)
 		return -1;
 	c = plan ? cabling_compare(plan, t) : cabling_pattern(t);
 	for (uint32_t i = 0; i < c->count; i++) {
-		enum cabling_kind kind = c->items[i].kind;
+		const struct cabling_item *item = &c->items[i];
+		const struct cabling_end *const ends[] = { &item->at, &item->found, &item->other };
+		enum cabling_kind kind = item->kind;
+		char text[TEXT_SIZE], what_to_do[TEXT_SIZE], host[NAMING_MAX] = "";
 
-		if (kind != CABLING_DOWN && kind != CABLING_SPEED && kind != CABLING_WIDTH &&
-		    kind != CABLING_ABSENT &&
-		    !(kind == CABLING_MISSING && holds_a_cable(r, t, &c->items[i].at))) {
-			const struct cabling_item *item = &c->items[i];
-			const struct cabling_end *const ends[] = { &item->at, &item->found,
-								   &item->other };
-			char text[TEXT_SIZE], what_to_do[TEXT_SIZE], host[NAMING_MAX] = "";
-
-			cabling_describe(item, text, sizeof(text));
-			cabling_instruct(item, what_to_do, sizeof(what_to_do));
-			fputs(cabling_kind_name(item->kind), out);
-			for (unsigned k = 0; k < ARRAY_SIZE(ends); k++)
-				fprintf(out, "|%s:%u", ends[k]->name ? ends[k]->name : "",
-					ends[k]->port);
-			if (kind == CABLING_NO_HCA)
-				naming_host(item->expected.name, NULL, host);
-			fprintf(out, "\t0x%016" PRIx64 " %u\t%s\t%s: %s\n",
-				guid_of(t, item->at.name), item->at.port, host, text, what_to_do);
-		}
+		if (kind == CABLING_DOWN || kind == CABLING_SPEED || kind == CABLING_WIDTH ||
+		    kind == CABLING_ABSENT ||
+		    (kind == CABLING_MISSING && holds_a_cable(r, t, &item->at)))
+			continue;
+		cabling_describe(item, text, sizeof(text));
+		cabling_instruct(item, what_to_do, sizeof(what_to_do));
+		fputs(cabling_kind_name(kind), out);
+		for (unsigned k = 0; k < ARRAY_SIZE(ends); k++)
+			fprintf(out, "|%s:%u", ends[k]->name ?: "", ends[k]->port);
+		if (kind == CABLING_NO_HCA)
+			naming_host(item->expected.name, NULL, host);
+		fprintf(out, "\t0x%016" PRIx64 " %u\t%s\t%s: %s\n", guid_of(t, item->at.name),
+			item->at.port, host, text, what_to_do);
 	}
 	cabling_free(c);
-	if (plan)
-		topo_unref(plan);
+	topo_unref(plan);
 	return ferror(out) ? -1 : 0;
 }
 
@@ -250,24 +244,19 @@ static void data_cb(void *arg, const char *data, size_t len)
 {
 	struct cabling_room *r = arg;
 
-	if (r->length + len + 1 > r->room) {
-		r->room = 2 * (r->length + len + 1);
-		r->heard = mem_resize(r->heard, r->room, 1);
-	}
-	memcpy(r->heard + r->length, data, len);
-	r->length += len;
-	r->heard[r->length] = '\0';
+	bytes_add(&r->heard, data, len);
 }
 
 static void end_cb(void *arg, bool whole)
 {
 	struct cabling_room *r = arg;
-	char *lines = r->heard ? r->heard : mem_strdup("");
+	char *lines;
 
-	r->heard = NULL;
-	r->length = r->room = 0;
+	bytes_add(&r->heard, "", 1);
+	lines = r->heard.data;
+	r->heard = (struct bytes){ 0 };
 	r->child = NULL;
-	if (whole && !(strcmp(r->plan, r->services.conf->cabling_plan) != 0))
+	if (whole && !strcmp(r->plan, r->services.conf->cabling_plan))
 		compared(r, lines);
 	else
 		free(lines);
@@ -330,26 +319,23 @@ static void configure(void *room)
 {
 	struct cabling_room *r = room;
 
-	if ((!r->known && !r->child) ||
-	    (!(strcmp(r->plan, r->services.conf->cabling_plan) != 0) && !*r->plan))
-		return;	 /* the first comparison is to come; or the pattern stays the measure */
-	r->stale = true; /* the file may have been written anew */
-	if (strcmp(r->plan, r->services.conf->cabling_plan) != 0)
-		r->known = false; /* by another measure, all of it is new */
+	bool same = !strcmp(r->plan, r->services.conf->cabling_plan);
+
+	if ((!r->known && !r->child) || (same && !*r->plan))
+		return;	  /* the first comparison is to come; or the pattern stays the measure */
+	r->stale = true;  /* the file may have been written anew */
+	r->known &= same; /* by another measure, all of it is new */
 	loop_timer_set(r->timer, QUIET_US);
 }
 
 static int check(const struct conf *conf, char *err, size_t err_size)
 {
-	struct topo *plan = NULL;
+	const char *path = conf->cabling_plan;
+	struct topo *plan = *path ? cabling_plan_read(path, NULL, err, err_size) : NULL;
+	bool bad = *path && !plan;
 
-	if (*conf->cabling_plan) {
-		plan = cabling_plan_read(conf->cabling_plan, NULL, err, err_size);
-		if (!plan)
-			return -1;
-		topo_unref(plan);
-	}
-	return 0;
+	topo_unref(plan);
+	return bad ? -1 : 0;
 }
 
 static void status(const void *room, json_t *doc)
@@ -368,7 +354,7 @@ void cabling_judge_host(const struct fabric *fabric, uint32_t host, struct host_
 	const struct topo *t = fabric_view(fabric).topo;
 
 	for (unsigned i = 0; i < r->latest.nabsent; i++) {
-		if (strcmp(r->latest.absent[i].host, t->hosts[host].name) != 0)
+		if (strcmp(r->latest.absent[i].host, t->hosts[host].name))
 			continue;
 		verdict->hcas++;
 		host_verdict_add(verdict, HOST_DEGRADED, "%s", r->latest.absent[i].text);
@@ -397,7 +383,7 @@ static void fini(void *room)
 	children_free(r->children);
 	loop_timer_free(r->timer);
 	findings_fini(&r->latest);
-	free(r->heard);
+	free(r->heard.data);
 	free(r);
 }
 

@@ -65,7 +65,7 @@ static bool check_guids(const char *text, char *why, size_t size)
 	int used;
 
 	for (; sscanf(text, "%79s%n", word, &used) == 1; text += used)
-		if (strncmp(word, "0x", 2) != 0 || !strtoull(word, &end, 16) || *end ||
+		if (strncmp(word, "0x", 2) || !strtoull(word, &end, 16) || *end ||
 		    end - word > 18) {
 			snprintf(why, size,
 				 "\"%.60s\": a port GUID such as 0x0002c90300001234 is expected",

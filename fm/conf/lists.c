@@ -9,10 +9,7 @@ void guid_list_add(struct guid_list *list, guid_t guid)
 	for (unsigned i = 0; i < list->count; i++)
 		if (list->guids[i] == guid)
 			return;
-	if (list->count == list->size) {
-		list->size = list->size ? list->size * 2 : 16;
-		list->guids = mem_resize(list->guids, list->size, sizeof(*list->guids));
-	}
+	list->guids = mem_grow(list->guids, list->count);
 	list->guids[list->count++] = guid;
 }
 

@@ -9,7 +9,7 @@
 /* GUIDs, each of them once. All zero = empty; the owner frees `guids`. */
 struct guid_list {
 	guid_t *guids;
-	unsigned count, size; /* used; room */
+	unsigned count;
 };
 
 /* Adds it unless it is there; compares it with the whole list. */

@@ -87,18 +87,12 @@ uint16_t pkey_map_shared(const struct pkey_map *map, uint32_t a, uint32_t b)
 
 /* ---- The set --------------------------------------------------------------------------------- */
 
-/* Room for one more in an array that grows by doubling. */
-static void *grown(void *array, uint32_t count, size_t size)
-{
-	return count & (count - 1) ? array : mem_resize(array, count ? 2 * (size_t)count : 1, size);
-}
-
 /* An empty partition that belongs to the set. Its base must be new; the name is copied. */
 static struct partition *partition_add(struct partition_set *set, const char *name, uint16_t base)
 {
 	struct partition *part;
 
-	set->list = grown(set->list, set->count, sizeof(*set->list));
+	set->list = mem_grow(set->list, set->count);
 	part = &set->list[set->count++];
 	*part = (struct partition){ .name = mem_strdup(name), .base = base };
 	set->place[base] = set->count;
@@ -109,7 +103,7 @@ static struct partition *partition_add(struct partition_set *set, const char *na
 static void rule_add(struct partition_set *set, struct partition *part,
 		     const struct partition_rule *rule)
 {
-	part->rules = grown(part->rules, part->nrules, sizeof(*rule));
+	part->rules = mem_grow(part->rules, part->nrules);
 	part->rules[part->nrules++] = *rule;
 }
 
@@ -311,7 +305,7 @@ static void group_add_scope(struct reader *r, const uint8_t mgid[16], const stru
 	for (uint32_t i = 0; i < set->ngroups; i++)
 		if (!memcmp(set->groups[i].mgid, group.mgid, sizeof(group.mgid)))
 			return;
-	set->groups = grown(set->groups, set->ngroups, sizeof(group));
+	set->groups = mem_grow(set->groups, set->ngroups);
 	set->groups[set->ngroups++] = group;
 }
 
@@ -346,7 +340,7 @@ static bool ip_group(struct reader *r, const char *text, uint8_t mgid[16], struc
 					       0xff,	    [12] = 0xff, 0xff, 0xff, 0xff };
 	uint16_t pkey = r->now.part->base | PKEY_FULL, has = mgid[4] << 8 | mgid[5];
 
-	if (has && has != pkey && memcmp(mgid, broadcast, sizeof(broadcast)) != 0)
+	if (has && has != pkey && memcmp(mgid, broadcast, sizeof(broadcast)))
 		return refuse(r, "mgid=%s: its P_Key 0x%04x is not the partition's, 0x%04x", text,
 			      has, pkey);
 	if (flags->value[FLAG_RATE] != r->now.flags.value[FLAG_RATE] ||
@@ -679,7 +673,7 @@ struct resolver {
 	const struct partition_rule **first; /* by port: which rule has index 0 */
 	uint16_t *index0;
 	struct member *members;
-	size_t count, size;
+	size_t count;
 };
 
 static void touch(struct resolver *r, uint32_t port, const struct partition_rule *rule)
@@ -713,10 +707,7 @@ static void touch_all(struct resolver *r, const struct partition_rule *rule)
 
 static void member_add(struct resolver *r, uint32_t port, uint16_t key)
 {
-	if (r->count == r->size) {
-		r->size = r->size ? 2 * r->size : 1024;
-		r->members = mem_resize(r->members, r->size, sizeof(*r->members));
-	}
+	r->members = mem_grow(r->members, r->count);
 	r->members[r->count++] = (struct member){ port, key };
 }
 
@@ -747,6 +738,7 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 				   uint32_t sm_port)
 {
 	struct resolver r = { .set = set, .t = t, .sm_port = sm_port };
+	uint32_t nports = t->nports, *next;
 	struct pkey_map *map;
 
 	if (set->built_in)
@@ -763,9 +755,9 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 			const struct partition_rule *rule = &part->rules[k];
 
 			if (rule->who == PARTITION_SELF)
-				touch(&r, r.sm_port, rule);
+				touch(&r, sm_port, rule);
 			else if (rule->who == PARTITION_PORT)
-				touch(&r, topo_find_port(r.t, rule->guid), rule);
+				touch(&r, topo_find_port(t, rule->guid), rule);
 			else
 				touch_all(&r, rule);
 		}
@@ -774,8 +766,7 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 	}
 
 	map = mem_new(map);
-	uint32_t nports = r.t->nports, *next = mem_alloc(nports + 1, sizeof(*next));
-
+	next = mem_alloc(nports + 1, sizeof(*next));
 	map->nports = nports;
 	map->first = mem_alloc(nports + 1, sizeof(*map->first));
 	map->keys = mem_alloc(r.count, sizeof(*map->keys));
@@ -788,7 +779,6 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 	for (size_t i = 0; i < r.count; i++)
 		map->keys[next[r.members[i].port]++] = r.members[i].key;
 	free(next);
-
 	free(r.members);
 	free(r.touched);
 	free(r.first);

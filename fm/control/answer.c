@@ -87,10 +87,7 @@ static bool has_number(const struct search *s, uint32_t n)
 static void add_rows(struct search *s, const char *kind, json_t *rows, const char *name,
 		     const char *number, const char *prefix)
 {
-	json_t *row;
-	size_t i;
-
-	json_array_foreach (rows, i, row) {
+	JSON_EACH (row, rows) {
 		const char *called = json_string_value(json_object_get(row, name));
 		const char *numbered = json_string_value(json_object_get(row, number));
 		char what[64];
@@ -140,8 +137,7 @@ static json_t *answer_search(const struct command_env *env, json_t *args, char *
 
 	s.rows[FIRST] = json_array();
 	s.rows[BEHIND] = json_array();
-	for (uint32_t i = 0; i < s.t->nhosts && !(json_array_size(s.rows[FIRST]) >= ROWS_MAX);
-	     i++) {
+	for (uint32_t i = 0; i < s.t->nhosts && json_array_size(s.rows[FIRST]) < ROWS_MAX; i++) {
 		const struct topo_host *host = &s.t->hosts[i];
 		enum rank rank = rank_of(&s, host->name);
 
@@ -150,8 +146,7 @@ static json_t *answer_search(const struct command_env *env, json_t *args, char *
 			    json_sprintf("%u HCA%s", host->ncas, host->ncas == 1 ? "" : "s"));
 	}
 
-	for (uint32_t n = 0; n < s.t->nnodes && !(json_array_size(s.rows[FIRST]) >= ROWS_MAX);
-	     n++) {
+	for (uint32_t n = 0; n < s.t->nnodes && json_array_size(s.rows[FIRST]) < ROWS_MAX; n++) {
 		const struct topo_node *node = &s.t->nodes[n];
 
 		/* By its name, else by what the device itself says. */
@@ -219,7 +214,7 @@ static json_t *index_or_null(int value)
 	return value < 0 ? json_null() : json_integer(value);
 }
 
-static json_t *column(json_t *columns, const char *name)
+static void put(json_t *columns, const char *name, json_t *value)
 {
 	json_t *array = json_object_get(columns, name);
 
@@ -227,7 +222,7 @@ static json_t *column(json_t *columns, const char *name)
 		array = json_array();
 		json_object_set_new(columns, name, array);
 	}
-	return array;
+	json_array_append_new(array, value);
 }
 
 static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
@@ -235,7 +230,7 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 	const struct topo_node *node = &t->nodes[sw];
 	unsigned up[2] = { 0 }, down[2] = { 0 };
 
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+	for (unsigned num = 1; num <= node->nports; num++) {
 		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
 		bool to_host = peer && topo_is_host(t, peer->node);
 
@@ -244,19 +239,17 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 		up[to_host] += port->link_up;
 		down[to_host] += !port->link_up;
 	}
-
-	json_array_append_new(column(columns, "name"), json_string(node->name));
-	json_array_append_new(column(columns, "guid"),
-			      json_sprintf("0x%016llx", (unsigned long long)node->guid));
-	json_array_append_new(column(columns, "lid"), json_integer(topo_port(t, sw, 0)->lid));
-	json_array_append_new(column(columns, "role"), json_string(topo_role_name(node->role)));
-	json_array_append_new(column(columns, "level"), json_integer(node->level));
-	json_array_append_new(column(columns, "su"), index_or_null(node->su));
-	json_array_append_new(column(columns, "rail"), index_or_null(node->rail));
-	json_array_append_new(column(columns, "links"), json_integer(up[0] + up[1]));
-	json_array_append_new(column(columns, "links_down"), json_integer(down[0] + down[1]));
-	json_array_append_new(column(columns, "hcas"), json_integer(up[1] + down[1]));
-	json_array_append_new(column(columns, "hcas_down"), json_integer(down[1]));
+	put(columns, "name", json_string(node->name));
+	put(columns, "guid", json_sprintf("0x%016llx", (unsigned long long)node->guid));
+	put(columns, "lid", json_integer(topo_port(t, sw, 0)->lid));
+	put(columns, "role", json_string(topo_role_name(node->role)));
+	put(columns, "level", json_integer(node->level));
+	put(columns, "su", index_or_null(node->su));
+	put(columns, "rail", index_or_null(node->rail));
+	put(columns, "links", json_integer(up[0] + up[1]));
+	put(columns, "links_down", json_integer(down[0] + down[1]));
+	put(columns, "hcas", json_integer(up[1] + down[1]));
+	put(columns, "hcas_down", json_integer(down[1]));
 }
 
 /* ---- Traffic: what the counters of a port say of its link, by their latest rates */
@@ -326,10 +319,9 @@ static void take_counters(void *arg, uint32_t port, const struct port_counters *
 
 static void take_unhealthy(struct map *map, const struct fabric *fabric)
 {
-	json_t *rows = link_health_links(fabric), *row;
-	size_t i;
+	json_t *rows = link_health_links(fabric);
 
-	json_array_foreach (rows, i, row) {
+	JSON_EACH (row, rows) {
 		const json_t *a = json_object_get(row, "a");
 		const char *guid = json_string_value(json_object_get(a, "guid"));
 		json_int_t num = json_integer_value(json_object_get(a, "port"));
@@ -452,9 +444,8 @@ const struct tables *command_tables(const struct command_env *env, char *err)
 {
 	const struct tables *tables = fabric_view(env->fabric).tables;
 
-	if (!tables || !fabric_view(env->fabric).lids) {
-		command_refuse(err, "no forwarding tables yet: the first sweep has not finished");
-		return NULL;
-	}
-	return tables;
+	if (tables && fabric_view(env->fabric).lids)
+		return tables;
+	command_refuse(err, "no forwarding tables yet: the first sweep has not finished");
+	return NULL;
 }

@@ -29,8 +29,9 @@ typedef json_t *command_answer_fn(const struct command_env *env, json_t *args, c
  * arguments, which is short. 0, or -errno of the stream.
  */
 typedef int command_text_fn(const struct command_env *env, json_t *args, FILE *out);
-/* Begins an operation of the fabric's; its callback brings the result. */
+/* Begins an operation of the fabric's; its callback brings the result. No word was given: NULL. */
 typedef void command_begin_fn(struct fabric *fabric, fabric_done_fn *fn, void *arg);
+typedef void command_act_fn(struct fabric *fabric, const char *word, fabric_done_fn *fn, void *arg);
 /* Takes the arguments first; what is wrong with them is the callback's error. */
 typedef void command_begin_with_fn(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
 				   void *arg);
@@ -48,6 +49,7 @@ struct command_run {
 	command_rows_fn *rows; /* in place of `answer` */
 	command_text_fn *text;
 	command_begin_fn *begin;
+	command_act_fn *act;		   /* the same with the command's first word */
 	command_begin_with_fn *begin_with; /* the same with arguments */
 	bool long_answer;		   /* grows with the fabric: for a child to write */
 	bool answers_after;  /* behind `begin` comes the answer as without the flag, by a child */
@@ -59,8 +61,10 @@ extern const struct command_run no_run; /* of what fmctl does alone */
 
 const struct command *command_find(const char *name); /* by fmd's table; NULL = no such */
 const struct command *command_at(unsigned index);     /* all of them in turn; NULL = no more */
-/* Whether it is answered by a callback, as `begin` and `begin_with` are. */
+/* Whether it is answered by a callback, as `begin`, `act` and `begin_with` are; runs that. */
 bool command_is_operation(const struct command *command, json_t *args);
+void command_begin(const struct command *command, struct fabric *fabric, json_t *args,
+		   fabric_done_fn *fn, void *arg);
 /* Whether its answer is for a child to write: it would hold the loop. */
 bool command_is_long(const struct command *command, json_t *args);
 /* Whether those may ask it who may only look. */

@@ -114,14 +114,11 @@ static bool change_one(struct whatif *w, const char *what, change_fn *change, ch
 /* change NULL: states of hosts, "HOST=STATE". */
 static bool take_all(struct whatif *w, const json_t *list, change_fn *change, char *err)
 {
-	const json_t *what;
-	size_t i;
-
 	if (list && !json_is_array(list)) {
 		snprintf(err, COMMAND_ERROR_SIZE, "arguments: a list of names is expected");
 		return false;
 	}
-	json_array_foreach ((json_t *)list, i, what) {
+	JSON_EACH (what, list) {
 		const char *text = json_string_value(what);
 
 		if (!text) {
@@ -151,51 +148,45 @@ static json_t *congestion_of(const struct whatif *w, const struct topo *t,
 
 static json_t *document(struct whatif *w)
 {
-	const struct tables *running = fabric_view(w->env->fabric).tables;
-	const struct lid_map *lids = fabric_view(w->env->fabric).lids;
-	struct fabric_policy policy;
+	struct fabric *fabric = w->env->fabric;
+	const struct tables *running = fabric_view(fabric).tables;
+	const struct lid_map *lids = fabric_view(fabric).lids;
+	struct fabric_policy policy = fabric_policy(fabric, w->t, NULL);
 	struct check_report proof, before;
 	struct delta delta = { 0 };
 	double start = now_ms();
-	json_t *doc, *now;
+	uint8_t *classes;
+	json_t *now;
 	bool sound;
 
-	policy = fabric_policy(w->env->fabric, w->t, NULL);
-	fabric_try(w->env->fabric, w->t, &policy, &w->tables, &w->tried);
+	fabric_try(fabric, w->t, &policy, &w->tables, &w->tried);
 	fabric_policy_fini(&policy);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
 	sound = check_tables(w->t, lids, &w->tables, &proof);
 	w->check_ms = now_ms() - start;
 
-	uint8_t *classes = fabric_port_classes(w->env->fabric);
-
+	classes = fabric_port_classes(fabric);
 	if (classes) {
 		w->storage = mem_alloc(w->t->nnodes, sizeof(*w->storage));
 		for (uint32_t n = 0; n < w->t->nnodes; n++)
 			w->storage[n] = classes[w->t->nodes[n].port0] == ROUTE_STORAGE;
 		free(classes);
 	}
-
 	delta_count(running, &w->tables, &delta);
 	delta.entries_minimum = delta_minimum(w->t, lids, w->tried.engine, running, &w->tables);
-	fabric_check(w->env->fabric, &before);
+	fabric_check(fabric, &before);
 	now = json_pack("{so so}", "proof", report_proof(&before), "congestion",
 			congestion_of(w, w->present, running));
-	doc = json_pack("{si si si sf sf sb so so so so so}", "links_failed", w->failed,
-			"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t),
-			"route_ms", w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof",
-			report_proof(&proof), "congestion", congestion_of(w, w->t, &w->tables),
-			"before", now, "delta", report_delta(&delta), "at_risk", risk_json(w->t));
-	json_object_set_new(doc, "lost", lost_json(w->present, w->t));
-	json_object_set_new(doc, "engine", json_string(w->tried.engine));
-	if (w->tried.why[0])
-		json_object_set_new(doc, "engine_why", json_string(w->tried.why));
-	if (w->states) {
-		json_object_set_new(doc, "nvswitch",
-				    nvlink_trial(w->env->fabric, w->t, w->states, &w->tables));
-	}
-	return doc;
+	return json_pack("{si si si sf sf sb so so so so so so ss ss* so*}", "links_failed",
+			 w->failed, "links_cordoned", w->cordoned, "links_down",
+			 topo_links_down(w->t), "route_ms", w->route_ms, "check_ms", w->check_ms,
+			 "sound", sound, "proof", report_proof(&proof), "congestion",
+			 congestion_of(w, w->t, &w->tables), "before", now, "delta",
+			 report_delta(&delta), "at_risk", risk_json(w->t), "lost",
+			 lost_json(w->present, w->t), "engine", w->tried.engine, "engine_why",
+			 w->tried.why[0] ? w->tried.why : NULL, "nvswitch",
+			 w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
 }
 
 /* {"fail": [WHAT ..], "cordon": [WHAT ..], "nvswitch": ["HOST=STATE" ..]} */
@@ -256,15 +247,12 @@ static void offer(struct names_asked *n, const char *name)
 /* Whether the prefix is `NODE:`, and maybe more; then its ports are offered. */
 static bool is_port_of(struct names_asked *n, uint32_t node)
 {
-	size_t len = strlen(n->t->nodes[node].name);
-
-	if (n->len <= len || n->prefix[len] != ':' ||
-	    strncmp(n->t->nodes[node].name, n->prefix, len))
-		return false;
-
 	const struct topo_node *at = &n->t->nodes[node];
+	size_t len = strlen(at->name);
 	char name[128];
 
+	if (n->len <= len || n->prefix[len] != ':' || strncmp(at->name, n->prefix, len))
+		return false;
 	for (unsigned num = 1; num <= at->nports; num++) {
 		array_printf(name, "%s:%u", at->name, num);
 		if (topo_port(n->t, node, num)->peer != TOPO_NONE)
@@ -304,10 +292,9 @@ static void list_parts(struct names_asked *n)
 
 static void list_keys(struct names_asked *n, json_t *rows, const char *key)
 {
-	json_t *seen = json_object(), *row;
-	size_t i;
+	json_t *seen = json_object();
 
-	json_array_foreach (rows, i, row) {
+	JSON_EACH (row, rows) {
 		const char *name = json_string_value(json_object_get(row, key));
 
 		if (name && !json_object_get(seen, name)) {
@@ -334,7 +321,7 @@ static bool list_names(struct names_asked *n, const char *kind)
 		list_keys(n, multicast_groups(n->env->fabric), "mlid");
 	else if (!strcmp(kind, "partition"))
 		list_keys(n, partitions_document(n->env->fabric, NULL), "name");
-	else if (strcmp(kind, "event") != 0)
+	else if (strcmp(kind, "event"))
 		return false;
 	else
 		for (unsigned i = 0; (event = event_kind_at(i)); i++)
@@ -387,46 +374,22 @@ const struct command_run cabling_run = { .answer = answer_cabling, .long_answer 
 const struct command_run reroute_run = { .begin = fabric_reroute };
 const struct command_run sweep_run = { .begin = fabric_sweep };
 
-static void set_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg, bool on)
+static void cordon(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg)
 {
-	char err[COMMAND_ERROR_SIZE];
-	const char *what;
-
-	if (command_unpack(args, err, "{s:s}", "what", &what))
-		maintenance_cordon(fabric, what, on, fn, arg);
-	else
-		fn(arg, NULL, err);
+	maintenance_cordon(fabric, what, true, fn, arg);
 }
 
-static void begin_cordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+static void uncordon(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg)
 {
-	set_cordon(fabric, args, fn, arg, true);
-}
-const struct command_run cordon_run = { .begin_with = begin_cordon };
-
-static void begin_uncordon(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
-{
-	set_cordon(fabric, args, fn, arg, false);
-}
-const struct command_run uncordon_run = { .begin_with = begin_uncordon };
-
-static void act_on(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg,
-		   void (*act)(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg))
-{
-	char err[COMMAND_ERROR_SIZE];
-	const char *what;
-
-	if (command_unpack(args, err, "{s:s}", "what", &what))
-		act(fabric, what, fn, arg);
-	else
-		fn(arg, NULL, err);
+	maintenance_cordon(fabric, what, false, fn, arg);
 }
 
-static void begin_release(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
-{
-	act_on(fabric, args, fn, arg, maintenance_release);
-}
-const struct command_run release_run = { .begin_with = begin_release };
+const struct command_run cordon_run = { .act = cordon };
+const struct command_run uncordon_run = { .act = uncordon };
+const struct command_run release_run = { .act = maintenance_release };
+const struct command_run host_accept_run = { .act = naming_accept };
+const struct command_run handover_run = { .act = sm_hand_over };
+const struct command_run takeover_run = { .act = sm_take_over, .of_standby = true };
 
 static void begin_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
@@ -468,36 +431,6 @@ static json_t *answer_held(const struct command_env *env, json_t *args, char *er
 }
 const struct command_run held_run = { .answer = answer_held };
 
-static void begin_host_accept(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
-{
-	act_on(fabric, args, fn, arg, naming_accept);
-}
-const struct command_run host_accept_run = { .begin_with = begin_host_accept };
-
-static void begin_handover(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
-{
-	char err[COMMAND_ERROR_SIZE];
-	const char *manager = NULL;
-
-	if (command_unpack(args, err, "{s?s}", "manager", &manager))
-		sm_hand_over(fabric, manager, fn, arg);
-	else
-		fn(arg, NULL, err);
-}
-const struct command_run handover_run = { .begin_with = begin_handover };
-
-static void begin_takeover(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
-{
-	char err[COMMAND_ERROR_SIZE];
-	const char *manager = NULL;
-
-	if (command_unpack(args, err, "{s?s}", "manager", &manager))
-		sm_take_over(fabric, manager, fn, arg);
-	else
-		fn(arg, NULL, err);
-}
-const struct command_run takeover_run = { .begin_with = begin_takeover, .of_standby = true };
-
 static void begin_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {
 	const char *host, *state = NULL;
@@ -528,10 +461,9 @@ static json_t *answer_health_report(const struct command_env *env, json_t *args,
 		return NULL;
 
 	/* As a number, or as it was typed; 0 = neither, which no TTL is. */
-	const json_t *value = ttl;
-	const char *text = json_string_value(value);
+	const char *text = json_string_value(ttl);
 	char *end;
-	double seconds = text ? strtod(text, &end) : json_number_value(value);
+	double seconds = text ? strtod(text, &end) : json_number_value(ttl);
 	return nvlink_hear_report(env->fabric, source, host, state, reason,
 				  text && (!*text || *end) ? 0 : seconds, err, COMMAND_ERROR_SIZE);
 }
@@ -539,7 +471,6 @@ const struct command_run health_report_run = { .answer = answer_health_report };
 
 static json_t *answer_reload(const struct command_env *env, json_t *args, char *err)
 {
-
 	if (!command_unpack(args, err, "{}") ||
 	    env->reload(env->reload_arg, err, COMMAND_ERROR_SIZE))
 		return NULL;
@@ -551,9 +482,8 @@ static json_t *answer_loglevel(const struct command_env *env, json_t *args, char
 {
 	const char *module = NULL, *level;
 
-	if (!command_unpack(args, err, "{s:s, s?s}", "level", &level, "module", &module))
-		return NULL;
-	if (!value_check("LEVEL", level, err, COMMAND_ERROR_SIZE) ||
+	if (!command_unpack(args, err, "{s:s, s?s}", "level", &level, "module", &module) ||
+	    !value_check("LEVEL", level, err, COMMAND_ERROR_SIZE) ||
 	    (module && !value_check("MODULE", module, err, COMMAND_ERROR_SIZE)))
 		return NULL;
 	log_set_level(module ? log_module_parse(module) : -1, log_level_parse(level));

@@ -70,25 +70,22 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 	json_t *groups = multicast_groups_of(s->env->fabric,
 					     what->kind == WHAT_MLID ? what->number : 0,
 					     what->kind == WHAT_MGID ? what->mgid : NULL),
-	       *group = json_array_get(groups, 0), *members, *member;
+	       *group = json_array_get(groups, 0), *members;
 	struct event_about about = { 0 };
 	char text[64];
-	size_t i;
 
 	what_name(s->t, what, text, sizeof(text));
 	if (!group) {
 		json_decref(groups);
-		command_refuse(err, "no multicast group has %s", text);
-		return false;
+		return command_refuse(err, "no multicast group has %s", text);
 	}
 	show_text(s->doc, "kind", "group");
 	show_text(s->doc, "name", text);
 	take_facts(s->doc, group, "");
 	if (json_array_size(groups) > 1) {
-		json_t *rows = json_array(), *sharers_group;
-		size_t index;
+		json_t *rows = json_array();
 
-		json_array_foreach (groups, index, sharers_group) {
+		JSON_EACH (sharers_group, groups) {
 			json_t *row = json_object();
 
 			take_facts(row, sharers_group, "");
@@ -97,7 +94,7 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 		json_object_set_new(s->doc, "groups", rows);
 	}
 	members = json_object_get(group, "members");
-	json_array_foreach (members, i, member) {
+	JSON_EACH (member, members) {
 		const char *guid = json_string_value(json_object_get(member, "guid"));
 		uint32_t at = topo_find_port(s->t, strtoull(guid, NULL, 0));
 		const struct topo_port *peer =
@@ -128,17 +125,15 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 	row = json_array_get(rows, 0);
 	if (!row) {
 		json_decref(rows);
-		command_refuse(err, "no partition has P_Key %s", text);
-		return false;
+		return command_refuse(err, "no partition has P_Key %s", text);
 	}
 	show_text(s->doc, "kind", "partition");
 	json_object_update(s->doc, row);
 
-	json_t *groups = multicast_groups_of(s->env->fabric, 0, NULL), *group;
+	json_t *groups = multicast_groups_of(s->env->fabric, 0, NULL);
 	json_t *groups_rows = json_array();
-	size_t i;
 
-	json_array_foreach (groups, i, group) {
+	JSON_EACH (group, groups) {
 		const char *pkey_text = json_string_value(json_object_get(group, "pkey"));
 		json_t *member;
 

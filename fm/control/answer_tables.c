@@ -71,7 +71,7 @@ static bool take_sort(const struct command *command, json_t *args, struct row_or
 	else
 		order->key = column->key;
 	json_object_del(args, "sort");
-	return column != NULL;
+	return column;
 }
 
 /* A question whose filters and order are understood. */
@@ -86,9 +86,8 @@ static bool asked_init(struct asked *a, const struct command_env *env,
 		       const struct command *command, json_t *args, char *err)
 {
 	*a = (struct asked){ .env = *env, .args = json_copy(args) };
-	if (!take_sort(command, a->args, &a->order, err))
-		return false;
-	if (command->filters && !filter_read(&a->filter, env, command->filters, a->args, err))
+	if (!take_sort(command, a->args, &a->order, err) ||
+	    (command->filters && !filter_read(&a->filter, env, command->filters, a->args, err)))
 		return false;
 	a->env.filter = a->filter.topo ? &a->filter : NULL; /* no fabric: nothing to choose by */
 	return true;
@@ -108,14 +107,13 @@ static void collect(void *arg, json_t *row)
 json_t *command_answer(const struct command_env *env, const struct command *command, json_t *args,
 		       char *err)
 {
+	const struct command_run *run = command->run;
 	json_t *result = NULL;
 	struct asked a;
 
 	if (asked_init(&a, env, command, args, err))
-		result = command->run->rows ? json_array()
-					    : command->run->answer(&a.env, a.args, err);
-	if (result && command->run->rows &&
-	    !command->run->rows(&a.env, a.args, collect, result, err)) {
+		result = run->rows ? json_array() : run->answer(&a.env, a.args, err);
+	if (result && run->rows && !run->rows(&a.env, a.args, collect, result, err)) {
 		json_decref(result);
 		result = NULL;
 	}
@@ -201,8 +199,9 @@ bool command_stream(const struct command_env *env, const struct command *command
 /* One row for each LID that somebody has; port null = packets to it are dropped. */
 static json_t *lft_entries(const struct command_env *env, uint32_t sw)
 {
-	const struct topo *t = fabric_view(env->fabric).topo;
-	const struct lid_map *lids = fabric_view(env->fabric).lids;
+	const struct fabric_view view = fabric_view(env->fabric);
+	const struct topo *t = view.topo;
+	const struct lid_map *lids = view.lids;
 	const uint8_t *row = tables_row(inforce_tables(env->fabric), sw);
 	json_t *entries = json_array();
 
@@ -255,12 +254,11 @@ static json_t *path_hops(const struct fabric_view *view, const struct path *path
 		 * a switch that is an end itself.
 		 */
 		const struct topo *t = view->topo;
-		const struct lid_map *lids = view->lids;
 		const struct path_hop *hop = &path->hops[i];
 		const struct topo_node *node = &t->nodes[hop->node];
 		const struct topo_port *out = topo_port(t, hop->node, hop->out_port);
 		unsigned lid_port = hop->out_port ? hop->out_port : hop->in_port;
-		bool leaves = hop->out_port != 0;
+		bool leaves = hop->out_port;
 
 		if (node->type == TOPO_SWITCH)
 			lid_port = 0;
@@ -269,7 +267,7 @@ static json_t *path_hops(const struct fabric_view *view, const struct path *path
 			json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name,
 				  "guid", json_sprintf("0x%016llx", (unsigned long long)node->guid),
 				  "role", topo_role_name(node->role), "lid",
-				  lids->lid_of_port[node->port0 + lid_port], "in_port",
+				  view->lids->lid_of_port[node->port0 + lid_port], "in_port",
 				  port_number(hop->in_port), "out_port", port_number(hop->out_port),
 				  "speed",
 				  leaves ? json_string(topo_speed_name(out->speed)) : json_null(),
@@ -421,11 +419,10 @@ static json_t *answer_dump(const struct command_env *env, json_t *args, char *er
 static int text_dump(const struct command_env *env, json_t *args, FILE *out)
 {
 	const char *file = json_string_value(json_object_get(args, "file"));
-	const struct osm_dump_view view = { fabric_view(env->fabric).topo,
-					    fabric_view(env->fabric).lids,
-					    fabric_view(env->fabric).tables,
+	const struct fabric_view view = fabric_view(env->fabric);
+	const struct osm_dump_view dump = { view.topo, view.lids, view.tables,
 					    multicast_trees(env->fabric) };
 
-	return osm_dump_find(file)->write(&view, out);
+	return osm_dump_find(file)->write(&dump, out);
 }
 const struct command_run dump_run = { .answer = answer_dump, .text = text_dump };

@@ -76,18 +76,17 @@ static json_t *near_text(const struct command_env *env, const struct topo *t,
 			 const struct format *format, char *err)
 {
 	const char **of_host = mem_alloc(t->nhosts + 1, sizeof(*of_host));
-	json_t *all = nvlink_hosts(env->fabric), *row, *host, *result;
+	json_t *all = nvlink_hosts(env->fabric), *result;
 	struct arena *arena = arena_new();
-	size_t d, h;
 
-	json_array_foreach (json_object_get(all, "domains"), d, row) {
+	JSON_EACH (row, json_object_get(all, "domains")) {
 		json_t *hosts = json_object_get(row, "hosts");
 		char name[96];
 
 		array_printf(name, "%s.%lld",
 			     json_string_value(json_object_get(row, "cluster_uuid")),
 			     json_integer_value(json_object_get(row, "clique")));
-		json_array_foreach (hosts, h, host) {
+		JSON_EACH (host, hosts) {
 			uint32_t at = place_host(t, json_string_value(host));
 
 			if (at != TOPO_NONE && json_array_size(hosts) > 1)
@@ -157,8 +156,7 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 {
 	const struct filter *filter = env->filter;
 	int sick = 0;
-	json_t *rows, *row;
-	size_t i;
+	json_t *rows;
 
 	if (!command_topo(env, err) || !command_unpack(args, err, "{s?b}", "sick", &sick))
 		return false;
@@ -175,7 +173,7 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 	rows = sick || (filter && filter->unhealthy) ? link_health_links(env->fabric)
 						     : links_down(env->fabric);
 	filter_links(filter, rows);
-	json_array_foreach (rows, i, row)
+	JSON_EACH (row, rows)
 		put(arg, json_incref(row));
 	json_decref(rows);
 	return true;

@@ -33,9 +33,26 @@ bool command_is_operation(const struct command *command, json_t *args)
 {
 	const struct command_run *run = command->run;
 
-	return (run->begin || run->begin_with) &&
+	return (run->begin || run->act || run->begin_with) &&
 	       (!command->flag_operates ||
 		(command->flag && json_is_true(json_object_get(args, command->flag))));
+}
+
+void command_begin(const struct command *command, struct fabric *fabric, json_t *args,
+		   fabric_done_fn *fn, void *arg)
+{
+	const struct command_run *run = command->run;
+	const char *form = command->words_optional ? "{s?s}" : "{s:s}", *word = NULL;
+	char err[COMMAND_ERROR_SIZE];
+
+	if (run->begin)
+		run->begin(fabric, fn, arg);
+	else if (run->begin_with)
+		run->begin_with(fabric, args, fn, arg);
+	else if (command_unpack(args, err, form, command->words[0], &word))
+		run->act(fabric, word, fn, arg);
+	else
+		fn(arg, NULL, err);
 }
 
 bool command_is_read_only(const struct command *command, json_t *args)
@@ -51,5 +68,5 @@ bool command_is_long(const struct command *command, json_t *args)
 
 	return command->run->long_answer ||
 	       (most && (count ? json_integer_value(count) > (json_int_t)most
-			       : json_object_get(args, "since") != NULL));
+			       : !!json_object_get(args, "since")));
 }

@@ -47,24 +47,20 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
 	struct ucred who;
 	socklen_t size = sizeof(who);
 	struct peer peer = { .uid = (uid_t)-1 };
-	unsigned count;
 	gid_t *groups;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
 		return peer;
 
 	/* The supplementary groups go behind the primary one. */
-	gid_t primary = who.gid;
-	socklen_t of_size = 0;
-	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &of_size); /* ERANGE: how much there is */
-	groups = mem_alloc(1 + of_size / sizeof(gid_t), sizeof(*groups));
-	groups[0] = primary;
-	if (of_size && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups + 1, &of_size))
-		of_size = 0;
-	count = 1 + of_size / sizeof(gid_t);
-
+	size = 0;
+	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size); /* ERANGE: how much there is */
+	groups = mem_alloc(1 + size / sizeof(gid_t), sizeof(*groups));
+	groups[0] = who.gid;
+	if (size && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups + 1, &size))
+		size = 0;
 	peer.uid = who.uid;
-	peer.rights = peer_judge(rules, who.uid, groups, count);
+	peer.rights = peer_judge(rules, who.uid, groups, 1 + size / sizeof(gid_t));
 	free(groups);
 	return peer;
 }
@@ -205,22 +201,16 @@ static int child_answer(void *arg, FILE *out)
 {
 	const struct client *c = arg;
 	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result;
+	json_t *result = NULL;
 
-	if (command_can_stream(c->command, c->args)) {
-		/* In the child: the rows of a list. */
-		char stream_err[COMMAND_ERROR_SIZE] = "";
-
-		if (command_stream(&c->control->env, c->command, c->args,
-				   "{\"ok\":true,\"result\":[", out, stream_err))
-			fputs("]}\n", out);
-		else
-			fprintf(out, "%s\n", answer_line(NULL, stream_err));
+	if (!command_can_stream(c->command, c->args))
+		result = command_answer(&c->control->env, c->command, c->args, err);
+	else if (command_stream(&c->control->env, c->command, c->args, "{\"ok\":true,\"result\":[",
+				out, err)) {
+		fputs("]}\n", out);
 		return ferror(out) ? -1 : 0;
 	}
-	result = command_answer(&c->control->env, c->command, c->args, err);
-	fputs(answer_line(result, err), out);
-	fputc('\n', out);
+	fprintf(out, "%s\n", answer_line(result, err));
 	return ferror(out) ? -1 : 0;
 }
 
@@ -344,7 +334,8 @@ static void progress_cb(void *arg)
 static void client_dispatch(struct client *c, const char *name, json_t *args)
 {
 	const struct command *command = command_find(name);
-	char err[COMMAND_ERROR_SIZE];
+	const struct command_env *env = &c->control->env;
+	char err[COMMAND_ERROR_SIZE] = "";
 
 	c->answer = ANSWER_NOTHING;
 	if (!command) {
@@ -355,7 +346,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 			     "not permitted: only root and members of group " PEER_OPERATE_GROUP
 			     " may use this command");
 	} else if (command_is_operation(command, args)) {
-		const char *refusal = sm_refuses(c->control->env.fabric);
+		const char *refusal = sm_refuses(env->fabric);
 
 		c->acting = true;
 		c->command = command;
@@ -367,38 +358,24 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 			operation_done_cb(c, NULL, refusal);
 			return;
 		}
-		if (command->run->begin_with)
-			command->run->begin_with(c->control->env.fabric, args, operation_done_cb,
-						 c);
-		else
-			command->run->begin(c->control->env.fabric, operation_done_cb, c);
-	} else if (command->run->follows) {
-		char follow_err[COMMAND_ERROR_SIZE] = "";
-		json_t *result = command_answer(&c->control->env, command, args, follow_err);
-		struct fabric *fabric = c->control->env.fabric;
-		int count;
-
-		if (result && events_query(fabric, args, &c->events_asked, &count, follow_err)) {
-			c->follow = FOLLOWS_EVENTS;
-			fabric_follow(fabric, event_cb, c);
-		}
-		client_reply(c, result, follow_err);
-	} else if (command->run->text) {
-		/* The text is for a child, which takes the client's socket. */
-		char text_err[COMMAND_ERROR_SIZE] = "";
-		json_t *result = command_answer(&c->control->env, command, args, text_err);
-
-		c->answer = result ? ANSWER_TEXT_DUE : ANSWER_NOTHING;
-		c->command = command;
-		c->args = result ? json_incref(args) : NULL;
-		client_reply(c, result, text_err);
+		command_begin(command, env->fabric, args, operation_done_cb, c);
 	} else if (command_is_long(command, args)) {
 		answer_by_child(c, command, args);
 	} else {
-		char now_err[COMMAND_ERROR_SIZE] = "";
-		json_t *result = command_answer(&c->control->env, command, args, now_err);
+		json_t *result = command_answer(env, command, args, err);
+		int count;
 
-		client_reply(c, result, now_err);
+		if (result && command->run->follows &&
+		    events_query(env->fabric, args, &c->events_asked, &count, err)) {
+			c->follow = FOLLOWS_EVENTS;
+			fabric_follow(env->fabric, event_cb, c);
+		} else if (result && command->run->text) {
+			/* The text is for a child, which takes the client's socket. */
+			c->answer = ANSWER_TEXT_DUE;
+			c->command = command;
+			c->args = json_incref(args);
+		}
+		client_reply(c, result, err);
 	}
 }
 
@@ -438,22 +415,20 @@ static void client_free(struct client *c)
 {
 	struct control *control = c->control;
 	struct client **link = &control->clients;
+	struct fabric *fabric = control->env.fabric;
 
 	while (*link != c)
 		link = &(*link)->next;
 	*link = c->next;
 	control->nclients--;
-	if (c->acting) {
-		/* What it asked for continues. */
-		struct fabric *fabric = control->env.fabric;
-
+	if (c->acting) { /* what it asked for continues */
 		fabric_client_gone(fabric, c);
 		audit_client_gone(fabric, c);
 		link_health_client_gone(fabric, c);
 		sm_client_gone(fabric, c);
 	}
 	if (c->follow)
-		fabric_unfollow(control->env.fabric, c);
+		fabric_unfollow(fabric, c);
 	child_kill(c->child);
 	json_decref(c->args);
 	loop_fd_free(c->watch);
@@ -562,8 +537,8 @@ static void client_ready_cb(void *arg, unsigned events)
 			 * The peer has closed, not just its sending half: nobody is there to read
 			 * an answer.
 			 */
-			int fd = c->fd;
-			struct pollfd poll_fd = { .fd = fd };
+			struct pollfd poll_fd = { .fd = c->fd };
+
 			c->broken = poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLHUP;
 		} else if (errno != EAGAIN && errno != EINTR) {
 			c->broken = true;
@@ -616,6 +591,7 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 			    control_reload_fn *reload, void *arg, char *err, size_t err_size)
 {
 	struct control *control = mem_new(control);
+	int fd;
 
 	control->loop = loop;
 	control->env =
@@ -628,25 +604,21 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 	 * Where the groups exist, anybody may connect, and is told by credentials; else nobody but
 	 * root and fmd's own user could have rights, and the file's mode says so too.
 	 */
-	mode_t mask = peer_rules_share(&control->rules) ? 0111 : 0117;
-	int fd = listener_unix_socket(socket_path, mask, CLIENTS_MAX);
-
-	if (fd < 0)
+	fd = listener_unix_socket(socket_path, peer_rules_share(&control->rules) ? 0111 : 0117,
+				  CLIENTS_MAX);
+	if (fd < 0) {
 		snprintf(err, err_size, "socket %s: %s", socket_path,
 			 fd == -EADDRINUSE ? "another fmd uses it"
 			 : fd == -EEXIST   ? "a file with this name exists and is not a socket"
 					   : strerror(-fd));
-	control->fd = fd < 0 ? -1 : fd;
-
-	if (control->fd < 0) {
 		free(control);
 		return NULL;
 	}
+	control->fd = fd;
 	control->path = mem_strdup(socket_path);
 	control->children = children_new(loop);
 	control->rest = loop_timer_new(loop, rested_cb, control);
-	control->listener =
-		listener_new(loop, control->fd, "control socket", 1, accept_cb, control);
+	control->listener = listener_new(loop, fd, "control socket", 1, accept_cb, control);
 	return control;
 }
 

@@ -136,10 +136,8 @@ static bool read_leaf_and_host(struct filter *f, const struct command_env *env,
 
 	if (!read_place(env, texts[0], &f->leaf, err))
 		return false;
-	if (texts[0] && (f->leaf.node >= t->nswitches || f->leaf.port)) {
-		command_refuse(err, "%s is not a switch", texts[0]);
-		return false;
-	}
+	if (texts[0] && (f->leaf.node >= t->nswitches || f->leaf.port))
+		return command_refuse(err, "%s is not a switch", texts[0]);
 	if (!read_place(env, texts[1], &f->host, err))
 		return false;
 	if (f->host.node != TOPO_NONE)
@@ -163,10 +161,8 @@ static bool read_class(struct filter *f, const struct fabric *fabric, const char
 			f->class = class;
 	if (!text)
 		return true;
-	if (f->class < 0) {
-		command_refuse(err, "unknown class %s", text);
-		return false;
-	}
+	if (f->class < 0)
+		return command_refuse(err, "unknown class %s", text);
 	policy = fabric_policy(fabric, f->topo, NULL);
 	f->classes = policy.classes;
 	policy.classes = NULL;
@@ -271,11 +267,10 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 		       read_class(f, env->fabric, texts[2], err) &&
 		       read_place(env, texts[3], &f->what, err);
 	if (good && f->unhealthy) {
-		json_t *rows = link_health_links(env->fabric), *row;
-		size_t i;
+		json_t *rows = link_health_links(env->fabric);
 
 		f->sick = mem_alloc(f->topo->nports + 1u, sizeof(*f->sick));
-		json_array_foreach (rows, i, row) {
+		JSON_EACH (row, rows) {
 			uint32_t port = port_of_end(f->topo, json_object_get(row, "a"));
 
 			if (port == TOPO_NONE)

@@ -112,10 +112,9 @@ static void show_nvlinks(struct show *s, const char *name)
 		{ "reason", "nvlink_reason" },	   { "system", "system" },
 		{ "observed", "nvlink_observed" }, { "routed", "routed_as" }
 	};
-	json_t *all = nvlink_hosts(s->env->fabric), *row;
-	size_t i;
+	json_t *all = nvlink_hosts(s->env->fabric);
 
-	json_array_foreach (json_object_get(all, "hosts"), i, row) {
+	JSON_EACH (row, json_object_get(all, "hosts")) {
 		const char *host = json_string_value(json_object_get(row, "host"));
 
 		if (!host || strcmp(host, name))
@@ -306,17 +305,13 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 	}
 	for (unsigned i = 0; i < count; i++) {
 		const struct topo_node *node = &s->t->nodes[list[i].sw];
-		json_t *row = json_object();
 
-		show_text(row, "switch", node->name);
-		show_text(row, "role", topo_role_name(node->role));
-		show_int(row, "level", node->level);
-		show_int(row, "cables", list[i].links);
-		show_int(row, "up", list[i].up);
-		show_int(row, "cordoned", list[i].cordoned);
-		show_int(row, "lids", list[i].lids);
-		show_text(row, "ports", list[i].ports);
-		json_array_append_new(rows, row);
+		json_array_append_new(rows,
+				      json_pack("{ss ss si si si si si ss}", "switch", node->name,
+						"role", topo_role_name(node->role), "level",
+						node->level, "cables", list[i].links, "up",
+						list[i].up, "cordoned", list[i].cordoned, "lids",
+						list[i].lids, "ports", list[i].ports));
 	}
 	json_object_set_new(s->doc, "neighbours", rows);
 }
@@ -326,10 +321,9 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 /* The first alert about the node, without its name, which stands above. */
 static void show_alert(struct show *s, guid_t guid)
 {
-	json_t *rows = fabric_alerts(s->env->fabric), *row;
-	size_t i;
+	json_t *rows = fabric_alerts(s->env->fabric);
 
-	json_array_foreach (rows, i, row) {
+	JSON_EACH (row, rows) {
 		const char *node = json_string_value(json_object_get(row, "node"));
 		const char *name = json_string_value(json_object_get(row, "subject"));
 		const char *text = json_string_value(json_object_get(row, "text"));
@@ -352,16 +346,15 @@ static void show_links_facts(struct show *s, uint32_t n)
 
 	if (!a.up) {
 		/* Nothing is up; since when: the last one went down. */
-		unsigned down = a.down;
 		char since[LINK_SINCE], last[LINK_SINCE] = "", note[LINK_SINCE + 64];
 
-		for (unsigned num = 1; num <= s->t->nodes[n].nports; num++) {
-			link_down_since(s->env->fabric, s->t->nodes[n].port0 + num, since);
+		for (unsigned num = 1; num <= node->nports; num++) {
+			link_down_since(s->env->fabric, node->port0 + num, since);
 			if (strcmp(since, last) > 0)
 				strcpy(last, since);
 		}
 		array_printf(note, "%s%s%s",
-			     down ? "all of its links are down" : "no link is known",
+			     a.down ? "all of its links are down" : "no link is known",
 			     *last ? " since " : "", last);
 		show_text(s->doc, "note", note);
 	} else
@@ -476,13 +469,12 @@ void show_node(struct show *s, uint32_t n)
 		show_int(s->doc, "lids_forwarded", all);
 		show_int(s->doc, "lids_dropped", none);
 
-		guid_t sw = node->guid;
 		const struct mcast_plan *plan = multicast_trees(s->env->fabric);
 		unsigned count = 0;
 
 		for (uint32_t i = 0; plan && i < plan->ntrees; i++)
 			for (uint32_t h = 0; h < plan->trees[i].nhops; h++)
-				count += plan->trees[i].hops[h].guid == sw;
+				count += plan->trees[i].hops[h].guid == node->guid;
 		show_int(s->doc, "multicast_trees", count);
 	}
 	if (s->from != TOPO_NONE && lid_of(s, n))
@@ -490,15 +482,14 @@ void show_node(struct show *s, uint32_t n)
 	if (is_switch)
 		show_neighbours(s, n, lids);
 
-	const uint32_t *ports_lids = is_switch ? lids : NULL;
 	json_t *rows = json_array();
 
 	for (unsigned num = 1; num <= node->nports; num++) {
 		const struct topo_port *port = topo_port(s->t, n, num);
 
 		if (port->peer != TOPO_NONE || port->state > TOPO_DOWN)
-			json_array_append_new(rows,
-					      show_port_row(s, node->port0 + num, ports_lids));
+			json_array_append_new(
+				rows, show_port_row(s, node->port0 + num, is_switch ? lids : NULL));
 	}
 	json_object_set_new(s->doc, "ports", rows);
 

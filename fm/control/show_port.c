@@ -94,19 +94,14 @@ static json_t *end_row(struct show *s, uint32_t at)
 	show_text(row, "speed", topo_speed_name(port->speed));
 	show_fec(s, row, at);
 
-	uint32_t lids, of;
-
 	if (port->node < s->t->nswitches) {
-		uint32_t by_lids[256], none = link_use_by_port(&s->scene, port->node, by_lids);
+		uint32_t lids[256], of = link_use_by_port(&s->scene, port->node, lids);
 
-		of = none;
 		for (unsigned num = 0; num < 256; num++)
-			of += by_lids[num];
-		lids = by_lids[port->num];
-
-		show_int(row, "lids", lids);
+			of += lids[num];
+		show_int(row, "lids", lids[port->num]);
 		json_object_set_new(row, "share_percent",
-				    json_real(of ? round(1e3 * lids / of) / 10 : 0));
+				    json_real(of ? round(1e3 * lids[port->num] / of) / 10 : 0));
 	} else {
 		json_object_set_new(row, "lids", json_null());
 		json_object_set_new(row, "share_percent", json_null());
@@ -157,19 +152,19 @@ void show_port_facts(struct show *s, uint32_t at)
 		show_fec_facts(s, at);
 
 	/* Of a cordon whose time is not known, the newest event tells it. */
-	const struct topo_port *a = &s->t->ports[at], *b = topo_peer(s->t, a);
+	const struct topo_port *b = topo_peer(s->t, port);
 	const json_t *row = show_unhealthy(s, at);
-	bool special = a->quarantined || a->isolated;
+	bool special = port->quarantined || port->isolated;
 	bool far_special = b && (b->quarantined || b->isolated);
-	bool cordoned = (a->cordoned && !special) || (b && b->cordoned && !far_special);
+	bool cordoned = (port->cordoned && !special) || (b && b->cordoned && !far_special);
 	struct event_about about = event_about_port(s->t, at);
 
 	about.whole = true;
 	show_flag(s->doc, "cordoned", cordoned);
-	if (cordoned && !show_cordoned_since(s, at) && !(b && show_cordoned_since(s, a->peer)))
+	if (cordoned && !show_cordoned_since(s, at) && !(b && show_cordoned_since(s, port->peer)))
 		show_since(s, "cordoned_since", "cordoned", &about);
-	show_flag(s->doc, "quarantined", a->quarantined || (b && b->quarantined));
-	show_flag(s->doc, "isolated", a->isolated || (b && b->isolated));
+	show_flag(s->doc, "quarantined", port->quarantined || (b && b->quarantined));
+	show_flag(s->doc, "isolated", port->isolated || (b && b->isolated));
 	show_text(s->doc, "sick", row ? json_string_value(json_object_get(row, "sick")) : NULL);
 	show_text(s->doc, "why", row ? json_string_value(json_object_get(row, "why")) : NULL);
 	if (row && json_object_get(row, "left_s"))
@@ -198,8 +193,7 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 		json_t *rows = json_array();
 
 		json_array_append_new(rows, end_row(s, at));
-		if (s->t->ports[at].peer != TOPO_NONE)
-			json_array_append_new(rows, end_row(s, s->t->ports[at].peer));
+		json_array_append_new(rows, end_row(s, port->peer));
 		json_object_set_new(s->doc, "ends", rows);
 	}
 	show_counters(s, at);

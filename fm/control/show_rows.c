@@ -130,10 +130,8 @@ static bool is_end(const json_t *end, const struct topo *t, const struct topo_po
 const json_t *show_unhealthy(const struct show *s, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at];
-	json_t *row;
-	size_t i;
 
-	json_array_foreach (s->unhealthy, i, row) {
+	JSON_EACH (row, s->unhealthy) {
 		const json_t *a = json_object_get(row, "a"), *b = json_object_get(row, "b");
 
 		if (is_end(a, s->t, port) || is_end(b, s->t, port))
@@ -290,10 +288,7 @@ json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
 /* The row that is like this one but for its count; NULL = none is. */
 static json_t *find_alike(const json_t *rows, json_t *row)
 {
-	json_t *other;
-	size_t i;
-
-	json_array_foreach ((json_t *)rows, i, other) {
+	JSON_EACH (other, rows) {
 		json_object_set(row, "ports", json_object_get(other, "ports"));
 		if (json_equal(row, other))
 			return other;
@@ -339,13 +334,12 @@ void show_end_ports(struct show *s, const uint32_t *ports, unsigned count)
 		json_t *to = s->doc;
 		json_t *from = sa_known_of_port(s->env->fabric, s->t->ports[ports[i]].guid);
 		const char *key;
-		json_t *list, *row;
-		size_t index;
+		json_t *list;
 
 		json_object_foreach (from, key, list) {
 			if (!json_object_get(to, key))
 				json_object_set_new(to, key, json_array());
-			json_array_foreach (list, index, row)
+			JSON_EACH (row, list)
 				add_counted(json_object_get(to, key), json_incref(row));
 		}
 		json_decref(from);

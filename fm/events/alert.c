@@ -83,8 +83,7 @@ static struct alert **find(struct alerts *a, const char *what, const struct even
 	for (; *link; link = &(*link)->next) {
 		const struct event_subject *its = &(*link)->subject;
 
-		if (strcmp((*link)->what, what) != 0 || its->node != of->node ||
-		    its->port != of->port)
+		if (strcmp((*link)->what, what) || its->node != of->node || its->port != of->port)
 			continue;
 		if (its->node ||
 		    (same(its->host, of->host) && (its->host || same(its->name, of->name))))

@@ -239,17 +239,16 @@ static void put_behind(struct event_log *events, json_t *row)
 
 void event_log_restore(struct event_log *events, const json_t *rows)
 {
-	json_t *present = event_log_json(events, events->capacity), *row;
-	size_t i;
+	json_t *present = event_log_json(events, events->capacity);
 
 	clear(events);
-	json_array_foreach ((json_t *)rows, i, row) {
+	JSON_EACH (row, rows) {
 		uint64_t seq = json_integer_value(json_object_get(row, "seq"));
 
 		if (is_event(row) && seq >= events->next)
 			put(events, json_incref(row), seq);
 	}
-	json_array_foreach (present, i, row)
+	JSON_EACH (row, present)
 		put_behind(events, row);
 	json_decref(present);
 }
@@ -267,18 +266,17 @@ static char *key_of(const json_t *event)
 /* Those that are not among the rows, oldest first. */
 static json_t *besides(const struct event_log *events, const json_t *rows)
 {
-	json_t *known = json_object(), *out = json_array(), *row;
+	json_t *known = json_object(), *out = json_array();
 	json_t *present = event_log_json(events, events->capacity);
-	size_t i;
 
-	json_array_foreach ((json_t *)rows, i, row) {
+	JSON_EACH (row, rows) {
 		char *key = is_event(row) ? key_of(row) : NULL;
 
 		if (key)
 			json_object_set_new(known, key, json_true());
 		free(key);
 	}
-	json_array_foreach (present, i, row) {
+	JSON_EACH (row, present) {
 		char *key = key_of(row);
 
 		if (!json_object_get(known, key))
@@ -292,12 +290,12 @@ static json_t *besides(const struct event_log *events, const json_t *rows)
 
 void event_log_merge(struct event_log *events, const json_t *rows)
 {
-	json_t *own = besides(events, rows), *row, *mine;
+	json_t *own = besides(events, rows), *mine;
 	uint64_t next = events->next;
-	size_t i, at = 0;
+	size_t at = 0;
 
 	clear(events);
-	json_array_foreach ((json_t *)rows, i, row) {
+	JSON_EACH (row, rows) {
 		uint64_t seq = json_integer_value(json_object_get(row, "seq"));
 
 		if (!is_event(row))

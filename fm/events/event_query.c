@@ -68,7 +68,7 @@ static const char *read_clock(const char *text, struct tm *utc, unsigned *ms)
 static bool read_time(const char *text, time_t now, struct tm *utc, unsigned *ms)
 {
 	const char *at = text;
-	bool dated = strchr(text, '-') != NULL;
+	bool dated = strchr(text, '-');
 	time_t when;
 
 	gmtime_r(&now, utc);
@@ -85,7 +85,7 @@ static bool read_time(const char *text, time_t now, struct tm *utc, unsigned *ms
 	when = timegm(utc);
 	if (!dated && when > now)
 		when -= DAY_S;
-	return gmtime_r(&when, utc) != NULL;
+	return gmtime_r(&when, utc);
 }
 
 bool event_query_since(struct event_query *query, const char *text)
@@ -202,7 +202,7 @@ static bool leads(const char *text, const char *name, bool machine)
 		size_t skip = strlen(kinds[i]);
 		const char *at = text + skip;
 
-		if (strncmp(text, kinds[i], skip) != 0 || strncasecmp(at, name, len) != 0)
+		if (strncmp(text, kinds[i], skip) || strncasecmp(at, name, len))
 			continue;
 		at += len;
 		if (!*at || *at == ':' || !strncmp(at, " - ", 3) || (machine && *at == ' ') ||
@@ -219,15 +219,13 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 	const guid_t node = guid_of(row, "node"), peer = guid_of(row, "peer");
 	const char *host = text_of(row, "host");
 	bool called = false;
-	const json_t *port;
-	size_t at_port;
 
 	if (about->mlid || about->pkey)
 		return about->mlid ? number_of(row, "mlid") == about->mlid
 				   : guid_of(row, "pkey") == about->pkey;
 	if (!about->count && !*about->host && !*about->name)
 		return true;
-	json_array_foreach (json_object_get(row, "ports"), at_port, port)
+	JSON_EACH (port, json_object_get(row, "ports"))
 		if (is_end(about, guid_of(port, "node"), number_of(port, "port")) ||
 		    is_end(about, guid_of(port, "peer"), number_of(port, "peer_port")))
 			return true;

@@ -55,15 +55,14 @@ const struct fmctl_view generate_view = { .run = run_generate, .usage = usage };
 /* "leaf-01 > spine-02 > leaf-07", or why there is none. */
 static json_t *via_text(const json_t *row)
 {
-	const json_t *list = json_object_get(row, "via"), *name;
+	const json_t *list = json_object_get(row, "via");
 	char text[512] = "";
-	size_t i;
 
 	if (json_object_get(row, "error"))
 		return json_incref(json_object_get(row, "error"));
-	json_array_foreach ((json_t *)list, i, name)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " > " : "",
-			 json_string_value(name));
+	JSON_EACH (name, list)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+			 name_at ? " > " : "", json_string_value(name));
 	return json_string(text);
 }
 
@@ -72,15 +71,14 @@ static void show_path(const struct fmctl *ctl, const json_t *result)
 	static const struct table_column columns[] = {
 		{ "FROM", "from" }, { "TO", "to" }, { "LID", "dlid" }, { "BY", "by" }, { 0 },
 	};
-	json_t *paths = json_object_get(result, "paths"), *rows, *row;
-	size_t i;
+	json_t *paths = json_object_get(result, "paths"), *rows;
 
 	if (!paths) {
 		show_columns(ctl, result);
 		return;
 	}
 	rows = json_deep_copy(paths);
-	json_array_foreach (rows, i, row)
+	JSON_EACH (row, rows)
 		json_object_set_new(row, "by", via_text(row));
 	table_print(ctl, rows, columns);
 	json_decref(rows);
@@ -158,11 +156,9 @@ static void add_label(struct topo_builder *b, const json_t *row, const char *end
 static struct topo *read_fabric(const json_t *document)
 {
 	struct topo_builder *b = topo_builder_new();
-	const json_t *row;
 	int status = 0;
-	size_t i;
 
-	json_array_foreach (json_object_get(document, "nodes"), i, row)
+	JSON_EACH (row, json_object_get(document, "nodes"))
 		if (status >= 0) {
 			const char *type = table_text(row, "type");
 			const struct topo_node_attr attr = {
@@ -177,7 +173,7 @@ static struct topo *read_fabric(const json_t *document)
 			};
 			status = topo_builder_node(b, &attr);
 		}
-	json_array_foreach (json_object_get(document, "links"), i, row)
+	JSON_EACH (row, json_object_get(document, "links"))
 		if (status >= 0) {
 			add_label(b, row, "a");
 			add_label(b, row, "b");
@@ -196,11 +192,10 @@ static struct topo *read_fabric(const json_t *document)
 
 static void print_part(const char *label, const json_t *part)
 {
-	const json_t *rows = json_object_get(part, "differ"), *row;
+	const json_t *rows = json_object_get(part, "differ");
 	long long expected = table_int(part, "compared");
 	long long left_out = table_int(part, "not_unique");
 	long long cables = table_int(part, "cables");
-	size_t i;
 
 	printf("%-12s%lld %s, %lld expected by the %s", label, cables,
 	       words_plural(cables, "cable", "cables"), expected, label);
@@ -213,14 +208,14 @@ static void print_part(const char *label, const json_t *part)
 		printf("%-12s%lld %s not unique\n", "", left_out,
 		       words_plural(left_out, "node ignored: its name is",
 				    "nodes ignored: their names are"));
-	json_array_foreach ((json_t *)rows, i, row) {
+	JSON_EACH (row, rows) {
 		const char *instruction = table_text(row, "instruction");
 		long long of = table_int(row, "of");
 
 		printf("  %s\n", table_text(row, "text"));
 		printf("      %s", instruction);
 		if (of && !table_value(row, "expected.width") &&
-		    strcmp(table_text(row, "kind"), "host") != 0)
+		    strcmp(table_text(row, "kind"), "host"))
 			printf(" (%lld of %lld agree)", table_int(row, "votes"), of);
 		putchar('\n');
 	}
@@ -458,10 +453,9 @@ static const json_t *find_answer(const json_t *events, size_t index)
 /* They are of more than one manager: who took over has its master's events, too. */
 static bool are_of_many(const json_t *events)
 {
-	const json_t *first = json_object_get(json_array_get(events, 0), "manager"), *event;
-	size_t index;
+	const json_t *first = json_object_get(json_array_get(events, 0), "manager");
 
-	json_array_foreach ((json_t *)events, index, event)
+	JSON_EACH (event, events)
 		if (json_object_get(event, "manager") != first &&
 		    !json_equal(json_object_get(event, "manager"), first))
 			return true;
@@ -471,17 +465,15 @@ static bool are_of_many(const json_t *events)
 static void show_events(const struct fmctl *ctl, const json_t *events)
 {
 	const bool named = are_of_many(events);
-	const json_t *event;
-	size_t index;
 
-	json_array_foreach ((json_t *)events, index, event) {
+	JSON_EACH (event, events) {
 		long long fault = table_int(event, "fault");
 
 		if (ctl->json) {
 			json_dumpf(event, stdout, JSON_COMPACT);
 			putchar('\n');
 		} else if (!is_answer(event) || !has_number(events, fault)) {
-			const json_t *answer = find_answer(events, index);
+			const json_t *answer = find_answer(events, event_at);
 			const char *level = table_text(event, "level");
 			bool bad = ctl->colour &&
 				   (!strcmp(level, "error") || !strcmp(level, "warning"));

@@ -78,10 +78,8 @@ static void offer_names(const struct offers *offers, const char *metavar, size_t
 					fmctl_ask(offers->ctl, "names",
 						  json_pack("{ss ss}", "kind", names[i].kind,
 							    "prefix", offers->word));
-				const json_t *name;
-				size_t k;
 
-				json_array_foreach (answer.result, k, name)
+				JSON_EACH (name, answer.result)
 					if (json_is_string(name))
 						offer_text(offers, json_string_value(name),
 							   json_string_length(name));
@@ -695,6 +693,7 @@ int main(int argc, char **argv)
 			     .commands = fmctl_commands() };
 	struct fmctl_told told = { .out = stdout, .err = stderr };
 	bool watched = false;
+	int kept = 1;
 
 	ctl.colour = ctl.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 	if (argc > 1 && !strncmp(argv[1], "--complete", 10)) {
@@ -712,23 +711,17 @@ int main(int argc, char **argv)
 		return FMCTL_DONE;
 	}
 	argv[0] = (char[]){ "fmctl" }; /* getopt's messages begin with it */
-	/* --json may stand anywhere; true when it was there. */
-	int kept = 1;
-	bool found = false;
-
+	/* --json may stand anywhere. */
 	for (int i = 1; i < argc; i++) {
+		/* A watched command goes on and on, and says on stderr at once what failed. */
+		watched |= !strncmp(argv[i], "--watch", 7);
 		if (strcmp(argv[i], "--json"))
 			argv[kept++] = argv[i];
 		else
-			found = true;
+			ctl.json = true;
 	}
 	argv[kept] = NULL;
 	argc = kept;
-	ctl.json = found;
-
-	/* A watched command goes on and on, and says on stderr at once what failed. */
-	for (int i = 1; i < argc; i++)
-		watched |= !strncmp(argv[i], "--watch", 7);
 	if (!ctl.json || watched)
 		return run(&ctl, argc, argv);
 	/* Takes the streams' places until fmctl_told_end(). */

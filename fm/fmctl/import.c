@@ -100,9 +100,9 @@ static bool has_only(const char *folder, const char *const *names)
 
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		while (names[i] && strcmp(names[i], entry->d_name) != 0)
+		while (names[i] && strcmp(names[i], entry->d_name))
 			i++;
-		only = names[i] != NULL;
+		only = names[i];
 	}
 	if (dir)
 		closedir(dir);
@@ -117,25 +117,19 @@ static enum fmctl_exit import(struct import *im);
  */
 static int import_out_begin(struct import *im)
 {
-	const char *why;
-
-	im->place = real_path(im->out);
-	if (!im->place)
-		return failed(im->out);
-
-	/* NULL: it may be made, or replaced. */
-	const char *place = im->place;
 	static const char *const in_out[] = { MARKER, "fmd.conf", "state", NULL };
 	static const char *const in_state[] = { "lids", "guid2mkey", NULL };
-	char *state = mem_printf("%s/state", place), *marker = mem_printf("%s/%s", place, MARKER);
-	why = NULL;
+	char *place = im->place = real_path(im->out), *state, *marker;
+	const char *why = NULL; /* it may be made, or replaced */
 
+	if (!place)
+		return failed(im->out);
+	state = mem_printf("%s/state", place);
+	marker = mem_printf("%s/%s", place, MARKER);
 	if (is_within(place, "/etc/fmd") || is_within(place, "/var/lib/fmd"))
 		why = "is a directory that fmd uses: choose another --output, and copy from there "
 		      "what you want";
-	else if (access(place, F_OK))
-		why = NULL;
-	else if (access(marker, F_OK))
+	else if (!access(place, F_OK) && access(marker, F_OK))
 		why = "exists and was not made by import-opensm: choose another --output";
 	else if (!has_only(state, in_state))
 		why = "an fmd has run with the state in it: choose another --output";
@@ -143,7 +137,6 @@ static int import_out_begin(struct import *im)
 		why = "has files that are not import-opensm's: choose another --output";
 	free(state);
 	free(marker);
-
 	if (why)
 		return refuse(im->out, why);
 	im->made = mem_printf("%s.XXXXXX", im->place);
@@ -184,12 +177,9 @@ static void write_try(const struct import *im, FILE *out)
 
 static void write_reasons(const char *title, const json_t *rows, FILE *out)
 {
-	const json_t *row;
-	size_t i;
-
 	if (json_array_size(rows))
 		fprintf(out, "\n# %s:\n", title);
-	json_array_foreach ((json_t *)rows, i, row)
+	JSON_EACH (row, rows)
 		fprintf(out, "# %s %s: %s\n", json_string_value(json_object_get(row, "option")),
 			json_string_value(json_object_get(row, "value")),
 			json_string_value(json_object_get(row, "why")));
@@ -339,10 +329,7 @@ static void import_note_missing(struct import *im, const char *what)
 
 static void show_options_of(const json_t *rows, const char *title)
 {
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach ((json_t *)rows, i, row)
+	JSON_EACH (row, rows)
 		printf("%-10s %s %s: %s\n", title, table_text(row, "option"),
 		       table_text(row, "value"), table_text(row, "why"));
 }
@@ -368,25 +355,14 @@ static bool set_key(struct import *im, const char *key, const char *setting, con
 		    const char *value)
 {
 	char *text = mem_printf("%s%s = %s;  # %s %s\n", im->text, key, setting, option, value);
-	char why[512] = "";
-
-	/* Whether fmd accepts that text as its configuration; false with the reason in why. */
-	size_t size = sizeof(why);
-	struct import aside = { .made = im->made, .text = (char *)text };
+	struct import aside = { .made = im->made, .text = text };
 	char *path = mem_printf("%s/fmd.conf", im->made), err[512] = "could not be written";
 	struct conf conf;
 	bool good = !write_file(&aside, "fmd.conf", write_try) &&
 		    !conf_load(path, &conf, err, sizeof(err));
 	size_t len = strlen(path);
-
-	if (!good) {
-		const char *reason = err;
-
-		if (!strncmp(err, path, len) && err[len] == ':')
-			reason = err + len + 1 + strspn(err + len + 1, "0123456789: ");
-		snprintf(why, size, "fmd rejects it: %s", reason);
-	}
-	free(path);
+	const char *reason = err;
+	char *why;
 
 	if (good) {
 		free(im->text);
@@ -395,9 +371,14 @@ static bool set_key(struct import *im, const char *key, const char *setting, con
 				      json_pack("{ss ss ss ss}", "option", option, "value", value,
 						"key", key, "setting", setting));
 	} else {
-		free(text);
+		if (!strncmp(err, path, len) && err[len] == ':')
+			reason = err + len + 1 + strspn(err + len + 1, "0123456789: ");
+		why = mem_printf("fmd rejects it: %s", reason);
 		not_taken(im, option, value, why);
+		free(why);
+		free(text);
 	}
+	free(path);
 	return good;
 }
 
@@ -442,10 +423,7 @@ static char *formed(enum osm_form form, const char *value)
 /* What the key was set to, as fmd.conf has it; NULL = it was not. */
 static const char *setting_of(const struct import *im, const char *key)
 {
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach (im->taken, i, row)
+	JSON_EACH (row, im->taken)
 		if (!strcmp(json_string_value(json_object_get(row, "key")), key))
 			return json_string_value(json_object_get(row, "setting"));
 	return NULL;
@@ -792,15 +770,14 @@ static enum fmctl_exit import_to(const struct fmctl *ctl, char *const *dirs, int
 		show_json(ctl, doc);
 		json_decref(doc);
 	} else if (status == FMCTL_DONE) {
-		size_t keys = json_array_size(im.taken), i;
-		const json_t *row;
+		size_t keys = json_array_size(im.taken);
 
-		json_array_foreach (im.read, i, row)
+		JSON_EACH (row, im.read)
 			printf("read       %-16s %s: %s\n", table_text(row, "what"),
 			       table_text(row, "path"), table_text(row, "said"));
-		json_array_foreach (im.missing, i, row)
+		JSON_EACH (row, im.missing)
 			printf("missing    %s\n", json_string_value(row));
-		json_array_foreach (im.taken, i, row)
+		JSON_EACH (row, im.taken)
 			printf("taken      %s %s: %s = %s\n", table_text(row, "option"),
 			       table_text(row, "value"), table_text(row, "key"),
 			       table_text(row, "setting"));

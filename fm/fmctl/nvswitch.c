@@ -23,9 +23,8 @@ static int compare_names(const void *a, const void *b)
 /* Prints a block of text for each domain. Returns the exit code. */
 static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result)
 {
-	const json_t *domains = json_object_get(result, "domains"), *domain;
+	const json_t *domains = json_object_get(result, "domains");
 	uint32_t smallest = 0;
-	size_t i;
 
 	if (ctl->json) {
 		show_json(ctl, domains);
@@ -37,16 +36,14 @@ static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result
 		      stderr);
 		return FMCTL_FAILED;
 	}
-	json_array_foreach (domains, i, domain) {
+	JSON_EACH (domain, domains) {
 		const json_t *hosts = json_object_get(domain, "nodes");
 		const char **names = mem_alloc(json_array_size(hosts) + 1, sizeof(*names));
 
 		/* Names that Slurm would read otherwise are left out, and said to be. */
-		const json_t *host;
 		uint32_t count = 0;
-		size_t k;
 
-		json_array_foreach (hosts, k, host) {
+		JSON_EACH (host, hosts) {
 			const char *name = json_string_value(host);
 
 			if (name && text_is_host_name(name))
@@ -112,12 +109,10 @@ static void show_hosts_state(const struct fmctl *ctl, const json_t *result)
 		{ "REASON", "reason" }, { 0 }
 	};
 
-	json_t *rows = json_array(), *host;
-	const json_t *domain;
-	size_t index, i;
+	json_t *rows = json_array();
 
 	/* Cells that a table can't work out by itself. */
-	json_array_foreach (json_object_get(result, "hosts"), index, host) {
+	JSON_EACH (host, json_object_get(result, "hosts")) {
 		json_t *row = json_copy(host);
 
 		json_object_set_new(row, "since",
@@ -130,10 +125,10 @@ static void show_hosts_state(const struct fmctl *ctl, const json_t *result)
 	print_summary(json_object_get(result, "summary"));
 	table_print(ctl, rows, columns);
 	/* NVLink domains: hosts whose GPUs reach each other. */
-	json_array_foreach (json_object_get(result, "domains"), index, domain) {
+	JSON_EACH (domain, json_object_get(result, "domains")) {
 		printf("NVLink domain %s, clique %.0f:", table_text(domain, "cluster_uuid"),
 		       table_number(domain, "clique"));
-		json_array_foreach (json_object_get(domain, "hosts"), i, host)
+		JSON_EACH (host, json_object_get(domain, "hosts"))
 			printf(" %s", json_string_value(host));
 		putchar('\n');
 	}
@@ -149,10 +144,9 @@ static void show_senders(const struct fmctl *ctl, const json_t *result)
 		{ "IGNORED", "ignored" }, { "MALFORMED", "malformed" },
 		{ "HEARD", "heard" },	  { 0 }
 	};
-	json_t *rows = json_array(), *sender;
-	size_t index;
+	json_t *rows = json_array();
 
-	json_array_foreach (json_object_get(result, "senders"), index, sender) {
+	JSON_EACH (sender, json_object_get(result, "senders")) {
 		json_t *row = json_copy(sender);
 
 		json_object_set_new(row, "heard",
@@ -167,9 +161,6 @@ static void show_senders(const struct fmctl *ctl, const json_t *result)
 
 static void show_host_state(const struct fmctl *ctl, const json_t *host)
 {
-	const json_t *it, *missing;
-	size_t index, i;
-
 	printf("%s: %s", table_text(host, "host"), table_text(host, "state"));
 	if (table_number(host, "since_s") > 0) /* 0: it was never known */
 		printf(" for %.0f s", table_number(host, "since_s"));
@@ -189,20 +180,19 @@ static void show_host_state(const struct fmctl *ctl, const json_t *host)
 	if (json_is_object(json_object_get(host, "domain")))
 		printf("domain      %s, clique %.0f\n", table_text(host, "domain.cluster_uuid"),
 		       table_number(host, "domain.clique"));
-	json_array_foreach (json_object_get(host, "sources"), index, it) {
+	JSON_EACH (it, json_object_get(host, "sources")) {
 		printf("source      %s: %s\n", table_text(it, "url"),
 		       table_is(it, "up") ? "up" : table_text(it, "error"));
 
-		json_array_foreach (json_object_get(it, "missing"), i, missing)
+		JSON_EACH (missing, json_object_get(it, "missing"))
 			printf("missing     %s (%s or later): fmd does not know %s\n",
 			       table_text(missing, "field"), table_text(missing, "since"),
 			       table_text(missing, "unknown"));
 	}
-	json_array_foreach (json_object_get(host, "evidence"), index, it) {
+	JSON_EACH (it, json_object_get(host, "evidence")) {
 		/* An event or a silence is said to be one; a state goes without saying. */
 		const char *kind = table_text(it, "kind"), *remedy = table_text(it, "remedy");
-		bool told = strcmp(kind, "state") != 0,
-		     helps = *remedy && strcmp(remedy, "none") != 0;
+		bool told = strcmp(kind, "state"), helps = *remedy && strcmp(remedy, "none");
 
 		printf("evidence    %s: %s (%s, for %.0f s%s%s%s%s)\n", table_text(it, "state"),
 		       table_text(it, "text"), table_text(it, "source"),
@@ -215,10 +205,7 @@ static void show_host_state(const struct fmctl *ctl, const json_t *host)
 
 void show_trial(const json_t *rows)
 {
-	const json_t *row;
-	size_t index;
-
-	json_array_foreach (rows, index, row)
+	JSON_EACH (row, rows)
 		printf("%-12s%s: %s, was %s\n%-12sin links, of %.0f: its cross-rail traffic "
 		       "%.2f now, %.2f then; random traffic of the others: %.1f of %.0f now, "
 		       "%.1f then, %.1f if it sent nothing\n",

@@ -216,47 +216,33 @@ static void print_all(const struct fmctl *ctl, const struct plan *p)
 /* Prints the result, as a document or as text. */
 static void plan_show(const struct fmctl *ctl, const struct plan *p)
 {
-	json_t *doc;
+	json_t *tiers = json_array(), *doc;
 
 	if (!ctl->json) {
 		print_all(ctl, p);
 		return;
 	}
-
-	json_t *tiers = json_array(),
-	       *document_doc = json_pack(
-		       "{si si si si si si ss sf so sf sI si so so so so}", "switches",
-		       p->topo->nswitches, "hcas", p->topo->ncas, "aggregation_nodes",
-		       p->topo->nspecials, "links_special", p->topo->nlinks_special, "links",
-		       topo_links(p->topo), "levels", p->topo->nlevels, "engine", p->engine,
-		       "route_ms", median(p->ms, p->args.repeat), "route_ms_all",
-		       list_reals(p->ms, p->args.repeat), "check_ms", p->check_ms, "lft_bytes",
-		       (json_int_t)p->tables.nswitches * p->tables.stride, "lids", p->lids->top,
-		       "proof", report_proof(&p->proof), "congestion",
-		       report_congestion(&p->congestion), "tiers", tiers, "tier_edges",
-		       list_reals(load_bin_edges, LOAD_BINS - 1));
-
+	doc = json_pack(
+		"{si si si si si si ss sf so sf sI si so so so so sO* ss* so* so* so* so*}",
+		"switches", p->topo->nswitches, "hcas", p->topo->ncas, "aggregation_nodes",
+		p->topo->nspecials, "links_special", p->topo->nlinks_special, "links",
+		topo_links(p->topo), "levels", p->topo->nlevels, "engine", p->engine, "route_ms",
+		median(p->ms, p->args.repeat), "route_ms_all", list_reals(p->ms, p->args.repeat),
+		"check_ms", p->check_ms, "lft_bytes",
+		(json_int_t)p->tables.nswitches * p->tables.stride, "lids", p->lids->top, "proof",
+		report_proof(&p->proof), "congestion", report_congestion(&p->congestion), "tiers",
+		tiers, "tier_edges", list_reals(load_bin_edges, LOAD_BINS - 1), "lost", p->lost,
+		"engine_why", p->why[0] ? p->why : NULL, "delta",
+		plan_changes(p) ? report_delta(&p->delta) : NULL, "nvswitch",
+		p->states ? plan_trial(p) : NULL, "rebalance",
+		p->rebalance ? json_pack("{si sf so so}", "entries",
+					 rebalance_result(p->rebalance)->count, "ms",
+					 p->rebalance_ms, "before", report_congestion(&p->stable),
+					 "after", report_congestion(&p->congestion))
+			     : NULL,
+		"switches_without_table", p->args.foreign ? json_integer(p->without_table) : NULL);
 	for (unsigned i = 0; i < p->ntiers; i++)
 		json_array_append_new(tiers, report_tier(&p->tiers[i]->tier));
-	if (p->lost)
-		json_object_set(document_doc, "lost", p->lost);
-	if (p->why[0])
-		json_object_set_new(document_doc, "engine_why", json_string(p->why));
-	if (plan_changes(p))
-		json_object_set_new(document_doc, "delta", report_delta(&p->delta));
-	if (p->states)
-		json_object_set_new(document_doc, "nvswitch", plan_trial(p));
-	if (p->rebalance)
-		json_object_set_new(
-			document_doc, "rebalance",
-			json_pack("{si sf so so}", "entries", rebalance_result(p->rebalance)->count,
-				  "ms", p->rebalance_ms, "before", report_congestion(&p->stable),
-				  "after", report_congestion(&p->congestion)));
-	if (p->args.foreign)
-		json_object_set_new(document_doc, "switches_without_table",
-				    json_integer(p->without_table));
-	doc = document_doc;
-
 	json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 	putchar('\n');
 	json_decref(doc);

@@ -126,10 +126,7 @@ struct columns {
 
 static bool is_known(const json_t *rows, const char *key)
 {
-	json_t *row;
-	size_t i;
-
-	json_array_foreach ((json_t *)rows, i, row)
+	JSON_EACH (row, rows)
 		if (json_object_get(row, key) && !json_is_null(json_object_get(row, key)))
 			return true;
 	return false;
@@ -137,16 +134,16 @@ static bool is_known(const json_t *rows, const char *key)
 
 static void print_table(const struct fmctl *ctl, const char *key, const json_t *rows)
 {
-	size_t all = json_array_size(rows), i;
-	json_t *first = json_array(), *row, *value;
+	size_t all = json_array_size(rows);
+	json_t *first = json_array(), *value;
 	struct columns columns = { 0 };
 	const char *member;
 
-	json_array_foreach ((json_t *)rows, i, row)
-		if (i < ROWS_MOST)
+	JSON_EACH (row, rows)
+		if (row_at < ROWS_MOST)
 			json_array_append(first, row);
 	/* Members that are known in some row, in the order of the rows. */
-	json_array_foreach (first, i, row)
+	JSON_EACH (row, first)
 		json_object_foreach (row, member, value)
 			if (!any_of(c, 0, columns.count,
 				    !strncmp(columns.keys[c], member,
@@ -184,8 +181,7 @@ static void print_table(const struct fmctl *ctl, const char *key, const json_t *
 static void show_what(const struct fmctl *ctl, const json_t *doc)
 {
 	const char *key, *kind = json_string_value(json_object_get(doc, "kind"));
-	json_t *value, *text;
-	size_t i;
+	json_t *value;
 
 	printf("%s: %s\n", strcmp(kind, "cable") ? kind : "link",
 	       json_string_value(json_object_get(doc, "name")));
@@ -196,8 +192,8 @@ static void show_what(const struct fmctl *ctl, const json_t *doc)
 		if (!json_is_array(value))
 			print_fact(key, value);
 		else if (json_is_string(json_array_get(value, 0)))
-			json_array_foreach (value, i, text) {
-				print_key(i ? "" : key);
+			JSON_EACH (text, value) {
+				print_key(text_at ? "" : key);
 				puts(json_string_value(text));
 			}
 	}
@@ -327,10 +323,7 @@ static void print_last_run(const json_t *s)
 /* Troubles, which stand ahead of all figures: fmd itself can't do something; or all others. */
 static void print_alerts(const struct fmctl *ctl, const json_t *alerts, bool troubles)
 {
-	const json_t *alert;
-	size_t index;
-
-	json_array_foreach (alerts, index, alert) {
+	JSON_EACH (alert, alerts) {
 		if (!strcmp(table_text(alert, "what"), "hcas-cut-off"))
 			continue; /* stands first of all */
 		if (troubles != !strcmp(table_text(alert, "what"), "trouble"))
@@ -361,14 +354,13 @@ static void print_manager(const struct fmctl *ctl, const json_t *s)
 /* How old the copy is that a standby has of its master. */
 static void print_mirror(const struct fmctl *ctl, const json_t *s)
 {
-	const json_t *mirror = json_object_get(s, "mirror"), *row;
+	const json_t *mirror = json_object_get(s, "mirror");
 	bool master = !strcmp(table_text(s, "sm"), "master");
 	const char *name = "";
-	size_t index;
 
 	if (!mirror)
 		return;
-	json_array_foreach (json_object_get(mirror, master ? "standbys" : "peers"), index, row)
+	JSON_EACH (row, json_object_get(mirror, master ? "standbys" : "peers"))
 		if (table_is(row, "whole"))
 			name = table_text(row, "name");
 	print_label("mirror");
@@ -406,20 +398,19 @@ static void print_registrations(const struct fmctl *ctl, const json_t *s)
 static void print_in_force(const struct fmctl *ctl, const json_t *in_force)
 {
 	long long lost = table_int(in_force, "pairs_waiting");
-	const json_t *waits = json_object_get(in_force, "waits"), *wait;
-	size_t i;
+	const json_t *waits = json_object_get(in_force, "waits");
 
 	if (!lost)
 		return;
 	print_label("in force");
 	printf("%lld of %lld pairs; %lld wait for", table_int(in_force, "pairs_in_force"),
 	       table_int(in_force, "pairs_wanted"), lost);
-	json_array_foreach ((json_t *)waits, i, wait) {
-		if (i < 3)
-			printf("%s %s (%s)", i ? "," : "", table_text(wait, "node"),
+	JSON_EACH (wait, waits) {
+		if (wait_at < 3)
+			printf("%s %s (%s)", wait_at ? "," : "", table_text(wait, "node"),
 			       table_text(wait, "why"));
 	}
-	puts(i > 3 || table_int(in_force, "others") ? ", and others" : "");
+	puts(json_array_size(waits) > 3 || table_int(in_force, "others") ? ", and others" : "");
 }
 
 static void show_status(const struct fmctl *ctl, const json_t *s)
@@ -475,10 +466,7 @@ const struct fmctl_view status_view = { .show = show_status };
 
 static bool is_said(const json_t *rows, const char *key)
 {
-	const json_t *row;
-	size_t index;
-
-	json_array_foreach ((json_t *)rows, index, row) {
+	JSON_EACH (row, rows) {
 		const json_t *value = table_value(row, key);
 
 		if (json_is_true(value) || json_is_string(value) || json_number_value(value) > 0)
@@ -557,13 +545,11 @@ static void show_groups(const struct fmctl *ctl, const json_t *result)
 						       { "JOINED", "joined" },
 						       { "WAITS", "waits" },
 						       { 0 } };
-	const json_t *group;
-	size_t index;
 
 	show_columns(ctl, result);
 	if (!ctl->given)
 		return;
-	json_array_foreach ((json_t *)result, index, group)
+	JSON_EACH (group, result)
 		table_print(ctl, json_object_get(group, "members"), columns);
 }
 const struct fmctl_view groups_view = { .show = show_groups };
@@ -658,8 +644,6 @@ static void show_cordon(const struct fmctl *ctl, const json_t *result)
 	bool on = table_is(result, "cordoned");
 	const char *note = table_text(result, "note");
 	long long ports = table_int(result, "ports"), dark = table_int(result, "unreachable");
-	const json_t *row;
-	size_t index;
 
 	printf("%s: ", table_text(result, "what"));
 	if (*note) {
@@ -681,7 +665,7 @@ static void show_cordon(const struct fmctl *ctl, const json_t *result)
 			    "port pairs are unreachable\n");
 	else
 		puts("all port pairs that links connect are routed");
-	json_array_foreach (json_object_get(result, "not_honoured"), index, row)
+	JSON_EACH (row, json_object_get(result, "not_honoured"))
 		printf("%-12sthe cordon of %s: %s\n", "OVERRIDDEN", table_text(row, "what"),
 		       table_text(row, "why"));
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <wchar.h>
 #include "fm/fmctl/table.h"
+#include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 #define COLUMNS_MAX 16
@@ -45,14 +46,13 @@ static const char *cell_text(const json_t *row, const char *key, char buf[CELL_S
 		return buf;
 	}
 	if (strchr(key, '[')) {
-		size_t used = 0, index;
-		const json_t *item;
+		size_t used = 0;
 
 		buf[0] = '\0';
-		json_array_foreach ((json_t *)value, index, item)
+		JSON_EACH (item, value)
 			if (used < CELL_SIZE)
 				used += snprintf(buf + used, CELL_SIZE - used, "%s%s",
-						 index ? "; " : "", json_string_value(item));
+						 item_at ? "; " : "", json_string_value(item));
 		return buf;
 	}
 	switch (value ? json_typeof(value) : JSON_NULL) {
@@ -129,14 +129,12 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
 	char buf[CELL_SIZE];
-	const json_t *row;
-	size_t index;
 
 	while (layout.count < COLUMNS_MAX && columns[layout.count].title) {
 		layout.width[layout.count] = text_width(columns[layout.count].title);
 		layout.count++;
 	}
-	json_array_foreach ((json_t *)rows, index, row) {
+	JSON_EACH (row, rows) {
 		for (unsigned i = 0; i < layout.count; i++) {
 			const char *key = columns[i].key;
 			int width = text_width(cell_text(row, key, buf));
@@ -154,7 +152,7 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 	for (unsigned i = 0; i < layout.count; i++)
 		print_cell(&layout, i, columns[i].title);
 	puts(ctl->colour ? "\033[0m" : "");
-	json_array_foreach ((json_t *)rows, index, row) {
+	JSON_EACH (row, rows) {
 		for (unsigned i = 0; i < layout.count; i++)
 			print_cell(&layout, i, cell_text(row, columns[i].key, buf));
 		putchar('\n');

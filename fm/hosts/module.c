@@ -27,11 +27,6 @@ struct hosts_room {
 	unsigned counting[HOST_STATES], counts[HOST_STATES]; /* of this pass; of the latest one */
 };
 
-/* "mlx5_3", and which of its ports where it has several links. */
-struct port_name {
-	char text[64];
-};
-
 /* ---- When a change is reported --------------------------------------------------------------- */
 
 /*
@@ -67,7 +62,7 @@ void watch_recall(struct watch *w, const char *host, enum host_state reported)
 	struct watched *it = find(w, host);
 
 	if (!it) {
-		w->list = mem_resize(w->list, w->count + 1, sizeof(*w->list));
+		w->list = mem_grow(w->list, w->count);
 		it = &w->list[w->count++];
 		*it = (struct watched){ .name = mem_strdup(host) };
 		names_id(&w->names, it->name, strlen(it->name));
@@ -105,9 +100,7 @@ void watch_take(struct watch *w, const char *host, enum host_state now, bool hel
 	if (!side)
 		it.reported = now;
 	it.name = mem_strdup(host);
-	if (w->nnext == w->room)
-		w->next =
-			mem_resize(w->next, w->room = w->room ? 2 * w->room : 64, sizeof(*w->next));
+	w->next = mem_grow(w->next, w->nnext);
 	w->next[w->nnext++] = it;
 }
 
@@ -122,7 +115,7 @@ uint64_t watch_end(struct watch *w, const struct watch_conf *conf, uint64_t now_
 	w->list = w->next;
 	w->count = w->nnext;
 	w->next = NULL;
-	w->nnext = w->room = 0;
+	w->nnext = 0;
 	w->cut_off = 0;
 	for (unsigned i = 0; i < w->count; i++) {
 		names_id(&w->names, w->list[i].name, strlen(w->list[i].name));
@@ -299,7 +292,6 @@ static void pass_end(struct hosts_room *r)
 				 r->watch.list[i].now == (enum host_state)state;
 		r->logged[state] = count > ALIKE_MAX;
 		if (r->logged[state]) {
-			enum host_state to = state;
 			json_t *names = json_array();
 			char text[400] = "";
 			size_t used = 0;
@@ -307,7 +299,7 @@ static void pass_end(struct hosts_room *r)
 			for (unsigned i = 0; i < r->watch.count; i++) {
 				const struct watched *it = &r->watch.list[i];
 
-				if (!it->due || it->now != to)
+				if (!it->due || it->now != (enum host_state)state)
 					continue;
 				if (json_array_size(names) < NAMES_REPORTED && used < sizeof(text))
 					used += snprintf(text + used, sizeof(text) - used, " %s",
@@ -315,10 +307,11 @@ static void pass_end(struct hosts_room *r)
 				json_array_append_new(names, json_string(it->name));
 			}
 			event_log_add(r->services.events,
-				      to == HOST_HEALTHY ? LOG_NOTICE : LOG_WARNING, "host", NULL,
+				      state == HOST_HEALTHY ? LOG_NOTICE : LOG_WARNING, "host",
+				      NULL,
 				      json_pack("{so ss}", "hosts", names, "verdict",
-						host_state_name(to)),
-				      "%u hosts: %s:%s ..", count, host_state_name(to), text);
+						host_state_name(state)),
+				      "%u hosts: %s:%s ..", count, host_state_name(state), text);
 		}
 	}
 }
@@ -515,10 +508,9 @@ void hosts_add_verdict(const struct host_verdict *v, json_t *row)
 		json_array_append_new(reasons, json_string(v->reasons[i].text));
 	if (v->more)
 		json_array_append_new(reasons, json_sprintf("and %u more", v->more));
-	json_object_set_new(row, "verdict", json_string(host_state_name(v->state)));
-	json_object_set_new(row, "reasons", reasons);
-	json_object_set_new(row, "hcas_up", json_integer(v->hcas_up));
-	json_object_set_new(row, "hcas_known", json_integer(v->hcas));
+	json_object_update_new(row, json_pack("{ss so si si}", "verdict", host_state_name(v->state),
+					      "reasons", reasons, "hcas_up", v->hcas_up,
+					      "hcas_known", v->hcas));
 }
 
 json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void *arg)

@@ -57,7 +57,7 @@ struct watch {
 	unsigned count;
 	struct names names;   /* of the list */
 	struct watched *next; /* of the pass under way, in the caller's order */
-	unsigned nnext, room;
+	unsigned nnext;
 	unsigned cut_off; /* hosts newly cut off in the latest pass, not reported as that yet */
 	bool guarded;	  /* so many are cut off at once that none of them is due */
 };

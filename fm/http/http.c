@@ -217,8 +217,6 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 	if (*command->document && !json_object_get(d->query.args, "format"))
 		json_object_set_new(d->query.args, "format", json_string(command->document));
 
-	bool by_now = !command_is_long(d->query.command, d->query.args);
-
 	if (*d->query.error) {
 		char why[QUERY_ERROR];
 
@@ -226,7 +224,7 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 		document_free(d);
 		return reply_refuse(connection, MHD_HTTP_BAD_REQUEST, why);
 	}
-	if (by_now && !d->query.paged) {
+	if (!d->query.paged && !command_is_long(command, d->query.args)) {
 		char err[COMMAND_ERROR_SIZE] = "";
 		uint64_t rows;
 		json_t *result = make(d, &rows, err);
@@ -285,23 +283,22 @@ static bool has_token(const struct http *http, struct MHD_Connection *connection
 static unsigned objection(const struct http *http, struct MHD_Connection *connection,
 			  const char *method, const char **why)
 {
+	const char *length;
+	char local[64];
+
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
 		*why = "GET and HEAD only";
 		return MHD_HTTP_METHOD_NOT_ALLOWED;
 	}
 	*why = "a request body is not accepted";
-
-	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							 MHD_HTTP_HEADER_CONTENT_LENGTH);
+	length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+					     MHD_HTTP_HEADER_CONTENT_LENGTH);
 	if ((length && strcmp(length, "0")) ||
 	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 					MHD_HTTP_HEADER_TRANSFER_ENCODING))
 		return MHD_HTTP_CONTENT_TOO_LARGE;
 
 	*why = "unknown host name: see http_hosts";
-
-	char local[64];
-
 	serve_local_address(connection, local, sizeof(local));
 	return host_names_match(http->names,
 				MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
@@ -412,19 +409,17 @@ static void take_conf(struct http *http, const struct conf_http *conf, const cha
 	 * The list of names: `hosts`, separated by commas or blanks, "" = the default; `listen` is
 	 * ADDRESS:PORT. The caller frees the list by host_names_free(), for which NULL is fine.
 	 */
-	const char *hosts = conf->hosts;
-	const char *listen = conf->listen;
 	struct list list = { 0 };
 	struct address at;
 
-	if (*hosts) {
-		char *copy = mem_strdup(hosts), *rest = copy, *name;
+	if (*conf->hosts) {
+		char *copy = mem_strdup(conf->hosts), *rest = copy, *name;
 
 		while ((name = strtok_r(rest, SEPARATORS, &rest)))
 			add(&list, mem_strdup(name));
 		free(copy);
 	} else {
-		if (address_parse(listen, &at) && *at.host)
+		if (address_parse(conf->listen, &at) && *at.host)
 			add(&list, mem_strdup(at.host));
 		add(&list, mem_strdup("localhost"));
 		add_machine(&list);

@@ -362,10 +362,9 @@ void metrics_write(const json_t *status, FILE *out)
 			if (!known)
 				write_labelled(m, word, 1, out);
 		} else if (m->by) {
-			json_t *counts = json_object(), *each;
-			size_t index;
+			json_t *counts = json_object();
 
-			json_array_foreach (at, index, each) {
+			JSON_EACH (each, at) {
 				const char *text = json_string_value(json_object_get(each, m->by));
 				json_int_t count = json_integer_value(
 					json_object_get(counts, text ? text : ""));

@@ -69,6 +69,8 @@ void query_take(struct query *query, const char *key, const char *value)
 	const struct command *command = query->command;
 	const struct command_option *option = command_option_find(command, key);
 	bool acts = command->flag_operates && !strcmp(command->flag, key);
+	bool off = value && (!strcmp(value, "0") || !strcmp(value, "false"));
+	long long number;
 	enum kind kind =
 		acts ? NO_OPTION
 		: any_of(i, 0, COMMAND_WORDS, command->words[i] && !strcmp(command->words[i], key))
@@ -78,15 +80,12 @@ void query_take(struct query *query, const char *key, const char *value)
 	if (option) {
 		char err[QUERY_ERROR];
 
-		if ((option->value ||
-		     !(value && (!strcmp(value, "0") || !strcmp(value, "false")))) &&
+		if ((option->value || !off) &&
 		    command_option_put(option, value, query->args, err, sizeof(err)))
 			refuse(query, "%s", err);
 	} else if (kind != NO_OPTION) {
-		long long number;
-
 		if (kind == FLAG) {
-			if (!(value && (!strcmp(value, "0") || !strcmp(value, "false"))))
+			if (!off)
 				json_object_set_new(query->args, arg_name(key), json_true());
 		} else if (kind == NUMBER) {
 			if (read_number(value, &number))
@@ -99,8 +98,6 @@ void query_take(struct query *query, const char *key, const char *value)
 			refuse(query, "%s= takes text in UTF-8", key);
 		}
 	} else if (!strcmp(key, "offset") || !strcmp(key, "limit")) {
-		long long number;
-
 		if (!read_number(value, &number) || number < 0) {
 			refuse(query, "%s= takes a number from 0 on", key);
 			return;
@@ -113,23 +110,14 @@ void query_take(struct query *query, const char *key, const char *value)
 		refuse(query, "no such option: %.64s", key);
 }
 
-/* The array of the rows, borrowed; NULL = it has none. */
-static json_t *rows_of(const struct query *query, const json_t *document)
-{
-	json_t *rows = query->command->rows ? json_object_get(document, query->command->rows)
-					    : (json_t *)document;
-
-	return json_is_array(rows) ? rows : NULL;
-}
-
 bool query_has_rows(const struct query *query, const json_t *document)
 {
-	return rows_of(query, document);
+	return command_rows(query->command, (json_t *)document);
 }
 
 size_t query_page(const struct query *query, json_t **document)
 {
-	json_t *rows = rows_of(query, *document), *some = json_array();
+	json_t *rows = command_rows(query->command, *document), *some = json_array();
 	size_t count = json_array_size(rows);
 
 	for (size_t i = query->offset; i < count && i - query->offset < query->limit; i++)

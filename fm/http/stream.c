@@ -60,18 +60,17 @@ static bool fill(struct stream *s)
 
 	/* Events from the stream's next one on, some of them. */
 	json_int_t missing = next_seq(s->streams) - s->next;
-	json_t *events, *event;
-	size_t i;
 
-	if (!(missing <= 0)) {
-		events = fabric_events(s->streams->fabric,
-				       missing < UINT32_MAX ? missing : UINT32_MAX);
-		event = json_array_get(events, 0);
-		if (event && seq_of(event) > s->next)
+	if (missing > 0) {
+		json_t *events = fabric_events(s->streams->fabric,
+					       missing < UINT32_MAX ? missing : UINT32_MAX);
+		const json_t *first = json_array_get(events, 0);
+
+		if (first && seq_of(first) > s->next)
 			fprintf(out, "event: gap\ndata: {\"lost\":%" JSON_INTEGER_FORMAT "}\n\n",
-				seq_of(event) - s->next);
-		json_array_foreach (events, i, event) {
-			if (i == BATCH)
+				seq_of(first) - s->next);
+		JSON_EACH (event, events) {
+			if (event_at == BATCH)
 				break;
 			fprintf(out, "id: %" JSON_INTEGER_FORMAT "\nevent: event\ndata: ",
 				seq_of(event));
@@ -208,12 +207,10 @@ enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *con
 	s->next = first_seq(streams, connection, &lost);
 
 	/* What a stream begins with. */
-	bool greet_lost = lost;
-
 	FILE *out = open_memstream(&s->out, &s->end);
 
 	fputs(RETRY, out);
-	if (greet_lost)
+	if (lost)
 		fputs("event: gap\ndata: {\"lost\":null}\n\n", out);
 	fclose(out);
 

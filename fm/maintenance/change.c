@@ -107,23 +107,20 @@ static json_t *transit_overridden(const struct fabric_view *view, const struct c
 	}
 
 	for (unsigned i = 0; i < cordons->count; i++) {
-		search.node = topo_find(view->topo, cordons->list[i].node);
+		search.node = topo_find(t, cordons->list[i].node);
 		search.whole = !cordons->list[i].port;
-		if (search.node < view->topo->nswitches &&
-		    is_crossed(&search, cordons->list[i].port)) {
+		if (search.node < t->nswitches && is_crossed(&search, cordons->list[i].port)) {
 			uint8_t port = cordons->list[i].port;
-			const struct topo_node *host =
-				&search.t->nodes[search.t->ports[search.view->lids
-									 ->port_of_lid[search.lid]]
-							 .node];
+			uint32_t host = t->ports[view->lids->port_of_lid[search.lid]].node;
+			const char *sw = t->nodes[search.node].name;
 			char name[160], why[200];
 
 			if (port)
-				array_printf(name, "%s p%u", search.t->nodes[search.node].name,
-					     port);
+				array_printf(name, "%s p%u", sw, port);
 			else
-				array_printf(name, "%s", search.t->nodes[search.node].name);
-			array_printf(why, "some hosts have no other path to %s", host->name);
+				array_printf(name, "%s", sw);
+			array_printf(why, "some hosts have no other path to %s",
+				     t->nodes[host].name);
 			json_array_append_new(rows,
 					      json_pack("{ss* ss*}", "what", name, "why", why));
 		}
@@ -149,20 +146,16 @@ static json_t *result(void *data)
 	const struct fabric_view view = fabric_view(m->fabric);
 	const struct fabric_written written = fabric_written(m->fabric);
 	bool changed = change->cordons.count || change->released.count;
-	json_t *result = json_pack(
-		"{ss sb si sI sI sf sI}", "what", change->what,
-		change->kind == CHANGE_RELEASE ? "released" : "cordoned",
-		change->kind != CHANGE_UNCORDON, "ports", change->links, "lft_entries_changed",
-		(json_int_t)(changed ? written.entries : 0), "lft_blocks_written",
-		(json_int_t)(written.blocks - change->blocks_before), "took_ms",
-		(loop_now_us(m->services.loop) - change->asked_us) / 1e3, "unreachable",
-		(json_int_t)(view.proof ? view.proof->unreachable : 0));
 
-	json_object_set_new(result, "not_honoured",
-			    transit_overridden(&view, &m->cordons.in_force));
-	if (change->note)
-		json_object_set_new(result, "note", json_string(change->note));
-	return result;
+	return json_pack("{ss sb si sI sI sf sI so ss*}", "what", change->what,
+			 change->kind == CHANGE_RELEASE ? "released" : "cordoned",
+			 change->kind != CHANGE_UNCORDON, "ports", change->links,
+			 "lft_entries_changed", (json_int_t)(changed ? written.entries : 0),
+			 "lft_blocks_written", (json_int_t)(written.blocks - change->blocks_before),
+			 "took_ms", (loop_now_us(m->services.loop) - change->asked_us) / 1e3,
+			 "unreachable", (json_int_t)(view.proof ? view.proof->unreachable : 0),
+			 "not_honoured", transit_overridden(&view, &m->cordons.in_force), "note",
+			 change->note);
 }
 
 static void reported(void *data, json_t *result, const char *error)

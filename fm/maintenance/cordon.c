@@ -72,7 +72,7 @@ unsigned target_count_links(const struct topo *t, const struct target *target)
 
 static void append(struct cordon_list *list, struct cordon cordon)
 {
-	list->list = mem_resize(list->list, list->count + 1, sizeof(cordon));
+	list->list = mem_grow(list->list, list->count);
 	list->list[list->count++] = cordon;
 }
 
@@ -277,28 +277,25 @@ bool cordons_plan(const struct cordons *c, const struct topo *t, const struct ta
 		return true;
 	}
 	whole = target->port ? covered_by(c, t, target) : NULL;
-	if (whole)
+	if (whole) {
 		snprintf(err, TARGET_ERROR_SIZE, "%s is cordoned as a whole: uncordon that", whole);
-	else {
-		/* The target's own cordons, and those of its links from their other ends. */
-		for (unsigned i = 0; i < c->in_force.count; i++) {
-			const struct cordon *cordon = &c->in_force.list[i];
-
-			if (cordon->node == target->guid &&
-			    (!target->port || cordon->port == target->port))
-				append(change, *cordon);
-		}
-
-		if (target->node != TOPO_NONE) {
-			for (unsigned num = 1; num <= t->nodes[target->node].nports; num++) {
-				const struct topo_port *peer = target_far_end(t, target->node, num);
-
-				if (peer && (!target->port || num == target->port) &&
-				    find(c, t->nodes[peer->node].guid, peer->num))
-					append(change,
-					       *find(c, t->nodes[peer->node].guid, peer->num));
-			}
-		}
+		return false;
 	}
-	return !whole;
+	/* The target's own cordons, and those of its links from their other ends. */
+	for (unsigned i = 0; i < c->in_force.count; i++) {
+		const struct cordon *cordon = &c->in_force.list[i];
+
+		if (cordon->node == target->guid && (!target->port || cordon->port == target->port))
+			append(change, *cordon);
+	}
+	for (unsigned num = 1; target->node != TOPO_NONE && num <= t->nodes[target->node].nports;
+	     num++) {
+		const struct topo_port *peer = target_far_end(t, target->node, num);
+		const struct cordon *far =
+			peer ? find(c, t->nodes[peer->node].guid, peer->num) : NULL;
+
+		if (far && (!target->port || num == target->port))
+			append(change, *far);
+	}
+	return true;
 }

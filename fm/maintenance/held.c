@@ -80,7 +80,7 @@ static bool take_line(void *owner, const char *line)
 	it.shut = (uint8_t)shut;
 	had = find(a, it.node, port, it.peer, peer_port);
 	if (!had) {
-		a->list = mem_resize(a->list, a->count + 1, sizeof(it));
+		a->list = mem_grow(a->list, a->count);
 		had = &a->list[a->count++];
 	}
 	*had = it;
@@ -267,7 +267,7 @@ static void hold(struct admission *a, const struct held *new, const char *why)
 	char name[HELD_NAME];
 
 	if (!it) {
-		a->list = mem_resize(a->list, a->count + 1, sizeof(*it));
+		a->list = mem_grow(a->list, a->count);
 		it = &a->list[a->count++];
 	}
 	*it = *new;
@@ -453,7 +453,7 @@ static unsigned add_new(struct admission *a, const struct topo *t, struct inv_no
 	unsigned n = 0, at = *count, had;
 	bool runs = false; /* it was here before, and could not be met */
 
-	*part = mem_resize(*part, at + 1, sizeof(**part));
+	*part = mem_grow(*part, at);
 	(*part)[(*count)++] = node;
 	inventory_meet(a->services->inventory, node);
 	for (; at < *count; at++) {
@@ -461,7 +461,7 @@ static unsigned add_new(struct admission *a, const struct topo *t, struct inv_no
 		had = inv_is_switch(node) || inv_is_sharp(node) ? HOSTS_COUNTED : 0;
 		while (had < n &&
 		       (naming_is_factory(node->desc) ||
-			strncmp(hosts[had]->desc, node->desc, strcspn(node->desc, " ") + 1) != 0))
+			strncmp(hosts[had]->desc, node->desc, strcspn(node->desc, " ") + 1)))
 			had++;
 		if (had == n && n < HOSTS_COUNTED)
 			hosts[n++] = node;
@@ -474,7 +474,7 @@ static unsigned add_new(struct admission *a, const struct topo *t, struct inv_no
 			    !is_new(a, t, peer))
 				continue;
 			inventory_meet(a->services->inventory, peer);
-			*part = mem_resize(*part, *count + 1, sizeof(**part));
+			*part = mem_grow(*part, *count);
 			(*part)[(*count)++] = peer;
 		}
 	}
@@ -624,7 +624,7 @@ void admission_review(struct admission *a)
 
 void admission_expect(struct admission *a, guid_t node)
 {
-	a->list = mem_resize(a->list, a->count + 1, sizeof(*a->list));
+	a->list = mem_grow(a->list, a->count);
 	a->list[a->count] = (struct held){ .peer = node, .cause = HELD_ADMITTED };
 	record(a, &a->list[a->count++]);
 }

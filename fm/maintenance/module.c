@@ -149,18 +149,19 @@ static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
  * are free. A link or node that returns later is new. It is answered when the tables that use the
  * freed slots are programmed: fn is called once, with the answer or an error.
  */
-static void forget(struct fabric *fabric, const struct fabric_services *services, const char *what,
-		   waiter_fn *fn, void *arg)
+void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg)
 {
 	static const struct fabric_operation_ops ops = { .file = "cables",
 							 .also = "lids",
 							 .late = true };
-	struct inventory *inv = services->inventory;
+	const struct fabric_services services = fabric_services(fabric);
+	const struct topo *t = fabric_view(fabric).topo;
+	struct inventory *inv = services.inventory;
 	char err[TARGET_ERROR_SIZE], name[sizeof(((struct target *)NULL)->name)] = "fabric";
 	struct event_subject subject = { 0 };
-	unsigned links = 0, lids = 0;
+	unsigned links = 0, lids = 0, nodes;
 
-	if (!fabric_view(fabric).topo) {
+	if (!t) {
 		fn(arg, NULL, "no topology yet");
 		return;
 	}
@@ -169,15 +170,11 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 		return;
 	}
 	if (!what) {
-		unsigned count = 0;
-
 		INVENTORY_EACH (inv, node)
-			count += forget_links(inv, node, 0);
-		links = count;
+			links += forget_links(inv, node, 0);
 
 		/* LIDs of ports that are no part of the fabric, and were not before. */
-		const struct lid_memory *lid_memory = services->lids;
-		const struct topo *t = fabric_view(fabric).topo;
+		const struct lid_memory *lid_memory = services.lids;
 		unsigned before = lid_memory->count;
 
 		for (uint32_t i = lid_memory->count; i-- > 0;)
@@ -191,10 +188,8 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 			: "no link is down: nothing to forget");
 		return;
 	}
-
-	unsigned nodes = forget_nodes(fabric, services->inventory);
-
-	event_log_add(services->events, LOG_NOTICE, "forgotten", &subject,
+	nodes = forget_nodes(fabric, inv);
+	event_log_add(services.events, LOG_NOTICE, "forgotten", &subject,
 		      json_pack("{si si si}", "cables", links, "nodes", nodes, "absent", lids),
 		      "%s: forgot %u %s that %s down and %u %s; freed the LIDs of %u %s that "
 		      "left earlier",
@@ -202,7 +197,6 @@ static void forget(struct fabric *fabric, const struct fabric_services *services
 		      words_plural(links, "was", "were"), nodes,
 		      words_plural(nodes, "node", "nodes"), lids,
 		      words_plural(lids, "port", "ports"));
-
 	fabric_operation_start(fabric, &ops, NULL, fn, arg);
 	fabric_request_reroute(fabric, "links were forgotten");
 }
@@ -305,7 +299,7 @@ static struct hold_refused *note_refused(struct holds *h, guid_t node, uint8_t p
 
 	if (it || h->nrefused == REFUSED_MAX)
 		return it;
-	h->refused = mem_resize(h->refused, h->nrefused + 1, sizeof(*h->refused));
+	h->refused = mem_grow(h->refused, h->nrefused);
 	it = &h->refused[h->nrefused++];
 	*it = (struct hold_refused){ .node = node, .port = port, .why = HOLD_YES };
 	check_soon(h);
@@ -433,13 +427,6 @@ void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn,
 		change_unchanged(change, "not quarantined", fn, arg);
 }
 
-void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg)
-{
-	const struct fabric_services services = fabric_services(fabric);
-
-	forget(fabric, &services, what, fn, arg);
-}
-
 /* ---- For rooms that find links unhealthy ----------------------------------------------------- */
 
 void maintenance_quarantine(struct fabric *fabric, guid_t node, uint8_t port, const char *why)
@@ -449,45 +436,42 @@ void maintenance_quarantine(struct fabric *fabric, guid_t node, uint8_t port, co
 	quarantines_add(&m->quarantines, node, port, why);
 }
 
+/* Holds a link, by either end, or refuses with an event; why: cut to QUARANTINE_WHY. */
 void maintenance_hold(struct fabric *fabric, guid_t node, uint8_t port, const char *why)
 {
-	struct maintenance *m = fabric_room(fabric, &maintenance_module);
-
-	/* Holds a link, by either end, or refuses with an event; why: cut to QUARANTINE_WHY. */
+	struct holds *h = &((struct maintenance *)fabric_room(fabric, &maintenance_module))->holds;
+	const struct inventory *inv = h->services->inventory;
 	const struct quarantine *q;
 	struct hold_refused *refused;
 	struct quarantine *held;
 	enum hold_answer answer;
 
-	quarantines_take_lower_end(m->holds.quarantines, &node, &port);
-	q = quarantines_find(m->holds.quarantines, node, port);
+	quarantines_take_lower_end(h->quarantines, &node, &port);
+	q = quarantines_find(h->quarantines, node, port);
 	if (q && !q->over)
 		return; /* after its end the hold is requested again */
-	answer = judge(&m->holds, node, port);
+	answer = judge(h, node, port);
 	if (answer != HOLD_YES) {
-		struct hold_refused *it = note_refused(&m->holds, node, port);
-		struct event_subject subject;
+		struct event_subject subject = inventory_link_subject(inv, node, port);
 
-		if (it && it->why != answer) {
-			it->why = answer;
-			subject = inventory_link_subject(m->holds.services->inventory, node, port);
-			event_log_add(
-				m->holds.services->events, LOG_WARNING, "quarantine-refused",
-				&subject, json_pack("{ss}", "why", why), "%s: %s; %s",
-				inventory_link_name(m->holds.services->inventory, node, port).text,
-				why, reasons[answer]);
+		refused = note_refused(h, node, port);
+		if (refused && refused->why != answer) {
+			refused->why = answer;
+			event_log_add(h->services->events, LOG_WARNING, "quarantine-refused",
+				      &subject, json_pack("{ss}", "why", why), "%s: %s; %s",
+				      inventory_link_name(inv, node, port).text, why,
+				      reasons[answer]);
 		}
-
 		return;
 	}
-	refused = find_refused(&m->holds, node, port);
+	refused = find_refused(h, node, port);
 	if (refused)
-		*refused = m->holds.refused[--m->holds.nrefused];
-	quarantines_hold(m->holds.quarantines, node, port, why);
-	held = find_held(&m->holds, node, port);
+		*refused = h->refused[--h->nrefused];
+	quarantines_hold(h->quarantines, node, port, why);
+	held = find_held(h, node, port);
 	if (held)
 		held->clean_us = 0;
-	check_soon(&m->holds);
+	check_soon(h);
 }
 
 bool maintenance_waits_for_clean(const struct fabric *fabric, guid_t node, uint8_t port)
@@ -558,30 +542,30 @@ static void link_fell(struct maintenance *m, guid_t node, uint8_t port)
 
 static void settled(void *room, enum fabric_settle_step step)
 {
-	if (step == FABRIC_REVIEWED) {
-		admission_review(&((struct maintenance *)room)->admission);
+	struct maintenance *m = room;
+	const struct inventory *inv = m->services.inventory;
+	const struct quarantine_list *known = &m->quarantines.known;
+	struct name_list links = { 0 };
 
-		/* Raises or ends the alert on links with too many errors that stay in use. */
-		struct holds *h = &((struct maintenance *)room)->holds;
-		const struct quarantine_list *known = &h->quarantines->known;
-		struct name_list links = { 0 };
+	if (step != FABRIC_REVIEWED)
+		return;
+	admission_review(&m->admission);
+	/* Raises or ends the alert on links with too many errors that stay in use. */
+	for (unsigned i = 0; i < known->count; i++) {
+		const struct quarantine *q = &known->list[i];
 
-		for (unsigned i = 0; i < known->count; i++)
-			if (known->list[i].held && !known->list[i].over && known->list[i].waived)
-				name_list_add(&links, inventory_link_name(h->services->inventory,
-									  known->list[i].node,
-									  known->list[i].port)
-							      .text);
-		for (unsigned i = 0; i < h->nrefused; i++)
-			if (h->refused[i].why == HOLD_NEEDED || h->refused[i].why == HOLD_FULL)
-				name_list_add(&links, inventory_link_name(h->services->inventory,
-									  h->refused[i].node,
-									  h->refused[i].port)
-							      .text);
-		name_list_alert(h->services->alerts, "links-errors", &links,
-				"link with too many errors stays in use",
-				"links with too many errors stay in use");
+		if (q->held && !q->over && q->waived)
+			name_list_add(&links, inventory_link_name(inv, q->node, q->port).text);
 	}
+	for (unsigned i = 0; i < m->holds.nrefused; i++) {
+		const struct hold_refused *it = &m->holds.refused[i];
+
+		if (it->why == HOLD_NEEDED || it->why == HOLD_FULL)
+			name_list_add(&links, inventory_link_name(inv, it->node, it->port).text);
+	}
+	name_list_alert(m->services.alerts, "links-errors", &links,
+			"link with too many errors stays in use",
+			"links with too many errors stay in use");
 }
 
 static const char *swept(void *room, const struct fabric_swept *swept)

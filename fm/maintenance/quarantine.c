@@ -60,7 +60,7 @@ struct quarantine *quarantines_find(const struct quarantines *qs, guid_t guid, u
 
 static void append(struct quarantine_list *list, const struct quarantine *q)
 {
-	list->list = mem_resize(list->list, list->count + 1, sizeof(*q));
+	list->list = mem_grow(list->list, list->count);
 	list->list[list->count++] = *q;
 }
 
@@ -350,14 +350,11 @@ static void begin(struct quarantines *qs, struct quarantine *last, struct quaran
 	const struct event_subject subject = subject_of(qs, new);
 	json_t *details = json_pack("{si ss}", "seconds", new->seconds, "why", new->why);
 
-	if (new->held)
-		event_log_add(
-			qs->services->events, LOG_WARNING, "quarantined", &subject, details,
-			"%s: quarantined until it is clean for %u s, isolated from routing: %s",
-			name_of(qs, new).text, new->seconds, new->why);
-	else if (is_between_switches(qs, new))
+	if (new->held || is_between_switches(qs, new))
 		event_log_add(qs->services->events, LOG_WARNING, "quarantined", &subject, details,
-			      "%s: quarantined for %u s, isolated from routing: %s",
+			      new->held ? "%s: quarantined until it is clean for %u s, isolated "
+					  "from routing: %s"
+					: "%s: quarantined for %u s, isolated from routing: %s",
 			      name_of(qs, new).text, new->seconds, new->why);
 	else
 		event_log_add(qs->services->events, LOG_WARNING, "flapping", &subject, details,
@@ -468,30 +465,28 @@ const char *quarantines_why(const struct quarantines *qs, guid_t node, uint8_t p
 
 void quarantines_rows(const struct quarantines *qs, const struct topo *t, json_t *rows)
 {
+	uint64_t now = loop_now_us(qs->services->loop);
+
 	for (unsigned i = 0; i < qs->known.count; i++) {
 		const struct quarantine *q = &qs->known.list[i];
 		uint32_t port = topo_port_of(t, q->node, q->port);
+		json_t *row;
 
-		if (port != TOPO_NONE && !q->over) {
-			bool transit = is_between_switches(qs, q);
-			uint64_t now = loop_now_us(qs->services->loop);
-			json_t *row = dump_json_unhealthy_link(t, port,
-							       !transit	   ? "flapping"
-							       : q->waived ? "waived"
+		if (port == TOPO_NONE || q->over)
+			continue;
+		row = dump_json_unhealthy_link(t, port,
+					       !is_between_switches(qs, q) ? "flapping"
+					       : q->waived		   ? "waived"
 									   : "quarantined",
-							       json_string(q->why));
-
-			json_object_set_new(row, "seconds", json_integer(q->seconds));
-			json_object_set_new(
-				row, "left_s",
-				q->held ? json_null()
-					: json_integer(q->until_us > now
-							       ? (json_int_t)((q->until_us - now) /
-									      SECOND_US)
-							       : 0));
-			json_object_set_new(row, "until_clean", json_boolean(q->held));
-			json_array_append_new(rows, row);
-		}
+					       json_string(q->why));
+		json_object_update_new(
+			row, json_pack("{si so sb}", "seconds", q->seconds, "left_s",
+				       q->held ? json_null()
+					       : json_integer(q->until_us > now ? (q->until_us -
+										   now) / SECOND_US
+										: 0),
+				       "until_clean", q->held));
+		json_array_append_new(rows, row);
 	}
 }
 

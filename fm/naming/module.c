@@ -131,10 +131,10 @@ static void tick(void *arg)
 {
 	struct naming_room *r = arg;
 	struct inventory *inv = r->services.inventory;
-	struct inv_node *node;
 
 	if (r->walking && r->waiting < ASKED_MOST && fabric_is_quiet(r->fabric)) {
-		node = inventory_from(inv, r->next);
+		struct inv_node *node = inventory_from(inv, r->next);
+
 		for (unsigned i = 0; node && i < NODES_A_TICK && r->waiting < ASKED_MOST; i++) {
 			struct inv_naming *cell = naming_of(node);
 
@@ -146,7 +146,7 @@ static void tick(void *arg)
 			r->next = node->guid + 1;
 			node = inventory_next(inv, node);
 		}
-		r->walking = node != NULL;
+		r->walking = node;
 	}
 	if (r->walking || r->waiting) {
 		loop_timer_set(r->timer, TICK_US);
@@ -158,7 +158,7 @@ static void tick(void *arg)
 		fabric_request_reroute(r->fabric, "ports have other labels");
 	}
 	if (r->conflicts) { /* a single answer may have been wrong */
-		for (node = inventory_first(inv); node; node = inventory_next(inv, node))
+		INVENTORY_EACH (inv, node)
 			if (naming_of(node)->claim)
 				add_job(r, node, 1, JOB_CLAIM);
 		loop_timer_set(r->timer, CLAIM_US);
@@ -312,16 +312,15 @@ static void judge_claims(struct naming_room *r, struct inventory *inv)
 {
 	char host[NAMING_MAX], claimed[NAMING_MAX];
 	struct taken taken = { .arena = arena_new() };
-	struct inv_node *node;
 	unsigned conflicts = 0;
 
-	for (node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		host_of(r, node, node->desc, host);
 		if (!inv_is_switch(node) && *first_of(node, host))
 			hold_name(&taken, host, first_of(node, host));
 	}
 	alerts_review(r->services.alerts, CONFLICT);
-	for (node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		const char *first;
 
 		if (inv_is_switch(node) || !naming_of(node)->claim)
@@ -390,7 +389,7 @@ void naming_accept(struct fabric *fabric, const char *what, waiter_fn *fn, void 
 	INVENTORY_EACH (inv, n) {
 		host_of(r, n, n->desc, host);
 		if (inv_is_switch(n) || !naming_of(n)->claim ||
-		    (strcmp(what, host) != 0 && strcmp(what, n->name) != 0 &&
+		    (strcmp(what, host) && strcmp(what, n->name) &&
 		     strtoull(what, NULL, 0) != n->guid))
 			continue;
 		json_array_append_new(names, json_string(naming_of(n)->claim));

@@ -629,7 +629,7 @@ static void keep_states(struct memory *m, const struct evidence *e)
 				sw->last.links_seen[w] |= said->said.links_seen[w];
 			}
 		}
-		m->changed |= memcmp(&before, &sw->last, sizeof(before)) != 0;
+		m->changed |= memcmp(&before, &sw->last, sizeof(before));
 	}
 }
 

@@ -183,7 +183,7 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 			write_words(out, gpu_words, &m->gpus[n]);
 		}
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
-		if (memcmp(&m->switches[n], &no_switch, sizeof(no_switch)) != 0) {
+		if (memcmp(&m->switches[n], &no_switch, sizeof(no_switch))) {
 			fprintf(out, "switch %s n=%u", host, n);
 			write_words(out, switch_words, &m->switches[n]);
 		}

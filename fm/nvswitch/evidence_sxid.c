@@ -80,7 +80,7 @@ static const char *read_row(void *arg, char *line)
 	if (strcmp(field[MEANING], "-"))
 		array_printf(row.words, "%s", field[MEANING]);
 	row.sxid = sxid;
-	c->rows = mem_resize(c->rows, c->count + 1, sizeof(row));
+	c->rows = mem_grow(c->rows, c->count);
 	c->rows[c->count++] = row;
 	return NULL;
 }
@@ -278,9 +278,9 @@ static void judge_xid(struct sxid_event *event, const char *words)
 	unsigned number = event->finding.code;
 	const struct xid *xid = xid_of(number, words);
 	bool nvlink5 = number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST;
-	bool nvlink = strcasestr(words, "nvlink") != NULL,
-	     nonfatal = strcasestr(words, "non-fatal") || strcasestr(words, "nonfatal") ||
-			strcasestr(words, "correctable");
+	bool nvlink = strcasestr(words, "nvlink"), nonfatal = strcasestr(words, "non-fatal") ||
+							      strcasestr(words, "nonfatal") ||
+							      strcasestr(words, "correctable");
 
 	event->state = xid->state;
 	event->finding.remedy = xid->remedy;

@@ -101,7 +101,7 @@ static int add(struct targets *targets, const char *host, const char *url,
 			       : NVSWITCH_ASKED;
 	target.host = mem_strdup(host);
 	target.where = mem_strdup(url);
-	targets->list = mem_resize(targets->list, targets->count + 1, sizeof(target));
+	targets->list = mem_grow(targets->list, targets->count);
 	targets->list[targets->count++] = target;
 	return 0;
 }

@@ -223,9 +223,8 @@ static void take_json(struct log_stream *s)
 {
 	json_t *doc = s->used < LOG_STREAM_LINE ? json_loadb(s->line, s->used, JSON_ALLOW_NUL, NULL)
 						: NULL;
-	json_t *message = json_object_get(doc, "MESSAGE"), *byte;
+	json_t *message = json_object_get(doc, "MESSAGE");
 	json_t *host = json_object_get(doc, "_HOSTNAME");
-	size_t index;
 
 	s->field = HOST;
 	keep_value(s, json_is_string(host) ? json_string_value(host) : "",
@@ -233,7 +232,7 @@ static void take_json(struct log_stream *s)
 	s->field = MESSAGE;
 	if (json_is_string(message))
 		keep_value(s, json_string_value(message), json_string_length(message));
-	json_array_foreach (message, index, byte)
+	JSON_EACH (byte, message)
 		if (s->text_used < sizeof(s->text))
 			s->text[s->text_used++] = (char)json_integer_value(byte);
 	json_decref(doc);

@@ -464,7 +464,7 @@ static const char *admit(void *room, const struct topo *next)
 			"which its own manager runs; nothing is programmed. Choose the compute "
 			"fabric's port (guid in fmd.conf)",
 			desc);
-	r->refused = desc != NULL;
+	r->refused = desc;
 	return desc ? "this port leads into an NVLink subnet; see fmctl events" : NULL;
 }
 

@@ -34,9 +34,9 @@ static const char *add(struct aliases *a, const char *host, const char *name)
 	if (id != NAMES_NONE)
 		return strcmp(a->hosts[id], host) ? "a name of two hosts" : NULL;
 	id = a->names.count;
-	a->texts = mem_resize(a->texts, id + 1, sizeof(*a->texts));
-	a->hosts = mem_resize(a->hosts, id + 1, sizeof(*a->hosts));
-	a->gpus = mem_resize(a->gpus, id + 1, sizeof(*a->gpus));
+	a->texts = mem_grow(a->texts, id);
+	a->hosts = mem_grow(a->hosts, id);
+	a->gpus = mem_grow(a->gpus, id);
 	a->gpus[id] = 0;
 	a->texts[id] = mem_strdup(text);
 	a->hosts[id] = mem_strdup(host);
@@ -136,7 +136,7 @@ unsigned health_add(struct health *h, const char *name)
 	kept = mem_alloc(len + 1, 1);
 	memcpy(kept, text, len);
 	id = names_id(&h->names, kept, len);
-	h->hosts = mem_resize(h->hosts, h->nhosts + 1, sizeof(*h->hosts));
+	h->hosts = mem_grow(h->hosts, h->nhosts);
 	h->hosts[h->nhosts++] = (struct health_host){ .name = mem_strdup(name),
 						      .state = NVSWITCH_UNKNOWN,
 						      .override = NVSWITCH_UNKNOWN };
@@ -245,7 +245,7 @@ void health_hear(struct health *h, unsigned host, unsigned source,
 	struct health_source *s = &h->hosts[host].sources[source];
 	struct nvswitch_verdict before = s->verdict;
 
-	s->up = verdict != NULL;
+	s->up = verdict;
 	array_printf(s->error, "%s", error ? error : "");
 	if (!verdict)
 		return;

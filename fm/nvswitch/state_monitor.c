@@ -127,7 +127,8 @@ static const char *system_of(const struct health_host *host)
 
 json_t *nvswitch_summary(const struct nvswitch *nv)
 {
-	json_t *doc = json_object(), *states = json_object(), *logs = json_null();
+	json_t *states = json_object(), *doc;
+	bool reads = *nv->conf.keys.log_socket || *nv->conf.keys.log_journal;
 	unsigned counts[NVSWITCH_STATES] = { 0 }, up = 0, all = 0;
 
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
@@ -137,13 +138,9 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	}
 	for (int i = 0; i < NVSWITCH_STATES; i++)
 		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
-	if (*nv->conf.keys.log_socket || *nv->conf.keys.log_journal) /* null = none is read */
-		logs = log_intake_json(nv->home.intake);
-	json_object_set_new(doc, "states", states);
-	json_object_set_new(doc, "sources", json_integer(all));
-	json_object_set_new(doc, "sources_up", json_integer(up));
-	json_object_set_new(doc, "guarded", json_boolean(nv->health.guarded));
-	json_object_set_new(doc, "logs", logs);
+	doc = json_pack("{so si si sb so?}", "states", states, "sources", all, "sources_up", up,
+			"guarded", nv->health.guarded, "logs",
+			reads ? log_intake_json(nv->home.intake) : NULL);
 	sources_add_inputs(nv->sources, doc);
 	return doc;
 }
@@ -255,7 +252,7 @@ static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_
 	if (before == NVSWITCH_UNKNOWN && host->state == NVSWITCH_HEALTHY && !host->announced)
 		return;
 	nv->health.hosts[index].announced = true;
-	nv->changes = mem_resize(nv->changes, nv->nchanges + 1, sizeof(*nv->changes));
+	nv->changes = mem_grow(nv->changes, nv->nchanges);
 	nv->changes[nv->nchanges++] = (struct change){ index, before };
 }
 
@@ -359,12 +356,12 @@ static void run_hook(struct nvswitch *nv, const struct change *change)
 					.old_state = nvswitch_state_name(change->before),
 					.more = more,
 					.count = ARRAY_SIZE(more) };
-	json_t *list = evidence_json(nv, host), *finding;
-	size_t index, used = 0;
+	json_t *list = evidence_json(nv, host);
+	size_t used = 0;
 
 	if (cause && cause->gpu >= 0)
 		array_printf(gpu, "%d", cause->gpu);
-	json_array_foreach (list, index, finding) {
+	JSON_EACH (finding, list) {
 		const char *state, *words, *source;
 
 		if (used >= EVIDENCE_TEXT - 1 || json_unpack(finding, "{ss ss ss}", "state", &state,

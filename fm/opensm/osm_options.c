@@ -91,7 +91,7 @@ static void take_setting(void *out, char *line, unsigned number)
 	if (strstr(rest, " #"))
 		*strstr(rest, " #") = '\0';
 	value = trim(rest);
-	conf->settings = mem_resize(conf->settings, conf->count + 1, sizeof(*conf->settings));
+	conf->settings = mem_grow(conf->settings, conf->count);
 	conf->settings[conf->count++] =
 		(struct osm_setting){ mem_strdup(name), mem_strdup(value), number };
 }
@@ -165,7 +165,7 @@ static void take_lid(void *out, char *line, unsigned number)
 		return;
 	}
 	memset(r->taken + first, 1, last - first + 1);
-	r->lids->list = mem_resize(r->lids->list, r->lids->count + 1, sizeof(*r->lids->list));
+	r->lids->list = mem_grow(r->lids->list, r->lids->count);
 	r->lids->list[r->lids->count++] = (struct osm_lid){ guid, first, last, number };
 }
 
@@ -227,7 +227,7 @@ static void take_guid(void *out, char *line, unsigned number)
 			r->guids->bad_line = number;
 		return;
 	}
-	r->guids->list = mem_resize(r->guids->list, r->guids->count + 1, sizeof(it));
+	r->guids->list = mem_grow(r->guids->list, r->guids->count);
 	r->guids->list[r->guids->count++] = it;
 }
 
@@ -268,7 +268,7 @@ static void take_policy(void *out, char *line, unsigned number)
 	} else if (!strcmp(word, "end-qos-level") && r->inside) {
 		struct osm_levels *levels = r->levels;
 
-		levels->list = mem_resize(levels->list, levels->count + 1, sizeof(*levels->list));
+		levels->list = mem_grow(levels->list, levels->count);
 		levels->list[levels->count++] = r->now;
 		r->inside = false;
 	} else if (r->inside && value) {
@@ -305,6 +305,13 @@ int osm_levels_read(const char *path, struct osm_levels *out)
 		.name = n, .standard = standard_, .fate = OSM_TAKEN, .key = key_, .form = form_,   \
 		.note = note_                                                                      \
 	}
+#define ALIKE(n, standard_, form_, note_) TAKEN(n, standard_, n, form_, note_)
+#define QOS(prefix)                                                                                \
+	ALIKE(prefix "max_vls", "0", OSM_NUMBER, ""),                                              \
+		ALIKE(prefix "high_limit", "-1", OSM_NUMBER, ""),                                  \
+		ALIKE(prefix "vlarb_high", "(null)", OSM_TEXT, ""),                                \
+		ALIKE(prefix "vlarb_low", "(null)", OSM_TEXT, ""),                                 \
+		ALIKE(prefix "sl2vl", "(null)", OSM_TEXT, "")
 #define FROM_FILE(n, standard_, key_, note_)                                                       \
 	{                                                                                          \
 		.name = n, .standard = standard_, .fate = OSM_FILE, .key = key_, .note = note_     \
@@ -323,37 +330,35 @@ int osm_levels_read(const char *path, struct osm_levels *out)
 	}
 
 static const struct osm_option options[] = {
-	TAKEN("guid", "0x0000000000000000", "guid", OSM_HEX, ""),
-	TAKEN("m_key", "0x0000000000000000", "m_key", OSM_HEX, ""),
-	TAKEN("sm_key", "0x0000000000000001", "sm_key", OSM_HEX, ""),
-	TAKEN("sa_key", "0x0000000000000001", "sa_key", OSM_HEX,
+	ALIKE("guid", "0x0000000000000000", OSM_HEX, ""),
+	ALIKE("m_key", "0x0000000000000000", OSM_HEX, ""),
+	ALIKE("sm_key", "0x0000000000000001", OSM_HEX, ""),
+	ALIKE("sa_key", "0x0000000000000001", OSM_HEX,
 	      "1 is not taken, as it is publicly known: fmd also uses 1 by default, and generates "
 	      "a key if m_key or sm_key is set"),
-	TAKEN("subnet_prefix", "0xfe80000000000000", "subnet_prefix", OSM_HEX, ""),
-	TAKEN("m_key_lease_period", "0", "m_key_lease_period", OSM_NUMBER,
-	      "30 s at least; fmd renews it"),
-	TAKEN("m_key_protection_level", "0", "m_key_protection_level", OSM_NUMBER,
-	      "default 1 if an m_key is set"),
+	ALIKE("subnet_prefix", "0xfe80000000000000", OSM_HEX, ""),
+	ALIKE("m_key_lease_period", "0", OSM_NUMBER, "30 s at least; fmd renews it"),
+	ALIKE("m_key_protection_level", "0", OSM_NUMBER, "default 1 if an m_key is set"),
 	BY_ITSELF("m_key_lookup", "TRUE",
 		  "guid2mkey is taken along; the most frequent of its keys becomes old_m_key"),
-	TAKEN("sweep_interval", "10", "sweep_interval", OSM_NUMBER,
+	ALIKE("sweep_interval", "10", OSM_NUMBER,
 	      "0 is not taken: light sweeps find faults whose trap was lost"),
-	TAKEN("max_wire_smps", "4", "max_wire_smps", OSM_NUMBER,
+	ALIKE("max_wire_smps", "4", OSM_NUMBER,
 	      "OpenSM's default of 4 is not taken: fmd adapts the number of outstanding SMPs"),
 	NOT_NEEDED("max_wire_smps2", "4",
 		   "max_wire_smps is an upper limit; fmd adapts the number below it"),
 	NOT_NEEDED("max_smps_timeout", "600000", "as max_wire_smps2"),
 	NOT_NEEDED("console", "off", "use fmctl"),
 	NOT_NEEDED("console_port", "10000", "use fmctl"),
-	TAKEN("transaction_timeout", "200", "transaction_timeout", OSM_NUMBER, ""),
-	TAKEN("transaction_retries", "3", "transaction_retries", OSM_NUMBER, ""),
+	ALIKE("transaction_timeout", "200", OSM_NUMBER, ""),
+	ALIKE("transaction_retries", "3", OSM_NUMBER, ""),
 	NOT_NEEDED("long_transaction_timeout", "500", "fmd has one timeout for all requests"),
 	NOT_NEEDED("max_msg_fifo_timeout", "10000",
 		   "SA requests are queued fairly by client; see sa_rate_limit"),
-	TAKEN("sm_priority", "0", "sm_priority", OSM_NUMBER, ""),
-	TAKEN("lmc", "0", "lmc", OSM_NUMBER, ""),
+	ALIKE("sm_priority", "0", OSM_NUMBER, ""),
+	ALIKE("lmc", "0", OSM_NUMBER, ""),
 	NOT_OFFERED("lmc_esp0", "FALSE", "enhanced switch ports 0 have one LID"),
-	TAKEN("max_op_vls", "5", "max_op_vls", OSM_NUMBER, ""),
+	ALIKE("max_op_vls", "5", OSM_NUMBER, ""),
 	NOT_OFFERED("force_link_speed", "15", "fmd leaves LinkSpeedEnabled as the port has it"),
 	NOT_OFFERED("force_link_speed_ext", "31",
 		    "fmd leaves LinkSpeedExtEnabled as the port has it"),
@@ -365,20 +370,20 @@ static const struct osm_option options[] = {
 		    "two masters damage each other's work; see sm_priority"),
 	NOT_NEEDED("single_thread", "FALSE", "fmd runs in one thread"),
 	NOT_OFFERED("disable_multicast", "FALSE", "IPoIB needs multicast"),
-	TAKEN("subnet_timeout", "18", "subnet_timeout", OSM_NUMBER, ""),
-	TAKEN("packet_life_time", "0x12", "packet_life_time", OSM_NUMBER, ""),
-	TAKEN("vl_stall_count", "0x07", "vl_stall_count", OSM_NUMBER, ""),
-	TAKEN("leaf_vl_stall_count", "0x07", "leaf_vl_stall_count", OSM_NUMBER, ""),
-	TAKEN("head_of_queue_lifetime", "0x12", "head_of_queue_lifetime", OSM_NUMBER, ""),
-	TAKEN("leaf_head_of_queue_lifetime", "0x10", "leaf_head_of_queue_lifetime", OSM_NUMBER, ""),
+	ALIKE("subnet_timeout", "18", OSM_NUMBER, ""),
+	ALIKE("packet_life_time", "0x12", OSM_NUMBER, ""),
+	ALIKE("vl_stall_count", "0x07", OSM_NUMBER, ""),
+	ALIKE("leaf_vl_stall_count", "0x07", OSM_NUMBER, ""),
+	ALIKE("head_of_queue_lifetime", "0x12", OSM_NUMBER, ""),
+	ALIKE("leaf_head_of_queue_lifetime", "0x10", OSM_NUMBER, ""),
 	NOT_OFFERED("local_phy_errors_threshold", "0x08",
 		    "fmd does not change the thresholds of traps 129 and 130; it reads all error "
 		    "counters itself"),
 	NOT_OFFERED("overrun_errors_threshold", "0x08", "as local_phy_errors_threshold"),
 	BY_ITSELF("use_mfttop", "TRUE", "on switches that support it"),
-	TAKEN("sminfo_polling_timeout", "10000", "sminfo_polling_timeout", OSM_NUMBER,
+	ALIKE("sminfo_polling_timeout", "10000", OSM_NUMBER,
 	      "OpenSM's default of 10 s is not taken; fmd's is 0.6 s"),
-	TAKEN("polling_retry_number", "4", "polling_retry_number", OSM_NUMBER,
+	ALIKE("polling_retry_number", "4", OSM_NUMBER,
 	      "OpenSM's default of 4 is not taken; fmd's is 3"),
 	NOT_NEEDED("force_heavy_sweep", "FALSE",
 		   "after a fault fmd reads what may have changed; fmctl sweep reads everything"),
@@ -389,7 +394,7 @@ static const struct osm_option options[] = {
 	NOT_OFFERED("port_search_ordering_file", "(null)", ""),
 	NOT_NEEDED("port_profile_switch_nodes", "FALSE", "as port_prof_ignore_file"),
 	BY_ITSELF("sweep_on_trap", "TRUE", ""),
-	TAKEN("routing_engine", "(null)", "routing_engine", OSM_TEXT,
+	ALIKE("routing_engine", "(null)", OSM_TEXT,
 	      "ftree and updn; others become ftree, which changes to updn-root by itself where the "
 	      "links are no tree"),
 	BY_ITSELF(
@@ -410,11 +415,11 @@ static const struct osm_option options[] = {
 		  "the file stays in its place and serves both managers"),
 	TAKEN("no_partition_enforcement", "FALSE", "part_enforce", OSM_TEXT,
 	      "TRUE is part_enforce = \"off\""),
-	TAKEN("part_enforce", "both", "part_enforce", OSM_TEXT, ""),
-	TAKEN("allow_both_pkeys", "FALSE", "allow_both_pkeys", OSM_FLAG, ""),
+	ALIKE("part_enforce", "both", OSM_TEXT, ""),
+	ALIKE("allow_both_pkeys", "FALSE", OSM_FLAG, ""),
 	BY_ITSELF("keep_pkey_indexes", "TRUE", ""),
 	NOT_OFFERED("sm_assigned_guid", "0x00", "hosts choose alias GUIDs"),
-	TAKEN("qos", "FALSE", "qos", OSM_FLAG, ""),
+	ALIKE("qos", "FALSE", OSM_FLAG, ""),
 	FROM_FILE("qos_policy_file", "/etc/opensm/qos-policy.conf", NULL,
 		  "its levels are listed; in fmd the SL of a path is that of its partition (sl= in "
 		  "partitions.conf)"),
@@ -485,31 +490,11 @@ static const struct osm_option options[] = {
 	NOT_OFFERED("event_plugin_options", "(null)", "as event_plugin_name"),
 	FROM_FILE("node_name_map_name", "(null)", "node_name_map",
 		  "the file stays in its place and serves both managers"),
-	TAKEN("qos_max_vls", "0", "qos_max_vls", OSM_NUMBER, ""),
-	TAKEN("qos_high_limit", "-1", "qos_high_limit", OSM_NUMBER, ""),
-	TAKEN("qos_vlarb_high", "(null)", "qos_vlarb_high", OSM_TEXT, ""),
-	TAKEN("qos_vlarb_low", "(null)", "qos_vlarb_low", OSM_TEXT, ""),
-	TAKEN("qos_sl2vl", "(null)", "qos_sl2vl", OSM_TEXT, ""),
-	TAKEN("qos_ca_max_vls", "0", "qos_ca_max_vls", OSM_NUMBER, ""),
-	TAKEN("qos_ca_high_limit", "-1", "qos_ca_high_limit", OSM_NUMBER, ""),
-	TAKEN("qos_ca_vlarb_high", "(null)", "qos_ca_vlarb_high", OSM_TEXT, ""),
-	TAKEN("qos_ca_vlarb_low", "(null)", "qos_ca_vlarb_low", OSM_TEXT, ""),
-	TAKEN("qos_ca_sl2vl", "(null)", "qos_ca_sl2vl", OSM_TEXT, ""),
-	TAKEN("qos_sw0_max_vls", "0", "qos_sw0_max_vls", OSM_NUMBER, ""),
-	TAKEN("qos_sw0_high_limit", "-1", "qos_sw0_high_limit", OSM_NUMBER, ""),
-	TAKEN("qos_sw0_vlarb_high", "(null)", "qos_sw0_vlarb_high", OSM_TEXT, ""),
-	TAKEN("qos_sw0_vlarb_low", "(null)", "qos_sw0_vlarb_low", OSM_TEXT, ""),
-	TAKEN("qos_sw0_sl2vl", "(null)", "qos_sw0_sl2vl", OSM_TEXT, ""),
-	TAKEN("qos_swe_max_vls", "0", "qos_swe_max_vls", OSM_NUMBER, ""),
-	TAKEN("qos_swe_high_limit", "-1", "qos_swe_high_limit", OSM_NUMBER, ""),
-	TAKEN("qos_swe_vlarb_high", "(null)", "qos_swe_vlarb_high", OSM_TEXT, ""),
-	TAKEN("qos_swe_vlarb_low", "(null)", "qos_swe_vlarb_low", OSM_TEXT, ""),
-	TAKEN("qos_swe_sl2vl", "(null)", "qos_swe_sl2vl", OSM_TEXT, ""),
-	TAKEN("qos_rtr_max_vls", "0", "qos_rtr_max_vls", OSM_NUMBER, ""),
-	TAKEN("qos_rtr_high_limit", "-1", "qos_rtr_high_limit", OSM_NUMBER, ""),
-	TAKEN("qos_rtr_vlarb_high", "(null)", "qos_rtr_vlarb_high", OSM_TEXT, ""),
-	TAKEN("qos_rtr_vlarb_low", "(null)", "qos_rtr_vlarb_low", OSM_TEXT, ""),
-	TAKEN("qos_rtr_sl2vl", "(null)", "qos_rtr_sl2vl", OSM_TEXT, ""),
+	QOS("qos_"),
+	QOS("qos_ca_"),
+	QOS("qos_sw0_"),
+	QOS("qos_swe_"),
+	QOS("qos_rtr_"),
 	NOT_OFFERED("congestion_control", "FALSE",
 		    "fmd does not change the settings of HCAs and switches"),
 	NOT_OFFERED("cc_key", "0x0000000000000000", "as congestion_control"),
@@ -536,17 +521,17 @@ static const struct osm_option options[] = {
 		  "hosts are asked to register anew only if their registrations are not known"),
 	NOT_OFFERED("prefix_routes_file", "/etc/opensm/prefix-routes.conf",
 		    "fmd manages one subnet without routers"),
-	TAKEN("consolidate_ipv6_snm_req", "FALSE", "consolidate_ipv6_snm_req", OSM_NUMBER, ""),
+	ALIKE("consolidate_ipv6_snm_req", "FALSE", OSM_NUMBER, ""),
 	NOT_NEEDED("lash_start_vl", "0", "option of lash"),
-	TAKEN("sm_sl", "0", "sm_sl", OSM_NUMBER, ""),
+	ALIKE("sm_sl", "0", OSM_NUMBER, ""),
 	NOT_NEEDED("nue_max_num_vls", "1", "option of nue"),
 	NOT_NEEDED("nue_include_switches", "FALSE", "option of nue"),
 	NOT_NEEDED("log_prefix", "(null)", ""),
 	NOT_NEEDED("per_module_logging_file", "/etc/opensm/per-module-logging.conf",
 		   "fmctl loglevel MODULE LEVEL"),
 	NOT_NEEDED("quasi_ftree_indexing", "FALSE", "balancing does not depend on it"),
-	TAKEN("master_sm_priority", NULL, "master_sm_priority", OSM_NUMBER, ""),
-	TAKEN("max_wire_smps_per_device", NULL, "max_wire_smps_per_device", OSM_NUMBER, ""),
+	ALIKE("master_sm_priority", NULL, OSM_NUMBER, ""),
+	ALIKE("max_wire_smps_per_device", NULL, OSM_NUMBER, ""),
 	NOT_OFFERED("ar_*", NULL,
 		    "adaptive routing: fmd turns it off where another manager left it on, and "
 		    "routes by LFTs alone"),

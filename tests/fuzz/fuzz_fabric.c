@@ -196,10 +196,7 @@ static void command(struct ill *l, const uint8_t s[STEP], const uint8_t *data, s
 	}
 	if (command_is_operation(c, args)) {
 		l->by_hand = true;
-		if (c->run->begin_with)
-			c->run->begin_with(l->w.fabric, args, done_cb, NULL);
-		else
-			c->run->begin(l->w.fabric, done_cb, NULL);
+		command_begin(c, l->w.fabric, args, done_cb, NULL);
 	} else if (c->run->answer || c->run->rows) {
 		result = command_answer(&env, c, args, err);
 		assert(result || *err);

@@ -44,6 +44,13 @@ char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* snprintf(3) into an array of characters, which may not be a pointer. */
 #define array_printf(array, ...) snprintf(array, sizeof(array), __VA_ARGS__)
+/*
+ * Declares `row` for each element of a list of jansson's (any other value has none), and `row_at`,
+ * its index. The outer loop runs once.
+ */
+#define JSON_EACH(row, list)                                                                       \
+	for (size_t row##_at = 0, row##_once = 1; row##_once; row##_once = 0)                      \
+		for (json_t * row; (row = json_array_get(list, row##_at)); row##_at++)
 
 /*
  * The rest of a stream, or a whole file, with a '\0' behind it that *len does not count; the caller

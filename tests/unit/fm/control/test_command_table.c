@@ -35,10 +35,11 @@ static void every_row_has_one_function_that_answers(void **state)
 			continue;
 		}
 		assert_ptr_equal(command_find(c->name), c);
-		assert_true(run->answer || run->rows || run->begin || run->begin_with);
+		assert_true(run->answer || run->rows || run->begin || run->act || run->begin_with);
 		assert_false(run->answer && run->rows);
 		assert_true(!run->rows || (run->long_answer && !c->rows)); /* the answer is these */
-		assert_false(run->begin && run->begin_with);
+		assert_true(!!run->begin + !!run->act + !!run->begin_with <= 1);
+		assert_true(!run->act || c->words[0]);
 		assert_true(!run->text || run->answer);
 		assert_true(!c->flag_operates ||
 			    (c->flag && run->begin && run->answer && c->read_only));
