@@ -113,8 +113,8 @@ static bool is_gone(const struct child *child, int flags, bool *whole)
 
 	while ((pid = waitpid(child->pid, &status, flags)) < 0 && errno == EINTR)
 		;
-	*whole = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	return pid != 0;
+	*whole = WIFEXITED(status) && !WEXITSTATUS(status);
+	return pid;
 }
 
 /* Tells and frees those that are gone; asks again while some are left. */

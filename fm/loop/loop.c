@@ -255,7 +255,7 @@ void loop_timer_stop(struct loop_timer *timer)
 
 bool loop_timer_armed(const struct loop_timer *timer)
 {
-	return timer->slot != 0;
+	return timer->slot;
 }
 
 void loop_timer_free(struct loop_timer *timer)
@@ -385,9 +385,7 @@ static uint64_t idle_us(const struct loop *loop)
 {
 	uint64_t wait = loop_idle_us(loop);
 
-	if (loop->npolls && wait > POLL_IDLE_US)
-		wait = POLL_IDLE_US;
-	return wait;
+	return loop->npolls && wait > POLL_IDLE_US ? POLL_IDLE_US : wait;
 }
 
 static void wake_cb(evutil_socket_t fd, short what, void *arg)
@@ -418,7 +416,7 @@ int loop_run(struct loop *loop)
 
 	loop->stopped = false;
 	while (!loop->stopped && !status) {
-		bool again;
+		bool again = false;
 
 		if (loop->base)
 			loop->now = clock_of(CLOCK_MONOTONIC);
@@ -438,14 +436,13 @@ int loop_run(struct loop *loop)
 		}
 
 		/* True: some source wants another round without sleep. */
-		again = false;
 		size_t kept = 0;
 
 		for (size_t i = 0; i < loop->npolls && !loop->stopped; i++) {
+			const struct loop_poll *poll = loop->polls[i];
 			uint64_t began = loop_clock_us(loop);
 
-			if (loop->polls[i] && loop->polls[i]->fn(loop->polls[i]->arg))
-				again = true;
+			again |= poll && poll->fn(poll->arg);
 			note_held(loop, began, "a source without a descriptor");
 		}
 		for (size_t i = 0; i < loop->npolls; i++)

@@ -523,7 +523,7 @@ int mad_open(struct mad *mad, char *err, size_t err_size)
 {
 	int status = mad->open ? 0 : mad->io->ops->open(mad->io, err, err_size);
 
-	mad->open = status == 0;
+	mad->open = !status;
 	return status;
 }
 

@@ -35,7 +35,7 @@ bool wire_has_cap(const uint8_t caps[64], enum wire_general_cap cap)
 
 bool wire_private_lft_on(const uint8_t info[64])
 {
-	return info[MODE_BYTE] != 0;
+	return info[MODE_BYTE];
 }
 
 void wire_private_lft_off(uint8_t info[64])

@@ -407,7 +407,7 @@ void xact_take_request(struct xact *x, const struct mad_request *request)
 	x->doubtful = request->doubtful;
 	x->own = (request->local ? XACT_LOCAL : 0) | (request->held_not ? XACT_HELD_NOT : 0);
 	x->key = request->key;
-	x->key_given = request->key != 0;
+	x->key_given = request->key;
 	x->path_of = request->path_of;
 	if (!request->mgmt_class) {
 		x->mgmt_class = request->path ? WIRE_SMI_DR : WIRE_SMI_LID;

@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include "fm/mad/wire.h"
 #include "fm/mirror/channel.h"
 #include "topology/base/mem.h"
 
@@ -17,11 +18,7 @@
 
 static uint32_t get_length(const char *from)
 {
-	uint32_t length = 0;
-
-	for (unsigned i = 0; i < PREFIX; i++)
-		length = length << 8 | (uint8_t)from[i];
-	return length;
+	return wire_get((const uint8_t *)from, PREFIX);
 }
 
 /* Without its prefix, where it may be so long at all. */
@@ -40,8 +37,7 @@ char *frame_encode(enum frame_type type, const json_t *head, const char *body, s
 	if (text && head_length < FRAME_HEAD_MOST && body_length < FRAME_MOST &&
 	    *length - PREFIX <= longest(type)) {
 		bytes = mem_alloc(*length, 1);
-		for (unsigned i = 0; i < PREFIX; i++)
-			bytes[i] = (uint32_t)(*length - PREFIX) >> (24 - 8 * i);
+		wire_put((uint8_t *)bytes, PREFIX, *length - PREFIX);
 		bytes[PREFIX] = type;
 		memcpy(bytes + PREFIX + 1, text, head_length);
 		bytes[PREFIX + 1 + head_length] = '\n';
@@ -175,8 +171,10 @@ struct channel {
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
-static unsigned give_psk(const struct channel_tls *tls, unsigned char *psk, unsigned most)
+static unsigned give_psk(const SSL *ssl, unsigned char *psk, unsigned most)
 {
+	const struct channel_tls *tls = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+
 	if (most < tls->psk_length)
 		return 0;
 	memcpy(psk, tls->psk, tls->psk_length);
@@ -187,14 +185,12 @@ static unsigned client_psk(SSL *ssl, const char *hint, char *identity, unsigned 
 			   unsigned char *psk, unsigned most)
 {
 	snprintf(identity, identity_most, "%s", IDENTITY);
-	return give_psk(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)), psk, most);
+	return give_psk(ssl, psk, most);
 }
 
 static unsigned server_psk(SSL *ssl, const char *identity, unsigned char *psk, unsigned most)
 {
-	if (strcmp(identity, IDENTITY) != 0)
-		return 0;
-	return give_psk(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)), psk, most);
+	return strcmp(identity, IDENTITY) ? 0 : give_psk(ssl, psk, most);
 }
 
 /* NULL, or *file and what is wrong with it. */

@@ -244,7 +244,7 @@ static void opened(void *arg, struct channel *channel)
 void copy_connect(struct mirror *m, bool at_once)
 {
 	static const struct channel_ops ops = { opened, received, lose };
-	uint64_t now = loop_now_us(m->services.loop);
+	uint64_t now = mirror_now(m);
 	struct address at;
 
 	for (struct peer *p = m->peers; p < m->peers + m->npeers; p++)
@@ -277,7 +277,7 @@ const char *copy_error(const struct mirror *m)
 
 json_t *copy_json(const struct mirror *m)
 {
-	uint64_t now = loop_now_us(m->services.loop);
+	uint64_t now = mirror_now(m);
 	json_t *rows = json_array();
 
 	for (unsigned i = 0; i < m->npeers; i++) {

@@ -299,7 +299,7 @@ void lineage_meet(struct mirror *m, const struct manager *standby)
 	}
 	if (met && number < generation_number(&m->generation))
 		return;
-	if (!met && log_allow(&m->met_limit, loop_now_us(m->services.loop), MET_BURST))
+	if (!met && log_allow(&m->met_limit, mirror_now(m), MET_BURST))
 		event_log_add(
 			m->services.events, LOG_WARNING, "mirror", NULL, NULL,
 			"fabric: %s (port GUID 0x%016" PRIx64 ") was master in take-over %" PRIu64

@@ -172,8 +172,7 @@ static const char *taken(struct reader *r, const struct frame *frame)
 	if (r->whole && r->taken > r->mirror->shared)
 		r->mirror->shared = r->taken;
 	if (fabric_is_master(r->mirror->fabric)) /* a standby's is what it has copied itself */
-		state_store_mark(r->mirror->services.state, STATE_COPIED,
-				 source_copied(r->mirror) != NULL);
+		state_store_mark(r->mirror->services.state, STATE_COPIED, source_copied(r->mirror));
 	return NULL;
 }
 
@@ -181,7 +180,7 @@ static const char *taken(struct reader *r, const struct frame *frame)
 static void log_end(const struct reader *r, const char *why)
 {
 	struct mirror *m = r->mirror;
-	uint64_t now = loop_now_us(m->services.loop);
+	uint64_t now = mirror_now(m);
 	struct refusals *refused = &m->refused;
 
 	if (r->who.port_guid) {
@@ -205,15 +204,6 @@ static void let_go(struct reader *r, const char *why)
 	drop(r);
 }
 
-static unsigned count_readers(const struct mirror *m)
-{
-	unsigned count = 0;
-
-	for (const struct reader *r = m->readers; r; r = r->next)
-		count += r->who.port_guid != 0;
-	return count;
-}
-
 static void source_freshen(struct mirror *m, uint64_t rest_us);
 
 /* NULL, or why it is refused. */
@@ -222,15 +212,18 @@ static const char *meet(struct reader *r, const struct frame *hello)
 	struct mirror *m = r->mirror;
 	struct manager who = r->who;
 	const char *why = mirror_meet(m, r->channel, &who, hello);
+	unsigned count = 0;
 
 	if (why)
 		return why;
-	for (const struct reader *it = m->readers; it; it = it->next)
+	for (const struct reader *it = m->readers; it; it = it->next) {
+		count += it->who.port_guid != 0;
 		if (it->who.port_guid == who.port_guid &&
 		    memcmp(it->who.proof, who.proof, sizeof(who.proof)) != 0)
 			return "another manager with its port GUID and another certificate is "
 			       "connected";
-	if (count_readers(m) == MIRROR_READERS)
+	}
+	if (count == MIRROR_READERS)
 		return "too many managers copy this one";
 	source_freshen(m, 0); /* of all who have the text before; this one gets all of it */
 	r->who = who;
@@ -280,7 +273,7 @@ static void source_accept(void *mirror, int fd, const struct sockaddr *from)
 	new->mirror = m;
 	new->fd = fd;
 	address_print(from, new->from, sizeof(new->from));
-	new->heard_us = loop_now_us(m->services.loop);
+	new->heard_us = mirror_now(m);
 	new->next = m->readers;
 	m->readers = new;
 	new->channel = channel_accept(m->services.loop, m->tls, fd, &ops, new);
@@ -300,13 +293,6 @@ static void load_file(void *arg, const char *name)
 		contents_set(&m->own, name, text);
 }
 
-static void tell_role(struct mirror *m)
-{
-	for (struct reader *r = m->readers; r; r = r->next)
-		if (r->who.port_guid)
-			send_role(m, r);
-}
-
 static void count_change(struct mirror *m, const char *name)
 {
 	m->seq++;
@@ -320,7 +306,7 @@ static void count_change(struct mirror *m, const char *name)
 static void source_recorded(void *mirror, const char *name, const char *line)
 {
 	struct mirror *m = mirror;
-	uint64_t now = loop_now_us(m->services.loop), next = m->sent_us + SEND_APART_US;
+	uint64_t now = mirror_now(m), next = m->sent_us + SEND_APART_US;
 	struct content *own;
 	char *text;
 
@@ -353,7 +339,7 @@ static void source_send(void *mirror)
 					   file->records.length);
 		file->records.length = 0;
 	}
-	m->sent_us = loop_now_us(m->services.loop);
+	m->sent_us = mirror_now(m);
 }
 
 /* All have what `own` has, and then this text, which is taken over. */
@@ -377,7 +363,7 @@ static void send_change(struct mirror *m, const char *name, struct text text)
 		return;
 	own->stale = false;
 	own->told = 0;
-	own->sent_us = loop_now_us(m->services.loop);
+	own->sent_us = mirror_now(m);
 }
 
 static bool is_sent(const struct mirror *m, const char *name, const char *bytes, size_t length)
@@ -410,7 +396,7 @@ static bool may_rest(const struct mirror *m, const struct content *own, uint64_t
 	for (const struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid && !r->who.records)
 			return false;
-	return own->told < TOLD_MOST && loop_now_us(m->services.loop) - own->sent_us < rest_us;
+	return own->told < TOLD_MOST && mirror_now(m) - own->sent_us < rest_us;
 }
 
 /* As the disk has it. */
@@ -474,7 +460,7 @@ static void source_wrote(void *mirror, const char *name, int status)
 /* Returns "standbys" of the status, an array, the caller's. */
 static json_t *source_json(const struct mirror *m)
 {
-	uint64_t now = loop_now_us(m->services.loop);
+	uint64_t now = mirror_now(m);
 	json_t *rows = json_array();
 
 	for (const struct reader *r = m->readers; r; r = r->next)
@@ -503,26 +489,23 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 	if (step != FABRIC_ROLE_IN_FORCE)
 		return;
 	m->services = fabric_services(m->fabric);
-	m->whole_us = loop_now_us(m->services.loop);
+	m->whole_us = mirror_now(m);
 	/* Who asks for the next master has still what its master until now has sent. */
 	if (m->was_master || now == FABRIC_ROLE_STANDBY || now == FABRIC_ROLE_MASTER)
 		state_store_mark(m->services.state, STATE_COPIED, false);
 	m->was_master = now == FABRIC_ROLE_MASTER;
-	if (now == FABRIC_ROLE_MASTER) {
+	contents_fini(&m->own);
+	if (m->was_master) { /* what is on disk goes to all that are connected */
 		lineage_take_over(m);
 		m->copied = 0;
-
-		/* This manager is master now: what is on disk goes to all that are connected. */
-		contents_fini(&m->own);
 		m->seq++;
 		m->matters = m->shared = 0;
 		state_store_each(m->services.state, load_file, m);
-		tell_role(m);
-	} else {
-		/* It is master no more, and says so. */
-		contents_fini(&m->own);
-		tell_role(m);
-
+	}
+	for (struct reader *r = m->readers; r; r = r->next)
+		if (r->who.port_guid)
+			send_role(m, r);
+	if (!m->was_master) {
 		lineage_load(m);
 		copy_follow(m);
 	}
@@ -550,7 +533,7 @@ static void listen_at(struct mirror *m, const char *where)
 	state_store_mark(m->services.state, STATE_EXPECTED, false);
 	if (!*where)
 		return;
-	m->listen_us = loop_now_us(m->services.loop) + LISTEN_AGAIN_US;
+	m->listen_us = mirror_now(m) + LISTEN_AGAIN_US;
 	m->fd = listener_socket(m->services.loop, where, false);
 	trouble_set(m->services.alerts, "peer_listen", m->fd < 0 ? strerror(-m->fd) : NULL);
 	if (m->fd < 0)
@@ -588,7 +571,7 @@ static void tick(void *arg)
 	struct mirror *m = arg;
 
 	/* The address may be another process's, or none of this machine yet. */
-	if (m->fd < 0 && loop_now_us(m->services.loop) >= m->listen_us)
+	if (m->fd < 0 && mirror_now(m) >= m->listen_us)
 		listen_at(m, m->services.conf->mirror.listen);
 	copy_connect(m, false);
 	source_freshen(m, REST_US);
@@ -613,7 +596,7 @@ static void tick(void *arg)
 	bool whole;
 
 	whole = is_whole(m, &m->whole_us);
-	alone_us = loop_now_us(m->services.loop) - m->whole_us;
+	alone_us = mirror_now(m) - m->whole_us;
 	if (whole) {
 		alert_end(m->services.alerts, "mirror", NULL);
 	} else if (fabric_is_master(m->fabric) && *m->services.conf->mirror.listen) {
@@ -622,7 +605,7 @@ static void tick(void *arg)
 			alert_raise(m->services.alerts, "mirror", NULL,
 				    "no standby has a current copy of this master's state: %s",
 				    why);
-	} else if (!fabric_is_master(m->fabric) && standby) {
+	} else if (standby) {
 		if (alone_us > lasts_us && m->copied)
 			forget_copy(m);
 		if (alone_us > ALONE_US)
@@ -706,7 +689,7 @@ static void status(const void *room, json_t *doc)
 {
 	const struct mirror *m = room;
 	const bool master = fabric_is_master(m->fabric);
-	uint64_t whole_us, now = loop_now_us(m->services.loop);
+	uint64_t whole_us, now = mirror_now(m);
 	bool whole = is_whole(m, &whole_us);
 	char why[300] = "";
 
@@ -740,7 +723,7 @@ static void *init(struct fabric *fabric)
 	m->services = fabric_services(fabric);
 	m->fd = -1;
 	m->tick = loop_timer_new(m->services.loop, tick, m);
-	m->whole_us = loop_now_us(m->services.loop);
+	m->whole_us = mirror_now(m);
 	m->send = loop_timer_new(m->services.loop, source_send, m);
 	m->answer = loop_timer_new(m->services.loop, copy_answer, m);
 	lineage_load(m);

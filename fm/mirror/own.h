@@ -127,6 +127,11 @@ struct mirror {
 	uint64_t whole_us;
 };
 
+static inline uint64_t mirror_now(const struct mirror *m)
+{
+	return loop_now_us(m->services.loop);
+}
+
 /* copy.c */
 /* Connects where it is not connected, and it is time; or at once: another manager has just come. */
 void copy_connect(struct mirror *m, bool at_once);

@@ -79,10 +79,10 @@ void assumed_begin(struct multicast *m)
 	a->mlids = 0;
 	for (uint32_t i = 0; i < a->count; i++)
 		if (!i || a->list[i].mlid != a->list[i - 1].mlid) {
-			sa_groups_rest(m->groups, a->list[i].mlid, loop_now_us(m->services.loop));
+			sa_groups_rest(m->groups, a->list[i].mlid, multicast_now(m));
 			a->mlids++;
 		}
-	a->until_us = loop_now_us(m->services.loop) + grace_us;
+	a->until_us = multicast_now(m) + grace_us;
 	loop_timer_set(a->end, grace_us);
 	event_log_add(m->services.events, LOG_NOTICE, "mcast-kept", NULL,
 		      json_pack("{si}", "mlids", a->mlids),
@@ -192,7 +192,7 @@ static void group_loses(struct multicast *m, struct sa_group *group, void *arg)
 	struct sa_groups *groups = m->groups;
 	const struct change *c = arg;
 	struct wire_gid mgid = group->attr.mgid;
-	uint64_t now_us = loop_now_us(m->services.loop);
+	uint64_t now_us = multicast_now(m);
 
 	if (c->nleft < group->nmembers && !sa_alias_next(m->services.sa, 0)) {
 		for (uint32_t i = 0; i < c->nleft && sa_groups_find(groups, &mgid); i++)
@@ -233,7 +233,7 @@ static void keep(struct change *c, const struct awaited_port *port)
 static void await(const struct multicast *m, struct change *c, guid_t guid, bool rebooting)
 {
 	keep(c, &(struct awaited_port){ .guid = guid,
-					.until_us = loop_now_us(m->services.loop) + PATIENCE_US,
+					.until_us = multicast_now(m) + PATIENCE_US,
 					.rebooting = rebooting });
 	c->added++;
 }
@@ -249,7 +249,7 @@ static void review_awaited(const struct multicast *m, struct change *c)
 
 	for (uint32_t i = 0; i < m->absent.nawaited; i++) {
 		const struct awaited_port *a = &m->absent.awaited[i];
-		bool over = a->until_us <= loop_now_us(m->services.loop);
+		bool over = a->until_us <= multicast_now(m);
 
 		if (in_service(c->newer, a->guid)) {
 			c->returned += a->member;
@@ -287,7 +287,7 @@ static void log_ports(const struct multicast *m, const char *kind, unsigned port
 
 static void take_over(struct multicast *m, struct change *c)
 {
-	uint64_t now = loop_now_us(m->services.loop), first = UINT64_MAX;
+	uint64_t now = multicast_now(m), first = UINT64_MAX;
 	struct absent *a = &m->absent;
 	uint32_t kept = 0;
 
@@ -325,7 +325,7 @@ void absent_published(struct multicast *m, const struct topo *older)
 {
 	const struct topo *newer = fabric_view(m->fabric).topo;
 	struct change c = { .older = older, .newer = newer };
-	bool waited = m->absent.nawaited > 0;
+	bool waited = m->absent.nawaited;
 
 	review_awaited(m, &c);
 	if (!older)
@@ -403,8 +403,7 @@ static void end_without_key(struct multicast *m, struct sa_group *group)
 		if (!node || may_hold(node, at->num, group->attr.pkey))
 			m->lost_keys.waiting = true;
 		else
-			sa_groups_leave(m->groups, group, member, WIRE_JOIN_BITS,
-					loop_now_us(m->services.loop));
+			sa_groups_leave(m->groups, group, member, WIRE_JOIN_BITS, multicast_now(m));
 	}
 }
 

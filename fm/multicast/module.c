@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/multicast/module.h"
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include "fm/multicast/room.h"
 #include "fm/sa/mcast_group.h"
+#include "fm/sa/module.h"
 #include "topology/base/mem.h"
 
 /*
@@ -20,8 +20,8 @@ enum { LOGGED_NOTHING, LOGGED_LATE, LOGGED_FULL };
 static void mlids_check(struct multicast *m)
 {
 	const struct topo *t = fabric_view(m->fabric).topo;
-	unsigned used = sa_groups_use(m->groups)->mlids, groups;
-	unsigned capacity = sa_groups_use(m->groups)->capacity;
+	const struct sa_groups_use *use = sa_groups_use(m->groups);
+	unsigned used = use->mlids, capacity = use->capacity, groups;
 	unsigned now = used >= capacity				 ? LOGGED_FULL
 		       : used >= capacity - capacity / LATE_PART ? LOGGED_LATE
 								 : LOGGED_NOTHING;
@@ -77,16 +77,12 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 	const struct sa_group_attr *a = &group->attr;
 	json_t *members = json_array();
 	int full = 0, waiting = 0;
-	char mgid[INET6_ADDRSTRLEN];
-	uint8_t raw[16];
 
-	wire_gid_encode(&a->mgid, raw);
-	inet_ntop(AF_INET6, raw, mgid, sizeof(mgid));
 	for (uint32_t i = 0; i < group->nmembers; i++) {
 		const struct sa_member *member = &group->members[i];
 		guid_t own = sa_own_port(m->services.sa, member->port);
 		uint32_t port = t ? topo_find_port(t, own) : TOPO_NONE;
-		bool waits = absent_awaited(m, own) != NULL;
+		bool waits = absent_awaited(m, own);
 
 		full += member->state & WIRE_JOIN_FULL;
 		waiting += waits;
@@ -98,12 +94,12 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 				  "joined", sa_member_joined(member), "state", member->state,
 				  "proxy", member->proxy, "waits", waits));
 	}
-	return json_pack("{ss so so sI si si si sb si si si so so}", "mgid", mgid, "mlid",
-			 json_sprintf("0x%x", group->mlid), "pkey", json_sprintf("0x%x", a->pkey),
-			 "qkey", (json_int_t)a->qkey, "mtu", 128 << a->mtu, "rate", a->rate, "sl",
-			 a->sl, "preset", group->preset, "full", full, "senders",
-			 group->nmembers - full, "waiting", waiting, "tree",
-			 json_tree(m, t, group->mlid), "members", members);
+	return json_pack("{so so so sI si si si sb si si si so so}", "mgid", sa_gid_json(&a->mgid),
+			 "mlid", json_sprintf("0x%x", group->mlid), "pkey",
+			 json_sprintf("0x%x", a->pkey), "qkey", (json_int_t)a->qkey, "mtu",
+			 128 << a->mtu, "rate", a->rate, "sl", a->sl, "preset", group->preset,
+			 "full", full, "senders", group->nmembers - full, "waiting", waiting,
+			 "tree", json_tree(m, t, group->mlid), "members", members);
 }
 
 /*
@@ -121,10 +117,9 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 static void write_groups(const void *arg, FILE *out)
 {
 	const struct multicast *m = arg;
-	const struct sa_groups *groups = m->groups;
 
-	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(groups); mlid++)
-		mcast_group_write(groups, mlid, out);
+	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(m->groups); mlid++)
+		mcast_group_write(m->groups, mlid, out);
 }
 
 static unsigned read_groups(void *arg, FILE *in)
@@ -138,7 +133,7 @@ static unsigned read_groups(void *arg, FILE *in)
 	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
 		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
 			continue;
-		if (!mcast_group_read(m->groups, &group, line, loop_now_us(m->services.loop)))
+		if (!mcast_group_read(m->groups, &group, line, multicast_now(m)))
 			return number;
 	}
 	return 0;
@@ -157,7 +152,7 @@ static void forget_groups(void *arg)
 /* Takes all members away, or one, or what of its JoinState is not in `keep`. */
 static void leave(struct multicast *m, struct sa_group *group, guid_t port, uint8_t keep)
 {
-	uint64_t now = loop_now_us(m->services.loop);
+	uint64_t now = multicast_now(m);
 	uint8_t bits = WIRE_JOIN_BITS & (uint8_t)~keep;
 
 	sa_groups_preset(m->groups, group, true, now); /* whether it ends is another record */
@@ -169,7 +164,7 @@ static void leave(struct multicast *m, struct sa_group *group, guid_t port, uint
 static bool take_record(void *arg, const char *line)
 {
 	struct multicast *m = arg;
-	uint64_t now = loop_now_us(m->services.loop);
+	uint64_t now = multicast_now(m);
 	struct sa_group *group = NULL;
 	unsigned state, proxy;
 	struct wire_gid mgid;
@@ -238,7 +233,7 @@ static void group_file_record(void *arg, const struct sa_group *group,
 static void mark_preset(struct multicast *m, struct sa_group *group, void *arg)
 {
 	if (!group->nkeepers)
-		sa_groups_preset(m->groups, group, true, loop_now_us(m->services.loop));
+		sa_groups_preset(m->groups, group, true, multicast_now(m));
 }
 
 /*
@@ -333,24 +328,23 @@ bool multicast_busy(const struct fabric *fabric)
 {
 	const struct multicast *m = fabric_room(fabric, &multicast_module);
 
-	return job_steps(m->trees.job) != NULL;
+	return job_steps(m->trees.job);
 }
 
 static void status(const void *room, json_t *doc)
 {
 	const struct multicast *m = room;
+	const struct sa_groups_use *use = sa_groups_use(m->groups);
 	const struct topo *t = fabric_view(m->fabric).topo;
 	uint32_t sw = t ? topo_find(t, m->mlids.smallest) : TOPO_NONE;
-	uint64_t now = loop_now_us(m->services.loop), until = m->assumed.until_us;
+	uint64_t now = multicast_now(m), until = m->assumed.until_us;
 	int left_s = m->assumed.count && until > now ? ((until - now + 999999) / 1000000) : 0;
 
 	json_object_set_new(
 		doc, "multicast",
-		json_pack("{si si si si si ss? si si si sI sI si}", "groups",
-			  sa_groups_use(m->groups)->groups, "members",
-			  sa_groups_use(m->groups)->members, "waiting", m->absent.waiting, "mlids",
-			  sa_groups_use(m->groups)->mlids, "mlids_room",
-			  sa_groups_use(m->groups)->capacity, "smallest_switch",
+		json_pack("{si si si si si ss? si si si sI sI si}", "groups", use->groups,
+			  "members", use->members, "waiting", m->absent.waiting, "mlids",
+			  use->mlids, "mlids_room", use->capacity, "smallest_switch",
 			  sw == TOPO_NONE ? NULL : t->nodes[sw].name, "with_turns",
 			  m->trees.with_turns, "mlids_kept", m->assumed.mlids, "mlids_kept_s",
 			  left_s, "mft_blocks_written",

@@ -109,6 +109,11 @@ struct multicast {
 	struct assumed assumed;
 };
 
+static inline uint64_t multicast_now(const struct multicast *m)
+{
+	return loop_now_us(m->services.loop);
+}
+
 /* trees.c. Makes timer and job, and gives the SA the plan; trees_fini() ends and frees all. */
 void trees_init(struct multicast *m);
 void trees_fini(struct multicast *m);

@@ -29,7 +29,7 @@ static void learn_port(struct learn *learn, uint16_t mlid, unsigned num)
 	const struct topo *t = m->trees.topo;
 	const struct topo_port *peer;
 
-	if (num == 0 || num > t->nodes[learn->sw].nports)
+	if (!num || num > t->nodes[learn->sw].nports)
 		return;
 	peer = topo_peer(t, topo_port(t, learn->sw, num));
 	if (!peer || peer->node < t->nswitches)
@@ -368,7 +368,7 @@ static enum job_result report_new(void *arg)
 static void written(void *arg, const struct mft_result *result)
 {
 	struct multicast *m = arg;
-	bool logged = m->trees.result.failed > 0;
+	bool logged = m->trees.result.failed;
 
 	m->trees.result = *result;
 	if (result->cleared)
@@ -512,9 +512,8 @@ void trees_start(struct multicast *m)
 	if (!is_due(m) || job_steps(m->trees.job) || mft_busy(m->services.mft))
 		return;
 	if (!loop_timer_armed(m->trees.coalesce))
-		m->trees.coalesce_since_us = loop_now_us(m->services.loop);
-	if (loop_now_us(m->services.loop) - m->trees.coalesce_since_us <
-	    COALESCE_MAX_US - COALESCE_US)
+		m->trees.coalesce_since_us = multicast_now(m);
+	if (multicast_now(m) - m->trees.coalesce_since_us < COALESCE_MAX_US - COALESCE_US)
 		loop_timer_set(m->trees.coalesce, COALESCE_US);
 }
 

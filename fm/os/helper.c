@@ -537,7 +537,7 @@ struct helper *helper_start(const struct conf *conf, const char *conf_path, void
 	setsockopt(pairs[HELPER_CALLS][0], SOL_SOCKET, SO_RCVTIMEO,
 		   &(struct timeval){ .tv_sec = ANSWER_S }, sizeof(struct timeval));
 	for (unsigned i = 0; i < HELPER_PAIRS; i++) {
-		close(pairs[i][helper->pid == 0 ? 0 : 1]);
+		close(pairs[i][helper->pid ? 1 : 0]);
 		helper->fds[i] = pairs[i][0];
 		start.fds[i] = pairs[i][1];
 	}

@@ -80,7 +80,7 @@ bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const ch
 	a.tclass = tclass;
 	if (mcast_group_is_plain(&a, mlid))
 		*last = sa_groups_create(groups, &a, mlid, now_us);
-	return *last != NULL;
+	return *last;
 }
 
 /*
@@ -189,7 +189,7 @@ static const struct sa_group *sharing(const struct sa_groups *g, const struct wi
 
 bool sa_groups_shares(const struct sa_groups *g, const struct wire_gid *mgid)
 {
-	return sharing(g, mgid) != NULL;
+	return sharing(g, mgid);
 }
 
 /* One to share with, whose MGID is a neighbour in the map; else a free one; 0 = there is none. */
@@ -272,9 +272,7 @@ struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_att
 
 struct sa_group_port *sa_groups_port(const struct sa_groups *g, guid_t port)
 {
-	cl_map_item_t *item = cl_qmap_get(&g->ports, port);
-
-	return item == cl_qmap_end(&g->ports) ? NULL : (struct sa_group_port *)item;
+	return sa_map_find(&g->ports, port);
 }
 
 struct sa_group_port *sa_groups_next_port(const struct sa_groups *g, guid_t after)
@@ -321,15 +319,15 @@ static void group_free(struct sa_groups *g, struct sa_group *group)
 
 static void group_end(struct sa_groups *g, struct sa_group *group, uint64_t now_us)
 {
-	struct slot *slot = &g->slots[group->mlid - MCAST_FIRST_MLID];
-	struct sa_group **link = &slot->first;
 	uint16_t mlid = group->mlid;
+	struct slot *slot = &g->slots[mlid - MCAST_FIRST_MLID];
+	struct sa_group **link = &slot->first;
 
 	while (*link != group)
 		link = &(*link)->next;
 	*link = group->next;
 	if (!slot->first) {
-		slot->freed_us = now_us ? now_us : 1;
+		sa_groups_rest(g, mlid, now_us);
 		g->use.mlids--;
 	}
 	while (g->end && !g->slots[g->end - 1].first)

@@ -57,6 +57,14 @@ static inline uint8_t sa_group_scope(const struct sa_group_attr *attr)
 	return attr->mgid.prefix >> 48 & 0xf;
 }
 
+/* The item with that key; NULL: there is none. */
+static inline void *sa_map_find(const cl_qmap_t *map, uint64_t key)
+{
+	cl_map_item_t *item = cl_qmap_get(map, key);
+
+	return item == cl_qmap_end(map) ? NULL : item;
+}
+
 struct sa_group_port {	    /* a port that is in a group */
 	cl_map_item_t item; /* key: GUID */
 	unsigned groups;    /* how many it is in, .. */

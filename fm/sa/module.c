@@ -117,10 +117,9 @@ struct sa_room {
 
 static struct holder *holder_get(struct sa_room *r, guid_t port)
 {
-	cl_map_item_t *item = cl_qmap_get(&r->holders, port);
-	struct holder *holder = (struct holder *)item;
+	struct holder *holder = sa_map_find(&r->holders, port);
 
-	if (item != cl_qmap_end(&r->holders))
+	if (holder)
 		return holder;
 	holder = mem_new(holder);
 	cl_qmap_insert(&r->holders, port, &holder->item);
@@ -165,7 +164,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 {
 	struct sa_room *r = owner;
 	const struct topo *topo = fabric_view(r->fabric).topo;
-	guid_t guid = cl_qmap_key(&((struct holder *)job->object)->item);
+	guid_t guid = cl_qmap_key(job->object); /* a holder's item is first */
 	uint32_t port = topo_find_port(topo, guid);
 	struct inventory *inv = r->services.inventory;
 	const struct inv_node *node =
@@ -212,8 +211,7 @@ bool sa_holds_guids(const struct fabric *fabric, guid_t port, unsigned block,
 		    struct port_table *table)
 {
 	struct sa_room *r = fabric_room(fabric, &sa_module);
-	const cl_map_item_t *item = cl_qmap_get(&r->holders, port);
-	const struct holder *holder = (const struct holder *)item;
+	const struct holder *holder = sa_map_find(&r->holders, port);
 
 	*table = (struct port_table){
 		.attr_id = WIRE_GUID_INFO,
@@ -223,8 +221,8 @@ bool sa_holds_guids(const struct fabric *fabric, guid_t port, unsigned block,
 		.mask = UINT64_MAX,
 		.change = { .attribute = "GUIDInfo", .field = "GUID", .at = 8 * block }
 	};
-	return item != cl_qmap_end(&r->holders) && !batch_in_flight(r->batch) && holder->written &&
-	       !holder->refuses && sa_alias_block(r->services.sa, port, block, table->want);
+	return holder && !batch_in_flight(r->batch) && holder->written && !holder->refuses &&
+	       sa_alias_block(r->services.sa, port, block, table->want);
 }
 
 void sa_read_guids(const struct fabric *fabric, const struct inv_node *node, uint8_t num,
@@ -250,7 +248,7 @@ void sa_read_guids(const struct fabric *fabric, const struct inv_node *node, uin
 
 /* ---- What operators see of a port ------------------------------------------------------------ */
 
-static json_t *json_gid(const struct wire_gid *gid)
+json_t *sa_gid_json(const struct wire_gid *gid)
 {
 	char text[INET6_ADDRSTRLEN];
 	uint8_t raw[16];
@@ -273,7 +271,7 @@ static void add_groups(const struct sa *sa, guid_t port, guid_t own, json_t *row
 			if (!member)
 				continue;
 			row = json_pack("{so so so ss}", "mlid", json_sprintf("0x%x", mlid), "mgid",
-					json_gid(&g->attr.mgid), "pkey",
+					sa_gid_json(&g->attr.mgid), "pkey",
 					json_sprintf("0x%04x", g->attr.pkey), "joined",
 					sa_member_joined(member));
 			if (port != own)
@@ -302,7 +300,7 @@ static json_t *services(const struct sa *sa, guid_t port)
 			rows,
 			json_pack("{ss so so so so}", "name", name, "id",
 				  json_sprintf("0x%016" PRIx64, s->record.id), "gid",
-				  json_gid(&s->record.gid), "pkey",
+				  sa_gid_json(&s->record.gid), "pkey",
 				  json_sprintf("0x%04x", s->record.pkey), "lease_s",
 				  lease == WIRE_LEASE_FOREVER ? json_null() : json_integer(lease)));
 	}
@@ -311,14 +309,10 @@ static json_t *services(const struct sa *sa, guid_t port)
 
 static json_t *subscriptions(const struct sa *sa, guid_t port)
 {
-	cl_map_item_t *item = cl_qmap_get(&sa->reports.subscribers, port);
+	const struct subscriber *by = sa_map_find(&sa->reports.subscribers, port);
 	json_t *rows = json_array();
-	const struct subscriber *by;
 
-	if (item == cl_qmap_end(&sa->reports.subscribers))
-		return rows;
-	by = (const struct subscriber *)item;
-	for (unsigned i = 0; i < by->count; i++) {
+	for (unsigned i = 0; by && i < by->count; i++) {
 		const struct wire_inform_info *info = &by->subs[i]->info;
 
 		json_array_append_new(rows,
@@ -416,9 +410,9 @@ static void reported(void *arg, const struct event_subject *subject, const char 
 static void guids_changed(void *arg, guid_t port)
 {
 	struct sa_room *r = arg;
+	struct holder *holder = holder_get(r, port);
 
-	holder_get(r, port)->written = holder_get(r, port)->lost = holder_get(r, port)->refuses =
-		false;
+	holder->written = holder->lost = holder->refuses = false;
 	loop_timer_set(r->soon, 0);
 }
 

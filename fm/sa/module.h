@@ -14,6 +14,9 @@ extern const struct fabric_module sa_module;
  */
 json_t *sa_known_of_port(const struct fabric *fabric, guid_t port);
 
+struct wire_gid;
+json_t *sa_gid_json(const struct wire_gid *gid); /* as an IPv6 address; the caller's */
+
 struct port_table;
 struct inv_node;
 

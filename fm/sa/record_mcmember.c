@@ -10,16 +10,9 @@
 
 bool sa_mcast_selects(uint8_t selector, int have_to_want)
 {
-	switch (selector) {
-	case WIRE_GREATER:
-		return have_to_want > 0;
-	case WIRE_LESS:
-		return have_to_want < 0;
-	case WIRE_EXACT:
-		return have_to_want == 0;
-	default:
-		return true;
-	}
+	return selector == WIRE_GREATER ? have_to_want > 0
+	       : selector == WIRE_LESS	? have_to_want < 0
+					: selector != WIRE_EXACT || !have_to_want;
 }
 
 /* Whether the group has the MTU and the rate that are asked for; and all other components. */
@@ -431,7 +424,7 @@ static bool may_change(const struct sa_query *q, uint32_t port, const struct sa_
 
 	if (!member)
 		return true;
-	return member->proxy ? pkey_map_member(q->sa->view.pkeys, q->asker, group->attr.pkey) != 0
+	return member->proxy ? pkey_map_member(q->sa->view.pkeys, q->asker, group->attr.pkey)
 			     : port == q->asker;
 }
 
@@ -531,17 +524,14 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 		 * A group made in advance becomes what is configured now, if nobody is in it. Its
 		 * last member may have left since the configuration changed.
 		 */
-		struct sa *sa = q->sa;
-		const struct partition_set *set = sa->view.partitions;
+		const struct partition_set *set = q->sa->view.partitions;
+		bool anew = group->preset && !group->nmembers && set;
 
-		if (group->preset && !group->nmembers && set) {
-			for (uint32_t i = 0; i < set->ngroups; i++) {
-				const struct sa_group_attr attr =
-					attr_of_preset(sa, &set->groups[i]);
+		for (uint32_t i = 0; anew && i < set->ngroups; i++) {
+			const struct sa_group_attr attr = attr_of_preset(q->sa, &set->groups[i]);
 
-				if (wire_gid_equal(&attr.mgid, &group->attr.mgid))
-					group->attr = attr;
-			}
+			if (wire_gid_equal(&attr.mgid, &group->attr.mgid))
+				group->attr = attr;
 		}
 
 		if (!q->mc.join_state || !sa_mcast_fits(q, &group->attr) ||
@@ -639,6 +629,7 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 	     group = group->next) {
 		const struct wire_mcmember *want = &q->mc;
 		const struct sa_group_attr *attr = &group->attr;
+
 		if (!((!sa_asked(q, WIRE_MC_MGID) || wire_gid_equal(&want->mgid, &attr->mgid)) &&
 		      (!sa_asked(q, WIRE_MC_MLID) || want->mlid == group->mlid) &&
 		      (!sa_asked(q, WIRE_MC_SCOPE) || want->scope == sa_group_scope(attr)) &&
@@ -649,7 +640,7 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 			continue;
 
 		if (sa_asked(q, WIRE_MC_PORT_GID)) {
-			member = sa_group_member(group, q->mc.port_gid.guid);
+			member = sa_group_member(group, want->port_gid.guid);
 			if (member)
 				row_add(q, group, member);
 		} else if (!q->trusted) {

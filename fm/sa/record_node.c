@@ -35,9 +35,7 @@ struct alias {
 
 static struct alias_table *table_find(const struct sa *sa, guid_t port)
 {
-	cl_map_item_t *item = cl_qmap_get(&sa->aliases.tables, port);
-
-	return item == cl_qmap_end(&sa->aliases.tables) ? NULL : (struct alias_table *)item;
+	return sa_map_find(&sa->aliases.tables, port);
 }
 
 /* With room for an entry; NULL: there are too many. */
@@ -64,9 +62,9 @@ static struct alias_table *table_get(struct sa *sa, guid_t port, unsigned entry)
 
 guid_t sa_alias_port(const struct sa *sa, guid_t guid)
 {
-	cl_map_item_t *item = cl_qmap_get(&sa->aliases.owners, guid);
+	const struct alias *alias = sa_map_find(&sa->aliases.owners, guid);
 
-	return item == cl_qmap_end(&sa->aliases.owners) ? 0 : ((struct alias *)item)->port;
+	return alias ? alias->port : 0;
 }
 
 guid_t sa_own_port(const struct sa *sa, guid_t guid)
@@ -507,22 +505,9 @@ const struct sa_record sa_record_class_port_info = {
 
 /* ---- NodeRecord ------------------------------------------------------------------------------ */
 
+/* LID; versions, type, ports; GUIDs; PartitionCap, DeviceID, Revision; port, VendorID, name. */
 static const uint16_t node_comps[] = {
-	WIRE_LID | 16,
-	WIRE_R | 16,
-	8,
-	8,
-	8,
-	8, /* versions, type, ports */
-	64,
-	64,
-	64,
-	16,
-	16,
-	32, /* GUIDs, PartitionCap, DeviceID, Revision */
-	8,
-	24,
-	512, /* local port, VendorID, description */
+	WIRE_LID | 16, WIRE_R | 16, 8, 8, 8, 8, 64, 64, 64, 16, 16, 32, 8, 24, 512,
 };
 
 enum { COMP_NODE_GUID = 7, COMP_PORT_GUID = 8 };
@@ -563,9 +548,8 @@ static void node_emit(struct sa_query *q, uint32_t item)
 
 		info.port_guid = q->sa->view.topo->ports[port].guid;
 		info.local_port = num;
-		if (!row || !info.port_guid) /* a port of the CA that is not on this fabric */
-			continue;
-		if (!sa_shown(q, port))
+		/* A port of the CA may not be on this fabric. */
+		if (!row || !info.port_guid || !sa_shown(q, port))
 			continue;
 		wire_node_record_encode(sa_port_lid(q->sa, port), &info, node->desc, row);
 		sa_row_keep(q);
@@ -582,29 +566,10 @@ const struct sa_record sa_record_node = {
 
 /* ---- SwitchInfoRecord ------------------------------------------------------------------------ */
 
+/* LID; caps, LinearFDBTop; default ports, life time, change, SL2VL; .. MulticastFDBTop. */
 static const uint16_t switch_info_comps[] = {
-	WIRE_LID | 16,
-	WIRE_R | 16,
-	16,
-	16,
-	16,
-	16, /* caps, LinearFDBTop */
-	8,
-	8,
-	8,
-	5,
-	1,
-	2, /* default ports, life time, change, SL2VL */
-	16,
-	16,
-	1,
-	1,
-	1,
-	1,
-	1,
-	WIRE_R | 3,
-	WIRE_R | 8,
-	16, /* MulticastFDBTop */
+	WIRE_LID | 16, WIRE_R | 16, 16, 16, 16, 16, 8, 8, 8, 5, 1, 2, 16, 16, 1, 1, 1, 1, 1,
+	WIRE_R | 3,    WIRE_R | 8,  16,
 };
 
 /*

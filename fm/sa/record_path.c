@@ -276,13 +276,18 @@ static bool select_all(const struct sa_query *q, struct quality *quality)
 
 /* ---- Partitions ------------------------------------------------------------------------------ */
 
+static bool is_raw(const struct sa_query *q)
+{
+	return sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw;
+}
+
 /*
  * Both ends may talk in the partition that is asked for, or in any; and who asks may know of both.
  */
 static bool pair_allowed(const struct sa_query *q, uint32_t src, uint32_t dst)
 {
 	const struct pkey_map *pkeys = q->sa->view.pkeys;
-	bool any = (sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw) || !sa_asked(q, WIRE_PATH_PKEY);
+	bool any = is_raw(q) || !sa_asked(q, WIRE_PATH_PKEY);
 
 	if (!pkeys)
 		return any || PKEY_BASE(q->path.want.pkey) == PKEY_BASE(SA_DEFAULT_PKEY);
@@ -369,7 +374,7 @@ static void path_add(struct sa_query *q, const struct lids *from, unsigned s, co
 	bool reversible;
 
 	q->work += SA_PATH_WORK;
-	if (!(sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw))
+	if (!is_raw(q))
 		pkey = sa_asked(q, WIRE_PATH_PKEY)
 			       ? want->pkey
 			       : pkey_map_shared(view->pkeys, src.port, dst.port);
@@ -384,7 +389,7 @@ static void path_add(struct sa_query *q, const struct lids *from, unsigned s, co
 		.dgid = sa_asked(q, WIRE_PATH_DGID) ? want->dgid : gid_of(q->sa, dst.port),
 		.slid = src.lid,
 		.dlid = dst.lid,
-		.raw = sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw,
+		.raw = is_raw(q),
 		.reversible = reversible,
 		.pkey = pkey,
 		.sl = sl,
@@ -489,20 +494,17 @@ static enum wire_sa_status multi_path_prepare(struct sa_query *q)
 static void multi_path_emit(struct sa_query *q, uint32_t item)
 {
 	const struct sa_multi *m = &q->multi;
-	uint32_t pair = item % ((uint32_t)m->nsrc * m->ndst);
-	uint32_t src = pair / m->ndst, dst = pair % m->ndst;
+	uint32_t pairs = (uint32_t)m->nsrc * m->ndst, pair = item % pairs, round = item / pairs;
+	uint32_t src = m->want.independent ? pair % m->nsrc : pair / m->ndst;
+	uint32_t dst = (m->want.independent ? src + pair / m->nsrc : pair) % m->ndst;
+	uint32_t src_port = m->ends[src].port, dst_port = m->ends[m->nsrc + dst].port;
 
 	if (!m->want.independent) {
-		sa_paths_between(q, m->ends[src].port, m->ends[m->nsrc + dst].port);
+		sa_paths_between(q, src_port, dst_port);
 		return;
 	}
-	src = pair % m->nsrc;
-	dst = (src + pair / m->nsrc) % m->ndst;
 
 	/* Adds the path by one pair of LIDs, the round-th of either port. */
-	uint32_t src_port = m->ends[src].port;
-	uint32_t dst_port = m->ends[m->nsrc + dst].port;
-	unsigned round = item / ((uint32_t)m->nsrc * m->ndst);
 	struct lids from = lids_of(q->sa, src_port, &q->path.src),
 		    to = lids_of(q->sa, dst_port, &q->path.dst);
 
@@ -611,12 +613,8 @@ static void path_emit(struct sa_query *q, uint32_t item)
 		return;
 	}
 	port = port_of_item(q->sa, item);
-	if (port == TOPO_NONE)
-		return;
-	if (src->named)
-		sa_paths_between(q, src->port, port);
-	else
-		sa_paths_between(q, port, dst->port);
+	if (port != TOPO_NONE)
+		sa_paths_between(q, src->named ? src->port : port, src->named ? port : dst->port);
 }
 
 const struct sa_record sa_record_path = {

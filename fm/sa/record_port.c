@@ -306,65 +306,15 @@ const struct sa_record sa_record_vl_arb = {
 
 /* ---- PortInfoRecord -------------------------------------------------------------------------- */
 
+enum { LID = WIRE_LID | 16, CAPMASK = WIRE_AT_LEAST | 32, CAPMASK2 = WIRE_AT_LEAST | 16 };
+
+/* The third, options, says how to answer and not what to match; the others: IBA 14.2.5.6. */
 static const uint16_t port_info_comps[] = {
-	WIRE_LID | 16,
-	8,
-	WIRE_R | 8, /* options say how to answer, not what to match */
-	64,
-	64,
-	16,
-	16, /* M_Key, GID prefix, LID, SM LID */
-	WIRE_AT_LEAST | 32,
-	16,
-	16, /* CapabilityMask, diagnostics, M_Key lease */
-	8,
-	8,
-	8,
-	8, /* local port, width enabled, supported, active */
-	4,
-	4,
-	4,
-	4, /* speed supported, state, physical, down default */
-	2,
-	WIRE_R | 3,
-	3, /* M_Key protection, LMC */
-	4,
-	4,
-	4,
-	4, /* speed active, enabled, NeighborMTU, SM SL */
-	4,
-	4,
-	8,
-	8,
-	8, /* VLCap, InitType, high limit, arbitration caps */
-	4,
-	4,
-	3,
-	5, /* InitTypeReply, MTUCap, VLStallCount, HOQLife */
-	4,
-	1,
-	1,
-	1,
-	1, /* OperationalVLs, enforcement, raw filters */
-	16,
-	16,
-	16,
-	8, /* violations, GUIDCap */
-	1,
-	WIRE_R | 2,
-	5,
-	WIRE_R | 3,
-	5, /* re-register, SubnetTimeOut, RespTimeValue */
-	4,
-	4,
-	16,
-	WIRE_R | 8,
-	24, /* thresholds, credit hint, round trip */
-	WIRE_AT_LEAST | 16,
-	4,
-	4,
-	WIRE_R | 3,
-	5, /* CapabilityMask2, extended speeds */
+	LID, 8, WIRE_R | 8, 64,		64, 16,	      16, CAPMASK,    16,	  16, 8,	  8,
+	8,   8, 4,	    4,		4,  4,	      2,  WIRE_R | 3, 3,	  4,  4,	  4,
+	4,   4, 4,	    8,		8,  8,	      4,  4,	      3,	  5,  4,	  1,
+	1,   1, 1,	    16,		16, 16,	      8,  1,	      WIRE_R | 2, 5,  WIRE_R | 3, 5,
+	4,   4, 16,	    WIRE_R | 8, 24, CAPMASK2, 4,  4,	      WIRE_R | 3, 5,
 };
 
 enum { COMP_OPTIONS = 2 };
@@ -428,9 +378,8 @@ static void link_emit(struct sa_query *q, uint32_t item)
 		const struct topo_port *peer = topo_peer(t, &t->ports[port]);
 		uint8_t *row = sa_row(q);
 
-		if (!row || !peer || !t->ports[port].link_up)
-			continue;
-		if (!sa_shown(q, port) || !sa_shown(q, t->ports[port].peer))
+		if (!row || !peer || !t->ports[port].link_up || !sa_shown(q, port) ||
+		    !sa_shown(q, t->ports[port].peer))
 			continue;
 		wire_link_record_encode(
 			&(struct wire_link_record){

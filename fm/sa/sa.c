@@ -81,8 +81,7 @@ static void forward_answered(void *arg, const struct mad_answer *answer)
 		mad[METHOD_AT] == WIRE_SET ? WIRE_GET_RESP : mad[METHOD_AT] | WIRE_RESPONSE;
 	mad[STATUS_AT] = answer->status >> 8;
 	mad[STATUS_AT + 1] = answer->status;
-	if (!mad_reply(sa->mad, &from, mad, sizeof(mad)))
-		sa->stats.answered++;
+	sa->stats.answered += !mad_reply(sa->mad, &from, mad, sizeof(mad));
 }
 
 static void forward_send(struct forward *f)
@@ -171,7 +170,7 @@ static void late_step(void *arg)
 	unsigned rows = 0;
 
 	for (unsigned i = 0; i < LATE_ROUND && rows < LATE_ROWS; i++) {
-		unsigned before = sa->engine.round, worked;
+		unsigned before = sa->engine.round;
 		struct sa_query q;
 
 		request = sa_queue_take(&l->late, NULL, NULL);
@@ -179,9 +178,8 @@ static void late_step(void *arg)
 			break;
 		sa_query_read_again(sa, &q, &request->from, request->mad);
 		serve(&q);
-		worked = sa->engine.round - before;
-		rows += worked;
-		sa_queue_charge(&l->late, request->from.lid, worked);
+		rows += sa->engine.round - before;
+		sa_queue_charge(&l->late, request->from.lid, sa->engine.round - before);
 		free(request);
 	}
 	if (l->late.count)
@@ -212,7 +210,7 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 				 from->lid);
 		return;
 	}
-	sa_query_read(sa, &q, from, mad, raw);
+	sa_query_read(sa, &q, from, mad, raw, origin);
 	if (!q.record) {
 		q.status = WIRE_SA_UNSUPPORTED;
 		sa_send(&q);

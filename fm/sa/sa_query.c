@@ -14,8 +14,7 @@
 
 static void answer_send(struct sa *sa, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
-	if (mad_reply(sa->mad, from, mad, len) == 0)
-		sa->stats.answered++;
+	sa->stats.answered += !mad_reply(sa->mad, from, mad, len);
 }
 
 void sa_send(struct sa_query *q)
@@ -52,8 +51,8 @@ void sa_send(struct sa_query *q)
 		wire_sa_answer(mad, method, WIRE_SA_OK, true, size);
 		if (!q->body)
 			q->body = io_body_new(q->answer);
-		if (!mad_reply_long(q->sa->mad, &q->from, mad, WIRE_SA_HEADER, q->body, len))
-			q->sa->stats.answered++;
+		q->sa->stats.answered +=
+			!mad_reply_long(q->sa->mad, &q->from, mad, WIRE_SA_HEADER, q->body, len);
 	}
 }
 
@@ -118,7 +117,7 @@ void sa_row_keep(struct sa_query *q)
 /* ---- Requests -------------------------------------------------------------------------------- */
 
 void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
-		   const struct wire_mad *mad, const uint8_t *raw)
+		   const struct wire_mad *mad, const uint8_t *raw, uint16_t origin)
 {
 	static const uint8_t bits[] = {
 		[WIRE_GET] = SA_GET,	   [WIRE_GET_TABLE] = SA_TABLE, [WIRE_SET] = SA_SET,
@@ -126,7 +125,6 @@ void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from
 	};
 	uint8_t bit = mad->method < sizeof(bits) ? bits[mad->method] : 0;
 	const struct sa_record *r = sa->records;
-	uint16_t origin = sa_origin(sa, mad->key, raw);
 
 	memset(q, 0, sizeof(*q));
 	q->sa = sa;
@@ -137,7 +135,7 @@ void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from
 	q->from = *from;
 	q->method = mad->method;
 	q->attr_mod = mad->attr_mod;
-	q->trusted = mad->key != 0 && !origin;
+	q->trusted = mad->key && !origin;
 	q->comp_mask = wire_sa_comp_mask(raw);
 	q->asker = sa->view.topo ? sa_port_by_lid(sa, origin ? origin : from->lid) : TOPO_NONE;
 	memcpy(q->mad, raw, sizeof(q->mad));
@@ -329,7 +327,7 @@ void sa_query_read_again(struct sa *sa, struct sa_query *q, const struct io_addr
 
 	if (wire_mad_decode(raw, WIRE_MAD_SIZE, &mad))
 		abort(); /* it was decoded when it arrived */
-	sa_query_read(sa, q, from, &mad, raw);
+	sa_query_read(sa, q, from, &mad, raw, sa_origin(sa, mad.key, raw));
 }
 
 /* Whoever is in the same partitions as the asker gets the same answer. */

@@ -210,7 +210,7 @@ struct sa_query {
 
 /* A request as it arrived; q->record NULL: no such record or method. */
 void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,
-		   const struct wire_mad *mad, const uint8_t *raw);
+		   const struct wire_mad *mad, const uint8_t *raw, uint16_t origin);
 /* One that was put aside. */
 void sa_query_read_again(struct sa *sa, struct sa_query *q, const struct io_addr *from,
 			 const uint8_t *raw);

@@ -16,10 +16,7 @@
 
 static struct subscriber *subscriber_find(const struct sa *sa, guid_t guid)
 {
-	const cl_qmap_t *map = &sa->reports.subscribers;
-	cl_map_item_t *item = cl_qmap_get(map, guid);
-
-	return item == cl_qmap_end(map) ? NULL : (struct subscriber *)item;
+	return sa_map_find(&sa->reports.subscribers, guid);
 }
 
 /* The one for the same notices at the same QP. */
@@ -229,7 +226,7 @@ static bool wanted(const struct sa *sa, const struct subscription *s, uint32_t p
 	if (!s->trusted && sa_trap_is_secret(notice->generic, notice->trap))
 		return false;
 	if (n->pkey)
-		return pkey_map_member(sa->view.pkeys, port, n->pkey) != 0;
+		return pkey_map_member(sa->view.pkeys, port, n->pkey);
 	return !n->about || sa_may_know(sa, port, topo_find_port(sa->view.topo, n->about));
 }
 
@@ -404,7 +401,7 @@ static bool in_service(const struct topo *t, const struct topo_node *node, unsig
 	if (node->type != TOPO_SWITCH)
 		return num && t->ports[node->port0 + num].link_up &&
 		       t->ports[node->port0 + num].state == TOPO_ACTIVE;
-	for (unsigned p = 1; num == 0 && p <= node->nports; p++)
+	for (unsigned p = 1; !num && p <= node->nports; p++)
 		if (t->ports[node->port0 + p].link_up)
 			return true;
 	return false;

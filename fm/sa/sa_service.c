@@ -19,10 +19,7 @@
 
 struct service_owner *sa_service_owner(const struct sa *sa, guid_t port)
 {
-	const cl_qmap_t *owners = &sa->services.owners;
-	cl_map_item_t *item = cl_qmap_get(owners, port);
-
-	return item == cl_qmap_end(owners) ? NULL : (struct service_owner *)item;
+	return sa_map_find(&sa->services.owners, port);
 }
 
 static void owner_gains(struct sa *sa, guid_t port)

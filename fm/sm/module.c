@@ -149,7 +149,7 @@ static enum control_verdict control(void *arg, uint32_t number, const struct wir
 	const struct control packet = { .number = number,
 					.sender = sender,
 					.known = known && known->answered ? &known->info : NULL,
-					.now_us = loop_now_us(r->services.loop) };
+					.now_us = sm_now(r) };
 	enum election_event event;
 	enum control_verdict verdict = control_judge(&r->core, &packet, &event, why);
 
@@ -157,7 +157,7 @@ static enum control_verdict control(void *arg, uint32_t number, const struct wir
 		struct other from = known ? *known : (struct other){ .guid = sender->guid };
 
 		from.info = *sender;
-		control_obeyed(&r->core, event, loop_now_us(r->services.loop));
+		control_obeyed(&r->core, event, sm_now(r));
 		sm_report_control(r, event, &from);
 		if (event == ELECTION_HANDOVER) {
 			r->peer = r->polls.master = from;
@@ -369,9 +369,7 @@ void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 			    : r->rounds.nothers		      ? NULL
 							      : "no other subnet manager is known";
 	char why[WHAT_ERROR_SIZE];
-	struct wish wish = {
-		.open = true, .since_us = loop_now_us(r->services.loop), .fn = fn, .arg = arg
-	};
+	struct wish wish = { .open = true, .since_us = sm_now(r), .fn = fn, .arg = arg };
 
 	if (!error && manager) {
 		wish.whom = find_manager(r, manager, why, sizeof(why));
@@ -403,11 +401,9 @@ void sm_take_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 		fn(arg, NULL, why);
 		return;
 	}
-	r->wish = (struct wish){ .open = true,
-				 .taking = true,
-				 .since_us = loop_now_us(r->services.loop),
-				 .fn = fn,
-				 .arg = arg };
+	r->wish = (struct wish){
+		.open = true, .taking = true, .since_us = sm_now(r), .fn = fn, .arg = arg
+	};
 	sm_take_from_idle(r, "an operator has");
 }
 

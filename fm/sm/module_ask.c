@@ -275,7 +275,7 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 	if (!q->unasked)
 		return q->holds;
 	begin_round(r, true);
-	q->holds = q->open > 0;
+	q->holds = q->open;
 	if (q->holds)
 		loop_timer_set(q->hold, (uint64_t)r->services.conf->mad.timeout_ms * 1000);
 	return q->holds;

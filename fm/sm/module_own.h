@@ -285,6 +285,11 @@ struct sm_room {
 	struct reports reports;
 };
 
+static inline uint64_t sm_now(const struct sm_room *r)
+{
+	return loop_now_us(r->services.loop);
+}
+
 /* module_role.c */
 void sm_role_init(struct sm_room *r); /* behind sm_ask_init(); services, sm and port are there */
 void sm_role_fini(struct sm_room *r); /* ends what is under way, too; before sm_ask_fini() */

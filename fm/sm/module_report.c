@@ -124,7 +124,7 @@ static void raise_alerts(struct sm_room *r)
 
 void sm_allowed_review(struct sm_room *r)
 {
-	const uint64_t now = loop_now_us(r->services.loop);
+	const uint64_t now = sm_now(r);
 	struct strangers *s = &r->strangers;
 
 	drop_past(r);
@@ -183,7 +183,7 @@ void sm_allowed_mark(void *room, struct inventory *inv)
 	if (!s->marked && !s->count)
 		return;
 	drop_past(r);
-	s->marked = s->count > 0;
+	s->marked = s->count;
 	INVENTORY_EACH (inv, node)
 		for (unsigned p = 1; !inv_is_switch(node) && p <= node->nports; p++)
 			inv_port_mark(node, p, INV_SHUT, false);
@@ -363,14 +363,14 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 
 void sm_report_taking(struct sm_room *r, const struct other *from, uint64_t heard_us)
 {
-	r->reports.taking.begun_us = loop_now_us(r->services.loop);
+	r->reports.taking.begun_us = sm_now(r);
 	r->reports.taking.heard_us = heard_us ? heard_us : r->reports.taking.begun_us;
 	array_printf(r->reports.taking.from, "%s", from->name[0] ? from->name : "another");
 }
 
 void sm_report_taken(struct sm_room *r)
 {
-	uint64_t now = loop_now_us(r->services.loop), silent, took;
+	uint64_t now = sm_now(r), silent, took;
 	unsigned long long blocks = program_blocks_written(r->services.program);
 
 	if (!r->reports.taking.begun_us)
@@ -412,7 +412,7 @@ void sm_report_role(void *room)
 {
 	struct sm_room *r = room;
 	const char *role = role_now(r);
-	uint64_t now = loop_now_us(r->services.loop), *slot;
+	uint64_t now = sm_now(r), *slot;
 
 	if (!role || role == r->reports.role)
 		return;
@@ -438,7 +438,7 @@ static void calm_cb(void *arg)
 
 void sm_report_init(struct sm_room *r)
 {
-	r->reports.since_us = loop_now_us(r->services.loop);
+	r->reports.since_us = sm_now(r);
 	r->reports.calm = loop_timer_new(r->services.loop, calm_cb, r);
 }
 
@@ -525,13 +525,11 @@ void sm_status(const void *room, json_t *doc)
 		doc, "election",
 		json_pack("{si si sI so so sb sb si sf sI}", "state", r->core.state, "priority",
 			  election_priority(&r->core), "since_s",
-			  (json_int_t)((loop_now_us(r->services.loop) - r->reports.since_us) /
-				       1000000),
-			  "master", r->core.state == SM_STANDBY ? master_json(r) : json_null(),
-			  "others", others, "two_masters", r->warned, "master_idle", r->idle.is,
-			  "take_overs", r->reports.take_overs, "take_over_ms",
-			  r->reports.take_over_ms, "controls_refused",
-			  (json_int_t)sm_stats(r->sm).controls_refused));
+			  (json_int_t)((sm_now(r) - r->reports.since_us) / 1000000), "master",
+			  r->core.state == SM_STANDBY ? master_json(r) : json_null(), "others",
+			  others, "two_masters", r->warned, "master_idle", r->idle.is, "take_overs",
+			  r->reports.take_overs, "take_over_ms", r->reports.take_over_ms,
+			  "controls_refused", (json_int_t)sm_stats(r->sm).controls_refused));
 
 	json_t *rows = json_array();
 

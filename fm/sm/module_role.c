@@ -54,7 +54,7 @@ static void note_service(struct sm_room *r, const char *why)
 {
 	const struct other *master = &r->polls.master;
 	struct idle *idle = &r->idle;
-	uint64_t now = loop_now_us(r->services.loop);
+	uint64_t now = sm_now(r);
 
 	if (!why) {
 		idle->served_us = now;
@@ -117,8 +117,7 @@ static void answered(void *arg, const struct mad_answer *answer)
 	struct sm_room *r = arg;
 	struct polls *p = &r->polls;
 	const struct conf_sm *conf = &r->services.conf->sm;
-	uint64_t now = loop_now_us(r->services.loop),
-		 next = p->polled_us + (uint64_t)conf->polling_timeout_ms * 1000;
+	uint64_t now = sm_now(r), next = p->polled_us + (uint64_t)conf->polling_timeout_ms * 1000;
 	struct wire_sm_info info;
 	enum election_event event;
 
@@ -149,14 +148,14 @@ static void sm_poll(struct sm_room *r)
 	/* The master is told at once: it learns of a priority by asking. */
 	if (r->core.reading && (state_store_is(r->services.state, STATE_READ) ||
 				state_store_is(r->services.state, STATE_COPIED) ||
-				loop_now_us(r->services.loop) >= r->polls.reading_until_us)) {
+				sm_now(r) >= r->polls.reading_until_us)) {
 		r->core.reading = false;
 		r->polls.count = 0;
 		sm_set_priority(r->sm, election_priority(&r->core));
 	}
 
 	sa_forward(r->services.sa, p->master.lid, port_seen(r->port)->info.sm_sl);
-	p->polled_us = loop_now_us(r->services.loop);
+	p->polled_us = sm_now(r);
 	p->count++;
 	if (r->core.state == SM_STANDBY) {
 		/*
@@ -218,7 +217,7 @@ static void sm_poll(struct sm_room *r)
 void sm_show_state(struct sm_room *r)
 {
 	if (sm_state(r->sm) != r->core.state)
-		r->reports.since_us = loop_now_us(r->services.loop);
+		r->reports.since_us = sm_now(r);
 	sm_set_state(r->sm, r->core.state);
 	sm_set_priority(r->sm, election_priority(&r->core));
 	sa_show_priority(r->services.sa, election_priority(&r->core));
@@ -291,10 +290,9 @@ static void end_wish(struct sm_room *r, const char *why)
 	if (!wish.open || !wish.fn)
 		return;
 	if (!why)
-		result = json_pack(
-			"{ss so sI}", wish.taking ? "from" : "to", r->peer.name, "port_guid",
-			json_sprintf("0x%016" PRIx64, r->peer.guid), "took_ms",
-			(json_int_t)((loop_now_us(r->services.loop) - wish.since_us) / 1000));
+		result = json_pack("{ss so sI}", wish.taking ? "from" : "to", r->peer.name,
+				   "port_guid", json_sprintf("0x%016" PRIx64, r->peer.guid),
+				   "took_ms", (json_int_t)((sm_now(r) - wish.since_us) / 1000));
 	wish.fn(wish.arg, result, why);
 	json_decref(result);
 }
@@ -307,7 +305,7 @@ static void parted(struct sm_room *r)
 static void watch(struct sm_room *r, const struct other *whom)
 {
 	struct polls *p = &r->polls;
-	uint64_t now = loop_now_us(r->services.loop);
+	uint64_t now = sm_now(r);
 
 	p->master = whom ? *whom : (struct other){ 0 };
 	p->heard_us = r->idle.served_us = now;
@@ -326,7 +324,7 @@ static void watch(struct sm_room *r, const struct other *whom)
 	    !fabric_is_master(r->fabric) && p->master.info.state == SM_MASTER &&
 	    !election_outranks_us(&r->core, &p->master.info)) {
 		state_store_mark(r->services.state, STATE_READ, false);
-		p->reading_until_us = loop_now_us(r->services.loop) + READING_US;
+		p->reading_until_us = sm_now(r) + READING_US;
 		r->core.reading = true;
 		sm_set_priority(r->sm, election_priority(&r->core));
 	}
@@ -354,7 +352,7 @@ static void watch(struct sm_room *r, const struct other *whom)
 /* What the next master is to go on with is there, or was waited for as long as it may. */
 static bool is_passed_on(struct sm_room *r)
 {
-	uint64_t waited_us = loop_now_us(r->services.loop) - r->wish.since_us;
+	uint64_t waited_us = sm_now(r) - r->wish.since_us;
 	bool done = state_store_passed_on(r->services.state);
 
 	if (done || waited_us >= PASSING_US / 2)
@@ -396,9 +394,7 @@ static bool may_give(struct sm_room *r, const struct other *whom)
 	if (whom->info.state != SM_STANDBY || r->wish.passed_on)
 		return true;
 	if (!r->wish.open)
-		r->wish = (struct wish){ .open = true,
-					 .better = true,
-					 .since_us = loop_now_us(r->services.loop) };
+		r->wish = (struct wish){ .open = true, .better = true, .since_us = sm_now(r) };
 	if (is_passed_on(r))
 		return true;
 	loop_timer_set(r->passing, PASSING_STEP_US);
@@ -464,8 +460,7 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 		fabric_pause(r->fabric, false, "handover not taken");
 		sa_freeze(r->services.sa, false);
 		/* Who is silent may be in the middle of asking us, as two masters that meet do. */
-		r->refused_until_us =
-			loop_now_us(r->services.loop) + (r->peer_silent ? SILENCE_US : REFUSED_US);
+		r->refused_until_us = sm_now(r) + (r->peer_silent ? SILENCE_US : REFUSED_US);
 		fabric_request_retry(r->fabric, "handover not taken");
 		fabric_request_reroute(r->fabric, "handover not taken");
 		return;
@@ -700,7 +695,7 @@ static void judge(struct sm_room *r)
 	if (event != ELECTION_BETTER_WAITS && r->wish.better && !r->core.handing)
 		end_wish(r, "no other manager outranks this one any more");
 	if (event == ELECTION_BETTER_WAITS &&
-	    (loop_now_us(r->services.loop) < r->refused_until_us || !may_give(r, &whom)))
+	    (sm_now(r) < r->refused_until_us || !may_give(r, &whom)))
 		return;
 	sm_take(r, event, &whom);
 }
@@ -727,7 +722,7 @@ static void due_cb(void *arg)
 
 void sm_verify(struct sm_room *r)
 {
-	uint64_t now = loop_now_us(r->services.loop);
+	uint64_t now = sm_now(r);
 
 	if (r->verified_us && now - r->verified_us < VERIFY_US)
 		return;

@@ -530,11 +530,8 @@ static void was_read(void *arg, const struct mad_answer *answer)
 	 * A driver that begins anew forgets it, and the fabric then takes this port for one without
 	 * a manager.
 	 */
-	bool shown = info.capmask & WIRE_CAP_IS_SM;
-
-	p->hidden = shown ? 0 : p->hidden + 1;
-
-	if (!(p->hidden < HIDDEN_MAX)) {
+	p->hidden = info.capmask & WIRE_CAP_IS_SM ? 0 : p->hidden + 1;
+	if (p->hidden >= HIDDEN_MAX) {
 		p->hidden = 0;
 		mad_set_is_sm(p->services.mad, false);
 		mad_set_is_sm(p->services.mad, true);
@@ -575,23 +572,21 @@ const char *port_failed(const struct port *p)
 
 static void open_port(struct port *p)
 {
+	struct mad *mad = p->services.mad;
+	const struct io_port_info *info = mad_port_info(mad);
 	char err[256] = "";
-	int status = mad_open(p->services.mad, err, sizeof(err));
+	int status = mad_open(mad, err, sizeof(err));
 
 	if (!status) {
 		/* IsSM is part of it: who can't have that has another manager beside him. */
-		size_t err_size = sizeof(err);
-		const struct io_port_info *info = mad_port_info(p->services.mad);
-		status = mad_set_is_sm(p->services.mad, true);
-
-		if (status)
-			snprintf(err, err_size, "%s port %u: cannot set IsSM: %s", info->device,
-				 info->port,
-				 status == -EBUSY ? "another subnet manager runs on it"
-						  : strerror(-status));
-
-		if (status)
-			mad_close(p->services.mad);
+		status = mad_set_is_sm(mad, true);
+		if (status) {
+			array_printf(err, "%s port %u: cannot set IsSM: %s", info->device,
+				     info->port,
+				     status == -EBUSY ? "another subnet manager runs on it"
+						      : strerror(-status));
+			mad_close(mad);
+		}
 	}
 	if (status) {
 		array_printf(p->absent, "%s", err);
@@ -600,16 +595,15 @@ static void open_port(struct port *p)
 			loop_stop(p->services.loop);
 		}
 		take(p, status == -EBUSY ? OWN_PORT_REFUSED : OWN_PORT_LOST);
-
 		return;
 	}
 	p->absent[0] = '\0';
 	p->missed = p->hidden = 0;
-	p->core.is_switch = !mad_port_info(p->services.mad)->port;
+	p->core.is_switch = !info->port;
 	p->since_us = loop_now_us(p->services.loop);
 	array_printf(p->why, "the first that was available");
 	look(p);
-	p->ops->opened(p->arg, mad_port_info(p->services.mad)->port_guid);
+	p->ops->opened(p->arg, info->port_guid);
 	take(p, OWN_PORT_OPENED);
 }
 

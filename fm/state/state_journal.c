@@ -368,24 +368,6 @@ static uint64_t journal_add(struct journal *j, const char *word, const char *nam
 
 /* ---- Segments -------------------------------------------------------------------------------- */
 
-/* Returns the number of the segment that journal_add() appends to. */
-static unsigned journal_segment(const struct journal *j)
-{
-	return j->current;
-}
-
-/* Bytes of that segment, with those that are gathered. */
-static size_t journal_size(const struct journal *j, unsigned segment)
-{
-	return j->segments[segment].bytes;
-}
-
-/* True: there is a gap, and journal_add() takes nothing. */
-static bool journal_has_gap(const struct journal *j)
-{
-	return j->gap;
-}
-
 bool journal_is_written(const struct journal *j)
 {
 	return !j->gathered.length && !j->gap;
@@ -636,7 +618,7 @@ static bool add(struct state_store *s, struct kept *k, const char *line, size_t 
 	if (!seq)
 		return false;
 	k->recorded = seq;
-	k->in_segment[journal_segment(s->journal)] = seq;
+	k->in_segment[s->journal->current] = seq;
 	return true;
 }
 
@@ -656,7 +638,7 @@ static void move(struct state_store *s, unsigned from)
 	for (struct kept *k = s->files; k; k = k->next)
 		if (k->in_segment[from] > k->saved && !k->held && (!k->owner || !s->writable)) {
 			add_again(s, k);
-			if (!journal_has_gap(s->journal) && from != journal_segment(s->journal))
+			if (!s->journal->gap && from != s->journal->current)
 				k->in_segment[from] = 0;
 		}
 }
@@ -680,16 +662,17 @@ static void move_unknown(struct state_store *s)
 
 static void review(struct state_store *s)
 {
-	unsigned current = journal_segment(s->journal), other = !current;
-	size_t size = journal_size(s->journal, current);
-	bool gap = journal_has_gap(s->journal);
+	struct journal *j = s->journal;
+	unsigned current = j->current;
+	size_t size = j->segments[current].bytes;
+	bool gap = j->gap;
 
-	if (journal_size(s->journal, other) && !is_needed(s, other))
-		journal_clear_other(s->journal);
+	if (j->segments[!current].bytes && !is_needed(s, !current))
+		journal_clear_other(j);
 	/* What is left where nothing waits to be saved is not worth another segment. */
 	if (!gap && size <= JOURNAL_LARGE && (!size || is_needed(s, current) || s->unknown.length))
 		return;
-	if (!journal_turn(s->journal))
+	if (!journal_turn(j))
 		return;
 	for (struct kept *k = gap ? s->files : NULL; k; k = k->next)
 		if (k->records.length) /* what it did not take behind the gap */
@@ -697,7 +680,7 @@ static void review(struct state_store *s)
 	move(s, current);
 	move_unknown(s);
 	if (!is_needed(s, current))
-		journal_clear_other(s->journal);
+		journal_clear_other(j);
 }
 
 /* ---- What is written ------------------------------------------------------------------------- */
@@ -706,9 +689,9 @@ bool state_journal_record(struct state_store *s, struct kept *k, const char *lin
 {
 	bool taken = add(s, k, line, length);
 
-	if (journal_size(s->journal, journal_segment(s->journal)) > JOURNAL_LARGE)
+	if (s->journal->segments[s->journal->current].bytes > JOURNAL_LARGE)
 		review(s);
-	return taken || !journal_has_gap(s->journal);
+	return taken || !s->journal->gap;
 }
 
 /* Records that the disk has are not to come back on top of a file that is newer than they are. */
@@ -721,7 +704,7 @@ void state_journal_saved(struct state_store *s, struct kept *k)
 	if (!k->in_segment[0] && !k->in_segment[1])
 		return;
 	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++)
-		if (!journal_size(s->journal, i))
+		if (!s->journal->segments[i].bytes)
 			k->in_segment[i] = 0;
 	if (!k->in_segment[0] && !k->in_segment[1])
 		return;

@@ -14,7 +14,7 @@ static void lose(struct state_store *s, const struct state_file *file, const cha
 	char *path = mem_printf("%s/%s", s->folder, file->name),
 	     *aside = mem_printf("%s.bad", path);
 	const char *summary = state_manifest_summary(s, file->name);
-	bool kept = keep && rename(path, aside) == 0;
+	bool kept = keep && !rename(path, aside);
 
 	state_alerts_lost(s, file->name, why, kept ? aside : NULL, summary ? summary : "");
 	free(path);
@@ -25,7 +25,7 @@ static void lose(struct state_store *s, const struct state_file *file, const cha
 static int judge(struct state_store *s, const struct state_file *file, enum state_result said,
 		 const struct state_content *c)
 {
-	bool listed = state_manifest_summary(s, file->name) != NULL;
+	bool listed = state_manifest_summary(s, file->name);
 
 	if (said == STATE_ABSENT && !listed)
 		return -ENOENT;

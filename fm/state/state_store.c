@@ -132,7 +132,7 @@ static void drop_held(struct kept *k)
 
 static void wrote(struct state_store *s, struct kept *k, int status)
 {
-	k->failed = status != 0;
+	k->failed = status;
 	if (status) {
 		k->untold |= k->lane_untold;
 		k->due |= !k->lane_held && k->owner;
@@ -165,7 +165,7 @@ static void write_here(struct state_store *s, struct lane *lane)
 		wrote(s, k, write_file(s, k));
 	}
 	if (s->manifest.due) {
-		s->manifest.due = state_manifest_write(s) != 0;
+		s->manifest.due = state_manifest_write(s);
 		s->manifest.on_disk |= !s->manifest.due;
 	}
 	lane->count = 0;
