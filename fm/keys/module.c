@@ -428,7 +428,7 @@ static void each_foreign(const struct fabric_services *s, each_fn *fn, void *arg
 	INVENTORY_EACH (s->inventory, node) {
 		unsigned last = inv_is_switch(node) ? 0 : node->nports;
 
-		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= last; p++)
+		for (unsigned p = !inv_is_switch(node); p <= last; p++)
 			if (!node->gone && port_setup(node, p)->foreign_key &&
 			    inventory_has_key(node, p) && (!p || node->ports[p].link_up) &&
 			    !fn(arg, node, p))
@@ -594,7 +594,7 @@ static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 {
 	unsigned last = inv_is_switch(node) ? 0 : node->nports, count = 0;
 
-	for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= last; p++)
+	for (unsigned p = !inv_is_switch(node); p <= last; p++)
 		if (!node->gone && !node->silent && inventory_has_key(node, p) &&
 		    (!p || node->ports[p].link_up) &&
 		    (!foreign || port_setup(node, p)->foreign_key)) {
@@ -754,7 +754,7 @@ void seen_review(const struct fabric_services *services)
 	INVENTORY_EACH (inv, node) {
 		unsigned last = inv_is_switch(node) ? 0 : node->nports;
 
-		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= last; p++)
+		for (unsigned p = !inv_is_switch(node); p <= last; p++)
 			if (!node->gone && !node->silent && inventory_has_key(node, p) &&
 			    (!p || node->ports[p].link_up))
 				news |= note(inv, node, p);

@@ -738,22 +738,23 @@ static int umad_io_open(struct io *io, char *err, size_t err_size)
 	struct umad_io *u = (struct umad_io *)io;
 	struct handle *smi = &u->handles[HANDLE_SMI];
 	const struct umad_wish other = { .guid = io->wanted };
+	bool real = false;
 	int status = umad_port_choose(io->wanted ? &other : &u->wish, &io->info, err, err_size);
 
 	if (!status)
 		status = handle_open(u, smi, err, err_size);
 	if (!status)
-		io->info.real_fd = fcntl(umad_get_fd(smi->port), F_GETFD) >= 0;
+		real = io->info.real_fd = fcntl(umad_get_fd(smi->port), F_GETFD) >= 0;
 	for (unsigned i = HANDLE_SMI + 1; !status && i < HANDLES; i++) {
 		struct handle *h = &u->handles[i];
 
-		if (io->info.real_fd)
+		if (real)
 			array_printf(h->name, "%s-%u-%u", io->info.device, io->info.port, i);
-		h->port = io->info.real_fd ? service_kept(h->name) : smi->port;
-		h->kept = io->info.real_fd && h->port >= 0;
+		h->port = real ? service_kept(h->name) : smi->port;
+		h->kept = real && h->port >= 0;
 		if (h->port < 0)
 			status = handle_open(u, h, err, err_size);
-		if (!status && io->info.real_fd && !h->kept)
+		if (!status && real && !h->kept)
 			service_keep(h->name, umad_get_fd(h->port));
 	}
 	service_drop_rest();
@@ -779,9 +780,9 @@ static int umad_io_open(struct io *io, char *err, size_t err_size)
 	umad_buffer_fit(&u->tx, &u->tx_size, WIRE_MAD_SIZE);
 	umad_buffer_fit(&u->rx, &u->rx_size, WIRE_MAD_SIZE);
 
-	if (io->info.real_fd)
+	if (real)
 		u->writer = umad_writer_new(u->loop, umad_written, u);
-	if (io->info.real_fd && !u->writer)
+	if (real && !u->writer)
 		log_line(LOG_MAD, LOG_WARNING,
 			 "long SA answers are written by the event loop: no descriptor for their "
 			 "thread: %s",

@@ -232,6 +232,8 @@ void wire_node_desc_encode(const char *text, uint8_t data[64])
 
 static void port_link_decode(const ib_port_info_t *pi, struct wire_port_info *out)
 {
+	uint32_t latency = cl_ntoh32(pi->link_rt_latency);
+
 	out->local_port = pi->local_port_num;
 	out->width_enabled = pi->link_width_enabled;
 	out->width_supported = pi->link_width_supported;
@@ -244,10 +246,10 @@ static void port_link_decode(const ib_port_info_t *pi, struct wire_port_info *ou
 	out->lmc = pi->mkey_lmc & 7;
 	out->speed_active = pi->link_speed >> 4;
 	out->speed_enabled = pi->link_speed & 0xf;
-	out->link_roundtrip = cl_ntoh32(pi->link_rt_latency) & 0xffffff;
-	out->speed_ext2_active = (cl_ntoh32(pi->link_rt_latency) >> 29) & 3;
-	out->speed_ext2_supported = (cl_ntoh32(pi->link_rt_latency) >> 27) & 3;
-	out->speed_ext2_enabled = (cl_ntoh32(pi->link_rt_latency) >> 24) & 7;
+	out->link_roundtrip = latency & 0xffffff;
+	out->speed_ext2_active = latency >> 29 & 3;
+	out->speed_ext2_supported = latency >> 27 & 3;
+	out->speed_ext2_enabled = latency >> 24 & 7;
 	out->speed_ext_active = pi->link_speed_ext >> 4;
 	out->speed_ext_supported = pi->link_speed_ext & 0xf;
 	out->speed_ext_enabled = pi->link_speed_ext_enabled & 0x1f;

@@ -195,12 +195,10 @@ static enum job_result finish_table(void *arg)
 	}
 	p->figures.rows[p->kind] = p->table.count;
 	p->figures.left_out += p->hidden + p->bad;
-	if (p->hidden) {
-		fail(p, "the records lack what only trusted requests see: is sa_key the master's?");
-		return JOB_END;
-	}
-	if (p->bad) {
-		fail(p, "the records are invalid or contradict each other");
+	if (p->hidden || p->bad) {
+		fail(p, p->hidden ? "the records lack what only trusted requests see: is sa_key "
+				    "the master's?"
+				  : "the records are invalid or contradict each other");
 		return JOB_END;
 	}
 	sum = state_sum(p->text, p->length);

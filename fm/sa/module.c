@@ -337,30 +337,6 @@ static json_t *subscriptions(const struct sa *sa, guid_t port)
 
 #define GATHER_US 2000000
 
-/* The owner of the files is the SA itself. */
-
-static const struct state_file subscriptions_file = {
-	.name = "subscriptions",
-	.form = "a subscription",
-	.read = sa_subscriptions_read,
-	.forget = sa_subscriptions_forget,
-	.write = sa_subscriptions_write,
-	.record = sa_subscriptions_take,
-	.gather_us = GATHER_US,
-	.gather_max_us = GATHER_US,
-};
-
-static const struct state_file aliases_file = {
-	.name = "aliases",
-	.form = "a GUID of a port",
-	.read = sa_aliases_read,
-	.forget = sa_aliases_forget,
-	.write = sa_aliases_write,
-	.record = sa_aliases_take,
-	.gather_us = GATHER_US,
-	.gather_max_us = GATHER_US,
-};
-
 static unsigned read_services(void *sa, FILE *in)
 {
 	return sa_services_read(sa, in, time(NULL));
@@ -376,28 +352,47 @@ static bool take_service(void *sa, const char *line)
 	return sa_services_take(sa, line, time(NULL));
 }
 
-static const struct state_file services_file = {
-	.name = "services",
-	.form = "a service",
-	.read = read_services,
-	.forget = sa_services_forget,
-	.write = write_services,
-	.record = take_service,
-	.gather_us = GATHER_US,
-	.gather_max_us = GATHER_US,
-};
-
 /* ---- What hosts ask for ---------------------------------------------------------------------- */
 
-static const struct state_file *const files[SA_KEPT] = { [SA_ALIASES] = &aliases_file,
-							 [SA_SERVICES] = &services_file,
-							 [SA_SUBSCRIPTIONS] = &subscriptions_file };
+/* The owner of the files is the SA itself. */
+static const struct state_file files[SA_KEPT] = {
+	[SA_ALIASES] = {
+		.name = "aliases",
+		.form = "a GUID of a port",
+		.read = sa_aliases_read,
+		.forget = sa_aliases_forget,
+		.write = sa_aliases_write,
+		.record = sa_aliases_take,
+		.gather_us = GATHER_US,
+		.gather_max_us = GATHER_US,
+	},
+	[SA_SERVICES] = {
+		.name = "services",
+		.form = "a service",
+		.read = read_services,
+		.forget = sa_services_forget,
+		.write = write_services,
+		.record = take_service,
+		.gather_us = GATHER_US,
+		.gather_max_us = GATHER_US,
+	},
+	[SA_SUBSCRIPTIONS] = {
+		.name = "subscriptions",
+		.form = "a subscription",
+		.read = sa_subscriptions_read,
+		.forget = sa_subscriptions_forget,
+		.write = sa_subscriptions_write,
+		.record = sa_subscriptions_take,
+		.gather_us = GATHER_US,
+		.gather_max_us = GATHER_US,
+	},
+};
 
 static void recorded(void *arg, enum sa_kept kept, const char *line)
 {
 	struct sa_room *r = arg;
 
-	state_store_record(r->services.state, files[kept], r->services.sa, line);
+	state_store_record(r->services.state, &files[kept], r->services.sa, line);
 }
 
 static void reported(void *arg, const struct event_subject *subject, const char *text)
@@ -430,16 +425,16 @@ static void load(void *room, enum fabric_load_step step)
 	if (step != FABRIC_LOAD)
 		return;
 
-	state_store_read(state, &aliases_file, sa);
-	state_store_read(state, &services_file, sa);
-	read = !state_store_read(state, &subscriptions_file, sa);
+	state_store_read(state, &files[SA_ALIASES], sa);
+	state_store_read(state, &files[SA_SERVICES], sa);
+	read = !state_store_read(state, &files[SA_SUBSCRIPTIONS], sa);
 	for (unsigned i = 0; i < SA_KEPT; i++)
-		state_store_unchanged(state, files[i]);
+		state_store_unchanged(state, &files[i]);
 	if (read)
 		return;
 	fabric_request_reregister(r->fabric, "subscriptions are not known");
 	for (unsigned i = 0; i < SA_KEPT; i++)
-		state_store_changed(state, files[i], sa);
+		state_store_changed(state, &files[i], sa);
 }
 
 /* ---- What is published ----------------------------------------------------------------------- */

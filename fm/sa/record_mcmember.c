@@ -8,8 +8,10 @@
  * What a request asks of a multicast group, and the group as a record.
  */
 
-bool sa_mcast_selects(uint8_t selector, int have_to_want)
+bool sa_mcast_selects(const struct sa_query *q, unsigned comp, uint8_t selector, int have_to_want)
 {
+	if (!sa_asked_both(q, comp, comp + 1))
+		return true;
 	return selector == WIRE_GREATER ? have_to_want > 0
 	       : selector == WIRE_LESS	? have_to_want < 0
 					: selector != WIRE_EXACT || !have_to_want;
@@ -20,12 +22,10 @@ static bool sa_mcast_quality_fits(const struct sa_query *q, const struct sa_grou
 {
 	const struct wire_mcmember *want = &q->mc;
 
-	if (sa_asked_both(q, WIRE_MC_MTU_SEL, WIRE_MC_MTU) &&
-	    !sa_mcast_selects(want->mtu_sel, attr->mtu - want->mtu))
-		return false;
-	return !sa_asked_both(q, WIRE_MC_RATE_SEL, WIRE_MC_RATE) ||
-	       (sa_rate_known(want->rate) &&
-		sa_mcast_selects(want->rate_sel, sa_rate_compare(attr->rate, want->rate)));
+	return sa_mcast_selects(q, WIRE_MC_MTU_SEL, want->mtu_sel, attr->mtu - want->mtu) &&
+	       (!sa_asked_both(q, WIRE_MC_RATE_SEL, WIRE_MC_RATE) || sa_rate_known(want->rate)) &&
+	       sa_mcast_selects(q, WIRE_MC_RATE_SEL, want->rate_sel,
+				sa_rate_compare(attr->rate, want->rate));
 }
 
 bool sa_mcast_pkey_fits(uint16_t a, uint16_t b)
@@ -135,8 +135,7 @@ static bool choose_life(const struct sa_query *q, uint8_t *life)
 	const struct wire_mcmember *want = &q->mc;
 
 	*life = q->sa->conf.subnet_timeout;
-	if (!sa_asked_both(q, WIRE_MC_LIFE_SEL, WIRE_MC_LIFE) ||
-	    sa_mcast_selects(want->life_sel, *life - want->life))
+	if (sa_mcast_selects(q, WIRE_MC_LIFE_SEL, want->life_sel, *life - want->life))
 		return true;
 	*life = want->life_sel == WIRE_GREATER ? want->life + 1
 		: want->life_sel == WIRE_LESS  ? want->life - 1
@@ -633,8 +632,8 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 		if (!((!sa_asked(q, WIRE_MC_MGID) || wire_gid_equal(&want->mgid, &attr->mgid)) &&
 		      (!sa_asked(q, WIRE_MC_MLID) || want->mlid == group->mlid) &&
 		      (!sa_asked(q, WIRE_MC_SCOPE) || want->scope == sa_group_scope(attr)) &&
-		      (!sa_asked_both(q, WIRE_MC_LIFE_SEL, WIRE_MC_LIFE) ||
-		       sa_mcast_selects(want->life_sel, attr->life - want->life)) &&
+		      sa_mcast_selects(q, WIRE_MC_LIFE_SEL, want->life_sel,
+				       attr->life - want->life) &&
 		      sa_mcast_fits(q, attr) && sa_mcast_quality_fits(q, attr) &&
 		      pkey_map_member(q->sa->view.pkeys, q->asker, attr->pkey)))
 			continue;

@@ -47,27 +47,20 @@ static bool is_asked_for(const struct sa_query *q, const struct sa_group *group)
 	const struct sa_group_attr *attr = &group->attr;
 	uint32_t src = q->path.src.port;
 
-	if (q->asker == TOPO_NONE || !pkey_map_member(q->sa->view.pkeys, q->asker, attr->pkey))
+	if (q->asker == TOPO_NONE || !pkey_map_member(q->sa->view.pkeys, q->asker, attr->pkey) ||
+	    (sa_asked(q, WIRE_PATH_DLID) && want->dlid != group->mlid) ||
+	    (sa_asked(q, WIRE_PATH_DGID) && !wire_gid_equal(&want->dgid, &attr->mgid)) ||
+	    (src != TOPO_NONE &&
+	     (!sa_shown(q, src) ||
+	      !sa_group_member(group, sa_asked(q, WIRE_PATH_SGID)
+					      ? want->sgid.guid
+					      : q->sa->view.topo->ports[src].guid))))
 		return false;
-	if ((sa_asked(q, WIRE_PATH_DLID) && want->dlid != group->mlid) ||
-	    (sa_asked(q, WIRE_PATH_DGID) && !wire_gid_equal(&want->dgid, &attr->mgid)))
-		return false;
-	if (src != TOPO_NONE &&
-	    (!sa_shown(q, src) ||
-	     !sa_group_member(group, sa_asked(q, WIRE_PATH_SGID)
-					     ? want->sgid.guid
-					     : q->sa->view.topo->ports[src].guid)))
-		return false;
-	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
-	    !sa_mcast_selects(want->mtu_sel, attr->mtu - want->mtu))
-		return false;
-	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) &&
-	    !sa_mcast_selects(want->rate_sel, sa_rate_compare(attr->rate, want->rate)))
-		return false;
-	if (sa_asked_both(q, WIRE_PATH_LIFE_SEL, WIRE_PATH_LIFE) &&
-	    !sa_mcast_selects(want->life_sel, attr->life - want->life))
-		return false;
-	return (!sa_asked(q, WIRE_PATH_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
+	return sa_mcast_selects(q, WIRE_PATH_MTU_SEL, want->mtu_sel, attr->mtu - want->mtu) &&
+	       sa_mcast_selects(q, WIRE_PATH_RATE_SEL, want->rate_sel,
+				sa_rate_compare(attr->rate, want->rate)) &&
+	       sa_mcast_selects(q, WIRE_PATH_LIFE_SEL, want->life_sel, attr->life - want->life) &&
+	       (!sa_asked(q, WIRE_PATH_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
 	       (!sa_asked(q, WIRE_PATH_SL) || want->sl == attr->sl) &&
 	       (!sa_asked(q, WIRE_PATH_FLOW) || want->flow_label == attr->flow_label) &&
 	       (!sa_asked(q, WIRE_PATH_HOP) || want->hop_limit == attr->hop_limit ||
@@ -270,8 +263,7 @@ static bool select_all(const struct sa_query *q, struct quality *quality)
 	    !select_rate(want->rate_sel, want->rate, &quality->rate))
 		return false;
 	/* Less may be promised of MTU and rate, but packets live as long as they do. */
-	return !sa_asked_both(q, WIRE_PATH_LIFE_SEL, WIRE_PATH_LIFE) ||
-	       sa_mcast_selects(want->life_sel, quality->life - want->life);
+	return sa_mcast_selects(q, WIRE_PATH_LIFE_SEL, want->life_sel, quality->life - want->life);
 }
 
 /* ---- Partitions ------------------------------------------------------------------------------ */

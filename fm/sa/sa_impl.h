@@ -356,9 +356,10 @@ struct sa_mcast_share sa_mcast_share(const struct sa *sa, guid_t port);
 
 /*
  * What the request asks of a group: whether a selector (enum wire_selector) holds for a value that
- * is below (negative), equal to or above (positive) the wanted one.
+ * is below (negative), equal to or above (positive) the wanted one; or the request does not name
+ * both. comp: the number of the selector, ahead of the value.
  */
-bool sa_mcast_selects(uint8_t selector, int have_to_want);
+bool sa_mcast_selects(const struct sa_query *q, unsigned comp, uint8_t selector, int have_to_want);
 /* Whether they are of one partition, and not both limited: two limited members can't talk. */
 bool sa_mcast_pkey_fits(uint16_t a, uint16_t b);
 

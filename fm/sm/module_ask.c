@@ -104,7 +104,7 @@ static void each_end(struct sm_room *r, void (*fn)(struct sm_room *, struct inv_
 	const struct inventory *inv = r->services.inventory;
 
 	INVENTORY_EACH (inv, node) {
-		unsigned first = inv_is_switch(node) ? 0 : 1,
+		unsigned first = !inv_is_switch(node),
 			 last = inv_is_switch(node) || !node->port_guids ? 0 : node->nports;
 
 		for (unsigned p = first; !node->gone && p <= last; p++)

@@ -109,15 +109,16 @@ static void raise_alerts(struct sm_room *r)
 
 	alerts_review(r->services.alerts, "sm-not-allowed");
 	for (unsigned i = 0; i < s->count; i++) {
-		struct event_subject subject = inventory_link_subject(
-			r->services.inventory, s->list[i].node, s->list[i].num);
+		const struct stranger *it = &s->list[i];
+		struct event_subject subject =
+			inventory_link_subject(r->services.inventory, it->node, it->num);
 
-		subject.name = s->list[i].name;
+		subject.name = it->name;
 		alert_raise(r->services.alerts, "sm-not-allowed", &subject,
 			    "%s (port GUID 0x%016" PRIx64
 			    "): runs a subnet manager that allowed_sm_guids does not name%s",
-			    s->list[i].name, s->list[i].port_guid,
-			    s->list[i].shut ? "; its link is out of service" : "");
+			    it->name, it->port_guid,
+			    it->shut ? "; its link is out of service" : "");
 	}
 	alerts_reviewed(r->services.alerts, "sm-not-allowed");
 }
@@ -136,12 +137,12 @@ void sm_allowed_review(struct sm_room *r)
 	}
 	/* The action may be another one, and so may the role. */
 	for (unsigned i = 0; i < s->count; i++) {
-		const struct inv_node *node =
-			inventory_find(r->services.inventory, s->list[i].node);
+		struct stranger *it = &s->list[i];
+		const struct inv_node *node = inventory_find(r->services.inventory, it->node);
 		bool shut = node && may_be_shut(r, node);
 
-		if (node && shut != s->list[i].shut) {
-			s->list[i].shut = shut;
+		if (node && shut != it->shut) {
+			it->shut = shut;
 			fabric_request_reroute(r->fabric, "what managers are allowed");
 		}
 	}
@@ -206,22 +207,13 @@ static bool is_reported(const struct reported *then, const struct other *now)
 	       then->state == now->info.state && then->priority == now->info.priority;
 }
 
-static bool are_reported(const struct sm_room *r)
-{
-	const struct rounds *q = &r->rounds;
-
-	for (unsigned i = 0; i < q->nothers; i++)
-		if (i >= r->reports.nreported ||
-		    !is_reported(&r->reports.reported[i], q->others[i]))
-			return false;
-	return q->nothers == r->reports.nreported;
-}
-
 void sm_report_others(struct sm_room *r)
 {
 	const struct rounds *q = &r->rounds;
+	const unsigned had = r->reports.nreported;
 
-	if (are_reported(r))
+	if (q->nothers == had &&
+	    !any_of(i, 0, had, !is_reported(&r->reports.reported[i], q->others[i])))
 		return;
 	if (!q->nothers)
 		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL, NULL,
@@ -232,7 +224,7 @@ void sm_report_others(struct sm_room *r)
 		const struct other *other = q->others[i];
 		const struct event_subject subject = sm_subject(r, other->guid);
 
-		if (i >= r->reports.nreported || !is_reported(&r->reports.reported[i], other)) {
+		if (i >= had || !is_reported(&r->reports.reported[i], other)) {
 			if (other->answered && election_is_foreign(&r->core, &other->info))
 				event_log_add(r->services.events, LOG_ERR, "other-sm", &subject,
 					      NULL,
@@ -363,20 +355,22 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 
 void sm_report_taking(struct sm_room *r, const struct other *from, uint64_t heard_us)
 {
-	r->reports.taking.begun_us = sm_now(r);
-	r->reports.taking.heard_us = heard_us ? heard_us : r->reports.taking.begun_us;
+	uint64_t now = sm_now(r);
+
+	r->reports.taking.begun_us = now;
+	r->reports.taking.heard_us = heard_us ? heard_us : now;
 	array_printf(r->reports.taking.from, "%s", from->name[0] ? from->name : "another");
 }
 
 void sm_report_taken(struct sm_room *r)
 {
-	uint64_t now = sm_now(r), silent, took;
+	uint64_t begun = r->reports.taking.begun_us;
+	uint64_t silent = (begun - r->reports.taking.heard_us) / 1000;
+	uint64_t took = (sm_now(r) - begun) / 1000;
 	unsigned long long blocks = program_blocks_written(r->services.program);
 
-	if (!r->reports.taking.begun_us)
+	if (!begun)
 		return;
-	silent = (r->reports.taking.begun_us - r->reports.taking.heard_us) / 1000;
-	took = (now - r->reports.taking.begun_us) / 1000;
 	r->reports.take_over_ms = (double)(silent + took);
 	r->reports.take_overs++;
 	r->reports.taking.begun_us = 0;

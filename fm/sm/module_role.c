@@ -19,7 +19,7 @@ static bool prefix_is_foreign(const struct inventory *inv, uint64_t ours, uint64
 	*theirs = 0;
 	for (unsigned pass = 1; pass <= 2; pass++)
 		INVENTORY_EACH (inv, node) {
-			unsigned first = inv_is_switch(node) ? 0 : 1,
+			unsigned first = !inv_is_switch(node),
 				 last = inv_is_switch(node) ? 0 : node->nports;
 
 			for (unsigned p = first; !node->gone && p <= last; p++) {
@@ -662,13 +662,15 @@ static void judge(struct sm_room *r)
 	int index;
 
 	for (unsigned i = 0; i < q->nothers; i++) {
-		if (q->others[i]->answered && q->others[i]->guid == r->core.passed_over &&
-		    q->others[i]->info.state != SM_MASTER)
+		const struct other *other = q->others[i];
+
+		if (other->answered && other->guid == r->core.passed_over &&
+		    other->info.state != SM_MASTER)
 			r->core.passed_over = 0;
-		if (!q->others[i]->answered ||
-		    (r->core.state == SM_MASTER && !sm_is_allowed(r, q->others[i]->guid)))
+		if (!other->answered ||
+		    (r->core.state == SM_MASTER && !sm_is_allowed(r, other->guid)))
 			continue;
-		infos[count] = q->others[i]->info;
+		infos[count] = other->info;
 		from[count++] = i;
 	}
 	event = choose(r, infos, count, &index);
@@ -677,15 +679,13 @@ static void judge(struct sm_room *r)
 	free(infos);
 	free(from);
 
-	if (event == ELECTION_NONE_BETTER && r->core.state == SM_MASTER) {
+	if (event == ELECTION_NONE_BETTER && r->core.state == SM_MASTER && r->warned) {
 		/* What the lower one wrote is not known, and it has gone without a HANDOVER. */
-		if (r->warned) {
-			r->warned = false;
-			alert_end(r->services.alerts, "two-masters", NULL);
-			event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL, NULL,
-				      "fabric: no other master left; starting a full sweep");
-			take_over(r, "no other master any more");
-		}
+		r->warned = false;
+		alert_end(r->services.alerts, "two-masters", NULL);
+		event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL, NULL,
+			      "fabric: no other master left; starting a full sweep");
+		take_over(r, "no other master any more");
 	}
 	if (r->core.state == SM_MASTER && sm_better_comes(r))
 		loop_timer_set(r->due, (uint64_t)r->services.conf->sm.polling_timeout_ms * 1000);

@@ -406,7 +406,7 @@ static enum keeper worst_keeper(const struct inventory *inv, const struct inv_no
 	unsigned last = inv_is_switch(node) ? 0 : node->info.nports;
 	enum keeper worst = OURS;
 
-	for (unsigned num = inv_is_switch(node) ? 0 : 1; num <= last; num++)
+	for (unsigned num = !inv_is_switch(node); num <= last; num++)
 		if (node->ports[num].known && keeper_of(inv, node, num) > worst)
 			worst = keeper_of(inv, node, num);
 	return worst;
@@ -437,7 +437,7 @@ static bool ask(struct keys *k, struct inventory *inv, struct inv_node *node)
 	struct mad_request request = { .method = WIRE_GET,
 				       .attr_id = WIRE_PORT_INFO,
 				       .device = node->guid };
-	unsigned num = inv_is_switch(node) ? 0 : 1, count;
+	unsigned num = !inv_is_switch(node), count;
 	uint64_t keys[M_KEYS_MOST];
 	struct mad_path path;
 

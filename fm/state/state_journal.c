@@ -466,28 +466,29 @@ static void put_aside(struct journal *j, const struct left *left, struct journal
 static void conclude(struct journal *j, struct left left[], struct journal_found *found)
 {
 	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++) {
-		struct segment *seg = &j->segments[left[i].segment];
+		const struct left *l = &left[i];
+		struct segment *seg = &j->segments[l->segment];
 
-		if (left[i].why || found->damaged >= 0) {
-			if (left[i].content.bytes || left[i].why)
-				put_aside(j, &left[i], found);
+		if (l->why || found->damaged >= 0) {
+			if (l->content.bytes || l->why)
+				put_aside(j, l, found);
 			continue;
 		}
-		if (left[i].said == JOURNAL_TORN) { /* what was being written when it ended */
-			char *path = mem_printf("%s/%s", j->folder, journal_name(left[i].segment));
-			size_t at = left[i].reader.at;
+		if (l->said == JOURNAL_TORN) { /* what was being written when it ended */
+			char *path = mem_printf("%s/%s", j->folder, journal_name(l->segment));
+			size_t at = l->reader.at;
 
 			log_line(LOG_CORE, LOG_WARNING,
 				 "%s: offset %zu: the last line has no end, %zu bytes are dropped",
-				 path, at, left[i].reader.length - at);
+				 path, at, l->reader.length - at);
 			if (truncate(path, at))
 				log_line(LOG_CORE, LOG_WARNING, "%s: %s", path, strerror(errno));
 			free(path);
 		}
-		seg->bytes = left[i].reader.at;
+		seg->bytes = l->reader.at;
 		seg->begun = seg->bytes;
 		if (seg->bytes)
-			j->current = left[i].segment;
+			j->current = l->segment;
 	}
 	if (found->damaged >= 0)
 		j->current = found->damaged;
@@ -503,31 +504,30 @@ static struct journal_found journal_replay(struct journal *j, struct state_store
 	struct journal_found found = { .damaged = -1 };
 
 	for (unsigned i = 0; i < JOURNAL_SEGMENTS; i++) {
+		struct left *l = &left[i];
 		char *path = mem_printf("%s/%s", j->folder, journal_name(i));
-		enum state_result said = state_file_load(path, journal_name(i), &left[i].content);
+		enum state_result said = state_file_load(path, journal_name(i), &l->content);
 		struct journal_line line;
 
 		free(path);
-		left[i].segment = i;
-		left[i].said = JOURNAL_END;
+		l->segment = i;
+		l->said = JOURNAL_END;
 		if (said != STATE_OLD) {
 			if (said != STATE_ABSENT)
-				left[i].why =
-					left[i].content.why ? left[i].content.why : "no journal";
+				l->why = l->content.why ? l->content.why : "no journal";
 			continue;
 		}
-		left[i].reader = (struct journal_reader){ left[i].content.bytes,
-							  left[i].content.length, 0, 0 };
-		left[i].said = journal_next(&left[i].reader, &line);
-		if (left[i].said == JOURNAL_DAMAGED)
-			left[i].why = "not what was written (checksum)";
-		if (left[i].said != JOURNAL_LINE)
+		l->reader = (struct journal_reader){ l->content.bytes, l->content.length, 0, 0 };
+		l->said = journal_next(&l->reader, &line);
+		if (l->said == JOURNAL_DAMAGED)
+			l->why = "not what was written (checksum)";
+		if (l->said != JOURNAL_LINE)
 			continue; /* it was just begun, or is damaged */
-		left[i].first = line.seq;
+		l->first = line.seq;
 		if (strcmp(line.word, JOURNAL_BEGIN) || strcmp(line.name, JOURNAL_VERSION))
-			left[i].why = "not the beginning of a journal of this version";
+			l->why = "not the beginning of a journal of this version";
 		else
-			left[i].readable = true;
+			l->readable = true;
 	}
 	if (left[0].first > left[1].first) {
 		struct left first = left[1];
