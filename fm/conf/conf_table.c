@@ -239,7 +239,7 @@ const struct conf_option conf_options[] = {
 		    "b200", "nvl72", "other"),
 	SECONDS_OPTION("nvswitch_poll_interval", nvswitch.poll_interval_ms, 0.1, 3600, 15),
 	SECONDS_OPTION("nvswitch_timeout", nvswitch.timeout_ms, 0.1, 60, 5),
-	INT_OPTION("nvswitch_body_limit", nvswitch.body_limit, 0, 1048576, 0, "KiB"),
+	INT_OPTION("nvswitch_body_limit", nvswitch.body_limit, 0, 1048576, 65536, "KiB"),
 	SECONDS_OPTION("nvswitch_link_window", nvswitch.link_window_ms, 1, 86400, 300),
 	TEXT_OPTION("nvswitch_ca_file", nvswitch.ca_file, ""),
 	TEXT_OPTION("nvswitch_credentials_file", nvswitch.credentials_file, ""),

@@ -120,8 +120,7 @@ static struct loop_held longer(struct loop_held a, struct loop_held b)
 	return b.us > a.us ? b : a;
 }
 
-/* The time now. */
-static uint64_t note_held(struct loop *loop, uint64_t start, const char *what)
+uint64_t loop_ran(struct loop *loop, uint64_t start, const char *what)
 {
 	uint64_t now = loop_clock_us(loop);
 
@@ -277,7 +276,7 @@ static void fd_ready_cb(evutil_socket_t fd, short what, void *arg)
 
 	watch->fn(watch->arg,
 		  (what & EV_READ ? LOOP_READ : 0u) | (what & EV_WRITE ? LOOP_WRITE : 0u));
-	note_held(loop, start, name);
+	loop_ran(loop, start, name);
 }
 
 struct loop_fd *loop_fd_new_as(struct loop *loop, int fd, unsigned events, loop_fd_fn *fn,
@@ -432,7 +431,7 @@ int loop_run(struct loop *loop)
 				break;
 			heap_remove(loop, timer);
 			timer->fn(timer->arg);
-			start = note_held(loop, start, what);
+			start = loop_ran(loop, start, what);
 		}
 
 		/* True: some source wants another round without sleep. */
@@ -443,7 +442,7 @@ int loop_run(struct loop *loop)
 			uint64_t began = loop_clock_us(loop);
 
 			again |= poll && poll->fn(poll->arg);
-			note_held(loop, began, "a source without a descriptor");
+			loop_ran(loop, began, "a source without a descriptor");
 		}
 		for (size_t i = 0; i < loop->npolls; i++)
 			if (loop->polls[i])

@@ -49,6 +49,11 @@ struct loop_held loop_longest(const struct loop *loop);
  * record of all did not take that time.
  */
 void loop_continued(void *loop);
+/*
+ * A callback that the loop does not call itself, as libevent's of a connection, has ended: it began
+ * at start, by loop_clock_us(). Returns the time now.
+ */
+uint64_t loop_ran(struct loop *loop, uint64_t start, const char *what);
 /* From within a callback: `what`, a literal, took so long of it. */
 void loop_took(struct loop *loop, const char *what, uint64_t us);
 

@@ -256,9 +256,12 @@ static void timeouts_cb(void *arg)
 {
 	struct mad *mad = arg;
 	uint64_t now = loop_now_us(mad->loop);
+	uint64_t until = loop_clock_us(mad->loop) + loop_pace(mad->loop).slice_us;
 	struct xact *x;
 
-	while ((x = link_first(&mad->sent)) && x->deadline <= now) {
+	/* Who is told of a time-out may work on it for long. Others have their turn in between. */
+	while ((x = link_first(&mad->sent)) && x->deadline <= now &&
+	       loop_clock_us(mad->loop) <= until) {
 		if (x->deadline >= x->sent_at + x->timeout_us) {
 			try_lost(mad, x);
 			continue;

@@ -351,6 +351,7 @@ static void read_cb(struct bufferevent *bev, void *arg)
 	struct evbuffer *input = bufferevent_get_input(bev);
 	enum frame_read got = FRAME_NONE;
 	struct channel *c = arg;
+	uint64_t start = loop_clock_us(c->loop);
 	struct evbuffer_iovec piece;
 	struct frame frame;
 
@@ -369,6 +370,7 @@ static void read_cb(struct bufferevent *bev, void *arg)
 		end_soon(c, "it sent invalid data");
 	if (!c->ended)
 		expect(c);
+	loop_ran(c->loop, start, "fm/mirror/channel.c: read_cb");
 }
 
 /* Hexadecimal digits, by colons or not, of that digest. */

@@ -59,7 +59,12 @@ static const struct io_ops note_ops = {
 
 void mad_world_init(struct mad_world *w, struct mad_conf conf)
 {
-	*w = (struct mad_world){ .loop = loop_new_simulated(), .io = mem_alloc(1, sizeof(*w->io)) };
+	mad_world_init_on(w, loop_new_simulated(), conf);
+}
+
+void mad_world_init_on(struct mad_world *w, struct loop *loop, struct mad_conf conf)
+{
+	*w = (struct mad_world){ .loop = loop, .io = mem_alloc(1, sizeof(*w->io)) };
 	w->io->io.ops = &note_ops;
 	w->io->loop = w->loop;
 	if (!conf.timeout_ms)

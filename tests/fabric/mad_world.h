@@ -41,6 +41,7 @@ struct mad_world {
 extern const struct mad_path mad_world_path; /* one hop */
 
 void mad_world_init(struct mad_world *w, struct mad_conf conf);
+void mad_world_init_on(struct mad_world *w, struct loop *loop, struct mad_conf conf);
 void mad_world_fini(struct mad_world *w);
 
 /* Unset fields: one hop, Get(NodeDescription). Answers land in the world. */

@@ -146,6 +146,55 @@ static void a_bring_up_takes_at_most_twice_its_busiest_device(void **state)
 	world_fini(&w);
 }
 
+#define SLOW 40
+
+struct slow {
+	struct mad_world w;
+	struct loop_timer *other;
+	unsigned done, turns;
+};
+
+static void slow_cb(void *arg, const struct mad_answer *answer)
+{
+	struct slow *s = arg;
+	uint64_t until = loop_clock_us(s->w.loop) + 1000;
+
+	while (loop_clock_us(s->w.loop) < until)
+		;
+	if (++s->done == SLOW)
+		loop_stop(s->w.loop);
+}
+
+static void other_cb(void *arg)
+{
+	struct slow *s = arg;
+
+	s->turns += s->done > 0;
+	loop_timer_set(s->other, 0);
+}
+
+static void many_time_outs_at_once_leave_others_their_turn(void **state)
+{
+	struct slow s = { .done = 0 };
+
+	mad_world_init_on(&s.w, loop_new(), (struct mad_conf){ .window_max = SLOW });
+	loop_set_pace(s.w.loop, (struct loop_pace){ 2000, 0 });
+	s.other = loop_timer_new(s.w.loop, other_cb, &s);
+	loop_timer_set(s.other, 0);
+	for (unsigned i = 0; i < SLOW; i++)
+		mad_send(s.w.mad,
+			 &(struct mad_request){ .path = &mad_world_path,
+						.method = WIRE_GET,
+						.attr_id = WIRE_NODE_DESC,
+						.timeout_ms = 20 },
+			 slow_cb, &s);
+	loop_run(s.w.loop);
+	assert_int_equal(s.done, SLOW);
+	assert_true(s.turns >= SLOW / 8);
+	loop_timer_free(s.other);
+	mad_world_fini(&s.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +207,7 @@ int main(void)
 		cmocka_unit_test(
 			a_late_answer_to_a_set_that_is_kept_back_leaves_the_turns_in_order),
 		cmocka_unit_test(a_bring_up_takes_at_most_twice_its_busiest_device),
+		cmocka_unit_test(many_time_outs_at_once_leave_others_their_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -387,6 +387,19 @@ static void a_process_that_was_stopped_has_no_long_callback(void **state)
 	loop_free(loop);
 }
 
+static void a_callback_that_the_loop_does_not_call_is_named(void **state)
+{
+	struct loop *loop = loop_new();
+	uint64_t start = loop_clock_us(loop);
+
+	while (loop_clock_us(loop) < start + 1000)
+		;
+	loop_ran(loop, start, "a connection");
+	assert_true(loop_longest(loop).us >= 1000);
+	assert_string_equal(loop_longest(loop).what, "a connection");
+	loop_free(loop);
+}
+
 static void signal_is_an_ordinary_callback(void **state)
 {
 	struct loop *loop = loop_new();
@@ -440,6 +453,7 @@ int main(void)
 		cmocka_unit_test(idle_loop_does_not_spin),
 		cmocka_unit_test(a_process_that_was_stopped_has_no_long_callback),
 		cmocka_unit_test(signal_is_an_ordinary_callback),
+		cmocka_unit_test(a_callback_that_the_loop_does_not_call_is_named),
 		cmocka_unit_test(levels_and_modules_have_names),
 		cmocka_unit_test(limiter_lets_a_burst_pass_each_second),
 	};
