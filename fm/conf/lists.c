@@ -73,8 +73,8 @@ struct node_patterns *node_patterns_new(const char *text)
 	char *rest, *word, *end;
 
 	p->text = rest = mem_strdup(text);
-	p->globs = mem_alloc(most, sizeof(*p->globs));
-	p->guids = mem_alloc(most, sizeof(*p->guids));
+	p->globs = mem_array(p->globs, most);
+	p->guids = mem_array(p->guids, most);
 	while ((word = strtok_r(rest, " \t", &rest))) {
 		guid_t guid = strncmp(word, "0x", 2) ? 0 : strtoull(word, &end, 16);
 

@@ -208,7 +208,7 @@ bool m_keys_remember(struct m_keys *k, guid_t guid, uint64_t key)
 		return false;
 	if (2 * (k->nknown + 1) > room) {
 		k->room = room ? 2 * room : 64;
-		k->known = mem_alloc(k->room, sizeof(*k->known));
+		k->known = mem_array(k->known, k->room);
 		for (uint32_t i = 0; i < room; i++)
 			if (before[i].guid)
 				*slot_of(k, before[i].guid) = before[i];
@@ -269,9 +269,8 @@ void m_keys_configure(struct m_keys *k, const struct m_key_conf *conf)
 {
 	k->conf = *conf;
 	clear_derived(k);
-	k->derived = conf->secret.set || conf->old_secret.set
-			     ? mem_alloc(DERIVED, sizeof(*k->derived))
-			     : NULL;
+	k->derived =
+		conf->secret.set || conf->old_secret.set ? mem_array(k->derived, DERIVED) : NULL;
 	k->of_all = conf->secret.set ? derive(&conf->secret, ONE_OF_ALL) : 0;
 	k->old_of_all = conf->old_secret.set ? derive(&conf->old_secret, ONE_OF_ALL) : 0;
 }

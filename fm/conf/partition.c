@@ -116,7 +116,7 @@ static struct partition_set *set_new(bool built_in)
 	struct partition_set *set = mem_new(set);
 	struct partition *part;
 
-	set->place = mem_alloc(BASES, sizeof(*set->place));
+	set->place = mem_array(set->place, BASES);
 	set->built_in = built_in;
 	part = partition_add(set, "Default", PKEY_BASE(PKEY_DEFAULT));
 	rule_add(set, part,
@@ -743,10 +743,10 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 
 	if (set->built_in)
 		return NULL;
-	r.rule = mem_alloc(t->nports, sizeof(*r.rule));
-	r.first = mem_alloc(t->nports, sizeof(*r.first));
-	r.touched = mem_alloc(t->nports, sizeof(*r.touched));
-	r.index0 = mem_alloc(t->nports, sizeof(*r.index0));
+	r.rule = mem_array(r.rule, t->nports);
+	r.first = mem_array(r.first, t->nports);
+	r.touched = mem_array(r.touched, t->nports);
+	r.index0 = mem_array(r.index0, t->nports);
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct partition *part = &set->list[i];
 
@@ -766,16 +766,16 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 	}
 
 	map = mem_new(map);
-	next = mem_alloc(nports + 1, sizeof(*next));
+	next = mem_array(next, nports + 1);
 	map->nports = nports;
-	map->first = mem_alloc(nports + 1, sizeof(*map->first));
-	map->keys = mem_alloc(r.count, sizeof(*map->keys));
+	map->first = mem_array(map->first, nports + 1);
+	map->keys = mem_array(map->keys, r.count);
 	map->index0 = r.index0;
 	for (size_t i = 0; i < r.count; i++)
 		map->first[r.members[i].port + 1]++;
 	for (uint32_t p = 0; p < nports; p++)
 		map->first[p + 1] += map->first[p];
-	memcpy(next, map->first, (nports + 1) * sizeof(*next));
+	mem_copy(next, map->first, nports + 1);
 	for (size_t i = 0; i < r.count; i++)
 		map->keys[next[r.members[i].port]++] = r.members[i].key;
 	free(next);

@@ -340,10 +340,10 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 	json_t *columns = json_object();
 
 	map->rows = json_array();
-	map->unhealthy = mem_alloc(t->nports, sizeof(*map->unhealthy));
-	map->counters = mem_alloc(t->nports, sizeof(*map->counters));
-	map->trunks = mem_alloc(UINT8_MAX + 1, sizeof(*map->trunks));
-	map->place = mem_alloc(t->nswitches, sizeof(*map->place));
+	map->unhealthy = mem_array(map->unhealthy, t->nports);
+	map->counters = mem_array(map->counters, t->nports);
+	map->trunks = mem_array(map->trunks, UINT8_MAX + 1);
+	map->place = mem_array(map->place, t->nswitches);
 	link_health_each_port(fabric, take_counters, map);
 	take_unhealthy(map, fabric);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)

@@ -172,8 +172,8 @@ static json_t *answer_top(const struct command_env *env, json_t *args, char *err
 		return NULL;
 	if (most < 1 || most > TOP_MAX)
 		return command_refuse(err, "n is not in 1..%d", TOP_MAX);
-	r.counters = mem_alloc(r.t->nports + 1u, sizeof(*r.counters));
-	r.links = mem_alloc(r.t->nlinks + 1u, sizeof(*r.links));
+	r.counters = mem_array(r.counters, r.t->nports + 1u);
+	r.links = mem_array(r.links, r.t->nlinks + 1u);
 	link_health_each_port(env->fabric, keep_counters, &r);
 	for (uint32_t p = 0; p < r.t->nports; p++) {
 		const struct topo_port *port = &r.t->ports[p], *peer = topo_peer(r.t, port);

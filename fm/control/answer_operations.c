@@ -168,7 +168,7 @@ static json_t *document(struct whatif *w)
 
 	classes = fabric_port_classes(fabric);
 	if (classes) {
-		w->storage = mem_alloc(w->t->nnodes, sizeof(*w->storage));
+		w->storage = mem_array(w->storage, w->t->nnodes);
 		for (uint32_t n = 0; n < w->t->nnodes; n++)
 			w->storage[n] = classes[w->t->nodes[n].port0] == ROUTE_STORAGE;
 		free(classes);

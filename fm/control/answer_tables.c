@@ -126,7 +126,7 @@ json_t *command_answer(const struct command_env *env, const struct command *comm
 		 */
 		json_t *rows = command_rows(command, result);
 		size_t count = json_array_size(rows);
-		struct item *items = mem_alloc(count + 1, sizeof(*items));
+		struct item *items = mem_array(items, count + 1);
 
 		for (size_t i = 0; i < count; i++) {
 			json_t *row = json_incref(json_array_get(rows, i));

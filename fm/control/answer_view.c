@@ -75,7 +75,7 @@ static json_t *text_of(const struct format *format, const struct topo *t,
 static json_t *near_text(const struct command_env *env, const struct topo *t,
 			 const struct format *format, char *err)
 {
-	const char **of_host = mem_alloc(t->nhosts + 1, sizeof(*of_host));
+	const char **of_host = mem_array(of_host, t->nhosts + 1);
 	json_t *all = nvlink_hosts(env->fabric), *result;
 	struct arena *arena = arena_new();
 

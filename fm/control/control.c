@@ -55,7 +55,7 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
 	/* The supplementary groups go behind the primary one. */
 	size = 0;
 	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size); /* ERANGE: how much there is */
-	groups = mem_alloc(1 + size / sizeof(gid_t), sizeof(*groups));
+	groups = mem_array(groups, 1 + size / sizeof(gid_t));
 	groups[0] = who.gid;
 	if (size && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups + 1, &size))
 		size = 0;

@@ -77,7 +77,7 @@ unsigned command_end_ports(const struct command_env *env, const char *text, uint
 	if (!command_find_what(env, text, WHAT_PLACE, &what, err))
 		return 0;
 	count = what_nodes(view.topo, &what, &nodes);
-	*ports = mem_alloc(count, sizeof(**ports));
+	*ports = mem_array(*ports, count);
 	for (unsigned i = 0; i < count; i++) {
 		/* A switch's own; of an HCA the one that was named, else the first with a LID. */
 		const struct topo_node *n = &view.topo->nodes[nodes[i]];
@@ -269,7 +269,7 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 	if (good && f->unhealthy) {
 		json_t *rows = link_health_links(env->fabric);
 
-		f->sick = mem_alloc(f->topo->nports + 1u, sizeof(*f->sick));
+		f->sick = mem_array(f->sick, f->topo->nports + 1u);
 		JSON_EACH (row, rows) {
 			uint32_t port = port_of_end(f->topo, json_object_get(row, "a"));
 

@@ -135,7 +135,7 @@ void show_host(struct show *s, uint32_t h)
 	const struct event_about about = event_about_host(s->t, h);
 	const uint32_t *cas = s->t->host_cas + host->first;
 	struct missing missing = { .list = json_array() };
-	uint32_t *ports = mem_alloc(host->ncas, sizeof(*ports));
+	uint32_t *ports = mem_array(ports, host->ncas);
 	struct host_verdict verdict = { 0 };
 	json_t *rows = json_array();
 	unsigned up = 0;
@@ -241,7 +241,7 @@ static struct around look_around(struct show *s, uint32_t n)
 /* How many different switches of a higher tier, or of a lower, its links lead to. */
 static unsigned count_switches(const struct topo *t, uint32_t n, bool above)
 {
-	bool *met = mem_alloc(t->nswitches + 1u, sizeof(*met));
+	bool *met = mem_array(met, t->nswitches + 1u);
 	unsigned count = 0;
 
 	for (unsigned num = 1; num <= t->nodes[n].nports; num++) {

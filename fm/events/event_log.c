@@ -29,7 +29,7 @@ struct event_log *event_log_new(unsigned capacity)
 	struct event_log *events = mem_new(events);
 
 	events->capacity = capacity;
-	events->ring = mem_alloc(capacity, sizeof(*events->ring));
+	events->ring = mem_array(events->ring, capacity);
 	return events;
 }
 

@@ -515,10 +515,10 @@ struct watch {
 /* getopt moves arguments, so each run has a list of its own. */
 static enum fmctl_exit run_once(const struct watch *w)
 {
-	char **argv = mem_alloc((size_t)w->argc + 1, sizeof(*argv));
+	char **argv = mem_array(argv, (size_t)w->argc + 1);
 	enum fmctl_exit status;
 
-	memcpy(argv, w->argv, w->argc * sizeof(*argv));
+	mem_copy(argv, w->argv, w->argc);
 	status = fmctl_command_run(w->ctl, w->command, w->argc, argv);
 	free(argv);
 	return status;

@@ -38,7 +38,7 @@ static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result
 	}
 	JSON_EACH (domain, domains) {
 		const json_t *hosts = json_object_get(domain, "nodes");
-		const char **names = mem_alloc(json_array_size(hosts) + 1, sizeof(*names));
+		const char **names = mem_array(names, json_array_size(hosts) + 1);
 
 		/* Names that Slurm would read otherwise are left out, and said to be. */
 		uint32_t count = 0;

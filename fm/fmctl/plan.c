@@ -72,9 +72,9 @@ static int compare_ms(const void *a, const void *b)
 
 static double median(const double *ms, unsigned n)
 {
-	double *sorted = mem_alloc(n, sizeof(*sorted)), middle;
+	double *sorted = mem_array(sorted, n), middle;
 
-	memcpy(sorted, ms, n * sizeof(*sorted));
+	mem_copy(sorted, ms, n);
 	qsort(sorted, n, sizeof(*sorted), compare_ms);
 	middle = n ? sorted[n / 2] : 0;
 	free(sorted);
@@ -397,7 +397,7 @@ static enum fmctl_exit find_storage(struct plan *p)
 
 	if (!p->args.storage)
 		return FMCTL_DONE;
-	p->is_storage = mem_alloc(t->nnodes, sizeof(*p->is_storage));
+	p->is_storage = mem_array(p->is_storage, t->nnodes);
 	p->by_name = mem_alloc(t->nports, 1);
 	patterns = node_patterns_new(p->args.storage);
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
@@ -533,7 +533,7 @@ static void measure(struct plan *p)
 	start = now_ms();
 	check_tables(p->topo, p->lids, &p->tables, &p->proof);
 	p->check_ms = now_ms() - start;
-	p->flows = mem_alloc(p->topo->nports, sizeof(*p->flows));
+	p->flows = mem_array(p->flows, p->topo->nports);
 	congestion_study(&scene, &p->congestion, p->flows);
 	for (unsigned level = 0; level < p->topo->nlevels; level++) {
 		struct load_map *tier = load_map_new(p->topo, p->flows, level);

@@ -26,7 +26,7 @@ struct list {
 
 static void add(struct list *list, char *name)
 {
-	list->names = mem_resize(list->names, list->count + 2, sizeof(*list->names));
+	list->names = mem_array_resize(list->names, list->count + 2);
 	list->names[list->count++] = name;
 	list->names[list->count] = NULL;
 }

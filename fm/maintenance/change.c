@@ -97,7 +97,7 @@ static json_t *transit_overridden(const struct fabric_view *view, const struct c
 	/* By switch, whether it has hosts. */
 	const struct topo *t = view->topo;
 
-	search.has_hosts = hosts = mem_alloc(t->nswitches + 1, sizeof(*hosts));
+	search.has_hosts = hosts = mem_array(hosts, t->nswitches + 1);
 
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *peer = topo_peer(t, &t->ports[p]);

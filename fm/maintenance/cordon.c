@@ -43,7 +43,7 @@ unsigned target_find_all(const struct fabric_view *view, const char *text, struc
 	if (!what_find(&scope, text, WHAT_PLACE, &what, err, TARGET_ERROR_SIZE))
 		return 0;
 	count = what_nodes(view->topo, &what, &nodes);
-	*targets = mem_alloc(count, sizeof(**targets));
+	*targets = mem_array(*targets, count);
 	for (unsigned i = 0; i < count; i++)
 		(*targets)[i] = make(view->topo, &what, nodes[i]);
 	return count;

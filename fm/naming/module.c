@@ -112,7 +112,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	if (!good)
 		*label = '\0';
 	if (!node->labels && *label)
-		node->labels = mem_alloc(node->nports + 1u, sizeof(*node->labels));
+		node->labels = mem_array(node->labels, node->nports + 1u);
 	if (node->labels && strcmp(node->labels[job->arg], label)) {
 		snprintf(node->labels[job->arg], sizeof(node->labels[0]), "%s", label);
 		r->changed = true;

@@ -162,7 +162,7 @@ static struct port *port_of(struct nmx *nmx, uint64_t guid, uint16_t number)
 	if (nmx->count * 2 >= nmx->size && nmx->size < NMX_PORTS_MAX * 2) {
 		struct nmx larger = { .size = nmx->size ? nmx->size * 2 : 256 };
 
-		larger.ports = mem_alloc(larger.size, sizeof(*larger.ports));
+		larger.ports = mem_array(larger.ports, larger.size);
 		for (uint32_t i = 0; i < nmx->size; i++)
 			if (nmx->ports[i].guid)
 				*place_in(&larger, nmx->ports[i].guid, nmx->ports[i].number) =

@@ -405,7 +405,7 @@ static void begin(struct exporters *x)
 		while (at < x->nracks && strcmp(x->racks[at].where, t->where))
 			at++;
 		if (at == x->nracks) {
-			x->racks = mem_resize(x->racks, ++x->nracks, sizeof(*x->racks));
+			x->racks = mem_array_resize(x->racks, ++x->nracks);
 			x->racks[at] = (struct rack){ mem_strdup(t->where), nmx_new(), false };
 		}
 		rack = &x->racks[at];

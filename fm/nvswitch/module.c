@@ -478,7 +478,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 
 	if (step != FABRIC_PUBLISHED)
 		return;
-	names = mem_alloc(t->nhosts + 1, sizeof(*names));
+	names = mem_array(names, t->nhosts + 1);
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		names[h] = t->hosts[h].name;
 	nvswitch_present(r->nvswitch, names, t->nhosts);

@@ -141,7 +141,7 @@ unsigned health_add(struct health *h, const char *name)
 						      .state = NVSWITCH_UNKNOWN,
 						      .override = NVSWITCH_UNKNOWN };
 	first = names_id(&h->firsts, kept, strcspn(kept, "."));
-	h->first_host = mem_resize(h->first_host, h->firsts.count, sizeof(*h->first_host));
+	h->first_host = mem_array_resize(h->first_host, h->firsts.count);
 	h->first_host[first] = h->firsts.count == before ? UINT_MAX : id;
 	return id;
 }
@@ -226,7 +226,7 @@ unsigned health_source_add(struct health *h, unsigned host, const char *where,
 	while (known < it->nsources && strcmp(it->sources[known].where, where))
 		known++;
 	if (known == it->nsources) {
-		it->sources = mem_resize(it->sources, ++it->nsources, sizeof(*it->sources));
+		it->sources = mem_array_resize(it->sources, ++it->nsources);
 		it->sources[known] = (struct health_source){ .where = mem_strdup(where),
 							     .error = "not asked yet" };
 	}

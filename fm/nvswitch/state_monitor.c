@@ -458,7 +458,7 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 	if (same == count && count == nv->home.npresent)
 		return;
 	free_present(nv);
-	nv->home.present = mem_alloc(count + 1, sizeof(*nv->home.present));
+	nv->home.present = mem_array(nv->home.present, count + 1);
 	nv->home.npresent = count;
 	for (unsigned i = 0; i < nv->health.nhosts; i++)
 		nv->health.hosts[i].present = false;

@@ -154,8 +154,8 @@ static bool read_lines(struct reader *r, const char *text, size_t len)
 static void settle_lids(const struct reader *r)
 {
 	struct lid_map *map = r->out->lids;
-	uint32_t *held = mem_alloc(map->nports, sizeof(*held)), most = 0;
-	bool *owns = mem_alloc(map->nports, sizeof(*owns));
+	uint32_t *held = mem_array(held, map->nports), most = 0;
+	bool *owns = mem_array(owns, map->nports);
 
 	for (uint32_t lid = 1; lid <= map->top; lid++)
 		if (map->port_of_lid[lid] != TOPO_NONE)
@@ -205,15 +205,15 @@ int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text
 	*out = (struct osm_tables){ .lids = map };
 	map->nports = r.t->nports;
 	map->top = r.top;
-	map->lid_of_port = mem_alloc(map->nports, sizeof(*map->lid_of_port));
-	map->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
+	map->lid_of_port = mem_array(map->lid_of_port, map->nports);
+	map->port_of_lid = mem_array(map->port_of_lid, map->top + 1u);
 	memset(map->port_of_lid, 0xff, (map->top + 1u) * sizeof(*map->port_of_lid));
 	tables_resize(&out->tables, r.t->nswitches, map->top);
 	if (r.t->nswitches)
 		memset(out->tables.lft, TABLES_NO_ROUTE,
 		       (size_t)out->tables.nswitches * out->tables.stride);
 	r.out = out;
-	r.seen = mem_alloc(r.t->nswitches, sizeof(*r.seen));
+	r.seen = mem_array(r.seen, r.t->nswitches);
 
 	read = read_lines(&r, text, len);
 	if (read) {
@@ -315,7 +315,7 @@ static int make_lft_lines(const struct osm_dump_view *v, struct lft_lines *lines
 
 	if (!out)
 		return -errno;
-	lines->at = mem_alloc(v->lids->top + 2, sizeof(*lines->at));
+	lines->at = mem_array(lines->at, v->lids->top + 2);
 	for (uint32_t lid = 0; lid <= v->lids->top; lid++) {
 		static const char *const kinds[] = { "", "Channel Adapter", "Switch", "Router" };
 		uint32_t owner = owner_of(v, lid);
@@ -418,8 +418,8 @@ static void count_by_links(const struct topo *t, uint8_t *by_link)
 {
 	struct neighbours all = { mem_alloc(t->nports + 1, sizeof(uint32_t)),
 				  mem_alloc(t->nswitches + 1, sizeof(uint32_t)) };
-	uint32_t *met = mem_alloc(t->nswitches + 1, sizeof(*met)); /* [switch]: by whom last, + 1 */
-	uint32_t *queue = mem_alloc(t->nswitches + 1, sizeof(*queue)), count = 0;
+	uint32_t *met = mem_array(met, t->nswitches + 1); /* [switch]: by whom last, + 1 */
+	uint32_t *queue = mem_array(queue, t->nswitches + 1), count = 0;
 
 	for (uint32_t s = 0; s < t->nswitches; s++) {
 		for (unsigned p = 1; p <= t->nodes[s].nports; p++) {
