@@ -47,8 +47,8 @@ void cdg_init(struct cdg *c, const struct topo *t, bool down_too)
 	*c = (struct cdg){ .arena = arena,
 			   .nports = t->nports,
 			   .nswitches = t->nswitches,
-			   .channel = arena_alloc(arena, t->nports + 1, sizeof(*c->channel)),
-			   .port_of = arena_alloc(arena, t->nports + 1, sizeof(*c->port_of)) };
+			   .channel = arena_array(arena, c->channel, t->nports + 1),
+			   .port_of = arena_array(arena, c->port_of, t->nports + 1) };
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
 

@@ -263,8 +263,8 @@ struct lid_map *lid_map_copy(const struct lid_map *map)
 	struct lid_map *copy = mem_new(copy);
 
 	*copy = *map;
-	copy->lid_of_port = mem_alloc(map->nports + 1, sizeof(*map->lid_of_port));
-	copy->port_of_lid = mem_alloc(map->top + 1u, sizeof(*map->port_of_lid));
+	copy->lid_of_port = mem_array(map->lid_of_port, map->nports + 1);
+	copy->port_of_lid = mem_array(map->port_of_lid, map->top + 1u);
 	memcpy(copy->lid_of_port, map->lid_of_port, map->nports * sizeof(*map->lid_of_port));
 	memcpy(copy->port_of_lid, map->port_of_lid, (map->top + 1u) * sizeof(*map->port_of_lid));
 	return copy;

@@ -175,14 +175,14 @@ void burden_measure(const struct topo *t, const struct lid_map *lids, const stru
 	uint32_t n = t->nswitches + 1;
 	struct work w = { .t = t,
 			  .tables = tables,
-			  .part = arena_alloc(arena, n, sizeof(*w.part)),
-			  .hosts = arena_alloc(arena, n, sizeof(*w.hosts)),
-			  .load = arena_alloc(arena, t->nports + 1, sizeof(*w.load)),
-			  .next = arena_alloc(arena, n, sizeof(*w.next)),
-			  .children = arena_alloc(arena, n, sizeof(*w.children)),
-			  .sum = arena_alloc(arena, n, sizeof(*w.sum)),
-			  .queue = arena_alloc(arena, n, sizeof(*w.queue)),
-			  .arrives = arena_alloc(arena, n, sizeof(*w.arrives)),
+			  .part = arena_array(arena, w.part, n),
+			  .hosts = arena_array(arena, w.hosts, n),
+			  .load = arena_array(arena, w.load, t->nports + 1),
+			  .next = arena_array(arena, w.next, n),
+			  .children = arena_array(arena, w.children, n),
+			  .sum = arena_array(arena, w.sum, n),
+			  .queue = arena_array(arena, w.queue, n),
+			  .arrives = arena_array(arena, w.arrives, n),
 			  .out = out };
 
 	*out = (struct burden){ .open_from = TOPO_NONE, .open_to = TOPO_NONE };

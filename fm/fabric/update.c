@@ -164,7 +164,7 @@ static enum job_result plan_lids(void *arg)
 		free(kept);
 	}
 	/* All who have one keep it: they are remembered, and nobody has come. */
-	if (f->now.topo && topo_is_again(f->now.topo, f->update->next.topo) &&
+	if (f->now.topo && topo_is_again(f->now.topo, next->topo) &&
 	    f->now.lids->lmc == f->conf.routing.lmc && !f->now.lids->without_lid) {
 		next->lids = lid_map_copy(f->now.lids);
 		return JOB_NEXT;
@@ -308,8 +308,8 @@ static enum job_result compute_tables(void *arg)
 	u->next.spanning = NULL;
 
 	if (spanning) {
-		u->next.spanning = mem_alloc(u->next.topo->nports, sizeof(*spanning));
-		memcpy(u->next.spanning, spanning, u->next.topo->nports * sizeof(*spanning));
+		u->next.spanning = mem_array(spanning, u->next.topo->nports);
+		mem_copy(u->next.spanning, spanning, u->next.topo->nports);
 	}
 
 	return JOB_NEXT;
@@ -340,12 +340,10 @@ static enum job_result judge(void *arg)
 
 	f->figures->check_whole = check_change_last(f->update->proofs).whole;
 	if (!sound) {
-		const struct check_report *refuse_proof = &f->update->next.proof;
-
-		event_log_add(f->events, LOG_ERR, "refused", NULL, report_proof(refuse_proof),
+		event_log_add(f->events, LOG_ERR, "refused", NULL, report_proof(proof),
 			      "fabric: new forwarding tables failed verification, the previous "
 			      "ones stay: %s",
-			      refuse_proof->first);
+			      proof->first);
 		drop(f->update);
 		f->progress.state = FABRIC_REFUSED;
 		MODULES_CALL(f->kept.modules, published, FABRIC_TABLES_REFUSED, NULL);
@@ -454,7 +452,7 @@ static enum job_result publish(void *arg)
 	f->update->room = past.tables.capacity;
 
 	fabric_links_published(f, before);
-	f->update->rises = sweep_inventory(f->sweep)->turned.rises;
+	f->update->rises = inv->turned.rises;
 	fabric_deploy(f, before);
 	drop(f->update);
 	end(f);

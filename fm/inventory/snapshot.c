@@ -69,10 +69,8 @@ static void snapshot_links(struct topo_builder *b, const struct inventory *inv,
 struct topo_builder *inventory_snapshot_builder(const struct inventory *inv)
 {
 	struct topo_builder *b = topo_builder_new();
-	struct inv_node *node;
-	unsigned p;
 
-	for (node = inventory_first(inv); node; node = inventory_next(inv, node)) {
+	INVENTORY_EACH (inv, node) {
 		struct topo_node_attr node_attr = {
 			.guid = node->guid,
 			.sys_guid = node->info.sys_guid,
@@ -92,7 +90,7 @@ struct topo_builder *inventory_snapshot_builder(const struct inventory *inv)
 
 		node->handle = topo_builder_node(b, &node_attr);
 		assert(node->handle >= 0); /* types, sizes and GUIDs were checked when it was met */
-		for (p = inv_is_switch(node) ? 0 : 1; p <= node->nports; p++) {
+		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= node->nports; p++) {
 			struct topo_port_attr attr = port_attr(node, p);
 
 			if (node->port_guids)
@@ -102,10 +100,10 @@ struct topo_builder *inventory_snapshot_builder(const struct inventory *inv)
 			topo_builder_port(b, node->handle, p, &attr);
 		}
 	}
-	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
+	INVENTORY_EACH (inv, node)
 		snapshot_links(b, inv, node);
-	for (node = inventory_first(inv); node; node = inventory_next(inv, node))
-		for (p = 0; node->labels && p <= node->nports; p++)
+	INVENTORY_EACH (inv, node)
+		for (unsigned p = 0; node->labels && p <= node->nports; p++)
 			if (*node->labels[p])
 				topo_builder_label(b, node->handle, p, node->labels[p]);
 	topo_builder_name(b, inv->names);

@@ -93,7 +93,7 @@ uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t 
 {
 	struct judge j = { .t = t,
 			   .links = mem_alloc(t->nswitch_ports + 1u, 1),
-			   .bare = mem_alloc(t->nswitches + 1u, sizeof(*j.bare)) };
+			   .bare = mem_array(j.bare, t->nswitches + 1u) };
 	uint32_t refused = 0;
 
 	for (uint32_t p = 0; p < j.t->nswitch_ports; p++)

@@ -223,7 +223,7 @@ static enum job_result conclude(void *arg)
 {
 	struct room *r = arg;
 	const struct rebalance_result *result = rebalance_result(r->pass);
-	struct overrides found = { .entries = mem_alloc(result->count + 1, sizeof(*found.entries)),
+	struct overrides found = { .entries = mem_array(found.entries, result->count + 1),
 				   .count = result->count };
 
 	for (uint32_t i = 0; i < result->count; i++) {

@@ -117,13 +117,11 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 	 * Probes that failed stay so until they are asked again; what the sweep before confirmed is
 	 * open anew.
 	 */
-	struct inv_node *node;
-	unsigned p;
-
 	for (uint32_t i = 0; i < s->ntouched; i++) {
-		node = s->touched[i];
+		struct inv_node *node = s->touched[i];
+
 		sweep_node(node)->heard = SWEEP_UNTOUCHED;
-		for (p = 1; p <= node->nports; p++) {
+		for (unsigned p = 1; p <= node->nports; p++) {
 			struct sweep_port *cell = sweep_port(node, p);
 
 			/* Mostly nothing is to be forgotten: then nothing is written. */
@@ -136,8 +134,8 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 	s->ntouched = 0;
 
 	if (kind == SWEEP_DISCOVER && s->incomplete) {
-		for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
-			for (p = 1; p <= node->nports; p++)
+		INVENTORY_EACH (&s->inv, node)
+			for (unsigned p = 1; p <= node->nports; p++)
 				sweep_port(node, p)->probe = PROBE_NONE;
 	}
 

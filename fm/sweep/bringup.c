@@ -167,11 +167,8 @@ void bringup_on_active(struct bringup *b, void (*fn)(void *arg), void *arg)
 
 void bringup_reregister(struct bringup *b)
 {
-	struct inv_node *node;
-	unsigned p;
-
-	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
-		for (p = 1; p <= node->nports; p++)
+	INVENTORY_EACH (b->inv, node)
+		for (unsigned p = 1; p <= node->nports; p++)
 			port_setup(node, p)->reregister =
 				bringup_can_reregister(node, &node->ports[p]);
 }
@@ -187,13 +184,11 @@ void bringup_reregister_port(struct bringup *b, guid_t guid, uint8_t num)
 /* What was settled under the old configuration is open again. */
 void bringup_configure(struct bringup *b, const struct bringup_conf *conf)
 {
-	bool other_lanes = memcmp(&b->conf.qos, &conf->qos, sizeof(conf->qos)) != 0;
-	struct inv_node *node;
-	unsigned p;
+	bool other_lanes = memcmp(&b->conf.qos, &conf->qos, sizeof(conf->qos));
 
 	b->conf = *conf;
-	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node)) {
-		for (p = 0; p <= node->nports; p++) {
+	INVENTORY_EACH (b->inv, node) {
+		for (unsigned p = 0; p <= node->nports; p++) {
 			port_setup(node, p)->settled = false;
 			port_setup(node, p)->given_up = port_setup(node, p)->lost = 0;
 			node->ports[p].counts_violations = false;
@@ -363,13 +358,12 @@ static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 
 bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
 {
-	struct inv_node *node;
 	uint64_t now = loop_now_us(b->loop);
 	bool any = false;
 
 	if (b->busy)
 		return false;
-	for (node = inventory_first(b->inv); node; node = inventory_next(b->inv, node))
+	INVENTORY_EACH (b->inv, node)
 		for (unsigned p = 0; !node->gone && !node->silent && p <= node->nports; p++) {
 			const struct port_setup *setup = port_setup(node, p);
 			const struct setback *setback = setback_of(setup);

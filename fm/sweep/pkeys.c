@@ -54,17 +54,7 @@ static bool is_default(uint16_t key)
 /* The first wish of that partition or behind it. */
 static unsigned wish_find(const struct pkey_wish *wish, uint16_t key)
 {
-	unsigned low = 0, high = wish->nkeys;
-
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-
-		if (PKEY_BASE(wish->keys[middle]) < PKEY_BASE(key))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sort_place(0, wish->nkeys, at, PKEY_BASE(wish->keys[at]) < PKEY_BASE(key));
 }
 
 static bool put(struct plan *p, unsigned at, unsigned key)

@@ -115,17 +115,16 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 	b->any_given_up = true;
 	if (!setup->given_up) {
 		const struct inv_port *port = &node->ports[num];
-		const struct port_setup *other = port_setup(node, num), *far = setup_of_peer(port);
+		const struct port_setup *far = setup_of_peer(port);
 		struct inv_name name = inventory_name(node, num);
 
 		if (!far || !far->given_up)
 			b->result.links_new++;
 		if (!b->result.first_new[0])
-			array_printf(b->result.first_new, "%s: %s", name.text,
-				     setback_of(other)->refusal);
+			array_printf(b->result.first_new, "%s: %s", name.text, why);
 		if (log_allow(&b->failed_log, loop_now_us(b->loop), BRINGUP_LOG_BURST))
-			log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text,
-				 setback_of(other)->refusal, topo_state_name(port->state));
+			log_line(LOG_SWEEP, LOG_WARNING, "%s: %s, left in %s", name.text, why,
+				 topo_state_name(port->state));
 	}
 	if (setup->given_up < UINT8_MAX)
 		setup->given_up++;

@@ -103,26 +103,24 @@ static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
 
 static void finish_unseen(struct sweep *s)
 {
-	struct inv_node *node;
-	unsigned p;
 	bool news;
 
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+	INVENTORY_EACH (&s->inv, node)
 		if (node->silent)
 			sweep_node(node)->seen = s->number;
 	do {
 		news = false;
-		for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node))
+		INVENTORY_EACH (&s->inv, node)
 			if (sweep_node(node)->seen == s->number && !sweep_answered(node))
 				news |= finish_keep_behind(s, node);
 	} while (news);
 
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+	INVENTORY_EACH (&s->inv, node) {
 		if (sweep_node(node)->seen == s->number)
 			continue;
 		if (!node->gone)
 			say(s, node, -1, "gone");
-		for (p = 1; p <= node->nports; p++)
+		for (unsigned p = 1; p <= node->nports; p++)
 			inventory_link_down(&s->inv, node, p);
 	}
 }
@@ -130,14 +128,13 @@ static void finish_unseen(struct sweep *s)
 /* Mostly nobody is to be counted, and a fault does not wait for it. */
 static void finish_count(struct sweep *s)
 {
-	struct inv_node *node;
 	bool incomplete = false;
 
 	s->result.silent = s->result.partial = s->result.gone = s->result.refusing = 0;
 	s->result.untrue = 0;
 	if (!s->incomplete && !s->inv.ngone)
 		return;
-	for (node = inventory_first(&s->inv); node; node = inventory_next(&s->inv, node)) {
+	INVENTORY_EACH (&s->inv, node) {
 		const struct sweep_node *cell = sweep_node(node);
 		unsigned failed = 0, p;
 
@@ -241,13 +238,9 @@ static void finish_sweep(struct sweep *s)
 {
 	if (s->result.error)
 		return;
-	if (s->kind != SWEEP_POLL) {
-		struct inv_node *node;
-		unsigned p;
-
-		for (node = inventory_first(&s->inv); node && s->incomplete;
-		     node = inventory_next(&s->inv, node))
-			for (p = 1; p <= node->nports; p++)
+	if (s->kind != SWEEP_POLL && s->incomplete) {
+		INVENTORY_EACH (&s->inv, node)
+			for (unsigned p = 1; p <= node->nports; p++)
 				if (sweep_port(node, p)->probe == PROBE_FAILED)
 					finish_failed_port(s, node, p);
 	}
@@ -324,8 +317,7 @@ static void add_guesses(struct sweep *s, enum inv_end end, struct mad_keys *keys
 	for (unsigned i = 0; i < turn; i++) {
 		uint64_t first = keys->key[0];
 
-		for (unsigned k = 1; k < keys->count; k++)
-			keys->key[k - 1] = keys->key[k];
+		memmove(keys->key, keys->key + 1, (keys->count - 1) * sizeof(first));
 		keys->key[keys->count - 1] = first;
 	}
 }

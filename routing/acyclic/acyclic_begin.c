@@ -25,8 +25,8 @@ static void work_init(struct work *w, struct turns *turns, bool *tree)
 	*w = (struct work){ .net = turns->net,
 			    .turns = turns,
 			    .tree = tree,
-			    .dist = mem_alloc_unset(n, sizeof(*w->dist)),
-			    .queue = mem_alloc_unset(n, sizeof(*w->queue)) };
+			    .dist = mem_array_unset(w->dist, n),
+			    .queue = mem_array_unset(w->queue, n) };
 	memset(w->dist, 0xff, n * sizeof(*w->dist));
 }
 

@@ -25,11 +25,11 @@ void turns_init(struct turns *turns, const struct net *net)
 
 	*turns = (struct turns){ .net = net,
 				 .state = mem_alloc(net->nturns + 1u, 1),
-				 .position = mem_alloc(n, sizeof(*turns->position)),
-				 .mark = mem_alloc(n, sizeof(*turns->mark)),
-				 .before = mem_alloc_unset(n, sizeof(*turns->before)),
-				 .after = mem_alloc_unset(n, sizeof(*turns->after)),
-				 .places = mem_alloc_unset(n, sizeof(*turns->places)),
+				 .position = mem_array(turns->position, n),
+				 .mark = mem_array(turns->mark, n),
+				 .before = mem_array_unset(turns->before, n),
+				 .after = mem_array_unset(turns->after, n),
+				 .places = mem_array_unset(turns->places, n),
 				 .work = INT64_MAX };
 	for (uint32_t a = 0; a < net->narcs; a++) {
 		turns->position[a] = a;
@@ -204,15 +204,15 @@ void column_init(struct column *c, const struct net *net)
 
 	*c = (struct column){ .net = net,
 			      .arena = arena,
-			      .hops = arena_alloc(arena, n, sizeof(*c->hops)),
-			      .key = arena_alloc(arena, n, sizeof(*c->key)),
-			      .settled = arena_alloc(arena, n, sizeof(*c->settled)),
-			      .offer = arena_alloc(arena, n, sizeof(*c->offer)),
-			      .offer_key = arena_alloc(arena, n, sizeof(*c->offer_key)),
-			      .met = arena_alloc(arena, n, sizeof(*c->met)),
-			      .bucket = arena_alloc(arena, n, sizeof(*c->bucket)),
-			      .link = arena_alloc(arena, n, sizeof(*c->link)),
-			      .stack = arena_alloc(arena, n, sizeof(*c->stack)) };
+			      .hops = arena_array(arena, c->hops, n),
+			      .key = arena_array(arena, c->key, n),
+			      .settled = arena_array(arena, c->settled, n),
+			      .offer = arena_array(arena, c->offer, n),
+			      .offer_key = arena_array(arena, c->offer_key, n),
+			      .met = arena_array(arena, c->met, n),
+			      .bucket = arena_array(arena, c->bucket, n),
+			      .link = arena_array(arena, c->link, n),
+			      .stack = arena_array(arena, c->stack, n) };
 	memset(c->offer, ARC_NONE, n);
 }
 

@@ -37,15 +37,15 @@ void net_init(struct net *n, const struct topo *t)
 
 	*n = (struct net){ .nswitches = t->nswitches,
 			   .arena = arena,
-			   .first = arena_alloc(arena, t->nswitches + 1, sizeof(*n->first)),
-			   .from = arena_alloc(arena, room, sizeof(*n->from)),
-			   .to = arena_alloc(arena, room, sizeof(*n->to)),
-			   .back = arena_alloc(arena, room, sizeof(*n->back)),
-			   .first_link = arena_alloc(arena, room, sizeof(*n->first_link)),
-			   .first_turn = arena_alloc(arena, room, sizeof(*n->first_turn)),
-			   .links = arena_alloc(arena, room, sizeof(*n->links)),
-			   .hosts = arena_alloc(arena, t->nswitches + 1, sizeof(*n->hosts)),
-			   .level = arena_alloc(arena, t->nswitches + 1, sizeof(*n->level)) };
+			   .first = arena_array(arena, n->first, t->nswitches + 1),
+			   .from = arena_array(arena, n->from, room),
+			   .to = arena_array(arena, n->to, room),
+			   .back = arena_array(arena, n->back, room),
+			   .first_link = arena_array(arena, n->first_link, room),
+			   .first_turn = arena_array(arena, n->first_turn, room),
+			   .links = arena_array(arena, n->links, room),
+			   .hosts = arena_array(arena, n->hosts, t->nswitches + 1),
+			   .level = arena_array(arena, n->level, t->nswitches + 1) };
 	memset(arc_to, 0xff, (t->nswitches + 1) * sizeof(*arc_to));
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		list_arcs(n, t, sw, arc_to, &nlinks);

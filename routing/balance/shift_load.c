@@ -332,7 +332,7 @@ static void raise_floors(struct shift_load *load, struct cut *cut)
 
 void shift_load_find_floors(struct shift_load *load, uint32_t first, uint32_t end)
 {
-	struct cut cut = { .flows = mem_alloc(load->nkeys + 1, sizeof(*cut.flows)) };
+	struct cut cut = { .flows = mem_array(cut.flows, load->nkeys + 1) };
 
 	for (uint32_t s = first; s < end; s++) {
 		const struct topo_node *node = &load->t->nodes[load->sources[s].sw];

@@ -150,9 +150,9 @@ static void place_hosts_in_order(struct dests *d, struct numbering *n, const str
 static void count_numbers(struct dests *d, const struct graph *g)
 {
 	uint32_t *lids = mem_array_unset(lids, d->top + 1u), nlids = 0, nplaces = 0;
-	uint32_t *count = mem_array(count, g->nswitches + 2);		     /* by place */
-	uint32_t *place_of = mem_array(place_of, g->nswitches + 1);	     /* + 1 */
-	uint32_t(*above)[256] = mem_alloc(g->nswitches + 2, sizeof(*above)); /* by place */
+	uint32_t *count = mem_array(count, g->nswitches + 2);	    /* by place */
+	uint32_t *place_of = mem_array(place_of, g->nswitches + 1); /* + 1 */
+	uint32_t(*above)[256] = mem_array(above, g->nswitches + 2); /* by place */
 
 	d->number = mem_array(d->number, UINT8_MAX + 1);
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
@@ -391,12 +391,12 @@ void reach_init(struct reach *r, const struct graph *g)
 		.dist = mem_alloc(g->nswitches + 1, 1),
 		.child = mem_alloc(g->nswitches + 1, 1),
 		.words = (g->nswitches + 63) / 64,
-		.seen = mem_alloc(g->nswitches / 64 + 1, sizeof(*m.seen)),
+		.seen = mem_array(m.seen, g->nswitches / 64 + 1),
 	};
 
 	*r = (struct reach){ .nlists = 1,
-			     .lists = mem_alloc(g->nswitches + 1, sizeof(*r->lists)),
-			     .cost_row = mem_alloc(g->nswitches + 1, sizeof(*r->cost_row)) };
+			     .lists = mem_array(r->lists, g->nswitches + 1),
+			     .cost_row = mem_array(r->cost_row, g->nswitches + 1) };
 	find_equivalents(r, g);
 	uint32_t *first_equivalent = mem_array(first_equivalent, r->nequivalent + 1);
 	uint32_t rows = 0;

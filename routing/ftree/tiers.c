@@ -46,7 +46,7 @@ bool uneven_is(const struct graph *g, const struct topo *t)
 
 	for (uint32_t f = 0; f < g->nfamilies; f++)
 		top = g->families[f].level > top ? g->families[f].level : top;
-	uint32_t(*count)[GRAPH_MAX_SLOTS + 1] = mem_alloc(top + 1, sizeof(*count));
+	uint32_t(*count)[GRAPH_MAX_SLOTS + 1] = mem_array(count, top + 1);
 
 	usual = (struct usual){ { 0 } };
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
@@ -183,10 +183,10 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out)
 		return true;
 	arena = arena_new();
 	w = (struct work){ .t = t,
-			   .part = arena_alloc(arena, n, sizeof(*w.part)),
-			   .queue = arena_alloc(arena, n, sizeof(*w.queue)),
-			   .met = arena_alloc(arena, n, sizeof(*w.met)),
-			   .leaf = arena_alloc(arena, n, sizeof(*w.leaf)) };
+			   .part = arena_array(arena, w.part, n),
+			   .queue = arena_array(arena, w.queue, n),
+			   .met = arena_array(arena, w.met, n),
+			   .leaf = arena_array(arena, w.leaf, n) };
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		w.leaf[sw] = has_hosts(t, sw);
 

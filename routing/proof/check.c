@@ -778,7 +778,7 @@ void check_begin(struct check *c)
 
 	uint32_t n = c->t->nswitches;
 	struct outputs *outputs = mem_array(outputs, n + 1u);
-	uint64_t(*back)[CDG_WORDS] = mem_alloc(n + 1u, sizeof(*back));
+	uint64_t(*back)[CDG_WORDS] = mem_array(back, n + 1u);
 
 	for (uint32_t sw = 0; sw < n; sw++) {
 		const uint32_t *leads = leads_of(c, sw);

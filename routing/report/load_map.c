@@ -118,8 +118,8 @@ static uint32_t mark_ends(const struct topo *t, unsigned level, struct marks *ma
 struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level)
 {
 	struct load_map *map = mem_new(map);
-	struct marks marks = { mem_alloc(t->nswitches, sizeof(*marks.row)),
-			       mem_alloc(t->nswitches, sizeof(*marks.column)) };
+	struct marks marks = { mem_array(marks.row, t->nswitches),
+			       mem_array(marks.column, t->nswitches) };
 	struct load_cell *cells;
 
 	map->tier.level = level;

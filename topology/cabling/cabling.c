@@ -73,8 +73,8 @@ static uint32_t *join_alike(const struct tiers *tiers, enum relation relation)
 	uint32_t *parent = mem_array(parent, nswitches + 1);
 	struct likeness l = { .tiers = tiers,
 			      .relation = relation,
-			      .shared = mem_alloc(nswitches + 1, sizeof(*l.shared)),
-			      .touched = mem_alloc(nswitches + 1, sizeof(*l.touched)) };
+			      .shared = mem_array(l.shared, nswitches + 1),
+			      .touched = mem_array(l.touched, nswitches + 1) };
 
 	for (uint32_t sw = 0; sw < nswitches; sw++)
 		parent[sw] = sw;
@@ -335,8 +335,8 @@ static void crews_init(struct crews *c, struct wiring *w)
 	uint32_t nhosts = w->t->nhosts;
 
 	*c = (struct crews){ .w = w,
-			     .shape = mem_alloc(nhosts + 1, sizeof(*c->shape)),
-			     .group = mem_alloc(nhosts + 1, sizeof(*c->group)) };
+			     .shape = mem_array(c->shape, nhosts + 1),
+			     .group = mem_array(c->group, nhosts + 1) };
 	units_init(&c->units, w);
 	c->hosts = mem_array(c->hosts, c->units.count + 1);
 	for (uint32_t h = 0; h < nhosts; h++) {
@@ -573,7 +573,7 @@ struct cabling *cabling_pattern(const struct topo *t)
 
 	/* The level that most of a group have; of equals the highest. */
 	uint32_t nswitches = tiers.t->nswitches;
-	uint32_t(*votes)[TOPO_MAX_LEVEL + 1] = mem_alloc(nswitches + 1, sizeof(*votes));
+	uint32_t(*votes)[TOPO_MAX_LEVEL + 1] = mem_array(votes, nswitches + 1);
 
 	for (uint32_t sw = 0; sw < nswitches; sw++)
 		votes[alike[sw]][tiers.t->nodes[sw].level]++;

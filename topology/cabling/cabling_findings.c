@@ -548,8 +548,8 @@ void cabling_report(struct wiring *w, const struct tiers *tiers)
 {
 	struct reporting rep = { .w = w,
 				 .tiers = tiers,
-				 .seen = mem_alloc(w->nvertices + 1, sizeof(*rep.seen)),
-				 .chain = mem_alloc(w->nvertices + 1, sizeof(*rep.chain)) };
+				 .seen = mem_array(rep.seen, w->nvertices + 1),
+				 .chain = mem_array(rep.chain, w->nvertices + 1) };
 
 	/*
 	 * An HCA whose description names no host, in the port of an HCA that is nowhere else: a

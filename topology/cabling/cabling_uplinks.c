@@ -53,10 +53,10 @@ void cabling_find_strays(struct wiring *w, const struct tiers *tiers)
 	uint32_t n = w->t->nswitches + 1, cables = 0, strays = 0;
 	struct strays s = { .w = w,
 			    .tiers = tiers,
-			    .up_size = mem_alloc(n, sizeof(*s.up_size)),
-			    .down_size = mem_alloc(n, sizeof(*s.down_size)),
-			    .above = mem_alloc(n, sizeof(*s.above)),
-			    .below = mem_alloc(n, sizeof(*s.below)) };
+			    .up_size = mem_array(s.up_size, n),
+			    .down_size = mem_array(s.down_size, n),
+			    .above = mem_array(s.above, n),
+			    .below = mem_array(s.below, n) };
 
 	for (uint32_t sw = 0; sw < s.w->t->nswitches; sw++) {
 		s.up_size[tiers->up[sw]]++;
@@ -269,8 +269,8 @@ static void cabling_count_uplinks(struct wiring *w, const struct tiers *tiers, c
 	struct counting c = { .w = w,
 			      .tiers = tiers,
 			      .members = members,
-			      .parents = mem_alloc(nswitches + 1, sizeof(*c.parents)),
-			      .spare = mem_alloc(w->t->nswitch_ports + 1, sizeof(*c.spare)) };
+			      .parents = mem_array(c.parents, nswitches + 1),
+			      .spare = mem_array(c.spare, w->t->nswitch_ports + 1) };
 
 	memset(place, 0xff, nswitches * sizeof(*place));
 	for (uint32_t f = 0; f < nswitches; f++) {
@@ -509,13 +509,13 @@ static void hold_ballot(struct ballot *b, const struct wiring *w, const struct t
 	*b = (struct ballot){ .w = w,
 			      .tiers = tiers,
 			      .step = step,
-			      .count = mem_alloc(n + 1, sizeof(*b->count)),
-			      .at = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->at)),
-			      .lead = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->lead)),
-			      .votes = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->votes)),
-			      .empty = mem_alloc(tiers->t->nswitch_ports + 1, sizeof(*b->empty)),
-			      .known = mem_alloc(n + 1, sizeof(*b->known)),
-			      .regular = mem_alloc(n + 1, sizeof(*b->regular)) };
+			      .count = mem_array(b->count, n + 1),
+			      .at = mem_array(b->at, tiers->t->nswitch_ports + 1),
+			      .lead = mem_array(b->lead, tiers->t->nswitch_ports + 1),
+			      .votes = mem_array(b->votes, tiers->t->nswitch_ports + 1),
+			      .empty = mem_array(b->empty, tiers->t->nswitch_ports + 1),
+			      .known = mem_array(b->known, n + 1),
+			      .regular = mem_array(b->regular, n + 1) };
 	memset(b->at, 0xff, tiers->t->nswitch_ports * sizeof(*b->at));
 	memset(b->lead, 0xff, tiers->t->nswitch_ports * sizeof(*b->lead));
 	for (uint32_t f = 0; f < n; f++)

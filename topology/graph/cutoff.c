@@ -288,7 +288,7 @@ json_t *lost_json(const struct topo *before, const struct topo *after)
 	struct losses l = { .t = before,
 			    .before = cutoff_links(before, NULL),
 			    .hcas = json_array(),
-			    .list = mem_alloc(before->nhosts, sizeof(*l.list)) };
+			    .list = mem_array(l.list, before->nhosts) };
 
 	l.after = cutoff_links(after, l.before);
 	for (uint32_t host = 0; host < before->nhosts; host++) {

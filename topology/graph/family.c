@@ -29,10 +29,10 @@ struct likeness_entry { /* in the chain of one item */
 static void likeness_init(struct likeness *l, uint32_t nitems, uint32_t ngroups, uint32_t nentries)
 {
 	*l = (struct likeness){
-		.chain = mem_alloc(nitems + 1, sizeof(*l->chain)),
-		.entries = mem_alloc_unset(nentries + 1, sizeof(*l->entries)),
+		.chain = mem_array(l->chain, nitems + 1),
+		.entries = mem_array_unset(l->entries, nentries + 1),
 		.level = mem_alloc_unset(ngroups + 1, 1),
-		.overlap = mem_alloc(ngroups + 1, sizeof(*l->overlap)),
+		.overlap = mem_array(l->overlap, ngroups + 1),
 	};
 }
 

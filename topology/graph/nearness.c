@@ -272,9 +272,9 @@ struct nearness *nearness_new(const struct topo *t, bool shortened)
 	struct near_work w = {
 		.t = t,
 		.near = near,
-		.parent = mem_alloc(t->nswitches, sizeof(*w.parent)),
-		.home = mem_alloc(t->nhosts, sizeof(*w.home)),
-		.tops = mem_alloc(t->nhosts + 1, sizeof(*w.tops)),
+		.parent = mem_array(w.parent, t->nswitches),
+		.home = mem_array(w.home, t->nhosts),
+		.tops = mem_array(w.tops, t->nhosts + 1),
 	};
 
 	/* All groups but the lowest have two members at least: fewer than twice as many. */

@@ -183,9 +183,9 @@ static bool leads_elsewhere(const struct level_work *w, uint32_t sw, const bool 
 static bool find_empty(struct level_work *w, unsigned level)
 {
 	struct common_parents c = {
-		.last_child = mem_alloc(w->t->nswitches, sizeof(*c.last_child)),
-		.last_parent = mem_alloc(w->t->nswitches, sizeof(*c.last_parent)),
-		.count = mem_alloc(w->t->nswitches, sizeof(*c.count)),
+		.last_child = mem_array(c.last_child, w->t->nswitches),
+		.last_parent = mem_array(c.last_parent, w->t->nswitches),
+		.count = mem_array(c.count, w->t->nswitches),
 	};
 	bool *empty = mem_array(empty, w->t->nswitches), found = false;
 
@@ -233,11 +233,11 @@ void level_assign(struct topo *t)
 	struct topo_node *nodes = (struct topo_node *)t->nodes;
 	struct level_work w = {
 		.t = t,
-		.level = mem_alloc(t->nswitches + 1, sizeof(*w.level)),
-		.fixed = mem_alloc(t->nswitches + 1, sizeof(*w.fixed)),
-		.hosts = mem_alloc(t->nswitches + 1, sizeof(*w.hosts)),
-		.isls = mem_alloc(t->nswitches + 1, sizeof(*w.isls)),
-		.queue = mem_alloc(t->nswitches + 1, sizeof(*w.queue)),
+		.level = mem_array(w.level, t->nswitches + 1),
+		.fixed = mem_array(w.fixed, t->nswitches + 1),
+		.hosts = mem_array(w.hosts, t->nswitches + 1),
+		.isls = mem_array(w.isls, t->nswitches + 1),
+		.queue = mem_array(w.queue, t->nswitches + 1),
 	};
 	bool raised = false;
 

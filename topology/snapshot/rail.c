@@ -184,8 +184,8 @@ static uint32_t *host_group(struct topo *t, struct arena *arena)
 	struct host_work w = {
 		.t = t,
 		.arena = arena,
-		.host = mem_alloc(t->nnodes, sizeof(*w.host)),
-		.device = mem_alloc(t->nnodes, sizeof(*w.device)),
+		.host = mem_array(w.host, t->nnodes),
+		.device = mem_array(w.device, t->nnodes),
 	};
 
 	memset(w.host, 0xff, t->nnodes * sizeof(*w.host));
@@ -678,13 +678,13 @@ void rail_assign(struct topo *t, struct arena *arena)
 		.t = t,
 		.nodes = (struct topo_node *)t->nodes,
 		.device = device,
-		.leaf = mem_alloc(t->nnodes, sizeof(*w.leaf)),
-		.leaf_first = mem_alloc(t->nswitches + 1, sizeof(*w.leaf_first)),
-		.leaf_cas = mem_alloc(t->ncas, sizeof(*w.leaf_cas)),
-		.leaf_hosts = mem_alloc(t->nswitches, sizeof(*w.leaf_hosts)),
-		.parent = mem_alloc(t->nswitches, sizeof(*w.parent)),
-		.unit_of_leaf = mem_alloc(t->nswitches, sizeof(*w.unit_of_leaf)),
-		.unit_of_host = mem_alloc(t->nhosts, sizeof(*w.unit_of_host)),
+		.leaf = mem_array(w.leaf, t->nnodes),
+		.leaf_first = mem_array(w.leaf_first, t->nswitches + 1),
+		.leaf_cas = mem_array(w.leaf_cas, t->ncas),
+		.leaf_hosts = mem_array(w.leaf_hosts, t->nswitches),
+		.parent = mem_array(w.parent, t->nswitches),
+		.unit_of_leaf = mem_array(w.unit_of_leaf, t->nswitches),
+		.unit_of_host = mem_array(w.unit_of_host, t->nhosts),
 	};
 	bool any = false;
 

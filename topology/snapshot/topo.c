@@ -424,7 +424,7 @@ struct topo *topo_freeze(struct topo_builder *b)
 	t->ports = arena_array(b->arena, t->ports, b->nports);
 
 	uint32_t *place = place_nodes(b, t);
-	const char **labels = b->nlabels ? arena_alloc(b->arena, t->nports, sizeof(*labels)) : NULL;
+	const char **labels = b->nlabels ? arena_array(b->arena, labels, t->nports) : NULL;
 	struct topo_end *ends = arena_array(b->arena, ends, t->nswitch_ports);
 
 	place_ports(b, t, place);
