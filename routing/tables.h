@@ -26,10 +26,14 @@ struct tables {
 	size_t capacity; /* bytes allocated */
 };
 
-/* The row of a switch, valid until the tables are resized; the number of LFT blocks of a row. */
+/* The row of a switch, and a block of it, valid until the tables are resized; the blocks of a row. */
 static inline uint8_t *tables_row(const struct tables *t, uint32_t sw)
 {
 	return t->lft + (size_t)sw * t->stride;
+}
+static inline uint8_t *tables_block(const struct tables *t, uint32_t sw, uint32_t block)
+{
+	return tables_row(t, sw) + (size_t)block * TABLES_BLOCK;
 }
 static inline uint32_t tables_blocks(const struct tables *t)
 {

@@ -221,8 +221,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 			row = topo_find(a->topo, now->guid);
 			r->mad.attr_id = WIRE_LFT;
 			r->mad.attr_mod = job->arg;
-			memcpy(r->data, tables_row(a->tables, row) + job->arg * TABLES_BLOCK,
-			       TABLES_BLOCK);
+			memcpy(r->data, tables_block(a->tables, row, job->arg), TABLES_BLOCK);
 		} else if (job->kind == JOB_PRIVATE_OFF) {
 			r->mad.attr_id = WIRE_PRIVATE_LFT_INFO;
 			memcpy(r->data, now->private_info, sizeof(now->private_info));

@@ -151,20 +151,14 @@ static uint64_t idle_since(void *arg)
 	return r->readers.first || multicast_busy(r->fabric) ? 0 : fabric_quiet_since_us(r->fabric);
 }
 
-/* True: the switch does not hold what it acknowledges, and is isolated for that. */
-static bool is_known(const struct audit_room *r, guid_t sw)
-{
-	const struct inv_node *node = inventory_find(r->services.inventory, sw);
-
-	return node && inv_node_is(node, INV_WRONG_TABLES);
-}
-
 static bool differs(void *room, const struct table_block *block)
 {
 	struct audit_room *r = room;
 	struct repair *it = r->repairs;
+	const struct inv_node *sw = inventory_find(r->services.inventory, block->sw);
 
-	if (is_known(r, block->sw))
+	/* It does not hold what it acknowledges, and is isolated for that. */
+	if (sw && inv_node_is(sw, INV_WRONG_TABLES))
 		return false;
 	while (it && !(it->at.sw == block->sw && it->at.kind == block->kind &&
 		       it->at.block == block->block && it->at.position == block->position))

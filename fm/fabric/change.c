@@ -96,7 +96,7 @@ static json_t *of_fault(const struct changes *s, json_t *details)
 {
 	json_t *all = details ? details : json_object();
 
-	json_object_set_new(all, "fault", json_integer((json_int_t)s->first));
+	json_object_set_new(all, "fault", json_integer(s->first));
 	return all;
 }
 

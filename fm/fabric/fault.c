@@ -159,7 +159,7 @@ static json_t *details(const struct fabric *f, const struct answer *a, unsigned 
 				a->blocks, "switches", switches, "at_risk", risk);
 
 	if (a->event) {
-		json_object_set_new(doc, "fault", json_integer((json_int_t)a->event));
+		json_object_set_new(doc, "fault", json_integer(a->event));
 		event_subject_copy(event_log_at(f->events, a->event), doc);
 	}
 	return doc;

@@ -305,7 +305,7 @@ json_t *inforce_json(const struct fabric *fabric)
 	for (unsigned i = 0; i < in->nwaits; i++) {
 		json_t *row = wait_json(in, view.topo, in->waits[i].node);
 
-		json_object_set_new(row, "pairs", json_integer((json_int_t)in->waits[i].pairs));
+		json_object_set_new(row, "pairs", json_integer(in->waits[i].pairs));
 		json_array_append_new(waits, row);
 	}
 	return json_pack("{sI sI sI so sI}", "pairs_wanted", (json_int_t)view.proof->reachable,

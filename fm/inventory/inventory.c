@@ -47,7 +47,7 @@ void inventory_open_column(struct inventory *inv, enum inv_columns which, size_t
 static void set_marks(uint8_t *marks, unsigned mark, bool on)
 {
 	if (!on != !(*marks & mark)) /* a page that is not written to stays shared with a child */
-		*marks ^= (uint8_t)mark;
+		*marks ^= mark;
 }
 
 void inv_node_mark(struct inv_node *node, enum inv_node_mark mark, bool on)
@@ -177,7 +177,7 @@ void inventory_met_desc(struct inventory *inv, struct inv_node *node, const char
 
 	if (!judged) {
 		inventory_set_desc(inv, node, desc);
-	} else if (same ? cell->claim != NULL : !cell->claim || strcmp(cell->claim, desc) != 0) {
+	} else if (same ? cell->claim != NULL : !cell->claim || strcmp(cell->claim, desc)) {
 		free(cell->claim);
 		cell->claim = same ? NULL : mem_strdup(desc);
 		inv->claims.changes++;
@@ -208,7 +208,7 @@ void inventory_take_names(struct inventory *inv, const struct topo *topo)
 		while (*at < end && topo->nodes[*at].guid < node->guid)
 			++*at;
 		if (*at < end && topo->nodes[*at].guid == node->guid &&
-		    strcmp(node->desc, topo->nodes[*at].desc) == 0)
+		    !strcmp(node->desc, topo->nodes[*at].desc))
 			set_name(node, topo->nodes[*at].name);
 	}
 }

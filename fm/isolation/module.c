@@ -253,7 +253,7 @@ static bool isolation_is_suspect(const struct isolation *is, guid_t sw)
 	for (const struct suspect *it = is->suspects; it; it = it->next)
 		if (it->node == sw)
 			return true;
-	return isolated_find(is, sw, 0, ISOLATED_NO_SETS) != NULL;
+	return isolated_find(is, sw, 0, ISOLATED_NO_SETS);
 }
 
 void isolation_add(struct isolation *is, guid_t guid, uint8_t port, enum isolation_cause cause)
@@ -339,8 +339,6 @@ static void isolation_mark(struct isolation *is)
 
 /* ---- Module ---------------------------------------------------------------------------------- */
 
-static void suspect_answered(void *arg, const struct mad_answer *answer);
-
 #define SOON_US	 2000000
 #define TRIAL_US 55000000
 
@@ -400,7 +398,7 @@ static struct table_block block_of(const struct wrong_table *wrong)
 	return at;
 }
 
-static void written(void *arg, const struct mad_answer *answer);
+static mad_done_fn written;
 
 static void write_block(struct wrong_table *wrong)
 {
@@ -463,7 +461,7 @@ static void written(void *arg, const struct mad_answer *answer)
 static void trial_cb(void *arg)
 {
 	struct isolation *is = arg;
-	bool is_published = fabric_view(is->fabric).topo != NULL;
+	bool is_published = fabric_view(is->fabric).topo;
 	bool is_master = fabric_is_master(is->fabric);
 	struct wrong_table *wrong, *next;
 
@@ -526,11 +524,9 @@ static void suspect_drop(struct suspect *suspect)
 	struct isolation *is = suspect->list;
 
 	suspect_free(suspect);
-	if (!is->suspects) {
-		/* Judges the list from the loop, as no switch is being probed any more. */
-		if (is->count)
-			loop_timer_set(is->judge, 0);
-	}
+	/* Judges the list from the loop, as no switch is being probed any more. */
+	if (!is->suspects && is->count)
+		loop_timer_set(is->judge, 0);
 }
 
 static void suspect_get(struct suspect *suspect, uint16_t attr_id, mad_done_fn *fn)
@@ -684,6 +680,8 @@ static void refusing_probe(void *isolation)
 static const char *swept(void *room, const struct fabric_swept *swept)
 {
 	const struct sweep_result *result = swept->result;
+	struct isolation *is = room;
+	const struct inventory *inv = is->services.inventory;
 
 	if (!result)
 		return NULL;
@@ -694,9 +692,6 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 		 * before it is isolated; one without tables has nothing to lose, and is asked again
 		 * soon.
 		 */
-		struct isolation *is = room;
-		const struct inventory *inv = is->services.inventory;
-
 		INVENTORY_EACH (inv, node) {
 			if (!sweep_node(node)->keeps_change || inv_node_is(node, INV_NO_SETS) ||
 			    node->gone)
@@ -712,9 +707,6 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 	}
 	if (result->untrue) {
 		/* A sweep found switches that do not keep LinearFDBTop: lists them. */
-		struct isolation *is = room;
-		const struct inventory *inv = is->services.inventory;
-
 		INVENTORY_EACH (inv, node) {
 			if (sweep_node(node)->keeps_no_top)
 				wrong_tables_add(is, &(struct table_block){ .sw = node->guid,

@@ -152,8 +152,7 @@ json_t *counters_json(const struct port_counters *c, uint64_t now_us)
 
 	for (unsigned i = 0; i < COUNTERS_ALL; i++) {
 		if (counters_have(c, i))
-			json_object_set_new(values, counters_name(i),
-					    json_integer((json_int_t)c->value[i]));
+			json_object_set_new(values, counters_name(i), json_integer(c->value[i]));
 		if (counters_rated(c, i))
 			json_object_set_new(rates, counters_name(i), json_real(c->rate[i]));
 		if (c->full >> i & 1)

@@ -397,7 +397,7 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 	for (unsigned i = 0; i < PERF_ERRORS; i++) {
 		fell |= (uint32_t)now->value[i] < port->last[i];
 		port->last[i] = now->value[i];
-		port->full |= (uint16_t)((now->value[i] >= now->full[i]) << i);
+		port->full |= (now->value[i] >= now->full[i]) << i;
 	}
 	port->last_wait = now->value[PERF_XMIT_WAIT];
 	port->read_us = now_us;

@@ -401,8 +401,7 @@ static json_t *unwell_counters(const struct perf_port *port)
 			port->counters->value[i] / (data ? 4 : 1); /* as the device has it */
 
 		if (counters_have(port->counters, i))
-			json_object_set_new(doc, wire_perf_name(i),
-					    json_integer((json_int_t)value));
+			json_object_set_new(doc, wire_perf_name(i), json_integer(value));
 	}
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
 		if (port->judged->full >> i & 1)
@@ -410,7 +409,7 @@ static json_t *unwell_counters(const struct perf_port *port)
 	for (unsigned i = 0; port->fec && i < WIRE_FEC_COUNTERS; i++) {
 		const char *name = wire_fec_name(i);
 
-		json_object_set_new(fec, name, json_integer((json_int_t)port->fec->last[i]));
+		json_object_set_new(fec, name, json_integer(port->fec->last[i]));
 		if (port->fec->full >> i & 1)
 			json_array_append_new(full, json_string(name));
 	}

@@ -56,7 +56,7 @@ json_t *link_health_links(const struct fabric *fabric)
 			bool known = json_is_true(json_object_get(entry, "until_clean")) &&
 				     badness(row) == 1;
 
-			if (!known && why && more && strcmp(why, more) != 0)
+			if (!known && why && more && strcmp(why, more))
 				json_object_set_new(entry, "why",
 						    json_sprintf("%s; %s", why, more));
 			if (badness(entry) && badness(entry) < badness(row))

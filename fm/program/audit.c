@@ -55,8 +55,7 @@ static bool wanted(const struct table_source *s, const struct table_block *b, ui
 
 		if (b->block >= tables_blocks(s->tables))
 			return false;
-		memcpy(data, tables_row(s->tables, sw) + (size_t)b->block * TABLES_BLOCK,
-		       TABLES_BLOCK);
+		memcpy(data, tables_block(s->tables, sw, b->block), TABLES_BLOCK);
 		return true;
 	}
 

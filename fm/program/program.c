@@ -437,7 +437,7 @@ static void plan_content(const struct program *p, const struct store_switch *sw,
 {
 	const struct program_round *round = &p->round;
 	const struct program_part key = { .sw = sw->row, .block = block }, *part;
-	const uint8_t *want = tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK;
+	const uint8_t *want = tables_block(p->wanted, sw->row, block);
 
 	part = round->nparts
 		       ? bsearch(&key, round->parts, round->nparts, sizeof(key), compare_parts)
@@ -900,11 +900,6 @@ void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw),
 	QMAP_EACH (&p->store.switches, store_switch, sw)
 		if (sw->refuses && sw->node && !sw->node->gone && !sw->node->silent)
 			fn(arg, sw->guid);
-}
-
-bool program_busy(const struct program *p)
-{
-	return p->busy;
 }
 
 uint64_t program_blocks_written(const struct program *p)

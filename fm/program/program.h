@@ -71,7 +71,6 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
  * acknowledge what it was sent.
  */
 void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw), void *arg);
-bool program_busy(const struct program *p);	  /* true: the last callback is still to come */
 unsigned program_unread(const struct program *p); /* the number of cached blocks */
 /*
  * What the snapshot's switches hold, as far as they acknowledged it, were read, or are taken to

@@ -158,9 +158,8 @@ bool program_differs(const struct program *p, const struct store_switch *sw, uin
 {
 	return (!store_has(&sw->known, block) && !store_has(&sw->cached, block)) ||
 	       (store_has(&sw->own, block) &&
-		memcmp(store_block(sw, block),
-		       tables_row(p->wanted, sw->row) + (size_t)block * TABLES_BLOCK,
-		       TABLES_BLOCK) != 0);
+		memcmp(store_block(sw, block), tables_block(p->wanted, sw->row, block),
+		       TABLES_BLOCK));
 }
 
 /* ---- What switches hold ---------------------------------------------------------------------- */
@@ -193,7 +192,7 @@ bool program_held(const struct program *p, const struct topo *t, const struct ta
 		for (uint32_t b = holds_wanted(sw, tables_row(tables, row), blocks) ? blocks : 0;
 		     b < blocks; b++) {
 			const uint8_t *shown = sw && b < sw->nblocks ? store_shown(sw, b) : NULL;
-			const uint8_t *want = tables_row(tables, row) + (size_t)b * TABLES_BLOCK;
+			const uint8_t *want = tables_block(tables, row, b);
 			uint8_t *to;
 
 			if (shown == want || (shown && !memcmp(shown, want, TABLES_BLOCK)))
@@ -201,7 +200,7 @@ bool program_held(const struct program *p, const struct topo *t, const struct ta
 			if (!differs)
 				tables_copy(out, tables);
 			differs = true;
-			to = tables_row(out, row) + (size_t)b * TABLES_BLOCK;
+			to = tables_block(out, row, b);
 			if (shown)
 				memcpy(to, shown, TABLES_BLOCK);
 			else

@@ -40,19 +40,14 @@ static bool probes_over(const struct sweep *s, const struct inv_node *node, unsi
 	return num && (inv_is_switch(node) || (node == s->inv.local && num == s->inv.local_port));
 }
 
-static bool is_first_end(const struct sweep *s, const struct inv_node *node, unsigned num)
-{
-	const struct inv_port *port = &node->ports[num];
-
-	return !probes_over(s, port->peer, port->peer_port) || inventory_is_first_end(node, num);
-}
-
 /* Requests for a port: 0, 1 or 2. */
 static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
-	bool link = port->peer && port->link_up && !port->link_verified && !port->peer->silent &&
-		    probes_over(s, node, num) && is_first_end(s, node, num);
+	bool link =
+		port->peer && port->link_up && !port->link_verified && !port->peer->silent &&
+		probes_over(s, node, num) &&
+		(!probes_over(s, port->peer, port->peer_port) || inventory_is_first_end(node, num));
 	bool info = port->known && !port->info_verified;
 
 	if (link)
@@ -73,20 +68,21 @@ bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *
 
 	for (; node && asked < count; node = inventory_next(&s->inv, node)) {
 		for (unsigned p = 0;
-		     (!node->gone && !node->silent && !node->removed) && p <= node->nports; p++)
+		     !node->gone && !node->silent && !node->removed && p <= node->nports; p++)
 			asked += ask_port(s, node, p);
 		s->verified = node->guid + 1;
 	}
 	if (!node)
 		s->verified = 0;
-	more = asked > 0 || node;
+	more = asked || node;
 
-	node = refused && s->inv.nrefused ? inventory_first(&s->inv) : NULL;
-	for (; node; node = inventory_next(&s->inv, node))
-		for (unsigned p = 1;
-		     (!node->gone && !node->silent && !node->removed) && p <= node->nports; p++)
-			if (inv_contest(&s->inv, node, p)->refused && probes_over(s, node, p))
-				sweep_ask(s, JOB_VERIFY_LINK, node, p, false);
+	if (!refused || !s->inv.nrefused)
+		return more;
+	INVENTORY_EACH (&s->inv, it)
+		for (unsigned p = 1; !it->gone && !it->silent && !it->removed && p <= it->nports;
+		     p++)
+			if (inv_contest(&s->inv, it, p)->refused && probes_over(s, it, p))
+				sweep_ask(s, JOB_VERIFY_LINK, it, p, false);
 	return more;
 }
 
@@ -131,25 +127,23 @@ static void verify_answer(struct sweep *s, const struct batch_job *job, const ui
 	if (job->kind == JOB_VERIFY_LINK) {
 		wire_node_info_decode(data, &info);
 
-		unsigned num = job->arg;
-		struct inv_port *from = &node->ports[num];
-		guid_t refused = inv_contest(&s->inv, node, num)->refused;
+		guid_t refused = inv_contest(&s->inv, node, job->arg)->refused;
 
 		if (refused) {
 			if (wire_node_info_flaw(&info) ||
 			    (refused == info.node_guid && has_its_place(s, info.node_guid)))
 				return; /* still */
-			differs(s, node, num);
-		} else if (from->peer && from->peer->guid == info.node_guid &&
-			   from->peer_port == info.local_port &&
-			   from->peer->nports == info.nports &&
-			   from->peer->info.type == info.type &&
-			   !inventory_other_port_guid(from->peer, from->peer_port,
+			differs(s, node, job->arg);
+		} else if (port->peer && port->peer->guid == info.node_guid &&
+			   port->peer_port == info.local_port &&
+			   port->peer->nports == info.nports &&
+			   port->peer->info.type == info.type &&
+			   !inventory_other_port_guid(port->peer, port->peer_port,
 						      info.port_guid)) {
-			from->link_verified = from->peer->ports[from->peer_port].link_verified =
+			port->link_verified = port->peer->ports[port->peer_port].link_verified =
 				true;
 		} else {
-			differs(s, node, num);
+			differs(s, node, job->arg);
 		}
 	} else if (port_state(data) == port->state && inventory_same_port_info(port->info, data)) {
 		port->info_verified = true;
@@ -350,7 +344,7 @@ static void contest_go_on(struct sweep *s);
  */
 bool contest_ends(struct sweep *s)
 {
-	bool any = s->parking.count > 0;
+	bool any = s->parking.count;
 
 	for (unsigned i = 0; i < s->parking.count; i++)
 		sweep_port(s->parking.list[i].node, s->parking.list[i].node_num)->refuted = true;
@@ -488,9 +482,7 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 	if (node == from && info->local_port == num) {
 		log_line(LOG_SWEEP, LOG_NOTICE, "%s: looped back into itself",
 			 inventory_name(from, num).text);
-		ports_set_probe(s, from, num, PROBE_REFUSED);
-		inventory_unlink(&s->inv, from, num);
-		inventory_refuse(&s->inv, from, num, 0);
+		probe_refused(s, from, num, 0);
 		return;
 	}
 	place = contest_place(s, from, num, node, info->local_port);
@@ -615,17 +607,6 @@ static void probe_poll_answer(struct sweep *s, struct inv_node *node, uint8_t nu
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 
 /*
- * Another manager's tables lead to this switch, and nothing that we published has it: which manager
- * that is, is asked before anything is written.
- */
-static bool is_another_s(const struct sweep *s, const struct inv_node *node)
-{
-	uint16_t sm_lid = node->ports[0].sm_lid;
-
-	return node->unpublished && s->inv.sm_lid && sm_lid && sm_lid != s->inv.sm_lid;
-}
-
-/*
  * A switch that reboots loses its links with its tables. One whose LinearFDBTop alone is reset may
  * have begun anew as well, the first time; what is set and reset again within TOP_AGAIN_US is not
  * kept, and would be written for ever.
@@ -655,6 +636,7 @@ static void tables_lost(struct sweep *s, struct inv_node *node, const struct wir
 
 static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t data[64])
 {
+	uint16_t sm_lid = node->ports[0].sm_lid;
 	struct wire_switch_info info;
 
 	wire_switch_info_decode(data, &info);
@@ -664,8 +646,12 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 	node->sw = info;
 	sweep_node(node)->ports_read &= !info.port_state_change && !node->rebooted;
 	s->managed |= s->passive && info.lft_top;
+	/*
+	 * Another manager's tables may lead to this switch, and nothing that we published has it:
+	 * which manager that is, is asked before anything is written.
+	 */
 	if (info.port_state_change && !s->managed && !inv_node_is(node, INV_NO_SETS) &&
-	    !is_another_s(s, node))
+	    (!node->unpublished || !s->inv.sm_lid || !sm_lid || sm_lid == s->inv.sm_lid))
 		sweep_ask(s, JOB_CLEAR, node, 0, true);
 	else
 		ports_switch_ready(s, node);
@@ -788,13 +774,13 @@ void explore_answer(struct sweep *s, const struct batch_job *job, const struct m
 	case JOB_SWITCH:
 		switch_met(s, node, data);
 		break;
-	case JOB_CLEAR: {
+	case JOB_CLEAR:
 		/* The bit was set when it was read, and again if a port has changed since. */
 		wire_switch_info_decode(data, &node->sw);
 		node->sw.port_state_change = false;
 		sweep_node(node)->keeps_change = false;
 		ports_switch_ready(s, node);
-	} break;
+		break;
 	case JOB_PORT_EXT:
 		if (silence_of(job)->sweeps != SILENCE_REFUSED)
 			silence_of(job)->sweeps = 0;

@@ -59,7 +59,7 @@ static bool is_due(const struct bringup *b, const struct inv_node *node, unsigne
 static void advance(struct inv_qos *qos, bool held)
 {
 	if (held)
-		qos->held |= (uint8_t)(1u << qos->step);
+		qos->held |= 1u << qos->step;
 	qos->step++;
 	qos->in = 0;
 	qos->differs = false;

@@ -185,7 +185,7 @@ int pkey_plan_next(const uint16_t *have, const uint16_t *want, unsigned nblocks)
 	for (unsigned block = nblocks; block-- > 0;) {
 		unsigned at = block * PKEYS_A_BLOCK;
 
-		if (memcmp(have + at, want + at, PKEYS_A_BLOCK * sizeof(*have)) == 0)
+		if (!memcmp(have + at, want + at, PKEYS_A_BLOCK * sizeof(*have)))
 			continue;
 		if (any_of(i, at, at + PKEYS_A_BLOCK, is_default(want[i])))
 			return block;

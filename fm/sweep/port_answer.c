@@ -35,7 +35,7 @@ static void compare_settings(const struct inventory *inv, struct inv_node *node,
 	if (!(setup->unread & INV_SET_INFO) && !setup->settled)
 		return;
 	wire_port_info_decode(data, &info);
-	setup->unread &= (uint8_t)~INV_SET_INFO;
+	setup->unread &= ~INV_SET_INFO;
 	if (num ? info.state < TOPO_ARMED : !info.lid)
 		return;
 	wire_port_info_decode(port->info, &before);
@@ -110,7 +110,7 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 	struct port_setup *setup = port_setup(node, num);
 
 	setup->errors = GIVEN_UP;
-	setup->at_once &= (uint8_t)~INV_SET_INFO;
+	setup->at_once &= ~INV_SET_INFO;
 	setback_to_write(setup)->refusal = why;
 	b->any_given_up = true;
 	if (!setup->given_up) {
@@ -151,7 +151,7 @@ void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 	else
 		port_give_up(b, node, num, "does not answer");
 	setup->errors = GIVEN_UP;
-	setup->at_once &= (uint8_t)~INV_SET_INFO;
+	setup->at_once &= ~INV_SET_INFO;
 	setup_retry_at(setup, loop_now_us(b->loop) + lost_rest_us(setup->lost));
 	b->any_given_up = true;
 }
@@ -234,7 +234,7 @@ static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,
 	wire_port_info_decode(data, &info);
 	if ((inv_is_switch(node) ? !num : num) && key && !info.mkey && info.mkey_protect)
 		wire_port_info_show_mkey(known, key);
-	port_setup(node, num)->unread &= (uint8_t)~INV_SET_INFO; /* this is not compared */
+	port_setup(node, num)->unread &= ~INV_SET_INFO; /* this is not compared */
 	port_setup(node, num)->settled = false;
 	bringup_port_read(b->inv, node, num, known);
 }

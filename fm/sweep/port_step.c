@@ -58,9 +58,9 @@ void setup_forget_pkeys(struct port_setup *setup)
 	}
 	setup->pkeys = NULL;
 	setup->pkey_state = INV_PKEYS_OPEN;
-	setup->unread &= (uint8_t)~INV_SET_PKEYS;
-	setup->doubted &= (uint8_t)~INV_SET_PKEYS;
-	setup->unheld &= (uint8_t)~INV_SET_PKEYS;
+	setup->unread &= ~INV_SET_PKEYS;
+	setup->doubted &= ~INV_SET_PKEYS;
+	setup->unheld &= ~INV_SET_PKEYS;
 }
 
 static void setup_removed(void *cell)
@@ -81,16 +81,16 @@ void setup_was_read(struct port_setup *setup, enum inv_set what, bool same)
 {
 	bool again = setup->doubted & setup->at_once & what;
 
-	setup->unread &= (uint8_t)~what;
-	setup->at_once &= (uint8_t)~what;
+	setup->unread &= ~what;
+	setup->at_once &= ~what;
 	if (same) {
-		setup->doubted &= (uint8_t)~what;
-		setup->unheld &= (uint8_t)~what;
+		setup->doubted &= ~what;
+		setup->unheld &= ~what;
 		return;
 	}
 	if (again)
-		setup->unheld |= (uint8_t)what;
-	setup->doubted |= (uint8_t)what;
+		setup->unheld |= what;
+	setup->doubted |= what;
 }
 
 /* ---- What PortInfo should be ----------------------------------------------------------------- */
@@ -267,12 +267,6 @@ static bool wants_reregister(const struct bringup *b, const struct inv_node *nod
 	       (port_setup(node, num)->reregister || (plan == PORT_PLAN_MUST && !moved));
 }
 
-/* One end is enough: the switch's, or that of the higher address. */
-static bool bounces_from(const struct inv_node *node, const struct inv_port *port)
-{
-	return inv_is_switch(node) && (!inv_is_switch(port->peer) || port > bringup_peer(port));
-}
-
 /*
  * False while the table is being written: until then no link goes Active, where there are
  * partitions.
@@ -311,8 +305,14 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 			step.state = step.set ? TOPO_DOWN : 0;
 		else if (num && port->state == TOPO_INIT)
 			step.set = true, step.state = TOPO_ARMED;
-		else if (plan == PORT_PLAN_CLASH && !setup->settled) /* once: a device may insist */
-			step.set = bounces_from(node, port), step.state = TOPO_DOWN;
+		else if (plan == PORT_PLAN_CLASH && !setup->settled)
+			/*
+			 * Once, as a device may insist; one end is enough: the switch's, or that of
+			 * the higher address.
+			 */
+			step.set =
+				inv_is_switch(node) && (!inv_is_switch(port->peer) || port > peer),
+			step.state = TOPO_DOWN;
 		else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !setup->settled))
 			step.set = true;
 		else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&

@@ -281,11 +281,6 @@ static void finish_sweep(struct sweep *s)
 
 #define CLOSED 2 /* the protection level from which on nothing is answered without the key */
 
-static bool has(const struct mad_keys *keys, uint64_t key)
-{
-	return any_of(i, 0, keys->count, keys->key[i] == key);
-}
-
 /*
  * Where nothing says who is there each try begins with another: rounds of tries are few and short.
  */
@@ -309,7 +304,7 @@ static void add_guesses(struct sweep *s, enum inv_end end, struct mad_keys *keys
 		}
 	}
 	for (unsigned i = 0; i < g->count && keys->count < MAD_KEYS_MOST; i++)
-		if (!has(keys, g->key[i]))
+		if (!any_of(k, 0, keys->count, keys->key[k] == g->key[i]))
 			keys->key[keys->count++] = g->key[i];
 	if (end == INV_END_KNOWN)
 		return;

@@ -249,9 +249,9 @@ static void choose_lane(const struct trial *trial, struct lanes *l)
 	l->price = price_by(trial, &l->all, channel);
 	for (unsigned i = 0; i < l->ports.n; i++) {
 		uint8_t port = l->ports.port[i];
-		int64_t price = port == now ? l->price
-					    : price_by(trial, &l->all,
-						       hop_by(trial->job, l->sw, port).channel);
+		int64_t price =
+			port == now ? l->price
+				    : price_by(trial, &l->all, hop_by(job, l->sw, port).channel);
 
 		if (price < l->price) {
 			l->price = price;
@@ -281,7 +281,7 @@ static bool start_after(struct legal_ports *ports, uint8_t out)
 /* price: of where the flow was. */
 static void take_cheapest(const struct trial *trial, int64_t price)
 {
-	const struct rebalance *job = trial->job;
+	struct rebalance *job = trial->job;
 	const struct candidate *c = trial->candidate;
 	uint8_t now = *entry_of(job, c->sw, c->lid), best = now;
 	int64_t least = price - passes[job->pass].demand;
@@ -314,23 +314,22 @@ static void take_cheapest(const struct trial *trial, int64_t price)
 	}
 	if (best != now) {
 		/* The same choices, made. */
-		struct rebalance *port_job = trial->job;
 		uint32_t sw = trial->candidate->sw, lid = trial->flow.lid;
 		struct trial on = *trial;
 
-		set_entry(port_job, sw, lid, best);
+		set_entry(job, sw, lid, best);
 		for (unsigned hops = 1; hops < SHIFT_MAX_PATH; hops++) {
-			struct lanes l = { .sw = port_job->hops[sw].next };
+			struct lanes l = { .sw = job->hops[sw].next };
 
 			sw = l.sw;
-			if (port_job->hops[sw].channel == TOPO_NONE)
+			if (job->hops[sw].channel == TOPO_NONE)
 				break;
 			choose_lane(&on, &l);
-			if (l.best == *entry_of(port_job, sw, lid))
+			if (l.best == *entry_of(job, sw, lid))
 				continue;
-			move_others(&on, &l, *entry_of(port_job, sw, lid), true);
+			move_others(&on, &l, *entry_of(job, sw, lid), true);
 			move_others(&on, &l, l.best, false);
-			set_entry(port_job, sw, lid, l.best);
+			set_entry(job, sw, lid, l.best);
 			on.room--;
 		}
 	}
@@ -625,8 +624,7 @@ static bool goes_astray(struct rebalance *job, uint32_t sw, uint32_t lid, unsign
 	if (job->mark[sw])
 		return job->mark[sw] == ASTRAY;
 	found = job->is_base ||
-		tables_row(&job->legal.tables, sw)[lid] !=
-			tables_row(&job->design.tables, sw)[lid] ||
+		*entry_of(job, sw, lid) != tables_row(&job->design.tables, sw)[lid] ||
 		(job->hops[sw].next != TOPO_NONE && hops < SHIFT_MAX_PATH &&
 		 goes_astray(job, job->hops[sw].next, lid, hops + 1));
 	job->mark[sw] = found ? ASTRAY : IN_PLACE;
@@ -670,8 +668,7 @@ static uint32_t find_candidates(struct rebalance *job, uint32_t lid)
 
 			job->candidates = mem_grow(job->candidates, job->ncandidates);
 			job->candidates[job->ncandidates++] =
-				(struct candidate){ sw, lid,
-						    tables_row(&job->legal.tables, sw)[lid] };
+				(struct candidate){ sw, lid, *entry_of(job, sw, lid) };
 		}
 	return n * 8;
 }
@@ -742,7 +739,7 @@ static enum stage finish(struct rebalance *job)
 /* Where the candidate's entry leads now, 0 = as before. */
 static uint8_t moved_to(const struct rebalance *job, const struct candidate *c)
 {
-	uint8_t out = tables_row(&job->legal.tables, c->sw)[c->lid];
+	uint8_t out = *entry_of(job, c->sw, c->lid);
 
 	return out == c->stable ? 0 : out;
 }

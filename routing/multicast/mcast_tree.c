@@ -486,7 +486,7 @@ static void mark_links(struct mcast *m, const struct mcast_tree *older, bool mar
 
 static void forward(struct mcast_hop *hop, unsigned port)
 {
-	hop->ports[port / MCAST_POSITION] |= (uint16_t)(1u << (port % MCAST_POSITION));
+	hop->ports[port / MCAST_POSITION] |= 1u << (port % MCAST_POSITION);
 }
 
 static unsigned count_turns(const struct mcast *m)

@@ -273,7 +273,7 @@ void order_work_init(struct order_work *w, const struct topo *t, const struct ta
 		u->block = c->block;
 		u->given = i;
 		u->old = c->old;
-		u->new = tables_row(newer, c->sw) + (size_t)c->block *TABLES_BLOCK;
+		u->new = tables_block(newer, c->sw, c->block);
 		u->mask = u->old ? ~bits_same(u->old, u->new) : UINT64_MAX;
 	}
 }
@@ -521,7 +521,7 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 
 		if (from == TOPO_NONE)
 			continue;
-		row = tables_row(w->newer, from) + (size_t)u->block * TABLES_BLOCK;
+		row = tables_block(w->newer, from, u->block);
 		out = topo_peer(w->t, topo_port(w->t, u->sw, num))->num;
 		mask |= byteset_equal(row, out);
 	}

@@ -57,7 +57,7 @@ struct order_cycle_free {
 
 static uint8_t *block_of(const struct tables *t, const struct order_step *step)
 {
-	return tables_row(t, step->sw) + (size_t)step->block * TABLES_BLOCK;
+	return tables_block(t, step->sw, step->block);
 }
 
 static void step_write(const struct order_cycle_free *s, const struct order_step *step,
@@ -398,8 +398,7 @@ static bool trial_done(struct order_making *m)
 		tables_copy(&s->mix, t);
 		for (uint32_t i = 0; i < m->w.nunits; i++) {
 			const struct order_unit *u = &m->w.units[i];
-			uint8_t *block =
-				tables_row(&s->mix, u->sw) + (size_t)u->block * TABLES_BLOCK;
+			uint8_t *block = tables_block(&s->mix, u->sw, u->block);
 
 			if (u->old)
 				memcpy(block, u->old, TABLES_BLOCK);

@@ -87,7 +87,7 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 		if (from == TOPO_NONE)
 			continue;
 		u = order_unit_of(q->w, from);
-		row = tables_row(q->w->newer, from) + (size_t)s->block * TABLES_BLOCK;
+		row = tables_block(q->w->newer, from, s->block);
 		/* New before old there is not. */
 		mask = live & ~(u && q->direction == ORDER_FROM ? u->mask : 0);
 		FOR_BITS(bit, byteset_equal(row, port->num) & mask)

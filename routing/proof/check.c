@@ -80,11 +80,10 @@ void check_find_parts(struct check *c)
 				 * A link leads straight to another host, both with a LID: their
 				 * packets need no table.
 				 */
-				c->back_to_back +=
-					port->link_up &&
-					c->t->ports[port->peer].node >= c->t->nswitches &&
-					c->lids->lid_of_port[port - c->t->ports] &&
-					c->lids->lid_of_port[port->peer];
+				c->back_to_back += port->link_up &&
+						   t->ports[port->peer].node >= t->nswitches &&
+						   c->lids->lid_of_port[index] &&
+						   c->lids->lid_of_port[port->peer];
 				continue;
 			}
 			home = t->ports[port->peer].node;
@@ -256,14 +255,13 @@ void check_sum(struct check *c)
 				name_gap(c, count, lid, dest);
 		}
 	}
-	if (c->report->unreachable_special) {
-		/* When nothing worse was: a gap between others than hosts. */
-		for (uint32_t lid = 1; !c->report->first[0] && lid <= c->lids->top; lid++) {
-			const struct topo_port *dest = check_host_port(c, lid);
+	/* When nothing worse was: a gap between others than hosts. */
+	for (uint32_t lid = 1;
+	     c->report->unreachable_special && !c->report->first[0] && lid <= c->lids->top; lid++) {
+		const struct topo_port *dest = check_host_port(c, lid);
 
-			if (dest && c->walk[lid] && c->counts[lid].from != TOPO_NONE)
-				name_gap(c, &c->counts[lid], lid, dest);
-		}
+		if (dest && c->walk[lid])
+			name_gap(c, &c->counts[lid], lid, dest);
 	}
 }
 
@@ -410,7 +408,7 @@ static void add_turn(struct check *c, uint32_t sw, uint8_t out, uint8_t next)
 /* LIDs that go down by `out` and then up. Who comes back from there came from there: see above. */
 static void turn_up(const struct place *at, unsigned out, uint32_t to, uint64_t lids)
 {
-	const uint8_t *next = tables_row(at->c->tables, to) + at->block * TABLES_BLOCK;
+	const uint8_t *next = tables_block(at->c->tables, to, at->block);
 
 	for (; lids; lids &= lids - 1) {
 		uint8_t up = next[__builtin_ctzll(lids)];
@@ -427,10 +425,8 @@ static void find_turns_of_rest(const struct place *at, uint64_t left)
 	uint64_t ends = 0;
 
 	while (left) {
-		uint8_t out;
-
 		/* The first of the LIDs left, with all others that leave by the same port. */
-		out = at->entries[__builtin_ctzll(left)];
+		uint8_t out = at->entries[__builtin_ctzll(left)];
 		uint64_t same = byteset_equal(at->entries, out) & left;
 
 		left &= ~same;
@@ -483,11 +479,10 @@ static void check_turns_find(struct check *c, uint32_t sw)
 
 	/* The LIDs that some switch above has no entry for. */
 	mem_zero(turns->gaps, turns->nblocks);
-	at.nups = 0;
-	for (unsigned num = 1; num <= at.c->t->nodes[at.sw].nports; num++) {
+	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
 		const uint64_t *none;
 
-		if (!leads_up(at.c, at.sw, at.leads[num]))
+		if (!leads_up(c, sw, at.leads[num]))
 			continue;
 		at.ups[at.nups++] = num;
 		none = bits_of(turns, turns->none, at.leads[num]);
@@ -648,7 +643,7 @@ static void judge_cycles(struct check *c)
 static bool walk_if_due(struct check *c, uint32_t lid)
 {
 	const struct topo_port *dest = check_host_port(c, lid);
-	bool cyclic = c->report->credit_cycles > 0;
+	bool cyclic = c->report->credit_cycles;
 
 	if (dest && (c->walk[lid] || cyclic)) {
 		check_walk_lid(c, lid);
@@ -739,9 +734,9 @@ static bool cycles_go(struct check *c)
 	if (cdg_search_go(c->search, VISITS_A_CALL))
 		return true;
 	c->exact = !cdg_search_groups(c->search, &cycle, 1, &length);
-	if (!c->exact) { /* take each switch again: it then holds only turns that packets make */
+	/* Else each switch is taken again: the graph then holds only turns that packets make. */
+	if (!c->exact)
 		mem_zero(c->cdg.next, c->cdg.nchannels);
-	}
 	return false;
 }
 

@@ -118,8 +118,8 @@ static bool check_base_keep_places(struct check_base *base, struct check *c)
 	}
 	free(first);
 
-	bool moved = !base->parts || memcmp(base->parts, parts, size) != 0 ||
-		     memcmp(base->hosts, c->hosts, size) != 0 ||
+	bool moved = !base->parts || memcmp(base->parts, parts, size) ||
+		     memcmp(base->hosts, c->hosts, size) ||
 		     memcmp(base->specials, c->specials, size) != 0;
 
 	free(base->parts);

@@ -15,7 +15,7 @@
 static const uint8_t *block_of(const struct tables *t, uint32_t sw, uint32_t block,
 			       const uint8_t *gaps)
 {
-	return block * TABLES_BLOCK < t->stride ? tables_row(t, sw) + block * TABLES_BLOCK : gaps;
+	return block * TABLES_BLOCK < t->stride ? tables_block(t, sw, block) : gaps;
 }
 
 void delta_count(const struct tables *older, const struct tables *newer, struct delta *out)

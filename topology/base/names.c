@@ -167,7 +167,7 @@ static uint32_t find_slot(const struct names *names, const char *text, size_t le
 	for (slot = hash & names->mask; names->slots[slot]; slot = (slot + 1) & names->mask) {
 		const struct name *name = &names->list[names->slots[slot] - 1];
 
-		if (name->hash == hash && name->len == len && memcmp(name->text, text, len) == 0)
+		if (name->hash == hash && name->len == len && !memcmp(name->text, text, len))
 			break;
 	}
 	return slot;
@@ -304,7 +304,7 @@ char *hostlist_format(const char *const *names, uint32_t count)
 	for (uint32_t i = 0, end; i < count && out; i = end) {
 		for (end = i + 1; end < count && parts[i].digits && parts[end].digits &&
 				  parts[i].prefix == parts[end].prefix &&
-				  memcmp(parts[i].name, parts[end].name, parts[i].prefix) == 0;)
+				  !memcmp(parts[i].name, parts[end].name, parts[i].prefix);)
 			end++;
 		if (i)
 			fputc(',', out);

@@ -81,7 +81,7 @@ bool lex_take_word(struct lex *l, const char *word)
 {
 	size_t len = strlen(word);
 
-	if ((size_t)(l->end - l->p) < len || memcmp(l->p, word, len) != 0)
+	if ((size_t)(l->end - l->p) < len || memcmp(l->p, word, len))
 		return false;
 	l->p += len;
 	return true;

@@ -534,7 +534,7 @@ static enum topo_speed speed_of_rate(const char *word)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
-		if (strcmp(word, rates[i].rate) == 0)
+		if (!strcmp(word, rates[i].rate))
 			return rates[i].speed;
 	return TOPO_SPEED_NONE;
 }

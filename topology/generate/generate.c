@@ -734,11 +734,9 @@ static const char *check_sizes(struct shape *s)
 static struct topo *generate_shape(int argc, char **argv, char *err, size_t err_size)
 {
 	struct shape s = { .name = argv[0], .hosts = 4, .cables = 1, .seed = 1 };
-	const char *reason = NULL;
+	const char *reason = "SIZE[,SIZE].. [--hosts N] [--cables N] [--seed N]";
 
-	if (argc < 2 || !take_sizes(argv[1], &s) || !take_options(&s, argc - 2, argv + 2))
-		reason = "SIZE[,SIZE].. [--hosts N] [--cables N] [--seed N]";
-	else
+	if (argc >= 2 && take_sizes(argv[1], &s) && take_options(&s, argc - 2, argv + 2))
 		reason = check_sizes(&s);
 	if (reason) {
 		snprintf(err, err_size, "%s: %s", argv[0], reason);
@@ -820,7 +818,7 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 	static const char *const shapes[] = { "torus",	"ring",	      "hypercube",
 					      "hyperx", "dragonfly+", "jellyfish" };
 
-	if (argc > 0 && strcmp(argv[0], "superpod") == 0) {
+	if (argc > 0 && !strcmp(argv[0], "superpod")) {
 		size_t system = GENERATE_H100;
 		unsigned su = 0;
 		bool sharp = true;
@@ -828,14 +826,14 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 		for (int i = 1; i < argc; i++) {
 			const char *value = i + 1 < argc ? argv[i + 1] : "";
 
-			if (strcmp(argv[i], "--no-sharp") == 0) {
+			if (!strcmp(argv[i], "--no-sharp")) {
 				sharp = false;
-			} else if (strcmp(argv[i], "--su") == 0) {
+			} else if (!strcmp(argv[i], "--su")) {
 				if (!parse_list(value, 1, &su))
 					return refuse(err, err_size,
 						      "not a number of scalable units:", value);
 				i++;
-			} else if (strcmp(argv[i], "--system") == 0) {
+			} else if (!strcmp(argv[i], "--system")) {
 				for (system = 0;
 				     system < SYSTEMS && strcmp(value, systems[system].name);)
 					system++;
@@ -848,7 +846,7 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 		}
 		return generate_superpod(system, su, sharp, err, err_size);
 	}
-	if (argc > 0 && strcmp(argv[0], "pgft") == 0) {
+	if (argc > 0 && !strcmp(argv[0], "pgft")) {
 		unsigned h, m[PGFT_LEVELS], w[PGFT_LEVELS], p[PGFT_LEVELS];
 
 		if (argc < 4 || argc > 5)

@@ -44,7 +44,7 @@ struct near_work {
  */
 static bool is_node_name(const char *name)
 {
-	if (strncmp(name, "0x", 2) == 0)
+	if (!strncmp(name, "0x", 2))
 		return name[2 + strspn(name + 2, "0123456789abcdefABCDEF")] == '\0';
 	return text_is_host_name(name);
 }

@@ -144,7 +144,7 @@ struct diff *diff_new(const struct topo *older, const struct topo *newer)
 
 			if (now == TOPO_NONE)
 				add(&w, DIFF_NODE_GONE, n, TOPO_NONE, 0);
-			else if (strcmp(w.older->nodes[n].desc, w.newer->nodes[now].desc) != 0)
+			else if (strcmp(w.older->nodes[n].desc, w.newer->nodes[now].desc))
 				add(&w, DIFF_DESC, n, now, 0);
 		}
 		for (uint32_t n = 0; n < w.newer->nnodes; n++)

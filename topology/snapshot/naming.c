@@ -196,7 +196,7 @@ bool node_names_equal(const struct node_names *a, const struct node_names *b)
 		return false;
 	return !any_of(i, 0, count,
 		       a->entries[i].guid != b->entries[i].guid ||
-			       strcmp(a->entries[i].name, b->entries[i].name) != 0);
+			       strcmp(a->entries[i].name, b->entries[i].name));
 }
 
 /* ---- One name -------------------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ bool naming_is_factory(const char *desc)
 	size_t len = strcspn(word, " \t'\"/");
 
 	if (!len || strstr(desc, "Mellanox Technologies") ||
-	    (len > 2 && memcmp(word, "MT", 2) == 0 && isdigit((unsigned char)word[2])))
+	    (len > 2 && !memcmp(word, "MT", 2) && isdigit((unsigned char)word[2])))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
 		if (len >= strlen(makers[i]) && !memcmp(word, makers[i], strlen(makers[i])))
@@ -229,7 +229,7 @@ static int strip_managed(const char *desc, char buf[NAMING_MAX])
 {
 	const char *host = desc + strlen("MF0;"), *model, *unit;
 
-	if (strncmp(desc, "MF0;", strlen("MF0;")) != 0)
+	if (strncmp(desc, "MF0;", strlen("MF0;")))
 		return 0;
 	model = strchr(host, ':');
 	unit = model ? strchr(model, '/') : NULL;

@@ -674,7 +674,7 @@ const char *topo_speed_name(enum topo_speed speed)
 enum topo_speed topo_speed_parse(const char *text)
 {
 	for (unsigned i = TOPO_SDR; i < NSPEEDS; i++)
-		if (strcasecmp(text, speeds[i].name) == 0)
+		if (!strcasecmp(text, speeds[i].name))
 			return i;
 	return TOPO_SPEED_NONE;
 }

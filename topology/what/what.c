@@ -40,19 +40,19 @@ static bool matches(const struct name_query *q, enum meaning meaning, const char
 
 	switch (meaning) {
 	case WHOLE:
-		return strcmp(name, q->text) == 0;
+		return !strcmp(name, q->text);
 	case WORD:
 		for (const char *p = name; (p = strstr(p, q->text)); p++)
 			if ((p == name || ends_word(p[-1])) && ends_word(p[q->len]))
 				return true;
 		return false;
 	case BEGINNING:
-		return strncmp(name, q->text, q->len) == 0;
+		return !strncmp(name, q->text, q->len);
 	default:
 		/* "dgx-07/mlx5_3" of "'dgx-07' mlx5_3": the device is the name's end. */
 		while (len && strchr(" '\"", name[len - 1]))
 			len--;
-		return len > q->len && memcmp(name + len - q->len, q->text, q->len) == 0 &&
+		return len > q->len && !memcmp(name + len - q->len, q->text, q->len) &&
 		       ends_word(name[len - q->len - 1]);
 	}
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include "fm/loop/log.h"
 #include "fm/program/audit.h"
-#include "fm/program/program.h"
+#include "fm/program/program_priv.h"
 #include "tests/fabric/damage.h"
 #include "tests/lib/sweep_bench.h"
 
@@ -123,7 +123,7 @@ static void prog_apply(struct prog *p)
 	prog_give(p);
 	loop_run(p->b.loop);
 	assert_int_equal(p->b.sweeps, before + 1);
-	assert_false(program_busy(p->program));
+	assert_false(p->program->busy);
 }
 
 static void prog_readback(struct prog *p)
@@ -299,7 +299,7 @@ static void newest_tables_win(void **state)
 		loop_timer_set(stop, when);
 		loop_run(p.b.loop);
 		loop_timer_free(stop);
-		busy = program_busy(p.program);
+		busy = p.program->busy;
 		prog_apply(&p);
 		assert_int_equal(other.b.sweeps, !busy);
 		assert_int_equal(p.result.failed, 0);
@@ -364,7 +364,7 @@ static void same_tables_again_in_the_middle_cost_nothing(void **state)
 	loop_timer_set(stop, 100);
 	loop_run(p.b.loop);
 	loop_timer_free(stop);
-	assert_true(program_busy(p.program));
+	assert_true(p.program->busy);
 	program_apply(p.program, p.b.found, &p.tables, program_done, &p);
 	loop_run(p.b.loop);
 	assert_int_equal(p.b.sweeps, 2); /* discovery and the second apply */

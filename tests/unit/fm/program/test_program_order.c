@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "fm/loop/log.h"
-#include "fm/program/program.h"
+#include "fm/program/program_priv.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
@@ -66,7 +66,7 @@ static void apply(struct world *w, const struct tables *wanted)
 	w->written = 0;
 	program_apply(w->program, w->b.found, wanted, done_cb, w);
 	loop_run(w->b.loop);
-	assert_false(program_busy(w->program));
+	assert_false(w->program->busy);
 }
 
 /* The n-th cable between switches, counted from either end. */
@@ -218,7 +218,7 @@ static bool supersede_at(unsigned first, unsigned second, unsigned when)
 	loop_timer_set(stop, when);
 	loop_run(w.b.loop);
 	loop_timer_free(stop);
-	busy = program_busy(w.program);
+	busy = w.program->busy;
 	apply(&w, &w.other);
 	assert_sound(&w);
 	assert_held(&w, &w.other);
@@ -256,7 +256,7 @@ static void a_late_answer_to_an_older_apply_is_waited_for_in_vain(void **state)
 	loop_timer_set(stop, 100);
 	loop_run(w.b.loop);
 	loop_timer_free(stop);
-	assert_true(program_busy(w.program));
+	assert_true(w.program->busy);
 	apply(&w, &w.other);
 	assert_int_equal(w.result.failed, 0);
 	assert_held(&w, &w.other);

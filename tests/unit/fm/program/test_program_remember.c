@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "fm/loop/log.h"
-#include "fm/program/program.h"
+#include "fm/program/program_priv.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/mixture.h"
@@ -90,7 +90,7 @@ static void apply(struct world *w, const struct tables *wanted)
 {
 	begin(w, wanted);
 	loop_run(w->b.loop);
-	assert_false(program_busy(w->program));
+	assert_false(w->program->busy);
 }
 
 static void program_begin(struct world *w)
