@@ -279,11 +279,12 @@ uint64_t cdg_search_groups(const struct cdg_search *s, uint32_t *cycle, unsigned
 uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigned *length)
 {
 	struct cdg_search *s = cdg_search_new(c);
-	uint64_t groups;
 
 	while (cdg_search_go(s, UINT32_MAX))
 		;
-	groups = cdg_search_groups(s, cycle, size, length);
+
+	uint64_t groups = cdg_search_groups(s, cycle, size, length);
+
 	cdg_search_free(s);
 	return groups;
 }

@@ -116,11 +116,13 @@ static void measure(struct work *w, const struct lid_map *lids)
 
 		for (uint32_t i = 0; i < count; i++) {
 			uint32_t sw = w->queue[i];
-			uint64_t *load;
 
 			if (!w->arrives[sw])
 				continue;
-			load = &w->load[w->t->nodes[sw].port0 + tables_row(w->tables, sw)[lid]];
+
+			uint64_t *load =
+				&w->load[w->t->nodes[sw].port0 + tables_row(w->tables, sw)[lid]];
+
 			*load += w->sum[sw];
 			w->out->load = *load > w->out->load ? *load : w->out->load;
 			w->links += w->sum[sw];

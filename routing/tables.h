@@ -26,7 +26,7 @@ struct tables {
 	size_t capacity; /* bytes allocated */
 };
 
-/* The row of a switch, and a block of it, valid until the tables are resized; the blocks of a row. */
+/* The row of a switch, and a block of it, valid until the tables are resized; how many they are. */
 static inline uint8_t *tables_row(const struct tables *t, uint32_t sw)
 {
 	return t->lft + (size_t)sw * t->stride;

@@ -180,13 +180,14 @@ static void name_switches(const struct changes *s, const uint32_t *list, unsigne
 			  const char *what, char *buf, size_t size)
 {
 	const struct topo_node *node = &s->newer->nodes[list[0]];
-	int used;
 
 	if (count == 1) {
 		snprintf(buf, size, "%s %s %s", topo_role_name(node->role), node->name, what);
 		return;
 	}
-	used = snprintf(buf, size, "%u switches %s:", count, what);
+
+	int used = snprintf(buf, size, "%u switches %s:", count, what);
+
 	for (unsigned i = 0; i < count && i < NAMED && used > 0 && (size_t)used < size; i++)
 		used += snprintf(buf + used, size - used, "%s %s", i ? "," : "",
 				 s->newer->nodes[list[i]].name);
@@ -248,16 +249,19 @@ static const struct topo_node *predecessor(const struct changes *s, uint32_t nod
 		const struct topo_port *far = topo_peer(s->newer, topo_port(s->newer, node, num));
 		uint32_t was =
 			far ? topo_find(s->older, s->newer->nodes[far->node].guid) : TOPO_NONE;
-		const struct topo_port *older;
-		uint32_t now;
 		unsigned hosts;
 
 		if (was == TOPO_NONE || far->num > s->older->nodes[was].nports)
 			continue;
-		older = topo_peer(s->older, topo_port(s->older, was, far->num));
+
+		const struct topo_port *older =
+			topo_peer(s->older, topo_port(s->older, was, far->num));
+
 		if (!older || s->older->nodes[older->node].type != s->newer->nodes[node].type)
 			continue;
-		now = topo_find(s->newer, s->older->nodes[older->node].guid);
+
+		uint32_t now = topo_find(s->newer, s->older->nodes[older->node].guid);
+
 		if (now == TOPO_NONE || !live_links(s->newer, now, &hosts))
 			return &s->older->nodes[older->node];
 	}
@@ -287,9 +291,8 @@ static void log_item(struct changes *s, const struct diff_item *item)
 			   : event_subject_node(t, node);
 
 	char text[256];
-	int used;
+	int used = diff_describe(s->older, s->newer, item, text, sizeof(text));
 
-	used = diff_describe(s->older, s->newer, item, text, sizeof(text));
 	if (before && used > 0 && (size_t)used < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, ", in place of %s 0x%016" PRIx64,
 			 before->name, before->guid);
@@ -454,13 +457,14 @@ void fabric_log_silent(struct fabric *f)
 	f->figures->silent_logged = 0;
 	INVENTORY_EACH (inv, node) {
 		bool silent = node->silent && !node->gone;
-		struct event_subject subject;
 
 		f->figures->silent_logged += silent;
 		if (inv_node_is(node, INV_LOGGED_SILENT) == silent)
 			continue;
 		inv_node_mark(node, INV_LOGGED_SILENT, silent);
-		subject = inventory_subject(node, -1);
+
+		struct event_subject subject = inventory_subject(node, -1);
+
 		if (silent)
 			event_log_add(f->events, LOG_WARNING, "silent", &subject, NULL,
 				      "%s 0x%016" PRIx64
@@ -543,8 +547,6 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 		.f = f, .older = older, .newer = newer, .first = event_log_next(f->events)
 	};
 	struct diff *d = diff_new(older, newer);
-	enum fabric_change change;
-	bool differs, training;
 
 	log_bounces(&s);
 	if (d->count) {
@@ -570,12 +572,16 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 	log_switches(&s, s.up, s.nup, false);
 	fabric_log_silent(f);
 	name_fault(&s);
-	differs = d->count || s.bounces || s.losses || s.reboots;
-	training = trains(&s);
+
+	bool differs = d->count || s.bounces || s.losses || s.reboots;
+	bool training = trains(&s);
+
 	if (training)
 		fabric_fault_training(f);
 	traps_compared(f->traps, differs || training);
-	change = what_changed(&s, differs);
+
+	enum fabric_change change = what_changed(&s, differs);
+
 	diff_free(d);
 	free(s.down);
 	free(s.up);

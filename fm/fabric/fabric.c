@@ -310,7 +310,6 @@ static struct bringup_conf bringup_conf(const struct conf *c, const struct m_key
 static void parts_init(struct fabric *f)
 {
 	const struct bringup_conf ports = bringup_conf(&f->conf, f->kept.keys);
-	struct fabric_services services;
 
 	f->figures = mem_new(f->figures);
 	qos_make(&f->conf.qos, &f->now.qos);
@@ -331,7 +330,9 @@ static void parts_init(struct fabric *f)
 	fabric_deploy_init(f, fabric_settle);
 	fabric_settle_init(f, serve);
 	f->clients.operations = operations_new(f, f->kept.store, fabric_status);
-	services = fabric_services(f);
+
+	struct fabric_services services = fabric_services(f);
+
 	f->traps = traps_new(f, &services);
 
 	/* The rooms that are not there, in order. */
@@ -487,12 +488,13 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 		abort();
 	}
 
-	struct modules *m;
 	unsigned count = 0;
 
 	while (rooms[count].module)
 		count++;
-	m = mem_alloc(1, sizeof(*m) + (count + 1) * sizeof(m->rows[0]));
+
+	struct modules *m = mem_alloc(1, sizeof(*m) + (count + 1) * sizeof(m->rows[0]));
+
 	m->count = count;
 	for (unsigned i = 0; i < count; i++)
 		m->rows[i].module = rooms[i].module;

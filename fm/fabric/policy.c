@@ -12,13 +12,14 @@ uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
 {
 	const struct conf_routing *conf = &f->conf.routing;
 	struct node_patterns *storage, *management;
-	uint8_t *classes;
 
 	if (!*conf->storage_nodes && !*conf->management_nodes)
 		return NULL;
 	storage = node_patterns_new(conf->storage_nodes);
 	management = node_patterns_new(conf->management_nodes);
-	classes = mem_alloc(t->nports, 1);
+
+	uint8_t *classes = mem_alloc(t->nports, 1);
+
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
 		const struct topo_node *node = &t->nodes[n];
 		enum route_class class = node_patterns_match(storage, t, node) ? ROUTE_STORAGE

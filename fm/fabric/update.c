@@ -102,7 +102,6 @@ static enum job_result log_changes(void *arg)
 	struct fabric *f = arg;
 	const struct topo *next = f->update->next.topo;
 	const char *why = MODULES_FIRST(f->kept.modules, admit, next);
-	enum fabric_change change;
 
 	if (why) {
 		/* The fabric is not ours to manage. */
@@ -110,7 +109,10 @@ static enum job_result log_changes(void *arg)
 		operations_answer(f->clients.operations, why);
 		return end_here(f);
 	}
-	change = f->now.topo ? fabric_log_changes(f, f->now.topo, next) : FABRIC_CHANGED;
+
+	enum fabric_change change =
+		f->now.topo ? fabric_log_changes(f, f->now.topo, next) : FABRIC_CHANGED;
+
 	if (change == FABRIC_CHANGED || f->requests.forced || f->requests.retry ||
 	    operations_taken(f->clients.operations)) {
 		f->requests.forced = false;
@@ -288,10 +290,10 @@ static enum job_result compute_tables(void *arg)
 	struct update *u = f->update;
 
 	if (!u->routing) {
-		struct route_params params;
-
 		u->policy = fabric_policy(f, u->next.topo, NULL);
-		params = fabric_route_params(f, &u->policy);
+
+		struct route_params params = fabric_route_params(f, &u->policy);
+
 		route_begin(u->route, u->next.topo, u->next.lids, &params, &u->next.tables);
 		u->routing = true;
 	}

@@ -348,11 +348,12 @@ static uint32_t waits_for(struct inforce *in, const struct fabric_view *view, ui
 			  uint16_t lid)
 {
 	struct in_force_view seen;
-	uint32_t end;
 
 	if (!look(in, view, &seen) || in->whole)
 		return TOPO_NONE;
-	end = in_force_end_of(&seen, from, lid);
+
+	uint32_t end = in_force_end_of(&seen, from, lid);
+
 	return end == TOPO_NONE ? end : blamed(in, view->topo, end);
 }
 
@@ -375,11 +376,12 @@ static enum sa_gate gate(void *room, uint32_t from, uint16_t lid)
 	struct fabric_view view = fabric_view(in->fabric);
 	uint64_t now = loop_now_us(in->services.loop);
 	uint32_t end = waits_for(in, &view, from, lid);
-	struct inv_node *node;
 
 	if (end == TOPO_NONE)
 		return SA_GATE_OPEN;
-	node = inventory_find(in->services.inventory, view.topo->nodes[end].guid);
+
+	struct inv_node *node = inventory_find(in->services.inventory, view.topo->nodes[end].guid);
+
 	if (!node || !*waited_since(node) || now - *waited_since(node) < SILENCE_US)
 		return SA_GATE_SOON;
 	if (log_allow(&in->answered, now, 1))

@@ -228,7 +228,6 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 	struct inv_numbered *ever = &inv->numbered;
 	uint32_t left = INV_CELLS - ever->ports % INV_CELLS, count = info->nports + 1u;
 	struct inv_node *node = mem_new(node);
-	cl_map_item_t *there;
 
 	node->guid = info->node_guid;
 	node->info = *info;
@@ -247,7 +246,9 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 		inv->nswitches++;
 	else
 		node->port_guids = mem_array(node->port_guids, info->nports + 1u);
-	there = cl_qmap_insert(&inv->nodes, node->guid, &node->item);
+
+	cl_map_item_t *there = cl_qmap_insert(&inv->nodes, node->guid, &node->item);
+
 	assert(there == &node->item);
 	(void)there;
 	return node;
@@ -291,7 +292,6 @@ void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_
 {
 	struct inv_port *port = &node->ports[num], *peer = port->peer ? port_peer(port) : NULL;
 	uint8_t before = port->carries, now = INV_CARRIES_NOTHING;
-	int more;
 
 	if (!peer)
 		return;
@@ -309,8 +309,10 @@ void inventory_port_changed(struct inventory *inv, struct inv_node *node, uint8_
 		inv->ndark += (before == INV_CARRIES_BOTH) - (now == INV_CARRIES_BOTH);
 	if (now == before || !is_between(node, port))
 		return;
-	more = (now == INV_CARRIES_ONE_END || now == INV_CARRIES_BOTH) -
-	       (before == INV_CARRIES_ONE_END || before == INV_CARRIES_BOTH);
+
+	int more = (now == INV_CARRIES_ONE_END || now == INV_CARRIES_BOTH) -
+		   (before == INV_CARRIES_ONE_END || before == INV_CARRIES_BOTH);
+
 	inv->nactive += more;
 	node->ncarry = node->ncarry + more;
 	port->peer->ncarry = port->peer->ncarry + more;
@@ -557,18 +559,18 @@ enum inv_differs inventory_settings_differ(const struct inventory *report,
 	enum inv_differs differs = INV_SAME;
 
 	for (const struct setting *s = settings; s < settings + ARRAY_SIZE(settings); s++) {
-		struct inv_change change;
-
 		if (!(s->of & of) || setting_of(s, is) == setting_of(s, wanted))
 			continue;
 		if (differs != INV_DIFFERS_ADDRESS)
 			differs = s->of & ADDRESS ? INV_DIFFERS_ADDRESS : INV_DIFFERS;
 		if (!report)
 			continue;
-		change = (struct inv_change){ .attribute = "PortInfo",
-					      .field = s->name,
-					      .found = setting_of(s, is),
-					      .wanted = setting_of(s, wanted) };
+
+		struct inv_change change = (struct inv_change){ .attribute = "PortInfo",
+								.field = s->name,
+								.found = setting_of(s, is),
+								.wanted = setting_of(s, wanted) };
+
 		if (s->of & SECRET) /* whether there is one */
 			change.found = change.found != 0, change.wanted = change.wanted != 0;
 		inventory_report(report, node, num, &change);

@@ -100,11 +100,12 @@ static void walk_expand(struct walk *walk, struct inv_node *node)
 
 	for (p = 1; p <= node->nports; p++) {
 		struct inv_port *port = path_exit(walk->inv, node, p);
-		unsigned doubt;
 
 		if (!port || inventory_was_met(walk->inv, port->peer))
 			continue;
-		doubt = port->suspect + (node->silent ? DOUBT_SILENT : 0);
+
+		unsigned doubt = port->suspect + (node->silent ? DOUBT_SILENT : 0);
+
 		if (doubt) {
 			walk->aside = mem_grow(walk->aside, walk->naside);
 			walk->aside[walk->naside++] = (struct step){ node, walk->doubt + doubt, p };

@@ -132,12 +132,13 @@ static bool is_same_node(const struct inv_node *node, const struct topo_node *wa
 struct topo *inventory_snapshot_ports(const struct inventory *inv, const struct topo *older,
 				      uint32_t shapes)
 {
-	struct topo *t;
 	uint32_t sw = 0, ca = older->nswitches;
 
 	if (inv->shapes != shapes || cl_qmap_count(&inv->nodes) != older->nnodes)
 		return NULL;
-	t = topo_with_ports(older);
+
+	struct topo *t = topo_with_ports(older);
+
 	INVENTORY_EACH (inv, node) {
 		uint32_t n = inv_is_switch(node) ? sw++ : ca++;
 

@@ -60,11 +60,12 @@ static bool is_bared(const struct judge *j, uint32_t sw)
 	for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
 		const struct topo_port *port = topo_port(j->t, sw, num);
 		const struct topo_port *peer = far_end(j->t, port);
-		uint8_t link;
 
 		if (!peer || !port->link_up)
 			continue;
-		link = j->links[link_of(j->t, port)];
+
+		uint8_t link = j->links[link_of(j->t, port)];
+
 		wanted += link == WANTED;
 		left += !link && !port->cordoned && !peer->cordoned;
 	}
@@ -105,11 +106,11 @@ uint32_t isolate_judge(const struct topo *t, struct isolate_ask *asks, uint32_t 
 		ask_ports(j.t, &asks[i], &from, &to);
 		for (unsigned num = from; num <= to; num++) {
 			const struct topo_port *port = topo_port(j.t, asks[i].node, num);
-			uint8_t *link;
 
 			if (!far_end(j.t, port) || !port->link_up)
 				continue; /* what carries nothing can't be taken away */
-			link = &j.links[link_of(j.t, port)];
+			uint8_t *link = &j.links[link_of(j.t, port)];
+
 			j.gone[tier_of(j.t, port)] += !*link;
 			*link |= asks[i].in_force ? IN_FORCE : WANTED;
 		}
@@ -370,11 +371,11 @@ static void set_mark(const struct wrong_table *wrong, bool on)
 /* Lists the switch of a block that it does not hold although it was written twice. */
 static void wrong_tables_add(struct isolation *is, const struct table_block *at)
 {
-	struct wrong_table *wrong;
-
 	if (wrong_list_find(is, at->sw))
 		return;
-	wrong = wrong_list_add(is, at);
+
+	struct wrong_table *wrong = wrong_list_add(is, at);
+
 	wrong->met = true;
 	set_mark(wrong, true);
 	isolation_add(is, at->sw, 0, ISOLATED_WRONG_TABLES);
@@ -435,10 +436,11 @@ static void was_read(void *arg, const struct mad_answer *answer)
 
 		/* The fault is over: removes it from the list, logs why and requests a reroute. */
 		uint8_t port = 0;
-		struct isolated *it;
 
 		take_end(is->services.inventory, &sw, &port);
-		it = isolated_find(is, sw, port, ISOLATED_WRONG_TABLES);
+
+		struct isolated *it = isolated_find(is, sw, port, ISOLATED_WRONG_TABLES);
+
 		if (it)
 			isolation_release_it(it, "works again");
 
@@ -625,11 +627,12 @@ static void suspect_answered(void *arg, const struct mad_answer *answer)
 static void refusing_suspect(void *arg, guid_t sw)
 {
 	struct isolation *is = arg;
-	struct suspect *suspect;
 
 	if (isolation_is_suspect(is, sw))
 		return;
-	suspect = mem_new(suspect);
+
+	struct suspect *suspect = mem_new(suspect);
+
 	*suspect = (struct suspect){ .next = is->suspects, .list = is, .node = sw };
 	is->suspects = suspect;
 	suspect_get(suspect, WIRE_SWITCH_INFO, suspect_answered);
@@ -654,13 +657,13 @@ static void probe_answered(void *arg, const struct mad_answer *answer)
 static void probe(struct isolated *it)
 {
 	const struct inv_node *node = isolated_node(it);
-	struct wire_switch_info info;
 
 	if (it->cause != ISOLATED_NO_SETS || it->probe || !node || node->gone || node->silent)
 		return;
 	if (isolated_has_foreign_key(it->list, node))
 		return; /* listed for that by the next snapshot */
-	info = node->sw;
+	struct wire_switch_info info = node->sw;
+
 	info.port_state_change = true;
 	it->probe = set_switch_info(it->list, node, &info, true, probe_answered, it);
 }
@@ -796,10 +799,11 @@ static void annotate(void *room, struct inventory *inventory)
 			 * it was judged then.
 			 */
 			guid_t sw = wrong->at.sw;
-			struct isolated *it;
 
 			isolation_add(is, sw, 0, ISOLATED_WRONG_TABLES);
-			it = isolated_find(is, sw, 0, ISOLATED_WRONG_TABLES);
+
+			struct isolated *it = isolated_find(is, sw, 0, ISOLATED_WRONG_TABLES);
+
 			if (it) /* the list may be full */
 				put_in_force(it);
 

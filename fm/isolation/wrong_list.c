@@ -106,11 +106,11 @@ void isolated_mark_all(struct isolation *is)
 struct isolated *isolated_add(struct isolation *is, guid_t node, uint8_t port,
 			      enum isolation_cause cause)
 {
-	struct isolated *it;
-
 	if (is->count == ISOLATION_LISTED_MAX)
 		return NULL;
-	it = mem_new(it);
+
+	struct isolated *it = mem_new(it);
+
 	*it = (struct isolated){ .node = node,
 				 .port = port,
 				 .cause = cause,
@@ -382,11 +382,12 @@ void isolation_ask_keys(struct isolation *is, const struct isolated *it)
 	struct inv_node *node = isolated_node(it);
 	struct mad_request request = { .method = WIRE_GET, .attr_id = WIRE_PORT_INFO };
 	struct mad_path path;
-	uint8_t num;
 
 	if (!node || is->asked_keys)
 		return;
-	num = inv_is_switch(node) ? 0 : it->port;
+
+	uint8_t num = inv_is_switch(node) ? 0 : it->port;
+
 	if (!inventory_port_path(is->services.inventory, node, num, &path))
 		return;
 	request.path = &path;

@@ -108,16 +108,18 @@ static bool claims(const struct inv_node *node, unsigned num)
 static bool ask(struct fec_modes *m, struct inv_node *inv, unsigned num)
 {
 	const struct inv_port *port = &inv->ports[num];
-	struct fec_node *n;
-	struct fec_mode *mode;
 
 	if (!port->peer || !port->link_up || port->state != TOPO_ACTIVE || inv->gone ||
 	    inv->silent || inv->removed || !claims(inv, num))
 		return false;
-	n = node_of(m, inv);
+
+	struct fec_node *n = node_of(m, inv);
+
 	if (!n || n->refused || (!n->answers && (n->chosen || n->lost >= LOST_MOST)))
 		return false;
-	mode = &n->modes[num];
+
+	struct fec_mode *mode = &n->modes[num];
+
 	if (mode->peer != port->peer->guid || mode->peer_port != port->peer_port ||
 	    mode->speed != port->speed || mode->lanes != port->lanes)
 		*mode = (struct fec_mode){ .peer = port->peer->guid,
@@ -279,11 +281,12 @@ static void forget(struct fec_modes *m, guid_t node, uint8_t port)
 void fec_modes_forget(struct fec_modes *m, guid_t node, uint8_t port)
 {
 	const struct fec_node *n = find(m, node);
-	struct fec_mode was;
 
 	if (!n || port > n->nports)
 		return;
-	was = n->modes[port];
+
+	struct fec_mode was = n->modes[port];
+
 	forget(m, node, port);
 	forget(m, was.peer, was.peer_port);
 }

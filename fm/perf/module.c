@@ -69,7 +69,6 @@ static bool link_at(const struct inv_node *node, uint8_t num, struct slow_link *
 {
 	const struct inv_port *a = &node->ports[num], *b;
 	struct wire_port_info x, y, best;
-	unsigned widths;
 
 	if (!a->link_up || !a->known || !a->peer || a->peer->guid < node->guid)
 		return false;
@@ -79,7 +78,8 @@ static bool link_at(const struct inv_node *node, uint8_t num, struct slow_link *
 	wire_port_info_decode(a->info, &x);
 	wire_port_info_decode(b->info, &y);
 	/* Of what both support. 2x has the highest bit of the widths and stands below 4x. */
-	widths = x.width_supported & y.width_supported;
+	unsigned widths = x.width_supported & y.width_supported;
+
 	best = (struct wire_port_info){
 		.width_active = highest_bit(widths & 0xe ? widths & 0xe : widths),
 		.speed_active = highest_bit(x.speed_supported & y.speed_supported),
@@ -255,7 +255,6 @@ static void add_end(const struct link_health *h, const struct topo *t, const str
 	guid_t node = t->nodes[end->node].guid;
 	const struct slow_link here = { .node = node, .port = end->num }, *slow = NULL;
 	struct perf_port port;
-	json_t *why;
 
 	if (h->nslow)
 		slow = bsearch(&here, h->slow, h->nslow, sizeof(here), by_place);
@@ -270,7 +269,9 @@ static void add_end(const struct link_health *h, const struct topo *t, const str
 				 link_health_ber_why(h, &port).text);
 	if (port.judged->state != JUDGE_SICK)
 		return;
-	why = link_health_why(h, port.judged);
+
+	json_t *why = link_health_why(h, port.judged);
+
 	host_verdict_add(v, HOST_DEGRADED, "%.60s: link unhealthy: %s", hca,
 			 json_string_value(why));
 	json_decref(why);
@@ -425,7 +426,7 @@ static void add_row(void *arg, const struct perf_port *port)
 	struct rows *rows = arg;
 	const struct ber_conf conf = link_health_ber_conf(&rows->h->services.conf->ber);
 	uint32_t index = topo_port_of(rows->topo, port->node, port->num);
-	json_t *row, *rates, *ber, *windows;
+	json_t *row, *windows;
 
 	if (index == TOPO_NONE)
 		return;
@@ -437,10 +438,14 @@ static void add_row(void *arg, const struct perf_port *port)
 		row = dump_json_unhealthy_link(rows->topo, index,
 					       judge_state_name(port->judged->state),
 					       link_health_why(rows->h, port->judged));
-	rates = json_object();
+
+	json_t *rates = json_object();
+
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
 		json_object_set_new(rates, judge_key(kind), json_real(port->judged->rate[kind]));
-	ber = json_object();
+
+	json_t *ber = json_object();
+
 	for (enum ber_kind kind = 0; kind < BER_KINDS; kind++) {
 		windows = json_object();
 		for (enum ber_window window = 0; window < BER_WINDOWS; window++)
@@ -468,13 +473,14 @@ void link_health_unhealthy(const struct fabric *fabric, json_t *list)
 	for (unsigned i = 0; i < h->nslow; i++) {
 		const struct slow_link *s = &h->slow[i];
 		uint32_t index = topo_port_of(rows.topo, s->node, s->port);
-		json_t *why;
 
 		if (index == TOPO_NONE)
 			continue;
-		why = json_sprintf("runs at %ux %s, supports %ux %s", s->lanes,
-				   topo_speed_name(s->speed), s->best_lanes,
-				   topo_speed_name(s->best_speed));
+
+		json_t *why = json_sprintf("runs at %ux %s, supports %ux %s", s->lanes,
+					   topo_speed_name(s->speed), s->best_lanes,
+					   topo_speed_name(s->best_speed));
+
 		json_array_append_new(rows.list,
 				      dump_json_unhealthy_link(rows.topo, index, "slow", why));
 	}
@@ -562,7 +568,6 @@ static enum job_result slow_told_step(void *room)
 	h->nslow = 0;
 	for (unsigned i = 0; i < search->found; i++) {
 		struct slow_link s = h->slow[i];
-		struct event_subject subject;
 
 		if (paces->slow * 2 > paces->links) { /* the usual is the design */
 			s.best_lanes = s.best_lanes < paces->lanes ? s.best_lanes : paces->lanes;
@@ -570,7 +575,10 @@ static enum job_result slow_told_step(void *room)
 		}
 		if (s.lanes >= s.best_lanes && s.speed >= s.best_speed)
 			continue;
-		subject = inventory_link_subject(h->services.inventory, s.node, s.port);
+
+		struct event_subject subject =
+			inventory_link_subject(h->services.inventory, s.node, s.port);
+
 		h->slow[h->nslow++] = s;
 		if (!(nbefore && bsearch(&s, before, nbefore, sizeof(s), by_place)) &&
 		    told++ < LOGGED_ONE_BY_ONE)
@@ -633,11 +641,13 @@ static enum job_result over_step(void *room)
 static enum job_result answer_step(void *room)
 {
 	struct link_health *h = room;
-	json_t *doc;
 
 	if (!h->due.first)
 		return JOB_NEXT;
-	doc = link_health_summary(h); /* rows are for those to write who asked */
+
+	/* Rows are for those to write who asked. */
+	json_t *doc = link_health_summary(h);
+
 	waiters_answer(&h->due, doc, NULL);
 	json_decref(doc);
 	return JOB_NEXT;

@@ -375,7 +375,6 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	enum judge_state before = judged->state;
 	bool changed = judge_take(judged, &p->conf.limits, now, word_rate(&n->inv->ports[num]),
 				  loop_now_us(p->loop));
-	struct ber_reading reading;
 	struct perf_port port;
 
 	p->now.ports++;
@@ -402,7 +401,7 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	/* What error correction did may be of an earlier pass. */
 	bool fec = c->read_us[COUNTERS_FEC] > n->ber[num].last_us;
 	double blocks = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED) : 0;
-	reading = (struct ber_reading){
+	struct ber_reading reading = (struct ber_reading){
 		.errors = { [BER_SYMBOL] = lround(added(c, PERF_SYMBOL)),
 			    [BER_EFFECTIVE] = lround(blocks) },
 		.raw = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_SYMBOLS) : 0,
@@ -527,7 +526,6 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 static void ask_some(struct perf *p, unsigned count)
 {
 	for (unsigned looks = 0; count && !p->all_asked && looks < LOOKS_A_TICK; looks++) {
-		struct pnode *n;
 		uint8_t num = p->num;
 
 		/* The place moves on to the next number where no node has the present one. */
@@ -537,7 +535,9 @@ static void ask_some(struct perf *p, unsigned count)
 			p->all_asked = !p->round.count || p->round.order[0]->nports < p->num;
 			continue;
 		}
-		n = p->round.order[p->next++];
+
+		struct pnode *n = p->round.order[p->next++];
+
 		if (!port_is_asked(n->inv, p->num))
 			continue;
 		count--;
@@ -627,7 +627,7 @@ static void perf_tick(void *arg)
 {
 	struct perf *p = arg;
 	double passed_ms = (loop_now_us(p->loop) - p->began_us + TICK_US) / 1e3;
-	unsigned waiting, count;
+	unsigned count;
 
 	if (!p->running) {
 		pass_begin(p, false);
@@ -635,7 +635,9 @@ static void perf_tick(void *arg)
 	}
 	if (p->preparing)
 		return;
-	waiting = batch_in_flight(p->batch);
+
+	unsigned waiting = batch_in_flight(p->batch);
+
 	if (p->hurried || !p->conf.interval_ms) {
 		count = waiting < FULL_SPEED ? FULL_SPEED - waiting : 0;
 	} else { /* how many more are to be asked by now */
@@ -724,11 +726,11 @@ void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)
 {
 	QMAP_EACH (&p->nodes, pnode, n)
 		for (unsigned num = 1; num <= n->nports; num++) {
-			struct perf_port port;
-
 			if (n->judged[num].state == JUDGE_WELL && !ber_is_over(&n->ber[num]))
 				continue;
-			port = pnode_port(n, num);
+
+			struct perf_port port = pnode_port(n, num);
+
 			fn(arg, &port);
 		}
 }

@@ -81,12 +81,13 @@ static struct mft_block *mft_block_find(const struct mft_switch *sw, uint16_t ke
 static struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key)
 {
 	uint32_t at = block_place(sw, key);
-	struct mft_block *block;
 
 	if (at < sw->nblocks && sw->blocks[at]->key == key)
 		return sw->blocks[at];
 	sw->blocks = mem_grow(sw->blocks, sw->nblocks);
-	block = mem_new(block);
+
+	struct mft_block *block = mem_new(block);
+
 	block->sw = sw;
 	block->key = key;
 	memmove(sw->blocks + at + 1, sw->blocks + at,
@@ -395,7 +396,6 @@ static bool job_succeeded(struct mft *m, const struct batch_job *job, const uint
 		struct mft_switch *sw = job->object;
 		uint16_t key = job->arg;
 		uint16_t masks[MCAST_BLOCK];
-		struct mft_block *block;
 		bool any = false;
 
 		mft_decode(sw->node, key & 0xf, data, masks);
@@ -403,7 +403,9 @@ static bool job_succeeded(struct mft *m, const struct batch_job *job, const uint
 			any |= masks[i] != 0;
 		m->result.read++;
 		m->read_some |= any;
-		block = any ? mft_block_get(sw, key) : mft_block_find(sw, key);
+
+		struct mft_block *block = any ? mft_block_get(sw, key) : mft_block_find(sw, key);
+
 		if (block)
 			block_holds(m, block, masks);
 	}
@@ -450,8 +452,6 @@ static void mft_answer(void *owner, const struct batch_job *job, const struct ba
 
 static void apply_end(struct mft *m)
 {
-	struct mft_result result;
-
 	/* Keeps those on the list that are not as wanted, and counts them. */
 	uint32_t kept = 0;
 
@@ -471,7 +471,9 @@ static void apply_end(struct mft *m)
 	for (unsigned i = 0; i < MFT_MLIDS; i++)
 		m->result.held += m->stays[i];
 	m->busy = false;
-	result = m->result;
+
+	struct mft_result result = m->result;
+
 	result.smps = batch_smps(m->batch) - m->smps_before;
 	result.took_us = loop_now_us(m->loop) - m->started_us;
 	m->fn(m->arg, &result); /* may free m */

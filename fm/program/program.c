@@ -286,12 +286,13 @@ static enum job_result find_order(void *arg)
 	 * The marked blocks of all switches are to be the steps of an order, and are marked no
 	 * more.
 	 */
-	struct order_block *blocks;
 	uint32_t row, count = 0;
 
 	for (row = 0; row < p->topo->nswitches; row++)
 		count += p->rows[row] ? p->rows[row]->ntodo : 0;
-	blocks = mem_array(blocks, count + 1u);
+
+	struct order_block *blocks = mem_array(blocks, count + 1u);
+
 	for (row = count = 0; row < p->topo->nswitches; row++) {
 		if (!p->rows[row])
 			continue;
@@ -307,7 +308,6 @@ static enum job_result find_order(void *arg)
 								    ? store_block(sw, block)
 								    : NULL };
 		count += n;
-
 		todo_clear(p->rows[row]);
 	}
 	p->making = order_begin(p->topo, p->wanted, blocks, count, &p->proof);
@@ -385,11 +385,12 @@ static bool path_in_place(const struct program *p, uint32_t row, uint32_t lid)
 
 	for (uint32_t hops = 0; hops <= t->nswitches; hops++) {
 		unsigned out = tables_row(p->wanted, row)[lid];
-		const struct topo_port *peer;
 
 		if (!out || out > t->nodes[row].nports || !topo_port(t, row, out)->link_up)
 			return true;
-		peer = topo_peer(t, topo_port(t, row, out));
+
+		const struct topo_port *peer = topo_peer(t, topo_port(t, row, out));
+
 		if (peer->node >= t->nswitches)
 			return true;
 		row = peer->node;
@@ -466,7 +467,6 @@ static bool plan_more(struct program *p)
 			if (round->parts[i].hosts == hosts) {
 				struct program_part *part = &round->parts[i];
 				struct store_switch *sw = p->rows[part->sw];
-				uint64_t mask;
 
 				if (sw->failed)
 					continue;
@@ -475,7 +475,9 @@ static bool plan_more(struct program *p)
 					send_or_late(p, sw, part->block);
 					continue;
 				}
-				mask = allowed(p, part);
+
+				uint64_t mask = allowed(p, part);
+
 				p->result.held += __builtin_popcountll(part->take & ~mask);
 				part->take = mask;
 				if (p->trouble)
@@ -576,11 +578,11 @@ static bool program_more(void *owner)
 	if (p->stage != PROGRAM_SENDS)
 		return false; /* what differs is marked, and in no order yet */
 	while (added < MORE && (turn->count || plan_more(p))) {
-		struct store_switch *sw;
-
 		if (turn->next >= turn->count)
 			turn->next = 0;
-		sw = turn->list[turn->next];
+
+		struct store_switch *sw = turn->list[turn->next];
+
 		if (!sw->ntodo) {
 			sw->in_turn = false; /* the last one comes in its place */
 			turn->list[turn->next] = turn->list[--turn->count];

@@ -132,11 +132,12 @@ void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks)
 uint32_t store_next(const struct store_set *set, uint32_t from)
 {
 	uint32_t word = from / 64;
-	uint64_t left;
 
 	if (word >= STORE_WORDS)
 		return STORE_BLOCKS;
-	left = set->words[word] & ~(uint64_t)0 << from % 64;
+
+	uint64_t left = set->words[word] & ~(uint64_t)0 << from % 64;
+
 	while (!left && ++word < STORE_WORDS)
 		left = set->words[word];
 	return left ? word * 64 + __builtin_ctzll(left) : STORE_BLOCKS;
@@ -193,14 +194,15 @@ bool program_held(const struct program *p, const struct topo *t, const struct ta
 		     b < blocks; b++) {
 			const uint8_t *shown = sw && b < sw->nblocks ? store_shown(sw, b) : NULL;
 			const uint8_t *want = tables_block(tables, row, b);
-			uint8_t *to;
 
 			if (shown == want || (shown && !memcmp(shown, want, TABLES_BLOCK)))
 				continue;
 			if (!differs)
 				tables_copy(out, tables);
 			differs = true;
-			to = tables_block(out, row, b);
+
+			uint8_t *to = tables_block(out, row, b);
+
 			if (shown)
 				memcpy(to, shown, TABLES_BLOCK);
 			else

@@ -84,10 +84,11 @@ void table_write_switch(struct table_writer *w, const struct store_switch *sw,
 void table_write_end(struct table_writer *w)
 {
 	const struct head end = { .count = w->switches };
-	uint64_t sum;
 
 	put(w, &end, sizeof(end));
-	sum = w->sum;
+
+	uint64_t sum = w->sum;
+
 	put(w, &sum, sizeof(sum));
 }
 
@@ -178,7 +179,7 @@ enum table_result table_reader_next(struct table_reader *r, struct table_record 
 				    const char **why)
 {
 	struct head head;
-	uint64_t sum, stored;
+	uint64_t stored;
 
 	*why = r->begun ? NULL : get_header(r);
 	r->begun = true;
@@ -186,7 +187,9 @@ enum table_result table_reader_next(struct table_reader *r, struct table_record 
 		return TABLE_BAD;
 	if (!get(r, &head, sizeof(head)))
 		*why = "truncated";
-	sum = r->sum;
+
+	uint64_t sum = r->sum;
+
 	if (*why)
 		return TABLE_BAD;
 	if (head.guid)

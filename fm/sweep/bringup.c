@@ -79,7 +79,6 @@ static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 	struct port_setup *setup = port_setup(node, num);
 	const struct port_setup *far = setup_of_peer(port);
 	struct bringup_result *r = &b->result;
-	uint64_t retry_at_us;
 
 	if (num && !port->link_up)
 		return;
@@ -94,7 +93,9 @@ static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 		if (!r->retry_at_us || setback->trial_at_us < r->retry_at_us)
 			r->retry_at_us = setback->trial_at_us;
 	}
-	retry_at_us = setback_of(setup)->retry_at_us;
+
+	uint64_t retry_at_us = setback_of(setup)->retry_at_us;
+
 	if (!retry_at_us)
 		return;
 	b->any_given_up = true;
@@ -111,18 +112,21 @@ static void count_port(struct bringup *b, struct inv_node *node, unsigned num)
 static void bringup_idle(void *owner)
 {
 	struct bringup *b = owner;
-	struct bringup_result result;
-	struct inv_node *node;
 
 	if (b->topo)
 		return; /* the plan's end goes on */
 	b->busy = false;
-	node = b->any_given_up ? inventory_first(b->inv) : NULL; /* mostly no port was */
+
+	/* Mostly no port was given up. */
+	struct inv_node *node = b->any_given_up ? inventory_first(b->inv) : NULL;
+
 	b->any_given_up = false;
 	for (; node; node = inventory_next(b->inv, node))
 		for (unsigned p = 0; !node->gone && !node->silent && p <= node->nports; p++)
 			count_port(b, node, p);
-	result = b->result;
+
+	struct bringup_result result = b->result;
+
 	result.smps = batch_smps(b->batch) - b->smps_before;
 	result.took_us = loop_now_us(b->loop) - b->started_us;
 	b->fn(b->arg, &result); /* may free b */

@@ -64,7 +64,6 @@ bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *
 	/* False: there is nothing that was answered only once. */
 	struct inv_node *node = inventory_from(&s->inv, s->verified);
 	unsigned asked = 0;
-	bool more;
 
 	for (; node && asked < count; node = inventory_next(&s->inv, node)) {
 		for (unsigned p = 0;
@@ -74,7 +73,8 @@ bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *
 	}
 	if (!node)
 		s->verified = 0;
-	more = asked || node;
+
+	bool more = asked || node;
 
 	if (!refused || !s->inv.nrefused)
 		return more;
@@ -255,11 +255,11 @@ static enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t 
 	of_claim = (of_claim ^ info->nports ^ (uint64_t)info->type << 8) * 0x9e3779b97f4a7c15u;
 	uint64_t claim = of_claim | 1;
 
-	struct inv_contest *contest;
-
 	if (!is_news(s, from, num, info))
 		return CLAIM_ACCEPTED;
-	contest = claims_of(s, from, num);
+
+	struct inv_contest *contest = claims_of(s, from, num);
+
 	if (contest->claim == claim)
 		return CLAIM_ACCEPTED;
 	contest->claim = claim;
@@ -428,20 +428,21 @@ static void port_displaced(struct sweep *s, struct inv_node *node, unsigned num)
 static struct inv_node *probe_node(struct sweep *s, const struct inv_node *from, uint8_t num,
 				   const struct wire_node_info *info)
 {
-	const struct inv_port *other;
-	struct inv_node *node;
-
 	if (wire_node_info_flaw(info) || !info->local_port) {
 		info_dropped(s, from, num, info);
 		return NULL;
 	}
-	node = node_by_info(s, info);
+
+	struct inv_node *node = node_by_info(s, info);
+
 	if (!node) {
 		seen_twice(s, from, num, inventory_find(&s->inv, info->node_guid),
 			   "with another type or number of ports");
 		return NULL;
 	}
-	other = &node->ports[info->local_port];
+
+	const struct inv_port *other = &node->ports[info->local_port];
+
 	if (sweep_port(node, info->local_port)->probe == PROBE_MET &&
 	    (other->peer != from || other->peer_port != num)) {
 		seen_twice(s, from, num, node,
@@ -467,12 +468,12 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 			   const struct mad_path *path, const struct wire_node_info *info)
 {
 	bool known = inventory_find(&s->inv, info->node_guid);
-	struct inv_node *node;
-	enum place place;
 
 	if (!known && gate_keeps_out(s, from, num, NULL, info))
 		return;
-	node = probe_node(s, from, num, info);
+
+	struct inv_node *node = probe_node(s, from, num, info);
+
 	if (!node) {
 		probe_refused(s, from, num,
 			      !wire_node_info_flaw(info) && info->local_port ? info->node_guid
@@ -485,7 +486,9 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 		probe_refused(s, from, num, 0);
 		return;
 	}
-	place = contest_place(s, from, num, node, info->local_port);
+
+	enum place place = contest_place(s, from, num, node, info->local_port);
+
 	if (place == PLACE_TAKEN) {
 		seen_twice(s, from, num, node, "where it is known that port is down");
 		probe_refused(s, from, num, node->guid);
@@ -557,7 +560,6 @@ static bool local_is_accepted(struct sweep *s, const struct wire_node_info *info
 
 static void probe_local_answer(struct sweep *s, const uint8_t data[64])
 {
-	struct inv_node *node;
 	struct wire_node_info info;
 
 	wire_node_info_decode(data, &info);
@@ -565,7 +567,9 @@ static void probe_local_answer(struct sweep *s, const uint8_t data[64])
 		sweep_ask(s, JOB_LOCAL, NULL, 0, true);
 		return;
 	}
-	node = !wire_node_info_flaw(&info) ? node_by_info(s, &info) : NULL;
+
+	struct inv_node *node = !wire_node_info_flaw(&info) ? node_by_info(s, &info) : NULL;
+
 	if (!node) {
 		info_dropped(s, NULL, 0, &info);
 		s->result.error = -EIO;
@@ -668,15 +672,14 @@ static bool differs_in_sw(const struct inv_node *node, const struct wire_switch_
 static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t data[64])
 {
 	struct wire_switch_info info;
-	bool differs;
 
 	wire_switch_info_decode(data, &info);
 	/* Where it can't be cleared changes are found by traps and neighbours. */
 	if (inv_node_is(node, INV_NO_SETS))
 		info.port_state_change = false;
 	/* Of a switch that lost its LinearFDBTop all is written again (switch_met()). */
-	differs = !info.port_state_change && info.lft_top == inv_wanted(node)->top &&
-		  !inv_node_is(node, INV_NO_SETS) && differs_in_sw(node, &info);
+	bool differs = !info.port_state_change && info.lft_top == inv_wanted(node)->top &&
+		       !inv_node_is(node, INV_NO_SETS) && differs_in_sw(node, &info);
 
 	s->inv.nsw_differ += differs;
 	s->inv.nsw_differ -= sweep_node(node)->sw_differs;
@@ -702,13 +705,14 @@ static void switch_polled(struct sweep *s, struct inv_node *node, const uint8_t 
 static bool is_to_be_asked(const struct sweep *s, const struct inv_node *node, const char *desc)
 {
 	const struct inv_port *port = &node->ports[1];
-	bool placed;
 
 	if (inv_is_switch(node) || node->nports != 1 || node->sharp != INV_SHARP_UNASKED ||
 	    node == s->inv.local || !wire_adaptive_vendor(node->info.vendor) || !port->peer ||
 	    !inv_is_switch(port->peer))
 		return false;
-	placed = port->peer_port == port->peer->nports;
+
+	bool placed = port->peer_port == port->peer->nports;
+
 	return placed != topo_named_sharp(desc);
 }
 
@@ -938,12 +942,12 @@ void explore_flawed(struct sweep *s, const struct batch_job *job, const char *fl
 	struct inv_node *node = job->object;
 	bool port = job->kind == JOB_PORT || job->kind == JOB_PORT_EXT;
 
-	struct sweep_node *cell;
-
 	if (!node || node->removed || (!port && job->kind != JOB_SWITCH))
 		return;
 	note_answer(s, job);
-	cell = sweep_node(node);
+
+	struct sweep_node *cell = sweep_node(node);
+
 	s->inv.nflawed += !cell->flaw;
 	cell->flaw = flaw;
 	cell->flaw_port = port ? (int)job->arg : -1;

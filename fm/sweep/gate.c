@@ -33,13 +33,15 @@ bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
 	struct inv_port *port = &from->ports[num];
 	struct gate *gate = s->parking.gate;
 	struct gated *it = gate ? find(gate, from->guid, num) : NULL;
-	enum sweep_gate said;
 
 	if (!gate || wire_node_info_flaw(info) || !info->local_port ||
 	    (port->peer && port->peer->guid == info->node_guid &&
 	     port->peer_port == info->local_port))
 		return false;
-	said = gate->fn(gate->arg, from, num, known, info, it && it->read ? &it->port0 : NULL);
+
+	enum sweep_gate said =
+		gate->fn(gate->arg, from, num, known, info, it && it->read ? &it->port0 : NULL);
+
 	if (said == SWEEP_READS_FIRST && !it) {
 		gate->list = mem_resize(gate->list, gate->count + 1, sizeof(*it));
 		gate->list[gate->count++] = (struct gated){ .from = from->guid, .num = num };

@@ -69,10 +69,10 @@ static bool arb_step(const struct bringup *b, const struct inv_node *node, unsig
 		     const struct inv_qos *qos, struct port_table *table)
 {
 	struct wire_port_info info;
-	unsigned entries;
 
 	wire_port_info_decode(node->ports[num].info, &info);
-	entries = qos_arb_entries(qos->step, info.arb_low_cap, info.arb_high_cap);
+
+	unsigned entries = qos_arb_entries(qos->step, info.arb_low_cap, info.arb_high_cap);
 
 	if (info.vl_cap <= 1 || !entries)
 		return false;

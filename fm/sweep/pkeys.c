@@ -131,11 +131,11 @@ static int entry_to_clear(const struct plan *p)
 
 static unsigned place_new(struct plan *p, unsigned key)
 {
-	int at;
-
 	if (p->placed[key])
 		return 0;
-	at = entry_find(p);
+
+	int at = entry_find(p);
+
 	p->pending--;
 	if (at >= 0) {
 		put(p, at, key);
@@ -292,11 +292,12 @@ void pkeys_want(struct bringup *b, struct inv_node *node, uint8_t num, uint32_t 
 	else if (is_external(node, num)) {
 		uint32_t peer = b->topo->ports[port].peer;
 		const uint16_t *keys;
-		unsigned n;
 
 		if (peer == TOPO_NONE)
 			return;
-		n = pkey_map_keys(b->pkeys, peer, &keys);
+
+		unsigned n = pkey_map_keys(b->pkeys, peer, &keys);
+
 		table_wish_fullest(port_setup(node, num), table_of(node, num), keys, n);
 	} else {
 		const uint16_t *keys;
@@ -411,7 +412,6 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 {
 	struct inv_node *node = job->object;
 	uint8_t num = job->arg;
-	struct inv_pkeys *table;
 	int block;
 
 	if (!is_due(b, node, num))
@@ -422,7 +422,8 @@ bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_req
 
 	if (!setup->pkeys)
 		table_wish(setup, table_of(node, num), plain, 1, 0);
-	table = setup->pkeys;
+
+	struct inv_pkeys *table = setup->pkeys;
 
 	request->mad.method = table_step(b, node, num, table, &block);
 	if (!request->mad.method) {
@@ -454,10 +455,11 @@ static void table_failed(struct bringup *b, struct inv_node *node, uint8_t num, 
 static bool table_store(struct inv_pkeys *table, uint8_t job, const uint8_t data[64])
 {
 	uint16_t *have = table->have + table->block * PKEYS_A_BLOCK, got[PKEYS_A_BLOCK];
-	bool same;
 
 	wire_words_decode(data, got);
-	same = !memcmp(got, table->want + table->block * PKEYS_A_BLOCK, sizeof(got));
+
+	bool same = !memcmp(got, table->want + table->block * PKEYS_A_BLOCK, sizeof(got));
+
 	memcpy(have, got, sizeof(got));
 	table->known |= 1ull << table->block;
 	if (job == WIRE_GET)

@@ -30,7 +30,6 @@ static void compare_settings(const struct inventory *inv, struct inv_node *node,
 	const struct setback *back = setback_of(setup);
 	struct inv_port *port = &node->ports[num];
 	struct wire_port_info before, info;
-	bool same;
 
 	if (!(setup->unread & INV_SET_INFO) && !setup->settled)
 		return;
@@ -41,8 +40,10 @@ static void compare_settings(const struct inventory *inv, struct inv_node *node,
 	wire_port_info_decode(port->info, &before);
 	if (back->mtu) /* a Set that was to give them back was acknowledged, and did not */
 		before.neighbor_mtu = back->mtu, before.op_vls = back->vls;
-	same = !inventory_settings_differ(setup->doubted & INV_SET_INFO ? NULL : inv, node, num,
-					  &info, &before);
+
+	bool same = !inventory_settings_differ(setup->doubted & INV_SET_INFO ? NULL : inv, node,
+					       num, &info, &before);
+
 	/* What it answered once may be wrong, and is not what its link had. */
 	if (same ? back->mtu
 		 : num && (back->mtu || port->info_verified) &&

@@ -287,7 +287,6 @@ static void finish_sweep(struct sweep *s)
 static void add_guesses(struct sweep *s, enum inv_end end, struct mad_keys *keys)
 {
 	struct guessed_keys *g = &s->guessed;
-	unsigned turn;
 
 	if (g->sweep != s->number) {
 		guid_t lost[GUESSED_KEYS];
@@ -308,7 +307,9 @@ static void add_guesses(struct sweep *s, enum inv_end end, struct mad_keys *keys
 			keys->key[keys->count++] = g->key[i];
 	if (end == INV_END_KNOWN)
 		return;
-	turn = g->turn++ % keys->count;
+
+	unsigned turn = g->turn++ % keys->count;
+
 	for (unsigned i = 0; i < turn; i++) {
 		uint64_t first = keys->key[0];
 
@@ -321,7 +322,6 @@ static void sweep_keys(void *arg, const struct mad_path *path, uint16_t lid, str
 {
 	struct sweep *s = arg;
 	const struct m_key_conf *conf = m_keys_conf(s->inv.keys);
-	enum inv_end end;
 
 	if (!m_key_conf_any(conf) && !m_keys_change(s->inv.keys)) {
 		*keys = (struct mad_keys){ .count = 1 }; /* none, whoever is there: no walk */
@@ -335,7 +335,9 @@ static void sweep_keys(void *arg, const struct mad_path *path, uint16_t lid, str
 		keys->count = m_keys_of(s->inv.keys, mad_port_info(s->mad)->port_guid, keys->key);
 		return;
 	}
-	end = inventory_keys_at(&s->inv, path, keys);
+
+	enum inv_end end = inventory_keys_at(&s->inv, path, keys);
+
 	if (end != INV_END_REACHED && conf->protect >= CLOSED)
 		add_guesses(s, end, keys);
 }
@@ -379,13 +381,14 @@ static void wave_left(void *owner, const struct batch_job *job)
 	struct sweep *s = owner;
 	struct sweep_waves *w = &s->waves;
 	uint64_t now = loop_now_us(s->loop);
-	bool over;
 
 	if (!job->wave)
 		return;
 	w->nprompt--;
 	w->nprompt_newest -= job->wave == w->newest;
-	over = !w->nprompt || (!w->nprompt_newest && s->kind == SWEEP_REFRESH);
+
+	bool over = !w->nprompt || (!w->nprompt_newest && s->kind == SWEEP_REFRESH);
+
 	if (over && w->news && !loop_timer_armed(w->early)) /* behind the end, if that is all */
 		loop_timer_set(w->early, w->early_us > now ? w->early_us - now : 0);
 }
@@ -799,12 +802,11 @@ void sweep_recheck(struct sweep *s, const guid_t *switches, unsigned count, swee
 
 void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
-	struct inv_node *node;
-
 	assert(!sweep_busy(s));
 	sweep_start(s, SWEEP_POLL, fn, arg);
 	/* If the own link leads to no known node, nothing else is asked. */
-	node = s->inv.local;
+	struct inv_node *node = s->inv.local;
+
 	if (node && !inv_is_switch(node) && !node->ports[s->inv.local_port].link_up) {
 		sweep_port(node, s->inv.local_port)->must_probe = true;
 		sweep_changed(s, node);

@@ -413,12 +413,13 @@ static bool add_to_tree(struct acyclic *a, const uint32_t *part, enum arc_state 
 static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const uint32_t *wanted)
 {
 	uint32_t *part = mem_array_unset(part, a->net.nswitches + 1);
-	bool whole;
 
 	do
 		find_tree_parts(a, part);
 	while (add_to_tree(a, part, least, any));
-	whole = !memcmp(part, wanted, a->net.nswitches * sizeof(*part));
+
+	bool whole = !memcmp(part, wanted, a->net.nswitches * sizeof(*part));
+
 	free(part);
 	return whole;
 }
@@ -426,10 +427,11 @@ static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const 
 static bool tree_is_whole(const struct acyclic *a)
 {
 	uint32_t *part = mem_array_unset(part, a->net.nswitches + 1);
-	bool whole;
 
 	find_tree_parts(a, part);
-	whole = !memcmp(part, a->part, a->net.nswitches * sizeof(*part));
+
+	bool whole = !memcmp(part, a->part, a->net.nswitches * sizeof(*part));
+
 	free(part);
 	return whole;
 }

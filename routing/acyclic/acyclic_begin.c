@@ -183,11 +183,11 @@ static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
 	struct height *heights = mem_array_unset(heights, n->nswitches + 1);
 
 	for (uint32_t sw = 0; sw < n->nswitches; sw++) {
-		uint32_t root;
-
 		if (w->dist[sw] != TOPO_NONE)
 			continue;
-		root = find_middle(w, sw);
+
+		uint32_t root = find_middle(w, sw);
+
 		if (how == TREE_ELSEWHERE) {
 			/* Any switch of the same part. */
 			uint32_t count = walk(w, root), other = w->queue[random_next(seed) % count];
@@ -261,12 +261,12 @@ bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree)
 	work_init(&w, turns, tree);
 	w.states = states;
 	for (uint32_t sw = 0; sw < turns->net->nswitches && whole; sw++) {
-		uint32_t root, count;
-
 		if (w.dist[sw] != TOPO_NONE)
 			continue;
-		root = find_middle(&w, sw);
-		count = walk(&w, root);
+
+		uint32_t root = find_middle(&w, sw);
+		uint32_t count = walk(&w, root);
+
 		forget_walk(&w, count);
 		whole = fit_tree(&w, root) == count;
 	}

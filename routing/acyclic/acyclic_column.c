@@ -269,14 +269,16 @@ static void offer(struct column *c, uint32_t sw, enum arc_state least, uint32_t 
 
 	for (uint32_t out = n->first[sw]; out < n->first[sw + 1]; out++) {
 		uint32_t arc = n->back[out], from = n->to[out];
-		uint8_t number;
-		uint64_t key;
 
 		if (c->settled[from] || (c->states && c->states[arc] < least) ||
 		    (least < ARC_OPEN && c->open_part[from] == c->open_part[c->d]))
 			continue;
-		number = arc - n->first[from];
-		key = c->kept && c->kept[from] == number ? 0 : c->key[sw] + cost_of(c, arc);
+
+		uint8_t number = arc - n->first[from];
+
+		uint64_t key =
+			c->kept && c->kept[from] == number ? 0 : c->key[sw] + cost_of(c, arc);
+
 		if ((c->offer[from] != ARC_NONE && key >= c->offer_key[from]) ||
 		    (sw != c->d && c->turns && !column_allows(c, arc, column_arc(c, sw))))
 			continue;
@@ -437,11 +439,11 @@ static void weigh_changes(struct column *c, uint32_t sw, uint32_t arc, struct ch
 	uint32_t at = n->to[arc];
 
 	for (uint32_t b = n->first[at]; b < n->first[at + 1]; b++) {
-		uint64_t cost;
-
 		if (!c->settled[n->to[b]])
 			continue;
-		cost = cost_of_change(c, at, b);
+
+		uint64_t cost = cost_of_change(c, at, b);
+
 		if (cost < best->cost && column_allows(c, arc, b) && may_go_by(c, at, b))
 			*best = (struct change){ arc, b - n->first[at], cost };
 	}
@@ -452,7 +454,6 @@ static bool ask_neighbours(struct column *c, uint32_t sw)
 {
 	const struct net *n = c->net;
 	struct change best = { .cost = UINT64_MAX };
-	uint32_t at;
 
 	for (uint32_t a = n->first[sw]; a < n->first[sw + 1] && best.cost; a++)
 		if (n->to[a] != c->d && c->settled[n->to[a]] &&
@@ -460,7 +461,9 @@ static bool ask_neighbours(struct column *c, uint32_t sw)
 			weigh_changes(c, sw, a, &best);
 	if (best.cost == UINT64_MAX)
 		return false;
-	at = n->to[best.arc];
+
+	uint32_t at = n->to[best.arc];
+
 	c->next[at] = best.next;
 	column_settle(c, sw, best.arc - n->first[sw], c->hops[at] + 1,
 		      c->key[at] + cost_of(c, best.arc));

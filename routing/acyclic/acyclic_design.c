@@ -396,7 +396,6 @@ static void forget_try(struct design_job *j)
 
 static void judge(struct design_job *j)
 {
-	bool better;
 	const struct net *net = j->net;
 	double flows = 0, carried = 0;
 	uint32_t *part_hosts = mem_array(part_hosts, net->nswitches + 1);
@@ -416,7 +415,9 @@ static void judge(struct design_job *j)
 	j->now.mean_hops = flows > 0 ? carried / flows : 0;
 	free(part_hosts);
 
-	better = !j->failed && (!j->has_best || j->now.worst * 100 < j->best.worst * CLEARLY_LESS);
+	bool better =
+		!j->failed && (!j->has_best || j->now.worst * 100 < j->best.worst * CLEARLY_LESS);
+
 	j->tries += j->failed;
 	j->phase = ++j->try < j->tries ? BEGIN : DONE;
 	if (!better) {

@@ -227,7 +227,6 @@ static void choose_lane(const struct trial *trial, struct lanes *l)
 	const struct shift_load *load = &job->load;
 	uint8_t now = *entry_of(job, l->sw, trial->flow.lid);
 	uint32_t channel = job->hops[l->sw].channel, n = 0, most = job->users[l->sw];
-	int64_t unmoved;
 
 	l->best = now;
 	if (!find_lanes(trial, l)) {
@@ -245,7 +244,9 @@ static void choose_lane(const struct trial *trial, struct lanes *l)
 	l->others = (struct shift_flow){ trial->flow.lid, job->others, n };
 	l->all = (struct shift_flow){ trial->flow.lid, job->others, n + trial->flow.nsources };
 	move_others(trial, l, now, true);
-	unmoved = price_by(trial, &l->others, channel);
+
+	int64_t unmoved = price_by(trial, &l->others, channel);
+
 	l->price = price_by(trial, &l->all, channel);
 	for (unsigned i = 0; i < l->ports.n; i++) {
 		uint8_t port = l->ports.port[i];
@@ -267,11 +268,12 @@ static bool start_after(struct legal_ports *ports, uint8_t out)
 {
 	const uint8_t *found = memchr(ports->port, out, ports->n);
 	uint8_t turned[256];
-	unsigned at;
 
 	if (!found)
 		return false;
-	at = found - ports->port + 1;
+
+	unsigned at = found - ports->port + 1;
+
 	for (unsigned i = 0; i < ports->n; i++)
 		turned[i] = ports->port[(at + i) % ports->n];
 	memcpy(ports->port, turned, ports->n);
@@ -364,12 +366,13 @@ static void improve_one(struct rebalance *job, uint32_t at)
 	trial.room = job->limits.entries - job->moved - stable;
 
 	struct shift_path path = path_from(job, c->sw);
-	int64_t price;
 
 	job->work += trial.flow.nsources * path.n * 4;
 	shift_load_move(&job->load, &trial.flow, &path, true);
 	count_users(job, c->sw, -(int)trial.flow.nsources);
-	price = shift_load_price(&job->load, &trial.flow, &path);
+
+	int64_t price = shift_load_price(&job->load, &trial.flow, &path);
+
 	if (price > passes[job->pass].demand) {
 		take_cheapest(&trial, price);
 		path = path_from(job, c->sw);
@@ -419,12 +422,13 @@ static void merge_base(struct rebalance *job)
 {
 	const struct rebalance_result *base = job->base ? &job->base->result : NULL;
 	struct rebalance_result *result = &job->result;
-	struct route_override *all;
 	uint32_t n = 0, b = 0, moved = 0;
 
 	if (!base || !base->count)
 		return;
-	all = mem_array(all, base->count + result->count);
+
+	struct route_override *all = mem_array(all, base->count + result->count);
+
 	while (b < base->count || moved < result->count) {
 		const struct route_override *older = &base->overrides[b];
 		const struct route_override *own =
@@ -584,10 +588,10 @@ static bool make_room(struct rebalance *job, struct legal *legal)
 
 static enum stage design_paths(struct rebalance *job)
 {
-	bool *open;
-
 	legal_fill(&job->design);
-	open = legal_find_open(NULL, job->design.g, &job->design.gaps);
+
+	bool *open = legal_find_open(NULL, job->design.g, &job->design.gaps);
+
 	apply_base(job, &job->design, open);
 	free(open);
 	return LOAD;
@@ -619,14 +623,14 @@ enum mark {
 
 static bool goes_astray(struct rebalance *job, uint32_t sw, uint32_t lid, unsigned hops)
 {
-	bool found;
-
 	if (job->mark[sw])
 		return job->mark[sw] == ASTRAY;
-	found = job->is_base ||
-		*entry_of(job, sw, lid) != tables_row(&job->design.tables, sw)[lid] ||
-		(job->hops[sw].next != TOPO_NONE && hops < SHIFT_MAX_PATH &&
-		 goes_astray(job, job->hops[sw].next, lid, hops + 1));
+
+	bool found = job->is_base ||
+		     *entry_of(job, sw, lid) != tables_row(&job->design.tables, sw)[lid] ||
+		     (job->hops[sw].next != TOPO_NONE && hops < SHIFT_MAX_PATH &&
+		      goes_astray(job, job->hops[sw].next, lid, hops + 1));
+
 	job->mark[sw] = found ? ASTRAY : IN_PLACE;
 	return found;
 }

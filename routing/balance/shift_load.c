@@ -199,12 +199,13 @@ struct window {
 static struct window window_of(const struct shift_ring *ring, int32_t apart, uint32_t phase)
 {
 	int64_t at = (int64_t)(apart - 1) * ring->parts + phase, count = ring->count;
-	uint32_t from, n;
 
 	if (at < -count || at >= 2 * count)
 		at %= count;
-	from = at < 0 ? at + count : at >= count ? at - count : at;
-	n = ring->count - from;
+
+	uint32_t from = at < 0 ? at + count : at >= count ? at - count : at;
+	uint32_t n = ring->count - from;
+
 	n = n < ring->parts ? n : ring->parts;
 	return (struct window){ ring->first + from, n, ring->first, ring->parts - n };
 }
@@ -261,11 +262,12 @@ static void set_price(struct shift_load *load, unsigned level, uint32_t key)
 {
 	bool rail = key >= load->rings[0].count;
 	size_t at = (size_t)level * load->nkeys + key;
-	int32_t price;
 
 	if (level < 2)
 		return;
-	price = PRICE_EACH + PRICE_FIRST / (1 + (int32_t)load->crowded[at]);
+
+	int32_t price = PRICE_EACH + PRICE_FIRST / (1 + (int32_t)load->crowded[at]);
+
 	price = price * (rail ? RAIL_WEIGHT : SHIFT_WEIGHT) / (int32_t)load->rings[rail].parts;
 	if (level <= load->floor[key])
 		price /= UNAVOIDABLE;

@@ -300,10 +300,11 @@ uint64_t detour_search_count(const struct topo *t, const struct lid_map *lids,
 	struct detour_search m = {
 		.t = t, .lids = lids, .tables = (struct tables *)tables, .fiber = fiber
 	};
-	uint64_t open;
 
 	search_init(&m);
-	open = count_open(&m);
+
+	uint64_t open = count_open(&m);
+
 	arena_free(m.arena);
 	return open;
 }
@@ -317,7 +318,6 @@ uint64_t detour_search_tables(const struct topo *t, const struct lid_map *lids,
 		.tables = tables,
 		.fiber = fiber,
 	};
-	uint64_t open;
 
 	search_init(&m);
 	cdg_init(&m.cdg, m.t, false);
@@ -345,7 +345,9 @@ uint64_t detour_search_tables(const struct topo *t, const struct lid_map *lids,
 	}
 	m.work = WORK_HOSTS;
 	fill_columns(&m, false);
-	open = count_open(&m);
+
+	uint64_t open = count_open(&m);
+
 	m.work = WORK_OTHERS;
 	fill_columns(&m, true);
 	cdg_fini(&m.cdg);

@@ -505,12 +505,14 @@ bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t 
 
 bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t)
 {
-	uint32_t islands, *island;
+	uint32_t islands;
 	bool may = false;
 
 	if (!gaps->host_pairs || gaps->count == GAPS_MAX)
 		return gaps->host_pairs;
-	island = islands_find(t, &islands);
+
+	uint32_t *island = islands_find(t, &islands);
+
 	for (uint32_t i = 0; i < gaps->count && !may; i++)
 		may = gap_may_close(g, &gaps->list[i], island);
 	free(island);

@@ -45,11 +45,12 @@ static void copy_entry(const struct topo *t, uint32_t sw, uint32_t lid, const st
 		       struct tables *to)
 {
 	uint8_t out = tables_row(from, sw)[lid];
-	const struct topo_port *peer;
 
 	if (out == TABLES_NO_ROUTE || tables_row(to, sw)[lid] != TABLES_NO_ROUTE)
 		return;
-	peer = topo_peer(t, topo_port(t, sw, out));
+
+	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, out));
+
 	if (peer && peer->node < t->nswitches &&
 	    tables_row(to, peer->node)[lid] == tables_row(from, peer->node)[lid])
 		tables_row(to, sw)[lid] = out;
@@ -292,7 +293,6 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 	const struct graph *g = take_graph(job);
 	bool plain = job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
 		     !job->how.exempt;
-	uint64_t open_pairs;
 	struct dests d;
 	struct reach r;
 	struct gaps gaps;
@@ -335,7 +335,10 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 			       out);
 		free(open);
 	}
-	open_pairs = wanted || r.pivots ? gaps.host_pairs : detour_fill(g, &d, &r, out, &gaps);
+
+	uint64_t open_pairs =
+		wanted || r.pivots ? gaps.host_pairs : detour_fill(g, &d, &r, out, &gaps);
+
 	if (wanted)
 		*wanted = gaps;
 	else
@@ -355,15 +358,16 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 				       struct tables *out)
 {
 	struct job through = *job;
-	uint64_t open_pairs, cut_off;
+	uint64_t open_pairs;
 	struct gaps gaps, left;
-	bool pivoting;
 
 	if (!job->t->ncordoned)
 		return compute(job, out, NULL);
 	compute(job, out, &gaps);
-	pivoting = route->pivoting;
-	cut_off = gaps.host_pairs;
+
+	bool pivoting = route->pivoting;
+	uint64_t cut_off = gaps.host_pairs;
+
 	/* A cordoned leaf's hosts are reached by its own links, with all other cordons kept. */
 	bool *exempt = gaps.count ? cordons_find_exempt(job->t) : NULL;
 
@@ -430,7 +434,6 @@ static void compute_tree(struct job *job, struct tables *out)
 	struct route *route = job->route;
 	struct fiber *fiber = fiber_of(route);
 	struct burden tree, other;
-	struct tables were;
 	struct gaps gaps;
 
 	if (!open_pairs || !detour_search_count(job->t, job->lids, out, fiber))
@@ -465,7 +468,9 @@ static void compute_tree(struct job *job, struct tables *out)
 						 .tree_hops = tree.hops,
 						 .hops = other.hops };
 	route->overridden |= acyclic_cordons_overridden(route->acyclic);
-	were = *out;
+
+	struct tables were = *out;
+
 	*out = route->spare;
 	route->spare = were;
 }
@@ -586,10 +591,10 @@ static void run_all(void *arg)
 void route_begin(struct route *route, const struct topo *t, const struct lid_map *lids,
 		 const struct route_params *params, struct tables *out)
 {
-	struct run *run;
-
 	route_abandon(route);
-	run = mem_new(run);
+
+	struct run *run = mem_new(run);
+
 	*run = (struct run){ .fiber = fiber_new(),
 			     .route = route,
 			     .t = t,

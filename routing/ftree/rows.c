@@ -498,18 +498,19 @@ static uint8_t patched_port(struct rows *w, const struct member *m, uint16_t lid
 {
 	const struct graph_family *family = w->choice.family;
 	uint32_t x = dest_number(w->d, family, lid);
-	const struct graph_slot *slot;
 
 	if (!(set->word[0] | set->word[1] | set->word[2] | set->word[3]))
 		return TABLES_NO_ROUTE;
-	slot = &w->g->slots[family->first_slot + choice_slot(&w->choice, lid, set)];
+
+	const struct graph_slot *slot =
+		&w->g->slots[family->first_slot + choice_slot(&w->choice, lid, set)];
+
 	return choice_lane_port(w->g, live_parent(m, slot->parent), slot->lane, x / family->nslots);
 }
 
 /* Of a switch with a path up. Returns whether some slot is dead here. */
 static bool make_up(struct rows *w, struct member *m)
 {
-	bool dead;
 	const struct graph_switch *s = &w->g->switches[m->sw];
 	unsigned nparents = w->choice.family->nparents;
 
@@ -524,7 +525,8 @@ static bool make_up(struct rows *w, struct member *m)
 				m->group_of[m->ups[i].slot] = i + 1;
 	}
 
-	dead = map_slots(w, m);
+	bool dead = map_slots(w, m);
+
 	bytemap(m->row, w->choice.slots, w->out->stride, m->port_of_slot, w->choice.family->nslots);
 	if (dead) {
 		struct parent_set live = { { 0 } }, set;

@@ -166,7 +166,6 @@ static void find_paths(struct work *w, uint32_t leaf)
 bool tiers_are_tree(const struct topo *t, struct tiers *out)
 {
 	uint32_t n = t->nswitches + 1;
-	struct arena *arena;
 	struct work w;
 
 	*out = (struct tiers){ 0 };
@@ -181,7 +180,9 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out)
 		}
 	if ((uint64_t)out->level_links * SHARE <= out->links)
 		return true;
-	arena = arena_new();
+
+	struct arena *arena = arena_new();
+
 	w = (struct work){ .t = t,
 			   .part = arena_array(arena, w.part, n),
 			   .queue = arena_array(arena, w.queue, n),

@@ -133,14 +133,14 @@ static uint32_t next_root(struct mcast_admission *a)
 /* What the next alternative is built by; the tree that it follows, NULL = none. */
 static const struct mcast_tree *choose_builder(struct mcast_admission *a)
 {
-	uint32_t root;
-
 	if (a->alternative == ON_SPANNING) {
 		a->builder = a->spanned;
 		a->alternative = AT_TURN;
 		return NULL;
 	}
-	root = a->alternative == AT_TURN ? next_root(a) : TOPO_NONE;
+
+	uint32_t root = a->alternative == AT_TURN ? next_root(a) : TOPO_NONE;
+
 	a->builder = a->m;
 	if (root != TOPO_NONE) {
 		a->m->same_root = true;

@@ -164,14 +164,16 @@ static bool may_be_left_out(const struct judge *j, uint32_t sw)
 
 static bool member_is_served(struct judge *j, const struct mcast_member *member, uint32_t *left_out)
 {
-	uint32_t sw, hop;
+	uint32_t sw;
 	unsigned num;
 
 	if (!seat_of(j->t, member->port, &sw, &num) || !carries(j, sw)) {
 		++*left_out;
 		return true;
 	}
-	hop = j->hop_of[sw] - 1;
+
+	uint32_t hop = j->hop_of[sw] - 1;
+
 	if (hop == TOPO_NONE) {
 		++*left_out;
 		return (j->tree->root == TOPO_NONE && member->send_only) || j->tree->narrow ||
@@ -272,7 +274,6 @@ static bool links_are_right(struct judge *j)
 static bool judge_all(struct judge *j)
 {
 	uint32_t *order, parts = j->tree->nhops;
-	bool right;
 
 	if (!index_hops(j) || !ports_are_sound(j) || !members_are_served(j))
 		return false;
@@ -304,7 +305,9 @@ static bool judge_all(struct judge *j)
 	}
 	while (--tail)
 		j->receivers[j->above[order[tail]]] += j->receivers[order[tail]];
-	right = links_are_right(j);
+
+	bool right = links_are_right(j);
+
 	free(order);
 	return right;
 }
@@ -313,7 +316,6 @@ bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
 		      const struct mcast_tree *tree, char *err, size_t err_size)
 {
 	struct judge j = { .t = t, .group = group, .tree = tree, .err = err, .err_size = err_size };
-	bool right;
 
 	j.tables_known = mcast_tables_known(t);
 	j.hop_of = mem_array(j.hop_of, t->nswitches);
@@ -321,7 +323,9 @@ bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
 	j.above = mem_array(j.above, tree->nhops);
 	j.receivers = mem_array(j.receivers, tree->nhops);
 	j.member = mem_array(j.member, tree->nhops);
-	right = judge_all(&j);
+
+	bool right = judge_all(&j);
+
 	free(j.hop_of);
 	free(j.part);
 	free(j.above);
@@ -437,11 +441,12 @@ static bool each_beyond(struct mcast_proof *p, const struct mcast_tree *tree, ui
 			depends_fn *fn)
 {
 	const struct topo_port *in = topo_peer(p->t, &p->t->ports[port]);
-	const struct mcast_hop *to;
 
 	if (!in || in->node >= p->t->nswitches || !p->hop_of[in->node])
 		return true;
-	to = &tree->hops[p->hop_of[in->node] - 1];
+
+	const struct mcast_hop *to = &tree->hops[p->hop_of[in->node] - 1];
+
 	for (unsigned word = 0; word < CDG_WORDS; word++) {
 		uint64_t outs = mcast_mask_word(to, word) & p->links[in->node][word];
 

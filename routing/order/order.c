@@ -135,14 +135,14 @@ static uint32_t next_port(const uint64_t *ports, uint32_t from)
 /* The next turn from a place, its port into place.out. False: there is none. */
 static bool next_turn(const struct order_circle *c, struct place *p)
 {
-	uint32_t own;
-
 	while (p->at < OWN && (p->at = next_port(c->g->next[p->channel], p->at)) < OWN) {
 		p->out = p->at++;
 		if (!is_left_out(c, p->channel, p->out))
 			return true;
 	}
-	own = c->first[p->channel] + p->at - OWN;
+
+	uint32_t own = c->first[p->channel] + p->at - OWN;
+
 	if (own >= c->nturns || c->turns[own].channel != p->channel)
 		return false;
 	p->out = c->turns[own].out;
@@ -153,7 +153,6 @@ static bool next_turn(const struct order_circle *c, struct place *p)
 static void walk_on(struct order_circle *c)
 {
 	struct place *p = &c->trail[c->ntrail - 1];
-	uint32_t next;
 
 	if (!next_turn(c, p)) {
 		c->colour[p->channel] = CLOSED;
@@ -162,7 +161,9 @@ static void walk_on(struct order_circle *c)
 	}
 	if (!cdg_leads_on(c->g, p->channel, p->out))
 		return;
-	next = c->g->channel[c->g->head[p->channel] + p->out];
+
+	uint32_t next = c->g->channel[c->g->head[p->channel] + p->out];
+
 	if (c->colour[next] == OPEN) {
 		/* The end of the trail is a circle, from that channel on. */
 		uint32_t i = c->ntrail, first = c->ntrail;
@@ -318,14 +319,15 @@ static uint32_t next_changed(const struct order_work *w, const struct order_unit
 	for (uint32_t hops = 0; hops <= w->t->nswitches; hops++) {
 		unsigned out = tables_row(w->newer, sw)[lid];
 		uint32_t next = path_switch_at(w->t, sw, out);
-		const struct order_unit *u;
 
 		if (next == TOPO_NONE) {
 			*end = path_end_of(w->t, sw, out);
 			return TOPO_NONE;
 		}
 		sw = next;
-		u = order_unit_of(w, sw);
+
+		const struct order_unit *u = order_unit_of(w, sw);
+
 		if (u && u->mask >> bit & 1)
 			return w->slot[sw] - 1;
 	}
@@ -516,13 +518,13 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 
 	for (unsigned num = 1; num <= w->t->nodes[u->sw].nports; num++) {
 		uint32_t from = path_switch_at(w->t, u->sw, num);
-		const uint8_t *row;
-		uint8_t out;
 
 		if (from == TOPO_NONE)
 			continue;
-		row = tables_block(w->newer, from, u->block);
-		out = topo_peer(w->t, topo_port(w->t, u->sw, num))->num;
+
+		const uint8_t *row = tables_block(w->newer, from, u->block);
+		uint8_t out = topo_peer(w->t, topo_port(w->t, u->sw, num))->num;
+
 		mask |= byteset_equal(row, out);
 	}
 	return mask;
@@ -681,12 +683,13 @@ bool order_columns_go(struct order_columns *c)
 	 * turns.
 	 */
 	unsigned nrounds = 0;
-	uint32_t *at;
 
 	for (uint32_t i = 0; i < c->list.count; i++)
 		if ((c->list.round[i] & ~LATE) + 1u > nrounds)
 			nrounds = (c->list.round[i] & ~LATE) + 1u;
-	at = mem_array(at, 2 * nrounds + 1u);
+
+	uint32_t *at = mem_array(at, 2 * nrounds + 1u);
+
 	for (uint32_t i = 0; i < c->list.count; i++)
 		at[step_key(&c->list, i, nrounds) + 1]++;
 	for (unsigned key = 0; key < 2 * nrounds; key++)

@@ -425,11 +425,11 @@ bool order_go(struct order_making *m)
 	if (m->trial)
 		return order_trial_go(m->trial) || trial_done(m);
 	if (m->alone) {
-		bool safe;
-
 		if (order_trial_go(m->alone))
 			return true;
-		safe = order_trial_end(m->alone);
+
+		bool safe = order_trial_end(m->alone);
+
 		m->alone = NULL;
 		order_work_fini(&m->cycle_free->part);
 		return safe && round_begin(m->cycle_free);

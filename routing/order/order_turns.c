@@ -79,17 +79,17 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 	for (unsigned num = 1; num <= t->nodes[s->sw].nports; num++) {
 		uint32_t from = path_switch_at(t, s->sw, num);
 		const struct topo_port *port = topo_peer(t, topo_port(t, s->sw, num));
-		const struct order_unit *u;
-		const uint8_t *row;
-		uint64_t mask;
 		unsigned bit;
 
 		if (from == TOPO_NONE)
 			continue;
-		u = order_unit_of(q->w, from);
-		row = tables_block(q->w->newer, from, s->block);
+
+		const struct order_unit *u = order_unit_of(q->w, from);
+		const uint8_t *row = tables_block(q->w->newer, from, s->block);
+
 		/* New before old there is not. */
-		mask = live & ~(u && q->direction == ORDER_FROM ? u->mask : 0);
+		uint64_t mask = live & ~(u && q->direction == ORDER_FROM ? u->mask : 0);
+
 		FOR_BITS(bit, byteset_equal(row, port->num) & mask)
 		q->fn(q->arg, &(struct order_turn){ .unit = unit,
 						    .bit = bit,
@@ -156,8 +156,6 @@ static uint32_t set_place(const struct turns *s, uint32_t key)
 /* False: it was there. */
 static bool set_add(struct turns *s, uint32_t key)
 {
-	uint32_t at;
-
 	if (2 * s->set_used >= s->set_size) {
 		uint32_t *old = s->set, size = s->set_size;
 
@@ -169,7 +167,9 @@ static bool set_add(struct turns *s, uint32_t key)
 				set_add(s, old[i]);
 		free(old);
 	}
-	at = set_place(s, key);
+
+	uint32_t at = set_place(s, key);
+
 	if (s->set[at])
 		return false;
 	s->set[at] = key;
@@ -185,10 +185,10 @@ static bool has_witness(const struct order_work *w, const struct order_turn *tur
 	const uint8_t *after = tables_row(w->newer, topo_peer(w->t, port)->node);
 
 	for (uint32_t n = 0; n < w->nblocks; n++, block++) {
-		size_t at;
-
 		block = block == w->nblocks ? 0 : block;
-		at = (size_t)block * TABLES_BLOCK;
+
+		size_t at = (size_t)block * TABLES_BLOCK;
+
 		if (byteset_equal(before + at, port->num) & byteset_equal(after + at, turn->out))
 			return true;
 	}
@@ -275,14 +275,14 @@ static bool ask_columns(struct order_trial *l, const struct enquiry *q)
 
 static bool search_graph(struct order_trial *l)
 {
-	uint32_t *group;
 	unsigned length;
-	uint64_t groups;
 
 	if (cdg_search_go(l->search, VISITS_A_CALL))
 		return true;
-	group = mem_array(group, l->graph.nchannels + 1u);
-	groups = cdg_search_groups(l->search, group, l->graph.nchannels, &length);
+
+	uint32_t *group = mem_array(group, l->graph.nchannels + 1u);
+	uint64_t groups = cdg_search_groups(l->search, group, l->graph.nchannels, &length);
+
 	if (groups && l->guilty) {
 		/* The entries with paths in a group of channels that wait for one another. */
 		struct circle c = { .w = l->turns.w, .g = &l->graph, .guilty = l->guilty };

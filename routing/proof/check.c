@@ -73,7 +73,6 @@ void check_find_parts(struct check *c)
 			uint32_t index = t->nodes[n].port0 + num;
 			const struct topo_port *port = &t->ports[index];
 			bool special = t->nodes[port->node].sharp;
-			uint32_t home;
 
 			if (!is_host_port(t, port)) {
 				/*
@@ -86,7 +85,9 @@ void check_find_parts(struct check *c)
 						   c->lids->lid_of_port[port->peer];
 				continue;
 			}
-			home = t->ports[port->peer].node;
+
+			uint32_t home = t->ports[port->peer].node;
+
 			if (!c->lids->lid_of_port[index]) {
 				c->part_lidless[sort_root(c->part, home)] += !special;
 				continue;
@@ -205,11 +206,11 @@ void check_walk_lid(struct check *c, uint32_t lid)
 static void name_gap(struct check *c, const struct check_count *count, uint32_t lid,
 		     const struct topo_port *dest)
 {
-	const struct topo_node *from;
-
 	if (c->report->first[0] || count->from == TOPO_NONE)
 		return;
-	from = &c->t->nodes[count->from];
+
+	const struct topo_node *from = &c->t->nodes[count->from];
+
 	array_printf(c->report->first, "%s: from %s (0x%016llx) to LID %u (%s)",
 		     count->loop ? "loop" : "unreachable", from->name,
 		     (unsigned long long)from->guid, lid, c->t->nodes[dest->node].name);
@@ -341,11 +342,12 @@ static void allow_turns(struct check *c, uint32_t sw, const struct outputs *outp
 		}
 	for (unsigned num = 1; num <= node->nports; num++) {
 		uint32_t to = leads[num];
-		uint64_t *next;
 
 		if (to == TOPO_NONE)
 			continue;
-		next = c->cdg.next[c->cdg.channel[node->port0 + num]];
+
+		uint64_t *next = c->cdg.next[c->cdg.channel[node->port0 + num]];
+
 		for (unsigned w = 0; w < CDG_WORDS; w++)
 			next[w] = leads_up(c, sw, to) ? outputs[to].all[w] & ~back[to][w]
 						      : outputs[to].down[w];
@@ -480,12 +482,12 @@ static void check_turns_find(struct check *c, uint32_t sw)
 	/* The LIDs that some switch above has no entry for. */
 	mem_zero(turns->gaps, turns->nblocks);
 	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
-		const uint64_t *none;
-
 		if (!leads_up(c, sw, at.leads[num]))
 			continue;
 		at.ups[at.nups++] = num;
-		none = bits_of(turns, turns->none, at.leads[num]);
+
+		const uint64_t *none = bits_of(turns, turns->none, at.leads[num]);
+
 		for (uint32_t block = 0; block < turns->nblocks; block++)
 			turns->gaps[block] |= none[block];
 	}
@@ -874,13 +876,14 @@ bool check_tables(const struct topo *t, const struct lid_map *lids, const struct
 		  struct check_report *report)
 {
 	struct check c = { .t = t, .lids = lids, .tables = tables, .report = report };
-	bool sound;
 
 	check_scratch_init(&c);
 	check_begin(&c);
 	while (check_go(&c))
 		;
-	sound = check_end(&c);
+
+	bool sound = check_end(&c);
+
 	check_scratch_fini(&c);
 	if (sound)
 		check_result_fini(&c);

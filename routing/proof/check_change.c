@@ -472,11 +472,12 @@ void check_change_begin(struct check_base *base, const struct topo *t, const str
 bool check_change_go(struct check_base *base)
 {
 	struct change *w = base->run;
-	enum said said;
 
 	if (w->whole)
 		return check_go(&w->c);
-	said = phases[w->phase](w);
+
+	enum said said = phases[w->phase](w);
+
 	if (said == WRONG) {
 		change_fini(w);
 		check_scratch_fini(&w->c);

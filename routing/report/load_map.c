@@ -120,7 +120,6 @@ struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, uns
 	struct load_map *map = mem_new(map);
 	struct marks marks = { mem_array(marks.row, t->nswitches),
 			       mem_array(marks.column, t->nswitches) };
-	struct load_cell *cells;
 
 	map->tier.level = level;
 	for (uint32_t i = 0; i < t->nports; i++) {
@@ -150,7 +149,9 @@ struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, uns
 	map->cells = mem_array(map->cells, mark_ends(t, level, &marks));
 	map->rows = list_marked(t, marks.row, &map->nrows);
 	map->columns = list_marked(t, marks.column, &map->ncolumns);
-	cells = mem_array(cells, map->ncolumns);
+
+	struct load_cell *cells = mem_array(cells, map->ncolumns);
+
 	for (uint32_t row = 0; row < map->nrows; row++)
 		fill_row(t, by_port, map, &marks, row, cells);
 	free(cells);

@@ -143,14 +143,14 @@ void rates_measure(const struct topo *t, const struct lid_map *lids, const struc
 		struct traffic traffic = { mem_alloc(most, sizeof(struct flow)),
 					   mem_alloc(most, PATH_MAX_HOPS * sizeof(uint32_t)), 0,
 					   0 };
-		uint32_t flows;
 
 		for (uint32_t a = 0; a < own; a++)
 			for (uint32_t b = 0; b < own; b++)
 				out->unreachable += !add_flow(&traffic, t, lids, tables, ports[a],
 							      ports[b], true) &&
 						    seed == 1;
-		flows = traffic.nflows;
+
+		uint32_t flows = traffic.nflows;
 		if (seed == 1)
 			count_uplinks(&traffic, t->nports, out);
 		mem_copy(to, ports + own, others);

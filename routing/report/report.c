@@ -92,11 +92,11 @@ static uint64_t minimum_by_tiers(const struct topo *t, const struct lid_map *lid
 
 static bool leads_nowhere(const struct topo *t, uint32_t sw, uint8_t out)
 {
-	const struct topo_port *port;
-
 	if (out == TABLES_NO_ROUTE || out > t->nodes[sw].nports)
 		return true;
-	port = topo_port(t, sw, out);
+
+	const struct topo_port *port = topo_port(t, sw, out);
+
 	return out && !port->link_up;
 }
 

@@ -82,10 +82,11 @@ char *mem_printf(const char *format, ...)
 {
 	char *text;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&text, format, args);
+
+	int n = vasprintf(&text, format, args);
+
 	va_end(args);
 	if (n < 0)
 		out_of_memory(strlen(format), 1);
@@ -170,13 +171,14 @@ int mem_flush(FILE *out)
 char *mem_read_path(const char *path, size_t *len)
 {
 	FILE *in = fopen(path, "re");
-	char *text;
-	int error;
 
 	if (!in)
 		return NULL;
-	text = mem_read_all(in, len);
-	error = ferror(in) ? errno : 0;
+
+	char *text = mem_read_all(in, len);
+
+	int error = ferror(in) ? errno : 0;
+
 	fclose(in);
 	if (!error)
 		return text;

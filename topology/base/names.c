@@ -60,7 +60,6 @@ void near_names_add(struct near_names *near, const char *text, const char *name)
 	size_t len = strlen(text);
 	unsigned limit = len < 4 ? 1 : len < 12 ? 2 : 3;
 	unsigned d = len ? apart(text, len, name, limit) : FAR;
-
 	unsigned at = near->count;
 
 	while (at > 0 && near->apart[at - 1] > d)
@@ -203,11 +202,11 @@ uint32_t names_id(struct names *names, const char *text, size_t len)
 
 uint32_t names_find(const struct names *names, const char *text, size_t len)
 {
-	uint32_t slot;
-
 	if (!names->slots)
 		return NAMES_NONE;
-	slot = find_slot(names, text, len, hash_text(text, len));
+
+	uint32_t slot = find_slot(names, text, len, hash_text(text, len));
+
 	return names->slots[slot] ? names->slots[slot] - 1 : NAMES_NONE;
 }
 

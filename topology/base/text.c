@@ -13,10 +13,10 @@
 
 char *words_trim(char *text)
 {
-	char *end;
-
 	text += strspn(text, BLANKS);
-	end = text + strlen(text);
+
+	char *end = text + strlen(text);
+
 	while (end > text && strchr(BLANKS, end[-1]))
 		*--end = '\0';
 	return text;
@@ -145,11 +145,11 @@ bool lex_take_number(struct lex *l, uint64_t *value)
 
 bool lex_take_quoted(struct lex *l, struct lex_text *text)
 {
-	const char *close;
-
 	if (!lex_is(l, '"'))
 		return false;
-	close = memchr(l->p + 1, '"', l->end - l->p - 1);
+
+	const char *close = memchr(l->p + 1, '"', l->end - l->p - 1);
+
 	if (!close)
 		return false;
 	*text = (struct lex_text){ l->p + 1, close - l->p - 1 };
@@ -167,11 +167,12 @@ static const char *find_word(const struct lex *l, const char *word)
 bool lex_find_number(const struct lex *l, const char *word, uint64_t *value)
 {
 	const char *at = find_word(l, word);
-	struct lex rest;
 
 	if (!at)
 		return false;
-	rest = (struct lex){ at + strlen(word), l->end };
+
+	struct lex rest = (struct lex){ at + strlen(word), l->end };
+
 	lex_skip_blanks(&rest);
 	return lex_take_number(&rest, value);
 }
@@ -276,10 +277,11 @@ void text_clean(const char *from, size_t len, char *to)
 	len = strnlen(from, len);
 	for (size_t i = 0, size; i < len; i += size ? size : 1) {
 		uint32_t c = 0;
-		bool safe;
 
 		size = text_decode(from + i, len - i, &c);
-		safe = size;
+
+		bool safe = size;
+
 		for (size_t u = 0; u < ARRAY_SIZE(unsafe); u++)
 			safe &= c < unsafe[u].first || c > unsafe[u].last;
 		if (safe) {

@@ -450,12 +450,12 @@ static void find_lost_hcas(struct wiring *w)
 
 			usual.like[rail] = TOPO_NONE;
 			for (uint32_t h = 0; h < t->nhosts; h++) {
-				uint32_t hca;
-
 				if (units_of_host(&c.units, h) != usual.su)
 					continue;
 				votes.of++;
-				hca = hca_on_rail(t, &t->hosts[h], rail);
+
+				uint32_t hca = hca_on_rail(t, &t->hosts[h], rail);
+
 				votes.votes += hca != TOPO_NONE;
 				usual.like[rail] = hca != TOPO_NONE ? hca : usual.like[rail];
 			}
@@ -565,11 +565,11 @@ struct cabling *cabling_pattern(const struct topo *t)
 {
 	struct wiring w;
 	struct tiers tiers = { .t = t, .level = mem_alloc(t->nswitches + 1, 1) };
-	uint32_t *alike;
 
 	wiring_init(&w, t);
 	find_neighbours(&tiers);
-	alike = join_alike(&tiers, ANY);
+
+	uint32_t *alike = join_alike(&tiers, ANY);
 
 	/* The level that most of a group have; of equals the highest. */
 	uint32_t nswitches = tiers.t->nswitches;

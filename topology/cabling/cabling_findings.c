@@ -209,17 +209,18 @@ json_t *cabling_json(const struct cabling *c)
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct cabling_item *item = &c->items[i];
 		char text[1024], instruction[1024];
-		json_t *row;
 
 		cabling_describe(item, text, sizeof(text));
 		cabling_instruct(item, instruction, sizeof(instruction));
-		row = json_pack("{ss ss ss so so so so so so so so}", "kind",
-				cabling_kind_name(item->kind), "text", text, "instruction",
-				instruction, "at", end_json(&item->at), "found",
-				end_json(&item->found), "expected", end_json(&item->expected),
-				"belongs", end_json(&item->belongs), "a", end_json(&item->a), "b",
-				end_json(&item->b), "a_leads_to", end_json(&item->a_found),
-				"b_leads_to", end_json(&item->b_found));
+
+		json_t *row = json_pack(
+			"{ss ss ss so so so so so so so so}", "kind", cabling_kind_name(item->kind),
+			"text", text, "instruction", instruction, "at", end_json(&item->at),
+			"found", end_json(&item->found), "expected", end_json(&item->expected),
+			"belongs", end_json(&item->belongs), "a", end_json(&item->a), "b",
+			end_json(&item->b), "a_leads_to", end_json(&item->a_found), "b_leads_to",
+			end_json(&item->b_found));
+
 		if (item->other.name) {
 			json_object_set_new(row, "other", end_json(&item->other));
 			json_object_set_new(row, "other_found", end_json(&item->other_found));

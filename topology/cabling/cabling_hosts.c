@@ -240,11 +240,12 @@ void cabling_expect_hosts(struct wiring *w)
 		expect_hca(w, &u, ca, loose, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct wiring_votes votes = u.places[loose[i].host].votes;
-		uint32_t j;
 
 		if (w->v[loose[i].port].want != TOPO_NONE)
 			continue;
-		j = find_partner(w, loose, n, i);
+
+		uint32_t j = find_partner(w, loose, n, i);
+
 		if (j != TOPO_NONE && wiring_expect(w, loose[i].port, loose[j].at, votes) &&
 		    wiring_expect(w, loose[j].port, loose[i].at, votes))
 			continue;

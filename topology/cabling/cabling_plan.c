@@ -152,13 +152,14 @@ static bool read_header(struct table *table)
 		char name[64];
 		const char *text = table->cells[i], *colon = strrchr(text, ':');
 		size_t n = 0;
-		int column;
 
 		for (text = colon ? colon + 1 : text; *text && n + 1 < sizeof(name); text++)
 			if (isalnum((unsigned char)*text))
 				name[n++] = tolower((unsigned char)*text);
 		name[n] = '\0';
-		column = column_of(name);
+
+		int column = column_of(name);
+
 		if (column != NONE && table->columns[column] == NONE)
 			table->columns[column] = i;
 	}
@@ -171,14 +172,15 @@ static bool read_header(struct table *table)
 static uint32_t device_of(struct table *table, const char *name)
 {
 	uint32_t id = names_find(&table->devices, name, strlen(name)), system;
-	char *clean;
 
 	if (id != NAMES_NONE)
 		return id;
 	system = names_find(&table->systems, name, strlen(name));
 	if (system != NAMES_NONE && table->of_system[system] != TOPO_NONE)
 		name = table->t->nodes[table->of_system[system]].desc;
-	clean = arena_strdup(table->arena, name);
+
+	char *clean = arena_strdup(table->arena, name);
+
 	text_clean(clean, strlen(clean), clean);
 	return names_id(&table->devices, clean, strlen(clean));
 }

@@ -414,7 +414,6 @@ static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 	struct choice choices[256];
 	uint32_t cables = 0, usual = 0, any = 0, same = 0;
 	unsigned nports = 0;
-	bool regular;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (b->tiers->t->nodes[members[i]].nports > nports)
@@ -444,8 +443,9 @@ static bool vote_of(struct ballot *b, const uint32_t *members, uint32_t n)
 	 * A family of five or fewer switches may agree on some ports by chance; it has a pattern
 	 * only if it is unanimous at three ports in five.
 	 */
-	regular = usual >= CABLES_MIN && most(usual, cables, 4, 5) &&
-		  (n > 5 || most(same, any, 3, 5));
+	bool regular = usual >= CABLES_MIN && most(usual, cables, 4, 5) &&
+		       (n > 5 || most(same, any, 3, 5));
+
 	for (uint32_t i = 0; i < n && regular; i++)
 		if (is_like_others(b, members[i], choices)) {
 			uint32_t sw = members[i];

@@ -102,14 +102,15 @@ static void write_left_out(const struct nearness *near, FILE *out)
 static char *member_list(const struct nearness *near, const struct near_group *group)
 {
 	const char **members = mem_array(members, group->count + 1);
-	char *list;
 
 	for (uint32_t i = 0; i < group->count; i++) {
 		uint32_t member = near->members[group->first + i];
 
 		members[i] = group->lowest ? near->nodes[member] : near->groups[member].name;
 	}
-	list = hostlist_format(members, group->count);
+
+	char *list = hostlist_format(members, group->count);
+
 	free(members);
 	return list;
 }
@@ -339,11 +340,12 @@ static json_t *link_row(const struct topo *t, const struct topo_port *a, const s
 json_t *dump_json_link(const struct topo *t, uint32_t port)
 {
 	const struct topo_port *a = &t->ports[port], *b = topo_peer(t, a);
-	json_t *row;
 
 	if (b)
 		return a->peer < port ? link_row(t, b, a) : link_row(t, a, b);
-	row = json_pack("{so so}", "a", link_end(t, a), "b", json_null());
+
+	json_t *row = json_pack("{so so}", "a", link_end(t, a), "b", json_null());
+
 	set_rate(row, a);
 	json_object_set_new(row, "up", json_boolean(a->state > TOPO_DOWN));
 	return row;
@@ -510,7 +512,6 @@ static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
 {
 	uint32_t hosts[UINT8_MAX], n = 0, count = 0;
 	const char *names[UINT8_MAX];
-	char *list;
 
 	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
@@ -524,7 +525,9 @@ static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
 			names[count++] = t->hosts[hosts[i]].name;
 	if (!count)
 		return;
-	list = hostlist_format(names, count);
+
+	char *list = hostlist_format(names, count);
+
 	fprintf(out, "    %" PRIu32 " host%s: %s\n", count, count == 1 ? "" : "s", list);
 	free(list);
 }
@@ -533,7 +536,6 @@ int dump_text(const struct topo *t, FILE *out)
 {
 	struct text_order *order = mem_array(order, t->nswitches);
 	struct names names = { 0 };
-	uint32_t *rank;
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		const struct topo_node *node = &t->nodes[sw];
@@ -542,7 +544,9 @@ int dump_text(const struct topo *t, FILE *out)
 			(struct text_order){ sw, names_id(&names, node->name, strlen(node->name)),
 					     node->su, node->rail, node->level };
 	}
-	rank = names_rank(&names);
+
+	uint32_t *rank = names_rank(&names);
+
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		order[sw].rank = rank[order[sw].rank];
 	free(rank);

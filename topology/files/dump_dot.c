@@ -113,7 +113,6 @@ static struct place *sorted_places(const struct topo *t, const struct drawing *d
 {
 	struct place *places = mem_array(places, d->nboxes);
 	struct names names = { 0 };
-	uint32_t *rank;
 
 	for (uint32_t b = 0; b < d->nboxes; b++)
 		places[b] = (struct place){ d->nrows - 1, b, b, -1, -1 };
@@ -124,7 +123,9 @@ static struct place *sorted_places(const struct topo *t, const struct drawing *d
 					     names_id(&names, node->name, strlen(node->name)),
 					     node->su, node->rail };
 	}
-	rank = names_rank(&names);
+
+	uint32_t *rank = names_rank(&names);
+
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		places[sw].rank = rank[places[sw].rank];
 	free(rank);
@@ -154,14 +155,15 @@ static struct drawing *drawing_new(const struct topo *t)
 {
 	struct drawing *d = mem_new(d);
 	uint32_t *box_of_host = group_hosts(t, d), n = 0;
-	struct place *places;
 
 	d->nrows = t->nlevels + 1u;
 	d->boxes = mem_array(d->boxes, d->nboxes);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		d->boxes[sw].label = mem_strdup(t->nodes[sw].name);
 	label_groups(t, d, box_of_host);
-	places = sorted_places(t, d);
+
+	struct place *places = sorted_places(t, d);
+
 	d->row_boxes = mem_array(d->row_boxes, d->nrows);
 	for (uint32_t i = 0; i < d->nboxes; i++) {
 		uint32_t row = places[i].row;
@@ -175,12 +177,13 @@ static struct drawing *drawing_new(const struct topo *t)
 	d->lines = mem_array(d->lines, t->nlinks);
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
-		uint32_t a, b;
 
 		if (!peer || port->peer < p)
 			continue;
-		a = box_of_node(t, box_of_host, port->node);
-		b = box_of_node(t, box_of_host, peer->node);
+
+		uint32_t a = box_of_node(t, box_of_host, port->node);
+		uint32_t b = box_of_node(t, box_of_host, peer->node);
+
 		if (a != b && a != TOPO_NONE && b != TOPO_NONE)
 			d->lines[d->nlines++] = (struct drawing_line){ .a = a < b ? a : b,
 								       .b = a < b ? b : a,

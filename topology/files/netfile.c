@@ -302,14 +302,15 @@ static bool add_node(struct netfile *nf, const struct net_header *h)
 		.sharp = h->type == TOPO_CA && topo_named_sharp(text),
 	};
 	uint32_t name = netfile_name(nf, h->name);
-	int handle;
 
 	attr.sys_guid = h->sys_guid ?: nf->pending[SET_SYS_GUID] ?: attr.guid;
 	if (nf->node_of_name[name] >= 0)
 		return netfile_fail(
 			nf, nf->line, "node \"%.*s\" is defined twice, first in line %" PRIu32,
 			(int)h->name.len, h->name.p, nf->nodes[nf->node_of_name[name]].line);
-	handle = topo_builder_find(nf->builder, attr.guid);
+
+	int handle = topo_builder_find(nf->builder, attr.guid);
+
 	if (handle >= 0)
 		return netfile_fail(nf, nf->line,
 				    "two nodes with GUID 0x%016" PRIx64
@@ -365,7 +366,6 @@ static bool parse_header(struct netfile *nf, struct lex l, struct net_header *h)
 static bool netfile_node(struct netfile *nf, struct lex l, bool *done)
 {
 	struct net_header h = { 0 };
-	struct topo_port_attr *attrs;
 
 	*done = take_node_type(&l, &h.type);
 	if (!*done)
@@ -376,7 +376,9 @@ static bool netfile_node(struct netfile *nf, struct lex l, bool *done)
 		nf->attrs_room = (nf->attrs_room + 256) * 2;
 		nf->attrs = mem_array_resize(nf->attrs, nf->attrs_room);
 	}
-	attrs = nf->attrs + nf->nattrs;
+
+	struct topo_port_attr *attrs = nf->attrs + nf->nattrs;
+
 	mem_zero(attrs, h.nports + 1);
 	if (h.type == TOPO_SWITCH) {
 		attrs[0].lid = h.lid <= LID_MAX ? (uint16_t)h.lid : 0;
@@ -646,7 +648,6 @@ static bool check_port(struct netfile *nf, uint64_t port)
 static bool parse_dumped_port(struct netfile *nf, struct lex l, bool *done)
 {
 	struct net_port p = { 0 };
-	struct topo_port_attr *attrs;
 
 	*done = lex_take_hex(&l, &p.guid) && (lex_is(&l, ' ') || lex_is(&l, '\t'));
 	lex_skip_blanks(&l);
@@ -663,7 +664,9 @@ static bool parse_dumped_port(struct netfile *nf, struct lex l, bool *done)
 	find_rate(l, &p);
 	if (!nf->nnodes)
 		return netfile_fail(nf, nf->line, "a port before any node");
-	attrs = nf->attrs + nf->nodes[nf->nnodes - 1].port0;
+
+	struct topo_port_attr *attrs = nf->attrs + nf->nodes[nf->nnodes - 1].port0;
+
 	set_attr(&attrs[p.port], &p);
 	if (p.port && p.peer.p)
 		add_link(nf, &p);

@@ -291,11 +291,11 @@ static struct topo *make_superpod(struct superpod *sp)
 
 		for (unsigned node = 0; node < sp->sys->nodes; node++)
 			for (unsigned rail = 0; rail < RAILS; rail++) {
-				int hca;
-
 				array_printf(name, "dgx-su%02u-%02u mlx5_%u", su + 1, node + 1,
 					     sp->sys->hca[rail]);
-				hca = generate_hca(&sp->g, 1, name);
+
+				int hca = generate_hca(&sp->g, 1, name);
+
 				generate_host_cable(&sp->g, hca, 1, sp->leaves[su * RAILS + rail],
 						    node + 1);
 			}

@@ -240,7 +240,6 @@ static json_t *text_of(const struct losses *l)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 	size_t hcas = json_array_size(l->hcas);
-	json_t *value;
 
 	if (!out)
 		abort();
@@ -258,11 +257,12 @@ static json_t *text_of(const struct losses *l)
 		const struct loss *first = &l->list[i];
 		uint32_t count = end - i, listed = count < LISTED ? count : LISTED;
 		const char **names = mem_array(names, listed), *s = count == 1 ? "s" : "";
-		char *list;
 
 		for (uint32_t k = 0; k < listed; k++)
 			names[k] = l->t->hosts[first[k].host].name;
-		list = hostlist_format(names, listed);
+
+		char *list = hostlist_format(names, listed);
+
 		fprintf(out, "%u host%s ", count, count == 1 ? "" : "s");
 		if (!first->kept)
 			fputs("cut off", out);
@@ -275,7 +275,9 @@ static json_t *text_of(const struct losses *l)
 		free(names);
 	}
 	fclose(out);
-	value = json_string(text);
+
+	json_t *value = json_string(text);
+
 	free(text);
 	return value;
 }

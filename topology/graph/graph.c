@@ -117,9 +117,9 @@ static uint32_t distances(const struct topo *t, uint32_t root, uint32_t *dist, u
 /* The middle of a longest shortest path, found by two walks: central enough for a root. */
 static uint32_t middle_of(const struct topo *t, uint32_t start, uint32_t *dist, uint32_t *queue)
 {
-	uint32_t far, sw, reached;
+	uint32_t far, sw;
+	uint32_t reached = distances(t, start, dist, queue, &far);
 
-	reached = distances(t, start, dist, queue, &far);
 	for (uint32_t i = 0; i < reached; i++)
 		dist[queue[i]] = TOPO_NONE;
 	reached = distances(t, far, dist, queue, &sw);

@@ -132,13 +132,14 @@ static void find_homes(struct near_work *w)
 static char *switch_name(const struct topo_node *node)
 {
 	const char *text = node->label, *semicolon = strchr(text, ';');
-	size_t len;
 
 	if (node->su >= 0)
 		return mem_printf("su%02d", node->su + 1);
 	if (semicolon)
 		text = semicolon + 1;
-	len = strcspn(text, ":/");
+
+	size_t len = strcspn(text, ":/");
+
 	for (size_t i = 0; i < len; i++)
 		if (!isalnum((unsigned char)text[i]) && !strchr("-_.", text[i]))
 			len = 0;
@@ -246,16 +247,16 @@ static void make_tier(struct near_work *w, unsigned level)
 	w->tops = mem_array(w->tops, n + 1);
 	w->ntops = 0;
 	for (uint32_t i = 0, end; i < n; i = end) {
-		uint32_t group;
-
 		for (end = i + 1; end < n && listed[end].under == listed[i].under;)
 			end++;
 		if (end - i == 1) {
 			w->tops[w->ntops++] = tops[listed[i].order];
 			continue;
 		}
-		group = add_group(w, mem_printf("tier%u-%" PRIu32, level, ++made), false,
-				  tops[listed[i].order].set);
+
+		uint32_t group = add_group(w, mem_printf("tier%u-%" PRIu32, level, ++made), false,
+					   tops[listed[i].order].set);
+
 		for (uint32_t j = i; j < end; j++) {
 			add_member(w, group, tops[listed[j].order].group);
 			w->near->groups[tops[listed[j].order].group].parent = group;

@@ -77,15 +77,13 @@ bool risk_find(const struct topo *t, struct risk *out)
 	uint32_t switches = 0;
 
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		struct risk r;
-
 		/*
 		 * `seen`: by switch, zero before and after. False: no port is up, or no switch is
 		 * above.
 		 */
 		bool alive = false;
+		struct risk r = (struct risk){ .sw = sw };
 
-		r = (struct risk){ .sw = sw };
 		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
 			bool up = topo_port(t, sw, num)->link_up;
 			uint32_t parent = parent_at(t, sw, num);
@@ -137,15 +135,16 @@ json_t *risk_json(const struct topo *t)
 {
 	struct risk r;
 	char text[256];
-	json_t *doc;
 
 	if (!risk_find(t, &r))
 		return json_null();
 	risk_describe(t, &r, text, sizeof(text));
-	doc = json_pack("{ss% ss si si si si si}", "text", text, strlen(text), "above",
-			topo_role_name(t->nodes[r.above].role), "has", r.parents, "of",
-			r.parents_of, "cables", r.links, "cables_of", r.links_of, "switches",
-			r.switches);
+
+	json_t *doc = json_pack("{ss% ss si si si si si}", "text", text, strlen(text), "above",
+				topo_role_name(t->nodes[r.above].role), "has", r.parents, "of",
+				r.parents_of, "cables", r.links, "cables_of", r.links_of,
+				"switches", r.switches);
+
 	if (!doc)
 		return json_null();
 	json_object_set_new(doc, "guid",

@@ -242,14 +242,14 @@ static int strip_managed(const char *desc, char buf[NAMING_MAX])
 static int make_base(const char *desc, const char *label, guid_t guid, char buf[NAMING_MAX],
 		     bool *alone)
 {
-	int len;
-
 	*alone = true;
 	if (label != desc)
 		return snprintf(buf, NAMING_MAX, "%s", label);
 	if (!*desc)
 		return snprintf(buf, NAMING_MAX, "0x%016" PRIx64, guid);
-	len = strip_managed(desc, buf);
+
+	int len = strip_managed(desc, buf);
+
 	if (len)
 		return len;
 	*alone = !naming_is_factory(desc);

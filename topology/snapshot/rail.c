@@ -695,11 +695,12 @@ void rail_assign(struct topo *t, struct arena *arena)
 	}
 	if (any) {
 		struct vote *votes = mem_array(votes, w.t->nnodes);
-		uint32_t railed;
 
 		list_cas_by_leaf(&w);
 		find_rails(&w, votes);
-		railed = count_leaves(&w, true);
+
+		uint32_t railed = count_leaves(&w, true);
+
 		if (railed * 2 < count_leaves(&w, false)) {
 			find_rails_again(&w, votes, true);
 			if (count_leaves(&w, true) <= railed)

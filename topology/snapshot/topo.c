@@ -550,11 +550,13 @@ static uint32_t switch_rate(const struct topo *t, const struct topo_port *port)
 void topo_hold_slow(struct topo *t, unsigned percent)
 {
 	struct topo_port *ports = (struct topo_port *)t->ports;
-	uint32_t *best;
 
 	if (!percent || !t->rates_differ)
 		return;
-	best = mem_array(best, t->nswitches + 1); /* by switch: its fastest link */
+
+	/* By switch: its fastest link. */
+	uint32_t *best = mem_array(best, t->nswitches + 1);
+
 	for (uint32_t i = 0; i < t->nswitch_ports; i++) {
 		uint32_t rate = switch_rate(t, &ports[i]), *mine = &best[ports[i].node];
 

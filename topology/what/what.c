@@ -321,12 +321,13 @@ static char *port_mark(char *text, int *num)
 	size_t len = strlen(text), digits = 0;
 	bool bracket = len && text[len - 1] == ']';
 	unsigned long value;
-	char *at;
 
 	len -= bracket;
 	while (digits < len && isdigit((unsigned char)text[len - digits - 1]))
 		digits++;
-	at = text + len - digits;
+
+	char *at = text + len - digits;
+
 	if (!digits || at == text)
 		return NULL;
 	value = strtoul(at, NULL, 10);
@@ -392,11 +393,12 @@ static enum outcome find_label(const struct find *f, const char *text, struct wh
 	for (const char *at = text; t->labels && (at = strpbrk(at, ": ")); at++) {
 		char *node = mem_strdup(text);
 		const char *label = at + 1 + strspn(at + 1, " ");
-		enum outcome outcome;
 		unsigned num = 0;
 
 		node[at - text] = '\0';
-		outcome = find_name(&part, node, false, w);
+
+		enum outcome outcome = find_name(&part, node, false, w);
+
 		if (outcome == NOTHING)
 			outcome = what_find_guid(&part, node, w);
 		free(node);
@@ -517,12 +519,14 @@ static enum outcome find_link(struct find *f, struct what *w)
 
 	for (size_t i = 0; i < ARRAY_SIZE(marks) && outcome == NOTHING; i++) {
 		const char *at = strstr(f->what, marks[i]);
-		char *left, *right;
 
 		if (!at)
 			continue;
-		left = mem_strdup(f->what);
-		right = mem_strdup(at + strlen(marks[i]));
+
+		char *left = mem_strdup(f->what);
+
+		char *right = mem_strdup(at + strlen(marks[i]));
+
 		left[at - f->what] = '\0';
 		outcome = find_place(f, trimmed(left), &a);
 		if (outcome == FOUND)

@@ -142,7 +142,7 @@ enum outcome what_find_lid(struct find *f, uint64_t lid, struct what *w)
 static bool parse_guid(const char *text, guid_t *guid)
 {
 	char plain[GUID_DIGITS + 1];
-	size_t len, digits;
+	size_t digits;
 
 	if (what_parse_number(text, guid, &digits) && digits)
 		return true;
@@ -155,7 +155,9 @@ static bool parse_guid(const char *text, guid_t *guid)
 	} else if (strlen(text) != GUID_DIGITS) {
 		return false;
 	}
-	len = strlen(text);
+
+	size_t len = strlen(text);
+
 	if (!len || len > GUID_DIGITS || text[strspn(text, "0123456789abcdefABCDEF")])
 		return false;
 	*guid = strtoull(text, NULL, 16);
