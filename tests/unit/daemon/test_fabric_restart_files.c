@@ -46,7 +46,7 @@ static void tables_that_are_not_right_are_as_none(void **state)
 		stop_fabric(&w);
 		corrupt_tables(&w, corrupted[i].at, corrupted[i].with, corrupted[i].length);
 		start_again(&w);
-		/* Switches are met as for the first time: they are read, and hold what is wanted. */
+		/* Switches are met as for the first time, and hold what is wanted. */
 		assert_int_equal(blocks_read(&w),
 				 before.tables.nswitches * tables_blocks(&before.tables));
 		assert_int_equal(blocks_written(&w), 0);
