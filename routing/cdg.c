@@ -486,7 +486,7 @@ void cdg_forget(struct cdg *c, const struct topo *t, uint32_t channel)
 	const struct topo_port *port = &t->ports[c->port_of[channel]];
 	uint32_t port0 = t->nodes[port->node].port0;
 
-	memset(c->next[channel], 0, sizeof(c->next[channel]));
+	mem_zero(&c->next[channel], 1);
 	for (unsigned num = 1; num <= t->nodes[port->node].nports; num++) {
 		uint32_t peer = t->ports[port0 + num].peer;
 		uint32_t before = peer == TOPO_NONE ? TOPO_NONE : c->channel[peer];

@@ -68,7 +68,7 @@ static bool parse_hex64(const char *text, uint64_t *value)
 
 void conf_default(struct conf *conf)
 {
-	memset(conf, 0, sizeof(*conf));
+	mem_zero(conf, 1);
 	for (size_t i = 0; i < conf_noptions; i++) {
 		const struct conf_option *o = &conf_options[i];
 

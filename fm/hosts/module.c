@@ -327,7 +327,7 @@ static void slice(struct hosts_room *r, const struct topo *t)
 		r->again = false;
 		r->next = 0;
 		end = HOSTS_A_SLICE;
-		memset(r->counting, 0, sizeof(r->counting));
+		mem_zero(&r->counting, 1);
 		watch_begin(&r->watch);
 	}
 	for (; r->next < end && r->next < t->nhosts; r->next++) {

@@ -129,7 +129,7 @@ static enum MHD_Result reply_go_on(struct request *request)
 	if (bytes_held(&r->had) < sizeof(head))
 		return reply_refuse(request->connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
 				    "the answer could not be written");
-	memcpy(&head, r->had.data + r->had.start, sizeof(head));
+	mem_copy(&head, r->had.data + r->had.start, 1);
 	r->had.start += sizeof(head);
 	return reply_queue(request->connection, head.code, head.type, *head.tag ? head.tag : NULL,
 			   head.gzip, response_new(r, &head));

@@ -195,7 +195,7 @@ static void add_hidden(struct hidden *x, const struct inv_node *near, unsigned n
 {
 	if (x->count == x->size) {
 		x->size = x->size ? 2 * x->size : 16;
-		x->ports = mem_resize(x->ports, x->size, sizeof(*x->ports));
+		x->ports = mem_array_resize(x->ports, x->size);
 	}
 	x->ports[x->count++] = (struct hidden_port){ near->guid, num, first, why };
 	x->probable += first;
@@ -341,7 +341,7 @@ static void find_all(struct hidden *x, struct unknown *u)
 			if (!peer) {
 				if (u->count == u->size) {
 					u->size = u->size ? 2 * u->size : 16;
-					u->ports = mem_resize(u->ports, u->size, sizeof(*u->ports));
+					u->ports = mem_array_resize(u->ports, u->size);
 				}
 				u->ports[u->count++] =
 					(struct unknown_port){ .node = node, .num = p };

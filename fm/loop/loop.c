@@ -240,7 +240,7 @@ void loop_timer_set(struct loop_timer *timer, uint64_t delay_us)
 	timer->seq = loop->seq++;
 	if (loop->armed + 1 >= loop->heap_size) {
 		loop->heap_size = loop->heap_size ? loop->heap_size * 2 : 64;
-		loop->heap = mem_resize(loop->heap, loop->heap_size, sizeof(*loop->heap));
+		loop->heap = mem_array_resize(loop->heap, loop->heap_size);
 	}
 	loop->armed++;
 	heap_up(loop, loop->armed, timer);

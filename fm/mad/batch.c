@@ -151,7 +151,7 @@ static void batch_pump(struct batch *b)
 			struct batch_request request;
 			struct slot *slot = &b->slots[b->free];
 
-			memset(&request, 0, sizeof(request));
+			mem_zero(&request, 1);
 			if (!b->ops->make(b->owner, &job, &request)) {
 				if (b->ops->unwanted)
 					b->ops->unwanted(b->owner, &job);
@@ -198,7 +198,7 @@ void batch_add(struct batch *b, const struct batch_job *job)
 		uint32_t old = ring->capacity, wrapped = old - ring->head;
 
 		ring->capacity = old ? 2 * old : 64;
-		ring->jobs = mem_resize(ring->jobs, ring->capacity, sizeof(*ring->jobs));
+		ring->jobs = mem_array_resize(ring->jobs, ring->capacity);
 		/* What was before the head's wrap moves behind the old end, so that order holds. */
 		if (old && wrapped < old)
 			memcpy(ring->jobs + old, ring->jobs, ring->head * sizeof(*ring->jobs));
@@ -240,7 +240,7 @@ void batch_reroute(struct batch *b)
 
 		if (!slot->token)
 			continue;
-		memset(&request, 0, sizeof(request));
+		mem_zero(&request, 1);
 		if (b->ops->make(b->owner, &job, &request) &&
 		    request.via.path.hops == slot->via.path.hops &&
 		    !memcmp(request.via.path.ports, slot->via.path.ports, request.via.path.hops))

@@ -560,7 +560,7 @@ static void umad_receive_start(struct umad_io *u)
 		return;
 	u->poll = loop_poll_new(u->loop, poll_cb, u);
 	if (!u->later)
-		u->later = mem_alloc(LATER_MAX, sizeof(*u->later));
+		u->later = mem_array(u->later, LATER_MAX);
 	prctl(PR_SET_TIMERSLACK, 1); /* naps as short as asked for */
 }
 

@@ -184,7 +184,7 @@ struct umad_writer *umad_writer_new(struct loop *loop, umad_written_fn *fn, void
 	w->fn = fn;
 	w->arg = arg;
 	w->header = umad_size();
-	w->each = mem_alloc(LIDS, sizeof(*w->each));
+	w->each = mem_array(w->each, LIDS);
 	w->done_fd = done_fd;
 	w->watch = loop_fd_new(loop, w->done_fd, LOOP_READ, done_cb, w);
 	pthread_mutex_init(&w->lock, NULL);

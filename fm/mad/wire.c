@@ -37,7 +37,7 @@ void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 {
 	ib_smp_t smp;
 
-	memcpy(&smp, buf, sizeof(smp));
+	mem_copy(&smp, buf, 1);
 	smp.base_ver = 1;
 	smp.mgmt_class = mad->mgmt_class;
 	smp.class_ver = mad->class_version;
@@ -68,7 +68,7 @@ int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
 
 	if (len < WIRE_MAD_HEADER)
 		return -EBADMSG;
-	memcpy(&header, buf, sizeof(header));
+	mem_copy(&header, buf, 1);
 	if (header.base_ver != 1)
 		return -EBADMSG;
 	*mad = (struct wire_mad){
@@ -97,7 +97,7 @@ int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 
 	if (len < WIRE_MAD_SIZE || wire_mad_decode_header(buf, len, mad))
 		return -EBADMSG;
-	memcpy(&smp, buf, sizeof(smp));
+	mem_copy(&smp, buf, 1);
 	if (wire_is_smi(mad->mgmt_class))
 		mad->key = cl_ntoh64(smp.m_key);
 	if (mad->mgmt_class == WIRE_SMI_DR) {
@@ -275,7 +275,7 @@ void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out)
 {
 	ib_port_info_t pi;
 
-	memcpy(&pi, data, sizeof(pi));
+	mem_copy(&pi, data, 1);
 	*out = (struct wire_port_info){
 		.mkey = cl_ntoh64(pi.m_key),
 		.gid_prefix = cl_ntoh64(pi.subnet_prefix),
@@ -304,7 +304,7 @@ void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
 {
 	ib_port_info_t pi;
 
-	memcpy(&pi, data, sizeof(pi));
+	mem_copy(&pi, data, 1);
 	*out = (struct wire_port_lanes){ .state = pi.state_info1 & 0xf,
 					 .neighbor_mtu = pi.mtu_smsl >> 4,
 					 .mtu_cap = pi.mtu_cap & 0xf,

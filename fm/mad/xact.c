@@ -20,7 +20,7 @@ void xact_table_init(struct xact_table *table)
 {
 	*table = (struct xact_table){ .tid_mask = TID_TABLE_MIN - 1 };
 	link_init(&table->free);
-	table->by_tid = mem_alloc(TID_TABLE_MIN, sizeof(*table->by_tid));
+	table->by_tid = mem_array(table->by_tid, TID_TABLE_MIN);
 }
 
 void xact_table_fini(struct xact_table *table)
@@ -36,14 +36,13 @@ struct xact *xact_new(struct xact_table *table)
 	struct xact *x, *chunk;
 
 	if (link_empty(&table->free)) {
-		chunk = mem_alloc(XACT_CHUNK, sizeof(*chunk));
+		chunk = mem_array(chunk, XACT_CHUNK);
 		for (uint32_t i = 0; i < XACT_CHUNK; i++) {
 			chunk[i].index = table->nchunks * XACT_CHUNK + i;
 			chunk[i].generation = 1;
 			link_insert(table->free.prev, &chunk[i].link);
 		}
-		table->chunks =
-			mem_resize(table->chunks, table->nchunks + 1, sizeof(*table->chunks));
+		table->chunks = mem_array_resize(table->chunks, table->nchunks + 1);
 		table->chunks[table->nchunks++] = chunk;
 	}
 	x = (struct xact *)table->free.next;
@@ -80,7 +79,7 @@ void xact_give_tid(struct xact_table *table, struct xact *x)
 {
 	if (++table->tids * 2 > table->tid_mask) {
 		uint32_t old = table->tid_mask + 1;
-		struct xact **by_tid = mem_alloc(old * 2, sizeof(*by_tid));
+		struct xact **by_tid = mem_array(by_tid, old * 2);
 
 		table->tid_mask = old * 2 - 1;
 		for (uint32_t i = 0; i < old; i++)
@@ -285,8 +284,8 @@ void xact_queue_fini(struct xact_queue *q)
 
 static void keys_forget(struct xact_device *device)
 {
-	memset(device->key, 0, sizeof(device->key));
-	memset(device->proven, 0, sizeof(device->proven));
+	mem_zero(&device->key, 1);
+	mem_zero(&device->proven, 1);
 }
 
 static void keys_of(const struct xact_keys *keys, const struct xact *x, struct mad_keys *list)

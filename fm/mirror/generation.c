@@ -395,7 +395,7 @@ bool mirror_has(const char *name)
 	size_t length = strlen(name), aside = strlen(MIRROR_ASIDE);
 
 	return !is_among(name, own_files, ARRAY_SIZE(own_files)) &&
-	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE) != 0);
+	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE));
 }
 
 static bool is_unknown(const char *name)
@@ -484,7 +484,7 @@ void mirror_read_owners(struct mirror *m)
 	char *text = state_store_text(m->services.state, "peer_keys", &length), *at;
 	struct owner *o = m->owners;
 
-	memset(m->owners, 0, sizeof(m->owners));
+	mem_zero(&m->owners, 1);
 	text = mem_resize(text, length + 1, 1);
 	text[length] = '\0';
 	for (at = text; *at && o < m->owners + MIRROR_OWNERS; at += used + (at[used] == '\n')) {
@@ -542,7 +542,7 @@ static const char *claim_guid(struct mirror *m, const struct manager *who)
 		o->port_guid = who->port_guid;
 		memcpy(o->proof, who->proof, sizeof(who->proof));
 		write_owners(m);
-	} else if (memcmp(o->proof, who->proof, sizeof(who->proof)) != 0) {
+	} else if (memcmp(o->proof, who->proof, sizeof(who->proof))) {
 		alert_raise(m->services.alerts, "peer-key", &subject,
 			    "%s: %s came with the port GUID of a manager that had another key, and "
 			    "was refused; if its key was replaced delete peer_keys in state_dir, "

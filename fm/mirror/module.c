@@ -219,7 +219,7 @@ static const char *meet(struct reader *r, const struct frame *hello)
 	for (const struct reader *it = m->readers; it; it = it->next) {
 		count += it->who.port_guid != 0;
 		if (it->who.port_guid == who.port_guid &&
-		    memcmp(it->who.proof, who.proof, sizeof(who.proof)) != 0)
+		    memcmp(it->who.proof, who.proof, sizeof(who.proof)))
 			return "another manager with its port GUID and another certificate is "
 			       "connected";
 	}
@@ -297,7 +297,7 @@ static void count_change(struct mirror *m, const char *name)
 {
 	m->seq++;
 	/* Of what happened, and who was master, nobody is served by having each line. */
-	if (strncmp(name, "events-", strlen("events-")) != 0 && strcmp(name, "takeovers") != 0)
+	if (strncmp(name, "events-", strlen("events-")) && strcmp(name, "takeovers") != 0)
 		m->matters = m->seq;
 	state_store_mark(m->services.state, STATE_COPIED, false);
 }

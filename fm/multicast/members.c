@@ -63,7 +63,7 @@ void assumed_gather(const struct multicast *m, uint16_t mlid, struct gathered *t
 
 		if (port == TOPO_NONE)
 			continue;
-		to->list = mem_resize(to->list, to->count + 1u, sizeof(*to->list));
+		to->list = mem_array_resize(to->list, to->count + 1u);
 		to->list[to->count++] = (struct mcast_member){ port, false };
 	}
 }

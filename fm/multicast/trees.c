@@ -62,7 +62,7 @@ static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t ma
 	if (!tree) { /* no group here has that MLID */
 		uint32_t at = plan->ntrees++;
 
-		plan->trees = mem_resize(plan->trees, plan->ntrees, sizeof(*plan->trees));
+		plan->trees = mem_array_resize(plan->trees, plan->ntrees);
 		for (; at && plan->trees[at - 1].mlid > mlid; at--)
 			plan->trees[at] = plan->trees[at - 1];
 		tree = &plan->trees[at];
@@ -95,8 +95,7 @@ static enum job_result multicast_learn(void *arg)
 	if (!t->at) {
 		t->unknown_members = 0;
 		mcast_plan_fini(&t->plan);
-		t->plan.trees =
-			mem_alloc(sa_groups_use(m->groups)->mlids + 1u, sizeof(*t->plan.trees));
+		t->plan.trees = mem_array(t->plan.trees, sa_groups_use(m->groups)->mlids + 1u);
 		for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(m->groups); mlid++)
 			if (sa_groups_by_mlid(m->groups, mlid))
 				t->plan.trees[t->plan.ntrees++] =
@@ -178,8 +177,7 @@ static void gather_mlid(struct multicast *m, uint32_t i, const struct sa_group *
 	m->trees.changed[i] = false;
 	to->count = 0;
 	for (const struct sa_group *group = first; group; group = group->next) {
-		to->list =
-			mem_resize(to->list, to->count + group->nmembers + 1u, sizeof(*to->list));
+		to->list = mem_array_resize(to->list, to->count + group->nmembers + 1u);
 		for (uint32_t n = 0; n < group->nmembers; n++) {
 			const struct sa_member *member = &group->members[n];
 			guid_t guid = sa_own_port(m->services.sa, member->port);
@@ -268,7 +266,7 @@ static enum job_result plan(void *arg)
 
 	mcast_plan_fini(&t->next);
 	if (t->nobody) {
-		t->next.trees = mem_alloc(t->ngroups + 1u, sizeof(*t->next.trees));
+		t->next.trees = mem_array(t->next.trees, t->ngroups + 1u);
 		for (uint32_t i = 0; i < t->ngroups; i++)
 			t->next.trees[t->next.ntrees++] =
 				(struct mcast_tree){ .mlid = t->groups[i].mlid, .root = TOPO_NONE };
@@ -556,7 +554,7 @@ void trees_init(struct multicast *m)
 
 	t->job = job_new(m->services.loop, m);
 	t->coalesce = loop_timer_new(m->services.loop, begin, m);
-	t->groups = mem_alloc(SA_MLIDS, sizeof(*t->groups));
+	t->groups = mem_array(t->groups, SA_MLIDS);
 	sa_mcast_set_trees(m->services.sa, &t->plan);
 }
 

@@ -437,7 +437,7 @@ static void forget_states(struct memory *m, int gpu, bool gauges)
 		struct memory_switch *sw = &m->switches[n];
 
 		sw->last.reset_required = false;
-		memset(sw->last.links_down, 0, sizeof(sw->last.links_down));
+		mem_zero(&sw->last.links_down, 1);
 		if (gauges)
 			sw->sxid = sw->link_sxid = 0;
 	}

@@ -128,7 +128,7 @@ static bool split(char *text, size_t len, char **variables)
 	for (size_t at = 0; at < len; at += strlen(text + at) + 1) {
 		size_t name = strspn(text + at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
-		if (count == VARIABLES_MAX || strncmp(text + at, "FMD_", 4) != 0 ||
+		if (count == VARIABLES_MAX || strncmp(text + at, "FMD_", 4) ||
 		    text[at + name] != '=')
 			return false;
 		variables[count++] = text + at;
@@ -218,7 +218,7 @@ static bool receive(int from, struct helper_ask *ask, char *text, int *fd)
 	rights = CMSG_FIRSTHDR(&message);
 	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
 	    rights->cmsg_len == CMSG_LEN(sizeof(*fd)))
-		memcpy(fd, CMSG_DATA(rights), sizeof(*fd));
+		mem_copy(fd, CMSG_DATA(rights), 1);
 	return len >= (ssize_t)sizeof(*ask) && (size_t)len == sizeof(*ask) + ask->length &&
 	       !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 }
@@ -617,7 +617,7 @@ static void call_free(struct call *call)
 
 static struct call *find_call(struct call *call, const char *host)
 {
-	while (call && strcmp(call->host, host) != 0)
+	while (call && strcmp(call->host, host))
 		call = call->next;
 	return call;
 }

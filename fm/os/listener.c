@@ -80,11 +80,11 @@ static uint64_t key_of(const struct listener *l, int fd, const struct sockaddr *
 		return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size)
 			       ? 0
 			       : (2ull * l->fd + 1) << 32 | user.uid;
-	memcpy(&key, six->sin6_addr.s6_addr, sizeof(key));
+	mem_copy(&key, six->sin6_addr.s6_addr, 1);
 	if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
 		key = six->sin6_addr.s6_addr32[3];
 	else if (IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr))
-		memcpy(&key, six->sin6_addr.s6_addr + sizeof(key), sizeof(key));
+		mem_copy(&key, six->sin6_addr.s6_addr + sizeof(key), 1);
 	return key;
 }
 

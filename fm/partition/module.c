@@ -244,8 +244,8 @@ json_t *partitions_document(const struct fabric *fabric, const char *which)
 		return NULL;
 	list = json_array();
 	members = one ? json_array() : NULL;
-	full = mem_alloc(set->count, sizeof(*full));
-	limited = mem_alloc(set->count, sizeof(*limited));
+	full = mem_array(full, set->count);
+	limited = mem_array(limited, set->count);
 	for (uint32_t port = 0; t && port < t->nports; port++) {
 		const struct topo_port *p = &t->ports[port];
 		bool is_end = p->guid && (p->num == 0) == (t->nodes[p->node].type == TOPO_SWITCH);

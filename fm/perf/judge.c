@@ -112,7 +112,7 @@ bool ber_take(struct ber_port *port, const struct ber_conf *conf, const struct b
 	uint8_t kind = port->kind, window = port->window;
 
 	if (first || r.trained) {
-		memset(r.errors, 0, sizeof(r.errors));
+		mem_zero(&r.errors, 1);
 		r.raw = 0;
 	}
 	if (first)

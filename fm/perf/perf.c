@@ -245,7 +245,7 @@ static void caps_met(struct perf *p, struct pnode *n)
 	for (unsigned num = 1; num <= n->nports; num++)
 		if (n->due[num / 64] >> num % 64 & 1)
 			ask_from(p, n, num, JOB_FEC);
-	memset(n->due, 0, sizeof(n->due));
+	mem_zero(&n->due, 1);
 }
 
 static bool perf_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -570,7 +570,7 @@ static enum job_result prepare(void *owner)
 		n = pnode_take(r->nodes, &r->old, inv);
 		n->inv = inv;
 		n->asked_caps = false;
-		memset(n->due, 0, sizeof(n->due));
+		mem_zero(&n->due, 1);
 		r->met = mem_grow(r->met, r->count);
 		r->order = mem_grow(r->order, r->count);
 		r->met[r->count++] = n;
@@ -619,7 +619,7 @@ static void pass_begin(struct perf *p, bool hurried)
 	p->round.count = p->round.total = 0;
 	p->round.next = 0;
 	p->round.old = cl_qmap_head(p->round.nodes);
-	memset(p->round.with, 0, sizeof(p->round.with));
+	mem_zero(&p->round.with, 1);
 	job_start(p->job, prepare_steps, NULL);
 }
 

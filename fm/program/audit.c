@@ -424,7 +424,7 @@ void audit_try(struct audit *a)
 								 .kind = AUDIT_LFT,
 								 .urgent = true,
 								 .arg = block });
-		memset(&sw->unread, 0, sizeof(sw->unread));
+		mem_zero(&sw->unread, 1);
 	}
 }
 

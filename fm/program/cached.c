@@ -85,7 +85,7 @@ bool cached_load(struct program *p)
 		log_line(LOG_PROGRAM, LOG_ERR,
 			 "the saved forwarding tables are %s: all tables are written anew", why);
 		QMAP_EACH (&p->store.switches, store_switch, sw)
-			memset(&sw->cached, 0, sizeof(sw->cached));
+			mem_zero(&sw->cached, 1);
 		p->cached.some = false;
 	}
 	cached_forget_file(p);
@@ -139,7 +139,7 @@ static bool is_there(const struct store_switch *sw)
 
 void cached_recheck_none(struct program *p)
 {
-	memset(&p->cached.columns, 0, sizeof(p->cached.columns));
+	mem_zero(&p->cached.columns, 1);
 	p->cached.every = p->cached.wrong;
 }
 
@@ -242,7 +242,7 @@ bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_req
 
 void cached_drop(struct store_switch *sw)
 {
-	memset(&sw->cached, 0, sizeof(sw->cached));
+	mem_zero(&sw->cached, 1);
 }
 
 void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data)

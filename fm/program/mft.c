@@ -234,8 +234,8 @@ static void switch_forget(struct mft *m, struct mft_switch *sw)
 	sw->known = false;
 	sw->failed = false;
 	for (uint32_t i = 0; i < sw->nblocks; i++) {
-		memset(sw->blocks[i]->must, 0, sizeof(sw->blocks[i]->must));
-		memset(sw->blocks[i]->may, 0, sizeof(sw->blocks[i]->may));
+		mem_zero(&sw->blocks[i]->must, 1);
+		mem_zero(&sw->blocks[i]->may, 1);
 		block_list(m, sw->blocks[i]);
 	}
 }

@@ -108,7 +108,7 @@ static void program_fail(struct program *p, struct store_switch *sw, const char 
 
 static void todo_clear(struct store_switch *sw)
 {
-	memset(&sw->todo, 0, sizeof(sw->todo));
+	mem_zero(&sw->todo, 1);
 	sw->ntodo = 0;
 }
 
@@ -124,7 +124,7 @@ static void switch_resolve(struct program *p, struct store_switch *sw)
 		cached_drop(sw);
 	if (!sw->node->rebooted)
 		return;
-	memset(&sw->known, 0, sizeof(sw->known));
+	mem_zero(&sw->known, 1);
 	sw->npast = 0;
 	cached_drop(sw);
 	sw->node->rebooted = false;
@@ -607,7 +607,7 @@ static bool program_more(void *owner)
 
 static void switch_give_up(struct program *p, struct store_switch *sw, const char *why)
 {
-	memset(&sw->todo, 0, sizeof(sw->todo));
+	mem_zero(&sw->todo, 1);
 	sw->ntodo = 0;
 	sw->top_due = false;
 	program_fail(p, sw, why);
@@ -915,7 +915,7 @@ void program_forget(struct program *p, guid_t guid)
 
 	if (!sw)
 		return;
-	memset(&sw->known, 0, sizeof(sw->known));
+	mem_zero(&sw->known, 1);
 	sw->npast = 0;
 	cached_drop(sw);
 }
@@ -944,8 +944,8 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 		sw->listed = false;
 		sw->failed = sw->refuses = sw->top_due = sw->in_turn = false;
 		sw->ntodo = 0;
-		memset(&sw->todo, 0, sizeof(sw->todo));
-		memset(&sw->late, 0, sizeof(sw->late));
+		mem_zero(&sw->todo, 1);
+		mem_zero(&sw->late, 1);
 	}
 	program_release(p);
 

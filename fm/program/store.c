@@ -111,8 +111,8 @@ void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks)
 	struct store_switch was = *sw;
 	uint32_t block;
 
-	memset(&sw->own, 0, sizeof(sw->own));
-	memset(sw->before, 0, sizeof(sw->before));
+	mem_zero(&sw->own, 1);
+	mem_zero(&sw->before, 1);
 	sw->kept = NULL;
 
 	sw->row_wanted = row;

@@ -33,7 +33,7 @@ uint64_t table_sum(uint64_t sum, const void *words, size_t bytes)
 	for (size_t at = 0; at < bytes; at += sizeof(sum)) {
 		uint64_t word;
 
-		memcpy(&word, (const char *)words + at, sizeof(word));
+		mem_copy(&word, (const char *)words + at, 1);
 		sum = (sum + word + 1) * 0x9e3779b97f4a7c15ull;
 		sum ^= sum >> 32;
 	}

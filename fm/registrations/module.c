@@ -369,7 +369,7 @@ static void due(void *arg)
 	struct registrations *r = arg;
 
 	if (state_store_is(r->services.state, STATE_COPIED)) {
-		memset(r->pass.sums, 0, sizeof(r->pass.sums));
+		mem_zero(&r->pass.sums, 1);
 		r->copied = 0;
 		r->whole_us = loop_now_us(r->services.loop);
 		alert_end(r->services.alerts, "registrations", NULL);
@@ -420,7 +420,7 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 	next(r, FIRST_US);
 	if (now != FABRIC_ROLE_MASTER)
 		return;
-	memset(r->pass.sums, 0, sizeof(r->pass.sums));
+	mem_zero(&r->pass.sums, 1);
 	r->copied = 0;
 }
 

@@ -158,7 +158,7 @@ static bool read_port(struct inventory *inv, const char *line)
 static void note_since(struct known_links *c, guid_t node, unsigned port, int64_t since)
 {
 	if (!(c->ndown & (c->ndown + 1))) /* room grows by powers of two */
-		c->down = mem_resize(c->down, 2 * c->ndown + 2, sizeof(*c->down));
+		c->down = mem_array_resize(c->down, 2 * c->ndown + 2);
 	c->down[c->ndown] =
 		(struct down_link){ .node = node, .port = port, .noted = c->ndown, .since = since };
 	c->ndown++;

@@ -56,7 +56,7 @@ struct changes {
 /* By node of `from`, its number in `to`; the caller's. */
 static uint32_t *match(const struct topo *from, const struct topo *to)
 {
-	uint32_t *map = mem_alloc(from->nnodes + 1u, sizeof(*map)), moved = 0;
+	uint32_t *map = mem_array(map, from->nnodes + 1u), moved = 0;
 
 	for (uint32_t n = 0; n < from->nnodes; n++) {
 		uint32_t guess = n + moved; /* modulo 2^32 */
@@ -542,7 +542,7 @@ static void settled(void *room, enum fabric_settle_step step)
 		r->links.seen = topo_ref(topo);
 		sum_all(&r->links, topo);
 		if (had.sum != r->links.sum) {
-			struct down_link *list = mem_alloc(topo->nlinks_down + 1u, sizeof(*list));
+			struct down_link *list = mem_array(list, topo->nlinks_down + 1u);
 			int64_t now = time(NULL);
 			uint32_t count = 0;
 

@@ -476,7 +476,7 @@ struct sa_groups *sa_groups_new(const struct sa_groups_ops *ops, void *arg)
 
 	g->listeners[0] = (struct listener){ ops, arg };
 	g->use.capacity = SA_MLIDS;
-	g->slots = mem_alloc(SA_MLIDS, sizeof(*g->slots));
+	g->slots = mem_array(g->slots, SA_MLIDS);
 	cl_fmap_init(&g->by_mgid, compare_mgid);
 	cl_qmap_init(&g->ports);
 	return g;

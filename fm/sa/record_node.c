@@ -87,9 +87,9 @@ static void sa_alias_guids(const struct sa *sa, guid_t port, unsigned block, gui
 {
 	const struct alias_table *table = table_find(sa, port);
 
-	memset(guids, 0, EACH * sizeof(*guids));
+	mem_zero(guids, EACH);
 	if (table && (block + 1) * EACH <= table->count)
-		memcpy(guids, table->guids + block * EACH, EACH * sizeof(*guids));
+		mem_copy(guids, table->guids + block * EACH, EACH);
 	if (!block)
 		guids[0] = port;
 }

@@ -118,7 +118,7 @@ static void forward(struct sa *sa, const struct io_addr *from, const uint8_t *ra
 	unsigned of_lid = 0;
 
 	if (!sa->forwards)
-		sa->forwards = mem_alloc(FORWARDS, sizeof(*sa->forwards));
+		sa->forwards = mem_array(sa->forwards, FORWARDS);
 	for (struct forward *f = sa->forwards; f < sa->forwards + FORWARDS; f++) {
 		if (f->sa && sa_same_request(&f->from, f->mad, from, raw))
 			return;

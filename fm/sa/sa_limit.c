@@ -49,7 +49,7 @@ static uint64_t mix_bytes(uint64_t sum, const uint8_t *bytes, size_t len)
 	for (size_t i = 0; i + sizeof(sum) <= len; i += sizeof(sum)) {
 		uint64_t word;
 
-		memcpy(&word, bytes + i, sizeof(word));
+		mem_copy(&word, bytes + i, 1);
 		sum = hash_word(sum ^ word);
 	}
 	return sum;
@@ -218,7 +218,7 @@ bool sa_limit_admits(struct sa *sa, const struct io_addr *from, const uint8_t *m
 	if (!sa->conf.rate_limit)
 		return true;
 	if (!l->even)
-		l->even = mem_alloc(UINT16_MAX + 1, sizeof(*l->even));
+		l->even = mem_array(l->even, UINT16_MAX + 1);
 	interval = SECOND_NS / sa->conf.rate_limit;
 	burst = SECOND_NS / BURST_PART > BURST_MIN * interval ? SECOND_NS / BURST_PART
 							      : BURST_MIN * interval;
@@ -235,7 +235,7 @@ bool sa_limit_admits(struct sa *sa, const struct io_addr *from, const uint8_t *m
 	if (!sa_queue_is_full(&l->late, from->lid)) /* it waits already */
 		return false;
 	if (!l->reported)
-		l->reported = mem_alloc(UINT16_MAX + 1, sizeof(*l->reported));
+		l->reported = mem_array(l->reported, UINT16_MAX + 1);
 	if (second < l->reported[from->lid] || !log_allow(&l->burst, now_us, LOG_BURST))
 		return false;
 	l->reported[from->lid] = second + LOG_AGAIN_S;

@@ -143,7 +143,7 @@ static void link_read(struct sa_link *link, const struct topo_port *port,
 const struct sa_link *sa_links_read(struct sa *sa)
 {
 	const struct topo *t = sa->view.topo;
-	struct sa_link *links = mem_alloc(t->nports, sizeof(*links));
+	struct sa_link *links = mem_array(links, t->nports);
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct inv_node *inv = inventory_find(sa->inv, t->nodes[n].guid);

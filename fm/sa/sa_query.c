@@ -126,7 +126,7 @@ void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from
 	uint8_t bit = mad->method < sizeof(bits) ? bits[mad->method] : 0;
 	const struct sa_record *r = sa->records;
 
-	memset(q, 0, sizeof(*q));
+	mem_zero(q, 1);
 	q->sa = sa;
 	while (r < sa->records + SA_RECORD_COUNT && r->attr_id != mad->attr_id)
 		r++;

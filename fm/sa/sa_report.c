@@ -189,7 +189,7 @@ static void notice_add(struct sa *sa, const struct sa_notice *notice)
 		const struct reports old = *r;
 
 		r->size = old.size ? old.size * 2 : RING_MIN;
-		r->ring = mem_alloc(r->size, sizeof(*r->ring));
+		r->ring = mem_array(r->ring, r->size);
 		for (uint64_t n = old.first; n < old.end; n++)
 			*ring_at(r, n) = *ring_at(&old, n);
 		free(old.ring);
@@ -423,7 +423,7 @@ void sa_reports_compare(struct sa *sa)
 
 	if (!t)
 		return;
-	serving = mem_alloc(t->nports, sizeof(*serving));
+	serving = mem_array(serving, t->nports);
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *port = &t->ports[p];
 

@@ -49,7 +49,7 @@ static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
 	if (sm_find_other(r, other.guid))
 		return;
 	array_printf(other.name, "%s", node->name);
-	q->others = mem_resize(q->others, q->nothers + 1, sizeof(*q->others));
+	q->others = mem_array_resize(q->others, q->nothers + 1);
 	q->others[q->nothers] = mem_alloc(1, sizeof(other));
 	*q->others[q->nothers++] = other;
 }
@@ -458,13 +458,13 @@ bool sm_part_begin(struct sm_room *r)
 	const struct inventory *inv = r->services.inventory;
 
 	if (inv->local && !inv_is_switch(inv->local))
-		p->ends = mem_alloc(inv->local->nports, sizeof(*p->ends));
+		p->ends = mem_array(p->ends, inv->local->nports);
 	if (p->ends)
 		list_ends_of(p, inv->local);
 	INVENTORY_EACH (inv, node) {
 		if (inv_is_switch(node) || node->gone || node->silent || node == inv->local)
 			continue;
-		p->ends = mem_resize(p->ends, p->count + node->nports, sizeof(*p->ends));
+		p->ends = mem_array_resize(p->ends, p->count + node->nports);
 		list_ends_of(p, node);
 	}
 

@@ -218,8 +218,7 @@ void sm_report_others(struct sm_room *r)
 	if (!q->nothers)
 		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL, NULL,
 			      "fabric: no other subnet manager left");
-	r->reports.reported =
-		mem_resize(r->reports.reported, q->nothers + 1, sizeof(*r->reports.reported));
+	r->reports.reported = mem_array_resize(r->reports.reported, q->nothers + 1);
 	for (unsigned i = 0; i < q->nothers; i++) {
 		const struct other *other = q->others[i];
 		const struct event_subject subject = sm_subject(r, other->guid);
@@ -253,7 +252,7 @@ void sm_report_others(struct sm_room *r)
 void sm_show_to_sa(struct sm_room *r)
 {
 	const struct rounds *q = &r->rounds;
-	struct sa_manager *list = mem_alloc(q->nothers + 1, sizeof(*list));
+	struct sa_manager *list = mem_array(list, q->nothers + 1);
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < q->nothers; i++)

@@ -657,8 +657,8 @@ static void judge(struct sm_room *r)
 
 	/* What all answers come to; *whom: whom that is about, if anybody. */
 	const struct rounds *q = &r->rounds;
-	struct wire_sm_info *infos = mem_alloc(q->nothers + 1, sizeof(*infos));
-	unsigned *from = mem_alloc(q->nothers + 1, sizeof(*from)), count = 0;
+	struct wire_sm_info *infos = mem_array(infos, q->nothers + 1);
+	unsigned *from = mem_array(from, q->nothers + 1), count = 0;
 	int index;
 
 	for (unsigned i = 0; i < q->nothers; i++) {

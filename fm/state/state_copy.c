@@ -165,7 +165,7 @@ char *state_store_held(const struct kept *k, size_t *length)
 char *state_store_text(const struct state_store *s, const char *name, size_t *length)
 {
 	for (const struct kept *k = s->files; k; k = k->next) {
-		if (strcmp(k->file->name, name) != 0)
+		if (strcmp(k->file->name, name))
 			continue;
 		if (s->writable && k->failed && k->due && !k->in_memory && k->owner)
 			return state_kept_render(k, length);

@@ -98,7 +98,7 @@ static const char *judge(const char *text, size_t size, const char *name, size_t
 
 	array_printf(wanted, HEAD "2: %s", name);
 	*head = line ? (size_t)(line - text) + 1 : size;
-	if (*head != strlen(wanted) + 1 || memcmp(text, wanted, *head - 1) != 0)
+	if (*head != strlen(wanted) + 1 || memcmp(text, wanted, *head - 1))
 		return !strncmp(text, HEAD "2: ", HEAD_LEN + 3)
 			       ? "wrong or damaged first line"
 			       : "written by another version of fmd";
@@ -114,7 +114,7 @@ static enum state_result take(char *text, size_t size, const char *name, struct 
 	size_t head = 0;
 	uint64_t length, sum;
 
-	if (size < HEAD_LEN || memcmp(text, HEAD, HEAD_LEN) != 0) {
+	if (size < HEAD_LEN || memcmp(text, HEAD, HEAD_LEN)) {
 		if (size >= END_SIZE && parse_end(text + size - END_SIZE, &length, &sum)) {
 			c->why = "its first line is missing";
 			return STATE_DAMAGED;

@@ -21,7 +21,7 @@ struct kept *state_store_kept(struct state_store *s, const struct state_file *fi
 {
 	struct kept **link = &s->files;
 
-	while (*link && strcmp((*link)->file->name, file->name) != 0)
+	while (*link && strcmp((*link)->file->name, file->name))
 		link = &(*link)->next;
 	if (!*link)
 		*link = mem_alloc(1, sizeof(**link));
@@ -36,7 +36,7 @@ struct kept *state_store_named(struct state_store *s, const char *name)
 	struct state_file *file;
 	struct kept *k = s->files;
 
-	while (k && strcmp(k->file->name, name) != 0)
+	while (k && strcmp(k->file->name, name))
 		k = k->next;
 	if (k)
 		return k;
@@ -160,7 +160,7 @@ const char *state_manifest_summary(const struct state_store *s, const char *name
 static bool list_file(struct state_store *s, const char *name, char *summary)
 {
 	struct listed *it = listed_of(s, name);
-	bool fresh = !it || strcmp(it->summary, summary) != 0;
+	bool fresh = !it || strcmp(it->summary, summary);
 
 	if (!it) {
 		it = mem_new(it);

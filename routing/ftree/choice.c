@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) void find_at(const uint8_t *const r
 	for (unsigned r = 0; r < n; r++) {
 		bytes_v mine;
 
-		memcpy(&mine, rows[r] + at, sizeof(mine));
+		mem_copy(&mine, rows[r] + at, 1);
 		mine += 1;
 		bytes_v never = (bytes_v)(mine == 0), nearer = (bytes_v)(mine < cost) & ~never;
 		bytes_v leads = (bytes_v)(mine <= cost) & ~never;

@@ -217,7 +217,7 @@ struct outs {			 /* of one switch, by output port */
 
 static void find_outs(const struct check *c, uint32_t sw, struct outs *outs)
 {
-	memset(outs->row, 0, sizeof(outs->row));
+	mem_zero(&outs->row, 1);
 	outs->port0 = c->t->nodes[sw].port0;
 	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
 		const struct topo_port *port = &c->t->ports[outs->port0 + num];

@@ -214,7 +214,7 @@ void names_fini(struct names *names)
 {
 	free(names->list);
 	free(names->slots);
-	memset(names, 0, sizeof(*names));
+	mem_zero(names, 1);
 }
 
 /* ---- Ranking --------------------------------------------------------------------------------- */

@@ -29,8 +29,8 @@ static inline void sort_if_needed(void *base, size_t count, size_t size,
 /* Counting sort: by key[item], which is below nkeys; equals keep their order. */
 static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *key, uint32_t nkeys)
 {
-	uint32_t *next = mem_alloc(nkeys + 1u, sizeof(*next));
-	uint32_t *sorted = mem_alloc_unset(count, sizeof(*sorted));
+	uint32_t *next = mem_array(next, nkeys + 1u);
+	uint32_t *sorted = mem_array_unset(sorted, count);
 
 	for (uint32_t i = 0; i < count; i++)
 		next[key[items[i]] + 1]++;
@@ -38,7 +38,7 @@ static inline void sort_by_key(uint32_t *items, uint32_t count, const uint32_t *
 		next[k] += next[k - 1];
 	for (uint32_t i = 0; i < count; i++)
 		sorted[next[key[items[i]]]++] = items[i];
-	memcpy(items, sorted, count * sizeof(*items));
+	mem_copy(items, sorted, count);
 	free(sorted);
 	free(next);
 }

@@ -385,7 +385,7 @@ static bool netfile_node(struct netfile *nf, struct lex l, bool *done)
 		attrs[0].lmc = h.lmc & 7;
 	}
 	nf->nattrs += (uint32_t)h.nports + 1;
-	memset(nf->pending, 0, sizeof(nf->pending));
+	mem_zero(&nf->pending, 1);
 	return true;
 }
 
