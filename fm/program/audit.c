@@ -8,7 +8,8 @@
  *
  * Requests go by LID, which switches forward as they do data: the agents of those between would
  * have to handle each directed one, thousands a second at the leaf of this manager. One without an
- * answer goes by its directed route, for the tables on the way may be what was changed.
+ * answer goes by its directed route, for the tables on the way may be what was changed. So is
+ * asked, at once, what an apply wrote: at a cold start no table leads there yet.
  *
  * An answer counts only if nothing was written since its request left: else it may be of before or
  * after the write. One that has no answer then is dropped: sweeps find silent switches, and the
@@ -223,7 +224,7 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 	request->mad.device = sw->guid;
 	request->mad.doubtful = true;
 	request->mad.once = !job->wave;
-	if (!job->tries)
+	if (!job->tries && !job->urgent)
 		inventory_by_lid(a->program->inv, sw->node, 0, &request->mad);
 	return true;
 }

@@ -381,9 +381,24 @@ static void lid_and_sm_lid_are_restored_within_two_seconds(void **state)
 	end(&h);
 }
 
+/* A request by LID has no way there yet, and would be waited for until it times out. */
+static void what_a_cold_start_wrote_is_read_back_by_directed_routes(void **state)
+{
+	struct world w;
+
+	world_init_stopped(&w, pod(4));
+	w.conf.audit.rate = 16000;
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_int_equal(status_number(&w, NULL, "smps_timed_out"), 0);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_cold_start_wrote_is_read_back_by_directed_routes),
 		cmocka_unit_test(mtu_changed_at_both_ends_of_a_link_is_restored),
 		cmocka_unit_test(an_emptied_p_key_table_is_restored),
 		cmocka_unit_test(sl2vl_and_vl_arbitration_of_hosts_and_switches_are_restored),
