@@ -434,8 +434,9 @@ static void end(struct exporters *x)
 	loop_timer_stop(x->timer);
 }
 
-bool exporters_hosts_changed(struct exporters *x)
+bool exporters_hosts_changed(void *source)
 {
+	struct exporters *x = source;
 	struct targets targets = { 0 }, before = x->targets;
 	char err[256];
 	bool changed = false;
@@ -514,8 +515,10 @@ void exporters_start(void *source, void *before)
 	begin(x);
 }
 
-void exporters_announce(struct exporters *x)
+void exporters_announce(void *source)
 {
+	struct exporters *x = source;
+
 	for (unsigned i = 0; i < x->targets.count; i++) {
 		struct target *t = &x->targets.list[i];
 

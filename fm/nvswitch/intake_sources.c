@@ -211,6 +211,8 @@ static const struct {
 	void (*close)(void *source);
 	void (*start)(void *source, void *before); /* NULL = not needed, and so for check */
 	int (*check)(const struct nvswitch_conf *conf, char *err, size_t err_size);
+	void (*announce)(void *source); /* adds its health sources, with those of all others */
+	bool (*hosts)(void *source);	/* the fabric's hosts have changed; true = so have these */
 } table[SOURCES] = {
 	[JOURNAL] = { .name = "journal",
 		      .texts = { TEXT(log_journal) },
@@ -228,7 +230,9 @@ static const struct {
 			.open = exporters_open,
 			.close = exporters_close,
 			.start = exporters_start,
-			.check = exporters_check },
+			.check = exporters_check,
+			.announce = exporters_announce,
+			.hosts = exporters_hosts_changed },
 	[ALIASES] = { .name = "aliases",
 		      .texts = { TEXT(alias_file) },
 		      .open = open_aliases,
@@ -337,8 +341,9 @@ static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
 static void announce(struct sources *s)
 {
 	health_sources_begin(s->home->health);
-	if (s->now.open[EXPORTERS])
-		exporters_announce(s->now.open[EXPORTERS]);
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (s->now.open[i] && table[i].announce)
+			table[i].announce(s->now.open[i]);
 	health_sources_end(s->home->health);
 	loop_timer_stop(s->retry_timer);
 	for (unsigned i = 0; i < SOURCES; i++)
@@ -370,7 +375,11 @@ void sources_take(struct sources *s, struct sources_opened *o)
 
 void sources_hosts_changed(struct sources *s)
 {
-	if (s->now.open[EXPORTERS] && exporters_hosts_changed(s->now.open[EXPORTERS]))
+	bool changed = false;
+
+	for (unsigned i = 0; i < SOURCES; i++)
+		changed |= s->now.open[i] && table[i].hosts && table[i].hosts(s->now.open[i]);
+	if (changed)
 		announce(s);
 }
 

@@ -32,9 +32,9 @@ void exporters_start(void *source, void *before);
 /* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
 int exporters_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
 /* Adds all their health sources, whenever those of any source have changed. */
-void exporters_announce(struct exporters *exporters);
+void exporters_announce(void *exporters);
 /* The fabric's hosts have changed; true = so has what they announce. */
-bool exporters_hosts_changed(struct exporters *exporters);
+bool exporters_hosts_changed(void *exporters);
 /* A new list with a row for each metric that a host's source leaves out; exporters may be NULL. */
 json_t *exporters_missing(const struct exporters *exporters, unsigned host, unsigned source);
 
