@@ -31,15 +31,15 @@ static struct wire_gid mgid_of(unsigned number)
 	return (struct wire_gid){ 0xff12a01cfe800000ull, number };
 }
 
-void ask_for(struct world *w, unsigned host, uint8_t method, const struct wire_mcmember *rec,
-	     struct heard *h)
+void send_member(struct world *w, guid_t node, uint64_t tid, uint8_t method,
+		 const struct wire_mcmember *rec, io_recv_fn *fn, void *arg)
 {
 	const struct wire_mad header = { .mgmt_class = WIRE_SA,
 					 .class_version = 2,
 					 .method = method,
-					 .tid = 1 + host,
+					 .tid = tid,
 					 .attr_id = WIRE_SA_MCMEMBER };
-	const struct io_addr to = { .lid = double_port_info(w->hw, node_of(w, host), 1)->sm_lid,
+	const struct io_addr to = { .lid = double_port_info(w->hw, node, 1)->sm_lid,
 				    .qp = 1,
 				    .qkey = QP1_QKEY };
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
@@ -48,7 +48,13 @@ void ask_for(struct world *w, unsigned host, uint8_t method, const struct wire_m
 	for (unsigned i = 0; i < 8; i++)
 		mad[48 + i] = (uint8_t)((uint64_t)MASK_NEW >> (56 - 8 * i));
 	wire_mcmember_encode(rec, mad + WIRE_SA_HEADER);
-	double_inject(w->hw, node_of(w, host), 1, &to, mad, sizeof(mad), answer_cb, h);
+	double_inject(w->hw, node, 1, &to, mad, sizeof(mad), fn, arg);
+}
+
+void ask_for(struct world *w, unsigned host, uint8_t method, const struct wire_mcmember *rec,
+	     struct heard *h)
+{
+	send_member(w, node_of(w, host), 1 + host, method, rec, answer_cb, h);
 }
 
 struct wire_mcmember member_of(const struct world *w, guid_t port, unsigned group)

@@ -30,7 +30,10 @@ struct heard { /* the answers to a host's requests */
 guid_t node_of(const struct world *w, unsigned host);
 guid_t port_of(const struct world *w, unsigned host);
 
-/* Sends a host's request with that record; the answer goes to *h while the loop runs. */
+/* Sends a host's MCMemberRecord, a request; the answer goes to fn while the loop runs. */
+void send_member(struct world *w, guid_t node, uint64_t tid, uint8_t method,
+		 const struct wire_mcmember *rec, io_recv_fn *fn, void *arg);
+/* The same by a host's number; the answer goes to *h. */
 void ask_for(struct world *w, unsigned host, uint8_t method, const struct wire_mcmember *rec,
 	     struct heard *h);
 /* A full member's record of a group, by the group's number. */

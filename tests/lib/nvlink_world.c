@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/evidence_sxid.h"
-#include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "fm/os/helper.h"
+#include "tests/lib/fake_fetch.h"
 #include "tests/lib/nvlink_world.h"
 #include "topology/base/mem.h"
 
@@ -27,27 +27,6 @@ struct fetch_job {
 	void *arg;
 	unsigned host;
 };
-
-int fetch_load(const char *key, char *err, size_t err_size)
-{
-	return 0;
-}
-
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
-			size_t err_size)
-{
-	return (struct fetch *)loop;
-}
-
-void fetch_free(struct fetch *fetch)
-{
-}
-
-int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
-			   size_t err_size)
-{
-	return 0;
-}
 
 int fetch_url_parse(const char *text, struct fetch_url *url)
 {

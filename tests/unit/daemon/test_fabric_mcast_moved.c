@@ -80,21 +80,8 @@ static void ask_to_join(struct site *s, struct member_host *h, enum group group)
 		.rate_sel = WIRE_EXACT,
 		.rate = 3,
 	};
-	const struct wire_mad header = { .mgmt_class = WIRE_SA,
-					 .class_version = 2,
-					 .method = WIRE_SET,
-					 .tid = 0x100 | group,
-					 .attr_id = WIRE_SA_MCMEMBER };
-	const struct io_addr to = { .lid = double_port_info(s->w.hw, h->node, 1)->sm_lid,
-				    .qp = 1,
-				    .qkey = QP1_QKEY };
-	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
 
-	wire_mad_encode(&header, mad);
-	for (unsigned i = 0; i < 8; i++)
-		mad[48 + i] = (uint8_t)((uint64_t)MASK_NEW >> (56 - 8 * i));
-	wire_mcmember_encode(&rec, mad + WIRE_SA_HEADER);
-	double_inject(s->w.hw, h->node, 1, &to, mad, sizeof(mad), heard, h);
+	send_member(&s->w, h->node, 0x100 | group, WIRE_SET, &rec, heard, h);
 }
 
 static bool has_key(const struct site *s, const struct member_host *h)

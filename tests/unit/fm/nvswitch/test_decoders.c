@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_sources.h"
+#include "tests/lib/fake_fetch.h"
 #include "topology/base/mem.h"
 
 #define INTERVAL_US 15000000ull
@@ -46,27 +46,6 @@ static struct loop *clock_of;
 static char body[1 << 16];
 static const char *failure; /* why an answer ends early, NULL = it is whole */
 static unsigned questions;
-
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
-			size_t err_size)
-{
-	return (struct fetch *)loop;
-}
-
-void fetch_free(struct fetch *fetch)
-{
-}
-
-int fetch_load(const char *key, char *err, size_t err_size)
-{
-	return 0;
-}
-
-int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
-			   size_t err_size)
-{
-	return 0;
-}
 
 int fetch_url_parse(const char *text, struct fetch_url *url)
 {

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/state_monitor.h"
+#include "tests/lib/fake_fetch.h"
 #include "topology/base/mem.h"
 
 #define HOSTS	    2048
@@ -31,27 +31,6 @@ static struct loop *clock_of;
 static uint64_t asked_us[HOSTS], longest_us, from_us;
 static unsigned under_way, most_under_way, questions[HOSTS];
 static bool all_answer;
-
-int fetch_load(const char *key, char *err, size_t err_size)
-{
-	return 0;
-}
-
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
-			size_t err_size)
-{
-	return (struct fetch *)loop;
-}
-
-void fetch_free(struct fetch *fetch)
-{
-}
-
-int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
-			   size_t err_size)
-{
-	return 0;
-}
 
 int fetch_url_parse(const char *text, struct fetch_url *url)
 {

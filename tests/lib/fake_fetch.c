@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "tests/lib/fake_fetch.h"
+
+struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
+			size_t err_size)
+{
+	return (struct fetch *)loop;
+}
+
+void fetch_free(struct fetch *fetch)
+{
+}
+
+int fetch_load(const char *key, char *err, size_t err_size)
+{
+	return 0;
+}
+
+int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
+			   size_t err_size)
+{
+	return 0;
+}
