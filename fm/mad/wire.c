@@ -22,13 +22,14 @@
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-#define STATUS_MASK 0x7fff
-#define ONES	    UINT64_MAX
+#define DIRECTION_BIT 0x8000
+#define STATUS_MASK   0x7fff
 
 _Static_assert(sizeof(ib_smp_t) == WIRE_MAD_SIZE, "SMP");
 _Static_assert(sizeof(ib_mad_t) + WIRE_GMP_DATA == WIRE_MAD_SIZE, "MAD header");
 _Static_assert(offsetof(ib_smp_t, data) == 64, "SMP data");
 _Static_assert(sizeof(ib_port_info_t) == WIRE_SMP_DATA, "PortInfo");
+_Static_assert(sizeof(ib_node_info_t) == 40, "NodeInfo");
 _Static_assert(offsetof(ib_sa_mad_t, sm_key) == 36, "SA header");
 
 /* ---- MAD header ------------------------------------------------------------------------------ */
@@ -58,8 +59,11 @@ void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 		memcpy(smp.initial_path, mad->path, sizeof(smp.initial_path));
 	}
 	memcpy(buf, &smp, sizeof(smp));
-	if (mad->mgmt_class == WIRE_SA)
-		wire_put(buf + offsetof(ib_sa_mad_t, sm_key), 8, mad->key);
+	if (mad->mgmt_class == WIRE_SA) {
+		ib_net64_t key = cl_hton64(mad->key);
+
+		memcpy(buf + offsetof(ib_sa_mad_t, sm_key), &key, sizeof(key));
+	}
 }
 
 int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
@@ -97,9 +101,10 @@ int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 
 	if (len < WIRE_MAD_SIZE || wire_mad_decode_header(buf, len, mad))
 		return -EBADMSG;
-	mem_copy(&smp, buf, 1);
-	if (wire_is_smi(mad->mgmt_class))
+	if (wire_is_smi(mad->mgmt_class)) {
+		mem_copy(&smp, buf, 1);
 		mad->key = cl_ntoh64(smp.m_key);
+	}
 	if (mad->mgmt_class == WIRE_SMI_DR) {
 		/* The hop pointer stands one past the count at the route's end (IBA 14.2.2.2). */
 		if (smp.hop_count > WIRE_MAX_HOPS || smp.hop_ptr > WIRE_MAX_HOPS + 1)
@@ -112,7 +117,7 @@ int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 		memcpy(mad->path, smp.initial_path, sizeof(mad->path));
 	}
 	if (mad->mgmt_class == WIRE_SA)
-		mad->key = wire_get(buf + offsetof(ib_sa_mad_t, sm_key), 8);
+		mad->key = cl_ntoh64(((const ib_sa_mad_t *)buf)->sm_key);
 	return 0;
 }
 
@@ -126,89 +131,48 @@ uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE])
 	return buf + sizeof(ib_mad_t);
 }
 
-/* ---- Fields ---------------------------------------------------------------------------------- */
-
-uint64_t wire_bits_get(const uint8_t *row, unsigned first, unsigned width)
-{
-	unsigned end = first + width;
-
-	return wire_get(row + first / 8, (end + 7) / 8 - first / 8) >> (-end & 7) &
-	       ONES >> (64 - width);
-}
-
-void wire_bits_put(uint8_t *row, unsigned first, unsigned width, uint64_t value)
-{
-	unsigned end = first + width, bytes = (end + 7) / 8 - first / 8;
-	uint64_t mask = ONES >> (64 - width) << (-end & 7);
-
-	row += first / 8;
-	value = value << (-end & 7) & mask;
-	wire_put(row, bytes, (wire_get(row, bytes) & ~mask) | value);
-}
-
-void wire_fields_decode(const struct wire_field *fields, const uint8_t *data, void *out)
-{
-	unsigned bit = 0;
-
-	for (const struct wire_field *f = fields; f->bits; bit += f++->bits) {
-		void *to = (uint8_t *)out + f->at;
-		uint64_t value = wire_bits_get(data, bit, f->bits);
-
-		if (f->size == 1)
-			*(uint8_t *)to = value;
-		else if (f->size == 2)
-			*(uint16_t *)to = value;
-		else if (f->size == 4)
-			*(uint32_t *)to = value;
-		else if (f->size)
-			*(uint64_t *)to = value;
-	}
-}
-
-void wire_fields_encode(const struct wire_field *fields, const void *in, uint8_t *data)
-{
-	unsigned bit = 0;
-
-	for (const struct wire_field *f = fields; f->bits; bit += f++->bits) {
-		const void *from = (const uint8_t *)in + f->at;
-
-		if (f->size)
-			wire_bits_put(data, bit, f->bits,
-				      f->size == 1   ? *(const uint8_t *)from
-				      : f->size == 2 ? *(const uint16_t *)from
-				      : f->size == 4 ? *(const uint32_t *)from
-						     : *(const uint64_t *)from);
-	}
-}
-
 /* ---- NodeInfo, NodeDescription --------------------------------------------------------------- */
-
-#define NODE(member, bits) WIRE_FIELD(wire_node_info, member, bits)
-static const struct wire_field node_fields[] = {
-	NODE(base_version, 8),
-	NODE(class_version, 8),
-	NODE(type, 8),
-	NODE(nports, 8),
-	NODE(sys_guid, 64),
-	NODE(node_guid, 64),
-	NODE(port_guid, 64),
-	NODE(partition_cap, 16),
-	NODE(device, 16),
-	NODE(revision, 32),
-	NODE(local_port, 8),
-	NODE(vendor, 24),
-	{ 0 },
-};
 
 void wire_node_info_decode(const uint8_t data[64], struct wire_node_info *out)
 {
-	wire_fields_decode(node_fields, data, out);
+	ib_node_info_t ni;
+
+	mem_copy(&ni, data, 1);
+	*out = (struct wire_node_info){
+		.base_version = ni.base_version,
+		.class_version = ni.class_version,
+		.type = ni.node_type,
+		.nports = ni.num_ports,
+		.sys_guid = cl_ntoh64(ni.sys_guid),
+		.node_guid = cl_ntoh64(ni.node_guid),
+		.port_guid = cl_ntoh64(ni.port_guid),
+		.partition_cap = cl_ntoh16(ni.partition_cap),
+		.device = cl_ntoh16(ni.device_id),
+		.revision = cl_ntoh32(ni.revision),
+		.local_port = cl_ntoh32(ni.port_num_vendor_id) >> 24,
+		.vendor = cl_ntoh32(ni.port_num_vendor_id) & 0xffffff,
+	};
 }
 
 void wire_node_info_encode(const struct wire_node_info *in, uint8_t data[64])
 {
+	ib_node_info_t ni = {
+		.base_version = in->base_version,
+		.class_version = in->class_version,
+		.node_type = in->type,
+		.num_ports = in->nports,
+		.sys_guid = cl_hton64(in->sys_guid),
+		.node_guid = cl_hton64(in->node_guid),
+		.port_guid = cl_hton64(in->port_guid),
+		.partition_cap = cl_hton16(in->partition_cap),
+		.device_id = cl_hton16(in->device),
+		.revision = cl_hton32(in->revision),
+		.port_num_vendor_id =
+			cl_hton32((uint32_t)in->local_port << 24 | (in->vendor & 0xffffff)),
+	};
+
 	memset(data, 0, 64);
-	wire_fields_encode(node_fields, in, data);
+	memcpy(data, &ni, sizeof(ni));
 }
 
 void wire_node_desc_decode(const uint8_t data[64], char text[65])
@@ -369,16 +333,19 @@ void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
 
 uint16_t wire_port_info_capmask2(const uint8_t data[64])
 {
-	uint32_t caps = wire_get(data + offsetof(ib_port_info_t, capability_mask), 4);
+	ib_net32_t caps;
+	ib_net16_t caps2;
 
-	return caps & WIRE_CAP_HAS_CAPMASK2
-		       ? wire_get(data + offsetof(ib_port_info_t, capability_mask2), 2)
-		       : 0;
+	memcpy(&caps, data + offsetof(ib_port_info_t, capability_mask), sizeof(caps));
+	memcpy(&caps2, data + offsetof(ib_port_info_t, capability_mask2), sizeof(caps2));
+	return cl_ntoh32(caps) & WIRE_CAP_HAS_CAPMASK2 ? cl_ntoh16(caps2) : 0;
 }
 
 void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey)
 {
-	wire_put(data + offsetof(ib_port_info_t, m_key), 8, mkey);
+	const ib_net64_t key = cl_hton64(mkey);
+
+	memcpy(data + offsetof(ib_port_info_t, m_key), &key, sizeof(key));
 }
 
 enum topo_speed wire_port_info_speed(const struct wire_port_info *info)
@@ -399,59 +366,96 @@ enum topo_speed wire_port_info_speed(const struct wire_port_info *info)
 
 unsigned wire_port_info_lanes(const struct wire_port_info *info)
 {
-	static const uint8_t lanes[] = { [1] = 1, [2] = 4, [4] = 8, [8] = 12, [16] = 2 };
-
-	return info->width_active < ARRAY_SIZE(lanes) ? lanes[info->width_active] : 0;
+	switch (info->width_active) {
+	case 1:
+		return 1;
+	case 2:
+		return 4;
+	case 4:
+		return 8;
+	case 8:
+		return 12;
+	case 16:
+		return 2;
+	default:
+		return 0;
+	}
 }
 
 /* ---- SwitchInfo ------------------------------------------------------------------------------ */
 
-#define SWITCH(member, bits) WIRE_FIELD(wire_switch_info, member, bits)
-static const struct wire_field switch_fields[] = {
-	SWITCH(lft_cap, 16),
-	SWITCH(rft_cap, 16),
-	SWITCH(mft_cap, 16),
-	SWITCH(lft_top, 16),
-	SWITCH(default_port, 8),
-	SWITCH(default_mcast_primary, 8),
-	SWITCH(default_mcast_other, 8),
-	SWITCH(life_time, 5),
-	SWITCH(port_state_change, 1),
-	SWITCH(opt_sl2vl, 2),
-	SWITCH(lids_per_port, 16),
-	SWITCH(enforce_cap, 16),
-	SWITCH(flags, 8),
-	{ .bits = 8 },
-	SWITCH(mft_top, 16),
-	{ 0 },
-};
-
 void wire_switch_info_decode(const uint8_t data[64], struct wire_switch_info *out)
 {
-	wire_fields_decode(switch_fields, data, out);
+	ib_switch_info_t si;
+
+	mem_copy(&si, data, 1);
+	*out = (struct wire_switch_info){
+		.lft_cap = cl_ntoh16(si.lin_cap),
+		.rft_cap = cl_ntoh16(si.rand_cap),
+		.mft_cap = cl_ntoh16(si.mcast_cap),
+		.lft_top = cl_ntoh16(si.lin_top),
+		.default_port = si.def_port,
+		.default_mcast_primary = si.def_mcast_pri_port,
+		.default_mcast_other = si.def_mcast_not_port,
+		.life_time = si.life_state >> 3,
+		.port_state_change = si.life_state & IB_SWITCH_PSC,
+		.opt_sl2vl = si.life_state & 3,
+		.lids_per_port = cl_ntoh16(si.lids_per_port),
+		.enforce_cap = cl_ntoh16(si.enforce_cap),
+		.flags = si.flags,
+		.mft_top = cl_ntoh16(si.mcast_top),
+	};
 }
 
 void wire_switch_info_encode(const struct wire_switch_info *in, uint8_t data[64])
 {
+	ib_switch_info_t si = {
+		.lin_cap = cl_hton16(in->lft_cap),
+		.rand_cap = cl_hton16(in->rft_cap),
+		.mcast_cap = cl_hton16(in->mft_cap),
+		.lin_top = cl_hton16(in->lft_top),
+		.def_port = in->default_port,
+		.def_mcast_pri_port = in->default_mcast_primary,
+		.def_mcast_not_port = in->default_mcast_other,
+		.life_state = (in->life_time & 0x1f) << 3 |
+			      (in->port_state_change ? IB_SWITCH_PSC : 0) | (in->opt_sl2vl & 3),
+		.lids_per_port = cl_hton16(in->lids_per_port),
+		.enforce_cap = cl_hton16(in->enforce_cap),
+		.flags = in->flags,
+		.mcast_top = cl_hton16(in->mft_top),
+	};
+
 	memset(data, 0, 64);
-	wire_fields_encode(switch_fields, in, data);
+	memcpy(data, &si, sizeof(si));
 }
 
 /* ---- SMInfo, P_Keys -------------------------------------------------------------------------- */
 
-#define SM(member, bits) WIRE_FIELD(wire_sm_info, member, bits)
-static const struct wire_field sm_fields[] = { SM(guid, 64),	SM(sm_key, 64), SM(act_count, 32),
-					       SM(priority, 4), SM(state, 4),	{ 0 } };
-
 void wire_sm_info_decode(const uint8_t data[64], struct wire_sm_info *out)
 {
-	wire_fields_decode(sm_fields, data, out);
+	ib_sm_info_t si;
+
+	mem_copy(&si, data, 1);
+	*out = (struct wire_sm_info){
+		.guid = cl_ntoh64(si.guid),
+		.sm_key = cl_ntoh64(si.sm_key),
+		.act_count = cl_ntoh32(si.act_count),
+		.priority = si.pri_state >> 4,
+		.state = si.pri_state & 0xf,
+	};
 }
 
 void wire_sm_info_encode(const struct wire_sm_info *in, uint8_t data[64])
 {
+	ib_sm_info_t si = {
+		.guid = cl_hton64(in->guid),
+		.sm_key = cl_hton64(in->sm_key),
+		.act_count = cl_hton32(in->act_count),
+		.pri_state = nibbles(in->priority, in->state),
+	};
+
 	memset(data, 0, 64);
-	wire_fields_encode(sm_fields, in, data);
+	memcpy(data, &si, sizeof(si));
 }
 
 void wire_words_decode(const uint8_t data[64], uint16_t words[32])
@@ -462,8 +466,10 @@ void wire_words_decode(const uint8_t data[64], uint16_t words[32])
 
 void wire_words_encode(const uint16_t words[32], uint8_t data[64])
 {
-	for (size_t i = 0; i < 32; i++)
-		wire_put(data + 2 * i, 2, words[i]);
+	for (int i = 0; i < 32; i++) {
+		data[2 * i] = words[i] >> 8;
+		data[2 * i + 1] = words[i];
+	}
 }
 
 /* ---- Notices --------------------------------------------------------------------------------- */
@@ -482,90 +488,155 @@ void wire_words_encode(const uint16_t words[32], uint8_t data[64])
  * encode give the bytes back.
  */
 
-#define DETAILS_AT 10 /* byte of the notice */
+#define ISSUER_GID_SIZE 16
 
-/* Where the fields are, 0 = there is none. */
-static const struct details {
-	uint16_t first, last; /* trap numbers */
-	uint8_t lid, port, gid, guid, local;
-} kinds[] = {
-	{ 64, 67, .gid = DETAILS_AT + 6, .guid = DETAILS_AT + 14 },
-	{ 128, 128, .lid = DETAILS_AT },
-	{ 129, 131, .lid = DETAILS_AT + 2, .port = DETAILS_AT + 4 },
-	{ 144, 144, .lid = DETAILS_AT + 2, .local = DETAILS_AT + 5 },
-	{ 145, 145, .lid = DETAILS_AT + 2, .guid = DETAILS_AT + 6 },
-	{ 256, 258, .lid = DETAILS_AT + 2 },
-	{ 259, 259, .lid = DETAILS_AT + 2, .port = DETAILS_AT + 50 },
+enum details {
+	DETAILS_OTHER,
+	DETAILS_GID,
+	DETAILS_LINK,
+	DETAILS_PORT,
+	DETAILS_LOCAL,
+	DETAILS_GUID,
+	DETAILS_KEY,
+	DETAILS_SWITCH_KEY
 };
 
-/* From the byte of the local changes on. */
-enum { CAPMASK_AT = 1, FLAGS_AT = 6, DESC_CHANGED = 1, PRIORITY_CHANGED = 8 };
+_Static_assert(sizeof(ib_mad_notice_attr_t) == WIRE_SMP_DATA + ISSUER_GID_SIZE, "Notice");
 
-#define NOTICE(member, bits) WIRE_FIELD(wire_notice, member, bits)
-static const struct wire_field notice_fields[] = {
-	NOTICE(generic, 1),	NOTICE(type, 7),   NOTICE(producer, 24), NOTICE(trap, 16),
-	NOTICE(issuer_lid, 16), NOTICE(toggle, 1), NOTICE(count, 15),	 { 0 },
-};
-
-static const struct details *details_of(const struct wire_notice *notice)
+static enum details details_kind(bool generic, uint16_t trap)
 {
-	static const struct details none;
+	if (!generic)
+		return DETAILS_OTHER;
+	if (trap >= 64 && trap <= 67)
+		return DETAILS_GID;
+	if (trap >= 129 && trap <= 131)
+		return DETAILS_PORT;
+	if (trap >= 256 && trap <= 258)
+		return DETAILS_KEY;
+	switch (trap) {
+	case 128:
+		return DETAILS_LINK;
+	case 144:
+		return DETAILS_LOCAL;
+	case 145:
+		return DETAILS_GUID;
+	case 259:
+		return DETAILS_SWITCH_KEY;
+	default:
+		return DETAILS_OTHER;
+	}
+}
 
-	for (unsigned i = 0; notice->generic && i < ARRAY_SIZE(kinds); i++)
-		if (notice->trap >= kinds[i].first && notice->trap <= kinds[i].last)
-			return &kinds[i];
-	return &none;
+static bool local_change(const ib_mad_notice_attr_t *ntc, uint16_t flag)
+{
+	return (ntc->data_details.ntc_144.local_changes & TRAP_144_MASK_OTHER_LOCAL_CHANGES) &&
+	       (ntc->data_details.ntc_144.change_flgs & flag);
 }
 
 void wire_notice_decode(const uint8_t data[64], struct wire_notice *out)
 {
-	const struct details *d;
+	ib_mad_notice_attr_t ntc = { 0 };
 
-	*out = (struct wire_notice){ 0 };
-	wire_fields_decode(notice_fields, data, out);
-	memcpy(out->details, data + DETAILS_AT, sizeof(out->details));
-	d = details_of(out);
-	if (d->lid)
-		out->lid = wire_get(data + d->lid, 2);
-	if (d->port)
-		out->port = data[d->port];
-	if (d->gid)
-		memcpy(out->gid, data + d->gid, sizeof(out->gid));
-	if (d->guid)
-		out->guid = wire_get(data + d->guid, 8);
-	if (d->local) {
-		uint8_t flags = data[d->local] & 1 ? data[d->local + FLAGS_AT] : 0;
-
-		out->capmask = wire_get(data + d->local + CAPMASK_AT, 4);
-		out->desc_changed = flags & DESC_CHANGED;
-		out->priority_changed = flags & PRIORITY_CHANGED;
+	memcpy(&ntc, data, WIRE_SMP_DATA);
+	*out = (struct wire_notice){
+		.generic = ntc.generic_type & 0x80,
+		.type = ntc.generic_type & 0x7f,
+		.producer = (uint32_t)ntc.g_or_v.generic.prod_type_msb << 16 |
+			    cl_ntoh16(ntc.g_or_v.generic.prod_type_lsb),
+		.trap = cl_ntoh16(ntc.g_or_v.generic.trap_num),
+		.issuer_lid = cl_ntoh16(ntc.issuer_lid),
+		.toggle = cl_ntoh16(ntc.toggle_count) & 0x8000,
+		.count = cl_ntoh16(ntc.toggle_count) & 0x7fff,
+	};
+	memcpy(out->details, ntc.data_details.raw_data.details, sizeof(out->details));
+	switch (details_kind(out->generic, out->trap)) {
+	case DETAILS_GID:
+		memcpy(out->gid, ntc.data_details.ntc_64_67.gid.raw, sizeof(out->gid));
+		out->guid = cl_ntoh64(ntc.data_details.ntc_64_67.gid.unicast.interface_id);
+		break;
+	case DETAILS_LINK:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_128.sw_lid);
+		break;
+	case DETAILS_PORT:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_129_131.lid);
+		out->port = ntc.data_details.ntc_129_131.port_num;
+		break;
+	case DETAILS_LOCAL:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_144.lid);
+		out->capmask = cl_ntoh32(ntc.data_details.ntc_144.new_cap_mask);
+		out->desc_changed = local_change(&ntc, TRAP_144_MASK_NODE_DESCRIPTION_CHANGE);
+		out->priority_changed = local_change(&ntc, TRAP_144_MASK_SM_PRIORITY_CHANGE);
+		break;
+	case DETAILS_GUID:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_145.lid);
+		out->guid = cl_ntoh64(ntc.data_details.ntc_145.new_sys_guid);
+		break;
+	case DETAILS_SWITCH_KEY:
+		out->port = ntc.data_details.ntc_259.port_no;
+		out->lid = cl_ntoh16(ntc.data_details.ntc_259.lid1);
+		break;
+	case DETAILS_KEY:
+		out->lid = cl_ntoh16(ntc.data_details.ntc_257_258.lid1);
+		break;
+	case DETAILS_OTHER:
+		break;
 	}
 }
 
 void wire_notice_encode(const struct wire_notice *in, uint8_t data[64])
 {
-	const struct details *d = details_of(in);
+	ib_mad_notice_attr_t ntc = {
+		.generic_type = (in->generic ? 0x80 : 0) | (in->type & 0x7f),
+		.issuer_lid = cl_hton16(in->issuer_lid),
+		.toggle_count = cl_hton16((in->toggle ? 0x8000 : 0) | (in->count & 0x7fff)),
+	};
 
-	wire_fields_encode(notice_fields, in, data);
-	memcpy(data + DETAILS_AT, in->details, sizeof(in->details));
-	if (d->lid)
-		wire_put(data + d->lid, 2, in->lid);
-	if (d->port)
-		data[d->port] = in->port;
-	if (d->gid)
-		memcpy(data + d->gid, in->gid, sizeof(in->gid));
-	else if (d->guid)
-		wire_put(data + d->guid, 8, in->guid);
-	if (d->local) {
-		wire_put(data + d->local + CAPMASK_AT, 4, in->capmask);
-		data[d->local] |= in->desc_changed || in->priority_changed;
-		data[d->local + FLAGS_AT] |=
-			in->desc_changed * DESC_CHANGED | in->priority_changed * PRIORITY_CHANGED;
+	ntc.g_or_v.generic.prod_type_msb = in->producer >> 16;
+	ntc.g_or_v.generic.prod_type_lsb = cl_hton16(in->producer);
+	ntc.g_or_v.generic.trap_num = cl_hton16(in->trap);
+	memcpy(ntc.data_details.raw_data.details, in->details, sizeof(in->details));
+	switch (details_kind(in->generic, in->trap)) {
+	case DETAILS_GID:
+		memcpy(ntc.data_details.ntc_64_67.gid.raw, in->gid, sizeof(in->gid));
+		break;
+	case DETAILS_LINK:
+		ntc.data_details.ntc_128.sw_lid = cl_hton16(in->lid);
+		break;
+	case DETAILS_PORT:
+		ntc.data_details.ntc_129_131.lid = cl_hton16(in->lid);
+		ntc.data_details.ntc_129_131.port_num = in->port;
+		break;
+	case DETAILS_LOCAL:
+		ntc.data_details.ntc_144.lid = cl_hton16(in->lid);
+		ntc.data_details.ntc_144.new_cap_mask = cl_hton32(in->capmask);
+		if (in->desc_changed || in->priority_changed)
+			ntc.data_details.ntc_144.local_changes |= TRAP_144_MASK_OTHER_LOCAL_CHANGES;
+		if (in->desc_changed)
+			ntc.data_details.ntc_144.change_flgs |=
+				TRAP_144_MASK_NODE_DESCRIPTION_CHANGE;
+		if (in->priority_changed)
+			ntc.data_details.ntc_144.change_flgs |= TRAP_144_MASK_SM_PRIORITY_CHANGE;
+		break;
+	case DETAILS_GUID:
+		ntc.data_details.ntc_145.lid = cl_hton16(in->lid);
+		ntc.data_details.ntc_145.new_sys_guid = cl_hton64(in->guid);
+		break;
+	case DETAILS_SWITCH_KEY:
+		ntc.data_details.ntc_259.port_no = in->port;
+		ntc.data_details.ntc_259.lid1 = cl_hton16(in->lid);
+		break;
+	case DETAILS_KEY:
+		ntc.data_details.ntc_257_258.lid1 = cl_hton16(in->lid);
+		break;
+	case DETAILS_OTHER:
+		break;
 	}
+	memcpy(data, &ntc, WIRE_SMP_DATA);
 }
 
 /* ---- Impossible fields ----------------------------------------------------------------------- */
 
+#define ONES	      UINT64_MAX
 #define LFT_CAP_MOST  0xc000 /* unicast LIDs, and 0 */
 #define STATE_MOST    4	     /* Active */
 #define PHYS_MOST     7	     /* Phy Test */

@@ -111,23 +111,6 @@ static inline void wire_put(uint8_t *at, unsigned bytes, uint64_t value)
 		value >>= 8;
 	}
 }
-/* Bits of a row, 64 at most, that lie within 8 bytes: from the first on, the high bit of byte 0. */
-uint64_t wire_bits_get(const uint8_t *row, unsigned first, unsigned width);
-void wire_bits_put(uint8_t *row, unsigned first, unsigned width, uint64_t value);
-
-/* An attribute, field behind field from its first bit on, and where each is in our structure. */
-struct wire_field {
-	uint8_t bits, at, size; /* bits 0: there are no more; size 0: reserved */
-};
-#define WIRE_FIELD(type, member, bits)                                                             \
-	{                                                                                          \
-		bits, offsetof(struct type, member), sizeof(((struct type *)0)->member)            \
-	}
-/* Never fails: each field has its bits, whatever they are. */
-void wire_fields_decode(const struct wire_field *fields, const uint8_t *data, void *out);
-/* Writes these alone. */
-void wire_fields_encode(const struct wire_field *fields, const void *in, uint8_t *data);
-
 static inline bool wire_is_smi(uint8_t mgmt_class)
 {
 	return mgmt_class == WIRE_SMI_LID || mgmt_class == WIRE_SMI_DR;

@@ -35,6 +35,15 @@ uint8_t wire_sa_layout_size(const struct wire_sa_layout *layout)
 	return (bits + 63) / 64 * 8;
 }
 
+static uint64_t bits_get(const uint8_t *row, unsigned first, unsigned width)
+{
+	uint64_t value = 0;
+
+	for (unsigned bit = first; bit < first + width; bit++)
+		value = value << 1 | (row[bit / 8] >> (7 - bit % 8) & 1);
+	return value;
+}
+
 static void bits_fill(uint8_t *row, unsigned first, unsigned width)
 {
 	for (unsigned bit = first; bit < first + width;) {
@@ -54,16 +63,20 @@ uint64_t wire_sa_get(const struct wire_sa_layout *layout, unsigned comp, const u
 
 	for (unsigned i = 0; i < comp; i++)
 		first += layout->comps[i] & WIDTH;
-	return wire_bits_get(row, first, layout->comps[comp] & WIDTH);
+	return bits_get(row, first, layout->comps[comp] & WIDTH);
 }
 
 void wire_sa_put(const struct wire_sa_layout *layout, unsigned comp, uint64_t value, uint8_t *row)
 {
-	unsigned first = 0;
+	unsigned first = 0, width = layout->comps[comp] & WIDTH;
 
 	for (unsigned i = 0; i < comp; i++)
 		first += layout->comps[i] & WIDTH;
-	wire_bits_put(row, first, layout->comps[comp] & WIDTH, value);
+	for (unsigned bit = first + width; bit-- > first; value >>= 1) {
+		uint8_t at = 0x80 >> bit % 8;
+
+		row[bit / 8] = value & 1 ? row[bit / 8] | at : row[bit / 8] & ~at;
+	}
 }
 
 void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout *layout,
@@ -83,7 +96,7 @@ void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout
 		if (comp_mask & WIRE_BIT(i) && !(comp & WIRE_R)) {
 			if (comp & WIRE_LID)
 				wire_put(want + first / 8, 2,
-					 base_lid(arg, wire_bits_get(want, first, 16)));
+					 base_lid(arg, bits_get(want, first, 16)));
 			if (comp & WIRE_AT_LEAST && enough)
 				memcpy(mask + first / 8, want + first / 8, width / 8);
 			else
@@ -133,36 +146,47 @@ _Static_assert(sizeof(ib_mad_t) == WIRE_MAD_HEADER, "common header");
 
 void wire_sa_table_ask(uint64_t sm_key, uint8_t data[WIRE_GMP_DATA])
 {
+	ib_net64_t key = cl_hton64(sm_key);
+
 	memset(data, 0, WIRE_GMP_DATA);
-	wire_put(data + AT(sm_key), 8, sm_key);
+	memcpy(data + AT(sm_key), &key, sizeof(key));
 }
 
 void wire_sa_origin_set(uint8_t data[WIRE_GMP_DATA], uint16_t lid, uint64_t key)
 {
-	wire_put(data + AT(seg_num), 4, lid);
-	wire_put(data + AT(sm_key), 8, key);
+	ib_net32_t origin = cl_hton32(lid);
+	ib_net64_t sm_key = cl_hton64(key);
+
+	memcpy(data + AT(seg_num), &origin, sizeof(origin));
+	memcpy(data + AT(sm_key), &sm_key, sizeof(sm_key));
 }
 
 uint16_t wire_sa_origin(const uint8_t mad[WIRE_MAD_SIZE])
 {
-	uint32_t origin = wire_get(mad + offsetof(ib_sa_mad_t, seg_num), 4);
+	ib_net32_t origin;
 
-	return origin <= UINT16_MAX ? origin : 0;
+	memcpy(&origin, mad + offsetof(ib_sa_mad_t, seg_num), sizeof(origin));
+	return cl_ntoh32(origin) <= UINT16_MAX ? (uint16_t)cl_ntoh32(origin) : 0;
 }
 
 const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_size,
 				 struct wire_sa_table *out)
 {
+	ib_net16_t words; /* of a row, 8 bytes each */
+	ib_net32_t segment;
+
 	*out = (struct wire_sa_table){ .rows = data + ROWS_AT };
 	if (length < ROWS_AT)
 		return "an answer that is too short";
-	out->size = wire_get(data + AT(attr_offset), 2) * 8; /* it is in words of a row */
+	memcpy(&words, data + AT(attr_offset), sizeof(words));
+	memcpy(&segment, data + AT(seg_num), sizeof(segment));
+	out->size = cl_ntoh16(words) * 8u;
 	if (!out->size)
 		return NULL;
 	if (out->size < row_size)
 		return "records that are too short";
 	out->count = (length - ROWS_AT) / out->size;
-	if (!wire_get(data + AT(seg_num), 4) && (length - ROWS_AT) % out->size)
+	if (!segment && (length - ROWS_AT) % out->size)
 		return "an answer without its further segments (there is no RMPP here)";
 	return NULL;
 }
@@ -179,6 +203,8 @@ const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_
 
 _Static_assert(sizeof(ib_service_record_t) == 176, "ServiceRecord");
 _Static_assert(offsetof(ib_service_record_t, service_data8) == 112, "ServiceData");
+_Static_assert(sizeof(ib_slvl_table_record_t) == 16, "SLtoVLMappingTableRecord");
+_Static_assert(sizeof(ib_vl_arb_table_record_t) == 72, "VLArbitrationTableRecord");
 _Static_assert(offsetof(ib_multipath_rec_t, gids) == MULTI_HEADER, "MultiPathRecord");
 
 /* ---- ServiceRecord --------------------------------------------------------------------------- */
@@ -190,7 +216,7 @@ void wire_service_decode(const uint8_t row[176], struct wire_service *out)
 	memcpy(&rec, row, sizeof(rec));
 	*out = (struct wire_service){
 		.id = cl_ntoh64(rec.service_id),
-		.gid = wire_gid_decode(rec.service_gid.raw),
+		.gid = { wire_get(rec.service_gid.raw, 8), wire_get(rec.service_gid.raw + 8, 8) },
 		.pkey = cl_ntoh16(rec.service_pkey),
 		.lease = cl_ntoh32(rec.service_lease),
 	};
@@ -244,8 +270,11 @@ void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_
 		.nsrc = data[15],
 		.ndst = data[16],
 	};
-	for (unsigned i = 0; i < WIRE_MULTI_GIDS; i++)
-		out->gids[i] = wire_gid_decode(data + MULTI_HEADER + i * sizeof(ib_gid_t));
+	for (unsigned i = 0; i < WIRE_MULTI_GIDS; i++) {
+		const uint8_t *gid = data + MULTI_HEADER + i * sizeof(ib_gid_t);
+
+		out->gids[i] = (struct wire_gid){ wire_get(gid, 8), wire_get(gid + 8, 8) };
+	}
 }
 
 uint64_t wire_multi_path_mask(uint64_t comp_mask)
@@ -268,6 +297,34 @@ uint64_t wire_multi_path_mask(uint64_t comp_mask)
 	return mask;
 }
 
+/* ---- QoS tables ------------------------------------------------------------------------------ */
+
+void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
+			      const uint8_t table[8], uint8_t row[16])
+{
+	ib_slvl_table_record_t rec = {
+		.lid = cl_hton16(lid),
+		.in_port_num = in_port,
+		.out_port_num = out_port,
+	};
+
+	memcpy(&rec.slvl_tbl, table, sizeof(rec.slvl_tbl));
+	memcpy(row, &rec, sizeof(rec));
+}
+
+void wire_vl_arb_record_encode(uint16_t lid, uint8_t port, uint8_t block, const uint8_t table[64],
+			       uint8_t row[72])
+{
+	ib_vl_arb_table_record_t rec = {
+		.lid = cl_hton16(lid),
+		.port_num = port,
+		.block_num = block,
+	};
+
+	memcpy(&rec.vl_arb_tbl, table, sizeof(rec.vl_arb_tbl));
+	memcpy(row, &rec, sizeof(rec));
+}
+
 /* ---- Header ---------------------------------------------------------------------------------- */
 
 #define RMPP_VERSION	1
@@ -277,6 +334,12 @@ _Static_assert(offsetof(ib_sa_mad_t, data) == WIRE_SA_HEADER, "SA header");
 _Static_assert(sizeof(ib_node_record_t) == 112, "NodeRecord");
 _Static_assert(sizeof(ib_portinfo_record_t) == 72, "PortInfoRecord");
 _Static_assert(sizeof(ib_switch_info_record_t) == 24, "SwitchInfoRecord");
+_Static_assert(sizeof(ib_lft_record_t) == 72, "LinearForwardingTableRecord");
+_Static_assert(sizeof(ib_mft_record_t) == 72, "MulticastForwardingTableRecord");
+_Static_assert(sizeof(ib_sminfo_record_t) == 32, "SMInfoRecord");
+_Static_assert(sizeof(ib_guidinfo_record_t) == 72, "GUIDInfoRecord");
+_Static_assert(sizeof(ib_pkey_table_record_t) == 72, "P_KeyTableRecord");
+_Static_assert(sizeof(ib_link_record_t) == 8, "LinkRecord");
 _Static_assert(sizeof(ib_path_rec_t) == 64, "PathRecord");
 _Static_assert(sizeof(ib_inform_info_t) == 36, "InformInfo");
 _Static_assert(sizeof(ib_inform_info_record_t) == 64, "InformInfoRecord");
@@ -284,7 +347,10 @@ _Static_assert(sizeof(ib_class_port_info_t) == 72, "ClassPortInfo");
 
 uint64_t wire_sa_comp_mask(const uint8_t mad[WIRE_MAD_SIZE])
 {
-	return wire_get(mad + offsetof(ib_sa_mad_t, comp_mask), 8);
+	ib_net64_t mask;
+
+	memcpy(&mask, mad + offsetof(ib_sa_mad_t, comp_mask), sizeof(mask));
+	return cl_ntoh64(mask);
 }
 
 /* The fields between MAD header and data are the same in requests and answers but for these. */
@@ -313,13 +379,13 @@ void wire_sa_answer(uint8_t header[WIRE_SA_HEADER], uint8_t method, uint16_t sta
 void wire_node_record_encode(uint16_t lid, const struct wire_node_info *info, const char *desc,
 			     uint8_t row[112])
 {
+	ib_node_record_t rec = { .lid = cl_hton16(lid) };
 	uint8_t data[WIRE_SMP_DATA];
 
-	memset(row, 0, sizeof(ib_node_record_t));
-	wire_put(row, 2, lid);
 	wire_node_info_encode(info, data);
-	memcpy(row + 4, data, sizeof(ib_node_info_t));
-	wire_node_desc_encode(desc, row + offsetof(ib_node_record_t, node_desc));
+	memcpy(&rec.node_info, data, sizeof(rec.node_info));
+	wire_node_desc_encode(desc, rec.node_desc.description);
+	memcpy(row, &rec, sizeof(rec));
 }
 
 void wire_port_record_encode(uint16_t lid, uint8_t port, uint8_t options, const uint8_t info[64],
@@ -338,120 +404,143 @@ void wire_port_record_hide_mkey(uint8_t row[72])
 
 void wire_switch_record_encode(uint16_t lid, const struct wire_switch_info *info, uint8_t row[24])
 {
+	ib_switch_info_record_t rec = { .lid = cl_hton16(lid) };
 	uint8_t data[WIRE_SMP_DATA];
 
-	wire_put(row, 4, (uint32_t)lid << 16);
 	wire_switch_info_encode(info, data);
-	memcpy(row + 4, data, sizeof(ib_switch_info_t));
-}
-
-/* Most have the LID, another 16 bits, 32 that are reserved, and what is of the SMP attribute. */
-static void record_put(uint8_t *row, uint16_t lid, uint16_t which, const void *attribute,
-		       size_t size)
-{
-	wire_put(row, 2, lid);
-	wire_put(row + 2, 2, which);
-	wire_put(row + 4, 4, 0);
-	memcpy(row + 8, attribute, size);
-}
-
-void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
-			      const uint8_t table[8], uint8_t row[16])
-{
-	record_put(row, lid, in_port << 8 | out_port, table, 8);
-}
-
-void wire_vl_arb_record_encode(uint16_t lid, uint8_t port, uint8_t block, const uint8_t table[64],
-			       uint8_t row[72])
-{
-	record_put(row, lid, port << 8 | block, table, 64);
+	memcpy(&rec.switch_info, data, sizeof(rec.switch_info));
+	memcpy(row, &rec, sizeof(rec));
 }
 
 void wire_lft_record_encode(uint16_t lid, uint16_t block, const uint8_t entries[64],
 			    uint8_t row[72])
 {
-	record_put(row, lid, block, entries, 64);
+	ib_lft_record_t rec = { .lid = cl_hton16(lid), .block_num = cl_hton16(block) };
+
+	memcpy(rec.lft, entries, sizeof(rec.lft));
+	memcpy(row, &rec, sizeof(rec));
 }
 
 void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72])
 {
-	uint8_t info[64];
+	ib_guidinfo_record_t rec = { .lid = cl_hton16(lid), .block_num = block };
 
-	wire_guid_info_encode(guids, info);
-	record_put(row, lid, block << 8, info, 64);
+	for (unsigned i = 0; i < 8; i++)
+		rec.guid_info.guid[i] = cl_hton64(guids[i]);
+	memcpy(row, &rec, sizeof(rec));
 }
 
 void wire_guid_record_decode(const uint8_t row[72], uint16_t *lid, uint8_t *block, guid_t guids[8])
 {
-	*lid = wire_get(row, 2);
-	*block = row[2];
-	for (size_t i = 0; i < 8; i++)
-		guids[i] = wire_get(row + 8 + 8 * i, 8);
+	ib_guidinfo_record_t rec;
+
+	memcpy(&rec, row, sizeof(rec));
+	*lid = cl_ntoh16(rec.lid);
+	*block = rec.block_num;
+	for (unsigned i = 0; i < 8; i++)
+		guids[i] = cl_ntoh64(rec.guid_info.guid[i]);
 }
 
 void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64])
 {
-	for (size_t i = 0; i < 8; i++)
-		wire_put(data + 8 * i, 8, guids[i]);
+	ib_guid_info_t info;
+
+	for (unsigned i = 0; i < 8; i++)
+		info.guid[i] = cl_hton64(guids[i]);
+	memcpy(data, &info, sizeof(info));
 }
 
 void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
 			     uint8_t row[72])
 {
-	uint8_t table[64];
+	ib_pkey_table_record_t rec = {
+		.lid = cl_hton16(lid),
+		.block_num = cl_hton16(block),
+		.port_num = port,
+	};
 
-	wire_words_encode(pkeys, table);
-	record_put(row, lid, block, table, 64);
-	row[4] = port;
+	wire_words_encode(pkeys, (uint8_t *)&rec.pkey_tbl);
+	memcpy(row, &rec, sizeof(rec));
 }
 
 void wire_pkey_record_swap_block(uint8_t row[72])
 {
-	uint8_t high = row[2];
+	ib_pkey_table_record_t rec;
 
-	row[2] = row[3];
-	row[3] = high;
+	memcpy(&rec, row, sizeof(rec));
+	rec.block_num = rec.block_num << 8 | rec.block_num >> 8;
+	memcpy(row, &rec, sizeof(rec));
 }
 
 void wire_pkey_record_fix_block(uint8_t row[72])
 {
-	if (row[2] && !row[3])
+	ib_pkey_table_record_t rec;
+	uint16_t block;
+
+	memcpy(&rec, row, sizeof(rec));
+	block = cl_ntoh16(rec.block_num);
+	if (block > 0xff && !(block & 0xff))
 		wire_pkey_record_swap_block(row);
 }
 
 void wire_link_record_encode(const struct wire_link_record *in, uint8_t row[8])
 {
-	wire_put(row, 2, in->from_lid);
-	row[2] = in->from_port;
-	row[3] = in->to_port;
-	wire_put(row + 4, 4, (uint32_t)in->to_lid << 16);
+	ib_link_record_t rec = {
+		.from_lid = cl_hton16(in->from_lid),
+		.from_port_num = in->from_port,
+		.to_port_num = in->to_port,
+		.to_lid = cl_hton16(in->to_lid),
+	};
+
+	memcpy(row, &rec, sizeof(rec));
 }
 
 void wire_port_caps_decode(const uint8_t info[64], struct wire_port_caps *out)
 {
-	out->capmask = wire_get(info + offsetof(ib_port_info_t, capability_mask), 4);
-	out->capmask2 = wire_port_info_capmask2(info);
-	out->mtu_cap = info[offsetof(ib_port_info_t, mtu_cap)] & 0xf;
-	out->guid_cap = info[offsetof(ib_port_info_t, guid_cap)];
+	ib_port_info_t pi;
+
+	memcpy(&pi, info, sizeof(pi));
+	out->capmask = cl_ntoh32(pi.capability_mask);
+	out->capmask2 = out->capmask & WIRE_CAP_HAS_CAPMASK2 ? cl_ntoh16(pi.capability_mask2) : 0;
+	out->mtu_cap = pi.mtu_cap & 0xf;
+	out->guid_cap = pi.guid_cap;
 }
 
 bool wire_port_info_extended(const uint8_t info[64])
 {
-	return info[offsetof(ib_port_info_t, link_speed_ext)] >> 4 ||
-	       info[offsetof(ib_port_info_t, link_rt_latency)] >> 5 & 3;
+	ib_port_info_t pi;
+
+	memcpy(&pi, info, sizeof(pi));
+	return pi.link_speed_ext >> 4 || cl_ntoh32(pi.link_rt_latency) >> 29 & 3;
 }
 
 /* ---- GIDs, PathRecord ------------------------------------------------------------------------ */
 
 struct wire_gid wire_gid_decode(const uint8_t raw[16])
 {
-	return (struct wire_gid){ wire_get(raw, 8), wire_get(raw + 8, 8) };
+	ib_gid_t gid;
+
+	memcpy(&gid, raw, sizeof(gid));
+	return (struct wire_gid){
+		.prefix = cl_ntoh64(gid.unicast.prefix),
+		.guid = cl_ntoh64(gid.unicast.interface_id),
+	};
+}
+
+static ib_gid_t gid_encode(const struct wire_gid *gid)
+{
+	ib_gid_t out;
+
+	out.unicast.prefix = cl_hton64(gid->prefix);
+	out.unicast.interface_id = cl_hton64(gid->guid);
+	return out;
 }
 
 void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16])
 {
-	wire_put(raw, 8, gid->prefix);
-	wire_put(raw + 8, 8, gid->guid);
+	ib_gid_t out = gid_encode(gid);
+
+	memcpy(raw, &out, sizeof(out));
 }
 
 void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out)
@@ -492,6 +581,8 @@ void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64])
 {
 	ib_path_rec_t rec = {
 		.service_id = cl_hton64(in->service_id),
+		.dgid = gid_encode(&in->dgid),
+		.sgid = gid_encode(&in->sgid),
 		.dlid = cl_hton16(in->dlid),
 		.slid = cl_hton16(in->slid),
 		.hop_flow_raw = cl_hton32((uint32_t)in->raw << 31 |
@@ -506,31 +597,56 @@ void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64])
 		.preference = in->preference,
 	};
 
-	wire_gid_encode(&in->dgid, rec.dgid.raw);
-	wire_gid_encode(&in->sgid, rec.sgid.raw);
 	memcpy(row, &rec, sizeof(rec));
 }
 
 /* ---- InformInfo, ClassPortInfo --------------------------------------------------------------- */
 
-#define INFORM(member, bits) WIRE_FIELD(wire_inform_info, member, bits)
-static const struct wire_field inform_fields[] = {
-	INFORM(gid.prefix, 64), INFORM(gid.guid, 64), INFORM(lid_begin, 16),
-	INFORM(lid_end, 16),	{ .bits = 16 + 7 },   INFORM(generic, 1),
-	INFORM(subscribe, 8),	INFORM(type, 16),     INFORM(trap, 16),
-	INFORM(qpn, 24),	{ .bits = 3 },	      INFORM(resp_time, 5),
-	{ .bits = 8 },		INFORM(producer, 24), { 0 },
-};
-
 void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *out)
 {
-	wire_fields_decode(inform_fields, data, out);
+	ib_inform_info_t info;
+	uint32_t qpn_resp;
+
+	memcpy(&info, data, sizeof(info));
+	qpn_resp = cl_ntoh32(info.g_or_v.generic.qpn_resp_time_val);
+	*out = (struct wire_inform_info){
+		.gid = wire_gid_decode(info.gid.raw),
+		.lid_begin = cl_ntoh16(info.lid_range_begin),
+		.lid_end = cl_ntoh16(info.lid_range_end),
+		.generic = info.is_generic & 1,
+		.subscribe = info.subscribe,
+		.type = cl_ntoh16(info.trap_type),
+		.trap = cl_ntoh16(info.g_or_v.generic.trap_num),
+		.qpn = qpn_resp >> 8,
+		.resp_time = qpn_resp & 0x1f,
+		.producer = (uint32_t)info.g_or_v.generic.node_type_msb << 16 |
+			    cl_ntoh16(info.g_or_v.generic.node_type_lsb),
+	};
+}
+
+static ib_inform_info_t inform_info_encode(const struct wire_inform_info *in)
+{
+	ib_inform_info_t info = {
+		.gid = gid_encode(&in->gid),
+		.lid_range_begin = cl_hton16(in->lid_begin),
+		.lid_range_end = cl_hton16(in->lid_end),
+		.is_generic = in->generic,
+		.subscribe = in->subscribe,
+		.trap_type = cl_hton16(in->type),
+	};
+
+	info.g_or_v.generic.trap_num = cl_hton16(in->trap);
+	info.g_or_v.generic.qpn_resp_time_val = cl_hton32(in->qpn << 8 | (in->resp_time & 0x1f));
+	info.g_or_v.generic.node_type_msb = in->producer >> 16;
+	info.g_or_v.generic.node_type_lsb = cl_hton16(in->producer);
+	return info;
 }
 
 void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36])
 {
-	memset(data, 0, sizeof(ib_inform_info_t));
-	wire_fields_encode(inform_fields, in, data);
+	ib_inform_info_t info = inform_info_encode(in);
+
+	memcpy(data, &info, sizeof(info));
 }
 
 void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,
@@ -546,11 +662,13 @@ void wire_report_encode(const struct wire_notice *notice, const struct wire_gid 
 void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
 			       const struct wire_inform_info *info, uint8_t row[64])
 {
-	memset(row, 0, sizeof(ib_inform_info_record_t));
-	wire_gid_encode(subscriber, row);
-	wire_put(row + offsetof(ib_inform_info_record_t, subscriber_enum), 2, number);
-	wire_fields_encode(inform_fields, info,
-			   row + offsetof(ib_inform_info_record_t, inform_info));
+	ib_inform_info_record_t rec = {
+		.subscriber_gid = gid_encode(subscriber),
+		.subscriber_enum = cl_hton16(number),
+		.inform_info = inform_info_encode(info),
+	};
+
+	memcpy(row, &rec, sizeof(rec));
 }
 
 void wire_inform_record_decode(const uint8_t row[64], struct wire_gid *subscriber,
@@ -584,34 +702,66 @@ void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t 
  */
 
 _Static_assert(sizeof(ib_member_rec_t) == WIRE_MCMEMBER_SIZE, "MCMemberRecord");
-
-#define MC(member, bits) WIRE_FIELD(wire_mcmember, member, bits)
-static const struct wire_field mcmember_fields[] = {
-	MC(mgid.prefix, 64),   MC(mgid.guid, 64), MC(port_gid.prefix, 64),
-	MC(port_gid.guid, 64), MC(qkey, 32),	  MC(mlid, 16),
-	MC(mtu_sel, 2),	       MC(mtu, 6),	  MC(tclass, 8),
-	MC(pkey, 16),	       MC(rate_sel, 2),	  MC(rate, 6),
-	MC(life_sel, 2),       MC(life, 6),	  MC(sl, 4),
-	MC(flow_label, 20),    MC(hop_limit, 8),  MC(scope, 4),
-	MC(join_state, 4),     MC(proxy, 1),	  { 0 },
-};
+_Static_assert(sizeof(ib_mft_record_t) == 72, "MulticastForwardingTableRecord");
 
 void wire_mcmember_decode(const uint8_t row[WIRE_MCMEMBER_SIZE], struct wire_mcmember *out)
 {
-	wire_fields_decode(mcmember_fields, row, out);
+	ib_member_rec_t rec;
+	uint32_t sl_flow_hop;
+
+	memcpy(&rec, row, sizeof(rec));
+	sl_flow_hop = cl_ntoh32(rec.sl_flow_hop);
+	*out = (struct wire_mcmember){
+		.mgid = wire_gid_decode(rec.mgid.raw),
+		.port_gid = wire_gid_decode(rec.port_gid.raw),
+		.qkey = cl_ntoh32(rec.qkey),
+		.mlid = cl_ntoh16(rec.mlid),
+		.mtu_sel = rec.mtu >> 6,
+		.mtu = rec.mtu & 0x3f,
+		.tclass = rec.tclass,
+		.pkey = cl_ntoh16(rec.pkey),
+		.rate_sel = rec.rate >> 6,
+		.rate = rec.rate & 0x3f,
+		.life_sel = rec.pkt_life >> 6,
+		.life = rec.pkt_life & 0x3f,
+		.sl = sl_flow_hop >> 28,
+		.flow_label = sl_flow_hop >> 8 & 0xfffff,
+		.hop_limit = sl_flow_hop,
+		.scope = rec.scope_state >> 4,
+		.join_state = rec.scope_state & WIRE_JOIN_BITS,
+		.proxy = row[offsetof(ib_member_rec_t, scope_state) + 1] >> 7,
+	};
 }
 
 void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEMBER_SIZE])
 {
-	memset(row, 0, WIRE_MCMEMBER_SIZE);
-	wire_fields_encode(mcmember_fields, in, row);
+	ib_member_rec_t rec = {
+		.qkey = cl_hton32(in->qkey),
+		.mlid = cl_hton16(in->mlid),
+		.mtu = in->mtu_sel << 6 | (in->mtu & 0x3f),
+		.tclass = in->tclass,
+		.pkey = cl_hton16(in->pkey),
+		.rate = in->rate_sel << 6 | (in->rate & 0x3f),
+		.pkt_life = in->life_sel << 6 | (in->life & 0x3f),
+		.sl_flow_hop = cl_hton32((uint32_t)in->sl << 28 | (in->flow_label & 0xfffff) << 8 |
+					 in->hop_limit),
+		.scope_state = in->scope << 4 | (in->join_state & WIRE_JOIN_BITS),
+	};
+
+	wire_gid_encode(&in->mgid, rec.mgid.raw);
+	wire_gid_encode(&in->port_gid, rec.port_gid.raw);
+	memcpy(row, &rec, sizeof(rec));
+	row[offsetof(ib_member_rec_t, scope_state) + 1] = in->proxy ? 0x80 : 0;
 }
 
 void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
 			    const uint16_t masks[WIRE_MFT_BLOCK], uint8_t row[72])
 {
-	uint8_t table[64];
+	ib_mft_record_t rec = {
+		.lid = cl_hton16(lid),
+		.position_block_num = cl_hton16(position << 12 | (block & 0x1ff)),
+	};
 
-	wire_words_encode(masks, table);
-	record_put(row, lid, position << 12 | (block & 0x1ff), table, 64);
+	wire_words_encode(masks, (uint8_t *)rec.mft);
+	memcpy(row, &rec, sizeof(rec));
 }
