@@ -27,6 +27,7 @@ struct audit_room {
 	struct log_limit log;
 	uint64_t repaired;
 	struct waiters readers; /* answered when the readback ends */
+	bool settled;		/* once, in this role */
 };
 
 static void drop(struct repair *it)
@@ -239,10 +240,22 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 
 	if (programmed->tables && !programmed->tables->failed) {
 		repairs_written(r, TABLE_LFT);
-		audit_try(r->audit);
+		if (r->settled)
+			audit_try(r->audit);
 	}
 	if (programmed->multicast && !programmed->multicast->failed)
 		repairs_written(r, TABLE_MFT);
+}
+
+/* At a cold start the ports that wait to be brought up come before what is read back. */
+static void settled(void *room, enum fabric_settle_step step)
+{
+	struct audit_room *r = room;
+
+	if (step != FABRIC_SETTLED)
+		return;
+	r->settled = true;
+	audit_try(r->audit);
 }
 
 /* Who waits for a readback. */
@@ -250,6 +263,7 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct audit_room *r = room;
 
+	r->settled &= step != FABRIC_ROLE_LEFT;
 	if (step == FABRIC_ROLE_LEFT)
 		waiters_answer(&r->readers, NULL, FABRIC_ROLE_CHANGED);
 }
@@ -310,5 +324,6 @@ const struct fabric_module audit_module = { .name = "audit",
 					    .fini = fini,
 					    .configure = configure,
 					    .programmed = programmed,
+					    .settled = settled,
 					    .status = status,
 					    .role = role };
