@@ -154,11 +154,12 @@ static enum job_result plan_lids(void *arg)
 	if (!f->now.topo) {
 		const struct topo *t = next->topo;
 		bool *kept = mem_array(kept, t->nports + 1u);
+		const struct inv_node *is = NULL;
 
 		for (uint32_t i = 0; i < t->nports; i++) {
-			const struct inv_node *is = inventory_find(sweep_inventory(f->sweep),
-								   t->nodes[t->ports[i].node].guid);
-
+			if (!i || t->ports[i].node != t->ports[i - 1].node)
+				is = inventory_find(sweep_inventory(f->sweep),
+						    t->nodes[t->ports[i].node].guid);
 			kept[i] = is && t->ports[i].num <= is->nports &&
 				  fabric_keeps_lid(f, is, t->ports[i].num);
 		}

@@ -13,7 +13,6 @@
 #include "fm/sa/sa.h"
 #include "routing/proof/in_force.h"
 #include "topology/base/mem.h"
-#include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "topology/graph/cutoff.h"
 
@@ -117,11 +116,22 @@ static void drop_count(struct inforce *in)
 	in->count = NULL;
 }
 
-static int compare_waits(const void *a, const void *b)
+/* Those that most pairs wait for are named. */
+static void name_wait(struct inforce *in, guid_t node, uint64_t pairs)
 {
-	const struct wait *x = a, *y = b;
+	unsigned at = in->nwaits;
 
-	return sort_order(y->pairs, x->pairs) ?: sort_order(x->node, y->node);
+	while (at && (in->waits[at - 1].pairs < pairs ||
+		      (in->waits[at - 1].pairs == pairs && in->waits[at - 1].node > node)))
+		at--;
+	if (in->nwaits == WAITS)
+		in->others += at == WAITS ? pairs : in->waits[WAITS - 1].pairs;
+	else
+		in->nwaits++;
+	if (at == WAITS)
+		return;
+	memmove(in->waits + at + 1, in->waits + at, (in->nwaits - 1 - at) * sizeof(*in->waits));
+	in->waits[at] = (struct wait){ node, pairs };
 }
 
 /* Since when packets end at the device, as a count has found; 0 = they do not. */
@@ -148,11 +158,12 @@ static uint32_t blamed(const struct inforce *in, const struct topo *t, uint32_t 
 static void take_sum(struct inforce *in, const struct topo *t, const struct in_force *sum)
 {
 	const struct inventory *inv = in->services.inventory;
-	struct wait *waits = mem_array(waits, t->nnodes + 1);
 	uint8_t *fates = cutoff_fates(t, inv->local ? topo_find(t, inv->local->guid) : TOPO_NONE);
-	uint32_t count = 0;
 
-	in->cut_off = 0;
+	in->known = true;
+	in->pairs = sum->arrive;
+	in->cut_off = in->nwaits = 0;
+	in->others = 0;
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
 		const uint32_t at = blamed(in, t, n);
 		const uint64_t pairs = sum->ends[n];
@@ -167,23 +178,12 @@ static void take_sum(struct inforce *in, const struct topo *t, const struct in_f
 		struct inv_node *node = inventory_find(inv, t->nodes[n].guid);
 
 		if (sum->ends[n])
-			waits[count++] = (struct wait){ t->nodes[n].guid, sum->ends[n] };
+			name_wait(in, t->nodes[n].guid, sum->ends[n]);
 		if (node && !sum->ends[n])
 			*waited_since(node) = 0;
 		else if (node && !*waited_since(node))
 			*waited_since(node) = loop_now_us(in->services.loop);
 	}
-	qsort(waits, count, sizeof(*waits), compare_waits);
-	in->known = true;
-	in->pairs = sum->arrive;
-	in->nwaits = count < WAITS ? count : WAITS;
-	in->others = 0;
-	for (uint32_t i = 0; i < count; i++)
-		if (i < WAITS)
-			in->waits[i] = waits[i];
-		else
-			in->others += waits[i].pairs;
-	free(waits);
 }
 
 static enum job_result count_step(void *room)

@@ -515,7 +515,7 @@ static const struct setting {
 		name, offsetof(struct wire_port_info, member),                                     \
 			sizeof(((struct wire_port_info *)0)->member), of                           \
 	}
-	SETTING("LID", lid, END | ADDRESS),
+	SETTING("LID", lid, END | ADDRESS), /* those first that the answer goes by */
 	SETTING("LMC", lmc, END | ADDRESS),
 	SETTING("MasterSMLID", sm_lid, END | ADDRESS),
 	SETTING("GidPrefix", gid_prefix, END | ADDRESS),
@@ -558,13 +558,15 @@ enum inv_differs inventory_settings_differ(const struct inventory *report,
 	unsigned of = inv_is_switch(node) && num ? OUTER : END;
 	enum inv_differs differs = INV_SAME;
 
+	if (!memcmp(is, wanted, sizeof(*is))) /* mostly */
+		return INV_SAME;
 	for (const struct setting *s = settings; s < settings + ARRAY_SIZE(settings); s++) {
 		if (!(s->of & of) || setting_of(s, is) == setting_of(s, wanted))
 			continue;
-		if (differs != INV_DIFFERS_ADDRESS)
+		if (!differs)
 			differs = s->of & ADDRESS ? INV_DIFFERS_ADDRESS : INV_DIFFERS;
 		if (!report)
-			continue;
+			break;
 
 		struct inv_change change = (struct inv_change){ .attribute = "PortInfo",
 								.field = s->name,

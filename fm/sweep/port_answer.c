@@ -228,13 +228,16 @@ static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,
 			 const uint8_t data[64])
 {
 	uint64_t key = m_keys_wanted(b->conf.keys, inventory_key_guid(node, num));
-	struct wire_port_info info;
 	uint8_t known[64];
 
 	memcpy(known, data, sizeof(known));
-	wire_port_info_decode(data, &info);
-	if ((inv_is_switch(node) ? !num : num) && key && !info.mkey && info.mkey_protect)
-		wire_port_info_show_mkey(known, key);
+	if (key && inventory_has_key(node, num)) {
+		struct wire_port_info info;
+
+		wire_port_info_decode(data, &info);
+		if (!info.mkey && info.mkey_protect)
+			wire_port_info_show_mkey(known, key);
+	}
 	port_setup(node, num)->unread &= ~INV_SET_INFO; /* this is not compared */
 	port_setup(node, num)->settled = false;
 	bringup_port_read(b->inv, node, num, known);
@@ -258,7 +261,8 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 		else
 			port_was_set(b, node, num, answer->data);
 		inventory_port_changed(b->inv, node, num);
-		bringup_note_keys(b, node);
+		if (inventory_has_key(node, num))
+			bringup_note_keys(b, node);
 		if (given_up && !setup->given_up) {
 			/* Its tables may have failed with it: they are tried again. */
 			b->result.cured++;

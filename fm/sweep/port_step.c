@@ -153,13 +153,11 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 {
 	const struct inv_port *port = &node->ports[num];
 	const struct port_setup *setup = port_setup(node, num);
-	struct wire_port_lanes near, far;
+	struct wire_port_lanes far;
 	struct wire_port_info is;
 
 	wire_port_info_decode(port->info, &is);
 	*want = is;
-	want->state = want->phys_state = 0; /* no change */
-	want->client_reregister = false;
 	if (inv_is_switch(node) ? num == 0 : num > 0) {
 		const struct m_keys *keys = conf->keys;
 		const struct m_key_conf *keys_conf = keys ? m_keys_conf(keys) : NULL;
@@ -179,7 +177,6 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 	if (conf->qos.on && (num || node->sw.flags & INV_ENHANCED_PORT0) && want->vl_cap > 1)
 		want->vl_high_limit = conf->qos.kind[inv_qos_kind(node->info.type, num)].high_limit;
 	if (num && port->peer) {
-		wire_port_lanes_decode(port->info, &near);
 		wire_port_lanes_decode(port->peer->ports[port->peer_port].info, &far);
 		if (inv_is_switch(node)) {
 			bool to_switch = inv_is_switch(port->peer);
@@ -200,10 +197,10 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 			want->neighbor_mtu = setback_of(setup)->mtu;
 			want->op_vls = setback_of(setup)->vls;
 		} else if (far.state > TOPO_INIT && !was_changed(setup_of_peer(port)) &&
-			   (near.neighbor_mtu != far.neighbor_mtu ||
-			    (near.op_vls != far.op_vls &&
-			     !(near.state == TOPO_ACTIVE && far.state == TOPO_ACTIVE)) ||
-			    near.neighbor_mtu > lower(near.mtu_cap, far.mtu_cap)))
+			   (is.neighbor_mtu != far.neighbor_mtu ||
+			    (is.op_vls != far.op_vls &&
+			     !(is.state == TOPO_ACTIVE && far.state == TOPO_ACTIVE)) ||
+			    is.neighbor_mtu > lower(is.mtu_cap, far.mtu_cap)))
 			return PORT_PLAN_CLASH;
 	}
 	return (enum port_plan)inventory_settings_differ(NULL, node, num, &is, want);
@@ -321,7 +318,9 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 		else if (setup->reregister && wants_reregister(b, node, num, plan, &step))
 			step.set = true;
 		step.want.state = step.state;
-		step.want.client_reregister = wants_reregister(b, node, num, plan, &step);
+		step.want.phys_state = 0; /* no change */
+		step.want.client_reregister =
+			step.set && wants_reregister(b, node, num, plan, &step);
 	}
 	return step;
 }

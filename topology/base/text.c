@@ -278,6 +278,11 @@ void text_clean(const char *from, size_t len, char *to)
 	for (size_t i = 0, size; i < len; i += size ? size : 1) {
 		uint32_t c = 0;
 
+		if (from[i] >= ' ' && from[i] <= '~') { /* mostly */
+			to[used++] = from[i];
+			size = 1;
+			continue;
+		}
 		size = text_decode(from + i, len - i, &c);
 
 		bool safe = size;
