@@ -66,6 +66,7 @@ struct isolation {
 	struct isolated **all; /* oldest first */
 	unsigned count;
 	struct loop_timer *judge, *probe;
+	uint64_t probe_us; /* until the next probe */
 	enum isolation_keys keys;
 	mad_token asked_keys;
 	struct suspect *suspects;  /* of module.c */

@@ -340,7 +340,7 @@ static void isolation_mark(struct isolation *is)
 
 /* ---- Module ---------------------------------------------------------------------------------- */
 
-#define SOON_US	 2000000
+#define SOON_US	 250000 /* the first probe behind a cold start; then at twice the time */
 #define TRIAL_US 55000000
 
 static struct inv_node *node_of(const struct wrong_table *wrong)
@@ -673,7 +673,9 @@ static void refusing_probe(void *isolation)
 {
 	struct isolation *is = isolation;
 
-	loop_timer_set(is->probe, ISOLATION_PROBE_US);
+	is->probe_us =
+		is->probe_us < ISOLATION_PROBE_US / 2 ? 2 * is->probe_us : ISOLATION_PROBE_US;
+	loop_timer_set(is->probe, is->probe_us);
 	for (unsigned i = 0; i < is->count && fabric_is_master(is->fabric); i++)
 		probe(is->all[i]);
 }
@@ -704,7 +706,7 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 				refusing_suspect(is, node->guid);
 			} else {
 				isolation_add(is, node->guid, 0, ISOLATED_NO_SETS);
-				loop_timer_set(is->probe, SOON_US);
+				loop_timer_set(is->probe, is->probe_us = SOON_US);
 			}
 		}
 	}
@@ -843,6 +845,7 @@ static void *init(struct fabric *fabric)
 	is->services = fabric_services(fabric);
 	is->judge = loop_timer_new(is->services.loop, judge_cb, is);
 	is->probe = loop_timer_new(is->services.loop, refusing_probe, is);
+	is->probe_us = ISOLATION_PROBE_US;
 	is->trial = loop_timer_new(is->services.loop, trial_cb, is);
 	return is;
 }

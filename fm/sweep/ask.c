@@ -438,6 +438,7 @@ void ports_switch_ready(struct sweep *s, struct inv_node *node)
 			struct inv_port *port = &node->ports[num];
 
 			if (sweep_port(node, num)->probe == PROBE_FAILED ||
+			    sweep_port(node, num)->must_read ||
 			    (port->state >= TOPO_INIT && state_is_news(s, node, num, port->state)))
 				ports_ask(s, node, num);
 			else if (port->state >= TOPO_INIT)

@@ -598,6 +598,9 @@ static void probe_poll_answer(struct sweep *s, struct inv_node *node, uint8_t nu
 	if (port->peer && port->peer->guid == info.node_guid) {
 		sweep_node_answers(port->peer);
 		sweep_changed(s, port->peer);
+		/* It may have been taken for down: what its ends are in is not known. */
+		sweep_port(node, num)->must_read = true;
+		sweep_port(port->peer, port->peer_port)->must_read = true;
 	} else {
 		inventory_unlink(&s->inv, node, num);
 	}

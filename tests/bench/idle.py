@@ -13,6 +13,7 @@ import world as w
 
 SIZES = (1024,)
 INTERVAL_S = 2
+SETTINGS = f"sweep_interval = {INTERVAL_S:.1f};\naudit_after = 60.0;\n"
 SETTLE_S = 2.5 * INTERVAL_S
 SWEEPS = 4
 LIVENESS_PER_S = 1
@@ -20,7 +21,7 @@ LIMIT_S = 90
 
 
 def fmd(world, sim):
-    return w.Fmd(world, sim, settings=f"sweep_interval = {INTERVAL_S:.1f};\naudit_after = 60.0;\n")
+    return w.Fmd(world, sim, settings=SETTINGS)
 
 
 def opensm(world, sim):

@@ -10,9 +10,10 @@ the ratios of one build to itself, one time to the next, from the tenth lowest t
 the processor time of all its fmd processes. A row is within when its ratio is <= BOUND, or no worse than the scatter reaches.
 
 Where a section treats all managers alike, the old build stands where OpenSM does, at the same moments; the others are run
-once with each build. Ends with 1 when a row is not within. From the environment: BENCH, BENCH_SIZES, BENCH_TIMES, BENCH_JSON.
+once with each build, without OpenSM. Ends with 1 when a row is not within. From the environment: BENCH, BENCH_SIZES, BENCH_TIMES, BENCH_JSON.
 """
 import argparse
+import collections
 import json
 import os
 import signal
@@ -21,15 +22,29 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import fault
+import idle
+import perf
+import restart
+import routing
 import run as bench
 import sa
 import table
 import world as w
 
 BOUND = 1.05
-ALIKE = ("bringup", "mcast", "osmtest", "sa")
+ALIKE = ("bringup", "idle", "mcast", "osmtest", "sa")
 SETTINGS = {"sa": sa.NO_LIMIT}  # of both builds
 CPU = "processor time of fmd"
+NONE = collections.defaultdict(type(None))
+OPENSM_LEFT_OUT = [  # what measures it in sections that don't treat all alike, and what stands for its figures
+    (fault, "measure_opensm", lambda *_: {"cables": [], "spine": NONE, "why": None}),
+    (perf, "measure_opensm", lambda *_: NONE),
+    (restart, "measure", lambda world, netfile, manager, kept, measure=restart.measure:
+        collections.defaultdict(lambda: NONE) if manager is restart.Opensm else measure(world, netfile, manager, kept)),
+    (routing, "opensm_ms", lambda *_: None),
+    (idle, "opensm", lambda world, sim: w.Opensm(world, sim, settings=idle.SETTINGS)),
+]
 Plain = w.Fmd
 
 
@@ -155,6 +170,8 @@ def main():
         signal.signal(signum, bench.terminated)
     world, all_within, document = w.World(os.path.abspath(options.bin)), True, {}
     builds = [Build(world, folder) for folder in (options.old, options.bin)]
+    for section, name, instead in OPENSM_LEFT_OUT:
+        setattr(section, name, instead)
     try:
         for name in options.sections:
             runs = []

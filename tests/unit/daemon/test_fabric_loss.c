@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/fabric/module.h"
+#include "fm/sweep/sweep.h"
 #include "tests/lib/fabric_world.h"
 
 #define SEEDS	  4
@@ -98,11 +100,43 @@ static void a_link_whose_far_end_answers_late_is_brought_up(void **state)
 	world_fini(&w);
 }
 
+/* Its ends are in Init again, and the probes over it are lost; the first poll is answered. */
+static void a_link_that_was_taken_for_down_is_up_once_a_packet_passes(void **state)
+{
+	struct inv_node *node;
+	struct world w;
+	unsigned uplink;
+
+	world_init(&w, small_tree());
+	uplink = uplink_of(w.design, far_leaf(&w));
+	node = inventory_find(fabric_services(w.fabric).inventory,
+			      w.design->nodes[far_leaf(&w)].guid);
+	run_for(&w, 5 * SECOND_US);
+	double_set_traps(w.hw, false); /* the next poll finds both ends */
+	double_set_loss(w.hw, node->guid, uplink, 1000);
+	double_cut(w.hw, node->guid, uplink);
+	double_join(w.hw, node->guid, uplink);
+	for (unsigned ms = 0; ms < 30000 && (sweep_port(node, uplink)->probe != PROBE_FAILED ||
+					     node->ports[uplink].link_up);
+	     ms++)
+		run_for(&w, 1000);
+	assert_int_equal(sweep_port(node, uplink)->probe, PROBE_FAILED);
+	assert_false(node->ports[uplink].link_up);
+	double_set_loss(w.hw, node->guid, uplink, 0);
+	for (unsigned ms = 0; ms < 30000 && sweep_port(node, uplink)->probe == PROBE_FAILED; ms++)
+		run_for(&w, 1000);
+	run_for(&w, SECOND_US);
+	assert_int_equal(status_number(&w, NULL, "links_down"), 0);
+	assert_int_equal(double_ports_not_active(w.hw), 0);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_is_isolated_for_lost_packets),
 		cmocka_unit_test(a_link_whose_far_end_answers_late_is_brought_up),
+		cmocka_unit_test(a_link_that_was_taken_for_down_is_up_once_a_packet_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

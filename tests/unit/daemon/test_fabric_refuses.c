@@ -158,6 +158,30 @@ static void one_that_never_took_any_is_led_around(void **state)
 	world_fini(&w);
 }
 
+/* The first Sets after power-on were lost, and so was the first probe behind that. */
+static void one_to_which_the_first_sets_were_lost_is_in_use_within_seconds(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+
+	world_init(&w, small_tree());
+	stop_fabric(&w);
+	leaf = far_leaf(&w);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		double_reboot(w.hw, guid_of(&w, sw));
+	remove_state(&w, "tables");
+	double_set_no_sets(w.hw, guid_of(&w, leaf), true);
+	start_fabric(&w);
+	run_for(&w, 4 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "isolated", w.design->nodes[leaf].desc), 1);
+	double_set_no_sets(w.hw, guid_of(&w, leaf), false);
+	run_for(&w, 6 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "isolated", ""), 0);
+	assert_int_equal(double_ports_not_active(w.hw), 0);
+	assert_int_equal(dark_pairs(&w), 0);
+	world_fini(&w);
+}
+
 /* A cable flaps meanwhile: each time bring-up begins anew, and the switch is not judged by it. */
 static void nor_does_a_flapping_cable_keep_it_from_being_led_around(void **state)
 {
@@ -408,6 +432,7 @@ int main(void)
 		cmocka_unit_test(a_switch_to_which_sets_were_lost_is_not_isolated),
 		cmocka_unit_test(a_switch_that_takes_no_set_is_led_around_and_holds_up_no_fault),
 		cmocka_unit_test(one_that_never_took_any_is_led_around),
+		cmocka_unit_test(one_to_which_the_first_sets_were_lost_is_in_use_within_seconds),
 		cmocka_unit_test(nor_does_a_flapping_cable_keep_it_from_being_led_around),
 		cmocka_unit_test(nobody_waits_for_one_that_hangs_at_a_cold_start),
 		cmocka_unit_test(it_costs_one_packet_a_minute),
