@@ -16,9 +16,10 @@
 #include "topology/base/text.h"
 #include "topology/graph/cutoff.h"
 
-#define SOON_US	 50000 /* acknowledgements come many at a time */
-#define DEST_MAX 64    /* a step of the job */
-#define WAITS	 8     /* devices that are named */
+#define SOON_US	 50000	/* acknowledgements come many at a time */
+#define WRITE_US 200000 /* within that what a fault changes is mostly written: it is not counted */
+#define DEST_MAX 64	/* a step of the job */
+#define WAITS	 8	/* devices that are named */
 
 #define SILENCE_US 1000000 /* a path that is being put into force is not answered for so long */
 
@@ -34,9 +35,10 @@ struct inforce {
 	struct job *job;
 	struct in_force_job *count; /* NULL: nothing is being counted */
 	/* what devices have shown, of the published snapshot */
-	bool looked;  /* else it is of an earlier one */
-	bool whole;   /* all that is wanted is in force */
-	bool differs; /* `held` says what switches hold; else that is what is wanted */
+	bool looked;	  /* else it is of an earlier one */
+	uint64_t torn_us; /* since when not all is in force; 0 = it is */
+	bool whole;	  /* all that is wanted is in force */
+	bool differs;	  /* `held` says what switches hold; else that is what is wanted */
 	struct tables held;
 	bool *active;
 	struct log_limit answered; /* that there is no path */
@@ -231,6 +233,7 @@ static void soon_cb(void *room)
 	static const struct job_step steps[] = { { "pairs-in-force", count_step }, { NULL, NULL } };
 	struct inforce *in = room;
 	struct fabric_view view = fabric_view(in->fabric);
+	const uint64_t now = loop_now_us(in->services.loop);
 	struct in_force_view seen;
 
 	drop_count(in);
@@ -247,7 +250,13 @@ static void soon_cb(void *room)
 		in->known = true;
 		in->pairs = view.proof->reachable;
 		in->nwaits = in->cut_off = 0;
-		in->others = 0;
+		in->others = in->torn_us = 0;
+		return;
+	}
+	if (!in->torn_us)
+		in->torn_us = now;
+	if (fabric_programming(in->fabric) && now - in->torn_us < WRITE_US) {
+		loop_timer_set(in->soon, SOON_US);
 		return;
 	}
 	in->count = in_force_begin(&seen);
