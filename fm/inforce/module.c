@@ -35,10 +35,10 @@ struct inforce {
 	struct job *job;
 	struct in_force_job *count; /* NULL: nothing is being counted */
 	/* what devices have shown, of the published snapshot */
-	bool looked;	  /* else it is of an earlier one */
-	uint64_t torn_us; /* since when not all is in force; 0 = it is */
-	bool whole;	  /* all that is wanted is in force */
-	bool differs;	  /* `held` says what switches hold; else that is what is wanted */
+	bool looked; /* else it is of an earlier one */
+	uint64_t published_us;
+	bool whole;   /* all that is wanted is in force */
+	bool differs; /* `held` says what switches hold; else that is what is wanted */
 	struct tables held;
 	bool *active;
 	struct log_limit answered; /* that there is no path */
@@ -238,6 +238,10 @@ static void soon_cb(void *room)
 
 	drop_count(in);
 	in->looked = false;
+	if (fabric_programming(in->fabric) && now - in->published_us < WRITE_US) {
+		loop_timer_set(in->soon, SOON_US);
+		return;
+	}
 	if (!look(in, &view, &seen))
 		return;
 	if (in->whole) {
@@ -250,13 +254,7 @@ static void soon_cb(void *room)
 		in->known = true;
 		in->pairs = view.proof->reachable;
 		in->nwaits = in->cut_off = 0;
-		in->others = in->torn_us = 0;
-		return;
-	}
-	if (!in->torn_us)
-		in->torn_us = now;
-	if (fabric_programming(in->fabric) && now - in->torn_us < WRITE_US) {
-		loop_timer_set(in->soon, SOON_US);
+		in->others = 0;
 		return;
 	}
 	in->count = in_force_begin(&seen);
@@ -279,6 +277,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		return;
 	drop_count(in);
 	in->looked = false;
+	in->published_us = loop_now_us(in->services.loop);
 	sa_use_gate(in->services.sa, gate, in);
 	count_soon(in);
 }

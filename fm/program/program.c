@@ -837,6 +837,9 @@ static void program_idle(void *owner)
 	} else {
 		p->result.failed = count_failed(p);
 		program_release(p);
+		p->proven = !p->result.failed;
+		QMAP_EACH (&p->store.switches, store_switch, sw) /* one that is away may return */
+			p->proven &= sw->listed || store_next(&sw->known, 0) == STORE_BLOCKS;
 		program_report_reads(p, 0);
 	}
 }
@@ -952,7 +955,9 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	p->topo = topo_ref(t);
 	p->wanted = wanted;
 	if (p->proofs)
-		p->proof = (struct order_proof){ p->proofs, check_proof_serial(p->proofs) };
+		p->proof =
+			(struct order_proof){ p->proofs, check_proof_serial(p->proofs), p->proven };
+	p->proven = false;
 
 	/* From the older tables' memory to the newer's, while both are there. */
 	for (uint32_t row = 0; row < p->topo->nswitches; row++) {

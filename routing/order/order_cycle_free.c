@@ -406,6 +406,8 @@ static bool trial_done(struct order_making *m)
 				memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
 		}
 		m->cycle_free = s;
+		if (m->beyond.proof.older)
+			return round_begin(s);
 		order_work_init(&s->part, m->w.t, &s->mix, NULL, 0);
 		m->alone = order_trial_begin(&s->part, ORDER_ALONE, NULL, &m->beyond);
 	}

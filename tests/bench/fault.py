@@ -27,6 +27,7 @@ SMP_SLACK = 1.1
 SPINE_MS = {4096: 150}
 CARD_CABLES, CARD_S, CARD_MS, CARD_REROUTES = 200, 1.0, 500, 6
 LOSS_PERCENT, LOSS_SIZE, LOSS_TIMES, LOSS_LIMIT_S = 10, 1024, 10, 60
+READBACK_LIMIT_S = 15
 LIMIT_S, ANSWER_LIMIT_S = 120, 60
 OPENSM_LIMIT_S, PART_LIMIT_S, LOSS_PART_LIMIT_S = 180, 300, 90
 FLOOR_WINDOWS = (16, 32, 64)
@@ -253,6 +254,18 @@ def all_active_s(fmd, sim, limit_s):
         time.sleep(0.02)
 
 
+def read_back(fmd):
+    """Blocks that were not acknowledged are written again at growing intervals: some may be due."""
+    until = time.time() + READBACK_LIMIT_S
+    while True:
+        try:
+            return fmd.ask("check", "--readback")
+        except w.BenchError:
+            if time.time() > until:
+                raise
+        time.sleep(QUIET_S)
+
+
 def measure_loss(world, netfile):
     """Bring-up without and with loss, to the last link and the last block."""
     made = []
@@ -264,7 +277,7 @@ def measure_loss(world, netfile):
             try:
                 up_s, links = all_active_s(fmd, sim, LOSS_LIMIT_S)
                 lossy(sim, netfile, 0)
-                readback = fmd.ask("check", "--readback")
+                readback = read_back(fmd)
                 made.append({"up_s": up_s, "links": links, "differ": readback["differ"]})
             finally:
                 fmd.close()

@@ -94,7 +94,7 @@ static void assert_order_by_proof_is_the_same(const struct order *order, const s
 					      const struct tables *newer,
 					      const struct check_base *base)
 {
-	const struct order_proof proof = { base, check_proof_serial(base) };
+	const struct order_proof proof = { .base = base, .serial = check_proof_serial(base) };
 	struct order_block *blocks;
 	uint32_t count = order_compare(older, newer, &blocks);
 	struct order_making *making = order_begin(t, newer, blocks, count, &proof);
