@@ -8,8 +8,10 @@
  * the best for shifts.
  *
  * A link's share is its part, by rates, of the flows that the links of the same tier and direction
- * carry at one lower switch, where these are most; no less than a part of the fullest tier's, as
- * what is far from that holds nobody up.
+ * carry at one lower switch, where these are most. Where leaves lack slots it is no less than a
+ * part of the fullest tier's: what is far from that holds nobody up, and shifts would pay for it.
+ * A link that a pass leaves too much counts with less of a share in the next: one LID after the
+ * other comes no further by equal prices.
  */
 #include "routing/ftree/choice.h"
 #include "routing/ftree/even.h"
@@ -25,6 +27,7 @@
 #define HIGH_RATES 102 /* where links differ in rate */
 #define WORTH	   95  /* percent of the worst load before; nothing moves unless that is reached */
 #define FLOOR	   70  /* percent of the fullest tier's share: less in others holds nobody up */
+#define LESS	   3   /* percent of a link's share that a pass takes off if it has too much */
 #define NODE_NS	   20  /* to look at one switch for one LID */
 #define UNIT	   256 /* of load / share */
 #define LIVE	   (1ull << 40) /* above all rates: of a link that is up */
@@ -33,7 +36,7 @@ struct channel { /* a switch's port */
 	uint64_t load, share;
 	uint32_t next;	    /* switch behind it, TOPO_NONE = none */
 	uint32_t tier, low; /* low: of its switches */
-	uint8_t rate;
+	uint8_t rate, less; /* less: percent off its share, see LESS */
 };
 
 struct source {
@@ -49,6 +52,7 @@ struct work {
 	struct channel *channels; /* by port of the snapshot */
 	struct source *sources;
 	uint32_t nsources;
+	unsigned floor;	    /* FLOOR or 0 */
 	unsigned high;	    /* HIGH or HIGH_RATES */
 	unsigned loose;	    /* an entry stays unless that part is saved, as a shift; a pass each */
 	uint8_t *out, *was; /* by switch: the LID's port now, 0 = not chosen; and by the tables */
@@ -289,17 +293,17 @@ static void add_channels(struct work *w, const uint8_t *rates)
 
 			for (unsigned l = 0; l < up->nlanes; l++) {
 				const struct graph_lane *lane = &g->lanes[up->first_lane + l];
-				uint32_t tier = 2u * g->switches[sw].level;
 				uint32_t port = w->t->nodes[sw].port0 + lane->port;
 				uint32_t back = w->t->nodes[up->peer].port0 + lane->peer_port;
 
-				w->channels[port] = (struct channel){ .next = up->peer,
-								      .tier = tier,
-								      .low = sw,
-								      .rate = rates[port] };
-				w->channels[back] = (struct channel){
-					.next = sw, .tier = tier + 1, .low = sw, .rate = rates[port]
-				};
+				w->channels[port] =
+					(struct channel){ .next = up->peer,
+							  .tier = 2u * g->switches[sw].level,
+							  .low = sw,
+							  .rate = rates[port] };
+				w->channels[back] = w->channels[port];
+				w->channels[back].next = sw;
+				w->channels[back].tier++;
 			}
 		}
 	}
@@ -336,12 +340,14 @@ static uint64_t find_shares(struct work *w)
 			uint64_t one = mine->load * c->rate / mine->rate;
 
 			if (set) {
-				uint64_t least = top * FLOOR / 100;
+				*most = *most * 100 < top * w->floor ? top * w->floor / 100 : *most;
+				c->share = *most * c->rate / FULL_RATE + 1;
+				uint64_t part = c->load * 100 / c->share;
 
-				c->share =
-					(*most > least ? *most : least) * c->rate / FULL_RATE + 1;
-				worst = c->load * 100 / c->share > worst ? c->load * 100 / c->share
-									 : worst;
+				worst = part > worst ? part : worst;
+				if (part > w->high && (w->loose || !w->floor))
+					c->less += LESS;
+				c->share = (c->share * (100 - c->less) + 99) / 100;
 				continue;
 			}
 			/* What makes up a load: a leaf's flows to one LID, or all to one of its. */
@@ -389,7 +395,7 @@ static void find_moves(struct work *w, struct even *even, struct fiber *fiber)
 {
 	struct tables before = { 0 };
 	uint32_t *lids = mem_array_unset(lids, w->legal.d.top + 1u);
-	uint32_t n = list_lids(&w->legal.d, w->g->order_top, lids), moved = 1;
+	uint32_t n = list_lids(&w->legal.d, w->g->order_top, lids);
 
 	for (uint32_t i = 0; i < n; i++) {
 		take_lid(w, lids[i]);
@@ -399,23 +405,17 @@ static void find_moves(struct work *w, struct even *even, struct fiber *fiber)
 	}
 	uint64_t first = find_shares(w), worst = first;
 
-	if (worst > w->high) {
-		tables_copy(&before, &w->legal.tables);
-		for (unsigned pass = 0; pass < PASSES && moved && worst > w->high; pass++) {
-			moved = 0;
-			w->loose = 3 + pass;
-			for (uint32_t i = 0; i < n; i++) {
-				bool did = move_lid(w, lids[i]);
-
-				moved += did;
-				fiber_spend(fiber, w->g->nswitches * (did ? 16 : 1) * NODE_NS);
-			}
-			worst = find_shares(w);
-		}
-		if (worst * 100 <= first * WORTH)
-			list_moved(w, &before, even);
-		tables_fini(&before);
+	tables_copy(&before, &w->legal.tables);
+	for (unsigned pass = 0; pass < PASSES && worst > w->high; pass++) {
+		w->loose = 3 + pass;
+		for (uint32_t i = 0; i < n; i++)
+			fiber_spend(fiber,
+				    w->g->nswitches * (move_lid(w, lids[i]) ? 16 : 1) * NODE_NS);
+		worst = find_shares(w);
 	}
+	if (worst * 100 <= first * WORTH)
+		list_moved(w, &before, even);
+	tables_fini(&before);
 	free(lids);
 }
 
@@ -480,6 +480,7 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		w.out = mem_alloc(n, 1);
 		w.was = mem_alloc(n, 1);
 		w.price = mem_array(w.price, n);
+		w.floor = uneven_is(w.g, t) ? FLOOR : 0;
 		add_channels(&w, rates);
 		find_moves(&w, even, fiber);
 		design_fini(&w.design);

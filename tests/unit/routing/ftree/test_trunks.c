@@ -350,9 +350,9 @@ static struct topo *half_grown(unsigned leaves, unsigned moved, unsigned old)
 	return topo_freeze(b);
 }
 
-static void half_grown_fabrics_load_no_link_much_above_what_links_demand(void **state)
+static void half_grown_fabrics_load_no_link_a_fifth_above_what_links_demand(void **state)
 {
-	for (unsigned seed = 0; seed < 12; seed++) {
+	for (unsigned seed = 0; seed < 60; seed++) {
 		unsigned leaves = 4 + seed % 9, old = seed % 2 ? 8 : 4;
 		unsigned moved = 1 + seed * 5 % (leaves - 1), hosts = 2 * old;
 		struct topo *t = half_grown(leaves, moved, old);
@@ -372,7 +372,7 @@ static void half_grown_fabrics_load_no_link_much_above_what_links_demand(void **
 
 		print_message("%u leaves, %u of them new: %u flows for %u\n", leaves, moved, most,
 			      bound);
-		assert_in_range(most, 1, bound + hosts);
+		assert_in_range(most, 1, bound + bound / 5);
 		flows_free(&f);
 		tables_fini(&tables);
 		route_free(route);
@@ -491,7 +491,7 @@ int main(void)
 		cmocka_unit_test(trunks_of_any_widths_give_full_bisection_from_the_first_tables),
 		cmocka_unit_test(whole_directors_as_cores_have_no_idle_link_and_even_tiers),
 		cmocka_unit_test(leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly),
-		cmocka_unit_test(half_grown_fabrics_load_no_link_much_above_what_links_demand),
+		cmocka_unit_test(half_grown_fabrics_load_no_link_a_fifth_above_what_links_demand),
 		cmocka_unit_test(
 			a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_them_back),
 		cmocka_unit_test(spines_of_half_the_rate_carry_half_of_the_flows),
