@@ -154,6 +154,7 @@ struct log_server {
 	char *path; /* of the unix socket, ours to remove */
 	int fd;
 	struct listener *listener;
+	struct loop_timer *rest; /* armed: no connection is read */
 	sd_journal *journal;
 	struct loop_fd *watch;	 /* of the journal */
 	struct loop_timer *more; /* of its records are there */
@@ -174,19 +175,35 @@ static void connection_free(struct connection *c)
 	free(c);
 }
 
+static void rested_cb(void *arg)
+{
+	const struct log_server *s = arg;
+
+	for (unsigned i = 0; i < s->intake->connections; i++)
+		loop_fd_set(s->connections[i]->watch, LOOP_READ);
+}
+
 static void connection_cb(void *arg, unsigned events)
 {
 	struct connection *c = arg;
+	const struct log_server *s = c->server;
+	uint64_t began = loop_clock_us(s->loop);
 	char data[READ_SIZE];
 	ssize_t len = read(c->fd, data, sizeof(data));
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	c->heard_us = loop_now_us(c->server->loop);
+	c->heard_us = loop_now_us(s->loop);
 	if (len > 0)
-		log_stream_feed(&c->stream, data, (size_t)len, take, c->server->intake);
+		log_stream_feed(&c->stream, data, (size_t)len, take, s->intake);
 	else
 		connection_free(c);
+	listener_worked(s->loop, began);
+	if (!listener_rest_us(s->loop) || loop_timer_armed(s->rest))
+		return;
+	for (unsigned i = 0; i < s->intake->connections; i++)
+		loop_fd_set(s->connections[i]->watch, 0);
+	loop_timer_set(s->rest, listener_rest_us(s->loop));
 }
 
 static void accept_cb(void *arg, int fd, const struct sockaddr *from)
@@ -277,6 +294,7 @@ void *log_server_new(struct log_intake *in, enum log_server_kind kind, const cha
 	if (s->fd >= 0) {
 		s->path = mem_strdup(where);
 		s->listener = listener_new(s->loop, s->fd, "log_socket", 0, accept_cb, s);
+		s->rest = loop_timer_new(s->loop, rested_cb, s);
 	}
 	if (!status)
 		return s;
@@ -296,6 +314,7 @@ void log_server_free(void *server)
 	if (s->fd >= 0)
 		close(s->fd);
 	loop_timer_free(s->more);
+	loop_timer_free(s->rest);
 	sd_journal_close(s->journal);
 	if (s->path)
 		unlink(s->path);

@@ -187,11 +187,16 @@ static void arm(struct doors *d, uint64_t least_us)
 /* Whether it may go in now, where *leaves makes room for it; NULL = nobody has to. */
 static bool has_place(const struct doors *d, const struct visit *v, struct visit **leaves)
 {
-	unsigned inside = 0;
+	unsigned inside = 0, crowd = 0;
 
-	for (unsigned i = 0; i < d->count; i++)
+	for (unsigned i = 0; i < d->count; i++) {
 		inside += d->visits[i]->inside && d->visits[i]->door == v->door &&
 			  d->visits[i]->caller->proven <= v->caller->proven;
+		crowd += !d->visits[i]->inside && d->visits[i]->caller == v->caller;
+	}
+	if (v->from.ss_family == AF_UNIX && crowd > 1 &&
+	    loop_now_us(d->loop) - v->caller->served_us < LISTENER_BUSY_US)
+		return false;
 	*leaves = inside < v->door->unproven + v->caller->proven ? NULL : find_burden(d, v->door);
 	return !*leaves || loop_now_us(d->loop) - (*leaves)->since_us >= GRACE_US;
 }

@@ -6,7 +6,8 @@
  * one reserve for all listeners, those of networks until something arrives, and are handed to their
  * servers one at a time: each LISTENER_PACE_US, or LISTENER_BUSY_US while the fabric's work is
  * under way (loop_is_busy()). Next is the address (of a unix socket the user) whose turn was
- * longest ago; at every second turn one that has proven who it is. Where the reserve is full the
+ * longest ago; at every second turn one that has proven who it is. A user of whom several wait at
+ * once has one each LISTENER_BUSY_US, for behind a unix socket each costs a fork. Where the reserve is full the
  * address with the most connections loses one: its oldest that is silent.
  *
  * When the process or the system has no descriptor left, accept(2) fails at once and the socket

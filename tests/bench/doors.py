@@ -5,10 +5,12 @@
     doors.py [--units 2] [--blocks 6] [--cuts 10] [--flooders 4] [DOOR...]
 
 DOORs: http (TLS handshakes, each given up), peers (the same at peer_listen), requests (of /api/v1/links), control (`links` without end), log (lines to log_socket).
-In each block one link is cut CUTS times, without and then with the flood. A time is from the cut to fmd's event `rerouted`, by the clock of both.
-Printed for each door: both medians in milliseconds, the ratio of the flooded to the quiet one, and how often the flooders had an answer.
+In each block one link is cut CUTS times: without a flood, with the same flood at a stand-in, and with the flood at fmd's door. The stand-in is a process of the flooders' priority that
+answers as often as fmd does: what it costs is the flooders' own share of the machine. A time is from the cut to fmd's event `rerouted`, by the clock of both.
+Printed for each door: the medians in milliseconds, the ratios of the flooded to the quiet one and to the stand-in's, and how often the flooders had an answer.
 """
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -30,6 +32,7 @@ from test_mirror import certificate  # noqa: E402
 from fault import Plan  # noqa: E402
 
 QUIET_S, PATIENCE_S = 0.25, 20
+ANSWER = 250_000  # bytes, of /api/v1/links and `links`
 
 
 def handshake(context, address):
@@ -74,6 +77,27 @@ def flood(kind, *where):
     print(count)
 
 
+def stand_in(kind, where, folder, rate):
+    """A door of nobody's, in a process of its own: as many answers a second as fmd gives."""
+    local, period, due = kind in ("control", "log"), 1 / float(rate), 0.0
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/one.pem", f"{folder}/one.key")
+    os.nice(19)
+    with socket.socket(socket.AF_UNIX if local else socket.AF_INET) as door:
+        door.bind(where if local else (where, 0))
+        door.listen(64)
+        print(where if local else door.getsockname()[1], flush=True)
+        while True:
+            plain = door.accept()[0]
+            due = max(time.monotonic(), due + period)
+            time.sleep(max(0, due - time.monotonic()))
+            with contextlib.suppress(OSError), plain if local else context.wrap_socket(plain, server_side=True) as it:
+                if kind not in ("http", "peers"):
+                    it.recv(1 << 16)
+                if kind in ("requests", "control"):
+                    it.sendall(b"x" * ANSWER + b"\n")
+
+
 def flooders(kind, where, many):
     command = [sys.executable, __file__, "--flood", kind, *map(str, where)]
     return [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(many)]
@@ -102,19 +126,34 @@ def cuts(fabric, cables):
     return times
 
 
+def flooded_cuts(fabric, kind, where, cables, many):
+    """The times, and the answers a second that the flooders had."""
+    began, running = time.monotonic(), flooders(kind, where, many)
+    time.sleep(1)
+    times = cuts(fabric, cables)
+    for it in running:
+        it.terminate()
+    answers = sum(int(it.communicate(timeout=30)[0]) for it in running)
+    return times, answers / (time.monotonic() - began)
+
+
 def measure(fabric, kind, where, cables, words):
-    quiet, flooded, answers = [], [], 0
-    for _ in range(words.blocks):
+    quiet, flooded, beside, rates = [], [], [], []
+    for block in range(words.blocks):
         quiet += cuts(fabric, cables)
-        began, running = time.monotonic(), flooders(kind, where, words.flooders)
-        time.sleep(1)
-        flooded += cuts(fabric, cables)
-        for it in running:
-            it.terminate()
-        answers += sum(int(it.communicate(timeout=30)[0]) for it in running) / (time.monotonic() - began)
-    a, b = statistics.median(quiet), statistics.median(flooded)
-    print(f"{kind}: quiet {a:.1f} ms, flooded {b:.1f} ms (worst {max(flooded):.0f}), ratio {b / a:.2f}, "
-          f"{answers / words.blocks:.0f} answers a second", flush=True)
+        times, rate = flooded_cuts(fabric, kind, where, cables, words.flooders)
+        flooded += times
+        path = where[0] if len(where) > 1 else f"{where[0]}.{block}"
+        it = subprocess.Popen([sys.executable, __file__, "--stand-in", kind, path, words.scratch, str(rate)], stdout=subprocess.PIPE, text=True)
+        door = it.stdout.readline().strip()
+        times, other = flooded_cuts(fabric, kind, (path, door) if len(where) > 1 else (path,), cables, words.flooders)
+        it.kill()
+        it.wait()
+        beside += times
+        rates.append((rate, other))
+    a, b, c = (statistics.median(times) for times in (quiet, beside, flooded))
+    print(f"{kind}: quiet {a:.1f} ms, stand-in flooded {b:.1f} ms, fmd flooded {c:.1f} ms (worst {max(flooded):.0f}); to quiet {c / a:.2f}, to the stand-in {c / b:.2f}; "
+          f"answers a second {statistics.mean(r[0] for r in rates):.0f}, of the stand-in {statistics.mean(r[1] for r in rates):.0f}", flush=True)
 
 
 def main():
@@ -124,7 +163,7 @@ def main():
     words.add_argument("doors", nargs="*", metavar="DOOR", default=["http", "requests", "peers", "control", "log"])
     words = words.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
+        folder, words.scratch = pathlib.Path(scratch), scratch
         net = folder / "pod.net"
         with open(net, "w") as out:
             subprocess.run([program("fmctl"), "generate", "superpod", "--su", str(words.units)], stdout=out, check=True)
@@ -146,5 +185,7 @@ def main():
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--flood"]:
         flood(*sys.argv[2:])
+    elif sys.argv[1:2] == ["--stand-in"]:
+        stand_in(*sys.argv[2:])
     else:
         main()

@@ -22,7 +22,9 @@
 #define LOOK_US	   1000
 #define PATIENCE   60000 /* looks: far more than any of this takes */
 #define SENDERS	   150
-#define ROUND_LOOK 50 /* .. and enough of them for some retries */
+#define COLLECTORS 48
+#define LINES	   200 /* a collector */
+#define ROUND_LOOK 50  /* .. and enough of them for some retries */
 #define FAULT	   "nvidia-nvswitch0: SXid (PCI:0000:85:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 
 struct fixture {
@@ -121,6 +123,11 @@ static bool heard_a_line(const struct fixture *f)
 static bool heard_all(const struct fixture *f)
 {
 	return log_lines(f) == f->sent;
+}
+
+static bool heard_more(const struct fixture *f)
+{
+	return log_lines(f) > f->sent;
 }
 
 static bool second_is_ill(const struct fixture *f)
@@ -256,6 +263,36 @@ static void more_collectors_than_there_is_room_for_lose_no_line(void **state)
 			close(fd);
 	}
 	run_until(f, heard_all);
+}
+
+static void while_a_fault_waits_few_of_the_lines_that_have_come_are_read(void **state)
+{
+	static const char line[] = "<3>May  1 00:00:00 node-1 kernel: nothing\n";
+	struct fixture *f = *state;
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fds[COLLECTORS];
+
+	strcpy(f->conf.keys.log_socket, f->listen);
+	assert_int_equal(configure(f), 0);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", f->listen);
+	for (unsigned i = 0; i < COLLECTORS; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		assert_int_equal(connect(fds[i], (struct sockaddr *)&at, sizeof(at)), 0);
+		assert_int_equal(write(fds[i], line, strlen(line)), strlen(line));
+	}
+	f->sent = COLLECTORS;
+	run_until(f, heard_all);
+	loop_busy_add(f->loop, 1);
+	for (unsigned i = 0; i < COLLECTORS; i++)
+		for (unsigned j = 0; j < LINES; j++)
+			assert_int_equal(write(fds[i], line, strlen(line)), strlen(line));
+	run_until(f, heard_more);
+	assert_in_range(log_lines(f), COLLECTORS + LINES, COLLECTORS * LINES / 4);
+	loop_busy_add(f->loop, -1);
+	f->sent += COLLECTORS * LINES;
+	run_until(f, heard_all);
+	for (unsigned i = 0; i < COLLECTORS; i++)
+		close(fds[i]);
 }
 
 static void list_of_hosts_that_comes_late_is_read_then(void **state)
@@ -481,6 +518,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_socket_that_is_taken_leaves_the_other_inputs_working),
+		TEST(while_a_fault_waits_few_of_the_lines_that_have_come_are_read),
 		TEST(more_collectors_than_there_is_room_for_lose_no_line),
 		TEST(list_of_hosts_that_comes_late_is_read_then),
 		TEST(the_summary_says_which_input_is_not_open_and_why),

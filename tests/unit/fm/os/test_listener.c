@@ -168,6 +168,7 @@ static void an_allowance_leaves_room_for_the_daemons_own_work(void **state)
 #define DOORS	 3
 #define UNPROVEN 8
 #define VISITS	 256
+#define LOCAL	 255 /* in place of a host: a user of this machine */
 
 struct hall;
 
@@ -195,10 +196,13 @@ static void handed_over(void *arg, int fd, const struct sockaddr *from)
 	struct door *door = arg;
 	struct hall *h = door->hall;
 
-	h->visits[h->count++] =
-		(struct visit){ loop_now_us(h->loop),
-				ntohl(((const struct sockaddr_in *)from)->sin_addr.s_addr) & 0xff,
-				fd };
+	h->visits[h->count++] = (struct visit){
+		loop_now_us(h->loop),
+		from->sa_family == AF_UNIX
+			? LOCAL
+			: ntohl(((const struct sockaddr_in *)from)->sin_addr.s_addr) & 0xff,
+		fd
+	};
 	if (h->proves)
 		listener_done(door->listener, fd, true);
 }
@@ -226,7 +230,7 @@ static void close_hall(struct hall *h)
 /* Returns the place of it in `fds`. */
 static unsigned come(struct hall *h, unsigned door, unsigned host)
 {
-	const struct sockaddr_in from = { .sin_family = AF_INET,
+	const struct sockaddr_in from = { .sin_family = host == LOCAL ? AF_UNIX : AF_INET,
 					  .sin_addr.s_addr = htonl(0x0a000000 | host) };
 	int pair[2];
 
@@ -274,6 +278,41 @@ static void an_address_that_floods_has_every_second_turn_beside_another(void **s
 	loop_run(h.loop);
 	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(h.visits[i].host, 1 + i % 2);
+	close_hall(&h);
+}
+
+static void users_several_of_whose_connections_wait_have_a_turn_less_often(void **state)
+{
+	struct hall h;
+	uint64_t last = 0;
+
+	open_hall(&h, true);
+	for (unsigned i = 0; i < 4; i++)
+		come(&h, 0, LOCAL);
+	for (unsigned i = 0; i < 12; i++)
+		come(&h, 1, 1);
+	loop_run(h.loop);
+	assert_int_equal(h.count, 16);
+	for (unsigned i = 0, turns = 0; i < h.count && turns < 3; i++) {
+		if (h.visits[i].host != LOCAL)
+			continue;
+		assert_true(!turns++ || h.visits[i].at_us - last >= LISTENER_BUSY_US);
+		last = h.visits[i].at_us;
+	}
+	close_hall(&h);
+}
+
+static void a_user_with_one_connection_at_a_time_has_the_next_turn(void **state)
+{
+	struct hall h;
+
+	open_hall(&h, true);
+	for (unsigned i = 0; i < 4; i++) {
+		come(&h, 0, LOCAL);
+		loop_run(h.loop);
+		assert_int_equal(h.count, i + 1);
+		assert_true(!i || h.visits[i].at_us - h.visits[i - 1].at_us <= LISTENER_PACE_US);
+	}
 	close_hall(&h);
 }
 
@@ -358,6 +397,8 @@ int main(void)
 		cmocka_unit_test(an_allowance_leaves_room_for_the_daemons_own_work),
 		cmocka_unit_test(all_doors_together_hand_over_one_connection_a_turn),
 		cmocka_unit_test(an_address_that_floods_has_every_second_turn_beside_another),
+		cmocka_unit_test(users_several_of_whose_connections_wait_have_a_turn_less_often),
+		cmocka_unit_test(a_user_with_one_connection_at_a_time_has_the_next_turn),
 		cmocka_unit_test(where_all_places_are_taken_the_one_with_the_most_loses_its_oldest),
 		cmocka_unit_test(who_proves_nothing_makes_room_for_the_next_after_a_while),
 		cmocka_unit_test(
