@@ -191,14 +191,12 @@ enum MHD_Result reply_refuse(struct MHD_Connection *connection, unsigned code, c
 
 /* ---- Serve ----------------------------------------------------------------------------------- */
 
-#define TIMEOUT_S	30u /* without a byte either way */
-#define CONNECTIONS	256
-#define FDS_PERCENT	25 /* of what the process may open */
-#define UNPROVEN	8  /* connections whose other end has not had a request served yet */
-#define PER_ADDRESS	32 /* at most a quarter of all is one address's.. */
-#define PER_ADDRESS_MIN 2  /* ..but so many are */
-#define PEM_MAX		(1 << 20)
-#define TLS_PRIORITIES	"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define TIMEOUT_S      30u /* without a byte either way */
+#define CONNECTIONS    256
+#define FDS_PERCENT    25 /* of what the process may open */
+#define UNPROVEN       8  /* connections whose other end has not had a request served yet */
+#define PER_ADDRESS    32 /* at most; nor more than a quarter of all, but two */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct serve {
 	struct loop *loop;
@@ -293,36 +291,14 @@ static void log_cb(void *arg, const char *format, va_list args)
 	log_line(LOG_CORE, LOG_DEBUG, "http: %s", text);
 }
 
-/* ---- Certificates ---------------------------------------------------------------------------- */
-
-/* The whole file as text, or NULL with the reason. */
-static char *read_pem(const char *path, char *err, size_t err_size)
-{
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t len = 0;
-
-	if (file) {
-		text = mem_alloc(PEM_MAX + 1, 1);
-		len = fread(text, 1, PEM_MAX, file);
-		if (ferror(file) || !len) {
-			free(text);
-			text = NULL;
-		}
-		fclose(file);
-	}
-	if (!text)
-		snprintf(err, err_size, "%s: %s", path, errno ? strerror(errno) : "empty");
-	return text;
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static struct MHD_Daemon *start_daemon(struct serve *s, const char *cert, const char *key)
 {
 	unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
 			 MHD_USE_ERROR_LOG | (cert ? MHD_USE_TLS : 0);
-	unsigned per_address = s->most / 4;
+	unsigned quarter = s->most / 4;
+	unsigned per_address = quarter > PER_ADDRESS ? PER_ADDRESS : quarter < 2 ? 2 : quarter;
 	struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)cert },
 		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key },
@@ -330,10 +306,6 @@ static struct MHD_Daemon *start_daemon(struct serve *s, const char *cert, const 
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
-	if (per_address > PER_ADDRESS)
-		per_address = PER_ADDRESS;
-	if (per_address < PER_ADDRESS_MIN)
-		per_address = PER_ADDRESS_MIN;
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, s->ops.request, s->ops.arg, MHD_OPTION_EXTERNAL_LOGGER,
 		log_cb, NULL, MHD_OPTION_NOTIFY_COMPLETED, s->ops.completed, s->ops.arg,
@@ -346,25 +318,22 @@ static struct MHD_Daemon *start_daemon(struct serve *s, const char *cert, const 
 static struct MHD_Daemon *open_daemon(struct serve *s, const struct serve_conf *conf, char *err,
 				      size_t err_size)
 {
-	char *cert = NULL, *key = NULL;
+	const char *file = *conf->cert_file ? conf->cert_file : NULL;
+	const char *why =
+		file ? "the certificate does not match the key" : "the HTTP server cannot start";
+	char *cert = file ? mem_read_path(file, &(size_t){ 0 }) : NULL, *key = NULL;
 	struct MHD_Daemon *daemon = NULL;
 
-	if (!*conf->cert_file) {
-		daemon = start_daemon(s, NULL, NULL);
-	} else if ((cert = read_pem(conf->cert_file, err, err_size)) &&
-		   (key = read_pem(conf->key_file, err, err_size))) {
+	if (cert)
+		key = mem_read_path(file = conf->key_file, &(size_t){ 0 });
+	if (file && !key)
+		why = strerror(errno);
+	else
 		daemon = start_daemon(s, cert, key);
-	} else {
-		free(cert);
-		return NULL;
-	}
+	if (!daemon)
+		snprintf(err, err_size, "%s: %s", file ? file : conf->listen, why);
 	free(cert);
 	free(key);
-	if (!daemon)
-		snprintf(err, err_size,
-			 *conf->cert_file ? "%s: the certificate does not match the key"
-					  : "%s: the HTTP server cannot start",
-			 *conf->cert_file ? conf->cert_file : conf->listen);
 	return daemon;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <ctype.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
@@ -8,6 +9,7 @@
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <systemd/sd-id128.h>
 #include "fm/mad/wire.h"
 #include "fm/mirror/channel.h"
 #include "topology/base/mem.h"
@@ -146,12 +148,15 @@ void frame_reader_fini(struct frame_reader *r)
 #define PSK_MOST     64 /* bytes */
 #define PSK_LEAST    16
 #define IDENTITY     "fmd"
+#define SIGNATURE    64 /* bytes, of Ed25519 */
+#define MANAGERS     SD_ID128_MAKE(6b, 0f, 5d, 8e, 2a, 71, 4c, 93, 8f, 1d, e4, 37, a9, 50, c2, 66)
 
 struct channel_tls {
 	SSL_CTX *context;
 	char *names; /* by commas: who may connect; "" = who has a certificate of that CA */
 	unsigned char psk[PSK_MOST];
 	size_t psk_length; /* 0 = certificates */
+	EVP_PKEY *own;	   /* with a PSK: this machine's; NULL = it has no machine-id */
 };
 
 struct channel {
@@ -205,23 +210,27 @@ static const char *set_keys(struct channel_tls *tls, const struct conf_mirror *c
 	if (st.st_mode & (S_IRWXG | S_IRWXO))
 		return "is accessible to others than its owner: chmod 0600";
 	if (*conf->psk_file) {
-		const char *path = *file;
-		char line[2 * PSK_MOST + 8] = "";
-		FILE *in = fopen(path, "re");
-		size_t digits;
+		uint8_t seed[CHANNEL_PROOF];
+		size_t end;
+		char *line = mem_read_path(*file, &end);
+		sd_id128_t id;
+		bool fits;
 
-		if (!in)
+		if (!line)
 			return "cannot be read";
-		if (!fgets(line, sizeof(line), in))
-			line[0] = '\0';
-		fclose(in);
-		digits = strspn(line, "0123456789abcdefABCDEF");
-		if (digits % 2 || digits / 2 > PSK_MOST || digits / 2 < PSK_LEAST ||
-		    line[digits + strspn(line + digits, " \t\r\n")])
+		for (end = strcspn(line, "\n"); end && isspace((unsigned char)line[end - 1]);)
+			end--;
+		line[end] = '\0';
+		fits = OPENSSL_hexstr2buf_ex(tls->psk, PSK_MOST, &tls->psk_length, line, '\0');
+		OPENSSL_cleanse(line, end);
+		free(line);
+		if (!fits || tls->psk_length < PSK_LEAST)
 			return "the first line is not 32 to 128 hexadecimal digits";
-		tls->psk_length = digits / 2;
-		for (size_t i = 0; i < tls->psk_length; i++)
-			sscanf(line + 2 * i, "%2hhx", &tls->psk[i]);
+		if (!sd_id128_get_machine_app_specific(MANAGERS, &id)) {
+			EVP_Digest(&id, sizeof(id), seed, NULL, EVP_sha256(), NULL);
+			tls->own = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed,
+								sizeof(seed));
+		}
 		SSL_CTX_set_app_data(tls->context, tls);
 		SSL_CTX_set_psk_client_callback(tls->context, client_psk);
 		SSL_CTX_set_psk_server_callback(tls->context, server_psk);
@@ -287,6 +296,7 @@ void channel_tls_free(struct channel_tls *tls)
 	if (!tls)
 		return;
 	SSL_CTX_free(tls->context);
+	EVP_PKEY_free(tls->own);
 	free(tls->names);
 	OPENSSL_cleanse(tls->psk, sizeof(tls->psk));
 	free(tls);
@@ -374,18 +384,15 @@ static void read_cb(struct bufferevent *bev, void *arg)
 }
 
 /* Hexadecimal digits, by colons or not, of that digest. */
-static bool is_fingerprint(const char *text, const unsigned char *digest, unsigned length)
+static bool is_fingerprint(const char *text, const unsigned char *digest, size_t length)
 {
-	char digits[3] = "";
+	unsigned char bytes[EVP_MAX_MD_SIZE];
+	size_t count = 0;
+	bool same = OPENSSL_hexstr2buf_ex(bytes, sizeof(bytes), &count, text, ':') &&
+		    count == length && !memcmp(bytes, digest, length);
 
-	for (unsigned i = 0; i < length; i++, text += 2) {
-		text += i && *text == ':';
-		memcpy(digits, text, strnlen(text, 2));
-		if (strspn(text, "0123456789abcdefABCDEF") < 2 ||
-		    strtoul(digits, NULL, 16) != digest[i])
-			return false;
-	}
-	return !*text;
+	ERR_clear_error();
+	return same;
 }
 
 /*
@@ -539,15 +546,53 @@ bool channel_export(const struct channel *c, const char *label, uint8_t *bytes, 
 	       SSL_export_keying_material(ssl, bytes, count, label, strlen(label), NULL, 0, 0) == 1;
 }
 
-void channel_proof(const struct channel *c, uint8_t proof[CHANNEL_PROOF])
+/* Signs the session with the key, or else says whether it has signed so. */
+static bool is_signed(const struct channel *c, EVP_PKEY *key, bool sign, uint8_t bytes[SIGNATURE])
+{
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	uint8_t session[CHANNEL_PROOF];
+	size_t length = SIGNATURE, count = sizeof(session);
+	bool done = key && channel_export(c, "EXPORTER-fmd-manager", session, count);
+
+	if (done && sign)
+		done = EVP_DigestSignInit(context, NULL, NULL, NULL, key) == 1 &&
+		       EVP_DigestSign(context, bytes, &length, session, count) == 1;
+	else if (done)
+		done = EVP_DigestVerifyInit(context, NULL, NULL, NULL, key) == 1 &&
+		       EVP_DigestVerify(context, bytes, length, session, count) == 1;
+	EVP_MD_CTX_free(context);
+	ERR_clear_error();
+	return done;
+}
+
+void channel_sign(const struct channel *c, char text[CHANNEL_SIGNED])
+{
+	uint8_t bytes[CHANNEL_PROOF + SIGNATURE];
+	size_t length = CHANNEL_PROOF;
+
+	*text = '\0';
+	if (is_signed(c, c->tls->own, true, bytes + CHANNEL_PROOF) &&
+	    EVP_PKEY_get_raw_public_key(c->tls->own, bytes, &length) == 1)
+		OPENSSL_buf2hexstr_ex(text, CHANNEL_SIGNED, NULL, bytes, sizeof(bytes), '\0');
+}
+
+void channel_proof(const struct channel *c, const char *text, uint8_t proof[CHANNEL_PROOF])
 {
 	SSL *ssl = c->bev && !c->ended ? bufferevent_openssl_get_ssl(c->bev) : NULL;
 	X509 *certificate = ssl ? SSL_get0_peer_certificate(ssl) : NULL;
+	uint8_t bytes[CHANNEL_PROOF + SIGNATURE] = { 0 };
 	char name[CONF_PEER];
+	EVP_PKEY *key;
 
 	memset(proof, 0, CHANNEL_PROOF);
 	if (certificate && is_named(certificate, c->names, name) && *name)
 		EVP_Digest(name, strlen(name), proof, NULL, EVP_sha256(), NULL);
 	else if (certificate)
 		X509_pubkey_digest(certificate, EVP_sha256(), proof, NULL);
+	if (certificate || !text || !OPENSSL_hexstr2buf_ex(bytes, sizeof(bytes), NULL, text, '\0'))
+		return;
+	key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, bytes, CHANNEL_PROOF);
+	if (is_signed(c, key, false, bytes + CHANNEL_PROOF))
+		memcpy(proof, bytes, CHANNEL_PROOF);
+	EVP_PKEY_free(key);
 }

@@ -134,12 +134,19 @@ void channel_close(struct channel *channel);
  */
 bool channel_export(const struct channel *channel, const char *label, uint8_t *bytes, size_t count);
 /*
- * Who the other end of an opened() channel has proven to be: the digest of the name that it was
- * taken by, which another key may have next year, else of its certificate's key; all 0 where both
- * ends have one key, for then nobody can be told from the others.
+ * Where both ends have one key: the public key of this machine and its signature of the session, in
+ * hexadecimal, for the other end's channel_proof(). "" = none: certificates, or no machine-id.
  */
-#define CHANNEL_PROOF 32
-void channel_proof(const struct channel *channel, uint8_t proof[CHANNEL_PROOF]);
+#define CHANNEL_PROOF  32
+#define CHANNEL_SIGNED 193
+void channel_sign(const struct channel *channel, char text[CHANNEL_SIGNED]);
+/*
+ * Who the other end of an opened() channel has proven to be: the digest of the name that it was
+ * taken by, which another key may have next year, else of its certificate's key; without
+ * certificates the key of text, which the other end's channel_sign() wrote; NULL, or no such
+ * signature: all 0.
+ */
+void channel_proof(const struct channel *channel, const char *text, uint8_t proof[CHANNEL_PROOF]);
 /* Takes head. A channel whose other end does not read is closed() when too much waits. */
 void channel_send(struct channel *channel, enum frame_type type, json_t *head, const char *body,
 		  size_t length);

@@ -4,6 +4,7 @@
  * master; and what both ends of a channel say of themselves, and which files go over it.
  */
 #include <inttypes.h>
+#include <openssl/crypto.h>
 #include <unistd.h>
 #include "fm/conf/m_keys.h"
 #include "fm/mirror/generation.h"
@@ -198,36 +199,7 @@ static const struct state_file takeovers_file = {
 
 /* ---- What no standby had --------------------------------------------------------------------- */
 
-static void forget_unshared(void *arg)
-{
-	struct mirror *m = arg;
-
-	m->unshared = 0;
-}
-
-static unsigned read_unshared(void *arg, FILE *in)
-{
-	struct mirror *m = arg;
-	char line[32];
-
-	m->unshared = fgets(line, sizeof(line), in) ? strtoull(line, NULL, 10) : 0;
-	return 0;
-}
-
-static void write_unshared(const void *arg, FILE *out)
-{
-	const struct mirror *m = arg;
-
-	fprintf(out, "%" PRIu64 "\n", m->unshared);
-}
-
-static const struct state_file unshared_file = {
-	.name = "unshared",
-	.form = "the number of a take-over",
-	.read = read_unshared,
-	.forget = forget_unshared,
-	.write = write_unshared,
-};
+#define UNSHARED "unshared" /* the number of a take-over */
 
 /*
  * A standby that was whole in this take-over has it in its take-overs, and would pass for one that
@@ -236,6 +208,7 @@ static const struct state_file unshared_file = {
 void lineage_review(struct mirror *m)
 {
 	uint64_t was = m->unshared;
+	char text[24];
 	bool owes;
 
 	if (!fabric_is_master(m->fabric))
@@ -246,18 +219,23 @@ void lineage_review(struct mirror *m)
 	else if (m->owed)
 		m->unshared = generation_number(&m->generation);
 	m->owed = owes;
-	if (m->unshared != was)
-		state_store_changed(m->services.state, &unshared_file, m);
+	if (m->unshared == was)
+		return;
+	array_printf(text, "%" PRIu64 "\n", m->unshared);
+	state_store_put(m->services.state, UNSHARED, text, strlen(text));
 }
 
 /* ---- The present one ------------------------------------------------------------------------- */
 
 void lineage_load(struct mirror *m)
 {
+	size_t length = 0;
+	char *text = state_store_text(m->services.state, UNSHARED, &length);
+
 	forget_takeovers(m);
 	state_store_read(m->services.state, &takeovers_file, m);
-	forget_unshared(m);
-	state_store_read(m->services.state, &unshared_file, m);
+	m->unshared = length ? strtoull(text, NULL, 10) : 0;
+	free(text);
 }
 
 static void add(struct mirror *m, uint64_t heard)
@@ -361,7 +339,7 @@ void lineage_yield(struct mirror *m, const struct peer *master)
 	    (!unshared && said != GENERATION_APART && said != GENERATION_AHEAD))
 		return; /* an older version does not say what it comes from */
 	state_store_each(m->services.state, put_aside, &a);
-	state_store_put(m->services.state, unshared_file.name, "", 0);
+	state_store_put(m->services.state, UNSHARED, "", 0);
 	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL, NULL,
 		      "fabric: this manager was master in take-over %" PRIu64
 		      " %s %s (port GUID 0x%016" PRIx64
@@ -473,9 +451,9 @@ void mirror_review_keys(const struct mirror *m)
 /* ---- Whose a port GUID is -------------------------------------------------------------------- */
 
 /*
- * All managers have certificates of one CA, so a stolen one could take the place of a manager that
- * is off: the port GUID of a HELLO belongs to who said it first, in `peer_keys` of state_dir, lines
- * of `GUID PROOF` (channel_proof()).
+ * All managers have certificates of one CA, or one key, so who has one could take the place of a
+ * manager that is off: the port GUID of a HELLO belongs to who said it first, in `peer_keys` of
+ * state_dir, lines of `GUID PROOF` (channel_proof()).
  */
 
 void mirror_read_owners(struct mirror *m)
@@ -492,12 +470,10 @@ void mirror_read_owners(struct mirror *m)
 		struct owner one = { 0 };
 
 		used = strcspn(at, "\n");
-		if (sscanf(at, "0x%" SCNx64 " %64[0-9a-f]", &one.port_guid, digits) != 2 ||
-		    strlen(digits) != 2 * CHANNEL_PROOF || !one.port_guid)
-			continue;
-		for (unsigned i = 0; i < CHANNEL_PROOF; i++)
-			sscanf(digits + 2 * (size_t)i, "%2hhx", &one.proof[i]);
-		*o++ = one;
+		if (sscanf(at, "0x%" SCNx64 " %64[0-9a-fA-F]", &one.port_guid, digits) == 2 &&
+		    strlen(digits) == 2 * CHANNEL_PROOF && one.port_guid &&
+		    OPENSSL_hexstr2buf_ex(one.proof, CHANNEL_PROOF, NULL, digits, '\0'))
+			*o++ = one;
 	}
 	free(text);
 	alerts_review(m->services.alerts, "peer-key"); /* it may try again */
@@ -513,14 +489,15 @@ static void write_owners(const struct mirror *m)
 	     o++) {
 		used += snprintf(text + used, sizeof(text) - used, "0x%016" PRIx64 " ",
 				 o->port_guid);
-		for (unsigned b = 0; b < CHANNEL_PROOF; b++)
-			used += snprintf(text + used, sizeof(text) - used, "%02x", o->proof[b]);
+		OPENSSL_buf2hexstr_ex(text + used, sizeof(text) - used, NULL, o->proof,
+				      CHANNEL_PROOF, '\0');
+		used += 2 * CHANNEL_PROOF;
 		text[used++] = '\n';
 	}
 	state_store_put(m->services.state, "peer_keys", text, used);
 }
 
-/* NULL, or why it is not its port GUID. With a key that all have nobody can say. */
+/* NULL, or why it is not its port GUID. Who proves nothing may have one that is nobody's. */
 static const char *claim_guid(struct mirror *m, const struct manager *who)
 {
 	static const uint8_t nobody[CHANNEL_PROOF];
@@ -531,12 +508,12 @@ static const char *claim_guid(struct mirror *m, const struct manager *who)
 
 	if (who->port_guid == mad_port_info(m->services.mad)->port_guid)
 		return "it says that it is this manager";
-	if (!memcmp(who->proof, nobody, sizeof(nobody)))
-		return NULL;
 	for (; o < end && o->port_guid && o->port_guid != who->port_guid; o++)
 		of_it += !memcmp(o->proof, who->proof, sizeof(who->proof));
+	if (!memcmp(who->proof, nobody, sizeof(nobody)) && (o == end || !o->port_guid))
+		return NULL;
 	if (o == end || (!o->port_guid && of_it >= MIRROR_EACH))
-		return "too many managers have introduced themselves by certificates like its";
+		return "too many managers have introduced themselves by keys like its";
 	array_printf(name, "0x%016" PRIx64, who->port_guid);
 	if (!o->port_guid) {
 		o->port_guid = who->port_guid;
@@ -562,13 +539,15 @@ json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
 	guid_t guid = mad_port_info(m->services.mad)->port_guid;
 	json_t *list = json_array(), *hello;
 	char name[MIRROR_NAME] = "";
+	char sign[CHANNEL_SIGNED];
 	struct m_key_proofs own;
 
+	channel_sign(channel, sign);
 	gethostname(name, sizeof(name) - 1);
-	hello = json_pack("{si so ss sb so sI}", "protocol", MIRROR_PROTOCOL, "port_guid",
+	hello = json_pack("{si so ss sb so sI ss}", "protocol", MIRROR_PROTOCOL, "port_guid",
 			  json_sprintf("0x%016" PRIx64, guid), "name", name, "records", true,
 			  "takeovers", generation_json(&m->generation), "unshared",
-			  (json_int_t)m->unshared);
+			  (json_int_t)m->unshared, "signed", sign);
 	if (prove(m, channel, &own)) {
 		for (unsigned i = 0; i < own.count; i++)
 			json_array_append_new(list, json_string(own.text[i]));
@@ -611,7 +590,8 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 	}
 	who->port_guid = strtoull(guid, NULL, 16);
 	array_printf(who->name, "%s", name);
-	channel_proof(channel, who->proof);
+	channel_proof(channel, json_string_value(json_object_get(hello->head, "signed")),
+		      who->proof);
 	if (!who->port_guid)
 		return "it has no port GUID";
 	return generation_is_plausible(&who->generation, &m->generation) ? NULL

@@ -597,15 +597,13 @@ static void tick(void *arg)
 
 	whole = is_whole(m, &m->whole_us);
 	alone_us = mirror_now(m) - m->whole_us;
-	if (whole) {
-		alert_end(m->services.alerts, "mirror", NULL);
-	} else if (fabric_is_master(m->fabric) && *m->services.conf->mirror.listen) {
+	if (!whole && fabric_is_master(m->fabric) && *m->services.conf->mirror.listen) {
 		source_error(m, why, sizeof(why));
 		if (alone_us > ALONE_US)
 			alert_raise(m->services.alerts, "mirror", NULL,
 				    "no standby has a current copy of this master's state: %s",
 				    why);
-	} else if (standby) {
+	} else if (!whole && standby) {
 		if (alone_us > lasts_us && m->copied)
 			forget_copy(m);
 		if (alone_us > ALONE_US)

@@ -154,10 +154,10 @@ struct log_server {
 	char *path; /* of the unix socket, ours to remove */
 	int fd;
 	struct listener *listener;
-	struct loop_timer *rest; /* armed: no connection is read */
 	sd_journal *journal;
-	struct loop_fd *watch;	 /* of the journal */
-	struct loop_timer *more; /* of its records are there */
+	struct loop_fd *watch; /* of the journal */
+	/* armed: of its records there are more, or connections are not read now */
+	struct loop_timer *more;
 	struct connection *connections[CONNECTIONS];
 };
 
@@ -187,10 +187,16 @@ static void connection_cb(void *arg, unsigned events)
 {
 	struct connection *c = arg;
 	const struct log_server *s = c->server;
-	uint64_t began = loop_clock_us(s->loop);
+	uint64_t began = loop_clock_us(s->loop), rest = listener_rest_us(s->loop);
 	char data[READ_SIZE];
-	ssize_t len = read(c->fd, data, sizeof(data));
+	ssize_t len;
 
+	if (rest && events) {
+		loop_fd_set(c->watch, 0);
+		loop_timer_set(s->more, rest);
+		return;
+	}
+	len = read(c->fd, data, sizeof(data));
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	c->heard_us = loop_now_us(s->loop);
@@ -199,11 +205,6 @@ static void connection_cb(void *arg, unsigned events)
 	else
 		connection_free(c);
 	listener_worked(s->loop, began);
-	if (!listener_rest_us(s->loop) || loop_timer_armed(s->rest))
-		return;
-	for (unsigned i = 0; i < s->intake->connections; i++)
-		loop_fd_set(s->connections[i]->watch, 0);
-	loop_timer_set(s->rest, listener_rest_us(s->loop));
 }
 
 static void accept_cb(void *arg, int fd, const struct sockaddr *from)
@@ -216,7 +217,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 		for (unsigned i = 1; i < CONNECTIONS; i++)
 			if (s->connections[i]->heard_us < c->heard_us)
 				c = s->connections[i];
-		connection_cb(c, LOOP_READ); /* what it wrote is read, or it has ended */
+		connection_cb(c, 0); /* what it wrote is read, or it has ended */
 		in->refused += in->connections == CONNECTIONS;
 		if (in->connections == CONNECTIONS)
 			connection_free(c);
@@ -294,7 +295,7 @@ void *log_server_new(struct log_intake *in, enum log_server_kind kind, const cha
 	if (s->fd >= 0) {
 		s->path = mem_strdup(where);
 		s->listener = listener_new(s->loop, s->fd, "log_socket", 0, accept_cb, s);
-		s->rest = loop_timer_new(s->loop, rested_cb, s);
+		s->more = loop_timer_new(s->loop, rested_cb, s);
 	}
 	if (!status)
 		return s;
@@ -314,7 +315,6 @@ void log_server_free(void *server)
 	if (s->fd >= 0)
 		close(s->fd);
 	loop_timer_free(s->more);
-	loop_timer_free(s->rest);
 	sd_journal_close(s->journal);
 	if (s->path)
 		unlink(s->path);

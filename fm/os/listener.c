@@ -14,6 +14,7 @@
 
 #define ACCEPTS	     8	    /* connections a round */
 #define GRACE_US     500000 /* a handshake may last so long over a wide network */
+#define BURST_US     500000 /* of work and rest is counted; half of it may come at once */
 #define CALLERS	     128    /* addresses that are remembered */
 #define PAUSE_US     1000000
 #define SAY_AGAIN_US 60000000
@@ -53,6 +54,7 @@ struct doors {
 	struct loop_timer *turn;
 	uint64_t open_us; /* no turn before, .. */
 	uint64_t rest_us; /* ..nor work for strangers */
+	uint64_t owed_us; /* when what was worked is a LISTENER_CALM-th of the time again */
 	unsigned users;	  /* listeners */
 	unsigned most, count, turns;
 	struct visit *visits[LISTENER_WAITING]; /* the oldest first */
@@ -159,8 +161,14 @@ void listener_worked(struct loop *loop, uint64_t began_us)
 {
 	struct doors *d = loop_doors(loop);
 
-	if (d && loop_is_busy(loop))
-		d->rest_us = began_us + LISTENER_SHARE * (loop_clock_us(loop) - began_us);
+	uint64_t now = loop_clock_us(loop), worked = now - began_us;
+
+	if (!d)
+		return;
+	if (loop_is_busy(loop))
+		d->rest_us = began_us + LISTENER_SHARE * worked;
+	if (d->owed_us < now + BURST_US)
+		d->owed_us = (d->owed_us > now ? d->owed_us : now) + LISTENER_CALM * worked;
 }
 
 uint64_t listener_rest_us(const struct loop *loop)
@@ -206,6 +214,7 @@ static void turn_cb(void *arg)
 	struct doors *d = arg;
 	struct visit *next = NULL, *leaves = NULL, *burden;
 	uint64_t now = loop_now_us(d->loop);
+	bool busy;
 
 	/* Every second turn is for who has proven who it is, where there is one. */
 	for (unsigned i = 0; i < d->count; i++) {
@@ -226,7 +235,8 @@ static void turn_cb(void *arg)
 	}
 	if (leaves)
 		turn_out(d, leaves);
-	d->open_us = now + (loop_is_busy(d->loop) ? LISTENER_BUSY_US : LISTENER_PACE_US);
+	busy = loop_is_busy(d->loop) || d->owed_us > now + BURST_US / 2;
+	d->open_us = now + (busy ? LISTENER_BUSY_US : LISTENER_PACE_US);
 	d->turns++;
 	next->inside = true;
 	next->since_us = next->caller->served_us = now;

@@ -5,10 +5,11 @@
  * A connection costs a handshake or a process, and anybody can make one. So connections wait, in
  * one reserve for all listeners, those of networks until something arrives, and are handed to their
  * servers one at a time: each LISTENER_PACE_US, or LISTENER_BUSY_US while the fabric's work is
- * under way (loop_is_busy()). Next is the address (of a unix socket the user) whose turn was
- * longest ago; at every second turn one that has proven who it is. A user of whom several wait at
- * once has one each LISTENER_BUSY_US, for behind a unix socket each costs a fork. Where the reserve is full the
- * address with the most connections loses one: its oldest that is silent.
+ * under way (loop_is_busy()) and while servers work more than a LISTENER_CALM-th of the time. Next
+ * is the address (of a unix socket the user) whose turn was longest ago; at every second turn one
+ * that has proven who it is. A user of whom several wait has one each LISTENER_BUSY_US, as behind
+ * a unix socket each costs a fork. Where the reserve is full the address with the most connections
+ * loses one: its oldest that is silent.
  *
  * When the process or the system has no descriptor left, accept(2) fails at once and the socket
  * stays readable: a loop that goes on trying eats a core and floods the log. A listener pauses for
@@ -27,6 +28,7 @@ struct listener;
 #define LISTENER_BUSY_US 40000
 #define LISTENER_WAITING 64 /* connections in all, with those that have proven nothing yet */
 #define LISTENER_SHARE	 20 /* part of the time that doors may have while the loop is busy */
+#define LISTENER_CALM	 10 /* and otherwise, before turns are as seldom */
 
 /*
  * A connection that has its turn: `fd` is the callback's to close, non-blocking and close-on-exec;

@@ -65,7 +65,7 @@ def flood(kind, *where):
             "requests": lambda: http_request(context, address),
             "control": lambda: unix(where[0], b'{"cmd":"links"}\n', True),
             "log": lambda: unix(where[0], b"<3>May  1 00:00:00 nobody kernel: NVRM: Xid\n" * 20, False)}[kind]
-    os.nice(19)  # of another machine, most of them
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # of another machine, most of them
     count, end = 0, []
     signal.signal(signal.SIGTERM, lambda *_: end.append(1))
     while not end:
@@ -82,7 +82,7 @@ def stand_in(kind, where, folder, rate):
     local, period, due = kind in ("control", "log"), 1 / float(rate), 0.0
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{folder}/one.pem", f"{folder}/one.key")
-    os.nice(19)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     with socket.socket(socket.AF_UNIX if local else socket.AF_INET) as door:
         door.bind(where if local else (where, 0))
         door.listen(64)
@@ -173,6 +173,7 @@ def main():
                         http_key_file=keys["peer_key"], peer_listen=peers, peers=free_door(), log_socket=log, **keys)
         where = {"http": web, "requests": web, "peers": peers.rsplit(":", 1), "control": (str(fabric.socket),), "log": (log,)}
         try:
+            os.sched_setscheduler(fabric.ibsim.process.pid, os.SCHED_FIFO, os.sched_param(1))  # devices wait for no flooder
             fabric.start_fmd()
             fabric.wait_up(lambda s: s["switches"] + s["hcas"] > 0)
             cables = Plan(net).far_cables(words.cuts)

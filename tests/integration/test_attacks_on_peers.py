@@ -257,6 +257,45 @@ def test_a_manager_that_is_off_is_not_replaced_by_another_certificate_of_the_ca(
     assert accepted(thief), "its key was replaced"
 
 
+def test_who_has_the_shared_key_does_not_take_the_place_of_a_manager_that_is_off(start, pod_net, tmp_path):
+    """With one key for all a port GUID belongs to the machine that came with it first, over restarts of both."""
+    psk = {"peer_psk_file": secret(tmp_path / "psk")}
+    door, guid = free_door(), port_guid(THERE)
+    master = start(pod_net, HERE, peer_listen=door, **psk, **FAST)
+    standby = master.another(peers=door, **psk, **FAST)
+
+    def said(words):
+        talk = subprocess.Popen(["openssl", "s_client", "-connect", door, "-tls1_3", "-psk", "00112233445566778899aabbccddeeff", "-psk_identity", "fmd",
+                                 "-ciphersuites", "TLS_AES_128_GCM_SHA256", "-quiet"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        refused = master.status()["mirror"]["refused"]
+        talk.stdin.write(words)
+        talk.stdin.flush()
+        poll(lambda: (s := master.status()["mirror"])["refused"] > refused or s["standbys"], "it is refused, or believed")
+        talk.kill()
+        return talk.communicate()[0]
+
+    try:
+        standby.start_fmd(THERE)
+        whole(standby)
+        standby.stop_fmd()
+        poll(lambda: not master.status()["mirror"]["standbys"], "it is off")
+        for signature in "", "ab" * 96, "no digits", None:
+            assert b"takeovers" in (answer := said(hello(guid, signed=signature))) and b'"master"' not in answer, signature
+        master.stop_fmd()
+        master.start_fmd(HERE)
+        master.wait_up()
+        assert b'"master"' not in said(hello(guid))
+        assert [a["text"] for a in master.status()["alerts"] if a["what"] == "peer-key" and guid in a["text"]]
+        standby.start_fmd(THERE)
+        whole(standby)
+        assert not [a for a in master.status()["alerts"] if a["what"] == "peer-key"]
+        poll(lambda: master.status()["mirror"]["whole"], "the master knows")
+        standby.stop_fmd()
+        assert b'"master"' in said(hello(STRANGER)), "one that is nobody's"
+    finally:
+        standby.stop()
+
+
 def test_names_in_peers_are_checked_with_the_configuration(tmp_path):
     psk = secret(tmp_path / "psk")
     for peers, keys, why in (("mgmt2:9811=", "", "NAME"), ("mgmt2:9811=a,,b", "", "NAME"), ("mgmt2=a", "", "HOST:PORT"),

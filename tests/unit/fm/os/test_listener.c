@@ -189,6 +189,7 @@ struct hall {
 	int fds[VISITS], others[VISITS];
 	unsigned nfds;
 	bool proves;
+	uint64_t cost_us; /* of each, for its server */
 };
 
 static void handed_over(void *arg, int fd, const struct sockaddr *from)
@@ -203,6 +204,7 @@ static void handed_over(void *arg, int fd, const struct sockaddr *from)
 			: ntohl(((const struct sockaddr_in *)from)->sin_addr.s_addr) & 0xff,
 		fd
 	};
+	listener_worked(h->loop, loop_clock_us(h->loop) - h->cost_us);
 	if (h->proves)
 		listener_done(door->listener, fd, true);
 }
@@ -316,6 +318,23 @@ static void a_user_with_one_connection_at_a_time_has_the_next_turn(void **state)
 	close_hall(&h);
 }
 
+static void costly_turns_come_less_often_but_for_the_first_few(void **state)
+{
+	struct hall h;
+
+	open_hall(&h, true);
+	h.cost_us = 5000;
+	for (unsigned i = 0; i < 32; i++)
+		come(&h, 0, 1);
+	loop_run(h.loop);
+	assert_int_equal(h.count, 32);
+	for (unsigned i = 1; i < 6; i++)
+		assert_int_equal(h.visits[i].at_us - h.visits[i - 1].at_us, LISTENER_PACE_US);
+	for (unsigned i = 16; i < 32; i++)
+		assert_int_equal(h.visits[i].at_us - h.visits[i - 1].at_us, LISTENER_BUSY_US);
+	close_hall(&h);
+}
+
 static void where_all_places_are_taken_the_one_with_the_most_loses_its_oldest(void **state)
 {
 	struct hall h;
@@ -399,6 +418,7 @@ int main(void)
 		cmocka_unit_test(an_address_that_floods_has_every_second_turn_beside_another),
 		cmocka_unit_test(users_several_of_whose_connections_wait_have_a_turn_less_often),
 		cmocka_unit_test(a_user_with_one_connection_at_a_time_has_the_next_turn),
+		cmocka_unit_test(costly_turns_come_less_often_but_for_the_first_few),
 		cmocka_unit_test(where_all_places_are_taken_the_one_with_the_most_loses_its_oldest),
 		cmocka_unit_test(who_proves_nothing_makes_room_for_the_next_after_a_while),
 		cmocka_unit_test(
