@@ -15,18 +15,19 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
-#define LID_SPACE (TABLES_MAX_LID + 1u)
+#define ALIKE 128 /* LIDs: multiples of 2^LMC and of a block of tables */
 
 enum { LID_FREE, LID_RESERVED /* of a port that is absent */, LID_GIVEN };
 
 struct plan {
 	const struct topo *t;
 	struct lid_map *map;
-	uint8_t *taken;	  /* by LID: LID_FREE .. */
-	unsigned lmc;	  /* of CA ports */
-	uint32_t next;	  /* lowest LID that may be free */
-	uint32_t wanting; /* end ports without a LID yet */
-	uint32_t gap;	  /* LIDs that may be skipped: the ports that come last will take them */
+	uint8_t *taken;	     /* by LID: LID_FREE .. */
+	unsigned lmc;	     /* of CA ports */
+	uint32_t first, end; /* the range of new LIDs */
+	uint32_t next;	     /* lowest of them that may be free */
+	uint32_t wanting;    /* end ports without a LID yet */
+	uint32_t gap;	     /* LIDs that may be skipped: the ports that come last will take them */
 };
 
 void lid_memory_fini(struct lid_memory *memory)
@@ -112,15 +113,55 @@ static void keep_held(struct plan *p)
 	free(claims);
 }
 
+unsigned lid_distance(const uint8_t *taken, const uint8_t *moving, unsigned first, unsigned last)
+{
+	for (unsigned by = ALIKE; by < LID_SPACE; by += ALIKE) {
+		bool fits = true;
+
+		for (unsigned lid = 1; lid < LID_SPACE && fits; lid++) {
+			unsigned to = (lid + by) % LID_SPACE;
+
+			fits = !moving[lid] || (to >= first && to <= last && !taken[to]);
+		}
+		if (fits)
+			return by;
+	}
+	return 0;
+}
+
+/* Ports that run and whose LIDs others have now: two fabrics were joined. */
+static void move_together(struct plan *p)
+{
+	uint8_t *moving = mem_alloc(LID_SPACE + ALIKE, 1);
+	unsigned by = 0;
+
+	for (unsigned gives = 0; !gives || (by && gives < 2); gives++) {
+		for (uint32_t i = 0; i < p->t->nports; i++) {
+			uint32_t lid = p->t->ports[i].lid, to = (lid + by) % LID_SPACE;
+
+			if (!lid || lid >= LID_SPACE || p->map->lid_of_port[i] ||
+			    p->taken[lid] != LID_GIVEN || !is_end_port(p->t, &p->t->ports[i]) ||
+			    !runs(p->t, i))
+				continue;
+			if (!gives)
+				memset(moving + lid, 1, 1u << lmc_of(p, i));
+			else if (usable(p, to, lmc_of(p, i)))
+				give(p, i, to);
+		}
+		by = gives ? by : lid_distance(p->taken, moving, p->first, p->end - 1);
+	}
+	free(moving);
+}
+
 static bool give_next(struct plan *p, uint32_t port)
 {
 	unsigned lmc = lmc_of(p, port);
 
 	if (p->map->lid_of_port[port])
 		return true;
-	while (p->next < LID_SPACE && !usable(p, p->next, lmc))
+	while (p->next < p->end && (!usable(p, p->next, lmc) || p->next + (1u << lmc) > p->end))
 		p->next++;
-	if (p->next == LID_SPACE)
+	if (p->next >= p->end)
 		return false;
 	give(p, port, p->next);
 	return true;
@@ -144,13 +185,13 @@ static void assign_new(struct plan *p)
 			continue;
 		const struct graph_switch *s = &g->switches[leaf_at[order] - 1];
 		/* A leaf that would straddle two blocks begins a fresh one, if the gap is used. */
-		while (p->next < LID_SPACE && p->taken[p->next])
+		while (p->next < p->end && p->taken[p->next])
 			p->next++;
 
 		uint32_t spare = TABLES_BLOCK - p->next % TABLES_BLOCK, lids = s->nhosts << p->lmc;
 
 		if (lids > spare && lids <= TABLES_BLOCK && spare <= p->gap &&
-		    p->next + spare < LID_SPACE) {
+		    p->next + spare < p->end) {
 			p->next += spare;
 			p->gap -= spare;
 		}
@@ -163,7 +204,7 @@ static void assign_new(struct plan *p)
 	 * Gives LIDs to switches, then to aggregation nodes in the order of their switches, then to
 	 * CAs whose link leads to another CA.
 	 */
-	p->next = 1;
+	p->next = p->first;
 	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
 		give_next(p, p->t->nodes[sw].port0);
 	for (uint32_t i = 0; i < g->nspecials; i++)
@@ -204,7 +245,7 @@ static void take_back(struct plan *p, const struct lid_memory *memory)
 		for (uint32_t n = p->wanting; n && i < count; n--, i++)
 			memset(p->taken + away[i]->lid, LID_FREE, 1u << away[i]->lmc);
 		p->map->taken_back = i;
-		p->next = 1;
+		p->next = p->first;
 		for (uint32_t port = 0; p->wanting && port < p->t->nports; port++)
 			if (is_end_port(p->t, &p->t->ports[port]))
 				give_next(p, port);
@@ -215,8 +256,13 @@ static void take_back(struct plan *p, const struct lid_memory *memory)
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, unsigned lmc)
 {
 	struct lid_map *map = mem_new(map);
-	struct plan p = { .t = t, .map = map, .next = 1, .lmc = lmc };
+	struct plan p = { .t = t, .map = map, .lmc = lmc, .first = 1, .end = LID_SPACE };
 
+	if (memory && memory->last) {
+		p.first = memory->first;
+		p.end = memory->last + 1u;
+	}
+	p.next = p.first;
 	map->nports = t->nports;
 	map->lmc = lmc;
 	map->lid_of_port = mem_array(map->lid_of_port, t->nports + 1);
@@ -238,6 +284,8 @@ struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, 
 	}
 	if (p.wanting)
 		keep_held(&p);
+	if (p.wanting)
+		move_together(&p);
 	if (p.wanting)
 		assign_new(&p);
 	if (p.wanting && memory)
@@ -331,6 +379,35 @@ void lid_memory_yield(struct lid_memory *memory, const struct topo *t, const boo
 	memory->count = left;
 	free(claims);
 	free(holder);
+}
+
+void lid_memory_join(struct lid_memory *memory, const struct topo *t, unsigned lmc)
+{
+	bool *kept = mem_array(kept, t->nports + 1u);
+	uint32_t own = 0, others = 0, count;
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		bool known = remembered(memory, t->ports[i].guid);
+
+		if (!is_end_port(t, &t->ports[i]))
+			continue;
+		own += known;
+		kept[i] = !known && t->ports[i].lid && t->ports[i].lid < LID_SPACE && runs(t, i);
+		others += kept[i];
+	}
+	if (others > own) {
+		lid_memory_yield(memory, t, kept);
+		count = memory->count;
+		memory->entries = mem_array_resize(memory->entries, count + others);
+		for (uint32_t i = 0; i < t->nports; i++)
+			if (kept[i])
+				memory->entries[memory->count++] = (struct lid_entry){
+					t->ports[i].guid, t->ports[i].lid,
+					t->nodes[t->ports[i].node].type == TOPO_SWITCH ? 0 : lmc, 0
+				};
+		qsort(memory->entries, memory->count, sizeof(*memory->entries), compare_entries);
+	}
+	free(kept);
 }
 
 /* Whether the plan gives one of the entry's LIDs to another port. */

@@ -3,15 +3,17 @@
  * lid_plan: which port has which LID.
  *
  * A port gets, in this order: its LID of the memory (the previous run's map); the LID that it
- * holds, if that is valid and no other port holds it; a free LID, in topological order, the hosts
- * of a leaf contiguous and, where that costs nothing, within one 64-entry LFT block. A port keeps
- * its LID for as long as the memory has it, also while it is absent. Only when no other LID is left
+ * holds, if that is valid and no other port holds it; ports that run, and hold LIDs of others, move
+ * together (lid_distance()); a free LID, in topological order, the hosts of a leaf contiguous and,
+ * where that costs nothing, within one 64-entry LFT block. A port keeps its LID for as long as the memory has it, also while it is absent. Only when no other LID is left
  * are LIDs of absent ports taken back, the longest absent first.
  */
 #ifndef FMD_ROUTING_LID_PLAN_H
 #define FMD_ROUTING_LID_PLAN_H
 
 #include "topology/snapshot/topo.h"
+
+#define LID_SPACE 0xc000u /* unicast LIDs are below it */
 
 struct lid_entry {
 	guid_t port_guid; /* switches: node GUID */
@@ -23,6 +25,7 @@ struct lid_memory { /* sorted by port_guid, no LID twice */
 	uint32_t count;
 	struct lid_entry *entries;
 	uint32_t changes; /* so often was it changed by lid_memory_learn() and lid_memory_drop() */
+	uint16_t first, last; /* new LIDs are from this range; 0, 0 = all */
 };
 /* Frees the entries; the memory is empty then. */
 void lid_memory_fini(struct lid_memory *memory);
@@ -54,6 +57,18 @@ void lid_map_free(struct lid_map *map);
  * holds it. The LID of any other port counts for nothing.
  */
 void lid_memory_yield(struct lid_memory *memory, const struct topo *t, const bool *kept);
+/*
+ * Before another plan of a master: where more ports run that nothing is remembered of than ports
+ * are remembered, two fabrics were joined, and the larger one keeps its LIDs: the entries that
+ * contradict are dropped, and those of the larger one are added.
+ */
+void lid_memory_join(struct lid_memory *memory, const struct topo *t, unsigned lmc);
+/*
+ * By how much LIDs that are marked in `moving` are raised, so that all become free ones of that
+ * range: beyond the last unicast LID it goes on at 0. Arrays by LID, of LID_SPACE; 0 = they can't
+ * move together.
+ */
+unsigned lid_distance(const uint8_t *taken, const uint8_t *moving, unsigned first, unsigned last);
 /*
  * Brings the memory up to this plan: adds or replaces its ports, notes since when (`now`, Unix
  * time) others are absent, drops those whose LIDs were taken back. False: nothing changed.

@@ -74,6 +74,7 @@ enum conf_engine { CONF_FTREE, CONF_UPDN, CONF_UPDN_ROOT }; /* as route_engine_n
 struct conf_routing {
 	int engine; /* enum conf_engine */
 	int lmc;
+	char lid_range[32]; /* FIRST-LAST; "" = all */
 	int transit_min_share; /* percent */
 	/* patterns of nodes, by blanks: fm/conf/lists.h */
 	char storage_nodes[4096], management_nodes[256];

@@ -5,6 +5,7 @@
 #include "fm/conf/conf_table.h"
 #include "fm/loop/log.h"
 #include "routing/balance/rebalance.h"
+#include "routing/lid_plan.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -79,6 +80,19 @@ static bool check_guids(const char *text, char *why, size_t size)
 static bool check_own_guids(const char *text, char *why, size_t size)
 {
 	return !strcmp(text, "0x0000000000000000") || check_guids(text, why, size);
+}
+
+/* FIRST-LAST, or "". */
+static bool check_range(const char *text, char *why, size_t size)
+{
+	unsigned first, last;
+	char rest;
+
+	if (!*text || (sscanf(text, "%u-%u%c", &first, &last, &rest) == 2 && first &&
+		       first <= last && last < LID_SPACE))
+		return true;
+	snprintf(why, size, "\"%.60s\": FIRST-LAST is expected, of 1 to %u", text, LID_SPACE - 1);
+	return false;
 }
 
 /* Of a server, or "". */
@@ -206,6 +220,7 @@ const struct conf_option conf_options[] = {
 	WORD_OPTION("admission", admission.mode, CONF_ADMIT_GUARD, "guard", "open", "strict"),
 	INT_OPTION("admission_max_hosts", admission.max_hosts, 0, 1000, 64, "hosts"),
 	WORD_OPTION("routing_engine", routing.engine, CONF_FTREE, "ftree", "updn", "updn-root"),
+	CHECKED_OPTION("lid_range", routing.lid_range, "", check_range),
 	INT_OPTION("lmc", routing.lmc, 0, 7, 0, NULL),
 	INT_OPTION("transit_min_share", routing.transit_min_share, 0, 100, 50, "%"),
 	INT_OPTION("rebalance", rebalance.entries, 0, REBALANCE_MOST, REBALANCE_ENTRIES, "entries"),

@@ -166,12 +166,16 @@ static enum job_result plan_lids(void *arg)
 		lid_memory_yield(&f->memory, t, kept);
 		free(kept);
 	}
+	f->memory.first = f->memory.last = 0;
+	sscanf(f->conf.routing.lid_range, "%hu-%hu", &f->memory.first, &f->memory.last);
 	/* All who have one keep it: they are remembered, and nobody has come. */
 	if (f->now.topo && topo_is_again(f->now.topo, next->topo) &&
 	    f->now.lids->lmc == f->conf.routing.lmc && !f->now.lids->without_lid) {
 		next->lids = lid_map_copy(f->now.lids);
 		return JOB_NEXT;
 	}
+	if (f->now.topo || f->role->was_master)
+		lid_memory_join(&f->memory, next->topo, f->conf.routing.lmc);
 	next->lids = lid_plan(next->topo, &f->memory, f->conf.routing.lmc);
 	lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL));
 

@@ -7,6 +7,7 @@
 #include "fm/fabric/request.h"
 #include "fm/maintenance/maintenance.h"
 #include "fm/maintenance/module.h"
+#include "fm/sm/module.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -258,6 +259,136 @@ static void due_cb(void *arg)
 	}
 }
 
+/* ---- What is behind the link to another fabric ----------------------------------------------- */
+
+/*
+ * By Gets alone, until our end is disabled. The tables lead from switch to switch to the manager,
+ * whose SMInfo is read. The table of the switch beside it has all LIDs of that fabric: a spine's
+ * has not those of other spines.
+ */
+enum { SIGHT_TABLE, SIGHT_NODE, SIGHT_SM, SIGHT_SWITCH, SIGHT_LIDS };
+
+static void seen(void *arg, const struct mad_answer *answer);
+
+static void read_next(struct admission *a, unsigned step, uint16_t attribute, uint32_t modifier)
+{
+	a->sight.step = step;
+	a->sight.token = mad_send(a->services->mad,
+				  &(struct mad_request){ .path = &a->sight.path,
+							 .method = WIRE_GET,
+							 .attr_id = attribute,
+							 .attr_mod = modifier,
+							 .urgent = true,
+							 .once = true },
+				  seen, a);
+}
+
+static void seen(void *arg, const struct mad_answer *answer)
+{
+	struct admission *a = arg;
+	unsigned sm_lid = a->sight.sm_lid, block = a->sight.block;
+	struct mad_path *path = &a->sight.path;
+	struct wire_switch_info info;
+	struct wire_node_info node;
+	uint8_t out;
+
+	a->sight.token = 0;
+	if (answer->result != MAD_OK)
+		return;
+	switch (a->sight.step) {
+	case SIGHT_TABLE:
+		out = answer->data[sm_lid % WIRE_LFT_BLOCK];
+		if (out != UINT8_MAX && path->hops < WIRE_MAX_HOPS) {
+			path->ports[path->hops] = out;
+			path->hops += out > 0;
+			read_next(a, out ? SIGHT_NODE : SIGHT_SM,
+				  out ? WIRE_NODE_INFO : WIRE_SM_INFO, 0);
+		}
+		break;
+	case SIGHT_NODE:
+		wire_node_info_decode(answer->data, &node);
+		a->sight.beside = node.type != TOPO_SWITCH;
+		read_next(a, a->sight.beside ? SIGHT_SM : SIGHT_TABLE,
+			  a->sight.beside ? WIRE_SM_INFO : WIRE_LFT,
+			  a->sight.beside ? 0 : sm_lid / WIRE_LFT_BLOCK);
+		break;
+	case SIGHT_SM:
+		wire_sm_info_decode(answer->data, &a->sight.sm);
+		path->hops -= a->sight.beside;
+		read_next(a, SIGHT_SWITCH, WIRE_SWITCH_INFO, 0);
+		break;
+	case SIGHT_SWITCH:
+		wire_switch_info_decode(answer->data, &info);
+		a->sight.last = info.lft_top < LID_SPACE ? info.lft_top / WIRE_LFT_BLOCK : 0;
+		read_next(a, SIGHT_LIDS, WIRE_LFT, 0);
+		break;
+	default:
+		memcpy(a->sight.out + block * WIRE_LFT_BLOCK, answer->data, WIRE_LFT_BLOCK);
+		a->sight.block++;
+		a->sight.whole = block == a->sight.last;
+		if (!a->sight.whole)
+			read_next(a, SIGHT_LIDS, WIRE_LFT, block + 1);
+	}
+}
+
+/* A second link to the same fabric is not read again. */
+static void see(struct admission *a, const struct inv_node *from, uint8_t num, uint16_t sm_lid)
+{
+	struct mad_path path;
+
+	if (a->sight.token || (a->sight.whole && admission_held(a, HELD_FOREIGN) > 1) ||
+	    sm_lid >= LID_SPACE || !inventory_port_path(a->services->inventory, from, 0, &path) ||
+	    path.hops == WIRE_MAX_HOPS)
+		return;
+	path.ports[path.hops++] = num;
+	a->sight.out = mem_resize(a->sight.out, LID_SPACE, 1);
+	memset(a->sight.out, 0xff, LID_SPACE);
+	a->sight.path = path;
+	a->sight.sm_lid = sm_lid;
+	a->sight.block = 0;
+	a->sight.whole = a->sight.beside = false;
+	a->sight.sm.guid = 0;
+	read_next(a, SIGHT_TABLE, WIRE_LFT, sm_lid / WIRE_LFT_BLOCK);
+}
+
+/*
+ * Which LIDs move when that fabric and this one are joined: those that both have, of the one with
+ * fewer, or else of the one whose manager is not the master. Null: its LIDs were not read.
+ */
+static json_t *lids_to_move(const struct admission *a, bool is_master, unsigned *others)
+{
+	const struct fabric_view view = fabric_view(a->fabric);
+	const struct lid_memory *memory = a->services->lids;
+	uint8_t taken[2 * LID_SPACE] = { 0 }, moving[LID_SPACE] = { 0 };
+	unsigned own = 0, last = memory->last ? memory->last : LID_SPACE - 1, by;
+	json_t *rows = json_array();
+	bool ours;
+
+	for (uint32_t i = 0; i < memory->count; i++)
+		memset(taken + memory->entries[i].lid, 1, 1u << memory->entries[i].lmc);
+	for (unsigned lid = 1; lid < LID_SPACE; lid++) {
+		bool here = fabric_view_port_of_lid(&view, lid) != TOPO_NONE;
+		bool there = a->sight.out[lid] != UINT8_MAX;
+
+		own += here;
+		*others += there;
+		taken[lid] |= there;
+		moving[lid] = here && there;
+	}
+	ours = own < *others || (own == *others && !is_master);
+	by = lid_distance(taken, moving, memory->last ? memory->first : 1, last);
+	for (unsigned lid = 1; lid < LID_SPACE; lid++)
+		if (moving[lid])
+			json_array_append_new(
+				rows,
+				json_pack("{si so sb so*}", "lid", lid, "to",
+					  by ? json_integer((lid + by) % LID_SPACE) : json_null(),
+					  "ours", ours, "name",
+					  ours ? json_string(fabric_view_name_of_lid(&view, lid))
+					       : NULL));
+	return rows;
+}
+
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static void hold(struct admission *a, const struct held *new, const char *why)
@@ -425,6 +556,8 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 	if (!new.cause)
 		return SWEEP_ADMITS;
 	hold(a, &new, why);
+	if (new.cause == HELD_FOREIGN)
+		see(a, from, num, port0->sm_lid);
 	return SWEEP_KEEPS_OUT;
 }
 
@@ -657,18 +790,16 @@ json_t *admission_rows(const struct admission *a)
 	return rows;
 }
 
-/*
- * The answer: the links, and how many unknown HCAs were seen behind them. Where a port is disabled
- * nothing is seen behind it: its LIDs are not known, nor which manager becomes the master.
- */
+/* The answer: the links, and what joins this fabric by them, as far as that was seen. */
 void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg)
 {
 	const struct fabric_view view = fabric_view(a->fabric);
 	struct target target = { 0 };
 	char err[TARGET_ERROR_SIZE];
 	bool all = !strcmp(what, "all"), foreign = false, found;
-	json_t *rows = json_array(), *doc;
-	unsigned hosts = 0;
+	json_t *rows = json_array(), *moves = NULL, *doc;
+	unsigned hosts = 0, lids = 0;
+	char master[80] = "this manager";
 	int end = 0;
 
 	sscanf(what, "0x%16" SCNx64 "%n", &target.guid, &end);
@@ -689,9 +820,18 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 		json_decref(rows);
 		return;
 	}
-	doc = json_pack("{sb so so si ss}", "dry_run", dry, "links", rows, "lids_to_move",
-			foreign ? json_null() : json_array(), "hosts", hosts, "master",
-			foreign ? "by the managers' priorities and GUIDs" : "this manager");
+	if (foreign && !a->sight.sm.guid)
+		array_printf(master, "by the managers' priorities and GUIDs");
+	else if (foreign && sm_is_outranked(a->fabric, &a->sight.sm))
+		array_printf(master, "0x%016" PRIx64 ", priority %u", a->sight.sm.guid,
+			     a->sight.sm.priority);
+	if (foreign && a->sight.whole)
+		moves = lids_to_move(a, !strcmp(master, "this manager"), &lids);
+	doc = json_pack("{sb so so si si ss}", "dry_run", dry, "links", rows, "lids_to_move",
+			moves
+				?: foreign ? json_null()
+					   : json_array(),
+			"hosts", hosts, "lids", lids, "master", master);
 	fn(arg, doc, NULL);
 	json_decref(doc);
 }
@@ -781,6 +921,9 @@ void admission_fini(struct admission *a)
 		sweep_set_gate(a->services->sweep, NULL, NULL);
 	if (a->setting.token)
 		mad_cancel(a->services->mad, a->setting.token);
+	if (a->sight.token)
+		mad_cancel(a->services->mad, a->sight.token);
+	free(a->sight.out);
 	loop_timer_free(a->due);
 	plan_fini(&a->plan);
 	free(a->list);

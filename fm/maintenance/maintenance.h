@@ -298,6 +298,20 @@ struct admission {
 		struct held sent;
 		unsigned turn;
 	} setting;
+	/*
+	 * What was read behind a link to another fabric while its port was not disabled yet: its
+	 * LIDs are those of which the switch beside its manager has an entry.
+	 */
+	struct {
+		mad_token token;
+		struct mad_path path; /* towards that manager */
+		uint8_t step;
+		bool beside; /* it is at an HCA */
+		bool whole;  /* all LIDs were read, in this life */
+		uint16_t sm_lid, last, block;
+		uint8_t *out;		/* by LID: the port of that switch, 0xff = nobody has it */
+		struct wire_sm_info sm; /* guid 0 = not read */
+	} sight;
 	struct loop_timer *due;
 };
 

@@ -420,6 +420,13 @@ const char *sm_refuses(const struct fabric *fabric)
 	return sm_refusal(fabric_room(fabric, &sm_module));
 }
 
+bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by)
+{
+	const struct sm_room *r = fabric_room(fabric, &sm_module);
+
+	return election_outranks_us(&r->core, by);
+}
+
 void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg)
 {
 	struct sm_room *r = fabric_room(fabric, &sm_module);

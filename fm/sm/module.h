@@ -42,6 +42,9 @@ const char *sm_refuses(const struct fabric *fabric);
  */
 void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg);
 
+/* Whether that manager would be the master where both are met. */
+bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by);
+
 /*
  * Why this process can't go on, though another may (exit code 1); the loop was stopped for it. NULL
  * = it can.

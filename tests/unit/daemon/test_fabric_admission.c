@@ -10,17 +10,22 @@
 #include <cmocka.h>
 #include "tests/lib/sm_pair.h"
 
-/* A pod of leaves and spines, `pods` of them beside each other without a cable between. */
-static struct topo *pods(unsigned count)
+/*
+ * A pod of leaves and spines, `count` of them beside each other without a cable between; the first
+ * one with so many hosts at a leaf, the others with four.
+ */
+static struct topo *pods_of(unsigned count, unsigned hosts)
 {
-	static const unsigned m[] = { 4, 8 }, w[] = { 1, 4 }, p[] = { 1, 2 };
-	char err[256];
-	struct topo *pod = generate_pgft(2, m, w, p, err, sizeof(err)), *all;
+	static const unsigned w[] = { 1, 4 }, p[] = { 1, 2 };
 	struct topo_builder *b = topo_builder_new();
 
-	assert_non_null(pod);
 	for (unsigned i = 0; i < count; i++) {
+		const unsigned m[] = { i ? 4 : hosts, 8 };
+		char err[256];
+		struct topo *pod = generate_pgft(2, m, w, p, err, sizeof(err));
 		int handles[256];
+
+		assert_non_null(pod);
 
 		for (uint32_t n = 0; n < pod->nnodes; n++) {
 			const struct topo_node *node = &pod->nodes[n];
@@ -57,10 +62,14 @@ static struct topo *pods(unsigned count)
 				topo_builder_link(b, handles[port->node], port->num,
 						  handles[peer->node], peer->num, true);
 		}
+		topo_unref(pod);
 	}
-	all = topo_freeze(b);
-	topo_unref(pod);
-	return all;
+	return topo_freeze(b);
+}
+
+static struct topo *pods(unsigned count)
+{
+	return pods_of(count, 4);
 }
 
 /* The so many-th switch of that level. */
@@ -643,22 +652,28 @@ static void devices_that_are_planned_by_name_are_in_use_cable_by_cable(void **st
 /* A cable between the first spines of two pods, each with its fmd; `cables` of them. */
 static void plug_pods(struct pair *p, unsigned cables)
 {
-	guid_t spine = switch_at(&p->a, p->a.design, 1, 0);
+	const struct topo *t = p->a.design;
+	const struct topo_node *spine = &t->nodes[topo_find(t, switch_at(&p->a, t, 1, 0))], *other;
 
-	for (unsigned i = 0; i < cables; i++) {
-		unsigned spare = p->a.design->nodes[topo_find(p->a.design, spine)].nports - i;
+	for (other = spine + 1; strncmp(other->desc, "pod1", 4) || other->level != 1;)
+		other++;
+	for (unsigned i = 0; i < cables; i++)
+		double_plug(p->a.hw, spine->guid, spine->nports - i, other->guid,
+			    other->nports - i);
+}
 
-		double_plug(p->a.hw, spine, spare, spine + (1ull << 32), spare);
-	}
+static void start_pods(struct pair *p)
+{
+	start_fabric(&p->a);
+	pair_start_b(p);
+	run_for(&p->a, 6 * SECOND_US);
+	assert_true(is_master_and_up(&p->a) && is_master_and_up(&p->b));
 }
 
 static void begin_pods(struct pair *p)
 {
 	pair_init(p, pods(2), 1, 1);
-	start_fabric(&p->a);
-	pair_start_b(p);
-	run_for(&p->a, 6 * SECOND_US);
-	assert_true(is_master_and_up(&p->a) && is_master_and_up(&p->b));
+	start_pods(p);
 }
 
 static void assert_apart(struct pair *p, uint16_t *lids)
@@ -728,30 +743,95 @@ static void a_port_whose_cable_was_pulled_is_enabled_by_forget(void **state)
 	pair_fini(&p);
 }
 
-/* Both sides admit it: one manager is left, and all links are in use. */
-static void an_admitted_cable_merges_two_fabrics(void **state)
+/* Where a LID is to go by the answer of a dry run; 0 = it stays. */
+static unsigned listed(const json_t *result, unsigned lid, bool ours)
+{
+	JSON_EACH (row, json_object_get(result, "lids_to_move")) {
+		bool at = json_integer_value(json_object_get(row, "lid")) == lid;
+
+		if (at && json_is_true(json_object_get(row, "ours")) == ours)
+			return (unsigned)json_integer_value(json_object_get(row, "to"));
+	}
+	return 0;
+}
+
+/*
+ * Both sides admit the cable: one manager is left, all links are in use, and those LIDs have moved
+ * that both listed before, and no other. of_b: those are of the second fabric.
+ */
+static void assert_merges(struct pair *p, unsigned moves, bool of_b)
+{
+	struct reply reply;
+	uint16_t *before, *after;
+	json_t *dry[2];
+
+	before = lids_held(&p->a);
+	plug_pods(p, 1);
+	assert_apart(p, lids_held(&p->a));
+	for (unsigned i = 0; i < 2; i++) {
+		reply = admit(i ? &p->b : &p->a, "all", true);
+		dry[i] = reply.result;
+		assert_int_equal(json_array_size(json_object_get(dry[i], "lids_to_move")), moves);
+	}
+	assert_string_equal(json_string_value(json_object_get(dry[0], "master")), "this manager");
+	assert_int_equal(strncmp(json_string_value(json_object_get(dry[1], "master")), "0x0", 3),
+			 0);
+	reply = admit(&p->a, "all", false);
+	assert_int_equal(reply.error[0], '\0');
+	json_decref(reply.result);
+	run_for(&p->a, 5 * SECOND_US);
+	assert_true(is_master_and_up(&p->a) &&
+		    is_master_and_up(&p->b)); /* the other holds it still */
+	reply = admit(&p->b, "all", false);
+	assert_int_equal(reply.error[0], '\0');
+	json_decref(reply.result);
+	run_for(&p->a, 40 * SECOND_US);
+	assert_well_managed_by(&p->a);
+	assert_true(has_role(&p->b, "standby"));
+	after = lids_held(&p->a);
+	for (uint32_t n = 0; n < p->a.design->nnodes; n++) {
+		bool at_b = p->a.design->nodes[n].guid >> 32 != sm_host(&p->a, 0) >> 32;
+		unsigned to = listed(dry[at_b], before[n], true);
+
+		assert_true(!to || at_b == of_b);
+		assert_int_equal(after[n], to ? to : before[n]);
+		assert_int_equal(listed(dry[!at_b], before[n], false), to);
+	}
+	json_decref(dry[0]);
+	json_decref(dry[1]);
+	free(before);
+	free(after);
+	pair_fini(p);
+}
+
+static void a_merge_moves_the_lids_that_were_listed_before_and_no_other(void **state)
 {
 	struct pair p;
-	struct reply reply;
-	uint16_t *lids;
 
 	begin_pods(&p);
-	lids = lids_held(&p.a);
-	plug_pods(&p, 1);
-	assert_apart(&p, lids);
-	reply = admit(&p.a, "all", false);
-	assert_int_equal(reply.error[0], '\0');
-	json_decref(reply.result);
-	run_for(&p.a, 5 * SECOND_US);
-	assert_true(is_master_and_up(&p.a) &&
-		    is_master_and_up(&p.b)); /* the other holds it still */
-	reply = admit(&p.b, "all", false);
-	assert_int_equal(reply.error[0], '\0');
-	json_decref(reply.result);
-	run_for(&p.a, 40 * SECOND_US);
-	assert_well_managed_by(has_role(&p.a, "master") ? &p.a : &p.b);
-	assert_int_equal(has_role(&p.a, "master") + has_role(&p.b, "master"), 1);
-	pair_fini(&p);
+	assert_merges(&p, p.a.design->nnodes / 2, true);
+}
+
+/* The manager of the smaller one becomes the master: its own LIDs move. */
+static void a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, pods_of(2, 3), 1, 1);
+	start_pods(&p);
+	assert_merges(&p, (p.a.design->nnodes - 8) / 2, false);
+}
+
+/* With ranges that differ both keep all of their LIDs. */
+static void a_merge_of_two_lid_ranges_moves_no_lid(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, pods(2), 1, 1);
+	strcpy(p.a.conf.routing.lid_range, "1-127");
+	strcpy(p.b.conf.routing.lid_range, "128-256");
+	start_pods(&p);
+	assert_merges(&p, 0, true);
 }
 
 /* The cable comes while one of them is away; it holds it at its start, and again after the next. */
@@ -820,7 +900,9 @@ int main(void)
 		cmocka_unit_test(a_cable_to_another_fabric_moves_no_lid_and_both_say_so),
 		cmocka_unit_test(two_cables_to_another_fabric_move_no_lid),
 		cmocka_unit_test(a_port_whose_cable_was_pulled_is_enabled_by_forget),
-		cmocka_unit_test(an_admitted_cable_merges_two_fabrics),
+		cmocka_unit_test(a_merge_moves_the_lids_that_were_listed_before_and_no_other),
+		cmocka_unit_test(a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master),
+		cmocka_unit_test(a_merge_of_two_lid_ranges_moves_no_lid),
 		cmocka_unit_test(a_restart_holds_what_is_new_and_what_was_held),
 		cmocka_unit_test(many_unknown_hosts_stay_in_init),
 	};
