@@ -15,7 +15,7 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
-#define ALIKE 128 /* LIDs: multiples of 2^LMC and of a block of tables */
+#define ALIKE 128 /* LIDs: a multiple of 2^LMC and of a block of tables */
 
 enum { LID_FREE, LID_RESERVED /* of a port that is absent */, LID_GIVEN };
 
@@ -86,33 +86,6 @@ static bool runs(const struct topo *t, uint32_t port)
 	return any;
 }
 
-/*
- * Gives ports the LIDs that they hold, but none that two ports hold. Ports that run come first: one
- * that comes with a LID of another, in Init, takes it from nobody.
- */
-static void keep_held(struct plan *p)
-{
-	uint8_t *claims = mem_alloc(LID_SPACE, 1);
-
-	for (unsigned round = 0; round < 2; round++) {
-		memset(claims, 0, LID_SPACE);
-		for (unsigned gives = 0; gives < 2; gives++)
-			for (uint32_t i = 0; i < p->t->nports; i++) {
-				uint16_t lid = p->t->ports[i].lid;
-
-				if (!lid || lid >= LID_SPACE || p->map->lid_of_port[i] ||
-				    !is_end_port(p->t, &p->t->ports[i]) ||
-				    runs(p->t, i) != (round == 0))
-					continue;
-				if (!gives)
-					claims[lid] += claims[lid] < 2;
-				else if (claims[lid] == 1 && usable(p, lid, lmc_of(p, i)))
-					give(p, i, lid);
-			}
-	}
-	free(claims);
-}
-
 unsigned lid_distance(const uint8_t *taken, const uint8_t *moving, unsigned first, unsigned last)
 {
 	for (unsigned by = ALIKE; by < LID_SPACE; by += ALIKE) {
@@ -129,27 +102,37 @@ unsigned lid_distance(const uint8_t *taken, const uint8_t *moving, unsigned firs
 	return 0;
 }
 
-/* Ports that run and whose LIDs others have now: two fabrics were joined. */
-static void move_together(struct plan *p)
+/*
+ * Gives ports that run, or the others, the LIDs that they hold, but none that two ports hold. Those
+ * that run come first: one that comes with a LID of another, in Init, takes it from nobody. Ports
+ * that run and hold given LIDs move together. but: not to those that it has; NULL = to all.
+ */
+static void keep_held(struct plan *p, bool running, const struct lid_memory *but)
 {
-	uint8_t *moving = mem_alloc(LID_SPACE + ALIKE, 1);
+	uint8_t *claims = mem_alloc(LID_SPACE, 1), *moving = mem_alloc(LID_SPACE + ALIKE, 1);
 	unsigned by = 0;
 
-	for (unsigned gives = 0; !gives || (by && gives < 2); gives++) {
+	for (unsigned round = 0; round < 2 + (by > 0); round++) {
 		for (uint32_t i = 0; i < p->t->nports; i++) {
 			uint32_t lid = p->t->ports[i].lid, to = (lid + by) % LID_SPACE;
+			unsigned lmc = lmc_of(p, i);
 
 			if (!lid || lid >= LID_SPACE || p->map->lid_of_port[i] ||
-			    p->taken[lid] != LID_GIVEN || !is_end_port(p->t, &p->t->ports[i]) ||
-			    !runs(p->t, i))
+			    !is_end_port(p->t, &p->t->ports[i]) || runs(p->t, i) != running ||
+			    remembered(but, p->t->ports[i].guid))
 				continue;
-			if (!gives)
-				memset(moving + lid, 1, 1u << lmc_of(p, i));
-			else if (usable(p, to, lmc_of(p, i)))
+			if (round == 0)
+				claims[lid] += claims[lid] < 2;
+			else if (p->taken[lid] == LID_GIVEN && round == 1)
+				memset(moving + lid, running, 1u << lmc);
+			else if (round == 1 ? claims[lid] == 1 && usable(p, lid, lmc)
+					    : moving[lid] && usable(p, to, lmc))
 				give(p, i, to);
 		}
-		by = gives ? by : lid_distance(p->taken, moving, p->first, p->end - 1);
+		if (round == 1)
+			by = lid_distance(p->taken, moving, p->first, p->end - 1);
 	}
+	free(claims);
 	free(moving);
 }
 
@@ -256,12 +239,14 @@ static void take_back(struct plan *p, const struct lid_memory *memory)
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, unsigned lmc)
 {
 	struct lid_map *map = mem_new(map);
-	struct plan p = { .t = t, .map = map, .lmc = lmc, .first = 1, .end = LID_SPACE };
+	bool bounded = memory && memory->last;
+	struct plan p = { .t = t,
+			  .map = map,
+			  .lmc = lmc,
+			  .first = bounded ? memory->first : 1,
+			  .end = bounded ? memory->last + 1u : LID_SPACE };
+	uint32_t known = 0, others = 0;
 
-	if (memory && memory->last) {
-		p.first = memory->first;
-		p.end = memory->last + 1u;
-	}
 	p.next = p.first;
 	map->nports = t->nports;
 	map->lmc = lmc;
@@ -273,19 +258,27 @@ struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, 
 		if (is_away(t, entry))
 			memset(p.taken + entry->lid, LID_RESERVED, 1u << entry->lmc);
 	}
+	for (uint32_t i = 0; i < t->nports; i++)
+		if (is_end_port(t, &t->ports[i])) {
+			bool is_known = remembered(memory, t->ports[i].guid);
+
+			p.wanting++;
+			known += is_known;
+			others += !is_known && t->ports[i].lid && runs(t, i);
+		}
+	/* Two fabrics were joined, and the other one is larger: this one's LIDs give way. */
+	if (known && others > known)
+		keep_held(&p, true, memory);
 	for (uint32_t i = 0; i < t->nports; i++) {
-		if (!is_end_port(t, &t->ports[i]))
+		if (!is_end_port(t, &t->ports[i]) || map->lid_of_port[i])
 			continue;
 		const struct lid_entry *entry = remembered(memory, t->ports[i].guid);
 
-		p.wanting++;
 		if (entry && entry->lmc == lmc_of(&p, i) && usable(&p, entry->lid, entry->lmc))
 			give(&p, i, entry->lid);
 	}
-	if (p.wanting)
-		keep_held(&p);
-	if (p.wanting)
-		move_together(&p);
+	for (unsigned running = 2; running-- > 0 && p.wanting;)
+		keep_held(&p, running, NULL);
 	if (p.wanting)
 		assign_new(&p);
 	if (p.wanting && memory)
@@ -379,35 +372,6 @@ void lid_memory_yield(struct lid_memory *memory, const struct topo *t, const boo
 	memory->count = left;
 	free(claims);
 	free(holder);
-}
-
-void lid_memory_join(struct lid_memory *memory, const struct topo *t, unsigned lmc)
-{
-	bool *kept = mem_array(kept, t->nports + 1u);
-	uint32_t own = 0, others = 0, count;
-
-	for (uint32_t i = 0; i < t->nports; i++) {
-		bool known = remembered(memory, t->ports[i].guid);
-
-		if (!is_end_port(t, &t->ports[i]))
-			continue;
-		own += known;
-		kept[i] = !known && t->ports[i].lid && t->ports[i].lid < LID_SPACE && runs(t, i);
-		others += kept[i];
-	}
-	if (others > own) {
-		lid_memory_yield(memory, t, kept);
-		count = memory->count;
-		memory->entries = mem_array_resize(memory->entries, count + others);
-		for (uint32_t i = 0; i < t->nports; i++)
-			if (kept[i])
-				memory->entries[memory->count++] = (struct lid_entry){
-					t->ports[i].guid, t->ports[i].lid,
-					t->nodes[t->ports[i].node].type == TOPO_SWITCH ? 0 : lmc, 0
-				};
-		qsort(memory->entries, memory->count, sizeof(*memory->entries), compare_entries);
-	}
-	free(kept);
 }
 
 /* Whether the plan gives one of the entry's LIDs to another port. */

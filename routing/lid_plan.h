@@ -3,10 +3,13 @@
  * lid_plan: which port has which LID.
  *
  * A port gets, in this order: its LID of the memory (the previous run's map); the LID that it
- * holds, if that is valid and no other port holds it; ports that run, and hold LIDs of others, move
- * together (lid_distance()); a free LID, in topological order, the hosts of a leaf contiguous and,
- * where that costs nothing, within one 64-entry LFT block. A port keeps its LID for as long as the memory has it, also while it is absent. Only when no other LID is left
- * are LIDs of absent ports taken back, the longest absent first.
+ * holds, if that is valid and no other port holds it; where it runs, and another has its LID, a LID
+ * by lid_distance() further, as all of these; a free LID, in topological order, the hosts of a leaf
+ * contiguous and, where that costs nothing, within one 64-entry LFT block. Where more ports run
+ * that are not in the memory than are, two fabrics were joined, and what is held comes first: LIDs
+ * of the smaller one move. A port keeps its LID for as long as the memory has it, also while it is
+ * absent. Only when no other LID is left are LIDs of absent ports taken back, the longest absent
+ * first.
  */
 #ifndef FMD_ROUTING_LID_PLAN_H
 #define FMD_ROUTING_LID_PLAN_H
@@ -57,12 +60,6 @@ void lid_map_free(struct lid_map *map);
  * holds it. The LID of any other port counts for nothing.
  */
 void lid_memory_yield(struct lid_memory *memory, const struct topo *t, const bool *kept);
-/*
- * Before another plan of a master: where more ports run that nothing is remembered of than ports
- * are remembered, two fabrics were joined, and the larger one keeps its LIDs: the entries that
- * contradict are dropped, and those of the larger one are added.
- */
-void lid_memory_join(struct lid_memory *memory, const struct topo *t, unsigned lmc);
 /*
  * By how much LIDs that are marked in `moving` are raised, so that all become free ones of that
  * range: beyond the last unicast LID it goes on at 0. Arrays by LID, of LID_SPACE; 0 = they can't

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "fm/control/show.h"
+#include "fm/maintenance/module.h"
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
 #include "topology/base/mem.h"
@@ -50,11 +51,14 @@ void show_news(struct show *s, const struct event_about *about)
 {
 	static const char *const alert[] = { "since", "what", "text" };
 	static const char *const event[] = { "time", "level", "kind", "text" };
+	static const char *const held[] = { "since", "cause", "link", "why" };
+	json_t *rows = admission_rows(maintenance_admission(s->env->fabric));
 
 	json_object_set_new(s->doc, "alerts",
 			    take_rows(fabric_alerts(s->env->fabric), about, alert, 3));
 	json_object_set_new(s->doc, "events",
 			    take_rows(fabric_events(s->env->fabric, EVENTS_READ), about, event, 4));
+	json_object_set_new(s->doc, "held", take_rows(rows, about, held, 4));
 }
 
 /* ---- Members --------------------------------------------------------------------------------- */

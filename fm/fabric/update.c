@@ -174,8 +174,6 @@ static enum job_result plan_lids(void *arg)
 		next->lids = lid_map_copy(f->now.lids);
 		return JOB_NEXT;
 	}
-	if (f->now.topo || f->role->was_master)
-		lid_memory_join(&f->memory, next->topo, f->conf.routing.lmc);
 	next->lids = lid_plan(next->topo, &f->memory, f->conf.routing.lmc);
 	lid_memory_learn(&f->memory, next->topo, next->lids, time(NULL));
 

@@ -270,17 +270,19 @@ enum { SIGHT_TABLE, SIGHT_NODE, SIGHT_SM, SIGHT_SWITCH, SIGHT_LIDS };
 
 static void seen(void *arg, const struct mad_answer *answer);
 
-static void read_next(struct admission *a, unsigned step, uint16_t attribute, uint32_t modifier)
+static void read_next(struct admission *a, unsigned step, uint32_t modifier)
 {
+	static const uint16_t attributes[] = { WIRE_LFT, WIRE_NODE_INFO, WIRE_SM_INFO,
+					       WIRE_SWITCH_INFO, WIRE_LFT };
+	const struct mad_request request = { .path = &a->sight.path,
+					     .method = WIRE_GET,
+					     .attr_id = attributes[step],
+					     .attr_mod = modifier,
+					     .urgent = true,
+					     .once = true };
+
 	a->sight.step = step;
-	a->sight.token = mad_send(a->services->mad,
-				  &(struct mad_request){ .path = &a->sight.path,
-							 .method = WIRE_GET,
-							 .attr_id = attribute,
-							 .attr_mod = modifier,
-							 .urgent = true,
-							 .once = true },
-				  seen, a);
+	a->sight.token = mad_send(a->services->mad, &request, seen, a);
 }
 
 static void seen(void *arg, const struct mad_answer *answer)
@@ -298,36 +300,35 @@ static void seen(void *arg, const struct mad_answer *answer)
 	switch (a->sight.step) {
 	case SIGHT_TABLE:
 		out = answer->data[sm_lid % WIRE_LFT_BLOCK];
-		if (out != UINT8_MAX && path->hops < WIRE_MAX_HOPS) {
-			path->ports[path->hops] = out;
-			path->hops += out > 0;
-			read_next(a, out ? SIGHT_NODE : SIGHT_SM,
-				  out ? WIRE_NODE_INFO : WIRE_SM_INFO, 0);
-		}
+		if (out == UINT8_MAX || path->hops == WIRE_MAX_HOPS)
+			break;
+		path->ports[path->hops] = out;
+		path->hops += out > 0;
+		read_next(a, out ? SIGHT_NODE : SIGHT_SM, 0);
 		break;
 	case SIGHT_NODE:
 		wire_node_info_decode(answer->data, &node);
 		a->sight.beside = node.type != TOPO_SWITCH;
-		read_next(a, a->sight.beside ? SIGHT_SM : SIGHT_TABLE,
-			  a->sight.beside ? WIRE_SM_INFO : WIRE_LFT,
-			  a->sight.beside ? 0 : sm_lid / WIRE_LFT_BLOCK);
+		if (a->sight.beside)
+			read_next(a, SIGHT_SM, 0);
+		else
+			read_next(a, SIGHT_TABLE, sm_lid / WIRE_LFT_BLOCK);
 		break;
 	case SIGHT_SM:
 		wire_sm_info_decode(answer->data, &a->sight.sm);
 		path->hops -= a->sight.beside;
-		read_next(a, SIGHT_SWITCH, WIRE_SWITCH_INFO, 0);
+		read_next(a, SIGHT_SWITCH, 0);
 		break;
 	case SIGHT_SWITCH:
 		wire_switch_info_decode(answer->data, &info);
 		a->sight.last = info.lft_top < LID_SPACE ? info.lft_top / WIRE_LFT_BLOCK : 0;
-		read_next(a, SIGHT_LIDS, WIRE_LFT, 0);
+		read_next(a, SIGHT_LIDS, 0);
 		break;
 	default:
 		memcpy(a->sight.out + block * WIRE_LFT_BLOCK, answer->data, WIRE_LFT_BLOCK);
-		a->sight.block++;
 		a->sight.whole = block == a->sight.last;
-		if (!a->sight.whole)
-			read_next(a, SIGHT_LIDS, WIRE_LFT, block + 1);
+		if (a->sight.block++ < a->sight.last)
+			read_next(a, SIGHT_LIDS, a->sight.block);
 	}
 }
 
@@ -348,7 +349,7 @@ static void see(struct admission *a, const struct inv_node *from, uint8_t num, u
 	a->sight.block = 0;
 	a->sight.whole = a->sight.beside = false;
 	a->sight.sm.guid = 0;
-	read_next(a, SIGHT_TABLE, WIRE_LFT, sm_lid / WIRE_LFT_BLOCK);
+	read_next(a, SIGHT_TABLE, sm_lid / WIRE_LFT_BLOCK);
 }
 
 /*
@@ -676,10 +677,16 @@ static json_t *end_json(const struct admission *a, guid_t guid, unsigned port)
 
 static json_t *row_of(const struct admission *a, const struct held *it)
 {
-	return json_pack("{so so ss ss ss sb sI}", "a", end_json(a, it->node, it->port), "b",
-			 end_json(a, it->peer, it->peer_port), "cause", causes[it->cause].word,
-			 "why", it->why ? it->why : causes[it->cause].why, "since", it->since,
-			 "disabled", it->shut != HELD_IN_INIT, "hosts", (json_int_t)it->hosts);
+	char link[HELD_NAME];
+
+	name_of(a, it, link);
+	return json_pack("{so so ss ss ss ss sb sI so si so si}", "a",
+			 end_json(a, it->node, it->port), "b", end_json(a, it->peer, it->peer_port),
+			 "link", link, "cause", causes[it->cause].word, "why",
+			 it->why ? it->why : causes[it->cause].why, "since", it->since, "disabled",
+			 it->shut != HELD_IN_INIT, "hosts", (json_int_t)it->hosts, "node",
+			 json_sprintf("0x%016" PRIx64, it->node), "port", it->port, "peer",
+			 json_sprintf("0x%016" PRIx64, it->peer), "peer_port", it->peer_port);
 }
 
 /* Held links that are planned are admitted; those that an earlier plan held are judged again. */

@@ -84,6 +84,37 @@ def kept(fabric):
 
 
 @pytest.mark.long
+@pytest.mark.skipif(RIG == "ibsim", reason="ibsim can not exchange cables")
+def test_a_standby_that_takes_over_holds_what_was_held_and_goes_by_the_plan(two, tmp_path):
+    """Leaf 0 to leaf 1 is not planned, leaf 2 to leaf 3 is."""
+    master, standby = two()
+    whole(standby)
+    for n in range(4):
+        master.ibsim.tell(f"unlink leaf-su01-rail{n}:33")
+    guids = {switch["name"]: switch["guid"] for switch in master.ask("switches")}
+    plan = tmp_path / "topoconfig.conf"
+    plan.write_text(f"{guids['leaf-su01-rail2']},33,{guids['leaf-su01-rail3']},33,Any,Active\n")
+    master.ibsim.tell("link leaf-su01-rail0:33 leaf-su01-rail1:33")
+    master.wait(lambda s: s["links_held"] == 1, "the wrong cable is held")
+    shown = master.ask("show", "leaf-su01-rail1:33")["held"]
+    assert [row["cause"] for row in shown] == ["miswired"] and "leaf-su01-rail0 p33" in shown[0]["link"]
+    assert master.ask("admit", "--plan", str(plan))["links"] == 1
+    before = master.ask("held")
+    master.wait(lambda s: all((standby.state_dir / name).exists() and (standby.state_dir / name).read_bytes() == (master.state_dir / name).read_bytes()
+                              for name in ("held", "plan")), "the standby has the list and the plan")
+    master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken all")
+    master.stop_fmd(signal.SIGKILL)
+    status = standby.wait(managed, "it has taken over")
+    assert (status["links_held"], status["links_planned"]) == (1, 1)
+    facts = ("link", "cause", "since")
+    assert [[row[key] for key in facts] for row in standby.ask("held")] == [[row[key] for key in facts] for row in before]
+    standby.ibsim.tell("link leaf-su01-rail2:33 leaf-su01-rail3:33")
+    standby.wait(lambda s: any({r["a"]["name"], r["b"]["name"]} == {"leaf-su01-rail2", "leaf-su01-rail3"} for r in standby.ask("links")),
+                 "the planned cable is in use")
+    assert standby.status()["links_held"] == 1 and standby.ask("links", "--down")
+
+
+@pytest.mark.long
 def test_a_killed_master_leaves_its_standby_all_that_it_knew(two):
     master, standby = two()
     whole(standby)

@@ -98,7 +98,7 @@ async function takeHistory(count = ALL_EVENTS) {
 
 function onStatus(status) {
   state.heardAt = Date.now();
-  const before = state.status, changes = ["serial", "links", "links_down", "links_cordoned", "links_quarantined", "links_isolated", "switches", "hcas", "hcas_off", "hcas_cut_off", "state"];
+  const before = state.status, changes = ["serial", "links", "links_down", "links_cordoned", "links_quarantined", "links_isolated", "links_held", "links_missing", "switches", "hcas", "hcas_off", "hcas_cut_off", "state"];
   state.status = status;
   if (before && changes.some(key => before[key] !== status[key])) askMap();
   if (performance.now() - mapAsked > MAP_EVERY_MS) askMap(0);

@@ -232,7 +232,7 @@ export const alertOrder = alerts => [...alerts].sort((a, b) => place(a) - place(
 const place = alert => { const i = FIRST.indexOf(alert.what); return i < 0 ? FIRST.length : i; };
 
 // Whether something is down or out of service, of a status without alerts too.
-export const isDamaged = s => Boolean(s.links_down || s.hcas_off || s.links_quarantined || s.links_isolated || s.at_risk);
+export const isDamaged = s => Boolean(s.links_down || s.hcas_off || s.links_quarantined || s.links_isolated || s.links_held || s.at_risk);
 
 // ---- Figures for people
 

@@ -23,6 +23,8 @@ function tilesOf(s) {
   add(`${plural("link", s.links_down)} down of ${number(s.links)}`, number(s.links_down), s.links_down ? "part" : "");
   if (s.links_cordoned) add(`${plural("link", s.links_cordoned)} cordoned`, number(s.links_cordoned), "cordoned");
   if (s.links_quarantined) add(`${plural("link", s.links_quarantined)} in quarantine`, number(s.links_quarantined), "aside");
+  if (s.links_held) add(`${plural("link", s.links_held)} held, not admitted`, number(s.links_held), "aside");
+  if (s.links_missing) add(`${plural("known link", s.links_missing)} missing`, number(s.links_missing), "part");
   if (s.links_isolated) add(`${plural("link", s.links_isolated)} isolated`, number(s.links_isolated), "aside");
   if (s.health?.sick) add(`${plural("link", s.health.sick)} unhealthy`, number(s.health.sick), "unhealthy");
   add(`${plural("pair", wrong)} of HCAs without a path`, number(wrong), wrong ? "dead" : "", "by the proof of the tables in force; loops and credit cycles are counted here too");

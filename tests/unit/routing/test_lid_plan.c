@@ -244,6 +244,46 @@ static void an_exhausted_space_is_counted_and_nothing_breaks(void **state)
 	topo_unref(t);
 }
 
+/* Those that are kept are outside of it; where it has too few, ports stay without one. */
+static void new_lids_are_from_the_range_alone(void **state)
+{
+	struct topo *t = pod(1), *held = with_held(t, 7, 4711);
+	struct lid_memory memory = { .first = 1000, .last = 1000 + (uint16_t)t->nnodes };
+	struct lid_map *map = lid_plan(held, &memory, 0);
+
+	assert_int_equal(lid_of_host(held, map, 7), 4711);
+	assert_int_equal(map->without_lid, 0);
+	for (uint32_t i = 0; i < map->nports; i++)
+		if (map->lid_of_port[i] && map->lid_of_port[i] != 4711)
+			assert_in_range(map->lid_of_port[i], memory.first, memory.last);
+	lid_map_free(map);
+	memory.last = 1009;
+	map = lid_plan(held, &memory, 0);
+	assert_int_equal(map->without_lid, t->nnodes - 11);
+	lid_map_free(map);
+	topo_unref(held);
+	topo_unref(t);
+}
+
+/* By one distance, which leads all to LIDs that are free and in the range; else there is none. */
+static void lids_that_move_together_keep_their_places_in_blocks(void **state)
+{
+	uint8_t *taken = mem_alloc(LID_SPACE, 1), *moving = mem_alloc(LID_SPACE, 1);
+
+	memset(taken + 1, 1, 280);
+	memset(moving + 1, 1, 280);
+	assert_int_equal(lid_distance(taken, moving, 1, LID_SPACE - 1), 384);
+	taken[400] = 1;
+	assert_int_equal(lid_distance(taken, moving, 1, LID_SPACE - 1), 512);
+	assert_int_equal(lid_distance(taken, moving, 10000, 10500), 10112);
+	assert_int_equal(lid_distance(taken, moving, 10000, 10200), 0);
+	memset(moving, 0, LID_SPACE);
+	memset(moving + 20000, 1, 10);
+	assert_int_equal((20000 + lid_distance(taken, moving, 1, 1000)) % LID_SPACE, 288);
+	free(taken);
+	free(moving);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +298,8 @@ int main(void)
 		cmocka_unit_test(the_lid_of_one_who_is_away_is_not_given_to_another),
 		cmocka_unit_test(lids_of_the_longest_away_are_taken_back_when_none_is_left),
 		cmocka_unit_test(an_exhausted_space_is_counted_and_nothing_breaks),
+		cmocka_unit_test(new_lids_are_from_the_range_alone),
+		cmocka_unit_test(lids_that_move_together_keep_their_places_in_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

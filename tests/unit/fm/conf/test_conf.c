@@ -423,6 +423,21 @@ static void note_gone(void *arg, const char *key, const char *why)
 		*said += strstr(why, "has no effect") != NULL;
 }
 
+static void a_range_of_lids_is_refused_that_is_none(void **state)
+{
+	static const char *const wrong[] = { "0-5", "9-5", "5", "1-49152", "1-5 ", "a-b" };
+	struct fixture *f = *state;
+	char text[64];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(wrong); i++) {
+		snprintf(text, sizeof(text), "\nlid_range = \"%s\";\n", wrong[i]);
+		assert_int_equal(load(f, text), -1);
+		assert_non_null(strstr(f->err, ":2: "));
+		assert_non_null(strstr(f->err, "FIRST-LAST is expected"));
+	}
+	assert_int_equal(load(f, "lid_range = \"16384-49151\";\n"), 0);
+}
+
 /* An upgrade must not stop a manager. */
 static void a_key_of_before_is_no_error_and_is_said_with_what_takes_its_place(void **state)
 {
@@ -472,6 +487,7 @@ int main(void)
 		TEST(secret_files_are_read_with_the_configuration),
 		TEST(sample_file_has_every_key_once),
 		TEST(sample_file_shows_the_defaults),
+		TEST(a_range_of_lids_is_refused_that_is_none),
 		TEST(a_key_of_before_is_no_error_and_is_said_with_what_takes_its_place),
 	};
 
