@@ -155,6 +155,7 @@ static void assign_new(struct plan *p)
 	struct graph *g = graph_new(p->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 	uint32_t *leaf_at = mem_array(leaf_at, g->order_top + 1);
 
+	p->next = p->first;
 	p->gap = 0; /* those that will want one LID each, wherever that is */
 	for (uint32_t sw = 0; sw < p->t->nswitches; sw++)
 		p->gap += !p->map->lid_of_port[p->t->nodes[sw].port0];
@@ -239,15 +240,13 @@ static void take_back(struct plan *p, const struct lid_memory *memory)
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, unsigned lmc)
 {
 	struct lid_map *map = mem_new(map);
-	bool bounded = memory && memory->last;
-	struct plan p = { .t = t,
-			  .map = map,
-			  .lmc = lmc,
-			  .first = bounded ? memory->first : 1,
-			  .end = bounded ? memory->last + 1u : LID_SPACE };
+	struct plan p = { .t = t, .map = map, .lmc = lmc, .first = 1, .end = LID_SPACE };
 	uint32_t known = 0, others = 0;
 
-	p.next = p.first;
+	if (memory && memory->last) {
+		p.first = memory->first;
+		p.end = memory->last + 1u;
+	}
 	map->nports = t->nports;
 	map->lmc = lmc;
 	map->lid_of_port = mem_array(map->lid_of_port, t->nports + 1);

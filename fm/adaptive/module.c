@@ -104,21 +104,18 @@ static void insert(struct adaptive *a, uint32_t place, struct entry it)
 	a->silent.list[place] = it;
 }
 
-static unsigned read_list(void *owner, FILE *in)
+static bool take_line(void *owner, const char *line)
 {
 	struct adaptive *a = owner;
-	char line[128], rest;
+	struct entry it;
+	char rest;
 
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		struct entry it;
-
-		if (sscanf(line, "0x%" SCNx64 " %" SCNu16 " %" SCNu32 " %c", &it.sw, &it.device,
-			   &it.revision, &rest) != 3 ||
-		    (a->silent.count && a->silent.list[a->silent.count - 1].sw >= it.sw))
-			return number;
-		insert(a, a->silent.count, it);
-	}
-	return 0;
+	if (sscanf(line, "0x%" SCNx64 " %" SCNu16 " %" SCNu32 " %c", &it.sw, &it.device,
+		   &it.revision, &rest) != 3 ||
+	    (a->silent.count && a->silent.list[a->silent.count - 1].sw >= it.sw))
+		return false;
+	insert(a, a->silent.count, it);
+	return true;
 }
 
 static void forget_list(void *owner)
@@ -140,7 +137,7 @@ static void write_list(const void *owner, FILE *out)
 static const struct state_file list_file = {
 	.name = "generalinfo",
 	.form = "`GUID DEVICE REVISION`, by GUID",
-	.read = read_list,
+	.line = take_line,
 	.forget = forget_list,
 	.write = write_list,
 	.gather_us = 1000000,

@@ -26,26 +26,11 @@
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-const char *conf_key(size_t index)
-{
-	return index < conf_noptions ? conf_options[index].name : NULL;
-}
-
 static const struct conf_option *option_find(const char *name)
 {
 	for (size_t i = 0; i < conf_noptions; i++)
 		if (!strcmp(conf_options[i].name, name))
 			return &conf_options[i];
-	return NULL;
-}
-
-const char *conf_word(const char *key, int number)
-{
-	const struct conf_option *option = option_find(key);
-
-	for (int i = 0; option && option->kind == CONF_WORD && option->words[i]; i++)
-		if (option->first + i == number)
-			return option->words[i];
 	return NULL;
 }
 

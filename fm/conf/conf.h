@@ -74,7 +74,7 @@ enum conf_engine { CONF_FTREE, CONF_UPDN, CONF_UPDN_ROOT }; /* as route_engine_n
 struct conf_routing {
 	int engine; /* enum conf_engine */
 	int lmc;
-	char lid_range[32]; /* FIRST-LAST; "" = all */
+	char lid_range[32];    /* FIRST-LAST; "" = all */
 	int transit_min_share; /* percent */
 	/* patterns of nodes, by blanks: fm/conf/lists.h */
 	char storage_nodes[4096], management_nodes[256];
@@ -227,12 +227,6 @@ int conf_check_partitions(const struct conf *conf, char *err, size_t err_size);
  * of `now` as the old ones: ports hold these and would reject Sets without them.
  */
 int conf_check_reload(const struct conf *now, const struct conf *next, char *err, size_t err_size);
-/* The name of the table's row, a literal; NULL past the last. */
-const char *conf_key(size_t index);
-/*
- * How the file writes that number of a key whose values are words, a literal; NULL: there is none.
- */
-const char *conf_word(const char *key, int number);
 
 /*
  * Files with keys that every user of this machine can read, and a state_dir that every user can

@@ -172,24 +172,18 @@ enum host_state watch_report(struct watched *it)
 
 /* ---- state_dir/hosts ------------------------------------------------------------------------- */
 
-static unsigned read_reported(void *arg, FILE *in)
+static bool take_reported(void *arg, const char *line)
 {
 	struct hosts_room *r = arg;
-	char line[512], host[256], word[32], rest;
+	char host[256], word[32], rest;
+	int state;
 
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		int state;
-
-		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-			continue;
-		if (sscanf(line, "%31s %255[^\n]%c", word, host, &rest) < 2)
-			return number;
-		state = host_state_parse(word);
-		if (state < 0)
-			return number;
+	if (sscanf(line, "%31s %255[^\n]%c", word, host, &rest) < 2)
+		return false;
+	state = host_state_parse(word);
+	if (state >= 0)
 		watch_recall(&r->watch, host, state);
-	}
-	return 0;
+	return state >= 0;
 }
 
 static void forget_reported(void *arg)
@@ -219,7 +213,7 @@ static const struct state_file reported_file = {
 	.name = "hosts",
 	.small = true,
 	.form = "`VERDICT HOST`",
-	.read = read_reported,
+	.line = take_reported,
 	.forget = forget_reported,
 	.write = write_reported,
 	.gather_us = 200000,

@@ -40,6 +40,7 @@ enum inv_columns {
 	INV_MARKS = INV_NODE_COLUMNS, /* enum inv_mark */
 	INV_SWEEP_PORT,		      /* struct sweep_port */
 	INV_SETUP,		      /* struct port_setup */
+	INV_DOWNS,		      /* private to fm/maintenance */
 	INV_COLUMNS
 };
 

@@ -144,7 +144,6 @@ static inline void inventory_meet(struct inventory *inv, const struct inv_node *
  * of the inventory: topo_freeze() makes the snapshot of it, at any time.
  */
 struct topo_builder *inventory_snapshot_builder(const struct inventory *inv);
-struct topo *inventory_snapshot(const struct inventory *inv);
 /*
  * A snapshot made of an older one with the ports as they are now (topo_with_ports); the caller's.
  * `shapes` is inv->shapes of when the older one was made. NULL: more than ports may differ.

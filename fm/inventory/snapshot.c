@@ -110,11 +110,6 @@ struct topo_builder *inventory_snapshot_builder(const struct inventory *inv)
 	return b;
 }
 
-struct topo *inventory_snapshot(const struct inventory *inv)
-{
-	return topo_freeze(inventory_snapshot_builder(inv));
-}
-
 /* ---- The same with other ports --------------------------------------------------------------- */
 
 static bool is_same_node(const struct inv_node *node, const struct topo_node *was)

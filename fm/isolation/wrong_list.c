@@ -198,21 +198,18 @@ static bool parse_block(const char *word, struct table_block *at)
 	return at->block <= TABLES_MAX_LID / TABLES_BLOCK;
 }
 
-static unsigned read_list(void *owner, FILE *in)
+static bool take_line(void *owner, const char *line)
 {
 	struct isolation *is = owner;
-	char line[128], word[32], rest;
+	struct table_block at = { 0 };
+	char word[32], rest;
 
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		struct table_block at = { 0 };
-
-		if (sscanf(line, "0x%" SCNx64 " %31s %c", &at.sw, word, &rest) != 2 || !at.sw ||
-		    !parse_block(word, &at))
-			return number;
-		if (!wrong_list_find(is, at.sw))
-			wrong_list_add(is, &at);
-	}
-	return 0;
+	if (sscanf(line, "0x%" SCNx64 " %31s %c", &at.sw, word, &rest) != 2 || !at.sw ||
+	    !parse_block(word, &at))
+		return false;
+	if (!wrong_list_find(is, at.sw))
+		wrong_list_add(is, &at);
+	return true;
 }
 
 static bool is_saved(const struct wrong_table *wrong)
@@ -266,7 +263,7 @@ static const struct state_file list_file = {
 	.small = true,
 	.summary = sum_up,
 	.form = "`GUID BLOCK`",
-	.read = read_list,
+	.line = take_line,
 	.forget = wrong_list_fini,
 	.write = write_list,
 };

@@ -689,23 +689,17 @@ static void asking_configure(struct asking *a)
 
 #define GATHER_US 5000000
 
-static unsigned read_keys(void *arg, FILE *in)
+/* OpenSM leaves every second line empty. */
+static bool take_key(void *keys, const char *line)
 {
-	struct m_keys *keys = arg;
-	char line[128], rest[8];
+	char rest[8];
 	guid_t guid;
 	uint64_t key;
 
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		int count = sscanf(line, "%" SCNx64 " %" SCNx64 " %7s", &guid, &key, rest);
-
-		if (count == EOF)
-			continue; /* OpenSM leaves every second line empty */
-		if (count != 2 || !guid)
-			return number;
-		m_keys_remember(keys, guid, key);
-	}
-	return 0;
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %7s", &guid, &key, rest) != 2 || !guid)
+		return false;
+	m_keys_remember(keys, guid, key);
+	return true;
 }
 
 static void forget_keys(void *arg)
@@ -726,7 +720,7 @@ static void write_keys(const void *arg, FILE *out)
 static const struct state_file keys_file = {
 	.name = "guid2mkey",
 	.form = "a port GUID and its M_Key",
-	.read = read_keys,
+	.line = take_key,
 	.forget = forget_keys,
 	.write = write_keys,
 	.gather_us = GATHER_US,

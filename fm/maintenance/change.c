@@ -1,84 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/fabric/view.h"
 #include "fm/maintenance/maintenance.h"
+#include "routing/report/congestion.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-struct search { /* for packets that cross a cordon */
-	const struct fabric_view *view;
-	const struct topo *t;  /* the view's */
-	const bool *has_hosts; /* by switch */
-	uint32_t node;	       /* the cordon's */
-	bool whole;	       /* the cordon is of all of the switch's links */
-	uint16_t lid;	       /* found: packets to there do */
-};
-
-static bool is_switch(const struct topo *t, const struct topo_port *port)
+/*
+ * A LID to which hosts' packets cross a cordon, 0 = none do. Of a switch as a whole (port 0) only
+ * what comes into it is transit; of a link, both directions.
+ */
+static uint16_t crossed(const struct link_use_scene *s, uint32_t node, uint8_t port)
 {
-	return port && port->node < t->nswitches;
-}
+	const struct topo *t = s->topo;
+	uint16_t lid = 0;
 
-/* The switch that the LID's host is connected to; TOPO_NONE: it is no host's. */
-static uint32_t home_of(const struct search *s, uint16_t lid)
-{
-	uint32_t port = s->view->lids->port_of_lid[lid];
-	const struct topo_port *peer;
+	for (unsigned num = port ?: 1; !lid && num <= (port ?: t->nodes[node].nports); num++) {
+		const struct topo_port *near = topo_port(t, node, num), *far = topo_peer(t, near);
 
-	if (port == TOPO_NONE || !topo_is_host(s->t, s->t->ports[port].node))
-		return TOPO_NONE;
-	peer = topo_peer(s->t, &s->t->ports[port]);
-	return is_switch(s->t, peer) ? peer->node : TOPO_NONE;
-}
-
-/* Some host's packets to the LID come by this switch. Tables were proven: paths have no loop. */
-static bool is_used(const struct search *s, uint32_t sw, uint16_t lid)
-{
-	if (s->has_hosts[sw])
-		return true;
-	for (unsigned num = 1; num <= s->t->nodes[sw].nports; num++) {
-		const struct topo_port *peer = topo_peer(s->t, topo_port(s->t, sw, num));
-
-		if (is_switch(s->t, peer) && peer->link_up &&
-		    tables_row(s->view->tables, peer->node)[lid] == peer->num &&
-		    is_used(s, peer->node, lid))
-			return true;
-	}
-	return false;
-}
-
-/* Hosts' packets leave by that port, through the cordon's link. */
-static bool carries(struct search *s, const struct topo_port *from)
-{
-	const uint8_t *row = tables_row(s->view->tables, from->node), *at = row;
-	const uint8_t *end = row + s->view->tables->top + 1;
-
-	while ((at = memchr(at + 1, from->num, end - at - 1))) {
-		uint16_t lid = at - row;
-		uint32_t home = home_of(s, lid);
-
-		if (home == TOPO_NONE || (s->whole && home == s->node) ||
-		    !is_used(s, from->node, lid))
+		if (!far || far->node >= t->nswitches || !near->link_up)
 			continue;
-		s->lid = lid;
-		return true;
+		lid = link_use_any(s, far, port ? TOPO_NONE : node);
+		if (!lid && port)
+			lid = link_use_any(s, near, TOPO_NONE);
 	}
-	return false;
-}
-
-/* Of a switch as a whole only what comes into it is transit; of a link, both directions. */
-static bool is_crossed(struct search *s, uint8_t port)
-{
-	for (unsigned num = port ? port : 1; num <= s->t->nodes[s->node].nports; num++) {
-		const struct topo_port *near = topo_port(s->t, s->node, num);
-		const struct topo_port *far = topo_peer(s->t, near);
-
-		if (is_switch(s->t, far) && near->link_up &&
-		    (carries(s, far) || (!s->whole && carries(s, near))))
-			return true;
-		if (port)
-			break;
-	}
-	return false;
+	return lid;
 }
 
 /*
@@ -87,45 +32,32 @@ static bool is_crossed(struct search *s, uint8_t port)
  */
 static json_t *transit_overridden(const struct fabric_view *view, const struct cordon_list *cordons)
 {
-	struct search search = { .view = view, .t = view->topo };
+	const struct topo *t = view->topo;
+	const struct link_use_scene scene = { t, view->lids, view->tables };
 	json_t *rows = json_array();
-	bool *hosts;
 
-	if (!view->topo || !cordons->count || !view->cordons_overridden)
+	if (!t || !cordons->count || !view->cordons_overridden)
 		return rows;
 
-	/* By switch, whether it has hosts. */
-	const struct topo *t = view->topo;
-
-	search.has_hosts = hosts = mem_array(hosts, t->nswitches + 1);
-
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *peer = topo_peer(t, &t->ports[p]);
-
-		if (topo_is_host(t, t->ports[p].node) && is_switch(t, peer))
-			hosts[peer->node] = true;
-	}
-
 	for (unsigned i = 0; i < cordons->count; i++) {
-		search.node = topo_find(t, cordons->list[i].node);
-		search.whole = !cordons->list[i].port;
-		if (search.node < t->nswitches && is_crossed(&search, cordons->list[i].port)) {
-			uint8_t port = cordons->list[i].port;
-			uint32_t host = t->ports[view->lids->port_of_lid[search.lid]].node;
-			const char *sw = t->nodes[search.node].name;
+		uint32_t node = topo_find(t, cordons->list[i].node);
+		uint8_t port = cordons->list[i].port;
+		uint16_t lid = node < t->nswitches ? crossed(&scene, node, port) : 0;
+
+		if (lid) {
+			const char *host = fabric_view_name_of_lid(view, lid);
+			const char *sw = t->nodes[node].name;
 			char name[160], why[200];
 
 			if (port)
 				array_printf(name, "%s p%u", sw, port);
 			else
 				array_printf(name, "%s", sw);
-			array_printf(why, "some hosts have no other path to %s",
-				     t->nodes[host].name);
+			array_printf(why, "some hosts have no other path to %s", host);
 			json_array_append_new(rows,
 					      json_pack("{ss* ss*}", "what", name, "why", why));
 		}
 	}
-	free(hosts);
 	return rows;
 }
 

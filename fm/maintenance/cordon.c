@@ -49,7 +49,7 @@ unsigned target_find_all(const struct fabric_view *view, const char *text, struc
 	return count;
 }
 
-const struct topo_port *target_far_end(const struct topo *t, uint32_t node, unsigned num)
+static const struct topo_port *target_far_end(const struct topo *t, uint32_t node, unsigned num)
 {
 	const struct topo_port *peer = topo_peer(t, topo_port(t, node, num));
 
@@ -100,28 +100,21 @@ static bool is_time(const char *text)
 		       form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]);
 }
 
-static unsigned read_list(void *owner, FILE *in)
+static bool take_line(void *owner, const char *line)
 {
 	struct cordons *c = owner;
-	char line[128], rest;
+	struct cordon cordon = { 0 };
+	unsigned port;
+	char rest;
+	int fields =
+		sscanf(line, "0x%" SCNx64 " %u %39s %c", &cordon.node, &port, cordon.since, &rest);
 
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		struct cordon cordon = { 0 };
-		unsigned port;
-		int fields;
-
-		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-			continue;
-		fields = sscanf(line, "0x%" SCNx64 " %u %39s %c", &cordon.node, &port, cordon.since,
-				&rest);
-		if (fields < 2 || fields > 3 || port > UINT8_MAX ||
-		    (fields == 3 && !is_time(cordon.since)))
-			return number;
-		cordon.port = port;
-		if (!find(c, cordon.node, port))
-			append(&c->in_force, cordon);
-	}
-	return 0;
+	if (fields < 2 || fields > 3 || port > UINT8_MAX || (fields == 3 && !is_time(cordon.since)))
+		return false;
+	cordon.port = port;
+	if (!find(c, cordon.node, port))
+		append(&c->in_force, cordon);
+	return true;
 }
 
 static void forget_list(void *owner)
@@ -157,20 +150,15 @@ static void sum_up(const void *owner, FILE *out)
 	}
 }
 
-static const struct state_file cordons_file = {
+const struct state_file cordons_file = {
 	.name = "cordons",
 	.small = true,
 	.summary = sum_up,
 	.form = "`GUID PORT [TIME]`",
-	.read = read_list,
+	.line = take_line,
 	.forget = forget_list,
 	.write = write_list,
 };
-
-void cordons_load(struct cordons *c)
-{
-	state_store_read(c->services->state, &cordons_file, c);
-}
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 

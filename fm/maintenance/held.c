@@ -90,16 +90,6 @@ static bool take_line(void *owner, const char *line)
 	return true;
 }
 
-static unsigned read_list(void *owner, FILE *in)
-{
-	char line[256];
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
-		if (line[strspn(line, " \t\n")] && *line != '#' && !take_line(owner, line))
-			return number;
-	return 0;
-}
-
 static void forget_list(void *owner)
 {
 	((struct admission *)owner)->count = 0;
@@ -120,7 +110,7 @@ static void write_list(const void *owner, FILE *out)
 static const struct state_file held_file = {
 	.name = "held",
 	.form = "`GUID PORT GUID PORT CAUSE SHUT SINCE HCAS`",
-	.read = read_list,
+	.line = take_line,
 	.forget = forget_list,
 	.write = write_list,
 	.record = take_line,
@@ -333,15 +323,17 @@ static void seen(void *arg, const struct mad_answer *answer)
 }
 
 /* A second link to the same fabric is not read again. */
-static void see(struct admission *a, const struct inv_node *from, uint8_t num, uint16_t sm_lid)
+static void see(struct admission *a, const struct held *link, uint16_t sm_lid)
 {
+	struct inventory *inv = a->services->inventory;
 	struct mad_path path;
 
 	if (a->sight.token || (a->sight.whole && admission_held(a, HELD_FOREIGN) > 1) ||
-	    sm_lid >= LID_SPACE || !inventory_port_path(a->services->inventory, from, 0, &path) ||
+	    sm_lid >= LID_SPACE ||
+	    !inventory_port_path(inv, inventory_find(inv, link->node), 0, &path) ||
 	    path.hops == WIRE_MAX_HOPS)
 		return;
-	path.ports[path.hops++] = num;
+	path.ports[path.hops++] = link->port;
 	a->sight.out = mem_resize(a->sight.out, LID_SPACE, 1);
 	memset(a->sight.out, 0xff, LID_SPACE);
 	a->sight.path = path;
@@ -392,7 +384,8 @@ static json_t *lids_to_move(const struct admission *a, bool is_master, unsigned 
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-static void hold(struct admission *a, const struct held *new, const char *why)
+/* sm_lid: of the switch behind a link to another fabric. */
+static void hold(struct admission *a, const struct held *new, const char *why, uint16_t sm_lid)
 {
 	struct held *it = find(a, new->node, new->port, new->peer, new->peer_port);
 	const struct event_subject subject = subject_of(a, new);
@@ -407,8 +400,10 @@ static void hold(struct admission *a, const struct held *new, const char *why)
 	it->why = why;
 	event_now(it->since);
 	record(a, it);
-	if (it->shut)
+	if (it->shut) {
 		loop_timer_set(a->due, SIGHT_US);
+		see(a, it, sm_lid);
+	}
 	name_of(a, it, name);
 	event_log_add(a->services->events, LOG_WARNING, "link-held", &subject,
 		      json_pack("{ss ss}", "cause", causes[it->cause].word, "why", why),
@@ -556,9 +551,7 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 	}
 	if (!new.cause)
 		return SWEEP_ADMITS;
-	hold(a, &new, why);
-	if (new.cause == HELD_FOREIGN)
-		see(a, from, num, port0->sm_lid);
+	hold(a, &new, why, port0 ? port0->sm_lid : 0);
 	return SWEEP_KEEPS_OUT;
 }
 
@@ -650,7 +643,7 @@ void admission_swept(struct admission *a)
 					continue;
 				link.node = port->peer->guid;
 				if (holds)
-					hold(a, &link, causes[HELD_HOSTS].why);
+					hold(a, &link, causes[HELD_HOSTS].why, 0);
 				else if (verdict_of(a, new->guid, &link) == PLAN_HAS)
 					hosts = 0;
 			}

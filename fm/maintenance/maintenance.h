@@ -33,20 +33,10 @@ bool target_find(const struct fabric_view *view, const char *what, struct target
 unsigned target_find_all(const struct fabric_view *view, const char *what, struct target **targets,
 			 char *err);
 
-/* The peer of a port, in the snapshot, if both are switches'; else NULL. */
-const struct topo_port *target_far_end(const struct topo *topo, uint32_t node, unsigned port);
-
 /* The number of the target's links to switches; 0 for a node that is not in the snapshot. */
 unsigned target_count_links(const struct topo *topo, const struct target *target);
 
-/* ---- How often links go down within a window ------------------------------------------------- */
-
 #define FLAP_COUNT_MAX 31 /* of the key flap_count */
-
-struct flaps {
-	cl_qmap_t links;
-	size_t tidy_at; /* the number of links at which old ones are dropped */
-};
 
 /* ---- Holds ----------------------------------------------------------------------------------- */
 
@@ -111,8 +101,8 @@ struct cordons {
 	struct cordon_list in_force;
 };
 
-/* Reads the state file; a lost one is an alert and leaves the list empty. Fini frees the list. */
-void cordons_load(struct cordons *cordons);
+/* state_dir/cordons; a lost one leaves the list empty. The room frees the list. */
+extern const struct state_file cordons_file;
 
 /* Marks the cordoned ports in the inventory; cordons_change() takes marks away. */
 void cordons_mark(const struct cordons *cordons);
@@ -180,11 +170,10 @@ struct quarantines {
 	struct loop_timer *due; /* the next end, or the next that is forgotten */
 };
 
-/* An empty list; fabric and services are borrowed. Then load() reads the state file. Fini frees. */
+/* An empty list; fabric and services are borrowed. Then load() reads the state file. */
 void quarantines_init(struct quarantines *quarantines, struct fabric *fabric,
 		      const struct fabric_services *services);
 void quarantines_load(struct quarantines *quarantines);
-void quarantines_fini(struct quarantines *quarantines);
 
 /* Marks ports in the inventory, after cordons_mark(). Waives what leaves need, with an event. */
 void quarantines_mark(struct quarantines *quarantines);
@@ -351,7 +340,6 @@ struct maintenance {
 	struct cordons cordons;
 	struct quarantines quarantines;
 	struct holds holds;
-	struct flaps flaps;
 	struct admission admission;
 };
 

@@ -10,66 +10,15 @@
 
 #define TIMES_MAX (FLAP_COUNT_MAX + 1)
 
-struct downs {		    /* the times at which a link went down */
-	cl_map_item_t item; /* the first member; key: see key_of() */
+/* Of a link, in the column of ports at that of its lower end: when it went down, as a ring. */
+struct downs {
 	unsigned count;
-	uint64_t at_us[TIMES_MAX]; /* the latest, as a ring */
+	uint64_t at_us[TIMES_MAX];
 };
 
-static struct downs *find(struct flaps *flaps, uint64_t key)
+static void free_downs(void *cell)
 {
-	cl_map_item_t *item = cl_qmap_get(&flaps->links, key);
-	struct downs *downs;
-
-	if (item != cl_qmap_end(&flaps->links))
-		return (struct downs *)item;
-	downs = mem_new(downs);
-	cl_qmap_insert(&flaps->links, key, &downs->item);
-	return downs;
-}
-
-/* When the link went down, `back` times before the latest. */
-static uint64_t went_down_at(const struct downs *downs, unsigned back)
-{
-	return downs->at_us[(downs->count + TIMES_MAX - 1 - back) % TIMES_MAX];
-}
-
-static void tidy(struct flaps *flaps, uint64_t window_us, uint64_t now)
-{
-	cl_map_item_t *item, *next;
-
-	if (cl_qmap_count(&flaps->links) < flaps->tidy_at)
-		return;
-	for (item = cl_qmap_head(&flaps->links); item != cl_qmap_end(&flaps->links); item = next) {
-		next = cl_qmap_next(item);
-		if (now - went_down_at((struct downs *)item, 0) <= window_us)
-			continue;
-		cl_qmap_remove_item(&flaps->links, item);
-		free(item);
-	}
-	flaps->tidy_at = 2 * cl_qmap_count(&flaps->links) + 1024;
-}
-
-/*
- * Notes that a link, always named by the same end, went down at `now_us`. True: it did so more than
- * `allowed` times within the window, this time included; its count starts again then.
- */
-static bool flaps_note_down(struct flaps *flaps, guid_t node, uint8_t port, unsigned allowed,
-			    uint64_t window_us, uint64_t now)
-{
-	struct downs *downs;
-
-	tidy(flaps, window_us, now);
-	/*
-	 * The port is mixed into the GUID's vendor bits. Two links with the same key are next to
-	 * impossible, and would only share a count.
-	 */
-	downs = find(flaps, node ^ (uint64_t)port << 56);
-	downs->at_us[downs->count++ % TIMES_MAX] = now;
-	if (downs->count <= allowed || now - went_down_at(downs, allowed) > window_us)
-		return false;
-	downs->count = 0;
-	return true;
+	free(*(struct downs **)cell);
 }
 
 /* only: a port; 0 = all. Returns how many links were down. */
@@ -508,7 +457,7 @@ static void load(void *room, enum fabric_load_step step)
 	if (step != FABRIC_LOAD)
 		return;
 	admission_load(&m->admission);
-	cordons_load(&m->cordons);
+	state_store_read(m->services.state, &cordons_file, &m->cordons);
 	quarantines_load(&m->quarantines);
 	/* Links that were held before the restart are checked. */
 	if (any_held(&m->holds))
@@ -523,21 +472,30 @@ static void annotate(void *room, struct inventory *inventory)
 	quarantines_mark(&m->quarantines);
 }
 
-static void link_fell(struct maintenance *m, guid_t node, uint8_t port)
+/* More than so many falls within the window are a quarantine; the count starts again then. */
+static void link_fell(struct maintenance *m, guid_t guid, uint8_t num)
 {
 	const struct conf_quarantine *conf = &m->services.conf->quarantine;
 	uint64_t window_us = (uint64_t)conf->flap_window_ms * 1000;
+	uint64_t now = loop_now_us(m->services.loop);
+	unsigned allowed = conf->flap_count;
 	char why[QUARANTINE_WHY];
+	struct inv_node *node;
+	struct downs **downs;
 
-	if (!conf->flap_count)
+	quarantines_take_lower_end(&m->quarantines, &guid, &num);
+	if (!allowed || !inventory_port(m->services.inventory, guid, num, &node))
 		return;
-	quarantines_take_lower_end(&m->quarantines, &node, &port);
-	if (!flaps_note_down(&m->flaps, node, port, conf->flap_count, window_us,
-			     loop_now_us(m->services.loop)))
+	downs = inv_port_cell(node, num, INV_DOWNS, sizeof(*downs));
+	*downs = *downs ?: mem_new(*downs);
+	(*downs)->at_us[(*downs)->count++ % TIMES_MAX] = now;
+	if ((*downs)->count <= allowed ||
+	    now - (*downs)->at_us[((*downs)->count - 1 - allowed) % TIMES_MAX] > window_us)
 		return;
-	array_printf(why, "went down %d times within %g s", conf->flap_count + 1,
+	(*downs)->count = 0;
+	array_printf(why, "went down %d times within %g s", allowed + 1,
 		     conf->flap_window_ms / 1e3);
-	quarantines_add(&m->quarantines, node, port, why);
+	quarantines_add(&m->quarantines, guid, num, why);
 }
 
 static void settled(void *room, enum fabric_settle_step step)
@@ -646,7 +604,7 @@ static void *init(struct fabric *fabric)
 				   .services = &m->services,
 				   .quarantines = &m->quarantines };
 	m->holds.timer = loop_timer_new(m->services.loop, timer_cb, &m->holds);
-	cl_qmap_init(&m->flaps.links);
+	inventory_open_column(m->services.inventory, INV_DOWNS, sizeof(struct downs *), free_downs);
 	return m;
 }
 
@@ -658,15 +616,8 @@ static void fini(void *room)
 	free(m->cordons.in_force.list);
 	loop_timer_free(m->holds.timer);
 	free(m->holds.refused);
-	quarantines_fini(&m->quarantines);
-
-	cl_map_item_t *item;
-
-	while ((item = cl_qmap_head(&m->flaps.links)) != cl_qmap_end(&m->flaps.links)) {
-		cl_qmap_remove_item(&m->flaps.links, item);
-		free(item);
-	}
-
+	loop_timer_free(m->quarantines.due);
+	free(m->quarantines.known.list);
 	free(m);
 }
 

@@ -64,51 +64,31 @@ static void append(struct quarantine_list *list, const struct quarantine *q)
 	list->list[list->count++] = *q;
 }
 
-/* 1 = an entry, 0 = an empty line or a comment, -1 = neither. */
-static int parse_line(const struct quarantines *qs, const char *line, struct quarantine *q)
+static bool take_line(void *arg, const char *line)
 {
+	struct quarantines *qs = arg;
+	struct quarantine q = { .until_us = UINT64_MAX };
 	uint64_t now = loop_now_us(qs->services->loop);
 	long long until, left;
 	unsigned num;
 	int used = 0;
 
-	*q = (struct quarantine){ 0 };
-	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-		return 0;
-	if (sscanf(line, "0x%" SCNx64 " %u %lld %u %n", &q->node, &num, &until, &q->seconds,
-		   &used) != 4 ||
+	if (sscanf(line, "0x%" SCNx64 " %u %lld %u %n", &q.node, &num, &until, &q.seconds, &used) !=
+		    4 ||
 	    !used || !num || num > UINT8_MAX)
-		return -1;
-	q->port = num;
-	array_printf(q->why, "%.*s", (int)strcspn(line + used, "\n"), line + used);
-	q->held = until == HELD;
-	q->until_us = UINT64_MAX;
-	if (q->held)
-		return 1;
+		return false;
+	q.port = num;
+	array_printf(q.why, "%.*s", (int)strcspn(line + used, "\n"), line + used);
+	q.held = until == HELD;
 	left = until - time(NULL);
-	if (left > q->seconds) /* the clock was set */
-		left = q->seconds;
-	q->over = left <= 0;
-	q->until_us = q->over ? now : now + left * SECOND_US;
-	return 1;
-}
-
-static unsigned read_list(void *arg, FILE *in)
-{
-	struct quarantines *qs = arg;
-	char line[256];
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		struct quarantine q;
-		int kind = parse_line(qs, line, &q);
-
-		if (kind < 0)
-			return number;
-		if (kind > 0 && !quarantines_find(qs, q.node, q.port) &&
-		    qs->known.count < LISTED_MAX)
-			append(&qs->known, &q);
-	}
-	return 0;
+	if (left > q.seconds) /* the clock was set */
+		left = q.seconds;
+	q.over = !q.held && left <= 0;
+	if (!q.held)
+		q.until_us = q.over ? now : now + left * SECOND_US;
+	if (!quarantines_find(qs, q.node, q.port) && qs->known.count < LISTED_MAX)
+		append(&qs->known, &q);
+	return true;
 }
 
 static void forget_list(void *arg)
@@ -161,7 +141,7 @@ static const struct state_file list_file = {
 	.small = true,
 	.summary = sum_up,
 	.form = "`GUID PORT UNTIL SECONDS WHY`",
-	.read = read_list,
+	.line = take_line,
 	.forget = forget_list,
 	.write = write_list,
 };
@@ -503,10 +483,4 @@ void quarantines_load(struct quarantines *qs)
 {
 	state_store_read(qs->services->state, &list_file, qs);
 	arm(qs);
-}
-
-void quarantines_fini(struct quarantines *qs)
-{
-	loop_timer_free(qs->due);
-	free(qs->known.list);
 }

@@ -80,7 +80,7 @@ static const struct state_file states_file = {
 	.name = "nvswitch",
 	.small = true,
 	.form = "`HOST STATE STATE`, the last may be -",
-	.read = nvswitch_read_states,
+	.line = nvswitch_take_state,
 	.forget = nvswitch_forget_states,
 	.write = nvswitch_write_states,
 };
@@ -89,7 +89,7 @@ static const struct state_file memory_file = {
 	.name = "nvlink",
 	.small = true,
 	.form = "`KIND HOST WORD=VALUE..`",
-	.read = nvswitch_read_memory,
+	.line = nvswitch_take_memory,
 	.forget = nvswitch_forget_memory,
 	.write = nvswitch_write_memory,
 	.gather_us = 2000000,

@@ -530,29 +530,24 @@ int nvswitch_declare(struct nvswitch *nv, const char *name, unsigned gpus, char 
 
 /* ---- What outlives a restart ----------------------------------------------------------------- */
 
-unsigned nvswitch_read_states(void *arg, FILE *in)
+bool nvswitch_take_state(void *arg, const char *line)
 {
 	struct nvswitch *nv = arg;
-	char line[512], host[256], believed[32], word[32], rest;
+	char host[256], believed[32], word[32], rest;
+	int state, override = NVSWITCH_UNKNOWN;
 	unsigned index;
 
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		int state, override = NVSWITCH_UNKNOWN;
-
-		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-			continue;
-		if (sscanf(line, "%255s %31s %31s %c", host, believed, word, &rest) != 3)
-			return number;
-		state = nvswitch_state_parse(believed);
-		if (strcmp(word, "-"))
-			override = nvswitch_state_parse(word);
-		if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
-			return number;
-		index = health_add(&nv->health, host);
-		health_remember(&nv->health, index, state, override);
-		nv->health.hosts[index].announced = true;
-	}
-	return 0;
+	if (sscanf(line, "%255s %31s %31s %c", host, believed, word, &rest) != 3)
+		return false;
+	state = nvswitch_state_parse(believed);
+	if (strcmp(word, "-"))
+		override = nvswitch_state_parse(word);
+	if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
+		return false;
+	index = health_add(&nv->health, host);
+	health_remember(&nv->health, index, state, override);
+	nv->health.hosts[index].announced = true;
+	return true;
 }
 
 void nvswitch_forget_states(void *arg)
@@ -580,8 +575,9 @@ void nvswitch_write_states(const void *arg, FILE *out)
 }
 
 /* Kinds and words that a version does not know are passed over. */
-static bool read_memory_line(struct nvswitch *nv, const char *line)
+bool nvswitch_take_memory(void *arg, const char *line)
 {
+	struct nvswitch *nv = arg;
 	char kind[16], name[256];
 	int used = 0;
 	struct memory *m;
@@ -604,16 +600,6 @@ static bool read_memory_line(struct nvswitch *nv, const char *line)
 				loop_now_us(nv->home.loop);
 	source_report_recall(&nv->home, host);
 	return true;
-}
-
-unsigned nvswitch_read_memory(void *arg, FILE *in)
-{
-	char line[1024];
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
-		if (line[strspn(line, " \t\n")] && line[0] != '#' && !read_memory_line(arg, line))
-			return number;
-	return 0;
 }
 
 void nvswitch_forget_memory(void *arg)

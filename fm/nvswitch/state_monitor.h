@@ -105,11 +105,12 @@ struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it co
  * What a restart knows of hosts, in two files: what is believed and manual overrides, `HOST
  * BELIEVED OVERRIDE`, so that a restart moves nothing; what each host showed and what happened to
  * it, so that a restart heals nothing. As struct state_file has them; the owner is the monitor.
+ * False: the line can't be one.
  */
-unsigned nvswitch_read_states(void *monitor, FILE *in);
+bool nvswitch_take_state(void *monitor, const char *line);
 void nvswitch_forget_states(void *monitor);
 void nvswitch_write_states(const void *monitor, FILE *out);
-unsigned nvswitch_read_memory(void *monitor, FILE *in);
+bool nvswitch_take_memory(void *monitor, const char *line);
 void nvswitch_forget_memory(void *monitor);
 void nvswitch_write_memory(const void *monitor, FILE *out);
 

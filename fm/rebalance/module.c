@@ -57,18 +57,6 @@ static void overrides_fini(struct overrides *o)
 	*o = (struct overrides){ 0 };
 }
 
-static bool parse_line(const char *line, struct override *override)
-{
-	unsigned lid, port;
-	char rest;
-
-	if (sscanf(line, "0x%" SCNx64 " %u %u %c", &override->sw, &lid, &port, &rest) != 3)
-		return false;
-	override->lid = lid;
-	override->port = port;
-	return override->sw && lid && lid <= TABLES_MAX_LID && port && port < TABLES_NO_ROUTE;
-}
-
 #define PASS_UNITS 20000 /* a few milliseconds */
 
 struct room {
@@ -95,30 +83,25 @@ static bool is_on(const struct room *r)
 
 /* ---- Overrides in force ---------------------------------------------------------------------- */
 
-/*
- * Adds the lines to what is kept. Returns 0, or the number of the line that is malformed, out of
- * order, or one too many.
- */
-static unsigned read_overrides(void *arg, FILE *in)
+/* Adds the line to what is kept. False: it is malformed, out of order, or one too many. */
+static bool take_line(void *arg, const char *line)
 {
 	struct overrides *o = &((struct room *)arg)->kept;
-	uint32_t size = o->count;
-	char line[128];
+	const struct override *last = o->count ? &o->entries[o->count - 1] : NULL;
+	struct override it;
+	unsigned lid, port;
+	char rest;
 
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		const struct override *last = o->count ? &o->entries[o->count - 1] : NULL;
-		struct override it;
-
-		if (o->count == REBALANCE_MOST || !parse_line(line, &it) ||
-		    (last && (it.sw < last->sw || (it.sw == last->sw && it.lid <= last->lid))))
-			return number;
-		if (o->count == size) {
-			size = size ? 2 * size : 64;
-			o->entries = mem_array_resize(o->entries, size);
-		}
-		o->entries[o->count++] = it;
-	}
-	return 0;
+	if (sscanf(line, "0x%" SCNx64 " %u %u %c", &it.sw, &lid, &port, &rest) != 3 || !it.sw ||
+	    !lid || lid > TABLES_MAX_LID || !port || port >= TABLES_NO_ROUTE ||
+	    o->count == REBALANCE_MOST ||
+	    (last && (it.sw < last->sw || (it.sw == last->sw && lid <= last->lid))))
+		return false;
+	it.lid = lid;
+	it.port = port;
+	o->entries = mem_grow(o->entries, o->count);
+	o->entries[o->count++] = it;
+	return true;
 }
 
 static void forget_overrides(void *arg)
@@ -139,7 +122,7 @@ static const struct state_file overrides_file = {
 	.name = "overrides",
 	.small = true,
 	.form = "`GUID LID PORT`, by GUID and LID, or too many",
-	.read = read_overrides,
+	.line = take_line,
 	.forget = forget_overrides,
 	.write = write_overrides,
 };

@@ -198,12 +198,11 @@ static bool begins(const char *line, const char *word)
 	return !strncmp(line, word, strlen(word));
 }
 
-static bool read_line(struct known_links *c, const char *line)
+bool known_links_line(void *links, const char *line)
 {
+	struct known_links *c = links;
 	struct inventory *inv = c->services->inventory;
 
-	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-		return true;
 	if (begins(line, "cable "))
 		return take_link(c, line, true);
 	if (begins(line, "port "))
@@ -215,17 +214,6 @@ static bool read_line(struct known_links *c, const char *line)
 		return false;
 	add_node(inv, &n);
 	return true;
-}
-
-unsigned known_links_read(void *links, FILE *in)
-{
-	struct known_links *c = links;
-	char line[256];
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
-		if (!read_line(c, line))
-			return number;
-	return 0;
 }
 
 bool known_links_take(void *links, const char *line)

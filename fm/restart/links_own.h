@@ -49,7 +49,7 @@ uint32_t known_links_write_node(const struct inv_node *node, FILE *out);
 void known_links_write_cable(guid_t a, unsigned port_a, guid_t b, unsigned port_b, int64_t since,
 			     FILE *out);
 /* Reads the file into the inventory: 0, or the number of a line that can't be. */
-unsigned known_links_read(void *links, FILE *in);
+bool known_links_line(void *links, const char *line);
 /* Takes a record: false: it is none. Behind all lines and records: known_links_sort(). */
 bool known_links_take(void *links, const char *line);
 /* What was read last counts, of each link that is down; known_links_since() may be asked then. */

@@ -199,7 +199,7 @@ static void links_write_links(const void *arg, FILE *out);
 static const struct state_file links_file = {
 	.name = "cables",
 	.form = "a node, a port or a cable",
-	.read = known_links_read,
+	.line = known_links_line,
 	.forget = forget_links,
 	.write = links_write_links,
 	.record = known_links_take,

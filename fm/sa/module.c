@@ -337,9 +337,9 @@ static json_t *subscriptions(const struct sa *sa, guid_t port)
 
 #define GATHER_US 2000000
 
-static unsigned read_services(void *sa, FILE *in)
+static bool line_of_services(void *sa, const char *line)
 {
-	return sa_services_read(sa, in, time(NULL));
+	return sa_services_line(sa, line, time(NULL));
 }
 
 static void write_services(const void *sa, FILE *out)
@@ -359,7 +359,7 @@ static const struct state_file files[SA_KEPT] = {
 	[SA_ALIASES] = {
 		.name = "aliases",
 		.form = "a GUID of a port",
-		.read = sa_aliases_read,
+		.line = sa_aliases_line,
 		.forget = sa_aliases_forget,
 		.write = sa_aliases_write,
 		.record = sa_aliases_take,
@@ -369,7 +369,7 @@ static const struct state_file files[SA_KEPT] = {
 	[SA_SERVICES] = {
 		.name = "services",
 		.form = "a service",
-		.read = read_services,
+		.line = line_of_services,
 		.forget = sa_services_forget,
 		.write = write_services,
 		.record = take_service,
@@ -379,7 +379,7 @@ static const struct state_file files[SA_KEPT] = {
 	[SA_SUBSCRIPTIONS] = {
 		.name = "subscriptions",
 		.form = "a subscription",
-		.read = sa_subscriptions_read,
+		.line = sa_subscriptions_line,
 		.forget = sa_subscriptions_forget,
 		.write = sa_subscriptions_write,
 		.record = sa_subscriptions_take,

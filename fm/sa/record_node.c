@@ -206,8 +206,6 @@ static bool line_take(struct sa *sa, const char *line, bool again)
 	unsigned entry;
 	char rest;
 
-	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-		return true;
 	if (sscanf(line, "0x%" SCNx64 " %u 0x%" SCNx64 " 0x%" SCNx64 " %c", &port, &entry, &guid,
 		   &ours, &rest) != 4)
 		return false;
@@ -224,14 +222,9 @@ static bool line_take(struct sa *sa, const char *line, bool again)
 	return true;
 }
 
-unsigned sa_aliases_read(void *sa, FILE *in)
+bool sa_aliases_line(void *sa, const char *line)
 {
-	char line[LINE_SIZE];
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
-		if (!line_take(sa, line, false))
-			return number;
-	return 0;
+	return line_take(sa, line, false);
 }
 
 bool sa_aliases_take(void *sa, const char *line)

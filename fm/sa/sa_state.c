@@ -14,11 +14,6 @@
 
 #define QP_MAX 0xffffff
 
-static bool is_blank(const char *line)
-{
-	return line[strspn(line, " \t\n")] == '\0' || line[0] == '#';
-}
-
 /* Takes the word away. */
 static bool is_gone(const char **line)
 {
@@ -60,21 +55,15 @@ static bool subscription_parse(const char *line, guid_t *guid, struct subscripti
 }
 
 /* Those for which there is no room (another manager may have more of it) are left out. */
-unsigned sa_subscriptions_read(void *sa, FILE *in)
+bool sa_subscriptions_line(void *sa, const char *line)
 {
-	char line[SA_LINE];
+	struct subscription wish;
+	guid_t guid;
 
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		struct subscription wish;
-		guid_t guid;
-
-		if (is_blank(line))
-			continue;
-		if (!subscription_parse(line, &guid, &wish))
-			return number;
-		sa_subscribe(sa, guid, &wish);
-	}
-	return 0;
+	if (!subscription_parse(line, &guid, &wish))
+		return false;
+	sa_subscribe(sa, guid, &wish);
+	return true;
 }
 
 void sa_subscriptions_write(const void *sa, FILE *out)
@@ -133,7 +122,7 @@ static bool service_parse(const char *line, int64_t *ends, struct wire_service *
 }
 
 /* A lease that ended meanwhile is no error, and no service. */
-static bool service_read(struct sa *sa, const char *line, int64_t now)
+bool sa_services_line(struct sa *sa, const char *line, int64_t now)
 {
 	struct wire_service record;
 	int64_t ends;
@@ -147,16 +136,6 @@ static bool service_read(struct sa *sa, const char *line, int64_t now)
 							 : WIRE_LEASE_FOREVER - 1;
 	sa_service_put(sa, &record, 0);
 	return true;
-}
-
-unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
-{
-	char line[SA_LINE];
-
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
-		if (!is_blank(line) && !service_read(sa, line, now))
-			return number;
-	return 0;
 }
 
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now)
@@ -185,7 +164,7 @@ bool sa_services_take(struct sa *sa, const char *line, int64_t now)
 	had = sa_service_find(sa, &record);
 	if (had && (gone || (ends && ends <= now)))
 		sa_service_drop(sa, had);
-	return gone || service_read(sa, line, now);
+	return gone || sa_services_line(sa, line, now);
 }
 
 /* ---- What hosts registered with another manager's SA ----------------------------------------- */

@@ -11,11 +11,8 @@ struct sa;
 struct subscription;
 struct wire_service;
 
-/*
- * As struct state_file has them; sa is the struct sa. Reading gives 0, or the number of the first
- * line that cannot be read.
- */
-unsigned sa_subscriptions_read(void *sa, FILE *in);
+/* As struct state_file has them; sa is the struct sa. False: the line can't be one. */
+bool sa_subscriptions_line(void *sa, const char *line);
 void sa_subscriptions_write(const void *sa, FILE *out);
 void sa_subscriptions_forget(void *sa);
 /*
@@ -23,13 +20,16 @@ void sa_subscriptions_forget(void *sa);
  * ended. False, here and in the next two: the line is no such record.
  */
 bool sa_subscriptions_take(void *sa, const char *line);
-/* Leases are kept as the second they end at: `now` is that of the system's clock. */
-unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now);
+/*
+ * Leases are kept as the second they end at: `now` is that of the system's clock. False: the line
+ * can't be one.
+ */
+bool sa_services_line(struct sa *sa, const char *line, int64_t now);
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
 void sa_services_forget(void *sa);
 /* False: the line is no such record. */
 bool sa_services_take(struct sa *sa, const char *line, int64_t now);
-unsigned sa_aliases_read(void *sa, FILE *in);
+bool sa_aliases_line(void *sa, const char *line);
 void sa_aliases_write(const void *sa, FILE *out);
 void sa_aliases_forget(void *sa);
 /* False: the line is no such record. */

@@ -35,7 +35,7 @@ static int judge(struct state_store *s, const struct state_file *file, enum stat
 		lose(s, file, c->why, true);
 	else if (said == STATE_OLD && listed && !c->length)
 		lose(s, file, "the file is empty", true);
-	else if (said == STATE_OLD && listed && !file->read)
+	else if (said == STATE_OLD && listed && !file->read && !file->line)
 		lose(s, file, "its first and last line are missing", true);
 	else
 		return 0;
@@ -100,6 +100,19 @@ static bool take_records(struct state_store *s, const struct state_file *file, v
 	return true;
 }
 
+unsigned state_lines(FILE *in, bool (*take)(void *owner, const char *line), void *owner)
+{
+	char *line = NULL;
+	size_t room = 0;
+	unsigned number = 1, bad = 0;
+
+	for (; !bad && getline(&line, &room, in) > 0; number++)
+		if (line[strspn(line, " \t\n")] && *line != '#' && !take(owner, line))
+			bad = number;
+	free(line);
+	return bad;
+}
+
 int state_store_read(struct state_store *s, const struct state_file *file, void *owner)
 {
 	char *content, why[128];
@@ -114,7 +127,7 @@ int state_store_read(struct state_store *s, const struct state_file *file, void 
 		return status;
 	s->reading = true;
 	in = fmemopen(content, length, "r"); /* also where it is empty: glibc 2.22 */
-	bad = in ? file->read(owner, in) : 1;
+	bad = !in ? 1 : file->line ? state_lines(in, file->line, owner) : file->read(owner, in);
 	if (bad) {
 		array_printf(why, "line %u is not %s", bad, file->form);
 		file->forget(owner);

@@ -87,11 +87,6 @@ void state_store_unchanged(struct state_store *s, const struct state_file *file)
 	state_store_schedule(s);
 }
 
-bool state_store_is_due(const struct state_store *s, const struct state_file *file)
-{
-	return state_store_kept((struct state_store *)s, file)->due;
-}
-
 bool state_store_waits(const struct state_store *s, const char *name)
 {
 	for (const struct kept *k = s->files; k; k = k->next)

@@ -29,9 +29,14 @@ typedef void state_name_fn(void *arg, const char *name); /* of a file of state_d
  * write run in a child, too.
  */
 struct state_file {
-	const char *name, *form;		 /* form: of a line, for messages */
-	unsigned (*read)(void *owner, FILE *in); /* 0, or the number of a line that can't be */
-	void (*forget)(void *owner);		 /* what was read of that file */
+	const char *name, *form; /* form: of a line, for messages */
+	/*
+	 * Takes a line that is neither blank nor a comment; false: it can't be. Or reads all lines:
+	 * 0, or the number of such a line.
+	 */
+	bool (*line)(void *owner, const char *line);
+	unsigned (*read)(void *owner, FILE *in);
+	void (*forget)(void *owner); /* what was read of that file */
 	void (*write)(const void *owner, FILE *out);
 	void (*summary)(const void *owner, FILE *out); /* one line, without its end; NULL = none */
 	/*
@@ -68,9 +73,11 @@ void state_store_unlisten(struct state_store *store, const void *arg);
  */
 void state_store_set_writable(struct state_store *store, bool writable);
 
+/* Has `take` take all lines, as file->line. 0, or the number of a line that can't be. */
+unsigned state_lines(FILE *in, bool (*take)(void *owner, const char *line), void *owner);
 /*
- * Reads the file by file->read: 0; -ENOENT: there is none; -EINVAL: it was lost, and that is an
- * alert.
+ * Reads the file by file->line or read: 0; -ENOENT: there is none; -EINVAL: it was lost, and that
+ * is an alert.
  */
 int state_store_read(struct state_store *store, const struct state_file *file, void *owner);
 /*
@@ -94,8 +101,6 @@ void state_store_record(struct state_store *store, const struct state_file *file
 void state_store_hasten(struct state_store *store, const struct state_file *file);
 /* It does not: what was just read is no change. */
 void state_store_unchanged(struct state_store *store, const struct state_file *file);
-bool state_store_is_due(const struct state_store *store,
-			const struct state_file *file); /* not on its way yet */
 /*
  * It has changed, and neither the file nor the journal has it yet. By name; false for what nobody
  * keeps.

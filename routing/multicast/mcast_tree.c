@@ -251,11 +251,6 @@ void mcast_free(struct mcast *m)
 	free(m);
 }
 
-uint32_t mcast_load(const struct mcast *m, uint32_t port)
-{
-	return m->load[port];
-}
-
 bool mcast_tables_known(const struct topo *t)
 {
 	return any_of(sw, 0, t->nswitches, t->nodes[sw].mft_cap);

@@ -73,12 +73,11 @@ static inline bool mcast_carries(const struct topo_node *sw, bool tables_known, 
 
 /*
  * A snapshot prepared for trees, with the number of trees that each link carries. The caller frees
- * it (NULL is fine) before the snapshot. mcast_load(): the number of trees by a switch's port.
+ * it (NULL is fine) before the snapshot.
  */
 struct mcast;
 struct mcast *mcast_new(const struct topo *t, enum graph_orientation orientation);
 void mcast_free(struct mcast *m);
-uint32_t mcast_load(const struct mcast *m, uint32_t port);
 
 /*
  * Makes the tree of one group, which the caller frees by mcast_tree_fini(), and adds it to the load

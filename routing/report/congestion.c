@@ -86,14 +86,17 @@ static uint64_t upstream(const struct count *c, uint32_t sw, unsigned depth)
 	return hosts;
 }
 
-static bool is_base_lid_of_host(const struct link_use_scene *s, unsigned lid)
+static bool is_lid_of_host(const struct link_use_scene *s, unsigned lid, bool base)
 {
 	uint32_t port = s->lids->port_of_lid[lid];
 
-	return port != TOPO_NONE && is_host_port(s, port) && s->lids->lid_of_port[port] == lid;
+	return port != TOPO_NONE && is_host_port(s, port) &&
+	       (!base || s->lids->lid_of_port[port] == lid);
 }
 
-static uint64_t pairs_of_switch(const struct link_use_scene *s, const struct topo_port *port)
+/* any: stops at the first LID of a host that is not at the switch `but`, and returns that. */
+static uint64_t pairs_of_switch(const struct link_use_scene *s, const struct topo_port *port,
+				bool any, uint32_t but)
 {
 	struct count c = { .s = s, .hosts = count_hosts(s) };
 	const uint8_t *row = tables_row(s->tables, port->node);
@@ -102,16 +105,20 @@ static uint64_t pairs_of_switch(const struct link_use_scene *s, const struct top
 	for (c.lid = 1; c.lid <= s->lids->top; c.lid++) {
 		const struct topo_port *to, *leaf;
 
-		if (row[c.lid] != port->num || !is_base_lid_of_host(s, c.lid))
+		if (row[c.lid] != port->num || !is_lid_of_host(s, c.lid, !any))
 			continue;
 		to = &s->topo->ports[s->lids->port_of_lid[c.lid]];
 		leaf = topo_peer(s->topo, to);
+		if (leaf && leaf->node == but)
+			continue;
 		pairs += upstream(&c, port->node, DEPTH_MAX);
 		if (leaf && leaf->node == port->node && leaf->link_up)
 			pairs--; /* to itself */
+		if (any && pairs)
+			break;
 	}
 	free(c.hosts);
-	return pairs;
+	return any && pairs ? c.lid : pairs;
 }
 
 /* What a host sends is all that its switch forwards. */
@@ -123,7 +130,7 @@ static uint64_t pairs_of_host(const struct link_use_scene *s, uint32_t at)
 	if (!peer || !peer->link_up || peer->node >= s->topo->nswitches || !is_host_port(s, at))
 		return 0;
 	for (unsigned lid = 1; lid <= s->lids->top; lid++)
-		pairs += is_base_lid_of_host(s, lid) && s->lids->port_of_lid[lid] != at &&
+		pairs += is_lid_of_host(s, lid, true) && s->lids->port_of_lid[lid] != at &&
 			 tables_row(s->tables, peer->node)[lid] != TABLES_NO_ROUTE;
 	return pairs;
 }
@@ -134,7 +141,13 @@ uint64_t link_use_pairs(const struct link_use_scene *s, uint32_t port)
 
 	if (p->peer == TOPO_NONE || !p->link_up)
 		return 0;
-	return p->node < s->topo->nswitches ? pairs_of_switch(s, p) : pairs_of_host(s, port);
+	return p->node < s->topo->nswitches ? pairs_of_switch(s, p, false, TOPO_NONE)
+					    : pairs_of_host(s, port);
+}
+
+uint16_t link_use_any(const struct link_use_scene *s, const struct topo_port *port, uint32_t but)
+{
+	return pairs_of_switch(s, port, true, but);
 }
 
 /*

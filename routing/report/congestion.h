@@ -65,6 +65,12 @@ uint32_t link_use_by_port(const struct link_use_scene *s, uint32_t sw, uint32_t 
  */
 uint64_t link_use_pairs(const struct link_use_scene *s, uint32_t port);
 
+/*
+ * A LID of a host, not one at the switch `but`, to which packets of hosts leave by that port of a
+ * switch; 0 = there is none.
+ */
+uint16_t link_use_any(const struct link_use_scene *s, const struct topo_port *port, uint32_t but);
+
 struct lid_use {
 	uint32_t forward, drop;
 };

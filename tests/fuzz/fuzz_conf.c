@@ -28,7 +28,7 @@ static void check_loaded(const struct conf *conf)
 	assert(conf->mad.max_wire_smps >= 1 && conf->mad.max_wire_smps <= 1024);
 	assert(conf->sweep.interval_ms == 0 ||
 	       (conf->sweep.interval_ms >= 100 && conf->sweep.interval_ms <= 86400000));
-	assert(conf_word("routing_engine", conf->routing.engine));
+	assert(conf->routing.engine >= CONF_FTREE && conf->routing.engine <= CONF_UPDN_ROOT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

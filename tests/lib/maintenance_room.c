@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/lib/maintenance_room.h"
+#include "topology/snapshot/topo_builder.h"
 
 void room_answer_cb(void *arg, json_t *result, const char *error)
 {
@@ -70,7 +71,7 @@ void room_publish(struct fabric *f)
 	struct lid_map *lids;
 
 	f->module->annotate(f->room, &f->inventory);
-	t = inventory_snapshot(&f->inventory);
+	t = topo_freeze(inventory_snapshot_builder(&f->inventory));
 	lids = lid_plan(t, &f->lids, 0);
 	lid_memory_learn(&f->lids, t, lids, 1);
 	assert_int_equal(

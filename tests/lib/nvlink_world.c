@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/state/state_store.h"
 #include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_syslog.h"
@@ -283,8 +284,8 @@ void nvlink_world_restart(struct nvlink_world *w)
 	rewind(states);
 	rewind(memory);
 	w->nv = nvswitch_new(w->loop, &ops, w);
-	assert_int_equal(nvswitch_read_states(w->nv, states), 0);
-	assert_int_equal(nvswitch_read_memory(w->nv, memory), 0);
+	assert_int_equal(state_lines(states, nvswitch_take_state, w->nv), 0);
+	assert_int_equal(state_lines(memory, nvswitch_take_memory, w->nv), 0);
 	fclose(states);
 	fclose(memory);
 	nvswitch_free(before);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "tests/lib/sa_world.h"
 #include "fm/sweep/sweep.h"
+#include "topology/snapshot/topo_builder.h"
 
 int world_send(struct io *io, const struct io_addr *to, const uint8_t *mad, size_t len,
 	       unsigned timeout_ms)
@@ -196,7 +197,7 @@ void world_publish(struct world *w)
 	struct route *route = route_new();
 	int err;
 
-	w->topo = inventory_snapshot(&w->inv);
+	w->topo = topo_freeze(inventory_snapshot_builder(&w->inv));
 	w->lids = lid_plan(w->topo, &memory, 0);
 	world_second_lid(w, WORLD_CA(4) + 1);
 	err = route_compute(route, w->topo, w->lids, &(struct route_params){ 0 }, &w->tables);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/lib/sweep_bench.h"
+#include "topology/snapshot/topo_builder.h"
 
 static const struct mad_conf mad_conf = {
 	.window_max = 64, .window_device = 8, .timeout_ms = 200, .retries = 3
@@ -77,7 +78,7 @@ static void bench_run(struct bench *b)
 	assert_int_equal(b->sweeps, before + 1);
 	assert_false(sweep_busy(b->sweep));
 	topo_unref(b->found);
-	b->found = inventory_snapshot(sweep_inventory(b->sweep));
+	b->found = topo_freeze(inventory_snapshot_builder(sweep_inventory(b->sweep)));
 }
 
 void bench_discover(struct bench *b)

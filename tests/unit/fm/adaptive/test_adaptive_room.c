@@ -14,6 +14,7 @@
 #include "fm/program/program.h"
 #include "tests/lib/sweep_bench.h"
 #include "tests/lib/fake_pipe.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define SECOND_US 1000000ull
 
@@ -122,7 +123,7 @@ static void a_switch_that_is_met_later_is_turned_off_beside_and_programmed_again
 	double_set_adaptive(r.b.d, r.sw, true, true);
 	forget(inv(&r.b, r.sw));
 	topo_unref(r.f.view.topo);
-	r.f.view.topo = inventory_snapshot(sweep_inventory(r.b.sweep));
+	r.f.view.topo = topo_freeze(inventory_snapshot_builder(sweep_inventory(r.b.sweep)));
 	assert_true(may_program(&r));
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(r.f.asked.reroutes, 1);

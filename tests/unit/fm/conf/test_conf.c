@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "fm/conf/conf.h"
+#include "fm/conf/conf_table.h"
 #include "fm/loop/log.h"
+#include "topology/base/mem.h"
 
 struct fixture {
 	char dir[64], path[96];
@@ -82,7 +84,7 @@ static void empty_file_gives_the_defaults(void **state)
 	assert_memory_equal(&f->conf, &defaults, sizeof(defaults));
 	assert_int_equal(defaults.sweep.interval_ms, 10000);
 	assert_int_equal(defaults.sm.subnet_prefix, 0xfe80000000000000);
-	assert_string_equal(conf_word("routing_engine", defaults.routing.engine), "ftree");
+	assert_int_equal(defaults.routing.engine, CONF_FTREE);
 }
 
 static void every_kind_of_value_is_taken(void **state)
@@ -337,10 +339,9 @@ static void sample_file_has_every_key_once(void **state)
 {
 	static char text[65536];
 
-	assert_non_null(conf_key(0));
-	for (size_t i = 0; conf_key(i); i++)
-		if (read_sample(text, sizeof(text), conf_key(i)) != 1)
-			fail_msg("etc/fmd.conf should have `#%s = ..` once", conf_key(i));
+	for (size_t i = 0; i < conf_noptions; i++)
+		if (read_sample(text, sizeof(text), conf_options[i].name) != 1)
+			fail_msg("etc/fmd.conf should have `#%s = ..` once", conf_options[i].name);
 }
 
 static void sample_file_shows_the_defaults(void **state)

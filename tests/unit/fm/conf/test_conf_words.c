@@ -8,11 +8,26 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <string.h>
 #include "fm/conf/conf.h"
+#include "fm/conf/conf_table.h"
 #include "fm/loop/log.h"
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/state.h"
 #include "routing/ftree/route.h"
+
+/* How the file writes that number of such a key; NULL: there is none. */
+static const char *conf_word(const char *key, int number)
+{
+	for (size_t n = 0; n < conf_noptions; n++) {
+		const struct conf_option *option = &conf_options[n];
+
+		for (int i = 0; option->kind == CONF_WORD && option->words[i]; i++)
+			if (!strcmp(option->name, key) && option->first + i == number)
+				return option->words[i];
+	}
+	return NULL;
+}
 
 static void the_engines_are_those_of_routing(void **state)
 {

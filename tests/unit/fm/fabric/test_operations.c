@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "fm/loop/log.h"
 #include "fm/fabric/pipe.h"
+#include "fm/state/state_store_own.h"
 
 struct pipe {
 	char folder[32];
@@ -240,7 +241,7 @@ static void what_is_late_is_answered_when_the_journal_has_it(void **state)
 	operations_answer(p->operations, NULL);
 	assert_int_equal(r.answers, 0);
 	state_store_record(p->store, &cables, p, "down 1");
-	assert_true(state_store_is_due(p->store, &cables));
+	assert_true(state_store_kept(p->store, &cables)->due);
 	operations_answer_late(p->operations);
 	assert_int_equal(r.answers, 1);
 	assert_int_equal(r.frees, 1);

@@ -256,7 +256,7 @@ static void snapshot_shows_down_cables_as_such(void **state)
 	inventory_set_desc(&s.inv, s.ca, "sharp Mellanox Technologies Aggregation Node");
 	s.ca->port_guids[1] = 0x2;
 	inventory_link_down(&s.inv, s.d, 1);
-	t = inventory_snapshot(&s.inv);
+	t = topo_freeze(inventory_snapshot_builder(&s.inv));
 	assert_int_equal(t->nnodes, 5);
 	assert_int_equal(t->nlinks, 5);
 	assert_int_equal(t->nlinks_down, 1);
@@ -298,7 +298,7 @@ static void a_snapshot_made_again_is_the_same_as_a_new_one(void **state)
 
 	square_init(&s);
 	inventory_set_port_guid(&s.inv, s.ca, 1, 0x2);
-	first = inventory_snapshot(&s.inv);
+	first = topo_freeze(inventory_snapshot_builder(&s.inv));
 	shapes = s.inv.shapes;
 	for (unsigned i = 0; i < 3; i++) {
 		if (i < 2)
@@ -306,7 +306,7 @@ static void a_snapshot_made_again_is_the_same_as_a_new_one(void **state)
 		if (i == 1)
 			inventory_link(&s.inv, s.c, 2, s.d, 2);
 		again = inventory_snapshot_ports(&s.inv, first, shapes);
-		fresh = inventory_snapshot(&s.inv);
+		fresh = topo_freeze(inventory_snapshot_builder(&s.inv));
 		assert_non_null(again);
 		assert_true(topo_is_again(again, first));
 		assert_same_topo(again, fresh);
@@ -374,7 +374,7 @@ static void what_is_more_than_ports_is_made_anew(void **state)
 		uint32_t shapes;
 
 		square_init(&s);
-		t = inventory_snapshot(&s.inv);
+		t = topo_freeze(inventory_snapshot_builder(&s.inv));
 		shapes = s.inv.shapes;
 		changes[i](&s);
 		assert_null(inventory_snapshot_ports(&s.inv, t, shapes));

@@ -17,6 +17,7 @@
 #include "routing/proof/check_change.h"
 #include "tests/lib/fake_pipe.h"
 #include "tests/lib/sweep_bench.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define SECOND_US  1000000ull
 #define PER_LEAF   4
@@ -109,7 +110,7 @@ static void sweep_and_publish(struct rig *r)
 
 	sweep_discover(r->b.sweep, swept, r);
 	loop_run(r->b.loop);
-	r->f.view.topo = inventory_snapshot(sweep_inventory(r->b.sweep));
+	r->f.view.topo = topo_freeze(inventory_snapshot_builder(sweep_inventory(r->b.sweep)));
 	r->f.module->published(r->f.room, FABRIC_PUBLISHED, before);
 	r->f.module->programmed(r->f.room, &(struct fabric_programmed){ .tables = &result });
 	topo_unref(before);
@@ -267,7 +268,7 @@ static void a_snapshot_that_replaces_another_before_the_first_plan_gets_its_tree
 	for (unsigned ms = 0; ms < 50 && !multicast_busy(&r.f); ms++)
 		run_for(&r, 1000);
 	before = (struct topo *)r.f.view.topo;
-	r.f.view.topo = inventory_snapshot(sweep_inventory(r.b.sweep));
+	r.f.view.topo = topo_freeze(inventory_snapshot_builder(sweep_inventory(r.b.sweep)));
 	r.f.module->published(r.f.room, FABRIC_SHOWN, before);
 	topo_unref(before);
 	run_for(&r, SECOND_US);
@@ -487,7 +488,7 @@ static void the_smallest_table_limits_groups_and_four_fifths_are_an_event(void *
 	sweep_and_publish(&r);
 	inventory_find(inv, r.b.design->nodes[2].guid)->sw.mft_cap = 20;
 	topo_unref(r.f.view.topo);
-	r.f.view.topo = inventory_snapshot(inv);
+	r.f.view.topo = topo_freeze(inventory_snapshot_builder(inv));
 	r.f.module->published(r.f.room, FABRIC_PUBLISHED, r.f.view.topo);
 	assert_int_equal(figure(&r, "mlids_room"), 20);
 	for (; made < 15; made++)

@@ -76,7 +76,7 @@ static void the_snapshot_has_the_names_and_gives_them_back(void **state)
 	struct inv_node *leaf = begin(&f);
 
 	configure(&f, "0x100 leaf-1\n");
-	t = inventory_snapshot(&f.inventory);
+	t = topo_freeze(inventory_snapshot_builder(&f.inventory));
 	assert_string_equal(t->nodes[0].name, "leaf-1");
 	leaf->name[0] = '?'; /* an older one */
 	inventory_take_names(&f.inventory, t);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/state/state_store.h"
 #include "fm/nvswitch/state_monitor.h"
 
 static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
@@ -56,7 +57,7 @@ static const char *const kept[] = {
 static bool read_line(struct nvswitch *nv, const char *line)
 {
 	FILE *in = fmemopen((char *)line, strlen(line), "r");
-	bool good = !nvswitch_read_memory(nv, in);
+	bool good = !state_lines(in, nvswitch_take_memory, nv);
 
 	fclose(in);
 	return good;

@@ -10,6 +10,7 @@
 #include "fm/restart/module.h"
 #include "fm/state/state_copy.h"
 #include "tests/lib/fake_pipe.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define LEAF  0x100ull
 #define SPINE 0x200ull
@@ -48,7 +49,7 @@ static void three_nodes(struct fabric *f)
 static void publish(struct fabric *f)
 {
 	topo_unref(f->view.topo);
-	f->view.topo = inventory_snapshot(&f->inventory);
+	f->view.topo = topo_freeze(inventory_snapshot_builder(&f->inventory));
 	f->module->settled(f->room, FABRIC_SETTLED_LATER);
 }
 
@@ -153,7 +154,7 @@ static void read_since(const char *lines, char since[KNOWN_LINKS_SINCE])
 	f.module->load(f.room, FABRIC_RESTORE);
 	assert_non_null(inventory_find(&f.inventory, LEAF));
 	topo_unref(f.view.topo);
-	f.view.topo = inventory_snapshot(&f.inventory);
+	f.view.topo = topo_freeze(inventory_snapshot_builder(&f.inventory));
 	for (uint32_t p = 0; p < f.view.topo->nports; p++)
 		if (f.view.topo->nodes[f.view.topo->ports[p].node].guid == LEAF &&
 		    f.view.topo->ports[p].num == 5)

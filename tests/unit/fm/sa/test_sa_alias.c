@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/state/state_store.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_state.h"
 #include "tests/lib/sa_mcast_ask.h"
@@ -209,7 +210,7 @@ static void aliases_outlive_the_process(void **state)
 	sa_aliases_forget(w->sa);
 	assert_true(sa_alias_port(w->sa, ALIAS(1)) == 0);
 	file = fmemopen(text, strlen(text), "r");
-	assert_int_equal(sa_aliases_read(w->sa, file), 0);
+	assert_int_equal(state_lines(file, sa_aliases_line, w->sa), 0);
 	fclose(file);
 	assert_true(sa_alias_port(w->sa, ALIAS(1)) == HOST(1));
 	a.method = WIRE_SET;
@@ -245,7 +246,7 @@ static void damaged_lines_are_named(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		FILE *file = fmemopen((char *)bad[i], strlen(bad[i]), "r");
 
-		assert_int_equal(sa_aliases_read(w->sa, file), 2);
+		assert_int_equal(state_lines(file, sa_aliases_line, w->sa), 2);
 		fclose(file);
 		sa_aliases_forget(w->sa);
 	}

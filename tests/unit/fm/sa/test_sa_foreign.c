@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/state/state_store.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa_state.h"
@@ -236,7 +237,7 @@ static void subscriptions_beyond_a_ports_room_are_left_out(void **state)
 		fprintf(file, "0x%llx %u 0 0 0 64 65535 1 16777215 65535 0 0x0 0x0\n",
 			(unsigned long long)HOST(1), i + 1);
 	rewind(file);
-	assert_int_equal(sa_subscriptions_read(w->sa, file), 0);
+	assert_int_equal(state_lines(file, sa_subscriptions_line, w->sa), 0);
 	assert_int_equal(sa_stats(w->sa).subscriptions, 64);
 	fclose(file);
 }

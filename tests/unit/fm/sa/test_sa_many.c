@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/state/state_store.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "tests/lib/sa_ask.h"
@@ -25,7 +26,7 @@ static void subscribe_many(struct world *w)
 				trap);
 	fclose(out);
 	in = fmemopen(text, len, "r");
-	assert_int_equal(sa_subscriptions_read(w->sa, in), 0);
+	assert_int_equal(state_lines(in, sa_subscriptions_line, w->sa), 0);
 	fclose(in);
 	free(text);
 }

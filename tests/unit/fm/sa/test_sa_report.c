@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/state/state_store.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 #include "tests/lib/sa_ask.h"
+#include "topology/snapshot/topo_builder.h"
 
 #define NOTICE_AT WIRE_SA_HEADER
 #define HEARD_MAX 4096
@@ -161,7 +163,7 @@ static void republish(struct world *w, unsigned host, uint8_t state, bool up)
 	port_of(w, host)->state = state;
 	port_of(w, host)->link_up = up;
 	port_of(w, host)->peer->ports[port_of(w, host)->peer_port].link_up = up;
-	w->topo = inventory_snapshot(&w->inv);
+	w->topo = topo_freeze(inventory_snapshot_builder(&w->inv));
 	w->view.topo = w->topo;
 	sa_publish(w->sa, &w->view);
 	topo_unref(before);
@@ -514,7 +516,7 @@ static void subscriptions_outlive_the_process(void **state)
 	subscribe_from(w, HOST(2), &info, 0);
 	sa_subscriptions_write(w->sa, file);
 	rewind(file);
-	assert_int_equal(sa_subscriptions_read(next->sa, file), 0);
+	assert_int_equal(state_lines(file, sa_subscriptions_line, next->sa), 0);
 	assert_int_equal(sa_stats(next->sa).subscriptions, 2);
 	world_publish(next);
 	h = listen(next);
@@ -545,7 +547,7 @@ static void damaged_lines_are_named(void **state)
 		fprintf(file, "# kept\n0x1 1 0 0 0 64 65535 1 16777215 65535 0 0x0 0x0\n%s",
 			bad[i]);
 		rewind(file);
-		assert_int_equal(sa_subscriptions_read(w->sa, file), 3);
+		assert_int_equal(state_lines(file, sa_subscriptions_line, w->sa), 3);
 		sa_subscriptions_forget(w->sa);
 		assert_int_equal(sa_stats(w->sa).subscriptions, 0);
 		fclose(file);

@@ -451,6 +451,17 @@ static void a_long_walk_misses_none_that_stays(void **state)
 
 /* ---- Kept ------------------------------------------------------------------------------------ */
 
+/* 0, or the number of the first line that can't be one. */
+static unsigned sa_services_read(struct sa *sa, FILE *in, int64_t now)
+{
+	char line[1024];
+
+	for (unsigned number = 1; fgets(line, sizeof(line), in); number++)
+		if (line[strspn(line, " \t\n")] && *line != '#' && !sa_services_line(sa, line, now))
+			return number;
+	return 0;
+}
+
 static void services_outlive_the_process_and_leases_go_on(void **state)
 {
 	struct world *w = *state, *next = world_new();
