@@ -665,7 +665,9 @@ static void probe(struct isolated *it)
 	struct wire_switch_info info = node->sw;
 
 	info.port_state_change = true;
-	it->probe = set_switch_info(it->list, node, &info, true, probe_answered, it);
+	/* In the minute behind a cold start it may have been packets that were lost. */
+	it->probe = set_switch_info(it->list, node, &info,
+				    it->list->probe_us == ISOLATION_PROBE_US, probe_answered, it);
 }
 
 /* A loop_fn: probes all listed switches, if fmd is master. */
