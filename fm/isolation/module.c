@@ -666,8 +666,8 @@ static void probe(struct isolated *it)
 
 	info.port_state_change = true;
 	/* In the minute behind a cold start it may have been packets that were lost. */
-	it->probe = set_switch_info(it->list, node, &info,
-				    it->list->probe_us == ISOLATION_PROBE_US, probe_answered, it);
+	it->probe = set_switch_info(it->list, node, &info, it->list->probe_us == ISOLATION_PROBE_US,
+				    probe_answered, it);
 }
 
 /* A loop_fn: probes all listed switches, if fmd is master. */
