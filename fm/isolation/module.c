@@ -694,10 +694,9 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 		return NULL;
 	if (result->refusing) {
 		/*
-		 * A sweep found switches that answer Gets and did not take six Sets in a row. Of
-		 * one that forwards already, or may hold another manager's M_Key, more is asked
-		 * before it is isolated; one without tables has nothing to lose, and is asked again
-		 * soon.
+		 * A sweep found switches that answer Gets and take none of many Sets. Of one that
+		 * forwards already, or may hold another manager's M_Key, more is asked before it is
+		 * isolated; one without tables has nothing to lose, and is asked again soon.
 		 */
 		INVENTORY_EACH (inv, node) {
 			if (!sweep_node(node)->keeps_change || inv_node_is(node, INV_NO_SETS) ||

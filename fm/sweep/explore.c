@@ -874,8 +874,10 @@ void explore_unanswered(struct sweep *s, const struct batch_job *job)
 
 	if (s->kind == SWEEP_REFRESH && job->kind == JOB_SWITCH && !node->silent)
 		explore_visit_neighbours(s, node);
-	if (job->kind == JOB_CLEAR && !sweep_answered(node))
-		sweep_ask(s, JOB_DESC, node, 0, true); /* does it answer a Get? */
+	if (job->kind == JOB_CLEAR) { /* does it answer a Get? */
+		sweep_node(node)->desc_stale = true;
+		sweep_ask(s, JOB_DESC, node, 0, true);
+	}
 }
 
 static void given_up(struct sweep *s, const struct batch_job *job)

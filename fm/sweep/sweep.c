@@ -354,6 +354,7 @@ void sweep_use_keys(struct sweep *s, struct m_keys *keys)
 #define ROUNDS		 4
 #define ROUNDS_IF_LIVELY 6
 #define ROUNDS_SET	 3 /* of a switch that answers Gets: then it takes none */
+#define ROUNDS_SET_FAST	 6 /* of one that answered the Get behind the first round: they are short */
 #define ROUNDS_OPTIONAL	 2 /* of what a device need not have: the common attribute is asked then */
 #define EARLY_MS	 50
 #define LOST_OVER	 2 /* links over which a device did not answer: it is asked over no other */
@@ -404,7 +405,7 @@ static unsigned job_rounds(const struct batch_job *job)
 	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
 		return ROUNDS_OPTIONAL;
 	if (job->kind == JOB_CLEAR)
-		return ROUNDS_SET;
+		return sweep_node(node)->desc_stale ? ROUNDS_SET : ROUNDS_SET_FAST;
 	return node && sweep_answered(node) ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
@@ -492,6 +493,9 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	/* A poll asks those that were silent once: they may be slow. */
 	if (s->kind != SWEEP_POLL || !sweep_job_is_long_shot(job))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
+	/* Where a Get that was sent behind a Set is answered, there is nothing to wait for. */
+	if (job->kind == JOB_CLEAR && (job->tries == 1 || !sweep_node(node)->desc_stale))
+		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS : ROUND_MS / 2;
 	request->mad.retries = 1;
 	request->mad.once = job->kind == JOB_SWITCH && s->kind == SWEEP_REFRESH && !job->tries;
 	return true;
@@ -770,7 +774,8 @@ bool sweep_examine(struct sweep *s, sweep_done_fn *fn, void *arg)
 	bool any = false;
 
 	INVENTORY_EACH (&s->inv, node) {
-		if (!inv_is_switch(node) || node->sw.lft_top || node->gone || node->silent)
+		if (!inv_is_switch(node) || node->sw.lft_top || node->gone || node->silent ||
+		    inv_node_is(node, INV_NO_SETS))
 			continue;
 		if (!any)
 			begin_wave(s, fn, arg);

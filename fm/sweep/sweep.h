@@ -75,8 +75,9 @@ void sweep_recheck(struct sweep *sweep, const guid_t *switches, unsigned count, 
 		   void *arg);
 /*
  * A Set to each switch without tables, before it is used: whether it takes any. Joins a sweep as a
- * refresh does; the callback comes when each has taken it, or did not take six in a row while it
- * answered Gets (sweep_node.keeps_change). False: there is no such switch, and fn is not called.
+ * refresh does; the callback comes when each has taken it, or took none of many while it answered
+ * Gets (sweep_node.keeps_change). What the sweep before found to take none is not asked again.
+ * False: there is no such switch, and fn is not called.
  */
 bool sweep_examine(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 /*
@@ -138,7 +139,11 @@ struct sweep_node {
 	uint8_t lost;
 	/* of its SwitchInfo that did not last, one after the other; fm/verification's */
 	uint8_t trials;
-	bool desc_stale; /* it may have another name: read again when it is visited */
+	/*
+	 * It may have another name: read again when it is visited. It is also the Get behind a Set
+	 * that was not answered.
+	 */
+	bool desc_stale;
 	/* answers, and one question got no answer: the next poll asks for a new sweep */
 	bool partial;
 	bool ports_read;   /* of a switch; else they are read without PortStateChange too */
