@@ -48,6 +48,8 @@ void *fabric_room(const struct fabric *f, const struct fabric_module *module)
 
 /* ---- Sweeps, and the update behind them ------------------------------------------------------ */
 
+#define STARVED_POLL_US 5000
+
 /* What is found settled is older than the update. */
 static void begin_update(struct fabric *f)
 {
@@ -55,14 +57,19 @@ static void begin_update(struct fabric *f)
 	fabric_update(f);
 }
 
-/* The update in the making, if there is one, is of before: another follows it. */
+/*
+ * The update in the making, if there is one, is of before: another follows it. So it does behind
+ * what was planned for long and is to be written first.
+ */
 static void update(struct fabric *f)
 {
 	if (MODULES_FIRST(f->kept.modules, admit, NULL))
 		return;
-	f->requests.reroute = fabric_updating(f);
+	f->requests.reroute = fabric_updating(f) || program_is_starved(f->program);
 	if (!f->requests.reroute)
 		begin_update(f);
+	else if (!fabric_updating(f))
+		loop_timer_set(f->requests.timer, STARVED_POLL_US);
 }
 
 static void serve(void *arg);

@@ -104,6 +104,7 @@ static void program_fail(struct program *p, struct store_switch *sw, const char 
  */
 
 #define PATIENCE_US 20000
+#define LONG_US	    200000 /* of a plan that is not replaced, and is then written for as long */
 #define ROWS_A_STEP 512
 
 static void todo_clear(struct store_switch *sw)
@@ -329,6 +330,8 @@ static enum job_result begin_sending(void *arg)
 	p->making = NULL;
 	p->result.drained += p->order.drained;
 	p->stage = PROGRAM_SENDS;
+	p->round.whole_us =
+		loop_now_us(p->loop) < p->round.whole_us ? 0 : loop_now_us(p->loop) + LONG_US;
 	batch_wake(p->batch);
 	return JOB_END;
 }
@@ -925,12 +928,20 @@ void program_forget(struct program *p, guid_t guid)
 
 /* ---- Apply ---------------------------------------------------------------------------------- */
 
+bool program_is_starved(const struct program *p)
+{
+	return p->busy && !p->reported &&
+	       (p->stage < PROGRAM_READS) == (loop_now_us(p->loop) >= p->round.whole_us);
+}
+
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg)
 {
 	struct program_result none = { 0 };
 
 	assert(wanted->nswitches == t->nswitches && wanted->top <= TABLES_MAX_LID);
+	if (!p->busy || p->stage >= PROGRAM_READS)
+		p->round.whole_us = loop_now_us(p->loop) + LONG_US;
 	if (!p->busy)
 		p->smps_before = batch_smps(p->batch);
 	drain_ends(p);

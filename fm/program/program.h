@@ -67,6 +67,13 @@ void program_use_proofs(struct program *p, const struct check_base *proofs);
 void program_apply(struct program *p, const struct topo *t, const struct tables *wanted,
 		   program_done_fn *fn, void *arg);
 /*
+ * True: the apply, or those that it replaced before they had sent anything, have been planned for
+ * long. It is to send for a while, or to its end, before another comes in its place: else nothing
+ * would be written where changes come faster than an order is found, which takes the longer the
+ * more is not written.
+ */
+bool program_is_starved(const struct program *p);
+/*
  * In the callback of an apply that failed: calls fn for each switch that is reachable and did not
  * acknowledge what it was sent.
  */

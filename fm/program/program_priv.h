@@ -187,6 +187,8 @@ struct program_round {
 	unsigned kinds;	   /* of parts, left to send: 2 = all, 1 = without hosts */
 	uint32_t emptied;  /* entries that the order emptied and has not filled */
 	uint64_t drain_us; /* since when there are some */
+	/* No other apply replaces this one: while it is planned from then on, then until then. */
+	uint64_t whole_us;
 };
 
 struct program_turn { /* switches with blocks to send now */

@@ -187,6 +187,31 @@ static void same_tables_write_nothing(void **state)
 	prog_fini(&p);
 }
 
+/* Whoever publishes asks for that: nothing would be written where changes come fast enough. */
+static void an_apply_that_was_planned_for_long_is_not_to_be_replaced_before_it_sends(void **state)
+{
+	struct prog p;
+
+	prog_init(&p, design_pgft2(), 300);
+	prog_apply(&p);
+	tables_row(&p.tables, 3)[70] ^= 1;
+	prog_give(&p);
+	assert_false(program_is_starved(p.program));
+	assert_true(p.program->round.whole_us > loop_now_us(p.b.loop));
+	p.program->round.whole_us = loop_now_us(p.b.loop);
+	assert_true(program_is_starved(p.program));
+	tables_row(&p.tables, 5)[299] ^= 1;
+	prog_give(&p);
+	assert_true(program_is_starved(p.program)); /* those before it sent nothing either */
+	loop_run(p.b.loop);
+	assert_false(program_is_starved(p.program));
+	assert_held(&p);
+	prog_give(&p);
+	assert_false(program_is_starved(p.program));
+	loop_run(p.b.loop);
+	prog_fini(&p);
+}
+
 static void exactly_the_differing_blocks_are_written(void **state)
 {
 	struct prog p;
@@ -488,6 +513,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(first_apply_writes_every_block_once),
 	cmocka_unit_test(same_tables_write_nothing),
 	cmocka_unit_test(exactly_the_differing_blocks_are_written),
+	cmocka_unit_test(an_apply_that_was_planned_for_long_is_not_to_be_replaced_before_it_sends),
 	cmocka_unit_test(top_goes_ahead_of_the_blocks),
 	cmocka_unit_test(switch_that_refuses_delays_no_other),
 	cmocka_unit_test(silent_switch_is_given_up_and_written_later),
