@@ -52,7 +52,8 @@ class Trial:
         ports = [m.free_port() for _ in nodes] if len(nodes) > 1 and not options.opensm else []
         psk = m.secret(world) if ports else None
         self.managers = [kind(world, self.sim, node, ports[i:] + ports[:i], psk) for i, node in enumerate(nodes)]
-        self.every_s = 0.03 if options.size <= 256 else 0.1 if options.size <= 1024 else 1
+        self.every_s = 0.03 if options.size <= 256 else 0.1
+        self.late_every_s = 1 if options.size > 1024 else 0  # several judges each time
         self.ages = AGES_S if options.size <= 1024 else AGES_S[2:5] + AGES_S[6:7]  # a judge reads for 130 ms at 4,096
 
     def judge(self, age=""):
@@ -90,13 +91,15 @@ class Trial:
 
     def watch(self):
         """Until all is alive, and for some seconds more."""
-        row, last_up, first_alive, dead_since = self.row, None, None, None
+        row, last_up, first_alive, dead_since, late_at = self.row, None, None, None, 0
         row.update(loops=0, cycles=0, moved=0, dead_again=0, dead_again_s=0.0, alive_s=None)
         self.late, self.waited, self.read_at = [], dict.fromkeys(self.ages, 0), dict.fromkeys(self.ages)
         while True:
             self.start_managers()
             now = self.judge()
-            self.count_late(now)
+            if now["now"] - late_at >= self.late_every_s:
+                late_at = now["now"]
+                self.count_late(now)
             for key in ("loops", "cycles", "moved"):
                 row[key] = max(row[key], now[key])
             if last_up is None and not now["off"] and not now["training"] and not self.starts:
@@ -117,7 +120,7 @@ class Trial:
                     row["waited"] = {age: count / row.get("pairs", now["pairs"]) for age, count in self.waited.items()}
                     row["pairs_p99_s"] = next((age for age in self.ages if row["waited"][age] <= PAIR_SHARE), None)
                     return
-            time.sleep(self.every_s)
+            time.sleep(self.every_s if last_up is not None else max(self.every_s, self.late_every_s))
 
     def count_late(self, now):
         """For each age, pairs that became so old while they were dead: those of that age, without those that were as old when it was asked before.
