@@ -202,7 +202,7 @@ class Trial:
 def line(row):
     alive = f"{row['alive_s']:.2f} s" if row["alive_s"] is not None else f"NEVER ({row['dead']} dead, {row['dead_late']} of old links)"
     again = f"; again dead {row['dead_again']} pairs, {row['dead_again_s']:.2f} s" if row["dead_again"] else ""
-    waited = ", ".join(f"{100 * share:.2g}% after {age} s" for age, share in row["waited"].items() if share) or f"all within {AGES_S[0]} s"
+    waited = ", ".join(f"{100 * share:.2g}% after {age} s" for age, share in row["waited"].items() if share) or f"all within {min(row['waited'])} s"
     return (f"{row['manager']} {row['size']} seed {row['seed']} [{row['ills'] or 'no ills'}{': ' if row['victims'] else ''}{row['victims']}]: {'ok' if row['ok'] else 'BAD'}: {alive} from the last of power "
             f"({row['last_up']:.1f} s) until 0 of {row['pairs']} dead; pairs, from their last link: 99% within {row['pairs_p99_s']} s ({waited}); "
             f"LIDs moved {row['moved']}; loops {row['loops']}, cycles {row['cycles']}{again}; says {row.get('state')}, {row.get('in_force')} pairs in force, "
