@@ -13,7 +13,8 @@ import pytest
 
 from fabric import ROOT, poll
 
-EPERM, EACCES = 1, 13
+EPERM, ENOENT, EACCES, EINVAL = 1, 2, 13, 22
+NOBODY = 65534
 INTRUDER = pathlib.Path(__file__).with_name("intruder.c")
 HOOK = "#!/bin/sh\ngrep -E '^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status >{0}.new && mv {0}.new {0}\n"
 NOTHING = f"{0:016x}"
@@ -84,15 +85,62 @@ def intrude(fabric, library, order, monkeypatch):
     return result_of(order)
 
 
-def test_who_has_taken_over_fmd_gets_no_further_and_it_is_told(start, small_net, intruder, tmp_path, monkeypatch):
-    fabric = start(small_net, fmd=False)
+# What THREATS says of who has taken over fmd, in its words, and the tries of each; of what is not refused by a filter, what it comes to.
+CANT = {"run a program": ["execve", "execveat"],
+        "write into another process": ["writev"],
+        "also by `/proc/PID/mem` (Landlock)": [],  # the test below
+        "gain a privilege": ["setuid", "capset", "unshare", "mount", "module"],
+        "open raw sockets": ["raw", "packet"],
+        "attach to processes": ["ptrace", "getfd", "kill"],
+        "make data in memory code (`sandbox.c`)": ["writable-code", "data-to-code"],
+        "write into its own code": ["memory"],
+        "unless it is root's": [],
+        "have the helper run anything but the configured hooks": ["helper-other-program", "helper-no-hook", "helper-preload"]}
+OTHERS = {"helper-other-program": ENOENT, "helper-no-hook": ENOENT, "helper-preload": EINVAL}
+
+
+def as_nobody(*folders):
+    """fmd's start as a user without privileges, whose these are."""
+    for folder in folders:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+    for path in folders[0].parents:
+        if path.owner() == "root" and path != pathlib.Path("/"):
+            path.chmod(path.stat().st_mode | 0o011)
+
+    def before():
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    return before
+
+
+@pytest.mark.parametrize("user", ["root", "nobody"])
+def test_who_has_taken_over_fmd_gets_no_further_and_it_is_told(start, small_net, intruder, tmp_path, monkeypatch, user):
+    """Each try that THREATS says comes to nothing, from inside of fmd's process."""
+    (tmp_path / "hook").write_text("#!/bin/sh\n")
+    (tmp_path / "hook").chmod(0o755)
+    fabric = start(small_net, rig="fmsim", fmd=False, host_hook=str(tmp_path / "hook"))
+    if os.geteuid() or user == "root":
+        monkeypatch.setitem(OTHERS, "memory", 0 if os.geteuid() == 0 else EACCES)  # its own code is root's to write
+    else:
+        before, begin = as_nobody(tmp_path, fabric.scratch, intruder.parent), fabric.start_fmd
+        os.chmod(fabric.ibsim.name, 0o777)
+        monkeypatch.setattr(fabric, "start_fmd", lambda: begin(before=before))
+        monkeypatch.setitem(OTHERS, "memory", EACCES)
     tried = intrude(fabric, intruder, tmp_path / "order", monkeypatch)
-    assert len(tried) == 8 and set(tried.values()) == {EPERM}, tried
+    assert tried == {name: OTHERS.get(name, EPERM) for names in CANT.values() for name in names}
     status = fabric.wait(lambda s: s["troubles"], "it is told")
-    trouble, = status["troubles"]
-    assert trouble["what"] == "sandbox" and re.match(r"\d+ system calls were refused, the latest: ", trouble["error"])
+    trouble, = (t for t in status["troubles"] if t["what"] == "sandbox")
+    assert re.match(r"\d+ system calls were refused, the latest: ", trouble["error"])
     assert "sandbox: the system call mount (" in fabric.log.read_text()
     assert status["fabric_up"]  # it goes on
+
+
+def test_each_word_of_threats_about_a_process_taken_over_has_its_tries():
+    row = next(line for line in (ROOT / "ARCHITECTURE.md").read_text().splitlines() if line.startswith("| who has taken over fmd by a defect"))
+    assert re.split(r"[,;] ", row.split(" | ")[2].removesuffix(" |")) == list(CANT)
 
 
 def test_who_has_taken_over_fmd_writes_no_code_into_a_hook_or_the_helper(start, small_net, intruder, tmp_path, monkeypatch):
