@@ -276,9 +276,14 @@ static void arrive_later(struct double_fabric *d, struct dport *at, const struct
 	event_due(event, delay);
 }
 
-static struct io_addr source_address(const struct dport *from, const struct wire_mad *m)
+/* As the receiver's verbs report it: the P_Key of a data packet by its place in the own table. */
+static struct io_addr source_address(const struct dport *from, const struct wire_mad *m,
+				     const struct dport *at, uint16_t pkey)
 {
+	int index = is_smp(m) ? -1 : pkey_find(at, pkey);
+
 	return (struct io_addr){
+		.pkey_index = (uint16_t)(index < 0 ? 0 : index),
 		.lid = m->mgmt_class == WIRE_SMI_DR ? LID_PERMISSIVE : from->info.lid,
 		.qp = is_smp(m) ? 0 : 1,
 		.qkey = is_smp(m) ? 0 : QP1_QKEY,
@@ -310,10 +315,11 @@ static void answer_spoil(struct double_fabric *d, const struct dnode *node, uint
 }
 
 static void answer_send(struct double_fabric *d, struct dport *to, const struct dport *by,
-			const struct wire_mad *m, uint8_t *mad, size_t len, const struct walk *walk)
+			const struct wire_mad *m, uint16_t pkey, uint8_t *mad, size_t len,
+			const struct walk *walk)
 {
 	const struct dnode *node = by->node;
-	struct io_addr from = source_address(by, m);
+	struct io_addr from = source_address(by, m, to, pkey);
 	uint64_t delay =
 		d->conf.latency_us / 2 + 2ull * walk->hops * d->conf.hop_us + walk->late_us;
 
@@ -381,7 +387,8 @@ static void agent_runs(struct devent *event)
 		back = walk_lid(d, at, &packet, &walk);
 	}
 	if (back && (walk.at == from || (is_switch(from->node) && walk.at->node == from->node)))
-		answer_send(d, from, at, m, event->mad, event->len, &walk);
+		answer_send(d, from, at, m, port_pkey(from, event->addr.pkey_index), event->mad,
+			    event->len, &walk);
 }
 
 /* ---- Agents that take their time ------------------------------------------------------------- */
@@ -465,7 +472,8 @@ static bool reaches(struct devent *event)
 		trap_repressed(d, at->node, event->m.tid);
 		return false;
 	}
-	from = source_address(event->port, &event->m);
+	from = source_address(event->port, &event->m, at,
+			      port_pkey(event->port, event->addr.pkey_index));
 	arrive_later(d, at, &from, event->mad, event->len,
 		     d->conf.latency_us / 2 + (uint64_t)event->hops * d->conf.hop_us);
 	return false;

@@ -45,23 +45,28 @@ uint16_t port_pkey(const struct dport *port, unsigned index)
 	return index < double_pkey_cap(port) ? port->pkeys[index] : 0;
 }
 
-bool pkey_passes(const struct dport *port, uint16_t pkey)
+int pkey_find(const struct dport *port, uint16_t pkey)
 {
 	unsigned cap = double_pkey_cap(port);
 	bool passes_on = is_switch(port->node) && port->num;
 
 	if (!(pkey & PKEY_BASE))
-		return false;
+		return -1;
 	for (unsigned i = 0; i < cap; i++) {
 		uint16_t own = port_pkey(port, i);
 
 		if ((own & PKEY_BASE) == (pkey & PKEY_BASE) &&
 		    (passes_on || (own | pkey) & PKEY_FULL))
-			return true;
+			return (int)i;
 		if (!port->pkeys)
 			break;
 	}
-	return false;
+	return -1;
+}
+
+bool pkey_passes(const struct dport *port, uint16_t pkey)
+{
+	return pkey_find(port, pkey) >= 0;
 }
 
 /* VLs that are in operation, by OperationalVLs' code (IBA 14.2.5.6). */

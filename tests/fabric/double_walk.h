@@ -51,6 +51,8 @@ bool walk_cross(struct double_fabric *d, struct dport *out, const struct packet 
  * packets on it is the partition that counts: managers give such a port the table of the host
  * behind it, limited memberships too.
  */
+/* The place in its table of one that lets a packet with that P_Key in; -1 = none does. */
+int pkey_find(const struct dport *port, uint16_t pkey);
 bool pkey_passes(const struct dport *port, uint16_t pkey);
 uint16_t port_pkey(const struct dport *port, unsigned index);
 

@@ -259,6 +259,35 @@ static void a_request_reaches_the_agent_registered_for_it(void **state)
 	kernel_world_fini(&w);
 }
 
+static void a_received_mad_has_the_index_of_its_p_key_in_the_receivers_table(void **state)
+{
+	struct kernel_world w;
+	struct kernel_end sa, host;
+	uint16_t *keys;
+	int other;
+
+	kernel_world_init(&w);
+	keys = double_change_pkeys(w.base.d, H1, 1);
+	keys[0] = 0x8001;
+	keys[1] = 0;
+	keys[2] = 0x7fff;
+	kernel_end_open(&w, &sa, H1);
+	kernel_end_open(&w, &host, H2);
+	kernel_end_register(&sa, WIRE_SA, 1u << WIRE_GET, 1);
+	other = kernel_end_register(&host, WIRE_SA, 0, 1);
+	sa.answers = true;
+	assert_int_equal(kernel_ask_sa(&host, other, LID_H1, WIRE_GET, 9, 100), 0);
+	loop_run(w.base.loop);
+	assert_int_equal(sa.got, 1);
+	assert_int_equal(sa.head.addr.pkey_index, 2);
+	assert_int_equal(host.got, 1);
+	assert_int_equal(host.head.status, 0);
+	assert_int_equal(host.head.addr.pkey_index, 0);
+	kernel_end_close(&sa);
+	kernel_end_close(&host);
+	kernel_world_fini(&w);
+}
+
 static void a_request_for_no_agent_is_answered_all_the_same(void **state)
 {
 	struct kernel_world w;
@@ -476,6 +505,7 @@ int main(void)
 		cmocka_unit_test(methods_of_a_class_are_one_agents),
 		cmocka_unit_test(agents_that_make_no_sense_are_refused),
 		cmocka_unit_test(a_request_reaches_the_agent_registered_for_it),
+		cmocka_unit_test(a_received_mad_has_the_index_of_its_p_key_in_the_receivers_table),
 		cmocka_unit_test(a_request_for_no_agent_is_answered_all_the_same),
 		cmocka_unit_test(so_it_is_where_nothing_runs),
 		cmocka_unit_test(sm_info_is_asked_of_the_manager_if_there_is_one),
