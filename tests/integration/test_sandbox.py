@@ -116,8 +116,7 @@ def as_nobody(*folders):
     return before
 
 
-@pytest.mark.parametrize("user", ["root", "nobody"])
-def test_who_has_taken_over_fmd_gets_no_further_and_it_is_told(start, small_net, intruder, tmp_path, monkeypatch, user):
+def try_all(start, small_net, intruder, tmp_path, monkeypatch, user):
     """Each try that THREATS says comes to nothing, from inside of fmd's process."""
     (tmp_path / "hook").write_text("#!/bin/sh\n")
     (tmp_path / "hook").chmod(0o755)
@@ -136,6 +135,14 @@ def test_who_has_taken_over_fmd_gets_no_further_and_it_is_told(start, small_net,
     assert re.match(r"\d+ system calls were refused, the latest: ", trouble["error"])
     assert "sandbox: the system call mount (" in fabric.log.read_text()
     assert status["fabric_up"]  # it goes on
+
+
+def test_who_has_taken_over_fmd_gets_no_further_and_it_is_told(start, small_net, intruder, tmp_path, monkeypatch):
+    try_all(start, small_net, intruder, tmp_path, monkeypatch, "root")
+
+
+def test_who_has_taken_over_fmd_of_a_user_gets_no_further_and_does_not_write_its_code(start, small_net, intruder, tmp_path, monkeypatch):
+    try_all(start, small_net, intruder, tmp_path, monkeypatch, "nobody")
 
 
 def test_each_word_of_threats_about_a_process_taken_over_has_its_tries():
