@@ -174,20 +174,16 @@ bool turns_allow(struct turns *t, uint32_t a, uint32_t b)
 		 * What leads to a takes the first of all their places, what b leads to the last;
 		 * each in order.
 		 */
-		uint32_t n = 0;
+		uint32_t n = nbefore + nafter;
 
 		qsort_r(t->before, nbefore, sizeof(*t->before), by_position, t->position);
 		qsort_r(t->after, nafter, sizeof(*t->after), by_position, t->position);
-		for (uint32_t i = 0; i < nbefore; i++)
-			t->places[n++] = t->position[t->before[i]];
-		for (uint32_t i = 0; i < nafter; i++)
-			t->places[n++] = t->position[t->after[i]];
+		mem_copy(t->before + nbefore, t->after, nafter);
+		for (uint32_t i = 0; i < n; i++)
+			t->places[i] = t->position[t->before[i]];
 		qsort(t->places, n, sizeof(*t->places), by_number);
-		n = 0;
-		for (uint32_t i = 0; i < nbefore; i++)
-			t->position[t->before[i]] = t->places[n++];
-		for (uint32_t i = 0; i < nafter; i++)
-			t->position[t->after[i]] = t->places[n++];
+		for (uint32_t i = 0; i < n; i++)
+			t->position[t->before[i]] = t->places[i];
 	}
 	*state = TURN_ALLOWED;
 	return true;

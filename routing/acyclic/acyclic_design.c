@@ -144,6 +144,7 @@ void net_find_parts(const struct net *n, const uint8_t *states, enum arc_state l
 #define CLEARLY_LESS                                                                               \
 	90 /* percent of the load: for less nobody leaves the first one, of shortest paths */
 #define TURNS_A_STEP 4096
+#define WORK_A_STEP  (1 << 16) /* steps of searching for cycles: a few milliseconds */
 
 enum phase { ESTIMATE, BEGIN, TURNS, REST, COLUMNS, JUDGE, DONE };
 
@@ -333,8 +334,9 @@ static void begin(struct design_job *j)
 static void allow_worthy(struct design_job *j)
 {
 	uint32_t end = j->at + TURNS_A_STEP < j->nworths ? j->at + TURNS_A_STEP : j->nworths;
+	int64_t enough = j->now.turns.work - WORK_A_STEP;
 
-	for (; j->at < end; j->at++)
+	for (; j->at < end && j->now.turns.work > enough; j->at++)
 		turns_allow(&j->now.turns, j->worths[j->at].a, j->worths[j->at].b);
 	if (j->at < j->nworths)
 		return;
@@ -347,9 +349,10 @@ static void allow_worthy(struct design_job *j)
 static void allow_rest(struct design_job *j)
 {
 	const struct net *n = j->net;
-	uint32_t end = j->at + TURNS_A_STEP / 16;
+	uint32_t end = j->at + TURNS_A_STEP / 16 < n->narcs ? j->at + TURNS_A_STEP / 16 : n->narcs;
+	int64_t enough = j->now.turns.work - WORK_A_STEP;
 
-	for (; j->at < n->narcs && j->at < end; j->at++)
+	for (; j->at < end && j->now.turns.work > enough; j->at++)
 		for (uint32_t b = n->first[n->to[j->at]]; b < n->first[n->to[j->at] + 1]; b++)
 			turns_allow(&j->now.turns, j->at, b);
 	if (j->at < n->narcs)
