@@ -333,10 +333,10 @@ extern const struct exposition_ops nmx_ops; /* arg: the nmx */
 void nmx_begin(struct nmx *nmx, uint64_t now_us);
 void nmx_end(struct nmx *nmx);
 /*
- * Sets *verdict for a host; UNKNOWN if no row ever was the host's. window_us: how long the rise of
- * a counter counts.
+ * Sets *verdict for a host and returns NULL; or UNKNOWN, and why: no row ever was the host's, or
+ * rows of two chassis may be. window_us: how long the rise of a counter counts.
  */
-void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
-	       struct nvswitch_verdict *verdict);
+const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
+		      struct nvswitch_verdict *verdict);
 
 #endif

@@ -323,11 +323,13 @@ static void nmx_judge_switches(const struct tally *t, struct nvswitch_verdict *v
 		     p->device, p->number, p->now.ber);
 }
 
-void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
-	       struct nvswitch_verdict *verdict)
+const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
+		      struct nvswitch_verdict *verdict)
 {
 	struct tally t = { 0 };
+	const char *chassis = place->chassis;
 	unsigned dead = 0, all = 0;
+	bool others = false;
 
 	*verdict = (struct nvswitch_verdict){ .system = NVSWITCH_SYSTEM_NVL72 };
 	for (uint32_t i = 0; i < nmx->size; i++) {
@@ -339,6 +341,10 @@ void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t wi
 		    (!*place->chassis || !strncmp(port->chassis, place->chassis, len))) {
 			if (!port->now.there && !port->was_active)
 				continue; /* never worked, and nobody misses it */
+			if (port->now.there && !*place->chassis) {
+				others |= *chassis && strcmp(chassis, port->chassis);
+				chassis = port->chassis;
+			}
 			t.ports++;
 			t.devices[port->device].ports++;
 			t.absent += !port->now.there;
@@ -358,9 +364,12 @@ void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t wi
 			}
 		}
 	}
-	if (!t.ports || t.absent == t.ports) {
-		verdict->state = NVSWITCH_UNKNOWN; /* a tray that is off is no NVLink fault */
-		return;
+	/* A tray that is off is no NVLink fault. */
+	if (!t.ports || t.absent == t.ports || others) {
+		verdict->state = NVSWITCH_UNKNOWN;
+		return others ? "it reports several chassis: chassis= is needed beside tray= or "
+				"slot="
+			      : "it reports no NVLinks of that tray or slot";
 	}
 	/* A device without one NVLink that works reaches nobody. */
 	for (unsigned d = 0; d < DEVICES; d++) {
@@ -375,6 +384,7 @@ void nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t wi
 		find(verdict, NVSWITCH_FATAL, UNNAMED, "none of the tray's %u NVLinks works",
 		     t.ports);
 	nmx_judge_switches(&t, verdict);
+	return NULL;
 }
 
 /* ---- A host's last states -------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "topology/base/text.h"
 
 /*
- *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP]
+ *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP] [# EXEMPLAR]
  *
  * with blanks between any two of these, `# ..` for remarks, and \\ \" \n in label values. Values
  * are strtod's, with NaN, +Inf and -Inf; words that exporters write for no value ("N/A",
@@ -140,7 +140,7 @@ static bool take_number(struct lex *l, double *value)
 	return end == copy + len;
 }
 
-/* Value and timestamp, to the end of the line. */
+/* Value and timestamp; OpenMetrics may have an exemplar behind these. */
 static bool read_value(struct lex *l, double *value)
 {
 	double timestamp;
@@ -152,10 +152,10 @@ static bool read_value(struct lex *l, double *value)
 	if (!take_number(l, value))
 		return false;
 	lex_skip_blanks(l);
-	if (!lex_done(l) && !take_number(l, &timestamp))
+	if (!lex_done(l) && *l->p != '#' && !take_number(l, &timestamp))
 		return false;
 	lex_skip_blanks(l);
-	return lex_done(l);
+	return lex_done(l) || *l->p == '#';
 }
 
 static bool is_behind_name(const char *p)

@@ -239,12 +239,8 @@ static const char *judge(struct target *t, const struct evidence *e,
 	unsigned host = *e->host ? health_find(health, e->host) : UINT_MAX;
 	struct memory *memory;
 
-	if (t->nmx) {
-		nmx_judge(t->nmx, &t->place, home->conf->link_window_us, verdict);
-		return verdict->state == NVSWITCH_UNKNOWN
-			       ? "it reports no NVLinks of that tray or slot"
-			       : NULL;
-	}
+	if (t->nmx)
+		return nmx_judge(t->nmx, &t->place, home->conf->link_window_us, verdict);
 	/* An exporter that names another host of the fabric is at the wrong address. */
 	if (host != UINT_MAX && host != t->number) {
 		snprintf(why, why_size, "it reports another host, %.60s", e->host);

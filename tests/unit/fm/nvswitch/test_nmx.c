@@ -245,6 +245,26 @@ static void slot_and_chassis_tell_hosts_apart_too(void **state)
 	assert_int_equal(verdict.state, NVSWITCH_UNKNOWN);
 }
 
+static void trays_of_two_chassis_are_not_one(void **state)
+{
+	struct rack *r = *state;
+	struct nmx_place place = { 17, -1, "" };
+	struct nvswitch_verdict verdict;
+	static const char other[] =
+		"lid{Device_ID=\"GB100\",logical_state=\"ACT\",tray_index=\"17\",chassis_id=\"9\","
+		"Node_GUID=\"0x9\",Port_Number=\"1\"} 0\n";
+
+	say(r);
+	exposition_init(r->e, &nmx_ops, r->nmx);
+	assert_true(exposition_feed(r->e, other, strlen(other)));
+	nmx_end(r->nmx);
+	assert_non_null(strstr(nmx_judge(r->nmx, &place, WINDOW_US, &verdict), "chassis="));
+	assert_int_equal(verdict.state, NVSWITCH_UNKNOWN);
+	strcpy(place.chassis, "1820325172739");
+	assert_null(nmx_judge(r->nmx, &place, WINDOW_US, &verdict));
+	assert_int_equal(verdict.state, NVSWITCH_HEALTHY);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -259,6 +279,7 @@ int main(void)
 		TEST(an_answer_that_is_cut_off_changes_nothing),
 		TEST(places_are_read),
 		TEST(slot_and_chassis_tell_hosts_apart_too),
+		TEST(trays_of_two_chassis_are_not_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

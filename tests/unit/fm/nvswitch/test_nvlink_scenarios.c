@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 #include "fm/nvswitch/intake_sources.h"
 #include "tests/lib/nvlink_world.h"
 #include "topology/base/mem.h"
@@ -132,7 +133,7 @@ static bool selects(const char *selector, const char *line, size_t len)
 	     at += used + 1) {
 		const char *found = strstr(copy, label);
 
-		while (found && found[-1] != '{' && found[-1] != ',')
+		while (found && !strchr("{, ", found[-1]))
 			found = strstr(found + 1, label);
 		fits = found;
 		if (at[used] != ',')
@@ -378,6 +379,22 @@ static void set_ports(struct scene *s, const char *how)
 	nvlink_world_pass(&s->w, NVLINK_S);
 }
 
+/* Its line of nvswitch_hosts_file: tray=, slot=, chassis= of the host in a rack. */
+static void set_place(struct scene *s, const char *place)
+{
+	char *path = s->w.conf.keys.hosts_file, err[256] = "";
+	FILE *out;
+
+	strcpy(path, "/tmp/nvlink-hosts-XXXXXX");
+	out = fdopen(mkstemp(path), "w");
+	assert_non_null(out);
+	fprintf(out, "%s http://%s:9400/metrics nvl72 %s\n", s->w.names[0], s->w.names[0], place);
+	fclose(out);
+	if (nvswitch_configure(s->w.nv, &s->w.conf, err, sizeof(err)))
+		complain(s, "%s", err);
+	unlink(path);
+}
+
 static void set_state(struct scene *s, const char *name)
 {
 	char err[128];
@@ -423,6 +440,8 @@ static bool step(struct scene *s, const char *word, char *rest)
 		nvlink_world_pass(&s->w, strtoull(rest, NULL, 10) * NVLINK_S);
 	} else if (!strcmp(word, "ports")) {
 		set_ports(s, rest);
+	} else if (!strcmp(word, "place")) {
+		set_place(s, rest);
 	} else if (!strcmp(word, "restart")) {
 		nvlink_world_restart(&s->w);
 	} else if (!strcmp(word, "report")) {
