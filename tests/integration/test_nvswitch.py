@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """NVLink health from real sources: exporters over HTTP and HTTPS, kernel logs, operators, and the hook."""
 import re
+import signal
 import socket
 import stat
 import subprocess
@@ -384,6 +385,42 @@ def test_the_slurm_hook_drains_and_resumes_only_what_it_drained(pod_net, tmp_pat
         poll(lambda: calls.read_text().count("show node " + OTHER) >= 2, "the other was looked at again")
         assert f"nodename={OTHER}" not in calls.read_text()
         assert "bad fan" in (tmp_path / f"node-{OTHER}").read_text()
+    finally:
+        it.stop()
+
+
+@pytest.mark.long
+def test_what_slurm_was_down_for_is_done_once_it_is_back_though_fmd_was_killed(pod_net, tmp_path):
+    (tmp_path / "real").write_text(FAKE_SCONTROL.replace("$0", f"{tmp_path}/scontrol"))
+    scontrol, hook, calls = tmp_path / "scontrol", tmp_path / "hook", tmp_path / "calls"
+    scontrol.write_text(f'#!/bin/sh\n[ -e {tmp_path}/up ] || {{ echo x >>{tmp_path}/refused; exit 1; }}\nexec sh {tmp_path}/real "$@"\n')
+    hook.write_text(f'#!/bin/sh\nPATH={tmp_path}:$PATH exec {ROOT}/etc/hooks/slurm-drain\n')
+    for path in (scontrol, hook):
+        path.chmod(0o755)
+    it = World(tmp_path, pod_net, nvswitch_hook=str(hook))
+
+    def change(said):
+        """.. of a host that slurmctld hears nothing of, while fmd is killed."""
+        before = refused()
+        it.exporters.say(SICK, said)
+        poll(lambda: refused() > before, "the hook has failed")
+        it.fabric.stop_fmd(signal.SIGKILL)
+        it.fabric.start_fmd()
+        it.fabric.wait_up()
+        poll(lambda: refused() > before + 1, "it has failed again")
+        (tmp_path / "up").touch()
+
+    def refused():
+        return len((tmp_path / "refused").read_text().split()) if (tmp_path / "refused").exists() else 0
+
+    try:
+        it.wait_state(SICK, "HEALTHY")
+        change(body(lost={2: [0], 0: [2]}))
+        poll(lambda: calls.exists() and f"nodename={SICK} state=drain" in calls.read_text(), "it is drained")
+        (tmp_path / "up").unlink()
+        change(body())
+        poll(lambda: f"nodename={SICK} state=resume" in calls.read_text(), "it is resumed")
+        assert calls.read_text().count("state=drain") == 1
     finally:
         it.stop()
 

@@ -3,15 +3,18 @@
 topology.yaml and node labels by what their documentation says of them."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 
 import pytest
 
 from conftest import generate_pod
-from fabric import own_address, poll
+from exporter import Exporters, body
+from fabric import ROOT, own_address, poll
 
 SLURM_CONF = """ClusterName=fmd
 SlurmctldHost=localhost({address})
@@ -67,6 +70,38 @@ TREE = [("0", "su01", "dgx-su01-[01-32]", "(null)"), ("0", "su02", "dgx-su02-[01
 def test_slurms_controller_reads_the_tree(two_units, tmp_path):
     text = two_units.fmctl("topology", "--format", "slurm").stdout
     assert read_by_slurmctld(tmp_path, text, "dgx-su[01-02]-[01-32]") == TREE
+
+
+@pytest.fixture(scope="session")
+def debian13():
+    """A root of Debian 13 with its slurmctld; made once, kept in build/."""
+    root = pathlib.Path(os.environ.get("DEBIAN13_ROOT", ROOT / "build/debian13"))
+    if not (root / "usr/sbin/slurmctld").exists():
+        shutil.rmtree(root, ignore_errors=True)
+        subprocess.run(["debootstrap", "--variant=minbase", "--include=slurmctld", "trixie", root], check=True, stdout=subprocess.DEVNULL)
+    (root / "etc/hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n")  # slurmctld resolves the machine's own name
+    return root
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("debootstrap"), reason="a root of Debian 13 takes root and debootstrap")
+def test_slurms_controller_of_debian_13_reads_the_tree_and_blocks(start, two_units, debian13, tmp_path):
+    text = two_units.fmctl("topology", "--format", "slurm").stdout
+    assert read_by_slurmctld(tmp_path, text, "dgx-su[01-02]-[01-32]", root=debian13) == TREE
+    hosts = [host["name"] for host in two_units.ask("hosts")]
+    exporters = Exporters(hosts)
+    try:
+        for n, host in enumerate(hosts[:36]):
+            exporters.say(host, body(host, extra='DCGM_FI_DEV_GPU_TEMP{gpu="0",DCGM_FI_DEV_FABRIC_CLUSTER_UUID="0cf3c1a2-7d1a-4f0b-9c55-'
+                                     f'2f5dc1a7e001"}} 40\nDCGM_FI_DEV_FABRIC_CLIQUE_ID{{gpu="0"}} {n // 18}\n'))
+        two_units.write_conf(nvswitch_hosts_file=str(exporters.write_hosts(tmp_path / "hosts")), nvswitch_poll_interval=0.5)
+        two_units.fmctl("reload")
+        poll(lambda: [len(row["hosts"]) for row in two_units.ask("nvswitch", "blocks")] == [18, 18], "two domains are known")
+        text = two_units.fmctl("nvswitch", "blocks").stdout
+    finally:
+        exporters.stop()
+    assert read_by_slurmctld(tmp_path, text, "dgx-su01-[01-32],dgx-su02-[01-04]", "block", debian13) == [
+        ("nvl-0cf3c1a2-0", "dgx-su01-[01-18]"), ("nvl-0cf3c1a2-1", "dgx-su01-[19-32],dgx-su02-[01-04]")]
 
 
 def hosts_of(hostlist):
