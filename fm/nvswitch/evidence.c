@@ -213,29 +213,7 @@ static int number_of(const struct exposition_sample *s, const char *name, unsign
 static void take_clique(struct evidence *e, uint32_t clique)
 {
 	e->cliques_differ |= e->clique && e->clique != clique + 1ull;
-	if (!e->clique)
-		e->clique = clique + 1ull;
-}
-
-/* DCGM's text fields are exported as labels of all other metrics. No domain: all zero. */
-static void learn_domain(struct evidence *e, const struct exposition_sample *s)
-{
-	struct exposition_text cluster = label_of(s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID",
-						  "DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID");
-	struct exposition_text clique = exposition_label(s, "DCGM_FI_DEV_FABRIC_CLIQUE_ID");
-	char text[sizeof(e->cluster)];
-
-	if (cluster.at && !*e->cluster) {
-		exposition_copy_shown(cluster, text, sizeof(text));
-		if (text[strspn(text, "0-")] && *text != '<')
-			memcpy(e->cluster, text, sizeof(text));
-		e->no_domain |= *text && !text[strspn(text, "0-")];
-	}
-	if (!clique.at || !clique.len || clique.len > 9)
-		return;
-	exposition_copy(clique, text, sizeof(text));
-	if (!text[strspn(text, "0123456789")])
-		take_clique(e, strtoul(text, NULL, 10));
+	e->clique = e->clique ? e->clique : clique + 1ull;
 }
 
 static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
@@ -271,45 +249,16 @@ static uint32_t whole(double value)
 	return value >= 1 && value <= UINT32_MAX ? value : 0;
 }
 
-/* Statuses, of which the gravest of equal series counts; those above the last are as grave. */
-static const struct status {
-	uint16_t has, at; /* at: in struct gpu_said */
-	uint8_t least, most, count;
-	uint8_t gravity[9]; /* [count] */
-} statuses[] = {
-	/* Success least, and what failed more than what has not come to its end. */
-	[FM_STATUS] = { HAS_FM,
-			offsetof(struct gpu_said, fm_status),
-			0,
-			FM_STATUSES - 1,
-			FM_STATUSES,
-			{ 0, 5, 2, 1, 6, 4, 3 } },
-	/* Unhealthy, then limited, then anything else; 0 = not supported. */
-	[SUMMARY] = { HAS_SUMMARY,
-		      offsetof(struct gpu_said, summary),
-		      1,
-		      SUMMARY_LIMITED,
-		      4,
-		      { 0, 1, 3, 2 } },
-	[RECOVERY_ACTION] = { HAS_ACTION,
-			      offsetof(struct gpu_said, action),
-			      0,
-			      UINT8_MAX - 1,
-			      ACTIONS + 1,
-			      { 0, 2, 3, 2, 1, 1, 2, 3, 2 } },
-};
-
-static void take_status(struct gpu_said *said, const struct status *row, double value)
+/* How grave it is: success least, and what failed more than what has not come to its end. */
+static unsigned gravity(enum metric metric, unsigned value)
 {
-	uint8_t *kept = (uint8_t *)said + row->at, last = row->count - 1;
-	uint8_t now = value >= 0 && value <= row->most ? (uint8_t)value : UINT8_MAX;
+	static const uint8_t fm[FM_STATUSES] = { 0, 5, 2, 1, 6, 4, 3 };
 
-	if (now < row->least || now > row->most)
-		return;
-	if (!(said->has & row->has) ||
-	    row->gravity[now < last ? now : last] > row->gravity[*kept < last ? *kept : last])
-		*kept = now;
-	said->has |= row->has;
+	if (metric == FM_STATUS)
+		return fm[value];
+	if (metric == SUMMARY)
+		return value == SUMMARY_UNHEALTHY ? 2 : value == SUMMARY_LIMITED;
+	return action_of(value)->state;
 }
 
 static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
@@ -327,34 +276,45 @@ static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
 	said->has |= HAS_WATCH;
 }
 
+/* Of equal series the gravest counts. */
 static void take_state(struct gpu_said *said, enum metric metric, double value)
 {
 	uint32_t number = whole(value);
+	uint16_t bit = HAS_ACTION;
+	uint8_t *kept = &said->action, most = UINT8_MAX - 1;
 
 	if (metric == P2P_BITMAP) {
 		said->peers = said->has & HAS_P2P ? said->peers & number : number;
 		said->has |= HAS_P2P;
-	} else if (metric == MIG_MODE) {
+		return;
+	}
+	if (metric == MIG_MODE) {
 		said->mig |= value == 1;
 		said->has_mig_mode = true;
 		said->has |= HAS_MIG;
-	} else if (metric == HEALTH_MASK && number && number <= UINT16_MAX) {
-		said->mask = number; /* 0 = the driver supports none of it */
-		said->has |= HAS_MASK;
-	} else if (metric == FM_STATUS || metric == SUMMARY || metric == RECOVERY_ACTION) {
-		take_status(said, &statuses[metric], value);
-	}
-}
-
-static void take_pair(struct gpu_said *said, const struct exposition_sample *s)
-{
-	int peer = number_of(s, "peer_gpu", MEMORY_GPUS);
-
-	if (peer < 0 || s->value >= P2P_UNKNOWN)
 		return;
-	said->has |= HAS_PAIRS;
-	if (s->value > P2P_OK)
-		said->pairs_lost |= 1u << peer;
+	}
+	if (metric == HEALTH_MASK) {
+		if (number && number <= UINT16_MAX) { /* 0 = the driver supports none of it */
+			said->mask = number;
+			said->has |= HAS_MASK;
+		}
+		return;
+	}
+	if (metric == FM_STATUS) {
+		bit = HAS_FM;
+		kept = &said->fm_status;
+		most = FM_STATUSES - 1;
+	} else if (metric == SUMMARY) {
+		bit = HAS_SUMMARY;
+		kept = &said->summary;
+		most = SUMMARY_LIMITED;
+	}
+	if (value < (metric == SUMMARY) || value > most)
+		return;
+	if (!(said->has & bit) || gravity(metric, value) > gravity(metric, *kept))
+		*kept = value;
+	said->has |= bit;
 }
 
 static void take_gpu(struct evidence *e, enum metric metric, const struct exposition_sample *s)
@@ -362,20 +322,22 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 	struct evidence_gpu *gpu = gpu_of(e, s);
 	uint32_t number = whole(s->value);
 	int link = number_of(s, "nvlink", 64), xid = number_of(s, "xid", UINT16_MAX);
+	int peer = number_of(s, "peer_gpu", MEMORY_GPUS);
 	struct gpu_said *said;
 
 	if (!gpu)
 		return;
 	said = &gpu->said;
-	if (metric == PRESENT) {
-		said->has |= HAS_PRESENT;
-	} else if (metric == XID && number) {
-		if (xid_of(number, NULL)->state >= xid_of(gpu->xid, NULL)->state)
-			gpu->xid = number;
-	}
-	if (s->value < 0)
+	if (s->value < 0 && metric != PRESENT)
 		return;
 	switch (metric) {
+	case PRESENT:
+		said->has |= HAS_PRESENT;
+		return;
+	case XID:
+		if (number && xid_of(number, NULL)->state >= xid_of(gpu->xid, NULL)->state)
+			gpu->xid = number;
+		return;
 	case XID_COUNT:
 		if (xid > 0 && number && e->ncounts < MEMORY_COUNTS &&
 		    xid_of(xid, NULL)->state != NVSWITCH_HEALTHY)
@@ -384,7 +346,11 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 								      .count = number };
 		return;
 	case P2P_PAIR:
-		take_pair(said, s);
+		if (peer < 0 || s->value >= P2P_UNKNOWN)
+			return;
+		said->has |= HAS_PAIRS;
+		if (s->value > P2P_OK)
+			said->pairs_lost |= 1u << peer;
 		return;
 	case RECOVERY_FAILED:
 		gpu->has_failures = true;
@@ -470,7 +436,7 @@ static void take_switch(struct evidence *e, enum metric metric, const struct exp
 static void take_sample(void *arg, int metric, const struct exposition_sample *s)
 {
 	struct evidence *e = arg;
-	struct exposition_text model, host;
+	struct exposition_text model, host, cluster, clique;
 	char text[64];
 
 	if (isnan(s->value) || s->value >= DOUBLE_BLANK ||
@@ -486,7 +452,19 @@ static void take_sample(void *arg, int metric, const struct exposition_sample *s
 		e->learnt = nvswitch_model(text)->system;
 		e->links = nvswitch_model(text)->links;
 	}
-	learn_domain(e, s);
+	/* DCGM's text fields are exported as labels of all other metrics. No domain: all zero. */
+	cluster = label_of(s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID",
+			   "DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID");
+	if (cluster.at && !*e->cluster) {
+		exposition_copy_shown(cluster, text, sizeof(e->cluster));
+		if (text[strspn(text, "0-")] && *text != '<')
+			memcpy(e->cluster, text, sizeof(e->cluster));
+		e->no_domain |= *text && !text[strspn(text, "0-")];
+	}
+	clique = exposition_label(s, "DCGM_FI_DEV_FABRIC_CLIQUE_ID");
+	exposition_copy(clique, text, sizeof(text));
+	if (clique.len && clique.len <= 9 && !text[strspn(text, "0123456789")])
+		take_clique(e, strtoul(text, NULL, 10));
 	if (metric < SWITCH_PRESENT)
 		take_gpu(e, metric, s);
 	else
@@ -518,17 +496,6 @@ const struct exposition_ops evidence_ops = { metric_of, take_sample };
 
 /* ---- Incarnations ---------------------------------------------------------------------------- */
 
-/* Not where GPUs are only numbered in another way, as when one of them is gone. */
-static bool is_replaced(const struct evidence *e, const struct memory *m, unsigned g)
-{
-	const char *before = m->gpus[g].uuid, *now = e->gpus[g].uuid;
-
-	if (!*before || !*now || !strcmp(before, now))
-		return false;
-	return !any_of(i, 0, MEMORY_GPUS,
-		       !strcmp(m->gpus[i].uuid, now) || !strcmp(e->gpus[i].uuid, before));
-}
-
 static void find_births(struct memory *m, const struct evidence *e,
 			const struct evidence_context *c)
 {
@@ -539,7 +506,11 @@ static void find_births(struct memory *m, const struct evidence *e,
 		const struct evidence_gpu *said = &e->gpus[g];
 		struct memory_gpu *gpu = &m->gpus[g];
 
-		if (is_replaced(e, m, g)) {
+		/* Not where GPUs are only numbered in another way, as when one of them is gone. */
+		if (*gpu->uuid && *said->uuid && strcmp(gpu->uuid, said->uuid) &&
+		    !any_of(i, 0, MEMORY_GPUS,
+			    !strcmp(m->gpus[i].uuid, said->uuid) ||
+				    !strcmp(e->gpus[i].uuid, gpu->uuid))) {
 			memory_reset(m, g, gpu->pci, NVSWITCH_PROVEN);
 			gpu->energy = gpu->xid = 0;
 			replaced = m->ended = true;
@@ -750,25 +721,6 @@ static void take_counts(struct memory *m, const struct evidence *e,
 	m->ncounts = kept;
 }
 
-static void remember_failures(struct memory *m, const struct evidence *e,
-			      const struct evidence_context *c, bool first)
-{
-	static const struct nvswitch_finding failed = {
-		.state = NVSWITCH_DEGRADED_LINK, .remedy = NVSWITCH_RESET_GPU, .sw = -1, .link = -1
-	};
-
-	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		uint64_t before = m->gpus[g].failed_recoveries, now = e->gpus[g].failed_recoveries;
-
-		if (!e->gpus[g].has_failures)
-			continue;
-		if (!first && now > before)
-			happen(m, c, g, failed, "GPU %u: a link did not recover", g);
-		m->changed |= now != before;
-		m->gpus[g].failed_recoveries = now;
-	}
-}
-
 static void sxid_happened(struct memory *m, const struct evidence_context *c, unsigned n, int link,
 			  uint32_t sxid)
 {
@@ -906,14 +858,14 @@ static void end_old(struct memory *m, const struct evidence *e, const struct evi
 
 void evidence_remember(const struct evidence *e, struct memory *m, const struct evidence_context *c)
 {
+	static const struct nvswitch_finding failed = {
+		.state = NVSWITCH_DEGRADED_LINK, .remedy = NVSWITCH_RESET_GPU, .sw = -1, .link = -1
+	};
+	enum nvswitch_system system = e->configured ? e->configured : e->learnt;
 	bool first = !m->heard;
 
 	if (!e->samples)
 		return;
-
-	enum nvswitch_system system =
-		e->configured != NVSWITCH_SYSTEM_AUTO ? e->configured : e->learnt;
-
 	if (system != NVSWITCH_SYSTEM_AUTO && (m->system != system || m->links != e->links)) {
 		m->system = system;
 		m->links = e->links;
@@ -932,21 +884,24 @@ void evidence_remember(const struct evidence *e, struct memory *m, const struct 
 	keep_states(m, e);
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct evidence_gpu *said = &e->gpus[g];
+		struct memory_gpu *gpu = &m->gpus[g];
 		struct proof p = prove(e, m, g, c);
 		bool old = first && (p.whole || p.no_action);
 
-		if (!gauge_is_here(said->xid, &m->gpus[g].gauge_source, c))
+		if (gauge_is_here(said->xid, &gpu->gauge_source, c)) {
+			if (said->xid && said->xid != gpu->xid && !old)
+				xid_happened(m, c, g, said->xid);
+			m->changed |= gpu->xid != said->xid;
+			gpu->xid = said->xid;
+		}
+		if (!said->has_failures)
 			continue;
-		if (said->xid && said->xid != m->gpus[g].xid && !old)
-			xid_happened(m, c, g, said->xid);
-		if (m->gpus[g].xid == said->xid)
-			continue;
-		m->gpus[g].xid = said->xid;
-		m->changed = true;
+		if (!first && said->failed_recoveries > gpu->failed_recoveries)
+			happen(m, c, g, failed, "GPU %u: a link did not recover", g);
+		m->changed |= said->failed_recoveries != gpu->failed_recoveries;
+		gpu->failed_recoveries = said->failed_recoveries;
 	}
-
 	take_counts(m, e, c);
-	remember_failures(m, e, c, first);
 	take_sxids(m, e, c, first);
 	end_disproved(m, e, c);
 	m->heard = true;

@@ -46,24 +46,7 @@ enum { /* DCGM's fabric manager status (dcgm_fields.h, 170) */
 };
 enum { SUMMARY_UNHEALTHY = 2, SUMMARY_LIMITED = 3 };	   /* fabric health summary (175) */
 enum { WATCH_PASS = 0, WATCH_WARN = 10, WATCH_FAIL = 20 }; /* DCGM_EXP_GPU_HEALTH_STATUS */
-enum { /* NVML's recovery action (nvmlDeviceGpuRecoveryAction_t) */
-       ACTION_NONE,
-       ACTION_GPU_RESET,
-       ACTION_NODE_REBOOT,
-       ACTION_DRAIN_P2P,
-       ACTION_DRAIN_AND_RESET,
-       ACTION_RECOVER_IMEX,
-       ACTION_BUS_RESET,
-       ACTION_SYSTEM_REBOOT,
-       ACTIONS
-};
-struct memory_action {
-	const char *name; /* NVIDIA's */
-	enum nvswitch_state state;
-	enum nvswitch_remedy remedy;
-};
-/* What is known of a recovery action; static, never NULL. */
-const struct memory_action *memory_action(unsigned action);
+enum { ACTION_NONE, ACTION_GPU_RESET }; /* NVML's recovery action; the catalogue has them all */
 
 struct gpu_said {
 	uint16_t has; /* HAS_PRESENT .. HAS_MIG */

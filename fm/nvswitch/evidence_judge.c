@@ -26,14 +26,12 @@
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-#define NOWHERE                                                                                    \
-	((struct nvswitch_finding){ .remedy = NVSWITCH_RESET_GPU, .gpu = -1, .sw = -1, .link = -1 })
-#define GPU(n)                                                                                     \
-	((struct nvswitch_finding){                                                                \
-		.remedy = NVSWITCH_RESET_GPU, .gpu = (n), .sw = -1, .link = -1 })
-#define GONE(n, r)                                                                                 \
-	((struct nvswitch_finding){                                                                \
-		.kind = NVSWITCH_IS_SILENCE, .remedy = (r), .gpu = (n), .sw = -1, .link = -1 })
+#define ABOUT(g, k, r)                                                                             \
+	((struct nvswitch_finding){ .kind = (k), .remedy = (r), .gpu = (g), .sw = -1, .link = -1 })
+#define GPU(n)	   ABOUT(n, NVSWITCH_IS_STATE, NVSWITCH_RESET_GPU)
+#define GONE(n, r) ABOUT(n, NVSWITCH_IS_SILENCE, r)
+#define NOWHERE	   GPU(-1)
+#define UNNAMED	   ABOUT(-1, NVSWITCH_IS_STATE, NVSWITCH_REMEDY_NONE)
 
 __attribute__((format(printf, 4, 5))) static void find(struct nvswitch_verdict *verdict,
 						       enum nvswitch_state state,
@@ -93,7 +91,6 @@ struct nmx {
 	struct port *ports; /* [size], by hash, a power of two */
 	uint32_t size, count;
 	uint64_t now_us;
-	bool heard;
 };
 
 /* ---- Places ---------------------------------------------------------------------------------- */
@@ -265,7 +262,6 @@ void nmx_begin(struct nmx *nmx, uint64_t now_us)
 
 void nmx_end(struct nmx *nmx)
 {
-	nmx->heard = true;
 	for (uint32_t i = 0; i < nmx->size; i++) {
 		struct port *port = &nmx->ports[i];
 		struct said before = port->now;
@@ -290,8 +286,6 @@ void nmx_end(struct nmx *nmx)
 
 /* ---- A host ---------------------------------------------------------------------------------- */
 
-#define UNNAMED ((struct nvswitch_finding){ .gpu = -1, .sw = -1, .link = -1 })
-
 struct tally {
 	unsigned ports, absent, inactive, rises, high_ber;
 	const struct port *first_inactive, *first_rise, *first_high_ber;
@@ -300,10 +294,23 @@ struct tally {
 	} devices[DEVICES];
 };
 
-static void nmx_judge_switches(const struct tally *t, struct nvswitch_verdict *verdict)
+static void judge_tally(const struct tally *t, struct nvswitch_verdict *verdict)
 {
 	const struct port *p = t->first_inactive;
+	unsigned dead = 0, all = 0;
 
+	/* A device without one NVLink that works reaches nobody. */
+	for (unsigned d = 0; d < DEVICES; d++) {
+		all += t->devices[d].ports > 0;
+		if (!t->devices[d].ports || t->devices[d].working)
+			continue;
+		dead++;
+		find(verdict, NVSWITCH_NO_P2P, UNNAMED,
+		     "GPU device %u of the tray: none of %u NVLinks works", d, t->devices[d].ports);
+	}
+	if (all && dead == all)
+		find(verdict, NVSWITCH_FATAL, UNNAMED, "none of the tray's %u NVLinks works",
+		     t->ports);
 	if (p)
 		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED,
 		     "%u NVLinks not active, first device %u port %u: %s, blame %s", t->inactive,
@@ -328,7 +335,6 @@ const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint
 {
 	struct tally t = { 0 };
 	const char *chassis = place->chassis;
-	unsigned dead = 0, all = 0;
 	bool others = false;
 
 	*verdict = (struct nvswitch_verdict){ .system = NVSWITCH_SYSTEM_NVL72 };
@@ -371,19 +377,7 @@ const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint
 				"slot="
 			      : "it reports no NVLinks of that tray or slot";
 	}
-	/* A device without one NVLink that works reaches nobody. */
-	for (unsigned d = 0; d < DEVICES; d++) {
-		all += t.devices[d].ports > 0;
-		if (!t.devices[d].ports || t.devices[d].working)
-			continue;
-		dead++;
-		find(verdict, NVSWITCH_NO_P2P, UNNAMED,
-		     "GPU device %u of the tray: none of %u NVLinks works", d, t.devices[d].ports);
-	}
-	if (all && dead == all)
-		find(verdict, NVSWITCH_FATAL, UNNAMED, "none of the tray's %u NVLinks works",
-		     t.ports);
-	nmx_judge_switches(&t, verdict);
+	judge_tally(&t, verdict);
 	return NULL;
 }
 
@@ -393,8 +387,6 @@ struct judge {
 	const struct evidence *e;
 	const struct memory *m;
 	const struct evidence_context *c;
-	const struct nvswitch_expect *expect;
-	enum nvswitch_system system;
 	unsigned gpus;	 /* that the machine has */
 	unsigned links;	 /* of a GPU, 0 = not known */
 	uint32_t exempt; /* GPUs without peers on purpose, by bit */
@@ -477,52 +469,31 @@ static const char *const fm_words[FM_STATUSES] = {
 };
 
 /*
- * NVML's mask: pairs of bits, 1 = so; then a number for what is configured wrongly, 1 = nothing;
- * then two pairs where 2 is bad: a partition, and the fabric's manager. What NVML's summary calls
- * unhealthy is no P2P. A value that nobody knows is said.
+ * NVML's mask: fields of two bits, but for the one of what is configured wrongly. The catalogue
+ * says which values are bad; one that nobody knows is said. What NVML's summary calls unhealthy is
+ * no P2P.
  */
 static void judge_mask(const struct judge *j, unsigned g)
 {
-	static const struct {
-		uint8_t shift, state;
-		const char *words;
-	} parts[] = {
-		{ 0, NVSWITCH_DEGRADED_LINK, "bandwidth degraded" },
-		{ 2, NVSWITCH_DEGRADED_LINK, "routes recover" },
-		{ 4, NVSWITCH_NO_P2P, "routes unhealthy" },
-		{ 6, NVSWITCH_NO_P2P, "recovers from access time-outs" },
-	};
-	static const char *const wrong[16] = {
-		[2] = "another system GUID", [3] = "another chassis' serial number",
-		[4] = "no partition",	     [5] = "too few NVLinks",
-		[6] = "another firmware",    [7] = "another location",
-	};
 	const struct gpu_said *last = &j->m->gpus[g].last;
-	unsigned configured = last->mask >> 8 & 15;
-	struct nvswitch_finding set_up = GPU(g);
+	struct nvswitch_finding place = GPU(g);
 
-	set_up.remedy = NVSWITCH_CONTACT_SUPPORT;
-	if (!(last->has & HAS_MASK))
-		return;
-	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
-		if ((last->mask >> parts[i].shift & 3) == 1)
-			find(j->verdict, parts[i].state, GPU(g), "GPU %u: NVLink fabric: %s", g,
-			     parts[i].words);
-	if (configured > 1)
-		find(j->verdict, NVSWITCH_NO_P2P, set_up,
-		     "GPU %u: NVLink fabric configured wrongly: %s", g,
-		     wrong[configured] ? wrong[configured] : "for an unknown reason");
-	if ((last->mask >> 12 & 3) == 2 && j->c->progress != FM_PROGRESS_NORMAL)
-		find(j->verdict, NVSWITCH_NO_P2P, set_up,
-		     "GPU %u: NVLink fabric: no partition assigned", g);
-	if (last->mask >> 14 == 2)
-		find(j->verdict, NVSWITCH_DEGRADED_LINK, set_up,
-		     "GPU %u: NVLink fabric: the fabric manager is disconnected", g);
-	for (unsigned shift = 0; shift < 16; shift += 2)
-		if ((shift < 8 || shift > 11) && (last->mask >> shift & 3) == 3)
-			find(j->verdict, NVSWITCH_HEALTHY, set_up,
-			     "GPU %u: NVLink fabric: unknown value in health mask 0x%x", g,
-			     last->mask);
+	for (unsigned shift = 0, bits; last->has & HAS_MASK && shift < 16; shift += bits) {
+		const struct xid *row;
+
+		bits = shift == 8 ? 4 : 2;
+		row = mask_of(shift, last->mask >> shift & ((1u << bits) - 1));
+		place.remedy = row->remedy;
+		if (!*row->words || (shift == 12 && row->state && /* it waits for its partition */
+				     j->c->progress == FM_PROGRESS_NORMAL))
+			continue;
+		if (row->state)
+			find(j->verdict, row->state, place, "GPU %u: NVLink fabric: %s", g,
+			     row->words);
+		else
+			find(j->verdict, NVSWITCH_HEALTHY, place, "GPU %u: NVLink fabric: %s 0x%x",
+			     g, row->words, last->mask);
+	}
 }
 
 /* What it reports as a number or a word: fabric manager, recovery action, health. */
@@ -542,11 +513,11 @@ static void judge_reported(const struct judge *j, unsigned g)
 		     fm_words[last->fm_status]);
 	}
 	if (last->has & HAS_ACTION && last->action != ACTION_NONE) {
-		const struct memory_action *action = memory_action(last->action);
+		const struct xid *action = action_of(last->action);
 
 		place.remedy = action->remedy;
 		find(j->verdict, action->state, place, "GPU %u: recovery action: %s", g,
-		     action->name);
+		     action->words);
 	}
 	if (summary && last->summary == SUMMARY_UNHEALTHY)
 		find(j->verdict, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
@@ -628,7 +599,7 @@ static void judge_gpus(const struct judge *j)
 		bool exempt = j->exempt >> g & 1;
 		struct nvswitch_finding place = GPU(g);
 
-		if (!(last->has & HAS_LINKS) || (exempt && j->system == NVSWITCH_SYSTEM_A100))
+		if (!(last->has & HAS_LINKS) || (exempt && j->m->system == NVSWITCH_SYSTEM_A100))
 			continue;
 		if (last->links_down) {
 			place.link = __builtin_ctzll(last->links_down);
@@ -651,10 +622,10 @@ static void judge_gpus(const struct judge *j)
 static void judge_switches(const struct judge *j)
 {
 	/* Of GPUs that are not in the machine, or cut up: with A100 these are trained off. */
-	uint32_t without = j->system == NVSWITCH_SYSTEM_A100 ? j->exempt : left_out(j->m);
+	uint32_t without = j->m->system == NVSWITCH_SYSTEM_A100 ? j->exempt : left_out(j->m);
 	unsigned off = __builtin_popcount(without) * j->links;
 	unsigned all = j->gpus * j->links, absent, seen = 0, down = 0;
-	unsigned there = 0, usual = j->expect->switches, ever = 0;
+	unsigned there = 0, usual = nvswitch_expect(j->m->system)->switches, ever = 0;
 	struct nvswitch_finding first = NOWHERE;
 
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
@@ -688,7 +659,9 @@ static void judge_switches(const struct judge *j)
 		find(j->verdict, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_REBOOT),
 		     "%u of %u NVSwitches absent", usual - there, usual);
 	/* An exporter that began after they were trained off does not report them. */
-	absent = seen && seen < all && !j->e->repeated && j->expect->switches ? all - seen : 0;
+	absent = seen && seen < all && !j->e->repeated && nvswitch_expect(j->m->system)->switches
+			 ? all - seen
+			 : 0;
 	if (absent > off) {
 		find(j->verdict, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_RESET_GPU),
 		     "%u of %u NVLinks absent", absent - off, all - off);
@@ -706,12 +679,11 @@ static void judge_switches(const struct judge *j)
 void evidence_judge(const struct evidence *e, const struct memory *m,
 		    const struct evidence_context *c, struct nvswitch_verdict *verdict)
 {
-	struct judge j = { .e = e, .m = m, .c = c, .system = m->system, .verdict = verdict };
+	struct judge j = { .e = e, .m = m, .c = c, .verdict = verdict };
 	uint16_t reporting = 0;
 	bool registered = false;
 
-	j.expect = nvswitch_expect(m->system);
-	j.links = m->links ? m->links : j.expect->links;
+	j.links = m->links ? m->links : nvswitch_expect(m->system)->links;
 	*verdict = (struct nvswitch_verdict){ .system = m->system };
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
 		reporting |= e->gpus[g].said.has;

@@ -118,33 +118,23 @@ static const struct word report_words[] = {
 
 static uint64_t get(const struct word *word, const void *from)
 {
-	switch (word->size) {
-	case 1:
+	if (word->size == 1)
 		return *(const uint8_t *)from;
-	case 2:
+	if (word->size == 2)
 		return *(const uint16_t *)from;
-	case 4:
-		return *(const uint32_t *)from;
-	default:
-		return *(const uint64_t *)from;
-	}
+	return word->size == 4 ? *(const uint32_t *)from : *(const uint64_t *)from;
 }
 
 static void set(const struct word *word, void *to, uint64_t value)
 {
-	switch (word->size) {
-	case 1:
-		*(uint8_t *)to = (uint8_t)value;
-		return;
-	case 2:
-		*(uint16_t *)to = (uint16_t)value;
-		return;
-	case 4:
-		*(uint32_t *)to = (uint32_t)value;
-		return;
-	default:
+	if (word->size == 1)
+		*(uint8_t *)to = value;
+	else if (word->size == 2)
+		*(uint16_t *)to = value;
+	else if (word->size == 4)
+		*(uint32_t *)to = value;
+	else
 		*(uint64_t *)to = value;
-	}
 }
 
 static void write_words(FILE *out, const struct word *word, const void *of)
@@ -248,9 +238,7 @@ static bool read_words(const char *line, const struct word *words, void *of)
 
 bool memory_read(struct memory *m, const char *kind, const char *rest)
 {
-	struct memory_event event = {
-		.finding = { .kind = NVSWITCH_IS_EVENT, .gpu = -1, .sw = -1, .link = -1 }
-	};
+	struct memory_event event = { .finding = { .kind = NVSWITCH_IS_EVENT, NVSWITCH_NOWHERE } };
 	struct memory_report report = { .state = NVSWITCH_STATES };
 	bool text = strstr(rest, " text=");
 	unsigned n;
@@ -295,31 +283,6 @@ bool memory_read(struct memory *m, const char *kind, const char *rest)
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/*
- * What NVIDIA asks for, what it makes of the host. "Drain and reset" runs on at less capacity: jobs
- * end as they will.
- */
-static const struct memory_action actions[ACTIONS] = {
-	[ACTION_NONE] = { "none", NVSWITCH_HEALTHY, NVSWITCH_REMEDY_NONE },
-	[ACTION_GPU_RESET] = { "GPU reset", NVSWITCH_NO_P2P, NVSWITCH_RESET_GPU },
-	[ACTION_NODE_REBOOT] = { "node reboot", NVSWITCH_FATAL, NVSWITCH_REBOOT },
-	[ACTION_DRAIN_P2P] = { "drain P2P", NVSWITCH_NO_P2P, NVSWITCH_RESET_GPU },
-	[ACTION_DRAIN_AND_RESET] = { "drain and reset", NVSWITCH_DEGRADED_LINK,
-				     NVSWITCH_RESET_GPU },
-	[ACTION_RECOVER_IMEX] = { "recover IMEX domain", NVSWITCH_DEGRADED_LINK,
-				  NVSWITCH_CONTACT_SUPPORT },
-	[ACTION_BUS_RESET] = { "bus reset", NVSWITCH_NO_P2P, NVSWITCH_RESET_GPU },
-	[ACTION_SYSTEM_REBOOT] = { "system reboot", NVSWITCH_FATAL, NVSWITCH_REBOOT },
-};
-
-const struct memory_action *memory_action(unsigned action)
-{
-	static const struct memory_action unknown = { "an unknown action", NVSWITCH_NO_P2P,
-						      NVSWITCH_CONTACT_SUPPORT };
-
-	return action < ACTIONS ? &actions[action] : &unknown;
-}
-
 const char *memory_end_of(const struct nvswitch_finding *f)
 {
 	static const char *const ends[] = {
@@ -340,16 +303,6 @@ const char *memory_end_of(const struct nvswitch_finding *f)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Whether both are of the same subject. Events without a number are compared by their words. */
-static bool is_same(const struct nvswitch_finding *a, const struct nvswitch_finding *b)
-{
-	if (a->code != b->code || a->sw != b->sw || (!b->code && strcmp(a->text, b->text)))
-		return false;
-	if (a->gpu != b->gpu || (a->gpu < 0 && strcmp(a->pci, b->pci)))
-		return false;
-	return a->link == b->link || a->link < 0 || b->link < 0;
-}
-
 static void remove_event(struct memory *m, unsigned i)
 {
 	memmove(m->events + i, m->events + i + 1, (--m->nevents - i) * sizeof(*m->events));
@@ -365,9 +318,16 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 	};
 	unsigned at;
 
-	for (unsigned i = 0; i < m->nevents && !known; i++)
-		if (is_same(&m->events[i].finding, finding))
+	/* Events without a number are compared by their words. */
+	for (unsigned i = 0; i < m->nevents && !known; i++) {
+		const struct nvswitch_finding *a = &m->events[i].finding;
+
+		if (a->code == finding->code && a->sw == finding->sw && a->gpu == finding->gpu &&
+		    (a->code || !strcmp(a->text, finding->text)) &&
+		    (a->gpu >= 0 || !strcmp(a->pci, finding->pci)) &&
+		    (a->link == finding->link || a->link < 0 || finding->link < 0))
 			known = &m->events[i];
+	}
 	event.finding.kind = NVSWITCH_IS_EVENT;
 	event.finding.since_us = now_us;
 	if (known) {
@@ -534,36 +494,36 @@ void memory_clear(struct memory *m)
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 
-static struct memory_report *find_report(struct memory *m, const char *source)
+/* Its number; nreports = there is none. */
+static unsigned find_report(const struct memory *m, const char *source)
 {
-	for (unsigned i = 0; i < m->nreports; i++)
-		if (!strcmp(m->reports[i].source, source))
-			return &m->reports[i];
-	return NULL;
+	unsigned at = 0;
+
+	while (at < m->nreports && strcmp(m->reports[at].source, source))
+		at++;
+	return at;
 }
 
 bool memory_report(struct memory *m, const struct memory_report *report)
 {
-	struct memory_report *kept = find_report(m, report->source);
+	unsigned at = find_report(m, report->source);
+	struct memory_report *kept = &m->reports[at];
 
-	if (!kept && m->nreports == MEMORY_REPORTS)
+	if (at == MEMORY_REPORTS)
 		return false;
-	if (!kept)
-		kept = &m->reports[m->nreports++];
-	else if (kept->state == report->state && kept->ttl_s == report->ttl_s &&
-		 !strcmp(kept->text, report->text))
-		return true;
+	m->changed |= at == m->nreports || kept->state != report->state ||
+		      kept->ttl_s != report->ttl_s || strcmp(kept->text, report->text);
+	m->nreports += at == m->nreports;
 	*kept = *report;
-	m->changed = true;
 	return true;
 }
 
 void memory_forget_report(struct memory *m, const char *source)
 {
-	struct memory_report *gone = find_report(m, source);
+	unsigned at = find_report(m, source);
 
-	if (!gone)
+	if (at == m->nreports)
 		return;
-	*gone = m->reports[--m->nreports];
+	m->reports[at] = m->reports[--m->nreports];
 	m->changed = true;
 }

@@ -20,29 +20,12 @@ extern const char nvlink_catalogue_text[];
 
 static struct catalogue {
 	struct xid *rows;
-	unsigned count;
-} catalogue; /* of the process: numbers mean the same for all hosts */
+	unsigned count, kinds; /* kinds: of its rows, by bit */
+} catalogue;		       /* of the process: numbers mean the same for all hosts */
 
 static const char *const classes[] = { "", "note", "nonfatal", "port", "always" };
-static const char *const conditions[] = { "", "status=", "info=", "only=" };
-
-static bool read_sub(struct xid *row, const char *sub)
-{
-	size_t unit = strcspn(sub, " =");
-	char *end;
-
-	if (sub[unit] == '=')
-		unit = 0;
-	if (unit >= sizeof(row->unit))
-		return false;
-	memcpy(row->unit, sub, unit);
-	sub += unit + (sub[unit] == ' ');
-	for (uint8_t i = 1; *sub && !row->condition && i < 4; i++)
-		if (!strncmp(sub, conditions[i], strlen(conditions[i])))
-			row->condition = i;
-	row->value = strtoul(sub + strlen(conditions[row->condition]), &end, 0);
-	return !*sub || (row->condition && !*end);
-}
+static const char *const conditions[] = { "", "status=", "info=", "only=", "value=", "severity=" };
+static const char *const kinds[] = { "xid", "sxid", "action", "mask", "line" };
 
 static const char *read_row(void *arg, char *line)
 {
@@ -50,21 +33,25 @@ static const char *read_row(void *arg, char *line)
 	struct catalogue *c = arg;
 	struct xid row = { 0 };
 	char *field[FIELDS] = { 0 }, *rest = line, *end;
+	const char *sub;
+	size_t unit;
 	unsigned count = 0;
-	bool sxid;
 	int state, remedy = 0;
+	bool sxid;
 
 	while (count < FIELDS && (field[count] = strtok_r(rest, "\t", &rest)))
 		count++;
 	if (!count)
 		return NULL;
-	sxid = !strcmp(field[KIND], "sxid");
-	if (count < FIELDS || (!sxid && strcmp(field[KIND], "xid")))
-		return "a row of sxid or xid has eight fields";
+	while (row.kind < CATALOGUE_KINDS && strcmp(field[KIND], kinds[row.kind]))
+		row.kind++;
+	if (count < FIELDS || row.kind == CATALOGUE_KINDS)
+		return "a row of sxid, xid, action, mask or line has eight fields";
+	sxid = row.kind == CATALOGUE_SXID;
 	row.first = row.last = strtoul(field[NUMBERS], &end, 10);
 	if (*end == '-')
 		row.last = strtoul(end + 1, &end, 10);
-	if (!row.first || row.last < row.first || *end)
+	if ((!row.first && row.kind <= CATALOGUE_SXID) || row.last < row.first || *end)
 		return "a number, or FIRST-LAST, is expected";
 	state = sxid ? SXID_ALWAYS : nvswitch_state_parse(field[STATE]);
 	while (sxid && state >= 0 && strcmp(classes[state], field[STATE]))
@@ -73,26 +60,43 @@ static const char *read_row(void *arg, char *line)
 		remedy++;
 	if (state < sxid || state == NVSWITCH_UNKNOWN + sxid || remedy == NVSWITCH_REMEDIES)
 		return "unknown state or remedy";
-	if (strcmp(field[SUB], "-") && !read_sub(&row, field[SUB]))
+	sub = strcmp(field[SUB], "-") ? field[SUB] : "";
+	unit = row.kind == CATALOGUE_LINE ? strlen(sub) : strcspn(sub, " =");
+	unit = sub[unit] == '=' ? 0 : unit;
+	snprintf(row.unit, unit < sizeof(row.unit) ? unit + 1 : 1, "%s", sub);
+	sub += unit + (sub[unit] == ' ');
+	for (uint8_t i = 1; *sub && !row.condition && i < ARRAY_SIZE(conditions); i++)
+		if (!strncmp(sub, conditions[i], strlen(conditions[i])))
+			row.condition = i;
+	row.value = strtoul(sub + strlen(conditions[row.condition]), &end, 0);
+	if (unit >= sizeof(row.unit) || (*sub && (!row.condition || *end)))
 		return "unknown condition: UNIT, status=MASK, info=N or only=MASK is expected";
 	row.state = state;
 	row.remedy = remedy;
 	if (strcmp(field[MEANING], "-"))
 		array_printf(row.words, "%s", field[MEANING]);
-	row.sxid = sxid;
 	c->rows = mem_grow(c->rows, c->count);
 	c->rows[c->count++] = row;
+	c->kinds |= 1u << row.kind;
 	return NULL;
 }
 
+/* Adds the rows within the program of kinds that there are none of. */
 static void read_own(struct catalogue *own)
 {
 	char *text = mem_strdup(nvlink_catalogue_text), *rest = text, *line;
+	struct catalogue all = { 0 };
 
 	while ((line = strsep(&rest, "\n"))) {
 		line[strcspn(line, "#")] = '\0';
-		read_row(own, line);
+		read_row(&all, line);
 	}
+	for (unsigned i = 0; i < all.count; i++)
+		if (!(own->kinds >> all.rows[i].kind & 1)) {
+			own->rows = mem_grow(own->rows, own->count);
+			own->rows[own->count++] = all.rows[i];
+		}
+	free(all.rows);
 	free(text);
 }
 
@@ -105,50 +109,53 @@ int catalogue_read(const char *path, bool use, char *err, size_t err_size)
 		free(next.rows);
 		return status;
 	}
-	if (!*path)
-		read_own(&next);
+	read_own(&next);
 	free(catalogue.rows);
 	catalogue = next;
 	return 0;
 }
 
-/* Registers are the numbers in hexadecimal behind `(`. */
-static bool fits(const struct xid *row, const char *words)
+static bool is_nonfatal(const char *words)
 {
-	uint32_t registers[7] = { 0 }, others = 0;
+	return strcasestr(words, "non-fatal") || strcasestr(words, "nonfatal") ||
+	       strcasestr(words, "correctable");
+}
+
+static const struct xid *find_row(enum catalogue_kind kind, unsigned number, const char *words,
+				  unsigned value)
+{
+	static const struct xid unknown = { .remedy = NVSWITCH_CONTACT_SUPPORT };
+	/* Registers are the numbers in hexadecimal behind `(`. */
 	const char *at = words ? strstr(words, "(0x") : NULL;
+	uint32_t registers[7] = { 0 }, others = 0;
+	bool nonfatal = words && is_nonfatal(words);
+	bool fatal = words && !nonfatal && strstr(words, " Fatal");
 	unsigned count = 0;
 
-	if (*row->unit && (!words || strncmp(words, row->unit, strlen(row->unit))))
-		return false;
+	if (!catalogue.count)
+		read_own(&catalogue);
 	for (; at && count < 7 && (at = strstr(at, "0x")); at += 2) {
 		registers[count] = strtoul(at, NULL, 16);
 		others |= count ? registers[count] : 0;
 		count++;
 	}
-	switch (row->condition) {
-	case 0:
-		return true;
-	case 1:
-		return count > 1 && registers[1] & row->value;
-	case 2:
-		return count && (registers[0] >> 20 & 63) == row->value;
-	default:
-		return count && registers[0] && !(registers[0] & ~row->value) && !others;
-	}
-}
-
-static const struct xid *find_row(bool sxid, unsigned number, const char *words)
-{
-	static const struct xid unknown = { .remedy = NVSWITCH_CONTACT_SUPPORT };
-
-	if (!catalogue.count)
-		read_own(&catalogue);
 	for (unsigned i = 0; i < catalogue.count; i++) {
 		const struct xid *row = &catalogue.rows[i];
 
-		if (row->sxid == sxid && number >= row->first && number <= row->last &&
-		    fits(row, words))
+		if (row->kind != kind || number < row->first || number > row->last)
+			continue;
+
+		const bool met[] = {
+			true,
+			count > 1 && registers[1] & row->value,
+			count && (registers[0] >> 20 & 63) == row->value,
+			count && registers[0] && !(registers[0] & ~row->value) && !others,
+			value == row->value,
+			row->value ? fatal : nonfatal,
+		}; /* by condition */
+
+		if (met[row->condition] &&
+		    (!*row->unit || (words && !strncmp(words, row->unit, strlen(row->unit)))))
 			return row;
 	}
 	return &unknown;
@@ -156,12 +163,22 @@ static const struct xid *find_row(bool sxid, unsigned number, const char *words)
 
 const struct xid *xid_of(unsigned number, const char *words)
 {
-	return find_row(false, number, words);
+	return find_row(CATALOGUE_XID, number, words, 0);
 }
 
 const struct xid *sxid_of(unsigned number)
 {
-	return find_row(true, number, NULL);
+	return find_row(CATALOGUE_SXID, number, NULL, 0);
+}
+
+const struct xid *action_of(unsigned action)
+{
+	return find_row(CATALOGUE_ACTION, action, NULL, 0);
+}
+
+const struct xid *mask_of(unsigned shift, unsigned value)
+{
+	return find_row(CATALOGUE_MASK, shift, NULL, value);
 }
 
 enum nvswitch_state sxid_state(unsigned number, bool fatal)
@@ -197,15 +214,6 @@ enum nvswitch_state sxid_state(unsigned number, bool fatal)
  */
 
 #define TEXT_MAX 512 /* of a message; what counts is in front */
-
-enum {
-	XID_NVLINK_ERROR = 74,
-	XID_FELL_OFF_BUS = 79,
-	XID_NVLINK5_FIRST = 144,
-	XID_NVLINK5_TLW = 146, /* its fatal ones are no loss of a link by themselves */
-	XID_NVLINK5_LAST = 150,
-	XID_RECOVERY_ACTION = 154,
-};
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
@@ -266,53 +274,18 @@ static bool read_sxid(const char *text, const char *at, struct sxid_event *event
 	return true;
 }
 
-/*
- * NVLink5's Xids say how bad it is; others go by number, and unknown numbers by their words.
- *
- * NVLink5's non-fatal Xids end the job that caused them, at most: NVIDIA's catalogue says "ignore",
- * or "restart the application" unless an Xid 154 follows, whose own line says what the driver
- * wants.
- */
-static void judge_xid(struct sxid_event *event, const char *words)
-{
-	unsigned number = event->finding.code;
-	const struct xid *xid = xid_of(number, words);
-	bool nvlink5 = number >= XID_NVLINK5_FIRST && number <= XID_NVLINK5_LAST;
-	bool nvlink = strcasestr(words, "nvlink"), nonfatal = strcasestr(words, "non-fatal") ||
-							      strcasestr(words, "nonfatal") ||
-							      strcasestr(words, "correctable");
-
-	event->state = xid->state;
-	event->finding.remedy = xid->remedy;
-	if (xid->condition) {
-		event->nonfatal = xid->state == NVSWITCH_HEALTHY;
-	} else if (!xid->first && strstr(words, "fallen off the bus")) {
-		event->state = NVSWITCH_NO_P2P;
-	} else if (!xid->first && nvlink && !nonfatal) {
-		event->state =
-			strcasestr(words, "fatal") ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK;
-	} else if (number == XID_NVLINK_ERROR && nonfatal) {
-		event->state = NVSWITCH_DEGRADED_LINK;
-	} else if (nvlink5 && nonfatal) {
-		event->nonfatal = true;
-		event->state = NVSWITCH_HEALTHY;
-		event->finding.remedy = NVSWITCH_REMEDY_NONE;
-	} else if (nvlink5 && strstr(words, " Fatal")) {
-		event->state = number == XID_NVLINK5_TLW ? NVSWITCH_DEGRADED_LINK : NVSWITCH_NO_P2P;
-	}
-}
-
+/* Xids go by number, and by what the catalogue asks of their words; unknown ones by their words. */
 static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 {
 	const char *number = strstr(at, "): "), *words, *nvlink, *to; /* behind `(PCI:..): ` */
-	const struct memory_action *action;
+	const struct xid *xid;
 	int link;
 
 	if (!number)
 		return false;
 	number += 3;
 	memory_pci(strchr(at, '(') + 1, event->finding.pci);
-	event->finding.code = (unsigned)strtoul(number, (char **)&words, 10);
+	event->finding.code = strtoul(number, (char **)&words, 10);
 	if (words == number || (*words && !strchr(",\r\n ", *words)))
 		return false;
 	words += strspn(words, ", ");
@@ -320,19 +293,28 @@ static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 	if (link < 0)
 		link = number_after(words, "Link ", INT_MAX);
 	event->finding.link = link <= INT16_MAX ? link : -1;
-	judge_xid(event, words);
-	/* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)" */
-	to = event->finding.code == XID_RECOVERY_ACTION ? strstr(words, ") to 0x") : NULL;
+	xid = xid_of(event->finding.code, words);
+	event->state = xid->state;
+	event->finding.remedy = xid->remedy;
+	if (xid->condition) {
+		event->nonfatal = xid->state == NVSWITCH_HEALTHY;
+	} else if (!xid->first && strstr(words, "fallen off the bus")) {
+		event->state = NVSWITCH_NO_P2P;
+	} else if (!xid->first && strcasestr(words, "nvlink") && !is_nonfatal(words)) {
+		event->state =
+			strcasestr(words, "fatal") ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK;
+	}
+	/* "154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)" */
+	to = event->finding.code == 154 ? strstr(words, ") to 0x") : NULL;
 	if (to) {
 		unsigned wanted = strtoul(to + 7, NULL, 16);
 
-		action = memory_action(wanted);
 		event->recovered = wanted == ACTION_NONE;
-		event->state = action->state;
-		event->finding.remedy = action->remedy;
+		event->state = action_of(wanted)->state;
+		event->finding.remedy = action_of(wanted)->remedy;
 	}
 	nvlink = strstr(words, "NVLink:");
-	set_text(&event->finding, "Xid", nvlink ? nvlink : words + strspn(words, " "));
+	set_text(&event->finding, "Xid", nvlink ? nvlink : words);
 	return true;
 }
 
@@ -384,87 +366,68 @@ static bool read_start(const char *text, const char *at, struct sxid_event *even
 	return event->driver_start = first && at[14] >= '0' && at[14] <= '9';
 }
 
-#define OFF_BUS                                                                                    \
-	.code = XID_FELL_OFF_BUS, .state = NVSWITCH_NO_P2P, .remedy = NVSWITCH_REBOOT,             \
-	.means = "a GPU has fallen off the bus"
-
 /*
- * Few of the lines that come are about NVLinks: those that are have one of these in them. The first
- * counts. One without a reader says what stands behind it, or nothing; a GPU that it names behind
- * "NVRM: GPU " is meant.
+ * Few of the lines that come are about NVLinks: those that are have one of these in them, or words
+ * of the catalogue behind Xid and SXid. The first counts.
  */
 static const struct {
 	const char *words;
 	bool (*read)(const char *text, const char *at, struct sxid_event *event); /* at: `words` */
-	uint32_t code;
-	enum nvswitch_state state;
-	enum nvswitch_remedy remedy;
-	const char *means;
 } readers[] = {
-	{ .words = "SXid (", .read = read_sxid }, /* the device is named before it */
-	{ .words = "Xid (", .read = read_xid },
-	{ .words = "NV_WARN_NOTHING_TO_DO" }, /* no NVSwitch in this machine */
-	{ .words = "detected NVSwitch ", .read = read_manager },
-	{ .words = "detected number of NVSwitches don't match",
-	  .state = NVSWITCH_FATAL,
-	  .remedy = NVSWITCH_CONTACT_SUPPORT,
-	  .means = "the fabric manager does not start: another number of NVSwitches than any "
-		   "system has" },
-	{ .words = "uvm encountered global fatal error",
-	  .state = NVSWITCH_FATAL,
-	  .remedy = NVSWITCH_REBOOT,
-	  .means = "the driver's memory manager (UVM) requires a reboot" },
-	{ .words = "postRxDetLinkMask failed",
-	  .state = NVSWITCH_NO_P2P,
-	  .remedy = NVSWITCH_REBOOT,
-	  .means = "NVLinks were not detected when the driver started" },
-	{ .words = "nvidia-fabricmanager.service: Failed with result",
-	  .state = NVSWITCH_DEGRADED_LINK,
-	  .remedy = NVSWITCH_CONTACT_SUPPORT,
-	  .means = "the fabric manager's service failed" },
-	/* NVLink SHARP's multicast objects can't be made: jobs that use it fail, others run. */
-	{ .words = "in the multicast team request setup",
-	  .state = NVSWITCH_DEGRADED_LINK,
-	  .remedy = NVSWITCH_RESET_GPU,
-	  .means = "the fabric manager can't set up NVLink multicast (NVLS)" },
-	{ .words = "GPU has fallen off the bus", OFF_BUS },
-	/* The second of three lines, of which the first names the GPU. */
-	{ .words = "fallen off the bus and is not responding", OFF_BUS },
-	{ .words = "The NVIDIA GPU ", .read = read_named },
-	{ .words = "GPU reset executed: ", .read = read_reset },
-	{ .words = "Nvlink Core is being initialized", .read = read_start },
-	{ .words = "Linux version ", .read = read_start },
+	{ "SXid (", read_sxid }, /* the device is named before it */
+	{ "Xid (", read_xid },
+	{ "NV_WARN_NOTHING_TO_DO", NULL }, /* no NVSwitch in this machine */
+	{ "detected NVSwitch ", read_manager },
+	{ "The NVIDIA GPU ", read_named }, /* the first of three lines; the second says what is */
+	{ "GPU reset executed: ", read_reset },
+	{ "Nvlink Core is being initialized", read_start },
+	{ "Linux version ", read_start },
 };
-#define READERS ARRAY_SIZE(readers)
+
+/* A line of the catalogue; a GPU that it names behind "NVRM: GPU " is meant. */
+static bool read_words(const char *text, size_t len, struct sxid_event *event)
+{
+	const struct xid *row = catalogue.rows, *end = row + catalogue.count;
+	static const char named[] = "NVRM: GPU ";
+	const char *gpu;
+
+	while (row < end &&
+	       (row->kind != CATALOGUE_LINE || !memmem(text, len, row->unit, strlen(row->unit))))
+		row++;
+	if (row == end)
+		return false;
+	gpu = strstr(text, named);
+	if (gpu)
+		memory_pci(gpu + strlen(named), event->finding.pci);
+	event->state = row->state;
+	event->finding.code = row->first;
+	event->finding.remedy = row->remedy;
+	strcpy(event->finding.text, row->words);
+	return true;
+}
 
 bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 {
 	char copy[TEXT_MAX];
-	const char *at = NULL, *gpu;
-	unsigned i = 0;
+	const char *at = NULL;
+	bool read = false;
 
-	*event = (struct sxid_event){ .finding = { .gpu = -1, .sw = -1, .link = -1 } };
+	*event = (struct sxid_event){ .finding = { NVSWITCH_NOWHERE } };
 	len = len < sizeof(copy) ? len : sizeof(copy) - 1;
-	/* Nearly all lines have none of these: a search for each is all that they cost. */
-	while (i < READERS && !(at = memmem(text, len, readers[i].words, strlen(readers[i].words))))
-		i++;
-	if (i == READERS || (!readers[i].read && !readers[i].means))
-		return false;
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	at = copy + (at - text);
-	if (readers[i].read) {
-		if (!readers[i].read(copy, at, event))
-			return false;
-	} else {
-		gpu = strstr(copy, "NVRM: GPU ");
-		if (gpu)
-			memory_pci(gpu + strlen("NVRM: GPU "), event->finding.pci);
-		event->state = readers[i].state;
-		event->finding.code = readers[i].code;
-		event->finding.remedy = readers[i].remedy;
-		strcpy(event->finding.text, readers[i].means);
+	if (!catalogue.count)
+		read_own(&catalogue);
+	/* Nearly all lines have none of these: a search for each is all that they cost. */
+	for (unsigned i = 0; i < ARRAY_SIZE(readers) && !at && !read; i++) {
+		at = memmem(text, len, readers[i].words, strlen(readers[i].words));
+		if (at)
+			read = readers[i].read && readers[i].read(copy, copy + (at - text), event);
+		else if (readers[i].read == read_xid)
+			read = read_words(copy, len, event);
 	}
+	if (!read)
+		return false;
 	event->finding.state = event->state;
 	event->finding.kind = NVSWITCH_IS_EVENT;
 	return true;

@@ -37,24 +37,37 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event);
 /* The state of a host with that error number; fatal: by the metric's name. */
 enum nvswitch_state sxid_state(unsigned number, bool fatal);
 
-struct xid { /* a row of the catalogue: a range of Xids, or of SXids, whose `state` is a class */
-	bool sxid;
-	uint16_t first, last;  /* 0 = the catalogue does not have it */
+enum catalogue_kind {
+	CATALOGUE_XID,
+	CATALOGUE_SXID,
+	CATALOGUE_ACTION, /* NVML's recovery actions */
+	CATALOGUE_MASK,	  /* NVML's fabric health mask: by the shift of a field */
+	CATALOGUE_LINE,	  /* a kernel's line without a number that says what it is */
+	CATALOGUE_KINDS
+};
+struct xid { /* a row of the catalogue: a range of numbers; the `state` of an SXid is a class */
+	uint8_t kind;	       /* enum catalogue_kind */
+	uint16_t first, last;  /* in `unknown`, which no row has, 0 to 0 */
 	uint8_t state, remedy; /* enum nvswitch_state, enum nvswitch_remedy */
 	uint8_t condition;     /* 0 = none; see etc/nvlink/catalogue.tsv */
 	uint32_t value;	       /* of the condition */
-	char unit[16];	       /* that its words begin with, "" = any */
-	char words[48];	       /* that describe it, "" = none */
+	char unit[64];	       /* that its words begin with, "" = any; of a line: that are in it */
+	char words[92];	       /* that describe it, "" = none */
 };
 /*
  * What an Xid means, by the words behind its number (NULL = a gauge, which has none); never NULL,
- * valid until catalogue_read().
+ * valid until catalogue_read(), like the others here.
  */
 const struct xid *xid_of(unsigned number, const char *words);
 const struct xid *sxid_of(unsigned number);
+/* What a recovery action asks for: its name, what that makes of the host; never NULL. */
+const struct xid *action_of(unsigned action);
+/* What a value of the field at that shift of the mask means; never NULL, words "" = nothing. */
+const struct xid *mask_of(unsigned shift, unsigned value);
 /*
- * Reads a file in place of the catalogue that is within the program ("" = that one), and has it
- * count if `use`. 0, or -1 with `FILE:LINE: reason` in err and nothing changed.
+ * Reads a file in place of the catalogue that is within the program ("" = that one; kinds that a
+ * file has no row of are its), and has it count if `use`. 0, or -1 with `FILE:LINE: reason` in err
+ * and nothing changed.
  */
 int catalogue_read(const char *path, bool use, char *err, size_t err_size);
 

@@ -46,53 +46,39 @@ static struct exposition_text take_name(struct lex *l)
 	return name;
 }
 
-/* The quote that ends a value: one with an even number of backslashes before it. */
-static const char *find_quote(const char *p, const char *end)
-{
-	const char *start = p;
-
-	for (; (p = memchr(p, '"', end - p)); p++) {
-		const char *back = p;
-
-		while (back > start && back[-1] == '\\')
-			back--;
-		if ((p - back) % 2 == 0)
-			return p;
-	}
-	return NULL;
-}
-
-/* One `NAME="value"`. */
-static bool read_label(struct lex *l, struct exposition_sample *sample)
-{
-	struct exposition_text name = take_name(l), value;
-	const char *quote;
-
-	lex_skip_blanks(l);
-	if (!name.len || !lex_take_char(l, '='))
-		return false;
-	lex_skip_blanks(l);
-	quote = lex_take_char(l, '"') ? find_quote(l->p, l->end) : NULL;
-	if (!quote)
-		return false;
-	value = (struct exposition_text){ l->p, quote - l->p };
-	l->p = quote + 1;
-	if (sample->nlabels < EXPOSITION_LABELS) {
-		sample->labels[sample->nlabels].name = name;
-		sample->labels[sample->nlabels++].value = value;
-	}
-	return true;
-}
-
-/* From behind `{` to behind `}`; a comma may stand behind the last label. */
+/* From behind `{` to behind `}`: NAME="value", with a comma behind each, the last one or not. */
 static bool read_labels(struct lex *l, struct exposition_sample *sample)
 {
 	do {
+		struct exposition_text name, value;
+		const char *quote = NULL;
+
 		lex_skip_blanks(l);
 		if (lex_take_char(l, '}'))
 			return true;
-		if (!read_label(l, sample))
+		name = take_name(l);
+		lex_skip_blanks(l);
+		if (!name.len || !lex_take_char(l, '='))
 			return false;
+		lex_skip_blanks(l);
+		if (!lex_take_char(l, '"'))
+			return false;
+		/* The quote that ends it has an even number of backslashes before it. */
+		for (const char *p = l->p; !quote && (p = memchr(p, '"', l->end - p)); p++) {
+			const char *back = p;
+
+			while (back > l->p && back[-1] == '\\')
+				back--;
+			quote = (p - back) % 2 ? NULL : p;
+		}
+		if (!quote)
+			return false;
+		value = (struct exposition_text){ l->p, quote - l->p };
+		l->p = quote + 1;
+		if (sample->nlabels < EXPOSITION_LABELS) {
+			sample->labels[sample->nlabels].name = name;
+			sample->labels[sample->nlabels++].value = value;
+		}
 		lex_skip_blanks(l);
 	} while (lex_take_char(l, ','));
 	return lex_take_char(l, '}');
@@ -207,15 +193,6 @@ static bool read_line(struct exposition *e, const char *line, size_t len)
 	return true;
 }
 
-/* Of a line that is longer than `carry`, which has its beginning. */
-static bool is_wanted(struct exposition *e)
-{
-	struct lex l = { e->carry, e->carry + sizeof(e->carry) };
-
-	lex_skip_blanks(&l);
-	return !lex_done(&l) && *l.p != '#' && (!read_name(e, &l) || e->kind >= 0);
-}
-
 /*
  * The piece's beginning ends the line that was begun, or not even that. Returns how much of it was
  * taken. What is too long is passed over, `carry` full to its end, unless it is wanted.
@@ -227,8 +204,11 @@ static size_t complete_line(struct exposition *e, const char *data, size_t len)
 	size_t room = sizeof(e->carry) - e->carried;
 
 	if (part >= room) {
+		struct lex l = { e->carry, e->carry + sizeof(e->carry) };
+
 		memcpy(e->carry + e->carried, data, room);
-		if (room && is_wanted(e))
+		lex_skip_blanks(&l);
+		if (room && !lex_done(&l) && *l.p != '#' && (!read_name(e, &l) || e->kind >= 0))
 			fail(e, "a line is too long");
 		e->carried = newline ? 0 : sizeof(e->carry);
 		return newline ? part + 1 : len;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <dlfcn.h>
-#include <errno.h>
 #include <strings.h>
-#include <unistd.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
 #include <curl/curl.h>
 #include <event2/dns.h>
 #include <event2/util.h>
@@ -230,59 +227,37 @@ static void end_soon(struct fetch_job *job, const char *error)
 /* Of an answer that is no 200 the code is all that counts. */
 static void name_error(struct fetch_job *job, CURLcode code, long http)
 {
-	const char *words = NULL;
+	static const struct {
+		CURLcode code;
+		const char *words;
+	} errors[] = { { CURLE_OK, "" },
+		       { CURLE_WEIRD_SERVER_REPLY, "the answer is not HTTP" },
+		       { CURLE_UNSUPPORTED_PROTOCOL, "the answer is not HTTP" },
+		       { CURLE_PARTIAL_FILE, "the answer is truncated" },
+		       { CURLE_GOT_NOTHING, "the answer is truncated" },
+		       { CURLE_RECV_ERROR, "the answer is truncated" } };
+	const char *words = curl.easy_strerror(code);
+	const struct fetch_conf *conf = &job->fetch->conf;
 	curl_off_t connected_us = 0;
 
 	curl.easy_getinfo(job->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
-	switch (code) {
-	case CURLE_OK:
-		break;
-	case CURLE_OPERATION_TIMEDOUT:
-		array_printf(job->error,
-			     connected_us ? "no whole answer within %u ms"
-					  : "no connection within %u ms",
-			     connected_us ? job->fetch->conf.timeout_ms
-					  : job->fetch->conf.connect_ms);
-		return;
-	case CURLE_WEIRD_SERVER_REPLY:
-	case CURLE_UNSUPPORTED_PROTOCOL:
-		words = "the answer is not HTTP";
-		break;
-	case CURLE_PARTIAL_FILE:
-	case CURLE_GOT_NOTHING:
-	case CURLE_RECV_ERROR:
-		words = "the answer is truncated";
-		break;
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_PEER_FAILED_VERIFICATION:
+	if (!http && !connected_us)
+		words = "cannot connect";
+	for (unsigned i = 0; i < ARRAY_SIZE(errors); i++)
+		if (errors[i].code == code)
+			words = errors[i].words;
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		array_printf(job->error, "no %s within %u ms",
+			     connected_us ? "whole answer" : "connection",
+			     connected_us ? conf->timeout_ms : conf->connect_ms);
+	else if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION)
 		array_printf(job->error, "TLS: %.80s",
 			     *job->reason ? job->reason : curl.easy_strerror(code));
-		return;
-	default:
-		words = http || connected_us ? curl.easy_strerror(code) : "cannot connect";
-	}
-	if (http && http != 200)
+	else if (http && http != 200)
 		array_printf(job->error, "HTTP %ld%s", http,
 			     http / 100 == 3 ? ": redirects are followed within a host only" : "");
-	else if (words)
+	else
 		array_printf(job->error, "%s", words);
-}
-
-/* True: it goes on at another path of the same server. */
-static bool redirected(struct fetch_job *job, CURLcode code, long http)
-{
-	char *to = NULL;
-	const char *path = strchr(job->url.text + strlen("https://"), '/');
-	size_t server = path ? (size_t)(path - job->url.text) : strlen(job->url.text);
-
-	if (code || http / 100 != 3 || job->redirects == REDIRECTS ||
-	    curl.easy_getinfo(job->easy, CURLINFO_REDIRECT_URL, &to) || !to ||
-	    strncasecmp(to, job->url.text, server) || to[server] != '/')
-		return false;
-	job->redirects++;
-	curl.multi_remove_handle(job->fetch->multi, job->easy);
-	curl.easy_setopt(job->easy, CURLOPT_URL, to);
-	return !curl.multi_add_handle(job->fetch->multi, job->easy);
 }
 
 static void end_those_done(struct fetch *fetch)
@@ -293,13 +268,25 @@ static void end_those_done(struct fetch *fetch)
 	while ((message = curl.multi_info_read(fetch->multi, &left))) {
 		CURLcode code = message->data.result;
 		struct fetch_job *job;
-		const char *address = NULL;
+		const char *address = NULL, *path;
+		char *to = NULL;
+		size_t server;
 		long http = 0;
 
 		curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
 		curl.easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
-		if (redirected(job, code, http))
-			continue;
+		curl.easy_getinfo(job->easy, CURLINFO_REDIRECT_URL, &to);
+		path = strchr(job->url.text + strlen("https://"), '/');
+		server = path ? (size_t)(path - job->url.text) : strlen(job->url.text);
+		/* It goes on at another path of the same server. */
+		if (!code && http / 100 == 3 && job->redirects < REDIRECTS && to &&
+		    !strncasecmp(to, job->url.text, server) && to[server] == '/') {
+			job->redirects++;
+			curl.multi_remove_handle(job->fetch->multi, job->easy);
+			curl.easy_setopt(job->easy, CURLOPT_URL, to);
+			if (!curl.multi_add_handle(job->fetch->multi, job->easy))
+				continue;
+		}
 		if (!*job->error)
 			name_error(job, code, http);
 		curl.easy_getinfo(job->easy, CURLINFO_PRIMARY_IP, &address);
@@ -309,24 +296,26 @@ static void end_those_done(struct fetch *fetch)
 
 /* ---- libcurl's sockets and timer ------------------------------------------------------------- */
 
+static void act(struct fetch *fetch, int socket, int what)
+{
+	int running;
+
+	curl.multi_socket_action(fetch->multi, socket, what, &running);
+	end_those_done(fetch);
+}
+
 static void socket_cb(void *arg, unsigned events)
 {
 	struct watch *watch = arg;
-	struct fetch *fetch = watch->fetch;
-	int running, what = (events & LOOP_READ ? CURL_CSELECT_IN : 0) |
-			    (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0);
 
-	curl.multi_socket_action(fetch->multi, watch->socket, what, &running);
-	end_those_done(fetch);
+	act(watch->fetch, watch->socket,
+	    (events & LOOP_READ ? CURL_CSELECT_IN : 0) |
+		    (events & LOOP_WRITE ? CURL_CSELECT_OUT : 0));
 }
 
 static void run_cb(void *arg)
 {
-	struct fetch *fetch = arg;
-	int running;
-
-	curl.multi_socket_action(fetch->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-	end_those_done(fetch);
+	act(arg, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int watch_cb(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)

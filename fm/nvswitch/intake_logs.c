@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
-#include <sys/stat.h>
-#include "fm/loop/log.h"
 #include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
@@ -30,29 +28,14 @@ struct log_intake {
 	struct log_limit unknown_limit;
 };
 
-/*
- * A host by what a line calls it: its name, or one of the names in a chain of relays. UINT_MAX =
- * nobody.
- */
-static unsigned find_host(const struct log_intake *in, const char *name)
-{
-	char copy[SYSLOG_HOST], *rest = copy, *part;
-	unsigned host = health_find(in->home->health, *name ? name : in->own_name);
-
-	if (host != UINT_MAX || !strchr(name, '/'))
-		return host;
-	array_printf(copy, "%s", name);
-	while (host == UINT_MAX && (part = strtok_r(rest, "/", &rest)))
-		host = health_find(in->home->health, part);
-	return host;
-}
-
 /* A line, as log_stream_fn. What collects the lines vouches for them. */
 static void take(void *arg, bool known, const struct syslog_message *m)
 {
 	struct log_intake *in = arg;
 	uint64_t now_us = loop_now_us(in->home->loop);
 	struct sxid_event event;
+	char copy[SYSLOG_HOST], *rest = copy, *part;
+	const char *name = *m->host ? m->host : in->own_name;
 	unsigned host;
 
 	in->heard_us = now_us;
@@ -66,7 +49,11 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 	}
 	in->understood++;
 	event.trust = NVSWITCH_PROVEN;
-	host = find_host(in, m->host);
+	/* A host by its name, or by one of the names in a chain of relays. */
+	host = health_find(in->home->health, name);
+	array_printf(copy, "%s", strchr(m->host, '/') ? m->host : "");
+	while (host == UINT_MAX && (part = strtok_r(rest, "/", &rest)))
+		host = health_find(in->home->health, part);
 	if (host != UINT_MAX) {
 		health_hear_log(in->home->health, host, &event, now_us);
 		in->home->heard(in->home);
@@ -75,8 +62,8 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 	in->strangers++;
 	if (log_allow(&in->unknown_limit, now_us, STRANGER_LINES))
 		log_line(LOG_NVSWITCH, LOG_WARNING,
-			 "kernel log of a host that is not in the fabric: %s: %s",
-			 *m->host ? m->host : in->own_name, event.finding.text);
+			 "kernel log of a host that is not in the fabric: %s: %s", name,
+			 event.finding.text);
 }
 
 struct log_intake *log_intake_new(struct source_home *home)
@@ -259,52 +246,7 @@ static void journal_fd_cb(void *arg, unsigned events)
 	journal_cb(arg);
 }
 
-/* Begun at its end: what was logged before fmd began may be long repaired. */
-static int open_journal(struct log_server *s, const char *where)
-{
-	bool local = !strcmp(where, "local");
-	int status = local ? sd_journal_open(&s->journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM)
-			   : sd_journal_open_directory(&s->journal, where, 0);
-	int fd = status ? status : sd_journal_get_fd(s->journal);
-
-	if (fd < 0)
-		return fd;
-	status = sd_journal_seek_tail(s->journal);
-	if (!status && !sd_journal_previous(s->journal))
-		status = sd_journal_seek_head(s->journal); /* there are no records */
-	s->more = loop_timer_new(s->loop, journal_cb, s);
-	s->watch = loop_fd_new(s->loop, fd, LOOP_READ, journal_fd_cb, s);
-	return status;
-}
-
-void *log_server_new(struct log_intake *in, enum log_server_kind kind, const char *where, char *err,
-		     size_t err_size)
-{
-	struct log_server *s = mem_new(s);
-	int status;
-
-	s->loop = in->home->loop;
-	s->intake = in;
-	s->fd = -1;
-	if (kind == LOG_SERVER_JOURNAL) {
-		status = open_journal(s, where);
-	} else {
-		s->fd = listener_unix_socket(where, 0117, SOMAXCONN);
-		status = s->fd < 0 ? s->fd : 0;
-	}
-	if (s->fd >= 0) {
-		s->path = mem_strdup(where);
-		s->listener = listener_new(s->loop, s->fd, "log_socket", 0, accept_cb, s);
-		s->more = loop_timer_new(s->loop, rested_cb, s);
-	}
-	if (!status)
-		return s;
-	snprintf(err, err_size, "%s: %s", where, strerror(-status));
-	log_server_free(s);
-	return NULL;
-}
-
-void log_server_free(void *server)
+static void close_server(void *server)
 {
 	struct log_server *s = server;
 
@@ -321,3 +263,71 @@ void log_server_free(void *server)
 	free(s->path);
 	free(s);
 }
+
+/* NULL with the reason in err, where the status is an error. */
+static void *opened(struct log_server *s, int status, const char *where, char *err, size_t err_size)
+{
+	if (!status)
+		return s;
+	snprintf(err, err_size, "%s: %s", where, strerror(-status));
+	close_server(s);
+	return NULL;
+}
+
+static struct log_server *server_new(struct source_home *home)
+{
+	struct log_server *s = mem_new(s);
+
+	s->loop = home->loop;
+	s->intake = home->intake;
+	s->fd = -1;
+	return s;
+}
+
+static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			 size_t err_size)
+{
+	struct log_server *s = server_new(home);
+	const char *where = conf->keys.log_socket;
+
+	s->fd = listener_unix_socket(where, 0117, SOMAXCONN);
+	if (s->fd >= 0) {
+		s->path = mem_strdup(where);
+		s->listener = listener_new(s->loop, s->fd, "log_socket", 0, accept_cb, s);
+		s->more = loop_timer_new(s->loop, rested_cb, s);
+	}
+	return opened(s, s->fd < 0 ? s->fd : 0, where, err, err_size);
+}
+
+/* Begun at its end: what was logged before fmd began may be long repaired. */
+static void *open_journal(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			  size_t err_size)
+{
+	struct log_server *s = server_new(home);
+	const char *where = conf->keys.log_journal;
+	int status =
+		strcmp(where, "local")
+			? sd_journal_open_directory(&s->journal, where, 0)
+			: sd_journal_open(&s->journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
+	int fd = status ? status : sd_journal_get_fd(s->journal);
+
+	if (fd < 0)
+		return opened(s, fd, where, err, err_size);
+	status = sd_journal_seek_tail(s->journal);
+	if (!status && !sd_journal_previous(s->journal))
+		status = sd_journal_seek_head(s->journal); /* there are no records */
+	s->more = loop_timer_new(s->loop, journal_cb, s);
+	s->watch = loop_fd_new(s->loop, fd, LOOP_READ, journal_fd_cb, s);
+	return opened(s, status, where, err, err_size);
+}
+
+const struct source_ops source_journal = { .name = "journal",
+					   .texts = { SOURCE_TEXT(log_journal) },
+					   .stays = true,
+					   .open = open_journal,
+					   .close = close_server };
+const struct source_ops source_socket = { .name = "log socket",
+					  .texts = { SOURCE_TEXT(log_socket) },
+					  .stays = true,
+					  .open = open_socket,
+					  .close = close_server };

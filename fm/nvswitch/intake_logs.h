@@ -9,8 +9,6 @@
 #define FMD_NVSWITCH_INTAKE_LOGS_H
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct source_home;
 struct log_intake;
@@ -21,15 +19,5 @@ struct log_intake *log_intake_new(struct source_home *home);
 /* New documents, which the caller owns: the counts; a row for the collector, once it wrote. */
 json_t *log_intake_json(const struct log_intake *intake);
 json_t *log_intake_senders(const struct log_intake *intake);
-
-enum log_server_kind { LOG_SERVER_JOURNAL, LOG_SERVER_UNIX };
-
-/*
- * Opens a journal ("local", or its folder) or the unix socket at a path. The caller owns it; the
- * intake is borrowed until it is freed. Returns NULL with the reason in err.
- */
-void *log_server_new(struct log_intake *intake, enum log_server_kind kind, const char *where,
-		     char *err, size_t err_size);
-void log_server_free(void *server);
 
 #endif

@@ -6,6 +6,7 @@
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"
+#include "topology/base/names.h"
 #include "topology/base/text.h"
 
 /*
@@ -40,11 +41,11 @@ struct target { /* where one host's state is asked for */
 	enum nvswitch_trust trust; /* of its answers */
 	struct nmx_place place;	   /* of the host in answers about a whole rack */
 	struct fetch_url url;
-	struct nmx *nmx;	 /* the rack's, borrowed; NULL = the exporter is the host's own */
+	struct nmx *nmx;	 /* the rack's; NULL = the exporter is the host's own */
 	unsigned number, source; /* of health */
 	uint32_t metrics;	 /* of the latest answer that was the host's */
 	struct scrape *scrape;
-	bool follows;	      /* another host of the rack asks for it */
+	bool follows;	      /* another host of the rack asks for it, and owns `nmx` */
 	char address[48];     /* where the latest good answer came from, "" = ask for it */
 	unsigned address_age; /* answers since it was asked for */
 	unsigned hung;	      /* times in a row that it took its whole time-out */
@@ -62,17 +63,10 @@ struct scrape { /* an answer under way */
 	struct evidence evidence;
 	struct exposition exposition;
 };
-struct rack {
-	char *where;
-	struct nmx *nmx;
-	bool used;
-};
 struct exporters {
 	struct source_home *home;
 	struct fetch *fetch; /* NULL: a loop of a test, where nobody is asked */
 	struct targets targets;
-	struct rack *racks;
-	unsigned nracks;
 	unsigned cursor, in_flight, hung_in_flight;
 	uint64_t due_us; /* of the target at the cursor */
 	struct loop_timer *timer;
@@ -156,6 +150,8 @@ static void free_targets(struct targets *targets)
 	for (unsigned i = 0; i < targets->count; i++) {
 		free(targets->list[i].host);
 		free(targets->list[i].where);
+		if (!targets->list[i].follows)
+			nmx_free(targets->list[i].nmx);
 	}
 	free(targets->list);
 	*targets = (struct targets){ 0 };
@@ -199,10 +195,11 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 		names_id(&named, targets->list[i].host, strlen(targets->list[i].host));
 	prometheus =
 		mem_printf(PROMETHEUS_QUERY, keys->prometheus_url, keys->prometheus_label, "%h");
-	for (unsigned i = 0; i < home->npresent; i++) {
-		const char *host = home->present[i];
+	for (unsigned i = 0; home->health && i < home->health->nhosts; i++) {
+		const char *host = home->health->hosts[i].name;
 
-		if (names_find(&named, host, strlen(host)) != NAMES_NONE)
+		if (!home->health->hosts[i].present ||
+		    names_find(&named, host, strlen(host)) != NAMES_NONE)
 			continue;
 		if (*keys->url)
 			add_by_pattern(targets, host, keys->url, keys->system);
@@ -319,32 +316,13 @@ static void done_cb(void *arg, const char *error, const char *address)
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-static void ask(struct target *t, uint64_t now_us)
-{
-	static const struct fetch_ops ops = { data_cb, done_cb };
-	struct exporters *x = t->of;
-	struct scrape *scrape = mem_new(scrape);
-
-	scrape->target = t;
-	scrape->began_us = now_us;
-	scrape->lane = t->hung ? &x->hung_in_flight : &x->in_flight;
-	t->scrape = scrape;
-	++*scrape->lane;
-	evidence_init(&scrape->evidence, t->system);
-	exposition_init(&scrape->exposition, &evidence_ops, &scrape->evidence);
-	if (t->nmx) {
-		nmx_begin(t->nmx, now_us);
-		exposition_init(&scrape->exposition, &nmx_ops, t->nmx);
-	}
-	scrape->job = fetch_get(x->fetch, &t->url, t->address, &ops, scrape);
-}
-
 /*
  * Those whose time has come, as many as may be under way. After a halt of more than an interval the
  * rounds that were missed are left out.
  */
 static void start_due(void *arg)
 {
+	static const struct fetch_ops ops = { data_cb, done_cb };
 	struct exporters *x = arg;
 	uint64_t now_us = loop_now_us(x->home->loop), interval_us = x->home->conf->interval_us;
 	uint64_t gap_us = interval_us / x->targets.count;
@@ -354,62 +332,64 @@ static void start_due(void *arg)
 	most = most > IN_FLIGHT ? most : IN_FLIGHT;
 	if (now_us - x->due_us < UINT64_MAX / 2 && now_us - x->due_us > interval_us)
 		x->due_us = now_us;
-	while (x->due_us <= now_us && x->in_flight < most) {
+	for (; x->due_us <= now_us && x->in_flight < most; x->due_us += gap_us) {
 		struct target *t = &x->targets.list[x->cursor];
 		bool waits = t->hung && (now_us < t->ask_us || x->hung_in_flight >= HUNG_FLIGHT);
+		struct scrape *scrape;
 
-		if (!t->scrape && !waits && !t->follows)
-			ask(t, now_us);
 		x->cursor = (x->cursor + 1) % x->targets.count;
-		x->due_us += gap_us;
+		if (t->scrape || waits || t->follows)
+			continue;
+		scrape = t->scrape = mem_new(scrape);
+		scrape->target = t;
+		scrape->began_us = now_us;
+		scrape->lane = t->hung ? &x->hung_in_flight : &x->in_flight;
+		++*scrape->lane;
+		evidence_init(&scrape->evidence, t->system);
+		exposition_init(&scrape->exposition, &evidence_ops, &scrape->evidence);
+		if (t->nmx) {
+			nmx_begin(t->nmx, now_us);
+			exposition_init(&scrape->exposition, &nmx_ops, t->nmx);
+		}
+		scrape->job = fetch_get(x->fetch, &t->url, t->address, &ops, scrape);
 	}
 	loop_timer_set(x->timer, x->due_us > now_us ? x->due_us - now_us : interval_us);
 }
 
-/* ---- Racks ----------------------------------------------------------------------------------- */
-
-static void free_racks(struct exporters *x)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < x->nracks; i++) {
-		if (x->racks[i].used) {
-			x->racks[kept++] = x->racks[i];
-			continue;
-		}
-		nmx_free(x->racks[i].nmx);
-		free(x->racks[i].where);
-	}
-	x->nracks = kept;
-}
-
 /* ---- Asking in turn -------------------------------------------------------------------------- */
 
-/* Those that are the targets now; exporters_announce() says which sources of health they are. */
-static void begin(struct exporters *x)
+/* Of the first `count` the one that owns what is kept of the rack at a URL; NULL = none. */
+static struct target *rack_at(const struct targets *targets, unsigned count, const char *where)
 {
-	for (unsigned i = 0; i < x->nracks; i++)
-		x->racks[i].used = false;
+	for (unsigned i = 0; i < count; i++) {
+		struct target *t = &targets->list[i];
+
+		if (t->nmx && !t->follows && !strcmp(t->where, where))
+			return t;
+	}
+	return NULL;
+}
+
+/*
+ * With the targets of now; announce() says which sources of health they are. What was
+ * kept of racks goes on from the targets before.
+ */
+static void begin(struct exporters *x, struct targets *before)
+{
 	for (unsigned i = 0; i < x->targets.count; i++) {
-		struct target *t = &x->targets.list[i];
-		struct rack *rack;
-		unsigned at = 0;
+		struct target *t = &x->targets.list[i], *rack;
 
 		t->of = x;
 		if (!nmx_place_is_set(&t->place))
 			continue;
-		while (at < x->nracks && strcmp(x->racks[at].where, t->where))
-			at++;
-		if (at == x->nracks) {
-			x->racks = mem_array_resize(x->racks, ++x->nracks);
-			x->racks[at] = (struct rack){ mem_strdup(t->where), nmx_new(), false };
-		}
-		rack = &x->racks[at];
-		t->follows = rack->used;
-		t->nmx = rack->nmx;
-		rack->used = true;
+		rack = rack_at(&x->targets, i, t->where);
+		t->follows = rack;
+		if (!rack)
+			rack = rack_at(before, before->count, t->where);
+		t->nmx = rack ? rack->nmx : nmx_new();
+		if (rack && !t->follows)
+			rack->nmx = NULL;
 	}
-	free_racks(x);
 	x->cursor = 0;
 	x->due_us = loop_now_us(x->home->loop);
 	if (x->fetch && x->targets.count)
@@ -430,7 +410,7 @@ static void end(struct exporters *x)
 	loop_timer_stop(x->timer);
 }
 
-bool exporters_hosts_changed(void *source)
+static bool hosts_changed(void *source)
 {
 	struct exporters *x = source;
 	struct targets targets = { 0 }, before = x->targets;
@@ -451,7 +431,7 @@ bool exporters_hosts_changed(void *source)
 		end(x);
 		x->targets = targets;
 		targets = before;
-		begin(x);
+		begin(x, &targets);
 	}
 	free_targets(&targets);
 	return changed;
@@ -459,23 +439,19 @@ bool exporters_hosts_changed(void *source)
 
 /* ---- As a source ----------------------------------------------------------------------------- */
 
-void exporters_close(void *source)
+static void close_exporters(void *source)
 {
 	struct exporters *x = source;
 
 	end(x);
-	for (unsigned i = 0; i < x->nracks; i++)
-		x->racks[i].used = false;
-	free_racks(x);
-	free(x->racks);
 	fetch_free(x->fetch);
 	loop_timer_free(x->timer);
 	free_targets(&x->targets);
 	free(x);
 }
 
-void *exporters_open(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-		     size_t err_size)
+static void *open_exporters(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+			    size_t err_size)
 {
 	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
 					  .connect_ms = CONNECT_MS,
@@ -491,27 +467,25 @@ void *exporters_open(struct source_home *home, const struct nvswitch_conf *conf,
 		if (x->fetch || loop_is_simulated(home->loop))
 			return x;
 	}
-	exporters_close(x);
+	close_exporters(x);
 	return NULL;
 }
 
-/* What was kept of racks goes on. */
-void exporters_start(void *source, void *before)
+static void start(struct source_home *home, void *source, void *before)
 {
 	struct exporters *x = source, *earlier = before;
+	struct targets none = { 0 };
 
+	if (!x)
+		return;
 	if (earlier) {
 		end(earlier);
-		x->racks = earlier->racks;
-		x->nracks = earlier->nracks;
 		x->silent_limit = earlier->silent_limit;
-		earlier->racks = NULL;
-		earlier->nracks = 0;
 	}
-	begin(x);
+	begin(x, earlier ? &earlier->targets : &none);
 }
 
-void exporters_announce(void *source)
+static void announce(void *source)
 {
 	struct exporters *x = source;
 
@@ -523,22 +497,24 @@ void exporters_announce(void *source)
 	}
 }
 
-json_t *exporters_missing(const struct exporters *x, unsigned host, unsigned source)
+static json_t *missing(const void *source, unsigned host, unsigned number)
 {
-	for (unsigned i = 0; x && i < x->targets.count; i++) {
+	const struct exporters *x = source;
+
+	for (unsigned i = 0; i < x->targets.count; i++) {
 		const struct target *t = &x->targets.list[i];
 		enum nvswitch_system system = t->system;
 
-		if (t->number != host || t->source != source || t->nmx)
+		if (t->number != host || t->source != number || t->nmx)
 			continue;
 		if (system == NVSWITCH_SYSTEM_AUTO)
-			system = x->home->health->hosts[host].sources[source].verdict.system;
+			system = x->home->health->hosts[host].sources[number].verdict.system;
 		return evidence_missing(t->metrics, system);
 	}
 	return json_array();
 }
 
-int exporters_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
+static int check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
 	static const struct source_home nobody; /* no host is there yet */
 	struct targets targets = { 0 };
@@ -554,3 +530,17 @@ int exporters_check(const struct nvswitch_conf *conf, char *err, size_t err_size
 	snprintf(err, err_size, "nvswitch_ca_file: %s: %s", conf->keys.ca_file, strerror(errno));
 	return -1;
 }
+
+const struct source_ops source_exporters = {
+	.name = "exporters",
+	.texts = { SOURCE_TEXT(url), SOURCE_TEXT(hosts_file), SOURCE_TEXT(prometheus_url),
+		   SOURCE_TEXT(ca_file), SOURCE_TEXT(credentials_file),
+		   SOURCE_TEXT(prometheus_label) },
+	.open = open_exporters,
+	.close = close_exporters,
+	.start = start,
+	.check = check,
+	.announce = announce,
+	.hosts = hosts_changed,
+	.missing = missing,
+};

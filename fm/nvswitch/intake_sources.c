@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
-#include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
@@ -44,9 +43,7 @@ bool health_report(struct health *h, unsigned host, const struct memory_report *
 	struct nvswitch_finding finding = { .state = report->state,
 					    .kind = NVSWITCH_IS_REPORT,
 					    .trust = NVSWITCH_PROVEN,
-					    .gpu = -1,
-					    .sw = -1,
-					    .link = -1 };
+					    NVSWITCH_NOWHERE };
 	struct health_source *s;
 	unsigned index;
 
@@ -131,116 +128,44 @@ void source_report_recall(struct source_home *home, unsigned host)
 
 /* ---- Aliases and kernel logs ----------------------------------------------------------------- */
 
-struct alias_file {
-	struct aliases aliases;
-	struct health *health;
-};
-
 static void *open_aliases(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 			  size_t err_size)
 {
-	struct alias_file *file = mem_new(file);
-
-	file->health = home->health;
-	if (!aliases_read(&file->aliases, conf->keys.alias_file, err, err_size))
-		return file;
-	aliases_fini(&file->aliases);
-	free(file);
-	return NULL;
+	return aliases_read(conf->keys.alias_file, err, err_size);
 }
 
-static void start_aliases(void *source, void *before)
+static void start_aliases(struct source_home *home, void *source, void *before)
 {
-	struct alias_file *file = source;
-
-	file->health->aliases = &file->aliases;
+	home->health->aliases = source;
 }
 
 static void close_aliases(void *source)
 {
-	struct alias_file *file = source;
-
-	if (file->health->aliases == &file->aliases)
-		file->health->aliases = NULL;
-	aliases_fini(&file->aliases);
-	free(file);
+	json_decref(source);
 }
 
 static int check_aliases(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
-	struct aliases aliases = { 0 };
-	int status = aliases_read(&aliases, conf->keys.alias_file, err, err_size);
+	json_t *aliases = aliases_read(conf->keys.alias_file, err, err_size);
 
-	aliases_fini(&aliases);
-	return status;
+	json_decref(aliases);
+	return aliases ? 0 : -1;
 }
 
-static void *open_journal(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			  size_t err_size)
-{
-	return log_server_new(home->intake, LOG_SERVER_JOURNAL, conf->keys.log_journal, err,
-			      err_size);
-}
-
-static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			 size_t err_size)
-{
-	return log_server_new(home->intake, LOG_SERVER_UNIX, conf->keys.log_socket, err, err_size);
-}
+static const struct source_ops source_aliases = { .name = "aliases",
+						  .texts = { SOURCE_TEXT(alias_file) },
+						  .open = open_aliases,
+						  .close = close_aliases,
+						  .start = start_aliases,
+						  .check = check_aliases };
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-#define TEXT(name) (offsetof(struct conf_nvswitch, name) + 1)
-#define TEXTS	   6
+/* Of several that can't be opened the first is the one that refuses a configuration. */
+static const struct source_ops *const table[] = { &source_journal, &source_socket,
+						  &source_exporters, &source_aliases };
 
-/*
- * A new source is a row here. Of several that can't be opened the first is the one that refuses a
- * configuration.
- */
-enum { JOURNAL, SOCKET, EXPORTERS, ALIASES, SOURCES };
-static const struct {
-	const char *name; /* in the summary's inputs and in alerts */
-	/*
-	 * The texts of the configuration that it is opened with; with all of the first three empty
-	 * it is not wanted.
-	 */
-	uint16_t texts[TEXTS];
-	bool stays; /* stays open if its configuration is equal: it can't be opened twice */
-	void *(*open)(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-		      size_t err_size);
-	void (*close)(void *source);
-	void (*start)(void *source, void *before); /* NULL = not needed, and so for check */
-	int (*check)(const struct nvswitch_conf *conf, char *err, size_t err_size);
-	void (*announce)(void *source); /* adds its health sources, with those of all others */
-	bool (*hosts)(void *source);	/* the fabric's hosts have changed; true = so have these */
-} table[SOURCES] = {
-	[JOURNAL] = { .name = "journal",
-		      .texts = { TEXT(log_journal) },
-		      .stays = true,
-		      .open = open_journal,
-		      .close = log_server_free },
-	[SOCKET] = { .name = "log socket",
-		     .texts = { TEXT(log_socket) },
-		     .stays = true,
-		     .open = open_socket,
-		     .close = log_server_free },
-	[EXPORTERS] = { .name = "exporters",
-			.texts = { TEXT(url), TEXT(hosts_file), TEXT(prometheus_url), TEXT(ca_file),
-				   TEXT(credentials_file), TEXT(prometheus_label) },
-			.open = exporters_open,
-			.close = exporters_close,
-			.start = exporters_start,
-			.check = exporters_check,
-			.announce = exporters_announce,
-			.hosts = exporters_hosts_changed },
-	[ALIASES] = { .name = "aliases",
-		      .texts = { TEXT(alias_file) },
-		      .open = open_aliases,
-		      .close = close_aliases,
-		      .start = start_aliases,
-		      .check = check_aliases },
-};
-
+#define SOURCES	     ARRAY_SIZE(table)
 #define SOURCE_ERROR 256
 
 struct sources_opened {
@@ -258,7 +183,7 @@ struct sources {
 
 static const char *text_of(unsigned i, unsigned text, const struct nvswitch_conf *conf)
 {
-	uint16_t at = table[i].texts[text];
+	uint16_t at = table[i]->texts[text];
 
 	return at ? (const char *)&conf->keys + at - 1 : "";
 }
@@ -270,7 +195,7 @@ static bool wanted(unsigned i, const struct nvswitch_conf *conf)
 
 static bool same(unsigned i, const struct nvswitch_conf *a, const struct nvswitch_conf *b)
 {
-	for (unsigned n = 0; a && n < TEXTS; n++)
+	for (unsigned n = 0; a && n < SOURCE_TEXTS; n++)
 		if (strcmp(text_of(i, n, a), text_of(i, n, b)))
 			return false;
 	return a;
@@ -281,16 +206,16 @@ static bool same(unsigned i, const struct nvswitch_conf *a, const struct nvswitc
 static void open_one(struct sources *s, unsigned i, const struct nvswitch_conf *conf,
 		     struct sources_opened *o)
 {
-	o->stays[i] = table[i].stays && s->now.open[i] && same(i, s->home->conf, conf);
+	o->stays[i] = table[i]->stays && s->now.open[i] && same(i, s->home->conf, conf);
 	if (wanted(i, conf) && !o->stays[i])
-		o->open[i] = table[i].open(s->home, conf, o->errors[i], SOURCE_ERROR);
+		o->open[i] = table[i]->open(s->home, conf, o->errors[i], SOURCE_ERROR);
 }
 
 static void close_all(struct sources_opened *o)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
 		if (o->open[i])
-			table[i].close(o->open[i]);
+			table[i]->close(o->open[i]);
 }
 
 struct sources_opened *sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err,
@@ -315,7 +240,7 @@ struct sources_opened *sources_open(struct sources *s, const struct nvswitch_con
 int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		if (table[i].check && wanted(i, conf) && table[i].check(conf, err, err_size))
+		if (table[i]->check && wanted(i, conf) && table[i]->check(conf, err, err_size))
 			return -1;
 	return 0;
 }
@@ -327,14 +252,14 @@ static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
 	char what[64];
 
 	if (!o->stays[i]) {
-		if (o->open[i] && table[i].start)
-			table[i].start(o->open[i], s->now.open[i]);
+		if (table[i]->start)
+			table[i]->start(s->home, o->open[i], s->now.open[i]);
 		if (s->now.open[i])
-			table[i].close(s->now.open[i]);
+			table[i]->close(s->now.open[i]);
 		s->now.open[i] = o->open[i];
 	}
 	memcpy(s->now.errors[i], o->errors[i], SOURCE_ERROR);
-	array_printf(what, "nvswitch: %s", table[i].name);
+	array_printf(what, "nvswitch: %s", table[i]->name);
 	s->home->ops->trouble(s->home->arg, what, *s->now.errors[i] ? s->now.errors[i] : NULL);
 }
 
@@ -342,8 +267,8 @@ static void announce(struct sources *s)
 {
 	health_sources_begin(s->home->health);
 	for (unsigned i = 0; i < SOURCES; i++)
-		if (s->now.open[i] && table[i].announce)
-			table[i].announce(s->now.open[i]);
+		if (s->now.open[i] && table[i]->announce)
+			table[i]->announce(s->now.open[i]);
 	health_sources_end(s->home->health);
 	loop_timer_stop(s->retry_timer);
 	for (unsigned i = 0; i < SOURCES; i++)
@@ -378,7 +303,7 @@ void sources_hosts_changed(struct sources *s)
 	bool changed = false;
 
 	for (unsigned i = 0; i < SOURCES; i++)
-		changed |= s->now.open[i] && table[i].hosts && table[i].hosts(s->now.open[i]);
+		changed |= s->now.open[i] && table[i]->hosts && table[i]->hosts(s->now.open[i]);
 	if (changed)
 		announce(s);
 }
@@ -394,9 +319,9 @@ void sources_add_inputs(const struct sources *s, json_t *doc)
 
 		if (!wanted(i, s->home->conf))
 			continue;
-		json_object_set_new(inputs, table[i].name, json_boolean(!*error));
+		json_object_set_new(inputs, table[i]->name, json_boolean(!*error));
 		if (*error)
-			json_object_set_new(errors, table[i].name, json_string(error));
+			json_object_set_new(errors, table[i]->name, json_string(error));
 	}
 	json_object_set_new(doc, "inputs", inputs);
 	json_object_set_new(doc, "input_errors", errors);
@@ -404,7 +329,10 @@ void sources_add_inputs(const struct sources *s, json_t *doc)
 
 json_t *sources_missing(const struct sources *s, unsigned host, unsigned number)
 {
-	return exporters_missing(s->now.open[EXPORTERS], host, number);
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (s->now.open[i] && table[i]->missing)
+			return table[i]->missing(s->now.open[i], host, number);
+	return json_array();
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

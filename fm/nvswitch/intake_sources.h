@@ -14,29 +14,40 @@
 
 #include "fm/nvswitch/state_monitor.h"
 
-/* ---- Exporters of hosts and of racks (intake_scrape.c) --------------------------------------- */
+/* ---- A source -------------------------------------------------------------------------------- */
 
-/* Their URLs are from a file, or by one pattern for all hosts of the fabric. */
-struct exporters;
+/* A text of the configuration, by its place in struct conf_nvswitch; 0 = none. */
+#define SOURCE_TEXT(name) (offsetof(struct conf_nvswitch, name) + 1)
+#define SOURCE_TEXTS	  6
 
-/*
- * As all sources are opened: aside, before the configuration that names it counts. It must not
- * change anything that others see yet, and home->conf is still the configuration before. NULL with
- * the reason in err.
- */
-void *exporters_open(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-		     size_t err_size);
-void exporters_close(void *source);
-/* It is used from now on. before: the one that it replaces, which is closed next; NULL = none. */
-void exporters_start(void *source, void *before);
-/* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
-int exporters_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
-/* Adds all their health sources, whenever those of any source have changed. */
-void exporters_announce(void *exporters);
-/* The fabric's hosts have changed; true = so has what they announce. */
-bool exporters_hosts_changed(void *exporters);
-/* A new list with a row for each metric that a host's source leaves out; exporters may be NULL. */
-json_t *exporters_missing(const struct exporters *exporters, unsigned host, unsigned source);
+/* NULL members are not needed; `source` is what open() returned. */
+struct source_ops {
+	const char *name; /* in the summary's inputs and in alerts */
+	/* It is opened with these; with all of the first three empty it is not wanted. */
+	uint16_t texts[SOURCE_TEXTS];
+	bool stays; /* stays open if its configuration is equal: it can't be opened twice */
+	/*
+	 * Opens it aside, before the configuration that names it counts: it must not change
+	 * anything that others see yet, and home->conf is still the configuration before. NULL with
+	 * the reason in err.
+	 */
+	void *(*open)(struct source_home *home, const struct nvswitch_conf *conf, char *err,
+		      size_t err_size);
+	void (*close)(void *source);
+	/* It is used from now on; before: the one that it replaces, closed next. NULL = none. */
+	void (*start)(struct source_home *home, void *source, void *before);
+	/* Whether the files that a configuration names can be used: 0, or -1. */
+	int (*check)(const struct nvswitch_conf *conf, char *err, size_t err_size);
+	/* Adds all its health sources, whenever those of any source have changed. */
+	void (*announce)(void *source);
+	/* The fabric's hosts have changed; true = so has what it announces. */
+	bool (*hosts)(void *source);
+	/* A new list with a row for each metric that a host's health source leaves out. */
+	json_t *(*missing)(const void *source, unsigned host, unsigned number);
+};
+extern const struct source_ops source_journal, source_socket; /* intake_logs.c */
+/* Of hosts and of racks (intake_scrape.c): by URLs of a file, or a pattern for all hosts. */
+extern const struct source_ops source_exporters;
 
 /* ---- Health reports -------------------------------------------------------------------------- */
 
@@ -72,7 +83,7 @@ struct sources_opened *sources_open(struct sources *sources, const struct nvswit
 void sources_take(struct sources *sources, struct sources_opened *opened);
 /* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
 int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
-/* home->present has changed. */
+/* Which hosts are present has changed. */
 void sources_hosts_changed(struct sources *sources);
 
 /* Adds "inputs", whether each source that is wanted is open, and "input_errors", why one is not. */

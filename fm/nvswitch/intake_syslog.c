@@ -104,23 +104,6 @@ static bool is_tag(struct cursor c)
 	return len > 1 && (word[len - 1] == ':' || memchr(word, '[', len));
 }
 
-/* "Nov 21 01:02:03 ", or "2024-07-23T07:53:55.12+00:00 ". */
-static bool take_time(struct cursor *c)
-{
-	const char *at = c->at;
-	struct cursor ahead = *c;
-
-	if (c->end - at >= 16 && isalpha((unsigned char)*at) && at[3] == ' ' && at[6] == ' ' &&
-	    at[9] == ':' && at[12] == ':' && at[15] == ' ') {
-		c->at += 16;
-		return true;
-	}
-	if (take_word(&ahead, &at) < 19 || at[4] != '-' || at[10] != 'T')
-		return false;
-	*c = ahead;
-	return true;
-}
-
 /* Behind the version. Structured data: `-`, or elements in brackets; quotes may hold some. */
 static bool read_5424(struct cursor *c, struct syslog_message *m)
 {
@@ -152,9 +135,9 @@ static bool read_5424(struct cursor *c, struct syslog_message *m)
 
 bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 {
-	struct cursor c = { line, line + len };
-	const char *end = memchr(line, '>', len < 5 ? len : 5);
-	bool good, timed;
+	struct cursor c = { line, line + len }, ahead;
+	const char *end = memchr(line, '>', len < 5 ? len : 5), *at;
+	bool good, timed = false;
 
 	*m->host = '\0';
 	if (!len || *line != '<' || !end || end == line + 1)
@@ -167,7 +150,17 @@ bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 		c.at += 2;
 		good = read_5424(&c, m);
 	} else {
-		timed = take_time(&c);
+		/* "Nov 21 01:02:03 ", or "2024-07-23T07:53:55.12+00:00 ". */
+		ahead = c;
+		at = c.at;
+		if (c.end - at >= 16 && isalpha((unsigned char)*at) && at[3] == ' ' &&
+		    at[6] == ' ' && at[9] == ':' && at[12] == ':' && at[15] == ' ') {
+			c.at += 16;
+			timed = true;
+		} else if (take_word(&ahead, &at) >= 19 && at[4] == '-' && at[10] == 'T') {
+			c = ahead;
+			timed = true;
+		}
 		good = is_tag(c) || take_host(&c, m->host);
 		/* Without a time there is nothing to know a header by but its tag. */
 		good = good && (timed || is_tag(c));
@@ -219,25 +212,6 @@ static void keep_value(struct log_stream *s, const char *data, size_t len)
 	}
 }
 
-static void take_json(struct log_stream *s)
-{
-	json_t *doc = s->used < LOG_STREAM_LINE ? json_loadb(s->line, s->used, JSON_ALLOW_NUL, NULL)
-						: NULL;
-	json_t *message = json_object_get(doc, "MESSAGE");
-	json_t *host = json_object_get(doc, "_HOSTNAME");
-
-	s->field = HOST;
-	keep_value(s, json_is_string(host) ? json_string_value(host) : "",
-		   json_string_length(host));
-	s->field = MESSAGE;
-	if (json_is_string(message))
-		keep_value(s, json_string_value(message), json_string_length(message));
-	JSON_EACH (byte, message)
-		if (s->text_used < sizeof(s->text))
-			s->text[s->text_used++] = (char)json_integer_value(byte);
-	json_decref(doc);
-}
-
 static void take_field(struct log_stream *s, log_stream_fn *fn, void *arg)
 {
 	const char *equals = memchr(s->line, '=', s->used);
@@ -281,7 +255,22 @@ static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
 	} else if (s->form == EXPORT && !s->lost) {
 		take_field(s, fn, arg);
 	} else if (s->form == JSON && s->used) {
-		take_json(s);
+		json_t *doc = s->used < LOG_STREAM_LINE
+				      ? json_loadb(s->line, s->used, JSON_ALLOW_NUL, NULL)
+				      : NULL;
+		json_t *message = json_object_get(doc, "MESSAGE");
+		json_t *host = json_object_get(doc, "_HOSTNAME");
+
+		s->field = HOST;
+		keep_value(s, json_is_string(host) ? json_string_value(host) : "",
+			   json_string_length(host));
+		s->field = MESSAGE;
+		if (json_is_string(message))
+			keep_value(s, json_string_value(message), json_string_length(message));
+		JSON_EACH (byte, message)
+			if (s->text_used < sizeof(s->text))
+				s->text[s->text_used++] = (char)json_integer_value(byte);
+		json_decref(doc);
 		s->any = true;
 		deliver(s, true, fn, arg);
 	} else if (s->form == SYSLOG && s->used) {
@@ -289,28 +278,6 @@ static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
 		fn(arg, known, &m);
 	}
 	s->used = 0;
-}
-
-/* What is left of a binary value's size, or of the value; how much of the data that was. */
-static size_t feed_binary(struct log_stream *s, const char *data, size_t len)
-{
-	if (s->sizing) {
-		keep_bytes(s, data, 1);
-		s->sizing = s->used < 8;
-		for (unsigned i = 8; i-- > 0 && !s->sizing;)
-			s->left = s->left << 8 | (uint8_t)s->line[i];
-		s->left += !s->sizing && s->left < UINT64_MAX;
-		s->used = s->sizing ? s->used : 0;
-		return 1;
-	}
-	len = len < s->left ? len : s->left;
-	s->left -= len;
-	keep_bytes(s, data, len - !s->left); /* without the newline */
-	if (!s->left) {
-		keep_value(s, s->line, s->used);
-		s->used = 0;
-	}
-	return len;
 }
 
 void log_stream_feed(struct log_stream *s, const char *data, size_t len, log_stream_fn *fn,
@@ -326,8 +293,22 @@ void log_stream_feed(struct log_stream *s, const char *data, size_t len, log_str
 		const char *newline = memchr(data, '\n', len);
 		size_t part = newline ? (size_t)(newline - data) : len;
 
-		if (s->sizing || s->left) {
-			part = feed_binary(s, data, len);
+		if (s->sizing) { /* what is left of a binary value's size */
+			part = 1;
+			keep_bytes(s, data, 1);
+			s->sizing = s->used < 8;
+			for (unsigned i = 8; i-- > 0 && !s->sizing;)
+				s->left = s->left << 8 | (uint8_t)s->line[i];
+			s->left += !s->sizing && s->left < UINT64_MAX;
+			s->used = s->sizing ? s->used : 0;
+		} else if (s->left) { /* .. and of the value */
+			part = len < s->left ? len : s->left;
+			s->left -= part;
+			keep_bytes(s, data, part - !s->left); /* without the newline */
+			if (!s->left) {
+				keep_value(s, s->line, s->used);
+				s->used = 0;
+			}
 		} else {
 			keep_bytes(s, data, part);
 			if (newline)

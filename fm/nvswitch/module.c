@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <math.h>
 #include <strings.h>
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
@@ -6,7 +7,6 @@
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
 #include "fm/nvswitch/policy.h"
-#include "fm/nvswitch/state_monitor.h"
 #include "fm/os/helper.h"
 #include "topology/base/mem.h"
 #include "topology/graph/cutoff.h"
@@ -23,8 +23,8 @@ struct nvlink_room {
 	struct loop_timer *rates_timer;
 	struct child *child;
 	char *rated[RATED_MOST]; /* NULL = free */
-	char answer[RATED_MOST * 96];
-	size_t answered;
+	struct rates answer[RATED_MOST];
+	size_t answered; /* bytes of these */
 };
 
 /* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
@@ -160,23 +160,23 @@ static const struct fabric_operation_ops override_ops = { .file = "nvswitch",
 void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
 {
 	struct nvlink_room *r = room_of(f);
-	struct override *o = mem_new(o);
+	struct override *o;
 	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
 	bool known = !state || (wanted >= 0 && wanted != NVSWITCH_UNKNOWN);
 	char err[256];
 
-	*o = (struct override){ .room = r, .asked_us = loop_now_us(r->services.loop) };
-	array_printf(o->host, "%s", host);
-	if (state && known)
-		array_printf(o->state, "%s", nvswitch_state_name(wanted));
 	if (!known)
 		array_printf(err, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
 			     state);
-	if (!known || nvswitch_set(r->nvswitch, o->host, wanted, err, sizeof(err))) {
+	if (!known || nvswitch_set(r->nvswitch, host, wanted, err, sizeof(err))) {
 		fn(arg, NULL, err);
-		free(o);
 		return;
 	}
+	o = mem_new(o);
+	o->room = r;
+	o->asked_us = loop_now_us(r->services.loop);
+	array_printf(o->host, "%s", host);
+	array_printf(o->state, "%s", state ? nvswitch_state_name(wanted) : "");
 	fabric_operation_done(f, &override_ops, o, fn, arg);
 }
 
@@ -267,7 +267,7 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 #define RATES_SOON_US 10000 /* what is lost together is computed together */
 #define CROWDS	      0.99  /* of what the others would get: from there on they are told */
 
-/* A line a host, in the order of `rated`; beside the loop. */
+/* A struct rates a host, in the order of `rated`; beside the loop. */
 static int write_rates(void *arg, FILE *out)
 {
 	struct nvlink_room *r = arg;
@@ -283,8 +283,10 @@ static int write_rates(void *arg, FILE *out)
 		if (host < view.topo->nhosts)
 			rates_measure(view.topo, view.lids, view.tables, policy.classes, host,
 				      false, &rates);
-		fprintf(out, "%.3f %u %.3f %u %.3f\n", rates.own, rates.adapters, rates.others,
-			rates.flows, rates.others_alone);
+		rates.own = round(rates.own * 1000) / 1000;
+		rates.others = round(rates.others * 1000) / 1000;
+		rates.others_alone = round(rates.others_alone * 1000) / 1000;
+		fwrite(&rates, sizeof(rates), 1, out);
 	}
 	fabric_policy_fini(&policy);
 	return 0;
@@ -293,52 +295,44 @@ static int write_rates(void *arg, FILE *out)
 static void take_rates(void *arg, const char *data, size_t len)
 {
 	struct nvlink_room *r = arg;
-	size_t room = sizeof(r->answer) - 1 - r->answered;
+	size_t room = sizeof(r->answer) - r->answered;
 
-	memcpy(r->answer + r->answered, data, len < room ? len : room);
-	r->answered += len < room ? len : room;
-}
-
-static void say_rates(struct nvlink_room *r, char *host, const char *line)
-{
-	struct rates rates;
-	const struct event_subject subject = { .host = host };
-
-	if (sscanf(line, "%lf %u %lf %u %lf", &rates.own, &rates.adapters, &rates.others,
-		   &rates.flows, &rates.others_alone) != 5 ||
-	    !rates.adapters)
-		return;
-	event_log_add(
-		r->services.events, LOG_NOTICE, "nvswitch-rates", &subject,
-		json_pack("{ss sf si sf si sf}", "host", host, "rate", rates.own, "rate_of",
-			  rates.adapters, "others_rate", rates.others, "others_flows", rates.flows,
-			  "others_alone", rates.others_alone),
-		"nvswitch: %s: routing kept: %.2f of %u as it is; the others %.1f of %u, %.1f "
-		"without its traffic",
-		host, rates.own, rates.adapters, rates.others, rates.flows, rates.others_alone);
-	if (rates.others >= CROWDS * rates.others_alone)
-		return;
-	alert_raise(r->services.alerts, "nvlink-crowding", &subject,
-		    "%s: NO_P2P: its GPUs' traffic over InfiniBand takes %.1f %% of what the other "
-		    "hosts' get of the uplinks of its leaves",
-		    host, 100 - 100 * rates.others / rates.others_alone);
+	len = len < room ? len : room;
+	memcpy((char *)r->answer + r->answered, data, len);
+	r->answered += len;
 }
 
 static void rates_end(void *arg, bool whole)
 {
 	struct nvlink_room *r = arg;
-	char *rest = r->answer, *line;
+	size_t count = whole ? r->answered / sizeof(r->answer[0]) : 0;
 
 	r->child = NULL;
-	r->answer[r->answered] = '\0';
+	r->answered = 0;
 	for (unsigned i = 0; i < RATED_MOST && r->rated[i]; i++) {
-		line = strtok_r(rest, "\n", &rest);
-		if (whole && line)
-			say_rates(r, r->rated[i], line);
-		free(r->rated[i]);
+		const struct rates *of = &r->answer[i];
+		char *host = r->rated[i];
+		const struct event_subject subject = { .host = host };
+
+		if (i < count && of->adapters)
+			event_log_add(
+				r->services.events, LOG_NOTICE, "nvswitch-rates", &subject,
+				json_pack("{ss sf si sf si sf}", "host", host, "rate", of->own,
+					  "rate_of", of->adapters, "others_rate", of->others,
+					  "others_flows", of->flows, "others_alone",
+					  of->others_alone),
+				"nvswitch: %s: routing kept: %.2f of %u as it is; the others %.1f "
+				"of %u, %.1f without its traffic",
+				host, of->own, of->adapters, of->others, of->flows,
+				of->others_alone);
+		if (i < count && of->adapters && of->others < CROWDS * of->others_alone)
+			alert_raise(r->services.alerts, "nvlink-crowding", &subject,
+				    "%s: NO_P2P: its GPUs' traffic over InfiniBand takes %.1f %% "
+				    "of what the other hosts' get of the uplinks of its leaves",
+				    host, 100 - 100 * of->others / of->others_alone);
+		free(host);
 		r->rated[i] = NULL;
 	}
-	r->answered = 0;
 }
 
 /* In a simulated loop there are no processes: it is computed at once. */

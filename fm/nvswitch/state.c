@@ -96,24 +96,17 @@ static const struct nvswitch_model models[] = {
 	{ NULL, NVSWITCH_SYSTEM_OTHER, 0 },
 };
 /* "A100" in "NVIDIA A100-SXM4-80GB", but not "H200" in "GH200". */
-static bool has_word(const char *name, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = name; *at; at += strcspn(at, " -")) {
-		at += strspn(at, " -");
-		if (strcspn(at, " -") == len && !strncasecmp(at, word, len))
-			return true;
-	}
-	return false;
-}
-
 const struct nvswitch_model *nvswitch_model(const char *name)
 {
 	const struct nvswitch_model *model = models;
 
-	while (model->word && !has_word(name, model->word))
-		model++;
+	for (; model->word; model++)
+		for (const char *at = name; *at; at += strcspn(at, " -")) {
+			at += strspn(at, " -");
+			if (strcspn(at, " -") == strlen(model->word) &&
+			    !strncasecmp(at, model->word, strlen(model->word)))
+				return model;
+		}
 	return model;
 }
 

@@ -84,6 +84,9 @@ struct nvswitch_finding {	     /* one thing that was seen */
 	uint64_t since_us;
 };
 
+/* In an initializer: it is about no GPU, NVSwitch or link so far. */
+#define NVSWITCH_NOWHERE .gpu = -1, .sw = -1, .link = -1
+
 #define NVSWITCH_FINDINGS 8
 struct nvswitch_verdict { /* the report of one source on a host */
 	enum nvswitch_state state;

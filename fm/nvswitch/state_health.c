@@ -14,6 +14,8 @@
  * may come later.
  */
 
+#define NAME_MAX_LEN 255
+
 /* Copies a name in lower case, cut to NAME_MAX_LEN bytes; returns its length. */
 static size_t name_fold(const char *name, char to[NAME_MAX_LEN + 1])
 {
@@ -25,72 +27,45 @@ static size_t name_fold(const char *name, char to[NAME_MAX_LEN + 1])
 	return len;
 }
 
-static const char *add(struct aliases *a, const char *host, const char *name)
-{
-	char text[NAME_MAX_LEN + 1];
-	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&a->names, text, len);
-
-	if (id != NAMES_NONE)
-		return strcmp(a->hosts[id], host) ? "a name of two hosts" : NULL;
-	id = a->names.count;
-	a->texts = mem_grow(a->texts, id);
-	a->hosts = mem_grow(a->hosts, id);
-	a->gpus = mem_grow(a->gpus, id);
-	a->gpus[id] = 0;
-	a->texts[id] = mem_strdup(text);
-	a->hosts[id] = mem_strdup(host);
-	names_id(&a->names, a->texts[id], len);
-	return NULL;
-}
-
 static const char *read_line(void *arg, char *line)
 {
-	struct aliases *a = arg;
-	char *rest = line, *host, *name;
-	const char *wrong = NULL;
-	unsigned gpus;
-	char more;
+	json_t *hosts = json_object_get(arg, "hosts"), *gpus = json_object_get(arg, "gpus");
+	char *rest = line, *host = strtok_r(rest, " \t", &rest), *name, more;
+	char text[NAME_MAX_LEN + 1];
+	unsigned count;
 
-	host = strtok_r(rest, " \t", &rest);
 	if (!host)
 		return NULL;
 	name = strtok_r(rest, " \t", &rest);
 	if (!text_is_host_name(host) || !name)
 		return "`HOST NAME..` is expected";
-	for (; name && !wrong; name = strtok_r(rest, " \t", &rest)) {
-		bool counts = sscanf(name, "gpus=%3u%c", &gpus, &more) == 1;
+	for (; name; name = strtok_r(rest, " \t", &rest)) {
+		const char *known;
 
-		if (counts && gpus > MEMORY_GPUS)
-			return "a host has 16 GPUs at most";
-		wrong = strlen(name) > NAME_MAX_LEN ? "the name is too long"
-						    : add(a, host, counts ? host : name);
-		if (counts && !wrong) {
-			char text[NAME_MAX_LEN + 1];
-			size_t len = name_fold(host, text);
-
-			a->gpus[names_find(&a->names, text, len)] = gpus;
+		if (sscanf(name, "gpus=%3u%c", &count, &more) == 1) {
+			if (count > MEMORY_GPUS)
+				return "a host has 16 GPUs at most";
+			json_object_set_new(gpus, host, json_integer(count));
+			continue;
 		}
+		if (name_fold(name, text) == NAME_MAX_LEN)
+			return "the name is too long";
+		known = json_string_value(json_object_get(hosts, text));
+		if (known && strcmp(known, host))
+			return "a name of two hosts";
+		json_object_set_new(hosts, text, json_string(host));
 	}
-	return wrong;
+	return NULL;
 }
 
-int aliases_read(struct aliases *a, const char *path, char *err, size_t err_size)
+json_t *aliases_read(const char *path, char *err, size_t err_size)
 {
-	return lines_read(path, read_line, a, err, err_size);
-}
+	json_t *aliases = json_pack("{s{} s{}}", "hosts", "gpus");
 
-void aliases_fini(struct aliases *a)
-{
-	for (uint32_t i = 0; i < a->names.count; i++) {
-		free(a->texts[i]);
-		free(a->hosts[i]);
-	}
-	free(a->texts);
-	free(a->hosts);
-	free(a->gpus);
-	names_fini(&a->names);
-	*a = (struct aliases){ 0 };
+	if (!lines_read(path, read_line, aliases, err, err_size))
+		return aliases;
+	json_decref(aliases);
+	return NULL;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -103,47 +78,44 @@ void aliases_fini(struct aliases *a)
 
 unsigned health_find(const struct health *h, const char *name)
 {
-	static const struct aliases none;
-	const struct aliases *a = h->aliases ? h->aliases : &none;
+	const json_t *hosts = json_object_get(h->aliases, "hosts"), *alias, *index;
 	char text[NAME_MAX_LEN + 1];
-	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&h->names, text, len), alias;
 
-	if (id == NAMES_NONE) {
-		alias = names_find(&a->names, text, len);
-		if (alias == NAMES_NONE)
-			alias = names_find(&a->names, text, strcspn(text, "."));
-		if (alias != NAMES_NONE) {
-			len = name_fold(a->hosts[alias], text);
-			id = names_find(&h->names, text, len);
-		}
+	name_fold(name, text);
+	index = json_object_get(h->names, text);
+	if (!index) {
+		alias = json_object_get(hosts, text);
+		if (!alias)
+			alias = json_object_getn(hosts, text, strcspn(text, "."));
+		if (alias)
+			name_fold(json_string_value(alias), text);
+		index = json_object_get(h->names, text);
 	}
-	if (id != NAMES_NONE)
-		return id;
-	id = names_find(&h->firsts, text, strcspn(text, "."));
-	return id == NAMES_NONE ? UINT_MAX : h->first_host[id];
+	if (!index)
+		index = json_object_getn(h->firsts, text, strcspn(text, "."));
+	return index ? json_integer_value(index) : UINT_MAX;
 }
 
 unsigned health_add(struct health *h, const char *name)
 {
 	char text[NAME_MAX_LEN + 1];
-	size_t len = name_fold(name, text);
-	uint32_t id = names_find(&h->names, text, len), before = h->firsts.count, first;
-	char *kept;
+	const json_t *known;
+	bool shared;
 
-	if (id != NAMES_NONE)
-		return id;
-	kept = mem_alloc(len + 1, 1);
-	memcpy(kept, text, len);
-	id = names_id(&h->names, kept, len);
+	name_fold(name, text);
+	known = json_object_get(h->names, text);
+	if (known)
+		return json_integer_value(known);
+	json_object_set_new(h->names, text, json_integer(h->nhosts));
+	text[strcspn(text, ".")] = '\0';
+	shared = json_object_get(h->firsts, text);
+	json_object_set_new(h->firsts, text, json_integer(shared ? UINT_MAX : h->nhosts));
 	h->hosts = mem_grow(h->hosts, h->nhosts);
-	h->hosts[h->nhosts++] = (struct health_host){ .name = mem_strdup(name),
-						      .state = NVSWITCH_UNKNOWN,
-						      .override = NVSWITCH_UNKNOWN };
-	first = names_id(&h->firsts, kept, strcspn(kept, "."));
-	h->first_host = mem_array_resize(h->first_host, h->firsts.count);
-	h->first_host[first] = h->firsts.count == before ? UINT_MAX : id;
-	return id;
+	h->hosts[h->nhosts] = (struct health_host){ .name = mem_strdup(name),
+						    .state = NVSWITCH_UNKNOWN,
+						    .before = NVSWITCH_STATES,
+						    .override = NVSWITCH_UNKNOWN };
+	return h->nhosts++;
 }
 
 /* ---- Health ---------------------------------------------------------------------------------- */
@@ -161,11 +133,12 @@ unsigned health_add(struct health *h, const char *name)
 
 #define NONFATAL_WINDOW_US 60000000
 #define NONFATAL_MANY	   10 /* in a window: a degraded link */
-#define GUARD_MIN	   1  /* this many hosts may always turn bad */
 
 void health_init(struct health *h, const struct health_ops *ops, void *arg)
 {
-	*h = (struct health){ .ops = ops, .arg = arg };
+	*h = (struct health){
+		.ops = ops, .arg = arg, .names = json_object(), .firsts = json_object()
+	};
 }
 
 void health_fini(struct health *h)
@@ -176,12 +149,10 @@ void health_fini(struct health *h)
 		free(h->hosts[i].sources);
 		free(h->hosts[i].memory);
 		free(h->hosts[i].name);
-		free((char *)h->names.list[i].text);
 	}
 	free(h->hosts);
-	free(h->first_host);
-	names_fini(&h->names);
-	names_fini(&h->firsts);
+	json_decref(h->names);
+	json_decref(h->firsts);
 }
 
 void health_remember(struct health *h, unsigned host, enum nvswitch_state believed,
@@ -275,13 +246,14 @@ struct memory *health_memory(struct health *h, unsigned host)
 
 void health_declare(struct health *h)
 {
-	const struct aliases *a = h->aliases;
+	json_t *count;
+	const char *name;
 
-	for (uint32_t i = 0; a && i < a->names.count; i++) {
-		unsigned host = a->gpus[i] ? health_find(h, a->hosts[i]) : UINT_MAX;
+	json_object_foreach (json_object_get(h->aliases, "gpus"), name, count) {
+		unsigned host = health_find(h, name), gpus = json_integer_value(count);
 
-		if (host != UINT_MAX && health_memory(h, host)->declared != a->gpus[i])
-			memory_declare(h->hosts[host].memory, a->gpus[i]);
+		if (gpus && host != UINT_MAX && health_memory(h, host)->declared != gpus)
+			memory_declare(h->hosts[host].memory, gpus);
 	}
 }
 
@@ -452,22 +424,6 @@ static enum nvswitch_state worse(enum nvswitch_state a, enum nvswitch_state b)
 	return a > b ? a : b;
 }
 
-/* The sources that report worse than DEGRADED_LINK, as bits of memory_event.from. */
-static uint8_t grave_sources(const struct health *h, const struct health_host *host,
-			     uint64_t now_us)
-{
-	uint8_t grave = 0;
-
-	for (unsigned k = 0; k < host->nsources; k++)
-		if (fresh_us(h, &host->sources[k], now_us) &&
-		    host->sources[k].verdict.state > NVSWITCH_DEGRADED_LINK)
-			grave |= (uint8_t)(1u << (k < 7 ? k : 6));
-	for (unsigned k = 0; host->memory && k < host->memory->nevents; k++)
-		if (host->memory->events[k].finding.state > NVSWITCH_DEGRADED_LINK)
-			grave |= host->memory->events[k].from;
-	return grave;
-}
-
 /*
  * Sets `observed`, and `reported`. The last reports of sources stand while they are silent. A host
  * whose sources never reported takes the state of its kernel log once that shows a boot or a reset;
@@ -476,10 +432,17 @@ static uint8_t grave_sources(const struct health *h, const struct health_host *h
 static void observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
 	enum nvswitch_state events = NVSWITCH_HEALTHY, worst = NVSWITCH_HEALTHY;
-	uint8_t grave = grave_sources(h, host, now_us);
+	uint8_t grave = 0; /* sources that report worse than DEGRADED_LINK; as memory_event.from */
 	struct memory *m = host->memory;
 	bool fresh = false, heard = false;
 
+	for (unsigned k = 0; k < host->nsources; k++)
+		if (fresh_us(h, &host->sources[k], now_us) &&
+		    host->sources[k].verdict.state > NVSWITCH_DEGRADED_LINK)
+			grave |= 1u << (k < 7 ? k : 6);
+	for (unsigned k = 0; m && k < m->nevents; k++)
+		if (m->events[k].finding.state > NVSWITCH_DEGRADED_LINK)
+			grave |= m->events[k].from;
 	host->unconfirmed = false;
 	host->at_once = NVSWITCH_HEALTHY;
 	for (unsigned k = 0; m && k < m->nevents; k++) {
@@ -568,7 +531,7 @@ static void guard(struct health *h)
 		bad += host->observed >= NVSWITCH_NO_P2P && host->override == NVSWITCH_UNKNOWN;
 	}
 	limit = present * h->conf.guard_percent / 100;
-	on = bad > (limit > GUARD_MIN ? limit : GUARD_MIN) && h->conf.guard_percent < 100;
+	on = bad > (limit ? limit : 1) && h->conf.guard_percent < 100;
 	if (on == h->guarded)
 		return;
 	h->guarded = on;

@@ -8,25 +8,14 @@
 #define FMD_NVSWITCH_STATE_HEALTH_H
 
 #include "fm/nvswitch/evidence.h"
-#include "topology/base/names.h"
-
-#define NAME_MAX_LEN 255
-
-struct aliases {	    /* zeroed = none */
-	struct names names; /* folded */
-	char **texts;	    /* the texts of `names`, by id */
-	char **hosts;	    /* by id */
-	uint8_t *gpus;	    /* by id: that the host has; 0 = not said */
-};
 
 /*
- * Adds the lines `HOST NAME...` of a file; gpus=N is no name; # begins a remark. 0, or -1 with
+ * A new document, which the caller owns, of the lines `HOST NAME...` of a file: "hosts" by other
+ * names in lower case, "gpus" by hosts (gpus=N is no name); # begins a remark. NULL with
  * `FILE:LINE: reason` in err: it cannot be read, has an invalid host name, or one name for two
  * hosts.
  */
-int aliases_read(struct aliases *aliases, const char *path, char *err, size_t err_size);
-/* Frees all; there are no aliases then. */
-void aliases_fini(struct aliases *aliases);
+json_t *aliases_read(const char *path, char *err, size_t err_size);
 
 /* ---- What is kept of one host: its sources, its kernel log, and its states ------------------- */
 
@@ -57,12 +46,14 @@ struct health_host {
 	enum nvswitch_state override : 8; /* UNKNOWN = none */
 	/* The worst event of a proven log: it can not flap, so it need not last. HEALTHY = none. */
 	enum nvswitch_state at_once : 8;
-	bool unconfirmed;    /* an untrusted source reports what is worse than observed */
-	int8_t side;	     /* 1 = worse, -1 = better, 0 = the same */
-	bool reported;	     /* a recent report, or its log, shows its state */
-	bool vouched;	     /* its log shows a boot or reset, or it has a log and was cleared */
-	bool present;	     /* in the fabric */
-	bool announced;	     /* its state was reported once; set by state_monitor.c */
+	bool unconfirmed; /* an untrusted source reports what is worse than observed */
+	int8_t side;	  /* 1 = worse, -1 = better, 0 = the same */
+	bool reported;	  /* a recent report, or its log, shows its state */
+	bool vouched;	  /* its log shows a boot or reset, or it has a log and was cleared */
+	uint8_t present;  /* in the fabric; while they are listed again: 2 = it was */
+	bool announced;	  /* its state was reported once; set by state_monitor.c */
+	/* .. and so is this: its state before the step that runs; NVSWITCH_STATES = the same. */
+	enum nvswitch_state before : 8;
 	uint64_t since_us;   /* of `state` */
 	uint64_t differs_us; /* since when observed is on one side of believed */
 };
@@ -104,10 +95,9 @@ struct health {
 	struct health_host *hosts;
 	unsigned nhosts;
 	bool guarded;
-	struct names names;	       /* of hosts, in lower case; ids are numbers of hosts */
-	struct names firsts;	       /* of hosts, up to the first dot */
-	const struct aliases *aliases; /* borrowed; NULL = none */
-	unsigned *first_host;	       /* by id of firsts; UINT_MAX = several hosts have it */
+	json_t *names;	       /* numbers of hosts by their names in lower case */
+	json_t *firsts;	       /* by their names up to the first dot; UINT_MAX = several */
+	const json_t *aliases; /* borrowed; NULL = none */
 };
 
 /* Without hosts; ops is borrowed. health_fini() frees all hosts. */

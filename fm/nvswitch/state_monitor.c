@@ -8,11 +8,6 @@
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-struct change { /* of a host's state, in the step that runs */
-	unsigned host;
-	enum nvswitch_state before;
-};
-
 /* ---- Documents ------------------------------------------------------------------------------- */
 
 /*
@@ -87,24 +82,6 @@ static json_t *domain_json(const struct health_host *host)
 		return json_null();
 	return json_pack("{ss so}", "cluster_uuid", m->cluster, "clique",
 			 m->clique ? json_integer((json_int_t)m->clique - 1) : json_null());
-}
-
-static json_t *sources_json(const struct nvswitch *nv, const struct health_host *host)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; i < host->nsources; i++) {
-		const struct health_source *s = &host->sources[i];
-
-		json_array_append_new(
-			list,
-			json_pack("{ss sb ss so so so}", "url", s->where, "up", s->up, "trust",
-				  nvswitch_trust_name(s->trust), "heard_s",
-				  s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
-				  "error", s->up ? json_null() : json_string(s->error), "missing",
-				  sources_missing(nv->sources, host - nv->health.hosts, i)));
-	}
-	return list;
 }
 
 static unsigned sources_up(const struct health_host *host)
@@ -189,6 +166,20 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 		bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
 		const char *override = NULL, *ends = NULL;
 		unsigned declared = host->memory ? host->memory->declared : 0;
+		json_t *sources = json_array();
+
+		for (unsigned k = 0; k < host->nsources; k++) {
+			const struct health_source *s = &host->sources[k];
+
+			json_array_append_new(sources,
+					      json_pack("{ss sb ss so ss? so}", "url", s->where,
+							"up", s->up, "trust",
+							nvswitch_trust_name(s->trust), "heard_s",
+							s->heard ? json_real(age_s(nv, s->heard_us))
+								 : json_null(),
+							"error", s->up ? NULL : s->error, "missing",
+							sources_missing(nv->sources, i, k)));
+		}
 
 		if (host->override != NVSWITCH_UNKNOWN) {
 			override = nvswitch_state_name(host->override);
@@ -208,10 +199,10 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 				  health_reason(host), "action",
 				  nvswitch_remedy_name(health_remedy(host)), "in_fabric",
 				  host->present, "sources_up", (int)sources_up(host),
-				  "sources_count", (int)host->nsources, "sources",
-				  sources_json(nv, host), "evidence", evidence_json(nv, host),
-				  "ends_when", ends, "domain", domain_json(host), "unconfirmed",
-				  host->unconfirmed, "gpus_declared",
+				  "sources_count", (int)host->nsources, "sources", sources,
+				  "evidence", evidence_json(nv, host), "ends_when", ends, "domain",
+				  domain_json(host), "unconfirmed", host->unconfirmed,
+				  "gpus_declared",
 				  declared ? json_integer(declared) : json_null()));
 	}
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
@@ -245,15 +236,14 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
 {
 	struct nvswitch *nv = arg;
-	unsigned index = host - nv->health.hosts;
+	struct health_host *it = &nv->health.hosts[host - nv->health.hosts];
 
 	nv->states_changed = true;
 	/* The first that is heard of a host, and it is well: that is no news. */
 	if (before == NVSWITCH_UNKNOWN && host->state == NVSWITCH_HEALTHY && !host->announced)
 		return;
-	nv->health.hosts[index].announced = true;
-	nv->changes = mem_grow(nv->changes, nv->nchanges);
-	nv->changes[nv->nchanges++] = (struct change){ index, before };
+	it->announced = nv->news = true;
+	it->before = before;
 }
 
 static void guard_cb(void *arg, bool on, unsigned bad)
@@ -275,53 +265,45 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 }
 
 /* A step that changes many hosts alike is one event. */
-static void report_many(struct nvswitch *nv, enum nvswitch_state state, enum log_level level)
-{
-	const char *name = nvswitch_state_name(state);
-	json_t *names = json_array();
-	char shown[NAMES_SHOWN * 257] = "", text[NAMES_SHOWN * 257 + 64];
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < nv->nchanges; i++) {
-		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
-
-		if (host->state != state)
-			continue;
-		if (count++ < NAMES_SHOWN)
-			snprintf(shown + strlen(shown), sizeof(shown) - strlen(shown), " %s",
-				 host->name);
-		json_array_append_new(names, json_string(host->name));
-	}
-	array_printf(text, "nvswitch: %u hosts: %s:%s ..", count, name, shown);
-	nv->home.ops->event(nv->home.arg, level, "nvswitch",
-			    json_pack("{so ss}", "hosts", names, "state", name), text);
-}
-
 static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 {
 	enum log_level level = state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
+	const struct nvswitch_ops *ops = nv->home.ops;
 	const char *name = nvswitch_state_name(state);
-	unsigned count = 0;
-	char text[400];
+	char shown[NAMES_SHOWN * 257] = "", text[NAMES_SHOWN * 257 + 64];
+	json_t *names = json_array();
+	size_t used = 0;
 
-	for (unsigned i = 0; i < nv->nchanges; i++)
-		count += nv->health.hosts[nv->changes[i].host].state == state;
-	if (count > EVENTS_ALIKE)
-		report_many(nv, state, level);
-	for (unsigned i = 0; i < nv->nchanges && count <= EVENTS_ALIKE; i++) {
-		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		const struct health_host *host = &nv->health.hosts[i];
+
+		if (host->before == NVSWITCH_STATES || host->state != state)
+			continue;
+		json_array_append_new(names, json_string(host->name));
+		if (json_array_size(names) <= NAMES_SHOWN)
+			used += snprintf(shown + used, sizeof(shown) - used, " %s", host->name);
+	}
+	array_printf(text, "nvswitch: %zu hosts: %s:%s ..", json_array_size(names), name, shown);
+	if (json_array_size(names) > EVENTS_ALIKE) {
+		ops->event(nv->home.arg, level, "nvswitch",
+			   json_pack("{so ss}", "hosts", names, "state", name), text);
+		return;
+	}
+	json_decref(names);
+	for (unsigned i = 0; i < nv->health.nhosts; i++) {
+		const struct health_host *host = &nv->health.hosts[i];
 		const char *reason = health_reason(host);
-		const char *before = nvswitch_state_name(nv->changes[i].before);
+		const char *before = nvswitch_state_name(host->before);
 
-		if (host->state != state)
+		if (host->before == NVSWITCH_STATES || host->state != state)
 			continue;
 		array_printf(text, "nvswitch: %s: %s, was %s%s%s", host->name, name, before,
 			     *reason ? ": " : "", reason);
-		nv->home.ops->event(nv->home.arg, level, "nvswitch",
-				    json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
-					      "before", before, "reason", reason, "action",
-					      nvswitch_remedy_name(health_remedy(host))),
-				    text);
+		ops->event(nv->home.arg, level, "nvswitch",
+			   json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
+				     "before", before, "reason", reason, "action",
+				     nvswitch_remedy_name(health_remedy(host))),
+			   text);
 	}
 }
 
@@ -335,9 +317,8 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
  *   FMD_JOBS            whether jobs of several GPUs can still run: "yes", "no", "unknown"
  *   FMD_EVIDENCE        all that is known, a line a finding: STATE: words (source)
  */
-static void run_hook(struct nvswitch *nv, const struct change *change)
+static void run_hook(struct nvswitch *nv, const struct health_host *host)
 {
-	const struct health_host *host = &nv->health.hosts[change->host];
 	const struct nvswitch_finding *cause = health_cause(host);
 	/* NCCL does not start where two GPUs with an NVLink between them have no P2P. */
 	const char *jobs = host->state <= NVSWITCH_DEGRADED_LINK ? "yes" : "no";
@@ -353,7 +334,7 @@ static void run_hook(struct nvswitch *nv, const struct change *change)
 	};
 	const struct hook_call call = { .host = host->name,
 					.state = nvswitch_state_name(host->state),
-					.old_state = nvswitch_state_name(change->before),
+					.old_state = nvswitch_state_name(host->before),
 					.more = more,
 					.count = ARRAY_SIZE(more) };
 	json_t *list = evidence_json(nv, host);
@@ -396,24 +377,26 @@ static void step(void *arg)
 {
 	struct nvswitch *nv = arg;
 	const struct nvswitch_ops *ops = nv->home.ops;
-	bool remember = false;
+	bool remember = false, news;
 	uint64_t next_us;
 
 	nv->soon = false;
 	next_us = health_step(&nv->health, loop_now_us(nv->home.loop));
 	if (next_us != UINT64_MAX)
 		loop_timer_set(nv->step_timer, next_us);
-	for (int state = 0; state < NVSWITCH_STATES && nv->nchanges; state++)
+	for (int state = 0; state < NVSWITCH_STATES && nv->news; state++)
 		report_changes_to(nv, state);
-	for (unsigned i = 0; i < nv->nchanges; i++) {
-		const struct health_host *host = &nv->health.hosts[nv->changes[i].host];
-
-		run_hook(nv, &nv->changes[i]);
-		ops->changed(nv->home.arg, host->name, host->state);
-	}
+	news = nv->news;
+	nv->news = false;
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		struct memory *memory = nv->health.hosts[i].memory;
+		struct health_host *host = &nv->health.hosts[i];
+		struct memory *memory = host->memory;
 
+		if (host->before != NVSWITCH_STATES) {
+			run_hook(nv, host);
+			ops->changed(nv->home.arg, host->name, host->state);
+		}
+		host->before = NVSWITCH_STATES;
 		remember |= memory && memory->changed;
 		if (memory)
 			memory->changed = false;
@@ -423,9 +406,8 @@ static void step(void *arg)
 	if (nv->states_changed && ops->states_changed)
 		ops->states_changed(nv->home.arg);
 	nv->states_changed = false;
-	if (nv->nchanges)
+	if (news)
 		ops->keep(nv->home.arg, false);
-	nv->nchanges = 0;
 }
 
 /* As source_home.heard: the home is the first member. */
@@ -441,39 +423,28 @@ static void step_soon(struct source_home *home)
 
 /* ---- Hosts ----------------------------------------------------------------------------------- */
 
-static void free_present(struct nvswitch *nv)
-{
-	for (unsigned i = 0; i < nv->home.npresent; i++)
-		free(nv->home.present[i]);
-	free(nv->home.present);
-}
-
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count)
 {
-	unsigned same = 0;
+	struct health *h = &nv->health;
+	bool changed = false;
 
-	while (same < count && same < nv->home.npresent &&
-	       !strcmp(names[same], nv->home.present[same]))
-		same++;
-	if (same == count && count == nv->home.npresent)
-		return;
-	free_present(nv);
-	nv->home.present = mem_array(nv->home.present, count + 1);
-	nv->home.npresent = count;
-	for (unsigned i = 0; i < nv->health.nhosts; i++)
-		nv->health.hosts[i].present = false;
-	for (unsigned i = 0; i < count; i++) {
-		unsigned host;
+	for (unsigned i = 0; i < h->nhosts; i++)
+		h->hosts[i].present <<= 1;
+	for (unsigned i = 0; i < count; i++)
+		if (text_is_host_name(names[i]) && h->nhosts < HOSTS_MAX) {
+			unsigned host = health_add(h, names[i]);
 
-		nv->home.present[i] = mem_strdup(names[i]);
-		if (!text_is_host_name(names[i]) || nv->health.nhosts >= HOSTS_MAX)
-			continue;
-		host = health_add(&nv->health, names[i]);
-		nv->health.hosts[host].present = true;
+			h->hosts[host].present |= 1;
+		}
+	for (unsigned i = 0; i < h->nhosts; i++) {
+		changed |= h->hosts[i].present == 1 || h->hosts[i].present == 2;
+		h->hosts[i].present &= 1;
 	}
+	if (!changed)
+		return;
 	if (nv->home.conf)
 		sources_hosts_changed(nv->sources);
-	health_declare(&nv->health);
+	health_declare(h);
 	nv->states_changed = true;
 	step_soon(&nv->home);
 }
@@ -496,15 +467,23 @@ void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_port
 		step_soon(&nv->home);
 }
 
-int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state state, char *err,
-		 size_t err_size)
+/* UINT_MAX: with the reason in err. */
+static unsigned find_host(const struct nvswitch *nv, const char *name, char *err, size_t err_size)
 {
 	unsigned host = health_find(&nv->health, name);
 
-	if (host == UINT_MAX) {
+	if (host == UINT_MAX)
 		snprintf(err, err_size, "the fabric has no host %s, or several", name);
+	return host;
+}
+
+int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state state, char *err,
+		 size_t err_size)
+{
+	unsigned host = find_host(nv, name, err, err_size);
+
+	if (host == UINT_MAX)
 		return -1;
-	}
 	health_override(&nv->health, host, state);
 	step(nv);
 	nv->home.ops->keep(nv->home.arg, false);
@@ -514,16 +493,13 @@ int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state stat
 int nvswitch_declare(struct nvswitch *nv, const char *name, unsigned gpus, char *err,
 		     size_t err_size)
 {
-	unsigned host = health_find(&nv->health, name);
+	unsigned host = find_host(nv, name, err, err_size);
 
 	if (gpus > MEMORY_GPUS)
 		snprintf(err, err_size, "a host has %d GPUs at most", MEMORY_GPUS);
-	else if (host == UINT_MAX)
-		snprintf(err, err_size, "the fabric has no host %s, or several", name);
-	else
-		memory_declare(health_memory(&nv->health, host), gpus);
 	if (gpus > MEMORY_GPUS || host == UINT_MAX)
 		return -1;
+	memory_declare(health_memory(&nv->health, host), gpus);
 	nv->home.ops->keep(nv->home.arg, true);
 	return 0;
 }
@@ -686,7 +662,5 @@ void nvswitch_free(struct nvswitch *nv)
 	loop_timer_free(nv->step_timer);
 	hook_free(nv->hook);
 	health_fini(&nv->health);
-	free_present(nv);
-	free(nv->changes);
 	free(nv);
 }

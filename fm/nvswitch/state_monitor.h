@@ -44,8 +44,6 @@ struct source_home { /* what the monitor lends its sources, and outlives them */
 	struct health *health;
 	struct log_intake *intake;	  /* assigns kernel logs to hosts */
 	const struct nvswitch_conf *conf; /* in force; NULL before the first */
-	char **present;			  /* the fabric's hosts, [npresent] */
-	unsigned npresent;
 	/*
 	 * Called after something was passed to health: the monitor evaluates all hosts soon, once.
 	 */
@@ -59,10 +57,8 @@ struct nvswitch {		 /* others read; sources see its `home` alone */
 	struct sources *sources;
 	struct hook *hook;
 	struct loop_timer *step_timer;
-	bool soon; /* a step is about to run */
-	struct change *changes;
-	unsigned nchanges;
-	bool states_changed; /* in that step */
+	bool soon;		   /* a step is about to run */
+	bool news, states_changed; /* in that step; news: of a state that is told */
 };
 
 /* A monitor without sources; the caller owns it (NULL is fine). loop and ops are borrowed. */

@@ -108,18 +108,19 @@ guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at)
 }
 
 /* 0 = none. */
-static void entry_put(struct sa *sa, struct alias_table *table, unsigned entry, guid_t guid)
+static void entry_put(struct aliases *aliases, struct alias_table *table, unsigned entry,
+		      guid_t guid)
 {
 	struct alias *alias;
 
 	if (table->guids[entry])
-		free(cl_qmap_remove(&sa->aliases.owners, table->guids[entry]));
+		free(cl_qmap_remove(&aliases->owners, table->guids[entry]));
 	table->guids[entry] = guid;
 	if (!guid)
 		return;
 	alias = mem_new(alias);
 	alias->port = cl_qmap_key(&table->item);
-	cl_qmap_insert(&sa->aliases.owners, guid, &alias->item);
+	cl_qmap_insert(&aliases->owners, guid, &alias->item);
 }
 
 static bool is_taken(const struct sa *sa, guid_t guid)
@@ -151,7 +152,7 @@ static enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c
 		}
 		if (want == had || is_taken(sa, want) || (had && sa_groups_port(sa->groups, had)))
 			continue;
-		entry_put(sa, table, entry, want);
+		entry_put(&sa->aliases, table, entry, want);
 		c->differs = true;
 	}
 	return WIRE_SA_OK;
@@ -169,7 +170,7 @@ static enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change
 			return WIRE_SA_DENIED;
 	for (unsigned entry = c->first; table && entry < end; entry++)
 		if (c->mask >> (entry - c->first) & 1 && table->guids[entry]) {
-			entry_put(sa, table, entry, 0);
+			entry_put(&sa->aliases, table, entry, 0);
 			c->differs = true;
 		}
 	return WIRE_SA_OK;
@@ -214,10 +215,10 @@ static bool line_take(struct sa *sa, const char *line, bool again)
 	table = table_get(sa, port, entry);
 	if (!table || (!again && table->guids[entry]))
 		return false;
-	entry_put(sa, table, entry, 0);
+	entry_put(&sa->aliases, table, entry, 0);
 	if (guid && sa_alias_port(sa, guid))
 		return false;
-	entry_put(sa, table, entry, guid);
+	entry_put(&sa->aliases, table, entry, guid);
 	table->ours[entry] = ours;
 	return true;
 }
@@ -265,7 +266,7 @@ void sa_aliases_forget(void *arg)
 		struct alias_table *table = (struct alias_table *)cl_qmap_head(&sa->aliases.tables);
 
 		for (unsigned entry = 0; entry < table->count; entry++)
-			entry_put(sa, table, entry, 0);
+			entry_put(&sa->aliases, table, entry, 0);
 		cl_qmap_remove_item(&sa->aliases.tables, &table->item);
 		free(table->guids);
 		free(table->ours);

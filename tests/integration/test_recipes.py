@@ -199,7 +199,7 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
                 loop_timer_set(r->timer, 1000000);
         }
 
-        void *recipe_open(struct source_home *home, const struct nvswitch_conf *conf, char *err, size_t err_size)
+        static void *recipe_open(struct source_home *home, const struct nvswitch_conf *conf, char *err, size_t err_size)
         {
                 struct recipe *r = mem_alloc(1, sizeof(*r));
 
@@ -207,13 +207,13 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
                 return r;
         }
 
-        void recipe_close(void *source)
+        static void recipe_close(void *source)
         {
                 loop_timer_free(((struct recipe *)source)->timer);
                 free(source);
         }
 
-        void recipe_announce(void *source)
+        static void recipe_announce(void *source)
         {
                 struct recipe *r = source;
 
@@ -224,20 +224,20 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
                 loop_timer_set(r->timer, 10000);
         }
 
-        bool recipe_hosts(void *source)
+        static bool recipe_hosts(void *source)
         {
                 return true;
         }
+
+        const struct source_ops source_recipe = { .name = "recipe",
+                                                  .texts = { SOURCE_TEXT(recipe_host) },
+                                                  .open = recipe_open,
+                                                  .close = recipe_close,
+                                                  .announce = recipe_announce,
+                                                  .hosts = recipe_hosts };
         """)
-    tree.put("fm/nvswitch/intake_sources.h", r"^/\* ---- Health reports",
-             "/* As exporters_open(): NULL with the reason in err. */\n"
-             "void *recipe_open(struct source_home *home, const struct nvswitch_conf *conf, char *err, size_t err_size);\n"
-             "void recipe_close(void *source);\nvoid recipe_announce(void *source);\n"
-             "/* True = the hosts that it reports on have changed. */\nbool recipe_hosts(void *source);\n\n")
-    tree.put("fm/nvswitch/intake_sources.c", "EXPORTERS, ALIASES, SOURCES", "RECIPE, ")
-    tree.put("fm/nvswitch/intake_sources.c", r"\t\[EXPORTERS\] = ",
-             '\t[RECIPE] = { .name = "recipe", .texts = { TEXT(recipe_host) }, .open = recipe_open, .close = recipe_close, '
-             '.announce = recipe_announce, .hosts = recipe_hosts },\n')
+    tree.put("fm/nvswitch/intake_sources.h", r"^/\* ---- Health reports", "extern const struct source_ops source_recipe;\n\n")
+    tree.put("fm/nvswitch/intake_sources.c", "&source_aliases }", "&source_recipe, ")
     tree.run("clang-format", "-i", tree.folder / "fm/nvswitch/intake_sources.c")
     tree.put("fm/conf/conf_table.c", r'\tTEXT_OPTION\("log_socket"', '\tTEXT_OPTION("recipe_host", nvswitch.recipe_host, ""),\n')
     tree.put("fm/conf/conf.h", r"\tint system;\s+/\* enum nvswitch_system", "\tchar recipe_host[64];\n")

@@ -109,19 +109,19 @@ static struct world *world_new(const char *hosts)
 					  .timeout_ms = 5000,
 					  .link_window_us = 1000000 };
 	strcpy(w->conf.keys.hosts_file, w->path);
-	w->home = (struct source_home){ .loop = w->loop,
-					.health = &w->health,
-					.conf = &w->conf,
-					.present = (char **)present,
-					.npresent = 3,
-					.heard = nothing_cb };
-	for (unsigned i = 0; i < 3; i++)
+	w->home = (struct source_home){
+		.loop = w->loop, .health = &w->health, .conf = &w->conf, .heard = nothing_cb
+	};
+	health_init(&w->health, NULL, NULL);
+	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(health_add(&w->health, present[i]), i);
-	w->exporters = exporters_open(&w->home, &w->conf, err, sizeof(err));
+		w->health.hosts[i].present = true;
+	}
+	w->exporters = source_exporters.open(&w->home, &w->conf, err, sizeof(err));
 	if (!w->exporters)
 		fail_msg("%s", err);
-	exporters_start(w->exporters, NULL);
-	exporters_announce(w->exporters);
+	source_exporters.start(&w->home, w->exporters, NULL);
+	source_exporters.announce(w->exporters);
 	*body = '\0';
 	failure = NULL;
 	return w;
@@ -129,7 +129,7 @@ static struct world *world_new(const char *hosts)
 
 static void world_free(struct world *w)
 {
-	exporters_close(w->exporters);
+	source_exporters.close(w->exporters);
 	health_fini(&w->health);
 	loop_timer_free(w->stop);
 	loop_free(w->loop);
@@ -177,7 +177,7 @@ static void an_exporter_gives_its_hosts_state_and_what_it_lacks(void **state)
 	ask_all(w);
 	assert_true(source_of(w, 0)->up);
 	assert_int_equal(source_of(w, 0)->verdict.state, NVSWITCH_NO_P2P);
-	missing = exporters_missing(w->exporters, 0, 0);
+	missing = source_exporters.missing(w->exporters, 0, 0);
 	assert_int_equal(json_array_size(missing), 7); /* all but P2P_NVLINK_STATUS */
 	json_decref(missing);
 	world_free(w);

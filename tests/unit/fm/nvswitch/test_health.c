@@ -526,27 +526,30 @@ static void hosts_are_found_by_any_name_they_call_themselves(void **state)
 	world_free(w);
 }
 
-static void read_aliases(struct aliases *aliases, const char *text, int status, const char *why)
+/* NULL: it is refused, for the reason `why`. */
+static json_t *read_aliases(const char *text, const char *why)
 {
 	char path[] = "/tmp/fmd-test-alias-XXXXXX", err[256] = "";
 	FILE *out = fdopen(mkstemp(path), "w");
+	json_t *aliases;
 
 	fputs(text, out);
 	fclose(out);
-	assert_int_equal(aliases_read(aliases, path, err, sizeof(err)), status);
+	aliases = aliases_read(path, err, sizeof(err));
 	unlink(path);
-	if (status)
+	if (!aliases)
 		assert_non_null(strstr(err, why));
+	return aliases;
 }
 
 static void hosts_are_found_by_their_aliases(void **state)
 {
-	struct aliases aliases = { 0 };
+	json_t *aliases = read_aliases("DGX-01 10.0.0.1 BMC-01\n\n# x\ndgx-02 dgx-01 node2\n", "");
 	struct world *w = world_new(0);
 	unsigned a = health_add(&w->h, "dgx-01"), b = health_add(&w->h, "dgx-02.east.x");
 
-	w->h.aliases = &aliases;
-	read_aliases(&aliases, "DGX-01 10.0.0.1 BMC-01\n\n# x\ndgx-02 dgx-01 node2\n", 0, "");
+	assert_non_null(aliases);
+	w->h.aliases = aliases;
 	assert_int_equal(health_find(&w->h, "10.0.0.1"), a);
 	assert_int_equal(health_find(&w->h, "10.0.0.2"), UINT_MAX);
 	assert_int_equal(health_find(&w->h, "bmc-01.mgmt.example"), a);
@@ -555,34 +558,29 @@ static void hosts_are_found_by_their_aliases(void **state)
 	assert_int_equal(health_find(&w->h, "dgx-01.x"),
 			 b); /* .. and an alias ahead of a first part */
 	assert_int_equal(health_find(&w->h, ""), UINT_MAX);
-	aliases_fini(&aliases);
+	json_decref(aliases);
 	world_free(w);
 }
 
 static void aliases_that_are_none_are_refused_by_their_line(void **state)
 {
-	struct aliases aliases = { 0 };
+	json_t *aliases = read_aliases("dgx-01 a a\n", "");
 
-	read_aliases(&aliases, "dgx-01 a\ndgx-02 b a\n", -1, ":2: a name of two hosts");
-	aliases_fini(&aliases);
-	read_aliases(&aliases, "dgx-01\n", -1, ":1: `HOST NAME..` is expected");
-	aliases_fini(&aliases);
-	read_aliases(&aliases, "0x1234 a\n", -1, ":1: `HOST NAME..` is expected");
-	aliases_fini(&aliases);
-	read_aliases(&aliases, "dgx-01 a a\n", 0, "");
-	aliases_fini(&aliases);
+	assert_null(read_aliases("dgx-01 a\ndgx-02 b a\n", ":2: a name of two hosts"));
+	assert_null(read_aliases("dgx-01\n", ":1: `HOST NAME..` is expected"));
+	assert_null(read_aliases("0x1234 a\n", ":1: `HOST NAME..` is expected"));
+	assert_non_null(aliases);
+	json_decref(aliases);
 }
 
 static void a_list_that_cannot_be_read_is_refused(void **state)
 {
-	struct aliases aliases = { 0 };
 	char err[256] = "";
 
-	assert_int_equal(aliases_read(&aliases, "/no-such-list", err, sizeof(err)), -1);
+	assert_null(aliases_read("/no-such-list", err, sizeof(err)));
 	assert_string_equal(err, "/no-such-list: No such file or directory");
-	assert_int_equal(aliases_read(&aliases, "/tmp", err, sizeof(err)), -1);
+	assert_null(aliases_read("/tmp", err, sizeof(err)));
 	assert_string_equal(err, "/tmp: Is a directory");
-	aliases_fini(&aliases);
 }
 
 int main(void)

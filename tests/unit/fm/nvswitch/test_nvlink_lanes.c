@@ -96,28 +96,25 @@ static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **stat
 	static struct nvswitch_conf conf = { .interval_us = INTERVAL_US,
 					     .timeout_ms = TIMEOUT_US / 1000,
 					     .keys = { .url = "http://%h" } };
-	static char names[HOSTS][8], *present[HOSTS];
-	struct health health = { 0 };
-	struct source_home home = { .health = &health,
-				    .conf = &conf,
-				    .present = present,
-				    .npresent = HOSTS,
-				    .heard = nothing_cb };
+	struct health health;
+	struct source_home home = { .health = &health, .conf = &conf, .heard = nothing_cb };
 	struct loop_timer *stop;
 	unsigned unknown = 0, hung = 0, late = 0;
-	char err[128];
+	char err[128], name[8];
 	void *source;
 
 	home.loop = clock_of = loop_new_simulated();
 	stop = loop_timer_new(clock_of, stop_cb, NULL);
+	health_init(&health, NULL, NULL);
 	for (unsigned i = 0; i < HOSTS; i++) {
-		snprintf(names[i], sizeof(names[i]), "h%u", i);
-		present[i] = names[i];
+		snprintf(name, sizeof(name), "h%u", i);
+		assert_int_equal(health_add(&health, name), i);
+		health.hosts[i].present = true;
 	}
-	source = exporters_open(&home, &conf, err, sizeof(err));
+	source = source_exporters.open(&home, &conf, err, sizeof(err));
 	assert_non_null(source);
-	exporters_start(source, NULL);
-	exporters_announce(source);
+	source_exporters.start(&home, source, NULL);
+	source_exporters.announce(source);
 	from_us = loop_now_us(clock_of);
 	loop_timer_set(stop, 20 * INTERVAL_US);
 	loop_run(clock_of);
@@ -141,7 +138,7 @@ static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **stat
 	for (unsigned i = 0; i < HOSTS; i++)
 		late += loop_now_us(clock_of) - asked_us[i] > INTERVAL_US * 12 / 10;
 	assert_int_equal(late, 0);
-	exporters_close(source);
+	source_exporters.close(source);
 	assert_int_equal(under_way, 0);
 	loop_timer_free(stop);
 	health_fini(&health);

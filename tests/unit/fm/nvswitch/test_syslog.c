@@ -334,8 +334,9 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 	static const struct {
 		const char *text, *error;
 	} wrong[] = {
-		{ "xid\t74\t-\tNO_P2P\treset GPU\tx\n", "a row of sxid or xid has eight fields" },
-		{ "# none\n\nyid\t74\t-\tNO_P2P\tnone\tx\ty\tz\n", "a row of sxid or xid" },
+		{ "xid\t74\t-\tNO_P2P\treset GPU\tx\n",
+		  "a row of sxid, xid, action, mask or line has eight fields" },
+		{ "# none\n\nyid\t74\t-\tNO_P2P\tnone\tx\ty\tz\n", "a row of sxid, xid" },
 		{ "xid\t74-\t-\tNO_P2P\tnone\tx\ty\tz\n", "FIRST-LAST" },
 		{ "xid\t74\t-\tport\tnone\tx\ty\tz\n", "unknown state" },
 		{ "sxid\t74\t-\tNO_P2P\tnone\tx\ty\tz\n", "unknown state" },
@@ -352,6 +353,8 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 		assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_NO_P2P); /* as before */
 	}
 	*err = '\0';
+	if (catalogue_read("etc/nvlink/catalogue.tsv", false, err, sizeof(err)))
+		fail_msg("%s", err); /* its lines are those within the program */
 	assert_int_equal(read_catalogue("xid\t74\t-\tHEALTHY\tnone\tnothing\tsite\t2026\n"
 					"sxid\t1-9\t-\talways\treboot\t-\tsite\t2026\n",
 					err, sizeof(err)),
@@ -359,6 +362,10 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 	assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_HEALTHY);
 	assert_int_equal(sxid_of(5)->state, SXID_ALWAYS);
 	assert_int_equal(sxid_of(20034)->state, SXID_UNKNOWN);
+	/* Kinds that it has no row of are those within. */
+	assert_int_equal(action_of(2)->state, NVSWITCH_FATAL);
+	assert_int_equal(mask_of(8, 15)->state, NVSWITCH_NO_P2P);
+	assert_string_equal(mask_of(6, 2)->words, "");
 	assert_int_equal(catalogue_read("", true, err, sizeof(err)), 0);
 	assert_int_equal(sxid_of(20034)->state, SXID_PORT);
 }
