@@ -292,11 +292,11 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 	json_decref(names);
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		const struct health_host *host = &nv->health.hosts[i];
-		const char *reason = health_reason(host);
-		const char *before = nvswitch_state_name(host->before);
+		const char *reason = health_reason(host), *before;
 
 		if (host->before == NVSWITCH_STATES || host->state != state)
 			continue;
+		before = nvswitch_state_name(host->before);
 		array_printf(text, "nvswitch: %s: %s, was %s%s%s", host->name, name, before,
 			     *reason ? ": " : "", reason);
 		ops->event(nv->home.arg, level, "nvswitch",
