@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include "fm/fabric/request.h"
+#include "fm/mad/batch.h"
 #include "fm/maintenance/maintenance.h"
 #include "fm/maintenance/module.h"
 #include "fm/sm/module.h"
@@ -258,36 +259,39 @@ static void due_cb(void *arg)
  */
 enum { SIGHT_TABLE, SIGHT_NODE, SIGHT_SM, SIGHT_SWITCH, SIGHT_LIDS };
 
-static void seen(void *arg, const struct mad_answer *answer);
+static void read_next(struct admission *a, uint8_t step, uint32_t modifier)
+{
+	batch_add(a->sight.batch,
+		  &(struct batch_job){ .kind = step, .arg = modifier, .urgent = true });
+}
 
-static void read_next(struct admission *a, unsigned step, uint32_t modifier)
+static bool make_read(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	static const uint16_t attributes[] = { WIRE_LFT, WIRE_NODE_INFO, WIRE_SM_INFO,
 					       WIRE_SWITCH_INFO, WIRE_LFT };
-	const struct mad_request request = { .path = &a->sight.path,
-					     .method = WIRE_GET,
-					     .attr_id = attributes[step],
-					     .attr_mod = modifier,
-					     .urgent = true,
-					     .once = true };
+	const struct admission *a = owner;
 
-	a->sight.step = step;
-	a->sight.token = mad_send(a->services->mad, &request, seen, a);
+	request->via.path = a->sight.path;
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = attributes[job->kind];
+	request->mad.attr_mod = job->arg;
+	request->mad.urgent = request->mad.once = true;
+	return true;
 }
 
-static void seen(void *arg, const struct mad_answer *answer)
+static void seen(void *owner, const struct batch_job *job, const struct batch_path *via,
+		 const struct mad_answer *answer)
 {
-	struct admission *a = arg;
-	unsigned sm_lid = a->sight.sm_lid, block = a->sight.block;
+	struct admission *a = owner;
+	unsigned sm_lid = a->sight.sm_lid;
 	struct mad_path *path = &a->sight.path;
 	struct wire_switch_info info;
 	struct wire_node_info node;
 	uint8_t out;
 
-	a->sight.token = 0;
 	if (answer->result != MAD_OK)
 		return;
-	switch (a->sight.step) {
+	switch (job->kind) {
 	case SIGHT_TABLE:
 		out = answer->data[sm_lid % WIRE_LFT_BLOCK];
 		if (out == UINT8_MAX || path->hops == WIRE_MAX_HOPS)
@@ -311,14 +315,13 @@ static void seen(void *arg, const struct mad_answer *answer)
 		break;
 	case SIGHT_SWITCH:
 		wire_switch_info_decode(answer->data, &info);
-		a->sight.last = info.lft_top < LID_SPACE ? info.lft_top / WIRE_LFT_BLOCK : 0;
-		read_next(a, SIGHT_LIDS, 0);
+		a->sight.left = info.lft_top < LID_SPACE ? info.lft_top / WIRE_LFT_BLOCK + 1 : 1;
+		for (unsigned block = 0; block < a->sight.left; block++)
+			read_next(a, SIGHT_LIDS, block);
 		break;
 	default:
-		memcpy(a->sight.out + block * WIRE_LFT_BLOCK, answer->data, WIRE_LFT_BLOCK);
-		a->sight.whole = block == a->sight.last;
-		if (a->sight.block++ < a->sight.last)
-			read_next(a, SIGHT_LIDS, a->sight.block);
+		memcpy(a->sight.out + job->arg * WIRE_LFT_BLOCK, answer->data, WIRE_LFT_BLOCK);
+		a->sight.whole = !--a->sight.left;
 	}
 }
 
@@ -328,8 +331,8 @@ static void see(struct admission *a, const struct held *link, uint16_t sm_lid)
 	struct inventory *inv = a->services->inventory;
 	struct mad_path path;
 
-	if (a->sight.token || (a->sight.whole && admission_held(a, HELD_FOREIGN) > 1) ||
-	    sm_lid >= LID_SPACE ||
+	if (batch_in_flight(a->sight.batch) ||
+	    (a->sight.whole && admission_held(a, HELD_FOREIGN) > 1) || sm_lid >= LID_SPACE ||
 	    !inventory_port_path(inv, inventory_find(inv, link->node), 0, &path) ||
 	    path.hops == WIRE_MAX_HOPS)
 		return;
@@ -338,7 +341,6 @@ static void see(struct admission *a, const struct held *link, uint16_t sm_lid)
 	memset(a->sight.out, 0xff, LID_SPACE);
 	a->sight.path = path;
 	a->sight.sm_lid = sm_lid;
-	a->sight.block = 0;
 	a->sight.whole = a->sight.beside = false;
 	a->sight.sm.guid = 0;
 	read_next(a, SIGHT_TABLE, sm_lid / WIRE_LFT_BLOCK);
@@ -908,8 +910,11 @@ void admission_configure(struct admission *a)
 void admission_init(struct admission *a, struct fabric *fabric,
 		    const struct fabric_services *services)
 {
+	static const struct batch_ops ops = { .make = make_read, .done = seen };
+
 	*a = (struct admission){ .fabric = fabric, .services = services };
 	a->due = loop_timer_new(services->loop, due_cb, a);
+	a->sight.batch = batch_new(services->loop, services->mad, &ops, a);
 }
 
 void admission_fini(struct admission *a)
@@ -921,8 +926,7 @@ void admission_fini(struct admission *a)
 		sweep_set_gate(a->services->sweep, NULL, NULL);
 	if (a->setting.token)
 		mad_cancel(a->services->mad, a->setting.token);
-	if (a->sight.token)
-		mad_cancel(a->services->mad, a->sight.token);
+	batch_free(a->sight.batch);
 	free(a->sight.out);
 	loop_timer_free(a->due);
 	plan_fini(&a->plan);

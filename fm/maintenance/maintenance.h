@@ -292,12 +292,11 @@ struct admission {
 	 * LIDs are those of which the switch beside its manager has an entry.
 	 */
 	struct {
-		mad_token token;
-		struct mad_path path; /* towards that manager */
-		uint8_t step;
-		bool beside; /* it is at an HCA */
-		bool whole;  /* all LIDs were read, in this life */
-		uint16_t sm_lid, last, block;
+		struct batch *batch;
+		struct mad_path path;	/* towards that manager */
+		bool beside;		/* it is at an HCA */
+		bool whole;		/* all LIDs were read, in this life */
+		uint16_t sm_lid, left;	/* blocks that are not read yet */
 		uint8_t *out;		/* by LID: the port of that switch, 0xff = nobody has it */
 		struct wire_sm_info sm; /* guid 0 = not read */
 	} sight;
