@@ -12,9 +12,10 @@
 static uint16_t crossed(const struct link_use_scene *s, uint32_t node, uint8_t port)
 {
 	const struct topo *t = s->topo;
+	unsigned last = port ? port : t->nodes[node].nports;
 	uint16_t lid = 0;
 
-	for (unsigned num = port ?: 1; !lid && num <= (port ?: t->nodes[node].nports); num++) {
+	for (unsigned num = port ?: 1; !lid && num <= last; num++) {
 		const struct topo_port *near = topo_port(t, node, num), *far = topo_peer(t, near);
 
 		if (!far || far->node >= t->nswitches || !near->link_up)
