@@ -7,6 +7,7 @@
 #include "fm/perf/judge.h"
 #include "fm/perf/module.h"
 #include "fm/perf/perf.h"
+#include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/files/dump.h"
@@ -217,6 +218,18 @@ static void link_health_read_port(void *health, guid_t node, uint8_t num)
 		maintenance_clean(h->fabric, node, num, clean_us(h, node, num));
 }
 
+/* As perf_ops.trained: both ends are read by a sweep, and the update behind it shares anew. */
+static void link_health_trained(void *health, struct inv_node *node, uint8_t num)
+{
+	struct link_health *h = health;
+	const struct inv_port *port = &node->ports[num];
+
+	sweep_port(node, num)->must_read = sweep_port(port->peer, port->peer_port)->must_read =
+		true;
+	fabric_request_refresh(h->fabric, node->guid, "width or speed");
+	fabric_request_refresh(h->fabric, port->peer->guid, "width or speed");
+}
+
 /* ---- Limits of counters, as configured, and why a port is over one --------------------------- */
 
 #define CONFIRM 2  /* readings in a row over a limit: sick */
@@ -321,25 +334,26 @@ static void link_health_published(void *room, enum fabric_update_step step,
 		((struct link_health *)room)->fec_stale = true;
 }
 
+static const struct job_step steps[];
+
+/* Behind a pass, and when what was published is in force: links that run below what they can. */
+static void search_start(struct link_health *h)
+{
+	search_free(h->search);
+	h->search = mem_new(h->search);
+	job_start(h->behind, steps, NULL);
+}
+
 static void link_health_settled(void *room, enum fabric_settle_step step)
 {
 	struct link_health *h = room;
-	const struct inventory *inv = h->services.inventory;
-	struct name_list slow = { 0 };
 
-	if (step == FABRIC_REVIEWED) {
-		for (unsigned i = 0; i < h->nslow && fabric_view(h->fabric).topo; i++)
-			name_list_add(
-				&slow,
-				inventory_link_name(inv, h->slow[i].node, h->slow[i].port).text);
-		name_list_alert(h->services.alerts, "links-slow", &slow,
-				"link runs below what it supports",
-				"links run below what they support");
-	}
 	if (step != FABRIC_SETTLED || !h->fec_stale)
 		return;
 	h->fec_stale = false;
 	fec_modes_ask(h->fec);
+	if (h->nslow || fabric_view(h->fabric).topo->rates_differ)
+		search_start(h);
 }
 
 static const char *link_health_swept(void *room, const struct fabric_swept *swept)
@@ -563,6 +577,7 @@ static enum job_result slow_told_step(void *room)
 	const struct paces *paces = &search->paces;
 	struct slow_link *before = h->slow;
 	unsigned nbefore = h->nslow, told = 0;
+	struct name_list names = { 0 };
 
 	h->slow = search->list;
 	h->nslow = 0;
@@ -578,21 +593,24 @@ static enum job_result slow_told_step(void *room)
 
 		struct event_subject subject =
 			inventory_link_subject(h->services.inventory, s.node, s.port);
+		struct inv_link_name name =
+			inventory_link_name(h->services.inventory, s.node, s.port);
 
+		name_list_add(&names, name.text);
 		h->slow[h->nslow++] = s;
 		if (!(nbefore && bsearch(&s, before, nbefore, sizeof(s), by_place)) &&
 		    told++ < LOGGED_ONE_BY_ONE)
-			event_log_add(
-				h->services.events, LOG_WARNING, "link-slow", &subject, NULL,
-				"%s: runs at %ux %s, both ends support %ux %s",
-				inventory_link_name(h->services.inventory, s.node, s.port).text,
-				s.lanes, topo_speed_name(s.speed), s.best_lanes,
-				topo_speed_name(s.best_speed));
+			event_log_add(h->services.events, LOG_WARNING, "link-slow", &subject, NULL,
+				      "%s: runs at %ux %s, both ends support %ux %s", name.text,
+				      s.lanes, topo_speed_name(s.speed), s.best_lanes,
+				      topo_speed_name(s.best_speed));
 	}
 	if (told > LOGGED_ONE_BY_ONE)
 		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL, NULL,
 			      "fabric: %u more links run below what both ends support",
 			      told - LOGGED_ONE_BY_ONE);
+	name_list_alert(h->services.alerts, "links-slow", &names,
+			"link runs below what it supports", "links run below what they support");
 	if (told || h->nslow != nbefore)
 		fabric_report_hosts_changed(h->fabric);
 	free(before);
@@ -679,9 +697,7 @@ static void link_health_passed(void *room, const struct perf_pass *pass)
 			trouble_set(h->services.alerts, "perf_interval", text);
 	}
 	waiters_move(&h->waiters, &h->due);
-	search_free(h->search);
-	h->search = mem_new(h->search);
-	job_start(h->behind, steps, NULL);
+	search_start(h);
 }
 
 /*
@@ -882,7 +898,7 @@ static void configure(void *room)
 static void *init(struct fabric *fabric)
 {
 	static const struct perf_ops ops = { changed, link_health_ber, link_health_read_port,
-					     link_health_passed };
+					     link_health_trained, link_health_passed };
 	struct link_health *h = mem_new(h);
 	struct fabric_services services = fabric_services(fabric);
 	const struct perf_conf conf = perf_conf(services.conf);
@@ -909,6 +925,7 @@ static void fini(void *room)
 	waiters_fini(&h->due);
 	search_free(h->search);
 	free(h->slow);
+	name_list_alert(h->services.alerts, "links-slow", &(struct name_list){ 0 }, "", "");
 	link_health_pace_reset(h);
 	free(h);
 }

@@ -185,18 +185,29 @@ static double added(const struct port_counters *c, unsigned counter)
 #define LOOKS_A_TICK 20000 /* places looked at in one callback */
 #define BITS_A_WORD  32.0
 
-enum perf_job { JOB_CAPS, JOB_FEC, JOB_TRAFFIC, JOB_COUNTERS, JOB_EXT, JOB_RCV, JOB_XMIT };
+#define PACE_PASSES 10 /* in so many each port is read by which lanes its link runs */
+
+enum perf_job {
+	JOB_CAPS,
+	JOB_FEC,
+	JOB_TRAFFIC,
+	JOB_COUNTERS,
+	JOB_EXT,
+	JOB_RCV,
+	JOB_XMIT,
+	JOB_PACE
+};
 
 static const uint16_t job_attr[] = {
-	[JOB_CAPS] = WIRE_PERF_CLASS_PORT_INFO,	    [JOB_FEC] = WIRE_PERF_EXT_SPEEDS,
-	[JOB_TRAFFIC] = WIRE_PERF_COUNTERS_EXT,	    [JOB_COUNTERS] = WIRE_PORT_COUNTERS,
-	[JOB_EXT] = WIRE_PERF_COUNTERS_EXT,	    [JOB_RCV] = WIRE_PERF_RCV_ERROR_DETAILS,
-	[JOB_XMIT] = WIRE_PERF_XMIT_DISCARD_DETAILS
+	[JOB_CAPS] = WIRE_PERF_CLASS_PORT_INFO,	     [JOB_FEC] = WIRE_PERF_EXT_SPEEDS,
+	[JOB_TRAFFIC] = WIRE_PERF_COUNTERS_EXT,	     [JOB_COUNTERS] = WIRE_PORT_COUNTERS,
+	[JOB_EXT] = WIRE_PERF_COUNTERS_EXT,	     [JOB_RCV] = WIRE_PERF_RCV_ERROR_DETAILS,
+	[JOB_XMIT] = WIRE_PERF_XMIT_DISCARD_DETAILS, [JOB_PACE] = WIRE_PORT_INFO,
 };
 
 struct perf {
 	struct loop *loop;
-	const struct inventory *inv;
+	struct inventory *inv;
 	struct perf_conf conf;
 	const struct perf_ops *ops;
 	void *arg;
@@ -254,12 +265,20 @@ static bool perf_make(void *owner, const struct batch_job *job, struct batch_req
 	const struct pnode *n = job->object;
 	const struct inv_node *node = n->inv;
 
-	if (!port_is_asked(node, job->arg) || n->silent_in == p->pass)
+	if (!port_is_asked(node, job->arg))
 		return false;
-	wire_perf_ask(job->arg, request->data);
-	request->mad.mgmt_class = WIRE_PERF;
-	request->mad.lid = node->ports[inv_is_switch(node) ? 0 : job->arg].lid;
-	request->mad.pkey_index = inventory_default_pkey_index(p->inv);
+	if (job->kind == JOB_PACE) {
+		if (!inventory_port_path(p->inv, node, job->arg, &request->via.path))
+			return false;
+		request->mad.attr_mod = inventory_port_modifier(node, job->arg);
+	} else {
+		if (n->silent_in == p->pass)
+			return false;
+		wire_perf_ask(job->arg, request->data);
+		request->mad.mgmt_class = WIRE_PERF;
+		request->mad.lid = node->ports[inv_is_switch(node) ? 0 : job->arg].lid;
+		request->mad.pkey_index = inventory_default_pkey_index(p->inv);
+	}
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = job_attr[job->kind];
 	request->mad.device = node->guid;
@@ -398,6 +417,8 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	uint64_t now_us = loop_now_us(p->loop);
 	const struct port_counters *c = &n->counters[num - 1];
 	const struct inv_port *reading_port = &n->inv->ports[num];
+	bool errors =
+		added(c, PERF_SYMBOL) + added(c, PERF_RCV_ERRORS) + added(c, PERF_INTEGRITY) > 0;
 	/* What error correction did may be of an earlier pass. */
 	bool fec = c->read_us[COUNTERS_FEC] > n->ber[num].last_us;
 	double blocks = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED) : 0;
@@ -411,6 +432,8 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 		.now_us = now_us,
 	};
 
+	if (errors || reading.trained)
+		ask(p, n, num, JOB_PACE);
 	changed = ber_take(&n->ber[num], &p->conf.ber, &reading);
 	n->bits_s[num] = (float)reading.bits_s;
 	p->ops->read(p->arg, n->inv->guid, num);
@@ -418,6 +441,18 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 		return;
 	port = pnode_port(n, num);
 	p->ops->ber(p->arg, &port, changed);
+}
+
+static void pace_met(struct perf *p, struct pnode *n, uint8_t num, const uint8_t data[64])
+{
+	const struct inv_port *port = &n->inv->ports[num];
+	struct wire_port_info info;
+
+	wire_port_info_decode(data, &info);
+	if (port->peer && info.state == port->state &&
+	    (wire_port_info_lanes(&info) != port->lanes ||
+	     wire_port_info_speed(&info) != port->speed))
+		p->ops->trained(p->arg, n->inv, num);
 }
 
 static void answered(struct perf *p, const struct batch_job *job, struct pnode *n,
@@ -473,6 +508,9 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 		if (n->details[num])
 			wire_perf_details_decode(data, n->details[num]->xmit);
 		return;
+	case JOB_PACE:
+		pace_met(p, n, num, data);
+		return;
 	}
 }
 
@@ -514,8 +552,10 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 		case JOB_XMIT:
 			n->no_details = true;
 			return;
+		case JOB_PACE:
+			return;
 		}
-	} else {
+	} else if (job->kind != JOB_PACE) {
 		n->silent_in = p->pass;
 		p->now.silent++;
 	}
@@ -542,6 +582,8 @@ static void ask_some(struct perf *p, unsigned count)
 			continue;
 		count--;
 		p->asked++;
+		if (!((p->pass + n->guid + num) % PACE_PASSES))
+			ask(p, n, num, JOB_PACE);
 		if (n->has_caps) {
 			ask_from(p, n, num, JOB_FEC);
 			continue;
@@ -772,7 +814,7 @@ void perf_configure(struct perf *p, const struct perf_conf *conf)
 		loop_timer_stop(p->tick);
 }
 
-struct perf *perf_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
+struct perf *perf_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 		      const struct perf_conf *conf, const struct perf_ops *ops, void *arg)
 {
 	struct perf *p = mem_new(p);

@@ -11,8 +11,10 @@
  * does; one more a node, once, for what its agent can do. An agent that has counters of 64 bits for
  * traffic and not for errors is asked for both, which is one more a port. A node that does not
  * answer is left alone for the rest of the pass. Ports with errors are asked once more, what kind
- * they are. A reading that would count against a link is made twice before anything follows from it
- * (judge_weigh()).
+ * they are. PortInfo is read of ports whose counters of errors or recoveries moved, and of all in
+ * turn within ten passes: a link that trains to fewer lanes without going down sets no
+ * PortStateChange. A reading that would count against a link is made twice before anything follows
+ * from it (judge_weigh()).
  */
 #ifndef FMD_PERF_PERF_H
 #define FMD_PERF_PERF_H
@@ -51,6 +53,8 @@ struct perf_ops {
 	/* Each reading at which its error rate is over a limit, and when it is no more. */
 	void (*ber)(void *arg, const struct perf_port *port, bool changed);
 	void (*read)(void *arg, guid_t node, uint8_t num); /* each reading of a port */
+	/* Its link runs by other lanes or at another speed than the inventory has. */
+	void (*trained)(void *arg, struct inv_node *node, uint8_t num);
 	void (*passed)(void *arg, const struct perf_pass *pass);
 };
 
@@ -59,7 +63,7 @@ struct perf;
  * A reader that begins its first pass an interval later; the caller owns it. Loop, mad, inventory
  * and ops are borrowed; what ops does is called with arg, from the loop.
  */
-struct perf *perf_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
+struct perf *perf_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 		      const struct perf_conf *conf, const struct perf_ops *ops, void *arg);
 /* Requests on their way are dropped, nothing is called any more; NULL is fine. */
 void perf_free(struct perf *p);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <cmocka.h>
 #include "fm/keys/module.h"
 #include "fm/maintenance/module.h"
@@ -298,7 +299,8 @@ static void passes_that_outlast_their_interval_are_one_trouble_until_they_do_not
 	assert_true(json_real_value(json_object_get(health, "pass_ms")) > 1);
 	/* Readings are no older than passes make them: they are shown still. */
 	oldest = loop_now_us(r.f.services.loop) - link_health_oldest_us(&r.f);
-	assert_true(oldest / 1e3 >= 3 * json_real_value(json_object_get(health, "pass_ms")));
+	assert_true(oldest >=
+		    (uint64_t)llround(3e3 * json_real_value(json_object_get(health, "pass_ms"))));
 	json_decref(health);
 	configure_interval(&r, 100);
 	fake_run_for(&r.f, PASS_US);
