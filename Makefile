@@ -175,6 +175,10 @@ $(call unit_bin,$(1)): $(call obj,$(1) $(call fakes,$(1))) $(UNIT_LINK)
 endef
 $(foreach test,$(UNIT_SRC),$(eval $(call unit_rule,$(test))))
 
+comma := ,
+# It turns mechanisms of the product off.
+$(B)/bench/detours: $(call obj,tests/fabric/damage.c)
+$(B)/bench/detours: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,pivots_find detour_fill detour_search_tables burden_measure)
 $(B)/bench/%: $(B)/tests/bench/%.o $(call obj,$(BENCH_LIB_SRC)) $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
