@@ -13,8 +13,8 @@
  * "<<<NOT_SUPPORTED>>>") are NaN.
  *
  * Two thousand hosts say 100 KB each every quarter of a minute, nearly all of it of no interest
- * here. So a line costs a memchr for its end and one comparison with the name of the line before;
- * labels and value are looked at only where the name is wanted.
+ * here. So a line costs a copy and one comparison with the name of the line before; labels and value
+ * are looked at only where the name is wanted.
  */
 
 #define NUMBER_MAX 63 /* characters of a value */
@@ -23,16 +23,9 @@ void exposition_init(struct exposition *e, const struct exposition_ops *ops, voi
 {
 	e->ops = ops;
 	e->arg = arg;
-	e->lines = 0;
 	e->fault = NULL;
 	e->kind = -1;
 	e->name_len = e->carried = 0;
-}
-
-static bool fail(struct exposition *e, const char *words)
-{
-	e->fault = words;
-	return false;
 }
 
 static struct exposition_text take_name(struct lex *l)
@@ -51,7 +44,6 @@ static bool read_labels(struct lex *l, struct exposition_sample *sample)
 {
 	do {
 		struct exposition_text name, value;
-		const char *quote = NULL;
 
 		lex_skip_blanks(l);
 		if (lex_take_char(l, '}'))
@@ -63,18 +55,12 @@ static bool read_labels(struct lex *l, struct exposition_sample *sample)
 		lex_skip_blanks(l);
 		if (!lex_take_char(l, '"'))
 			return false;
-		/* The quote that ends it has an even number of backslashes before it. */
-		for (const char *p = l->p; !quote && (p = memchr(p, '"', l->end - p)); p++) {
-			const char *back = p;
-
-			while (back > l->p && back[-1] == '\\')
-				back--;
-			quote = (p - back) % 2 ? NULL : p;
-		}
-		if (!quote)
+		value.at = l->p;
+		while (l->p < l->end && *l->p != '"')
+			l->p += 1 + (*l->p == '\\');
+		if (l->p >= l->end)
 			return false;
-		value = (struct exposition_text){ l->p, quote - l->p };
-		l->p = quote + 1;
+		value.len = l->p++ - value.at;
 		if (sample->nlabels < EXPOSITION_LABELS) {
 			sample->labels[sample->nlabels].name = name;
 			sample->labels[sample->nlabels++].value = value;
@@ -85,44 +71,38 @@ static bool read_labels(struct lex *l, struct exposition_sample *sample)
 }
 
 /* What exporters write where they have no value; DCGM's own texts are in angle brackets. */
-static const char blank_words[] = "|N/A|[N/A]|NA|null|nil|None|-|blank|<<<NULL>>>|<<<NOT_FOUND>>>|"
-				  "<<<NOT_SUPPORTED>>>|<<<NOT_PERM>>>|NotSupported|not_supported|"
-				  "unsupported|";
-/* These go to the end of the line. */
-static const char blank_texts[] = "|Not Supported|[Not Supported]|Not Available|No Value|No data|";
+static const char blanks[] = "N/A|[N/A]|NA|null|nil|None|-|blank|<<<NULL>>>|<<<NOT_FOUND>>>|"
+			     "<<<NOT_SUPPORTED>>>|<<<NOT_PERM>>>|NotSupported|not_supported|"
+			     "unsupported|Not Supported|[Not Supported]|Not Available|No Value|"
+			     "No data|";
 
-static bool is_one_of(const char *words, const char *p, size_t len)
+static bool is_blank(const struct lex *l, size_t len)
 {
-	char word[NUMBER_MAX + 3];
-
-	if (!len || len > NUMBER_MAX || memchr(p, '|', len))
-		return false;
-	array_printf(word, "|%.*s|", (int)len, p);
-	return strcasestr(words, word);
+	return l->p + len >= l->end || l->p[len] == ' ' || l->p[len] == '\t';
 }
 
-/* A word up to a blank. */
+/* A number up to a blank, or words for none. */
 static bool take_number(struct lex *l, double *value)
 {
-	const char *p = l->p;
 	char copy[NUMBER_MAX + 1], *end;
-	size_t len, digits = 0;
-	long number = 0;
+	size_t len;
 
-	while (l->p < l->end && *l->p != ' ' && *l->p != '\t')
-		l->p++;
-	len = l->p - p;
-	/* Most values are short whole numbers. */
-	for (; digits < len && digits < 9 && p[digits] >= '0' && p[digits] <= '9'; digits++)
-		number = number * 10 + (p[digits] - '0');
-	*value = digits && digits == len ? number : NAN;
-	if ((digits && digits == len) || is_one_of(blank_words, p, len))
-		return true;
+	*value = NAN;
+	for (const char *word = blanks; *word; word += len + 1) {
+		len = strcspn(word, "|");
+		if (l->p + len <= l->end && is_blank(l, len) && !strncasecmp(l->p, word, len)) {
+			l->p += len;
+			return true;
+		}
+	}
+	for (len = 0; !is_blank(l, len); len++)
+		;
 	if (!len || len > NUMBER_MAX)
 		return false;
-	memcpy(copy, p, len);
+	memcpy(copy, l->p, len);
 	copy[len] = '\0';
 	*value = strtod(copy, &end);
+	l->p += len;
 	return end == copy + len;
 }
 
@@ -131,10 +111,7 @@ static bool read_value(struct lex *l, double *value)
 {
 	double timestamp;
 
-	*value = NAN;
 	lex_skip_blanks(l);
-	if (is_one_of(blank_texts, l->p, l->end - l->p))
-		return true;
 	if (!take_number(l, value))
 		return false;
 	lex_skip_blanks(l);
@@ -144,106 +121,72 @@ static bool read_value(struct lex *l, double *value)
 	return lex_done(l) || *l->p == '#';
 }
 
-static bool is_behind_name(const char *p)
-{
-	return *p == '{' || *p == ' ' || *p == '\t';
-}
-
 /* Takes the metric's name, and finds its kind. False: there is none. */
 static bool read_name(struct exposition *e, struct lex *l)
 {
-	struct exposition_text name;
+	struct exposition_text name = take_name(l);
 
-	if (e->name_len && (size_t)(l->end - l->p) > e->name_len &&
-	    is_behind_name(l->p + e->name_len) && !memcmp(l->p, e->name, e->name_len)) {
-		l->p += e->name_len; /* as in the line before */
-		return true;
-	}
-	name = take_name(l);
-	if (!name.len || lex_done(l) || !is_behind_name(l->p))
+	if (!name.len || lex_done(l) || !strchr("{ \t", *l->p))
 		return false;
+	if (name.len == e->name_len && !memcmp(name.at, e->name, name.len))
+		return true; /* as in the line before */
 	e->kind = e->ops->kind(e->arg, name);
 	e->name_len = name.len < sizeof(e->name) ? name.len : 0;
 	memcpy(e->name, name.at, e->name_len);
 	return true;
 }
 
-static bool read_line(struct exposition *e, const char *line, size_t len)
+/* The line that is carried. Returns what is wrong with it; one that is too long is cut. */
+static const char *read_line(struct exposition *e)
 {
-	struct lex l = { line, line + len };
+	struct lex l = { e->carry, e->carry + e->carried };
 	struct exposition_sample sample;
 
-	e->lines++;
-	if (len && l.end[-1] == '\r')
+	if (e->carried && l.end[-1] == '\r')
 		l.end--;
 	lex_skip_blanks(&l);
 	if (lex_done(&l) || *l.p == '#')
-		return true;
+		return NULL;
 	if (!read_name(e, &l))
-		return fail(e, "a line has no metric name");
+		return "a line has no metric name";
 	if (e->kind < 0)
-		return true;
+		return NULL;
+	if (e->carried == sizeof(e->carry))
+		return "a line is too long";
 	sample.nlabels = 0;
 	lex_skip_blanks(&l);
 	if (lex_take_char(&l, '{') && !read_labels(&l, &sample))
-		return fail(e, "labels are malformed");
+		return "labels are malformed";
 	if (!read_value(&l, &sample.value))
-		return fail(e, "a value is not a number");
+		return "a value is not a number";
 	e->ops->sample(e->arg, e->kind, &sample);
-	return true;
-}
-
-/*
- * The piece's beginning ends the line that was begun, or not even that. Returns how much of it was
- * taken. What is too long is passed over, `carry` full to its end, unless it is wanted.
- */
-static size_t complete_line(struct exposition *e, const char *data, size_t len)
-{
-	const char *newline = memchr(data, '\n', len);
-	size_t part = newline ? (size_t)(newline - data) : len;
-	size_t room = sizeof(e->carry) - e->carried;
-
-	if (part >= room) {
-		struct lex l = { e->carry, e->carry + sizeof(e->carry) };
-
-		memcpy(e->carry + e->carried, data, room);
-		lex_skip_blanks(&l);
-		if (room && !lex_done(&l) && *l.p != '#' && (!read_name(e, &l) || e->kind >= 0))
-			fail(e, "a line is too long");
-		e->carried = newline ? 0 : sizeof(e->carry);
-		return newline ? part + 1 : len;
-	}
-	memcpy(e->carry + e->carried, data, part);
-	e->carried += part;
-	if (!newline)
-		return len;
-	read_line(e, e->carry, e->carried);
-	e->carried = 0;
-	return part + 1;
+	return NULL;
 }
 
 bool exposition_feed(struct exposition *e, const char *data, size_t len)
 {
-	const char *end = data + len, *newline;
+	while (len && !e->fault) {
+		const char *newline = memchr(data, '\n', len);
+		size_t part = newline ? (size_t)(newline - data) : len;
+		size_t room = sizeof(e->carry) - e->carried, taken = part < room ? part : room;
 
-	if (e->carried && !e->fault && len)
-		data += complete_line(e, data, len);
-	while (!e->fault && data < end && (newline = memchr(data, '\n', end - data))) {
-		if (newline - data < EXPOSITION_LINE)
-			read_line(e, data, newline - data);
-		else
-			complete_line(e, data, newline - data + 1);
-		data = newline + 1;
+		memcpy(e->carry + e->carried, data, taken);
+		e->carried += taken;
+		if (newline) {
+			e->fault = read_line(e);
+			e->carried = 0;
+		}
+		part += newline != NULL;
+		data += part;
+		len -= part;
 	}
-	if (!e->fault && data < end)
-		complete_line(e, data, end - data);
 	return !e->fault;
 }
 
 bool exposition_end(struct exposition *e)
 {
 	if (!e->fault && e->carried)
-		return fail(e, "it ends within a line");
+		e->fault = "it ends within a line";
 	return !e->fault;
 }
 

@@ -2,9 +2,9 @@
 /*
  * exposition: parses Prometheus' text format (0.0.4) in pieces of any size.
  *
- * Nothing is allocated: a line lies in the piece, or in the reader's buffer when a piece ends
- * within it. The first fault (a malformed line, a wanted line longer than the buffer, a body that
- * ends within a line) ends the reading: the whole body is discarded then.
+ * Nothing is allocated: a line is copied into the reader's buffer. The first fault (a malformed
+ * line, a wanted line longer than the buffer, a body that ends within a line) ends the reading: the
+ * whole body is discarded then.
  */
 #ifndef FMD_NVSWITCH_INTAKE_EXPOSITION_H
 #define FMD_NVSWITCH_INTAKE_EXPOSITION_H
@@ -40,7 +40,6 @@ struct exposition_ops {
 struct exposition { /* the caller's; nothing to free */
 	const struct exposition_ops *ops;
 	void *arg;
-	unsigned long lines;
 	const char *fault; /* a static text; NULL = none so far */
 	int kind;	   /* of the latest name */
 	size_t name_len, carried;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <dlfcn.h>
 #include <strings.h>
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <curl/curl.h>
 #include <event2/dns.h>
@@ -224,42 +223,6 @@ static void end_soon(struct fetch_job *job, const char *error)
 	loop_timer_set(job->timer, 0);
 }
 
-/* Of an answer that is no 200 the code is all that counts. */
-static void name_error(struct fetch_job *job, CURLcode code, long http)
-{
-	static const struct {
-		CURLcode code;
-		const char *words;
-	} errors[] = { { CURLE_OK, "" },
-		       { CURLE_WEIRD_SERVER_REPLY, "the answer is not HTTP" },
-		       { CURLE_UNSUPPORTED_PROTOCOL, "the answer is not HTTP" },
-		       { CURLE_PARTIAL_FILE, "the answer is truncated" },
-		       { CURLE_GOT_NOTHING, "the answer is truncated" },
-		       { CURLE_RECV_ERROR, "the answer is truncated" } };
-	const char *words = curl.easy_strerror(code);
-	const struct fetch_conf *conf = &job->fetch->conf;
-	curl_off_t connected_us = 0;
-
-	curl.easy_getinfo(job->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
-	if (!http && !connected_us)
-		words = "cannot connect";
-	for (unsigned i = 0; i < ARRAY_SIZE(errors); i++)
-		if (errors[i].code == code)
-			words = errors[i].words;
-	if (code == CURLE_OPERATION_TIMEDOUT)
-		array_printf(job->error, "no %s within %u ms",
-			     connected_us ? "whole answer" : "connection",
-			     connected_us ? conf->timeout_ms : conf->connect_ms);
-	else if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION)
-		array_printf(job->error, "TLS: %.80s",
-			     *job->reason ? job->reason : curl.easy_strerror(code));
-	else if (http && http != 200)
-		array_printf(job->error, "HTTP %ld%s", http,
-			     http / 100 == 3 ? ": redirects are followed within a host only" : "");
-	else
-		array_printf(job->error, "%s", words);
-}
-
 static void end_those_done(struct fetch *fetch)
 {
 	CURLMsg *message;
@@ -287,8 +250,14 @@ static void end_those_done(struct fetch *fetch)
 			if (!curl.multi_add_handle(job->fetch->multi, job->easy))
 				continue;
 		}
-		if (!*job->error)
-			name_error(job, code, http);
+		/* Of an answer that is no 200 the code is all that counts. */
+		if (!*job->error && http && http != 200)
+			array_printf(job->error, "HTTP %ld%s", http,
+				     http / 100 == 3 ? ": redirects are followed within a host only"
+						     : "");
+		else if (!*job->error && code)
+			array_printf(job->error, "%.80s",
+				     *job->reason ? job->reason : curl.easy_strerror(code));
 		curl.easy_getinfo(job->easy, CURLINFO_PRIMARY_IP, &address);
 		end_job(job, job->fetch->credentials.proxy[0] ? NULL : address);
 	}
@@ -410,8 +379,8 @@ static void set_options(struct fetch_job *job)
 /* address NULL: the proxy resolves the name. */
 static void begin(struct fetch_job *job, const char *address)
 {
-	uint64_t took_us = loop_now_us(job->fetch->loop) - job->began_us;
-	uint64_t all_ms = job->fetch->conf.timeout_ms, took_ms = took_us / 1000;
+	uint64_t took_ms = (loop_now_us(job->fetch->loop) - job->began_us) / 1000;
+	const struct fetch_conf *conf = &job->fetch->conf;
 	char to[INET6_ADDRSTRLEN + 16];
 
 	job->easy = curl.easy_init();
@@ -421,12 +390,10 @@ static void begin(struct fetch_job *job, const char *address)
 	}
 	set_options(job);
 	curl.easy_setopt(job->easy, CURLOPT_TIMEOUT_MS,
-			 (long)(took_ms < all_ms ? all_ms - took_ms : 1));
-	curl.easy_setopt(job->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)job->fetch->conf.connect_ms);
+			 took_ms < conf->timeout_ms ? (long)(conf->timeout_ms - took_ms) : 1L);
+	curl.easy_setopt(job->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)conf->connect_ms);
 	if (address) {
-		bool v6 = strchr(address, ':');
-
-		array_printf(to, "::%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
+		array_printf(to, strchr(address, ':') ? "::[%s]:%u" : "::%s:%u", address,
 			     job->url.port);
 		job->connect_to = curl.slist_append(NULL, to);
 		curl.easy_setopt(job->easy, CURLOPT_CONNECT_TO, job->connect_to);
@@ -444,14 +411,10 @@ static void found_cb(int error, struct evutil_addrinfo *found, void *arg)
 		return;
 	job->lookup = NULL;
 	loop_timer_stop(job->timer);
-	if (found && found->ai_family == AF_INET)
-		inet_ntop(AF_INET, &((struct sockaddr_in *)found->ai_addr)->sin_addr, address,
-			  sizeof(address));
-	else if (found && found->ai_family == AF_INET6)
-		inet_ntop(AF_INET6, &((struct sockaddr_in6 *)found->ai_addr)->sin6_addr, address,
-			  sizeof(address));
-	if (found)
+	if (found) {
+		address_print(found->ai_addr, address, sizeof(address));
 		evutil_freeaddrinfo(found);
+	}
 	if (*address)
 		begin(job, address);
 	else
@@ -480,10 +443,8 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 		end_soon(job, "https needs nvswitch_ca_file");
 	} else if (*fetch->credentials.proxy) {
 		begin(job, NULL);
-	} else if (address && *address) {
-		begin(job, address);
-	} else if (address_is_numeric(url->host)) {
-		begin(job, url->host);
+	} else if ((address && *address) || address_is_numeric(url->host)) {
+		begin(job, address && *address ? address : url->host);
 	} else {
 		loop_timer_set(job->timer, job->fetch->conf.connect_ms * 1000ull);
 		lookup = evdns_getaddrinfo(fetch->dns, url->host, NULL, &hints, found_cb, job);
