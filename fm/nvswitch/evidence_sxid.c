@@ -84,13 +84,11 @@ static const char *read_row(void *arg, char *line)
 /* Adds the rows within the program of kinds that there are none of. */
 static void read_own(struct catalogue *own)
 {
-	char *text = mem_strdup(nvlink_catalogue_text), *rest = text, *line;
+	char *text = mem_strdup(nvlink_catalogue_text);
 	struct catalogue all = { 0 };
+	unsigned number;
 
-	while ((line = strsep(&rest, "\n"))) {
-		line[strcspn(line, "#")] = '\0';
-		read_row(&all, line);
-	}
+	lines_take(text, read_row, &all, &number);
 	for (unsigned i = 0; i < all.count; i++)
 		if (!(own->kinds >> all.rows[i].kind & 1)) {
 			own->rows = mem_grow(own->rows, own->count);

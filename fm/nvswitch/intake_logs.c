@@ -267,19 +267,20 @@ static void close_server(void *server)
 /* NULL with the reason in err, where the status is an error. */
 static void *opened(struct log_server *s, int status, const char *where, char *err, size_t err_size)
 {
-	if (!status)
+	if (status >= 0)
 		return s;
 	snprintf(err, err_size, "%s: %s", where, strerror(-status));
 	close_server(s);
 	return NULL;
 }
 
-static struct log_server *server_new(struct source_home *home)
+static struct log_server *server_new(struct source_home *home, loop_fn *fn)
 {
 	struct log_server *s = mem_new(s);
 
 	s->loop = home->loop;
 	s->intake = home->intake;
+	s->more = loop_timer_new(s->loop, fn, s);
 	s->fd = -1;
 	return s;
 }
@@ -287,38 +288,35 @@ static struct log_server *server_new(struct source_home *home)
 static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 			 size_t err_size)
 {
-	struct log_server *s = server_new(home);
+	struct log_server *s = server_new(home, rested_cb);
 	const char *where = conf->keys.log_socket;
 
 	s->fd = listener_unix_socket(where, 0117, SOMAXCONN);
 	if (s->fd >= 0) {
 		s->path = mem_strdup(where);
 		s->listener = listener_new(s->loop, s->fd, "log_socket", 0, accept_cb, s);
-		s->more = loop_timer_new(s->loop, rested_cb, s);
 	}
-	return opened(s, s->fd < 0 ? s->fd : 0, where, err, err_size);
+	return opened(s, s->fd, where, err, err_size);
 }
 
 /* Begun at its end: what was logged before fmd began may be long repaired. */
 static void *open_journal(struct source_home *home, const struct nvswitch_conf *conf, char *err,
 			  size_t err_size)
 {
-	struct log_server *s = server_new(home);
+	struct log_server *s = server_new(home, journal_cb);
 	const char *where = conf->keys.log_journal;
-	int status =
-		strcmp(where, "local")
-			? sd_journal_open_directory(&s->journal, where, 0)
-			: sd_journal_open(&s->journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
-	int fd = status ? status : sd_journal_get_fd(s->journal);
+	int fd = strcmp(where, "local")
+			 ? sd_journal_open_directory(&s->journal, where, 0)
+			 : sd_journal_open(&s->journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 
-	if (fd < 0)
-		return opened(s, fd, where, err, err_size);
-	status = sd_journal_seek_tail(s->journal);
-	if (!status && !sd_journal_previous(s->journal))
-		status = sd_journal_seek_head(s->journal); /* there are no records */
-	s->more = loop_timer_new(s->loop, journal_cb, s);
-	s->watch = loop_fd_new(s->loop, fd, LOOP_READ, journal_fd_cb, s);
-	return opened(s, status, where, err, err_size);
+	fd = fd ? fd : sd_journal_get_fd(s->journal);
+	if (fd >= 0) {
+		sd_journal_seek_tail(s->journal);
+		if (!sd_journal_previous(s->journal))
+			sd_journal_seek_head(s->journal); /* there are no records */
+		s->watch = loop_fd_new(s->loop, fd, LOOP_READ, journal_fd_cb, s);
+	}
+	return opened(s, fd, where, err, err_size);
 }
 
 const struct source_ops source_journal = { .name = "journal",

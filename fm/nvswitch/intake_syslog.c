@@ -4,40 +4,35 @@
 #include <jansson.h>
 #include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /* ---- Lines of files -------------------------------------------------------------------------- */
 
-/*
- * A line that does not fit into the buffer is wrong: its end, read as a line of
- * its own, might pass for one.
- */
+const char *lines_take(char *text, lines_fn *fn, void *arg, unsigned *number)
+{
+	const char *wrong = NULL;
+	char *line;
 
-#define LINE_SIZE 4096
+	for (*number = 0; !wrong && (line = strsep(&text, "\n")); ++*number) {
+		line[strcspn(line, "#\r")] = '\0';
+		wrong = fn(arg, line);
+	}
+	return wrong;
+}
 
 int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_size)
 {
-	FILE *in = fopen(path, "r");
-	const char *wrong = NULL;
-	char line[LINE_SIZE];
-	unsigned number = 0;
-	int error = in ? 0 : errno;
+	size_t len;
+	char *text = mem_read_path(path, &len);
+	unsigned number;
+	const char *wrong = text ? lines_take(text, fn, arg, &number) : strerror(errno);
 
-	while (in && !wrong && fgets(line, sizeof(line), in)) {
-		bool whole = strlen(line) < LINE_SIZE - 1;
-
-		number++;
-		line[strcspn(line, "#\r\n")] = '\0';
-		wrong = whole ? fn(arg, line) : "the line is too long";
-	}
-	if (in) {
-		error = ferror(in) ? errno : 0;
-		fclose(in);
-	}
-	if (wrong)
+	if (wrong && text)
 		snprintf(err, err_size, "%s:%u: %s", path, number, wrong);
-	else if (error)
-		snprintf(err, err_size, "%s: %s", path, strerror(error));
-	return wrong || error ? -1 : 0;
+	else if (wrong)
+		snprintf(err, err_size, "%s: %s", path, wrong);
+	free(text);
+	return wrong ? -1 : 0;
 }
 
 /* ---- Headers of syslog ----------------------------------------------------------------------- */
@@ -54,18 +49,14 @@ int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_
  * process id says is left in the text: who looks for words finds them behind it.
  */
 
-struct cursor {
-	const char *at, *end;
-};
-
 /* A word up to a blank, which is taken too; len 0 = there is none. */
-static size_t take_word(struct cursor *c, const char **word)
+static size_t take_word(struct lex *c, const char **word)
 {
-	const char *blank = memchr(c->at, ' ', (size_t)(c->end - c->at));
-	size_t len = (size_t)((blank ? blank : c->end) - c->at);
+	const char *blank = memchr(c->p, ' ', (size_t)(c->end - c->p));
+	size_t len = (size_t)((blank ? blank : c->end) - c->p);
 
-	*word = c->at;
-	c->at = blank ? blank + 1 : c->end;
+	*word = c->p;
+	c->p = blank ? blank + 1 : c->end;
 	return len;
 }
 
@@ -78,7 +69,7 @@ bool syslog_host_is_text(const char *host)
 }
 
 /* What stands before an @ is the relay's name of its source. */
-static bool take_host(struct cursor *c, char *host)
+static bool take_host(struct lex *c, char *host)
 {
 	const char *word, *at;
 	size_t len = take_word(c, &word);
@@ -96,7 +87,7 @@ static bool take_host(struct cursor *c, char *host)
 }
 
 /* "kernel:", "kernel[123]:": who speaks, not whose machine. */
-static bool is_tag(struct cursor c)
+static bool is_tag(struct lex c)
 {
 	const char *word;
 	size_t len = take_word(&c, &word);
@@ -105,7 +96,7 @@ static bool is_tag(struct cursor c)
 }
 
 /* Behind the version. Structured data: `-`, or elements in brackets; quotes may hold some. */
-static bool read_5424(struct cursor *c, struct syslog_message *m)
+static bool read_5424(struct lex *c, struct syslog_message *m)
 {
 	const char *word;
 	bool quoted = false;
@@ -117,45 +108,41 @@ static bool read_5424(struct cursor *c, struct syslog_message *m)
 	for (unsigned i = 0; i < 3; i++) /* application, process, message */
 		if (!take_word(c, &word))
 			return false;
-	if (c->at < c->end && *c->at == '-')
-		c->at++;
-	while (c->at < c->end && *c->at == '[') {
-		for (; c->at < c->end && (quoted || *c->at != ']'); c->at++) {
-			if (*c->at == '\\' && c->at + 1 < c->end)
-				c->at++;
-			else if (*c->at == '"')
+	lex_take_char(c, '-');
+	while (lex_is(c, '[')) {
+		for (; c->p < c->end && (quoted || *c->p != ']'); c->p++) {
+			if (*c->p == '\\' && c->p + 1 < c->end)
+				c->p++;
+			else if (*c->p == '"')
 				quoted = !quoted;
 		}
-		if (c->at++ >= c->end)
+		if (c->p++ >= c->end)
 			return false;
 	}
-	c->at += c->at < c->end && *c->at == ' ';
+	lex_take_char(c, ' ');
 	return true;
 }
 
 bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 {
-	struct cursor c = { line, line + len }, ahead;
-	const char *end = memchr(line, '>', len < 5 ? len : 5), *at;
+	struct lex c = { line, line + len }, ahead;
+	const char *at;
+	uint64_t priority;
 	bool good, timed = false;
 
 	*m->host = '\0';
-	if (!len || *line != '<' || !end || end == line + 1)
+	if (!lex_take_char(&c, '<') || !lex_take_number(&c, &priority) || priority > 191 ||
+	    !lex_take_char(&c, '>'))
 		return false;
-	while (++c.at < end)
-		if (!isdigit((unsigned char)*c.at))
-			return false;
-	c.at++;
-	if (c.end - c.at > 2 && !memcmp(c.at, "1 ", 2)) {
-		c.at += 2;
+	if (lex_take_word(&c, "1 ")) {
 		good = read_5424(&c, m);
 	} else {
 		/* "Nov 21 01:02:03 ", or "2024-07-23T07:53:55.12+00:00 ". */
 		ahead = c;
-		at = c.at;
+		at = c.p;
 		if (c.end - at >= 16 && isalpha((unsigned char)*at) && at[3] == ' ' &&
 		    at[6] == ' ' && at[9] == ':' && at[12] == ':' && at[15] == ' ') {
-			c.at += 16;
+			c.p += 16;
 			timed = true;
 		} else if (take_word(&ahead, &at) >= 19 && at[4] == '-' && at[10] == 'T') {
 			c = ahead;
@@ -165,8 +152,8 @@ bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 		/* Without a time there is nothing to know a header by but its tag. */
 		good = good && (timed || is_tag(c));
 	}
-	m->text = c.at;
-	m->len = c.end - c.at;
+	m->text = c.p;
+	m->len = c.end - c.p;
 	return good;
 }
 
@@ -229,19 +216,23 @@ static void take_field(struct log_stream *s, log_stream_fn *fn, void *arg)
 		   : len == 7 && !memcmp(s->line, "MESSAGE", 7) ? MESSAGE
 								: OTHER;
 	s->sizing = !equals;
+	s->left = equals ? 0 : 8;
 	if (equals)
 		keep_value(s, equals + 1, s->used - len - 1);
 }
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-static void keep_bytes(struct log_stream *s, const char *data, size_t len)
+/* Of a binary value: its size, 8 bytes; or itself, and the newline behind it. */
+static void end_binary(struct log_stream *s)
 {
-	size_t room = LOG_STREAM_LINE - s->used;
-
-	len = len < room ? len : room;
-	memcpy(s->line + s->used, data, len);
-	s->used += (uint32_t)len;
+	if (!s->sizing)
+		keep_value(s, s->line, s->used - 1);
+	for (unsigned i = 8; i-- > 0 && s->sizing;)
+		s->left = s->left << 8 | (uint8_t)s->line[i];
+	s->left += s->sizing && s->left < UINT64_MAX;
+	s->sizing = false;
+	s->used = 0;
 }
 
 static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
@@ -290,30 +281,19 @@ void log_stream_feed(struct log_stream *s, const char *data, size_t len, log_str
 		s->line = mem_alloc_unset(LOG_STREAM_LINE, 1);
 	}
 	while (len) {
-		const char *newline = memchr(data, '\n', len);
-		size_t part = newline ? (size_t)(newline - data) : len;
+		const char *newline = s->left ? NULL : memchr(data, '\n', len);
+		size_t part = newline ? (size_t)(newline - data) : len, room, kept;
 
-		if (s->sizing) { /* what is left of a binary value's size */
-			part = 1;
-			keep_bytes(s, data, 1);
-			s->sizing = s->used < 8;
-			for (unsigned i = 8; i-- > 0 && !s->sizing;)
-				s->left = s->left << 8 | (uint8_t)s->line[i];
-			s->left += !s->sizing && s->left < UINT64_MAX;
-			s->used = s->sizing ? s->used : 0;
-		} else if (s->left) { /* .. and of the value */
-			part = len < s->left ? len : s->left;
-			s->left -= part;
-			keep_bytes(s, data, part - !s->left); /* without the newline */
-			if (!s->left) {
-				keep_value(s, s->line, s->used);
-				s->used = 0;
-			}
-		} else {
-			keep_bytes(s, data, part);
-			if (newline)
-				end_line(s, fn, arg);
-			part += newline != NULL;
+		part = s->left && s->left < part ? s->left : part;
+		room = LOG_STREAM_LINE - s->used;
+		kept = part < room ? part : room;
+		memcpy(s->line + s->used, data, kept);
+		s->used += kept;
+		if (newline) {
+			end_line(s, fn, arg);
+			part++;
+		} else if (s->left && !(s->left -= part)) {
+			end_binary(s);
 		}
 		data += part;
 		len -= part;
