@@ -442,10 +442,7 @@ static void begin_nvswitch(struct fabric *fabric, json_t *args, fabric_done_fn *
 		const struct command_env env = { .fabric = fabric };
 		const char *known = command_find_host(&env, host);
 
-		if (gpus >= 0)
-			nvlink_declare(fabric, known ? known : host, gpus, fn, arg);
-		else
-			nvlink_set(fabric, known ? known : host, state, fn, arg);
+		nvlink_set(fabric, known ? known : host, state, gpus, fn, arg);
 	} else
 		fn(arg, NULL, err);
 }

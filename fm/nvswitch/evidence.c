@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/nvswitch/evidence.h"
-#include "topology/base/sort.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include "fm/nvswitch/evidence_sxid.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /*
  * evidence: samples as they come, put where they belong: to a GPU, an NVSwitch, a link.
@@ -216,12 +218,12 @@ static void take_clique(struct evidence *e, uint32_t clique)
 	e->clique = e->clique ? e->clique : clique + 1ull;
 }
 
-static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
+static struct memory_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
 {
 	int number = number_of(s, "gpu", MEMORY_GPUS);
 	struct exposition_text pci = exposition_label(s, "pci_bus_id");
 	struct exposition_text uuid = label_of(s, "UUID", "gpu_uuid");
-	struct evidence_gpu *gpu;
+	struct memory_gpu *gpu;
 	char copy[32];
 
 	if (number < 0)
@@ -236,8 +238,8 @@ static struct evidence_gpu *gpu_of(struct evidence *e, const struct exposition_s
 	if (!*gpu->uuid && uuid.at)
 		exposition_copy_shown(uuid, gpu->uuid, sizeof(gpu->uuid));
 	if (exposition_label(s, "GPU_I_ID").len) {
-		gpu->said.has |= HAS_MIG;
-		gpu->said.mig = true;
+		gpu->last.has |= HAS_MIG;
+		gpu->last.mig = true;
 	}
 	return gpu;
 }
@@ -249,16 +251,20 @@ static uint32_t whole(double value)
 	return value >= 1 && value <= UINT32_MAX ? value : 0;
 }
 
-/* How grave it is: success least, and what failed more than what has not come to its end. */
-static unsigned gravity(enum metric metric, unsigned value)
+/* Of equal series the gravest counts: success least, what failed more than what is under way. */
+static void keep_gravest(struct gpu_said *said, uint16_t bit, uint8_t *kept, unsigned value)
 {
-	static const uint8_t fm[FM_STATUSES] = { 0, 5, 2, 1, 6, 4, 3 };
+	static const uint8_t fm[FM_STATUSES] = { 0, 5, 2, 1, 6, 4, 3 }, summary[] = { 0, 0, 2, 1 };
+	unsigned is = bit == HAS_FM ? fm[value] : summary[value % 4];
+	unsigned was = bit == HAS_FM ? fm[*kept] : summary[*kept % 4];
 
-	if (metric == FM_STATUS)
-		return fm[value];
-	if (metric == SUMMARY)
-		return value == SUMMARY_UNHEALTHY ? 2 : value == SUMMARY_LIMITED;
-	return action_of(value)->state;
+	if (bit == HAS_ACTION) {
+		is = action_of(value)->state;
+		was = action_of(*kept)->state;
+	}
+	if (!(said->has & bit) || is > was)
+		*kept = value;
+	said->has |= bit;
 }
 
 static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
@@ -270,110 +276,73 @@ static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
 		return;
 	if (!(said->has & HAS_WATCH) || s->value > said->watch)
 		said->watch = s->value;
-	if (s->value >= WATCH_FAIL && code.at &&
-	    memmem(code.at, code.len, probe, sizeof(probe) - 1))
-		said->probe_failed = true;
+	said->probe_failed |= s->value >= WATCH_FAIL && code.at &&
+			      memmem(code.at, code.len, probe, sizeof(probe) - 1);
 	said->has |= HAS_WATCH;
 }
 
-/* Of equal series the gravest counts. */
-static void take_state(struct gpu_said *said, enum metric metric, double value)
+static void take_state(struct gpu_said *said, enum metric metric, const struct exposition_sample *s)
 {
-	uint32_t number = whole(value);
-	uint16_t bit = HAS_ACTION;
-	uint8_t *kept = &said->action, most = UINT8_MAX - 1;
+	uint32_t number = whole(s->value);
+	int link = number_of(s, "nvlink", 64), peer = number_of(s, "peer_gpu", MEMORY_GPUS);
 
 	if (metric == P2P_BITMAP) {
 		said->peers = said->has & HAS_P2P ? said->peers & number : number;
 		said->has |= HAS_P2P;
-		return;
-	}
-	if (metric == MIG_MODE) {
-		said->mig |= value == 1;
+	} else if (metric == P2P_PAIR && peer >= 0 && s->value < P2P_UNKNOWN) {
+		said->pairs_lost |= s->value > P2P_OK ? 1u << peer : 0;
+		said->has |= HAS_PAIRS;
+	} else if (metric == MIG_MODE) {
+		said->mig |= number == 1;
 		said->has_mig_mode = true;
 		said->has |= HAS_MIG;
-		return;
+	} else if (metric == HEALTH_MASK && number && number <= UINT16_MAX) {
+		said->mask = number; /* 0 = the driver supports none of it */
+		said->has |= HAS_MASK;
+	} else if (metric == FM_STATUS && s->value < FM_STATUSES) {
+		keep_gravest(said, HAS_FM, &said->fm_status, number);
+	} else if (metric == SUMMARY && number && number <= SUMMARY_LIMITED) {
+		keep_gravest(said, HAS_SUMMARY, &said->summary, number);
+	} else if (metric == RECOVERY_ACTION && number < UINT8_MAX) {
+		keep_gravest(said, HAS_ACTION, &said->action, number);
+	} else if (metric == HEALTH_WATCH) {
+		take_watch(said, s);
+	} else if (metric == GPU_LINK_STATE && link >= 0) {
+		/* NVML's: 0 = inactive, 1 = active, 2 = asleep */
+		*(s->value == 0 ? &said->links_down : &said->links_up) |= 1ull << link;
+		said->has |= HAS_LINKS;
 	}
-	if (metric == HEALTH_MASK) {
-		if (number && number <= UINT16_MAX) { /* 0 = the driver supports none of it */
-			said->mask = number;
-			said->has |= HAS_MASK;
-		}
-		return;
-	}
-	if (metric == FM_STATUS) {
-		bit = HAS_FM;
-		kept = &said->fm_status;
-		most = FM_STATUSES - 1;
-	} else if (metric == SUMMARY) {
-		bit = HAS_SUMMARY;
-		kept = &said->summary;
-		most = SUMMARY_LIMITED;
-	}
-	if (value < (metric == SUMMARY) || value > most)
-		return;
-	if (!(said->has & bit) || gravity(metric, value) > gravity(metric, *kept))
-		*kept = value;
-	said->has |= bit;
 }
 
 static void take_gpu(struct evidence *e, enum metric metric, const struct exposition_sample *s)
 {
-	struct evidence_gpu *gpu = gpu_of(e, s);
+	struct memory_gpu *gpu = gpu_of(e, s);
 	uint32_t number = whole(s->value);
-	int link = number_of(s, "nvlink", 64), xid = number_of(s, "xid", UINT16_MAX);
-	int peer = number_of(s, "peer_gpu", MEMORY_GPUS);
-	struct gpu_said *said;
+	int xid = number_of(s, "xid", UINT16_MAX);
 
-	if (!gpu)
+	if (!gpu || (s->value < 0 && metric != PRESENT))
 		return;
-	said = &gpu->said;
-	if (s->value < 0 && metric != PRESENT)
-		return;
-	switch (metric) {
-	case PRESENT:
-		said->has |= HAS_PRESENT;
-		return;
-	case XID:
-		if (number && xid_of(number, NULL)->state >= xid_of(gpu->xid, NULL)->state)
+	if (metric == PRESENT) {
+		gpu->last.has |= HAS_PRESENT;
+	} else if (metric == XID && number) {
+		if (xid_of(number, NULL)->state >= xid_of(gpu->xid, NULL)->state)
 			gpu->xid = number;
-		return;
-	case XID_COUNT:
+	} else if (metric == XID_COUNT) {
 		if (xid > 0 && number && e->ncounts < MEMORY_COUNTS &&
 		    xid_of(xid, NULL)->state != NVSWITCH_HEALTHY)
 			e->counts[e->ncounts++] = (struct xid_count){ .gpu = gpu - e->gpus,
 								      .xid = xid,
 								      .count = number };
-		return;
-	case P2P_PAIR:
-		if (peer < 0 || s->value >= P2P_UNKNOWN)
-			return;
-		said->has |= HAS_PAIRS;
-		if (s->value > P2P_OK)
-			said->pairs_lost |= 1u << peer;
-		return;
-	case RECOVERY_FAILED:
-		gpu->has_failures = true;
-		gpu->failed_recoveries += (uint64_t)s->value;
-		return;
-	case ENERGY:
+	} else if (metric == RECOVERY_FAILED) {
+		gpu->last.has |= HAS_FAILURES;
+		gpu->failed_recoveries += s->value;
+	} else if (metric == ENERGY) {
 		gpu->energy = s->value;
-		return;
-	case HEALTH_WATCH:
-		take_watch(said, s);
-		return;
-	case CLIQUE:
+	} else if (metric == CLIQUE) {
 		if (s->value <= UINT32_MAX)
-			take_clique(e, (uint32_t)s->value);
-		return;
-	case GPU_LINK_STATE: /* NVML's: 0 = inactive, 1 = active, 2 = asleep */
-		if (link < 0)
-			return;
-		*(s->value == 0 ? &said->links_down : &said->links_up) |= 1ull << link;
-		said->has |= HAS_LINKS;
-		return;
-	default:
-		take_state(said, metric, s->value);
+			take_clique(e, s->value);
+	} else {
+		take_state(&gpu->last, metric, s);
 	}
 }
 
@@ -395,39 +364,32 @@ static void take_switch(struct evidence *e, enum metric metric, const struct exp
 	int number = number_of(s, "nvswitch", MEMORY_SWITCHES);
 	int link = number_of(s, "nvlink", MEMORY_LINKS);
 	uint64_t bit = 1ull << (link < 0 ? 0 : link % 64);
-	struct evidence_switch *sw = &e->switches[number < 0 ? 0 : number];
+	struct memory_switch *sw = &e->switches[number < 0 ? 0 : number];
+	struct switch_said *said = &sw->last;
 
 	if (number < 0)
 		return;
-	switch (metric) {
-	case SWITCH_PRESENT:
-		sw->said.present = true;
-		return;
-	case SWITCH_FATAL:
-		take_sxid(&sw->fatal, s->value);
-		return;
-	case SWITCH_NONFATAL:
-		take_sxid(&sw->nonfatal, s->value);
-		return;
-	case SWITCH_RESET:
-		e->repeated |= sw->said.has_reset;
+	if (metric == SWITCH_PRESENT) {
+		said->present = true;
+	} else if (metric == SWITCH_FATAL) {
+		take_sxid(&sw->sxid, s->value);
+	} else if (metric == SWITCH_NONFATAL) {
+		take_sxid(&e->nonfatal[number], s->value);
+	} else if (metric == SWITCH_RESET) {
+		e->repeated |= said->has_reset;
 		e->states++;
-		sw->said.present = sw->said.has_reset = true;
-		sw->said.reset_required |= s->value > 0;
-		return;
-	case LINK_FATAL:
-		if (link >= 0 && take_sxid(&sw->link_fatal, s->value))
-			sw->link_fatal_link = link;
-		return;
-	default: /* LINK_STATUS; below 0: unknown */
-		if (link < 0 || s->value < 0)
-			return;
+		said->present = said->has_reset = true;
+		said->reset_required |= s->value > 0;
+	} else if (metric == LINK_FATAL) {
+		if (link >= 0 && take_sxid(&sw->link_sxid, s->value))
+			e->fatal_link[number] = link;
+	} else if (link >= 0 && s->value >= 0) { /* LINK_STATUS; below 0: unknown */
 		e->states++;
-		sw->said.present = true;
-		e->repeated |= (sw->said.links_seen[link / 64] & bit) != 0;
-		sw->said.links_seen[link / 64] |= bit;
+		said->present = true;
+		e->repeated |= (said->links_seen[link / 64] & bit) != 0;
+		said->links_seen[link / 64] |= bit;
 		if (s->value == LINK_OFF || s->value == LINK_ERROR)
-			sw->said.links_down[link / 64] |= bit;
+			said->links_down[link / 64] |= bit;
 	}
 }
 
@@ -473,437 +435,334 @@ static void take_sample(void *arg, int metric, const struct exposition_sample *s
 
 const struct exposition_ops evidence_ops = { metric_of, take_sample };
 
-/* ---- A scrape goes into memory --------------------------------------------------------------- */
+/* ---- Rows of NMX-T, by port ------------------------------------------------------------------ */
 
 /*
- * A scrape goes into the memory of its host.
+ *   Link_Down{Device_ID="GB100", logical_state="ACT", device_num_on_tray="2",
+ *     chassis_slot_index="27", tray_index="17", chassis_id="1820325172739", down_blame="Unknown",
+ *     Node_GUID="0xe1d04a69816f16bc", Port_Number="11", ..}  0 1781993954087
  *
- *   states    what is reported replaces what was; what is not reported stays
- *   gauges    DCGM's Xid and SXid gauges show the last number until the host engine begins anew. A
- *             number that was not there before is an event. One that is there at the first sight is
- *             old where its GPU proves that it works, else an event too.
- *   counters  what is higher than before is an event
- *   births    a GPU of another UUID, an energy counter that began anew, or an Xid gauge that is
- *             gone when the exporter answers again after a minute, begin a new incarnation. Events
- *             of an earlier one end when the states of the present one are whole.
- *   proof     an event ends when its subject proves that it works: every state that is reported of
- *             it is well, and either the driver asks for no recovery, or what was lost meanwhile
- *             (P2P, the GPU itself) is whole again. What is reported within `settle_us` of an event
- *             may be a sample from before it and proves nothing.
+ * A row is of a GPU where Device_ID begins with G or port_label with GPU; switches' own ports have
+ * the same links once more, seen from the other end. Older releases have the logical state as a
+ * metric too: IBA's PortState, 4 = Active.
+ *
+ * What an answer says lies beside what is believed until the answer is whole.
  */
 
-#define RESTART_US 60000000 /* a shorter silence is a pod's restart, not a machine's */
+#define DEVICES	     16	   /* of a tray; an NVL72 has 4 */
+#define BER_LIMIT    1e-12 /* effective, after error correction */
+#define STATE_ACTIVE 4	   /* IBA 14.2.5.6, PortInfo:PortState */
 
-/* ---- Incarnations ---------------------------------------------------------------------------- */
+enum kind { LINK_DOWN, BER, STATE, STATE_TOO, OTHER };
 
-static void find_births(struct memory *m, const struct evidence *e,
-			const struct evidence_context *c)
-{
-	bool replaced = false, began = false, counts_on = false, gauge_gone = false;
-	bool long_silent = c->silent_us >= RESTART_US;
+enum link_state { LINK_UNKNOWN, LINK_ACTIVE, LINK_INACTIVE };
 
-	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct evidence_gpu *said = &e->gpus[g];
-		struct memory_gpu *gpu = &m->gpus[g];
-
-		/* Not where GPUs are only numbered in another way, as when one of them is gone. */
-		if (*gpu->uuid && *said->uuid && strcmp(gpu->uuid, said->uuid) &&
-		    !any_of(i, 0, MEMORY_GPUS,
-			    !strcmp(m->gpus[i].uuid, said->uuid) ||
-				    !strcmp(e->gpus[i].uuid, gpu->uuid))) {
-			memory_reset(m, g, gpu->pci, NVSWITCH_PROVEN);
-			gpu->energy = gpu->xid = 0;
-			replaced = m->ended = true;
-		}
-		began |= said->energy < gpu->energy && said->energy;
-		counts_on |= said->energy >= gpu->energy && gpu->energy;
-		gauge_gone |= gpu->xid && !said->xid && gpu->gauge_source == c->source &&
-			      said->said.has & (HAS_STATES | HAS_PRESENT);
-	}
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
-		gauge_gone |= m->switches[n].sxid && !e->switches[n].fatal &&
-			      m->switches[n].gauge_source == c->source;
-	if (replaced || (began && !counts_on) || (gauge_gone && long_silent && !counts_on))
-		memory_reborn(m, -1, true);
-	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		if (e->gpus[g].energy < m->gpus[g].energy && e->gpus[g].energy && counts_on)
-			memory_reborn(m, g, long_silent);
-		if (e->gpus[g].energy)
-			m->gpus[g].energy = e->gpus[g].energy;
-	}
-}
-
-/* ---- States ---------------------------------------------------------------------------------- */
-
-/* What is reported of a GPU replaces what was; the rest stays. */
-static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
-{
-#define PART(bit, member)                                                                          \
-	{                                                                                          \
-		bit, offsetof(struct gpu_said, member), sizeof(kept->member)                       \
-	}
-	static const struct {
-		uint16_t has, at, size;
-	} parts[] = { PART(HAS_P2P, peers),	  PART(HAS_PAIRS, pairs_lost),
-		      PART(HAS_FM, fm_status),	  PART(HAS_MASK, mask),
-		      PART(HAS_SUMMARY, summary), PART(HAS_ACTION, action),
-		      PART(HAS_WATCH, watch),	  PART(HAS_WATCH, probe_failed) };
-	bool mig_stays = kept->has_mig_mode && !(said->has & HAS_MIG);
-
-	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
-		if (said->has & parts[i].has)
-			memcpy((char *)kept + parts[i].at, (const char *)said + parts[i].at,
-			       parts[i].size);
-	kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
-	kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
-	/* An instance's label is there or not; the mode may be blank for once. */
-	if (said->has & ~HAS_MIG && !mig_stays)
-		kept->mig = said->mig;
-	else
-		kept->mig |= said->mig;
-	kept->has_mig_mode |= said->has_mig_mode;
-	kept->has |= said->has;
-}
-
-static void keep_states(struct memory *m, const struct evidence *e)
-{
-	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct evidence_gpu *said = &e->gpus[g];
-		struct memory_gpu *gpu = &m->gpus[g], before = *gpu;
-
-		if (*said->pci)
-			memcpy(gpu->pci, said->pci, sizeof(gpu->pci));
-		if (*said->uuid)
-			memcpy(gpu->uuid, said->uuid, sizeof(gpu->uuid));
-		gpu->seen |= (said->said.has & (HAS_STATES | HAS_PRESENT)) != 0;
-		keep_gpu(&gpu->last, &said->said);
-		m->changed |= gpu->seen != before.seen || strcmp(gpu->pci, before.pci) ||
-			      strcmp(gpu->uuid, before.uuid) ||
-			      memcmp(&before.last, &gpu->last, sizeof(before.last));
-	}
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
-		const struct evidence_switch *said = &e->switches[n];
-		struct memory_switch *sw = &m->switches[n];
-		struct switch_said before = sw->last;
-		bool shown = said->said.present || said->fatal || said->nonfatal;
-
-		if (shown && !sw->seen && !e->repeated)
-			sw->seen = m->changed = true;
-		if (!e->repeated || said->said.present) {
-			if (said->said.has_reset)
-				sw->last.reset_required = said->said.reset_required;
-			for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
-				uint64_t up = said->said.links_seen[w] & ~said->said.links_down[w];
-
-				sw->last.links_down[w] =
-					(sw->last.links_down[w] & ~up) | said->said.links_down[w];
-				sw->last.links_seen[w] |= said->said.links_seen[w];
-			}
-		}
-		m->changed |= memcmp(&before, &sw->last, sizeof(before));
-	}
-}
-
-/* ---- What is well ---------------------------------------------------------------------------- */
-
-/* Nothing reported of it is unhealthy, and what was ever reported is reported now. */
-static bool shows_no_fault(const struct evidence *e, const struct memory *m, unsigned g,
-			   enum fm_progress progress)
-{
-	const struct gpu_said *said = &e->gpus[g].said;
-	uint16_t silent = m->gpus[g].last.has & HAS_STATES & ~said->has & ~HAS_LINKS;
-
-	if (silent)
-		return false;
-	if (said->has & HAS_FM && (evidence_fm_failed(said->fm_status, progress) ||
-				   (said->fm_status == FM_IN_PROGRESS && progress)))
-		return false;
-	if (said->has & HAS_ACTION && said->action != ACTION_NONE)
-		return false;
-	return !(said->has & HAS_SUMMARY && said->summary == SUMMARY_UNHEALTHY);
-}
-
-struct proof { /* of a GPU, in this scrape */
-	bool whole, lost, no_action;
+struct said { /* of a port, by one answer */
+	bool there, has_downs;
+	uint8_t link;
+	char state[12], blame[20];
+	uint64_t downs;
+	double ber;
+};
+struct port {
+	uint16_t number;
+	int16_t tray, slot;
+	uint8_t device;
+	char chassis[20];
+	struct said now, next; /* of the last whole answer; of the one under way */
+	uint64_t rose_us;      /* its Link_Down, last */
+	uint32_t rose_by;
+	bool was_active, rose;
+};
+struct nmx {
+	struct port *ports;
+	unsigned count;
+	json_t *numbers; /* of ports, by "GUID PORT" */
+	uint64_t now_us;
 };
 
-static struct proof prove(const struct evidence *e, const struct memory *m, unsigned g,
-			  const struct evidence_context *c)
-{
-	const struct gpu_said *said = &e->gpus[g].said;
-	uint32_t exempt = evidence_exempt(m, c->progress);
-	uint32_t others = ((1u << evidence_gpus_expected(e, m)) - 1) & ~(1u << g) & ~exempt;
-	uint32_t lost = said->has & HAS_P2P ? others & ~said->peers : others & said->pairs_lost;
-	bool has_p2p = said->has & (HAS_P2P | HAS_PAIRS);
-	bool peers_matter = !(exempt >> g & 1), whole = has_p2p && !lost, any = false;
-	bool well = shows_no_fault(e, m, g, c->progress);
+/* ---- Places ---------------------------------------------------------------------------------- */
 
-	for (unsigned i = 0; i < MEMORY_GPUS; i++)
-		any |= (e->gpus[i].said.has & HAS_STATES) != 0;
-	return (struct proof){
-		.whole = well && whole && peers_matter,
-		.lost = any && peers_matter && (!(said->has & HAS_STATES) || (has_p2p && !whole)),
-		.no_action = well && said->has & HAS_ACTION && (whole || !has_p2p || !peers_matter),
-	};
+/* Decimal, also with zeros before it; or 0x. */
+static bool read_number(const char *text, uint64_t max, uint64_t *number)
+{
+	while (*text == '0' && text[1] >= '0' && text[1] <= '9')
+		text++;
+	return words_number(text, max, number);
 }
 
-/* ---- Events ---------------------------------------------------------------------------------- */
-
-/* f: the rest of what happened, about `gpu` (-1 = none). */
-__attribute__((format(printf, 5, 6))) static void happen(struct memory *m,
-							 const struct evidence_context *c, int gpu,
-							 struct nvswitch_finding f,
-							 const char *format, ...)
+bool nmx_place_parse(struct nmx_place *place, const char *word)
 {
+	bool tray = !strncmp(word, "tray=", 5), slot = !strncmp(word, "slot=", 5);
+	uint64_t number;
+
+	if (tray || slot) {
+		if (!read_number(word + 5, INT16_MAX, &number))
+			return false;
+		*(tray ? &place->tray : &place->slot) = (int)number;
+		return true;
+	}
+	if (strncmp(word, "chassis=", 8) || !word[8] || strlen(word + 8) >= sizeof(place->chassis))
+		return false;
+	strcpy(place->chassis, word + 8);
+	return true;
+}
+
+bool nmx_place_is_set(const struct nmx_place *place)
+{
+	return place->tray >= 0 || place->slot >= 0;
+}
+
+/* ---- Ports ----------------------------------------------------------------------------------- */
+
+struct nmx *nmx_new(void)
+{
+	struct nmx *nmx = mem_new(nmx);
+
+	nmx->numbers = json_object();
+	return nmx;
+}
+
+void nmx_free(struct nmx *nmx)
+{
+	if (!nmx)
+		return;
+	json_decref(nmx->numbers);
+	free(nmx->ports);
+	free(nmx);
+}
+
+/* NULL = there is no more room. */
+static struct port *port_of(struct nmx *nmx, uint64_t guid, uint16_t number)
+{
+	char key[32];
+	const json_t *at;
+
+	array_printf(key, "%" PRIx64 " %u", guid, number);
+	at = json_object_get(nmx->numbers, key);
+	if (at)
+		return &nmx->ports[json_integer_value(at)];
+	if (nmx->count == NMX_PORTS_MAX)
+		return NULL;
+	json_object_set_new(nmx->numbers, key, json_integer(nmx->count));
+	nmx->ports = mem_grow(nmx->ports, nmx->count);
+	nmx->ports[nmx->count] = (struct port){ .number = number, .tray = -1, .slot = -1 };
+	return &nmx->ports[nmx->count++];
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static int kind_of(void *arg, struct exposition_text name)
+{
+	static const char *const names[] = { [LINK_DOWN] = "Link_Down",
+					     [BER] = "Effective_BER",
+					     [STATE] = "logical_state",
+					     [STATE_TOO] = "Logical_state",
+					     [OTHER] = "lid" };
+	int kind = OTHER;
+
+	while (kind >= 0 && !exposition_is(name, names[kind]))
+		kind--;
+	return kind;
+}
+
+/* A label's number; `none` where it has none, or one above `max`. */
+static uint64_t number_in(const struct exposition_sample *s, const char *label, uint64_t max,
+			  uint64_t none)
+{
+	struct exposition_text text = exposition_label(s, label);
+	char copy[24];
+	uint64_t number;
+
+	if (!text.len || text.len >= sizeof(copy))
+		return none;
+	exposition_copy(text, copy, sizeof(copy));
+	return read_number(copy, max, &number) ? number : none;
+}
+
+static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
+{
+	struct exposition_text device = exposition_label(s, "Device_ID");
+	struct exposition_text label = exposition_label(s, "port_label");
+	struct exposition_text state = exposition_label(s, "logical_state");
+	uint64_t guid = number_in(s, "Node_GUID", UINT64_MAX, 0);
+	uint64_t number = number_in(s, "Port_Number", UINT16_MAX, 0);
+	bool gpu = device.len ? *device.at == 'G' : label.len > 3 && !memcmp(label.at, "GPU", 3);
+	struct port *port = guid && number && gpu ? port_of(arg, guid, (uint16_t)number) : NULL;
+	struct said *said = port ? &port->next : NULL;
+	bool active;
+
+	if (!port)
+		return;
+	if (!said->there) {
+		port->tray = number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
+		port->slot = number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);
+		port->device = number_in(s, "device_num_on_tray", DEVICES - 1, 0);
+		exposition_copy_shown(exposition_label(s, "chassis_id"), port->chassis,
+				      sizeof(port->chassis));
+	}
+	said->there = true;
+	if (state.len) {
+		exposition_copy_shown(state, said->state, sizeof(said->state));
+		exposition_copy_shown(exposition_label(s, "down_blame"), said->blame,
+				      sizeof(said->blame));
+		active = exposition_is(state, "ACT") || exposition_is(state, "Active") ||
+			 exposition_is(state, "4");
+		said->link = active ? LINK_ACTIVE : LINK_INACTIVE;
+	}
+	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
+		said->has_downs = true;
+		said->downs = s->value;
+	} else if (kind == BER && s->value > said->ber) {
+		said->ber = s->value;
+	} else if (kind == STATE || kind == STATE_TOO) {
+		said->link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
+		array_printf(said->state, "%d", (int)(s->value < 99 ? s->value : 99));
+	}
+}
+
+const struct exposition_ops nmx_ops = { kind_of, sample_cb };
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+void nmx_begin(struct nmx *nmx, uint64_t now_us)
+{
+	nmx->now_us = now_us;
+	for (unsigned i = 0; i < nmx->count; i++)
+		nmx->ports[i].next = (struct said){ 0 };
+}
+
+void nmx_end(struct nmx *nmx)
+{
+	for (unsigned i = 0; i < nmx->count; i++) {
+		struct port *port = &nmx->ports[i];
+		struct said before = port->now;
+
+		/* A counter that is smaller than before began anew. */
+		if (before.has_downs && port->next.has_downs && port->next.downs > before.downs) {
+			port->rose = true;
+			port->rose_us = nmx->now_us;
+			port->rose_by = port->next.downs - before.downs;
+		}
+		port->now = port->next;
+		if (!port->next.has_downs) {
+			/* What it counted is kept for when it is there again. */
+			port->now.has_downs = before.has_downs;
+			port->now.downs = before.downs;
+		}
+		port->was_active |= port->now.link == LINK_ACTIVE;
+	}
+}
+
+/* ---- A host ---------------------------------------------------------------------------------- */
+
+struct noted {
+	unsigned count;
+	const struct port *first;
+};
+struct tally {
+	unsigned ports, absent;
+	struct noted inactive, rises, high_ber;
+	struct {
+		unsigned ports, working;
+	} devices[DEVICES];
+};
+
+static void note(struct noted *noted, const struct port *port, unsigned count)
+{
+	noted->first = noted->count ? noted->first : port;
+	noted->count += count;
+}
+
+__attribute__((format(printf, 3, 4))) static void find(struct nvswitch_verdict *verdict,
+						       enum nvswitch_state state,
+						       const char *format, ...)
+{
+	struct nvswitch_finding f = { .state = state, NVSWITCH_NOWHERE };
 	va_list args;
 
-	f.kind = NVSWITCH_IS_EVENT;
-	f.trust = c->trust;
-	f.gpu = gpu;
-	if (gpu >= 0)
-		memcpy(f.pci, m->gpus[gpu].pci, sizeof(f.pci));
 	va_start(args, format);
 	vsnprintf(f.text, sizeof(f.text), format, args);
 	va_end(args);
-	memory_note(m, &f, 1u << (c->source < 7 ? c->source : 6), c->now_us);
+	nvswitch_verdict_add(verdict, &f);
 }
 
-static void xid_happened(struct memory *m, const struct evidence_context *c, unsigned g,
-			 uint32_t number)
+static void judge_tally(const struct tally *t, struct nvswitch_verdict *verdict)
 {
-	const struct xid *xid = xid_of(number, NULL);
-	const struct nvswitch_finding f = {
-		.state = xid->state, .remedy = xid->remedy, .sw = -1, .link = -1, .code = number
-	};
+	const struct port *p = t->inactive.first;
+	unsigned dead = 0, all = 0;
 
-	if (f.state != NVSWITCH_HEALTHY)
-		happen(m, c, g, f, "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
-		       xid->words);
-}
-
-/*
- * A gauge that an exporter does not show has vanished only where this exporter showed it: another
- * of the host's may not ask for it.
- */
-static bool gauge_is_here(bool shown, uint8_t *source, const struct evidence_context *c)
-{
-	if (shown)
-		*source = c->source;
-	return *source == c->source;
-}
-
-/*
- * DCGM's counts are of the last minutes: what is in one is new, whatever came before. What this
- * exporter counted before is over, what others did stays.
- */
-static void take_counts(struct memory *m, const struct evidence *e,
-			const struct evidence_context *c)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < e->ncounts; i++) {
-		const struct xid_count *now = &e->counts[i];
-		uint32_t before = 0;
-
-		for (unsigned k = m->ncounts; k-- > 0;)
-			if (m->counts[k].gpu == now->gpu && m->counts[k].xid == now->xid)
-				before = m->counts[k].count;
-		if (now->count > before)
-			xid_happened(m, c, now->gpu, now->xid);
-	}
-	for (unsigned i = 0; i < m->ncounts; i++)
-		if (m->counts[i].source != c->source)
-			m->counts[kept++] = m->counts[i];
-	for (unsigned i = 0; i < e->ncounts && kept < MEMORY_COUNTS; i++) {
-		m->counts[kept] = e->counts[i];
-		m->counts[kept++].source = c->source;
-	}
-	m->ncounts = kept;
-}
-
-static void sxid_happened(struct memory *m, const struct evidence_context *c, unsigned n, int link,
-			  uint32_t sxid)
-{
-	const struct nvswitch_finding f = { .state = sxid_state(sxid, true),
-					    .remedy = sxid_of(sxid)->remedy,
-					    .sw = n,
-					    .link = link,
-					    .code = sxid };
-
-	if (link < 0)
-		happen(m, c, -1, f, "NVSwitch %u: fatal SXid %u", n, sxid);
-	else
-		happen(m, c, -1, f, "NVSwitch %u link %d: fatal SXid %u", n, link, sxid);
-}
-
-static void take_sxids(struct memory *m, const struct evidence *e, const struct evidence_context *c,
-		       bool first)
-{
-	unsigned whole = 0, lost = 0;
-	bool old;
-
-	/* Old where all GPUs that are there say that they are whole. */
-	for (unsigned g = 0; first && g < evidence_gpus_expected(e, m); g++) {
-		struct proof p = prove(e, m, g, c);
-
-		whole += p.whole;
-		lost += p.lost;
-	}
-	old = first && whole && !lost;
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
-		const struct evidence_switch *said = &e->switches[n];
-		struct memory_switch *sw = &m->switches[n];
-
-		if (!gauge_is_here(said->fatal || said->link_fatal, &sw->gauge_source, c))
+	/* A device without one NVLink that works reaches nobody. */
+	for (unsigned d = 0; d < DEVICES; d++) {
+		all += t->devices[d].ports > 0;
+		if (!t->devices[d].ports || t->devices[d].working)
 			continue;
-		if (said->fatal && said->fatal != sw->sxid && !old)
-			sxid_happened(m, c, n, -1, said->fatal);
-		if (said->link_fatal && said->link_fatal != sw->link_sxid && !old)
-			sxid_happened(m, c, n, said->link_fatal_link, said->link_fatal);
-		m->changed |= sw->sxid != said->fatal || sw->link_sxid != said->link_fatal;
-		sw->sxid = said->fatal;
-		sw->link_sxid = said->link_fatal;
+		dead++;
+		find(verdict, NVSWITCH_NO_P2P,
+		     "GPU device %u of the tray: none of %u NVLinks works", d, t->devices[d].ports);
 	}
+	if (all && dead == all)
+		find(verdict, NVSWITCH_FATAL, "none of the tray's %u NVLinks works", t->ports);
+	if (p)
+		find(verdict, NVSWITCH_DEGRADED_LINK,
+		     "%u NVLinks not active, first device %u port %u: %s, blame %s",
+		     t->inactive.count, p->device, p->number, p->now.state,
+		     *p->now.blame ? p->now.blame : "unknown");
+	if (t->absent)
+		find(verdict, NVSWITCH_DEGRADED_LINK, "%u of %u NVLinks absent", t->absent,
+		     t->ports);
+	p = t->rises.first;
+	if (p)
+		find(verdict, NVSWITCH_DEGRADED_LINK,
+		     "NVLinks went down %u times lately, first device %u port %u", t->rises.count,
+		     p->device, p->number);
+	p = t->high_ber.first;
+	if (p)
+		find(verdict, NVSWITCH_DEGRADED_LINK,
+		     "%u NVLinks with bit errors, first device %u port %u: %.1e", t->high_ber.count,
+		     p->device, p->number, p->now.ber);
 }
 
-/* ---- Proof ----------------------------------------------------------------------------------- */
-
-/* An event that names no GPU is of all of them. */
-static bool is_disproved(const struct evidence *e, const struct memory *m,
-			 const struct proof *proofs, const struct memory_event *event,
-			 const struct evidence_context *c)
+const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
+		      struct nvswitch_verdict *verdict)
 {
-	const struct nvswitch_finding *f = &event->finding;
-	/* GPUs may be numbered in another way by now; the address stays. */
-	int gpu = *f->pci ? memory_gpu_by_pci(m, f->pci) : f->gpu;
-	unsigned first = gpu >= 0 ? gpu : 0, whole = 0, dipped = 0, no_action = 0;
-	unsigned end = gpu >= 0 ? first + 1 : evidence_gpus_expected(e, m), count = 0;
-	uint32_t exempt = gpu >= 0 ? 0 : evidence_exempt(m, c->progress);
+	struct tally t = { 0 };
+	const char *chassis = place->chassis;
+	bool others = false;
 
-	if (c->now_us < event->last_us + c->settle_us)
-		return false;
-	if (f->state == NVSWITCH_DEGRADED_LINK && f->sw >= 0 && f->sw < MEMORY_SWITCHES &&
-	    f->link >= 0 && f->link < MEMORY_LINKS) {
-		const struct switch_said *said = &e->switches[f->sw].said;
-		unsigned word = (unsigned)f->link / 64, bit = (unsigned)f->link % 64;
+	*verdict = (struct nvswitch_verdict){ .system = NVSWITCH_SYSTEM_NVL72 };
+	for (unsigned i = 0; i < nmx->count; i++) {
+		const struct port *port = &nmx->ports[i];
+		const struct said *now = &port->now;
 
-		if ((said->links_seen[word] & ~said->links_down[word]) >> bit & 1)
-			return true; /* that link is up */
-	}
-	for (unsigned g = first; g < end; g++) {
-		if (exempt >> g & 1)
+		if ((place->tray >= 0 && port->tray != place->tray) ||
+		    (place->slot >= 0 && port->slot != place->slot) ||
+		    (*place->chassis &&
+		     strncmp(port->chassis, place->chassis, sizeof(port->chassis) - 1)) ||
+		    (!now->there && !port->was_active)) /* never worked, and nobody misses it */
 			continue;
-		count++;
-		whole += proofs[g].whole;
-		no_action += proofs[g].no_action;
-		dipped += m->gpus[g].dipped;
-	}
-	if (count && whole == count && dipped)
-		return true;
-	return count && no_action == count && f->state != NVSWITCH_FATAL;
-}
-
-static void end_disproved(struct memory *m, const struct evidence *e,
-			  const struct evidence_context *c)
-{
-	struct proof proofs[MEMORY_GPUS];
-	unsigned kept = 0;
-	uint32_t concerned = 0; /* GPUs that the events are about, by bit */
-
-	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		proofs[g] = prove(e, m, g, c);
-		m->changed |= proofs[g].lost && m->gpus[g].seen && !m->gpus[g].dipped;
-		m->gpus[g].dipped |= proofs[g].lost && m->gpus[g].seen;
-	}
-	for (unsigned i = 0; i < m->nevents; i++)
-		if (!is_disproved(e, m, proofs, &m->events[i], c))
-			m->events[kept++] = m->events[i];
-	m->changed |= kept != m->nevents;
-	m->nevents = kept;
-	for (unsigned i = 0; i < kept; i++)
-		concerned |=
-			m->events[i].finding.gpu < 0 ? UINT32_MAX : 1u << m->events[i].finding.gpu;
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (proofs[g].whole && m->gpus[g].dipped && !(concerned >> g & 1)) {
-			m->gpus[g].dipped = false;
-			m->changed = true;
+		if (now->there && !*place->chassis) {
+			others |= *chassis && strcmp(chassis, port->chassis);
+			chassis = port->chassis;
 		}
-}
-
-/*
- * Old events end where every GPU is there and shows no fault, and all reach each other as far as
- * the exporter says. Where it says nothing of NVLinks, that the GPUs are there is all there is.
- */
-static void end_old(struct memory *m, const struct evidence *e, const struct evidence_context *c)
-{
-	struct nvswitch_verdict now;
-	uint32_t exempt = evidence_exempt(m, c->progress);
-	bool old = false, whole = m->ports == PORTS_UP;
-
-	for (unsigned i = 0; i < m->nevents; i++)
-		old |= m->events[i].old;
-	if (!old || !whole)
-		return;
-	evidence_judge(e, m, c, &now);
-	whole = now.state <= NVSWITCH_DEGRADED_LINK || now.state == NVSWITCH_UNKNOWN;
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (m->gpus[g].seen && !(exempt >> g & 1 && !e->gpus[g].said.has))
-			whole &= e->gpus[g].said.has & (HAS_STATES | HAS_PRESENT) &&
-				 shows_no_fault(e, m, g, c->progress);
-	if (whole)
-		memory_end_old(m);
-}
-
-/* ---- All of it ------------------------------------------------------------------------------- */
-
-void evidence_remember(const struct evidence *e, struct memory *m, const struct evidence_context *c)
-{
-	static const struct nvswitch_finding failed = {
-		.state = NVSWITCH_DEGRADED_LINK, .remedy = NVSWITCH_RESET_GPU, .sw = -1, .link = -1
-	};
-	enum nvswitch_system system = e->configured ? e->configured : e->learnt;
-	bool first = !m->heard;
-
-	if (!e->samples)
-		return;
-	if (system != NVSWITCH_SYSTEM_AUTO && (m->system != system || m->links != e->links)) {
-		m->system = system;
-		m->links = e->links;
-		m->changed = true;
+		t.ports++;
+		t.devices[port->device].ports++;
+		t.absent += !now->there;
+		if (now->there && now->link == LINK_INACTIVE)
+			note(&t.inactive, port, 1);
+		else if (now->there)
+			t.devices[port->device].working++;
+		if (port->rose && nmx->now_us - port->rose_us < window_us)
+			note(&t.rises, port, port->rose_by);
+		if (now->ber > BER_LIMIT)
+			note(&t.high_ber, port, 1);
 	}
-	if (*e->cluster && strcmp(m->cluster, e->cluster)) {
-		memcpy(m->cluster, e->cluster, sizeof(m->cluster));
-		m->changed = true;
+	/* A tray that is off is no NVLink fault. */
+	if (t.ports && t.absent < t.ports && !others) {
+		judge_tally(&t, verdict);
+		return NULL;
 	}
-	if (e->clique && m->clique != e->clique) {
-		m->clique = e->clique;
-		m->changed = true;
-	}
-
-	find_births(m, e, c);
-	keep_states(m, e);
-	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct evidence_gpu *said = &e->gpus[g];
-		struct memory_gpu *gpu = &m->gpus[g];
-		struct proof p = prove(e, m, g, c);
-		bool old = first && (p.whole || p.no_action);
-
-		if (gauge_is_here(said->xid, &gpu->gauge_source, c)) {
-			if (said->xid && said->xid != gpu->xid && !old)
-				xid_happened(m, c, g, said->xid);
-			m->changed |= gpu->xid != said->xid;
-			gpu->xid = said->xid;
-		}
-		if (!said->has_failures)
-			continue;
-		if (!first && said->failed_recoveries > gpu->failed_recoveries)
-			happen(m, c, g, failed, "GPU %u: a link did not recover", g);
-		m->changed |= said->failed_recoveries != gpu->failed_recoveries;
-		gpu->failed_recoveries = said->failed_recoveries;
-	}
-	take_counts(m, e, c);
-	take_sxids(m, e, c, first);
-	end_disproved(m, e, c);
-	m->heard = true;
-	end_old(m, e, c);
+	verdict->state = NVSWITCH_UNKNOWN;
+	return others ? "it reports several chassis: chassis= is needed beside tray= or slot="
+		      : "it reports no NVLinks of that tray or slot";
 }

@@ -30,8 +30,10 @@ enum {			/* what is reported of a GPU, by bit */
        HAS_WATCH = 128,
        HAS_LINKS = 256,
        HAS_MIG = 512,
+       HAS_FAILURES = 1024, /* a counter of links that did not recover */
        HAS_STATES = HAS_P2P | HAS_PAIRS | HAS_FM | HAS_MASK | HAS_SUMMARY | HAS_ACTION | HAS_WATCH |
 		    HAS_LINKS,
+       HAS_ANY = HAS_STATES | HAS_PRESENT,
 };
 
 enum { /* DCGM's fabric manager status (dcgm_fields.h, 170) */
@@ -202,20 +204,6 @@ bool memory_read(struct memory *m, const char *kind, const char *rest);
  * complete, together with the host's memory.
  */
 
-struct evidence_gpu {
-	struct gpu_said said;
-	bool has_failures;
-	uint32_t xid;		    /* the gravest that the gauge shows */
-	uint64_t failed_recoveries; /* counter */
-	uint64_t energy;	    /* counter, 0 = not reported */
-	char pci[16], uuid[48];	    /* "" = not reported */
-};
-struct evidence_switch {
-	struct switch_said said;
-	uint32_t fatal, nonfatal; /* SXid, 0 = none */
-	uint32_t link_fatal;	  /* SXid of its worst link */
-	int16_t link_fatal_link;
-};
 struct evidence {
 	enum nvswitch_system configured, learnt;
 	uint8_t links;	  /* of one GPU by its model, 0 = not known */
@@ -226,8 +214,10 @@ struct evidence {
 	bool repeated;	  /* series came twice: which switch each is about is not certain */
 	bool no_domain;	  /* a cluster UUID is zero */
 	bool cliques_differ;
-	struct evidence_gpu gpus[MEMORY_GPUS];
-	struct evidence_switch switches[MEMORY_SWITCHES];
+	struct memory_gpu gpus[MEMORY_GPUS]; /* of equal gauges the gravest */
+	struct memory_switch switches[MEMORY_SWITCHES];
+	uint32_t nonfatal[MEMORY_SWITCHES];  /* SXid, 0 = none */
+	int16_t fatal_link[MEMORY_SWITCHES]; /* the link of its link_sxid */
 	unsigned ncounts;
 	struct xid_count counts[MEMORY_COUNTS];
 	char host[64];	  /* the exporter's name for it, "" = none */
@@ -264,22 +254,10 @@ struct evidence_context {
 
 /*
  * Updates the host's memory: latest states, what was seen, events; drops events that are disproved.
+ * Sets *verdict by the states; UNKNOWN if none was reported.
  */
-void evidence_remember(const struct evidence *evidence, struct memory *m,
-		       const struct evidence_context *c);
-/* Then sets *verdict by the states; UNKNOWN if none was reported. */
-void evidence_judge(const struct evidence *evidence, const struct memory *m,
+void evidence_judge(const struct evidence *evidence, struct memory *m,
 		    const struct evidence_context *c, struct nvswitch_verdict *verdict);
-
-/*
- * A mask of GPUs that are intentionally not in NVLink: in MIG, without a partition yet, or never
- * seen in a machine that has fewer by an operator's word.
- */
-uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress);
-/* How many GPUs, from number 0, the host should have. */
-unsigned evidence_gpus_expected(const struct evidence *evidence, const struct memory *m);
-/* Whether that status of a fabric manager is a failure. */
-bool evidence_fm_failed(uint8_t status, enum fm_progress progress);
 
 /* ---- NMX-T of a rack ------------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * evidence_judge: what a host's last states come to, against what the machine should have and ever
- * showed. Events are not judged here: they stand in the host's memory.
+ * evidence_judge: a scrape goes into the memory of its host, and what the host's last states come
+ * to, against what the machine should have and ever showed. Events are not judged here: they stand
+ * in the host's memory.
  *
  *   FATAL          an NVSwitch that wants a reset; the fabric manager not done for any GPU; a GPU
  *                  that asks for a reboot
@@ -17,12 +18,41 @@
  *
  * Which status of the fabric manager is a failure, and which mask, is as in DCGM's own health watch
  * (DcgmHealthWatch.cpp, 4.5.0).
+ *
+ *   states    what is reported replaces what was; what is not reported stays
+ *   gauges    DCGM's Xid and SXid gauges show the last number until the host engine begins anew. A
+ *             number that was not there before is an event. One that is there at the first sight is
+ *             old where its GPU proves that it works, else an event too.
+ *   counters  what is higher than before is an event
+ *   births    a GPU of another UUID, an energy counter that began anew, or an Xid gauge that is
+ *             gone when the exporter answers again after a minute, begin a new incarnation. Events
+ *             of an earlier one end when the states of the present one are whole.
+ *   proof     an event ends when its subject proves that it works: every state that is reported of
+ *             it is well, and either the driver asks for no recovery, or what was lost meanwhile
+ *             (P2P, the GPU itself) is whole again. What is reported within `settle_us` of an event
+ *             may be a sample from before it and proves nothing.
  */
 #include <stdarg.h>
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/evidence_sxid.h"
 #include "topology/base/mem.h"
-#include "topology/base/text.h"
+#include "topology/base/sort.h"
+
+#define RESTART_US 60000000 /* a shorter silence is a pod's restart, not a machine's */
+
+struct judge {
+	const struct evidence *e;
+	struct memory *m;
+	const struct evidence_context *c;
+	struct nvswitch_verdict *verdict;
+	unsigned gpus;	 /* that the machine has */
+	unsigned links;	 /* of a GPU, 0 = not known */
+	uint32_t absent; /* GPUs that it lacks by an operator's word, by bit */
+	uint32_t exempt; /* these, and those without peers on purpose: in MIG, without partition */
+	struct proof {	 /* of a GPU, in this scrape */
+		bool whole, lost, no_action;
+	} proofs[MEMORY_GPUS];
+};
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
@@ -30,411 +60,180 @@
 	((struct nvswitch_finding){ .kind = (k), .remedy = (r), .gpu = (g), .sw = -1, .link = -1 })
 #define GPU(n)	   ABOUT(n, NVSWITCH_IS_STATE, NVSWITCH_RESET_GPU)
 #define GONE(n, r) ABOUT(n, NVSWITCH_IS_SILENCE, r)
+#define EVENT(n)   ABOUT(n, NVSWITCH_IS_EVENT, NVSWITCH_RESET_GPU)
 #define NOWHERE	   GPU(-1)
-#define UNNAMED	   ABOUT(-1, NVSWITCH_IS_STATE, NVSWITCH_REMEDY_NONE)
 
-__attribute__((format(printf, 4, 5))) static void find(struct nvswitch_verdict *verdict,
+/* Of the verdict; an event of the memory. */
+__attribute__((format(printf, 4, 5))) static void find(const struct judge *j,
 						       enum nvswitch_state state,
-						       struct nvswitch_finding finding,
+						       struct nvswitch_finding f,
 						       const char *format, ...)
 {
 	va_list args;
 
-	finding.state = state;
+	f.state = state;
+	f.trust = j->c->trust;
+	if (f.gpu >= 0)
+		memcpy(f.pci, j->m->gpus[f.gpu].pci, sizeof(f.pci));
 	va_start(args, format);
-	vsnprintf(finding.text, sizeof(finding.text), format, args);
+	vsnprintf(f.text, sizeof(f.text), format, args);
 	va_end(args);
-	nvswitch_verdict_add(verdict, &finding);
+	if (f.kind != NVSWITCH_IS_EVENT)
+		nvswitch_verdict_add(j->verdict, &f);
+	else if (state != NVSWITCH_HEALTHY)
+		memory_note(j->m, &f, 1u << (j->c->source < 7 ? j->c->source : 6), j->c->now_us);
 }
 
-/* ---- Rows of NMX-T, by port ------------------------------------------------------------------ */
+/* ---- Incarnations ---------------------------------------------------------------------------- */
 
-/*
- *   Link_Down{Device_ID="GB100", logical_state="ACT", device_num_on_tray="2",
- *     chassis_slot_index="27", tray_index="17", chassis_id="1820325172739", down_blame="Unknown",
- *     Node_GUID="0xe1d04a69816f16bc", Port_Number="11", ..}  0 1781993954087
- *
- * A row is of a GPU where Device_ID begins with G or port_label with GPU; switches' own ports have
- * the same links once more, seen from the other end. Older releases have the logical state as a
- * metric too: IBA's PortState, 4 = Active.
- *
- * What an answer says lies beside what is believed until the answer is whole.
- */
-
-#define DEVICES	     16	   /* of a tray; an NVL72 has 4 */
-#define BER_LIMIT    1e-12 /* effective, after error correction */
-#define STATE_ACTIVE 4	   /* IBA 14.2.5.6, PortInfo:PortState */
-
-enum kind { LINK_DOWN, BER, STATE, STATE_TOO, OTHER };
-
-enum link { LINK_UNKNOWN, LINK_ACTIVE, LINK_INACTIVE };
-
-struct said { /* of a port, by one answer */
-	bool there, has_downs;
-	uint8_t link;
-	char state[12], blame[20];
-	uint64_t downs;
-	double ber;
-};
-struct port {
-	uint64_t guid; /* 0 = a free place: no GUID is */
-	uint16_t number;
-	int16_t tray, slot;
-	uint8_t device;
-	char chassis[20];
-	struct said now, next; /* of the last whole answer; of the one under way */
-	uint64_t rose_us;      /* its Link_Down, last */
-	uint32_t rose_by;
-	bool was_active, rose;
-};
-struct nmx {
-	struct port *ports; /* [size], by hash, a power of two */
-	uint32_t size, count;
-	uint64_t now_us;
-};
-
-/* ---- Places ---------------------------------------------------------------------------------- */
-
-/* Decimal, also with zeros before it; or 0x. */
-static bool read_number(const char *text, uint64_t max, uint64_t *number)
+static void find_births(const struct judge *j)
 {
-	while (*text == '0' && text[1] >= '0' && text[1] <= '9')
-		text++;
-	return words_number(text, max, number);
-}
-
-bool nmx_place_parse(struct nmx_place *place, const char *word)
-{
-	bool tray = !strncmp(word, "tray=", 5), slot = !strncmp(word, "slot=", 5);
-	uint64_t number;
-
-	if (tray || slot) {
-		if (!read_number(word + 5, INT16_MAX, &number))
-			return false;
-		*(tray ? &place->tray : &place->slot) = (int)number;
-		return true;
-	}
-	if (strncmp(word, "chassis=", 8) || !word[8] || strlen(word + 8) >= sizeof(place->chassis))
-		return false;
-	strcpy(place->chassis, word + 8);
-	return true;
-}
-
-bool nmx_place_is_set(const struct nmx_place *place)
-{
-	return place->tray >= 0 || place->slot >= 0;
-}
-
-/* ---- Ports ----------------------------------------------------------------------------------- */
-
-struct nmx *nmx_new(void)
-{
-	return mem_alloc(1, sizeof(struct nmx));
-}
-
-void nmx_free(struct nmx *nmx)
-{
-	if (nmx)
-		free(nmx->ports);
-	free(nmx);
-}
-
-static struct port *place_in(const struct nmx *nmx, uint64_t guid, uint16_t number)
-{
-	uint64_t hash = (guid ^ (uint64_t)number << 48) * 0x9e3779b97f4a7c15ull;
-
-	for (uint32_t at = hash >> 32;; at++) {
-		struct port *port = &nmx->ports[at & (nmx->size - 1)];
-
-		if (!port->guid || (port->guid == guid && port->number == number))
-			return port;
-	}
-}
-
-/* NULL = there is no more room. */
-static struct port *port_of(struct nmx *nmx, uint64_t guid, uint16_t number)
-{
-	struct port *port;
-
-	if (nmx->count * 2 >= nmx->size && nmx->size < NMX_PORTS_MAX * 2) {
-		struct nmx larger = { .size = nmx->size ? nmx->size * 2 : 256 };
-
-		larger.ports = mem_array(larger.ports, larger.size);
-		for (uint32_t i = 0; i < nmx->size; i++)
-			if (nmx->ports[i].guid)
-				*place_in(&larger, nmx->ports[i].guid, nmx->ports[i].number) =
-					nmx->ports[i];
-		free(nmx->ports);
-		nmx->ports = larger.ports;
-		nmx->size = larger.size;
-	}
-	port = place_in(nmx, guid, number);
-	if (port->guid)
-		return port;
-	if (nmx->count == NMX_PORTS_MAX)
-		return NULL;
-	nmx->count++;
-	*port = (struct port){ .guid = guid, .number = number, .tray = -1, .slot = -1 };
-	return port;
-}
-
-/* ---- Rows ------------------------------------------------------------------------------------ */
-
-static int kind_of(void *arg, struct exposition_text name)
-{
-	static const char *const names[] = { [LINK_DOWN] = "Link_Down",
-					     [BER] = "Effective_BER",
-					     [STATE] = "logical_state",
-					     [STATE_TOO] = "Logical_state",
-					     [OTHER] = "lid" };
-	int kind = OTHER;
-
-	while (kind >= 0 && !exposition_is(name, names[kind]))
-		kind--;
-	return kind;
-}
-
-/* A label's number; `none` where it has none, or one above `max`. */
-static uint64_t number_in(const struct exposition_sample *s, const char *label, uint64_t max,
-			  uint64_t none)
-{
-	struct exposition_text text = exposition_label(s, label);
-	char copy[24];
-	uint64_t number;
-
-	if (!text.len || text.len >= sizeof(copy))
-		return none;
-	exposition_copy(text, copy, sizeof(copy));
-	return read_number(copy, max, &number) ? number : none;
-}
-
-static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
-{
-	struct exposition_text device = exposition_label(s, "Device_ID");
-	struct exposition_text label = exposition_label(s, "port_label");
-	struct exposition_text state = exposition_label(s, "logical_state");
-	uint64_t guid = number_in(s, "Node_GUID", UINT64_MAX, 0);
-	uint64_t number = number_in(s, "Port_Number", UINT16_MAX, 0);
-	bool gpu = device.len ? *device.at == 'G' : label.len > 3 && !memcmp(label.at, "GPU", 3);
-	struct port *port = guid && number && gpu ? port_of(arg, guid, (uint16_t)number) : NULL;
-	struct said *said = port ? &port->next : NULL;
-	bool active;
-
-	if (!port)
-		return;
-	if (!said->there) {
-		port->tray = number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
-		port->slot = number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);
-		port->device = number_in(s, "device_num_on_tray", DEVICES - 1, 0);
-		exposition_copy_shown(exposition_label(s, "chassis_id"), port->chassis,
-				      sizeof(port->chassis));
-	}
-	said->there = true;
-	if (state.len) {
-		exposition_copy_shown(state, said->state, sizeof(said->state));
-		exposition_copy_shown(exposition_label(s, "down_blame"), said->blame,
-				      sizeof(said->blame));
-		active = exposition_is(state, "ACT") || exposition_is(state, "Active") ||
-			 exposition_is(state, "4");
-		said->link = active ? LINK_ACTIVE : LINK_INACTIVE;
-	}
-	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
-		said->has_downs = true;
-		said->downs = s->value;
-	} else if (kind == BER && s->value > said->ber) {
-		said->ber = s->value;
-	} else if (kind == STATE || kind == STATE_TOO) {
-		said->link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
-		array_printf(said->state, "%d", (int)(s->value < 99 ? s->value : 99));
-	}
-}
-
-const struct exposition_ops nmx_ops = { kind_of, sample_cb };
-
-/* ---- Answers --------------------------------------------------------------------------------- */
-
-void nmx_begin(struct nmx *nmx, uint64_t now_us)
-{
-	nmx->now_us = now_us;
-	for (uint32_t i = 0; i < nmx->size; i++)
-		nmx->ports[i].next = (struct said){ 0 };
-}
-
-void nmx_end(struct nmx *nmx)
-{
-	for (uint32_t i = 0; i < nmx->size; i++) {
-		struct port *port = &nmx->ports[i];
-		struct said before = port->now;
-
-		if (!port->guid)
-			continue;
-		/* A counter that is smaller than before began anew. */
-		if (before.has_downs && port->next.has_downs && port->next.downs > before.downs) {
-			port->rose = true;
-			port->rose_us = nmx->now_us;
-			port->rose_by = port->next.downs - before.downs;
-		}
-		port->now = port->next;
-		if (!port->next.has_downs) {
-			/* What it counted is kept for when it is there again. */
-			port->now.has_downs = before.has_downs;
-			port->now.downs = before.downs;
-		}
-		port->was_active |= port->now.link == LINK_ACTIVE;
-	}
-}
-
-/* ---- A host ---------------------------------------------------------------------------------- */
-
-struct tally {
-	unsigned ports, absent, inactive, rises, high_ber;
-	const struct port *first_inactive, *first_rise, *first_high_ber;
-	struct {
-		unsigned ports, working;
-	} devices[DEVICES];
-};
-
-static void judge_tally(const struct tally *t, struct nvswitch_verdict *verdict)
-{
-	const struct port *p = t->first_inactive;
-	unsigned dead = 0, all = 0;
-
-	/* A device without one NVLink that works reaches nobody. */
-	for (unsigned d = 0; d < DEVICES; d++) {
-		all += t->devices[d].ports > 0;
-		if (!t->devices[d].ports || t->devices[d].working)
-			continue;
-		dead++;
-		find(verdict, NVSWITCH_NO_P2P, UNNAMED,
-		     "GPU device %u of the tray: none of %u NVLinks works", d, t->devices[d].ports);
-	}
-	if (all && dead == all)
-		find(verdict, NVSWITCH_FATAL, UNNAMED, "none of the tray's %u NVLinks works",
-		     t->ports);
-	if (p)
-		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED,
-		     "%u NVLinks not active, first device %u port %u: %s, blame %s", t->inactive,
-		     p->device, p->number, p->now.state, *p->now.blame ? p->now.blame : "unknown");
-	if (t->absent)
-		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED, "%u of %u NVLinks absent", t->absent,
-		     t->ports);
-	p = t->first_rise;
-	if (p)
-		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED,
-		     "NVLinks went down %u times lately, first device %u port %u", t->rises,
-		     p->device, p->number);
-	p = t->first_high_ber;
-	if (p)
-		find(verdict, NVSWITCH_DEGRADED_LINK, UNNAMED,
-		     "%u NVLinks with bit errors, first device %u port %u: %.1e", t->high_ber,
-		     p->device, p->number, p->now.ber);
-}
-
-const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
-		      struct nvswitch_verdict *verdict)
-{
-	struct tally t = { 0 };
-	const char *chassis = place->chassis;
-	bool others = false;
-
-	*verdict = (struct nvswitch_verdict){ .system = NVSWITCH_SYSTEM_NVL72 };
-	for (uint32_t i = 0; i < nmx->size; i++) {
-		const struct port *port = &nmx->ports[i];
-		size_t len = sizeof(port->chassis) - 1;
-
-		if (port->guid && (place->tray < 0 || port->tray == place->tray) &&
-		    (place->slot < 0 || port->slot == place->slot) &&
-		    (!*place->chassis || !strncmp(port->chassis, place->chassis, len))) {
-			if (!port->now.there && !port->was_active)
-				continue; /* never worked, and nobody misses it */
-			if (port->now.there && !*place->chassis) {
-				others |= *chassis && strcmp(chassis, port->chassis);
-				chassis = port->chassis;
-			}
-			t.ports++;
-			t.devices[port->device].ports++;
-			t.absent += !port->now.there;
-			if (port->now.there && port->now.link == LINK_INACTIVE) {
-				t.inactive++;
-				t.first_inactive = t.first_inactive ? t.first_inactive : port;
-			} else if (port->now.there) {
-				t.devices[port->device].working++;
-			}
-			if (port->rose && nmx->now_us - port->rose_us < window_us) {
-				t.rises += port->rose_by;
-				t.first_rise = t.first_rise ? t.first_rise : port;
-			}
-			if (port->now.ber > BER_LIMIT) {
-				t.high_ber++;
-				t.first_high_ber = t.first_high_ber ? t.first_high_ber : port;
-			}
-		}
-	}
-	/* A tray that is off is no NVLink fault. */
-	if (!t.ports || t.absent == t.ports || others) {
-		verdict->state = NVSWITCH_UNKNOWN;
-		return others ? "it reports several chassis: chassis= is needed beside tray= or "
-				"slot="
-			      : "it reports no NVLinks of that tray or slot";
-	}
-	judge_tally(&t, verdict);
-	return NULL;
-}
-
-/* ---- A host's last states -------------------------------------------------------------------- */
-
-struct judge {
-	const struct evidence *e;
-	const struct memory *m;
-	const struct evidence_context *c;
-	unsigned gpus;	 /* that the machine has */
-	unsigned links;	 /* of a GPU, 0 = not known */
-	uint32_t exempt; /* GPUs without peers on purpose, by bit */
-	struct nvswitch_verdict *verdict;
-};
-
-/* ---- What there should be -------------------------------------------------------------------- */
-
-bool evidence_fm_failed(uint8_t status, enum fm_progress progress)
-{
-	if (status == FM_IN_PROGRESS)
-		return progress == FM_PROGRESS_FAILED;
-	return status != FM_NOT_SUPPORTED && status != FM_SUCCESS;
-}
-
-static uint32_t left_out(const struct memory *m)
-{
-	unsigned usual = nvswitch_expect(m->system)->gpus, left = m->declared ? m->declared : usual;
-	uint32_t out = 0;
-
-	for (unsigned g = 0; g < usual && left < usual; g++)
-		if (!m->gpus[g].seen) {
-			out |= 1u << g;
-			left++;
-		}
-	return out;
-}
-
-uint32_t evidence_exempt(const struct memory *m, enum fm_progress progress)
-{
-	uint32_t exempt = left_out(m);
+	struct memory *m = j->m;
+	const struct evidence *e = j->e;
+	bool replaced = false, began = false, counts_on = false, gauge_gone = false;
+	bool long_silent = j->c->silent_us >= RESTART_US;
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct gpu_said *last = &m->gpus[g].last;
-		bool waits = last->has & HAS_FM && last->fm_status == FM_IN_PROGRESS &&
-			     progress == FM_PROGRESS_NORMAL;
+		const struct memory_gpu *said = &e->gpus[g];
+		struct memory_gpu *gpu = &m->gpus[g];
 
-		if (last->mig || waits)
-			exempt |= 1u << g;
+		/* Not where GPUs are only numbered in another way, as when one of them is gone. */
+		if (*gpu->uuid && *said->uuid && strcmp(gpu->uuid, said->uuid) &&
+		    !any_of(i, 0, MEMORY_GPUS,
+			    !strcmp(m->gpus[i].uuid, said->uuid) ||
+				    !strcmp(e->gpus[i].uuid, gpu->uuid))) {
+			memory_reset(m, g, gpu->pci, NVSWITCH_PROVEN);
+			gpu->energy = gpu->xid = 0;
+			replaced = m->ended = true;
+		}
+		began |= said->energy < gpu->energy && said->energy;
+		counts_on |= said->energy >= gpu->energy && gpu->energy;
+		gauge_gone |= gpu->xid && !said->xid && gpu->gauge_source == j->c->source &&
+			      said->last.has & HAS_ANY;
 	}
-	return exempt;
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
+		gauge_gone |= m->switches[n].sxid && !e->switches[n].sxid &&
+			      m->switches[n].gauge_source == j->c->source;
+	if (replaced || (began && !counts_on) || (gauge_gone && long_silent && !counts_on))
+		memory_reborn(m, -1, true);
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		if (e->gpus[g].energy < m->gpus[g].energy && e->gpus[g].energy && counts_on)
+			memory_reborn(m, g, long_silent);
+		if (e->gpus[g].energy)
+			m->gpus[g].energy = e->gpus[g].energy;
+	}
 }
 
-unsigned evidence_gpus_expected(const struct evidence *e, const struct memory *m)
+/* ---- States ---------------------------------------------------------------------------------- */
+
+/* What is reported of a GPU replaces what was; the rest stays. */
+static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 {
-	unsigned usual = nvswitch_expect(m->system)->gpus, seen = 0, top = 0;
-	bool switches =
-		false; /* a board of four has none, and so a manager that is not supported */
+#define PART(bit, member)                                                                          \
+	{                                                                                          \
+		bit, offsetof(struct gpu_said, member), sizeof(kept->member)                       \
+	}
+	static const struct {
+		uint16_t has, at, size;
+	} parts[] = { PART(HAS_P2P, peers),	  PART(HAS_PAIRS, pairs_lost),
+		      PART(HAS_FM, fm_status),	  PART(HAS_MASK, mask),
+		      PART(HAS_SUMMARY, summary), PART(HAS_ACTION, action),
+		      PART(HAS_WATCH, watch),	  PART(HAS_WATCH, probe_failed) };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
+		if (said->has & parts[i].has)
+			memcpy((char *)kept + parts[i].at, (const char *)said + parts[i].at,
+			       parts[i].size);
+	kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
+	kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
+	/* An instance's label is there or not; the mode may be blank for once. */
+	if (said->has & ~HAS_MIG && !(kept->has_mig_mode && !(said->has & HAS_MIG)))
+		kept->mig = false;
+	kept->mig |= said->mig;
+	kept->has_mig_mode |= said->has_mig_mode;
+	kept->has |= said->has;
+}
+
+static void keep_states(struct memory *m, const struct evidence *e)
+{
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		const struct memory_gpu *said = &e->gpus[g];
+		struct memory_gpu *gpu = &m->gpus[g], before;
+
+		memcpy(&before, gpu, sizeof(before));
+		if (*said->pci)
+			memcpy(gpu->pci, said->pci, sizeof(gpu->pci));
+		if (*said->uuid)
+			memcpy(gpu->uuid, said->uuid, sizeof(gpu->uuid));
+		gpu->seen |= (said->last.has & HAS_ANY) != 0;
+		keep_gpu(&gpu->last, &said->last);
+		m->changed |= memcmp(&before, gpu, sizeof(before));
+	}
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
+		const struct memory_switch *now = &e->switches[n];
+		const struct switch_said *said = &now->last;
+		struct memory_switch *sw = &m->switches[n], before;
+
+		memcpy(&before, sw, sizeof(before));
+		sw->seen |= !e->repeated && (said->present || now->sxid || e->nonfatal[n]);
+		if (said->has_reset)
+			sw->last.reset_required = said->reset_required;
+		for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
+			sw->last.links_down[w] &= ~said->links_seen[w];
+			sw->last.links_down[w] |= said->links_down[w];
+			sw->last.links_seen[w] |= said->links_seen[w];
+		}
+		m->changed |= memcmp(&before, sw, sizeof(before));
+	}
+}
+
+/* ---- What there should be, and what is well -------------------------------------------------- */
+
+static bool fm_failed(const struct judge *j, const struct gpu_said *said)
+{
+	if (!(said->has & HAS_FM))
+		return false;
+	if (said->fm_status == FM_IN_PROGRESS)
+		return j->c->progress == FM_PROGRESS_FAILED;
+	return said->fm_status != FM_NOT_SUPPORTED && said->fm_status != FM_SUCCESS;
+}
+
+static bool fm_in_progress(const struct gpu_said *said)
+{
+	return said->has & HAS_FM && said->fm_status == FM_IN_PROGRESS;
+}
+
+static uint32_t others_of(const struct judge *j, unsigned g)
+{
+	return ((1u << j->gpus) - 1) & ~(1u << g) & ~j->exempt;
+}
+
+/* GPUs that it does not reach, by bit. */
+static uint32_t lost_by(const struct judge *j, unsigned g, const struct gpu_said *said)
+{
+	uint32_t lost = said->pairs_lost | (said->has & HAS_P2P ? ~said->peers : 0);
+
+	return lost & others_of(j, g);
+}
+
+/* Nothing reported of it is unhealthy, and what was ever reported is reported now. */
+static bool shows_no_fault(const struct judge *j, unsigned g)
+{
+	const struct gpu_said *said = &j->e->gpus[g].last;
+	uint16_t silent = j->m->gpus[g].last.has & HAS_STATES & ~said->has & ~HAS_LINKS;
+
+	return !silent && !fm_failed(j, said) && !(fm_in_progress(said) && j->c->progress) &&
+	       !(said->has & HAS_ACTION && said->action != ACTION_NONE) &&
+	       !(said->has & HAS_SUMMARY && said->summary == SUMMARY_UNHEALTHY);
+}
+
+static void survey(struct judge *j)
+{
+	const struct memory *m = j->m;
+	const struct nvswitch_expect *usual = nvswitch_expect(m->system);
+	unsigned seen = 0, top = 0, left = m->declared ? m->declared : usual->gpus;
+	/* A board of four has none, and so a manager that is not supported. */
+	bool switches = any_of(n, 0, MEMORY_SWITCHES, m->switches[n].seen), any = false;
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct gpu_said *last = &m->gpus[g].last;
@@ -442,21 +241,221 @@ unsigned evidence_gpus_expected(const struct evidence *e, const struct memory *m
 		seen += m->gpus[g].seen;
 		top = m->gpus[g].seen ? g + 1 : top;
 		switches |= last->has & HAS_FM && last->fm_status != FM_NOT_SUPPORTED;
+		any |= (j->e->gpus[g].last.has & HAS_STATES) != 0;
+		if (g < usual->gpus && left < usual->gpus && !m->gpus[g].seen) {
+			j->absent |= 1u << g;
+			left++;
+		}
+		if (last->mig || (fm_in_progress(last) && j->c->progress == FM_PROGRESS_NORMAL))
+			j->exempt |= 1u << g;
 	}
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
-		switches |= m->switches[n].seen;
-	if (top > usual)
-		return top;
-	return e->configured != NVSWITCH_SYSTEM_AUTO || seen > usual / 2u || switches ? usual : top;
+	j->exempt |= j->absent;
+	j->links = m->links ? m->links : usual->links;
+	j->gpus = usual->gpus;
+	if (top > usual->gpus || (!j->e->configured && seen <= usual->gpus / 2u && !switches))
+		j->gpus = top;
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		const struct gpu_said *said = &j->e->gpus[g].last;
+		bool p2p = said->has & (HAS_P2P | HAS_PAIRS), well = shows_no_fault(j, g);
+		bool whole = p2p && !lost_by(j, g, said), matters = !(j->exempt >> g & 1);
+
+		j->proofs[g] = (struct proof){
+			.whole = well && whole && matters,
+			.lost = any && matters && (!(said->has & HAS_STATES) || (p2p && !whole)),
+			.no_action = well && said->has & HAS_ACTION && (whole || !p2p || !matters),
+		};
+	}
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static void xid_happened(const struct judge *j, unsigned g, uint32_t number)
+{
+	const struct xid *xid = xid_of(number, NULL);
+	struct nvswitch_finding f = EVENT(g);
+
+	f.remedy = xid->remedy;
+	f.code = number;
+	find(j, xid->state, f, "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
+	     xid->words);
+}
+
+static void sxid_happened(const struct judge *j, unsigned n, int link, uint32_t sxid)
+{
+	struct nvswitch_finding f = EVENT(-1);
+	char at[16] = "";
+
+	f.remedy = sxid_of(sxid)->remedy;
+	f.sw = n;
+	f.link = link;
+	f.code = sxid;
+	if (link >= 0)
+		array_printf(at, " link %d", link);
+	find(j, sxid_state(sxid, true), f, "NVSwitch %u%s: fatal SXid %u", n, at, sxid);
+}
+
+/*
+ * A gauge that shows another number than before; of none it shows, another of the host's exporters
+ * may ask for it. True: an event, unless it may be old.
+ */
+static bool gauge_moved(const struct judge *j, uint32_t *kept, uint32_t now, uint8_t source)
+{
+	bool moved = *kept != now && source == j->c->source;
+
+	if (moved) {
+		*kept = now;
+		j->m->changed = true;
+	}
+	return moved && now;
+}
+
+/*
+ * DCGM's counts are of the last minutes: what is in one is new, whatever came before. What this
+ * exporter counted before is over, what others did stays.
+ */
+static void take_counts(const struct judge *j)
+{
+	struct memory *m = j->m;
+	const struct evidence *e = j->e;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < e->ncounts; i++) {
+		const struct xid_count *now = &e->counts[i];
+		uint32_t before = 0;
+
+		for (unsigned k = m->ncounts; k-- > 0;)
+			if (m->counts[k].gpu == now->gpu && m->counts[k].xid == now->xid)
+				before = m->counts[k].count;
+		if (now->count > before)
+			xid_happened(j, now->gpu, now->xid);
+	}
+	for (unsigned i = 0; i < m->ncounts; i++)
+		if (m->counts[i].source != j->c->source)
+			m->counts[kept++] = m->counts[i];
+	for (unsigned i = 0; i < e->ncounts && kept < MEMORY_COUNTS; i++) {
+		m->counts[kept] = e->counts[i];
+		m->counts[kept++].source = j->c->source;
+	}
+	m->ncounts = kept;
+}
+
+/* What is there at the first sight is old where the GPU, or all of them, prove that they work. */
+static void take_events(const struct judge *j)
+{
+	struct memory *m = j->m;
+	bool first = !m->heard;
+	unsigned whole = 0, lost = 0;
+
+	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
+		const struct memory_gpu *said = &j->e->gpus[g];
+		struct memory_gpu *gpu = &m->gpus[g];
+		const struct proof *p = &j->proofs[g];
+
+		whole += g < j->gpus && p->whole;
+		lost += g < j->gpus && p->lost;
+		gpu->gauge_source = said->xid ? j->c->source : gpu->gauge_source;
+		if (gauge_moved(j, &gpu->xid, said->xid, gpu->gauge_source) &&
+		    !(first && (p->whole || p->no_action)))
+			xid_happened(j, g, said->xid);
+		if (!(said->last.has & HAS_FAILURES))
+			continue;
+		if (!first && said->failed_recoveries > gpu->failed_recoveries)
+			find(j, NVSWITCH_DEGRADED_LINK, EVENT(g), "GPU %u: a link did not recover",
+			     g);
+		m->changed |= said->failed_recoveries != gpu->failed_recoveries;
+		gpu->failed_recoveries = said->failed_recoveries;
+	}
+	take_counts(j);
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
+		const struct memory_switch *said = &j->e->switches[n];
+		struct memory_switch *sw = &m->switches[n];
+		bool old = first && whole && !lost;
+
+		if (said->sxid || said->link_sxid)
+			sw->gauge_source = j->c->source;
+		if (gauge_moved(j, &sw->sxid, said->sxid, sw->gauge_source) && !old)
+			sxid_happened(j, n, -1, said->sxid);
+		if (gauge_moved(j, &sw->link_sxid, said->link_sxid, sw->gauge_source) && !old)
+			sxid_happened(j, n, j->e->fatal_link[n], said->link_sxid);
+	}
+}
+
+/* ---- Proof ----------------------------------------------------------------------------------- */
+
+/* An event that names no GPU is of all of them. */
+static bool is_disproved(const struct judge *j, const struct memory_event *event)
+{
+	const struct nvswitch_finding *f = &event->finding;
+	/* GPUs may be numbered in another way by now; the address stays. */
+	int gpu = *f->pci ? memory_gpu_by_pci(j->m, f->pci) : f->gpu;
+	unsigned first = gpu >= 0 ? gpu : 0, end = gpu >= 0 ? first + 1 : j->gpus;
+	unsigned whole = 0, dipped = 0, no_action = 0, count = 0;
+
+	if (j->c->now_us < event->last_us + j->c->settle_us)
+		return false;
+	if (f->state == NVSWITCH_DEGRADED_LINK && f->sw >= 0 && f->sw < MEMORY_SWITCHES &&
+	    f->link >= 0 && f->link < MEMORY_LINKS) {
+		const struct switch_said *said = &j->e->switches[f->sw].last;
+		unsigned word = f->link / 64u;
+
+		if ((said->links_seen[word] & ~said->links_down[word]) >> f->link % 64 & 1)
+			return true; /* that link is up */
+	}
+	for (unsigned g = first; g < end; g++) {
+		if (gpu < 0 && j->exempt >> g & 1)
+			continue;
+		count++;
+		whole += j->proofs[g].whole;
+		no_action += j->proofs[g].no_action;
+		dipped += j->m->gpus[g].dipped;
+	}
+	return count &&
+	       ((whole == count && dipped) || (no_action == count && f->state != NVSWITCH_FATAL));
+}
+
+static void end_disproved(const struct judge *j)
+{
+	struct memory *m = j->m;
+	unsigned kept = 0;
+	uint32_t concerned = 0; /* GPUs that the events are about, by bit */
+
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		if (j->proofs[g].lost && m->gpus[g].seen && !m->gpus[g].dipped)
+			m->gpus[g].dipped = m->changed = true;
+	for (unsigned i = 0; i < m->nevents; i++) {
+		int gpu = m->events[i].finding.gpu;
+
+		if (is_disproved(j, &m->events[i]))
+			continue;
+		concerned |= gpu < 0 ? UINT32_MAX : 1u << gpu;
+		m->events[kept++] = m->events[i];
+	}
+	m->changed |= kept != m->nevents;
+	m->nevents = kept;
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		if (j->proofs[g].whole && m->gpus[g].dipped && !(concerned >> g & 1)) {
+			m->gpus[g].dipped = false;
+			m->changed = true;
+		}
+}
+
+/*
+ * Old events end where every GPU is there and shows no fault, and all reach each other as far as
+ * the exporter says. Where it says nothing of NVLinks, that the GPUs are there is all there is.
+ */
+static void end_old(const struct judge *j)
+{
+	enum nvswitch_state state = j->verdict->state;
+	bool whole = state <= NVSWITCH_DEGRADED_LINK || state == NVSWITCH_UNKNOWN;
+
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		if (j->m->gpus[g].seen && !(j->exempt >> g & 1 && !j->e->gpus[g].last.has))
+			whole &= j->e->gpus[g].last.has & HAS_ANY && shows_no_fault(j, g);
+	if (whole && j->m->ports == PORTS_UP && any_of(i, 0, j->m->nevents, j->m->events[i].old))
+		memory_end_old(j->m);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
-
-/* Any word in this scrape that only a GPU that is there has. An Xid is none. */
-static bool is_there(const struct judge *j, unsigned g)
-{
-	return j->e->gpus[g].said.has & (HAS_STATES | HAS_PRESENT);
-}
 
 static const char *const fm_words[FM_STATUSES] = {
 	[FM_NOT_SUPPORTED] = "has nothing to do",
@@ -480,6 +479,7 @@ static void judge_mask(const struct judge *j, unsigned g)
 
 	for (unsigned shift = 0, bits; last->has & HAS_MASK && shift < 16; shift += bits) {
 		const struct xid *row;
+		char mask[16] = "";
 
 		bits = shift == 8 ? 4 : 2;
 		row = mask_of(shift, last->mask >> shift & ((1u << bits) - 1));
@@ -487,12 +487,9 @@ static void judge_mask(const struct judge *j, unsigned g)
 		if (!*row->words || (shift == 12 && row->state && /* it waits for its partition */
 				     j->c->progress == FM_PROGRESS_NORMAL))
 			continue;
-		if (row->state)
-			find(j->verdict, row->state, place, "GPU %u: NVLink fabric: %s", g,
-			     row->words);
-		else
-			find(j->verdict, NVSWITCH_HEALTHY, place, "GPU %u: NVLink fabric: %s 0x%x",
-			     g, row->words, last->mask);
+		if (!row->state)
+			array_printf(mask, " 0x%x", last->mask);
+		find(j, row->state, place, "GPU %u: NVLink fabric: %s%s", g, row->words, mask);
 	}
 }
 
@@ -500,120 +497,96 @@ static void judge_mask(const struct judge *j, unsigned g)
 static void judge_reported(const struct judge *j, unsigned g)
 {
 	const struct gpu_said *last = &j->m->gpus[g].last;
-	bool summary = last->has & HAS_SUMMARY;
 	struct nvswitch_finding place = GPU(g);
+	bool failed = fm_failed(j, last);
 
-	if (last->has & HAS_FM && evidence_fm_failed(last->fm_status, j->c->progress))
-		find(j->verdict, NVSWITCH_NO_P2P, place, "GPU %u: the fabric manager %s", g,
-		     fm_words[last->fm_status]);
-	else if (last->has & HAS_FM && last->fm_status == FM_IN_PROGRESS &&
-		 j->c->progress == FM_PROGRESS_DEGRADED) {
-		place.remedy = NVSWITCH_REMEDY_NONE; /* it may end by itself */
-		find(j->verdict, NVSWITCH_DEGRADED_LINK, place, "GPU %u: the fabric manager %s", g,
-		     fm_words[last->fm_status]);
-	}
+	place.remedy =
+		failed ? NVSWITCH_RESET_GPU : NVSWITCH_REMEDY_NONE; /* it may end by itself */
+	if (failed || (fm_in_progress(last) && j->c->progress == FM_PROGRESS_DEGRADED))
+		find(j, failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, place,
+		     "GPU %u: the fabric manager %s", g, fm_words[last->fm_status]);
 	if (last->has & HAS_ACTION && last->action != ACTION_NONE) {
 		const struct xid *action = action_of(last->action);
 
 		place.remedy = action->remedy;
-		find(j->verdict, action->state, place, "GPU %u: recovery action: %s", g,
-		     action->words);
+		find(j, action->state, place, "GPU %u: recovery action: %s", g, action->words);
 	}
-	if (summary && last->summary == SUMMARY_UNHEALTHY)
-		find(j->verdict, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
-	if (summary && last->summary == SUMMARY_LIMITED)
-		find(j->verdict, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited",
-		     g);
+	if (last->has & HAS_SUMMARY && last->summary == SUMMARY_UNHEALTHY)
+		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
+	if (last->has & HAS_SUMMARY && last->summary == SUMMARY_LIMITED)
+		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited", g);
 	if (last->has & HAS_WATCH && last->watch > WATCH_PASS)
-		find(j->verdict, last->probe_failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK,
-		     GPU(g), "GPU %u: DCGM's health watch of NVLinks: %s", g,
+		find(j, last->probe_failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, GPU(g),
+		     "GPU %u: DCGM's health watch of NVLinks: %s", g,
 		     last->watch >= WATCH_FAIL ? "fail" : "warning");
 }
 
-static void judge_all_gpus(const struct judge *j)
+/* Its own links, as NVML has them. Those that were never up are not reported. */
+static void judge_own_links(const struct judge *j, unsigned g)
 {
-	unsigned reporting = 0, failed = 0, gone = 0;
-	uint8_t status = FM_SUCCESS;
-	struct nvswitch_finding all = NOWHERE;
+	const struct gpu_said *last = &j->m->gpus[g].last, *said = &j->e->gpus[g].last;
+	unsigned count = __builtin_popcountll(said->links_up | said->links_down);
+	unsigned ever = __builtin_popcountll(last->links_up | last->links_down);
+	unsigned usual = ever > j->links ? ever : j->links;
+	struct nvswitch_finding place = GPU(g);
 
-	all.remedy = NVSWITCH_REBOOT;
-	for (unsigned g = 0; g < j->gpus; g++) {
-		const struct gpu_said *last = &j->m->gpus[g].last;
-
-		gone += !is_there(j, g) && !(j->exempt >> g & 1);
-		if (!is_there(j, g) || !(last->has & HAS_FM))
-			continue;
-		reporting++;
-		if (!evidence_fm_failed(last->fm_status, j->c->progress))
-			continue;
-		failed++;
-		status = last->fm_status;
+	if (j->exempt >> g & 1 && j->m->system == NVSWITCH_SYSTEM_A100)
+		return;
+	if (last->links_down) {
+		place.link = __builtin_ctzll(last->links_down);
+		find(j, NVSWITCH_DEGRADED_LINK, place, "GPU %u: %d NVLinks down, the first link %d",
+		     g, __builtin_popcountll(last->links_down), place.link);
 	}
-	if (reporting && failed == reporting)
-		find(j->verdict, NVSWITCH_FATAL, all, "the fabric manager %s, for every GPU",
-		     fm_words[status]);
-	else if (failed && gone)
-		find(j->verdict, NVSWITCH_FATAL, all, "a GPU is gone and the fabric manager %s",
-		     fm_words[status]);
+	if (count && count < usual)
+		find(j, NVSWITCH_DEGRADED_LINK, GONE(g, NVSWITCH_RESET_GPU),
+		     "GPU %u: %u of %u NVLinks absent", g, usual - count, usual);
 }
 
 /* Those that are absent first: that others do not reach them follows from it. */
 static void judge_gpus(const struct judge *j)
 {
-	unsigned there = 0;
+	unsigned reporting = 0, failed = 0, gone = 0;
+	uint8_t status = FM_SUCCESS;
+	struct nvswitch_finding place = NOWHERE;
+	/* Any word in this scrape that only a GPU that is there has. An Xid is none. */
+	bool any = any_of(g, 0, j->gpus, j->e->gpus[g].last.has & HAS_ANY);
 
 	for (unsigned g = 0; g < j->gpus; g++)
-		there += is_there(j, g);
-	for (unsigned g = 0; g < j->gpus && there; g++)
-		if (!is_there(j, g) && !(j->exempt >> g & 1)) /* instances of MIG come and go */
-			find(j->verdict, NVSWITCH_NO_P2P, GONE(g, NVSWITCH_REBOOT),
-			     "GPU %u: absent", g);
+		if (!(j->e->gpus[g].last.has & HAS_ANY) && !(j->exempt >> g & 1)) {
+			gone++; /* instances of MIG come and go */
+			if (any)
+				find(j, NVSWITCH_NO_P2P, GONE(g, NVSWITCH_REBOOT), "GPU %u: absent",
+				     g);
+		}
 	for (unsigned g = 0; g < j->gpus; g++) {
-		if (!is_there(j, g))
-			continue;
-		if (!(j->exempt >> g & 1)) {
-			struct nvswitch_finding place = GPU(g);
-			const struct gpu_said *told = &j->m->gpus[g].last;
-			uint32_t others = ((1u << j->gpus) - 1) & ~(1u << g) & ~j->exempt;
-			uint32_t lost = 0;
-
-			if (told->has & HAS_P2P)
-				lost |= others & ~told->peers;
-			if (told->has & HAS_PAIRS)
-				lost |= others & told->pairs_lost;
-			place.peers_lost = __builtin_popcount(lost);
-			if (lost)
-				find(j->verdict, NVSWITCH_NO_P2P, place,
-				     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
-				     __builtin_popcount(lost), __builtin_popcount(others),
-				     __builtin_ctz(lost));
-			judge_mask(j, g);
-		}
-		judge_reported(j, g);
-
-		/* Its own links, as NVML has them. Those that were never up are not reported. */
 		const struct gpu_said *last = &j->m->gpus[g].last;
-		uint64_t reporting = j->e->gpus[g].said.links_up | j->e->gpus[g].said.links_down;
-		uint64_t ever = last->links_up | last->links_down;
-		unsigned count = __builtin_popcountll(reporting), usual = j->links;
-		bool exempt = j->exempt >> g & 1;
-		struct nvswitch_finding place = GPU(g);
+		uint32_t lost = lost_by(j, g, last);
 
-		if (!(last->has & HAS_LINKS) || (exempt && j->m->system == NVSWITCH_SYSTEM_A100))
+		if (!(j->e->gpus[g].last.has & HAS_ANY))
 			continue;
-		if (last->links_down) {
-			place.link = __builtin_ctzll(last->links_down);
-			find(j->verdict, NVSWITCH_DEGRADED_LINK, place,
-			     "GPU %u: %d NVLinks down, the first link %d", g,
-			     __builtin_popcountll(last->links_down), place.link);
-		}
-		if ((unsigned)__builtin_popcountll(ever) > usual)
-			usual = __builtin_popcountll(ever);
-		if (count && count < usual)
-			find(j->verdict, NVSWITCH_DEGRADED_LINK, GONE(g, NVSWITCH_RESET_GPU),
-			     "GPU %u: %u of %u NVLinks absent", g, usual - count, usual);
+		reporting += (last->has & HAS_FM) != 0;
+		failed += fm_failed(j, last);
+		status = fm_failed(j, last) ? last->fm_status : status;
+		place = GPU(g);
+		place.peers_lost = __builtin_popcount(lost);
+		if (lost && !(j->exempt >> g & 1))
+			find(j, NVSWITCH_NO_P2P, place,
+			     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
+			     place.peers_lost, __builtin_popcount(others_of(j, g)),
+			     __builtin_ctz(lost));
+		if (!(j->exempt >> g & 1))
+			judge_mask(j, g);
+		judge_reported(j, g);
+		judge_own_links(j, g);
 	}
-	judge_all_gpus(j);
+	place = NOWHERE;
+	place.remedy = NVSWITCH_REBOOT;
+	if (reporting && failed == reporting)
+		find(j, NVSWITCH_FATAL, place, "the fabric manager %s, for every GPU",
+		     fm_words[status]);
+	else if (failed && gone)
+		find(j, NVSWITCH_FATAL, place, "a GPU is gone and the fabric manager %s",
+		     fm_words[status]);
 }
 
 /* ---- NVSwitches and links -------------------------------------------------------------------- */
@@ -622,26 +595,26 @@ static void judge_gpus(const struct judge *j)
 static void judge_switches(const struct judge *j)
 {
 	/* Of GPUs that are not in the machine, or cut up: with A100 these are trained off. */
-	uint32_t without = j->m->system == NVSWITCH_SYSTEM_A100 ? j->exempt : left_out(j->m);
+	uint32_t without = j->m->system == NVSWITCH_SYSTEM_A100 ? j->exempt : j->absent;
 	unsigned off = __builtin_popcount(without) * j->links;
-	unsigned all = j->gpus * j->links, absent, seen = 0, down = 0;
+	unsigned all = j->gpus * j->links, absent = 0, seen = 0, down = 0;
 	unsigned there = 0, usual = nvswitch_expect(j->m->system)->switches, ever = 0;
 	struct nvswitch_finding first = NOWHERE;
 
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		const struct memory_switch *sw = &j->m->switches[n];
-		const struct evidence_switch *now = &j->e->switches[n];
-		struct nvswitch_finding place = { .sw = n, .gpu = -1, .link = -1 };
+		const struct switch_said *now = &j->e->switches[n].last;
+		struct nvswitch_finding place = NOWHERE;
 
-		place.code = now->nonfatal;
-		if (now->nonfatal)
-			find(j->verdict, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u",
-			     n, now->nonfatal);
-		place.code = 0;
-		place.remedy = NVSWITCH_RESET_GPU;
+		place.sw = n;
 		if (sw->last.reset_required)
-			find(j->verdict, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
-		there += now->said.present;
+			find(j, NVSWITCH_FATAL, place, "NVSwitch %u: needs a reset", n);
+		place.remedy = NVSWITCH_REMEDY_NONE;
+		place.code = j->e->nonfatal[n];
+		if (place.code)
+			find(j, NVSWITCH_HEALTHY, place, "NVSwitch %u: non-fatal SXid %u", n,
+			     place.code);
+		there += now->present;
 		ever += sw->seen;
 		for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
 			uint64_t bits = sw->last.links_down[w];
@@ -651,65 +624,82 @@ static void judge_switches(const struct judge *j)
 				first.link = w * 64 + __builtin_ctzll(bits);
 			}
 			down += __builtin_popcountll(bits);
-			seen += __builtin_popcountll(now->said.links_seen[w]);
+			seen += __builtin_popcountll(now->links_seen[w]);
 		}
 	}
-	usual = ever > usual ? ever : usual;
-	if (there && there < usual && !j->e->repeated)
-		find(j->verdict, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_REBOOT),
-		     "%u of %u NVSwitches absent", usual - there, usual);
+	ever = ever > usual ? ever : usual;
+	if (there && there < ever && !j->e->repeated)
+		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_REBOOT),
+		     "%u of %u NVSwitches absent", ever - there, ever);
 	/* An exporter that began after they were trained off does not report them. */
-	absent = seen && seen < all && !j->e->repeated && nvswitch_expect(j->m->system)->switches
-			 ? all - seen
-			 : 0;
+	if (seen && seen < all && !j->e->repeated && usual)
+		absent = all - seen;
 	if (absent > off) {
-		find(j->verdict, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_RESET_GPU),
+		find(j, NVSWITCH_DEGRADED_LINK, GONE(-1, NVSWITCH_RESET_GPU),
 		     "%u of %u NVLinks absent", absent - off, all - off);
 		absent = off;
 	}
 	off -= absent;
 	if (down > off)
-		find(j->verdict, NVSWITCH_DEGRADED_LINK, first,
+		find(j, NVSWITCH_DEGRADED_LINK, first,
 		     "%u NVLinks down, the first NVSwitch %d link %d", down - off, first.sw,
 		     first.link);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-void evidence_judge(const struct evidence *e, const struct memory *m,
-		    const struct evidence_context *c, struct nvswitch_verdict *verdict)
+/* True: NVLinks were reported. */
+static bool judge_states(const struct judge *j)
+{
+	const struct evidence *e = j->e;
+	bool nvl72 = j->m->system == NVSWITCH_SYSTEM_NVL72;
+
+	if (!e->states && !any_of(g, 0, MEMORY_GPUS, e->gpus[g].last.has & HAS_STATES))
+		return false;
+	if (nvl72 && e->no_domain && !*e->cluster &&
+	    any_of(g, 0, MEMORY_GPUS,
+		   j->m->gpus[g].last.has & HAS_FM && j->m->gpus[g].last.fm_status == FM_SUCCESS))
+		find(j, NVSWITCH_NO_P2P, NOWHERE,
+		     "registered without a domain: cluster UUID and clique are zero");
+	if (nvl72 && e->cliques_differ)
+		find(j, NVSWITCH_NO_P2P, NOWHERE,
+		     "GPUs are in different cliques: no NVLink between them");
+	if (j->m->system != NVSWITCH_SYSTEM_OTHER)
+		judge_gpus(j);
+	judge_switches(j);
+	return true;
+}
+
+void evidence_judge(const struct evidence *e, struct memory *m, const struct evidence_context *c,
+		    struct nvswitch_verdict *verdict)
 {
 	struct judge j = { .e = e, .m = m, .c = c, .verdict = verdict };
-	uint16_t reporting = 0;
-	bool registered = false;
+	enum nvswitch_system system = e->configured ? e->configured : e->learnt;
 
-	j.links = m->links ? m->links : nvswitch_expect(m->system)->links;
+	if (e->samples && system && (m->system != system || m->links != e->links)) {
+		m->system = system;
+		m->links = e->links;
+		m->changed = true;
+	}
+	if (*e->cluster && strcmp(m->cluster, e->cluster)) {
+		memcpy(m->cluster, e->cluster, sizeof(m->cluster));
+		m->changed = true;
+	}
+	if (e->clique && m->clique != e->clique) {
+		m->clique = e->clique;
+		m->changed = true;
+	}
 	*verdict = (struct nvswitch_verdict){ .system = m->system };
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		reporting |= e->gpus[g].said.has;
-	if (!e->states && !(reporting & HAS_STATES)) {
+	if (e->samples) {
+		find_births(&j);
+		keep_states(m, e);
+		survey(&j);
+		take_events(&j);
+		end_disproved(&j);
+		m->heard = true;
+	}
+	if (!e->samples || !judge_states(&j))
 		verdict->state = NVSWITCH_UNKNOWN;
-		return;
-	}
-	j.gpus = evidence_gpus_expected(e, m);
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		registered |=
-			m->gpus[g].last.has & HAS_FM && m->gpus[g].last.fm_status == FM_SUCCESS;
-	if (m->system == NVSWITCH_SYSTEM_NVL72 && registered && e->no_domain && !*e->cluster)
-		find(verdict, NVSWITCH_NO_P2P, NOWHERE,
-		     "registered without a domain: cluster UUID and clique are zero");
-	if (m->system == NVSWITCH_SYSTEM_NVL72 && e->cliques_differ)
-		find(verdict, NVSWITCH_NO_P2P, NOWHERE,
-		     "GPUs are in different cliques: no NVLink between them");
-	j.exempt = evidence_exempt(m, c->progress);
-	if (m->system != NVSWITCH_SYSTEM_OTHER)
-		judge_gpus(&j);
-	judge_switches(&j);
-	for (unsigned i = 0; i < verdict->count; i++) {
-		struct nvswitch_finding *f = &verdict->findings[i];
-
-		f->trust = c->trust;
-		if (f->gpu >= 0)
-			memcpy(f->pci, m->gpus[f->gpu].pci, sizeof(f->pci));
-	}
+	if (e->samples)
+		end_old(&j);
 }

@@ -245,7 +245,6 @@ static const char *judge(struct target *t, const struct evidence *e,
 	}
 	t->metrics = e->metrics;
 	memory = health_memory(health, t->number);
-	evidence_remember(e, memory, &context);
 	evidence_judge(e, memory, &context, verdict);
 	if (verdict->state != NVSWITCH_UNKNOWN)
 		return NULL;

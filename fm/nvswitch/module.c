@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <fnmatch.h>
 #include <math.h>
-#include <strings.h>
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
 #include "fm/loop/child.h"
@@ -28,26 +28,9 @@ struct nvlink_room {
 };
 
 /* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
-static bool is_nvlink_switch(const char *desc)
-{
-	for (const char *model = desc; (model = strstr(model, ":N")); model += 2) {
-		size_t digits = strspn(model + 2, "0123456789");
-
-		if (digits && !strncmp(model + 2 + digits, "_LD/", 4))
-			return true;
-	}
-	return false;
-}
-
+#define NVLINK_SWITCH "*:N[0-9]*_LD/*"
 /* "GB100 Nvidia Technologies": a GPU's own ports are nodes of that subnet. */
-static bool is_gpu(const char *desc)
-{
-	size_t letters = strspn(desc, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-	size_t digits = strspn(desc + letters, "0123456789");
-
-	return *desc == 'G' && letters <= 3 && digits >= 2 && digits <= 4 &&
-	       !strcasecmp(desc + letters + digits, " Nvidia Technologies");
-}
+#define NVLINK_GPU "G*[0-9][0-9] Nvidia Technologies"
 
 #define STALE_INTERVALS 3 /* without an answer: nothing is known */
 #define LIMIT_MAX_MS	600000
@@ -135,74 +118,49 @@ json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *hos
 
 /* ---- Overrides ------------------------------------------------------------------------------- */
 
-struct override {
-	const struct nvlink_room *room;
-	char host[128], state[32]; /* state "" = taken back */
-	unsigned gpus;
+struct setting {
+	const struct loop *loop;
 	uint64_t asked_us;
+	json_t *doc;
 };
 
-/* Routing is the same for all states, so nothing moves. */
 static json_t *result(void *data)
 {
-	const struct override *o = data;
+	const struct setting *s = data;
 
-	return json_pack("{ss ss* sb si si sf}", "host", o->host, "state",
-			 *o->state ? o->state : NULL, "rerouted", false, "lft_entries_changed", 0,
-			 "lft_blocks_written", 0, "took_ms",
-			 (loop_now_us(o->room->services.loop) - o->asked_us) / 1e3);
+	json_object_set_new(s->doc, "took_ms",
+			    json_real((loop_now_us(s->loop) - s->asked_us) / 1e3));
+	return s->doc;
 }
 
-static const struct fabric_operation_ops override_ops = { .file = "nvswitch",
-							  .result = result,
-							  .free = free };
-
-void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
+void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus, waiter_fn *fn,
+		void *arg)
 {
+	static const struct fabric_operation_ops states = { .file = "nvswitch",
+							    .result = result,
+							    .free = free };
+	static const struct fabric_operation_ops memories = { .file = "nvlink",
+							      .result = result,
+							      .free = free };
 	struct nvlink_room *r = room_of(f);
-	struct override *o;
-	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
-	bool known = !state || (wanted >= 0 && wanted != NVSWITCH_UNKNOWN);
+	struct setting *s;
 	char err[256];
 
-	if (!known)
-		array_printf(err, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
-			     state);
-	if (!known || nvswitch_set(r->nvswitch, host, wanted, err, sizeof(err))) {
+	if (nvswitch_set(r->nvswitch, host, state, gpus, err, sizeof(err))) {
 		fn(arg, NULL, err);
 		return;
 	}
-	o = mem_new(o);
-	o->room = r;
-	o->asked_us = loop_now_us(r->services.loop);
-	array_printf(o->host, "%s", host);
-	array_printf(o->state, "%s", state ? nvswitch_state_name(wanted) : "");
-	fabric_operation_done(f, &override_ops, o, fn, arg);
-}
-
-static json_t *declared(void *data)
-{
-	const struct override *o = data;
-
-	return json_pack("{ss si}", "host", o->host, "gpus_declared", (int)o->gpus);
-}
-
-void nvlink_declare(struct fabric *f, const char *host, unsigned gpus, waiter_fn *fn, void *arg)
-{
-	static const struct fabric_operation_ops ops = { .file = "nvlink",
-							 .result = declared,
-							 .free = free };
-	struct override *o;
-	char err[256];
-
-	if (nvswitch_declare(room_of(f)->nvswitch, host, gpus, err, sizeof(err))) {
-		fn(arg, NULL, err);
-		return;
-	}
-	o = mem_new(o);
-	o->gpus = gpus;
-	array_printf(o->host, "%s", host);
-	fabric_operation_done(f, &ops, o, fn, arg);
+	s = mem_new(s);
+	s->loop = r->services.loop;
+	s->asked_us = loop_now_us(s->loop);
+	/* Routing is the same for all states, so nothing moves. */
+	s->doc = gpus >= 0 ? json_pack("{ss si}", "host", host, "gpus_declared", gpus)
+			   : json_pack("{ss ss* sb si si}", "host", host, "state",
+				       state ? nvswitch_state_name(nvswitch_state_parse(state))
+					     : NULL,
+				       "rerouted", false, "lft_entries_changed", 0,
+				       "lft_blocks_written", 0);
+	fabric_operation_done(f, gpus >= 0 ? &memories : &states, s, fn, arg);
 }
 
 /* ---- What if --------------------------------------------------------------------------------- */
@@ -446,7 +404,7 @@ static const char *admit(void *room, const struct topo *next)
 	for (uint32_t n = 0; n < next->nnodes && !desc; n++) {
 		const char *its = next->nodes[n].desc;
 
-		if (n < next->nswitches ? is_nvlink_switch(its) : is_gpu(its)) {
+		if (!fnmatch(n < next->nswitches ? NVLINK_SWITCH : NVLINK_GPU, its, FNM_CASEFOLD)) {
 			desc = its;
 			subject = event_subject_node(next, n);
 		}

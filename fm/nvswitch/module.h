@@ -22,14 +22,11 @@ bool nvlink_is_state(const char *text, bool unknown);
 /* The document of `fmctl --json nvswitch`; the caller owns it. */
 json_t *nvlink_hosts(const struct fabric *fabric);
 /*
- * Sets a manual override of a host's state, by the state's name; NULL = takes it back. fn is called
- * once, with the result or an error.
+ * Sets how many GPUs a host has, 0 = as its model; or, with gpus -1, a manual override of its
+ * state, by the state's name; NULL = takes it back. fn is called once, with the result or an error.
  */
-void nvlink_set(struct fabric *fabric, const char *host, const char *state, waiter_fn *fn,
+void nvlink_set(struct fabric *fabric, const char *host, const char *state, int gpus, waiter_fn *fn,
 		void *arg);
-/* Sets how many GPUs a host has; 0 = as its model. fn as above. */
-void nvlink_declare(struct fabric *fabric, const char *host, unsigned gpus, waiter_fn *fn,
-		    void *arg);
 /*
  * Takes a report of a program beside fmd on a host (intake_sources.c). Returns a document,
  * which the caller owns, or NULL with the reason in err.

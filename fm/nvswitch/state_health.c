@@ -134,11 +134,9 @@ unsigned health_add(struct health *h, const char *name)
 #define NONFATAL_WINDOW_US 60000000
 #define NONFATAL_MANY	   10 /* in a window: a degraded link */
 
-void health_init(struct health *h, const struct health_ops *ops, void *arg)
+void health_init(struct health *h)
 {
-	*h = (struct health){
-		.ops = ops, .arg = arg, .names = json_object(), .firsts = json_object()
-	};
+	*h = (struct health){ .names = json_object(), .firsts = json_object() };
 }
 
 void health_fini(struct health *h)
@@ -514,7 +512,12 @@ static void believe(struct health *h, struct health_host *host, uint64_t now_us,
 	if (host->state == before)
 		return;
 	host->since_us = now_us;
-	h->ops->changed(h->arg, host, before);
+	h->changed = true;
+	/* The first that is heard of a host, and it is well: that is no news. */
+	if (before != NVSWITCH_UNKNOWN || host->state != NVSWITCH_HEALTHY || host->announced) {
+		host->announced = true;
+		host->before = before;
+	}
 }
 
 static void guard(struct health *h)
@@ -535,7 +538,7 @@ static void guard(struct health *h)
 	if (on == h->guarded)
 		return;
 	h->guarded = on;
-	h->ops->guard(h->arg, on, bad);
+	h->bad = bad;
 }
 
 /* ---- A step --------------------------------------------------------------------------------- */

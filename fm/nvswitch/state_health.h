@@ -51,8 +51,8 @@ struct health_host {
 	bool reported;	  /* a recent report, or its log, shows its state */
 	bool vouched;	  /* its log shows a boot or reset, or it has a log and was cleared */
 	uint8_t present;  /* in the fabric; while they are listed again: 2 = it was */
-	bool announced;	  /* its state was reported once; set by state_monitor.c */
-	/* .. and so is this: its state before the step that runs; NVSWITCH_STATES = the same. */
+	bool announced;	  /* its state was reported once */
+	/* Before steps that changed it: the caller sets NVSWITCH_STATES, which is no change. */
 	enum nvswitch_state before : 8;
 	uint64_t since_us;   /* of `state` */
 	uint64_t differs_us; /* since when observed is on one side of believed */
@@ -81,27 +81,20 @@ struct health_conf {
 	unsigned guard_percent;	  /* of the hosts; 100 = no guard */
 };
 
-struct health_ops {
-	/* `state` of a host has changed. */
-	void (*changed)(void *arg, const struct health_host *host, enum nvswitch_state before);
-	/* The guard has begun (on) or ended; `bad` hosts look bad. */
-	void (*guard)(void *arg, bool on, unsigned bad);
-};
-
 struct health {
-	const struct health_ops *ops;
-	void *arg;
 	struct health_conf conf;
 	struct health_host *hosts;
 	unsigned nhosts;
 	bool guarded;
+	unsigned bad;	       /* hosts that look bad, when the guard began or ended */
+	bool changed;	       /* some host's state, or who is watched; the caller clears it */
 	json_t *names;	       /* numbers of hosts by their names in lower case */
 	json_t *firsts;	       /* by their names up to the first dot; UINT_MAX = several */
 	const json_t *aliases; /* borrowed; NULL = none */
 };
 
-/* Without hosts; ops is borrowed. health_fini() frees all hosts. */
-void health_init(struct health *h, const struct health_ops *ops, void *arg);
+/* Without hosts. health_fini() frees all hosts. */
+void health_init(struct health *h);
 void health_fini(struct health *h);
 /*
  * The number of a host, found by its full name, by an alias, or by its name up to the first dot if

@@ -3,6 +3,7 @@
 #include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
+#include "fm/nvswitch/module.h"
 #include "fm/nvswitch/state_monitor.h"
 #include "fm/os/helper.h"
 #include "topology/base/mem.h"
@@ -233,22 +234,10 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 /* ---- Events and the hook --------------------------------------------------------------------- */
 
-static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
+static void report_guard(struct nvswitch *nv)
 {
-	struct nvswitch *nv = arg;
-	struct health_host *it = &nv->health.hosts[host - nv->health.hosts];
-
-	nv->states_changed = true;
-	/* The first that is heard of a host, and it is well: that is no news. */
-	if (before == NVSWITCH_UNKNOWN && host->state == NVSWITCH_HEALTHY && !host->announced)
-		return;
-	it->announced = nv->news = true;
-	it->before = before;
-}
-
-static void guard_cb(void *arg, bool on, unsigned bad)
-{
-	struct nvswitch *nv = arg;
+	bool on = nv->health.guarded;
+	unsigned bad = nv->health.bad;
 	char text[160];
 
 	if (on)
@@ -261,7 +250,7 @@ static void guard_cb(void *arg, bool on, unsigned bad)
 	nv->home.ops->event(nv->home.arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
 			    json_pack("{sb si}", "guarded", on, "bad", bad), text);
 	hook_hold(nv->hook, on && nv->conf.keys.guard_hooks);
-	nv->states_changed = true;
+	nv->health.changed = true;
 }
 
 /* A step that changes many hosts alike is one event. */
@@ -377,22 +366,23 @@ static void step(void *arg)
 {
 	struct nvswitch *nv = arg;
 	const struct nvswitch_ops *ops = nv->home.ops;
-	bool remember = false, news;
+	bool remember = false, news = false, guarded = nv->health.guarded;
 	uint64_t next_us;
 
 	nv->soon = false;
 	next_us = health_step(&nv->health, loop_now_us(nv->home.loop));
 	if (next_us != UINT64_MAX)
 		loop_timer_set(nv->step_timer, next_us);
-	for (int state = 0; state < NVSWITCH_STATES && nv->news; state++)
+	if (guarded != nv->health.guarded)
+		report_guard(nv);
+	for (int state = 0; state < NVSWITCH_STATES; state++)
 		report_changes_to(nv, state);
-	news = nv->news;
-	nv->news = false;
 	for (unsigned i = 0; i < nv->health.nhosts; i++) {
 		struct health_host *host = &nv->health.hosts[i];
 		struct memory *memory = host->memory;
 
 		if (host->before != NVSWITCH_STATES) {
+			news = true;
 			run_hook(nv, host);
 			ops->changed(nv->home.arg, host->name, host->state);
 		}
@@ -403,9 +393,9 @@ static void step(void *arg)
 	}
 	if (remember)
 		ops->keep(nv->home.arg, true);
-	if (nv->states_changed && ops->states_changed)
+	if (nv->health.changed && ops->states_changed)
 		ops->states_changed(nv->home.arg);
-	nv->states_changed = false;
+	nv->health.changed = false;
 	if (news)
 		ops->keep(nv->home.arg, false);
 }
@@ -445,7 +435,7 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 	if (nv->home.conf)
 		sources_hosts_changed(nv->sources);
 	health_declare(h);
-	nv->states_changed = true;
+	nv->health.changed = true;
 	step_soon(&nv->home);
 }
 
@@ -467,41 +457,30 @@ void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_port
 		step_soon(&nv->home);
 }
 
-/* UINT_MAX: with the reason in err. */
-static unsigned find_host(const struct nvswitch *nv, const char *name, char *err, size_t err_size)
-{
-	unsigned host = health_find(&nv->health, name);
-
-	if (host == UINT_MAX)
-		snprintf(err, err_size, "the fabric has no host %s, or several", name);
-	return host;
-}
-
-int nvswitch_set(struct nvswitch *nv, const char *name, enum nvswitch_state state, char *err,
+int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int gpus, char *err,
 		 size_t err_size)
 {
-	unsigned host = find_host(nv, name, err, err_size);
+	unsigned host = health_find(&nv->health, name);
+	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
 
-	if (host == UINT_MAX)
-		return -1;
-	health_override(&nv->health, host, state);
-	step(nv);
-	nv->home.ops->keep(nv->home.arg, false);
-	return 0;
-}
-
-int nvswitch_declare(struct nvswitch *nv, const char *name, unsigned gpus, char *err,
-		     size_t err_size)
-{
-	unsigned host = find_host(nv, name, err, err_size);
-
-	if (gpus > MEMORY_GPUS)
+	if (state && !nvlink_is_state(state, false)) {
+		snprintf(err, err_size, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
+			 state);
+	} else if (host == UINT_MAX) {
+		snprintf(err, err_size, "the fabric has no host %s, or several", name);
+	} else if (gpus > MEMORY_GPUS) {
 		snprintf(err, err_size, "a host has %d GPUs at most", MEMORY_GPUS);
-	if (gpus > MEMORY_GPUS || host == UINT_MAX)
-		return -1;
-	memory_declare(health_memory(&nv->health, host), gpus);
-	nv->home.ops->keep(nv->home.arg, true);
-	return 0;
+	} else if (gpus >= 0) {
+		memory_declare(health_memory(&nv->health, host), gpus);
+		nv->home.ops->keep(nv->home.arg, true);
+		return 0;
+	} else {
+		health_override(&nv->health, host, wanted);
+		step(nv);
+		nv->home.ops->keep(nv->home.arg, false);
+		return 0;
+	}
+	return -1;
 }
 
 /* ---- What outlives a restart ----------------------------------------------------------------- */
@@ -622,7 +601,7 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	hook_hold(nv->hook, nv->health.guarded && conf->keys.guard_hooks);
 	sources_take(nv->sources, opened);
 	health_declare(&nv->health);
-	nv->states_changed = true;
+	nv->health.changed = true;
 	step_soon(&nv->home);
 	return 0;
 }
@@ -639,7 +618,6 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
 
 struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg)
 {
-	static const struct health_ops health_ops = { changed_cb, guard_cb };
 	struct nvswitch *nv = mem_new(nv);
 
 	nv->home = (struct source_home){
@@ -647,7 +625,7 @@ struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops,
 	};
 	nv->home.intake = log_intake_new(&nv->home);
 	nv->sources = sources_new(&nv->home);
-	health_init(&nv->health, &health_ops, nv);
+	health_init(&nv->health);
 	nv->hook = hook_new(loop, HELPER_NVSWITCH_HOOK, hook_done_cb, nv);
 	nv->step_timer = loop_timer_new(loop, step, nv);
 	return nv;

@@ -57,8 +57,7 @@ struct nvswitch {		 /* others read; sources see its `home` alone */
 	struct sources *sources;
 	struct hook *hook;
 	struct loop_timer *step_timer;
-	bool soon;		   /* a step is about to run */
-	bool news, states_changed; /* in that step; news: of a state that is told */
+	bool soon; /* a step is about to run */
 };
 
 /* A monitor without sources; the caller owns it (NULL is fine). loop and ops are borrowed. */
@@ -84,13 +83,12 @@ void nvswitch_note_ports(struct nvswitch *nv, const char *host, enum memory_port
 const struct health_host *nvswitch_host(const struct nvswitch *nv, const char *name);
 /* The state of a host as it was last known (NULL: HEALTHY); never UNKNOWN. */
 enum nvswitch_state nvswitch_believed(const struct health_host *host);
-/* Sets a manual override; UNKNOWN takes it back. 0, or -1 with the reason in err. */
-int nvswitch_set(struct nvswitch *nv, const char *host, enum nvswitch_state state, char *err,
+/*
+ * Sets how many GPUs a host has, 0 = as its model; or, with gpus -1, a manual override by a state's
+ * name, NULL takes it back. 0, or -1 with the reason in err.
+ */
+int nvswitch_set(struct nvswitch *nv, const char *host, const char *state, int gpus, char *err,
 		 size_t err_size);
-
-/* Sets how many GPUs a host has; 0 = as its model. 0, or -1 with the reason in err. */
-int nvswitch_declare(struct nvswitch *nv, const char *host, unsigned gpus, char *err,
-		     size_t err_size);
 
 struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it counts */
 	const char *source, *host, *state, *reason;

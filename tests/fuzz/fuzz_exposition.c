@@ -65,7 +65,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct evidence_context context = { .now_us = 1 };
 	static struct memory memory;
 	memset(&memory, 0, sizeof(memory));
-	evidence_remember(&whole, &memory, &context);
 	evidence_judge(&whole, &memory, &context, &verdict);
 	remember_again(&memory);
 	assert(verdict.state <= NVSWITCH_UNKNOWN && verdict.count <= NVSWITCH_FINDINGS);

@@ -199,15 +199,14 @@ json_t *link_health_links(const struct fabric *f)
 			    : json_pack("[{s:s}]", "sick", "quarantined");
 }
 
-void nvlink_set(struct fabric *f, const char *host, const char *state, waiter_fn *fn, void *arg)
+void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus, waiter_fn *fn,
+		void *arg)
 {
-	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s", host, state ? state : "as it is");
-	fabric_reroute(f, fn, arg);
-}
-
-void nvlink_declare(struct fabric *f, const char *host, unsigned gpus, waiter_fn *fn, void *arg)
-{
-	snprintf(f->cordoned, sizeof(f->cordoned), "%s %u GPUs", host, gpus);
+	if (gpus >= 0)
+		snprintf(f->cordoned, sizeof(f->cordoned), "%s %d GPUs", host, gpus);
+	else
+		snprintf(f->cordoned, sizeof(f->cordoned), "%s %s", host,
+			 state ? state : "as it is");
 	fabric_reroute(f, fn, arg);
 }
 

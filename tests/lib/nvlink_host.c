@@ -111,22 +111,11 @@ static void answer_of(struct answer *a, const struct machine *m)
 
 /* ---- The host in time ------------------------------------------------------------------------ */
 
-static void host_changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
-{
-	((struct host *)arg)->changes++;
-}
-
-static void host_guard_cb(void *arg, bool on, unsigned bad)
-{
-	fail_msg("one host is never too many");
-}
-
 struct host *host_new(struct machine machine)
 {
-	static const struct health_ops ops = { host_changed_cb, host_guard_cb };
 	struct host *it = calloc(1, sizeof(*it));
 
-	health_init(&it->h, &ops, it);
+	health_init(&it->h);
 	it->h.conf = (struct health_conf){ .worsen_us = 30 * HOST_S,
 					   .recover_us = 300 * HOST_S,
 					   .stale_us = 45 * HOST_S,
@@ -150,6 +139,9 @@ void host_free(struct host *it)
 static void host_step(struct host *it)
 {
 	health_step(&it->h, it->now);
+	assert_false(it->h.guarded);
+	it->changes += it->h.hosts[0].before != NVSWITCH_STATES;
+	it->h.hosts[0].before = NVSWITCH_STATES;
 }
 
 struct memory *host_memory(struct host *it)
@@ -180,7 +172,6 @@ void host_ask_source(struct host *it, const struct machine *machine, uint8_t sou
 	if (!exposition_end(e))
 		fail_msg("%s", e->fault);
 	free(e);
-	evidence_remember(&evidence, host_memory(it), &context);
 	evidence_judge(&evidence, host_memory(it), &context, &verdict);
 	health_hear(&it->h, 0, source, verdict.state == NVSWITCH_UNKNOWN ? NULL : &verdict,
 		    "nothing", it->now);

@@ -14,7 +14,7 @@ static struct reply set(struct world *w, const char *host, const char *state)
 {
 	struct reply r = { 0 };
 
-	nvlink_set(w->fabric, host, state, reply_cb, &r);
+	nvlink_set(w->fabric, host, state, -1, reply_cb, &r);
 	run_for(w, SECOND_US);
 	assert_int_equal(r.count, 1);
 	return r;

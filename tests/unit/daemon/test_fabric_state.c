@@ -142,7 +142,7 @@ static void every_answer_says_that_the_folder_is_gone_and_one_event_does(void **
 		json_decref(r.result);
 	}
 	struct reply r = { 0 };
-	nvlink_set(w.fabric, "dgx-su01-05", "NO_P2P", reply_cb, &r);
+	nvlink_set(w.fabric, "dgx-su01-05", "NO_P2P", -1, reply_cb, &r);
 	run_for(&w, SECOND_US);
 	assert_int_equal(r.count, 1);
 	assert_string_equal(not_saved(&r), "not saved: No such file or directory");
@@ -170,7 +170,7 @@ static void a_file_that_fails_often_does_not_put_off_the_others(void **state)
 		struct reply r = { 0 };
 
 		fill_disk_for(&w, "nvswitch");
-		nvlink_set(w.fabric, "dgx-su01-05", i % 2 ? "FATAL" : "NO_P2P", reply_cb, &r);
+		nvlink_set(w.fabric, "dgx-su01-05", i % 2 ? "FATAL" : "NO_P2P", -1, reply_cb, &r);
 		run_for(&w, 3 * SECOND_US);
 		json_decref(r.result);
 	}

@@ -111,16 +111,16 @@ static void degraded_hosts_are_alerts(void **state)
 	struct world w;
 
 	world_init(&w, pod(1));
-	nvlink_set(w.fabric, "dgx-su01-05", "NO_P2P", reply_cb, &r);
+	nvlink_set(w.fabric, "dgx-su01-05", "NO_P2P", -1, reply_cb, &r);
 	run_for(&w, 20 * SECOND_US);
 	json_decref(r.result);
 	assert_alert(&w, "hosts-no-p2p", "1 host NO_P2P: dgx-su01-05");
-	nvlink_set(w.fabric, "dgx-su01-05", "FATAL", reply_cb, &r);
+	nvlink_set(w.fabric, "dgx-su01-05", "FATAL", -1, reply_cb, &r);
 	run_for(&w, 20 * SECOND_US);
 	json_decref(r.result);
 	assert_alert(&w, "hosts-no-p2p", "");
 	assert_alert(&w, "hosts-fatal", "1 host FATAL: dgx-su01-05");
-	nvlink_set(w.fabric, "dgx-su01-05", NULL, reply_cb, &r);
+	nvlink_set(w.fabric, "dgx-su01-05", NULL, -1, reply_cb, &r);
 	run_for(&w, 20 * SECOND_US);
 	json_decref(r.result);
 	assert_alert(&w, "hosts-fatal", "");

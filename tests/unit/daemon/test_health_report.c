@@ -23,14 +23,6 @@ struct one { /* host 0 has no exporter, host 1 has one, and 8 others make the gu
 	uint64_t now;
 };
 
-static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
-{
-}
-
-static void guard_cb(void *arg, bool on, unsigned bad)
-{
-}
-
 static void step(struct one *it)
 {
 	health_step(&it->h, it->now);
@@ -59,11 +51,10 @@ static void pass(struct one *it, unsigned seconds)
 
 static struct one *one_new(void)
 {
-	static const struct health_ops ops = { changed_cb, guard_cb };
 	struct one *it = calloc(1, sizeof(*it));
 	char name[16];
 
-	health_init(&it->h, &ops, it);
+	health_init(&it->h);
 	it->h.conf = (struct health_conf){ .worsen_us = 30 * S,
 					   .recover_us = 300 * S,
 					   .stale_us = 45 * S,

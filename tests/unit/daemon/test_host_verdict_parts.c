@@ -38,7 +38,7 @@ static void set_nvlinks(struct world *w, const char *state)
 {
 	struct reply r = { 0 };
 
-	nvlink_set(w->fabric, HOST, state, reply_cb, &r);
+	nvlink_set(w->fabric, HOST, state, -1, reply_cb, &r);
 	run_for(w, 5 * SECOND_US);
 	assert_int_equal(r.count, 1);
 	json_decref(r.result);

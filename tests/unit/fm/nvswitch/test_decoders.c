@@ -112,7 +112,7 @@ static struct world *world_new(const char *hosts)
 	w->home = (struct source_home){
 		.loop = w->loop, .health = &w->health, .conf = &w->conf, .heard = nothing_cb
 	};
-	health_init(&w->health, NULL, NULL);
+	health_init(&w->health);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(health_add(&w->health, present[i]), i);
 		w->health.hosts[i].present = true;

@@ -84,7 +84,6 @@ static struct memory memory;
 /* With the events, as a host's state has both. */
 static void weigh(const struct evidence_context *context, struct nvswitch_verdict *verdict)
 {
-	evidence_remember(&gathered, &memory, context);
 	evidence_judge(&gathered, &memory, context, verdict);
 	for (unsigned i = 0; i < memory.nevents; i++)
 		nvswitch_verdict_add(verdict, &memory.events[i].finding);

@@ -25,28 +25,18 @@ struct world {
 	uint64_t next; /* as the latest step asked for */
 };
 
-static void changed_cb(void *arg, const struct health_host *host, enum nvswitch_state before)
-{
-	struct world *w = arg;
-
-	w->changes++;
-	assert_int_not_equal(host->state, before);
-}
-
-static void guard_cb(void *arg, bool on, unsigned bad)
-{
-	struct world *w = arg;
-
-	w->guards++;
-	w->guard_on = on;
-	assert_true(!on || bad > 1);
-}
-
-static const struct health_ops ops = { changed_cb, guard_cb };
-
 static void step(struct world *w)
 {
+	bool guarded = w->h.guarded;
+
 	w->next = health_step(&w->h, w->now);
+	w->guards += w->h.guarded != guarded;
+	w->guard_on = w->h.guarded;
+	assert_true(!w->guard_on || w->h.bad > 1);
+	for (unsigned i = 0; i < w->h.nhosts; i++) {
+		w->changes += w->h.hosts[i].before != NVSWITCH_STATES;
+		w->h.hosts[i].before = NVSWITCH_STATES;
+	}
 }
 
 static void say(struct world *w, unsigned host, enum nvswitch_state state)
@@ -86,7 +76,7 @@ static struct world *world_new(unsigned hosts)
 {
 	struct world *w = calloc(1, sizeof(*w));
 
-	health_init(&w->h, &ops, w);
+	health_init(&w->h);
 	w->h.conf = (struct health_conf){
 		.worsen_us = 30 * S,
 		.recover_us = 300 * S,

@@ -238,6 +238,7 @@ static void a_restarted_exporter_a_dead_leaf_and_silence_prove_nothing(void **st
 static void gpus_that_are_numbered_in_another_way_are_not_replaced(void **state)
 {
 	struct memory m = { 0 };
+	struct nvswitch_verdict verdict;
 	struct evidence e;
 	const struct evidence_context c = { .now_us = 1000 * HOST_S, .trust = NVSWITCH_PROVEN };
 	struct nvswitch_finding lost = { .state = NVSWITCH_NO_P2P,
@@ -254,13 +255,13 @@ static void gpus_that_are_numbered_in_another_way_are_not_replaced(void **state)
 		for (unsigned g = 0; g < 8 - pass; g++) {
 			unsigned which = pass && g >= 5 ? g + 1 : g;
 
-			e.gpus[g].said.has = HAS_PRESENT | HAS_FM;
-			e.gpus[g].said.fm_status = FM_SUCCESS;
+			e.gpus[g].last.has = HAS_PRESENT | HAS_FM;
+			e.gpus[g].last.fm_status = FM_SUCCESS;
 			snprintf(e.gpus[g].uuid, sizeof(e.gpus[g].uuid), "GPU-%u", which);
 			snprintf(e.gpus[g].pci, sizeof(e.gpus[g].pci), "0000:%02x:00",
 				 0x10 + which);
 		}
-		evidence_remember(&e, &m, &c);
+		evidence_judge(&e, &m, &c, &verdict);
 		if (!pass)
 			memory_note(&m, &lost, MEMORY_FROM_LOG, c.now_us);
 	}

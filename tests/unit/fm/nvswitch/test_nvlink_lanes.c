@@ -105,7 +105,7 @@ static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **stat
 
 	home.loop = clock_of = loop_new_simulated();
 	stop = loop_timer_new(clock_of, stop_cb, NULL);
-	health_init(&health, NULL, NULL);
+	health_init(&health);
 	for (unsigned i = 0; i < HOSTS; i++) {
 		snprintf(name, sizeof(name), "h%u", i);
 		assert_int_equal(health_add(&health, name), i);

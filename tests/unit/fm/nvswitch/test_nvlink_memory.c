@@ -56,13 +56,14 @@ static void a_switch_that_needs_no_reset_is_nothing_to_remember(void **state)
 	const struct evidence_context context = { .now_us = 1 };
 	static struct evidence e;
 	static struct memory m;
+	struct nvswitch_verdict verdict;
 	static char text[1 << 12];
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	e.samples = 2;
 	e.repeated = true; /* its series stood there twice */
-	e.switches[4].said.present = e.switches[4].said.has_reset = true;
-	evidence_remember(&e, &m, &context);
+	e.switches[4].last.present = e.switches[4].last.has_reset = true;
+	evidence_judge(&e, &m, &context, &verdict);
 	memory_write(&m, "dgx-00", out);
 	fclose(out);
 	assert_null(strstr(text, "switch"));

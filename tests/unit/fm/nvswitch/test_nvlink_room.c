@@ -67,7 +67,7 @@ static void assert_override(const struct fabric *f, const char *host, const char
 static void set_at_once(struct fabric *f, const char *host, const char *state, struct reply *r)
 {
 	*r = (struct reply){ 0 };
-	nvlink_set(f, host, state, reply_cb, r);
+	nvlink_set(f, host, state, -1, reply_cb, r);
 	assert_int_equal(r->count, 1);
 }
 

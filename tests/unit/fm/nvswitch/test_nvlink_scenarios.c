@@ -398,10 +398,8 @@ static void set_place(struct scene *s, const char *place)
 static void set_state(struct scene *s, const char *name)
 {
 	char err[128];
-	int state = *name ? nvswitch_state_parse(name) : NVSWITCH_UNKNOWN;
 
-	assert_true(state >= 0);
-	if (nvswitch_set(s->w.nv, s->w.names[0], (enum nvswitch_state)state, err, sizeof(err)))
+	if (nvswitch_set(s->w.nv, s->w.names[0], *name ? name : NULL, -1, err, sizeof(err)))
 		complain(s, "%s", err);
 }
 
@@ -424,8 +422,7 @@ static bool step(struct scene *s, const char *word, char *rest)
 	} else if (!strcmp(word, "gpus")) {
 		char err[128];
 
-		if (nvswitch_declare(s->w.nv, s->w.names[0], (unsigned)atoi(rest), err,
-				     sizeof(err)))
+		if (nvswitch_set(s->w.nv, s->w.names[0], NULL, atoi(rest), err, sizeof(err)))
 			complain(s, "%s", err);
 	} else if (!strcmp(word, "raw")) {
 		s->used += (size_t)snprintf(s->text + s->used, TEXT_MAX - s->used, "%s\n", rest);
