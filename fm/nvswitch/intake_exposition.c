@@ -13,8 +13,8 @@
  * "<<<NOT_SUPPORTED>>>") are NaN.
  *
  * Two thousand hosts say 100 KB each every quarter of a minute, nearly all of it of no interest
- * here. So a line costs a copy and one comparison with the name of the line before; labels and value
- * are looked at only where the name is wanted.
+ * here. So a line costs a copy and one comparison with the name of the line before; labels and
+ * value are looked at only where the name is wanted.
  */
 
 #define NUMBER_MAX 63 /* characters of a value */
