@@ -303,7 +303,7 @@ static void take_state(struct gpu_said *said, enum metric metric, const struct e
 		keep_gravest(said, HAS_FM, &said->fm_status, number);
 	} else if (metric == SUMMARY && number && number <= SUMMARY_LIMITED) {
 		keep_gravest(said, HAS_SUMMARY, &said->summary, number);
-	} else if (metric == RECOVERY_ACTION && number < UINT8_MAX) {
+	} else if (metric == RECOVERY_ACTION && s->value < UINT8_MAX) {
 		keep_gravest(said, HAS_ACTION, &said->action, number);
 	} else if (metric == HEALTH_WATCH) {
 		take_watch(said, s);

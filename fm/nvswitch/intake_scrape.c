@@ -409,13 +409,15 @@ static void end(struct exporters *x)
 	loop_timer_stop(x->timer);
 }
 
-static bool hosts_changed(void *source)
+bool exporters_hosts_changed(void *source)
 {
 	struct exporters *x = source;
-	struct targets targets = { 0 }, before = x->targets;
+	struct targets targets = { 0 }, before = x ? x->targets : targets;
 	char err[256];
 	bool changed = false;
 
+	if (!x)
+		return false;
 	if (gather_targets(x->home, x->home->conf, &targets, err, sizeof(err)))
 		log_line(LOG_NVSWITCH, LOG_ERR, "previous exporters kept: %s", err);
 	else
@@ -484,11 +486,11 @@ static void start(struct source_home *home, void *source, void *before)
 	begin(x, earlier ? &earlier->targets : &none);
 }
 
-static void announce(void *source)
+void exporters_announce(void *source)
 {
 	struct exporters *x = source;
 
-	for (unsigned i = 0; i < x->targets.count; i++) {
+	for (unsigned i = 0; x && i < x->targets.count; i++) {
 		struct target *t = &x->targets.list[i];
 
 		t->number = health_add(x->home->health, t->host);
@@ -496,11 +498,11 @@ static void announce(void *source)
 	}
 }
 
-static json_t *missing(const void *source, unsigned host, unsigned number)
+json_t *exporters_missing(const void *source, unsigned host, unsigned number)
 {
 	const struct exporters *x = source;
 
-	for (unsigned i = 0; i < x->targets.count; i++) {
+	for (unsigned i = 0; x && i < x->targets.count; i++) {
 		const struct target *t = &x->targets.list[i];
 		enum nvswitch_system system = t->system;
 
@@ -539,7 +541,4 @@ const struct source_ops source_exporters = {
 	.close = close_exporters,
 	.start = start,
 	.check = check,
-	.announce = announce,
-	.hosts = hosts_changed,
-	.missing = missing,
 };

@@ -162,10 +162,10 @@ static const struct source_ops source_aliases = { .name = "aliases",
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 /* Of several that can't be opened the first is the one that refuses a configuration. */
-static const struct source_ops *const table[] = { &source_journal, &source_socket,
-						  &source_exporters, &source_aliases };
+enum { JOURNAL, SOCKET, EXPORTERS, ALIASES, SOURCES };
+static const struct source_ops *const table[SOURCES] = { &source_journal, &source_socket,
+							 &source_exporters, &source_aliases };
 
-#define SOURCES	     ARRAY_SIZE(table)
 #define SOURCE_ERROR 256
 
 struct sources_opened {
@@ -266,9 +266,7 @@ static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
 static void announce(struct sources *s)
 {
 	health_sources_begin(s->home->health);
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (s->now.open[i] && table[i]->announce)
-			table[i]->announce(s->now.open[i]);
+	exporters_announce(s->now.open[EXPORTERS]);
 	health_sources_end(s->home->health);
 	loop_timer_stop(s->retry_timer);
 	for (unsigned i = 0; i < SOURCES; i++)
@@ -300,11 +298,7 @@ void sources_take(struct sources *s, struct sources_opened *o)
 
 void sources_hosts_changed(struct sources *s)
 {
-	bool changed = false;
-
-	for (unsigned i = 0; i < SOURCES; i++)
-		changed |= s->now.open[i] && table[i]->hosts && table[i]->hosts(s->now.open[i]);
-	if (changed)
+	if (exporters_hosts_changed(s->now.open[EXPORTERS]))
 		announce(s);
 }
 
@@ -329,10 +323,7 @@ void sources_add_inputs(const struct sources *s, json_t *doc)
 
 json_t *sources_missing(const struct sources *s, unsigned host, unsigned number)
 {
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (s->now.open[i] && table[i]->missing)
-			return table[i]->missing(s->now.open[i], host, number);
-	return json_array();
+	return exporters_missing(s->now.open[EXPORTERS], host, number);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -22,9 +22,9 @@ struct nvlink_room {
 	struct children *children;
 	struct loop_timer *rates_timer;
 	struct child *child;
-	char *rated[RATED_MOST]; /* NULL = free */
-	struct rates answer[RATED_MOST];
-	size_t answered; /* bytes of these */
+	json_t *rated; /* their names; the first is under way, if any is */
+	struct rates answer;
+	size_t answered; /* bytes of it */
 };
 
 /* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
@@ -222,30 +222,28 @@ static void event_cb(void *arg, enum log_level level, const char *kind, json_t *
 
 /* ---- Rates of hosts without P2P ------------------------------------------------------------- */
 
-#define RATES_SOON_US 10000 /* what is lost together is computed together */
+#define RATES_SOON_US 10000 /* what is lost together is shown by the same tables */
 #define CROWDS	      0.99  /* of what the others would get: from there on they are told */
 
-/* A struct rates a host, in the order of `rated`; beside the loop. */
+/* Beside the loop. */
 static int write_rates(void *arg, FILE *out)
 {
 	struct nvlink_room *r = arg;
 	const struct fabric_view view = fabric_view(r->fabric);
 	struct fabric_policy policy = fabric_policy(r->fabric, view.topo, NULL);
+	const char *name = json_string_value(json_array_get(r->rated, 0));
+	struct rates rates = { 0 };
+	uint32_t host = 0;
 
-	for (unsigned i = 0; i < RATED_MOST && r->rated[i]; i++) {
-		struct rates rates = { 0 };
-		uint32_t host = 0;
-
-		while (host < view.topo->nhosts && strcmp(view.topo->hosts[host].name, r->rated[i]))
-			host++;
-		if (host < view.topo->nhosts)
-			rates_measure(view.topo, view.lids, view.tables, policy.classes, host,
-				      false, &rates);
-		rates.own = round(rates.own * 1000) / 1000;
-		rates.others = round(rates.others * 1000) / 1000;
-		rates.others_alone = round(rates.others_alone * 1000) / 1000;
-		fwrite(&rates, sizeof(rates), 1, out);
-	}
+	while (host < view.topo->nhosts && strcmp(view.topo->hosts[host].name, name))
+		host++;
+	if (host < view.topo->nhosts)
+		rates_measure(view.topo, view.lids, view.tables, policy.classes, host, false,
+			      &rates);
+	rates.own = round(rates.own * 1000) / 1000;
+	rates.others = round(rates.others * 1000) / 1000;
+	rates.others_alone = round(rates.others_alone * 1000) / 1000;
+	fwrite(&rates, sizeof(rates), 1, out);
 	fabric_policy_fini(&policy);
 	return 0;
 }
@@ -256,41 +254,36 @@ static void take_rates(void *arg, const char *data, size_t len)
 	size_t room = sizeof(r->answer) - r->answered;
 
 	len = len < room ? len : room;
-	memcpy((char *)r->answer + r->answered, data, len);
+	memcpy((char *)&r->answer + r->answered, data, len);
 	r->answered += len;
 }
 
 static void rates_end(void *arg, bool whole)
 {
 	struct nvlink_room *r = arg;
-	size_t count = whole ? r->answered / sizeof(r->answer[0]) : 0;
+	const struct rates *of = &r->answer;
+	const char *host = json_string_value(json_array_get(r->rated, 0));
+	const struct event_subject subject = { .host = host };
+	bool known = whole && r->answered == sizeof(*of) && of->adapters;
 
 	r->child = NULL;
-	r->answered = 0;
-	for (unsigned i = 0; i < RATED_MOST && r->rated[i]; i++) {
-		const struct rates *of = &r->answer[i];
-		char *host = r->rated[i];
-		const struct event_subject subject = { .host = host };
-
-		if (i < count && of->adapters)
-			event_log_add(
-				r->services.events, LOG_NOTICE, "nvswitch-rates", &subject,
-				json_pack("{ss sf si sf si sf}", "host", host, "rate", of->own,
-					  "rate_of", of->adapters, "others_rate", of->others,
-					  "others_flows", of->flows, "others_alone",
-					  of->others_alone),
-				"nvswitch: %s: routing kept: %.2f of %u as it is; the others %.1f "
-				"of %u, %.1f without its traffic",
-				host, of->own, of->adapters, of->others, of->flows,
-				of->others_alone);
-		if (i < count && of->adapters && of->others < CROWDS * of->others_alone)
-			alert_raise(r->services.alerts, "nvlink-crowding", &subject,
-				    "%s: NO_P2P: its GPUs' traffic over InfiniBand takes %.1f %% "
-				    "of what the other hosts' get of the uplinks of its leaves",
-				    host, 100 - 100 * of->others / of->others_alone);
-		free(host);
-		r->rated[i] = NULL;
-	}
+	if (known)
+		event_log_add(r->services.events, LOG_NOTICE, "nvswitch-rates", &subject,
+			      json_pack("{ss sf si sf si sf}", "host", host, "rate", of->own,
+					"rate_of", of->adapters, "others_rate", of->others,
+					"others_flows", of->flows, "others_alone",
+					of->others_alone),
+			      "nvswitch: %s: routing kept: %.2f of %u as it is; the others %.1f of "
+			      "%u, %.1f without its traffic",
+			      host, of->own, of->adapters, of->others, of->flows, of->others_alone);
+	if (known && of->others < CROWDS * of->others_alone)
+		alert_raise(r->services.alerts, "nvlink-crowding", &subject,
+			    "%s: NO_P2P: its GPUs' traffic over InfiniBand takes %.1f %% of what "
+			    "the other hosts' get of the uplinks of its leaves",
+			    host, 100 - 100 * of->others / of->others_alone);
+	json_array_remove(r->rated, 0);
+	if (json_array_size(r->rated))
+		loop_timer_set(r->rates_timer, 0);
 }
 
 /* In a simulated loop there are no processes: it is computed at once. */
@@ -298,34 +291,33 @@ static void begin_rates(void *arg)
 {
 	static const struct child_ops ops = { write_rates, take_rates, rates_end };
 	struct nvlink_room *r = arg;
+	bool simulated = loop_is_simulated(r->services.loop);
 	FILE *out;
 
-	if (!fabric_view(r->fabric).tables || r->child || !r->rated[0])
+	if (!fabric_view(r->fabric).tables || r->child)
 		return;
-	if (!loop_is_simulated(r->services.loop)) {
+	r->answered = 0;
+	if (!simulated) {
 		r->child = child_start(r->children, &ops, r, -1);
-	} else if ((out = fmemopen(r->answer, sizeof(r->answer), "w"))) {
+	} else if ((out = fmemopen(&r->answer, sizeof(r->answer), "w"))) {
 		write_rates(r, out);
 		r->answered = ftell(out);
 		fclose(out);
 	}
 	if (!r->child)
-		rates_end(r, loop_is_simulated(r->services.loop));
+		rates_end(r, simulated);
 }
 
 static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 	struct nvlink_room *r = arg;
 	const struct event_subject subject = { .host = host };
-	unsigned at = 0;
 
 	if (state != NVSWITCH_NO_P2P && state != NVSWITCH_UNKNOWN)
 		alert_end(r->services.alerts, "nvlink-crowding", &subject);
-	while (at < RATED_MOST && r->rated[at])
-		at++;
-	if (state != NVSWITCH_NO_P2P || r->child || at == RATED_MOST)
+	if (state != NVSWITCH_NO_P2P || json_array_size(r->rated) == RATED_MOST)
 		return;
-	r->rated[at] = mem_strdup(host);
+	json_array_append_new(r->rated, json_string(host));
 	loop_timer_set(r->rates_timer, RATES_SOON_US);
 }
 
@@ -536,6 +528,7 @@ static void *init(struct fabric *fabric)
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	r->nvswitch = nvswitch_new(r->services.loop, &monitor_ops, r);
+	r->rated = json_array();
 	r->children = children_new(r->services.loop);
 	r->rates_timer = loop_timer_new(r->services.loop, begin_rates, r);
 	return r;
@@ -548,8 +541,7 @@ static void fini(void *room)
 	child_kill(r->child);
 	children_free(r->children);
 	loop_timer_free(r->rates_timer);
-	for (unsigned i = 0; i < RATED_MOST; i++)
-		free(r->rated[i]);
+	json_decref(r->rated);
 	nvswitch_free(r->nvswitch);
 	free(r);
 }

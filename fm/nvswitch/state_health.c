@@ -83,12 +83,11 @@ unsigned health_find(const struct health *h, const char *name)
 
 	name_fold(name, text);
 	index = json_object_get(h->names, text);
-	if (!index) {
-		alias = json_object_get(hosts, text);
-		if (!alias)
-			alias = json_object_getn(hosts, text, strcspn(text, "."));
-		if (alias)
-			name_fold(json_string_value(alias), text);
+	alias = index ? NULL : json_object_get(hosts, text);
+	if (!index && !alias)
+		alias = json_object_getn(hosts, text, strcspn(text, "."));
+	if (alias) {
+		name_fold(json_string_value(alias), text);
 		index = json_object_get(h->names, text);
 	}
 	if (!index)
@@ -323,19 +322,25 @@ void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 		it->sources_state = it->observed = it->believed = NVSWITCH_HEALTHY;
 }
 
-/* The n-th finding, from 0, events first; NULL = there are no more, or a manual override. */
-static const struct nvswitch_finding *finding_of(const struct health_host *host, unsigned n)
+const struct nvswitch_finding *health_finding(const struct health_host *host, unsigned n,
+					      const char **source)
 {
 	unsigned events = host->memory ? host->memory->nevents : 0;
 
-	if (host->override != NVSWITCH_UNKNOWN)
-		return NULL;
-	if (n < events)
-		return &host->memory->events[n].finding;
+	if (n < events) {
+		const struct memory_event *event = &host->memory->events[n];
+		unsigned first = event->from ? __builtin_ctz(event->from) : 0;
+		bool of_log = event->from & MEMORY_FROM_LOG || first >= host->nsources;
+
+		*source = of_log ? "kernel log" : host->sources[first].where;
+		return &event->finding;
+	}
 	n -= events;
-	for (unsigned i = 0; i < host->nsources; n -= host->sources[i++].verdict.count)
+	for (unsigned i = 0; i < host->nsources; n -= host->sources[i++].verdict.count) {
+		*source = host->sources[i].where;
 		if (n < host->sources[i].verdict.count)
 			return &host->sources[i].verdict.findings[n];
+	}
 	return NULL;
 }
 
@@ -343,10 +348,13 @@ const struct nvswitch_finding *health_cause(const struct health_host *host)
 {
 	const struct nvswitch_finding *f, *cause = NULL;
 	unsigned worst = NVSWITCH_HEALTHY, most = 0;
+	const char *source;
 
-	for (unsigned n = 0; (f = finding_of(host, n)); n++)
+	if (host->override != NVSWITCH_UNKNOWN)
+		return NULL;
+	for (unsigned n = 0; (f = health_finding(host, n, &source)); n++)
 		worst = f->state > worst ? f->state : worst;
-	for (unsigned n = 0; (f = finding_of(host, n)); n++) {
+	for (unsigned n = 0; (f = health_finding(host, n, &source)); n++) {
 		bool event = f->kind == NVSWITCH_IS_EVENT;
 		unsigned scope = f->gpu >= 0 || *f->pci ? 2 : 1, weight;
 
@@ -367,8 +375,11 @@ enum nvswitch_remedy health_remedy(const struct health_host *host)
 {
 	enum nvswitch_remedy gravest = NVSWITCH_REMEDY_NONE;
 	const struct nvswitch_finding *f;
+	const char *source;
 
-	for (unsigned n = 0; (f = finding_of(host, n)); n++)
+	if (host->override != NVSWITCH_UNKNOWN)
+		return gravest;
+	for (unsigned n = 0; (f = health_finding(host, n, &source)); n++)
 		if (f->state > NVSWITCH_HEALTHY && f->remedy > gravest)
 			gravest = f->remedy;
 	return gravest;

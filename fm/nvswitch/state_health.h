@@ -142,6 +142,9 @@ struct memory *health_memory(struct health *h, unsigned host);
 
 /* The cause of a host's state, for people, "" = nothing; valid until h changes. */
 const char *health_reason(const struct health_host *host);
+/* The n-th finding, from 0, events first, and where it is from; NULL = there are no more. */
+const struct nvswitch_finding *health_finding(const struct health_host *host, unsigned n,
+					      const char **source);
 /*
  * That finding, valid as long; NULL = none, or a manual override. Of the worst findings and grave
  * events it is the one that explains the others: a switch before a GPU before the whole host before

@@ -52,25 +52,14 @@ static json_t *finding_json(const struct nvswitch *nv, const struct nvswitch_fin
 			 "pci", *f->pci ? f->pci : NULL, "ends_when", memory_end_of(f));
 }
 
-/* Events first where they are as bad as what is reported now. */
 static json_t *evidence_json(const struct nvswitch *nv, const struct health_host *host)
 {
+	const struct nvswitch_finding *f;
 	json_t *list = json_array();
+	const char *source;
 
-	for (unsigned i = 0; host->memory && i < host->memory->nevents; i++) {
-		const struct memory_event *event = &host->memory->events[i];
-		unsigned first = event->from ? __builtin_ctz(event->from) : 0;
-		bool of_log = event->from & MEMORY_FROM_LOG || first >= host->nsources;
-
-		json_array_append_new(
-			list, finding_json(nv, &event->finding,
-					   of_log ? "kernel log" : host->sources[first].where));
-	}
-	for (unsigned i = 0; i < host->nsources; i++)
-		for (unsigned k = 0; k < host->sources[i].verdict.count; k++)
-			json_array_append_new(
-				list, finding_json(nv, &host->sources[i].verdict.findings[k],
-						   host->sources[i].where));
+	for (unsigned n = 0; (f = health_finding(host, n, &source)); n++)
+		json_array_append_new(list, finding_json(nv, f, source));
 	return list;
 }
 
@@ -156,56 +145,50 @@ static json_t *domains_json(const struct nvswitch *nv)
 	return domains;
 }
 
+static json_t *host_json(const struct nvswitch *nv, unsigned number)
+{
+	const struct health_host *host = &nv->health.hosts[number];
+	const struct nvswitch_finding *cause = health_cause(host);
+	/* HEALTHY only where something has reported lately that it is. */
+	bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
+	bool overridden = host->override != NVSWITCH_UNKNOWN;
+	const char *ends = overridden ? "an operator clears it" : NULL;
+	unsigned declared = host->memory ? host->memory->declared : 0;
+	json_t *sources = json_array();
+
+	for (unsigned k = 0; k < host->nsources; k++) {
+		const struct health_source *s = &host->sources[k];
+
+		json_array_append_new(
+			sources,
+			json_pack("{ss sb ss so ss? so}", "url", s->where, "up", s->up, "trust",
+				  nvswitch_trust_name(s->trust), "heard_s",
+				  s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
+				  "error", s->up ? NULL : s->error, "missing",
+				  sources_missing(nv->sources, number, k)));
+	}
+	if (cause && cause->state > NVSWITCH_HEALTHY)
+		ends = memory_end_of(cause);
+	return json_pack(
+		"{ss ss ss ss ss ss? sf ss ss sb si si so so ss? so sb so}", "host", host->name,
+		"system", system_of(host), "state", nvswitch_state_name(host->state), "observed",
+		nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN), "routed",
+		nvswitch_state_name(nvswitch_believed(host)), "override",
+		overridden ? nvswitch_state_name(host->override) : NULL, "since_s",
+		host->since_us ? age_s(nv, host->since_us) : 0.0, "reason", health_reason(host),
+		"action", nvswitch_remedy_name(health_remedy(host)), "in_fabric", host->present,
+		"sources_up", (int)sources_up(host), "sources_count", (int)host->nsources,
+		"sources", sources, "evidence", evidence_json(nv, host), "ends_when", ends,
+		"domain", domain_json(host), "unconfirmed", host->unconfirmed, "gpus_declared",
+		declared ? json_integer(declared) : json_null());
+}
+
 json_t *nvswitch_json(const struct nvswitch *nv)
 {
 	json_t *hosts = json_array();
 
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		const struct health_host *host = &nv->health.hosts[i];
-		const struct nvswitch_finding *cause = health_cause(host);
-		/* HEALTHY only where something has reported lately that it is. */
-		bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
-		const char *override = NULL, *ends = NULL;
-		unsigned declared = host->memory ? host->memory->declared : 0;
-		json_t *sources = json_array();
-
-		for (unsigned k = 0; k < host->nsources; k++) {
-			const struct health_source *s = &host->sources[k];
-
-			json_array_append_new(sources,
-					      json_pack("{ss sb ss so ss? so}", "url", s->where,
-							"up", s->up, "trust",
-							nvswitch_trust_name(s->trust), "heard_s",
-							s->heard ? json_real(age_s(nv, s->heard_us))
-								 : json_null(),
-							"error", s->up ? NULL : s->error, "missing",
-							sources_missing(nv->sources, i, k)));
-		}
-
-		if (host->override != NVSWITCH_UNKNOWN) {
-			override = nvswitch_state_name(host->override);
-			ends = "an operator clears it";
-		} else if (cause && cause->state > NVSWITCH_HEALTHY) {
-			ends = memory_end_of(cause);
-		}
-		json_array_append_new(
-			hosts,
-			json_pack("{ss ss ss ss ss ss? sf ss ss sb si si so so ss? so sb so}",
-				  "host", host->name, "system", system_of(host), "state",
-				  nvswitch_state_name(host->state), "observed",
-				  nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN),
-				  "routed", nvswitch_state_name(nvswitch_believed(host)),
-				  "override", override, "since_s",
-				  host->since_us ? age_s(nv, host->since_us) : 0.0, "reason",
-				  health_reason(host), "action",
-				  nvswitch_remedy_name(health_remedy(host)), "in_fabric",
-				  host->present, "sources_up", (int)sources_up(host),
-				  "sources_count", (int)host->nsources, "sources", sources,
-				  "evidence", evidence_json(nv, host), "ends_when", ends, "domain",
-				  domain_json(host), "unconfirmed", host->unconfirmed,
-				  "gpus_declared",
-				  declared ? json_integer(declared) : json_null()));
-	}
+	for (unsigned i = 0; i < nv->health.nhosts; i++)
+		json_array_append_new(hosts, host_json(nv, i));
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
 			 log_intake_senders(nv->home.intake), "hosts", hosts, "domains",
 			 domains_json(nv));
@@ -326,22 +309,16 @@ static void run_hook(struct nvswitch *nv, const struct health_host *host)
 					.old_state = nvswitch_state_name(host->before),
 					.more = more,
 					.count = ARRAY_SIZE(more) };
-	json_t *list = evidence_json(nv, host);
+	const struct nvswitch_finding *f;
+	const char *source;
 	size_t used = 0;
 
 	if (cause && cause->gpu >= 0)
 		array_printf(gpu, "%d", cause->gpu);
-	JSON_EACH (finding, list) {
-		const char *state, *words, *source;
-
-		if (used >= EVIDENCE_TEXT - 1 || json_unpack(finding, "{ss ss ss}", "state", &state,
-							     "text", &words, "source", &source))
-			continue;
+	for (unsigned n = 0; used < EVIDENCE_TEXT && (f = health_finding(host, n, &source)); n++)
 		used += snprintf(text + used, EVIDENCE_TEXT - used, "%s%s: %s (%s)",
-				 used ? "\n" : "", state, words, source);
-	}
+				 used ? "\n" : "", nvswitch_state_name(f->state), f->text, source);
 	hook_run(nv->hook, &call);
-	json_decref(list);
 	free(text);
 }
 

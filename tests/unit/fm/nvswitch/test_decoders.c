@@ -121,7 +121,7 @@ static struct world *world_new(const char *hosts)
 	if (!w->exporters)
 		fail_msg("%s", err);
 	source_exporters.start(&w->home, w->exporters, NULL);
-	source_exporters.announce(w->exporters);
+	exporters_announce(w->exporters);
 	*body = '\0';
 	failure = NULL;
 	return w;
@@ -177,7 +177,7 @@ static void an_exporter_gives_its_hosts_state_and_what_it_lacks(void **state)
 	ask_all(w);
 	assert_true(source_of(w, 0)->up);
 	assert_int_equal(source_of(w, 0)->verdict.state, NVSWITCH_NO_P2P);
-	missing = source_exporters.missing(w->exporters, 0, 0);
+	missing = exporters_missing(w->exporters, 0, 0);
 	assert_int_equal(json_array_size(missing), 7); /* all but P2P_NVLINK_STATUS */
 	json_decref(missing);
 	world_free(w);
