@@ -46,7 +46,7 @@ extern const struct source_ops source_exporters;
 void exporters_announce(void *exporters);
 /* The fabric's hosts have changed; true = so has what is announced. */
 bool exporters_hosts_changed(void *exporters);
-/* A new list with a row for each metric that a host's health source leaves out. */
+/* A new list, the caller's, with a row for each metric that a host's health source leaves out. */
 json_t *exporters_missing(const void *exporters, unsigned host, unsigned number);
 
 /* ---- Health reports -------------------------------------------------------------------------- */
