@@ -592,7 +592,9 @@ static uint64_t entry_at(const uint8_t *data, unsigned i, unsigned bits)
 bool inventory_entry_differs(struct inv_change *change, const uint8_t *is, const uint8_t *wanted,
 			     unsigned entries, unsigned bits, uint64_t mask)
 {
-	for (unsigned i = 0; i < entries; i++) {
+	bool same = !memcmp(is, wanted, entries * bits / 8); /* nearly always */
+
+	for (unsigned i = 0; i < entries && !same; i++) {
 		change->found = entry_at(is, i, bits) & mask;
 		change->wanted = entry_at(wanted, i, bits) & mask;
 		if (change->found == change->wanted)

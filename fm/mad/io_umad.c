@@ -455,21 +455,24 @@ static void watch_requests(void *arg)
 static int drain(struct umad_io *u)
 {
 	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us };
-	uint64_t until;
+	uint64_t until, start, now;
+	bool busy = loop_is_busy(u->loop);
 	int status = 0;
 
 	while (!status && !is_over(u, &round))
 		status = take_some(u, &round);
 	/* Then requests that were kept back, for a slice of time. */
 	until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
+	start = busy ? worked_us() : 0; /* a system call, that counts only then */
 	while (u->nlater && umad_is_open(u) && loop_clock_us(u->loop) < until && sa_may(u)) {
 		struct later later = u->later[u->later_first];
-		uint64_t start = worked_us();
 
 		u->later_first = (u->later_first + 1) % LATER_MAX;
 		u->nlater--;
 		u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
-		sa_share_spend(&u->share, worked_us() - start);
+		now = busy ? worked_us() : 0;
+		sa_share_spend(&u->share, now - start);
+		start = now;
 	}
 	if (status && status != -EAGAIN)
 		return status;
@@ -500,21 +503,22 @@ static void readable_cb(void *arg, unsigned events)
  * A client that has just sent a request will send another: that is waited for here a while, not in
  * the loop's longer sleep. While many answers are awaited, a nap lets a batch of them gather: being
  * woken for each costs more processor time, here and in libumad2sim's receiver, than the MADs
- * themselves.
+ * themselves. umad waits by milliseconds, so a nap it is too where a timer is due before one.
  */
 static bool poll_cb(void *arg)
 {
-	const struct timespec nap = { .tv_nsec = NAP_US * 1000 };
 	struct umad_io *u = arg;
 	int taken = drain(u);
+	uint64_t idle = loop_idle_us(u->loop);
+	const struct timespec nap = { .tv_nsec = (idle < NAP_US ? idle : NAP_US) * 1000 };
 
 	if (taken < 0)
 		u->io.lost(u->io.arg, -taken);
 	if (taken > 0)
 		u->lively = LIVELY_WAITS;
-	else if (loop_idle_us(u->loop) < UMAD_BLOCK_MS * 1000)
+	else if (!idle)
 		; /* the loop has work of its own */
-	else if (u->expected >= NAP_FROM)
+	else if (u->expected >= NAP_FROM || idle < UMAD_BLOCK_MS * 1000)
 		nanosleep(&nap, NULL);
 	else if (u->expected)
 		umad_poll(u->handles[HANDLE_SMI].port, UMAD_BLOCK_MS);
