@@ -11,8 +11,8 @@
  * (10 s without one), and anew when more is unfinished than before. What an update tries again
  * stays unfinished until that is settled. Ports that refuse their settings have a pace of their own
  * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why. A
- * link that came up is followed by one within a second, too: where much comes up at once, traps of
- * other links are lost on the way.
+ * link that came up is followed by one within 200 ms, too: where much comes up at once, traps of
+ * other links are lost on the way, and a switch that knows no manager yet has nobody to send one.
  */
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
@@ -20,7 +20,7 @@
 #define SOON_MS	    50
 #define SOON_MAX_MS 10000
 #define BEHIND_MS   20 /* of the sweep that runs when one is due */
-#define RISEN_MS    1000
+#define RISEN_MS    200
 
 struct poll {
 	loop_fn *serve;

@@ -19,8 +19,8 @@
  * manager's are taken for them, less one poll, since the one under way had begun earlier.
  */
 
-#define BEATS 4 /* in the time that a standby waits */
-#define ASKED 4 /* ports in a round */
+#define BEATS 8 /* in the time that a standby waits */
+#define ASKED 2 /* ports in a round */
 
 static uint64_t patience_us(const struct sm_room *r)
 {
@@ -71,10 +71,12 @@ void sm_still_check(void *room)
 
 /*
  * A master whose packets are lost, or the answers to them, is none: a standby takes over after as
- * many polls in vain. Any answer counts, late ones too. Where none has come for two beats although
+ * many polls in vain. Any answer counts, late ones too. Where none has come for a beat although
  * something was asked, or a standby is known, the neighbour and some ports further on are asked;
- * these by LID, because a switch whose agent hangs may pass no directed route. A manager that knows
- * of no standby is in no haste.
+ * these by LID, because a switch whose agent hangs may pass no directed route. Silence is counted
+ * from what was asked first, and the question is repeated with each beat: a time in which nobody
+ * was asked is none, and a silence that ends is noticed a beat later. A manager that knows of no
+ * standby is in no haste: what it asked may be one device that answers nothing.
  */
 static void ask_anybody(struct sm_room *r)
 {
@@ -105,6 +107,7 @@ static void beat(void *room)
 	const struct mad_stats stats = mad_stats(r->services.mad);
 	uint64_t answers = stats.answered + stats.dropped_late + stats.dropped_malformed,
 		 sent = stats.sent + stats.sent_gmps;
+	bool hurries = still->unheard || knows_standby(r);
 
 	sm_still_check(r);
 	if (answers != still->answers || (r->core.state != SM_MASTER && !still->unheard)) {
@@ -115,12 +118,9 @@ static void beat(void *room)
 			fabric_request_sweep(r->fabric, "devices answer again");
 		return;
 	}
-	if (!still->silent && sent == still->sent && !still->unheard && !knows_standby(r))
+	if (!still->silent && sent == still->sent && !hurries)
 		return;
-	if (++still->silent < 2)
-		return;
-	/* One beat more: the first question leaves when two beats were silent for want of any. */
-	if (still->silent > (knows_standby(r) ? 1 : 2) * BEATS && r->core.state == SM_MASTER) {
+	if (still->silent++ >= (hurries ? 1 : 2) * BEATS && r->core.state == SM_MASTER) {
 		event_log_add(r->services.events, LOG_ERR, "unheard", NULL, NULL,
 			      "fabric: no device has answered this manager for %.1f s, and another "
 			      "may be master now: this one is no longer, and asks who is",
@@ -128,7 +128,8 @@ static void beat(void *room)
 		still->unheard = still->deaf = true;
 		doubt_mastership(r, "no device answers");
 	}
-	ask_anybody(r);
+	if (hurries || still->silent > BEATS)
+		ask_anybody(r);
 }
 
 /*

@@ -35,7 +35,7 @@ struct still {
 	uint64_t patience_us; /* ..and for how long a standby waited then */
 
 	uint64_t answers, sent; /* by mad's count, at the latest beat that devices had answered */
-	unsigned silent;	/* beats since then */
+	unsigned silent;	/* beats since somebody was asked in vain */
 	bool unheard;		/* was master until then, and asks who is */
 	bool deaf;		/* likewise: the latest sweep began, or ended, without an answer */
 };

@@ -44,7 +44,7 @@ static void a_link_that_comes_up_before_its_switch_is_examined_is_seen(void **st
 	double_set_traps(w.hw, false); /* one that has just booted knows nobody to send them to */
 	double_on_set(w.hw, set_seen, &watch);
 	start_fabric(&w);
-	run_for(&w, 15 * SECOND_US); /* the poll behind all that came up is over */
+	run_for(&w, SECOND_US / 2); /* the poll behind all that came up is over */
 	assert_true(is_up(&w));
 	assert_int_equal(double_link_state(w.hw, watch.host, 1), TOPO_ACTIVE);
 	world_fini(&w);
