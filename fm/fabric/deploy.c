@@ -43,8 +43,7 @@ static void name_ports(struct fabric *f)
 	alerts_review(f->alerts, "port-refuses");
 	INVENTORY_EACH (inv, n)
 		for (unsigned p = 0; !n->gone && p <= n->nports; p++)
-			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES &&
-			    (!p || n->ports[p].link_up)) {
+			if (bringup_refuses(port_setup(n, p)) && (!p || n->ports[p].link_up)) {
 				/*
 				 * Its link may be Active all the same: then the port does not take
 				 * its LID, say.

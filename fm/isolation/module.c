@@ -728,7 +728,7 @@ static void given_up(struct isolation *is)
 {
 	INVENTORY_EACH (is->services.inventory, n)
 		for (unsigned p = 1; !n->gone && p <= n->nports; p++)
-			if (port_setup(n, p)->given_up >= BRINGUP_REFUSES && n->ports[p].link_up &&
+			if (bringup_refuses(port_setup(n, p)) && n->ports[p].link_up &&
 			    n->ports[p].state != TOPO_ACTIVE)
 				isolation_add(is, n->guid, p, ISOLATED_NOT_ACTIVE);
 }

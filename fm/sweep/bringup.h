@@ -30,8 +30,12 @@ struct bringup_conf {
 	struct qos_set qos;
 };
 
-/* So many refusals in a row: the port is named, or its link isolated (port_setup.given_up). */
+/* So many refusals in a row, or deaf: the port is named, or its link isolated. */
 #define BRINGUP_REFUSES 3
+static inline bool bringup_refuses(const struct port_setup *setup)
+{
+	return setup->given_up >= BRINGUP_REFUSES || (setup->given_up && setup->deaf);
+}
 
 struct bringup_result {
 	unsigned ports_set, links_activated;

@@ -134,14 +134,17 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 
 /*
  * Where packets get lost, all tries of a Set may be lost, or their answers: that is no rejection,
- * and it is tried again soon. A device that executes no Set does not answer either: only the number
- * of tries distinguishes the two.
+ * and it is tried again soon. A device that executes no Set does not answer either: a host is named
+ * when a Set is lost behind a Get that was answered, it counts as refusing by the number of tries.
+ * Whether a switch takes Sets is examined by itself, which is its one alert.
  */
 void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct port_setup *setup = port_setup(node, num);
 
 	setup->unsure |= setup->job != JOB_GET || setup->reread;
+	setup->deaf =
+		setup->given_up && !inv_is_switch(node) && (setup->deaf || setup->job != JOB_GET);
 	setup->job = 0;
 	if (setup->lost == LOST_MAX) {
 		port_give_up(b, node, num, "does not answer");

@@ -12,21 +12,43 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/fabric/request.h"
+#include "tests/fabric/double_own.h"
 #include "tests/fabric/fault.h"
 #include "tests/lib/fabric_world.h"
+#include "topology/base/sort.h"
 
-#define NAMED_S 15  /* until the alert is there */
-#define DEAF_S	90  /* where Sets to ports are not answered: that may be loss, for 32 tries each */
-#define STAYS_S 60  /* it is the only one meanwhile */
-#define OVER_S	130 /* until it is gone: some devices are tried once a minute */
+#define NAMED_S	    15 /* until the alert is there */
+#define DEAF_S	    90 /* a switch to which many links return */
+#define DEAF_HOST_S 3
+#define STAYS_S	    60	/* it is the only one meanwhile */
+#define OVER_S	    130 /* until it is gone: some devices are tried once a minute */
 
 enum when { RUNNING, REPLACED, POWER };
 static const char *const when_words[] = { "while fmd runs", "to a replaced manager",
 					  "after a power cut" };
 
+/* Of the random devices. */
+static uint64_t dice_seed;
+
+static unsigned dice(unsigned sides)
+{
+	return (unsigned)(damage_random(&dice_seed) % sides);
+}
+
 static guid_t guid_of(const struct world *w, uint32_t node)
 {
 	return w->design->nodes[node].guid;
+}
+
+/* Another one of its tier. */
+static uint32_t sister_of(const struct world *w, uint32_t node)
+{
+	const struct topo_node *nodes = w->design->nodes;
+
+	return node && nodes[node - 1].level == nodes[node].level &&
+			       (node < w->design->nswitches) == (node - 1 < w->design->nswitches)
+		       ? node - 1
+		       : node + 1;
 }
 
 static unsigned first_cable(const struct world *w, uint32_t node)
@@ -79,11 +101,79 @@ static void set_ones(struct world *w, uint32_t node, bool on)
 	set_named_fault(w, node, "ones", on);
 }
 
+#define FLAP_US	   200000
+#define FLAPS_MOST 60
+
+static struct flap {
+	struct world *w;
+	struct loop_timer *timer;
+	uint32_t node;
+	unsigned left;
+} flap;
+
+static void flap_cb(void *arg)
+{
+	(flap.left-- % 2 ? double_join : double_cut)(flap.w->hw, guid_of(flap.w, flap.node),
+						     first_cable(flap.w, flap.node));
+	if (flap.left)
+		loop_timer_set(flap.timer, FLAP_US);
+}
+
+/* The first of its cables falls and comes back, again and again. */
+static void set_flap(struct world *w, uint32_t node, bool on)
+{
+	if (on) {
+		flap = (struct flap){ w, loop_timer_new(w->loop, flap_cb, NULL), node, FLAPS_MOST };
+		loop_timer_set(flap.timer, FLAP_US);
+	} else {
+		loop_timer_free(flap.timer);
+		double_join(w->hw, guid_of(w, node), first_cable(w, node));
+	}
+}
+
+static void set_factory_name(struct world *w, uint32_t node, bool on)
+{
+	bool is_switch = node < w->design->nswitches;
+
+	double_set_desc(w->hw, guid_of(w, node),
+			!on	    ? w->design->nodes[node].desc
+			: is_switch ? "MF0;switch-factory:MQM9700/U1"
+				    : "MT4129 ConnectX7   Mellanox Technologies");
+}
+
+static unsigned last_cable(const struct world *w, uint32_t node)
+{
+	const struct topo *t = w->design;
+	unsigned num = t->nodes[node].nports;
+	const struct topo_port *far;
+
+	for (; num > 1; num--) {
+		far = topo_peer(t, topo_port(t, node, num));
+		if (far && far->node < t->nswitches)
+			break;
+	}
+	return num;
+}
+
+/* It and its sister change the ends of their highest cable to a switch. */
+static void set_swap(struct world *w, uint32_t node, bool on)
+{
+	uint32_t other = sister_of(w, node);
+	unsigned a = last_cable(w, node), b = last_cable(w, other);
+
+	double_cut(w->hw, guid_of(w, node), a);
+	double_cut(w->hw, guid_of(w, other), b);
+	run_for(w, SECOND_US / 20);
+	double_swap(w->hw, guid_of(w, node), a, guid_of(w, other), b);
+	double_join(w->hw, guid_of(w, node), a);
+	double_join(w->hw, guid_of(w, other), b);
+}
+
 /* It begins anew with the GUID of its sister, or with its own. */
 static void set_guid(struct world *w, uint32_t node, bool on)
 {
 	double_set_power(w->hw, guid_of(w, node), false);
-	double_set_guid(w->hw, guid_of(w, node), guid_of(w, on ? node - 1 : node));
+	double_set_guid(w->hw, guid_of(w, node), guid_of(w, on ? sister_of(w, node) : node));
 	double_set_power(w->hw, guid_of(w, node), true);
 }
 
@@ -141,6 +231,13 @@ static const struct ill ills[] = {
 	{ "M_Key", set_key, "port-m-key", "port-m-key", NULL, false },
 	{ "hidden M_Key", set_hidden_key, "m-key-probable", "m-key-probable", NULL, true },
 	{ "impossible answers", set_ones, "impossible-answer", "impossible-answer", NULL, false },
+};
+
+/* What random devices have besides; NULL = that is no alert. */
+static const struct ill more_ills[] = {
+	{ "swap", set_swap, "miswired", "miswired", NULL, false },
+	{ "factory name", set_factory_name, NULL, NULL, NULL, false },
+	{ "flap", set_flap, NULL, NULL, NULL, false },
 };
 
 /* ---- Alerts ---------------------------------------------------------------------------------- */
@@ -273,7 +370,7 @@ static bool has_all_ports(const struct world *w, const struct ill *ill, uint32_t
 static bool is_one_alert(struct world *w, const struct ill *ill, uint32_t node, enum when when,
 			 const char *what, unsigned patience)
 {
-	unsigned s, named_in = 0, most = 0;
+	unsigned s, named_in = 0, most = 0, least = UINT_MAX;
 	char name[128];
 
 	name_of(w, ill, node, when, name);
@@ -283,12 +380,13 @@ static bool is_one_alert(struct world *w, const struct ill *ill, uint32_t node, 
 
 		most = now > most ? now : most;
 		named_in = named_in || !now ? named_in : s + 1;
+		least = named_in && now < least ? now : least;
 		if (s + 1 == patience && !named_in)
 			break;
 		run_for(w, SECOND_US);
 	}
-	if (most != 1 || count_alerts(w, what, name) != 1 || count_logged(w, "link-speed", "") ||
-	    !has_all_ports(w, ill, node, when, what) ||
+	if (most != 1 || least != 1 || count_alerts(w, what, name) != 1 ||
+	    !has_all_ports(w, ill, node, when, what) || count_logged(w, "link-speed", "") ||
 	    count_logged(w, "alert", "") - count_logged(w, "alert", "state_dir") != 1) {
 		print_error("    %u alerts at most, %u begun, after %u s:\n", most,
 			    count_logged(w, "alert", "") - count_logged(w, "alert", "state_dir"),
@@ -326,7 +424,7 @@ static void each_ill_is_one_alert(enum when when)
 
 				fall_ill(&w, &ills[i], node, when, 1);
 				if (!is_one_alert(&w, &ills[i], node, when, what,
-						  is_deaf_host ? DEAF_S : NAMED_S)) {
+						  is_deaf_host ? DEAF_HOST_S : NAMED_S)) {
 					print_error("  %s, %s %s: not one alert %s\n", devices[k],
 						    ills[i].name, when_words[when], what);
 					wrong++;
@@ -443,6 +541,74 @@ static void several_that_nobody_met_are_counted_by_their_places(void **state)
 	}
 }
 
+static unsigned number_of(const char *name, unsigned otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? (unsigned)strtoul(text, NULL, 0) : otherwise;
+}
+
+static const struct ill *ill_at(size_t i)
+{
+	size_t first = sizeof(ills) / sizeof(ills[0]);
+
+	return i < first					      ? &ills[i]
+	       : i < first + sizeof(more_ills) / sizeof(more_ills[0]) ? &more_ills[i - first]
+								      : NULL;
+}
+
+/* But for the manager's own host and leaf. */
+static uint32_t some_device(const struct world *w)
+{
+	const struct topo *t = w->design;
+	uint32_t own = topo_peer(t, topo_port(t, t->nswitches, 1))->node, node;
+
+	do
+		node = dice(2) ? dice(t->nswitches) : 1 + t->nswitches + dice(t->ncas - 1);
+	while (node == own || t->nodes[node].sharp);
+	return node;
+}
+
+static bool random_ill_is_one_alert(const struct ill *ill, uint64_t seed)
+{
+	const char *what;
+	struct world w;
+	uint32_t node;
+	bool well;
+
+	dice_seed = hash_word(seed);
+	begin(&w, 1);
+	node = some_device(&w);
+	for (unsigned k = dice(1000); k; k--)
+		double_random(w.hw);
+	what = expected(&w, ill, node, RUNNING);
+	fall_ill(&w, ill, node, RUNNING, 1 + dice(3));
+	if (what) {
+		well = is_one_alert(&w, ill, node, RUNNING, what, NAMED_S);
+	} else {
+		run_for(&w, STAYS_S * SECOND_US);
+		well = !count_logged(&w, "alert", "");
+		ill->set(&w, node, false);
+	}
+	if (!well)
+		print_error("  seed %llu: %s, %s: not one alert %s\n", (unsigned long long)seed,
+			    w.design->nodes[node].desc, ill->name, what ? what : "less");
+	world_fini(&w);
+	return well;
+}
+
+/* The environment may say SEEDS, fabrics for each ill; SEED, the first; ILL, one alone. */
+static void a_random_device_of_each_ill_is_one_alert(void **state)
+{
+	unsigned seed = number_of("SEED", 1), end = seed + number_of("SEEDS", 3), wrong = 0;
+
+	for (; seed < end; seed++)
+		for (unsigned i = 0; ill_at(i); i++)
+			wrong += number_of("ILL", i) == i &&
+				 !random_ill_is_one_alert(ill_at(i), 1000ull * seed + i);
+	assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +617,7 @@ int main(void)
 		cmocka_unit_test(each_ill_after_a_power_cut_is_one_alert),
 		cmocka_unit_test(links_that_return_at_a_deaf_switch_are_one_alert),
 		cmocka_unit_test(a_silent_host_whose_link_fell_is_cut_off_and_no_other_alert),
+		cmocka_unit_test(a_random_device_of_each_ill_is_one_alert),
 		cmocka_unit_test(several_that_nobody_met_are_counted_by_their_places),
 	};
 
