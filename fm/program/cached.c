@@ -124,8 +124,7 @@ void cached_forget_file(struct program *p)
 
 /* ---- Which to read --------------------------------------------------------------------------- */
 
-/* True: the switch holds, or is assumed to hold, something else than what is wanted. */
-static bool is_other(const struct store_switch *sw, uint32_t block)
+bool cached_is_other(const struct store_switch *sw, uint32_t block)
 {
 	return store_has(&sw->own, block) &&
 	       memcmp(store_own_block(sw, block), sw->row_wanted + (size_t)block * TABLES_BLOCK,
@@ -152,7 +151,7 @@ void cached_recheck(struct program *p, const struct store_switch *sw)
 {
 	for (uint32_t b = is_there(sw) ? store_next(&sw->own, 0) : STORE_BLOCKS; b < STORE_BLOCKS;
 	     b = store_next(&sw->own, b + 1))
-		if (is_other(sw, b) &&
+		if (cached_is_other(sw, b) &&
 		    (store_has(&sw->cached, b) || (p->cached.every && store_has(&sw->known, b))))
 			store_put(&p->cached.columns, b, true);
 }
@@ -209,7 +208,7 @@ static bool next_job(struct program *p, struct batch_job *job)
 			struct store_switch *sw = p->rows[c->row++];
 
 			if (!is_there(sw) || !store_has(&sw->cached, c->block) ||
-			    !(c->every || is_other(sw, c->block)))
+			    !(c->every || cached_is_other(sw, c->block)))
 				continue;
 			*job = (struct batch_job){ .object = sw,
 						   .arg = c->block,
@@ -253,6 +252,7 @@ void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, c
 	if (!program_same(sw, block, data)) {
 		p->cached.differed++;
 		p->cached.wrong = true;
+		p->proof.older = false; /* somebody wrote it: its turns are in no proof */
 		store_sent(sw, block, data);
 	}
 	store_put(&sw->cached, block, false);

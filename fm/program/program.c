@@ -841,8 +841,11 @@ static void program_idle(void *owner)
 		p->result.failed = count_failed(p);
 		program_release(p);
 		p->proven = !p->result.failed;
-		QMAP_EACH (&p->store.switches, store_switch, sw) /* one that is away may return */
-			p->proven &= sw->listed || store_next(&sw->known, 0) == STORE_BLOCKS;
+		/* One that is away may return, one that is sent no Sets keeps what it has. */
+		QMAP_EACH (&p->store.switches, store_switch, sw)
+			for (uint32_t b = store_next(&sw->own, 0); p->proven && b < STORE_BLOCKS;
+			     b = store_next(&sw->own, b + 1))
+				p->proven = !cached_is_other(sw, b);
 		program_report_reads(p, 0);
 	}
 }

@@ -418,6 +418,53 @@ static void what_is_not_read_yet_is_remembered_further(void **state)
 	world_fini(&w);
 }
 
+/*
+ * A switch that was silent over a restart, or is sent no Sets, or was away for newer tables: what
+ * it holds belongs to no proof that is known, and the turns of the older tables are searched.
+ */
+static void tables_with_an_entry_of_others_are_not_taken_for_proven(void **state)
+{
+	struct check_base *proofs = check_base_new(1);
+	struct inv_node *node;
+	struct world w;
+	guid_t guid;
+
+	world_init(&w);
+	guid = w.b.found->nodes[1].guid;
+	program_again(&w);
+	apply(&w, &w.before);
+	assert_true(w.program->proven); /* all was read, and is as wanted */
+	double_set_lft(w.b.d, guid, 3, 7);
+	node = inventory_find(sweep_inventory(w.b.sweep), guid);
+	node->silent = true;
+	program_again(&w);
+	program_use_proofs(w.program, proofs);
+	apply(&w, &w.before);
+	node->silent = false;
+	apply(&w, &w.after);
+	assert_true(w.written && w.result.differed == 1);
+	assert_false(w.program->proof.older);
+	assert_true(w.program->proven);
+
+	node->gone = true;
+	apply(&w, &w.before);
+	assert_false(w.program->proven);
+	node->gone = false;
+	apply(&w, &w.before);
+	assert_true(w.program->proven);
+	assert_held(&w, &w.before);
+
+	save(&w);
+	double_set_lft(w.b.d, guid, 3, 7);
+	inv_node_mark(node, INV_NO_SETS, true);
+	program_again(&w);
+	apply(&w, &w.before);
+	assert_int_equal(w.result.differed, 1);
+	assert_false(w.program->proven);
+	world_fini(&w);
+	check_base_free(proofs);
+}
+
 static void random_entries(struct world *w, uint64_t *seed, bool there)
 {
 	for (unsigned n = damage_random(seed) % 12; n; n--) {
@@ -475,6 +522,7 @@ int main(void)
 		cmocka_unit_test(a_switch_that_forgot_its_tables_is_not_asked),
 		cmocka_unit_test(a_switch_that_does_not_say_what_it_holds_is_written),
 		cmocka_unit_test(what_is_not_read_yet_is_remembered_further),
+		cmocka_unit_test(tables_with_an_entry_of_others_are_not_taken_for_proven),
 		cmocka_unit_test(what_comes_in_between_ends_in_the_newest_tables),
 	};
 
