@@ -10,6 +10,7 @@
 static void polls(struct world *w, int interval_ms)
 {
 	w->conf.sweep.interval_ms = interval_ms;
+	w->conf.perf.interval_ms = 0; /* its passes read PortInfo, too */
 	fabric_configure(w->fabric, &w->conf);
 	run_for(w, SECOND_US);
 }
