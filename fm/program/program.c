@@ -841,11 +841,6 @@ static void program_idle(void *owner)
 		p->result.failed = count_failed(p);
 		program_release(p);
 		p->proven = !p->result.failed;
-		/* One that is away may return, one that is sent no Sets keeps what it has. */
-		QMAP_EACH (&p->store.switches, store_switch, sw)
-			for (uint32_t b = store_next(&sw->own, 0); p->proven && b < STORE_BLOCKS;
-			     b = store_next(&sw->own, b + 1))
-				p->proven = !cached_is_other(sw, b);
 		program_report_reads(p, 0);
 	}
 }
@@ -957,9 +952,13 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	batch_drop_queue(p->batch);
 	batch_give_up_astray(p->batch);
 	QMAP_EACH (&p->store.switches, store_switch, sw) {
+		/* One that was away, or is sent no Sets, has entries of no proof that is known. */
+		for (uint32_t b = store_next(&sw->own, 0);
+		     p->proven && sw->node && !sw->node->gone && b < STORE_BLOCKS;
+		     b = store_next(&sw->own, b + 1))
+			p->proven = !cached_is_other(sw, b);
 		sw->row = ROW_NONE;
-		sw->listed = false;
-		sw->failed = sw->refuses = sw->top_due = sw->in_turn = false;
+		sw->listed = sw->failed = sw->refuses = sw->top_due = sw->in_turn = false;
 		sw->ntodo = 0;
 		mem_zero(&sw->todo, 1);
 		mem_zero(&sw->late, 1);

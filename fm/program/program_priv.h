@@ -211,7 +211,7 @@ struct program {
 	const struct topo *topo;
 	const struct tables *wanted;
 	struct order_proof proof; /* of wanted */
-	bool proven; /* no switch holds other entries than of tables that were proven together */
+	bool proven; /* the apply before ended with all written as far as switches were there */
 	program_done_fn *fn;
 	void *arg;
 	enum program_stage stage;
