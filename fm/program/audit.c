@@ -4,7 +4,7 @@
  * over all switches, round and round, so that no switch is asked for two blocks in a row. Multicast
  * tables come behind the linear ones, a block and position at a time, those that should be empty as
  * well. Nothing is asked until the fabric has been idle for a while: after a change there are
- * things of more use to be sent.
+ * things of more use to be sent. While clients ask much (jobs that start), they come first.
  *
  * Requests go by LID, which switches forward as they do data: the agents of those between would
  * have to handle each directed one, thousands a second at the leaf of this manager. One without an
@@ -135,6 +135,8 @@ mad_token table_block_set(const struct table_source *s, const struct table_block
 #define HURRY	    10	 /* so many times as fast.. */
 #define HURRY_TICKS 60	 /* ..for so long behind a finding */
 #define TRIED_MOST  300	 /* blocks that are read behind an apply */
+#define REQUESTS    100	 /* of others since the last tick: one tick.. */
+#define YIELD_TICKS 16	 /* ..of so many is used then */
 #define MORE	    64	 /* blocks of an audit_read_all() that wait to be asked for */
 #define TRIES	    3	 /* for each of these */
 
@@ -142,11 +144,14 @@ enum audit_kind { AUDIT_LFT, AUDIT_MFT }; /* of a job; arg: block; block << 4 | 
 
 struct audit {
 	struct program *program;
+	struct mad *mad;
 	struct mft *mft;
 	const struct audit_ops *ops;
 	void *arg;
 	struct batch *batch;
 	struct loop_timer *tick;
+	uint64_t requests; /* of others, until the last tick */
+	unsigned yielded;  /* ticks */
 	unsigned rate;
 	uint64_t after_us;
 	guid_t at; /* the switch that was last in turn */
@@ -365,8 +370,13 @@ static void tick_cb(void *arg)
 {
 	struct audit *a = arg;
 	uint64_t since = a->program->busy || mft_busy(a->mft) ? 0 : a->ops->idle_since(a->arg);
+	uint64_t before = a->requests;
 
 	schedule(a);
+	a->requests = mad_stats(a->mad).unsolicited;
+	if (a->requests - before > REQUESTS && ++a->yielded < YIELD_TICKS)
+		return;
+	a->yielded = 0;
 	if (since && loop_now_us(a->program->loop) - since >= a->after_us &&
 	    !batch_in_flight(a->batch)) {
 		unsigned count = a->rate < TICKS_PER_S ? 1 : a->rate / TICKS_PER_S;
@@ -442,6 +452,7 @@ struct audit *audit_new(struct loop *loop, struct mad *mad, struct program *prog
 	struct audit *a = mem_new(a);
 
 	a->program = program;
+	a->mad = mad;
 	a->mft = mft;
 	a->ops = ops;
 	a->arg = arg;

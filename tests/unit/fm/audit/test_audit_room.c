@@ -162,6 +162,64 @@ static void nothing_is_read_while_the_fabric_is_not_idle(void **state)
 	end(&r);
 }
 
+/* A host on the manager's leaf that asks it for SMInfo, three thousand times a second. */
+struct client {
+	struct mad *mad;
+	struct loop_timer *timer;
+	struct mad_path path;
+};
+
+static void unanswered(void *arg, const struct mad_answer *answer)
+{
+}
+
+static void ask(void *arg)
+{
+	struct client *c = arg;
+
+	for (unsigned i = 0; i < 30; i++)
+		mad_send(c->mad,
+			 &(struct mad_request){ .path = &c->path,
+						.method = WIRE_GET,
+						.attr_id = WIRE_SM_INFO,
+						.timeout_ms = 1,
+						.once = true },
+			 unanswered, NULL);
+	loop_timer_set(c->timer, SECOND_US / 100);
+}
+
+static void clients_that_ask_much_come_before_the_audit(void **state)
+{
+	static const struct mad_conf conf = { .window_max = 64, .window_device = 64 };
+	struct client client = { 0 };
+	const struct topo_node *ca;
+	const struct topo_port *sm, *own;
+	struct room r;
+	unsigned alone;
+
+	begin(&r);
+	ca = design_sm(r.b.design) + 1;
+	sm = topo_peer(r.b.design, &r.b.design->ports[design_sm(r.b.design)->port0 + 1]);
+	own = topo_peer(r.b.design, &r.b.design->ports[ca->port0 + 1]);
+	assert_int_equal(own->node, sm->node);
+	client.path = (struct mad_path){ .hops = 2, .ports = { 1, sm->num } };
+	client.mad = mad_new(r.b.loop, double_io_at(r.b.d, ca->guid, 1), &conf);
+	client.timer = loop_timer_new(r.b.loop, ask, &client);
+	audit_for(&r, 16 * SECOND_US);
+	alone = gets(&r.b, WIRE_LFT);
+	double_sent_reset(r.b.d);
+	loop_timer_set(client.timer, 1);
+	audit_for(&r, 16 * SECOND_US);
+	assert_in_range(gets(&r.b, WIRE_LFT), alone / 32, alone / 8);
+	loop_timer_stop(client.timer);
+	double_sent_reset(r.b.d);
+	audit_for(&r, 16 * SECOND_US);
+	assert_in_range(gets(&r.b, WIRE_LFT), alone - alone / 8, alone + alone / 8);
+	loop_timer_free(client.timer);
+	mad_free(client.mad);
+	end(&r);
+}
+
 static void a_block_that_differs_is_written_again_and_is_repaired_when_it_is_read_so(void **state)
 {
 	struct room r;
@@ -324,6 +382,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_read_while_the_fabric_is_not_idle),
+		cmocka_unit_test(clients_that_ask_much_come_before_the_audit),
 		cmocka_unit_test(
 			a_block_that_differs_is_written_again_and_is_repaired_when_it_is_read_so),
 		cmocka_unit_test(a_multicast_block_that_differs_has_multicast_write_it_again),
