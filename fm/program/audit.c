@@ -40,6 +40,8 @@ static bool wanted_mft(const struct table_source *s, const struct table_block *b
 static bool wanted(const struct table_source *s, const struct table_block *b, uint8_t data[64])
 {
 	const struct inv_node *node = node_of(s, b);
+	uint32_t sw = node && s->topo ? topo_find(s->topo, b->sw) : TOPO_NONE;
+	struct wire_switch_info info;
 	uint16_t masks[MCAST_BLOCK];
 
 	if (b->kind == TABLE_MFT) {
@@ -48,24 +50,18 @@ static bool wanted(const struct table_source *s, const struct table_block *b, ui
 		wire_words_encode(masks, data);
 		return true;
 	}
-	if (!node || !s->topo || topo_find(s->topo, b->sw) >= s->topo->nswitches)
-		return false;
+	if (!s->topo || sw >= s->topo->nswitches)
+		return false; /* nothing is published for it */
 	if (b->kind == TABLE_LFT) {
-		/* False: nothing is published for it. */
-		uint32_t sw = topo_find(s->topo, b->sw);
-
 		if (b->block >= tables_blocks(s->tables))
 			return false;
 		memcpy(data, tables_block(s->tables, sw, b->block), TABLES_BLOCK);
 		return true;
 	}
-
-	struct wire_switch_info info = node->sw;
-
+	info = node->sw;
 	info.lft_top = s->tables->top;
 	info.port_state_change = false;
 	wire_switch_info_encode(&info, data);
-
 	return true;
 }
 
@@ -390,23 +386,17 @@ static void tick_cb(void *arg)
 			struct store_switch *sw = switch_after(a, a->at);
 
 			if (!sw) {
-				/*
-				 * The next block of all switches; multicast's behind the last, and
-				 * around.
-				 */
+				/* The next block of all switches; multicast's behind the last. */
 				a->at = 0;
-
-				if (!(++a->block < blocks_of_all(a, a->kind))) {
-					a->block = 0;
-					if (a->kind == AUDIT_MFT || !mft_blocks(a->mft)) {
-						a->before = a->asked;
-						a->asked = 0;
-					}
-					a->kind = a->kind == AUDIT_LFT && mft_blocks(a->mft)
-							  ? AUDIT_MFT
-							  : AUDIT_LFT;
+				if (++a->block < blocks_of_all(a, a->kind))
+					continue;
+				a->block = 0;
+				a->kind = a->kind == AUDIT_LFT && mft_blocks(a->mft) ? AUDIT_MFT
+										     : AUDIT_LFT;
+				if (a->kind == AUDIT_LFT) {
+					a->before = a->asked;
+					a->asked = 0;
 				}
-
 				continue;
 			}
 			a->at = sw->guid;
