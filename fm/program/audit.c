@@ -132,7 +132,7 @@ mad_token table_block_set(const struct table_source *s, const struct table_block
 #define HURRY_TICKS 60	 /* ..for so long behind a finding */
 #define TRIED_MOST  300	 /* blocks that are read behind an apply */
 #define REQUESTS    100	 /* of others since the last tick: one tick.. */
-#define YIELD_TICKS 16	 /* ..of so many is used then */
+#define YIELD_TICKS 8	 /* ..of so many is used then, for as many blocks at most */
 #define MORE	    64	 /* blocks of an audit_read_all() that wait to be asked for */
 #define TRIES	    3	 /* for each of these */
 
@@ -367,10 +367,12 @@ static void tick_cb(void *arg)
 	struct audit *a = arg;
 	uint64_t since = a->program->busy || mft_busy(a->mft) ? 0 : a->ops->idle_since(a->arg);
 	uint64_t before = a->requests;
+	bool yield;
 
 	schedule(a);
 	a->requests = mad_stats(a->mad).unsolicited;
-	if (a->requests - before > REQUESTS && ++a->yielded < YIELD_TICKS)
+	yield = a->requests - before > REQUESTS;
+	if (yield && ++a->yielded < YIELD_TICKS)
 		return;
 	a->yielded = 0;
 	if (since && loop_now_us(a->program->loop) - since >= a->after_us &&
@@ -379,6 +381,7 @@ static void tick_cb(void *arg)
 
 		count *= a->hurry ? HURRY : 1;
 		a->hurry -= a->hurry > 0;
+		count = yield && count > REQUESTS ? REQUESTS : count;
 		a->ops->ports(a->arg, count, (count + 15) / 16);
 		if (a->before && count > a->before / PASS_TICKS + 1)
 			count = a->before / PASS_TICKS + 1;

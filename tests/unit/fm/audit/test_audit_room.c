@@ -210,7 +210,7 @@ static void clients_that_ask_much_come_before_the_audit(void **state)
 	double_sent_reset(r.b.d);
 	loop_timer_set(client.timer, 1);
 	audit_for(&r, 16 * SECOND_US);
-	assert_in_range(gets(&r.b, WIRE_LFT), alone / 32, alone / 8);
+	assert_in_range(gets(&r.b, WIRE_LFT), alone / 16, alone / 4);
 	loop_timer_stop(client.timer);
 	double_sent_reset(r.b.d);
 	audit_for(&r, 16 * SECOND_US);
