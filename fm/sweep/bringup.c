@@ -344,9 +344,13 @@ static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 	struct port_setup *setup = port_setup(node, num);
 
 	setup->errors = setup->sets = 0;
-	/* If it hides a key, whether it counted what it did not answer is read first. */
-	setup->reread = inventory_has_key(node, num) &&
-			inventory_key_of(b->inv, node, num) == INV_KEY_HIDDEN;
+	/*
+	 * It refused what it may have executed before, and that answer was lost: it is read until
+	 * it answers. If it hides a key, whether it counted what it did not answer is read first.
+	 */
+	setup->reread = (setup->reread && setup->unsure) ||
+			(inventory_has_key(node, num) &&
+			 inventory_key_of(b->inv, node, num) == INV_KEY_HIDDEN);
 	setup_retry_at(setup, setup->given_up
 				      ? loop_now_us(b->loop) + bringup_rest_us(setup->given_up)
 				      : 0);
