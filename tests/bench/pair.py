@@ -34,7 +34,8 @@ import world as w
 
 BOUND = 1.05
 ALIKE = ("bringup", "idle", "mcast", "osmtest", "sa")
-SETTINGS = {"sa": sa.NO_LIMIT, "mcast": "audit_after = 600.0;\n"}  # of both builds; what the audit costs is audit.py's
+SETTINGS = {"sa": sa.NO_LIMIT}  # of both builds
+AUDIT = "audit_rate = 160;\n"  # 0249ef56 audits as much by default; what more of it costs is audit.py's
 CPU = "processor time of fmd"
 NONE = collections.defaultdict(type(None))
 OPENSM_LEFT_OUT = [  # what measures it in sections that don't treat all alike, and what stands for its figures
@@ -66,7 +67,8 @@ class Build:
         class Built(Plain):
             def __init__(self, world, sim, settings="", state=None, engine=None):
                 build.use()
-                super().__init__(world, sim, build.settings or settings, state)
+                settings = build.settings or settings
+                super().__init__(world, sim, settings if "audit_" in settings else settings + AUDIT, state)
 
             def ask(self, *command):
                 build.use()
