@@ -126,8 +126,7 @@ static bool take_all(struct whatif *w, const json_t *list, change_fn *change, ch
 			return false;
 		}
 		if (change ? !change_one(w, text, change, err)
-			   : nvlink_assume(w->env->fabric, text, &w->states, err,
-					   COMMAND_ERROR_SIZE) != 0)
+			   : nvlink_assume(w->env->fabric, text, &w->states, err) != 0)
 			return false;
 	}
 	return true;
@@ -462,7 +461,7 @@ static json_t *answer_health_report(const struct command_env *env, json_t *args,
 	char *end;
 	double seconds = text ? strtod(text, &end) : json_number_value(ttl);
 	return nvlink_hear_report(env->fabric, source, host, state, reason,
-				  text && (!*text || *end) ? 0 : seconds, err, COMMAND_ERROR_SIZE);
+				  text && (!*text || *end) ? 0 : seconds, err);
 }
 const struct command_run health_report_run = { .answer = answer_health_report };
 

@@ -37,7 +37,7 @@ static enum fmctl_exit plan_assume(struct plan *p)
 		const char *text = p->args.assumed[i];
 		bool sound = value_check("HOST=STATE", text, err, sizeof(err));
 
-		if (sound && !nvswitch_policy_assume(p->topo, text, p->states, err, sizeof(err)))
+		if (sound && !nvswitch_policy_assume(p->topo, text, p->states, err))
 			continue;
 		fprintf(stderr, "fmctl: plan: --nvswitch %s: %s\n", text, err);
 		return sound ? FMCTL_FAILED : FMCTL_USAGE;

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include "fm/nvswitch/evidence_sxid.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 

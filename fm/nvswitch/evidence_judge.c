@@ -34,7 +34,6 @@
  */
 #include <stdarg.h>
 #include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/evidence_sxid.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 

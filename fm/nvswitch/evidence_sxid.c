@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
 #include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"
 
@@ -98,10 +97,10 @@ static void read_own(struct catalogue *own)
 	free(text);
 }
 
-int catalogue_read(const char *path, bool use, char *err, size_t err_size)
+int catalogue_read(const char *path, bool use, char *err)
 {
 	struct catalogue next = { 0 };
-	int status = *path ? lines_read(path, read_row, &next, err, err_size) : 0;
+	int status = *path ? lines_read(path, read_row, &next, err) : 0;
 
 	if (status || !use) {
 		free(next.rows);

@@ -7,6 +7,7 @@
 #include <event2/util.h>
 #include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_syslog.h"
+#include "fm/nvswitch/state.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -54,7 +55,7 @@ static struct {
 	FUNCTIONS(POINTER);
 } curl;
 
-int fetch_load(const char *key, char *err, size_t err_size)
+int fetch_load(const char *key, char *err)
 {
 	void *library;
 	bool found;
@@ -67,7 +68,7 @@ int fetch_load(const char *key, char *err, size_t err_size)
 	curl.loaded = found && !curl.global_init(CURL_GLOBAL_DEFAULT);
 	if (curl.loaded)
 		return 0;
-	snprintf(err, err_size, "%s: %s", key, found ? "libcurl cannot begin" : dlerror());
+	snprintf(err, NVSWITCH_ERROR, "%s: %s", key, found ? "libcurl cannot begin" : dlerror());
 	return -1;
 }
 
@@ -140,11 +141,10 @@ static const char *read_credential(void *arg, char *line)
 	       "expected";
 }
 
-int fetch_credentials_read(struct fetch_credentials *c, const char *path, char *err,
-			   size_t err_size)
+int fetch_credentials_read(struct fetch_credentials *c, const char *path, char *err)
 {
 	*c = (struct fetch_credentials){ 0 };
-	return *path ? lines_read(path, read_credential, c, err, err_size) : 0;
+	return *path ? lines_read(path, read_credential, c, err) : 0;
 }
 
 /* ---- URLs ------------------------------------------------------------------------------------ */
@@ -456,15 +456,14 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
-			size_t err_size)
+struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err)
 {
 	struct fetch *fetch;
 
 	if (loop_is_simulated(loop))
 		return NULL;
 	fetch = mem_new(fetch);
-	if (fetch_credentials_read(&fetch->credentials, conf->credentials_file, err, err_size)) {
+	if (fetch_credentials_read(&fetch->credentials, conf->credentials_file, err)) {
 		free(fetch);
 		return NULL;
 	}

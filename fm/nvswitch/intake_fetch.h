@@ -19,7 +19,7 @@ struct fetch;
  * Loads libcurl, unless that is done: before any other call here. 0, or -1 with `KEY: reason` in
  * err; it may be tried again. key: of the configuration, the one that needs it.
  */
-int fetch_load(const char *key, char *err, size_t err_size);
+int fetch_load(const char *key, char *err);
 
 /* How fmd proves itself to exporters: lines `KIND VALUE` of a file, each kind once. */
 struct fetch_credentials {
@@ -29,8 +29,7 @@ struct fetch_credentials {
 	char proxy[256];	  /* URL with a numeric address */
 };
 /* Reads a file of them; "" = there are none. 0, or -1 with `FILE:LINE: reason` in err. */
-int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
-			   size_t err_size);
+int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err);
 
 struct fetch_conf {
 	unsigned timeout_ms; /* for a whole request */
@@ -43,8 +42,7 @@ struct fetch_conf {
  * The caller owns it; the loop is borrowed. NULL in a simulated loop; NULL with the reason in err:
  * a file cannot be used. fetch_free() ends its jobs without a callback; NULL is fine.
  */
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
-			size_t err_size);
+struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err);
 void fetch_free(struct fetch *fetch);
 
 struct fetch_url {

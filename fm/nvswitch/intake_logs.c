@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
-#include "fm/nvswitch/evidence_sxid.h"
-#include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "fm/os/listener.h"
@@ -265,11 +263,11 @@ static void close_server(void *server)
 }
 
 /* NULL with the reason in err, where the status is an error. */
-static void *opened(struct log_server *s, int status, const char *where, char *err, size_t err_size)
+static void *opened(struct log_server *s, int status, const char *where, char *err)
 {
 	if (status >= 0)
 		return s;
-	snprintf(err, err_size, "%s: %s", where, strerror(-status));
+	snprintf(err, NVSWITCH_ERROR, "%s: %s", where, strerror(-status));
 	close_server(s);
 	return NULL;
 }
@@ -285,8 +283,7 @@ static struct log_server *server_new(struct source_home *home, loop_fn *fn)
 	return s;
 }
 
-static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			 size_t err_size)
+static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err)
 {
 	struct log_server *s = server_new(home, rested_cb);
 	const char *where = conf->keys.log_socket;
@@ -296,12 +293,11 @@ static void *open_socket(struct source_home *home, const struct nvswitch_conf *c
 		s->path = mem_strdup(where);
 		s->listener = listener_new(s->loop, s->fd, "log_socket", 0, accept_cb, s);
 	}
-	return opened(s, s->fd, where, err, err_size);
+	return opened(s, s->fd, where, err);
 }
 
 /* Begun at its end: what was logged before fmd began may be long repaired. */
-static void *open_journal(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			  size_t err_size)
+static void *open_journal(struct source_home *home, const struct nvswitch_conf *conf, char *err)
 {
 	struct log_server *s = server_new(home, journal_cb);
 	const char *where = conf->keys.log_journal;
@@ -316,7 +312,7 @@ static void *open_journal(struct source_home *home, const struct nvswitch_conf *
 			sd_journal_seek_head(s->journal); /* there are no records */
 		s->watch = loop_fd_new(s->loop, fd, LOOP_READ, journal_fd_cb, s);
 	}
-	return opened(s, fd, where, err, err_size);
+	return opened(s, fd, where, err);
 }
 
 const struct source_ops source_journal = { .name = "journal",

@@ -167,7 +167,7 @@ static void free_targets(struct targets *targets)
 
 /* The file's lines, and the patterns for the hosts that it does not name. */
 static int gather_targets(const struct source_home *home, const struct nvswitch_conf *conf,
-			  struct targets *targets, char *err, size_t err_size)
+			  struct targets *targets, char *err)
 {
 	const struct conf_nvswitch *keys = &conf->keys;
 	struct targets trial = { 0 };
@@ -177,14 +177,14 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 					    : "prometheus_url";
 	char *prometheus;
 
-	if (fetch_load(key, err, err_size))
+	if (fetch_load(key, err))
 		return -1;
-	if (*keys->hosts_file && lines_read(keys->hosts_file, read_line, targets, err, err_size)) {
+	if (*keys->hosts_file && lines_read(keys->hosts_file, read_line, targets, err)) {
 		free_targets(targets);
 		return -1;
 	}
 	if (*keys->url && add_by_pattern(&trial, "host", keys->url, keys->system)) {
-		snprintf(err, err_size,
+		snprintf(err, NVSWITCH_ERROR,
 			 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
 			 keys->url);
 		free_targets(targets);
@@ -413,12 +413,12 @@ bool exporters_hosts_changed(void *source)
 {
 	struct exporters *x = source;
 	struct targets targets = { 0 }, before = x ? x->targets : targets;
-	char err[256];
+	char err[NVSWITCH_ERROR];
 	bool changed = false;
 
 	if (!x)
 		return false;
-	if (gather_targets(x->home, x->home->conf, &targets, err, sizeof(err)))
+	if (gather_targets(x->home, x->home->conf, &targets, err))
 		log_line(LOG_NVSWITCH, LOG_ERR, "previous exporters kept: %s", err);
 	else
 		changed = targets.count != before.count;
@@ -451,8 +451,7 @@ static void close_exporters(void *source)
 	free(x);
 }
 
-static void *open_exporters(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			    size_t err_size)
+static void *open_exporters(struct source_home *home, const struct nvswitch_conf *conf, char *err)
 {
 	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
 					  .connect_ms = CONNECT_MS,
@@ -463,8 +462,8 @@ static void *open_exporters(struct source_home *home, const struct nvswitch_conf
 
 	x->home = home;
 	x->timer = loop_timer_new(home->loop, start_due, x);
-	if (!gather_targets(home, conf, &x->targets, err, err_size)) {
-		x->fetch = fetch_new(home->loop, &fetch, err, err_size);
+	if (!gather_targets(home, conf, &x->targets, err)) {
+		x->fetch = fetch_new(home->loop, &fetch, err);
 		if (x->fetch || loop_is_simulated(home->loop))
 			return x;
 	}
@@ -515,20 +514,21 @@ json_t *exporters_missing(const void *source, unsigned host, unsigned number)
 	return json_array();
 }
 
-static int check(const struct nvswitch_conf *conf, char *err, size_t err_size)
+static int check(const struct nvswitch_conf *conf, char *err)
 {
 	static const struct source_home nobody; /* no host is there yet */
 	struct targets targets = { 0 };
 	struct fetch_credentials credentials;
 
-	if (gather_targets(&nobody, conf, &targets, err, err_size))
+	if (gather_targets(&nobody, conf, &targets, err))
 		return -1;
 	free_targets(&targets);
-	if (fetch_credentials_read(&credentials, conf->keys.credentials_file, err, err_size))
+	if (fetch_credentials_read(&credentials, conf->keys.credentials_file, err))
 		return -1;
 	if (!*conf->keys.ca_file || !access(conf->keys.ca_file, R_OK))
 		return 0;
-	snprintf(err, err_size, "nvswitch_ca_file: %s: %s", conf->keys.ca_file, strerror(errno));
+	snprintf(err, NVSWITCH_ERROR, "nvswitch_ca_file: %s: %s", conf->keys.ca_file,
+		 strerror(errno));
 	return -1;
 }
 

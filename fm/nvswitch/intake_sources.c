@@ -71,8 +71,7 @@ bool health_report(struct health *h, unsigned host, const struct memory_report *
 #define REPORT_TTL_MAX_S 86400
 #define SOURCE_LETTERS	 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
-int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err,
-		       size_t err_size)
+int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err)
 {
 	unsigned host = health_find(home->health, report->host);
 	int state = nvswitch_state_parse(report->state);
@@ -81,19 +80,20 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 	bool heard = false;
 
 	if (!name || report->source[name] || name >= sizeof(kept.source)) {
-		snprintf(err, err_size,
+		snprintf(err, NVSWITCH_ERROR,
 			 "a source is a word of up to %zu letters, digits, '.', '_' and '-'",
 			 sizeof(kept.source) - 1);
 	} else if (host == UINT_MAX) {
-		snprintf(err, err_size, "the fabric has no host %s, or several", report->host);
+		snprintf(err, NVSWITCH_ERROR, "the fabric has no host %s, or several",
+			 report->host);
 	} else if (state < 0) {
-		snprintf(err, err_size,
+		snprintf(err, NVSWITCH_ERROR,
 			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN",
 			 report->state);
 	} else if (!*report->reason && state > NVSWITCH_HEALTHY) {
-		snprintf(err, err_size, "a reason is expected");
+		snprintf(err, NVSWITCH_ERROR, "a reason is expected");
 	} else if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S)) {
-		snprintf(err, err_size, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
+		snprintf(err, NVSWITCH_ERROR, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
 	} else {
 		array_printf(kept.source, "%s", report->source);
 		kept.ttl_s = report->ttl_s;
@@ -105,8 +105,8 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 		text_clean(report->reason, len, kept.text);
 		heard = health_report(home->health, host, &kept, loop_now_us(home->loop));
 		if (!heard)
-			snprintf(err, err_size, "%s: %d sources report on it already", report->host,
-				 MEMORY_REPORTS);
+			snprintf(err, NVSWITCH_ERROR, "%s: %d sources report on it already",
+				 report->host, MEMORY_REPORTS);
 	}
 	if (heard)
 		home->heard(home);
@@ -128,10 +128,9 @@ void source_report_recall(struct source_home *home, unsigned host)
 
 /* ---- Aliases and kernel logs ----------------------------------------------------------------- */
 
-static void *open_aliases(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-			  size_t err_size)
+static void *open_aliases(struct source_home *home, const struct nvswitch_conf *conf, char *err)
 {
-	return aliases_read(conf->keys.alias_file, err, err_size);
+	return aliases_read(conf->keys.alias_file, err);
 }
 
 static void start_aliases(struct source_home *home, void *source, void *before)
@@ -144,9 +143,9 @@ static void close_aliases(void *source)
 	json_decref(source);
 }
 
-static int check_aliases(const struct nvswitch_conf *conf, char *err, size_t err_size)
+static int check_aliases(const struct nvswitch_conf *conf, char *err)
 {
-	json_t *aliases = aliases_read(conf->keys.alias_file, err, err_size);
+	json_t *aliases = aliases_read(conf->keys.alias_file, err);
 
 	json_decref(aliases);
 	return aliases ? 0 : -1;
@@ -166,12 +165,10 @@ enum { JOURNAL, SOCKET, EXPORTERS, ALIASES, SOURCES };
 static const struct source_ops *const table[SOURCES] = { &source_journal, &source_socket,
 							 &source_exporters, &source_aliases };
 
-#define SOURCE_ERROR 256
-
 struct sources_opened {
 	void *open[SOURCES];
-	bool stays[SOURCES];		    /* the one that is open goes on */
-	char errors[SOURCES][SOURCE_ERROR]; /* why it is not open; "" = it is, or is not wanted */
+	bool stays[SOURCES];		      /* the one that is open goes on */
+	char errors[SOURCES][NVSWITCH_ERROR]; /* why it is not open; "" = it is, or is not wanted */
 };
 struct sources {
 	struct source_home *home;
@@ -208,7 +205,7 @@ static void open_one(struct sources *s, unsigned i, const struct nvswitch_conf *
 {
 	o->stays[i] = table[i]->stays && s->now.open[i] && same(i, s->home->conf, conf);
 	if (wanted(i, conf) && !o->stays[i])
-		o->open[i] = table[i]->open(s->home, conf, o->errors[i], SOURCE_ERROR);
+		o->open[i] = table[i]->open(s->home, conf, o->errors[i]);
 }
 
 static void close_all(struct sources_opened *o)
@@ -218,8 +215,7 @@ static void close_all(struct sources_opened *o)
 			table[i]->close(o->open[i]);
 }
 
-struct sources_opened *sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err,
-				    size_t err_size)
+struct sources_opened *sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err)
 {
 	struct sources_opened *o = mem_new(o);
 	const char *wrong = NULL;
@@ -231,16 +227,16 @@ struct sources_opened *sources_open(struct sources *s, const struct nvswitch_con
 			wrong = o->errors[i];
 	if (!wrong)
 		return o;
-	snprintf(err, err_size, "%s", wrong);
+	snprintf(err, NVSWITCH_ERROR, "%s", wrong);
 	close_all(o);
 	free(o);
 	return NULL;
 }
 
-int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
+int sources_check(const struct nvswitch_conf *conf, char *err)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		if (table[i]->check && wanted(i, conf) && table[i]->check(conf, err, err_size))
+		if (table[i]->check && wanted(i, conf) && table[i]->check(conf, err))
 			return -1;
 	return 0;
 }
@@ -258,7 +254,7 @@ static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
 			table[i]->close(s->now.open[i]);
 		s->now.open[i] = o->open[i];
 	}
-	memcpy(s->now.errors[i], o->errors[i], SOURCE_ERROR);
+	memcpy(s->now.errors[i], o->errors[i], NVSWITCH_ERROR);
 	array_printf(what, "nvswitch: %s", table[i]->name);
 	s->home->ops->trouble(s->home->arg, what, *s->now.errors[i] ? s->now.errors[i] : NULL);
 }

@@ -31,13 +31,12 @@ struct source_ops {
 	 * anything that others see yet, and home->conf is still the configuration before. NULL with
 	 * the reason in err.
 	 */
-	void *(*open)(struct source_home *home, const struct nvswitch_conf *conf, char *err,
-		      size_t err_size);
+	void *(*open)(struct source_home *home, const struct nvswitch_conf *conf, char *err);
 	void (*close)(void *source);
 	/* It is used from now on; before: the one that it replaces, closed next. NULL = none. */
 	void (*start)(struct source_home *home, void *source, void *before);
 	/* Whether the files that a configuration names can be used: 0, or -1. */
-	int (*check)(const struct nvswitch_conf *conf, char *err, size_t err_size);
+	int (*check)(const struct nvswitch_conf *conf, char *err);
 };
 extern const struct source_ops source_journal, source_socket; /* intake_logs.c */
 /* Of hosts and of racks (intake_scrape.c): by URLs of a file, or a pattern for all hosts. */
@@ -52,10 +51,25 @@ json_t *exporters_missing(const void *exporters, unsigned host, unsigned number)
 /* ---- Health reports -------------------------------------------------------------------------- */
 
 /* The command `health-report`: 0, or -1 with the reason in err; where all is checked. */
-int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err,
-		       size_t err_size);
+int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err);
 /* A host's memory was read from the state file: its reports are sources, silent so far. */
 void source_report_recall(struct source_home *home, unsigned host);
+
+/* ---- Kernel logs ----------------------------------------------------------------------------- */
+
+/*
+ * From a unix socket that a collector of this machine writes to (journald, rsyslog), and from
+ * journals of this machine or others. Each line is assigned to the host that it is about. Lines that
+ * are not about NVLinks are dropped at once, so nothing here grows with what is sent.
+ */
+struct log_intake;
+
+/* The caller's, which frees it by free(3); `home` is borrowed until then. */
+struct log_intake *log_intake_new(struct source_home *home);
+
+/* New documents, which the caller owns: the counts; a row for the collector, once it wrote. */
+json_t *log_intake_json(const struct log_intake *intake);
+json_t *log_intake_senders(const struct log_intake *intake);
 
 /* ---- All sources that one configuration wants ------------------------------------------------ */
 
@@ -78,11 +92,11 @@ void sources_free(struct sources *sources);
  * reason in err: the configuration is refused and nothing has changed.
  */
 struct sources_opened *sources_open(struct sources *sources, const struct nvswitch_conf *conf,
-				    char *err, size_t err_size);
+				    char *err);
 /* Replaces the sources by what was opened and frees `opened`; home->conf is the new one then. */
 void sources_take(struct sources *sources, struct sources_opened *opened);
 /* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
-int sources_check(const struct nvswitch_conf *conf, char *err, size_t err_size);
+int sources_check(const struct nvswitch_conf *conf, char *err);
 /* Which hosts are present has changed. */
 void sources_hosts_changed(struct sources *sources);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include "fm/nvswitch/intake_syslog.h"
+#include "fm/nvswitch/state.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -20,7 +21,7 @@ const char *lines_take(char *text, lines_fn *fn, void *arg, unsigned *number)
 	return wrong;
 }
 
-int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_size)
+int lines_read(const char *path, lines_fn *fn, void *arg, char *err)
 {
 	size_t len;
 	char *text = mem_read_path(path, &len);
@@ -28,9 +29,9 @@ int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_
 	const char *wrong = text ? lines_take(text, fn, arg, &number) : strerror(errno);
 
 	if (wrong && text)
-		snprintf(err, err_size, "%s:%u: %s", path, number, wrong);
+		snprintf(err, NVSWITCH_ERROR, "%s:%u: %s", path, number, wrong);
 	else if (wrong)
-		snprintf(err, err_size, "%s: %s", path, wrong);
+		snprintf(err, NVSWITCH_ERROR, "%s: %s", path, wrong);
 	free(text);
 	return wrong ? -1 : 0;
 }

@@ -20,7 +20,7 @@ typedef const char *lines_fn(void *arg, char *line);
  * Calls fn with each line of a file. Returns 0, or -1 with `FILE: reason` (it cannot be read) or
  * `FILE:LINE: reason` in err; the lines before were taken then, which is for the caller to undo.
  */
-int lines_read(const char *path, lines_fn *fn, void *arg, char *err, size_t err_size);
+int lines_read(const char *path, lines_fn *fn, void *arg, char *err);
 /* The same of a text, which is cut up; *number: lines that were taken. What is wrong, or NULL. */
 const char *lines_take(char *text, lines_fn *fn, void *arg, unsigned *number);
 

@@ -105,12 +105,11 @@ json_t *nvlink_hosts(const struct fabric *f)
 }
 
 json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
-			   const char *state, const char *reason, double ttl_s, char *err,
-			   size_t err_size)
+			   const char *state, const char *reason, double ttl_s, char *err)
 {
 	const struct nvswitch_said report = { source, host, state, reason, ttl_s };
 
-	if (source_report_hear(&room_of(f)->nvswitch->home, &report, err, err_size))
+	if (source_report_hear(&room_of(f)->nvswitch->home, &report, err))
 		return NULL;
 	return json_pack("{ss ss ss sf}", "host", host, "source", source, "state",
 			 nvswitch_state_name(nvswitch_state_parse(state)), "ttl_s", ttl_s);
@@ -144,9 +143,9 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus,
 							      .free = free };
 	struct nvlink_room *r = room_of(f);
 	struct setting *s;
-	char err[256];
+	char err[NVSWITCH_ERROR];
 
-	if (nvswitch_set(r->nvswitch, host, state, gpus, err, sizeof(err))) {
+	if (nvswitch_set(r->nvswitch, host, state, gpus, err)) {
 		fn(arg, NULL, err);
 		return;
 	}
@@ -165,14 +164,13 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus,
 
 /* ---- What if --------------------------------------------------------------------------------- */
 
-int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
-		  size_t err_size)
+int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err)
 {
 	const struct topo *now = fabric_view(f).topo;
 
 	if (!*states)
 		*states = nvlink_states(room_of(f), now);
-	return nvswitch_policy_assume(now, text, *states, err, err_size);
+	return nvswitch_policy_assume(now, text, *states, err);
 }
 
 json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
@@ -495,17 +493,21 @@ static void status(const void *room, json_t *doc)
 static int check(const struct conf *conf, char *err, size_t err_size)
 {
 	const struct nvswitch_conf monitor = nvlink_conf(conf);
+	char why[NVSWITCH_ERROR];
+	int status = nvswitch_check(&monitor, why);
 
-	return nvswitch_check(&monitor, err, err_size);
+	if (status)
+		snprintf(err, err_size, "%s", why);
+	return status;
 }
 
 static void configure(void *room)
 {
 	struct nvlink_room *r = room;
 	const struct nvswitch_conf conf = nvlink_conf(r->services.conf);
-	char err[512] = "";
+	char err[NVSWITCH_ERROR] = "";
 
-	if (nvswitch_configure(r->nvswitch, &conf, err, sizeof(err)))
+	if (nvswitch_configure(r->nvswitch, &conf, err))
 		event_log_add(r->services.events, LOG_ERR, "nvswitch-conf", NULL, NULL,
 			      "nvswitch: previous exporters and logs kept: %s", err);
 }

@@ -32,8 +32,7 @@ void nvlink_set(struct fabric *fabric, const char *host, const char *state, int 
  * which the caller owns, or NULL with the reason in err.
  */
 json_t *nvlink_hear_report(struct fabric *fabric, const char *source, const char *host,
-			   const char *state, const char *reason, double ttl_s, char *err,
-			   size_t err_size);
+			   const char *state, const char *reason, double ttl_s, char *err);
 
 /* ---- What if: variants have the hosts of the published snapshot; states are by host ---------- */
 
@@ -41,8 +40,7 @@ json_t *nvlink_hear_report(struct fabric *fabric, const char *source, const char
  * Reads "HOST=STATE" and sets it in *states (enum nvswitch_state), which the caller frees; if it is
  * NULL it is made, with the states that routing uses. 0, or -1 with the reason in err.
  */
-int nvlink_assume(const struct fabric *fabric, const char *text, uint8_t **states, char *err,
-		  size_t err_size);
+int nvlink_assume(const struct fabric *fabric, const char *text, uint8_t **states, char *err);
 /*
  * A new list, which the caller owns, with a row for each host whose assumed state differs: the
  * rates of its cross-rail traffic and of the others', now and in the variant.

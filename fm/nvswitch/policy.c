@@ -6,8 +6,7 @@
 
 /* ---- What is assumed ------------------------------------------------------------------------- */
 
-int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err,
-			   size_t err_size)
+int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err)
 {
 	const struct what_scope scope = { .topo = t };
 	const char *word = strrchr(text, '=');
@@ -19,12 +18,12 @@ int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *stat
 
 	free(name);
 	if (!word)
-		snprintf(err, err_size, "%.80s: HOST=STATE is expected", text);
+		snprintf(err, NVSWITCH_ERROR, "%.80s: HOST=STATE is expected", text);
 	else if (state < 0 || state == NVSWITCH_UNKNOWN)
-		snprintf(err, err_size,
+		snprintf(err, NVSWITCH_ERROR,
 			 "unknown state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", word + 1);
 	else if (!found)
-		snprintf(err, err_size, "the fabric has no host %.*s, or several",
+		snprintf(err, NVSWITCH_ERROR, "the fabric has no host %.*s, or several",
 			 (int)(word - text), text);
 	else
 		states[what.host] = state;

@@ -14,8 +14,7 @@
 #include "routing/tables.h"
 
 /* Reads "HOST=STATE" and sets it in states[]. 0, or -1 with the reason in err. */
-int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err,
-			   size_t err_size);
+int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err);
 
 /* Two fabrics of the same nodes, LIDs and hosts, and the states of the hosts in each. */
 struct nvswitch_trial {

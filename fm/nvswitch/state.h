@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Room for the reason why something failed, `err` of all functions here. */
+#define NVSWITCH_ERROR 512
+
 /* From healthy to worst; UNKNOWN is not part of that order. */
 enum nvswitch_state {
 	NVSWITCH_HEALTHY,

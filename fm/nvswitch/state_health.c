@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <ctype.h>
 #include <limits.h>
-#include "fm/nvswitch/evidence_sxid.h"
 #include "fm/nvswitch/intake_syslog.h"
-#include "fm/nvswitch/state_health.h"
+#include "fm/nvswitch/state_monitor.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -58,11 +57,11 @@ static const char *read_line(void *arg, char *line)
 	return NULL;
 }
 
-json_t *aliases_read(const char *path, char *err, size_t err_size)
+json_t *aliases_read(const char *path, char *err)
 {
 	json_t *aliases = json_pack("{s{} s{}}", "hosts", "gpus");
 
-	if (!lines_read(path, read_line, aliases, err, err_size))
+	if (!lines_read(path, read_line, aliases, err))
 		return aliases;
 	json_decref(aliases);
 	return NULL;

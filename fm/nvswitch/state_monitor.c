@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
-#include "fm/nvswitch/evidence_sxid.h"
-#include "fm/nvswitch/intake_logs.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
-#include "fm/nvswitch/state_monitor.h"
 #include "fm/os/helper.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
@@ -434,19 +431,18 @@ void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_port
 		step_soon(&nv->home);
 }
 
-int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int gpus, char *err,
-		 size_t err_size)
+int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int gpus, char *err)
 {
 	unsigned host = health_find(&nv->health, name);
 	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
 
 	if (state && !nvlink_is_state(state, false)) {
-		snprintf(err, err_size, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL",
-			 state);
+		snprintf(err, NVSWITCH_ERROR,
+			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", state);
 	} else if (host == UINT_MAX) {
-		snprintf(err, err_size, "the fabric has no host %s, or several", name);
+		snprintf(err, NVSWITCH_ERROR, "the fabric has no host %s, or several", name);
 	} else if (gpus > MEMORY_GPUS) {
-		snprintf(err, err_size, "a host has %d GPUs at most", MEMORY_GPUS);
+		snprintf(err, NVSWITCH_ERROR, "a host has %d GPUs at most", MEMORY_GPUS);
 	} else if (gpus >= 0) {
 		memory_declare(health_memory(&nv->health, host), gpus);
 		nv->home.ops->keep(nv->home.arg, true);
@@ -556,21 +552,20 @@ void nvswitch_write_memory(const void *arg, FILE *out)
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err,
-		       size_t err_size)
+int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err)
 {
 	struct sources_opened *opened;
-	char why[256];
+	char why[NVSWITCH_ERROR];
 	int status;
 
-	if (catalogue_read(conf->keys.catalogue, false, err, err_size) && nv->home.conf)
+	if (catalogue_read(conf->keys.catalogue, false, err) && nv->home.conf)
 		return -1;
-	opened = sources_open(nv->sources, conf, err, err_size);
+	opened = sources_open(nv->sources, conf, err);
 	if (!opened)
 		return -1;
 	nv->conf = *conf;
 	nv->home.conf = &nv->conf;
-	status = catalogue_read(conf->keys.catalogue, true, why, sizeof(why));
+	status = catalogue_read(conf->keys.catalogue, true, why);
 	nv->home.ops->trouble(nv->home.arg, "nvswitch: nvlink_catalogue", status ? why : NULL);
 	nv->health.conf = conf->health;
 	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms,
@@ -583,12 +578,11 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	return 0;
 }
 
-int nvswitch_check(const struct nvswitch_conf *conf, char *err, size_t err_size)
+int nvswitch_check(const struct nvswitch_conf *conf, char *err)
 {
-	if (sources_check(conf, err, err_size) ||
-	    catalogue_read(conf->keys.catalogue, false, err, err_size))
+	if (sources_check(conf, err) || catalogue_read(conf->keys.catalogue, false, err))
 		return -1;
-	return hook_check("nvswitch_hook", conf->keys.hook, err, err_size);
+	return hook_check("nvswitch_hook", conf->keys.hook, err, NVSWITCH_ERROR);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

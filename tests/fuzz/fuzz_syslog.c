@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/evidence_sxid.h"
+#include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/intake_syslog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -211,11 +211,10 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus,
 }
 
 json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
-			   const char *state, const char *reason, double ttl_s, char *err,
-			   size_t err_size)
+			   const char *state, const char *reason, double ttl_s, char *err)
 {
 	if (!(ttl_s >= 1)) {
-		snprintf(err, err_size, "the TTL is no time");
+		strcpy(err, "the TTL is no time");
 		return NULL;
 	}
 	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s %s %s", source, host, state, reason);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "tests/lib/fake_fetch.h"
 
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err,
-			size_t err_size)
+struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err)
 {
 	return (struct fetch *)loop;
 }
@@ -11,13 +10,12 @@ void fetch_free(struct fetch *fetch)
 {
 }
 
-int fetch_load(const char *key, char *err, size_t err_size)
+int fetch_load(const char *key, char *err)
 {
 	return 0;
 }
 
-int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err,
-			   size_t err_size)
+int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err)
 {
 	return 0;
 }

@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/state_health.h"
-#include "fm/nvswitch/evidence_sxid.h"
+#include "fm/nvswitch/state_monitor.h"
 
 #define HOST_S	      1000000ull
 #define HOST_INTERVAL 15

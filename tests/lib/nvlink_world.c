@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/state/state_store.h"
-#include "fm/nvswitch/evidence_sxid.h"
-#include "fm/nvswitch/intake_logs.h"
+#include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "fm/os/helper.h"
 #include "tests/lib/fake_fetch.h"
@@ -219,12 +218,12 @@ static const struct nvswitch_ops ops = { event_cb, changed_cb, keep_cb, trouble_
 static void begin(struct nvlink_world *w)
 {
 	const char *names[NVLINK_HOSTS];
-	char err[256] = "";
+	char err[512] = "";
 
 	for (unsigned i = 0; i < w->nhosts; i++)
 		names[i] = w->names[i];
 	nvswitch_present(w->nv, names, w->nhosts);
-	if (nvswitch_configure(w->nv, &w->conf, err, sizeof(err)))
+	if (nvswitch_configure(w->nv, &w->conf, err))
 		fail_msg("%s", err);
 }
 

@@ -96,7 +96,7 @@ static struct world *world_new(const char *hosts)
 {
 	static const char *present[] = { "dgx-0", "dgx-1", "dgx-2" };
 	struct world *w = mem_alloc(1, sizeof(*w));
-	char err[256] = "";
+	char err[512] = "";
 	FILE *out;
 
 	strcpy(w->path, "/tmp/fmd-test-hosts-XXXXXX");
@@ -117,7 +117,7 @@ static struct world *world_new(const char *hosts)
 		assert_int_equal(health_add(&w->health, present[i]), i);
 		w->health.hosts[i].present = true;
 	}
-	w->exporters = source_exporters.open(&w->home, &w->conf, err, sizeof(err));
+	w->exporters = source_exporters.open(&w->home, &w->conf, err);
 	if (!w->exporters)
 		fail_msg("%s", err);
 	source_exporters.start(&w->home, w->exporters, NULL);

@@ -94,7 +94,7 @@ static struct got get_as(serve_fn *fn, const struct fetch_conf *with, const char
 	static const struct fetch_ops ops = { data_cb, done_cb };
 	struct got got = { .loop = loop_new() };
 	struct loop_timer *late = loop_timer_new(got.loop, late_cb, got.loop);
-	char err[128], text[64];
+	char err[512], text[64];
 	struct fetch *fetch;
 	struct fetch_url url;
 	uint16_t port;
@@ -107,8 +107,8 @@ static struct got get_as(serve_fn *fn, const struct fetch_conf *with, const char
 		close(fd);
 		conf.credentials_file = path;
 	}
-	assert_int_equal(fetch_load("key", err, sizeof(err)), 0);
-	fetch = fetch_new(got.loop, &conf, err, sizeof(err));
+	assert_int_equal(fetch_load("key", err), 0);
+	fetch = fetch_new(got.loop, &conf, err);
 	assert_non_null(fetch);
 	unlink(path);
 	snprintf(text, sizeof(text), of, port);
@@ -339,7 +339,7 @@ static void compressed_answers_are_read_and_fmd_proves_itself_as_it_is_told(void
 	const struct fetch_conf conf = {
 		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
 	};
-	char err[128];
+	char err[512];
 
 	assert_int_equal(get(packed, &conf).length, 5);
 	assert_string_equal(get(for_users, &conf).error, "HTTP 401");
@@ -359,7 +359,7 @@ static void compressed_answers_are_read_and_fmd_proves_itself_as_it_is_told(void
 
 		dprintf(fd, "%s", wrong[i]);
 		close(fd);
-		assert_int_equal(fetch_credentials_read(&c, path, err, sizeof(err)), -1);
+		assert_int_equal(fetch_credentials_read(&c, path, err), -1);
 		assert_non_null(strstr(err, i < 2 ? "expected" : "numeric"));
 		unlink(path);
 	}

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/nvswitch/state_health.h"
-#include "fm/nvswitch/evidence_sxid.h"
+#include "fm/nvswitch/state_monitor.h"
 
 #define S	 1000000ull
 #define HOSTS	 40
@@ -525,7 +524,7 @@ static json_t *read_aliases(const char *text, const char *why)
 
 	fputs(text, out);
 	fclose(out);
-	aliases = aliases_read(path, err, sizeof(err));
+	aliases = aliases_read(path, err);
 	unlink(path);
 	if (!aliases)
 		assert_non_null(strstr(err, why));
@@ -565,11 +564,11 @@ static void aliases_that_are_none_are_refused_by_their_line(void **state)
 
 static void a_list_that_cannot_be_read_is_refused(void **state)
 {
-	char err[256] = "";
+	char err[512] = "";
 
-	assert_null(aliases_read("/no-such-list", err, sizeof(err)));
+	assert_null(aliases_read("/no-such-list", err));
 	assert_string_equal(err, "/no-such-list: No such file or directory");
-	assert_null(aliases_read("/tmp", err, sizeof(err)));
+	assert_null(aliases_read("/tmp", err));
 	assert_string_equal(err, "/tmp: Is a directory");
 }
 

@@ -100,7 +100,7 @@ static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **stat
 	struct source_home home = { .health = &health, .conf = &conf, .heard = nothing_cb };
 	struct loop_timer *stop;
 	unsigned unknown = 0, hung = 0, late = 0;
-	char err[128], name[8];
+	char err[512], name[8];
 	void *source;
 
 	home.loop = clock_of = loop_new_simulated();
@@ -111,7 +111,7 @@ static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **stat
 		assert_int_equal(health_add(&health, name), i);
 		health.hosts[i].present = true;
 	}
-	source = source_exporters.open(&home, &conf, err, sizeof(err));
+	source = source_exporters.open(&home, &conf, err);
 	assert_non_null(source);
 	source_exporters.start(&home, source, NULL);
 	exporters_announce(source);

@@ -366,7 +366,7 @@ static void report(struct scene *s, const char *rest)
 	struct nvswitch_said said = { source, s->w.names[0], state, reason, 0 };
 
 	if (sscanf(rest, "%32s %31s %lf %91[^\n]", source, state, &said.ttl_s, reason) < 3 ||
-	    source_report_hear(s->w.home, &said, err, sizeof(err)))
+	    source_report_hear(s->w.home, &said, err))
 		complain(s, "not taken: %s", rest);
 }
 
@@ -390,16 +390,16 @@ static void set_place(struct scene *s, const char *place)
 	assert_non_null(out);
 	fprintf(out, "%s http://%s:9400/metrics nvl72 %s\n", s->w.names[0], s->w.names[0], place);
 	fclose(out);
-	if (nvswitch_configure(s->w.nv, &s->w.conf, err, sizeof(err)))
+	if (nvswitch_configure(s->w.nv, &s->w.conf, err))
 		complain(s, "%s", err);
 	unlink(path);
 }
 
 static void set_state(struct scene *s, const char *name)
 {
-	char err[128];
+	char err[512];
 
-	if (nvswitch_set(s->w.nv, s->w.names[0], *name ? name : NULL, -1, err, sizeof(err)))
+	if (nvswitch_set(s->w.nv, s->w.names[0], *name ? name : NULL, -1, err))
 		complain(s, "%s", err);
 }
 
@@ -420,9 +420,9 @@ static bool step(struct scene *s, const char *word, char *rest)
 		s->mig = 0;
 		build(s, s->machine);
 	} else if (!strcmp(word, "gpus")) {
-		char err[128];
+		char err[512];
 
-		if (nvswitch_set(s->w.nv, s->w.names[0], NULL, atoi(rest), err, sizeof(err)))
+		if (nvswitch_set(s->w.nv, s->w.names[0], NULL, atoi(rest), err))
 			complain(s, "%s", err);
 	} else if (!strcmp(word, "raw")) {
 		s->used += (size_t)snprintf(s->text + s->used, TEXT_MAX - s->used, "%s\n", rest);

@@ -176,9 +176,9 @@ static void write_hosts(const struct fixture *f, const char *text)
 
 static int configure(struct fixture *f)
 {
-	char err[256] = "";
+	char err[512] = "";
 
-	return nvswitch_configure(f->nv, &f->conf, err, sizeof(err));
+	return nvswitch_configure(f->nv, &f->conf, err);
 }
 
 static int set_up(void **state)
@@ -470,37 +470,37 @@ static void nothing_is_tried_again_without_an_interval(void **state)
 static void files_of_a_configuration_are_checked_beforehand(void **state)
 {
 	struct fixture *f = *state;
-	char err[256] = "", expected[256];
+	char err[512] = "", expected[256];
 
 	strcpy(f->conf.keys.hosts_file, f->hosts);
-	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
+	assert_int_equal(nvswitch_check(&f->conf, err), -1);
 	write_hosts(f, "# none\nnode-1 http://a/ h100\nnode-2 http://b/ h300\n");
-	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
+	assert_int_equal(nvswitch_check(&f->conf, err), -1);
 	snprintf(expected, sizeof(expected), "%s:3: unknown system", f->hosts);
 	assert_memory_equal(err, expected, strlen(expected));
 	write_hosts(f, "node-1 http://a/ h100\n");
-	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
+	assert_int_equal(nvswitch_check(&f->conf, err), 0);
 	strcpy(f->conf.keys.hook, f->hosts); /* no program */
-	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
+	assert_int_equal(nvswitch_check(&f->conf, err), -1);
 	strcpy(f->conf.keys.hook, "/bin/true");
 	strcpy(f->conf.keys.ca_file, f->none); /* is not there */
-	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), -1);
+	assert_int_equal(nvswitch_check(&f->conf, err), -1);
 	strcpy(f->conf.keys.hosts_file, "");
-	assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
+	assert_int_equal(nvswitch_check(&f->conf, err), 0);
 }
 
 /* Its end is no line of its own. */
 static void a_line_of_any_length_is_one_line(void **state)
 {
 	struct fixture *f = *state;
-	char err[256] = "", text[9000];
+	char err[512] = "", text[9000];
 
 	for (unsigned blanks = 1000; blanks <= 8200; blanks += 3600) {
 		snprintf(text, sizeof(text), "node-1 http://a/\n# none%*snode-2 http b\n", blanks,
 			 "");
 		write_hosts(f, text);
 		strcpy(f->conf.keys.hosts_file, f->hosts);
-		assert_int_equal(nvswitch_check(&f->conf, err, sizeof(err)), 0);
+		assert_int_equal(nvswitch_check(&f->conf, err), 0);
 	}
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/nvswitch/evidence_sxid.h"
+#include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/intake_syslog.h"
 
 /* ---- Headers --------------------------------------------------------------------------------- */
@@ -317,14 +317,14 @@ static void numbers_have_the_class_of_guide_and_driver(void **state)
 
 /* ---- The catalogue --------------------------------------------------------------------------- */
 
-static int read_catalogue(const char *text, char *err, size_t err_size)
+static int read_catalogue(const char *text, char *err)
 {
 	char path[] = "/tmp/fmd-test-catalogue-XXXXXX";
 	int fd = mkstemp(path), status;
 
 	dprintf(fd, "%s", text);
 	close(fd);
-	status = catalogue_read(path, true, err, err_size);
+	status = catalogue_read(path, true, err);
 	unlink(path);
 	return status;
 }
@@ -344,20 +344,20 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 		{ "xid\t74\tmask=1\tNO_P2P\tnone\tx\ty\tz\n", "unknown condition" },
 		{ "xid\t74\tonly=xyz\tNO_P2P\tnone\tx\ty\tz\n", "unknown condition" },
 	};
-	char err[256] = "";
+	char err[512] = "";
 
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(read_catalogue(wrong[i].text, err, sizeof(err)), -1);
+		assert_int_equal(read_catalogue(wrong[i].text, err), -1);
 		if (!strstr(err, wrong[i].error))
 			fail_msg("%s", err);
 		assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_NO_P2P); /* as before */
 	}
 	*err = '\0';
-	if (catalogue_read("etc/nvlink/catalogue.tsv", false, err, sizeof(err)))
+	if (catalogue_read("etc/nvlink/catalogue.tsv", false, err))
 		fail_msg("%s", err); /* its lines are those within the program */
 	assert_int_equal(read_catalogue("xid\t74\t-\tHEALTHY\tnone\tnothing\tsite\t2026\n"
 					"sxid\t1-9\t-\talways\treboot\t-\tsite\t2026\n",
-					err, sizeof(err)),
+					err),
 			 0);
 	assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_HEALTHY);
 	assert_int_equal(sxid_of(5)->state, SXID_ALWAYS);
@@ -366,7 +366,7 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 	assert_int_equal(action_of(2)->state, NVSWITCH_FATAL);
 	assert_int_equal(mask_of(8, 15)->state, NVSWITCH_NO_P2P);
 	assert_string_equal(mask_of(6, 2)->words, "");
-	assert_int_equal(catalogue_read("", true, err, sizeof(err)), 0);
+	assert_int_equal(catalogue_read("", true, err), 0);
 	assert_int_equal(sxid_of(20034)->state, SXID_PORT);
 }
 
