@@ -256,7 +256,7 @@ static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
 	}
 	memcpy(s->now.errors[i], o->errors[i], NVSWITCH_ERROR);
 	array_printf(what, "nvswitch: %s", table[i]->name);
-	s->home->ops->trouble(s->home->arg, what, *s->now.errors[i] ? s->now.errors[i] : NULL);
+	trouble_set(s->home->alerts, what, *s->now.errors[i] ? s->now.errors[i] : NULL);
 }
 
 static void announce(struct sources *s)

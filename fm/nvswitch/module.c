@@ -59,26 +59,6 @@ static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 	return out;
 }
 
-static const struct state_file states_file = {
-	.name = "nvswitch",
-	.small = true,
-	.form = "`HOST STATE STATE`, the last may be -",
-	.line = nvswitch_take_state,
-	.forget = nvswitch_forget_states,
-	.write = nvswitch_write_states,
-};
-
-static const struct state_file memory_file = {
-	.name = "nvlink",
-	.small = true,
-	.form = "`KIND HOST WORD=VALUE..`",
-	.line = nvswitch_take_memory,
-	.forget = nvswitch_forget_memory,
-	.write = nvswitch_write_memory,
-	.gather_us = 2000000,
-	.gather_max_us = 10000000,
-};
-
 /* enum nvswitch_state by host of a snapshot; the caller frees it. */
 static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 {
@@ -205,19 +185,6 @@ json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const u
  * subnet, which another manager runs. A port into one is refused: nothing is programmed there.
  */
 
-/* ---- What the monitor reports ---------------------------------------------------------------- */
-
-static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
-		     const char *text)
-{
-	struct nvlink_room *r = arg;
-
-	const struct event_subject subject = { .host = json_string_value(
-						       json_object_get(details, "host")) };
-
-	event_log_add(r->services.events, level, kind, &subject, details, "%s", text);
-}
-
 /* ---- Rates of hosts without P2P ------------------------------------------------------------- */
 
 #define RATES_SOON_US 10000 /* what is lost together is shown by the same tables */
@@ -319,15 +286,6 @@ static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 	loop_timer_set(r->rates_timer, RATES_SOON_US);
 }
 
-/* ---- What is kept --------------------------------------------------------------------------- */
-
-static void keep_cb(void *arg, bool memories)
-{
-	struct nvlink_room *r = arg;
-
-	state_store_changed(r->services.state, memories ? &memory_file : &states_file, r->nvswitch);
-}
-
 /* Alerts about hosts: in which state, why, and what mends it; the guard; hooks that failed. */
 static void raise_alerts(struct nvlink_room *r)
 {
@@ -371,15 +329,7 @@ static void states_cb(void *arg)
 	fabric_report_hosts_changed(((struct nvlink_room *)arg)->fabric);
 }
 
-static void trouble_cb(void *arg, const char *what, const char *error)
-{
-	struct nvlink_room *r = arg;
-
-	trouble_set(r->services.alerts, what, error);
-}
-
-static const struct nvswitch_ops monitor_ops = { event_cb, changed_cb, keep_cb, trouble_cb,
-						 states_cb };
+static const struct nvswitch_ops monitor_ops = { changed_cb, states_cb };
 
 /* ---- Updates --------------------------------------------------------------------------------- */
 
@@ -518,8 +468,8 @@ static void load(void *room, enum fabric_load_step step)
 
 	if (step != FABRIC_LOAD)
 		return;
-	state_store_read(r->services.state, &states_file, r->nvswitch);
-	state_store_read(r->services.state, &memory_file, r->nvswitch);
+	state_store_read(r->services.state, &nvswitch_states_file, r->nvswitch);
+	state_store_read(r->services.state, &nvswitch_memory_file, r->nvswitch);
 	configure(r);
 }
 
@@ -529,7 +479,8 @@ static void *init(struct fabric *fabric)
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
-	r->nvswitch = nvswitch_new(r->services.loop, &monitor_ops, r);
+	r->nvswitch = nvswitch_new(r->services.loop, r->services.alerts, r->services.events,
+				   r->services.state, &monitor_ops, r);
 	r->rated = json_array();
 	r->children = children_new(r->services.loop);
 	r->rates_timer = loop_timer_new(r->services.loop, begin_rates, r);

@@ -214,21 +214,22 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 /* ---- Events and the hook --------------------------------------------------------------------- */
 
+static void keep(struct nvswitch *nv, const struct state_file *file)
+{
+	if (nv->state)
+		state_store_changed(nv->state, file, nv);
+}
+
 static void report_guard(struct nvswitch *nv)
 {
 	bool on = nv->health.guarded;
 	unsigned bad = nv->health.bad;
-	char text[160];
 
-	if (on)
-		array_printf(text,
-			     "nvswitch: %u hosts look unhealthy at once: the sources are suspect",
-			     bad);
-	else
-		array_printf(text, "nvswitch: %u %s unhealthy: sources are trusted again", bad,
-			     words_plural(bad, "host looks", "hosts look"));
-	nv->home.ops->event(nv->home.arg, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
-			    json_pack("{sb si}", "guarded", on, "bad", bad), text);
+	event_log_add(nv->home.events, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard", NULL,
+		      json_pack("{sb si}", "guarded", on, "bad", bad), "nvswitch: %u %s", bad,
+		      on	 ? "hosts look unhealthy at once: the sources are suspect"
+		      : bad == 1 ? "host looks unhealthy: sources are trusted again"
+				 : "hosts look unhealthy: sources are trusted again");
 	hook_hold(nv->hook, on && nv->conf.keys.guard_hooks);
 	nv->health.changed = true;
 }
@@ -237,9 +238,8 @@ static void report_guard(struct nvswitch *nv)
 static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 {
 	enum log_level level = state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
-	const struct nvswitch_ops *ops = nv->home.ops;
 	const char *name = nvswitch_state_name(state);
-	char shown[NAMES_SHOWN * 257] = "", text[NAMES_SHOWN * 257 + 64];
+	char shown[NAMES_SHOWN * 257] = "";
 	json_t *names = json_array();
 	size_t used = 0;
 
@@ -252,10 +252,11 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 		if (json_array_size(names) <= NAMES_SHOWN)
 			used += snprintf(shown + used, sizeof(shown) - used, " %s", host->name);
 	}
-	array_printf(text, "nvswitch: %zu hosts: %s:%s ..", json_array_size(names), name, shown);
 	if (json_array_size(names) > EVENTS_ALIKE) {
-		ops->event(nv->home.arg, level, "nvswitch",
-			   json_pack("{so ss}", "hosts", names, "state", name), text);
+		event_log_add(nv->home.events, level, "nvswitch", NULL,
+			      json_pack("{sO ss}", "hosts", names, "state", name),
+			      "nvswitch: %zu hosts: %s:%s ..", json_array_size(names), name, shown);
+		json_decref(names);
 		return;
 	}
 	json_decref(names);
@@ -266,13 +267,13 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 		if (host->before == NVSWITCH_STATES || host->state != state)
 			continue;
 		before = nvswitch_state_name(host->before);
-		array_printf(text, "nvswitch: %s: %s, was %s%s%s", host->name, name, before,
-			     *reason ? ": " : "", reason);
-		ops->event(nv->home.arg, level, "nvswitch",
-			   json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
-				     "before", before, "reason", reason, "action",
-				     nvswitch_remedy_name(health_remedy(host))),
-			   text);
+		event_log_add(nv->home.events, level, "nvswitch",
+			      &(struct event_subject){ .host = host->name },
+			      json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
+					"before", before, "reason", reason, "action",
+					nvswitch_remedy_name(health_remedy(host))),
+			      "nvswitch: %s: %s, was %s%s%s", host->name, name, before,
+			      *reason ? ": " : "", reason);
 	}
 }
 
@@ -322,16 +323,14 @@ static void run_hook(struct nvswitch *nv, const struct health_host *host)
 static void hook_done_cb(void *arg, const char *host, const char *error)
 {
 	struct nvswitch *nv = arg;
-	char text[400];
 
-	nv->home.ops->keep(nv->home.arg, false);
-	if (nv->home.ops->states_changed)
-		nv->home.ops->states_changed(nv->home.arg);
-	if (!error)
-		return;
-	array_printf(text, "nvswitch: hook %s for %s: %s", nv->conf.keys.hook, host, error);
-	nv->home.ops->event(nv->home.arg, LOG_WARNING, "nvswitch-hook",
-			    json_pack("{ss}", "host", host), text);
+	keep(nv, &nvswitch_states_file);
+	nv->ops->states_changed(nv->arg);
+	if (error)
+		event_log_add(nv->home.events, LOG_WARNING, "nvswitch-hook",
+			      &(struct event_subject){ .host = host },
+			      json_pack("{ss}", "host", host), "nvswitch: hook %s for %s: %s",
+			      nv->conf.keys.hook, host, error);
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
@@ -339,7 +338,6 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 static void step(void *arg)
 {
 	struct nvswitch *nv = arg;
-	const struct nvswitch_ops *ops = nv->home.ops;
 	bool remember = false, news = false, guarded = nv->health.guarded;
 	uint64_t next_us;
 
@@ -358,7 +356,7 @@ static void step(void *arg)
 		if (host->before != NVSWITCH_STATES) {
 			news = true;
 			run_hook(nv, host);
-			ops->changed(nv->home.arg, host->name, host->state);
+			nv->ops->changed(nv->arg, host->name, host->state);
 		}
 		host->before = NVSWITCH_STATES;
 		remember |= memory && memory->changed;
@@ -366,12 +364,12 @@ static void step(void *arg)
 			memory->changed = false;
 	}
 	if (remember)
-		ops->keep(nv->home.arg, true);
-	if (nv->health.changed && ops->states_changed)
-		ops->states_changed(nv->home.arg);
+		keep(nv, &nvswitch_memory_file);
+	if (nv->health.changed)
+		nv->ops->states_changed(nv->arg);
 	nv->health.changed = false;
 	if (news)
-		ops->keep(nv->home.arg, false);
+		keep(nv, &nvswitch_states_file);
 }
 
 /* As source_home.heard: the home is the first member. */
@@ -445,12 +443,12 @@ int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int g
 		snprintf(err, NVSWITCH_ERROR, "a host has %d GPUs at most", MEMORY_GPUS);
 	} else if (gpus >= 0) {
 		memory_declare(health_memory(&nv->health, host), gpus);
-		nv->home.ops->keep(nv->home.arg, true);
+		keep(nv, &nvswitch_memory_file);
 		return 0;
 	} else {
 		health_override(&nv->health, host, wanted);
 		step(nv);
-		nv->home.ops->keep(nv->home.arg, false);
+		keep(nv, &nvswitch_states_file);
 		return 0;
 	}
 	return -1;
@@ -458,7 +456,7 @@ int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int g
 
 /* ---- What outlives a restart ----------------------------------------------------------------- */
 
-bool nvswitch_take_state(void *arg, const char *line)
+static bool take_state(void *arg, const char *line)
 {
 	struct nvswitch *nv = arg;
 	char host[256], believed[32], word[32], rest;
@@ -478,7 +476,7 @@ bool nvswitch_take_state(void *arg, const char *line)
 	return true;
 }
 
-void nvswitch_forget_states(void *arg)
+static void forget_states(void *arg)
 {
 	struct nvswitch *nv = arg;
 
@@ -487,7 +485,7 @@ void nvswitch_forget_states(void *arg)
 }
 
 /* Of hosts that are not HEALTHY, are overridden, or whose hook was not told of their state. */
-void nvswitch_write_states(const void *arg, FILE *out)
+static void write_states(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
@@ -503,7 +501,7 @@ void nvswitch_write_states(const void *arg, FILE *out)
 }
 
 /* Kinds and words that a version does not know are passed over. */
-bool nvswitch_take_memory(void *arg, const char *line)
+static bool take_memory(void *arg, const char *line)
 {
 	struct nvswitch *nv = arg;
 	char kind[16], name[256];
@@ -530,7 +528,7 @@ bool nvswitch_take_memory(void *arg, const char *line)
 	return true;
 }
 
-void nvswitch_forget_memory(void *arg)
+static void forget_memory(void *arg)
 {
 	struct nvswitch *nv = arg;
 
@@ -540,7 +538,7 @@ void nvswitch_forget_memory(void *arg)
 	}
 }
 
-void nvswitch_write_memory(const void *arg, FILE *out)
+static void write_memory(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
@@ -549,6 +547,26 @@ void nvswitch_write_memory(const void *arg, FILE *out)
 		if (nv->health.hosts[i].memory)
 			memory_write(nv->health.hosts[i].memory, nv->health.hosts[i].name, out);
 }
+
+const struct state_file nvswitch_states_file = {
+	.name = "nvswitch",
+	.small = true,
+	.form = "`HOST STATE STATE`, the last may be -",
+	.line = take_state,
+	.forget = forget_states,
+	.write = write_states,
+};
+
+const struct state_file nvswitch_memory_file = {
+	.name = "nvlink",
+	.small = true,
+	.form = "`KIND HOST WORD=VALUE..`",
+	.line = take_memory,
+	.forget = forget_memory,
+	.write = write_memory,
+	.gather_us = 2000000,
+	.gather_max_us = 10000000,
+};
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
@@ -566,7 +584,7 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	nv->conf = *conf;
 	nv->home.conf = &nv->conf;
 	status = catalogue_read(conf->keys.catalogue, true, why);
-	nv->home.ops->trouble(nv->home.arg, "nvswitch: nvlink_catalogue", status ? why : NULL);
+	trouble_set(nv->home.alerts, "nvswitch: nvlink_catalogue", status ? why : NULL);
 	nv->health.conf = conf->health;
 	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms,
 		       conf->keys.short_node_names);
@@ -587,13 +605,19 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg)
+struct nvswitch *nvswitch_new(struct loop *loop, struct alerts *alerts, struct event_log *events,
+			      struct state_store *state, const struct nvswitch_ops *ops, void *arg)
 {
 	struct nvswitch *nv = mem_new(nv);
 
-	nv->home = (struct source_home){
-		.loop = loop, .ops = ops, .arg = arg, .health = &nv->health, .heard = step_soon
-	};
+	nv->home = (struct source_home){ .loop = loop,
+					 .alerts = alerts,
+					 .events = events,
+					 .health = &nv->health,
+					 .heard = step_soon };
+	nv->state = state;
+	nv->ops = ops;
+	nv->arg = arg;
 	nv->home.intake = log_intake_new(&nv->home);
 	nv->sources = sources_new(&nv->home);
 	health_init(&nv->health);

@@ -7,9 +7,9 @@
 #define FMD_NVSWITCH_STATE_MONITOR_H
 
 #include "fm/conf/conf.h"
-#include "fm/loop/log.h"
-#include "fm/loop/loop.h"
+#include "fm/events/alert.h"
 #include "fm/nvswitch/evidence.h"
+#include "fm/state/state_store.h"
 
 /*
  * A new document, which the caller owns, of the lines `HOST NAME...` of a file: "hosts" by other
@@ -174,25 +174,16 @@ struct nvswitch_conf {
 };
 
 struct nvswitch_ops {
-	/* Reports an event; the callee takes the reference of `details`. */
-	void (*event)(void *arg, enum log_level level, const char *kind, json_t *details,
-		      const char *text);
 	/* A host's state has changed, in a step; each host once. */
 	void (*changed)(void *arg, const char *host, enum nvswitch_state state);
-	/* What a restart needs of states, or of memories, has changed. */
-	void (*keep)(void *arg, bool memories);
-	/* A source cannot be opened, for that reason; called at each try. NULL = it is open. */
-	void (*trouble)(void *arg, const char *what, const char *error);
-	/*
-	 * Some host's state, or whether it is watched, or the guard has changed; NULL = not needed.
-	 */
+	/* Some host's state, or whether it is watched, or the guard, or a hook's end has changed. */
 	void (*states_changed)(void *arg);
 };
 
 struct source_home { /* what the monitor lends its sources, and outlives them */
 	struct loop *loop;
-	const struct nvswitch_ops *ops; /* of the monitor's owner */
-	void *arg;			/* the argument of ops */
+	struct alerts *alerts;
+	struct event_log *events;
 	struct health *health;
 	struct log_intake *intake;	  /* assigns kernel logs to hosts */
 	const struct nvswitch_conf *conf; /* in force; NULL before the first */
@@ -206,14 +197,18 @@ struct nvswitch {		 /* others read; sources see its `home` alone */
 	struct source_home home; /* the first member: a source_home * is a struct nvswitch * */
 	struct health health;
 	struct nvswitch_conf conf; /* in force */
+	struct state_store *state; /* NULL = nothing is kept */
+	const struct nvswitch_ops *ops;
+	void *arg;
 	struct sources *sources;
 	struct hook *hook;
 	struct loop_timer *step_timer;
 	bool soon; /* a step is about to run */
 };
 
-/* A monitor without sources; the caller owns it (NULL is fine). loop and ops are borrowed. */
-struct nvswitch *nvswitch_new(struct loop *loop, const struct nvswitch_ops *ops, void *arg);
+/* A monitor without sources; the caller owns it (NULL is fine). All arguments are borrowed. */
+struct nvswitch *nvswitch_new(struct loop *loop, struct alerts *alerts, struct event_log *events,
+			      struct state_store *state, const struct nvswitch_ops *ops, void *arg);
 void nvswitch_free(struct nvswitch *nv);
 /*
  * Applies a configuration: 0, or -1 with the reason in err and nothing changed. In the first call a
@@ -248,15 +243,9 @@ struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it co
 /*
  * What a restart knows of hosts, in two files: what is believed and manual overrides, `HOST
  * BELIEVED OVERRIDE`, so that a restart moves nothing; what each host showed and what happened to
- * it, so that a restart heals nothing. As struct state_file has them; the owner is the monitor.
- * False: the line can't be one.
+ * it, so that a restart heals nothing. The owner is the monitor.
  */
-bool nvswitch_take_state(void *monitor, const char *line);
-void nvswitch_forget_states(void *monitor);
-void nvswitch_write_states(const void *monitor, FILE *out);
-bool nvswitch_take_memory(void *monitor, const char *line);
-void nvswitch_forget_memory(void *monitor);
-void nvswitch_write_memory(const void *monitor, FILE *out);
+extern const struct state_file nvswitch_states_file, nvswitch_memory_file;
 
 /* New documents, which the caller owns: everything, a row a host; counts of states and sources. */
 json_t *nvswitch_json(const struct nvswitch *nv);

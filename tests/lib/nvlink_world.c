@@ -193,27 +193,15 @@ const char *hook_failing(const struct hook *hook, unsigned n)
 
 /* ---- The world ------------------------------------------------------------------------------- */
 
-static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
-		     const char *text)
-{
-	json_decref(details);
-}
-
-static void keep_cb(void *arg, bool memories)
-{
-}
-
 static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 }
 
-static void trouble_cb(void *arg, const char *what, const char *error)
+static void states_changed_cb(void *arg)
 {
-	if (error)
-		fail_msg("%s: %s", what, error);
 }
 
-static const struct nvswitch_ops ops = { event_cb, changed_cb, keep_cb, trouble_cb, NULL };
+static const struct nvswitch_ops ops = { changed_cb, states_changed_cb };
 
 static void begin(struct nvlink_world *w)
 {
@@ -225,6 +213,7 @@ static void begin(struct nvlink_world *w)
 	nvswitch_present(w->nv, names, w->nhosts);
 	if (nvswitch_configure(w->nv, &w->conf, err))
 		fail_msg("%s", err);
+	assert_null(trouble_error(w->alerts, "nvswitch: exporters"));
 }
 
 static void stop_cb(void *arg)
@@ -255,13 +244,17 @@ void nvlink_world_init(struct nvlink_world *w, unsigned nhosts, bool exporters)
 			    .guard_percent = (unsigned)conf.nvswitch.guard },
 	};
 	w->stop = loop_timer_new(w->loop, stop_cb, w);
-	w->nv = nvswitch_new(w->loop, &ops, w);
+	w->events = event_log_new(64);
+	w->alerts = alerts_new(w->loop, w->events);
+	w->nv = nvswitch_new(w->loop, w->alerts, w->events, NULL, &ops, w);
 	begin(w);
 }
 
 void nvlink_world_fini(struct nvlink_world *w)
 {
 	nvswitch_free(w->nv);
+	alerts_free(w->alerts);
+	event_log_free(w->events);
 	loop_timer_free(w->stop);
 	loop_free(w->loop);
 	world = NULL;
@@ -278,13 +271,13 @@ void nvlink_world_restart(struct nvlink_world *w)
 	struct nvswitch *before = w->nv;
 	FILE *states = tmpfile(), *memory = tmpfile();
 
-	nvswitch_write_states(before, states);
-	nvswitch_write_memory(before, memory);
+	nvswitch_states_file.write(before, states);
+	nvswitch_memory_file.write(before, memory);
 	rewind(states);
 	rewind(memory);
-	w->nv = nvswitch_new(w->loop, &ops, w);
-	assert_int_equal(state_lines(states, nvswitch_take_state, w->nv), 0);
-	assert_int_equal(state_lines(memory, nvswitch_take_memory, w->nv), 0);
+	w->nv = nvswitch_new(w->loop, w->alerts, w->events, NULL, &ops, w);
+	assert_int_equal(state_lines(states, nvswitch_states_file.line, w->nv), 0);
+	assert_int_equal(state_lines(memory, nvswitch_memory_file.line, w->nv), 0);
 	fclose(states);
 	fclose(memory);
 	nvswitch_free(before);

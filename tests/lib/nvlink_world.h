@@ -24,6 +24,8 @@ struct nvlink_call { /* of the hook */
 struct nvlink_world {
 	struct loop *loop;
 	struct loop_timer *stop;
+	struct event_log *events;
+	struct alerts *alerts;
 	struct nvswitch *nv;
 	struct nvswitch_conf conf;
 	struct source_home *home;

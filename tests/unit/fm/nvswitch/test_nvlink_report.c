@@ -13,25 +13,11 @@
 #include "fm/state/state_store.h"
 #include "fm/nvswitch/state_monitor.h"
 
-static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
-		     const char *text)
-{
-	json_decref(details);
-}
-
-static void keep_cb(void *arg, bool memories)
+static void states_changed_cb(void *arg)
 {
 }
 
-static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
-{
-}
-
-static void trouble_cb(void *arg, const char *what, const char *error)
-{
-}
-
-static const struct nvswitch_ops ops = { event_cb, changed_cb, keep_cb, trouble_cb, NULL };
+static const struct nvswitch_ops ops = { NULL, states_changed_cb };
 
 static const char *const kept[] = {
 	"version 1",
@@ -57,7 +43,7 @@ static const char *const kept[] = {
 static bool read_line(struct nvswitch *nv, const char *line)
 {
 	FILE *in = fmemopen((char *)line, strlen(line), "r");
-	bool good = !state_lines(in, nvswitch_take_memory, nv);
+	bool good = !state_lines(in, nvswitch_memory_file.line, nv);
 
 	fclose(in);
 	return good;
@@ -65,7 +51,7 @@ static bool read_line(struct nvswitch *nv, const char *line)
 
 static struct nvswitch *remembered(struct loop *loop)
 {
-	struct nvswitch *nv = nvswitch_new(loop, &ops, NULL);
+	struct nvswitch *nv = nvswitch_new(loop, NULL, NULL, NULL, &ops, NULL);
 
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (!read_line(nv, kept[i]))
@@ -81,7 +67,7 @@ static void the_memory_is_written_as_it_was_read(void **state)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	char *line;
 
-	nvswitch_write_memory(nv, out);
+	nvswitch_memory_file.write(nv, out);
 	fclose(out);
 	line = strtok(text, "\n");
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++, line = strtok(NULL, "\n"))

@@ -33,51 +33,46 @@ struct fixture {
 	struct loop_timer *look;
 	struct nvswitch *nv;
 	struct nvswitch_conf conf;
-	unsigned told, over; /* troubles that began, that ended */
-	char troubles[4][64];
-	unsigned ntroubles;
+	struct event_log *events;
+	struct alerts *alerts;
 	unsigned looks, sent;
 	bool (*until)(const struct fixture *f);
 	bool met;
 };
 
-static void event_cb(void *arg, enum log_level level, const char *kind, json_t *details,
-		     const char *text)
-{
-	json_decref(details);
-}
-
-static void keep_cb(void *arg, bool memories)
-{
-}
-
 static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 }
 
-/* As alerts keep them: each once. */
-static void trouble_cb(void *arg, const char *what, const char *error)
+static void states_changed_cb(void *arg)
 {
-	struct fixture *f = arg;
-	unsigned i = 0;
+}
 
-	while (i < f->ntroubles && strcmp(f->troubles[i], what))
-		i++;
-	if (error && i == f->ntroubles) {
-		snprintf(f->troubles[f->ntroubles++], sizeof(f->troubles[0]), "%s", what);
-		f->told++;
-	} else if (!error && i < f->ntroubles) {
-		memmove(f->troubles[i], f->troubles[--f->ntroubles], sizeof(f->troubles[0]));
-		f->over++;
-	}
+/* How many troubles began, or ended ("trouble-over"). */
+static unsigned told(const struct fixture *f, const char *kind)
+{
+	json_t *all = event_log_json(f->events, 64), *event;
+	unsigned count = 0;
+	size_t i;
+
+	json_array_foreach (all, i, event)
+		count += !strcmp(json_string_value(json_object_get(event, "kind")), kind);
+	json_decref(all);
+	return count;
 }
 
 static bool has_trouble(const struct fixture *f, const char *what)
 {
-	for (unsigned i = 0; i < f->ntroubles; i++)
-		if (!strcmp(f->troubles[i], what))
-			return true;
-	return false;
+	return trouble_error(f->alerts, what);
+}
+
+static unsigned troubles(const struct fixture *f)
+{
+	json_t *all = troubles_json(f->alerts);
+	unsigned count = json_array_size(all);
+
+	json_decref(all);
+	return count;
 }
 
 static void look_cb(void *arg)
@@ -137,7 +132,7 @@ static bool second_is_ill(const struct fixture *f)
 
 static bool all_is_well(const struct fixture *f)
 {
-	return !f->ntroubles;
+	return !troubles(f);
 }
 
 /* A socket that another process listens on is left alone. */
@@ -183,7 +178,7 @@ static int configure(struct fixture *f)
 
 static int set_up(void **state)
 {
-	static const struct nvswitch_ops ops = { event_cb, changed_cb, keep_cb, trouble_cb, NULL };
+	static const struct nvswitch_ops ops = { changed_cb, states_changed_cb };
 	struct fixture *f = mem_alloc(1, sizeof(*f));
 
 	log_set_level(-1, LOG_ERR);
@@ -194,7 +189,9 @@ static int set_up(void **state)
 	snprintf(f->listen, sizeof(f->listen), "%s/log.sock", f->dir);
 	f->loop = loop_new();
 	f->look = loop_timer_new(f->loop, look_cb, f);
-	f->nv = nvswitch_new(f->loop, &ops, f);
+	f->events = event_log_new(64);
+	f->alerts = alerts_new(f->loop, f->events);
+	f->nv = nvswitch_new(f->loop, f->alerts, f->events, NULL, &ops, f);
 	f->conf = (struct nvswitch_conf){ .interval_us = 3600 * 1000000ull,
 					  .timeout_ms = 1000,
 					  .hook_timeout_ms = 1000,
@@ -210,6 +207,8 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	nvswitch_free(f->nv);
+	alerts_free(f->alerts);
+	event_log_free(f->events);
 	loop_timer_free(f->look);
 	loop_free(f->loop);
 	unlink(f->listen);
@@ -230,13 +229,13 @@ static void a_socket_that_is_taken_leaves_the_other_inputs_working(void **state)
 	strcpy(f->conf.keys.hosts_file, f->hosts);
 	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
-	assert_int_equal(f->ntroubles, 1);
+	assert_int_equal(troubles(f), 1);
 	assert_true(has_trouble(f, "nvswitch: log socket"));
 	run_until(f, looked_often);
-	assert_int_equal(f->told, 1); /* once, however often it was tried */
+	assert_int_equal(told(f, "trouble"), 1); /* once, however often it was tried */
 	close(other);
 	run_until(f, all_is_well);
-	assert_int_equal(f->over, 1);
+	assert_int_equal(told(f, "trouble-over"), 1);
 	say(f);
 	run_until(f, heard_a_line);
 }
@@ -348,7 +347,7 @@ static void later_configuration_is_taken_whole_or_not_at_all(void **state)
 	strcpy(f->conf.keys.hosts_file, "");
 	snprintf(f->conf.keys.log_socket, sizeof(f->conf.keys.log_socket), "%s/x", f->none);
 	assert_int_equal(configure(f), -1);
-	assert_int_equal(f->ntroubles, 0);
+	assert_int_equal(troubles(f), 0);
 	say(f);
 	run_until(f, heard_a_line); /* by what was in force */
 	strcpy(f->conf.keys.log_socket, f->listen);
@@ -364,10 +363,10 @@ static void input_that_was_not_open_before_refuses_no_other_change(void **state)
 	assert_int_equal(configure(f), 0);
 	strcpy(f->conf.keys.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
-	assert_int_equal(f->ntroubles, 1);
+	assert_int_equal(troubles(f), 1);
 	strcpy(f->conf.keys.log_journal, "");
 	assert_int_equal(configure(f), 0);
-	assert_int_equal(f->ntroubles, 0);
+	assert_int_equal(troubles(f), 0);
 }
 
 /* ---- Journals -------------------------------------------------------------------------------- */
@@ -404,7 +403,7 @@ static void journals_of_other_machines_are_read_from_their_end_on(void **state)
 	if (upload(f, "bmc-01", FAULT)) {
 		strcpy(f->conf.keys.log_journal, f->none);
 		assert_int_equal(configure(f), 0);
-		assert_int_equal(f->ntroubles, 0);
+		assert_int_equal(troubles(f), 0);
 		nvswitch_present(f->nv, present, 2);
 		assert_true(upload(f, "bmc-02", FAULT));
 		run_until(f, second_is_ill);
@@ -464,7 +463,7 @@ static void nothing_is_tried_again_without_an_interval(void **state)
 	assert_int_equal(configure(f), 0);
 	write_hosts(f, "node-1 http://127.0.0.1:9/metrics\n");
 	run_until(f, looked_often);
-	assert_int_equal(f->ntroubles, 1);
+	assert_int_equal(troubles(f), 1);
 }
 
 static void files_of_a_configuration_are_checked_beforehand(void **state)
