@@ -161,21 +161,31 @@ static void write_words(FILE *out, const struct word *word, const void *of)
 	fputc('\n', out);
 }
 
+/* Parts of the memory that have a line each where they are not all zero, by number. */
+static const struct part {
+	const char *kind;
+	const struct word *words;
+	uint32_t at, size, count;
+} parts[] = {
+	{ "gpu", gpu_words, offsetof(struct memory, gpus), sizeof(struct memory_gpu), MEMORY_GPUS },
+	{ "switch", switch_words, offsetof(struct memory, switches), sizeof(struct memory_switch),
+	  MEMORY_SWITCHES },
+};
+
 void memory_write(const struct memory *m, const char *host, FILE *out)
 {
-	static const struct memory_switch no_switch;
+	static const char zero[sizeof(struct memory_switch) + sizeof(struct memory_gpu)];
 
 	fprintf(out, "host %s", host);
 	write_words(out, host_words, m);
-	for (unsigned n = 0; n < MEMORY_GPUS; n++)
-		if (m->gpus[n].seen || m->gpus[n].xid || *m->gpus[n].pci) {
-			fprintf(out, "gpu %s n=%u", host, n);
-			write_words(out, gpu_words, &m->gpus[n]);
-		}
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
-		if (memcmp(&m->switches[n], &no_switch, sizeof(no_switch))) {
-			fprintf(out, "switch %s n=%u", host, n);
-			write_words(out, switch_words, &m->switches[n]);
+	for (const struct part *part = parts; part < parts + ARRAY_SIZE(parts); part++)
+		for (unsigned n = 0; n < part->count; n++) {
+			const char *at = (const char *)m + part->at + n * part->size;
+
+			if (!memcmp(at, zero, part->size))
+				continue;
+			fprintf(out, "%s %s n=%u", part->kind, host, n);
+			write_words(out, part->words, at);
 		}
 	for (unsigned i = 0; i < m->nevents; i++) {
 		fprintf(out, "event %s", host);
@@ -250,12 +260,10 @@ bool memory_read(struct memory *m, const char *kind, const char *rest)
 			m->sources_state = NVSWITCH_HEALTHY;
 		return true;
 	}
-	if (!strcmp(kind, "gpu"))
-		return sscanf(rest, "n=%u", &n) == 1 && n < MEMORY_GPUS &&
-		       read_words(rest, gpu_words, &m->gpus[n]);
-	if (!strcmp(kind, "switch"))
-		return sscanf(rest, "n=%u", &n) == 1 && n < MEMORY_SWITCHES &&
-		       read_words(rest, switch_words, &m->switches[n]);
+	for (const struct part *part = parts; part < parts + ARRAY_SIZE(parts); part++)
+		if (!strcmp(kind, part->kind))
+			return sscanf(rest, "n=%u", &n) == 1 && n < part->count &&
+			       read_words(rest, part->words, (char *)m + part->at + n * part->size);
 	if (!strcmp(kind, "event")) {
 		if (!text || !read_words(rest, event_words, &event) ||
 		    event.finding.state == NVSWITCH_HEALTHY ||

@@ -239,11 +239,24 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+/* An error of NVSwitches by its number, and as far as it is said how grave it is. */
+static void set_sxid(struct sxid_event *event, unsigned number, bool fatal, bool mild, int sw,
+		     int link, const char *words)
+{
+	event->finding.code = number;
+	event->finding.sw = sw;
+	event->finding.link = link;
+	event->finding.remedy = mild ? NVSWITCH_REMEDY_NONE : sxid_of(number)->remedy;
+	event->state = mild ? NVSWITCH_HEALTHY : sxid_state(number, fatal);
+	set_text(&event->finding, "SXid", words);
+}
+
 /* A fatal error of an unknown number that names no link is of the whole switch. */
 static bool read_sxid(const char *text, const char *at, struct sxid_event *event)
 {
 	const char *words;
 	unsigned number;
+	bool fatal, nonfatal;
 
 	at = strstr(at, "): "); /* behind `(PCI:..)` */
 	number = at ? strtoul(at + 3, (char **)&words, 10) : 0;
@@ -252,22 +265,15 @@ static bool read_sxid(const char *text, const char *at, struct sxid_event *event
 	words += 2;
 	if (starts(words, "Severity ") || starts(words, "Data "))
 		return false;
-	event->finding.code = number;
-	event->finding.sw = number_after(text, "nvswitch", INT8_MAX);
-	event->finding.link = number_after(words, "Link ", INT16_MAX);
-	event->finding.remedy = sxid_of(number)->remedy;
-	if (starts(words, "Fatal")) {
-		event->state = sxid_state(number, true);
-		if (sxid_of(number)->state == SXID_UNKNOWN && !strstr(words, "Link "))
-			event->state = NVSWITCH_FATAL;
-	} else if (starts(words, "Non-fatal") || starts(words, "Correctable")) {
-		event->nonfatal = starts(words, "Non-fatal");
-		event->finding.remedy = NVSWITCH_REMEDY_NONE;
-	} else {
-		event->state = sxid_state(number, false);
-		event->nonfatal = sxid_of(number)->state == SXID_NONFATAL;
-	}
-	set_text(&event->finding, "SXid", words);
+	fatal = starts(words, "Fatal");
+	nonfatal = starts(words, "Non-fatal");
+	set_sxid(event, number, fatal, nonfatal || starts(words, "Correctable"),
+		 number_after(text, "nvswitch", INT8_MAX), number_after(words, "Link ", INT16_MAX),
+		 words);
+	if (fatal && sxid_of(number)->state == SXID_UNKNOWN && !strstr(words, "Link "))
+		event->state = NVSWITCH_FATAL;
+	event->nonfatal = nonfatal || (!fatal && !starts(words, "Correctable") &&
+				       sxid_of(number)->state == SXID_NONFATAL);
 	return true;
 }
 
@@ -320,17 +326,11 @@ static bool read_manager(const char *text, const char *at, struct sxid_event *ev
 	int fatal = number_after(at, "NVSwitch fatal error ", INT_MAX);
 	int nonfatal = number_after(at, "NVSwitch non-fatal error ", INT_MAX);
 
-	if (fatal < 0 && nonfatal < 0)
-		return false;
 	event->nonfatal = fatal < 0;
-	event->finding.code = fatal < 0 ? nonfatal : fatal;
-	event->finding.sw = number_after(at, "physical id ", INT8_MAX);
-	event->finding.link = number_after(at, " port ", INT16_MAX);
-	event->state = fatal < 0 ? NVSWITCH_HEALTHY : sxid_state(fatal, true);
-	if (fatal >= 0)
-		event->finding.remedy = sxid_of(fatal)->remedy;
-	set_text(&event->finding, "SXid", at);
-	return true;
+	set_sxid(event, fatal < 0 ? nonfatal : fatal, true, fatal < 0,
+		 number_after(at, "physical id ", INT8_MAX), number_after(at, " port ", INT16_MAX),
+		 at);
+	return fatal >= 0 || nonfatal >= 0;
 }
 
 /* ---- Lines without a number ------------------------------------------------------------------ */

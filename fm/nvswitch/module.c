@@ -59,6 +59,26 @@ static struct nvswitch_conf nvlink_conf(const struct conf *conf)
 	return out;
 }
 
+static const struct state_file states_file = {
+	.name = "nvswitch",
+	.small = true,
+	.form = "`HOST STATE STATE`, the last may be -",
+	.line = nvswitch_take_state,
+	.forget = nvswitch_forget_states,
+	.write = nvswitch_write_states,
+};
+
+static const struct state_file memory_file = {
+	.name = "nvlink",
+	.small = true,
+	.form = "`KIND HOST WORD=VALUE..`",
+	.line = nvswitch_take_memory,
+	.forget = nvswitch_forget_memory,
+	.write = nvswitch_write_memory,
+	.gather_us = 2000000,
+	.gather_max_us = 10000000,
+};
+
 /* enum nvswitch_state by host of a snapshot; the caller frees it. */
 static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 {
@@ -329,7 +349,14 @@ static void states_cb(void *arg)
 	fabric_report_hosts_changed(((struct nvlink_room *)arg)->fabric);
 }
 
-static const struct nvswitch_ops monitor_ops = { changed_cb, states_cb };
+static void keep_cb(void *arg, bool memories)
+{
+	struct nvlink_room *r = arg;
+
+	state_store_changed(r->services.state, memories ? &memory_file : &states_file, r->nvswitch);
+}
+
+static const struct nvswitch_ops monitor_ops = { changed_cb, keep_cb, states_cb };
 
 /* ---- Updates --------------------------------------------------------------------------------- */
 
@@ -468,8 +495,8 @@ static void load(void *room, enum fabric_load_step step)
 
 	if (step != FABRIC_LOAD)
 		return;
-	state_store_read(r->services.state, &nvswitch_states_file, r->nvswitch);
-	state_store_read(r->services.state, &nvswitch_memory_file, r->nvswitch);
+	state_store_read(r->services.state, &states_file, r->nvswitch);
+	state_store_read(r->services.state, &memory_file, r->nvswitch);
 	configure(r);
 }
 
@@ -480,7 +507,7 @@ static void *init(struct fabric *fabric)
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	r->nvswitch = nvswitch_new(r->services.loop, r->services.alerts, r->services.events,
-				   r->services.state, &monitor_ops, r);
+				   &monitor_ops, r);
 	r->rated = json_array();
 	r->children = children_new(r->services.loop);
 	r->rates_timer = loop_timer_new(r->services.loop, begin_rates, r);

@@ -214,12 +214,6 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 /* ---- Events and the hook --------------------------------------------------------------------- */
 
-static void keep(struct nvswitch *nv, const struct state_file *file)
-{
-	if (nv->state)
-		state_store_changed(nv->state, file, nv);
-}
-
 static void report_guard(struct nvswitch *nv)
 {
 	bool on = nv->health.guarded;
@@ -324,7 +318,7 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 {
 	struct nvswitch *nv = arg;
 
-	keep(nv, &nvswitch_states_file);
+	nv->ops->keep(nv->arg, false);
 	nv->ops->states_changed(nv->arg);
 	if (error)
 		event_log_add(nv->home.events, LOG_WARNING, "nvswitch-hook",
@@ -364,12 +358,12 @@ static void step(void *arg)
 			memory->changed = false;
 	}
 	if (remember)
-		keep(nv, &nvswitch_memory_file);
+		nv->ops->keep(nv->arg, true);
 	if (nv->health.changed)
 		nv->ops->states_changed(nv->arg);
 	nv->health.changed = false;
 	if (news)
-		keep(nv, &nvswitch_states_file);
+		nv->ops->keep(nv->arg, false);
 }
 
 /* As source_home.heard: the home is the first member. */
@@ -443,12 +437,12 @@ int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int g
 		snprintf(err, NVSWITCH_ERROR, "a host has %d GPUs at most", MEMORY_GPUS);
 	} else if (gpus >= 0) {
 		memory_declare(health_memory(&nv->health, host), gpus);
-		keep(nv, &nvswitch_memory_file);
+		nv->ops->keep(nv->arg, true);
 		return 0;
 	} else {
 		health_override(&nv->health, host, wanted);
 		step(nv);
-		keep(nv, &nvswitch_states_file);
+		nv->ops->keep(nv->arg, false);
 		return 0;
 	}
 	return -1;
@@ -456,7 +450,7 @@ int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int g
 
 /* ---- What outlives a restart ----------------------------------------------------------------- */
 
-static bool take_state(void *arg, const char *line)
+bool nvswitch_take_state(void *arg, const char *line)
 {
 	struct nvswitch *nv = arg;
 	char host[256], believed[32], word[32], rest;
@@ -476,7 +470,7 @@ static bool take_state(void *arg, const char *line)
 	return true;
 }
 
-static void forget_states(void *arg)
+void nvswitch_forget_states(void *arg)
 {
 	struct nvswitch *nv = arg;
 
@@ -485,7 +479,7 @@ static void forget_states(void *arg)
 }
 
 /* Of hosts that are not HEALTHY, are overridden, or whose hook was not told of their state. */
-static void write_states(const void *arg, FILE *out)
+void nvswitch_write_states(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
@@ -501,7 +495,7 @@ static void write_states(const void *arg, FILE *out)
 }
 
 /* Kinds and words that a version does not know are passed over. */
-static bool take_memory(void *arg, const char *line)
+bool nvswitch_take_memory(void *arg, const char *line)
 {
 	struct nvswitch *nv = arg;
 	char kind[16], name[256];
@@ -528,7 +522,7 @@ static bool take_memory(void *arg, const char *line)
 	return true;
 }
 
-static void forget_memory(void *arg)
+void nvswitch_forget_memory(void *arg)
 {
 	struct nvswitch *nv = arg;
 
@@ -538,7 +532,7 @@ static void forget_memory(void *arg)
 	}
 }
 
-static void write_memory(const void *arg, FILE *out)
+void nvswitch_write_memory(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
@@ -547,26 +541,6 @@ static void write_memory(const void *arg, FILE *out)
 		if (nv->health.hosts[i].memory)
 			memory_write(nv->health.hosts[i].memory, nv->health.hosts[i].name, out);
 }
-
-const struct state_file nvswitch_states_file = {
-	.name = "nvswitch",
-	.small = true,
-	.form = "`HOST STATE STATE`, the last may be -",
-	.line = take_state,
-	.forget = forget_states,
-	.write = write_states,
-};
-
-const struct state_file nvswitch_memory_file = {
-	.name = "nvlink",
-	.small = true,
-	.form = "`KIND HOST WORD=VALUE..`",
-	.line = take_memory,
-	.forget = forget_memory,
-	.write = write_memory,
-	.gather_us = 2000000,
-	.gather_max_us = 10000000,
-};
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
@@ -606,7 +580,7 @@ int nvswitch_check(const struct nvswitch_conf *conf, char *err)
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 struct nvswitch *nvswitch_new(struct loop *loop, struct alerts *alerts, struct event_log *events,
-			      struct state_store *state, const struct nvswitch_ops *ops, void *arg)
+			      const struct nvswitch_ops *ops, void *arg)
 {
 	struct nvswitch *nv = mem_new(nv);
 
@@ -615,7 +589,6 @@ struct nvswitch *nvswitch_new(struct loop *loop, struct alerts *alerts, struct e
 					 .events = events,
 					 .health = &nv->health,
 					 .heard = step_soon };
-	nv->state = state;
 	nv->ops = ops;
 	nv->arg = arg;
 	nv->home.intake = log_intake_new(&nv->home);

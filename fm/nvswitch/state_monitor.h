@@ -9,7 +9,6 @@
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
 #include "fm/nvswitch/evidence.h"
-#include "fm/state/state_store.h"
 
 /*
  * A new document, which the caller owns, of the lines `HOST NAME...` of a file: "hosts" by other
@@ -176,6 +175,8 @@ struct nvswitch_conf {
 struct nvswitch_ops {
 	/* A host's state has changed, in a step; each host once. */
 	void (*changed)(void *arg, const char *host, enum nvswitch_state state);
+	/* What a restart needs of states, or of memories, has changed. */
+	void (*keep)(void *arg, bool memories);
 	/* Some host's state, or whether it is watched, or the guard, or a hook's end has changed. */
 	void (*states_changed)(void *arg);
 };
@@ -197,7 +198,6 @@ struct nvswitch {		 /* others read; sources see its `home` alone */
 	struct source_home home; /* the first member: a source_home * is a struct nvswitch * */
 	struct health health;
 	struct nvswitch_conf conf; /* in force */
-	struct state_store *state; /* NULL = nothing is kept */
 	const struct nvswitch_ops *ops;
 	void *arg;
 	struct sources *sources;
@@ -208,7 +208,7 @@ struct nvswitch {		 /* others read; sources see its `home` alone */
 
 /* A monitor without sources; the caller owns it (NULL is fine). All arguments are borrowed. */
 struct nvswitch *nvswitch_new(struct loop *loop, struct alerts *alerts, struct event_log *events,
-			      struct state_store *state, const struct nvswitch_ops *ops, void *arg);
+			      const struct nvswitch_ops *ops, void *arg);
 void nvswitch_free(struct nvswitch *nv);
 /*
  * Applies a configuration: 0, or -1 with the reason in err and nothing changed. In the first call a
@@ -243,9 +243,15 @@ struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it co
 /*
  * What a restart knows of hosts, in two files: what is believed and manual overrides, `HOST
  * BELIEVED OVERRIDE`, so that a restart moves nothing; what each host showed and what happened to
- * it, so that a restart heals nothing. The owner is the monitor.
+ * it, so that a restart heals nothing. As struct state_file has them; the owner is the monitor.
+ * False: the line can't be one.
  */
-extern const struct state_file nvswitch_states_file, nvswitch_memory_file;
+bool nvswitch_take_state(void *monitor, const char *line);
+void nvswitch_forget_states(void *monitor);
+void nvswitch_write_states(const void *monitor, FILE *out);
+bool nvswitch_take_memory(void *monitor, const char *line);
+void nvswitch_forget_memory(void *monitor);
+void nvswitch_write_memory(const void *monitor, FILE *out);
 
 /* New documents, which the caller owns: everything, a row a host; counts of states and sources. */
 json_t *nvswitch_json(const struct nvswitch *nv);

@@ -197,11 +197,15 @@ static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 }
 
+static void keep_cb(void *arg, bool memories)
+{
+}
+
 static void states_changed_cb(void *arg)
 {
 }
 
-static const struct nvswitch_ops ops = { changed_cb, states_changed_cb };
+static const struct nvswitch_ops ops = { changed_cb, keep_cb, states_changed_cb };
 
 static void begin(struct nvlink_world *w)
 {
@@ -246,7 +250,7 @@ void nvlink_world_init(struct nvlink_world *w, unsigned nhosts, bool exporters)
 	w->stop = loop_timer_new(w->loop, stop_cb, w);
 	w->events = event_log_new(64);
 	w->alerts = alerts_new(w->loop, w->events);
-	w->nv = nvswitch_new(w->loop, w->alerts, w->events, NULL, &ops, w);
+	w->nv = nvswitch_new(w->loop, w->alerts, w->events, &ops, w);
 	begin(w);
 }
 
@@ -271,13 +275,13 @@ void nvlink_world_restart(struct nvlink_world *w)
 	struct nvswitch *before = w->nv;
 	FILE *states = tmpfile(), *memory = tmpfile();
 
-	nvswitch_states_file.write(before, states);
-	nvswitch_memory_file.write(before, memory);
+	nvswitch_write_states(before, states);
+	nvswitch_write_memory(before, memory);
 	rewind(states);
 	rewind(memory);
-	w->nv = nvswitch_new(w->loop, w->alerts, w->events, NULL, &ops, w);
-	assert_int_equal(state_lines(states, nvswitch_states_file.line, w->nv), 0);
-	assert_int_equal(state_lines(memory, nvswitch_memory_file.line, w->nv), 0);
+	w->nv = nvswitch_new(w->loop, w->alerts, w->events, &ops, w);
+	assert_int_equal(state_lines(states, nvswitch_take_state, w->nv), 0);
+	assert_int_equal(state_lines(memory, nvswitch_take_memory, w->nv), 0);
 	fclose(states);
 	fclose(memory);
 	nvswitch_free(before);

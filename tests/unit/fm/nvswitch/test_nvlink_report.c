@@ -13,11 +13,15 @@
 #include "fm/state/state_store.h"
 #include "fm/nvswitch/state_monitor.h"
 
+static void keep_cb(void *arg, bool memories)
+{
+}
+
 static void states_changed_cb(void *arg)
 {
 }
 
-static const struct nvswitch_ops ops = { NULL, states_changed_cb };
+static const struct nvswitch_ops ops = { NULL, keep_cb, states_changed_cb };
 
 static const char *const kept[] = {
 	"version 1",
@@ -43,7 +47,7 @@ static const char *const kept[] = {
 static bool read_line(struct nvswitch *nv, const char *line)
 {
 	FILE *in = fmemopen((char *)line, strlen(line), "r");
-	bool good = !state_lines(in, nvswitch_memory_file.line, nv);
+	bool good = !state_lines(in, nvswitch_take_memory, nv);
 
 	fclose(in);
 	return good;
@@ -51,7 +55,7 @@ static bool read_line(struct nvswitch *nv, const char *line)
 
 static struct nvswitch *remembered(struct loop *loop)
 {
-	struct nvswitch *nv = nvswitch_new(loop, NULL, NULL, NULL, &ops, NULL);
+	struct nvswitch *nv = nvswitch_new(loop, NULL, NULL, &ops, NULL);
 
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (!read_line(nv, kept[i]))
@@ -67,7 +71,7 @@ static void the_memory_is_written_as_it_was_read(void **state)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	char *line;
 
-	nvswitch_memory_file.write(nv, out);
+	nvswitch_write_memory(nv, out);
 	fclose(out);
 	line = strtok(text, "\n");
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++, line = strtok(NULL, "\n"))

@@ -44,6 +44,10 @@ static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 {
 }
 
+static void keep_cb(void *arg, bool memories)
+{
+}
+
 static void states_changed_cb(void *arg)
 {
 }
@@ -178,7 +182,7 @@ static int configure(struct fixture *f)
 
 static int set_up(void **state)
 {
-	static const struct nvswitch_ops ops = { changed_cb, states_changed_cb };
+	static const struct nvswitch_ops ops = { changed_cb, keep_cb, states_changed_cb };
 	struct fixture *f = mem_alloc(1, sizeof(*f));
 
 	log_set_level(-1, LOG_ERR);
@@ -191,7 +195,7 @@ static int set_up(void **state)
 	f->look = loop_timer_new(f->loop, look_cb, f);
 	f->events = event_log_new(64);
 	f->alerts = alerts_new(f->loop, f->events);
-	f->nv = nvswitch_new(f->loop, f->alerts, f->events, NULL, &ops, f);
+	f->nv = nvswitch_new(f->loop, f->alerts, f->events, &ops, f);
 	f->conf = (struct nvswitch_conf){ .interval_us = 3600 * 1000000ull,
 					  .timeout_ms = 1000,
 					  .hook_timeout_ms = 1000,
