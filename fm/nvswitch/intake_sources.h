@@ -59,8 +59,8 @@ void source_report_recall(struct source_home *home, unsigned host);
 
 /*
  * From a unix socket that a collector of this machine writes to (journald, rsyslog), and from
- * journals of this machine or others. Each line is assigned to the host that it is about. Lines that
- * are not about NVLinks are dropped at once, so nothing here grows with what is sent.
+ * journals of this machine or others. Each line is assigned to the host that it is about. Lines
+ * that are not about NVLinks are dropped at once, so nothing here grows with what is sent.
  */
 struct log_intake;
 
