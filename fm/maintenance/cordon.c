@@ -216,12 +216,8 @@ bool cordons_find_absent(const struct cordons *c, const char *what, struct targe
 
 	if (sscanf(what, "0x%" SCNx64 "%c", &target->guid, &rest) != 1)
 		return false;
-	for (unsigned i = 0; i < c->in_force.count; i++)
-		if (c->in_force.list[i].node == target->guid) {
-			array_printf(target->name, "%s", what);
-			return true;
-		}
-	return false;
+	array_printf(target->name, "%s", what);
+	return any_of(i, 0, c->in_force.count, c->in_force.list[i].node == target->guid);
 }
 
 /* The name of the switch whose cordon as a whole covers a link, or NULL. */

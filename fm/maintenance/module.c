@@ -331,6 +331,24 @@ void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter
 	}
 }
 
+void maintenance_cordon_too(struct fabric *fabric, const char *lines, size_t length)
+{
+	struct maintenance *m = fabric_room(fabric, &maintenance_module);
+	unsigned before = m->cordons.in_force.count;
+	FILE *in = fmemopen((char *)lines, length, "r");
+	char line[128];
+
+	while (before < UINT16_MAX && fgets(line, sizeof(line), in)) /* never without end */
+		cordons_file.line(&m->cordons, line);
+	fclose(in);
+	if (m->cordons.in_force.count == before)
+		return;
+	event_log_add(m->services.events, LOG_WARNING, "cordoned", NULL, NULL,
+		      "fabric: %u cordons more, of a manager that was master too, hold",
+		      m->cordons.in_force.count - before);
+	cordons_change(&m->cordons, &(struct cordon_list){ 0 }, true);
+}
+
 const char *maintenance_cordoned_since(const struct fabric *fabric, guid_t node, unsigned port)
 {
 	const struct maintenance *m = fabric_room(fabric, &maintenance_module);

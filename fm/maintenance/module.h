@@ -47,6 +47,11 @@ void maintenance_unhealthy(const struct fabric *fabric, json_t *rows);
  */
 void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter_fn *fn, void *arg);
 /*
+ * Lines of the file `cordons` of a manager that was master too: they are in force beside those that
+ * are, and an event says so.
+ */
+void maintenance_cordon_too(struct fabric *fabric, const char *lines, size_t length);
+/*
  * When the switch (port 0) or its link was cordoned, as in events, by its own cordon or that of the
  * whole switch; valid until control returns to the loop. NULL = it is not, or an earlier version
  * did it.

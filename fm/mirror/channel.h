@@ -41,7 +41,8 @@ enum frame_type {
 	/*
 	 * {"name","seq"}: lines that follow, each a change of that file behind all that was sent of
 	 * it; only to who says "records" in its HELLO. A FILE has all changes that were sent
-	 * before, but for those that are sent again
+	 * before, but for those that are sent again. From a standby that was master too:
+	 * its cordons
 	 */
 	FRAME_RECORDS = 'C',
 	FRAME_WHOLE = 'W', /* {"names","seq"}: all there is was sent; other files are none */

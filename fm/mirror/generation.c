@@ -311,6 +311,9 @@ static void put_aside(void *arg, const char *name)
 	if (!mirror_has(name))
 		return;
 	bytes = state_store_text(state, name, &length);
+	/* What either of the two took out of transit stays so. */
+	if (!strcmp(name, "cordons") && length && length < FRAME_WORD - MIRROR_NAME)
+		channel_send(a->master->channel, FRAME_RECORDS, json_object(), bytes, length);
 	lines = state_store_records(state, name, &more);
 	same = theirs && theirs->text.length == length && !theirs->records.length && !more &&
 	       !memcmp(theirs->text.bytes, bytes, length);

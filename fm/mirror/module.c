@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
+#include "fm/maintenance/module.h"
 #include "fm/mirror/module.h"
 #include "fm/mirror/own.h"
 #include "fm/state/state_file.h"
@@ -253,6 +254,8 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		wrong = MIRROR_NO_HELLO;
 	else if (frame->type == FRAME_TAKEN)
 		wrong = taken(r, frame);
+	else if (frame->type == FRAME_RECORDS && fabric_is_master(r->mirror->fabric))
+		maintenance_cordon_too(r->mirror->fabric, frame->body, frame->length);
 	if (wrong)
 		let_go(r, wrong);
 }
