@@ -568,8 +568,8 @@ void check_prints_fini(struct check_prints *p)
 	p->of = NULL;
 }
 
-void check_prints_take(struct check_prints *p, const struct tables *tables,
-		       struct check_blocks *changed)
+void check_prints_take(struct check_prints *p, const struct tables *tables, uint32_t first,
+		       uint32_t end, struct check_blocks *changed)
 {
 	uint32_t nblocks = tables_blocks(tables);
 
@@ -579,7 +579,7 @@ void check_prints_take(struct check_prints *p, const struct tables *tables,
 		p->nswitches = tables->nswitches;
 		p->nblocks = nblocks;
 	}
-	for (uint32_t sw = 0; sw < tables->nswitches; sw++) {
+	for (uint32_t sw = first; sw < end; sw++) {
 		const uint8_t *row = tables_row(tables, sw);
 		uint64_t *of = p->of + (size_t)sw * nblocks;
 

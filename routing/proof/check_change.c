@@ -266,7 +266,8 @@ static void inspect_sender(struct change *w, const uint8_t *row, uint8_t num, ui
 /* ---- A change, in pieces --------------------------------------------------------------------- */
 
 /* Of one call: some milliseconds each. */
-#define BLOCKS_A_CALL 4096
+#define BYTES_A_CALL  (8u << 20)
+#define BLOCKS_A_CALL 64 /* each may raise many channels (cdg.h) */
 #define ROWS_A_CALL   32
 #define STEPS_A_CALL  (1u << 18) /* of walks, a switch each */
 
@@ -276,7 +277,12 @@ static enum said find_blocks(struct change *w)
 {
 	uint32_t all = w->c.t->nswitches * tables_blocks(w->c.tables);
 
-	check_prints_take(&w->base->prints, w->c.tables, &w->blocks);
+	uint32_t from = w->at, rows = BYTES_A_CALL / w->c.tables->stride + 1;
+
+	w->at = from + rows < w->c.t->nswitches ? from + rows : w->c.t->nswitches;
+	check_prints_take(&w->base->prints, w->c.tables, from, w->at, &w->blocks);
+	if (w->at < w->c.t->nswitches)
+		return MORE;
 	w->base->last.blocks = w->blocks.count;
 	if (w->blocks.count > all / WORTHWHILE + w->c.t->nswitches)
 		return WRONG;
@@ -519,7 +525,7 @@ bool check_change_end(struct check_base *base, struct check_report *report)
 				(struct base_port){ c->t->ports[i].peer, c->lids->lid_of_port[i],
 						    c->t->ports[i].link_up };
 		check_base_keep_places(base, c);
-		check_prints_take(&base->prints, c->tables, NULL);
+		check_prints_take(&base->prints, c->tables, 0, c->t->nswitches, NULL);
 		base->good = true;
 	} else if (!w->whole) {
 		base->cdg.marks = c->cdg.marks; /* the rest of the graph is shared */

@@ -100,11 +100,11 @@ struct check_blocks {
 void check_prints_init(struct check_prints *p, uint64_t seed);
 void check_prints_fini(struct check_prints *p);
 /*
- * Takes the tables' fingerprints, and adds to `changed` (its list is the caller's to free) the
- * blocks whose fingerprints differ from those before. NULL = not wanted, as for tables of another
- * size.
+ * Takes the fingerprints of the tables' rows [first, end), and adds to `changed` (its list is the
+ * caller's to free) the blocks whose fingerprints differ from those before. NULL = not wanted, as
+ * for tables of another size.
  */
-void check_prints_take(struct check_prints *p, const struct tables *tables,
-		       struct check_blocks *changed);
+void check_prints_take(struct check_prints *p, const struct tables *tables, uint32_t first,
+		       uint32_t end, struct check_blocks *changed);
 
 #endif

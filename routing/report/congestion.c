@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <math.h>
 #include "routing/report/congestion.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -176,7 +177,8 @@ struct flows {
 	uint32_t **rails; /* by rail: host indices */
 	uint32_t *rail_count;
 	uint32_t *next;	 /* by topo port of a switch: switch behind it, TOPO_NONE = none */
-	uint32_t *load;	 /* by topo port: flows in the pattern */
+	double *cost;	 /* by topo port: what a flow takes of it, 1 = of the fastest */
+	double *load;	 /* by topo port: costs of the flows in the pattern */
 	uint64_t *total; /* by topo port: all-to-all */
 	uint32_t *touched, ntouched; /* ports with load */
 	uint32_t *targets, ntargets; /* of the storage pattern: host indices */
@@ -232,14 +234,15 @@ static uint32_t channel_from(const struct flows *f, uint32_t sw, uint16_t lid)
 }
 
 static void add_flow(struct flows *f, const struct flow_host *from, const struct flow_host *to,
-		     uint32_t *worst)
+		     double *worst)
 {
 	uint32_t sw = from->sw, port;
 
 	for (unsigned hop = 0; hop < MAX_HOPS && (port = channel_from(f, sw, to->lid)) != TOPO_NONE;
 	     hop++) {
-		if (f->load[port]++ == 0)
+		if (f->load[port] == 0)
 			f->touched[f->ntouched++] = port;
+		f->load[port] += f->cost[port];
 		if (f->load[port] > *worst)
 			*worst = f->load[port];
 		sw = f->next[port];
@@ -304,8 +307,8 @@ static int by_lid(const void *a, const void *b)
 static void measure_all_to_all(struct flows *f, struct congestion *out)
 {
 	uint32_t *count = mem_array(count, f->t->nswitches + 1);
-	uint32_t *sources = mem_array(sources, f->t->nswitches + 1), nsources = 0, channels = 0;
-	uint64_t sum = 0;
+	uint32_t *sources = mem_array(sources, f->t->nswitches + 1), nsources = 0;
+	double capacity = 0, sum = 0, worst = 0;
 
 	for (uint32_t i = 0; i < f->nhosts; i++)
 		if (count[f->hosts[i].sw]++ == 0)
@@ -329,17 +332,31 @@ static void measure_all_to_all(struct flows *f, struct congestion *out)
 	for (uint32_t i = 0; i < f->t->nports; i++) {
 		if (f->next[i] == TOPO_NONE)
 			continue;
-		channels++;
+		capacity += 1 / f->cost[i];
 		sum += f->total[i];
-		out->all_to_all_max =
-			f->total[i] > out->all_to_all_max ? f->total[i] : out->all_to_all_max;
+		worst = fmax(worst, f->total[i] * f->cost[i]);
 	}
-	out->all_to_all_ratio = sum ? (double)out->all_to_all_max * channels / sum : 0;
+	out->all_to_all_max = ceil(worst);
+	out->all_to_all_ratio = sum > 0 ? worst * capacity / sum : 0;
 	free(count);
 	free(sources);
 }
 
 /* ---- The study ------------------------------------------------------------------------------- */
+
+static void find_costs(struct flows *f)
+{
+	double fastest = 0;
+
+	f->cost = mem_array(f->cost, f->t->nports + 1);
+	for (uint32_t i = 0; i < f->t->nports; i++) {
+		f->cost[i] = topo_lane_mbps(f->t->ports[i].speed) * f->t->ports[i].width;
+		if (f->next[i] != TOPO_NONE)
+			fastest = fmax(fastest, f->cost[i]);
+	}
+	for (uint32_t i = 0; i < f->t->nports; i++)
+		f->cost[i] = f->cost[i] > 0 ? fastest / f->cost[i] : 1;
+}
 
 static void flows_init(struct flows *f, const struct congestion_scene *scene)
 {
@@ -374,6 +391,7 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 
 		f->next[i] = channel ? t->ports[port->peer].node : TOPO_NONE;
 	}
+	find_costs(f);
 
 	f->targets = mem_array(f->targets, f->nhosts);
 	for (uint32_t i = 0; i < f->nhosts; i++) {
@@ -405,6 +423,7 @@ static void flows_fini(struct flows *f)
 	free(f->rail_count);
 	free(f->hosts);
 	free(f->next);
+	free(f->cost);
 	free(f->load);
 	free(f->total);
 	free(f->touched);
@@ -435,7 +454,7 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 		for (size_t p = 0; p < ARRAY_SIZE(patterns); p++) {
 			unsigned *max = (void *)((char *)out + patterns[p].max);
 			double *mean = (void *)((char *)out + patterns[p].mean);
-			uint32_t worst = 0;
+			double worst = 0;
 
 			for (uint32_t i = 0; i < f.nhosts; i++) {
 				uint32_t to = patterns[p].pick(&f, i);
@@ -445,8 +464,8 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 			}
 			while (f.ntouched)
 				f.load[f.touched[--f.ntouched]] = 0;
-			*max = worst > *max ? worst : *max;
-			*mean += (double)worst / CONGESTION_SAMPLES;
+			*max = worst > *max ? ceil(worst) : *max;
+			*mean += worst / CONGESTION_SAMPLES;
 		}
 	}
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * congestion: how evenly tables spread traffic, as flows on switch-to-switch channels.
+ * congestion: how evenly tables spread traffic, as flows on switch-to-switch channels. A flow on a
+ * channel of half the rate of the fastest one counts as two: figures are of time, not of numbers.
  *
  * Patterns, each a destination a host, sampled CONGESTION_SAMPLES times (seed 1):
  *   shift       host i sends to host i + k in topological order
@@ -11,7 +12,7 @@
  *               each leaf
  * `_max` is the worst channel of the worst sample, `_mean` the mean over samples of the worst
  * channel. Besides, all_to_all: every host to every host, largest load over the mean of the live
- * channels. Destinations that tables do not reach load nothing.
+ * channels, had each its share by rate. Destinations that tables do not reach load nothing.
  */
 #ifndef FMD_ROUTING_CONGESTION_H
 #define FMD_ROUTING_CONGESTION_H

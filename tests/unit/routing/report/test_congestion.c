@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,34 @@ static void too_few_spines_carry_more(void **state)
 
 	assert_int_equal(s.c.shift_max, 2);
 	assert_int_equal(s.c.all_to_all_max, 24);
+	drop(&s);
+}
+
+/* Tables for four equal spines, and one of them turns out to have links of half the rate. */
+static void flows_on_a_link_of_half_the_rate_count_twice(void **state)
+{
+	struct study s = study_of(tree(4), NULL);
+	struct topo_builder *b = topo_builder_from(s.t);
+	struct topo *slow;
+
+	for (uint32_t p = 0; p < s.t->nswitch_ports; p++) {
+		const struct topo_port *port = &s.t->ports[p], *peer = topo_peer(s.t, port);
+		bool half = port->node == s.t->nswitches - 1 ||
+			    (peer && peer->node == s.t->nswitches - 1);
+		struct topo_port_attr attr = { .speed = half ? TOPO_HDR : TOPO_NDR, .width = 4 };
+
+		if (port->num && peer)
+			assert_int_equal(topo_builder_port(b, (int)port->node, port->num, &attr),
+					 0);
+	}
+	slow = topo_freeze(b);
+	congestion_study(&(struct congestion_scene){ slow, s.lids, &s.tables, NULL }, &s.c,
+			 s.flows);
+	assert_int_equal(s.c.shift_max, 2);
+	assert_int_equal(s.c.all_to_all_max, 24);
+	/* 48 flows of a leaf by three links and a half: 13.71 each, and 24 on the half one. */
+	assert_int_equal(lround(s.c.all_to_all_ratio * 100), 175);
+	topo_unref(slow);
 	drop(&s);
 }
 
@@ -220,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_tree_carries_one_flow_a_channel),
 		cmocka_unit_test(too_few_spines_carry_more),
+		cmocka_unit_test(flows_on_a_link_of_half_the_rate_count_twice),
 		cmocka_unit_test(the_samples_are_the_same_each_time),
 		cmocka_unit_test(without_storage_one_host_a_leaf_is_the_target),
 		cmocka_unit_test(storage_is_recognised_by_its_description),
