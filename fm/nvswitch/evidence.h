@@ -196,7 +196,7 @@ const char *memory_end_of(const struct nvswitch_finding *finding);
 void memory_write(const struct memory *m, const char *host, FILE *out);
 /* Reads one such line; an unknown kind is skipped. False: the line is damaged. */
 bool memory_read(struct memory *m, const char *kind, const char *rest);
-/* ---- What errors of NVSwitches (SXid) and GPUs (Xid) mean ------------------------------------- */
+/* ---- What errors of NVSwitches (SXid) and GPUs (Xid) mean ------------------------------------ */
 
 enum sxid_class {		 /* of an SXid's number, after NVIDIA's catalog */
 		  SXID_UNKNOWN,	 /* not in the catalog */

@@ -5,7 +5,7 @@
  * opened, replaced and retried like them. Each is a row of the table in intake_sources.c;
  * ARCHITECTURE.md has the steps to add one.
  *
- * A source passes what it learns to state_health.h: a state that is reported repeatedly by
+ * A source passes what it learns to state_monitor.h: a state that is reported repeatedly by
  * health_source_add() and health_hear(), a line of a kernel log by health_hear_log(). Then it calls
  * home->heard(). A source decides nothing: state_health.c has hold-down, guard and trust.
  */

@@ -119,7 +119,7 @@ unsigned health_add(struct health *h, const char *name)
 /* ---- Health ---------------------------------------------------------------------------------- */
 
 /*
- * The state machine of a host's NVLinks (see state_health.h).
+ * The state machine of a host's NVLinks (see state_monitor.h).
  *
  * Hold-downs: `differs_us` is when observed became worse (or better) than believed. It is set anew
  * when that side changes, so one good answer between bad ones restarts the hold-down, while a state

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * nvswitch: the monitor of all hosts' NVLinks: it scrapes exporters, reads kernel logs, decides
- * (state_health.h), and runs the operators' hook.
+ * (health, below), and runs the operators' hook.
  */
 #ifndef FMD_NVSWITCH_STATE_MONITOR_H
 #define FMD_NVSWITCH_STATE_MONITOR_H
@@ -177,7 +177,7 @@ struct nvswitch_ops {
 	void (*changed)(void *arg, const char *host, enum nvswitch_state state);
 	/* What a restart needs of states, or of memories, has changed. */
 	void (*keep)(void *arg, bool memories);
-	/* Some host's state, or whether it is watched, or the guard, or a hook's end has changed. */
+	/* A state of a host, whether it is watched, the guard, or how a hook ended has changed. */
 	void (*states_changed)(void *arg);
 };
 
