@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <unistd.h>
+#include "fm/nvswitch/state.h"
 #include "tests/lib/control_fabric.h"
 
 struct fabric_view fabric_view(const struct fabric *f)
@@ -248,11 +249,10 @@ void link_health_each_port(const struct fabric *f, port_counters_fn *fn, void *a
 			fn(arg, p, counters_read_us(&f->counters[p]) ? &f->counters[p] : NULL);
 }
 
-int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err,
-		  size_t err_size)
+int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, char *err)
 {
 	if (strcmp(text, "host-1=NO_P2P")) {
-		snprintf(err, err_size, "no host there: %s", text);
+		snprintf(err, NVSWITCH_ERROR, "no host there: %s", text);
 		return -1;
 	}
 	free(*states);
