@@ -15,6 +15,8 @@
 
 #define DOUBT_MAX    15
 #define DOUBT_SILENT 4
+#define SUSPECTS     128 /* links: where more are suspect a walk.. */
+#define SUSPECTS_FOR 64	 /* ..serves as many answers and time-outs */
 
 struct step {
 	struct inv_node *from;
@@ -106,6 +108,9 @@ static void walk_expand(struct walk *walk, struct inv_node *node)
 
 		unsigned doubt = port->suspect + (node->silent ? DOUBT_SILENT : 0);
 
+		/* Where packets get lost everywhere a longer path loses more. */
+		doubt -= port->suspect == 1 && walk->inv->nsuspects > SUSPECTS;
+
 		if (doubt) {
 			walk->aside = mem_grow(walk->aside, walk->naside);
 			walk->aside[walk->naside++] = (struct step){ node, walk->doubt + doubt, p };
@@ -145,6 +150,7 @@ void inventory_update_paths(struct inventory *inv)
 	if (!inv->local)
 		return;
 	inv->walks++;
+	inv->walked = inv->clock;
 	walk.queue = mem_array(walk.queue, cl_qmap_count(&inv->nodes));
 	walk_reach(&walk, inv->local, &(struct mad_path){ 0 });
 	do {
@@ -160,7 +166,8 @@ void inventory_update_paths(struct inventory *inv)
 
 /*
  * A dead switch takes its links with it one by one, and a walk for each would take longer than all
- * the answers.
+ * the answers. Where packets get lost everywhere each loss would cost a walk, and other paths are
+ * no better.
  */
 bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uint8_t num,
 			 struct mad_path *path)
@@ -168,11 +175,11 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	const struct inv_port *port = &node->ports[num];
 	bool own = inv_is_switch(node) || !num || (node == inv->local && num == inv->local_port);
 	const struct inv_node *end = own ? node : port->peer;
-	bool clean;
+	bool clean, late = inv->nsuspects <= SUSPECTS || inv->clock - inv->walked >= SUSPECTS_FOR;
 
 	/* Links only went down since the path was found: if it has them all, none is better. */
 	if (inv->paths_stale &&
-	    (!end || end->gone || path_end(inv, &end->path, &clean) != end || !clean))
+	    (!end || end->gone || path_end(inv, &end->path, &clean) != end || (!clean && late)))
 		inventory_update_paths(inv);
 	*path = node->path;
 	return !node->gone && !node->removed &&

@@ -15,7 +15,7 @@
 #define RETRY_MAX_US  59000000 /* a device that works again does so within a minute */
 #define LOST_MAX      32       /* tries that get no answer before one counts as a refusal */
 #define LOST_US	      20000    /* after each of the first ones; then doubles, up to RETRY_US */
-#define LOST_FIRST    5
+#define LOST_FIRST    10
 
 /* ---- PortInfo was read ----------------------------------------------------------------------- */
 

@@ -121,6 +121,30 @@ static void suspect_cables_are_the_last_resort(void **state)
 	inventory_fini(&s.inv);
 }
 
+/* As many others are suspect: one loss says nothing of a cable, and a walk serves many of them. */
+static void where_packets_get_lost_everywhere_a_loss_costs_no_walk(void **state)
+{
+	struct square s;
+	struct mad_path path;
+	uint32_t walks;
+
+	square_init(&s);
+	s.inv.nsuspects = 1000;
+	path = s.d->path;
+	walks = s.inv.walks;
+	for (unsigned lost = 0; lost < 20; lost++) {
+		inventory_path_failed(&s.inv, &path, s.inv.clock);
+		assert_path(&s, s.d, 0, "123");
+	}
+	assert_int_equal(s.inv.walks, walks);
+	s.inv.clock += 100;
+	assert_path(&s, s.d, 0, "132"); /* what is lost again and again is gone around */
+	assert_int_equal(s.inv.walks, walks + 1);
+	inventory_link_down(&s.inv, s.d, 2);
+	assert_path(&s, s.d, 0, "123"); /* the other has ended, and is left at once */
+	inventory_fini(&s.inv);
+}
+
 static void cable_that_worked_meanwhile_is_not_blamed(void **state)
 {
 	struct square s;
@@ -400,6 +424,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(dead_link_moves_only_the_paths_over_it),
 	cmocka_unit_test(a_path_that_holds_is_not_sought_again),
 	cmocka_unit_test(suspect_cables_are_the_last_resort),
+	cmocka_unit_test(where_packets_get_lost_everywhere_a_loss_costs_no_walk),
 	cmocka_unit_test(cable_that_worked_meanwhile_is_not_blamed),
 	cmocka_unit_test(silent_switch_is_gone_around),
 	cmocka_unit_test(node_without_cables_is_gone_and_comes_back),
