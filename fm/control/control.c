@@ -563,6 +563,8 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct peer peer = peer_of(&control->rules, fd);
 	unsigned same_user = 0;
 
+	if (fd < 0)
+		return;
 	for (const struct client *c = control->clients; c; c = c->next)
 		same_user += c->peer.uid == peer.uid;
 	listener_done(control->listener, fd, peer.rights != PEER_NONE);

@@ -257,7 +257,7 @@ static void connection_cb(void *arg, int fd, const struct sockaddr *from)
 	socklen_t size = from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 						     : sizeof(struct sockaddr_in);
 
-	if (MHD_add_connection(s->daemon, fd, from, size) == MHD_YES)
+	if (fd >= 0 && MHD_add_connection(s->daemon, fd, from, size) == MHD_YES)
 		serve_in(s, 0);
 	else
 		listener_done(s->listener, fd, false);

@@ -178,24 +178,27 @@ static const char *taken(struct reader *r, const struct frame *frame)
 }
 
 /* Of who is not known anybody can come to the port: one line in the log for many. */
-static void log_end(const struct reader *r, const char *why)
+static void log_refused(struct mirror *m, const char *from, const char *why)
 {
-	struct mirror *m = r->mirror;
 	uint64_t now = mirror_now(m);
 	struct refusals *refused = &m->refused;
 
-	if (r->who.port_guid) {
-		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
-			 r->who.name, why);
-		return;
-	}
-	array_printf(refused->why, "%s: %s", r->from, why);
+	array_printf(refused->why, "%s: %s", from, why);
 	if (!refused->count++ || now - refused->said_us > REFUSED_SAY_AGAIN_US) {
 		refused->said_us = now;
 		log_line(LOG_CORE, LOG_WARNING,
 			 "peer_listen: connection refused from %s (%" PRIu64 " refused so far)",
 			 refused->why, refused->count);
 	}
+}
+
+static void log_end(const struct reader *r, const char *why)
+{
+	if (r->who.port_guid)
+		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
+			 r->who.name, why);
+	else
+		log_refused(r->mirror, r->from, why);
 }
 
 static void let_go(struct reader *r, const char *why)
@@ -262,8 +265,12 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 
 static void closed(void *arg, struct channel *channel, const char *why)
 {
-	log_end(arg, why);
-	drop(arg);
+	struct reader *r = arg;
+	const struct mirror *m = r->mirror;
+	bool here = r->who.port_guid || !m->listener || listener_done(m->listener, r->fd, false);
+
+	log_end(r, here ? why : "it did not introduce itself in time: another has its place");
+	drop(r);
 }
 
 /* Another manager has connected: takes the descriptor. Of the listener. */
@@ -276,6 +283,11 @@ static void source_accept(void *mirror, int fd, const struct sockaddr *from)
 	new->mirror = m;
 	new->fd = fd;
 	address_print(from, new->from, sizeof(new->from));
+	if (fd < 0) {
+		log_refused(m, new->from, "no data received from it in time");
+		free(new);
+		return;
+	}
 	new->heard_us = mirror_now(m);
 	new->next = m->readers;
 	m->readers = new;

@@ -14,6 +14,7 @@
 
 #define ACCEPTS	     8	    /* connections a round */
 #define GRACE_US     500000 /* a handshake may last so long over a wide network */
+#define SILENT_US    30000000
 #define BURST_US     500000 /* of work and rest is counted; half of it may come at once */
 #define CALLERS	     128    /* addresses that are remembered */
 #define PAUSE_US     1000000
@@ -143,18 +144,21 @@ static struct visit *find_burden(const struct doors *d, const struct listener *d
 	return worst;
 }
 
-/* Its server finds that it has ended. */
+/* Its server finds that it has ended, or is told. */
 static void turn_out(struct doors *d, struct visit *v)
 {
+	const struct visit was = *v;
 	unsigned i = 0;
 
 	while (d->visits[i] != v)
 		i++;
-	if (v->inside)
-		shutdown(v->fd, SHUT_RDWR);
-	else
-		close(v->fd);
 	forget(d, i);
+	if (was.inside) {
+		shutdown(was.fd, SHUT_RDWR);
+	} else {
+		close(was.fd);
+		was.door->fn(was.door->arg, -1, (const struct sockaddr *)&was.from);
+	}
 }
 
 void listener_worked(struct loop *loop, uint64_t began_us)
@@ -182,14 +186,21 @@ uint64_t listener_rest_us(const struct loop *loop)
 static void arm(struct doors *d, uint64_t least_us)
 {
 	uint64_t now = loop_now_us(d->loop), wait = d->open_us > now ? d->open_us - now : 0;
-	uint64_t rest = listener_rest_us(d->loop);
-	bool any = false;
+	uint64_t rest = listener_rest_us(d->loop), next = UINT64_MAX;
 
 	least_us = least_us > rest ? least_us : rest;
-	for (unsigned i = 0; i < d->count; i++)
-		any |= !d->visits[i]->inside && !d->visits[i]->watch;
-	if (any)
-		loop_timer_set(d->turn, wait > least_us ? wait : least_us);
+	wait = wait > least_us ? wait : least_us;
+	for (unsigned i = 0; i < d->count; i++) {
+		const struct visit *v = d->visits[i];
+		uint64_t ends = v->since_us + SILENT_US, in = wait;
+
+		if (v->watch)
+			in = ends > now ? ends - now : 0;
+		if (!v->inside && in < next)
+			next = in;
+	}
+	if (next != UINT64_MAX)
+		loop_timer_set(d->turn, next);
 }
 
 /* Whether it may go in now, where *leaves makes room for it; NULL = nobody has to. */
@@ -216,6 +227,11 @@ static void turn_cb(void *arg)
 	uint64_t now = loop_now_us(d->loop);
 	bool busy;
 
+	for (unsigned i = 0; i < d->count;)
+		if (d->visits[i]->watch && now - d->visits[i]->since_us >= SILENT_US)
+			turn_out(d, d->visits[i]);
+		else
+			i++;
 	/* Every second turn is for who has proven who it is, where there is one. */
 	for (unsigned i = 0; i < d->count; i++) {
 		struct visit *v = d->visits[i];
@@ -272,7 +288,7 @@ void listener_take(struct listener *l, int fd, const struct sockaddr *from)
 	arm(d, 0);
 }
 
-void listener_done(struct listener *l, int fd, bool proven)
+bool listener_done(struct listener *l, int fd, bool proven)
 {
 	struct doors *d = loop_doors(l->loop);
 
@@ -281,8 +297,9 @@ void listener_done(struct listener *l, int fd, bool proven)
 			d->visits[i]->caller->proven |= proven;
 			forget(d, i);
 			arm(d, 0);
-			return;
+			return true;
 		}
+	return false;
 }
 
 static void accept_cb(void *arg, unsigned events)

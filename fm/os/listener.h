@@ -32,7 +32,8 @@ struct listener;
 
 /*
  * A connection that has its turn: `fd` is the callback's to close, non-blocking and close-on-exec;
- * `from` is borrowed.
+ * `from` is borrowed. -1: one that has said nothing for half a minute, or has made way for another,
+ * and is closed.
  */
 typedef void listener_fn(void *arg, int fd, const struct sockaddr *from);
 
@@ -63,9 +64,10 @@ struct listener *listener_new(struct loop *loop, int fd, const char *name, unsig
 void listener_free(struct listener *listener);
 /*
  * Of a connection that had its turn: its other end has proven who it is, or it is about to be
- * closed, which its server says of each. Others are no concern of the listener's.
+ * closed, which its server says of each. Others are no concern of the listener's. False: it has
+ * been shut down for another, or this was said before.
  */
-void listener_done(struct listener *listener, int fd, bool proven);
+bool listener_done(struct listener *listener, int fd, bool proven);
 /*
  * A server has worked for who is no operator since that time of loop_clock_us(); how long it leaves
  * the time to others: while the loop is busy all servers have a LISTENER_SHARE-th of it together.
