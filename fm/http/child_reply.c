@@ -152,15 +152,16 @@ void child_reply_start(void *requests)
 		oldest = r;
 		count++;
 	}
-	if (!oldest)
-		return;
-	oldest->waits = false;
-	oldest->child = child_start(all->children, &child_ops, oldest, -1);
-	listener_worked(all->loop, began);
-	oldest->started = oldest->child;
-	if (!oldest->child)
-		request_resume(&oldest->request);
-	if (count > 1)
+	if (oldest && !listener_rest_us(all->loop)) {
+		oldest->waits = false;
+		oldest->child = child_start(all->children, &child_ops, oldest, -1);
+		listener_worked(all->loop, began);
+		oldest->started = oldest->child;
+		if (!oldest->child)
+			request_resume(&oldest->request);
+		count--;
+	}
+	if (count)
 		loop_timer_set(all->starter, listener_rest_us(all->loop));
 }
 

@@ -240,8 +240,10 @@ static void work_cb(void *arg)
 	struct serve *s = arg;
 	uint64_t began = loop_clock_us(s->loop);
 
-	MHD_run(s->daemon);
-	listener_worked(s->loop, began);
+	if (!listener_rest_us(s->loop)) {
+		MHD_run(s->daemon);
+		listener_worked(s->loop, began);
+	}
 	arm(s);
 }
 

@@ -54,7 +54,8 @@ struct doors {
 	struct loop *loop;
 	struct loop_timer *turn;
 	uint64_t open_us; /* no turn before, .. */
-	uint64_t rest_us; /* ..nor work for strangers */
+	uint64_t rest_us; /* ..nor work for strangers, .. */
+	bool busy;	  /* ..where the loop was when that was asked last */
 	uint64_t owed_us; /* when what was worked is a LISTENER_CALM-th of the time again */
 	unsigned users;	  /* listeners */
 	unsigned most, count, turns;
@@ -177,10 +178,16 @@ void listener_worked(struct loop *loop, uint64_t began_us)
 
 uint64_t listener_rest_us(const struct loop *loop)
 {
-	const struct doors *d = loop_doors(loop);
+	struct doors *d = loop_doors(loop);
 	uint64_t now = loop_now_us(loop);
+	bool was = d && d->busy;
 
-	return d && loop_is_busy(loop) && d->rest_us > now ? d->rest_us - now : 0;
+	if (!d)
+		return 0;
+	d->busy = loop_is_busy(loop);
+	if (d->busy && !was && d->rest_us < now + LISTENER_FIRST_US)
+		d->rest_us = now + LISTENER_FIRST_US;
+	return d->busy && d->rest_us > now ? d->rest_us - now : 0;
 }
 
 static void arm(struct doors *d, uint64_t least_us)
@@ -227,6 +234,10 @@ static void turn_cb(void *arg)
 	uint64_t now = loop_now_us(d->loop);
 	bool busy;
 
+	if (listener_rest_us(d->loop)) {
+		arm(d, 0);
+		return;
+	}
 	for (unsigned i = 0; i < d->count;)
 		if (d->visits[i]->watch && now - d->visits[i]->since_us >= SILENT_US)
 			turn_out(d, d->visits[i]);
@@ -307,6 +318,11 @@ static void accept_cb(void *arg, unsigned events)
 	struct listener *l = arg;
 	uint64_t now = loop_now_us(l->loop), began = loop_clock_us(l->loop);
 
+	if (listener_rest_us(l->loop)) {
+		loop_fd_set(l->watch, 0);
+		loop_timer_set(l->pause, listener_rest_us(l->loop));
+		return;
+	}
 	for (unsigned i = 0; i < ACCEPTS; i++) {
 		struct sockaddr_storage from = { 0 };
 		socklen_t len = sizeof(from);
@@ -335,10 +351,6 @@ static void accept_cb(void *arg, unsigned events)
 		}
 	}
 	listener_worked(l->loop, began);
-	if (listener_rest_us(l->loop)) {
-		loop_fd_set(l->watch, 0);
-		loop_timer_set(l->pause, listener_rest_us(l->loop));
-	}
 }
 
 struct listener *listener_new(struct loop *loop, int fd, const char *name, unsigned unproven,

@@ -24,11 +24,12 @@
 
 struct listener;
 
-#define LISTENER_PACE_US 10000
-#define LISTENER_BUSY_US 40000
-#define LISTENER_WAITING 64 /* connections in all, with those that have proven nothing yet */
-#define LISTENER_SHARE	 20 /* part of the time that doors may have while the loop is busy */
-#define LISTENER_CALM	 10 /* and otherwise, before turns are as seldom */
+#define LISTENER_PACE_US  10000
+#define LISTENER_BUSY_US  40000
+#define LISTENER_WAITING  64	/* connections in all, with those that have proven nothing yet */
+#define LISTENER_SHARE	  20	/* part of the time that doors may have while the loop is busy */
+#define LISTENER_CALM	  10	/* and otherwise, before turns are as seldom */
+#define LISTENER_FIRST_US 20000 /* a fault is often over before doors have their first share */
 
 /*
  * A connection that has its turn: `fd` is the callback's to close, non-blocking and close-on-exec;

@@ -399,17 +399,24 @@ static void an_address_that_has_proven_who_it_is_has_a_place_and_the_next_turn(v
 static void servers_work_a_twentieth_of_the_time_while_the_loop_is_busy(void **state)
 {
 	struct hall h;
+	uint64_t began;
 
 	open_hall(&h, true);
 	listener_worked(h.loop, loop_clock_us(h.loop) - 1000);
 	assert_int_equal(listener_rest_us(h.loop), 0);
 	loop_busy_add(h.loop, 1);
+	assert_int_equal(listener_rest_us(h.loop), LISTENER_FIRST_US);
+	began = loop_now_us(h.loop);
+	come(&h, 0, 2);
+	loop_run(h.loop);
+	assert_int_equal(h.visits[0].at_us - began, LISTENER_FIRST_US);
+	assert_int_equal(listener_rest_us(h.loop), 0);
 	listener_worked(h.loop, loop_clock_us(h.loop) - 1000);
 	assert_int_equal(listener_rest_us(h.loop), (LISTENER_SHARE - 1) * 1000);
 	come(&h, 0, 1);
 	loop_run(h.loop);
 	assert_int_equal(listener_rest_us(h.loop), 0);
-	assert_int_equal(h.count, 1);
+	assert_int_equal(h.count, 2);
 	close_hall(&h);
 }
 
