@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The service and the package: who fmd runs as and within which bounds, and that a package is all that a simulated fabric needs. Nothing is installed."""
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -178,6 +180,26 @@ def test_the_package_says_what_it_is(package):
                  "usr/share/man/man7/fmd-json.7.gz", "usr/share/man/man7/fmd-ha.7.gz",
                  "usr/share/bash-completion/completions/fmctl", "usr/lib/tmpfiles.d/fmd.conf"):
         assert (package[1] / path).is_file(), path
+
+
+def test_a_bill_of_materials_names_each_program_and_library_with_its_package(package):
+    root = package[1]
+    bill = json.loads((root / "usr/share/doc/fmd/fmd.spdx.json").read_text())
+    by_id = {part["SPDXID"]: part for part in bill["packages"] + bill["files"]}
+    assert bill["spdxVersion"] == "SPDX-2.3" and bill["name"] == "fmd-1.2.3" and by_id["SPDXRef-fmd"]["versionInfo"] == "1.2.3"
+    programs = {f"./{path.relative_to(root)}": path for path in (*root.glob("usr/sbin/*"), *root.glob("usr/bin/*"), *root.glob("usr/lib/fmd/*.so"))}
+    assert {file["fileName"] for file in bill["files"]} == set(programs)
+    depends = re.search("^Depends: (.*)", run("dpkg-deb", "-f", package[0]).stdout, re.M)[1]
+    for file in bill["files"]:
+        path = programs[file["fileName"]]
+        assert {sum["algorithm"]: sum["checksumValue"] for sum in file["checksums"]}["SHA256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        linked = set(re.findall(r"\(NEEDED\).*\[(.*?)\]", run("readelf", "-d", path).stdout)) | ({"libcurl.so.4"} if path.name == "fmd" else set())
+        uses = [by_id[row["relatedSpdxElement"]] for row in bill["relationships"]
+                if (row["spdxElementId"], row["relationshipType"]) == (file["SPDXID"], "DYNAMIC_LINK")]
+        assert {library["summary"] for library in uses} == linked
+        for library in uses:
+            assert run("dpkg-query", "-W", "-f", "${Version}", library["name"]).stdout == library["versionInfo"]
+            assert library["name"] in depends or path.name.endswith(".so"), library["name"]
 
 
 def missing_hardening(path):
