@@ -178,27 +178,24 @@ static const char *taken(struct reader *r, const struct frame *frame)
 }
 
 /* Of who is not known anybody can come to the port: one line in the log for many. */
-static void log_refused(struct mirror *m, const char *from, const char *why)
+static void log_end(const struct reader *r, const char *why)
 {
+	struct mirror *m = r->mirror;
 	uint64_t now = mirror_now(m);
 	struct refusals *refused = &m->refused;
 
-	array_printf(refused->why, "%s: %s", from, why);
+	if (r->who.port_guid) {
+		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
+			 r->who.name, why);
+		return;
+	}
+	array_printf(refused->why, "%s: %s", r->from, why);
 	if (!refused->count++ || now - refused->said_us > REFUSED_SAY_AGAIN_US) {
 		refused->said_us = now;
 		log_line(LOG_CORE, LOG_WARNING,
 			 "peer_listen: connection refused from %s (%" PRIu64 " refused so far)",
 			 refused->why, refused->count);
 	}
-}
-
-static void log_end(const struct reader *r, const char *why)
-{
-	if (r->who.port_guid)
-		log_line(LOG_CORE, LOG_NOTICE, "%s stopped copying this manager's state: %s",
-			 r->who.name, why);
-	else
-		log_refused(r->mirror, r->from, why);
 }
 
 static void let_go(struct reader *r, const char *why)
@@ -284,7 +281,7 @@ static void source_accept(void *mirror, int fd, const struct sockaddr *from)
 	new->fd = fd;
 	address_print(from, new->from, sizeof(new->from));
 	if (fd < 0) {
-		log_refused(m, new->from, "no data received from it in time");
+		log_end(new, "no data received from it in time");
 		free(new);
 		return;
 	}

@@ -12,11 +12,11 @@
 #include "fm/loop/log.h"
 #include "topology/base/mem.h"
 
-#define ACCEPTS	     8	    /* connections a round */
-#define GRACE_US     500000 /* a handshake may last so long over a wide network */
-#define SILENT_US    30000000
-#define BURST_US     500000 /* of work and rest is counted; half of it may come at once */
-#define CALLERS	     128    /* addresses that are remembered */
+#define ACCEPTS	     8	      /* connections a round */
+#define GRACE_US     500000   /* a handshake may last so long over a wide network */
+#define SILENT_US    30000000 /* looked for four times as often */
+#define BURST_US     500000   /* of work and rest is counted; half of it may come at once */
+#define CALLERS	     128      /* addresses that are remembered */
 #define PAUSE_US     1000000
 #define SAY_AGAIN_US 60000000
 #define RESERVED     64 /* descriptors */
@@ -180,34 +180,30 @@ uint64_t listener_rest_us(const struct loop *loop)
 {
 	struct doors *d = loop_doors(loop);
 	uint64_t now = loop_now_us(loop);
-	bool was = d && d->busy;
+	bool busy = d && loop_is_busy(loop);
 
-	if (!d)
-		return 0;
-	d->busy = loop_is_busy(loop);
-	if (d->busy && !was && d->rest_us < now + LISTENER_FIRST_US)
+	if (busy && !d->busy && d->rest_us < now + LISTENER_FIRST_US)
 		d->rest_us = now + LISTENER_FIRST_US;
-	return d->busy && d->rest_us > now ? d->rest_us - now : 0;
+	if (d)
+		d->busy = busy;
+	return busy && d->rest_us > now ? d->rest_us - now : 0;
 }
 
 static void arm(struct doors *d, uint64_t least_us)
 {
 	uint64_t now = loop_now_us(d->loop), wait = d->open_us > now ? d->open_us - now : 0;
-	uint64_t rest = listener_rest_us(d->loop), next = UINT64_MAX;
+	uint64_t rest = listener_rest_us(d->loop);
+	bool ready = false, silent = false;
 
 	least_us = least_us > rest ? least_us : rest;
-	wait = wait > least_us ? wait : least_us;
 	for (unsigned i = 0; i < d->count; i++) {
-		const struct visit *v = d->visits[i];
-		uint64_t ends = v->since_us + SILENT_US, in = wait;
-
-		if (v->watch)
-			in = ends > now ? ends - now : 0;
-		if (!v->inside && in < next)
-			next = in;
+		ready |= !d->visits[i]->inside && !d->visits[i]->watch;
+		silent |= d->visits[i]->watch != NULL;
 	}
-	if (next != UINT64_MAX)
-		loop_timer_set(d->turn, next);
+	if (ready)
+		loop_timer_set(d->turn, wait > least_us ? wait : least_us);
+	else if (silent && !loop_timer_armed(d->turn))
+		loop_timer_set(d->turn, SILENT_US / 4);
 }
 
 /* Whether it may go in now, where *leaves makes room for it; NULL = nobody has to. */
@@ -234,15 +230,9 @@ static void turn_cb(void *arg)
 	uint64_t now = loop_now_us(d->loop);
 	bool busy;
 
-	if (listener_rest_us(d->loop)) {
-		arm(d, 0);
-		return;
-	}
-	for (unsigned i = 0; i < d->count;)
+	for (unsigned i = d->count; i-- > 0;)
 		if (d->visits[i]->watch && now - d->visits[i]->since_us >= SILENT_US)
 			turn_out(d, d->visits[i]);
-		else
-			i++;
 	/* Every second turn is for who has proven who it is, where there is one. */
 	for (unsigned i = 0; i < d->count; i++) {
 		struct visit *v = d->visits[i];
@@ -256,8 +246,8 @@ static void turn_cb(void *arg)
 			leaves = burden;
 		}
 	}
-	if (!next) {
-		arm(d, LISTENER_BUSY_US);
+	if (!next || listener_rest_us(d->loop)) {
+		arm(d, next ? 0 : LISTENER_BUSY_US);
 		return;
 	}
 	if (leaves)
@@ -318,11 +308,6 @@ static void accept_cb(void *arg, unsigned events)
 	struct listener *l = arg;
 	uint64_t now = loop_now_us(l->loop), began = loop_clock_us(l->loop);
 
-	if (listener_rest_us(l->loop)) {
-		loop_fd_set(l->watch, 0);
-		loop_timer_set(l->pause, listener_rest_us(l->loop));
-		return;
-	}
 	for (unsigned i = 0; i < ACCEPTS; i++) {
 		struct sockaddr_storage from = { 0 };
 		socklen_t len = sizeof(from);
@@ -351,6 +336,10 @@ static void accept_cb(void *arg, unsigned events)
 		}
 	}
 	listener_worked(l->loop, began);
+	if (listener_rest_us(l->loop)) {
+		loop_fd_set(l->watch, 0);
+		loop_timer_set(l->pause, listener_rest_us(l->loop));
+	}
 }
 
 struct listener *listener_new(struct loop *loop, int fd, const char *name, unsigned unproven,
