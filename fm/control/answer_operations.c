@@ -26,8 +26,8 @@
  * of it: tables, proof, congestion, and how much of the running tables would change.
  *
  * LIDs, classes and engine are those in force, so the answer is what the fault itself would bring.
- * Hosts may be taken to be in another state of their NVLinks. The nodes are the same in the copy,
- * so indices, LID map and tables agree. Congestion is measured for today's tables too: a figure
+ * Hosts may be taken to be in another state of their NVLinks. A plan may add links and devices
+ * besides; without one the nodes are the same in the copy, and indices and tables agree. Congestion is measured for today's tables too: a figure
  * alone says little. All this takes seconds on a large fabric; a child process has them.
  */
 
@@ -35,14 +35,15 @@ struct whatif {
 	const struct command_env *env;
 	const struct topo *present;
 	struct topo_builder *builder;
-	struct topo *t;
+	struct topo *faulty, *t; /* the second with what a plan adds, else the same */
+	struct lid_map *lids;	 /* of t */
 	struct tables tables;
 	uint8_t *states; /* of hosts; NULL = those in force */
 	bool *storage;	 /* by node; NULL = not configured */
 	double route_ms, check_ms;
 	struct fabric_tried tried;
-	unsigned failed, cordoned; /* links */
-	uint8_t *named;		   /* by port, of a link's lower: what was counted */
+	unsigned failed, cordoned, added; /* links */
+	uint8_t *named;			  /* by port, of a link's lower: what was counted */
 };
 
 enum { NAMED_FAILED = 1, NAMED_CORDONED = 2 };
@@ -135,21 +136,55 @@ static bool take_all(struct whatif *w, const json_t *list, change_fn *change, ch
 /* ---- The answer ------------------------------------------------------------------------------ */
 
 static json_t *congestion_of(const struct whatif *w, const struct topo *t,
-			     const struct tables *tables)
+			     const struct lid_map *lids, const struct tables *tables)
 {
-	const struct congestion_scene scene = { t, fabric_view(w->env->fabric).lids, tables,
-						w->storage };
+	const struct congestion_scene scene = { t, lids, tables, w->storage };
 	struct congestion congestion;
 
 	congestion_study(&scene, &congestion, NULL);
 	return report_congestion(&congestion);
 }
 
+/* The running tables as those of t: what is new is as it will be there. */
+static struct tables running_tables(const struct whatif *w)
+{
+	const struct fabric_view view = fabric_view(w->env->fabric);
+	struct tables out = { 0 };
+
+	tables_copy(&out, &w->tables);
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		uint32_t was = topo_find(w->present, w->t->nodes[sw].guid);
+
+		for (unsigned lid = 1; was != TOPO_NONE && lid <= view.lids->top; lid++)
+			if (view.lids->port_of_lid[lid] != TOPO_NONE)
+				tables_row(&out, sw)[lid] = tables_row(view.tables, was)[lid];
+	}
+	return out;
+}
+
+/* What a plan brings: links, LIDs, pairs; and LIDs that move, which none should. */
+static json_t *growth_json(const struct whatif *w, const struct check_report *before,
+			   const struct check_report *after)
+{
+	const struct lid_map *lids = fabric_view(w->env->fabric).lids;
+	unsigned new = 0, moved = 0;
+
+	for (uint32_t i = 0; i < w->lids->nports; i++) {
+		uint32_t was = topo_find_port(w->present, w->t->ports[i].guid);
+		uint16_t lid = was == TOPO_NONE ? 0 : lids->lid_of_port[was];
+
+		new += w->lids->lid_of_port[i] && !lid;
+		moved += lid && lid != w->lids->lid_of_port[i];
+	}
+	return json_pack("{si si si sI}", "links", w->added, "lids_new", new, "lids_moved", moved,
+			 "pairs_gained",
+			 (json_int_t)after->reachable - (json_int_t)before->reachable);
+}
+
 static json_t *document(struct whatif *w)
 {
 	struct fabric *fabric = w->env->fabric;
-	const struct tables *running = fabric_view(fabric).tables;
-	const struct lid_map *lids = fabric_view(fabric).lids;
+	struct tables running;
 	struct fabric_policy policy = fabric_policy(fabric, w->t, NULL);
 	struct check_report proof, before;
 	struct delta delta = { 0 };
@@ -158,57 +193,80 @@ static json_t *document(struct whatif *w)
 	json_t *now;
 	bool sound;
 
-	fabric_try(fabric, w->t, &policy, &w->tables, &w->tried);
+	w->lids = fabric_try(fabric, w->t, &policy, &w->tables, &w->tried);
 	fabric_policy_fini(&policy);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
-	sound = check_tables(w->t, lids, &w->tables, &proof);
+	sound = check_tables(w->t, w->lids, &w->tables, &proof);
 	w->check_ms = now_ms() - start;
 
-	classes = fabric_port_classes(fabric);
+	classes = w->added ? NULL : fabric_port_classes(fabric);
 	if (classes) {
 		w->storage = mem_array(w->storage, w->t->nnodes);
 		for (uint32_t n = 0; n < w->t->nnodes; n++)
 			w->storage[n] = classes[w->t->nodes[n].port0] == ROUTE_STORAGE;
 		free(classes);
 	}
-	delta_count(running, &w->tables, &delta);
-	delta.entries_minimum = delta_minimum(w->t, lids, w->tried.engine, running, &w->tables);
+	running = running_tables(w);
+	delta_count(&running, &w->tables, &delta);
+	delta.entries_minimum = delta_minimum(w->t, w->lids, w->tried.engine, &running, &w->tables);
+	tables_fini(&running);
 	fabric_check(fabric, &before);
-	now = json_pack("{so so}", "proof", report_proof(&before), "congestion",
-			congestion_of(w, w->present, running));
-	return json_pack("{si si si sf sf sb so so so so so so ss ss* so*}", "links_failed",
-			 w->failed, "links_cordoned", w->cordoned, "links_down",
-			 topo_links_down(w->t), "route_ms", w->route_ms, "check_ms", w->check_ms,
-			 "sound", sound, "proof", report_proof(&proof), "congestion",
-			 congestion_of(w, w->t, &w->tables), "before", now, "delta",
-			 report_delta(&delta), "at_risk", risk_json(w->t), "lost",
-			 lost_json(w->present, w->t), "engine", w->tried.engine, "engine_why",
-			 w->tried.why[0] ? w->tried.why : NULL, "nvswitch",
-			 w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
+	now = json_pack(
+		"{so so}", "proof", report_proof(&before), "congestion",
+		congestion_of(w, w->present, fabric_view(fabric).lids, fabric_view(fabric).tables));
+	return json_pack(
+		"{si si si sf sf sb so so so so so so so ss ss* so*}", "links_failed", w->failed,
+		"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t), "route_ms",
+		w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof", report_proof(&proof),
+		"congestion", congestion_of(w, w->t, w->lids, &w->tables), "before", now, "delta",
+		report_delta(&delta), "at_risk", risk_json(w->t), "lost",
+		lost_json(w->present, w->faulty), "growth", growth_json(w, &before, &proof),
+		"engine", w->tried.engine, "engine_why", w->tried.why[0] ? w->tried.why : NULL,
+		"nvswitch", w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
 }
 
-/* {"fail": [WHAT ..], "cordon": [WHAT ..], "nvswitch": ["HOST=STATE" ..]} */
+/* False: it is no plan of this fabric; the reason is in err. */
+static bool add_plan(struct whatif *w, const char *name, const char *text, char *err)
+{
+	struct topo *plan =
+		cabling_plan_parse(name, text, strlen(text), w->present, err, COMMAND_ERROR_SIZE);
+	bool fits =
+		plan && cabling_plan_fits(plan, w->present, name, text, err, COMMAND_ERROR_SIZE);
+
+	if (fits)
+		w->t = cabling_plan_add(plan, w->faulty, &w->added);
+	topo_unref(plan);
+	return fits;
+}
+
+/* {"fail": [WHAT ..], "cordon": [WHAT ..], "nvswitch": ["HOST=STATE" ..], "plan": TEXT} */
 static json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
 {
 	struct whatif w = { .env = env, .present = fabric_view(env->fabric).topo };
 	json_t *fail = NULL, *cordon = NULL, *nvswitch = NULL, *result = NULL;
+	const char *plan = NULL, *file = "plan";
 
 	if (!w.present)
 		return command_refuse(err, "no topology yet: the first sweep has not finished");
-	if (!command_unpack(args, err, "{s?o, s?o, s?o}", "fail", &fail, "cordon", &cordon,
-			    "nvswitch", &nvswitch))
+	if (!command_unpack(args, err, "{s?o, s?o, s?o, s?s, s?s}", "fail", &fail, "cordon",
+			    &cordon, "nvswitch", &nvswitch, "plan", &plan, "file", &file))
 		return NULL;
 	w.named = mem_alloc(w.present->nports + 1, 1);
 	w.builder = topo_builder_from(w.present);
 	if (take_all(&w, fail, fail_link, err) && take_all(&w, cordon, cordon_link, err) &&
 	    take_all(&w, nvswitch, NULL, err)) {
-		w.t = topo_freeze(w.builder);
+		w.faulty = topo_freeze(w.builder);
 		w.builder = NULL;
-		result = document(&w);
+		if (!plan)
+			w.t = topo_ref(w.faulty);
+		if (!plan || add_plan(&w, file, plan, err))
+			result = document(&w);
 	}
 	topo_builder_free(w.builder);
 	topo_unref(w.t);
+	topo_unref(w.faulty);
+	lid_map_free(w.lids);
 	tables_fini(&w.tables);
 	free(w.states);
 	free(w.storage);

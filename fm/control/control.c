@@ -440,7 +440,8 @@ static void client_free(struct client *c)
 
 static size_t client_room(const struct client *c)
 {
-	bool plan = c->peer.rights == PEER_OPERATE && !strncmp(c->in, "{\"cmd\":\"admit\"", 14);
+	bool plan = c->peer.rights == PEER_OPERATE && (!strncmp(c->in, "{\"cmd\":\"admit\"", 14) ||
+						       !strncmp(c->in, "{\"cmd\":\"whatif\"", 15));
 
 	return plan ? LINE_MOST : LINE_SIZE;
 }

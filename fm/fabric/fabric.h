@@ -86,12 +86,13 @@ struct fabric_tried {
 	char why[400];		 /* why it is not the configured one; "" = it is */
 };
 /*
- * Computes the tables of a variant, for questions; nothing changes. A variant has the nodes of the
- * published snapshot; its LIDs are those in force. policy: fabric_policy() of the variant, or
- * another; the caller's, as out is. Takes as long as routing takes.
+ * Computes LIDs, which it returns, and tables of a variant, for questions; nothing changes. LIDs of
+ * ports that are known are those in force. policy: fabric_policy() of the variant, or another; the
+ * caller's, as out and the LIDs are. Takes as long as routing takes.
  */
-void fabric_try(const struct fabric *fabric, const struct topo *variant,
-		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried);
+struct lid_map *fabric_try(const struct fabric *fabric, const struct topo *variant,
+			   const struct fabric_policy *policy, struct tables *out,
+			   struct fabric_tried *tried);
 /*
  * enum route_class by port of the published snapshot and by name, the caller's; NULL = all are
  * compute ports.

@@ -268,17 +268,20 @@ struct even *fabric_even(const struct fabric *f)
 	return f->update ? route_even(f->update->route) : NULL;
 }
 
-void fabric_try(const struct fabric *f, const struct topo *variant,
-		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried)
+struct lid_map *fabric_try(const struct fabric *f, const struct topo *variant,
+			   const struct fabric_policy *policy, struct tables *out,
+			   struct fabric_tried *tried)
 {
+	struct lid_map *lids = lid_plan(variant, &f->memory, f->conf.routing.lmc);
 	struct route_params params = fabric_route_params(f, policy);
 	struct route *route = route_new();
 
 	params.even = fabric_even(f);
-	if (route_compute(route, variant, f->now.lids, &params, out))
+	if (route_compute(route, variant, lids, &params, out))
 		abort(); /* the configuration was validated: the engine exists */
 	note_engine(route, variant, tried);
 	route_free(route);
+	return lids;
 }
 
 static void end_routing(struct update *u)

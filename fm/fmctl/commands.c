@@ -343,6 +343,12 @@ static void show_whatif(const struct fmctl *ctl, const json_t *result)
 	if (table_int(result, "links_cordoned"))
 		printf("%lld would be cordoned; ", table_int(result, "links_cordoned"));
 	printf("%lld down afterwards\n", table_int(result, "links_down"));
+	if (table_int(result, "growth.links"))
+		printf("%-12s%lld links added; %lld LIDs new, %lld moved; %lld pairs of HCAs "
+		       "gained\n",
+		       "plan", table_int(result, "growth.links"),
+		       table_int(result, "growth.lids_new"), table_int(result, "growth.lids_moved"),
+		       table_int(result, "growth.pairs_gained"));
 
 	show_proof(ctl, json_object_get(result, "proof"));
 	table_print_change(table_int(result, "delta.entries"),
@@ -371,6 +377,7 @@ static json_t *whatif_read_arguments(const struct fmctl *ctl, int argc, char **a
 	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
 					       { "cordon", required_argument, NULL, 'c' },
 					       { "nvswitch", required_argument, NULL, 'n' },
+					       { "plan", required_argument, NULL, 'p' },
 					       { "check", no_argument, NULL, CHECK },
 					       { 0 } };
 	json_t *args = json_pack("{s:[], s:[], s:[]}", "fail", "cordon", "nvswitch");
@@ -381,11 +388,19 @@ static json_t *whatif_read_arguments(const struct fmctl *ctl, int argc, char **a
 		*check |= c == CHECK;
 		if (c == CHECK)
 			continue;
+		named++;
+		if (c == 'p') {
+			char *text = mem_read_path(optarg, &(size_t){ 0 });
+
+			json_object_set_new(args, "file", json_string(optarg));
+			json_object_set_new(args, "plan", json_string(text ?: ""));
+			free(text);
+			continue;
+		}
 		if (!fmctl_is_value(ctl, c == 'n' ? "HOST=STATE" : "WHAT", optarg))
 			break;
 		json_array_append_new(json_object_get(args, longs[which].name),
 				      json_string(optarg));
-		named++;
 	}
 	if (c == -1 && optind == argc && named)
 		return args;

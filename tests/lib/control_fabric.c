@@ -276,14 +276,16 @@ void fabric_policy_fini(struct fabric_policy *policy)
 {
 }
 
-void fabric_try(const struct fabric *f, const struct topo *variant,
-		const struct fabric_policy *policy, struct tables *out, struct fabric_tried *tried)
+struct lid_map *fabric_try(const struct fabric *f, const struct topo *variant,
+			   const struct fabric_policy *policy, struct tables *out,
+			   struct fabric_tried *tried)
 {
 	*tried = (struct fabric_tried){ .engine = "ftree" };
 	tables_copy(out, &f->tables);
 	for (uint32_t h = 1; h <= HOSTS; h++)
 		if (!topo_port(variant, 0, h)->link_up)
 			tables_row(out, 0)[h + 1] = TABLES_NO_ROUTE;
+	return lid_map_copy(&f->lids);
 }
 
 uint8_t *fabric_port_classes(const struct fabric *f)

@@ -295,7 +295,7 @@ void try_present(const struct fabric *fabric, struct tables *out)
 	const struct topo *present = fabric_topo(fabric);
 	struct fabric_policy policy = fabric_policy(fabric, present, NULL);
 
-	fabric_try(fabric, present, &policy, out, &(struct fabric_tried){ 0 });
+	lid_map_free(fabric_try(fabric, present, &policy, out, &(struct fabric_tried){ 0 }));
 	fabric_policy_fini(&policy);
 }
 

@@ -109,6 +109,12 @@ bool cabling_plan_fits(const struct topo *plan, const struct topo *t, const char
 		       const char *text, char *err, size_t err_size);
 
 /*
+ * The snapshot with what a plan adds to it: its devices that are not there, and its links at ports
+ * that no known link is at, which *added counts. The caller's.
+ */
+struct topo *cabling_plan_add(const struct topo *plan, const struct topo *t, unsigned *added);
+
+/*
  * Why a new cable between these ports of two switches, by index, has no place beside the links that
  * are known, up or down: a literal. NULL = it has one, or the fabric has such cables already, or
  * nothing was in these ports and the two switches are cabled to each other. A link that is known at

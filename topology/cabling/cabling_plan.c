@@ -661,3 +661,58 @@ bool cabling_plan_fits(const struct topo *plan, const struct topo *t, const char
 	free(reached);
 	return !why;
 }
+
+struct topo *cabling_plan_add(const struct topo *plan, const struct topo *t, unsigned *added)
+{
+	struct topo_port_attr like[2] = { { .state = TOPO_ACTIVE }, { .state = TOPO_ACTIVE } };
+	guid_t *guids = cabling_plan_guids(plan, t);
+	struct topo_builder *b = topo_builder_from(t);
+	int *nodes = mem_array(nodes, plan->nnodes + 1);
+
+	/* New links are like those that are there, between switches and of hosts. */
+	for (uint32_t p = 0; p < t->nswitch_ports; p++)
+		if (t->ports[p].link_up) {
+			struct topo_port_attr *attr = &like[t->ports[p].peer >= t->nswitch_ports];
+
+			attr->speed = t->ports[p].speed;
+			attr->width = t->ports[p].width;
+			attr->mtu = t->ports[p].mtu;
+		}
+	for (uint32_t n = 0; n < plan->nnodes; n++) {
+		const struct topo_node_attr attr = { .guid = guids[n] ?: UINT64_MAX - n,
+						     .desc = plan->nodes[n].desc,
+						     .type = plan->nodes[n].type,
+						     .nports = plan->nodes[n].nports,
+						     .lft_cap = t->nodes[0].lft_cap,
+						     .mft_cap = t->nodes[0].mft_cap };
+		uint32_t is = topo_find(t, guids[n]);
+
+		nodes[n] = is == TOPO_NONE ? topo_builder_node(b, &attr) : (int)is;
+		if (is == TOPO_NONE && attr.type == TOPO_SWITCH)
+			topo_builder_port(b, nodes[n], 0,
+					  &(struct topo_port_attr){ .guid = attr.guid });
+	}
+	for (uint32_t p = 0; p < plan->nports; p++) {
+		const struct topo_port *port = &plan->ports[p], *peer = topo_peer(plan, port);
+		bool free = peer && p < port->peer;
+
+		for (unsigned end = 0; free && end < 2; end++, port = peer)
+			free = nodes[port->node] >= (int)t->nnodes ||
+			       topo_port(t, nodes[port->node], port->num)->peer == TOPO_NONE;
+		for (unsigned end = 0; free && end < 2; end++) {
+			const struct topo_port *at = &plan->ports[end ? p : plan->ports[p].peer];
+			bool sw = plan->nodes[at->node].type == TOPO_SWITCH;
+			struct topo_port_attr attr = like[!sw];
+
+			attr.guid = sw ? 0 : (guids[at->node] ?: UINT64_MAX - at->node) + at->num;
+			topo_builder_port(b, nodes[at->node], at->num, &attr);
+		}
+		if (free)
+			*added += !topo_builder_link(b, nodes[plan->ports[p].node],
+						     plan->ports[p].num, nodes[peer->node],
+						     peer->num, true);
+	}
+	free(guids);
+	free(nodes);
+	return topo_freeze(b);
+}
