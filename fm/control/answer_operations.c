@@ -27,8 +27,9 @@
  *
  * LIDs, classes and engine are those in force, so the answer is what the fault itself would bring.
  * Hosts may be taken to be in another state of their NVLinks. A plan may add links and devices
- * besides; without one the nodes are the same in the copy, and indices and tables agree. Congestion is measured for today's tables too: a figure
- * alone says little. All this takes seconds on a large fabric; a child process has them.
+ * besides; without one the nodes are the same in the copy, and indices and tables agree.
+ * Congestion is measured for today's tables too: a figure alone says little. All this takes seconds
+ * on a large fabric; a child process has them.
  */
 
 struct whatif {
@@ -216,14 +217,15 @@ static json_t *document(struct whatif *w)
 		"{so so}", "proof", report_proof(&before), "congestion",
 		congestion_of(w, w->present, fabric_view(fabric).lids, fabric_view(fabric).tables));
 	return json_pack(
-		"{si si si sf sf sb so so so so so so so ss ss* so*}", "links_failed", w->failed,
+		"{si si si sf sf sb so so so so so so so* ss ss* so*}", "links_failed", w->failed,
 		"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t), "route_ms",
 		w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof", report_proof(&proof),
 		"congestion", congestion_of(w, w->t, w->lids, &w->tables), "before", now, "delta",
 		report_delta(&delta), "at_risk", risk_json(w->t), "lost",
-		lost_json(w->present, w->faulty), "growth", growth_json(w, &before, &proof),
-		"engine", w->tried.engine, "engine_why", w->tried.why[0] ? w->tried.why : NULL,
-		"nvswitch", w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
+		lost_json(w->present, w->faulty), "growth",
+		w->t == w->faulty ? NULL : growth_json(w, &before, &proof), "engine",
+		w->tried.engine, "engine_why", w->tried.why[0] ? w->tried.why : NULL, "nvswitch",
+		w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
 }
 
 /* False: it is no plan of this fabric; the reason is in err. */

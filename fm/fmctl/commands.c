@@ -291,6 +291,19 @@ static enum fmctl_exit run_cabling(const struct fmctl *ctl, int argc, char **arg
 }
 const struct fmctl_view cabling_view = { .run = run_cabling };
 
+/* Adds the file's name and text to a request. False: it was reported why there is none. */
+static bool read_plan(const struct fmctl *ctl, const char *path, json_t *args)
+{
+	char *text = mem_read_path(path, &(size_t){ 0 });
+
+	if (!text)
+		fprintf(stderr, "fmctl: %s: %s: %s\n", ctl->command->name, path, strerror(errno));
+	json_object_set_new(args, "file", json_string(path));
+	json_object_set_new(args, "plan", json_string(text ?: ""));
+	free(text);
+	return text;
+}
+
 static enum fmctl_exit run_admit(const struct fmctl *ctl, int argc, char **argv)
 {
 	json_t *args = json_object();
@@ -298,20 +311,17 @@ static enum fmctl_exit run_admit(const struct fmctl *ctl, int argc, char **argv)
 	const char *path = json_string_value(json_object_get(args, "plan"));
 	bool none = table_is(args, "no-plan");
 	enum fmctl_exit status = FMCTL_USAGE;
-	char *text = path ? mem_read_path(path, &(size_t){ 0 }) : mem_strdup("");
 
-	if (!text) {
-		fprintf(stderr, "fmctl: admit: %s: %s\n", path, strerror(errno));
-		status = FMCTL_FAILED;
-	} else if (first >= 0 && argc - first + !!path + none == 1 &&
-		   (argc == first || fmctl_is_value(ctl, "what", argv[first]))) {
+	if (first >= 0 && argc - first + !!path + none == 1 &&
+	    (argc == first || fmctl_is_value(ctl, "what", argv[first]))) {
 		json_object_del(args, "no-plan");
-		json_object_set(args, "file", json_object_get(args, "plan"));
-		json_object_set_new(args, argc == first ? "plan" : "what",
-				    json_string(argc == first ? text : argv[first]));
-		status = fmctl_ask_and_show(ctl, "admit", json_incref(args), show_lines);
+		if (!path)
+			json_object_set_new(args, none ? "plan" : "what",
+					    json_string(none ? "" : argv[first]));
+		status = path && !read_plan(ctl, path, args)
+				 ? FMCTL_FAILED
+				 : fmctl_ask_and_show(ctl, "admit", json_incref(args), show_lines);
 	}
-	free(text);
 	json_decref(args);
 	return status;
 }
@@ -389,15 +399,8 @@ static json_t *whatif_read_arguments(const struct fmctl *ctl, int argc, char **a
 		if (c == CHECK)
 			continue;
 		named++;
-		if (c == 'p') {
-			char *text = mem_read_path(optarg, &(size_t){ 0 });
-
-			json_object_set_new(args, "file", json_string(optarg));
-			json_object_set_new(args, "plan", json_string(text ?: ""));
-			free(text);
-			continue;
-		}
-		if (!fmctl_is_value(ctl, c == 'n' ? "HOST=STATE" : "WHAT", optarg))
+		if (c == 'p' ? !read_plan(ctl, optarg, args)
+			     : !fmctl_is_value(ctl, c == 'n' ? "HOST=STATE" : "WHAT", optarg))
 			break;
 		json_array_append_new(json_object_get(args, longs[which].name),
 				      json_string(optarg));

@@ -694,23 +694,21 @@ struct topo *cabling_plan_add(const struct topo *plan, const struct topo *t, uns
 	}
 	for (uint32_t p = 0; p < plan->nports; p++) {
 		const struct topo_port *port = &plan->ports[p], *peer = topo_peer(plan, port);
-		bool free = peer && p < port->peer;
+		uint32_t node = nodes[port->node];
 
-		for (unsigned end = 0; free && end < 2; end++, port = peer)
-			free = nodes[port->node] >= (int)t->nnodes ||
-			       topo_port(t, nodes[port->node], port->num)->peer == TOPO_NONE;
-		for (unsigned end = 0; free && end < 2; end++) {
-			const struct topo_port *at = &plan->ports[end ? p : plan->ports[p].peer];
-			bool sw = plan->nodes[at->node].type == TOPO_SWITCH;
-			struct topo_port_attr attr = like[!sw];
+		if (!peer || port->peer < p ||
+		    (node < t->nnodes && topo_port(t, node, port->num)->peer != TOPO_NONE) ||
+		    topo_builder_link(b, node, port->num, nodes[peer->node], peer->num, true))
+			continue;
+		++*added;
+		for (unsigned end = 0; end < 2; end++, port = peer) {
+			bool host = plan->nodes[port->node].type != TOPO_SWITCH;
 
-			attr.guid = sw ? 0 : (guids[at->node] ?: UINT64_MAX - at->node) + at->num;
-			topo_builder_port(b, nodes[at->node], at->num, &attr);
+			if (host)
+				like[1].guid =
+					(guids[port->node] ?: UINT64_MAX - port->node) + port->num;
+			topo_builder_port(b, nodes[port->node], port->num, &like[host]);
 		}
-		if (free)
-			*added += !topo_builder_link(b, nodes[plan->ports[p].node],
-						     plan->ports[p].num, nodes[peer->node],
-						     peer->num, true);
 	}
 	free(guids);
 	free(nodes);
