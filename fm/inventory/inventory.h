@@ -62,7 +62,6 @@ struct inventory {
 	struct inv_turned turned;
 	uint16_t sm_lid; /* ours, the pipe's; 0 = not known yet */
 	uint32_t clock;	 /* counts answers and time-outs */
-	uint32_t walked; /* clock of the last inventory_update_paths() */
 	uint32_t shapes; /* counts nodes and links that came, moved or went, and GUIDs of ports */
 	const struct node_names *names;	     /* borrowed; NULL = no map */
 	struct m_keys *keys;		     /* borrowed; NULL = ports hold none */

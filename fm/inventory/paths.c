@@ -15,8 +15,8 @@
 
 #define DOUBT_MAX    15
 #define DOUBT_SILENT 4
-#define SUSPECTS     128 /* links: where more are suspect a walk.. */
-#define SUSPECTS_FOR 64	 /* ..serves as many answers and time-outs */
+#define SUSPECTS     128 /* links: where more are suspect only each.. */
+#define WALK_EACH    64	 /* ..answer or time-out may have a walk follow */
 
 struct step {
 	struct inv_node *from;
@@ -150,7 +150,6 @@ void inventory_update_paths(struct inventory *inv)
 	if (!inv->local)
 		return;
 	inv->walks++;
-	inv->walked = inv->clock;
 	walk.queue = mem_array(walk.queue, cl_qmap_count(&inv->nodes));
 	walk_reach(&walk, inv->local, &(struct mad_path){ 0 });
 	do {
@@ -175,7 +174,7 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	const struct inv_port *port = &node->ports[num];
 	bool own = inv_is_switch(node) || !num || (node == inv->local && num == inv->local_port);
 	const struct inv_node *end = own ? node : port->peer;
-	bool clean, late = inv->nsuspects <= SUSPECTS || inv->clock - inv->walked >= SUSPECTS_FOR;
+	bool clean, late = inv->nsuspects <= SUSPECTS || !(inv->clock % WALK_EACH);
 
 	/* Links only went down since the path was found: if it has them all, none is better. */
 	if (inv->paths_stale &&
