@@ -282,7 +282,7 @@ static void xid_happened(const struct judge *j, unsigned g, uint32_t number)
 static void sxid_happened(const struct judge *j, unsigned n, int link, uint32_t sxid)
 {
 	struct nvswitch_finding f = EVENT(-1);
-	char at[16] = "";
+	char at[24] = "";
 
 	f.remedy = sxid_of(sxid)->remedy;
 	f.sw = n;
