@@ -20,7 +20,8 @@
 
 struct conf_port {
 	/* By blanks, the first is preferred. guids "": by device and port, or the first active */
-	char guids[512], devices[256];
+	char guids[512];
+	char devices[256];
 	int num;
 };
 
@@ -38,14 +39,19 @@ enum conf_sm_action { CONF_SM_ALERT, CONF_SM_ISOLATE };
 enum conf_idle_action { CONF_IDLE_ALERT, CONF_IDLE_TAKEOVER };
 
 struct conf_sm {
-	int priority, master_priority;
+	int priority;
+	int master_priority;
 	int polling_timeout_ms, polling_retries; /* of the master, as standby */
-	uint64_t key, mkey, subnet_prefix;
+	uint64_t key;
+	uint64_t mkey;
+	uint64_t subnet_prefix;
 	uint64_t old_key;  /* what other managers may still say; 0 = nothing */
 	uint64_t old_mkey; /* what ports may hold from before; 0 = nothing */
 	/* what M_Keys are derived from, now and before; files are read with the configuration */
-	char mkey_secret_file[256], old_mkey_secret_file[256];
-	struct m_key_secret mkey_secret, old_mkey_secret;
+	char mkey_secret_file[256];
+	char old_mkey_secret_file[256];
+	struct m_key_secret mkey_secret;
+	struct m_key_secret old_mkey_secret;
 	bool mkey_per_port;
 	int mkey_protect;   /* M_KeyProtectBits */
 	int mkey_lease_s;   /* M_KeyLeasePeriod; 0 = never ends */
@@ -55,10 +61,13 @@ struct conf_sm {
 };
 
 struct conf_sa {
-	uint64_t key;				 /* 0 = not set, see fm/sa/module.c */
-	uint64_t old_key;			 /* accepted beside it; 0 = none */
-	int rate_limit;				 /* requests a second of one port; 0 = no limit */
-	int max_mcgs, max_srvcs, max_event_subs; /* of one port; 0 = its share alone counts */
+	uint64_t key;	  /* 0 = not set, see fm/sa/module.c */
+	uint64_t old_key; /* accepted beside it; 0 = none */
+	int rate_limit;	  /* requests a second of one port; 0 = no limit */
+	/* of one port; 0 = its share alone counts */
+	int max_mcgs;
+	int max_srvcs;
+	int max_event_subs;
 	int takeover_grace_ms;	  /* multicast trees of a manager of before are kept so long */
 	int consolidate_ipv6_snm; /* groups of IPv6 solicited nodes share a MLID */
 	bool proxy_join;	  /* ports may join others to groups */
@@ -67,7 +76,8 @@ struct conf_sa {
 
 struct conf_sweep {
 	int interval_ms; /* 0 = off */
-	int hold_down_ms, hold_down_max_ms;
+	int hold_down_ms;
+	int hold_down_max_ms;
 };
 
 enum conf_engine { CONF_FTREE, CONF_UPDN, CONF_UPDN_ROOT }; /* as route_engine_name() */
@@ -77,7 +87,8 @@ struct conf_routing {
 	char lid_range[32];    /* FIRST-LAST; "" = all */
 	int transit_min_share; /* percent */
 	/* patterns of nodes, by blanks: fm/conf/lists.h */
-	char storage_nodes[4096], management_nodes[256];
+	char storage_nodes[4096];
+	char management_nodes[256];
 };
 
 struct conf_rebalance {
@@ -96,19 +107,34 @@ struct conf_partition {
 #define CONF_PEER      640 /* bytes of an entry of `peers`: HOST:PORT, or HOST:PORT=NAME,NAME.. */
 #define CONF_PEER_SCAN "%639s"
 struct conf_mirror { /* of the other managers: fm/mirror, fm/registrations */
-	char listen[80], peers[2048], cert[256], key[256], ca[256], psk_file[256];
+	char listen[80];
+	char peers[2048];
+	char cert[256];
+	char key[256];
+	char ca[256];
+	char psk_file[256];
 	int interval_ms; /* 0 = off */
 };
 
 struct conf_nvswitch {
-	char url[256], prometheus_url[256], prometheus_label[64];
-	char hosts_file[256], alias_file[256], ca_file[256], credentials_file[256];
+	char url[256];
+	char prometheus_url[256];
+	char prometheus_label[64];
+	char hosts_file[256];
+	char alias_file[256];
+	char ca_file[256];
+	char credentials_file[256];
 	char catalogue[256];
-	char log_socket[108], log_journal[256], hook[256];
+	char log_socket[108];
+	char log_journal[256];
+	char hook[256];
 	int system;	    /* enum nvswitch_system */
 	int fm_in_progress; /* enum fm_progress */
 	int second_source;  /* enum nvswitch_trust that makes one superfluous */
-	int poll_interval_ms, timeout_ms, hook_timeout_ms, link_window_ms;
+	int poll_interval_ms;
+	int timeout_ms;
+	int hook_timeout_ms;
+	int link_window_ms;
 	int body_limit;			     /* KiB; 0 = none */
 	int worsen_hold_ms, recover_hold_ms; /* 0 = none */
 	int guard;			     /* percent of the hosts; 100 = none */
@@ -122,7 +148,10 @@ struct conf_audit {
 };
 
 struct conf_mad {
-	int max_wire_smps, max_wire_smps_per_device, timeout_ms, retries;
+	int max_wire_smps;
+	int max_wire_smps_per_device;
+	int timeout_ms;
+	int retries;
 };
 
 struct conf_ports {
@@ -139,7 +168,8 @@ struct conf_admission {
 
 struct conf_quarantine {
 	int flap_count, flap_window_ms; /* falls within: quarantine; 0 = never */
-	int time_ms, time_max_ms;
+	int time_ms;
+	int time_max_ms;
 	int min_uplinks; /* percent that a leaf keeps */
 };
 
@@ -152,18 +182,22 @@ struct conf_hosts {
 
 enum conf_action { CONF_WARN, CONF_QUARANTINE };
 struct conf_perf {
-	int interval_ms;				 /* of a pass over all counters; 0 = none */
-	int symbol_errors, rcv_errors, integrity_errors; /* a minute */
-	int link_recoveries, link_losses;		 /* an hour */
-	int fec_uncorrected, fec_corrected;		 /* blocks a minute */
-	int fec_symbols;				 /* wrong ones in a billion */
-	int discards, wait_percent;			 /* a minute; of the time */
-	int action;					 /* enum conf_action */
-	int fec_action; /* enum conf_action, for what error correction counts */
+	int interval_ms; /* of a pass over all counters; 0 = none */
+	/* a minute */
+	int symbol_errors;
+	int rcv_errors;
+	int integrity_errors;
+	int link_recoveries, link_losses;   /* an hour */
+	int fec_uncorrected, fec_corrected; /* blocks a minute */
+	int fec_symbols;		    /* wrong ones in a billion */
+	int discards, wait_percent;	    /* a minute; of the time */
+	int action;			    /* enum conf_action */
+	int fec_action;			    /* enum conf_action, for what error correction counts */
 };
 
 struct conf_ber { /* error rates of links over time */
-	int window_ms, long_window_ms;
+	int window_ms;
+	int long_window_ms;
 	double limit, long_limit; /* share of the bits; 0 = not judged */
 	int clean_ms;		  /* until a link returns */
 	int max_links;		  /* at once, or 0.5 % of them */
@@ -181,7 +215,8 @@ enum sandbox_mode { SANDBOX_OFF, SANDBOX_LOG, SANDBOX_ON };
 
 struct conf {
 	struct conf_port port;
-	char state_dir[256], socket[108];
+	char state_dir[256];
+	char socket[108];
 	char node_name_map[256]; /* empty = none */
 	char cabling_plan[256];	 /* likewise: links are compared with each other */
 	struct conf_http http;

@@ -418,8 +418,10 @@ static struct partition *part_read(struct reader *r, const char *name, const cha
 	struct partition *part;
 	uint64_t pkey = 0;
 
-	if (!id && *name >= '0' && *name <= '9')
-		id = name, name = "";
+	if (!id && *name >= '0' && *name <= '9') {
+		id = name;
+		name = "";
+	}
 	if (id && !words_number(id, UINT16_MAX, &pkey)) {
 		refuse(r, "P_Key \"%s\" is not a number of 16 bits", id);
 		return NULL;

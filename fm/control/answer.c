@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include "fm/control/answer.h"
 #include <math.h>
 #include <stdarg.h>
@@ -158,7 +159,7 @@ static json_t *answer_search(const struct command_env *env, json_t *args, char *
 
 		if (rank == RANKS && !has_number(&s, n))
 			continue;
-		array_printf(guid, "0x%016llx", (unsigned long long)node->guid);
+		array_printf(guid, "0x%016" PRIx64, node->guid);
 		add(&s, rank == RANKS ? FIRST : rank,
 		    n < s.t->nswitches ? topo_role_name(node->role) : "HCA", node->name, guid,
 		    json_sprintf("%s, LID %u", guid, port->lid));
@@ -240,7 +241,7 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 		down[to_host] += !port->link_up;
 	}
 	put(columns, "name", json_string(node->name));
-	put(columns, "guid", json_sprintf("0x%016llx", (unsigned long long)node->guid));
+	put(columns, "guid", json_guid(node->guid));
 	put(columns, "lid", json_integer(topo_port(t, sw, 0)->lid));
 	put(columns, "role", json_string(topo_role_name(node->role)));
 	put(columns, "level", json_integer(node->level));

@@ -9,6 +9,7 @@
 #include "fm/fabric/view.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 #define TOP_DEFAULT 10
 #define TOP_MAX	    1000
@@ -33,8 +34,7 @@ static json_t *end_json(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_node *node = &t->nodes[port->node];
 
-	return json_pack("{ss so si}", "name", node->name, "guid",
-			 json_sprintf("0x%016llx", (unsigned long long)node->guid), "port",
+	return json_pack("{ss so si}", "name", node->name, "guid", json_guid(node->guid), "port",
 			 port->num);
 }
 

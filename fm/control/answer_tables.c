@@ -14,6 +14,7 @@
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
+#include "topology/base/text.h"
 
 /* ---- Answer rows ----------------------------------------------------------------------------- */
 
@@ -232,9 +233,8 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 	if (node == TOPO_NONE)
 		return NULL;
 	sw = &t->nodes[node];
-	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->name, "guid",
-			 json_sprintf("0x%016llx", (unsigned long long)sw->guid), "lid",
-			 fabric_view(env->fabric).lids->lid_of_port[sw->port0], "entries",
+	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->name, "guid", json_guid(sw->guid),
+			 "lid", fabric_view(env->fabric).lids->lid_of_port[sw->port0], "entries",
 			 lft_entries(env, node));
 }
 const struct command_run lft_run = { .answer = answer_lft, .long_answer = true };
@@ -265,9 +265,8 @@ static json_t *path_hops(const struct fabric_view *view, const struct path *path
 		json_array_append_new(
 			hops,
 			json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name,
-				  "guid", json_sprintf("0x%016llx", (unsigned long long)node->guid),
-				  "role", topo_role_name(node->role), "lid",
-				  view->lids->lid_of_port[node->port0 + lid_port], "in_port",
+				  "guid", json_guid(node->guid), "role", topo_role_name(node->role),
+				  "lid", view->lids->lid_of_port[node->port0 + lid_port], "in_port",
 				  port_number(hop->in_port), "out_port", port_number(hop->out_port),
 				  "speed",
 				  leaves ? json_string(topo_speed_name(out->speed)) : json_null(),

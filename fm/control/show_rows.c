@@ -6,6 +6,7 @@
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /* ---- News ------------------------------------------------------------------------------- */
 
@@ -70,7 +71,7 @@ void show_text(json_t *to, const char *key, const char *text)
 
 void show_guid(json_t *to, const char *key, guid_t guid)
 {
-	json_object_set_new(to, key, json_sprintf("0x%016" PRIx64, guid));
+	json_object_set_new(to, key, json_guid(guid));
 }
 
 void show_int(json_t *to, const char *key, json_int_t value)

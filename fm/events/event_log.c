@@ -82,12 +82,12 @@ void event_subject_put(const struct event_subject *subject, json_t *to)
 	if (!subject)
 		return;
 	if (subject->node)
-		json_object_set_new(to, "node", json_sprintf("0x%016" PRIx64, subject->node));
+		json_object_set_new(to, "node", json_guid(subject->node));
 	put_name(to, "node_name", subject->node_name);
 	if (subject->port)
 		json_object_set_new(to, "port", json_integer(subject->port));
 	if (subject->peer)
-		json_object_set_new(to, "peer", json_sprintf("0x%016" PRIx64, subject->peer));
+		json_object_set_new(to, "peer", json_guid(subject->peer));
 	put_name(to, "peer_name", subject->peer_name);
 	if (subject->peer_port)
 		json_object_set_new(to, "peer_port", json_integer(subject->peer_port));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* event_query: which events are asked for. Their times compare as texts. */
+#include <inttypes.h>
 #include "fm/events/event_query.h"
 #include <ctype.h>
 #include <strings.h>
@@ -239,7 +240,7 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 		for (unsigned i = 0; i < about->count && !about->ends[i].port; i++) {
 			const char *at;
 
-			array_printf(guid, "0x%016llx", (unsigned long long)about->ends[i].node);
+			array_printf(guid, "0x%016" PRIx64, about->ends[i].node);
 			at = strstr(text, guid);
 			if (at && at < text + named)
 				return true;

@@ -144,7 +144,7 @@ static void programmed(void *arg, const struct program_result *result)
 		f->figures->drained = (struct drained){ result->drained, ms };
 		event_log_add(
 			f->events, LOG_WARNING, "drained", NULL,
-			json_pack("{si sf}", "lids", (int)result->drained, "ms", ms),
+			json_pack("{si sf}", "lids", result->drained, "ms", ms),
 			"fabric: drained %u LIDs for %.1f ms, %u at a time: no order of writes "
 			"is safe between these tables",
 			result->drained, ms, TABLES_BLOCK);

@@ -13,6 +13,7 @@
  * that came up is in use when it is Active, so its repair stays open for the update that follows
  * bring-up.
  */
+#include <inttypes.h>
 #include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
@@ -192,10 +193,11 @@ void fabric_fault_programmed(struct fabric *f)
 
 	event_log_add(f->events, LOG_NOTICE, loss ? "rerouted" : "restored", NULL,
 		      details(f, a, switches, risk),
-		      "%s: %s in %.1f ms (verified at %.1f ms), %llu %s in %u %s on %u %s%s%s",
+		      "%s: %s in %.1f ms (verified at %.1f ms), %" PRIu64
+		      " %s in %u %s on %u %s%s%s",
 		      a->what, loss ? "rerouted" : "restored", a->programmed_ms, a->proven_ms,
-		      (unsigned long long)a->entries, words_plural(a->entries, "entry", "entries"),
-		      a->blocks, words_plural(a->blocks, "block", "blocks"), switches,
+		      a->entries, words_plural(a->entries, "entry", "entries"), a->blocks,
+		      words_plural(a->blocks, "block", "blocks"), switches,
 		      words_plural(switches, "switch", "switches"), text ? "; at risk: " : "",
 		      text ? text : "");
 	json_decref(risk);

@@ -115,7 +115,11 @@ struct progress {
 
 /* Of the latest of each kind, for the status. */
 struct figures {
-	double sweep_ms, route_ms, check_ms, program_ms, bringup_ms;
+	double sweep_ms;
+	double route_ms;
+	double check_ms;
+	double program_ms;
+	double bringup_ms;
 	unsigned reroutes;    /* updates that changed tables, since the beginning */
 	uint64_t rerouted_us; /* the latest of them; 0 = none */
 	uint64_t polls;	      /* light sweeps that ended, since the beginning */

@@ -14,6 +14,7 @@
  *
  * An update that begins meanwhile ends it and brings it about again: till then it stays due.
  */
+#include <inttypes.h>
 #include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
 #include "topology/snapshot/diff.h"
@@ -93,14 +94,15 @@ static enum job_result answer(void *arg)
 			const struct topo *t = f->now.topo;
 			unsigned links = topo_links(t);
 
-			event_log_add(
-				f->events, LOG_NOTICE, "up", NULL, NULL,
-				"fabric: up: %u %s, %u %s, %u %s (%u down), %llu SMPs, %.0f ms",
-				t->nswitches, words_plural(t->nswitches, "switch", "switches"),
-				t->ncas, words_plural(t->ncas, "HCA", "HCAs"), links,
-				words_plural(links, "link", "links"), topo_links_down(t),
-				(unsigned long long)mad_stats(f->mad).sent,
-				(loop_now_us(f->loop) - f->progress.begun_us) / 1e3);
+			event_log_add(f->events, LOG_NOTICE, "up", NULL, NULL,
+				      "fabric: up: %u %s, %u %s, %u %s (%u down), %" PRIu64
+				      " SMPs, %.0f ms",
+				      t->nswitches,
+				      words_plural(t->nswitches, "switch", "switches"), t->ncas,
+				      words_plural(t->ncas, "HCA", "HCAs"), links,
+				      words_plural(links, "link", "links"), topo_links_down(t),
+				      mad_stats(f->mad).sent,
+				      (loop_now_us(f->loop) - f->progress.begun_us) / 1e3);
 
 			f->progress.up_us = loop_now_us(f->loop);
 		}

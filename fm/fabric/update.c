@@ -20,6 +20,7 @@
  * A newer update may be published while an older one is still being programmed. Tables in the
  * making have memory of their own, and change places with the published ones.
  */
+#include <inttypes.h>
 #include <unistd.h>
 #include "topology/base/text.h"
 #include "fm/fabric/pipe.h"
@@ -366,10 +367,9 @@ static enum job_result judge(void *arg)
 	}
 	if (proof->unreachable)
 		event_log_add(f->events, LOG_WARNING, "unreachable", NULL, report_proof(proof),
-			      "fabric: %llu %s of hosts %s connected by links, but no legal "
+			      "fabric: %" PRIu64 " %s of hosts %s connected by links, but no legal "
 			      "path exists: %s",
-			      (unsigned long long)proof->unreachable,
-			      words_plural(proof->unreachable, "pair", "pairs"),
+			      proof->unreachable, words_plural(proof->unreachable, "pair", "pairs"),
 			      words_plural(proof->unreachable, "is", "are"), proof->first);
 	return JOB_NEXT;
 }
@@ -438,8 +438,8 @@ static enum job_result publish(void *arg)
 	const struct check_report *proof = &f->update->next.proof;
 
 	if (proof->unreachable)
-		alert_raise(f->alerts, "unreachable", NULL, "%llu %s no path: %s",
-			    (unsigned long long)proof->unreachable,
+		alert_raise(f->alerts, "unreachable", NULL, "%" PRIu64 " %s no path: %s",
+			    proof->unreachable,
 			    words_plural(proof->unreachable,
 					 "pair of hosts is connected by links, but has",
 					 "pairs of hosts are connected by links, but have"),

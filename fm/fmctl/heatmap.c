@@ -100,7 +100,7 @@ static unsigned label_px(const struct topo *t, const uint32_t *switches, uint32_
 
 		longest = len > longest ? len : longest;
 	}
-	return (unsigned)longest * LABEL_PX + 14;
+	return longest * LABEL_PX + 14;
 }
 
 static const char *tier_name(const struct topo *t, const struct load_map *map, bool upper)

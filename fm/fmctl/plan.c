@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include "fm/fmctl/plan.h"
 #include <errno.h>
 #include <getopt.h>
@@ -167,17 +168,17 @@ static void print_all(const struct fmctl *ctl, const struct plan *p)
 
 	const struct check_report *r = &p->proof;
 
-	printf("verified    %llu %s routed, %llu unreachable, %llu %s, %llu %s, %.1f ms\n",
-	       (unsigned long long)r->reachable, words_plural(r->reachable, "pair", "pairs"),
-	       (unsigned long long)r->unreachable, (unsigned long long)r->loops,
-	       words_plural(r->loops, "loop", "loops"), (unsigned long long)r->credit_cycles,
+	printf("verified    %" PRIu64 " %s routed, %" PRIu64 " unreachable, %" PRIu64
+	       " %s, %" PRIu64 " %s, %.1f ms\n",
+	       r->reachable, words_plural(r->reachable, "pair", "pairs"), r->unreachable, r->loops,
+	       words_plural(r->loops, "loop", "loops"), r->credit_cycles,
 	       words_plural(r->credit_cycles, "credit loop", "credit loops"), p->check_ms);
 	if (r->disconnected || r->unreachable_special)
-		printf("            %llu %s not connected by links, %llu with an aggregation "
+		printf("            %" PRIu64 " %s not connected by links, %" PRIu64
+		       " with an aggregation "
 		       "node unreachable\n",
-		       (unsigned long long)r->disconnected,
-		       words_plural(r->disconnected, "pair", "pairs"),
-		       (unsigned long long)r->unreachable_special);
+		       r->disconnected, words_plural(r->disconnected, "pair", "pairs"),
+		       r->unreachable_special);
 	if (r->first[0])
 		printf("            first finding: %s\n", r->first);
 	printf("hops        %.2f switches on average, %u at most\n", r->mean_hops, r->max_hops);
@@ -593,9 +594,10 @@ static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 			status = FMCTL_FAILED;
 		if (status == FMCTL_DONE && p->proof.unreachable) {
 			fprintf(stderr,
-				"fmctl: plan: %llu pairs of hosts that links connect have no "
+				"fmctl: plan: %" PRIu64
+				" pairs of hosts that links connect have no "
 				"path\n",
-				(unsigned long long)p->proof.unreachable);
+				p->proof.unreachable);
 			status = FMCTL_FAILED;
 		}
 		if (status == FMCTL_DONE && p->args.check && lost_any(p->lost))

@@ -4,6 +4,7 @@
  * into an object); widths are those of the longest cell, in columns of the terminal: a Chinese or
  * Japanese character takes two. Numbers stand right, all else left.
  */
+#include <inttypes.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,9 +166,9 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 
 void table_print_change(uint64_t entries, uint64_t least, uint64_t blocks, uint64_t switches)
 {
-	printf("change      %llu %s (least possible %llu) in %llu %s on %llu %s\n",
-	       (unsigned long long)entries, words_plural(entries, "entry", "entries"),
-	       (unsigned long long)least, (unsigned long long)blocks,
-	       words_plural(blocks, "block", "blocks"), (unsigned long long)switches,
+	printf("change      %" PRIu64 " %s (least possible %" PRIu64 ") in %" PRIu64
+	       " %s on %" PRIu64 " %s\n",
+	       entries, words_plural(entries, "entry", "entries"), least, blocks,
+	       words_plural(blocks, "block", "blocks"), switches,
 	       words_plural(switches, "switch", "switches"));
 }

@@ -3,6 +3,7 @@
  * child_reply: the child writes its head and then the body. The response begins when the head has
  * come, so the child decides its code, encoding and entity tag.
  */
+#include <inttypes.h>
 #include "fm/os/listener.h"
 #include "fm/http/child_reply.h"
 #include "topology/base/mem.h"
@@ -107,7 +108,7 @@ static struct MHD_Response *response_new(struct reply *r, const struct child_hea
 	else
 		response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
 	if (head->rows != CHILD_REPLY_UNKNOWN) {
-		array_printf(rows, "%llu", (unsigned long long)head->rows);
+		array_printf(rows, "%" PRIu64, head->rows);
 		MHD_add_response_header(response, "X-Total-Count", rows);
 	}
 	return response;

@@ -298,7 +298,7 @@ static json_t *wait_json(const struct inforce *in, const struct topo *t, guid_t 
 	uint32_t node = topo_find(t, guid);
 
 	return json_pack("{ss so ss}", "node", node == TOPO_NONE ? "gone" : t->nodes[node].name,
-			 "guid", json_sprintf("0x%016" PRIx64, guid), "why", why_of(in, guid));
+			 "guid", json_guid(guid), "why", why_of(in, guid));
 }
 
 json_t *inforce_json(const struct fabric *fabric)

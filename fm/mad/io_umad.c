@@ -792,9 +792,9 @@ static int umad_io_open(struct io *io, char *err, size_t err_size)
 			 "thread: %s",
 			 strerror(errno));
 	umad_receive_start(u);
-	log_line(LOG_MAD, LOG_NOTICE, "%s port %u: opened: port GUID 0x%016llx, LID %u, link %s",
-		 io->info.device, io->info.port, (unsigned long long)io->info.port_guid,
-		 io->info.lid, io->info.link ? "up" : "down");
+	log_line(LOG_MAD, LOG_NOTICE,
+		 "%s port %u: opened: port GUID 0x%016" PRIx64 ", LID %u, link %s", io->info.device,
+		 io->info.port, io->info.port_guid, io->info.lid, io->info.link ? "up" : "down");
 	return 0;
 }
 

@@ -168,7 +168,10 @@ struct mad_stats {
 	uint64_t sent_gmps; /* requests of other classes put on the wire, retries included */
 	uint64_t timed_out; /* transactions that no try of was answered */
 	uint64_t retried, answered, bad_status; /* answered: by others than the own node */
-	uint64_t dropped_short, dropped_late, dropped_mismatch, unsolicited;
+	uint64_t dropped_short;
+	uint64_t dropped_late;
+	uint64_t dropped_mismatch;
+	uint64_t unsolicited;
 	uint64_t dropped_malformed; /* answers with a field that is impossible (wire_flaw()) */
 	unsigned window, in_flight, queued;
 };

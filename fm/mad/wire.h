@@ -58,7 +58,9 @@ enum wire_attr {
 
 /* The common header, and the SMP part where the class is an SMI one (IBA 13.4.2, 14.2.1). */
 struct wire_mad {
-	uint8_t mgmt_class, class_version, method;
+	uint8_t mgmt_class;
+	uint8_t class_version;
+	uint8_t method;
 	uint16_t status; /* low 15 bits; direction bit of DR SMPs apart */
 	uint64_t tid;
 	uint16_t attr_id;
@@ -121,8 +123,14 @@ static inline bool wire_is_smi(uint8_t mgmt_class)
 /* Encoders write all 64 bytes, and nothing in here fails. */
 
 struct wire_node_info {
-	uint8_t base_version, class_version, type, nports, local_port;
-	guid_t sys_guid, node_guid, port_guid;
+	uint8_t base_version;
+	uint8_t class_version;
+	uint8_t type;
+	uint8_t nports;
+	uint8_t local_port;
+	guid_t sys_guid;
+	guid_t node_guid;
+	guid_t port_guid;
 	uint16_t partition_cap, device;
 	uint32_t revision, vendor;
 };
@@ -139,23 +147,53 @@ struct wire_port_info {
 	uint16_t lid, sm_lid;
 	uint32_t capmask;
 	uint16_t diag_code, mkey_lease;
-	uint8_t local_port, width_enabled, width_supported, width_active;
-	uint8_t speed_supported, state, phys_state, down_default;
-	uint8_t mkey_protect, lmc, speed_active, speed_enabled;
-	uint8_t neighbor_mtu, sm_sl, vl_cap, init_type;
-	uint8_t vl_high_limit, arb_high_cap, arb_low_cap, init_type_reply, mtu_cap;
-	uint8_t vl_stall, hoq_life, op_vls;
-	bool pkey_enforce_in, pkey_enforce_out, filter_raw_in, filter_raw_out;
-	uint16_t mkey_violations, pkey_violations, qkey_violations;
+	uint8_t local_port;
+	uint8_t width_enabled;
+	uint8_t width_supported;
+	uint8_t width_active;
+	uint8_t speed_supported;
+	uint8_t state;
+	uint8_t phys_state;
+	uint8_t down_default;
+	uint8_t mkey_protect;
+	uint8_t lmc;
+	uint8_t speed_active;
+	uint8_t speed_enabled;
+	uint8_t neighbor_mtu;
+	uint8_t sm_sl;
+	uint8_t vl_cap;
+	uint8_t init_type;
+	uint8_t vl_high_limit;
+	uint8_t arb_high_cap;
+	uint8_t arb_low_cap;
+	uint8_t init_type_reply;
+	uint8_t mtu_cap;
+	uint8_t vl_stall;
+	uint8_t hoq_life;
+	uint8_t op_vls;
+	bool pkey_enforce_in;
+	bool pkey_enforce_out;
+	bool filter_raw_in;
+	bool filter_raw_out;
+	uint16_t mkey_violations;
+	uint16_t pkey_violations;
+	uint16_t qkey_violations;
 	uint8_t guid_cap;
 	bool client_reregister;
 	uint8_t mcast_pkey_suppression; /* 2 bits */
-	uint8_t subnet_timeout, resp_time, local_phy_errors, overrun_errors;
+	uint8_t subnet_timeout;
+	uint8_t resp_time;
+	uint8_t local_phy_errors;
+	uint8_t overrun_errors;
 	uint16_t max_credit_hint;
 	uint32_t link_roundtrip; /* 24 bits */
 	uint16_t capmask2;
-	uint8_t speed_ext_active, speed_ext_supported, speed_ext_enabled;
-	uint8_t speed_ext2_active, speed_ext2_supported, speed_ext2_enabled;
+	uint8_t speed_ext_active;
+	uint8_t speed_ext_supported;
+	uint8_t speed_ext_enabled;
+	uint8_t speed_ext2_active;
+	uint8_t speed_ext2_supported;
+	uint8_t speed_ext2_enabled;
 };
 #define WIRE_CAP_IS_SM		(1u << 1)
 #define WIRE_CAP_SL_MAP		(1u << 6)
@@ -171,7 +209,12 @@ struct wire_port_info {
 #define WIRE_CAP2_XDR		0x1000u
 #define WIRE_MOD_EXT_SPEEDS	(1u << 31) /* PortInfo modifier: answer the extended fields */
 struct wire_port_lanes {
-	uint8_t state, neighbor_mtu, mtu_cap, vl_cap, op_vls; /* codes as in PortInfo */
+	/* codes as in PortInfo */
+	uint8_t state;
+	uint8_t neighbor_mtu;
+	uint8_t mtu_cap;
+	uint8_t vl_cap;
+	uint8_t op_vls;
 };
 /* The fields that the two ends of a link are compared by, at a tenth of the cost of all. */
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out);
@@ -187,8 +230,16 @@ enum topo_speed wire_port_info_speed(const struct wire_port_info *info);
 unsigned wire_port_info_lanes(const struct wire_port_info *info);
 
 struct wire_switch_info {
-	uint16_t lft_cap, rft_cap, mft_cap, lft_top, lids_per_port, enforce_cap, mft_top;
-	uint8_t default_port, default_mcast_primary, default_mcast_other;
+	uint16_t lft_cap;
+	uint16_t rft_cap;
+	uint16_t mft_cap;
+	uint16_t lft_top;
+	uint16_t lids_per_port;
+	uint16_t enforce_cap;
+	uint16_t mft_top;
+	uint8_t default_port;
+	uint8_t default_mcast_primary;
+	uint8_t default_mcast_other;
 	uint8_t life_time, opt_sl2vl;
 	bool port_state_change;
 	uint8_t flags; /* byte 16: bit 3 enhanced port 0, as on the wire */

@@ -192,10 +192,18 @@ struct wire_path_record { /* IBA 15.2.5.16 */
 	uint16_t dlid, slid;
 	bool raw, reversible;
 	uint32_t flow_label;
-	uint8_t hop_limit, tclass, num_path;
+	uint8_t hop_limit;
+	uint8_t tclass;
+	uint8_t num_path;
 	uint16_t pkey, qos_class;
 	uint8_t sl;
-	uint8_t mtu_sel, mtu, rate_sel, rate, life_sel, life; /* selectors: enum wire_selector */
+	/* selectors: enum wire_selector */
+	uint8_t mtu_sel;
+	uint8_t mtu;
+	uint8_t rate_sel;
+	uint8_t rate;
+	uint8_t life_sel;
+	uint8_t life;
 	uint8_t preference;
 };
 enum { /* component numbers */
@@ -299,7 +307,9 @@ struct wire_service { /* IBA 15.2.5.14 */
 	struct wire_gid gid;
 	uint16_t pkey;
 	uint32_t lease; /* seconds */
-	uint8_t key[16], name[64], data[64];
+	uint8_t key[16];
+	uint8_t name[64];
+	uint8_t data[64];
 };
 enum { /* component numbers */
        WIRE_SERVICE_ID,
@@ -328,8 +338,18 @@ struct wire_mcmember {
 	struct wire_gid mgid, port_gid;
 	uint32_t qkey, flow_label;
 	uint16_t mlid, pkey;
-	uint8_t mtu_sel, mtu, rate_sel, rate, life_sel, life; /* selectors: enum wire_selector */
-	uint8_t tclass, sl, hop_limit, scope, join_state;
+	/* selectors: enum wire_selector */
+	uint8_t mtu_sel;
+	uint8_t mtu;
+	uint8_t rate_sel;
+	uint8_t rate;
+	uint8_t life_sel;
+	uint8_t life;
+	uint8_t tclass;
+	uint8_t sl;
+	uint8_t hop_limit;
+	uint8_t scope;
+	uint8_t join_state;
 	bool proxy;
 };
 enum { /* component numbers */

@@ -79,7 +79,7 @@ static bool take_line(void *owner, const char *line)
 		return false;
 	it.port = port;
 	it.peer_port = peer_port;
-	it.shut = (uint8_t)shut;
+	it.shut = shut;
 	had = find(a, it.node, port, it.peer, peer_port);
 	if (!had) {
 		a->list = mem_grow(a->list, a->count);
@@ -680,8 +680,8 @@ static json_t *row_of(const struct admission *a, const struct held *it)
 			 "link", link, "cause", causes[it->cause].word, "why",
 			 it->why ? it->why : causes[it->cause].why, "since", it->since, "disabled",
 			 it->shut != HELD_IN_INIT, "hosts", (json_int_t)it->hosts, "node",
-			 json_sprintf("0x%016" PRIx64, it->node), "port", it->port, "peer",
-			 json_sprintf("0x%016" PRIx64, it->peer), "peer_port", it->peer_port);
+			 json_guid(it->node), "port", it->port, "peer", json_guid(it->peer),
+			 "peer_port", it->peer_port);
 }
 
 /* Held links that are planned are admitted; those that an earlier plan held are judged again. */

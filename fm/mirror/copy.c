@@ -286,10 +286,9 @@ json_t *copy_json(const struct mirror *m)
 		json_array_append_new(
 			rows,
 			json_pack("{ss ss so sb sb sb sb sI so}", "address", p->address, "name",
-				  p->who.name, "port_guid",
-				  json_sprintf("0x%016" PRIx64, p->who.port_guid), "connected",
-				  p->opened, "master", p->master, "whole", p->kept, "other_m_keys",
-				  p->who.other_keys, "age_ms",
+				  p->who.name, "port_guid", json_guid(p->who.port_guid),
+				  "connected", p->opened, "master", p->master, "whole", p->kept,
+				  "other_m_keys", p->who.other_keys, "age_ms",
 				  (json_int_t)(p->opened ? (now - p->heard_us) / 1000 : 0), "error",
 				  p->error[0] ? json_string(p->error) : json_null()));
 	}

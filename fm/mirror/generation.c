@@ -11,6 +11,7 @@
 #include "fm/mirror/own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/base/text.h"
 
 #define NUMBER_MOST (INT64_MAX - 1) /* of JSON, and of the file */
 
@@ -121,9 +122,8 @@ json_t *generation_json(const struct generation *g)
 	json_t *rows = json_array();
 
 	for (unsigned i = 0; i < g->count; i++)
-		json_array_append_new(rows,
-				      json_pack("[Io]", (json_int_t)g->list[i].number,
-						json_sprintf("0x%016" PRIx64, g->list[i].master)));
+		json_array_append_new(rows, json_pack("[Io]", (json_int_t)g->list[i].number,
+						      json_guid(g->list[i].master)));
 	return rows;
 }
 
@@ -548,9 +548,9 @@ json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
 	channel_sign(channel, sign);
 	gethostname(name, sizeof(name) - 1);
 	hello = json_pack("{si so ss sb so sI ss}", "protocol", MIRROR_PROTOCOL, "port_guid",
-			  json_sprintf("0x%016" PRIx64, guid), "name", name, "records", true,
-			  "takeovers", generation_json(&m->generation), "unshared",
-			  (json_int_t)m->unshared, "signed", sign);
+			  json_guid(guid), "name", name, "records", true, "takeovers",
+			  generation_json(&m->generation), "unshared", (json_int_t)m->unshared,
+			  "signed", sign);
 	if (prove(m, channel, &own)) {
 		for (unsigned i = 0; i < own.count; i++)
 			json_array_append_new(list, json_string(own.text[i]));

@@ -5,6 +5,7 @@
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/module.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /*
  * mlids: the room left for multicast groups. Every switch needs an entry for every MLID in use, so
@@ -42,11 +43,11 @@ static void mlids_check(struct multicast *m)
 	event_log_add(m->services.events, used < capacity ? LOG_WARNING : LOG_ERR, "mlids", NULL,
 		      json_pack("{si si}", "used", used, "room", capacity),
 		      "fabric: %u of %u multicast LIDs are in use%s; the multicast table of %s is "
-		      "full; %s (port GUID 0x%016llx) is in most groups: %u",
+		      "full; %s (port GUID 0x%016" PRIx64 ") is in most groups: %u",
 		      used, capacity, used < capacity ? "" : ": no group can be created",
 		      sw == TOPO_NONE ? "a switch" : t->nodes[sw].name,
 		      port == TOPO_NONE ? "an absent port" : t->nodes[t->ports[port].node].name,
-		      (unsigned long long)guid, groups);
+		      guid, groups);
 }
 
 /*
@@ -88,8 +89,7 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 		waiting += waits;
 		json_array_append_new(
 			members,
-			json_pack("{so ss ss si sb sb}", "guid",
-				  json_sprintf("0x%016" PRIx64, member->port), "name",
+			json_pack("{so ss ss si sb sb}", "guid", json_guid(member->port), "name",
 				  port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name,
 				  "joined", sa_member_joined(member), "state", member->state,
 				  "proxy", member->proxy, "waits", waits));

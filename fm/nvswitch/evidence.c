@@ -498,7 +498,7 @@ bool nmx_place_parse(struct nmx_place *place, const char *word)
 	if (tray || slot) {
 		if (!read_number(word + 5, INT16_MAX, &number))
 			return false;
-		*(tray ? &place->tray : &place->slot) = (int)number;
+		*(tray ? &place->tray : &place->slot) = number;
 		return true;
 	}
 	if (strncmp(word, "chassis=", 8) || !word[8] || strlen(word + 8) >= sizeof(place->chassis))
@@ -587,7 +587,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	uint64_t guid = number_in(s, "Node_GUID", UINT64_MAX, 0);
 	uint64_t number = number_in(s, "Port_Number", UINT16_MAX, 0);
 	bool gpu = device.len ? *device.at == 'G' : label.len > 3 && !memcmp(label.at, "GPU", 3);
-	struct port *port = guid && number && gpu ? port_of(arg, guid, (uint16_t)number) : NULL;
+	struct port *port = guid && number && gpu ? port_of(arg, guid, number) : NULL;
 	struct said *said = port ? &port->next : NULL;
 	bool active;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include <ctype.h>
 #include <limits.h>
 #include "fm/nvswitch/intake_syslog.h"
@@ -472,8 +473,8 @@ static void observe(struct health *h, struct health_host *host, uint64_t now_us,
 			worst = worse(worst, confirmed(h, host, s->verdict.state, s->trust, grave));
 		} else if (s->reported && s->up) {
 			s->up = false;
-			array_printf(s->error, "no report within its TTL of %llu s",
-				     (unsigned long long)(s->ttl_us / 1000000));
+			array_printf(s->error, "no report within its TTL of %" PRIu64 " s",
+				     (s->ttl_us / 1000000));
 		}
 	}
 	if (fresh || !host->nsources)

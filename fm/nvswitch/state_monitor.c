@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include <limits.h>
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
@@ -124,8 +125,7 @@ static json_t *domains_json(const struct nvswitch *nv)
 
 		if (!host->memory || !*host->memory->cluster)
 			continue;
-		array_printf(name, "%s %llu", host->memory->cluster,
-			     (unsigned long long)host->memory->clique);
+		array_printf(name, "%s %" PRIu64, host->memory->cluster, host->memory->clique);
 		row = json_object_get(by_name, name);
 		if (!row) {
 			row = domain_json(host);

@@ -15,6 +15,7 @@
 #include "fm/state/state_file.h"
 #include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 struct published {
 	struct partition_set *set;
@@ -210,9 +211,8 @@ static json_t *json_member(const struct fabric_view *view, const struct inventor
 		if (table->have[i] == key)
 			index = i;
 	return json_pack("{ss so si si ss so sb}", "name", t->nodes[p->node].name, "guid",
-			 json_sprintf("0x%016" PRIx64, p->guid), "port", p->num, "lid",
-			 view->lids->lid_of_port[port], "membership",
-			 key & PKEY_FULL ? "full" : "limited", "index",
+			 json_guid(p->guid), "port", p->num, "lid", view->lids->lid_of_port[port],
+			 "membership", key & PKEY_FULL ? "full" : "limited", "index",
 			 index < 0 ? json_null() : json_integer(index), "enforced", enforced);
 }
 

@@ -322,10 +322,11 @@ static void settled(void *room, enum fabric_settle_step step)
 			json_pack("{sI si so so}", "entries", (json_int_t)entries, "overrides",
 				  r->kept.count, "before", load_json(&r->before), "after",
 				  load_json(&r->after)),
-			"fabric: rebalanced, %llu %s moved: worst link in shifts %.2f -> %.2f "
+			"fabric: rebalanced, %" PRIu64
+			" %s moved: worst link in shifts %.2f -> %.2f "
 			"flows, within rails %.2f -> %.2f, all-to-all %.2f -> %.2f of the mean",
-			(unsigned long long)entries, words_plural(entries, "entry", "entries"),
-			r->before.shift, r->after.shift, r->before.rail_shift, r->after.rail_shift,
+			entries, words_plural(entries, "entry", "entries"), r->before.shift,
+			r->after.shift, r->before.rail_shift, r->after.rail_shift,
 			r->before.all_to_all, r->after.all_to_all);
 	r->applying = false;
 	if (r->due && is_on(r) && !job_steps(r->job) && !r->ready)

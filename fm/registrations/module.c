@@ -25,6 +25,7 @@
 #include "fm/state/state_copy.h"
 #include "fm/state/state_file.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 #define PATIENCE_MS    10000 /* for a whole table */
 #define BYTES_MAX      (64u << 20)
@@ -445,16 +446,15 @@ static void status(const void *room, json_t *doc)
 
 	if (!r->master || !interval_us(r) || state_store_is(r->services.state, STATE_COPIED))
 		return;
-	json_object_set_new(doc, "registrations",
-			    json_pack("{ss so sf sb sI si si si sI sf so}", "source",
-				      "queries of the master's SA", "port_guid",
-				      json_sprintf("0x%016" PRIx64, r->master), "interval_s",
-				      (double)interval_us(r) / 1e6, "whole", known, "age_ms",
-				      (json_int_t)(age / 1000), "members", f->rows[TABLE_MEMBERS],
-				      "services", f->rows[TABLE_SERVICES], "subscriptions",
-				      f->rows[TABLE_SUBSCRIPTIONS], "bytes", (json_int_t)f->bytes,
-				      "took_ms", (double)f->took_us / 1e3, "error",
-				      r->error[0] ? json_string(r->error) : json_null()));
+	json_object_set_new(
+		doc, "registrations",
+		json_pack("{ss so sf sb sI si si si sI sf so}", "source",
+			  "queries of the master's SA", "port_guid", json_guid(r->master),
+			  "interval_s", (double)interval_us(r) / 1e6, "whole", known, "age_ms",
+			  (json_int_t)(age / 1000), "members", f->rows[TABLE_MEMBERS], "services",
+			  f->rows[TABLE_SERVICES], "subscriptions", f->rows[TABLE_SUBSCRIPTIONS],
+			  "bytes", (json_int_t)f->bytes, "took_ms", (double)f->took_us / 1e3,
+			  "error", r->error[0] ? json_string(r->error) : json_null()));
 }
 
 static void *init(struct fabric *fabric)

@@ -201,8 +201,8 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 		return;
 	holder->written = false;
 	event_log_add(r->services.events, LOG_WARNING, "guids-refused", &subject, NULL,
-		      "port 0x%016llx: does not apply block %u of its GUID table",
-		      (unsigned long long)port, job->arg);
+		      "port 0x%016" PRIx64 ": does not apply block %u of its GUID table", port,
+		      job->arg);
 }
 
 static const struct batch_ops ops = { .make = make, .done = done };
@@ -275,8 +275,7 @@ static void add_groups(const struct sa *sa, guid_t port, guid_t own, json_t *row
 					json_sprintf("0x%04x", g->attr.pkey), "joined",
 					sa_member_joined(member));
 			if (port != own)
-				json_object_set_new(row, "guid",
-						    json_sprintf("0x%016" PRIx64, port));
+				json_object_set_new(row, "guid", json_guid(port));
 			json_array_append_new(rows, row);
 		}
 }
@@ -298,9 +297,8 @@ static json_t *services(const struct sa *sa, guid_t port)
 		text_clean((const char *)s->record.name, sizeof(s->record.name), name);
 		json_array_append_new(
 			rows,
-			json_pack("{ss so so so so}", "name", name, "id",
-				  json_sprintf("0x%016" PRIx64, s->record.id), "gid",
-				  sa_gid_json(&s->record.gid), "pkey",
+			json_pack("{ss so so so so}", "name", name, "id", json_guid(s->record.id),
+				  "gid", sa_gid_json(&s->record.gid), "pkey",
 				  json_sprintf("0x%04x", s->record.pkey), "lease_s",
 				  lease == WIRE_LEASE_FOREVER ? json_null() : json_integer(lease)));
 	}
@@ -502,10 +500,8 @@ json_t *sa_known_of_port(const struct fabric *fabric, guid_t port)
 	while ((guid = sa_alias_each(sa, port, &at))) {
 		add_groups(sa, guid, port, joined);
 		if (guid != port)
-			json_array_append_new(aliases,
-					      json_pack("{so si}", "guid",
-							json_sprintf("0x%016" PRIx64, guid),
-							"index", at - 2));
+			json_array_append_new(aliases, json_pack("{so si}", "guid", json_guid(guid),
+								 "index", at - 2));
 	}
 	return json_pack("{so so so so}", "alias_guids", aliases, "groups", joined, "services",
 			 services(sa, port), "subscriptions", subscriptions(sa, port));

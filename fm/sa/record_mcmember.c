@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 
@@ -444,9 +445,9 @@ static void log_full(struct sa *sa, uint32_t port, const struct sa_mcast_share *
 		return;
 	share->any->reported = true;
 	sa_log(sa, event_subject_port(t, port),
-	       "%s p%u 0x%016llx is in %u multicast groups: further joins are refused (%s)",
-	       t->nodes[t->ports[port].node].name, t->ports[port].num,
-	       (unsigned long long)t->ports[port].guid, share->groups, why);
+	       "%s p%u 0x%016" PRIx64 " is in %u multicast groups: further joins are refused (%s)",
+	       t->nodes[t->ports[port].node].name, t->ports[port].num, t->ports[port].guid,
+	       share->groups, why);
 }
 
 /* One host does not take all MLIDs; groups made in advance cost none. group NULL: a new one. */

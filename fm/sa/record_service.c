@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 
@@ -209,10 +210,10 @@ static bool has_room(const struct sa_query *q, guid_t port)
 		return false;
 	owner->reported = true;
 	sa_log(q->sa, event_subject_port(t, at),
-	       "%s p%u 0x%016llx has registered %u services, of %u in all: further services are "
+	       "%s p%u 0x%016" PRIx64
+	       " has registered %u services, of %u in all: further services are "
 	       "refused",
-	       t->nodes[t->ports[at].node].name, t->ports[at].num, (unsigned long long)port, has,
-	       all->count);
+	       t->nodes[t->ports[at].node].name, t->ports[at].num, port, has, all->count);
 	return false;
 }
 

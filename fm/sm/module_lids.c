@@ -159,9 +159,9 @@ static void compare(const struct lids_room *r, const struct inv_node *node, unsi
 	if (found->count <= NAMED_PORTS)
 		json_array_append_new(found->ports,
 				      json_pack("{so si si si si si}", "node",
-						json_sprintf("0x%016" PRIx64, node->guid), "port",
-						num, "lid", is->lid, "lid_before", lid, "sm_lid",
-						is->sm_lid, "sm_lid_before", view->sm_lid));
+						json_guid(node->guid), "port", num, "lid", is->lid,
+						"lid_before", lid, "sm_lid", is->sm_lid,
+						"sm_lid_before", view->sm_lid));
 }
 
 /* Tables are restored by the audit; who writes them may not be at their end. */

@@ -7,6 +7,7 @@
 #include "fm/sm/module_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/base/text.h"
 
 /* ---- Module allowed -------------------------------------------------------------------------- */
 
@@ -59,8 +60,7 @@ struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid)
 
 static json_t *details_of(const struct stranger *it)
 {
-	return json_pack("{so sb}", "port_guid", json_sprintf("0x%016" PRIx64, it->port_guid),
-			 "isolated", it->shut);
+	return json_pack("{so sb}", "port_guid", json_guid(it->port_guid), "isolated", it->shut);
 }
 
 static void let_go(struct sm_room *r, struct stranger *it, const char *why)
@@ -468,7 +468,7 @@ const char *sm_refusal(struct sm_room *r)
 static json_t *other_json(const struct other *other)
 {
 	return json_pack("{ss so ss si si}", "name", other->name, "port_guid",
-			 json_sprintf("0x%016" PRIx64, other->guid), "state",
+			 json_guid(other->guid), "state",
 			 other->answered ? sm_state_name(other->info.state) : "does not answer",
 			 "priority", other->info.priority, "lid", other->lid);
 }
@@ -529,9 +529,9 @@ void sm_status(const void *room, json_t *doc)
 	for (unsigned i = 0; i < r->strangers.count; i++) {
 		const struct stranger *it = &r->strangers.list[i];
 
-		json_array_append_new(rows, json_pack("{ss so sb}", "name", it->name, "port_guid",
-						      json_sprintf("0x%016" PRIx64, it->port_guid),
-						      "isolated", it->shut));
+		json_array_append_new(rows,
+				      json_pack("{ss so sb}", "name", it->name, "port_guid",
+						json_guid(it->port_guid), "isolated", it->shut));
 	}
 	json_object_set_new(doc, "sms_not_allowed", rows);
 

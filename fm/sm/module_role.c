@@ -6,6 +6,7 @@
 #include "fm/state/state_copy.h"
 #include "fm/inventory/inventory.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /*
  * True, and *theirs, where more than three quarters of the end ports that were read hold one and
@@ -291,8 +292,8 @@ static void end_wish(struct sm_room *r, const char *why)
 		return;
 	if (!why)
 		result = json_pack("{ss so sI}", wish.taking ? "from" : "to", r->peer.name,
-				   "port_guid", json_sprintf("0x%016" PRIx64, r->peer.guid),
-				   "took_ms", (json_int_t)((sm_now(r) - wish.since_us) / 1000));
+				   "port_guid", json_guid(r->peer.guid), "took_ms",
+				   (json_int_t)((sm_now(r) - wish.since_us) / 1000));
 	wish.fn(wish.arg, result, why);
 	json_decref(result);
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include "fm/sm/port.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 static void tick(void *arg);
 
@@ -341,8 +342,7 @@ static void moved(struct port *p, const struct wire_node_info *neighbour)
 				     .neighbour_port = neighbour->local_port };
 	event_log_add(p->services.events, LOG_WARNING, "port-moved", NULL,
 		      json_pack("{ss so so}", "device", info->device, "port_guid",
-				json_sprintf("0x%016" PRIx64, info->port_guid), "before",
-				json_string(before)),
+				json_guid(info->port_guid), "before", json_string(before)),
 		      "fabric: managed through %s port %u (port GUID 0x%016" PRIx64 ") now: %s",
 		      info->device, info->port, info->port_guid, p->why);
 	mad_hold(p->services.mad, false);
@@ -438,8 +438,7 @@ void port_status(const struct port *p, json_t *doc)
 	const struct io_port_info *info = mad_port_info(p->services.mad);
 	json_object_set_new(doc, "own_port",
 			    json_pack("{ss si so sf ss si}", "device", info->device, "port",
-				      info->port, "guid",
-				      json_sprintf("0x%016" PRIx64, info->port_guid), "since_s",
+				      info->port, "guid", json_guid(info->port_guid), "since_s",
 				      (loop_now_us(p->services.loop) - p->since_us) / 1e6, "why",
 				      p->why, "others", p->move.others));
 }

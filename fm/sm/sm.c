@@ -20,6 +20,7 @@
  * second change (two flips of one switch look alike); unless the TID says that it is the same
  * again.
  */
+#include <inttypes.h>
 #include "fm/sm/sm.h"
 #include "topology/base/mem.h"
 
@@ -146,9 +147,8 @@ static void control_answer(struct sm *sm, const struct io_addr *from, const stru
 		sm->stats.controls_refused++;
 		if (log_allow(&sm->refused, loop_now_us(sm->loop), 1))
 			log_line(LOG_SM, LOG_WARNING,
-				 "sm 0x%016llx: SMInfo control %u refused while %s: %s",
-				 (unsigned long long)sender.guid, mad->attr_mod,
-				 sm_state_name(sm->state), why);
+				 "sm 0x%016" PRIx64 ": SMInfo control %u refused while %s: %s",
+				 sender.guid, mad->attr_mod, sm_state_name(sm->state), why);
 	}
 	if (verdict == CONTROL_DOUBTED) {
 		sm->doubted = (struct doubted){ .from = *from,

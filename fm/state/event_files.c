@@ -3,6 +3,7 @@
  * event_files: a line of JSON an event. Event number n stands in file n / EVENTS_PER_FILE of those
  * in turn; a file has the newest that belong there, and begins anew when its turn comes again.
  */
+#include <inttypes.h>
 #include "fm/state/event_files.h"
 #include "topology/base/mem.h"
 
@@ -116,7 +117,7 @@ static void summarize(const void *owner, FILE *out)
 		if (event && !since)
 			since = json_string_value(json_object_get(event, "time"));
 	}
-	fprintf(out, "%llu events since %s", (unsigned long long)count, since ? since : "never");
+	fprintf(out, "%" PRIu64 " events since %s", count, since ? since : "never");
 }
 
 #define RING_FILE(number_)                                                                         \

@@ -24,7 +24,11 @@ struct bringup_conf {
 	const struct m_keys *keys; /* borrowed; NULL = ports are to hold none */
 	uint8_t subnet_timeout;	   /* 4.096 us * 2^n, default 18 */
 	uint8_t max_op_vls;	   /* OperationalVLs code, default 5 = VL0-14 */
-	uint8_t packet_life_time, hoq_life, leaf_hoq_life, vl_stall, leaf_vl_stall;
+	uint8_t packet_life_time;
+	uint8_t hoq_life;
+	uint8_t leaf_hoq_life;
+	uint8_t vl_stall;
+	uint8_t leaf_vl_stall;
 	uint8_t sm_sl;
 	bool pkey_enforce_in, pkey_enforce_out; /* at switch ports that lead to end ports */
 	struct qos_set qos;

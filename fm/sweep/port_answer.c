@@ -38,8 +38,10 @@ static void compare_settings(const struct inventory *inv, struct inv_node *node,
 	if (num ? info.state < TOPO_ARMED : !info.lid)
 		return;
 	wire_port_info_decode(port->info, &before);
-	if (back->mtu) /* a Set that was to give them back was acknowledged, and did not */
-		before.neighbor_mtu = back->mtu, before.op_vls = back->vls;
+	if (back->mtu) { /* a Set that was to give them back was acknowledged, and did not */
+		before.neighbor_mtu = back->mtu;
+		before.op_vls = back->vls;
+	}
 
 	bool same = !inventory_settings_differ(setup->doubted & INV_SET_INFO ? NULL : inv, node,
 					       num, &info, &before);

@@ -286,42 +286,43 @@ bool bringup_is_shut(const struct inv_node *node, unsigned num)
 
 static struct step port_step(const struct bringup *b, const struct inv_node *node, uint8_t num)
 {
+	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
+	const struct port_setup *setup = port_setup(node, num);
 	struct step step = { .set = false };
+	enum port_plan plan;
 
-	if (!bringup_port_workable(node, num) || port_setup(node, num)->job)
+	if (!bringup_port_workable(node, num) || setup->job)
 		return step;
-	if (port_setup(node, num)->reread)
+	if (setup->reread) {
 		step.get = true;
-	else {
-		const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
-		const struct port_setup *setup = port_setup(node, num);
-		enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step.want);
-
-		if (num && bringup_is_shut(node, num))
-			step.set = inv_is_switch(node) && port->state > TOPO_INIT,
-			step.state = step.set ? TOPO_DOWN : 0;
-		else if (num && port->state == TOPO_INIT)
-			step.set = true, step.state = TOPO_ARMED;
-		else if (plan == PORT_PLAN_CLASH && !setup->settled)
-			/*
-			 * Once, as a device may insist; one end is enough: the switch's, or that of
-			 * the higher address.
-			 */
-			step.set =
-				inv_is_switch(node) && (!inv_is_switch(port->peer) || port > peer),
-			step.state = TOPO_DOWN;
-		else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !setup->settled))
-			step.set = true;
-		else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
-			 pkeys_ready(b, node, num) && pkeys_ready(b, port->peer, port->peer_port))
-			step.set = true, step.state = TOPO_ACTIVE;
-		else if (setup->reregister && wants_reregister(b, node, num, plan, &step))
-			step.set = true;
-		step.want.state = step.state;
-		step.want.phys_state = 0; /* no change */
-		step.want.client_reregister =
-			step.set && wants_reregister(b, node, num, plan, &step);
+		return step;
 	}
+	plan = port_plan(&b->conf, b->sm_lid, node, num, &step.want);
+	if (num && bringup_is_shut(node, num)) {
+		step.set = inv_is_switch(node) && port->state > TOPO_INIT;
+		step.state = step.set ? TOPO_DOWN : 0;
+	} else if (num && port->state == TOPO_INIT) {
+		step.set = true;
+		step.state = TOPO_ARMED;
+	} else if (plan == PORT_PLAN_CLASH && !setup->settled) {
+		/*
+		 * Once, as a device may insist; one end is enough: the switch's, or that of the
+		 * higher address.
+		 */
+		step.set = inv_is_switch(node) && (!inv_is_switch(port->peer) || port > peer);
+		step.state = TOPO_DOWN;
+	} else if (plan == PORT_PLAN_MUST || (plan == PORT_PLAN_TUNE && !setup->settled)) {
+		step.set = true;
+	} else if (num && port->state == TOPO_ARMED && peer->state >= TOPO_ARMED &&
+		   pkeys_ready(b, node, num) && pkeys_ready(b, port->peer, port->peer_port)) {
+		step.set = true;
+		step.state = TOPO_ACTIVE;
+	} else if (setup->reregister && wants_reregister(b, node, num, plan, &step)) {
+		step.set = true;
+	}
+	step.want.state = step.state;
+	step.want.phys_state = 0; /* no change */
+	step.want.client_reregister = step.set && wants_reregister(b, node, num, plan, &step);
 	return step;
 }
 

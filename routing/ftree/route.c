@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include <errno.h>
 #include "routing/acyclic/acyclic.h"
 #include "routing/ftree/choice.h"
@@ -558,11 +559,9 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 	if (o->why == ROUTE_NO_TREE)
 		snprintf(text, size,
 			 "the known links are not a tree: %u of %u connect switches of the same "
-			 "tier, and %llu of %llu pairs of leaves %s no up/down path",
-			 route->tiers.level_links, route->tiers.links,
-			 (unsigned long long)route->tiers.open_pairs,
-			 (unsigned long long)route->tiers.pairs,
-			 route->tiers.open_pairs == 1 ? "has" : "have");
+			 "tier, and %" PRIu64 " of %" PRIu64 " pairs of leaves %s no up/down path",
+			 route->tiers.level_links, route->tiers.links, route->tiers.open_pairs,
+			 route->tiers.pairs, route->tiers.open_pairs == 1 ? "has" : "have");
 	if (o->why != ROUTE_PAIRS_OPEN)
 		return;
 	if (o->open_pairs && o->open_from < t->nswitches && o->open_to < t->nswitches)
@@ -573,10 +572,10 @@ void route_explain(const struct route *route, const struct topo *t, char *text, 
 				t->nodes[o->open_from].name, t->nodes[o->open_to].name);
 	if (used < size)
 		snprintf(text + used, size - used,
-			 "%llu flows on the busiest link instead of the tree's %llu, %.2f links on "
+			 "%" PRIu64 " flows on the busiest link instead of the tree's %" PRIu64
+			 ", %.2f links on "
 			 "a path instead of %.2f",
-			 (unsigned long long)o->load, (unsigned long long)o->tree_load, o->hops,
-			 o->tree_hops);
+			 o->load, o->tree_load, o->hops, o->tree_hops);
 }
 
 /* ---- In steps -------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <inttypes.h>
 #include "routing/byteset.h"
 #include "routing/proof/check.h"
 #include "routing/proof/check_own.h"
@@ -211,9 +212,9 @@ static void name_gap(struct check *c, const struct check_count *count, uint32_t 
 
 	const struct topo_node *from = &c->t->nodes[count->from];
 
-	array_printf(c->report->first, "%s: from %s (0x%016llx) to LID %u (%s)",
-		     count->loop ? "loop" : "unreachable", from->name,
-		     (unsigned long long)from->guid, lid, c->t->nodes[dest->node].name);
+	array_printf(c->report->first, "%s: from %s (0x%016" PRIx64 ") to LID %u (%s)",
+		     count->loop ? "loop" : "unreachable", from->name, from->guid, lid,
+		     c->t->nodes[dest->node].name);
 }
 
 void check_sum(struct check *c)
@@ -465,9 +466,9 @@ static void find_turns_of_rest(const struct place *at, uint64_t left)
 		if (c->report->first[0])
 			continue;
 		uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
-		array_printf(c->report->first, "%s: from %s (0x%016llx) to LID %u (%s)",
+		array_printf(c->report->first, "%s: from %s (0x%016" PRIx64 ") to LID %u (%s)",
 			     "entry leads to a port with nothing or somebody else behind it",
-			     t->nodes[sw].name, (unsigned long long)t->nodes[sw].guid, lid,
+			     t->nodes[sw].name, t->nodes[sw].guid, lid,
 			     port == TOPO_NONE ? "nobody" : t->nodes[t->ports[port].node].name);
 	}
 }

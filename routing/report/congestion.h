@@ -24,8 +24,14 @@
 #define CONGESTION_SAMPLES 200
 
 struct congestion {
-	unsigned shift_max, rail_shift_max, random_max, storage_max;
-	double shift_mean, rail_shift_mean, random_mean, storage_mean;
+	unsigned shift_max;
+	unsigned rail_shift_max;
+	unsigned random_max;
+	unsigned storage_max;
+	double shift_mean;
+	double rail_shift_mean;
+	double random_mean;
+	double storage_mean;
 	double all_to_all_ratio;
 	uint64_t all_to_all_max;
 	uint32_t storage_ports; /* number of ports that the storage pattern sends to */

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <strings.h>
 #include "topology/base/text.h"
@@ -318,4 +319,9 @@ void text_node_name(const char *host, bool shortened, char to[TEXT_NODE_NAME])
 	for (; host[i] && i + 1 < TEXT_NODE_NAME && !(shortened && host[i] == '.'); i++)
 		to[i] = shortened ? tolower((unsigned char)host[i]) : host[i];
 	to[i] = '\0';
+}
+
+json_t *json_guid(uint64_t guid)
+{
+	return json_sprintf("0x%016" PRIx64, guid);
 }

@@ -10,6 +10,7 @@
 #ifndef FMD_TOPOLOGY_BASE_TEXT_H
 #define FMD_TOPOLOGY_BASE_TEXT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,6 +97,9 @@ bool lex_take_quoted(struct lex *l, struct lex_text *text);
 bool lex_find_number(const struct lex *l, const char *word, uint64_t *value);
 /* Whether `word` is anywhere in the rest of the line. */
 bool lex_contains(const struct lex *l, const char *word);
+
+/* A GUID as all documents have it: "0x" and 16 digits. The caller owns the reference. */
+json_t *json_guid(uint64_t guid);
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 

@@ -255,7 +255,7 @@ static bool read_lines(struct table *table, char *text)
 			return false;
 		if (!header && !strncasecmp(table->cells[0], "0x", 2) && table->ncells >= 4) {
 			for (unsigned c = START_DEVICE; c <= END_PORT; c++)
-				table->columns[c] = (int)c;
+				table->columns[c] = c;
 			table->columns[LINK_TYPE] = NONE;
 			table->columns[STATE] = 5;
 			header = table->config = true;

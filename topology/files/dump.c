@@ -216,14 +216,6 @@ int dump_slurm_yaml(const struct topo *t, const char *const *domains, bool short
  * first) as a.
  */
 
-static json_t *json_guid(guid_t guid)
-{
-	char text[sizeof("0x0123456789abcdef")];
-
-	array_printf(text, "0x%016" PRIx64, guid);
-	return json_string(text);
-}
-
 static json_t *json_index(int value)
 {
 	return value < 0 ? json_null() : json_integer(value);

@@ -80,7 +80,14 @@ struct graph_family {
 };
 
 struct graph {
-	uint32_t nswitches, ngroups, nlanes, nhosts, nspecials, nfamilies, nslots, nparents;
+	uint32_t nswitches;
+	uint32_t ngroups;
+	uint32_t nlanes;
+	uint32_t nhosts;
+	uint32_t nspecials;
+	uint32_t nfamilies;
+	uint32_t nslots;
+	uint32_t nparents;
 	uint32_t order_top;    /* all topological numbers are below */
 	uint32_t leaf_block;   /* numbers reserved for one leaf, >= 1 */
 	bool damaged;	       /* some lane is not live */

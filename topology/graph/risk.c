@@ -8,6 +8,7 @@
  */
 #include "topology/base/mem.h"
 #include "topology/graph/risk.h"
+#include "topology/base/text.h"
 
 enum { SEEN = 1, REACHED = 2 };
 
@@ -147,7 +148,6 @@ json_t *risk_json(const struct topo *t)
 
 	if (!doc)
 		return json_null();
-	json_object_set_new(doc, "guid",
-			    json_sprintf("0x%016llx", (unsigned long long)t->nodes[r.sw].guid));
+	json_object_set_new(doc, "guid", json_guid(t->nodes[r.sw].guid));
 	return doc;
 }

@@ -16,7 +16,11 @@ struct topo_port_attr {
 	guid_t guid;
 	uint32_t capmask;
 	uint16_t lid;
-	uint8_t lmc, state, speed, width, mtu;
+	uint8_t lmc;
+	uint8_t state;
+	uint8_t speed;
+	uint8_t width;
+	uint8_t mtu;
 	bool cordoned, quarantined, isolated;
 };
 
@@ -25,7 +29,10 @@ struct topo_node_attr {
 	const char *desc;  /* copied */
 	const char *label; /* copied; NULL = desc */
 	uint32_t vendor, revision;
-	uint16_t device, lft_cap, mft_cap, pkey_cap;
+	uint16_t device;
+	uint16_t lft_cap;
+	uint16_t mft_cap;
+	uint16_t pkey_cap;
 	uint8_t type, nports;
 	bool enhanced_port0, sharp;
 };
