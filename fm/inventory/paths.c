@@ -174,11 +174,11 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 	const struct inv_port *port = &node->ports[num];
 	bool own = inv_is_switch(node) || !num || (node == inv->local && num == inv->local_port);
 	const struct inv_node *end = own ? node : port->peer;
-	bool clean, late = inv->nsuspects <= SUSPECTS || !(inv->clock % WALK_EACH);
+	bool clean, due = inv->nsuspects <= SUSPECTS || !(inv->clock % WALK_EACH);
 
 	/* Links only went down since the path was found: if it has them all, none is better. */
 	if (inv->paths_stale &&
-	    (!end || end->gone || path_end(inv, &end->path, &clean) != end || (!clean && late)))
+	    (!end || end->gone || path_end(inv, &end->path, &clean) != end || (!clean && due)))
 		inventory_update_paths(inv);
 	*path = node->path;
 	return !node->gone && !node->removed &&
