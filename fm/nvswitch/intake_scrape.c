@@ -409,7 +409,7 @@ static void end(struct exporters *x)
 	loop_timer_stop(x->timer);
 }
 
-bool exporters_hosts_changed(void *source)
+static bool exporters_hosts_changed(void *source)
 {
 	struct exporters *x = source;
 	struct targets targets = { 0 }, before = x ? x->targets : targets;
@@ -485,7 +485,7 @@ static void start(struct source_home *home, void *source, void *before)
 	begin(x, earlier ? &earlier->targets : &none);
 }
 
-void exporters_announce(void *source)
+static void exporters_announce(void *source)
 {
 	struct exporters *x = source;
 
@@ -541,4 +541,6 @@ const struct source_ops source_exporters = {
 	.close = close_exporters,
 	.start = start,
 	.check = check,
+	.announce = exporters_announce,
+	.hosts = exporters_hosts_changed,
 };

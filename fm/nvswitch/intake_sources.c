@@ -161,9 +161,11 @@ static const struct source_ops source_aliases = { .name = "aliases",
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 /* Of several that can't be opened the first is the one that refuses a configuration. */
-enum { JOURNAL, SOCKET, EXPORTERS, ALIASES, SOURCES };
-static const struct source_ops *const table[SOURCES] = { &source_journal, &source_socket,
-							 &source_exporters, &source_aliases };
+enum { JOURNAL, SOCKET, EXPORTERS }; /* the first of them */
+static const struct source_ops *const table[] = { &source_journal, &source_socket,
+						  &source_exporters, &source_aliases };
+
+#define SOURCES ARRAY_SIZE(table)
 
 struct sources_opened {
 	void *open[SOURCES];
@@ -262,7 +264,9 @@ static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
 static void announce(struct sources *s)
 {
 	health_sources_begin(s->home->health);
-	exporters_announce(s->now.open[EXPORTERS]);
+	for (unsigned i = 0; i < SOURCES; i++)
+		if (table[i]->announce && s->now.open[i])
+			table[i]->announce(s->now.open[i]);
 	health_sources_end(s->home->health);
 	loop_timer_stop(s->retry_timer);
 	for (unsigned i = 0; i < SOURCES; i++)
@@ -294,7 +298,11 @@ void sources_take(struct sources *s, struct sources_opened *o)
 
 void sources_hosts_changed(struct sources *s)
 {
-	if (exporters_hosts_changed(s->now.open[EXPORTERS]))
+	bool changed = false;
+
+	for (unsigned i = 0; i < SOURCES; i++)
+		changed |= table[i]->hosts && s->now.open[i] && table[i]->hosts(s->now.open[i]);
+	if (changed)
 		announce(s);
 }
 

@@ -37,14 +37,14 @@ struct source_ops {
 	void (*start)(struct source_home *home, void *source, void *before);
 	/* Whether the files that a configuration names can be used: 0, or -1. */
 	int (*check)(const struct nvswitch_conf *conf, char *err);
+	/* Adds all its health sources, whenever any have changed. */
+	void (*announce)(void *source);
+	/* The fabric's hosts have changed; true = so has what is announced. */
+	bool (*hosts)(void *source);
 };
 extern const struct source_ops source_journal, source_socket; /* intake_logs.c */
 /* Of hosts and of racks (intake_scrape.c): by URLs of a file, or a pattern for all hosts. */
 extern const struct source_ops source_exporters;
-/* Of those that are open, NULL = none. Adds all health sources, whenever any have changed. */
-void exporters_announce(void *exporters);
-/* The fabric's hosts have changed; true = so has what is announced. */
-bool exporters_hosts_changed(void *exporters);
 /* A new list, the caller's, with a row for each metric that a host's health source leaves out. */
 json_t *exporters_missing(const void *exporters, unsigned host, unsigned number);
 

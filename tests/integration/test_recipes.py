@@ -199,7 +199,7 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
                 loop_timer_set(r->timer, 1000000);
         }
 
-        static void *recipe_open(struct source_home *home, const struct nvswitch_conf *conf, char *err, size_t err_size)
+        static void *recipe_open(struct source_home *home, const struct nvswitch_conf *conf, char *err)
         {
                 struct recipe *r = mem_alloc(1, sizeof(*r));
 

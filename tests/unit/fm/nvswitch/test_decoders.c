@@ -121,7 +121,7 @@ static struct world *world_new(const char *hosts)
 	if (!w->exporters)
 		fail_msg("%s", err);
 	source_exporters.start(&w->home, w->exporters, NULL);
-	exporters_announce(w->exporters);
+	source_exporters.announce(w->exporters);
 	*body = '\0';
 	failure = NULL;
 	return w;

@@ -114,7 +114,7 @@ static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **stat
 	source = source_exporters.open(&home, &conf, err);
 	assert_non_null(source);
 	source_exporters.start(&home, source, NULL);
-	exporters_announce(source);
+	source_exporters.announce(source);
 	from_us = loop_now_us(clock_of);
 	loop_timer_set(stop, 20 * INTERVAL_US);
 	loop_run(clock_of);
