@@ -338,7 +338,7 @@ void maintenance_cordon_too(struct fabric *fabric, const char *lines, size_t len
 	FILE *in = fmemopen((char *)lines, length, "r");
 	char line[128];
 
-	while (before < UINT16_MAX && fgets(line, sizeof(line), in)) /* never without end */
+	while (m->cordons.in_force.count < UINT16_MAX && fgets(line, sizeof(line), in))
 		cordons_file.line(&m->cordons, line);
 	fclose(in);
 	if (m->cordons.in_force.count == before)
