@@ -719,8 +719,7 @@ void admission_published(struct admission *a)
 	a->judges = true;
 	INVENTORY_EACH (inv, node)
 		for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++)
-			if (!node->ports[p].peer &&
-			    (!node->ports[p].known || node->ports[p].state >= TOPO_INIT))
+			if (!node->ports[p].peer && node->ports[p].state != TOPO_DOWN)
 				inv_port_mark(node, p, INV_EARLY, true);
 }
 
