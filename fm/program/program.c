@@ -450,7 +450,10 @@ static void plan_content(const struct program *p, const struct store_switch *sw,
 		memcpy(content, want, TABLES_BLOCK);
 		return;
 	}
-	memcpy(content, store_block(sw, block), TABLES_BLOCK);
+	if (part->blank)
+		memset(content, TABLES_NO_ROUTE, TABLES_BLOCK);
+	else
+		memcpy(content, store_block(sw, block), TABLES_BLOCK);
 	for (unsigned i = 0; i < TABLES_BLOCK; i++)
 		if (part->take >> i & 1)
 			content[i] = want[i];
@@ -473,8 +476,10 @@ static bool plan_more(struct program *p)
 
 				if (sw->failed)
 					continue;
-				if (!store_has(&sw->known, part->block)) {
-					part->whole = true;
+				/* Where nothing was shown there is no path to lose meanwhile. */
+				part->blank = !store_shown(sw, part->block);
+				part->whole = !part->blank && !store_has(&sw->known, part->block);
+				if (part->whole) {
 					send_or_late(p, sw, part->block);
 					continue;
 				}

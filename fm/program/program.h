@@ -6,8 +6,8 @@
  * It holds, by switch GUID, what each switch has acknowledged; a block counts as unknown until it
  * was acknowledged, and again after the switch rebooted (inv_node.rebooted, or program_forget).
  * apply() sends SwitchInfo's LinearFDBTop where it differs and the 64-entry blocks that differ.
- * Blocks of which it is known what they hold go in the rounds of routing/order/order.h, the next
- * round when the last one is acknowledged; where nothing is known (a cold start) there is but one.
+ * Blocks go in the rounds of routing/order/order.h, the next round when the last one is
+ * acknowledged; where nothing is known of those that differ (a cold start) there is but one.
  * A switch that is met with tables (LinearFDBTop is not 0) is read before it is written.
  * Blocks that fail are retried and reported. Other switches don't wait for one that fails, except
  * for entries whose new path leads through what it did not take (program.c). After a restart a

@@ -179,7 +179,8 @@ struct program_part {
 	uint64_t take, empty; /* entries that become new, or lead nowhere for now */
 	uint64_t last;	      /* as in order_step */
 	bool hosts;
-	bool whole; /* it was not known what it holds */
+	bool whole; /* it is not known which of its entries the switch holds */
+	bool blank; /* none was ever shown, as of a switch that has booted */
 };
 
 struct program_round {

@@ -40,6 +40,7 @@ static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
 	for (i = 0; i < TABLES_BLOCK; i++)
 		entries[i] = double_lft(w->b.d, node, (uint16_t)(mod * TABLES_BLOCK + i));
 	mixture_write(&w->mix, topo_find(w->b.found, node), mod, entries);
+	w->mix.cycles_allowed = w->program->order.drained > TABLES_BLOCK ? UINT32_MAX : 0;
 	fault = mixture_fault(&w->mix, mod);
 	if (fault)
 		strcpy(w->fault, fault);
@@ -79,15 +80,22 @@ static struct topo *cut_cable(const struct topo *t, unsigned n)
 	return damage_cut(t, topo_find(t, cable.a), cable.port_a);
 }
 
-/* `before` lacks one cable between switches, `other` another one; `after` has them all. */
-static void world_init(struct world *w, unsigned first, unsigned second)
+static void world_discover(struct world *w)
 {
-	struct topo *design = design_pgft3(), *cut;
+	struct topo *design = design_pgft3();
 
 	*w = (struct world){ .written = 0 };
 	bench_init(&w->b, design, NULL);
 	bench_discover(&w->b);
 	w->b.lids = lid_plan(w->b.found, NULL, 0);
+}
+
+/* `before` lacks one cable between switches, `other` another one; `after` has them all. */
+static void world_init(struct world *w, unsigned first, unsigned second)
+{
+	struct topo *cut;
+
+	world_discover(w);
 	cut = cut_cable(w->b.found, first);
 	tables_without(w, cut, &w->before);
 	topo_unref(cut);
@@ -263,6 +271,51 @@ static void a_late_answer_to_an_older_apply_is_waited_for_in_vain(void **state)
 	world_fini(&w);
 }
 
+/*
+ * Many paths change as switches come back with empty tables; perhaps one refuses what it is sent.
+ */
+static void reboots_in_an_upheaval(uint64_t seed, bool refuses)
+{
+	struct world w;
+	struct topo *cut;
+
+	world_discover(&w);
+	cut = damage_links(w.b.found, 10 + seed % 30, seed);
+	tables_without(&w, cut, &w.before);
+	topo_unref(cut);
+	cut = damage_links(w.b.found, 10 + seed % 20, ~seed);
+	tables_without(&w, cut, &w.after);
+	topo_unref(cut);
+	w.program = program_new(w.b.loop, w.b.mad, sweep_inventory(w.b.sweep), LIFE_TIME);
+	double_on_set(w.b.d, set_cb, &w);
+	apply(&w, &w.before);
+	tables_copy(&w.other, &w.before);
+	for (unsigned n = 0; n < 1 + seed % 4; n++) {
+		uint32_t row = (seed / 4 + 5 * n) % w.b.found->nswitches;
+
+		double_reboot(w.b.d, w.b.found->nodes[row].guid);
+		memset(tables_row(&w.other, row), TABLES_NO_ROUTE, w.other.stride);
+	}
+	bench_poll(&w.b);
+	bench_refresh(&w.b, w.b.changed, w.b.result.nchanged);
+	if (refuses)
+		refuse(w.b.d, w.b.found->nodes[(seed / 4 + 2) % w.b.found->nswitches].guid, true);
+	mixture_init(&w.mix, w.b.found, w.b.lids, &w.other, &w.after);
+	w.mix.gone_allowed = TABLES_BLOCK; /* where an order has to drain some */
+	w.judging = true;
+	apply(&w, &w.after);
+	assert_sound(&w);
+	if (!refuses)
+		assert_held(&w, &w.after);
+	world_fini(&w);
+}
+
+static void a_switch_that_lost_its_tables_gets_entries_in_their_turns(void **state)
+{
+	for (uint64_t seed = 1; seed <= 24; seed++)
+		reboots_in_an_upheaval(seed, seed % 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +325,7 @@ int main(void)
 		cmocka_unit_test(a_silent_switch_keeps_others_from_sending_there),
 		cmocka_unit_test(a_newer_apply_starts_from_what_is_there),
 		cmocka_unit_test(a_late_answer_to_an_older_apply_is_waited_for_in_vain),
+		cmocka_unit_test(a_switch_that_lost_its_tables_gets_entries_in_their_turns),
 	};
 
 	log_set_level(-1, LOG_ERR);
