@@ -373,6 +373,7 @@ struct round {
 	uint64_t until_us;
 	int taken;
 	bool held_back; /* requests to the SA had their part of the time */
+	bool busy; /* only then it counts what they took, and asking for that is a system call */
 };
 
 static bool is_over(const struct umad_io *u, const struct round *round)
@@ -425,14 +426,14 @@ static int take_some(struct umad_io *u, struct round *round)
 	round->held_back = !sa_may(u);
 	if (round->held_back)
 		return -EAGAIN;
-	start = worked_us();
+	start = round->busy ? worked_us() : 0;
 	status = take(u, &u->handles[HANDLE_GS], round, SMPS_EVERY);
 	if ((!status || status == -EAGAIN) && !is_over(u, round) &&
 	    !(u->writer && umad_writer_left(u->writer))) {
 		tables = take(u, &u->handles[HANDLE_TABLES], round, SMPS_EVERY);
 		status = tables == -EAGAIN ? status : tables;
 	}
-	sa_share_spend(&u->share, worked_us() - start);
+	sa_share_spend(&u->share, round->busy ? worked_us() - start : 0);
 	return status;
 }
 
@@ -454,23 +455,23 @@ static void watch_requests(void *arg)
  */
 static int drain(struct umad_io *u)
 {
-	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us };
+	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us,
+			       .busy = loop_is_busy(u->loop) };
 	uint64_t until, start, now;
-	bool busy = loop_is_busy(u->loop);
 	int status = 0;
 
 	while (!status && !is_over(u, &round))
 		status = take_some(u, &round);
 	/* Then requests that were kept back, for a slice of time. */
 	until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
-	start = busy ? worked_us() : 0; /* a system call, that counts only then */
+	start = round.busy ? worked_us() : 0;
 	while (u->nlater && umad_is_open(u) && loop_clock_us(u->loop) < until && sa_may(u)) {
 		struct later later = u->later[u->later_first];
 
 		u->later_first = (u->later_first + 1) % LATER_MAX;
 		u->nlater--;
 		u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
-		now = busy ? worked_us() : 0;
+		now = round.busy ? worked_us() : 0;
 		sa_share_spend(&u->share, now - start);
 		start = now;
 	}

@@ -55,12 +55,9 @@ static void an_idle_sa_serves_a_lone_client_at_full_speed(void **state)
 
 	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX, .rate_limit = 1000 });
 	assert_int_equal(flood(w, HOST(1), 5000), 5000);
-	for (unsigned i = 0; i < 100; i++) { /* with 64 in flight */
-		unsigned before = w->nsent;
-
-		burst(w, HOST(1), 64);
+	for (unsigned i = 0; i < 100; i++) { /* with 64 in flight, without a turn of the loop */
+		assert_int_equal(burst(w, HOST(1), 64), 64);
 		loop_run(w->loop);
-		assert_int_equal(w->nsent - before, 64);
 	}
 	assert_int_equal(sa_stats(w->sa).busy, 0);
 }
@@ -68,12 +65,14 @@ static void an_idle_sa_serves_a_lone_client_at_full_speed(void **state)
 static void who_floods_waits_for_time_and_others_do_not(void **state)
 {
 	struct world *w = *state;
-	unsigned before;
+	unsigned before, served;
 
 	sa_configure(w->sa, &(struct sa_conf){ .gid_prefix = WORLD_PREFIX, .rate_limit = 1000 });
-	assert_int_equal(burst(w, HOST(1), 5000), 100); /* a tenth of a second's worth */
+	served = burst(w, HOST(1), 5000);
+	assert_in_range(served, 100, 600); /* a tenth of a second's worth, and what time there is */
 	assert_int_equal(sa_stats(w->sa).waiting, SA_LATE_EACH);
-	assert_int_equal(sa_stats(w->sa).busy, 4900 - SA_LATE_EACH);
+	assert_int_equal(sa_stats(w->sa).busy, 5000 - served - SA_LATE_EACH);
+	assert_int_equal(burst(w, HOST(1), 64), 0); /* while it waits */
 	for (unsigned host = 2; host < 6; host++)
 		assert_int_equal(burst(w, HOST(host), 100), 100);
 	before = w->nsent;
