@@ -27,6 +27,7 @@ static const struct {
 	const char *word, *why;
 } causes[] = {
 	[HELD_NOT] = { "none", "" },
+	[HELD_MANAGER] = { "manager", "" },
 	[HELD_ADMITTED] = { "admitted", "admitted, and not met yet" },
 	[HELD_FOREIGN] = { "foreign", "another manager has set the LIDs behind it" },
 	[HELD_HOSTS] = { "hosts", "more unknown hosts are behind it than admission_max_hosts" },
@@ -86,6 +87,8 @@ static bool take_line(void *owner, const char *line)
 		had = &a->list[a->count++];
 	}
 	*had = it;
+	if (it.cause == HELD_MANAGER)
+		sm_allow(a->fabric, it.peer);
 	if (it.cause == HELD_NOT && it.shut != HELD_OPENS)
 		*had = a->list[--a->count];
 	return true;
@@ -428,8 +431,17 @@ static void let_go(struct admission *a, struct held *it, enum held_cause to)
 		*it = a->list[--a->count];
 }
 
+static void expect(struct admission *a, guid_t guid, enum held_cause cause)
+{
+	a->list = mem_grow(a->list, a->count);
+	a->list[a->count] = (struct held){ .peer = guid, .cause = cause };
+	record(a, &a->list[a->count++]);
+}
+
+/* The manager behind it is allowed from now on: it is what the operator wants. */
 static void admit(struct admission *a, struct held *it)
 {
+	guid_t manager = it->cause == HELD_FOREIGN ? a->sight.sm.guid : 0;
 	const struct event_subject subject = subject_of(a, it);
 	char name[HELD_NAME];
 
@@ -438,6 +450,10 @@ static void admit(struct admission *a, struct held *it)
 		      json_pack("{ss}", "cause", causes[it->cause].word), "%s: admitted", name);
 	fabric_request_refresh(a->fabric, it->node, "a link was admitted");
 	let_go(a, it, HELD_ADMITTED);
+	if (manager) {
+		expect(a, manager, HELD_MANAGER);
+		sm_allow(a->fabric, manager);
+	}
 }
 
 /* ---- The judgement --------------------------------------------------------------------------- */
@@ -745,7 +761,8 @@ void admission_review(struct admission *a)
 		bool over = it->shut ? far && !peer->gone /* it is reached over another link */
 				     : is_pulled(node, port) || is_pulled(peer, far);
 
-		if (is_held(it) ? over : linked || (!it->node && peer))
+		if (is_held(it) ? over
+				: it->cause == HELD_ADMITTED && (linked || (!it->node && peer)))
 			let_go(a, it, HELD_NOT);
 		else if (is_held(it))
 			raise_alert(a, it);
@@ -758,9 +775,7 @@ void admission_review(struct admission *a)
 
 void admission_expect(struct admission *a, guid_t node)
 {
-	a->list = mem_grow(a->list, a->count);
-	a->list[a->count] = (struct held){ .peer = node, .cause = HELD_ADMITTED };
-	record(a, &a->list[a->count++]);
+	expect(a, node, HELD_ADMITTED);
 }
 
 static bool is_at(const struct held *it, guid_t guid, unsigned port)

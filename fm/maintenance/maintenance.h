@@ -233,6 +233,7 @@ void quarantines_rows(const struct quarantines *quarantines, const struct topo *
  */
 enum held_cause {
 	HELD_NOT,      /* not listed, but for a port that is still to be enabled */
+	HELD_MANAGER,  /* no link: a manager that `admit` allowed, its port's GUID as `peer` */
 	HELD_ADMITTED, /* by an operator, and not met yet */
 	HELD_FOREIGN,  /* from here on links are held */
 	HELD_HOSTS,

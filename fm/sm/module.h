@@ -42,6 +42,9 @@ const char *sm_refuses(const struct fabric *fabric);
  */
 void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg);
 
+/* From now on a manager at that port is allowed, as if allowed_sm_guids named it. */
+void sm_allow(struct fabric *fabric, guid_t port_guid);
+
 /* Whether that manager would be the master where both are met. */
 bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by);
 

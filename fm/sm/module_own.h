@@ -210,11 +210,13 @@ struct stranger { /* a manager that is not allowed */
 struct strangers {
 	struct stranger list[STRANGERS]; /* more are left out, and come when others go */
 	unsigned count;
+	guid_t admitted[STRANGERS]; /* allowed by sm_allow(), the latest */
+	unsigned nadmitted;
 	bool marked;	   /* some port has INV_SHUT */
 	uint64_t asked_us; /* their ports were last to be read again */
 };
 
-/* Whether allowed_sm_guids names the port with that GUID, or is empty. */
+/* Whether allowed_sm_guids names the port with that GUID, or is empty, or it was admitted. */
 bool sm_is_allowed(const struct sm_room *r, guid_t port_guid);
 /* The port with that GUID, for events; of what the inventory does not know: nothing. */
 struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid);

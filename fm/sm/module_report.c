@@ -22,7 +22,8 @@ bool sm_is_allowed(const struct sm_room *r, guid_t guid)
 	for (; sscanf(text, "%" SCNx64 "%n", &one, &used) == 1; text += used)
 		if (one == guid)
 			return true;
-	return !*r->services.conf->sm.allowed;
+	return !*r->services.conf->sm.allowed ||
+	       any_of(i, 0, STRANGERS, r->strangers.admitted[i] == guid);
 }
 
 /* Never what carries others' traffic, nor the adapter that this manager is on. */
@@ -155,7 +156,9 @@ void sm_allowed_review(struct sm_room *r)
 				node_of(r->services.inventory, other->guid, &it.num);
 			struct event_subject subject;
 
+			/* One that is known by an SM LID alone may be whoever has that LID here. */
 			if (!node || s->count == STRANGERS ||
+			    !(node->ports[it.num].capmask & WIRE_CAP_IS_SM) ||
 			    any_of(at, 0, s->count, s->list[at].port_guid == other->guid))
 				continue;
 			it.node = node->guid;

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Cables between two fabrics, each with its manager: nothing moves until both admit them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/lib/pods.h"
+
+/* A cable between the first spines of two pods, each with its fmd; `cables` of them. */
+static void plug_pods(struct pair *p, unsigned cables)
+{
+	const struct topo *t = p->a.design;
+	const struct topo_node *spine = &t->nodes[topo_find(t, switch_at(&p->a, t, 1, 0))], *other;
+
+	for (other = spine + 1; strncmp(other->desc, "pod1", 4) || other->level != 1;)
+		other++;
+	for (unsigned i = 0; i < cables; i++)
+		double_plug(p->a.hw, spine->guid, spine->nports - i, other->guid,
+			    other->nports - i);
+}
+
+static void start_pods(struct pair *p)
+{
+	start_fabric(&p->a);
+	pair_start_b(p);
+	run_for(&p->a, 6 * SECOND_US);
+	assert_true(is_master_and_up(&p->a) && is_master_and_up(&p->b));
+}
+
+static void begin_pods(struct pair *p)
+{
+	pair_init(p, pods(2), 1, 1);
+	start_pods(p);
+}
+
+static void assert_apart(struct pair *p, uint16_t *lids)
+{
+	run_for(&p->a, SECOND_US);
+	assert_true(count_alerts(&p->a, "link-held", "") >= 1);
+	assert_true(count_alerts(&p->b, "link-held", "") >= 1);
+	run_for(&p->a, 60 * SECOND_US);
+	assert_true(is_master_and_up(&p->a) && is_master_and_up(&p->b));
+	assert_int_equal(count_logged(&p->a, "two-masters", ""), 0);
+	assert_int_equal(count_logged(&p->a, "other-sm", ""), 0);
+	assert_lids_are(&p->a, lids);
+	assert_hardware_holds_the_tables(&p->a);
+	assert_hardware_holds_the_tables(&p->b);
+}
+
+static void assert_cables_keep_apart(unsigned cables)
+{
+	struct pair p;
+	uint16_t *lids;
+
+	begin_pods(&p);
+	lids = lids_held(&p.a);
+	plug_pods(&p, cables);
+	assert_apart(&p, lids);
+	pair_fini(&p);
+}
+
+static void a_cable_to_another_fabric_moves_no_lid_and_both_say_so(void **state)
+{
+	assert_cables_keep_apart(1);
+}
+
+static void two_cables_to_another_fabric_move_no_lid(void **state)
+{
+	assert_cables_keep_apart(2);
+}
+
+/* A disabled port does not show that its cable was pulled: an operator says so. */
+static void a_port_whose_cable_was_pulled_is_enabled_by_forget(void **state)
+{
+	struct pair p;
+	struct reply reply = { 0 };
+	uint16_t *lids;
+	guid_t spine;
+	unsigned spare;
+	char what[32];
+
+	begin_pods(&p);
+	lids = lids_held(&p.a);
+	plug_pods(&p, 1);
+	assert_apart(&p, lids);
+	spine = switch_at(&p.a, p.a.design, 1, 0);
+	spare = p.a.design->nodes[topo_find(p.a.design, spine)].nports;
+	double_cut(p.a.hw, spine, spare);
+	snprintf(what, sizeof(what), "0x%016llx:%u", (unsigned long long)spine, spare);
+	maintenance_forget(p.a.fabric, what, reply_cb, &reply);
+	run_for(&p.a, 5 * SECOND_US);
+	assert_int_equal(reply.count, 1);
+	assert_int_equal(reply.error[0], '\0');
+	json_decref(reply.result);
+	assert_int_equal(held(&p.a), 0);
+	assert_int_equal(count_alerts(&p.a, "link-held", ""), 0);
+	plug_pods(&p, 1); /* it is not let in by that */
+	run_for(&p.a, 30 * SECOND_US);
+	assert_true(is_master_and_up(&p.a) && is_master_and_up(&p.b));
+	pair_fini(&p);
+}
+
+/* Where a LID is to go by the answer of a dry run; 0 = it stays. */
+static unsigned listed(const json_t *result, unsigned lid, bool ours)
+{
+	JSON_EACH (row, json_object_get(result, "lids_to_move")) {
+		bool at = json_integer_value(json_object_get(row, "lid")) == lid;
+
+		if (at && json_is_true(json_object_get(row, "ours")) == ours)
+			return (unsigned)json_integer_value(json_object_get(row, "to"));
+	}
+	return 0;
+}
+
+/*
+ * Both sides admit the cable: one manager is left, all links are in use, and those LIDs have moved
+ * that both listed before, and no other. of_b: those are of the second fabric.
+ */
+static void assert_merges(struct pair *p, unsigned moves, bool of_b)
+{
+	struct reply reply;
+	uint16_t *before, *after;
+	json_t *dry[2];
+
+	before = lids_held(&p->a);
+	plug_pods(p, 1);
+	assert_apart(p, lids_held(&p->a));
+	for (unsigned i = 0; i < 2; i++) {
+		reply = admit(i ? &p->b : &p->a, "all", true);
+		dry[i] = reply.result;
+		assert_int_equal(json_array_size(json_object_get(dry[i], "lids_to_move")), moves);
+	}
+	assert_string_equal(json_string_value(json_object_get(dry[0], "master")), "this manager");
+	assert_int_equal(strncmp(json_string_value(json_object_get(dry[1], "master")), "0x0", 3),
+			 0);
+	reply = admit(&p->a, "all", false);
+	assert_int_equal(reply.error[0], '\0');
+	json_decref(reply.result);
+	run_for(&p->a, 5 * SECOND_US);
+	assert_true(is_master_and_up(&p->a) &&
+		    is_master_and_up(&p->b)); /* the other holds it still */
+	reply = admit(&p->b, "all", false);
+	assert_int_equal(reply.error[0], '\0');
+	json_decref(reply.result);
+	run_for(&p->a, 40 * SECOND_US);
+	assert_well_managed_by(&p->a);
+	assert_true(has_role(&p->b, "standby"));
+	assert_int_equal(count_logged(&p->a, "sm-not-allowed", ""), 0);
+	assert_int_equal(count_logged(&p->b, "sm-not-allowed", ""), 0);
+	after = lids_held(&p->a);
+	for (uint32_t n = 0; n < p->a.design->nnodes; n++) {
+		bool at_b = p->a.design->nodes[n].guid >> 32 != sm_host(&p->a, 0) >> 32;
+		unsigned to = listed(dry[at_b], before[n], true);
+
+		assert_true(!to || at_b == of_b);
+		assert_int_equal(after[n], to ? to : before[n]);
+		assert_int_equal(listed(dry[!at_b], before[n], false), to);
+	}
+	json_decref(dry[0]);
+	json_decref(dry[1]);
+	free(before);
+	free(after);
+	pair_fini(p);
+}
+
+static void a_merge_moves_the_lids_that_were_listed_before_and_no_other(void **state)
+{
+	struct pair p;
+
+	begin_pods(&p);
+	assert_merges(&p, p.a.design->nnodes / 2, true);
+}
+
+/* The manager of the smaller one becomes the master: its own LIDs move. */
+static void a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, pods_of(2, 3), 1, 1);
+	start_pods(&p);
+	assert_merges(&p, (p.a.design->nnodes - 8) / 2, false);
+}
+
+/* With ranges that differ both keep all of their LIDs. */
+static void a_merge_of_two_lid_ranges_moves_no_lid(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, pods(2), 1, 1);
+	strcpy(p.a.conf.routing.lid_range, "1-127");
+	strcpy(p.b.conf.routing.lid_range, "128-256");
+	start_pods(&p);
+	assert_merges(&p, 0, true);
+}
+
+/*
+ * Each names its own manager alone in allowed_sm_guids and isolates others: `admit` names the
+ * manager behind the link. Hosts whose LID was an SM LID of the other fabric are no managers.
+ */
+static void an_admitted_manager_is_allowed_and_bystanders_stay_in_use(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, pods(2), 1, 1);
+	for (struct world *w = &p.a; w; w = w == &p.a ? &p.b : NULL) {
+		const struct topo *t = w->design;
+		uint32_t host = w == &p.a ? t->nswitches : t->nnodes - 1;
+
+		snprintf(w->conf.sm.allowed, sizeof(w->conf.sm.allowed), "0x%llx",
+			 (unsigned long long)topo_port(t, host, 1)->guid);
+		w->conf.sm.foreign_action = CONF_SM_ISOLATE;
+	}
+	start_pods(&p);
+	assert_merges(&p, p.a.design->nnodes / 2, true);
+}
+
+/* The cable comes while one of them is away; it holds it at its start, and again after the next. */
+static void a_restart_holds_what_is_new_and_what_was_held(void **state)
+{
+	struct pair p;
+	uint16_t *lids;
+
+	begin_pods(&p);
+	lids = lids_held(&p.a);
+	pair_stop(&p.a);
+	pair_stop(&p.b);
+	plug_pods(&p, 1);
+	p.io_b = double_io_at(p.a.hw, sm_host(&p.a, p.a.design->ncas - 1), 1);
+	start_fabric(&p.a);
+	pair_start_b(&p);
+	assert_apart(&p, lids);
+	lids = lids_held(&p.a);
+	pair_stop(&p.a);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	assert_apart(&p, lids);
+	pair_fini(&p);
+}
+
+/* A pod without a manager, and without LIDs: too many hosts to come at once. */
+static void many_unknown_hosts_stay_in_init(void **state)
+{
+	struct world w;
+	guid_t spine;
+	unsigned spare;
+
+	world_init_stopped(&w, pods(2));
+	log_set_level(-1, LOG_ERR - 1);
+	w.conf.admission.max_hosts = 16;
+	start_fabric(&w);
+	run_for(&w, 6 * SECOND_US);
+	assert_true(is_up(&w));
+	spine = switch_at(&w, w.design, 1, 0);
+	spare = w.design->nodes[topo_find(w.design, spine)].nports;
+	double_plug(w.hw, spine, spare, spine + (1ull << 32), spare);
+	run_for(&w, SECOND_US);
+	assert_int_equal(held(&w), 1);
+	assert_int_equal(count_alerts(&w, "link-held", "admission_max_hosts"), 1);
+	run_for(&w, 60 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_int_equal(held(&w), 1);
+	assert_int_equal(double_link_state(w.hw, spine, spare), TOPO_INIT);
+	assert_int_equal(double_port_info(w.hw, spine + (1ull << 32), 0)->lid, 0);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cable_to_another_fabric_moves_no_lid_and_both_say_so),
+		cmocka_unit_test(two_cables_to_another_fabric_move_no_lid),
+		cmocka_unit_test(a_port_whose_cable_was_pulled_is_enabled_by_forget),
+		cmocka_unit_test(a_merge_moves_the_lids_that_were_listed_before_and_no_other),
+		cmocka_unit_test(a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master),
+		cmocka_unit_test(a_merge_of_two_lid_ranges_moves_no_lid),
+		cmocka_unit_test(an_admitted_manager_is_allowed_and_bystanders_stay_in_use),
+		cmocka_unit_test(a_restart_holds_what_is_new_and_what_was_held),
+		cmocka_unit_test(many_unknown_hosts_stay_in_init),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
