@@ -30,12 +30,14 @@
 #define LESS	   3   /* percent of a link's share that a pass takes off if it has too much */
 #define NODE_NS	   20  /* to look at one switch for one LID */
 #define UNIT	   256 /* of load / share */
+#define UNPRICED   UINT64_MAX
 #define LIVE	   (1ull << 40) /* above all rates: of a link that is up */
 
 struct channel { /* a switch's port */
 	uint64_t load, share;
 	uint32_t next;	    /* switch behind it, TOPO_NONE = none */
 	uint32_t tier, low; /* low: of its switches */
+	uint32_t lane;	    /* of the graph */
 	uint8_t rate, less; /* less: percent off its share, see LESS */
 };
 
@@ -47,6 +49,7 @@ struct source {
 struct work {
 	const struct topo *t;
 	const struct graph *g;
+	struct fiber *fiber;
 	struct legal legal;
 	struct design design;
 	struct channel *channels; /* by port of the snapshot */
@@ -57,6 +60,7 @@ struct work {
 	unsigned loose;	    /* an entry stays unless that part is saved, as a shift; a pass each */
 	uint8_t *out, *was; /* by switch: the LID's port now, 0 = not chosen; and by the tables */
 	uint64_t *price;    /* by switch: of the way to the LID's switch */
+	uint64_t *fees;	    /* by lane: price_of() `hosts` flows; UNPRICED until it is asked for */
 	struct design_row to; /* that switch's */
 	uint32_t hosts;	      /* of a source, on average */
 };
@@ -122,6 +126,18 @@ static struct channel *channel_of(const struct work *w, uint32_t sw, uint8_t por
 	return &w->channels[w->t->nodes[sw].port0 + port];
 }
 
+/* The same, which is mostly known: few loads change from one LID to the next. */
+static inline uint64_t fee_of(const struct work *w, uint32_t sw, uint32_t lane, uint64_t flows)
+{
+	uint64_t *fee = &w->fees[lane], price = *fee;
+
+	if (flows == w->hosts && price != UNPRICED)
+		return price;
+	price = price_of(channel_of(w, sw, w->g->lanes[lane].port), flows);
+	*fee = flows == w->hosts ? price : *fee;
+	return price;
+}
+
 /* Puts flows on the LID's path from a source, or takes them off. Returns their price. */
 static uint64_t put(struct work *w, const struct source *s, const uint8_t *by, bool off)
 {
@@ -130,6 +146,7 @@ static uint64_t put(struct work *w, const struct source *s, const uint8_t *by, b
 	for (uint32_t sw = s->sw; sw != TOPO_NONE && w->to.down[sw] && by[sw] != TABLES_NO_ROUTE;) {
 		struct channel *c = channel_of(w, sw, by[sw]);
 
+		w->fees[c->lane] = UNPRICED;
 		c->load -= off ? s->hosts : 0;
 		price += c->share ? price_of(c, s->hosts) : 0;
 		c->load += off ? 0 : s->hosts;
@@ -149,26 +166,26 @@ static uint64_t choose(const struct work *w, uint32_t sw, uint64_t flows, uint8_
 	const struct graph_group *group = down ? graph_downs(w->g, sw) : graph_ups(w->g, sw),
 				 *end = group +
 					(down ? w->g->switches[sw].ndown : w->g->switches[sw].nup);
-	uint64_t best = UINT64_MAX, kept = UINT64_MAX, slack = 0;
+	uint64_t best = UINT64_MAX, kept = best;
+	uint64_t slack = (flows * UNIT * UNIT) >> w->loose;
+	uint8_t was = w->was[sw];
 
-	for (; group < end; group++)
-		for (unsigned l = 0; l < group->nlanes && cost[group->peer] + 1 == cost[sw]; l++) {
-			uint8_t out = w->g->lanes[group->first_lane + l].port;
-			uint64_t price =
-				price_of(channel_of(w, sw, out), flows) + w->price[group->peer];
+	for (; group < end; group++) {
+		if (cost[group->peer] + 1 != cost[sw])
+			continue;
+		for (unsigned l = 0; l < group->nlanes; l++) {
+			uint32_t lane = group->first_lane + l;
+			uint8_t out = w->g->lanes[lane].port;
+			uint64_t price = fee_of(w, sw, lane, flows) + w->price[group->peer];
 
-			if (out == w->was[sw]) {
-				kept = price;
-				slack = (flows * UNIT * UNIT) >> w->loose;
-			}
-			if (price >= best)
-				continue;
-			best = price;
-			*port = out;
+			kept = out == was ? price : kept;
+			*port = price < best ? out : *port;
+			best = price < best ? price : best;
 		}
+	}
 	if (kept == UINT64_MAX || kept > best + (best >> w->loose) + slack)
 		return best;
-	*port = w->was[sw];
+	*port = was;
 	return kept;
 }
 
@@ -210,7 +227,8 @@ static uint64_t choose_paths(struct work *w)
 		while (n--) { /* what it costs the next one */
 			const struct channel *c = channel_of(w, path[n], w->out[path[n]]);
 
-			w->price[path[n]] = price_of(c, w->hosts) + w->price[c->next];
+			w->price[path[n]] =
+				fee_of(w, path[n], c->lane, w->hosts) + w->price[c->next];
 		}
 	}
 	return price;
@@ -250,27 +268,29 @@ static void take_lid(struct work *w, uint32_t lid)
 	}
 }
 
-static bool move_lid(struct work *w, uint32_t lid)
+static void move_lid(struct work *w, uint32_t lid)
 {
 	uint64_t before = 0, after;
 
 	take_lid(w, lid);
-	if (!is_crowded(w))
-		return false;
+	bool crowded = is_crowded(w);
+
+	fiber_spend(w->fiber, w->g->nswitches * (crowded ? 16 : 1) * NODE_NS);
+	if (!crowded)
+		return;
 	for (uint32_t i = w->nsources; i-- > 0;)
 		before += put(w, &w->sources[i], w->was, true);
 	after = choose_paths(w);
 	if (after >= before - (before >> (w->loose + 3))) {
-		for (uint32_t i = w->nsources; i-- > 0;)
+		for (uint32_t i = 0; i < w->nsources; i++) {
 			put(w, &w->sources[i], w->out, true);
-		for (uint32_t i = 0; i < w->nsources; i++)
 			put(w, &w->sources[i], w->was, false);
-		return false;
+		}
+		return;
 	}
 	for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
 		if (w->out[sw])
 			tables_row(&w->legal.tables, sw)[lid] = w->out[sw];
-	return true;
 }
 
 /* ---- The design ------------------------------------------------------------------------------ */
@@ -284,26 +304,28 @@ static void add_channels(struct work *w, const uint8_t *rates)
 		w->channels[p] = (struct channel){ .next = TOPO_NONE };
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		if (g->switches[sw].nhosts) {
-			w->sources[w->nsources++] =
-				(struct source){ sw, g->switches[sw].nhosts, false };
+			w->sources[w->nsources++] = (struct source){
+				.sw = sw,
+				.hosts = g->switches[sw].nhosts,
+			};
 			w->hosts += g->switches[sw].nhosts;
 		}
-		for (unsigned u = 0; u < g->switches[sw].nup; u++) {
-			const struct graph_group *up = &graph_ups(g, sw)[u];
+		for (unsigned i = 0; i < g->switches[sw].nup + g->switches[sw].ndown; i++) {
+			const struct graph_group *group = &graph_ups(g, sw)[i];
+			bool down = i >= g->switches[sw].nup;
+			uint32_t low = down ? group->peer : sw;
 
-			for (unsigned l = 0; l < up->nlanes; l++) {
-				const struct graph_lane *lane = &g->lanes[up->first_lane + l];
-				uint32_t port = w->t->nodes[sw].port0 + lane->port;
-				uint32_t back = w->t->nodes[up->peer].port0 + lane->peer_port;
+			for (unsigned l = 0; l < group->nlanes; l++) {
+				uint32_t lane = group->first_lane + l;
+				uint32_t port = w->t->nodes[sw].port0 + g->lanes[lane].port;
 
 				w->channels[port] =
-					(struct channel){ .next = up->peer,
-							  .tier = 2u * g->switches[sw].level,
-							  .low = sw,
+					(struct channel){ .next = group->peer,
+							  .tier = 2u * g->switches[low].level +
+								  down,
+							  .low = low,
+							  .lane = lane,
 							  .rate = rates[port] };
-				w->channels[back] = w->channels[port];
-				w->channels[back].next = sw;
-				w->channels[back].tier++;
 			}
 		}
 	}
@@ -391,7 +413,7 @@ static void list_moved(const struct work *w, const struct tables *before, struct
 		}
 }
 
-static void find_moves(struct work *w, struct even *even, struct fiber *fiber)
+static void find_moves(struct work *w, struct even *even)
 {
 	struct tables before = { 0 };
 	uint32_t *lids = mem_array_unset(lids, w->legal.d.top + 1u);
@@ -401,16 +423,18 @@ static void find_moves(struct work *w, struct even *even, struct fiber *fiber)
 		take_lid(w, lids[i]);
 		for (uint32_t s = 0; s < w->nsources; s++)
 			put(w, &w->sources[s], w->was, false);
-		fiber_spend(fiber, w->g->nswitches * NODE_NS);
+		fiber_spend(w->fiber, w->g->nswitches * NODE_NS);
 	}
 	uint64_t first = find_shares(w), worst = first;
 
 	tables_copy(&before, &w->legal.tables);
-	for (unsigned pass = 0; pass < PASSES && worst > w->high; pass++) {
+	/* Where two passes relieve the worst link too little, no more is tried. */
+	for (unsigned pass = 0;
+	     pass < (worst * 100 > first * WORTH ? 2 : PASSES) && worst > w->high; pass++) {
 		w->loose = 3 + pass;
+		memset(w->fees, 0xff, w->g->nlanes * sizeof(*w->fees)); /* UNPRICED: new shares */
 		for (uint32_t i = 0; i < n; i++)
-			fiber_spend(fiber,
-				    w->g->nswitches * (move_lid(w, lids[i]) ? 16 : 1) * NODE_NS);
+			move_lid(w, lids[i]);
 		worst = find_shares(w);
 	}
 	if (worst * 100 <= first * WORTH)
@@ -431,9 +455,12 @@ static bool is_irregular(const struct graph *g, const struct topo *t)
 
 		if (!port->link_up || port->peer >= t->nswitch_ports)
 			continue;
-		if (rate && rate != port->speed * 256u + port->width)
+
+		unsigned own = port->speed * 256u + port->width;
+
+		if (rate && rate != own)
 			return true;
-		rate = port->speed * 256u + port->width;
+		rate = own;
 	}
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
@@ -464,7 +491,7 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 			free(rates);
 			return last;
 		}
-		struct work w = { .t = t, .high = alike ? HIGH : HIGH_RATES };
+		struct work w = { .t = t, .fiber = fiber, .high = alike ? HIGH : HIGH_RATES };
 		uint32_t n = g->nswitches + 1;
 
 		even = mem_new(even);
@@ -480,9 +507,10 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		w.out = mem_alloc(n, 1);
 		w.was = mem_alloc(n, 1);
 		w.price = mem_array(w.price, n);
+		w.fees = mem_array_unset(w.fees, w.g->nlanes + 1);
 		w.floor = uneven_is(w.g, t) ? FLOOR : 0;
 		add_channels(&w, rates);
-		find_moves(&w, even, fiber);
+		find_moves(&w, even);
 		design_fini(&w.design);
 		legal_fini(&w.legal);
 		free(w.channels);
@@ -490,6 +518,7 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		free(w.out);
 		free(w.was);
 		free(w.price);
+		free(w.fees);
 	}
 	even_unref(last);
 	return even;
