@@ -43,9 +43,10 @@
  * A simulator has one descriptor alone: SA requests that were read are kept back until nothing else
  * is left to be read.
  *
- * The descriptors of the SA's agents are with the service manager as well. While fmd is away, ended
- * or crashed, the kernel keeps requests to the SA for the next process, which takes them over with
- * their agents; without them it would refuse each with status 0x000c, which is final for Linux.
+ * The descriptors of the SA's agents are with the service manager as well, or with fmd's helper.
+ * While fmd is away, ended or crashed (the helper: crashed), the kernel keeps requests to the SA for
+ * the next process, which takes them over with their agents; without them it would refuse each with
+ * status 0x000c, which is final for Linux.
  * SMPs are not kept: a standby is to see that its master has gone.
  *
  * umad keeps addresses in network order.
@@ -693,7 +694,7 @@ static void port_close(struct umad_io *u, bool ending)
 		struct handle *h = &u->handles[i];
 
 		if (*h->name && !ending)
-			service_drop(h->name);
+			service_drop(loop_helper(u->loop), h->name);
 		if (h->port >= 0 && (!i || h->port != first))
 			umad_close_port(h->port);
 		*h->name = '\0';
@@ -755,14 +756,14 @@ static int umad_io_open(struct io *io, char *err, size_t err_size)
 
 		if (real)
 			array_printf(h->name, "%s-%u-%u", io->info.device, io->info.port, i);
-		h->port = real ? service_kept(h->name) : smi->port;
+		h->port = real ? service_kept(loop_helper(u->loop), h->name) : smi->port;
 		h->kept = real && h->port >= 0;
 		if (h->port < 0)
 			status = handle_open(u, h, err, err_size);
 		if (!status && real && !h->kept)
-			service_keep(h->name, umad_get_fd(h->port));
+			service_keep(loop_helper(u->loop), h->name, umad_get_fd(h->port));
 	}
-	service_drop_rest();
+	service_drop_rest(loop_helper(u->loop));
 	errno = 0;
 	if (!status && agents_register(u)) {
 		snprintf(

@@ -254,7 +254,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		wrong = MIRROR_NO_HELLO;
 	else if (frame->type == FRAME_TAKEN)
 		wrong = taken(r, frame);
-	else if (frame->type == FRAME_RECORDS && frame->length && frame->length < FRAME_WORD &&
+	else if (frame->type == FRAME_RECORDS && frame->length &&
 		 fabric_is_master(r->mirror->fabric))
 		maintenance_cordon_too(r->mirror->fabric, frame->body, frame->length);
 	if (wrong)

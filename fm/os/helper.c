@@ -8,6 +8,11 @@
  * HELPER_CONFIGURE, or HELPER_BIND followed by the address and with the socket as SCM_RIGHTS;
  * answered by an int, 0 or errno.
  *
+ * Where no service manager keeps descriptors, the helper does: pair 1 has HELPER_KEEP and
+ * HELPER_TAKE for that, followed by the name, and the descriptor as SCM_RIGHTS. When the daemon is
+ * killed they are there for KEEP_MS; the helper of the next daemon asks for all of them, at a socket
+ * in state_dir, which is the daemon's user's alone.
+ *
  * The helper trusts no message: a hook is one of those that the configuration names, its variables
  * are FMD_* alone, a socket is bound to ports of the configuration alone. A program gets a process
  * group and an environment of its own, and no descriptor of ours but standard error. The helper
@@ -19,16 +24,25 @@
 #include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include "fm/loop/log.h"
 #include "fm/os/helper.h"
+#include "fm/os/listener.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-enum { HELPER_RUN = 1, HELPER_KILL, HELPER_CONFIGURE, HELPER_BIND };
+enum {
+	HELPER_RUN = 1,
+	HELPER_KILL,
+	HELPER_CONFIGURE,
+	HELPER_BIND,
+	HELPER_KEEP, /* without a descriptor: no more; without a name: those that were not taken */
+	HELPER_TAKE,
+	HELPER_END
+};
 enum { HELPER_RUNS, HELPER_CALLS, HELPER_PAIRS };
 
 struct helper_ask {
@@ -50,12 +64,65 @@ struct helper_start { /* what the child begins with */
 	void (*confine)(void);
 };
 
+/* ---- Messages with a descriptor -------------------------------------------------------------- */
+
+union rights {
+	struct cmsghdr head;
+	char room[CMSG_SPACE(sizeof(int))];
+};
+
+/* As sendmsg(2); fd -1 = none goes with it. */
+static ssize_t send_rights(int to, struct iovec *parts, unsigned count, int fd)
+{
+	union rights control = { .room = "" };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
+	struct cmsghdr *rights = &control.head;
+
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		rights->cmsg_level = SOL_SOCKET;
+		rights->cmsg_type = SCM_RIGHTS;
+		rights->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
+	}
+	return sendmsg(to, &message, MSG_NOSIGNAL);
+}
+
+/* As recvmsg(2), -1 for what was too long; *fd stays where none came. */
+static ssize_t receive_rights(int from, struct iovec *parts, unsigned count, int *fd)
+{
+	union rights control;
+	struct msghdr message = { .msg_iov = parts,
+				  .msg_iovlen = count,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	ssize_t len = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *rights = len < 0 ? NULL : CMSG_FIRSTHDR(&message);
+
+	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
+	    rights->cmsg_len == CMSG_LEN(sizeof(*fd)))
+		mem_copy(fd, CMSG_DATA(rights), 1);
+	if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		errno = EMSGSIZE;
+	return message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -1 : len;
+}
+
 /* ---- The helper process ---------------------------------------------------------------------- */
 
 #define PROGRAMS_MAX  64  /* at a time; the daemon has fewer */
 #define VARIABLES_MAX 256 /* of a program */
 #define ANSWER_S      10
-#define PORTS	      2 /* http_listen, peer_listen */
+#define PORTS	      2	    /* http_listen, peer_listen */
+#define KEPT_MAX      8	    /* the names of two ports, and as many to come */
+#define KEEP_MS	      10000 /* behind the daemon's end */
+#define PASS_ON_S     1
+
+struct kept {
+	int fd; /* -1 = free */
+	bool taken;
+	char name[HELPER_NAME];
+};
 
 struct process {
 	struct helper_start with;
@@ -67,6 +134,9 @@ struct process {
 		pid_t pid; /* 0 = free */
 		uint32_t id;
 	} running[PROGRAMS_MAX];
+	struct kept kept[KEPT_MAX];
+	struct sockaddr_un at; /* where the next daemon's helper asks for them */
+	int door;	       /* it listens there; 0 = nothing was kept yet, < 0: it can't */
 };
 
 /* ---- The configuration ----------------------------------------------------------------------- */
@@ -194,33 +264,50 @@ static void reap(struct process *p)
 /* ---- Messages -------------------------------------------------------------------------------- */
 
 /*
+ * The daemon was killed. What is kept outlives it in a process of its own: whoever waits for the
+ * end of this one does not wait for that.
+ */
+static void keep_on(struct process *p)
+{
+	struct pollfd caller = { p->door, POLLIN, 0 };
+	int fd;
+
+	if (p->door <= 0 || fork())
+		return;
+	close_range(STDIN_FILENO, STDERR_FILENO, 0);
+	if (poll(&caller, 1, KEEP_MS) < 1)
+		return;
+	fd = accept4(p->door, NULL, NULL, SOCK_CLOEXEC);
+	close(p->door);
+	for (unsigned i = 0; i < KEPT_MAX; i++) {
+		struct iovec name = { p->kept[i].name, HELPER_NAME };
+
+		if (p->kept[i].fd >= 0)
+			send_rights(fd, &name, 1, p->kept[i].fd);
+	}
+}
+
+/*
  * Returns with a whole message; text has room for HELPER_TEXT_MAX and a zero. Where the daemon has
  * ended it does not return: programs that it started run to their end, which is not reported.
  */
-static bool receive(int from, struct helper_ask *ask, char *text, int *fd)
+static bool receive(struct process *p, int from, struct helper_ask *ask, char *text, int *fd)
 {
 	struct iovec parts[] = { { ask, sizeof(*ask) }, { text, HELPER_TEXT_MAX } };
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct msghdr message = { .msg_iov = parts,
-				  .msg_iovlen = 2,
-				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
-	ssize_t len = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *rights;
+	ssize_t len;
 
-	if (len < 0 && errno == EINTR)
+	errno = 0;
+	len = receive_rights(from, parts, 2, fd);
+	if (len < 0 && (errno == EINTR || errno == EMSGSIZE))
 		return false;
-	if (len <= 0)
+	if (len <= 0) {
+		keep_on(p);
 		_exit(0);
-	rights = CMSG_FIRSTHDR(&message);
-	if (rights && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
-	    rights->cmsg_len == CMSG_LEN(sizeof(*fd)))
-		mem_copy(fd, CMSG_DATA(rights), 1);
-	return len >= (ssize_t)sizeof(*ask) && (size_t)len == sizeof(*ask) + ask->length &&
-	       !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
+	}
+	if (len < (ssize_t)sizeof(*ask) || (size_t)len != sizeof(*ask) + ask->length)
+		return false;
+	text[ask->length] = '\0';
+	return true;
 }
 
 /* 0, or errno. Only ports of the configuration are bound. */
@@ -228,17 +315,15 @@ static int bind_to(const struct process *p, const struct helper_ask *ask, const 
 {
 	struct sockaddr_storage at = { 0 };
 	const struct sockaddr *address = (const struct sockaddr *)&at;
-	const uint8_t *bytes = NULL; /* in the network's order */
+	const uint8_t *bytes = (const uint8_t *)address->sa_data; /* a port, of IPv4 and of IPv6 */
 	uint16_t port;
 
 	if (fd < 0 || ask->length > sizeof(at))
 		return EINVAL;
 	memcpy(&at, text, ask->length);
-	if (at.ss_family == AF_INET && ask->length >= sizeof(struct sockaddr_in))
-		bytes = (const uint8_t *)&((const struct sockaddr_in *)address)->sin_port;
-	else if (at.ss_family == AF_INET6 && ask->length >= sizeof(struct sockaddr_in6))
-		bytes = (const uint8_t *)&((const struct sockaddr_in6 *)address)->sin6_port;
-	port = bytes ? (uint16_t)(bytes[0] << 8 | bytes[1]) : 0;
+	port = (uint16_t)(bytes[0] << 8 | bytes[1]);
+	if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
+		return EACCES;
 	for (unsigned i = 0; port && i < PORTS; i++)
 		if (p->ports[i] == port)
 			return bind(fd, address, ask->length) ? errno : 0;
@@ -259,18 +344,104 @@ static int configure(struct process *p)
 	return 0;
 }
 
+/* ---- Descriptors that outlive the daemon ----------------------------------------------------- */
+
+static void forget(struct kept *kept)
+{
+	if (kept->fd >= 0)
+		close(kept->fd);
+	kept->fd = -1;
+}
+
+/* The one of that name, or a free one with it; NULL = there is no more room. */
+static struct kept *find_kept(struct process *p, const char *name)
+{
+	struct kept *place = NULL;
+
+	for (struct kept *it = p->kept; it < p->kept + KEPT_MAX; it++)
+		if (it->fd < 0 || !strcmp(it->name, name)) {
+			place = it;
+			if (it->fd >= 0)
+				break;
+		}
+	if (!place)
+		return NULL;
+	array_printf(place->name, "%s", name);
+	place->taken = true;
+	return place;
+}
+
+/* What the helper of a daemon that was killed has; from now on this one is asked. */
+static void inherit(struct process *p)
+{
+	const struct timeval patience = { .tv_sec = PASS_ON_S };
+	struct sockaddr_un *at = &p->at;
+	char name[HELPER_NAME] = "";
+	struct iovec part = { name, sizeof(name) };
+	int from;
+
+	at->sun_family = AF_UNIX;
+	p->door = snprintf(at->sun_path, sizeof(at->sun_path), "%s/agents",
+			   p->with.conf->state_dir) < (int)sizeof(at->sun_path)
+			  ? 0
+			  : -ENAMETOOLONG;
+	if (p->door)
+		return;
+	from = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (!connect(from, (const struct sockaddr *)at, sizeof(*at)))
+		for (struct kept *it = p->kept;
+		     it < p->kept + KEPT_MAX && receive_rights(from, &part, 1, &it->fd) > 0; it++)
+			memcpy(it->name, name, sizeof(name) - 1);
+	close(from);
+	p->door = listener_unix_socket(at->sun_path, 0177, 1);
+}
+
+/* 0, or errno; the descriptor of HELPER_KEEP goes over to it. */
+static int keep(struct process *p, const char *name, int *fd)
+{
+	struct kept *it = find_kept(p, name);
+
+	if (!it)
+		return ENOSPC;
+	forget(it);
+	it->fd = *fd;
+	*fd = -1;
+	for (it = p->kept; !*name && it < p->kept + KEPT_MAX; it++)
+		if (!it->taken)
+			forget(it);
+	return 0;
+}
+
 static void serve_calls(struct process *p, char *text)
 {
 	struct helper_ask ask = { 0 };
-	int fd = -1, error = EINVAL;
+	int fd = -1, error = EINVAL, given = -1;
+	struct iovec answer = { &error, sizeof(error) };
+	struct kept *it;
 
-	if (receive(p->with.fds[HELPER_CALLS], &ask, text, &fd) && ask.kind == HELPER_CONFIGURE)
+	if (!receive(p, p->with.fds[HELPER_CALLS], &ask, text, &fd))
+		ask.kind = 0;
+	if (!p->door && (ask.kind == HELPER_KEEP || ask.kind == HELPER_TAKE))
+		inherit(p);
+	if (ask.kind == HELPER_CONFIGURE) {
 		error = configure(p);
-	else if (ask.kind == HELPER_BIND)
+	} else if (ask.kind == HELPER_BIND) {
 		error = bind_to(p, &ask, text, fd);
+	} else if (ask.kind == HELPER_KEEP) {
+		error = keep(p, text, &fd);
+	} else if (ask.kind == HELPER_TAKE) {
+		it = find_kept(p, text);
+		given = it ? it->fd : -1;
+		error = given < 0 ? ENOENT : 0;
+	} else if (ask.kind == HELPER_END) {
+		if (p->door > 0)
+			unlink(p->at.sun_path);
+		_exit(0);
+	}
 	if (fd >= 0)
 		close(fd);
-	send(p->with.fds[HELPER_CALLS], &error, sizeof(error), MSG_NOSIGNAL);
+	send_rights(p->with.fds[HELPER_CALLS], &answer, 1, given);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -307,6 +478,8 @@ static void helper_main(const struct helper_start *start)
 	struct process p = { .with = *start };
 	sigset_t children;
 
+	for (unsigned i = 0; i < KEPT_MAX; i++)
+		p.kept[i].fd = -1;
 	p.path = mem_printf("PATH=%s", path ? path : "/usr/sbin:/usr/bin:/sbin:/bin");
 	take_conf(&p, start->conf);
 	/* A terminal and the service manager end all processes of a service: not this one. */
@@ -340,7 +513,7 @@ static void helper_main(const struct helper_start *start)
 			struct helper_ask ask = { 0 };
 			int fd = -1, error, at;
 
-			if (receive(p.with.fds[HELPER_RUNS], &ask, text, &fd) &&
+			if (receive(&p, p.with.fds[HELPER_RUNS], &ask, text, &fd) &&
 			    ask.kind == HELPER_RUN) {
 				error = run(&p, &ask, text);
 				if (error)
@@ -469,46 +642,42 @@ void helper_stop(struct helper_run *run)
 
 /* ---- What is waited for ---------------------------------------------------------------------- */
 
-static int await_answer(struct helper *helper, const struct msghdr *message)
+/* 0, or -errno; the descriptor of the answer, where one came, goes to *taken. */
+static int call(struct helper *helper, uint32_t kind, const void *text, size_t len, int fd,
+		int *taken)
 {
-	int fd = helper->fds[HELPER_CALLS], error = EPIPE;
-	ssize_t len;
+	struct helper_ask what = { .kind = kind, .length = len };
+	struct iovec parts[] = { { &what, sizeof(what) }, { (void *)text, len } };
+	int to = helper->fds[HELPER_CALLS], error = EPIPE;
+	struct iovec answer = { &error, sizeof(error) };
 
-	if (fd < 0 || sendmsg(fd, message, MSG_NOSIGNAL) < 0)
+	if (to < 0 || send_rights(to, parts, 2, fd) < 0)
 		return -EPIPE;
-	while ((len = recv(fd, &error, sizeof(error), 0)) < 0 && errno == EINTR)
+	while ((len = receive_rights(to, &answer, 1, taken)) == (size_t)-1 && errno == EINTR)
 		;
 	return len == sizeof(error) ? -error : -EPIPE;
 }
 
 int helper_configure(struct helper *helper)
 {
-	struct helper_ask what = { .kind = HELPER_CONFIGURE };
-	struct iovec part = { &what, sizeof(what) };
-	const struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	return await_answer(helper, &message);
+	return call(helper, HELPER_CONFIGURE, NULL, 0, -1, NULL);
 }
 
 int helper_bind(struct helper *helper, int fd, const struct sockaddr *at, socklen_t len)
 {
-	struct helper_ask what = { .kind = HELPER_BIND, .length = len };
-	struct iovec parts[] = { { &what, sizeof(what) }, { (void *)at, len } };
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(fd))];
-	} control = { .room = "" };
-	struct msghdr message = { .msg_iov = parts,
-				  .msg_iovlen = 2,
-				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+	return call(helper, HELPER_BIND, at, len, fd, NULL);
+}
 
-	rights->cmsg_level = SOL_SOCKET;
-	rights->cmsg_type = SCM_RIGHTS;
-	rights->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
-	return await_answer(helper, &message);
+int helper_keep(struct helper *helper, const char *name, int fd)
+{
+	return call(helper, HELPER_KEEP, name, strlen(name), fd, NULL);
+}
+
+int helper_take(struct helper *helper, const char *name)
+{
+	int fd = -1, status = call(helper, HELPER_TAKE, name, strlen(name), -1, &fd);
+
+	return status ? status : fd;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -560,11 +729,14 @@ bool helper_is_gone(const struct helper *helper)
 
 void helper_end(struct helper *helper)
 {
+	const struct helper_ask end = { .kind = HELPER_END };
+
 	if (!helper)
 		return;
 	loop_fd_free(helper->watch);
 	if (helper->loop)
 		loop_set_helper(helper->loop, NULL);
+	send(helper->fds[HELPER_CALLS], &end, sizeof(end), MSG_NOSIGNAL);
 	for (unsigned i = 0; i < HELPER_PAIRS; i++)
 		if (helper->fds[i] >= 0)
 			close(helper->fds[i]);

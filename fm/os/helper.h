@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * helper: a small process that does for the daemon what the daemon itself is not allowed any more
- * (fm/os/sandbox.h): it starts the operators' hooks, and it binds sockets to ports below 1024.
+ * (fm/os/sandbox.h): it starts the operators' hooks, and it binds sockets to ports below 1024. And
+ * it keeps descriptors for the next daemon, when this one is killed.
  *
  * It is forked before anything is opened, and asked over two socket pairs by messages of a fixed
  * form. No message names a program or a port: both are what the configuration file says, and the
@@ -18,6 +19,7 @@
 #include "fm/conf/conf.h"
 #include "fm/loop/loop.h"
 
+#define HELPER_NAME	48    /* bytes of a kept descriptor's name, with its zero */
 #define HELPER_TEXT_MAX 32768 /* bytes of a hook's variables, with the zeros that end them */
 
 enum helper_program { HELPER_NVSWITCH_HOOK, HELPER_HOST_HOOK, HELPER_PROGRAMS };
@@ -56,6 +58,18 @@ void helper_stop(struct helper_run *run); /* kills it with all it started; frees
 
 /* bind(2) of a TCP or UDP socket to a port that the configuration names: 0, or -errno. */
 int helper_bind(struct helper *helper, int fd, const struct sockaddr *at, socklen_t len);
+
+/*
+ * A copy of the descriptor is kept by that name, in place of the one before, and for some seconds
+ * after the process was killed, not after helper_end(); -1: no more; with the name "" those that
+ * nobody has taken are kept no more. 0, or -errno. A helper that was killed itself has none left.
+ */
+int helper_keep(struct helper *helper, const char *name, int fd);
+/*
+ * A copy of the descriptor of that name, kept since an earlier process with this state_dir: the
+ * caller's. It is kept on. -ENOENT: there is none; or another -errno.
+ */
+int helper_take(struct helper *helper, const char *name);
 
 /*
  * hook: the operators' program, run when a host's state changes. It gets its facts by environment

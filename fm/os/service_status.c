@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/os/service_status.h"
 #include <stdarg.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <systemd/sd-daemon.h>
 #include "topology/base/mem.h"
@@ -53,12 +54,21 @@ void service_status(const json_t *status, char text[SERVICE_STATUS])
 	    number(status, "hcas"), number(status, "switches"), number(status, "links_down"));
 }
 
+/* ---- Descriptors that are kept --------------------------------------------------------------- */
+
 /* Those that this process began with; "" = asked for. */
 static char **kept_names;
 static int kept_count = -1;
 
-int service_kept(const char *name)
+static bool is_service(void)
 {
+	return getenv("NOTIFY_SOCKET");
+}
+
+int service_kept(struct helper *helper, const char *name)
+{
+	if (!is_service())
+		return helper ? helper_take(helper, name) : -1;
 	if (kept_count < 0)
 		kept_count = sd_listen_fds_with_names(1, &kept_names);
 	for (int i = 0; i < kept_count; i++)
@@ -69,28 +79,36 @@ int service_kept(const char *name)
 	return -1;
 }
 
-void service_keep(const char *name, int fd)
+void service_keep(struct helper *helper, const char *name, int fd)
 {
 	char text[128];
 
 	array_printf(text, "FDSTORE=1\nFDNAME=%s", name);
-	sd_pid_notify_with_fds(0, 0, text, &fd, 1);
+	if (is_service())
+		sd_pid_notify_with_fds(0, 0, text, &fd, 1);
+	else if (helper)
+		helper_keep(helper, name, fd);
 }
 
-void service_drop(const char *name)
+void service_drop(struct helper *helper, const char *name)
 {
 	char text[128];
 
 	array_printf(text, "FDSTOREREMOVE=1\nFDNAME=%s", name);
-	sd_notify(0, text);
+	if (is_service())
+		sd_notify(0, text);
+	else if (helper)
+		helper_keep(helper, name, -1);
 }
 
-void service_drop_rest(void)
+void service_drop_rest(struct helper *helper)
 {
 	for (int i = 0; i < kept_count; i++)
 		if (*kept_names[i]) {
-			service_drop(kept_names[i]);
+			service_drop(helper, kept_names[i]);
 			close(SD_LISTEN_FDS_START + i);
 			*kept_names[i] = '\0';
 		}
+	if (!is_service())
+		service_drop(helper, "");
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * service_status: the line of `systemctl status` (sd_notify(3)'s STATUS=), and descriptors that the
- * service manager keeps while fmd is away (FDSTORE=).
+ * service manager (FDSTORE=) or fmd's helper keeps while fmd is away.
  */
 #ifndef FMD_OS_SERVICE_STATUS_H
 #define FMD_OS_SERVICE_STATUS_H
 
 #include <jansson.h>
+#include "fm/os/helper.h"
 
 #define SERVICE_STATUS 384
 
@@ -17,13 +18,13 @@
 void service_status(const json_t *status, char text[SERVICE_STATUS]);
 
 /*
- * The descriptor of that name which an earlier process left with the service manager: the caller's
- * from now on, and asked for once. -1: there is none.
+ * The descriptor of that name which an earlier process left with the service manager, or where
+ * there is none (NOTIFY_SOCKET), with the helper (NULL: with nobody): the caller's from now on, and
+ * asked for once. < 0: there is none.
  */
-int service_kept(const char *name);
-void service_drop_rest(void); /* those that nobody has asked for: they are closed */
-/* Without a service manager neither does anything. */
-void service_keep(const char *name, int fd);
-void service_drop(const char *name);
+int service_kept(struct helper *helper, const char *name);
+void service_drop_rest(struct helper *helper); /* those that nobody has asked for: closed */
+void service_keep(struct helper *helper, const char *name, int fd);
+void service_drop(struct helper *helper, const char *name);
 
 #endif

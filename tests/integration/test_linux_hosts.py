@@ -172,6 +172,21 @@ def test_no_request_of_a_linux_host_fails_when_a_lone_master_crashes_and_is_star
     assert master.holders() == ["fmd"], "and not its helper: what fmd closes is closed"
 
 
+def test_no_request_of_a_linux_host_fails_when_a_master_without_a_service_manager_crashes_and_is_started_again(model, start, pod_net):
+    fabric = start(pod_net, fmd=False)
+    fabric.start_fmd(HERE)
+    fabric.wait(managed, "it is master")
+
+    def crash():
+        fabric.fmd.send_signal(signal.SIGKILL)
+        fabric.fmd.wait()
+        time.sleep(RESTART_S)
+        fabric.start_fmd(HERE)
+
+    for _ in range(2):  # its helper has what it had of the one before
+        nothing_failed(lives_through(model, fabric, crash))
+
+
 def test_no_request_of_a_linux_host_fails_when_a_master_with_a_standby_crashes_and_is_started_again(model, pair):
     master, _ = pair
     nothing_failed(lives_through(model, master.fabric, lambda: master.restart(signal.SIGKILL)))

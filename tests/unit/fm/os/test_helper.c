@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -238,6 +239,114 @@ static void test_a_socket_is_bound_to_ports_of_the_configuration_alone(void **st
 	close(fd);
 }
 
+/* ---- Descriptors for the next daemon --------------------------------------------------------- */
+
+static int pipe_end(int *other)
+{
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	*other = ends[1];
+	return ends[0];
+}
+
+/* What goes into `to` comes out of the descriptor that was kept. */
+static void assert_joined(int from, int to)
+{
+	char byte = 0;
+
+	assert_true(from >= 0);
+	assert_int_equal(write(to, "x", 1), 1);
+	assert_int_equal(read(from, &byte, 1), 1);
+	assert_int_equal(byte, 'x');
+	close(from);
+}
+
+/* A daemon with that state_dir keeps descriptors by these names, and is killed. */
+static void keep_and_die(struct world *w, const int *fds, const char *const *names, unsigned count)
+{
+	char err[256];
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct helper *helper =
+			helper_start(&w->conf, w->conf_path, NULL, err, sizeof(err));
+
+		for (unsigned i = 0; i < count; i++)
+			if (helper_keep(helper, names[i], fds[i]))
+				_exit(1);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+}
+
+static void test_what_a_killed_daemon_kept_is_there_for_the_next_one(void **state)
+{
+	struct world *w = *state;
+	int to[2], from[2];
+	const char *const names[] = { "one", "two" };
+
+	strcpy(w->conf.state_dir, w->folder);
+	helper_end(w->helper);
+	from[0] = pipe_end(&to[0]);
+	from[1] = pipe_end(&to[1]);
+	keep_and_die(w, from, names, 2);
+	w->helper = helper_start(&w->conf, w->conf_path, NULL, (char[256]){ 0 }, 256);
+	assert_joined(helper_take(w->helper, "two"), to[1]);
+	assert_joined(helper_take(w->helper, "two"), to[1]); /* it is kept on */
+	assert_int_equal(helper_take(w->helper, "three"), -ENOENT);
+	assert_int_equal(helper_keep(w->helper, "", -1), 0); /* nobody took the other */
+	assert_int_equal(helper_take(w->helper, "one"), -ENOENT);
+	assert_int_equal(helper_keep(w->helper, "two", -1), 0);
+	assert_int_equal(helper_take(w->helper, "two"), -ENOENT);
+	for (unsigned i = 0; i < 2; i++) {
+		close(from[i]);
+		close(to[i]);
+	}
+	helper_attach(w->helper, w->loop);
+}
+
+static void test_nothing_is_kept_of_a_daemon_that_has_ended(void **state)
+{
+	struct world *w = *state;
+	int to, from = pipe_end(&to);
+
+	strcpy(w->conf.state_dir, w->folder);
+	helper_end(w->helper);
+	w->helper = helper_start(&w->conf, w->conf_path, NULL, (char[256]){ 0 }, 256);
+	assert_int_equal(helper_keep(w->helper, "one", from), 0);
+	close(from);
+	helper_end(w->helper);
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(write(to, "x", 1), -1); /* no copy is left: EPIPE */
+	close(to);
+	w->helper = helper_start(&w->conf, w->conf_path, NULL, (char[256]){ 0 }, 256);
+	assert_int_equal(helper_take(w->helper, "one"), -ENOENT);
+	helper_attach(w->helper, w->loop);
+}
+
+static void test_more_than_there_is_room_for_is_refused(void **state)
+{
+	struct world *w = *state;
+	int to, from = pipe_end(&to);
+	char name[8];
+	int status = 0;
+
+	strcpy(w->conf.state_dir, w->folder);
+	helper_end(w->helper);
+	w->helper = helper_start(&w->conf, w->conf_path, NULL, (char[256]){ 0 }, 256);
+	for (unsigned i = 0; i < 100 && !status; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		status = helper_keep(w->helper, name, from);
+	}
+	assert_int_equal(status, -ENOSPC);
+	close(from);
+	close(to);
+	helper_attach(w->helper, w->loop);
+}
+
 /* ---- Delivery: no helper is there, so every try fails; time is simulated --------------------- */
 
 struct delivery {
@@ -356,6 +465,9 @@ int main(void)
 		TEST(test_the_file_says_which_hook_runs),
 		TEST(test_one_that_is_stopped_is_killed_and_not_reported),
 		TEST(test_a_socket_is_bound_to_ports_of_the_configuration_alone),
+		TEST(test_what_a_killed_daemon_kept_is_there_for_the_next_one),
+		TEST(test_nothing_is_kept_of_a_daemon_that_has_ended),
+		TEST(test_more_than_there_is_room_for_is_refused),
 		cmocka_unit_test(a_hook_that_fails_is_tried_again_after_10_s_up_to_5_min),
 		cmocka_unit_test(a_newer_change_replaces_what_failed_and_is_tried_at_once),
 		cmocka_unit_test(held_hooks_are_kept_and_what_is_over_by_then_is_not_run),
