@@ -83,8 +83,8 @@ DOUBLE_SRC := $(filter-out tests/fabric/double_world.c,$(wildcard tests/fabric/d
 TESTLIB_SRC += $(SIM_SRC)
 TESTLIB := $(B)/libfmd-test.so
 SIM := $(BIN)/fmsim $(BIN)/libfmsim-umad.so
-# tests/bench/count_*.c are a library to preload; run.py builds it.
-COUNT_SRC := $(wildcard tests/bench/count_*.c)
+# tests/bench/count_*.c and hostile_umad.c are libraries to preload; run.py and hostile.py build them.
+COUNT_SRC := $(wildcard tests/bench/count_*.c tests/bench/hostile_*.c)
 # tests/bench/sim_port*.c belong to all programs there.
 BENCH_LIB_SRC := $(wildcard tests/bench/sim_port*.c)
 BENCH_SRC := $(filter-out $(COUNT_SRC) $(BENCH_LIB_SRC),$(wildcard tests/bench/*.c))

@@ -44,9 +44,9 @@
  * is left to be read.
  *
  * The descriptors of the SA's agents are with the service manager as well, or with fmd's helper.
- * While fmd is away, ended or crashed (the helper: crashed), the kernel keeps requests to the SA for
- * the next process, which takes them over with their agents; without them it would refuse each with
- * status 0x000c, which is final for Linux.
+ * While fmd is away, ended or crashed (the helper: crashed), the kernel keeps requests to the SA
+ * for the next process, which takes them over with their agents; without them it would refuse each
+ * with status 0x000c, which is final for Linux.
  * SMPs are not kept: a standby is to see that its master has gone.
  *
  * umad keeps addresses in network order.
