@@ -210,6 +210,7 @@ static void count_sources(struct judge *j)
 		if (host->sw != NONE && host->root == root_of(j, host->sw))
 			j->sources[host->sw]++;
 		j->v->hcas++;
+		j->v->unreached++; /* until a packet arrives */
 		j->v->dark += !active;
 		hold(j, i);
 	}
@@ -324,6 +325,7 @@ static void judge_destination(struct judge *j, const struct sender *to, uint16_t
 			alive += is_alive(j, &j->hosts[far - j->nswitches], to->port, lid);
 	}
 	j->v->alive += alive;
+	j->v->unreached -= alive > 0;
 	if (alive < j->size[to->root] - 1 && !j->v->from)
 		name_dead_pair(j, to);
 }

@@ -18,6 +18,8 @@ struct verdict {
 	uint64_t cut; /* of all HCA ports, pairs that cables do not connect now */
 	/* HCA ports with a cable and power, and those of them whose link is not Active */
 	unsigned hcas, dark;
+	/* and those that no packet of another one reaches */
+	unsigned unreached;
 	/* ports that had a LID at the mark, and those of them that hold another one now */
 	unsigned lids, moved;
 	/* LIDs in use whose entries lead around in a circle */

@@ -27,12 +27,13 @@ static void json_write(struct args *a, const struct verdict *v)
 	fprintf(a->out,
 		"{\"pairs_dead\": %llu, \"pairs_cut\": %llu, \"lids_moved\": %u, "
 		"\"pairs\": %llu, \"alive\": %llu, \"dead\": %llu, \"hcas\": %u, \"dark\": %u, "
-		"\"lids\": %u, \"moved\": %u, \"loops\": %u, \"cycles\": %u, \"off\": %u, "
+		"\"unreached\": %u, \"lids\": %u, \"moved\": %u, \"loops\": %u, \"cycles\": %u, "
+		"\"off\": %u, "
 		"\"training\": %u, \"to_come\": %u, \"now\": %.6f, \"last_up\": %.6f",
 		(unsigned long long)(v->pairs - v->alive), (unsigned long long)v->cut, v->moved,
 		(unsigned long long)v->pairs, (unsigned long long)v->alive,
-		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark, v->lids, v->moved,
-		v->loops, v->cycles, v->off, v->training, sim_control_to_come(a->c),
+		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark, v->unreached, v->lids,
+		v->moved, v->loops, v->cycles, v->off, v->training, sim_control_to_come(a->c),
 		sim_control_seconds(a->c, loop_now_us(a->d->loop)),
 		sim_control_seconds(a->c, v->up_us));
 	json_place(a->out, "from", v->from);
@@ -48,9 +49,10 @@ static void text_write(struct args *a, const struct verdict *v)
 	fprintf(a->out, "pairs_dead %llu pairs_cut %llu lids_moved %u loops %u cycles %u\n",
 		(unsigned long long)(v->pairs - v->alive), (unsigned long long)v->cut, v->moved,
 		v->loops, v->cycles);
-	fprintf(a->out, "pairs %llu, alive %llu, dead %llu; HCA ports %u, not Active %u\n",
+	fprintf(a->out,
+		"pairs %llu, alive %llu, dead %llu; HCA ports %u, not Active %u, unreached %u\n",
 		(unsigned long long)v->pairs, (unsigned long long)v->alive,
-		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark);
+		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark, v->unreached);
 	fprintf(a->out, "LIDs marked %u, moved %u; LFT loops %u; credit cycles %u\n", v->lids,
 		v->moved, v->loops, v->cycles);
 	fprintf(a->out,

@@ -314,6 +314,7 @@ static struct verdict judge_slowly(struct small *s, const struct dport *with)
 
 	for (uint32_t i = 0; i < d->topo->nports; i++) {
 		struct dport *to = &d->ports[i];
+		uint64_t before = v.alive;
 
 		if (is_hca(to))
 			v.hcas++;
@@ -334,6 +335,7 @@ static struct verdict judge_slowly(struct small *s, const struct dport *with)
 				   walk(s, from, to->info.lid, &way) == WALK_ARRIVES &&
 				   way.at == to;
 		}
+		v.unreached += is_hca(to) && v.alive == before;
 	}
 	for (unsigned lid = 1; lid < LIDS_MAX; lid++)
 		v.loops += looping[lid];
@@ -366,13 +368,15 @@ static void the_judge_counts_what_packets_walked_one_by_one_find(void **state)
 		slow = judge_slowly(&s, with);
 		double_judge(s.d, age, with, false, &fast);
 		if (fast.pairs != slow.pairs || fast.alive != slow.alive ||
-		    fast.loops != slow.loops || fast.hcas != slow.hcas)
-			fail_msg("seed %llu: pairs %llu, alive %llu, loops %u, HCAs %u; one by one "
-				 "%llu, %llu, %u, %u",
+		    fast.loops != slow.loops || fast.hcas != slow.hcas ||
+		    fast.unreached != slow.unreached)
+			fail_msg("seed %llu: pairs %llu, alive %llu, loops %u, HCAs %u, unreached "
+				 "%u; one by one %llu, %llu, %u, %u, %u",
 				 (unsigned long long)seed, (unsigned long long)fast.pairs,
 				 (unsigned long long)fast.alive, fast.loops, fast.hcas,
-				 (unsigned long long)slow.pairs, (unsigned long long)slow.alive,
-				 slow.loops, slow.hcas);
+				 fast.unreached, (unsigned long long)slow.pairs,
+				 (unsigned long long)slow.alive, slow.loops, slow.hcas,
+				 slow.unreached);
 		if (!fast.cycles != !has_cycle(&s))
 			fail_msg("seed %llu: %u cycles", (unsigned long long)seed, fast.cycles);
 		assert_int_equal(!fast.from, fast.alive == fast.pairs);
