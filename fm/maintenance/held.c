@@ -17,6 +17,7 @@
 #include "topology/snapshot/naming.h"
 
 #define SIGHT_US      30000
+#define SIGHTS	      5 /* as long at most, where devices are slow and its LIDs are being read */
 #define AGAIN_US      1000000
 #define HOSTS_COUNTED 1024
 #define POLLING	      2 /* PortPhysicalState */
@@ -54,6 +55,11 @@ static struct held *find(const struct admission *a, guid_t node, unsigned port, 
 	return NULL;
 }
 
+static struct held *find_again(const struct admission *a, const struct held *it)
+{
+	return find(a, it->node, it->port, it->peer, it->peer_port);
+}
+
 /* The caller's. */
 static char *line_of(const struct held *it)
 {
@@ -81,7 +87,7 @@ static bool take_line(void *owner, const char *line)
 	it.port = port;
 	it.peer_port = peer_port;
 	it.shut = shut;
-	had = find(a, it.node, port, it.peer, peer_port);
+	had = find_again(a, &it);
 	if (!had) {
 		a->list = mem_grow(a->list, a->count);
 		had = &a->list[a->count++];
@@ -204,7 +210,7 @@ static void port_set(void *arg, const struct mad_answer *answer)
 {
 	struct admission *a = arg;
 	const struct held *sent = &a->setting.sent;
-	struct held *it = find(a, sent->node, sent->port, sent->peer, sent->peer_port);
+	struct held *it = find_again(a, sent);
 	bool done = answer->result == MAD_OK;
 
 	a->setting.token = 0;
@@ -221,6 +227,11 @@ static void due_cb(void *arg)
 {
 	struct admission *a = arg;
 
+	if (batch_in_flight(a->sight.batch) && a->sight.waits) {
+		a->sight.waits--;
+		loop_timer_set(a->due, SIGHT_US);
+		return;
+	}
 	for (unsigned i = 0; i < a->count && !a->setting.token && fabric_is_master(a->fabric);
 	     i++) {
 		const struct held *it = &a->list[a->setting.turn++ % a->count];
@@ -328,14 +339,16 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 	}
 }
 
-/* A second link to the same fabric is not read again. */
+/*
+ * A second link to the same fabric is not read again; before that was whole it is read over the
+ * latest one, which is disabled last.
+ */
 static void see(struct admission *a, const struct held *link, uint16_t sm_lid)
 {
 	struct inventory *inv = a->services->inventory;
 	struct mad_path path;
 
-	if (batch_in_flight(a->sight.batch) ||
-	    (a->sight.whole && admission_held(a, HELD_FOREIGN) > 1) || sm_lid >= LID_SPACE ||
+	if ((a->sight.whole && admission_held(a, HELD_FOREIGN) > 1) || sm_lid >= LID_SPACE ||
 	    !inventory_port_path(inv, inventory_find(inv, link->node), 0, &path) ||
 	    path.hops == WIRE_MAX_HOPS)
 		return;
@@ -346,6 +359,8 @@ static void see(struct admission *a, const struct held *link, uint16_t sm_lid)
 	a->sight.sm_lid = sm_lid;
 	a->sight.whole = a->sight.beside = false;
 	a->sight.sm.guid = 0;
+	a->sight.waits = SIGHTS - 1;
+	batch_drop(a->sight.batch);
 	read_next(a, SIGHT_TABLE, sm_lid / WIRE_LFT_BLOCK);
 }
 
@@ -392,7 +407,7 @@ static json_t *lids_to_move(const struct admission *a, bool is_master, unsigned 
 /* sm_lid: of the switch behind a link to another fabric. */
 static void hold(struct admission *a, const struct held *new, const char *why, uint16_t sm_lid)
 {
-	struct held *it = find(a, new->node, new->port, new->peer, new->peer_port);
+	struct held *it = find_again(a, new);
 	const struct event_subject subject = subject_of(a, new);
 	char name[HELD_NAME];
 
@@ -431,7 +446,7 @@ static void let_go(struct admission *a, struct held *it, enum held_cause to)
 		*it = a->list[--a->count];
 }
 
-static void expect(struct admission *a, guid_t guid, enum held_cause cause)
+void admission_expect(struct admission *a, guid_t guid, enum held_cause cause)
 {
 	a->list = mem_grow(a->list, a->count);
 	a->list[a->count] = (struct held){ .peer = guid, .cause = cause };
@@ -451,7 +466,7 @@ static void admit(struct admission *a, struct held *it)
 	fabric_request_refresh(a->fabric, it->node, "a link was admitted");
 	let_go(a, it, HELD_ADMITTED);
 	if (manager) {
-		expect(a, manager, HELD_MANAGER);
+		admission_expect(a, manager, HELD_MANAGER);
 		sm_allow(a->fabric, manager);
 	}
 }
@@ -512,6 +527,26 @@ static enum plan_verdict verdict_of(const struct admission *a, guid_t port_guid,
 						    .local_port = it->peer_port });
 }
 
+static enum sweep_gate keep_out(struct admission *a, struct held *it)
+{
+	if (it->shut == HELD_SHUT) { /* its switch has begun anew */
+		it->shut = HELD_SHUTS;
+		loop_timer_set(a->due, 0);
+	}
+	return SWEEP_KEEPS_OUT;
+}
+
+/* The one behind an admitted link. */
+static enum sweep_gate meet_manager(const struct admission *a)
+{
+	struct mad_path path = a->sight.path;
+
+	path.hops += a->sight.beside;
+	if (a->sight.sm.guid)
+		sm_meet(a->fabric, a->sight.sm.guid, a->sight.sm_lid, &path);
+	return SWEEP_ADMITS;
+}
+
 static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 			    const struct inv_node *known, const struct wire_node_info *info,
 			    const struct wire_port_info *port0)
@@ -525,30 +560,27 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 			    .peer = info->node_guid,
 			    .peer_port = info->local_port };
 	bool between = known && inv_is_switch(known) && inv_is_switch(from);
-	enum plan_verdict planned;
 	const char *why;
 
 	if (it && is_held(it) && known && it->cause < HELD_MISWIRED) {
 		let_go(a, it, HELD_NOT); /* it was met over another link */
 		it = NULL;
 	}
-	if (it && is_held(it)) {
-		if (it->shut == HELD_SHUT) { /* its switch has begun anew */
-			it->shut = HELD_SHUTS;
-			loop_timer_set(a->due, 0);
-		}
-		return SWEEP_KEEPS_OUT;
-	}
+	if (it && is_held(it))
+		return keep_out(a, it);
 	if (from == inv->local && !known)
 		a->judges = false; /* another fabric, or another leaf */
-	if ((it && it->cause == HELD_ADMITTED) || mode == CONF_ADMIT_OPEN || !a->judges ||
-	    from == inv->local || inv_port_is(from, num, INV_EARLY) ||
-	    from->ports[num].state == TOPO_ACTIVE)
+	if (it && it->cause == HELD_ADMITTED)
+		return meet_manager(a);
+	if (mode == CONF_ADMIT_OPEN || !a->judges || from == inv->local ||
+	    inv_port_is(from, num, INV_EARLY) || from->ports[num].state == TOPO_ACTIVE)
 		return SWEEP_ADMITS; /* an Active link is not new: an answer was wrong */
 	it = find(a, from->guid, num, 0, 0);
 	if (it && is_held(it))
 		let_go(a, it, HELD_NOT); /* another cable is there */
-	planned = verdict_of(a, info->port_guid, &new);
+
+	enum plan_verdict planned = verdict_of(a, info->port_guid, &new);
+
 	if (planned == PLAN_HAS)
 		return SWEEP_ADMITS;
 	if (planned == PLAN_NOT)
@@ -772,11 +804,6 @@ void admission_review(struct admission *a)
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */
-
-void admission_expect(struct admission *a, guid_t node)
-{
-	expect(a, node, HELD_ADMITTED);
-}
 
 static bool is_at(const struct held *it, guid_t guid, unsigned port)
 {

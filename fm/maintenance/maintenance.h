@@ -297,6 +297,7 @@ struct admission {
 		struct mad_path path;	/* towards that manager */
 		bool beside;		/* it is at an HCA */
 		bool whole;		/* all LIDs were read, in this life */
+		unsigned waits;		/* how often its port's end may still be put off */
 		uint16_t sm_lid, left;	/* blocks that are not read yet */
 		uint8_t *out;		/* by LID: the port of that switch, 0xff = nobody has it */
 		struct wire_sm_info sm; /* guid 0 = not read */
@@ -316,8 +317,11 @@ void admission_published(struct admission *a);
 void admission_review(struct admission *a);
 /* How many links are held, of that cause; HELD_NOT = of any. */
 unsigned admission_held(const struct admission *a, enum held_cause cause);
-/* That switch is forgotten: when it returns with its LID it is not of another fabric. */
-void admission_expect(struct admission *a, guid_t node);
+/*
+ * HELD_ADMITTED: that switch is forgotten; when it returns with its LID it is not of another
+ * fabric. HELD_MANAGER: lists a manager that is allowed.
+ */
+void admission_expect(struct admission *a, guid_t guid, enum held_cause cause);
 /* plan.c: its file. The end: frees what it has. */
 extern const struct state_file plan_file;
 void plan_fini(struct plan *plan);

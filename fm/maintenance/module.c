@@ -81,7 +81,7 @@ static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
 		if (!is_nowhere(inv, node))
 			continue;
 		if (inv_is_switch(node))
-			admission_expect(&m->admission, node->guid);
+			admission_expect(&m->admission, node->guid, HELD_ADMITTED);
 		fabric_request_lids_free(fabric, node->guid);
 		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
 			fabric_request_lids_free(fabric, node->port_guids[p]);

@@ -428,6 +428,16 @@ void sm_allow(struct fabric *fabric, guid_t port_guid)
 	r->strangers.admitted[r->strangers.nadmitted++ % STRANGERS] = port_guid;
 }
 
+void sm_meet(struct fabric *fabric, guid_t port_guid, uint16_t lid, const struct mad_path *path)
+{
+	struct sm_room *r = fabric_room(fabric, &sm_module);
+
+	r->rounds.met = (struct other){
+		.room = r, .guid = port_guid, .lid = lid, .path = *path, .name = "another manager"
+	};
+	sm_ask(r);
+}
+
 bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by)
 {
 	const struct sm_room *r = fabric_room(fabric, &sm_module);

@@ -45,6 +45,12 @@ void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg);
 /* From now on a manager at that port is allowed, as if allowed_sm_guids named it. */
 void sm_allow(struct fabric *fabric, guid_t port_guid);
 
+/*
+ * A link is in use that leads to another manager: it is asked before its fabric is swept, so that
+ * one of the two hands over and writes nothing there.
+ */
+void sm_meet(struct fabric *fabric, guid_t port_guid, uint16_t lid, const struct mad_path *path);
+
 /* Whether that manager would be the master where both are met. */
 bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by);
 

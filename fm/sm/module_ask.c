@@ -36,9 +36,19 @@ const struct other *sm_find_other(const struct sm_room *r, guid_t guid)
 	return NULL;
 }
 
-static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
+static void add(struct sm_room *r, const struct other *other)
 {
 	struct rounds *q = &r->rounds;
+
+	if (!other->guid || sm_find_other(r, other->guid))
+		return;
+	q->others = mem_array_resize(q->others, q->nothers + 1);
+	q->others[q->nothers] = mem_alloc(1, sizeof(*other));
+	*q->others[q->nothers++] = *other;
+}
+
+static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
+{
 	struct other other = { .room = r,
 			       .guid = num ? node->port_guids[num] : node->guid,
 			       .lid = node->ports[num].lid };
@@ -46,12 +56,8 @@ static void add_other(struct sm_room *r, struct inv_node *node, unsigned num)
 	if (!inventory_port_path(r->services.inventory, node, num, &other.path))
 		return;
 	inv_port_mark(node, num, INV_SM_ASKED, true);
-	if (sm_find_other(r, other.guid))
-		return;
 	array_printf(other.name, "%s", node->name);
-	q->others = mem_array_resize(q->others, q->nothers + 1);
-	q->others[q->nothers] = mem_alloc(1, sizeof(other));
-	*q->others[q->nothers++] = other;
+	add(r, &other);
 }
 
 static void forget_others(struct rounds *q)
@@ -206,6 +212,8 @@ static void answered(void *arg, const struct mad_answer *answer)
 		wire_sm_info_decode(answer->data, &other->info);
 		other->answered = other->info.guid == other->guid;
 	}
+	if (!other->answered && other->guid == r->rounds.met.guid)
+		r->rounds.met.guid = 0;
 	if (--r->rounds.open == 0) {
 		r->rounds.judge(r);
 		release(r);
@@ -225,6 +233,7 @@ static void begin_round(struct sm_room *r, bool foreign)
 	each_end(r, list_manager);
 	if (foreign)
 		each_end(r, list_foreign);
+	add(r, &q->met);
 	q->open += q->nothers - first;
 	for (unsigned i = first; i < q->nothers; i++) {
 		struct other *other = q->others[i];

@@ -75,7 +75,7 @@ static void let_go(struct sm_room *r, struct stranger *it, const char *why)
 		      it->port_guid, why, it->shut ? "; its link may come up again" : "");
 	if (it->shut)
 		fabric_request_reroute(r->fabric, "a manager that was not allowed is gone");
-	memmove(it, it + 1, (&s->list[--s->count] - it) * sizeof(*it));
+	*it = s->list[--s->count];
 }
 
 /* What a link says that is down is nothing: it may be down for this. */
@@ -148,34 +148,30 @@ void sm_allowed_review(struct sm_room *r)
 		}
 	}
 
-	for (unsigned i = 0; i < r->rounds.nothers; i++)
-		if (!sm_is_allowed(r, r->rounds.others[i]->guid)) {
-			const struct other *other = r->rounds.others[i];
-			struct stranger it = { .port_guid = other->guid };
-			struct inv_node *node =
-				node_of(r->services.inventory, other->guid, &it.num);
-			struct event_subject subject;
+	for (unsigned i = 0; i < r->rounds.nothers; i++) {
+		const struct other *other = r->rounds.others[i];
+		struct stranger it = { .port_guid = other->guid };
+		struct inv_node *node = node_of(r->services.inventory, other->guid, &it.num);
+		struct event_subject subject;
 
-			/* One that is known by an SM LID alone may be whoever has that LID here. */
-			if (!node || s->count == STRANGERS ||
-			    !(node->ports[it.num].capmask & WIRE_CAP_IS_SM) ||
-			    any_of(at, 0, s->count, s->list[at].port_guid == other->guid))
-				continue;
-			it.node = node->guid;
-			array_printf(it.name, "%s", other->name);
-			it.shut = may_be_shut(r, node);
-			s->list[s->count++] = it;
-			subject = inventory_subject(node, it.num);
-			event_log_add(
-				r->services.events, LOG_ERR, "sm-not-allowed", &subject,
-				details_of(&it),
-				"%s (port GUID 0x%016" PRIx64
-				"): runs a subnet manager that allowed_sm_guids does not name%s",
-				it.name, it.port_guid,
-				it.shut ? "; its link is taken out of service" : "");
-			if (it.shut)
-				fabric_request_reroute(r->fabric, "a manager that is not allowed");
-		}
+		/* One that is known by an SM LID alone may be whoever has that LID here. */
+		if (!node || s->count == STRANGERS || sm_is_allowed(r, other->guid) ||
+		    !(node->ports[it.num].capmask & WIRE_CAP_IS_SM) ||
+		    any_of(at, 0, s->count, s->list[at].port_guid == other->guid))
+			continue;
+		it.node = node->guid;
+		array_printf(it.name, "%s", other->name);
+		it.shut = may_be_shut(r, node);
+		s->list[s->count++] = it;
+		subject = inventory_subject(node, it.num);
+		event_log_add(
+			r->services.events, LOG_ERR, "sm-not-allowed", &subject, details_of(&it),
+			"%s (port GUID 0x%016" PRIx64
+			"): runs a subnet manager that allowed_sm_guids does not name%s",
+			it.name, it.port_guid, it.shut ? "; its link is taken out of service" : "");
+		if (it.shut)
+			fabric_request_reroute(r->fabric, "a manager that is not allowed");
+	}
 	raise_alerts(r);
 }
 
@@ -192,10 +188,11 @@ void sm_allowed_mark(void *room, struct inventory *inv)
 		for (unsigned p = 1; !inv_is_switch(node) && p <= node->nports; p++)
 			inv_port_mark(node, p, INV_SHUT, false);
 	for (unsigned i = 0; i < s->count; i++) {
-		struct inv_node *node = inventory_find(inv, s->list[i].node);
+		const struct stranger *it = &s->list[i];
+		struct inv_node *node;
 
-		if (s->list[i].shut && node && s->list[i].num <= node->nports)
-			inv_port_mark(node, s->list[i].num, INV_SHUT, true);
+		if (it->shut && inventory_port(inv, it->node, it->num, &node))
+			inv_port_mark(node, it->num, INV_SHUT, true);
 	}
 	raise_alerts(r);
 }
@@ -215,10 +212,7 @@ void sm_report_others(struct sm_room *r)
 	const struct rounds *q = &r->rounds;
 	const unsigned had = r->reports.nreported;
 
-	if (q->nothers == had &&
-	    !any_of(i, 0, had, !is_reported(&r->reports.reported[i], q->others[i])))
-		return;
-	if (!q->nothers)
+	if (!q->nothers && had)
 		event_log_add(r->services.events, LOG_NOTICE, "other-sm", NULL, NULL,
 			      "fabric: no other subnet manager left");
 	r->reports.reported = mem_array_resize(r->reports.reported, q->nothers + 1);
@@ -339,18 +333,18 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 	};
 
 	const struct event_subject subject = sm_subject(r, from->guid);
+	const char *name = *from->name ? from->name : "a subnet manager";
 
 	if (did[event])
 		event_log_add(r->services.events, event == ELECTION_DISABLE ? LOG_ERR : LOG_NOTICE,
 			      "handover", &subject, NULL, "%s (port GUID 0x%016" PRIx64 "): %s",
-			      from->name[0] ? from->name : "a subnet manager", from->guid,
-			      did[event]);
+			      name, from->guid, did[event]);
 	if (event == ELECTION_DISABLE)
 		alert_raise(r->services.alerts, "disabled", NULL,
 			    "%s (port GUID 0x%016" PRIx64
 			    ") disabled this manager (SMInfo DISABLE): it is not a standby until a "
 			    "master enables it, the sender is gone, or fmd restarts",
-			    from->name[0] ? from->name : "a subnet manager", from->guid);
+			    name, from->guid);
 }
 
 /* ---- Take-overs ------------------------------------------------------------------------------ */

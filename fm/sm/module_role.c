@@ -147,11 +147,11 @@ static void sm_poll(struct sm_room *r)
 	bool by_lid = r->core.missed % 2 && p->master.lid;
 
 	/* The master is told at once: it learns of a priority by asking. */
-	if (r->core.reading && (state_store_is(r->services.state, STATE_READ) ||
-				state_store_is(r->services.state, STATE_COPIED) ||
-				sm_now(r) >= r->polls.reading_until_us)) {
+	if (r->core.reading &&
+	    (state_store_is(r->services.state, STATE_READ) ||
+	     state_store_is(r->services.state, STATE_COPIED) || sm_now(r) >= p->reading_until_us)) {
 		r->core.reading = false;
-		r->polls.count = 0;
+		p->count = 0;
 		sm_set_priority(r->sm, election_priority(&r->core));
 	}
 
@@ -259,6 +259,9 @@ static void take_over(struct sm_room *r, const char *reason)
 	/* Beside others: who parts is not, whatever the pipe has still to hear of that. */
 	bool was_master = fabric_is_master(r->fabric) && !r->parting.on;
 
+	/* One that handed over is none of two masters any more, and one sweep is enough. */
+	r->warned = false;
+	alert_end(r->services.alerts, "two-masters", NULL);
 	sm_report_taking(r, &r->peer, 0);
 	fabric_change_role(
 		r->fabric,
@@ -659,7 +662,7 @@ static void judge(struct sm_room *r)
 	/* What all answers come to; *whom: whom that is about, if anybody. */
 	const struct rounds *q = &r->rounds;
 	struct wire_sm_info *infos = mem_array(infos, q->nothers + 1);
-	unsigned *from = mem_array(from, q->nothers + 1), count = 0;
+	unsigned count = 0;
 	int index;
 
 	for (unsigned i = 0; i < q->nothers; i++) {
@@ -671,19 +674,15 @@ static void judge(struct sm_room *r)
 		if (!other->answered ||
 		    (r->core.state == SM_MASTER && !sm_is_allowed(r, other->guid)))
 			continue;
-		infos[count] = other->info;
-		from[count++] = i;
+		infos[count++] = other->info;
 	}
 	event = choose(r, infos, count, &index);
 	if (index >= 0)
-		whom = *q->others[from[index]];
+		whom = *sm_find_other(r, infos[index].guid);
 	free(infos);
-	free(from);
 
 	if (event == ELECTION_NONE_BETTER && r->core.state == SM_MASTER && r->warned) {
 		/* What the lower one wrote is not known, and it has gone without a HANDOVER. */
-		r->warned = false;
-		alert_end(r->services.alerts, "two-masters", NULL);
 		event_log_add(r->services.events, LOG_NOTICE, "two-masters", NULL, NULL,
 			      "fabric: no other master left; starting a full sweep");
 		take_over(r, "no other master any more");

@@ -165,8 +165,10 @@ void sm_judge_doubted(struct sm *sm)
 
 	if (!it.at_us || loop_now_us(sm->loop) - it.at_us > DOUBTED_US)
 		return;
-	control_answer(sm, &it.from, &it.mad, it.raw);
 	sm->doubted.at_us = 0;
+	control_answer(sm, &it.from, &it.mad, it.raw);
+	if (sm->doubted.at_us) /* still: its sender may be met later */
+		sm->doubted.at_us = it.at_us;
 }
 
 /* OpenSM's masters look at who is there when they hear this. */

@@ -138,16 +138,17 @@ class Trial:
             m.until(lambda manager=manager: manager.status()["links_held"], "the link is held", 60)
             if not manager.ask("admit", "all"):
                 raise w.BenchError(f"admit: {manager.refusal}")
-        end = time.time() + SETTLE_S
-        settled = None
-        while time.time() < end:
-            up = [manager for manager in self.masters() if manager.is_master()]
-            if len(up) == 1:
-                status = up[0].status()
-                if status and status["hcas"] >= 2 * self.options.size and not self.judge()["dead"]:
-                    settled = time.time() - began
-                    break
-            time.sleep(0.05)
+        pattern = f"{m.UP} .* {2 * self.options.size} HCAs"
+
+        def is_up():
+            return [stamp for manager in self.masters() for stamp in manager.stamps(pattern, began)]
+
+        try:
+            up = m.until(is_up, "one manager is up", SETTLE_S, every_s=0.1)
+            m.until(lambda: not self.judge()["dead"], "all pairs are alive", SETTLE_S, every_s=1)  # a judge of 8,192 HCAs takes its time
+            settled = min(up) - began
+        except w.BenchError:
+            settled = None
         lids, otherwise, moved = self.lids(), 0, 0
         for (node, port), lid in self.before.items():
             now = lids.get((node, port), 0)

@@ -57,12 +57,37 @@ static void assert_cables_keep_apart(unsigned cables)
 	lids = lids_held(&p.a);
 	plug_pods(&p, cables);
 	assert_apart(&p, lids);
+	for (unsigned i = 0; i < 2; i++) {
+		json_t *dry = admit(i ? &p.b : &p.a, "all", true).result;
+
+		assert_int_equal(json_array_size(json_object_get(dry, "lids_to_move")),
+				 p.a.design->nnodes / 2);
+		json_decref(dry);
+	}
 	pair_fini(&p);
 }
 
 static void a_cable_to_another_fabric_moves_no_lid_and_both_say_so(void **state)
 {
 	assert_cables_keep_apart(1);
+}
+
+/* Where devices are slow its LIDs are read all the same before its port is disabled. */
+static void the_lids_of_a_slow_fabric_are_listed(void **state)
+{
+	struct pair p;
+	json_t *dry;
+
+	begin_pods(&p);
+	for (uint32_t n = 0; n < p.a.design->nnodes; n++)
+		double_set_time(p.a.hw, p.a.design->nodes[n].guid, 8000);
+	plug_pods(&p, 1);
+	run_for(&p.a, SECOND_US);
+	dry = admit(&p.a, "all", true).result;
+	assert_int_equal(json_array_size(json_object_get(dry, "lids_to_move")),
+			 p.a.design->nnodes / 2);
+	json_decref(dry);
+	pair_fini(&p);
 }
 
 static void two_cables_to_another_fabric_move_no_lid(void **state)
@@ -146,6 +171,8 @@ static void assert_merges(struct pair *p, unsigned moves, bool of_b)
 	run_for(&p->a, 40 * SECOND_US);
 	assert_well_managed_by(&p->a);
 	assert_true(has_role(&p->b, "standby"));
+	assert_int_equal(count_logged(&p->a, "take-over", ""), 1);
+	assert_int_equal(count_logged(&p->a, "master", ""), 1);
 	assert_int_equal(count_logged(&p->a, "sm-not-allowed", ""), 0);
 	assert_int_equal(count_logged(&p->b, "sm-not-allowed", ""), 0);
 	after = lids_held(&p->a);
@@ -180,6 +207,30 @@ static void a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master(void **st
 	pair_init(&p, pods_of(2, 3), 1, 1);
 	start_pods(&p);
 	assert_merges(&p, (p.a.design->nnodes - 8) / 2, false);
+}
+
+/* The one that hands over does so before it has met the other fabric, of slow devices. */
+static void managers_ask_each_other_before_they_sweep_what_was_admitted(void **state)
+{
+	struct pair p;
+	uint64_t asked, written;
+
+	begin_pods(&p);
+	plug_pods(&p, 1);
+	run_for(&p.a, 10 * SECOND_US);
+	json_decref(admit(&p.a, "all", false).result);
+	run_for(&p.a, 5 * SECOND_US);
+	for (uint32_t n = 0; n < p.a.design->nnodes; n++)
+		double_set_time(p.a.hw, p.a.design->nodes[n].guid, 3000);
+	asked = double_sent_by(p.io_b, WIRE_GET, WIRE_NODE_INFO);
+	written = sets_by(p.io_b);
+	json_decref(admit(&p.b, "all", false).result);
+	for (unsigned ms = 0; ms < 10000 && has_role(&p.b, "master"); ms++)
+		run_for(&p.a, 1000);
+	assert_true(has_role(&p.b, "standby"));
+	assert_in_range(double_sent_by(p.io_b, WIRE_GET, WIRE_NODE_INFO) - asked, 0, 10);
+	assert_in_range(sets_by(p.io_b) - written, 0, 4);
+	pair_fini(&p);
 }
 
 /* With ranges that differ both keep all of their LIDs. */
@@ -270,9 +321,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cable_to_another_fabric_moves_no_lid_and_both_say_so),
 		cmocka_unit_test(two_cables_to_another_fabric_move_no_lid),
+		cmocka_unit_test(the_lids_of_a_slow_fabric_are_listed),
 		cmocka_unit_test(a_port_whose_cable_was_pulled_is_enabled_by_forget),
 		cmocka_unit_test(a_merge_moves_the_lids_that_were_listed_before_and_no_other),
 		cmocka_unit_test(a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master),
+		cmocka_unit_test(managers_ask_each_other_before_they_sweep_what_was_admitted),
 		cmocka_unit_test(a_merge_of_two_lid_ranges_moves_no_lid),
 		cmocka_unit_test(an_admitted_manager_is_allowed_and_bystanders_stay_in_use),
 		cmocka_unit_test(a_restart_holds_what_is_new_and_what_was_held),
