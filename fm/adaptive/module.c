@@ -255,7 +255,7 @@ static struct inv_node *answered(struct adaptive *a, const struct batch_job *job
 				 const struct batch_path *via, const struct mad_answer *answer)
 {
 	if (answer->result != MAD_TIMEOUT)
-		inventory_path_worked(a->services.inventory, &via->path);
+		inventory_path_result(a->services.inventory, &via->path, true, via->stamp);
 	return node_of(a, job);
 }
 

@@ -269,8 +269,8 @@ void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from
 			/* Trap 144 reports a new description too (IBA 14.2.5.1, table 140). */
 			struct inv_node *other = inventory_find(t->services.inventory, node->guid);
 
-			if (other)
-				sweep_node(other)->desc_stale = true;
+			if (other && !sweep_node(other)->desc)
+				sweep_node(other)->desc = DESC_TO_READ;
 		}
 		if (node)
 			accept(t, node->guid, node->name,

@@ -243,13 +243,12 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 			 struct mad_path *path);
 /* *to: `from`, and out by that port. False: it has 63 hops already, the most there may be. */
 bool inventory_path_add(const struct mad_path *from, uint8_t port, struct mad_path *to);
-/* A request by that path was answered: its links are not suspect. */
-void inventory_path_worked(struct inventory *inv, const struct mad_path *path);
 /*
- * A request by that path timed out: links of it that nothing passed since `since` (inv.clock when
- * the request left) become suspect.
+ * A request by that path was answered: its links are not suspect. Or it timed out (not `passed`):
+ * links of it that nothing passed since `since` (inv.clock when the request left) become suspect.
  */
-void inventory_path_failed(struct inventory *inv, const struct mad_path *path, uint32_t since);
+void inventory_path_result(struct inventory *inv, const struct mad_path *path, bool passed,
+			   uint32_t since);
 /*
  * Gives each node its shortest path over links that are not suspect; a path without suspect links
  * is kept. A node that no path leads to is `gone`.

@@ -186,7 +186,8 @@ bool inventory_port_path(struct inventory *inv, const struct inv_node *node, uin
 			inventory_path_add(&port->peer->path, port->peer_port, path)));
 }
 
-void inventory_path_worked(struct inventory *inv, const struct mad_path *path)
+void inventory_path_result(struct inventory *inv, const struct mad_path *path, bool passed,
+			   uint32_t since)
 {
 	struct inv_node *node = inv->local;
 	unsigned i;
@@ -198,26 +199,11 @@ void inventory_path_worked(struct inventory *inv, const struct mad_path *path)
 		if (!port)
 			return;
 		peer = &port->peer->ports[port->peer_port];
-		port->judged = peer->judged = inv->clock;
-		inv->nsuspects -= port->suspect > 0;
-		port->suspect = peer->suspect = 0;
-		node = port->peer;
-	}
-}
-
-void inventory_path_failed(struct inventory *inv, const struct mad_path *path, uint32_t since)
-{
-	struct inv_node *node = inv->local;
-	unsigned i;
-
-	inv->clock++;
-	for (i = 0; node && i < path->hops; i++) {
-		struct inv_port *port = path_exit(inv, node, path->ports[i]), *peer;
-
-		if (!port)
-			return;
-		peer = &port->peer->ports[port->peer_port];
-		if (port->suspect < DOUBT_MAX && (int32_t)(port->judged - since) <= 0) {
+		if (passed) {
+			port->judged = peer->judged = inv->clock;
+			inv->nsuspects -= port->suspect > 0;
+			port->suspect = peer->suspect = 0;
+		} else if (port->suspect < DOUBT_MAX && (int32_t)(port->judged - since) <= 0) {
 			inv->nsuspects += port->suspect == 0;
 			port->judged = peer->judged = inv->clock;
 			peer->suspect = ++port->suspect;

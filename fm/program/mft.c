@@ -434,10 +434,8 @@ static void mft_answer(void *owner, const struct batch_job *job, const struct ba
 	struct mft *m = owner;
 	struct batch_job again = *job;
 
-	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
-		inventory_path_worked(m->inv, &via->path);
-	else
-		inventory_path_failed(m->inv, &via->path, via->stamp);
+	inventory_path_result(m->inv, &via->path,
+			      answer->result == MAD_OK || answer->result == MAD_STATUS, via->stamp);
 	if (answer->result == MAD_OK && job_succeeded(m, job, answer->data))
 		return;
 	if (++again.tries < TRIES && is_usable(job_switch(job)))

@@ -728,10 +728,8 @@ static void program_answer(void *owner, const struct batch_job *job, const struc
 	struct program *p = owner;
 	struct store_switch *sw = job->object;
 
-	if (answer->result == MAD_OK || answer->result == MAD_STATUS)
-		inventory_path_worked(p->inv, &via->path);
-	else
-		inventory_path_failed(p->inv, &via->path, via->stamp);
+	inventory_path_result(p->inv, &via->path,
+			      answer->result == MAD_OK || answer->result == MAD_STATUS, via->stamp);
 	if (job->kind == JOB_TOP)
 		top_answered(p, sw, job, answer);
 	else if (job->kind == JOB_READ) {

@@ -193,10 +193,8 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 	guid_t port = cl_qmap_key(&holder->item);
 	const struct event_subject subject = event_subject_port(t, topo_find_port(t, port));
 
-	if (answer->result == MAD_TIMEOUT)
-		inventory_path_failed(r->services.inventory, &via->path, via->stamp);
-	else
-		inventory_path_worked(r->services.inventory, &via->path);
+	inventory_path_result(r->services.inventory, &via->path, answer->result != MAD_TIMEOUT,
+			      via->stamp);
 	if (answer->result == MAD_OK)
 		return;
 	holder->written = false;

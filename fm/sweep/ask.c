@@ -191,8 +191,7 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 	 * A host that comes back may have another name; a switch that was renamed says so by a
 	 * trap, which may be lost.
 	 */
-	if (!node->have_desc || cell->desc_stale || s->kind == SWEEP_DISCOVER ||
-	    !inv_is_switch(node))
+	if (!node->have_desc || cell->desc || s->kind == SWEEP_DISCOVER || !inv_is_switch(node))
 		sweep_ask(s, JOB_DESC, node, 0, false);
 	if (!inv_is_switch(node))
 		return;

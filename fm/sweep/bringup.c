@@ -44,10 +44,7 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	struct batch_job again = *job;
 	bool answered = answer->result == MAD_OK || answer->result == MAD_STATUS;
 
-	if (answered)
-		inventory_path_worked(b->inv, &via->path);
-	else
-		inventory_path_failed(b->inv, &via->path, via->stamp);
+	inventory_path_result(b->inv, &via->path, answered, via->stamp);
 	if (!answered && !bringup_on_trial(port_setup(node, job->arg)) && ++again.tries < ROUNDS) {
 		/* It is to be sent again, as what is due by then. */
 		struct port_setup *setup = port_setup(node, job->arg);

@@ -728,7 +728,7 @@ static void desc_met(struct sweep *s, struct inv_node *node, const uint8_t data[
 	wire_node_desc_decode(data, desc);
 	inventory_met_desc(&s->inv, node, desc);
 	node->have_desc = true;
-	sweep_node(node)->desc_stale = false;
+	sweep_node(node)->desc = DESC_CURRENT;
 	if (is_to_be_asked(s, node, desc))
 		sweep_ask(s, JOB_GENERAL, node, 0, false);
 }
@@ -875,7 +875,7 @@ void explore_unanswered(struct sweep *s, const struct batch_job *job)
 	if (s->kind == SWEEP_REFRESH && job->kind == JOB_SWITCH && !node->silent)
 		explore_visit_neighbours(s, node);
 	if (job->kind == JOB_CLEAR) { /* does it answer a Get? */
-		sweep_node(node)->desc_stale = true;
+		sweep_node(node)->desc = DESC_BEHIND_SET;
 		sweep_ask(s, JOB_DESC, node, 0, true);
 	}
 }

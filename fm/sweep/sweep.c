@@ -405,7 +405,7 @@ static unsigned job_rounds(const struct batch_job *job)
 	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
 		return ROUNDS_OPTIONAL;
 	if (job->kind == JOB_CLEAR)
-		return sweep_node(node)->desc_stale ? ROUNDS_SET : ROUNDS_SET_FAST;
+		return sweep_node(node)->desc == DESC_BEHIND_SET ? ROUNDS_SET : ROUNDS_SET_FAST;
 	return node && sweep_answered(node) ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
@@ -494,7 +494,8 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	if (s->kind != SWEEP_POLL || !sweep_job_is_long_shot(job))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	/* Where a Get that was sent behind a Set is answered, there is nothing to wait for. */
-	if (job->kind == JOB_CLEAR && (job->tries == 1 || !sweep_node(node)->desc_stale))
+	if (job->kind == JOB_CLEAR &&
+	    (job->tries == 1 || sweep_node(node)->desc != DESC_BEHIND_SET))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS : ROUND_MS / 2;
 	request->mad.retries = 1;
 	request->mad.once = job->kind == JOB_SWITCH && s->kind == SWEEP_REFRESH && !job->tries;
@@ -548,10 +549,10 @@ static void sweep_answer(void *owner, const struct batch_job *job, const struct 
 
 	s->waves.answered = job->wave ? job->wave : s->waves.newest;
 	s->waves.news |= answer->result == MAD_OK;
-	if (answer->result == MAD_OK || answer->result == MAD_STATUS || answer->flaw)
-		inventory_path_worked(&s->inv, &via->path);
-	else
-		inventory_path_failed(&s->inv, &via->path, via->stamp);
+	inventory_path_result(&s->inv, &via->path,
+			      answer->result == MAD_OK || answer->result == MAD_STATUS ||
+				      answer->flaw,
+			      via->stamp);
 
 	/*
 	 * An impossible NodeInfo may be that of another device than is known there: explore.c

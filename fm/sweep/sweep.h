@@ -139,17 +139,19 @@ struct sweep_node {
 	uint8_t lost;
 	/* of its SwitchInfo that did not last, one after the other; fm/verification's */
 	uint8_t trials;
-	/*
-	 * It may have another name: read again when it is visited. It is also the Get behind a Set
-	 * that was not answered.
-	 */
-	bool desc_stale;
+	uint8_t desc; /* enum sweep_desc */
 	/* answers, and one question got no answer: the next poll asks for a new sweep */
 	bool partial;
 	bool ports_read;   /* of a switch; else they are read without PortStateChange too */
 	bool keeps_change; /* answers, and its PortStateChange could not be cleared */
 	bool keeps_no_top; /* LinearFDBTop was set, and was reset twice within a while */
 	bool sw_differs;   /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll */
+};
+
+enum sweep_desc { /* sweep_node.desc: why its NodeDescription is read again */
+		  DESC_CURRENT,
+		  DESC_TO_READ,	   /* it may have another name: read when it is visited */
+		  DESC_BEHIND_SET, /* the Get behind a Set that was not answered */
 };
 
 enum sweep_probe { /* sweep_port.probe */

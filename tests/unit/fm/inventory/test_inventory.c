@@ -96,7 +96,7 @@ static void a_path_that_holds_is_not_sought_again(void **state)
 	assert_path(&s, s.d, 0, "123");
 	assert_path(&s, s.c, 0, "13");
 	assert_int_equal(s.inv.walks, walks);
-	inventory_path_failed(&s.inv, &s.c->path,
+	inventory_path_result(&s.inv, &s.c->path, false,
 			      s.inv.clock); /* as all ways go over its first cable */
 	assert_path(&s, s.c, 0, "13");
 	assert_int_equal(s.inv.walks, walks + 1);
@@ -110,13 +110,13 @@ static void suspect_cables_are_the_last_resort(void **state)
 
 	square_init(&s);
 	path = s.d->path;
-	inventory_path_failed(&s.inv, &path, s.inv.clock);
+	inventory_path_result(&s.inv, &path, false, s.inv.clock);
 	assert_int_equal(s.inv.nsuspects, 3);
 	assert_path(&s, s.d, 0, "132"); /* the first cable is needed all the same */
 	assert_path(&s, s.b, 0, "12");	/* doubtful by both its cables */
-	inventory_path_worked(&s.inv, &s.c->path);
+	inventory_path_result(&s.inv, &s.c->path, true, s.inv.clock);
 	assert_int_equal(s.inv.nsuspects, 2);
-	inventory_path_worked(&s.inv, &path);
+	inventory_path_result(&s.inv, &path, true, s.inv.clock);
 	assert_int_equal(s.inv.nsuspects, 0);
 	inventory_fini(&s.inv);
 }
@@ -134,7 +134,7 @@ static void where_packets_get_lost_everywhere_a_loss_costs_no_walk(void **state)
 	path = s.d->path;
 	walks = s.inv.walks;
 	for (unsigned lost = 0; lost < 20; lost++) {
-		inventory_path_failed(&s.inv, &path, s.inv.clock);
+		inventory_path_result(&s.inv, &path, false, s.inv.clock);
 		assert_path(&s, s.d, 0, "123");
 	}
 	assert_int_equal(s.inv.walks, walks);
@@ -155,8 +155,8 @@ static void cable_that_worked_meanwhile_is_not_blamed(void **state)
 	square_init(&s);
 	path = s.d->path;
 	left = s.inv.clock;
-	inventory_path_worked(&s.inv, &s.b->path);
-	inventory_path_failed(&s.inv, &path, left);
+	inventory_path_result(&s.inv, &s.b->path, true, s.inv.clock);
+	inventory_path_result(&s.inv, &path, false, left);
 	assert_int_equal(s.inv.nsuspects, 1); /* the last one */
 	assert_path(&s, s.b, 0, "12");
 	assert_path(&s, s.d, 0, "132");
