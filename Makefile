@@ -6,7 +6,7 @@
 #   make unit       all unit tests           make check-long kills, chaos, ibsim, packages, the page, fuzzers: what check leaves out
 #   make chaos      random faults on ibsim   make check-again  N=20 rounds of check's tests, shuffled, on a machine under load
 #   make fuzz       FUZZ_S= seconds each     make bench      side by side with OpenSM (RIG=fmsim, BENCH=section ..)
-#   make bench-readme  its results to README make bench-long what takes hours
+#   make bench-readme  its results to documents; make bench-long what takes hours
 #   make install    DESTDIR= PREFIX=         make deb        a Debian package in build/; make rpm: for RHEL and its like
 # Options: RIG=fmsim|ibsim (of the integration tests, default fmsim)  V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
 
@@ -280,9 +280,9 @@ bench-now: all $(BENCH_BIN)
 	$(Q)$(TEST_ENV) tests/bench/run.py --programs $(B)/bench
 bench-long-now: all $(BENCH_BIN)
 	$(Q)$(TEST_ENV) tests/bench/run.py --long --programs $(B)/bench
-# README's tables from the last whole `make bench` on each rig, and from tests/bench/long.json.
+# The tables of fmd-performance(7) and README from the last whole `make bench` on each rig, and from tests/bench/long.json.
 bench-readme:
-	$(Q)tests/bench/readme.py README.md build/bench-ibsim.json build/bench-fmsim.json tests/bench/long.json
+	$(Q)tests/bench/readme.py README.md etc/fmd-performance.7 build/bench-ibsim.json build/bench-fmsim.json tests/bench/long.json
 
 # make bench-pair OLD=folder with another build's fmd and fmctl BENCH="sa mcast"
 bench-pair-now: all $(BENCH_BIN)
@@ -347,7 +347,7 @@ install: all
 	$(call put,644,etc/fmd-events.7,$(PREFIX)/share/man/man7/fmd-events.7)
 	$(call put,644,etc/fmd-metrics.7,$(PREFIX)/share/man/man7/fmd-metrics.7)
 	$(call put,644,etc/fmd-json.7,$(PREFIX)/share/man/man7/fmd-json.7)
-	$(call put,644,etc/fmd-ha.7,$(PREFIX)/share/man/man7/fmd-ha.7)
+	$(foreach page,ha performance security,$(call put,644,etc/fmd-$(page).7,$(PREFIX)/share/man/man7/fmd-$(page).7);) true
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
 	$(call put,644,etc/fmd-migration.7,$(PREFIX)/share/man/man7/fmd-migration.7)
 	$(call put,644,etc/completion/fmctl,$(PREFIX)/share/bash-completion/completions/fmctl)

@@ -10,7 +10,7 @@
  * `words`, `flag`, `filters` and `options` fmctl makes the request of what was typed, and http that
  * of a query (option.h); by `columns` fmctl prints the answer's rows, and rows are sorted. A
  * command that is no more than that needs no code in fmctl. Usage, help and bash's completion are
- * made of the row; a test holds the manual page and README to the list.
+ * made of the row; a test holds the manual page to the list.
  */
 #ifndef FMD_CONTROL_COMMAND_H
 #define FMD_CONTROL_COMMAND_H

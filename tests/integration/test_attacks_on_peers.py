@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Named attacks at both ends of the copying between managers (ARCHITECTURE, Threats): no byte of theirs is adopted, and memory stays small."""
+"""Named attacks at both ends of the copying between managers (fmd-security(7)): no byte of theirs is adopted, and memory stays small."""
 import contextlib
 import ssl
 import struct

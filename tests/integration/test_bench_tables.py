@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The benchmarks' own bookkeeping: parts that cannot be measured, and the tables of README that are made of their results."""
+"""The benchmarks' own bookkeeping: parts that cannot be measured, and the tables of README and fmd-performance(7) that are made of their results."""
 import os
 import pathlib
 import signal
@@ -38,23 +38,34 @@ class Processes:
 
 def test_readme_has_the_rows_that_were_measured_and_tells_of_missed_bounds():
     made = readme.tables([document(ROWS)], None).splitlines()
-    assert made == ["On ibsim (2 x Test CPU, Linux 6.1, 2026-01-02, commit 0123abcd):", "",
-                    "|  | fmd | OpenSM 3.3.23 |  |", "| --- | ---: | ---: | ---: |",
-                    "| bring-up, 1,024 HCAs | 300 ms | 1 s (minhop) | 0.30 **missed: ≤ 0.25** |",
-                    "| — peak memory | 15 MB | 30 MB | 0.50 |",
-                    "| a cable cut | 20 ms | 4,000 ms | 1/200 |",
-                    "| paths asked | 90,000 /s | 60,000 /s | 1.50x |",
-                    "| SMPs in a sweep | 48 | 48 |  |"]
+    assert made == [".SS On ibsim", "2 x Test CPU, Linux 6.1, 2026-01-02, commit 0123abcd:", ".PP", ".na", ".nh", ".TS",
+                    "lw(24n) rw(10n) rw(15n) rw(12n).",
+                    "\\&\tfmd\tOpenSM 3.3.23\t",
+                    "\\&bring\\-up, 1,024 HCAs\t300 ms\t1 s (minhop)\tT{", "0.30 (bound missed: ≤ 0.25)", "T}",
+                    "\\&— peak memory\t15 MB\t30 MB\t0.50",
+                    "\\&a cable cut\t20 ms\t4,000 ms\t1/200",
+                    "\\&paths asked\t90,000 /s\t60,000 /s\t1.50x",
+                    "\\&SMPs in a sweep\t48\t48\t", ".TE", ".hy", ".ad"]
+
+
+def test_readme_has_five_rows_and_each_is_one_that_the_bench_measures():
+    rows = table.readme(*(table.Row(what, 1.0, 2.0, "ms") for what in (*readme.FIVE, "another")))
+    made = readme.five(document(rows)).splitlines()
+    assert [line.split(" | ")[0] for line in made[4:]] == [f"| {what}" for what in readme.FIVE]
+    page = (BENCH.parents[1] / "etc/fmd-performance.7").read_text().replace("\\-", "-")
+    assert [what for what in readme.FIVE if what not in page] == []
 
 
 def test_long_measurements_stand_with_their_date():
     rows = [{**row.json("dump"), "machine": MACHINE} for row in table.readme(table.Row("dump, 16,384 HCAs", 3.0, None, "s"))]
-    assert "| dump, 16,384 HCAs | 3 s | 2026-01-02, 0123abcd |" in readme.tables([document(ROWS)], {"rows": rows})
+    assert "\\&dump, 16,384 HCAs\t3 s\tT{\n2026\\-01\\-02, 0123abcd\nT}" in readme.tables([document(ROWS)], {"rows": rows})
 
 
-def test_only_what_is_between_the_markers_is_written():
-    text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nbehind\n"
-    assert readme.replaced(text, "new") == f"before\n{readme.BEGIN}\n\nnew\n\n{readme.END}\nbehind\n"
+@pytest.mark.parametrize("lead, trail", [("<!-- ", " -->"), ('.\\" ', "")], ids=["markdown", "roff"])
+def test_only_what_is_between_the_markers_is_written(lead, trail):
+    begin, end = f"{lead}{readme.BEGIN}{trail}", f"{lead}{readme.END}{trail}"
+    text = f"before\n{begin}\nold\n{end}\nbehind\n"
+    assert readme.replaced(text, "new") == f"before\n{begin}\nnew\n{end}\nbehind\n"
     assert readme.replaced(readme.replaced(text, "one"), "new") == readme.replaced(text, "new")
     with pytest.raises(readme.NoRun):
         readme.replaced("no markers\n", "new")

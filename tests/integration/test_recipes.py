@@ -123,7 +123,6 @@ def test_a_command_is_a_file_a_row_and_its_texts(tree, managed):
     tree.put("fm/control/commands.def", r'^COMMAND\("lft"',
              'COMMAND("recipe", "", "the number of switches", recipe_run, by_lines, .read_only = true, .document = "")\n')
     tree.put("etc/fmctl.1", r'^\.TP\n\.BI lft', '.TP\n.B recipe\nThe number of switches.\n')
-    tree.put("README.md", r"`fmctl lft SWITCH`", "`fmctl recipe`, ")
     tree.build()
     tree.unit("test_command_table")
     tree.run("pytest-3", "-q", "-p", "no:cacheprovider", "tests/integration/test_command_list.py")

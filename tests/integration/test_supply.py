@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What the programs are made of (ARCHITECTURE, Threats): the distribution's libraries of a list, and nothing that a build fetches."""
+"""What the programs are made of (fmd-security(7)): the distribution's libraries of a list, and nothing that a build fetches."""
 import re
 import subprocess
 
