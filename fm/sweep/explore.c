@@ -875,7 +875,7 @@ void explore_unanswered(struct sweep *s, const struct batch_job *job)
 	if (s->kind == SWEEP_REFRESH && job->kind == JOB_SWITCH && !node->silent)
 		explore_visit_neighbours(s, node);
 	if (job->kind == JOB_CLEAR) { /* does it answer a Get? */
-		sweep_node(node)->desc = DESC_BEHIND_SET;
+		sweep_node(node)->desc = DESC_AFTER_SET;
 		sweep_ask(s, JOB_DESC, node, 0, true);
 	}
 }

@@ -405,7 +405,7 @@ static unsigned job_rounds(const struct batch_job *job)
 	if (job->kind == JOB_STATES || job->kind == JOB_GENERAL)
 		return ROUNDS_OPTIONAL;
 	if (job->kind == JOB_CLEAR)
-		return sweep_node(node)->desc == DESC_BEHIND_SET ? ROUNDS_SET : ROUNDS_SET_FAST;
+		return sweep_node(node)->desc == DESC_AFTER_SET ? ROUNDS_SET : ROUNDS_SET_FAST;
 	return node && sweep_answered(node) ? ROUNDS_IF_LIVELY : ROUNDS;
 }
 
@@ -494,8 +494,7 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	if (s->kind != SWEEP_POLL || !sweep_job_is_long_shot(job))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	/* Where a Get that was sent behind a Set is answered, there is nothing to wait for. */
-	if (job->kind == JOB_CLEAR &&
-	    (job->tries == 1 || sweep_node(node)->desc != DESC_BEHIND_SET))
+	if (job->kind == JOB_CLEAR && (job->tries == 1 || sweep_node(node)->desc != DESC_AFTER_SET))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS : ROUND_MS / 2;
 	request->mad.retries = 1;
 	request->mad.once = job->kind == JOB_SWITCH && s->kind == SWEEP_REFRESH && !job->tries;

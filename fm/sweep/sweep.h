@@ -150,8 +150,8 @@ struct sweep_node {
 
 enum sweep_desc { /* sweep_node.desc: why its NodeDescription is read again */
 		  DESC_CURRENT,
-		  DESC_TO_READ,	   /* it may have another name: read when it is visited */
-		  DESC_BEHIND_SET, /* the Get behind a Set that was not answered */
+		  DESC_TO_READ,	  /* it may have another name: read when it is visited */
+		  DESC_AFTER_SET, /* the Get behind a Set that was not answered */
 };
 
 enum sweep_probe { /* sweep_port.probe */
