@@ -179,6 +179,9 @@ comma := ,
 # It turns mechanisms of the product off.
 $(B)/bench/detours: $(call obj,tests/fabric/damage.c)
 $(B)/bench/detours: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,pivots_find detour_fill detour_search_tables burden_measure)
+# The whole manager on the double.
+$(B)/bench/hardening: $(call obj,$(TESTLIB_SRC))
+$(B)/bench/hardening: LIBS += -lcmocka
 $(B)/bench/%: $(B)/tests/bench/%.o $(call obj,$(BENCH_LIB_SRC)) $(FIXTURES) $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -326,8 +329,10 @@ $(B)/fuzz/control: $(call obj,tests/lib/control_fabric.c)
 $(B)/fuzz/control: FUZZ_LDFLAGS := $(OWN_FIRST)
 # What only tests encode.
 $(B)/fuzz/wire: $(call obj,tests/fabric/double_answers.c)
-$(B)/fuzz/fabric: $(call obj,$(TESTLIB_SRC))
-$(B)/fuzz/fabric: FUZZ_LIBS := -lcmocka
+# The whole manager; in mirror with a room of its own, whose channels have no TLS.
+$(B)/fuzz/fabric $(B)/fuzz/mirror: $(call obj,$(TESTLIB_SRC))
+$(B)/fuzz/fabric $(B)/fuzz/mirror: FUZZ_LIBS := -lcmocka
+$(B)/fuzz/mirror: FUZZ_LDFLAGS := $(OWN_FIRST)
 
 # ---- Installation ------------------------------------------------------------------------------------
 PREFIX ?= /usr/local

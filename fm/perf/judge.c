@@ -282,14 +282,14 @@ enum judge_reading judge_weigh(const struct judge_port *port, const struct judge
 	if (!port->read_us)
 		return JUDGE_TAKE;
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
-		weigh(&w, port->last[i], before ? &before[i] : NULL, (uint32_t)now->value[i],
+		weigh(&w, port->last[i], before ? &before[i] : NULL, now->value[i],
 		      i == PERF_SYMBOL				? words * BYTES_A_WORD
 		      : i == PERF_DOWNED || i == PERF_RECOVERED ? LOSSES_A_S * fmax(passed_s, 1)
 								: words / WORDS_A_PACKET);
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
 		at_end += now->value[i] >= now->full[i] && !(port->full >> i & 1);
 	w.impossible |= at_end >= AT_END_MOST;
-	w.grew = (uint32_t)now->value[PERF_SYMBOL] > port->last[PERF_SYMBOL];
+	w.grew = now->value[PERF_SYMBOL] > port->last[PERF_SYMBOL];
 	judge_take(&is, limits, now, word_rate, now_us);
 	return verdict(&w, is_over(port, &is, limits), port->sure, port->anew);
 }
@@ -380,7 +380,7 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 			wait = added(port->last_wait, now->value[PERF_XMIT_WAIT]);
 
 		for (unsigned i = 0; i < PERF_ERRORS; i++)
-			more[i] = added(port->last[i], (uint32_t)now->value[i]);
+			more[i] = added(port->last[i], now->value[i]);
 		fade(port, JUDGE_SYMBOL, (double)more[PERF_SYMBOL], passed_s);
 		fade(port, JUDGE_RCV, (double)more[PERF_RCV_ERRORS], passed_s);
 		fade(port, JUDGE_INTEGRITY, (double)(more[PERF_INTEGRITY] + more[PERF_OVERRUN]),
@@ -395,7 +395,7 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 	}
 	port->full = 0;
 	for (unsigned i = 0; i < PERF_ERRORS; i++) {
-		fell |= (uint32_t)now->value[i] < port->last[i];
+		fell |= now->value[i] < port->last[i];
 		port->last[i] = now->value[i];
 		port->full |= (now->value[i] >= now->full[i]) << i;
 	}

@@ -46,14 +46,14 @@ const char *judge_state_name(enum judge_state state);
 struct judge_port {	  /* zeroed = never read */
 	uint64_t read_us; /* 0 = never */
 	uint64_t last_wait;
-	uint32_t last[PERF_ERRORS]; /* low halves: errors between two readings are fewer */
-	float rate[JUDGE_KINDS];    /* over a minute or an hour, fading */
-	uint16_t full;		    /* error counters that stand at their end, by bit */
-	uint8_t over, under;	    /* readings in a row */
-	uint8_t state;		    /* enum judge_state */
-	uint8_t why;		    /* enum judge_kind: the worst when last over */
-	bool sure;		    /* a second reading has confirmed what was read */
-	bool anew;		    /* taken anew last, or lower each time since: it is cleared */
+	uint64_t last[PERF_ERRORS];
+	float rate[JUDGE_KINDS]; /* over a minute or an hour, fading */
+	uint16_t full;		 /* error counters that stand at their end, by bit */
+	uint8_t over, under;	 /* readings in a row */
+	uint8_t state;		 /* enum judge_state */
+	uint8_t why;		 /* enum judge_kind: the worst when last over */
+	bool sure;		 /* a second reading has confirmed what was read */
+	bool anew;		 /* taken anew last, or lower each time since: it is cleared */
 };
 
 struct judge_fec {	  /* of a port that counts it; zeroed = never read */

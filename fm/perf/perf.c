@@ -378,7 +378,7 @@ static bool errors_are_held(struct perf *p, struct pnode *n, uint8_t num, enum p
 			    word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
 
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
-		value[i] = (uint32_t)now->value[i];
+		value[i] = now->value[i];
 	if (hold(p, n, num, kind, said, value, PERF_ERRORS))
 		return true;
 	if (said == JUDGE_ANEW) {

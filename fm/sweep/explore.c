@@ -721,11 +721,17 @@ static bool is_to_be_asked(const struct sweep *s, const struct inv_node *node, c
 
 /* ---- Dispatch ------------------------------------------------------------------------------- */
 
+/* Another name that no trap has announced is asked for once more. */
 static void desc_met(struct sweep *s, struct inv_node *node, const uint8_t data[64])
 {
 	char desc[65];
 
 	wire_node_desc_decode(data, desc);
+	if (node->have_desc && sweep_node(node)->desc == DESC_CURRENT && strcmp(desc, node->desc)) {
+		sweep_node(node)->desc = DESC_TO_READ;
+		sweep_ask(s, JOB_DESC, node, 0, false);
+		return;
+	}
 	inventory_met_desc(&s->inv, node, desc);
 	node->have_desc = true;
 	sweep_node(node)->desc = DESC_CURRENT;

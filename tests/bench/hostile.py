@@ -93,13 +93,13 @@ class Side:
         self.cut = []
 
     def left(self):
-        """What is not as it was, in words."""
+        """What is not as it was, in words. Whose port sent forged traps is told for a while, and is so."""
         status = self.fmd.status()
         if not status:
             return ["no status"]
         found = [f"{key}={status[key]}" for key, wanted in (("sm", "master"), ("state", "up"), ("links_down", 0)) if status[key] != wanted]
         found += [f"alert {alert['what']}: {alert['text']}" for alert in status["alerts"] if alert["what"] not in ALLOWED]
-        found += [f"link {link['a']['name']}:{link['a']['port']}: {link.get('why')}" for link in self.fmd.ask("links", "--sick") or []]
+        found += [f"link {link['a']['name']}:{link['a']['port']}: {link.get('why')}" for link in self.fmd.ask("links", "--sick") or [] if "traps" not in (link.get("why") or "")]
         found += [f"host {host['name']} {host['verdict']}" for host in self.fmd.ask("hosts") or [] if host["verdict"] != "HEALTHY"]
         judge = json.loads(self.sim.tell("judge --json"))
         found += [f"judge {key}={judge[key]}" for key in ("pairs_dead", "loops", "cycles", "lids_moved") if judge[key]]

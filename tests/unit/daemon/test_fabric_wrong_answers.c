@@ -38,6 +38,7 @@ struct falsifier {
 	guid_t who;		 /* one alone, of one_falsified().. */
 	unsigned bit;		 /* ..of its NodeInfo */
 	unsigned subnet_timeout; /* of a host that shows it, one answer has another MTU */
+	bool name;		 /* one NodeDescription has a wrong bit */
 };
 
 static unsigned dice(struct falsifier *l, unsigned sides)
@@ -82,6 +83,15 @@ static void mtu_falsified(struct falsifier *l, uint8_t *mad)
 	l->on = false;
 }
 
+static void name_falsified(struct falsifier *l, uint8_t *mad)
+{
+	if (((unsigned)mad[16] << 8 | mad[17]) != WIRE_NODE_DESC)
+		return;
+	mad[SMP_DATA + 3] ^= 2;
+	l->falsified++;
+	l->on = false;
+}
+
 static void any_falsified(struct falsifier *l, uint8_t *mad)
 {
 	double_falsify(l->w.design, &l->seed, mad);
@@ -100,6 +110,8 @@ static void falsifier_recv(void *arg, const struct io_addr *from, const uint8_t 
 			one_falsified(l, copy);
 		else if (l->subnet_timeout)
 			mtu_falsified(l, copy);
+		else if (l->name)
+			name_falsified(l, copy);
 		else if (dice(l, 1000) < l->per_mille)
 			any_falsified(l, copy);
 		mad = copy;
@@ -594,6 +606,36 @@ static void an_mtu_that_the_answer_to_a_set_shows_wrong_is_not_written(void **st
 	world_fini(w);
 }
 
+/* Of a host that comes back the name is asked again; a trap says that of others. */
+static void one_wrong_bit_of_a_name_renames_nobody(void **state)
+{
+	struct falsifier l;
+	struct world *w = &l.w;
+	guid_t host;
+
+	falsifier_init(&l);
+	run_for(w, 10 * SECOND_US);
+	host = host_guid(w, 3);
+	l.name = l.on = true;
+	double_cut(w->hw, host, 1);
+	run_for(w, SECOND_US);
+	double_join(w->hw, host, 1);
+	run_for(w, 5 * SECOND_US);
+	assert_int_equal(l.falsified, 1);
+	assert_int_not_equal(
+		find_desc(fabric_topo(w->fabric), w->design->nodes[w->design->nswitches + 3].desc),
+		TOPO_NONE);
+	assert_as_before(w, "a wrong name was answered");
+	double_rename(w->hw, host, "another");
+	double_cut(w->hw, host, 1);
+	run_for(w, SECOND_US);
+	double_join(w->hw, host, 1);
+	run_for(w, 5 * SECOND_US);
+	assert_true(is_up(w));
+	assert_int_not_equal(find_desc(fabric_topo(w->fabric), "another"), TOPO_NONE);
+	world_fini(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -605,6 +647,7 @@ int main(void)
 		cmocka_unit_test(the_first_host_of_a_guid_keeps_its_place),
 		cmocka_unit_test(a_host_that_moved_is_met_at_its_new_place),
 		cmocka_unit_test(an_mtu_that_the_answer_to_a_set_shows_wrong_is_not_written),
+		cmocka_unit_test(one_wrong_bit_of_a_name_renames_nobody),
 		cmocka_unit_test(some_time_after_random_false_answers_all_is_as_before),
 	};
 

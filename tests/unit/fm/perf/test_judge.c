@@ -289,6 +289,18 @@ static void reading_that_adds_errors_is_made_twice(void **state)
 	assert_int_equal(weigh(&l, &first), JUDGE_TWICE);
 }
 
+static void reading_that_is_false_in_the_upper_half_alone_is_made_twice(void **state)
+{
+	struct link l = link_that_is_known();
+
+	for (unsigned i = 0; i < PERF_ERRORS; i++) {
+		l.counters.value[i] += 1ull << 40;
+		assert_int_equal(weigh(&l, NULL), JUDGE_TWICE);
+		l.counters.value[i] -= 1ull << 40;
+		assert_int_equal(weigh(&l, NULL), JUDGE_TAKE);
+	}
+}
+
 static void totals_of_the_past_count_against_no_link(void **state)
 {
 	struct link l = link_new(), known = link_that_is_known();
@@ -382,6 +394,7 @@ int main(void)
 		cmocka_unit_test(symbols_that_fec_corrects_only_warn),
 		cmocka_unit_test(fec_counter_at_its_end_is_known),
 		cmocka_unit_test(reading_that_adds_errors_is_made_twice),
+		cmocka_unit_test(reading_that_is_false_in_the_upper_half_alone_is_made_twice),
 		cmocka_unit_test(totals_of_the_past_count_against_no_link),
 		cmocka_unit_test(what_is_cleared_all_the_time_is_counted),
 		cmocka_unit_test(what_the_medium_can_not_carry_is_not_counted_if_read_twice),
