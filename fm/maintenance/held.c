@@ -2,6 +2,7 @@
 /*
  * held: a line of state_dir/held is `GUID PORT GUID PORT CAUSE SHUT SINCE HOSTS`, our end of the
  * link first; a record is the same, with the cause `none` where the link is not listed any more.
+ * Lines of the fabric behind a link: beyond.c.
  */
 #include <inttypes.h>
 #include "fm/fabric/request.h"
@@ -76,6 +77,8 @@ static bool take_line(void *owner, const char *line)
 	unsigned port, peer_port, shut;
 	char word[16], rest;
 
+	if (beyond_take(a, line))
+		return true;
 	if (sscanf(line, "0x%" SCNx64 " %u 0x%" SCNx64 " %u %15s %u %39s %u %c", &it.node, &port,
 		   &it.peer, &peer_port, word, &shut, it.since, &it.hosts, &rest) != 8 ||
 	    port > UINT8_MAX || peer_port > UINT8_MAX || shut > HELD_OPENS)
@@ -102,7 +105,10 @@ static bool take_line(void *owner, const char *line)
 
 static void forget_list(void *owner)
 {
-	((struct admission *)owner)->count = 0;
+	struct admission *a = owner;
+
+	a->count = 0;
+	a->sight.whole = false;
 }
 
 static void write_list(const void *owner, FILE *out)
@@ -115,6 +121,8 @@ static void write_list(const void *owner, FILE *out)
 		fprintf(out, "%s\n", line);
 		free(line);
 	}
+	if (a->sight.whole && admission_held(a, HELD_FOREIGN))
+		beyond_write(a, out);
 }
 
 static const struct state_file held_file = {
@@ -335,7 +343,10 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 		break;
 	default:
 		memcpy(a->sight.out + job->arg * WIRE_LFT_BLOCK, answer->data, WIRE_LFT_BLOCK);
-		a->sight.whole = !--a->sight.left;
+		if (--a->sight.left)
+			break;
+		a->sight.whole = true;
+		state_store_changed(a->services->state, &held_file, a);
 	}
 }
 
@@ -353,53 +364,14 @@ static void see(struct admission *a, const struct held *link, uint16_t sm_lid)
 	    path.hops == WIRE_MAX_HOPS)
 		return;
 	path.ports[path.hops++] = link->port;
-	a->sight.out = mem_resize(a->sight.out, LID_SPACE, 1);
-	memset(a->sight.out, 0xff, LID_SPACE);
+	beyond_clear(a);
 	a->sight.path = path;
 	a->sight.sm_lid = sm_lid;
-	a->sight.whole = a->sight.beside = false;
+	a->sight.beside = false;
 	a->sight.sm.guid = 0;
 	a->sight.waits = SIGHTS - 1;
 	batch_drop(a->sight.batch);
 	read_next(a, SIGHT_TABLE, sm_lid / WIRE_LFT_BLOCK);
-}
-
-/*
- * Which LIDs move when that fabric and this one are joined: those that both have, of the one with
- * fewer, or else of the one whose manager is not the master. Null: its LIDs were not read.
- */
-static json_t *lids_to_move(const struct admission *a, bool is_master, unsigned *others)
-{
-	const struct fabric_view view = fabric_view(a->fabric);
-	const struct lid_memory *memory = a->services->lids;
-	uint8_t taken[2 * LID_SPACE] = { 0 }, moving[LID_SPACE] = { 0 };
-	unsigned own = 0, last = memory->last ? memory->last : LID_SPACE - 1, by;
-	json_t *rows = json_array();
-	bool ours;
-
-	for (uint32_t i = 0; i < memory->count; i++)
-		memset(taken + memory->entries[i].lid, 1, 1u << memory->entries[i].lmc);
-	for (unsigned lid = 1; lid < LID_SPACE; lid++) {
-		bool here = fabric_view_port_of_lid(&view, lid) != TOPO_NONE;
-		bool there = a->sight.out[lid] != UINT8_MAX;
-
-		own += here;
-		*others += there;
-		taken[lid] |= there;
-		moving[lid] = here && there;
-	}
-	ours = own < *others || (own == *others && !is_master);
-	by = lid_distance(taken, moving, memory->last ? memory->first : 1, last);
-	for (unsigned lid = 1; lid < LID_SPACE; lid++)
-		if (moving[lid])
-			json_array_append_new(
-				rows,
-				json_pack("{si so sb so*}", "lid", lid, "to",
-					  by ? json_integer((lid + by) % LID_SPACE) : json_null(),
-					  "ours", ours, "name",
-					  ours ? json_string(fabric_view_name_of_lid(&view, lid))
-					       : NULL));
-	return rows;
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
@@ -542,7 +514,7 @@ static enum sweep_gate meet_manager(const struct admission *a)
 	struct mad_path path = a->sight.path;
 
 	path.hops += a->sight.beside;
-	if (a->sight.sm.guid)
+	if (path.hops) /* not where it was met in an earlier life */
 		sm_meet(a->fabric, a->sight.sm.guid, a->sight.sm_lid, &path);
 	return SWEEP_ADMITS;
 }
@@ -869,7 +841,7 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 		array_printf(master, "0x%016" PRIx64 ", priority %u", a->sight.sm.guid,
 			     a->sight.sm.priority);
 	if (foreign && a->sight.whole)
-		moves = lids_to_move(a, !strcmp(master, "this manager"), &lids);
+		moves = beyond_moves(a, !strcmp(master, "this manager"), &lids);
 	doc = json_pack("{sb so so si si ss}", "dry_run", dry, "links", rows, "lids_to_move",
 			moves
 				?: foreign ? json_null()

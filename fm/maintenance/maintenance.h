@@ -315,6 +315,18 @@ void admission_configure(struct admission *a);
 void admission_swept(struct admission *a);
 void admission_published(struct admission *a);
 void admission_review(struct admission *a);
+/*
+ * beyond.c: what is known of the fabric behind a held link. Forgets its LIDs; takes a line of the
+ * file (false: it is none of these); writes them.
+ */
+void beyond_clear(struct admission *a);
+bool beyond_take(struct admission *a, const char *line);
+void beyond_write(const struct admission *a, FILE *out);
+/*
+ * Which LIDs move when that fabric and this one are joined: those that both have, of the one with
+ * fewer, or else of the one whose manager is not the master. Null: its LIDs were not read.
+ */
+json_t *beyond_moves(const struct admission *a, bool is_master, unsigned *others);
 /* How many links are held, of that cause; HELD_NOT = of any. */
 unsigned admission_held(const struct admission *a, enum held_cause cause);
 /*

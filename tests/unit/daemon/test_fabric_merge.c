@@ -271,6 +271,7 @@ static void a_restart_holds_what_is_new_and_what_was_held(void **state)
 {
 	struct pair p;
 	uint16_t *lids;
+	json_t *dry;
 
 	begin_pods(&p);
 	lids = lids_held(&p.a);
@@ -286,6 +287,11 @@ static void a_restart_holds_what_is_new_and_what_was_held(void **state)
 	start_fabric(&p.a);
 	run_for(&p.a, 2 * SECOND_US);
 	assert_apart(&p, lids);
+	dry = admit(&p.a, "all", true).result;
+	assert_int_equal(json_array_size(json_object_get(dry, "lids_to_move")),
+			 p.a.design->nnodes / 2);
+	assert_string_equal(json_string_value(json_object_get(dry, "master")), "this manager");
+	json_decref(dry);
 	pair_fini(&p);
 }
 

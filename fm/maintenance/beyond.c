@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * beyond: the LIDs of the fabric behind a held link. While one is held state_dir/held has a line
+ * `beyond GUID PRIORITY FIRST LAST` for each range of them, with the manager of that fabric.
+ */
+#include <inttypes.h>
+#include "fm/maintenance/maintenance.h"
+#include "routing/lid_plan.h"
+#include "topology/base/mem.h"
+
+void beyond_clear(struct admission *a)
+{
+	a->sight.out = mem_resize(a->sight.out, LID_SPACE, 1);
+	memset(a->sight.out, 0xff, LID_SPACE);
+	a->sight.whole = false;
+}
+
+bool beyond_take(struct admission *a, const char *line)
+{
+	unsigned priority, first, last;
+	guid_t guid;
+	char rest;
+
+	if (sscanf(line, "beyond 0x%" SCNx64 " %u %u %u %c", &guid, &priority, &first, &last,
+		   &rest) != 4 ||
+	    priority > 15 || first > last || last >= LID_SPACE)
+		return false;
+	if (!a->sight.whole)
+		beyond_clear(a);
+	memset(a->sight.out + first, 0, last - first + 1);
+	a->sight.sm.guid = guid;
+	a->sight.sm.priority = priority;
+	a->sight.whole = true;
+	return true;
+}
+
+void beyond_write(const struct admission *a, FILE *out)
+{
+	for (unsigned first = 1, last; first < LID_SPACE; first = last + 1) {
+		last = first;
+		if (a->sight.out[first] == UINT8_MAX)
+			continue;
+		while (last + 1 < LID_SPACE && a->sight.out[last + 1] != UINT8_MAX)
+			last++;
+		fprintf(out, "beyond 0x%016" PRIx64 " %u %u %u\n", a->sight.sm.guid,
+			a->sight.sm.priority, first, last);
+	}
+}
+
+json_t *beyond_moves(const struct admission *a, bool is_master, unsigned *others)
+{
+	const struct fabric_view view = fabric_view(a->fabric);
+	const struct lid_memory *memory = a->services->lids;
+	uint8_t taken[2 * LID_SPACE] = { 0 }, moving[LID_SPACE] = { 0 };
+	unsigned own = 0, last = memory->last ? memory->last : LID_SPACE - 1, by;
+	json_t *rows = json_array();
+	bool ours;
+
+	for (uint32_t i = 0; i < memory->count; i++)
+		memset(taken + memory->entries[i].lid, 1, 1u << memory->entries[i].lmc);
+	for (unsigned lid = 1; lid < LID_SPACE; lid++) {
+		bool here = fabric_view_port_of_lid(&view, lid) != TOPO_NONE;
+		bool there = a->sight.out[lid] != UINT8_MAX;
+
+		own += here;
+		*others += there;
+		taken[lid] |= there;
+		moving[lid] = here && there;
+	}
+	ours = own < *others || (own == *others && !is_master);
+	by = lid_distance(taken, moving, memory->last ? memory->first : 1, last);
+	for (unsigned lid = 1; lid < LID_SPACE; lid++)
+		if (moving[lid])
+			json_array_append_new(
+				rows,
+				json_pack("{si so sb so*}", "lid", lid, "to",
+					  by ? json_integer((lid + by) % LID_SPACE) : json_null(),
+					  "ours", ours, "name",
+					  ours ? json_string(fabric_view_name_of_lid(&view, lid))
+					       : NULL));
+	return rows;
+}

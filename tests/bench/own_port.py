@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The manager's machine has eight HCAs on eight leaves and loses the one in use: by its leaf, by itself, or as its cable is moved into another fabric.
+
+    own_port.py [--bin FOLDER] [--size HCAS] [--cases "WORD .."] [--json FILE]
+
+On fmsim; cases: leaf, hca, moved. A line a case: the port before and behind, seconds from the loss until a fault elsewhere, made a second later, is rerouted (from that fault),
+blocks that were written beside those of the leaf's own fault, what hosts had registered (members, services, subscriptions) and what of that is left, LIDs that
+moved, and Sets that devices of the other fabric got.
+"""
+import argparse
+import json
+import os
+import pathlib
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+import managers as m
+import merge
+import world as w
+
+BOUND_S = 0.5
+
+
+class Trial:
+    def __init__(self, world, options, case):
+        self.options, self.case = options, case
+        self.sim = w.Fmsim(world, merge.two_pods(world, options.size))
+        self.manager = m.Fmd(world, self.sim, "dgx-su01-01")
+        self.other = m.Fmd(world, self.sim, "dgx-suk1-01")
+        self.world = world
+        self.row = {"case": case, "size": options.size}
+
+    def seat(self):
+        status = self.manager.status() or {}
+        return (status.get("own_port") or {}).get("guid")
+
+    def lose(self):
+        if self.case == "leaf":
+            self.sim.tell("node off leaf-su01-rail0")
+        elif self.case == "hca":
+            self.sim.tell('node off "dgx-su01-01 mlx5_0"')
+        else:
+            self.sim.tell("unlink leaf-su01-rail0:1")
+            self.sim.tell('unlink leaf-suk1-rail0:33')
+            self.sim.tell('link "dgx-su01-01 mlx5_0":1 leaf-suk1-rail0:33')
+
+    def run(self):
+        try:
+            for manager in (self.manager, self.other):
+                manager.start()
+                m.until(manager.is_master, "the fabric is up", every_s=0.2)
+            hosts = m.hosts(merge.two_pods(self.world, self.options.size))[100:140]
+            books = m.Books(self.world, self.sim, f"0x{hosts[0][0][2:]}")
+            for number, (_, guid) in enumerate(hosts):
+                books.do(do="join", guid=guid, mgid=f"ff12a01bfe800000{number % 8 + 1:016x}")
+                books.do(do="register", guid=guid, id=number + 1)
+            books.do(do="subscribe")
+            row, before = self.row, self.seat()
+            m.until(lambda: not json.loads(self.sim.tell("judge --json"))["dead"], "all pairs are alive", every_s=0.2)
+            had = books.read_all()
+            self.sim.tell("judge mark")
+            lost = time.time()
+            self.lose()
+            time.sleep(1)
+            at = time.time()
+            self.sim.tell("unlink leaf-su02-rail3:33")
+            found = m.until(lambda: self.manager.stamps("leaf-su02-rail3 .*rerouted", at), "the fault elsewhere is rerouted", 60, every_s=0.01)
+            row.update(before=before, rerouted_s=round(found[0] - at, 3), behind=self.seat(),
+                       moved_s=[round(stamp - lost, 3) for stamp in self.manager.stamps("port-moved|goes on through|own port", lost)][:1])
+            left = books.read_all()
+            row.update(had={key: len(value) for key, value in had.items()}, lost={key: len(had[key] - left[key]) for key in had},
+                       moved=json.loads(self.sim.tell("judge --json"))["moved"], ups=len(self.manager.stamps(m.UP)),
+                       other_up=self.other.is_master(), alerts=sorted({alert["what"] for alert in (self.manager.status() or {}).get("alerts", [])}))
+            row["ok"] = row["rerouted_s"] <= BOUND_S and not any(row["lost"].values()) and not row["moved"] and row["ups"] == 1 and row["behind"] != before
+            if not row["ok"]:
+                sys.stderr.write("".join(f"{when:.3f} {text}\n" for when, text in self.manager.log.lines[-25:]))
+            return row
+        finally:
+            self.manager.end()
+            self.other.end()
+            self.sim.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser.add_argument("--size", type=int, default=256)
+    parser.add_argument("--cases", default="leaf hca moved")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    world = w.World(os.path.abspath(options.bin))
+    rows = []
+    try:
+        for case in options.cases.split():
+            rows.append(Trial(world, options, case).run())
+            print(json.dumps(rows[-1]), flush=True)
+    finally:
+        world.close()
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
+    sys.exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()
