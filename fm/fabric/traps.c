@@ -271,6 +271,10 @@ void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from
 
 			if (other && !sweep_node(other)->desc)
 				sweep_node(other)->desc = DESC_TO_READ;
+			/* Who subscribed to it asks the SA for the mask at once. */
+			if (other && view.topo->ports[port].num <= other->nports)
+				inventory_set_capmask(&other->ports[view.topo->ports[port].num],
+						      notice->capmask);
 		}
 		if (node)
 			accept(t, node->guid, node->name,

@@ -641,6 +641,12 @@ bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t d
 	return same || first;
 }
 
+void inventory_set_capmask(struct inv_port *port, uint32_t capmask)
+{
+	port->capmask = capmask;
+	wire_port_info_set_capmask(port->info, capmask);
+}
+
 struct inv_name inventory_name(const struct inv_node *node, int port)
 {
 	struct inv_name name;

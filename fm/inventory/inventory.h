@@ -168,6 +168,8 @@ static inline bool inventory_other_port_guid(const struct inv_node *node, uint8_
 }
 /* Takes PortInfo. False: another M_Key, or another protection by it, than was known. */
 bool inventory_set_port_info(struct inv_node *node, uint8_t port, const uint8_t data[64]);
+/* The port's own trap says so, before PortInfo is read again. */
+void inventory_set_capmask(struct inv_port *port, uint32_t capmask);
 
 /* ---- What devices were given, and hold otherwise --------------------------------------------- */
 

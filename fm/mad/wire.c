@@ -341,6 +341,13 @@ uint16_t wire_port_info_capmask2(const uint8_t data[64])
 	return cl_ntoh32(caps) & WIRE_CAP_HAS_CAPMASK2 ? cl_ntoh16(caps2) : 0;
 }
 
+void wire_port_info_set_capmask(uint8_t data[64], uint32_t capmask)
+{
+	const ib_net32_t caps = cl_hton32(capmask);
+
+	memcpy(data + offsetof(ib_port_info_t, capability_mask), &caps, sizeof(caps));
+}
+
 void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey)
 {
 	const ib_net64_t key = cl_hton64(mkey);

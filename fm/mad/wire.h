@@ -223,6 +223,7 @@ void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out);
 void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64]);
 /* CapabilityMask2; 0 where CapabilityMask does not announce it. */
 uint16_t wire_port_info_capmask2(const uint8_t data[64]);
+void wire_port_info_set_capmask(uint8_t data[64], uint32_t capmask);
 /* Writes the M_Key into a PortInfo that was answered with 0 in its place (IBA 14.2.4.1). */
 void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey);
 /* Active lane speed and width over all encodings; FDR10 counts as QDR; 0 lanes = no such code. */

@@ -148,7 +148,8 @@ void sa_queue_take_same(struct sa_queue *queue, const uint8_t *mad, cl_qlist_t *
 			bool (*may)(void *arg, uint16_t lid), void *arg)
 {
 	uint64_t question = question_of(mad);
-	cl_list_item_t *turn, *item, *next_turn, *next;
+	cl_list_item_t *turn, *next_turn;
+	cl_list_item_t *item, *next;
 
 	for (turn = cl_qlist_head(&queue->turns); turn != cl_qlist_end(&queue->turns);
 	     turn = next_turn) {
@@ -213,8 +214,12 @@ void sa_queue_init(struct sa_queue *queue, unsigned each)
 bool sa_limit_admits(struct sa *sa, const struct io_addr *from, const uint8_t *mad)
 {
 	struct limit *l = &sa->limit;
-	uint64_t now_us = loop_now_us(sa->loop), now = now_us * 1000, interval, burst, *even;
-	uint32_t second = now_us / 1000000, port;
+	uint64_t now_us = loop_now_us(sa->loop);
+	uint64_t now = now_us * 1000;
+	uint64_t interval, burst;
+	uint64_t *even;
+	uint32_t second = now_us / 1000000;
+	uint32_t port;
 	const struct topo *t = sa->view.topo;
 
 	if (!sa->conf.rate_limit)

@@ -152,6 +152,8 @@ class Host(sa_client.Client):
                 told["guid"] = f"{struct.unpack_from('>Q', notice, 24)[0]:#018x}"
             else:
                 told["lid"], told["capmask"] = struct.unpack_from(">H2xI", notice, 12)
+                shown = self.ask_sa(GET, PORT_INFO, 1, struct.pack(">H", told["lid"]))[0]  # at once, as srp_daemon does
+                told["shown"] = struct.unpack_from(">I", shown, 4 + 20)[0]
             print(json.dumps(told), flush=True)
             self.put(self.listener, lid, report[:3] + bytes([REPORT_RESP]) + report[4:], 0)
 

@@ -76,13 +76,14 @@ def test_srp_daemon_sees_all_ports_where_masks_are_not_matched(fabric):
 
 
 def test_srp_daemon_hears_of_a_target_that_comes(fabric, begin):
-    """Trap 144 of a port whose mask changed, trap 64 of a port that is in service again."""
+    """Trap 144 of a port whose mask changed, trap 64 of a port that is in service again. Who hears of a mask asks for it at once."""
     told = begin("watch", 3)
     announce(fabric, True)
     first = json.loads(told.readline())
-    assert (first["trap"], first["lid"]) == (144, fabric.lids()["0x0002c90380000300"]) and first["capmask"] & IS_DM
+    assert (first["trap"], first["lid"]) == (144, fabric.lids()["0x0002c90380000300"]) and first["capmask"] & first["shown"] & IS_DM
     announce(fabric, False)
-    assert not json.loads(told.readline())["capmask"] & IS_DM
+    last = json.loads(told.readline())
+    assert not (last["capmask"] | last["shown"]) & IS_DM
     fabric.ibsim.tell("unlink node-0003:1")
     fabric.wait(lambda s: s["links_down"] == 1, "its cable is out")
     fabric.ibsim.tell("link node-0003:1")
