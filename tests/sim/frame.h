@@ -55,6 +55,7 @@ struct frame_request {
 /* In host order, but for what struct umad_port keeps in the net's. */
 struct frame_port {
 	uint32_t there, port, base_lid, lmc, sm_lid, sm_sl, state, phys_state, rate, capmask;
+	uint32_t reregistered; /* how often its clients were asked to register anew */
 	uint64_t gid_prefix, port_guid;
 	uint32_t npkeys;
 	uint16_t pkeys[FRAME_PKEYS];

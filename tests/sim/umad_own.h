@@ -15,6 +15,11 @@ int open64(const char *path, int flags, ...);
 int openat64(int dir, const char *path, int flags, ...);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
+/*
+ * Not of libibumad: how often the port's clients were asked to register anew, of which a kernel
+ * makes an event.
+ */
+unsigned fmsim_reregistered(const char *ca_name, int num);
 #pragma GCC visibility pop
 #include <pthread.h>
 #include "tests/sim/frame.h"

@@ -79,6 +79,15 @@ static int port_read(const char *ca_name, int num, umad_port_t *port)
 	return 0;
 }
 
+unsigned fmsim_reregistered(const char *ca_name, int num)
+{
+	struct frame_request request;
+	struct frame_reply reply;
+
+	sim_request(&request, FRAME_PORT, ca_name, num);
+	return sim_ask_once(&request, &reply) < 0 ? 0 : reply.port.reregistered;
+}
+
 int umad_release_port(umad_port_t *port)
 {
 	if (!port)

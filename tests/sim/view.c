@@ -136,6 +136,7 @@ bool view_port(const struct dnode *node, unsigned num, struct frame_port *out)
 		.phys_state = info->phys_state,
 		.rate = lanes_of(info->width_active) * lane_rate(info) / 10,
 		.capmask = htonl(info->capmask),
+		.reregistered = port->reregistered,
 		.gid_prefix = htobe64(prefix),
 		.port_guid = htobe64(is_switch(node) ? node->ni.node_guid : port->guid),
 	};
