@@ -12,6 +12,11 @@
 
 #define BYTESET_BLOCK 64 /* bytes to a word of bits, the first byte's lowest */
 
+/* For each bit of a mask. */
+#define FOR_BITS(bit, mask)                                                                        \
+	for (uint64_t left_ = (mask); left_ && ((bit) = (unsigned)__builtin_ctzll(left_), true);   \
+	     left_ &= left_ - 1)
+
 /*
  * Byte h * 16 + l is in the set when bit h of low[l] is set; from h = 8 on it is bit h - 8 of
  * high[l].

@@ -10,6 +10,9 @@
  */
 #include "routing/cdg.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
+
+#define GAP 16 /* from height to height, once they are spread */
 
 static void rank_switches(struct cdg *c, const struct topo *t, uint32_t *by_rank)
 {
@@ -125,24 +128,25 @@ static void visit(struct cdg_search *s, uint32_t channel)
 	s->trail[s->ntrail++] = channel;
 }
 
-/* The next channel that this one depends on and that was not followed yet, or TOPO_NONE. */
-static uint32_t next_channel(struct cdg_search *s, uint32_t channel)
+static uint32_t next_by(const struct cdg *c, uint32_t channel, unsigned port)
 {
-	while (s->at_port[channel] <= s->c->head_ports[channel]) {
-		unsigned word = s->at_port[channel] / 64, bit = s->at_port[channel] % 64;
-		uint64_t left = s->c->next[channel][word] >> bit;
+	return port <= c->head_ports[channel] ? c->channel[c->head[channel] + port] : TOPO_NONE;
+}
 
-		if (!left) {
-			s->at_port[channel] = (word + 1) * 64;
-			continue;
-		}
-		unsigned port = s->at_port[channel] + __builtin_ctzll(left);
-		s->at_port[channel] = port + 1;
-		if (port <= s->c->head_ports[channel] &&
-		    s->c->channel[s->c->head[channel] + port] != TOPO_NONE)
-			return s->c->channel[s->c->head[channel] + port];
-	}
-	return TOPO_NONE;
+/* What a channel depends on, from the output port *at on, which moves behind it; or TOPO_NONE. */
+static uint32_t next_channel(const struct cdg *c, uint32_t channel, uint16_t *at)
+{
+	uint32_t next = TOPO_NONE;
+
+	while (next == TOPO_NONE && (*at = cdg_next_port(c, channel, *at)) < CDG_PORTS)
+		next = next_by(c, channel, (*at)++);
+	return next;
+}
+
+static void raise_above(const struct cdg *c, uint32_t channel, uint32_t next)
+{
+	if (c->height[channel] <= c->height[next])
+		c->height[channel] = c->height[next] + 1;
 }
 
 static void pop_group(struct cdg_search *s, uint32_t root)
@@ -227,7 +231,8 @@ bool cdg_search_go(struct cdg_search *s, uint32_t visits)
 			s->start++;
 		if (s->ntrail) {
 			/* Follows one dependency of the last channel of the trail. */
-			uint32_t channel = s->trail[s->ntrail - 1], next = next_channel(s, channel);
+			uint32_t channel = s->trail[s->ntrail - 1];
+			uint32_t next = next_channel(s->c, channel, &s->at_port[channel]);
 
 			if (next == TOPO_NONE) {
 				/*
@@ -242,11 +247,7 @@ bool cdg_search_go(struct cdg_search *s, uint32_t visits)
 					continue;
 				if (s->low[channel] < s->low[above])
 					s->low[above] = s->low[channel];
-
-				const struct cdg *c = s->c;
-
-				if (c->height[above] <= c->height[channel])
-					c->height[above] = c->height[channel] + 1;
+				raise_above(s->c, above, channel);
 			} else if (!s->index[next]) {
 				visit(s, next);
 			} else if (s->on_stack[next]) {
@@ -254,10 +255,7 @@ bool cdg_search_go(struct cdg_search *s, uint32_t visits)
 							  ? s->index[next]
 							  : s->low[channel];
 			} else {
-				const struct cdg *c = s->c;
-
-				if (c->height[channel] <= c->height[next])
-					c->height[channel] = c->height[next] + 1;
+				raise_above(s->c, channel, next);
 			}
 		} else if (s->start < s->c->nchannels)
 			visit(s, s->start);
@@ -291,9 +289,12 @@ uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigne
 
 /*
  * ---- A graph that is kept ----------------------------------------------------------------------
- * `from` has come to depend on `next`, which is not lower. First a search whether `next` leads back
- * to `from`. Then `from`, and all channels that are too low thereby, are raised, the lowest first,
- * so that each is raised once. Such dependencies come from detours, which go down and then up: few
+ * `from` has come to depend on `next`, which is not lower. Where there is room between what bounds
+ * them, these two move, and there is no cycle. Detours begin and end with the links of a few
+ * switches; where heights are spread, as high as they may be, there mostly is room.
+ *
+ * Else first a search whether `next` leads back to `from`. Then `from`, and all channels that are
+ * too low thereby, are raised. Such dependencies come from detours, which go down and then up: few
  * channels, behind each of which is a whole tree upwards, so the search goes backwards from `from`.
  * A channel that has to be raised goes above all heights at the begin of this change: its next such
  * dependency then costs nothing.
@@ -301,11 +302,8 @@ uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigne
 
 struct growth {
 	struct cdg *c;
-	cdg_used_fn *used;
-	void *arg;
 	uint32_t from, next;
-	uint32_t *todo; /* a stack while searching; while raising a heap by the former height */
-	int32_t *was;	/* by entry of the heap: its former height */
+	uint32_t *todo; /* a stack while searching, a queue while raising */
 	uint32_t count, room;
 };
 
@@ -315,15 +313,6 @@ static void make_room(struct growth *g)
 		return;
 	g->room = g->room ? g->room * 2 : 256;
 	g->todo = mem_array_resize(g->todo, g->room);
-	g->was = mem_array_resize(g->was, g->room);
-}
-
-static bool first_meeting(const struct growth *g, uint32_t channel)
-{
-	if (g->c->mark[channel] == g->c->marks)
-		return false;
-	g->c->mark[channel] = g->c->marks;
-	return true;
 }
 
 /*
@@ -339,11 +328,6 @@ static uint32_t before(const struct cdg *c, uint32_t channel, unsigned num)
 	return c->back[leaves];
 }
 
-static uint32_t next_by(const struct cdg *c, uint32_t channel, unsigned port)
-{
-	return port <= c->head_ports[channel] ? c->channel[c->head[channel] + port] : TOPO_NONE;
-}
-
 /* Searches a path from `next` to `from` into c->by. No channel as high as `next` is on one. */
 static bool search(struct growth *g)
 {
@@ -352,7 +336,7 @@ static bool search(struct growth *g)
 	c->marks++;
 	g->count = 0;
 	make_room(g);
-	first_meeting(g, g->from);
+	c->mark[g->from] = c->marks;
 	c->by[g->from] = g->next;
 	g->todo[g->count++] = g->from;
 	while (g->count) {
@@ -363,8 +347,9 @@ static bool search(struct growth *g)
 
 			if (who == TOPO_NONE ||
 			    (who != g->next &&
-			     (c->height[who] >= c->height[g->next] || !first_meeting(g, who))))
+			     (c->mark[who] == c->marks || c->height[who] >= c->height[g->next])))
 				continue;
+			c->mark[who] = c->marks;
 			c->by[who] = channel;
 			if (who == g->next)
 				return true;
@@ -375,49 +360,24 @@ static bool search(struct growth *g)
 	return false;
 }
 
-static void swap(struct growth *g, uint32_t a, uint32_t b)
+/* `from`, and all channels that are too low thereby: few are so twice, as paths are short. */
+static void raise_from(struct growth *g, int32_t above)
 {
-	uint32_t channel = g->todo[a];
-	int32_t was = g->was[a];
+	struct cdg *c = g->c;
 
-	g->todo[a] = g->todo[b];
-	g->was[a] = g->was[b];
-	g->todo[b] = channel;
-	g->was[b] = was;
-}
+	c->height[g->from] = above + 1;
+	g->count = 1;
+	g->todo[0] = g->from;
+	for (uint32_t at = 0; at < g->count; at++)
+		for (unsigned num = 1; num <= c->head_ports[c->back[g->todo[at]]]; num++) {
+			uint32_t who = before(c, g->todo[at], num);
 
-static uint32_t pop(struct growth *g)
-{
-	uint32_t top = g->todo[0], at = 0;
-
-	swap(g, 0, --g->count);
-	for (;;) {
-		uint32_t lower = 2 * at + 1;
-
-		if (lower + 1 < g->count && g->was[lower + 1] < g->was[lower])
-			lower++;
-		if (lower >= g->count || g->was[lower] >= g->was[at])
-			return top;
-		swap(g, at, lower);
-		at = lower;
-	}
-}
-
-static void lift(struct growth *g, uint32_t channel, int32_t above)
-{
-	if (g->c->height[channel] > above)
-		return;
-	if (first_meeting(g, channel)) {
-		uint32_t at = g->count;
-
-		make_room(g);
-		g->todo[at] = channel;
-		g->was[at] = g->c->height[channel];
-		g->count++;
-		for (; at && g->was[at] < g->was[(at - 1) / 2]; at = (at - 1) / 2)
-			swap(g, at, (at - 1) / 2);
-	}
-	g->c->height[channel] = above + 1;
+			if (who == TOPO_NONE || c->height[who] > c->height[g->todo[at]])
+				continue;
+			c->height[who] = c->height[g->todo[at]] + 1;
+			make_room(g);
+			g->todo[g->count++] = who;
+		}
 }
 
 void cdg_grow_begin(struct cdg *c)
@@ -425,6 +385,54 @@ void cdg_grow_begin(struct cdg *c)
 	c->top = 0;
 	for (uint32_t i = 0; i < c->nchannels; i++)
 		c->top = c->height[i] > c->top ? c->height[i] : c->top;
+}
+
+void cdg_spread(struct cdg *c)
+{
+	uint32_t *order = c->by, most = 0, next;
+	uint32_t *depth = mem_array(depth, c->nchannels + 1u);
+
+	cdg_grow_begin(c);
+	for (uint32_t i = 0; i < c->nchannels; i++) {
+		order[i] = i;
+		depth[i] = c->top - c->height[i];
+		if (depth[i] > most)
+			most = depth[i];
+	}
+	sort_by_key(order, c->nchannels, depth, most + 1);
+	mem_zero(c->height, c->nchannels);
+	for (uint32_t i = 0; i < c->nchannels; i++) {
+		int32_t below = c->height[order[i]] - GAP;
+
+		for (uint16_t at = 0; (next = next_channel(c, order[i], &at)) != TOPO_NONE;)
+			if (below < c->height[next])
+				c->height[next] = below;
+	}
+	free(depth);
+}
+
+/* Moves `from` up and `next` down between what bounds them. False: there is no room. */
+static bool fit_between(struct cdg *c, uint32_t from, uint32_t next)
+{
+	int32_t low = INT32_MIN, high = c->top + GAP;
+	uint32_t other;
+
+	for (uint16_t at = 0; (other = next_channel(c, next, &at)) != TOPO_NONE;)
+		if (c->height[other] > low)
+			low = c->height[other];
+	for (unsigned num = 1; num <= c->head_ports[c->back[from]]; num++) {
+		other = before(c, from, num);
+		if (other != TOPO_NONE && c->height[other] < high)
+			high = c->height[other];
+	}
+	/* Where each depends on the other, the bounds are themselves. */
+	if (low >= high - 2 || c->to[next] == c->from[from])
+		return false;
+	if (c->height[from] <= low + 1)
+		c->height[from] = high - 1;
+	if (c->height[next] >= c->height[from])
+		c->height[next] = c->height[from] - 1;
+	return true;
 }
 
 bool cdg_agrees(const struct cdg *c, uint32_t channel, uint8_t out_port)
@@ -437,47 +445,31 @@ bool cdg_agrees(const struct cdg *c, uint32_t channel, uint8_t out_port)
 bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *used, void *arg)
 {
 	uint32_t next = next_by(c, channel, out_port);
-	struct growth g = { .c = c, .used = used, .arg = arg, .from = channel, .next = next };
+	struct growth g = { .c = c, .from = channel, .next = next };
 	bool acyclic = next != channel;
 
 	cdg_add(c, channel, out_port);
-	if (cdg_agrees(c, channel, out_port))
+	if (cdg_agrees(c, channel, out_port) || fit_between(c, channel, next))
 		return acyclic;
 	while (acyclic && search(&g)) {
 		/* Drops the dependencies of the cycle found that are not in use. */
-		uint32_t at = g.next;
+		uint32_t at = next;
 
 		acyclic = false;
 		do {
 			uint32_t to = c->by[at];
 			uint8_t out = c->port_of[to] - c->head[at];
 
-			if (!g.used(g.arg, at, out)) {
+			if (!used(arg, at, out)) {
 				cdg_drop(c, at, out);
 				acyclic = true;
 			}
 			at = to;
-		} while (at != g.next);
+		} while (at != next);
 	}
-	if (acyclic) {
-		int32_t above = c->height[g.next];
-
-		c->marks++;
-		g.count = 0;
-		lift(&g, g.from, above > c->top ? above : c->top);
-		while (g.count) {
-			uint32_t raised = pop(&g);
-
-			for (unsigned num = 1; num <= c->head_ports[c->back[raised]]; num++) {
-				uint32_t who = before(c, raised, num);
-
-				if (who != TOPO_NONE)
-					lift(&g, who, c->height[raised]);
-			}
-		}
-	}
+	if (acyclic)
+		raise_from(&g, c->height[next] > c->top ? c->height[next] : c->top);
 	free(g.todo);
-	free(g.was);
 	return acyclic;
 }
 

@@ -14,7 +14,8 @@
 
 #include "topology/snapshot/topo.h"
 
-#define CDG_WORDS 4 /* output ports of a switch as a bitmap */
+#define CDG_PORTS 256
+#define CDG_WORDS (CDG_PORTS / 64) /* output ports of a switch as a bitmap */
 
 struct arena;
 struct cdg {
@@ -59,6 +60,18 @@ static inline bool cdg_has(const struct cdg *c, uint32_t channel, uint8_t out_po
 	return c->next[channel][out_port / 64] >> (out_port % 64) & 1;
 }
 
+/* The first output port from `port` on that the channel depends on; CDG_PORTS = there is none. */
+static inline unsigned cdg_next_port(const struct cdg *c, uint32_t channel, unsigned port)
+{
+	for (; port < CDG_PORTS; port = (port / 64 + 1) * 64) {
+		uint64_t left = c->next[channel][port / 64] >> port % 64;
+
+		if (left)
+			return port + __builtin_ctzll(left);
+	}
+	return port;
+}
+
 /* Whether a channel leaves the switch at the channel's head by that port. */
 static inline bool cdg_leads_on(const struct cdg *c, uint32_t channel, uint8_t out_port)
 {
@@ -101,6 +114,11 @@ void cdg_grow_begin(struct cdg *c);
  */
 bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *used, void *arg)
 	__attribute__((warn_unused_result));
+/*
+ * Heights anew: each channel as high as those allow that depend on it, with room between, so that
+ * growing mostly moves two channels alone. The graph has no cycle, and heights.
+ */
+void cdg_spread(struct cdg *c);
 /* Whether a dependency, in the graph or not, agrees with the heights. */
 bool cdg_agrees(const struct cdg *c, uint32_t channel, uint8_t out_port);
 /* Drops all dependencies of a channel and on it: no entry may lead there any more. */

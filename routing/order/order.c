@@ -19,8 +19,8 @@
  * it.
  */
 
-#define CIRCLES_MAX 64	/* that fell apart: then the graph is too far from what is in use */
-#define OWN	    256 /* place.at: behind all ports come the turns that are not the graph's */
+#define CIRCLES_MAX 64	      /* that fell apart: then the graph is too far from what is in use */
+#define OWN	    CDG_PORTS /* place.at: behind all ports, turns that are not the graph's */
 
 struct hop {
 	uint32_t channel;
@@ -44,10 +44,11 @@ struct order_circle {
 	int32_t floor;
 	uint8_t *colour;  /* by channel */
 	bool *has_unused; /* likewise */
+	bool *members;	  /* likewise: it is on the circle found; NULL = that may be none */
 	uint32_t *first;  /* likewise: its first turn, nturns = it has none */
 	struct place *trail;
 	uint32_t ntrail, room;
-	bool found, sure;
+	bool found;
 };
 
 enum { NEW, OPEN, CLOSED };
@@ -65,23 +66,24 @@ struct order_circle *order_circle_new(const struct cdg *g, const struct order_tu
 	struct order_circle *c = mem_new(c);
 	size_t n = g->nchannels + 1u;
 
-	*c = (struct order_circle){ .g = g, .used = used, .arg = arg, .nturns = count };
+	*c = (struct order_circle){
+		.g = g, .used = used, .arg = arg, .nturns = count, .floor = INT32_MAX
+	};
 	c->colour = mem_array(c->colour, n);
 	c->has_unused = mem_array(c->has_unused, n);
 	c->first = mem_array_unset(c->first, n);
-	c->turns = mem_array(c->turns, c->nturns + 1u);
-	for (uint32_t i = 0; i < c->nturns; i++)
-		c->turns[i] = (struct hop){ c->g->channel[turns[i].from], turns[i].out };
-	qsort(c->turns, c->nturns, sizeof(*c->turns), by_channel);
-	for (uint32_t i = 0; i < c->g->nchannels; i++)
-		c->first[i] = c->nturns;
-	for (uint32_t i = c->nturns; i-- > 0;)
+	c->turns = mem_array(c->turns, count + 1u);
+	for (uint32_t i = 0; i < count; i++)
+		c->turns[i] = (struct hop){ g->channel[turns[i].from], turns[i].out };
+	qsort(c->turns, count, sizeof(*c->turns), by_channel);
+	for (uint32_t i = 0; i < g->nchannels; i++)
+		c->first[i] = count;
+	for (uint32_t i = count; i-- > 0;)
 		c->first[c->turns[i].channel] = i;
-	c->floor = INT32_MAX;
-	for (uint32_t i = 0; i < c->nturns; i++) {
-		int32_t height = c->g->height[c->turns[i].channel];
+	for (uint32_t i = 0; i < count; i++) {
+		int32_t height = g->height[c->turns[i].channel];
 
-		if (!cdg_agrees(c->g, c->turns[i].channel, c->turns[i].out) && height < c->floor)
+		if (!cdg_agrees(g, c->turns[i].channel, c->turns[i].out) && height < c->floor)
 			c->floor = height;
 	}
 	return c;
@@ -95,6 +97,7 @@ void order_circle_free(struct order_circle *c)
 	free(c->unused);
 	free(c->colour);
 	free(c->has_unused);
+	free(c->members);
 	free(c->first);
 	free(c->trail);
 	free(c);
@@ -120,22 +123,10 @@ static bool is_left_out(const struct order_circle *c, uint32_t channel, uint8_t 
 	return false;
 }
 
-/* The graph's next turn from a port on; OWN: there is none. */
-static uint32_t next_port(const uint64_t *ports, uint32_t from)
-{
-	for (; from < OWN; from = (from / 64 + 1) * 64) {
-		uint64_t left = ports[from / 64] >> from % 64;
-
-		if (left)
-			return from + __builtin_ctzll(left);
-	}
-	return OWN;
-}
-
 /* The next turn from a place, its port into place.out. False: there is none. */
 static bool next_turn(const struct order_circle *c, struct place *p)
 {
-	while (p->at < OWN && (p->at = next_port(c->g->next[p->channel], p->at)) < OWN) {
+	while (p->at < OWN && (p->at = cdg_next_port(c->g, p->channel, p->at)) < OWN) {
 		p->out = p->at++;
 		if (!is_left_out(c, p->channel, p->out))
 			return true;
@@ -179,8 +170,11 @@ static void walk_on(struct order_circle *c)
 			c->has_unused[place->channel] = true;
 			first = i;
 		} while (c->trail[i].channel != next);
-		c->sure = first == c->ntrail;
-		c->found = c->sure || ++c->circles == CIRCLES_MAX;
+		if (first == c->ntrail)
+			c->members = mem_array(c->members, c->g->nchannels);
+		for (; c->members && i < c->ntrail; i++)
+			c->members[c->trail[i].channel] = true;
+		c->found = c->members || ++c->circles == CIRCLES_MAX;
 		/* Back to there. What was met behind is as if nobody had come there. */
 		while (!c->found && c->ntrail > first + 1)
 			c->colour[c->trail[--c->ntrail].channel] = NEW;
@@ -212,9 +206,9 @@ bool order_circle_found(const struct order_circle *c)
 	return c->found;
 }
 
-bool order_circle_sure(const struct order_circle *c)
+const bool *order_circle_members(const struct order_circle *c)
 {
-	return c->sure;
+	return c->members;
 }
 
 /*

@@ -53,11 +53,6 @@ static inline struct order_unit *order_unit_of(const struct order_work *w, uint3
 
 /* ---- Blocks of entries as 64-bit masks, one bit each ----------------------------------------- */
 
-/* For each bit of a mask. */
-#define FOR_BITS(bit, mask)                                                                        \
-	for (uint64_t left_ = (mask); left_ && ((bit) = (unsigned)__builtin_ctzll(left_), true);   \
-	     left_ &= left_ - 1)
-
 #if defined(__SSE2__)
 
 /* A mask of the entries in which two blocks are the same. */
@@ -111,6 +106,7 @@ struct order_beyond { /* turns of mixtures that the graph of the new tables' pro
 	struct order_turn *turns;
 	uint32_t count;
 	bool known;
+	unsigned circles; /* by which alone trials were judged */
 };
 struct order_trial;
 /*
@@ -133,15 +129,15 @@ bool order_trial_end(struct order_trial *trial);
  * has an order). Only turns of the graph that are in use count; `used` is called where it matters.
  * The graph must not change meanwhile; the turns are copied. order_circle_go() makes up to `visits`
  * steps: true = there is more to do. Then order_circle_found() says whether there is a cycle, or
- * may be one (a few were looked at, and not all), order_circle_sure() whether all turns of the one
- * found are in use. order_circle_free(): NULL is fine.
+ * may be one (a few were looked at, and not all), order_circle_members() by channel who is on it;
+ * NULL = some of its turns may not be in use. order_circle_free(): NULL is fine.
  */
 struct order_circle;
 struct order_circle *order_circle_new(const struct cdg *g, const struct order_turn *turns,
 				      uint32_t count, cdg_used_fn *used, void *arg);
 bool order_circle_go(struct order_circle *c, uint32_t visits);
 bool order_circle_found(const struct order_circle *c);
-bool order_circle_sure(const struct order_circle *c);
+const bool *order_circle_members(const struct order_circle *c);
 void order_circle_free(struct order_circle *c);
 
 /*

@@ -20,15 +20,16 @@
  * The proof of the new tables may be at hand (check_proof_graph), and with it a graph that has all
  * their turns and some more, and its order. Old entries' turns are mostly among those, or agree
  * with that order; whether the few others close a circle is searched around them alone
- * (order.c). Where that finds one and it is asked whose entries are in it, the looks above
- * follow, and so they do when the next proof has begun meanwhile.
+ * (order.c). Where it can't tell, the looks above follow, and so they do when the next proof has
+ * begun meanwhile.
  *
  * Parts of a change are looked at by the same graph: what some tables on the way have beyond it is
  * among what mixtures of the whole change have beyond it, which the first trial leaves behind
  * (order_beyond).
  */
 
-#define BEYOND_MAX 4096 /* turns: each is looked for in the tables by every trial at a part */
+#define BEYOND_MAX  4096 /* turns: each is looked for in the tables by every trial at a part */
+#define CIRCLES_MAX 4	 /* that a search gets one by one; all at once takes the whole graph */
 
 typedef void turn_fn(void *arg, const struct order_turn *turn);
 
@@ -214,7 +215,7 @@ static void turn_met(void *arg, const struct order_turn *turn)
 struct circle {
 	const struct order_work *w;
 	const struct cdg *g;
-	bool *member; /* by channel */
+	const bool *member; /* by channel */
 	uint64_t *guilty;
 };
 
@@ -234,7 +235,6 @@ static void turn_judged(void *arg, const struct order_turn *turn)
 #define UNITS_A_CALL   8192
 #define ENTRIES_A_CALL (2u << 20)
 #define VISITS_A_CALL  (1u << 18)
-#define TURNS_A_CALL   8
 
 struct order_trial {
 	struct turns turns;
@@ -273,6 +273,16 @@ static bool ask_columns(struct order_trial *l, const struct enquiry *q)
 	return l->at < w->nblocks;
 }
 
+/* The entries with paths in a group of channels that wait for one another. */
+static void find_guilty(struct order_trial *l, const struct cdg *g, const bool *member)
+{
+	struct circle c = { l->turns.w, g, member, l->guilty };
+	struct enquiry q = { l->turns.w, l->turns.direction, turn_judged, &c };
+
+	for (uint32_t b = 0; b < l->turns.w->nblocks; b++)
+		turns_of_column(&q, b);
+}
+
 static bool search_graph(struct order_trial *l)
 {
 	unsigned length;
@@ -284,16 +294,12 @@ static bool search_graph(struct order_trial *l)
 	uint64_t groups = cdg_search_groups(l->search, group, l->graph.nchannels, &length);
 
 	if (groups && l->guilty) {
-		/* The entries with paths in a group of channels that wait for one another. */
-		struct circle c = { .w = l->turns.w, .g = &l->graph, .guilty = l->guilty };
-		struct enquiry q = { l->turns.w, l->turns.direction, turn_judged, &c };
+		bool *member = mem_array(member, l->graph.nchannels + 1u);
 
-		c.member = mem_array(c.member, l->graph.nchannels + 1u);
 		for (unsigned i = 0; i < length; i++)
-			c.member[group[i]] = true;
-		for (uint32_t b = 0; b < l->turns.w->nblocks; b++)
-			turns_of_column(&q, b);
-		free(c.member);
+			member[group[i]] = true;
+		find_guilty(l, &l->graph, member);
+		free(member);
 	}
 	free(group);
 	return end_trial(l, !groups);
@@ -409,7 +415,14 @@ static bool search_circle(struct order_trial *l)
 	if (!order_circle_found(l->circle))
 		return end_trial(l, true);
 	leave_beyond(l);
-	return order_circle_sure(l->circle) && !l->guilty ? end_trial(l, false) : leave_proof(l);
+
+	const bool *members = order_circle_members(l->circle);
+
+	if (!members || l->beyond->circles++ > CIRCLES_MAX)
+		return leave_proof(l);
+	if (l->guilty)
+		find_guilty(l, l->turns.proven, members);
+	return end_trial(l, false);
 }
 
 /* All turns that old entries make come to be known: those that the graph has anyway as well. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/proof/check_change.h"
+#include "routing/byteset.h"
 #include "routing/proof/check_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -43,8 +44,10 @@ struct check_base {
 	bool *walk;
 	struct check_count *counts;
 	uint32_t *hosts, *specials, *parts; /* by switch */
-	struct base_turn *added;	    /* dependencies since the last whole proof */
-	uint32_t nadded, tidied;
+	struct base_turn *added; /* dependencies of channels that lead down, since the last
+					       whole proof */
+	uint32_t nadded;
+	bool spread; /* heights have room between */
 	struct check_change last;
 	struct change *run; /* on its way */
 };
@@ -144,7 +147,8 @@ static bool check_base_keep_places(struct check_base *base, struct check *c)
  *            just said (before, nothing led there: the base was sound). So the graph holds all
  *            there are, and may hold some that are past, or that no packet ever had
  *            (check.c): these go when they close a cycle (detours come and go, and those of
- *            one fault may not suit those of the next). Its order (cdg.h) proves a superset.
+ *            one fault may not suit those of the next), those of channels down before one is
+ *            looked for, as each cycle has some. Its order (cdg.h) proves a superset.
  *   arrival  The marks of LIDs with a gap (check.c: not plain) are made by the same pairs of
  *            entries, and by entries of switches with hosts; who gets his first host has a port
  *            that came up. Marked LIDs are walked again when one of their blocks changed, or when
@@ -172,6 +176,8 @@ struct change {
 	bool *dirty;		    /* by block of LIDs: it changed at some switch */
 	bool wrong;		    /* something is to be looked at as a whole */
 	bool moved;		    /* hosts, or connected parts */
+	bool repaired;		    /* some port went up */
+	bool dropped;		    /* what past changes left was looked through */
 };
 
 /* ---- Entries --------------------------------------------------------------------------------- */
@@ -197,6 +203,20 @@ static bool in_use(void *arg, uint32_t channel, uint8_t next)
 	return false;
 }
 
+/* Drops turns of past changes that no LID has any more: the latest are looked at. */
+static void drop_unused(struct check_base *base, struct check *c, uint32_t most)
+{
+	for (uint32_t at = base->nadded; at && most; most--) {
+		struct base_turn *turn = &base->added[--at];
+
+		if (cdg_has(&base->cdg, turn->channel, turn->out) &&
+		    in_use(c, turn->channel, turn->out))
+			continue;
+		cdg_drop(&base->cdg, turn->channel, turn->out);
+		memmove(turn, turn + 1, (--base->nadded - at) * sizeof(*turn));
+	}
+}
+
 static void depend(struct change *w, uint32_t channel, uint8_t next)
 {
 	struct check_base *base = w->base;
@@ -204,9 +224,15 @@ static void depend(struct change *w, uint32_t channel, uint8_t next)
 	if (w->wrong || !cdg_leads_on(&w->c.cdg, channel, next) ||
 	    cdg_has(&w->c.cdg, channel, next))
 		return;
-	base->added = mem_grow(base->added, base->nadded);
-	base->added[base->nadded++] = (struct base_turn){ channel, next };
-	base->last.added = base->nadded;
+	if (!w->dropped && !cdg_agrees(&w->c.cdg, channel, next)) {
+		w->dropped = true;
+		base->spread &= !w->repaired;
+		drop_unused(base, &w->c, TIDY_AT_ONCE / 10);
+	}
+	if (cdg_falls(&w->c.cdg, channel)) { /* as some channel of each cycle does */
+		base->added = mem_grow(base->added, base->nadded);
+		base->added[base->nadded++] = (struct base_turn){ channel, next };
+	}
 	w->wrong |= !cdg_grow(&w->c.cdg, channel, next, in_use, &w->c);
 }
 
@@ -249,19 +275,18 @@ static void inspect_own(struct change *w, uint32_t sw, const struct outs *outs, 
 	}
 }
 
-/* The entries of a neighbour that send to sw by port `num` there. */
+/* The entries of a neighbour's block that send to sw by port `num` there. */
 static void inspect_sender(struct change *w, const uint8_t *row, uint8_t num, uint32_t channel,
-			   const uint8_t *next, uint32_t lid, uint32_t end)
+			   const uint8_t *next, uint32_t lid)
 {
-	for (; lid < end; lid++) {
-		if (row[lid] != num)
-			continue;
-		w->c.walk[lid] |= next[lid] == TABLES_NO_ROUTE;
-		depend(w, channel, next[lid]);
+	unsigned bit;
+
+	FOR_BITS(bit, byteset_equal(row + lid, num))
+	{
+		w->c.walk[lid + bit] |= next[lid + bit] == TABLES_NO_ROUTE;
+		depend(w, channel, next[lid + bit]);
 	}
 }
-
-/* ---- Who reaches whom ------------------------------------------------------------------------ */
 
 /* ---- A change, in pieces --------------------------------------------------------------------- */
 
@@ -293,6 +318,7 @@ static enum said find_blocks(struct change *w)
 		if (w->base->ports[i].link_up == t->ports[i].link_up)
 			continue;
 		w->base->ports[i].link_up = t->ports[i].link_up;
+		w->repaired |= t->ports[i].link_up;
 		if (t->ports[i].node < t->nswitches)
 			w->rows[t->ports[i].node] = true;
 		if (w->c.cdg.channel[i] != TOPO_NONE)
@@ -316,16 +342,15 @@ static enum said blocks_go(struct change *w)
 
 		if (sw != of)
 			find_outs(c, of = sw, &outs);
-		lid += lid == 0;
 		block_end = block_end > c->tables->top ? c->tables->top + 1u : block_end;
-		inspect_own(w, sw, &outs, lid, block_end);
+		inspect_own(w, sw, &outs, lid + !lid, block_end);
 		for (unsigned num = 1; num <= node->nports && !w->wrong; num++) {
 			uint32_t peer = c->t->ports[node->port0 + num].peer;
 
 			if (peer != TOPO_NONE && check_is_channel(c, peer))
 				inspect_sender(w, tables_row(c->tables, c->t->ports[peer].node),
 					       c->t->ports[peer].num, c->cdg.channel[peer],
-					       tables_row(c->tables, sw), lid, block_end);
+					       tables_row(c->tables, sw), lid);
 		}
 		w->dirty[block] = true;
 	}
@@ -455,7 +480,7 @@ void check_change_begin(struct check_base *base, const struct topo *t, const str
 	abandon_run(base);
 	base->run = w;
 	base->serial++;
-	base->last = (struct check_change){ .added = base->last.added };
+	base->last = (struct check_change){ 0 };
 	w->base = base;
 	w->c = (struct check){ .t = t, .lids = lids, .tables = tables, .report = &w->report };
 	if (!check_base_fits(base, t, lids, tables)) {
@@ -527,6 +552,7 @@ bool check_change_end(struct check_base *base, struct check_report *report)
 		check_base_keep_places(base, c);
 		check_prints_take(&base->prints, c->tables, 0, c->t->nswitches, NULL);
 		base->good = true;
+		base->spread = false;
 	} else if (!w->whole) {
 		base->cdg.marks = c->cdg.marks; /* the rest of the graph is shared */
 		/* The walks' hops are of some LIDs alone. */
@@ -554,16 +580,8 @@ void check_change_tidy(struct check_base *base, const struct topo *t, const stru
 
 	if (!base->good || base->nports != t->nports || base->top != tables->top)
 		return;
-	for (unsigned n = 0; n < TIDY_AT_ONCE && n < base->nadded; n++) {
-		uint32_t at = base->tidied < base->nadded ? base->tidied : 0;
-		struct base_turn turn = base->added[at];
-		bool stays = cdg_has(&base->cdg, turn.channel, turn.out) &&
-			     in_use(&c, turn.channel, turn.out);
-
-		base->tidied = at + stays;
-		if (stays)
-			continue;
-		cdg_drop(&base->cdg, turn.channel, turn.out);
-		base->added[at] = base->added[--base->nadded];
-	}
+	drop_unused(base, &c, TIDY_AT_ONCE);
+	if (!base->spread)
+		cdg_spread(&base->cdg);
+	base->spread = true;
 }

@@ -71,41 +71,34 @@ static struct order order_between(const struct topo *t, const struct tables *old
 	return order;
 }
 
-static void assert_same_order(const struct order *a, const struct order *b)
+static bool is_same_order(const struct order *a, const struct order *b)
 {
-	assert_int_equal(a->nsteps, b->nsteps);
-	assert_int_equal(a->nrounds, b->nrounds);
-	assert_int_equal(a->strict, b->strict);
-	assert_int_equal(a->drained, b->drained);
-	for (uint32_t i = 0; i < a->nsteps; i++) {
+	bool same = a->nsteps == b->nsteps && a->nrounds == b->nrounds && a->strict == b->strict;
+
+	for (uint32_t i = 0; same && i < a->nsteps; i++) {
 		const struct order_step *x = &a->steps[i], *y = &b->steps[i];
 
-		assert_int_equal(x->sw, y->sw);
-		assert_int_equal(x->block, y->block);
-		assert_int_equal(x->mask, y->mask);
-		assert_int_equal(x->last, y->last);
-		assert_int_equal(x->drain, y->drain);
+		same = x->sw == y->sw && x->block == y->block && x->mask == y->mask &&
+		       x->last == y->last && x->drain == y->drain;
 	}
+	return same;
 }
 
 /* The newer tables' proof is at hand, made upon those of the older. */
-static void assert_order_by_proof_is_the_same(const struct order *order, const struct topo *t,
-					      const struct tables *older,
-					      const struct tables *newer,
-					      const struct check_base *base)
+static struct order order_by_proof(const struct topo *t, const struct tables *older,
+				   const struct tables *newer, const struct check_base *base)
 {
 	const struct order_proof proof = { .base = base, .serial = check_proof_serial(base) };
 	struct order_block *blocks;
 	uint32_t count = order_compare(older, newer, &blocks);
 	struct order_making *making = order_begin(t, newer, blocks, count, &proof);
-	struct order by_proof;
+	struct order order;
 
 	free(blocks);
 	while (order_go(making))
 		;
-	order_end(making, &by_proof);
-	assert_same_order(&by_proof, order);
-	order_fini(&by_proof);
+	order_end(making, &order);
+	return order;
 }
 
 static uint32_t some_switch(const struct topo *t, unsigned level)
@@ -162,34 +155,47 @@ static void walk_round(struct walk *w, unsigned round, const char *name)
 }
 
 struct tally {
-	unsigned changes, proven, writes, strict, drained;
+	unsigned changes, writes, strict, drained;
 	unsigned cyclic; /* where more than 64 LIDs had no order: paths may wait in a circle */
 };
 
+static void walk_order(struct order *order, const struct topo *now, const struct lid_map *lids,
+		       const struct tables *older, const struct tables *newer, uint64_t seed,
+		       struct tally *tally)
+{
+	struct walk w = { .order = order, .newer = newer, .seed = seed };
+	char name[64];
+
+	snprintf(name, sizeof(name), "seed %llu", (unsigned long long)seed);
+	mixture_init(&w.mix, now, lids, older, newer);
+	w.mix.cycles_allowed = order->drained > TABLES_BLOCK ? UINT32_MAX : 0;
+	for (unsigned round = 0; round < order->nrounds; round++)
+		walk_round(&w, round, name);
+	assert_memory_equal(w.mix.now.lft, newer->lft, (size_t)newer->nswitches * newer->stride);
+	tally->changes++;
+	tally->writes += order->nsteps;
+	tally->drained += order->drained > 0;
+	tally->strict += order->strict;
+	tally->cyclic += w.mix.cycles > 0;
+	mixture_fini(&w.mix);
+	order_fini(order);
+}
+
+/* By the order that is found without a proof, and by that of the proof. */
 static void walk_between(const struct topo *now, const struct lid_map *lids,
 			 const struct tables *older, const struct tables *newer, uint64_t seed,
 			 struct check_base *base, struct tally *tally)
 {
-	struct order order = order_between(now, older, newer);
-	struct walk w = { .order = &order, .newer = newer, .seed = seed };
+	struct order order = order_between(now, older, newer), by_proof;
 	struct check_report report;
-	char name[64];
 
-	tally->proven += check_change(base, now, lids, newer, &report);
-	assert_order_by_proof_is_the_same(&order, now, older, newer, base);
-	snprintf(name, sizeof(name), "seed %llu", (unsigned long long)seed);
-	mixture_init(&w.mix, now, lids, older, newer);
-	w.mix.cycles_allowed = order.drained > TABLES_BLOCK ? UINT32_MAX : 0;
-	for (unsigned round = 0; round < order.nrounds; round++)
-		walk_round(&w, round, name);
-	assert_memory_equal(w.mix.now.lft, newer->lft, (size_t)newer->nswitches * newer->stride);
-	tally->changes++;
-	tally->writes += order.nsteps;
-	tally->drained += order.drained > 0;
-	tally->strict += order.strict;
-	tally->cyclic += w.mix.cycles > 0;
-	mixture_fini(&w.mix);
-	order_fini(&order);
+	assert_true(check_change(base, now, lids, newer, &report));
+	by_proof = order_by_proof(now, older, newer, base);
+	if (is_same_order(&order, &by_proof))
+		order_fini(&by_proof);
+	else
+		walk_order(&by_proof, now, lids, older, newer, seed, tally);
+	walk_order(&order, now, lids, older, newer, seed, tally);
 }
 
 /*
@@ -221,7 +227,6 @@ static void say(const struct tally *tally)
 	print_message("%u changes, %u writes; %u needed their rounds whole, %u drains, %u with "
 		      "a credit cycle meanwhile\n",
 		      tally->changes, tally->writes, tally->strict, tally->drained, tally->cyclic);
-	assert_int_equal(tally->proven, tally->changes);
 }
 
 /* ---- Random changes ------------------------------------------------------------------------- */

@@ -114,7 +114,22 @@ static bool is_found(struct bench *b, uint32_t visits)
 	while (order_circle_go(c, visits))
 		;
 	found = order_circle_found(c);
-	b->sure = order_circle_sure(c);
+
+	const bool *members = order_circle_members(c);
+
+	b->sure = members != NULL;
+	for (uint32_t i = 0; b->sure && i < b->all.nchannels; i++) {
+		bool goes_on = false;
+
+		for (unsigned port = 1; port <= b->all.head_ports[i]; port++) {
+			uint32_t next = behind(&b->all, i, port);
+
+			goes_on |= next != TOPO_NONE && members[next] &&
+				   cdg_has(&b->used, i, (uint8_t)port);
+		}
+		if (members[i] && !goes_on)
+			fail_msg("channel %u is on no circle", i);
+	}
 	order_circle_free(c);
 	return found;
 }

@@ -138,6 +138,16 @@ static void assert_same_report(const struct check_report *a, const struct check_
 	assert_string_equal(a->first, b->first);
 }
 
+static void assert_heights_prove(const struct check_base *base)
+{
+	const struct cdg *g = check_proof_graph(base, check_proof_serial(base));
+
+	for (uint32_t i = 0; i < g->nchannels; i++)
+		for (unsigned port = 1; port <= g->head_ports[i]; port++)
+			if (cdg_has(g, i, (uint8_t)port) && !cdg_agrees(g, i, (uint8_t)port))
+				fail_msg("channel %u depends on one as high", i);
+}
+
 static bool judge(struct world *w, const struct tables *tables, struct tally *tally)
 {
 	struct check_report change, whole;
@@ -145,6 +155,8 @@ static bool judge(struct world *w, const struct tables *tables, struct tally *ta
 
 	assert_int_equal(check_tables(w->topo, w->lids, tables, &whole), sound);
 	assert_same_report(&change, &whole);
+	if (sound)
+		assert_heights_prove(w->base);
 	tally->wholes += check_change_last(w->base).whole;
 	tally->changes += !check_change_last(w->base).whole;
 	tally->refused += !sound;
@@ -255,7 +267,6 @@ static void a_proof_that_is_left_proves_nothing(void **state)
 		if (calls % 4 < 2) { /* else it is freed as it is */
 			assert_true(check_change(w.base, w.topo, w.lids, &w.tables, &report));
 			assert_true(check_change_last(w.base).whole);
-			assert_int_equal(check_change_last(w.base).added, 0);
 		}
 		world_fini(&w);
 	}
@@ -279,6 +290,41 @@ static void faults_one_after_the_other_need_no_whole_proof(void **state)
 		assert_true(judge(&w, &w.tables, &tally));
 		if (n >= 100) /* first without, then with the tidying of quiet times */
 			check_change_tidy(w.base, w.topo, &w.tables);
+	}
+	assert_int_equal(tally.wholes, 1);
+	world_fini(&w);
+}
+
+/*
+ * Detours of aggregation nodes turn at a few leaves. Where one of these loses a cable, or has it
+ * again, the order of the channels changes there alone.
+ */
+static void a_cable_of_the_leaf_where_detours_turn_moves_few_channels(void **state)
+{
+	struct tally tally = { 0 };
+	struct world w;
+	const struct cdg *g;
+	char err[256];
+
+	world_init(&w, generate_superpod(GENERATE_H100, 8, true, err, sizeof(err)), 1);
+	look_again(&w);
+	judge(&w, &w.tables, &tally);
+	for (unsigned n = 0; n < 8; n++) {
+		check_change_tidy(w.base, w.topo, &w.tables);
+		g = check_proof_graph(w.base, check_proof_serial(w.base));
+
+		int32_t *before = mem_array(before, g->nchannels);
+		uint32_t moved = 0;
+
+		mem_copy(before, g->height, g->nchannels);
+		w.down[w.intact->nodes[0].port0 + 40 + n / 2] = n % 2 == 0;
+		look_again(&w);
+		assert_true(judge(&w, &w.tables, &tally));
+		g = check_proof_graph(w.base, check_proof_serial(w.base));
+		for (uint32_t i = 0; i < g->nchannels; i++)
+			moved += g->height[i] != before[i];
+		assert_in_range(moved, 0, g->nchannels / 20);
+		free(before);
 	}
 	assert_int_equal(tally.wholes, 1);
 	world_fini(&w);
@@ -312,6 +358,7 @@ int main(void)
 		cmocka_unit_test(one_cable_is_no_whole_proof),
 		cmocka_unit_test(a_proof_that_is_left_proves_nothing),
 		cmocka_unit_test(faults_one_after_the_other_need_no_whole_proof),
+		cmocka_unit_test(a_cable_of_the_leaf_where_detours_turn_moves_few_channels),
 		cmocka_unit_test(another_fabric_is_proven_whole),
 	};
 
