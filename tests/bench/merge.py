@@ -127,15 +127,14 @@ class Trial:
             return
         self.before = self.lids()
         listed, self.row["listed"] = {}, []
-        for pod, manager in zip(self.pods, self.masters()):
+        for pod, manager in zip(self.pods, self.masters()):  # who was away when the cable came holds it once the other end is enabled
+            m.until(lambda manager=manager: manager.status()["links_held"], "the link is held", 60)
             answer = manager.ask("admit", "all", "--dry-run")
             moves = {move["lid"]: move["to"] for move in answer["lids_to_move"] or [] if move["ours"]}
             self.row["listed"].append(len(moves) if answer["lids_to_move"] is not None else None)
             self.row.setdefault("masters", []).append(answer["master"])
             listed[pod[0][:12]] = moves
-        began = time.time()
-        for manager in self.masters():
-            m.until(lambda manager=manager: manager.status()["links_held"], "the link is held", 60)
+            began = time.time()
             if not manager.ask("admit", "all"):
                 raise w.BenchError(f"admit: {manager.refusal}")
         pattern = f"{m.UP} .* {2 * self.options.size} HCAs"
@@ -149,6 +148,7 @@ class Trial:
             settled = min(up) - began
         except w.BenchError:
             settled = None
+        time.sleep(self.options.watch)
         lids, otherwise, moved = self.lids(), 0, 0
         for (node, port), lid in self.before.items():
             now = lids.get((node, port), 0)

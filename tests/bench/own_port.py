@@ -5,8 +5,7 @@
     own_port.py [--bin FOLDER] [--size HCAS] [--cases "WORD .."] [--json FILE]
 
 On fmsim; cases: leaf, hca, moved. A line a case: the port before and behind, seconds from the loss until a fault elsewhere, made a second later, is rerouted (from that fault),
-blocks that were written beside those of the leaf's own fault, what hosts had registered (members, services, subscriptions) and what of that is left, LIDs that
-moved, and Sets that devices of the other fabric got.
+what hosts had registered (members, services, subscriptions) and what of that is lost, LIDs that moved (the HCA's own in the other fabric is one), and whether the other fabric's manager is up.
 """
 import argparse
 import json
@@ -55,7 +54,7 @@ class Trial:
             hosts = m.hosts(merge.two_pods(self.world, self.options.size))[100:140]
             books = m.Books(self.world, self.sim, f"0x{hosts[0][0][2:]}")
             for number, (_, guid) in enumerate(hosts):
-                books.do(do="join", guid=guid, mgid=f"ff12a01bfe800000{number % 8 + 1:016x}")
+                books.do(do="join", guid=guid, mgid=f"ff12601bffff{number % 8 + 1:020x}")
                 books.do(do="register", guid=guid, id=number + 1)
             books.do(do="subscribe")
             row, before = self.row, self.seat()
@@ -66,19 +65,19 @@ class Trial:
             self.lose()
             time.sleep(1)
             at = time.time()
-            self.sim.tell("unlink leaf-su02-rail3:33")
-            found = m.until(lambda: self.manager.stamps("leaf-su02-rail3 .*rerouted", at), "the fault elsewhere is rerouted", 60, every_s=0.01)
+            self.sim.tell("unlink leaf-su01-rail3:33")
+            found = m.until(lambda: self.manager.stamps("leaf-su01-rail3 .*rerouted", at), "the fault elsewhere is rerouted", 60, every_s=0.01)
             row.update(before=before, rerouted_s=round(found[0] - at, 3), behind=self.seat(),
                        moved_s=[round(stamp - lost, 3) for stamp in self.manager.stamps("port-moved|goes on through|own port", lost)][:1])
             left = books.read_all()
             row.update(had={key: len(value) for key, value in had.items()}, lost={key: len(had[key] - left[key]) for key in had},
                        moved=json.loads(self.sim.tell("judge --json"))["moved"], ups=len(self.manager.stamps(m.UP)),
                        other_up=self.other.is_master(), alerts=sorted({alert["what"] for alert in (self.manager.status() or {}).get("alerts", [])}))
-            row["ok"] = row["rerouted_s"] <= BOUND_S and not any(row["lost"].values()) and not row["moved"] and row["ups"] == 1 and row["behind"] != before
-            if not row["ok"]:
-                sys.stderr.write("".join(f"{when:.3f} {text}\n" for when, text in self.manager.log.lines[-25:]))
+            row["ok"] = row["rerouted_s"] <= BOUND_S and not any(row["lost"].values()) and row["moved"] <= (self.case == "moved") and row["ups"] == 1 and row["behind"] != before
             return row
         finally:
+            if not self.row.get("ok"):
+                sys.stderr.write("".join(f"{when:.3f} {text}\n" for when, text in self.manager.log.lines[-25:]))
             self.manager.end()
             self.other.end()
             self.sim.close()
