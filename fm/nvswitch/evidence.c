@@ -2,7 +2,6 @@
 #include "fm/nvswitch/evidence.h"
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -24,34 +23,29 @@
  * none at all.
  */
 
-enum metric {
-	/* Of a GPU */
-	PRESENT,
-	XID,
-	XID_COUNT,
-	P2P_BITMAP,
-	P2P_PAIR,
-	FM_STATUS,
-	HEALTH_MASK,
-	SUMMARY,
-	RECOVERY_ACTION,
-	RECOVERY_FAILED,
-	ENERGY,
-	HEALTH_WATCH,
-	MIG_MODE,
-	CLIQUE,
-	/* .. and one of its links */
-	GPU_LINK_STATE,
-	/* Of an NVSwitch */
-	SWITCH_PRESENT,
-	SWITCH_FATAL,
-	SWITCH_NONFATAL,
-	SWITCH_RESET,
-	/* .. and one of its links */
-	LINK_STATUS,
-	LINK_FATAL,
-	/* None of these, but DCGM's */
-	DCGM_OTHER,
+enum metric { /* as the catalogue numbers them */
+	      PRESENT = 1,
+	      XID,
+	      XID_COUNT,
+	      P2P_PAIR,
+	      P2P_BITMAP,
+	      FM_STATUS,
+	      SUMMARY,
+	      HEALTH_MASK,
+	      RECOVERY_ACTION,
+	      RECOVERY_FAILED,
+	      ENERGY,
+	      HEALTH_WATCH,
+	      MIG_MODE,
+	      CLIQUE,
+	      GPU_LINK_STATE,
+	      LINK_STATUS, /* from here on of an NVSwitch */
+	      LINK_FATAL,
+	      SWITCH_PRESENT,
+	      SWITCH_FATAL,
+	      SWITCH_NONFATAL,
+	      SWITCH_RESET,
+	      DCGM_OTHER = CATALOGUE_METRICS, /* none of these, but DCGM's */
 };
 
 enum { LINK_OFF = 0, LINK_ERROR = 3 }; /* DCGM's link states */
@@ -60,47 +54,6 @@ enum { P2P_OK = 0, P2P_UNKNOWN = 6 };  /* DCGM_EXP_P2P_STATUS */
 #define INT32_BLANK  0x7ffffff0
 #define DOUBLE_BLANK 140737488355328.0 /* 2^47; the 64-bit one is far above */
 #define BLANKS	     16
-
-/* DCGM's without their prefix DCGM_FI_DEV_. */
-static const struct {
-	const char *name;
-	enum metric metric;
-} metrics[] = {
-	{ "GPU_TEMP", PRESENT },
-	{ "GPU_TEMP_CELSIUS", PRESENT },
-	{ "POWER_USAGE", PRESENT },
-	{ "BOARD_POWER_WATTS", PRESENT },
-	{ "TOTAL_ENERGY_CONSUMPTION", ENERGY },
-	{ "XID_ERRORS", XID },
-	{ "XID_ERROR", XID },
-	{ "DCGM_EXP_XID_ERRORS_COUNT", XID_COUNT },
-	{ "P2P_NVLINK_STATUS", P2P_BITMAP },
-	{ "NVLINK_P2P_STATUS", P2P_BITMAP },
-	{ "DCGM_EXP_P2P_STATUS", P2P_PAIR },
-	{ "FABRIC_MANAGER_STATUS", FM_STATUS },
-	{ "FABRIC_HEALTH_MASK", HEALTH_MASK },
-	{ "FABRIC_HEALTH_SUMMARY", SUMMARY },
-	{ "GET_GPU_RECOVERY_ACTION", RECOVERY_ACTION },
-	{ "GPU_RECOVERY_ACTION", RECOVERY_ACTION },
-	{ "NVLINK_RECOVERY_FAILED_TOTAL", RECOVERY_FAILED },
-	{ "NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS", RECOVERY_FAILED },
-	{ "DCGM_EXP_GPU_HEALTH_STATUS", HEALTH_WATCH },
-	{ "MIG_MODE", MIG_MODE },
-	{ "FABRIC_CLIQUE_ID", CLIQUE },
-	{ "NVLINK_GET_STATE", GPU_LINK_STATE },
-	{ "NVSWITCH_FATAL_ERRORS", SWITCH_FATAL },
-	{ "SXID_FATAL_ERROR", SWITCH_FATAL },
-	{ "NVSWITCH_NON_FATAL_ERRORS", SWITCH_NONFATAL },
-	{ "SXID_NON_FATAL_ERROR", SWITCH_NONFATAL },
-	{ "NVSWITCH_RESET_REQUIRED", SWITCH_RESET },
-	{ "NVSWITCH_PHYS_ID", SWITCH_PRESENT },
-	{ "NVSWITCH_PHYSICAL_ID", SWITCH_PRESENT },
-	{ "NVSWITCH_TEMPERATURE_CURRENT", SWITCH_PRESENT },
-	{ "NVSWITCH_TEMP_CELSIUS", SWITCH_PRESENT },
-	{ "NVSWITCH_VOLTAGE_MVOLT", SWITCH_PRESENT },
-	{ "NVSWITCH_LINK_STATUS", LINK_STATUS },
-	{ "NVSWITCH_LINK_FATAL_ERRORS", LINK_FATAL },
-};
 
 static bool begins(struct exposition_text name, const char *with)
 {
@@ -111,21 +64,22 @@ static bool begins(struct exposition_text name, const char *with)
 static int metric_of(void *arg, struct exposition_text name)
 {
 	static const char *const prefixes[] = { "DCGM_FI_DEV_", "DCGM_FI_SYSTEM_" };
+	const struct xid *row = NULL;
 	struct evidence *e = arg;
 
 	if (begins(name, "DCGM_"))
 		e->metrics |= 1u << DCGM_OTHER;
 	e->rack |= nmx_ops.kind(NULL, name) >= 0;
-	for (unsigned i = 0; i < 2; i++)
-		if (begins(name, prefixes[i])) {
-			name.at += strlen(prefixes[i]);
-			name.len -= strlen(prefixes[i]);
+	ARRAY_EACH (prefix, prefixes, ARRAY_SIZE(prefixes))
+		if (begins(name, *prefix)) {
+			name.at += strlen(*prefix);
+			name.len -= strlen(*prefix);
 			break;
 		}
-	for (unsigned i = 0; i < ARRAY_SIZE(metrics); i++)
-		if (exposition_is(name, metrics[i].name)) {
-			e->metrics |= 1u << metrics[i].metric;
-			return metrics[i].metric;
+	while ((row = catalogue_next(CATALOGUE_METRIC, row)))
+		if (exposition_is(name, row->unit)) {
+			e->metrics |= 1u << row->last;
+			return row->last;
 		}
 	return -1;
 }
@@ -135,65 +89,31 @@ void evidence_init(struct evidence *e, enum nvswitch_system configured)
 	*e = (struct evidence){ .configured = configured };
 }
 
-/* ---- What an exporter leaves out ------------------------------------------------------------- */
-
 /*
- * Names and releases are of NVIDIA/DCGM's history of dcgm_fields.h up to 4.6.0, which gave some
- * other names. A metric that is silent on a machine that is well (an NVSwitch's last error) is none
- * of these.
+ * Rows of the catalogue say since when there is a metric, and what is not known without it: whether
+ * GPUs have links to each other is asked of no card, and NVL72's NVSwitches are not the host's.
  */
-
-#define CARDS	  (1u << NVSWITCH_SYSTEM_OTHER)
-#define NO_SWITCH (CARDS | 1u << NVSWITCH_SYSTEM_NVL72) /* NVSwitches are not the host's */
-
-static const struct {
-	const char *name, *since, *unknown;
-	uint32_t metrics; /* by bit: any of these */
-	uint32_t without; /* systems that have no use for it, by bit */
-} fields[] = {
-	{ "P2P_NVLINK_STATUS", "DCGM 4.3", "whether GPUs reach each other by NVLink",
-	  1u << P2P_BITMAP | 1u << P2P_PAIR, CARDS },
-	{ "FABRIC_MANAGER_STATUS", "DCGM 4.0", "whether the fabric manager has set up the GPUs",
-	  1u << FM_STATUS, CARDS },
-	{ "NVSWITCH_LINK_STATUS", "DCGM 3.1", "which NVLinks are down",
-	  1u << LINK_STATUS | 1u << GPU_LINK_STATE, NO_SWITCH },
-	{ "NVLINK_GET_STATE", "DCGM 4.5", "which NVLinks of GPUs are down", 1u << GPU_LINK_STATE,
-	  CARDS },
-	{ "NVSWITCH_RESET_REQUIRED", "DCGM 3.1", "whether an NVSwitch needs a reset, or is gone",
-	  1u << SWITCH_RESET, NO_SWITCH },
-	{ "GET_GPU_RECOVERY_ACTION", "DCGM 4.5", "whether the driver wants a GPU reset or a reboot",
-	  1u << RECOVERY_ACTION, CARDS },
-	{ "FABRIC_HEALTH_MASK", "DCGM 4.4.2",
-	  "whether routes and bandwidth of the NVLink fabric are whole",
-	  1u << HEALTH_MASK | 1u << SUMMARY, CARDS },
-	{ "MIG_MODE", "DCGM 3", "whether a GPU is out of P2P on purpose (MIG)", 1u << MIG_MODE,
-	  CARDS },
-};
-
 json_t *evidence_missing(uint32_t seen, enum nvswitch_system system)
 {
+	bool asked = seen >> DCGM_OTHER & 1 && system != NVSWITCH_SYSTEM_OTHER;
+	const struct xid *row = NULL;
 	json_t *rows = json_array();
 
-	for (unsigned i = 0; seen >> DCGM_OTHER & 1 && i < ARRAY_SIZE(fields); i++)
-		if (!(seen & fields[i].metrics) && !(fields[i].without >> system & 1))
-			json_array_append_new(
-				rows,
-				json_pack("{so ss ss}", "field",
-					  json_sprintf("DCGM_FI_DEV_%s", fields[i].name), "since",
-					  fields[i].since, "unknown", fields[i].unknown));
+	while (asked && (row = catalogue_next(CATALOGUE_METRIC, row))) {
+		const char *unknown = strstr(row->words, ": ");
+
+		if (unknown && !(seen & ((2u << row->last) - (1u << row->first))) &&
+		    (row->last < LINK_STATUS || system != NVSWITCH_SYSTEM_NVL72))
+			json_array_append_new(rows,
+					      json_pack("{so ss% ss}", "field",
+							json_sprintf("DCGM_FI_DEV_%s", row->unit),
+							"since", row->words, unknown - row->words,
+							"unknown", unknown + 2));
+	}
 	return rows;
 }
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
-
-/* The value of the first of the names that the sample has. */
-static struct exposition_text label_of(const struct exposition_sample *s, const char *one,
-				       const char *other)
-{
-	struct exposition_text text = exposition_label(s, one);
-
-	return text.at ? text : exposition_label(s, other);
-}
 
 /* The number that a label's value ends with ("nvswitch2", "2"), -1 = none, or not below `bound`. */
 static int number_of(const struct exposition_sample *s, const char *name, unsigned bound)
@@ -220,22 +140,18 @@ static void take_clique(struct evidence *e, uint32_t clique)
 static struct memory_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
 {
 	int number = number_of(s, "gpu", MEMORY_GPUS);
-	struct exposition_text pci = exposition_label(s, "pci_bus_id");
-	struct exposition_text uuid = label_of(s, "UUID", "gpu_uuid");
-	struct memory_gpu *gpu;
+	struct memory_gpu *gpu = &e->gpus[number < 0 ? 0 : number];
 	char copy[32];
 
 	if (number < 0)
 		return NULL;
-	gpu = &e->gpus[number];
-	if (!*gpu->pci && pci.at) {
-		exposition_copy(pci, copy, sizeof(copy));
+	if (!*gpu->pci) {
+		exposition_copy(exposition_label(s, "pci_bus_id"), copy, sizeof(copy));
 		memory_pci(copy, gpu->pci);
 	}
-	if (!uuid.at)
-		uuid = exposition_label(s, "uuid");
-	if (!*gpu->uuid && uuid.at)
-		exposition_copy_shown(uuid, gpu->uuid, sizeof(gpu->uuid));
+	if (!*gpu->uuid)
+		exposition_copy_shown(exposition_label(s, "UUID|gpu_uuid|uuid"), gpu->uuid,
+				      sizeof(gpu->uuid));
 	if (exposition_label(s, "GPU_I_ID").len) {
 		gpu->last.has |= HAS_MIG;
 		gpu->last.mig = true;
@@ -397,36 +313,31 @@ static void take_switch(struct evidence *e, enum metric metric, const struct exp
 static void take_sample(void *arg, int metric, const struct exposition_sample *s)
 {
 	struct evidence *e = arg;
-	struct exposition_text model, host, cluster, clique;
+	struct exposition_text clique = exposition_label(s, "DCGM_FI_DEV_FABRIC_CLIQUE_ID");
 	char text[64];
 
 	if (isnan(s->value) || s->value >= DOUBLE_BLANK ||
 	    (s->value >= INT32_BLANK && s->value < (double)INT32_BLANK + BLANKS))
 		return;
 	e->samples++;
-	host = label_of(s, "hostname", "Hostname");
-	if (!*e->host && host.at)
-		exposition_copy_shown(host, e->host, sizeof(e->host));
-	model = label_of(s, "modelName", "model_name");
-	if (model.at && e->learnt == NVSWITCH_SYSTEM_AUTO) {
-		exposition_copy(model, text, sizeof(text));
-		e->learnt = nvswitch_model(text)->system;
-		e->links = nvswitch_model(text)->links;
-	}
+	if (!*e->host)
+		exposition_copy_shown(exposition_label(s, "hostname|Hostname"), e->host,
+				      sizeof(e->host));
+	exposition_copy(exposition_label(s, "modelName|model_name"), text, sizeof(text));
+	if (*text && e->learnt == NVSWITCH_SYSTEM_AUTO)
+		e->learnt = model_of(text, &e->links);
 	/* DCGM's text fields are exported as labels of all other metrics. No domain: all zero. */
-	cluster = label_of(s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID",
-			   "DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID");
-	if (cluster.at && !*e->cluster) {
-		exposition_copy_shown(cluster, text, sizeof(e->cluster));
-		if (text[strspn(text, "0-")] && *text != '<')
-			memcpy(e->cluster, text, sizeof(e->cluster));
-		e->no_domain |= *text && !text[strspn(text, "0-")];
-	}
-	clique = exposition_label(s, "DCGM_FI_DEV_FABRIC_CLIQUE_ID");
+	exposition_copy_shown(
+		exposition_label(
+			s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID|DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID"),
+		text, sizeof(e->cluster));
+	e->no_domain |= *text && !text[strspn(text, "0-")];
+	if (!*e->cluster && text[strspn(text, "0-")] && *text != '<')
+		memcpy(e->cluster, text, sizeof(e->cluster));
 	exposition_copy(clique, text, sizeof(text));
 	if (clique.len && clique.len <= 9 && !text[strspn(text, "0123456789")])
 		take_clique(e, strtoul(text, NULL, 10));
-	if (metric < SWITCH_PRESENT)
+	if (metric < LINK_STATUS)
 		take_gpu(e, metric, s);
 	else
 		take_switch(e, metric, s);
@@ -477,6 +388,8 @@ struct nmx {
 	struct port *ports;
 	unsigned count;
 	json_t *numbers; /* of ports, by "GUID PORT" */
+	char *where;	 /* it is asked for */
+	struct nmx *next;
 	uint64_t now_us;
 };
 
@@ -514,21 +427,31 @@ bool nmx_place_is_set(const struct nmx_place *place)
 
 /* ---- Ports ----------------------------------------------------------------------------------- */
 
-struct nmx *nmx_new(void)
+struct nmx *nmx_at(struct nmx **racks, const char *where)
 {
-	struct nmx *nmx = mem_new(nmx);
+	struct nmx *nmx = *racks;
 
-	nmx->numbers = json_object();
+	while (nmx && strcmp(nmx->where, where))
+		nmx = nmx->next;
+	if (!nmx) {
+		nmx = mem_new(nmx);
+		nmx->numbers = json_object();
+		nmx->where = mem_strdup(where);
+		nmx->next = *racks;
+		*racks = nmx;
+	}
 	return nmx;
 }
 
-void nmx_free(struct nmx *nmx)
+void nmx_free(struct nmx *racks)
 {
-	if (!nmx)
-		return;
-	json_decref(nmx->numbers);
-	free(nmx->ports);
-	free(nmx);
+	for (struct nmx *nmx = racks; nmx; nmx = racks) {
+		racks = nmx->next;
+		json_decref(nmx->numbers);
+		free(nmx->ports);
+		free(nmx->where);
+		free(nmx);
+	}
 }
 
 /* NULL = there is no more room. */
@@ -627,28 +550,25 @@ const struct exposition_ops nmx_ops = { kind_of, sample_cb };
 void nmx_begin(struct nmx *nmx, uint64_t now_us)
 {
 	nmx->now_us = now_us;
-	for (unsigned i = 0; i < nmx->count; i++)
-		nmx->ports[i].next = (struct said){ 0 };
+	ARRAY_EACH (port, nmx->ports, nmx->count)
+		port->next = (struct said){ 0 };
 }
 
 void nmx_end(struct nmx *nmx)
 {
-	for (unsigned i = 0; i < nmx->count; i++) {
-		struct port *port = &nmx->ports[i];
-		struct said before = port->now;
+	ARRAY_EACH (port, nmx->ports, nmx->count) {
+		struct said *next = &port->next;
 
-		/* A counter that is smaller than before began anew. */
-		if (before.has_downs && port->next.has_downs && port->next.downs > before.downs) {
+		/* What it counted is kept for when it is there again; smaller: it began anew. */
+		if (!next->has_downs) {
+			next->has_downs = port->now.has_downs;
+			next->downs = port->now.downs;
+		} else if (port->now.has_downs && next->downs > port->now.downs) {
 			port->rose = true;
 			port->rose_us = nmx->now_us;
-			port->rose_by = port->next.downs - before.downs;
+			port->rose_by = next->downs - port->now.downs;
 		}
-		port->now = port->next;
-		if (!port->next.has_downs) {
-			/* What it counted is kept for when it is there again. */
-			port->now.has_downs = before.has_downs;
-			port->now.downs = before.downs;
-		}
+		port->now = *next;
 		port->was_active |= port->now.link == LINK_ACTIVE;
 	}
 }
@@ -673,18 +593,7 @@ static void note(struct noted *noted, const struct port *port, unsigned count)
 	noted->count += count;
 }
 
-__attribute__((format(printf, 3, 4))) static void find(struct nvswitch_verdict *verdict,
-						       enum nvswitch_state state,
-						       const char *format, ...)
-{
-	struct nvswitch_finding f = { .state = state, NVSWITCH_NOWHERE };
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(f.text, sizeof(f.text), format, args);
-	va_end(args);
-	nvswitch_verdict_add(verdict, &f);
-}
+#define NOWHERE ((struct nvswitch_finding){ NVSWITCH_NOWHERE })
 
 static void judge_tally(const struct tally *t, struct nvswitch_verdict *verdict)
 {
@@ -697,29 +606,31 @@ static void judge_tally(const struct tally *t, struct nvswitch_verdict *verdict)
 		if (!t->devices[d].ports || t->devices[d].working)
 			continue;
 		dead++;
-		find(verdict, NVSWITCH_NO_P2P,
-		     "GPU device %u of the tray: none of %u NVLinks works", d, t->devices[d].ports);
+		nvswitch_find(verdict, NVSWITCH_NO_P2P, NOWHERE,
+			      "GPU device %u of the tray: none of %u NVLinks works", d,
+			      t->devices[d].ports);
 	}
 	if (all && dead == all)
-		find(verdict, NVSWITCH_FATAL, "none of the tray's %u NVLinks works", t->ports);
+		nvswitch_find(verdict, NVSWITCH_FATAL, NOWHERE,
+			      "none of the tray's %u NVLinks works", t->ports);
 	if (p)
-		find(verdict, NVSWITCH_DEGRADED_LINK,
-		     "%u NVLinks not active, first device %u port %u: %s, blame %s",
-		     t->inactive.count, p->device, p->number, p->now.state,
-		     *p->now.blame ? p->now.blame : "unknown");
+		nvswitch_find(verdict, NVSWITCH_DEGRADED_LINK, NOWHERE,
+			      "%u NVLinks not active, first device %u port %u: %s, blame %s",
+			      t->inactive.count, p->device, p->number, p->now.state,
+			      *p->now.blame ? p->now.blame : "unknown");
 	if (t->absent)
-		find(verdict, NVSWITCH_DEGRADED_LINK, "%u of %u NVLinks absent", t->absent,
-		     t->ports);
+		nvswitch_find(verdict, NVSWITCH_DEGRADED_LINK, NOWHERE, "%u of %u NVLinks absent",
+			      t->absent, t->ports);
 	p = t->rises.first;
 	if (p)
-		find(verdict, NVSWITCH_DEGRADED_LINK,
-		     "NVLinks went down %u times lately, first device %u port %u", t->rises.count,
-		     p->device, p->number);
+		nvswitch_find(verdict, NVSWITCH_DEGRADED_LINK, NOWHERE,
+			      "NVLinks went down %u times lately, first device %u port %u",
+			      t->rises.count, p->device, p->number);
 	p = t->high_ber.first;
 	if (p)
-		find(verdict, NVSWITCH_DEGRADED_LINK,
-		     "%u NVLinks with bit errors, first device %u port %u: %.1e", t->high_ber.count,
-		     p->device, p->number, p->now.ber);
+		nvswitch_find(verdict, NVSWITCH_DEGRADED_LINK, NOWHERE,
+			      "%u NVLinks with bit errors, first device %u port %u: %.1e",
+			      t->high_ber.count, p->device, p->number, p->now.ber);
 }
 
 const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
@@ -730,8 +641,7 @@ const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint
 	bool others = false;
 
 	*verdict = (struct nvswitch_verdict){ .system = NVSWITCH_SYSTEM_NVL72 };
-	for (unsigned i = 0; i < nmx->count; i++) {
-		const struct port *port = &nmx->ports[i];
+	ARRAY_EACH (port, nmx->ports, nmx->count) {
 		const struct said *now = &port->now;
 
 		if ((place->tray >= 0 && port->tray != place->tray) ||

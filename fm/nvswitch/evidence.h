@@ -206,15 +206,14 @@ enum sxid_class {		 /* of an SXid's number, after NVIDIA's catalog */
 		  SXID_ALWAYS,	 /* affects the host's NVLink fabric */
 };
 
-struct sxid_event {		   /* one line of a kernel log */
-	enum nvswitch_state state; /* HEALTHY: no fault by itself */
-	bool nonfatal;		   /* counted: many in a short time are a fault */
-	bool driver_start;	   /* kernel or NVLink driver started: earlier events are over */
-	bool gpu_reset;		   /* a GPU was reset, by its UUID */
-	bool recovered;		   /* the driver asks for no recovery of finding.pci any more */
-	bool names_gpu;		   /* no fault: the next line is about finding.pci */
-	char uuid[48];		   /* of the GPU, "" = not in the line */
-	enum nvswitch_trust trust; /* of the sender; set by the receiver */
+struct sxid_event {	   /* one line of a kernel log */
+	bool nonfatal;	   /* counted: many in a short time are a fault */
+	bool driver_start; /* kernel or NVLink driver started: earlier events are over */
+	bool gpu_reset;	   /* a GPU was reset, by its UUID */
+	bool recovered;	   /* the driver asks for no recovery of finding.pci any more */
+	bool names_gpu;	   /* no fault: the next line is about finding.pci */
+	char uuid[48];	   /* of the GPU, "" = not in the line */
+	/* state HEALTHY: no fault by itself; trust: of the sender, set by the receiver. */
 	struct nvswitch_finding finding;
 };
 /*
@@ -232,16 +231,19 @@ enum catalogue_kind {
 	CATALOGUE_ACTION, /* NVML's recovery actions */
 	CATALOGUE_MASK,	  /* NVML's fabric health mask: by the shift of a field */
 	CATALOGUE_LINE,	  /* a kernel's line without a number that says what it is */
+	CATALOGUE_METRIC, /* of exporters: a name in `unit`; the last number is enum metric's */
+	CATALOGUE_MODEL,  /* of GPUs: a word of its name; how many links; in words its system */
 	CATALOGUE_KINDS
 };
+#define CATALOGUE_METRICS 22 /* numbers of metrics are below that */
 struct xid { /* a row of the catalogue: a range of numbers; the `state` of an SXid is a class */
 	uint8_t kind;	       /* enum catalogue_kind */
 	uint16_t first, last;  /* in `unknown`, which no row has, 0 to 0 */
 	uint8_t state, remedy; /* enum nvswitch_state, enum nvswitch_remedy */
 	uint8_t condition;     /* 0 = none; see etc/nvlink/catalogue.tsv */
 	uint32_t value;	       /* of the condition */
-	char unit[64];	       /* that its words begin with, "" = any; of a line: that are in it */
-	char words[92];	       /* that describe it, "" = none */
+	char unit[64];	/* that its words begin with, "" = any; of a line: that are in it; a name */
+	char words[92]; /* that describe it, "" = none */
 };
 /*
  * What an Xid means, by the words behind its number (NULL = a gauge, which has none); never NULL,
@@ -253,6 +255,13 @@ const struct xid *sxid_of(unsigned number);
 const struct xid *action_of(unsigned action);
 /* What a value of the field at that shift of the mask means; never NULL, words "" = nothing. */
 const struct xid *mask_of(unsigned shift, unsigned value);
+/* The row of a kind behind `row`, the first behind NULL; NULL = there are no more. */
+const struct xid *catalogue_next(enum catalogue_kind kind, const struct xid *row);
+/*
+ * The system of GPUs of a product name, blanks or dashes between its words, and how many links one
+ * has, 0 = not known.
+ */
+enum nvswitch_system model_of(const char *name, uint8_t *links);
 /*
  * Reads a file in place of the catalogue that is within the program ("" = that one; kinds that a
  * file has no row of are its), and has it count if `use`. 0, or -1 with `FILE:LINE: reason` in err
@@ -349,9 +358,12 @@ bool nmx_place_parse(struct nmx_place *place, const char *word);
 /* Whether it has a tray or a slot. */
 bool nmx_place_is_set(const struct nmx_place *place);
 
-/* What is known of one rack: nothing at first. The caller frees it; NULL is fine. */
-struct nmx *nmx_new(void);
-void nmx_free(struct nmx *nmx);
+/*
+ * What is known of the rack that is asked for at a URL: of a list, NULL at first, to which it is
+ * added with nothing known. nmx_free() frees the list.
+ */
+struct nmx *nmx_at(struct nmx **racks, const char *where);
+void nmx_free(struct nmx *racks);
 
 extern const struct exposition_ops nmx_ops; /* arg: the nmx */
 /* Starts a response, one at a time; and ends one that was complete: it counts from then on. */

@@ -32,7 +32,6 @@
  *             (P2P, the GPU itself) is whole again. What is reported within `settle_us` of an event
  *             may be a sample from before it and proves nothing.
  */
-#include <stdarg.h>
 #include "fm/nvswitch/evidence.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -62,24 +61,23 @@ struct judge {
 #define EVENT(n)   ABOUT(n, NVSWITCH_IS_EVENT, NVSWITCH_RESET_GPU)
 #define NOWHERE	   GPU(-1)
 
-/* Of the verdict; an event of the memory. */
-__attribute__((format(printf, 4, 5))) static void find(const struct judge *j,
-						       enum nvswitch_state state,
-						       struct nvswitch_finding f,
-						       const char *format, ...)
+static struct nvswitch_finding seen_by(const struct judge *j, struct nvswitch_finding f)
 {
-	va_list args;
-
-	f.state = state;
 	f.trust = j->c->trust;
 	if (f.gpu >= 0)
 		memcpy(f.pci, j->m->gpus[f.gpu].pci, sizeof(f.pci));
-	va_start(args, format);
-	vsnprintf(f.text, sizeof(f.text), format, args);
-	va_end(args);
-	if (f.kind != NVSWITCH_IS_EVENT)
-		nvswitch_verdict_add(j->verdict, &f);
-	else if (state != NVSWITCH_HEALTHY)
+	return f;
+}
+
+#define find(j, state, place, ...)                                                                 \
+	nvswitch_find((j)->verdict, state, seen_by(j, place), __VA_ARGS__)
+
+/* Of the memory. */
+static void happened(const struct judge *j, enum nvswitch_state state, struct nvswitch_finding f)
+{
+	f = seen_by(j, f);
+	f.state = state;
+	if (state != NVSWITCH_HEALTHY)
 		memory_note(j->m, &f, 1u << (j->c->source < 7 ? j->c->source : 6), j->c->now_us);
 }
 
@@ -139,10 +137,9 @@ static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 		      PART(HAS_SUMMARY, summary), PART(HAS_ACTION, action),
 		      PART(HAS_WATCH, watch),	  PART(HAS_WATCH, probe_failed) };
 
-	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
-		if (said->has & parts[i].has)
-			memcpy((char *)kept + parts[i].at, (const char *)said + parts[i].at,
-			       parts[i].size);
+	ARRAY_EACH (part, parts, ARRAY_SIZE(parts))
+		if (said->has & part->has)
+			memcpy((char *)kept + part->at, (const char *)said + part->at, part->size);
 	kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
 	kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
 	/* An instance's label is there or not; the mode may be blank for once. */
@@ -275,8 +272,9 @@ static void xid_happened(const struct judge *j, unsigned g, uint32_t number)
 
 	f.remedy = xid->remedy;
 	f.code = number;
-	find(j, xid->state, f, "GPU %u: Xid %u%s%s", g, number, *xid->words ? ", " : "",
-	     xid->words);
+	array_printf(f.text, "GPU %u: Xid %u%s%.66s", g, number, *xid->words ? ", " : "",
+		     xid->words);
+	happened(j, xid->state, f);
 }
 
 static void sxid_happened(const struct judge *j, unsigned n, int link, uint32_t sxid)
@@ -290,7 +288,8 @@ static void sxid_happened(const struct judge *j, unsigned n, int link, uint32_t 
 	f.code = sxid;
 	if (link >= 0)
 		array_printf(at, " link %d", link);
-	find(j, sxid_state(sxid, true), f, "NVSwitch %u%s: fatal SXid %u", n, at, sxid);
+	array_printf(f.text, "NVSwitch %u%s: fatal SXid %u", n, at, sxid);
+	happened(j, sxid_state(sxid, true), f);
 }
 
 /*
@@ -318,8 +317,7 @@ static void take_counts(const struct judge *j)
 	const struct evidence *e = j->e;
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < e->ncounts; i++) {
-		const struct xid_count *now = &e->counts[i];
+	ARRAY_EACH (now, e->counts, e->ncounts) {
 		uint32_t before = 0;
 
 		for (unsigned k = m->ncounts; k-- > 0;)
@@ -328,11 +326,11 @@ static void take_counts(const struct judge *j)
 		if (now->count > before)
 			xid_happened(j, now->gpu, now->xid);
 	}
-	for (unsigned i = 0; i < m->ncounts; i++)
-		if (m->counts[i].source != j->c->source)
-			m->counts[kept++] = m->counts[i];
-	for (unsigned i = 0; i < e->ncounts && kept < MEMORY_COUNTS; i++) {
-		m->counts[kept] = e->counts[i];
+	ARRAY_EACH (count, m->counts, m->ncounts)
+		if (count->source != j->c->source)
+			m->counts[kept++] = *count;
+	ARRAY_EACH (now, e->counts, kept < MEMORY_COUNTS ? e->ncounts : 0u) {
+		m->counts[kept] = *now;
 		m->counts[kept++].source = j->c->source;
 	}
 	m->ncounts = kept;
@@ -349,6 +347,7 @@ static void take_events(const struct judge *j)
 		const struct memory_gpu *said = &j->e->gpus[g];
 		struct memory_gpu *gpu = &m->gpus[g];
 		const struct proof *p = &j->proofs[g];
+		struct nvswitch_finding failed = EVENT(g);
 
 		whole += g < j->gpus && p->whole;
 		lost += g < j->gpus && p->lost;
@@ -358,9 +357,9 @@ static void take_events(const struct judge *j)
 			xid_happened(j, g, said->xid);
 		if (!(said->last.has & HAS_FAILURES))
 			continue;
+		array_printf(failed.text, "GPU %u: a link did not recover", g);
 		if (!first && said->failed_recoveries > gpu->failed_recoveries)
-			find(j, NVSWITCH_DEGRADED_LINK, EVENT(g), "GPU %u: a link did not recover",
-			     g);
+			happened(j, NVSWITCH_DEGRADED_LINK, failed);
 		m->changed |= said->failed_recoveries != gpu->failed_recoveries;
 		gpu->failed_recoveries = said->failed_recoveries;
 	}
@@ -421,13 +420,11 @@ static void end_disproved(const struct judge *j)
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
 		if (j->proofs[g].lost && m->gpus[g].seen && !m->gpus[g].dipped)
 			m->gpus[g].dipped = m->changed = true;
-	for (unsigned i = 0; i < m->nevents; i++) {
-		int gpu = m->events[i].finding.gpu;
-
-		if (is_disproved(j, &m->events[i]))
+	ARRAY_EACH (event, m->events, m->nevents) {
+		if (is_disproved(j, event))
 			continue;
-		concerned |= gpu < 0 ? UINT32_MAX : 1u << gpu;
-		m->events[kept++] = m->events[i];
+		concerned |= event->finding.gpu < 0 ? UINT32_MAX : 1u << event->finding.gpu;
+		m->events[kept++] = *event;
 	}
 	m->changed |= kept != m->nevents;
 	m->nevents = kept;

@@ -178,7 +178,7 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 
 	fprintf(out, "host %s", host);
 	write_words(out, host_words, m);
-	for (const struct part *part = parts; part < parts + ARRAY_SIZE(parts); part++)
+	ARRAY_EACH (part, parts, ARRAY_SIZE(parts))
 		for (unsigned n = 0; n < part->count; n++) {
 			const char *at = (const char *)m + part->at + n * part->size;
 
@@ -187,13 +187,13 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 			fprintf(out, "%s %s n=%u", part->kind, host, n);
 			write_words(out, part->words, at);
 		}
-	for (unsigned i = 0; i < m->nevents; i++) {
+	ARRAY_EACH (event, m->events, m->nevents) {
 		fprintf(out, "event %s", host);
-		write_words(out, event_words, &m->events[i]);
+		write_words(out, event_words, event);
 	}
-	for (unsigned i = 0; i < m->nreports; i++) {
+	ARRAY_EACH (report, m->reports, m->nreports) {
 		fprintf(out, "report %s", host);
-		write_words(out, report_words, &m->reports[i]);
+		write_words(out, report_words, report);
 	}
 }
 
@@ -260,7 +260,7 @@ bool memory_read(struct memory *m, const char *kind, const char *rest)
 			m->sources_state = NVSWITCH_HEALTHY;
 		return true;
 	}
-	for (const struct part *part = parts; part < parts + ARRAY_SIZE(parts); part++)
+	ARRAY_EACH (part, parts, ARRAY_SIZE(parts))
 		if (!strcmp(kind, part->kind))
 			return sscanf(rest, "n=%u", &n) == 1 && n < part->count &&
 			       read_words(rest, part->words, (char *)m + part->at + n * part->size);
@@ -345,12 +345,10 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 		if (known->finding.trust > finding->trust)
 			event.finding.trust = known->finding.trust;
 		if (known->finding.state >= finding->state) {
-			known->last_us = now_us;
-			m->changed |= known->from != event.from || known->old;
-			known->from = event.from;
-			known->old = false;
-			known->times = event.times;
 			known->finding.trust = event.finding.trust;
+			event.finding = known->finding;
+			m->changed |= known->from != event.from || known->old;
+			*known = event;
 			return;
 		}
 		remove_event(m, known - m->events);
@@ -395,15 +393,12 @@ int memory_gpu_by_pci(const struct memory *m, const char *pci)
  */
 static void forget_states(struct memory *m, int gpu, bool gauges)
 {
-	for (int g = 0; g < MEMORY_GPUS; g++)
-		if (gpu < 0 || g == gpu) {
-			m->gpus[g].last = (struct gpu_said){ 0 };
-			m->gpus[g].dipped = false;
-			m->gpus[g].xid = gauges ? 0 : m->gpus[g].xid;
-		}
-	for (unsigned n = 0; n < MEMORY_SWITCHES && gpu < 0; n++) {
-		struct memory_switch *sw = &m->switches[n];
-
+	ARRAY_EACH (it, m->gpus + (gpu < 0 ? 0 : gpu), gpu < 0 ? MEMORY_GPUS : 1u) {
+		it->last = (struct gpu_said){ 0 };
+		it->dipped = false;
+		it->xid = gauges ? 0 : it->xid;
+	}
+	ARRAY_EACH (sw, m->switches, gpu < 0 ? MEMORY_SWITCHES : 0u) {
 		sw->last.reset_required = false;
 		mem_zero(&sw->last.links_down, 1);
 		if (gauges)
@@ -426,8 +421,8 @@ void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trus
 
 void memory_reborn(struct memory *m, int gpu, bool gauges)
 {
-	for (unsigned i = 0; i < m->nevents; i++)
-		m->events[i].old |= gpu < 0 || m->events[i].finding.gpu == gpu;
+	ARRAY_EACH (event, m->events, m->nevents)
+		event->old |= gpu < 0 || event->finding.gpu == gpu;
 	forget_states(m, gpu, gauges);
 }
 
@@ -453,8 +448,8 @@ void memory_note_ports(struct memory *m, enum memory_ports ports)
 		return;
 	m->ports = ports;
 	m->changed = true;
-	for (unsigned i = 0; i < m->nevents && ports == PORTS_OFF; i++)
-		m->events[i].old = true;
+	ARRAY_EACH (event, m->events, ports == PORTS_OFF ? m->nevents : 0)
+		event->old = true;
 	if (ports != PORTS_UP || before != PORTS_OFF)
 		return;
 	forget_states(m, -1, true);
@@ -474,9 +469,9 @@ void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust t
 			return;
 		}
 	}
-	for (unsigned i = 0; i < m->nevents && !any; i++) {
-		any = *pci && strcmp(pci, m->events[i].finding.pci);
-		memcpy(pci, m->events[i].finding.pci, sizeof(pci));
+	ARRAY_EACH (event, m->events, any ? 0 : m->nevents) {
+		any |= *pci && strcmp(pci, event->finding.pci);
+		memcpy(pci, event->finding.pci, sizeof(pci));
 	}
 	if (!any && *pci)
 		memory_reset(m, -1, pci, trust);
@@ -486,17 +481,17 @@ void memory_declare(struct memory *m, uint8_t gpus)
 {
 	m->changed |= m->declared != gpus;
 	m->declared = gpus;
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		m->gpus[g].seen = false;
+	ARRAY_EACH (gpu, m->gpus, MEMORY_GPUS)
+		gpu->seen = false;
 }
 
 void memory_clear(struct memory *m)
 {
 	memory_reset(m, -1, NULL, NVSWITCH_PROVEN);
 	memory_declare(m, m->declared);
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
-		m->switches[n].seen = false;
-		m->switches[n].last = (struct switch_said){ 0 };
+	ARRAY_EACH (sw, m->switches, MEMORY_SWITCHES) {
+		sw->seen = false;
+		sw->last = (struct switch_said){ 0 };
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
+#include <strings.h>
 #include "fm/nvswitch/evidence.h"
 #include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"
@@ -17,14 +18,15 @@ __asm__(".pushsection .rodata\n"
 	".popsection\n");
 extern const char nvlink_catalogue_text[];
 
-static struct catalogue {
-	struct xid *rows;
-	unsigned count, kinds; /* kinds: of its rows, by bit */
-} catalogue;		       /* of the process: numbers mean the same for all hosts */
+struct catalogue {
+	struct xid *rows[CATALOGUE_KINDS];
+	unsigned counts[CATALOGUE_KINDS];
+};
+static struct catalogue catalogue; /* of the process: numbers mean the same for all hosts */
 
 static const char *const classes[] = { "", "note", "nonfatal", "port", "always" };
 static const char *const conditions[] = { "", "status=", "info=", "only=", "value=", "severity=" };
-static const char *const kinds[] = { "xid", "sxid", "action", "mask", "line" };
+static const char *const kinds[] = { "xid", "sxid", "action", "mask", "line", "metric", "model" };
 
 static const char *read_row(void *arg, char *line)
 {
@@ -45,12 +47,14 @@ static const char *read_row(void *arg, char *line)
 	while (row.kind < CATALOGUE_KINDS && strcmp(field[KIND], kinds[row.kind]))
 		row.kind++;
 	if (count < FIELDS || row.kind == CATALOGUE_KINDS)
-		return "a row of sxid, xid, action, mask or line has eight fields";
+		return "a row of sxid, xid, action, mask, line, metric or model has eight "
+		       "fields";
 	sxid = row.kind == CATALOGUE_SXID;
 	row.first = row.last = strtoul(field[NUMBERS], &end, 10);
 	if (*end == '-')
 		row.last = strtoul(end + 1, &end, 10);
-	if ((!row.first && row.kind <= CATALOGUE_SXID) || row.last < row.first || *end)
+	if ((!row.first && row.kind <= CATALOGUE_SXID) || row.last < row.first || *end ||
+	    (row.kind == CATALOGUE_METRIC && row.last >= CATALOGUE_METRICS))
 		return "a number, or FIRST-LAST, is expected";
 	state = sxid ? SXID_ALWAYS : nvswitch_state_parse(field[STATE]);
 	while (sxid && state >= 0 && strcmp(classes[state], field[STATE]))
@@ -60,7 +64,7 @@ static const char *read_row(void *arg, char *line)
 	if (state < sxid || state == NVSWITCH_UNKNOWN + sxid || remedy == NVSWITCH_REMEDIES)
 		return "unknown state or remedy";
 	sub = strcmp(field[SUB], "-") ? field[SUB] : "";
-	unit = row.kind == CATALOGUE_LINE ? strlen(sub) : strcspn(sub, " =");
+	unit = row.kind >= CATALOGUE_LINE ? strlen(sub) : strcspn(sub, " =");
 	unit = sub[unit] == '=' ? 0 : unit;
 	snprintf(row.unit, unit < sizeof(row.unit) ? unit + 1 : 1, "%s", sub);
 	sub += unit + (sub[unit] == ' ');
@@ -74,42 +78,71 @@ static const char *read_row(void *arg, char *line)
 	row.remedy = remedy;
 	if (strcmp(field[MEANING], "-"))
 		array_printf(row.words, "%s", field[MEANING]);
-	c->rows = mem_grow(c->rows, c->count);
-	c->rows[c->count++] = row;
-	c->kinds |= 1u << row.kind;
+	c->rows[row.kind] = mem_grow(c->rows[row.kind], c->counts[row.kind]);
+	c->rows[row.kind][c->counts[row.kind]++] = row;
 	return NULL;
 }
 
-/* Adds the rows within the program of kinds that there are none of. */
-static void read_own(struct catalogue *own)
+/* Reads a file, "" = none; of kinds that it has no row of, the rows within the program. */
+static int read_catalogue(const char *path, struct catalogue *c, char *err)
 {
+	int status = *path ? lines_read(path, read_row, c, err) : 0;
 	char *text = mem_strdup(nvlink_catalogue_text);
-	struct catalogue all = { 0 };
+	struct catalogue own = { 0 };
 	unsigned number;
 
-	lines_take(text, read_row, &all, &number);
-	for (unsigned i = 0; i < all.count; i++)
-		if (!(own->kinds >> all.rows[i].kind & 1)) {
-			own->rows = mem_grow(own->rows, own->count);
-			own->rows[own->count++] = all.rows[i];
-		}
-	free(all.rows);
+	lines_take(text, read_row, &own, &number);
 	free(text);
+	for (unsigned kind = 0; kind < CATALOGUE_KINDS; kind++)
+		if (c->counts[kind]) {
+			free(own.rows[kind]);
+		} else {
+			c->rows[kind] = own.rows[kind];
+			c->counts[kind] = own.counts[kind];
+		}
+	return status;
 }
 
 int catalogue_read(const char *path, bool use, char *err)
 {
-	struct catalogue next = { 0 };
-	int status = *path ? lines_read(path, read_row, &next, err) : 0;
+	struct catalogue next = { 0 }, before = catalogue;
+	int status = read_catalogue(path, &next, err);
 
-	if (status || !use) {
-		free(next.rows);
-		return status;
-	}
-	read_own(&next);
-	free(catalogue.rows);
-	catalogue = next;
-	return 0;
+	if (status || !use)
+		before = next;
+	else
+		catalogue = next;
+	for (unsigned kind = 0; kind < CATALOGUE_KINDS; kind++)
+		free(before.rows[kind]);
+	return status;
+}
+
+const struct xid *catalogue_next(enum catalogue_kind kind, const struct xid *row)
+{
+	if (!catalogue.counts[kind])
+		read_catalogue("", &catalogue, NULL);
+	row = row ? row + 1 : catalogue.rows[kind];
+	return row < catalogue.rows[kind] + catalogue.counts[kind] ? row : NULL;
+}
+
+/* "A100" in "NVIDIA A100-SXM4-80GB", but not "H200" in "GH200". */
+enum nvswitch_system model_of(const char *name, uint8_t *links)
+{
+	const struct xid *row = NULL;
+	int system;
+
+	while ((row = catalogue_next(CATALOGUE_MODEL, row)))
+		for (const char *at = name; *at; at += strcspn(at, " -")) {
+			at += strspn(at, " -");
+			if (strcspn(at, " -") != strlen(row->unit) ||
+			    strncasecmp(at, row->unit, strlen(row->unit)))
+				continue;
+			*links = row->first;
+			system = nvswitch_system_parse(row->words);
+			return system < 0 ? NVSWITCH_SYSTEM_OTHER : system;
+		}
+	*links = 0;
+	return NVSWITCH_SYSTEM_OTHER;
 }
 
 static bool is_nonfatal(const char *words)
@@ -127,19 +160,16 @@ static const struct xid *find_row(enum catalogue_kind kind, unsigned number, con
 	uint32_t registers[7] = { 0 }, others = 0;
 	bool nonfatal = words && is_nonfatal(words);
 	bool fatal = words && !nonfatal && strstr(words, " Fatal");
+	const struct xid *row = NULL;
 	unsigned count = 0;
 
-	if (!catalogue.count)
-		read_own(&catalogue);
 	for (; at && count < 7 && (at = strstr(at, "0x")); at += 2) {
 		registers[count] = strtoul(at, NULL, 16);
 		others |= count ? registers[count] : 0;
 		count++;
 	}
-	for (unsigned i = 0; i < catalogue.count; i++) {
-		const struct xid *row = &catalogue.rows[i];
-
-		if (row->kind != kind || number < row->first || number > row->last)
+	while ((row = catalogue_next(kind, row))) {
+		if (number < row->first || number > row->last)
 			continue;
 
 		const bool met[] = {
@@ -247,7 +277,7 @@ static void set_sxid(struct sxid_event *event, unsigned number, bool fatal, bool
 	event->finding.sw = sw;
 	event->finding.link = link;
 	event->finding.remedy = mild ? NVSWITCH_REMEDY_NONE : sxid_of(number)->remedy;
-	event->state = mild ? NVSWITCH_HEALTHY : sxid_state(number, fatal);
+	event->finding.state = mild ? NVSWITCH_HEALTHY : sxid_state(number, fatal);
 	set_text(&event->finding, "SXid", words);
 }
 
@@ -271,7 +301,7 @@ static bool read_sxid(const char *text, const char *at, struct sxid_event *event
 		 number_after(text, "nvswitch", INT8_MAX), number_after(words, "Link ", INT16_MAX),
 		 words);
 	if (fatal && sxid_of(number)->state == SXID_UNKNOWN && !strstr(words, "Link "))
-		event->state = NVSWITCH_FATAL;
+		event->finding.state = NVSWITCH_FATAL;
 	event->nonfatal = nonfatal || (!fatal && !starts(words, "Correctable") &&
 				       sxid_of(number)->state == SXID_NONFATAL);
 	return true;
@@ -297,14 +327,14 @@ static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 		link = number_after(words, "Link ", INT_MAX);
 	event->finding.link = link <= INT16_MAX ? link : -1;
 	xid = xid_of(event->finding.code, words);
-	event->state = xid->state;
+	event->finding.state = xid->state;
 	event->finding.remedy = xid->remedy;
 	if (xid->condition) {
 		event->nonfatal = xid->state == NVSWITCH_HEALTHY;
 	} else if (!xid->first && strstr(words, "fallen off the bus")) {
-		event->state = NVSWITCH_NO_P2P;
+		event->finding.state = NVSWITCH_NO_P2P;
 	} else if (!xid->first && strcasestr(words, "nvlink") && !is_nonfatal(words)) {
-		event->state =
+		event->finding.state =
 			strcasestr(words, "fatal") ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK;
 	}
 	/* "154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)" */
@@ -313,7 +343,7 @@ static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 		unsigned wanted = strtoul(to + 7, NULL, 16);
 
 		event->recovered = wanted == ACTION_NONE;
-		event->state = action_of(wanted)->state;
+		event->finding.state = action_of(wanted)->state;
 		event->finding.remedy = action_of(wanted)->remedy;
 	}
 	nvlink = strstr(words, "NVLink:");
@@ -384,19 +414,18 @@ static const struct {
 /* A line of the catalogue; a GPU that it names behind "NVRM: GPU " is meant. */
 static bool read_words(const char *text, size_t len, struct sxid_event *event)
 {
-	const struct xid *row = catalogue.rows, *end = row + catalogue.count;
+	const struct xid *row = catalogue_next(CATALOGUE_LINE, NULL);
 	static const char named[] = "NVRM: GPU ";
 	const char *gpu;
 
-	while (row < end &&
-	       (row->kind != CATALOGUE_LINE || !memmem(text, len, row->unit, strlen(row->unit))))
-		row++;
-	if (row == end)
+	while (row && !memmem(text, len, row->unit, strlen(row->unit)))
+		row = catalogue_next(CATALOGUE_LINE, row);
+	if (!row)
 		return false;
 	gpu = strstr(text, named);
 	if (gpu)
 		memory_pci(gpu + strlen(named), event->finding.pci);
-	event->state = row->state;
+	event->finding.state = row->state;
 	event->finding.code = row->first;
 	event->finding.remedy = row->remedy;
 	strcpy(event->finding.text, row->words);
@@ -413,19 +442,16 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 	len = len < sizeof(copy) ? len : sizeof(copy) - 1;
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	if (!catalogue.count)
-		read_own(&catalogue);
 	/* Nearly all lines have none of these: a search for each is all that they cost. */
-	for (unsigned i = 0; i < ARRAY_SIZE(readers) && !at && !read; i++) {
-		at = memmem(text, len, readers[i].words, strlen(readers[i].words));
+	ARRAY_EACH (reader, readers, at || read ? 0 : ARRAY_SIZE(readers)) {
+		at = memmem(text, len, reader->words, strlen(reader->words));
 		if (at)
-			read = readers[i].read && readers[i].read(copy, copy + (at - text), event);
-		else if (readers[i].read == read_xid)
+			read = reader->read && reader->read(copy, copy + (at - text), event);
+		else if (reader->read == read_xid)
 			read = read_words(copy, len, event);
 	}
 	if (!read)
 		return false;
-	event->finding.state = event->state;
 	event->finding.kind = NVSWITCH_IS_EVENT;
 	return true;
 }

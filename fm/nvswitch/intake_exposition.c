@@ -197,11 +197,14 @@ bool exposition_is(struct exposition_text text, const char *word)
 	return text.len == strlen(word) && !memcmp(text.at, word, text.len);
 }
 
-struct exposition_text exposition_label(const struct exposition_sample *sample, const char *name)
+struct exposition_text exposition_label(const struct exposition_sample *sample, const char *names)
 {
-	for (unsigned i = 0; i < sample->nlabels; i++)
-		if (exposition_is(sample->labels[i].name, name))
-			return sample->labels[i].value;
+	for (size_t len; *names; names += len + (names[len] == '|')) {
+		len = strcspn(names, "|");
+		ARRAY_EACH (label, sample->labels, sample->nlabels)
+			if (label->name.len == len && !memcmp(label->name.at, names, len))
+				return label->value;
+	}
 	return (struct exposition_text){ 0 };
 }
 

@@ -53,8 +53,11 @@ void exposition_init(struct exposition *e, const struct exposition_ops *ops, voi
 bool exposition_feed(struct exposition *e, const char *data, size_t len);
 bool exposition_end(struct exposition *e);
 
-/* The value of a label, within the sample; its `at` is NULL if the sample has no such label. */
-struct exposition_text exposition_label(const struct exposition_sample *sample, const char *name);
+/*
+ * The value of a label, of the first of "NAME|OTHER.." that the sample has, within the sample; its
+ * `at` is NULL if it has none.
+ */
+struct exposition_text exposition_label(const struct exposition_sample *sample, const char *names);
 /* Whether a name or a value is that word. */
 bool exposition_is(struct exposition_text text, const char *word);
 /* Copies a value without its escapes, cut to size and ended by a zero byte. */

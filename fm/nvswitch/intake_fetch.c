@@ -75,8 +75,6 @@ int fetch_load(const char *key, char *err)
 struct fetch {
 	struct loop *loop;
 	struct fetch_conf conf;
-	struct fetch_credentials credentials;
-	char *ca_file;
 	CURLM *multi;
 	struct loop_timer *timer; /* libcurl's */
 	struct evdns_base *dns;
@@ -108,37 +106,36 @@ struct watch { /* a socket of libcurl's */
 
 /* ---- Credentials ----------------------------------------------------------------------------- */
 
+static const struct {
+	const char *kind;
+	CURLoption option;
+} kinds[FETCH_CREDENTIALS] = { [FETCH_BASIC] = { "basic", CURLOPT_USERPWD },
+			       [FETCH_BEARER] = { "bearer", CURLOPT_XOAUTH2_BEARER },
+			       [FETCH_CERT] = { "cert", CURLOPT_SSLCERT },
+			       [FETCH_KEY] = { "key", CURLOPT_SSLKEY },
+			       [FETCH_PROXY] = { "proxy", CURLOPT_PROXY } };
+
 static const char *read_credential(void *arg, char *line)
 {
 	struct fetch_credentials *c = arg;
-	const struct {
-		const char *kind;
-		char *to;
-		size_t size;
-	} kinds[] = { { "basic", c->basic, sizeof(c->basic) },
-		      { "bearer", c->bearer, sizeof(c->bearer) },
-		      { "cert", c->cert, sizeof(c->cert) },
-		      { "key", c->key, sizeof(c->key) },
-		      { "proxy", c->proxy, sizeof(c->proxy) } };
 	char *rest = line, *kind = strtok_r(rest, " \t", &rest), *value;
 	struct fetch_url url;
+	unsigned i = 0;
 
 	if (!kind)
 		return NULL;
 	value = rest + strspn(rest, " \t");
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (strcmp(kinds[i].kind, kind))
-			continue;
-		if (!*value || *kinds[i].to || strlen(value) >= kinds[i].size)
-			return "one value of each kind is expected";
-		if (kinds[i].to == c->proxy &&
-		    (fetch_url_parse(value, &url) || !address_is_numeric(url.host)))
-			return "a proxy's URL has a numeric address";
-		strcpy(kinds[i].to, value);
-		return NULL;
-	}
-	return "`basic USER:PASSWORD`, `bearer TOKEN`, `cert FILE`, `key FILE` or `proxy URL` is "
-	       "expected";
+	while (i < FETCH_CREDENTIALS && strcmp(kinds[i].kind, kind))
+		i++;
+	if (i == FETCH_CREDENTIALS)
+		return "`basic USER:PASSWORD`, `bearer TOKEN`, `cert FILE`, `key FILE` or `proxy "
+		       "URL` is expected";
+	if (!*value || *c->values[i] || strlen(value) >= sizeof(c->values[i]))
+		return "one value of each kind is expected";
+	if (i == FETCH_PROXY && (fetch_url_parse(value, &url) || !address_is_numeric(url.host)))
+		return "a proxy's URL has a numeric address";
+	strcpy(c->values[i], value);
+	return NULL;
 }
 
 int fetch_credentials_read(struct fetch_credentials *c, const char *path, char *err)
@@ -174,6 +171,11 @@ int fetch_url_parse(const char *text, struct fetch_url *url)
 	curl.free(port);
 	curl.url_cleanup(parts);
 	return good ? 0 : -1;
+}
+
+static const char *proxy_of(const struct fetch *fetch)
+{
+	return fetch->conf.credentials->values[FETCH_PROXY];
 }
 
 /* ---- A job's end ----------------------------------------------------------------------------- */
@@ -259,7 +261,7 @@ static void end_those_done(struct fetch *fetch)
 			array_printf(job->error, "%.80s",
 				     *job->reason ? job->reason : curl.easy_strerror(code));
 		curl.easy_getinfo(job->easy, CURLINFO_PRIMARY_IP, &address);
-		end_job(job, job->fetch->credentials.proxy[0] ? NULL : address);
+		end_job(job, *proxy_of(job->fetch) ? NULL : address);
 	}
 }
 
@@ -346,7 +348,6 @@ static size_t body_cb(char *data, size_t one, size_t len, void *arg)
 static void set_options(struct fetch_job *job)
 {
 	const struct fetch *fetch = job->fetch;
-	const struct fetch_credentials *c = &fetch->credentials;
 	CURL *easy = job->easy;
 
 	curl.easy_setopt(easy, CURLOPT_PRIVATE, job);
@@ -360,20 +361,15 @@ static void set_options(struct fetch_job *job)
 	curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
 	curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl.easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-	curl.easy_setopt(easy, CURLOPT_PROXY, c->proxy); /* "": none of the environment's */
+	curl.easy_setopt(easy, CURLOPT_PROXY, ""); /* none of the environment's */
 	curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	curl.easy_setopt(easy, CURLOPT_CAINFO, fetch->ca_file);
+	curl.easy_setopt(easy, CURLOPT_CAINFO, fetch->conf.ca_file);
 	curl.easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	if (*c->cert)
-		curl.easy_setopt(easy, CURLOPT_SSLCERT, c->cert);
-	if (*c->key)
-		curl.easy_setopt(easy, CURLOPT_SSLKEY, c->key);
-	if (*c->basic)
-		curl.easy_setopt(easy, CURLOPT_USERPWD, c->basic);
-	if (*c->bearer) {
+	for (unsigned i = 0; i < FETCH_CREDENTIALS; i++)
+		if (*fetch->conf.credentials->values[i])
+			curl.easy_setopt(easy, kinds[i].option, fetch->conf.credentials->values[i]);
+	if (*fetch->conf.credentials->values[FETCH_BEARER])
 		curl.easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-		curl.easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, c->bearer);
-	}
 }
 
 /* address NULL: the proxy resolves the name. */
@@ -439,9 +435,9 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 		fetch->jobs->link = &job->next;
 	fetch->jobs = job;
 	job->timer = loop_timer_new(fetch->loop, timer_cb, job);
-	if (url->tls && !*fetch->ca_file) {
+	if (url->tls && !*fetch->conf.ca_file) {
 		end_soon(job, "https needs nvswitch_ca_file");
-	} else if (*fetch->credentials.proxy) {
+	} else if (*proxy_of(fetch)) {
 		begin(job, NULL);
 	} else if ((address && *address) || address_is_numeric(url->host)) {
 		begin(job, address && *address ? address : url->host);
@@ -456,22 +452,17 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err)
+struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf)
 {
 	struct fetch *fetch;
 
 	if (loop_is_simulated(loop))
 		return NULL;
 	fetch = mem_new(fetch);
-	if (fetch_credentials_read(&fetch->credentials, conf->credentials_file, err)) {
-		free(fetch);
-		return NULL;
-	}
 	fetch->loop = loop;
 	fetch->conf = *conf;
 	if (conf->connect_ms > conf->timeout_ms)
 		fetch->conf.connect_ms = conf->timeout_ms;
-	fetch->ca_file = mem_strdup(conf->ca_file);
 	fetch->multi = curl.multi_init();
 	fetch->timer = loop_timer_new(loop, run_cb, fetch);
 	fetch->dns = resolver_new(loop);
@@ -491,6 +482,5 @@ void fetch_free(struct fetch *fetch)
 	curl.multi_cleanup(fetch->multi);
 	loop_timer_free(fetch->timer);
 	resolver_free(fetch->dns);
-	free(fetch->ca_file);
 	free(fetch);
 }

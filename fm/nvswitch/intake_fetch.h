@@ -22,11 +22,16 @@ struct fetch;
 int fetch_load(const char *key, char *err);
 
 /* How fmd proves itself to exporters: lines `KIND VALUE` of a file, each kind once. */
+enum {
+	FETCH_BASIC,  /* USER:PASSWORD */
+	FETCH_BEARER, /* a token */
+	FETCH_CERT,
+	FETCH_KEY,   /* files of a client's certificate and its key, PEM */
+	FETCH_PROXY, /* URL with a numeric address */
+	FETCH_CREDENTIALS
+};
 struct fetch_credentials {
-	char basic[256];	  /* USER:PASSWORD; "" = none, as in all of these */
-	char bearer[2048];	  /* a token */
-	char cert[256], key[256]; /* files of a client's certificate and its key, PEM */
-	char proxy[256];	  /* URL with a numeric address */
+	char values[FETCH_CREDENTIALS][2048]; /* "" = none */
 };
 /* Reads a file of them; "" = there are none. 0, or -1 with `FILE:LINE: reason` in err. */
 int fetch_credentials_read(struct fetch_credentials *credentials, const char *path, char *err);
@@ -36,13 +41,13 @@ struct fetch_conf {
 	unsigned connect_ms; /* for the connection */
 	size_t body_max;     /* bytes; 0 = any number */
 	const char *ca_file; /* "" = no https */
-	const char *credentials_file;
+	const struct fetch_credentials *credentials;
 };
 /*
- * The caller owns it; the loop is borrowed. NULL in a simulated loop; NULL with the reason in err:
- * a file cannot be used. fetch_free() ends its jobs without a callback; NULL is fine.
+ * The caller owns it; the loop and what conf points to are borrowed. NULL in a simulated loop.
+ * fetch_free() ends its jobs without a callback; NULL is fine.
  */
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err);
+struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf);
 void fetch_free(struct fetch *fetch);
 
 struct fetch_url {

@@ -46,7 +46,7 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 		return;
 	}
 	in->understood++;
-	event.trust = NVSWITCH_PROVEN;
+	event.finding.trust = NVSWITCH_PROVEN;
 	/* A host by its name, or by one of the names in a chain of relays. */
 	host = health_find(in->home->health, name);
 	array_printf(copy, "%s", strchr(m->host, '/') ? m->host : "");
@@ -164,8 +164,8 @@ static void rested_cb(void *arg)
 {
 	const struct log_server *s = arg;
 
-	for (unsigned i = 0; i < s->intake->connections; i++)
-		loop_fd_set(s->connections[i]->watch, LOOP_READ);
+	ARRAY_EACH (c, s->connections, s->intake->connections)
+		loop_fd_set((*c)->watch, LOOP_READ);
 }
 
 static void connection_cb(void *arg, unsigned events)
@@ -199,9 +199,9 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct connection *c = s->connections[0];
 
 	if (in->connections == CONNECTIONS) { /* the one silent longest makes room */
-		for (unsigned i = 1; i < CONNECTIONS; i++)
-			if (s->connections[i]->heard_us < c->heard_us)
-				c = s->connections[i];
+		ARRAY_EACH (other, s->connections, CONNECTIONS)
+			if ((*other)->heard_us < c->heard_us)
+				c = *other;
 		connection_cb(c, 0); /* what it wrote is read, or it has ended */
 		in->refused += in->connections == CONNECTIONS;
 		if (in->connections == CONNECTIONS)

@@ -7,6 +7,7 @@
 #include "fm/nvswitch/intake_syslog.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 
 /*
@@ -43,9 +44,8 @@ struct target { /* where one host's state is asked for */
 	struct fetch_url url;
 	struct nmx *nmx;	 /* the rack's; NULL = the exporter is the host's own */
 	unsigned number, source; /* of health */
-	uint32_t metrics;	 /* of the latest answer that was the host's */
 	struct scrape *scrape;
-	bool follows;	      /* another host of the rack asks for it, and owns `nmx` */
+	bool follows;	      /* another host of the rack asks for it */
 	char address[48];     /* where the latest good answer came from, "" = ask for it */
 	unsigned address_age; /* answers since it was asked for */
 	unsigned hung;	      /* times in a row that it took its whole time-out */
@@ -66,7 +66,10 @@ struct scrape { /* an answer under way */
 struct exporters {
 	struct source_home *home;
 	struct fetch *fetch; /* NULL: a loop of a test, where nobody is asked */
+	struct fetch_credentials credentials;
+	char ca_file[256];
 	struct targets targets;
+	struct nmx *racks; /* that were ever listed */
 	unsigned cursor, in_flight, hung_in_flight;
 	uint64_t due_us; /* of the target at the cursor */
 	struct loop_timer *timer;
@@ -147,11 +150,9 @@ static const char *read_line(void *arg, char *line)
 
 static void free_targets(struct targets *targets)
 {
-	for (unsigned i = 0; i < targets->count; i++) {
-		free(targets->list[i].host);
-		free(targets->list[i].where);
-		if (!targets->list[i].follows)
-			nmx_free(targets->list[i].nmx);
+	ARRAY_EACH (t, targets->list, targets->count) {
+		free(t->host);
+		free(t->where);
 	}
 	free(targets->list);
 	*targets = (struct targets){ 0 };
@@ -175,24 +176,25 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 	const char *key = *keys->hosts_file ? "nvswitch_hosts_file"
 			  : *keys->url	    ? "nvswitch_url"
 					    : "prometheus_url";
+	int status = fetch_load(key, err);
 	char *prometheus;
 
-	if (fetch_load(key, err))
-		return -1;
-	if (*keys->hosts_file && lines_read(keys->hosts_file, read_line, targets, err)) {
-		free_targets(targets);
-		return -1;
+	if (!status && *keys->hosts_file)
+		status = lines_read(keys->hosts_file, read_line, targets, err);
+	if (!status && *keys->url) {
+		status = add_by_pattern(&trial, "host", keys->url, keys->system);
+		if (status)
+			snprintf(err, NVSWITCH_ERROR,
+				 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
+				 keys->url);
+		free_targets(&trial);
 	}
-	if (*keys->url && add_by_pattern(&trial, "host", keys->url, keys->system)) {
-		snprintf(err, NVSWITCH_ERROR,
-			 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
-			 keys->url);
+	if (status) {
 		free_targets(targets);
-		return -1;
+		return status;
 	}
-	free_targets(&trial);
-	for (unsigned i = 0; i < targets->count; i++)
-		names_id(&named, targets->list[i].host, strlen(targets->list[i].host));
+	ARRAY_EACH (t, targets->list, targets->count)
+		names_id(&named, t->host, strlen(t->host));
 	prometheus =
 		mem_printf(PROMETHEUS_QUERY, keys->prometheus_url, keys->prometheus_label, "%h");
 	for (unsigned i = 0; home->health && i < home->health->nhosts; i++) {
@@ -214,16 +216,15 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 /*
- * Judges a host by an answer: NULL, or why it says nothing of the host, which may be in `why`. What
- * its exporter says is weighed together with the host's memory (evidence.h). A sample may be as old
- * as a state must last: what is reported so soon after an event proves nothing of it.
+ * Takes an answer for a host, or why there is none. What its exporter says is weighed together with
+ * the host's memory (evidence.h). A sample may be as old as a state must last: what is reported so
+ * soon after an event proves nothing of it.
  */
-static const char *judge(struct target *t, const struct evidence *e,
-			 struct nvswitch_verdict *verdict, char *why, size_t why_size)
+static void hear(struct target *t, const struct evidence *e, const char *error)
 {
 	struct source_home *home = t->of->home;
 	struct health *health = home->health;
-	const struct health_source *source = &health->hosts[t->number].sources[t->source];
+	struct health_source *source = &health->hosts[t->number].sources[t->source];
 	uint64_t now_us = loop_now_us(home->loop);
 	const struct evidence_context context = {
 		.now_us = now_us,
@@ -233,41 +234,29 @@ static const char *judge(struct target *t, const struct evidence *e,
 		.trust = t->trust,
 		.progress = home->conf->keys.fm_in_progress,
 	};
-	unsigned host = *e->host ? health_find(health, e->host) : UINT_MAX;
-	struct memory *memory;
-
-	if (t->nmx)
-		return nmx_judge(t->nmx, &t->place, home->conf->link_window_us, verdict);
-	/* An exporter that names another host of the fabric is at the wrong address. */
-	if (host != UINT_MAX && host != t->number) {
-		snprintf(why, why_size, "it reports another host, %.60s", e->host);
-		return why;
-	}
-	t->metrics = e->metrics;
-	memory = health_memory(health, t->number);
-	evidence_judge(e, memory, &context, verdict);
-	if (verdict->state != NVSWITCH_UNKNOWN)
-		return NULL;
-	return e->rack ? "NMX-T of a whole rack: its line in nvswitch_hosts_file needs tray= or "
-			 "slot="
-		       : "it reports nothing about NVLinks";
-}
-
-static void hear(struct target *t, const struct evidence *e, const char *error)
-{
-	struct source_home *home = t->of->home;
-	const struct health_source *source = &home->health->hosts[t->number].sources[t->source];
-	uint64_t now_us = loop_now_us(home->loop);
+	unsigned host = *e->host ? health_find(health, e->host) : t->number;
 	struct nvswitch_verdict verdict;
 	char why[128];
 
-	if (!error)
-		error = judge(t, e, &verdict, why, sizeof(why));
+	if (!error && t->nmx) {
+		error = nmx_judge(t->nmx, &t->place, home->conf->link_window_us, &verdict);
+	} else if (!error && host != UINT_MAX && host != t->number) {
+		/* An exporter that names another host of the fabric is at the wrong address. */
+		array_printf(why, "it reports another host, %.60s", e->host);
+		error = why;
+	} else if (!error) {
+		source->metrics = e->metrics;
+		evidence_judge(e, health_memory(health, t->number), &context, &verdict);
+		if (verdict.state == NVSWITCH_UNKNOWN)
+			error = e->rack ? "NMX-T of a whole rack: its line in nvswitch_hosts_file "
+					  "needs tray= or slot="
+					: "it reports nothing about NVLinks";
+	}
 	/* One that was heard shows in its host's state; one that never was is logged once. */
 	if (error && !source->heard && !strcmp(source->error, "not asked yet") &&
 	    log_allow(&t->of->silent_limit, now_us, SILENT_LINES))
 		log_line(LOG_NVSWITCH, LOG_WARNING, "%s: %s: %s", t->host, t->where, error);
-	health_hear(home->health, t->number, t->source, error ? NULL : &verdict, error, now_us);
+	health_hear(health, t->number, t->source, error ? NULL : &verdict, error, now_us);
 	home->heard(home);
 }
 
@@ -305,9 +294,9 @@ static void done_cb(void *arg, const char *error, const char *address)
 		nmx_end(asked->nmx);
 	if (!asked->nmx)
 		hear(asked, &scrape->evidence, error);
-	for (unsigned i = 0; asked->nmx && i < x->targets.count; i++)
-		if (x->targets.list[i].nmx == asked->nmx)
-			hear(&x->targets.list[i], &scrape->evidence, error);
+	ARRAY_EACH (t, x->targets.list, asked->nmx ? x->targets.count : 0)
+		if (t->nmx == asked->nmx)
+			hear(t, &scrape->evidence, error);
 	free(scrape);
 	asked->scrape = NULL;
 	start_due(x);
@@ -357,37 +346,15 @@ static void start_due(void *arg)
 
 /* ---- Asking in turn -------------------------------------------------------------------------- */
 
-/* Of the first `count` the one that owns what is kept of the rack at a URL; NULL = none. */
-static struct target *rack_at(const struct targets *targets, unsigned count, const char *where)
-{
-	for (unsigned i = 0; i < count; i++) {
-		struct target *t = &targets->list[i];
-
-		if (t->nmx && !t->follows && !strcmp(t->where, where))
-			return t;
-	}
-	return NULL;
-}
-
-/*
- * With the targets of now; announce() says which sources of health they are. What was
- * kept of racks goes on from the targets before.
- */
-static void begin(struct exporters *x, struct targets *before)
+/* With the targets of now; announce() says which sources of health they are. */
+static void begin(struct exporters *x)
 {
 	for (unsigned i = 0; i < x->targets.count; i++) {
-		struct target *t = &x->targets.list[i], *rack;
+		struct target *t = &x->targets.list[i];
 
 		t->of = x;
-		if (!nmx_place_is_set(&t->place))
-			continue;
-		rack = rack_at(&x->targets, i, t->where);
-		t->follows = rack;
-		if (!rack)
-			rack = rack_at(before, before->count, t->where);
-		t->nmx = rack ? rack->nmx : nmx_new();
-		if (rack && !t->follows)
-			rack->nmx = NULL;
+		t->nmx = nmx_place_is_set(&t->place) ? nmx_at(&x->racks, t->where) : NULL;
+		t->follows = t->nmx && any_of(k, 0, i, x->targets.list[k].nmx == t->nmx);
 	}
 	x->cursor = 0;
 	x->due_us = loop_now_us(x->home->loop);
@@ -397,9 +364,7 @@ static void begin(struct exporters *x, struct targets *before)
 
 static void end(struct exporters *x)
 {
-	for (unsigned i = 0; i < x->targets.count; i++) {
-		struct target *t = &x->targets.list[i];
-
+	ARRAY_EACH (t, x->targets.list, x->targets.count) {
 		if (t->scrape)
 			fetch_cancel(t->scrape->job);
 		free(t->scrape);
@@ -432,7 +397,7 @@ static bool exporters_hosts_changed(void *source)
 		end(x);
 		x->targets = targets;
 		targets = before;
-		begin(x, &targets);
+		begin(x);
 	}
 	free_targets(&targets);
 	return changed;
@@ -444,28 +409,27 @@ static void close_exporters(void *source)
 {
 	struct exporters *x = source;
 
-	end(x);
+	if (x->timer) /* it was started */
+		end(x);
 	fetch_free(x->fetch);
 	loop_timer_free(x->timer);
 	free_targets(&x->targets);
+	nmx_free(x->racks);
 	free(x);
 }
 
 static void *open_exporters(struct source_home *home, const struct nvswitch_conf *conf, char *err)
 {
-	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
-					  .connect_ms = CONNECT_MS,
-					  .body_max = conf->body_max,
-					  .ca_file = conf->keys.ca_file,
-					  .credentials_file = conf->keys.credentials_file };
 	struct exporters *x = mem_new(x);
+	const char *ca_file = conf->keys.ca_file;
 
 	x->home = home;
-	x->timer = loop_timer_new(home->loop, start_due, x);
-	if (!gather_targets(home, conf, &x->targets, err)) {
-		x->fetch = fetch_new(home->loop, &fetch, err);
-		if (x->fetch || loop_is_simulated(home->loop))
+	array_printf(x->ca_file, "%s", ca_file);
+	if (!gather_targets(home, conf, &x->targets, err) &&
+	    !fetch_credentials_read(&x->credentials, conf->keys.credentials_file, err)) {
+		if (!*ca_file || !access(ca_file, R_OK))
 			return x;
+		snprintf(err, NVSWITCH_ERROR, "nvswitch_ca_file: %s: %s", ca_file, strerror(errno));
 	}
 	close_exporters(x);
 	return NULL;
@@ -473,63 +437,35 @@ static void *open_exporters(struct source_home *home, const struct nvswitch_conf
 
 static void start(struct source_home *home, void *source, void *before)
 {
+	const struct nvswitch_conf *conf = home->conf;
 	struct exporters *x = source, *earlier = before;
-	struct targets none = { 0 };
+	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
+					  .connect_ms = CONNECT_MS,
+					  .body_max = conf->body_max,
+					  .ca_file = x ? x->ca_file : "",
+					  .credentials = x ? &x->credentials : NULL };
 
 	if (!x)
 		return;
 	if (earlier) {
 		end(earlier);
 		x->silent_limit = earlier->silent_limit;
+		x->racks = earlier->racks;
+		earlier->racks = NULL;
 	}
-	begin(x, earlier ? &earlier->targets : &none);
+	x->timer = loop_timer_new(home->loop, start_due, x);
+	x->fetch = fetch_new(home->loop, &fetch);
+	begin(x);
 }
 
 static void exporters_announce(void *source)
 {
 	struct exporters *x = source;
 
-	for (unsigned i = 0; x && i < x->targets.count; i++) {
-		struct target *t = &x->targets.list[i];
-
+	ARRAY_EACH (t, x->targets.list, x->targets.count) {
 		t->number = health_add(x->home->health, t->host);
 		t->source = health_source_add(x->home->health, t->number, t->where, t->trust);
 	}
-}
-
-json_t *exporters_missing(const void *source, unsigned host, unsigned number)
-{
-	const struct exporters *x = source;
-
-	for (unsigned i = 0; x && i < x->targets.count; i++) {
-		const struct target *t = &x->targets.list[i];
-		enum nvswitch_system system = t->system;
-
-		if (t->number != host || t->source != number || t->nmx)
-			continue;
-		if (system == NVSWITCH_SYSTEM_AUTO)
-			system = x->home->health->hosts[host].sources[number].verdict.system;
-		return evidence_missing(t->metrics, system);
-	}
-	return json_array();
-}
-
-static int check(const struct nvswitch_conf *conf, char *err)
-{
-	static const struct source_home nobody; /* no host is there yet */
-	struct targets targets = { 0 };
-	struct fetch_credentials credentials;
-
-	if (gather_targets(&nobody, conf, &targets, err))
-		return -1;
-	free_targets(&targets);
-	if (fetch_credentials_read(&credentials, conf->keys.credentials_file, err))
-		return -1;
-	if (!*conf->keys.ca_file || !access(conf->keys.ca_file, R_OK))
-		return 0;
-	snprintf(err, NVSWITCH_ERROR, "nvswitch_ca_file: %s: %s", conf->keys.ca_file,
-		 strerror(errno));
-	return -1;
 }
 
 const struct source_ops source_exporters = {
@@ -540,7 +476,7 @@ const struct source_ops source_exporters = {
 	.open = open_exporters,
 	.close = close_exporters,
 	.start = start,
-	.check = check,
+	.files = true,
 	.announce = exporters_announce,
 	.hosts = exporters_hosts_changed,
 };

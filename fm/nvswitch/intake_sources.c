@@ -36,33 +36,6 @@ static struct health_source *source_of(struct health *h, unsigned host,
 	return s;
 }
 
-bool health_report(struct health *h, unsigned host, const struct memory_report *report,
-		   uint64_t now_us)
-{
-	struct nvswitch_verdict verdict = { .state = NVSWITCH_HEALTHY };
-	struct nvswitch_finding finding = { .state = report->state,
-					    .kind = NVSWITCH_IS_REPORT,
-					    .trust = NVSWITCH_PROVEN,
-					    NVSWITCH_NOWHERE };
-	struct health_source *s;
-	unsigned index;
-
-	if (!memory_report(health_memory(h, host), report))
-		return false;
-	s = source_of(h, host, report, &index);
-	if (report->state == NVSWITCH_UNKNOWN) { /* it does not know: it counts as silent */
-		s->heard = s->up = false;
-		s->verdict = (struct nvswitch_verdict){ 0 };
-		array_printf(s->error, "%.79s", *report->text ? report->text : "state unknown");
-		return true;
-	}
-	array_printf(finding.text, "%s", report->text);
-	if (report->state != NVSWITCH_HEALTHY)
-		nvswitch_verdict_add(&verdict, &finding);
-	health_hear(h, host, index, &verdict, NULL, now_us);
-	return true;
-}
-
 /*
  * `health-report`, by which a program beside fmd is a source: what an operator or a script typed is
  * checked here. Nothing is opened for it.
@@ -73,11 +46,17 @@ bool health_report(struct health *h, unsigned host, const struct memory_report *
 
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err)
 {
-	unsigned host = health_find(home->health, report->host);
+	struct health *h = home->health;
+	unsigned host = health_find(h, report->host), index;
 	int state = nvswitch_state_parse(report->state);
-	struct memory_report kept = { .state = state };
+	struct memory_report kept = { .state = state, .ttl_s = report->ttl_s };
+	struct nvswitch_verdict verdict = { .state = NVSWITCH_HEALTHY };
+	struct nvswitch_finding finding = { .state = state,
+					    .kind = NVSWITCH_IS_REPORT,
+					    .trust = NVSWITCH_PROVEN,
+					    NVSWITCH_NOWHERE };
 	size_t name = strspn(report->source, SOURCE_LETTERS), len = strlen(report->reason);
-	bool heard = false;
+	struct health_source *s;
 
 	if (!name || report->source[name] || name >= sizeof(kept.source)) {
 		snprintf(err, NVSWITCH_ERROR,
@@ -96,21 +75,33 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 		snprintf(err, NVSWITCH_ERROR, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
 	} else {
 		array_printf(kept.source, "%s", report->source);
-		kept.ttl_s = report->ttl_s;
 		if (len >= sizeof(kept.text)) { /* it is cut between two characters */
 			len = sizeof(kept.text) - 1;
 			while (len && ((unsigned char)report->reason[len] & 0xc0) == 0x80)
 				len--;
 		}
 		text_clean(report->reason, len, kept.text);
-		heard = health_report(home->health, host, &kept, loop_now_us(home->loop));
-		if (!heard)
-			snprintf(err, NVSWITCH_ERROR, "%s: %d sources report on it already",
-				 report->host, MEMORY_REPORTS);
+		if (memory_report(health_memory(h, host), &kept)) {
+			s = source_of(h, host, &kept, &index);
+			array_printf(finding.text, "%s", kept.text);
+			if (state > NVSWITCH_HEALTHY)
+				nvswitch_verdict_add(&verdict, &finding);
+			if (state == NVSWITCH_UNKNOWN) { /* it does not know: as if silent */
+				s->heard = s->up = false;
+				s->verdict = (struct nvswitch_verdict){ 0 };
+				array_printf(s->error, "%.79s",
+					     *kept.text ? kept.text : "state unknown");
+			} else {
+				health_hear(h, host, index, &verdict, NULL,
+					    loop_now_us(home->loop));
+			}
+			home->heard(home);
+			return 0;
+		}
+		snprintf(err, NVSWITCH_ERROR, "%s: %d sources report on it already", report->host,
+			 MEMORY_REPORTS);
 	}
-	if (heard)
-		home->heard(home);
-	return heard ? 0 : -1;
+	return -1;
 }
 
 void source_report_recall(struct source_home *home, unsigned host)
@@ -118,8 +109,8 @@ void source_report_recall(struct source_home *home, unsigned host)
 	const struct memory *m = health_memory(home->health, host);
 	unsigned index;
 
-	for (unsigned i = 0; i < m->nreports; i++) {
-		struct health_source *s = source_of(home->health, host, &m->reports[i], &index);
+	ARRAY_EACH (report, m->reports, m->nreports) {
+		struct health_source *s = source_of(home->health, host, report, &index);
 
 		if (!s->heard)
 			array_printf(s->error, "no report since fmd began");
@@ -143,156 +134,149 @@ static void close_aliases(void *source)
 	json_decref(source);
 }
 
-static int check_aliases(const struct nvswitch_conf *conf, char *err)
-{
-	json_t *aliases = aliases_read(conf->keys.alias_file, err);
-
-	json_decref(aliases);
-	return aliases ? 0 : -1;
-}
-
 static const struct source_ops source_aliases = { .name = "aliases",
 						  .texts = { SOURCE_TEXT(alias_file) },
 						  .open = open_aliases,
 						  .close = close_aliases,
 						  .start = start_aliases,
-						  .check = check_aliases };
+						  .files = true };
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 /* Of several that can't be opened the first is the one that refuses a configuration. */
-enum { JOURNAL, SOCKET, EXPORTERS }; /* the first of them */
 static const struct source_ops *const table[] = { &source_journal, &source_socket,
 						  &source_exporters, &source_aliases };
 
 #define SOURCES ARRAY_SIZE(table)
 
-struct sources_opened {
-	void *open[SOURCES];
-	bool stays[SOURCES];		      /* the one that is open goes on */
-	char errors[SOURCES][NVSWITCH_ERROR]; /* why it is not open; "" = it is, or is not wanted */
+struct source {
+	const struct source_ops *ops;
+	void *open, *next; /* next: opened aside, by a configuration that is not applied yet */
+	bool stays;	   /* the one that is open goes on */
+	/* Why each of them is not open; "" = it is, or is not wanted. */
+	char error[NVSWITCH_ERROR], next_error[NVSWITCH_ERROR];
 };
 struct sources {
 	struct source_home *home;
-	struct sources_opened now;
+	struct source all[SOURCES];
 	struct loop_timer *retry_timer;
 };
 
 /* ---- What a configuration says of each ------------------------------------------------------- */
 
-static const char *text_of(unsigned i, unsigned text, const struct nvswitch_conf *conf)
+static const char *text_of(const struct source_ops *ops, unsigned text,
+			   const struct nvswitch_conf *conf)
 {
-	uint16_t at = table[i]->texts[text];
-
-	return at ? (const char *)&conf->keys + at - 1 : "";
+	return ops->texts[text] ? (const char *)&conf->keys + ops->texts[text] - 1 : "";
 }
 
-static bool wanted(unsigned i, const struct nvswitch_conf *conf)
+static bool wanted(const struct source_ops *ops, const struct nvswitch_conf *conf)
 {
-	return conf && (*text_of(i, 0, conf) || *text_of(i, 1, conf) || *text_of(i, 2, conf));
+	return conf && (*text_of(ops, 0, conf) || *text_of(ops, 1, conf) || *text_of(ops, 2, conf));
 }
 
-static bool same(unsigned i, const struct nvswitch_conf *a, const struct nvswitch_conf *b)
+static bool same(const struct source_ops *ops, const struct nvswitch_conf *a,
+		 const struct nvswitch_conf *b)
 {
 	for (unsigned n = 0; a && n < SOURCE_TEXTS; n++)
-		if (strcmp(text_of(i, n, a), text_of(i, n, b)))
+		if (strcmp(text_of(ops, n, a), text_of(ops, n, b)))
 			return false;
 	return a;
 }
 
 /* ---- Opening aside --------------------------------------------------------------------------- */
 
-static void open_one(struct sources *s, unsigned i, const struct nvswitch_conf *conf,
-		     struct sources_opened *o)
+static void open_aside(struct sources *s, struct source *it, const struct nvswitch_conf *conf)
 {
-	o->stays[i] = table[i]->stays && s->now.open[i] && same(i, s->home->conf, conf);
-	if (wanted(i, conf) && !o->stays[i])
-		o->open[i] = table[i]->open(s->home, conf, o->errors[i]);
+	it->stays = it->ops->stays && it->open && same(it->ops, s->home->conf, conf);
+	it->next = NULL;
+	*it->next_error = '\0';
+	if (wanted(it->ops, conf) && !it->stays)
+		it->next = it->ops->open(s->home, conf, it->next_error);
 }
 
-static void close_all(struct sources_opened *o)
+int sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err)
 {
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (o->open[i])
-			table[i]->close(o->open[i]);
-}
-
-struct sources_opened *sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err)
-{
-	struct sources_opened *o = mem_new(o);
+	const struct nvswitch_conf *now = s->home->conf;
 	const char *wrong = NULL;
 
-	for (unsigned i = 0; i < SOURCES; i++)
-		open_one(s, i, conf, o);
-	for (unsigned i = 0; s->home->conf && i < SOURCES && !wrong; i++)
-		if (*o->errors[i] && !(same(i, s->home->conf, conf) && *s->now.errors[i]))
-			wrong = o->errors[i];
+	ARRAY_EACH (it, s->all, SOURCES) {
+		open_aside(s, it, conf);
+		if (now && !wrong && *it->next_error && !(same(it->ops, now, conf) && *it->error))
+			wrong = it->next_error;
+	}
 	if (!wrong)
-		return o;
+		return 0;
 	snprintf(err, NVSWITCH_ERROR, "%s", wrong);
-	close_all(o);
-	free(o);
-	return NULL;
+	ARRAY_EACH (it, s->all, SOURCES)
+		if (it->next)
+			it->ops->close(it->next);
+	return -1;
 }
 
 int sources_check(const struct nvswitch_conf *conf, char *err)
 {
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (table[i]->check && wanted(i, conf) && table[i]->check(conf, err))
+	struct source_home nobody = { 0 }; /* no host is there yet */
+
+	ARRAY_EACH (ops, table, SOURCES) {
+		bool asked = (*ops)->files && wanted(*ops, conf);
+		void *source = asked ? (*ops)->open(&nobody, conf, err) : NULL;
+
+		if (source)
+			(*ops)->close(source);
+		else if (asked)
 			return -1;
+	}
 	return 0;
 }
 
 /* ---- Taking over ----------------------------------------------------------------------------- */
 
-static void take_one(struct sources *s, unsigned i, struct sources_opened *o)
+static void take_one(struct sources *s, struct source *it)
 {
 	char what[64];
 
-	if (!o->stays[i]) {
-		if (table[i]->start)
-			table[i]->start(s->home, o->open[i], s->now.open[i]);
-		if (s->now.open[i])
-			table[i]->close(s->now.open[i]);
-		s->now.open[i] = o->open[i];
+	if (!it->stays) {
+		if (it->ops->start)
+			it->ops->start(s->home, it->next, it->open);
+		if (it->open)
+			it->ops->close(it->open);
+		it->open = it->next;
 	}
-	memcpy(s->now.errors[i], o->errors[i], NVSWITCH_ERROR);
-	array_printf(what, "nvswitch: %s", table[i]->name);
-	trouble_set(s->home->alerts, what, *s->now.errors[i] ? s->now.errors[i] : NULL);
+	strcpy(it->error, it->next_error);
+	array_printf(what, "nvswitch: %s", it->ops->name);
+	trouble_set(s->home->alerts, what, *it->error ? it->error : NULL);
 }
 
 static void announce(struct sources *s)
 {
 	health_sources_begin(s->home->health);
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (table[i]->announce && s->now.open[i])
-			table[i]->announce(s->now.open[i]);
-	health_sources_end(s->home->health);
 	loop_timer_stop(s->retry_timer);
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (*s->now.errors[i] && s->home->conf->retry_us)
+	ARRAY_EACH (it, s->all, SOURCES) {
+		if (it->ops->announce && it->open)
+			it->ops->announce(it->open);
+		if (*it->error && s->home->conf->retry_us)
 			loop_timer_set(s->retry_timer, s->home->conf->retry_us);
+	}
+	health_sources_end(s->home->health);
 }
 
 static void retry_cb(void *arg)
 {
 	struct sources *s = arg;
-	struct sources_opened o = { 0 };
 
-	for (unsigned i = 0; i < SOURCES; i++) {
-		if (!*s->now.errors[i])
-			continue;
-		open_one(s, i, s->home->conf, &o);
-		take_one(s, i, &o);
-	}
+	ARRAY_EACH (it, s->all, SOURCES)
+		if (*it->error) {
+			open_aside(s, it, s->home->conf);
+			take_one(s, it);
+		}
 	announce(s);
 }
 
-void sources_take(struct sources *s, struct sources_opened *o)
+void sources_take(struct sources *s)
 {
-	for (unsigned i = 0; i < SOURCES; i++)
-		take_one(s, i, o);
-	free(o);
+	ARRAY_EACH (it, s->all, SOURCES)
+		take_one(s, it);
 	announce(s);
 }
 
@@ -300,8 +284,8 @@ void sources_hosts_changed(struct sources *s)
 {
 	bool changed = false;
 
-	for (unsigned i = 0; i < SOURCES; i++)
-		changed |= table[i]->hosts && s->now.open[i] && table[i]->hosts(s->now.open[i]);
+	ARRAY_EACH (it, s->all, SOURCES)
+		changed |= it->ops->hosts && it->open && it->ops->hosts(it->open);
 	if (changed)
 		announce(s);
 }
@@ -312,22 +296,15 @@ void sources_add_inputs(const struct sources *s, json_t *doc)
 {
 	json_t *inputs = json_object(), *errors = json_object();
 
-	for (unsigned i = 0; i < SOURCES; i++) {
-		const char *error = s->now.errors[i];
-
-		if (!wanted(i, s->home->conf))
+	ARRAY_EACH (it, s->all, SOURCES) {
+		if (!wanted(it->ops, s->home->conf))
 			continue;
-		json_object_set_new(inputs, table[i]->name, json_boolean(!*error));
-		if (*error)
-			json_object_set_new(errors, table[i]->name, json_string(error));
+		json_object_set_new(inputs, it->ops->name, json_boolean(!*it->error));
+		if (*it->error)
+			json_object_set_new(errors, it->ops->name, json_string(it->error));
 	}
 	json_object_set_new(doc, "inputs", inputs);
 	json_object_set_new(doc, "input_errors", errors);
-}
-
-json_t *sources_missing(const struct sources *s, unsigned host, unsigned number)
-{
-	return exporters_missing(s->now.open[EXPORTERS], host, number);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -338,6 +315,8 @@ struct sources *sources_new(struct source_home *home)
 
 	s->home = home;
 	s->retry_timer = loop_timer_new(home->loop, retry_cb, s);
+	for (unsigned i = 0; i < SOURCES; i++)
+		s->all[i].ops = table[i];
 	return s;
 }
 
@@ -345,7 +324,9 @@ void sources_free(struct sources *s)
 {
 	if (!s)
 		return;
-	close_all(&s->now);
+	ARRAY_EACH (it, s->all, SOURCES)
+		if (it->open)
+			it->ops->close(it->open);
 	loop_timer_free(s->retry_timer);
 	free(s);
 }

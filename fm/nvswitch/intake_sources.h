@@ -26,6 +26,7 @@ struct source_ops {
 	/* It is opened with these; with all of the first three empty it is not wanted. */
 	uint16_t texts[SOURCE_TEXTS];
 	bool stays; /* stays open if its configuration is equal: it can't be opened twice */
+	bool files; /* open() only reads files, and needs no loop: so they are checked */
 	/*
 	 * Opens it aside, before the configuration that names it counts: it must not change
 	 * anything that others see yet, and home->conf is still the configuration before. NULL with
@@ -35,8 +36,6 @@ struct source_ops {
 	void (*close)(void *source);
 	/* It is used from now on; before: the one that it replaces, closed next. NULL = none. */
 	void (*start)(struct source_home *home, void *source, void *before);
-	/* Whether the files that a configuration names can be used: 0, or -1. */
-	int (*check)(const struct nvswitch_conf *conf, char *err);
 	/* Adds all its health sources, whenever any have changed. */
 	void (*announce)(void *source);
 	/* The fabric's hosts have changed; true = so has what is announced. */
@@ -45,8 +44,6 @@ struct source_ops {
 extern const struct source_ops source_journal, source_socket; /* intake_logs.c */
 /* Of hosts and of racks (intake_scrape.c): by URLs of a file, or a pattern for all hosts. */
 extern const struct source_ops source_exporters;
-/* A new list, the caller's, with a row for each metric that a host's health source leaves out. */
-json_t *exporters_missing(const void *exporters, unsigned host, unsigned number);
 
 /* ---- Health reports -------------------------------------------------------------------------- */
 
@@ -81,20 +78,18 @@ json_t *log_intake_senders(const struct log_intake *intake);
  */
 
 struct sources;
-struct sources_opened; /* by a configuration that is not applied yet */
 
 /* Without open sources. The caller owns it; `home` is borrowed. Free closes all; NULL is fine. */
 struct sources *sources_new(struct source_home *home);
 void sources_free(struct sources *sources);
 
 /*
- * Opens what conf wants beside what is open; the caller gives it to sources_take(). NULL with the
- * reason in err: the configuration is refused and nothing has changed.
+ * Opens what conf wants beside what is open: 0, and sources_take() follows; or -1 with the reason
+ * in err: the configuration is refused and nothing has changed.
  */
-struct sources_opened *sources_open(struct sources *sources, const struct nvswitch_conf *conf,
-				    char *err);
-/* Replaces the sources by what was opened and frees `opened`; home->conf is the new one then. */
-void sources_take(struct sources *sources, struct sources_opened *opened);
+int sources_open(struct sources *sources, const struct nvswitch_conf *conf, char *err);
+/* Replaces the sources by what was opened; home->conf is the new one then. */
+void sources_take(struct sources *sources);
 /* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
 int sources_check(const struct nvswitch_conf *conf, char *err);
 /* Which hosts are present has changed. */
@@ -102,7 +97,5 @@ void sources_hosts_changed(struct sources *sources);
 
 /* Adds "inputs", whether each source that is wanted is open, and "input_errors", why one is not. */
 void sources_add_inputs(const struct sources *sources, json_t *doc);
-/* A list, which the caller owns, of what source `number` of a host does not report but should. */
-json_t *sources_missing(const struct sources *sources, unsigned host, unsigned number);
 
 #endif

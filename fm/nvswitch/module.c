@@ -314,8 +314,7 @@ static void raise_alerts(struct nvlink_room *r)
 	struct name_list fatal = { 0 }, no_p2p = { 0 }, failing = { 0 };
 	const char *host;
 
-	for (unsigned i = 0; fabric_view(r->fabric).topo && i < health->nhosts; i++) {
-		const struct health_host *it = &health->hosts[i];
+	ARRAY_EACH (it, health->hosts, fabric_view(r->fabric).topo ? health->nhosts : 0) {
 		enum nvswitch_state state = nvswitch_believed(it);
 		const char *reason = health_reason(it);
 		bool by_hand = it->override != NVSWITCH_UNKNOWN;
@@ -404,20 +403,15 @@ static void published(void *room, enum fabric_update_step step, const struct top
 	free(names);
 	fates = cutoff_fates(t, local ? topo_find(t, local->guid) : TOPO_NONE);
 	for (uint32_t h = 0; h < t->nhosts; h++) {
-		bool up = false, off = false, cut_off = false;
+		unsigned met = 0; /* enum cutoff_fate, by bit */
 
-		for (uint32_t i = 0; i < t->hosts[h].ncas; i++) {
-			enum cutoff_fate fate = fates[t->host_cas[t->hosts[h].first + i]];
-
-			up |= fate == CUTOFF_REACHED;
-			off |= fate == CUTOFF_OFF;
-			cut_off |= fate == CUTOFF_CUT_OFF;
-		}
-		if (up || off || cut_off)
+		ARRAY_EACH (ca, t->host_cas + t->hosts[h].first, t->hosts[h].ncas)
+			met |= 1u << fates[*ca];
+		if (met >> CUTOFF_REACHED)
 			nvswitch_note_ports(r->nvswitch, t->hosts[h].name,
-					    up	      ? PORTS_UP
-					    : cut_off ? PORTS_CUT_OFF
-						      : PORTS_OFF);
+					    met & 1u << CUTOFF_REACHED	 ? PORTS_UP
+					    : met & 1u << CUTOFF_CUT_OFF ? PORTS_CUT_OFF
+									 : PORTS_OFF);
 	}
 	free(fates);
 }

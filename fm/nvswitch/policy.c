@@ -17,17 +17,19 @@ int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *stat
 	bool found = what_find(&scope, name, WHAT_HOST, &what, why, sizeof(why));
 
 	free(name);
-	if (!word)
+	if (!word) {
 		snprintf(err, NVSWITCH_ERROR, "%.80s: HOST=STATE is expected", text);
-	else if (state < 0 || state == NVSWITCH_UNKNOWN)
+	} else if (state < 0 || state == NVSWITCH_UNKNOWN) {
 		snprintf(err, NVSWITCH_ERROR,
 			 "unknown state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", word + 1);
-	else if (!found)
+	} else if (!found) {
 		snprintf(err, NVSWITCH_ERROR, "the fabric has no host %.*s, or several",
 			 (int)(word - text), text);
-	else
+	} else {
 		states[what.host] = state;
-	return word && state >= 0 && state != NVSWITCH_UNKNOWN && found ? 0 : -1;
+		return 0;
+	}
+	return -1;
 }
 
 /* ---- What comes of it ------------------------------------------------------------------------ */

@@ -4,6 +4,8 @@
  * list of what was found on one. A list is short and keeps the worst: a host with one dead switch
  * has a hundred symptoms.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include "fm/nvswitch/state.h"
@@ -78,38 +80,6 @@ int nvswitch_system_parse(const char *text)
 	return -1;
 }
 
-/*
- * Which GPUs have NVSwitches, by the word of their name that tells. A name with one of the words of
- * cards ("NVIDIA A100-PCIE-40GB", "NVIDIA H200 NVL", "NVIDIA A800 40GB Active") is a card's,
- * whatever else is in it. Of those for China, A800 and H800 have 8 links, H20 has all. GH200 is one
- * GPU beside a processor. What is not listed has none.
- */
-static const struct nvswitch_model models[] = {
-	{ "PCIE", NVSWITCH_SYSTEM_OTHER, 0 },	{ "NVL", NVSWITCH_SYSTEM_OTHER, 0 },
-	{ "ACTIVE", NVSWITCH_SYSTEM_OTHER, 0 }, { "RTX", NVSWITCH_SYSTEM_OTHER, 0 },
-	{ "L40S", NVSWITCH_SYSTEM_OTHER, 0 },	{ "GH200", NVSWITCH_SYSTEM_OTHER, 0 },
-	{ "A100", NVSWITCH_SYSTEM_A100, 12 },	{ "A800", NVSWITCH_SYSTEM_A100, 8 },
-	{ "H100", NVSWITCH_SYSTEM_H100, 18 },	{ "H800", NVSWITCH_SYSTEM_H100, 8 },
-	{ "H200", NVSWITCH_SYSTEM_H200, 18 },	{ "H20", NVSWITCH_SYSTEM_H20, 18 },
-	{ "B200", NVSWITCH_SYSTEM_B200, 18 },	{ "B300", NVSWITCH_SYSTEM_B200, 18 },
-	{ "GB200", NVSWITCH_SYSTEM_NVL72, 18 }, { "GB300", NVSWITCH_SYSTEM_NVL72, 18 },
-	{ NULL, NVSWITCH_SYSTEM_OTHER, 0 },
-};
-/* "A100" in "NVIDIA A100-SXM4-80GB", but not "H200" in "GH200". */
-const struct nvswitch_model *nvswitch_model(const char *name)
-{
-	const struct nvswitch_model *model = models;
-
-	for (; model->word; model++)
-		for (const char *at = name; *at; at += strcspn(at, " -")) {
-			at += strspn(at, " -");
-			if (strcspn(at, " -") == strlen(model->word) &&
-			    !strncasecmp(at, model->word, strlen(model->word)))
-				return model;
-		}
-	return model;
-}
-
 void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding)
 {
 	unsigned at = verdict->count;
@@ -127,4 +97,16 @@ void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitc
 	memmove(verdict->findings + at + 1, verdict->findings + at,
 		(verdict->count - 1u - at) * sizeof(*finding));
 	verdict->findings[at] = *finding;
+}
+
+void nvswitch_find(struct nvswitch_verdict *verdict, enum nvswitch_state state,
+		   struct nvswitch_finding finding, const char *format, ...)
+{
+	va_list args;
+
+	finding.state = state;
+	va_start(args, format);
+	vsnprintf(finding.text, sizeof(finding.text), format, args);
+	va_end(args);
+	nvswitch_verdict_add(verdict, &finding);
 }

@@ -41,13 +41,6 @@ struct nvswitch_expect {
 const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system);
 /* The system of a name ("h100"), -1 = no such name. */
 int nvswitch_system_parse(const char *text);
-struct nvswitch_model {
-	const char *word; /* of its name */
-	enum nvswitch_system system;
-	uint8_t links; /* of a GPU, 0 = not known */
-};
-/* By a GPU's product name, blanks or dashes between its words: static, never NULL. */
-const struct nvswitch_model *nvswitch_model(const char *name);
 
 /* The kind of a finding, which says what can end it. */
 enum nvswitch_kind {
@@ -100,5 +93,9 @@ struct nvswitch_verdict { /* the report of one source on a host */
 };
 /* Adds a finding and worsens the state by it. */
 void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding);
+/* The same, of that state and with a formatted text. */
+void nvswitch_find(struct nvswitch_verdict *verdict, enum nvswitch_state state,
+		   struct nvswitch_finding finding, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #endif

@@ -140,12 +140,12 @@ void health_init(struct health *h)
 
 void health_fini(struct health *h)
 {
-	for (unsigned i = 0; i < h->nhosts; i++) {
-		while (h->hosts[i].nsources)
-			free(h->hosts[i].sources[--h->hosts[i].nsources].where);
-		free(h->hosts[i].sources);
-		free(h->hosts[i].memory);
-		free(h->hosts[i].name);
+	ARRAY_EACH (host, h->hosts, h->nhosts) {
+		ARRAY_EACH (source, host->sources, host->nsources)
+			free(source->where);
+		free(host->sources);
+		free(host->memory);
+		free(host->name);
 	}
 	free(h->hosts);
 	json_decref(h->names);
@@ -165,16 +165,14 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 
 void health_sources_begin(struct health *h)
 {
-	for (unsigned i = 0; i < h->nhosts; i++)
-		h->hosts[i].nlisted = 0;
+	ARRAY_EACH (host, h->hosts, h->nhosts)
+		host->nlisted = 0;
 }
 
 /* The sources of health reports are in no configuration, and kept. */
 void health_sources_end(struct health *h)
 {
-	for (unsigned i = 0; i < h->nhosts; i++) {
-		struct health_host *host = &h->hosts[i];
-
+	ARRAY_EACH (host, h->hosts, h->nhosts) {
 		for (unsigned k = host->nlisted; k < host->nsources; k++)
 			if (host->sources[k].reported)
 				host->sources[host->nlisted++] = host->sources[k];
@@ -220,9 +218,7 @@ void health_hear(struct health *h, unsigned host, unsigned source,
 	s->heard = true;
 	s->heard_us = now_us;
 	s->verdict = *verdict;
-	for (unsigned i = 0; i < verdict->count; i++) {
-		struct nvswitch_finding *finding = &s->verdict.findings[i];
-
+	ARRAY_EACH (finding, s->verdict.findings, verdict->count) {
 		finding->since_us = now_us;
 		for (unsigned k = before.count; k-- > 0;) /* one that was there keeps its time */
 			if (!strcmp(before.findings[k].text, finding->text))
@@ -264,15 +260,14 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	it->log.heard = true;
 	it->vouched |= event->driver_start || event->gpu_reset || event->recovered;
 	if (event->driver_start) {
-		memory_reset(m, -1, NULL, event->trust);
+		memory_reset(m, -1, NULL, finding.trust);
 	} else if (event->gpu_reset) {
-		memory_reset_uuid(m, event->uuid, event->trust);
+		memory_reset_uuid(m, event->uuid, finding.trust);
 	} else if (event->names_gpu) {
 		memcpy(it->log.pci, finding.pci, sizeof(it->log.pci));
 	}
 	if (event->driver_start || event->gpu_reset || event->names_gpu)
 		return;
-	finding.trust = event->trust;
 	/* The GPU is found by the PCI address in the line, or in the line before. */
 	if (!*finding.pci && finding.sw < 0)
 		memcpy(finding.pci, it->log.pci, sizeof(finding.pci));
@@ -280,7 +275,7 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	if (finding.gpu < 0)
 		finding.gpu = memory_gpu_by_pci(m, finding.pci);
 	if (event->recovered) {
-		memory_reset(m, finding.gpu, finding.pci, event->trust);
+		memory_reset(m, finding.gpu, finding.pci, finding.trust);
 		return;
 	}
 	if (event->nonfatal && now_us - it->log.window_us >= NONFATAL_WINDOW_US) {
@@ -336,10 +331,11 @@ const struct nvswitch_finding *health_finding(const struct health_host *host, un
 		return &event->finding;
 	}
 	n -= events;
-	for (unsigned i = 0; i < host->nsources; n -= host->sources[i++].verdict.count) {
-		*source = host->sources[i].where;
-		if (n < host->sources[i].verdict.count)
-			return &host->sources[i].verdict.findings[n];
+	ARRAY_EACH (s, host->sources, host->nsources) {
+		*source = s->where;
+		if (n < s->verdict.count)
+			return &s->verdict.findings[n];
+		n -= s->verdict.count;
 	}
 	return NULL;
 }
@@ -442,28 +438,28 @@ static void observe(struct health *h, struct health_host *host, uint64_t now_us,
 {
 	enum nvswitch_state events = NVSWITCH_HEALTHY, worst = NVSWITCH_HEALTHY;
 	uint8_t grave = 0; /* sources that report worse than DEGRADED_LINK; as memory_event.from */
-	struct memory *m = host->memory;
+	static const struct memory nothing;
+	const struct memory *m = host->memory ? host->memory : &nothing;
 	bool fresh = false, heard = false;
 
 	for (unsigned k = 0; k < host->nsources; k++)
 		if (fresh_us(h, &host->sources[k], now_us) &&
 		    host->sources[k].verdict.state > NVSWITCH_DEGRADED_LINK)
 			grave |= 1u << (k < 7 ? k : 6);
-	for (unsigned k = 0; m && k < m->nevents; k++)
-		if (m->events[k].finding.state > NVSWITCH_DEGRADED_LINK)
-			grave |= m->events[k].from;
+	ARRAY_EACH (event, m->events, m->nevents)
+		if (event->finding.state > NVSWITCH_DEGRADED_LINK)
+			grave |= event->from;
 	host->unconfirmed = false;
 	host->at_once = NVSWITCH_HEALTHY;
-	for (unsigned k = 0; m && k < m->nevents; k++) {
-		const struct nvswitch_finding *f = &m->events[k].finding;
+	ARRAY_EACH (event, m->events, m->nevents) {
+		const struct nvswitch_finding *f = &event->finding;
 
 		events = worse(events, confirmed(h, host, f->state, f->trust, grave));
-		if (m->events[k].from & MEMORY_FROM_LOG && f->trust == NVSWITCH_PROVEN &&
+		if (event->from & MEMORY_FROM_LOG && f->trust == NVSWITCH_PROVEN &&
 		    f->state > NVSWITCH_DEGRADED_LINK)
 			host->at_once = worse(host->at_once, f->state);
 	}
-	for (unsigned k = 0; k < host->nsources; k++) {
-		struct health_source *s = &host->sources[k];
+	ARRAY_EACH (s, host->sources, host->nsources) {
 		uint64_t left_us = fresh_us(h, s, now_us);
 
 		heard |= s->heard;
@@ -479,12 +475,12 @@ static void observe(struct health *h, struct health_host *host, uint64_t now_us,
 	}
 	if (fresh || !host->nsources)
 		host->sources_state = worst;
-	if (m && m->sources_state != host->sources_state) {
-		m->sources_state = host->sources_state;
-		m->changed = true;
+	if (host->memory && m->sources_state != host->sources_state) {
+		host->memory->sources_state = host->sources_state;
+		host->memory->changed = true;
 	}
 	host->observed = worse(events, host->sources_state);
-	host->vouched |= m && m->ended;
+	host->vouched |= m->ended;
 	host->reported = fresh || events != NVSWITCH_HEALTHY || (host->vouched && !heard);
 }
 
@@ -536,9 +532,7 @@ static void guard(struct health *h)
 	unsigned bad = 0, present = 0, limit;
 	bool on;
 
-	for (unsigned i = 0; i < h->nhosts; i++) {
-		const struct health_host *host = &h->hosts[i];
-
+	ARRAY_EACH (host, h->hosts, h->nhosts) {
 		if (!host->present && !host->nsources)
 			continue; /* gone */
 		present++;
@@ -558,10 +552,10 @@ uint64_t health_step(struct health *h, uint64_t now_us)
 {
 	uint64_t next_us = UINT64_MAX;
 
-	for (unsigned i = 0; i < h->nhosts; i++)
-		observe(h, &h->hosts[i], now_us, &next_us);
+	ARRAY_EACH (host, h->hosts, h->nhosts)
+		observe(h, host, now_us, &next_us);
 	guard(h);
-	for (unsigned i = 0; i < h->nhosts; i++)
-		believe(h, &h->hosts[i], now_us, &next_us);
+	ARRAY_EACH (host, h->hosts, h->nhosts)
+		believe(h, host, now_us, &next_us);
 	return next_us;
 }

@@ -76,17 +76,17 @@ static unsigned sources_up(const struct health_host *host)
 {
 	unsigned up = 0;
 
-	for (unsigned i = 0; i < host->nsources; i++)
-		up += host->sources[i].up;
+	ARRAY_EACH (source, host->sources, host->nsources)
+		up += source->up;
 	return up;
 }
 
 /* The system that the sources report: the first that is known. */
 static const char *system_of(const struct health_host *host)
 {
-	for (unsigned i = 0; i < host->nsources; i++)
-		if (host->sources[i].verdict.system != NVSWITCH_SYSTEM_AUTO)
-			return nvswitch_expect(host->sources[i].verdict.system)->name;
+	ARRAY_EACH (source, host->sources, host->nsources)
+		if (source->verdict.system != NVSWITCH_SYSTEM_AUTO)
+			return nvswitch_expect(source->verdict.system)->name;
 	return "unknown";
 }
 
@@ -96,10 +96,10 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 	bool reads = *nv->conf.keys.log_socket || *nv->conf.keys.log_journal;
 	unsigned counts[NVSWITCH_STATES] = { 0 }, up = 0, all = 0;
 
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		counts[nv->health.hosts[i].state]++;
-		up += sources_up(&nv->health.hosts[i]);
-		all += nv->health.hosts[i].nsources;
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
+		counts[host->state]++;
+		up += sources_up(host);
+		all += host->nsources;
 	}
 	for (int i = 0; i < NVSWITCH_STATES; i++)
 		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
@@ -118,8 +118,7 @@ static json_t *domains_json(const struct nvswitch *nv)
 {
 	json_t *domains = json_array(), *by_name = json_object();
 
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		const struct health_host *host = &nv->health.hosts[i];
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
 		char name[80], node[TEXT_NODE_NAME];
 		json_t *row;
 
@@ -142,9 +141,8 @@ static json_t *domains_json(const struct nvswitch *nv)
 	return domains;
 }
 
-static json_t *host_json(const struct nvswitch *nv, unsigned number)
+static json_t *host_json(const struct nvswitch *nv, const struct health_host *host)
 {
-	const struct health_host *host = &nv->health.hosts[number];
 	const struct nvswitch_finding *cause = health_cause(host);
 	/* HEALTHY only where something has reported lately that it is. */
 	bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
@@ -153,16 +151,14 @@ static json_t *host_json(const struct nvswitch *nv, unsigned number)
 	unsigned declared = host->memory ? host->memory->declared : 0;
 	json_t *sources = json_array();
 
-	for (unsigned k = 0; k < host->nsources; k++) {
-		const struct health_source *s = &host->sources[k];
-
+	ARRAY_EACH (s, host->sources, host->nsources) {
 		json_array_append_new(
 			sources,
 			json_pack("{ss sb ss so ss? so}", "url", s->where, "up", s->up, "trust",
 				  nvswitch_trust_name(s->trust), "heard_s",
 				  s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
 				  "error", s->up ? NULL : s->error, "missing",
-				  sources_missing(nv->sources, number, k)));
+				  evidence_missing(s->metrics, s->verdict.system)));
 	}
 	if (cause && cause->state > NVSWITCH_HEALTHY)
 		ends = memory_end_of(cause);
@@ -184,8 +180,8 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 {
 	json_t *hosts = json_array();
 
-	for (unsigned i = 0; i < nv->health.nhosts; i++)
-		json_array_append_new(hosts, host_json(nv, i));
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts)
+		json_array_append_new(hosts, host_json(nv, host));
 	return json_pack("{so so so so}", "summary", nvswitch_summary(nv), "senders",
 			 log_intake_senders(nv->home.intake), "hosts", hosts, "domains",
 			 domains_json(nv));
@@ -237,9 +233,7 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 	json_t *names = json_array();
 	size_t used = 0;
 
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		const struct health_host *host = &nv->health.hosts[i];
-
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
 		if (host->before == NVSWITCH_STATES || host->state != state)
 			continue;
 		json_array_append_new(names, json_string(host->name));
@@ -254,8 +248,7 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 		return;
 	}
 	json_decref(names);
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		const struct health_host *host = &nv->health.hosts[i];
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
 		const char *reason = health_reason(host), *before;
 
 		if (host->before == NVSWITCH_STATES || host->state != state)
@@ -343,8 +336,7 @@ static void step(void *arg)
 		report_guard(nv);
 	for (int state = 0; state < NVSWITCH_STATES; state++)
 		report_changes_to(nv, state);
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		struct health_host *host = &nv->health.hosts[i];
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
 		struct memory *memory = host->memory;
 
 		if (host->before != NVSWITCH_STATES) {
@@ -384,17 +376,17 @@ void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned co
 	struct health *h = &nv->health;
 	bool changed = false;
 
-	for (unsigned i = 0; i < h->nhosts; i++)
-		h->hosts[i].present <<= 1;
-	for (unsigned i = 0; i < count; i++)
-		if (text_is_host_name(names[i]) && h->nhosts < HOSTS_MAX) {
-			unsigned host = health_add(h, names[i]);
+	ARRAY_EACH (host, h->hosts, h->nhosts)
+		host->present <<= 1;
+	ARRAY_EACH (name, names, count)
+		if (text_is_host_name(*name) && h->nhosts < HOSTS_MAX) {
+			unsigned host = health_add(h, *name);
 
 			h->hosts[host].present |= 1;
 		}
-	for (unsigned i = 0; i < h->nhosts; i++) {
-		changed |= h->hosts[i].present == 1 || h->hosts[i].present == 2;
-		h->hosts[i].present &= 1;
+	ARRAY_EACH (host, h->hosts, h->nhosts) {
+		changed |= host->present == 1 || host->present == 2;
+		host->present &= 1;
 	}
 	if (!changed)
 		return;
@@ -483,8 +475,7 @@ void nvswitch_write_states(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		const struct health_host *host = &nv->health.hosts[i];
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
 		bool overridden = host->override != NVSWITCH_UNKNOWN;
 
 		if (host->believed != NVSWITCH_HEALTHY || overridden ||
@@ -514,10 +505,9 @@ bool nvswitch_take_memory(void *arg, const char *line)
 	if (!memory_read(m, kind, line + used))
 		return false;
 	nv->health.hosts[host].sources_state = m->sources_state;
-	for (unsigned i = 0; i < m->nevents; i++) /* the file has no times */
-		if (!m->events[i].last_us)
-			m->events[i].last_us = m->events[i].finding.since_us =
-				loop_now_us(nv->home.loop);
+	ARRAY_EACH (event, m->events, m->nevents) /* the file has no times */
+		if (!event->last_us)
+			event->last_us = event->finding.since_us = loop_now_us(nv->home.loop);
 	source_report_recall(&nv->home, host);
 	return true;
 }
@@ -526,9 +516,9 @@ void nvswitch_forget_memory(void *arg)
 {
 	struct nvswitch *nv = arg;
 
-	for (unsigned i = 0; i < nv->health.nhosts; i++) {
-		free(nv->health.hosts[i].memory);
-		nv->health.hosts[i].memory = NULL;
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
+		free(host->memory);
+		host->memory = NULL;
 	}
 }
 
@@ -537,23 +527,21 @@ void nvswitch_write_memory(const void *arg, FILE *out)
 	const struct nvswitch *nv = arg;
 
 	fputs("version 1\n", out);
-	for (unsigned i = 0; i < nv->health.nhosts; i++)
-		if (nv->health.hosts[i].memory)
-			memory_write(nv->health.hosts[i].memory, nv->health.hosts[i].name, out);
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts)
+		if (host->memory)
+			memory_write(host->memory, host->name, out);
 }
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
 int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err)
 {
-	struct sources_opened *opened;
 	char why[NVSWITCH_ERROR];
 	int status;
 
 	if (catalogue_read(conf->keys.catalogue, false, err) && nv->home.conf)
 		return -1;
-	opened = sources_open(nv->sources, conf, err);
-	if (!opened)
+	if (sources_open(nv->sources, conf, err))
 		return -1;
 	nv->conf = *conf;
 	nv->home.conf = &nv->conf;
@@ -563,7 +551,7 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms,
 		       conf->keys.short_node_names);
 	hook_hold(nv->hook, nv->health.guarded && conf->keys.guard_hooks);
-	sources_take(nv->sources, opened);
+	sources_take(nv->sources);
 	health_declare(&nv->health);
 	nv->health.changed = true;
 	step_soon(&nv->home);

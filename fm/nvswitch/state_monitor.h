@@ -28,7 +28,8 @@ struct health_source { /* one source that reports on a host repeatedly */
 	uint64_t ttl_us; /* of a report; else health_conf.stale_us counts */
 	uint64_t heard_us;
 	struct nvswitch_verdict verdict;
-	char error[80]; /* why it is not up */
+	uint32_t metrics; /* of an exporter: which it has; see evidence_missing() */
+	char error[80];	  /* why it is not up */
 };
 
 struct health_host {
@@ -120,12 +121,6 @@ void health_sources_end(struct health *h);
 /* Takes a source's report; verdict NULL = it failed, for the reason in `error`. */
 void health_hear(struct health *h, unsigned host, unsigned source,
 		 const struct nvswitch_verdict *verdict, const char *error, uint64_t now_us);
-/*
- * Takes a report by `health-report` (intake_sources.c). False, nothing changed: too many sources
- * report on this host already.
- */
-bool health_report(struct health *h, unsigned host, const struct memory_report *report,
-		   uint64_t now_us);
 #define HEALTH_REPORT_PREFIX "health-report:" /* health_source.where, before the source's name */
 
 /* Takes a line of a host's kernel log. */

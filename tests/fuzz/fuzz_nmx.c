@@ -28,13 +28,13 @@ static void judge(const char *data, size_t size, size_t cut, size_t piece,
 		  struct nvswitch_verdict *verdicts)
 {
 	static const struct nmx_place places[] = { { 17, -1, "" }, { -1, 27, "1820325172739" } };
-	struct nmx *nmx = nmx_new();
+	struct nmx *racks = NULL, *nmx = nmx_at(&racks, "rack");
 
 	answer(nmx, data, cut, piece, 1000000);
 	answer(nmx, data + cut, size - cut, piece, 2000000);
 	for (unsigned i = 0; i < 2; i++)
 		nmx_judge(nmx, &places[i], 300000000, &verdicts[i]);
-	nmx_free(nmx);
+	nmx_free(racks);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

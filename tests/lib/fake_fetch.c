@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "tests/lib/fake_fetch.h"
 
-struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf, char *err)
+struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf)
 {
 	return (struct fetch *)loop;
 }

@@ -199,7 +199,7 @@ void host_log_from(struct host *it, enum nvswitch_trust trust, const char *line)
 
 	if (!sxid_read(line, strlen(line), &event))
 		fail_msg("not understood: %s", line);
-	event.trust = trust;
+	event.finding.trust = trust;
 	health_hear_log(&it->h, 0, &event, it->now);
 	host_step(it);
 }

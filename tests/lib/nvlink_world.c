@@ -106,7 +106,7 @@ bool nvlink_world_log(struct nvlink_world *w, unsigned host, const char *line)
 	assert_true(syslog_read(text, strlen(text), &m));
 	understood = sxid_read(m.text, m.len, &event);
 	if (understood) {
-		event.trust = NVSWITCH_PROVEN;
+		event.finding.trust = NVSWITCH_PROVEN;
 		health_hear_log(w->home->health, health_find(w->home->health, m.host), &event,
 				loop_now_us(w->loop));
 		w->home->heard(w->home);

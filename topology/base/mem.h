@@ -44,6 +44,9 @@ char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* snprintf(3) into an array of characters, which may not be a pointer. */
 #define array_printf(array, ...) snprintf(array, sizeof(array), __VA_ARGS__)
+/* Declares `it` for each element of an array: a pointer to it. `count` is asked before each. */
+#define ARRAY_EACH(it, array, count)                                                               \
+	for (typeof(*(array)) *it = (array); (size_t)(it - (array)) < (count); it++)
 /*
  * Declares `row` for each element of a list of jansson's (any other value has none), and `row_at`,
  * its index. The outer loop runs once.

@@ -177,7 +177,7 @@ static void an_exporter_gives_its_hosts_state_and_what_it_lacks(void **state)
 	ask_all(w);
 	assert_true(source_of(w, 0)->up);
 	assert_int_equal(source_of(w, 0)->verdict.state, NVSWITCH_NO_P2P);
-	missing = exporters_missing(w->exporters, 0, 0);
+	missing = evidence_missing(source_of(w, 0)->metrics, source_of(w, 0)->verdict.system);
 	assert_int_equal(json_array_size(missing), 7); /* all but P2P_NVLINK_STATUS */
 	json_decref(missing);
 	world_free(w);

@@ -142,12 +142,14 @@ static void a_machine_as_it_should_be_is_healthy(void **state)
 
 static void machines_are_known_by_their_gpus(void **state)
 {
-	assert_int_equal(nvswitch_model(A100)->system, NVSWITCH_SYSTEM_A100);
-	assert_int_equal(nvswitch_model("NVIDIA H200")->system, NVSWITCH_SYSTEM_H200);
-	assert_int_equal(nvswitch_model("NVIDIA B200")->system, NVSWITCH_SYSTEM_B200);
-	assert_int_equal(nvswitch_model("NVIDIA GB200")->system, NVSWITCH_SYSTEM_NVL72);
-	assert_int_equal(nvswitch_model("NVIDIA H100 PCIe")->system, NVSWITCH_SYSTEM_OTHER);
-	assert_int_equal(nvswitch_model("NVIDIA H100 NVL")->system, NVSWITCH_SYSTEM_OTHER);
+	uint8_t links;
+
+	assert_int_equal(model_of(A100, &links), NVSWITCH_SYSTEM_A100);
+	assert_int_equal(model_of("NVIDIA H200", &links), NVSWITCH_SYSTEM_H200);
+	assert_int_equal(model_of("NVIDIA B200", &links), NVSWITCH_SYSTEM_B200);
+	assert_int_equal(model_of("NVIDIA GB200", &links), NVSWITCH_SYSTEM_NVL72);
+	assert_int_equal(model_of("NVIDIA H100 PCIe", &links), NVSWITCH_SYSTEM_OTHER);
+	assert_int_equal(model_of("NVIDIA H100 NVL", &links), NVSWITCH_SYSTEM_OTHER);
 }
 
 static void whole_machines_of_every_system_are_healthy(void **state)

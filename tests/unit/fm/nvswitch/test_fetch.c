@@ -90,6 +90,7 @@ static struct got get_as(serve_fn *fn, const struct fetch_conf *with, const char
 			 const char *of)
 {
 	char path[] = "/tmp/fmd-test-fetch-XXXXXX";
+	struct fetch_credentials as = { 0 };
 	struct fetch_conf conf = *with;
 	static const struct fetch_ops ops = { data_cb, done_cb };
 	struct got got = { .loop = loop_new() };
@@ -105,10 +106,11 @@ static struct got get_as(serve_fn *fn, const struct fetch_conf *with, const char
 
 		dprintf(fd, credentials, port);
 		close(fd);
-		conf.credentials_file = path;
 	}
 	assert_int_equal(fetch_load("key", err), 0);
-	fetch = fetch_new(got.loop, &conf, err);
+	assert_int_equal(fetch_credentials_read(&as, credentials ? path : "", err), 0);
+	conf.credentials = &as;
+	fetch = fetch_new(got.loop, &conf);
 	assert_non_null(fetch);
 	unlink(path);
 	snprintf(text, sizeof(text), of, port);
@@ -270,9 +272,7 @@ static long peak_kb(void)
 
 static void a_chunk_of_twenty_megabytes_is_not_gathered(void **state)
 {
-	const struct fetch_conf conf = {
-		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
-	};
+	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
 	long before;
 	struct got got;
 
@@ -287,20 +287,16 @@ static void a_chunk_of_twenty_megabytes_is_not_gathered(void **state)
 
 static void a_bound_of_bytes_counts_where_there_is_one(void **state)
 {
-	const struct fetch_conf conf = { .timeout_ms = 60000,
-					 .connect_ms = 30000,
-					 .body_max = 1 << 20,
-					 .ca_file = "",
-					 .credentials_file = "" };
+	const struct fetch_conf conf = {
+		.timeout_ms = 60000, .connect_ms = 30000, .body_max = 1 << 20, .ca_file = ""
+	};
 
 	assert_string_equal(get(one_big_chunk, &conf).error, "the answer is too long");
 }
 
 static void each_kind_of_end_is_reported_as_such(void **state)
 {
-	const struct fetch_conf conf = {
-		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
-	};
+	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
 
 	assert_string_equal(get(sick, &conf).error, "HTTP 500");
 	assert_string_not_equal(get(hangs_up, &conf).error, "");
@@ -313,9 +309,7 @@ static void each_kind_of_end_is_reported_as_such(void **state)
 
 static void redirects_are_followed_within_a_host_and_no_further(void **state)
 {
-	const struct fetch_conf conf = {
-		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
-	};
+	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
 	struct got got = get(moved, &conf);
 
 	assert_string_equal(got.error, "");
@@ -326,9 +320,7 @@ static void redirects_are_followed_within_a_host_and_no_further(void **state)
 
 static void names_are_resolved_on_the_loop(void **state)
 {
-	const struct fetch_conf conf = {
-		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
-	};
+	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
 
 	assert_string_equal(get_as(packed, &conf, NULL, "http://localhost:%u/metrics").error, "");
 }
@@ -336,9 +328,7 @@ static void names_are_resolved_on_the_loop(void **state)
 static void compressed_answers_are_read_and_fmd_proves_itself_as_it_is_told(void **state)
 {
 	static const char url[] = "http://127.0.0.1:%u/metrics";
-	const struct fetch_conf conf = {
-		.timeout_ms = 60000, .connect_ms = 30000, .ca_file = "", .credentials_file = ""
-	};
+	const struct fetch_conf conf = { .timeout_ms = 60000, .connect_ms = 30000, .ca_file = "" };
 	char err[512];
 
 	assert_int_equal(get(packed, &conf).length, 5);
@@ -368,12 +358,8 @@ static void compressed_answers_are_read_and_fmd_proves_itself_as_it_is_told(void
 /* The time for an answer may be no longer than that for a connection. */
 static void a_slow_answer_is_no_missing_connection(void **state)
 {
-	const struct fetch_conf quick = {
-		.timeout_ms = 300, .connect_ms = 1000, .ca_file = "", .credentials_file = ""
-	};
-	const struct fetch_conf slow = {
-		.timeout_ms = 900, .connect_ms = 600, .ca_file = "", .credentials_file = ""
-	};
+	const struct fetch_conf quick = { .timeout_ms = 300, .connect_ms = 1000, .ca_file = "" };
+	const struct fetch_conf slow = { .timeout_ms = 900, .connect_ms = 600, .ca_file = "" };
 
 	assert_non_null(strstr(get(mute, &quick).error, "Operation timed out after 3"));
 	assert_non_null(strstr(get(mute, &slow).error, "Operation timed out after 9"));

@@ -403,18 +403,18 @@ static void a_fatal_line_of_a_proven_log_counts_at_once(void **state)
 
 	for (unsigned i = 0; i < 2; i++) {
 		event = event_of(lines[i]);
-		event.trust = NVSWITCH_PROVEN;
+		event.finding.trust = NVSWITCH_PROVEN;
 		health_hear_log(&w->h, 4 + i, &event, w->now);
 		step(w);
 		assert_int_equal(state_of(w, 4 + i), NVSWITCH_NO_P2P);
 		assert_int_equal(w->changes, 1 + i);
 	}
 	event = event_of(SOFT_LINE);
-	event.trust = NVSWITCH_PROVEN;
+	event.finding.trust = NVSWITCH_PROVEN;
 	for (unsigned i = 0; i < 20; i++)
 		health_hear_log(&w->h, 6, &event, w->now);
 	event = event_of(FATAL_LINE);
-	event.trust = NVSWITCH_ANYONE;
+	event.finding.trust = NVSWITCH_ANYONE;
 	health_hear_log(&w->h, 7, &event, w->now);
 	step(w);
 	assert_int_equal(w->changes, 2);

@@ -33,7 +33,7 @@ static int set_up(void **state)
 {
 	struct rack *r = calloc(1, sizeof(*r));
 
-	r->nmx = nmx_new();
+	nmx_at(&r->nmx, "rack");
 	r->e = malloc(sizeof(*r->e));
 	for (unsigned i = 0; i < 2 * DEVICES * PORTS; i++)
 		(&r->ports[0][0][0])[i] = (struct port){ "ACT", "Unknown", 3, 1.5e-254 };

@@ -202,10 +202,11 @@ static void machines_are_known_by_their_gpus(void **state)
 		{ "NVIDIA L40S", NVSWITCH_SYSTEM_OTHER, 0 },
 		{ "NVIDIA RTX 6000 Ada Generation", NVSWITCH_SYSTEM_OTHER, 0 },
 	};
+	uint8_t links;
 
 	for (unsigned i = 0; i < sizeof(models) / sizeof(models[0]); i++)
-		if (nvswitch_model(models[i].name)->system != models[i].system ||
-		    nvswitch_model(models[i].name)->links != models[i].links)
+		if (model_of(models[i].name, &links) != models[i].system ||
+		    links != models[i].links)
 			fail_msg("%s", models[i].name);
 }
 

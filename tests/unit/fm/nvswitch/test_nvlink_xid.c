@@ -409,8 +409,10 @@ static void lines_mean_what_nvidia_says_of_them(void **state)
 
 		if (!sxid_read(lines[i].line, strlen(lines[i].line), &event))
 			fail_msg("not understood: %s", lines[i].line);
-		if (event.state != lines[i].state || event.finding.remedy != lines[i].remedy)
-			fail_msg("%s: %s, %s", lines[i].line, nvswitch_state_name(event.state),
+		if (event.finding.state != lines[i].state ||
+		    event.finding.remedy != lines[i].remedy)
+			fail_msg("%s: %s, %s", lines[i].line,
+				 nvswitch_state_name(event.finding.state),
 				 nvswitch_remedy_name(event.finding.remedy));
 	}
 }

@@ -256,12 +256,13 @@ static void lines_mean_what_their_words_say_first_and_their_number_second(void *
 
 		if (!sxid_read(log_lines[i].text, strlen(log_lines[i].text), &event))
 			fail_msg("not read: %s", log_lines[i].text);
-		if (event.state != log_lines[i].state || event.finding.code != log_lines[i].code ||
+		if (event.finding.state != log_lines[i].state ||
+		    event.finding.code != log_lines[i].code ||
 		    event.finding.sw != log_lines[i].sw ||
 		    event.finding.link != log_lines[i].link ||
 		    event.nonfatal != log_lines[i].nonfatal)
 			fail_msg("%s: %s %u switch %d link %d", log_lines[i].text,
-				 nvswitch_state_name(event.state), event.finding.code,
+				 nvswitch_state_name(event.finding.state), event.finding.code,
 				 event.finding.sw, event.finding.link);
 	}
 }
@@ -335,7 +336,7 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 		const char *text, *error;
 	} wrong[] = {
 		{ "xid\t74\t-\tNO_P2P\treset GPU\tx\n",
-		  "a row of sxid, xid, action, mask or line has eight fields" },
+		  "a row of sxid, xid, action, mask, line, metric or model has eight fields" },
 		{ "# none\n\nyid\t74\t-\tNO_P2P\tnone\tx\ty\tz\n", "a row of sxid, xid" },
 		{ "xid\t74-\t-\tNO_P2P\tnone\tx\ty\tz\n", "FIRST-LAST" },
 		{ "xid\t74\t-\tport\tnone\tx\ty\tz\n", "unknown state" },
