@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The manager's machine has eight HCAs on eight leaves and loses the one in use: by its leaf, by itself, or as its cable is moved into another fabric.
 
-    own_port.py [--bin FOLDER] [--size HCAS] [--cases "WORD .."] [--json FILE]
+    own_port.py [--bin FOLDER] [--size HCAS] [--cases "WORD .."] [--hand S] [--json FILE]
 
-On fmsim; cases: leaf, hca, moved. A line a case: the port before and behind, seconds from the loss until a fault elsewhere, made a second later, is rerouted (from that fault),
+On fmsim; cases: leaf, hca, moved (the cable is out for --hand seconds). A line a case: the port before and behind, seconds from the loss until a fault elsewhere, made a second later, is rerouted (from that fault),
 what hosts had registered (members, services, subscriptions) and what of that is lost, LIDs that moved (the HCA's own in the other fabric is one), and whether the other fabric's manager is up.
 """
 import argparse
@@ -44,6 +44,7 @@ class Trial:
         else:
             self.sim.tell("unlink leaf-su01-rail0:1")
             self.sim.tell('unlink leaf-suk1-rail0:33')
+            time.sleep(self.options.hand)
             self.sim.tell('link "dgx-su01-01 mlx5_0":1 leaf-suk1-rail0:33')
 
     def run(self):
@@ -88,6 +89,7 @@ def main():
     parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--cases", default="leaf hca moved")
+    parser.add_argument("--hand", type=float, default=0.5)
     parser.add_argument("--json")
     options = parser.parse_args()
     world = w.World(os.path.abspath(options.bin))
