@@ -124,7 +124,8 @@ class State:
                 count = re.match(r"\d+", text)
                 silent[what] += int(count[0]) if count else 1
         most = silent["hcas-silent"] + silent["switches-silent"] * self.bench.leaf_hcas
-        return most >= max(abs(differs.get("cut_off", 0)), abs(differs.get("hcas", 0))) and (most > silent["hcas-silent"] or "in_force" not in differs)
+        pairs = 2 * most * (self.bench.options.size - 1)  # a silent HCA may still send
+        return most >= max(abs(differs.get("cut_off", 0)), abs(differs.get("hcas", 0))) and pairs >= abs(differs.get("in_force", 0))
 
     def run(self):
         bench = self.bench
