@@ -411,6 +411,8 @@ void fabric_update(struct fabric *f);
 bool fabric_update_room(struct fabric *f);
 /* While nobody waits, and all is settled: frees what the proof keeps of earlier tables. */
 void fabric_update_tidy(struct fabric *f);
+/* When it is up for the first time: first tables that were made in haste are to be made even. */
+void fabric_update_balance(struct fabric *f);
 struct check_base *fabric_update_proofs(const struct fabric *f); /* belongs to the update */
 /*
  * A child has ended that shared all memory: tables' memory is made ready again, while nobody waits.

@@ -38,6 +38,7 @@ struct update {
 	struct route *route;	      /* the engine; its answer goes into next.tables */
 	struct fabric_policy policy;  /* what routing goes by, while it does */
 	bool routing;		      /* it does */
+	bool hasty;		      /* no switch had tables, and the fabric was not up since */
 	size_t room;		      /* bytes of the next tables' memory that were touched */
 	struct job *touching;	      /* memory that a child had shared */
 	size_t touched, touched_next; /* so many bytes of these, and of the next ones */
@@ -291,6 +292,21 @@ static void end_routing(struct update *u)
 	u->routing = false;
 }
 
+/* Whether no switch holds tables. */
+static bool is_dark(const struct inventory *inv)
+{
+	INVENTORY_EACH (inv, node)
+		if (inv_is_switch(node) && node->sw.lft_top)
+			return false;
+	return true;
+}
+
+void fabric_update_balance(struct fabric *f)
+{
+	if (f->update->hasty && route_is_irregular(f->update->route))
+		fabric_request_reroute(f, "links are to be shared evenly");
+}
+
 static enum job_result compute_tables(void *arg)
 {
 	struct fabric *f = arg;
@@ -301,6 +317,8 @@ static enum job_result compute_tables(void *arg)
 
 		struct route_params params = fabric_route_params(f, &u->policy);
 
+		u->hasty = !f->progress.up_us && (u->hasty || is_dark(sweep_inventory(f->sweep)));
+		params.hasty = u->hasty;
 		route_begin(u->route, u->next.topo, u->next.lids, &params, &u->next.tables);
 		u->routing = true;
 	}

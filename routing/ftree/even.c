@@ -35,10 +35,9 @@
 
 struct channel { /* a switch's port */
 	uint64_t load, share;
-	uint32_t next;	    /* switch behind it, TOPO_NONE = none */
-	uint32_t tier, low; /* low: of its switches */
-	uint32_t lane;	    /* of the graph */
-	uint8_t rate, less; /* less: percent off its share, see LESS */
+	uint32_t next;		  /* switch behind it, TOPO_NONE = none */
+	uint32_t tier, low, lane; /* low: of its switches; lane: of the graph */
+	uint8_t rate, less;	  /* less: percent off its share, see LESS */
 };
 
 struct source {
@@ -166,9 +165,7 @@ static uint64_t choose(const struct work *w, uint32_t sw, uint64_t flows, uint8_
 	const struct graph_group *group = down ? graph_downs(w->g, sw) : graph_ups(w->g, sw),
 				 *end = group +
 					(down ? w->g->switches[sw].ndown : w->g->switches[sw].nup);
-	uint64_t best = UINT64_MAX, kept = best;
-	uint64_t slack = (flows * UNIT * UNIT) >> w->loose;
-	uint8_t was = w->was[sw];
+	uint64_t best = UINT64_MAX, kept = best, slack = (flows * UNIT * UNIT) >> w->loose;
 
 	for (; group < end; group++) {
 		if (cost[group->peer] + 1 != cost[sw])
@@ -178,14 +175,14 @@ static uint64_t choose(const struct work *w, uint32_t sw, uint64_t flows, uint8_
 			uint8_t out = w->g->lanes[lane].port;
 			uint64_t price = fee_of(w, sw, lane, flows) + w->price[group->peer];
 
-			kept = out == was ? price : kept;
+			kept = out == w->was[sw] ? price : kept;
 			*port = price < best ? out : *port;
 			best = price < best ? price : best;
 		}
 	}
 	if (kept == UINT64_MAX || kept > best + (best >> w->loose) + slack)
 		return best;
-	*port = was;
+	*port = w->was[sw];
 	return kept;
 }
 
@@ -304,28 +301,24 @@ static void add_channels(struct work *w, const uint8_t *rates)
 		w->channels[p] = (struct channel){ .next = TOPO_NONE };
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		if (g->switches[sw].nhosts) {
-			w->sources[w->nsources++] = (struct source){
-				.sw = sw,
-				.hosts = g->switches[sw].nhosts,
-			};
+			w->sources[w->nsources++] =
+				(struct source){ .sw = sw, .hosts = g->switches[sw].nhosts };
 			w->hosts += g->switches[sw].nhosts;
 		}
 		for (unsigned i = 0; i < g->switches[sw].nup + g->switches[sw].ndown; i++) {
 			const struct graph_group *group = &graph_ups(g, sw)[i];
 			bool down = i >= g->switches[sw].nup;
-			uint32_t low = down ? group->peer : sw;
+			uint32_t low = down ? group->peer : sw, top = 2u * g->switches[low].level;
 
 			for (unsigned l = 0; l < group->nlanes; l++) {
 				uint32_t lane = group->first_lane + l;
 				uint32_t port = w->t->nodes[sw].port0 + g->lanes[lane].port;
 
-				w->channels[port] =
-					(struct channel){ .next = group->peer,
-							  .tier = 2u * g->switches[low].level +
-								  down,
-							  .low = low,
-							  .lane = lane,
-							  .rate = rates[port] };
+				w->channels[port] = (struct channel){ .next = group->peer,
+								      .tier = top + down,
+								      .low = low,
+								      .lane = lane,
+								      .rate = rates[port] };
 			}
 		}
 	}
@@ -443,8 +436,7 @@ static void find_moves(struct work *w, struct even *even)
 	free(lids);
 }
 
-/* Whether rates differ, leaves by so many hosts that links show it, or the design is not even. */
-static bool is_irregular(const struct graph *g, const struct topo *t)
+bool even_is_due(const struct graph *g, const struct topo *t)
 {
 	uint32_t leaves = 0, most = 0;
 	unsigned rate = 0;
@@ -478,7 +470,7 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 	uint64_t key = 0;
 	struct even *even = NULL;
 
-	if (is_irregular(g, t)) {
+	if (!params->hasty && even_is_due(g, t)) {
 		uint8_t *rates = mem_alloc(t->nports + 1, 1);
 		bool alike = find_rates(g, t, last, rates);
 

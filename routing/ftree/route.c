@@ -401,6 +401,11 @@ struct even *route_even(const struct route *route)
 	return route->even;
 }
 
+bool route_is_irregular(const struct route *route)
+{
+	return route->shape && even_is_due(route->graph, route->shape);
+}
+
 bool route_is_uneven(const struct route *route)
 {
 	return route->shape && strcmp(route->outcome.engine, "updn-root") &&

@@ -41,6 +41,7 @@ struct route_params {
 	const struct route_override *overrides; /* used if on a minimal up/down path */
 	uint32_t noverrides;
 	struct even *even; /* route_even() of another computation, to save time; NULL = none */
+	bool hasty;	   /* links of an irregular design need not be shared evenly yet */
 };
 
 /* The static name of an engine by its number, "ftree" first; NULL past the last. */
@@ -65,6 +66,8 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
  * next computation begins.
  */
 struct even *route_even(const struct route *route);
+/* Whether links of the latest snapshot are to be shared evenly, by a computation without haste. */
+bool route_is_irregular(const struct route *route);
 /* Whether the latest snapshot is a tree of uneven design; rebalance_is_uneven() at no cost. */
 bool route_is_uneven(const struct route *route);
 /*

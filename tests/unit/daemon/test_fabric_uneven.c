@@ -67,6 +67,22 @@ static void an_uneven_design_is_balanced_without_any_damage(void **state)
 	world_fini(&w);
 }
 
+static void first_tables_do_not_wait_until_they_are_even(void **state)
+{
+	struct world w;
+
+	world_init_stopped(&w, tree_with_a_gap());
+	start_fabric(&w);
+	while (!is_up(&w)) {
+		assert_null(fabric_even(w.fabric));
+		run_for(&w, 1000);
+	}
+	run_for(&w, SECOND_US);
+	assert_non_null(fabric_even(w.fabric));
+	assert_sound(&w);
+	world_fini(&w);
+}
+
 static void a_fault_and_its_repair_leave_the_design_alone(void **state)
 {
 	struct world w;
@@ -196,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_uneven_design_is_balanced_without_any_damage),
+		cmocka_unit_test(first_tables_do_not_wait_until_they_are_even),
 		cmocka_unit_test(a_fault_and_its_repair_leave_the_design_alone),
 		cmocka_unit_test(a_link_at_one_lane_carries_no_transit_until_it_is_well),
 		cmocka_unit_test(a_link_that_trains_down_unseen_is_met_by_the_passes_over_counters),
