@@ -101,7 +101,6 @@ def test_srp_daemon_finds_a_target_at_once_and_when_it_comes(fabric, launch, beg
     daemon.process.send_signal(signal.SIGTERM)
     daemon.wait("Finished trap deregistration")
     assert daemon.process.wait(30) == 0
-    poll(lambda: not list(subscribed(fabric)), "it has unsubscribed")
 
 
 def subscribed(fabric):  # noqa: F811
@@ -114,6 +113,7 @@ def subscribed(fabric):  # noqa: F811
 def test_srp_daemon_looks_again_when_it_is_asked_to_register_anew(fabric, launch):  # noqa: F811
     """CLIENT_REREGISTER: an fmd that has lost its state asks all hosts for their subscriptions."""
     daemon = srp_daemon(launch, fabric, "-V", "-R", "3600")
+    daemon.wait("performing a capability query")
     poll(lambda: sorted(subscribed(fabric)) == [64, 144], "it subscribed to both traps")
     fabric.stop_fmd()
     shutil.rmtree(fabric.state_dir)

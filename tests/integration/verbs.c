@@ -41,6 +41,9 @@
 #define POLL_MS	      10
 #define RECVS	      1024
 #define EVENTS	      64
+#define ATTRIBUTE_AT  17 /* its lower byte */
+#define INFORM_INFO   3
+#define QPN_AT	      84 /* of InformInfo */
 #define TID_AT	      8
 #define RESPONSE_BIT  0x80
 #define STATE_ACTIVE  4
@@ -500,11 +503,16 @@ static void send_mad(struct pair *p, const struct ibv_send_wr *wr)
 {
 	const struct address *ah = (const struct address *)wr->wr.ud.ah;
 	uint8_t *buffer = calloc(1, umad_size() + MAD_SIZE), *mad = umad_get_mad(buffer);
+	const uint32_t own = htobe32(1 << 8);
+	uint32_t qpn;
 	bool answer;
 
 	memcpy(mad, (void *)(uintptr_t)wr->sg_list->addr,
 	       wr->sg_list->length < MAD_SIZE ? wr->sg_list->length : MAD_SIZE);
+	memcpy(&qpn, mad + QPN_AT, sizeof(qpn));
 	answer = mad[3] & RESPONSE_BIT;
+	if (mad[ATTRIBUTE_AT] == INFORM_INFO && be32toh(qpn) >> 8 == p->verbs.qp_num)
+		memcpy(mad + QPN_AT, &own, sizeof(own)); /* it is QP1's */
 	if (!answer)
 		memcpy(p->tid_high, mad + TID_AT, sizeof(p->tid_high));
 	umad_set_addr(buffer, ah->to.dlid, 1, ah->to.sl, (int)wr->wr.ud.remote_qkey);
