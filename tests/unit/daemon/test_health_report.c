@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "fm/nvswitch/state_monitor.h"
+#include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
 #include "tests/lib/fabric_world.h"
 
@@ -20,6 +20,7 @@
 
 struct one { /* host 0 has no exporter, host 1 has one, and 8 others make the guard quiet */
 	struct health h;
+	struct loop *loop; /* its time is brought to `now` before each report */
 	uint64_t now;
 };
 
@@ -60,7 +61,8 @@ static struct one *one_new(void)
 					   .stale_us = 45 * S,
 					   .sure = NVSWITCH_PROVEN,
 					   .guard_percent = 25 };
-	it->now = 1000 * S;
+	it->loop = loop_new_simulated();
+	it->now = loop_now_us(it->loop) + 1000 * S;
 	for (unsigned i = 0; i < 10; i++) {
 		snprintf(name, sizeof(name), "dgx-%02u", i);
 		assert_int_equal(health_add(&it->h, name), i);
@@ -74,17 +76,28 @@ static struct one *one_new(void)
 static void one_free(struct one *it)
 {
 	health_fini(&it->h);
+	loop_free(it->loop);
 	free(it);
+}
+
+static void nothing_cb(struct source_home *home)
+{
 }
 
 static bool report(struct one *it, unsigned host, const char *source, enum nvswitch_state state,
 		   uint32_t ttl_s)
 {
-	struct memory_report r = { .state = (uint8_t)state, .ttl_s = ttl_s, .text = "overheated" };
+	struct source_home home = { .loop = it->loop, .health = &it->h, .heard = nothing_cb };
+	const struct nvswitch_said said = { source, it->h.hosts[host].name,
+					    nvswitch_state_name(state), "overheated", ttl_s };
+	struct loop_timer *now = loop_timer_new(it->loop, stop_cb, it->loop);
+	char err[NVSWITCH_ERROR];
 	bool taken;
 
-	snprintf(r.source, sizeof(r.source), "%s", source);
-	taken = health_report(&it->h, host, &r, it->now);
+	loop_timer_set(now, it->now - loop_now_us(it->loop));
+	loop_run(it->loop);
+	loop_timer_free(now);
+	taken = !source_report_hear(&home, &said, err);
 	step(it);
 	return taken;
 }
