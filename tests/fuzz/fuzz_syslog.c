@@ -30,7 +30,7 @@ static void message_cb(void *arg, bool known, const struct syslog_message *m)
 		t->sum = t->sum * 31 + (uint8_t)m->text[i];
 	if (!sxid_read(m->text, m->len, &event))
 		return;
-	assert(event.state < NVSWITCH_UNKNOWN);
+	assert(event.finding.state < NVSWITCH_UNKNOWN);
 	assert(memchr(event.finding.text, 0, sizeof(event.finding.text)));
 }
 
