@@ -11,11 +11,16 @@ import subprocess
 import sys
 import tempfile
 
-FOLDERS = ("fm/", "routing/", "topology/")
+
+def part_of(file):
+    """What glibc's headers put in place of memcpy and the like is of who calls it: the product above all."""
+    if "tests/" in file:
+        return "double"
+    return "own" if re.search(r"(^|/)(fm|routing|topology)/|^/usr/include/", file) else "libraries"
 
 
 def counted(folder, work):
-    """{"own": of the product's files, "all": of the process}"""
+    """Instructions by part: the product's own files, the libraries that it calls (with what the double has of these), the double."""
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(scratch) / "out"
         subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "-q", pathlib.Path(folder) / "bench/hardening", work], check=True,
@@ -34,18 +39,18 @@ def counted(folder, work):
                 skip = True
             elif re.match(r"[+*\-\d]", line):
                 if not skip:
-                    sums["own" if file.startswith(FOLDERS) or any(f"/{it}" in file for it in FOLDERS) and "/tests/" not in file else "other"] += int(line.split()[1])
+                    sums[part_of(file)] += int(line.split()[1])
                 skip = False
-        return {"own": sums["own"], "all": sums["own"] + sums["other"]}
+        return sums
 
 
 def main():
     table = {work: [counted(folder, work) for folder in sys.argv[1:3]] for work in ("start", "fault", "sa")}
     for work, (plain, hard) in table.items():
-        base = table["start"] if work != "start" else [{"own": 0, "all": 0}] * 2
-        for kind in ("own", "all"):
+        base = table["start"] if work != "start" else [collections.Counter()] * 2
+        for kind in ("own", "libraries", "double"):
             one, two = plain[kind] - base[0][kind], hard[kind] - base[1][kind]
-            print(f"{work:6} {kind:4} plain {one:14,} hardened {two:14,} ratio {two / one:.4f}")
+            print(f"{work:6} {kind:9} plain {one:14,} hardened {two:14,} ratio {two / one:.4f}")
 
 
 if __name__ == "__main__":
