@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include "fm/loop/log.h"
@@ -395,7 +396,8 @@ static void inherit(struct process *p)
 	close(from);
 	unlink(at->sun_path); /* nobody serves it any more: state_dir has one daemon */
 	p->door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (bind(p->door, (const struct sockaddr *)at, sizeof(*at)) || listen(p->door, 1))
+	if (bind(p->door, (const struct sockaddr *)at, sizeof(*at)) || chmod(at->sun_path, 0600) ||
+	    listen(p->door, 1))
 		p->door = -errno;
 }
 
