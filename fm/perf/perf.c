@@ -372,14 +372,11 @@ static bool errors_are_held(struct perf *p, struct pnode *n, uint8_t num, enum p
 			    const struct wire_perf *now)
 {
 	const struct doubt *d = *doubt_of(n, num, kind);
-	uint64_t value[PERF_ERRORS];
 	enum judge_reading said =
 		judge_weigh(&n->judged[num], &p->conf.limits, d ? d->value : NULL, now,
 			    word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
 
-	for (unsigned i = 0; i < PERF_ERRORS; i++)
-		value[i] = now->value[i];
-	if (hold(p, n, num, kind, said, value, PERF_ERRORS))
+	if (hold(p, n, num, kind, said, now->value, PERF_ERRORS))
 		return true;
 	if (said == JUDGE_ANEW) {
 		judge_anew(&n->judged[num], NULL);

@@ -220,9 +220,7 @@ def main():
                 print(f"{options.size} {variant}: BAD: {error}", flush=True)
     finally:
         world.close()
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
-    sys.exit(0 if all(row["ok"] for row in rows) else 1)
+    w.finish(rows, options.json)
 
 
 if __name__ == "__main__":

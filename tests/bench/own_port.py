@@ -10,7 +10,6 @@ what hosts had registered (members, services, subscriptions) and what of that is
 import argparse
 import json
 import os
-import pathlib
 import sys
 import time
 
@@ -100,9 +99,7 @@ def main():
             print(json.dumps(rows[-1]), flush=True)
     finally:
         world.close()
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
-    sys.exit(0 if all(row["ok"] for row in rows) else 1)
+    w.finish(rows, options.json)
 
 
 if __name__ == "__main__":

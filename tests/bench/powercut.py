@@ -237,9 +237,7 @@ def main():
             print(line(rows[-1]), flush=True)
     finally:
         world.close()
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
-    sys.exit(0 if all(row["ok"] for row in rows) else 1)
+    w.finish(rows, options.json)
 
 
 if __name__ == "__main__":

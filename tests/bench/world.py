@@ -314,6 +314,14 @@ class Fmsim:
         self.process.stdout.close()
 
 
+def finish(rows, path):
+    """The end of trials: their rows go to a file, if one is named; ends with 1 where one is not "ok"."""
+    if path:
+        with open(path, "w") as file:
+            json.dump(rows, file, indent=1)
+    sys.exit(0 if all(row["ok"] for row in rows) else 1)
+
+
 def rig():
     """ibsim or fmsim, as RIG says."""
     return Fmsim if os.environ.get("RIG") == "fmsim" else Ibsim
