@@ -18,7 +18,6 @@
  * place, end_job(): what ends it early is noted, and the job's own timer runs at once.
  */
 
-#define READ_SIZE 32768
 #define REDIRECTS 3
 
 /*
@@ -358,7 +357,6 @@ static void set_options(struct fetch_job *job)
 	curl.easy_setopt(easy, CURLOPT_USERAGENT, "fmd/" FMD_VERSION);
 	curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
 	curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl.easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
 	curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl.easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
 	curl.easy_setopt(easy, CURLOPT_PROXY, ""); /* none of the environment's */

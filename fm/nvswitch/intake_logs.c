@@ -283,10 +283,10 @@ static struct log_server *server_new(struct source_home *home, loop_fn *fn)
 	return s;
 }
 
-static void *open_socket(struct source_home *home, const struct nvswitch_conf *conf, char *err)
+static void *open_socket(struct source_home *home, const struct conf_nvswitch *conf, char *err)
 {
 	struct log_server *s = server_new(home, rested_cb);
-	const char *where = conf->keys.log_socket;
+	const char *where = conf->log_socket;
 
 	s->fd = listener_unix_socket(where, 0117, SOMAXCONN);
 	if (s->fd >= 0) {
@@ -297,10 +297,10 @@ static void *open_socket(struct source_home *home, const struct nvswitch_conf *c
 }
 
 /* Begun at its end: what was logged before fmd began may be long repaired. */
-static void *open_journal(struct source_home *home, const struct nvswitch_conf *conf, char *err)
+static void *open_journal(struct source_home *home, const struct conf_nvswitch *conf, char *err)
 {
 	struct log_server *s = server_new(home, journal_cb);
-	const char *where = conf->keys.log_journal;
+	const char *where = conf->log_journal;
 	int fd = strcmp(where, "local")
 			 ? sd_journal_open_directory(&s->journal, where, 0)
 			 : sd_journal_open(&s->journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);

@@ -34,10 +34,11 @@
 #define ADDRESS_AGE  20	  /* answers before the name is resolved again */
 #define SILENT_LINES 5	  /* a second, of endpoints that fail from the beginning */
 #define SLACK_US     1000
+#define MS	     1000ull
 
 struct target { /* where one host's state is asked for */
 	struct exporters *of;
-	char *host, *where; /* where: the URL as written */
+	char *host;
 	enum nvswitch_system system;
 	enum nvswitch_trust trust; /* of its answers */
 	struct nmx_place place;	   /* of the host in answers about a whole rack */
@@ -60,8 +61,10 @@ struct scrape { /* an answer under way */
 	struct fetch_job *job;
 	uint64_t began_us;
 	unsigned *lane; /* where it is counted */
-	struct evidence evidence;
-	struct exposition exposition;
+	struct answer { /* from its first byte on: most of those that hang have none */
+		struct evidence evidence;
+		struct exposition exposition;
+	} * answer;
 };
 struct exporters {
 	struct source_home *home;
@@ -97,7 +100,6 @@ static int add(struct targets *targets, const char *host, const char *url,
 			       ? NVSWITCH_PROVEN
 			       : NVSWITCH_ASKED;
 	target.host = mem_strdup(host);
-	target.where = mem_strdup(url);
 	targets->list = mem_grow(targets->list, targets->count);
 	targets->list[targets->count++] = target;
 	return 0;
@@ -150,10 +152,8 @@ static const char *read_line(void *arg, char *line)
 
 static void free_targets(struct targets *targets)
 {
-	ARRAY_EACH (t, targets->list, targets->count) {
+	ARRAY_EACH (t, targets->list, targets->count)
 		free(t->host);
-		free(t->where);
-	}
 	free(targets->list);
 	*targets = (struct targets){ 0 };
 }
@@ -167,26 +167,25 @@ static void free_targets(struct targets *targets)
 	"%%29%s%%28%%5B.%%3A%%5D.%%2A%%29%%3F%%22%%7D"
 
 /* The file's lines, and the patterns for the hosts that it does not name. */
-static int gather_targets(const struct source_home *home, const struct nvswitch_conf *conf,
+static int gather_targets(const struct source_home *home, const struct conf_nvswitch *conf,
 			  struct targets *targets, char *err)
 {
-	const struct conf_nvswitch *keys = &conf->keys;
 	struct targets trial = { 0 };
 	struct names named = { 0 };
-	const char *key = *keys->hosts_file ? "nvswitch_hosts_file"
-			  : *keys->url	    ? "nvswitch_url"
+	const char *key = *conf->hosts_file ? "nvswitch_hosts_file"
+			  : *conf->url	    ? "nvswitch_url"
 					    : "prometheus_url";
 	int status = fetch_load(key, err);
 	char *prometheus;
 
-	if (!status && *keys->hosts_file)
-		status = lines_read(keys->hosts_file, read_line, targets, err);
-	if (!status && *keys->url) {
-		status = add_by_pattern(&trial, "host", keys->url, keys->system);
+	if (!status && *conf->hosts_file)
+		status = lines_read(conf->hosts_file, read_line, targets, err);
+	if (!status && *conf->url) {
+		status = add_by_pattern(&trial, "host", conf->url, conf->system);
 		if (status)
 			snprintf(err, NVSWITCH_ERROR,
 				 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
-				 keys->url);
+				 conf->url);
 		free_targets(&trial);
 	}
 	if (status) {
@@ -196,17 +195,17 @@ static int gather_targets(const struct source_home *home, const struct nvswitch_
 	ARRAY_EACH (t, targets->list, targets->count)
 		names_id(&named, t->host, strlen(t->host));
 	prometheus =
-		mem_printf(PROMETHEUS_QUERY, keys->prometheus_url, keys->prometheus_label, "%h");
+		mem_printf(PROMETHEUS_QUERY, conf->prometheus_url, conf->prometheus_label, "%h");
 	for (unsigned i = 0; home->health && i < home->health->nhosts; i++) {
 		const char *host = home->health->hosts[i].name;
 
 		if (!home->health->hosts[i].present ||
 		    names_find(&named, host, strlen(host)) != NAMES_NONE)
 			continue;
-		if (*keys->url)
-			add_by_pattern(targets, host, keys->url, keys->system);
-		if (*keys->prometheus_url)
-			add_by_pattern(targets, host, prometheus, keys->system);
+		if (*conf->url)
+			add_by_pattern(targets, host, conf->url, conf->system);
+		if (*conf->prometheus_url)
+			add_by_pattern(targets, host, prometheus, conf->system);
 	}
 	free(prometheus);
 	names_fini(&named);
@@ -228,18 +227,18 @@ static void hear(struct target *t, const struct evidence *e, const char *error)
 	uint64_t now_us = loop_now_us(home->loop);
 	const struct evidence_context context = {
 		.now_us = now_us,
-		.settle_us = health->conf.worsen_us + SLACK_US,
+		.settle_us = health->conf.worsen_hold_ms * MS + SLACK_US,
 		.silent_us = source->heard ? now_us - source->heard_us : 0,
 		.source = t->source < UINT8_MAX ? t->source : UINT8_MAX,
 		.trust = t->trust,
-		.progress = home->conf->keys.fm_in_progress,
+		.progress = home->conf->fm_in_progress,
 	};
 	unsigned host = *e->host ? health_find(health, e->host) : t->number;
 	struct nvswitch_verdict verdict;
 	char why[128];
 
 	if (!error && t->nmx) {
-		error = nmx_judge(t->nmx, &t->place, home->conf->link_window_us, &verdict);
+		error = nmx_judge(t->nmx, &t->place, home->conf->link_window_ms * MS, &verdict);
 	} else if (!error && host != UINT_MAX && host != t->number) {
 		/* An exporter that names another host of the fabric is at the wrong address. */
 		array_printf(why, "it reports another host, %.60s", e->host);
@@ -255,7 +254,7 @@ static void hear(struct target *t, const struct evidence *e, const char *error)
 	/* One that was heard shows in its host's state; one that never was is logged once. */
 	if (error && !source->heard && !strcmp(source->error, "not asked yet") &&
 	    log_allow(&t->of->silent_limit, now_us, SILENT_LINES))
-		log_line(LOG_NVSWITCH, LOG_WARNING, "%s: %s: %s", t->host, t->where, error);
+		log_line(LOG_NVSWITCH, LOG_WARNING, "%s: %s: %s", t->host, t->url.text, error);
 	health_hear(health, t->number, t->source, error ? NULL : &verdict, error, now_us);
 	home->heard(home);
 }
@@ -265,8 +264,16 @@ static void start_due(void *exporters);
 static const char *data_cb(void *arg, const char *data, size_t len)
 {
 	struct scrape *scrape = arg;
+	struct target *t = scrape->target;
+	struct answer *answer = scrape->answer;
 
-	return exposition_feed(&scrape->exposition, data, len) ? NULL : scrape->exposition.fault;
+	if (!answer) {
+		answer = scrape->answer = mem_new(answer);
+		evidence_init(&answer->evidence, t->system);
+		exposition_init(&answer->exposition, t->nmx ? &nmx_ops : &evidence_ops,
+				t->nmx ? (void *)t->nmx : &answer->evidence);
+	}
+	return exposition_feed(&answer->exposition, data, len) ? NULL : answer->exposition.fault;
 }
 
 static void done_cb(void *arg, const char *error, const char *address)
@@ -274,13 +281,13 @@ static void done_cb(void *arg, const char *error, const char *address)
 	struct scrape *scrape = arg;
 	struct target *asked = scrape->target;
 	struct exporters *x = asked->of;
-	const struct nvswitch_conf *conf = x->home->conf;
+	const struct conf_nvswitch *conf = x->home->conf;
 	uint64_t now_us = loop_now_us(x->home->loop), took_us = now_us - scrape->began_us;
-	bool hung = error && took_us >= conf->timeout_ms * 1000ull;
+	bool hung = error && took_us >= conf->timeout_ms * MS;
 
 	--*scrape->lane;
 	asked->hung = hung ? asked->hung + 1 : 0;
-	asked->ask_us = now_us + (conf->interval_us
+	asked->ask_us = now_us + (conf->poll_interval_ms * MS
 				  << (asked->hung < HUNG_PAUSES ? asked->hung : HUNG_PAUSES));
 	if (error || ++asked->address_age >= ADDRESS_AGE) {
 		*asked->address = '\0';
@@ -288,15 +295,15 @@ static void done_cb(void *arg, const char *error, const char *address)
 	} else {
 		array_printf(asked->address, "%s", address);
 	}
-	if (!error && !exposition_end(&scrape->exposition))
-		error = scrape->exposition.fault;
+	data_cb(scrape, NULL, 0); /* an empty answer is one, too */
+	if (!error && !exposition_end(&scrape->answer->exposition))
+		error = scrape->answer->exposition.fault;
 	if (!error && asked->nmx)
 		nmx_end(asked->nmx);
-	if (!asked->nmx)
-		hear(asked, &scrape->evidence, error);
-	ARRAY_EACH (t, x->targets.list, asked->nmx ? x->targets.count : 0)
-		if (t->nmx == asked->nmx)
-			hear(t, &scrape->evidence, error);
+	ARRAY_EACH (t, x->targets.list, x->targets.count)
+		if (t == asked || (asked->nmx && t->nmx == asked->nmx))
+			hear(t, &scrape->answer->evidence, error);
+	free(scrape->answer);
 	free(scrape);
 	asked->scrape = NULL;
 	start_due(x);
@@ -312,9 +319,10 @@ static void start_due(void *arg)
 {
 	static const struct fetch_ops ops = { data_cb, done_cb };
 	struct exporters *x = arg;
-	uint64_t now_us = loop_now_us(x->home->loop), interval_us = x->home->conf->interval_us;
+	const struct conf_nvswitch *conf = x->home->conf;
+	uint64_t now_us = loop_now_us(x->home->loop), interval_us = conf->poll_interval_ms * MS;
 	uint64_t gap_us = interval_us / x->targets.count;
-	uint64_t most = x->targets.count * x->home->conf->timeout_ms * 1000ull / interval_us;
+	uint64_t most = x->targets.count * (conf->timeout_ms * MS) / interval_us;
 
 	most = most < MAX_FLIGHT ? most : MAX_FLIGHT;
 	most = most > IN_FLIGHT ? most : IN_FLIGHT;
@@ -333,12 +341,8 @@ static void start_due(void *arg)
 		scrape->began_us = now_us;
 		scrape->lane = t->hung ? &x->hung_in_flight : &x->in_flight;
 		++*scrape->lane;
-		evidence_init(&scrape->evidence, t->system);
-		exposition_init(&scrape->exposition, &evidence_ops, &scrape->evidence);
-		if (t->nmx) {
+		if (t->nmx)
 			nmx_begin(t->nmx, now_us);
-			exposition_init(&scrape->exposition, &nmx_ops, t->nmx);
-		}
 		scrape->job = fetch_get(x->fetch, &t->url, t->address, &ops, scrape);
 	}
 	loop_timer_set(x->timer, x->due_us > now_us ? x->due_us - now_us : interval_us);
@@ -353,7 +357,7 @@ static void begin(struct exporters *x)
 		struct target *t = &x->targets.list[i];
 
 		t->of = x;
-		t->nmx = nmx_place_is_set(&t->place) ? nmx_at(&x->racks, t->where) : NULL;
+		t->nmx = nmx_place_is_set(&t->place) ? nmx_at(&x->racks, t->url.text) : NULL;
 		t->follows = t->nmx && any_of(k, 0, i, x->targets.list[k].nmx == t->nmx);
 	}
 	x->cursor = 0;
@@ -365,8 +369,10 @@ static void begin(struct exporters *x)
 static void end(struct exporters *x)
 {
 	ARRAY_EACH (t, x->targets.list, x->targets.count) {
-		if (t->scrape)
+		if (t->scrape) {
 			fetch_cancel(t->scrape->job);
+			free(t->scrape->answer);
+		}
 		free(t->scrape);
 		t->scrape = NULL;
 	}
@@ -390,7 +396,7 @@ static bool exporters_hosts_changed(void *source)
 	for (unsigned i = 0; i < targets.count && !changed; i++) {
 		const struct target *a = &targets.list[i], *b = &before.list[i];
 
-		changed = strcmp(a->host, b->host) || strcmp(a->where, b->where) ||
+		changed = strcmp(a->host, b->host) || strcmp(a->url.text, b->url.text) ||
 			  a->system != b->system || memcmp(&a->place, &b->place, sizeof(a->place));
 	}
 	if (changed) {
@@ -418,15 +424,15 @@ static void close_exporters(void *source)
 	free(x);
 }
 
-static void *open_exporters(struct source_home *home, const struct nvswitch_conf *conf, char *err)
+static void *open_exporters(struct source_home *home, const struct conf_nvswitch *conf, char *err)
 {
 	struct exporters *x = mem_new(x);
-	const char *ca_file = conf->keys.ca_file;
+	const char *ca_file = conf->ca_file;
 
 	x->home = home;
 	array_printf(x->ca_file, "%s", ca_file);
 	if (!gather_targets(home, conf, &x->targets, err) &&
-	    !fetch_credentials_read(&x->credentials, conf->keys.credentials_file, err)) {
+	    !fetch_credentials_read(&x->credentials, conf->credentials_file, err)) {
 		if (!*ca_file || !access(ca_file, R_OK))
 			return x;
 		snprintf(err, NVSWITCH_ERROR, "nvswitch_ca_file: %s: %s", ca_file, strerror(errno));
@@ -437,11 +443,11 @@ static void *open_exporters(struct source_home *home, const struct nvswitch_conf
 
 static void start(struct source_home *home, void *source, void *before)
 {
-	const struct nvswitch_conf *conf = home->conf;
+	const struct conf_nvswitch *conf = home->conf;
 	struct exporters *x = source, *earlier = before;
 	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
 					  .connect_ms = CONNECT_MS,
-					  .body_max = conf->body_max,
+					  .body_max = (size_t)conf->body_limit << 10,
 					  .ca_file = x ? x->ca_file : "",
 					  .credentials = x ? &x->credentials : NULL };
 
@@ -464,7 +470,7 @@ static void exporters_announce(void *source)
 
 	ARRAY_EACH (t, x->targets.list, x->targets.count) {
 		t->number = health_add(x->home->health, t->host);
-		t->source = health_source_add(x->home->health, t->number, t->where, t->trust);
+		t->source = health_source_add(x->home->health, t->number, t->url.text, t->trust);
 	}
 }
 

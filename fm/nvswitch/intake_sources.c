@@ -119,9 +119,9 @@ void source_report_recall(struct source_home *home, unsigned host)
 
 /* ---- Aliases and kernel logs ----------------------------------------------------------------- */
 
-static void *open_aliases(struct source_home *home, const struct nvswitch_conf *conf, char *err)
+static void *open_aliases(struct source_home *home, const struct conf_nvswitch *conf, char *err)
 {
-	return aliases_read(conf->keys.alias_file, err);
+	return aliases_read(conf->alias_file, err);
 }
 
 static void start_aliases(struct source_home *home, void *source, void *before)
@@ -165,18 +165,18 @@ struct sources {
 /* ---- What a configuration says of each ------------------------------------------------------- */
 
 static const char *text_of(const struct source_ops *ops, unsigned text,
-			   const struct nvswitch_conf *conf)
+			   const struct conf_nvswitch *conf)
 {
-	return ops->texts[text] ? (const char *)&conf->keys + ops->texts[text] - 1 : "";
+	return ops->texts[text] ? (const char *)conf + ops->texts[text] - 1 : "";
 }
 
-static bool wanted(const struct source_ops *ops, const struct nvswitch_conf *conf)
+static bool wanted(const struct source_ops *ops, const struct conf_nvswitch *conf)
 {
 	return conf && (*text_of(ops, 0, conf) || *text_of(ops, 1, conf) || *text_of(ops, 2, conf));
 }
 
-static bool same(const struct source_ops *ops, const struct nvswitch_conf *a,
-		 const struct nvswitch_conf *b)
+static bool same(const struct source_ops *ops, const struct conf_nvswitch *a,
+		 const struct conf_nvswitch *b)
 {
 	for (unsigned n = 0; a && n < SOURCE_TEXTS; n++)
 		if (strcmp(text_of(ops, n, a), text_of(ops, n, b)))
@@ -186,7 +186,7 @@ static bool same(const struct source_ops *ops, const struct nvswitch_conf *a,
 
 /* ---- Opening aside --------------------------------------------------------------------------- */
 
-static void open_aside(struct sources *s, struct source *it, const struct nvswitch_conf *conf)
+static void open_aside(struct sources *s, struct source *it, const struct conf_nvswitch *conf)
 {
 	it->stays = it->ops->stays && it->open && same(it->ops, s->home->conf, conf);
 	it->next = NULL;
@@ -195,9 +195,9 @@ static void open_aside(struct sources *s, struct source *it, const struct nvswit
 		it->next = it->ops->open(s->home, conf, it->next_error);
 }
 
-int sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err)
+int sources_open(struct sources *s, const struct conf_nvswitch *conf, char *err)
 {
-	const struct nvswitch_conf *now = s->home->conf;
+	const struct conf_nvswitch *now = s->home->conf;
 	const char *wrong = NULL;
 
 	ARRAY_EACH (it, s->all, SOURCES) {
@@ -214,7 +214,7 @@ int sources_open(struct sources *s, const struct nvswitch_conf *conf, char *err)
 	return -1;
 }
 
-int sources_check(const struct nvswitch_conf *conf, char *err)
+int sources_check(const struct conf_nvswitch *conf, char *err)
 {
 	struct source_home nobody = { 0 }; /* no host is there yet */
 
@@ -255,8 +255,8 @@ static void announce(struct sources *s)
 	ARRAY_EACH (it, s->all, SOURCES) {
 		if (it->ops->announce && it->open)
 			it->ops->announce(it->open);
-		if (*it->error && s->home->conf->retry_us)
-			loop_timer_set(s->retry_timer, s->home->conf->retry_us);
+		if (*it->error && s->home->retry_us)
+			loop_timer_set(s->retry_timer, s->home->retry_us);
 	}
 	health_sources_end(s->home->health);
 }

@@ -32,7 +32,7 @@ struct source_ops {
 	 * anything that others see yet, and home->conf is still the configuration before. NULL with
 	 * the reason in err.
 	 */
-	void *(*open)(struct source_home *home, const struct nvswitch_conf *conf, char *err);
+	void *(*open)(struct source_home *home, const struct conf_nvswitch *conf, char *err);
 	void (*close)(void *source);
 	/* It is used from now on; before: the one that it replaces, closed next. NULL = none. */
 	void (*start)(struct source_home *home, void *source, void *before);
@@ -87,11 +87,11 @@ void sources_free(struct sources *sources);
  * Opens what conf wants beside what is open: 0, and sources_take() follows; or -1 with the reason
  * in err: the configuration is refused and nothing has changed.
  */
-int sources_open(struct sources *sources, const struct nvswitch_conf *conf, char *err);
+int sources_open(struct sources *sources, const struct conf_nvswitch *conf, char *err);
 /* Replaces the sources by what was opened; home->conf is the new one then. */
 void sources_take(struct sources *sources);
 /* Whether the files that a configuration names can be used: 0, or -1 with the reason in err. */
-int sources_check(const struct nvswitch_conf *conf, char *err);
+int sources_check(const struct conf_nvswitch *conf, char *err);
 /* Which hosts are present has changed. */
 void sources_hosts_changed(struct sources *sources);
 

@@ -32,31 +32,18 @@ struct nvlink_room {
 /* "GB100 Nvidia Technologies": a GPU's own ports are nodes of that subnet. */
 #define NVLINK_GPU "G*[0-9][0-9] Nvidia Technologies"
 
-#define STALE_INTERVALS 3 /* without an answer: nothing is known */
-#define LIMIT_MAX_MS	600000
+#define LIMIT_MAX_MS 600000
 
-/* Texts are borrowed from conf. */
-static struct nvswitch_conf nvlink_conf(const struct conf *conf)
+/* Of times that are 0 = none, those that somebody waits for end some day. */
+static struct conf_nvswitch keys_of(const struct conf *conf)
 {
-	const struct conf_nvswitch *c = &conf->nvswitch;
-	struct nvswitch_conf out = {
-		.keys = *c,
-		.interval_us = c->poll_interval_ms * 1000ull,
-		.timeout_ms = c->timeout_ms ? c->timeout_ms : LIMIT_MAX_MS,
-		.hook_timeout_ms = c->hook_timeout_ms ? c->hook_timeout_ms : LIMIT_MAX_MS,
-		.body_max = (size_t)c->body_limit << 10,
-		.link_window_us = c->link_window_ms * 1000ull,
-		.retry_us = conf->retry_interval_ms * 1000ull,
-		.health = { .worsen_us = c->worsen_hold_ms * 1000ull,
-			    .recover_us = c->recover_hold_ms * 1000ull,
-			    .stale_us = c->poll_interval_ms * 1000ull * STALE_INTERVALS,
-			    .sure = c->second_source,
-			    .guard_percent = c->guard },
-	};
+	struct conf_nvswitch keys = conf->nvswitch;
 
-	if (!c->poll_interval_ms) /* exporters are not asked */
-		*out.keys.url = *out.keys.hosts_file = *out.keys.prometheus_url = 0;
-	return out;
+	keys.timeout_ms = keys.timeout_ms ? keys.timeout_ms : LIMIT_MAX_MS;
+	keys.hook_timeout_ms = keys.hook_timeout_ms ? keys.hook_timeout_ms : LIMIT_MAX_MS;
+	if (!keys.poll_interval_ms) /* exporters are not asked */
+		*keys.url = *keys.hosts_file = *keys.prometheus_url = 0;
+	return keys;
 }
 
 static const struct state_file states_file = {
@@ -463,9 +450,9 @@ static void status(const void *room, json_t *doc)
 
 static int check(const struct conf *conf, char *err, size_t err_size)
 {
-	const struct nvswitch_conf monitor = nvlink_conf(conf);
+	const struct conf_nvswitch keys = keys_of(conf);
 	char why[NVSWITCH_ERROR];
-	int status = nvswitch_check(&monitor, why);
+	int status = nvswitch_check(&keys, why);
 
 	if (status)
 		snprintf(err, err_size, "%s", why);
@@ -475,10 +462,11 @@ static int check(const struct conf *conf, char *err, size_t err_size)
 static void configure(void *room)
 {
 	struct nvlink_room *r = room;
-	const struct nvswitch_conf conf = nvlink_conf(r->services.conf);
+	const struct conf *conf = r->services.conf;
+	const struct conf_nvswitch keys = keys_of(conf);
 	char err[NVSWITCH_ERROR] = "";
 
-	if (nvswitch_configure(r->nvswitch, &conf, err))
+	if (nvswitch_configure(r->nvswitch, &keys, conf->retry_interval_ms * 1000ull, err))
 		event_log_add(r->services.events, LOG_ERR, "nvswitch-conf", NULL, NULL,
 			      "nvswitch: previous exporters and logs kept: %s", err);
 }

@@ -130,6 +130,7 @@ unsigned health_add(struct health *h, const char *name)
  * It counts observed, not believed, states: hosts within their hold-down count.
  */
 
+#define STALE_MS	   3000ull /* us in a ms, three intervals: nothing is known then */
 #define NONFATAL_WINDOW_US 60000000
 #define NONFATAL_MANY	   10 /* in a window: a degraded link */
 
@@ -407,7 +408,7 @@ static void note_due(uint64_t *next_us, uint64_t due_us, uint64_t now_us)
 /* For how long its last report counts still; 0 = not any more, or it never reported. */
 static uint64_t fresh_us(const struct health *h, const struct health_source *s, uint64_t now_us)
 {
-	uint64_t counts_us = s->reported ? s->ttl_us : h->conf.stale_us;
+	uint64_t counts_us = s->reported ? s->ttl_us : h->conf.poll_interval_ms * STALE_MS;
 
 	return s->heard && now_us - s->heard_us < counts_us ? s->heard_us + counts_us - now_us : 0;
 }
@@ -417,7 +418,7 @@ static enum nvswitch_state confirmed(const struct health *h, struct health_host 
 				     enum nvswitch_state state, enum nvswitch_trust trust,
 				     uint8_t grave)
 {
-	if (state <= NVSWITCH_DEGRADED_LINK || trust >= h->conf.sure ||
+	if (state <= NVSWITCH_DEGRADED_LINK || (int)trust >= h->conf.second_source ||
 	    __builtin_popcount(grave) > 1)
 		return state;
 	host->unconfirmed = true;
@@ -499,7 +500,8 @@ static void believe(struct health *h, struct health_host *host, uint64_t now_us,
 		host->side = side;
 		host->differs_us = now_us;
 	}
-	due = host->differs_us + (side > 0 ? h->conf.worsen_us : h->conf.recover_us);
+	due = host->differs_us +
+	      1000ull * (side > 0 ? h->conf.worsen_hold_ms : h->conf.recover_hold_ms);
 	if (side && due <= now_us) {
 		host->believed = host->observed;
 		host->side = 0;
@@ -538,8 +540,8 @@ static void guard(struct health *h)
 		present++;
 		bad += host->observed >= NVSWITCH_NO_P2P && host->override == NVSWITCH_UNKNOWN;
 	}
-	limit = present * h->conf.guard_percent / 100;
-	on = bad > (limit ? limit : 1) && h->conf.guard_percent < 100;
+	limit = present * h->conf.guard / 100;
+	on = bad > (limit ? limit : 1) && h->conf.guard < 100;
 	if (on == h->guarded)
 		return;
 	h->guarded = on;

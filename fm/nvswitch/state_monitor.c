@@ -93,7 +93,7 @@ static const char *system_of(const struct health_host *host)
 json_t *nvswitch_summary(const struct nvswitch *nv)
 {
 	json_t *states = json_object(), *doc;
-	bool reads = *nv->conf.keys.log_socket || *nv->conf.keys.log_journal;
+	bool reads = *nv->health.conf.log_socket || *nv->health.conf.log_journal;
 	unsigned counts[NVSWITCH_STATES] = { 0 }, up = 0, all = 0;
 
 	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
@@ -133,7 +133,7 @@ static json_t *domains_json(const struct nvswitch *nv)
 			json_array_append(domains, row);
 			json_object_set_new(by_name, name, row);
 		}
-		text_node_name(host->name, nv->conf.keys.short_node_names, node);
+		text_node_name(host->name, nv->health.conf.short_node_names, node);
 		json_array_append_new(json_object_get(row, "hosts"), json_string(host->name));
 		json_array_append_new(json_object_get(row, "nodes"), json_string(node));
 	}
@@ -202,7 +202,7 @@ json_t *nvswitch_json(const struct nvswitch *nv)
  * and nothing else.
  */
 
-#define STEP_US	     2000
+#define STEP_US	     50000
 #define EVENTS_ALIKE 8 /* more at once are one event */
 #define HOSTS_MAX                                                                                  \
 	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
@@ -220,7 +220,7 @@ static void report_guard(struct nvswitch *nv)
 		      on	 ? "hosts look unhealthy at once: the sources are suspect"
 		      : bad == 1 ? "host looks unhealthy: sources are trusted again"
 				 : "hosts look unhealthy: sources are trusted again");
-	hook_hold(nv->hook, on && nv->conf.keys.guard_hooks);
+	hook_hold(nv->hook, on && nv->health.conf.guard_hooks);
 	nv->health.changed = true;
 }
 
@@ -249,10 +249,11 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 	}
 	json_decref(names);
 	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
-		const char *reason = health_reason(host), *before;
+		const char *reason, *before;
 
 		if (host->before == NVSWITCH_STATES || host->state != state)
 			continue;
+		reason = health_reason(host);
 		before = nvswitch_state_name(host->before);
 		event_log_add(nv->home.events, level, "nvswitch",
 			      &(struct event_subject){ .host = host->name },
@@ -317,7 +318,7 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 		event_log_add(nv->home.events, LOG_WARNING, "nvswitch-hook",
 			      &(struct event_subject){ .host = host },
 			      json_pack("{ss}", "host", host), "nvswitch: hook %s for %s: %s",
-			      nv->conf.keys.hook, host, error);
+			      nv->health.conf.hook, host, error);
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
@@ -534,23 +535,23 @@ void nvswitch_write_memory(const void *arg, FILE *out)
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err)
+int nvswitch_configure(struct nvswitch *nv, const struct conf_nvswitch *conf, uint64_t retry_us,
+		       char *err)
 {
 	char why[NVSWITCH_ERROR];
 	int status;
 
-	if (catalogue_read(conf->keys.catalogue, false, err) && nv->home.conf)
+	if (catalogue_read(conf->catalogue, false, err) && nv->home.conf)
 		return -1;
 	if (sources_open(nv->sources, conf, err))
 		return -1;
-	nv->conf = *conf;
-	nv->home.conf = &nv->conf;
-	status = catalogue_read(conf->keys.catalogue, true, why);
+	nv->health.conf = *conf;
+	nv->home.conf = &nv->health.conf;
+	nv->home.retry_us = retry_us;
+	status = catalogue_read(conf->catalogue, true, why);
 	trouble_set(nv->home.alerts, "nvswitch: nvlink_catalogue", status ? why : NULL);
-	nv->health.conf = conf->health;
-	hook_configure(nv->hook, conf->keys.hook, conf->hook_timeout_ms,
-		       conf->keys.short_node_names);
-	hook_hold(nv->hook, nv->health.guarded && conf->keys.guard_hooks);
+	hook_configure(nv->hook, conf->hook, conf->hook_timeout_ms, conf->short_node_names);
+	hook_hold(nv->hook, nv->health.guarded && conf->guard_hooks);
 	sources_take(nv->sources);
 	health_declare(&nv->health);
 	nv->health.changed = true;
@@ -558,11 +559,11 @@ int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, ch
 	return 0;
 }
 
-int nvswitch_check(const struct nvswitch_conf *conf, char *err)
+int nvswitch_check(const struct conf_nvswitch *conf, char *err)
 {
-	if (sources_check(conf, err) || catalogue_read(conf->keys.catalogue, false, err))
+	if (sources_check(conf, err) || catalogue_read(conf->catalogue, false, err))
 		return -1;
-	return hook_check("nvswitch_hook", conf->keys.hook, err, NVSWITCH_ERROR);
+	return hook_check("nvswitch_hook", conf->hook, err, NVSWITCH_ERROR);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

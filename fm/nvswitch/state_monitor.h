@@ -25,7 +25,7 @@ struct health_source { /* one source that reports on a host repeatedly */
 	enum nvswitch_trust trust;
 	bool heard, up;	 /* heard: it has reported once; up: the latest request succeeded */
 	bool reported;	 /* by `health-report`; up until its TTL is over */
-	uint64_t ttl_us; /* of a report; else health_conf.stale_us counts */
+	uint64_t ttl_us; /* of a report; else three intervals */
 	uint64_t heard_us;
 	struct nvswitch_verdict verdict;
 	uint32_t metrics; /* of an exporter: which it has; see evidence_missing() */
@@ -76,15 +76,8 @@ struct health_host {
  * `clear` finds them silent. A manual override counts at once and until it is taken back.
  */
 
-struct health_conf {
-	uint64_t worsen_us, recover_us; /* how long it must last */
-	uint64_t stale_us;		/* a report older than this does not count */
-	enum nvswitch_trust sure; /* enough for a state worse than DEGRADED_LINK without another */
-	unsigned guard_percent;	  /* of the hosts; 100 = no guard */
-};
-
 struct health {
-	struct health_conf conf;
+	struct conf_nvswitch conf; /* in force, of all of this folder */
 	struct health_host *hosts;
 	unsigned nhosts;
 	bool guarded;
@@ -157,16 +150,6 @@ uint64_t health_step(struct health *h, uint64_t now_us);
 
 /* ---- The monitor ----------------------------------------------------------------------------- */
 
-struct nvswitch_conf {
-	struct conf_nvswitch keys; /* as configured; sources read theirs here */
-	uint64_t interval_us;	   /* between two requests to one exporter */
-	unsigned timeout_ms, hook_timeout_ms;
-	size_t body_max;
-	uint64_t link_window_us; /* how long the rise of a counter of NMX-T counts */
-	uint64_t retry_us;	 /* until a source that could not be opened is retried; 0 = never */
-	struct health_conf health;
-};
-
 struct nvswitch_ops {
 	/* A host's state has changed, in a step; each host once. */
 	void (*changed)(void *arg, const char *host, enum nvswitch_state state);
@@ -182,7 +165,8 @@ struct source_home { /* what the monitor lends its sources, and outlives them */
 	struct event_log *events;
 	struct health *health;
 	struct log_intake *intake;	  /* assigns kernel logs to hosts */
-	const struct nvswitch_conf *conf; /* in force; NULL before the first */
+	const struct conf_nvswitch *conf; /* in force; NULL before the first */
+	uint64_t retry_us; /* until a source that could not be opened is retried; 0 = never */
 	/*
 	 * Called after something was passed to health: the monitor evaluates all hosts soon, once.
 	 */
@@ -192,7 +176,6 @@ struct source_home { /* what the monitor lends its sources, and outlives them */
 struct nvswitch {		 /* others read; sources see its `home` alone */
 	struct source_home home; /* the first member: a source_home * is a struct nvswitch * */
 	struct health health;
-	struct nvswitch_conf conf; /* in force */
 	const struct nvswitch_ops *ops;
 	void *arg;
 	struct sources *sources;
@@ -206,15 +189,16 @@ struct nvswitch *nvswitch_new(struct loop *loop, struct alerts *alerts, struct e
 			      const struct nvswitch_ops *ops, void *arg);
 void nvswitch_free(struct nvswitch *nv);
 /*
- * Applies a configuration: 0, or -1 with the reason in err and nothing changed. In the first call a
+ * Applies a configuration, with the time of source_home.retry_us: 0, or -1 with the reason in err and nothing changed. In the first call a
  * source that cannot be opened is no reason: it raises an alert and is retried.
  */
-int nvswitch_configure(struct nvswitch *nv, const struct nvswitch_conf *conf, char *err);
+int nvswitch_configure(struct nvswitch *nv, const struct conf_nvswitch *conf, uint64_t retry_us,
+		       char *err);
 /*
  * Whether the files that a configuration names can be used, without using them: 0, or -1 with the
  * reason in err.
  */
-int nvswitch_check(const struct nvswitch_conf *conf, char *err);
+int nvswitch_check(const struct conf_nvswitch *conf, char *err);
 
 /* Sets the hosts of the fabric, by name; the names are copied. */
 void nvswitch_present(struct nvswitch *nv, const char *const *names, unsigned count);

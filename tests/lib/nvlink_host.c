@@ -116,10 +116,10 @@ struct host *host_new(struct machine machine)
 	struct host *it = calloc(1, sizeof(*it));
 
 	health_init(&it->h);
-	it->h.conf = (struct health_conf){ .worsen_us = 30 * HOST_S,
-					   .recover_us = 300 * HOST_S,
-					   .stale_us = 45 * HOST_S,
-					   .guard_percent = 25 };
+	it->h.conf = (struct conf_nvswitch){ .worsen_hold_ms = 30000,
+					     .recover_hold_ms = 300000,
+					     .poll_interval_ms = 15000,
+					     .guard = 25 };
 	it->machine = machine;
 	it->progress = FM_PROGRESS_DEGRADED;
 	it->trust = NVSWITCH_PROVEN;
@@ -152,14 +152,14 @@ struct memory *host_memory(struct host *it)
 void host_ask_source(struct host *it, const struct machine *machine, uint8_t source)
 {
 	const struct health_source *from = &it->h.hosts[0].sources[source];
-	const struct evidence_context context = { .now_us = it->now,
-						  .source = source,
-						  .settle_us = it->h.conf.worsen_us + 1000,
-						  .silent_us = from->heard
-								       ? it->now - from->heard_us
-								       : 0,
-						  .trust = it->trust,
-						  .progress = it->progress };
+	const struct evidence_context context = {
+		.now_us = it->now,
+		.source = source,
+		.settle_us = it->h.conf.worsen_hold_ms * 1000ull + 1000,
+		.silent_us = from->heard ? it->now - from->heard_us : 0,
+		.trust = it->trust,
+		.progress = it->progress
+	};
 	struct exposition *e = malloc(sizeof(*e));
 	struct evidence evidence;
 	struct nvswitch_verdict verdict;

@@ -31,6 +31,7 @@ struct fetch_job {
 int fetch_url_parse(const char *text, struct fetch_url *url)
 {
 	*url = (struct fetch_url){ .port = 9400 };
+	snprintf(url->text, sizeof(url->text), "%s", text);
 	return sscanf(text, "http://%255[^:/]", url->host) == 1 ? 0 : -1;
 }
 
@@ -215,7 +216,7 @@ static void begin(struct nvlink_world *w)
 	for (unsigned i = 0; i < w->nhosts; i++)
 		names[i] = w->names[i];
 	nvswitch_present(w->nv, names, w->nhosts);
-	if (nvswitch_configure(w->nv, &w->conf, err))
+	if (nvswitch_configure(w->nv, &w->conf, 0, err))
 		fail_msg("%s", err);
 	assert_null(trouble_error(w->alerts, "nvswitch: exporters"));
 }
@@ -237,16 +238,7 @@ void nvlink_world_init(struct nvlink_world *w, unsigned nhosts, bool exporters)
 	strcpy(conf.nvswitch.hook, "/hook");
 	if (exporters)
 		strcpy(conf.nvswitch.url, "http://%h:9400/metrics");
-	w->conf = (struct nvswitch_conf){
-		.keys = conf.nvswitch,
-		.interval_us = conf.nvswitch.poll_interval_ms * 1000ull,
-		.timeout_ms = (unsigned)conf.nvswitch.timeout_ms,
-		.health = { .worsen_us = conf.nvswitch.worsen_hold_ms * 1000ull,
-			    .recover_us = conf.nvswitch.recover_hold_ms * 1000ull,
-			    .stale_us = conf.nvswitch.poll_interval_ms * 3000ull,
-			    .sure = (enum nvswitch_trust)conf.nvswitch.second_source,
-			    .guard_percent = (unsigned)conf.nvswitch.guard },
-	};
+	w->conf = conf.nvswitch;
 	w->stop = loop_timer_new(w->loop, stop_cb, w);
 	w->events = event_log_new(64);
 	w->alerts = alerts_new(w->loop, w->events);

@@ -27,7 +27,7 @@ struct nvlink_world {
 	struct event_log *events;
 	struct alerts *alerts;
 	struct nvswitch *nv;
-	struct nvswitch_conf conf;
+	struct conf_nvswitch conf;
 	struct source_home *home;
 	unsigned nhosts;
 	char names[NVLINK_HOSTS][16];	 /* box-00 .. */

@@ -56,11 +56,11 @@ static struct one *one_new(void)
 	char name[16];
 
 	health_init(&it->h);
-	it->h.conf = (struct health_conf){ .worsen_us = 30 * S,
-					   .recover_us = 300 * S,
-					   .stale_us = 45 * S,
-					   .sure = NVSWITCH_PROVEN,
-					   .guard_percent = 25 };
+	it->h.conf = (struct conf_nvswitch){ .worsen_hold_ms = 30000,
+					     .recover_hold_ms = 300000,
+					     .poll_interval_ms = 15000,
+					     .second_source = NVSWITCH_PROVEN,
+					     .guard = 25 };
 	it->loop = loop_new_simulated();
 	it->now = loop_now_us(it->loop) + 1000 * S;
 	for (unsigned i = 0; i < 10; i++) {

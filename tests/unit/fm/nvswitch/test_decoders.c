@@ -29,7 +29,7 @@ struct world {
 	struct loop *loop;
 	struct loop_timer *stop;
 	struct health health;
-	struct nvswitch_conf conf;
+	struct conf_nvswitch conf;
 	struct source_home home;
 	struct exporters *exporters;
 	char path[32];
@@ -51,6 +51,7 @@ int fetch_url_parse(const char *text, struct fetch_url *url)
 {
 	*url = (struct fetch_url){ .port = 80 };
 	snprintf(url->host, sizeof(url->host), "%s", text + strlen("http://"));
+	snprintf(url->text, sizeof(url->text), "%s", text);
 	return 0;
 }
 
@@ -105,10 +106,10 @@ static struct world *world_new(const char *hosts)
 	fclose(out);
 	w->loop = clock_of = loop_new_simulated();
 	w->stop = loop_timer_new(w->loop, stop_cb, NULL);
-	w->conf = (struct nvswitch_conf){ .interval_us = INTERVAL_US,
+	w->conf = (struct conf_nvswitch){ .poll_interval_ms = INTERVAL_US / 1000,
 					  .timeout_ms = 5000,
-					  .link_window_us = 1000000 };
-	strcpy(w->conf.keys.hosts_file, w->path);
+					  .link_window_ms = 1000 };
+	strcpy(w->conf.hosts_file, w->path);
 	w->home = (struct source_home){
 		.loop = w->loop, .health = &w->health, .conf = &w->conf, .heard = nothing_cb
 	};

@@ -76,11 +76,11 @@ static struct world *world_new(unsigned hosts)
 	struct world *w = calloc(1, sizeof(*w));
 
 	health_init(&w->h);
-	w->h.conf = (struct health_conf){
-		.worsen_us = 30 * S,
-		.recover_us = 300 * S,
-		.stale_us = 45 * S,
-		.guard_percent = 25,
+	w->h.conf = (struct conf_nvswitch){
+		.worsen_hold_ms = 30000,
+		.recover_hold_ms = 300000,
+		.poll_interval_ms = 15000,
+		.guard = 25,
 	};
 	w->now = 1000 * S;
 	for (unsigned i = 0; i < hosts; i++) {
@@ -261,7 +261,7 @@ static void without_hold_downs_a_change_counts_at_once(void **state)
 {
 	struct world *w = world_new(HOSTS);
 
-	w->h.conf.worsen_us = w->h.conf.recover_us = 0;
+	w->h.conf.worsen_hold_ms = w->h.conf.recover_hold_ms = 0;
 	say(w, 1, NVSWITCH_NO_P2P);
 	assert_int_equal(state_of(w, 1), NVSWITCH_NO_P2P);
 	say(w, 1, NVSWITCH_HEALTHY);

@@ -36,6 +36,7 @@ int fetch_url_parse(const char *text, struct fetch_url *url)
 {
 	*url = (struct fetch_url){ .port = 80 };
 	snprintf(url->host, sizeof(url->host), "%s", text + strlen("http://"));
+	snprintf(url->text, sizeof(url->text), "%s", text);
 	return 0;
 }
 
@@ -93,9 +94,9 @@ static void stop_cb(void *arg)
 
 static void half_of_2048_hang_and_the_others_are_asked_each_interval(void **state)
 {
-	static struct nvswitch_conf conf = { .interval_us = INTERVAL_US,
+	static struct conf_nvswitch conf = { .poll_interval_ms = INTERVAL_US / 1000,
 					     .timeout_ms = TIMEOUT_US / 1000,
-					     .keys = { .url = "http://%h" } };
+					     .url = "http://%h" };
 	struct health health;
 	struct source_home home = { .health = &health, .conf = &conf, .heard = nothing_cb };
 	struct loop_timer *stop;

@@ -215,7 +215,7 @@ static struct host *unsure(enum nvswitch_trust sure)
 {
 	struct host *it = host_well(h100());
 
-	it->h.conf.sure = sure;
+	it->h.conf.second_source = sure;
 	return it;
 }
 
@@ -243,10 +243,10 @@ static void an_exporter_without_tls_is_enough_unless_configured_otherwise(void *
 	it->machine.lost[3] = 1;
 	host_pass(it, 60);
 	assert_host(it, NVSWITCH_NO_P2P);
-	it->h.conf.sure = NVSWITCH_PROVEN;
+	it->h.conf.second_source = NVSWITCH_PROVEN;
 	host_pass(it, 400);
 	assert_host(it, NVSWITCH_DEGRADED_LINK);
-	it->h.conf.sure = NVSWITCH_ANYONE;
+	it->h.conf.second_source = NVSWITCH_ANYONE;
 	host_pass(it, 60);
 	assert_host(it, NVSWITCH_NO_P2P);
 	host_free(it);

@@ -169,8 +169,8 @@ static void a_file_says_how_many_gpus_a_host_has(void **state)
 	fputs("box-00 bmc-17 gpus=7\nbox-01 gpus=8 10.0.0.2\n", out);
 	fclose(out);
 	nvlink_world_init(&w, 2, true);
-	snprintf(w.conf.keys.alias_file, sizeof(w.conf.keys.alias_file), "%s", path);
-	assert_int_equal(nvswitch_configure(w.nv, &w.conf, err), 0);
+	snprintf(w.conf.alias_file, sizeof(w.conf.alias_file), "%s", path);
+	assert_int_equal(nvswitch_configure(w.nv, &w.conf, 0, err), 0);
 	w.texts[0] = machine(3);
 	*strstr((char *)w.texts[0], "DCGM_FI_DEV_FABRIC_MANAGER_STATUS{gpu=\"7\"") = '\0';
 	w.texts[1] = w.texts[0];
@@ -183,7 +183,7 @@ static void a_file_says_how_many_gpus_a_host_has(void **state)
 	out = fopen(path, "w");
 	fputs("box-00 gpus=17\n", out);
 	fclose(out);
-	assert_int_equal(nvswitch_configure(w.nv, &w.conf, err), -1);
+	assert_int_equal(nvswitch_configure(w.nv, &w.conf, 0, err), -1);
 	assert_non_null(strstr(err, ":1: a host has 16 GPUs at most"));
 	nvlink_world_fini(&w);
 	unlink(path);

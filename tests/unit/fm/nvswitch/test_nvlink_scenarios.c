@@ -382,7 +382,7 @@ static void set_ports(struct scene *s, const char *how)
 /* Its line of nvswitch_hosts_file: tray=, slot=, chassis= of the host in a rack. */
 static void set_place(struct scene *s, const char *place)
 {
-	char *path = s->w.conf.keys.hosts_file, err[256] = "";
+	char *path = s->w.conf.hosts_file, err[256] = "";
 	FILE *out;
 
 	strcpy(path, "/tmp/nvlink-hosts-XXXXXX");
@@ -390,7 +390,7 @@ static void set_place(struct scene *s, const char *place)
 	assert_non_null(out);
 	fprintf(out, "%s http://%s:9400/metrics nvl72 %s\n", s->w.names[0], s->w.names[0], place);
 	fclose(out);
-	if (nvswitch_configure(s->w.nv, &s->w.conf, err))
+	if (nvswitch_configure(s->w.nv, &s->w.conf, 0, err))
 		complain(s, "%s", err);
 	unlink(path);
 }

@@ -32,7 +32,8 @@ struct fixture {
 	struct loop *loop;
 	struct loop_timer *look;
 	struct nvswitch *nv;
-	struct nvswitch_conf conf;
+	struct conf_nvswitch conf;
+	uint64_t retry_us;
 	struct event_log *events;
 	struct alerts *alerts;
 	unsigned looks, sent;
@@ -177,7 +178,7 @@ static int configure(struct fixture *f)
 {
 	char err[512] = "";
 
-	return nvswitch_configure(f->nv, &f->conf, err);
+	return nvswitch_configure(f->nv, &f->conf, f->retry_us, err);
 }
 
 static int set_up(void **state)
@@ -196,12 +197,12 @@ static int set_up(void **state)
 	f->events = event_log_new(64);
 	f->alerts = alerts_new(f->loop, f->events);
 	f->nv = nvswitch_new(f->loop, f->alerts, f->events, &ops, f);
-	f->conf = (struct nvswitch_conf){ .interval_us = 3600 * 1000000ull,
+	f->conf = (struct conf_nvswitch){ .poll_interval_ms = 3600 * 1000,
 					  .timeout_ms = 1000,
 					  .hook_timeout_ms = 1000,
-					  .body_max = 1 << 16,
-					  .retry_us = RETRY_US,
-					  .health = { .guard_percent = 100 } };
+					  .body_limit = 64,
+					  .guard = 100 };
+	f->retry_us = RETRY_US;
 	*state = f;
 	return 0;
 }
@@ -230,8 +231,8 @@ static void a_socket_that_is_taken_leaves_the_other_inputs_working(void **state)
 	int other = hold(f->listen);
 
 	write_hosts(f, "node-1 http://127.0.0.1:9/metrics\n");
-	strcpy(f->conf.keys.hosts_file, f->hosts);
-	strcpy(f->conf.keys.log_socket, f->listen);
+	strcpy(f->conf.hosts_file, f->hosts);
+	strcpy(f->conf.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(troubles(f), 1);
 	assert_true(has_trouble(f, "nvswitch: log socket"));
@@ -252,7 +253,7 @@ static void more_collectors_than_there_is_room_for_lose_no_line(void **state)
 	struct fixture *f = *state;
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
-	strcpy(f->conf.keys.log_socket, f->listen);
+	strcpy(f->conf.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s", f->listen);
 	for (f->sent = 0; f->sent < SENDERS; f->sent++) {
@@ -275,7 +276,7 @@ static void while_a_fault_waits_few_of_the_lines_that_have_come_are_read(void **
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fds[COLLECTORS];
 
-	strcpy(f->conf.keys.log_socket, f->listen);
+	strcpy(f->conf.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s", f->listen);
 	for (unsigned i = 0; i < COLLECTORS; i++) {
@@ -303,8 +304,8 @@ static void list_of_hosts_that_comes_late_is_read_then(void **state)
 	struct fixture *f = *state;
 	json_t *summary;
 
-	strcpy(f->conf.keys.log_socket, f->listen);
-	strcpy(f->conf.keys.hosts_file, f->hosts);
+	strcpy(f->conf.log_socket, f->listen);
+	strcpy(f->conf.hosts_file, f->hosts);
 	assert_int_equal(configure(f), 0);
 	assert_true(has_trouble(f, "nvswitch: exporters"));
 	say(f);
@@ -325,8 +326,8 @@ static void the_summary_says_which_input_is_not_open_and_why(void **state)
 	json_t *summary;
 	const char *error;
 
-	strcpy(f->conf.keys.log_journal, f->none);
-	strcpy(f->conf.keys.log_socket, f->listen);
+	strcpy(f->conf.log_journal, f->none);
+	strcpy(f->conf.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	summary = nvswitch_summary(f->nv);
 	assert_true(json_is_false(json_object_get(json_object_get(summary, "inputs"), "journal")));
@@ -344,17 +345,17 @@ static void later_configuration_is_taken_whole_or_not_at_all(void **state)
 {
 	struct fixture *f = *state;
 
-	strcpy(f->conf.keys.log_socket, f->listen);
+	strcpy(f->conf.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
-	strcpy(f->conf.keys.hosts_file, f->hosts); /* is not there */
+	strcpy(f->conf.hosts_file, f->hosts); /* is not there */
 	assert_int_equal(configure(f), -1);
-	strcpy(f->conf.keys.hosts_file, "");
-	snprintf(f->conf.keys.log_socket, sizeof(f->conf.keys.log_socket), "%s/x", f->none);
+	strcpy(f->conf.hosts_file, "");
+	snprintf(f->conf.log_socket, sizeof(f->conf.log_socket), "%s/x", f->none);
 	assert_int_equal(configure(f), -1);
 	assert_int_equal(troubles(f), 0);
 	say(f);
 	run_until(f, heard_a_line); /* by what was in force */
-	strcpy(f->conf.keys.log_socket, f->listen);
+	strcpy(f->conf.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(log_lines(f), 1); /* it stayed open */
 }
@@ -363,12 +364,12 @@ static void input_that_was_not_open_before_refuses_no_other_change(void **state)
 {
 	struct fixture *f = *state;
 
-	strcpy(f->conf.keys.log_journal, f->none);
+	strcpy(f->conf.log_journal, f->none);
 	assert_int_equal(configure(f), 0);
-	strcpy(f->conf.keys.log_socket, f->listen);
+	strcpy(f->conf.log_socket, f->listen);
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(troubles(f), 1);
-	strcpy(f->conf.keys.log_journal, "");
+	strcpy(f->conf.log_journal, "");
 	assert_int_equal(configure(f), 0);
 	assert_int_equal(troubles(f), 0);
 }
@@ -405,7 +406,7 @@ static void journals_of_other_machines_are_read_from_their_end_on(void **state)
 
 	assert_int_equal(mkdir(f->none, 0700), 0);
 	if (upload(f, "bmc-01", FAULT)) {
-		strcpy(f->conf.keys.log_journal, f->none);
+		strcpy(f->conf.log_journal, f->none);
 		assert_int_equal(configure(f), 0);
 		assert_int_equal(troubles(f), 0);
 		nvswitch_present(f->nv, present, 2);
@@ -437,8 +438,8 @@ static void names_of_a_file_are_known_in_logs(void **state)
 	char own[256], text[512];
 
 	assert_int_equal(gethostname(own, sizeof(own)), 0);
-	strcpy(f->conf.keys.log_socket, f->listen); /* lines are of this machine */
-	strcpy(f->conf.keys.alias_file, f->hosts);
+	strcpy(f->conf.log_socket, f->listen); /* lines are of this machine */
+	strcpy(f->conf.alias_file, f->hosts);
 	assert_int_equal(configure(f), 0);
 	assert_true(has_trouble(f, "nvswitch: aliases"));
 	nvswitch_present(f->nv, present, 2);
@@ -462,8 +463,8 @@ static void nothing_is_tried_again_without_an_interval(void **state)
 {
 	struct fixture *f = *state;
 
-	strcpy(f->conf.keys.hosts_file, f->hosts);
-	f->conf.retry_us = 0;
+	strcpy(f->conf.hosts_file, f->hosts);
+	f->retry_us = 0;
 	assert_int_equal(configure(f), 0);
 	write_hosts(f, "node-1 http://127.0.0.1:9/metrics\n");
 	run_until(f, looked_often);
@@ -475,7 +476,7 @@ static void files_of_a_configuration_are_checked_beforehand(void **state)
 	struct fixture *f = *state;
 	char err[512] = "", expected[256];
 
-	strcpy(f->conf.keys.hosts_file, f->hosts);
+	strcpy(f->conf.hosts_file, f->hosts);
 	assert_int_equal(nvswitch_check(&f->conf, err), -1);
 	write_hosts(f, "# none\nnode-1 http://a/ h100\nnode-2 http://b/ h300\n");
 	assert_int_equal(nvswitch_check(&f->conf, err), -1);
@@ -483,12 +484,12 @@ static void files_of_a_configuration_are_checked_beforehand(void **state)
 	assert_memory_equal(err, expected, strlen(expected));
 	write_hosts(f, "node-1 http://a/ h100\n");
 	assert_int_equal(nvswitch_check(&f->conf, err), 0);
-	strcpy(f->conf.keys.hook, f->hosts); /* no program */
+	strcpy(f->conf.hook, f->hosts); /* no program */
 	assert_int_equal(nvswitch_check(&f->conf, err), -1);
-	strcpy(f->conf.keys.hook, "/bin/true");
-	strcpy(f->conf.keys.ca_file, f->none); /* is not there */
+	strcpy(f->conf.hook, "/bin/true");
+	strcpy(f->conf.ca_file, f->none); /* is not there */
 	assert_int_equal(nvswitch_check(&f->conf, err), -1);
-	strcpy(f->conf.keys.hosts_file, "");
+	strcpy(f->conf.hosts_file, "");
 	assert_int_equal(nvswitch_check(&f->conf, err), 0);
 }
 
@@ -502,7 +503,7 @@ static void a_line_of_any_length_is_one_line(void **state)
 		snprintf(text, sizeof(text), "node-1 http://a/\n# none%*snode-2 http b\n", blanks,
 			 "");
 		write_hosts(f, text);
-		strcpy(f->conf.keys.hosts_file, f->hosts);
+		strcpy(f->conf.hosts_file, f->hosts);
 		assert_int_equal(nvswitch_check(&f->conf, err), 0);
 	}
 }
