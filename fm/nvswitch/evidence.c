@@ -115,20 +115,23 @@ json_t *evidence_missing(uint32_t seen, enum nvswitch_system system)
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-/* The number that a label's value ends with ("nvswitch2", "2"), -1 = none, or not below `bound`. */
-static int number_of(const struct exposition_sample *s, const char *name, unsigned bound)
+/* Decimal, also with zeros before it; or 0x. */
+static bool read_number(const char *text, uint64_t max, uint64_t *number)
 {
-	struct exposition_text text = exposition_label(s, name);
-	size_t first = text.len;
-	unsigned number = 0;
+	while (*text == '0' && text[1] >= '0' && text[1] <= '9')
+		text++;
+	return words_number(text, max, number);
+}
 
-	while (first > 0 && text.at[first - 1] >= '0' && text.at[first - 1] <= '9')
-		first--;
-	if (first == text.len || text.len - first > 4)
-		return -1;
-	for (size_t i = first; i < text.len; i++)
-		number = number * 10 + (text.at[i] - '0');
-	return number < bound ? (int)number : -1;
+/* A label's number ("2", "nvswitch2"); `none` where it has none, or one above `max`. */
+static uint64_t number_in(const struct exposition_sample *s, const char *label, uint64_t max,
+			  uint64_t none)
+{
+	char copy[24];
+	uint64_t number;
+
+	exposition_copy(exposition_label(s, label), copy, sizeof(copy));
+	return read_number(copy + strcspn(copy, "-0123456789"), max, &number) ? number : none;
 }
 
 static void take_clique(struct evidence *e, uint32_t clique)
@@ -139,7 +142,7 @@ static void take_clique(struct evidence *e, uint32_t clique)
 
 static struct memory_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
 {
-	int number = number_of(s, "gpu", MEMORY_GPUS);
+	int number = number_in(s, "gpu", MEMORY_GPUS - 1, -1);
 	struct memory_gpu *gpu = &e->gpus[number < 0 ? 0 : number];
 	char copy[32];
 
@@ -199,7 +202,8 @@ static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
 static void take_state(struct gpu_said *said, enum metric metric, const struct exposition_sample *s)
 {
 	uint32_t number = whole(s->value);
-	int link = number_of(s, "nvlink", 64), peer = number_of(s, "peer_gpu", MEMORY_GPUS);
+	int link = number_in(s, "nvlink", 63, -1),
+	    peer = number_in(s, "peer_gpu", MEMORY_GPUS - 1, -1);
 
 	if (metric == P2P_BITMAP) {
 		said->peers = said->has & HAS_P2P ? said->peers & number : number;
@@ -233,7 +237,7 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 {
 	struct memory_gpu *gpu = gpu_of(e, s);
 	uint32_t number = whole(s->value);
-	int xid = number_of(s, "xid", UINT16_MAX);
+	int xid = number_in(s, "xid", UINT16_MAX, -1);
 
 	if (!gpu || (s->value < 0 && metric != PRESENT))
 		return;
@@ -276,8 +280,8 @@ static bool take_sxid(uint32_t *kept, double value)
 
 static void take_switch(struct evidence *e, enum metric metric, const struct exposition_sample *s)
 {
-	int number = number_of(s, "nvswitch", MEMORY_SWITCHES);
-	int link = number_of(s, "nvlink", MEMORY_LINKS);
+	int number = number_in(s, "nvswitch", MEMORY_SWITCHES - 1, -1);
+	int link = number_in(s, "nvlink", MEMORY_LINKS - 1, -1);
 	uint64_t bit = 1ull << (link < 0 ? 0 : link % 64);
 	struct memory_switch *sw = &e->switches[number < 0 ? 0 : number];
 	struct switch_said *said = &sw->last;
@@ -395,14 +399,6 @@ struct nmx {
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-/* Decimal, also with zeros before it; or 0x. */
-static bool read_number(const char *text, uint64_t max, uint64_t *number)
-{
-	while (*text == '0' && text[1] >= '0' && text[1] <= '9')
-		text++;
-	return words_number(text, max, number);
-}
-
 bool nmx_place_parse(struct nmx_place *place, const char *word)
 {
 	bool tray = !strncmp(word, "tray=", 5), slot = !strncmp(word, "slot=", 5);
@@ -486,20 +482,6 @@ static int kind_of(void *arg, struct exposition_text name)
 	while (kind >= 0 && !exposition_is(name, names[kind]))
 		kind--;
 	return kind;
-}
-
-/* A label's number; `none` where it has none, or one above `max`. */
-static uint64_t number_in(const struct exposition_sample *s, const char *label, uint64_t max,
-			  uint64_t none)
-{
-	struct exposition_text text = exposition_label(s, label);
-	char copy[24];
-	uint64_t number;
-
-	if (!text.len || text.len >= sizeof(copy))
-		return none;
-	exposition_copy(text, copy, sizeof(copy));
-	return read_number(copy, max, &number) ? number : none;
 }
 
 static void sample_cb(void *arg, int kind, const struct exposition_sample *s)

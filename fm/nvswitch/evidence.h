@@ -82,7 +82,6 @@ struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minute
  *            shows a reset or boot, until the states of a later incarnation are whole, until its
  *            subject proves that it works (evidence.c), or until an operator clears it.
  *            Time ends none, and a gauge that shows another number neither.
- *   reports  what programs beside fmd said by `health-report`: the latest of each source.
  *   seen     the GPUs, NVSwitches and links that this host ever showed, so that what is gone is
  *            missed. GPUs' PCI addresses and UUIDs tell which of them a kernel log speaks of.
  *
@@ -91,7 +90,7 @@ struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minute
 
 #define MEMORY_EVENTS  12
 #define MEMORY_COUNTS  16
-#define MEMORY_REPORTS 4
+#define MEMORY_REPORTS 4 /* sources of `health-report` of a host */
 
 struct memory_gpu {
 	bool seen;
@@ -119,7 +118,7 @@ struct memory_event {
 	bool old;			 /* of an earlier incarnation: ends with whole states */
 	uint32_t times;
 };
-struct memory_report {
+struct memory_report {	 /* the latest of a program beside fmd, by `health-report` */
 	char source[33]; /* a word */
 	uint8_t state;	 /* enum nvswitch_state; UNKNOWN = the source can't tell */
 	uint32_t ttl_s;	 /* it counts as silent when it says nothing for so long */
@@ -140,8 +139,6 @@ struct memory {
 	struct memory_switch switches[MEMORY_SWITCHES];
 	unsigned nevents;
 	struct memory_event events[MEMORY_EVENTS]; /* the worst first */
-	unsigned nreports;
-	struct memory_report reports[MEMORY_REPORTS];
 	char cluster[48]; /* UUID of its NVLink domain, "" = not reported */
 	uint64_t clique;  /* its number + 1, 0 = not reported */
 	unsigned ncounts;
@@ -184,18 +181,18 @@ void memory_clear(struct memory *m);
 /* An operator says how many GPUs it has: those that are absent are known no more. */
 void memory_declare(struct memory *m, uint8_t gpus);
 
-/* Keeps the latest report of its source; false = there are too many sources. */
-bool memory_report(struct memory *m, const struct memory_report *report);
-/* Drops the report of a source, if there is one. */
-void memory_forget_report(struct memory *m, const char *source);
-
 /* What would end the finding: a static text for people. */
 const char *memory_end_of(const struct nvswitch_finding *finding);
 
 /* Writes the lines `KIND HOST ..` of one host; the caller checks the stream. */
 void memory_write(const struct memory *m, const char *host, FILE *out);
-/* Reads one such line; an unknown kind is skipped. False: the line is damaged. */
-bool memory_read(struct memory *m, const char *kind, const char *rest);
+void memory_write_report(const struct memory_report *report, const char *host, FILE *out);
+/*
+ * Reads one such line, a report's into *report, whose source is "" otherwise; an unknown kind is
+ * skipped. False: the line is damaged.
+ */
+bool memory_read(struct memory *m, const char *kind, const char *rest,
+		 struct memory_report *report);
 /* ---- What errors of NVSwitches (SXid) and GPUs (Xid) mean ------------------------------------ */
 
 enum sxid_class {		 /* of an SXid's number, after NVIDIA's catalog */

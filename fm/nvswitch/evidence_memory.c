@@ -191,10 +191,12 @@ void memory_write(const struct memory *m, const char *host, FILE *out)
 		fprintf(out, "event %s", host);
 		write_words(out, event_words, event);
 	}
-	ARRAY_EACH (report, m->reports, m->nreports) {
-		fprintf(out, "report %s", host);
-		write_words(out, report_words, report);
-	}
+}
+
+void memory_write_report(const struct memory_report *report, const char *host, FILE *out)
+{
+	fprintf(out, "report %s", host);
+	write_words(out, report_words, report);
 }
 
 /* A value of `len` bytes. False: it is wrong. */
@@ -246,13 +248,13 @@ static bool read_words(const char *line, const struct word *words, void *of)
 	return good;
 }
 
-bool memory_read(struct memory *m, const char *kind, const char *rest)
+bool memory_read(struct memory *m, const char *kind, const char *rest, struct memory_report *report)
 {
 	struct memory_event event = { .finding = { .kind = NVSWITCH_IS_EVENT, NVSWITCH_NOWHERE } };
-	struct memory_report report = { .state = NVSWITCH_STATES };
 	bool text = strstr(rest, " text=");
 	unsigned n;
 
+	*report = (struct memory_report){ .state = NVSWITCH_STATES };
 	if (!strcmp(kind, "host")) { /* the first of its lines */
 		*m = (struct memory){ 0 };
 		read_words(rest, host_words, m);
@@ -272,10 +274,8 @@ bool memory_read(struct memory *m, const char *kind, const char *rest)
 		if (m->nevents < MEMORY_EVENTS)
 			m->events[m->nevents++] = event;
 	} else if (!strcmp(kind, "report")) {
-		if (!text || !read_words(rest, report_words, &report) ||
-		    report.state == NVSWITCH_STATES || !*report.source)
-			return false;
-		memory_report(m, &report);
+		return text && read_words(rest, report_words, report) &&
+		       report->state != NVSWITCH_STATES && *report->source;
 	}
 	return true;
 }
@@ -493,40 +493,4 @@ void memory_clear(struct memory *m)
 		sw->seen = false;
 		sw->last = (struct switch_said){ 0 };
 	}
-}
-
-/* ---- Reports --------------------------------------------------------------------------------- */
-
-/* Its number; nreports = there is none. */
-static unsigned find_report(const struct memory *m, const char *source)
-{
-	unsigned at = 0;
-
-	while (at < m->nreports && strcmp(m->reports[at].source, source))
-		at++;
-	return at;
-}
-
-bool memory_report(struct memory *m, const struct memory_report *report)
-{
-	unsigned at = find_report(m, report->source);
-	struct memory_report *kept = &m->reports[at];
-
-	if (at == MEMORY_REPORTS)
-		return false;
-	m->changed |= at == m->nreports || kept->state != report->state ||
-		      kept->ttl_s != report->ttl_s || strcmp(kept->text, report->text);
-	m->nreports += at == m->nreports;
-	*kept = *report;
-	return true;
-}
-
-void memory_forget_report(struct memory *m, const char *source)
-{
-	unsigned at = find_report(m, source);
-
-	if (at == m->nreports)
-		return;
-	m->reports[at] = m->reports[--m->nreports];
-	m->changed = true;
 }

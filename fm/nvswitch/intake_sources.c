@@ -13,27 +13,29 @@
  * the senders of reports (fm/control/peer.h), so they are trusted like exporters with a verified
  * certificate.
  *
- * The latest reports are in the host's memory: after a restart their sources are known, and silent
+ * The latest reports are kept with the hosts' memories: after a restart their sources are known, and silent
  * until they report again.
  */
 
-/* The source of a report, which is made if it is new; *index: its number. */
+/* The source of a report, which is made if it is new; *index: its number. NULL: there are many. */
 static struct health_source *source_of(struct health *h, unsigned host,
 				       const struct memory_report *report, unsigned *index)
 {
 	char where[sizeof(HEALTH_REPORT_PREFIX) + sizeof(report->source)];
-	struct health_source *s;
+	unsigned reports = 0;
 
 	array_printf(where, HEALTH_REPORT_PREFIX "%s", report->source);
-	for (*index = 0; *index < h->hosts[host].nsources; (*index)++)
-		if (!strcmp(h->hosts[host].sources[*index].where, where))
-			break;
-	if (*index == h->hosts[host].nsources)
-		health_source_add(h, host, where, NVSWITCH_PROVEN);
-	s = &h->hosts[host].sources[*index];
-	s->reported = true;
-	s->ttl_us = report->ttl_s * 1000000ull;
-	return s;
+	for (*index = 0; *index < h->hosts[host].nsources; (*index)++) {
+		struct health_source *s = &h->hosts[host].sources[*index];
+
+		if (!strcmp(s->where, where))
+			return s;
+		reports += *s->report.source != '\0';
+	}
+	if (reports == MEMORY_REPORTS)
+		return NULL;
+	health_source_add(h, host, where, NVSWITCH_PROVEN);
+	return &h->hosts[host].sources[*index];
 }
 
 /*
@@ -81,8 +83,12 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 				len--;
 		}
 		text_clean(report->reason, len, kept.text);
-		if (memory_report(health_memory(h, host), &kept)) {
-			s = source_of(h, host, &kept, &index);
+		s = source_of(h, host, &kept, &index);
+		if (s) {
+			health_memory(h, host)->changed |= s->report.state != state ||
+							   s->report.ttl_s != kept.ttl_s ||
+							   strcmp(s->report.text, kept.text);
+			s->report = kept;
 			array_printf(finding.text, "%s", kept.text);
 			if (state > NVSWITCH_HEALTHY)
 				nvswitch_verdict_add(&verdict, &finding);
@@ -104,17 +110,16 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 	return -1;
 }
 
-void source_report_recall(struct source_home *home, unsigned host)
+void source_report_recall(struct source_home *home, unsigned host,
+			  const struct memory_report *report)
 {
-	const struct memory *m = health_memory(home->health, host);
 	unsigned index;
+	struct health_source *s = source_of(home->health, host, report, &index);
 
-	ARRAY_EACH (report, m->reports, m->nreports) {
-		struct health_source *s = source_of(home->health, host, report, &index);
-
-		if (!s->heard)
-			array_printf(s->error, "no report since fmd began");
-	}
+	if (!s || s->heard)
+		return;
+	s->report = *report;
+	array_printf(s->error, "no report since fmd began");
 }
 
 /* ---- Aliases and kernel logs ----------------------------------------------------------------- */

@@ -175,7 +175,7 @@ void health_sources_end(struct health *h)
 {
 	ARRAY_EACH (host, h->hosts, h->nhosts) {
 		for (unsigned k = host->nlisted; k < host->nsources; k++)
-			if (host->sources[k].reported)
+			if (*host->sources[k].report.source)
 				host->sources[host->nlisted++] = host->sources[k];
 			else
 				free(host->sources[k].where);
@@ -305,10 +305,8 @@ void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 	for (unsigned i = it->nsources; i-- > 0;) {
 		struct health_source *s = &it->sources[i];
 
-		if (!s->reported || s->up)
+		if (!*s->report.source || s->up)
 			continue;
-		if (it->memory)
-			memory_forget_report(it->memory, s->where + strlen(HEALTH_REPORT_PREFIX));
 		free(s->where);
 		memmove(s, s + 1, (--it->nsources - i) * sizeof(*s));
 		it->nlisted = it->nsources;
@@ -408,7 +406,8 @@ static void note_due(uint64_t *next_us, uint64_t due_us, uint64_t now_us)
 /* For how long its last report counts still; 0 = not any more, or it never reported. */
 static uint64_t fresh_us(const struct health *h, const struct health_source *s, uint64_t now_us)
 {
-	uint64_t counts_us = s->reported ? s->ttl_us : h->conf.poll_interval_ms * STALE_MS;
+	uint64_t counts_us = *s->report.source ? s->report.ttl_s * 1000000ull
+					       : h->conf.poll_interval_ms * STALE_MS;
 
 	return s->heard && now_us - s->heard_us < counts_us ? s->heard_us + counts_us - now_us : 0;
 }
@@ -468,10 +467,9 @@ static void observe(struct health *h, struct health_host *host, uint64_t now_us,
 			fresh = true;
 			note_due(next_us, now_us + left_us, now_us);
 			worst = worse(worst, confirmed(h, host, s->verdict.state, s->trust, grave));
-		} else if (s->reported && s->up) {
+		} else if (*s->report.source && s->up) {
 			s->up = false;
-			array_printf(s->error, "no report within its TTL of %" PRIu64 " s",
-				     (s->ttl_us / 1000000));
+			array_printf(s->error, "no report within its TTL of %u s", s->report.ttl_s);
 		}
 	}
 	if (fresh || !host->nsources)

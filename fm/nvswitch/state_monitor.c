@@ -492,6 +492,7 @@ bool nvswitch_take_memory(void *arg, const char *line)
 	struct nvswitch *nv = arg;
 	char kind[16], name[256];
 	int used = 0;
+	struct memory_report report;
 	struct memory *m;
 	unsigned host;
 
@@ -503,13 +504,14 @@ bool nvswitch_take_memory(void *arg, const char *line)
 		return false;
 	host = health_add(&nv->health, name);
 	m = health_memory(&nv->health, host);
-	if (!memory_read(m, kind, line + used))
+	if (!memory_read(m, kind, line + used, &report))
 		return false;
 	nv->health.hosts[host].sources_state = m->sources_state;
 	ARRAY_EACH (event, m->events, m->nevents) /* the file has no times */
 		if (!event->last_us)
 			event->last_us = event->finding.since_us = loop_now_us(nv->home.loop);
-	source_report_recall(&nv->home, host);
+	if (*report.source)
+		source_report_recall(&nv->home, host, &report);
 	return true;
 }
 
@@ -528,9 +530,13 @@ void nvswitch_write_memory(const void *arg, FILE *out)
 	const struct nvswitch *nv = arg;
 
 	fputs("version 1\n", out);
-	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts)
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
 		if (host->memory)
 			memory_write(host->memory, host->name, out);
+		ARRAY_EACH (s, host->sources, host->nsources)
+			if (*s->report.source)
+				memory_write_report(&s->report, host->name, out);
+	}
 }
 
 /* ---- Configuration --------------------------------------------------------------------------- */

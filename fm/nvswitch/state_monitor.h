@@ -23,10 +23,9 @@ json_t *aliases_read(const char *path, char *err);
 struct health_source { /* one source that reports on a host repeatedly */
 	char *where;
 	enum nvswitch_trust trust;
-	bool heard, up;	 /* heard: it has reported once; up: the latest request succeeded */
-	bool reported;	 /* by `health-report`; up until its TTL is over */
-	uint64_t ttl_us; /* of a report; else three intervals */
+	bool heard, up; /* heard: it has reported once; up: the latest request succeeded */
 	uint64_t heard_us;
+	struct memory_report report; /* the latest, up until its TTL is over; source "" = none */
 	struct nvswitch_verdict verdict;
 	uint32_t metrics; /* of an exporter: which it has; see evidence_missing() */
 	char error[80];	  /* why it is not up */
@@ -189,8 +188,9 @@ struct nvswitch *nvswitch_new(struct loop *loop, struct alerts *alerts, struct e
 			      const struct nvswitch_ops *ops, void *arg);
 void nvswitch_free(struct nvswitch *nv);
 /*
- * Applies a configuration, with the time of source_home.retry_us: 0, or -1 with the reason in err and nothing changed. In the first call a
- * source that cannot be opened is no reason: it raises an alert and is retried.
+ * Applies a configuration and source_home.retry_us: 0, or -1 with the reason in err and nothing
+ * changed. In the first call a source that cannot be opened is no reason: it raises an alert and is
+ * retried.
  */
 int nvswitch_configure(struct nvswitch *nv, const struct conf_nvswitch *conf, uint64_t retry_us,
 		       char *err);

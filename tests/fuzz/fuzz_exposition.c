@@ -12,6 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static struct memory_report report;
+
 static bool gather(const char *data, size_t size, size_t piece, struct evidence *evidence)
 {
 	struct exposition *e = malloc(sizeof(*e));
@@ -42,7 +44,7 @@ static void remember_again(const struct memory *memory)
 	for (char *line = text[0], *end; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		assert(sscanf(line, "%15s h %n", kind, &used) == 1);
-		assert(memory_read(&again, kind, line + used));
+		assert(memory_read(&again, kind, line + used, &report));
 		*end = '\n';
 	}
 	out = fmemopen(text[1], sizeof(text[1]), "w");

@@ -8,6 +8,8 @@
 #define LOST                                                                                       \
 	"NVRM: Xid (PCI:0000:13:00): 74, pid=1, NVLink: fatal error detected on link 14(0x0, 0x0)"
 
+static struct memory_report report; /* of the line that was read last */
+
 /* ---- A restart ------------------------------------------------------------------------------- */
 
 /* Another life of the daemon: what was believed, and the memory as a file has it. */
@@ -24,7 +26,7 @@ static struct host *restarted(struct host *before)
 	health_remember(&it->h, 0, before->h.hosts[0].believed, NVSWITCH_UNKNOWN);
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		assert_int_equal(sscanf(line, "%15s %63s %n", kind, name, &used), 2);
-		assert_true(memory_read(host_memory(it), kind, line + used));
+		assert_true(memory_read(host_memory(it), kind, line + used, &report));
 	}
 	it->h.hosts[0].sources_state = (enum nvswitch_state)host_memory(it)->sources_state;
 	it->now = before->now;
@@ -139,17 +141,18 @@ static void lines_of_a_newer_fmd_are_read_as_far_as_they_are_known(void **state)
 {
 	struct memory m = { 0 };
 
-	assert_true(memory_read(&m, "host", "colour=blue system=h100 told=NO_P2P\n"));
+	assert_true(memory_read(&m, "host", "colour=blue system=h100 told=NO_P2P\n", &report));
 	assert_int_equal(m.system, NVSWITCH_SYSTEM_H100);
 	assert_int_equal(m.sources_state, NVSWITCH_NO_P2P);
-	assert_true(memory_read(&m, "tray", "n=1\n"));
-	assert_false(memory_read(&m, "gpu", "n=99 seen=1\n"));
-	assert_false(memory_read(&m, "event", "state=PURPLE text=x\n"));
-	assert_true(memory_read(&m, "event", "state=FATAL gpu=77 link=-5 text=two words\n"));
+	assert_true(memory_read(&m, "tray", "n=1\n", &report));
+	assert_false(memory_read(&m, "gpu", "n=99 seen=1\n", &report));
+	assert_false(memory_read(&m, "event", "state=PURPLE text=x\n", &report));
+	assert_true(
+		memory_read(&m, "event", "state=FATAL gpu=77 link=-5 text=two words\n", &report));
 	assert_int_equal(m.events[0].finding.gpu, -1);
 	assert_string_equal(m.events[0].finding.text, "two words");
-	assert_true(
-		memory_read(&m, "host", "system=h100\n")); /* read once more: nothing is twice */
+	assert_true(memory_read(&m, "host", "system=h100\n",
+				&report)); /* read once more: nothing is twice */
 	assert_int_equal(m.nevents, 0);
 }
 
