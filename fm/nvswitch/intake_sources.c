@@ -13,29 +13,50 @@
  * the senders of reports (fm/control/peer.h), so they are trusted like exporters with a verified
  * certificate.
  *
- * The latest reports are kept with the hosts' memories: after a restart their sources are known, and silent
- * until they report again.
+ * The latest reports are kept with the hosts' memories: after a restart their sources are known,
+ * and silent until they report again.
  */
 
-/* The source of a report, which is made if it is new; *index: its number. NULL: there are many. */
+/* The source of a report, which is made if it is new; NULL: there are too many. */
 static struct health_source *source_of(struct health *h, unsigned host,
-				       const struct memory_report *report, unsigned *index)
+				       const struct memory_report *report)
 {
 	char where[sizeof(HEALTH_REPORT_PREFIX) + sizeof(report->source)];
-	unsigned reports = 0;
+	unsigned reports = 0, added;
 
 	array_printf(where, HEALTH_REPORT_PREFIX "%s", report->source);
-	for (*index = 0; *index < h->hosts[host].nsources; (*index)++) {
-		struct health_source *s = &h->hosts[host].sources[*index];
-
+	ARRAY_EACH (s, h->hosts[host].sources, h->hosts[host].nsources) {
 		if (!strcmp(s->where, where))
 			return s;
 		reports += *s->report.source != '\0';
 	}
 	if (reports == MEMORY_REPORTS)
 		return NULL;
-	health_source_add(h, host, where, NVSWITCH_PROVEN);
-	return &h->hosts[host].sources[*index];
+	added = health_source_add(h, host, where, NVSWITCH_PROVEN);
+	return &h->hosts[host].sources[added];
+}
+
+static void take_report(struct health *h, unsigned host, struct health_source *s,
+			const struct memory_report *report, uint64_t now_us)
+{
+	const struct nvswitch_finding finding = { .kind = NVSWITCH_IS_REPORT,
+						  .trust = NVSWITCH_PROVEN,
+						  NVSWITCH_NOWHERE };
+	struct nvswitch_verdict verdict = { .state = NVSWITCH_HEALTHY };
+
+	health_memory(h, host)->changed |= s->report.state != report->state ||
+					   s->report.ttl_s != report->ttl_s ||
+					   strcmp(s->report.text, report->text);
+	s->report = *report;
+	if (report->state == NVSWITCH_UNKNOWN) { /* it does not know: as if silent */
+		s->heard = s->up = false;
+		s->verdict = (struct nvswitch_verdict){ 0 };
+		array_printf(s->error, "%.79s", *report->text ? report->text : "state unknown");
+		return;
+	}
+	if (report->state > NVSWITCH_HEALTHY)
+		nvswitch_find(&verdict, report->state, finding, "%s", report->text);
+	health_hear(h, host, s - h->hosts[host].sources, &verdict, NULL, now_us);
 }
 
 /*
@@ -49,14 +70,9 @@ static struct health_source *source_of(struct health *h, unsigned host,
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err)
 {
 	struct health *h = home->health;
-	unsigned host = health_find(h, report->host), index;
+	unsigned host = health_find(h, report->host);
 	int state = nvswitch_state_parse(report->state);
 	struct memory_report kept = { .state = state, .ttl_s = report->ttl_s };
-	struct nvswitch_verdict verdict = { .state = NVSWITCH_HEALTHY };
-	struct nvswitch_finding finding = { .state = state,
-					    .kind = NVSWITCH_IS_REPORT,
-					    .trust = NVSWITCH_PROVEN,
-					    NVSWITCH_NOWHERE };
 	size_t name = strspn(report->source, SOURCE_LETTERS), len = strlen(report->reason);
 	struct health_source *s;
 
@@ -83,24 +99,9 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 				len--;
 		}
 		text_clean(report->reason, len, kept.text);
-		s = source_of(h, host, &kept, &index);
+		s = source_of(h, host, &kept);
 		if (s) {
-			health_memory(h, host)->changed |= s->report.state != state ||
-							   s->report.ttl_s != kept.ttl_s ||
-							   strcmp(s->report.text, kept.text);
-			s->report = kept;
-			array_printf(finding.text, "%s", kept.text);
-			if (state > NVSWITCH_HEALTHY)
-				nvswitch_verdict_add(&verdict, &finding);
-			if (state == NVSWITCH_UNKNOWN) { /* it does not know: as if silent */
-				s->heard = s->up = false;
-				s->verdict = (struct nvswitch_verdict){ 0 };
-				array_printf(s->error, "%.79s",
-					     *kept.text ? kept.text : "state unknown");
-			} else {
-				health_hear(h, host, index, &verdict, NULL,
-					    loop_now_us(home->loop));
-			}
+			take_report(h, host, s, &kept, loop_now_us(home->loop));
 			home->heard(home);
 			return 0;
 		}
@@ -113,8 +114,7 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 void source_report_recall(struct source_home *home, unsigned host,
 			  const struct memory_report *report)
 {
-	unsigned index;
-	struct health_source *s = source_of(home->health, host, report, &index);
+	struct health_source *s = source_of(home->health, host, report);
 
 	if (!s || s->heard)
 		return;
