@@ -257,15 +257,15 @@ static enum judge_reading verdict(const struct weighed *w, bool over, bool sure,
 	return w->impossible || !sure || (w->fell && !anew) ? JUDGE_ANEW : JUDGE_TAKE;
 }
 
-/* Whether a rate that counts against a link is over its limit by what this reading adds. */
+/* Whether a rate is over its limit by what this reading adds. */
 static bool is_over(const struct judge_port *was, const struct judge_port *is,
 		    const struct judge_limits *limits)
 {
 	bool over = false;
 
 	for (unsigned kind = 0; kind < JUDGE_KINDS; kind++)
-		over |= kinds[kind].link && limits->limit[kind] > 0 &&
-			is->rate[kind] > limits->limit[kind] && is->rate[kind] > was->rate[kind];
+		over |= limits->limit[kind] > 0 && is->rate[kind] > limits->limit[kind] &&
+			is->rate[kind] > was->rate[kind];
 	return over;
 }
 
@@ -286,6 +286,8 @@ enum judge_reading judge_weigh(const struct judge_port *port, const struct judge
 		      i == PERF_SYMBOL				? words * BYTES_A_WORD
 		      : i == PERF_DOWNED || i == PERF_RECOVERED ? LOSSES_A_S * fmax(passed_s, 1)
 								: words / WORDS_A_PACKET);
+	weigh(&w, port->last_wait, before ? &before[PERF_XMIT_WAIT] : NULL,
+	      now->value[PERF_XMIT_WAIT], 0);
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
 		at_end += now->value[i] >= now->full[i] && !(port->full >> i & 1);
 	w.impossible |= at_end >= AT_END_MOST;

@@ -8,8 +8,8 @@
  * rebooted: it counts from 0. One that stands at its end says nothing any more, and that is told.
  *
  * An agent may answer falsely. What its link can not carry in the time is no reading, and what
- * would count against a link is taken when a second reading at once goes on from it: whoever reads
- * asks judge_weigh() first.
+ * would be over a limit is taken when a second reading at once goes on from it: whoever reads asks
+ * judge_weigh() first.
  */
 #ifndef FMD_PERF_JUDGE_H
 #define FMD_PERF_JUDGE_H
@@ -69,8 +69,8 @@ enum judge_reading {
 	JUDGE_TWICE, /* read once more at once, and weigh that with this one as `before` */
 };
 /*
- * What to do with a reading of error counters, ahead of judge_take(). before: the reading that was
- * to be read once more; NULL = none. One reading does not count against a link. Where counters are
+ * What to do with a reading of counters, ahead of judge_take(). before: all counters of the reading
+ * that was to be read once more; NULL = none. One reading makes no verdict, not even a warning. Where counters are
  * lower than before, or only the very first reading, which may have been false, was, what there is
  * is a total of the past; unless they are lower each time, as somebody clears them.
  */

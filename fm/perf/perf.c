@@ -15,7 +15,7 @@ struct doubt { /* a reading of a port that is read once more */
 	struct doubt *next;
 	uint8_t num, kind; /* enum perf_job */
 	uint8_t tries;
-	uint64_t value[PERF_ERRORS]; /* or those of error correction */
+	uint64_t value[PERF_COUNTERS]; /* or those of error correction */
 };
 
 struct pnode {
@@ -376,7 +376,7 @@ static bool errors_are_held(struct perf *p, struct pnode *n, uint8_t num, enum p
 		judge_weigh(&n->judged[num], &p->conf.limits, d ? d->value : NULL, now,
 			    word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
 
-	if (hold(p, n, num, kind, said, now->value, PERF_ERRORS))
+	if (hold(p, n, num, kind, said, now->value, PERF_COUNTERS))
 		return true;
 	if (said == JUDGE_ANEW) {
 		judge_anew(&n->judged[num], NULL);

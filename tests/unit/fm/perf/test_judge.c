@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "fm/perf/judge.h"
 #include "tests/fabric/double_answers.h"
+#include "topology/base/mem.h"
 
 #define S 1000000ull
 
@@ -255,11 +256,8 @@ static void fec_counter_at_its_end_is_known(void **state)
 
 static enum judge_reading weigh(const struct link *l, const struct wire_perf *before)
 {
-	uint64_t value[PERF_ERRORS];
-
-	for (unsigned i = 0; before && i < PERF_ERRORS; i++)
-		value[i] = before->value[i];
-	return judge_weigh(&l->port, &limits, before ? value : NULL, &l->counters, 1e9, l->now_us);
+	return judge_weigh(&l->port, &limits, before ? before->value : NULL, &l->counters, 1e9,
+			   l->now_us);
 }
 
 static struct link link_that_is_known(void)
@@ -299,6 +297,55 @@ static void reading_that_is_false_in_the_upper_half_alone_is_made_twice(void **s
 		l.counters.value[i] -= 1ull << 40;
 		assert_int_equal(weigh(&l, NULL), JUDGE_TAKE);
 	}
+}
+
+static void reading_that_would_only_warn_is_made_twice(void **state)
+{
+	static const struct {
+		unsigned counter;
+		uint64_t more;
+	} cases[] = { { PERF_XMIT_DISCARDS, 1000 * S }, { PERF_XMIT_WAIT, 25000 * S } };
+	const uint64_t past[WIRE_FEC_COUNTERS] = { 70000, 500, 1 << 20 };
+	uint64_t now[WIRE_FEC_COUNTERS] = { 70000, 500, (1 << 20) + 96000 * 1000 };
+	struct judge_limits some = limits;
+	struct link l = link_that_is_known();
+	struct judge_fec fec = { 0 };
+	struct wire_perf first;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t *value = &l.counters.value[cases[i].counter], was = *value;
+
+		*value += cases[i].more;
+		first = l.counters;
+		assert_int_equal(weigh(&l, NULL), JUDGE_TWICE);
+		assert_int_equal(weigh(&l, &first), JUDGE_TAKE); /* it is so */
+		*value = was + 1;
+		assert_int_equal(weigh(&l, &first), JUDGE_TAKE); /* the first was false */
+		*value = was + 3 * cases[i].more;
+		assert_int_equal(weigh(&l, &first), JUDGE_TWICE); /* one of them is */
+		*value = was;
+	}
+	some.limit[JUDGE_FEC_SYMBOLS] = 10000;
+	judge_take_fec(&l.port, &fec, past, 1e9, S);
+	judge_take_fec(&l.port, &fec, past, 1e9, 31 * S);
+	assert_int_equal(judge_weigh_fec(&l.port, &fec, &some, NULL, now, 1e9, 61 * S),
+			 JUDGE_TWICE);
+	assert_int_equal(judge_weigh_fec(&l.port, &fec, &some, now, now, 1e9, 61 * S), JUDGE_TAKE);
+}
+
+static void total_of_waiting_is_no_share_of_the_time(void **state)
+{
+	struct link l = link_new();
+	struct wire_perf first;
+
+	l.counters.value[PERF_XMIT_WAIT] = 29 * S * 1000;
+	link_read(&l);
+	link_read(&l);
+	l.counters.value[PERF_XMIT_WAIT] = 0; /* which is false */
+	assert_int_equal(weigh(&l, NULL), JUDGE_TWICE);
+	first = l.counters;
+	l.counters.value[PERF_XMIT_WAIT] = 29 * S * 1000;
+	assert_int_equal(weigh(&l, &first), JUDGE_TAKE);
 }
 
 static void totals_of_the_past_count_against_no_link(void **state)
@@ -395,6 +442,8 @@ int main(void)
 		cmocka_unit_test(fec_counter_at_its_end_is_known),
 		cmocka_unit_test(reading_that_adds_errors_is_made_twice),
 		cmocka_unit_test(reading_that_is_false_in_the_upper_half_alone_is_made_twice),
+		cmocka_unit_test(reading_that_would_only_warn_is_made_twice),
+		cmocka_unit_test(total_of_waiting_is_no_share_of_the_time),
 		cmocka_unit_test(totals_of_the_past_count_against_no_link),
 		cmocka_unit_test(what_is_cleared_all_the_time_is_counted),
 		cmocka_unit_test(what_the_medium_can_not_carry_is_not_counted_if_read_twice),
