@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Debian's srp_daemon, ibacm, osmtest and ibdiagnet at hosts of a fabric that fmd manages, on fmsim.
+"""Debian's srp_daemon, ibacm and osmtest at hosts of a fabric that fmd manages, on fmsim; ibdiagnet is in test_rig.py.
 
 The first two use libibverbs too, of which verbs.c has as much as they need.
 """
@@ -143,3 +143,28 @@ def test_ibacm_resolves_paths_as_the_sa_has_them(fabric, launch, tmp_path):  # n
         asked.wait("SA verification: success")
         asked.wait(rf"dlid: {there}\b")
         asked.wait(r"pkey: 0xffff")
+
+
+@pytest.fixture(scope="module")
+def proxies(small_net, tmp_path_factory):
+    """osmtest joins ports to groups for others, and deletes what it finds: it wants a manager of its own."""
+    fabric = Fabric(tmp_path_factory.mktemp("osmtest"), small_net, rig="fmsim", sa_proxy_join=True)
+    try:
+        fabric.start_fmd()
+        fabric.wait_up()
+        yield fabric
+    finally:
+        fabric.stop()
+
+
+@pytest.mark.parametrize("words", ["c", "s", "e", "q", "m -M 1", "m -M 2", "m -M 3", "m -M 4", "f -s 1", "f -s 2"])
+def test_osmtest_passes(proxies, tmp_path, words):
+    """Creates an inventory, services, events, queries, multicast, floods."""
+    environment = {**proxies.environment(HOST), "OSM_TMP_DIR": str(tmp_path), "OSM_CACHE_DIR": str(tmp_path)}
+
+    def osmtest(*flow):
+        return subprocess.run(["osmtest", "-g", HOST_GUID, "-i", tmp_path / "inventory", "-f", *flow], cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+
+    done = [osmtest("c")] + ([osmtest(*words.split())] if words != "c" else [])
+    assert all(one.returncode == 0 and "PASS" in one.stdout for one in done), "\n".join(one.stdout for one in done)
