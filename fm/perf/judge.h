@@ -70,9 +70,10 @@ enum judge_reading {
 };
 /*
  * What to do with a reading of counters, ahead of judge_take(). before: all counters of the reading
- * that was to be read once more; NULL = none. One reading makes no verdict, not even a warning. Where counters are
- * lower than before, or only the very first reading, which may have been false, was, what there is
- * is a total of the past; unless they are lower each time, as somebody clears them.
+ * that was to be read once more; NULL = none. One reading makes no verdict, not even a warning.
+ * Where counters are lower than before, or only the very first reading, which may have been false,
+ * was, what there is is a total of the past; unless they are lower each time, as somebody clears
+ * them.
  */
 enum judge_reading judge_weigh(const struct judge_port *port, const struct judge_limits *limits,
 			       const uint64_t *before, const struct wire_perf *now,

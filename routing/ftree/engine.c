@@ -503,18 +503,21 @@ bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t 
 	       (!island || island[gap->sw] == island[gap->d]);
 }
 
-bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t)
+bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t,
+		    bool management)
 {
+	uint64_t open = management ? gaps->count : gaps->host_pairs;
 	uint32_t islands;
 	bool may = false;
 
-	if (!gaps->host_pairs || gaps->count == GAPS_MAX)
-		return gaps->host_pairs;
+	if (!open || gaps->count == GAPS_MAX)
+		return open;
 
 	uint32_t *island = islands_find(t, &islands);
 
 	for (uint32_t i = 0; i < gaps->count && !may; i++)
-		may = gap_may_close(g, &gaps->list[i], island);
+		may = management ? island[gaps->list[i].sw] == island[gaps->list[i].d]
+				 : gap_may_close(g, &gaps->list[i], island);
 	free(island);
 	return may;
 }

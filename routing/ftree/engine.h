@@ -109,8 +109,12 @@ void gaps_fini(struct gaps *gaps);
  * islands_find()'s, NULL = links connect all switches.
  */
 bool gap_may_close(const struct graph *g, const struct gap *gap, const uint32_t *island);
-/* Whether any gap may close like that; true, too, where not all pairs of hosts are listed. */
-bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t);
+/*
+ * Whether any gap may close like that, `management`: also one between a host and a switch; true,
+ * too, where not all are listed.
+ */
+bool gaps_may_close(const struct gaps *gaps, const struct graph *g, const struct topo *t,
+		    bool management);
 /* Sorts gaps by destination, then by switch (engine.c). fiber NULL = in one go. */
 void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber);
 

@@ -61,13 +61,14 @@ static bool have_same_parents(const struct graph *g, uint32_t a, uint32_t b)
 void pivots_init(struct pivots *p, const struct graph *g)
 {
 	uint32_t n = g->nswitches + 1, tried = 0;
-	bool needed = false;
+	bool three_tiers = false;
 
-	*p = (struct pivots){ .g = g };
-	/* Some aggregation node stands on a switch without hosts. */
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		needed |= g->switches[sw].nspecials && !g->switches[sw].nhosts;
-	if (!needed)
+	*p = (struct pivots){ .g = g, .optional = true };
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		three_tiers |= g->switches[sw].nup && !g->switches[sw].nhosts;
+		p->optional &= !g->switches[sw].nspecials || g->switches[sw].nhosts;
+	}
+	if (p->optional && three_tiers)
 		return;
 	p->port = mem_alloc_unset(PIVOTS_MAX, n);
 	p->order = mem_alloc_unset(n, 1);

@@ -20,7 +20,8 @@
  * from above their T could have gone up and taken them. So these turns follow in one order only.
  *
  * Pairs of hosts get no path by pivots: if two hosts that links connect have no path, nothing is
- * sent to pivots (route.c), and detours are searched one by one. A pivot without a live link up is
+ * sent to pivots (route.c), and detours are searched one by one; likewise, where there are no
+ * aggregation nodes, if a host and a switch have none. A pivot without a live link up is
  * passed over: nobody can turn there.
  */
 #ifndef FMD_ROUTING_PIVOT_H
@@ -35,6 +36,7 @@ struct pivots {
 	uint32_t chosen[PIVOTS_MAX];
 	unsigned count;
 	bool intact;		   /* ports and leads are those of the fabric without damage */
+	bool optional;		   /* no aggregation node is on a switch without hosts */
 	uint8_t group[PIVOTS_MAX]; /* by pivot: the first of its pair, which has the same parents */
 	uint8_t *port;	  /* by pivot, then switch: port towards it, 0 = another pair's, or none */
 	uint8_t *order;	  /* by switch: group of its pivots, PIVOTS_MAX = it has none */
@@ -50,8 +52,9 @@ struct pivots {
 };
 
 /*
- * Chooses pivots for a new graph; none if no aggregation node is on a switch without hosts. The
- * graph is borrowed until pivots_fini(), which frees the rest.
+ * Chooses pivots for a new graph: for aggregation nodes on switches without hosts, or for the LIDs
+ * of spines of two tiers. With more tiers, detours serve such LIDs better when a core's link is
+ * dead. The graph is borrowed until pivots_fini(), which frees the rest.
  */
 void pivots_init(struct pivots *p, const struct graph *g);
 void pivots_fini(struct pivots *p);

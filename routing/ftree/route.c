@@ -307,14 +307,15 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 	fiber_spend(r.fiber, g->nlanes * LANE_NS);
 	/*
 	 * Pivots are right only where every pair of hosts that links connect has a legal path: all
-	 * is computed again without them where one has none. With cordons, some entries take
+	 * is computed again without them where one has none, or where they leave what detours
+	 * might close. With cordons, some entries take
 	 * cordoned links in the end: what is proven of the first pivot remains true then, of
 	 * further pivots it may not, so one is used.
 	 */
 	if (plain && pivots_find(&job->route->pivots, &d, &r, job->t->ncordoned ? 1 : PIVOTS_MAX))
 		r.pivots = &job->route->pivots;
 	rows_fill(g, &d, &r, out, &gaps);
-	if (r.pivots && gaps_may_close(&gaps, g, job->t)) {
+	if (r.pivots && gaps_may_close(&gaps, g, job->t, r.pivots->optional)) {
 		gaps_fini(&gaps);
 		r.pivots = NULL;
 		rows_fill(g, &d, &r, out, &gaps);

@@ -244,6 +244,31 @@ static void whatever_link_dies_hosts_and_switches_reach_each_other_both_ways(voi
 	topo_unref(t);
 }
 
+/* What runs on a spine may ask another spine, by LID: each turns at a leaf that both have. */
+static void whatever_link_dies_all_switches_of_two_tiers_reach_each_other(void **state)
+{
+	static const unsigned m[] = { 4, 4 }, w[] = { 1, 3 }, p[] = { 1, 1 };
+	struct topo *t = pgft(2, m, w, p);
+
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i], *peer = topo_peer(t, port);
+
+		if (!peer || port->node >= t->nswitches)
+			continue; /* a host's link: the damage is none to switches */
+		struct routed r = route_it(damage_cut(t, port->node, port->num), "ftree");
+
+		assert_proven(&r);
+		for (uint32_t to = 0; to < t->nswitches; to++) {
+			uint32_t lid = r.lids->lid_of_port[t->nodes[to].port0];
+
+			for (uint32_t from = 0; from < t->nswitches; from++)
+				assert_true(arrives(&r, from, lid));
+		}
+		drop(&r);
+	}
+	topo_unref(t);
+}
+
 /* Leaves and switches above of which one does not reach the other. */
 static unsigned count_apart(const struct routed *r)
 {
@@ -560,6 +585,7 @@ int main(void)
 		cmocka_unit_test(
 			leaves_without_a_common_spine_get_a_detour_and_the_rest_stays_a_tree),
 		cmocka_unit_test(whatever_link_dies_hosts_and_switches_reach_each_other_both_ways),
+		cmocka_unit_test(whatever_link_dies_all_switches_of_two_tiers_reach_each_other),
 		cmocka_unit_test(return_paths_are_found_before_other_paths),
 		cmocka_unit_test(a_tree_stays_a_tree_where_detours_are_scarce),
 		cmocka_unit_test(a_fault_on_switches_with_254_ports_changes_only_what_used_it),
