@@ -63,7 +63,7 @@ static void begin_update(struct fabric *f)
  */
 static void update(struct fabric *f)
 {
-	if (MODULES_FIRST(f->kept.modules, admit, NULL))
+	if (MODULES_FIRST(f->kept.modules, admit, NULL) || fabric_update_restarts(f))
 		return;
 	f->requests.reroute = fabric_updating(f) || program_is_starved(f->program);
 	if (!f->requests.reroute)
@@ -169,7 +169,8 @@ static void swept(void *arg, const struct sweep_result *result)
 /* Begins an update if a room has something better for it. */
 static bool improve(struct fabric *f)
 {
-	if (fabric_updating(f) || !MODULES_ANY(f->kept.modules, improves))
+	if (fabric_updating(f) ||
+	    !(fabric_update_balances(f) || MODULES_ANY(f->kept.modules, improves)))
 		return false;
 	f->requests.forced = true;
 	begin_update(f);

@@ -411,8 +411,10 @@ void fabric_update(struct fabric *f);
 bool fabric_update_room(struct fabric *f);
 /* While nobody waits, and all is settled: frees what the proof keeps of earlier tables. */
 void fabric_update_tidy(struct fabric *f);
-/* When it is up for the first time: first tables that were made in haste are to be made even. */
-void fabric_update_balance(struct fabric *f);
+/* True: the next update is to make even what was made in haste; it is begun then. */
+bool fabric_update_balances(struct fabric *f);
+/* True: the update in the making was for that alone, and begins again with what is newer. */
+bool fabric_update_restarts(struct fabric *f);
 struct check_base *fabric_update_proofs(const struct fabric *f); /* belongs to the update */
 /*
  * A child has ended that shared all memory: tables' memory is made ready again, while nobody waits.

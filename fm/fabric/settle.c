@@ -105,7 +105,6 @@ static enum job_result answer(void *arg)
 				      (loop_now_us(f->loop) - f->progress.begun_us) / 1e3);
 
 			f->progress.up_us = loop_now_us(f->loop);
-			fabric_update_balance(f);
 		}
 	}
 	fabric_links_follow(f);

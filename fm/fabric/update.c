@@ -38,7 +38,8 @@ struct update {
 	struct route *route;	      /* the engine; its answer goes into next.tables */
 	struct fabric_policy policy;  /* what routing goes by, while it does */
 	bool routing;		      /* it does */
-	bool hasty;		      /* no switch had tables, and the fabric was not up since */
+	bool hasty;		      /* no switch had tables, and they were not made even since */
+	bool balancing;		      /* the update in the making is for that alone */
 	size_t room;		      /* bytes of the next tables' memory that were touched */
 	struct job *touching;	      /* memory that a child had shared */
 	size_t touched, touched_next; /* so many bytes of these, and of the next ones */
@@ -85,7 +86,7 @@ static void drop(struct update *u)
 
 static void end(struct fabric *f)
 {
-	f->progress.updating = false;
+	f->progress.updating = f->update->balancing = false;
 	job_stop(f->update->job);
 }
 
@@ -115,6 +116,7 @@ static enum job_result log_changes(void *arg)
 	enum fabric_change change =
 		f->now.topo ? fabric_log_changes(f, f->now.topo, next) : FABRIC_CHANGED;
 
+	f->update->balancing &= change != FABRIC_CHANGED;
 	if (change == FABRIC_CHANGED || f->requests.forced || f->requests.retry ||
 	    operations_taken(f->clients.operations)) {
 		f->requests.forced = false;
@@ -301,10 +303,30 @@ static bool is_dark(const struct inventory *inv)
 	return true;
 }
 
-void fabric_update_balance(struct fabric *f)
+bool fabric_update_balances(struct fabric *f)
 {
-	if (f->update->hasty && route_is_irregular(f->update->route))
-		fabric_request_reroute(f, "links are to be shared evenly");
+	struct update *u = f->update;
+
+	if (u->hasty && f->progress.up_us && fabric_is_settled(f))
+		u->hasty = u->balancing = route_is_irregular(u->route);
+	return u->balancing;
+}
+
+bool fabric_update_restarts(struct fabric *f)
+{
+	struct update *u = f->update;
+
+	if (!u->balancing)
+		return false;
+	u->hasty = true;
+	if (u->routing) { /* which is to end first */
+		route_hasten(u->route);
+	} else {
+		end(f);
+		drop(u);
+		fabric_update(f);
+	}
+	return true;
 }
 
 static enum job_result compute_tables(void *arg)
@@ -317,7 +339,8 @@ static enum job_result compute_tables(void *arg)
 
 		struct route_params params = fabric_route_params(f, &u->policy);
 
-		u->hasty = !f->progress.up_us && (u->hasty || is_dark(sweep_inventory(f->sweep)));
+		u->hasty = !u->balancing &&
+			   (u->hasty || (!f->progress.up_us && is_dark(sweep_inventory(f->sweep))));
 		params.hasty = u->hasty;
 		route_begin(u->route, u->next.topo, u->next.lids, &params, &u->next.tables);
 		u->routing = true;
@@ -327,6 +350,9 @@ static enum job_result compute_tables(void *arg)
 	if (route_end(u->route))
 		abort(); /* as at its begin */
 	end_routing(u);
+	if (u->hasty && fabric_update_restarts(f))
+		return JOB_END;
+	u->balancing = false;
 	note_engine(u->route, u->next.topo, &u->next.routed);
 
 	const bool *spanning = route_spanning(u->route);

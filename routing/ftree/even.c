@@ -49,6 +49,7 @@ struct work {
 	const struct topo *t;
 	const struct graph *g;
 	struct fiber *fiber;
+	const bool *hasty; /* from when it is true the search is not wanted */
 	struct legal legal;
 	struct design design;
 	struct channel *channels; /* by port of the snapshot */
@@ -412,7 +413,7 @@ static void find_moves(struct work *w, struct even *even)
 	uint32_t *lids = mem_array_unset(lids, w->legal.d.top + 1u);
 	uint32_t n = list_lids(&w->legal.d, w->g->order_top, lids);
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n && !*w->hasty; i++) {
 		take_lid(w, lids[i]);
 		for (uint32_t s = 0; s < w->nsources; s++)
 			put(w, &w->sources[s], w->was, false);
@@ -426,7 +427,7 @@ static void find_moves(struct work *w, struct even *even)
 	     pass < (worst * 100 > first * WORTH ? 2 : PASSES) && worst > w->high; pass++) {
 		w->loose = 3 + pass;
 		memset(w->fees, 0xff, w->g->nlanes * sizeof(*w->fees)); /* UNPRICED: new shares */
-		for (uint32_t i = 0; i < n; i++)
+		for (uint32_t i = 0; i < n && !*w->hasty; i++)
 			move_lid(w, lids[i]);
 		worst = find_shares(w);
 	}
@@ -483,7 +484,10 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 			free(rates);
 			return last;
 		}
-		struct work w = { .t = t, .fiber = fiber, .high = alike ? HIGH : HIGH_RATES };
+		struct work w = { .t = t,
+				  .fiber = fiber,
+				  .hasty = &params->hasty,
+				  .high = alike ? HIGH : HIGH_RATES };
 		uint32_t n = g->nswitches + 1;
 
 		even = mem_new(even);
@@ -513,6 +517,10 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		free(w.fees);
 	}
 	even_unref(last);
+	if (params->hasty) {
+		even_unref(even);
+		return NULL;
+	}
 	return even;
 }
 

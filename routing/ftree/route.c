@@ -626,6 +626,11 @@ int route_end(struct route *route)
 	return status;
 }
 
+void route_hasten(struct route *route)
+{
+	route->run->params.hasty = true;
+}
+
 void route_abandon(struct route *route)
 {
 	if (!route->run)

@@ -80,6 +80,8 @@ void route_begin(struct route *route, const struct topo *t, const struct lid_map
 bool route_go(struct route *route);
 int route_end(struct route *route) __attribute__((warn_unused_result));
 void route_abandon(struct route *route);
+/* From now on the computation that runs has no time to share links evenly. */
+void route_hasten(struct route *route);
 enum route_why {
 	ROUTE_AS_ASKED,
 	ROUTE_NO_TREE,	  /* the known links, up or down, make no tree */

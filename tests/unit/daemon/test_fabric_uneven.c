@@ -8,12 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/fabric/pipe.h"
 #include "routing/report/report.h"
 #include "tests/fabric/disguise.h"
 #include "tests/lib/fabric_world.h"
 #include "tests/lib/fabrics.h"
 
 #define HOLD_US (5 * SECOND_US)
+#define GAP_US	20000 /* behind each step, where a test looks between two */
 
 /* Three tiers, and one pod without one of its spines. */
 static struct topo *tree_with_a_gap(void)
@@ -78,6 +80,42 @@ static void first_tables_do_not_wait_until_they_are_even(void **state)
 		run_for(&w, 1000);
 	}
 	run_for(&w, SECOND_US);
+	assert_non_null(fabric_even(w.fabric));
+	assert_sound(&w);
+	world_fini(&w);
+}
+
+/* Many switches for the search that makes it even: that stops several times. */
+static struct topo *wide_tree_with_a_gap(void)
+{
+	static const unsigned m[] = { 8, 8, 8 }, w[] = { 1, 8, 8 };
+	char err[256];
+	struct topo *t = generate_pgft(3, m, w, NULL, err, sizeof(err));
+	struct topo *less = disguise_without(t, find_desc(t, "spine-0002"));
+
+	topo_unref(t);
+	return less;
+}
+
+static void a_fault_does_not_wait_until_first_tables_are_even(void **state)
+{
+	struct world w;
+
+	world_init_stopped(&w, wide_tree_with_a_gap());
+	loop_set_pace(w.loop, (struct loop_pace){ .slice_us = 0, .gap_us = GAP_US });
+	start_fabric(&w);
+	while (!is_up(&w) || !fabric_update_step(w.fabric))
+		run_for(&w, GAP_US);
+	while (strcmp(fabric_update_step(w.fabric), "route"))
+		run_for(&w, GAP_US);
+	run_for(&w, GAP_US);
+	assert_string_equal(fabric_update_step(w.fabric), "route");
+	double_cut(w.hw, w.design->nodes[find_desc(w.design, "leaf-0009")].guid, 10);
+	while (status_number(&w, NULL, "links_down") < 1)
+		run_for(&w, GAP_US);
+	assert_null(fabric_even(w.fabric));
+	loop_set_pace(w.loop, (struct loop_pace){ .slice_us = 1000, .gap_us = 0 });
+	run_for(&w, 2 * SECOND_US);
 	assert_non_null(fabric_even(w.fabric));
 	assert_sound(&w);
 	world_fini(&w);
@@ -213,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_uneven_design_is_balanced_without_any_damage),
 		cmocka_unit_test(first_tables_do_not_wait_until_they_are_even),
+		cmocka_unit_test(a_fault_does_not_wait_until_first_tables_are_even),
 		cmocka_unit_test(a_fault_and_its_repair_leave_the_design_alone),
 		cmocka_unit_test(a_link_at_one_lane_carries_no_transit_until_it_is_well),
 		cmocka_unit_test(a_link_that_trains_down_unseen_is_met_by_the_passes_over_counters),
