@@ -53,6 +53,29 @@ struct inforce {
 
 /* ---- What devices have shown ----------------------------------------------------------------- */
 
+/*
+ * A silent switch, and all links to others are in Init at their far ends, or Armed: it has booted,
+ * so it has no tables, and what its ports were is past.
+ */
+static bool has_booted(const struct inv_node *node)
+{
+	bool booted = false;
+
+	if (!inv_is_switch(node) || !node->silent)
+		return false;
+	for (unsigned p = 1; p <= node->nports; p++) {
+		const struct inv_port *port = &node->ports[p], *far;
+
+		if (!port->peer || !inv_is_switch(port->peer))
+			continue;
+		far = &port->peer->ports[port->peer_port];
+		if (far->state == TOPO_ACTIVE)
+			return false;
+		booted |= far->link_up;
+	}
+	return booted;
+}
+
 /* By port of the snapshot: that end is Active; then, that both are. */
 static void read_active(struct inforce *in, const struct topo *t)
 {
@@ -63,7 +86,8 @@ static void read_active(struct inforce *in, const struct topo *t)
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct inv_node *node = inventory_find(inv, t->nodes[n].guid);
 
-		for (unsigned p = 1; node && p <= t->nodes[n].nports && p <= node->nports; p++)
+		for (unsigned p = 1;
+		     node && !has_booted(node) && p <= t->nodes[n].nports && p <= node->nports; p++)
 			in->active[t->nodes[n].port0 + p] = node->ports[p].state == TOPO_ACTIVE;
 	}
 	for (uint32_t p = 0; p < t->nports; p++) {

@@ -192,7 +192,8 @@ static bool may_ask(const struct audit *a, const struct store_switch *sw, enum a
 
 	if (!sw->node || sw->node->removed || sw->node->gone || sw->node->silent)
 		return false;
-	return kind == AUDIT_LFT ? block < sw->nblocks && store_has(&sw->known, block)
+	return kind == AUDIT_LFT ? block < sw->nblocks && (store_has(&sw->known, block) ||
+							   store_has(&sw->cached, block))
 				 : mft_expected(a->mft, sw->guid, block / MCAST_POSITIONS,
 						block % MCAST_POSITIONS, masks);
 }
@@ -230,7 +231,7 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 	return true;
 }
 
-static bool lft_differs(struct audit *a, const struct store_switch *sw, uint32_t block,
+static bool lft_differs(struct audit *a, struct store_switch *sw, uint32_t block,
 			const uint8_t *data)
 {
 	struct table_block at = { .sw = sw->guid,
@@ -244,13 +245,12 @@ static bool lft_differs(struct audit *a, const struct store_switch *sw, uint32_t
 		return false;
 	inventory_entry_differs(&at.change, data, store_block(sw, block), TABLES_BLOCK, 8,
 				UINT8_MAX);
-	program_forget(a->program, sw->guid);
+	cached_found(a->program, sw, block, data);
 	a->ops->differs(a->arg, &at);
 	return true;
 }
 
-static bool mft_differs(struct audit *a, const struct store_switch *sw, uint32_t arg,
-			const uint8_t *data)
+static bool mft_differs(struct audit *a, struct store_switch *sw, uint32_t arg, const uint8_t *data)
 {
 	uint16_t block = arg / MCAST_POSITIONS, held[MCAST_BLOCK], right[MCAST_BLOCK];
 	unsigned position = arg % MCAST_POSITIONS, i = 0;

@@ -157,6 +157,11 @@ bool cached_more(struct program *p);
 bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_request *request);
 /* The answer: the block counts as known from now on. */
 void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
+/*
+ * The block was read of its own accord, and holds something else than it was taken to: so may all
+ * others of that switch, which are assumed from now on.
+ */
+void cached_found(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
 /* Whether the block is known, or assumed, to hold something else than what is wanted. */
 bool cached_is_other(const struct store_switch *sw, uint32_t block);
 /* Nothing is assumed of that switch any more: its blocks are unknown. */

@@ -166,6 +166,53 @@ static void hosts_of_a_leaf_that_takes_no_set_are_cut_off(void **state)
 	world_fini(&w);
 }
 
+static unsigned hcas_that_nobody_reaches(const struct world *w);
+
+static void assert_counted_as_packets_find_it(struct world *w)
+{
+	assert_int_equal(pairs_in_force(w), pairs_that_arrive(w));
+	assert_int_equal(status_number(w, NULL, "hcas_cut_off"), hcas_that_nobody_reaches(w));
+}
+
+/* It forwards by the tables of before the fault; what it was read to hold counts. */
+static void what_a_leaf_that_stores_nothing_held_before_is_in_force(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+
+	world_init_stopped(&w, small_tree());
+	w.conf.audit.rate = 256;
+	start_fabric(&w);
+	run_for(&w, 2 * SECOND_US);
+	leaf = far_leaf(&w);
+	double_set_pretends(w.hw, guid_of(&w, leaf), true);
+	double_cut(w.hw, guid_of(&w, leaf), uplink_of(w.design, leaf));
+	run_for(&w, 2 * SECOND_US);
+	assert_true(pairs_that_arrive(&w) < w.design->ncas * (w.design->ncas - 1));
+	assert_counted_as_packets_find_it(&w);
+	double_join(w.hw, guid_of(&w, leaf), uplink_of(w.design, leaf));
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(pairs_that_arrive(&w), w.design->ncas * (w.design->ncas - 1));
+	assert_counted_as_packets_find_it(&w);
+	world_fini(&w);
+}
+
+/* Nobody can ask it; its links are in Init at their far ends. */
+static void a_leaf_that_hangs_and_boots_has_no_pair_in_force(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+
+	world_init(&w, small_tree());
+	run_for(&w, 2 * SECOND_US);
+	leaf = far_leaf(&w);
+	double_set_silent(w.hw, guid_of(&w, leaf), true);
+	double_reboot(w.hw, guid_of(&w, leaf));
+	run_for(&w, 3 * SECOND_US);
+	assert_counted_as_packets_find_it(&w);
+	world_fini(&w);
+}
+
 /* HCAs that fmd knows, that nobody's packets reach, and whose own cable is in. */
 static unsigned hcas_that_nobody_reaches(const struct world *w)
 {
@@ -202,7 +249,7 @@ static void make_ill(struct world *w)
 		double_set_refuses(w->hw, guid, true);
 		break;
 	case 2:
-		double_set_refuses(w->hw, guid, true);
+		double_set_pretends(w->hw, guid, true);
 		break;
 	case 3:
 		double_cut(w->hw, guid, 1 + (unsigned)rand() % w->design->nodes[node].nports);
@@ -256,6 +303,8 @@ int main(void)
 			the_sa_is_silent_for_a_second_about_a_path_that_is_not_in_force_then_has_none),
 		cmocka_unit_test(hosts_of_a_leaf_that_takes_no_set_are_cut_off),
 		cmocka_unit_test(a_leaf_that_takes_no_set_is_named_with_its_pairs),
+		cmocka_unit_test(what_a_leaf_that_stores_nothing_held_before_is_in_force),
+		cmocka_unit_test(a_leaf_that_hangs_and_boots_has_no_pair_in_force),
 		cmocka_unit_test(any_ill_devices_are_counted_as_packets_find_them),
 	};
 
