@@ -84,11 +84,6 @@ static int metric_of(void *arg, struct exposition_text name)
 	return -1;
 }
 
-void evidence_init(struct evidence *e, enum nvswitch_system configured)
-{
-	*e = (struct evidence){ .configured = configured };
-}
-
 /*
  * Rows of the catalogue say since when there is a metric, and what is not known without it: whether
  * GPUs have links to each other is asked of no card, and NVL72's NVSwitches are not the host's.

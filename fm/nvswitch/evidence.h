@@ -274,7 +274,7 @@ int catalogue_read(const char *path, bool use, char *err);
  * complete, together with the host's memory.
  */
 
-struct evidence {
+struct evidence { /* zeroed but for `configured` at first; there is nothing to free */
 	enum nvswitch_system configured, learnt;
 	uint8_t links;	  /* of one GPU by its model, 0 = not known */
 	unsigned samples; /* of any wanted metric */
@@ -296,8 +296,6 @@ struct evidence {
 };
 
 extern const struct exposition_ops evidence_ops; /* arg: the evidence */
-/* Empties it for a new scrape; there is nothing to free. */
-void evidence_init(struct evidence *evidence, enum nvswitch_system configured);
 /*
  * Exporters report what is in their list of counters, and the default list has nothing of NVLinks;
  * etc/dcgm has lists for each generation of DCGM. A new list, which the caller owns, with a row for

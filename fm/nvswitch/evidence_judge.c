@@ -152,25 +152,31 @@ static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
 
 static void keep_states(struct memory *m, const struct evidence *e)
 {
+	enum nvswitch_system system = e->configured ? e->configured : e->learnt;
+
+	if (system) {
+		m->system = system;
+		m->links = e->links;
+	}
+	if (*e->cluster)
+		memcpy(m->cluster, e->cluster, sizeof(m->cluster));
+	m->clique = e->clique ? e->clique : m->clique;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct memory_gpu *said = &e->gpus[g];
-		struct memory_gpu *gpu = &m->gpus[g], before;
+		struct memory_gpu *gpu = &m->gpus[g];
 
-		memcpy(&before, gpu, sizeof(before));
 		if (*said->pci)
 			memcpy(gpu->pci, said->pci, sizeof(gpu->pci));
 		if (*said->uuid)
 			memcpy(gpu->uuid, said->uuid, sizeof(gpu->uuid));
 		gpu->seen |= (said->last.has & HAS_ANY) != 0;
 		keep_gpu(&gpu->last, &said->last);
-		m->changed |= memcmp(&before, gpu, sizeof(before));
 	}
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		const struct memory_switch *now = &e->switches[n];
 		const struct switch_said *said = &now->last;
-		struct memory_switch *sw = &m->switches[n], before;
+		struct memory_switch *sw = &m->switches[n];
 
-		memcpy(&before, sw, sizeof(before));
 		sw->seen |= !e->repeated && (said->present || now->sxid || e->nonfatal[n]);
 		if (said->has_reset)
 			sw->last.reset_required = said->reset_required;
@@ -179,7 +185,6 @@ static void keep_states(struct memory *m, const struct evidence *e)
 			sw->last.links_down[w] |= said->links_down[w];
 			sw->last.links_seen[w] |= said->links_seen[w];
 		}
-		m->changed |= memcmp(&before, sw, sizeof(before));
 	}
 }
 
@@ -300,10 +305,8 @@ static bool gauge_moved(const struct judge *j, uint32_t *kept, uint32_t now, uin
 {
 	bool moved = *kept != now && source == j->c->source;
 
-	if (moved) {
+	if (moved)
 		*kept = now;
-		j->m->changed = true;
-	}
 	return moved && now;
 }
 
@@ -360,7 +363,6 @@ static void take_events(const struct judge *j)
 		array_printf(failed.text, "GPU %u: a link did not recover", g);
 		if (!first && said->failed_recoveries > gpu->failed_recoveries)
 			happened(j, NVSWITCH_DEGRADED_LINK, failed);
-		m->changed |= said->failed_recoveries != gpu->failed_recoveries;
 		gpu->failed_recoveries = said->failed_recoveries;
 	}
 	take_counts(j);
@@ -418,21 +420,16 @@ static void end_disproved(const struct judge *j)
 	uint32_t concerned = 0; /* GPUs that the events are about, by bit */
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (j->proofs[g].lost && m->gpus[g].seen && !m->gpus[g].dipped)
-			m->gpus[g].dipped = m->changed = true;
+		m->gpus[g].dipped |= j->proofs[g].lost && m->gpus[g].seen;
 	ARRAY_EACH (event, m->events, m->nevents) {
 		if (is_disproved(j, event))
 			continue;
 		concerned |= event->finding.gpu < 0 ? UINT32_MAX : 1u << event->finding.gpu;
 		m->events[kept++] = *event;
 	}
-	m->changed |= kept != m->nevents;
 	m->nevents = kept;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (j->proofs[g].whole && m->gpus[g].dipped && !(concerned >> g & 1)) {
-			m->gpus[g].dipped = false;
-			m->changed = true;
-		}
+		m->gpus[g].dipped &= !j->proofs[g].whole || concerned >> g & 1;
 }
 
 /*
@@ -670,30 +667,19 @@ void evidence_judge(const struct evidence *e, struct memory *m, const struct evi
 		    struct nvswitch_verdict *verdict)
 {
 	struct judge j = { .e = e, .m = m, .c = c, .verdict = verdict };
-	enum nvswitch_system system = e->configured ? e->configured : e->learnt;
+	struct memory before; /* but for its energy, which is another in each scrape */
 
-	if (e->samples && system && (m->system != system || m->links != e->links)) {
-		m->system = system;
-		m->links = e->links;
-		m->changed = true;
-	}
-	if (*e->cluster && strcmp(m->cluster, e->cluster)) {
-		memcpy(m->cluster, e->cluster, sizeof(m->cluster));
-		m->changed = true;
-	}
-	if (e->clique && m->clique != e->clique) {
-		m->clique = e->clique;
-		m->changed = true;
-	}
-	*verdict = (struct nvswitch_verdict){ .system = m->system };
 	if (e->samples) {
 		find_births(&j);
+		memcpy(&before, m, sizeof(before));
 		keep_states(m, e);
 		survey(&j);
 		take_events(&j);
 		end_disproved(&j);
 		m->heard = true;
+		m->changed |= memcmp(&before, m, sizeof(before)) != 0;
 	}
+	*verdict = (struct nvswitch_verdict){ .system = m->system };
 	if (!e->samples || !judge_states(&j))
 		verdict->state = NVSWITCH_UNKNOWN;
 	if (e->samples)

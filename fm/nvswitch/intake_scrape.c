@@ -269,7 +269,7 @@ static const char *data_cb(void *arg, const char *data, size_t len)
 
 	if (!answer) {
 		answer = scrape->answer = mem_new(answer);
-		evidence_init(&answer->evidence, t->system);
+		answer->evidence.configured = t->system;
 		exposition_init(&answer->exposition, t->nmx ? &nmx_ops : &evidence_ops,
 				t->nmx ? (void *)t->nmx : &answer->evidence);
 	}

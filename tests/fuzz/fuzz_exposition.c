@@ -20,7 +20,7 @@ static bool gather(const char *data, size_t size, size_t piece, struct evidence 
 	bool good;
 
 	memset(evidence, 0, sizeof(*evidence));
-	evidence_init(evidence, NVSWITCH_SYSTEM_AUTO);
+	*evidence = (struct evidence){ .configured = NVSWITCH_SYSTEM_AUTO };
 	exposition_init(e, &evidence_ops, evidence);
 	for (size_t at = 0; at < size; at += piece)
 		exposition_feed(e, data + at, size - at < piece ? size - at : piece);

@@ -166,7 +166,7 @@ void host_ask_source(struct host *it, const struct machine *machine, uint8_t sou
 
 	it->h.hosts[0].sources[source].trust = it->trust;
 	answer_of(&it->answer, machine);
-	evidence_init(&evidence, NVSWITCH_SYSTEM_AUTO);
+	evidence = (struct evidence){ .configured = NVSWITCH_SYSTEM_AUTO };
 	exposition_init(e, &evidence_ops, &evidence);
 	exposition_feed(e, it->answer.text, it->answer.used);
 	if (!exposition_end(e))

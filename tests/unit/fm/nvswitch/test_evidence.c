@@ -96,7 +96,7 @@ static struct nvswitch_verdict judge_again(struct body *b, enum nvswitch_system 
 	struct exposition *e = malloc(sizeof(*e));
 	struct nvswitch_verdict verdict;
 
-	evidence_init(&gathered, system);
+	gathered = (struct evidence){ .configured = system };
 	exposition_init(e, &evidence_ops, &gathered);
 	exposition_feed(e, b->text, b->used);
 	if (!exposition_end(e))

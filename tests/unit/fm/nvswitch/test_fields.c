@@ -17,7 +17,7 @@ static uint32_t seen_of(const char *const *names)
 {
 	struct evidence e;
 
-	evidence_init(&e, NVSWITCH_SYSTEM_AUTO);
+	e = (struct evidence){ .configured = NVSWITCH_SYSTEM_AUTO };
 	for (; *names; names++)
 		evidence_ops.kind(&e, (struct exposition_text){ *names, strlen(*names) });
 	return e.metrics;
@@ -124,7 +124,7 @@ static uint32_t read_list(const char *path, double release)
 	char line[256];
 
 	assert_non_null(in);
-	evidence_init(&e, NVSWITCH_SYSTEM_AUTO);
+	e = (struct evidence){ .configured = NVSWITCH_SYSTEM_AUTO };
 	while (fgets(line, sizeof(line), in)) {
 		char *first = strchr(line, ','), *second = first ? strchr(first + 1, ',') : NULL;
 

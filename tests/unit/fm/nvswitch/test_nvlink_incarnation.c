@@ -250,7 +250,7 @@ static void gpus_that_are_numbered_in_another_way_are_not_replaced(void **state)
 					 .text = "GPU 5: Xid 79" };
 
 	for (unsigned pass = 0; pass < 2; pass++) {
-		evidence_init(&e, NVSWITCH_SYSTEM_H100);
+		e = (struct evidence){ .configured = NVSWITCH_SYSTEM_H100 };
 		e.samples = e.states = 8;
 		for (unsigned g = 0; g < 8 - pass; g++) {
 			unsigned which = pass && g >= 5 ? g + 1 : g;
