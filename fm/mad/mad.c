@@ -83,7 +83,10 @@ struct mad {
 	uint64_t shrunk_at; /* tries sent before count as lost together */
 	bool blocked;	    /* io takes no more until `soon` */
 	bool quiet;
-	bool open, held;
+	bool open, held, asks, unsure;
+	uint64_t sure_us; /* when the port was last known to be where it was */
+	loop_fn *ask_fn;
+	void *ask_arg;
 	int lost; /* the device has gone, for that reason (errno); 0 = it has not */
 	mad_lost_fn *lost_fn;
 	void *lost_arg;
@@ -195,6 +198,18 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	await(mad, x, x->doubtful && x->timeout_us > LINGER_US ? LINGER_US : x->timeout_us);
 }
 
+/* While Sets follow one another it is asked ahead of time, so that they need not wait. */
+static bool is_sure(struct mad *mad)
+{
+	uint64_t since_us = loop_now_us(mad->loop) - mad->sure_us;
+
+	mad->asks = mad->ask_fn && since_us > MAD_SURE_US / 2;
+	mad->unsure = mad->asks && since_us > MAD_SURE_US;
+	if (mad->asks)
+		loop_timer_set(mad->soon, 0);
+	return !mad->unsure;
+}
+
 /*
  * Where a link died the window is full of requests that wait for their time-out: a few urgent ones,
  * which may find the reason, go beside them.
@@ -203,12 +218,14 @@ static void pump(struct mad *mad)
 {
 	struct xact *x;
 
-	while (!mad->blocked && (x = xact_queue_next(&mad->queue, mad->held))) {
+	while (!mad->blocked && (x = xact_queue_next(&mad->queue, mad->held || mad->unsure))) {
 		unsigned window = mad->window + (x->urgent ? URGENT_ROOM : 0);
 
 		if (!(x->own & XACT_HELD_NOT) &&
 		    (mad->in_flight >= window || mad->in_flight >= mad->conf.window_max))
 			break;
+		if (x->method == WIRE_SET && !is_sure(mad))
+			continue;
 		xact_transmit(mad, x);
 	}
 	if (mad->io->ops->expect)
@@ -292,7 +309,9 @@ static void soon_cb(void *arg)
 		if (mad->lost_fn)
 			mad->lost_fn(mad->lost_arg, why);
 	}
-	mad->blocked = false;
+	if (mad->asks)
+		mad->ask_fn(mad->ask_arg);
+	mad->asks = mad->blocked = false;
 	while ((x = link_first(&mad->failed)))
 		xact_finish(mad, x, (struct mad_answer){ .result = MAD_SEND_FAILED });
 	pump(mad);
@@ -563,6 +582,18 @@ void mad_hold(struct mad *mad, bool on)
 {
 	mad->held = on;
 	loop_timer_set(mad->soon, 0);
+}
+
+void mad_ask_first(struct mad *mad, loop_fn *fn, void *arg)
+{
+	mad->ask_fn = fn;
+	mad->ask_arg = arg;
+}
+
+void mad_is_sure(struct mad *mad)
+{
+	mad->sure_us = loop_now_us(mad->loop);
+	mad->unsure = false;
 }
 
 void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg)

@@ -155,6 +155,13 @@ unsigned mad_ports(struct mad *mad, guid_t guids[IO_PORTS]);
 int mad_open_other(struct mad *mad, guid_t guid, char *err, size_t err_size);
 /* While on, requests wait, also those that are to be sent again; time-outs go on. */
 void mad_hold(struct mad *mad, bool on);
+/*
+ * No Set leaves unless the port was found where it was, MAD_SURE_US ago at most. Else fn is called
+ * from the loop, and all wait as by mad_hold() until mad_is_sure().
+ */
+#define MAD_SURE_US 4000
+void mad_ask_first(struct mad *mad, loop_fn *fn, void *arg);
+void mad_is_sure(struct mad *mad);
 /* fn is called from the loop when the device has gone: the port is closed by then. */
 typedef void mad_lost_fn(void *arg, const char *error);
 void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg);

@@ -35,6 +35,15 @@ static bool knows_standby(const struct sm_room *r)
 	return any_of(i, 0, r->rounds.nothers, r->rounds.others[i]->info.state == SM_STANDBY);
 }
 
+/* Whoever asks may be in another fabric, as this port is then. */
+static void asked(void *room)
+{
+	struct sm_room *r = room;
+
+	sm_still_check(r);
+	port_check(r->port);
+}
+
 static void nobody_cares(void *arg, const struct mad_answer *answer)
 {
 }
@@ -541,7 +550,7 @@ static void *init(struct fabric *fabric)
 				     .old_sm_key = s->conf->sm.old_key };
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
 	sm_follow(r->sm, &(struct sm_ops){
-				 .control = control, .asked = sm_still_check, .key_of = key_of });
+				 .control = control, .asked = asked, .key_of = key_of });
 	r->port = port_new(
 		&(struct port_services){ s->loop, s->mad, r->sm, s->alerts, s->events, s->conf },
 		&ops, r);

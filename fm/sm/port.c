@@ -165,7 +165,8 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
 
 #define TICK_US	   1000000
 #define LINK_US	   250000 /* while it has no link */
-#define MISSED_MAX 5	  /* reads without an answer until the port counts as down */
+#define MISSED_MAX 5	  /* reads without an answer until the port counts as down.. */
+#define MISSED_MOVE 3	  /* ..and until another one is tried */
 #define LOOK_EVERY 50	  /* ticks, for other ports of this machine */
 #define HIDDEN_MAX 2	  /* reads that show no IsSM until it is set anew */
 
@@ -181,13 +182,15 @@ struct port {
 		guid_t guids[IO_PORTS], from;
 		unsigned count, at, others; /* the latter as last looked for */
 		enum own_port_action
-			instead; /* where none leads to the fabric; STAY: not under way */
+			instead; /* where none leads to the fabric; STAY: not under way,
+				    WAIT: it stays as it is */
 	} move;
 	unsigned ticks;
 	uint64_t since_us; /* this port is the manager's, as.. */
 	char why[320];
 	unsigned missed, hidden;
 	bool had_link;
+	bool doubted; /* another manager has set it: the neighbour is asked before a Set leaves */
 	char absent[256];  /* why there is no device */
 	char refusal[400]; /* what nothing can be managed for */
 	char failed[256];  /* why this process can't go on */
@@ -265,6 +268,8 @@ static void stop_asking(struct port *p)
 	mad_cancel(p->services.mad, p->read);
 	mad_cancel(p->services.mad, p->probe);
 	p->read = p->probe = 0;
+	p->doubted = false;
+	mad_is_sure(p->services.mad);
 }
 
 static bool move_begin(struct port *p, enum own_port_action instead);
@@ -392,17 +397,21 @@ static void move_next(struct port *p)
 	}
 
 	enum own_port_action instead = p->move.instead;
+	bool back = !mad_open_other(mad, p->move.from, err, sizeof(err)) &&
+		    !mad_set_is_sm(mad, true);
 
 	p->move.instead = OWN_PORT_STAY;
-	p->core.state = OWN_PORT_NO_DEVICE;
-	if (!mad_open_other(mad, p->move.from, err, sizeof(err)) && !mad_set_is_sm(mad, true))
-		p->core.state = OWN_PORT_NO_LINK;
-	else
+	mad_hold(mad, false);
+	if (back && instead == OWN_PORT_WAIT) {
+		p->move.others = 0; /* not asked again at once */
+		return;
+	}
+	p->core.state = back ? OWN_PORT_NO_LINK : OWN_PORT_NO_DEVICE;
+	if (!back)
 		mad_close(mad);
 	array_printf(p->absent, "%s", err);
 	p->ops->leaving(p->arg);
-	mad_hold(mad, false);
-	p->due = instead == OWN_PORT_STAY ? OWN_PORT_LEAVE : instead;
+	p->due = instead <= OWN_PORT_LEAVE ? OWN_PORT_LEAVE : instead;
 	loop_timer_set(p->act, 0);
 	show(p);
 }
@@ -449,12 +458,17 @@ static void probed(void *arg, const struct mad_answer *answer)
 {
 	struct port *p = arg;
 	bool heard = answer->result == MAD_OK;
+	enum own_port_event event;
 	struct wire_node_info info;
 
 	p->probe = 0;
 	if (heard)
 		wire_node_info_decode(answer->data, &info);
-	take(p, own_port_heard(&p->core, heard ? &info : NULL));
+	event = own_port_heard(&p->core, heard ? &info : NULL);
+	p->doubted = event == OWN_PORT_STRANGE;
+	if (!p->doubted)
+		mad_is_sure(p->services.mad);
+	take(p, event);
 }
 
 void port_probe(struct port *p)
@@ -469,8 +483,9 @@ void port_probe(struct port *p)
 			    &(struct mad_request){ .path = &path,
 						   .method = WIRE_GET,
 						   .attr_id = WIRE_NODE_INFO,
-						   .device = p->core.neighbour,
-						   .doubtful = true },
+						   .urgent = true,
+						   .doubtful = true,
+						   .held_not = true },
 			    probed, p);
 }
 
@@ -508,9 +523,22 @@ static void closed(struct port *p, enum own_port_event event, const char *why)
 	take(p, event);
 }
 
+/* A device that hangs: others are asked at once, so that no time is lost where they answer. */
+static void missed(struct port *p)
+{
+	p->missed++;
+	if (p->missed >= MISSED_MAX)
+		take(p, OWN_PORT_DOWN);
+	else if (p->missed == MISSED_MOVE && p->core.state == OWN_PORT_IN_FABRIC)
+		move_begin(p, OWN_PORT_WAIT);
+	else if (p->move.others)
+		port_check(p);
+}
+
 static void was_read(void *arg, const struct mad_answer *answer)
 {
 	struct port *p = arg;
+	enum own_port_event event;
 	struct wire_port_info info;
 
 	p->read = 0;
@@ -518,11 +546,12 @@ static void was_read(void *arg, const struct mad_answer *answer)
 		closed(p, OWN_PORT_LOST, "the port does not send packets any more");
 		return;
 	}
-	p->missed = answer->result == MAD_OK ? 0 : p->missed + 1;
-	if (p->missed >= MISSED_MAX)
-		take(p, OWN_PORT_DOWN);
-	if (answer->result != MAD_OK)
+	if (answer->result != MAD_OK) {
+		mad_is_sure(p->services.mad);
+		missed(p);
 		return;
+	}
+	p->missed = 0;
 	wire_port_info_decode(answer->data, &info);
 
 	/*
@@ -541,7 +570,11 @@ static void was_read(void *arg, const struct mad_answer *answer)
 		p->had_link = true;
 		mad_choose(p->services.mad, true);
 	}
-	take(p, own_port_read(&p->core, &info));
+	event = own_port_read(&p->core, &info);
+	take(p, event);
+	p->doubted |= p->probe && event == OWN_PORT_CHANGED;
+	if (!p->doubted)
+		mad_is_sure(p->services.mad);
 }
 
 /* A device that is about to go may refuse it; that it does is one of the paths to learn of it. */
@@ -549,17 +582,30 @@ void port_check(struct port *p)
 {
 	const struct mad_path here = { 0 };
 
-	if (p->read || !mad_is_open(p->services.mad))
+	if (p->read || p->move.instead || !mad_is_open(p->services.mad))
 		return;
 	p->read = mad_send(p->services.mad,
 			   &(struct mad_request){ .path = &here,
 						  .method = WIRE_GET,
 						  .attr_id = WIRE_PORT_INFO,
 						  .attr_mod = mad_port_info(p->services.mad)->port,
+						  .timeout_ms = p->move.others ? MOVE_MS : 0,
 						  .urgent = true,
 						  .doubtful = true,
-						  .local = true },
+						  .local = true,
+						  .held_not = true,
+						  .once = p->move.others },
 			   was_read, p);
+}
+
+/* Before a Set leaves. */
+static void ask_first(void *arg)
+{
+	struct port *p = arg;
+
+	port_check(p);
+	if (!p->read)
+		mad_is_sure(p->services.mad);
 }
 
 /* ---- The device ------------------------------------------------------------------------------ */
@@ -650,6 +696,7 @@ struct port *port_new(const struct port_services *services, const struct port_op
 	p->tick = loop_timer_new(services->loop, tick, p);
 	p->act = loop_timer_new(services->loop, action_cb, p);
 	mad_on_lost(services->mad, lost, p);
+	mad_ask_first(services->mad, ask_first, p);
 	return p;
 }
 
@@ -663,6 +710,7 @@ void port_free(struct port *p)
 {
 	stop_asking(p);
 	mad_on_lost(p->services.mad, NULL, NULL);
+	mad_ask_first(p->services.mad, NULL, NULL);
 	loop_timer_free(p->tick);
 	loop_timer_free(p->act);
 	free(p);

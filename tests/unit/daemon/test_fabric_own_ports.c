@@ -151,6 +151,42 @@ static void its_adapter_goes(void **state)
 	world_fini(&w);
 }
 
+/* It has power no more: no request of this machine to it is answered, and no error tells so. */
+static void its_adapter_answers_nothing(void **state)
+{
+	unsigned registered;
+	struct world w;
+
+	open_world(&w);
+	registered = reregistered(&w);
+	double_set_power(w.hw, host(&w, 0), false);
+	run_for(&w, SECOND_US);
+	assert_goes_on(&w, SECOND_PORT, registered);
+	world_fini(&w);
+}
+
+/* Nobody answers at the others of the machine: it may be busy for a while. */
+static void without_an_answer_at_any_port_it_stays(void **state)
+{
+	struct world w;
+	double before;
+
+	open_world(&w);
+	before = status_number(&w, NULL, "role_changes");
+	double_set_silent(w.hw, host(&w, 0), true);
+	double_set_silent(w.hw, leaf_of(&w, SECOND_PORT), true);
+	double_set_silent(w.hw, leaf_of(&w, THIRD_PORT), true);
+	run_for(&w, 3 * SECOND_US / 2);
+	double_set_silent(w.hw, host(&w, 0), false);
+	double_set_silent(w.hw, leaf_of(&w, SECOND_PORT), false);
+	double_set_silent(w.hw, leaf_of(&w, THIRD_PORT), false);
+	run_for(&w, SECOND_US);
+	assert_is_at(&w, 0);
+	assert_int_equal(count_logged(&w, "port-moved", ""), 0);
+	assert_true(status_number(&w, NULL, "role_changes") == before);
+	world_fini(&w);
+}
+
 /* The second has another's place: it may be in any fabric. */
 static void a_port_that_is_not_where_it_was_is_passed_over(void **state)
 {
@@ -217,6 +253,8 @@ int main(void)
 		cmocka_unit_test(its_leaf_is_switched_off),
 		cmocka_unit_test(its_cable_is_pulled_and_no_table_changes),
 		cmocka_unit_test(its_adapter_goes),
+		cmocka_unit_test(its_adapter_answers_nothing),
+		cmocka_unit_test(without_an_answer_at_any_port_it_stays),
 		cmocka_unit_test(a_port_that_is_not_where_it_was_is_passed_over),
 		cmocka_unit_test(without_another_way_it_waits_for_its_own),
 		cmocka_unit_test(it_is_lost_at_any_moment_of_a_reroute),

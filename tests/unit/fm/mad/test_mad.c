@@ -107,6 +107,44 @@ static void a_standby_sends_no_set_but_of_sm_info(void **state)
 	mad_world_fini(&w);
 }
 
+static void port_is_asked_for(void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+/* It may be in another fabric. */
+static void no_set_leaves_before_the_port_was_found_where_it_was(void **state)
+{
+	const struct mad_request set = { .method = WIRE_SET, .attr_id = WIRE_LFT, .lid = 3 };
+	unsigned asked = 0;
+	struct mad_world w;
+
+	mad_world_init(&w, (struct mad_conf){ 0 });
+	mad_world_pass(&w, MAD_SURE_US + 1);
+	mad_ask_first(w.mad, port_is_asked_for, &asked);
+	mad_world_ask(&w, (struct mad_request){ .attr_mod = 5 });
+	assert_int_equal(w.io->nsent, 1);
+	mad_world_ask(&w, set);
+	mad_world_pass(&w, 1);
+	assert_int_equal(w.io->nsent, 1);
+	assert_int_equal(asked, 1);
+	mad_world_ask(&w, (struct mad_request){ .urgent = true, .held_not = true });
+	assert_int_equal(w.io->nsent, 2);
+	mad_is_sure(w.mad);
+	mad_world_answer(&w, 1);
+	assert_int_equal(w.io->nsent, 3);
+	assert_int_equal(w.io->sent[2].mad[3], WIRE_SET);
+	mad_world_ask(&w, set);
+	assert_int_equal(w.io->nsent, 4); /* known for a while */
+	assert_int_equal(asked, 1);
+	mad_world_pass(&w, MAD_SURE_US / 2 + 1);
+	mad_world_ask(&w, set);
+	assert_int_equal(w.io->nsent, 5); /* asked ahead of time */
+	mad_world_pass(&w, 1);
+	assert_int_equal(asked, 2);
+	mad_world_fini(&w);
+}
+
 static void take_the_next_port(void *arg, struct mad_path *path)
 {
 	path->ports[path->hops - 1]++;
@@ -331,6 +369,7 @@ int main(void)
 		cmocka_unit_test(request_goes_out_as_asked),
 		cmocka_unit_test(silence_is_retried_with_the_same_tid_then_reported),
 		cmocka_unit_test(a_standby_sends_no_set_but_of_sm_info),
+		cmocka_unit_test(no_set_leaves_before_the_port_was_found_where_it_was),
 		cmocka_unit_test(each_try_takes_the_path_that_is_known_by_then),
 		cmocka_unit_test(retry_that_is_answered_is_a_success),
 		cmocka_unit_test(old_transaction_keeps_its_tid_while_thousands_pass),
