@@ -287,6 +287,13 @@ static void read_next(struct admission *a, uint8_t step, uint32_t modifier)
 		  &(struct batch_job){ .kind = step, .arg = modifier, .urgent = true });
 }
 
+/* It may be away, and its fabric be there. */
+static void read_manager(struct admission *a)
+{
+	read_next(a, SIGHT_SM, 0);
+	read_next(a, SIGHT_SWITCH, 0);
+}
+
 static bool make_read(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	static const uint16_t attributes[] = { WIRE_LFT, WIRE_NODE_INFO, WIRE_SM_INFO,
@@ -294,6 +301,7 @@ static bool make_read(void *owner, const struct batch_job *job, struct batch_req
 	const struct admission *a = owner;
 
 	request->via.path = a->sight.path;
+	request->via.path.hops += job->kind == SIGHT_SM && a->sight.beside;
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = attributes[job->kind];
 	request->mad.attr_mod = job->arg;
@@ -320,20 +328,22 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 			break;
 		path->ports[path->hops] = out;
 		path->hops += out > 0;
-		read_next(a, out ? SIGHT_NODE : SIGHT_SM, 0);
+		if (out)
+			read_next(a, SIGHT_NODE, 0);
+		else
+			read_manager(a);
 		break;
 	case SIGHT_NODE:
 		wire_node_info_decode(answer->data, &node);
 		a->sight.beside = node.type != TOPO_SWITCH;
+		path->hops -= a->sight.beside;
 		if (a->sight.beside)
-			read_next(a, SIGHT_SM, 0);
+			read_manager(a);
 		else
 			read_next(a, SIGHT_TABLE, sm_lid / WIRE_LFT_BLOCK);
 		break;
 	case SIGHT_SM:
 		wire_sm_info_decode(answer->data, &a->sight.sm);
-		path->hops -= a->sight.beside;
-		read_next(a, SIGHT_SWITCH, 0);
 		break;
 	case SIGHT_SWITCH:
 		wire_switch_info_decode(answer->data, &info);
@@ -478,15 +488,19 @@ static bool is_foreign(const struct admission *a, guid_t guid, const struct wire
 	return twice || !a->predecessor || port0->sm_lid != a->predecessor;
 }
 
+/* A host in the port of a missing link between switches: that one would be forgotten. */
 static const char *contradiction(const struct admission *a, const struct inv_node *from,
-				 uint8_t num, guid_t peer, uint8_t peer_port)
+				 uint8_t num, const struct wire_node_info *to)
 {
 	const struct topo *t = fabric_view(a->fabric).topo;
 	uint32_t x = t ? topo_port_of(t, from->guid, num) : TOPO_NONE;
-	uint32_t y = t ? topo_port_of(t, peer, peer_port) : TOPO_NONE;
-	bool both = t && x < t->nswitch_ports && y < t->nswitch_ports;
+	uint32_t y = t ? topo_port_of(t, to->node_guid, to->local_port) : TOPO_NONE;
 
-	return both ? cabling_contradiction(t, x, y) : NULL;
+	if (x == TOPO_NONE || x >= t->nswitch_ports)
+		return NULL;
+	if (to->type != TOPO_SWITCH)
+		return t->ports[x].peer < t->nswitch_ports ? "its port is one for switches" : NULL;
+	return y < t->nswitch_ports ? cabling_contradiction(t, x, y) : NULL;
 }
 
 static enum plan_verdict verdict_of(const struct admission *a, guid_t port_guid,
@@ -531,7 +545,6 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 			    .port = num,
 			    .peer = info->node_guid,
 			    .peer_port = info->local_port };
-	bool between = known && inv_is_switch(known) && inv_is_switch(from);
 	const char *why;
 
 	if (it && is_held(it) && known && it->cause < HELD_MISWIRED) {
@@ -560,10 +573,10 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 	else if (mode == CONF_ADMIT_STRICT && planned == PLAN_SILENT)
 		new.cause = HELD_STRICT;
 	why = causes[new.cause].why;
-	if (!new.cause && between) {
-		why = contradiction(a, from, num, info->node_guid, info->local_port);
+	if (!new.cause && (known || info->type != TOPO_SWITCH)) {
+		why = contradiction(a, from, num, info);
 		new.cause = why ? HELD_MISWIRED : HELD_NOT;
-	} else if (!new.cause && !known && info->type == TOPO_SWITCH) {
+	} else if (!new.cause) {
 		if (!port0)
 			return SWEEP_READS_FIRST;
 		if (!find(a, 0, 0, info->node_guid, 0) && is_foreign(a, info->node_guid, port0))
@@ -835,9 +848,9 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 		json_decref(rows);
 		return;
 	}
-	if (foreign && !a->sight.sm.guid)
+	if (foreign && !a->sight.sm.guid && !a->sight.whole)
 		array_printf(master, "by the managers' priorities and GUIDs");
-	else if (foreign && sm_is_outranked(a->fabric, &a->sight.sm))
+	else if (foreign && a->sight.sm.guid && sm_is_outranked(a->fabric, &a->sight.sm))
 		array_printf(master, "0x%016" PRIx64 ", priority %u", a->sight.sm.guid,
 			     a->sight.sm.priority);
 	if (foreign && a->sight.whole)

@@ -68,6 +68,42 @@ static void a_cable_from_leaf_to_leaf_is_held_and_named_by_both_ends(void **stat
 	world_fini(&w);
 }
 
+/* The link between switches that was in that port stays missing, and keeps its share. */
+static void an_hca_in_a_port_for_switches_is_held(void **state)
+{
+	struct world w;
+	guid_t leaf, host;
+	unsigned up, num;
+
+	begin(&w);
+	leaf = switch_at(&w, w.design, 0, 3);
+	up = port_to(&w, leaf, true), num = port_to(&w, leaf, false);
+	host = w.design->nodes[topo_peer(w.design,
+					 topo_port(w.design, topo_find(w.design, leaf), num))
+				       ->node]
+		       .guid;
+	double_cut(w.hw, leaf, up);
+	double_cut(w.hw, leaf, num);
+	run_for(&w, 2 * SECOND_US);
+	double written = status_number(&w, NULL, "lft_blocks_written");
+
+	double_plug(w.hw, leaf, up, host, 1);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(double_link_state(w.hw, leaf, up), TOPO_INIT);
+	assert_int_equal(held(&w), 1);
+	assert_int_equal(count_alerts(&w, "miswired", "port for switches"), 0);
+	assert_int_equal(count_alerts(&w, "miswired", "one for switches"), 1);
+	assert_true(status_number(&w, NULL, "lft_blocks_written") == written);
+	assert_int_equal(status_number(&w, NULL, "links_missing"), 2);
+	double_cut(w.hw, leaf, up);
+	double_plug(w.hw, leaf, num, host, 1);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(held(&w), 0);
+	assert_int_equal(double_link_state(w.hw, leaf, num), TOPO_ACTIVE);
+	assert_int_equal(status_number(&w, NULL, "links_missing"), 1);
+	world_fini(&w);
+}
+
 /* What is asked first changes nothing; what is admitted is in use, also after a restart. */
 static void an_admitted_link_is_in_use(void **state)
 {
@@ -566,6 +602,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cable_from_leaf_to_leaf_is_held_and_named_by_both_ends),
+		cmocka_unit_test(an_hca_in_a_port_for_switches_is_held),
 		cmocka_unit_test(an_admitted_link_is_in_use),
 		cmocka_unit_test(strict_holds_all_that_is_not_known),
 		cmocka_unit_test(planned_links_are_in_use_and_what_contradicts_them_is_held),
