@@ -8,7 +8,9 @@
  * Before a master publishes what a sweep found it asks those whom it did not ask since they were
  * met, and whoever is at an SM LID that ports hold and that is not its own: their fabric and ours
  * may just have been joined. The update waits for that, no longer than a transaction; not where
- * something was lost: a fault is answered at once.
+ * something was lost: a fault is answered at once. Where one of them is master the update waits
+ * until one of the two has handed over, TWO_MASTERS_US at most: until then what is new here is the
+ * other's to configure.
  */
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"
@@ -18,6 +20,8 @@
 #include "routing/lid_plan.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+
+#define TWO_MASTERS_US 5000000
 
 static bool has_manager(const struct sm_room *r, const struct inv_node *node, unsigned num)
 {
@@ -76,7 +80,7 @@ void sm_stop_asking(struct sm_room *r)
 		q->others[i]->token = 0;
 	}
 	q->open = 0;
-	q->holds = false;
+	q->holds = HOLDS_NOT;
 	loop_timer_stop(q->hold);
 }
 
@@ -197,9 +201,18 @@ static void release(void *arg)
 
 	if (!q->holds)
 		return;
-	q->holds = false;
+	q->holds = HOLDS_NOT;
 	loop_timer_stop(q->hold);
 	fabric_request_reroute(r->fabric, "no other master answered");
+}
+
+static bool is_another_master(const struct sm_room *r)
+{
+	const struct rounds *q = &r->rounds;
+
+	return any_of(i, 0, q->nothers,
+		      q->others[i]->answered && q->others[i]->info.state == SM_MASTER &&
+			      !election_ignores(&r->core, &q->others[i]->info));
 }
 
 static void answered(void *arg, const struct mad_answer *answer)
@@ -216,7 +229,12 @@ static void answered(void *arg, const struct mad_answer *answer)
 		r->rounds.met.guid = 0;
 	if (--r->rounds.open == 0) {
 		r->rounds.judge(r);
-		release(r);
+		if (!is_another_master(r))
+			release(r);
+		else if (r->rounds.holds == HOLDS_ASKS) {
+			r->rounds.holds = HOLDS_TWO_MASTERS;
+			loop_timer_set(r->rounds.hold, TWO_MASTERS_US);
+		}
 	}
 }
 
@@ -273,7 +291,7 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 	struct rounds *q = &r->rounds;
 
 	if (fell) {
-		q->holds = false;
+		q->holds = HOLDS_NOT;
 		return false;
 	}
 	if (q->holds || !another_sm || !may_ask(r))
@@ -284,7 +302,7 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 	if (!q->unasked)
 		return q->holds;
 	begin_round(r, true);
-	q->holds = q->open;
+	q->holds = q->open ? HOLDS_ASKS : HOLDS_NOT;
 	if (q->holds)
 		loop_timer_set(q->hold, (uint64_t)r->services.conf->mad.timeout_ms * 1000);
 	return q->holds;

@@ -68,7 +68,7 @@ struct rounds {
 	struct other **others;	/* as last asked; each stays where it is while it is asked */
 	unsigned nothers, open; /* open: not answered yet */
 	struct other met;	/* by sm_meet(), maybe in no inventory yet; guid 0 = nobody */
-	bool holds;		/* an update waits for their answers, till `hold` */
+	enum { HOLDS_NOT, HOLDS_ASKS, HOLDS_TWO_MASTERS } holds; /* an update waits, till `hold` */
 	struct loop_timer *hold;
 	uint16_t judged_lids[JUDGED_LIDS]; /* SM LIDs on ports that are no manager's any more */
 	unsigned njudged;

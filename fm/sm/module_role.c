@@ -442,6 +442,8 @@ void sm_take_from_idle(struct sm_room *r, const char *who)
 void sm_take(struct sm_room *r, enum election_event event, const struct other *whom)
 {
 	enum election_action act = election_take(&r->core, event);
+	uint64_t us;
+	bool two;
 
 	sm_show_state(r);
 	switch (act) {
@@ -464,7 +466,11 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 		fabric_pause(r->fabric, false, "handover not taken");
 		sa_freeze(r->services.sa, false);
 		/* Who is silent may be in the middle of asking us, as two masters that meet do. */
-		r->refused_until_us = sm_now(r) + (r->peer_silent ? SILENCE_US : REFUSED_US);
+		two = r->peer.info.state == SM_MASTER;
+		us = r->peer_silent || two ? SILENCE_US : REFUSED_US;
+		r->refused_until_us = sm_now(r) + us;
+		if (two)
+			loop_timer_set(r->due, us);
 		fabric_request_retry(r->fabric, "handover not taken");
 		fabric_request_reroute(r->fabric, "handover not taken");
 		return;
