@@ -549,8 +549,7 @@ static void *init(struct fabric *fabric)
 				     .sm_key = conf.sm_key,
 				     .old_sm_key = s->conf->sm.old_key };
 	r->sm = sm_new(s->loop, s->mad, &conf, trapped, r);
-	sm_follow(r->sm, &(struct sm_ops){
-				 .control = control, .asked = asked, .key_of = key_of });
+	sm_follow(r->sm, &(struct sm_ops){ .control = control, .asked = asked, .key_of = key_of });
 	r->port = port_new(
 		&(struct port_services){ s->loop, s->mad, r->sm, s->alerts, s->events, s->conf },
 		&ops, r);

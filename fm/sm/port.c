@@ -163,12 +163,12 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
  * and the service manager starts it with a new list of devices.
  */
 
-#define TICK_US	   1000000
-#define LINK_US	   250000 /* while it has no link */
-#define MISSED_MAX 5	  /* reads without an answer until the port counts as down.. */
-#define MISSED_MOVE 3	  /* ..and until another one is tried */
-#define LOOK_EVERY 50	  /* ticks, for other ports of this machine */
-#define HIDDEN_MAX 2	  /* reads that show no IsSM until it is set anew */
+#define TICK_US	    1000000
+#define LINK_US	    250000 /* while it has no link */
+#define MISSED_MAX  5	   /* reads without an answer until the port counts as down.. */
+#define MISSED_MOVE 3	   /* ..and until another one is tried */
+#define LOOK_EVERY  50	   /* ticks, for other ports of this machine */
+#define HIDDEN_MAX  2	   /* reads that show no IsSM until it is set anew */
 
 struct port {
 	struct port_services services;
@@ -397,8 +397,8 @@ static void move_next(struct port *p)
 	}
 
 	enum own_port_action instead = p->move.instead;
-	bool back = !mad_open_other(mad, p->move.from, err, sizeof(err)) &&
-		    !mad_set_is_sm(mad, true);
+	bool back =
+		!mad_open_other(mad, p->move.from, err, sizeof(err)) && !mad_set_is_sm(mad, true);
 
 	p->move.instead = OWN_PORT_STAY;
 	mad_hold(mad, false);

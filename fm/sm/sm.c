@@ -29,8 +29,8 @@
 #define TRAPS	       512 /* kinds remembered, each in the one slot where its hash leads */
 #define LID_PERMISSIVE 0xffff
 #define DOUBTED_US     150000 /* later on its sender does not wait for an answer any more */
-#define INVALID_FIELD  0x001C  /* MAD status: attribute or modifier not valid (IBA 13.4.7) */
-#define TRAP_LOCAL     144     /* capabilities, description or the manager's priority changed */
+#define INVALID_FIELD  0x001C /* MAD status: attribute or modifier not valid (IBA 13.4.7) */
+#define TRAP_LOCAL     144    /* capabilities, description or the manager's priority changed */
 
 struct trap {
 	struct wire_notice notice; /* the latest */
