@@ -95,13 +95,15 @@ static void cordon_on_a_full_disk_is_in_force_and_reported_as_not_saved(void **s
 	world_fini(&w);
 }
 
-/* In place of the C library's, to be counted. */
+/* In place of the world's: the C library's, counted. */
 static unsigned forks;
 
 pid_t fork(void)
 {
-	pid_t (*next)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
+	void *library = dlopen("libc.so.6", RTLD_LAZY);
+	pid_t (*next)(void) = (pid_t(*)(void))dlsym(library, "fork");
 
+	dlclose(library); /* it stays: the program needs it */
 	forks++;
 	return next();
 }
