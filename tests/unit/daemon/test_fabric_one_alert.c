@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Build: plain, for it simulates hours of 256 HCAs */
+/* Build: plain. Hours of 256 HCAs are simulated. */
 /*
  * One device is ill, each in one way, in a tree of two tiers: one alert names it, whatever number
  * of ports it shows at, and the alert ends when the device is well. Three times: fmd runs; fmd is a

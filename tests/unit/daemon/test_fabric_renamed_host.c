@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Build: plain, for it simulates hours of 256 HCAs */
+/* Build: plain. Hours of 256 HCAs are simulated. */
 /*
  * Each host's root writes what its HCAs call themselves: a host is its GUIDs all the same. Nothing
  * that is said of a host, and no unit or rail, follows from what another host calls itself.
