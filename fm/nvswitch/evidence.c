@@ -164,6 +164,22 @@ static uint32_t whole(double value)
 	return value >= 1 && value <= UINT32_MAX ? value : 0;
 }
 
+static enum nvswitch_state state_of(enum catalogue_kind kind, unsigned number)
+{
+	return catalogue_find(kind, number, NULL, 0)->state;
+}
+
+/* The graver of two errors; between equals the newer. True: it is this one. */
+static bool take_error(enum catalogue_kind kind, uint32_t *kept, double value)
+{
+	uint32_t number = whole(value);
+	bool takes = number && state_of(kind, number) >= state_of(kind, *kept);
+
+	if (takes)
+		*kept = number;
+	return takes;
+}
+
 /* Of equal series the gravest counts: success least, what failed more than what is under way. */
 static void keep_gravest(struct gpu_said *said, uint16_t bit, uint8_t *kept, unsigned value)
 {
@@ -172,8 +188,8 @@ static void keep_gravest(struct gpu_said *said, uint16_t bit, uint8_t *kept, uns
 	unsigned was = bit == HAS_FM ? fm[*kept] : summary[*kept % 4];
 
 	if (bit == HAS_ACTION) {
-		is = action_of(value)->state;
-		was = action_of(*kept)->state;
+		is = state_of(CATALOGUE_ACTION, value);
+		was = state_of(CATALOGUE_ACTION, *kept);
 	}
 	if (!(said->has & bit) || is > was)
 		*kept = value;
@@ -238,12 +254,11 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 		return;
 	if (metric == PRESENT) {
 		gpu->last.has |= HAS_PRESENT;
-	} else if (metric == XID && number) {
-		if (xid_of(number, NULL)->state >= xid_of(gpu->xid, NULL)->state)
-			gpu->xid = number;
+	} else if (metric == XID) {
+		take_error(CATALOGUE_XID, &gpu->xid, s->value);
 	} else if (metric == XID_COUNT) {
 		if (xid > 0 && number && e->ncounts < MEMORY_COUNTS &&
-		    xid_of(xid, NULL)->state != NVSWITCH_HEALTHY)
+		    state_of(CATALOGUE_XID, xid) != NVSWITCH_HEALTHY)
 			e->counts[e->ncounts++] = (struct xid_count){ .gpu = gpu - e->gpus,
 								      .xid = xid,
 								      .count = number };
@@ -262,17 +277,6 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 
 /* ---- Samples: NVSwitches --------------------------------------------------------------------- */
 
-/* The graver of two errors; between equals the newer. True: it is this one. */
-static bool take_sxid(uint32_t *kept, double value)
-{
-	uint32_t sxid = whole(value);
-	bool takes = sxid && sxid_of(sxid)->state >= sxid_of(*kept)->state;
-
-	if (takes)
-		*kept = sxid;
-	return takes;
-}
-
 static void take_switch(struct evidence *e, enum metric metric, const struct exposition_sample *s)
 {
 	int number = number_in(s, "nvswitch", MEMORY_SWITCHES - 1, -1);
@@ -286,16 +290,16 @@ static void take_switch(struct evidence *e, enum metric metric, const struct exp
 	if (metric == SWITCH_PRESENT) {
 		said->present = true;
 	} else if (metric == SWITCH_FATAL) {
-		take_sxid(&sw->sxid, s->value);
+		take_error(CATALOGUE_SXID, &sw->sxid, s->value);
 	} else if (metric == SWITCH_NONFATAL) {
-		take_sxid(&e->nonfatal[number], s->value);
+		take_error(CATALOGUE_SXID, &e->nonfatal[number], s->value);
 	} else if (metric == SWITCH_RESET) {
 		e->repeated |= said->has_reset;
 		e->states++;
 		said->present = said->has_reset = true;
 		said->reset_required |= s->value > 0;
 	} else if (metric == LINK_FATAL) {
-		if (link >= 0 && take_sxid(&sw->link_sxid, s->value))
+		if (link >= 0 && take_error(CATALOGUE_SXID, &sw->link_sxid, s->value))
 			e->fatal_link[number] = link;
 	} else if (link >= 0 && s->value >= 0) { /* LINK_STATUS; below 0: unknown */
 		e->states++;

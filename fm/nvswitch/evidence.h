@@ -243,15 +243,12 @@ struct xid { /* a row of the catalogue: a range of numbers; the `state` of an SX
 	char words[92]; /* that describe it, "" = none */
 };
 /*
- * What an Xid means, by the words behind its number (NULL = a gauge, which has none); never NULL,
- * valid until catalogue_read(), like the others here.
+ * The row of a number: of an Xid by the words behind it (NULL = a gauge, which has none), of the
+ * mask's field at a shift by its value. Without a row one that says nothing, never NULL; valid
+ * until catalogue_read(), like those of the functions below.
  */
-const struct xid *xid_of(unsigned number, const char *words);
-const struct xid *sxid_of(unsigned number);
-/* What a recovery action asks for: its name, what that makes of the host; never NULL. */
-const struct xid *action_of(unsigned action);
-/* What a value of the field at that shift of the mask means; never NULL, words "" = nothing. */
-const struct xid *mask_of(unsigned shift, unsigned value);
+const struct xid *catalogue_find(enum catalogue_kind kind, unsigned number, const char *words,
+				 unsigned value);
 /* The row of a kind behind `row`, the first behind NULL; NULL = there are no more. */
 const struct xid *catalogue_next(enum catalogue_kind kind, const struct xid *row);
 /*

@@ -272,7 +272,7 @@ static void survey(struct judge *j)
 
 static void xid_happened(const struct judge *j, unsigned g, uint32_t number)
 {
-	const struct xid *xid = xid_of(number, NULL);
+	const struct xid *xid = catalogue_find(CATALOGUE_XID, number, NULL, 0);
 	struct nvswitch_finding f = EVENT(g);
 
 	f.remedy = xid->remedy;
@@ -287,7 +287,7 @@ static void sxid_happened(const struct judge *j, unsigned n, int link, uint32_t 
 	struct nvswitch_finding f = EVENT(-1);
 	char at[24] = "";
 
-	f.remedy = sxid_of(sxid)->remedy;
+	f.remedy = catalogue_find(CATALOGUE_SXID, sxid, NULL, 0)->remedy;
 	f.sw = n;
 	f.link = link;
 	f.code = sxid;
@@ -475,7 +475,8 @@ static void judge_mask(const struct judge *j, unsigned g)
 		char mask[16] = "";
 
 		bits = shift == 8 ? 4 : 2;
-		row = mask_of(shift, last->mask >> shift & ((1u << bits) - 1));
+		row = catalogue_find(CATALOGUE_MASK, shift, NULL,
+				     last->mask >> shift & ((1u << bits) - 1));
 		place.remedy = row->remedy;
 		if (!*row->words || (shift == 12 && row->state && /* it waits for its partition */
 				     j->c->progress == FM_PROGRESS_NORMAL))
@@ -499,7 +500,7 @@ static void judge_reported(const struct judge *j, unsigned g)
 		find(j, failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, place,
 		     "GPU %u: the fabric manager %s", g, fm_words[last->fm_status]);
 	if (last->has & HAS_ACTION && last->action != ACTION_NONE) {
-		const struct xid *action = action_of(last->action);
+		const struct xid *action = catalogue_find(CATALOGUE_ACTION, last->action, NULL, 0);
 
 		place.remedy = action->remedy;
 		find(j, action->state, place, "GPU %u: recovery action: %s", g, action->words);

@@ -151,8 +151,8 @@ static bool is_nonfatal(const char *words)
 	       strcasestr(words, "correctable");
 }
 
-static const struct xid *find_row(enum catalogue_kind kind, unsigned number, const char *words,
-				  unsigned value)
+const struct xid *catalogue_find(enum catalogue_kind kind, unsigned number, const char *words,
+				 unsigned value)
 {
 	static const struct xid unknown = { .remedy = NVSWITCH_CONTACT_SUPPORT };
 	/* Registers are the numbers in hexadecimal behind `(`. */
@@ -188,29 +188,9 @@ static const struct xid *find_row(enum catalogue_kind kind, unsigned number, con
 	return &unknown;
 }
 
-const struct xid *xid_of(unsigned number, const char *words)
-{
-	return find_row(CATALOGUE_XID, number, words, 0);
-}
-
-const struct xid *sxid_of(unsigned number)
-{
-	return find_row(CATALOGUE_SXID, number, NULL, 0);
-}
-
-const struct xid *action_of(unsigned action)
-{
-	return find_row(CATALOGUE_ACTION, action, NULL, 0);
-}
-
-const struct xid *mask_of(unsigned shift, unsigned value)
-{
-	return find_row(CATALOGUE_MASK, shift, NULL, value);
-}
-
 enum nvswitch_state sxid_state(unsigned number, bool fatal)
 {
-	enum sxid_class class = sxid_of(number)->state;
+	enum sxid_class class = catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state;
 
 	if (!number)
 		return NVSWITCH_HEALTHY;
@@ -276,7 +256,8 @@ static void set_sxid(struct sxid_event *event, unsigned number, bool fatal, bool
 	event->finding.code = number;
 	event->finding.sw = sw;
 	event->finding.link = link;
-	event->finding.remedy = mild ? NVSWITCH_REMEDY_NONE : sxid_of(number)->remedy;
+	event->finding.remedy = mild ? NVSWITCH_REMEDY_NONE
+				     : catalogue_find(CATALOGUE_SXID, number, NULL, 0)->remedy;
 	event->finding.state = mild ? NVSWITCH_HEALTHY : sxid_state(number, fatal);
 	set_text(&event->finding, "SXid", words);
 }
@@ -285,6 +266,7 @@ static void set_sxid(struct sxid_event *event, unsigned number, bool fatal, bool
 static bool read_sxid(const char *text, const char *at, struct sxid_event *event)
 {
 	const char *words;
+	enum sxid_class class;
 	unsigned number;
 	bool fatal, nonfatal;
 
@@ -300,10 +282,11 @@ static bool read_sxid(const char *text, const char *at, struct sxid_event *event
 	set_sxid(event, number, fatal, nonfatal || starts(words, "Correctable"),
 		 number_after(text, "nvswitch", INT8_MAX), number_after(words, "Link ", INT16_MAX),
 		 words);
-	if (fatal && sxid_of(number)->state == SXID_UNKNOWN && !strstr(words, "Link "))
+	class = catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state;
+	if (fatal && class == SXID_UNKNOWN && !strstr(words, "Link "))
 		event->finding.state = NVSWITCH_FATAL;
-	event->nonfatal = nonfatal || (!fatal && !starts(words, "Correctable") &&
-				       sxid_of(number)->state == SXID_NONFATAL);
+	event->nonfatal =
+		nonfatal || (!fatal && !starts(words, "Correctable") && class == SXID_NONFATAL);
 	return true;
 }
 
@@ -326,7 +309,7 @@ static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 	if (link < 0)
 		link = number_after(words, "Link ", INT_MAX);
 	event->finding.link = link <= INT16_MAX ? link : -1;
-	xid = xid_of(event->finding.code, words);
+	xid = catalogue_find(CATALOGUE_XID, event->finding.code, words, 0);
 	event->finding.state = xid->state;
 	event->finding.remedy = xid->remedy;
 	if (xid->condition) {
@@ -343,8 +326,9 @@ static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 		unsigned wanted = strtoul(to + 7, NULL, 16);
 
 		event->recovered = wanted == ACTION_NONE;
-		event->finding.state = action_of(wanted)->state;
-		event->finding.remedy = action_of(wanted)->remedy;
+		xid = catalogue_find(CATALOGUE_ACTION, wanted, NULL, 0);
+		event->finding.state = xid->state;
+		event->finding.remedy = xid->remedy;
 	}
 	nvlink = strstr(words, "NVLink:");
 	set_text(&event->finding, "Xid", nvlink ? nvlink : words);

@@ -97,7 +97,7 @@ def endless_chunk(handler):
 
 def long_line(handler):
     headers(handler)
-    handler.wfile.write(b"x" * (10 << 20) + b"\n")
+    handler.wfile.write(b'DCGM_FI_DEV_FABRIC_MANAGER_STATUS{gpu="0",modelName="' + b"x" * (1 << 20) + b'"} 3\n')
 
 
 def binary(handler):

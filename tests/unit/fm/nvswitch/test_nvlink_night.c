@@ -100,8 +100,8 @@ static void the_hook_runs_within_2_s_of_a_fatal_line(void **state)
 
 		if (number == 200)
 			number = 10001;
-		if (sxid ? sxid_of(number)->state < SXID_PORT
-			 : xid_of(number, "")->state < NVSWITCH_NO_P2P)
+		if (sxid ? catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state < SXID_PORT
+			 : catalogue_find(CATALOGUE_XID, number, "", 0)->state < NVSWITCH_NO_P2P)
 			continue;
 		nvlink_world_init(&w, 1, true);
 		all_well(&w);
@@ -117,7 +117,10 @@ static void the_hook_runs_within_2_s_of_a_fatal_line(void **state)
 		call = nvlink_world_call(&w, 0);
 		if (!call ||
 		    strcmp(call->state,
-			   sxid && sxid_of(number)->state == SXID_ALWAYS ? "FATAL" : "NO_P2P"))
+			   sxid && catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state ==
+						   SXID_ALWAYS
+				   ? "FATAL"
+				   : "NO_P2P"))
 			fail_msg("%s: %s", line, call ? call->state : "no hook");
 		longest_us = call->at_us - now_us > longest_us ? call->at_us - now_us : longest_us;
 		fatal++;

@@ -300,18 +300,23 @@ static void a_driver_that_starts_is_noticed(void **state)
 	assert_true(event.driver_start);
 }
 
+static const struct xid *row(enum catalogue_kind kind, unsigned number, unsigned value)
+{
+	return catalogue_find(kind, number, NULL, value);
+}
+
 static void numbers_have_the_class_of_guide_and_driver(void **state)
 {
-	assert_int_equal(sxid_of(12020)->state, SXID_ALWAYS);
-	assert_int_equal(sxid_of(23017)->state, SXID_ALWAYS);
-	assert_int_equal(sxid_of(20034)->state, SXID_PORT);
-	assert_int_equal(sxid_of(22012)->state, SXID_PORT);
-	assert_int_equal(sxid_of(22013)->state, SXID_NONFATAL);
-	assert_int_equal(sxid_of(10005)->state, SXID_NOTE);
-	assert_int_equal(sxid_of(30006)->state, SXID_NONFATAL);
-	assert_int_equal(sxid_of(0)->state, SXID_UNKNOWN);
-	assert_int_equal(sxid_of(23018)->state, SXID_UNKNOWN);
-	assert_int_equal(sxid_of(70000)->state, SXID_UNKNOWN);
+	assert_int_equal(row(CATALOGUE_SXID, 12020, 0)->state, SXID_ALWAYS);
+	assert_int_equal(row(CATALOGUE_SXID, 23017, 0)->state, SXID_ALWAYS);
+	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->state, SXID_PORT);
+	assert_int_equal(row(CATALOGUE_SXID, 22012, 0)->state, SXID_PORT);
+	assert_int_equal(row(CATALOGUE_SXID, 22013, 0)->state, SXID_NONFATAL);
+	assert_int_equal(row(CATALOGUE_SXID, 10005, 0)->state, SXID_NOTE);
+	assert_int_equal(row(CATALOGUE_SXID, 30006, 0)->state, SXID_NONFATAL);
+	assert_int_equal(row(CATALOGUE_SXID, 0, 0)->state, SXID_UNKNOWN);
+	assert_int_equal(row(CATALOGUE_SXID, 23018, 0)->state, SXID_UNKNOWN);
+	assert_int_equal(row(CATALOGUE_SXID, 70000, 0)->state, SXID_UNKNOWN);
 	for (unsigned n = 23001; n <= 23017; n++)
 		assert_int_equal(sxid_state(n, false), NVSWITCH_FATAL);
 }
@@ -351,7 +356,7 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 		assert_int_equal(read_catalogue(wrong[i].text, err), -1);
 		if (!strstr(err, wrong[i].error))
 			fail_msg("%s", err);
-		assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_NO_P2P); /* as before */
+		assert_int_equal(row(CATALOGUE_XID, 74, 0)->state, NVSWITCH_NO_P2P); /* as before */
 	}
 	*err = '\0';
 	if (catalogue_read("etc/nvlink/catalogue.tsv", false, err))
@@ -360,15 +365,15 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 					"sxid\t1-9\t-\talways\treboot\t-\tsite\t2026\n",
 					err),
 			 0);
-	assert_int_equal(xid_of(74, NULL)->state, NVSWITCH_HEALTHY);
-	assert_int_equal(sxid_of(5)->state, SXID_ALWAYS);
-	assert_int_equal(sxid_of(20034)->state, SXID_UNKNOWN);
+	assert_int_equal(row(CATALOGUE_XID, 74, 0)->state, NVSWITCH_HEALTHY);
+	assert_int_equal(row(CATALOGUE_SXID, 5, 0)->state, SXID_ALWAYS);
+	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->state, SXID_UNKNOWN);
 	/* Kinds that it has no row of are those within. */
-	assert_int_equal(action_of(2)->state, NVSWITCH_FATAL);
-	assert_int_equal(mask_of(8, 15)->state, NVSWITCH_NO_P2P);
-	assert_string_equal(mask_of(6, 2)->words, "");
+	assert_int_equal(row(CATALOGUE_ACTION, 2, 0)->state, NVSWITCH_FATAL);
+	assert_int_equal(row(CATALOGUE_MASK, 8, 15)->state, NVSWITCH_NO_P2P);
+	assert_string_equal(row(CATALOGUE_MASK, 6, 2)->words, "");
 	assert_int_equal(catalogue_read("", true, err), 0);
-	assert_int_equal(sxid_of(20034)->state, SXID_PORT);
+	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->state, SXID_PORT);
 }
 
 int main(void)
