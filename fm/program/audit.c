@@ -192,8 +192,8 @@ static bool may_ask(const struct audit *a, const struct store_switch *sw, enum a
 
 	if (!sw->node || sw->node->removed || sw->node->gone || sw->node->silent)
 		return false;
-	return kind == AUDIT_LFT ? block < sw->nblocks && (store_has(&sw->known, block) ||
-							   store_has(&sw->cached, block))
+	return kind == AUDIT_LFT ? block < sw->nblocks && !store_has(&sw->cached, block) &&
+					   !store_has(&sw->busy, block) && store_shown(sw, block)
 				 : mft_expected(a->mft, sw->guid, block / MCAST_POSITIONS,
 						block % MCAST_POSITIONS, masks);
 }
@@ -241,11 +241,20 @@ static bool lft_differs(struct audit *a, struct store_switch *sw, uint32_t block
 					      .field = "LID",
 					      .at = block * TABLES_BLOCK } };
 
+	/* One that is to be written; or all blocks of that switch are from now on. */
+	if (!store_has(&sw->known, block)) {
+		store_read(sw, block, data);
+		return false;
+	}
 	if (program_same(sw, block, data))
 		return false;
 	inventory_entry_differs(&at.change, data, store_block(sw, block), TABLES_BLOCK, 8,
 				UINT8_MAX);
-	cached_found(a->program, sw, block, data);
+	for (uint32_t b = 0; b < sw->nblocks; b++)
+		store_leave(sw, b);
+	mem_zero(&sw->known, 1);
+	cached_drop(sw);
+	store_read(sw, block, data);
 	a->ops->differs(a->arg, &at);
 	return true;
 }

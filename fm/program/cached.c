@@ -259,16 +259,6 @@ void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, c
 	store_put(&sw->known, block, true);
 }
 
-void cached_found(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data)
-{
-	for (unsigned i = 0; i < STORE_WORDS; i++) {
-		sw->cached.words[i] |= sw->known.words[i];
-		sw->known.words[i] = 0;
-	}
-	p->cached.some = p->cached.first = true;
-	cached_answer(p, sw, block, data);
-}
-
 /* ---- To the file ----------------------------------------------------------------------------- */
 
 void program_write_tables(const struct program *p, FILE *out)

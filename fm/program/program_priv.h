@@ -27,7 +27,7 @@ struct store_set { /* of blocks */
 	uint64_t words[STORE_WORDS];
 };
 
-struct store_past { /* what a block held when it was sent anew, until that is answered */
+struct store_past { /* what a block held when it was sent anew or read, until that is answered */
 	uint32_t block;
 	uint8_t content[TABLES_BLOCK];
 };
@@ -99,6 +99,8 @@ void store_sent(struct store_switch *sw, uint32_t block, const uint8_t content[T
 const uint8_t *store_shown(const struct store_switch *sw, uint32_t block);
 /* The block is sent anew, and holds what it is shown to hold until that is answered. */
 void store_leave(struct store_switch *sw, uint32_t block);
+/* It was read, and is not known for all that: the block is to be sent. content is copied. */
+void store_read(struct store_switch *sw, uint32_t block, const uint8_t content[TABLES_BLOCK]);
 void store_past_end(struct store_switch *sw, uint32_t block);
 /* The content of a block of sw->own, borrowed until the next change of sw. */
 const uint8_t *store_own_block(const struct store_switch *sw, uint32_t block);
@@ -157,11 +159,6 @@ bool cached_more(struct program *p);
 bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_request *request);
 /* The answer: the block counts as known from now on. */
 void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
-/*
- * The block was read of its own accord, and holds something else than it was taken to: so may all
- * others of that switch, which are assumed from now on.
- */
-void cached_found(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
 /* Whether the block is known, or assumed, to hold something else than what is wanted. */
 bool cached_is_other(const struct store_switch *sw, uint32_t block);
 /* Nothing is assumed of that switch any more: its blocks are unknown. */

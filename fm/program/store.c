@@ -96,14 +96,18 @@ void store_past_end(struct store_switch *sw, uint32_t block)
 			sw->past[i] = sw->past[--sw->npast];
 }
 
-void store_leave(struct store_switch *sw, uint32_t block)
+void store_read(struct store_switch *sw, uint32_t block, const uint8_t content[TABLES_BLOCK])
 {
-	if (!store_has(&sw->known, block) && !store_has(&sw->cached, block))
-		return;
 	store_past_end(sw, block);
 	sw->past = mem_array_resize(sw->past, sw->npast + 1);
 	sw->past[sw->npast].block = block;
-	memcpy(sw->past[sw->npast++].content, store_block(sw, block), TABLES_BLOCK);
+	memcpy(sw->past[sw->npast++].content, content, TABLES_BLOCK);
+}
+
+void store_leave(struct store_switch *sw, uint32_t block)
+{
+	if (store_has(&sw->known, block) || store_has(&sw->cached, block))
+		store_read(sw, block, store_block(sw, block));
 }
 
 void store_rebase(struct store_switch *sw, const uint8_t *row, uint32_t nblocks)

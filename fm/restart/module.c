@@ -469,8 +469,9 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 			event_log_add(r->services.events, LOG_NOTICE, "tables-held", NULL,
 				      json_pack("{si si sI}", "read", result->read, "differed",
 						result->differed, "written", (json_int_t)written),
-				      "fabric: %u LFT blocks read back, %u differed, %" PRIu64
-				      " rewritten",
+				      "fabric: warm restart: %u LFT blocks read back, %u differed, "
+				      "%" PRIu64 " "
+				      "rewritten",
 				      result->read, result->differed, written);
 		if (result->differed || written != r->blocks)
 			changed(r);
