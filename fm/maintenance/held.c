@@ -337,10 +337,12 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 		wire_node_info_decode(answer->data, &node);
 		a->sight.beside = node.type != TOPO_SWITCH;
 		path->hops -= a->sight.beside;
-		if (a->sight.beside)
-			read_manager(a);
-		else
+		if (!a->sight.beside) {
 			read_next(a, SIGHT_TABLE, sm_lid / WIRE_LFT_BLOCK);
+			break;
+		}
+		a->sight.sm.guid = node.port_guid;
+		read_manager(a);
 		break;
 	case SIGHT_SM:
 		wire_sm_info_decode(answer->data, &a->sight.sm);
@@ -651,11 +653,17 @@ void admission_swept(struct admission *a)
 	struct inv_node *node, **part = NULL;
 	unsigned count = 0, most = a->services->conf->admission.max_hosts;
 
-	if (!a->met_new || !fabric_is_master(a->fabric))
+	if (!t || (!a->met_new && !a->count) || !fabric_is_master(a->fabric))
 		return;
-	a->met_new = false;
 	inv->walks++;
-	for (node = inventory_first(inv); t && node; node = inventory_next(inv, node)) {
+	/* The other side holds the link still: what was met behind it has no LID here. */
+	for (unsigned i = 0; i < a->count; i++) {
+		node = inventory_find(inv, a->list[i].peer);
+		if (a->list[i].cause == HELD_ADMITTED && node && node->gone && is_new(a, t, node))
+			add_new(a, t, node, &part, &count);
+	}
+	for (node = a->met_new ? inventory_first(inv) : NULL; node;
+	     node = inventory_next(inv, node)) {
 		unsigned first = count, hosts;
 
 		if (!inv_is_switch(node) || inventory_was_met(inv, node) || !is_new(a, t, node))
@@ -686,6 +694,7 @@ void admission_swept(struct admission *a)
 		if (hosts <= most)
 			count = first;
 	}
+	a->met_new = false;
 	for (unsigned i = 0; i < count; i++)
 		inventory_remove(inv, part[i]);
 	free(part);
@@ -848,9 +857,9 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 		json_decref(rows);
 		return;
 	}
-	if (foreign && !a->sight.sm.guid && !a->sight.whole)
+	if (foreign && !a->sight.sm.guid)
 		array_printf(master, "by the managers' priorities and GUIDs");
-	else if (foreign && a->sight.sm.guid && sm_is_outranked(a->fabric, &a->sight.sm))
+	else if (foreign && sm_is_outranked(a->fabric, &a->sight.sm))
 		array_printf(master, "0x%016" PRIx64 ", priority %u", a->sight.sm.guid,
 			     a->sight.sm.priority);
 	if (foreign && a->sight.whole)

@@ -444,7 +444,7 @@ void sm_meet(struct fabric *fabric, guid_t port_guid, uint16_t lid, const struct
 	r->rounds.met = (struct other){
 		.room = r, .guid = port_guid, .lid = lid, .path = *path, .name = "another manager"
 	};
-	sm_ask(r);
+	sm_ask_met(r);
 }
 
 bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by)

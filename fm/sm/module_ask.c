@@ -286,6 +286,16 @@ void sm_ask(struct sm_room *r)
 		sm_ask_round(r);
 }
 
+static void hold(struct sm_room *r)
+{
+	struct rounds *q = &r->rounds;
+
+	if (q->holds || !q->open)
+		return;
+	q->holds = HOLDS_ASKS;
+	loop_timer_set(q->hold, (uint64_t)r->services.conf->mad.timeout_ms * 1000);
+}
+
 bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 {
 	struct rounds *q = &r->rounds;
@@ -302,10 +312,16 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 	if (!q->unasked)
 		return q->holds;
 	begin_round(r, true);
-	q->holds = q->open ? HOLDS_ASKS : HOLDS_NOT;
-	if (q->holds)
-		loop_timer_set(q->hold, (uint64_t)r->services.conf->mad.timeout_ms * 1000);
+	hold(r);
 	return q->holds;
+}
+
+void sm_ask_met(struct sm_room *r)
+{
+	if (!may_ask(r))
+		return;
+	sm_ask_round(r);
+	hold(r);
 }
 
 bool sm_better_comes(const struct sm_room *r)

@@ -130,10 +130,12 @@ class Trial:
         for pod, manager in zip(self.pods, self.masters()):  # who was away when the cable came holds it once the other end is enabled
             m.until(lambda manager=manager: manager.status()["links_held"], "the link is held", 60)
             answer = manager.ask("admit", "all", "--dry-run")
-            moves = {move["lid"]: move["to"] for move in answer["lids_to_move"] or [] if move["ours"]}
-            self.row["listed"].append(len(moves) if answer["lids_to_move"] is not None else None)
+            rows, other = answer["lids_to_move"], self.pods[pod is self.pods[0]][0][:12]
+            self.row["listed"].append(sum(move["ours"] for move in rows) if rows is not None else None)
             self.row.setdefault("masters", []).append(answer["master"])
-            listed[pod[0][:12]] = moves
+            for whose, ours in ((pod[0][:12], True), (other, False)):  # what one could not read the other has listed
+                if rows is not None and (ours or whose not in listed):
+                    listed[whose] = {move["lid"]: move["to"] for move in rows if move["ours"] == ours}
             began = time.time()
             if not manager.ask("admit", "all"):
                 raise w.BenchError(f"admit: {manager.refusal}")
@@ -154,8 +156,10 @@ class Trial:
             now = lids.get((node, port), 0)
             moved += now != lid
             second = re.match(r"[HS]-0002c904", node)
-            moves = listed[self.pods[bool(second)][0][:12]]
-            otherwise += now != moves.get(lid, lid)
+            moves = listed.get(self.pods[bool(second)][0][:12], {})
+            if now != moves.get(lid, lid):
+                otherwise += 1
+                self.row.setdefault("first_otherwise", [node, port, lid, now, moves.get(lid)])
         self.row.update(settled_s=settled and round(settled, 2), moved=moved, otherwise=otherwise, dead=self.judge()["dead"],
                         ends=[manager.status()["sm"] if manager.runs() else "ended" for manager in self.masters()])
 

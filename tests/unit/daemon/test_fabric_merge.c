@@ -267,30 +267,53 @@ static void an_admitted_manager_is_allowed_and_bystanders_stay_in_use(void **sta
 	assert_merges(&p, p.a.design->nnodes / 2, true);
 }
 
+/* The other fabric's manager is master and stays it; this one's operator has admitted the cable. */
+static void admit_beside_a_master(struct pair *p)
+{
+	struct wire_sm_info info = { .sm_key = 1, .priority = 1, .state = SM_MASTER };
+	uint32_t last;
+
+	begin_pods(p);
+	last = p->a.design->ncas - 1;
+	pair_stop(&p->b);
+	info.guid = topo_port(p->a.design, p->a.design->nswitches + last, 1)->guid;
+	double_set_sm(p->a.hw, sm_host(&p->a, last), 1, &info);
+	plug_pods(p, 1);
+	run_for(&p->a, 2 * SECOND_US);
+	assert_int_equal(held(&p->a), 1);
+	json_decref(admit(&p->a, "all", false).result);
+}
+
 /* Of two masters one hands over first: what is the other's is not written to until then. */
 static void a_master_that_was_admitted_has_time_to_hand_over(void **state)
 {
-	struct wire_sm_info info = { .sm_key = 1, .priority = 1, .state = SM_MASTER };
 	struct pair p;
 	uint16_t *lids;
-	uint32_t last;
 
-	begin_pods(&p);
+	admit_beside_a_master(&p);
 	lids = lids_held(&p.a);
-	last = p.a.design->ncas - 1;
-	pair_stop(&p.b);
-	info.guid = topo_port(p.a.design, p.a.design->nswitches + last, 1)->guid;
-	double_set_sm(p.a.hw, sm_host(&p.a, last), 1, &info);
-	plug_pods(&p, 1);
-	run_for(&p.a, 2 * SECOND_US);
-	assert_int_equal(held(&p.a), 1);
-	json_decref(admit(&p.a, "all", false).result);
 	run_for(&p.a, 3 * SECOND_US);
 	assert_int_equal(held(&p.a), 0);
 	assert_int_equal(count_alerts(&p.a, "two-masters", ""), 1);
 	assert_lids_are(&p.a, lids);
 	run_for(&p.a, 6 * SECOND_US); /* it does not */
 	assert_int_equal(status_number(&p.a, NULL, "hcas"), p.a.design->ncas);
+	pair_fini(&p);
+}
+
+/* What was seen of it is no part of this fabric, and has no LID here. */
+static void an_admitted_cable_that_the_other_side_holds_leaves_nothing(void **state)
+{
+	struct pair p;
+	guid_t spine;
+
+	admit_beside_a_master(&p);
+	run_for(&p.a, SECOND_US);
+	spine = switch_at(&p.a, p.a.design, 1, 0);
+	double_cut(p.a.hw, spine, p.a.design->nodes[topo_find(p.a.design, spine)].nports);
+	run_for(&p.a, 10 * SECOND_US);
+	assert_int_equal(status_number(&p.a, NULL, "switches"), p.a.design->nswitches / 2);
+	assert_int_equal(status_number(&p.a, NULL, "hcas"), p.a.design->ncas / 2);
 	pair_fini(&p);
 }
 
@@ -363,6 +386,7 @@ int main(void)
 		cmocka_unit_test(a_merge_of_two_lid_ranges_moves_no_lid),
 		cmocka_unit_test(an_admitted_manager_is_allowed_and_bystanders_stay_in_use),
 		cmocka_unit_test(a_master_that_was_admitted_has_time_to_hand_over),
+		cmocka_unit_test(an_admitted_cable_that_the_other_side_holds_leaves_nothing),
 		cmocka_unit_test(a_restart_holds_what_is_new_and_what_was_held),
 		cmocka_unit_test(many_unknown_hosts_stay_in_init),
 	};
