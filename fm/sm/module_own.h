@@ -85,7 +85,7 @@ void sm_ask_fini(struct sm_room *r);
  * Asks all others; rounds.judge() is called behind the last answer, or at once if there are none.
  */
 void sm_ask_round(struct sm_room *r);
-void sm_ask(struct sm_room *r); /* the same, by a master that is not handing over */
+void sm_ask(struct sm_room *r);	    /* the same, by a master that is not handing over */
 void sm_ask_met(struct sm_room *r); /* the same; what a sweep finds meanwhile waits for it */
 /* A master's sweep has ended; true: others are to answer before what it found is published. */
 bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm);
