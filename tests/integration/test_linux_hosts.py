@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""A hundred Linux hosts (linux_hosts.c) live through every change of managers: no request of theirs ends in an error."""
+"""A hundred Linux hosts, and a thousand (linux_hosts.c), live through every change of managers: no request of theirs ends in an error."""
 import json
 import os
 import pathlib
@@ -12,11 +12,13 @@ import time
 
 import pytest
 
+from conftest import generate_pod
 from fabric import aggregation_nodes, free_door, poll, program
 from test_mirror import HERE, THERE, managed, secret, whole
 
 SOURCE = pathlib.Path(__file__).with_name("linux_hosts.c")
-HOSTS, RATE, TIMEOUT_MS = 100, 4, 2000
+RATES = {100: 4, 1000: 1}  # requests a second of a host, by their number
+TIMEOUT_MS = 2000
 BEFORE_S, AFTER_S = 1, 5
 RESTART_S = 0.1  # RestartSec= of fmd.service
 
@@ -26,6 +28,16 @@ def model(tmp_path_factory):
     binary = tmp_path_factory.mktemp("linux") / "linux_hosts"
     subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Werror", "-o", binary, SOURCE, "-libumad"], check=True)
     return binary
+
+
+@pytest.fixture(scope="module", params=[100, pytest.param(1000, marks=pytest.mark.long)])
+def hosts(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def net(hosts, pod_net, tmp_path_factory):
+    return pod_net if hosts < 256 else generate_pod(tmp_path_factory.mktemp("nets"), "--su", "4")
 
 
 class Service:
@@ -85,12 +97,12 @@ class Service:
 
 
 @pytest.fixture
-def manager(start, pod_net, tmp_path):
+def manager(start, net, tmp_path):
     """manager(**conf): fmd as a service at HERE, master."""
     mine = []
 
     def begin(**conf):
-        fabric = start(pod_net, fmd=False, **conf)
+        fabric = start(net, fmd=False, **conf)
         mine.append(Service(fabric, HERE, tmp_path))
         mine[-1].start()
         fabric.wait(managed, "it is master")
@@ -119,18 +131,23 @@ def pair(manager, tmp_path):
         standby.stop()
 
 
-def hosts_of(fabric):
+@pytest.fixture
+def lives_through(model, hosts):
+    """lives_through(fabric, event): what the hosts saw meanwhile: asked, answered, failed."""
+    return lambda fabric, event: live(model, fabric, hosts, event)
+
+
+def hosts_of(fabric, count):
     net = fabric.ibsim.net
     special = {HERE, THERE, *aggregation_nodes(net)}
     nodes = [node for node in re.findall(r'^Ca\s+\d+\s+"(H-[0-9a-f]+)"', net.read_text(), re.M) if node not in special]
-    return "".join(f"{node} {int(node[2:], 16) + 1:#x}\n" for node in nodes[:HOSTS])
+    return "".join(f"{node} {int(node[2:], 16) + 1:#x}\n" for node in nodes[:count])
 
 
-def lives_through(model, fabric, event, seconds=BEFORE_S + AFTER_S):
-    """What the hosts saw: asked, answered, failed."""
-    run = subprocess.Popen([model, str(seconds), str(RATE), str(TIMEOUT_MS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+def live(model, fabric, hosts, event):
+    run = subprocess.Popen([model, str(BEFORE_S + AFTER_S), str(RATES[hosts]), str(TIMEOUT_MS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                            env=fabric.environment(), cwd=fabric.folder("hosts"))
-    run.stdin.write(hosts_of(fabric))
+    run.stdin.write(hosts_of(fabric, hosts))
     run.stdin.close()
     assert run.stdout.readline() == "ready\n"
     time.sleep(BEFORE_S)
@@ -146,34 +163,34 @@ def nothing_failed(seen):
     assert all(answered == asked > 100 for asked, answered in (seen["paths"], seen["joins"], seen["services"]))
 
 
-def test_no_request_of_a_linux_host_fails_when_the_master_hands_over(model, pair):
+def test_no_request_of_a_linux_host_fails_when_the_master_hands_over(lives_through, pair):
     master, _ = pair
-    nothing_failed(lives_through(model, master.fabric, lambda: master.fabric.fmctl("handover")))
+    nothing_failed(lives_through(master.fabric, lambda: master.fabric.fmctl("handover")))
 
 
-def test_no_request_of_a_linux_host_fails_when_the_master_is_asked_to_end_and_another_stands_by(model, pair):
+def test_no_request_of_a_linux_host_fails_when_the_master_is_asked_to_end_and_another_stands_by(lives_through, pair):
     master, standby = pair
 
     def end():
         master.fabric.stop_fmd()
 
-    nothing_failed(lives_through(model, master.fabric, end))
+    nothing_failed(lives_through(master.fabric, end))
     assert managed(standby.status())
 
 
-def test_no_request_of_a_linux_host_fails_when_a_lone_master_is_restarted(model, manager):
+def test_no_request_of_a_linux_host_fails_when_a_lone_master_is_restarted(lives_through, manager):
     master = manager()
-    nothing_failed(lives_through(model, master.fabric, lambda: master.restart(signal.SIGTERM)))
+    nothing_failed(lives_through(master.fabric, lambda: master.restart(signal.SIGTERM)))
 
 
-def test_no_request_of_a_linux_host_fails_when_a_lone_master_crashes_and_is_started_again(model, manager):
+def test_no_request_of_a_linux_host_fails_when_a_lone_master_crashes_and_is_started_again(lives_through, manager):
     master = manager()
-    nothing_failed(lives_through(model, master.fabric, lambda: master.restart(signal.SIGKILL)))
+    nothing_failed(lives_through(master.fabric, lambda: master.restart(signal.SIGKILL)))
     assert master.holders() == ["fmd"], "and not its helper: what fmd closes is closed"
 
 
-def test_no_request_of_a_linux_host_fails_when_a_master_without_a_service_manager_crashes_and_is_started_again(model, start, pod_net):
-    fabric = start(pod_net, fmd=False)
+def test_no_request_of_a_linux_host_fails_when_a_master_without_a_service_manager_crashes_and_is_started_again(lives_through, start, net):
+    fabric = start(net, fmd=False)
     fabric.start_fmd(HERE)
     fabric.wait(managed, "it is master")
 
@@ -184,15 +201,15 @@ def test_no_request_of_a_linux_host_fails_when_a_master_without_a_service_manage
         fabric.start_fmd(HERE)
 
     for _ in range(2):  # its helper has what it had of the one before
-        nothing_failed(lives_through(model, fabric, crash))
+        nothing_failed(lives_through(fabric, crash))
 
 
-def test_no_request_of_a_linux_host_fails_when_a_master_with_a_standby_crashes_and_is_started_again(model, pair):
+def test_no_request_of_a_linux_host_fails_when_a_master_with_a_standby_crashes_and_is_started_again(lives_through, pair):
     master, _ = pair
-    nothing_failed(lives_through(model, master.fabric, lambda: master.restart(signal.SIGKILL)))
+    nothing_failed(lives_through(master.fabric, lambda: master.restart(signal.SIGKILL)))
 
 
-def test_where_a_crashed_master_stays_away_only_what_was_asked_before_its_successor_reached_the_port_fails(model, pair):
+def test_where_a_crashed_master_stays_away_only_what_was_asked_before_its_successor_reached_the_port_fails(lives_through, pair):
     master, standby = pair
     when = []
 
@@ -203,5 +220,5 @@ def test_where_a_crashed_master_stays_away_only_what_was_asked_before_its_succes
         poll(lambda: managed(standby.status()), "the standby is master")
         when.append(standby.status()["sm_lid"])
 
-    seen = lives_through(model, standby, kill)
+    seen = lives_through(standby, kill)
     assert all(lid != when[0] for _, _, _, lid, _ in seen["failed"]), "what was asked of the new master was answered"
