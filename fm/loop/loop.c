@@ -88,7 +88,7 @@ struct loop {
 	struct doors *doors;
 };
 
-static uint64_t clock_of(clockid_t clock)
+static __attribute__((noinline)) uint64_t clock_of(clockid_t clock)
 {
 	struct timespec ts;
 

@@ -36,29 +36,27 @@ _Static_assert(offsetof(ib_sa_mad_t, sm_key) == 36, "SA header");
 
 void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 {
-	ib_smp_t smp;
+	ib_smp_t *smp = (ib_smp_t *)buf;
 
-	mem_copy(&smp, buf, 1);
-	smp.base_ver = 1;
-	smp.mgmt_class = mad->mgmt_class;
-	smp.class_ver = mad->class_version;
-	smp.method = mad->method;
-	smp.status = cl_hton16(mad->status & STATUS_MASK);
-	smp.trans_id = cl_hton64(mad->tid);
-	smp.attr_id = cl_hton16(mad->attr_id);
-	smp.attr_mod = cl_hton32(mad->attr_mod);
+	smp->base_ver = 1;
+	smp->mgmt_class = mad->mgmt_class;
+	smp->class_ver = mad->class_version;
+	smp->method = mad->method;
+	smp->status = cl_hton16(mad->status & STATUS_MASK);
+	smp->trans_id = cl_hton64(mad->tid);
+	smp->attr_id = cl_hton16(mad->attr_id);
+	smp->attr_mod = cl_hton32(mad->attr_mod);
 	if (wire_is_smi(mad->mgmt_class))
-		smp.m_key = cl_hton64(mad->key);
+		smp->m_key = cl_hton64(mad->key);
 	if (mad->mgmt_class == WIRE_SMI_DR) {
 		if (mad->returning)
-			smp.status |= IB_SMP_DIRECTION;
-		smp.hop_ptr = mad->hop_ptr;
-		smp.hop_count = mad->hop_count;
-		smp.dr_slid = cl_hton16(mad->dr_slid);
-		smp.dr_dlid = cl_hton16(mad->dr_dlid);
-		memcpy(smp.initial_path, mad->path, sizeof(smp.initial_path));
+			smp->status |= IB_SMP_DIRECTION;
+		smp->hop_ptr = mad->hop_ptr;
+		smp->hop_count = mad->hop_count;
+		smp->dr_slid = cl_hton16(mad->dr_slid);
+		smp->dr_dlid = cl_hton16(mad->dr_dlid);
+		memcpy(smp->initial_path, mad->path, sizeof(smp->initial_path));
 	}
-	memcpy(buf, &smp, sizeof(smp));
 	if (mad->mgmt_class == WIRE_SA) {
 		ib_net64_t key = cl_hton64(mad->key);
 
@@ -68,21 +66,20 @@ void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 
 int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
 {
-	ib_mad_t header;
+	const ib_mad_t *header = (const ib_mad_t *)buf;
 
 	if (len < WIRE_MAD_HEADER)
 		return -EBADMSG;
-	mem_copy(&header, buf, 1);
-	if (header.base_ver != 1)
+	if (header->base_ver != 1)
 		return -EBADMSG;
 	*mad = (struct wire_mad){
-		.mgmt_class = header.mgmt_class,
-		.class_version = header.class_ver,
-		.method = header.method,
-		.status = cl_ntoh16(header.status) & STATUS_MASK,
-		.tid = cl_ntoh64(header.trans_id),
-		.attr_id = cl_ntoh16(header.attr_id),
-		.attr_mod = cl_ntoh32(header.attr_mod),
+		.mgmt_class = header->mgmt_class,
+		.class_version = header->class_ver,
+		.method = header->method,
+		.status = cl_ntoh16(header->status) & STATUS_MASK,
+		.tid = cl_ntoh64(header->trans_id),
+		.attr_id = cl_ntoh16(header->attr_id),
+		.attr_mod = cl_ntoh32(header->attr_mod),
 	};
 	return 0;
 }
@@ -97,24 +94,22 @@ bool wire_mad_is_short_rmpp(const uint8_t *buf, size_t len)
 
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 {
-	ib_smp_t smp;
+	const ib_smp_t *smp = (const ib_smp_t *)buf;
 
 	if (len < WIRE_MAD_SIZE || wire_mad_decode_header(buf, len, mad))
 		return -EBADMSG;
-	if (wire_is_smi(mad->mgmt_class)) {
-		mem_copy(&smp, buf, 1);
-		mad->key = cl_ntoh64(smp.m_key);
-	}
+	if (wire_is_smi(mad->mgmt_class))
+		mad->key = cl_ntoh64(smp->m_key);
 	if (mad->mgmt_class == WIRE_SMI_DR) {
 		/* The hop pointer stands one past the count at the route's end (IBA 14.2.2.2). */
-		if (smp.hop_count > WIRE_MAX_HOPS || smp.hop_ptr > WIRE_MAX_HOPS + 1)
+		if (smp->hop_count > WIRE_MAX_HOPS || smp->hop_ptr > WIRE_MAX_HOPS + 1)
 			return -EBADMSG;
-		mad->returning = smp.status & IB_SMP_DIRECTION;
-		mad->hop_ptr = smp.hop_ptr;
-		mad->hop_count = smp.hop_count;
-		mad->dr_slid = cl_ntoh16(smp.dr_slid);
-		mad->dr_dlid = cl_ntoh16(smp.dr_dlid);
-		memcpy(mad->path, smp.initial_path, sizeof(mad->path));
+		mad->returning = smp->status & IB_SMP_DIRECTION;
+		mad->hop_ptr = smp->hop_ptr;
+		mad->hop_count = smp->hop_count;
+		mad->dr_slid = cl_ntoh16(smp->dr_slid);
+		mad->dr_dlid = cl_ntoh16(smp->dr_dlid);
+		memcpy(mad->path, smp->initial_path, sizeof(mad->path));
 	}
 	if (mad->mgmt_class == WIRE_SA)
 		mad->key = cl_ntoh64(((const ib_sa_mad_t *)buf)->sm_key);
@@ -237,43 +232,41 @@ static void port_link_decode(const ib_port_info_t *pi, struct wire_port_info *ou
 
 void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out)
 {
-	ib_port_info_t pi;
+	const ib_port_info_t *pi = (const ib_port_info_t *)data;
 
-	mem_copy(&pi, data, 1);
 	*out = (struct wire_port_info){
-		.mkey = cl_ntoh64(pi.m_key),
-		.gid_prefix = cl_ntoh64(pi.subnet_prefix),
-		.lid = cl_ntoh16(pi.base_lid),
-		.sm_lid = cl_ntoh16(pi.master_sm_base_lid),
-		.capmask = cl_ntoh32(pi.capability_mask),
-		.diag_code = cl_ntoh16(pi.diag_code),
-		.mkey_lease = cl_ntoh16(pi.m_key_lease_period),
-		.mkey_violations = cl_ntoh16(pi.m_key_violations),
-		.pkey_violations = cl_ntoh16(pi.p_key_violations),
-		.qkey_violations = cl_ntoh16(pi.q_key_violations),
-		.guid_cap = pi.guid_cap,
-		.client_reregister = pi.subnet_timeout & 0x80,
-		.mcast_pkey_suppression = (pi.subnet_timeout >> 5) & 3,
-		.subnet_timeout = pi.subnet_timeout & 0x1f,
-		.resp_time = pi.resp_time_value & 0x1f,
-		.local_phy_errors = pi.error_threshold >> 4,
-		.overrun_errors = pi.error_threshold & 0xf,
-		.max_credit_hint = cl_ntoh16(pi.max_credit_hint),
-		.capmask2 = cl_ntoh16(pi.capability_mask2),
+		.mkey = cl_ntoh64(pi->m_key),
+		.gid_prefix = cl_ntoh64(pi->subnet_prefix),
+		.lid = cl_ntoh16(pi->base_lid),
+		.sm_lid = cl_ntoh16(pi->master_sm_base_lid),
+		.capmask = cl_ntoh32(pi->capability_mask),
+		.diag_code = cl_ntoh16(pi->diag_code),
+		.mkey_lease = cl_ntoh16(pi->m_key_lease_period),
+		.mkey_violations = cl_ntoh16(pi->m_key_violations),
+		.pkey_violations = cl_ntoh16(pi->p_key_violations),
+		.qkey_violations = cl_ntoh16(pi->q_key_violations),
+		.guid_cap = pi->guid_cap,
+		.client_reregister = pi->subnet_timeout & 0x80,
+		.mcast_pkey_suppression = (pi->subnet_timeout >> 5) & 3,
+		.subnet_timeout = pi->subnet_timeout & 0x1f,
+		.resp_time = pi->resp_time_value & 0x1f,
+		.local_phy_errors = pi->error_threshold >> 4,
+		.overrun_errors = pi->error_threshold & 0xf,
+		.max_credit_hint = cl_ntoh16(pi->max_credit_hint),
+		.capmask2 = cl_ntoh16(pi->capability_mask2),
 	};
-	port_link_decode(&pi, out);
+	port_link_decode(pi, out);
 }
 
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
 {
-	ib_port_info_t pi;
+	const ib_port_info_t *pi = (const ib_port_info_t *)data;
 
-	mem_copy(&pi, data, 1);
-	*out = (struct wire_port_lanes){ .state = pi.state_info1 & 0xf,
-					 .neighbor_mtu = pi.mtu_smsl >> 4,
-					 .mtu_cap = pi.mtu_cap & 0xf,
-					 .vl_cap = pi.vl_cap >> 4,
-					 .op_vls = pi.vl_enforce >> 4 };
+	*out = (struct wire_port_lanes){ .state = pi->state_info1 & 0xf,
+					 .neighbor_mtu = pi->mtu_smsl >> 4,
+					 .mtu_cap = pi->mtu_cap & 0xf,
+					 .vl_cap = pi->vl_cap >> 4,
+					 .op_vls = pi->vl_enforce >> 4 };
 }
 
 static uint8_t nibbles(unsigned high, unsigned low)
