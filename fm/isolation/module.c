@@ -157,7 +157,8 @@ static bool judge_switches(struct isolation *is, const struct topo *t)
 		 * one too.
 		 */
 		if (node >= t->nswitches || it->port > t->nodes[node].nports ||
-		    (it->cause == ISOLATED_NO_SETS && !it->judged && it->list->suspects))
+		    ((it->cause == ISOLATED_NO_SETS || it->cause == ISOLATED_FOREIGN_KEY) &&
+		     !it->judged && is->suspects))
 			continue;
 		of[count] = i;
 		asks[count++] = (struct isolate_ask){ .node = node,
