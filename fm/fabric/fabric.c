@@ -63,7 +63,10 @@ static void begin_update(struct fabric *f)
  */
 static void update(struct fabric *f)
 {
-	if (MODULES_FIRST(f->kept.modules, admit, NULL) || fabric_update_restarts(f))
+	if (MODULES_FIRST(f->kept.modules, admit, NULL))
+		return;
+	f->requests.reroute = false;
+	if (fabric_update_restarts(f))
 		return;
 	f->requests.reroute = fabric_updating(f) || program_is_starved(f->program);
 	if (!f->requests.reroute)
