@@ -241,7 +241,8 @@ static void node_step(struct bringup *b, struct inv_node *node)
 		const struct inv_port *port = &node->ports[p];
 
 		pkeys_step(b, node, p);
-		lanes_step(b, node, p);
+		if (b->conf.qos.on)
+			lanes_step(b, node, p);
 		/* Settled and Active ports of switches need no more: most of a fabric. */
 		if (!inv_is_switch(node) || !p ||
 		    (port->link_up && (!port_setup(node, p)->settled ||

@@ -173,7 +173,6 @@ static bool is_wildcard(const struct port_table *table)
 void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct inv_qos *qos = &port_setup(node, num)->qos;
-	struct batch_job job = { .object = node, .arg = num, .kind = JOB_LANES };
 	struct wire_port_info info;
 	uint8_t vls, most = tables_for(b, node, num)->max_vls;
 
@@ -191,7 +190,7 @@ void lanes_step(struct bringup *b, struct inv_node *node, uint8_t num)
 					 .wrote = qos->wrote,
 					 .failed = qos->failed };
 	if (is_due(b, node, num))
-		batch_add(b->batch, &job);
+		bringup_ask(b, node, num, JOB_LANES, false);
 }
 
 void lanes_lost(struct port_setup *setup, bool sl2vl, bool failed)

@@ -402,10 +402,8 @@ static bool is_due(const struct bringup *b, const struct inv_node *node, unsigne
 
 void pkeys_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
-	struct batch_job job = { .object = node, .arg = num, .kind = JOB_PKEYS };
-
 	if (is_due(b, node, num))
-		batch_add(b->batch, &job);
+		bringup_ask(b, node, num, JOB_PKEYS, false);
 }
 
 bool pkeys_make(struct bringup *b, const struct batch_job *job, struct batch_request *request)

@@ -379,16 +379,19 @@ void bringup_cured(struct bringup *b, struct port_setup *setup)
 	setup_retry_at(setup, 0);
 }
 
+void bringup_ask(struct bringup *b, struct inv_node *node, uint8_t num, unsigned kind, bool urgent)
+{
+	batch_add(b->batch, &(struct batch_job){
+				    .object = node, .arg = num, .kind = kind, .urgent = urgent });
+}
+
 /* Queues a port if something is due there; the end that completes a link goes ahead of others. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct step step = port_step(b, node, num);
-	struct batch_job job = {
-		.object = node, .arg = num, .kind = JOB_PORT, .urgent = step.state == TOPO_ACTIVE
-	};
 
 	if (step.set || step.get)
-		batch_add(b->batch, &job);
+		bringup_ask(b, node, num, JOB_PORT, step.state == TOPO_ACTIVE);
 	else if (bringup_port_workable(node, num) && !port_setup(node, num)->job) {
 		struct port_setup *setup = port_setup(node, num);
 
