@@ -108,9 +108,14 @@ static void find_births(const struct judge *j)
 		gauge_gone |= gpu->xid && !said->xid && gpu->gauge_source == j->c->source &&
 			      said->last.has & HAS_ANY;
 	}
-	for (unsigned n = 0; n < MEMORY_SWITCHES; n++)
-		gauge_gone |= m->switches[n].sxid && !e->switches[n].sxid &&
-			      m->switches[n].gauge_source == j->c->source;
+	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
+		const struct memory_switch *said = &e->switches[n];
+		struct memory_switch *sw = &m->switches[n];
+
+		gauge_gone |= sw->sxid && !said->sxid && sw->gauge_source == j->c->source;
+		if (said->sxid || said->link_sxid)
+			sw->gauge_source = j->c->source;
+	}
 	if (replaced || (began && !counts_on) || (gauge_gone && long_silent && !counts_on))
 		memory_reborn(m, -1, true);
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
@@ -118,6 +123,8 @@ static void find_births(const struct judge *j)
 			memory_reborn(m, g, long_silent);
 		if (e->gpus[g].energy)
 			m->gpus[g].energy = e->gpus[g].energy;
+		if (e->gpus[g].xid)
+			m->gpus[g].gauge_source = j->c->source;
 	}
 }
 
@@ -354,7 +361,6 @@ static void take_events(const struct judge *j)
 
 		whole += g < j->gpus && p->whole;
 		lost += g < j->gpus && p->lost;
-		gpu->gauge_source = said->xid ? j->c->source : gpu->gauge_source;
 		if (gauge_moved(j, &gpu->xid, said->xid, gpu->gauge_source) &&
 		    !(first && (p->whole || p->no_action)))
 			xid_happened(j, g, said->xid);
@@ -371,8 +377,6 @@ static void take_events(const struct judge *j)
 		struct memory_switch *sw = &m->switches[n];
 		bool old = first && whole && !lost;
 
-		if (said->sxid || said->link_sxid)
-			sw->gauge_source = j->c->source;
 		if (gauge_moved(j, &sw->sxid, said->sxid, sw->gauge_source) && !old)
 			sxid_happened(j, n, -1, said->sxid);
 		if (gauge_moved(j, &sw->link_sxid, said->link_sxid, sw->gauge_source) && !old)
@@ -668,7 +672,7 @@ void evidence_judge(const struct evidence *e, struct memory *m, const struct evi
 		    struct nvswitch_verdict *verdict)
 {
 	struct judge j = { .e = e, .m = m, .c = c, .verdict = verdict };
-	struct memory before; /* but for its energy, which is another in each scrape */
+	struct memory before; /* but for its energy and who shows a gauge: others in each scrape */
 
 	if (e->samples) {
 		find_births(&j);

@@ -195,6 +195,24 @@ static void two_exporters_of_a_host_hide_nothing_of_each_other(void **state)
 	host_free(it);
 }
 
+/* What is kept is written to a file: two that show the same gauge in turn are nothing new. */
+static void what_two_exporters_show_in_turn_is_kept_once(void **state)
+{
+	struct machine both = h100();
+	struct host *it = host_well(h100());
+
+	both.xid[2] = 79;
+	snprintf(both.extra, sizeof(both.extra),
+		 "DCGM_FI_DEV_NVSWITCH_FATAL_ERRORS{nvswitch=\"nvswitch1\"} 20034\n");
+	health_source_add(&it->h, 0, "other", NVSWITCH_PROVEN);
+	for (unsigned i = 0; i < 4; i++) {
+		host_memory(it)->changed = false;
+		host_ask_source(it, &both, i % 2);
+	}
+	assert_false(host_memory(it)->changed);
+	host_free(it);
+}
+
 static void a_host_with_many_events_keeps_the_worst(void **state)
 {
 	struct memory m = { 0 };
@@ -306,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_belief_without_a_memory_stands_until_sources_speak),
 		cmocka_unit_test(lines_of_a_newer_fmd_are_read_as_far_as_they_are_known),
 		cmocka_unit_test(two_exporters_of_a_host_hide_nothing_of_each_other),
+		cmocka_unit_test(what_two_exporters_show_in_turn_is_kept_once),
 		cmocka_unit_test(a_host_with_many_events_keeps_the_worst),
 		cmocka_unit_test(what_anybody_may_have_said_needs_a_second_source),
 		cmocka_unit_test(an_exporter_without_tls_is_enough_unless_configured_otherwise),
