@@ -54,19 +54,17 @@ struct inforce {
 /* ---- What devices have shown ----------------------------------------------------------------- */
 
 /*
- * A silent switch, and all links to others are in Init at their far ends, or Armed: it has booted,
- * so it has no tables, and what its ports were is past.
+ * A switch all of whose links to others are in Init at their far ends, or Armed, while it was
+ * Active when it was last heard: it has booted, so it has no tables, and what it said is past.
  */
 static bool has_booted(const struct inv_node *node)
 {
 	bool booted = false;
 
-	if (!inv_is_switch(node) || !node->silent)
-		return false;
-	for (unsigned p = 1; p <= node->nports; p++) {
+	for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++) {
 		const struct inv_port *port = &node->ports[p], *far;
 
-		if (!port->peer || !inv_is_switch(port->peer))
+		if (!port->peer || !inv_is_switch(port->peer) || port->state != TOPO_ACTIVE)
 			continue;
 		far = &port->peer->ports[port->peer_port];
 		if (far->state == TOPO_ACTIVE)
