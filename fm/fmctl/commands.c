@@ -295,13 +295,14 @@ const struct fmctl_view cabling_view = { .run = run_cabling };
 static bool read_plan(const struct fmctl *ctl, const char *path, json_t *args)
 {
 	char *text = mem_read_path(path, &(size_t){ 0 });
+	const char *why = !text ? strerror(errno) : *text ? NULL : "the file is empty";
 
-	if (!text)
-		fprintf(stderr, "fmctl: %s: %s: %s\n", ctl->command->name, path, strerror(errno));
+	if (why)
+		fprintf(stderr, "fmctl: %s: %s: %s\n", ctl->command->name, path, why);
 	json_object_set_new(args, "file", json_string(path));
 	json_object_set_new(args, "plan", json_string(text ?: ""));
 	free(text);
-	return text;
+	return !why;
 }
 
 static enum fmctl_exit run_admit(const struct fmctl *ctl, int argc, char **argv)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What operators do to a fabric that runs: cordons, what-if, the audit, cabling, events as they come."""
 import json
+import re
 import subprocess
 
 import pytest
@@ -189,6 +190,20 @@ def test_swapped_rails_are_named_with_and_without_the_plan(start, pod_net, tmp_p
     shown = fabric.fmctl("cabling").stdout
     assert "belongs on leaf-su01-rail0" in shown and "plan" not in shown
     assert fabric.fmctl("cabling", "--check", check=False).returncode == 1
+
+
+def test_a_plan_that_is_not_whole_is_refused_and_the_one_in_force_stays(pod, pod_net, tmp_path):
+    text, plan = pod_net.read_text(), tmp_path / "plan.net"
+    pod.ask("admit", "--plan", pod_net)
+    middle = text.index("\n", len(text) // 2) + 1
+    for bad, reason in ((text[:middle - 8], r":\d+: "), (text[:middle], r":\d+: "), (text.replace("[33]", "[99]", 1), r":\d+: port 99 "),
+                        (text.replace("leaf-su", "leaf-of").replace("spine-", "top-").replace("dgx-", "node-").replace("2c903", "2c904"), r":\d+: .*another fabric"),
+                        ("", "the file is empty")):
+        plan.write_text(bad)
+        refused = pod.fmctl("admit", "--plan", plan, check=False)
+        assert refused.returncode == 1 and re.search(re.escape(str(plan)) + ".*" + reason, refused.stderr), refused.stderr
+    assert [event["links"] for event in pod.ask("events", "-n", 200) if event["kind"] == "plan-admitted"][-1:] == [512]
+    pod.ask("admit", "--no-plan")
 
 
 def test_fabric_that_is_as_planned_has_no_findings(pod, pod_net, tmp_path):
