@@ -54,12 +54,13 @@ struct inforce {
 /* ---- What devices have shown ----------------------------------------------------------------- */
 
 /*
- * A switch all of whose links to others are in Init at their far ends, or Armed, while it was
- * Active when it was last heard: it has booted, so it has no tables, and what it said is past.
+ * A switch most of whose links to others are in Init at their far ends, or Armed, while it was
+ * Active when it was last heard: it has booted, so it has no tables, and what it said is past. Not
+ * all, for a neighbour may be as it is.
  */
 static bool has_booted(const struct inv_node *node)
 {
-	bool booted = false;
+	int past = 0;
 
 	for (unsigned p = 1; inv_is_switch(node) && p <= node->nports; p++) {
 		const struct inv_port *port = &node->ports[p], *far;
@@ -67,11 +68,9 @@ static bool has_booted(const struct inv_node *node)
 		if (!port->peer || !inv_is_switch(port->peer) || port->state != TOPO_ACTIVE)
 			continue;
 		far = &port->peer->ports[port->peer_port];
-		if (far->state == TOPO_ACTIVE)
-			return false;
-		booted |= far->link_up;
+		past += far->state == TOPO_ACTIVE ? -1 : far->link_up;
 	}
-	return booted;
+	return past > 0;
 }
 
 /* By port of the snapshot: that end is Active; then, that both are. */

@@ -197,17 +197,22 @@ static void what_a_leaf_that_stores_nothing_held_before_is_in_force(void **state
 	world_fini(&w);
 }
 
-/* Nobody can ask it; its links are in Init at their far ends. */
+/* Nobody can ask them; links are in Init at their far ends, but for those between the two. */
 static void a_leaf_that_hangs_and_boots_has_no_pair_in_force(void **state)
 {
 	struct world w;
-	uint32_t leaf;
+	guid_t ill[2];
 
 	world_init(&w, small_tree());
 	run_for(&w, 2 * SECOND_US);
-	leaf = far_leaf(&w);
-	double_set_silent(w.hw, guid_of(&w, leaf), true);
-	double_reboot(w.hw, guid_of(&w, leaf));
+	ill[0] = guid_of(&w, far_leaf(&w));
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		if (w.design->nodes[sw].level == 1)
+			ill[1] = guid_of(&w, sw);
+	for (unsigned i = 0; i < 2; i++) {
+		double_set_silent(w.hw, ill[i], true);
+		double_reboot(w.hw, ill[i]);
+	}
 	run_for(&w, 3 * SECOND_US);
 	assert_counted_as_packets_find_it(&w);
 	world_fini(&w);
