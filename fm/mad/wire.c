@@ -32,11 +32,16 @@ _Static_assert(sizeof(ib_port_info_t) == WIRE_SMP_DATA, "PortInfo");
 _Static_assert(sizeof(ib_node_info_t) == 40, "NodeInfo");
 _Static_assert(offsetof(ib_sa_mad_t, sm_key) == 36, "SA header");
 
+/* As they stand in a buffer, at any address: the library's are not packed. */
+typedef ib_smp_t smp_at __attribute__((aligned(1)));
+typedef ib_mad_t mad_at __attribute__((aligned(1)));
+typedef ib_port_info_t port_info_at __attribute__((aligned(1)));
+
 /* ---- MAD header ------------------------------------------------------------------------------ */
 
 void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 {
-	ib_smp_t *smp = (ib_smp_t *)buf;
+	smp_at *smp = (smp_at *)buf;
 
 	smp->base_ver = 1;
 	smp->mgmt_class = mad->mgmt_class;
@@ -66,7 +71,7 @@ void wire_mad_encode(const struct wire_mad *mad, uint8_t buf[WIRE_MAD_SIZE])
 
 int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
 {
-	const ib_mad_t *header = (const ib_mad_t *)buf;
+	const mad_at *header = (const mad_at *)buf;
 
 	if (len < WIRE_MAD_HEADER)
 		return -EBADMSG;
@@ -94,7 +99,7 @@ bool wire_mad_is_short_rmpp(const uint8_t *buf, size_t len)
 
 int wire_mad_decode(const uint8_t *buf, size_t len, struct wire_mad *mad)
 {
-	const ib_smp_t *smp = (const ib_smp_t *)buf;
+	const smp_at *smp = (const smp_at *)buf;
 
 	if (len < WIRE_MAD_SIZE || wire_mad_decode_header(buf, len, mad))
 		return -EBADMSG;
@@ -189,7 +194,7 @@ void wire_node_desc_encode(const char *text, uint8_t data[64])
 
 /* ---- PortInfo -------------------------------------------------------------------------------- */
 
-static void port_link_decode(const ib_port_info_t *pi, struct wire_port_info *out)
+static void port_link_decode(const port_info_at *pi, struct wire_port_info *out)
 {
 	uint32_t latency = cl_ntoh32(pi->link_rt_latency);
 
@@ -232,7 +237,7 @@ static void port_link_decode(const ib_port_info_t *pi, struct wire_port_info *ou
 
 void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out)
 {
-	const ib_port_info_t *pi = (const ib_port_info_t *)data;
+	const port_info_at *pi = (const port_info_at *)data;
 
 	*out = (struct wire_port_info){
 		.mkey = cl_ntoh64(pi->m_key),
@@ -260,7 +265,7 @@ void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out)
 
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
 {
-	const ib_port_info_t *pi = (const ib_port_info_t *)data;
+	const port_info_at *pi = (const port_info_at *)data;
 
 	*out = (struct wire_port_lanes){ .state = pi->state_info1 & 0xf,
 					 .neighbor_mtu = pi->mtu_smsl >> 4,
