@@ -572,6 +572,8 @@ static struct life life_of(unsigned a, unsigned b)
 
 	spy_on_rooms(rows, a, b);
 	world_init_stopped(&w, small_tree());
+	/* A step of each job a turn, on a machine of any load. */
+	loop_set_pace(w.loop, (struct loop_pace){ 0 });
 	w.mad = mad_new(w.loop, double_io(w.hw), &mad);
 	w.fabric = fabric_new(w.loop, w.mad, &w.conf, rows);
 	follow(&trace, &w);
