@@ -83,8 +83,9 @@ static void read_active(struct inforce *in, const struct topo *t)
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct inv_node *node = inventory_find(inv, t->nodes[n].guid);
 
-		for (unsigned p = 1;
-		     node && !has_booted(node) && p <= t->nodes[n].nports && p <= node->nports; p++)
+		if (!node || has_booted(node))
+			continue;
+		for (unsigned p = 1; p <= t->nodes[n].nports && p <= node->nports; p++)
 			in->active[t->nodes[n].port0 + p] = node->ports[p].state == TOPO_ACTIVE;
 	}
 	for (uint32_t p = 0; p < t->nports; p++) {
