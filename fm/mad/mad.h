@@ -156,10 +156,11 @@ int mad_open_other(struct mad *mad, guid_t guid, char *err, size_t err_size);
 /* While on, requests wait, also those that are to be sent again; time-outs go on. */
 void mad_hold(struct mad *mad, bool on);
 /*
- * No Set leaves unless the port was found where it was, MAD_SURE_US ago at most. Else fn is called
- * from the loop, and all wait as by mad_hold() until mad_is_sure().
+ * No Set leaves unless the port was found where it was, MAD_SURE_US ago at most: no cable is moved
+ * and its link trained in that time. Else fn is called from the loop, and all wait as by mad_hold()
+ * until mad_is_sure().
  */
-#define MAD_SURE_US 4000
+#define MAD_SURE_US 20000
 void mad_ask_first(struct mad *mad, loop_fn *fn, void *arg);
 void mad_is_sure(struct mad *mad);
 /* fn is called from the loop when the device has gone: the port is closed by then. */
