@@ -198,7 +198,7 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
                 loop_timer_set(r->timer, 1000000);
         }
 
-        static void *recipe_open(struct source_home *home, const struct nvswitch_conf *conf, char *err)
+        static void *recipe_open(struct source_home *home, const struct conf_nvswitch *conf, char *err)
         {
                 struct recipe *r = mem_alloc(1, sizeof(*r));
 
@@ -216,7 +216,7 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
         {
                 struct recipe *r = source;
 
-                r->host = health_find(r->home->health, r->home->conf->keys.recipe_host);
+                r->host = health_find(r->home->health, r->home->conf->recipe_host);
                 if (r->host == UINT_MAX)
                         return;
                 r->number = health_source_add(r->home->health, r->host, "recipe", NVSWITCH_PROVEN);
