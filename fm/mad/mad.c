@@ -83,8 +83,9 @@ struct mad {
 	uint64_t shrunk_at; /* tries sent before count as lost together */
 	bool blocked;	    /* io takes no more until `soon` */
 	bool quiet;
-	bool open, held, asks, unsure;
-	uint64_t sure_us; /* when the port was last known to be where it was */
+	bool open, held;
+	bool asks, unsure; /* asks: ask_fn is due; unsure: all but its requests wait for it */
+	uint64_t sure_us;  /* when the port was last known to be where it was */
 	loop_fn *ask_fn;
 	void *ask_arg;
 	int lost; /* the device has gone, for that reason (errno); 0 = it has not */

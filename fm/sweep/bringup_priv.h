@@ -58,7 +58,7 @@ bool bringup_can_reregister(const struct inv_node *node, const struct inv_port *
 /* Fills in the request that is due. False: none is, or no path leads there. */
 bool bringup_make_port(struct bringup *b, const struct batch_job *job,
 		       struct batch_request *request);
-/* Queues a request, of a JOB_..; apart, so that who finds none due has no frame with an array. */
+/* Queues a request, of a JOB_..; apart, so that callers that find none due have no stack guard. */
 void bringup_ask(struct bringup *b, struct inv_node *node, uint8_t num, unsigned kind, bool urgent);
 /* Queues what is due at a port; a Get of its PortInfo; what is due at both ends of its link. */
 void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num);

@@ -68,6 +68,13 @@ static void a_cable_from_leaf_to_leaf_is_held_and_named_by_both_ends(void **stat
 	world_fini(&w);
 }
 
+static guid_t behind(const struct world *w, guid_t node, unsigned num)
+{
+	const struct topo *t = w->design;
+
+	return t->nodes[topo_peer(t, topo_port(t, topo_find(t, node), num))->node].guid;
+}
+
 /* The link between switches that was in that port stays missing, and keeps its share. */
 static void an_hca_in_a_port_for_switches_is_held(void **state)
 {
@@ -78,10 +85,7 @@ static void an_hca_in_a_port_for_switches_is_held(void **state)
 	begin(&w);
 	leaf = switch_at(&w, w.design, 0, 3);
 	up = port_to(&w, leaf, true), num = port_to(&w, leaf, false);
-	host = w.design->nodes[topo_peer(w.design,
-					 topo_port(w.design, topo_find(w.design, leaf), num))
-				       ->node]
-		       .guid;
+	host = behind(&w, leaf, num);
 	double_cut(w.hw, leaf, up);
 	double_cut(w.hw, leaf, num);
 	run_for(&w, 2 * SECOND_US);
@@ -167,10 +171,7 @@ static void strict_holds_all_that_is_not_known(void **state)
 	leaf = switch_at(&w, w.design, 0, 2), other = switch_at(&w, w.design, 0, 3);
 	num = port_to(&w, leaf, false), up = port_to(&w, leaf, true);
 	spare = w.design->nodes[topo_find(w.design, other)].nports;
-	host = w.design->nodes[topo_peer(w.design,
-					 topo_port(w.design, topo_find(w.design, leaf), num))
-				       ->node]
-		       .guid;
+	host = behind(&w, leaf, num);
 	double_cut(w.hw, leaf, up);
 	double_cut(w.hw, leaf, num);
 	run_for(&w, SECOND_US);
