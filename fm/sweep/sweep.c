@@ -81,18 +81,19 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 }
 
 /*
- * What is behind a silent node can't be known: it is marked as met. Recursion is by rounds, a
- * silent chain is short.
+ * What is behind a silent node can't be known, nor what is behind a port of another that was not
+ * read in this sweep: it is marked as met. Recursion is by rounds, a silent chain is short.
  */
 static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
 {
-	bool news = false;
+	bool news = false, heard = sweep_answered(node);
 	unsigned p;
 
 	for (p = 1; p <= node->nports; p++) {
 		struct inv_port *port = &node->ports[p];
 
-		if (!port->peer || (!port->link_up && !link_was_up(s, node, p)) ||
+		if (!port->peer || (heard && sweep_port(node, p)->seen) ||
+		    (!port->link_up && !link_was_up(s, node, p)) ||
 		    sweep_node(port->peer)->seen == s->number)
 			continue;
 		sweep_node(port->peer)->seen = s->number;
@@ -111,7 +112,7 @@ static void finish_unseen(struct sweep *s)
 	do {
 		news = false;
 		INVENTORY_EACH (&s->inv, node)
-			if (sweep_node(node)->seen == s->number && !sweep_answered(node))
+			if (sweep_node(node)->seen == s->number)
 				news |= finish_keep_behind(s, node);
 	} while (news);
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 #include "fm/sm/module.h"
+#include "tests/fabric/double_judge.h"
 #include "tests/lib/sm_pair.h"
 
 static void the_second_manager_stands_by_and_changes_nothing(void **state)
@@ -123,6 +124,44 @@ static void a_standby_detects_a_death_within_2_s_and_no_silence_of_one(void **st
 		assert_well_managed_by(&p.b);
 		pair_fini(&p);
 	}
+}
+
+static uint64_t judged_dead(const struct world *w)
+{
+	struct verdict verdict;
+
+	double_judge(w->hw, 0, NULL, false, &verdict);
+	return verdict.pairs - verdict.alive;
+}
+
+/* It knows the fabric, and its own leaf forwards SMPs but answers none. */
+static void a_standby_whose_leaf_hangs_takes_nobody_a_path(void **state)
+{
+	struct pair p;
+	const struct topo *t;
+	guid_t leaf;
+
+	pair_init(&p, small_tree(), 0, 0);
+	t = p.a.design;
+	leaf = t->nodes[topo_peer(t, topo_port(t, t->nswitches + t->ncas - 1, 1))->node].guid;
+	pair_start_b(&p);
+	run_for(&p.a, 5 * SECOND_US);
+	pair_stop(&p.b);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	pair_start_b(&p);
+	run_for(&p.a, 5 * SECOND_US);
+	assert_true(has_role(&p.b, "standby"));
+	double_set_silent(p.a.hw, leaf, true);
+	double_freeze(double_io(p.a.hw), true);
+	for (unsigned i = 0; i < 100; i++) {
+		run_for(&p.a, SECOND_US / 10);
+		assert_int_equal(judged_dead(&p.a), 0);
+	}
+	double_set_silent(p.a.hw, leaf, false);
+	run_for(&p.a, 15 * SECOND_US);
+	assert_well_managed_by(&p.b);
+	pair_fini(&p);
 }
 
 /*
@@ -269,6 +308,7 @@ int main(void)
 		cmocka_unit_test(a_standbys_sweep_does_not_clear_port_state_change),
 		cmocka_unit_test(a_silent_master_is_followed_and_nothing_moves),
 		cmocka_unit_test(a_standby_detects_a_death_within_2_s_and_no_silence_of_one),
+		cmocka_unit_test(a_standby_whose_leaf_hangs_takes_nobody_a_path),
 		cmocka_unit_test(what_differs_is_written_and_ports_keep_what_they_hold),
 		cmocka_unit_test(of_two_that_start_at_once_the_higher_rules),
 		cmocka_unit_test(of_two_that_start_at_once_one_rules),
