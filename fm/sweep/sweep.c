@@ -87,9 +87,8 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
 {
 	bool news = false, heard = sweep_answered(node);
-	unsigned p;
 
-	for (p = 1; p <= node->nports; p++) {
+	for (unsigned p = 1; p <= node->nports; p++) {
 		struct inv_port *port = &node->ports[p];
 
 		if (!port->peer || (heard && sweep_port(node, p)->seen) ||

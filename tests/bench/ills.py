@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What fmd says of the fabric, beside what devices really forward, in random ill states.
 
-    ills.py [--bin FOLDER] [--size HCAS] [--states N] [--seed N] [--limit S] [--json FILE]
+    ills.py [--bin FOLDER] [--size HCAS] [--seeds FIRST-LAST] [--limit S] [--json FILE]
 
 Each state makes one to three devices ill (deaf, hung, refusing, slow, pretending, a flapping or cut cable, two swapped ones, a factory's name, no power), some of
 which boot with it; a third of them begin with fmd, which has no state then. When the fabric has been the same for a moment, by fmsim's command `judge', fmd's status
@@ -86,14 +86,11 @@ class State:
                 self.say(f"link {port}")
             self.undo[:0] = [f"unlink {one}", f"unlink {other}", f"swap {one} {other}", f"link {one}", f"link {other}"]
 
-    def judge(self):
-        return json.loads(self.sim.tell("judge --json"))
-
     def wait_still(self):
         """Until what devices forward has been the same for a moment."""
         since, before, began = time.monotonic(), None, time.monotonic()
         while time.monotonic() - since < SETTLED_S and time.monotonic() - began < PATIENCE_S:
-            now = self.judge()
+            now = self.bench.judge()
             key = [now[word] for word in ("pairs", "alive", "pairs_cut", "unreached", "training", "off")]
             if key != before or now["training"] or now["to_come"]:
                 since, before = time.monotonic(), key
@@ -101,9 +98,9 @@ class State:
 
     def compare(self):
         """What differs between fmd's word and the judge's, both of a time when nothing moved."""
-        before = self.judge()
+        before = self.bench.judge()
         status = self.bench.fmd.status()
-        judge = self.judge()
+        judge = self.bench.judge()
         if not status or any(before[word] != judge[word] for word in ("alive", "pairs", "unreached")):
             return None
         force = status["in_force"]
@@ -184,10 +181,17 @@ class Bench:
         self.leaf_hcas = max(sum(far in hcas for _, far in ends) for ends in self.cables.values())
         self.hcas = [node for node in hcas if node not in self.own]
         self.switches = [node for node in kinds if kinds[node] == "Switch" and node not in self.own]
-        self.fmd = m.Fmd(self.world, self.sim, mine)
+        self.manage(hcas)
+        m.until(lambda: not self.judge()["dead"], "all pairs are alive", every_s=0.1)
+
+    def manage(self, hcas):
+        """Managers, of which self.fmd is master."""
+        self.fmd = m.Fmd(self.world, self.sim, hcas[0])
         self.fmd.start()
         m.until(self.fmd.is_master, "the fabric is up", every_s=0.1)
-        m.until(lambda: not json.loads(self.sim.tell("judge --json"))["dead"], "all pairs are alive", every_s=0.1)
+
+    def judge(self):
+        return json.loads(self.sim.tell("judge --json"))
 
     def fresh(self):
         """fmd anew, that knows nothing of before, on a fabric that has lost its tables and links."""
@@ -199,7 +203,7 @@ class Bench:
     def well(self):
         """All is well again; a fabric that is not, for a minute, is left behind."""
         def is_well():
-            now, status = json.loads(self.sim.tell("judge --json")), self.fmd.status()
+            now, status = self.judge(), self.fmd.status()
             return status and now["pairs"] == self.options.size * (self.options.size - 1) and not now["dead"] and not status["alerts"] and status["state"] == "up"
         try:
             m.until(is_well, "all is well", limit_s=PATIENCE_S, every_s=0.2)
@@ -213,15 +217,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
     parser.add_argument("--size", type=int, default=256)
-    parser.add_argument("--states", type=int, default=12)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", default="1-12")
     parser.add_argument("--limit", type=float, default=2)
     parser.add_argument("--json")
     options = parser.parse_args()
     world, rows = w.World(os.path.abspath(options.bin)), []
     try:
         bench = Bench(world, options)
-        for seed in range(options.seed, options.seed + options.states):
+        for seed in w.seeds(options.seeds):
             row = State(bench, seed).run()
             rows.append(row)
             if not row["ok"]:

@@ -226,13 +226,12 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--json")
     options = parser.parse_args()
-    first, _, last = options.seeds.partition("-")
     world = w.World(os.path.abspath(options.bin))
     rows = []
     try:
         for _ in range(options.load):
             world.start([sys.executable, "-c", "while True: pass"])
-        for seed in range(int(first), int(last or first) + 1):
+        for seed in w.seeds(options.seeds):
             rows.append(Trial(world, options, seed).run())
             print(line(rows[-1]), flush=True)
     finally:

@@ -314,6 +314,12 @@ class Fmsim:
         self.process.stdout.close()
 
 
+def seeds(words):
+    """FIRST-LAST, or one."""
+    first, _, last = words.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
 def finish(rows, path):
     """The end of trials: their rows go to a file, if one is named; ends with 1 where one is not "ok"."""
     if path:
