@@ -81,6 +81,16 @@ static void finish_failed_port(struct sweep *s, struct inv_node *node, unsigned 
 }
 
 /*
+ * Of a switch that was not asked since the start nothing is known but what state says, not even
+ * what SwitchInfo holds besides LinearFDBTop: nothing is written to it.
+ */
+static void finish_unasked(struct sweep *s, struct inv_node *node)
+{
+	if (inv_is_switch(node) && !sweep_node(node)->met_first)
+		node->silent = s->incomplete = true;
+}
+
+/*
  * What is behind a silent node can't be known, nor what is behind a port of another that was not
  * read in this sweep: it is marked as met. Recursion is by rounds, a silent chain is short.
  */
@@ -96,6 +106,7 @@ static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
 		    sweep_node(port->peer)->seen == s->number)
 			continue;
 		sweep_node(port->peer)->seen = s->number;
+		finish_unasked(s, port->peer);
 		news = true;
 	}
 	return news;
@@ -622,6 +633,7 @@ static void finish_pending(struct sweep *s)
 				if (!peer || !link_was_up(s, node, p))
 					continue;
 				news = true;
+				finish_unasked(s, peer);
 				/* It let the first round pass: nobody waits for it. */
 				if (sweep_answered(node) && !sweep_answered(peer))
 					peer->silent = s->incomplete = true;

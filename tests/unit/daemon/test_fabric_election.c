@@ -134,16 +134,23 @@ static uint64_t judged_dead(const struct world *w)
 	return verdict.pairs - verdict.alive;
 }
 
-/* It knows the fabric, and its own leaf forwards SMPs but answers none. */
+static guid_t leaf_of_host(const struct topo *t, uint32_t host)
+{
+	return t->nodes[topo_peer(t, topo_port(t, t->nswitches + host, 1))->node].guid;
+}
+
+/* It knows the fabric, and its own leaf forwards SMPs but answers none; nor does another one. */
 static void a_standby_whose_leaf_hangs_takes_nobody_a_path(void **state)
 {
 	struct pair p;
 	const struct topo *t;
-	guid_t leaf;
+	guid_t leaf, other;
 
 	pair_init(&p, small_tree(), 0, 0);
 	t = p.a.design;
-	leaf = t->nodes[topo_peer(t, topo_port(t, t->nswitches + t->ncas - 1, 1))->node].guid;
+	leaf = leaf_of_host(t, t->ncas - 1);
+	other = leaf_of_host(t, t->ncas / 2);
+	assert_true(leaf != other);
 	pair_start_b(&p);
 	run_for(&p.a, 5 * SECOND_US);
 	pair_stop(&p.b);
@@ -153,12 +160,14 @@ static void a_standby_whose_leaf_hangs_takes_nobody_a_path(void **state)
 	run_for(&p.a, 5 * SECOND_US);
 	assert_true(has_role(&p.b, "standby"));
 	double_set_silent(p.a.hw, leaf, true);
+	double_set_silent(p.a.hw, other, true);
 	double_freeze(double_io(p.a.hw), true);
-	for (unsigned i = 0; i < 100; i++) {
-		run_for(&p.a, SECOND_US / 10);
+	for (unsigned i = 0; i < 200; i++) {
+		run_for(&p.a, SECOND_US / 20);
 		assert_int_equal(judged_dead(&p.a), 0);
 	}
 	double_set_silent(p.a.hw, leaf, false);
+	double_set_silent(p.a.hw, other, false);
 	run_for(&p.a, 15 * SECOND_US);
 	assert_well_managed_by(&p.b);
 	pair_fini(&p);
