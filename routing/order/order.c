@@ -229,7 +229,9 @@ const bool *order_circle_members(const struct order_circle *c)
  * any path, are split: their entries are written in the rounds of their own, which writes a block
  * several times.
  *
- * Blocks that no host needs and no unit waits for are written in the last round.
+ * Blocks that no host needs and no unit waits for are written in the last round. Where besides all
+ * their old entries lead nowhere, they have a round of their own behind it: so a switch whose link
+ * died gets its detours, which turn down and up, when nobody sends there by old entries any more.
  */
 
 #define DEEP 14 /* rounds; longer chains of units are taken for a cycle */
@@ -524,6 +526,20 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 	return mask;
 }
 
+/* Nothing goes by the block until it is written, and nothing has to once all others are. */
+static bool is_late(const struct order_work *w, const struct order_unit *u)
+{
+	unsigned bit;
+
+	if (u->split || u->awaited || !u->old || has_hosts(w->t, u->sw))
+		return false;
+	FOR_BITS(bit, u->mask)
+	if (path_switch_at(w->t, u->sw, u->old[bit]) != TOPO_NONE ||
+	    path_end_of(w->t, u->sw, u->old[bit]) != NOWHERE)
+		return false;
+	return !(sent_here(w, u) & u->mask);
+}
+
 static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 {
 	bool deep = false, known = false;
@@ -566,6 +582,7 @@ static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 	for (uint32_t i = 0; i < c->count; i++) {
 		struct order_unit *u = &c->units[i];
 
+		u->late = is_late(w, u);
 		if (!u->to_hosts)
 			continue;
 		u->hosts = (u->to_hosts & u->awaited) || has_hosts(w->t, u->sw) ||
@@ -612,12 +629,15 @@ static void steps_of_split(struct step_list *list, const struct chains *c, uint3
 	}
 }
 
-/* On a round: it may as well be the last of all. */
-#define LATE 0x8000
+/* On a round: it may as well be the last; instead of one: it is behind that. */
+#define LATE   0x8000
+#define BEHIND UINT16_MAX
 
 static unsigned step_key(const struct step_list *list, uint32_t i, unsigned nrounds)
 {
-	unsigned round = list->round[i] & LATE ? nrounds - 1 : list->round[i];
+	unsigned round = list->round[i] == BEHIND ? nrounds
+			 : list->round[i] & LATE  ? nrounds - 1
+						  : list->round[i];
 
 	return 2 * round + !list->steps[i].hosts;
 }
@@ -666,7 +686,8 @@ bool order_columns_go(struct order_columns *c)
 				steps_of_split(&c->list, &c->chains, i);
 			else if (u->mask)
 				step_add(&c->list, u, u->mask,
-					 u->round | (u->hosts || u->awaited ? 0 : LATE));
+					 u->late ? BEHIND
+						 : u->round | (u->hosts || u->awaited ? 0 : LATE));
 			out->split += c->list.count > before + 1;
 		}
 	}
@@ -676,22 +697,24 @@ bool order_columns_go(struct order_columns *c)
 	 * Sorts by round, hosts first; otherwise as they come: by block, so that switches take
 	 * turns.
 	 */
-	unsigned nrounds = 0;
+	unsigned nrounds = 0, behind = 0;
 
 	for (uint32_t i = 0; i < c->list.count; i++)
-		if ((c->list.round[i] & ~LATE) + 1u > nrounds)
+		if (c->list.round[i] == BEHIND)
+			behind = 1;
+		else if ((c->list.round[i] & ~LATE) + 1u > nrounds)
 			nrounds = (c->list.round[i] & ~LATE) + 1u;
+	out->nrounds = nrounds + behind;
 
-	uint32_t *at = mem_array(at, 2 * nrounds + 1u);
+	uint32_t *at = mem_array(at, 2 * out->nrounds + 1u);
 
 	for (uint32_t i = 0; i < c->list.count; i++)
 		at[step_key(&c->list, i, nrounds) + 1]++;
-	for (unsigned key = 0; key < 2 * nrounds; key++)
+	for (unsigned key = 0; key < 2 * out->nrounds; key++)
 		at[key + 1] += at[key];
-	out->nrounds = nrounds;
 	out->nsteps = c->list.count;
-	out->first = mem_array(out->first, nrounds + 1u);
-	for (unsigned round = 0; round <= nrounds; round++)
+	out->first = mem_array(out->first, out->nrounds + 1u);
+	for (unsigned round = 0; round <= out->nrounds; round++)
 		out->first[round] = at[2 * round];
 	out->steps = mem_array(out->steps, c->list.count + 1u);
 	for (uint32_t i = 0; i < c->list.count; i++)

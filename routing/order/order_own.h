@@ -25,6 +25,7 @@ struct order_unit { /* a block that changes */
 	uint64_t to_hosts;	  /* entries of the mask whose new path ends at a host */
 	uint16_t round;
 	bool split, hosts;
+	bool late; /* written when all others are */
 };
 
 /* All that an entry depends on is in the same block of other switches: blocks are independent. */

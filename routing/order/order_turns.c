@@ -125,10 +125,11 @@ static void turns_of_column(const struct enquiry *q, uint32_t block)
 			if (both && u->old)
 				turn_to(q, turn, next, u->old[bit]);
 			/*
-			 * Old before new, unless the new path comes by here; never new before old.
+			 * Old before new, unless that is late, or the new path comes by here; never
+			 * new before old.
 			 */
-			if (!both ||
-			    (q->direction == ORDER_FROM && !comes_by(q->w, next, s->sw, lid)))
+			if (!both || (q->direction == ORDER_FROM && !u->late &&
+				      !comes_by(q->w, next, s->sw, lid)))
 				turn_to(q, turn, next, tables_row(q->w->newer, next)[lid]);
 		}
 		if (live)
