@@ -7,7 +7,7 @@
 #include "fm/conf/lists.h"
 #include "topology/base/text.h"
 #include "fm/fmctl/table.h"
-#include "fm/nvswitch/policy.h"
+#include "fm/nvswitch/state.h"
 #include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"

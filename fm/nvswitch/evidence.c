@@ -1,9 +1,239 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/nvswitch/evidence.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
-#include "topology/base/mem.h"
-#include "topology/base/text.h"
+
+/* ---- Prometheus' text format ------------------------------------------------------------------ */
+
+/*
+ *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP] [# EXEMPLAR]
+ *
+ * with blanks between any two of these, `# ..` for remarks, and \\ \" \n in label values. Values
+ * are strtod's, with NaN, +Inf and -Inf; words that exporters write for no value ("N/A",
+ * "<<<NOT_SUPPORTED>>>") are NaN.
+ *
+ * Two thousand hosts say 100 KB each every quarter of a minute, nearly all of it of no interest
+ * here. So a line costs a copy and one comparison with the name of the line before; labels and
+ * value are looked at only where the name is wanted.
+ */
+
+#define NUMBER_MAX 63 /* characters of a value */
+
+void exposition_init(struct exposition *e, const struct exposition_ops *ops, void *arg)
+{
+	e->ops = ops;
+	e->arg = arg;
+	e->fault = NULL;
+	e->kind = -1;
+	e->name_len = e->carried = 0;
+}
+
+static struct exposition_text take_name(struct lex *l)
+{
+	struct exposition_text name = { .at = l->p };
+
+	while (l->p < l->end && (isalpha((unsigned char)*l->p) || *l->p == '_' || *l->p == ':' ||
+				 (l->p > name.at && isdigit((unsigned char)*l->p))))
+		l->p++;
+	name.len = l->p - name.at;
+	return name;
+}
+
+/* From behind `{` to behind `}`: NAME="value", with a comma behind each, the last one or not. */
+static bool read_labels(struct lex *l, struct exposition_sample *sample)
+{
+	do {
+		struct exposition_text name, value;
+
+		lex_skip_blanks(l);
+		if (lex_take_char(l, '}'))
+			return true;
+		name = take_name(l);
+		lex_skip_blanks(l);
+		if (!name.len || !lex_take_char(l, '='))
+			return false;
+		lex_skip_blanks(l);
+		if (!lex_take_char(l, '"'))
+			return false;
+		value.at = l->p;
+		while (l->p < l->end && *l->p != '"')
+			l->p += 1 + (*l->p == '\\');
+		if (l->p >= l->end)
+			return false;
+		value.len = l->p++ - value.at;
+		if (sample->nlabels < EXPOSITION_LABELS) {
+			sample->labels[sample->nlabels].name = name;
+			sample->labels[sample->nlabels++].value = value;
+		}
+		lex_skip_blanks(l);
+	} while (lex_take_char(l, ','));
+	return lex_take_char(l, '}');
+}
+
+/* What exporters write where they have no value; DCGM's own texts are in angle brackets. */
+static const char blanks[] = "N/A|[N/A]|NA|null|nil|None|-|blank|<<<NULL>>>|<<<NOT_FOUND>>>|"
+			     "<<<NOT_SUPPORTED>>>|<<<NOT_PERM>>>|NotSupported|not_supported|"
+			     "unsupported|Not Supported|[Not Supported]|Not Available|No Value|"
+			     "No data|";
+
+static bool is_blank(const struct lex *l, size_t len)
+{
+	return l->p + len >= l->end || l->p[len] == ' ' || l->p[len] == '\t';
+}
+
+/* A number up to a blank, or words for none. */
+static bool take_number(struct lex *l, double *value)
+{
+	char copy[NUMBER_MAX + 1], *end;
+	size_t len;
+
+	*value = NAN;
+	for (const char *word = blanks; *word; word += len + 1) {
+		len = strcspn(word, "|");
+		if (l->p + len <= l->end && is_blank(l, len) && !strncasecmp(l->p, word, len)) {
+			l->p += len;
+			return true;
+		}
+	}
+	for (len = 0; !is_blank(l, len); len++)
+		;
+	if (!len || len > NUMBER_MAX)
+		return false;
+	memcpy(copy, l->p, len);
+	copy[len] = '\0';
+	*value = strtod(copy, &end);
+	l->p += len;
+	return end == copy + len;
+}
+
+/* Value and timestamp; OpenMetrics may have an exemplar behind these. */
+static bool read_value(struct lex *l, double *value)
+{
+	double timestamp;
+
+	lex_skip_blanks(l);
+	if (!take_number(l, value))
+		return false;
+	lex_skip_blanks(l);
+	if (!lex_done(l) && *l->p != '#' && !take_number(l, &timestamp))
+		return false;
+	lex_skip_blanks(l);
+	return lex_done(l) || *l->p == '#';
+}
+
+/* Takes the metric's name, and finds its kind. False: there is none. */
+static bool read_name(struct exposition *e, struct lex *l)
+{
+	struct exposition_text name = take_name(l);
+
+	if (!name.len || lex_done(l) || !strchr("{ \t", *l->p))
+		return false;
+	if (name.len == e->name_len && !memcmp(name.at, e->name, name.len))
+		return true; /* as in the line before */
+	e->kind = e->ops->kind(e->arg, name);
+	e->name_len = name.len < sizeof(e->name) ? name.len : 0;
+	memcpy(e->name, name.at, e->name_len);
+	return true;
+}
+
+/* The line that is carried. Returns what is wrong with it; one that is too long is cut. */
+static const char *read_line(struct exposition *e)
+{
+	struct lex l = { e->carry, e->carry + e->carried };
+	struct exposition_sample sample;
+
+	if (e->carried && l.end[-1] == '\r')
+		l.end--;
+	lex_skip_blanks(&l);
+	if (lex_done(&l) || *l.p == '#')
+		return NULL;
+	if (!read_name(e, &l))
+		return "a line has no metric name";
+	if (e->kind < 0)
+		return NULL;
+	if (e->carried == sizeof(e->carry))
+		return "a line is too long";
+	sample.nlabels = 0;
+	lex_skip_blanks(&l);
+	if (lex_take_char(&l, '{') && !read_labels(&l, &sample))
+		return "labels are malformed";
+	if (!read_value(&l, &sample.value))
+		return "a value is not a number";
+	e->ops->sample(e->arg, e->kind, &sample);
+	return NULL;
+}
+
+bool exposition_feed(struct exposition *e, const char *data, size_t len)
+{
+	while (len && !e->fault) {
+		const char *newline = memchr(data, '\n', len);
+		size_t part = newline ? (size_t)(newline - data) : len;
+		size_t room = sizeof(e->carry) - e->carried, taken = part < room ? part : room;
+
+		memcpy(e->carry + e->carried, data, taken);
+		e->carried += taken;
+		if (newline) {
+			e->fault = read_line(e);
+			e->carried = 0;
+		}
+		part += newline != NULL;
+		data += part;
+		len -= part;
+	}
+	return !e->fault;
+}
+
+bool exposition_end(struct exposition *e)
+{
+	if (!e->fault && e->carried)
+		e->fault = "it ends within a line";
+	return !e->fault;
+}
+
+/* ---- Labels ---------------------------------------------------------------------------------- */
+
+bool exposition_is(struct exposition_text text, const char *word)
+{
+	return text.len == strlen(word) && !memcmp(text.at, word, text.len);
+}
+
+struct exposition_text exposition_label(const struct exposition_sample *sample, const char *names)
+{
+	for (size_t len; *names; names += len + (names[len] == '|')) {
+		len = strcspn(names, "|");
+		ARRAY_EACH (label, sample->labels, sample->nlabels)
+			if (label->name.len == len && !memcmp(label->name.at, names, len))
+				return label->value;
+	}
+	return (struct exposition_text){ 0 };
+}
+
+void exposition_copy(struct exposition_text text, char *to, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < text.len && used + 1 < size; i++) {
+		char c = text.at[i];
+
+		if (c == '\\' && i + 1 < text.len) {
+			c = text.at[++i];
+			c = c == 'n' ? '\n' : c;
+		}
+		to[used++] = c;
+	}
+	to[used] = '\0';
+}
+
+void exposition_copy_shown(struct exposition_text text, char *to, size_t size)
+{
+	exposition_copy(text, to, size);
+	for (; *to; to++)
+		if (*to <= ' ' || *to > '~')
+			*to = '?';
+}
+
+/* ---- dcgm-exporter ---------------------------------------------------------------------------- */
 
 /*
  * evidence: samples as they come, put where they belong: to a GPU, an NVSwitch, a link.
@@ -23,28 +253,9 @@
  * none at all.
  */
 
-enum metric { /* as the catalogue numbers them */
-	      PRESENT = 1,
-	      XID,
-	      XID_COUNT,
-	      P2P_PAIR,
-	      P2P_BITMAP,
-	      FM_STATUS,
-	      SUMMARY,
-	      HEALTH_MASK,
-	      RECOVERY_ACTION,
-	      RECOVERY_FAILED,
-	      ENERGY,
-	      HEALTH_WATCH,
-	      MIG_MODE,
-	      CLIQUE,
-	      GPU_LINK_STATE,
-	      LINK_STATUS, /* from here on of an NVSwitch */
-	      LINK_FATAL,
-	      SWITCH_PRESENT,
-	      SWITCH_FATAL,
-	      SWITCH_NONFATAL,
-	      SWITCH_RESET,
+enum metric { /* as the catalogue numbers them; from LINK_STATUS on of an NVSwitch */
+#define METRIC(number, name) name = number,
+#include "fm/nvswitch/metrics.def"
 	      DCGM_OTHER = CATALOGUE_METRICS, /* none of these, but DCGM's */
 };
 
@@ -108,8 +319,6 @@ json_t *evidence_missing(uint32_t seen, enum nvswitch_system system)
 	return rows;
 }
 
-/* ---- Labels ---------------------------------------------------------------------------------- */
-
 /* Decimal, also with zeros before it; or 0x. */
 static bool read_number(const char *text, uint64_t max, uint64_t *number)
 {
@@ -166,7 +375,7 @@ static uint32_t whole(double value)
 
 static enum nvswitch_state state_of(enum catalogue_kind kind, unsigned number)
 {
-	return catalogue_find(kind, number, NULL, 0)->state;
+	return catalogue_find(kind, number, NULL, FM_PROGRESS_DEGRADED)->state;
 }
 
 /* The graver of two errors; between equals the newer. True: it is this one. */
@@ -180,20 +389,15 @@ static bool take_error(enum catalogue_kind kind, uint32_t *kept, double value)
 	return takes;
 }
 
-/* Of equal series the gravest counts: success least, what failed more than what is under way. */
-static void keep_gravest(struct gpu_said *said, uint16_t bit, uint8_t *kept, unsigned value)
+/* Of equal series the gravest counts. */
+static void keep_gravest(struct gpu_said *said, unsigned which, unsigned value)
 {
-	static const uint8_t fm[FM_STATUSES] = { 0, 5, 2, 1, 6, 4, 3 }, summary[] = { 0, 0, 2, 1 };
-	unsigned is = bit == HAS_FM ? fm[value] : summary[value % 4];
-	unsigned was = bit == HAS_FM ? fm[*kept] : summary[*kept % 4];
+	const struct reported *it = &evidence_reported[which];
+	uint8_t *kept = (uint8_t *)said + it->at;
 
-	if (bit == HAS_ACTION) {
-		is = state_of(CATALOGUE_ACTION, value);
-		was = state_of(CATALOGUE_ACTION, *kept);
-	}
-	if (!(said->has & bit) || is > was)
+	if (!(said->has & it->has) || state_of(it->kind, value) > state_of(it->kind, *kept))
 		*kept = value;
-	said->has |= bit;
+	said->has |= it->has;
 }
 
 static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
@@ -230,11 +434,11 @@ static void take_state(struct gpu_said *said, enum metric metric, const struct e
 		said->mask = number; /* 0 = the driver supports none of it */
 		said->has |= HAS_MASK;
 	} else if (metric == FM_STATUS && s->value < FM_STATUSES) {
-		keep_gravest(said, HAS_FM, &said->fm_status, number);
+		keep_gravest(said, REPORTED_FM, number);
 	} else if (metric == SUMMARY && number && number <= SUMMARY_LIMITED) {
-		keep_gravest(said, HAS_SUMMARY, &said->summary, number);
+		keep_gravest(said, REPORTED_SUMMARY, number);
 	} else if (metric == RECOVERY_ACTION && s->value < UINT8_MAX) {
-		keep_gravest(said, HAS_ACTION, &said->action, number);
+		keep_gravest(said, REPORTED_ACTION, number);
 	} else if (metric == HEALTH_WATCH) {
 		take_watch(said, s);
 	} else if (metric == GPU_LINK_STATE && link >= 0) {
@@ -366,15 +570,15 @@ const struct exposition_ops evidence_ops = { metric_of, take_sample };
 #define BER_LIMIT    1e-12 /* effective, after error correction */
 #define STATE_ACTIVE 4	   /* IBA 14.2.5.6, PortInfo:PortState */
 
-enum kind { LINK_DOWN, BER, STATE, STATE_TOO, OTHER };
+enum kind { LINK_DOWN, BER, STATE, STATE_TOO };
 
 enum link_state { LINK_UNKNOWN, LINK_ACTIVE, LINK_INACTIVE };
 
 struct said { /* of a port, by one answer */
-	bool there, has_downs;
+	bool there;
 	uint8_t link;
 	char state[12], blame[20];
-	uint64_t downs;
+	uint64_t downs; /* Link_Down + 1, 0 = not reported */
 	double ber;
 };
 struct port {
@@ -384,8 +588,8 @@ struct port {
 	char chassis[20];
 	struct said now, next; /* of the last whole answer; of the one under way */
 	uint64_t rose_us;      /* its Link_Down, last */
-	uint32_t rose_by;
-	bool was_active, rose;
+	uint32_t rose_by;      /* 0 = it never did */
+	bool was_active;
 };
 struct nmx {
 	struct port *ports;
@@ -471,12 +675,9 @@ static struct port *port_of(struct nmx *nmx, uint64_t guid, uint16_t number)
 
 static int kind_of(void *arg, struct exposition_text name)
 {
-	static const char *const names[] = { [LINK_DOWN] = "Link_Down",
-					     [BER] = "Effective_BER",
-					     [STATE] = "logical_state",
-					     [STATE_TOO] = "Logical_state",
-					     [OTHER] = "lid" };
-	int kind = OTHER;
+	static const char *const names[] = { "Link_Down", "Effective_BER", "logical_state",
+					     "Logical_state", "lid" };
+	int kind = ARRAY_SIZE(names) - 1;
 
 	while (kind >= 0 && !exposition_is(name, names[kind]))
 		kind--;
@@ -514,8 +715,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 		said->link = active ? LINK_ACTIVE : LINK_INACTIVE;
 	}
 	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
-		said->has_downs = true;
-		said->downs = s->value;
+		said->downs = 1 + (uint64_t)s->value;
 	} else if (kind == BER && s->value > said->ber) {
 		said->ber = s->value;
 	} else if (kind == STATE || kind == STATE_TOO) {
@@ -538,18 +738,16 @@ void nmx_begin(struct nmx *nmx, uint64_t now_us)
 void nmx_end(struct nmx *nmx)
 {
 	ARRAY_EACH (port, nmx->ports, nmx->count) {
-		struct said *next = &port->next;
+		uint64_t before = port->now.downs;
 
+		port->now = port->next;
 		/* What it counted is kept for when it is there again; smaller: it began anew. */
-		if (!next->has_downs) {
-			next->has_downs = port->now.has_downs;
-			next->downs = port->now.downs;
-		} else if (port->now.has_downs && next->downs > port->now.downs) {
-			port->rose = true;
+		if (!port->now.downs)
+			port->now.downs = before;
+		if (before && port->now.downs > before) {
 			port->rose_us = nmx->now_us;
-			port->rose_by = next->downs - port->now.downs;
+			port->rose_by = port->now.downs - before;
 		}
-		port->now = *next;
 		port->was_active |= port->now.link == LINK_ACTIVE;
 	}
 }
@@ -642,7 +840,7 @@ const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint
 			note(&t.inactive, port, 1);
 		else if (now->there)
 			t.devices[port->device].working++;
-		if (port->rose && nmx->now_us - port->rose_us < window_us)
+		if (port->rose_by && nmx->now_us - port->rose_us < window_us)
 			note(&t.rises, port, port->rose_by);
 		if (now->ber > BER_LIMIT)
 			note(&t.high_ber, port, 1);

@@ -6,10 +6,67 @@
 #ifndef FMD_NVSWITCH_EVIDENCE_H
 #define FMD_NVSWITCH_EVIDENCE_H
 
-#include <jansson.h>
-#include <stdio.h>
-#include "fm/nvswitch/intake_exposition.h"
 #include "fm/nvswitch/state.h"
+
+/* ---- Prometheus' text format (0.0.4), in pieces of any size ----------------------------------- */
+
+/*
+ * Nothing is allocated: a line is copied into the reader's buffer. The first fault (a malformed
+ * line, a wanted line longer than the buffer, a body that ends within a line) ends the reading: the
+ * whole body is discarded then.
+ */
+
+#define EXPOSITION_LINE	  8192 /* bytes; exporters' lines are some hundreds */
+#define EXPOSITION_LABELS 48   /* of a sample; more are read and left out */
+
+struct exposition_text { /* not ended by a zero byte */
+	const char *at;
+	size_t len;
+};
+struct exposition_sample {
+	double value;
+	unsigned nlabels;
+	struct {
+		struct exposition_text name, value; /* value: as written, with its escapes */
+	} labels[EXPOSITION_LABELS];
+};
+struct exposition_ops {
+	/*
+	 * Returns the caller's number of a metric, < 0 = not wanted: its lines are skipped. Called
+	 * once for consecutive lines of one name.
+	 */
+	int (*kind)(void *arg, struct exposition_text name);
+	/* Takes a sample, which is valid during the call. */
+	void (*sample)(void *arg, int kind, const struct exposition_sample *sample);
+};
+
+struct exposition { /* the caller's; nothing to free */
+	const struct exposition_ops *ops;
+	void *arg;
+	const char *fault; /* a static text; NULL = none so far */
+	int kind;	   /* of the latest name */
+	size_t name_len, carried;
+	char name[128];
+	char carry[EXPOSITION_LINE];
+};
+
+/* Starts with a new body; ops is borrowed until its end. */
+void exposition_init(struct exposition *e, const struct exposition_ops *ops, void *arg);
+/* Take a piece of the body, and its end. False: there is a fault, see e->fault. */
+bool exposition_feed(struct exposition *e, const char *data, size_t len);
+bool exposition_end(struct exposition *e);
+
+/*
+ * The value of a label, of the first of "NAME|OTHER.." that the sample has, within the sample; its
+ * `at` is NULL if it has none.
+ */
+struct exposition_text exposition_label(const struct exposition_sample *sample, const char *names);
+/* Whether a name or a value is that word. */
+bool exposition_is(struct exposition_text text, const char *word);
+/* Copies a value without its escapes, cut to size and ended by a zero byte. */
+void exposition_copy(struct exposition_text text, char *to, size_t size);
+/* The same for what is shown, and kept in a file by words: what is not printable becomes `?`. */
+void exposition_copy_shown(struct exposition_text text, char *to, size_t size);
 
 /* ---- What an exporter reports on one GPU and on one NVSwitch --------------------------------- */
 
@@ -46,8 +103,8 @@ enum { /* DCGM's fabric manager status (dcgm_fields.h, 170) */
        FM_NVML_TOO_OLD,
        FM_STATUSES
 };
-enum { SUMMARY_UNHEALTHY = 2, SUMMARY_LIMITED = 3 };	   /* fabric health summary (175) */
-enum { WATCH_PASS = 0, WATCH_WARN = 10, WATCH_FAIL = 20 }; /* DCGM_EXP_GPU_HEALTH_STATUS */
+enum { SUMMARY_UNHEALTHY = 2, SUMMARY_LIMITED = 3 }; /* fabric health summary (175) */
+enum { WATCH_FAIL = 20 };			     /* DCGM_EXP_GPU_HEALTH_STATUS */
 enum { ACTION_NONE, ACTION_GPU_RESET }; /* NVML's recovery action; the catalogue has them all */
 
 struct gpu_said {
@@ -59,6 +116,13 @@ struct gpu_said {
 	uint32_t peers, pairs_lost;    /* GPUs by bit */
 	uint64_t links_up, links_down; /* the GPU's own, by bit */
 };
+struct reported { /* a number, a byte of gpu_said; the catalogue says what it means */
+	uint16_t has, at;
+	uint8_t kind;	  /* enum catalogue_kind */
+	const char *text; /* before the row's words */
+};
+enum { REPORTED_FM, REPORTED_ACTION, REPORTED_SUMMARY, REPORTED_WATCH, REPORTED };
+extern const struct reported evidence_reported[REPORTED];
 struct switch_said {
 	bool present; /* by what each NVSwitch has at all times */
 	bool has_reset, reset_required;
@@ -88,7 +152,6 @@ struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minute
  * Everything but the times is kept in state_dir (memory_write(), memory_read()).
  */
 
-#define MEMORY_EVENTS  12
 #define MEMORY_COUNTS  16
 #define MEMORY_REPORTS 4 /* sources of `health-report` of a host */
 
@@ -110,14 +173,6 @@ struct memory_switch {
 	uint8_t gauge_source;	  /* which of the host's exporters showed them */
 };
 
-enum { MEMORY_FROM_LOG = 1 << 7 }; /* else 1 << source */
-struct memory_event {
-	struct nvswitch_finding finding; /* since_us: when it was first heard */
-	uint64_t last_us;		 /* when it was last heard */
-	uint8_t from;			 /* bits: its sources */
-	bool old;			 /* of an earlier incarnation: ends with whole states */
-	uint32_t times;
-};
 struct memory_report {	 /* the latest of a program beside fmd, by `health-report` */
 	char source[33]; /* a word */
 	uint8_t state;	 /* enum nvswitch_state; UNKNOWN = the source can't tell */
@@ -137,17 +192,16 @@ struct memory {
 	uint8_t declared;	     /* GPUs that it has by an operator's word, 0 = as its model */
 	struct memory_gpu gpus[MEMORY_GPUS];
 	struct memory_switch switches[MEMORY_SWITCHES];
-	unsigned nevents;
-	struct memory_event events[MEMORY_EVENTS]; /* the worst first */
-	char cluster[48]; /* UUID of its NVLink domain, "" = not reported */
-	uint64_t clique;  /* its number + 1, 0 = not reported */
+	struct nvswitch_verdict events; /* findings of kind event; its state does not count */
+	char cluster[48];		/* UUID of its NVLink domain, "" = not reported */
+	uint64_t clique;		/* its number + 1, 0 = not reported */
 	unsigned ncounts;
 	struct xid_count counts[MEMORY_COUNTS]; /* as last reported */
 };
 
 /*
  * Adds an event. An event that is known already takes the new time and the worse of both states.
- * `from`: MEMORY_FROM_LOG or 1 << source. When there is no room the least bad event is dropped.
+ * `from`: EVENT_FROM_LOG or 1 << source. When there is no room the least bad event is dropped.
  */
 void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
 		 uint64_t now_us);
@@ -157,15 +211,15 @@ void memory_pci(const char *text, char pci[16]);
 int memory_gpu_by_pci(const struct memory *m, const char *pci);
 /*
  * A GPU was reset (gpu -1: the one of that PCI address; pci NULL: all GPUs, as the host booted or
- * its NVLink driver started): drops its events and states, except events that a more trusted sender
- * reported. Which GPUs and switches were seen stays known.
+ * its NVLink driver started): drops its events and states. Which GPUs and switches were seen stays
+ * known.
  */
-void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust);
+void memory_reset(struct memory *m, int gpu, const char *pci);
 /*
  * The GPU of that UUID was reset. If no GPU's UUID is known, it is the GPU that all events are
  * about, if that is one.
  */
-void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust);
+void memory_reset_uuid(struct memory *m, const char *uuid);
 /*
  * A new incarnation has begun, of the host with all its GPUs (gpu -1) or of one GPU: its states are
  * those that are reported from now on, its events are old. `gauges`: the exporter's host engine
@@ -195,22 +249,17 @@ bool memory_read(struct memory *m, const char *kind, const char *rest,
 		 struct memory_report *report);
 /* ---- What errors of NVSwitches (SXid) and GPUs (Xid) mean ------------------------------------ */
 
-enum sxid_class {		 /* of an SXid's number, after NVIDIA's catalog */
-		  SXID_UNKNOWN,	 /* not in the catalog */
-		  SXID_NOTE,	 /* not about links */
-		  SXID_NONFATAL, /* logged; many of them are a degraded link */
-		  SXID_PORT,	 /* affects one link and the jobs of its GPU */
-		  SXID_ALWAYS,	 /* affects the host's NVLink fabric */
+enum sxid_news {
+	SXID_FAULT,	/* `finding`; state HEALTHY: none by itself */
+	SXID_NONFATALS, /* the same; counted: many in a short time are a fault */
+	SXID_NAMES,	/* the next line is about finding.pci */
+	SXID_START,	/* kernel or NVLink driver started: earlier events are over */
+	SXID_RESET,	/* the GPU of that UUID was reset */
+	SXID_RECOVERED, /* the driver asks for no recovery of finding.pci any more */
 };
-
-struct sxid_event {	   /* one line of a kernel log */
-	bool nonfatal;	   /* counted: many in a short time are a fault */
-	bool driver_start; /* kernel or NVLink driver started: earlier events are over */
-	bool gpu_reset;	   /* a GPU was reset, by its UUID */
-	bool recovered;	   /* the driver asks for no recovery of finding.pci any more */
-	bool names_gpu;	   /* no fault: the next line is about finding.pci */
-	char uuid[48];	   /* of the GPU, "" = not in the line */
-	/* state HEALTHY: no fault by itself; trust: of the sender, set by the receiver. */
+struct sxid_event { /* one line of a kernel log */
+	enum sxid_news news;
+	char uuid[48]; /* of the GPU, "" = not in the line */
 	struct nvswitch_finding finding;
 };
 /*
@@ -225,20 +274,24 @@ enum nvswitch_state sxid_state(unsigned number, bool fatal);
 enum catalogue_kind {
 	CATALOGUE_XID,
 	CATALOGUE_SXID,
-	CATALOGUE_ACTION, /* NVML's recovery actions */
-	CATALOGUE_MASK,	  /* NVML's fabric health mask: by the shift of a field */
-	CATALOGUE_LINE,	  /* a kernel's line without a number that says what it is */
-	CATALOGUE_METRIC, /* of exporters: a name in `unit`; the last number is enum metric's */
-	CATALOGUE_MODEL,  /* of GPUs: a word of its name; how many links; in words its system */
+	CATALOGUE_ACTION,  /* NVML's recovery actions */
+	CATALOGUE_MASK,	   /* NVML's fabric health mask: by the shift of a field */
+	CATALOGUE_FM,	   /* DCGM's statuses of the fabric manager; value: enum fm_progress */
+	CATALOGUE_SUMMARY, /* of the fabric's health */
+	CATALOGUE_WATCH,   /* DCGM's health watch; value 1: of the fabric probe */
+	CATALOGUE_LINE,	   /* a kernel's line without a number that says what it is */
+	CATALOGUE_METRIC,  /* of exporters: a name in `unit`; the last number is enum metric's */
+	CATALOGUE_MODEL,   /* of GPUs: a word of its name; how many links; in words its system */
 	CATALOGUE_KINDS
 };
-#define CATALOGUE_METRICS 22 /* numbers of metrics are below that */
-struct xid { /* a row of the catalogue: a range of numbers; the `state` of an SXid is a class */
-	uint8_t kind;	       /* enum catalogue_kind */
-	uint16_t first, last;  /* in `unknown`, which no row has, 0 to 0 */
-	uint8_t state, remedy; /* enum nvswitch_state, enum nvswitch_remedy */
-	uint8_t condition;     /* 0 = none; see etc/nvlink/catalogue.tsv */
-	uint32_t value;	       /* of the condition */
+#define CATALOGUE_METRICS 22  /* numbers of metrics are below that */
+struct xid {		      /* a row of the catalogue: a range of numbers */
+	uint8_t kind;	      /* enum catalogue_kind */
+	uint16_t first, last; /* without a row 0 to 0 */
+	uint8_t state,
+		remedy;	   /* enums; of an SXid that is not called fatal, DEGRADED_LINK: of many */
+	uint8_t condition; /* 0 = none; see etc/nvlink/catalogue.tsv */
+	uint32_t value;	   /* of the condition */
 	char unit[64];	/* that its words begin with, "" = any; of a line: that are in it; a name */
 	char words[92]; /* that describe it, "" = none */
 };

@@ -33,7 +33,6 @@
  *             may be a sample from before it and proves nothing.
  */
 #include "fm/nvswitch/evidence.h"
-#include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
 #define RESTART_US 60000000 /* a shorter silence is a pod's restart, not a machine's */
@@ -99,7 +98,7 @@ static void find_births(const struct judge *j)
 		    !any_of(i, 0, MEMORY_GPUS,
 			    !strcmp(m->gpus[i].uuid, said->uuid) ||
 				    !strcmp(e->gpus[i].uuid, gpu->uuid))) {
-			memory_reset(m, g, gpu->pci, NVSWITCH_PROVEN);
+			memory_reset(m, g, gpu->pci);
 			gpu->energy = gpu->xid = 0;
 			replaced = m->ended = true;
 		}
@@ -197,18 +196,25 @@ static void keep_states(struct memory *m, const struct evidence *e)
 
 /* ---- What there should be, and what is well -------------------------------------------------- */
 
-static bool fm_failed(const struct judge *j, const struct gpu_said *said)
+/* Numbers that exporters report of a GPU; of equal series the gravest counts. */
+const struct reported evidence_reported[REPORTED] = {
+	{ HAS_FM, offsetof(struct gpu_said, fm_status), CATALOGUE_FM, "the fabric manager " },
+	{ HAS_ACTION, offsetof(struct gpu_said, action), CATALOGUE_ACTION, "recovery action: " },
+	{ HAS_SUMMARY, offsetof(struct gpu_said, summary), CATALOGUE_SUMMARY, "NVLink " },
+	{ HAS_WATCH, offsetof(struct gpu_said, watch), CATALOGUE_WATCH,
+	  "DCGM's health watch of NVLinks: " },
+};
+
+/* What the fabric manager's status means; as if it were done where it is not reported. */
+static const struct xid *fm_of(const struct judge *j, const struct gpu_said *said)
 {
-	if (!(said->has & HAS_FM))
-		return false;
-	if (said->fm_status == FM_IN_PROGRESS)
-		return j->c->progress == FM_PROGRESS_FAILED;
-	return said->fm_status != FM_NOT_SUPPORTED && said->fm_status != FM_SUCCESS;
+	return catalogue_find(CATALOGUE_FM, said->has & HAS_FM ? said->fm_status : FM_SUCCESS, NULL,
+			      j->c->progress);
 }
 
-static bool fm_in_progress(const struct gpu_said *said)
+static bool fm_failed(const struct judge *j, const struct gpu_said *said)
 {
-	return said->has & HAS_FM && said->fm_status == FM_IN_PROGRESS;
+	return fm_of(j, said)->state >= NVSWITCH_NO_P2P;
 }
 
 static uint32_t others_of(const struct judge *j, unsigned g)
@@ -230,7 +236,7 @@ static bool shows_no_fault(const struct judge *j, unsigned g)
 	const struct gpu_said *said = &j->e->gpus[g].last;
 	uint16_t silent = j->m->gpus[g].last.has & HAS_STATES & ~said->has & ~HAS_LINKS;
 
-	return !silent && !fm_failed(j, said) && !(fm_in_progress(said) && j->c->progress) &&
+	return !silent && !fm_of(j, said)->state &&
 	       !(said->has & HAS_ACTION && said->action != ACTION_NONE) &&
 	       !(said->has & HAS_SUMMARY && said->summary == SUMMARY_UNHEALTHY);
 }
@@ -238,7 +244,7 @@ static bool shows_no_fault(const struct judge *j, unsigned g)
 static void survey(struct judge *j)
 {
 	const struct memory *m = j->m;
-	const struct nvswitch_expect *usual = nvswitch_expect(m->system);
+	const struct nvswitch_expect *usual = &nvswitch_systems[m->system];
 	unsigned seen = 0, top = 0, left = m->declared ? m->declared : usual->gpus;
 	/* A board of four has none, and so a manager that is not supported. */
 	bool switches = any_of(n, 0, MEMORY_SWITCHES, m->switches[n].seen), any = false;
@@ -254,7 +260,8 @@ static void survey(struct judge *j)
 			j->absent |= 1u << g;
 			left++;
 		}
-		if (last->mig || (fm_in_progress(last) && j->c->progress == FM_PROGRESS_NORMAL))
+		if (last->mig || (last->has & HAS_FM && last->fm_status == FM_IN_PROGRESS &&
+				  j->c->progress == FM_PROGRESS_NORMAL))
 			j->exempt |= 1u << g;
 	}
 	j->exempt |= j->absent;
@@ -277,31 +284,26 @@ static void survey(struct judge *j)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-static void xid_happened(const struct judge *j, unsigned g, uint32_t number)
+/* An Xid of a GPU, or the fatal SXid of an NVSwitch (gpu -1) or of one of its links. */
+static void error_happened(const struct judge *j, int gpu, int sw, int link, uint32_t number)
 {
-	const struct xid *xid = catalogue_find(CATALOGUE_XID, number, NULL, 0);
-	struct nvswitch_finding f = EVENT(g);
-
-	f.remedy = xid->remedy;
-	f.code = number;
-	array_printf(f.text, "GPU %u: Xid %u%s%.66s", g, number, *xid->words ? ", " : "",
-		     xid->words);
-	happened(j, xid->state, f);
-}
-
-static void sxid_happened(const struct judge *j, unsigned n, int link, uint32_t sxid)
-{
-	struct nvswitch_finding f = EVENT(-1);
+	const struct xid *row =
+		catalogue_find(gpu < 0 ? CATALOGUE_SXID : CATALOGUE_XID, number, NULL, 0);
+	struct nvswitch_finding f = EVENT(gpu);
 	char at[24] = "";
 
-	f.remedy = catalogue_find(CATALOGUE_SXID, sxid, NULL, 0)->remedy;
-	f.sw = n;
+	f.remedy = row->remedy;
+	f.sw = sw;
 	f.link = link;
-	f.code = sxid;
+	f.code = number;
 	if (link >= 0)
 		array_printf(at, " link %d", link);
-	array_printf(f.text, "NVSwitch %u%s: fatal SXid %u", n, at, sxid);
-	happened(j, sxid_state(sxid, true), f);
+	if (gpu < 0)
+		array_printf(f.text, "NVSwitch %d%s: fatal SXid %u", sw, at, number);
+	else
+		array_printf(f.text, "GPU %d: Xid %u%s%.66s", gpu, number, *row->words ? ", " : "",
+			     row->words);
+	happened(j, gpu < 0 ? sxid_state(number, true) : row->state, f);
 }
 
 /*
@@ -310,11 +312,10 @@ static void sxid_happened(const struct judge *j, unsigned n, int link, uint32_t 
  */
 static bool gauge_moved(const struct judge *j, uint32_t *kept, uint32_t now, uint8_t source)
 {
-	bool moved = *kept != now && source == j->c->source;
-
-	if (moved)
-		*kept = now;
-	return moved && now;
+	if (*kept == now || source != j->c->source)
+		return false;
+	*kept = now;
+	return now;
 }
 
 /*
@@ -328,13 +329,10 @@ static void take_counts(const struct judge *j)
 	unsigned kept = 0;
 
 	ARRAY_EACH (now, e->counts, e->ncounts) {
-		uint32_t before = 0;
-
-		for (unsigned k = m->ncounts; k-- > 0;)
-			if (m->counts[k].gpu == now->gpu && m->counts[k].xid == now->xid)
-				before = m->counts[k].count;
-		if (now->count > before)
-			xid_happened(j, now->gpu, now->xid);
+		if (!any_of(k, 0, m->ncounts,
+			    m->counts[k].gpu == now->gpu && m->counts[k].xid == now->xid &&
+				    m->counts[k].count >= now->count))
+			error_happened(j, now->gpu, -1, -1, now->xid);
 	}
 	ARRAY_EACH (count, m->counts, m->ncounts)
 		if (count->source != j->c->source)
@@ -363,7 +361,7 @@ static void take_events(const struct judge *j)
 		lost += g < j->gpus && p->lost;
 		if (gauge_moved(j, &gpu->xid, said->xid, gpu->gauge_source) &&
 		    !(first && (p->whole || p->no_action)))
-			xid_happened(j, g, said->xid);
+			error_happened(j, g, -1, -1, said->xid);
 		if (!(said->last.has & HAS_FAILURES))
 			continue;
 		array_printf(failed.text, "GPU %u: a link did not recover", g);
@@ -378,24 +376,23 @@ static void take_events(const struct judge *j)
 		bool old = first && whole && !lost;
 
 		if (gauge_moved(j, &sw->sxid, said->sxid, sw->gauge_source) && !old)
-			sxid_happened(j, n, -1, said->sxid);
+			error_happened(j, -1, n, -1, said->sxid);
 		if (gauge_moved(j, &sw->link_sxid, said->link_sxid, sw->gauge_source) && !old)
-			sxid_happened(j, n, j->e->fatal_link[n], said->link_sxid);
+			error_happened(j, -1, n, j->e->fatal_link[n], said->link_sxid);
 	}
 }
 
 /* ---- Proof ----------------------------------------------------------------------------------- */
 
 /* An event that names no GPU is of all of them. */
-static bool is_disproved(const struct judge *j, const struct memory_event *event)
+static bool is_disproved(const struct judge *j, const struct nvswitch_finding *f)
 {
-	const struct nvswitch_finding *f = &event->finding;
 	/* GPUs may be numbered in another way by now; the address stays. */
 	int gpu = *f->pci ? memory_gpu_by_pci(j->m, f->pci) : f->gpu;
 	unsigned first = gpu >= 0 ? gpu : 0, end = gpu >= 0 ? first + 1 : j->gpus;
 	unsigned whole = 0, dipped = 0, no_action = 0, count = 0;
 
-	if (j->c->now_us < event->last_us + j->c->settle_us)
+	if (j->c->now_us < f->last_us + j->c->settle_us)
 		return false;
 	if (f->state == NVSWITCH_DEGRADED_LINK && f->sw >= 0 && f->sw < MEMORY_SWITCHES &&
 	    f->link >= 0 && f->link < MEMORY_LINKS) {
@@ -419,21 +416,22 @@ static bool is_disproved(const struct judge *j, const struct memory_event *event
 
 static void end_disproved(const struct judge *j)
 {
-	struct memory *m = j->m;
+	struct nvswitch_verdict *events = &j->m->events;
 	unsigned kept = 0;
 	uint32_t concerned = 0; /* GPUs that the events are about, by bit */
 
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		m->gpus[g].dipped |= j->proofs[g].lost && m->gpus[g].seen;
-	ARRAY_EACH (event, m->events, m->nevents) {
+	ARRAY_EACH (gpu, j->m->gpus, MEMORY_GPUS)
+		gpu->dipped |= j->proofs[gpu - j->m->gpus].lost && gpu->seen;
+	ARRAY_EACH (event, events->findings, events->count) {
 		if (is_disproved(j, event))
 			continue;
-		concerned |= event->finding.gpu < 0 ? UINT32_MAX : 1u << event->finding.gpu;
-		m->events[kept++] = *event;
+		concerned |= event->gpu < 0 ? UINT32_MAX : 1u << event->gpu;
+		events->findings[kept++] = *event;
 	}
-	m->nevents = kept;
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		m->gpus[g].dipped &= !j->proofs[g].whole || concerned >> g & 1;
+	events->count = kept;
+	ARRAY_EACH (gpu, j->m->gpus, MEMORY_GPUS)
+		gpu->dipped &=
+			!j->proofs[gpu - j->m->gpus].whole || concerned >> (gpu - j->m->gpus) & 1;
 }
 
 /*
@@ -448,21 +446,12 @@ static void end_old(const struct judge *j)
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
 		if (j->m->gpus[g].seen && !(j->exempt >> g & 1 && !j->e->gpus[g].last.has))
 			whole &= j->e->gpus[g].last.has & HAS_ANY && shows_no_fault(j, g);
-	if (whole && j->m->ports == PORTS_UP && any_of(i, 0, j->m->nevents, j->m->events[i].old))
+	if (whole && j->m->ports == PORTS_UP &&
+	    any_of(i, 0, j->m->events.count, j->m->events.findings[i].old))
 		memory_end_old(j->m);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
-
-static const char *const fm_words[FM_STATUSES] = {
-	[FM_NOT_SUPPORTED] = "has nothing to do",
-	[FM_NOT_STARTED] = "has not started",
-	[FM_IN_PROGRESS] = "is not done",
-	[FM_SUCCESS] = "is done",
-	[FM_FAILURE] = "failed",
-	[FM_UNRECOGNIZED] = "has an unknown status",
-	[FM_NVML_TOO_OLD] = "has a status that this NVML is too old for",
-};
 
 /*
  * NVML's mask: fields of two bits, but for the one of what is configured wrongly. The catalogue
@@ -491,32 +480,20 @@ static void judge_mask(const struct judge *j, unsigned g)
 	}
 }
 
-/* What it reports as a number or a word: fabric manager, recovery action, health. */
 static void judge_reported(const struct judge *j, unsigned g)
 {
 	const struct gpu_said *last = &j->m->gpus[g].last;
 	struct nvswitch_finding place = GPU(g);
-	bool failed = fm_failed(j, last);
 
-	place.remedy =
-		failed ? NVSWITCH_RESET_GPU : NVSWITCH_REMEDY_NONE; /* it may end by itself */
-	if (failed || (fm_in_progress(last) && j->c->progress == FM_PROGRESS_DEGRADED))
-		find(j, failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, place,
-		     "GPU %u: the fabric manager %s", g, fm_words[last->fm_status]);
-	if (last->has & HAS_ACTION && last->action != ACTION_NONE) {
-		const struct xid *action = catalogue_find(CATALOGUE_ACTION, last->action, NULL, 0);
+	ARRAY_EACH (it, evidence_reported, last->has ? REPORTED : 0) {
+		unsigned value = it->kind == CATALOGUE_WATCH ? last->probe_failed : j->c->progress;
+		const struct xid *row =
+			catalogue_find(it->kind, *((const uint8_t *)last + it->at), NULL, value);
 
-		place.remedy = action->remedy;
-		find(j, action->state, place, "GPU %u: recovery action: %s", g, action->words);
+		place.remedy = row->remedy;
+		if (last->has & it->has && row->state)
+			find(j, row->state, place, "GPU %u: %s%s", g, it->text, row->words);
 	}
-	if (last->has & HAS_SUMMARY && last->summary == SUMMARY_UNHEALTHY)
-		find(j, NVSWITCH_NO_P2P, GPU(g), "GPU %u: NVLink fabric unhealthy", g);
-	if (last->has & HAS_SUMMARY && last->summary == SUMMARY_LIMITED)
-		find(j, NVSWITCH_DEGRADED_LINK, GPU(g), "GPU %u: NVLink capacity limited", g);
-	if (last->has & HAS_WATCH && last->watch > WATCH_PASS)
-		find(j, last->probe_failed ? NVSWITCH_NO_P2P : NVSWITCH_DEGRADED_LINK, GPU(g),
-		     "GPU %u: DCGM's health watch of NVLinks: %s", g,
-		     last->watch >= WATCH_FAIL ? "fail" : "warning");
 }
 
 /* Its own links, as NVML has them. Those that were never up are not reported. */
@@ -544,7 +521,7 @@ static void judge_own_links(const struct judge *j, unsigned g)
 static void judge_gpus(const struct judge *j)
 {
 	unsigned reporting = 0, failed = 0, gone = 0;
-	uint8_t status = FM_SUCCESS;
+	const char *status = "";
 	struct nvswitch_finding place = NOWHERE;
 	/* Any word in this scrape that only a GPU that is there has. An Xid is none. */
 	bool any = any_of(g, 0, j->gpus, j->e->gpus[g].last.has & HAS_ANY);
@@ -564,7 +541,7 @@ static void judge_gpus(const struct judge *j)
 			continue;
 		reporting += (last->has & HAS_FM) != 0;
 		failed += fm_failed(j, last);
-		status = fm_failed(j, last) ? last->fm_status : status;
+		status = fm_failed(j, last) ? fm_of(j, last)->words : status;
 		place = GPU(g);
 		place.peers_lost = __builtin_popcount(lost);
 		if (lost && !(j->exempt >> g & 1))
@@ -580,11 +557,9 @@ static void judge_gpus(const struct judge *j)
 	place = NOWHERE;
 	place.remedy = NVSWITCH_REBOOT;
 	if (reporting && failed == reporting)
-		find(j, NVSWITCH_FATAL, place, "the fabric manager %s, for every GPU",
-		     fm_words[status]);
+		find(j, NVSWITCH_FATAL, place, "the fabric manager %s, for every GPU", status);
 	else if (failed && gone)
-		find(j, NVSWITCH_FATAL, place, "a GPU is gone and the fabric manager %s",
-		     fm_words[status]);
+		find(j, NVSWITCH_FATAL, place, "a GPU is gone and the fabric manager %s", status);
 }
 
 /* ---- NVSwitches and links -------------------------------------------------------------------- */
@@ -596,7 +571,7 @@ static void judge_switches(const struct judge *j)
 	uint32_t without = j->m->system == NVSWITCH_SYSTEM_A100 ? j->exempt : j->absent;
 	unsigned off = __builtin_popcount(without) * j->links;
 	unsigned all = j->gpus * j->links, absent = 0, seen = 0, down = 0;
-	unsigned there = 0, usual = nvswitch_expect(j->m->system)->switches, ever = 0;
+	unsigned there = 0, usual = nvswitch_systems[j->m->system].switches, ever = 0;
 	struct nvswitch_finding first = NOWHERE;
 
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
-#include <strings.h>
 #include "fm/nvswitch/evidence.h"
-#include "topology/base/mem.h"
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
@@ -21,6 +19,7 @@
  * wrote. Bit masks are hexadecimal, all other numbers decimal.
  */
 
+enum line { HOST_LINE, GPU_LINE, SWITCH_LINE, EVENT_LINE, REPORT_LINE, LINES };
 enum form {
 	DECIMAL, /* below `bound`, else 0 */
 	HEX,
@@ -32,262 +31,179 @@ enum form {
 	STATE,
 	REST, /* a text to the end of the line */
 };
-struct word {
-	const char *name;
-	uint16_t at, size;
-	enum form form;
-	uint64_t bound;
-};
-#define WORD(of, name, member, form, bound)                                                        \
-	{                                                                                          \
-		name, offsetof(struct of, member), sizeof(((struct of *)NULL)->member), form,      \
-			bound                                                                      \
-	}
 #define ANY  UINT64_MAX
 #define FLAG 2
 
-static const struct word host_words[] = {
-	WORD(memory, "system", system, SYSTEM, 0),
-	WORD(memory, "links", links, DECIMAL, ANY),
-	WORD(memory, "told", sources_state, STATE, 0),
-	WORD(memory, "heard", heard, DECIMAL, FLAG),
-	WORD(memory, "ports", ports, DECIMAL, PORTS_CUT_OFF + 1),
-	WORD(memory, "cluster", cluster, TEXT, 0),
-	WORD(memory, "clique", clique, AND_1, UINT32_MAX),
-	WORD(memory, "gpus", declared, OPTION, MEMORY_GPUS + 1),
-	{ 0 },
-};
-static const struct word gpu_words[] = {
-	WORD(memory_gpu, "seen", seen, DECIMAL, FLAG),
-	WORD(memory_gpu, "pci", pci, TEXT, 0),
-	WORD(memory_gpu, "uuid", uuid, TEXT, 0),
-	WORD(memory_gpu, "xid", xid, DECIMAL, ANY),
-	WORD(memory_gpu, "xidsource", gauge_source, DECIMAL, ANY),
-	WORD(memory_gpu, "failed", failed_recoveries, DECIMAL, ANY),
-	WORD(memory_gpu, "energy", energy, DECIMAL, ANY),
-	WORD(memory_gpu, "dipped", dipped, DECIMAL, FLAG),
-	WORD(memory_gpu, "told", last.has, HEX, ANY),
-	WORD(memory_gpu, "mig", last.mig, DECIMAL, FLAG),
-	WORD(memory_gpu, "migmode", last.has_mig_mode, DECIMAL, FLAG),
-	WORD(memory_gpu, "fm", last.fm_status, DECIMAL, FM_STATUSES),
-	WORD(memory_gpu, "summary", last.summary, DECIMAL, ANY),
-	WORD(memory_gpu, "action", last.action, DECIMAL, ANY),
-	WORD(memory_gpu, "watch", last.watch, DECIMAL, ANY),
-	WORD(memory_gpu, "probe", last.probe_failed, DECIMAL, FLAG),
-	WORD(memory_gpu, "mask", last.mask, HEX, ANY),
-	WORD(memory_gpu, "peers", last.peers, HEX, ANY),
-	WORD(memory_gpu, "pairs", last.pairs_lost, HEX, ANY),
-	WORD(memory_gpu, "up", last.links_up, HEX, ANY),
-	WORD(memory_gpu, "down", last.links_down, HEX, ANY),
-	{ 0 },
-};
-static const struct word switch_words[] = {
-	WORD(memory_switch, "seen", seen, DECIMAL, FLAG),
-	WORD(memory_switch, "sxid", sxid, DECIMAL, ANY),
-	WORD(memory_switch, "linksxid", link_sxid, DECIMAL, ANY),
-	WORD(memory_switch, "sxidsource", gauge_source, DECIMAL, ANY),
-	WORD(memory_switch, "reset", last.reset_required, DECIMAL, FLAG),
-	WORD(memory_switch, "seen0", last.links_seen[0], HEX, ANY),
-	WORD(memory_switch, "seen1", last.links_seen[1], HEX, ANY),
-	WORD(memory_switch, "down0", last.links_down[0], HEX, ANY),
-	WORD(memory_switch, "down1", last.links_down[1], HEX, ANY),
-	{ 0 },
-};
-static const struct word event_words[] = {
-	WORD(memory_event, "state", finding.state, STATE, 0),
-	WORD(memory_event, "remedy", finding.remedy, DECIMAL, NVSWITCH_REMEDIES),
-	WORD(memory_event, "trust", finding.trust, DECIMAL, NVSWITCH_PROVEN + 1),
-	WORD(memory_event, "from", from, DECIMAL, ANY),
-	WORD(memory_event, "gpu", finding.gpu, INDEX, MEMORY_GPUS),
-	WORD(memory_event, "sw", finding.sw, INDEX, INT8_MAX),
-	WORD(memory_event, "link", finding.link, INDEX, INT16_MAX),
-	WORD(memory_event, "code", finding.code, DECIMAL, ANY),
-	WORD(memory_event, "pci", finding.pci, TEXT, 0),
-	WORD(memory_event, "old", old, DECIMAL, FLAG),
-	WORD(memory_event, "times", times, DECIMAL, ANY),
-	WORD(memory_event, "text", finding.text, REST, 0),
-	{ 0 },
-};
-static const struct word report_words[] = {
-	WORD(memory_report, "source", source, TEXT, 0),
-	WORD(memory_report, "state", state, STATE, 0),
-	WORD(memory_report, "ttl", ttl_s, DECIMAL, ANY),
-	WORD(memory_report, "text", text, REST, 0),
-	{ 0 },
+#define MEMORY_WORD(line, of, name, member, form, bound)                                           \
+	{ line, form, offsetof(struct of, member), sizeof(((struct of *)0)->member), name, bound },
+static const struct word {
+	uint8_t line, form;
+	uint16_t at, size;
+	const char *name;
+	uint64_t bound;
+} words[] = {
+#include "fm/nvswitch/memory.def"
 };
 
-static uint64_t get(const struct word *word, const void *from)
+#define PARTS(member) offsetof(struct memory, member), sizeof(((struct memory *)0)->member[0])
+static const struct part {
+	const char *kind;
+	uint32_t at, size, count;
+} parts[LINES] = {
+	[HOST_LINE] = { "host", 0, sizeof(struct memory), 1 },
+	[GPU_LINE] = { "gpu", PARTS(gpus), MEMORY_GPUS },
+	[SWITCH_LINE] = { "switch", PARTS(switches), MEMORY_SWITCHES },
+	[EVENT_LINE] = { "event", PARTS(events.findings), NVSWITCH_FINDINGS },
+	[REPORT_LINE] = { "report", 0, 0, 1 },
+};
+
+/* A number of a member lies in the low bytes of one of 64 bits. */
+static char *low_bytes(const struct word *word, uint64_t *value)
 {
-	if (word->size == 1)
-		return *(const uint8_t *)from;
-	if (word->size == 2)
-		return *(const uint16_t *)from;
-	return word->size == 4 ? *(const uint32_t *)from : *(const uint64_t *)from;
+	return (char *)value +
+	       (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(*value) - word->size : 0);
 }
 
-static void set(const struct word *word, void *to, uint64_t value)
+static void write_line(enum line line, const char *host, unsigned n, const void *of, FILE *out)
 {
-	if (word->size == 1)
-		*(uint8_t *)to = value;
-	else if (word->size == 2)
-		*(uint16_t *)to = value;
-	else if (word->size == 4)
-		*(uint32_t *)to = value;
-	else
-		*(uint64_t *)to = value;
-}
+	fprintf(out, "%s %s", parts[line].kind, host);
+	if (line == GPU_LINE || line == SWITCH_LINE)
+		fprintf(out, " n=%u", n);
+	ARRAY_EACH (word, words, ARRAY_SIZE(words)) {
+		const char *from = (const char *)of + word->at;
+		bool text = word->form == TEXT || word->form == REST;
+		uint64_t value = 0;
 
-static void write_words(FILE *out, const struct word *word, const void *of)
-{
-	for (; word->name; word++) {
-		const void *from = (const char *)of + word->at;
-
-		if ((word->form == TEXT && !*(const char *)from) ||
-		    ((word->form == OPTION || word->form == AND_1) && !get(word, from)))
+		if (word->line != line)
+			continue;
+		if (!text)
+			memcpy(low_bytes(word, &value), from, word->size);
+		if ((word->form == TEXT && !*from) ||
+		    ((word->form == OPTION || word->form == AND_1) && !value))
 			continue;
 		fprintf(out, " %s=", word->name);
-		if (word->form == TEXT || word->form == REST)
+		if (text)
 			fputs(from, out);
 		else if (word->form == SYSTEM)
-			fputs(nvswitch_expect(get(word, from))->name, out);
+			fputs(nvswitch_systems[value].name, out);
 		else if (word->form == STATE)
-			fputs(nvswitch_state_name(get(word, from)), out);
-		else if (word->form == INDEX && get(word, from) >= word->bound)
+			fputs(nvswitch_state_name(value), out);
+		else if (word->form == INDEX && value >= word->bound)
 			fputs("-1", out);
 		else
 			fprintf(out, word->form == HEX ? "%" PRIx64 : "%" PRIu64,
-				get(word, from) - (word->form == AND_1));
+				value - (word->form == AND_1));
 	}
 	fputc('\n', out);
 }
 
-/* Parts of the memory that have a line each where they are not all zero, by number. */
-static const struct part {
-	const char *kind;
-	const struct word *words;
-	uint32_t at, size, count;
-} parts[] = {
-	{ "gpu", gpu_words, offsetof(struct memory, gpus), sizeof(struct memory_gpu), MEMORY_GPUS },
-	{ "switch", switch_words, offsetof(struct memory, switches), sizeof(struct memory_switch),
-	  MEMORY_SWITCHES },
-};
-
 void memory_write(const struct memory *m, const char *host, FILE *out)
 {
-	static const char zero[sizeof(struct memory_switch) + sizeof(struct memory_gpu)];
+	static const struct memory zero;
 
-	fprintf(out, "host %s", host);
-	write_words(out, host_words, m);
-	ARRAY_EACH (part, parts, ARRAY_SIZE(parts))
-		for (unsigned n = 0; n < part->count; n++) {
-			const char *at = (const char *)m + part->at + n * part->size;
+	for (enum line line = HOST_LINE; line < REPORT_LINE; line++) {
+		const struct part *part = &parts[line];
+		unsigned count = line == EVENT_LINE ? m->events.count : part->count;
 
-			if (!memcmp(at, zero, part->size))
-				continue;
-			fprintf(out, "%s %s n=%u", part->kind, host, n);
-			write_words(out, part->words, at);
+		for (unsigned n = 0; n < count; n++) {
+			const char *of = (const char *)m + part->at + n * part->size;
+
+			if (line == HOST_LINE || memcmp(of, &zero, part->size))
+				write_line(line, host, n, of, out);
 		}
-	ARRAY_EACH (event, m->events, m->nevents) {
-		fprintf(out, "event %s", host);
-		write_words(out, event_words, event);
 	}
 }
 
 void memory_write_report(const struct memory_report *report, const char *host, FILE *out)
 {
-	fprintf(out, "report %s", host);
-	write_words(out, report_words, report);
+	write_line(REPORT_LINE, host, 0, report, out);
 }
 
 /* A value of `len` bytes. False: it is wrong. */
-static bool read_value(const struct word *word, const char *value, size_t len, void *to)
+static bool read_value(const struct word *word, const char *value, size_t len, char *to)
 {
 	char text[48];
 	uint64_t number;
-	int index;
 
+	array_printf(text, "%.*s", (int)len, value);
 	if (word->form == TEXT || word->form == REST) {
-		len = len < word->size ? len : word->size - 1u;
-		memcpy(to, value, len);
-		((char *)to)[len] = '\0';
+		snprintf(to, len < word->size ? len + 1 : word->size, "%s", value);
 		return true;
 	}
-	array_printf(text, "%.*s", (int)len, value);
 	if (word->form == SYSTEM || word->form == STATE) {
-		index = word->form == STATE ? nvswitch_state_parse(text)
-					    : nvswitch_system_parse(text);
-		if (index >= 0)
-			set(word, to, (uint64_t)index);
-		return index >= 0;
+		int index = word->form == STATE ? nvswitch_state_parse(text)
+						: nvswitch_system_parse(text);
+
+		if (index < 0)
+			return false;
+		number = (unsigned)index;
+	} else {
+		number = strtoull(text, NULL, word->form == HEX ? 16 : 10);
+		if (number >= word->bound && word->bound != ANY)
+			number = word->form == INDEX || word->form == AND_1 ? ANY : 0;
+		number += word->form == AND_1;
 	}
-	number = strtoull(text, NULL, word->form == HEX ? 16 : 10);
-	if (number >= word->bound && word->bound != ANY)
-		number = word->form == INDEX || word->form == AND_1 ? ANY : 0;
-	set(word, to, number + (word->form == AND_1));
+	memcpy(to, low_bytes(word, &number), word->size);
 	return true;
 }
 
-/* Sets the members that the line has words of. False: one of them is wrong. */
-static bool read_words(const char *line, const struct word *words, void *of)
+/* Sets the members that the text has words of. False: one of them is wrong. */
+static bool read_words(const char *text, enum line line, void *of)
 {
 	bool good = true;
 
-	while (*(line += strspn(line, " \n"))) {
-		size_t name = strcspn(line, "= \n"), len;
-		const struct word *word = words;
+	while (*(text += strspn(text, " \n"))) {
+		size_t name = strcspn(text, "= \n"), len;
+		const struct word *word = words, *end = words + ARRAY_SIZE(words);
 
-		while (word->name && (strlen(word->name) != name || memcmp(word->name, line, name)))
+		while (word < end && (word->line != line || strlen(word->name) != name ||
+				      memcmp(word->name, text, name)))
 			word++;
-		line += name;
-		line += *line == '=';
-		len = strcspn(line, word->name && word->form == REST ? "\n" : " \n");
-		if (word->name)
-			good &= read_value(word, line, len, (char *)of + word->at);
-		line += len;
+		text += name;
+		text += *text == '=';
+		len = strcspn(text, word < end && word->form == REST ? "\n" : " \n");
+		if (word < end)
+			good &= read_value(word, text, len, (char *)of + word->at);
+		text += len;
 	}
 	return good;
 }
 
 bool memory_read(struct memory *m, const char *kind, const char *rest, struct memory_report *report)
 {
-	struct memory_event event = { .finding = { .kind = NVSWITCH_IS_EVENT, NVSWITCH_NOWHERE } };
-	bool text = strstr(rest, " text=");
-	unsigned n;
+	const struct nvswitch_finding nothing = { .kind = NVSWITCH_IS_EVENT, NVSWITCH_NOWHERE };
+	struct nvswitch_finding event = nothing;
+	bool text = strstr(rest, " text="), good;
+	enum line line = HOST_LINE;
+	unsigned n = 0;
+	void *of;
 
 	*report = (struct memory_report){ .state = NVSWITCH_STATES };
-	if (!strcmp(kind, "host")) { /* the first of its lines */
-		*m = (struct memory){ 0 };
-		read_words(rest, host_words, m);
-		if (m->sources_state == NVSWITCH_UNKNOWN)
-			m->sources_state = NVSWITCH_HEALTHY;
+	while (line < LINES && strcmp(kind, parts[line].kind))
+		line++;
+	if (line == LINES)
 		return true;
+	if (line == HOST_LINE) /* the first of its lines */
+		*m = (struct memory){ 0 };
+	sscanf(rest, "n=%u", &n);
+	if (n >= parts[line].count)
+		return false;
+	of = line == EVENT_LINE	   ? (void *)&event
+	     : line == REPORT_LINE ? (void *)report
+				   : (char *)m + parts[line].at + n * parts[line].size;
+	good = read_words(rest, line, of);
+	if (line == HOST_LINE && m->sources_state == NVSWITCH_UNKNOWN)
+		m->sources_state = NVSWITCH_HEALTHY;
+	if (line == EVENT_LINE) {
+		good = good && text && event.state != NVSWITCH_HEALTHY &&
+		       event.state != NVSWITCH_UNKNOWN;
+		if (good)
+			nvswitch_verdict_add(&m->events, &event);
 	}
-	ARRAY_EACH (part, parts, ARRAY_SIZE(parts))
-		if (!strcmp(kind, part->kind))
-			return sscanf(rest, "n=%u", &n) == 1 && n < part->count &&
-			       read_words(rest, part->words, (char *)m + part->at + n * part->size);
-	if (!strcmp(kind, "event")) {
-		if (!text || !read_words(rest, event_words, &event) ||
-		    event.finding.state == NVSWITCH_HEALTHY ||
-		    event.finding.state == NVSWITCH_UNKNOWN)
-			return false;
-		if (m->nevents < MEMORY_EVENTS)
-			m->events[m->nevents++] = event;
-	} else if (!strcmp(kind, "report")) {
-		return text && read_words(rest, report_words, report) &&
-		       report->state != NVSWITCH_STATES && *report->source;
-	}
-	return true;
+	if (line == REPORT_LINE)
+		good = good && text && report->state != NVSWITCH_STATES && *report->source;
+	return good || line == HOST_LINE;
 }
-
-/* ---- Events and their ends ------------------------------------------------------------------- */
-
-/*
- * The list of events is short and keeps the worst: a dead NVSwitch has a hundred symptoms.
- *
- * Equal events are one: the same number about the same GPU, NVSwitch and link. A gauge and a log
- * that report the same one are two sources of it.
- */
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
@@ -313,58 +229,48 @@ const char *memory_end_of(const struct nvswitch_finding *f)
 
 static void remove_event(struct memory *m, unsigned i)
 {
-	memmove(m->events + i, m->events + i + 1, (--m->nevents - i) * sizeof(*m->events));
+	struct nvswitch_finding *list = m->events.findings;
+
+	memmove(list + i, list + i + 1, (--m->events.count - i) * sizeof(*list));
 	m->changed = true;
+}
+
+/* Events without a number are compared by their words. */
+static bool is_same(const struct nvswitch_finding *a, const struct nvswitch_finding *b)
+{
+	return a->code == b->code && a->sw == b->sw && a->gpu == b->gpu &&
+	       (a->code || !strcmp(a->text, b->text)) && (a->gpu >= 0 || !strcmp(a->pci, b->pci)) &&
+	       (a->link == b->link || a->link < 0 || b->link < 0);
 }
 
 void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
 		 uint64_t now_us)
 {
-	struct memory_event *known = NULL;
-	struct memory_event event = {
-		.finding = *finding, .last_us = now_us, .from = from, .times = 1
-	};
-	unsigned at;
+	struct nvswitch_finding *list = m->events.findings, before = { .since_us = now_us }, event;
+	unsigned at = 0;
+	bool stays;
 
-	/* Events without a number are compared by their words. */
-	for (unsigned i = 0; i < m->nevents && !known; i++) {
-		const struct nvswitch_finding *a = &m->events[i].finding;
-
-		if (a->code == finding->code && a->sw == finding->sw && a->gpu == finding->gpu &&
-		    (a->code || !strcmp(a->text, finding->text)) &&
-		    (a->gpu >= 0 || !strcmp(a->pci, finding->pci)) &&
-		    (a->link == finding->link || a->link < 0 || finding->link < 0))
-			known = &m->events[i];
-	}
-	event.finding.kind = NVSWITCH_IS_EVENT;
-	event.finding.since_us = now_us;
-	if (known) {
-		event.from |= known->from;
-		event.times += known->times;
-		event.finding.since_us = known->finding.since_us;
-		if (known->finding.trust > finding->trust)
-			event.finding.trust = known->finding.trust;
-		if (known->finding.state >= finding->state) {
-			known->finding.trust = event.finding.trust;
-			event.finding = known->finding;
-			m->changed |= known->from != event.from || known->old;
-			*known = event;
-			return;
-		}
-		remove_event(m, known - m->events);
-	}
-	/* The worst first; of equals, what was there before. */
-	at = m->nevents;
-	while (at > 0 && m->events[at - 1].finding.state < event.finding.state)
-		at--;
-	if (at == MEMORY_EVENTS)
+	while (at < m->events.count && !is_same(&list[at], finding))
+		at++;
+	if (at < m->events.count)
+		before = list[at];
+	stays = before.times && before.state >= finding->state;
+	event = stays ? before : *finding;
+	event.kind = NVSWITCH_IS_EVENT;
+	event.trust = before.trust > finding->trust ? before.trust : finding->trust;
+	event.since_us = before.since_us;
+	event.last_us = now_us;
+	event.from = from | before.from;
+	event.times = before.times + 1;
+	event.old = false;
+	if (stays) {
+		m->changed |= event.from != before.from || before.old;
+		list[at] = event;
 		return;
-	if (m->nevents == MEMORY_EVENTS)
-		m->nevents--;
-	memmove(m->events + at + 1, m->events + at, (m->nevents - at) * sizeof(*m->events));
-	m->events[at] = event;
-	m->nevents++;
-	m->changed = true;
+	}
+	if (before.times)
+		remove_event(m, at);
+	m->changed |= nvswitch_verdict_add(&m->events, &event);
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
@@ -407,29 +313,30 @@ static void forget_states(struct memory *m, int gpu, bool gauges)
 	m->changed = true;
 }
 
-void memory_reset(struct memory *m, int gpu, const char *pci, enum nvswitch_trust trust)
+void memory_reset(struct memory *m, int gpu, const char *pci)
 {
-	for (unsigned i = m->nevents; i-- > 0;)
-		if ((!pci || (gpu >= 0 && m->events[i].finding.gpu == gpu) ||
-		     (*pci && !strcasecmp(m->events[i].finding.pci, pci))) &&
-		    m->events[i].finding.trust <= trust)
+	for (unsigned i = m->events.count; i-- > 0;) {
+		const struct nvswitch_finding *event = &m->events.findings[i];
+
+		if (!pci || (gpu >= 0 && event->gpu == gpu) ||
+		    (*pci && !strcasecmp(event->pci, pci)))
 			remove_event(m, i);
-	if (trust > NVSWITCH_ANYONE && (!pci || gpu >= 0))
+	}
+	if (!pci || gpu >= 0)
 		forget_states(m, pci ? gpu : -1, false);
-	m->changed = true;
 }
 
 void memory_reborn(struct memory *m, int gpu, bool gauges)
 {
-	ARRAY_EACH (event, m->events, m->nevents)
-		event->old |= gpu < 0 || event->finding.gpu == gpu;
+	ARRAY_EACH (event, m->events.findings, m->events.count)
+		event->old |= gpu < 0 || event->gpu == gpu;
 	forget_states(m, gpu, gauges);
 }
 
 void memory_end_old(struct memory *m)
 {
-	for (unsigned i = m->nevents; i-- > 0;)
-		if (m->events[i].old)
+	for (unsigned i = m->events.count; i-- > 0;)
+		if (m->events.findings[i].old)
 			remove_event(m, i);
 	m->ended = true;
 }
@@ -444,11 +351,11 @@ void memory_note_ports(struct memory *m, enum memory_ports ports)
 
 	/* That a host without events is off for a while is of no interest. */
 	if (ports == before || (ports != PORTS_UP && before != PORTS_UP) ||
-	    (!m->nevents && before == PORTS_UP))
+	    (!m->events.count && before == PORTS_UP))
 		return;
 	m->ports = ports;
 	m->changed = true;
-	ARRAY_EACH (event, m->events, ports == PORTS_OFF ? m->nevents : 0)
+	ARRAY_EACH (event, m->events.findings, ports == PORTS_OFF ? m->events.count : 0)
 		event->old = true;
 	if (ports != PORTS_UP || before != PORTS_OFF)
 		return;
@@ -457,24 +364,24 @@ void memory_note_ports(struct memory *m, enum memory_ports ports)
 		memory_end_old(m); /* a log alone speaks of it, and would do so again */
 }
 
-void memory_reset_uuid(struct memory *m, const char *uuid, enum nvswitch_trust trust)
+void memory_reset_uuid(struct memory *m, const char *uuid)
 {
-	bool any = false;
-	char pci[sizeof(m->events[0].finding.pci)] = "";
+	const char *pci = m->events.count ? m->events.findings[0].pci : "";
+	bool known = false;
 
 	for (int g = 0; g < MEMORY_GPUS; g++) {
-		any |= *m->gpus[g].uuid != '\0';
+		known |= *m->gpus[g].uuid != '\0';
 		if (*uuid && !strcasecmp(m->gpus[g].uuid, uuid)) {
-			memory_reset(m, g, m->gpus[g].pci, trust);
+			memory_reset(m, g, m->gpus[g].pci);
 			return;
 		}
 	}
-	ARRAY_EACH (event, m->events, any ? 0 : m->nevents) {
-		any |= *pci && strcmp(pci, event->finding.pci);
-		memcpy(pci, event->finding.pci, sizeof(pci));
+	ARRAY_EACH (event, m->events.findings, known ? 0 : m->events.count)
+		known |= strcmp(pci, event->pci);
+	if (!known && *pci) { /* of that GPU alone */
+		m->events.count = 0;
+		m->changed = true;
 	}
-	if (!any && *pci)
-		memory_reset(m, -1, pci, trust);
 }
 
 void memory_declare(struct memory *m, uint8_t gpus)
@@ -487,7 +394,7 @@ void memory_declare(struct memory *m, uint8_t gpus)
 
 void memory_clear(struct memory *m)
 {
-	memory_reset(m, -1, NULL, NVSWITCH_PROVEN);
+	memory_reset(m, -1, NULL);
 	memory_declare(m, m->declared);
 	ARRAY_EACH (sw, m->switches, MEMORY_SWITCHES) {
 		sw->seen = false;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
-#include <strings.h>
 #include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/intake_syslog.h"
-#include "topology/base/mem.h"
 
 /* ---- The catalogue --------------------------------------------------------------------------- */
 
@@ -18,50 +15,48 @@ __asm__(".pushsection .rodata\n"
 	".popsection\n");
 extern const char nvlink_catalogue_text[];
 
-struct catalogue {
-	struct xid *rows[CATALOGUE_KINDS];
-	unsigned counts[CATALOGUE_KINDS];
-};
-static struct catalogue catalogue; /* of the process: numbers mean the same for all hosts */
+static struct rows { /* of the process: numbers mean the same for all hosts */
+	struct xid *list;
+	unsigned count;
+} catalogue[CATALOGUE_KINDS];
 
-static const char *const classes[] = { "", "note", "nonfatal", "port", "always" };
+/* Of SXids: what each is for the host where the words do not call it fatal, as a state. */
+static const char *const classes[] = { "note", "nonfatal", "port", "always" };
 static const char *const conditions[] = { "", "status=", "info=", "only=", "value=", "severity=" };
-static const char *const kinds[] = { "xid", "sxid", "action", "mask", "line", "metric", "model" };
+static const char *const kinds[CATALOGUE_KINDS] = {
+	"xid", "sxid", "action", "mask", "fm", "summary", "watch", "line", "metric", "model"
+};
 
 static const char *read_row(void *arg, char *line)
 {
 	enum { KIND, NUMBERS, SUB, STATE, REMEDY, MEANING, SOURCE, DATE, FIELDS };
-	struct catalogue *c = arg;
+	struct rows *rows = arg;
 	struct xid row = { 0 };
 	char *field[FIELDS] = { 0 }, *rest = line, *end;
 	const char *sub;
 	size_t unit;
 	unsigned count = 0;
-	int state, remedy = 0;
-	bool sxid;
+	int kind, state, remedy;
 
 	while (count < FIELDS && (field[count] = strtok_r(rest, "\t", &rest)))
 		count++;
 	if (!count)
 		return NULL;
-	while (row.kind < CATALOGUE_KINDS && strcmp(field[KIND], kinds[row.kind]))
-		row.kind++;
-	if (count < FIELDS || row.kind == CATALOGUE_KINDS)
-		return "a row of sxid, xid, action, mask, line, metric or model has eight "
-		       "fields";
-	sxid = row.kind == CATALOGUE_SXID;
+	kind = nvswitch_word(field[KIND], kinds, CATALOGUE_KINDS);
+	if (count < FIELDS || kind < 0)
+		return "a row of sxid, xid, action, mask, fm, summary, watch, line, metric or "
+		       "model has eight fields";
+	row.kind = kind;
 	row.first = row.last = strtoul(field[NUMBERS], &end, 10);
 	if (*end == '-')
 		row.last = strtoul(end + 1, &end, 10);
 	if ((!row.first && row.kind <= CATALOGUE_SXID) || row.last < row.first || *end ||
 	    (row.kind == CATALOGUE_METRIC && row.last >= CATALOGUE_METRICS))
 		return "a number, or FIRST-LAST, is expected";
-	state = sxid ? SXID_ALWAYS : nvswitch_state_parse(field[STATE]);
-	while (sxid && state >= 0 && strcmp(classes[state], field[STATE]))
-		state--;
-	while (remedy < NVSWITCH_REMEDIES && strcmp(field[REMEDY], nvswitch_remedy_name(remedy)))
-		remedy++;
-	if (state < sxid || state == NVSWITCH_UNKNOWN + sxid || remedy == NVSWITCH_REMEDIES)
+	state = kind == CATALOGUE_SXID ? nvswitch_word(field[STATE], classes, ARRAY_SIZE(classes))
+				       : nvswitch_state_parse(field[STATE]);
+	remedy = nvswitch_word(field[REMEDY], nvswitch_remedies, NVSWITCH_REMEDIES);
+	if (state < 0 || state == NVSWITCH_UNKNOWN || remedy < 0)
 		return "unknown state or remedy";
 	sub = strcmp(field[SUB], "-") ? field[SUB] : "";
 	unit = row.kind >= CATALOGUE_LINE ? strlen(sub) : strcspn(sub, " =");
@@ -78,51 +73,42 @@ static const char *read_row(void *arg, char *line)
 	row.remedy = remedy;
 	if (strcmp(field[MEANING], "-"))
 		array_printf(row.words, "%s", field[MEANING]);
-	c->rows[row.kind] = mem_grow(c->rows[row.kind], c->counts[row.kind]);
-	c->rows[row.kind][c->counts[row.kind]++] = row;
+	rows += row.kind;
+	rows->list = mem_grow(rows->list, rows->count);
+	rows->list[rows->count++] = row;
 	return NULL;
-}
-
-/* Reads a file, "" = none; of kinds that it has no row of, the rows within the program. */
-static int read_catalogue(const char *path, struct catalogue *c, char *err)
-{
-	int status = *path ? lines_read(path, read_row, c, err) : 0;
-	char *text = mem_strdup(nvlink_catalogue_text);
-	struct catalogue own = { 0 };
-	unsigned number;
-
-	lines_take(text, read_row, &own, &number);
-	free(text);
-	for (unsigned kind = 0; kind < CATALOGUE_KINDS; kind++)
-		if (c->counts[kind]) {
-			free(own.rows[kind]);
-		} else {
-			c->rows[kind] = own.rows[kind];
-			c->counts[kind] = own.counts[kind];
-		}
-	return status;
 }
 
 int catalogue_read(const char *path, bool use, char *err)
 {
-	struct catalogue next = { 0 }, before = catalogue;
-	int status = read_catalogue(path, &next, err);
+	struct rows next[CATALOGUE_KINDS] = { 0 }, own[CATALOGUE_KINDS] = { 0 };
+	int status = *path ? lines_read(path, read_row, next, err) : 0;
+	char *text = mem_strdup(nvlink_catalogue_text);
+	unsigned number;
 
-	if (status || !use)
-		before = next;
-	else
-		catalogue = next;
-	for (unsigned kind = 0; kind < CATALOGUE_KINDS; kind++)
-		free(before.rows[kind]);
+	lines_take(text, read_row, own, &number);
+	free(text);
+	for (unsigned kind = 0; kind < CATALOGUE_KINDS; kind++) {
+		struct rows taken = next[kind].count ? next[kind] : own[kind];
+		struct rows before = catalogue[kind];
+
+		if (next[kind].count)
+			free(own[kind].list);
+		if (use && !status)
+			catalogue[kind] = taken;
+		free(use && !status ? before.list : taken.list);
+	}
 	return status;
 }
 
 const struct xid *catalogue_next(enum catalogue_kind kind, const struct xid *row)
 {
-	if (!catalogue.counts[kind])
-		read_catalogue("", &catalogue, NULL);
-	row = row ? row + 1 : catalogue.rows[kind];
-	return row < catalogue.rows[kind] + catalogue.counts[kind] ? row : NULL;
+	const struct rows *rows = &catalogue[kind];
+
+	if (!rows->count)
+		catalogue_read("", true, NULL);
+	row = row ? row + 1 : rows->list;
+	return row < rows->list + rows->count ? row : NULL;
 }
 
 /* "A100" in "NVIDIA A100-SXM4-80GB", but not "H200" in "GH200". */
@@ -190,13 +176,11 @@ const struct xid *catalogue_find(enum catalogue_kind kind, unsigned number, cons
 
 enum nvswitch_state sxid_state(unsigned number, bool fatal)
 {
-	enum sxid_class class = catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state;
+	enum nvswitch_state state = catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state;
 
-	if (!number)
-		return NVSWITCH_HEALTHY;
-	if (class == SXID_ALWAYS)
-		return NVSWITCH_FATAL;
-	return fatal || class == SXID_PORT ? NVSWITCH_NO_P2P : NVSWITCH_HEALTHY;
+	if (state < NVSWITCH_NO_P2P)
+		state = fatal && number ? NVSWITCH_NO_P2P : NVSWITCH_HEALTHY;
+	return state;
 }
 
 /* ---- The kernel's lines ---------------------------------------------------------------------- */
@@ -265,8 +249,8 @@ static void set_sxid(struct sxid_event *event, unsigned number, bool fatal, bool
 /* A fatal error of an unknown number that names no link is of the whole switch. */
 static bool read_sxid(const char *text, const char *at, struct sxid_event *event)
 {
+	const struct xid *row;
 	const char *words;
-	enum sxid_class class;
 	unsigned number;
 	bool fatal, nonfatal;
 
@@ -282,11 +266,12 @@ static bool read_sxid(const char *text, const char *at, struct sxid_event *event
 	set_sxid(event, number, fatal, nonfatal || starts(words, "Correctable"),
 		 number_after(text, "nvswitch", INT8_MAX), number_after(words, "Link ", INT16_MAX),
 		 words);
-	class = catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state;
-	if (fatal && class == SXID_UNKNOWN && !strstr(words, "Link "))
+	row = catalogue_find(CATALOGUE_SXID, number, NULL, 0);
+	if (fatal && !row->first && !strstr(words, "Link "))
 		event->finding.state = NVSWITCH_FATAL;
-	event->nonfatal =
-		nonfatal || (!fatal && !starts(words, "Correctable") && class == SXID_NONFATAL);
+	if (nonfatal ||
+	    (!fatal && !starts(words, "Correctable") && row->state == NVSWITCH_DEGRADED_LINK))
+		event->news = SXID_NONFATALS;
 	return true;
 }
 
@@ -313,7 +298,7 @@ static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 	event->finding.state = xid->state;
 	event->finding.remedy = xid->remedy;
 	if (xid->condition) {
-		event->nonfatal = xid->state == NVSWITCH_HEALTHY;
+		event->news = xid->state ? SXID_FAULT : SXID_NONFATALS;
 	} else if (!xid->first && strstr(words, "fallen off the bus")) {
 		event->finding.state = NVSWITCH_NO_P2P;
 	} else if (!xid->first && strcasestr(words, "nvlink") && !is_nonfatal(words)) {
@@ -325,7 +310,7 @@ static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 	if (to) {
 		unsigned wanted = strtoul(to + 7, NULL, 16);
 
-		event->recovered = wanted == ACTION_NONE;
+		event->news = wanted ? SXID_FAULT : SXID_RECOVERED;
 		xid = catalogue_find(CATALOGUE_ACTION, wanted, NULL, 0);
 		event->finding.state = xid->state;
 		event->finding.remedy = xid->remedy;
@@ -340,7 +325,7 @@ static bool read_manager(const char *text, const char *at, struct sxid_event *ev
 	int fatal = number_after(at, "NVSwitch fatal error ", INT_MAX);
 	int nonfatal = number_after(at, "NVSwitch non-fatal error ", INT_MAX);
 
-	event->nonfatal = fatal < 0;
+	event->news = fatal < 0 ? SXID_NONFATALS : SXID_FAULT;
 	set_sxid(event, fatal < 0 ? nonfatal : fatal, true, fatal < 0,
 		 number_after(at, "physical id ", INT8_MAX), number_after(at, " port ", INT16_MAX),
 		 at);
@@ -357,13 +342,15 @@ static bool read_reset(const char *text, const char *at, struct sxid_event *even
 	if (strstr(uuid, "success: false") || !starts(uuid, "GPU-") || len >= sizeof(event->uuid))
 		return false;
 	memcpy(event->uuid, uuid, len);
-	return event->gpu_reset = true;
+	event->news = SXID_RESET;
+	return true;
 }
 
 static bool read_named(const char *text, const char *at, struct sxid_event *event)
 {
 	memory_pci(at + strlen("The NVIDIA GPU "), event->finding.pci);
-	return event->names_gpu = *event->finding.pci != '\0';
+	event->news = SXID_NAMES;
+	return *event->finding.pci;
 }
 
 /* The NVLink driver starts; or a boot's first line, behind the header or the kernel's own time. */
@@ -372,9 +359,8 @@ static bool read_start(const char *text, const char *at, struct sxid_event *even
 	bool first =
 		at == text || (at - text >= 2 && at[-1] == ' ' && (at[-2] == ']' || at[-2] == ':'));
 
-	if (*at == 'N')
-		return event->driver_start = true;
-	return event->driver_start = first && at[14] >= '0' && at[14] <= '9';
+	event->news = SXID_START;
+	return *at == 'N' || (first && at[14] >= '0' && at[14] <= '9');
 }
 
 /*
@@ -422,7 +408,9 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 	const char *at = NULL;
 	bool read = false;
 
-	*event = (struct sxid_event){ .finding = { NVSWITCH_NOWHERE } };
+	*event = (struct sxid_event){
+		.finding = { .kind = NVSWITCH_IS_EVENT, .trust = NVSWITCH_PROVEN, NVSWITCH_NOWHERE }
+	};
 	len = len < sizeof(copy) ? len : sizeof(copy) - 1;
 	memcpy(copy, text, len);
 	copy[len] = '\0';
@@ -434,8 +422,5 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event)
 		else if (reader->read == read_xid)
 			read = read_words(copy, len, event);
 	}
-	if (!read)
-		return false;
-	event->finding.kind = NVSWITCH_IS_EVENT;
-	return true;
+	return read;
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <dlfcn.h>
-#include <strings.h>
 #include <netinet/in.h>
 #include <curl/curl.h>
 #include <event2/dns.h>
 #include <event2/util.h>
-#include "fm/nvswitch/intake_fetch.h"
-#include "fm/nvswitch/intake_syslog.h"
-#include "fm/nvswitch/state.h"
-#include "topology/base/mem.h"
-#include "topology/base/text.h"
+#include "fm/nvswitch/intake_sources.h"
 
 /*
  * libcurl's multi interface says which sockets and which timer it waits for; the loop has them.
@@ -24,34 +19,11 @@
  * libcurl and the libraries that it needs take milliseconds of a start, so it is loaded with the
  * first exporter. Its functions are file-scope like those of a linked library.
  */
-#define FUNCTIONS(X)                                                                               \
-	X(easy_cleanup);                                                                           \
-	X(easy_getinfo);                                                                           \
-	X(easy_init);                                                                              \
-	X(easy_setopt);                                                                            \
-	X(easy_strerror);                                                                          \
-	X(free);                                                                                   \
-	X(global_init);                                                                            \
-	X(multi_add_handle);                                                                       \
-	X(multi_assign);                                                                           \
-	X(multi_cleanup);                                                                          \
-	X(multi_info_read);                                                                        \
-	X(multi_init);                                                                             \
-	X(multi_remove_handle);                                                                    \
-	X(multi_setopt);                                                                           \
-	X(multi_socket_action);                                                                    \
-	X(slist_append);                                                                           \
-	X(slist_free_all);                                                                         \
-	X(url);                                                                                    \
-	X(url_cleanup);                                                                            \
-	X(url_get);                                                                                \
-	X(url_set)
-#define POINTER(name) typeof(curl_##name) *name
-#define FIND(name)    found = found && (curl.name = dlsym(library, "curl_" #name))
-
 static struct {
 	bool loaded;
-	FUNCTIONS(POINTER);
+#define CURL_FUNCTION(name) typeof(curl_##name) *name;
+#include "fm/nvswitch/curl.def"
+#undef CURL_FUNCTION
 } curl;
 
 int fetch_load(const char *key, char *err)
@@ -63,7 +35,9 @@ int fetch_load(const char *key, char *err)
 		return 0;
 	library = dlopen("libcurl.so.4", RTLD_NOW);
 	found = library;
-	FUNCTIONS(FIND);
+#define CURL_FUNCTION(name) found = found && (curl.name = dlsym(library, "curl_" #name));
+#include "fm/nvswitch/curl.def"
+#undef CURL_FUNCTION
 	curl.loaded = found && !curl.global_init(CURL_GLOBAL_DEFAULT);
 	if (curl.loaded)
 		return 0;
@@ -196,14 +170,8 @@ void fetch_cancel(struct fetch_job *job)
 
 static void end_job(struct fetch_job *job, const char *address)
 {
-	const struct fetch_ops *ops = job->ops;
-	void *arg = job->arg;
-	char error[sizeof(job->error)], at[INET6_ADDRSTRLEN];
-
-	array_printf(error, "%s", job->error);
-	array_printf(at, "%s", address ? address : "");
+	job->ops->done(job->arg, *job->error ? job->error : NULL, address ? address : "");
 	fetch_cancel(job);
-	ops->done(arg, *error ? error : NULL, at);
 }
 
 /* The lookup took its time, or it has failed. */
@@ -326,20 +294,19 @@ static int when_cb(CURLM *multi, long ms, void *arg)
 static size_t body_cb(char *data, size_t one, size_t len, void *arg)
 {
 	struct fetch_job *job = arg;
-	const char *enough = NULL;
+	size_t most = job->fetch->conf.body_max;
+	const char *wrong;
 	long http = 0;
 
 	curl.easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
 	if (http != 200)
 		return len;
 	job->length += len;
-	if (job->fetch->conf.body_max && job->length > job->fetch->conf.body_max)
-		enough = "the answer is too long";
-	else
-		enough = job->ops->data(job->arg, data, len);
-	if (enough)
-		array_printf(job->error, "%s", enough);
-	return enough ? 0 : len;
+	wrong = most && job->length > most ? "the answer is too long"
+					   : job->ops->data(job->arg, data, len);
+	if (wrong)
+		array_printf(job->error, "%s", wrong);
+	return wrong ? 0 : len;
 }
 
 /* ---- A job's beginning ----------------------------------------------------------------------- */
@@ -356,10 +323,10 @@ static void set_options(struct fetch_job *job)
 	curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, job->reason);
 	curl.easy_setopt(easy, CURLOPT_USERAGENT, "fmd/" FMD_VERSION);
 	curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+	curl.easy_setopt(easy, CURLOPT_PROXY, ""); /* none of the environment's */
 	curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl.easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-	curl.easy_setopt(easy, CURLOPT_PROXY, ""); /* none of the environment's */
 	curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl.easy_setopt(easy, CURLOPT_CAINFO, fetch->conf.ca_file);
 	curl.easy_setopt(easy, CURLOPT_CAPATH, NULL);

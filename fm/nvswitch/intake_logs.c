@@ -3,9 +3,7 @@
 #include <limits.h>
 #include <unistd.h>
 #include "fm/nvswitch/intake_sources.h"
-#include "fm/nvswitch/intake_syslog.h"
 #include "fm/os/listener.h"
-#include "topology/base/mem.h"
 
 #include <systemd/sd-journal.h> /* last: it defines syslog's levels, which are the log's too */
 
@@ -18,7 +16,6 @@ struct log_intake {
 	char own_name[256]; /* of this machine */
 	uint64_t lines;
 	uint64_t understood; /* about NVLinks */
-	uint64_t ignored;    /* about something else */
 	uint64_t malformed;  /* without a known header */
 	uint64_t strangers;  /* understood, of hosts that the fabric does not have */
 	unsigned connections, refused;
@@ -41,12 +38,9 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 	in->malformed += !known;
 	if (!known)
 		return;
-	if (!sxid_read(m->text, m->len, &event)) {
-		in->ignored++;
+	if (!sxid_read(m->text, m->len, &event))
 		return;
-	}
 	in->understood++;
-	event.finding.trust = NVSWITCH_PROVEN;
 	/* A host by its name, or by one of the names in a chain of relays. */
 	host = health_find(in->home->health, name);
 	array_printf(copy, "%s", strchr(m->host, '/') ? m->host : "");
@@ -82,16 +76,15 @@ struct log_intake *log_intake_new(struct source_home *home)
 static json_t *uses(const struct log_intake *in)
 {
 	return json_pack("{sI sI sI si}", "understood", (json_int_t)in->understood, "ignored",
-			 (json_int_t)in->ignored, "malformed", (json_int_t)in->malformed, "refused",
-			 0);
+			 (json_int_t)(in->lines - in->understood - in->malformed), "malformed",
+			 (json_int_t)in->malformed, "refused", 0);
 }
 
 json_t *log_intake_json(const struct log_intake *in)
 {
-	json_t *unread = json_object();
+	json_t *unread = in->malformed ? json_pack("{sI}", COLLECTOR, (json_int_t)in->malformed)
+				       : json_object();
 
-	if (in->malformed)
-		json_object_set_new(unread, COLLECTOR, json_integer((json_int_t)in->malformed));
 	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)in->lines, "events",
 			 (json_int_t)in->understood, "bad", (json_int_t)in->malformed, "strangers",
 			 (json_int_t)in->strangers, "connections", (int)in->connections, "refused",
@@ -100,15 +93,12 @@ json_t *log_intake_json(const struct log_intake *in)
 
 json_t *log_intake_senders(const struct log_intake *in)
 {
-	json_t *rows = json_array(), *row = uses(in);
+	json_t *row = in->lines ? uses(in) : NULL;
 
 	json_object_update_new(row, json_pack("{ss sb sf}", "sender", COLLECTOR, "allowed", true,
 					      "heard_s",
 					      (loop_now_us(in->home->loop) - in->heard_us) / 1e6));
-	if (in->lines)
-		json_array_append(rows, row);
-	json_decref(row);
-	return rows;
+	return row ? json_pack("[o]", row) : json_array();
 }
 
 /* ---- The socket and the journal -------------------------------------------------------------- */

@@ -2,13 +2,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
-#include "fm/nvswitch/intake_fetch.h"
 #include "fm/nvswitch/intake_sources.h"
-#include "fm/nvswitch/intake_syslog.h"
-#include "topology/base/mem.h"
 #include "topology/base/names.h"
 #include "topology/base/sort.h"
-#include "topology/base/text.h"
 
 /*
  * HTTP endpoints as a source: exporters of hosts and of racks are asked in turn, evenly
@@ -26,15 +22,14 @@
  * rack outlives changes of the list of hosts, and of the configuration.
  */
 
-#define CONNECT_MS   1000
-#define IN_FLIGHT    64	  /* at least */
-#define MAX_FLIGHT   1024 /* and at most */
-#define HUNG_FLIGHT  64	  /* beside those: of hosts that hung last time */
-#define HUNG_PAUSES  3	  /* doublings of the interval between two questions to one */
-#define ADDRESS_AGE  20	  /* answers before the name is resolved again */
-#define SILENT_LINES 5	  /* a second, of endpoints that fail from the beginning */
-#define SLACK_US     1000
-#define MS	     1000ull
+#define CONNECT_MS  1000
+#define IN_FLIGHT   64	 /* at least */
+#define MAX_FLIGHT  1024 /* and at most */
+#define HUNG_FLIGHT 64	 /* beside those: of hosts that hung last time */
+#define HUNG_PAUSES 3	 /* doublings of the interval between two questions to one */
+#define ADDRESS_AGE 20	 /* answers before the name is resolved again */
+#define SLACK_US    1000
+#define MS	    1000ull
 
 struct target { /* where one host's state is asked for */
 	struct exporters *of;
@@ -45,7 +40,13 @@ struct target { /* where one host's state is asked for */
 	struct fetch_url url;
 	struct nmx *nmx;	 /* the rack's; NULL = the exporter is the host's own */
 	unsigned number, source; /* of health */
-	struct scrape *scrape;
+	struct fetch_job *job;	 /* NULL = none is under way */
+	uint64_t began_us;
+	unsigned *lane; /* where it is counted */
+	struct answer { /* from its first byte on: most of those that hang have none */
+		struct evidence evidence;
+		struct exposition exposition;
+	} * answer;
 	bool follows;	      /* another host of the rack asks for it */
 	char address[48];     /* where the latest good answer came from, "" = ask for it */
 	unsigned address_age; /* answers since it was asked for */
@@ -55,16 +56,6 @@ struct target { /* where one host's state is asked for */
 struct targets {
 	struct target *list;
 	unsigned count;
-};
-struct scrape { /* an answer under way */
-	struct target *target;
-	struct fetch_job *job;
-	uint64_t began_us;
-	unsigned *lane; /* where it is counted */
-	struct answer { /* from its first byte on: most of those that hang have none */
-		struct evidence evidence;
-		struct exposition exposition;
-	} * answer;
 };
 struct exporters {
 	struct source_home *home;
@@ -76,7 +67,6 @@ struct exporters {
 	unsigned cursor, in_flight, hung_in_flight;
 	uint64_t due_us; /* of the target at the cursor */
 	struct loop_timer *timer;
-	struct log_limit silent_limit;
 };
 
 /* ---- Targets --------------------------------------------------------------------------------- */
@@ -110,15 +100,12 @@ static int add_by_pattern(struct targets *targets, const char *host, const char 
 			  enum nvswitch_system system)
 {
 	const char *place = strstr(pattern, "%h");
-	char *url;
-	int status;
+	char url[sizeof(((struct fetch_url *)0)->text) + 1]; /* too long is refused */
 
 	if (!place)
 		return -1;
-	url = mem_printf("%.*s%s%s", (int)(place - pattern), pattern, host, place + 2);
-	status = add(targets, host, url, system, &NMX_NOWHERE);
-	free(url);
-	return status;
+	array_printf(url, "%.*s%s%s", (int)(place - pattern), pattern, host, place + 2);
+	return add(targets, host, url, system, &NMX_NOWHERE);
 }
 
 /*
@@ -251,10 +238,6 @@ static void hear(struct target *t, const struct evidence *e, const char *error)
 					  "needs tray= or slot="
 					: "it reports nothing about NVLinks";
 	}
-	/* One that was heard shows in its host's state; one that never was is logged once. */
-	if (error && !source->heard && !strcmp(source->error, "not asked yet") &&
-	    log_allow(&t->of->silent_limit, now_us, SILENT_LINES))
-		log_line(LOG_NVSWITCH, LOG_WARNING, "%s: %s: %s", t->host, t->url.text, error);
 	health_hear(health, t->number, t->source, error ? NULL : &verdict, error, now_us);
 	home->heard(home);
 }
@@ -263,12 +246,11 @@ static void start_due(void *exporters);
 
 static const char *data_cb(void *arg, const char *data, size_t len)
 {
-	struct scrape *scrape = arg;
-	struct target *t = scrape->target;
-	struct answer *answer = scrape->answer;
+	struct target *t = arg;
+	struct answer *answer = t->answer;
 
 	if (!answer) {
-		answer = scrape->answer = mem_new(answer);
+		answer = t->answer = mem_new(answer);
 		answer->evidence.configured = t->system;
 		exposition_init(&answer->exposition, t->nmx ? &nmx_ops : &evidence_ops,
 				t->nmx ? (void *)t->nmx : &answer->evidence);
@@ -278,34 +260,31 @@ static const char *data_cb(void *arg, const char *data, size_t len)
 
 static void done_cb(void *arg, const char *error, const char *address)
 {
-	struct scrape *scrape = arg;
-	struct target *asked = scrape->target;
+	struct target *asked = arg;
 	struct exporters *x = asked->of;
 	const struct conf_nvswitch *conf = x->home->conf;
-	uint64_t now_us = loop_now_us(x->home->loop), took_us = now_us - scrape->began_us;
-	bool hung = error && took_us >= conf->timeout_ms * MS;
+	uint64_t now_us = loop_now_us(x->home->loop), took_us = now_us - asked->began_us;
+	struct answer *answer;
 
-	--*scrape->lane;
-	asked->hung = hung ? asked->hung + 1 : 0;
+	--*asked->lane;
+	asked->job = NULL;
+	asked->hung = error && took_us >= conf->timeout_ms * MS ? asked->hung + 1 : 0;
 	asked->ask_us = now_us + (conf->poll_interval_ms * MS
 				  << (asked->hung < HUNG_PAUSES ? asked->hung : HUNG_PAUSES));
-	if (error || ++asked->address_age >= ADDRESS_AGE) {
-		*asked->address = '\0';
-		asked->address_age = 0;
-	} else {
-		array_printf(asked->address, "%s", address);
-	}
-	data_cb(scrape, NULL, 0); /* an empty answer is one, too */
-	if (!error && !exposition_end(&scrape->answer->exposition))
-		error = scrape->answer->exposition.fault;
+	asked->address_age = error ? ADDRESS_AGE : asked->address_age + 1;
+	array_printf(asked->address, "%s", asked->address_age < ADDRESS_AGE ? address : "");
+	asked->address_age %= ADDRESS_AGE;
+	data_cb(asked, NULL, 0); /* an empty answer is one, too */
+	answer = asked->answer;
+	asked->answer = NULL;
+	if (!error && !exposition_end(&answer->exposition))
+		error = answer->exposition.fault;
 	if (!error && asked->nmx)
 		nmx_end(asked->nmx);
 	ARRAY_EACH (t, x->targets.list, x->targets.count)
 		if (t == asked || (asked->nmx && t->nmx == asked->nmx))
-			hear(t, &scrape->answer->evidence, error);
-	free(scrape->answer);
-	free(scrape);
-	asked->scrape = NULL;
+			hear(t, &answer->evidence, error);
+	free(answer);
 	start_due(x);
 }
 
@@ -331,19 +310,16 @@ static void start_due(void *arg)
 	for (; x->due_us <= now_us && x->in_flight < most; x->due_us += gap_us) {
 		struct target *t = &x->targets.list[x->cursor];
 		bool waits = t->hung && (now_us < t->ask_us || x->hung_in_flight >= HUNG_FLIGHT);
-		struct scrape *scrape;
 
 		x->cursor = (x->cursor + 1) % x->targets.count;
-		if (t->scrape || waits || t->follows)
+		if (t->job || waits || t->follows)
 			continue;
-		scrape = t->scrape = mem_new(scrape);
-		scrape->target = t;
-		scrape->began_us = now_us;
-		scrape->lane = t->hung ? &x->hung_in_flight : &x->in_flight;
-		++*scrape->lane;
+		t->began_us = now_us;
+		t->lane = t->hung ? &x->hung_in_flight : &x->in_flight;
+		++*t->lane;
 		if (t->nmx)
 			nmx_begin(t->nmx, now_us);
-		scrape->job = fetch_get(x->fetch, &t->url, t->address, &ops, scrape);
+		t->job = fetch_get(x->fetch, &t->url, t->address, &ops, t);
 	}
 	loop_timer_set(x->timer, x->due_us > now_us ? x->due_us - now_us : interval_us);
 }
@@ -369,44 +345,35 @@ static void begin(struct exporters *x)
 static void end(struct exporters *x)
 {
 	ARRAY_EACH (t, x->targets.list, x->targets.count) {
-		if (t->scrape) {
-			fetch_cancel(t->scrape->job);
-			free(t->scrape->answer);
-		}
-		free(t->scrape);
-		t->scrape = NULL;
+		if (t->job)
+			fetch_cancel(t->job);
+		free(t->answer);
+		t->job = NULL;
+		t->answer = NULL;
 	}
 	x->in_flight = x->hung_in_flight = 0;
 	loop_timer_stop(x->timer);
 }
 
+/* Hosts that the file names are asked whether they are in the fabric or not. */
 static bool exporters_hosts_changed(void *source)
 {
 	struct exporters *x = source;
-	struct targets targets = { 0 }, before = x ? x->targets : targets;
+	const struct conf_nvswitch *conf = x->home->conf;
+	struct targets targets = { 0 };
 	char err[NVSWITCH_ERROR];
-	bool changed = false;
 
-	if (!x)
+	if (!*conf->url && !*conf->prometheus_url)
 		return false;
-	if (gather_targets(x->home, x->home->conf, &targets, err))
+	if (gather_targets(x->home, conf, &targets, err)) {
 		log_line(LOG_NVSWITCH, LOG_ERR, "previous exporters kept: %s", err);
-	else
-		changed = targets.count != before.count;
-	for (unsigned i = 0; i < targets.count && !changed; i++) {
-		const struct target *a = &targets.list[i], *b = &before.list[i];
-
-		changed = strcmp(a->host, b->host) || strcmp(a->url.text, b->url.text) ||
-			  a->system != b->system || memcmp(&a->place, &b->place, sizeof(a->place));
+		return false;
 	}
-	if (changed) {
-		end(x);
-		x->targets = targets;
-		targets = before;
-		begin(x);
-	}
-	free_targets(&targets);
-	return changed;
+	end(x);
+	free_targets(&x->targets);
+	x->targets = targets;
+	begin(x);
+	return true;
 }
 
 /* ---- As a source ----------------------------------------------------------------------------- */
@@ -455,7 +422,6 @@ static void start(struct source_home *home, void *source, void *before)
 		return;
 	if (earlier) {
 		end(earlier);
-		x->silent_limit = earlier->silent_limit;
 		x->racks = earlier->racks;
 		earlier->racks = NULL;
 	}
@@ -482,7 +448,6 @@ const struct source_ops source_exporters = {
 	.open = open_exporters,
 	.close = close_exporters,
 	.start = start,
-	.files = true,
 	.announce = exporters_announce,
 	.hosts = exporters_hosts_changed,
 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <limits.h>
 #include "fm/nvswitch/intake_sources.h"
-#include "topology/base/mem.h"
-#include "topology/base/text.h"
 
 /* ---- Health reports -------------------------------------------------------------------------- */
 
@@ -143,8 +141,7 @@ static const struct source_ops source_aliases = { .name = "aliases",
 						  .texts = { SOURCE_TEXT(alias_file) },
 						  .open = open_aliases,
 						  .close = close_aliases,
-						  .start = start_aliases,
-						  .files = true };
+						  .start = start_aliases };
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
@@ -224,7 +221,7 @@ int sources_check(const struct conf_nvswitch *conf, char *err)
 	struct source_home nobody = { 0 }; /* no host is there yet */
 
 	ARRAY_EACH (ops, table, SOURCES) {
-		bool asked = (*ops)->files && wanted(*ops, conf);
+		bool asked = !(*ops)->stays && wanted(*ops, conf);
 		void *source = asked ? (*ops)->open(&nobody, conf, err) : NULL;
 
 		if (source)

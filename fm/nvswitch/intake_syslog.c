@@ -1,40 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <ctype.h>
-#include <errno.h>
-#include <jansson.h>
-#include "fm/nvswitch/intake_syslog.h"
-#include "fm/nvswitch/state.h"
-#include "topology/base/mem.h"
-#include "topology/base/text.h"
-
-/* ---- Lines of files -------------------------------------------------------------------------- */
-
-const char *lines_take(char *text, lines_fn *fn, void *arg, unsigned *number)
-{
-	const char *wrong = NULL;
-	char *line;
-
-	for (*number = 0; !wrong && (line = strsep(&text, "\n")); ++*number) {
-		line[strcspn(line, "#\r")] = '\0';
-		wrong = fn(arg, line);
-	}
-	return wrong;
-}
-
-int lines_read(const char *path, lines_fn *fn, void *arg, char *err)
-{
-	size_t len;
-	char *text = mem_read_path(path, &len);
-	unsigned number;
-	const char *wrong = text ? lines_take(text, fn, arg, &number) : strerror(errno);
-
-	if (wrong && text)
-		snprintf(err, NVSWITCH_ERROR, "%s:%u: %s", path, number, wrong);
-	else if (wrong)
-		snprintf(err, NVSWITCH_ERROR, "%s: %s", path, wrong);
-	free(text);
-	return wrong ? -1 : 0;
-}
+#include "fm/nvswitch/intake_sources.h"
 
 /* ---- Headers of syslog ----------------------------------------------------------------------- */
 
@@ -96,11 +62,10 @@ static bool is_tag(struct lex c)
 	return len > 1 && (word[len - 1] == ':' || memchr(word, '[', len));
 }
 
-/* Behind the version. Structured data: `-`, or elements in brackets; quotes may hold some. */
+/* Behind the version. Structured data: `-`, or elements in brackets, which values have behind a \\ only. */
 static bool read_5424(struct lex *c, struct syslog_message *m)
 {
 	const char *word;
-	bool quoted = false;
 
 	if (!take_word(c, &word) || !take_host(c, m->host))
 		return false;
@@ -111,12 +76,8 @@ static bool read_5424(struct lex *c, struct syslog_message *m)
 			return false;
 	lex_take_char(c, '-');
 	while (lex_is(c, '[')) {
-		for (; c->p < c->end && (quoted || *c->p != ']'); c->p++) {
-			if (*c->p == '\\' && c->p + 1 < c->end)
-				c->p++;
-			else if (*c->p == '"')
-				quoted = !quoted;
-		}
+		while (c->p < c->end && *c->p != ']')
+			c->p += 1 + (*c->p == '\\' && c->p + 1 < c->end);
 		if (c->p++ >= c->end)
 			return false;
 	}

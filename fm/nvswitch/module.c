@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <fnmatch.h>
-#include <math.h>
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
 #include "fm/loop/child.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
-#include "fm/nvswitch/policy.h"
 #include "fm/os/helper.h"
-#include "topology/base/mem.h"
 #include "topology/graph/cutoff.h"
 
 #define RATED_MOST 8 /* hosts; more at once are an outage, whose rates are nobody's question */
@@ -22,9 +19,8 @@ struct nvlink_room {
 	struct children *children;
 	struct loop_timer *rates_timer;
 	struct child *child;
-	json_t *rated; /* their names; the first is under way, if any is */
-	struct rates answer;
-	size_t answered; /* bytes of it */
+	json_t *rated; /* by their names; those that are under way no more */
+	struct bytes answer;
 };
 
 /* "MF0;gb-nvl-087-switch03:N5110_LD/U1", "MF0;sw06:N5400_LD/U1": whatever the generation. */
@@ -122,12 +118,10 @@ static json_t *result(void *data)
 void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus, waiter_fn *fn,
 		void *arg)
 {
-	static const struct fabric_operation_ops states = { .file = "nvswitch",
-							    .result = result,
-							    .free = free };
-	static const struct fabric_operation_ops memories = { .file = "nvlink",
-							      .result = result,
-							      .free = free };
+	static const struct fabric_operation_ops ops[] = {
+		{ .file = "nvswitch", .result = result, .free = free },
+		{ .file = "nvlink", .result = result, .free = free },
+	};
 	struct nvlink_room *r = room_of(f);
 	struct setting *s;
 	char err[NVSWITCH_ERROR];
@@ -146,7 +140,7 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus,
 					     : NULL,
 				       "rerouted", false, "lft_entries_changed", 0,
 				       "lft_blocks_written", 0);
-	fabric_operation_done(f, gpus >= 0 ? &memories : &states, s, fn, arg);
+	fabric_operation_done(f, &ops[gpus >= 0], s, fn, arg);
 }
 
 /* ---- What if --------------------------------------------------------------------------------- */
@@ -197,64 +191,68 @@ json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const u
 #define RATES_SOON_US 10000 /* what is lost together is shown by the same tables */
 #define CROWDS	      0.99  /* of what the others would get: from there on they are told */
 
-/* Beside the loop. */
+/* Beside the loop: a list of documents. */
 static int write_rates(void *arg, FILE *out)
 {
 	struct nvlink_room *r = arg;
 	const struct fabric_view view = fabric_view(r->fabric);
 	struct fabric_policy policy = fabric_policy(r->fabric, view.topo, NULL);
-	const char *name = json_string_value(json_array_get(r->rated, 0));
-	struct rates rates = { 0 };
-	uint32_t host = 0;
+	const struct nvswitch_trial trial = { .lids = view.lids,
+					      .classes = policy.classes,
+					      .now = { view.topo, view.tables, NULL } };
+	json_t *rows = json_array();
 
-	while (host < view.topo->nhosts && strcmp(view.topo->hosts[host].name, name))
-		host++;
-	if (host < view.topo->nhosts)
-		rates_measure(view.topo, view.lids, view.tables, policy.classes, host, false,
-			      &rates);
-	rates.own = round(rates.own * 1000) / 1000;
-	rates.others = round(rates.others * 1000) / 1000;
-	rates.others_alone = round(rates.others_alone * 1000) / 1000;
-	fwrite(&rates, sizeof(rates), 1, out);
+	for (uint32_t h = 0; h < view.topo->nhosts; h++) {
+		const char *host = view.topo->hosts[h].name;
+		json_t *row;
+
+		if (!json_object_get(r->rated, host))
+			continue;
+		row = nvswitch_rates_json(&trial, &trial.now, h);
+		json_object_set_new(row, "host", json_string(host));
+		json_array_append_new(rows, row);
+	}
+	json_dumpf(rows, out, 0);
+	json_decref(rows);
 	fabric_policy_fini(&policy);
 	return 0;
 }
 
 static void take_rates(void *arg, const char *data, size_t len)
 {
-	struct nvlink_room *r = arg;
-	size_t room = sizeof(r->answer) - r->answered;
-
-	len = len < room ? len : room;
-	memcpy((char *)&r->answer + r->answered, data, len);
-	r->answered += len;
+	bytes_add(&((struct nvlink_room *)arg)->answer, data, len);
 }
 
 static void rates_end(void *arg, bool whole)
 {
 	struct nvlink_room *r = arg;
-	const struct rates *of = &r->answer;
-	const char *host = json_string_value(json_array_get(r->rated, 0));
-	const struct event_subject subject = { .host = host };
-	bool known = whole && r->answered == sizeof(*of) && of->adapters;
+	json_t *rows = whole ? json_loadb(r->answer.data, r->answer.end, 0, NULL) : NULL;
 
 	r->child = NULL;
-	if (known)
+	r->answer.end = 0;
+	JSON_EACH (row, rows) {
+		double own, others, alone;
+		int adapters, flows;
+		struct event_subject subject = { 0 };
+
+		json_unpack(row, "{ss sf si sf si sf}", "host", &subject.host, "rate", &own,
+			    "rate_of", &adapters, "others_rate", &others, "others_flows", &flows,
+			    "others_alone", &alone);
+		if (!adapters)
+			continue;
 		event_log_add(r->services.events, LOG_NOTICE, "nvswitch-rates", &subject,
-			      json_pack("{ss sf si sf si sf}", "host", host, "rate", of->own,
-					"rate_of", of->adapters, "others_rate", of->others,
-					"others_flows", of->flows, "others_alone",
-					of->others_alone),
-			      "nvswitch: %s: routing kept: %.2f of %u as it is; the others %.1f of "
-			      "%u, %.1f without its traffic",
-			      host, of->own, of->adapters, of->others, of->flows, of->others_alone);
-	if (known && of->others < CROWDS * of->others_alone)
-		alert_raise(r->services.alerts, "nvlink-crowding", &subject,
-			    "%s: NO_P2P: its GPUs' traffic over InfiniBand takes %.1f %% of what "
-			    "the other hosts' get of the uplinks of its leaves",
-			    host, 100 - 100 * of->others / of->others_alone);
-	json_array_remove(r->rated, 0);
-	if (json_array_size(r->rated))
+			      json_incref(row),
+			      "nvswitch: %s: routing kept: %.2f of %d as it is; the others %.1f of "
+			      "%d, %.1f without its traffic",
+			      subject.host, own, adapters, others, flows, alone);
+		if (others < CROWDS * alone)
+			alert_raise(r->services.alerts, "nvlink-crowding", &subject,
+				    "%s: NO_P2P: its GPUs' traffic over InfiniBand takes %.1f %% "
+				    "of what the other hosts' get of the uplinks of its leaves",
+				    subject.host, 100 - 100 * others / alone);
+	}
+	json_decref(rows);
+	if (json_object_size(r->rated))
 		loop_timer_set(r->rates_timer, 0);
 }
 
@@ -264,18 +262,19 @@ static void begin_rates(void *arg)
 	static const struct child_ops ops = { write_rates, take_rates, rates_end };
 	struct nvlink_room *r = arg;
 	bool simulated = loop_is_simulated(r->services.loop);
+	char text[RATED_MOST * 512];
 	FILE *out;
 
 	if (!fabric_view(r->fabric).tables || r->child)
 		return;
-	r->answered = 0;
 	if (!simulated) {
 		r->child = child_start(r->children, &ops, r, -1);
-	} else if ((out = fmemopen(&r->answer, sizeof(r->answer), "w"))) {
+	} else if ((out = fmemopen(text, sizeof(text), "w"))) {
 		write_rates(r, out);
-		r->answered = ftell(out);
 		fclose(out);
+		take_rates(r, text, strlen(text));
 	}
+	json_object_clear(r->rated);
 	if (!r->child)
 		rates_end(r, simulated);
 }
@@ -287,9 +286,9 @@ static void changed_cb(void *arg, const char *host, enum nvswitch_state state)
 
 	if (state != NVSWITCH_NO_P2P && state != NVSWITCH_UNKNOWN)
 		alert_end(r->services.alerts, "nvlink-crowding", &subject);
-	if (state != NVSWITCH_NO_P2P || json_array_size(r->rated) == RATED_MOST)
+	if (state != NVSWITCH_NO_P2P || json_object_size(r->rated) == RATED_MOST)
 		return;
-	json_array_append_new(r->rated, json_string(host));
+	json_object_set_new(r->rated, host, json_true());
 	loop_timer_set(r->rates_timer, RATES_SOON_US);
 }
 
@@ -310,7 +309,7 @@ static void raise_alerts(struct nvlink_room *r)
 		if (state < NVSWITCH_NO_P2P)
 			continue;
 		array_printf(text, by_hand || !*reason ? "%s" : "%s (%s; %s)", it->name, reason,
-			     nvswitch_remedy_name(health_remedy(it)));
+			     nvswitch_remedies[health_remedy(it)]);
 		name_list_add(state == NVSWITCH_FATAL ? &fatal : &no_p2p, text);
 	}
 	name_list_alert(alerts, "hosts-fatal", &fatal, "host FATAL", "hosts FATAL");
@@ -490,7 +489,7 @@ static void *init(struct fabric *fabric)
 	r->services = fabric_services(fabric);
 	r->nvswitch = nvswitch_new(r->services.loop, r->services.alerts, r->services.events,
 				   &monitor_ops, r);
-	r->rated = json_array();
+	r->rated = json_object();
 	r->children = children_new(r->services.loop);
 	r->rates_timer = loop_timer_new(r->services.loop, begin_rates, r);
 	return r;
@@ -504,6 +503,7 @@ static void fini(void *room)
 	children_free(r->children);
 	loop_timer_free(r->rates_timer);
 	json_decref(r->rated);
+	free(r->answer.data);
 	nvswitch_free(r->nvswitch);
 	free(r);
 }

@@ -4,12 +4,12 @@
  * list of what was found on one. A list is short and keeps the worst: a host with one dead switch
  * has a hundred symptoms.
  */
+#include <errno.h>
+#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-#include "fm/nvswitch/state.h"
 #include "fm/nvswitch/module.h"
+#include "fm/nvswitch/state.h"
+#include "topology/what/what.h"
 
 static const char *const state_names[NVSWITCH_STATES] = {
 	[NVSWITCH_HEALTHY] = "HEALTHY", [NVSWITCH_DEGRADED_LINK] = "DEGRADED_LINK",
@@ -21,7 +21,7 @@ static const char *const state_names[NVSWITCH_STATES] = {
  * DGX A100: 12 links of a GPU over 6 switches; H100 and H200: 18 over 4; B200: 18 over 2. NVL72's
  * switches are not in its compute trays.
  */
-static const struct nvswitch_expect expectations[NVSWITCH_SYSTEMS] = {
+const struct nvswitch_expect nvswitch_systems[NVSWITCH_SYSTEMS] = {
 	[NVSWITCH_SYSTEM_AUTO] = { "auto", 0, 0, 0 },
 	[NVSWITCH_SYSTEM_A100] = { "a100", 8, 6, 12 },
 	[NVSWITCH_SYSTEM_H100] = { "h100", 8, 4, 18 },
@@ -37,12 +37,18 @@ const char *nvswitch_state_name(enum nvswitch_state state)
 	return state_names[state];
 }
 
+int nvswitch_word(const char *text, const char *const *words, unsigned count)
+{
+	int word = count;
+
+	while (word-- > 0 && strcasecmp(text, words[word]))
+		;
+	return word;
+}
+
 int nvswitch_state_parse(const char *text)
 {
-	for (int i = 0; i < NVSWITCH_STATES; i++)
-		if (!strcasecmp(text, state_names[i]))
-			return i;
-	return -1;
+	return nvswitch_word(text, state_names, NVSWITCH_STATES);
 }
 
 bool nvlink_is_state(const char *text, bool unknown)
@@ -52,51 +58,33 @@ bool nvlink_is_state(const char *text, bool unknown)
 	return state >= 0 && (unknown || state != NVSWITCH_UNKNOWN);
 }
 
-const char *nvswitch_trust_name(enum nvswitch_trust trust)
-{
-	static const char *const names[] = { "anyone", "asked", "proven" };
-
-	return names[trust];
-}
-
-const char *nvswitch_remedy_name(enum nvswitch_remedy remedy)
-{
-	static const char *const names[NVSWITCH_REMEDIES] = { "none", "restart job", "reset GPU",
-							      "reboot", "contact support" };
-
-	return names[remedy];
-}
-
-const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system)
-{
-	return &expectations[system];
-}
+const char *const nvswitch_trusts[] = { "anyone", "asked", "proven" };
+const char *const nvswitch_remedies[NVSWITCH_REMEDIES] = { "none", "restart job", "reset GPU",
+							   "reboot", "contact support" };
 
 int nvswitch_system_parse(const char *text)
 {
 	for (int i = 0; i < NVSWITCH_SYSTEMS; i++)
-		if (!strcasecmp(text, expectations[i].name))
+		if (!strcasecmp(text, nvswitch_systems[i].name))
 			return i;
 	return -1;
 }
 
-void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding)
+bool nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding)
 {
+	struct nvswitch_finding *list = verdict->findings;
 	unsigned at = verdict->count;
 
-	while (at > 0 && verdict->findings[at - 1].state < finding->state)
+	while (at > 0 && list[at - 1].state < finding->state)
 		at--; /* behind all that are as bad */
 	if (finding->state > verdict->state)
 		verdict->state = finding->state;
-	if (verdict->count < NVSWITCH_FINDINGS)
-		verdict->count++;
-	else
-		verdict->more++;
 	if (at == NVSWITCH_FINDINGS)
-		return;
-	memmove(verdict->findings + at + 1, verdict->findings + at,
-		(verdict->count - 1u - at) * sizeof(*finding));
-	verdict->findings[at] = *finding;
+		return false;
+	verdict->count += verdict->count < NVSWITCH_FINDINGS;
+	memmove(list + at + 1, list + at, (verdict->count - 1u - at) * sizeof(*list));
+	list[at] = *finding;
+	return true;
 }
 
 void nvswitch_find(struct nvswitch_verdict *verdict, enum nvswitch_state state,
@@ -109,4 +97,104 @@ void nvswitch_find(struct nvswitch_verdict *verdict, enum nvswitch_state state,
 	vsnprintf(finding.text, sizeof(finding.text), format, args);
 	va_end(args);
 	nvswitch_verdict_add(verdict, &finding);
+}
+
+/* ---- Lines of files -------------------------------------------------------------------------- */
+
+const char *lines_take(char *text, lines_fn *fn, void *arg, unsigned *number)
+{
+	const char *wrong = NULL;
+	char *line;
+
+	for (*number = 0; !wrong && (line = strsep(&text, "\n")); ++*number) {
+		line[strcspn(line, "#\r")] = '\0';
+		wrong = fn(arg, line);
+	}
+	return wrong;
+}
+
+int lines_read(const char *path, lines_fn *fn, void *arg, char *err)
+{
+	size_t len;
+	char *text = mem_read_path(path, &len);
+	unsigned number;
+	const char *wrong = text ? lines_take(text, fn, arg, &number) : strerror(errno);
+
+	if (wrong && text)
+		snprintf(err, NVSWITCH_ERROR, "%s:%u: %s", path, number, wrong);
+	else if (wrong)
+		snprintf(err, NVSWITCH_ERROR, "%s: %s", path, wrong);
+	free(text);
+	return wrong ? -1 : 0;
+}
+
+/* ---- What is assumed ------------------------------------------------------------------------- */
+
+int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err)
+{
+	const struct what_scope scope = { .topo = t };
+	const char *word = strrchr(text, '=');
+	char *name = mem_printf("%.*s", word ? (int)(word - text) : 0, text);
+	int state = word ? nvswitch_state_parse(word + 1) : -1;
+	char why[WHAT_ERROR_SIZE];
+	struct what what;
+	bool found = what_find(&scope, name, WHAT_HOST, &what, why, sizeof(why));
+
+	free(name);
+	if (!word) {
+		snprintf(err, NVSWITCH_ERROR, "%.80s: HOST=STATE is expected", text);
+	} else if (state < 0 || state == NVSWITCH_UNKNOWN) {
+		snprintf(err, NVSWITCH_ERROR,
+			 "unknown state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", word + 1);
+	} else if (!found) {
+		snprintf(err, NVSWITCH_ERROR, "the fabric has no host %.*s, or several",
+			 (int)(word - text), text);
+	} else {
+		states[what.host] = state;
+		return 0;
+	}
+	return -1;
+}
+
+/* ---- What comes of it ------------------------------------------------------------------------ */
+
+static double rounded(double rate)
+{
+	return round(rate * 1000) / 1000;
+}
+
+json_t *nvswitch_rates_json(const struct nvswitch_trial *trial, const struct nvswitch_scene *scene,
+			    uint32_t host)
+{
+	struct rates r;
+
+	rates_measure(scene->topo, trial->lids, scene->tables, trial->classes, host, false, &r);
+	return json_pack("{si si si si sf si sf si sf sf}", "flows", r.own_flows, "worst_uplink",
+			 r.worst_uplink, "uplinks", r.uplinks, "unreachable", r.unreachable, "rate",
+			 rounded(r.own), "rate_of", r.adapters, "others_rate", rounded(r.others),
+			 "others_flows", r.flows, "others_least", rounded(r.least), "others_alone",
+			 rounded(r.others_alone));
+}
+
+json_t *nvswitch_trial_json(const struct nvswitch_trial *trial)
+{
+	json_t *rows = json_array();
+
+	for (uint32_t h = 0; h < trial->now.topo->nhosts; h++) {
+		uint8_t was = trial->now.states ? trial->now.states[h] : NVSWITCH_HEALTHY;
+		uint8_t state = trial->then.states ? trial->then.states[h] : NVSWITCH_HEALTHY;
+
+		/* Class and weight are those of all hosts. */
+		if (state != was)
+			json_array_append_new(
+				rows,
+				json_pack("{ss ss ss ss si so so}", "host",
+					  trial->now.topo->hosts[h].name, "state",
+					  nvswitch_state_name(state), "was",
+					  nvswitch_state_name(was), "class", "unchanged", "weight",
+					  1, "cross_rail_before",
+					  nvswitch_rates_json(trial, &trial->now, h), "cross_rail",
+					  nvswitch_rates_json(trial, &trial->then, h)));
+	}
+	return rows;
 }

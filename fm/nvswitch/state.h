@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* state: the state of a host's NVLinks and its reasons: types that all of fm/nvswitch shares. */
+/*
+ * state: the state of a host's NVLinks and its reasons, which all of fm/nvswitch shares; files of
+ * lines; what if a host were in another state.
+ */
 #ifndef FMD_NVSWITCH_STATE_H
 #define FMD_NVSWITCH_STATE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <strings.h>
+#include "routing/report/rates.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /* Room for the reason why something failed, `err` of all functions here. */
 #define NVSWITCH_ERROR 512
@@ -21,6 +29,8 @@ enum nvswitch_state {
 /* The static name, "HEALTHY"; and the state of a name, in any case, -1 = no such name. */
 const char *nvswitch_state_name(enum nvswitch_state state);
 int nvswitch_state_parse(const char *text);
+/* The number of a word of a list, in any case; -1 = it is none of them. */
+int nvswitch_word(const char *text, const char *const *words, unsigned count);
 
 enum nvswitch_system {			     /* the kind of machine, and so what to expect of it */
 		       NVSWITCH_SYSTEM_AUTO, /* by the GPUs' model name */
@@ -33,12 +43,11 @@ enum nvswitch_system {			     /* the kind of machine, and so what to expect of i
 		       NVSWITCH_SYSTEM_OTHER, /* no NVSwitches: nothing is expected */
 		       NVSWITCH_SYSTEMS
 };
-struct nvswitch_expect {
+/* What a machine of a system has. */
+extern const struct nvswitch_expect {
 	const char *name;
 	uint8_t gpus, switches, links; /* of a machine; links of one GPU */
-};
-/* What a machine of that system has; static. */
-const struct nvswitch_expect *nvswitch_expect(enum nvswitch_system system);
+} nvswitch_systems[NVSWITCH_SYSTEMS];
 /* The system of a name ("h100"), -1 = no such name. */
 int nvswitch_system_parse(const char *text);
 
@@ -64,9 +73,8 @@ enum nvswitch_remedy {
 	NVSWITCH_CONTACT_SUPPORT,
 	NVSWITCH_REMEDIES
 };
-/* Static names: "anyone", "reset GPU". */
-const char *nvswitch_trust_name(enum nvswitch_trust trust);
-const char *nvswitch_remedy_name(enum nvswitch_remedy remedy);
+/* Their names: "anyone", "reset GPU". */
+extern const char *const nvswitch_trusts[], *const nvswitch_remedies[NVSWITCH_REMEDIES];
 
 struct nvswitch_finding {	     /* one thing that was seen */
 	uint8_t state;		     /* what it makes of the host */
@@ -78,24 +86,75 @@ struct nvswitch_finding {	     /* one thing that was seen */
 	char pci[16];		     /* of the GPU, "0000:1b:00", "" = not known */
 	char text[92];
 	uint64_t since_us;
+	/* Of an event: when it was last heard, how often; its sources by bit, EVENT_FROM_LOG. */
+	uint64_t last_us;
+	uint32_t times;
+	uint8_t from;
+	bool old; /* of an earlier incarnation: ends with whole states */
 };
+enum { EVENT_FROM_LOG = 1 << 7 }; /* else 1 << source */
 
 /* In an initializer: it is about no GPU, NVSwitch or link so far. */
 #define NVSWITCH_NOWHERE .gpu = -1, .sw = -1, .link = -1
 
-#define NVSWITCH_FINDINGS 8
+#define NVSWITCH_FINDINGS 12
 struct nvswitch_verdict { /* the report of one source on a host */
 	enum nvswitch_state state;
 	enum nvswitch_system system;
 	uint8_t count;
-	uint16_t more; /* findings for which there was no room; the worst are kept */
-	struct nvswitch_finding findings[NVSWITCH_FINDINGS];
+	struct nvswitch_finding findings[NVSWITCH_FINDINGS]; /* the worst, and they first */
 };
-/* Adds a finding and worsens the state by it. */
-void nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding);
+/* Adds a finding and worsens the state by it. False: there was no room for it. */
+bool nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding);
 /* The same, of that state and with a formatted text. */
 void nvswitch_find(struct nvswitch_verdict *verdict, enum nvswitch_state state,
 		   struct nvswitch_finding finding, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* ---- Lines of files that people write --------------------------------------------------------- */
+
+/*
+ * Takes a line, of which its end and a remark (from # on) were cut off. Returns NULL, or what is
+ * wrong with it: a static text.
+ */
+typedef const char *lines_fn(void *arg, char *line);
+
+/*
+ * Calls fn with each line of a file. Returns 0, or -1 with `FILE: reason` (it cannot be read) or
+ * `FILE:LINE: reason` in err; the lines before were taken then, which is for the caller to undo.
+ */
+int lines_read(const char *path, lines_fn *fn, void *arg, char *err);
+/* The same of a text, which is cut up; *number: lines that were taken. What is wrong, or NULL. */
+const char *lines_take(char *text, lines_fn *fn, void *arg, unsigned *number);
+
+/* ---- What if --------------------------------------------------------------------------------- */
+
+/*
+ * What a host whose NVLinks do not relay gets of the InfiniBand fabric, and what it costs the others.
+ * Routing is the same for all states: no other tables gain such a host 5 percent
+ * (tests/unit/routing/report/test_rates.c). Pure, so that fmd, its `whatif` and `fmctl plan` agree.
+ */
+
+/* Reads "HOST=STATE" and sets it in states[]. 0, or -1 with the reason in err. */
+int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *states, char *err);
+
+/* Two fabrics of the same nodes, LIDs and hosts, and the states of the hosts in each. */
+struct nvswitch_trial {
+	const struct lid_map *lids;
+	const uint8_t *classes; /* enum route_class by port; NULL = all compute */
+	struct nvswitch_scene {
+		const struct topo *topo;
+		const struct tables *tables;
+		const uint8_t *states; /* NULL = all are healthy */
+	} now, then;
+};
+/* New documents, which the caller owns. The rates of a host in one of the two fabrics; */
+json_t *nvswitch_rates_json(const struct nvswitch_trial *trial, const struct nvswitch_scene *scene,
+			    uint32_t host);
+/*
+ * a list with a row for each host whose state differs: the rates of its
+ * cross-rail traffic, and those of all others.
+ */
+json_t *nvswitch_trial_json(const struct nvswitch_trial *trial);
 
 #endif

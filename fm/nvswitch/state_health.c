@@ -2,10 +2,7 @@
 #include <inttypes.h>
 #include <ctype.h>
 #include <limits.h>
-#include "fm/nvswitch/intake_syslog.h"
 #include "fm/nvswitch/state_monitor.h"
-#include "topology/base/mem.h"
-#include "topology/base/text.h"
 
 /* ---- Aliases --------------------------------------------------------------------------------- */
 
@@ -259,15 +256,14 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	struct nvswitch_finding finding = event->finding;
 
 	it->log.heard = true;
-	it->vouched |= event->driver_start || event->gpu_reset || event->recovered;
-	if (event->driver_start) {
-		memory_reset(m, -1, NULL, finding.trust);
-	} else if (event->gpu_reset) {
-		memory_reset_uuid(m, event->uuid, finding.trust);
-	} else if (event->names_gpu) {
+	it->vouched |= event->news >= SXID_START;
+	if (event->news == SXID_START)
+		memory_reset(m, -1, NULL);
+	else if (event->news == SXID_RESET)
+		memory_reset_uuid(m, event->uuid);
+	else if (event->news == SXID_NAMES)
 		memcpy(it->log.pci, finding.pci, sizeof(it->log.pci));
-	}
-	if (event->driver_start || event->gpu_reset || event->names_gpu)
+	if (event->news >= SXID_NAMES && event->news != SXID_RECOVERED)
 		return;
 	/* The GPU is found by the PCI address in the line, or in the line before. */
 	if (!*finding.pci && finding.sw < 0)
@@ -275,18 +271,18 @@ void health_hear_log(struct health *h, unsigned host, const struct sxid_event *e
 	*it->log.pci = '\0';
 	if (finding.gpu < 0)
 		finding.gpu = memory_gpu_by_pci(m, finding.pci);
-	if (event->recovered) {
-		memory_reset(m, finding.gpu, finding.pci, finding.trust);
+	if (event->news == SXID_RECOVERED) {
+		memory_reset(m, finding.gpu, finding.pci);
 		return;
 	}
-	if (event->nonfatal && now_us - it->log.window_us >= NONFATAL_WINDOW_US) {
+	if (event->news == SXID_NONFATALS && now_us - it->log.window_us >= NONFATAL_WINDOW_US) {
 		it->log.window_us = now_us;
 		it->log.nonfatal = 0;
 	}
-	if (event->nonfatal && ++it->log.nonfatal >= NONFATAL_MANY)
+	if (event->news == SXID_NONFATALS && ++it->log.nonfatal >= NONFATAL_MANY)
 		finding.state = NVSWITCH_DEGRADED_LINK;
 	if (finding.state != NVSWITCH_HEALTHY)
-		memory_note(m, &finding, MEMORY_FROM_LOG, now_us);
+		memory_note(m, &finding, EVENT_FROM_LOG, now_us);
 }
 
 void health_override(struct health *h, unsigned host, enum nvswitch_state state)
@@ -319,15 +315,15 @@ void health_override(struct health *h, unsigned host, enum nvswitch_state state)
 const struct nvswitch_finding *health_finding(const struct health_host *host, unsigned n,
 					      const char **source)
 {
-	unsigned events = host->memory ? host->memory->nevents : 0;
+	unsigned events = host->memory ? host->memory->events.count : 0;
 
 	if (n < events) {
-		const struct memory_event *event = &host->memory->events[n];
+		const struct nvswitch_finding *event = &host->memory->events.findings[n];
 		unsigned first = event->from ? __builtin_ctz(event->from) : 0;
-		bool of_log = event->from & MEMORY_FROM_LOG || first >= host->nsources;
+		bool of_log = event->from & EVENT_FROM_LOG || first >= host->nsources;
 
 		*source = of_log ? "kernel log" : host->sources[first].where;
-		return &event->finding;
+		return event;
 	}
 	n -= events;
 	ARRAY_EACH (s, host->sources, host->nsources) {
@@ -412,21 +408,18 @@ static uint64_t fresh_us(const struct health *h, const struct health_source *s, 
 	return s->heard && now_us - s->heard_us < counts_us ? s->heard_us + counts_us - now_us : 0;
 }
 
-/* A state as far as it counts: DEGRADED_LINK at most from one source that is not trusted enough. */
-static enum nvswitch_state confirmed(const struct health *h, struct health_host *host,
-				     enum nvswitch_state state, enum nvswitch_trust trust,
-				     uint8_t grave)
-{
-	if (state <= NVSWITCH_DEGRADED_LINK || (int)trust >= h->conf.second_source ||
-	    __builtin_popcount(grave) > 1)
-		return state;
-	host->unconfirmed = true;
-	return NVSWITCH_DEGRADED_LINK;
-}
+/* The worst that is reported: all of it, and as far as it needs no second source. */
+struct worst {
+	enum nvswitch_state all, sure;
+};
 
-static enum nvswitch_state worse(enum nvswitch_state a, enum nvswitch_state b)
+static void note_state(struct worst *worst, enum nvswitch_state state, bool trusted)
 {
-	return a > b ? a : b;
+	bool counts = trusted || state <= NVSWITCH_DEGRADED_LINK;
+	enum nvswitch_state sure = counts ? state : NVSWITCH_DEGRADED_LINK;
+
+	worst->all = state > worst->all ? state : worst->all;
+	worst->sure = sure > worst->sure ? sure : worst->sure;
 }
 
 /*
@@ -436,51 +429,50 @@ static enum nvswitch_state worse(enum nvswitch_state a, enum nvswitch_state b)
  */
 static void observe(struct health *h, struct health_host *host, uint64_t now_us, uint64_t *next_us)
 {
-	enum nvswitch_state events = NVSWITCH_HEALTHY, worst = NVSWITCH_HEALTHY;
-	uint8_t grave = 0; /* sources that report worse than DEGRADED_LINK; as memory_event.from */
+	struct worst events = { 0 }, reports = { 0 };
+	uint8_t grave = 0; /* sources that report worse than DEGRADED_LINK; as of an event */
 	static const struct memory nothing;
 	const struct memory *m = host->memory ? host->memory : &nothing;
-	bool fresh = false, heard = false;
+	bool fresh = false, heard = false, second;
 
-	for (unsigned k = 0; k < host->nsources; k++)
-		if (fresh_us(h, &host->sources[k], now_us) &&
-		    host->sources[k].verdict.state > NVSWITCH_DEGRADED_LINK)
-			grave |= 1u << (k < 7 ? k : 6);
-	ARRAY_EACH (event, m->events, m->nevents)
-		if (event->finding.state > NVSWITCH_DEGRADED_LINK)
-			grave |= event->from;
-	host->unconfirmed = false;
 	host->at_once = NVSWITCH_HEALTHY;
-	ARRAY_EACH (event, m->events, m->nevents) {
-		const struct nvswitch_finding *f = &event->finding;
+	ARRAY_EACH (event, m->events.findings, m->events.count) {
+		bool is_grave = event->state > NVSWITCH_DEGRADED_LINK;
 
-		events = worse(events, confirmed(h, host, f->state, f->trust, grave));
-		if (event->from & MEMORY_FROM_LOG && f->trust == NVSWITCH_PROVEN &&
-		    f->state > NVSWITCH_DEGRADED_LINK)
-			host->at_once = worse(host->at_once, f->state);
+		note_state(&events, event->state, (int)event->trust >= h->conf.second_source);
+		grave |= is_grave ? event->from : 0;
+		if (is_grave && event->from & EVENT_FROM_LOG && event->state > host->at_once)
+			host->at_once = event->state;
 	}
-	ARRAY_EACH (s, host->sources, host->nsources) {
+	for (unsigned k = 0; k < host->nsources; k++) {
+		struct health_source *s = &host->sources[k];
 		uint64_t left_us = fresh_us(h, s, now_us);
 
 		heard |= s->heard;
 		if (left_us) {
 			fresh = true;
 			note_due(next_us, now_us + left_us, now_us);
-			worst = worse(worst, confirmed(h, host, s->verdict.state, s->trust, grave));
+			note_state(&reports, s->verdict.state,
+				   (int)s->trust >= h->conf.second_source);
+			if (s->verdict.state > NVSWITCH_DEGRADED_LINK)
+				grave |= 1u << (k < 7 ? k : 6);
 		} else if (*s->report.source && s->up) {
 			s->up = false;
 			array_printf(s->error, "no report within its TTL of %u s", s->report.ttl_s);
 		}
 	}
+	second = __builtin_popcount(grave) > 1;
+	host->unconfirmed = !second && (events.all > events.sure || reports.all > reports.sure);
 	if (fresh || !host->nsources)
-		host->sources_state = worst;
+		host->sources_state = second ? reports.all : reports.sure;
 	if (host->memory && m->sources_state != host->sources_state) {
 		host->memory->sources_state = host->sources_state;
 		host->memory->changed = true;
 	}
-	host->observed = worse(events, host->sources_state);
+	events.sure = second ? events.all : events.sure;
+	host->observed = events.sure > host->sources_state ? events.sure : host->sources_state;
 	host->vouched |= m->ended;
-	host->reported = fresh || events != NVSWITCH_HEALTHY || (host->vouched && !heard);
+	host->reported = fresh || events.all || (host->vouched && !heard);
 }
 
 /* ---- What is believed ------------------------------------------------------------------------ */
@@ -533,17 +525,17 @@ static void guard(struct health *h)
 	bool on;
 
 	ARRAY_EACH (host, h->hosts, h->nhosts) {
-		if (!host->present && !host->nsources)
-			continue; /* gone */
-		present++;
-		bad += host->observed >= NVSWITCH_NO_P2P && host->override == NVSWITCH_UNKNOWN;
+		bool counts = host->present || host->nsources; /* else it is gone */
+
+		present += counts;
+		bad += counts && host->observed >= NVSWITCH_NO_P2P &&
+		       host->override == NVSWITCH_UNKNOWN;
 	}
 	limit = present * h->conf.guard / 100;
 	on = bad > (limit ? limit : 1) && h->conf.guard < 100;
-	if (on == h->guarded)
-		return;
+	if (on != h->guarded)
+		h->bad = bad;
 	h->guarded = on;
-	h->bad = bad;
 }
 
 /* ---- A step --------------------------------------------------------------------------------- */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
 #include <limits.h>
+#include "fm/conf/lists.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
 #include "fm/os/helper.h"
-#include "topology/base/mem.h"
-#include "topology/base/text.h"
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
@@ -28,10 +27,7 @@ enum nvswitch_state nvswitch_believed(const struct health_host *host)
 	return host->override != NVSWITCH_UNKNOWN ? host->override : host->believed;
 }
 
-static json_t *number_or_null(int number)
-{
-	return number < 0 ? json_null() : json_integer(number);
-}
+#define number_or_null(number) ((number) < 0 ? json_null() : json_integer(number))
 
 static json_t *finding_json(const struct nvswitch *nv, const struct nvswitch_finding *f,
 			    const char *source)
@@ -46,8 +42,8 @@ static json_t *finding_json(const struct nvswitch *nv, const struct nvswitch_fin
 			 number_or_null(f->gpu), "switch", number_or_null(f->sw), "link",
 			 number_or_null(f->link), "code", (json_int_t)f->code, "source", source,
 			 "since_s", age_s(nv, f->since_us), "kind", kinds[f->kind], "trust",
-			 nvswitch_trust_name(f->trust), "remedy", nvswitch_remedy_name(f->remedy),
-			 "pci", *f->pci ? f->pci : NULL, "ends_when", memory_end_of(f));
+			 nvswitch_trusts[f->trust], "remedy", nvswitch_remedies[f->remedy], "pci",
+			 *f->pci ? f->pci : NULL, "ends_when", memory_end_of(f));
 }
 
 static json_t *evidence_json(const struct nvswitch *nv, const struct health_host *host)
@@ -85,15 +81,15 @@ static unsigned sources_up(const struct health_host *host)
 static const char *system_of(const struct health_host *host)
 {
 	ARRAY_EACH (source, host->sources, host->nsources)
-		if (source->verdict.system != NVSWITCH_SYSTEM_AUTO)
-			return nvswitch_expect(source->verdict.system)->name;
+		if (source->verdict.system)
+			return nvswitch_systems[source->verdict.system].name;
 	return "unknown";
 }
 
 json_t *nvswitch_summary(const struct nvswitch *nv)
 {
 	json_t *states = json_object(), *doc;
-	bool reads = *nv->health.conf.log_socket || *nv->health.conf.log_journal;
+	const struct conf_nvswitch *conf = &nv->health.conf;
 	unsigned counts[NVSWITCH_STATES] = { 0 }, up = 0, all = 0;
 
 	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
@@ -105,7 +101,8 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
 	doc = json_pack("{so si si sb so?}", "states", states, "sources", all, "sources_up", up,
 			"guarded", nv->health.guarded, "logs",
-			reads ? log_intake_json(nv->home.intake) : NULL);
+			*conf->log_socket || *conf->log_journal ? log_intake_json(nv->home.intake)
+								: NULL);
 	sources_add_inputs(nv->sources, doc);
 	return doc;
 }
@@ -155,7 +152,7 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 		json_array_append_new(
 			sources,
 			json_pack("{ss sb ss so ss? so}", "url", s->where, "up", s->up, "trust",
-				  nvswitch_trust_name(s->trust), "heard_s",
+				  nvswitch_trusts[s->trust], "heard_s",
 				  s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
 				  "error", s->up ? NULL : s->error, "missing",
 				  evidence_missing(s->metrics, s->verdict.system)));
@@ -169,7 +166,7 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 		nvswitch_state_name(nvswitch_believed(host)), "override",
 		overridden ? nvswitch_state_name(host->override) : NULL, "since_s",
 		host->since_us ? age_s(nv, host->since_us) : 0.0, "reason", health_reason(host),
-		"action", nvswitch_remedy_name(health_remedy(host)), "in_fabric", host->present,
+		"action", nvswitch_remedies[health_remedy(host)], "in_fabric", host->present,
 		"sources_up", (int)sources_up(host), "sources_count", (int)host->nsources,
 		"sources", sources, "evidence", evidence_json(nv, host), "ends_when", ends,
 		"domain", domain_json(host), "unconfirmed", host->unconfirmed, "gpus_declared",
@@ -206,7 +203,6 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 #define EVENTS_ALIKE 8 /* more at once are one event */
 #define HOSTS_MAX                                                                                  \
 	65536 /* that were ever met: whoever writes node descriptions has no more of our memory */
-#define NAMES_SHOWN 5
 
 /* ---- Events and the hook --------------------------------------------------------------------- */
 
@@ -229,26 +225,20 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 {
 	enum log_level level = state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
 	const char *name = nvswitch_state_name(state);
-	char shown[NAMES_SHOWN * 257] = "";
+	struct name_list shown = { 0 };
 	json_t *names = json_array();
-	size_t used = 0;
 
-	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
-		if (host->before == NVSWITCH_STATES || host->state != state)
-			continue;
-		json_array_append_new(names, json_string(host->name));
-		if (json_array_size(names) <= NAMES_SHOWN)
-			used += snprintf(shown + used, sizeof(shown) - used, " %s", host->name);
-	}
-	if (json_array_size(names) > EVENTS_ALIKE) {
+	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts)
+		if (host->before != NVSWITCH_STATES && host->state == state) {
+			json_array_append_new(names, json_string(host->name));
+			name_list_add(&shown, host->name);
+		}
+	if (shown.count > EVENTS_ALIKE)
 		event_log_add(nv->home.events, level, "nvswitch", NULL,
 			      json_pack("{sO ss}", "hosts", names, "state", name),
-			      "nvswitch: %zu hosts: %s:%s ..", json_array_size(names), name, shown);
-		json_decref(names);
-		return;
-	}
+			      "nvswitch: %u hosts: %s: %s ..", shown.count, name, shown.text);
 	json_decref(names);
-	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
+	ARRAY_EACH (host, nv->health.hosts, shown.count > EVENTS_ALIKE ? 0 : nv->health.nhosts) {
 		const char *reason, *before;
 
 		if (host->before == NVSWITCH_STATES || host->state != state)
@@ -259,7 +249,7 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 			      &(struct event_subject){ .host = host->name },
 			      json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
 					"before", before, "reason", reason, "action",
-					nvswitch_remedy_name(health_remedy(host))),
+					nvswitch_remedies[health_remedy(host)]),
 			      "nvswitch: %s: %s, was %s%s%s", host->name, name, before,
 			      *reason ? ": " : "", reason);
 	}
@@ -286,7 +276,7 @@ static void run_hook(struct nvswitch *nv, const struct health_host *host)
 		{ "FMD_SYSTEM", system_of(host) },
 		{ "FMD_GPU", gpu },
 		{ "FMD_PCI", cause ? cause->pci : "" },
-		{ "FMD_ACTION", nvswitch_remedy_name(health_remedy(host)) },
+		{ "FMD_ACTION", nvswitch_remedies[health_remedy(host)] },
 		{ "FMD_JOBS", host->state == NVSWITCH_UNKNOWN ? "unknown" : jobs },
 		{ "FMD_EVIDENCE", text },
 	};
@@ -507,9 +497,9 @@ bool nvswitch_take_memory(void *arg, const char *line)
 	if (!memory_read(m, kind, line + used, &report))
 		return false;
 	nv->health.hosts[host].sources_state = m->sources_state;
-	ARRAY_EACH (event, m->events, m->nevents) /* the file has no times */
+	ARRAY_EACH (event, m->events.findings, m->events.count) /* the file has no times */
 		if (!event->last_us)
-			event->last_us = event->finding.since_us = loop_now_us(nv->home.loop);
+			event->last_us = event->since_us = loop_now_us(nv->home.loop);
 	if (*report.source)
 		source_report_recall(&nv->home, host, &report);
 	return true;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/intake_syslog.h"
+#include "fm/nvswitch/intake_sources.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,6 +6,6 @@
 #ifndef FMD_TESTS_FAKE_FETCH_H
 #define FMD_TESTS_FAKE_FETCH_H
 
-#include "fm/nvswitch/intake_fetch.h"
+#include "fm/nvswitch/intake_sources.h"
 
 #endif

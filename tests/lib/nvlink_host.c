@@ -193,20 +193,14 @@ void host_pass(struct host *it, unsigned seconds)
 	}
 }
 
-void host_log_from(struct host *it, enum nvswitch_trust trust, const char *line)
+void host_log(struct host *it, const char *line)
 {
 	struct sxid_event event;
 
 	if (!sxid_read(line, strlen(line), &event))
 		fail_msg("not understood: %s", line);
-	event.finding.trust = trust;
 	health_hear_log(&it->h, 0, &event, it->now);
 	host_step(it);
-}
-
-void host_log(struct host *it, const char *line)
-{
-	host_log_from(it, NVSWITCH_PROVEN, line);
 }
 
 enum nvswitch_state host_state(const struct host *it)

@@ -63,7 +63,6 @@ struct memory *host_memory(struct host *it);
 /* One scrape of a source: its response is parsed, remembered, judged and passed to health. */
 void host_ask_source(struct host *it, const struct machine *machine, uint8_t source);
 void host_pass(struct host *it, unsigned seconds);
-void host_log_from(struct host *it, enum nvswitch_trust trust, const char *line);
 void host_log(struct host *it, const char *line);
 enum nvswitch_state host_state(const struct host *it);
 

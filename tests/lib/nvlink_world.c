@@ -9,7 +9,6 @@
 #include <string.h>
 #include "fm/state/state_store.h"
 #include "fm/nvswitch/intake_sources.h"
-#include "fm/nvswitch/intake_syslog.h"
 #include "fm/os/helper.h"
 #include "tests/lib/fake_fetch.h"
 #include "tests/lib/nvlink_world.h"
@@ -107,7 +106,6 @@ bool nvlink_world_log(struct nvlink_world *w, unsigned host, const char *line)
 	assert_true(syslog_read(text, strlen(text), &m));
 	understood = sxid_read(m.text, m.len, &event);
 	if (understood) {
-		event.finding.trust = NVSWITCH_PROVEN;
 		health_hear_log(w->home->health, health_find(w->home->health, m.host), &event,
 				loop_now_us(w->loop));
 		w->home->heard(w->home);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/intake_exposition.h"
+#include "fm/nvswitch/evidence.h"
 
 struct taken {
 	unsigned kinds_asked, count;

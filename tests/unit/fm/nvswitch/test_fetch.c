@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "fm/nvswitch/intake_fetch.h"
+#include "fm/nvswitch/intake_sources.h"
 
 #define BIG	    (20u << 20)
 #define PIECE_KB    64

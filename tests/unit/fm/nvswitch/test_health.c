@@ -309,22 +309,22 @@ static void the_cause_is_named_before_its_symptoms_and_the_gravest_remedy_asked_
 {
 	static const struct nvswitch_finding findings[] = {
 		{ NVSWITCH_NO_P2P, NVSWITCH_IS_STATE, 0, NVSWITCH_RESET_GPU, 0, -1, 7, -1, 0, "",
-		  "GPU 0: no NVLink to 7 of 7 GPUs, the first GPU 1", 0 },
+		  "GPU 0: no NVLink to 7 of 7 GPUs, the first GPU 1", 0, 0, 0, 0, false },
 		{ NVSWITCH_NO_P2P, NVSWITCH_IS_STATE, 0, NVSWITCH_REBOOT, 3, -1, 0, -1, 0, "",
-		  "GPU 3: absent", 0 },
+		  "GPU 3: absent", 0, 0, 0, 0, false },
 		{ NVSWITCH_NO_P2P, NVSWITCH_IS_EVENT, 2, NVSWITCH_RESET_GPU, 3, -1, 0, -1, 74, "",
-		  "GPU 3: Xid 74", 0 },
+		  "GPU 3: Xid 74", 0, 0, 0, 0, false },
 		{ NVSWITCH_NO_P2P, NVSWITCH_IS_EVENT, 2, NVSWITCH_RESET_GPU, -1, 2, 0, 33, 20034,
-		  "", "NVSwitch 2: SXid 20034", 0 },
+		  "", "NVSwitch 2: SXid 20034", 0, 0, 0, 0, false },
 		{ NVSWITCH_FATAL, NVSWITCH_IS_STATE, 0, NVSWITCH_REBOOT, -1, -1, 0, -1, 0, "",
-		  "the fabric manager has not started, for every GPU", 0 },
+		  "the fabric manager has not started, for every GPU", 0, 0, 0, 0, false },
 	};
 	struct nvswitch_verdict verdict = { .system = NVSWITCH_SYSTEM_H100 };
 	struct world *w = world_new(HOSTS);
 
 	for (unsigned i = 0; i < 5; i++) {
 		if (findings[i].kind == NVSWITCH_IS_EVENT)
-			memory_note(health_memory(&w->h, 1), &findings[i], MEMORY_FROM_LOG, w->now);
+			memory_note(health_memory(&w->h, 1), &findings[i], EVENT_FROM_LOG, w->now);
 		else
 			nvswitch_verdict_add(&verdict, &findings[i]);
 		health_hear(&w->h, 1, 0, &verdict, NULL, w->now);
@@ -392,7 +392,7 @@ static void a_line_counts_until_the_driver_starts_anew(void **state)
 	world_free(w);
 }
 
-/* It can not flap; a sender that nobody has verified is held, as a polled state is. */
+/* It can not flap. */
 static void a_fatal_line_of_a_proven_log_counts_at_once(void **state)
 {
 	static const char *const lines[] = {
@@ -403,19 +403,14 @@ static void a_fatal_line_of_a_proven_log_counts_at_once(void **state)
 
 	for (unsigned i = 0; i < 2; i++) {
 		event = event_of(lines[i]);
-		event.finding.trust = NVSWITCH_PROVEN;
 		health_hear_log(&w->h, 4 + i, &event, w->now);
 		step(w);
 		assert_int_equal(state_of(w, 4 + i), NVSWITCH_NO_P2P);
 		assert_int_equal(w->changes, 1 + i);
 	}
 	event = event_of(SOFT_LINE);
-	event.finding.trust = NVSWITCH_PROVEN;
 	for (unsigned i = 0; i < 20; i++)
 		health_hear_log(&w->h, 6, &event, w->now);
-	event = event_of(FATAL_LINE);
-	event.finding.trust = NVSWITCH_ANYONE;
-	health_hear_log(&w->h, 7, &event, w->now);
 	step(w);
 	assert_int_equal(w->changes, 2);
 	world_free(w);

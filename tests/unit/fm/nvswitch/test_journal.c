@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/nvswitch/intake_syslog.h"
+#include "fm/nvswitch/intake_sources.h"
 
 #define EXPORT                                                                                     \
 	"__CURSOR=s=1;i=2\n__REALTIME_TIMESTAMP=1721720000000000\n_HOSTNAME=dgx-01\n"              \

@@ -82,7 +82,7 @@ static void reboot(struct host *it, bool seen, bool log)
 static void assert_cleared(struct host *it, const char *how, unsigned number)
 {
 	host_pass(it, 700);
-	if (it->h.hosts[0].state != NVSWITCH_HEALTHY || host_memory(it)->nevents)
+	if (it->h.hosts[0].state != NVSWITCH_HEALTHY || host_memory(it)->events.count)
 		fail_msg("%s %u: %s, %s", how, number, nvswitch_state_name(host_state(it)),
 			 health_reason(&it->h.hosts[0]));
 }
@@ -117,8 +117,8 @@ static void of_200_repairs_none_is_stuck_and_none_that_failed_is_resumed(void **
 			it->machine.action[2] = ACTION_GPU_RESET;
 		host_pass(it, 700);
 		tried++;
-		stuck +=
-			!failed && (host_state(it) != NVSWITCH_HEALTHY || host_memory(it)->nevents);
+		stuck += !failed &&
+			 (host_state(it) != NVSWITCH_HEALTHY || host_memory(it)->events.count);
 		resumed += failed && host_state(it) == NVSWITCH_HEALTHY;
 		if (host_state(it) != (failed ? NVSWITCH_NO_P2P : NVSWITCH_HEALTHY))
 			print_message("%u: DCGM %u, fault %u, repair %u%s%s: %s %s\n", n, dcgm,
@@ -143,7 +143,7 @@ static void a_replaced_gpu_does_not_inherit_the_events_of_the_old_one(void **sta
 	it->machine.fm[2] = FM_FAILURE; /* it has faults of its own */
 	host_pass(it, 60);
 	assert_host(it, NVSWITCH_NO_P2P);
-	assert_int_equal(host_memory(it)->nevents, 0);
+	assert_int_equal(host_memory(it)->events.count, 0);
 	assert_string_equal(health_reason(&it->h.hosts[0]), "GPU 2: the fabric manager failed");
 	it->machine.fm[2] = FM_SUCCESS;
 	assert_cleared(it, "replaced", 0);
@@ -263,10 +263,10 @@ static void gpus_that_are_numbered_in_another_way_are_not_replaced(void **state)
 		}
 		evidence_judge(&e, &m, &c, &verdict);
 		if (!pass)
-			memory_note(&m, &lost, MEMORY_FROM_LOG, c.now_us);
+			memory_note(&m, &lost, EVENT_FROM_LOG, c.now_us);
 	}
-	assert_int_equal(m.nevents, 1);
-	assert_false(m.events[0].old);
+	assert_int_equal(m.events.count, 1);
+	assert_false(m.events.findings[0].old);
 }
 
 int main(void)

@@ -100,7 +100,7 @@ static void the_hook_runs_within_2_s_of_a_fatal_line(void **state)
 
 		if (number == 200)
 			number = 10001;
-		if (sxid ? catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state < SXID_PORT
+		if (sxid ? catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state < NVSWITCH_NO_P2P
 			 : catalogue_find(CATALOGUE_XID, number, "", 0)->state < NVSWITCH_NO_P2P)
 			continue;
 		nvlink_world_init(&w, 1, true);
@@ -118,7 +118,7 @@ static void the_hook_runs_within_2_s_of_a_fatal_line(void **state)
 		if (!call ||
 		    strcmp(call->state,
 			   sxid && catalogue_find(CATALOGUE_SXID, number, NULL, 0)->state ==
-						   SXID_ALWAYS
+						   NVSWITCH_FATAL
 				   ? "FATAL"
 				   : "NO_P2P"))
 			fail_msg("%s: %s", line, call ? call->state : "no hook");

@@ -33,7 +33,7 @@ static void a_day_of_application_errors_changes_no_state(void **state)
 	}
 	assert_int_equal(it->changes, 0);
 	assert_host(it, NVSWITCH_HEALTHY);
-	assert_int_equal(host_memory(it)->nevents, 0);
+	assert_int_equal(host_memory(it)->events.count, 0);
 	host_free(it);
 }
 
@@ -194,7 +194,7 @@ static void an_event_is_believed_before_it_is_disproved(void **state)
 		 "error detected on link 14(0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)");
 	host_pass(it, 31);
 	assert_host(it, NVSWITCH_NO_P2P);
-	assert_int_equal(host_memory(it)->events[0].finding.gpu, 2);
+	assert_int_equal(host_memory(it)->events.findings[0].gpu, 2);
 	host_pass(it, 331);
 	assert_host(it, NVSWITCH_HEALTHY);
 	host_free(it);
@@ -413,7 +413,7 @@ static void lines_mean_what_nvidia_says_of_them(void **state)
 		    event.finding.remedy != lines[i].remedy)
 			fail_msg("%s: %s, %s", lines[i].line,
 				 nvswitch_state_name(event.finding.state),
-				 nvswitch_remedy_name(event.finding.remedy));
+				 nvswitch_remedies[event.finding.remedy]);
 	}
 }
 
@@ -439,8 +439,8 @@ static void the_address_is_in_the_first_of_three_lines(void **state)
 
 	host_log(it, "NVRM: The NVIDIA GPU 0000:13:00.0");
 	host_log(it, "NVRM: fallen off the bus and is not responding to commands.");
-	assert_int_equal(host_memory(it)->events[0].finding.gpu, 3);
-	assert_string_equal(host_memory(it)->events[0].finding.pci, "0000:13:00");
+	assert_int_equal(host_memory(it)->events.findings[0].gpu, 3);
+	assert_string_equal(host_memory(it)->events.findings[0].pci, "0000:13:00");
 	host_free(it);
 }
 
@@ -452,8 +452,8 @@ static void one_event_from_two_sources_is_one(void **state)
 	it->machine.xid[5] = 79;
 	host_log(it, OFF_BUS);
 	host_pass(it, 30);
-	assert_int_equal(host_memory(it)->nevents, 1);
-	assert_int_equal(host_memory(it)->events[0].from, MEMORY_FROM_LOG | 1);
+	assert_int_equal(host_memory(it)->events.count, 1);
+	assert_int_equal(host_memory(it)->events.findings[0].from, EVENT_FROM_LOG | 1);
 	host_free(it);
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "fm/nvswitch/evidence.h"
-#include "fm/nvswitch/intake_syslog.h"
+#include "fm/nvswitch/intake_sources.h"
 
 /* ---- Headers --------------------------------------------------------------------------------- */
 
@@ -260,7 +260,7 @@ static void lines_mean_what_their_words_say_first_and_their_number_second(void *
 		    event.finding.code != log_lines[i].code ||
 		    event.finding.sw != log_lines[i].sw ||
 		    event.finding.link != log_lines[i].link ||
-		    event.nonfatal != log_lines[i].nonfatal)
+		    (event.news == SXID_NONFATALS) != log_lines[i].nonfatal)
 			fail_msg("%s: %s %u switch %d link %d", log_lines[i].text,
 				 nvswitch_state_name(event.finding.state), event.finding.code,
 				 event.finding.sw, event.finding.link);
@@ -297,7 +297,7 @@ static void a_driver_that_starts_is_noticed(void **state)
 	struct sxid_event event;
 
 	assert_true(sxid_read(line, sizeof(line) - 1, &event));
-	assert_true(event.driver_start);
+	assert_int_equal(event.news, SXID_START);
 }
 
 static const struct xid *row(enum catalogue_kind kind, unsigned number, unsigned value)
@@ -307,16 +307,16 @@ static const struct xid *row(enum catalogue_kind kind, unsigned number, unsigned
 
 static void numbers_have_the_class_of_guide_and_driver(void **state)
 {
-	assert_int_equal(row(CATALOGUE_SXID, 12020, 0)->state, SXID_ALWAYS);
-	assert_int_equal(row(CATALOGUE_SXID, 23017, 0)->state, SXID_ALWAYS);
-	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->state, SXID_PORT);
-	assert_int_equal(row(CATALOGUE_SXID, 22012, 0)->state, SXID_PORT);
-	assert_int_equal(row(CATALOGUE_SXID, 22013, 0)->state, SXID_NONFATAL);
-	assert_int_equal(row(CATALOGUE_SXID, 10005, 0)->state, SXID_NOTE);
-	assert_int_equal(row(CATALOGUE_SXID, 30006, 0)->state, SXID_NONFATAL);
-	assert_int_equal(row(CATALOGUE_SXID, 0, 0)->state, SXID_UNKNOWN);
-	assert_int_equal(row(CATALOGUE_SXID, 23018, 0)->state, SXID_UNKNOWN);
-	assert_int_equal(row(CATALOGUE_SXID, 70000, 0)->state, SXID_UNKNOWN);
+	assert_int_equal(row(CATALOGUE_SXID, 12020, 0)->state, NVSWITCH_FATAL);
+	assert_int_equal(row(CATALOGUE_SXID, 23017, 0)->state, NVSWITCH_FATAL);
+	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->state, NVSWITCH_NO_P2P);
+	assert_int_equal(row(CATALOGUE_SXID, 22012, 0)->state, NVSWITCH_NO_P2P);
+	assert_int_equal(row(CATALOGUE_SXID, 22013, 0)->state, NVSWITCH_DEGRADED_LINK);
+	assert_int_equal(row(CATALOGUE_SXID, 10005, 0)->state, NVSWITCH_HEALTHY);
+	assert_int_equal(row(CATALOGUE_SXID, 30006, 0)->state, NVSWITCH_DEGRADED_LINK);
+	assert_int_equal(row(CATALOGUE_SXID, 0, 0)->first, 0);
+	assert_int_equal(row(CATALOGUE_SXID, 23018, 0)->first, 0);
+	assert_int_equal(row(CATALOGUE_SXID, 70000, 0)->first, 0);
 	for (unsigned n = 23001; n <= 23017; n++)
 		assert_int_equal(sxid_state(n, false), NVSWITCH_FATAL);
 }
@@ -341,7 +341,8 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 		const char *text, *error;
 	} wrong[] = {
 		{ "xid\t74\t-\tNO_P2P\treset GPU\tx\n",
-		  "a row of sxid, xid, action, mask, line, metric or model has eight fields" },
+		  "a row of sxid, xid, action, mask, fm, summary, watch, line, metric or model "
+		  "has eight fields" },
 		{ "# none\n\nyid\t74\t-\tNO_P2P\tnone\tx\ty\tz\n", "a row of sxid, xid" },
 		{ "xid\t74-\t-\tNO_P2P\tnone\tx\ty\tz\n", "FIRST-LAST" },
 		{ "xid\t74\t-\tport\tnone\tx\ty\tz\n", "unknown state" },
@@ -366,14 +367,14 @@ static void a_file_takes_the_place_of_the_catalogue_or_its_line_is_named(void **
 					err),
 			 0);
 	assert_int_equal(row(CATALOGUE_XID, 74, 0)->state, NVSWITCH_HEALTHY);
-	assert_int_equal(row(CATALOGUE_SXID, 5, 0)->state, SXID_ALWAYS);
-	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->state, SXID_UNKNOWN);
+	assert_int_equal(row(CATALOGUE_SXID, 5, 0)->state, NVSWITCH_FATAL);
+	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->first, 0);
 	/* Kinds that it has no row of are those within. */
 	assert_int_equal(row(CATALOGUE_ACTION, 2, 0)->state, NVSWITCH_FATAL);
 	assert_int_equal(row(CATALOGUE_MASK, 8, 15)->state, NVSWITCH_NO_P2P);
 	assert_string_equal(row(CATALOGUE_MASK, 6, 2)->words, "");
 	assert_int_equal(catalogue_read("", true, err), 0);
-	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->state, SXID_PORT);
+	assert_int_equal(row(CATALOGUE_SXID, 20034, 0)->state, NVSWITCH_NO_P2P);
 }
 
 int main(void)
