@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* ---- Prometheus' text format ------------------------------------------------------------------ */
+/* ---- Prometheus' text format ----------------------------------------------------------------- */
 
 /*
  *   NAME [{ LABEL="value" , .. }] VALUE [TIMESTAMP] [# EXEMPLAR]
@@ -233,7 +233,10 @@ void exposition_copy_shown(struct exposition_text text, char *to, size_t size)
 			*to = '?';
 }
 
-/* ---- dcgm-exporter ---------------------------------------------------------------------------- */
+#define copy_label(sample, names, to)                                                              \
+	exposition_copy_shown(exposition_label(sample, names), to, sizeof(to))
+
+/* ---- dcgm-exporter --------------------------------------------------------------------------- */
 
 /*
  * evidence: samples as they come, put where they belong: to a GPU, an NVSwitch, a link.
@@ -357,8 +360,7 @@ static struct memory_gpu *gpu_of(struct evidence *e, const struct exposition_sam
 		memory_pci(copy, gpu->pci);
 	}
 	if (!*gpu->uuid)
-		exposition_copy_shown(exposition_label(s, "UUID|gpu_uuid|uuid"), gpu->uuid,
-				      sizeof(gpu->uuid));
+		copy_label(s, "UUID|gpu_uuid|uuid", gpu->uuid);
 	if (exposition_label(s, "GPU_I_ID").len) {
 		gpu->last.has |= HAS_MIG;
 		gpu->last.mig = true;
@@ -528,19 +530,15 @@ static void take_sample(void *arg, int metric, const struct exposition_sample *s
 		return;
 	e->samples++;
 	if (!*e->host)
-		exposition_copy_shown(exposition_label(s, "hostname|Hostname"), e->host,
-				      sizeof(e->host));
+		copy_label(s, "hostname|Hostname", e->host);
 	exposition_copy(exposition_label(s, "modelName|model_name"), text, sizeof(text));
 	if (*text && e->learnt == NVSWITCH_SYSTEM_AUTO)
 		e->learnt = model_of(text, &e->links);
 	/* DCGM's text fields are exported as labels of all other metrics. No domain: all zero. */
-	exposition_copy_shown(
-		exposition_label(
-			s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID|DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID"),
-		text, sizeof(e->cluster));
+	copy_label(s, "DCGM_FI_DEV_FABRIC_CLUSTER_UUID|DCGM_FI_SYSTEM_FABRIC_CLUSTER_UUID", text);
 	e->no_domain |= *text && !text[strspn(text, "0-")];
 	if (!*e->cluster && text[strspn(text, "0-")] && *text != '<')
-		memcpy(e->cluster, text, sizeof(e->cluster));
+		array_printf(e->cluster, "%.47s", text);
 	exposition_copy(clique, text, sizeof(text));
 	if (clique.len && clique.len <= 9 && !text[strspn(text, "0123456789")])
 		take_clique(e, strtoul(text, NULL, 10));
@@ -702,14 +700,12 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 		port->tray = number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
 		port->slot = number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);
 		port->device = number_in(s, "device_num_on_tray", DEVICES - 1, 0);
-		exposition_copy_shown(exposition_label(s, "chassis_id"), port->chassis,
-				      sizeof(port->chassis));
+		copy_label(s, "chassis_id", port->chassis);
 	}
 	said->there = true;
 	if (state.len) {
 		exposition_copy_shown(state, said->state, sizeof(said->state));
-		exposition_copy_shown(exposition_label(s, "down_blame"), said->blame,
-				      sizeof(said->blame));
+		copy_label(s, "down_blame", said->blame);
 		active = exposition_is(state, "ACT") || exposition_is(state, "Active") ||
 			 exposition_is(state, "4");
 		said->link = active ? LINK_ACTIVE : LINK_INACTIVE;

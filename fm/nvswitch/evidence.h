@@ -8,7 +8,7 @@
 
 #include "fm/nvswitch/state.h"
 
-/* ---- Prometheus' text format (0.0.4), in pieces of any size ----------------------------------- */
+/* ---- Prometheus' text format (0.0.4), in pieces of any size ---------------------------------- */
 
 /*
  * Nothing is allocated: a line is copied into the reader's buffer. The first fault (a malformed

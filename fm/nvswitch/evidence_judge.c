@@ -42,13 +42,12 @@ struct judge {
 	struct memory *m;
 	const struct evidence_context *c;
 	struct nvswitch_verdict *verdict;
-	unsigned gpus;	 /* that the machine has */
-	unsigned links;	 /* of a GPU, 0 = not known */
-	uint32_t absent; /* GPUs that it lacks by an operator's word, by bit */
-	uint32_t exempt; /* these, and those without peers on purpose: in MIG, without partition */
-	struct proof {	 /* of a GPU, in this scrape */
-		bool whole, lost, no_action;
-	} proofs[MEMORY_GPUS];
+	unsigned gpus;	/* that the machine has */
+	unsigned links; /* of a GPU, 0 = not known */
+	/* GPUs by bit: all; absent by an operator's word; these, in MIG or without partition */
+	uint32_t all, absent, exempt;
+	/* Of this scrape: those that report anything, or prove a state; those once lost. */
+	uint32_t there, whole, lost, no_action, dipped;
 };
 
 /* ---- Findings -------------------------------------------------------------------------------- */
@@ -86,8 +85,9 @@ static void find_births(const struct judge *j)
 {
 	struct memory *m = j->m;
 	const struct evidence *e = j->e;
-	bool replaced = false, began = false, counts_on = false, gauge_gone = false;
+	bool replaced = false, counts_on = false, gauge_gone = false;
 	bool long_silent = j->c->silent_us >= RESTART_US;
+	uint32_t began = 0; /* GPUs whose energy did, by bit */
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct memory_gpu *said = &e->gpus[g];
@@ -102,10 +102,12 @@ static void find_births(const struct judge *j)
 			gpu->energy = gpu->xid = 0;
 			replaced = m->ended = true;
 		}
-		began |= said->energy < gpu->energy && said->energy;
 		counts_on |= said->energy >= gpu->energy && gpu->energy;
+		began |= said->energy && said->energy < gpu->energy ? 1u << g : 0;
 		gauge_gone |= gpu->xid && !said->xid && gpu->gauge_source == j->c->source &&
 			      said->last.has & HAS_ANY;
+		gpu->energy = said->energy ? said->energy : gpu->energy;
+		gpu->gauge_source = said->xid ? j->c->source : gpu->gauge_source;
 	}
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		const struct memory_switch *said = &e->switches[n];
@@ -115,16 +117,11 @@ static void find_births(const struct judge *j)
 		if (said->sxid || said->link_sxid)
 			sw->gauge_source = j->c->source;
 	}
-	if (replaced || (began && !counts_on) || (gauge_gone && long_silent && !counts_on))
+	if (replaced || (!counts_on && (began || (gauge_gone && long_silent))))
 		memory_reborn(m, -1, true);
-	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		if (e->gpus[g].energy < m->gpus[g].energy && e->gpus[g].energy && counts_on)
+	for (unsigned g = 0; g < MEMORY_GPUS && counts_on; g++)
+		if (began >> g & 1)
 			memory_reborn(m, g, long_silent);
-		if (e->gpus[g].energy)
-			m->gpus[g].energy = e->gpus[g].energy;
-		if (e->gpus[g].xid)
-			m->gpus[g].gauge_source = j->c->source;
-	}
 }
 
 /* ---- States ---------------------------------------------------------------------------------- */
@@ -219,15 +216,13 @@ static bool fm_failed(const struct judge *j, const struct gpu_said *said)
 
 static uint32_t others_of(const struct judge *j, unsigned g)
 {
-	return ((1u << j->gpus) - 1) & ~(1u << g) & ~j->exempt;
+	return j->all & ~(1u << g) & ~j->exempt;
 }
 
 /* GPUs that it does not reach, by bit. */
 static uint32_t lost_by(const struct judge *j, unsigned g, const struct gpu_said *said)
 {
-	uint32_t lost = said->pairs_lost | (said->has & HAS_P2P ? ~said->peers : 0);
-
-	return lost & others_of(j, g);
+	return (said->pairs_lost | (said->has & HAS_P2P ? ~said->peers : 0)) & others_of(j, g);
 }
 
 /* Nothing reported of it is unhealthy, and what was ever reported is reported now. */
@@ -243,7 +238,7 @@ static bool shows_no_fault(const struct judge *j, unsigned g)
 
 static void survey(struct judge *j)
 {
-	const struct memory *m = j->m;
+	struct memory *m = j->m;
 	const struct nvswitch_expect *usual = &nvswitch_systems[m->system];
 	unsigned seen = 0, top = 0, left = m->declared ? m->declared : usual->gpus;
 	/* A board of four has none, and so a manager that is not supported. */
@@ -269,16 +264,21 @@ static void survey(struct judge *j)
 	j->gpus = usual->gpus;
 	if (top > usual->gpus || (!j->e->configured && seen <= usual->gpus / 2u && !switches))
 		j->gpus = top;
+	j->all = (1u << j->gpus) - 1;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct gpu_said *said = &j->e->gpus[g].last;
 		bool p2p = said->has & (HAS_P2P | HAS_PAIRS), well = shows_no_fault(j, g);
 		bool whole = p2p && !lost_by(j, g, said), matters = !(j->exempt >> g & 1);
+		bool lost = any && matters && (!(said->has & HAS_STATES) || (p2p && !whole));
 
-		j->proofs[g] = (struct proof){
-			.whole = well && whole && matters,
-			.lost = any && matters && (!(said->has & HAS_STATES) || (p2p && !whole)),
-			.no_action = well && said->has & HAS_ACTION && (whole || !p2p || !matters),
-		};
+		m->gpus[g].dipped |= lost && m->gpus[g].seen;
+		j->there |= (said->has & HAS_ANY ? 1u : 0u) << g;
+		j->whole |= (unsigned)(well && whole && matters) << g;
+		j->lost |= (unsigned)lost << g;
+		j->no_action |=
+			(unsigned)(well && said->has & HAS_ACTION && (whole || !p2p || !matters))
+			<< g;
+		j->dipped |= (unsigned)m->gpus[g].dipped << g;
 	}
 }
 
@@ -349,18 +349,14 @@ static void take_events(const struct judge *j)
 {
 	struct memory *m = j->m;
 	bool first = !m->heard;
-	unsigned whole = 0, lost = 0;
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct memory_gpu *said = &j->e->gpus[g];
 		struct memory_gpu *gpu = &m->gpus[g];
-		const struct proof *p = &j->proofs[g];
 		struct nvswitch_finding failed = EVENT(g);
 
-		whole += g < j->gpus && p->whole;
-		lost += g < j->gpus && p->lost;
 		if (gauge_moved(j, &gpu->xid, said->xid, gpu->gauge_source) &&
-		    !(first && (p->whole || p->no_action)))
+		    !(first && (j->whole | j->no_action) >> g & 1))
 			error_happened(j, g, -1, -1, said->xid);
 		if (!(said->last.has & HAS_FAILURES))
 			continue;
@@ -373,7 +369,7 @@ static void take_events(const struct judge *j)
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		const struct memory_switch *said = &j->e->switches[n];
 		struct memory_switch *sw = &m->switches[n];
-		bool old = first && whole && !lost;
+		bool old = first && j->whole & j->all && !(j->lost & j->all);
 
 		if (gauge_moved(j, &sw->sxid, said->sxid, sw->gauge_source) && !old)
 			error_happened(j, -1, n, -1, said->sxid);
@@ -389,8 +385,7 @@ static bool is_disproved(const struct judge *j, const struct nvswitch_finding *f
 {
 	/* GPUs may be numbered in another way by now; the address stays. */
 	int gpu = *f->pci ? memory_gpu_by_pci(j->m, f->pci) : f->gpu;
-	unsigned first = gpu >= 0 ? gpu : 0, end = gpu >= 0 ? first + 1 : j->gpus;
-	unsigned whole = 0, dipped = 0, no_action = 0, count = 0;
+	uint32_t of = gpu >= 0 ? 1u << gpu : j->all & ~j->exempt;
 
 	if (j->c->now_us < f->last_us + j->c->settle_us)
 		return false;
@@ -402,16 +397,8 @@ static bool is_disproved(const struct judge *j, const struct nvswitch_finding *f
 		if ((said->links_seen[word] & ~said->links_down[word]) >> f->link % 64 & 1)
 			return true; /* that link is up */
 	}
-	for (unsigned g = first; g < end; g++) {
-		if (gpu < 0 && j->exempt >> g & 1)
-			continue;
-		count++;
-		whole += j->proofs[g].whole;
-		no_action += j->proofs[g].no_action;
-		dipped += j->m->gpus[g].dipped;
-	}
-	return count &&
-	       ((whole == count && dipped) || (no_action == count && f->state != NVSWITCH_FATAL));
+	return of && ((!(of & ~j->whole) && of & j->dipped) ||
+		      (!(of & ~j->no_action) && f->state != NVSWITCH_FATAL));
 }
 
 static void end_disproved(const struct judge *j)
@@ -420,8 +407,6 @@ static void end_disproved(const struct judge *j)
 	unsigned kept = 0;
 	uint32_t concerned = 0; /* GPUs that the events are about, by bit */
 
-	ARRAY_EACH (gpu, j->m->gpus, MEMORY_GPUS)
-		gpu->dipped |= j->proofs[gpu - j->m->gpus].lost && gpu->seen;
 	ARRAY_EACH (event, events->findings, events->count) {
 		if (is_disproved(j, event))
 			continue;
@@ -429,9 +414,8 @@ static void end_disproved(const struct judge *j)
 		events->findings[kept++] = *event;
 	}
 	events->count = kept;
-	ARRAY_EACH (gpu, j->m->gpus, MEMORY_GPUS)
-		gpu->dipped &=
-			!j->proofs[gpu - j->m->gpus].whole || concerned >> (gpu - j->m->gpus) & 1;
+	for (unsigned g = 0; g < MEMORY_GPUS; g++)
+		j->m->gpus[g].dipped &= !((j->whole & ~concerned) >> g & 1);
 }
 
 /*
@@ -445,7 +429,7 @@ static void end_old(const struct judge *j)
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++)
 		if (j->m->gpus[g].seen && !(j->exempt >> g & 1 && !j->e->gpus[g].last.has))
-			whole &= j->e->gpus[g].last.has & HAS_ANY && shows_no_fault(j, g);
+			whole &= j->there >> g & 1 && shows_no_fault(j, g);
 	if (whole && j->m->ports == PORTS_UP &&
 	    any_of(i, 0, j->m->events.count, j->m->events.findings[i].old))
 		memory_end_old(j->m);
@@ -517,27 +501,24 @@ static void judge_own_links(const struct judge *j, unsigned g)
 		     "GPU %u: %u of %u NVLinks absent", g, usual - count, usual);
 }
 
-/* Those that are absent first: that others do not reach them follows from it. */
+/* Any word in a scrape that only a GPU that is there has counts; an Xid is none. */
 static void judge_gpus(const struct judge *j)
 {
-	unsigned reporting = 0, failed = 0, gone = 0;
+	/* Instances of MIG come and go. */
+	uint32_t gone = j->all & ~j->there & ~j->exempt;
+	unsigned reporting = 0, failed = 0;
 	const char *status = "";
 	struct nvswitch_finding place = NOWHERE;
-	/* Any word in this scrape that only a GPU that is there has. An Xid is none. */
-	bool any = any_of(g, 0, j->gpus, j->e->gpus[g].last.has & HAS_ANY);
 
-	for (unsigned g = 0; g < j->gpus; g++)
-		if (!(j->e->gpus[g].last.has & HAS_ANY) && !(j->exempt >> g & 1)) {
-			gone++; /* instances of MIG come and go */
-			if (any)
-				find(j, NVSWITCH_NO_P2P, GONE(g, NVSWITCH_REBOOT), "GPU %u: absent",
-				     g);
-		}
+	/* First: that others do not reach them follows from it. */
+	for (unsigned g = 0; g < j->gpus && j->there & j->all; g++)
+		if (gone >> g & 1)
+			find(j, NVSWITCH_NO_P2P, GONE(g, NVSWITCH_REBOOT), "GPU %u: absent", g);
 	for (unsigned g = 0; g < j->gpus; g++) {
 		const struct gpu_said *last = &j->m->gpus[g].last;
 		uint32_t lost = lost_by(j, g, last);
 
-		if (!(j->e->gpus[g].last.has & HAS_ANY))
+		if (!(j->there >> g & 1))
 			continue;
 		reporting += (last->has & HAS_FM) != 0;
 		failed += fm_failed(j, last);

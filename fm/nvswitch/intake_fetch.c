@@ -51,11 +51,9 @@ struct fetch {
 	CURLM *multi;
 	struct loop_timer *timer; /* libcurl's */
 	struct evdns_base *dns;
-	struct fetch_job *jobs;
 };
 
 struct fetch_job {
-	struct fetch_job *next, **link;
 	struct fetch *fetch;
 	const struct fetch_ops *ops;
 	void *arg;
@@ -155,9 +153,6 @@ static const char *proxy_of(const struct fetch *fetch)
 
 void fetch_cancel(struct fetch_job *job)
 {
-	*job->link = job->next;
-	if (job->next)
-		job->next->link = job->link;
 	if (job->lookup)
 		evdns_getaddrinfo_cancel(job->lookup);
 	if (job->easy)
@@ -387,19 +382,13 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 {
 	const struct evutil_addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct fetch_job *job = mem_new(job);
-	struct evdns_getaddrinfo_request *lookup;
 
-	*job = (struct fetch_job){ .next = fetch->jobs,
-				   .link = &fetch->jobs,
-				   .fetch = fetch,
+	*job = (struct fetch_job){ .fetch = fetch,
 				   .ops = ops,
 				   .arg = arg,
 				   .began_us = loop_now_us(fetch->loop),
+				   .timer = loop_timer_new(fetch->loop, timer_cb, job),
 				   .url = *url };
-	if (fetch->jobs)
-		fetch->jobs->link = &job->next;
-	fetch->jobs = job;
-	job->timer = loop_timer_new(fetch->loop, timer_cb, job);
 	if (url->tls && !*fetch->conf.ca_file) {
 		end_soon(job, "https needs nvswitch_ca_file");
 	} else if (*proxy_of(fetch)) {
@@ -408,9 +397,7 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 		begin(job, address && *address ? address : url->host);
 	} else {
 		loop_timer_set(job->timer, job->fetch->conf.connect_ms * 1000ull);
-		lookup = evdns_getaddrinfo(fetch->dns, url->host, NULL, &hints, found_cb, job);
-		if (lookup)
-			job->lookup = lookup;
+		job->lookup = evdns_getaddrinfo(fetch->dns, url->host, NULL, &hints, found_cb, job);
 	}
 	return job;
 }
@@ -442,8 +429,6 @@ void fetch_free(struct fetch *fetch)
 {
 	if (!fetch)
 		return;
-	while (fetch->jobs)
-		fetch_cancel(fetch->jobs);
 	curl.multi_cleanup(fetch->multi);
 	loop_timer_free(fetch->timer);
 	resolver_free(fetch->dns);

@@ -157,46 +157,41 @@ static void free_targets(struct targets *targets)
 static int gather_targets(const struct source_home *home, const struct conf_nvswitch *conf,
 			  struct targets *targets, char *err)
 {
-	struct targets trial = { 0 };
-	struct names named = { 0 };
+	const struct health *health = home->health;
 	const char *key = *conf->hosts_file ? "nvswitch_hosts_file"
 			  : *conf->url	    ? "nvswitch_url"
 					    : "prometheus_url";
+	char *prometheus =
+		mem_printf(PROMETHEUS_QUERY, conf->prometheus_url, conf->prometheus_label, "%h");
+	struct targets trial = { 0 };
+	struct names named = { 0 };
 	int status = fetch_load(key, err);
-	char *prometheus;
 
 	if (!status && *conf->hosts_file)
 		status = lines_read(conf->hosts_file, read_line, targets, err);
-	if (!status && *conf->url) {
-		status = add_by_pattern(&trial, "host", conf->url, conf->system);
-		if (status)
-			snprintf(err, NVSWITCH_ERROR,
-				 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
-				 conf->url);
-		free_targets(&trial);
+	if (!status && *conf->url && add_by_pattern(&trial, "host", conf->url, conf->system)) {
+		snprintf(err, NVSWITCH_ERROR,
+			 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
+			 conf->url);
+		status = -1;
 	}
-	if (status) {
-		free_targets(targets);
-		return status;
-	}
+	free_targets(&trial);
 	ARRAY_EACH (t, targets->list, targets->count)
 		names_id(&named, t->host, strlen(t->host));
-	prometheus =
-		mem_printf(PROMETHEUS_QUERY, conf->prometheus_url, conf->prometheus_label, "%h");
-	for (unsigned i = 0; home->health && i < home->health->nhosts; i++) {
-		const char *host = home->health->hosts[i].name;
+	ARRAY_EACH (it, health ? health->hosts : NULL, !status && health ? health->nhosts : 0) {
+		bool asked =
+			it->present && names_find(&named, it->name, strlen(it->name)) == NAMES_NONE;
 
-		if (!home->health->hosts[i].present ||
-		    names_find(&named, host, strlen(host)) != NAMES_NONE)
-			continue;
-		if (*conf->url)
-			add_by_pattern(targets, host, conf->url, conf->system);
-		if (*conf->prometheus_url)
-			add_by_pattern(targets, host, prometheus, conf->system);
+		if (asked && *conf->url)
+			add_by_pattern(targets, it->name, conf->url, conf->system);
+		if (asked && *conf->prometheus_url)
+			add_by_pattern(targets, it->name, prometheus, conf->system);
 	}
+	if (status)
+		free_targets(targets);
 	free(prometheus);
 	names_fini(&named);
-	return 0;
+	return status;
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */

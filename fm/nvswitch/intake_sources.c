@@ -42,9 +42,7 @@ static void take_report(struct health *h, unsigned host, struct health_source *s
 						  NVSWITCH_NOWHERE };
 	struct nvswitch_verdict verdict = { .state = NVSWITCH_HEALTHY };
 
-	health_memory(h, host)->changed |= s->report.state != report->state ||
-					   s->report.ttl_s != report->ttl_s ||
-					   strcmp(s->report.text, report->text);
+	health_memory(h, host)->changed |= memcmp(&s->report, report, sizeof(*report)) != 0;
 	s->report = *report;
 	if (report->state == NVSWITCH_UNKNOWN) { /* it does not know: as if silent */
 		s->heard = s->up = false;

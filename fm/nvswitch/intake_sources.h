@@ -26,8 +26,8 @@ struct source_ops {
 	/* It is opened with these; with all of the first three empty it is not wanted. */
 	uint16_t texts[SOURCE_TEXTS];
 	/*
-	 * It can't be opened twice, so it stays open if its configuration is equal. Of others open()
-	 * only reads files, and needs no loop: so these are checked.
+	 * It can't be opened twice, so it stays open if its configuration is equal. Of the others
+	 * open() only reads files, and needs no loop: so these are checked.
 	 */
 	bool stays;
 	/*
@@ -122,7 +122,7 @@ void log_stream_feed(struct log_stream *stream, const char *data, size_t len, lo
 /* Ends it: a last line of syslog needs no newline, a record that is not complete is dropped. */
 void log_stream_end(struct log_stream *stream, log_stream_fn *fn, void *arg);
 
-/* ---- Requests ------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 /*
  * HTTP and HTTPS GETs on the loop, by libcurl, for responses that are read as they arrive.
@@ -165,7 +165,7 @@ struct fetch_conf {
 };
 /*
  * The caller owns it; the loop and what conf points to are borrowed. NULL in a simulated loop.
- * fetch_free() ends its jobs without a callback; NULL is fine.
+ * All its jobs have ended or are cancelled when it is freed; NULL is fine.
  */
 struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf);
 void fetch_free(struct fetch *fetch);

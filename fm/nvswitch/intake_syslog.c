@@ -62,7 +62,7 @@ static bool is_tag(struct lex c)
 	return len > 1 && (word[len - 1] == ':' || memchr(word, '[', len));
 }
 
-/* Behind the version. Structured data: `-`, or elements in brackets, which values have behind a \\ only. */
+/* Behind the version. Structured data: `-`, or elements in brackets; a ] in a value is escaped. */
 static bool read_5424(struct lex *c, struct syslog_message *m)
 {
 	const char *word;

@@ -111,7 +111,7 @@ void nvswitch_find(struct nvswitch_verdict *verdict, enum nvswitch_state state,
 		   struct nvswitch_finding finding, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* ---- Lines of files that people write --------------------------------------------------------- */
+/* ---- Lines of files that people write -------------------------------------------------------- */
 
 /*
  * Takes a line, of which its end and a remark (from # on) were cut off. Returns NULL, or what is
@@ -130,7 +130,7 @@ const char *lines_take(char *text, lines_fn *fn, void *arg, unsigned *number);
 /* ---- What if --------------------------------------------------------------------------------- */
 
 /*
- * What a host whose NVLinks do not relay gets of the InfiniBand fabric, and what it costs the others.
+ * What a host whose NVLinks do not relay gets of the InfiniBand fabric, and what it costs others.
  * Routing is the same for all states: no other tables gain such a host 5 percent
  * (tests/unit/routing/report/test_rates.c). Pure, so that fmd, its `whatif` and `fmctl plan` agree.
  */
@@ -148,11 +148,11 @@ struct nvswitch_trial {
 		const uint8_t *states; /* NULL = all are healthy */
 	} now, then;
 };
-/* New documents, which the caller owns. The rates of a host in one of the two fabrics; */
+/* The rates of a host in one of the two fabrics: a new document, which the caller owns. */
 json_t *nvswitch_rates_json(const struct nvswitch_trial *trial, const struct nvswitch_scene *scene,
 			    uint32_t host);
 /*
- * a list with a row for each host whose state differs: the rates of its
+ * A new list, which the caller owns, with a row for each host whose state differs: the rates of its
  * cross-rail traffic, and those of all others.
  */
 json_t *nvswitch_trial_json(const struct nvswitch_trial *trial);
