@@ -248,13 +248,13 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 {
 	struct nvswitch_finding *list = m->events.findings, before = { .since_us = now_us }, event;
 	unsigned at = 0;
-	bool stays;
+	bool known, stays;
 
 	while (at < m->events.count && !is_same(&list[at], finding))
 		at++;
-	if (at < m->events.count)
-		before = list[at];
-	stays = before.times && before.state >= finding->state;
+	known = at < m->events.count;
+	before = known ? list[at] : before;
+	stays = known && before.state >= finding->state;
 	event = stays ? before : *finding;
 	event.kind = NVSWITCH_IS_EVENT;
 	event.trust = before.trust > finding->trust ? before.trust : finding->trust;
@@ -268,7 +268,7 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 		list[at] = event;
 		return;
 	}
-	if (before.times)
+	if (known)
 		remove_event(m, at);
 	m->changed |= nvswitch_verdict_add(&m->events, &event);
 }
