@@ -62,10 +62,11 @@ static bool is_tag(struct lex c)
 	return len > 1 && (word[len - 1] == ':' || memchr(word, '[', len));
 }
 
-/* Behind the version. Structured data: `-`, or elements in brackets; a ] in a value is escaped. */
+/* Behind the version. Structured data: `-`, or elements in brackets; quotes may hold some. */
 static bool read_5424(struct lex *c, struct syslog_message *m)
 {
 	const char *word;
+	bool quoted = false;
 
 	if (!take_word(c, &word) || !take_host(c, m->host))
 		return false;
@@ -76,8 +77,12 @@ static bool read_5424(struct lex *c, struct syslog_message *m)
 			return false;
 	lex_take_char(c, '-');
 	while (lex_is(c, '[')) {
-		while (c->p < c->end && *c->p != ']')
-			c->p += 1 + (*c->p == '\\' && c->p + 1 < c->end);
+		for (; c->p < c->end && (quoted || *c->p != ']'); c->p++) {
+			if (*c->p == '\\' && c->p + 1 < c->end)
+				c->p++;
+			else if (*c->p == '"')
+				quoted = !quoted;
+		}
 		if (c->p++ >= c->end)
 			return false;
 	}
