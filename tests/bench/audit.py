@@ -154,6 +154,18 @@ class Bench:
         self.world.stop(agent.process)
         return seconds
 
+    def change_alias(self):
+        """The alias GUID that a host asked the SA for."""
+        hca = self.random.choice(self.hcas[8:])
+        books, agent = m.Books(self.world, self.sim, hca), Agent(self.world, self.sim, hca)
+        books.do(do="alias", guid=f"0x{self.random.getrandbits(56):x}")
+        was = m.until(lambda: any((data := agent.ask(GUID_INFO, 0))[24:32]) and data, "the alias is written")
+        books.finish()
+        agent.ask(GUID_INFO, 0, was[:24] + bytes(8) + was[32:64])
+        seconds = self.wait_restored(lambda: agent.ask(GUID_INFO, 0) == was)
+        self.world.stop(agent.process)
+        return seconds
+
     def of(self, node):
         with open(os.path.join(self.world.dir, f"{self.size}.net"), encoding="ascii") as lines:
             text = lines.read()
@@ -189,6 +201,7 @@ class Bench:
         self.row("LFT, whole", lambda: self.lose("lft", lambda switch: f"forget 0x{switch[2:]} lft"))
         for name, row in PORTS.items():
             self.row(name, lambda row=row: self.change_port(*row), slow=row[0] not in ("hca", "leaf 0") or row[1] != PORT_INFO)
+        self.row("HCA's GUIDInfo", self.change_alias, slow=True)
         books = m.Books(self.world, self.sim, self.hcas[9])
         for hca in self.hcas[8::max(1, len(self.hcas) // 32)]:
             books.do(do="join", guid="0x" + self.port_guid(hca), mgid="ff12601bffff" + 19 * "0" + "7")

@@ -43,32 +43,25 @@ class Trial:
             self.sim.tell(f"hang {node} {word}")
 
     def change(self):
-        """The manager that is to be master then."""
-        first, standby = self.bench.fmd, self.bench.standby
-        if self.way in ("restart", "upgrade"):
-            first.end(signal.SIGKILL if self.way == "restart" else signal.SIGTERM)
-            first.start()
-            return first
-        if self.way == "takeover":
-            first.end(signal.SIGKILL)
+        """Where there is a standby, it follows a master that is upgraded, too."""
+        master = self.bench.fmd
+        if self.way == "handover":
+            master.ask("handover")
         else:
-            first.ask("handover")
-        self.bench.fmd, self.bench.standby = standby, first
-        return standby
+            master.end(signal.SIGTERM if self.way == "upgrade" else signal.SIGKILL)
+        if self.way in ("restart", "upgrade"):
+            master.start()
 
-    def is_cut_off(self, manager):
-        return self.bench.leaf_of(manager) in self.nodes
-
-    def watch(self, manager, until):
-        """Until that moment, or so long behind the one when it is master."""
+    def watch(self, until):
+        """Until that moment, or so long behind the one when a manager is master."""
         while time.monotonic() < until:
             self.row["dead"] = max(self.row["dead"], self.bench.judge()["dead"])
-            status = manager.status()
-            if status and self.row["master_s"] is None and status["sm"] == "master":
-                self.row["master_s"] = round(time.monotonic() - self.began, 2)
-                until = min(until, time.monotonic() + self.bench.options.watch)
-            if status and any(alert["what"] == "neighbour-silent" for alert in status["alerts"]):
-                self.row["told_s"] = self.row.get("told_s", round(time.monotonic() - self.began, 2))
+            for status in filter(None, (manager.status() for manager in self.bench.managers)):
+                if self.row["master_s"] is None and status["sm"] == "master":
+                    self.row["master_s"] = round(time.monotonic() - self.began, 2)
+                    until = min(until, time.monotonic() + self.bench.options.watch)
+                if any(alert["what"] == "neighbour-silent" for alert in status["alerts"]):
+                    self.row["told_s"] = self.row.get("told_s", round(time.monotonic() - self.began, 2))
             time.sleep(0.05)
 
     def run(self):
@@ -76,15 +69,17 @@ class Trial:
         if self.random.random() < 0.5:
             time.sleep(self.random.uniform(0, 3))
         self.began = time.monotonic()
-        manager = self.change()
-        cut_off = self.row["cut_off"] = any(self.is_cut_off(each) for each in {manager, self.bench.standby} - {None} if each.runs())
-        self.watch(manager, self.began + (self.bench.options.watch + 4 if cut_off else PATIENCE_S))
+        self.change()
+        running = [manager for manager in self.bench.managers if manager.runs()]
+        cut_off = self.row["cut_off"] = any(self.bench.leaf_of(manager) in self.nodes for manager in running)
+        alone = cut_off and len(running) == 1
+        self.watch(self.began + (self.bench.options.watch + 4 if alone else PATIENCE_S))
         self.hang("off")
         if self.row["master_s"] is None:
-            self.watch(manager, time.monotonic() + PATIENCE_S)
-            if not cut_off:
+            self.watch(time.monotonic() + PATIENCE_S)
+            if not alone:
                 self.row["late_s"], self.row["master_s"] = self.row["master_s"], None
-        self.row["ok"] = not self.row["dead"] and self.row["master_s"] is not None and ("told_s" in self.row or not self.is_cut_off(manager) or self.way == "handover")
+        self.row["ok"] = not self.row["dead"] and self.row["master_s"] is not None and (not alone or "told_s" in self.row)
         if self.bench.options.keep and not self.row["ok"]:
             self.keep()
         return self.row

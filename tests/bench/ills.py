@@ -9,7 +9,7 @@ which boot with it; a third of them begin with fmd, which has no state then. Whe
 is asked for: its pairs in force, its HCAs that have a link and `hcas_cut_off' have to be the judge's within --limit seconds (2), so dead pairs are the same too. Where
 they are not, alerts about devices that do not answer have to account for it: what is behind a switch that nobody has ever heard, and what has happened behind one
 that is silent, is not to be known, nor who an HCA is that has never answered; but the alert says how many of these there are.
-One line a state that is neither, and a sum. Exit status 1 if there was one.
+One line a state, and a sum. Exit status 1 if there was one.
 """
 import argparse
 import json
@@ -17,6 +17,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import sys
 import time
@@ -197,7 +198,7 @@ class Bench:
         """fmd anew, that knows nothing of before, on a fabric that has lost its tables and links."""
         for node in self.switches:
             self.sim.tell(f"forget {node} lft")
-        self.fmd = m.Fmd(self.world, self.sim, self.fmd.node)
+        shutil.rmtree(self.fmd.state_dir, ignore_errors=True)
         self.fmd.start()
 
     def well(self):
@@ -211,6 +212,14 @@ class Bench:
             self.fmd.end(signal.SIGKILL)
             self.sim.close()
             self.begin()
+
+
+def line(row):
+    head = f"seed {row['seed']} {' '.join(row['ills'])}{' fresh' if row['fresh'] else ''}:"
+    if row["ok"]:
+        return f"{head} ok: {'told by an alert' if row['told'] else 'equal'} after {row['took_s']} s"
+    return (f"{head} BAD: said {row.get('said')}, true {row.get('true')}, equal or told after {row.get('late_s', 'NEVER')} s; "
+            f"{'; '.join(row.get('alerts', []))[:300]}")
 
 
 def main():
@@ -227,9 +236,7 @@ def main():
         for seed in w.seeds(options.seeds):
             row = State(bench, seed).run()
             rows.append(row)
-            if not row["ok"]:
-                print(f"seed {seed} {' '.join(row['ills'])}{' fresh' if row['fresh'] else ''}: said {row.get('said')}, true {row.get('true')}, "
-                      f"equal after {row.get('late_s', 'NEVER')} s; {'; '.join(row.get('alerts', []))[:300]}", flush=True)
+            print(line(row), flush=True)
             bench.well()
     finally:
         world.close()

@@ -2,7 +2,7 @@
 """sa_books.py SA_KEY: what hosts register with the SA, done by one client for all of them, and read back; for managers.py. Lines of JSON, an answer each:
 
     {"do": "join"|"leave", "guid": "0x..", "mgid": 32 digits}      {"do": "register"|"delete", "guid": .., "id": N}
-    {"do": "subscribe"}      {"do": "read"}
+    {"do": "subscribe"}      {"do": "read"}      {"do": "alias", "guid": "0x.."}: of the client's own port
 
 Each has "ok", "status" (-1: silence) and "when" it was answered. To the SM LID that the port has at that moment; asked once, for half a second.
 """
@@ -19,7 +19,7 @@ from sa_client import HEADER, INFORM_INFO, MAD, MCMEMBER, PREFIX, QKEY, RMPP, SA
 from sa_paths import PortInfo  # noqa: E402
 
 GET_TABLE, GET_TABLE_RESP, NO_RECORDS, SILENCE = 0x12, 0x92, 0x0300, -1
-INFORM_RECORD = 0x00F3
+INFORM_RECORD, GUID_INFO_RECORD = 0x00F3, 0x0030
 PATIENCE_MS, ROOM = 500, 8 << 20
 NEVER = 145  # the trap of a changed system image GUID
 ROWS = {"members": MCMEMBER, "services": SERVICE, "subscriptions": INFORM_RECORD}
@@ -93,6 +93,12 @@ class Clerk(sa_client.Client):
     def do_subscribe(self):
         """To what never comes: who does not answer Reports is unsubscribed."""
         self.ask(SET, INFORM_INFO, 0, struct.pack(">16sHHHBBHHIBBH", b"", 0xFFFF, 0, 0, 1, 1, 0xFFFF, NEVER, 0, 0, 0xFF, 0xFFFF))
+
+    def do_alias(self, guid):
+        """At entry 3 of the first block."""
+        self.look()
+        mask = 1 << 0 | 1 << 1 | 1 << (4 + 3)  # LID, BlockNum, GUID3
+        self.ask(SET, GUID_INFO_RECORD, mask, struct.pack(">HB5x24xQ32x", self.info.base_lid, 0, int(guid, 16)))
 
     def do_read(self):
         """Rows of members (MGID, port GUID), services (ServiceID, port GUID), subscriptions (port GUID, trap)."""

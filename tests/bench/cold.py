@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""A cold start with one device that is ill: seconds until all pairs of HCAs that can avoid it are alive, and until it is named; and which alerts it is told by.
+
+    cold.py [--bin FOLDER] [--sizes HCAS ..] [--places "WORD .."] [--ills "WORD .."] [--later] [--json FILE]
+
+On fmsim; places: top (a switch without HCAs), leaf, hca; ills: hang, deaf, refuse, slow (1 s a MAD), pretend. --later: the device falls ill while the fabric is up, and
+a deaf, refusing, slow or pretending one boots then. What devices forward is judged, by fmsim. Of a leaf or an HCA that takes nothing its own pairs are left out. One line
+each; the alerts are those 8 s behind. What never answered is named by the ports that lead to it. Exit status 1 where the pairs or the alert took longer than 2 s, or
+it was told by another alert too.
+"""
+import argparse
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+import ills
+import managers as m
+import world as w
+
+ILLS = {"hang": "hang {}", "deaf": "deaf {}", "refuse": "refuse {}", "slow": "slow 1s {}", "pretend": "pretend {}"}
+PLACES = "top leaf hca"
+BOUND_S, WATCH_S = 2, 8
+
+
+class Bench(ills.Bench):
+    """fmd has not been started yet, where it is to meet the device at its start."""
+
+    def manage(self, hcas):
+        self.fmd = m.Fmd(self.world, self.sim, hcas[0])
+        if self.options.later:
+            super().manage(hcas)
+
+    def judge(self):
+        return super().judge() if self.fmd.process else {"dead": 0}
+
+    def node_at(self, place):
+        if place == "hca":
+            return self.hcas[len(self.hcas) // 2]
+        return next(node for node in self.switches[1:] if ("leaf" in self.names[node]) == (place == "leaf"))
+
+    def avoid(self, place):
+        """So many pairs do not need it."""
+        left = self.options.size - {"top": 0, "leaf": self.leaf_hcas, "hca": 1}[place]
+        return left * (left - 1)
+
+    def run(self, place, ill):
+        node = self.node_at(place)
+        row = {"size": self.options.size, "place": place, "ill": ill, "name": self.names[node], "alive_s": None, "named_s": None,
+               "kind": "isolated" if ill in ("deaf", "refuse", "pretend") else "hcas-silent" if place == "hca" else "switches-silent"}
+        if self.options.later:
+            time.sleep(9)
+        self.sim.tell(ILLS[ill].format(node))
+        if not self.options.later:
+            self.fmd.start()
+        elif ill != "hang":
+            self.sim.tell(f"reboot {node}")
+        began = time.monotonic()
+        while time.monotonic() - began < WATCH_S:
+            now, took = self.judge(), round(time.monotonic() - began, 2)
+            if now["alive"] < self.avoid(place):
+                row["alive_s"] = None
+            elif row["alive_s"] is None:
+                row["alive_s"] = took
+            status = self.fmd.status()
+            if status and row["named_s"] is None and any(alert["what"] == row["kind"] for alert in status["alerts"]):
+                row["named_s"] = round(time.monotonic() - began, 2)
+            time.sleep(0.03)
+        row["alerts"] = [f"{alert['what']}: {alert['text']}" for alert in status["alerts"]]
+        row["in_force"], row["true"] = status["in_force"]["pairs_in_force"], now["alive"]
+        row["ok"] = (row["alive_s"] is not None and row["alive_s"] <= BOUND_S and row["named_s"] is not None and row["named_s"] <= BOUND_S
+                     and [alert["what"] for alert in status["alerts"]] == [row["kind"]] and row["in_force"] == row["true"])
+        return row
+
+    def close(self):
+        self.fmd.end()
+        self.sim.close()
+
+
+def line(row):
+    return (f"{row['size']} {row['ill']} {row['name']}: {'ok' if row['ok'] else 'BAD'}: pairs that avoid it alive after {row['alive_s']} s, named after {row['named_s']} s, "
+            f"{row['in_force']} pairs in force of {row['true']}, {len(row['alerts'])} alerts: {'; '.join(row['alerts'])[:260]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser.add_argument("--sizes", type=int, nargs="+", default=[256, 1024, 4096])
+    parser.add_argument("--places", default=PLACES)
+    parser.add_argument("--ills", default=" ".join(ILLS))
+    parser.add_argument("--later", action="store_true")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    world, rows = w.World(os.path.abspath(options.bin)), []
+    try:
+        for options.size in options.sizes:
+            for place in options.places.split():
+                for ill in options.ills.split():
+                    if (place, ill) == ("hca", "pretend"):
+                        continue  # it has no tables
+                    bench = Bench(world, options)
+                    rows.append(bench.run(place, ill))
+                    bench.close()
+                    print(line(rows[-1]), flush=True)
+    finally:
+        world.close()
+    w.finish(rows, options.json)
+
+
+if __name__ == "__main__":
+    main()
