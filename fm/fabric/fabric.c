@@ -85,9 +85,20 @@ static void answer_all(struct fabric *f, const char *error)
 
 static void swept(void *arg, const struct sweep_result *result);
 
+/* Of a switch that has not answered most links fell: it has no power, or its neighbours hang. */
+static bool may_be_off(const struct inv_node *node)
+{
+	int up = 0;
+
+	for (unsigned p = 1; !sweep_answered(node) && p <= node->nports; p++)
+		if (node->ports[p].peer && inv_is_switch(node->ports[p].peer))
+			up += node->ports[p].link_up ? 1 : -1;
+	return up < 0;
+}
+
 /*
  * Links fell, and maybe more than is known: traps that go by the tables over what fell are lost.
- * Switches whose way to the manager does so are asked, beside the update.
+ * Switches whose way to the manager does so are asked beside the update, and those that may be off.
  */
 static void ask_behind_what_fell(struct fabric *f)
 {
@@ -111,7 +122,7 @@ static void ask_behind_what_fell(struct fabric *f)
 			trail[n++] = at;
 			if (!node || next == TOPO_NONE)
 				end = SOUND;
-			else if (!node->ports[out].link_up)
+			else if (!node->ports[out].link_up || may_be_off(node))
 				end = CROSSES;
 			else
 				at = next;

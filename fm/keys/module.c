@@ -16,7 +16,7 @@
 
 #define ASK_AGAIN_US 60000000
 #define TRAP_KEPT_US 600000000
-#define LATE_US	     1500000 /* silent for so long: one that holds a key has told of it by then */
+#define LATE_US	     700000 /* silent for so long: one that holds a key has told of it by then */
 #define AGAIN_US     (LATE_US / 4)
 #define NAME	     320
 
@@ -824,6 +824,16 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 		silent->trap_us = loop_now_us(k->services.loop);
 }
 
+/* What waits for a device that does not answer is not settled for long. */
+static const char *swept(void *room, const struct fabric_swept *swept)
+{
+	struct port_keys *k = room;
+
+	if (swept->result && swept->result->silent)
+		hidden_review(&k->hidden, fabric_is_master(k->fabric));
+	return NULL;
+}
+
 static void settled(void *room, enum fabric_settle_step step)
 {
 	struct port_keys *k = room;
@@ -924,4 +934,5 @@ const struct fabric_module port_keys_module = { .name = "keys",
 						.trap = trap,
 						.status = status,
 						.configure = configure,
+						.swept = swept,
 						.settled = settled };

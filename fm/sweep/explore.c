@@ -878,12 +878,27 @@ void explore_unanswered(struct sweep *s, const struct batch_job *job)
 {
 	struct inv_node *node = job->object;
 
-	if (s->kind == SWEEP_REFRESH && job->kind == JOB_SWITCH && !node->silent)
+	if (s->kind == SWEEP_REFRESH && (job->kind == JOB_SWITCH || job->kind == JOB_POLL) &&
+	    !node->silent)
 		explore_visit_neighbours(s, node);
 	if (job->kind == JOB_CLEAR) { /* does it answer a Get? */
 		sweep_node(node)->desc = DESC_AFTER_SET;
 		sweep_ask(s, JOB_DESC, node, 0, true);
 	}
+}
+
+/* Others may be slow: who waits for one that is silent hears of it now. */
+static void note_unanswered(struct sweep *s, struct inv_node *node)
+{
+	bool answered = sweep_answered(node);
+
+	if (!answered && !node->silent && s->kind == SWEEP_REFRESH &&
+	    !loop_timer_armed(s->waves.early))
+		loop_timer_set(s->waves.early, 0);
+	s->incomplete = true;
+	node->silent |= !answered;
+	sweep_node(node)->partial |= answered;
+	sweep_node(node)->ports_read = false;
 }
 
 static void given_up(struct sweep *s, const struct batch_job *job)
@@ -907,6 +922,8 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 		verify_given_up(s, job);
 		return;
 	case JOB_POLL:
+		if (s->kind == SWEEP_REFRESH)
+			break;
 		if (!node->silent && !sweep_answered(node))
 			sweep_changed(s, node);
 		return;
@@ -938,10 +955,7 @@ static void given_up(struct sweep *s, const struct batch_job *job)
 	case JOB_PORT:
 		break;
 	}
-	s->incomplete = true;
-	sweep_node(node)->partial |= sweep_answered(node);
-	node->silent |= !sweep_answered(node);
-	sweep_node(node)->ports_read = false;
+	note_unanswered(s, node);
 	if (job->kind == JOB_SWITCH || job->kind == JOB_CLEAR ||
 	    (job->kind == JOB_PORT && inv_is_switch(node) && job->arg == 0))
 		ports_switch_ready(s, node);

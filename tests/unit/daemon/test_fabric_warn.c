@@ -127,6 +127,22 @@ static void degraded_hosts_are_alerts(void **state)
 	world_fini(&w);
 }
 
+/* The slow one takes a second for each SMP, and 64 of its ports are to be read. */
+static void a_leaf_without_power_is_told_of_beside_a_slow_spine(void **state)
+{
+	struct world w;
+	guid_t spine;
+
+	world_init(&w, pod(1));
+	spine = w.design->nodes[find_desc(w.design, "spine-01")].guid;
+	double_set_time(w.hw, spine, SECOND_US);
+	double_reboot(w.hw, spine);
+	double_set_power(w.hw, w.design->nodes[find_desc(w.design, "leaf-su01-rail5")].guid, false);
+	run_for(&w, 5 * SECOND_US / 2);
+	assert_alert(&w, "switches-silent", "1 switch does not answer: leaf-su01-rail5");
+	world_fini(&w);
+}
+
 static void switch_that_does_not_answer_is_an_alert_while_it_lasts(void **state)
 {
 	struct world w;
@@ -204,6 +220,7 @@ int main(void)
 		cmocka_unit_test(host_in_maintenance_rings_no_alert),
 		cmocka_unit_test(cut_off_is_known_over_a_restart),
 		cmocka_unit_test(degraded_hosts_are_alerts),
+		cmocka_unit_test(a_leaf_without_power_is_told_of_beside_a_slow_spine),
 		cmocka_unit_test(switch_that_does_not_answer_is_an_alert_while_it_lasts),
 		cmocka_unit_test(link_that_runs_below_what_it_can_is_an_alert),
 		cmocka_unit_test(no_metric_stands_twice_and_what_is_cut_off_has_one),
