@@ -132,7 +132,7 @@ class State:
         for kind in self.random.sample(KINDS, self.random.randint(1, 3)):
             self.make_ill(kind)
         if self.row["fresh"]:
-            bench.fresh()
+            bench.fresh(self.down)
         m.until(lambda: (bench.fmd.status() or {}).get("sm") == "master" and not (bench.fmd.status() or {}).get("state") == "starting", "fmd is master", every_s=0.1)
         self.wait_still()
         began, told = time.monotonic(), False
@@ -194,11 +194,13 @@ class Bench:
     def judge(self):
         return json.loads(self.sim.tell("judge --json"))
 
-    def fresh(self):
+    def fresh(self, down):
         """fmd anew, that knows nothing of before, on a fabric that has lost its tables and links."""
-        for node in self.switches:
-            self.sim.tell(f"forget {node} lft")
-        shutil.rmtree(self.fmd.state_dir, ignore_errors=True)
+        for node in set(self.switches) - down:
+            self.sim.tell(f"reboot {node}")
+        for file in pathlib.Path(self.fmd.state_dir).iterdir():
+            if not file.is_socket():  # by which the one before hands over what clients of the SA use
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
         self.fmd.start()
 
     def well(self):
