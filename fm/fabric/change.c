@@ -333,24 +333,20 @@ static void link_fell(const struct changes *s, guid_t node, uint8_t port)
 		&(struct fabric_swept){ .step = FABRIC_LINK_FELL, .node = node, .port = port });
 }
 
-static bool is_logged_as_bounce(const struct changes *s, const struct diff_item *item)
-{
-	uint32_t p = s->newer->nodes[item->new_node].port0 + item->port;
-
-	return has_bounced(s, p) || has_bounced(s, s->newer->ports[p].peer);
-}
-
 static void log_items(struct changes *s, const struct diff *d)
 {
 	for (uint32_t i = 0; i < d->count; i++) {
 		const struct diff_item *item = &d->items[i];
+		const struct topo_port *now =
+			item->kind == DIFF_LINK_DOWN
+				? topo_port(s->newer, item->new_node, item->port)
+				: NULL;
 
-		if (item->kind == DIFF_LINK_DOWN && is_logged_as_bounce(s, item)) {
+		if (now && (has_bounced(s, (uint32_t)(now - s->newer->ports)) ||
+			    has_bounced(s, now->peer))) {
 			/* It came back at another speed. */
 			const struct topo_port *was =
 				topo_port(s->older, item->old_node, item->port);
-			const struct topo_port *now =
-				topo_port(s->newer, item->new_node, item->port);
 			struct diff_item speed = *item;
 
 			speed.kind = DIFF_LINK_SPEED;
@@ -359,7 +355,7 @@ static void log_items(struct changes *s, const struct diff *d)
 
 			continue;
 		}
-		if (item->kind == DIFF_LINK_DOWN)
+		if (now)
 			link_fell(s, s->older->nodes[item->old_node].guid, item->port);
 		if (!is_logged_by_its_switch(s, item))
 			log_item(s, item);

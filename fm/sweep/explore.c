@@ -224,14 +224,6 @@ static bool is_news(const struct sweep *s, const struct inv_node *from, uint8_t 
 		sweep_port(node, info->local_port)->probe == PROBE_MET);
 }
 
-/* Of this sweep. */
-static unsigned claims_at(const struct sweep *s, const struct inv_node *node, unsigned num)
-{
-	const struct inv_contest *contest = inv_contest(&s->inv, node, num);
-
-	return contest->claimed_in == s->number ? contest->claims : 0;
-}
-
 static struct inv_contest *claims_of(struct sweep *s, const struct inv_node *node, unsigned num)
 {
 	struct inv_contest *contest = inventory_contest(&s->inv, node, num);
@@ -271,14 +263,6 @@ static enum claim contest_claim(struct sweep *s, struct inv_node *from, uint8_t 
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-/* True: the node was known there before, and no answer shows that it has left. */
-static bool is_at_home(const struct sweep *s, const struct inv_node *node)
-{
-	uint32_t first = sweep_node(node)->met_first;
-
-	return first && first != s->number && !node->gone && !node->silent;
-}
-
 /* True: the link of that port is known elsewhere, and no answer has refuted it yet. */
 static bool has_place(const struct inv_node *node, unsigned num)
 {
@@ -292,10 +276,14 @@ static enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t 
 {
 	const struct inv_port *port = &node->ports[node_num];
 	const struct sweep_port *cell = sweep_port(node, node_num);
+	const struct inv_contest *contest = inv_contest(&s->inv, from, num);
+	uint32_t first = sweep_node(node)->met_first;
 
-	if (claims_at(s, from, num) >= CLAIMS_MAX)
+	if (contest->claimed_in == s->number && contest->claims >= CLAIMS_MAX)
 		return PLACE_TAKEN; /* it was weighed often enough in this sweep */
-	if (node == from || (port->peer == from && port->peer_port == num) || !is_at_home(s, node))
+	/* It was not known elsewhere before, or has left. */
+	if (node == from || (port->peer == from && port->peer_port == num) || !first ||
+	    first == s->number || node->gone || node->silent)
 		return PLACE_FREE;
 	if (has_place(node, node_num) && !cell->refuted) {
 		struct inv_node *at = inv_is_switch(node) ? node : port->peer;
