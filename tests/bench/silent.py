@@ -32,14 +32,15 @@ class Bench(hung.Bench):
         seats = [manager.node for manager in self.managers]
         leaves = [node for node in self.switches if "leaf" in self.names[node] and node not in map(self.leaf_of, self.managers)]
         tops = [node for node in self.switches if "leaf" not in self.names[node]]
-        hcas = [node for node in self.hcas if node not in seats]
+        hcas = [node for node in self.hcas if node not in seats and self.cables[node][0][1] not in leaves[-2:]]  # what is behind a silent leaf is asked by nobody
         some = hcas[3::max(1, len(hcas) // 64)]
         return {"none": [], "spine": tops[:1], "leaf": leaves[-1:], "switches": tops[:2] + leaves[-1:], "hcas": some[:64],
                 "mixed": tops[:2] + leaves[-2:] + some[:60]}[name]
 
     def clients(self):
         """Hosts that answer, at leaves that do."""
-        hosts = [(node, guid) for node, guid in m.hosts(self.netfile) if f"0x{node[2:]}" not in self.silent]
+        silent = set(self.silent)
+        hosts = [(node, guid) for node, guid in m.hosts(self.netfile) if not silent & {f"0x{node[2:]}", self.cables[f"0x{node[2:]}"][0][1]}]
         others = [guid for _, guid in hosts[20:40]]
         return [m.Paths(self.world, self.sim, *hosts[len(hosts) // 3], others, RATE, TRY_MS, TRIES)]
 
