@@ -164,7 +164,7 @@ static uint64_t *waited_since(struct inv_node *node)
 	return inv_node_cell(node, INV_WAITED, sizeof(uint64_t));
 }
 
-/* A host whose link is not Active waits for the switch there, if that is ill. */
+/* A host whose link is not Active waits for the switch there, if that is ill or has booted. */
 static uint32_t blamed(const struct inforce *in, const struct topo *t, uint32_t n)
 {
 	for (unsigned p = 1; n >= t->nswitches && p <= t->nodes[n].nports; p++) {
@@ -173,7 +173,8 @@ static uint32_t blamed(const struct inforce *in, const struct topo *t, uint32_t 
 			peer ? inventory_find(in->services.inventory, t->nodes[peer->node].guid)
 			     : NULL;
 
-		if (sw && (sw->silent || inv_node_is(sw, INV_NO_SETS | INV_WRONG_TABLES)))
+		if (sw && (sw->silent || inv_node_is(sw, INV_NO_SETS | INV_WRONG_TABLES) ||
+			   has_booted(sw)))
 			return peer->node;
 	}
 	return n;
@@ -189,8 +190,8 @@ static void take_sum(struct inforce *in, const struct topo *t, const struct in_f
 	in->cut_off = in->nwaits = 0;
 	in->others = 0;
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
-		const uint32_t at = blamed(in, t, n);
 		const uint64_t pairs = sum->ends[n];
+		const uint32_t at = pairs ? blamed(in, t, n) : n;
 
 		in->cut_off += fates[n] == CUTOFF_CUT_OFF ||
 			       (fates[n] == CUTOFF_REACHED && sum->cut_off[n]);

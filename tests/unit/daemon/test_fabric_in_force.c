@@ -218,6 +218,31 @@ static void a_leaf_that_hangs_and_boots_has_no_pair_in_force(void **state)
 	world_fini(&w);
 }
 
+/* Before it is known to be silent, too: no host is named. */
+static void what_waits_for_a_leaf_that_booted_names_the_leaf(void **state)
+{
+	struct world w;
+	json_t *status, *waits;
+	uint32_t leaf;
+
+	world_init(&w, small_tree());
+	run_for(&w, 2 * SECOND_US);
+	leaf = far_leaf(&w);
+	double_set_silent(w.hw, guid_of(&w, leaf), true);
+	double_reboot(w.hw, guid_of(&w, leaf));
+	for (unsigned i = 0; i < 30; i++) {
+		run_for(&w, SECOND_US / 10);
+		status = fabric_status(w.fabric);
+		waits = json_object_get(json_object_get(status, "in_force"), "waits");
+		for (size_t k = 0; k < json_array_size(waits); k++)
+			assert_null(strstr(
+				json_string_value(json_object_get(json_array_get(waits, k), "why")),
+				"its link is not Active"));
+		json_decref(status);
+	}
+	world_fini(&w);
+}
+
 /* HCAs that fmd knows, that nobody's packets reach, and whose own cable is in. */
 static unsigned hcas_that_nobody_reaches(const struct world *w)
 {
@@ -310,6 +335,7 @@ int main(void)
 		cmocka_unit_test(a_leaf_that_takes_no_set_is_named_with_its_pairs),
 		cmocka_unit_test(what_a_leaf_that_stores_nothing_held_before_is_in_force),
 		cmocka_unit_test(a_leaf_that_hangs_and_boots_has_no_pair_in_force),
+		cmocka_unit_test(what_waits_for_a_leaf_that_booted_names_the_leaf),
 		cmocka_unit_test(any_ill_devices_are_counted_as_packets_find_them),
 	};
 
