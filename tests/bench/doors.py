@@ -57,7 +57,7 @@ def unix(path, words, answers):
 
 
 def flood(kind, *where):
-    """In a process of its own: prints how often, when its input ends."""
+    """In a process of its own: prints a line when it begins, and how often when it is ended."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     address = (where[0], int(where[1])) if len(where) > 1 else None
@@ -68,6 +68,7 @@ def flood(kind, *where):
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # of another machine, most of them
     count, end = 0, []
     signal.signal(signal.SIGTERM, lambda *_: end.append(1))
+    print("begins", flush=True)
     while not end:
         try:
             what()
@@ -99,8 +100,12 @@ def stand_in(kind, where, folder, rate):
 
 
 def flooders(kind, where, many):
+    """They run: what it costs to start them, at this priority, is no part of the flood."""
     command = [sys.executable, __file__, "--flood", kind, *map(str, where)]
-    return [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(many)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(many)]
+    for it in running:
+        it.stdout.readline()
+    return running
 
 
 def event_after(fabric, kind, began):
@@ -128,8 +133,7 @@ def cuts(fabric, cables):
 
 def flooded_cuts(fabric, kind, where, cables, many):
     """The times, and the answers a second that the flooders had."""
-    began, running = time.monotonic(), flooders(kind, where, many)
-    time.sleep(1)
+    running, began = flooders(kind, where, many), time.monotonic()
     times = cuts(fabric, cables)
     for it in running:
         it.terminate()
