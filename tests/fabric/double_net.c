@@ -329,9 +329,23 @@ static void answer_send(struct double_fabric *d, struct dport *to, const struct 
 		arrive_later(d, to, &from, mad, len, delay + DUPLICATE_GAP);
 }
 
+static void stamp(struct double_fabric *d, const struct wire_mad *m)
+{
+	uint64_t now = loop_now_us(d->loop);
+
+	d->stamps.last_us = now;
+	d->stamps.first_us = d->stamps.first_us ?: now;
+	if (m->method != WIRE_SET || m->attr_id != WIRE_LFT)
+		return;
+	d->stamps.answered_us = now;
+	d->stamps.block_us = d->stamps.block_us ?: now;
+}
+
 static bool execute(struct double_fabric *d, struct dport *at, struct wire_mad *m, uint8_t *mad)
 {
 	d->sets[m->mgmt_class] += m->method == WIRE_SET;
+	if (is_smp(m))
+		stamp(d, m);
 	if (is_smp(m))
 		return smp_execute(d, at, m, mad);
 	if (m->mgmt_class == CLASS_CC)

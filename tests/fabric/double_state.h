@@ -67,7 +67,14 @@ struct double_fabric {
 	double_set_fn *on_set;
 	void *on_set_arg;
 	struct double_drops drops;
-	uint64_t sets[256]; /* that came to devices, by management class */
+	uint64_t sets[256];	      /* that came to devices, by management class */
+	struct {		      /* by the loop's clock, since they were reset; 0 = not yet */
+		uint64_t trap_us;     /* the first trap left */
+		uint64_t first_us;    /* the first SMP was carried out.. */
+		uint64_t last_us;     /* ..and the latest */
+		uint64_t block_us;    /* the first Set of LFT was carried out.. */
+		uint64_t answered_us; /* ..and the latest answered */
+	} stamps;
 	uint64_t tables_asked;
 	struct dmute {
 		guid_t node;	  /* 0 = all */

@@ -119,7 +119,24 @@ static int do_sets(struct args *a)
 	return 0;
 }
 
+/* What happened since they were reset, in microseconds of this clock. */
+static int do_stamps(struct args *a)
+{
+	if (next_is(a, "reset"))
+		memset(&a->d->stamps, 0, sizeof(a->d->stamps));
+	fprintf(a->out,
+		"{\"now\": %llu, \"trap\": %llu, \"first\": %llu, \"last\": %llu, "
+		"\"block\": %llu, \"answered\": %llu}\n",
+		(unsigned long long)loop_now_us(a->d->loop),
+		(unsigned long long)a->d->stamps.trap_us, (unsigned long long)a->d->stamps.first_us,
+		(unsigned long long)a->d->stamps.last_us, (unsigned long long)a->d->stamps.block_us,
+		(unsigned long long)a->d->stamps.answered_us);
+	return 0;
+}
+
 const struct command commands_judge[] = {
+	{ "stamps", "[reset]", "when traps left, SMPs came and blocks of LFTs were answered", 0, 1,
+	  do_stamps },
 	{ "sets", "", "how many Sets devices got, by management class", 0, 0, do_sets },
 	{ "judge", "[mark] [--json] [sound] [TIME [A:PORT]]",
 	  "pairs that cables connect (for so long) and tables do not, LIDs moved since the mark", 0,

@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Times that fmd reports, against the clock of the devices (fmsim's `stamps`).
+
+    times.py [--bin FOLDER] [--size HCAS] [--seeds N] [--first SEED] [--json FILE]
+
+On fmsim, one change at a time: a cable between switches is pulled, or comes back; a switch loses power, or returns; fmd restarts. Compared are `up`, `rerouted` and `restored` (event and last_fault or
+last_repair of status) from the first trap to the last block that was answered, detected_to_proven_ms to the first block that was written, program_ms between these two. A row in the end: times
+judged by kind, and the worst by how much it was off, in ms and in percent. Exit status 1 where one was off by more than a millisecond and more than 5 %.
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import re
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+import fabrics
+import managers as m
+import world as w
+
+MS, SHARE = 1.0, 0.05
+QUIET_S = 0.5
+
+
+class Trial:
+    def __init__(self, world, options):
+        netfile = fabrics.generated(world, options.size)
+        self.sim, self.options = w.Fmsim(world, netfile), options
+        self.manager = m.Fmd(world, self.sim, "dgx-su01-01")
+        self.cables = [link for link in m.cables(self.sim) if link[2].startswith("S-")]
+        special = {line.split()[1] for line in self.sim.tell("state").splitlines() if line.startswith("node") and "Aggregation" in line}
+        leaves = {link[0] for link in m.cables(self.sim) if link[2].startswith("H-") and link[2] not in special}
+        self.spines = sorted({end for link in self.cables for end in (link[0], link[2])} - leaves)
+        self.judged, self.worst, self.bad = collections.Counter(), {}, []
+
+    def stamps(self, *words):
+        return json.loads(self.sim.tell(" ".join(("stamps", *words))))
+
+    def judge(self, what, told_ms, is_ms):
+        off = abs(told_ms - is_ms)
+        self.judged[what] += 1
+        if off >= self.worst.get(what, (0,))[0]:
+            self.worst[what] = (round(off, 3), round(100 * off / is_ms, 2) if is_ms else 0)
+        if off > MS and off > SHARE * is_ms:
+            self.bad.append((what, round(told_ms, 3), round(is_ms, 3)))
+
+    def start(self):
+        wall = time.time() - self.stamps("reset")["now"] / 1e6
+        self.manager.start()
+        m.until(self.manager.is_master, "the fabric is up", every_s=0.2)
+        told = next((when, line) for when, line in self.manager.log.lines if re.search(m.UP, line))
+        self.judge("up", float(re.search(r"([\d.]+) ms$", told[1])[1]), (told[0] - wall - self.stamps()["first"] / 1e6) * 1e3)
+        m.until(lambda: not json.loads(self.sim.tell("judge --json"))["dead"], "all pairs are alive", every_s=0.2)
+        self.quiet()
+
+    def quiet(self):
+        m.until(lambda: (status := self.manager.status())["state"] == "up" and not status["in_force"]["pairs_waiting"], "it is in force", 30, every_s=0.05)
+        time.sleep(QUIET_S)
+
+    def newest(self, kinds, after):
+        rows = [row for row in self.manager.ask("events", "-n", 50) if row["seq"] > after and row["kind"] in kinds]
+        return rows[-1] if rows else None
+
+    def change(self, *lines):
+        """One change, and what was told of it."""
+        number = max(row["seq"] for row in self.manager.ask("events", "-n", 1))
+        self.stamps("reset")
+        for line in lines:
+            self.sim.tell(line)
+        event = m.until(lambda: self.newest(("rerouted", "restored"), number), "it is told", 30, every_s=0.05)
+        self.quiet()
+        stamps, status = self.stamps(), self.manager.status()
+        rows = [row for row in self.manager.ask("events", "-n", 50) if row["seq"] > number and row["kind"] in ("rerouted", "restored")]
+        if len(rows) > 1 or not event["lft_blocks_written"] or not stamps["trap"]:
+            self.judged["told as several, or no block"] += 1
+            return
+        kind = event["kind"]
+        told = event["detected_to_programmed_ms"]
+        self.judge(kind, told, (stamps["answered"] - stamps["trap"]) / 1e3)
+        last = status["last_fault" if kind == "rerouted" else "last_repair"]
+        self.judge("last", last["detected_to_programmed_ms"], (stamps["answered"] - stamps["trap"]) / 1e3)
+        self.judge("proven", event["detected_to_proven_ms"], (stamps["block"] - stamps["trap"]) / 1e3)
+        self.judge("program", status["program_ms"], (stamps["answered"] - stamps["block"]) / 1e3)
+
+    def run(self):
+        try:
+            self.start()
+            for number in range(self.options.first, self.options.first + self.options.seeds, 2):
+                dice = random.Random(number)
+                if number % 10 == 9:
+                    spine = dice.choice(self.spines)
+                    self.change(f"node off {spine}")
+                    self.change(f"node on {spine}")
+                else:
+                    node, port, *_ = dice.choice(self.cables)
+                    self.change(f"unlink {node}:{port}")
+                    self.change(f"link {node}:{port}")
+                if number % 50 == 49:
+                    self.manager.end()
+                    self.start()
+            row = {"size": self.options.size, "first": self.options.first, "judged": dict(self.judged), "worst_ms_percent": self.worst, "bad": self.bad[:20], "ok": not self.bad}
+            return row
+        finally:
+            self.manager.end()
+            self.sim.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser.add_argument("--size", type=int, default=256)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    world = w.World(os.path.abspath(options.bin))
+    rows = []
+    try:
+        rows.append(Trial(world, options).run())
+        print(json.dumps(rows[-1]), flush=True)
+    finally:
+        world.close()
+    w.finish(rows, options.json)
+
+
+if __name__ == "__main__":
+    main()
