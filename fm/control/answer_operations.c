@@ -469,13 +469,15 @@ static void begin_admit(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
 {
 	char err[COMMAND_ERROR_SIZE];
 	const char *what = NULL, *plan = NULL, *file = "plan";
-	int dry = 0;
+	int dry = 0, revoke = 0;
 
-	if (!command_unpack(args, err, "{s?s, s?b, s?s, s?s}", "what", &what, "dry-run", &dry,
-			    "plan", &plan, "file", &file))
+	if (!command_unpack(args, err, "{s?s, s?b, s?b, s?s, s?s}", "what", &what, "dry-run", &dry,
+			    "revoke", &revoke, "plan", &plan, "file", &file))
 		fn(arg, NULL, err);
-	else if (!what == !plan)
+	else if (!what == !plan || (revoke && (plan || dry)))
 		fn(arg, NULL, "arguments: give either what or a plan");
+	else if (revoke)
+		admission_revoke(maintenance_admission(fabric), what, fn, arg);
 	else if (what)
 		admission_admit(maintenance_admission(fabric), what, dry, fn, arg);
 	else

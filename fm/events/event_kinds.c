@@ -52,6 +52,7 @@ static const char *const kinds[] = {
 	"mcast-turns",
 	"mcast-waiting",
 	"mirror",
+	"manager-revoked",
 	"miswiring",
 	"miswiring-over",
 	"mlids",

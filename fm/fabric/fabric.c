@@ -63,7 +63,7 @@ static void begin_update(struct fabric *f)
  */
 static void update(struct fabric *f)
 {
-	if (MODULES_FIRST(f->kept.modules, admit, NULL))
+	if (f->role->paused || MODULES_FIRST(f->kept.modules, admit, NULL))
 		return;
 	f->requests.reroute = false;
 	if (fabric_update_restarts(f))
@@ -239,6 +239,7 @@ void fabric_move(struct fabric *f, struct inv_node *node, uint8_t num)
 	inv->local_port = num;
 	inventory_update_paths(inv);
 	fabric_fault_open(f, "own port moved");
+	fabric_poll_moved(f);
 	/* Traps about what was lost went to the LID of before. */
 	for (unsigned p = 1; leaf && p <= leaf->nports; p++)
 		if (leaf->ports[p].peer && inv_is_switch(leaf->ports[p].peer))

@@ -370,6 +370,8 @@ void fabric_cutoff(const struct fabric *f, struct cutoff *out); /* of the publis
 
 /* What is unfinished may be more than before: then light sweeps come sooner. */
 void fabric_poll_recheck(struct fabric *f);
+/* The manager is at another port: a light sweep follows when all that was begun is settled. */
+void fabric_poll_moved(struct fabric *f);
 /* serve: called with f, where a light sweep has found something to do. */
 void fabric_poll_init(struct fabric *f, loop_fn *serve);
 void fabric_poll_fini(struct fabric *f);

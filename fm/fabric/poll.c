@@ -13,6 +13,8 @@
  * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why. A
  * link that came up is followed by one within 200 ms, too: where much comes up at once, traps of
  * other links are lost on the way, and a switch that knows no manager yet has nobody to send one.
+ * One follows when all have been told that the manager is at another port: until then their traps
+ * went to the one before.
  */
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"
@@ -29,6 +31,7 @@ struct poll {
 	uint64_t wait_ms;    /* before the light sweep that is due, while something is */
 	uint64_t due_us;     /* when it is due */
 	uint32_t rises;	     /* of the inventory, when last counted */
+	bool moved;	     /* traps go to another LID than the manager's */
 };
 
 static void set_due(struct fabric *f, uint64_t ms)
@@ -65,11 +68,20 @@ static unsigned unfinished(const struct fabric *f)
 	       (f->requests.retry || f->progress.retrying);
 }
 
+void fabric_poll_moved(struct fabric *f)
+{
+	f->poll->moved = true;
+}
+
 void fabric_poll_recheck(struct fabric *f)
 {
 	struct poll *p = f->poll;
 	unsigned now = unfinished(f);
 
+	if (p->moved && fabric_is_settled(f)) {
+		p->moved = false;
+		set_due(f, 0);
+	}
 	if (now > p->unfinished && (f->conf.sweep.interval_ms ? (uint64_t)f->conf.sweep.interval_ms
 							      : SOON_MAX_MS) > SOON_MS) {
 		p->wait_ms = SOON_MS;

@@ -373,6 +373,9 @@ static enum job_result begin_proof(void *arg)
 	struct fabric *f = arg;
 	const struct publication *next = &f->update->next;
 
+	/* Who has handed over publishes nothing; who goes on asks for it again. */
+	if (f->role->paused)
+		return end_here(f);
 	MODULES_CALL(f->kept.modules, published, FABRIC_PROVING, NULL);
 	check_change_begin(f->update->proofs, next->topo, next->lids, &next->tables);
 	return JOB_NEXT;

@@ -126,6 +126,11 @@ uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE])
 	return buf + offsetof(ib_smp_t, data);
 }
 
+const uint8_t *wire_smp_return_path(const uint8_t buf[WIRE_MAD_SIZE])
+{
+	return buf + offsetof(ib_smp_t, return_path);
+}
+
 uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE])
 {
 	return buf + sizeof(ib_mad_t);

@@ -91,9 +91,11 @@ bool wire_mad_is_short_rmpp(const uint8_t *buf, size_t len);
 int wire_mad_decode_header(const uint8_t *buf, size_t len, struct wire_mad *mad)
 	__attribute__((warn_unused_result));
 /*
- * Points into buf: at the 64 bytes of an SMP's attribute, LID-routed or directed; or at the
- * WIRE_GMP_DATA bytes behind the common header.
+ * Points into buf: at the 64 bytes of an SMP's attribute, LID-routed or directed; at the ports by
+ * which a directed one came to each node, [1 .. hop_count]; or at the WIRE_GMP_DATA bytes behind
+ * the common header.
  */
+const uint8_t *wire_smp_return_path(const uint8_t buf[WIRE_MAD_SIZE]);
 uint8_t *wire_smp_data(uint8_t buf[WIRE_MAD_SIZE]);
 uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE]);
 

@@ -47,6 +47,39 @@ void beyond_write(const struct admission *a, FILE *out)
 	}
 }
 
+/* LID of the master before this one, which the own port shows until it is brought up; else 0. */
+uint16_t beyond_predecessor(const struct admission *a)
+{
+	const struct inventory *inv = a->services->inventory;
+	const struct inv_port *own = inv->local ? &inv->local->ports[inv->local_port] : NULL;
+
+	return own && own->sm_lid != own->lid ? own->sm_lid : 0;
+}
+
+/*
+ * Whether that LID of an unknown switch was set by the manager of another fabric. It is ours where
+ * the manager that this one took over from has set it, from another part of the fabric: that
+ * manager's LID and the switch's are nobody's here.
+ */
+bool beyond_is_foreign(const struct admission *a, guid_t guid, const struct wire_port_info *port0)
+{
+	const struct lid_memory *lids = a->services->lids;
+	bool twice = false;
+
+	if (!port0->lid || (beyond_predecessor(a) && port0->sm_lid == beyond_predecessor(a)))
+		return false;
+	for (uint32_t i = 0; i < lids->count; i++) {
+		const struct lid_entry *it = &lids->entries[i];
+
+		if (it->port_guid == guid)
+			return false;
+		/* What is below the first one of its LIDs is far above the last. */
+		twice |= (uint16_t)(port0->lid - it->lid) < 1u << it->lmc ||
+			 (uint16_t)(a->predecessor - it->lid) < 1u << it->lmc;
+	}
+	return twice || !a->predecessor || port0->sm_lid != a->predecessor;
+}
+
 json_t *beyond_moves(const struct admission *a, bool is_master, unsigned *others)
 {
 	const struct fabric_view view = fabric_view(a->fabric);

@@ -142,31 +142,19 @@ static void rollback(void *data)
 		cordons_change(&m->cordons, &change->cordons, change->kind == CHANGE_UNCORDON);
 }
 
-static const struct fabric_operation_ops cordon_ops = { .file = "cordons",
-							.rollback = rollback,
-							.result = result,
-							.reported = reported,
-							.free = change_free };
+#define OPS .rollback = rollback, .result = result, .reported = reported, .free = change_free
 
-static const struct fabric_operation_ops release_ops = { .file = "quarantine",
-							 .rollback = rollback,
-							 .result = result,
-							 .reported = reported,
-							 .free = change_free };
-
-void change_start(struct change *change, waiter_fn *fn, void *arg)
+void change_start(struct change *change, const char *note, waiter_fn *fn, void *arg)
 {
-	fabric_operation_start(change->room->fabric,
-			       change->kind == CHANGE_RELEASE ? &release_ops : &cordon_ops, change,
-			       fn, arg);
-}
+	static const struct fabric_operation_ops of[] = {
+		{ .file = "cordons", OPS },
+		{ .file = "quarantine", OPS },
+	};
+	const struct fabric_operation_ops *ops = &of[change->kind == CHANGE_RELEASE];
 
-void change_unchanged(struct change *change, const char *note, waiter_fn *fn, void *arg)
-{
 	change->note = note;
-	fabric_operation_done(change->room->fabric,
-			      change->kind == CHANGE_RELEASE ? &release_ops : &cordon_ops, change,
-			      fn, arg);
+	(note ? fabric_operation_done : fabric_operation_start)(change->room->fabric, ops, change,
+								fn, arg);
 }
 
 struct change *change_new(struct maintenance *m, const struct target *target, enum change_kind kind)

@@ -235,12 +235,11 @@ static const char *covered_by(const struct cordons *c, const struct topo *t,
 
 static bool is_cordoned(const struct cordons *c, const struct topo *t, const struct target *target)
 {
-	const struct topo_port *peer;
+	const struct topo_port *peer =
+		target->port ? target_far_end(t, target->node, target->port) : NULL;
 
-	if (find(c, target->guid, target->port) || !target->port)
-		return find(c, target->guid, target->port);
-	peer = target_far_end(t, target->node, target->port);
-	return covered_by(c, t, target) || (peer && find(c, t->nodes[peer->node].guid, peer->num));
+	return find(c, target->guid, target->port) || (target->port && covered_by(c, t, target)) ||
+	       (peer && find(c, t->nodes[peer->node].guid, peer->num));
 }
 
 bool cordons_plan(const struct cordons *c, const struct topo *t, const struct target *target,

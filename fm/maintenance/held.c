@@ -49,7 +49,8 @@ static struct held *find(const struct admission *a, guid_t node, unsigned port, 
 		bool near = it->node == node && it->port == port;
 		bool far = it->peer == node && it->peer_port == port;
 
-		if ((near && (!peer || (it->peer == peer && it->peer_port == peer_port))) ||
+		if ((near &&
+		     (!peer || !it->peer || (it->peer == peer && it->peer_port == peer_port))) ||
 		    (far && (!peer || (it->node == peer && it->port == peer_port))))
 			return it;
 	}
@@ -97,7 +98,7 @@ static bool take_line(void *owner, const char *line)
 	}
 	*had = it;
 	if (it.cause == HELD_MANAGER)
-		sm_allow(a->fabric, it.peer);
+		sm_allow(a->fabric, it.peer, true);
 	if (it.cause == HELD_NOT && it.shut != HELD_OPENS)
 		*had = a->list[--a->count];
 	return true;
@@ -170,6 +171,8 @@ static void name_of(const struct admission *a, const struct held *it, char name[
 
 	array_printf(near, "0x%016" PRIx64, it->node);
 	array_printf(far, "0x%016" PRIx64, it->peer);
+	if (!it->peer)
+		array_printf(far, "another fabric");
 	snprintf(name, HELD_NAME, "%s p%u - %s p%u", subject.node_name ? subject.node_name : near,
 		 it->port, subject.peer_name ? subject.peer_name : far, it->peer_port);
 }
@@ -187,9 +190,11 @@ static void raise_alert(const struct admission *a, const struct held *it)
 	name_of(a, it, name);
 	alert_raise(a->services->alerts, alert_of(it), &subject,
 		    "%s: held, %s: %s; pull the cable%s, or `fmctl admit` if it is meant", name,
-		    it->shut ? "its port here is disabled" : "it stays in Init",
+		    !it->peer  ? "its other end is disabled"
+		    : it->shut ? "its port here is disabled"
+			       : "it stays in Init",
 		    it->why ? it->why : causes[it->cause].why,
-		    it->shut ? " and `fmctl forget` the port" : "");
+		    it->shut || !it->peer ? " and `fmctl forget` the port" : "");
 }
 
 static void end_alert(const struct admission *a, const struct held *it)
@@ -400,7 +405,7 @@ static void hold(struct admission *a, const struct held *new, const char *why, u
 		it = &a->list[a->count++];
 	}
 	*it = *new;
-	it->shut = it->cause == HELD_FOREIGN ? HELD_SHUTS : HELD_IN_INIT;
+	it->shut = it->cause == HELD_FOREIGN && it->peer ? HELD_SHUTS : HELD_IN_INIT;
 	it->why = why;
 	event_now(it->since);
 	record(a, it);
@@ -446,49 +451,18 @@ static void admit(struct admission *a, struct held *it)
 
 	name_of(a, it, name);
 	event_log_add(a->services->events, LOG_NOTICE, "link-admitted", &subject,
-		      json_pack("{ss}", "cause", causes[it->cause].word), "%s: admitted", name);
+		      json_pack("{ss so*}", "cause", causes[it->cause].word, "manager",
+				manager ? json_guid(manager) : NULL),
+		      "%s: admitted", name);
 	fabric_request_refresh(a->fabric, it->node, "a link was admitted");
 	let_go(a, it, HELD_ADMITTED);
 	if (manager) {
 		admission_expect(a, manager, HELD_MANAGER);
-		sm_allow(a->fabric, manager);
+		sm_allow(a->fabric, manager, true);
 	}
 }
 
 /* ---- The judgement --------------------------------------------------------------------------- */
-
-/* LID of the master before this one, which the own port shows until it is brought up; else 0. */
-static uint16_t predecessor(const struct admission *a)
-{
-	const struct inventory *inv = a->services->inventory;
-	const struct inv_port *own = inv->local ? &inv->local->ports[inv->local_port] : NULL;
-
-	return own && own->sm_lid != own->lid ? own->sm_lid : 0;
-}
-
-/*
- * Whether that LID of an unknown switch was set by the manager of another fabric. It is ours where
- * the manager that this one took over from has set it, from another part of the fabric: that
- * manager's LID and the switch's are nobody's here.
- */
-static bool is_foreign(const struct admission *a, guid_t guid, const struct wire_port_info *port0)
-{
-	const struct lid_memory *lids = a->services->lids;
-	bool twice = false;
-
-	if (!port0->lid || (predecessor(a) && port0->sm_lid == predecessor(a)))
-		return false;
-	for (uint32_t i = 0; i < lids->count; i++) {
-		const struct lid_entry *it = &lids->entries[i];
-
-		if (it->port_guid == guid)
-			return false;
-		/* What is below the first one of its LIDs is far above the last. */
-		twice |= (uint16_t)(port0->lid - it->lid) < 1u << it->lmc ||
-			 (uint16_t)(a->predecessor - it->lid) < 1u << it->lmc;
-	}
-	return twice || !a->predecessor || port0->sm_lid != a->predecessor;
-}
 
 /* A host in the port of a missing link between switches: that one would be forgotten. */
 static const char *contradiction(const struct admission *a, const struct inv_node *from,
@@ -549,8 +523,8 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 			    .peer_port = info->local_port };
 	const char *why;
 
-	if (it && is_held(it) && known && it->cause < HELD_MISWIRED) {
-		let_go(a, it, HELD_NOT); /* it was met over another link */
+	if (it && is_held(it) && (!it->peer || (known && it->cause < HELD_MISWIRED))) {
+		let_go(a, it, HELD_NOT); /* it was met over another link, or not yet */
 		it = NULL;
 	}
 	if (it && is_held(it))
@@ -581,7 +555,8 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 	} else if (!new.cause) {
 		if (!port0)
 			return SWEEP_READS_FIRST;
-		if (!find(a, 0, 0, info->node_guid, 0) && is_foreign(a, info->node_guid, port0))
+		if (!find(a, 0, 0, info->node_guid, 0) &&
+		    beyond_is_foreign(a, info->node_guid, port0))
 			new.cause = HELD_FOREIGN;
 		why = causes[HELD_FOREIGN].why;
 		a->met_new |= !new.cause;
@@ -645,6 +620,18 @@ static unsigned add_new(struct admission *a, const struct topo *t, struct inv_no
 	return runs ? 0 : n;
 }
 
+/* The other was faster: it has asked by that port, and then disabled its end. */
+static void hold_unseen(struct admission *a, guid_t guid, uint8_t num)
+{
+	struct inv_node *node;
+	const struct inv_port *port = inventory_port(a->services->inventory, guid, num, &node);
+
+	if (port && port->state < TOPO_INIT && !find(a, guid, num, 0, 0) && a->judges &&
+	    a->services->conf->admission.mode != CONF_ADMIT_OPEN)
+		hold(a, &(struct held){ .node = guid, .port = num, .cause = HELD_FOREIGN },
+		     "another manager asked this one through it", 0);
+}
+
 /* Behind a sweep that met new switches, before what it found is published. */
 void admission_swept(struct admission *a)
 {
@@ -652,7 +639,11 @@ void admission_swept(struct admission *a)
 	const struct topo *t = fabric_view(a->fabric).topo;
 	struct inv_node *node, **part = NULL;
 	unsigned count = 0, most = a->services->conf->admission.max_hosts;
+	uint8_t num;
+	guid_t asked = sm_met_by(a->fabric, &num);
 
+	if (t && asked && fabric_is_master(a->fabric))
+		hold_unseen(a, asked, num);
 	if (!t || (!a->met_new && !a->count) || !fabric_is_master(a->fabric))
 		return;
 	inv->walks++;
@@ -751,8 +742,8 @@ void admission_published(struct admission *a)
 	char err[512];
 	const struct inventory *inv = a->services->inventory;
 
-	if (predecessor(a))
-		a->predecessor = predecessor(a);
+	if (beyond_predecessor(a))
+		a->predecessor = beyond_predecessor(a);
 	plan_read(&a->plan, fabric_view(a->fabric).topo, plan_file.name, err, sizeof(err));
 	if (!was_read && a->plan.topo)
 		judge_held(a, false, NULL);
@@ -782,10 +773,11 @@ void admission_review(struct admission *a)
 		struct held *it = &a->list[i];
 		const struct inv_port *port = inventory_port(inv, it->node, it->port, &node);
 		const struct inv_port *far = inventory_port(inv, it->peer, it->peer_port, &peer);
-		bool linked = port && port->link_up && port->peer && port->peer == peer &&
-			      port->peer_port == it->peer_port;
+		bool linked =
+			port && port->link_up && port->peer &&
+			(!it->peer || (port->peer == peer && port->peer_port == it->peer_port));
 		bool over = it->shut ? far && !peer->gone /* it is reached over another link */
-				     : is_pulled(node, port) || is_pulled(peer, far);
+				     : it->peer && (is_pulled(node, port) || is_pulled(peer, far));
 
 		if (is_held(it) ? over
 				: it->cause == HELD_ADMITTED && (linked || (!it->node && peer)))
@@ -847,7 +839,7 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 		if (!is_held(it) || (!all && !is_at(it, target.guid, target.port)))
 			continue;
 		json_array_append_new(rows, row_of(a, it));
-		foreign |= it->shut != HELD_IN_INIT;
+		foreign |= it->cause == HELD_FOREIGN;
 		hosts += it->hosts;
 		if (!dry)
 			admit(a, it);
@@ -870,6 +862,29 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 					   : json_array(),
 			"hosts", hosts, "lids", lids, "master", master);
 	fn(arg, doc, NULL);
+	json_decref(doc);
+}
+
+void admission_revoke(struct admission *a, const char *what, waiter_fn *fn, void *arg)
+{
+	guid_t guid = strtoull(what, NULL, 16);
+	json_t *doc = NULL;
+
+	for (unsigned i = a->count; i-- > 0;) {
+		if (a->list[i].cause != HELD_MANAGER || a->list[i].peer != guid)
+			continue;
+		let_go(a, &a->list[i], HELD_NOT);
+		doc = doc ?: json_pack("{so}", "revoked", json_guid(guid));
+	}
+	if (doc) {
+		event_log_add(a->services->events, LOG_NOTICE, "manager-revoked", NULL,
+			      json_incref(doc),
+			      "fabric: the manager at port GUID 0x%016" PRIx64
+			      " is not admitted any more",
+			      guid);
+		sm_allow(a->fabric, guid, false);
+	}
+	fn(arg, doc, doc ? NULL : "no manager at a port of that GUID was admitted");
 	json_decref(doc);
 }
 

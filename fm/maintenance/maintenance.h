@@ -196,8 +196,8 @@ struct quarantine *quarantines_find(const struct quarantines *quarantines, guid_
  * a hold whose link is clean, with an event and a reroute; drops one that was waived.
  */
 void quarantines_hold(struct quarantines *quarantines, guid_t node, uint8_t port, const char *why);
-void quarantines_end_hold(struct quarantines *quarantines, guid_t node, uint8_t port);
-void quarantines_drop_hold(struct quarantines *quarantines, guid_t node, uint8_t port);
+void quarantines_end_hold(struct quarantines *quarantines, struct quarantine *hold);
+void quarantines_drop_hold(struct quarantines *quarantines, struct quarantine *hold);
 /*
  * Whether a leaf would have too few uplinks without that link, or a switch no other to the next
  * tier; true also for a link that is unknown or not between switches.
@@ -245,7 +245,8 @@ enum held_cause {
 
 #define HELD_NAME 200
 
-struct held { /* a link, by our end; node 0: any link to a switch that was forgotten */
+/* A link, by our end; node 0: any link to a switch that was forgotten. Peer 0: not met yet. */
+struct held {
 	guid_t node, peer;
 	uint8_t port, peer_port;
 	uint8_t cause; /* enum held_cause */
@@ -322,6 +323,9 @@ void admission_review(struct admission *a);
 void beyond_clear(struct admission *a);
 bool beyond_take(struct admission *a, const char *line);
 void beyond_write(const struct admission *a, FILE *out);
+/* The LID of the manager that this one took over from; whether a LID was set by neither. */
+uint16_t beyond_predecessor(const struct admission *a);
+bool beyond_is_foreign(const struct admission *a, guid_t guid, const struct wire_port_info *port0);
 /*
  * Which LIDs move when that fabric and this one are joined: those that both have, of the one with
  * fewer, or else of the one whose manager is not the master. Null: its LIDs were not read.
@@ -384,10 +388,9 @@ struct change *change_new(struct maintenance *room, const struct target *target,
 void change_free(void *change);
 /*
  * Starts the operation for a change that was made: fn is called once, when it is programmed and
- * saved, or with an error when the tables were refused and the change was taken back.
+ * saved, or with an error when the tables were refused and the change was taken back. note, a
+ * literal: nothing was to be changed, and why; it is answered at once.
  */
-void change_start(struct change *change, waiter_fn *fn, void *arg);
-/* Answers that nothing is to be changed; note, a literal, says why. */
-void change_unchanged(struct change *change, const char *note, waiter_fn *fn, void *arg);
+void change_start(struct change *change, const char *note, waiter_fn *fn, void *arg);
 
 #endif

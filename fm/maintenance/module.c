@@ -159,16 +159,13 @@ void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, 
 
 static bool end_is_excluded(const char *patterns, const struct inv_node *node, uint8_t num)
 {
-	char *guid = mem_printf("0x%016" PRIx64, node->guid);
-	char *port = mem_printf("%s:%u", node->desc, num),
-	     *guid_port = mem_printf("%s:%u", guid, num);
-	bool is = name_patterns_match(patterns, node->desc, port) ||
-		  name_patterns_match(patterns, guid, guid_port);
+	char guid[24], port[sizeof(node->desc) + 8], guid_port[32];
 
-	free(guid);
-	free(port);
-	free(guid_port);
-	return is;
+	array_printf(guid, "0x%016" PRIx64, node->guid);
+	array_printf(port, "%s:%u", node->desc, num);
+	array_printf(guid_port, "%s:%u", guid, num);
+	return name_patterns_match(patterns, node->desc, port) ||
+	       name_patterns_match(patterns, guid, guid_port);
 }
 
 static struct hold_refused *find_refused(const struct holds *h, guid_t node, uint8_t port)
@@ -181,15 +178,9 @@ static struct hold_refused *find_refused(const struct holds *h, guid_t node, uin
 
 static struct quarantine *find_held(const struct holds *h, guid_t node, uint8_t port)
 {
-	const struct quarantine_list *known = &h->quarantines->known;
+	struct quarantine *q = quarantines_find(h->quarantines, node, port);
 
-	for (unsigned i = 0; i < known->count; i++) {
-		struct quarantine *q = &known->list[i];
-
-		if (q->held && !q->over && q->node == node && q->port == port)
-			return q;
-	}
-	return NULL;
+	return q && q->held && !q->over ? q : NULL;
 }
 
 static enum hold_answer judge(const struct holds *h, guid_t guid, uint8_t num)
@@ -281,14 +272,14 @@ static void timer_cb(void *arg)
 	const struct quarantine_list *known = &h->quarantines->known;
 
 	for (unsigned i = known->count; i-- > 0;) {
-		const struct quarantine *q = &known->list[i];
+		struct quarantine *q = &known->list[i];
 
 		if (!q->held || q->over)
 			continue;
 		if (q->waived)
-			quarantines_drop_hold(h->quarantines, q->node, q->port);
+			quarantines_drop_hold(h->quarantines, q);
 		else if (clean_us(h, q->node, q->port, q->clean_us) >= q->seconds * SECOND_US)
-			quarantines_end_hold(h->quarantines, q->node, q->port);
+			quarantines_end_hold(h->quarantines, q);
 	}
 
 	for (unsigned i = h->nrefused; i-- > 0;) {
@@ -325,10 +316,9 @@ void maintenance_cordon(struct fabric *fabric, const char *what, bool on, waiter
 		change_free(change);
 	} else if (change->cordons.count) {
 		cordons_change(&m->cordons, &change->cordons, on);
-		change_start(change, fn, arg);
-	} else {
-		change_unchanged(change, on ? "already cordoned" : "not cordoned", fn, arg);
-	}
+		change_start(change, NULL, fn, arg);
+	} else
+		change_start(change, on ? "already cordoned" : "not cordoned", fn, arg);
 }
 
 void maintenance_cordon_too(struct fabric *fabric, const char *lines, size_t length)
@@ -388,10 +378,7 @@ void maintenance_release(struct fabric *fabric, const char *what, waiter_fn *fn,
 			it->why = HOLD_RELEASED;
 	}
 
-	if (change->released.count)
-		change_start(change, fn, arg);
-	else
-		change_unchanged(change, "not quarantined", fn, arg);
+	change_start(change, change->released.count ? NULL : "not quarantined", fn, arg);
 }
 
 /* ---- For rooms that find links unhealthy ----------------------------------------------------- */

@@ -72,6 +72,8 @@ json_t *admission_rows(const struct admission *a);
  * dry: nothing is done, and the answer is what would be.
  */
 void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn *fn, void *arg);
+/* Takes back that a manager was admitted, by the GUID of its port. */
+void admission_revoke(struct admission *a, const char *what, waiter_fn *fn, void *arg);
 /*
  * Takes a plan of links in place of the one before, the text of a file (cabling.h), "" = there is
  * none any more; refused with `name:line: reason`, and the one before stays.

@@ -377,23 +377,15 @@ void quarantines_hold(struct quarantines *qs, guid_t guid, uint8_t num, const ch
 	begin(qs, last, &new, why);
 }
 
-void quarantines_end_hold(struct quarantines *qs, guid_t guid, uint8_t num)
+void quarantines_end_hold(struct quarantines *qs, struct quarantine *q)
 {
-	struct quarantine *q = quarantines_find(qs, guid, num);
-
-	if (!q || !q->held || q->over)
-		return;
 	q->until_us = loop_now_us(qs->services->loop);
 	end(qs, q);
 	changed(qs);
 }
 
-void quarantines_drop_hold(struct quarantines *qs, guid_t guid, uint8_t num)
+void quarantines_drop_hold(struct quarantines *qs, struct quarantine *q)
 {
-	struct quarantine *q = quarantines_find(qs, guid, num);
-
-	if (!q || !q->held || !q->waived)
-		return;
 	drop(qs, q);
 	state_store_changed(qs->services->state, &list_file, qs);
 }

@@ -35,13 +35,31 @@ static bool knows_standby(const struct sm_room *r)
 	return any_of(i, 0, r->rounds.nothers, r->rounds.others[i]->info.state == SM_STANDBY);
 }
 
-/* Whoever asks may be in another fabric, as this port is then. */
-static void asked(void *room)
+/*
+ * Whoever asks may be in another fabric, as this port is then; or has asked through a port that is
+ * not known to lead anywhere, and may disable its end before that is seen here.
+ */
+static void asked(void *room, const struct wire_mad *mad, const uint8_t *raw)
 {
 	struct sm_room *r = room;
+	const struct inv_node *node = r->services.inventory->local;
 
 	sm_still_check(r);
 	port_check(r->port);
+	for (unsigned hop = mad->hop_count; node && hop > 1; hop--) {
+		unsigned num = wire_smp_return_path(raw)[hop];
+		const struct inv_port *port = num <= node->nports ? &node->ports[num] : NULL;
+
+		if (!num || !port)
+			return;
+		if (!port->peer || !port->link_up) {
+			r->rounds.met_by = node->guid;
+			r->rounds.met_port = num;
+			fabric_request_refresh(r->fabric, node->guid, "another manager asked");
+			return;
+		}
+		node = port->peer;
+	}
 }
 
 static void nobody_cares(void *arg, const struct mad_answer *answer)
@@ -247,6 +265,7 @@ static bool port_moves(void *arg, const struct wire_node_info *neighbour)
 	    seat->peer->port_guids[seat->peer_port] != guid)
 		return false;
 	sm_know_lid(r, fabric_view(r->fabric).sm_lid);
+	lids_moved(r->fabric, fabric_view(r->fabric).sm_lid);
 	r->core.guid = guid;
 	fabric_move(r->fabric, seat->peer, seat->peer_port);
 	return true;
@@ -430,11 +449,18 @@ const char *sm_refuses(const struct fabric *fabric)
 	return sm_refusal(fabric_room(fabric, &sm_module));
 }
 
-void sm_allow(struct fabric *fabric, guid_t port_guid)
+void sm_allow(struct fabric *fabric, guid_t port_guid, bool on)
 {
 	struct sm_room *r = fabric_room(fabric, &sm_module);
+	struct strangers *s = &r->strangers;
 
-	r->strangers.admitted[r->strangers.nadmitted++ % STRANGERS] = port_guid;
+	if (on)
+		s->admitted[s->nadmitted++ % STRANGERS] = port_guid;
+	for (unsigned i = 0; !on && i < STRANGERS; i++)
+		if (s->admitted[i] == port_guid)
+			s->admitted[i] = 0;
+	if (!on)
+		sm_ask(r);
 }
 
 void sm_meet(struct fabric *fabric, guid_t port_guid, uint16_t lid, const struct mad_path *path)
@@ -445,6 +471,16 @@ void sm_meet(struct fabric *fabric, guid_t port_guid, uint16_t lid, const struct
 		.room = r, .guid = port_guid, .lid = lid, .path = *path, .name = "another manager"
 	};
 	sm_ask_met(r);
+}
+
+guid_t sm_met_by(struct fabric *fabric, uint8_t *port)
+{
+	struct rounds *q = &((struct sm_room *)fabric_room(fabric, &sm_module))->rounds;
+	guid_t node = q->met_by;
+
+	q->met_by = 0;
+	*port = q->met_port;
+	return node;
 }
 
 bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by)

@@ -42,14 +42,20 @@ const char *sm_refuses(const struct fabric *fabric);
  */
 void sm_when_parted(struct fabric *fabric, loop_fn *fn, void *arg);
 
-/* From now on a manager at that port is allowed, as if allowed_sm_guids named it. */
-void sm_allow(struct fabric *fabric, guid_t port_guid);
+/* From now on a manager at that port is allowed, as if allowed_sm_guids named it, or not (on). */
+void sm_allow(struct fabric *fabric, guid_t port_guid, bool on);
 
 /*
  * A link is in use that leads to another manager: it is asked before its fabric is swept, so that
  * one of the two hands over and writes nothing there.
  */
 void sm_meet(struct fabric *fabric, guid_t port_guid, uint16_t lid, const struct mad_path *path);
+
+/*
+ * The switch, and its port, by which another manager has asked this one, where nothing is known to
+ * be behind that port; 0 = none did since this was last called. The switch is read again.
+ */
+guid_t sm_met_by(struct fabric *fabric, uint8_t *port);
 
 /* Whether that manager would be the master where both are met. */
 bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by);
@@ -68,5 +74,8 @@ const char *sm_failed(const struct fabric *fabric);
  */
 
 extern const struct fabric_module lids_module;
+
+/* The manager goes on at another port: ports show its LID of before until they are set. */
+void lids_moved(struct fabric *fabric, uint16_t before);
 
 #endif

@@ -30,9 +30,17 @@ struct lids_room {
 	struct fabric_services services;
 	struct batch *batch;
 	bool begun, under_way;
+	uint16_t own_before;	 /* by lids_moved() */
 	uint64_t overwritten_us; /* when ports were last found so; 0 = never */
 	struct loop_timer *again;
 };
+
+void lids_moved(struct fabric *fabric, uint16_t before)
+{
+	struct lids_room *r = fabric_room(fabric, &lids_module);
+
+	r->own_before = before;
+}
 
 static uint16_t remembered(const struct lids_room *r, guid_t port)
 {
@@ -133,7 +141,7 @@ static void compare(const struct lids_room *r, const struct inv_node *node, unsi
 	const struct inv_port *is = &node->ports[num];
 	guid_t guid = guid_of(node, num);
 	uint32_t index = is->lid <= view->lids->top ? view->lids->port_of_lid[is->lid] : TOPO_NONE;
-	bool other_sm = is->sm_lid != view->sm_lid;
+	bool other_sm = is->sm_lid != view->sm_lid && is->sm_lid != r->own_before;
 	uint16_t lid;
 
 	if (!is->known || !is->lid || !is->sm_lid || (num && is->state < TOPO_ARMED))

@@ -68,6 +68,8 @@ struct rounds {
 	struct other **others;	/* as last asked; each stays where it is while it is asked */
 	unsigned nothers, open; /* open: not answered yet */
 	struct other met;	/* by sm_meet(), maybe in no inventory yet; guid 0 = nobody */
+	guid_t met_by;		/* for sm_met_by() */
+	uint8_t met_port;
 	enum { HOLDS_NOT, HOLDS_ASKS, HOLDS_TWO_MASTERS } holds; /* an update waits, till `hold` */
 	struct loop_timer *hold;
 	uint16_t judged_lids[JUDGED_LIDS]; /* SM LIDs on ports that are no manager's any more */

@@ -165,8 +165,8 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
 
 #define TICK_US	    1000000
 #define LINK_US	    250000 /* while it has no link */
-#define MISSED_MAX  5	   /* reads without an answer until the port counts as down.. */
-#define MISSED_MOVE 3	   /* ..and until another one is tried */
+#define MISSED_MAX  5	   /* reads without an answer until the port counts as down, or twice.. */
+#define MISSED_MOVE 3	   /* ..as many, short ones, where others are tried with each from here */
 #define LOOK_EVERY  50	   /* ticks, for other ports of this machine */
 #define HIDDEN_MAX  2	   /* reads that show no IsSM until it is set anew */
 
@@ -327,7 +327,8 @@ static void action_cb(void *arg)
  * and go by new paths. Where there is none, it leaves as if it had but the one.
  */
 
-#define MOVE_MS 100 /* for an answer of a neighbour */
+#define MOVE_MS	    100 /* for an answer of a neighbour */
+#define MOVE_ROUNDS 4	/* of a port that is lost: a busy machine answers late */
 
 static void move_next(struct port *p);
 
@@ -375,10 +376,11 @@ static void move_answered(void *arg, const struct mad_answer *answer)
 static void move_next(struct port *p)
 {
 	struct mad *mad = p->services.mad;
+	unsigned rounds = p->move.instead == OWN_PORT_WAIT ? 1 : MOVE_ROUNDS;
 	char err[256] = "";
 
-	while (p->move.at < p->move.count) {
-		guid_t guid = p->move.guids[p->move.at++];
+	while (p->move.at < rounds * p->move.count) {
+		guid_t guid = p->move.guids[p->move.at++ % p->move.count];
 		struct mad_path path = { .hops = 1 };
 
 		if (guid == p->move.from || mad_open_other(mad, guid, err, sizeof(err)))
@@ -402,10 +404,8 @@ static void move_next(struct port *p)
 
 	p->move.instead = OWN_PORT_STAY;
 	mad_hold(mad, false);
-	if (back && instead == OWN_PORT_WAIT) {
-		p->move.others = 0; /* not asked again at once */
+	if (back && instead == OWN_PORT_WAIT)
 		return;
-	}
 	p->core.state = back ? OWN_PORT_NO_LINK : OWN_PORT_NO_DEVICE;
 	if (!back)
 		mad_close(mad);
@@ -527,9 +527,9 @@ static void closed(struct port *p, enum own_port_event event, const char *why)
 static void missed(struct port *p)
 {
 	p->missed++;
-	if (p->missed >= MISSED_MAX)
+	if (p->missed >= (p->move.others ? 2 : 1) * MISSED_MAX)
 		take(p, OWN_PORT_DOWN);
-	else if (p->missed == MISSED_MOVE && p->core.state == OWN_PORT_IN_FABRIC)
+	else if (p->missed >= MISSED_MOVE && p->core.state == OWN_PORT_IN_FABRIC)
 		move_begin(p, OWN_PORT_WAIT);
 	else if (p->move.others)
 		port_check(p);

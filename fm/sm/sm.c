@@ -241,7 +241,7 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	if (len < WIRE_MAD_SIZE || mad->class_version != 1)
 		return;
 	if (sm->ops.asked && mad->attr_id == WIRE_SM_INFO)
-		sm->ops.asked(sm->arg);
+		sm->ops.asked(sm->arg, mad, raw);
 	if (mad->method == WIRE_TRAP && mad->attr_id == WIRE_NOTICE) {
 		struct wire_notice notice;
 		struct trap *trap;

@@ -46,8 +46,8 @@ void sm_free(struct sm *sm); /* takes IsSM back */
 void sm_configure(struct sm *sm, const struct sm_conf *conf);
 struct sm_ops {			/* all with the arg of traps */
 	sm_control_fn *control; /* NULL: all are refused */
-	/* Before a Get or Set of SMInfo is read: what this manager is may be out of date. */
-	loop_fn *asked; /* NULL: nobody wants to know */
+	/* Before a Get or Set of SMInfo is read: what this manager is may be old. May be NULL. */
+	void (*asked)(void *arg, const struct wire_mad *mad, const uint8_t *raw);
 	/* The M_Key of the port with a LID, for TrapRepress. NULL: all have the own port's. */
 	uint64_t (*key_of)(void *arg, uint16_t lid);
 };

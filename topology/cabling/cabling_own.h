@@ -63,8 +63,7 @@ static inline bool most(uint64_t part, uint64_t whole, unsigned num, unsigned de
 	return part * den >= whole * num;
 }
 
-/* An empty result; the caller frees it with cabling_free(). cabling_add() copies the item. */
-struct cabling *cabling_new(void);
+/* Copies the item. */
 void cabling_add(struct cabling *c, const struct cabling_item *item);
 /* Sorts the findings in the order in which one walks: missing nodes, then by switch and port. */
 void cabling_sort(struct cabling *c);

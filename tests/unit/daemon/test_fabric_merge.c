@@ -143,7 +143,7 @@ static unsigned listed(const json_t *result, unsigned lid, bool ours)
  * Both sides admit the cable: one manager is left, all links are in use, and those LIDs have moved
  * that both listed before, and no other. of_b: those are of the second fabric.
  */
-static void assert_merges(struct pair *p, unsigned moves, bool of_b)
+static void merge(struct pair *p, unsigned moves, bool of_b)
 {
 	struct reply reply;
 	uint16_t *before, *after;
@@ -189,6 +189,11 @@ static void assert_merges(struct pair *p, unsigned moves, bool of_b)
 	json_decref(dry[1]);
 	free(before);
 	free(after);
+}
+
+static void assert_merges(struct pair *p, unsigned moves, bool of_b)
+{
+	merge(p, moves, of_b);
 	pair_fini(p);
 }
 
@@ -250,21 +255,150 @@ static void a_merge_of_two_lid_ranges_moves_no_lid(void **state)
  * Each names its own manager alone in allowed_sm_guids and isolates others: `admit` names the
  * manager behind the link. Hosts whose LID was an SM LID of the other fabric are no managers.
  */
-static void an_admitted_manager_is_allowed_and_bystanders_stay_in_use(void **state)
+static void merge_with_guards(struct pair *p)
 {
-	struct pair p;
-
-	pair_init(&p, pods(2), 1, 1);
-	for (struct world *w = &p.a; w; w = w == &p.a ? &p.b : NULL) {
+	pair_init(p, pods(2), 1, 1);
+	for (struct world *w = &p->a; w; w = w == &p->a ? &p->b : NULL) {
 		const struct topo *t = w->design;
-		uint32_t host = w == &p.a ? t->nswitches : t->nnodes - 1;
+		uint32_t host = w == &p->a ? t->nswitches : t->nnodes - 1;
 
 		snprintf(w->conf.sm.allowed, sizeof(w->conf.sm.allowed), "0x%llx",
 			 (unsigned long long)topo_port(t, host, 1)->guid);
 		w->conf.sm.foreign_action = CONF_SM_ISOLATE;
 	}
-	start_pods(&p);
-	assert_merges(&p, p.a.design->nnodes / 2, true);
+	start_pods(p);
+	merge(p, p->a.design->nnodes / 2, true);
+}
+
+static void an_admitted_manager_is_allowed_and_bystanders_stay_in_use(void **state)
+{
+	struct pair p;
+
+	merge_with_guards(&p);
+	pair_fini(&p);
+}
+
+/* Also after a restart; and another GUID is none that was admitted. */
+static void a_manager_that_was_revoked_is_not_allowed(void **state)
+{
+	struct pair p;
+	struct reply reply = { 0 };
+	char guid[32];
+
+	merge_with_guards(&p);
+	admission_revoke(maintenance_admission(p.a.fabric), "0x1234", reply_cb, &reply);
+	assert_non_null(strstr(reply.error, "was admitted"));
+	run_for(&p.a, 5 * SECOND_US);
+	assert_int_equal(count_alerts(&p.a, "sm-not-allowed", ""), 0);
+	snprintf(guid, sizeof(guid), "0x%016llx",
+		 (unsigned long long)topo_port(p.a.design, p.a.design->nnodes - 1, 1)->guid);
+	reply = (struct reply){ 0 };
+	admission_revoke(maintenance_admission(p.a.fabric), guid, reply_cb, &reply);
+	assert_int_equal(reply.error[0], '\0');
+	assert_string_equal(json_string_value(json_object_get(reply.result, "revoked")), guid);
+	json_decref(reply.result);
+	run_for(&p.a, 2 * SECOND_US);
+	assert_int_equal(count_alerts(&p.a, "sm-not-allowed", guid), 1);
+	assert_int_equal(count_logged(&p.a, "manager-revoked", guid), 1);
+	pair_stop(&p.b);
+	pair_stop(&p.a);
+	start_fabric(&p.a);
+	pair_start_b(&p);
+	run_for(&p.a, 10 * SECOND_US);
+	assert_int_equal(count_alerts(&p.a, "sm-not-allowed", guid), 1);
+	pair_fini(&p);
+}
+
+/* ---- A manager that is busy when the cable comes --------------------------------------------- */
+
+/* What came for it meanwhile, which it hears later. */
+struct mail {
+	struct io_addr from;
+	size_t len;
+	uint8_t mad[WIRE_MAD_SIZE];
+};
+
+static struct busy {
+	struct io *io;
+	io_recv_fn *recv;
+	struct mail mail[4096];
+	unsigned count;
+} busy;
+
+static void put_by(void *arg, const struct io_addr *from, const uint8_t *mad, size_t len)
+{
+	struct mail *it = &busy.mail[busy.count++];
+
+	assert_true(busy.count < sizeof(busy.mail) / sizeof(*it) && len <= sizeof(it->mad));
+	it->from = *from;
+	it->len = len;
+	memcpy(it->mad, mad, len);
+}
+
+static void be_busy(struct io *io)
+{
+	busy.io = io;
+	busy.recv = io->recv;
+	busy.count = 0;
+	io->recv = put_by;
+}
+
+static void go_on(void)
+{
+	busy.io->recv = busy.recv;
+	for (unsigned i = 0; i < busy.count; i++)
+		busy.recv(busy.io->arg, &busy.mail[i].from, busy.mail[i].mad, busy.mail[i].len);
+}
+
+/* The other has disabled its end by then; who is busy knows by which port it was asked. */
+static void who_is_busy_when_the_cable_comes_holds_it_too(void **state)
+{
+	struct pair p;
+	uint16_t *lids;
+	json_t *rows;
+
+	begin_pods(&p);
+	lids = lids_held(&p.a);
+	be_busy(p.io_b);
+	plug_pods(&p, 1);
+	run_for(&p.a, SECOND_US / 2);
+	go_on();
+	run_for(&p.a, SECOND_US / 5);
+	assert_int_equal(count_alerts(&p.b, "link-held", "pod1"), 1);
+	assert_int_equal(count_alerts(&p.b, "link-held", "other end is disabled"), 1);
+	assert_apart(&p, lids);
+	assert_int_equal(held(&p.a), 1);
+	assert_int_equal(held(&p.b), 1);
+	rows = admission_rows(maintenance_admission(p.b.fabric));
+	assert_int_equal(json_array_size(rows), 1);
+	json_decref(rows);
+	json_decref(admit(&p.a, "all", false).result);
+	json_decref(admit(&p.b, "all", false).result);
+	run_for(&p.a, 60 * SECOND_US);
+	assert_well_managed_by(&p.a);
+	assert_int_equal(held(&p.b), 0);
+	assert_true(has_role(&p.b, "standby"));
+	pair_fini(&p);
+}
+
+/* Who holds it that way judges it when it is met, and forgets it where the cable was pulled. */
+static void what_was_held_unseen_is_judged_when_it_is_met(void **state)
+{
+	struct pair p;
+
+	begin_pods(&p);
+	be_busy(p.io_b);
+	plug_pods(&p, 1);
+	run_for(&p.a, SECOND_US / 2);
+	go_on();
+	run_for(&p.a, SECOND_US / 5);
+	assert_int_equal(held(&p.b), 1);
+	json_decref(admit(&p.a, "all", false).result);
+	run_for(&p.a, 2 * SECOND_US);
+	assert_int_equal(held(&p.b), 1);
+	assert_int_equal(count_alerts(&p.b, "link-held", "its port here is disabled"), 1);
+	assert_true(is_master_and_up(&p.a) && is_master_and_up(&p.b));
+	pair_fini(&p);
 }
 
 /* The other fabric's manager is master and stays it; this one's operator has admitted the cable. */
@@ -385,6 +519,9 @@ int main(void)
 		cmocka_unit_test(managers_ask_each_other_before_they_sweep_what_was_admitted),
 		cmocka_unit_test(a_merge_of_two_lid_ranges_moves_no_lid),
 		cmocka_unit_test(an_admitted_manager_is_allowed_and_bystanders_stay_in_use),
+		cmocka_unit_test(a_manager_that_was_revoked_is_not_allowed),
+		cmocka_unit_test(who_is_busy_when_the_cable_comes_holds_it_too),
+		cmocka_unit_test(what_was_held_unseen_is_judged_when_it_is_met),
 		cmocka_unit_test(a_master_that_was_admitted_has_time_to_hand_over),
 		cmocka_unit_test(an_admitted_cable_that_the_other_side_holds_leaves_nothing),
 		cmocka_unit_test(a_restart_holds_what_is_new_and_what_was_held),

@@ -106,6 +106,7 @@ static void assert_goes_on(struct world *w, uint32_t number, unsigned registered
 	assert_int_equal(count_alerts(w, "no-link", ""), 0);
 	assert_int_equal(count_alerts(w, "no-device", ""), 0);
 	assert_int_equal(reregistered(w), registered);
+	assert_int_equal(count_logged(w, "overwritten", ""), 0);
 	assert_handles_a_fault(w);
 }
 
@@ -165,6 +166,76 @@ static void its_adapter_answers_nothing(void **state)
 	world_fini(&w);
 }
 
+/*
+ * They answer late, as those of a busy machine do: they are tried again, whether the own adapter
+ * hangs or its link is down, and before it is long without one.
+ */
+static void others_that_did_not_answer_are_tried_again(void **state)
+{
+	for (unsigned down = 0; down < 2; down++) {
+		struct world w;
+
+		open_world(&w);
+		double_cut(w.hw, host(&w, THIRD_PORT), 1);
+		run_for(&w, 2 * SECOND_US);
+		if (down)
+			double_cut(w.hw, host(&w, 0), 1);
+		else
+			double_set_silent(w.hw, host(&w, 0), true);
+		double_set_silent(w.hw, leaf_of(&w, SECOND_PORT), true);
+		run_for(&w, down ? SECOND_US / 2 : 9 * SECOND_US / 10);
+		double_set_silent(w.hw, leaf_of(&w, SECOND_PORT), false);
+		run_for(&w, 2 * SECOND_US);
+		assert_is_at(&w, SECOND_PORT);
+		assert_true(is_up(&w));
+		assert_int_equal(count_logged(&w, "port-moved", ""), 1);
+		assert_handles_a_fault(&w);
+		world_fini(&w);
+	}
+}
+
+/* Its trap goes to the LID of before, where nobody is. */
+static void a_fault_elsewhere_before_switches_know_the_next_lid_is_found(void **state)
+{
+	const struct topo *t;
+	struct world w;
+	uint32_t leaf;
+	uint8_t num = 1;
+
+	open_world(&w);
+	t = w.design;
+	leaf = far_leaf(&w);
+	while (!topo_peer(t, topo_port(t, leaf, num)) ||
+	       topo_peer(t, topo_port(t, leaf, num))->node >= t->nswitches)
+		num++;
+	double_cut(w.hw, host(&w, 0), 1);
+	double_cut(w.hw, t->nodes[leaf].guid, num);
+	run_for(&w, SECOND_US / 2);
+	assert_is_at(&w, SECOND_PORT);
+	assert_int_equal(status_number(&w, NULL, "links_down"), 2);
+	world_fini(&w);
+}
+
+/* A host that was not told of the next LID yet shows the manager's own of before. */
+static void a_port_that_shows_the_lid_of_before_was_not_overwritten(void **state)
+{
+	struct world w;
+
+	open_world(&w);
+	double_set_silent(w.hw, host(&w, 30), true);
+	double_cut(w.hw, host(&w, 0), 1);
+	while (!count_logged(&w, "port-moved", ""))
+		run_for(&w, 100);
+	run_for(&w, 100000);
+	double_set_silent(w.hw, host(&w, 30), false);
+	fabric_request_sweep(w.fabric, "test");
+	run_for(&w, 5 * SECOND_US);
+	assert_is_at(&w, SECOND_PORT);
+	assert_hosts_turn_to(&w, SECOND_PORT);
+	assert_int_equal(count_logged(&w, "overwritten", ""), 0);
+	world_fini(&w);
+}
+
 /* Nobody answers at the others of the machine: it may be busy for a while. */
 static void without_an_answer_at_any_port_it_stays(void **state)
 {
@@ -178,6 +249,7 @@ static void without_an_answer_at_any_port_it_stays(void **state)
 	double_set_silent(w.hw, leaf_of(&w, THIRD_PORT), true);
 	run_for(&w, 3 * SECOND_US / 2);
 	double_set_silent(w.hw, host(&w, 0), false);
+	run_for(&w, SECOND_US);
 	double_set_silent(w.hw, leaf_of(&w, SECOND_PORT), false);
 	double_set_silent(w.hw, leaf_of(&w, THIRD_PORT), false);
 	run_for(&w, SECOND_US);
@@ -254,6 +326,9 @@ int main(void)
 		cmocka_unit_test(its_cable_is_pulled_and_no_table_changes),
 		cmocka_unit_test(its_adapter_goes),
 		cmocka_unit_test(its_adapter_answers_nothing),
+		cmocka_unit_test(others_that_did_not_answer_are_tried_again),
+		cmocka_unit_test(a_port_that_shows_the_lid_of_before_was_not_overwritten),
+		cmocka_unit_test(a_fault_elsewhere_before_switches_know_the_next_lid_is_found),
 		cmocka_unit_test(without_an_answer_at_any_port_it_stays),
 		cmocka_unit_test(a_port_that_is_not_where_it_was_is_passed_over),
 		cmocka_unit_test(without_another_way_it_waits_for_its_own),
