@@ -451,7 +451,7 @@ static void admit(struct admission *a, struct held *it)
 
 	name_of(a, it, name);
 	event_log_add(a->services->events, LOG_NOTICE, "link-admitted", &subject,
-		      json_pack("{ss so*}", "cause", causes[it->cause].word, "manager",
+		      json_pack("{ss so*}", "cause", causes[it->cause].word, "port_guid",
 				manager ? json_guid(manager) : NULL),
 		      "%s: admitted", name);
 	fabric_request_refresh(a->fabric, it->node, "a link was admitted");
@@ -874,7 +874,7 @@ void admission_revoke(struct admission *a, const char *what, waiter_fn *fn, void
 		if (a->list[i].cause != HELD_MANAGER || a->list[i].peer != guid)
 			continue;
 		let_go(a, &a->list[i], HELD_NOT);
-		doc = doc ?: json_pack("{so}", "revoked", json_guid(guid));
+		doc = doc ?: json_pack("{so}", "port_guid", json_guid(guid));
 	}
 	if (doc) {
 		event_log_add(a->services->events, LOG_NOTICE, "manager-revoked", NULL,

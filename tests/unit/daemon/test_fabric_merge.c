@@ -295,7 +295,7 @@ static void a_manager_that_was_revoked_is_not_allowed(void **state)
 	reply = (struct reply){ 0 };
 	admission_revoke(maintenance_admission(p.a.fabric), guid, reply_cb, &reply);
 	assert_int_equal(reply.error[0], '\0');
-	assert_string_equal(json_string_value(json_object_get(reply.result, "revoked")), guid);
+	assert_string_equal(json_string_value(json_object_get(reply.result, "port_guid")), guid);
 	json_decref(reply.result);
 	run_for(&p.a, 2 * SECOND_US);
 	assert_int_equal(count_alerts(&p.a, "sm-not-allowed", guid), 1);
