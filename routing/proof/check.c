@@ -47,12 +47,10 @@ static bool is_host_port(const struct topo *t, const struct topo_port *port)
 
 void check_find_leads(struct check *c)
 {
-	for (uint32_t i = 0; i < c->t->nports; i++) {
-		uint32_t channel = c->cdg.channel[i];
-
-		c->leads[i] = channel != TOPO_NONE && c->t->ports[i].link_up ? c->cdg.to[channel]
-									     : TOPO_NONE;
-	}
+	memset(c->leads, 0xff, c->t->nports * sizeof(*c->leads));
+	for (uint32_t i = 0; i < c->t->nswitch_ports; i++)
+		if (c->cdg.channel[i] != TOPO_NONE && c->t->ends[i].up)
+			c->leads[i] = c->t->ends[i].to;
 }
 
 void check_find_parts(struct check *c)
@@ -61,42 +59,36 @@ void check_find_parts(struct check *c)
 
 	for (uint32_t n = 0; n < t->nnodes; n++)
 		c->part[n] = n;
-	for (uint32_t i = 0; i < t->nports; i++) {
-		const struct topo_port *port = &t->ports[i];
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		const struct topo_end *end = &t->ends[t->nodes[sw].port0];
 
-		if (port->link_up && i < port->peer && port->node < t->nswitches &&
-		    t->ports[port->peer].node < t->nswitches)
-			c->part[sort_root(c->part, port->node)] =
-				sort_root(c->part, t->ports[port->peer].node);
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
+			if (end[num].up && end[num].to < sw)
+				c->part[sort_root(c->part, sw)] = sort_root(c->part, end[num].to);
 	}
-	for (uint32_t n = t->nswitches; n < t->nnodes; n++)
-		for (unsigned num = 1; num <= t->nodes[n].nports; num++) {
-			uint32_t index = t->nodes[n].port0 + num;
-			const struct topo_port *port = &t->ports[index];
-			bool special = t->nodes[port->node].sharp;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		const struct topo_end *end = &t->ends[t->nodes[sw].port0];
+		uint32_t part = sort_root(c->part, sw);
 
-			if (!is_host_port(t, port)) {
-				/*
-				 * A link leads straight to another host, both with a LID: their
-				 * packets need no table.
-				 */
-				c->back_to_back += port->link_up &&
-						   t->ports[port->peer].node >= t->nswitches &&
-						   c->lids->lid_of_port[index] &&
-						   c->lids->lid_of_port[port->peer];
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			bool special = end[num].special;
+
+			if (!end[num].up || end[num].to < t->nswitches)
+				continue;
+			if (!c->lids->lid_of_port[end[num].to]) {
+				c->part_lidless[part] += !special;
 				continue;
 			}
-
-			uint32_t home = t->ports[port->peer].node;
-
-			if (!c->lids->lid_of_port[index]) {
-				c->part_lidless[sort_root(c->part, home)] += !special;
-				continue;
-			}
-			(special ? c->specials : c->hosts)[home]++;
-			(special ? c->part_specials : c->part_hosts)[sort_root(c->part, home)]++;
+			(special ? c->specials : c->hosts)[sw]++;
+			(special ? c->part_specials : c->part_hosts)[part]++;
 			c->all_hosts += !special;
 		}
+	}
+	/* Links straight to another host, both with a LID: their packets need no table. */
+	for (uint32_t i = t->nswitch_ports; i < t->nports; i++)
+		c->back_to_back += t->ports[i].link_up && t->ports[i].peer >= t->nswitch_ports &&
+				   c->lids->lid_of_port[i] &&
+				   c->lids->lid_of_port[t->ports[i].peer];
 }
 
 const struct topo_port *check_host_port(const struct check *c, uint32_t lid)
@@ -541,9 +533,9 @@ static void check_turns_take(struct check *c, uint32_t sw)
 
 /*
  * check_print: finds changed blocks as a second copy of the tables would, in an eighth of the
- * memory.
+ * memory: pieces of 16 blocks first, then the blocks of those that changed.
  *
- * A block of 64 entries is hashed to 64 bits by NH (Black, Halevi, Krawczyk, Krovetz, Rogaway:
+ * A piece or a block of 64 entries is hashed to 64 bits by NH (Black, Halevi, Krawczyk, Krovetz, Rogaway:
  * UMAC, 1999) over words of 64 bits, and its 128 bits folded by a multilinear function of keys of
  * 128. Both are universal: for any two different blocks that were made without knowledge of the
  * keys, the chance over the keys that their fingerprints agree is at most 2^-64 each. A proof by
@@ -555,7 +547,7 @@ static void check_turns_take(struct check *c, uint32_t sw)
 void check_prints_init(struct check_prints *p, uint64_t seed)
 {
 	*p = (struct check_prints){ 0 };
-	for (unsigned i = 0; i < CHECK_PRINT_WORDS; i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(p->key); i++)
 		p->key[i] = random_next(&seed);
 	for (unsigned i = 0; i < 3; i++) {
 		p->fold[i] = random_next(&seed);
@@ -565,42 +557,54 @@ void check_prints_init(struct check_prints *p, uint64_t seed)
 
 void check_prints_fini(struct check_prints *p)
 {
-	free(p->of);
-	p->of = NULL;
+	free(p->pieces);
+	p->pieces = NULL;
+}
+
+static uint64_t print_of(const struct check_prints *p, const uint8_t *bytes, unsigned count)
+{
+	unsigned __int128 sum = 0;
+
+	for (unsigned i = 0; i < count / sizeof(uint64_t); i += 2) {
+		uint64_t word[2];
+
+		memcpy(word, bytes + i * sizeof(uint64_t), sizeof(word));
+		sum += (unsigned __int128)(word[0] + p->key[i]) * (word[1] + p->key[i + 1]);
+	}
+	sum = p->fold[0] + p->fold[1] * (uint64_t)sum + p->fold[2] * (uint64_t)(sum >> 64);
+	return sum >> 64;
 }
 
 void check_prints_take(struct check_prints *p, const struct tables *tables, uint32_t first,
 		       uint32_t end, struct check_blocks *changed)
 {
-	uint32_t nblocks = tables_blocks(tables);
+	uint32_t nblocks = tables_blocks(tables), npieces = (nblocks - 1) / CHECK_PIECE + 1;
 
-	if (p->nswitches != tables->nswitches || p->nblocks != nblocks || !p->of) {
-		free(p->of);
-		p->of = mem_array(p->of, (size_t)tables->nswitches * nblocks + 1);
+	if (p->nswitches != tables->nswitches || p->npieces != npieces || !p->pieces) {
+		free(p->pieces);
+		p->pieces = mem_array(p->pieces, (size_t)tables->nswitches * npieces + 1);
 		p->nswitches = tables->nswitches;
-		p->nblocks = nblocks;
+		p->npieces = npieces;
 	}
 	for (uint32_t sw = first; sw < end; sw++) {
-		const uint8_t *row = tables_row(tables, sw);
-		uint64_t *of = p->of + (size_t)sw * nblocks;
+		struct check_print *piece = &p->pieces[(size_t)sw * npieces];
 
-		for (uint32_t block = 0; block < nblocks; block++) {
-			unsigned __int128 sum = 0;
-			uint64_t word[CHECK_PRINT_WORDS];
+		for (uint32_t at = 0; at < nblocks; at += CHECK_PIECE, piece++) {
+			unsigned n = nblocks - at < CHECK_PIECE ? nblocks - at : CHECK_PIECE;
+			uint64_t was = piece->of;
 
-			memcpy(word, row + block * TABLES_BLOCK, sizeof(word));
-			for (unsigned i = 0; i < CHECK_PRINT_WORDS; i += 2)
-				sum += (unsigned __int128)(word[i] + p->key[i]) *
-				       (word[i + 1] + p->key[i + 1]);
-			sum = p->fold[0] + p->fold[1] * (uint64_t)sum +
-			      p->fold[2] * (uint64_t)(sum >> 64);
-			uint64_t is = sum >> 64;
+			piece->of = print_of(p, tables_block(tables, sw, at), n * TABLES_BLOCK);
+			for (unsigned i = 0; (!changed || piece->of != was) && i < n; i++) {
+				uint64_t is =
+					print_of(p, tables_block(tables, sw, at + i), TABLES_BLOCK);
 
-			if (changed && is != of[block]) {
-				changed->list = mem_grow(changed->list, changed->count);
-				changed->list[changed->count++] = (struct check_block){ sw, block };
+				if (changed && is != piece->of_block[i]) {
+					changed->list = mem_grow(changed->list, changed->count);
+					changed->list[changed->count++] =
+						(struct check_block){ sw, at + i };
+				}
+				piece->of_block[i] = is;
 			}
-			of[block] = is;
 		}
 	}
 }

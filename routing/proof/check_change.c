@@ -4,24 +4,13 @@
 #include "routing/proof/check_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/snapshot/topo_builder.h"
 
 /*
  * check_base: what a proof leaves for the next one: the fabric, so that the next
  * proof can tell a change of it from another fabric, and the places of hosts, on which the numbers
  * of reachable pairs depend.
  */
-
-struct base_node {
-	guid_t guid;
-	uint8_t type, nports;
-	bool sharp;
-};
-
-struct base_port {
-	uint32_t peer;
-	uint16_t lid;
-	bool link_up;
-};
 
 struct base_turn { /* a channel dependency */
 	uint32_t channel;
@@ -32,11 +21,9 @@ struct check_base {
 	bool good;
 	uint64_t serial; /* of the proof begun last */
 	/* What was proven. */
-	uint32_t nnodes, nswitches, nports;
-	struct base_node *nodes;
-	struct base_port *ports;
-	uint16_t top, lid_top;
-	uint8_t lmc;
+	const struct topo *t; /* a reference */
+	struct lid_map *lids;
+	uint16_t top;
 	struct check_prints prints;
 	/* What it left. */
 	struct check_report report;
@@ -64,15 +51,15 @@ struct check_base *check_base_new(uint64_t seed)
 static void check_base_forget(struct check_base *base)
 {
 	cdg_fini(&base->cdg);
-	free(base->nodes);
-	free(base->ports);
+	topo_unref(base->t);
+	lid_map_free(base->lids);
 	free(base->walk);
 	free(base->counts);
 	free(base->hosts);
 	free(base->specials);
 	free(base->parts);
-	base->nodes = NULL;
-	base->ports = NULL;
+	base->t = NULL;
+	base->lids = NULL;
 	base->walk = NULL;
 	base->counts = NULL;
 	base->hosts = base->specials = base->parts = NULL;
@@ -86,21 +73,21 @@ static void check_base_forget(struct check_base *base)
 static bool check_base_fits(const struct check_base *base, const struct topo *t,
 			    const struct lid_map *lids, const struct tables *tables)
 {
-	if (!base->good || base->nnodes != t->nnodes || base->nswitches != t->nswitches ||
-	    base->nports != t->nports || base->top != tables->top || base->lmc != lids->lmc ||
-	    base->lid_top != lids->top || tables->nswitches != t->nswitches)
-		return false;
-	for (uint32_t n = 0; n < t->nnodes; n++) {
-		const struct base_node *was = &base->nodes[n];
-		const struct topo_node *is = &t->nodes[n];
+	const struct topo *was = base->t;
 
-		if (was->guid != is->guid || was->type != is->type || was->nports != is->nports ||
-		    was->sharp != is->sharp)
-			return false;
-	}
-	return !any_of(i, 0, t->nports,
-		       base->ports[i].peer != t->ports[i].peer ||
-			       base->ports[i].lid != lids->lid_of_port[i]);
+	if (!base->good || was->nnodes != t->nnodes || was->nswitches != t->nswitches ||
+	    was->nports != t->nports || base->top != tables->top || base->lids->lmc != lids->lmc ||
+	    base->lids->top != lids->top || tables->nswitches != t->nswitches ||
+	    memcmp(base->lids->lid_of_port, lids->lid_of_port, t->nports * sizeof(uint16_t)) != 0)
+		return false;
+	if (topo_is_again(was, t))
+		return true;
+	return !any_of(i, 0, t->nnodes,
+		       was->nodes[i].guid != t->nodes[i].guid ||
+			       was->nodes[i].type != t->nodes[i].type ||
+			       was->nodes[i].nports != t->nodes[i].nports ||
+			       was->nodes[i].sharp != t->nodes[i].sharp) &&
+	       !any_of(i, 0, t->nports, was->ports[i].peer != t->ports[i].peer);
 }
 
 /* Copies hosts and connected parts to the base. Returns whether they differ from those before. */
@@ -314,13 +301,11 @@ static enum said find_blocks(struct change *w)
 
 	const struct topo *t = w->c.t;
 
-	for (uint32_t i = 0; i < t->nports; i++) {
-		if (w->base->ports[i].link_up == t->ports[i].link_up)
+	for (uint32_t i = 0; i < t->nswitch_ports; i++) {
+		if (w->base->t->ends[i].up == t->ends[i].up)
 			continue;
-		w->base->ports[i].link_up = t->ports[i].link_up;
-		w->repaired |= t->ports[i].link_up;
-		if (t->ports[i].node < t->nswitches)
-			w->rows[t->ports[i].node] = true;
+		w->repaired |= t->ends[i].up;
+		w->rows[t->ports[i].node] = true;
 		if (w->c.cdg.channel[i] != TOPO_NONE)
 			cdg_forget(&w->c.cdg, t, w->c.cdg.channel[i]);
 	}
@@ -531,24 +516,8 @@ bool check_change_end(struct check_base *base, struct check_report *report)
 		base->cdg = c->cdg;
 		base->walk = c->walk;
 		base->counts = c->counts;
-		base->nnodes = c->t->nnodes;
-		base->nswitches = c->t->nswitches;
-		base->nports = c->t->nports;
+		base->lids = lid_map_copy(c->lids);
 		base->top = c->tables->top;
-		base->lid_top = c->lids->top;
-		base->lmc = c->lids->lmc;
-		base->nodes = mem_array(base->nodes, c->t->nnodes + 1);
-		base->ports = mem_array(base->ports, c->t->nports + 1);
-		for (uint32_t n = 0; n < c->t->nnodes; n++) {
-			const struct topo_node *node = &c->t->nodes[n];
-
-			base->nodes[n] = (struct base_node){ node->guid, node->type, node->nports,
-							     node->sharp };
-		}
-		for (uint32_t i = 0; i < c->t->nports; i++)
-			base->ports[i] =
-				(struct base_port){ c->t->ports[i].peer, c->lids->lid_of_port[i],
-						    c->t->ports[i].link_up };
 		check_base_keep_places(base, c);
 		check_prints_take(&base->prints, c->tables, 0, c->t->nswitches, NULL);
 		base->good = true;
@@ -559,6 +528,10 @@ bool check_change_end(struct check_base *base, struct check_report *report)
 		w->report.max_hops = base->report.max_hops;
 		w->report.mean_hops = base->report.mean_hops;
 		base->good = true;
+	}
+	if (base->good) {
+		topo_unref(base->t);
+		base->t = topo_ref(c->t);
 	}
 	*report = base->report = w->report;
 	drop_run(base);
@@ -578,7 +551,7 @@ void check_change_tidy(struct check_base *base, const struct topo *t, const stru
 {
 	struct check c = { .t = t, .tables = tables, .cdg = base->cdg };
 
-	if (!base->good || base->nports != t->nports || base->top != tables->top)
+	if (!base->good || base->t->nports != t->nports || base->top != tables->top)
 		return;
 	drop_unused(base, &c, TIDY_AT_ONCE);
 	if (!base->spread)

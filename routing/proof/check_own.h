@@ -79,13 +79,16 @@ void check_sum(struct check *c); /* pairs into the report, the first finding by 
 
 /* Private to routing/. */
 
-#define CHECK_PRINT_WORDS (TABLES_BLOCK / 8)
+#define CHECK_PIECE 16 /* blocks that are looked at one by one only if some changed */
 
 struct check_prints {
-	uint64_t key[CHECK_PRINT_WORDS];
+	uint64_t key[CHECK_PIECE * TABLES_BLOCK / sizeof(uint64_t)];
 	unsigned __int128 fold[3];
-	uint64_t *of; /* by switch and block, [nswitches * nblocks] */
-	uint32_t nswitches, nblocks;
+	/* by switch, then piece of the row: its fingerprint, and those of its blocks */
+	struct check_print {
+		uint64_t of, of_block[CHECK_PIECE];
+	} * pieces;
+	uint32_t nswitches, npieces;
 };
 
 struct check_block { /* of the tables */
