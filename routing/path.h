@@ -20,14 +20,12 @@ struct path {
 /* The switch behind a port of a switch, by a link that is up; TOPO_NONE = there is none. */
 static inline uint32_t path_switch_at(const struct topo *t, uint32_t sw, unsigned num)
 {
-	const struct topo_port *port;
+	const struct topo_end *end;
 
 	if (!num || num > t->nodes[sw].nports)
 		return TOPO_NONE;
-	port = topo_port(t, sw, num);
-	if (!port->link_up || t->ports[port->peer].node >= t->nswitches)
-		return TOPO_NONE;
-	return t->ports[port->peer].node;
+	end = &t->ends[t->nodes[sw].port0 + num];
+	return end->up && end->to < t->nswitches ? end->to : TOPO_NONE;
 }
 
 /* The neighbour behind a port of a switch by a known link, up or down; TOPO_NONE = it is none. */

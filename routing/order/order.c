@@ -498,13 +498,10 @@ static bool raise_entries(struct chains *c)
 
 static bool has_hosts(const struct topo *t, uint32_t sw)
 {
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *port = topo_port(t, sw, num);
+	const struct topo_end *end = &t->ends[t->nodes[sw].port0];
 
-		if (port->link_up && topo_is_host(t, t->ports[port->peer].node))
-			return true;
-	}
-	return false;
+	return any_of(num, 1, t->nodes[sw].nports + 1u,
+		      end[num].up && !end[num].special && end[num].to >= t->nswitches);
 }
 
 /* Entries of the block by which some neighbour sends to the switch, by new tables. */
@@ -514,14 +511,10 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 
 	for (unsigned num = 1; num <= w->t->nodes[u->sw].nports; num++) {
 		uint32_t from = path_switch_at(w->t, u->sw, num);
+		const struct topo_end *end = &w->t->ends[w->t->nodes[u->sw].port0 + num];
 
-		if (from == TOPO_NONE)
-			continue;
-
-		const uint8_t *row = tables_block(w->newer, from, u->block);
-		uint8_t out = topo_peer(w->t, topo_port(w->t, u->sw, num))->num;
-
-		mask |= byteset_equal(row, out);
+		if (from != TOPO_NONE)
+			mask |= byteset_equal(tables_block(w->newer, from, u->block), end->num);
 	}
 	return mask;
 }

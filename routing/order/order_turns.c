@@ -79,7 +79,7 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 
 	for (unsigned num = 1; num <= t->nodes[s->sw].nports; num++) {
 		uint32_t from = path_switch_at(t, s->sw, num);
-		const struct topo_port *port = topo_peer(t, topo_port(t, s->sw, num));
+		uint8_t out = t->ends[t->nodes[s->sw].port0 + num].num;
 		unsigned bit;
 
 		if (from == TOPO_NONE)
@@ -91,11 +91,11 @@ static void turns_before(const struct enquiry *q, uint32_t unit, uint64_t live)
 		/* New before old there is not. */
 		uint64_t mask = live & ~(u && q->direction == ORDER_FROM ? u->mask : 0);
 
-		FOR_BITS(bit, byteset_equal(row, port->num) & mask)
+		FOR_BITS(bit, byteset_equal(row, out) & mask)
 		q->fn(q->arg, &(struct order_turn){ .unit = unit,
 						    .bit = bit,
 						    .out = s->old[bit],
-						    .from = t->nodes[from].port0 + port->num });
+						    .from = t->nodes[from].port0 + out });
 	}
 }
 

@@ -535,13 +535,13 @@ static void check_turns_take(struct check *c, uint32_t sw)
  * check_print: finds changed blocks as a second copy of the tables would, in an eighth of the
  * memory: pieces of 16 blocks first, then the blocks of those that changed.
  *
- * A piece or a block of 64 entries is hashed to 64 bits by NH (Black, Halevi, Krawczyk, Krovetz, Rogaway:
- * UMAC, 1999) over words of 64 bits, and its 128 bits folded by a multilinear function of keys of
- * 128. Both are universal: for any two different blocks that were made without knowledge of the
- * keys, the chance over the keys that their fingerprints agree is at most 2^-64 each. A proof by
- * fingerprints relies on nothing else, whatever the blocks look like. The chance of one error in a
- * year of a thousand changed blocks a second is below 2^-28. The keys are derived from the caller's
- * seed by splitmix64.
+ * A piece or a block of 64 entries is hashed to 64 bits by NH (Black, Halevi, Krawczyk, Krovetz,
+ * Rogaway: UMAC, 1999) over words of 64 bits, and its 128 bits folded by a multilinear function of
+ * keys of 128. Both are universal: for any two different blocks that were made without knowledge of
+ * the keys, the chance over the keys that their fingerprints agree is at most 2^-64 each. A proof
+ * by fingerprints relies on nothing else, whatever the blocks look like. The chance of one error in
+ * a year of a thousand changed blocks a second is below 2^-28. The keys are derived from the
+ * caller's seed by splitmix64.
  */
 
 void check_prints_init(struct check_prints *p, uint64_t seed)
