@@ -36,13 +36,14 @@ static bool knows_standby(const struct sm_room *r)
 }
 
 /*
- * Whoever asks may be in another fabric, as this port is then; or has asked through a port that is
- * not known to lead anywhere, and may disable its end before that is seen here.
+ * Whoever asks may be in another fabric, as this port is then; or has asked through a port of a
+ * published switch that never led anywhere, and may disable its end before that is seen here.
  */
 static void asked(void *room, const struct wire_mad *mad, const uint8_t *raw)
 {
 	struct sm_room *r = room;
 	const struct inv_node *node = r->services.inventory->local;
+	const struct topo *topo = fabric_view(r->fabric).topo;
 
 	sm_still_check(r);
 	port_check(r->port);
@@ -52,12 +53,14 @@ static void asked(void *room, const struct wire_mad *mad, const uint8_t *raw)
 
 		if (!num || !port)
 			return;
-		if (!port->peer || !port->link_up) {
+		if (!port->peer && topo && topo_find(topo, node->guid) != TOPO_NONE) {
 			r->rounds.met_by = node->guid;
 			r->rounds.met_port = num;
 			fabric_request_refresh(r->fabric, node->guid, "another manager asked");
 			return;
 		}
+		if (!port->peer)
+			return;
 		node = port->peer;
 	}
 }
