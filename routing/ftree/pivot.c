@@ -61,15 +61,14 @@ static bool have_same_parents(const struct graph *g, uint32_t a, uint32_t b)
 void pivots_init(struct pivots *p, const struct graph *g)
 {
 	uint32_t n = g->nswitches + 1, tried = 0;
-	bool deep = false;
+	bool three_tiers = false;
 
 	*p = (struct pivots){ .g = g, .optional = true };
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		deep |= g->switches[sw].nup && !g->switches[sw].nhosts &&
-			g->switches[graph_ups(g, sw)->peer].nup;
+		three_tiers |= g->switches[sw].nup && !g->switches[sw].nhosts;
 		p->optional &= !g->switches[sw].nspecials || g->switches[sw].nhosts;
 	}
-	if (p->optional && deep)
+	if (p->optional && three_tiers)
 		return;
 	p->port = mem_alloc_unset(PIVOTS_MAX, n);
 	p->order = mem_alloc_unset(n, 1);
@@ -108,7 +107,6 @@ void pivots_fini(struct pivots *p)
 	free(p->queue);
 	free(p->top);
 	free(p->runs);
-	free(p->last);
 	*p = (struct pivots){ 0 };
 }
 
@@ -180,32 +178,6 @@ static void count_leads(struct pivots *p, const struct reach *r, unsigned number
 	}
 }
 
-/*
- * After find_path_down() of a pivot of the second of two pairs: roots to which none of the first
- * has a path.
- */
-static void find_last_turns(struct pivots *p, const struct dests *d)
-{
-	const struct graph *g = p->g;
-	unsigned first = (1u << p->group[p->count - 1]) - 1; /* bits of the first pair */
-
-	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
-		const struct graph_group *down = graph_downs(g, sw),
-					 *end = down + g->switches[sw].ndown;
-
-		if (g->switches[sw].nup || g->switches[sw].nhosts || p->leads[sw] & first)
-			continue;
-		for (; down < end; down++) {
-			if (!down->nlive || !p->top[down->peer] ||
-			    down->peer == p->chosen[p->count - 1] ||
-			    d->first_run[down->peer] == d->first_run[down->peer + 1])
-				continue;
-			p->last = mem_grow(p->last, p->nlast);
-			p->last[p->nlast++] = (struct last_turn){ .at = down->peer, .to = sw };
-		}
-	}
-}
-
 /* ---- LIDs ------------------------------------------------------------------------------------ */
 
 /* Whether that pivot and all of earlier pairs have a path to D. */
@@ -246,7 +218,6 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 
 	if (!n)
 		return false;
-	p->nlast = 0;
 	if (p->g->damaged || !p->intact) {
 		if (p->nlisted < r->nlists)
 			p->listed = mem_array_resize(p->listed, p->nlisted = r->nlists);
@@ -258,8 +229,6 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 			find_path_down(p, i);
 			count_leads(p, r, i);
 		}
-		if (p->group[n - 1] && !p->group[p->group[n - 1] - 1])
-			find_last_turns(p, d);
 		/* The others, and those above a later pair that have an earlier one upwards. */
 		for (uint32_t i = p->g->nswitches; i-- > 0;) {
 			uint32_t sw = p->g->by_rank[i];
@@ -307,13 +276,7 @@ static void fill_run(const struct dest_run *run, uint8_t port, uint8_t *row)
 		at[i] = at[i] == TABLES_NO_ROUTE ? port : at[i];
 }
 
-static void fill_behind(const struct dests *d, uint32_t sw, uint8_t port, uint8_t *row)
-{
-	for (uint32_t run = d->first_run[sw]; run < d->first_run[sw + 1]; run++)
-		fill_run(&d->runs[run], port, row);
-}
-
-void pivots_fill(const struct pivots *p, const struct dests *d, uint32_t sw, uint8_t *row)
+void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row)
 {
 	for (unsigned k = p->order[sw]; k < p->count && p->group[k] == p->order[sw]; k++) {
 		const struct pivot_runs *runs = &p->runs_by[k];
@@ -324,14 +287,13 @@ void pivots_fill(const struct pivots *p, const struct dests *d, uint32_t sw, uin
 		for (uint32_t i = 0; port && i < runs->count; i++)
 			fill_run(&p->runs[runs->first + i], port, row);
 	}
-	for (uint32_t i = 0; i < p->nlast; i++)
-		fill_behind(d, p->last[i].to, row[d->runs[d->first_run[p->last[i].at]].lid], row);
 }
 
 void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,
 		      uint8_t *row)
 {
 	for (unsigned k = p->order[sw]; k < p->count && p->group[k] == p->order[sw]; k++)
-		if (*port_to(p, k, sw) && may_turn(p, k, dest))
-			fill_behind(d, dest, *port_to(p, k, sw), row);
+		for (uint32_t r = d->first_run[dest];
+		     *port_to(p, k, sw) && may_turn(p, k, dest) && r < d->first_run[dest + 1]; r++)
+			fill_run(&d->runs[r], *port_to(p, k, sw), row);
 }

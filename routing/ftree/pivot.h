@@ -19,12 +19,6 @@
  * turn of a later one can follow, if all of the earlier have a path to D: a packet that comes down
  * from above their T could have gone up and taken them. So these turns follow in one order only.
  *
- * One dead link may leave the first of two pairs without a path to a root D that is above the
- * second. What has no path to D then follows the path to Q, the switch between D and the second
- * pair, and turns there. No turn follows that: a packet that came from Q into D goes down, but not
- * to Q, to nothing in the T of either pair. For whom of the first T is below D would lead to D; of
- * the second T, Q alone is. Q is no pivot itself, as its pair is below D as well.
- *
  * Pairs of hosts get no path by pivots: if two hosts that links connect have no path, nothing is
  * sent to pivots (route.c), and detours are searched one by one; likewise, where there are no
  * aggregation nodes, if a host and a switch have none. A pivot without a live link up is
@@ -36,10 +30,6 @@
 #include "routing/ftree/engine.h"
 
 #define PIVOTS_MAX 4 /* two leaves each of two pods: one pod's links may be dead */
-
-struct last_turn {
-	uint32_t at, to; /* Q and D */
-};
 
 struct pivots {
 	const struct graph *g; /* it is about; the choice is by its known links */
@@ -59,14 +49,12 @@ struct pivots {
 	struct pivot_runs {
 		uint32_t first, count;
 	} runs_by[PIVOTS_MAX]; /* by pivot: runs to which it and those before it have a path */
-	struct last_turn *last;
-	uint32_t nlast;
 };
 
 /*
  * Chooses pivots for a new graph: for aggregation nodes on switches without hosts, or for the LIDs
- * of switches without hosts, up to three tiers. With more, detours serve such LIDs better when
- * links are dead. The graph is borrowed until pivots_fini(), which frees the rest.
+ * of spines of two tiers. With more tiers, detours serve such LIDs better when a core's link is
+ * dead. The graph is borrowed until pivots_fini(), which frees the rest.
  */
 void pivots_init(struct pivots *p, const struct graph *g);
 void pivots_fini(struct pivots *p);
@@ -77,10 +65,9 @@ void pivots_fini(struct pivots *p);
 bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r, unsigned count);
 /*
  * Send LIDs for which the row of `sw` has no route towards its pivot, if that and all earlier ones,
- * at which packets may turn, have a path, or towards Q: LIDs behind switches without hosts; LIDs
- * behind `dest`, never towards Q.
+ * at which packets may turn, have a path: LIDs behind switches without hosts; LIDs behind `dest`.
  */
-void pivots_fill(const struct pivots *p, const struct dests *d, uint32_t sw, uint8_t *row);
+void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row);
 void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,
 		      uint8_t *row);
 

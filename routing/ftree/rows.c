@@ -630,7 +630,7 @@ static void make_row(struct rows *w, uint32_t sw)
 		const struct pivots *pivots = w->r->pivots;
 		bool some = !w->g->switches[m.sw].nhosts && (dead || w->choice.has_never_hosts);
 
-		pivots_fill(pivots, w->d, m.sw, m.row);
+		pivots_fill(pivots, m.sw, m.row);
 		for (uint32_t i = 0; some && i < w->nwith_hosts; i++)
 			if (m.row[w->probes[i].lid] == TABLES_NO_ROUTE)
 				pivots_fill_dest(pivots, w->d, m.sw, w->probes[i].d, m.row);
