@@ -54,7 +54,7 @@ class Trial:
         self.managers = [kind(world, self.sim, node, ports[i:] + ports[:i], psk) for i, node in enumerate(nodes)]
         self.every_s = 0.03 if options.size <= 256 else 0.1
         self.late_every_s = 1 if options.size > 1024 else 0  # several judges each time
-        self.ages = AGES_S if options.size <= 1024 else AGES_S[2:5] + AGES_S[6:7]  # a judge reads for 130 ms at 4,096
+        self.ages = AGES_S if options.size <= 1024 else AGES_S[3:5]  # a judge reads for 130 ms at 4,096, two for each age; longer beside busy managers
 
     def judge(self, age=""):
         return json.loads(self.sim.tell(f"judge --json {age}"))
@@ -106,6 +106,8 @@ class Trial:
                 last_up = max(now["last_up"], self.last_start())
                 row.update(last_up=round(last_up, 3), pairs=now["pairs"])
             if last_up is not None:
+                if now["dead"] and first_alive is None:
+                    row["last_dead"] = now["dead"], now["from"], now["to"]
                 if not now["dead"] and first_alive is None:
                     first_alive = now["now"]
                     row["alive_s"] = round(max(first_alive - last_up, 0), 3)
