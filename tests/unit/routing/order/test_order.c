@@ -403,6 +403,40 @@ static void what_becomes_a_dead_end_goes_last(void **state)
 	topo_unref(cut);
 }
 
+/* Neighbours' old entries still lead to it: with its detours they would turn down and up there. */
+static void a_switch_whose_link_died_gets_its_detours_last(void **state)
+{
+	struct topo *t = pod(16);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct tables x = { 0 }, y = { 0 };
+	uint32_t leaf = t->nswitches, written = 0;
+
+	while (t->nodes[--leaf].level)
+		;
+
+	unsigned port = uplink_of(t, leaf);
+	uint32_t spine = topo_peer(t, topo_port(t, leaf, port))->node;
+	struct topo *cut = damage_cut(t, leaf, port);
+
+	tables_for(t, lids, &x);
+	tables_for(cut, lids, &y);
+	struct order order = order_between(cut, &x, &y);
+
+	assert_int_equal(order.strict + order.drained, 0);
+	for (uint32_t i = 0; i < order.nsteps; i++)
+		if (order.steps[i].sw == spine) {
+			written++;
+			assert_true(i >= order.first[order.nrounds - 1]);
+		}
+	assert_true(written > 0);
+	order_fini(&order);
+	tables_fini(&x);
+	tables_fini(&y);
+	lid_map_free(lids);
+	topo_unref(t);
+	topo_unref(cut);
+}
+
 static void a_cold_start_is_one_round_of_whole_blocks(void **state)
 {
 	struct topo *t = pod(1);
@@ -510,6 +544,7 @@ int main(void)
 		cmocka_unit_test(one_cable_of_a_pod_writes_each_block_once),
 		cmocka_unit_test(a_round_begins_with_hosts_traffic),
 		cmocka_unit_test(what_becomes_a_dead_end_goes_last),
+		cmocka_unit_test(a_switch_whose_link_died_gets_its_detours_last),
 		cmocka_unit_test(a_cold_start_is_one_round_of_whole_blocks),
 		cmocka_unit_test(known_blocks_wait_for_unknown_ones),
 		cmocka_unit_test(equal_tables_need_no_order),
