@@ -107,58 +107,43 @@ static bool take_number(struct lex *l, double *value)
 	return end == copy + len;
 }
 
-/* Value and timestamp; OpenMetrics may have an exemplar behind these. */
-static bool read_value(struct lex *l, double *value)
-{
-	double timestamp;
-
-	lex_skip_blanks(l);
-	if (!take_number(l, value))
-		return false;
-	lex_skip_blanks(l);
-	if (!lex_done(l) && *l->p != '#' && !take_number(l, &timestamp))
-		return false;
-	lex_skip_blanks(l);
-	return lex_done(l) || *l->p == '#';
-}
-
-/* Takes the metric's name, and finds its kind. False: there is none. */
-static bool read_name(struct exposition *e, struct lex *l)
-{
-	struct exposition_text name = take_name(l);
-
-	if (!name.len || lex_done(l) || !strchr("{ \t", *l->p))
-		return false;
-	if (name.len == e->name_len && !memcmp(name.at, e->name, name.len))
-		return true; /* as in the line before */
-	e->kind = e->ops->kind(e->arg, name);
-	e->name_len = name.len < sizeof(e->name) ? name.len : 0;
-	memcpy(e->name, name.at, e->name_len);
-	return true;
-}
-
 /* The line that is carried. Returns what is wrong with it; one that is too long is cut. */
 static const char *read_line(struct exposition *e)
 {
 	struct lex l = { e->carry, e->carry + e->carried };
-	struct exposition_sample sample;
+	struct exposition_sample sample = { .nlabels = 0 };
+	struct exposition_text name;
+	double timestamp;
 
 	if (e->carried && l.end[-1] == '\r')
 		l.end--;
 	lex_skip_blanks(&l);
 	if (lex_done(&l) || *l.p == '#')
 		return NULL;
-	if (!read_name(e, &l))
+	name = take_name(&l);
+	if (!name.len || lex_done(&l) || !strchr("{ \t", *l.p))
 		return "a line has no metric name";
+	if (name.len != e->name_len || memcmp(name.at, e->name, name.len)) {
+		e->kind = e->ops->kind(e->arg, name); /* else as in the line before */
+		e->name_len = name.len < sizeof(e->name) ? name.len : 0;
+		memcpy(e->name, name.at, e->name_len);
+	}
 	if (e->kind < 0)
 		return NULL;
 	if (e->carried == sizeof(e->carry))
 		return "a line is too long";
-	sample.nlabels = 0;
 	lex_skip_blanks(&l);
 	if (lex_take_char(&l, '{') && !read_labels(&l, &sample))
 		return "labels are malformed";
-	if (!read_value(&l, &sample.value))
+	lex_skip_blanks(&l);
+	if (!take_number(&l, &sample.value))
+		return "a value is not a number";
+	/* A timestamp; OpenMetrics may have an exemplar behind it. */
+	lex_skip_blanks(&l);
+	if (!lex_done(&l) && *l.p != '#' && !take_number(&l, &timestamp))
+		return "a value is not a number";
+	lex_skip_blanks(&l);
+	if (!lex_done(&l) && *l.p != '#')
 		return "a value is not a number";
 	e->ops->sample(e->arg, e->kind, &sample);
 	return NULL;
@@ -347,27 +332,6 @@ static void take_clique(struct evidence *e, uint32_t clique)
 	e->clique = e->clique ? e->clique : clique + 1ull;
 }
 
-static struct memory_gpu *gpu_of(struct evidence *e, const struct exposition_sample *s)
-{
-	int number = number_in(s, "gpu", MEMORY_GPUS - 1, -1);
-	struct memory_gpu *gpu = &e->gpus[number < 0 ? 0 : number];
-	char copy[32];
-
-	if (number < 0)
-		return NULL;
-	if (!*gpu->pci) {
-		exposition_copy(exposition_label(s, "pci_bus_id"), copy, sizeof(copy));
-		memory_pci(copy, gpu->pci);
-	}
-	if (!*gpu->uuid)
-		copy_label(s, "UUID|gpu_uuid|uuid", gpu->uuid);
-	if (exposition_label(s, "GPU_I_ID").len) {
-		gpu->last.has |= HAS_MIG;
-		gpu->last.mig = true;
-	}
-	return gpu;
-}
-
 /* ---- Samples: GPUs --------------------------------------------------------------------------- */
 
 static uint32_t whole(double value)
@@ -402,22 +366,9 @@ static void keep_gravest(struct gpu_said *said, unsigned which, unsigned value)
 	said->has |= it->has;
 }
 
-static void take_watch(struct gpu_said *said, const struct exposition_sample *s)
-{
-	struct exposition_text code = exposition_label(s, "health_error_code");
-	static const char probe[] = "FABRIC_PROBE";
-
-	if (!exposition_is(exposition_label(s, "health_watch"), "NVLINK") || s->value >= UINT8_MAX)
-		return;
-	if (!(said->has & HAS_WATCH) || s->value > said->watch)
-		said->watch = s->value;
-	said->probe_failed |= s->value >= WATCH_FAIL && code.at &&
-			      memmem(code.at, code.len, probe, sizeof(probe) - 1);
-	said->has |= HAS_WATCH;
-}
-
 static void take_state(struct gpu_said *said, enum metric metric, const struct exposition_sample *s)
 {
+	struct exposition_text code = exposition_label(s, "health_error_code");
 	uint32_t number = whole(s->value);
 	int link = number_in(s, "nvlink", 63, -1),
 	    peer = number_in(s, "peer_gpu", MEMORY_GPUS - 1, -1);
@@ -441,8 +392,11 @@ static void take_state(struct gpu_said *said, enum metric metric, const struct e
 		keep_gravest(said, REPORTED_SUMMARY, number);
 	} else if (metric == RECOVERY_ACTION && s->value < UINT8_MAX) {
 		keep_gravest(said, REPORTED_ACTION, number);
-	} else if (metric == HEALTH_WATCH) {
-		take_watch(said, s);
+	} else if (metric == HEALTH_WATCH && s->value < UINT8_MAX &&
+		   exposition_is(exposition_label(s, "health_watch"), "NVLINK")) {
+		said->probe_failed |= s->value >= WATCH_FAIL && code.len &&
+				      memmem(code.at, code.len, "FABRIC_PROBE", 12);
+		keep_gravest(said, REPORTED_WATCH, number);
 	} else if (metric == GPU_LINK_STATE && link >= 0) {
 		/* NVML's: 0 = inactive, 1 = active, 2 = asleep */
 		*(s->value == 0 ? &said->links_down : &said->links_up) |= 1ull << link;
@@ -452,11 +406,23 @@ static void take_state(struct gpu_said *said, enum metric metric, const struct e
 
 static void take_gpu(struct evidence *e, enum metric metric, const struct exposition_sample *s)
 {
-	struct memory_gpu *gpu = gpu_of(e, s);
+	int at = number_in(s, "gpu", MEMORY_GPUS - 1, -1);
+	struct memory_gpu *gpu = &e->gpus[at < 0 ? 0 : at];
 	uint32_t number = whole(s->value);
 	int xid = number_in(s, "xid", UINT16_MAX, -1);
+	char pci[32];
 
-	if (!gpu || (s->value < 0 && metric != PRESENT))
+	if (at < 0)
+		return;
+	exposition_copy(exposition_label(s, "pci_bus_id"), pci, *gpu->pci ? 1 : sizeof(pci));
+	memory_pci(pci, gpu->pci);
+	if (!*gpu->uuid)
+		copy_label(s, "UUID|gpu_uuid|uuid", gpu->uuid);
+	if (exposition_label(s, "GPU_I_ID").len) {
+		gpu->last.has |= HAS_MIG;
+		gpu->last.mig = true;
+	}
+	if (s->value < 0 && metric != PRESENT)
 		return;
 	if (metric == PRESENT) {
 		gpu->last.has |= HAS_PRESENT;
@@ -651,24 +617,6 @@ void nmx_free(struct nmx *racks)
 	}
 }
 
-/* NULL = there is no more room. */
-static struct port *port_of(struct nmx *nmx, uint64_t guid, uint16_t number)
-{
-	char key[32];
-	const json_t *at;
-
-	array_printf(key, "%" PRIx64 " %u", guid, number);
-	at = json_object_get(nmx->numbers, key);
-	if (at)
-		return &nmx->ports[json_integer_value(at)];
-	if (nmx->count == NMX_PORTS_MAX)
-		return NULL;
-	json_object_set_new(nmx->numbers, key, json_integer(nmx->count));
-	nmx->ports = mem_grow(nmx->ports, nmx->count);
-	nmx->ports[nmx->count] = (struct port){ .number = number, .tray = -1, .slot = -1 };
-	return &nmx->ports[nmx->count++];
-}
-
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 static int kind_of(void *arg, struct exposition_text name)
@@ -690,12 +638,26 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	uint64_t guid = number_in(s, "Node_GUID", UINT64_MAX, 0);
 	uint64_t number = number_in(s, "Port_Number", UINT16_MAX, 0);
 	bool gpu = device.len ? *device.at == 'G' : label.len > 3 && !memcmp(label.at, "GPU", 3);
-	struct port *port = guid && number && gpu ? port_of(arg, guid, number) : NULL;
-	struct said *said = port ? &port->next : NULL;
+	struct nmx *nmx = arg;
+	const json_t *known;
+	struct port *port;
+	struct said *said;
+	char key[32];
 	bool active;
 
-	if (!port)
+	if (!guid || !number || !gpu)
 		return;
+	array_printf(key, "%" PRIx64 " %" PRIu64, guid, number);
+	known = json_object_get(nmx->numbers, key);
+	if (!known && nmx->count == NMX_PORTS_MAX)
+		return;
+	if (!known) {
+		json_object_set_new(nmx->numbers, key, json_integer(nmx->count));
+		nmx->ports = mem_grow(nmx->ports, nmx->count);
+		nmx->ports[nmx->count++] = (struct port){ .number = number };
+	}
+	port = &nmx->ports[known ? json_integer_value(known) : nmx->count - 1];
+	said = &port->next;
 	if (!said->there) {
 		port->tray = number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
 		port->slot = number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);

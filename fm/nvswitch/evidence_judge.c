@@ -127,31 +127,17 @@ static void find_births(const struct judge *j)
 /* ---- States ---------------------------------------------------------------------------------- */
 
 /* What is reported of a GPU replaces what was; the rest stays. */
-static void keep_gpu(struct gpu_said *kept, const struct gpu_said *said)
-{
+static const struct {
+	uint16_t has, at, size;
+} parts[] = {
 #define PART(bit, member)                                                                          \
 	{                                                                                          \
-		bit, offsetof(struct gpu_said, member), sizeof(kept->member)                       \
+		bit, offsetof(struct gpu_said, member), sizeof(((struct gpu_said *)0)->member)     \
 	}
-	static const struct {
-		uint16_t has, at, size;
-	} parts[] = { PART(HAS_P2P, peers),	  PART(HAS_PAIRS, pairs_lost),
-		      PART(HAS_FM, fm_status),	  PART(HAS_MASK, mask),
-		      PART(HAS_SUMMARY, summary), PART(HAS_ACTION, action),
-		      PART(HAS_WATCH, watch),	  PART(HAS_WATCH, probe_failed) };
-
-	ARRAY_EACH (part, parts, ARRAY_SIZE(parts))
-		if (said->has & part->has)
-			memcpy((char *)kept + part->at, (const char *)said + part->at, part->size);
-	kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
-	kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
-	/* An instance's label is there or not; the mode may be blank for once. */
-	if (said->has & ~HAS_MIG && !(kept->has_mig_mode && !(said->has & HAS_MIG)))
-		kept->mig = false;
-	kept->mig |= said->mig;
-	kept->has_mig_mode |= said->has_mig_mode;
-	kept->has |= said->has;
-}
+	PART(HAS_P2P, peers),	PART(HAS_PAIRS, pairs_lost),   PART(HAS_FM, fm_status),
+	PART(HAS_MASK, mask),	PART(HAS_SUMMARY, summary),    PART(HAS_ACTION, action),
+	PART(HAS_WATCH, watch), PART(HAS_WATCH, probe_failed),
+};
 
 static void keep_states(struct memory *m, const struct evidence *e)
 {
@@ -165,15 +151,28 @@ static void keep_states(struct memory *m, const struct evidence *e)
 		memcpy(m->cluster, e->cluster, sizeof(m->cluster));
 	m->clique = e->clique ? e->clique : m->clique;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct memory_gpu *said = &e->gpus[g];
+		const struct memory_gpu *now = &e->gpus[g];
+		const struct gpu_said *said = &now->last;
 		struct memory_gpu *gpu = &m->gpus[g];
+		struct gpu_said *kept = &gpu->last;
 
-		if (*said->pci)
-			memcpy(gpu->pci, said->pci, sizeof(gpu->pci));
-		if (*said->uuid)
-			memcpy(gpu->uuid, said->uuid, sizeof(gpu->uuid));
-		gpu->seen |= (said->last.has & HAS_ANY) != 0;
-		keep_gpu(&gpu->last, &said->last);
+		if (*now->pci)
+			memcpy(gpu->pci, now->pci, sizeof(gpu->pci));
+		if (*now->uuid)
+			memcpy(gpu->uuid, now->uuid, sizeof(gpu->uuid));
+		gpu->seen |= (said->has & HAS_ANY) != 0;
+		ARRAY_EACH (part, parts, ARRAY_SIZE(parts))
+			if (said->has & part->has)
+				memcpy((char *)kept + part->at, (const char *)said + part->at,
+				       part->size);
+		kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
+		kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
+		/* An instance's label is there or not; the mode may be blank for once. */
+		if (said->has & ~HAS_MIG && !(kept->has_mig_mode && !(said->has & HAS_MIG)))
+			kept->mig = false;
+		kept->mig |= said->mig;
+		kept->has_mig_mode |= said->has_mig_mode;
+		kept->has |= said->has;
 	}
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		const struct memory_switch *now = &e->switches[n];
@@ -207,11 +206,6 @@ static const struct xid *fm_of(const struct judge *j, const struct gpu_said *sai
 {
 	return catalogue_find(CATALOGUE_FM, said->has & HAS_FM ? said->fm_status : FM_SUCCESS, NULL,
 			      j->c->progress);
-}
-
-static bool fm_failed(const struct judge *j, const struct gpu_said *said)
-{
-	return fm_of(j, said)->state >= NVSWITCH_NO_P2P;
 }
 
 static uint32_t others_of(const struct judge *j, unsigned g)
@@ -318,40 +312,16 @@ static bool gauge_moved(const struct judge *j, uint32_t *kept, uint32_t now, uin
 	return now;
 }
 
-/*
- * DCGM's counts are of the last minutes: what is in one is new, whatever came before. What this
- * exporter counted before is over, what others did stays.
- */
-static void take_counts(const struct judge *j)
-{
-	struct memory *m = j->m;
-	const struct evidence *e = j->e;
-	unsigned kept = 0;
-
-	ARRAY_EACH (now, e->counts, e->ncounts) {
-		if (!any_of(k, 0, m->ncounts,
-			    m->counts[k].gpu == now->gpu && m->counts[k].xid == now->xid &&
-				    m->counts[k].count >= now->count))
-			error_happened(j, now->gpu, -1, -1, now->xid);
-	}
-	ARRAY_EACH (count, m->counts, m->ncounts)
-		if (count->source != j->c->source)
-			m->counts[kept++] = *count;
-	ARRAY_EACH (now, e->counts, kept < MEMORY_COUNTS ? e->ncounts : 0u) {
-		m->counts[kept] = *now;
-		m->counts[kept++].source = j->c->source;
-	}
-	m->ncounts = kept;
-}
-
 /* What is there at the first sight is old where the GPU, or all of them, prove that they work. */
 static void take_events(const struct judge *j)
 {
 	struct memory *m = j->m;
-	bool first = !m->heard;
+	const struct evidence *e = j->e;
+	bool first = !m->heard, old = first && j->whole & j->all && !(j->lost & j->all);
+	unsigned kept = 0;
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct memory_gpu *said = &j->e->gpus[g];
+		const struct memory_gpu *said = &e->gpus[g];
 		struct memory_gpu *gpu = &m->gpus[g];
 		struct nvswitch_finding failed = EVENT(g);
 
@@ -365,16 +335,31 @@ static void take_events(const struct judge *j)
 			happened(j, NVSWITCH_DEGRADED_LINK, failed);
 		gpu->failed_recoveries = said->failed_recoveries;
 	}
-	take_counts(j);
+	/*
+	 * DCGM's counts are of the last minutes: what is in one is new, whatever came before. What
+	 * this exporter counted before is over, what others did stays.
+	 */
+	ARRAY_EACH (now, e->counts, e->ncounts)
+		if (!any_of(k, 0, m->ncounts,
+			    m->counts[k].gpu == now->gpu && m->counts[k].xid == now->xid &&
+				    m->counts[k].count >= now->count))
+			error_happened(j, now->gpu, -1, -1, now->xid);
+	ARRAY_EACH (count, m->counts, m->ncounts)
+		if (count->source != j->c->source)
+			m->counts[kept++] = *count;
+	ARRAY_EACH (now, e->counts, kept < MEMORY_COUNTS ? e->ncounts : 0u) {
+		m->counts[kept] = *now;
+		m->counts[kept++].source = j->c->source;
+	}
+	m->ncounts = kept;
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
-		const struct memory_switch *said = &j->e->switches[n];
+		const struct memory_switch *said = &e->switches[n];
 		struct memory_switch *sw = &m->switches[n];
-		bool old = first && j->whole & j->all && !(j->lost & j->all);
 
 		if (gauge_moved(j, &sw->sxid, said->sxid, sw->gauge_source) && !old)
 			error_happened(j, -1, n, -1, said->sxid);
 		if (gauge_moved(j, &sw->link_sxid, said->link_sxid, sw->gauge_source) && !old)
-			error_happened(j, -1, n, j->e->fatal_link[n], said->link_sxid);
+			error_happened(j, -1, n, e->fatal_link[n], said->link_sxid);
 	}
 }
 
@@ -418,84 +403,60 @@ static void end_disproved(const struct judge *j)
 		j->m->gpus[g].dipped &= !((j->whole & ~concerned) >> g & 1);
 }
 
-/*
- * Old events end where every GPU is there and shows no fault, and all reach each other as far as
- * the exporter says. Where it says nothing of NVLinks, that the GPUs are there is all there is.
- */
-static void end_old(const struct judge *j)
-{
-	enum nvswitch_state state = j->verdict->state;
-	bool whole = state <= NVSWITCH_DEGRADED_LINK || state == NVSWITCH_UNKNOWN;
-
-	for (unsigned g = 0; g < MEMORY_GPUS; g++)
-		if (j->m->gpus[g].seen && !(j->exempt >> g & 1 && !j->e->gpus[g].last.has))
-			whole &= j->there >> g & 1 && shows_no_fault(j, g);
-	if (whole && j->m->ports == PORTS_UP &&
-	    any_of(i, 0, j->m->events.count, j->m->events.findings[i].old))
-		memory_end_old(j->m);
-}
-
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
 /*
- * NVML's mask: fields of two bits, but for the one of what is configured wrongly. The catalogue
- * says which values are bad; one that nobody knows is said. What NVML's summary calls unhealthy is
- * no P2P.
+ * What a GPU that is there shows. NVML's mask has fields of two bits, but for the one of what is
+ * configured wrongly; the catalogue says which values are bad, and one that nobody knows is
+ * reported. Its own links are NVML's, which does not report those that were never up.
  */
-static void judge_mask(const struct judge *j, unsigned g)
+static void judge_gpu(const struct judge *j, unsigned g)
 {
-	const struct gpu_said *last = &j->m->gpus[g].last;
+	const struct gpu_said *last = &j->m->gpus[g].last, *said = &j->e->gpus[g].last;
+	unsigned count = __builtin_popcountll(said->links_up | said->links_down);
+	unsigned ever = __builtin_popcountll(last->links_up | last->links_down);
+	unsigned usual = ever > j->links ? ever : j->links;
+	bool exempt = j->exempt >> g & 1;
+	uint32_t lost = exempt ? 0 : lost_by(j, g, last);
 	struct nvswitch_finding place = GPU(g);
+	const struct xid *row;
 
-	for (unsigned shift = 0, bits; last->has & HAS_MASK && shift < 16; shift += bits) {
-		const struct xid *row;
+	place.peers_lost = __builtin_popcount(lost);
+	if (lost)
+		find(j, NVSWITCH_NO_P2P, place,
+		     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g, place.peers_lost,
+		     __builtin_popcount(others_of(j, g)), __builtin_ctz(lost));
+	place.peers_lost = 0;
+	for (unsigned shift = 0, bits; last->has & HAS_MASK && !exempt && shift < 16;
+	     shift += bits) {
 		char mask[16] = "";
 
 		bits = shift == 8 ? 4 : 2;
 		row = catalogue_find(CATALOGUE_MASK, shift, NULL,
 				     last->mask >> shift & ((1u << bits) - 1));
 		place.remedy = row->remedy;
-		if (!*row->words || (shift == 12 && row->state && /* it waits for its partition */
-				     j->c->progress == FM_PROGRESS_NORMAL))
-			continue;
 		if (!row->state)
 			array_printf(mask, " 0x%x", last->mask);
-		find(j, row->state, place, "GPU %u: NVLink fabric: %s%s", g, row->words, mask);
+		if (*row->words && !(shift == 12 && row->state && /* it waits for its partition */
+				     j->c->progress == FM_PROGRESS_NORMAL))
+			find(j, row->state, place, "GPU %u: NVLink fabric: %s%s", g, row->words,
+			     mask);
 	}
-}
-
-static void judge_reported(const struct judge *j, unsigned g)
-{
-	const struct gpu_said *last = &j->m->gpus[g].last;
-	struct nvswitch_finding place = GPU(g);
-
-	ARRAY_EACH (it, evidence_reported, last->has ? REPORTED : 0) {
+	ARRAY_EACH (it, evidence_reported, REPORTED) {
 		unsigned value = it->kind == CATALOGUE_WATCH ? last->probe_failed : j->c->progress;
-		const struct xid *row =
-			catalogue_find(it->kind, *((const uint8_t *)last + it->at), NULL, value);
 
+		row = catalogue_find(it->kind, *((const uint8_t *)last + it->at), NULL, value);
 		place.remedy = row->remedy;
 		if (last->has & it->has && row->state)
 			find(j, row->state, place, "GPU %u: %s%s", g, it->text, row->words);
 	}
-}
-
-/* Its own links, as NVML has them. Those that were never up are not reported. */
-static void judge_own_links(const struct judge *j, unsigned g)
-{
-	const struct gpu_said *last = &j->m->gpus[g].last, *said = &j->e->gpus[g].last;
-	unsigned count = __builtin_popcountll(said->links_up | said->links_down);
-	unsigned ever = __builtin_popcountll(last->links_up | last->links_down);
-	unsigned usual = ever > j->links ? ever : j->links;
-	struct nvswitch_finding place = GPU(g);
-
-	if (j->exempt >> g & 1 && j->m->system == NVSWITCH_SYSTEM_A100)
+	if (exempt && j->m->system == NVSWITCH_SYSTEM_A100)
 		return;
-	if (last->links_down) {
-		place.link = __builtin_ctzll(last->links_down);
+	place = GPU(g);
+	place.link = last->links_down ? __builtin_ctzll(last->links_down) : -1;
+	if (last->links_down)
 		find(j, NVSWITCH_DEGRADED_LINK, place, "GPU %u: %d NVLinks down, the first link %d",
 		     g, __builtin_popcountll(last->links_down), place.link);
-	}
 	if (count && count < usual)
 		find(j, NVSWITCH_DEGRADED_LINK, GONE(g, NVSWITCH_RESET_GPU),
 		     "GPU %u: %u of %u NVLinks absent", g, usual - count, usual);
@@ -516,26 +477,15 @@ static void judge_gpus(const struct judge *j)
 			find(j, NVSWITCH_NO_P2P, GONE(g, NVSWITCH_REBOOT), "GPU %u: absent", g);
 	for (unsigned g = 0; g < j->gpus; g++) {
 		const struct gpu_said *last = &j->m->gpus[g].last;
-		uint32_t lost = lost_by(j, g, last);
+		const struct xid *fm = fm_of(j, last);
 
 		if (!(j->there >> g & 1))
 			continue;
 		reporting += (last->has & HAS_FM) != 0;
-		failed += fm_failed(j, last);
-		status = fm_failed(j, last) ? fm_of(j, last)->words : status;
-		place = GPU(g);
-		place.peers_lost = __builtin_popcount(lost);
-		if (lost && !(j->exempt >> g & 1))
-			find(j, NVSWITCH_NO_P2P, place,
-			     "GPU %u: no NVLink to %d of %d GPUs, the first GPU %d", g,
-			     place.peers_lost, __builtin_popcount(others_of(j, g)),
-			     __builtin_ctz(lost));
-		if (!(j->exempt >> g & 1))
-			judge_mask(j, g);
-		judge_reported(j, g);
-		judge_own_links(j, g);
+		failed += fm->state >= NVSWITCH_NO_P2P;
+		status = fm->state >= NVSWITCH_NO_P2P ? fm->words : status;
+		judge_gpu(j, g);
 	}
-	place = NOWHERE;
 	place.remedy = NVSWITCH_REBOOT;
 	if (reporting && failed == reporting)
 		find(j, NVSWITCH_FATAL, place, "the fabric manager %s, for every GPU", status);
@@ -629,6 +579,7 @@ void evidence_judge(const struct evidence *e, struct memory *m, const struct evi
 {
 	struct judge j = { .e = e, .m = m, .c = c, .verdict = verdict };
 	struct memory before; /* but for its energy and who shows a gauge: others in each scrape */
+	bool old;
 
 	if (e->samples) {
 		find_births(&j);
@@ -643,6 +594,17 @@ void evidence_judge(const struct evidence *e, struct memory *m, const struct evi
 	*verdict = (struct nvswitch_verdict){ .system = m->system };
 	if (!e->samples || !judge_states(&j))
 		verdict->state = NVSWITCH_UNKNOWN;
-	if (e->samples)
-		end_old(&j);
+	/*
+	 * Old events end where every GPU is there and shows no fault, and all reach each other as
+	 * far as the exporter says. Where it says nothing of NVLinks, that the GPUs are there is
+	 * all there is.
+	 */
+	old = e->samples && m->ports == PORTS_UP &&
+	      (verdict->state <= NVSWITCH_DEGRADED_LINK || verdict->state == NVSWITCH_UNKNOWN) &&
+	      any_of(i, 0, m->events.count, m->events.findings[i].old);
+	for (unsigned g = 0; g < MEMORY_GPUS && old; g++)
+		if (m->gpus[g].seen && !(j.exempt >> g & 1 && !e->gpus[g].last.has))
+			old = j.there >> g & 1 && shows_no_fault(&j, g);
+	if (old)
+		memory_end_old(m);
 }

@@ -87,7 +87,7 @@ static void write_line(enum line line, const char *host, unsigned n, const void 
 		else if (word->form == SYSTEM)
 			fputs(nvswitch_systems[value].name, out);
 		else if (word->form == STATE)
-			fputs(nvswitch_state_name(value), out);
+			fputs(nvswitch_states[value], out);
 		else if (word->form == INDEX && value >= word->bound)
 			fputs("-1", out);
 		else
@@ -119,42 +119,17 @@ void memory_write_report(const struct memory_report *report, const char *host, F
 	write_line(REPORT_LINE, host, 0, report, out);
 }
 
-/* A value of `len` bytes. False: it is wrong. */
-static bool read_value(const struct word *word, const char *value, size_t len, char *to)
-{
-	char text[48];
-	uint64_t number;
-
-	array_printf(text, "%.*s", (int)len, value);
-	if (word->form == TEXT || word->form == REST) {
-		snprintf(to, len < word->size ? len + 1 : word->size, "%s", value);
-		return true;
-	}
-	if (word->form == SYSTEM || word->form == STATE) {
-		int index = word->form == STATE ? nvswitch_state_parse(text)
-						: nvswitch_system_parse(text);
-
-		if (index < 0)
-			return false;
-		number = (unsigned)index;
-	} else {
-		number = strtoull(text, NULL, word->form == HEX ? 16 : 10);
-		if (number >= word->bound && word->bound != ANY)
-			number = word->form == INDEX || word->form == AND_1 ? ANY : 0;
-		number += word->form == AND_1;
-	}
-	memcpy(to, low_bytes(word, &number), word->size);
-	return true;
-}
-
 /* Sets the members that the text has words of. False: one of them is wrong. */
 static bool read_words(const char *text, enum line line, void *of)
 {
 	bool good = true;
 
-	while (*(text += strspn(text, " \n"))) {
-		size_t name = strcspn(text, "= \n"), len;
+	for (size_t len; *(text += strspn(text, " \n")); text += len) {
+		size_t name = strcspn(text, "= \n");
 		const struct word *word = words, *end = words + ARRAY_SIZE(words);
+		char value[48], *to;
+		uint64_t number;
+		int index;
 
 		while (word < end && (word->line != line || strlen(word->name) != name ||
 				      memcmp(word->name, text, name)))
@@ -162,9 +137,26 @@ static bool read_words(const char *text, enum line line, void *of)
 		text += name;
 		text += *text == '=';
 		len = strcspn(text, word < end && word->form == REST ? "\n" : " \n");
-		if (word < end)
-			good &= read_value(word, text, len, (char *)of + word->at);
-		text += len;
+		if (word == end)
+			continue;
+		to = (char *)of + word->at;
+		array_printf(value, "%.*s", (int)len, text);
+		if (word->form == TEXT || word->form == REST) {
+			snprintf(to, len < word->size ? len + 1 : word->size, "%s", text);
+			continue;
+		}
+		index = word->form == STATE    ? nvswitch_state_parse(value)
+			: word->form == SYSTEM ? nvswitch_system_parse(value)
+					       : 0;
+		good &= index >= 0;
+		number = strtoull(value, NULL, word->form == HEX ? 16 : 10);
+		if (number >= word->bound && word->bound != ANY)
+			number = word->form == INDEX || word->form == AND_1 ? ANY : 0;
+		number += word->form == AND_1;
+		if (word->form == STATE || word->form == SYSTEM)
+			number = (unsigned)index;
+		if (index >= 0)
+			memcpy(to, low_bytes(word, &number), word->size);
 	}
 	return good;
 }
@@ -235,23 +227,21 @@ static void remove_event(struct memory *m, unsigned i)
 	m->changed = true;
 }
 
-/* Events without a number are compared by their words. */
-static bool is_same(const struct nvswitch_finding *a, const struct nvswitch_finding *b)
-{
-	return a->code == b->code && a->sw == b->sw && a->gpu == b->gpu &&
-	       (a->code || !strcmp(a->text, b->text)) && (a->gpu >= 0 || !strcmp(a->pci, b->pci)) &&
-	       (a->link == b->link || a->link < 0 || b->link < 0);
-}
-
 void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
 		 uint64_t now_us)
 {
 	struct nvswitch_finding *list = m->events.findings, before = { .since_us = now_us }, event;
+	const struct nvswitch_finding *b = finding;
 	unsigned at = 0;
 	bool known, stays;
 
-	while (at < m->events.count && !is_same(&list[at], finding))
-		at++;
+	/* Events without a number are compared by their words. */
+	for (const struct nvswitch_finding *a = list; at < m->events.count; at++, a++)
+		if (a->code == b->code && a->sw == b->sw && a->gpu == b->gpu &&
+		    (a->code || !strcmp(a->text, b->text)) &&
+		    (a->gpu >= 0 || !strcmp(a->pci, b->pci)) &&
+		    (a->link == b->link || a->link < 0 || b->link < 0))
+			break;
 	known = at < m->events.count;
 	before = known ? list[at] : before;
 	stays = known && before.state >= finding->state;

@@ -115,20 +115,18 @@ const struct xid *catalogue_next(enum catalogue_kind kind, const struct xid *row
 enum nvswitch_system model_of(const char *name, uint8_t *links)
 {
 	const struct xid *row = NULL;
-	int system;
+	int system = -1;
 
-	while ((row = catalogue_next(CATALOGUE_MODEL, row)))
-		for (const char *at = name; *at; at += strcspn(at, " -")) {
-			at += strspn(at, " -");
-			if (strcspn(at, " -") != strlen(row->unit) ||
-			    strncasecmp(at, row->unit, strlen(row->unit)))
-				continue;
-			*links = row->first;
-			system = nvswitch_system_parse(row->words);
-			return system < 0 ? NVSWITCH_SYSTEM_OTHER : system;
-		}
 	*links = 0;
-	return NVSWITCH_SYSTEM_OTHER;
+	while (system < 0 && (row = catalogue_next(CATALOGUE_MODEL, row)))
+		for (const char *at = name; (at = strcasestr(at, row->unit)); at++)
+			if ((at == name || strchr(" -", at[-1])) &&
+			    strchr(" -", at[strlen(row->unit)])) { /* or the end */
+				*links = row->first;
+				system = nvswitch_system_parse(row->words);
+				break;
+			}
+	return system < 0 ? NVSWITCH_SYSTEM_OTHER : system;
 }
 
 static bool is_nonfatal(const char *words)
@@ -334,33 +332,25 @@ static bool read_manager(const char *text, const char *at, struct sxid_event *ev
 
 /* ---- Lines without a number ------------------------------------------------------------------ */
 
-static bool read_reset(const char *text, const char *at, struct sxid_event *event)
+/* Resets, boots, and which GPU the next line is about. */
+static bool read_news(const char *text, const char *at, struct sxid_event *event)
 {
 	const char *uuid = at + strlen("GPU reset executed: ");
-	size_t len = strcspn(uuid, ", \r\n");
+	bool header = at - text >= 2 && at[-1] == ' ' && (at[-2] == ']' || at[-2] == ':');
 
-	if (strstr(uuid, "success: false") || !starts(uuid, "GPU-") || len >= sizeof(event->uuid))
-		return false;
-	memcpy(event->uuid, uuid, len);
-	event->news = SXID_RESET;
-	return true;
-}
-
-static bool read_named(const char *text, const char *at, struct sxid_event *event)
-{
-	memory_pci(at + strlen("The NVIDIA GPU "), event->finding.pci);
-	event->news = SXID_NAMES;
-	return *event->finding.pci;
-}
-
-/* The NVLink driver starts; or a boot's first line, behind the header or the kernel's own time. */
-static bool read_start(const char *text, const char *at, struct sxid_event *event)
-{
-	bool first =
-		at == text || (at - text >= 2 && at[-1] == ' ' && (at[-2] == ']' || at[-2] == ':'));
-
+	if (starts(at, "GPU reset")) {
+		event->news = SXID_RESET;
+		array_printf(event->uuid, "%.*s", (int)strcspn(uuid, ", \r\n"), uuid);
+		return starts(uuid, "GPU-") && !strstr(uuid, "success: false");
+	}
+	if (starts(at, "The NVIDIA GPU ")) {
+		event->news = SXID_NAMES;
+		memory_pci(at + strlen("The NVIDIA GPU "), event->finding.pci);
+		return *event->finding.pci;
+	}
+	/* The NVLink driver; or a boot's first line, behind the header or the kernel's own time. */
 	event->news = SXID_START;
-	return *at == 'N' || (first && at[14] >= '0' && at[14] <= '9');
+	return *at == 'N' || ((at == text || header) && at[14] >= '0' && at[14] <= '9');
 }
 
 /*
@@ -375,10 +365,10 @@ static const struct {
 	{ "Xid (", read_xid },
 	{ "NV_WARN_NOTHING_TO_DO", NULL }, /* no NVSwitch in this machine */
 	{ "detected NVSwitch ", read_manager },
-	{ "The NVIDIA GPU ", read_named }, /* the first of three lines; the second says what is */
-	{ "GPU reset executed: ", read_reset },
-	{ "Nvlink Core is being initialized", read_start },
-	{ "Linux version ", read_start },
+	{ "The NVIDIA GPU ", read_news }, /* the first of three lines; the second says what is */
+	{ "GPU reset executed: ", read_news },
+	{ "Nvlink Core is being initialized", read_news },
+	{ "Linux version ", read_news },
 };
 
 /* A line of the catalogue; a GPU that it names behind "NVRM: GPU " is meant. */

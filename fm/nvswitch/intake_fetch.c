@@ -306,11 +306,18 @@ static size_t body_cb(char *data, size_t one, size_t len, void *arg)
 
 /* ---- A job's beginning ----------------------------------------------------------------------- */
 
-static void set_options(struct fetch_job *job)
+/* address NULL: the proxy resolves the name. */
+static void begin(struct fetch_job *job, const char *address)
 {
-	const struct fetch *fetch = job->fetch;
-	CURL *easy = job->easy;
+	uint64_t took_ms = (loop_now_us(job->fetch->loop) - job->began_us) / 1000;
+	const struct fetch_conf *conf = &job->fetch->conf;
+	CURL *easy = job->easy = curl.easy_init();
+	char to[INET6_ADDRSTRLEN + 16];
 
+	if (!easy) {
+		end_soon(job, "cannot connect");
+		return;
+	}
 	curl.easy_setopt(easy, CURLOPT_PRIVATE, job);
 	curl.easy_setopt(easy, CURLOPT_URL, job->url.text);
 	curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, body_cb);
@@ -318,43 +325,28 @@ static void set_options(struct fetch_job *job)
 	curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, job->reason);
 	curl.easy_setopt(easy, CURLOPT_USERAGENT, "fmd/" FMD_VERSION);
 	curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-	curl.easy_setopt(easy, CURLOPT_PROXY, ""); /* none of the environment's */
 	curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl.easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	curl.easy_setopt(easy, CURLOPT_PROXY, ""); /* none of the environment's */
 	curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	curl.easy_setopt(easy, CURLOPT_CAINFO, fetch->conf.ca_file);
+	curl.easy_setopt(easy, CURLOPT_CAINFO, conf->ca_file);
 	curl.easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	for (unsigned i = 0; i < FETCH_CREDENTIALS; i++)
-		if (*fetch->conf.credentials->values[i])
-			curl.easy_setopt(easy, kinds[i].option, fetch->conf.credentials->values[i]);
-	if (*fetch->conf.credentials->values[FETCH_BEARER])
+		if (*conf->credentials->values[i])
+			curl.easy_setopt(easy, kinds[i].option, conf->credentials->values[i]);
+	if (*conf->credentials->values[FETCH_BEARER])
 		curl.easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-}
-
-/* address NULL: the proxy resolves the name. */
-static void begin(struct fetch_job *job, const char *address)
-{
-	uint64_t took_ms = (loop_now_us(job->fetch->loop) - job->began_us) / 1000;
-	const struct fetch_conf *conf = &job->fetch->conf;
-	char to[INET6_ADDRSTRLEN + 16];
-
-	job->easy = curl.easy_init();
-	if (!job->easy) {
-		end_soon(job, "cannot connect");
-		return;
-	}
-	set_options(job);
-	curl.easy_setopt(job->easy, CURLOPT_TIMEOUT_MS,
+	curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS,
 			 took_ms < conf->timeout_ms ? (long)(conf->timeout_ms - took_ms) : 1L);
-	curl.easy_setopt(job->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)conf->connect_ms);
+	curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)conf->connect_ms);
 	if (address) {
 		array_printf(to, strchr(address, ':') ? "::[%s]:%u" : "::%s:%u", address,
 			     job->url.port);
 		job->connect_to = curl.slist_append(NULL, to);
-		curl.easy_setopt(job->easy, CURLOPT_CONNECT_TO, job->connect_to);
+		curl.easy_setopt(easy, CURLOPT_CONNECT_TO, job->connect_to);
 	}
-	if (curl.multi_add_handle(job->fetch->multi, job->easy))
+	if (curl.multi_add_handle(job->fetch->multi, easy))
 		end_soon(job, "cannot connect");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <ctype.h>
 #include "fm/nvswitch/intake_sources.h"
+#include "topology/base/sort.h"
 
 /* ---- Headers of syslog ----------------------------------------------------------------------- */
 
@@ -166,41 +167,7 @@ static void keep_value(struct log_stream *s, const char *data, size_t len)
 	}
 }
 
-static void take_field(struct log_stream *s, log_stream_fn *fn, void *arg)
-{
-	const char *equals = memchr(s->line, '=', s->used);
-	size_t len = equals ? (size_t)(equals - s->line) : s->used;
-
-	s->any = true;
-	s->lost = !len || len > FIELD_MAX;
-	for (size_t i = 0; i < len && !s->lost; i++)
-		s->lost = (unsigned char)s->line[i] <= ' ';
-	if (s->lost) {
-		deliver(s, false, fn, arg);
-		return;
-	}
-	s->field = len == 9 && !memcmp(s->line, "_HOSTNAME", 9) ? HOST
-		   : len == 7 && !memcmp(s->line, "MESSAGE", 7) ? MESSAGE
-								: OTHER;
-	s->sizing = !equals;
-	s->left = equals ? 0 : 8;
-	if (equals)
-		keep_value(s, equals + 1, s->used - len - 1);
-}
-
 /* ---- Streams --------------------------------------------------------------------------------- */
-
-/* Of a binary value: its size, 8 bytes; or itself, and the newline behind it. */
-static void end_binary(struct log_stream *s)
-{
-	if (!s->sizing)
-		keep_value(s, s->line, s->used - 1);
-	for (unsigned i = 8; i-- > 0 && s->sizing;)
-		s->left = s->left << 8 | (uint8_t)s->line[i];
-	s->left += s->sizing && s->left < UINT64_MAX;
-	s->sizing = false;
-	s->used = 0;
-}
 
 static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
 {
@@ -211,7 +178,23 @@ static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
 		s->lost = false;
 		deliver(s, true, fn, arg);
 	} else if (s->form == EXPORT && !s->lost) {
-		take_field(s, fn, arg);
+		const char *equals = memchr(s->line, '=', s->used);
+		size_t len = equals ? (size_t)(equals - s->line) : s->used;
+
+		s->any = true;
+		s->lost = !len || len > FIELD_MAX ||
+			  any_of(i, 0, len, (unsigned char)s->line[i] <= ' ');
+		if (s->lost) {
+			deliver(s, false, fn, arg);
+		} else {
+			s->field = len == 9 && !memcmp(s->line, "_HOSTNAME", 9) ? HOST
+				   : len == 7 && !memcmp(s->line, "MESSAGE", 7) ? MESSAGE
+										: OTHER;
+			s->sizing = !equals;
+			s->left = equals ? 0 : 8;
+			if (equals)
+				keep_value(s, equals + 1, s->used - len - 1);
+		}
 	} else if (s->form == JSON && s->used) {
 		json_t *doc = s->used < LOG_STREAM_LINE
 				      ? json_loadb(s->line, s->used, JSON_ALLOW_NUL, NULL)
@@ -260,7 +243,14 @@ void log_stream_feed(struct log_stream *s, const char *data, size_t len, log_str
 			end_line(s, fn, arg);
 			part++;
 		} else if (s->left && !(s->left -= part)) {
-			end_binary(s);
+			/* Of a binary value: its size, 8 bytes; or itself and a newline. */
+			if (!s->sizing)
+				keep_value(s, s->line, s->used - 1);
+			for (unsigned i = 8; i-- > 0 && s->sizing;)
+				s->left = s->left << 8 | (uint8_t)s->line[i];
+			s->left += s->sizing && s->left < UINT64_MAX;
+			s->sizing = false;
+			s->used = 0;
 		}
 		data += part;
 		len -= part;

@@ -95,7 +95,7 @@ json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *hos
 	if (source_report_hear(&room_of(f)->nvswitch->home, &report, err))
 		return NULL;
 	return json_pack("{ss ss ss sf}", "host", host, "source", source, "state",
-			 nvswitch_state_name(nvswitch_state_parse(state)), "ttl_s", ttl_s);
+			 nvswitch_states[nvswitch_state_parse(state)], "ttl_s", ttl_s);
 }
 
 /* ---- Overrides ------------------------------------------------------------------------------- */
@@ -136,8 +136,7 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus,
 	/* Routing is the same for all states, so nothing moves. */
 	s->doc = gpus >= 0 ? json_pack("{ss si}", "host", host, "gpus_declared", gpus)
 			   : json_pack("{ss ss* sb si si}", "host", host, "state",
-				       state ? nvswitch_state_name(nvswitch_state_parse(state))
-					     : NULL,
+				       state ? nvswitch_states[nvswitch_state_parse(state)] : NULL,
 				       "rerouted", false, "lft_entries_changed", 0,
 				       "lft_blocks_written", 0);
 	fabric_operation_done(f, &ops[gpus >= 0], s, fn, arg);
@@ -435,7 +434,7 @@ void nvlink_judge_host(const struct fabric *fabric, uint32_t host, struct host_v
 	     name_patterns_match(conf->management_nodes, desc, name)))
 		return;
 	host_verdict_add(verdict, host_states[known->state], "NVLinks %s%s%s",
-			 nvswitch_state_name(known->state), *reason ? ": " : "", reason);
+			 nvswitch_states[known->state], *reason ? ": " : "", reason);
 }
 
 static void status(const void *room, json_t *doc)

@@ -11,7 +11,7 @@
 #include "fm/nvswitch/state.h"
 #include "topology/what/what.h"
 
-static const char *const state_names[NVSWITCH_STATES] = {
+const char *const nvswitch_states[NVSWITCH_STATES] = {
 	[NVSWITCH_HEALTHY] = "HEALTHY", [NVSWITCH_DEGRADED_LINK] = "DEGRADED_LINK",
 	[NVSWITCH_NO_P2P] = "NO_P2P",	[NVSWITCH_FATAL] = "FATAL",
 	[NVSWITCH_UNKNOWN] = "UNKNOWN",
@@ -32,11 +32,6 @@ const struct nvswitch_expect nvswitch_systems[NVSWITCH_SYSTEMS] = {
 	[NVSWITCH_SYSTEM_OTHER] = { "other", 0, 0, 0 },
 };
 
-const char *nvswitch_state_name(enum nvswitch_state state)
-{
-	return state_names[state];
-}
-
 int nvswitch_word(const char *text, const char *const *words, unsigned count)
 {
 	int word = count;
@@ -48,7 +43,7 @@ int nvswitch_word(const char *text, const char *const *words, unsigned count)
 
 int nvswitch_state_parse(const char *text)
 {
-	return nvswitch_word(text, state_names, NVSWITCH_STATES);
+	return nvswitch_word(text, nvswitch_states, NVSWITCH_STATES);
 }
 
 bool nvlink_is_state(const char *text, bool unknown)
@@ -190,9 +185,8 @@ json_t *nvswitch_trial_json(const struct nvswitch_trial *trial)
 				rows,
 				json_pack("{ss ss ss ss si so so}", "host",
 					  trial->now.topo->hosts[h].name, "state",
-					  nvswitch_state_name(state), "was",
-					  nvswitch_state_name(was), "class", "unchanged", "weight",
-					  1, "cross_rail_before",
+					  nvswitch_states[state], "was", nvswitch_states[was],
+					  "class", "unchanged", "weight", 1, "cross_rail_before",
 					  nvswitch_rates_json(trial, &trial->now, h), "cross_rail",
 					  nvswitch_rates_json(trial, &trial->then, h)));
 	}

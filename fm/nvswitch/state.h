@@ -26,8 +26,8 @@ enum nvswitch_state {
 	NVSWITCH_UNKNOWN,
 	NVSWITCH_STATES
 };
-/* The static name, "HEALTHY"; and the state of a name, in any case, -1 = no such name. */
-const char *nvswitch_state_name(enum nvswitch_state state);
+/* Their names, "HEALTHY"; and the state of a name, in any case, -1 = no such name. */
+extern const char *const nvswitch_states[NVSWITCH_STATES];
 int nvswitch_state_parse(const char *text);
 /* The number of a word of a list, in any case; -1 = it is none of them. */
 int nvswitch_word(const char *text, const char *const *words, unsigned count);

@@ -399,15 +399,6 @@ static void note_due(uint64_t *next_us, uint64_t due_us, uint64_t now_us)
 	*next_us = wait < *next_us ? wait : *next_us;
 }
 
-/* For how long its last report counts still; 0 = not any more, or it never reported. */
-static uint64_t fresh_us(const struct health *h, const struct health_source *s, uint64_t now_us)
-{
-	uint64_t counts_us = *s->report.source ? s->report.ttl_s * 1000000ull
-					       : h->conf.poll_interval_ms * STALE_MS;
-
-	return s->heard && now_us - s->heard_us < counts_us ? s->heard_us + counts_us - now_us : 0;
-}
-
 /* The worst that is reported: all of it, and as far as it needs no second source. */
 struct worst {
 	enum nvswitch_state all, sure;
@@ -446,12 +437,14 @@ static void observe(struct health *h, struct health_host *host, uint64_t now_us,
 	}
 	for (unsigned k = 0; k < host->nsources; k++) {
 		struct health_source *s = &host->sources[k];
-		uint64_t left_us = fresh_us(h, s, now_us);
+		uint64_t until_us =
+			s->heard_us + (*s->report.source ? s->report.ttl_s * 1000000ull
+							 : h->conf.poll_interval_ms * STALE_MS);
 
 		heard |= s->heard;
-		if (left_us) {
+		if (s->heard && now_us < until_us) { /* its last report counts still */
 			fresh = true;
-			note_due(next_us, now_us + left_us, now_us);
+			note_due(next_us, until_us, now_us);
 			note_state(&reports, s->verdict.state,
 				   (int)s->trust >= h->conf.second_source);
 			if (s->verdict.state > NVSWITCH_DEGRADED_LINK)
@@ -519,34 +512,26 @@ static void believe(struct health *h, struct health_host *host, uint64_t now_us,
 	}
 }
 
-static void guard(struct health *h)
+/* ---- A step --------------------------------------------------------------------------------- */
+
+uint64_t health_step(struct health *h, uint64_t now_us)
 {
+	uint64_t next_us = UINT64_MAX;
 	unsigned bad = 0, present = 0, limit;
 	bool on;
 
 	ARRAY_EACH (host, h->hosts, h->nhosts) {
 		bool counts = host->present || host->nsources; /* else it is gone */
 
+		observe(h, host, now_us, &next_us);
 		present += counts;
 		bad += counts && host->observed >= NVSWITCH_NO_P2P &&
 		       host->override == NVSWITCH_UNKNOWN;
 	}
 	limit = present * h->conf.guard / 100;
 	on = bad > (limit ? limit : 1) && h->conf.guard < 100;
-	if (on != h->guarded)
-		h->bad = bad;
+	h->bad = on != h->guarded ? bad : h->bad;
 	h->guarded = on;
-}
-
-/* ---- A step --------------------------------------------------------------------------------- */
-
-uint64_t health_step(struct health *h, uint64_t now_us)
-{
-	uint64_t next_us = UINT64_MAX;
-
-	ARRAY_EACH (host, h->hosts, h->nhosts)
-		observe(h, host, now_us, &next_us);
-	guard(h);
 	ARRAY_EACH (host, h->hosts, h->nhosts)
 		believe(h, host, now_us, &next_us);
 	return next_us;

@@ -29,34 +29,6 @@ enum nvswitch_state nvswitch_believed(const struct health_host *host)
 
 #define number_or_null(number) ((number) < 0 ? json_null() : json_integer(number))
 
-static json_t *finding_json(const struct nvswitch *nv, const struct nvswitch_finding *f,
-			    const char *source)
-{
-	static const char *const kinds[] = { [NVSWITCH_IS_STATE] = "state",
-					     [NVSWITCH_IS_EVENT] = "event",
-					     [NVSWITCH_IS_SILENCE] = "silence",
-					     [NVSWITCH_IS_REPORT] = "report" };
-
-	return json_pack("{ss ss* so so so sI ss sf ss ss ss ss? ss}", "state",
-			 nvswitch_state_name(f->state), "text", f->text, "gpu",
-			 number_or_null(f->gpu), "switch", number_or_null(f->sw), "link",
-			 number_or_null(f->link), "code", (json_int_t)f->code, "source", source,
-			 "since_s", age_s(nv, f->since_us), "kind", kinds[f->kind], "trust",
-			 nvswitch_trusts[f->trust], "remedy", nvswitch_remedies[f->remedy], "pci",
-			 *f->pci ? f->pci : NULL, "ends_when", memory_end_of(f));
-}
-
-static json_t *evidence_json(const struct nvswitch *nv, const struct health_host *host)
-{
-	const struct nvswitch_finding *f;
-	json_t *list = json_array();
-	const char *source;
-
-	for (unsigned n = 0; (f = health_finding(host, n, &source)); n++)
-		json_array_append_new(list, finding_json(nv, f, source));
-	return list;
-}
-
 /* The NVLink domain it is in; null = none was reported. */
 static json_t *domain_json(const struct health_host *host)
 {
@@ -98,7 +70,7 @@ json_t *nvswitch_summary(const struct nvswitch *nv)
 		all += host->nsources;
 	}
 	for (int i = 0; i < NVSWITCH_STATES; i++)
-		json_object_set_new(states, nvswitch_state_name(i), json_integer(counts[i]));
+		json_object_set_new(states, nvswitch_states[i], json_integer(counts[i]));
 	doc = json_pack("{so si si sb so?}", "states", states, "sources", all, "sources_up", up,
 			"guarded", nv->health.guarded, "logs",
 			*conf->log_socket || *conf->log_journal ? log_intake_json(nv->home.intake)
@@ -140,15 +112,32 @@ static json_t *domains_json(const struct nvswitch *nv)
 
 static json_t *host_json(const struct nvswitch *nv, const struct health_host *host)
 {
+	static const char *const kinds[] = { [NVSWITCH_IS_STATE] = "state",
+					     [NVSWITCH_IS_EVENT] = "event",
+					     [NVSWITCH_IS_SILENCE] = "silence",
+					     [NVSWITCH_IS_REPORT] = "report" };
 	const struct nvswitch_finding *cause = health_cause(host);
 	/* HEALTHY only where something has reported lately that it is. */
 	bool proven = host->reported || host->observed > NVSWITCH_HEALTHY;
 	bool overridden = host->override != NVSWITCH_UNKNOWN;
 	const char *ends = overridden ? "an operator clears it" : NULL;
 	unsigned declared = host->memory ? host->memory->declared : 0;
-	json_t *sources = json_array();
+	json_t *sources = json_array(), *evidence = json_array();
+	const struct nvswitch_finding *f;
+	const char *source;
 
-	ARRAY_EACH (s, host->sources, host->nsources) {
+	for (unsigned n = 0; (f = health_finding(host, n, &source)); n++)
+		json_array_append_new(
+			evidence,
+			json_pack("{ss ss* so so so sI ss sf ss ss ss ss? ss}", "state",
+				  nvswitch_states[f->state], "text", f->text, "gpu",
+				  number_or_null(f->gpu), "switch", number_or_null(f->sw), "link",
+				  number_or_null(f->link), "code", (json_int_t)f->code, "source",
+				  source, "since_s", age_s(nv, f->since_us), "kind", kinds[f->kind],
+				  "trust", nvswitch_trusts[f->trust], "remedy",
+				  nvswitch_remedies[f->remedy], "pci", *f->pci ? f->pci : NULL,
+				  "ends_when", memory_end_of(f)));
+	ARRAY_EACH (s, host->sources, host->nsources)
 		json_array_append_new(
 			sources,
 			json_pack("{ss sb ss so ss? so}", "url", s->where, "up", s->up, "trust",
@@ -156,20 +145,19 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 				  s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
 				  "error", s->up ? NULL : s->error, "missing",
 				  evidence_missing(s->metrics, s->verdict.system)));
-	}
 	if (cause && cause->state > NVSWITCH_HEALTHY)
 		ends = memory_end_of(cause);
 	return json_pack(
 		"{ss ss ss ss ss ss? sf ss ss sb si si so so ss? so sb so}", "host", host->name,
-		"system", system_of(host), "state", nvswitch_state_name(host->state), "observed",
-		nvswitch_state_name(proven ? host->observed : NVSWITCH_UNKNOWN), "routed",
-		nvswitch_state_name(nvswitch_believed(host)), "override",
-		overridden ? nvswitch_state_name(host->override) : NULL, "since_s",
+		"system", system_of(host), "state", nvswitch_states[host->state], "observed",
+		nvswitch_states[proven ? host->observed : NVSWITCH_UNKNOWN], "routed",
+		nvswitch_states[nvswitch_believed(host)], "override",
+		overridden ? nvswitch_states[host->override] : NULL, "since_s",
 		host->since_us ? age_s(nv, host->since_us) : 0.0, "reason", health_reason(host),
 		"action", nvswitch_remedies[health_remedy(host)], "in_fabric", host->present,
 		"sources_up", (int)sources_up(host), "sources_count", (int)host->nsources,
-		"sources", sources, "evidence", evidence_json(nv, host), "ends_when", ends,
-		"domain", domain_json(host), "unconfirmed", host->unconfirmed, "gpus_declared",
+		"sources", sources, "evidence", evidence, "ends_when", ends, "domain",
+		domain_json(host), "unconfirmed", host->unconfirmed, "gpus_declared",
 		declared ? json_integer(declared) : json_null());
 }
 
@@ -206,25 +194,11 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 /* ---- Events and the hook --------------------------------------------------------------------- */
 
-static void report_guard(struct nvswitch *nv)
-{
-	bool on = nv->health.guarded;
-	unsigned bad = nv->health.bad;
-
-	event_log_add(nv->home.events, on ? LOG_ERR : LOG_NOTICE, "nvswitch-guard", NULL,
-		      json_pack("{sb si}", "guarded", on, "bad", bad), "nvswitch: %u %s", bad,
-		      on	 ? "hosts look unhealthy at once: the sources are suspect"
-		      : bad == 1 ? "host looks unhealthy: sources are trusted again"
-				 : "hosts look unhealthy: sources are trusted again");
-	hook_hold(nv->hook, on && nv->health.conf.guard_hooks);
-	nv->health.changed = true;
-}
-
 /* A step that changes many hosts alike is one event. */
 static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 {
 	enum log_level level = state == NVSWITCH_HEALTHY ? LOG_NOTICE : LOG_WARNING;
-	const char *name = nvswitch_state_name(state);
+	const char *name = nvswitch_states[state];
 	struct name_list shown = { 0 };
 	json_t *names = json_array();
 
@@ -244,7 +218,7 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 		if (host->before == NVSWITCH_STATES || host->state != state)
 			continue;
 		reason = health_reason(host);
-		before = nvswitch_state_name(host->before);
+		before = nvswitch_states[host->before];
 		event_log_add(nv->home.events, level, "nvswitch",
 			      &(struct event_subject){ .host = host->name },
 			      json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
@@ -281,8 +255,8 @@ static void run_hook(struct nvswitch *nv, const struct health_host *host)
 		{ "FMD_EVIDENCE", text },
 	};
 	const struct hook_call call = { .host = host->name,
-					.state = nvswitch_state_name(host->state),
-					.old_state = nvswitch_state_name(host->before),
+					.state = nvswitch_states[host->state],
+					.old_state = nvswitch_states[host->before],
 					.more = more,
 					.count = ARRAY_SIZE(more) };
 	const struct nvswitch_finding *f;
@@ -293,7 +267,7 @@ static void run_hook(struct nvswitch *nv, const struct health_host *host)
 		array_printf(gpu, "%d", cause->gpu);
 	for (unsigned n = 0; used < EVIDENCE_TEXT && (f = health_finding(host, n, &source)); n++)
 		used += snprintf(text + used, EVIDENCE_TEXT - used, "%s%s: %s (%s)",
-				 used ? "\n" : "", nvswitch_state_name(f->state), f->text, source);
+				 used ? "\n" : "", nvswitch_states[f->state], f->text, source);
 	hook_run(nv->hook, &call);
 	free(text);
 }
@@ -316,18 +290,27 @@ static void hook_done_cb(void *arg, const char *host, const char *error)
 static void step(void *arg)
 {
 	struct nvswitch *nv = arg;
-	bool remember = false, news = false, guarded = nv->health.guarded;
+	struct health *h = &nv->health;
+	bool remember = false, news = false, guarded = h->guarded;
 	uint64_t next_us;
 
 	nv->soon = false;
-	next_us = health_step(&nv->health, loop_now_us(nv->home.loop));
+	next_us = health_step(h, loop_now_us(nv->home.loop));
 	if (next_us != UINT64_MAX)
 		loop_timer_set(nv->step_timer, next_us);
-	if (guarded != nv->health.guarded)
-		report_guard(nv);
+	if (guarded != h->guarded) {
+		event_log_add(nv->home.events, h->guarded ? LOG_ERR : LOG_NOTICE, "nvswitch-guard",
+			      NULL, json_pack("{sb si}", "guarded", h->guarded, "bad", h->bad),
+			      "nvswitch: %u %s", h->bad,
+			      h->guarded ? "hosts look unhealthy at once: the sources are suspect"
+			      : h->bad == 1 ? "host looks unhealthy: sources are trusted again"
+					    : "hosts look unhealthy: sources are trusted again");
+		hook_hold(nv->hook, h->guarded && h->conf.guard_hooks);
+		h->changed = true;
+	}
 	for (int state = 0; state < NVSWITCH_STATES; state++)
 		report_changes_to(nv, state);
-	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
+	ARRAY_EACH (host, h->hosts, h->nhosts) {
 		struct memory *memory = host->memory;
 
 		if (host->before != NVSWITCH_STATES) {
@@ -342,9 +325,9 @@ static void step(void *arg)
 	}
 	if (remember)
 		nv->ops->keep(nv->arg, true);
-	if (nv->health.changed)
+	if (h->changed)
 		nv->ops->states_changed(nv->arg);
-	nv->health.changed = false;
+	h->changed = false;
 	if (news)
 		nv->ops->keep(nv->arg, false);
 }
@@ -471,8 +454,8 @@ void nvswitch_write_states(const void *arg, FILE *out)
 
 		if (host->believed != NVSWITCH_HEALTHY || overridden ||
 		    hook_owed(nv->hook, host->name))
-			fprintf(out, "%s %s %s\n", host->name, nvswitch_state_name(host->believed),
-				overridden ? nvswitch_state_name(host->override) : "-");
+			fprintf(out, "%s %s %s\n", host->name, nvswitch_states[host->believed],
+				overridden ? nvswitch_states[host->override] : "-");
 	}
 }
 

@@ -69,8 +69,8 @@ enum nvswitch_state host_state(const struct host *it);
 #define assert_host(it, wanted)                                                                    \
 	do {                                                                                       \
 		if (host_state(it) != (wanted))                                                    \
-			fail_msg("%s, not %s: %s", nvswitch_state_name(host_state(it)),            \
-				 nvswitch_state_name(wanted), health_reason(&(it)->h.hosts[0]));   \
+			fail_msg("%s, not %s: %s", nvswitch_states[host_state(it)],                \
+				 nvswitch_states[wanted], health_reason(&(it)->h.hosts[0]));       \
 	} while (0)
 
 /* A HEALTHY host. One minute is longer than the hold-down to worse, ten than that to better. */

@@ -89,7 +89,7 @@ static bool report(struct one *it, unsigned host, const char *source, enum nvswi
 {
 	struct source_home home = { .loop = it->loop, .health = &it->h, .heard = nothing_cb };
 	const struct nvswitch_said said = { source, it->h.hosts[host].name,
-					    nvswitch_state_name(state), "overheated", ttl_s };
+					    nvswitch_states[state], "overheated", ttl_s };
 	struct loop_timer *now = loop_timer_new(it->loop, stop_cb, it->loop);
 	char err[NVSWITCH_ERROR];
 	bool taken;

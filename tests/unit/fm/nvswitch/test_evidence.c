@@ -121,8 +121,7 @@ static struct nvswitch_verdict judge(struct body *b)
 static void assert_state(struct nvswitch_verdict v, enum nvswitch_state wanted, const char *first)
 {
 	if (v.state != wanted)
-		fail_msg("%s, not %s: %s", nvswitch_state_name(v.state),
-			 nvswitch_state_name(wanted),
+		fail_msg("%s, not %s: %s", nvswitch_states[v.state], nvswitch_states[wanted],
 			 v.count ? v.findings[0].text : "nothing found");
 	if (first && (!v.count || !strstr(v.findings[0].text, first)))
 		fail_msg("'%s' has no '%s'", v.count ? v.findings[0].text : "", first);
@@ -299,7 +298,7 @@ static void error_numbers_are_weighed(void **state)
 		judge(well());
 		v = judge_again(b, NVSWITCH_SYSTEM_AUTO);
 		if (v.state != cases[i].state)
-			fail_msg("%s is %s", cases[i].line, nvswitch_state_name(v.state));
+			fail_msg("%s is %s", cases[i].line, nvswitch_states[v.state]);
 	}
 }
 

@@ -83,7 +83,7 @@ static void assert_cleared(struct host *it, const char *how, unsigned number)
 {
 	host_pass(it, 700);
 	if (it->h.hosts[0].state != NVSWITCH_HEALTHY || host_memory(it)->events.count)
-		fail_msg("%s %u: %s, %s", how, number, nvswitch_state_name(host_state(it)),
+		fail_msg("%s %u: %s, %s", how, number, nvswitch_states[host_state(it)],
 			 health_reason(&it->h.hosts[0]));
 }
 
@@ -123,7 +123,7 @@ static void of_200_repairs_none_is_stuck_and_none_that_failed_is_resumed(void **
 		if (host_state(it) != (failed ? NVSWITCH_NO_P2P : NVSWITCH_HEALTHY))
 			print_message("%u: DCGM %u, fault %u, repair %u%s%s: %s %s\n", n, dcgm,
 				      fault, repair, log ? ", log" : "", failed ? ", failed" : "",
-				      nvswitch_state_name(host_state(it)),
+				      nvswitch_states[host_state(it)],
 				      health_reason(&it->h.hosts[0]));
 		host_free(it);
 	}

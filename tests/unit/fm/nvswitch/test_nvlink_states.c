@@ -14,8 +14,8 @@ static void assert_becomes(struct machine before, const struct machine *after,
 	it->machine = *after;
 	host_pass(it, 60);
 	if (host_state(it) != wanted)
-		fail_msg("%s: %s, not %s: %s", what, nvswitch_state_name(host_state(it)),
-			 nvswitch_state_name(wanted), health_reason(&it->h.hosts[0]));
+		fail_msg("%s: %s, not %s: %s", what, nvswitch_states[host_state(it)],
+			 nvswitch_states[wanted], health_reason(&it->h.hosts[0]));
 	host_free(it);
 }
 

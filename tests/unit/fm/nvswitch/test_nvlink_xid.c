@@ -245,7 +245,7 @@ static void assert_ends(const char *line, bool ends)
 	host_log(it, line);
 	host_pass(it, 310);
 	if ((host_state(it) == NVSWITCH_HEALTHY) != ends)
-		fail_msg("%s: %s", line, nvswitch_state_name(host_state(it)));
+		fail_msg("%s: %s", line, nvswitch_states[host_state(it)]);
 	host_free(it);
 }
 
@@ -411,8 +411,7 @@ static void lines_mean_what_nvidia_says_of_them(void **state)
 			fail_msg("not understood: %s", lines[i].line);
 		if (event.finding.state != lines[i].state ||
 		    event.finding.remedy != lines[i].remedy)
-			fail_msg("%s: %s, %s", lines[i].line,
-				 nvswitch_state_name(event.finding.state),
+			fail_msg("%s: %s, %s", lines[i].line, nvswitch_states[event.finding.state],
 				 nvswitch_remedies[event.finding.remedy]);
 	}
 }

@@ -262,7 +262,7 @@ static void lines_mean_what_their_words_say_first_and_their_number_second(void *
 		    event.finding.link != log_lines[i].link ||
 		    (event.news == SXID_NONFATALS) != log_lines[i].nonfatal)
 			fail_msg("%s: %s %u switch %d link %d", log_lines[i].text,
-				 nvswitch_state_name(event.finding.state), event.finding.code,
+				 nvswitch_states[event.finding.state], event.finding.code,
 				 event.finding.sw, event.finding.link);
 	}
 }
