@@ -22,11 +22,7 @@
 
 void exposition_init(struct exposition *e, const struct exposition_ops *ops, void *arg)
 {
-	e->ops = ops;
-	e->arg = arg;
-	e->fault = NULL;
-	e->kind = -1;
-	e->name_len = e->carried = 0;
+	*e = (struct exposition){ .ops = ops, .arg = arg, .kind = -1 };
 }
 
 static struct exposition_text take_name(struct lex *l)
@@ -642,7 +638,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	const json_t *known;
 	struct port *port;
 	struct said *said;
-	char key[32];
+	char key[40];
 	bool active;
 
 	if (!guid || !number || !gpu)

@@ -61,7 +61,6 @@ struct exporters {
 	struct source_home *home;
 	struct fetch *fetch; /* NULL: a loop of a test, where nobody is asked */
 	struct fetch_credentials credentials;
-	char ca_file[256];
 	struct targets targets;
 	struct nmx *racks; /* that were ever listed */
 	unsigned cursor, in_flight, hung_in_flight;
@@ -392,7 +391,6 @@ static void *open_exporters(struct source_home *home, const struct conf_nvswitch
 	const char *ca_file = conf->ca_file;
 
 	x->home = home;
-	array_printf(x->ca_file, "%s", ca_file);
 	if (!gather_targets(home, conf, &x->targets, err) &&
 	    !fetch_credentials_read(&x->credentials, conf->credentials_file, err)) {
 		if (!*ca_file || !access(ca_file, R_OK))
@@ -410,7 +408,7 @@ static void start(struct source_home *home, void *source, void *before)
 	const struct fetch_conf fetch = { .timeout_ms = conf->timeout_ms,
 					  .connect_ms = CONNECT_MS,
 					  .body_max = (size_t)conf->body_limit << 10,
-					  .ca_file = x ? x->ca_file : "",
+					  .ca_file = conf->ca_file,
 					  .credentials = x ? &x->credentials : NULL };
 
 	if (!x)
