@@ -59,7 +59,7 @@ static void asked(void *room, const struct wire_mad *mad, const uint8_t *raw)
 			fabric_request_refresh(r->fabric, node->guid, "another manager asked");
 			return;
 		}
-		if (!port->peer)
+		if (!port->peer || !port->link_up)
 			return;
 		node = port->peer;
 	}

@@ -113,7 +113,11 @@ class Trial:
             time.sleep(self.options.pause)
             if len(left) % 32 == 0:
                 self.watch(f"{link}")
-        m.until(lambda: not self.watch(f"end of unit {unit}")["dead"], f"unit {unit}: all pairs are alive", SETTLE_S, every_s=0.3)
+        try:
+            m.until(lambda: not self.watch(f"end of unit {unit}")["dead"], f"unit {unit}: all pairs are alive", SETTLE_S, every_s=0.3)
+        except w.BenchError:
+            print(self.sim.tell("judge"), json.dumps(self.manager.status())[:3000], *[text for _, text in self.manager.log.lines[-30:]], sep="\n", file=sys.stderr)
+            raise
         m.until(lambda: (status := self.manager.status())["state"] == "up" and not status["in_force"]["pairs_waiting"], "it is in force", SETTLE_S, every_s=0.2)
         status, after = self.manager.status(), self.held()
         entries = sum(before[0][sw].get(lid, 255) != after[0][sw].get(lid, 255) for sw in before[0].keys() & after[0].keys() for lid in before[1].values())
