@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Cables that die together: of those between switches 1 % are pulled at once, a hundred times, each time others.
+
+    crowd.py [--bin FOLDER] [--size HCAS] [--seeds N] [--first SEED] [--json FILE]
+
+On fmsim, by its own clock and its judge: pairs of hosts whose entries lead into a dead cable when 100 ms have passed since the last of them was pulled, and the time until there was none. Then all
+come back. A line in the end; exit status 1 where a pair was dead after 100 ms, or anything looped.
+"""
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+import fabrics
+import managers as m
+import world as w
+
+BOUND_S = 0.1
+
+
+def play(world, options):
+    netfile = fabrics.generated(world, options.size)
+    sim = w.Fmsim(world, netfile)
+    manager = m.Fmd(world, sim, "dgx-su01-01")
+    times, late, loops, cycles = [], 0, 0, 0
+    try:
+        manager.start()
+        m.until(manager.is_master, "the fabric is up", every_s=0.2)
+        cables = [cable for cable in m.cables(sim) if cable[0].startswith("S-") and cable[2].startswith("S-")]
+        judge = lambda: json.loads(sim.tell("judge --json"))
+        for seed in range(options.first, options.first + options.seeds):
+            m.until(lambda: not judge()["dead"] and manager.status()["links_down"] == 0, f"seed {seed}: the fabric is whole", 60, every_s=0.05)
+            chosen = random.Random(seed).sample(cables, max(2, len(cables) // 100))
+            for a, pa, _, _ in chosen:
+                sim.tell(f'unlink "{a}":{pa}')
+            began = judge()["now"]
+            dead_at_bound = None
+            while True:
+                now = judge()
+                loops, cycles = max(loops, now["loops"]), max(cycles, now["cycles"])
+                if now["now"] - began >= BOUND_S and dead_at_bound is None:
+                    dead_at_bound = now["dead"]
+                if not now["dead"]:
+                    break
+                if now["now"] - began > 30:
+                    raise w.BenchError(f"seed {seed}: {now['dead']} pairs are dead after 30 s")
+                time.sleep(0.002)
+            times.append(now["now"] - began)
+            late += bool(dead_at_bound)
+            for a, pa, b, pb in chosen:
+                sim.tell(f'link "{a}":{pa} "{b}":{pb}')
+        row = {"size": options.size, "seeds": options.seeds, "cables": len(chosen), "median_s": round(statistics.median(times), 4),
+               "worst_s": round(max(times), 4), "dead_after_100_ms": late, "loops": loops, "cycles": cycles}
+        row["ok"] = not late and not loops
+        return row
+    finally:
+        manager.end()
+        sim.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser.add_argument("--size", type=int, default=1024)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    world = w.World(os.path.abspath(options.bin))
+    rows = []
+    try:
+        rows.append(play(world, options))
+        print(json.dumps(rows[-1]), flush=True)
+    finally:
+        world.close()
+    w.finish(rows, options.json)
+
+
+if __name__ == "__main__":
+    main()
