@@ -107,7 +107,7 @@ static bool take_number(struct lex *l, double *value)
 static const char *read_line(struct exposition *e)
 {
 	struct lex l = { e->carry, e->carry + e->carried };
-	struct exposition_sample sample = { .nlabels = 0 };
+	struct exposition_sample sample; /* set where the name is wanted */
 	struct exposition_text name;
 	double timestamp;
 
@@ -128,6 +128,7 @@ static const char *read_line(struct exposition *e)
 		return NULL;
 	if (e->carried == sizeof(e->carry))
 		return "a line is too long";
+	sample.nlabels = 0;
 	lex_skip_blanks(&l);
 	if (lex_take_char(&l, '{') && !read_labels(&l, &sample))
 		return "labels are malformed";
@@ -410,8 +411,10 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 
 	if (at < 0)
 		return;
-	exposition_copy(exposition_label(s, "pci_bus_id"), pci, *gpu->pci ? 1 : sizeof(pci));
-	memory_pci(pci, gpu->pci);
+	if (!*gpu->pci) {
+		exposition_copy(exposition_label(s, "pci_bus_id"), pci, sizeof(pci));
+		memory_pci(pci, gpu->pci);
+	}
 	if (!*gpu->uuid)
 		copy_label(s, "UUID|gpu_uuid|uuid", gpu->uuid);
 	if (exposition_label(s, "GPU_I_ID").len) {
