@@ -79,7 +79,11 @@ class Trial:
 
     def settle(self, what):
         began = time.time()
-        m.until(lambda: not json.loads(self.sim.tell("judge --json"))["dead"], f"{what}: all pairs are alive", self.options.limit, every_s=0.05)
+        try:
+            m.until(lambda: not json.loads(self.sim.tell("judge --json"))["dead"], f"{what}: all pairs are alive", self.options.limit, every_s=0.05)
+        except w.BenchError:
+            print(self.sim.tell("judge"), json.dumps(self.manager.status())[:3000], *[text for _, text in self.manager.log.lines[-30:]], sep="\n", file=sys.stderr)
+            raise
         self.times.append(time.time() - began)
 
     def run(self):
