@@ -330,10 +330,11 @@ static void begin(struct exporters *x)
 		t->nmx = nmx_place_is_set(&t->place) ? nmx_at(&x->racks, t->url.text) : NULL;
 		t->follows = t->nmx && any_of(k, 0, i, x->targets.list[k].nmx == t->nmx);
 	}
-	x->cursor = 0;
 	x->due_us = loop_now_us(x->home->loop);
-	if (x->fetch && x->targets.count)
-		loop_timer_set(x->timer, 0);
+	if (!x->fetch || !x->targets.count)
+		return;
+	x->cursor %= x->targets.count; /* hosts that come and go leave none unasked */
+	loop_timer_set(x->timer, 0);
 }
 
 static void end(struct exporters *x)
