@@ -9,8 +9,6 @@ a deaf, refusing, slow or pretending one boots then. What devices forward is jud
 each; the alerts are those 8 s behind. What never answered is named by the ports that lead to it. Exit status 1 where the pairs or the alert took longer than 2 s, or
 it was told by another alert too.
 """
-import argparse
-import os
 import sys
 import time
 
@@ -84,29 +82,26 @@ def line(row):
             f"{row['in_force']} pairs in force of {row['true']}, {len(row['alerts'])} alerts: {'; '.join(row['alerts'])[:260]}")
 
 
+def play(world, options):
+    for options.size in options.sizes:
+        for place in options.places.split():
+            for ill in options.ills.split():
+                if (place, ill) == ("hca", "pretend"):
+                    continue  # it has no tables
+                bench = Bench(world, options)
+                row = bench.run(place, ill)
+                bench.close()
+                yield row
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[256, 1024, 4096])
     parser.add_argument("--places", default=PLACES)
     parser.add_argument("--ills", default=" ".join(ILLS))
     parser.add_argument("--later", action="store_true")
-    parser.add_argument("--json")
     options = parser.parse_args()
-    world, rows = w.World(os.path.abspath(options.bin)), []
-    try:
-        for options.size in options.sizes:
-            for place in options.places.split():
-                for ill in options.ills.split():
-                    if (place, ill) == ("hca", "pretend"):
-                        continue  # it has no tables
-                    bench = Bench(world, options)
-                    rows.append(bench.run(place, ill))
-                    bench.close()
-                    print(line(rows[-1]), flush=True)
-    finally:
-        world.close()
-    w.finish(rows, options.json)
+    w.trials(options, lambda world: play(world, options), line)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@
 On fmsim, by its own clock and its judge: pairs of hosts whose entries lead into a dead cable when 100 ms have passed since the last of them was pulled, and the time of the last block that was written. Then all
 come back. A line in the end; exit status 1 where a pair was dead after 100 ms, or anything looped.
 """
-import argparse
 import json
-import os
 import random
 import statistics
 import sys
@@ -59,21 +57,12 @@ def play(world, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=1024)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--json")
     options = parser.parse_args()
-    world = w.World(os.path.abspath(options.bin))
-    rows = []
-    try:
-        rows.append(play(world, options))
-        print(json.dumps(rows[-1]), flush=True)
-    finally:
-        world.close()
-    w.finish(rows, options.json)
+    w.trials(options, lambda world: [play(world, options)])
 
 
 if __name__ == "__main__":

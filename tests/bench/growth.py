@@ -8,9 +8,7 @@ On fmsim: a superpod of --units of which --old are there; the plan of all is adm
 order; some come and go first (half-plugged), some are plugged where another belongs (and are to be held, with an alert within two seconds). What the devices forward counts. A line a unit: cables,
 of these half-plugged and wrong, what was said (LIDs, pairs, entries) and what came. Exit status 1 where a pair was lost, a LID moved, a wrong cable was not held, or a step was not as it was said.
 """
-import argparse
 import json
-import os
 import pathlib
 import random
 import re
@@ -146,7 +144,6 @@ class Trial:
                 rows.append(self.grow(unit))
                 print(json.dumps(rows[-1]), flush=True)
             row = {"units": self.options.units, "old": self.options.old, "seed": self.options.seed, "alive": self.alive, "bad": self.bad[:20], "ok": not self.bad}
-            print(json.dumps(row), flush=True)
             return row
         finally:
             self.manager.end()
@@ -154,23 +151,15 @@ class Trial:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--units", type=int, default=24)
     parser.add_argument("--old", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-sharp", action="store_true", help="without aggregation nodes")
     parser.add_argument("--no-err", dest="err", action="store_false", help="no wrong and half-plugged cables")
     parser.add_argument("--pause", type=float, default=0.03, help="seconds between two cables")
-    parser.add_argument("--json")
     options = parser.parse_args()
-    world = w.World(os.path.abspath(options.bin))
-    rows = []
-    try:
-        rows.append(Trial(world, options).run())
-    finally:
-        world.close()
-    w.finish(rows, options.json)
+    w.trials(options, lambda world: [Trial(world, options).run()])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ moment when there is a master. The leaf of a manager may be among them: then no 
 to say so (alert neighbour-silent), and to be master once the leaf answers. One line a seed and a sum. --keep: logs of each that is not ok. Exit status 1
 where a pair was lost, or no master came.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -141,14 +140,12 @@ def line(row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--seeds", default="1-8")
     parser.add_argument("--ways", default=WAYS)
     parser.add_argument("--watch", type=float, default=2)
     parser.add_argument("--keep")
-    parser.add_argument("--json")
     options = parser.parse_args()
     world, rows, ways = w.World(os.path.abspath(options.bin)), [], options.ways.split()
     try:

@@ -13,7 +13,6 @@ flash    12 HCAs have each other's LIDs in their flash and boot; in half of the 
 Judged by fmsim's mark: LIDs of ports that are Armed or Active and were another one before. One line a seed and a sum. Exit status 1 where a LID had moved (islands, flash:
 at any moment; stray: a second behind its end), or pairs stayed dead.
 """
-import argparse
 import os
 import random
 import signal
@@ -121,12 +120,10 @@ def line(row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--seeds", default="1-6")
     parser.add_argument("--kinds", default=KINDS)
-    parser.add_argument("--json")
     options = parser.parse_args()
     options.ways = "takeover"  # with a standby
     world, rows, kinds = w.World(os.path.abspath(options.bin)), [], options.kinds.split()

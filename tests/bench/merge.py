@@ -10,7 +10,6 @@ nothing is admitted). A line a variant: the seconds until each fmd raised its al
 `admit --dry-run` lists; after `admit` on both: seconds until one manager is up with all pairs of HCAs alive, LIDs that moved, and those that moved otherwise than listed.
 Exit status 1 where LIDs moved before or otherwise, an alert came later than a second, a manager was not up, or the merge did not settle.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -204,13 +203,11 @@ def line(row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--variants", default=VARIANTS)
     parser.add_argument("--watch", type=float, default=8)
     parser.add_argument("--keep")
-    parser.add_argument("--json")
     options = parser.parse_args()
     world = w.World(os.path.abspath(options.bin))
     rows = []

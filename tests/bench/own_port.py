@@ -7,9 +7,7 @@
 On fmsim; cases: leaf, hca, moved (the cable is out for --hand seconds). A line a case: the port before and behind, seconds from the loss until a fault elsewhere, made a second later, is rerouted (from that fault),
 what hosts had registered (members, services, subscriptions) and what of that is lost, LIDs that moved (the HCA's own in the other fabric is one), and whether the other fabric's manager is up.
 """
-import argparse
 import json
-import os
 import sys
 import time
 
@@ -84,22 +82,12 @@ class Trial:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--cases", default="leaf hca moved")
     parser.add_argument("--hand", type=float, default=0.5)
-    parser.add_argument("--json")
     options = parser.parse_args()
-    world = w.World(os.path.abspath(options.bin))
-    rows = []
-    try:
-        for case in options.cases.split():
-            rows.append(Trial(world, options, case).run())
-            print(json.dumps(rows[-1]), flush=True)
-    finally:
-        world.close()
-    w.finish(rows, options.json)
+    w.trials(options, lambda world: (Trial(world, options, case).run() for case in options.cases.split()))
 
 
 if __name__ == "__main__":

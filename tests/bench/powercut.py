@@ -12,9 +12,7 @@ pair from the last of these links up, by switches that can be programmed, and ho
 busy loops beside. --no-ages: pairs are not judged by their age; at 4,096 HCAs on a busy machine these judges take seconds, in which nobody sees that all is alive. --settle: so long the fabric is up before the cut, for files that are not written at once (8). --train: links train for 1 to 3 s. --keep: what was
 said, logs and state of each seed that is not as it should be. Exit status 1 if there was one.
 """
-import argparse
 import json
-import os
 import pathlib
 import random
 import re
@@ -213,9 +211,15 @@ def line(row):
             f"{row.get('unreachable')} unreachable, {row.get('off')} HCAs off, alerts {' '.join(row.get('alerts', [])) or 'none'}; managers at {row['managers_at']}")
 
 
+def play(world, options):
+    for _ in range(options.load):
+        world.start([sys.executable, "-c", "while True: pass"])
+    for seed in w.seeds(options.seeds):
+        yield Trial(world, options, seed).run()
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--seeds", default="1-3")
     parser.add_argument("--seconds", type=int, default=40)
@@ -229,19 +233,8 @@ def main():
     parser.add_argument("--watch", type=float, default=10)
     parser.add_argument("--no-ages", action="store_true")
     parser.add_argument("--keep")
-    parser.add_argument("--json")
     options = parser.parse_args()
-    world = w.World(os.path.abspath(options.bin))
-    rows = []
-    try:
-        for _ in range(options.load):
-            world.start([sys.executable, "-c", "while True: pass"])
-        for seed in w.seeds(options.seeds):
-            rows.append(Trial(world, options, seed).run())
-            print(line(rows[-1]), flush=True)
-    finally:
-        world.close()
-    w.finish(rows, options.json)
+    w.trials(options, lambda world: play(world, options), line)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,8 @@ On fmsim, while a host asks the SA for paths without end. Before the manager fir
 (a cable is pulled and plugged again), a replacement (a switch or an HCA by one of another GUID), an addition (a cable of what was never there). What the devices forward counts: after each change
 no pair of HCAs that cables connect is dead, within --limit seconds. A line in the end: changes by kind, seconds until all pairs were alive, links that were held. Exit status 1 where one was.
 """
-import argparse
 import collections
 import json
-import os
 import random
 import statistics
 import sys
@@ -116,22 +114,13 @@ class Trial:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--seeds", type=int, default=60)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--limit", type=float, default=30)
-    parser.add_argument("--json")
     options = parser.parse_args()
-    world = w.World(os.path.abspath(options.bin))
-    rows = []
-    try:
-        rows.append(Trial(world, options).run())
-        print(json.dumps(rows[-1]), flush=True)
-    finally:
-        world.close()
-    w.finish(rows, options.json)
+    w.trials(options, lambda world: [Trial(world, options).run()])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ started again) is over when fmd is master of what it knew and answers; a take-ov
 known to be as wanted, the longest time without any answer of the SA, of 200 requests a second, and pairs dead at any moment. One line a set and size: the worst of
 --times. Exit status 1 where a restart took longer than 1 s, a take-over longer than 3.2 s, or a pair was dead.
 """
-import argparse
 import os
 import signal
 import sys
@@ -101,12 +100,10 @@ def run(bench, name, way):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[256, 1024, 4096])
     parser.add_argument("--sets", default=SETS)
     parser.add_argument("--times", type=int, default=2)
-    parser.add_argument("--json")
     options = parser.parse_args()
     world, rows = w.World(os.path.abspath(options.bin)), []
     try:

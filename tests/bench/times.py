@@ -8,10 +8,8 @@ On fmsim, one change at a time: a cable between switches is pulled, or comes bac
 last_repair of status) from the first trap to the last block that was answered, detected_to_proven_ms to the first block that was written, program_ms between these two. A row in the end: times
 judged by kind, and the worst by how much it was off, in ms and in percent. Exit status 1 where one was off by more than a millisecond and more than 5 %.
 """
-import argparse
 import collections
 import json
-import os
 import random
 import re
 import sys
@@ -111,21 +109,12 @@ class Trial:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--json")
     options = parser.parse_args()
-    world = w.World(os.path.abspath(options.bin))
-    rows = []
-    try:
-        rows.append(Trial(world, options).run())
-        print(json.dumps(rows[-1]), flush=True)
-    finally:
-        world.close()
-    w.finish(rows, options.json)
+    w.trials(options, lambda world: [Trial(world, options).run()])
 
 
 if __name__ == "__main__":

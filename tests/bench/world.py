@@ -11,6 +11,7 @@ arrive through a pipe; OpenSM stamps its own log lines, to the microsecond.
 import calendar
 import contextlib
 import glob
+import argparse
 import json
 import mmap
 import os
@@ -326,6 +327,26 @@ def finish(rows, path):
         with open(path, "w") as file:
             json.dump(rows, file, indent=1)
     sys.exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+def parser(doc):
+    """The options that programs of trials share; each adds its own."""
+    options = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    options.add_argument("--json")
+    return options
+
+
+def trials(options, play, shown=json.dumps):
+    """Plays trials in a world of their own, as play(world) yields their rows, and prints each as it comes. Ends as finish() does."""
+    world, rows = World(os.path.abspath(options.bin)), []
+    try:
+        for row in play(world):
+            rows.append(row)
+            print(shown(row), flush=True)
+    finally:
+        world.close()
+    finish(rows, options.json)
 
 
 def rig():

@@ -8,10 +8,7 @@ On fmsim, while a host asks the SA for paths without end. With each seed two cab
 switches. What the switches hold counts: no table may change for the wrong cable. Then the right cables come back, which are to be in use at once, with nothing held. A line in the end: seconds
 until the alert that names both ends, tables that changed, links that were held although they were right. Exit status 1 where an alert came later than two seconds or any of these is not 0.
 """
-import argparse
 import hashlib
-import json
-import os
 import random
 import statistics
 import sys
@@ -108,21 +105,12 @@ class Trial:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
+    parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--json")
     options = parser.parse_args()
-    world = w.World(os.path.abspath(options.bin))
-    rows = []
-    try:
-        rows.append(Trial(world, options).run())
-        print(json.dumps(rows[-1]), flush=True)
-    finally:
-        world.close()
-    w.finish(rows, options.json)
+    w.trials(options, lambda world: [Trial(world, options).run()])
 
 
 if __name__ == "__main__":
