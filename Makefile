@@ -101,7 +101,12 @@ beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 .PHONY: all unit unit-build quick deps deps-long promtool check check-now check-start check-long check-long-now check-again check-again-now syntax
 .PHONY: integration integration-now chaos chaos-now demo demo-now bench bench-now bench-long bench-long-now bench-readme bench-pair bench-pair-now
 .PHONY: format format-check check-layers check-names fuzz fuzz-now fuzz-all install deb rpm clean
-all: $(BIN)/fmd $(BIN)/fmctl $(SIM)
+all: $(BIN)/fmd $(BIN)/fmctl $(BIN)/import-opensm $(SIM)
+
+# What fmctl runs, and its table, stand beside the programs.
+$(BIN)/import-opensm: etc/import-opensm etc/opensm-options.tsv
+	@mkdir -p $(@D)
+	$(Q)install -m 644 etc/opensm-options.tsv $(@D)/opensm-options.tsv && install -m 755 $< $@
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -345,6 +350,8 @@ put = install -D -m $(1) $(2) $(DESTDIR)$(3)
 install: all
 	$(call put,755,$(BIN)/fmd,$(PREFIX)/sbin/fmd)
 	$(call put,755,$(BIN)/fmctl,$(PREFIX)/bin/fmctl)
+	$(call put,755,etc/import-opensm,$(PREFIX)/lib/fmd/import-opensm)
+	$(call put,644,etc/opensm-options.tsv,$(PREFIX)/lib/fmd/opensm-options.tsv)
 	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
 	mkdir -p $(B)
 	awk -f etc/conf-page.awk etc/fmd.conf >$(B)/fmd.conf.5

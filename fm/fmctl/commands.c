@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
+#include <spawn.h>
+#include <unistd.h>
+#include <sys/wait.h>
 #include "fm/control/option.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -610,6 +615,46 @@ static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
 	json_decref(answer.result);
 	return answer.status;
 }
+
+/*
+ * import-opensm is a program of its own, in Python: installed in ../lib/fmd of fmctl's directory,
+ * after a build beside it. Its standard error is passed on, for --json makes a document of it.
+ */
+static enum fmctl_exit run_import(const struct fmctl *ctl, int argc, char **argv)
+{
+	char self[PATH_MAX] = "", program[PATH_MAX + 32], text[4096], *words[argc + 2];
+	int status, count = 0, errors[2];
+	posix_spawn_file_actions_t actions;
+	ssize_t got;
+	pid_t child;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !strrchr(self, '/') ||
+	    pipe2(errors, O_CLOEXEC))
+		return FMCTL_FAILED;
+	*strrchr(self, '/') = '\0';
+	array_printf(program, "%s/../lib/fmd/import-opensm", self);
+	if (access(program, F_OK))
+		array_printf(program, "%s/import-opensm", self);
+	words[count++] = program;
+	if (ctl->json)
+		words[count++] = "--json";
+	memcpy(words + count, argv + 1, argc * sizeof(*argv)); /* and the NULL behind them */
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO);
+	status = posix_spawn(&child, program, &actions, NULL, words, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(errors[1]);
+	if (status)
+		fprintf(stderr, "%s: %s: %s\n", argv[0], program, strerror(status));
+	while (!status && (got = read(errors[0], text, sizeof(text))) > 0)
+		fwrite(text, 1, got, stderr);
+	close(errors[0]);
+	if (status || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return FMCTL_FAILED;
+	return WEXITSTATUS(status);
+}
+
+const struct fmctl_view import_view = { .run = run_import };
 
 enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command *command, int argc,
 				  char **argv)

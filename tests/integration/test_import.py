@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 
@@ -138,6 +139,23 @@ def test_lids_that_two_ports_share_are_left_out_and_named(site):
     said = report(cache)
     assert "opensm.conf" in said["missing"] and (said["ports"], said["ports_left_out"]) == (2, 4)
     assert (cache / "fmd" / "state" / "lids").read_text() == "0x0000000000000010 1 0\n0x0000000000000011 4 2\n"
+
+
+def test_a_key_that_is_no_number_is_not_taken(site):
+    etc, _ = site
+    set_options(etc, m_key="secret", sa_key="0x7 0x8")
+    assert {(row["option"], row["why"]) for row in report(etc)["not_taken"]} == {("m_key", "not a number"), ("sa_key", "not a number")}
+
+
+def test_any_bytes_are_taken_or_named_and_never_break_it(site):
+    etc, cache = site
+    chance = random.Random(1)
+    for _ in range(12):
+        for path in (etc / "opensm.conf", etc / "node-name-map", etc / "partitions.conf", etc / "qos-policy.conf", cache / "guid2lid", cache / "guid2mkey"):
+            path.write_bytes(b"".join(chance.choice((b"0x10", b"m_key", b"guid", b" ", b"\n", b"qos-level", b"sl: 3", b"1", chance.randbytes(3))) for _ in range(60)))
+        said = report(etc, cache)
+        assert {"opensm.conf", "guid2lid", "guid2mkey", "qos-policy.conf"} <= {row["what"] for row in said["read"]}
+        check_config(etc / "fmd" / "fmd.conf")
 
 
 def test_nothing_to_import_is_an_error(tmp_path):
