@@ -11,8 +11,9 @@
  *
  * A source whose sweeps find nothing, FREE_SWEEPS times in a row, is throttled: its traps are
  * accepted more and more seldom, each time once at the end of the wait, for one may report a
- * change; the first sweep that finds something ends it. Other sources are not held up by it. A trap
- * from nobody we know (GUID 0) asks for a heavy sweep and is treated the same.
+ * change. The first sweep that finds something ends it, as do FORGIVEN_US without a useless one
+ * behind the wait. Other sources are not held up by it. A trap from nobody we know (GUID 0) asks
+ * for a heavy sweep and is treated the same.
  *
  * Traps about errors (129-131, 256-259) change nothing that a sweep could find, and traps that name
  * a port which did not send them do not count: see fm/traps/module.h.
@@ -30,6 +31,7 @@
 #define FREE_SWEEPS	3
 #define THROTTLE_US	250000 /* at first; doubles */
 #define THROTTLE_MAX_US 10000000
+#define FORGIVEN_US	10000000
 #define LOG_BURST	20
 
 enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
@@ -185,6 +187,8 @@ void traps_compared(struct traps *t, bool differs)
 					source = &t->throttled[k];
 			*source = (struct throttled){ .guid = guid };
 		}
+		if (now_us(t) > source->until_us + FORGIVEN_US)
+			source->fruitless = 0;
 		source->fruitless++;
 		source->until_us = now_us(t) + throttle_us(source->fruitless);
 	}

@@ -14,18 +14,19 @@
  *
  * Traps are for the master: in STANDBY and NOT-ACTIVE they are left to whoever that is. A sender
  * repeats a trap until TrapRepress reaches it, so each one is repressed, but for those of a port
- * that babbles: REPRESSED of one kind within FOLD_US are enough to stop a sender that means it. The
- * first is handed on at once. More of the kind (from the same LID, about the same port) within
- * FOLD_US are held back and handed on as one at the end of that time, since they may report a
- * second change (two flips of one switch look alike); unless the TID says that it is the same
- * again.
+ * that babbles. A switch whose links all fall and come back sends two for each of its ports: BURST
+ * are repressed at once, and RATE more of one kind in each FOLD_US. The first is handed on at once.
+ * More of the kind (from the same LID, about the same port) within FOLD_US are held back and handed
+ * on as one at the end of that time, since they may report a second change (two flips of one switch
+ * look alike); unless the TID says that it is the same again.
  */
 #include <inttypes.h>
 #include "fm/sm/sm.h"
 #include "topology/base/mem.h"
 
 #define FOLD_US	       20000
-#define REPRESSED      10  /* in FOLD_US */
+#define BURST	       512 /* traps of a kind that are repressed at once */
+#define RATE	       10  /* in each FOLD_US behind that */
 #define TRAPS	       512 /* kinds remembered, each in the one slot where its hash leads */
 #define LID_PERMISSIVE 0xffff
 #define DOUBTED_US     150000 /* later on its sender does not wait for an answer any more */
@@ -37,7 +38,7 @@ struct trap {
 	uint16_t lid;
 	uint64_t tid;
 	uint64_t handed_at; /* 0 = slot not used */
-	unsigned repressed; /* since then */
+	unsigned repressed; /* of BURST */
 	unsigned held;	    /* to be handed on as one at handed_at + FOLD_US.. */
 	uint64_t came_us;   /* ..and when the first of these came */
 };
@@ -202,9 +203,11 @@ static void trap_hand_on(struct sm *sm, struct trap *trap)
 {
 	unsigned times = trap->held ? trap->held : 1;
 	uint64_t now = loop_now_us(sm->loop), came_us = trap->held ? trap->came_us : now;
+	uint64_t regained = (now - trap->handed_at) / FOLD_US * RATE;
 
 	sm->nheld -= trap->held > 0;
-	trap->held = trap->repressed = 0;
+	trap->held = 0;
+	trap->repressed -= regained < trap->repressed ? (unsigned)regained : trap->repressed;
 	trap->handed_at = now;
 	sm->trap(sm->arg, &trap->notice, trap->lid, times, came_us);
 }
@@ -282,10 +285,12 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 			trap_hand_on(sm, trap);
 		}
 
-		if (trap->repressed++ < REPRESSED)
+		if (trap->repressed < BURST) {
+			trap->repressed++;
 			answer(sm, from, mad, raw, WIRE_TRAP_REPRESS, 0, NULL);
-		else
+		} else {
 			sm->stats.traps_not_repressed++;
+		}
 	} else if (mad->method == WIRE_GET && mad->attr_id == WIRE_SM_INFO)
 		sm_info_answer(sm, from, mad, raw, 0);
 	else if (mad->method == WIRE_SET && mad->attr_id == WIRE_SM_INFO)

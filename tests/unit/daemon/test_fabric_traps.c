@@ -51,7 +51,7 @@ static void answers_to_a_noisy_trap_source_are_bounded(void **state)
 
 	world_init(&w, small_tree());
 	repeat_trap(&w, far_leaf_guid(&w), 128, 0, 10000, SECOND_US);
-	assert_in_range(double_sent(w.hw, WIRE_TRAP_REPRESS, 0), 100, 600);
+	assert_in_range(double_sent(w.hw, WIRE_TRAP_REPRESS, 0), 100, 1100);
 	assert_int_equal(double_sent(w.hw, WIRE_TRAP_REPRESS, 0) +
 				 (uint64_t)status_number(&w, "traps", "not_repressed"),
 			 10000);

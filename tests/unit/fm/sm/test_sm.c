@@ -446,6 +446,17 @@ static void a_like_trap_is_held_back_and_handed_on_once(void **state)
 	assert_int_equal(d->nsent, 10);
 }
 
+/* A switch of 64 ports whose links all fell and came back means each of its traps. */
+static void the_traps_of_all_ports_of_a_switch_are_repressed(void **state)
+{
+	struct desk *d = *state;
+
+	for (unsigned i = 1; i <= 128; i++)
+		trap_arrives(d, 128, 5, i);
+	assert_int_equal(d->nsent, 128);
+	assert_int_equal(sm_stats(d->sm).traps_not_repressed, 0);
+}
+
 static void traps_that_differ_are_all_handed_on_at_once(void **state)
 {
 	struct desk *d = *state;
@@ -512,6 +523,7 @@ int main(void)
 		TEST(other_requests_are_not_ours),
 		TEST(a_trap_is_repressed_and_handed_on),
 		TEST(the_same_trap_again_is_repressed_and_not_handed_on),
+		TEST(the_traps_of_all_ports_of_a_switch_are_repressed),
 		TEST(a_like_trap_is_held_back_and_handed_on_once),
 		TEST(traps_that_differ_are_all_handed_on_at_once),
 		TEST(a_like_trap_later_is_handed_on),

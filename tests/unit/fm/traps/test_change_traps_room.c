@@ -174,6 +174,19 @@ static void a_sweep_that_finds_something_ends_the_throttle(void **state)
 	end(&f);
 }
 
+/* Traps of days are no storm: what each had to report may have been found by another's sweep. */
+static void useless_sweeps_that_lie_far_apart_throttle_nobody(void **state)
+{
+	struct fabric f;
+
+	begin(&f, true);
+	traps_in_turn(&f, 3, false);
+	fake_run_for(&f, 20 * SECOND_US);
+	traps_in_turn(&f, 2, false);
+	assert_int_equal(f.asked.refreshes, 5);
+	end(&f);
+}
+
 static void somebody_unknown_asks_for_a_heavy_sweep(void **state)
 {
 	struct fabric f;
@@ -241,6 +254,7 @@ int main(void)
 		cmocka_unit_test(traps_that_keep_coming_are_held_up_to_the_longest_time),
 		cmocka_unit_test(a_source_whose_sweeps_find_nothing_is_throttled_and_not_forgotten),
 		cmocka_unit_test(a_sweep_that_finds_something_ends_the_throttle),
+		cmocka_unit_test(useless_sweeps_that_lie_far_apart_throttle_nobody),
 		cmocka_unit_test(somebody_unknown_asks_for_a_heavy_sweep),
 		cmocka_unit_test(
 			before_the_first_publication_one_sweep_follows_the_update_in_the_making),
