@@ -25,8 +25,11 @@
 
 static const char usage[] =
 	"usage: fmctl generate superpod --su N [--system a100|h100|b200] "
-	"[--no-sharp]\n"
+	"[--no-sharp] [--grown N]\n"
 	"       fmctl generate pgft H m1,.. w1,.. [p1,..]\n"
+	"       fmctl generate mixed [--size LEAVES,HOST-PORTS] [--kinds HCASxSPEED,..] [--trunks "
+	"CABLESxSPEED,..]\n"
+	"       fmctl generate directors LEAVES,UPLINKS,DIRECTORS,CARDS,SPINES\n"
 	"       fmctl generate torus|ring|hypercube|hyperx|dragonfly+|jellyfish "
 	"SIZE[,SIZE]..\n"
 	"                      [--hosts N] [--cables N] [--seed N]\n";

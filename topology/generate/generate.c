@@ -3,20 +3,8 @@
 #include <ctype.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
-#include "topology/generate/generate.h"
+#include "topology/generate/generate_own.h"
 #include "topology/snapshot/topo_builder.h"
-
-/*
- * What all generators share: nodes with running GUIDs, cables as they are after power-on. A
- * generator owns the builder and freezes it in the end. Making nodes and cables cannot fail as long
- * as a node has at most 254 ports and each port at most one cable.
- */
-struct generator {
-	struct topo_builder *builder;
-	enum topo_speed speed;
-	uint16_t hca_device, switch_device;
-	unsigned switches, hcas; /* made so far */
-};
 
 #define PGFT_LEVELS 8 /* at most, of switches */
 
@@ -71,30 +59,21 @@ static int make_node(struct generator *g, const struct made *made)
 	return node;
 }
 
-/*
- * Make a node and return its handle in the builder. Its GUID is a fixed prefix, the kind and the
- * running number, so GUIDs follow the order of making.
- */
-static int generate_switch(struct generator *g, unsigned nports, const char *name)
+int generate_switch(struct generator *g, unsigned nports, const char *name)
 {
 	guid_t guid = GUID_PREFIX + ((guid_t)++g->switches << 8);
 
 	return make_node(g, &(struct made){ TOPO_SWITCH, guid, g->switch_device, nports, name });
 }
 
-static int generate_hca(struct generator *g, unsigned nports, const char *name)
+int generate_hca(struct generator *g, unsigned nports, const char *name)
 {
 	guid_t guid = GUID_PREFIX + GUID_HCA + ((guid_t)++g->hcas << 8);
 
 	return make_node(g, &(struct made){ TOPO_CA, guid, g->hca_device, nports, name });
 }
 
-/*
- * Make a cable that is up, its ports as after power-on: to an HCA, and between two switches.
- * Generators number ports within what they asked for, each once: these cannot fail.
- */
-static void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw,
-				unsigned sw_port)
+void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port)
 {
 	struct topo_port_attr attr = live_port(g);
 	int error = topo_builder_port(g->builder, sw, sw_port, &attr);
@@ -105,7 +84,7 @@ static void generate_host_cable(struct generator *g, int hca, unsigned hca_port,
 	(void)error;
 }
 
-static void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned b_port)
+void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned b_port)
 {
 	struct topo_port_attr attr = live_port(g);
 
@@ -152,8 +131,6 @@ static void generate_cable(struct generator *g, int a, unsigned a_port, int b, u
  * one port more, 41 and 65.
  */
 
-#define RAILS 8
-
 struct system {
 	const char *name;
 	unsigned nodes; /* of a scalable unit */
@@ -190,6 +167,7 @@ struct design {
 struct superpod {
 	const struct system *sys;
 	struct design d;
+	unsigned units; /* that are there: less than d.su = half grown */
 	struct generator g;
 	bool sharp;  /* aggregation nodes are shown */
 	int *leaves; /* [su][rail] */
@@ -259,7 +237,7 @@ static void make_switches(struct superpod *sp)
 	const struct design *d = &sp->d;
 	char name[40];
 
-	for (unsigned i = 0; i < d->su * RAILS; i++) {
+	for (unsigned i = 0; i < sp->units * RAILS; i++) {
 		array_printf(name, "leaf-su%02u-rail%u", i / RAILS + 1, i % RAILS);
 		sp->leaves[i] = make_switch(sp, name);
 	}
@@ -286,7 +264,7 @@ static struct topo *make_superpod(struct superpod *sp)
 	sp->spines = mem_array(sp->spines, d->pods * d->pod_spines);
 	sp->cores = mem_array(sp->cores, d->groups * d->group_cores);
 	make_switches(sp);
-	for (unsigned su = 0; su < d->su; su++) {
+	for (unsigned su = 0; su < sp->units; su++) {
 		char name[40];
 
 		for (unsigned node = 0; node < sp->sys->nodes; node++)
@@ -300,7 +278,7 @@ static struct topo *make_superpod(struct superpod *sp)
 						    node + 1);
 			}
 	}
-	for (unsigned i = 0; i < d->su * RAILS; i++) {
+	for (unsigned i = 0; i < sp->units * RAILS; i++) {
 		/* Which pod the leaf of a rail in a unit belongs to, and its place there. */
 		unsigned su = i / RAILS, rail = i % RAILS, half = (d->su + 1) / 2;
 		unsigned pod = d->rails_a_pod ? rail / d->rails_a_pod : rail * 2 + su / half;
@@ -332,12 +310,13 @@ static struct topo *make_superpod(struct superpod *sp)
 	return topo_freeze(sp->g.builder);
 }
 
-struct topo *generate_superpod(enum generate_system system, unsigned su, bool sharp, char *err,
-			       size_t err_size)
+static struct topo *grow_superpod(enum generate_system system, unsigned su, unsigned units,
+				  bool sharp, char *err, size_t err_size)
 {
 	const struct system *sys = &systems[system];
 	struct superpod sp = {
 		.sys = sys,
+		.units = units,
 		.sharp = sharp,
 		.g = { .speed = sys->speed,
 		       .hca_device = sys->hca_device,
@@ -349,9 +328,19 @@ struct topo *generate_superpod(enum generate_system system, unsigned su, bool sh
 			 sys->name, sys->max_su, su);
 		return NULL;
 	}
+	if (units < 1 || units > su) {
+		snprintf(err, err_size, "of %u scalable units %u can't be there", su, units);
+		return NULL;
+	}
 	sp.d = system == GENERATE_A100 ? design_40(su) : design_64(su);
 	sp.g.builder = topo_builder_new();
 	return make_superpod(&sp);
+}
+
+struct topo *generate_superpod(enum generate_system system, unsigned su, bool sharp, char *err,
+			       size_t err_size)
+{
+	return grow_superpod(system, su, su, sharp, err, err_size);
 }
 
 /* ---- PGFTs ----------------------------------------------------------------------------------- */
@@ -505,9 +494,6 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
  */
 
 #define DIMENSIONS_MAX	12
-#define SWITCHES_MAX	8192
-#define PORTS_MAX	254
-#define LIDS_MAX	49151
 #define JELLYFISH_TRIES 1000
 
 struct shape {
@@ -644,7 +630,7 @@ static bool number_ports(const struct shape *s, unsigned *ports)
  * ---- Arguments of a shape -----------------------------------------------------------------------
  */
 
-static bool take_number(const char *text, unsigned most, unsigned *value, const char **end)
+bool generate_number(const char *text, unsigned most, unsigned *value, const char **end)
 {
 	char *stop;
 	unsigned long n = strtoul(text, &stop, 10);
@@ -657,7 +643,7 @@ static bool take_number(const char *text, unsigned most, unsigned *value, const 
 static bool take_sizes(const char *text, struct shape *s)
 {
 	for (s->ndims = 0; s->ndims < DIMENSIONS_MAX; text++) {
-		if (!take_number(text, SWITCHES_MAX, &s->n[s->ndims++], &text))
+		if (!generate_number(text, SWITCHES_MAX, &s->n[s->ndims++], &text))
 			return false;
 		if (*text != ',')
 			return !*text;
@@ -671,7 +657,7 @@ static bool take_options(struct shape *s, int argc, char **argv)
 		const char *value = i + 1 < argc ? argv[i + 1] : "", *end = value;
 		unsigned n = 0;
 
-		if (!take_number(value, SWITCHES_MAX, &n, &end) || *end)
+		if (!generate_number(value, SWITCHES_MAX, &n, &end) || *end)
 			return false;
 		if (!strcmp(argv[i], "--hosts"))
 			s->hosts = n;
@@ -789,10 +775,11 @@ static struct topo *generate_shape(int argc, char **argv, char *err, size_t err_
 /* ---- The arguments of `fmctl generate`, for whichever fabric --------------------------------- */
 
 #define USAGE                                                                                      \
-	"superpod --su N [--system a100|h100|b200] [--no-sharp], pgft H m1,.. w1,.. [p1,..], or "  \
-	"torus|ring|hypercube|hyperx|dragonfly+|jellyfish SIZE[,SIZE].."
+	"superpod --su N [--system a100|h100|b200] [--no-sharp] [--grown N], pgft H m1,.. "        \
+	"w1,.. [p1,..], mixed [--size LEAVES,PORTS] [--kinds 8xNDR,..] [--trunks 4xNDR,..], "      \
+	"directors SIZES, or torus|ring|hypercube|hyperx|dragonfly+|jellyfish SIZE[,SIZE].."
 
-static bool parse_list(const char *text, unsigned count, unsigned *list)
+bool generate_list(const char *text, unsigned count, unsigned *list)
 {
 	for (unsigned i = 0; i < count; i++) {
 		char *end;
@@ -820,7 +807,7 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 
 	if (argc > 0 && !strcmp(argv[0], "superpod")) {
 		size_t system = GENERATE_H100;
-		unsigned su = 0;
+		unsigned su = 0, units = 0;
 		bool sharp = true;
 
 		for (int i = 1; i < argc; i++) {
@@ -828,8 +815,8 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 
 			if (!strcmp(argv[i], "--no-sharp")) {
 				sharp = false;
-			} else if (!strcmp(argv[i], "--su")) {
-				if (!parse_list(value, 1, &su))
+			} else if (!strcmp(argv[i], "--su") || !strcmp(argv[i], "--grown")) {
+				if (!generate_list(value, 1, argv[i][2] == 's' ? &su : &units))
 					return refuse(err, err_size,
 						      "not a number of scalable units:", value);
 				i++;
@@ -844,23 +831,27 @@ struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size)
 				return refuse(err, err_size, "unknown argument", argv[i]);
 			}
 		}
-		return generate_superpod(system, su, sharp, err, err_size);
+		return grow_superpod(system, su, units ? units : su, sharp, err, err_size);
 	}
 	if (argc > 0 && !strcmp(argv[0], "pgft")) {
 		unsigned h, m[PGFT_LEVELS], w[PGFT_LEVELS], p[PGFT_LEVELS];
 
 		if (argc < 4 || argc > 5)
 			return refuse(err, err_size, "wrong number of arguments for", argv[0]);
-		if (!parse_list(argv[1], 1, &h) || h < 1 || h > PGFT_LEVELS)
+		if (!generate_list(argv[1], 1, &h) || h < 1 || h > PGFT_LEVELS)
 			return refuse(err, err_size, "not a height of 1 to 8:", argv[1]);
 		unsigned *const lists[] = { m, w, p };
 
 		for (int i = 2; i < argc; i++)
-			if (!parse_list(argv[i], h, lists[i - 2]))
+			if (!generate_list(argv[i], h, lists[i - 2]))
 				return refuse(err, err_size,
 					      "not one number for each level:", argv[i]);
 		return generate_pgft(h, m, w, argc == 5 ? p : NULL, err, err_size);
 	}
+	if (argc > 0 && !strcmp(argv[0], "mixed"))
+		return generate_mixed(argc, argv, err, err_size);
+	if (argc > 0 && !strcmp(argv[0], "directors"))
+		return generate_directors(argc, argv, err, err_size);
 	for (size_t i = 0; argc > 0 && i < ARRAY_SIZE(shapes); i++)
 		if (!strcmp(argv[0], shapes[i]))
 			return generate_shape(argc, argv, err, err_size);
