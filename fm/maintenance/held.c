@@ -774,7 +774,7 @@ void admission_review(struct admission *a)
 		const struct inv_port *port = inventory_port(inv, it->node, it->port, &node);
 		const struct inv_port *far = inventory_port(inv, it->peer, it->peer_port, &peer);
 		bool linked =
-			port && port->link_up && port->peer &&
+			port && port->state == TOPO_ACTIVE && port->peer &&
 			(!it->peer || (port->peer == peer && port->peer_port == it->peer_port));
 		bool over = it->shut ? far && !peer->gone /* it is reached over another link */
 				     : it->peer && (is_pulled(node, port) || is_pulled(peer, far));

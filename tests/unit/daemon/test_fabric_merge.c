@@ -139,6 +139,32 @@ static unsigned listed(const json_t *result, unsigned lid, bool ours)
 	return 0;
 }
 
+/* Both have admitted it. before: the LIDs at the dry runs of the two. */
+static void assert_merged_as_listed(struct pair *p, uint16_t *before, json_t *dry[2], bool of_b)
+{
+	uint16_t *after;
+
+	run_for(&p->a, 40 * SECOND_US);
+	assert_int_equal(status_number(&p->a, NULL, "hcas"), p->a.design->ncas);
+	assert_well_managed_by(&p->a);
+	assert_true(has_role(&p->b, "standby"));
+	assert_int_equal(count_logged(&p->a, "sm-not-allowed", ""), 0);
+	assert_int_equal(count_logged(&p->b, "sm-not-allowed", ""), 0);
+	after = lids_held(&p->a);
+	for (uint32_t n = 0; n < p->a.design->nnodes; n++) {
+		bool at_b = p->a.design->nodes[n].guid >> 32 != sm_host(&p->a, 0) >> 32;
+		unsigned to = listed(dry[at_b], before[n], true);
+
+		assert_true(!to || at_b == of_b);
+		assert_int_equal(after[n], to ? to : before[n]);
+		assert_int_equal(listed(dry[!at_b], before[n], false), to);
+	}
+	json_decref(dry[0]);
+	json_decref(dry[1]);
+	free(before);
+	free(after);
+}
+
 /*
  * Both sides admit the cable: one manager is left, all links are in use, and those LIDs have moved
  * that both listed before, and no other. of_b: those are of the second fabric.
@@ -146,7 +172,7 @@ static unsigned listed(const json_t *result, unsigned lid, bool ours)
 static void merge(struct pair *p, unsigned moves, bool of_b)
 {
 	struct reply reply;
-	uint16_t *before, *after;
+	uint16_t *before;
 	json_t *dry[2];
 
 	before = lids_held(&p->a);
@@ -169,26 +195,9 @@ static void merge(struct pair *p, unsigned moves, bool of_b)
 	reply = admit(&p->b, "all", false);
 	assert_int_equal(reply.error[0], '\0');
 	json_decref(reply.result);
-	run_for(&p->a, 40 * SECOND_US);
-	assert_well_managed_by(&p->a);
-	assert_true(has_role(&p->b, "standby"));
+	assert_merged_as_listed(p, before, dry, of_b);
 	assert_int_equal(count_logged(&p->a, "take-over", ""), 1);
 	assert_int_equal(count_logged(&p->a, "master", ""), 1);
-	assert_int_equal(count_logged(&p->a, "sm-not-allowed", ""), 0);
-	assert_int_equal(count_logged(&p->b, "sm-not-allowed", ""), 0);
-	after = lids_held(&p->a);
-	for (uint32_t n = 0; n < p->a.design->nnodes; n++) {
-		bool at_b = p->a.design->nodes[n].guid >> 32 != sm_host(&p->a, 0) >> 32;
-		unsigned to = listed(dry[at_b], before[n], true);
-
-		assert_true(!to || at_b == of_b);
-		assert_int_equal(after[n], to ? to : before[n]);
-		assert_int_equal(listed(dry[!at_b], before[n], false), to);
-	}
-	json_decref(dry[0]);
-	json_decref(dry[1]);
-	free(before);
-	free(after);
 }
 
 static void assert_merges(struct pair *p, unsigned moves, bool of_b)
@@ -203,6 +212,46 @@ static void a_merge_moves_the_lids_that_were_listed_before_and_no_other(void **s
 
 	begin_pods(&p);
 	assert_merges(&p, p.a.design->nnodes / 2, true);
+}
+
+/*
+ * The cable came while the second manager was away, so that one sees it when the first has admitted
+ * it, and holds it then. It admits it some time later.
+ */
+static void assert_late_manager_merges(uint64_t later_us)
+{
+	struct pair p;
+	uint16_t *before;
+	json_t *dry[2];
+
+	begin_pods(&p);
+	pair_stop(&p.b);
+	plug_pods(&p, 1);
+	run_for(&p.a, SECOND_US);
+	p.io_b = double_io_at(p.a.hw, sm_host(&p.a, p.a.design->ncas - 1), 1);
+	pair_start_b(&p);
+	run_for(&p.a, 6 * SECOND_US);
+	assert_true(is_master_and_up(&p.a) && is_master_and_up(&p.b));
+	before = lids_held(&p.a);
+	dry[0] = admit(&p.a, "all", true).result;
+	json_decref(admit(&p.a, "all", false).result);
+	for (unsigned ms = 0; ms < 10000 && !held(&p.b); ms++)
+		run_for(&p.a, 1000);
+	run_for(&p.a, later_us);
+	dry[1] = admit(&p.b, "all", true).result;
+	assert_non_null(dry[1]);
+	assert_int_equal(json_array_size(json_object_get(dry[1], "lids_to_move")),
+			 p.a.design->nnodes / 2);
+	json_decref(admit(&p.b, "all", false).result);
+	assert_merged_as_listed(&p, before, dry, true);
+	pair_fini(&p);
+}
+
+static void who_was_away_when_the_cable_came_merges_as_was_listed(void **state)
+{
+	assert_late_manager_merges(40000);
+	assert_late_manager_merges(120000);
+	assert_late_manager_merges(10 * SECOND_US);
 }
 
 /* The manager of the smaller one becomes the master: its own LIDs move. */
@@ -516,6 +565,7 @@ int main(void)
 		cmocka_unit_test(a_port_whose_cable_was_pulled_is_enabled_by_forget),
 		cmocka_unit_test(a_merge_moves_the_lids_that_were_listed_before_and_no_other),
 		cmocka_unit_test(a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master),
+		cmocka_unit_test(who_was_away_when_the_cable_came_merges_as_was_listed),
 		cmocka_unit_test(managers_ask_each_other_before_they_sweep_what_was_admitted),
 		cmocka_unit_test(a_merge_of_two_lid_ranges_moves_no_lid),
 		cmocka_unit_test(an_admitted_manager_is_allowed_and_bystanders_stay_in_use),
