@@ -36,33 +36,41 @@ static bool knows_standby(const struct sm_room *r)
 }
 
 /*
- * Whoever asks may be in another fabric, as this port is then; or has asked through a port of a
- * published switch that never led anywhere, and may disable its end before that is seen here.
+ * Whoever asks may be in another fabric, as this port is then; or has asked through a new cable,
+ * and may disable its end before that is seen here. The request has come through one where its way
+ * is none of known links, some of which may be down: the port where it leaves these, or the first
+ * one on it whose link is down, is read again, if its switch is published.
  */
 static void asked(void *room, const struct wire_mad *mad, const uint8_t *raw)
 {
 	struct sm_room *r = room;
-	const struct inv_node *node = r->services.inventory->local;
+	struct rounds *q = &r->rounds;
+	const struct inv_node *node = r->services.inventory->local, *door = NULL;
 	const struct topo *topo = fabric_view(r->fabric).topo;
+	uint8_t door_port = 0;
 
 	sm_still_check(r);
 	port_check(r->port);
 	for (unsigned hop = mad->hop_count; node && hop > 1; hop--) {
-		unsigned num = wire_smp_return_path(raw)[hop];
+		uint8_t num = wire_smp_return_path(raw)[hop];
 		const struct inv_port *port = num <= node->nports ? &node->ports[num] : NULL;
+		bool known = num && port && port->peer && port->peer_port == mad->path[hop];
 
-		if (!num || !port)
+		if (!door && !(num && port))
 			return;
-		if (!port->peer && topo && topo_find(topo, node->guid) != TOPO_NONE) {
-			r->rounds.met_by = node->guid;
-			r->rounds.met_port = num;
-			fabric_request_refresh(r->fabric, node->guid, "another manager asked");
-			return;
+		if (!door && !(known && port->link_up)) {
+			door = node;
+			door_port = num;
 		}
-		if (!port->peer || !port->link_up)
-			return;
-		node = port->peer;
+		node = known ? port->peer : NULL;
 	}
+	if (node || !door || !topo || topo_find(topo, door->guid) == TOPO_NONE ||
+	    sm_now(r) - q->met_us < VERIFY_US)
+		return;
+	q->met_us = sm_now(r);
+	q->met_by = door->guid;
+	q->met_port = door_port;
+	fabric_request_refresh(r->fabric, door->guid, "another manager asked");
 }
 
 static void nobody_cares(void *arg, const struct mad_answer *answer)

@@ -51,6 +51,7 @@ void sm_still_check(void *room);
 /* ---- Who else manages: rounds of Get(SMInfo), and what they hold up -------------------------- */
 
 #define JUDGED_LIDS 16
+#define VERIFY_US   100000 /* between two questions that a packet of somebody else causes */
 
 struct other { /* a subnet manager that is not this one */
 	struct sm_room *room;
@@ -70,6 +71,7 @@ struct rounds {
 	struct other met;	/* by sm_meet(), maybe in no inventory yet; guid 0 = nobody */
 	guid_t met_by;		/* for sm_met_by() */
 	uint8_t met_port;
+	uint64_t met_us; /* when that switch was last to be read again, once in VERIFY_US at most */
 	enum { HOLDS_NOT, HOLDS_ASKS, HOLDS_TWO_MASTERS } holds; /* an update waits, till `hold` */
 	struct loop_timer *hold;
 	uint16_t judged_lids[JUDGED_LIDS]; /* SM LIDs on ports that are no manager's any more */

@@ -209,7 +209,6 @@ static void sm_poll(struct sm_room *r)
 
 #define REFUSED_US	10000000 /* until a HANDOVER that was not taken is tried again */
 #define SILENCE_US	1000000	 /* .. that was not answered */
-#define VERIFY_US	100000
 #define PASSING_US	2000000
 #define PASSING_STEP_US 5000
 

@@ -430,6 +430,26 @@ static void who_is_busy_when_the_cable_comes_holds_it_too(void **state)
 	pair_fini(&p);
 }
 
+/* What is asked by that way again and again has that switch read ten times a second, no more. */
+static void a_flood_of_questions_has_one_switch_read_now_and_then(void **state)
+{
+	struct pair p;
+	uint64_t reads;
+
+	begin_pods(&p);
+	be_busy(p.io_b);
+	plug_pods(&p, 1);
+	run_for(&p.a, SECOND_US / 2);
+	reads = double_sent_by(p.io_b, WIRE_GET, WIRE_SWITCH_INFO);
+	for (unsigned i = 0; i < 200; i++) {
+		go_on();
+		run_for(&p.a, 5000);
+	}
+	assert_in_range(double_sent_by(p.io_b, WIRE_GET, WIRE_SWITCH_INFO) - reads, 1, 15);
+	assert_int_equal(held(&p.b), 1);
+	pair_fini(&p);
+}
+
 /* Who holds it that way judges it when it is met, and forgets it where the cable was pulled. */
 static void what_was_held_unseen_is_judged_when_it_is_met(void **state)
 {
@@ -446,6 +466,32 @@ static void what_was_held_unseen_is_judged_when_it_is_met(void **state)
 	run_for(&p.a, 2 * SECOND_US);
 	assert_int_equal(held(&p.b), 1);
 	assert_int_equal(count_alerts(&p.b, "link-held", "its port here is disabled"), 1);
+	assert_true(is_master_and_up(&p.a) && is_master_and_up(&p.b));
+	pair_fini(&p);
+}
+
+/* A known link is missing, and the cable to the other fabric is in its port. */
+static void who_is_busy_holds_a_cable_in_the_port_of_a_missing_link(void **state)
+{
+	struct pair p;
+	const struct topo *t;
+	guid_t spine, other;
+
+	begin_pods(&p);
+	t = p.a.design;
+	spine = switch_at(&p.a, t, 1, 0);
+	other = spine + (1ull << 32);
+	double_cut(p.a.hw, other, 1);
+	run_for(&p.a, 5 * SECOND_US);
+	assert_true(is_master_and_up(&p.b));
+	be_busy(p.io_b);
+	double_plug(p.a.hw, spine, t->nodes[topo_find(t, spine)].nports, other, 1);
+	run_for(&p.a, SECOND_US / 2);
+	go_on();
+	run_for(&p.a, SECOND_US / 5);
+	assert_int_equal(count_alerts(&p.b, "link-held", "other end is disabled"), 1);
+	assert_int_equal(held(&p.b), 1);
+	assert_int_equal(status_number(&p.b, NULL, "links_down"), 1);
 	assert_true(is_master_and_up(&p.a) && is_master_and_up(&p.b));
 	pair_fini(&p);
 }
@@ -571,6 +617,8 @@ int main(void)
 		cmocka_unit_test(an_admitted_manager_is_allowed_and_bystanders_stay_in_use),
 		cmocka_unit_test(a_manager_that_was_revoked_is_not_allowed),
 		cmocka_unit_test(who_is_busy_when_the_cable_comes_holds_it_too),
+		cmocka_unit_test(who_is_busy_holds_a_cable_in_the_port_of_a_missing_link),
+		cmocka_unit_test(a_flood_of_questions_has_one_switch_read_now_and_then),
 		cmocka_unit_test(what_was_held_unseen_is_judged_when_it_is_met),
 		cmocka_unit_test(a_master_that_was_admitted_has_time_to_hand_over),
 		cmocka_unit_test(an_admitted_cable_that_the_other_side_holds_leaves_nothing),
