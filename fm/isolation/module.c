@@ -693,6 +693,8 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 
 	if (!result)
 		return NULL;
+	if (is->count)
+		isolation_raise_alerts(is); /* of links whose device has answered meanwhile */
 	if (result->refusing) {
 		/*
 		 * A sweep found switches that answer Gets and take none of many Sets. Of one that

@@ -317,7 +317,20 @@ static const char *keys_text(const struct isolation *is)
 	}
 }
 
-/* A switch that is isolated for a foreign M_Key has its alert of fm/keys. */
+/*
+ * The alert is one of fm/keys: a switch with a foreign M_Key, and a link whose device does not
+ * answer, or has not yet.
+ */
+static bool is_named_elsewhere(const struct isolated *it)
+{
+	const struct inv_node *node = isolated_node(it);
+	const struct inv_node *peer = node && it->port ? node->ports[it->port].peer : NULL;
+
+	return (it->in_force && it->cause == ISOLATED_FOREIGN_KEY) ||
+	       (peer && (node->silent || sweep_node(node)->lost)) ||
+	       (peer && (peer->silent || sweep_node(peer)->lost));
+}
+
 void isolation_raise_alerts(struct isolation *is)
 {
 	struct alerts *alerts = is->services.alerts;
@@ -328,7 +341,7 @@ void isolation_raise_alerts(struct isolation *is)
 	for (unsigned i = 0; i < is->count; i++) {
 		const struct isolated *it = is->all[i];
 
-		if (it->in_force && it->cause == ISOLATED_FOREIGN_KEY)
+		if (is_named_elsewhere(it))
 			continue;
 		if (it->in_force && in_force++ < NAMED) {
 			const struct inv_node *node = isolated_node(it);

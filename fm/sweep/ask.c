@@ -90,6 +90,7 @@ void sweep_heard(struct sweep *s, struct inv_node *node)
 {
 	sweep_touch(s, node);
 	sweep_node(node)->heard = SWEEP_ANSWERED;
+	sweep_node(node)->lost = 0;
 }
 
 /* ---- Begin ----------------------------------------------------------------------------------- */

@@ -850,16 +850,21 @@ void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t stat
 		sweep_node(node)->partial = false; /* it will refuse again */
 }
 
-/* The link may be dead, or the node behind it: a known node is asked by another path (sweep.c). */
+/*
+ * The link may be dead, or the node behind it: a known switch is asked by another path (sweep.c),
+ * once, for it may be slow, and all its links are probed.
+ */
 static void probe_failed(struct sweep *s, struct inv_node *node, unsigned num)
 {
-	const struct inv_port *port = &node->ports[num];
+	struct inv_node *peer = node->ports[num].peer;
 
 	s->incomplete = true;
 	ports_set_probe(s, node, num, PROBE_FAILED);
-	if (s->kind == SWEEP_REFRESH && port->peer && inv_is_switch(port->peer) &&
-	    !sweep_answered(port->peer) && !port->peer->silent)
-		sweep_ask(s, JOB_DESC, port->peer, 0, true);
+	if (s->kind != SWEEP_REFRESH || !peer || !inv_is_switch(peer) || sweep_answered(peer) ||
+	    peer->silent || sweep_node(peer)->asked_in == s->number)
+		return;
+	sweep_node(peer)->asked_in = s->number;
+	sweep_ask(s, JOB_DESC, peer, 0, true);
 }
 
 void explore_unanswered(struct sweep *s, const struct batch_job *job)

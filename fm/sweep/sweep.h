@@ -132,11 +132,12 @@ struct sweep_node {
 	uint32_t flawed_in;	   /* the sweep that met it */
 	uint32_t seen;		   /* the sweep that met the node last */
 	uint32_t met_first;	   /* the sweep that met it first, or first after it was gone */
-	uint32_t lost_in;	   /* the sweep in which the first round passed over `lost` links */
+	uint32_t lost_in;	   /* the latest sweep that found some of `lost` */
+	uint32_t asked_in;	   /* the sweep that asks it because probes of it fail */
 	struct inv_silence states; /* SwitchPortStateTable */
 	uint8_t waiting;	   /* answers before its ports are read */
 	uint8_t heard;		   /* enum sweep_heard */
-	uint8_t lost;
+	uint8_t lost; /* links over which it let the first round pass, since it was heard */
 	/* of its SwitchInfo that did not last, one after the other; fm/verification's */
 	uint8_t trials;
 	uint8_t desc; /* enum sweep_desc */

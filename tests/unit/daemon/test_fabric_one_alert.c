@@ -2,8 +2,9 @@
 /* Build: plain. Hours of 256 HCAs are simulated. */
 /*
  * One device is ill, each in one way, in a tree of two tiers: one alert names it, whatever number
- * of ports it shows at, and the alert ends when the device is well. Three times: fmd runs; fmd is a
- * replacement with an empty state_dir in a fabric that works; all were without power.
+ * of ports it shows at, and the alert ends when the device is well. Four times: fmd runs; fmd is a
+ * replacement with an empty state_dir in a fabric that works; all were without power; fmd runs, and
+ * the device boots with its ill.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -23,9 +24,9 @@
 #define STAYS_S	    60	/* it is the only one meanwhile */
 #define OVER_S	    130 /* until it is gone: some devices are tried once a minute */
 
-enum when { RUNNING, REPLACED, POWER };
+enum when { RUNNING, REPLACED, POWER, BOOTED };
 static const char *const when_words[] = { "while fmd runs", "to a replaced manager",
-					  "after a power cut" };
+					  "after a power cut", "as it boots" };
 
 /* Of the random devices. */
 static uint64_t dice_seed;
@@ -295,6 +296,11 @@ static void fall_ill(struct world *w, const struct ill *ill, uint32_t node, enum
 		fabric_request_sweep(w->fabric, "test");
 		return;
 	}
+	if (when == BOOTED) {
+		ill->set(w, node, true);
+		double_reboot(w->hw, guid_of(w, node));
+		return;
+	}
 	stop_fabric(w);
 	for (uint32_t n = 0; when == POWER && n < w->design->nnodes; n++)
 		double_reboot(w->hw, guid_of(w, n));
@@ -330,7 +336,7 @@ static void name_of(const struct world *w, const struct ill *ill, uint32_t node,
 	unsigned num = 1;
 
 	snprintf(name, 128, "%s", t->nodes[node].desc);
-	if (ill->set != set_guid && (when == RUNNING || !ill->silent))
+	if (ill->set != set_guid && (when == RUNNING || when == BOOTED || !ill->silent))
 		return;
 	for (const struct topo_port *far; num <= t->nodes[node].nports; num++) {
 		far = topo_peer(t, topo_port(t, node, num));
@@ -355,7 +361,8 @@ static bool has_all_ports(const struct world *w, const struct ill *ill, uint32_t
 	for (unsigned num = 1; num <= t->nodes[node].nports; num++) {
 		const struct topo_port *far = topo_peer(t, topo_port(t, node, num));
 
-		cables += far && (far->node < t->nswitches || (when == RUNNING && ill->silent));
+		cables += far && (far->node < t->nswitches ||
+				  ((when == RUNNING || when == BOOTED) && ill->silent));
 	}
 	json_array_foreach (json_object_get(status, "alerts"), i, alert)
 		if (!strcmp(json_string_value(json_object_get(alert, "what")), what))
@@ -404,6 +411,13 @@ static bool is_one_alert(struct world *w, const struct ill *ill, uint32_t node, 
 	return false;
 }
 
+/* What a reboot leaves as it is, and shows at a host too. */
+static bool boots_with(const struct ill *ill)
+{
+	return ill->set == set_slow || ill->set == set_deaf || ill->set == set_refuse ||
+	       ill->set == set_pretend;
+}
+
 static void each_ill_is_one_alert(enum when when)
 {
 	static const char *const devices[] = { "spine-03", "leaf-su01-rail4",
@@ -416,11 +430,15 @@ static void each_ill_is_one_alert(enum when when)
 			uint32_t node;
 			const char *what;
 
+			if (when == BOOTED && !boots_with(&ills[i]))
+				continue;
+
 			begin(&w, 1);
 			node = find_desc(w.design, devices[k]);
 			what = expected(&w, &ills[i], node, when);
 			if (what) {
-				bool is_deaf_host = ills[i].set == set_deaf && k == 2;
+				bool is_deaf_host =
+					ills[i].set == set_deaf && k == 2 && when != BOOTED;
 
 				fall_ill(&w, &ills[i], node, when, 1);
 				if (!is_one_alert(&w, &ills[i], node, when, what,
@@ -448,6 +466,11 @@ static void each_ill_that_a_replaced_manager_meets_is_one_alert(void **state)
 static void each_ill_after_a_power_cut_is_one_alert(void **state)
 {
 	each_ill_is_one_alert(POWER);
+}
+
+static void each_ill_device_that_boots_is_one_alert(void **state)
+{
+	each_ill_is_one_alert(BOOTED);
 }
 
 /* But for all links of a leaf: then its hosts are cut off meanwhile. */
@@ -615,6 +638,7 @@ int main(void)
 		cmocka_unit_test(each_ill_that_begins_while_fmd_runs_is_one_alert),
 		cmocka_unit_test(each_ill_that_a_replaced_manager_meets_is_one_alert),
 		cmocka_unit_test(each_ill_after_a_power_cut_is_one_alert),
+		cmocka_unit_test(each_ill_device_that_boots_is_one_alert),
 		cmocka_unit_test(links_that_return_at_a_deaf_switch_are_one_alert),
 		cmocka_unit_test(a_silent_host_whose_link_fell_is_cut_off_and_no_other_alert),
 		cmocka_unit_test(a_random_device_of_each_ill_is_one_alert),

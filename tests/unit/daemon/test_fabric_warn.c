@@ -139,7 +139,7 @@ static void a_leaf_without_power_is_told_of_beside_a_slow_spine(void **state)
 	double_reboot(w.hw, spine);
 	double_set_power(w.hw, w.design->nodes[find_desc(w.design, "leaf-su01-rail5")].guid, false);
 	run_for(&w, 5 * SECOND_US / 2);
-	assert_alert(&w, "switches-silent", "1 switch does not answer: leaf-su01-rail5");
+	assert_alert(&w, "switches-silent", "2 switches do not answer: leaf-su01-rail5, spine-01");
 	world_fini(&w);
 }
 
