@@ -228,20 +228,23 @@ void check_sum(struct check *c)
 	if (n)
 		c->report->disconnected += 2 * n * c->all_hosts + n * (n - 2);
 
+	/* As if all LIDs were plain; then those that are not. */
+	for (uint32_t sw = 0; sw < c->t->nswitches; sw++) {
+		uint64_t hosts = c->part_hosts[check_part(c, sw)];
+		uint64_t lids = (uint64_t)c->hosts[sw] << c->lids->lmc;
+
+		c->report->disconnected += lids * (c->all_hosts - hosts);
+		c->report->reachable += lids * (hosts - 1);
+	}
 	for (uint32_t lid = 1; lid <= c->lids->top; lid++) {
-		const struct topo_port *dest = check_host_port(c, lid);
+		const struct topo_port *dest = c->walk[lid] ? check_host_port(c, lid) : NULL;
 
 		if (dest) {
-			uint64_t hosts = c->part_hosts[check_part(c, c->t->ports[dest->peer].node)];
-			bool special = c->t->nodes[dest->node].sharp;
+			uint32_t part = check_part(c, c->t->ports[dest->peer].node);
 			const struct check_count *count = &c->counts[lid];
 
-			if (!special)
-				c->report->disconnected += c->all_hosts - hosts;
-			if (!c->walk[lid]) {
-				c->report->reachable += special ? 0 : hosts - 1;
-				continue;
-			}
+			if (!c->t->nodes[dest->node].sharp)
+				c->report->reachable -= c->part_hosts[part] - 1;
 			c->report->reachable += count->reachable;
 			c->report->unreachable += count->unreachable;
 			c->report->unreachable_special += count->special;

@@ -14,6 +14,7 @@
 
 struct base_turn { /* a channel dependency */
 	uint32_t channel;
+	uint16_t lid; /* that went that way when it was last looked at */
 	uint8_t out;
 };
 
@@ -169,25 +170,29 @@ struct change {
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-/* Some LID goes that way: by the channel, and then by the port. */
-static bool in_use(void *arg, uint32_t channel, uint8_t next)
+/* Some LID that goes that way, by the channel and then by the port: looked for from `lid` on. */
+static uint32_t find_user(const struct check *c, uint32_t channel, uint8_t next, uint32_t lid)
 {
-	const struct check *c = arg;
 	const struct topo_port *port = &c->t->ports[c->cdg.port_of[channel]];
 	const uint8_t *here = tables_row(c->tables, port->node);
 	const uint8_t *there = tables_row(c->tables, c->t->ports[port->peer].node);
-	uint32_t lid = 0, end;
 
-	for (; lid <= c->tables->top; lid = end) {
-		uint8_t hits = 0;
+	uint32_t blocks = tables_blocks(c->tables), block = lid / TABLES_BLOCK;
 
-		end = lid + TABLES_BLOCK; /* rows are of whole blocks */
-		for (uint32_t i = lid; i < end; i++)
-			hits |= (here[i] == port->num) & (there[i] == next);
+	for (uint32_t n = 0; n < blocks; n++, block = block + 1 < blocks ? block + 1 : 0) {
+		size_t at = (size_t)block * TABLES_BLOCK;
+		uint64_t hits =
+			byteset_equal(here + at, port->num) & byteset_equal(there + at, next);
+
 		if (hits)
-			return true;
+			return at + __builtin_ctzll(hits);
 	}
-	return false;
+	return TOPO_NONE;
+}
+
+static bool in_use(void *arg, uint32_t channel, uint8_t next)
+{
+	return find_user(arg, channel, next, 0) != TOPO_NONE;
 }
 
 /* Drops turns of past changes that no LID has any more: the latest are looked at. */
@@ -195,10 +200,14 @@ static void drop_unused(struct check_base *base, struct check *c, uint32_t most)
 {
 	for (uint32_t at = base->nadded; at && most; most--) {
 		struct base_turn *turn = &base->added[--at];
+		uint32_t lid = TOPO_NONE;
 
-		if (cdg_has(&base->cdg, turn->channel, turn->out) &&
-		    in_use(c, turn->channel, turn->out))
+		if (cdg_has(&base->cdg, turn->channel, turn->out))
+			lid = find_user(c, turn->channel, turn->out, turn->lid);
+		if (lid != TOPO_NONE) {
+			turn->lid = lid;
 			continue;
+		}
 		cdg_drop(&base->cdg, turn->channel, turn->out);
 		memmove(turn, turn + 1, (--base->nadded - at) * sizeof(*turn));
 	}
@@ -218,7 +227,7 @@ static void depend(struct change *w, uint32_t channel, uint8_t next)
 	}
 	if (cdg_falls(&w->c.cdg, channel)) { /* as some channel of each cycle does */
 		base->added = mem_grow(base->added, base->nadded);
-		base->added[base->nadded++] = (struct base_turn){ channel, next };
+		base->added[base->nadded++] = (struct base_turn){ channel, 0, next };
 	}
 	w->wrong |= !cdg_grow(&w->c.cdg, channel, next, in_use, &w->c);
 }
