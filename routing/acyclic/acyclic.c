@@ -530,10 +530,8 @@ static void note_spanning(struct acyclic *a)
 				a->spanning[a->t->nodes[n->from[arc]].port0 + n->links[i]] = true;
 }
 
-bool acyclic_go(struct acyclic *a)
+static bool acyclic_go(struct acyclic *a)
 {
-	if (a->stage == DONE)
-		return false;
 	if (a->stage == DESIGN && !design_job_go(a->job)) {
 		design_job_end(a->job, &a->design);
 		a->job = NULL;
@@ -556,27 +554,36 @@ bool acyclic_go(struct acyclic *a)
 	return a->stage != DONE;
 }
 
-void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
-		   struct tables *out)
+#define ROW_NS	10000  /* to empty a row in memory that nobody touched */
+#define STEP_NS 200000 /* of an acyclic_go() */
+
+void acyclic_compute(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
+		     struct tables *out, struct fiber *fiber)
 {
 	bool made = a->shape && a->stage != DESIGN;
 
 	forget_computation(a);
 	if (!made || !topo_is_again(a->shape, t)) {
 		forget_shape(a);
-		net_init(&a->net, t);
+		net_init(&a->net, t, fiber);
 		a->shape = topo_ref_frozen(t);
 		a->job = design_job_new(&a->net);
 		a->stage = DESIGN;
 	}
+	a->net.fiber = fiber;
 	a->t = t;
 	a->lids = lids;
 	a->out = out;
 	a->overridden = false;
 	tables_resize(out, t->nswitches, lids->top);
-	memset(out->lft, TABLES_NO_ROUTE, (size_t)out->nswitches * out->stride);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		memset(tables_row(out, sw), TABLES_NO_ROUTE, out->stride);
+		fiber_spend(fiber, ROW_NS);
+	}
 	if (!a->job)
 		begin_columns(a);
+	while (!fiber_hurries(fiber) && acyclic_go(a))
+		fiber_spend(fiber, STEP_NS);
 }
 
 bool acyclic_cordons_overridden(const struct acyclic *a)

@@ -17,6 +17,7 @@
 #ifndef FMD_ROUTING_ACYCLIC_H
 #define FMD_ROUTING_ACYCLIC_H
 
+#include "routing/fiber.h"
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
 #include "topology/snapshot/topo.h"
@@ -30,13 +31,11 @@ struct acyclic *acyclic_new(void);
 void acyclic_free(struct acyclic *a);
 
 /*
- * Fills `out` (resized to the snapshot), in pieces of less than a millisecond in fabrics of up to
- * 1,000 switches; t, lids and out must not change meanwhile. acyclic_go() returns true while there
- * is more to do. A new acyclic_begin() drops what is under way.
+ * Fills `out` (resized to the snapshot), in a fiber that may stop it in between; NULL = in one go.
+ * Where the fiber hurries, `out` stays incomplete.
  */
-void acyclic_begin(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
-		   struct tables *out);
-bool acyclic_go(struct acyclic *a);
+void acyclic_compute(struct acyclic *a, const struct topo *t, const struct lid_map *lids,
+		     struct tables *out, struct fiber *fiber);
 
 /* Whether the latest tables lead some hosts over cordoned links, as no others connect them. */
 bool acyclic_cordons_overridden(const struct acyclic *a);

@@ -107,15 +107,19 @@ static bool find_after(struct turns *t, uint32_t a, uint32_t b, uint32_t *count)
 		uint32_t arc = t->after[i], first = n->first[n->to[arc]];
 		const uint8_t *state = &t->state[n->first_turn[arc]];
 		unsigned degree = net_degree(n, n->to[arc]);
+		uint32_t next[UINT8_MAX + 1], nnext = 0;
 
 		t->work -= degree;
+		/* Without a branch, as no processor foresees it. */
 		for (unsigned k = 0; k < degree; k++) {
-			if (state[k] != TURN_ALLOWED || t->position[first + k] > end)
-				continue;
-			if (first + k == a)
+			next[nnext] = first + k;
+			nnext += (state[k] == TURN_ALLOWED) & (t->position[first + k] <= end);
+		}
+		for (unsigned k = 0; k < nnext; k++) {
+			if (next[k] == a)
 				return false;
-			if (meet(t, first + k))
-				t->after[(*count)++] = first + k;
+			if (meet(t, next[k]))
+				t->after[(*count)++] = next[k];
 		}
 	}
 	return true;
@@ -140,13 +144,16 @@ bool turns_allow(struct turns *t, uint32_t a, uint32_t b)
 {
 	uint8_t *state = &t->state[turn_number(t->net, a, b)];
 	uint32_t nbefore, nafter;
+	int64_t work = t->work;
 
 	if (*state != TURN_UNKNOWN)
 		return *state == TURN_ALLOWED;
 	*state = TURN_BANNED;
 	if (t->position[a] > t->position[b]) {
-		if (t->work <= 0 || !find_after(t, a, b, &nafter))
+		if (t->work <= 0 || !find_after(t, a, b, &nafter)) {
+			fiber_spend(t->net->fiber, (work - t->work) * TURN_NS);
 			return false;
+		}
 
 		/* Arcs that lead to a and are not before b in the order, itself first. */
 		const struct net *net = t->net;
@@ -184,6 +191,7 @@ bool turns_allow(struct turns *t, uint32_t a, uint32_t b)
 		qsort(t->places, n, sizeof(*t->places), by_number);
 		for (uint32_t i = 0; i < n; i++)
 			t->position[t->before[i]] = t->places[i];
+		fiber_spend(t->net->fiber, (work - t->work) * TURN_NS + n * SORT_NS);
 	}
 	*state = TURN_ALLOWED;
 	return true;
@@ -208,7 +216,8 @@ void column_init(struct column *c, const struct net *net)
 			      .met = arena_array(arena, c->met, n),
 			      .bucket = arena_array(arena, c->bucket, n),
 			      .link = arena_array(arena, c->link, n),
-			      .stack = arena_array(arena, c->stack, n) };
+			      .stack = arena_array(arena, c->stack, n),
+			      .taken = arena_array(arena, c->taken, net->narcs + 1) };
 	memset(c->offer, ARC_NONE, n);
 }
 
@@ -247,7 +256,8 @@ void column_settle(struct column *c, uint32_t sw, uint8_t arc, uint32_t hops, ui
 
 static uint64_t cost_of(const struct column *c, uint32_t arc)
 {
-	uint64_t load = c->load ? c->load[arc] / net_links(c->net, arc) : 0;
+	unsigned links = net_links(c->net, arc);
+	uint64_t load = !c->load ? 0 : links > 1 ? c->load[arc] / links : c->load[arc];
 
 	return 1 + (c->squared ? load * load : load);
 }
@@ -393,6 +403,9 @@ static uint32_t measure(struct column *c)
 	const struct net *n = c->net;
 	uint32_t count = 0;
 
+	for (uint32_t sw = 0; sw < n->nswitches; sw++)
+		if (sw != c->d && c->settled[sw])
+			c->taken[n->back[column_arc(c, sw)]] = true;
 	c->stack[count++] = c->d;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t sw = c->stack[i];
@@ -400,9 +413,9 @@ static uint32_t measure(struct column *c)
 		for (uint32_t out = n->first[sw]; out < n->first[sw + 1]; out++) {
 			uint32_t from = n->to[out];
 
-			if (from == c->d || !c->settled[from] ||
-			    column_arc(c, from) != n->back[out])
+			if (!c->taken[out])
 				continue;
+			c->taken[out] = false;
 			c->hops[from] = c->hops[sw] + 1;
 			c->key[from] = c->key[sw] + cost_of(c, n->back[out]);
 			c->stack[count++] = from;
@@ -508,10 +521,12 @@ static bool shorten(struct column *c)
 
 		for (uint32_t a = c->net->first[sw]; a < c->net->first[sw + 1]; a++) {
 			uint32_t to = c->net->to[a];
-			uint64_t key = c->key[to] + cost_of(c, a);
+			uint64_t key;
 
-			if (c->hops[to] + 1 > hops || (c->hops[to] + 1 == hops && key >= best) ||
-			    !may_go_by(c, sw, a))
+			if (c->hops[to] + 1 > hops)
+				continue;
+			key = c->key[to] + cost_of(c, a);
+			if ((c->hops[to] + 1 == hops && key >= best) || !may_go_by(c, sw, a))
 				continue;
 			hops = c->hops[to] + 1;
 			best = key;

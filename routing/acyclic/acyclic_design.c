@@ -6,6 +6,8 @@
 
 /* ---- The net: switches and the arcs between them, of all links that are known ---------------- */
 
+#define LINK_NS 2 /* to compare the other ends of two ports */
+
 /* Arcs of one switch, by their lowest port; `arc_to` is TOPO_NONE everywhere, before and after. */
 static void list_arcs(struct net *n, const struct topo *t, uint32_t sw, uint32_t *arc_to,
 		      uint32_t *nlinks)
@@ -29,13 +31,14 @@ static void list_arcs(struct net *n, const struct topo *t, uint32_t sw, uint32_t
 		arc_to[n->to[a]] = TOPO_NONE;
 }
 
-void net_init(struct net *n, const struct topo *t)
+void net_init(struct net *n, const struct topo *t, struct fiber *fiber)
 {
 	uint32_t *arc_to = mem_array_unset(arc_to, t->nswitches + 1), nlinks = 0;
 	uint32_t room = t->nswitch_ports + 1;
 	struct arena *arena = arena_new();
 
 	*n = (struct net){ .nswitches = t->nswitches,
+			   .fiber = fiber,
 			   .arena = arena,
 			   .first = arena_array(arena, n->first, t->nswitches + 1),
 			   .from = arena_array(arena, n->from, room),
@@ -56,16 +59,17 @@ void net_init(struct net *n, const struct topo *t)
 				peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp;
 		}
 		n->level[sw] = t->nodes[sw].level;
+		fiber_spend(fiber, t->nodes[sw].nports * t->nodes[sw].nports * LINK_NS);
 	}
 	n->first[t->nswitches] = n->narcs;
 	n->first_link[n->narcs] = nlinks;
-	for (uint32_t a = 0; a < n->narcs; a++)
+	for (uint32_t a = 0; a < n->narcs; a++) {
 		for (uint32_t b = n->first[n->to[a]]; b < n->first[n->to[a] + 1]; b++)
 			if (n->to[b] == n->from[a])
 				n->back[a] = b;
-	for (uint32_t a = 0; a < n->narcs; a++) {
 		n->first_turn[a] = n->nturns;
 		n->nturns += net_degree(n, n->to[a]);
+		fiber_spend(fiber, net_degree(n, n->to[a]) * TURN_NS);
 	}
 	free(arc_to);
 }
@@ -143,8 +147,6 @@ void net_find_parts(const struct net *n, const uint8_t *states, enum arc_state l
 #define COLUMN_WORK    (1 << 16)   /* steps of looking for other paths for one column */
 #define CLEARLY_LESS                                                                               \
 	90 /* percent of the load: for less nobody leaves the first one, of shortest paths */
-#define TURNS_A_STEP 4096
-#define WORK_A_STEP  (1 << 16) /* steps of searching for cycles: a few milliseconds */
 
 enum phase { ESTIMATE, BEGIN, TURNS, REST, COLUMNS, JUDGE, DONE };
 
@@ -167,7 +169,7 @@ struct design_job {
 	uint32_t *value; /* by turn, while it is estimated */
 	enum phase phase;
 	unsigned try, tries, round, rounds;
-	uint32_t at;	 /* of a phase: destination, turn or column */
+	uint32_t at;	 /* of a phase: destination or column */
 	uint32_t *order; /* columns as they are made: not neighbours one after the other */
 	uint32_t *owner; /* by column: destination switch */
 	bool failed;	 /* this try has no tree */
@@ -252,11 +254,29 @@ static void deal_columns(struct design_job *j)
 
 /* ---- Estimate -------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	const struct worth *x = a, *y = b;
+#define WORTH_NS 20
 
-	return sort_order(y->value, x->value) ?: sort_order(x->a, y->a) ?: sort_order(x->b, y->b);
+/* By value, the greatest first; equals stay as they are. By counting: there may be a million. */
+static void sort_worths(struct design_job *j)
+{
+	struct worth *sorted = arena_array(j->arena, sorted, j->nworths + 1);
+
+	for (unsigned shift = 0; shift < 32; shift += 16) {
+		uint32_t *next = mem_array(next, UINT16_MAX + 2);
+		struct worth *from = j->worths;
+
+		for (uint32_t i = 0; i < j->nworths; i++)
+			next[(uint16_t)(~from[i].value >> shift) + 1]++;
+		for (uint32_t k = 0; k < UINT16_MAX; k++)
+			next[k + 1] += next[k];
+		for (uint32_t i = 0; i < j->nworths; i++) {
+			sorted[next[(uint16_t)(~from[i].value >> shift)]++] = from[i];
+			fiber_spend(j->net->fiber, WORTH_NS);
+		}
+		j->worths = sorted;
+		sorted = from;
+		free(next);
+	}
 }
 
 /* One destination, once or twice: the second time around those that came after it. */
@@ -333,31 +353,24 @@ static void begin(struct design_job *j)
 
 static void allow_worthy(struct design_job *j)
 {
-	uint32_t end = j->at + TURNS_A_STEP < j->nworths ? j->at + TURNS_A_STEP : j->nworths;
-	int64_t enough = j->now.turns.work - WORK_A_STEP;
-
-	for (; j->at < end && j->now.turns.work > enough; j->at++)
-		turns_allow(&j->now.turns, j->worths[j->at].a, j->worths[j->at].b);
-	if (j->at < j->nworths)
-		return;
+	for (uint32_t i = 0; i < j->nworths; i++) {
+		turns_allow(&j->now.turns, j->worths[i].a, j->worths[i].b);
+		fiber_spend(j->net->fiber, WORTH_NS);
+	}
 	if (beginning_of(j) == BY_TIERS)
 		j->failed = !turns_fit_tree(&j->now.turns, NULL, j->now.tree);
-	j->at = 0;
 	j->phase = j->failed ? JUDGE : REST;
 }
 
 static void allow_rest(struct design_job *j)
 {
 	const struct net *n = j->net;
-	uint32_t end = j->at + TURNS_A_STEP / 16 < n->narcs ? j->at + TURNS_A_STEP / 16 : n->narcs;
-	int64_t enough = j->now.turns.work - WORK_A_STEP;
 
-	for (; j->at < end && j->now.turns.work > enough; j->at++)
-		for (uint32_t b = n->first[n->to[j->at]]; b < n->first[n->to[j->at] + 1]; b++)
-			turns_allow(&j->now.turns, j->at, b);
-	if (j->at < n->narcs)
-		return;
-	j->at = 0;
+	for (uint32_t a = 0; a < n->narcs; a++) {
+		for (uint32_t b = n->first[n->to[a]]; b < n->first[n->to[a] + 1]; b++)
+			turns_allow(&j->now.turns, a, b);
+		fiber_spend(n->fiber, net_degree(n, n->to[a]) * TURN_NS);
+	}
 	j->phase = COLUMNS;
 }
 
@@ -496,7 +509,7 @@ bool design_job_go(struct design_job *j)
 			for (uint32_t i = 0; i < n->nturns; i++)
 				count += j->value[i] > 0;
 			j->worths = arena_array(j->arena, j->worths, count + 1);
-			for (uint32_t a = 0; a < n->narcs; a++)
+			for (uint32_t a = 0; a < n->narcs; a++) {
 				for (uint32_t b = n->first[n->to[a]]; b < n->first[n->to[a] + 1];
 				     b++) {
 					uint32_t value = j->value[turn_number(n, a, b)];
@@ -505,7 +518,9 @@ bool design_job_go(struct design_job *j)
 						j->worths[j->nworths++] =
 							(struct worth){ value, a, b };
 				}
-			qsort(j->worths, j->nworths, sizeof(*j->worths), by_value);
+				fiber_spend(n->fiber, net_degree(n, n->to[a]) * WORTH_NS);
+			}
+			sort_worths(j);
 		}
 		return true;
 	case BEGIN:

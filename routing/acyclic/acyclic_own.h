@@ -6,11 +6,12 @@
  * An arc is one direction between two neighbouring switches, all parallel links together. A turn is
  * a pair of arcs, the second of which begins where the first one ends. A net is made of all known
  * links and refers to no snapshot; which of them are up is read separately, into arrays of the
- * caller. Nothing here fails.
+ * caller. Nothing here fails. Long work stops in the net's fiber.
  */
 #ifndef FMD_ROUTING_ACYCLIC_ACYCLIC_OWN_H
 #define FMD_ROUTING_ACYCLIC_ACYCLIC_OWN_H
 
+#include "routing/fiber.h"
 #include "topology/snapshot/topo.h"
 
 #define ARC_NONE                                                                                   \
@@ -19,6 +20,7 @@
 enum arc_state { ARC_DOWN, ARC_CORDONED, ARC_OPEN }; /* of its best link */
 
 struct net {
+	struct fiber *fiber; /* borrowed; of the computation that runs, NULL = in one go */
 	struct arena *arena; /* owns the arrays */
 	uint32_t nswitches, narcs;
 	uint32_t *first;	    /* by switch [nswitches + 1]: its arcs */
@@ -32,7 +34,7 @@ struct net {
 };
 
 /* Makes the net of all known links; it is freed with its arena. */
-void net_init(struct net *n, const struct topo *t);
+void net_init(struct net *n, const struct topo *t, struct fiber *fiber);
 /* Sets states[arc] to its enum arc_state in a snapshot of the same links. */
 void net_read_states(const struct net *n, const struct topo *t, uint8_t *states);
 /*
@@ -91,6 +93,9 @@ bool turns_allow(struct turns *turns, uint32_t a, uint32_t b);
  */
 void turns_forget(struct turns *turns, const uint8_t *states, const bool *used);
 
+#define TURN_NS 4   /* to look at a turn */
+#define SORT_NS 150 /* to put an arc in another place */
+
 static inline uint32_t turn_number(const struct net *n, uint32_t a, uint32_t b)
 {
 	return n->first_turn[a] + (b - n->first[n->to[a]]);
@@ -141,8 +146,9 @@ struct column {
 	uint32_t *met;			 /* switches with an offer */
 	uint32_t *bucket, *link, *stack; /* settled switches by hops */
 	uint32_t longest;		 /* highest hops in buckets */
-	int64_t work;			 /* of looking for other paths, that may still be done */
-	bool by_cordons;		 /* hosts reach the destination's by cordoned arcs alone */
+	bool *taken;	 /* by arc: a switch sends by its other direction; all false in between */
+	int64_t work;	 /* of looking for other paths, that may still be done */
+	bool by_cordons; /* hosts reach the destination's by cordoned arcs alone */
 };
 
 /* Allocates a column's scratch, and frees it. All other members are the caller's to set. */

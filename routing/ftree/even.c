@@ -496,6 +496,7 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 			   (struct graph_how){ .orientation = GRAPH_BY_LEVEL,
 					       .through_cordons = true,
 					       .through_damage = true });
+		w.legal.r.fiber = fiber;
 		legal_fill(&w.legal);
 		w.g = w.legal.g;
 		w.design.g = w.g;

@@ -9,6 +9,7 @@
 #include "topology/base/mem.h"
 
 #define ROOM_STEP (4u << 20) /* bytes: a millisecond or two */
+#define ROOM_NS	  2000000
 
 void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,
 		const struct route_params *params, struct graph_how how)
@@ -31,6 +32,8 @@ bool legal_make_room(struct legal *legal, uint32_t *next)
 
 void legal_fill(struct legal *legal)
 {
+	for (uint32_t row = 0; legal->r.fiber && !legal_make_room(legal, &row);)
+		fiber_spend(legal->r.fiber, ROOM_NS);
 	tables_resize(&legal->tables, legal->g->nswitches, legal->d.top);
 	rows_fill(legal->g, &legal->d, &legal->r, &legal->tables, &legal->gaps);
 }

@@ -196,8 +196,7 @@ struct route {
 	struct route_outcome outcome; /* of the latest computation */
 };
 
-#define ACYCLIC_NS 200000 /* estimated time of one acyclic_go() */
-#define LANE_NS	   40	  /* estimated time for each link end to make a graph or its reach */
+#define LANE_NS 40 /* estimated time for each link end to make a graph or its reach */
 
 struct run { /* arguments of a computation that runs in a fiber */
 	struct fiber *fiber;
@@ -422,11 +421,7 @@ bool route_cordons_overridden(const struct route *route)
 
 static void run_acyclic(struct job *job, struct tables *out)
 {
-	struct acyclic *a = job->route->acyclic;
-
-	acyclic_begin(a, job->t, job->lids, out);
-	while (acyclic_go(a))
-		fiber_spend(fiber_of(job->route), ACYCLIC_NS);
+	acyclic_compute(job->route->acyclic, job->t, job->lids, out, fiber_of(job->route));
 }
 
 static void compute_acyclic(struct job *job, struct tables *out)
@@ -492,7 +487,7 @@ static void compute_by_design(struct job *job, struct tables *out)
 
 	if (!route->judged || !topo_is_again(route->judged, job->t)) {
 		topo_unref(route->judged);
-		route->is_tree = tiers_are_tree(job->t, &route->tiers);
+		route->is_tree = tiers_are_tree(job->t, &route->tiers, fiber_of(route));
 		route->judged = topo_ref_frozen(job->t);
 	}
 	if (route->is_tree) {

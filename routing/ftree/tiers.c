@@ -163,7 +163,9 @@ static void find_paths(struct work *w, uint32_t leaf)
 	}
 }
 
-bool tiers_are_tree(const struct topo *t, struct tiers *out)
+#define PAIR_NS 10
+
+bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber)
 {
 	uint32_t n = t->nswitches + 1;
 	struct work w;
@@ -210,6 +212,7 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out)
 			if (!w.leaf[leaf])
 				continue;
 			find_paths(&w, leaf);
+			fiber_spend(fiber, w.t->nswitches * PAIR_NS);
 			for (uint32_t to = 0; to < w.t->nswitches; to++) {
 				if (!w.leaf[to] || to == leaf || w.part[to] != w.part[leaf])
 					continue;

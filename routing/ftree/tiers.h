@@ -12,6 +12,7 @@
 #ifndef FMD_ROUTING_TIERS_H
 #define FMD_ROUTING_TIERS_H
 
+#include "routing/fiber.h"
 #include "topology/graph/graph.h"
 #include "topology/snapshot/topo.h"
 
@@ -21,8 +22,11 @@ struct tiers {
 	uint64_t pairs, open_pairs;
 };
 
-/* Whether the known links make a tree; the figures that decided it are in *out. */
-bool tiers_are_tree(const struct topo *t, struct tiers *out);
+/*
+ * Whether the known links make a tree; the figures that decided it are in *out. The fiber is for
+ * stops in between; NULL = in one go.
+ */
+bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber);
 
 /*
  * Whether a fabric's design, with all known links live, is no even tree: a director that lacks a

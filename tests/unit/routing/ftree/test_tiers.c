@@ -34,7 +34,7 @@ static void assert_verdict(const struct topo *t, bool tree, const char *name, un
 {
 	struct tiers tiers;
 
-	if (tiers_are_tree(t, &tiers) != tree)
+	if (tiers_are_tree(t, &tiers, NULL) != tree)
 		fail_msg(
 			"%s, %u%%, seed %llu: %s, %u of %u cables on one level, %llu of %llu pairs "
 			"open",
