@@ -10,12 +10,20 @@
 #define ROOM_AT_ONCE (2u << 20) /* bytes */
 #define PAGE	     4096	/* the smallest there is */
 
+void tables_forget(struct tables *t)
+{
+	free(t->made_from);
+	t->made_from = NULL;
+}
+
 void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top)
 {
 	uint32_t stride = (top / TABLES_BLOCK + 1u) * TABLES_BLOCK;
 	size_t bytes = (size_t)nswitches * stride;
 
 	assert(top <= TABLES_MAX_LID);
+	if (nswitches != t->nswitches || top != t->top)
+		tables_forget(t);
 	if (bytes > t->capacity) {
 		free(t->lft);
 		t->lft = mem_alloc_aligned(TABLES_BLOCK, bytes);
@@ -26,11 +34,20 @@ void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top)
 	t->top = top;
 }
 
+void tables_keep(struct tables *t, uint32_t nswitches, uint16_t top)
+{
+	tables_resize(t, nswitches, top);
+	if (!t->made_from)
+		t->made_from = mem_array(t->made_from, nswitches + 1);
+}
+
 bool tables_make_room(struct tables *t, size_t *room)
 {
 	size_t left = t->capacity - *room;
 
 	left = left < ROOM_AT_ONCE ? left : ROOM_AT_ONCE;
+	if (left)
+		tables_forget(t);
 	memset(t->lft + *room, TABLES_NO_ROUTE, left);
 	*room += left;
 	return *room < t->capacity;
@@ -76,12 +93,14 @@ void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row)
 void tables_copy(struct tables *to, const struct tables *from)
 {
 	tables_resize(to, from->nswitches, from->top);
+	tables_forget(to);
 	if (from->nswitches)
 		memcpy(to->lft, from->lft, (size_t)from->nswitches * from->stride);
 }
 
 void tables_fini(struct tables *t)
 {
+	tables_forget(t);
 	free(t->lft);
 	*t = (struct tables){ 0 };
 }

@@ -24,6 +24,11 @@ struct tables {
 	uint16_t top;	 /* highest LID in use */
 	uint8_t *lft;	 /* at the begin of a cache line */
 	size_t capacity; /* bytes allocated */
+	/*
+	 * By row: a hash of all that it was made from (rows.c); 0 = not known. Who writes to a row
+	 * of tables that have this uses tables_set(). NULL = not kept.
+	 */
+	uint64_t *made_from;
 };
 
 /* The row of a switch, and a block of it, valid until the tables are resized; how many they are. */
@@ -39,9 +44,18 @@ static inline uint32_t tables_blocks(const struct tables *t)
 {
 	return t->top / TABLES_BLOCK + 1;
 }
+static inline void tables_set(struct tables *t, uint32_t sw, uint16_t lid, uint8_t port)
+{
+	tables_row(t, sw)[lid] = port;
+	if (t->made_from)
+		t->made_from[sw] = 0;
+}
 
-/* Sets the size; the contents are undefined then. The memory only grows. */
+/* Sets the size; if it is another, the contents are undefined then. The memory only grows. */
 void tables_resize(struct tables *t, uint32_t nswitches, uint16_t top);
+/* tables_resize(); from now on made_from is kept, until tables_forget(). */
+void tables_keep(struct tables *t, uint32_t nswitches, uint16_t top);
+void tables_forget(struct tables *t);
 /*
  * Touches new memory, as the first touch takes longer than filling it: two megabytes a call, whose
  * contents are lost. *room counts the bytes touched; 0 at first. True: there is more to do.

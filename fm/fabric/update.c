@@ -400,6 +400,7 @@ static enum job_result judge(void *arg)
 			      "fabric: new forwarding tables failed verification, the previous "
 			      "ones stay: %s",
 			      proof->first);
+		tables_forget(&f->update->next.tables); /* no row of them stays */
 		drop(f->update);
 		f->progress.state = FABRIC_REFUSED;
 		MODULES_CALL(f->kept.modules, published, FABRIC_TABLES_REFUSED, NULL);

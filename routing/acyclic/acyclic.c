@@ -576,6 +576,7 @@ void acyclic_compute(struct acyclic *a, const struct topo *t, const struct lid_m
 	a->out = out;
 	a->overridden = false;
 	tables_resize(out, t->nswitches, lids->top);
+	tables_forget(out);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		memset(tables_row(out, sw), TABLES_NO_ROUTE, out->stride);
 		fiber_spend(fiber, ROW_NS);

@@ -297,7 +297,7 @@ static bool give_path_by(struct detour *w, uint32_t s, const struct graph_group 
 		const struct dest_run *run = &w->d->runs[r];
 
 		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
-			tables_row(w->out, s)[lid] = live[w->d->order[lid] % n];
+			tables_set(w->out, s, lid, live[w->d->order[lid] % n]);
 	}
 	return true;
 }

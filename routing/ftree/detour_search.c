@@ -203,7 +203,7 @@ static bool take_path(struct detour_search *m, uint32_t sw, uint32_t d)
 			uint8_t out = tables_row(m->tables, next)[lid];
 			uint32_t beyond = path_switch_at(m->t, next, out);
 
-			tables_row(m->tables, sw)[lid] = port;
+			tables_set(m->tables, sw, lid, port);
 			m->turns[next] |= is_turn(m, sw, next, beyond);
 			if (beyond != TOPO_NONE)
 				cdg_add(&m->cdg, channel, out);

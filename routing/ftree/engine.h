@@ -8,6 +8,7 @@
 #ifndef FMD_ROUTING_ENGINE_H
 #define FMD_ROUTING_ENGINE_H
 
+#include <string.h>
 #include "routing/fiber.h"
 #include "routing/ftree/route.h"
 #include "routing/lid_plan.h"
@@ -86,6 +87,30 @@ void reach_init(struct reach *r, const struct graph *g);
 void reach_fini(struct reach *r);
 /* The entry of D in the list of a switch, NULL = D is not below it. Owned by r. */
 const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_t d);
+
+/* A hash of bytes and of what was hashed before them: equal hashes are taken for equal bytes. */
+static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
+{
+	uint64_t word[2];
+
+	for (const uint8_t *at = bytes; count; at += sizeof(word)) {
+		if (count >= sizeof(word)) {
+			memcpy(word, at, sizeof(word));
+			count -= sizeof(word);
+		} else {
+			word[0] = 0;
+			word[1] = count;
+			memcpy(word, at, count);
+			count = 0;
+		}
+
+		unsigned __int128 product =
+			(unsigned __int128)(word[0] ^ hash) * (word[1] ^ 0x9e3779b97f4a7c15ull);
+
+		hash = (uint64_t)product ^ (uint64_t)(product >> 64);
+	}
+	return hash;
+}
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 

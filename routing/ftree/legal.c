@@ -155,6 +155,6 @@ void legal_override(const struct graph *g, const struct reach *r, const struct d
 		if (o->sw != sw)
 			legal_find_exits(g, sw = o->sw, &exits);
 		if (legal_is_like(g, r, &exits, dest, o->port, tables_row(out, sw)[o->lid]))
-			tables_row(out, sw)[o->lid] = o->port;
+			tables_set(out, sw, o->lid, o->port);
 	}
 }

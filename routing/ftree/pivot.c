@@ -5,6 +5,7 @@
  */
 #include "routing/ftree/pivot.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define TRIED_MAX 64 /* switches that are looked at as pivots */
 
@@ -210,6 +211,7 @@ static void find_runs_by(struct pivots *p, const struct dests *d, unsigned numbe
 			left++;
 		}
 	}
+	runs->hash = hash_bytes(1, p->runs + runs->first, runs->count * sizeof(*p->runs));
 }
 
 bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r, unsigned count)
@@ -287,6 +289,13 @@ void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row)
 		for (uint32_t i = 0; port && i < runs->count; i++)
 			fill_run(&p->runs[runs->first + i], port, row);
 	}
+}
+
+uint64_t pivots_hash(const struct pivots *p, uint32_t sw, uint64_t hash)
+{
+	for (unsigned k = p->order[sw]; k < p->count && p->group[k] == p->order[sw]; k++)
+		hash = hash_word(hash + p->runs_by[k].hash) + *port_to(p, k, sw);
+	return hash;
 }
 
 void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,

@@ -48,6 +48,7 @@ struct pivots {
 	struct dest_run *runs; /* LIDs behind switches without hosts */
 	struct pivot_runs {
 		uint32_t first, count;
+		uint64_t hash; /* of these runs */
 	} runs_by[PIVOTS_MAX]; /* by pivot: runs to which it and those before it have a path */
 };
 
@@ -68,6 +69,8 @@ bool pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
  * at which packets may turn, have a path: LIDs behind switches without hosts; LIDs behind `dest`.
  */
 void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row);
+/* A hash of all that pivots_fill() does to a row without routes, and of another hash. */
+uint64_t pivots_hash(const struct pivots *p, uint32_t sw, uint64_t hash);
 void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,
 		      uint8_t *row);
 

@@ -54,7 +54,7 @@ static void copy_entry(const struct topo *t, uint32_t sw, uint32_t lid, const st
 
 	if (peer && peer->node < t->nswitches &&
 	    tables_row(to, peer->node)[lid] == tables_row(from, peer->node)[lid])
-		tables_row(to, sw)[lid] = out;
+		tables_set(to, sw, lid, out);
 }
 
 /* Whether the tables lead from the gap's switch to its destination, or to a host there. */
@@ -98,7 +98,7 @@ static void cordons_fill(const struct topo *t, const struct lid_map *lids, const
 		if (home >= t->nswitches || !columns[home])
 			continue;
 		for (uint32_t sw = 0; sw < t->nswitches; sw++)
-			tables_row(to, sw)[lid] = tables_row(from, sw)[lid];
+			tables_set(to, sw, lid, tables_row(from, sw)[lid]);
 	}
 
 	for (uint32_t i = 0; i < gaps->count; i++)
@@ -302,7 +302,7 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 	reach_init(&r, g);
 	r.design = &job->route->design;
 	r.fiber = fiber_of(job->route);
-	tables_resize(out, job->t->nswitches, job->lids->top);
+	tables_keep(out, job->t->nswitches, job->lids->top);
 	fiber_spend(r.fiber, g->nlanes * LANE_NS);
 	/*
 	 * Pivots are right only where every pair of hosts that links connect has a legal path: all

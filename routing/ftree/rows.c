@@ -10,11 +10,15 @@
  *   itself  its hosts' ports, and port 0
  * Costs are completed on the way: a switch that is somebody's parent leaves its row of costs before
  * its children are reached. Rows of large tables are made in one place and stored past the cache.
+ *
+ * After a fault most rows are what they were. A row without dead slots and lanes follows from few
+ * things (hash_of()): where the tables still hold the row made from the same, it stays.
  */
 #include "routing/bytemap.h"
 #include "routing/ftree/choice.h"
 #include "routing/ftree/pivot.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /* ---- The part of a row that goes down -------------------------------------------------------- */
 
@@ -30,6 +34,7 @@ struct down_row {
 	uint8_t *link; /* by LID: number of the preferred link down; BYTEMAP_KEEP = not below */
 	uint32_t first, end; /* LIDs below are first .. end - 1; others have no link set */
 	uint8_t *dist;	     /* by D: hops; REACH_NEVER = not below */
+	uint64_t hash;	     /* of the links */
 	bool complete;	     /* all switches with hosts are below */
 };
 
@@ -345,31 +350,45 @@ static const struct down_row *down_rows_of(struct down_rows *b, uint32_t sw)
 	below->complete = nhosts == b->nhosts;
 	/* Each D is below by one child alone where the children's lists add up to the switch's. */
 	(sum == list->count ? fill_apart : fill_children)(b, below, sw);
+	below->hash = hash_word((uint64_t)below->first << 32 | below->end);
+	if (below->first < below->end)
+		below->hash = hash_bytes(below->hash, below->link + below->first,
+					 below->end - below->first);
 	return below;
 }
 
 /* ---- Ports ----------------------------------------------------------------------------------- */
 
-/* Writes a switch's ports to LIDs below it to its row: by bytemap(), or over what is there. */
-static void map_below(struct down_rows *b, const struct down_row *below, uint32_t sw, uint8_t *row,
-		      __typeof__(bytemap) *map)
-{
-	uint8_t port_of_link[256] = { 0 };
-	const struct graph_group *downs = graph_downs(b->g, sw),
-				 *last = &downs[b->g->switches[sw].ndown - 1];
-	const struct graph_lane *lanes = &b->g->lanes[downs->first_lane];
-	unsigned links = last->first_lane + last->nlanes - downs->first_lane;
-	bool dead = false;
+struct links {
+	uint8_t port[256]; /* by link down; DEAD = it is */
+	unsigned count;
+	bool dead; /* some are */
+};
 
-	for (unsigned c = 0; c < links; c++) {
-		port_of_link[c] = lanes[c].live ? lanes[c].port : DEAD;
-		dead |= !lanes[c].live;
+static void find_links(const struct graph *g, uint32_t sw, struct links *links)
+{
+	const struct graph_group *downs = graph_downs(g, sw), *last = downs + g->switches[sw].ndown;
+	const struct graph_lane *lanes = &g->lanes[downs->first_lane];
+
+	*links = (struct links){ 0 };
+	if (last-- == downs)
+		return;
+	links->count = last->first_lane + last->nlanes - downs->first_lane;
+	for (unsigned c = 0; c < links->count; c++) {
+		links->port[c] = lanes[c].live ? lanes[c].port : DEAD;
+		links->dead |= !lanes[c].live;
 	}
+}
+
+/* Writes a switch's ports to LIDs below it to its row: by bytemap(), or over what is there. */
+static void map_below(struct down_rows *b, const struct down_row *below, const struct links *links,
+		      uint32_t sw, uint8_t *row, __typeof__(bytemap) *map)
+{
 	if (below->first >= below->end)
 		return;
-	map(row + below->first, below->link + below->first, below->end - below->first, port_of_link,
-	    links);
-	if (dead) {
+	map(row + below->first, below->link + below->first, below->end - below->first, links->port,
+	    links->count);
+	if (links->dead) {
 		uint8_t *at = row + below->first, *end = row + below->end;
 		struct descent way = { 0 };
 
@@ -414,6 +433,7 @@ struct rows {
 	uint8_t *unused;      /* for results that nobody asks for */
 	struct probe *probes; /* destinations with hosts first */
 	uint32_t nprobes, nwith_hosts;
+	uint64_t hash; /* of the probes and the family's row of slots */
 };
 
 struct probe { /* a destination switch, and a LID behind it that tells whether it has a path */
@@ -425,6 +445,7 @@ struct member { /* the switch whose row is being made */
 	uint8_t *row;
 	const struct graph_group *ups;
 	bool complete; /* up group p leads to parent p, and all are alive */
+	bool dead;     /* some slot is, here */
 	uint8_t group_of
 		/* by parent number, unless complete: live up group + 1, 0 = dead or absent */
 		[256];
@@ -440,11 +461,9 @@ static const struct graph_group *live_parent(const struct member *m, unsigned pa
 	return group ? &m->ups[group - 1] : NULL;
 }
 
-/* Returns whether some slot is dead here. */
-static bool map_slots(const struct rows *w, struct member *m)
+static void map_slots(const struct rows *w, struct member *m)
 {
 	const struct graph_slot *slots = &w->g->slots[w->choice.family->first_slot];
-	bool dead = false;
 
 	memset(m->port_of_slot, TABLES_NO_ROUTE, sizeof(m->port_of_slot));
 	if (w->g->switches[m->sw].whole) {
@@ -453,7 +472,7 @@ static bool map_slots(const struct rows *w, struct member *m)
 				w->g->lanes[m->ups[slots[s].parent].first_lane + slots[s].lane]
 					.port;
 
-		return false;
+		return;
 	}
 	for (unsigned s = 0; s < w->choice.family->nslots; s++) {
 		const struct graph_group *group = live_parent(m, slots[s].parent);
@@ -462,9 +481,8 @@ static bool map_slots(const struct rows *w, struct member *m)
 		bool live = group && slots[s].lane < group->nlanes && lane->live;
 
 		m->port_of_slot[s] = live ? lane->port : ROWS_DEAD;
-		dead |= !live;
+		m->dead |= !live;
 	}
-	return dead;
 }
 
 /* The member's own candidates: the family's that are alive here, else its nearest live parents. */
@@ -508,8 +526,8 @@ static uint8_t patched_port(struct rows *w, const struct member *m, uint16_t lid
 	return choice_lane_port(w->g, live_parent(m, slot->parent), slot->lane, x / family->nslots);
 }
 
-/* Of a switch with a path up. Returns whether some slot is dead here. */
-static bool make_up(struct rows *w, struct member *m)
+/* Of a switch with a path up. */
+static void find_ups(const struct rows *w, struct member *m)
 {
 	const struct graph_switch *s = &w->g->switches[m->sw];
 	unsigned nparents = w->choice.family->nparents;
@@ -525,10 +543,13 @@ static bool make_up(struct rows *w, struct member *m)
 				m->group_of[m->ups[i].slot] = i + 1;
 	}
 
-	bool dead = map_slots(w, m);
+	map_slots(w, m);
+}
 
+static void make_up(struct rows *w, struct member *m)
+{
 	bytemap(m->row, w->choice.slots, w->out->stride, m->port_of_slot, w->choice.family->nslots);
-	if (dead) {
+	if (m->dead) {
 		struct parent_set live = { { 0 } }, set;
 		uint32_t set_of = TOPO_NONE, patched = 0;
 		uint8_t *at = m->row, *end = m->row + w->d->top + 1;
@@ -548,7 +569,6 @@ static bool make_up(struct rows *w, struct member *m)
 		}
 		fiber_spend(w->r->fiber, patched * CHOICE_NS);
 	}
-	return dead;
 }
 
 /* ---- Costs ----------------------------------------------------------------------------------- */
@@ -601,61 +621,110 @@ static void add_probes(struct rows *w, bool with_hosts)
 
 /* ---- All rows -------------------------------------------------------------------------------- */
 
-static void make_row(struct rows *w, uint32_t sw)
+/* Of all that a row follows from, and that its gaps do; 0 = of more than that. */
+static uint64_t hash_of(const struct rows *w, const struct member *m, const struct down_row *below,
+			const struct links *links)
 {
-	struct member m = { .sw = sw, .row = w->row ? w->row : tables_row(w->out, sw) };
-	const struct down_row *below =
-		w->g->switches[sw].ndown ? down_rows_of(&w->down_rows, sw) : NULL;
-	bool dead = false, source = w->g->switches[sw].nhosts;
+	uint64_t hash = w->hash + (w->g->switches[m->sw].nhosts > 0);
+
+	if (m->dead || links->dead)
+		return 0;
+	if (w->choice.family->nslots)
+		hash = hash_bytes(hash, m->port_of_slot, w->choice.family->nslots);
+	if (below)
+		hash = hash_bytes(hash + below->hash, links->port, links->count);
+	if (w->r->pivots)
+		hash = pivots_hash(w->r->pivots, m->sw, hash + 1);
+	for (uint32_t r = w->d->first_run[m->sw]; r < w->d->first_run[m->sw + 1]; r++) {
+		const struct dest_run *run = &w->d->runs[r];
+
+		hash = hash_bytes(hash + run->lid, w->d->port + run->lid, run->count);
+	}
+	return hash;
+}
+
+/* Returns whether pairs with hosts were left to pivots. */
+static bool fill_row(struct rows *w, struct member *m, const struct down_row *below,
+		     const struct links *links)
+{
+	uint32_t stride = w->out->stride;
+	bool left = false;
 
 	if (w->choice.family->nslots) {
-		dead = make_up(w, &m);
+		make_up(w, m);
 		if (below)
-			map_below(&w->down_rows, below, sw, m.row, bytemap_over);
+			map_below(&w->down_rows, below, links, m->sw, m->row, bytemap_over);
 	} else if (below) {
-		uint32_t first = below->first < below->end ? below->first : w->out->stride;
+		uint32_t first = below->first < below->end ? below->first : stride;
 
-		memset(m.row, TABLES_NO_ROUTE, first); /* what is not below */
-		if (first < w->out->stride)
-			memset(m.row + below->end, TABLES_NO_ROUTE, w->out->stride - below->end);
-		map_below(&w->down_rows, below, sw, m.row, bytemap);
+		memset(m->row, TABLES_NO_ROUTE, first); /* what is not below */
+		if (first < stride)
+			memset(m->row + below->end, TABLES_NO_ROUTE, stride - below->end);
+		map_below(&w->down_rows, below, links, m->sw, m->row, bytemap);
 	} else {
-		memset(m.row, TABLES_NO_ROUTE, w->out->stride);
+		memset(m->row, TABLES_NO_ROUTE, stride);
 	}
-	if (w->r->pivots && (dead || w->choice.has_never)) {
+	if (w->r->pivots && (m->dead || w->choice.has_never)) {
 		/*
 		 * Fills gaps by pivots, except those between two switches with hosts: these stay
 		 * gaps, for which detours are searched one by one.
 		 */
 		const struct pivots *pivots = w->r->pivots;
-		bool some = !w->g->switches[m.sw].nhosts && (dead || w->choice.has_never_hosts);
+		bool some = !w->g->switches[m->sw].nhosts && (m->dead || w->choice.has_never_hosts);
 
-		pivots_fill(pivots, m.sw, m.row);
+		pivots_fill(pivots, m->sw, m->row);
 		for (uint32_t i = 0; some && i < w->nwith_hosts; i++)
-			if (m.row[w->probes[i].lid] == TABLES_NO_ROUTE)
-				pivots_fill_dest(pivots, w->d, m.sw, w->probes[i].d, m.row);
+			if (m->row[w->probes[i].lid] == TABLES_NO_ROUTE) {
+				pivots_fill_dest(pivots, w->d, m->sw, w->probes[i].d, m->row);
+				left = true;
+			}
 	}
-	for (uint32_t r = w->d->first_run[m.sw]; r < w->d->first_run[m.sw + 1]; r++) {
+	for (uint32_t r = w->d->first_run[m->sw]; r < w->d->first_run[m->sw + 1]; r++) {
 		uint32_t lid = w->d->runs[r].lid, n = w->d->runs[r].count;
 
-		m.row[lid] = w->d->port[lid];
+		m->row[lid] = w->d->port[lid];
 		if (n > 1) /* but for a leaf's hosts it is one */
-			memcpy(m.row + lid, w->d->port + lid, n);
+			memcpy(m->row + lid, w->d->port + lid, n);
 	}
+	return left;
+}
+
+static void make_row(struct rows *w, uint32_t sw)
+{
+	struct member m = { .sw = sw, .row = w->row ? w->row : tables_row(w->out, sw) };
+	const struct down_row *below =
+		w->g->switches[sw].ndown ? down_rows_of(&w->down_rows, sw) : NULL;
+	bool source = w->g->switches[sw].nhosts, open;
+	uint64_t *made_from = w->out->made_from ? &w->out->made_from[sw] : NULL, hash;
+	struct links links;
+
+	if (w->choice.family->nslots)
+		find_ups(w, &m);
 	if (below)
 		complete_costs(w, &m, below);
+	find_links(w->g, sw, &links);
+	hash = made_from ? hash_of(w, &m, below, &links) : 0;
+	fiber_spend(w->r->fiber, ROW_NS);
+	if (hash && *made_from == hash)
+		return;
+
+	open = fill_row(w, &m, below, &links);
 	if (!(below && below->complete && !source) &&
-	    (dead || w->choice.has_never_hosts || (w->choice.has_never && source))) {
+	    (m.dead || w->choice.has_never_hosts || (w->choice.has_never && source))) {
 		uint32_t n = source ? w->nprobes : w->nwith_hosts;
 
 		for (uint32_t i = 0; i < n; i++)
-			if (m.row[w->probes[i].lid] == TABLES_NO_ROUTE && w->probes[i].d != m.sw)
+			if (m.row[w->probes[i].lid] == TABLES_NO_ROUTE && w->probes[i].d != m.sw) {
 				add_gap(w->gaps, m.sw, w->probes[i].d,
 					source && i < w->nwith_hosts);
+				open = true;
+			}
 	}
 	if (w->row)
 		tables_store_row(w->out, sw, m.row);
-	fiber_spend(w->r->fiber, ROW_NS + w->out->stride / 4);
+	if (made_from)
+		*made_from = open ? 0 : hash;
+	fiber_spend(w->r->fiber, w->out->stride / 4);
 }
 
 void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, struct tables *out,
@@ -682,6 +751,8 @@ void rows_fill(const struct graph *g, const struct dests *d, struct reach *r, st
 			continue;
 		done[number] = true;
 		choice_family(&w.choice, family);
+		w.hash = hash_bytes(w.nwith_hosts, w.probes, w.nprobes * sizeof(*w.probes));
+		w.hash = hash_bytes(w.hash, w.choice.slots, out->stride);
 		fiber_spend(r->fiber, w.choice.chosen * CHOICE_NS);
 		for (uint32_t k = 0; k < family->nmembers; k++)
 			make_row(&w, g->members[family->first_member + k]);
