@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <math.h>
 #include "routing/ftree/route.h"
 #include "routing/path.h"
 #include "routing/report/load_map.h"
@@ -12,7 +13,7 @@
 
 const double load_bin_edges[LOAD_BINS - 1] = { 0, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2, 3 };
 
-unsigned load_bin(uint64_t load, double mean)
+unsigned load_bin(double load, double mean)
 {
 	unsigned bin = 0;
 
@@ -33,6 +34,18 @@ static bool is_lower_end(const struct topo *t, uint32_t port, unsigned level)
 		return false;
 	return t->nodes[peer->node].level == level ? port < p->peer
 						   : t->nodes[peer->node].level > level;
+}
+
+static double rate_of(const struct topo *t, uint32_t port)
+{
+	return topo_lane_mbps(t->ports[port].speed) * t->ports[port].width ?: 1;
+}
+
+/* The flows by a port, those of slower channels than the tier's fastest counted as so many more. */
+static double time_of(const struct load_tier *tier, const struct topo *t, const uint64_t *by_port,
+		      uint32_t port)
+{
+	return by_port[port] * (tier->rate / rate_of(t, port));
 }
 
 /* ---- The map --------------------------------------------------------------------------------- */
@@ -82,9 +95,14 @@ static void fill_row(const struct topo *t, const uint64_t *by_port, struct load_
 		cell->column = marks->column[t->ports[p->peer].node];
 
 		uint64_t up = by_port[port], down = by_port[p->peer];
-		double up_means = map->tier.mean[LOAD_UP] > 0 ? up / map->tier.mean[LOAD_UP] : 0;
-		double down_means =
-			map->tier.mean[LOAD_DOWN] > 0 ? down / map->tier.mean[LOAD_DOWN] : 0;
+		const struct load_tier *tier = &map->tier;
+		double up_time = time_of(tier, t, by_port, port), up_means = 0, down_means = 0;
+		double down_time = time_of(tier, t, by_port, p->peer);
+
+		if (tier->mean[LOAD_UP] > 0)
+			up_means = up_time / tier->mean[LOAD_UP];
+		if (tier->mean[LOAD_DOWN] > 0)
+			down_means = down_time / tier->mean[LOAD_DOWN];
 
 		cell->links++;
 		if (!p->link_up)
@@ -122,28 +140,36 @@ struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, uns
 			       mem_array(marks.column, t->nswitches) };
 
 	map->tier.level = level;
+
+	struct load_tier *tier = &map->tier;
+	double capacity[LOAD_DIRECTIONS] = { 0 }; /* in fastest channels */
+
+	for (uint32_t i = 0; i < t->nports; i++)
+		if (t->ports[i].link_up && is_lower_end(t, i, level))
+			tier->rate = fmax(tier->rate, rate_of(t, i));
 	for (uint32_t i = 0; i < t->nports; i++) {
-		if (!t->ports[i].link_up || !is_lower_end(t, i, map->tier.level))
+		if (!t->ports[i].link_up || !is_lower_end(t, i, level))
 			continue;
-		uint64_t load[] = {
-			[LOAD_UP] = by_port[i], [LOAD_DOWN] = by_port[t->ports[i].peer]
-		};
+		uint32_t ends[] = { [LOAD_UP] = i, [LOAD_DOWN] = t->ports[i].peer };
 
 		for (unsigned d = 0; d < LOAD_DIRECTIONS; d++) {
-			map->tier.channels[d]++;
-			map->tier.mean[d] += load[d];
-			map->tier.max[d] = load[d] > map->tier.max[d] ? load[d] : map->tier.max[d];
+			uint64_t time = ceil(time_of(tier, t, by_port, ends[d]));
+
+			tier->channels[d]++;
+			tier->mean[d] += by_port[ends[d]];
+			capacity[d] += rate_of(t, ends[d]) / tier->rate;
+			tier->max[d] = time > tier->max[d] ? time : tier->max[d];
 		}
 	}
 	for (unsigned d = 0; d < LOAD_DIRECTIONS; d++)
-		map->tier.mean[d] /= map->tier.channels[d] ? map->tier.channels[d] : 1;
+		tier->mean[d] /= capacity[d] > 0 ? capacity[d] : 1;
 
 	for (uint32_t i = 0; i < t->nports; i++) {
-		if (!t->ports[i].link_up || !is_lower_end(t, i, map->tier.level))
+		if (!t->ports[i].link_up || !is_lower_end(t, i, level))
 			continue;
-		map->tier.bins[LOAD_UP][load_bin(by_port[i], map->tier.mean[LOAD_UP])]++;
-		map->tier.bins[LOAD_DOWN]
-			      [load_bin(by_port[t->ports[i].peer], map->tier.mean[LOAD_DOWN])]++;
+		tier->bins[LOAD_UP][load_bin(time_of(tier, t, by_port, i), tier->mean[LOAD_UP])]++;
+		tier->bins[LOAD_DOWN][load_bin(time_of(tier, t, by_port, t->ports[i].peer),
+					       tier->mean[LOAD_DOWN])]++;
 	}
 
 	map->cells = mem_array(map->cells, mark_ends(t, level, &marks));

@@ -2,7 +2,8 @@
 /*
  * load_map: all-to-all flows (congestion_study()'s by_port) for people: how even each tier is, and
  * the load between each pair of switches. Loads are relative to the mean of the live channels of
- * the same tier and direction.
+ * the same tier and direction. Figures of a tier are of time: flows on a channel of half the rate
+ * of the tier's fastest one count twice.
  */
 #ifndef FMD_ROUTING_LOAD_MAP_H
 #define FMD_ROUTING_LOAD_MAP_H
@@ -16,15 +17,16 @@
 /* Upper edges of the bins, in means; bin 0 is no load at all, the last has no edge. */
 extern const double load_bin_edges[LOAD_BINS - 1];
 /* The bin of a load, 0 .. LOAD_BINS - 1. */
-unsigned load_bin(uint64_t load, double mean);
+unsigned load_bin(double load, double mean);
 
 enum load_direction { LOAD_UP, LOAD_DOWN, LOAD_DIRECTIONS };
 
 struct load_tier {	/* channels between one level and those above it */
 	unsigned level; /* the lower end's */
+	double rate;	/* of the fastest live channel */
 	uint32_t channels[LOAD_DIRECTIONS];
-	uint64_t max[LOAD_DIRECTIONS];
-	double mean[LOAD_DIRECTIONS];
+	uint64_t max[LOAD_DIRECTIONS]; /* rounded up */
+	double mean[LOAD_DIRECTIONS];  /* had each channel its share by rate */
 	uint32_t bins[LOAD_DIRECTIONS][LOAD_BINS];
 };
 

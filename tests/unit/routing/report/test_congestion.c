@@ -134,6 +134,14 @@ static void flows_on_a_link_of_half_the_rate_count_twice(void **state)
 	assert_int_equal(s.c.all_to_all_max, 24);
 	/* 48 flows of a leaf by three links and a half: 13.71 each, and 24 on the half one. */
 	assert_int_equal(lround(s.c.all_to_all_ratio * 100), 175);
+
+	struct load_map *map = load_map_new(slow, s.flows, 0);
+
+	assert_int_equal(map->tier.max[LOAD_UP], 24);
+	assert_int_equal(lround(map->tier.mean[LOAD_UP] * 100), 1371);
+	assert_int_equal(map->tier.bins[LOAD_UP][3], 12); /* 0.875 */
+	assert_int_equal(map->tier.bins[LOAD_UP][7], 4);  /* 1.75 */
+	load_map_free(map);
 	topo_unref(slow);
 	drop(&s);
 }
