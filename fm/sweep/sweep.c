@@ -13,7 +13,8 @@
  * best by then: a time-out makes the links of its path suspect (paths.c). The first rounds are
  * short, so that a dead path costs little; the last take the configured time-out. A node that
  * answered in this sweep is asked longer, one known to be silent once. A switch of a refresh that
- * does not answer at first has its neighbours asked as well: if it is dead, they know.
+ * does not answer at first, by itself or over two of its links, has its neighbours asked as well:
+ * if it is dead, or has booted, they know, and their traps may have been lost with it.
  */
 #include <assert.h>
 #include <errno.h>
@@ -530,7 +531,12 @@ static void sweep_again(struct sweep *s, const struct batch_job *job, const char
 
 			cell->lost = cell->lost_in == s->number ? cell->lost + 1 : 1;
 			cell->lost_in = s->number;
-			s->reroute |= cell->lost == LOST_OVER; /* those on their way end, too */
+			if (cell->lost == LOST_OVER) {
+				s->reroute = true; /* those on their way end, too */
+				/* Its other links may have begun anew with these, unheard. */
+				if (s->kind == SWEEP_REFRESH && !target->silent)
+					explore_visit_neighbours(s, target);
+			}
 		}
 	}
 	again.urgent = false; /* after those that are likely to be answered */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "tests/fabric/double_judge.h"
 #include "tests/lib/aggregation_nodes.h"
 #include "tests/lib/fabric_world.h"
 
@@ -89,11 +90,29 @@ static void one_trap_alone_costs_no_more_than_one_silence(void **state)
 	world_fini(&w);
 }
 
+/* The traps of the other leaves are lost: they go by way of that spine. */
+static void a_spine_that_boots_and_is_slow_then_is_avoided_at_once(void **state)
+{
+	struct verdict verdict;
+	struct world w;
+	guid_t spine;
+
+	world_init(&w, pod(1));
+	spine = w.design->nodes[find_desc(w.design, "spine-01")].guid;
+	double_set_time(w.hw, spine, SECOND_US);
+	double_reboot(w.hw, spine);
+	run_for(&w, SECOND_US);
+	double_judge(w.hw, 0, NULL, false, &verdict);
+	assert_int_equal(verdict.alive, verdict.pairs);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_tables_do_not_wait_for_a_dead_spine),
 		cmocka_unit_test(one_trap_alone_costs_no_more_than_one_silence),
+		cmocka_unit_test(a_spine_that_boots_and_is_slow_then_is_avoided_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
