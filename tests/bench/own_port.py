@@ -5,7 +5,7 @@
     own_port.py [--bin FOLDER] [--size HCAS] [--cases "WORD .."] [--hand S] [--json FILE]
 
 On fmsim; cases: leaf, hca, moved (the cable is out for --hand seconds). A line a case: the port before and behind, seconds from the loss until a fault elsewhere, made a second later, is rerouted (from that fault),
-what hosts had registered (members, services, subscriptions) and what of that is lost, LIDs that moved (the HCA's own in the other fabric is one), and whether the other fabric's manager is up.
+entries of this fabric's tables that are others though neither their LID nor their link is gone, what hosts had registered (members, services, subscriptions) and what of that is lost, LIDs that moved (the HCA's own in the other fabric is one), and whether the other fabric's manager is up.
 """
 import json
 import sys
@@ -18,6 +18,23 @@ import merge
 import world as w
 
 BOUND_S = 0.5
+
+
+def up_ports(sim):
+    node = None
+    for line in sim.tell("state").splitlines():
+        words = line.split()
+        if words[0] == "node":
+            node = words[1]
+        elif words[0] == "port" and words[3] == "LinkUp":
+            yield node, int(words[1])
+
+
+def others(before, now, up):
+    """Entries of the first fabric that are others although their LID and the link that they led to are still there."""
+    gone = {lid for end, lid in before[1].items() if end not in now[1]}
+    return sum(port != now[0][switch].get(lid) for switch, table in before[0].items() if switch.startswith("S-0002c903") and switch in now[0]
+               for lid, port in table.items() if lid not in gone and (switch, port) in up)
 
 
 class Trial:
@@ -59,19 +76,21 @@ class Trial:
             m.until(lambda: not json.loads(self.sim.tell("judge --json"))["dead"], "all pairs are alive", every_s=0.2)
             had = books.read_all()
             self.sim.tell("judge mark")
+            tables = m.tables(self.sim)
             lost = time.time()
             self.lose()
             time.sleep(1)
             at = time.time()
             self.sim.tell("unlink leaf-su01-rail3:33")
             found = m.until(lambda: self.manager.stamps("leaf-su01-rail3 .*rerouted", at), "the fault elsewhere is rerouted", 60, every_s=0.01)
-            row.update(before=before, rerouted_s=round(found[0] - at, 3), behind=self.seat(),
+            now, up = m.tables(self.sim), set(up_ports(self.sim))
+            row.update(before=before, others=others(tables, now, up), rerouted_s=round(found[0] - at, 3), behind=self.seat(),
                        moved_s=[round(stamp - lost, 3) for stamp in self.manager.stamps("port-moved|goes on through|own port", lost)][:1])
             left = books.read_all()
             row.update(had={key: len(value) for key, value in had.items()}, lost={key: len(had[key] - left[key]) for key in had},
                        moved=json.loads(self.sim.tell("judge --json"))["moved"], ups=len(self.manager.stamps(m.UP)),
                        other_up=self.other.is_master(), alerts=sorted({alert["what"] for alert in (self.manager.status() or {}).get("alerts", [])}))
-            row["ok"] = row["rerouted_s"] <= BOUND_S and not any(row["lost"].values()) and row["moved"] <= (self.case == "moved") and row["ups"] == 1 and row["behind"] != before
+            row["ok"] = not row["others"] and row["rerouted_s"] <= BOUND_S and not any(row["lost"].values()) and row["moved"] <= (self.case == "moved") and row["ups"] == 1 and row["behind"] != before
             return row
         finally:
             if not self.row.get("ok"):
