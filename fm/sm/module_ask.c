@@ -286,14 +286,14 @@ void sm_ask(struct sm_room *r)
 		sm_ask_round(r);
 }
 
-static void hold(struct sm_room *r)
+static void hold(struct sm_room *r, uint64_t most_us)
 {
 	struct rounds *q = &r->rounds;
 
 	if (q->holds || !q->open)
 		return;
 	q->holds = HOLDS_ASKS;
-	loop_timer_set(q->hold, (uint64_t)r->services.conf->mad.timeout_ms * 1000);
+	loop_timer_set(q->hold, most_us);
 }
 
 bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
@@ -312,7 +312,7 @@ bool sm_ask_holds(struct sm_room *r, bool fell, bool another_sm)
 	if (!q->unasked)
 		return q->holds;
 	begin_round(r, true);
-	hold(r);
+	hold(r, (uint64_t)r->services.conf->mad.timeout_ms * 1000);
 	return q->holds;
 }
 
@@ -321,7 +321,7 @@ void sm_ask_met(struct sm_room *r)
 	if (!may_ask(r))
 		return;
 	sm_ask_round(r);
-	hold(r);
+	hold(r, TWO_MASTERS_US); /* it is there, however late it answers */
 }
 
 bool sm_better_comes(const struct sm_room *r)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A live fabric grows unit by unit, cable by cable: no working pair loses its path, no LID moves, and each step does what `whatif --plan` said before.
 
-    growth.py [--bin FOLDER] [--units N] [--old N] [--seed N] [--json FILE]
+    growth.py [--bin FOLDER] [--units N] [--old N] [--last N] [--seed N] [--json FILE]
 
-On fmsim: a superpod of --units of which --old are there; the plan of all is admitted. For each further unit `whatif --plan` is asked, then the cables of its leaves are plugged one by one in a random
+On fmsim: a superpod of --units of which --old are there; the plan of all is admitted. For each further unit up to --last `whatif --plan` is asked, then the cables of its leaves are plugged one by one in a random
 order; some come and go first (half-plugged), some are plugged where another belongs (and are to be held, with an alert within two seconds). What the devices forward counts. A line a unit: cables,
 of these half-plugged and wrong, what was said (LIDs, pairs, entries) and what came. Exit status 1 where a pair was lost, a LID moved, a wrong cable was not held, or a step was not as it was said.
 """
@@ -33,7 +33,7 @@ class Trial:
         special = {node for node, name in self.names.items() if "Aggregation" in name}
         self.cables = [link for link in m.cables(self.sim) if link[0] not in special and link[2] not in special]
         self.special = special  # their links are no cables, and in no plan
-        self.alive, self.bad = 0, []
+        self.alive, self.bad, self.judge_s = 0, [], 0
 
     def unit(self, link):
         """Of the newest of its two ends; 0 = of none."""
@@ -52,7 +52,9 @@ class Trial:
 
     def watch(self, what):
         """Pairs that were alive are, and LIDs are where they were."""
+        asked = time.time()
         found = json.loads(self.sim.tell("judge --json"))
+        self.judge_s += time.time() - asked
         if found["alive"] < self.alive:
             self.bad.append(f"{what}: {self.alive - found['alive']} pairs lost")
         if found["moved"]:
@@ -84,6 +86,7 @@ class Trial:
         return True
 
     def grow(self, unit):
+        began, self.judge_s, spent = time.time(), 0, (w.cpu_s(self.manager.process.pid), self.sim.cpu_s())
         said = self.manager.ask("whatif", "--plan", self.plan(unit))
         before, pairs = self.held(), self.manager.status()["proof"]["reachable"]
         left = [link for link in self.cables if self.unit(link) == unit]
@@ -124,7 +127,7 @@ class Trial:
         if not self.options.no_sharp:  # a plan has no aggregation nodes, and those of new leaves change the ways to the others
             told.pop("entries")
             row["entries"] = came.pop("entries")
-        row.update(said=told, came=came, held=status["links_held"], lids_moved_said=said["growth"]["lids_moved"], as_said=told == came)
+        row.update(took_s=round(time.time() - began, 1), judge_s=round(self.judge_s, 1), fmd_cpu_s=round(w.cpu_s(self.manager.process.pid) - spent[0], 1), sim_cpu_s=round(self.sim.cpu_s() - spent[1], 1), said=told, came=came, held=status["links_held"], lids_moved_said=said["growth"]["lids_moved"], as_said=told == came)
         if told != came or status["links_held"] or said["growth"]["lids_moved"]:
             self.bad.append(f"unit {unit}: said {told}, came {came}, held {status['links_held']}")
         return row
@@ -140,7 +143,7 @@ class Trial:
             if not self.manager.ask("admit", "--plan", self.plan(self.options.units)):
                 raise w.BenchError(f"admit --plan: {self.manager.refusal}")
             self.sim.tell("judge mark")
-            for unit in range(self.options.old + 1, self.options.units + 1):
+            for unit in range(self.options.old + 1, (self.options.last or self.options.units) + 1):
                 rows.append(self.grow(unit))
                 print(json.dumps(rows[-1]), flush=True)
             row = {"units": self.options.units, "old": self.options.old, "seed": self.options.seed, "alive": self.alive, "bad": self.bad[:20], "ok": not self.bad}
@@ -154,6 +157,7 @@ def main():
     parser = w.parser(__doc__)
     parser.add_argument("--units", type=int, default=24)
     parser.add_argument("--old", type=int, default=16)
+    parser.add_argument("--last", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-sharp", action="store_true", help="without aggregation nodes")
     parser.add_argument("--no-err", dest="err", action="store_false", help="no wrong and half-plugged cables")

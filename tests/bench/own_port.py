@@ -5,7 +5,7 @@
     own_port.py [--bin FOLDER] [--size HCAS] [--cases "WORD .."] [--hand S] [--json FILE]
 
 On fmsim; cases: leaf, hca, moved (the cable is out for --hand seconds). A line a case: the port before and behind, seconds from the loss until a fault elsewhere, made a second later, is rerouted (from that fault),
-entries of this fabric's tables that are others though neither their LID nor their link is gone, what hosts had registered (members, services, subscriptions) and what of that is lost, LIDs that moved (the HCA's own in the other fabric is one), and whether the other fabric's manager is up.
+entries of this fabric's tables that the loss changed though it took away neither their LID nor their link, what hosts had registered (members, services, subscriptions) and what of that is lost, LIDs that moved (the HCA's own in the other fabric is one), and whether the other fabric's manager is up.
 """
 import json
 import sys
@@ -79,11 +79,12 @@ class Trial:
             tables = m.tables(self.sim)
             lost = time.time()
             self.lose()
-            time.sleep(1)
+            time.sleep(0.8)
+            now, up = m.tables(self.sim), set(up_ports(self.sim))
+            time.sleep(max(0, lost + 1 - time.time()))
             at = time.time()
             self.sim.tell("unlink leaf-su01-rail3:33")
             found = m.until(lambda: self.manager.stamps("leaf-su01-rail3 .*rerouted", at), "the fault elsewhere is rerouted", 60, every_s=0.01)
-            now, up = m.tables(self.sim), set(up_ports(self.sim))
             row.update(before=before, others=others(tables, now, up), rerouted_s=round(found[0] - at, 3), behind=self.seat(),
                        moved_s=[round(stamp - lost, 3) for stamp in self.manager.stamps("port-moved|goes on through|own port", lost)][:1])
             left = books.read_all()
