@@ -18,7 +18,7 @@
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
 #include "fm/mad/wire.h"
-#include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_format.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -138,47 +138,14 @@ uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE])
 
 /* ---- NodeInfo, NodeDescription --------------------------------------------------------------- */
 
-void wire_node_info_decode(const uint8_t data[64], struct wire_node_info *out)
-{
-	ib_node_info_t ni;
-
-	mem_copy(&ni, data, 1);
-	*out = (struct wire_node_info){
-		.base_version = ni.base_version,
-		.class_version = ni.class_version,
-		.type = ni.node_type,
-		.nports = ni.num_ports,
-		.sys_guid = cl_ntoh64(ni.sys_guid),
-		.node_guid = cl_ntoh64(ni.node_guid),
-		.port_guid = cl_ntoh64(ni.port_guid),
-		.partition_cap = cl_ntoh16(ni.partition_cap),
-		.device = cl_ntoh16(ni.device_id),
-		.revision = cl_ntoh32(ni.revision),
-		.local_port = cl_ntoh32(ni.port_num_vendor_id) >> 24,
-		.vendor = cl_ntoh32(ni.port_num_vendor_id) & 0xffffff,
-	};
-}
-
-void wire_node_info_encode(const struct wire_node_info *in, uint8_t data[64])
-{
-	ib_node_info_t ni = {
-		.base_version = in->base_version,
-		.class_version = in->class_version,
-		.node_type = in->type,
-		.num_ports = in->nports,
-		.sys_guid = cl_hton64(in->sys_guid),
-		.node_guid = cl_hton64(in->node_guid),
-		.port_guid = cl_hton64(in->port_guid),
-		.partition_cap = cl_hton16(in->partition_cap),
-		.device_id = cl_hton16(in->device),
-		.revision = cl_hton32(in->revision),
-		.port_num_vendor_id =
-			cl_hton32((uint32_t)in->local_port << 24 | (in->vendor & 0xffffff)),
-	};
-
-	memset(data, 0, 64);
-	memcpy(data, &ni, sizeof(ni));
-}
+/* clang-format off */
+#define NODE_INFO(F, R, G, B)                                                                      \
+	F(base_version, 8) F(class_version, 8) F(type, 8) F(nports, 8)                             \
+	F(sys_guid, 64) F(node_guid, 64) F(port_guid, 64)                                          \
+	F(partition_cap, 16) F(device, 16) F(revision, 32) F(local_port, 8) F(vendor, 24)
+/* clang-format on */
+WIRE_FORMAT(node_info, ib_node_info_t, NODE_INFO)
+WIRE_CODEC(node_info, 64)
 
 void wire_node_desc_decode(const uint8_t data[64], char text[65])
 {
@@ -199,74 +166,26 @@ void wire_node_desc_encode(const char *text, uint8_t data[64])
 
 /* ---- PortInfo -------------------------------------------------------------------------------- */
 
-static void port_link_decode(const port_info_at *pi, struct wire_port_info *out)
-{
-	uint32_t latency = cl_ntoh32(pi->link_rt_latency);
-
-	out->local_port = pi->local_port_num;
-	out->width_enabled = pi->link_width_enabled;
-	out->width_supported = pi->link_width_supported;
-	out->width_active = pi->link_width_active;
-	out->speed_supported = pi->state_info1 >> 4;
-	out->state = pi->state_info1 & 0xf;
-	out->phys_state = pi->state_info2 >> 4;
-	out->down_default = pi->state_info2 & 0xf;
-	out->mkey_protect = pi->mkey_lmc >> 6;
-	out->lmc = pi->mkey_lmc & 7;
-	out->speed_active = pi->link_speed >> 4;
-	out->speed_enabled = pi->link_speed & 0xf;
-	out->link_roundtrip = latency & 0xffffff;
-	out->speed_ext2_active = latency >> 29 & 3;
-	out->speed_ext2_supported = latency >> 27 & 3;
-	out->speed_ext2_enabled = latency >> 24 & 7;
-	out->speed_ext_active = pi->link_speed_ext >> 4;
-	out->speed_ext_supported = pi->link_speed_ext & 0xf;
-	out->speed_ext_enabled = pi->link_speed_ext_enabled & 0x1f;
-	out->neighbor_mtu = pi->mtu_smsl >> 4;
-	out->sm_sl = pi->mtu_smsl & 0xf;
-	out->vl_cap = pi->vl_cap >> 4;
-	out->init_type = pi->vl_cap & 0xf;
-	out->vl_high_limit = pi->vl_high_limit;
-	out->arb_high_cap = pi->vl_arb_high_cap;
-	out->arb_low_cap = pi->vl_arb_low_cap;
-	out->init_type_reply = pi->mtu_cap >> 4;
-	out->mtu_cap = pi->mtu_cap & 0xf;
-	out->vl_stall = pi->vl_stall_life >> 5;
-	out->hoq_life = pi->vl_stall_life & 0x1f;
-	out->op_vls = pi->vl_enforce >> 4;
-	out->pkey_enforce_in = pi->vl_enforce & 8;
-	out->pkey_enforce_out = pi->vl_enforce & 4;
-	out->filter_raw_in = pi->vl_enforce & 2;
-	out->filter_raw_out = pi->vl_enforce & 1;
-}
-
-void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out)
-{
-	const port_info_at *pi = (const port_info_at *)data;
-
-	*out = (struct wire_port_info){
-		.mkey = cl_ntoh64(pi->m_key),
-		.gid_prefix = cl_ntoh64(pi->subnet_prefix),
-		.lid = cl_ntoh16(pi->base_lid),
-		.sm_lid = cl_ntoh16(pi->master_sm_base_lid),
-		.capmask = cl_ntoh32(pi->capability_mask),
-		.diag_code = cl_ntoh16(pi->diag_code),
-		.mkey_lease = cl_ntoh16(pi->m_key_lease_period),
-		.mkey_violations = cl_ntoh16(pi->m_key_violations),
-		.pkey_violations = cl_ntoh16(pi->p_key_violations),
-		.qkey_violations = cl_ntoh16(pi->q_key_violations),
-		.guid_cap = pi->guid_cap,
-		.client_reregister = pi->subnet_timeout & 0x80,
-		.mcast_pkey_suppression = (pi->subnet_timeout >> 5) & 3,
-		.subnet_timeout = pi->subnet_timeout & 0x1f,
-		.resp_time = pi->resp_time_value & 0x1f,
-		.local_phy_errors = pi->error_threshold >> 4,
-		.overrun_errors = pi->error_threshold & 0xf,
-		.max_credit_hint = cl_ntoh16(pi->max_credit_hint),
-		.capmask2 = cl_ntoh16(pi->capability_mask2),
-	};
-	port_link_decode(pi, out);
-}
+/* clang-format off */
+#define PORT_INFO(F, R, G, B)                                                                      \
+	F(mkey, 64) F(gid_prefix, 64) F(lid, 16) F(sm_lid, 16) F(capmask, 32)                      \
+	F(diag_code, 16) F(mkey_lease, 16) F(local_port, 8)                                        \
+	F(width_enabled, 8) F(width_supported, 8) F(width_active, 8)                               \
+	F(speed_supported, 4) F(state, 4) F(phys_state, 4) F(down_default, 4)                      \
+	F(mkey_protect, 2) R(r1, 3) F(lmc, 3) F(speed_active, 4) F(speed_enabled, 4)               \
+	F(neighbor_mtu, 4) F(sm_sl, 4) F(vl_cap, 4) F(init_type, 4)                                \
+	F(vl_high_limit, 8) F(arb_high_cap, 8) F(arb_low_cap, 8)                                   \
+	F(init_type_reply, 4) F(mtu_cap, 4) F(vl_stall, 3) F(hoq_life, 5) F(op_vls, 4)             \
+	F(pkey_enforce_in, 1) F(pkey_enforce_out, 1) F(filter_raw_in, 1) F(filter_raw_out, 1)      \
+	F(mkey_violations, 16) F(pkey_violations, 16) F(qkey_violations, 16) F(guid_cap, 8)        \
+	F(client_reregister, 1) F(mcast_pkey_suppression, 2) F(subnet_timeout, 5)                  \
+	R(r2, 3) F(resp_time, 5) F(local_phy_errors, 4) F(overrun_errors, 4)                       \
+	F(max_credit_hint, 16) R(r3, 1) F(speed_ext2_active, 2) F(speed_ext2_supported, 2)         \
+	F(speed_ext2_enabled, 3) F(link_roundtrip, 24) F(capmask2, 16)                             \
+	F(speed_ext_active, 4) F(speed_ext_supported, 4) R(r4, 3) F(speed_ext_enabled, 5)
+/* clang-format on */
+WIRE_FORMAT(port_info, ib_port_info_t, PORT_INFO)
+WIRE_CODEC(port_info, 64)
 
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
 {
@@ -279,83 +198,23 @@ void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
 					 .op_vls = pi->vl_enforce >> 4 };
 }
 
-static uint8_t nibbles(unsigned high, unsigned low)
-{
-	return (high & 0xf) << 4 | (low & 0xf);
-}
-
-void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64])
-{
-	ib_port_info_t pi = {
-		.m_key = cl_hton64(in->mkey),
-		.subnet_prefix = cl_hton64(in->gid_prefix),
-		.base_lid = cl_hton16(in->lid),
-		.master_sm_base_lid = cl_hton16(in->sm_lid),
-		.capability_mask = cl_hton32(in->capmask),
-		.diag_code = cl_hton16(in->diag_code),
-		.m_key_lease_period = cl_hton16(in->mkey_lease),
-		.m_key_violations = cl_hton16(in->mkey_violations),
-		.p_key_violations = cl_hton16(in->pkey_violations),
-		.q_key_violations = cl_hton16(in->qkey_violations),
-		.guid_cap = in->guid_cap,
-		.subnet_timeout = (in->client_reregister ? 0x80 : 0) |
-				  (in->mcast_pkey_suppression & 3) << 5 |
-				  (in->subnet_timeout & 0x1f),
-		.resp_time_value = in->resp_time & 0x1f,
-		.error_threshold = nibbles(in->local_phy_errors, in->overrun_errors),
-		.max_credit_hint = cl_hton16(in->max_credit_hint),
-		.capability_mask2 = cl_hton16(in->capmask2),
-	};
-
-	pi.local_port_num = in->local_port;
-	pi.link_width_enabled = in->width_enabled;
-	pi.link_width_supported = in->width_supported;
-	pi.link_width_active = in->width_active;
-	pi.state_info1 = nibbles(in->speed_supported, in->state);
-	pi.state_info2 = nibbles(in->phys_state, in->down_default);
-	pi.mkey_lmc = (in->mkey_protect & 3) << 6 | (in->lmc & 7);
-	pi.link_speed = nibbles(in->speed_active, in->speed_enabled);
-	pi.link_rt_latency = cl_hton32((uint32_t)(in->speed_ext2_active & 3) << 29 |
-				       (uint32_t)(in->speed_ext2_supported & 3) << 27 |
-				       (uint32_t)(in->speed_ext2_enabled & 7) << 24 |
-				       (in->link_roundtrip & 0xffffff));
-	pi.link_speed_ext = nibbles(in->speed_ext_active, in->speed_ext_supported);
-	pi.link_speed_ext_enabled = in->speed_ext_enabled & 0x1f;
-	pi.mtu_smsl = nibbles(in->neighbor_mtu, in->sm_sl);
-	pi.vl_cap = nibbles(in->vl_cap, in->init_type);
-	pi.vl_high_limit = in->vl_high_limit;
-	pi.vl_arb_high_cap = in->arb_high_cap;
-	pi.vl_arb_low_cap = in->arb_low_cap;
-	pi.mtu_cap = nibbles(in->init_type_reply, in->mtu_cap);
-	pi.vl_stall_life = (in->vl_stall & 7) << 5 | (in->hoq_life & 0x1f);
-	pi.vl_enforce = nibbles(in->op_vls, in->pkey_enforce_in << 3 | in->pkey_enforce_out << 2 |
-						    in->filter_raw_in << 1 | in->filter_raw_out);
-
-	memcpy(data, &pi, sizeof(pi));
-}
-
 uint16_t wire_port_info_capmask2(const uint8_t data[64])
 {
-	ib_net32_t caps;
-	ib_net16_t caps2;
+	uint32_t caps = wire_get(data + offsetof(ib_port_info_t, capability_mask), 4);
 
-	memcpy(&caps, data + offsetof(ib_port_info_t, capability_mask), sizeof(caps));
-	memcpy(&caps2, data + offsetof(ib_port_info_t, capability_mask2), sizeof(caps2));
-	return cl_ntoh32(caps) & WIRE_CAP_HAS_CAPMASK2 ? cl_ntoh16(caps2) : 0;
+	return caps & WIRE_CAP_HAS_CAPMASK2
+		       ? wire_get(data + offsetof(ib_port_info_t, capability_mask2), 2)
+		       : 0;
 }
 
 void wire_port_info_set_capmask(uint8_t data[64], uint32_t capmask)
 {
-	const ib_net32_t caps = cl_hton32(capmask);
-
-	memcpy(data + offsetof(ib_port_info_t, capability_mask), &caps, sizeof(caps));
+	wire_put(data + offsetof(ib_port_info_t, capability_mask), 4, capmask);
 }
 
 void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey)
 {
-	const ib_net64_t key = cl_hton64(mkey);
-
-	memcpy(data + offsetof(ib_port_info_t, m_key), &key, sizeof(key));
+	wire_put(data + offsetof(ib_port_info_t, m_key), 8, mkey);
 }
 
 enum topo_speed wire_port_info_speed(const struct wire_port_info *info)
@@ -394,79 +253,24 @@ unsigned wire_port_info_lanes(const struct wire_port_info *info)
 
 /* ---- SwitchInfo ------------------------------------------------------------------------------ */
 
-void wire_switch_info_decode(const uint8_t data[64], struct wire_switch_info *out)
-{
-	ib_switch_info_t si;
-
-	mem_copy(&si, data, 1);
-	*out = (struct wire_switch_info){
-		.lft_cap = cl_ntoh16(si.lin_cap),
-		.rft_cap = cl_ntoh16(si.rand_cap),
-		.mft_cap = cl_ntoh16(si.mcast_cap),
-		.lft_top = cl_ntoh16(si.lin_top),
-		.default_port = si.def_port,
-		.default_mcast_primary = si.def_mcast_pri_port,
-		.default_mcast_other = si.def_mcast_not_port,
-		.life_time = si.life_state >> 3,
-		.port_state_change = si.life_state & IB_SWITCH_PSC,
-		.opt_sl2vl = si.life_state & 3,
-		.lids_per_port = cl_ntoh16(si.lids_per_port),
-		.enforce_cap = cl_ntoh16(si.enforce_cap),
-		.flags = si.flags,
-		.mft_top = cl_ntoh16(si.mcast_top),
-	};
-}
-
-void wire_switch_info_encode(const struct wire_switch_info *in, uint8_t data[64])
-{
-	ib_switch_info_t si = {
-		.lin_cap = cl_hton16(in->lft_cap),
-		.rand_cap = cl_hton16(in->rft_cap),
-		.mcast_cap = cl_hton16(in->mft_cap),
-		.lin_top = cl_hton16(in->lft_top),
-		.def_port = in->default_port,
-		.def_mcast_pri_port = in->default_mcast_primary,
-		.def_mcast_not_port = in->default_mcast_other,
-		.life_state = (in->life_time & 0x1f) << 3 |
-			      (in->port_state_change ? IB_SWITCH_PSC : 0) | (in->opt_sl2vl & 3),
-		.lids_per_port = cl_hton16(in->lids_per_port),
-		.enforce_cap = cl_hton16(in->enforce_cap),
-		.flags = in->flags,
-		.mcast_top = cl_hton16(in->mft_top),
-	};
-
-	memset(data, 0, 64);
-	memcpy(data, &si, sizeof(si));
-}
+/* clang-format off */
+#define SWITCH_INFO(F, R, G, B)                                                                    \
+	F(lft_cap, 16) F(rft_cap, 16) F(mft_cap, 16) F(lft_top, 16)                                \
+	F(default_port, 8) F(default_mcast_primary, 8) F(default_mcast_other, 8)                   \
+	F(life_time, 5) F(port_state_change, 1) F(opt_sl2vl, 2)                                    \
+	F(lids_per_port, 16) F(enforce_cap, 16) F(flags, 8) R(r1, 8) F(mft_top, 16)
+/* clang-format on */
+WIRE_FORMAT(switch_info, ib_switch_info_t, SWITCH_INFO)
+WIRE_CODEC(switch_info, 64)
 
 /* ---- SMInfo, P_Keys -------------------------------------------------------------------------- */
 
-void wire_sm_info_decode(const uint8_t data[64], struct wire_sm_info *out)
-{
-	ib_sm_info_t si;
-
-	mem_copy(&si, data, 1);
-	*out = (struct wire_sm_info){
-		.guid = cl_ntoh64(si.guid),
-		.sm_key = cl_ntoh64(si.sm_key),
-		.act_count = cl_ntoh32(si.act_count),
-		.priority = si.pri_state >> 4,
-		.state = si.pri_state & 0xf,
-	};
-}
-
-void wire_sm_info_encode(const struct wire_sm_info *in, uint8_t data[64])
-{
-	ib_sm_info_t si = {
-		.guid = cl_hton64(in->guid),
-		.sm_key = cl_hton64(in->sm_key),
-		.act_count = cl_hton32(in->act_count),
-		.pri_state = nibbles(in->priority, in->state),
-	};
-
-	memset(data, 0, 64);
-	memcpy(data, &si, sizeof(si));
-}
+/* clang-format off */
+#define SM_INFO(F, R, G, B)                                                                        \
+	F(guid, 64) F(sm_key, 64) F(act_count, 32) F(priority, 4) F(state, 4)
+/* clang-format on */
+WIRE_FORMAT(sm_info, ib_sm_info_t, SM_INFO)
+WIRE_CODEC(sm_info, 64)
 
 void wire_words_decode(const uint8_t data[64], uint16_t words[32])
 {
@@ -498,8 +302,6 @@ void wire_words_encode(const uint16_t words[32], uint8_t data[64])
  * encode give the bytes back.
  */
 
-#define ISSUER_GID_SIZE 16
-
 enum details {
 	DETAILS_OTHER,
 	DETAILS_GID,
@@ -510,8 +312,6 @@ enum details {
 	DETAILS_KEY,
 	DETAILS_SWITCH_KEY
 };
-
-_Static_assert(sizeof(ib_mad_notice_attr_t) == WIRE_SMP_DATA + ISSUER_GID_SIZE, "Notice");
 
 static enum details details_kind(bool generic, uint16_t trap)
 {
@@ -537,111 +337,95 @@ static enum details details_kind(bool generic, uint16_t trap)
 	}
 }
 
-static bool local_change(const ib_mad_notice_attr_t *ntc, uint16_t flag)
-{
-	return (ntc->data_details.ntc_144.local_changes & TRAP_144_MASK_OTHER_LOCAL_CHANGES) &&
-	       (ntc->data_details.ntc_144.change_flgs & flag);
-}
+/* clang-format off */
+#define NOTICE(F, R, G, B)                                                                         \
+	F(generic, 1) F(type, 7) F(producer, 24) F(trap, 16) F(issuer_lid, 16)                     \
+	F(toggle, 1) F(count, 15) B(details, 432)
+/* clang-format on */
+WIRE_FORMAT(notice, uint8_t[WIRE_SMP_DATA], NOTICE)
+
+enum { /* bytes of the details */
+       LINK_LID = 0,
+       LID = 2, /* of all others */
+       PORT = 4,
+       CHANGES = 5,
+       GUID = 6,
+       CAPMASK = 6,
+       GID = 6,
+       CHANGE_FLAGS = 10,
+       KEY_PORT = 50
+};
+#define OTHER_CHANGES	 1 /* of CHANGES: CHANGE_FLAGS count */
+#define DESC_CHANGED	 1
+#define PRIORITY_CHANGED 8
 
 void wire_notice_decode(const uint8_t data[64], struct wire_notice *out)
 {
-	ib_mad_notice_attr_t ntc = { 0 };
+	const uint8_t *at = out->details;
+	enum details kind;
+	uint16_t flags;
 
-	memcpy(&ntc, data, WIRE_SMP_DATA);
-	*out = (struct wire_notice){
-		.generic = ntc.generic_type & 0x80,
-		.type = ntc.generic_type & 0x7f,
-		.producer = (uint32_t)ntc.g_or_v.generic.prod_type_msb << 16 |
-			    cl_ntoh16(ntc.g_or_v.generic.prod_type_lsb),
-		.trap = cl_ntoh16(ntc.g_or_v.generic.trap_num),
-		.issuer_lid = cl_ntoh16(ntc.issuer_lid),
-		.toggle = cl_ntoh16(ntc.toggle_count) & 0x8000,
-		.count = cl_ntoh16(ntc.toggle_count) & 0x7fff,
-	};
-	memcpy(out->details, ntc.data_details.raw_data.details, sizeof(out->details));
-	switch (details_kind(out->generic, out->trap)) {
+	notice_get(data, out);
+	kind = details_kind(out->generic, out->trap);
+	if (kind != DETAILS_OTHER && kind != DETAILS_GID)
+		out->lid = wire_get(at + (kind == DETAILS_LINK ? LINK_LID : LID), 2);
+	switch (kind) {
 	case DETAILS_GID:
-		memcpy(out->gid, ntc.data_details.ntc_64_67.gid.raw, sizeof(out->gid));
-		out->guid = cl_ntoh64(ntc.data_details.ntc_64_67.gid.unicast.interface_id);
-		break;
-	case DETAILS_LINK:
-		out->lid = cl_ntoh16(ntc.data_details.ntc_128.sw_lid);
+		memcpy(out->gid, at + GID, sizeof(out->gid));
+		out->guid = wire_get(at + GID + 8, 8);
 		break;
 	case DETAILS_PORT:
-		out->lid = cl_ntoh16(ntc.data_details.ntc_129_131.lid);
-		out->port = ntc.data_details.ntc_129_131.port_num;
+		out->port = at[PORT];
 		break;
 	case DETAILS_LOCAL:
-		out->lid = cl_ntoh16(ntc.data_details.ntc_144.lid);
-		out->capmask = cl_ntoh32(ntc.data_details.ntc_144.new_cap_mask);
-		out->desc_changed = local_change(&ntc, TRAP_144_MASK_NODE_DESCRIPTION_CHANGE);
-		out->priority_changed = local_change(&ntc, TRAP_144_MASK_SM_PRIORITY_CHANGE);
+		out->capmask = wire_get(at + CAPMASK, 4);
+		flags = at[CHANGES] & OTHER_CHANGES ? wire_get(at + CHANGE_FLAGS, 2) : 0;
+		out->desc_changed = flags & DESC_CHANGED;
+		out->priority_changed = flags & PRIORITY_CHANGED;
 		break;
 	case DETAILS_GUID:
-		out->lid = cl_ntoh16(ntc.data_details.ntc_145.lid);
-		out->guid = cl_ntoh64(ntc.data_details.ntc_145.new_sys_guid);
+		out->guid = wire_get(at + GUID, 8);
 		break;
 	case DETAILS_SWITCH_KEY:
-		out->port = ntc.data_details.ntc_259.port_no;
-		out->lid = cl_ntoh16(ntc.data_details.ntc_259.lid1);
+		out->port = at[KEY_PORT];
 		break;
-	case DETAILS_KEY:
-		out->lid = cl_ntoh16(ntc.data_details.ntc_257_258.lid1);
-		break;
-	case DETAILS_OTHER:
+	default:
 		break;
 	}
 }
 
 void wire_notice_encode(const struct wire_notice *in, uint8_t data[64])
 {
-	ib_mad_notice_attr_t ntc = {
-		.generic_type = (in->generic ? 0x80 : 0) | (in->type & 0x7f),
-		.issuer_lid = cl_hton16(in->issuer_lid),
-		.toggle_count = cl_hton16((in->toggle ? 0x8000 : 0) | (in->count & 0x7fff)),
-	};
+	uint8_t *at = data + WIRE_SMP_DATA - sizeof(in->details);
+	enum details kind = details_kind(in->generic, in->trap);
 
-	ntc.g_or_v.generic.prod_type_msb = in->producer >> 16;
-	ntc.g_or_v.generic.prod_type_lsb = cl_hton16(in->producer);
-	ntc.g_or_v.generic.trap_num = cl_hton16(in->trap);
-	memcpy(ntc.data_details.raw_data.details, in->details, sizeof(in->details));
-	switch (details_kind(in->generic, in->trap)) {
+	memset(data, 0, WIRE_SMP_DATA);
+	notice_put(in, data);
+	if (kind != DETAILS_OTHER && kind != DETAILS_GID)
+		wire_put(at + (kind == DETAILS_LINK ? LINK_LID : LID), 2, in->lid);
+	switch (kind) {
 	case DETAILS_GID:
-		memcpy(ntc.data_details.ntc_64_67.gid.raw, in->gid, sizeof(in->gid));
-		break;
-	case DETAILS_LINK:
-		ntc.data_details.ntc_128.sw_lid = cl_hton16(in->lid);
+		memcpy(at + GID, in->gid, sizeof(in->gid));
 		break;
 	case DETAILS_PORT:
-		ntc.data_details.ntc_129_131.lid = cl_hton16(in->lid);
-		ntc.data_details.ntc_129_131.port_num = in->port;
+		at[PORT] = in->port;
 		break;
 	case DETAILS_LOCAL:
-		ntc.data_details.ntc_144.lid = cl_hton16(in->lid);
-		ntc.data_details.ntc_144.new_cap_mask = cl_hton32(in->capmask);
+		wire_put(at + CAPMASK, 4, in->capmask);
 		if (in->desc_changed || in->priority_changed)
-			ntc.data_details.ntc_144.local_changes |= TRAP_144_MASK_OTHER_LOCAL_CHANGES;
-		if (in->desc_changed)
-			ntc.data_details.ntc_144.change_flgs |=
-				TRAP_144_MASK_NODE_DESCRIPTION_CHANGE;
-		if (in->priority_changed)
-			ntc.data_details.ntc_144.change_flgs |= TRAP_144_MASK_SM_PRIORITY_CHANGE;
+			at[CHANGES] |= OTHER_CHANGES;
+		at[CHANGE_FLAGS + 1] |= (in->desc_changed ? DESC_CHANGED : 0) |
+					(in->priority_changed ? PRIORITY_CHANGED : 0);
 		break;
 	case DETAILS_GUID:
-		ntc.data_details.ntc_145.lid = cl_hton16(in->lid);
-		ntc.data_details.ntc_145.new_sys_guid = cl_hton64(in->guid);
+		wire_put(at + GUID, 8, in->guid);
 		break;
 	case DETAILS_SWITCH_KEY:
-		ntc.data_details.ntc_259.port_no = in->port;
-		ntc.data_details.ntc_259.lid1 = cl_hton16(in->lid);
+		at[KEY_PORT] = in->port;
 		break;
-	case DETAILS_KEY:
-		ntc.data_details.ntc_257_258.lid1 = cl_hton16(in->lid);
-		break;
-	case DETAILS_OTHER:
+	default:
 		break;
 	}
-	memcpy(data, &ntc, WIRE_SMP_DATA);
 }
 
 /* ---- Impossible fields ----------------------------------------------------------------------- */

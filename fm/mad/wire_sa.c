@@ -8,7 +8,7 @@
 #include <string.h>
 #include <iba/ib_types.h>
 #include <complib/cl_byteswap.h>
-#include "fm/mad/wire_sa.h"
+#include "fm/mad/wire_format.h"
 
 /* ---- Components ------------------------------------------------------------------------------ */
 
@@ -209,73 +209,15 @@ _Static_assert(offsetof(ib_multipath_rec_t, gids) == MULTI_HEADER, "MultiPathRec
 
 /* ---- ServiceRecord --------------------------------------------------------------------------- */
 
-void wire_service_decode(const uint8_t row[176], struct wire_service *out)
-{
-	ib_service_record_t rec;
-
-	memcpy(&rec, row, sizeof(rec));
-	*out = (struct wire_service){
-		.id = cl_ntoh64(rec.service_id),
-		.gid = { wire_get(rec.service_gid.raw, 8), wire_get(rec.service_gid.raw + 8, 8) },
-		.pkey = cl_ntoh16(rec.service_pkey),
-		.lease = cl_ntoh32(rec.service_lease),
-	};
-	memcpy(out->key, rec.service_key, sizeof(out->key));
-	memcpy(out->name, rec.service_name, sizeof(out->name));
-	memcpy(out->data, rec.service_data8, sizeof(out->data));
-}
-
-void wire_service_encode(const struct wire_service *in, uint8_t row[176])
-{
-	ib_service_record_t rec = {
-		.service_id = cl_hton64(in->id),
-		.service_pkey = cl_hton16(in->pkey),
-		.service_lease = cl_hton32(in->lease),
-	};
-
-	wire_gid_encode(&in->gid, rec.service_gid.raw);
-	memcpy(rec.service_key, in->key, sizeof(in->key));
-	memcpy(rec.service_name, in->name, sizeof(in->name));
-	memcpy(row, &rec, sizeof(rec));
-	memcpy(row + offsetof(ib_service_record_t, service_data8), in->data, sizeof(in->data));
-}
+/* clang-format off */
+#define SERVICE(F, R, G, B)                                                                        \
+	F(id, 64) G(gid, 128) F(pkey, 16) R(r1, 16) F(lease, 32)                                   \
+	B(key, 128) B(name, 512) B(data, 512)
+/* clang-format on */
+WIRE_FORMAT(service, ib_service_record_t, SERVICE)
+WIRE_CODEC(service, 176)
 
 /* ---- MultiPathRecord ------------------------------------------------------------------------- */
-
-void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out)
-{
-	uint32_t hop_flow_raw = wire_get(data, 4);
-	uint16_t qos_class_sl = wire_get(data + 8, 2);
-
-	*out = (struct wire_multi_path){
-		.path = {
-			.service_id = (uint64_t)data[13] << 56 | wire_get(data + 17, 7),
-			.raw = hop_flow_raw >> 31,
-			.flow_label = hop_flow_raw >> 8 & 0xfffff,
-			.hop_limit = hop_flow_raw,
-			.tclass = data[4],
-			.reversible = data[5] >> 7,
-			.num_path = data[5] & 0x7f,
-			.pkey = wire_get(data + 6, 2),
-			.qos_class = qos_class_sl >> 4,
-			.sl = qos_class_sl & 0xf,
-			.mtu_sel = data[10] >> 6,
-			.mtu = data[10] & 0x3f,
-			.rate_sel = data[11] >> 6,
-			.rate = data[11] & 0x3f,
-			.life_sel = data[12] >> 6,
-			.life = data[12] & 0x3f,
-		},
-		.independent = data[14] >> 6,
-		.nsrc = data[15],
-		.ndst = data[16],
-	};
-	for (unsigned i = 0; i < WIRE_MULTI_GIDS; i++) {
-		const uint8_t *gid = data + MULTI_HEADER + i * sizeof(ib_gid_t);
-
-		out->gids[i] = (struct wire_gid){ wire_get(gid, 8), wire_get(gid + 8, 8) };
-	}
-}
 
 uint64_t wire_multi_path_mask(uint64_t comp_mask)
 {
@@ -518,136 +460,50 @@ bool wire_port_info_extended(const uint8_t info[64])
 
 struct wire_gid wire_gid_decode(const uint8_t raw[16])
 {
-	ib_gid_t gid;
-
-	memcpy(&gid, raw, sizeof(gid));
-	return (struct wire_gid){
-		.prefix = cl_ntoh64(gid.unicast.prefix),
-		.guid = cl_ntoh64(gid.unicast.interface_id),
-	};
-}
-
-static ib_gid_t gid_encode(const struct wire_gid *gid)
-{
-	ib_gid_t out;
-
-	out.unicast.prefix = cl_hton64(gid->prefix);
-	out.unicast.interface_id = cl_hton64(gid->guid);
-	return out;
+	return (struct wire_gid){ wire_get(raw, 8), wire_get(raw + 8, 8) };
 }
 
 void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16])
 {
-	ib_gid_t out = gid_encode(gid);
-
-	memcpy(raw, &out, sizeof(out));
+	wire_put(raw, 8, gid->prefix);
+	wire_put(raw + 8, 8, gid->guid);
 }
 
-void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out)
+/* clang-format off */
+#define PATH_RECORD(F, R, G, B)                                                                    \
+	F(service_id, 64) G(dgid, 128) G(sgid, 128) F(dlid, 16) F(slid, 16)                        \
+	F(raw, 1) R(r1, 3) F(flow_label, 20) F(hop_limit, 8) F(tclass, 8)                          \
+	F(reversible, 1) F(num_path, 7) F(pkey, 16) F(qos_class, 12) F(sl, 4)                      \
+	F(mtu_sel, 2) F(mtu, 6) F(rate_sel, 2) F(rate, 6) F(life_sel, 2) F(life, 6)                \
+	F(preference, 8) R(r2, 48)
+/* clang-format on */
+WIRE_FORMAT(path_record, ib_path_rec_t, PATH_RECORD)
+WIRE_CODEC(path_record, 64)
+
+/* It begins with 13 bytes of a PathRecord, from RawTraffic to PacketLifeTime. */
+void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out)
 {
-	ib_path_rec_t rec;
-	uint32_t hop_flow_raw;
-	uint16_t qos_class_sl;
+	uint8_t path[sizeof(ib_path_rec_t)] = { data[13] };
 
-	memcpy(&rec, row, sizeof(rec));
-	hop_flow_raw = cl_ntoh32(rec.hop_flow_raw);
-	qos_class_sl = cl_ntoh16(rec.qos_class_sl);
-	*out = (struct wire_path_record){
-		.service_id = cl_ntoh64(rec.service_id),
-		.dgid = wire_gid_decode(rec.dgid.raw),
-		.sgid = wire_gid_decode(rec.sgid.raw),
-		.dlid = cl_ntoh16(rec.dlid),
-		.slid = cl_ntoh16(rec.slid),
-		.raw = hop_flow_raw >> 31,
-		.flow_label = hop_flow_raw >> 8 & 0xfffff,
-		.hop_limit = hop_flow_raw,
-		.tclass = rec.tclass,
-		.reversible = rec.num_path >> 7,
-		.num_path = rec.num_path & 0x7f,
-		.pkey = cl_ntoh16(rec.pkey),
-		.qos_class = qos_class_sl >> 4,
-		.sl = qos_class_sl & 0xf,
-		.mtu_sel = rec.mtu >> 6,
-		.mtu = rec.mtu & 0x3f,
-		.rate_sel = rec.rate >> 6,
-		.rate = rec.rate & 0x3f,
-		.life_sel = rec.pkt_life >> 6,
-		.life = rec.pkt_life & 0x3f,
-		.preference = rec.preference,
-	};
-}
-
-void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64])
-{
-	ib_path_rec_t rec = {
-		.service_id = cl_hton64(in->service_id),
-		.dgid = gid_encode(&in->dgid),
-		.sgid = gid_encode(&in->sgid),
-		.dlid = cl_hton16(in->dlid),
-		.slid = cl_hton16(in->slid),
-		.hop_flow_raw = cl_hton32((uint32_t)in->raw << 31 |
-					  (in->flow_label & 0xfffff) << 8 | in->hop_limit),
-		.tclass = in->tclass,
-		.num_path = in->reversible << 7 | (in->num_path & 0x7f),
-		.pkey = cl_hton16(in->pkey),
-		.qos_class_sl = cl_hton16(in->qos_class << 4 | (in->sl & 0xf)),
-		.mtu = in->mtu_sel << 6 | (in->mtu & 0x3f),
-		.rate = in->rate_sel << 6 | (in->rate & 0x3f),
-		.pkt_life = in->life_sel << 6 | (in->life & 0x3f),
-		.preference = in->preference,
-	};
-
-	memcpy(row, &rec, sizeof(rec));
+	memcpy(path + 1, data + 17, 7); /* ServiceID */
+	memcpy(path + offsetof(ib_path_rec_t, hop_flow_raw), data, 13);
+	*out = (struct wire_multi_path){ .independent = data[14] >> 6,
+					 .nsrc = data[15],
+					 .ndst = data[16] };
+	path_record_get(path, &out->path);
+	for (unsigned i = 0; i < WIRE_MULTI_GIDS; i++)
+		out->gids[i] = wire_gid_decode(data + MULTI_HEADER + i * sizeof(ib_gid_t));
 }
 
 /* ---- InformInfo, ClassPortInfo --------------------------------------------------------------- */
 
-void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *out)
-{
-	ib_inform_info_t info;
-	uint32_t qpn_resp;
-
-	memcpy(&info, data, sizeof(info));
-	qpn_resp = cl_ntoh32(info.g_or_v.generic.qpn_resp_time_val);
-	*out = (struct wire_inform_info){
-		.gid = wire_gid_decode(info.gid.raw),
-		.lid_begin = cl_ntoh16(info.lid_range_begin),
-		.lid_end = cl_ntoh16(info.lid_range_end),
-		.generic = info.is_generic & 1,
-		.subscribe = info.subscribe,
-		.type = cl_ntoh16(info.trap_type),
-		.trap = cl_ntoh16(info.g_or_v.generic.trap_num),
-		.qpn = qpn_resp >> 8,
-		.resp_time = qpn_resp & 0x1f,
-		.producer = (uint32_t)info.g_or_v.generic.node_type_msb << 16 |
-			    cl_ntoh16(info.g_or_v.generic.node_type_lsb),
-	};
-}
-
-static ib_inform_info_t inform_info_encode(const struct wire_inform_info *in)
-{
-	ib_inform_info_t info = {
-		.gid = gid_encode(&in->gid),
-		.lid_range_begin = cl_hton16(in->lid_begin),
-		.lid_range_end = cl_hton16(in->lid_end),
-		.is_generic = in->generic,
-		.subscribe = in->subscribe,
-		.trap_type = cl_hton16(in->type),
-	};
-
-	info.g_or_v.generic.trap_num = cl_hton16(in->trap);
-	info.g_or_v.generic.qpn_resp_time_val = cl_hton32(in->qpn << 8 | (in->resp_time & 0x1f));
-	info.g_or_v.generic.node_type_msb = in->producer >> 16;
-	info.g_or_v.generic.node_type_lsb = cl_hton16(in->producer);
-	return info;
-}
-
-void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36])
-{
-	ib_inform_info_t info = inform_info_encode(in);
-
-	memcpy(data, &info, sizeof(info));
-}
+/* clang-format off */
+#define INFORM_INFO(F, R, G, B)                                                                    \
+	G(gid, 128) F(lid_begin, 16) F(lid_end, 16) R(r1, 23) F(generic, 1) F(subscribe, 8)        \
+	F(type, 16) F(trap, 16) F(qpn, 24) R(r2, 3) F(resp_time, 5) R(r3, 8) F(producer, 24)
+/* clang-format on */
+WIRE_FORMAT(inform_info, ib_inform_info_t, INFORM_INFO)
+WIRE_CODEC(inform_info, 36)
 
 void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,
 			uint8_t data[WIRE_GMP_DATA])
@@ -662,13 +518,10 @@ void wire_report_encode(const struct wire_notice *notice, const struct wire_gid 
 void wire_inform_record_encode(const struct wire_gid *subscriber, uint16_t number,
 			       const struct wire_inform_info *info, uint8_t row[64])
 {
-	ib_inform_info_record_t rec = {
-		.subscriber_gid = gid_encode(subscriber),
-		.subscriber_enum = cl_hton16(number),
-		.inform_info = inform_info_encode(info),
-	};
-
-	memcpy(row, &rec, sizeof(rec));
+	memset(row, 0, sizeof(ib_inform_info_record_t));
+	wire_gid_encode(subscriber, row + offsetof(ib_inform_info_record_t, subscriber_gid));
+	wire_put(row + offsetof(ib_inform_info_record_t, subscriber_enum), 2, number);
+	inform_info_put(info, row + offsetof(ib_inform_info_record_t, inform_info));
 }
 
 void wire_inform_record_decode(const uint8_t row[64], struct wire_gid *subscriber,
@@ -704,55 +557,15 @@ void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t 
 _Static_assert(sizeof(ib_member_rec_t) == WIRE_MCMEMBER_SIZE, "MCMemberRecord");
 _Static_assert(sizeof(ib_mft_record_t) == 72, "MulticastForwardingTableRecord");
 
-void wire_mcmember_decode(const uint8_t row[WIRE_MCMEMBER_SIZE], struct wire_mcmember *out)
-{
-	ib_member_rec_t rec;
-	uint32_t sl_flow_hop;
-
-	memcpy(&rec, row, sizeof(rec));
-	sl_flow_hop = cl_ntoh32(rec.sl_flow_hop);
-	*out = (struct wire_mcmember){
-		.mgid = wire_gid_decode(rec.mgid.raw),
-		.port_gid = wire_gid_decode(rec.port_gid.raw),
-		.qkey = cl_ntoh32(rec.qkey),
-		.mlid = cl_ntoh16(rec.mlid),
-		.mtu_sel = rec.mtu >> 6,
-		.mtu = rec.mtu & 0x3f,
-		.tclass = rec.tclass,
-		.pkey = cl_ntoh16(rec.pkey),
-		.rate_sel = rec.rate >> 6,
-		.rate = rec.rate & 0x3f,
-		.life_sel = rec.pkt_life >> 6,
-		.life = rec.pkt_life & 0x3f,
-		.sl = sl_flow_hop >> 28,
-		.flow_label = sl_flow_hop >> 8 & 0xfffff,
-		.hop_limit = sl_flow_hop,
-		.scope = rec.scope_state >> 4,
-		.join_state = rec.scope_state & WIRE_JOIN_BITS,
-		.proxy = row[offsetof(ib_member_rec_t, scope_state) + 1] >> 7,
-	};
-}
-
-void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEMBER_SIZE])
-{
-	ib_member_rec_t rec = {
-		.qkey = cl_hton32(in->qkey),
-		.mlid = cl_hton16(in->mlid),
-		.mtu = in->mtu_sel << 6 | (in->mtu & 0x3f),
-		.tclass = in->tclass,
-		.pkey = cl_hton16(in->pkey),
-		.rate = in->rate_sel << 6 | (in->rate & 0x3f),
-		.pkt_life = in->life_sel << 6 | (in->life & 0x3f),
-		.sl_flow_hop = cl_hton32((uint32_t)in->sl << 28 | (in->flow_label & 0xfffff) << 8 |
-					 in->hop_limit),
-		.scope_state = in->scope << 4 | (in->join_state & WIRE_JOIN_BITS),
-	};
-
-	wire_gid_encode(&in->mgid, rec.mgid.raw);
-	wire_gid_encode(&in->port_gid, rec.port_gid.raw);
-	memcpy(row, &rec, sizeof(rec));
-	row[offsetof(ib_member_rec_t, scope_state) + 1] = in->proxy ? 0x80 : 0;
-}
+/* clang-format off */
+#define MCMEMBER(F, R, G, B)                                                                       \
+	G(mgid, 128) G(port_gid, 128) F(qkey, 32) F(mlid, 16) F(mtu_sel, 2) F(mtu, 6)              \
+	F(tclass, 8) F(pkey, 16) F(rate_sel, 2) F(rate, 6) F(life_sel, 2) F(life, 6)               \
+	F(sl, 4) F(flow_label, 20) F(hop_limit, 8) F(scope, 4) F(join_state, 4)                    \
+	F(proxy, 1) R(r1, 55)
+/* clang-format on */
+WIRE_FORMAT(mcmember, ib_member_rec_t, MCMEMBER)
+WIRE_CODEC(mcmember, WIRE_MCMEMBER_SIZE)
 
 void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
 			    const uint16_t masks[WIRE_MFT_BLOCK], uint8_t row[72])
