@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""First tables of 60 random designs of unlike parts: the worst channel of all-to-all traffic over its tier's bound.
+
+    designs.py FMCTL [SEED]
+
+The bound of a tier is what its links carry on average, or in tier 1 what the links of its fullest leaf have to. The second figure
+takes into account that a LID comes down to its leaf by one link of each tier, so that some links carry whole LIDs more than others.
+"""
+import json
+import math
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+EACH = 15
+
+
+def fmctl(*arguments):
+    return subprocess.run([sys.argv[1], *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+
+
+def fullest(net):
+    """Flows that each link of the fullest leaf has to carry."""
+    hosts, links, switch = {}, {}, None
+    for line in net.splitlines():
+        if m := re.match(r'(Switch|Ca)\s+\d+\s+"([^"]+)"', line):
+            switch = m[2] if m[1] == "Switch" else None
+        elif switch and (m := re.match(r'\[\d+\](?:\([^)]*\))?\s+"([HS])', line)):
+            count = hosts if m[1] == "H" else links
+            count[switch] = count.get(switch, 0) + 1
+    every = sum(hosts.values())
+    return max((n * (every - n) / links[leaf] for leaf, n in hosts.items() if leaf in links), default=0)
+
+
+def judge(net):
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(net)
+        file.flush()
+        plan = json.loads(fmctl("--json", "plan", file.name))
+    if any(plan["proof"][key] for key in ("unreachable", "loops", "credit_cycles")):
+        sys.exit("not proven")
+    by_links = by_lids = 0
+    for tier in plan["tiers"]:
+        for way in ("up", "down"):
+            links, mean = tier[way]["channels"], tier[way]["mean"]
+            bound = max(mean, 0 if tier["level"] else fullest(net))
+            whole = mean * links / plan["hcas"] * math.ceil(plan["hcas"] / links) if way == "down" else 0
+            if bound:
+                by_links = max(by_links, tier[way]["max"] / bound)
+                by_lids = max(by_lids, tier[way]["max"] / max(bound, whole))
+    return by_links, by_lids
+
+
+def directors(r):
+    number, cards, spines = r.choice((2, 4)), r.choice((4, 6, 8)), r.choice((2, 4))
+    return "directors", f"{cards * r.randint(2, 4)},{number * r.choice((2, 4)) * spines // 2},{number},{cards},{spines}"
+
+
+def mixes(r):
+    ports, trunks = r.choice((16, 20, 32)), []
+    while sum(trunks) < ports // 2:
+        trunks.append(r.randint(1, 4))
+    return ("mixed", "--size", f"{r.choice((8, 12, 16, 24))},{ports}", "--kinds", ",".join(f"{n}xNDR" for n in r.sample((1, 2, 4, 8), r.randint(2, 4))),
+            "--trunks", ",".join(f"{n}xNDR" for n in trunks))
+
+
+def tapered(r):
+    return "pgft", "3", f"{r.choice((8, 12, 16))},{r.choice((4, 6, 8))},{r.randint(3, 6)}", f"1,{r.randint(2, 6)},{r.randint(2, 4)}"
+
+
+def half_grown(r):
+    units = r.choice((4, 8, 16))
+    return "superpod", "--su", str(units), "--grown", str(r.randint(units // 2, units - 1))
+
+
+def main():
+    r, every = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1), []
+    for kind in (directors, mixes, tapered, half_grown):
+        done = 0
+        while done < EACH:
+            design = kind(r)
+            try:
+                net = fmctl("generate", *design)
+            except subprocess.CalledProcessError:
+                continue  # parts that do not fit together
+            every.append(judge(net))
+            done += 1
+            print(f"{every[-1][0]:5.2f} {every[-1][1]:5.2f}  {' '.join(design)}", flush=True)
+        for i, bound in enumerate(("links", "whole LIDs")):
+            found = [figures[i] for figures in every[-EACH:]]
+            print(f"{kind.__name__}, bound by {bound}: mean {statistics.mean(found):.3f}, worst {max(found):.2f}")
+    for i, bound in enumerate(("links", "whole LIDs")):
+        print(f"all, bound by {bound}: mean {statistics.mean(f[i] for f in every):.3f}, worst {max(f[i] for f in every):.2f}")
+
+
+main()
