@@ -6,14 +6,16 @@
  * the other end of the same link joins it, and then swept. While triggers keep coming in its second
  * half a hold-down goes on for as long again, to `hold_down_max`; the one after a sweep begins four
  * times as long, and as short as ever when nothing came for its length, and for 16 of the shortest.
- * So a single fault waits 2 ms, a dying line card until it is dead, and a storm costs a few sweeps
- * a second.
+ * The first trap of a switch in a storm waits for eight of the shortest at most. So a single fault
+ * waits 2 ms, a dying line card until it is dead, faults right behind the repair of others 16 ms,
+ * and a storm costs less than a sweep a switch and a few a second.
  *
  * A source whose sweeps find nothing, FREE_SWEEPS times in a row, is throttled: its traps are
  * accepted more and more seldom, each time once at the end of the wait, for one may report a
  * change. The first sweep that finds something ends it, as do FORGIVEN_US without a useless one
- * behind the wait. Other sources are not held up by it. A trap from nobody we know (GUID 0) asks
- * for a heavy sweep and is treated the same.
+ * behind the wait. Where a switch had PortStateChange set the trap was true, though another sweep
+ * had found what it was about. Other sources are not held up by it. A trap from nobody we know
+ * (GUID 0) asks for a heavy sweep and is treated the same.
  *
  * Traps about errors (129-131, 256-259) change nothing that a sweep could find, and traps that name
  * a port which did not send them do not count: see fm/traps/module.h.
@@ -27,6 +29,7 @@
 
 #define AFTER_A_SWEEP	4  /* times longer is the next hold-down */
 #define LULL		16 /* shortest hold-downs without a trigger, or one of the present length */
+#define FIRST_MAX	8  /* shortest hold-downs: for the first trigger of a switch in a storm */
 #define THROTTLED	256
 #define FREE_SWEEPS	3
 #define THROTTLE_US	250000 /* at first; doubles */
@@ -53,6 +56,8 @@ struct traps {
 	uint64_t length_us, began_us, last_us; /* of the hold-down; of the latest trigger */
 	uint64_t swept_us;		       /* when the hold-down before began */
 	bool fed;			       /* triggers in the hold-down's second half */
+	uint32_t storm;			       /* ends when hold-downs are short again */
+	bool first;			       /* a switch is held that it has not swept */
 	bool unpublished; /* some came while the first update was in the making */
 	struct throttled throttled[THROTTLED];
 	struct log_limit log;
@@ -79,19 +84,30 @@ static uint64_t hold_min_us(const struct traps *t)
 					    : conf->hold_down_max_ms);
 }
 
-static void hold(struct traps *t, guid_t node)
+static void hold(struct traps *t, guid_t guid)
 {
+	const struct inv_node *node = inventory_find(t->services.inventory, guid);
+	uint64_t now = now_us(t), first_us = FIRST_MAX * hold_min_us(t);
+
 	if (!loop_timer_armed(t->hold)) {
-		uint64_t now = now_us(t), lull_us = LULL * hold_min_us(t);
+		uint64_t lull_us = LULL * hold_min_us(t);
 
 		if (now - t->last_us >= (t->length_us > lull_us ? t->length_us : lull_us) ||
-		    t->length_us > hold_max_us(t))
+		    t->length_us > hold_max_us(t)) {
 			t->length_us = hold_min_us(t);
+			t->storm++;
+		}
 		t->began_us = now;
-		t->fed = false;
+		t->first = t->fed = false;
 		loop_timer_set(t->hold, t->length_us);
 	}
-	guid_list_add(&t->held, node);
+	/* Of switches alone: those of hosts may be thousands. */
+	if (t->began_us + t->length_us > now + first_us && !t->first && node &&
+	    inv_is_switch(node) && sweep_node(node)->storm != t->storm) {
+		t->first = true;
+		loop_timer_set(t->hold, first_us);
+	}
+	guid_list_add(&t->held, guid);
 }
 
 /* A trap's, which makes the hold-down longer. */
@@ -111,7 +127,7 @@ static void hold_over(void *arg)
 	uint64_t held_us = now_us(t) - t->began_us;
 	uint64_t left_us = held_us < hold_max_us(t) ? hold_max_us(t) - held_us : 0;
 
-	if (t->fed && left_us) {
+	if (t->fed && left_us && !t->first) {
 		t->fed = false;
 		t->length_us = held_us < left_us ? held_us * 2 : hold_max_us(t);
 		loop_timer_set(t->hold, held_us < left_us ? held_us : left_us);
@@ -119,6 +135,11 @@ static void hold_over(void *arg)
 		loop_timer_set(t->hold, hold_min_us(t));
 	} else {
 		for (unsigned i = 0; i < t->held.count; i++) {
+			struct inv_node *node =
+				inventory_find(t->services.inventory, t->held.guids[i]);
+
+			if (node)
+				sweep_node(node)->storm = t->storm;
 			if (t->held.guids[i])
 				fabric_request_refresh(t->fabric, t->held.guids[i], "trap");
 			else
@@ -173,8 +194,12 @@ void traps_compared(struct traps *t, bool differs)
 	for (unsigned i = 0; i < t->collected; i++) {
 		guid_t guid = t->judged.guids[i];
 		struct throttled *source = find_throttled(t, guid);
+		struct inv_node *node = inventory_find(t->services.inventory, guid);
+		bool had_change = node && sweep_node(node)->had_change;
 
-		if (differs) {
+		if (had_change)
+			sweep_node(node)->had_change = false;
+		if (differs || had_change) {
 			if (source)
 				source->fruitless = 0;
 			continue;

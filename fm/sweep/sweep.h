@@ -134,6 +134,7 @@ struct sweep_node {
 	uint32_t met_first;	   /* the sweep that met it first, or first after it was gone */
 	uint32_t lost_in;	   /* the latest sweep that found some of `lost` */
 	uint32_t asked_in;	   /* the sweep that asks it because probes of it fail */
+	uint32_t storm;		   /* of traps, in which it was swept for one: fm/fabric/traps.c */
 	struct inv_silence states; /* SwitchPortStateTable */
 	uint8_t waiting;	   /* answers before its ports are read */
 	uint8_t heard;		   /* enum sweep_heard */
@@ -145,6 +146,7 @@ struct sweep_node {
 	bool partial;
 	bool ports_read;   /* of a switch; else they are read without PortStateChange too */
 	bool keeps_change; /* answers, and its PortStateChange could not be cleared */
+	bool had_change;   /* PortStateChange was set, and can be cleared: its traps were true */
 	bool keeps_no_top; /* LinearFDBTop was set, and was reset twice within a while */
 	bool sw_differs;   /* LifeTimeValue or MulticastFDBTop is not as wanted, by the last poll */
 };
