@@ -133,7 +133,8 @@ static void programmed(void *arg, const struct program_result *result)
 	f->progress.unread = result->unread;
 	if (!again || result->blocks) {
 		f->figures->programmed = *result;
-		f->figures->program_ms = result->took_us / 1e3;
+		f->figures->program_ms =
+			result->sent_us ? (loop_clock_us(f->loop) - result->sent_us) / 1e3 : 0;
 		f->figures->reroutes += result->blocks > 0;
 		if (result->blocks)
 			f->figures->rerouted_us = loop_now_us(f->loop);

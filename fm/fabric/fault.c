@@ -125,7 +125,7 @@ void fabric_fault_published(struct fabric *f, uint64_t waits_since_us)
 	if (!pending->open || (!pending->differs && (waits_since_us || pending->trains)))
 		return; /* nothing, or its sweep or its link is still to come */
 	*answered = *pending;
-	answered->proven_us = loop_now_us(f->loop);
+	answered->proven_us = loop_clock_us(f->loop); /* a step of a job began before */
 	if (older.open) {
 		/*
 		 * The older one is not programmed yet: it began first, and what was lost gives the

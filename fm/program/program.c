@@ -685,6 +685,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 		store_sent(sw, block, request->data);
 		request->mad.attr_id = WIRE_LFT;
 		request->mad.attr_mod = block;
+		p->result.sent_us = p->result.sent_us ?: loop_clock_us(p->loop);
 	}
 	return true;
 }
@@ -798,7 +799,6 @@ static void program_report_reads(struct program *p, unsigned unread)
 	struct program_result result = p->result;
 
 	result.smps = batch_smps(p->batch) - p->smps_before;
-	result.took_us = loop_now_us(p->loop) - p->started_us;
 	result.unread = unread;
 	if (!unread) {
 		/* What was read is reported when all is, whichever apply began with it. */
@@ -990,7 +990,6 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	p->arg = arg;
 	p->busy = true;
 	p->result = none;
-	p->started_us = loop_now_us(p->loop);
 	p->trouble = p->reported = false;
 	plan_apply(p);
 	batch_wake(p->batch);

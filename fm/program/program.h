@@ -42,7 +42,8 @@ struct program_result {
 	unsigned read;	     /* with none unread: cached blocks that were read */
 	unsigned differed;   /* read blocks that differed from the cache */
 	uint64_t entries;    /* LFT entries that changed, where it was known what was there */
-	uint64_t smps, took_us;
+	uint64_t smps;
+	uint64_t sent_us; /* when its first block was sent; 0 = none was */
 };
 typedef void program_done_fn(void *arg, const struct program_result *result);
 

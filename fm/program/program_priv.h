@@ -229,7 +229,7 @@ struct program {
 	struct program_round round;
 	struct program_turn turn;
 	struct program_result result;
-	uint64_t started_us, smps_before, blocks_written;
+	uint64_t smps_before, blocks_written;
 	struct log_limit failed_log;
 };
 

@@ -331,7 +331,7 @@ static void answer_send(struct double_fabric *d, struct dport *to, const struct 
 
 static void stamp(struct double_fabric *d, const struct wire_mad *m)
 {
-	uint64_t now = loop_now_us(d->loop);
+	uint64_t now = loop_clock_us(d->loop);
 
 	d->stamps.last_us = now;
 	d->stamps.first_us = d->stamps.first_us ?: now;
@@ -544,6 +544,10 @@ static bool runs(struct devent *event)
 
 static bool arrives(struct devent *event)
 {
+	struct double_fabric *d = event->d;
+
+	if (!d->stamps.trap_us && event->mad[3] == WIRE_TRAP && event->mad[1] == WIRE_SMI_LID)
+		d->stamps.trap_us = loop_clock_us(d->loop);
 	hand_over(event);
 	return false;
 }

@@ -69,7 +69,7 @@ struct double_fabric {
 	struct double_drops drops;
 	uint64_t sets[256];	      /* that came to devices, by management class */
 	struct {		      /* by the loop's clock, since they were reset; 0 = not yet */
-		uint64_t trap_us;     /* the first trap left */
+		uint64_t trap_us;     /* the first trap reached a port */
 		uint64_t first_us;    /* the first SMP was carried out.. */
 		uint64_t last_us;     /* ..and the latest */
 		uint64_t block_us;    /* the first Set of LFT was carried out.. */

@@ -116,7 +116,6 @@ static void port_trap(struct double_fabric *d, struct dport *port, const struct 
 	if (!d->traps || !port->info.sm_lid)
 		return;
 	header.tid = ++d->trap_tid;
-	d->stamps.trap_us = d->stamps.trap_us ?: loop_now_us(d->loop);
 	full.issuer_lid = port->info.lid;
 	wire_mad_encode(&header, mad);
 	wire_notice_encode(&full, wire_smp_data(mad));

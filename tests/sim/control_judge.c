@@ -127,7 +127,7 @@ static int do_stamps(struct args *a)
 	fprintf(a->out,
 		"{\"now\": %llu, \"trap\": %llu, \"first\": %llu, \"last\": %llu, "
 		"\"block\": %llu, \"answered\": %llu}\n",
-		(unsigned long long)loop_now_us(a->d->loop),
+		(unsigned long long)loop_clock_us(a->d->loop),
 		(unsigned long long)a->d->stamps.trap_us, (unsigned long long)a->d->stamps.first_us,
 		(unsigned long long)a->d->stamps.last_us, (unsigned long long)a->d->stamps.block_us,
 		(unsigned long long)a->d->stamps.answered_us);
@@ -135,7 +135,8 @@ static int do_stamps(struct args *a)
 }
 
 const struct command commands_judge[] = {
-	{ "stamps", "[reset]", "when traps left, SMPs came and blocks of LFTs were answered", 0, 1,
+	{ "stamps", "[reset]",
+	  "when a trap reached a port, SMPs came and blocks of LFTs were answered", 0, 1,
 	  do_stamps },
 	{ "sets", "", "how many Sets devices got, by management class", 0, 0, do_sets },
 	{ "judge", "[mark] [--json] [sound] [TIME [A:PORT]]",

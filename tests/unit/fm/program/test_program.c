@@ -24,6 +24,7 @@ struct prog {
 	unsigned written; /* Sets of LFT blocks that a switch took over */
 	guid_t written_at;
 	uint32_t written_block;
+	uint64_t first_us; /* when the first of these came */
 };
 
 static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
@@ -32,7 +33,7 @@ static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
 
 	if (attr != WIRE_LFT)
 		return;
-	p->written++;
+	p->first_us = p->written++ ? p->first_us : loop_now_us(p->b.loop);
 	p->written_at = node;
 	p->written_block = mod;
 }
@@ -347,6 +348,30 @@ static void run_some(struct prog *p, uint64_t us)
 	loop_timer_free(stop);
 }
 
+/* It waits for what the apply before it sent to a silent switch, and that is not programming. */
+static void programming_begins_with_the_first_block(void **state)
+{
+	struct prog p;
+	uint64_t until_us;
+
+	prog_init(&p, design_pgft2(), 300);
+	prog_apply(&p);
+	prog_apply(&p);
+	assert_int_equal(p.result.sent_us, 0); /* nothing was to be written */
+	double_set_silent(p.b.d, p.b.found->nodes[3].guid, true);
+	tables_row(&p.tables, 3)[70] ^= 1;
+	prog_give(&p);
+	run_some(&p, 1000);
+	tables_row(&p.tables, 5)[70] ^= 1;
+	p.written = 0;
+	until_us = loop_now_us(p.b.loop) + 10000;
+	prog_give(&p);
+	loop_run(p.b.loop);
+	assert_int_equal(p.result.blocks, 1);
+	assert_in_range(p.result.sent_us, until_us, p.first_us);
+	prog_fini(&p);
+}
+
 /* Applies of all sizes, most of them superseded on the way. */
 static void what_is_taken_for_held_is_held_whatever_comes(void **state)
 {
@@ -519,6 +544,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(silent_switch_is_given_up_and_written_later),
 	cmocka_unit_test(rebooted_switch_is_written_anew),
 	cmocka_unit_test(newest_tables_win),
+	cmocka_unit_test(programming_begins_with_the_first_block),
 	cmocka_unit_test(what_is_taken_for_held_is_held_whatever_comes),
 	cmocka_unit_test(same_tables_again_in_the_middle_cost_nothing),
 	cmocka_unit_test(block_that_is_echoed_wrong_is_sent_again),
