@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/nvswitch/evidence.h"
 #include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
 
 /* ---- Prometheus' text format ----------------------------------------------------------------- */
@@ -25,45 +24,45 @@ void exposition_init(struct exposition *e, const struct exposition_ops *ops, voi
 	*e = (struct exposition){ .ops = ops, .arg = arg, .kind = -1 };
 }
 
-static struct exposition_text take_name(struct lex *l)
+static struct lex_text take_name(struct lex *l)
 {
-	struct exposition_text name = { .at = l->p };
+	struct lex_text name = { .p = l->p };
 
 	while (l->p < l->end && (isalpha((unsigned char)*l->p) || *l->p == '_' || *l->p == ':' ||
-				 (l->p > name.at && isdigit((unsigned char)*l->p))))
+				 (l->p > name.p && isdigit((unsigned char)*l->p))))
 		l->p++;
-	name.len = l->p - name.at;
+	name.len = l->p - name.p;
 	return name;
+}
+
+static bool take_mark(struct lex *l, char mark)
+{
+	lex_skip_blanks(l);
+	return lex_take_char(l, mark);
 }
 
 /* From behind `{` to behind `}`: NAME="value", with a comma behind each, the last one or not. */
 static bool read_labels(struct lex *l, struct exposition_sample *sample)
 {
 	do {
-		struct exposition_text name, value;
+		struct lex_text name, value;
 
-		lex_skip_blanks(l);
-		if (lex_take_char(l, '}'))
+		if (take_mark(l, '}'))
 			return true;
 		name = take_name(l);
-		lex_skip_blanks(l);
-		if (!name.len || !lex_take_char(l, '='))
+		if (!name.len || !take_mark(l, '=') || !take_mark(l, '"'))
 			return false;
-		lex_skip_blanks(l);
-		if (!lex_take_char(l, '"'))
-			return false;
-		value.at = l->p;
+		value.p = l->p;
 		while (l->p < l->end && *l->p != '"')
 			l->p += 1 + (*l->p == '\\');
 		if (l->p >= l->end)
 			return false;
-		value.len = l->p++ - value.at;
+		value.len = l->p++ - value.p;
 		if (sample->nlabels < EXPOSITION_LABELS) {
 			sample->labels[sample->nlabels].name = name;
 			sample->labels[sample->nlabels++].value = value;
 		}
-		lex_skip_blanks(l);
-	} while (lex_take_char(l, ','));
+	} while (take_mark(l, ','));
 	return lex_take_char(l, '}');
 }
 
@@ -103,44 +102,42 @@ static bool take_number(struct lex *l, double *value)
 	return end == copy + len;
 }
 
+/* Of a line, or what is left is an exemplar of OpenMetrics, or a remark. */
+static bool is_end(struct lex *l)
+{
+	lex_skip_blanks(l);
+	return lex_done(l) || *l->p == '#';
+}
+
 /* The line that is carried. Returns what is wrong with it; one that is too long is cut. */
 static const char *read_line(struct exposition *e)
 {
 	struct lex l = { e->carry, e->carry + e->carried };
 	struct exposition_sample sample; /* set where the name is wanted */
-	struct exposition_text name;
+	struct lex_text name;
 	double timestamp;
 
 	if (e->carried && l.end[-1] == '\r')
 		l.end--;
-	lex_skip_blanks(&l);
-	if (lex_done(&l) || *l.p == '#')
+	if (is_end(&l))
 		return NULL;
 	name = take_name(&l);
 	if (!name.len || lex_done(&l) || !strchr("{ \t", *l.p))
 		return "a line has no metric name";
-	if (name.len != e->name_len || memcmp(name.at, e->name, name.len)) {
+	if (name.len != e->name_len || memcmp(name.p, e->name, name.len)) {
 		e->kind = e->ops->kind(e->arg, name); /* else as in the line before */
 		e->name_len = name.len < sizeof(e->name) ? name.len : 0;
-		memcpy(e->name, name.at, e->name_len);
+		memcpy(e->name, name.p, e->name_len);
 	}
 	if (e->kind < 0)
 		return NULL;
 	if (e->carried == sizeof(e->carry))
 		return "a line is too long";
 	sample.nlabels = 0;
-	lex_skip_blanks(&l);
-	if (lex_take_char(&l, '{') && !read_labels(&l, &sample))
+	if (take_mark(&l, '{') && !read_labels(&l, &sample))
 		return "labels are malformed";
-	lex_skip_blanks(&l);
-	if (!take_number(&l, &sample.value))
-		return "a value is not a number";
-	/* A timestamp; OpenMetrics may have an exemplar behind it. */
-	lex_skip_blanks(&l);
-	if (!lex_done(&l) && *l.p != '#' && !take_number(&l, &timestamp))
-		return "a value is not a number";
-	lex_skip_blanks(&l);
-	if (!lex_done(&l) && *l.p != '#')
+	if (is_end(&l) || !take_number(&l, &sample.value) ||
+	    (!is_end(&l) && !take_number(&l, &timestamp)) || !is_end(&l))
 		return "a value is not a number";
 	e->ops->sample(e->arg, e->kind, &sample);
 	return NULL;
@@ -175,31 +172,36 @@ bool exposition_end(struct exposition *e)
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-bool exposition_is(struct exposition_text text, const char *word)
+/* Whether a name or a value is that word. */
+static bool exposition_is(struct lex_text text, const char *word)
 {
-	return text.len == strlen(word) && !memcmp(text.at, word, text.len);
+	return text.len == strlen(word) && !memcmp(text.p, word, text.len);
 }
 
-struct exposition_text exposition_label(const struct exposition_sample *sample, const char *names)
+/*
+ * The value of a label, of the first of "NAME|OTHER.." that the sample has, within the sample; its
+ * `p` is NULL if it has none.
+ */
+static struct lex_text exposition_label(const struct exposition_sample *sample, const char *names)
 {
 	for (size_t len; *names; names += len + (names[len] == '|')) {
 		len = strcspn(names, "|");
 		ARRAY_EACH (label, sample->labels, sample->nlabels)
-			if (label->name.len == len && !memcmp(label->name.at, names, len))
+			if (label->name.len == len && !memcmp(label->name.p, names, len))
 				return label->value;
 	}
-	return (struct exposition_text){ 0 };
+	return (struct lex_text){ 0 };
 }
 
-void exposition_copy(struct exposition_text text, char *to, size_t size)
+void exposition_copy(struct lex_text text, char *to, size_t size)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < text.len && used + 1 < size; i++) {
-		char c = text.at[i];
+		char c = text.p[i];
 
 		if (c == '\\' && i + 1 < text.len) {
-			c = text.at[++i];
+			c = text.p[++i];
 			c = c == 'n' ? '\n' : c;
 		}
 		to[used++] = c;
@@ -207,7 +209,8 @@ void exposition_copy(struct exposition_text text, char *to, size_t size)
 	to[used] = '\0';
 }
 
-void exposition_copy_shown(struct exposition_text text, char *to, size_t size)
+/* For what is shown, and kept in a file by words: what is not printable becomes `?`. */
+static void exposition_copy_shown(struct lex_text text, char *to, size_t size)
 {
 	exposition_copy(text, to, size);
 	for (; *to; to++)
@@ -244,6 +247,18 @@ enum metric { /* as the catalogue numbers them; from LINK_STATUS on of an NVSwit
 	      DCGM_OTHER = CATALOGUE_METRICS, /* none of these, but DCGM's */
 };
 
+/* Numbers that exporters report of a GPU. */
+const struct reported evidence_reported[REPORTED] = {
+	{ HAS_FM, offsetof(struct gpu_said, fm_status), CATALOGUE_FM, "the fabric manager ",
+	  FM_STATUS, 0, FM_STATUSES - 1 },
+	{ HAS_ACTION, offsetof(struct gpu_said, action), CATALOGUE_ACTION,
+	  "recovery action: ", RECOVERY_ACTION, 0, UINT8_MAX - 1 },
+	{ HAS_SUMMARY, offsetof(struct gpu_said, summary), CATALOGUE_SUMMARY, "NVLink ", SUMMARY, 1,
+	  SUMMARY_LIMITED },
+	{ HAS_WATCH, offsetof(struct gpu_said, watch), CATALOGUE_WATCH,
+	  "DCGM's health watch of NVLinks: ", HEALTH_WATCH, 0, UINT8_MAX - 1 },
+};
+
 enum { LINK_OFF = 0, LINK_ERROR = 3 }; /* DCGM's link states */
 enum { P2P_OK = 0, P2P_UNKNOWN = 6 };  /* DCGM_EXP_P2P_STATUS */
 
@@ -251,27 +266,19 @@ enum { P2P_OK = 0, P2P_UNKNOWN = 6 };  /* DCGM_EXP_P2P_STATUS */
 #define DOUBLE_BLANK 140737488355328.0 /* 2^47; the 64-bit one is far above */
 #define BLANKS	     16
 
-static bool begins(struct exposition_text name, const char *with)
-{
-	return name.len >= strlen(with) && !memcmp(name.at, with, strlen(with));
-}
-
 /* Which metrics an exporter has is noted, whether a value is blank or not. */
-static int metric_of(void *arg, struct exposition_text name)
+static int metric_of(void *arg, struct lex_text name)
 {
-	static const char *const prefixes[] = { "DCGM_FI_DEV_", "DCGM_FI_SYSTEM_" };
+	struct lex rest = { name.p, name.p + name.len };
 	const struct xid *row = NULL;
 	struct evidence *e = arg;
 
-	if (begins(name, "DCGM_"))
-		e->metrics |= 1u << DCGM_OTHER;
 	e->rack |= nmx_ops.kind(NULL, name) >= 0;
-	ARRAY_EACH (prefix, prefixes, ARRAY_SIZE(prefixes))
-		if (begins(name, *prefix)) {
-			name.at += strlen(*prefix);
-			name.len -= strlen(*prefix);
-			break;
-		}
+	if (lex_take_word(&rest, "DCGM_")) {
+		e->metrics |= 1u << DCGM_OTHER;
+		if (lex_take_word(&rest, "FI_DEV_") || lex_take_word(&rest, "FI_SYSTEM_"))
+			name = (struct lex_text){ rest.p, rest.end - rest.p };
+	}
 	while ((row = catalogue_next(CATALOGUE_METRIC, row)))
 		if (exposition_is(name, row->unit)) {
 			e->metrics |= 1u << row->last;
@@ -295,11 +302,10 @@ json_t *evidence_missing(uint32_t seen, enum nvswitch_system system)
 
 		if (unknown && !(seen & ((2u << row->last) - (1u << row->first))) &&
 		    (row->last < LINK_STATUS || system != NVSWITCH_SYSTEM_NVL72))
-			json_array_append_new(rows,
-					      json_pack("{so ss% ss}", "field",
-							json_sprintf("DCGM_FI_DEV_%s", row->unit),
-							"since", row->words, unknown - row->words,
-							"unknown", unknown + 2));
+			json_array_append_new(rows, json_pack("{ss+ ss% ss}", "field",
+							      "DCGM_FI_DEV_", row->unit, "since",
+							      row->words, unknown - row->words,
+							      "unknown", unknown + 2));
 	}
 	return rows;
 }
@@ -347,25 +353,13 @@ static bool take_error(enum catalogue_kind kind, uint32_t *kept, double value)
 	uint32_t number = whole(value);
 	bool takes = number && state_of(kind, number) >= state_of(kind, *kept);
 
-	if (takes)
-		*kept = number;
+	*kept = takes ? number : *kept;
 	return takes;
-}
-
-/* Of equal series the gravest counts. */
-static void keep_gravest(struct gpu_said *said, unsigned which, unsigned value)
-{
-	const struct reported *it = &evidence_reported[which];
-	uint8_t *kept = (uint8_t *)said + it->at;
-
-	if (!(said->has & it->has) || state_of(it->kind, value) > state_of(it->kind, *kept))
-		*kept = value;
-	said->has |= it->has;
 }
 
 static void take_state(struct gpu_said *said, enum metric metric, const struct exposition_sample *s)
 {
-	struct exposition_text code = exposition_label(s, "health_error_code");
+	struct lex_text code = exposition_label(s, "health_error_code");
 	uint32_t number = whole(s->value);
 	int link = number_in(s, "nvlink", 63, -1),
 	    peer = number_in(s, "peer_gpu", MEMORY_GPUS - 1, -1);
@@ -383,21 +377,26 @@ static void take_state(struct gpu_said *said, enum metric metric, const struct e
 	} else if (metric == HEALTH_MASK && number && number <= UINT16_MAX) {
 		said->mask = number; /* 0 = the driver supports none of it */
 		said->has |= HAS_MASK;
-	} else if (metric == FM_STATUS && s->value < FM_STATUSES) {
-		keep_gravest(said, REPORTED_FM, number);
-	} else if (metric == SUMMARY && number && number <= SUMMARY_LIMITED) {
-		keep_gravest(said, REPORTED_SUMMARY, number);
-	} else if (metric == RECOVERY_ACTION && s->value < UINT8_MAX) {
-		keep_gravest(said, REPORTED_ACTION, number);
-	} else if (metric == HEALTH_WATCH && s->value < UINT8_MAX &&
-		   exposition_is(exposition_label(s, "health_watch"), "NVLINK")) {
-		said->probe_failed |= s->value >= WATCH_FAIL && code.len &&
-				      memmem(code.at, code.len, "FABRIC_PROBE", 12);
-		keep_gravest(said, REPORTED_WATCH, number);
 	} else if (metric == GPU_LINK_STATE && link >= 0) {
 		/* NVML's: 0 = inactive, 1 = active, 2 = asleep */
 		*(s->value == 0 ? &said->links_down : &said->links_up) |= 1ull << link;
 		said->has |= HAS_LINKS;
+	} else if (metric == HEALTH_WATCH &&
+		   !exposition_is(exposition_label(s, "health_watch"), "NVLINK")) {
+		return;
+	}
+	/* Of equal series the gravest counts. */
+	ARRAY_EACH (it, evidence_reported, REPORTED) {
+		uint8_t *kept = (uint8_t *)said + it->at;
+
+		if (metric != it->metric || s->value < it->least || s->value > it->most)
+			continue;
+		if (!(said->has & it->has) ||
+		    state_of(it->kind, number) > state_of(it->kind, *kept))
+			*kept = number;
+		said->has |= it->has;
+		said->probe_failed |= metric == HEALTH_WATCH && number >= WATCH_FAIL && code.len &&
+				      memmem(code.p, code.len, "FABRIC_PROBE", 12);
 	}
 }
 
@@ -438,9 +437,8 @@ static void take_gpu(struct evidence *e, enum metric metric, const struct exposi
 		gpu->failed_recoveries += s->value;
 	} else if (metric == ENERGY) {
 		gpu->energy = s->value;
-	} else if (metric == CLIQUE) {
-		if (s->value <= UINT32_MAX)
-			take_clique(e, s->value);
+	} else if (metric == CLIQUE && s->value <= UINT32_MAX) {
+		take_clique(e, s->value);
 	} else {
 		take_state(&gpu->last, metric, s);
 	}
@@ -487,7 +485,7 @@ static void take_switch(struct evidence *e, enum metric metric, const struct exp
 static void take_sample(void *arg, int metric, const struct exposition_sample *s)
 {
 	struct evidence *e = arg;
-	struct exposition_text clique = exposition_label(s, "DCGM_FI_DEV_FABRIC_CLIQUE_ID");
+	uint64_t clique = number_in(s, "DCGM_FI_DEV_FABRIC_CLIQUE_ID", UINT32_MAX, UINT64_MAX);
 	char text[64];
 
 	if (isnan(s->value) || s->value >= DOUBLE_BLANK ||
@@ -504,9 +502,8 @@ static void take_sample(void *arg, int metric, const struct exposition_sample *s
 	e->no_domain |= *text && !text[strspn(text, "0-")];
 	if (!*e->cluster && text[strspn(text, "0-")] && *text != '<')
 		array_printf(e->cluster, "%.47s", text);
-	exposition_copy(clique, text, sizeof(text));
-	if (clique.len && clique.len <= 9 && !text[strspn(text, "0123456789")])
-		take_clique(e, strtoul(text, NULL, 10));
+	if (clique != UINT64_MAX)
+		take_clique(e, clique);
 	if (metric < LINK_STATUS)
 		take_gpu(e, metric, s);
 	else
@@ -574,17 +571,12 @@ bool nmx_place_parse(struct nmx_place *place, const char *word)
 		if (!read_number(word + 5, INT16_MAX, &number))
 			return false;
 		*(tray ? &place->tray : &place->slot) = number;
-		return true;
+		return place->set = true;
 	}
 	if (strncmp(word, "chassis=", 8) || !word[8] || strlen(word + 8) >= sizeof(place->chassis))
 		return false;
 	strcpy(place->chassis, word + 8);
 	return true;
-}
-
-bool nmx_place_is_set(const struct nmx_place *place)
-{
-	return place->tray >= 0 || place->slot >= 0;
 }
 
 /* ---- Ports ----------------------------------------------------------------------------------- */
@@ -618,7 +610,7 @@ void nmx_free(struct nmx *racks)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static int kind_of(void *arg, struct exposition_text name)
+static int kind_of(void *arg, struct lex_text name)
 {
 	static const char *const names[] = { "Link_Down", "Effective_BER", "logical_state",
 					     "Logical_state", "lid" };
@@ -631,12 +623,12 @@ static int kind_of(void *arg, struct exposition_text name)
 
 static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 {
-	struct exposition_text device = exposition_label(s, "Device_ID");
-	struct exposition_text label = exposition_label(s, "port_label");
-	struct exposition_text state = exposition_label(s, "logical_state");
+	struct lex_text device = exposition_label(s, "Device_ID");
+	struct lex_text label = exposition_label(s, "port_label");
+	struct lex_text state = exposition_label(s, "logical_state");
 	uint64_t guid = number_in(s, "Node_GUID", UINT64_MAX, 0);
 	uint64_t number = number_in(s, "Port_Number", UINT16_MAX, 0);
-	bool gpu = device.len ? *device.at == 'G' : label.len > 3 && !memcmp(label.at, "GPU", 3);
+	bool gpu = device.len ? *device.p == 'G' : label.len > 3 && !memcmp(label.p, "GPU", 3);
 	struct nmx *nmx = arg;
 	const json_t *known;
 	struct port *port;
@@ -757,13 +749,11 @@ static void judge_tally(const struct tally *t, struct nvswitch_verdict *verdict)
 	if (t->absent)
 		nvswitch_find(verdict, NVSWITCH_DEGRADED_LINK, NOWHERE, "%u of %u NVLinks absent",
 			      t->absent, t->ports);
-	p = t->rises.first;
-	if (p)
+	if ((p = t->rises.first))
 		nvswitch_find(verdict, NVSWITCH_DEGRADED_LINK, NOWHERE,
 			      "NVLinks went down %u times lately, first device %u port %u",
 			      t->rises.count, p->device, p->number);
-	p = t->high_ber.first;
-	if (p)
+	if ((p = t->high_ber.first))
 		nvswitch_find(verdict, NVSWITCH_DEGRADED_LINK, NOWHERE,
 			      "%u NVLinks with bit errors, first device %u port %u: %.1e",
 			      t->high_ber.count, p->device, p->number, p->now.ber);

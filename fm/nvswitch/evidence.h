@@ -19,15 +19,11 @@
 #define EXPOSITION_LINE	  8192 /* bytes; exporters' lines are some hundreds */
 #define EXPOSITION_LABELS 48   /* of a sample; more are read and left out */
 
-struct exposition_text { /* not ended by a zero byte */
-	const char *at;
-	size_t len;
-};
 struct exposition_sample {
 	double value;
 	unsigned nlabels;
 	struct {
-		struct exposition_text name, value; /* value: as written, with its escapes */
+		struct lex_text name, value; /* value: as written, with its escapes */
 	} labels[EXPOSITION_LABELS];
 };
 struct exposition_ops {
@@ -35,7 +31,7 @@ struct exposition_ops {
 	 * Returns the caller's number of a metric, < 0 = not wanted: its lines are skipped. Called
 	 * once for consecutive lines of one name.
 	 */
-	int (*kind)(void *arg, struct exposition_text name);
+	int (*kind)(void *arg, struct lex_text name);
 	/* Takes a sample, which is valid during the call. */
 	void (*sample)(void *arg, int kind, const struct exposition_sample *sample);
 };
@@ -56,17 +52,8 @@ void exposition_init(struct exposition *e, const struct exposition_ops *ops, voi
 bool exposition_feed(struct exposition *e, const char *data, size_t len);
 bool exposition_end(struct exposition *e);
 
-/*
- * The value of a label, of the first of "NAME|OTHER.." that the sample has, within the sample; its
- * `at` is NULL if it has none.
- */
-struct exposition_text exposition_label(const struct exposition_sample *sample, const char *names);
-/* Whether a name or a value is that word. */
-bool exposition_is(struct exposition_text text, const char *word);
 /* Copies a value without its escapes, cut to size and ended by a zero byte. */
-void exposition_copy(struct exposition_text text, char *to, size_t size);
-/* The same for what is shown, and kept in a file by words: what is not printable becomes `?`. */
-void exposition_copy_shown(struct exposition_text text, char *to, size_t size);
+void exposition_copy(struct lex_text text, char *to, size_t size);
 
 /* ---- What an exporter reports on one GPU and on one NVSwitch --------------------------------- */
 
@@ -120,8 +107,9 @@ struct reported { /* a number, a byte of gpu_said; the catalogue says what it me
 	uint16_t has, at;
 	uint8_t kind;	  /* enum catalogue_kind */
 	const char *text; /* before the row's words */
+	uint8_t metric, least, most;
 };
-enum { REPORTED_FM, REPORTED_ACTION, REPORTED_SUMMARY, REPORTED_WATCH, REPORTED };
+enum { REPORTED = 4 };
 extern const struct reported evidence_reported[REPORTED];
 struct switch_said {
 	bool present; /* by what each NVSwitch has at all times */
@@ -272,16 +260,9 @@ bool sxid_read(const char *text, size_t len, struct sxid_event *event);
 enum nvswitch_state sxid_state(unsigned number, bool fatal);
 
 enum catalogue_kind {
-	CATALOGUE_XID,
-	CATALOGUE_SXID,
-	CATALOGUE_ACTION,  /* NVML's recovery actions */
-	CATALOGUE_MASK,	   /* NVML's fabric health mask: by the shift of a field */
-	CATALOGUE_FM,	   /* DCGM's statuses of the fabric manager; value: enum fm_progress */
-	CATALOGUE_SUMMARY, /* of the fabric's health */
-	CATALOGUE_WATCH,   /* DCGM's health watch; value 1: of the fabric probe */
-	CATALOGUE_LINE,	   /* a kernel's line without a number that says what it is */
-	CATALOGUE_METRIC,  /* of exporters: a name in `unit`; the last number is enum metric's */
-	CATALOGUE_MODEL,   /* of GPUs: a word of its name; how many links; in words its system */
+#define KIND(id, name) CATALOGUE_##id,
+#include "fm/nvswitch/kinds.def"
+#undef KIND
 	CATALOGUE_KINDS
 };
 #define CATALOGUE_METRICS 22  /* numbers of metrics are below that */
@@ -393,15 +374,14 @@ void evidence_judge(const struct evidence *evidence, struct memory *m,
 
 struct nmx;
 
-struct nmx_place {	  /* of a host; at least one of tray and slot is there */
+struct nmx_place {	  /* of a host */
 	int tray, slot;	  /* tray_index, chassis_slot_index; -1 = any */
 	char chassis[32]; /* chassis_id; "" = any */
+	bool set;	  /* it has a tray or a slot */
 };
-#define NMX_NOWHERE ((struct nmx_place){ -1, -1, "" })
+#define NMX_NOWHERE ((struct nmx_place){ .tray = -1, .slot = -1 })
 /* Reads "tray=17", "slot=27" or "chassis=1820325172739"; false = the word is none of these. */
 bool nmx_place_parse(struct nmx_place *place, const char *word);
-/* Whether it has a tray or a slot. */
-bool nmx_place_is_set(const struct nmx_place *place);
 
 /*
  * What is known of the rack that is asked for at a URL: of a list, NULL at first, to which it is

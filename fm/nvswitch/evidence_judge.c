@@ -192,15 +192,6 @@ static void keep_states(struct memory *m, const struct evidence *e)
 
 /* ---- What there should be, and what is well -------------------------------------------------- */
 
-/* Numbers that exporters report of a GPU; of equal series the gravest counts. */
-const struct reported evidence_reported[REPORTED] = {
-	{ HAS_FM, offsetof(struct gpu_said, fm_status), CATALOGUE_FM, "the fabric manager " },
-	{ HAS_ACTION, offsetof(struct gpu_said, action), CATALOGUE_ACTION, "recovery action: " },
-	{ HAS_SUMMARY, offsetof(struct gpu_said, summary), CATALOGUE_SUMMARY, "NVLink " },
-	{ HAS_WATCH, offsetof(struct gpu_said, watch), CATALOGUE_WATCH,
-	  "DCGM's health watch of NVLinks: " },
-};
-
 /* What the fabric manager's status means; as if it were done where it is not reported. */
 static const struct xid *fm_of(const struct judge *j, const struct gpu_said *said)
 {

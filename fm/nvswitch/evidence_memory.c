@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <inttypes.h>
 #include "fm/nvswitch/evidence.h"
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -27,9 +26,8 @@ enum form {
 	OPTION, /* the same; not written where it is 0 */
 	AND_1,	/* one less than the member; not written where that is 0 */
 	TEXT,	/* a word; not written where it is "" */
-	SYSTEM, /* by its name */
-	STATE,
-	REST, /* a text to the end of the line */
+	NAMES,	/* of systems, or of states, by how many there are */
+	REST,	/* a text to the end of the line */
 };
 #define ANY  UINT64_MAX
 #define FLAG 2
@@ -56,6 +54,11 @@ static const struct part {
 	[EVENT_LINE] = { "event", PARTS(events.findings), NVSWITCH_FINDINGS },
 	[REPORT_LINE] = { "report", 0, 0, 1 },
 };
+
+static const char *const *names_of(const struct word *word)
+{
+	return word->bound == NVSWITCH_SYSTEMS ? nvswitch_system_names : nvswitch_states;
+}
 
 /* A number of a member lies in the low bytes of one of 64 bits. */
 static char *low_bytes(const struct word *word, uint64_t *value)
@@ -84,10 +87,8 @@ static void write_line(enum line line, const char *host, unsigned n, const void 
 		fprintf(out, " %s=", word->name);
 		if (text)
 			fputs(from, out);
-		else if (word->form == SYSTEM)
-			fputs(nvswitch_systems[value].name, out);
-		else if (word->form == STATE)
-			fputs(nvswitch_states[value], out);
+		else if (word->form == NAMES)
+			fputs(names_of(word)[value], out);
 		else if (word->form == INDEX && value >= word->bound)
 			fputs("-1", out);
 		else
@@ -145,15 +146,13 @@ static bool read_words(const char *text, enum line line, void *of)
 			snprintf(to, len < word->size ? len + 1 : word->size, "%s", text);
 			continue;
 		}
-		index = word->form == STATE    ? nvswitch_state_parse(value)
-			: word->form == SYSTEM ? nvswitch_system_parse(value)
-					       : 0;
+		index = word->form == NAMES ? nvswitch_word(value, names_of(word), word->bound) : 0;
 		good &= index >= 0;
 		number = strtoull(value, NULL, word->form == HEX ? 16 : 10);
 		if (number >= word->bound && word->bound != ANY)
 			number = word->form == INDEX || word->form == AND_1 ? ANY : 0;
 		number += word->form == AND_1;
-		if (word->form == STATE || word->form == SYSTEM)
+		if (word->form == NAMES)
 			number = (unsigned)index;
 		if (index >= 0)
 			memcpy(to, low_bytes(word, &number), word->size);
@@ -163,8 +162,7 @@ static bool read_words(const char *text, enum line line, void *of)
 
 bool memory_read(struct memory *m, const char *kind, const char *rest, struct memory_report *report)
 {
-	const struct nvswitch_finding nothing = { .kind = NVSWITCH_IS_EVENT, NVSWITCH_NOWHERE };
-	struct nvswitch_finding event = nothing;
+	struct nvswitch_finding event = { .kind = NVSWITCH_IS_EVENT, NVSWITCH_NOWHERE };
 	bool text = strstr(rest, " text="), good;
 	enum line line = HOST_LINE;
 	unsigned n = 0;
@@ -209,12 +207,13 @@ const char *memory_end_of(const struct nvswitch_finding *f)
 		[NVSWITCH_IS_EVENT] = ("a reset or boot is seen and its states are whole, or "
 				       "recovery action 0 is reported after it, or lost P2P is "
 				       "complete again, or an operator clears it"),
+		[NVSWITCH_KINDS] = ("a boot is seen and its states are whole, or lost P2P is "
+				    "complete again with the fabric manager done, or an operator "
+				    "clears it"), /* a FATAL event */
 	};
+	bool fatal = f->kind == NVSWITCH_IS_EVENT && f->state == NVSWITCH_FATAL;
 
-	if (f->kind == NVSWITCH_IS_EVENT && f->state == NVSWITCH_FATAL)
-		return "a boot is seen and its states are whole, or lost P2P is complete again "
-		       "with the fabric manager done, or an operator clears it";
-	return ends[f->kind];
+	return ends[fatal ? NVSWITCH_KINDS : f->kind];
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <limits.h>
 #include "fm/nvswitch/evidence.h"
 
 /* ---- The catalogue --------------------------------------------------------------------------- */
@@ -24,7 +23,8 @@ static struct rows { /* of the process: numbers mean the same for all hosts */
 static const char *const classes[] = { "note", "nonfatal", "port", "always" };
 static const char *const conditions[] = { "", "status=", "info=", "only=", "value=", "severity=" };
 static const char *const kinds[CATALOGUE_KINDS] = {
-	"xid", "sxid", "action", "mask", "fm", "summary", "watch", "line", "metric", "model"
+#define KIND(id, name) name,
+#include "fm/nvswitch/kinds.def"
 };
 
 static const char *read_row(void *arg, char *line)
@@ -210,11 +210,10 @@ enum nvswitch_state sxid_state(unsigned number, bool fatal)
 static int number_after(const char *text, const char *word, int max)
 {
 	const char *at = strstr(text, word);
-	int number;
+	int number = -1;
+	bool found = at && sscanf(at + strlen(word), "%9d", &number) == 1;
 
-	if (!at || sscanf(at + strlen(word), "%9d", &number) != 1 || number < 0)
-		return -1;
-	return number <= max ? number : -1;
+	return found && number >= 0 && number <= max ? number : -1;
 }
 
 static void set_text(struct nvswitch_finding *finding, const char *what, const char *text)

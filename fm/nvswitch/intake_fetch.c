@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <dlfcn.h>
-#include <netinet/in.h>
 #include <curl/curl.h>
 #include <event2/dns.h>
-#include <event2/util.h>
 #include "fm/nvswitch/intake_sources.h"
 
 /*
@@ -41,8 +39,7 @@ int fetch_load(const char *key, char *err)
 	curl.loaded = found && !curl.global_init(CURL_GLOBAL_DEFAULT);
 	if (curl.loaded)
 		return 0;
-	snprintf(err, NVSWITCH_ERROR, "%s: %s", key, found ? "libcurl cannot begin" : dlerror());
-	return -1;
+	return nvswitch_refuse(err, "%s: %s", key, found ? "libcurl cannot begin" : dlerror());
 }
 
 struct fetch {
@@ -77,28 +74,23 @@ struct watch { /* a socket of libcurl's */
 
 /* ---- Credentials ----------------------------------------------------------------------------- */
 
-static const struct {
-	const char *kind;
-	CURLoption option;
-} kinds[FETCH_CREDENTIALS] = { [FETCH_BASIC] = { "basic", CURLOPT_USERPWD },
-			       [FETCH_BEARER] = { "bearer", CURLOPT_XOAUTH2_BEARER },
-			       [FETCH_CERT] = { "cert", CURLOPT_SSLCERT },
-			       [FETCH_KEY] = { "key", CURLOPT_SSLKEY },
-			       [FETCH_PROXY] = { "proxy", CURLOPT_PROXY } };
+static const char *const kinds[FETCH_CREDENTIALS] = { "basic", "bearer", "cert", "key", "proxy" };
+static const CURLoption options[FETCH_CREDENTIALS] = { CURLOPT_USERPWD, CURLOPT_XOAUTH2_BEARER,
+						       CURLOPT_SSLCERT, CURLOPT_SSLKEY,
+						       CURLOPT_PROXY };
 
 static const char *read_credential(void *arg, char *line)
 {
 	struct fetch_credentials *c = arg;
 	char *rest = line, *kind = strtok_r(rest, " \t", &rest), *value;
 	struct fetch_url url;
-	unsigned i = 0;
+	int i;
 
 	if (!kind)
 		return NULL;
 	value = rest + strspn(rest, " \t");
-	while (i < FETCH_CREDENTIALS && strcmp(kinds[i].kind, kind))
-		i++;
-	if (i == FETCH_CREDENTIALS)
+	i = nvswitch_word(kind, kinds, FETCH_CREDENTIALS);
+	if (i < 0)
 		return "`basic USER:PASSWORD`, `bearer TOKEN`, `cert FILE`, `key FILE` or `proxy "
 		       "URL` is expected";
 	if (!*value || *c->values[i] || strlen(value) >= sizeof(c->values[i]))
@@ -142,11 +134,6 @@ int fetch_url_parse(const char *text, struct fetch_url *url)
 	curl.free(port);
 	curl.url_cleanup(parts);
 	return good ? 0 : -1;
-}
-
-static const char *proxy_of(const struct fetch *fetch)
-{
-	return fetch->conf.credentials->values[FETCH_PROXY];
 }
 
 /* ---- A job's end ----------------------------------------------------------------------------- */
@@ -223,7 +210,7 @@ static void end_those_done(struct fetch *fetch)
 			array_printf(job->error, "%.80s",
 				     *job->reason ? job->reason : curl.easy_strerror(code));
 		curl.easy_getinfo(job->easy, CURLINFO_PRIMARY_IP, &address);
-		end_job(job, *proxy_of(job->fetch) ? NULL : address);
+		end_job(job, *job->fetch->conf.credentials->values[FETCH_PROXY] ? NULL : address);
 	}
 }
 
@@ -260,8 +247,7 @@ static int watch_cb(CURL *easy, curl_socket_t fd, int what, void *arg, void *kno
 
 	if (what == CURL_POLL_REMOVE) {
 		curl.multi_assign(fetch->multi, fd, NULL);
-		if (watch)
-			loop_fd_free(watch->fd);
+		loop_fd_free(watch->fd);
 		free(watch);
 	} else if (watch) {
 		loop_fd_set(watch->fd, events);
@@ -314,10 +300,6 @@ static void begin(struct fetch_job *job, const char *address)
 	CURL *easy = job->easy = curl.easy_init();
 	char to[INET6_ADDRSTRLEN + 16];
 
-	if (!easy) {
-		end_soon(job, "cannot connect");
-		return;
-	}
 	curl.easy_setopt(easy, CURLOPT_PRIVATE, job);
 	curl.easy_setopt(easy, CURLOPT_URL, job->url.text);
 	curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, body_cb);
@@ -334,7 +316,7 @@ static void begin(struct fetch_job *job, const char *address)
 	curl.easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	for (unsigned i = 0; i < FETCH_CREDENTIALS; i++)
 		if (*conf->credentials->values[i])
-			curl.easy_setopt(easy, kinds[i].option, conf->credentials->values[i]);
+			curl.easy_setopt(easy, options[i], conf->credentials->values[i]);
 	if (*conf->credentials->values[FETCH_BEARER])
 		curl.easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
 	curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS,
@@ -383,7 +365,7 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 				   .url = *url };
 	if (url->tls && !*fetch->conf.ca_file) {
 		end_soon(job, "https needs nvswitch_ca_file");
-	} else if (*proxy_of(fetch)) {
+	} else if (*fetch->conf.credentials->values[FETCH_PROXY]) {
 		begin(job, NULL);
 	} else if ((address && *address) || address_is_numeric(url->host)) {
 		begin(job, address && *address ? address : url->host);

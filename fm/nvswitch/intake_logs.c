@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
-#include <limits.h>
 #include <unistd.h>
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/os/listener.h"
@@ -14,10 +13,10 @@
 struct log_intake {
 	struct source_home *home;
 	char own_name[256]; /* of this machine */
-	uint64_t lines;
-	uint64_t understood; /* about NVLinks */
-	uint64_t malformed;  /* without a known header */
-	uint64_t strangers;  /* understood, of hosts that the fabric does not have */
+	json_int_t lines;
+	json_int_t understood; /* about NVLinks */
+	json_int_t malformed;  /* without a known header */
+	json_int_t strangers;  /* understood, of hosts that the fabric does not have */
 	unsigned connections, refused;
 	uint64_t heard_us;
 	struct log_limit unknown_limit;
@@ -36,9 +35,7 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 	in->heard_us = now_us;
 	in->lines++;
 	in->malformed += !known;
-	if (!known)
-		return;
-	if (!sxid_read(m->text, m->len, &event))
+	if (!known || !sxid_read(m->text, m->len, &event))
 		return;
 	in->understood++;
 	/* A host by its name, or by one of the names in a chain of relays. */
@@ -63,8 +60,7 @@ struct log_intake *log_intake_new(struct source_home *home)
 	struct log_intake *in = mem_new(in);
 
 	in->home = home;
-	if (gethostname(in->own_name, sizeof(in->own_name) - 1))
-		*in->own_name = '\0';
+	gethostname(in->own_name, sizeof(in->own_name) - 1);
 	return in;
 }
 
@@ -75,25 +71,24 @@ struct log_intake *log_intake_new(struct source_home *home)
 /* How many messages were of which use, for both documents. */
 static json_t *uses(const struct log_intake *in)
 {
-	return json_pack("{sI sI sI si}", "understood", (json_int_t)in->understood, "ignored",
-			 (json_int_t)(in->lines - in->understood - in->malformed), "malformed",
-			 (json_int_t)in->malformed, "refused", 0);
+	return json_pack("{sI sI sI si}", "understood", in->understood, "ignored",
+			 in->lines - in->understood - in->malformed, "malformed", in->malformed,
+			 "refused", 0);
 }
 
 json_t *log_intake_json(const struct log_intake *in)
 {
-	json_t *unread = in->malformed ? json_pack("{sI}", COLLECTOR, (json_int_t)in->malformed)
-				       : json_object();
+	json_t *unread = json_pack(in->malformed ? "{sI}" : "{}", COLLECTOR, in->malformed);
 
-	return json_pack("{sI sI sI sI si si so so}", "lines", (json_int_t)in->lines, "events",
-			 (json_int_t)in->understood, "bad", (json_int_t)in->malformed, "strangers",
-			 (json_int_t)in->strangers, "connections", (int)in->connections, "refused",
-			 (int)in->refused, "by_use", uses(in), "unread", unread);
+	return json_pack("{sI sI sI sI si si so so}", "lines", in->lines, "events", in->understood,
+			 "bad", in->malformed, "strangers", in->strangers, "connections",
+			 in->connections, "refused", in->refused, "by_use", uses(in), "unread",
+			 unread);
 }
 
 json_t *log_intake_senders(const struct log_intake *in)
 {
-	json_t *row = in->lines ? uses(in) : NULL;
+	json_t *row = in->lines ? uses(in) : NULL; /* jansson takes NULL */
 
 	json_object_update_new(row, json_pack("{ss sb sf}", "sender", COLLECTOR, "allowed", true,
 					      "heard_s",

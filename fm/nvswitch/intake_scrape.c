@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
-#include <limits.h>
 #include <unistd.h>
 #include "fm/nvswitch/intake_sources.h"
 #include "topology/base/names.h"
@@ -131,7 +130,7 @@ static const char *read_line(void *arg, char *line)
 		if (system < 0)
 			return "unknown system: auto, a100, h100, h200, h20, b200, nvl72 or other";
 	}
-	if (*place.chassis && !nmx_place_is_set(&place))
+	if (*place.chassis && !place.set)
 		return "a chassis has several hosts: tray=N or slot=N is needed too";
 	return add(arg, host, url, system, &place) ? "invalid host name or URL" : NULL;
 }
@@ -168,12 +167,10 @@ static int gather_targets(const struct source_home *home, const struct conf_nvsw
 
 	if (!status && *conf->hosts_file)
 		status = lines_read(conf->hosts_file, read_line, targets, err);
-	if (!status && *conf->url && add_by_pattern(&trial, "host", conf->url, conf->system)) {
-		snprintf(err, NVSWITCH_ERROR,
-			 "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
-			 conf->url);
-		status = -1;
-	}
+	if (!status && *conf->url && add_by_pattern(&trial, "host", conf->url, conf->system))
+		status = nvswitch_refuse(
+			err, "nvswitch_url = \"%s\": an http or https URL with %%h is expected",
+			conf->url);
 	free_targets(&trial);
 	ARRAY_EACH (t, targets->list, targets->count)
 		names_id(&named, t->host, strlen(t->host));
@@ -327,7 +324,7 @@ static void begin(struct exporters *x)
 		struct target *t = &x->targets.list[i];
 
 		t->of = x;
-		t->nmx = nmx_place_is_set(&t->place) ? nmx_at(&x->racks, t->url.text) : NULL;
+		t->nmx = t->place.set ? nmx_at(&x->racks, t->url.text) : NULL;
 		t->follows = t->nmx && any_of(k, 0, i, x->targets.list[k].nmx == t->nmx);
 	}
 	x->due_us = loop_now_us(x->home->loop);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <limits.h>
 #include "fm/nvswitch/intake_sources.h"
 
 /* ---- Health reports -------------------------------------------------------------------------- */
@@ -61,7 +60,6 @@ static void take_report(struct health *h, unsigned host, struct health_source *s
  */
 
 #define REPORT_TTL_MAX_S 86400
-#define SOURCE_LETTERS	 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 
 int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err)
 {
@@ -72,39 +70,34 @@ int source_report_hear(struct source_home *home, const struct nvswitch_said *rep
 	size_t name = strspn(report->source, SOURCE_LETTERS), len = strlen(report->reason);
 	struct health_source *s;
 
-	if (!name || report->source[name] || name >= sizeof(kept.source)) {
-		snprintf(err, NVSWITCH_ERROR,
-			 "a source is a word of up to %zu letters, digits, '.', '_' and '-'",
-			 sizeof(kept.source) - 1);
-	} else if (host == UINT_MAX) {
-		snprintf(err, NVSWITCH_ERROR, "the fabric has no host %s, or several",
-			 report->host);
-	} else if (state < 0) {
-		snprintf(err, NVSWITCH_ERROR,
-			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN",
-			 report->state);
-	} else if (!*report->reason && state > NVSWITCH_HEALTHY) {
-		snprintf(err, NVSWITCH_ERROR, "a reason is expected");
-	} else if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S)) {
-		snprintf(err, NVSWITCH_ERROR, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
-	} else {
-		array_printf(kept.source, "%s", report->source);
-		if (len >= sizeof(kept.text)) { /* it is cut between two characters */
-			len = sizeof(kept.text) - 1;
-			while (len && ((unsigned char)report->reason[len] & 0xc0) == 0x80)
-				len--;
-		}
-		text_clean(report->reason, len, kept.text);
-		s = source_of(h, host, &kept);
-		if (s) {
-			take_report(h, host, s, &kept, loop_now_us(home->loop));
-			home->heard(home);
-			return 0;
-		}
-		snprintf(err, NVSWITCH_ERROR, "%s: %d sources report on it already", report->host,
-			 MEMORY_REPORTS);
+	if (!name || report->source[name] || name >= sizeof(kept.source))
+		return nvswitch_refuse(
+			err, "a source is a word of up to %zu letters, digits, '.', '_' and '-'",
+			sizeof(kept.source) - 1);
+	if (host == UINT_MAX)
+		return nvswitch_refuse(err, NVSWITCH_NO_HOST, report->host);
+	if (state < 0)
+		return nvswitch_refuse(
+			err, "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN",
+			report->state);
+	if (!*report->reason && state > NVSWITCH_HEALTHY)
+		return nvswitch_refuse(err, "a reason is expected");
+	if (!(report->ttl_s >= 1 && report->ttl_s <= REPORT_TTL_MAX_S))
+		return nvswitch_refuse(err, "the TTL is not in 1..%d s", REPORT_TTL_MAX_S);
+	array_printf(kept.source, "%s", report->source);
+	if (len >= sizeof(kept.text)) { /* it is cut between two characters */
+		len = sizeof(kept.text) - 1;
+		while (len && ((unsigned char)report->reason[len] & 0xc0) == 0x80)
+			len--;
 	}
-	return -1;
+	text_clean(report->reason, len, kept.text);
+	s = source_of(h, host, &kept);
+	if (!s)
+		return nvswitch_refuse(err, "%s: %d sources report on it already", report->host,
+				       MEMORY_REPORTS);
+	take_report(h, host, s, &kept, loop_now_us(home->loop));
+	home->heard(home);
+	return 0;
 }
 
 void source_report_recall(struct source_home *home, unsigned host,
@@ -207,11 +200,10 @@ int sources_open(struct sources *s, const struct conf_nvswitch *conf, char *err)
 	}
 	if (!wrong)
 		return 0;
-	snprintf(err, NVSWITCH_ERROR, "%s", wrong);
 	ARRAY_EACH (it, s->all, SOURCES)
 		if (it->next)
 			it->ops->close(it->next);
-	return -1;
+	return nvswitch_refuse(err, "%s", wrong);
 }
 
 int sources_check(const struct conf_nvswitch *conf, char *err)
@@ -322,8 +314,6 @@ struct sources *sources_new(struct source_home *home)
 
 void sources_free(struct sources *s)
 {
-	if (!s)
-		return;
 	ARRAY_EACH (it, s->all, SOURCES)
 		if (it->open)
 			it->ops->close(it->open);

@@ -14,6 +14,9 @@
 
 #include "fm/nvswitch/state_monitor.h"
 
+/* Of names of sources, and of hosts. */
+#define SOURCE_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
 /* ---- A source -------------------------------------------------------------------------------- */
 
 /* A text of the configuration, by its place in struct conf_nvswitch; 0 = none. */
@@ -210,7 +213,7 @@ void fetch_cancel(struct fetch_job *job);
 
 struct sources;
 
-/* Without open sources. The caller owns it; `home` is borrowed. Free closes all; NULL is fine. */
+/* Without open sources. The caller owns it; `home` is borrowed. Free closes all. */
 struct sources *sources_new(struct source_home *home);
 void sources_free(struct sources *sources);
 

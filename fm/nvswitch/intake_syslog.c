@@ -30,10 +30,7 @@ static size_t take_word(struct lex *c, const char **word)
 
 bool syslog_host_is_text(const char *host)
 {
-	for (; *host; host++)
-		if (!isalnum((unsigned char)*host) && !strchr("-._:/", *host))
-			return false;
-	return true;
+	return !host[strspn(host, SOURCE_LETTERS ":/")];
 }
 
 /* What stands before an @ is the relay's name of its source. */
@@ -196,9 +193,7 @@ static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
 				keep_value(s, equals + 1, s->used - len - 1);
 		}
 	} else if (s->form == JSON && s->used) {
-		json_t *doc = s->used < LOG_STREAM_LINE
-				      ? json_loadb(s->line, s->used, JSON_ALLOW_NUL, NULL)
-				      : NULL;
+		json_t *doc = json_loadb(s->line, s->used, JSON_ALLOW_NUL, NULL);
 		json_t *message = json_object_get(doc, "MESSAGE");
 		json_t *host = json_object_get(doc, "_HOSTNAME");
 

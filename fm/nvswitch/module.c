@@ -42,26 +42,6 @@ static struct conf_nvswitch keys_of(const struct conf *conf)
 	return keys;
 }
 
-static const struct state_file states_file = {
-	.name = "nvswitch",
-	.small = true,
-	.form = "`HOST STATE STATE`, the last may be -",
-	.line = nvswitch_take_state,
-	.forget = nvswitch_forget_states,
-	.write = nvswitch_write_states,
-};
-
-static const struct state_file memory_file = {
-	.name = "nvlink",
-	.small = true,
-	.form = "`KIND HOST WORD=VALUE..`",
-	.line = nvswitch_take_memory,
-	.forget = nvswitch_forget_memory,
-	.write = nvswitch_write_memory,
-	.gather_us = 2000000,
-	.gather_max_us = 10000000,
-};
-
 /* enum nvswitch_state by host of a snapshot; the caller frees it. */
 static uint8_t *nvlink_states(const struct nvlink_room *r, const struct topo *t)
 {
@@ -156,10 +136,9 @@ int nvlink_assume(const struct fabric *f, const char *text, uint8_t **states, ch
 json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const uint8_t *states,
 		     const struct tables *tables)
 {
-	const struct nvlink_room *r = room_of(f);
 	const struct fabric_view view = fabric_view(f);
 	struct fabric_policy policy = fabric_policy(f, view.topo, NULL);
-	uint8_t *now = nvlink_states(r, view.topo);
+	uint8_t *now = nvlink_states(room_of(f), view.topo);
 	const struct nvswitch_trial trial = { .lids = view.lids,
 					      .classes = policy.classes,
 					      .now = { view.topo, view.tables, now },
@@ -337,7 +316,8 @@ static void keep_cb(void *arg, bool memories)
 {
 	struct nvlink_room *r = arg;
 
-	state_store_changed(r->services.state, memories ? &memory_file : &states_file, r->nvswitch);
+	state_store_changed(r->services.state,
+			    memories ? &nvswitch_memory_file : &nvswitch_states_file, r->nvswitch);
 }
 
 static const struct nvswitch_ops monitor_ops = { changed_cb, keep_cb, states_cb };
@@ -347,28 +327,25 @@ static const struct nvswitch_ops monitor_ops = { changed_cb, keep_cb, states_cb 
 static const char *admit(void *room, const struct topo *next)
 {
 	struct nvlink_room *r = room;
-	const char *desc = NULL; /* of a node of an NVLink subnet; NULL = the snapshot has none */
-	struct event_subject subject = { 0 };
+	struct event_subject subject;
+	uint32_t n = 0; /* a node of an NVLink subnet; behind all: the snapshot has none */
 
 	if (!next)
 		return NULL;
-	for (uint32_t n = 0; n < next->nnodes && !desc; n++) {
-		const char *its = next->nodes[n].desc;
-
-		if (!fnmatch(n < next->nswitches ? NVLINK_SWITCH : NVLINK_GPU, its, FNM_CASEFOLD)) {
-			desc = its;
-			subject = event_subject_node(next, n);
-		}
-	}
-	if (desc && !r->refused)
+	while (n < next->nnodes && fnmatch(n < next->nswitches ? NVLINK_SWITCH : NVLINK_GPU,
+					   next->nodes[n].desc, FNM_CASEFOLD))
+		n++;
+	if (n < next->nnodes && !r->refused) {
+		subject = event_subject_node(next, n);
 		event_log_add(
 			r->services.events, LOG_ERR, "nvlink-subnet", &subject, NULL,
 			"%s: an NVLink switch or GPU: this port leads into an NVLink subnet, "
 			"which its own manager runs; nothing is programmed. Choose the compute "
 			"fabric's port (guid in fmd.conf)",
-			desc);
-	r->refused = desc;
-	return desc ? "this port leads into an NVLink subnet; see fmctl events" : NULL;
+			next->nodes[n].desc);
+	}
+	r->refused = n < next->nnodes;
+	return r->refused ? "this port leads into an NVLink subnet; see fmctl events" : NULL;
 }
 
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
@@ -425,13 +402,11 @@ void nvlink_judge_host(const struct fabric *fabric, uint32_t host, struct host_v
 	const struct health_host *known = nvswitch_host(r->nvswitch, name);
 	const char *reason = known ? health_reason(known) : "";
 
-	if (!known || known->state == NVSWITCH_HEALTHY ||
-	    (known->state == NVSWITCH_UNKNOWN && !known->nsources))
-		return;
 	/* Nobody expects NVLinks of storage and management hosts. */
-	if (known->state == NVSWITCH_UNKNOWN &&
-	    (name_patterns_match(conf->storage_nodes, desc, name) ||
-	     name_patterns_match(conf->management_nodes, desc, name)))
+	if (!known || known->state == NVSWITCH_HEALTHY ||
+	    (known->state == NVSWITCH_UNKNOWN &&
+	     (!known->nsources || name_patterns_match(conf->storage_nodes, desc, name) ||
+	      name_patterns_match(conf->management_nodes, desc, name))))
 		return;
 	host_verdict_add(verdict, host_states[known->state], "NVLinks %s%s%s",
 			 nvswitch_states[known->state], *reason ? ": " : "", reason);
@@ -475,8 +450,8 @@ static void load(void *room, enum fabric_load_step step)
 
 	if (step != FABRIC_LOAD)
 		return;
-	state_store_read(r->services.state, &states_file, r->nvswitch);
-	state_store_read(r->services.state, &memory_file, r->nvswitch);
+	state_store_read(r->services.state, &nvswitch_states_file, r->nvswitch);
+	state_store_read(r->services.state, &nvswitch_memory_file, r->nvswitch);
 	configure(r);
 }
 

@@ -5,7 +5,6 @@
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
-#include "routing/tables.h"
 
 struct host_verdict;
 

@@ -17,19 +17,14 @@ const char *const nvswitch_states[NVSWITCH_STATES] = {
 	[NVSWITCH_UNKNOWN] = "UNKNOWN",
 };
 
-/*
- * DGX A100: 12 links of a GPU over 6 switches; H100 and H200: 18 over 4; B200: 18 over 2. NVL72's
- * switches are not in its compute trays.
- */
 const struct nvswitch_expect nvswitch_systems[NVSWITCH_SYSTEMS] = {
-	[NVSWITCH_SYSTEM_AUTO] = { "auto", 0, 0, 0 },
-	[NVSWITCH_SYSTEM_A100] = { "a100", 8, 6, 12 },
-	[NVSWITCH_SYSTEM_H100] = { "h100", 8, 4, 18 },
-	[NVSWITCH_SYSTEM_H200] = { "h200", 8, 4, 18 },
-	[NVSWITCH_SYSTEM_H20] = { "h20", 8, 4, 18 },
-	[NVSWITCH_SYSTEM_B200] = { "b200", 8, 2, 18 },
-	[NVSWITCH_SYSTEM_NVL72] = { "nvl72", 4, 0, 18 },
-	[NVSWITCH_SYSTEM_OTHER] = { "other", 0, 0, 0 },
+#define SYSTEM(id, name, ...) { __VA_ARGS__ },
+#include "fm/nvswitch/systems.def"
+#undef SYSTEM
+};
+const char *const nvswitch_system_names[NVSWITCH_SYSTEMS] = {
+#define SYSTEM(id, name, ...) name,
+#include "fm/nvswitch/systems.def"
 };
 
 int nvswitch_word(const char *text, const char *const *words, unsigned count)
@@ -59,10 +54,7 @@ const char *const nvswitch_remedies[NVSWITCH_REMEDIES] = { "none", "restart job"
 
 int nvswitch_system_parse(const char *text)
 {
-	for (int i = 0; i < NVSWITCH_SYSTEMS; i++)
-		if (!strcasecmp(text, nvswitch_systems[i].name))
-			return i;
-	return -1;
+	return nvswitch_word(text, nvswitch_system_names, NVSWITCH_SYSTEMS);
 }
 
 bool nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding)
@@ -112,15 +104,13 @@ int lines_read(const char *path, lines_fn *fn, void *arg, char *err)
 {
 	size_t len;
 	char *text = mem_read_path(path, &len);
-	unsigned number;
+	unsigned number = 0;
 	const char *wrong = text ? lines_take(text, fn, arg, &number) : strerror(errno);
 
-	if (wrong && text)
-		snprintf(err, NVSWITCH_ERROR, "%s:%u: %s", path, number, wrong);
-	else if (wrong)
-		snprintf(err, NVSWITCH_ERROR, "%s: %s", path, wrong);
 	free(text);
-	return wrong ? -1 : 0;
+	if (wrong && number)
+		return nvswitch_refuse(err, "%s:%u: %s", path, number, wrong);
+	return wrong ? nvswitch_refuse(err, "%s: %s", path, wrong) : 0;
 }
 
 /* ---- What is assumed ------------------------------------------------------------------------- */
@@ -130,25 +120,20 @@ int nvswitch_policy_assume(const struct topo *t, const char *text, uint8_t *stat
 	const struct what_scope scope = { .topo = t };
 	const char *word = strrchr(text, '=');
 	char *name = mem_printf("%.*s", word ? (int)(word - text) : 0, text);
-	int state = word ? nvswitch_state_parse(word + 1) : -1;
 	char why[WHAT_ERROR_SIZE];
 	struct what what;
 	bool found = what_find(&scope, name, WHAT_HOST, &what, why, sizeof(why));
 
 	free(name);
-	if (!word) {
-		snprintf(err, NVSWITCH_ERROR, "%.80s: HOST=STATE is expected", text);
-	} else if (state < 0 || state == NVSWITCH_UNKNOWN) {
-		snprintf(err, NVSWITCH_ERROR,
-			 "unknown state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", word + 1);
-	} else if (!found) {
-		snprintf(err, NVSWITCH_ERROR, "the fabric has no host %.*s, or several",
-			 (int)(word - text), text);
-	} else {
-		states[what.host] = state;
-		return 0;
-	}
-	return -1;
+	if (!word)
+		return nvswitch_refuse(err, "%.80s: HOST=STATE is expected", text);
+	if (!nvlink_is_state(word + 1, false))
+		return nvswitch_refuse(err, NVSWITCH_NO_STATE, word + 1);
+	if (!found)
+		return nvswitch_refuse(err, "the fabric has no host %.*s, or several",
+				       (int)(word - text), text);
+	states[what.host] = nvswitch_state_parse(word + 1);
+	return 0;
 }
 
 /* ---- What comes of it ------------------------------------------------------------------------ */

@@ -6,16 +6,19 @@
 #ifndef FMD_NVSWITCH_STATE_H
 #define FMD_NVSWITCH_STATE_H
 
+#include <inttypes.h>
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <strings.h>
+#include <limits.h>
 #include "routing/report/rates.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 /* Room for the reason why something failed, `err` of all functions here. */
 #define NVSWITCH_ERROR 512
+/* Sets that reason, and is -1. */
+#define nvswitch_refuse(err, ...) (snprintf(err, NVSWITCH_ERROR, __VA_ARGS__), -1)
+#define NVSWITCH_NO_HOST	  "the fabric has no host %s, or several"
+#define NVSWITCH_NO_STATE	  "unknown state %.40s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL"
 
 /* From healthy to worst; UNKNOWN is not part of that order. */
 enum nvswitch_state {
@@ -32,23 +35,18 @@ int nvswitch_state_parse(const char *text);
 /* The number of a word of a list, in any case; -1 = it is none of them. */
 int nvswitch_word(const char *text, const char *const *words, unsigned count);
 
-enum nvswitch_system {			     /* the kind of machine, and so what to expect of it */
-		       NVSWITCH_SYSTEM_AUTO, /* by the GPUs' model name */
-		       NVSWITCH_SYSTEM_A100,
-		       NVSWITCH_SYSTEM_H100,
-		       NVSWITCH_SYSTEM_H200,
-		       NVSWITCH_SYSTEM_H20,
-		       NVSWITCH_SYSTEM_B200,
-		       NVSWITCH_SYSTEM_NVL72,
-		       NVSWITCH_SYSTEM_OTHER, /* no NVSwitches: nothing is expected */
+enum nvswitch_system { /* the kind of machine, and so what to expect of it */
+#define SYSTEM(id, ...) NVSWITCH_SYSTEM_##id,
+#include "fm/nvswitch/systems.def"
+#undef SYSTEM
 		       NVSWITCH_SYSTEMS
 };
 /* What a machine of a system has. */
 extern const struct nvswitch_expect {
-	const char *name;
 	uint8_t gpus, switches, links; /* of a machine; links of one GPU */
 } nvswitch_systems[NVSWITCH_SYSTEMS];
-/* The system of a name ("h100"), -1 = no such name. */
+/* Their names, "h100"; and the system of a name, in any case, -1 = no such name. */
+extern const char *const nvswitch_system_names[NVSWITCH_SYSTEMS];
 int nvswitch_system_parse(const char *text);
 
 /* The kind of a finding, which says what can end it. */
@@ -57,6 +55,7 @@ enum nvswitch_kind {
 	NVSWITCH_IS_EVENT,   /* reported once: ended by a reset, a boot, proof that it works */
 	NVSWITCH_IS_SILENCE, /* no longer reported, though it was: ends when it is reported again */
 	NVSWITCH_IS_REPORT,  /* by `health-report`: ends when its source reports another state */
+	NVSWITCH_KINDS
 };
 /* How far the source of a finding is authenticated. */
 enum nvswitch_trust {

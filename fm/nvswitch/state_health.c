@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <inttypes.h>
 #include <ctype.h>
-#include <limits.h>
 #include "fm/nvswitch/state_monitor.h"
 
 /* ---- Aliases --------------------------------------------------------------------------------- */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <inttypes.h>
-#include <limits.h>
 #include "fm/conf/lists.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
@@ -54,7 +52,7 @@ static const char *system_of(const struct health_host *host)
 {
 	ARRAY_EACH (source, host->sources, host->nsources)
 		if (source->verdict.system)
-			return nvswitch_systems[source->verdict.system].name;
+			return nvswitch_system_names[source->verdict.system];
 	return "unknown";
 }
 
@@ -97,8 +95,7 @@ static json_t *domains_json(const struct nvswitch *nv)
 		row = json_object_get(by_name, name);
 		if (!row) {
 			row = domain_json(host);
-			json_object_set_new(row, "hosts", json_array());
-			json_object_set_new(row, "nodes", json_array());
+			json_object_update_new(row, json_pack("{s[] s[]}", "hosts", "nodes"));
 			json_array_append(domains, row);
 			json_object_set_new(by_name, name, row);
 		}
@@ -292,10 +289,9 @@ static void step(void *arg)
 	struct nvswitch *nv = arg;
 	struct health *h = &nv->health;
 	bool remember = false, news = false, guarded = h->guarded;
-	uint64_t next_us;
+	uint64_t next_us = health_step(h, loop_now_us(nv->home.loop));
 
 	nv->soon = false;
-	next_us = health_step(h, loop_now_us(nv->home.loop));
 	if (next_us != UINT64_MAX)
 		loop_timer_set(nv->step_timer, next_us);
 	if (guarded != h->guarded) {
@@ -392,31 +388,27 @@ void nvswitch_note_ports(struct nvswitch *nv, const char *name, enum memory_port
 int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int gpus, char *err)
 {
 	unsigned host = health_find(&nv->health, name);
-	int wanted = state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN;
 
-	if (state && !nvlink_is_state(state, false)) {
-		snprintf(err, NVSWITCH_ERROR,
-			 "unknown state %s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL", state);
-	} else if (host == UINT_MAX) {
-		snprintf(err, NVSWITCH_ERROR, "the fabric has no host %s, or several", name);
-	} else if (gpus > MEMORY_GPUS) {
-		snprintf(err, NVSWITCH_ERROR, "a host has %d GPUs at most", MEMORY_GPUS);
-	} else if (gpus >= 0) {
+	if (state && !nvlink_is_state(state, false))
+		return nvswitch_refuse(err, NVSWITCH_NO_STATE, state);
+	if (host == UINT_MAX)
+		return nvswitch_refuse(err, NVSWITCH_NO_HOST, name);
+	if (gpus > MEMORY_GPUS)
+		return nvswitch_refuse(err, "a host has %d GPUs at most", MEMORY_GPUS);
+	if (gpus >= 0) {
 		memory_declare(health_memory(&nv->health, host), gpus);
-		nv->ops->keep(nv->arg, true);
-		return 0;
 	} else {
-		health_override(&nv->health, host, wanted);
+		health_override(&nv->health, host,
+				state ? nvswitch_state_parse(state) : NVSWITCH_UNKNOWN);
 		step(nv);
-		nv->ops->keep(nv->arg, false);
-		return 0;
 	}
-	return -1;
+	nv->ops->keep(nv->arg, gpus >= 0);
+	return 0;
 }
 
 /* ---- What outlives a restart ----------------------------------------------------------------- */
 
-bool nvswitch_take_state(void *arg, const char *line)
+static bool take_state(void *arg, const char *line)
 {
 	struct nvswitch *nv = arg;
 	char host[256], believed[32], word[32], rest;
@@ -436,7 +428,7 @@ bool nvswitch_take_state(void *arg, const char *line)
 	return true;
 }
 
-void nvswitch_forget_states(void *arg)
+static void forget_states(void *arg)
 {
 	struct nvswitch *nv = arg;
 
@@ -445,7 +437,7 @@ void nvswitch_forget_states(void *arg)
 }
 
 /* Of hosts that are not HEALTHY, are overridden, or whose hook was not told of their state. */
-void nvswitch_write_states(const void *arg, FILE *out)
+static void write_states(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
@@ -460,7 +452,7 @@ void nvswitch_write_states(const void *arg, FILE *out)
 }
 
 /* Kinds and words that a version does not know are passed over. */
-bool nvswitch_take_memory(void *arg, const char *line)
+static bool take_memory(void *arg, const char *line)
 {
 	struct nvswitch *nv = arg;
 	char kind[16], name[256];
@@ -488,7 +480,7 @@ bool nvswitch_take_memory(void *arg, const char *line)
 	return true;
 }
 
-void nvswitch_forget_memory(void *arg)
+static void forget_memory(void *arg)
 {
 	struct nvswitch *nv = arg;
 
@@ -498,7 +490,7 @@ void nvswitch_forget_memory(void *arg)
 	}
 }
 
-void nvswitch_write_memory(const void *arg, FILE *out)
+static void write_memory(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
@@ -512,6 +504,26 @@ void nvswitch_write_memory(const void *arg, FILE *out)
 	}
 }
 
+const struct state_file nvswitch_states_file = {
+	.name = "nvswitch",
+	.small = true,
+	.form = "`HOST STATE STATE`, the last may be -",
+	.line = take_state,
+	.forget = forget_states,
+	.write = write_states,
+};
+
+const struct state_file nvswitch_memory_file = {
+	.name = "nvlink",
+	.small = true,
+	.form = "`KIND HOST WORD=VALUE..`",
+	.line = take_memory,
+	.forget = forget_memory,
+	.write = write_memory,
+	.gather_us = 2000000,
+	.gather_max_us = 10000000,
+};
+
 /* ---- Configuration --------------------------------------------------------------------------- */
 
 int nvswitch_configure(struct nvswitch *nv, const struct conf_nvswitch *conf, uint64_t retry_us,
@@ -520,9 +532,8 @@ int nvswitch_configure(struct nvswitch *nv, const struct conf_nvswitch *conf, ui
 	char why[NVSWITCH_ERROR];
 	int status;
 
-	if (catalogue_read(conf->catalogue, false, err) && nv->home.conf)
-		return -1;
-	if (sources_open(nv->sources, conf, err))
+	if ((catalogue_read(conf->catalogue, false, err) && nv->home.conf) ||
+	    sources_open(nv->sources, conf, err))
 		return -1;
 	nv->health.conf = *conf;
 	nv->home.conf = &nv->health.conf;

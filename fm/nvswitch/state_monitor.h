@@ -222,15 +222,9 @@ struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it co
 /*
  * What a restart knows of hosts, in two files: what is believed and manual overrides, `HOST
  * BELIEVED OVERRIDE`, so that a restart moves nothing; what each host showed and what happened to
- * it, so that a restart heals nothing. As struct state_file has them; the owner is the monitor.
- * False: the line can't be one.
+ * it, so that a restart heals nothing. The owner is the monitor.
  */
-bool nvswitch_take_state(void *monitor, const char *line);
-void nvswitch_forget_states(void *monitor);
-void nvswitch_write_states(const void *monitor, FILE *out);
-bool nvswitch_take_memory(void *monitor, const char *line);
-void nvswitch_forget_memory(void *monitor);
-void nvswitch_write_memory(const void *monitor, FILE *out);
+extern const struct state_file nvswitch_states_file, nvswitch_memory_file;
 
 /* New documents, which the caller owns: everything, a row a host; counts of states and sources. */
 json_t *nvswitch_json(const struct nvswitch *nv);

@@ -265,13 +265,13 @@ void nvlink_world_restart(struct nvlink_world *w)
 	struct nvswitch *before = w->nv;
 	FILE *states = tmpfile(), *memory = tmpfile();
 
-	nvswitch_write_states(before, states);
-	nvswitch_write_memory(before, memory);
+	nvswitch_states_file.write(before, states);
+	nvswitch_memory_file.write(before, memory);
 	rewind(states);
 	rewind(memory);
 	w->nv = nvswitch_new(w->loop, w->alerts, w->events, &ops, w);
-	assert_int_equal(state_lines(states, nvswitch_take_state, w->nv), 0);
-	assert_int_equal(state_lines(memory, nvswitch_take_memory, w->nv), 0);
+	assert_int_equal(state_lines(states, nvswitch_states_file.line, w->nv), 0);
+	assert_int_equal(state_lines(memory, nvswitch_memory_file.line, w->nv), 0);
 	fclose(states);
 	fclose(memory);
 	nvswitch_free(before);

@@ -41,8 +41,7 @@ static void the_engines_are_those_of_routing(void **state)
 static void the_systems_are_those_of_nvswitch(void **state)
 {
 	for (int i = 0; i < NVSWITCH_SYSTEMS; i++)
-		assert_string_equal(conf_word("nvswitch_system", i),
-				    nvswitch_systems[(enum nvswitch_system)i].name);
+		assert_string_equal(conf_word("nvswitch_system", i), nvswitch_system_names[i]);
 	assert_null(conf_word("nvswitch_system", NVSWITCH_SYSTEMS));
 }
 

@@ -20,14 +20,14 @@ struct taken {
 };
 
 /* "wanted" and "other" are wanted, by that number. */
-static int kind_of(void *arg, struct exposition_text name)
+static int kind_of(void *arg, struct lex_text name)
 {
 	struct taken *t = arg;
 
 	t->kinds_asked++;
-	if (name.len == 6 && !memcmp(name.at, "wanted", 6))
+	if (name.len == 6 && !memcmp(name.p, "wanted", 6))
 		return 1;
-	return name.len == 5 && !memcmp(name.at, "other", 5) ? 2 : -1;
+	return name.len == 5 && !memcmp(name.p, "other", 5) ? 2 : -1;
 }
 
 static void take(void *arg, int kind, const struct exposition_sample *s)
@@ -44,7 +44,7 @@ static void take(void *arg, int kind, const struct exposition_sample *s)
 
 		exposition_copy(s->labels[i].value, value, sizeof(value));
 		snprintf(t->text + strlen(t->text), sizeof(t->text) - strlen(t->text), "%.*s=%s;",
-			 (int)s->labels[i].name.len, s->labels[i].name.at, value);
+			 (int)s->labels[i].name.len, s->labels[i].name.p, value);
 	}
 }
 

@@ -19,7 +19,7 @@ static uint32_t seen_of(const char *const *names)
 
 	e = (struct evidence){ .configured = NVSWITCH_SYSTEM_AUTO };
 	for (; *names; names++)
-		evidence_ops.kind(&e, (struct exposition_text){ *names, strlen(*names) });
+		evidence_ops.kind(&e, (struct lex_text){ *names, strlen(*names) });
 	return e.metrics;
 }
 
@@ -137,7 +137,7 @@ static uint32_t read_list(const char *path, double release)
 			    !strcmp(first + 1, " label"));
 		if (since_of(line) > release)
 			fail_msg("%s: %s is not in that DCGM yet", path, line);
-		evidence_ops.kind(&e, (struct exposition_text){ line, strlen(line) });
+		evidence_ops.kind(&e, (struct lex_text){ line, strlen(line) });
 	}
 	fclose(in);
 	return e.metrics;

@@ -95,7 +95,7 @@ static void say(struct rack *r)
 
 static struct nvswitch_verdict judge(const struct rack *r, unsigned tray)
 {
-	const struct nmx_place place = { (int)tray, -1, "" };
+	const struct nmx_place place = { (int)tray, -1, "", true };
 	struct nvswitch_verdict verdict;
 
 	nmx_judge(r->nmx, &place, WINDOW_US, &verdict);
@@ -217,13 +217,13 @@ static void places_are_read(void **state)
 {
 	static const char *const wrong[] = { "tray=", "tray=x",	  "tray=-1", "tray=99999",
 					     "row=1", "chassis=", "slot=1 " };
-	struct nmx_place place = { -1, -1, "" };
+	struct nmx_place place = NMX_NOWHERE;
 
-	assert_false(nmx_place_is_set(&place));
+	assert_false(place.set);
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_false(nmx_place_parse(&place, wrong[i]));
 	assert_true(nmx_place_parse(&place, "slot=27"));
-	assert_true(nmx_place_is_set(&place));
+	assert_true(place.set);
 	assert_true(nmx_place_parse(&place, "tray=17"));
 	assert_true(nmx_place_parse(&place, "chassis=1820325172739"));
 	assert_int_equal(place.tray, 17);
@@ -233,7 +233,7 @@ static void places_are_read(void **state)
 static void slot_and_chassis_tell_hosts_apart_too(void **state)
 {
 	struct rack *r = *state;
-	struct nmx_place place = { -1, 28, "1820325172739" };
+	struct nmx_place place = { -1, 28, "1820325172739", true };
 	struct nvswitch_verdict verdict;
 
 	r->ports[1][0][7].state = "DOWN";
@@ -248,7 +248,7 @@ static void slot_and_chassis_tell_hosts_apart_too(void **state)
 static void trays_of_two_chassis_are_not_one(void **state)
 {
 	struct rack *r = *state;
-	struct nmx_place place = { 17, -1, "" };
+	struct nmx_place place = { 17, -1, "", true };
 	struct nvswitch_verdict verdict;
 	static const char other[] =
 		"lid{Device_ID=\"GB100\",logical_state=\"ACT\",tray_index=\"17\",chassis_id=\"9\","

@@ -47,7 +47,7 @@ static const char *const kept[] = {
 static bool read_line(struct nvswitch *nv, const char *line)
 {
 	FILE *in = fmemopen((char *)line, strlen(line), "r");
-	bool good = !state_lines(in, nvswitch_take_memory, nv);
+	bool good = !state_lines(in, nvswitch_memory_file.line, nv);
 
 	fclose(in);
 	return good;
@@ -71,7 +71,7 @@ static void the_memory_is_written_as_it_was_read(void **state)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	char *line;
 
-	nvswitch_write_memory(nv, out);
+	nvswitch_memory_file.write(nv, out);
 	fclose(out);
 	line = strtok(text, "\n");
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++, line = strtok(NULL, "\n"))
