@@ -36,6 +36,9 @@ int generate_hca(struct generator *g, unsigned nports, const char *name);
 void generate_host_cable(struct generator *g, int hca, unsigned hca_port, int sw, unsigned sw_port);
 void generate_cable(struct generator *g, int a, unsigned a_port, int b, unsigned b_port);
 
+/* The SHARP aggregation node of the switch that was made last, on that port of it. Cannot fail. */
+void generate_aggregation(struct generator *g, int sw, unsigned port);
+
 /* Exactly `count` numbers with commas between, of up to 100,000 each. */
 bool generate_list(const char *text, unsigned count, unsigned *list);
 /* A number of 1 to `most`; *end is behind it. */
