@@ -261,7 +261,6 @@ static void take_over(struct sm_room *r, const char *reason)
 	/* One that handed over is none of two masters any more, and one sweep is enough. */
 	r->warned = false;
 	alert_end(r->services.alerts, "two-masters", NULL);
-	sm_report_taking(r, &r->peer, 0);
 	fabric_change_role(
 		r->fabric,
 		&(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
@@ -484,6 +483,7 @@ void sm_take(struct sm_room *r, enum election_event event, const struct other *w
 		loop_timer_set(r->due, (uint64_t)r->services.conf->sm.polling_timeout_ms * 1000);
 		return;
 	case ELECTION_TAKE_OVER:
+		sm_report_taking(r, &r->peer, 0);
 		take_over(r, "another manager handed over");
 		return;
 	case ELECTION_BEGIN_ANEW:

@@ -218,6 +218,7 @@ static void a_lower_master_is_shouted_about_until_it_goes(void **state)
 		    (struct wire_sm_info){ .sm_key = 1, .priority = 2, .state = SM_STANDBY });
 	run_for(&w, 5 * SECOND_US);
 	assert_int_equal(count_logged(&w, "two-masters", "no other master left"), 1);
+	assert_int_equal(count_logged(&w, "master", "") + count_logged(&w, "take-over", ""), 0);
 	assert_well_managed_by(&w);
 	world_fini(&w);
 }
