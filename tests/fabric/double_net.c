@@ -337,6 +337,7 @@ static void stamp(struct double_fabric *d, const struct wire_mad *m)
 	d->stamps.first_us = d->stamps.first_us ?: now;
 	if (m->method != WIRE_SET || m->attr_id != WIRE_LFT)
 		return;
+	d->stamps.blocks++;
 	d->stamps.answered_us = now;
 	d->stamps.block_us = d->stamps.block_us ?: now;
 }

@@ -74,6 +74,7 @@ struct double_fabric {
 		uint64_t last_us;     /* ..and the latest */
 		uint64_t block_us;    /* the first Set of LFT was carried out.. */
 		uint64_t answered_us; /* ..and the latest answered */
+		unsigned blocks;      /* of LFTs that were set */
 	} stamps;
 	uint64_t tables_asked;
 	struct dmute {

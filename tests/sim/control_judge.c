@@ -119,25 +119,33 @@ static int do_sets(struct args *a)
 	return 0;
 }
 
-/* What happened since they were reset, in microseconds of this clock. */
+/*
+ * What happened since they were reset, in microseconds of this clock; and how many devices
+ * repeat a trap that is not repressed yet.
+ */
 static int do_stamps(struct args *a)
 {
+	unsigned traps = 0;
+
+	for (uint32_t n = 0; n < a->d->topo->nnodes; n++)
+		traps += a->d->nodes[n].traps != NULL;
 	if (next_is(a, "reset"))
 		memset(&a->d->stamps, 0, sizeof(a->d->stamps));
 	fprintf(a->out,
 		"{\"now\": %llu, \"trap\": %llu, \"first\": %llu, \"last\": %llu, "
-		"\"block\": %llu, \"answered\": %llu}\n",
+		"\"block\": %llu, \"answered\": %llu, \"blocks\": %u, \"traps\": %u}\n",
 		(unsigned long long)loop_clock_us(a->d->loop),
 		(unsigned long long)a->d->stamps.trap_us, (unsigned long long)a->d->stamps.first_us,
 		(unsigned long long)a->d->stamps.last_us, (unsigned long long)a->d->stamps.block_us,
-		(unsigned long long)a->d->stamps.answered_us);
+		(unsigned long long)a->d->stamps.answered_us, a->d->stamps.blocks, traps);
 	return 0;
 }
 
 const struct command commands_judge[] = {
 	{ "stamps", "[reset]",
-	  "when a trap reached a port, SMPs came and blocks of LFTs were answered", 0, 1,
-	  do_stamps },
+	  "when a trap reached a port, SMPs came and blocks of LFTs were answered; who repeats "
+	  "traps",
+	  0, 1, do_stamps },
 	{ "sets", "", "how many Sets devices got, by management class", 0, 0, do_sets },
 	{ "judge", "[mark] [--json] [sound] [TIME [A:PORT]]",
 	  "pairs that cables connect (for so long) and tables do not, LIDs moved since the mark", 0,
