@@ -8,9 +8,14 @@
  *                                  gone: it is cut off, which is an alert of its own
  *
  * A device that nobody ever met, as one that a new manager finds silent, is named by its ports. It
- * is a switch if one that is known has the same place in the fabric: at least half of the links of
- * that one lead to switches that have a silent port each for them. These ports are one device. A
- * port between ports of hosts leads to a host, and so does one that is left.
+ * is a switch if one that is known has the same place in the fabric, seen from below or from above:
+ * at least half of the links of that one lead to switches there that have a silent port each for
+ * them. These ports are one device, with those on its other side. A port between ports of hosts
+ * leads to a host, and so does one that is left.
+ *
+ * A device is named as soon as it can be told from one that is slow, and from one with a key: all
+ * tries of the probes of half of its ports are over; and one that was met has answered PerfMgt, or
+ * not, or, where it has no LID, had LATE_US to answer the sweep.
  *
  * With protection level 2 or 3 a port drops every SMP without its key (IBA 14.2.4.1), so it looks
  * like one whose agent hangs. It can be told from that by what M_Keys do not protect:
@@ -36,6 +41,8 @@ struct silent_device { /* that was met before */
 	struct hidden *list;
 	guid_t guid;
 	bool seen, answers_gmp;
+	bool judged;	   /* PerfMgt was asked, and has answered or not */
+	uint64_t since_us; /* it is silent */
 	uint64_t trap_us;  /* when trap 256 came from it; 0 = none came */
 	uint64_t asked_us; /* when PerfMgt was asked last; 0 = not yet */
 	mad_token asked;
@@ -57,8 +64,7 @@ struct hidden {
 	struct loop_timer *again;
 	struct silent_device *devices;
 	struct hidden_port *ports;
-	unsigned count, size, probable;	 /* used; room; devices */
-	uint64_t since_us[SILENT_KINDS]; /* since when some are silent; 0 = none are */
+	unsigned count, size, probable; /* used; room; devices */
 };
 
 /* ---- Keys that were seen --------------------------------------------------------------------- */

@@ -16,8 +16,8 @@
 
 #define ASK_AGAIN_US 60000000
 #define TRAP_KEPT_US 600000000
-#define LATE_US	     700000 /* silent for so long: one that holds a key has told of it by then */
-#define AGAIN_US     (LATE_US / 4)
+#define LATE_US	     700000 /* by then one that holds a key has told of it */
+#define AGAIN_US     100000
 #define NAME	     320
 
 static const char by_its_link[] = "its link was made Active, and not by this manager";
@@ -49,7 +49,10 @@ static void note_device(struct hidden *x, guid_t guid)
 
 	if (!d) {
 		d = mem_new(d);
-		*d = (struct silent_device){ .next = x->devices, .list = x, .guid = guid };
+		*d = (struct silent_device){ .next = x->devices,
+					     .list = x,
+					     .guid = guid,
+					     .since_us = loop_now_us(x->services->loop) };
 		x->devices = d;
 	}
 	d->seen = true;
@@ -73,7 +76,9 @@ static void gmp_answered(void *arg, const struct mad_answer *answer)
 	struct silent_device *d = arg;
 
 	d->asked = 0;
+	d->judged = true;
 	d->answers_gmp = answer->result == MAD_OK || answer->result == MAD_STATUS;
+	loop_timer_set(d->list->again, 0);
 }
 
 static void ask(struct silent_device *d)
@@ -107,9 +112,11 @@ struct unknown_port { /* in the order of the inventory */
 	uint8_t num;
 	unsigned device;  /* whose ports have the same number; 0 = not yet known */
 	unsigned attempt; /* the latest that has counted it */
+	bool failed;	  /* all tries of a probe of it are over */
 };
 
 struct unknown {
+	const struct topo *topo; /* NULL = nothing is published yet */
 	struct unknown_port *ports;
 	unsigned count, size, attempts;
 };
@@ -128,11 +135,19 @@ static bool is_beside_switch(const struct inv_node *node, unsigned num)
 	return false;
 }
 
+static unsigned level_of(const struct unknown *u, const struct inv_node *node)
+{
+	uint32_t index = u->topo ? topo_find(u->topo, node->guid) : TOPO_NONE;
+
+	return index == TOPO_NONE ? 0 : u->topo->nodes[index].level;
+}
+
 /*
- * How many ports are silent where the links of that switch lead, each link counting one at most; 0
- * = less than half of these. They get that number, unless it is 0.
+ * How many ports are silent where the links of that switch lead, on that level, each link counting
+ * one at most; 0 = less than half of these. They get that number, unless it is 0.
  */
-static unsigned count_places(struct unknown *u, const struct inv_node *sister, unsigned device)
+static unsigned count_places(struct unknown *u, const struct inv_node *sister, unsigned level,
+			     unsigned device)
 {
 	unsigned links = 0, places = 0;
 
@@ -141,7 +156,7 @@ static unsigned count_places(struct unknown *u, const struct inv_node *sister, u
 		const struct inv_node *near = sister->ports[p].peer;
 		uint32_t i;
 
-		if (!near || !inv_is_switch(near))
+		if (!near || !inv_is_switch(near) || level_of(u, near) != level)
 			continue;
 		links++;
 		i = sort_place(0, u->count, at, u->ports[at].node->guid < near->guid);
@@ -161,6 +176,7 @@ static unsigned count_places(struct unknown *u, const struct inv_node *sister, u
 static bool is_of_switch(struct unknown *u, unsigned i, unsigned device)
 {
 	const struct inv_node *node = u->ports[i].node, *best = NULL;
+	const unsigned level = level_of(u, node);
 	unsigned most = 0;
 
 	for (unsigned p = 1; p <= node->nports; p++) {
@@ -169,13 +185,42 @@ static bool is_of_switch(struct unknown *u, unsigned i, unsigned device)
 
 		if (!sister || !inv_is_switch(sister) || sister == node->ports[p - 1].peer)
 			continue;
-		places = count_places(u, sister, 0);
+		places = count_places(u, sister, level, 0);
 		best = places > most ? sister : best;
 		most = places > most ? places : most;
 	}
 	if (best)
-		count_places(u, best, device);
+		count_places(u, best, level, device);
 	return best;
+}
+
+static bool has_common_neighbour(const struct inv_node *a, const struct inv_node *b)
+{
+	for (unsigned p = 1; p <= a->nports; p++)
+		for (unsigned q = 1; a->ports[p].peer && q <= b->nports; q++)
+			if (b->ports[q].peer == a->ports[p].peer)
+				return true;
+	return false;
+}
+
+/*
+ * A switch between two others has sisters that lead to the same switches below, and sisters that
+ * lead to the same ones above, which are others. What it has on the other side is where no switch
+ * that answers leads from this side.
+ */
+static void take_other_side(struct unknown *u, unsigned i, unsigned device)
+{
+	const struct inv_node *near = u->ports[i].node;
+
+	for (unsigned k = i + 1; k < u->count; k++) {
+		const struct unknown_port *port = &u->ports[k];
+		int step = (int)level_of(u, port->node) - (int)level_of(u, near);
+
+		if (!port->device && (step == 2 || step == -2) &&
+		    is_beside_switch(port->node, port->num) &&
+		    !has_common_neighbour(near, port->node) && is_of_switch(u, k, device))
+			return;
+	}
 }
 
 /* ---- Alerts ---------------------------------------------------------------------------------- */
@@ -221,6 +266,10 @@ static void add_known(struct hidden *x, const struct silent_device *d, struct si
 	json_t *ports = NULL;
 	char name[NAME];
 
+	if (!why && !d->judged && loop_now_us(x->services->loop) - d->since_us < LATE_US) {
+		loop_timer_set(x->again, AGAIN_US);
+		return;
+	}
 	for (unsigned p = first; p; p = next_port(node, p)) {
 		const struct inv_port *own = &node->ports[p];
 
@@ -254,10 +303,21 @@ static void add_unknown(struct hidden *x, struct unknown *u, unsigned i, unsigne
 		is_beside_switch(u->ports[i].node, u->ports[i].num) && is_of_switch(u, i, device);
 	struct silent *of = &all[is_switch ? SILENT_SWITCHES : SILENT_HCAS];
 	const unsigned before = x->count;
+	unsigned failed = 0, count = 0;
 	json_t *ports = NULL;
 	char name[NAME];
 
 	u->ports[i].device = device;
+	if (is_switch)
+		take_other_side(u, i, device);
+	for (unsigned k = i; k < u->count; k++) {
+		count += u->ports[k].device == device;
+		failed += u->ports[k].device == device && u->ports[k].failed;
+	}
+	if (2 * failed < count) { /* it may be slow */
+		loop_timer_set(x->again, AGAIN_US);
+		return;
+	}
 	for (unsigned k = i; k < u->count; k++) {
 		const struct unknown_port *port = &u->ports[k];
 
@@ -280,20 +340,8 @@ static void raise_silent(struct hidden *x, enum silent_kind kind, struct silent 
 	static const char *const words[][2] = { { "switch does", "switches do" },
 						{ "HCA does", "HCAs do" },
 						{ "device does", "devices do" } };
-	const uint64_t now = loop_now_us(x->services->loop);
 	char text[2][128];
 
-	if (!all->names.count)
-		x->since_us[kind] = 0;
-	else if (!x->since_us[kind])
-		x->since_us[kind] = now;
-	if (all->names.count && now - x->since_us[kind] < LATE_US) {
-		const uint64_t left = x->since_us[kind] + LATE_US - now;
-
-		loop_timer_set(x->again, left < AGAIN_US ? left : AGAIN_US);
-		json_decref(all->names.ports);
-		return;
-	}
 	for (unsigned i = 0; i < 2; i++)
 		array_printf(text[i], "%s not answer%s",
 			     words[kind == SILENT_HCAS && all->unmet ? 2 : kind][i],
@@ -343,8 +391,11 @@ static void find_all(struct hidden *x, struct unknown *u)
 					u->size = u->size ? 2 * u->size : 16;
 					u->ports = mem_array_resize(u->ports, u->size);
 				}
-				u->ports[u->count++] =
-					(struct unknown_port){ .node = node, .num = p };
+				u->ports[u->count++] = (struct unknown_port){
+					.node = node,
+					.num = p,
+					.failed = sweep_is_silent_behind(node, p, false)
+				};
 			} else if (find(x, peer->guid) || sweep_is_silent_behind(node, p, false))
 				note_device(x, peer->guid);
 		}
@@ -359,7 +410,7 @@ static void hidden_review(struct hidden *x, bool master)
 {
 	struct alerts *alerts = x->services->alerts;
 	struct silent all[SILENT_KINDS] = { 0 };
-	struct unknown u = { 0 };
+	struct unknown u = { .topo = fabric_view(x->fabric).topo };
 	const unsigned probable = x->probable;
 	unsigned devices = 0;
 

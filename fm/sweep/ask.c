@@ -156,8 +156,10 @@ void ports_ask(struct sweep *s, struct inv_node *node, unsigned num)
 void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum sweep_probe probe)
 {
 	const struct inv_port *port = &node->ports[num];
+	struct sweep_port *cell = sweep_port(node, num);
 
-	sweep_port(node, num)->probe = probe;
+	cell->probe = probe;
+	cell->missed = probe == PROBE_FAILED || (probe == PROBE_OUT && cell->missed);
 	sweep_touch(s, node);
 	if (!port->peer)
 		return;
@@ -165,13 +167,14 @@ void ports_set_probe(struct sweep *s, struct inv_node *node, unsigned num, enum 
 	sweep_touch(s, port->peer);
 }
 
-bool sweep_is_silent_behind(const struct inv_node *node, unsigned num, bool again)
+bool sweep_is_silent_behind(const struct inv_node *node, unsigned num, bool asked)
 {
 	const struct inv_port *port = &node->ports[num];
-	uint8_t probe = sweep_port(node, num)->probe;
+	const struct sweep_port *cell = sweep_port(node, num);
 
 	return !node->gone && !node->silent && port->state >= TOPO_INIT &&
-	       (probe == PROBE_FAILED || (again && probe == PROBE_OUT)) &&
+	       (cell->probe == PROBE_FAILED ||
+		(cell->probe == PROBE_OUT && (asked || cell->missed))) &&
 	       (!port->peer || port->peer->silent || port->peer->gone);
 }
 
@@ -309,7 +312,7 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	port->state = TOPO_DOWN;
 	cell->seen = true;
 	cell->probe = PROBE_NONE;
-	cell->must_probe = false;
+	cell->must_probe = cell->missed = false;
 	inventory_refuse(&s->inv, node, num, 0);
 	inv_port_mark(node, num, INV_EARLY, false);
 	if (port->peer) {

@@ -491,9 +491,7 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 	uint8_t old_port_a = pa->peer_port, old_port_b = pb->peer_port;
 
 	inventory_link(&s->inv, from, num, node, port_b);
-	sweep_port(from, num)->probe = sweep_port(node, port_b)->probe = PROBE_MET;
-	sweep_touch(s, from);
-	sweep_touch(s, node);
+	ports_set_probe(s, from, num, PROBE_MET);
 	if (old_a)
 		port_displaced(s, old_a, old_port_a);
 	if (old_b)

@@ -113,9 +113,9 @@ void sweep_set_passive(struct sweep *sweep, bool on);
 
 /*
  * Whether the link of that port is up, by what the port answered, and who is behind it did not
- * answer the last probe. again: it was so before, and a probe that is on its way changes nothing.
+ * answer the latest probe that is over; asked: or is asked now, and has not answered yet.
  */
-bool sweep_is_silent_behind(const struct inv_node *node, unsigned port, bool again);
+bool sweep_is_silent_behind(const struct inv_node *node, unsigned port, bool asked);
 
 /* ---- What sweeps keep of nodes and ports ----------------------------------------------------- */
 
@@ -173,8 +173,9 @@ struct sweep_port { /* 2 bytes: there are as many as ports */
 	bool refuted : 1;    /* PortInfo was asked to decide about the link, and did not come */
 	bool ever_up : 1;    /* it was up in this life, or the file of known links has it */
 	bool was_up : 1;     /* before this life, by that file, and no end has said otherwise */
-	uint8_t verify_tries : 7; /* verification requests in a row without an answer */
+	uint8_t verify_tries : 6; /* verification requests in a row without an answer */
 	bool must_read : 1;	  /* PortInfo is asked for even if the port's state is known */
+	bool missed : 1;	  /* PROBE_FAILED, and so it was when it is asked again */
 };
 
 static inline struct sweep_node *sweep_node(const struct inv_node *node)

@@ -124,6 +124,34 @@ static void who_is_silent_is_named_within_two_seconds(void **state)
 	end(&r);
 }
 
+/* Behind a port of a leaf. */
+static void assert_unmet(enum sweep_probe probe, bool missed, unsigned alerts)
+{
+	struct inv_node *leaf;
+	struct room r;
+
+	begin(&r);
+	leaf = add_leaf(&r.f);
+	leaf->ports[1].state = TOPO_ACTIVE;
+	sweep_port(leaf, 1)->probe = probe;
+	sweep_port(leaf, 1)->missed = missed;
+	review(&r.f);
+	assert_int_equal(alerts_of(&r.f, "hcas-silent", ""), alerts);
+	fake_run_for(&r.f, 4 * SECOND_US);
+	assert_int_equal(alerts_of(&r.f, "hcas-silent", ""), alerts);
+	sweep_port(leaf, 1)->probe = PROBE_FAILED;
+	review(&r.f);
+	assert_int_equal(alerts_of(&r.f, "hcas-silent", ""), 1);
+	end(&r);
+}
+
+static void who_is_not_met_is_named_when_its_probe_is_over_and_not_before(void **state)
+{
+	assert_unmet(PROBE_OUT, false, 0);
+	assert_unmet(PROBE_OUT, true, 1);
+	assert_unmet(PROBE_FAILED, true, 1);
+}
+
 static void send_bad_m_key(struct fabric *f, uint16_t lid, bool forged)
 {
 	const struct wire_notice notice = { .generic = true, .trap = 256 };
@@ -220,8 +248,6 @@ static void assert_silent(const char *const *nodes, unsigned switches, unsigned 
 		}
 	}
 	review(&r.f);
-	assert_int_equal(alerts_of(&r.f, "", ""), 0);
-	fake_run_for(&r.f, 4 * SECOND_US);
 	snprintf(text[0], sizeof(text[0]), "%u switch", switches);
 	snprintf(text[1], sizeof(text[1]), "%u device", others);
 	assert_int_equal(alerts_of(&r.f, "", ""), (switches != 0) + (others != 0));
@@ -334,6 +360,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_silent_is_named_within_two_seconds),
+		cmocka_unit_test(who_is_not_met_is_named_when_its_probe_is_over_and_not_before),
 		cmocka_unit_test(a_forged_trap_256_is_no_sign_of_a_key),
 		cmocka_unit_test(twenty_ports_that_hide_are_named_and_the_others_counted),
 		cmocka_unit_test(silent_ports_in_the_place_of_a_switch_are_one_switch),
