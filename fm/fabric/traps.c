@@ -4,11 +4,12 @@
  *
  * Trap 128 names a switch, 144 and 145 a port's node. The node is held for the hold-down, so that
  * the other end of the same link joins it, and then swept. While triggers keep coming in its second
- * half a hold-down goes on for as long again, to `hold_down_max`; the one after a sweep begins four
- * times as long, and as short as ever when nothing came for its length, and for 16 of the shortest.
- * The first trap of a switch in a storm waits for eight of the shortest at most. So a single fault
- * waits 2 ms, a dying line card until it is dead, faults right behind the repair of others 16 ms,
- * and a storm costs less than a sweep a switch and a few a second.
+ * half a hold-down goes on for as long again; the one after a sweep begins four times as long, and
+ * as short as ever when nothing came for its length, and for 16 of the shortest. It lasts for eight
+ * of the shortest at most, or, up to `hold_down_max`, for a quarter of the time since the storm
+ * began; the first trap of a switch in a storm waits for eight of the shortest at any time. So a
+ * single fault waits 2 ms, one right behind a repair 16 ms, and a storm that goes on costs less
+ * than a sweep a switch and a few a second.
  *
  * A source whose sweeps find nothing, FREE_SWEEPS times in a row, is throttled: its traps are
  * accepted more and more seldom, each time once at the end of the wait, for one may report a
@@ -30,6 +31,7 @@
 #define AFTER_A_SWEEP	4  /* times longer is the next hold-down */
 #define LULL		16 /* shortest hold-downs without a trigger, or one of the present length */
 #define FIRST_MAX	8  /* shortest hold-downs: for the first trigger of a switch in a storm */
+#define STORM_PART	4  /* so many times as long as a hold-down has its storm lasted */
 #define THROTTLED	256
 #define FREE_SWEEPS	3
 #define THROTTLE_US	250000 /* at first; doubles */
@@ -55,6 +57,7 @@ struct traps {
 	struct loop_timer *hold, *late;
 	uint64_t length_us, began_us, last_us; /* of the hold-down; of the latest trigger */
 	uint64_t swept_us;		       /* when the hold-down before began */
+	uint64_t storm_us;		       /* when the first hold-down of the storm began */
 	bool fed;			       /* triggers in the hold-down's second half */
 	uint32_t storm;			       /* ends when hold-downs are short again */
 	bool first;			       /* a switch is held that it has not swept */
@@ -84,6 +87,16 @@ static uint64_t hold_min_us(const struct traps *t)
 					    : conf->hold_down_max_ms);
 }
 
+/* What a hold-down may last at this time of a storm. */
+static uint64_t hold_most_us(const struct traps *t)
+{
+	uint64_t least_us = FIRST_MAX * hold_min_us(t);
+	uint64_t part_us = (now_us(t) - t->storm_us) / STORM_PART;
+	uint64_t most_us = part_us > least_us ? part_us : least_us;
+
+	return most_us < hold_max_us(t) ? most_us : hold_max_us(t);
+}
+
 static void hold(struct traps *t, guid_t guid)
 {
 	const struct inv_node *node = inventory_find(t->services.inventory, guid);
@@ -95,6 +108,7 @@ static void hold(struct traps *t, guid_t guid)
 		if (now - t->last_us >= (t->length_us > lull_us ? t->length_us : lull_us) ||
 		    t->length_us > hold_max_us(t)) {
 			t->length_us = hold_min_us(t);
+			t->storm_us = now;
 			t->storm++;
 		}
 		t->began_us = now;
@@ -124,13 +138,14 @@ static void hold_over(void *arg)
 {
 	struct traps *t = arg;
 	const struct sweep *sweep = t->services.sweep;
-	uint64_t held_us = now_us(t) - t->began_us;
-	uint64_t left_us = held_us < hold_max_us(t) ? hold_max_us(t) - held_us : 0;
+	uint64_t held_us = now_us(t) - t->began_us, most_us = hold_most_us(t);
+	uint64_t left_us = held_us < most_us ? most_us - held_us : 0;
+	uint64_t more_us = held_us < left_us ? held_us : left_us;
 
-	if (t->fed && left_us && !t->first) {
+	if (t->fed && more_us && !t->first) {
 		t->fed = false;
-		t->length_us = held_us < left_us ? held_us * 2 : hold_max_us(t);
-		loop_timer_set(t->hold, held_us < left_us ? held_us : left_us);
+		t->length_us = held_us + more_us;
+		loop_timer_set(t->hold, more_us);
 	} else if (sweep_discovers(sweep) && !sweep_trails(sweep)) {
 		loop_timer_set(t->hold, hold_min_us(t));
 	} else {
@@ -150,8 +165,8 @@ static void hold_over(void *arg)
 		t->swept_us = t->began_us;
 		if (t->last_us >= t->began_us)
 			t->length_us *= AFTER_A_SWEEP;
-		if (t->length_us > hold_max_us(t))
-			t->length_us = hold_max_us(t);
+		if (t->length_us > most_us)
+			t->length_us = most_us;
 	}
 }
 

@@ -18,7 +18,7 @@
 #define FORGER	  30	 /* hosts */
 #define ASKER	  31
 #define LIDS_MOST 0xbfff
-#define SWEEPS	  16 /* of all nodes, in a storm.. */
+#define SWEEPS	  20 /* of all nodes, in a storm.. */
 #define SMPS	  4  /* ..of a node each time */
 #define BURST	  11 /* of one sender: one more than are no event */
 #define EVENTS	  32 /* in a minute, of all kinds */
