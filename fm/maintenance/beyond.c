@@ -5,8 +5,11 @@
  */
 #include <inttypes.h>
 #include "fm/maintenance/maintenance.h"
+#include "fm/restart/module.h"
+#include "fm/sweep/sweep.h"
 #include "routing/lid_plan.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 void beyond_clear(struct admission *a)
 {
@@ -112,4 +115,32 @@ json_t *beyond_moves(const struct admission *a, bool is_master, unsigned *others
 					  ours ? json_string(fabric_view_name_of_lid(&view, lid))
 					       : NULL));
 	return rows;
+}
+
+static bool is_listed(const struct admission *a, guid_t node, unsigned port)
+{
+	return any_of(i, 0, a->count, a->list[i].node == node && a->list[i].port == port);
+}
+
+/* PortStateChange is set, and each link of the switch that was up still is. */
+bool beyond_missed(const struct admission *a, struct inv_node *node, uint8_t *only)
+{
+	const struct topo *t = fabric_view(a->fabric).topo;
+	unsigned down = 0;
+
+	if (!inv_is_switch(node) || node->gone || !sweep_node(node)->had_change)
+		return false;
+	for (unsigned p = 1; p <= node->nports; p++) {
+		const struct inv_port *port = &node->ports[p];
+		char since[LINK_SINCE] = "";
+
+		if (port->state == TOPO_ACTIVE || is_listed(a, node->guid, p))
+			continue;
+		if (port->peer)
+			link_down_since(a->fabric, topo_port_of(t, node->guid, p), since);
+		if (port->state != TOPO_DOWN || (port->peer && !*since))
+			return false;
+		*only = down++ ? 0 : (uint8_t)p;
+	}
+	return down && !is_listed(a, node->guid, *only);
 }

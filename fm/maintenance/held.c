@@ -36,6 +36,7 @@ static const struct {
 	[HELD_MISWIRED] = { "miswired", "it contradicts the cabling of the fabric" },
 	[HELD_STRICT] = { "strict", "no plan has it, and admission is \"strict\"" },
 	[HELD_PLAN] = { "plan", "the plan has another cable there, or none" },
+	[HELD_UNSEEN] = { "unseen", "a link came up there, and went down before a manager saw it" },
 };
 
 /* ---- The list and its file ------------------------------------------------------------------- */
@@ -172,7 +173,7 @@ static void name_of(const struct admission *a, const struct held *it, char name[
 	array_printf(near, "0x%016" PRIx64, it->node);
 	array_printf(far, "0x%016" PRIx64, it->peer);
 	if (!it->peer)
-		array_printf(far, "another fabric");
+		array_printf(far, it->cause == HELD_UNSEEN ? "unseen" : "another fabric");
 	snprintf(name, HELD_NAME, "%s p%u - %s p%u", subject.node_name ? subject.node_name : near,
 		 it->port, subject.peer_name ? subject.peer_name : far, it->peer_port);
 }
@@ -189,12 +190,14 @@ static void raise_alert(const struct admission *a, const struct held *it)
 
 	name_of(a, it, name);
 	alert_raise(a->services->alerts, alert_of(it), &subject,
-		    "%s: held, %s: %s; pull the cable%s, or `fmctl admit` if it is meant", name,
-		    !it->peer  ? "its other end is disabled"
-		    : it->shut ? "its port here is disabled"
-			       : "it stays in Init",
+		    "%s: held, %s: %s; pull the cable%s%s", name,
+		    it->cause == HELD_UNSEEN ? "its other end may be disabled"
+		    : !it->peer		     ? "its other end is disabled"
+		    : it->shut		     ? "its port here is disabled"
+					     : "it stays in Init",
 		    it->why ? it->why : causes[it->cause].why,
-		    it->shut || !it->peer ? " and `fmctl forget` the port" : "");
+		    it->shut || !it->peer ? " and `fmctl forget` the port" : "",
+		    it->cause == HELD_UNSEEN ? "" : ", or `fmctl admit` if it is meant");
 }
 
 static void end_alert(const struct admission *a, const struct held *it)
@@ -536,7 +539,7 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 	if (mode == CONF_ADMIT_OPEN || !a->judges || from == inv->local ||
 	    inv_port_is(from, num, INV_EARLY) || from->ports[num].state == TOPO_ACTIVE)
 		return SWEEP_ADMITS; /* an Active link is not new: an answer was wrong */
-	it = find(a, from->guid, num, 0, 0);
+	it = find(a, from->guid, num, 0, 0) ?: find(a, from->guid, 0, 0, 0);
 	if (it && is_held(it))
 		let_go(a, it, HELD_NOT); /* another cable is there */
 
@@ -747,6 +750,14 @@ void admission_published(struct admission *a)
 	plan_read(&a->plan, fabric_view(a->fabric).topo, plan_file.name, err, sizeof(err));
 	if (!was_read && a->plan.topo)
 		judge_held(a, false, NULL);
+	if (a->starts && a->judges && a->services->conf->admission.mode != CONF_ADMIT_OPEN)
+		INVENTORY_EACH (inv, node) {
+			struct held link = { .node = node->guid, .cause = HELD_UNSEEN };
+
+			if (beyond_missed(a, node, &link.port))
+				hold(a, &link, causes[HELD_UNSEEN].why, 0);
+		}
+	a->starts = false;
 	if (a->judges)
 		return;
 	a->judges = true;
@@ -836,7 +847,8 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 	for (unsigned i = found ? a->count : 0; i-- > 0;) {
 		struct held *it = &a->list[i];
 
-		if (!is_held(it) || (!all && !is_at(it, target.guid, target.port)))
+		if (!is_held(it) || it->cause == HELD_UNSEEN ||
+		    (!all && !is_at(it, target.guid, target.port)))
 			continue;
 		json_array_append_new(rows, row_of(a, it));
 		foreign |= it->cause == HELD_FOREIGN;
@@ -845,7 +857,8 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 			admit(a, it);
 	}
 	if (!json_array_size(rows)) {
-		fn(arg, NULL, found ? "no held link has an end there: see `fmctl held`" : err);
+		fn(arg, NULL,
+		   found ? "no held link that was met has an end there: see `fmctl held`" : err);
 		json_decref(rows);
 		return;
 	}
@@ -942,6 +955,7 @@ void admission_load(struct admission *a)
 	state_store_read(a->services->state, &held_file, a);
 	state_store_load(a->services->state, &plan_file, &a->plan, &a->plan.text, &length);
 	a->judges = inventory_first(a->services->inventory);
+	a->starts = true;
 	if (a->services->sweep)
 		sweep_set_gate(a->services->sweep, gate, a);
 }

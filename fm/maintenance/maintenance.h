@@ -239,7 +239,8 @@ enum held_cause {
 	HELD_HOSTS,
 	HELD_MISWIRED,
 	HELD_STRICT,
-	HELD_PLAN, /* the plan has another cable there, or none */
+	HELD_PLAN,   /* the plan has another cable there, or none */
+	HELD_UNSEEN, /* came and went while no manager was here: peer 0; port 0: it may be any */
 	HELD_CAUSES
 };
 
@@ -282,6 +283,7 @@ struct admission {
 	unsigned count;
 	struct plan plan;
 	bool judges;  /* something was known before the present sweep, and the own port is there */
+	bool starts;  /* nothing was published in this life */
 	bool met_new; /* a switch that nobody knew was admitted: what is behind it is counted */
 	uint16_t predecessor; /* LID of the master before this one; 0 = none was there */
 	struct {	      /* PortPhysicalState of a port */
@@ -331,6 +333,11 @@ bool beyond_is_foreign(const struct admission *a, guid_t guid, const struct wire
  * fewer, or else of the one whose manager is not the master. Null: its LIDs were not read.
  */
 json_t *beyond_moves(const struct admission *a, bool is_master, unsigned *others);
+/*
+ * At a start. True: a link came up at that switch and went down again while no manager was here, as
+ * where that of another fabric has disabled the other end. *only: its port, if one alone is down.
+ */
+bool beyond_missed(const struct admission *a, struct inv_node *node, uint8_t *only);
 /* How many links are held, of that cause; HELD_NOT = of any. */
 unsigned admission_held(const struct admission *a, enum held_cause cause);
 /*

@@ -5,7 +5,7 @@
     merge.py [--bin FOLDER] [--size HCAS] [--variants "WORD .."] [--watch S] [--json FILE]
 
 On fmsim. What ports hold counts, no manager's word. Variants: plain; guard (each names itself alone in allowed_sm_guids, foreign_sm_action = "isolate"); two (cables);
-boot (the second manager is away when the cable comes, and starts with it); peers (two managers a fabric that copy each other); opensm (the second manager is OpenSM, so
+boot (the second manager is away when the cable comes, and starts with it: its alert counts from there); peers (two managers a fabric that copy each other); opensm (the second manager is OpenSM, so
 nothing is admitted). A line a variant: the seconds until each fmd raised its alert; LIDs moved in the --watch seconds behind the cable, and who is up then; LIDs that
 `admit --dry-run` lists; after `admit` on both: seconds until one manager is up with all pairs of HCAs alive, LIDs that moved, and those that moved otherwise than listed.
 Exit status 1 where LIDs moved before or otherwise, an alert came later than a second, a manager was not up, or the merge did not settle.
@@ -104,12 +104,16 @@ class Trial:
         for i in range(1, 3 if self.variant == "two" else 2):
             self.sim.tell(f"link {self.top}-0{i}:1 second-{self.top}-0{i}:1")
         if late:
+            m.until(lambda: self.sides[0][0].stamps("new, and held", plugged), "the link is held", 60)
+            time.sleep(0.1)  # by then the other has disabled its end
+            late_since = time.time()
             late.start()
         alerts = []
         for side in self.sides:
-            if side[0].kind == "fmd" and side[0] is not late:  # who comes later meets a port that is disabled
-                found = m.until(lambda side=side: side[0].stamps("new, and held", plugged), "the link is held", 60)
-                alerts.append(round(found[0] - plugged, 3))
+            if side[0].kind == "fmd":
+                since = late_since if side[0] is late else plugged
+                found = m.until(lambda side=side: side[0].stamps("new, and held", since), "the link is held", 60)
+                alerts.append(round(found[0] - since, 3))
         self.row["alerts_s"] = alerts
         time.sleep(self.options.watch)
         now, lids = self.judge(), self.lids()
@@ -126,8 +130,8 @@ class Trial:
             return
         self.before = self.lids()
         listed, self.row["listed"] = {}, []
-        for pod, manager in zip(self.pods, self.masters()):  # who was away when the cable came holds it once the other end is enabled
-            m.until(lambda manager=manager: manager.status()["links_held"], "the link is held", 60)
+        for pod, manager in zip(self.pods, self.masters()):  # who was away when the cable came meets it once the other end is enabled
+            m.until(lambda manager=manager: [row for row in manager.ask("held") if row["cause"] != "unseen"], "the link is held", 60)
             answer = manager.ask("admit", "all", "--dry-run")
             rows, other = answer["lids_to_move"], self.pods[pod is self.pods[0]][0][:12]
             self.row["listed"].append(sum(move["ours"] for move in rows) if rows is not None else None)

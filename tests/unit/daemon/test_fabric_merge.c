@@ -404,6 +404,35 @@ static void a_manager_that_was_revoked_is_not_allowed(void **state)
 	pair_fini(&p);
 }
 
+/* The other has disabled its end by then, and who starts sees that a link came and went. */
+static void who_starts_beside_an_end_that_was_disabled_says_so(void **state)
+{
+	struct pair p;
+	uint16_t *lids;
+
+	begin_pods(&p);
+	lids = lids_held(&p.a);
+	pair_stop(&p.b);
+	plug_pods(&p, 1);
+	run_for(&p.a, SECOND_US);
+	p.io_b = double_io_at(p.a.hw, sm_host(&p.a, p.a.design->ncas - 1), 1);
+	pair_start_b(&p);
+	run_for(&p.a, SECOND_US);
+	assert_int_equal(count_alerts(&p.b, "link-held", "its other end may be disabled"), 1);
+	assert_apart(&p, lids);
+	pair_stop(&p.b);
+	p.io_b = double_io_at(p.a.hw, sm_host(&p.a, p.a.design->ncas - 1), 1);
+	pair_start_b(&p);
+	run_for(&p.a, 2 * SECOND_US);
+	assert_int_equal(count_alerts(&p.b, "link-held", "its other end may be disabled"), 1);
+	assert_int_equal(held(&p.b), 1);
+	json_decref(admit(&p.a, "all", false).result);
+	run_for(&p.a, 2 * SECOND_US);
+	assert_int_equal(held(&p.b), 1);
+	assert_int_equal(count_alerts(&p.b, "link-held", "its port here is disabled"), 1);
+	pair_fini(&p);
+}
+
 /* The other has disabled its end by then; who is busy knows by which port it was asked. */
 static void who_is_busy_when_the_cable_comes_holds_it_too(void **state)
 {
@@ -617,6 +646,7 @@ int main(void)
 		cmocka_unit_test(a_merge_moves_the_lids_that_were_listed_before_and_no_other),
 		cmocka_unit_test(a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master),
 		cmocka_unit_test(who_was_away_when_the_cable_came_merges_as_was_listed),
+		cmocka_unit_test(who_starts_beside_an_end_that_was_disabled_says_so),
 		cmocka_unit_test(managers_ask_each_other_before_they_sweep_what_was_admitted),
 		cmocka_unit_test(a_merge_of_two_lid_ranges_moves_no_lid),
 		cmocka_unit_test(an_admitted_manager_is_allowed_and_bystanders_stay_in_use),
