@@ -421,7 +421,11 @@ static void find_moves(struct work *w, struct even *even)
 	}
 	uint64_t first = find_shares(w), worst = first;
 
-	tables_copy(&before, &w->legal.tables);
+	tables_resize(&before, w->legal.tables.nswitches, w->legal.tables.top);
+	for (uint32_t sw = 0; sw < before.nswitches; sw++) {
+		memcpy(tables_row(&before, sw), tables_row(&w->legal.tables, sw), before.stride);
+		fiber_spend(w->fiber, before.stride);
+	}
 	/* Where two passes relieve the worst link too little, no more is tried. */
 	for (unsigned pass = 0;
 	     pass < (worst * 100 > first * WORTH ? 2 : PASSES) && worst > w->high; pass++) {
