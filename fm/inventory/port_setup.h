@@ -85,10 +85,10 @@ struct port_setup {		 /* 32 bytes: there are as many as ports */
 	uint16_t want_lid;
 	uint8_t sets, errors; /* in this apply */
 	uint8_t given_up;     /* Sets refused in a row, 0 = the port accepts them */
-	uint8_t lost;	      /* tries without an answer since it was given up */
+	uint8_t lost;	      /* tries without an answer; before it was given up: Sets */
 	uint8_t job : 4;      /* the request on its way, 0 = none */
 	uint8_t want_lmc : 3;
-	bool deaf : 1; /* since it was given up a Set got no answer, and the Get before it did */
+	bool deaf : 1;		/* Sets got no answer, and Gets between them did */
 	uint8_t pkey_state : 2; /* enum inv_pkey_state */
 	bool reread : 1;	/* PortInfo is read before anything else */
 	/* a Set got no answer, and the port was not read since: it may have taken it */

@@ -8,6 +8,7 @@
 #include "topology/base/mem.h"
 
 #define ROUNDS	     4
+#define ROUND_MS     50 /* of the first round to a host; doubles */
 #define PORTS_A_STEP 16384
 #define TRIAL_US     55000000 /* of a port that acknowledges what it does not hold */
 
@@ -31,6 +32,8 @@ static bool bringup_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
 	request->mad.once = bringup_on_trial(port_setup(job->object, job->arg));
+	if (!inv_is_switch(job->object) && job->tries < 2)
+		request->mad.timeout_ms = ROUND_MS << job->tries;
 	if (job->kind == JOB_PORT)
 		return bringup_make_port(b, job, request);
 	return job->kind == JOB_PKEYS ? pkeys_make(b, job, request) : lanes_make(b, job, request);
@@ -43,12 +46,12 @@ static void bringup_answer(void *owner, const struct batch_job *job, const struc
 	struct inv_node *node = job->object;
 	struct batch_job again = *job;
 	bool answered = answer->result == MAD_OK || answer->result == MAD_STATUS;
+	struct port_setup *setup = port_setup(node, job->arg);
 
 	inventory_path_result(b->inv, &via->path, answered, via->stamp);
-	if (!answered && !bringup_on_trial(port_setup(node, job->arg)) && ++again.tries < ROUNDS) {
+	if (!answered && !bringup_on_trial(setup) && !bringup_is_deaf(job) &&
+	    ++again.tries < ROUNDS) {
 		/* It is to be sent again, as what is due by then. */
-		struct port_setup *setup = port_setup(node, job->arg);
-
 		if (job->kind == JOB_PORT)
 			setup->job = 0;
 		else if (job->kind == JOB_LANES)

@@ -65,6 +65,8 @@ void bringup_step(struct bringup *b, struct inv_node *node, uint8_t num);
 void bringup_note_keys(struct bringup *b, struct inv_node *node);	       /* whose are they? */
 void bringup_step_link(struct bringup *b, struct inv_node *node, uint8_t num); /* both ends */
 
+/* A host lost what bringup_make_port() made, in a round: whether it takes no Sets. */
+bool bringup_is_deaf(const struct batch_job *job);
 /* The answer, or the loss, of what bringup_make_port() made. */
 void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num,
 			   const struct mad_answer *answer);

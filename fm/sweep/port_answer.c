@@ -16,6 +16,7 @@
 #define LOST_MAX      32       /* tries that get no answer before one counts as a refusal */
 #define LOST_US	      20000    /* after each of the first ones; then doubles, up to RETRY_US */
 #define LOST_FIRST    10
+#define SETS_LOST     4 /* all tries of each, between Gets that a host answers: it takes none */
 
 /* ---- PortInfo was read ----------------------------------------------------------------------- */
 
@@ -136,25 +137,36 @@ static void port_give_up(struct bringup *b, struct inv_node *node, uint8_t num, 
 
 /*
  * Where packets get lost, all tries of a Set may be lost, or their answers: that is no rejection,
- * and it is tried again soon. A device that executes no Set does not answer either: a host is named
- * when a Set is lost behind a Get that was answered, it counts as refusing by the number of tries.
- * Whether a switch takes Sets is examined by itself, which is its one alert.
+ * and it is tried again soon. A device that executes no Set does not answer either: behind each Set
+ * that is lost a host is read, which says whether it executed that, and it is named when SETS_LOST
+ * were lost between Gets that it answered. Whether a switch takes Sets is examined by itself, which
+ * is its one alert.
  */
+bool bringup_is_deaf(const struct batch_job *job)
+{
+	struct inv_node *node = job->object;
+	struct port_setup *setup = port_setup(node, job->arg);
+
+	if (job->kind != JOB_PORT || setup->job == JOB_GET || inv_is_switch(node))
+		return false;
+	setup->reread = ++setup->lost < SETS_LOST;
+	return !setup->reread;
+}
+
 void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 {
 	struct port_setup *setup = port_setup(node, num);
 
 	setup->unsure |= setup->job != JOB_GET || setup->reread;
-	setup->deaf =
-		setup->given_up && !inv_is_switch(node) && (setup->deaf || setup->job != JOB_GET);
+	setup->deaf = !inv_is_switch(node) && (setup->given_up || setup->lost >= SETS_LOST) &&
+		      (setup->deaf || setup->job != JOB_GET);
 	setup->job = 0;
 	if (setup->lost == LOST_MAX) {
 		port_give_up(b, node, num, "does not answer");
 		return;
 	}
-	if (setup->given_up)
-		setup->lost++;
-	else
+	setup->lost = setup->given_up ? setup->lost + 1 : 0;
+	if (!setup->given_up)
 		port_give_up(b, node, num, "does not answer");
 	setup->errors = GIVEN_UP;
 	setup->at_once &= ~INV_SET_INFO;

@@ -20,7 +20,7 @@
 
 #define NAMED_S	    15 /* until the alert is there */
 #define DEAF_S	    90 /* a switch to which many links return */
-#define DEAF_HOST_S 3
+#define DEAF_HOST_S 2
 #define STAYS_S	    60	/* it is the only one meanwhile */
 #define OVER_S	    130 /* until it is gone: some devices are tried once a minute */
 

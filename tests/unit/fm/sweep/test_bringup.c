@@ -8,6 +8,7 @@
 #include "fm/inventory/port_setup.h"
 #include "fm/loop/log.h"
 #include "fm/sweep/bringup_priv.h"
+#include "tests/fabric/fault.h"
 #include "tests/lib/sweep_bench.h"
 #include "topology/base/mem.h"
 
@@ -289,7 +290,7 @@ static void port_that_takes_no_set_is_asked_less_and_less(void **state)
 	bench_init(&b, design_pgft2(), NULL);
 	bench_discover(&b);
 	host = b.design->nodes[b.design->nnodes - 1].guid;
-	double_set_mkey(b.d, host, 1, 0x9999);
+	fault_set(b.d, fault_find("deaf"), host, 1, 1);
 	bench_bringup(&b);
 	began = loop_now_us(b.loop);
 	for (unsigned tries = 1; tries <= 32 + 12; tries++) {
@@ -303,7 +304,7 @@ static void port_that_takes_no_set_is_asked_less_and_less(void **state)
 		assert_int_equal(b.up.links_new, 0);
 	}
 	assert_true(loop_now_us(b.loop) - began > 200000000);
-	double_set_mkey(b.d, host, 1, 0);
+	fault_set(b.d, fault_find("deaf"), host, 1, 0);
 	bench_wait(&b);
 	assert_true(loop_now_us(b.loop) - began < 400000000);
 	bench_retry(&b);
