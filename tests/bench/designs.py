@@ -5,7 +5,8 @@
     designs.py FMCTL [SEED]
 
 The bound of a tier is what its links carry on average, or in tier 1 what the links of its fullest leaf have to. The second figure
-takes into account that a LID comes down to its leaf by one link of each tier, so that some links carry whole LIDs more than others.
+takes into account that a LID comes down to its leaf by one link of each tier, and that the hosts below a switch's like send to it by one
+link upwards, so that some links carry whole LIDs more than others.
 """
 import json
 import math
@@ -48,7 +49,10 @@ def judge(net):
         for way in ("up", "down"):
             links, mean = tier[way]["channels"], tier[way]["mean"]
             bound = max(mean, 0 if tier["level"] else fullest(net))
-            whole = mean * links / plan["hcas"] * math.ceil(plan["hcas"] / links) if way == "down" else 0
+            remote = mean * links / plan["hcas"]  # LIDs beyond a subtree, where all are of one size
+            below = plan["hcas"] - remote
+            whole = below * math.ceil(remote * plan["hcas"] / below / links - 1e-9) if way == "up" and below else 0
+            whole = remote * math.ceil(plan["hcas"] / links) if way == "down" else whole
             if bound:
                 by_links = max(by_links, tier[way]["max"] / bound)
                 by_lids = max(by_lids, tier[way]["max"] / max(bound, whole))
