@@ -25,7 +25,7 @@ B := build/$(VARIANT)
 BIN := $(if $(filter release,$(VARIANT)),build,$(B))
 
 # Of libcurl the headers alone: fmd loads it where exporters are configured (fm/nvswitch/intake_fetch.c).
-PKGS := libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig jansson libsystemd libseccomp libibumad
+PKGS := libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig jansson libsystemd libseccomp libibumad sqlite3
 PKG_CFLAGS := $(shell pkg-config --cflags libcurl $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 

@@ -32,7 +32,7 @@
 #include "fm/fabric/fabric.h"
 #include "fm/rooms.h"
 #include "fm/sm/module.h"
-#include "fm/state/state_file.h"
+#include "fm/state/disk.h"
 #include "fm/http/http.h"
 #include "fm/mad/io.h"
 #include "fm/mad/mad.h"

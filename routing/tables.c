@@ -53,19 +53,6 @@ bool tables_make_room(struct tables *t, size_t *room)
 	return *room < t->capacity;
 }
 
-bool tables_touch(const struct tables *t, size_t *at)
-{
-	size_t left = t->capacity > *at ? t->capacity - *at : 0;
-	size_t end = *at + (left < ROOM_AT_ONCE ? left : ROOM_AT_ONCE);
-
-	for (; *at < end; *at += PAGE) {
-		volatile uint8_t *byte = t->lft + *at;
-
-		*byte = *byte;
-	}
-	return *at < t->capacity;
-}
-
 #if defined(__SSE2__)
 #include <emmintrin.h>
 

@@ -61,12 +61,6 @@ void tables_forget(struct tables *t);
  * contents are lost. *room counts the bytes touched; 0 at first. True: there is more to do.
  */
 bool tables_make_room(struct tables *t, size_t *room);
-/*
- * Writes to each page once, as pages that were shared with a forked child take a fault at the next
- * write: two megabytes a call, contents unchanged. *at counts the bytes; 0 at first. True: there is
- * more to do.
- */
-bool tables_touch(const struct tables *t, size_t *at);
 /* Sets a whole row (stride bytes), past the cache: the row is not read again soon. */
 void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row);
 /* Makes `to` a copy; and frees the memory, which leaves no tables. */

@@ -118,13 +118,6 @@ static bool take_line(void *owner, const char *line)
 	return true;
 }
 
-static void forget_list(void *owner)
-{
-	struct adaptive *a = owner;
-
-	a->silent.count = 0;
-}
-
 static void write_list(const void *owner, FILE *out)
 {
 	const struct adaptive *a = owner;
@@ -134,11 +127,10 @@ static void write_list(const void *owner, FILE *out)
 			a->silent.list[i].device, a->silent.list[i].revision);
 }
 
-static const struct state_file list_file = {
+static const struct state_kind list_kind = {
 	.name = "generalinfo",
 	.form = "`GUID DEVICE REVISION`, by GUID",
 	.line = take_line,
-	.forget = forget_list,
 	.write = write_list,
 	.gather_us = 1000000,
 	.gather_max_us = 60000000,
@@ -441,7 +433,7 @@ static void adaptive_asked(void *owner, const struct batch_job *job, const struc
 				insert(a, place,
 				       (struct entry){ node->guid, node->info.device,
 						       node->info.revision });
-			state_store_changed(a->services.state, &list_file, a);
+			state_changed(a->services.state, &list_kind, a);
 		}
 
 		if (caps) {
@@ -567,7 +559,7 @@ static void load(void *room, enum fabric_load_step step)
 	struct adaptive *a = room;
 
 	if (step == FABRIC_LOAD)
-		state_store_read(a->services.state, &list_file, a);
+		state_read(a->services.state, &list_kind, a);
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 
 #include "fm/fabric/module.h"
 #include "fm/mad/mad.h"
-#include "fm/state/state_store.h"
+#include "fm/state/state.h"
 #include "fm/inventory/inventory.h"
 #include "routing/tables.h"
 

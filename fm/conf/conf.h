@@ -114,6 +114,7 @@ struct conf_mirror { /* of the other managers: fm/mirror, fm/registrations */
 	char ca[256];
 	char psk_file[256];
 	int interval_ms; /* 0 = off */
+	int synchronous; /* state_dir: fsync() in each transaction */
 };
 
 struct conf_nvswitch {

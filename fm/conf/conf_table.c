@@ -172,6 +172,7 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("port", port.num, 0, 254, 0, NULL),
 
 	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", check_path),
+	WORD_OPTION("state_synchronous", mirror.synchronous, false, "normal", "full"),
 	CHECKED_OPTION("socket", socket, "/run/fmd/fmd.sock", check_path),
 	CHECKED_OPTION("http_listen", http.listen, "", check_listen),
 	TEXT_OPTION("http_hosts", http.hosts, ""),

@@ -92,6 +92,7 @@ static const char *const kinds[] = {
 	"standby",
 	"started",
 	"state-edited",
+	"state-taken-over",
 	"stood-still",
 	"switch-down",
 	"switch-rebooted",

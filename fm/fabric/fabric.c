@@ -294,7 +294,7 @@ struct fabric_services fabric_services(struct fabric *f)
 					 .proofs = fabric_update_proofs(f),
 					 .lids = &f->memory,
 					 .sa = f->sa,
-					 .state = f->kept.store };
+					 .state = f->kept.state };
 }
 
 uint8_t *fabric_port_classes(const struct fabric *f)
@@ -352,7 +352,7 @@ static void parts_init(struct fabric *f)
 	fabric_links_init(f);
 	fabric_deploy_init(f, fabric_settle);
 	fabric_settle_init(f, serve);
-	f->clients.operations = operations_new(f, f->kept.store, fabric_status);
+	f->clients.operations = operations_new(f, f->kept.state, fabric_status);
 
 	struct fabric_services services = fabric_services(f);
 
@@ -427,7 +427,7 @@ static void change_role(void *arg)
 		 */
 		operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
 		MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
-		state_store_detach(f->kept.store);
+		state_detach(f->kept.state);
 		parts_fini(f, false);
 		*f = (struct fabric){ .loop = f->loop,
 				      .mad = f->mad,
@@ -440,7 +440,7 @@ static void change_role(void *arg)
 				      .clients.followers = f->clients.followers };
 		parts_init(f);
 		parts_load(f);
-		event_files_merge(f->kept.events);
+		event_rows_merge(f->kept.events);
 		fabric_warn(f);
 	}
 	fabric_role_enter(f);
@@ -464,12 +464,17 @@ static void change_role(void *arg)
 	}
 }
 
-static void saved(void *arg, const char *name, int status)
+static void saved(void *arg)
 {
 	struct fabric *f = arg;
 
 	operations_saved(f->clients.operations);
-	fabric_update_unshare(f);
+}
+
+static void configure_state(struct fabric *f)
+{
+	state_configure(f->kept.state, f->conf.retry_interval_ms * 1000ull,
+			f->conf.mirror.synchronous);
 }
 
 static void configure_keys(struct fabric *f)
@@ -497,11 +502,11 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 		      json_pack("{ss}", "version", FMD_VERSION),
 		      "fmd: started, version " FMD_VERSION);
 	f->alerts = alerts_new(loop, f->events);
-	f->kept.store = state_store_new(f->loop, f->conf.state_dir, f->alerts, f->events);
-	state_store_retry(f->kept.store, f->conf.retry_interval_ms * 1000ull);
-	state_store_set_writable(f->kept.store, false); /* until it is master */
-	state_store_listen(f->kept.store, saved, f);
-	f->kept.events = event_files_new(f->kept.store, f->events);
+	f->kept.state = state_open(f->loop, f->conf.state_dir, f->alerts, f->events);
+	configure_state(f);
+	state_set_writable(f->kept.state, false); /* until it is master */
+	state_listen(f->kept.state, saved, f);
+	f->kept.events = event_rows_new(f->kept.state, f->events);
 
 	fabric_role_init(f, change_role);
 	f->kept.keys = m_keys_new();
@@ -552,7 +557,7 @@ void fabric_configure(struct fabric *f, const struct conf *conf)
 	qos_make(&f->conf.qos, &f->now.qos);
 	bringup_configure(f->bringup, &ports);
 	program_configure(f->program, conf->ports.packet_life_time);
-	state_store_retry(f->kept.store, conf->retry_interval_ms * 1000ull);
+	configure_state(f);
 	fabric_poll_schedule(f);
 	MODULES_CALL(f->kept.modules, configure);
 	fabric_request_reroute(f, "configuration changed");
@@ -563,14 +568,14 @@ void fabric_free(struct fabric *f)
 	if (!f)
 		return;
 	MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_ENDS);
-	state_store_flush(f->kept.store);
+	state_flush(f->kept.state);
 	parts_fini(f, true);
 
 	/* all have ended */
 	free(f->kept.modules);
 	fabric_role_fini(f);
 	event_log_listen(f->events, NULL, NULL);
-	state_store_free(f->kept.store);
+	state_close(f->kept.state);
 	free(f->kept.events);
 	alerts_free(f->alerts);
 	event_log_free(f->events);

@@ -23,7 +23,7 @@
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
-#include "fm/state/state_store.h"
+#include "fm/state/state.h"
 #include "topology/snapshot/topo.h"
 
 struct bringup_result;
@@ -61,7 +61,7 @@ struct fabric_services {
 	struct check_base *proofs; /* what the latest proof of unicast tables left to build upon */
 	struct lid_memory *lids;   /* of every port ever met */
 	struct sa *sa;		   /* answers from what sa_module gave it of the view */
-	struct state_store *state; /* state_dir: rooms read it in load(), and report changes */
+	struct state *state;	   /* state_dir: rooms read it in load(), and report changes */
 };
 
 /* The same for all rooms, from their init() on. */

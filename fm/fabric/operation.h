@@ -48,8 +48,7 @@ void waiters_fini(struct waiters *waiters); /* nobody is called */
  * them starts an operation.
  */
 struct fabric_operation_ops {
-	/* Of state_dir, to be on disk, or in its journal, before the answer; NULL = none. */
-	const char *file, *also;
+	bool keeps;  /* what it changes is to be on disk before the answer */
 	bool late;   /* they change behind settling (FABRIC_SETTLED_LATER): answered behind that */
 	bool sweeps; /* only an update that begins behind a heavy sweep takes it */
 	/* Tables were refused: undoes the operation. NULL = there is nothing to undo. */
@@ -74,7 +73,7 @@ struct fabric_operation_ops {
  */
 void fabric_operation_start(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			    void *data, waiter_fn *fn, void *arg);
-/* For what needed no update: answered when its file is on disk, perhaps before this returns. */
+/* For what needed no update: answered when its rows are on disk, perhaps before this returns. */
 void fabric_operation_done(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			   void *data, waiter_fn *fn, void *arg);
 

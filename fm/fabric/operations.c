@@ -77,10 +77,10 @@ struct operation {
 
 struct operations {
 	struct fabric *fabric;
-	const struct state_store *store;
+	struct state *state;
 	operations_status_fn *status;
 	struct operation *waiting; /* for an update, or for its end; the latest first */
-	struct operation *saving;  /* settled; their file is not on disk yet */
+	struct operation *saving;  /* settled; their rows are not on disk yet */
 };
 
 static struct operation *operation_new(const struct fabric_operation_ops *ops, void *data,
@@ -112,10 +112,8 @@ static json_t *result_of(const struct operations *ops, const struct operation *o
 
 static void answer(struct operations *ops, struct operation *op, const char *error)
 {
-	if (op->result && op->ops->file)
-		state_store_report(ops->store, op->ops->file, op->result);
-	if (op->result && op->ops->also)
-		state_store_report(ops->store, op->ops->also, op->result);
+	if (op->result && op->ops->keeps)
+		state_report(ops->state, op->result);
 	if (op->ops->reported)
 		op->ops->reported(op->data, op->result, error);
 	if (op->fn)
@@ -123,14 +121,11 @@ static void answer(struct operations *ops, struct operation *op, const char *err
 	operation_free(op);
 }
 
-static bool waits(const struct operations *ops, const char *file)
-{
-	return file && state_store_waits(ops->store, file);
-}
-
 static void answer_when_saved(struct operations *ops, struct operation *op)
 {
-	if (!waits(ops, op->ops->file) && !waits(ops, op->ops->also)) {
+	if (op->ops->keeps)
+		state_settle(ops->state);
+	if (!op->ops->keeps || state_is_kept(ops->state)) {
 		answer(ops, op, NULL);
 		return;
 	}
@@ -273,12 +268,12 @@ void operations_cancel(struct operations *ops, const void *arg)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-struct operations *operations_new(struct fabric *fabric, const struct state_store *store,
+struct operations *operations_new(struct fabric *fabric, struct state *state,
 				  operations_status_fn *status)
 {
 	struct operations *ops = mem_new(ops);
 
-	*ops = (struct operations){ .fabric = fabric, .store = store, .status = status };
+	*ops = (struct operations){ .fabric = fabric, .state = state, .status = status };
 	return ops;
 }
 
@@ -319,7 +314,7 @@ void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)
 
 void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 {
-	static const struct fabric_operation_ops ops = { .file = NULL };
+	static const struct fabric_operation_ops ops = { .keeps = false };
 
 	operations_start(f->clients.operations, &ops, NULL, fn, arg);
 	fabric_request_reroute(f, "operator");

@@ -169,7 +169,7 @@ void fabric_role_enter(struct fabric *f)
 	f->role->paused &= !f->role->resumes;
 	f->role->waits = false;
 	keep_sets_back(f);
-	state_store_set_writable(f->kept.store, fabric_is_master(f));
+	state_set_writable(f->kept.state, fabric_is_master(f));
 }
 
 void fabric_role_init(struct fabric *f, loop_fn *serve)

@@ -36,8 +36,8 @@
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "fm/sa/sa.h"
-#include "fm/state/event_files.h"
-#include "fm/state/state_store.h"
+#include "fm/state/event_rows.h"
+#include "fm/state/state.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "routing/ftree/route.h"
@@ -199,8 +199,8 @@ struct requests { /* pipe.c: merged; the scheduler serves them */
 };
 
 struct lasting { /* fabric.c: state_dir, keys that are derived from a secret file, rooms */
-	struct state_store *store;
-	struct event_files *events;
+	struct state *state;
+	struct event_rows *events;
 	struct m_keys *keys; /* of ports */
 	struct modules *modules;
 	json_t *totals; /* the status when a role ended: counts go on from it; NULL = none did */
@@ -263,7 +263,7 @@ typedef json_t *operations_status_fn(const struct fabric *fabric);
  * The pipe's, never NULL. store, borrowed, knows which files are on disk or could not be written.
  * status makes the answer of an operation without a result of its own.
  */
-struct operations *operations_new(struct fabric *fabric, const struct state_store *store,
+struct operations *operations_new(struct fabric *fabric, struct state *state,
 				  operations_status_fn *status);
 void operations_free(struct operations *operations); /* nobody is called */
 
@@ -418,10 +418,6 @@ bool fabric_update_balances(struct fabric *f);
 /* True: the update in the making was for that alone, and begins again with what is newer. */
 bool fabric_update_restarts(struct fabric *f);
 struct check_base *fabric_update_proofs(const struct fabric *f); /* belongs to the update */
-/*
- * A child has ended that shared all memory: tables' memory is made ready again, while nobody waits.
- */
-void fabric_update_unshare(struct fabric *f);
 
 const char *fabric_update_step(const struct fabric *f); /* that is due, a literal; NULL = none */
 /* The tables being computed; they belong to the update, and are published when they are proven. */

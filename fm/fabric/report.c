@@ -216,7 +216,7 @@ void fabric_report_event(void *arg, const json_t *event)
 	const struct fabric *f = arg;
 
 	if (f->kept.events)
-		event_files_added(f->kept.events);
+		event_rows_added(f->kept.events);
 	for (const struct follower *it = f->clients.followers; it; it = it->next)
 		it->fn(it->arg, event);
 }

@@ -33,17 +33,15 @@ struct update {
 	loop_fn *ended;
 	struct job *job;
 	struct snapshot_parts draft;
-	struct publication next;      /* nobody sees it before it is published; then what was */
-	struct check_base *proofs;    /* what the next proof can build upon */
-	struct route *route;	      /* the engine; its answer goes into next.tables */
-	struct fabric_policy policy;  /* what routing goes by, while it does */
-	bool routing;		      /* it does */
-	bool hasty;		      /* no switch had tables, and they were not made even since */
-	bool balancing;		      /* the update in the making is for that alone */
-	size_t room;		      /* bytes of the next tables' memory that were touched */
-	struct job *touching;	      /* memory that a child had shared */
-	size_t touched, touched_next; /* so many bytes of these, and of the next ones */
-	uint32_t rises;		      /* of the inventory, when a bring-up began last */
+	struct publication next;     /* nobody sees it before it is published; then what was */
+	struct check_base *proofs;   /* what the next proof can build upon */
+	struct route *route;	     /* the engine; its answer goes into next.tables */
+	struct fabric_policy policy; /* what routing goes by, while it does */
+	bool routing;		     /* it does */
+	bool hasty;		     /* no switch had tables, and they were not made even since */
+	bool balancing;		     /* the update in the making is for that alone */
+	size_t room;		     /* bytes of the next tables' memory that were touched */
+	uint32_t rises;		     /* of the inventory, when a bring-up began last */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
 };
 
@@ -215,27 +213,6 @@ static bool make_room(struct update *u, uint32_t nswitches, uint16_t top)
 bool fabric_update_room(struct fabric *f)
 {
 	return make_room(f->update, f->now.tables.nswitches, f->now.tables.top);
-}
-
-/* An update in the making has had the faults; that one's own files bring it about again. */
-static enum job_result touch(void *arg)
-{
-	struct fabric *f = arg;
-	struct update *u = f->update;
-
-	if (!fabric_updating(f) && (tables_touch(&u->next.tables, &u->touched_next) ||
-				    tables_touch(&f->now.tables, &u->touched)))
-		return JOB_MORE;
-	job_stop(u->touching);
-	return JOB_END;
-}
-
-void fabric_update_unshare(struct fabric *f)
-{
-	static const struct job_step touch_steps[] = { { "room-unshared", touch }, { NULL, NULL } };
-
-	f->update->touched = f->update->touched_next = 0;
-	job_start(f->update->touching, touch_steps, NULL);
 }
 
 /*
@@ -572,10 +549,8 @@ void fabric_update_init(struct fabric *f, loop_fn *ended)
 		abort(); /* no kernel that runs this lacks it */
 	*u = (struct update){ .ended = ended,
 			      .job = job_new(f->loop, f),
-			      .touching = job_new(f->loop, f),
 			      .proofs = check_base_new(seed),
 			      .route = route_new() };
-	job_yield(u->touching);
 	f->update = u;
 }
 
@@ -584,7 +559,6 @@ void fabric_update_fini(struct fabric *f)
 	struct update *u = f->update;
 
 	job_free(u->job);
-	job_free(u->touching);
 	if (u->routing) {
 		route_abandon(u->route);
 		end_routing(u);

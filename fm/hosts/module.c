@@ -186,14 +186,6 @@ static bool take_reported(void *arg, const char *line)
 	return state >= 0;
 }
 
-static void forget_reported(void *arg)
-{
-	struct hosts_room *r = arg;
-
-	watch_fini(&r->watch);
-	r->watch = (struct watch){ 0 };
-}
-
 static void write_reported(const void *arg, FILE *out)
 {
 	const struct hosts_room *r = arg;
@@ -209,12 +201,10 @@ static void write_reported(const void *arg, FILE *out)
 	}
 }
 
-static const struct state_file reported_file = {
+static const struct state_kind reported_kind = {
 	.name = "hosts",
-	.small = true,
 	.form = "`VERDICT HOST`",
 	.line = take_reported,
-	.forget = forget_reported,
 	.write = write_reported,
 	.gather_us = 200000,
 	.gather_max_us = 2000000,
@@ -380,7 +370,7 @@ static void timer_cb(void *arg)
 			run_hook(r, it, before, &verdict);
 		}
 		if (reports)
-			state_store_changed(r->services.state, &reported_file, r);
+			state_changed(r->services.state, &reported_kind, r);
 		r->reporting = !(r->next == r->watch.count);
 	} else
 		slice(r, t);
@@ -404,7 +394,7 @@ static void hook_done(void *arg, const char *host, const char *error)
 		name_list_add(&failing, name);
 	name_list_alert(r->services.alerts, "host-hook", &failing, "host's host_hook failed",
 			"hosts' host_hook failed");
-	state_store_changed(r->services.state, &reported_file, r);
+	state_changed(r->services.state, &reported_kind, r);
 	if (error)
 		event_log_add(r->services.events, LOG_WARNING, "host-hook",
 			      &(struct event_subject){ .host = host },
@@ -604,7 +594,7 @@ static void load(void *room, enum fabric_load_step step)
 
 	if (step != FABRIC_LOAD)
 		return;
-	state_store_read(r->services.state, &reported_file, r);
+	state_read(r->services.state, &reported_kind, r);
 	configure(r);
 }
 

@@ -258,24 +258,22 @@ static void write_list(const void *owner, FILE *out)
 	}
 }
 
-static const struct state_file list_file = {
+static const struct state_kind list_kind = {
 	.name = "untrue",
-	.small = true,
 	.summary = sum_up,
 	.form = "`GUID BLOCK`",
 	.line = take_line,
-	.forget = wrong_list_fini,
 	.write = write_list,
 };
 
 void wrong_list_load(struct isolation *is)
 {
-	state_store_read(is->services.state, &list_file, is);
+	state_read(is->services.state, &list_kind, is);
 }
 
 void wrong_list_changed(struct isolation *is)
 {
-	state_store_changed(is->services.state, &list_file, is);
+	state_changed(is->services.state, &list_kind, is);
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */

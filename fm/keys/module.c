@@ -753,11 +753,6 @@ static bool take_key(void *keys, const char *line)
 	return true;
 }
 
-static void forget_keys(void *arg)
-{
-	m_keys_forget(arg);
-}
-
 static void write_key(void *arg, guid_t guid, uint64_t key)
 {
 	fprintf(arg, "0x%016" PRIx64 " 0x%016" PRIx64 "\n", guid, key);
@@ -768,11 +763,10 @@ static void write_keys(const void *arg, FILE *out)
 	m_keys_each(arg, write_key, out);
 }
 
-static const struct state_file keys_file = {
+static const struct state_kind keys_kind = {
 	.name = "guid2mkey",
 	.form = "a port GUID and its M_Key",
 	.line = take_key,
-	.forget = forget_keys,
 	.write = write_keys,
 	.gather_us = GATHER_US,
 };
@@ -805,7 +799,7 @@ void seen_review(const struct fabric_services *services)
 				news |= note(inv, node, p);
 	}
 	if (news)
-		state_store_changed(services->state, &keys_file, inv->keys);
+		state_changed(services->state, &keys_kind, inv->keys);
 }
 
 /* The room's hooks. What is asked: module.h; what is found: module.h, hidden.h. */
@@ -840,7 +834,7 @@ static void load(void *room, enum fabric_load_step step)
 	const struct port_keys *k = room;
 
 	if (step == FABRIC_LOAD)
-		state_store_read(k->services.state, &keys_file, k->services.inventory->keys);
+		state_read(k->services.state, &keys_kind, k->services.inventory->keys);
 	else if (step == FABRIC_START)
 		configure(room);
 }

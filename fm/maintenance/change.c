@@ -142,18 +142,18 @@ static void rollback(void *data)
 		cordons_change(&m->cordons, &change->cordons, change->kind == CHANGE_UNCORDON);
 }
 
-#define OPS .rollback = rollback, .result = result, .reported = reported, .free = change_free
-
 void change_start(struct change *change, const char *note, waiter_fn *fn, void *arg)
 {
-	static const struct fabric_operation_ops of[] = {
-		{ .file = "cordons", OPS },
-		{ .file = "quarantine", OPS },
+	static const struct fabric_operation_ops ops = {
+		.keeps = true,
+		.rollback = rollback,
+		.result = result,
+		.reported = reported,
+		.free = change_free,
 	};
-	const struct fabric_operation_ops *ops = &of[change->kind == CHANGE_RELEASE];
 
 	change->note = note;
-	(note ? fabric_operation_done : fabric_operation_start)(change->room->fabric, ops, change,
+	(note ? fabric_operation_done : fabric_operation_start)(change->room->fabric, &ops, change,
 								fn, arg);
 }
 

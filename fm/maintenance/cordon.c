@@ -117,11 +117,6 @@ static bool take_line(void *owner, const char *line)
 	return true;
 }
 
-static void forget_list(void *owner)
-{
-	((struct cordons *)owner)->in_force.count = 0;
-}
-
 static void write_list(const void *owner, FILE *out)
 {
 	const struct cordon_list *list = &((const struct cordons *)owner)->in_force;
@@ -150,13 +145,11 @@ static void sum_up(const void *owner, FILE *out)
 	}
 }
 
-const struct state_file cordons_file = {
+const struct state_kind cordons_kind = {
 	.name = "cordons",
-	.small = true,
 	.summary = sum_up,
 	.form = "`GUID PORT [TIME]`",
 	.line = take_line,
-	.forget = forget_list,
 	.write = write_list,
 };
 
@@ -204,7 +197,7 @@ void cordons_change(struct cordons *c, const struct cordon_list *change, bool on
 				list[kept++] = list[k];
 		c->in_force.count = kept;
 	}
-	state_store_changed(c->services->state, &cordons_file, c);
+	state_changed(c->services->state, &cordons_kind, c);
 	fabric_request_reroute(c->fabric, "cordons changed");
 }
 

@@ -23,6 +23,7 @@
 #define HOSTS_COUNTED 1024
 #define POLLING	      2 /* PortPhysicalState */
 #define DISABLED      3
+#define HELD_SYNC_US  20000
 
 /* By cause: as in the file and for programs, and for people. */
 static const struct {
@@ -105,14 +106,6 @@ static bool take_line(void *owner, const char *line)
 	return true;
 }
 
-static void forget_list(void *owner)
-{
-	struct admission *a = owner;
-
-	a->count = 0;
-	a->sight.whole = false;
-}
-
 static void write_list(const void *owner, FILE *out)
 {
 	const struct admission *a = owner;
@@ -127,22 +120,18 @@ static void write_list(const void *owner, FILE *out)
 		beyond_write(a, out);
 }
 
-static const struct state_file held_file = {
+static const struct state_kind held_kind = {
 	.name = "held",
 	.form = "`GUID PORT GUID PORT CAUSE SHUT SINCE HCAS`",
 	.line = take_line,
-	.forget = forget_list,
 	.write = write_list,
-	.record = take_line,
 };
 
-/* The journal has it when this returns. */
-static void record(struct admission *a, const struct held *it)
+/* The disk has it when this returns, if it is no slow one. */
+static void record(struct admission *a)
 {
-	char *line = line_of(it);
-
-	state_store_record(a->services->state, &held_file, a, line);
-	free(line);
+	state_changed(a->services->state, &held_kind, a);
+	state_sync(a->services->state, HELD_SYNC_US);
 }
 
 /* ---- Names, events, alerts ------------------------------------------------------------------- */
@@ -232,9 +221,9 @@ static void port_set(void *arg, const struct mad_answer *answer)
 	a->setting.token = 0;
 	if (done && it && it->shut == sent->shut) {
 		it->shut = it->shut == HELD_SHUTS ? HELD_SHUT : HELD_IN_INIT;
-		record(a, it);
 		if (it->cause == HELD_NOT && !it->shut)
 			*it = a->list[--a->count];
+		record(a);
 	}
 	loop_timer_set(a->due, done ? 0 : AGAIN_US);
 }
@@ -366,7 +355,7 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 		if (--a->sight.left)
 			break;
 		a->sight.whole = true;
-		state_store_changed(a->services->state, &held_file, a);
+		state_changed(a->services->state, &held_kind, a);
 	}
 }
 
@@ -411,7 +400,7 @@ static void hold(struct admission *a, const struct held *new, const char *why, u
 	it->shut = it->cause == HELD_FOREIGN && it->peer ? HELD_SHUTS : HELD_IN_INIT;
 	it->why = why;
 	event_now(it->since);
-	record(a, it);
+	record(a);
 	if (it->shut) {
 		loop_timer_set(a->due, SIGHT_US);
 		see(a, it, sm_lid);
@@ -431,18 +420,18 @@ static void let_go(struct admission *a, struct held *it, enum held_cause to)
 	it->shut = it->shut == HELD_IN_INIT ? HELD_IN_INIT : HELD_OPENS;
 	it->cause = to;
 	it->since[0] = '\0';
-	record(a, it);
 	if (it->shut)
 		loop_timer_set(a->due, 0);
 	else if (to == HELD_NOT)
 		*it = a->list[--a->count];
+	record(a);
 }
 
 void admission_expect(struct admission *a, guid_t guid, enum held_cause cause)
 {
 	a->list = mem_grow(a->list, a->count);
-	a->list[a->count] = (struct held){ .peer = guid, .cause = cause };
-	record(a, &a->list[a->count++]);
+	a->list[a->count++] = (struct held){ .peer = guid, .cause = cause };
+	record(a);
 }
 
 /* The manager behind it is allowed from now on: it is what the operator wants. */
@@ -747,7 +736,7 @@ void admission_published(struct admission *a)
 
 	if (beyond_predecessor(a))
 		a->predecessor = beyond_predecessor(a);
-	plan_read(&a->plan, fabric_view(a->fabric).topo, plan_file.name, err, sizeof(err));
+	plan_read(&a->plan, fabric_view(a->fabric).topo, plan_kind.name, err, sizeof(err));
 	if (!was_read && a->plan.topo)
 		judge_held(a, false, NULL);
 	if (a->starts && a->judges && a->services->conf->admission.mode != CONF_ADMIT_OPEN)
@@ -914,7 +903,7 @@ static void plan_free(void *doc)
 void admission_plan(struct admission *a, const char *name, const char *text, bool dry,
 		    waiter_fn *fn, void *arg)
 {
-	static const struct fabric_operation_ops ops = { .file = "plan",
+	static const struct fabric_operation_ops ops = { .keeps = true,
 							 .result = plan_result,
 							 .free = plan_free };
 	struct plan next = { .text = mem_strdup(text) }, before = a->plan;
@@ -944,16 +933,14 @@ void admission_plan(struct admission *a, const char *name, const char *text, boo
 	event_log_add(a->services->events, LOG_NOTICE, "plan-admitted", NULL,
 		      json_pack("{sO}", "links", json_object_get(doc, "links")),
 		      "fabric: %u links are planned", next.topo ? topo_links(next.topo) : 0);
-	state_store_changed(a->services->state, &plan_file, &a->plan);
+	state_changed(a->services->state, &plan_kind, &a->plan);
 	fabric_operation_done(a->fabric, &ops, doc, fn, arg);
 }
 
 void admission_load(struct admission *a)
 {
-	size_t length;
-
-	state_store_read(a->services->state, &held_file, a);
-	state_store_load(a->services->state, &plan_file, &a->plan, &a->plan.text, &length);
+	state_read(a->services->state, &held_kind, a);
+	a->plan.text = state_text(a->services->state, plan_kind.name);
 	a->judges = inventory_first(a->services->inventory);
 	a->starts = true;
 	if (a->services->sweep)

@@ -102,7 +102,7 @@ struct cordons {
 };
 
 /* state_dir/cordons; a lost one leaves the list empty. The room frees the list. */
-extern const struct state_file cordons_file;
+extern const struct state_kind cordons_kind;
 
 /* Marks the cordoned ports in the inventory; cordons_change() takes marks away. */
 void cordons_mark(const struct cordons *cordons);
@@ -346,7 +346,7 @@ unsigned admission_held(const struct admission *a, enum held_cause cause);
  */
 void admission_expect(struct admission *a, guid_t guid, enum held_cause cause);
 /* plan.c: its file. The end: frees what it has. */
-extern const struct state_file plan_file;
+extern const struct state_kind plan_kind;
 void plan_fini(struct plan *plan);
 /*
  * Reads the text, once there is a snapshot, and finds the devices of that one (NULL = there is none

@@ -100,9 +100,7 @@ static unsigned forget_nodes(struct fabric *fabric, struct inventory *inv)
  */
 void maintenance_forget(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg)
 {
-	static const struct fabric_operation_ops ops = { .file = "cables",
-							 .also = "lids",
-							 .late = true };
+	static const struct fabric_operation_ops ops = { .keeps = true, .late = true };
 	const struct fabric_services services = fabric_services(fabric);
 	const struct topo *t = fabric_view(fabric).topo;
 	struct inventory *inv = services.inventory;
@@ -329,7 +327,7 @@ void maintenance_cordon_too(struct fabric *fabric, const char *lines, size_t len
 	char line[128];
 
 	while (m->cordons.in_force.count < UINT16_MAX && fgets(line, sizeof(line), in))
-		cordons_file.line(&m->cordons, line);
+		cordons_kind.line(&m->cordons, line);
 	fclose(in);
 	if (m->cordons.in_force.count == before)
 		return;
@@ -462,7 +460,7 @@ static void load(void *room, enum fabric_load_step step)
 	if (step != FABRIC_LOAD)
 		return;
 	admission_load(&m->admission);
-	state_store_read(m->services.state, &cordons_file, &m->cordons);
+	state_read(m->services.state, &cordons_kind, &m->cordons);
 	quarantines_load(&m->quarantines);
 	/* Links that were held before the restart are checked. */
 	if (any_held(&m->holds))

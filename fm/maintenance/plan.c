@@ -11,7 +11,7 @@ static void write_plan(const void *owner, FILE *out)
 	fputs(((const struct plan *)owner)->text ?: "", out);
 }
 
-const struct state_file plan_file = { .name = "plan", .write = write_plan };
+const struct state_kind plan_kind = { .name = "plan", .write = write_plan };
 
 void plan_fini(struct plan *plan)
 {

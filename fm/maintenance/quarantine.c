@@ -91,13 +91,6 @@ static bool take_line(void *arg, const char *line)
 	return true;
 }
 
-static void forget_list(void *arg)
-{
-	struct quarantines *qs = arg;
-
-	qs->known.count = 0;
-}
-
 /* By the wall-clock, for the file. */
 static long long until_of(const struct quarantines *qs, const struct quarantine *q)
 {
@@ -136,13 +129,11 @@ static void sum_up(const void *arg, FILE *out)
 	}
 }
 
-static const struct state_file list_file = {
+static const struct state_kind list_kind = {
 	.name = "quarantine",
-	.small = true,
 	.summary = sum_up,
 	.form = "`GUID PORT UNTIL SECONDS WHY`",
 	.line = take_line,
-	.forget = forget_list,
 	.write = write_list,
 };
 
@@ -284,7 +275,7 @@ static void arm(struct quarantines *qs)
 /* Marks the state file as changed and requests a reroute. */
 static void changed(struct quarantines *qs)
 {
-	state_store_changed(qs->services->state, &list_file, qs);
+	state_changed(qs->services->state, &list_kind, qs);
 	fabric_request_reroute(qs->fabric, "quarantines changed");
 	fabric_report_hosts_changed(qs->fabric);
 	arm(qs);
@@ -387,7 +378,7 @@ void quarantines_end_hold(struct quarantines *qs, struct quarantine *q)
 void quarantines_drop_hold(struct quarantines *qs, struct quarantine *q)
 {
 	drop(qs, q);
-	state_store_changed(qs->services->state, &list_file, qs);
+	state_changed(qs->services->state, &list_kind, qs);
 }
 
 unsigned quarantines_release(struct quarantines *qs, const struct target *target,
@@ -473,6 +464,6 @@ void quarantines_init(struct quarantines *qs, struct fabric *fabric,
 
 void quarantines_load(struct quarantines *qs)
 {
-	state_store_read(qs->services->state, &list_file, qs);
+	state_read(qs->services->state, &list_kind, qs);
 	arm(qs);
 }

@@ -26,7 +26,7 @@ static uint32_t get_length(const char *from)
 /* Without its prefix, where it may be so long at all. */
 static size_t longest(enum frame_type type)
 {
-	return type == FRAME_FILE || type == FRAME_RECORDS ? FRAME_MOST : FRAME_HEAD_MOST;
+	return type == FRAME_ROWS ? FRAME_MOST : FRAME_HEAD_MOST;
 }
 
 char *frame_encode(enum frame_type type, const json_t *head, const char *body, size_t body_length,
@@ -60,17 +60,6 @@ void frame_feed(struct frame_reader *r, const char *bytes, size_t length)
 	r->length += length;
 }
 
-static bool is_as_announced(enum frame_type type, const json_t *head, size_t body_length)
-{
-	json_int_t keep_head, keep_tail, length;
-
-	return type != FRAME_FILE ||
-	       (!json_unpack((json_t *)head, "{sI sI sI}", "keep_head", &keep_head, "keep_tail",
-			     &keep_tail, "length", &length) &&
-		keep_head >= 0 && keep_tail >= 0 && length >= keep_head &&
-		(size_t)(length - keep_head) == body_length + keep_tail);
-}
-
 /* Takes the object as soon as it is there: the rest is waited for if it is one. */
 static enum frame_read read_head(struct frame_reader *r, uint32_t length)
 {
@@ -86,7 +75,7 @@ static enum frame_read read_head(struct frame_reader *r, uint32_t length)
 		return here < most ? FRAME_NONE : FRAME_BAD;
 	r->head_length = end - head;
 	r->head = json_loadb(head, r->head_length, 0, NULL);
-	if (json_is_object(r->head) && is_as_announced(type, r->head, length - 2 - r->head_length))
+	if (json_is_object(r->head))
 		return FRAME_READ;
 	json_decref(r->head);
 	r->head = NULL;

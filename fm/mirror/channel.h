@@ -21,31 +21,22 @@
  * other.
  */
 
-#define FRAME_MOST	(256u << 20) /* bytes; no FILE or RECORDS is longer */
+#define FRAME_MOST	(256u << 20) /* bytes; no ROWS are longer */
 #define FRAME_HEAD_MOST (64u << 10)  /* bytes; nor any object, nor a frame of another type */
 #define FRAME_WORD	(16u << 10)  /* bytes; nor what standbys send, nor a HELLO */
 
 enum frame_type {
 	/*
-	 * {"protocol","port_guid","name","records","takeovers"}: first, both ways; take-overs as of
+	 * {"protocol","port_guid","name","takeovers"}: first, both ways; take-overs as of
 	 * generation_json()
 	 */
 	FRAME_HELLO = 'H',
 	FRAME_ROLE = 'R', /* {"master","takeovers"}: of who was asked; anew when it changes */
-	/*
-	 * {"name","keep_head","keep_tail","length","sum","seq"}: a file of state_dir is so many
-	 * bytes of what it was, the bytes that follow, and so many of its end; all of it has that
-	 * length and sum (state_sum(), in hexadecimal). Other bytes than that follow no object
-	 */
-	FRAME_FILE = 'F',
-	/*
-	 * {"name","seq"}: lines that follow, each a change of that file behind all that was sent of
-	 * it; only to who says "records" in its HELLO. A FILE has all changes that were sent
-	 * before, but for those that are sent again. From a standby that was master too:
-	 * its cordons
-	 */
-	FRAME_RECORDS = 'C',
-	FRAME_WHOLE = 'W', /* {"names","seq"}: all there is was sent; other files are none */
+	/* {"seq"}: rows that follow (fm/state/rows.h), as they are by that change */
+	FRAME_ROWS = 'K',
+	FRAME_WHOLE = 'W', /* {"seq"}: all rows were sent; others are none */
+	/* lines that follow: cordons of a standby that was master too */
+	FRAME_CORDONS = 'C',
 	FRAME_PING = 'P',  /* {"seq"}: what was sent until now */
 	FRAME_TAKEN = 'T', /* {"seq","whole"}: the answer: what has arrived */
 };

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * As standby. What each peer sends is kept in memory; of the one that the election made master a
- * whole copy is put on disk, and from then on each of its changes: it is whole, for others and for
- * operators, when the disk had it. What it does not have is empty
- * here as well: the files of a manager that returns are older than those of who was master
- * meanwhile.
+ * As standby. What each peer sends is kept in memory; the whole copy of the one that the election
+ * made master becomes this manager's state, and from then on each of its changes does: it is whole,
+ * for others and for operators, when the disk has it. What the master does not have is removed here
+ * as well: the rows of a manager that returns are older than those of who was master meanwhile.
  */
 #include <inttypes.h>
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 #include "fm/mirror/own.h"
-#include "fm/state/state_file.h"
 
-#define RETRY_US 2000000
-#define KEPT_US	 20000
+#define RETRY_US  2000000
+#define KEPT_US	  5000
+#define COPY_MOST (512u << 20) /* bytes of a copy */
 
 static bool is_followed(const struct peer *p)
 {
@@ -21,37 +20,31 @@ static bool is_followed(const struct peer *p)
 	       fabric_master(p->mirror->fabric) == p->who.port_guid;
 }
 
-/* ---- On disk --------------------------------------------------------------------------------- */
+/* ---- Taking over ----------------------------------------------------------------------------- */
 
-static void put(struct mirror *m, const struct content *file)
+#define ROWS_A_SLICE 1000
+
+/* Of a kind: what the master does not have goes. */
+static void drop_others(struct mirror *m, const struct peer *p, const struct rows_kind *kind)
 {
-	state_store_put(m->services.state, file->name, file->text.bytes, file->text.length);
-	if (file->records.length)
-		state_store_append(m->services.state, file->name, file->records.bytes,
-				   file->records.length);
+	struct rows_kind *theirs = rows_kind((struct rowset *)&p->rows, kind->name, false);
+	struct row **list = mirror_takes(NULL, kind->name) ? rows_list(kind, false) : NULL;
+	size_t count = list ? kind->count : 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!theirs || !rows_find(theirs, list[i]->key))
+			state_take(m->services.state,
+				   &(struct row_change){ kind->name, list[i]->key, NULL });
+	free(list);
 }
 
-static void empty_others(void *arg, const char *name)
+static void adopted(struct mirror *m, struct peer *p)
 {
-	struct peer *p = arg;
-	size_t length = 0;
+	const struct rowset *rows = state_rows(m->services.state);
 
-	if (!mirror_has(name) || contents_find(&p->contents, name))
-		return;
-	free(state_store_text(p->mirror->services.state, name, &length));
-	if (length)
-		state_store_put(p->mirror->services.state, name, "", 0);
-}
-
-static void adopt(struct peer *p)
-{
-	struct mirror *m = p->mirror;
-
-	p->kept = false;
-	lineage_yield(m, p);
-	for (unsigned i = 0; i < p->contents.count; i++)
-		put(m, &p->contents.list[i]);
-	state_store_each(m->services.state, empty_others, p);
+	m->adopts.from = NULL;
+	for (unsigned i = 0; i < rows->nkinds; i++)
+		drop_others(m, p, &rows->kinds[i]);
 	if (m->copied != p->who.port_guid)
 		event_log_add(m->services.events, LOG_NOTICE, "mirror", NULL, NULL,
 			      "fabric: state_dir is a complete copy of that of %s (port GUID "
@@ -59,7 +52,56 @@ static void adopt(struct peer *p)
 			      p->who.name, p->who.port_guid);
 	m->copied = p->who.port_guid;
 	lineage_load(m);
-	state_store_mark(m->services.state, STATE_COPIED, true);
+	state_mark(m->services.state, STATE_COPIED, true);
+	p->answer = true;
+	loop_timer_set(m->answer, 0);
+}
+
+/* False: that was all. */
+static bool adopt_some(struct mirror *m)
+{
+	struct peer *p = m->adopts.from;
+	const char *kind;
+
+	for (unsigned n = 0; n < ROWS_A_SLICE;) {
+		const struct row *row = rows_step(&p->rows, &m->adopts.at, &kind);
+
+		if (!row) {
+			adopted(m, p);
+			return false;
+		}
+		for (; row; row = row->next, n++)
+			state_take(m->services.state,
+				   &(struct row_change){ kind, row->key, row->value });
+	}
+	return true;
+}
+
+void copy_adopt(void *mirror)
+{
+	struct mirror *m = mirror;
+
+	if (m->adopts.from && adopt_some(m))
+		loop_timer_set(m->adopts.timer, 0);
+}
+
+void copy_finish(struct mirror *m)
+{
+	while (m->adopts.from && adopt_some(m))
+		;
+}
+
+static void adopt(struct peer *p)
+{
+	struct mirror *m = p->mirror;
+	struct adoption *adopts = &m->adopts;
+
+	copy_finish(m);
+	p->kept = false;
+	lineage_yield(m, p);
+	adopts->from = p;
+	adopts->at = (struct rows_cursor){ 0 };
+	loop_timer_set(adopts->timer, 0);
 }
 
 /* The peer that is master; NULL = none says so. */
@@ -74,7 +116,8 @@ static struct peer *followed(const struct mirror *m)
 /* What the disk does not take counts as kept: that is an alert of its own. */
 static bool is_kept(struct peer *p)
 {
-	p->kept |= p->whole && is_followed(p) && !state_store_holds(p->mirror->services.state);
+	p->kept |= p->whole && is_followed(p) && p->mirror->adopts.from != p &&
+		   state_is_kept(p->mirror->services.state);
 	return p->kept;
 }
 
@@ -101,7 +144,9 @@ static void lose(void *peer, struct channel *channel, const char *why)
 	struct peer *p = peer;
 
 	array_printf(p->error, "%s", why);
-	contents_fini(&p->contents);
+	if (p->mirror->adopts.from == p)
+		copy_finish(p->mirror);
+	rows_fini(&p->rows);
 	p->channel = NULL;
 	p->opened = p->master = p->whole = p->kept = p->answer = false;
 	p->who = (struct manager){ 0 };
@@ -109,58 +154,34 @@ static void lose(void *peer, struct channel *channel, const char *why)
 	p->retry_us = loop_now_us(p->mirror->services.loop) + RETRY_US;
 }
 
-static bool is_plain_name(const char *name)
-{
-	return *name && !strchr(name, '/') && *name != '.' && strlen(name) < MIRROR_NAME;
-}
-
 /* NULL, or what is wrong with it. */
-static const char *take_file(struct peer *p, const struct frame *frame)
+static const char *take_rows(struct peer *p, const struct frame *frame)
 {
-	json_int_t keep_head, keep_tail, length, seq;
-	const char *name, *sum;
-	struct text text;
-	struct delta d;
+	bool taken = p->whole && is_followed(p);
+	struct row_change change;
+	size_t at = 0;
 
-	if (json_unpack(frame->head, "{ss sI sI sI ss sI}", "name", &name, "keep_head", &keep_head,
-			"keep_tail", &keep_tail, "length", &length, "sum", &sum, "seq", &seq) ||
-	    !is_plain_name(name) || keep_head < 0 || keep_tail < 0)
-		return "an invalid file";
-	if (!mirror_takes(p->mirror, &p->contents, name))
-		return NULL;
-	d = (struct delta){ keep_head, keep_tail, frame->body, frame->length };
-	if (!delta_apply(contents_text(&p->contents, name), &d, &text))
-		return "a change to a file that was not copied";
-	if (text.length != (size_t)length ||
-	    strtoull(sum, NULL, 16) != state_sum(text.bytes, text.length)) {
-		free(text.bytes);
-		return "a change that gave a wrong checksum";
+	while (at < frame->length) {
+		struct rows_kind *kind;
+		const struct row *had;
+
+		if (!row_bytes_next(frame->body, frame->length, &at, &change) ||
+		    strlen(change.kind) >= MIRROR_NAME)
+			return "invalid rows";
+		if (!mirror_takes(&p->rows, change.kind))
+			continue;
+		kind = rows_kind(&p->rows, change.kind, true);
+		had = rows_find(kind, change.key);
+		p->bytes -= had ? strlen(change.key) + strlen(had->value) : 0;
+		p->bytes += change.value ? strlen(change.key) + strlen(change.value) : 0;
+		if (change.value)
+			rows_set(kind, change.key, change.value, false);
+		else
+			rows_drop(kind, change.key);
+		if (taken)
+			state_take(p->mirror->services.state, &change);
 	}
-	if (!contents_set(&p->contents, name, text))
-		return "too many files";
-	contents_find(&p->contents, name)->records.length = 0; /* it has them, or they follow */
-	p->seq = seq;
-	if (p->whole && is_followed(p))
-		put(p->mirror, contents_find(&p->contents, name));
-	return NULL;
-}
-
-static const char *take_records(struct peer *p, const struct frame *frame)
-{
-	const char *name;
-	json_int_t seq;
-
-	if (json_unpack(frame->head, "{ss sI}", "name", &name, "seq", &seq) ||
-	    !is_plain_name(name) || !frame->length || frame->body[frame->length - 1] != '\n')
-		return "invalid changes";
-	if (!mirror_takes(p->mirror, &p->contents, name))
-		return NULL;
-	if (!contents_append(&p->contents, name, frame->body, frame->length))
-		return "too many files";
-	p->seq = seq;
-	if (p->whole && is_followed(p))
-		state_store_append(p->mirror->services.state, name, frame->body, frame->length);
-	return NULL;
+	return p->bytes > COPY_MOST ? "too many rows" : NULL;
 }
 
 /* Frames that came together are answered together. */
@@ -191,6 +212,8 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 	json_int_t seq = 0;
 
 	p->heard_us = loop_now_us(p->mirror->services.loop);
+	if (p->who.port_guid && !json_unpack(frame->head, "{sI}", "seq", &seq))
+		p->seq = seq;
 	if (frame->type == FRAME_HELLO) {
 		wrong = mirror_meet(p->mirror, channel, &p->who, frame);
 		if (!wrong)
@@ -202,20 +225,19 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		int master = 0;
 
 		json_unpack(frame->head, "{sb}", "master", &master);
-		contents_fini(&p->contents);
+		if (p->mirror->adopts.from == p)
+			copy_finish(p->mirror);
+		rows_fini(&p->rows);
+		p->bytes = 0;
 		generation_parse(&p->who.generation, json_object_get(frame->head, "takeovers"));
 		p->master = master;
 		p->whole = p->kept = false;
 		wrong = generation_is_plausible(&p->who.generation, &p->mirror->generation)
 				? NULL
 				: MIRROR_IMPLAUSIBLE;
-	} else if (frame->type == FRAME_FILE)
-		wrong = take_file(p, frame);
-	else if (frame->type == FRAME_RECORDS)
-		wrong = take_records(p, frame);
-	else if (frame->type == FRAME_WHOLE) {
-		json_unpack(frame->head, "{sI}", "seq", &seq);
-		p->seq = seq;
+	} else if (frame->type == FRAME_ROWS) {
+		wrong = take_rows(p, frame);
+	} else if (frame->type == FRAME_WHOLE) {
 		p->whole = true;
 		if (is_followed(p))
 			adopt(p);

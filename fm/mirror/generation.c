@@ -163,24 +163,9 @@ bool generation_parse(struct generation *g, const json_t *json)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-static void forget_takeovers(void *arg)
+static bool take_takeovers(void *arg, const char *text)
 {
-	struct mirror *m = arg;
-
-	m->generation = (struct generation){ 0 };
-}
-
-static unsigned read_takeovers(void *arg, FILE *in)
-{
-	char text[GENERATION_KEPT * 48 + 32];
-	struct mirror *m = arg;
-	size_t length = fread(text, 1, sizeof(text) - 1, in);
-
-	text[length] = '\0';
-	if (length)
-		return !generation_read(&m->generation, text);
-	forget_takeovers(m); /* as the copy of a master has it that has written none yet */
-	return 0;
+	return generation_read(&((struct mirror *)arg)->generation, text);
 }
 
 static void write_takeovers(const void *arg, FILE *out)
@@ -188,13 +173,11 @@ static void write_takeovers(const void *arg, FILE *out)
 	generation_write(&((const struct mirror *)arg)->generation, out);
 }
 
-static const struct state_file takeovers_file = {
+static const struct state_kind takeovers_kind = {
 	.name = "takeovers",
 	.form = "`NUMBER`, then `NUMBER MASTER`",
-	.read = read_takeovers,
-	.forget = forget_takeovers,
+	.line = take_takeovers,
 	.write = write_takeovers,
-	.small = true,
 };
 
 /* ---- What no standby had --------------------------------------------------------------------- */
@@ -222,26 +205,26 @@ void lineage_review(struct mirror *m)
 	if (m->unshared == was)
 		return;
 	array_printf(text, "%" PRIu64 "\n", m->unshared);
-	state_store_put(m->services.state, UNSHARED, text, strlen(text));
+	state_take(m->services.state, &(struct row_change){ UNSHARED, "text", text });
 }
 
 /* ---- The present one ------------------------------------------------------------------------- */
 
 void lineage_load(struct mirror *m)
 {
-	size_t length = 0;
-	char *text = state_store_text(m->services.state, UNSHARED, &length);
+	char *text = state_text(m->services.state, UNSHARED);
 
-	forget_takeovers(m);
-	state_store_read(m->services.state, &takeovers_file, m);
-	m->unshared = length ? strtoull(text, NULL, 10) : 0;
+	m->generation = (struct generation){ 0 };
+	state_read(m->services.state, &takeovers_kind, m);
+	m->unshared = text ? strtoull(text, NULL, 10) : 0;
 	free(text);
 }
 
 static void add(struct mirror *m, uint64_t heard)
 {
 	generation_add(&m->generation, mad_port_info(m->services.mad)->port_guid, heard);
-	state_store_changed(m->services.state, &takeovers_file, m);
+	state_changed(m->services.state, &takeovers_kind, m);
+	state_settle(m->services.state);
 }
 
 void lineage_take_over(struct mirror *m)
@@ -291,44 +274,56 @@ void lineage_meet(struct mirror *m, const struct manager *standby)
 		add(m, number);
 }
 
-struct aside {
-	struct mirror *mirror;
-	const struct peer *master;
-	char names[200]; /* of files */
-};
-
-/* As it would be read: the file, and changes behind it as they are in the journal. */
-static void put_aside(void *arg, const char *name)
+static bool is_same(const struct rows_kind *a, const struct rows_kind *b)
 {
-	struct aside *a = arg;
-	struct state_store *state = a->mirror->services.state;
-	const struct content *theirs = contents_find((struct contents *)&a->master->contents, name);
-	bool same;
-	size_t length, used = strlen(a->names), more;
-	char *bytes, *beside, *all;
-	const char *lines;
+	if (!b || a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->nbuckets; i++)
+		for (const struct row *row = a->buckets[i]; row; row = row->next) {
+			const struct row *other = rows_find(b, row->key);
 
-	if (!mirror_has(name))
+			if (!other || other->sum != row->sum)
+				return false;
+		}
+	return true;
+}
+
+/* What either of the two took out of transit stays so. */
+static void send_cordons(const struct peer *master, const struct rows_kind *cordons)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	for (size_t i = 0; i < cordons->nbuckets; i++)
+		for (const struct row *row = cordons->buckets[i]; row; row = row->next)
+			fprintf(out, "%s %s\n", row->key, row->value);
+	fclose(out);
+	if (length && length < FRAME_WORD - MIRROR_NAME)
+		channel_send(master->channel, FRAME_CORDONS, json_object(), text, length);
+	free(text);
+}
+
+/* Adds the name to names, if it differs. */
+static void put_aside(struct mirror *m, const struct peer *master, const struct rows_kind *kind,
+		      char *names, size_t size)
+{
+	struct state *state = m->services.state;
+	size_t used = strlen(names);
+	char *beside;
+
+	if (!strcmp(kind->name, "cordons"))
+		send_cordons(master, kind);
+	if (!kind->count ||
+	    is_same(kind, rows_kind((struct rowset *)&master->rows, kind->name, false)))
 		return;
-	bytes = state_store_text(state, name, &length);
-	/* What either of the two took out of transit stays so. */
-	if (!strcmp(name, "cordons") && length && length < FRAME_WORD - MIRROR_NAME)
-		channel_send(a->master->channel, FRAME_RECORDS, json_object(), bytes, length);
-	lines = state_store_records(state, name, &more);
-	same = theirs && theirs->text.length == length && !theirs->records.length && !more &&
-	       !memcmp(theirs->text.bytes, bytes, length);
-	if ((length || more) && !same) {
-		beside = mem_printf("%s" MIRROR_ASIDE, name);
-		all = mem_alloc(length + more + 1, 1);
-		memcpy(all, bytes ? bytes : "", length);
-		memcpy(all + length, more ? lines : "", more);
-		state_store_put(state, beside, all, length + more);
-		snprintf(a->names + used, sizeof(a->names) - used, "%s%s", used ? ", " : "",
-			 beside);
-		free(all);
-		free(beside);
-	}
-	free(bytes);
+	beside = mem_printf("%s" MIRROR_ASIDE, kind->name);
+	state_drop_kind(state, beside);
+	for (size_t i = 0; i < kind->nbuckets; i++)
+		for (const struct row *row = kind->buckets[i]; row; row = row->next)
+			state_take(state, &(struct row_change){ beside, row->key, row->value });
+	snprintf(names + used, size - used, "%s%s", used ? ", " : "", beside);
+	free(beside);
 }
 
 void lineage_yield(struct mirror *m, const struct peer *master)
@@ -336,13 +331,16 @@ void lineage_yield(struct mirror *m, const struct peer *master)
 	enum generation_result said = generation_compare(&m->generation, &master->who.generation);
 	bool unshared = said == GENERATION_BEHIND && m->unshared &&
 			m->unshared == generation_number(&m->generation);
-	struct aside a = { m, master, "" };
+	const struct rowset *rows = state_rows(m->services.state);
+	char names[200] = ""; /* of kinds */
 
 	if (!master->who.generation.count ||
 	    (!unshared && said != GENERATION_APART && said != GENERATION_AHEAD))
 		return; /* an older version does not say what it comes from */
-	state_store_each(m->services.state, put_aside, &a);
-	state_store_put(m->services.state, UNSHARED, "", 0);
+	for (unsigned i = 0, count = rows->nkinds; i < count; i++)
+		if (mirror_takes(NULL, rows->kinds[i].name))
+			put_aside(m, master, &rows->kinds[i], names, sizeof(names));
+	state_drop_kind(m->services.state, UNSHARED);
 	event_log_add(m->services.events, LOG_WARNING, "mirror", NULL, NULL,
 		      "fabric: this manager was master in take-over %" PRIu64
 		      " %s %s (port GUID 0x%016" PRIx64
@@ -350,67 +348,28 @@ void lineage_yield(struct mirror *m, const struct peer *master)
 		      generation_number(&m->generation),
 		      unshared ? "and made changes of which no copy reached" : "without",
 		      master->who.name, master->who.port_guid,
-		      *a.names ? a.names : "nothing that differs");
+		      *names ? names : "nothing that differs");
 }
 
-/* ---- Files ----------------------------------------------------------------------------------- */
+/* ---- Kinds of rows --------------------------------------------------------------------------- */
 
-/* Those that are copied; a test holds the list and the sources together. */
-static const char *const shared_files[] = {
-	"aliases",	 "cables",     "cordons",  "events-0",	 "events-1", "events-2",
-	"events-3",	 "events-4",   "events-5", "events-6",	 "events-7", "generalinfo",
-	"groups",	 "held",       "hosts",	   "lids",	 "nvlink",   "nvswitch",
-	"overrides",	 "partitions", "plan",	   "quarantine", "sa_key",   "services",
-	"subscriptions", "takeovers",  "untrue",
-};
-static const char *const own_files[] = { "guid2mkey", "journal-0", "journal-1", "lock",
-					 "manifest",  "peer_keys", "tables",	"unshared" };
-
-static bool is_among(const char *name, const char *const *list, size_t count)
+static bool is_unknown(const char *kind)
 {
-	return any_of(i, 0, count, !strcmp(name, list[i]));
+	size_t length = strlen(kind), aside = strlen(MIRROR_ASIDE);
+
+	return !state_rule(kind) && (length < aside || strcmp(kind + length - aside, MIRROR_ASIDE));
 }
 
-bool mirror_has(const char *name)
+bool mirror_takes(const struct rowset *beside, const char *kind)
 {
-	size_t length = strlen(name), aside = strlen(MIRROR_ASIDE);
+	const struct state_rule *rule = state_rule(kind);
+	unsigned others = 0;
 
-	return !is_among(name, own_files, ARRAY_SIZE(own_files)) &&
-	       (length < aside || strcmp(name + length - aside, MIRROR_ASIDE));
-}
-
-static bool is_unknown(const char *name)
-{
-	return mirror_has(name) && !is_among(name, shared_files, ARRAY_SIZE(shared_files));
-}
-
-struct unknown_files {
-	const char *name;
-	unsigned others;
-	bool has;
-};
-
-static void count_unknown(void *arg, const char *name)
-{
-	struct unknown_files *u = arg;
-
-	if (!strcmp(name, u->name))
-		u->has = true;
-	else
-		u->others += is_unknown(name);
-}
-
-bool mirror_takes(const struct mirror *m, const struct contents *c, const char *name)
-{
-	struct unknown_files held = { .name = name }, kept = { .name = name };
-
-	if (!is_unknown(name))
-		return mirror_has(name);
-	for (unsigned i = 0; i < c->count; i++)
-		count_unknown(&held, c->list[i].name);
-	state_store_each(m->services.state, count_unknown, &kept);
-	return held.has || (held.others < MIRROR_UNKNOWN_FILES &&
-			    (kept.has || kept.others < MIRROR_UNKNOWN_FILES));
+	if (rule || !is_unknown(kind))
+		return rule && !rule->own;
+	for (unsigned i = 0; beside && i < beside->nkinds; i++)
+		others += is_unknown(beside->kinds[i].name) && strcmp(beside->kinds[i].name, kind);
+	return others < MIRROR_UNKNOWN_KINDS;
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
@@ -459,45 +418,42 @@ void mirror_review_keys(const struct mirror *m)
  * state_dir, lines of `GUID PROOF` (channel_proof()).
  */
 
+static bool take_owner(void *arg, const char *line)
+{
+	struct mirror *m = arg;
+	char digits[2 * CHANNEL_PROOF + 1];
+	struct owner one = { 0 }, *o = m->owners;
+
+	while (o < m->owners + MIRROR_OWNERS && o->port_guid)
+		o++;
+	if (o == m->owners + MIRROR_OWNERS ||
+	    sscanf(line, "0x%" SCNx64 " %64[0-9a-fA-F]", &one.port_guid, digits) != 2 ||
+	    strlen(digits) != 2 * CHANNEL_PROOF || !one.port_guid ||
+	    !OPENSSL_hexstr2buf_ex(one.proof, CHANNEL_PROOF, NULL, digits, '\0'))
+		return false;
+	*o = one;
+	return true;
+}
+
+static const struct state_kind owners_kind = { .name = "peer_keys",
+					       .form = "`GUID PROOF`",
+					       .line = take_owner };
+
 void mirror_read_owners(struct mirror *m)
 {
-	size_t length = 0, used;
-	char *text = state_store_text(m->services.state, "peer_keys", &length), *at;
-	struct owner *o = m->owners;
-
 	mem_zero(&m->owners, 1);
-	text = mem_resize(text, length + 1, 1);
-	text[length] = '\0';
-	for (at = text; *at && o < m->owners + MIRROR_OWNERS; at += used + (at[used] == '\n')) {
-		char digits[2 * CHANNEL_PROOF + 1];
-		struct owner one = { 0 };
-
-		used = strcspn(at, "\n");
-		if (sscanf(at, "0x%" SCNx64 " %64[0-9a-fA-F]", &one.port_guid, digits) == 2 &&
-		    strlen(digits) == 2 * CHANNEL_PROOF && one.port_guid &&
-		    OPENSSL_hexstr2buf_ex(one.proof, CHANNEL_PROOF, NULL, digits, '\0'))
-			*o++ = one;
-	}
-	free(text);
+	state_read(m->services.state, &owners_kind, m);
 	alerts_review(m->services.alerts, "peer-key"); /* it may try again */
 	alerts_reviewed(m->services.alerts, "peer-key");
 }
 
-static void write_owners(const struct mirror *m)
+static void keep_owner(const struct mirror *m, const struct owner *o)
 {
-	char text[MIRROR_OWNERS * (2 * CHANNEL_PROOF + 24)];
-	size_t used = 0;
+	char key[24], proof[2 * CHANNEL_PROOF + 1];
 
-	for (const struct owner *o = m->owners; o < m->owners + MIRROR_OWNERS && o->port_guid;
-	     o++) {
-		used += snprintf(text + used, sizeof(text) - used, "0x%016" PRIx64 " ",
-				 o->port_guid);
-		OPENSSL_buf2hexstr_ex(text + used, sizeof(text) - used, NULL, o->proof,
-				      CHANNEL_PROOF, '\0');
-		used += 2 * CHANNEL_PROOF;
-		text[used++] = '\n';
-	}
-	state_store_put(m->services.state, "peer_keys", text, used);
+	array_printf(key, "0x%016" PRIx64, o->port_guid);
+	OPENSSL_buf2hexstr_ex(proof, sizeof(proof), NULL, o->proof, CHANNEL_PROOF, '\0');
+	state_take(m->services.state, &(struct row_change){ "peer_keys", key, proof });
 }
 
 /* NULL, or why it is not its port GUID. Who proves nothing may have one that is nobody's. */
@@ -521,12 +477,12 @@ static const char *claim_guid(struct mirror *m, const struct manager *who)
 	if (!o->port_guid) {
 		o->port_guid = who->port_guid;
 		memcpy(o->proof, who->proof, sizeof(who->proof));
-		write_owners(m);
+		keep_owner(m, o);
 	} else if (memcmp(o->proof, who->proof, sizeof(who->proof))) {
 		alert_raise(m->services.alerts, "peer-key", &subject,
 			    "%s: %s came with the port GUID of a manager that had another key, and "
-			    "was refused; if its key was replaced delete peer_keys in state_dir, "
-			    "then `fmctl reload`",
+			    "was refused; if its key was replaced stop fmd, delete the row of that "
+			    "port GUID and kind peer_keys in state_dir/state.db, and start it",
 			    name, who->name);
 		return "its port GUID belongs to another key (peer_keys in state_dir)";
 	} else {
@@ -547,8 +503,8 @@ json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
 
 	channel_sign(channel, sign);
 	gethostname(name, sizeof(name) - 1);
-	hello = json_pack("{si so ss sb so sI ss}", "protocol", MIRROR_PROTOCOL, "port_guid",
-			  json_guid(guid), "name", name, "records", true, "takeovers",
+	hello = json_pack("{si so ss so sI ss}", "protocol", MIRROR_PROTOCOL, "port_guid",
+			  json_guid(guid), "name", name, "takeovers",
 			  generation_json(&m->generation), "unshared", (json_int_t)m->unshared,
 			  "signed", sign);
 	if (prove(m, channel, &own)) {
@@ -567,15 +523,13 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 	struct m_key_proofs own, theirs = { 0 };
 	const char *guid, *name;
 	const json_t *list;
-	int protocol, records = 0;
+	int protocol;
 	json_int_t unshared = 0;
 
 	if (json_unpack(hello->head, "{si ss ss}", "protocol", &protocol, "port_guid", &guid,
 			"name", &name) ||
-	    protocol < MIRROR_PROTOCOL - 1 || protocol > MIRROR_PROTOCOL + 1)
+	    protocol < MIRROR_PROTOCOL || protocol > MIRROR_PROTOCOL + 1)
 		return "it uses another version of the protocol";
-	json_unpack(hello->head, "{sb}", "records", &records);
-	who->records = records;
 	json_unpack(hello->head, "{sI}", "unshared", &unshared);
 	who->unshared = unshared;
 	generation_parse(&who->generation, json_object_get(hello->head, "takeovers"));

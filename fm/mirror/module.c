@@ -9,82 +9,79 @@
 #include "fm/maintenance/module.h"
 #include "fm/mirror/module.h"
 #include "fm/mirror/own.h"
-#include "fm/state/state_file.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 /* ---- As master ------------------------------------------------------------------------------- */
 
 /*
- * What readers get is what the store has written, for that is whole and in order: each
- * file when it was written, by what has changed of it. All readers have the same, and a new one
- * gets all of it first. What the disk does not take goes from memory, each time that it was tried.
- *
- * A file of which records say all that has changed is sent once in REST_US, or when its records are
- * more than TOLD_MOST: under load it is written every few seconds, and each text is read, compared
- * and summed here, and there once more and written.
+ * What readers get are the rows of the state: a new one gets all of them first, some thousands at a
+ * time, and everybody each change, which gathers for a moment. Until a reader has all rows, changes
+ * of rows that it does not have yet are sent all the same: what it gets later is newer.
  */
 
 #define REFUSED_SAY_AGAIN_US 60000000
-#define SEND_US		     5000  /* that changes gather for.. */
+#define SEND_US		     1000  /* that changes gather for.. */
 #define SEND_APART_US	     20000 /* ..and longer in a storm of them: each frame is answered */
-#define REST_US		     10000000
-#define TOLD_MOST	     (128u << 10) /* bytes */
+#define ROWS_A_SLICE	     2000
 
-static json_t *file_head(const struct mirror *m, const char *name, const struct delta *d,
-			 const struct text *all)
+static json_t *seq_head(const struct mirror *m)
 {
-	return json_pack("{ss sI sI sI so sI}", "name", name, "keep_head", (json_int_t)d->keep_head,
-			 "keep_tail", (json_int_t)d->keep_tail, "length", (json_int_t)all->length,
-			 "sum", json_sprintf("%016" PRIx64, state_sum(all->bytes, all->length)),
-			 "seq", (json_int_t)m->seq);
+	return json_pack("{sI}", "seq", (json_int_t)m->seq);
 }
 
-static void send_lines(const struct mirror *m, struct reader *r, const char *name,
-		       const char *lines, size_t length)
+/* False: it has all rows now. */
+static bool send_slice(const struct mirror *m, struct reader *r)
 {
-	if (length && r->who.records)
-		channel_send(r->channel, FRAME_RECORDS,
-			     json_pack("{ss sI}", "name", name, "seq", (json_int_t)m->seq), lines,
-			     length);
+	const struct rowset *rows = state_rows(m->services.state);
+	struct row_bytes bytes = { NULL, 0, 0 };
+	const struct row *row = NULL;
+	const char *kind;
+
+	for (unsigned n = 0; n < ROWS_A_SLICE && (row = rows_step(rows, &r->at, &kind));)
+		for (; row; row = row->next, n++)
+			if (row->value && mirror_takes(NULL, kind))
+				row_bytes_add(&bytes,
+					      &(struct row_change){ kind, row->key, row->value });
+	if (bytes.length)
+		channel_send(r->channel, FRAME_ROWS, seq_head(m), bytes.bytes, bytes.length);
+	free(bytes.bytes);
+	return r->at.kind < rows->nkinds;
 }
 
-/* All that the file, as it was just sent, does not have. */
-static void send_records(const struct mirror *m, struct reader *r, const char *name)
+static void send_whole(void *mirror)
 {
-	size_t length;
-	const char *lines = state_store_records(m->services.state, name, &length);
+	struct mirror *m = mirror;
+	bool more = false;
 
-	send_lines(m, r, name, lines, length);
+	for (struct reader *r = m->readers; r; r = r->next) {
+		if (!r->sends)
+			continue;
+		r->sends = send_slice(m, r);
+		more |= r->sends;
+		if (!r->sends)
+			channel_send(r->channel, FRAME_WHOLE, seq_head(m), NULL, 0);
+	}
+	if (more)
+		loop_timer_set(m->whole, 0);
 }
 
-static void send_role(const struct mirror *m, struct reader *r)
+static void send_role(struct mirror *m, struct reader *r)
 {
 	bool master = fabric_is_master(m->fabric);
-	json_t *names;
 
 	r->whole = false;
 	channel_send(r->channel, FRAME_ROLE,
 		     json_pack("{sb so}", "master", master, "takeovers",
 			       generation_json(&m->generation)),
 		     NULL, 0);
-	if (!master)
-		return;
-	names = json_array();
-	for (unsigned i = 0; i < m->own.count; i++) {
-		const struct content *file = &m->own.list[i];
-		const struct delta all = { .bytes = file->text.bytes, .length = file->text.length };
-
-		channel_send(r->channel, FRAME_FILE, file_head(m, file->name, &all, &file->text),
-			     all.bytes, all.length);
-		send_records(m, r, file->name);
-		json_array_append_new(names, json_string(file->name));
-	}
-	channel_send(r->channel, FRAME_WHOLE,
-		     json_pack("{so sI}", "names", names, "seq", (json_int_t)m->seq), NULL, 0);
+	r->sends = master;
+	r->at = (struct rows_cursor){ 0 };
+	if (master)
+		loop_timer_set(m->whole, 0);
 }
 
-/* Returns a manager that has all that is on disk, borrowed; NULL = there is none. */
+/* Returns a manager that has all rows, borrowed; NULL = there is none. */
 static const struct reader *source_copied(const struct mirror *m)
 {
 	const struct reader *best = NULL;
@@ -120,23 +117,10 @@ static void source_error(const struct mirror *m, char *text, size_t size)
 
 /* ---- Readers --------------------------------------------------------------------------------- */
 
-/* What is written is waited for. */
-static void haste(struct mirror *m)
-{
-	enum state_haste haste = STATE_CALM;
-
-	for (const struct reader *r = m->readers; r; r = r->next)
-		if (r->who.port_guid && !r->who.records)
-			haste = STATE_HASTE_ALL;
-		else if (r->who.port_guid && haste == STATE_CALM)
-			haste = STATE_HASTE;
-	state_store_set_haste(m->services.state, haste);
-}
-
 static void drop(struct reader *r)
 {
 	struct reader **link = &r->mirror->readers;
-	struct mirror *m = r->mirror;
+	const struct mirror *m = r->mirror;
 
 	while (*link != r)
 		link = &(*link)->next;
@@ -144,7 +128,6 @@ static void drop(struct reader *r)
 	if (m->listener)
 		listener_done(m->listener, r->fd, false);
 	free(r);
-	haste(m);
 }
 
 static void opened(void *arg, struct channel *channel)
@@ -173,7 +156,7 @@ static const char *taken(struct reader *r, const struct frame *frame)
 	if (r->whole && r->taken > r->mirror->shared)
 		r->mirror->shared = r->taken;
 	if (fabric_is_master(r->mirror->fabric)) /* a standby's is what it has copied itself */
-		state_store_mark(r->mirror->services.state, STATE_COPIED, source_copied(r->mirror));
+		state_mark(r->mirror->services.state, STATE_COPIED, source_copied(r->mirror));
 	return NULL;
 }
 
@@ -205,8 +188,6 @@ static void let_go(struct reader *r, const char *why)
 	drop(r);
 }
 
-static void source_freshen(struct mirror *m, uint64_t rest_us);
-
 /* NULL, or why it is refused. */
 static const char *meet(struct reader *r, const struct frame *hello)
 {
@@ -226,7 +207,6 @@ static const char *meet(struct reader *r, const struct frame *hello)
 	}
 	if (count == MIRROR_READERS)
 		return "too many managers copy this one";
-	source_freshen(m, 0); /* of all who have the text before; this one gets all of it */
 	r->who = who;
 	listener_done(m->listener, r->fd, true);
 	/* A manager connects anew where it lost a connection that has not ended here yet. */
@@ -235,7 +215,6 @@ static const char *meet(struct reader *r, const struct frame *hello)
 		if (it->who.port_guid == who.port_guid)
 			let_go(it, "it connected again");
 	}
-	haste(m);
 	if (fabric_is_master(m->fabric))
 		lineage_meet(m, &r->who);
 	send_role(m, r);
@@ -254,7 +233,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		wrong = MIRROR_NO_HELLO;
 	else if (frame->type == FRAME_TAKEN)
 		wrong = taken(r, frame);
-	else if (frame->type == FRAME_RECORDS && frame->length &&
+	else if (frame->type == FRAME_CORDONS && frame->length &&
 		 fabric_is_master(r->mirror->fabric))
 		maintenance_cordon_too(r->mirror->fabric, frame->body, frame->length);
 	if (wrong)
@@ -292,182 +271,39 @@ static void source_accept(void *mirror, int fd, const struct sockaddr *from)
 	new->channel = channel_accept(m->services.loop, m->tls, fd, &ops, new);
 }
 
-/* ---- What is in force ------------------------------------------------------------------------ */
+/* ---- What changes ---------------------------------------------------------------------------- */
 
-static void load_file(void *arg, const char *name)
-{
-	struct mirror *m = arg;
-	struct text text;
-
-	if (!mirror_takes(m, &m->own, name))
-		return;
-	text.bytes = state_store_text(m->services.state, name, &text.length);
-	if (text.bytes)
-		contents_set(&m->own, name, text);
-}
-
-static void count_change(struct mirror *m, const char *name)
-{
-	m->seq++;
-	/* Of what happened, and who was master, nobody is served by having each line. */
-	if (strncmp(name, "events-", strlen("events-")) && strcmp(name, "takeovers") != 0)
-		m->matters = m->seq;
-	state_store_mark(m->services.state, STATE_COPIED, false);
-}
-
-/* A line of that file has changed; it is copied, and sent soon if there is a reader. */
-static void source_recorded(void *mirror, const char *name, const char *line)
+static void send_news(void *mirror)
 {
 	struct mirror *m = mirror;
-	uint64_t now = mirror_now(m), next = m->sent_us + SEND_APART_US;
-	struct content *own;
-	char *text;
+	struct news *news = &m->news;
 
-	if (!(m->tls && fabric_is_master(m->fabric)) || !mirror_takes(m, &m->own, name))
+	for (struct reader *r = m->readers; r && news->rows.length; r = r->next)
+		if (r->who.port_guid)
+			channel_send(r->channel, FRAME_ROWS, seq_head(m), news->rows.bytes,
+				     news->rows.length);
+	news->rows.length = 0;
+	news->sent_us = mirror_now(m);
+}
+
+/* Of the state: a row has changed; it is copied, and sent soon if there is a reader. */
+static void row_changed(void *mirror, const struct row_change *change, uint64_t number)
+{
+	struct mirror *m = mirror;
+	uint64_t now = mirror_now(m), next = m->news.sent_us + SEND_APART_US;
+
+	if (!(m->tls && fabric_is_master(m->fabric)) || !mirror_takes(NULL, change->kind))
 		return;
-	count_change(m, name);
+	m->seq = number;
+	/* Of what happened, and who was master, nobody is served by having each line. */
+	if (strcmp(change->kind, "events") != 0 && strcmp(change->kind, "takeovers") != 0)
+		m->matters = number;
+	state_mark(m->services.state, STATE_COPIED, false);
 	if (!m->readers)
 		return;
-	text = mem_printf("%s\n", line);
-	contents_append(&m->own, name, text, strlen(text));
-	free(text);
-	own = contents_find(&m->own, name);
-	if (own)
-		own->told += strlen(line) + 1;
-	if (!loop_timer_armed(m->send))
-		loop_timer_set(m->send, next > now + SEND_US ? next - now : SEND_US);
-}
-
-/* what has gathered since it was recorded */
-static void source_send(void *mirror)
-{
-	struct mirror *m = mirror;
-
-	for (unsigned i = 0; i < m->own.count; i++) {
-		struct content *file = &m->own.list[i];
-
-		for (struct reader *r = m->readers; r && file->records.length; r = r->next)
-			if (r->who.port_guid)
-				send_lines(m, r, file->name, file->records.bytes,
-					   file->records.length);
-		file->records.length = 0;
-	}
-	m->sent_us = mirror_now(m);
-}
-
-/* All have what `own` has, and then this text, which is taken over. */
-static void send_change(struct mirror *m, const char *name, struct text text)
-{
-	const struct text *had = contents_text(&m->own, name);
-	const struct delta delta = delta_of(had, &text);
-	struct content *own;
-
-	source_send(m);
-	count_change(m, name);
-	for (struct reader *r = m->readers; r; r = r->next)
-		if (r->who.port_guid) {
-			channel_send(r->channel, FRAME_FILE, file_head(m, name, &delta, &text),
-				     delta.bytes, delta.length);
-			send_records(m, r, name);
-		}
-	contents_set(&m->own, name, text);
-	own = contents_find(&m->own, name);
-	if (!own)
-		return;
-	own->stale = false;
-	own->told = 0;
-	own->sent_us = mirror_now(m);
-}
-
-static bool is_sent(const struct mirror *m, const char *name, const char *bytes, size_t length)
-{
-	const struct content *own = contents_find((struct contents *)&m->own, name);
-
-	return own && own->text.length == length && !memcmp(own->text.bytes, bytes, length);
-}
-
-/* A file has changed to that text, which is copied; the disk does not have it yet. */
-static void source_pushed(void *mirror, const char *name, const char *bytes, size_t length)
-{
-	struct mirror *m = mirror;
-	struct text text;
-	struct content *own;
-
-	if (!(m->tls && fabric_is_master(m->fabric)) || !mirror_takes(m, &m->own, name) ||
-	    is_sent(m, name, bytes, length))
-		return;
-	text = (struct text){ mem_alloc(length + 1, 1), length };
-	memcpy(text.bytes, bytes, length);
-	send_change(m, name, text);
-	own = contents_find(&m->own, name);
-	if (own)
-		own->pushed = true;
-}
-
-static bool may_rest(const struct mirror *m, const struct content *own, uint64_t rest_us)
-{
-	for (const struct reader *r = m->readers; r; r = r->next)
-		if (r->who.port_guid && !r->who.records)
-			return false;
-	return own->told < TOLD_MOST && mirror_now(m) - own->sent_us < rest_us;
-}
-
-/* As the disk has it. */
-static void send_written(struct mirror *m, const char *name)
-{
-	const struct content *own = contents_find(&m->own, name);
-	struct text text;
-
-	text.bytes = state_store_on_disk(m->services.state, name, &text.length);
-	if (!text.bytes)
-		return;
-	if (own && own->pushed && is_sent(m, name, text.bytes, text.length))
-		free(text.bytes);
-	else
-		send_change(m, name, text);
-}
-
-/* Files that readers have as records behind an older text: sent, if that is so long ago. */
-static void source_freshen(struct mirror *m, uint64_t rest_us)
-{
-	for (unsigned i = 0; i < m->own.count; i++)
-		if (m->own.list[i].stale && !may_rest(m, &m->own.list[i], rest_us))
-			send_written(m, m->own.list[i].name);
-}
-
-/*
- * Of the store, without effect unless this manager is master. The file is on disk: what of it is
- * new goes to all; or it could not be written (status): its text goes to all from memory.
- * Of a file that was pushed the disk may have an older text than readers: while it is to be written
- * once more, it says nothing.
- */
-static void source_wrote(void *mirror, const char *name, int status)
-{
-	struct mirror *m = mirror;
-	struct content *own = contents_find(&m->own, name);
-	size_t length;
-	char *bytes;
-	bool news;
-
-	if (!(m->tls && fabric_is_master(m->fabric)))
-		return;
-	if (status) {
-		bytes = mirror_takes(m, &m->own, name)
-				? state_store_text(m->services.state, name, &length)
-				: NULL;
-		if (bytes)
-			source_pushed(m, name, bytes, length);
-		free(bytes);
-		return;
-	}
-	news = state_store_take_news(m->services.state, name);
-	if (!mirror_takes(m, &m->own, name) ||
-	    (own && own->pushed && state_store_waits(m->services.state, name)))
-		return;
-	if (own && own->told && !news && may_rest(m, own, REST_US))
-		own->stale = true;
-	else
-		send_written(m, name);
+	row_bytes_add(&m->news.rows, change);
+	if (!loop_timer_armed(m->news.send))
+		loop_timer_set(m->news.send, next > now + SEND_US ? next - now : SEND_US);
 }
 
 /* Returns "standbys" of the status, an array, the caller's. */
@@ -498,21 +334,22 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct mirror *m = room;
 
-	if (step != FABRIC_ROLE_IN_FORCE)
+	if (step != FABRIC_ROLE_IN_FORCE) {
+		copy_finish(m);
 		return;
+	}
 	m->services = fabric_services(m->fabric);
 	m->whole_us = mirror_now(m);
 	/* Who asks for the next master has still what its master until now has sent. */
 	if (m->was_master || now == FABRIC_ROLE_STANDBY || now == FABRIC_ROLE_MASTER)
-		state_store_mark(m->services.state, STATE_COPIED, false);
+		state_mark(m->services.state, STATE_COPIED, false);
 	m->was_master = now == FABRIC_ROLE_MASTER;
-	contents_fini(&m->own);
-	if (m->was_master) { /* what is on disk goes to all that are connected */
+	m->news.rows.length = 0;
+	if (m->was_master) { /* all rows go to all that are connected */
 		lineage_take_over(m);
 		m->copied = 0;
-		m->seq++;
+		m->seq = state_number(m->services.state);
 		m->matters = m->shared = 0;
-		state_store_each(m->services.state, load_file, m);
 	}
 	for (struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid)
@@ -542,7 +379,7 @@ static void listen_at(struct mirror *m, const char *where)
 	if (!strcmp(m->listening, where))
 		return;
 	stop_listening(m);
-	state_store_mark(m->services.state, STATE_EXPECTED, false);
+	state_mark(m->services.state, STATE_EXPECTED, false);
 	if (!*where)
 		return;
 	m->listen_us = mirror_now(m) + LISTEN_AGAIN_US;
@@ -553,7 +390,7 @@ static void listen_at(struct mirror *m, const char *where)
 	array_printf(m->listening, "%s", where);
 	m->listener =
 		listener_new(m->services.loop, m->fd, "peers", MIRROR_UNKNOWN, source_accept, m);
-	state_store_mark(m->services.state, STATE_EXPECTED, true);
+	state_mark(m->services.state, STATE_EXPECTED, true);
 }
 
 /* ---- The clock ------------------------------------------------------------------------------- */
@@ -563,7 +400,7 @@ static void forget_copy(struct mirror *m)
 {
 	m->copied = 0;
 	if (!fabric_is_master(m->fabric))
-		state_store_mark(m->services.state, STATE_COPIED, false);
+		state_mark(m->services.state, STATE_COPIED, false);
 }
 
 /* Whether a copy is whole; *us: when one was last, as far as this manager can know. */
@@ -586,7 +423,6 @@ static void tick(void *arg)
 	if (m->fd < 0 && mirror_now(m) >= m->listen_us)
 		listen_at(m, m->services.conf->mirror.listen);
 	copy_connect(m, false);
-	source_freshen(m, REST_US);
 	for (struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid)
 			channel_send(r->channel, FRAME_PING,
@@ -734,11 +570,12 @@ static void *init(struct fabric *fabric)
 	m->fd = -1;
 	m->tick = loop_timer_new(m->services.loop, tick, m);
 	m->whole_us = mirror_now(m);
-	m->send = loop_timer_new(m->services.loop, source_send, m);
+	m->news.send = loop_timer_new(m->services.loop, send_news, m);
+	m->whole = loop_timer_new(m->services.loop, send_whole, m);
+	m->adopts.timer = loop_timer_new(m->services.loop, copy_adopt, m);
 	m->answer = loop_timer_new(m->services.loop, copy_answer, m);
 	lineage_load(m);
-	state_store_listen(m->services.state, source_wrote, m);
-	state_store_follow(m->services.state, source_recorded, source_pushed, m);
+	state_follow(m->services.state, row_changed, m);
 	return m;
 }
 
@@ -746,13 +583,14 @@ static void fini(void *room)
 {
 	struct mirror *m = room;
 
-	state_store_unlisten(m->services.state, m);
-	state_store_follow(m->services.state, NULL, NULL, NULL);
+	state_follow(m->services.state, NULL, NULL);
 	stop(m);
 	stop_listening(m);
-	contents_fini(&m->own);
+	free(m->news.rows.bytes);
 	loop_timer_free(m->tick);
-	loop_timer_free(m->send);
+	loop_timer_free(m->news.send);
+	loop_timer_free(m->whole);
+	loop_timer_free(m->adopts.timer);
 	loop_timer_free(m->answer);
 	free(m);
 }

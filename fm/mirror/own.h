@@ -2,14 +2,14 @@
 /*
  * own: what the files of this room share. Calls go down this list:
  *
- *   module.c      the hooks, the configuration, the listening socket, the clock; as master: what is
- *                 on disk goes to all managers that copy it
- *   copy.c        as standby: what others send; of the one that is master it is put on disk
- *   generation.c  what both ends say of themselves, and which files go over; who was master when,
+ *   module.c      the hooks, the configuration, the listening socket, the clock; as master: all
+ *                 rows, and then each change, go to the managers that copy them
+ *   copy.c        as standby: what others send; that of the one that is master is taken over
+ *   generation.c  what both ends say of themselves, and which rows go over; who was master when,
  *                 and what becomes of two that were
  *
  * Each manager connects to its peers and copies; who is connected to is asked by ROLE frames
- * whether it is master, and sends its files when it is. A copy counts when all of it is there
+ * whether it is master, and sends its rows when it is. A copy counts when all of it is there
  * (FRAME_WHOLE), and from a manager that the election made master.
  */
 #ifndef FMD_MIRROR_OWN_H
@@ -18,13 +18,12 @@
 #include "fm/fabric/module.h"
 #include "fm/loop/loop.h"
 #include "fm/mirror/channel.h"
-#include "fm/mirror/contents.h"
 #include "fm/mirror/generation.h"
 #include "fm/os/listener.h"
-#include "fm/state/state_copy.h"
+#include "fm/state/state.h"
 #include "topology/snapshot/topo.h"
 
-#define MIRROR_PROTOCOL	   1
+#define MIRROR_PROTOCOL	   2
 #define MIRROR_NAME	   64
 #define MIRROR_NO_HELLO	   "it did not introduce itself first"
 #define MIRROR_IMPLAUSIBLE "the number of its latest take-over is too large"
@@ -34,14 +33,13 @@
 #define MIRROR_UNKNOWN	   8	    /* connections without HELLO */
 #define MIRROR_OWNERS	   64	    /* port GUIDs whose owners are known, .. */
 #define MIRROR_EACH	   8	    /* ..and of one owner */
-#define MIRROR_ASIDE	   ".aside" /* behind the name of a file that another manager's replaced */
+#define MIRROR_ASIDE	   ".aside" /* behind the name of a kind that another manager's replaced */
 
 struct mirror;
 
 struct manager {	  /* at the other end of a channel, as its HELLO has it */
 	guid_t port_guid; /* 0 = it has not said so yet */
 	char name[MIRROR_NAME];
-	bool records;		      /* it takes changes of files, record by record */
 	struct generation generation; /* of its state_dir; of an older version empty */
 	uint64_t unshared; /* its own take-over whose changes no standby had all; 0 = none */
 	/* One of the two managers gives ports M_Keys that the other does not know. */
@@ -64,6 +62,8 @@ struct reader { /* a manager that copies this one; the newest first */
 	uint64_t taken;		/* the latest change that it has */
 	bool whole;		/* it has all changes before that one, too */
 	uint64_t heard_us;
+	bool sends; /* it gets all rows: kind by kind,.. */
+	struct rows_cursor at;
 };
 
 struct refusals { /* connections that ended before it was known whose they are */
@@ -80,13 +80,26 @@ struct peer { /* a manager that this one copies */
 	bool opened;
 	struct manager who;
 	bool master;  /* it says so */
-	bool whole;   /* `contents` is all it has */
+	bool whole;   /* `rows` are all it has */
 	bool kept;    /* and the disk had it */
 	bool answer;  /* it is to hear what has arrived */
-	uint64_t seq; /* of the latest change in `contents` */
+	uint64_t seq; /* of the latest change in `rows` */
 	uint64_t heard_us, retry_us;
-	struct contents contents;
+	struct rowset rows;
+	size_t bytes;	 /* that were sent of them */
 	char error[160]; /* "" = none */
+};
+
+struct news { /* changes that are about to go out */
+	struct row_bytes rows;
+	struct loop_timer *send; /* armed: there are some */
+	uint64_t sent_us;	 /* when some were sent last */
+};
+
+struct adoption {
+	struct peer *from; /* its rows become this manager's; NULL = nobody's do */
+	struct rows_cursor at;
+	struct loop_timer *timer;
 };
 
 struct mirror {
@@ -101,11 +114,10 @@ struct mirror {
 	struct loop_timer *answer; /* armed: a peer is to hear what has arrived */
 
 	struct reader *readers;
-	struct contents own;	 /* as readers have it; records: those that are about to go out */
-	struct loop_timer *send; /* armed: there are some */
-	uint64_t sent_us;	 /* when some were sent last */
-	uint64_t seq;		 /* of the latest change that was sent */
-	uint64_t matters;	 /* of the latest that is more than an event's line */
+	struct news news;
+	struct loop_timer *whole; /* armed: a reader gets all rows */
+	uint64_t seq;		  /* of the latest change */
+	uint64_t matters;	  /* of the latest that is more than an event */
 	uint64_t shared;   /* the latest that a standby had with all before it; 0 = none had */
 	bool owed;	   /* at the last tick no standby had the latest that matters */
 	uint64_t unshared; /* the take-over some changes of which no standby had; 0 = none */
@@ -117,11 +129,12 @@ struct mirror {
 	unsigned nmet; /* in all: the next place, of that many */
 	struct log_limit met_limit;
 	struct refusals refused;
-	struct owner owners[MIRROR_OWNERS]; /* the file `peer_keys`; a port GUID of 0 ends it */
+	struct owner owners[MIRROR_OWNERS]; /* rows of `peer_keys`; a port GUID of 0 ends it */
 
 	struct peer peers[MIRROR_PEERS];
 	unsigned npeers;
 	guid_t copied; /* of whom state_dir is a copy now; 0 = nobody */
+	struct adoption adopts;
 	bool was_master;
 	/* when a copy was known to be whole last; at first, since when that is asked */
 	uint64_t whole_us;
@@ -133,6 +146,8 @@ static inline uint64_t mirror_now(const struct mirror *m)
 }
 
 /* copy.c */
+void copy_adopt(void *mirror);	    /* goes on with it */
+void copy_finish(struct mirror *m); /* all of it now */
 /* Connects where it is not connected, and it is time; or at once: another manager has just come. */
 void copy_connect(struct mirror *m, bool at_once);
 void copy_answer(void *mirror); /* those who are to hear what has arrived */
@@ -155,22 +170,16 @@ void lineage_take_over(struct mirror *m);
 void lineage_review(struct mirror *m);
 /* As master: a standby says where it comes from. If it was master, this one counts behind it. */
 void lineage_meet(struct mirror *m, const struct manager *standby);
-/* The copy of that master is about to be put on disk: what it does not come from is put aside. */
+/* The copy of that master is about to be in force: what it does not come from is put aside. */
 void lineage_yield(struct mirror *m, const struct peer *master);
 
 /* generation.c: hello */
 /*
- * False: no other manager needs it, or has a say in it. Tables are read from the switches, M_Keys
- * do not travel; journal, lock and manifest, and what was put aside or never copied, are this
- * one's.
+ * Whether rows of that kind go over, or are kept, beside those of a peer. Of kinds that this
+ * version does not know there are so many at most; others are passed over.
  */
-bool mirror_has(const char *name);
-/*
- * Whether it goes over, or is kept, beside those of `contents`. Of names that this version does not
- * know there are so many at most, in memory and in state_dir; others are passed over.
- */
-#define MIRROR_UNKNOWN_FILES 8
-bool mirror_takes(const struct mirror *m, const struct contents *contents, const char *name);
+#define MIRROR_UNKNOWN_KINDS 8
+bool mirror_takes(const struct rowset *beside, const char *kind);
 /* Returns the object of a HELLO frame over that channel, the caller's. */
 json_t *mirror_hello(const struct mirror *m, const struct channel *channel);
 /* m->owners are those of state_dir; what was refused by them may be tried again. */

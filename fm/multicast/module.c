@@ -103,16 +103,10 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 }
 
 /*
- * Multicast groups over a restart: the file `groups` (fm/sa/mcast_group.h).
- *
- * Of what changes, a record says how it is then: a `group` line as above; `end MGID`;
- * `joined MGID PORT_GUID JoinState proxy`, JoinState 0 for who has left.
- *
- * It is written once changes have gathered for some seconds, by a child, for a fabric's file has a
- * hundred thousand lines; and at the end. Members whose ports are out of service: members.c.
+ * Multicast groups over a restart: rows of the kind `groups`, `group MGID: MLID ..` and
+ * `joined MGID PORT_GUID: JoinState proxy` (fm/sa/mcast_group.h). Members whose ports are out of
+ * service: members.c.
  */
-
-#define GATHER_US 3000000
 
 static void write_groups(const void *arg, FILE *out)
 {
@@ -122,111 +116,38 @@ static void write_groups(const void *arg, FILE *out)
 		mcast_group_write(m->groups, mlid, out);
 }
 
-static unsigned read_groups(void *arg, FILE *in)
+static bool read_group(void *arg, const char *line)
 {
 	struct multicast *m = arg;
-	struct sa_group *group = NULL;
-	char line[MCAST_LINE];
 
-	m->known = true;
 	sa_groups_share_snm(m->groups, true); /* as they were then */
-	for (unsigned number = 1; fgets(line, sizeof(line), in); number++) {
-		if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-			continue;
-		if (!mcast_group_read(m->groups, &group, line, multicast_now(m)))
-			return number;
-	}
-	return 0;
+	return mcast_group_read(m->groups, line, multicast_now(m));
 }
 
-static void forget_groups(void *arg)
-{
-	struct multicast *m = arg;
-
-	m->known = false;
-	sa_groups_clear(m->groups);
-}
-
-/* ---- Records --------------------------------------------------------------------------------- */
-
-/* Takes all members away, or one, or what of its JoinState is not in `keep`. */
-static void leave(struct multicast *m, struct sa_group *group, guid_t port, uint8_t keep)
-{
-	uint64_t now = multicast_now(m);
-	uint8_t bits = WIRE_JOIN_BITS & (uint8_t)~keep;
-
-	sa_groups_preset(m->groups, group, true, now); /* whether it ends is another record */
-	sa_groups_leave(m->groups, group, port, bits, now);
-	if (group->nkeepers)
-		sa_groups_preset(m->groups, group, false, now);
-}
-
-static bool take_record(void *arg, const char *line)
-{
-	struct multicast *m = arg;
-	uint64_t now = multicast_now(m);
-	struct sa_group *group = NULL;
-	unsigned state, proxy;
-	struct wire_gid mgid;
-	guid_t port;
-	char rest;
-
-	m->known = true;
-	if (sscanf(line, "joined 0x%" SCNx64 " 0x%" SCNx64 " 0x%" SCNx64 " %u %u %c", &mgid.prefix,
-		   &mgid.guid, &port, &state, &proxy, &rest) == 5) {
-		if (state > WIRE_JOIN_BITS || proxy > 1)
-			return false;
-		group = sa_groups_find(m->groups, &mgid);
-		if (!group)
-			return !state;
-		if (state)
-			sa_groups_join(m->groups, group, port, state, proxy);
-		leave(m, group, port, state);
-		return true;
-	}
-	if (sscanf(line, "end 0x%" SCNx64 " 0x%" SCNx64 " %c", &mgid.prefix, &mgid.guid, &rest) ==
-	    2) {
-		group = sa_groups_find(m->groups, &mgid);
-		while (group && group->nmembers)
-			leave(m, group, group->members[0].port, 0);
-		if (group)
-			sa_groups_preset(m->groups, group, false, now);
-		return true;
-	}
-	if (sscanf(line, "group 0x%" SCNx64 " 0x%" SCNx64, &mgid.prefix, &mgid.guid) != 2)
-		return false;
-	sa_groups_share_snm(m->groups, true); /* as it was then */
-	return sa_groups_find(m->groups, &mgid) || mcast_group_read(m->groups, &group, line, now);
-}
-
-static const struct state_file groups_file = {
+static const struct state_kind groups_kind = {
 	.name = "groups",
 	.form = "a group or a member of one",
-	.read = read_groups,
-	.forget = forget_groups,
+	.line = read_group,
 	.write = write_groups,
-	.record = take_record,
-	.gather_us = GATHER_US,
-	.gather_max_us = GATHER_US,
 };
 
 /* A hook of struct sa_groups_ops; arg: the room. */
-static void group_file_record(void *arg, const struct sa_group *group,
-			      const struct sa_member *member, bool gone)
+static void group_row(void *arg, const struct sa_group *group, const struct sa_member *member,
+		      bool gone)
 {
-	const struct wire_gid *mgid = &group->attr.mgid;
 	struct multicast *m = arg;
 	char line[MCAST_LINE];
 
 	if (member)
-		array_printf(line,
-			     "joined 0x%016" PRIx64 " 0x%016" PRIx64 " 0x%016" PRIx64 " %u %u",
-			     mgid->prefix, mgid->guid, member->port, member->state, member->proxy);
-	else if (gone)
-		array_printf(line, "end 0x%016" PRIx64 " 0x%016" PRIx64, mgid->prefix, mgid->guid);
+		mcast_member_line(group, member, line);
 	else
 		mcast_group_line(group, line);
-	state_store_record(m->services.state, &groups_file, m, line);
+	if (gone || (member && !member->state))
+		state_remove(m->services.state, &groups_kind, m, line);
+	else
+		state_put(m->services.state, &groups_kind, m, line);
+	for (uint32_t i = 0; gone && !member && i < group->nmembers; i++)
+		group_row(m, group, &group->members[i], true);
 }
 
 /* It was made in advance. Partitions, which say so anew behind this, end it if it no longer is. */
@@ -247,7 +168,6 @@ static void group_changed(void *arg, uint16_t mlid)
 	struct multicast *m = arg;
 
 	mlids_check(m);
-	state_store_changed(m->services.state, &groups_file, m);
 	trees_changed(m, mlid);
 }
 
@@ -262,16 +182,15 @@ static void configure(void *room)
 static void load(void *room, enum fabric_load_step step)
 {
 	struct multicast *m = room;
-	struct state_store *state = m->services.state;
+	struct state *state = m->services.state;
 
 	if (step != FABRIC_RESTORE)
 		return;
 
-	state_store_read(state, &groups_file, m);
+	m->known = !state_read(state, &groups_kind, m);
 	multicast_each_group(m, mark_preset, NULL);
-	state_store_unchanged(state, &groups_file); /* what was just read is no change */
 	if (!m->known)
-		state_store_changed(state, &groups_file, m);
+		state_changed(state, &groups_kind, m);
 	configure(m);
 	if (!m->known)
 		fabric_request_reregister(m->fabric, "multicast groups are not known");
@@ -388,8 +307,7 @@ static void grace_over(void *arg)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct sa_groups_ops ops = { .changed = group_changed,
-						  .record = group_file_record };
+	static const struct sa_groups_ops ops = { .changed = group_changed, .record = group_row };
 	struct multicast *m = mem_new(m);
 
 	m->fabric = fabric;

@@ -173,8 +173,6 @@ bool memory_read(struct memory *m, const char *kind, const char *rest, struct me
 		line++;
 	if (line == LINES)
 		return true;
-	if (line == HOST_LINE) /* the first of its lines */
-		*m = (struct memory){ 0 };
 	sscanf(rest, "n=%u", &n);
 	if (n >= parts[line].count)
 		return false;

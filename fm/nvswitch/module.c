@@ -98,10 +98,9 @@ static json_t *result(void *data)
 void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus, waiter_fn *fn,
 		void *arg)
 {
-	static const struct fabric_operation_ops ops[] = {
-		{ .file = "nvswitch", .result = result, .free = free },
-		{ .file = "nvlink", .result = result, .free = free },
-	};
+	static const struct fabric_operation_ops ops = { .keeps = true,
+							 .result = result,
+							 .free = free };
 	struct nvlink_room *r = room_of(f);
 	struct setting *s;
 	char err[NVSWITCH_ERROR];
@@ -119,7 +118,7 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus,
 				       state ? nvswitch_states[nvswitch_state_parse(state)] : NULL,
 				       "rerouted", false, "lft_entries_changed", 0,
 				       "lft_blocks_written", 0);
-	fabric_operation_done(f, &ops[gpus >= 0], s, fn, arg);
+	fabric_operation_done(f, &ops, s, fn, arg);
 }
 
 /* ---- What if --------------------------------------------------------------------------------- */
@@ -316,8 +315,8 @@ static void keep_cb(void *arg, bool memories)
 {
 	struct nvlink_room *r = arg;
 
-	state_store_changed(r->services.state,
-			    memories ? &nvswitch_memory_file : &nvswitch_states_file, r->nvswitch);
+	state_changed(r->services.state, memories ? &nvswitch_memory_kind : &nvswitch_states_kind,
+		      r->nvswitch);
 }
 
 static const struct nvswitch_ops monitor_ops = { changed_cb, keep_cb, states_cb };
@@ -450,8 +449,8 @@ static void load(void *room, enum fabric_load_step step)
 
 	if (step != FABRIC_LOAD)
 		return;
-	state_store_read(r->services.state, &nvswitch_states_file, r->nvswitch);
-	state_store_read(r->services.state, &nvswitch_memory_file, r->nvswitch);
+	state_read(r->services.state, &nvswitch_states_kind, r->nvswitch);
+	state_read(r->services.state, &nvswitch_memory_kind, r->nvswitch);
 	configure(r);
 }
 

@@ -428,14 +428,6 @@ static bool take_state(void *arg, const char *line)
 	return true;
 }
 
-static void forget_states(void *arg)
-{
-	struct nvswitch *nv = arg;
-
-	for (unsigned i = 0; i < nv->health.nhosts; i++)
-		health_remember(&nv->health, i, NVSWITCH_HEALTHY, NVSWITCH_UNKNOWN);
-}
-
 /* Of hosts that are not HEALTHY, are overridden, or whose hook was not told of their state. */
 static void write_states(const void *arg, FILE *out)
 {
@@ -480,21 +472,10 @@ static bool take_memory(void *arg, const char *line)
 	return true;
 }
 
-static void forget_memory(void *arg)
-{
-	struct nvswitch *nv = arg;
-
-	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
-		free(host->memory);
-		host->memory = NULL;
-	}
-}
-
 static void write_memory(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
-	fputs("version 1\n", out);
 	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
 		if (host->memory)
 			memory_write(host->memory, host->name, out);
@@ -504,21 +485,17 @@ static void write_memory(const void *arg, FILE *out)
 	}
 }
 
-const struct state_file nvswitch_states_file = {
+const struct state_kind nvswitch_states_kind = {
 	.name = "nvswitch",
-	.small = true,
 	.form = "`HOST STATE STATE`, the last may be -",
 	.line = take_state,
-	.forget = forget_states,
 	.write = write_states,
 };
 
-const struct state_file nvswitch_memory_file = {
+const struct state_kind nvswitch_memory_kind = {
 	.name = "nvlink",
-	.small = true,
 	.form = "`KIND HOST WORD=VALUE..`",
 	.line = take_memory,
-	.forget = forget_memory,
 	.write = write_memory,
 	.gather_us = 2000000,
 	.gather_max_us = 10000000,

@@ -224,7 +224,7 @@ struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it co
  * BELIEVED OVERRIDE`, so that a restart moves nothing; what each host showed and what happened to
  * it, so that a restart heals nothing. The owner is the monitor.
  */
-extern const struct state_file nvswitch_states_file, nvswitch_memory_file;
+extern const struct state_kind nvswitch_states_kind, nvswitch_memory_kind;
 
 /* New documents, which the caller owns: everything, a row a host; counts of states and sources. */
 json_t *nvswitch_json(const struct nvswitch *nv);

@@ -12,7 +12,7 @@
 #include "fm/partition/module.h"
 #include <inttypes.h>
 #include "fm/sa/sa.h"
-#include "fm/state/state_file.h"
+#include "fm/state/disk.h"
 #include "fm/inventory/port_setup.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
@@ -40,9 +40,8 @@ static void write_text(const void *arg, FILE *out)
 	fputs(r->text, out);
 }
 
-static const struct state_file kept_file = {
+static const struct state_kind kept_kind = {
 	.name = "partitions",
-	.small = true,
 	.form = "the text of the last good partition_config_file",
 	.write = write_text,
 };
@@ -69,7 +68,7 @@ static struct partition_set *load_file(struct partition_room *r)
 		free(r->text);
 		r->text = text;
 		if (!same)
-			state_store_changed(r->services.state, &kept_file, r);
+			state_changed(r->services.state, &kept_kind, r);
 	}
 	if (!set)
 		event_log_add(r->services.events, LOG_ERR, "partitions-refused", NULL, NULL,
@@ -89,23 +88,9 @@ static struct partition_set *parse_text(const struct conf *conf, const char *tex
 	return set;
 }
 
-/* The text in state_dir, which the caller frees; NULL = there is none, or it is damaged. */
-static char *kept_text(const struct conf *conf)
-{
-	char *path = mem_printf("%s/%s", conf->state_dir, kept_file.name), *text = NULL;
-	struct state_content content;
-	enum state_result said = state_file_load(path, kept_file.name, &content);
-
-	if (said == STATE_WHOLE || said == STATE_OLD)
-		text = mem_printf("%.*s", (int)content.length, content.bytes);
-	free(content.bytes);
-	free(path);
-	return text;
-}
-
 bool partitions_kept(const struct conf *conf)
 {
-	char *text = kept_text(conf);
+	char *text = disk_peek(conf->state_dir, kept_kind.name, "text");
 	struct partition_set *set = text ? parse_text(conf, text) : NULL;
 
 	partition_free(set);
@@ -288,7 +273,7 @@ static void *init(struct fabric *fabric)
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	conf = r->services.conf;
-	r->text = kept_text(conf);
+	r->text = state_text(r->services.state, kept_kind.name);
 	r->next = load_file(r);
 	if (!r->next && r->text)
 		r->next = parse_text(conf, r->text);

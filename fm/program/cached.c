@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Cached blocks: what switches held when an earlier fmd ended, by its file (table_file.h). Since
+ * Cached blocks: what switches held when an earlier fmd ended, by its rows (table_row.h). Since
  * then a switch may have rebooted, and another subnet manager may have written to it. So each block
  * is read, by one Get in the place of the Set that it would take otherwise, and only what the
  * switch answers counts as known.
  *
- *   the file     is read by the first apply, in steps, and compared with the rows that are wanted
+ *   the rows     are read by the first apply, in steps, and compared with the rows that are wanted
  *                by then: of a block that is as wanted nothing is kept but a bit
  *                (store_switch.cached)
  *   read first   are cached blocks that are not as wanted; then what is to change is written in the
@@ -16,31 +16,29 @@
  *   the rest     is read when nothing is left to write. What differs from the cache is written, in
  *                rounds again
  *
- * Of a switch that is met for the first time, each block that the file does not have is assumed to
+ * Of a switch that is met for the first time, each block that no row has is assumed to
  * be as wanted, so that it is read: another manager may have written it. Where one was at work
- * until now, the file is not relied on unread either.
+ * until now, the rows are not relied on unread either.
  *
  * A block is cached until it was read, or is written. Where a switch does not answer what it holds,
  * or its LinearFDBTop is 0 (it has lost its tables), its blocks are not cached any more, but
- * unknown, as without a file.
+ * unknown, as without a row.
  */
 #include "fm/program/program_priv.h"
-#include "fm/program/table_file.h"
+#include "fm/program/table_row.h"
 #include "topology/base/mem.h"
 
 #define BLOCKS_A_STEP 4096
 #define MORE	      64 /* jobs queued at a time */
 
-/* ---- From the file --------------------------------------------------------------------------- */
+/* ---- From the rows --------------------------------------------------------------------------- */
 
-void program_remember(struct program *p, char *content, size_t length)
+void program_remember(struct program *p, const char *line)
 {
-	FILE *in = length ? fmemopen(content, length, "r") : NULL;
+	struct program_cached *c = &p->cached;
 
-	cached_forget_file(p);
-	p->cached.content = content;
-	if (in)
-		p->cached.reader = table_reader_new(in);
+	c->lines = mem_grow(c->lines, c->nlines);
+	c->lines[c->nlines++] = mem_strdup(line);
 }
 
 static bool is_open(const struct store_switch *sw, uint32_t block)
@@ -50,21 +48,21 @@ static bool is_open(const struct store_switch *sw, uint32_t block)
 
 bool cached_load(struct program *p)
 {
+	static const uint8_t none[TABLES_BLOCK] = { [0 ... TABLES_BLOCK - 1] = TABLES_NO_ROUTE };
+	struct program_cached *c = &p->cached;
 	struct table_record record;
-	enum table_result result;
-	const char *why;
 	unsigned blocks = 0;
 
-	if (!p->cached.reader)
+	if (c->at == c->nlines)
 		return false;
-	p->cached.some = true;
-	while ((result = table_reader_next(p->cached.reader, &record, &why)) == TABLE_SWITCH) {
-		static const uint8_t none[TABLES_BLOCK] = { [0 ... TABLES_BLOCK - 1] =
-								    TABLES_NO_ROUTE };
-		struct store_switch *sw = store_find(&p->store, record.guid);
+	c->some = true;
+	while (c->at < c->nlines && blocks < BLOCKS_A_STEP) {
+		bool fine = table_row_read(c->lines[c->at++], &record);
+		struct store_switch *sw = fine ? store_find(&p->store, record.guid) : NULL;
 		const uint8_t *content = record.content;
-		unsigned n = 0;
 
+		if (!fine)
+			continue;
 		for (uint32_t b = store_next(&record.blocks, 0); b < STORE_BLOCKS;
 		     b = store_next(&record.blocks, b + 1)) {
 			bool empty = store_has(&record.empty, b);
@@ -74,25 +72,16 @@ bool cached_load(struct program *p)
 				store_put(&sw->cached, b, true);
 			}
 			content += empty ? 0 : TABLES_BLOCK;
-			n++;
+			blocks++;
 		}
-		blocks += n;
-
-		if (blocks >= BLOCKS_A_STEP)
-			return true;
 	}
-	if (result == TABLE_BAD) {
-		log_line(LOG_PROGRAM, LOG_ERR,
-			 "the saved forwarding tables are %s: all tables are written anew", why);
-		QMAP_EACH (&p->store.switches, store_switch, sw)
-			mem_zero(&sw->cached, 1);
-		p->cached.some = false;
-	}
-	cached_forget_file(p);
+	if (c->at < c->nlines)
+		return true;
+	cached_forget_rows(p);
 	return false;
 }
 
-/* Called behind the file, whose blocks stay as they are there. */
+/* Called behind the rows, whose blocks stay as they are there. */
 void cached_assume(struct program *p)
 {
 	for (uint32_t row = 0; row < p->topo->nswitches; row++) {
@@ -114,12 +103,15 @@ void program_read_first(struct program *p)
 	p->cached.first = p->cached.wrong = true;
 }
 
-void cached_forget_file(struct program *p)
+void cached_forget_rows(struct program *p)
 {
-	table_reader_free(p->cached.reader);
-	free(p->cached.content);
-	p->cached.reader = NULL;
-	p->cached.content = NULL;
+	struct program_cached *c = &p->cached;
+
+	for (unsigned i = 0; i < c->nlines; i++)
+		free(c->lines[i]);
+	free(c->lines);
+	c->lines = NULL;
+	c->nlines = c->at = 0;
 }
 
 /* ---- Which to read --------------------------------------------------------------------------- */
@@ -259,20 +251,20 @@ void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, c
 	store_put(&sw->known, block, true);
 }
 
-/* ---- To the file ----------------------------------------------------------------------------- */
+/* ---- To the rows ----------------------------------------------------------------------------- */
 
-void program_write_tables(const struct program *p, FILE *out)
+char *program_next_table(const struct program *p, guid_t *at)
 {
-	struct table_writer w;
+	const struct store_switch *sw;
+	struct store_set blocks;
+	char *line = NULL;
 
-	table_write_begin(&w, out);
-	QMAP_EACH (&p->store.switches, store_switch, sw) {
-		struct store_set blocks;
-
+	while (!line && (sw = store_behind(&p->store, *at))) {
+		*at = sw->guid;
 		for (unsigned i = 0; i < STORE_WORDS; i++)
 			blocks.words[i] =
 				(sw->known.words[i] | sw->cached.words[i]) & ~sw->busy.words[i];
-		table_write_switch(&w, sw, &blocks);
+		line = table_row_write(sw, &blocks);
 	}
-	table_write_end(&w);
+	return line;
 }

@@ -179,7 +179,7 @@ static void send_or_late(struct program *p, struct store_switch *sw, uint32_t bl
 
 /* ---- From apply() to the first block -------------------------------------------------------- */
 
-static enum job_result read_file(void *arg)
+static enum job_result read_cached(void *arg)
 {
 	struct program *p = arg;
 
@@ -338,9 +338,9 @@ static enum job_result begin_sending(void *arg)
 
 #define DOUBT 1 /* a step */
 static const struct job_step plan_steps[] = {
-	{ "program-remember", read_file },  { "program-recheck", recheck_rows },
-	{ "program-compare", mark_rows },   { "program-order", find_order },
-	{ "program-begin", begin_sending }, { NULL, NULL },
+	{ "program-remember", read_cached }, { "program-recheck", recheck_rows },
+	{ "program-compare", mark_rows },    { "program-order", find_order },
+	{ "program-begin", begin_sending },  { NULL, NULL },
 };
 
 static void plan_start(void *arg)
@@ -893,7 +893,7 @@ void program_free(struct program *p)
 	free(p->round.parts);
 	free(p->turn.list);
 
-	cached_forget_file(p);
+	cached_forget_rows(p);
 	store_fini(&p->store);
 	free(p);
 }

@@ -93,16 +93,13 @@ bool program_held(const struct program *p, const struct topo *t, const struct ta
  * what differs is written.
  */
 void program_read_first(struct program *p);
+/* Before the first apply: a line of program_next_table(), which is copied. */
+void program_remember(struct program *p, const char *line);
 /*
- * Before the first apply: takes over the content of a file that program_write_tables() wrote, made
- * by malloc(). A file with an error is logged, and counts as none.
+ * What the next switch behind the GUID *at holds, as far as that is known or cached: a line
+ * (table_row.h), the caller's, and *at is its GUID. NULL: there is none.
  */
-void program_remember(struct program *p, char *content, size_t length);
-/*
- * Writes what switches hold, as far as that is known or cached: table_file.h. Errors are left to
- * ferror().
- */
-void program_write_tables(const struct program *p, FILE *out);
+char *program_next_table(const struct program *p, guid_t *at);
 /* The switch's tables are unknown from now on: the next apply writes all of them. */
 void program_forget(struct program *p, guid_t sw);
 uint64_t program_blocks_written(const struct program *p); /* acknowledged since start */

@@ -82,6 +82,8 @@ uint32_t store_next(const struct store_set *set, uint32_t from);
 void store_fini(struct store *store);
 /* A switch of the store, or NULL; store_get() makes it where there is none. */
 struct store_switch *store_find(const struct store *store, guid_t guid);
+/* The first one behind that GUID; NULL = there is none. */
+struct store_switch *store_behind(const struct store *store, guid_t guid);
 struct store_switch *store_get(struct store *store, guid_t guid);
 
 /*
@@ -123,12 +125,11 @@ static inline const uint8_t *store_block(const struct store_switch *sw, uint32_t
  */
 
 struct program;
-struct table_reader;
 
 struct program_cached {
-	struct table_reader *reader; /* of content, until its end; NULL = nothing is left to read */
-	char *content;		     /* the file's, owned */
-	bool some;		     /* a switch may have cached blocks */
+	char **lines; /* rows that are left to read, owned */
+	unsigned nlines, at;
+	bool some;  /* a switch may have cached blocks */
 	bool first; /* these assumptions are read before it is reported that all is written */
 	bool wrong; /* a block was found that differs: none is relied on unread any more */
 	struct store_set columns; /* numbers of the blocks that are read now */
@@ -141,7 +142,7 @@ struct program_cached {
 bool cached_load(struct program *p);
 /* Assumes that switches which are met first hold what is wanted, so that it is read. */
 void cached_assume(struct program *p);
-void cached_forget_file(struct program *p); /* frees its reader and content; neither is fine */
+void cached_forget_rows(struct program *p);
 
 /*
  * Reading before the first write: choose nothing, then the blocks of each switch that are about to

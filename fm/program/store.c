@@ -31,6 +31,13 @@ struct store_switch *store_find(const struct store *store, guid_t guid)
 	return item == cl_qmap_end(&store->switches) ? NULL : (struct store_switch *)item;
 }
 
+struct store_switch *store_behind(const struct store *store, guid_t guid)
+{
+	cl_map_item_t *item = cl_qmap_get_next(&store->switches, guid);
+
+	return item == cl_qmap_end(&store->switches) ? NULL : (struct store_switch *)item;
+}
+
 struct store_switch *store_get(struct store *store, guid_t guid)
 {
 	struct store_switch *sw = store_find(store, guid);

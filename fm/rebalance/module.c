@@ -104,11 +104,6 @@ static bool take_line(void *arg, const char *line)
 	return true;
 }
 
-static void forget_overrides(void *arg)
-{
-	overrides_fini(&((struct room *)arg)->kept);
-}
-
 static void write_overrides(const void *arg, FILE *out)
 {
 	const struct overrides *o = &((const struct room *)arg)->kept;
@@ -118,12 +113,10 @@ static void write_overrides(const void *arg, FILE *out)
 			o->entries[i].port);
 }
 
-static const struct state_file overrides_file = {
+static const struct state_kind overrides_kind = {
 	.name = "overrides",
-	.small = true,
 	.form = "`GUID LID PORT`, by GUID and LID, or too many",
 	.line = take_line,
-	.forget = forget_overrides,
 	.write = write_overrides,
 };
 
@@ -132,7 +125,7 @@ static void load(void *room, enum fabric_load_step step)
 	struct room *r = room;
 
 	if (step == FABRIC_LOAD)
-		state_store_read(r->services.state, &overrides_file, r);
+		state_read(r->services.state, &overrides_kind, r);
 }
 
 /* Something is damaged, or the design is uneven. */
@@ -289,7 +282,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		stop(r);
 		r->due = !r->applying;
 		if (r->applying || (none && r->kept.count))
-			state_store_changed(r->services.state, &overrides_file, r);
+			state_changed(r->services.state, &overrides_kind, r);
 		if (none)
 			overrides_fini(&r->kept);
 		r->uneven = view.uneven;

@@ -7,7 +7,7 @@
  * milliseconds apart and need not be consistent with each other.
  *
  * A table is used only if each of its rows is valid, as an incomplete one would pass for complete
- * at a take-over. A table that has not changed is not written again. When a mirror has a copy
+ * at a take-over. When a mirror has a copy
  * meanwhile, that is newer, and nothing is written any more.
  *
  * A standby queries each mirror_interval while the mirror has no copy, and sooner after a failure.
@@ -22,8 +22,7 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa_state.h"
-#include "fm/state/state_copy.h"
-#include "fm/state/state_file.h"
+#include "fm/state/state.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -59,9 +58,8 @@ struct pass {
 	struct sa_groups *groups;
 	unsigned mlid; /* that is written next */
 	FILE *out;
-	char *text;
+	char *text, *rest;
 	size_t length;
-	uint64_t sums[TABLES]; /* of what was put last; 0: others may have changed the file */
 };
 
 struct registrations {
@@ -85,7 +83,7 @@ static void passed(struct registrations *r, const char *error);
 static const struct kind {
 	uint16_t attr_id;
 	size_t row_size;
-	const char *record, *file; /* file: of state_dir */
+	const char *record, *kind; /* kind: its kind in state_dir */
 } kinds[TABLES] = {
 	[TABLE_MEMBERS] = { WIRE_SA_MCMEMBER, WIRE_MCMEMBER_SIZE, "MCMemberRecord", "groups" },
 	[TABLE_SERVICES] = { WIRE_SA_SERVICE, 176, "ServiceRecord", "services" },
@@ -186,11 +184,10 @@ static enum job_result write_groups(void *arg)
 static enum job_result finish_table(void *arg)
 {
 	struct pass *p = arg;
-	uint64_t sum;
 
 	fclose(p->out);
 	p->out = NULL;
-	if (state_store_is(p->services.state, STATE_COPIED)) {
+	if (state_is(p->services.state, STATE_COPIED)) {
 		end(p, NULL);
 		return JOB_END;
 	}
@@ -202,10 +199,17 @@ static enum job_result finish_table(void *arg)
 				  : "the records are invalid or contradict each other");
 		return JOB_END;
 	}
-	sum = state_sum(p->text, p->length);
-	if (sum != p->sums[p->kind])
-		state_store_put(p->services.state, kinds[p->kind].file, p->text, p->length);
-	p->sums[p->kind] = sum;
+	p->rest = p->text;
+	state_take_begin(p->services.state, kinds[p->kind].kind);
+	return JOB_NEXT;
+}
+
+static enum job_result take_lines(void *arg)
+{
+	struct pass *p = arg;
+
+	if (state_take_lines(p->services.state, kinds[p->kind].kind, &p->rest))
+		return JOB_MORE;
 	table_forget(p);
 	if (++p->kind < TABLES)
 		ask(p);
@@ -216,7 +220,8 @@ static enum job_result finish_table(void *arg)
 
 static const struct job_step steps[] = { { "registrations-rows", take_rows },
 					 { "registrations-lines", write_groups },
-					 { "registrations-put", finish_table },
+					 { "registrations-judge", finish_table },
+					 { "registrations-put", take_lines },
 					 { NULL, NULL } };
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
@@ -350,7 +355,7 @@ static void passed(struct registrations *r, const char *error)
 		next(r, AGAIN_US);
 		return;
 	}
-	if (!state_store_is(r->services.state, STATE_COPIED) && r->copied != r->master) {
+	if (!state_is(r->services.state, STATE_COPIED) && r->copied != r->master) {
 		r->copied = r->master;
 		event_log_add(r->services.events, LOG_NOTICE, "registrations", NULL, NULL,
 			      "fabric: group members, services and subscriptions were read from "
@@ -358,7 +363,7 @@ static void passed(struct registrations *r, const char *error)
 			      r->master);
 	}
 	r->figures = r->pass.figures;
-	state_store_mark(r->services.state, STATE_READ, true);
+	state_mark(r->services.state, STATE_READ, true);
 	r->whole_us = now;
 	alert_end(r->services.alerts, "registrations", NULL);
 	next(r, UINT64_MAX);
@@ -369,8 +374,7 @@ static void due(void *arg)
 {
 	struct registrations *r = arg;
 
-	if (state_store_is(r->services.state, STATE_COPIED)) {
-		mem_zero(&r->pass.sums, 1);
+	if (state_is(r->services.state, STATE_COPIED)) {
 		r->copied = 0;
 		r->whole_us = loop_now_us(r->services.loop);
 		alert_end(r->services.alerts, "registrations", NULL);
@@ -421,7 +425,6 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 	next(r, FIRST_US);
 	if (now != FABRIC_ROLE_MASTER)
 		return;
-	mem_zero(&r->pass.sums, 1);
 	r->copied = 0;
 }
 
@@ -444,7 +447,7 @@ static void status(const void *room, json_t *doc)
 	uint64_t age = loop_now_us(r->services.loop) - r->whole_us;
 	bool known = r->master && r->copied == r->master;
 
-	if (!r->master || !interval_us(r) || state_store_is(r->services.state, STATE_COPIED))
+	if (!r->master || !interval_us(r) || state_is(r->services.state, STATE_COPIED))
 		return;
 	json_object_set_new(
 		doc, "registrations",

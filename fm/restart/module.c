@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include "fm/program/program.h"
 #include "fm/restart/links_own.h"
-#include "fm/state/state_file.h"
+#include "fm/loop/job.h"
 #include "fm/sweep/sweep.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
@@ -18,26 +18,75 @@ static int lids_compare_guid(const void *a, const void *b)
 	return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
 }
 
-/* 1 = an entry, 0 = an empty line or a comment, -1 = neither. */
-static int parse_line(const char *line, struct lid_entry *entry)
+static bool parse_line(const char *line, struct lid_entry *entry)
 {
 	unsigned lid, lmc;
 	char rest;
 	int fields;
 
-	if (line[strspn(line, " \t\n")] == '\0' || line[0] == '#')
-		return 0;
 	entry->away = 0;
 	fields = sscanf(line, "0x%" SCNx64 " %u %u %" SCNd64 " %c", &entry->port_guid, &lid, &lmc,
 			&entry->away, &rest);
 	if (fields < 3 || fields > 4 || !lid || lid > TABLES_MAX_LID || lmc > 7 || entry->away < 0)
-		return -1;
-	if (fields == 3 && strspn(line, "0123456789abcdefABCDEFx \t\n") != strlen(line))
-		return -1;
+		return false;
 	entry->lid = lid;
 	entry->lmc = lmc;
-	return 1;
+	return fields == 4 || strspn(line, "0123456789abcdefABCDEFx ") == strlen(line);
 }
+
+/* ---- Rows of what is known ------------------------------------------------------------------- */
+
+static void print(FILE *out, char *line)
+{
+	fprintf(out, "%s\n", line);
+	free(line);
+}
+
+static void write_nodes(const void *arg, FILE *out)
+{
+	const struct known_links *c = arg;
+
+	INVENTORY_EACH (c->services->inventory, node)
+		print(out, known_node_line(node));
+}
+
+static void write_ports(const void *arg, FILE *out)
+{
+	const struct known_links *c = arg;
+
+	INVENTORY_EACH (c->services->inventory, node)
+		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+			if (node->port_guids[p])
+				print(out, known_port_line(node, p));
+}
+
+static void write_cables(const void *arg, FILE *out)
+{
+	const struct known_links *c = arg;
+
+	INVENTORY_EACH (c->services->inventory, node)
+		for (unsigned p = 1; p <= node->nports; p++) {
+			const struct inv_port *port = &node->ports[p];
+
+			if (port->peer &&
+			    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
+				print(out,
+				      known_cable_line(
+					      node->guid, p, port->peer->guid, port->peer_port,
+					      port->link_up ? 0
+							    : known_links_since(c, node->guid, p)));
+		}
+}
+
+static const struct state_kind nodes_kind = {
+	.name = "nodes", .form = "a node", .line = known_node_take, .write = write_nodes
+};
+static const struct state_kind ports_kind = {
+	.name = "ports", .form = "a port of a node", .line = known_port_take, .write = write_ports
+};
+static const struct state_kind cables_kind = {
+	.name = "cables", .form = "a link", .line = known_cable_take, .write = write_cables
+};
 
 /*
  * What came, went, moved or has another name between two snapshots. Nodes are found again by GUID,
@@ -49,8 +98,6 @@ struct changes {
 	const struct known_links *links;
 	const struct topo *was, *now;
 	uint32_t *to_was, *to_now; /* by node of the other one: its number there, or TOPO_NONE */
-	uint32_t count, most;
-	FILE *out;
 };
 
 /* By node of `from`, its number in `to`; the caller's. */
@@ -93,71 +140,73 @@ static const struct topo_port *lower_end(const struct topo *t, const struct topo
 		       : peer;
 }
 
-static void write_nodes(struct changes *c)
+static void put(const struct changes *c, const struct state_kind *kind, char *line)
 {
-	for (uint32_t n = 0; n < c->now->nnodes && c->count <= c->most; n++) {
-		const struct topo_node *node = &c->now->nodes[n];
-		const struct inv_node *known;
-
-		if (c->to_was[n] != TOPO_NONE &&
-		    !strcmp(node->desc, c->was->nodes[c->to_was[n]].desc))
-			continue;
-		known = inventory_find(c->links->services->inventory, node->guid);
-		if (known)
-			c->count += known_links_write_node(known, c->out);
-	}
+	state_put(c->links->services->state, kind, (void *)c->links, line);
+	free(line);
 }
 
-/*
- * Writes the records that lead from that snapshot to links->seen, as for known_links_take(), but
- * for what is down. Returns how many lines; it ends behind `most`, and then they are of no use.
- */
-static uint32_t known_links_changes(const struct known_links *links, const struct topo *was,
-				    uint32_t most, FILE *out)
+static void drop(const struct changes *c, const struct state_kind *kind, guid_t guid, unsigned port)
 {
-	struct changes c = { .links = links,
-			     .was = was,
-			     .now = links->seen,
-			     .to_was = match(links->seen, was),
-			     .to_now = match(was, links->seen),
-			     .most = most,
-			     .out = out };
+	char key[64];
 
-	for (uint32_t p = 0; p < was->nports && c.count <= c.most; p++) {
-		const struct topo_port *port = &was->ports[p];
+	if (port)
+		array_printf(key, "0x%016" PRIx64 " %u", guid, port);
+	else
+		array_printf(key, "0x%016" PRIx64, guid);
+	state_remove(c->links->services->state, kind, (void *)c->links, key);
+}
+
+/* The row of the link at a port of that snapshot. */
+static void put_cable(const struct changes *c, const struct topo *t, const struct topo_port *port)
+{
+	const struct topo_port *lower = lower_end(t, port), *upper = topo_peer(t, lower);
+	guid_t node = t->nodes[lower->node].guid;
+
+	put(c, &cables_kind,
+	    known_cable_line(node, lower->num, t->nodes[upper->node].guid, upper->num,
+			     known_links_since(c->links, node, lower->num)));
+}
+
+static void put_node(const struct changes *c, const struct inv_node *node)
+{
+	put(c, &nodes_kind, known_node_line(node));
+	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+		if (node->port_guids[p])
+			put(c, &ports_kind, known_port_line(node, p));
+}
+
+/* What came, went, moved or has another name; not what is down. */
+static void tell_shape(const struct changes *c)
+{
+	for (uint32_t p = 0; p < c->was->nports; p++) {
+		const struct topo_port *port = &c->was->ports[p];
 
 		if (port->peer == TOPO_NONE || port->peer < p ||
-		    has_link(was, port, c.now, c.to_now))
+		    has_link(c->was, port, c->now, c->to_now))
 			continue;
-		fprintf(c.out, "no-cable 0x%016" PRIx64 " %u\n", was->nodes[port->node].guid,
-			port->num);
-		c.count++;
+		port = lower_end(c->was, port);
+		drop(c, &cables_kind, c->was->nodes[port->node].guid, port->num);
 	}
-
-	for (uint32_t n = 0; n < c.was->nnodes && c.count <= c.most; n++)
-		if (c.to_now[n] == TOPO_NONE) {
-			fprintf(c.out, "no-node 0x%016" PRIx64 "\n", c.was->nodes[n].guid);
-			c.count++;
+	for (uint32_t n = 0; n < c->was->nnodes; n++)
+		if (c->to_now[n] == TOPO_NONE) {
+			drop(c, &nodes_kind, c->was->nodes[n].guid, 0);
+			for (unsigned p = 1; p <= c->was->nodes[n].nports; p++)
+				drop(c, &ports_kind, c->was->nodes[n].guid, p);
 		}
+	for (uint32_t n = 0; n < c->now->nnodes; n++) {
+		const struct topo_node *node = &c->now->nodes[n];
+		const struct inv_node *known =
+			inventory_find(c->links->services->inventory, node->guid);
 
-	write_nodes(&c);
-	for (uint32_t p = 0; p < c.now->nports && c.count <= c.most; p++)
-		if (c.now->ports[p].peer != TOPO_NONE && c.now->ports[p].peer > p &&
-		    !has_link(c.now, &c.now->ports[p], c.was, c.to_was)) {
-			const struct topo_port *lower = lower_end(c.now, &c.now->ports[p]);
-			const struct topo_port *upper = topo_peer(c.now, lower);
-			const struct topo_node *nodes = c.now->nodes;
-
-			known_links_write_cable(
-				nodes[lower->node].guid, lower->num, nodes[upper->node].guid,
-				upper->num,
-				known_links_since(c.links, nodes[lower->node].guid, lower->num),
-				c.out);
-			c.count++;
-		}
-	free(c.to_was);
-	free(c.to_now);
-	return c.count;
+		if (known && (c->to_was[n] == TOPO_NONE ||
+			      strcmp(node->desc, c->was->nodes[c->to_was[n]].desc)))
+			put_node(c, known);
+	}
+	for (uint32_t p = 0; p < c->now->nports; p++)
+		if (c->now->ports[p].peer != TOPO_NONE && c->now->ports[p].peer > p &&
+		    !has_link(c->now, &c->now->ports[p], c->was, c->to_was))
+			put_cable(c, c->now, &c->now->ports[p]);
 }
 
 /*
@@ -165,47 +214,22 @@ static uint32_t known_links_changes(const struct known_links *links, const struc
  * a link that is down stays a link of the design, its leaf has 3 of 4 spines, and routing keeps its
  * slot free.
  *
- * state_dir/cables has a line each for nodes, CA ports and links, down or not:
+ * They are rows of three kinds, down or not:
  *
- *   switch|ca|router GUID PORTS SYSTEM-GUID VENDOR DEVICE REVISION PARTITION-CAP LFT-CAP MFT-CAP
- *                    FLAGS NAME
- *   port NODE-GUID PORT PORT-GUID
- *   cable GUID PORT GUID PORT SINCE   SINCE: the second it was first found down, 0 = it was up
+ *   nodes   GUID: switch|ca|router PORTS SYSTEM-GUID VENDOR DEVICE REVISION PARTITION-CAP LFT-CAP
+ *           MFT-CAP FLAGS NAME
+ *   ports   NODE-GUID PORT: PORT-GUID
+ *   cables  GUID PORT: GUID PORT SINCE, by the end with the lower GUID; SINCE: the second the link
+ *           was first found down, 0 = it was up
  *
  * They are added to the inventory before the first sweep, as nodes that are gone and links that are
  * down. The sweep then finds them up, moved elsewhere or replaced, by the same code as at any
  * time. So a link that went down while fmd did not run is down like any other. What was removed for
  * good stays until `fmctl forget`.
  *
- * Behind each change that is settled sums over all of it say whether anything has changed. What
- * did is told by records (fm/state/state_store.h):
- *
- *   down GUID PORT SINCE   the link at that end, the one with the lower GUID; SINCE as above
- *   cable ..               a link, whatever was at its two ports; as in the file
- *   no-cable GUID PORT     the link at that port was forgotten, or leads elsewhere
- *   switch|ca|router ..    a node that is new, or has another name; as in the file, and its ports
- *   no-node GUID           a node was forgotten
- *
- * The file is written some time later in any case; and at once where it is the shorter message, as
- * behind the first sweep.
+ * Behind each change that is settled sums over all of it say whether anything has changed. Rows of
+ * what did are put then; behind the first sweep all of them.
  */
-
-static void forget_links(void *arg);
-static void links_write_links(const void *arg, FILE *out);
-
-#define RECORDS_MOST 2000 /* of more, the file is the shorter message */
-
-/* Written within a second: new links, and links that went down, have to survive a crash. */
-static const struct state_file links_file = {
-	.name = "cables",
-	.form = "a node, a port or a cable",
-	.line = known_links_line,
-	.forget = forget_links,
-	.write = links_write_links,
-	.record = known_links_take,
-	.gather_us = 200000,
-	.gather_max_us = 1000000,
-};
 
 /* ---- What is down, and since when ------------------------------------------------------------ */
 
@@ -244,45 +268,40 @@ static void sum_all(struct known_links *links, const struct topo *t)
 	links->sum = links->shape + down;
 }
 
-/* False: there is nothing to tell them behind, or they would be more than the file is worth. */
-static bool tell_changes(const struct known_links *c, const struct known_links *had)
+static void tell_changes(const struct known_links *links, const struct known_links *had)
 {
-	char *lines = NULL;
-	size_t length = 0;
-	uint32_t count = 0;
-	FILE *out;
+	struct changes c = { .links = links, .was = had->seen, .now = links->seen };
+	struct state *state = links->services->state;
 
-	if (!had->seen)
-		return false;
-	out = open_memstream(&lines, &length);
-	if (had->shape != c->shape)
-		count = known_links_changes(c, had->seen, RECORDS_MOST, out);
+	if (!had->seen) {
+		state_changed(state, &nodes_kind, (void *)links);
+		state_changed(state, &ports_kind, (void *)links);
+		state_changed(state, &cables_kind, (void *)links);
+		return;
+	}
+	if (had->shape != links->shape) {
+		c.to_was = match(c.now, c.was);
+		c.to_now = match(c.was, c.now);
+		tell_shape(&c);
+		free(c.to_was);
+		free(c.to_now);
+	}
 	/* What differs in two lists by end. */
-	for (uint32_t h = 0, n = 0; count <= RECORDS_MOST && (h < had->ndown || n < c->ndown);) {
+	for (uint32_t h = 0, n = 0; h < had->ndown || n < links->ndown;) {
 		int order = h == had->ndown ? 1
-			    : n == c->ndown ? -1
-					    : known_links_compare(&had->down[h], &c->down[n]);
-		const struct down_link *link = order < 0 ? &had->down[h] : &c->down[n];
+			    : n == links->ndown
+				    ? -1
+				    : known_links_compare(&had->down[h], &links->down[n]);
+		const struct down_link *link = order < 0 ? &had->down[h] : &links->down[n];
+		uint32_t node = order ? topo_find(c.now, link->node) : TOPO_NONE;
+		const struct topo_port *port =
+			node == TOPO_NONE ? NULL : topo_port(c.now, node, link->port);
 
-		if (order) {
-			fprintf(out, "down 0x%016" PRIx64 " %u %" PRId64 "\n", link->node,
-				link->port, order < 0 ? 0 : link->since);
-			count++;
-		}
+		if (port && port->peer != TOPO_NONE)
+			put_cable(&c, c.now, port);
 		h += order <= 0;
 		n += order >= 0;
 	}
-	fclose(out);
-	if (count <= RECORDS_MOST) {
-		const char *at = lines, *end = lines + length, *line;
-
-		while ((line = records_line(&at, end, &length))) {
-			lines[(line - lines) + length] = '\0';
-			state_store_record(c->services->state, &links_file, (void *)c, line);
-		}
-	}
-	free(lines);
-	return count <= RECORDS_MOST;
 }
 
 /* null: not settled yet */
@@ -293,37 +312,6 @@ static void write_utc(time_t when, char text[KNOWN_LINKS_SINCE])
 	text[0] = '\0';
 	if (when && gmtime_r(&when, &utc))
 		strftime(text, KNOWN_LINKS_SINCE, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
-/* ---- The file -------------------------------------------------------------------------------- */
-
-static void forget_links(void *arg)
-{
-	struct known_links *c = arg;
-
-	inventory_fini(c->services->inventory);
-	c->ndown = 0;
-}
-
-static void links_write_links(const void *arg, FILE *out)
-{
-	const struct known_links *c = arg;
-	const struct inventory *inv = c->services->inventory;
-
-	INVENTORY_EACH (inv, node)
-		known_links_write_node(node, out);
-	INVENTORY_EACH (inv, node) {
-		for (unsigned p = 1; p <= node->nports; p++) {
-			const struct inv_port *port = &node->ports[p];
-
-			if (port->peer &&
-			    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
-				known_links_write_cable(
-					node->guid, p, port->peer->guid, port->peer_port,
-					port->link_up ? 0 : known_links_since(c, node->guid, p),
-					out);
-		}
-	}
 }
 
 /* ---- LIDs of what is known ------------------------------------------------------------------- */
@@ -357,45 +345,29 @@ struct restart {
 	struct fabric *fabric;
 	struct fabric_services services;
 	struct known_links links;
-	uint64_t blocks; /* written to switches, when their file was last due */
+	bool *taken;	 /* by LID: a row has it; only while they are read */
+	uint64_t blocks; /* written to switches, when their rows were last due */
 	uint32_t lids;	 /* lid_memory.changes then */
+	struct loop_timer *due;
+	struct job *job; /* rows of tables, switch by switch */
+	guid_t at;	 /* the latest of these */
 };
 
 /* ---- LIDs ------------------------------------------------------------------------------------ */
 
-static unsigned read_lids(void *arg, FILE *in)
+/* A LID that another port has is worse than a new one. */
+static bool take_lid(void *arg, const char *line)
 {
 	struct restart *r = arg;
-
-	/* `bad`: the number of the line that is malformed or has a LID of another; 0 = none. */
 	struct lid_memory *memory = r->services.lids;
-	uint8_t *taken = mem_alloc(TABLES_MAX_LID + 1, 1);
-	unsigned number = 0, bad = 0;
-	char line[LINE];
+	struct lid_entry entry;
 
-	while (!bad && fgets(line, sizeof(line), in)) {
-		struct lid_entry entry;
-		int kind = parse_line(line, &entry);
-
-		number++;
-		if (kind < 0 || (kind > 0 && taken[entry.lid]++))
-			bad = number;
-		if (kind <= 0 || bad)
-			continue;
-		memory->entries = mem_resize(memory->entries, memory->count + 1, sizeof(entry));
-		memory->entries[memory->count++] = entry;
-	}
-	free(taken);
-	if (memory->count)
-		qsort(memory->entries, memory->count, sizeof(*memory->entries), lids_compare_guid);
-	return bad;
-}
-
-static void forget_lids(void *arg)
-{
-	struct restart *r = arg;
-
-	lid_memory_fini(r->services.lids);
+	if (!parse_line(line, &entry) || r->taken[entry.lid])
+		return false;
+	r->taken[entry.lid] = true;
+	memory->entries = mem_resize(memory->entries, memory->count + 1, sizeof(entry));
+	memory->entries[memory->count++] = entry;
+	return true;
 }
 
 static void write_lids(const void *arg, FILE *out)
@@ -415,13 +387,10 @@ static void write_lids(const void *arg, FILE *out)
 	}
 }
 
-/* A LID that is wrong is worse than a new one: a file that is not whole is lost. */
-static const struct state_file lids_file = {
+static const struct state_kind lids_kind = {
 	.name = "lids",
-	.small = true,
 	.form = "`GUID LID LMC [AWAY]`, or a LID twice",
-	.read = read_lids,
-	.forget = forget_lids,
+	.line = take_lid,
 	.write = write_lids,
 };
 
@@ -430,7 +399,7 @@ static void lids_changed(struct restart *r)
 	if (r->lids == r->services.lids->changes)
 		return;
 	r->lids = r->services.lids->changes;
-	state_store_changed(r->services.state, &lids_file, r);
+	state_changed(r->services.state, &lids_kind, r);
 }
 
 /* Ports were given LIDs, or lost theirs, by an operator too; whatever has come of the tables. */
@@ -441,21 +410,62 @@ static void published(void *room, enum fabric_update_step step, const struct top
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-static void write_tables(const void *arg, FILE *out)
-{
-	const struct restart *r = arg;
+#define TABLES_US      5000000 /* that changes of tables gather */
+#define TABLES_A_SLICE 32
 
-	program_write_tables(r->services.program, out);
+static bool take_table(void *arg, const char *line)
+{
+	program_remember(((struct restart *)arg)->services.program, line);
+	return true;
 }
 
-static const struct state_file tables_file = {
-	.name = "tables", .write = write_tables, .gather_us = 5000000, .gather_max_us = 60000000
-};
+static const struct state_kind tables_kind = { .name = "tables",
+					       .form = "blocks of a switch",
+					       .line = take_table };
+
+/* False: there is none left. */
+static bool put_table(struct restart *r)
+{
+	char *line = program_next_table(r->services.program, &r->at);
+
+	if (line)
+		state_put(r->services.state, &tables_kind, r, line);
+	free(line);
+	return line;
+}
+
+static enum job_result put_tables(void *arg)
+{
+	unsigned count = 0;
+
+	while (count < TABLES_A_SLICE && put_table(arg))
+		count++;
+	return count == TABLES_A_SLICE ? JOB_MORE : JOB_NEXT;
+}
+
+static void tables_due(void *arg)
+{
+	static const struct job_step steps[] = { { "restart-tables", put_tables }, { NULL, NULL } };
+	struct restart *r = arg;
+
+	r->at = 0;
+	job_start(r->job, steps, NULL);
+}
 
 static void changed(struct restart *r)
 {
 	r->blocks = program_blocks_written(r->services.program);
-	state_store_changed(r->services.state, &tables_file, r);
+	if (!loop_timer_armed(r->due))
+		loop_timer_set(r->due, TABLES_US);
+}
+
+/* Some were lost, and switches hold what is wanted: nothing else would bring them back. */
+static bool lacks_rows(const struct restart *r)
+{
+	const struct rows_kind *rows =
+		rows_kind((struct rowset *)state_rows(r->services.state), tables_kind.name, false);
+
+	return !rows || rows->count < fabric_view(r->fabric).topo->nswitches;
 }
 
 static void programmed(void *room, const struct fabric_programmed *programmed)
@@ -473,7 +483,7 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 				      "%" PRIu64 " "
 				      "rewritten",
 				      result->read, result->differed, written);
-		if (result->differed || written != r->blocks)
+		if (result->differed || written != r->blocks || (result->read && lacks_rows(r)))
 			changed(r);
 	}
 }
@@ -485,22 +495,27 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 
 	if (step != FABRIC_ROLE_IN_FORCE)
 		lids_changed(r);
-	if (step != FABRIC_ROLE_IN_FORCE &&
-	    program_blocks_written(r->services.program) != r->blocks)
-		changed(r);
+	if (step == FABRIC_ROLE_IN_FORCE ||
+	    (program_blocks_written(r->services.program) == r->blocks &&
+	     !loop_timer_armed(r->due) && !job_steps(r->job)))
+		return;
+	for (r->at = 0; put_table(r);)
+		;
 }
 
 static void load(void *room, enum fabric_load_step step)
 {
 	struct restart *r = room;
-	char *content;
-	size_t length;
 
 	if (step != FABRIC_RESTORE)
 		return;
-	state_store_read(r->services.state, &lids_file, r);
-	if (!state_store_load(r->services.state, &tables_file, r, &content, &length))
-		program_remember(r->services.program, content, length);
+	r->taken = mem_array(r->taken, TABLES_MAX_LID + 1);
+	state_read(r->services.state, &lids_kind, r);
+	free(r->taken);
+	if (r->services.lids->count)
+		qsort(r->services.lids->entries, r->services.lids->count, sizeof(struct lid_entry),
+		      lids_compare_guid);
+	state_read(r->services.state, &tables_kind, r);
 
 	/*
 	 * Called before the first sweep, after the LIDs were read: adds nodes, ports and links of
@@ -509,7 +524,9 @@ static void load(void *room, enum fabric_load_step step)
 	const struct lid_memory *lids = r->services.lids;
 	const struct inventory *inv = r->links.services->inventory;
 
-	state_store_read(r->links.services->state, &links_file, &r->links);
+	state_read(r->links.services->state, &nodes_kind, &r->links);
+	state_read(r->links.services->state, &ports_kind, &r->links);
+	state_read(r->links.services->state, &cables_kind, &r->links);
 	known_links_sort(&r->links);
 	INVENTORY_EACH (inv, node) {
 		if (inv_is_switch(node))
@@ -563,11 +580,7 @@ static void settled(void *room, enum fabric_settle_step step)
 			r->links.down = list;
 			r->links.ndown = count;
 
-			if (!tell_changes(&r->links, &had)) {
-				state_store_changed(r->links.services->state, &links_file,
-						    &r->links);
-				state_store_hasten(r->links.services->state, &links_file);
-			}
+			tell_changes(&r->links, &had);
 			free(had.down);
 		}
 		topo_unref(had.seen);
@@ -622,6 +635,8 @@ static void *init(struct fabric *fabric)
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
 	r->links.services = &r->services;
+	r->due = loop_timer_new(r->services.loop, tables_due, r);
+	r->job = job_new(r->services.loop, r);
 	return r;
 }
 
@@ -629,6 +644,8 @@ static void fini(void *room)
 {
 	struct restart *r = room;
 
+	loop_timer_free(r->due);
+	job_free(r->job);
 	free(r->links.down);
 	topo_unref(r->links.seen);
 	free(r);

@@ -15,6 +15,13 @@ void mcast_group_line(const struct sa_group *g, char line[MCAST_LINE])
 		 a->sl, a->flow_label, a->hop_limit, a->tclass);
 }
 
+void mcast_member_line(const struct sa_group *g, const struct sa_member *m, char line[MCAST_LINE])
+{
+	snprintf(line, MCAST_LINE,
+		 "joined 0x%016" PRIx64 " 0x%016" PRIx64 " 0x%016" PRIx64 " %u %u",
+		 g->attr.mgid.prefix, g->attr.mgid.guid, m->port, m->state, m->proxy);
+}
+
 void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out)
 {
 	for (const struct sa_group *g = sa_groups_by_mlid(groups, mlid); g; g = g->next) {
@@ -22,9 +29,10 @@ void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out)
 
 		mcast_group_line(g, line);
 		fprintf(out, "%s\n", line);
-		for (uint32_t i = 0; i < g->nmembers; i++)
-			fprintf(out, "member 0x%016" PRIx64 " %u %u\n", g->members[i].port,
-				g->members[i].state, g->members[i].proxy);
+		for (uint32_t i = 0; i < g->nmembers; i++) {
+			mcast_member_line(g, &g->members[i], line);
+			fprintf(out, "%s\n", line);
+		}
 	}
 }
 
@@ -44,25 +52,23 @@ bool mcast_group_is_plain(const struct sa_group_attr *a, unsigned mlid)
 	       a->mgid.prefix >> 56 == 0xff;
 }
 
-bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const char *line,
-		      uint64_t now_us)
+bool mcast_group_read(struct sa_groups *groups, const char *line, uint64_t now_us)
 {
 	unsigned mlid, pkey, mtu, rate, life, sl, hop, tclass, state, proxy;
 	struct sa_group_attr a = { .qkey = 0 };
-	struct sa_group *group = *last;
+	struct sa_group *group;
 	guid_t port;
 	char rest;
 
-	if (line[0] == 'm') {
-		if (!group ||
-		    sscanf(line, "member 0x%" SCNx64 " %u %u %c", &port, &state, &proxy, &rest) !=
-			    3 ||
-		    !state || state > WIRE_JOIN_BITS || proxy > 1 || sa_group_member(group, port))
+	if (sscanf(line, "joined 0x%" SCNx64 " 0x%" SCNx64 " 0x%" SCNx64 " %u %u %c",
+		   &a.mgid.prefix, &a.mgid.guid, &port, &state, &proxy, &rest) == 5) {
+		group = sa_groups_find(groups, &a.mgid);
+		if (!group || !state || state > WIRE_JOIN_BITS || proxy > 1 ||
+		    sa_group_member(group, port))
 			return false;
 		sa_groups_join(groups, group, port, state, proxy);
 		return true;
 	}
-	*last = NULL;
 	if (sscanf(line,
 		   "group 0x%" SCNx64 " 0x%" SCNx64 " 0x%x 0x%x 0x%" SCNx32
 		   " %u %u %u %u 0x%" SCNx32 " %u %u %c",
@@ -78,9 +84,7 @@ bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const ch
 	a.sl = sl;
 	a.hop_limit = hop;
 	a.tclass = tclass;
-	if (mcast_group_is_plain(&a, mlid))
-		*last = sa_groups_create(groups, &a, mlid, now_us);
-	return *last;
+	return mcast_group_is_plain(&a, mlid) && sa_groups_create(groups, &a, mlid, now_us);
 }
 
 /*

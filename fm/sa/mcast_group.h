@@ -133,26 +133,24 @@ uint8_t sa_groups_leave(struct sa_groups *groups, struct sa_group *group, guid_t
 bool sa_groups_end_if_unkept(struct sa_groups *groups, struct sa_group *group, uint64_t now_us);
 void sa_groups_clear(struct sa_groups *groups); /* ends all */
 
-/* ---- As lines of state_dir/groups ------------------------------------------------------------ */
+/* ---- As rows of the kind `groups` ------------------------------------------------------------ */
 
 /*
- * A group, then its members. Numbers with 0x are hexadecimal, and the MGID is two of them:
+ * All groups, then their members. Numbers with 0x are hexadecimal, and the MGID is two of them:
  *
  *   group MGID MLID P_Key Q_Key MTU rate life SL FlowLabel HopLimit TClass
- *   member PORT_GUID JoinState proxy
+ *   joined MGID PORT_GUID JoinState proxy
  */
 
-/* The line of a group, without its end. */
+/* The line of a group, and of a member of it, without their ends. */
 #define MCAST_LINE 256
 void mcast_group_line(const struct sa_group *group, char line[MCAST_LINE]);
+void mcast_member_line(const struct sa_group *group, const struct sa_member *member,
+		       char line[MCAST_LINE]);
 /* All groups of that MLID, with their members. */
 void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out);
-/*
- * Adds what the line says. *last, NULL at first: the group whose members follow. False: it is none,
- * or does not fit to what is there.
- */
-bool mcast_group_read(struct sa_groups *groups, struct sa_group **last, const char *line,
-		      uint64_t now_us);
+/* Adds what the line says. False: it is none, or does not fit to what is there. */
+bool mcast_group_read(struct sa_groups *groups, const char *line, uint64_t now_us);
 /* How the member has joined, in words for people; a literal. */
 const char *sa_member_joined(const struct sa_member *member);
 /* Whether a group can be that; the MLID is its own. */

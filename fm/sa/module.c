@@ -27,27 +27,16 @@ struct sa_key {
 	uint64_t made; /* 0 = none yet */
 };
 
-static unsigned read_key(void *arg, FILE *in)
+static bool take_key(void *arg, const char *line)
 {
 	struct sa_key *k = arg;
 	uint64_t key;
-	int first = fgetc(in);
-	char end;
+	char rest;
 
-	if (first == EOF)
-		return 0; /* as the copy of a master has it that made none */
-	ungetc(first, in);
-	if (fscanf(in, "0x%" SCNx64 "%c", &key, &end) != 2 || end != '\n' || key <= KNOWN_TO_ALL)
-		return 1;
+	if (sscanf(line, "0x%" SCNx64 " %c", &key, &rest) != 1 || key <= KNOWN_TO_ALL)
+		return false;
 	k->made = key;
-	return 0;
-}
-
-static void forget_key(void *arg)
-{
-	struct sa_key *k = arg;
-
-	k->made = 0;
+	return true;
 }
 
 static void write_key(const void *arg, FILE *out)
@@ -57,12 +46,10 @@ static void write_key(const void *arg, FILE *out)
 	fprintf(out, "0x%016" PRIx64 "\n", k->made);
 }
 
-static const struct state_file key_file = {
+static const struct state_kind key_kind = {
 	.name = "sa_key",
-	.small = true,
 	.form = "a key",
-	.read = read_key,
-	.forget = forget_key,
+	.line = take_key,
 	.write = write_key,
 };
 
@@ -76,7 +63,7 @@ static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *servi
 	if (!conf->sm.mkey && !conf->sm.mkey_secret.set && conf->sm.key == KNOWN_TO_ALL)
 		return KNOWN_TO_ALL;
 	if (!k->made)
-		state_store_read(services->state, &key_file, k);
+		state_read(services->state, &key_kind, k);
 	if (k->made)
 		return k->made;
 	do
@@ -84,10 +71,11 @@ static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *servi
 			abort(); /* no kernel that runs this lacks it */
 	while (k->made <= KNOWN_TO_ALL);
 	log_line(LOG_SA, LOG_NOTICE,
-		 "sa_key is not set, but m_key or sm_key is: generated an sa_key in %s/sa_key; "
+		 "sa_key is not set, but m_key or sm_key is: generated an sa_key, which is kept in "
+		 "%s; "
 		 "with several managers, set the same sa_key in all",
 		 conf->state_dir);
-	state_store_changed(services->state, &key_file, k);
+	state_changed(services->state, &key_kind, k);
 	return k->made;
 }
 
@@ -113,6 +101,7 @@ struct sa_room {
 	struct batch *batch; /* GUID tables on their way */
 	struct loop_timer *soon;
 	cl_qmap_t holders;
+	cl_qlist_t promises;
 };
 
 static struct holder *holder_get(struct sa_room *r, guid_t port)
@@ -343,52 +332,83 @@ static void write_services(const void *sa, FILE *out)
 	sa_services_write(sa, out, time(NULL));
 }
 
-static bool take_service(void *sa, const char *line)
-{
-	return sa_services_take(sa, line, time(NULL));
-}
-
 /* ---- What hosts ask for ---------------------------------------------------------------------- */
 
-/* The owner of the files is the SA itself. */
-static const struct state_file files[SA_KEPT] = {
+/* The owner of the rows is the SA itself. */
+static const struct state_kind kinds[SA_KEPT] = {
 	[SA_ALIASES] = {
 		.name = "aliases",
 		.form = "a GUID of a port",
 		.line = sa_aliases_line,
-		.forget = sa_aliases_forget,
 		.write = sa_aliases_write,
-		.record = sa_aliases_take,
-		.gather_us = GATHER_US,
-		.gather_max_us = GATHER_US,
 	},
 	[SA_SERVICES] = {
 		.name = "services",
 		.form = "a service",
 		.line = line_of_services,
-		.forget = sa_services_forget,
 		.write = write_services,
-		.record = take_service,
-		.gather_us = GATHER_US,
-		.gather_max_us = GATHER_US,
 	},
 	[SA_SUBSCRIPTIONS] = {
 		.name = "subscriptions",
 		.form = "a subscription",
 		.line = sa_subscriptions_line,
-		.forget = sa_subscriptions_forget,
 		.write = sa_subscriptions_write,
-		.record = sa_subscriptions_take,
-		.gather_us = GATHER_US,
-		.gather_max_us = GATHER_US,
 	},
 };
 
-static void recorded(void *arg, enum sa_kept kept, const char *line)
+static void recorded(void *arg, enum sa_kept kept, bool gone, const char *line)
 {
 	struct sa_room *r = arg;
 
-	state_store_record(r->services.state, &files[kept], r->services.sa, line);
+	(gone ? state_remove : state_put)(r->services.state, &kinds[kept], r->services.sa, line);
+}
+
+#define PROMISES_MOST 16384
+
+struct promise {	     /* an answer that waits for the disk */
+	cl_list_item_t item; /* first */
+	struct sa_room *room;
+	struct io_addr from;
+	uint8_t mad[WIRE_MAD_SIZE];
+};
+
+static void keep_promise(void *arg)
+{
+	struct promise *p = arg;
+
+	cl_qlist_remove_item(&p->room->promises, &p->item);
+	sa_answer(p->room->services.sa, &p->from, p->mad, sizeof(p->mad));
+	free(p);
+}
+
+/* Who gets no answer for there are too many, as a disk hangs, asks again. */
+static bool promised(void *arg, const struct io_addr *from, const uint8_t mad[WIRE_MAD_SIZE])
+{
+	struct sa_room *r = arg;
+	struct promise *p;
+
+	if (cl_qlist_count(&r->promises) == PROMISES_MOST)
+		return true;
+	p = mem_new(p);
+	p->room = r;
+	p->from = *from;
+	memcpy(p->mad, mad, sizeof(p->mad));
+	if (!state_when_kept(r->services.state, keep_promise, p)) {
+		free(p);
+		return false;
+	}
+	cl_qlist_insert_tail(&r->promises, &p->item);
+	return true;
+}
+
+static void promises_fini(struct sa_room *r)
+{
+	while (cl_qlist_count(&r->promises)) {
+		cl_list_item_t *item = cl_qlist_remove_head(&r->promises);
+
+		state_forget(r->services.state, item);
+		free(item);
+	}
 }
 
 static void reported(void *arg, const struct event_subject *subject, const char *text)
@@ -407,30 +427,23 @@ static void guids_changed(void *arg, guid_t port)
 	loop_timer_set(r->soon, 0);
 }
 
-/*
- * What was just read is no change. A file that is missing or damaged means that hosts know more
- * than we do.
- */
+/* Rows that were never there, or were lost, mean that hosts know more than we do. */
 static void load(void *room, enum fabric_load_step step)
 {
 	struct sa_room *r = room;
-	struct state_store *state = r->services.state;
+	struct state *state = r->services.state;
 	struct sa *sa = r->services.sa;
-	bool read;
 
 	if (step != FABRIC_LOAD)
 		return;
 
-	state_store_read(state, &files[SA_ALIASES], sa);
-	state_store_read(state, &files[SA_SERVICES], sa);
-	read = !state_store_read(state, &files[SA_SUBSCRIPTIONS], sa);
-	for (unsigned i = 0; i < SA_KEPT; i++)
-		state_store_unchanged(state, &files[i]);
-	if (read)
+	state_read(state, &kinds[SA_ALIASES], sa);
+	state_read(state, &kinds[SA_SERVICES], sa);
+	if (!state_read(state, &kinds[SA_SUBSCRIPTIONS], sa))
 		return;
 	fabric_request_reregister(r->fabric, "subscriptions are not known");
 	for (unsigned i = 0; i < SA_KEPT; i++)
-		state_store_changed(state, &files[i], sa);
+		state_changed(state, &kinds[i], sa);
 }
 
 /* ---- What is published ----------------------------------------------------------------------- */
@@ -541,8 +554,10 @@ static void *init(struct fabric *fabric)
 	r->batch = batch_new(r->services.loop, r->services.mad, &ops, r);
 	r->soon = loop_timer_new(r->services.loop, write_due, r);
 	cl_qmap_init(&r->holders);
+	cl_qlist_init(&r->promises);
 	configure(r);
 	sa_listen(r->services.sa, &(struct sa_listener){ .record = recorded,
+							 .promised = promised,
 							 .reported = reported,
 							 .guids = guids_changed,
 							 .arg = r });
@@ -554,6 +569,7 @@ static void fini(void *room)
 	struct sa_room *r = room;
 
 	sa_listen(r->services.sa, &(struct sa_listener){ 0 });
+	promises_fini(r);
 	batch_free(r->batch); /* drops what was not written */
 	loop_timer_free(r->soon);
 	while (cl_qmap_count(&r->holders)) {

@@ -199,8 +199,7 @@ bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t da
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* again: the entry may have had another GUID until then. */
-static bool line_take(struct sa *sa, const char *line, bool again)
+bool sa_aliases_line(void *sa, const char *line)
 {
 	struct alias_table *table;
 	guid_t port, guid, ours;
@@ -213,24 +212,13 @@ static bool line_take(struct sa *sa, const char *line, bool again)
 	if (!port || !entry || entry >= ENTRIES)
 		return false;
 	table = table_get(sa, port, entry);
-	if (!table || (!again && table->guids[entry]))
+	if (!table || table->guids[entry])
 		return false;
-	entry_put(&sa->aliases, table, entry, 0);
 	if (guid && sa_alias_port(sa, guid))
 		return false;
-	entry_put(&sa->aliases, table, entry, guid);
+	entry_put(&((struct sa *)sa)->aliases, table, entry, guid);
 	table->ours[entry] = ours;
 	return true;
-}
-
-bool sa_aliases_line(void *sa, const char *line)
-{
-	return line_take(sa, line, false);
-}
-
-bool sa_aliases_take(void *sa, const char *line)
-{
-	return line_take(sa, line, true);
 }
 
 static void line_write(const struct alias_table *table, unsigned entry, char line[LINE_SIZE])
@@ -353,7 +341,8 @@ static enum wire_sa_status guid_prepare(struct sa_query *q)
 			if (!entry || !(c.mask >> (entry - c.first) & 1))
 				continue;
 			line_write(table, entry, line);
-			sa_record(sa, SA_ALIASES, false, line);
+			sa_record(sa, SA_ALIASES, !table->guids[entry] && !table->ours[entry],
+				  line);
 		}
 
 		if (sa->listener.guids)

@@ -70,13 +70,18 @@ void sa_publish(struct sa *sa, const struct sa_view *view);
  * acknowledged; who never answers loses the subscription. Notices of its own (a port in or out of
  * service, a group made or gone) the SA sends by itself.
  */
+void sa_answer(struct sa *sa, const struct io_addr *from, const uint8_t *mad, size_t len);
 void sa_notice(struct sa *sa, const struct wire_notice *notice, uint16_t issuer_lid); /* a trap */
 
 enum sa_kept { SA_SUBSCRIPTIONS, SA_SERVICES, SA_ALIASES, SA_KEPT };
 
 /* Each may be NULL. They are called from within the SA, and may not call it. */
 struct sa_listener {
-	void (*record)(void *arg, enum sa_kept kept, const char *line); /* of sa_state.h */
+	/* A row is so now, or `gone`. */
+	void (*record)(void *arg, enum sa_kept kept, bool gone, const char *line);
+	/* True: it copied the answer to a change, and sends it by sa_answer() once that is kept. */
+	bool (*promised)(void *arg, const struct io_addr *from,
+			 const uint8_t mad[WIRE_MAD_SIZE]); /* of sa_state.h */
 	/* worth an event */
 	void (*reported)(void *arg, const struct event_subject *subject, const char *text);
 	void (*guids)(void *arg, guid_t port); /* its table of GUIDs is another */

@@ -319,7 +319,7 @@ static inline bool sa_shown(const struct sa_query *q, uint32_t port)
 
 #define SA_LINE	       512
 #define SA_SERVICE_ROW 176
-#define SA_GONE	       "gone " /* in front of the line of one that has ended */
+#define SA_SERVICE_ID  52 /* hexadecimal digits of a row that name the service */
 
 /*
  * The line that its file has, without its end. `lease`: seconds left, WIRE_LEASE_FOREVER: for good.

@@ -14,11 +14,8 @@ void sa_listen(struct sa *sa, const struct sa_listener *listener)
 
 void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line)
 {
-	char record[SA_LINE + sizeof(SA_GONE)];
-
-	array_printf(record, "%s%s", gone ? SA_GONE : "", line);
 	if (sa->listener.record)
-		sa->listener.record(sa->listener.arg, kept, record);
+		sa->listener.record(sa->listener.arg, kept, gone, line);
 }
 
 void sa_log(struct sa *sa, struct event_subject subject, const char *format, ...)
@@ -38,9 +35,9 @@ void sa_subscription_line(guid_t port, const struct subscription *s, char line[S
 	const struct wire_inform_info *i = &s->info;
 
 	snprintf(line, SA_LINE,
-		 "0x%016" PRIx64 " %u %u %u %u %u %u %u %u %u %u 0x%016" PRIx64 " 0x%016" PRIx64,
-		 port, i->qpn, s->sl, s->pkey_index, s->trusted, i->trap, i->type, i->generic,
-		 i->producer, i->lid_begin, i->lid_end, i->gid.prefix, i->gid.guid);
+		 "0x%016" PRIx64 " %u %u %u %u %u %u %u 0x%016" PRIx64 " 0x%016" PRIx64 " %u %u %u",
+		 port, i->qpn, i->trap, i->type, i->generic, i->producer, i->lid_begin, i->lid_end,
+		 i->gid.prefix, i->gid.guid, s->sl, s->pkey_index, s->trusted);
 }
 
 void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t now,
@@ -51,11 +48,12 @@ void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t 
 	char *at = line;
 
 	wire_service_encode(record, row);
-	at += snprintf(line, SA_LINE, "%" PRId64 " ",
-		       lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
 	for (unsigned b = 0; b < SA_SERVICE_ROW; b++) {
+		if (2 * b == SA_SERVICE_ID)
+			*at++ = ' ';
 		*at++ = digits[row[b] >> 4];
 		*at++ = digits[row[b] & 15];
 	}
-	*at = '\0';
+	snprintf(at, SA_LINE - (at - line), " %" PRId64,
+		 lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
 }

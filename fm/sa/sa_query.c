@@ -12,9 +12,19 @@
  * are. Get answers are one MAD of 256 bytes. An error carries the request's components back.
  */
 
-static void answer_send(struct sa *sa, const struct io_addr *from, const uint8_t *mad, size_t len)
+void sa_answer(struct sa *sa, const struct io_addr *from, const uint8_t *mad, size_t len)
 {
 	sa->stats.answered += !mad_reply(sa->mad, from, mad, len);
+}
+
+/* What a host is told that it has registered outlives this process. */
+static void answer_send(const struct sa_query *q, const uint8_t *mad, size_t len)
+{
+	const struct sa_listener *l = &q->sa->listener;
+	bool promise = !q->status && (q->method == WIRE_SET || q->method == WIRE_DELETE);
+
+	if (!promise || !l->promised || !l->promised(l->arg, &q->from, mad))
+		sa_answer(q->sa, &q->from, mad, len);
 }
 
 void sa_send(struct sa_query *q)
@@ -36,16 +46,16 @@ void sa_send(struct sa_query *q)
 	if (q->status) { /* it carries the request's components back */
 		memcpy(mad, q->mad, sizeof(mad));
 		wire_sa_answer(mad, method, q->status, false, 0);
-		answer_send(q->sa, &q->from, mad, sizeof(mad));
+		answer_send(q, mad, sizeof(mad));
 	} else if (!table) {
 		memcpy(q->answer, q->header, WIRE_SA_HEADER);
 		memset(q->answer + WIRE_SA_HEADER + size, 0, WIRE_SA_DATA - size);
 		wire_sa_answer(q->answer, method, WIRE_SA_OK, false, size);
-		answer_send(q->sa, &q->from, q->answer, WIRE_MAD_SIZE);
+		answer_send(q, q->answer, WIRE_MAD_SIZE);
 	} else if (len < SA_LONG) {
 		memcpy(q->answer, q->header, WIRE_SA_HEADER);
 		wire_sa_answer(q->answer, method, WIRE_SA_OK, true, q->nrows ? size : 0);
-		answer_send(q->sa, &q->from, q->answer, len);
+		answer_send(q, q->answer, len);
 	} else { /* its rows stay where they are until they are written */
 		memcpy(mad, q->header, WIRE_SA_HEADER);
 		wire_sa_answer(mad, method, WIRE_SA_OK, true, size);

@@ -2,26 +2,17 @@
 /*
  * What hosts have asked the SA for, as lines of text.
  *
- * subscriptions: `<port GUID> <QP> <SL> <P_Key index> <trusted> <trap> <type> <generic> <producer>
- * <LID begin> <LID end> <GID prefix> <GID>`, numbers with 0x in hexadecimal.
+ * subscriptions: `<port GUID> <QP> <trap> <type> <generic> <producer> <LID begin> <LID end>
+ * <GID prefix> <GID> <SL> <P_Key index> <trusted>`, numbers with 0x in hexadecimal.
  *
- * services: `<second it ends at, 0 = never> <ServiceRecord>`, the record in hexadecimal as in an
- * answer.
+ * services: `<what names it> <the rest of the ServiceRecord> <second it ends at, 0 = never>`, the
+ * record in hexadecimal as in an answer.
  */
 #include <inttypes.h>
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 
 #define QP_MAX 0xffffff
-
-/* Takes the word away. */
-static bool is_gone(const char **line)
-{
-	bool gone = !strncmp(*line, SA_GONE, strlen(SA_GONE));
-
-	*line += gone ? strlen(SA_GONE) : 0;
-	return gone;
-}
 
 /* ---- Subscriptions --------------------------------------------------------------------------- */
 
@@ -32,9 +23,9 @@ static bool subscription_parse(const char *line, guid_t *guid, struct subscripti
 	char rest;
 
 	if (sscanf(line,
-		   "0x%" SCNx64 " %u %u %u %u %u %u %u %u %u %u 0x%" SCNx64 " 0x%" SCNx64 " %c",
-		   guid, &qp, &sl, &index, &trusted, &trap, &type, &generic, &producer, &begin,
-		   &end, &gid.prefix, &gid.guid, &rest) != 13)
+		   "0x%" SCNx64 " %u %u %u %u %u %u %u 0x%" SCNx64 " 0x%" SCNx64 " %u %u %u %c",
+		   guid, &qp, &trap, &type, &generic, &producer, &begin, &end, &gid.prefix,
+		   &gid.guid, &sl, &index, &trusted, &rest) != 13)
 		return false;
 	if (qp > QP_MAX || sl > 15 || trusted > 1 || generic > 1 || producer > 0xffffff ||
 	    (index | trap | type | begin | end) > UINT16_MAX)
@@ -83,39 +74,24 @@ void sa_subscriptions_write(const void *sa, FILE *out)
 	}
 }
 
-bool sa_subscriptions_take(void *sa, const char *line)
-{
-	bool gone = is_gone(&line);
-	struct subscription wish, *had;
-	guid_t guid;
-
-	if (!subscription_parse(line, &guid, &wish))
-		return false;
-	had = sa_subscription_find(sa, guid, &wish.info);
-	if (had && gone)
-		sa_unsubscribe(had);
-	return gone || sa_subscribe(sa, guid, &wish);
-}
-
 /* ---- Services -------------------------------------------------------------------------------- */
 
 static bool service_parse(const char *line, int64_t *ends, struct wire_service *record)
 {
 	static const char digits[] = "0123456789abcdef";
 	uint8_t row[SA_SERVICE_ROW] = { 0 };
-	int used = 0;
+	char rest;
 
-	if (sscanf(line, "%" SCNd64 " %n", ends, &used) != 1 || *ends < 0)
-		return false;
-	line += used;
-	for (unsigned i = 0; i < 2 * SA_SERVICE_ROW; i++) {
-		const char *digit = line[i] ? strchr(digits, line[i]) : NULL;
+	for (unsigned i = 0; i < 2 * SA_SERVICE_ROW; i++, line++) {
+		const char *digit;
 
+		line += i == SA_SERVICE_ID && *line == ' ';
+		digit = *line ? strchr(digits, *line) : NULL;
 		if (!digit)
 			return false;
 		row[i / 2] = row[i / 2] << 4 | (digit - digits);
 	}
-	if (line[2 * SA_SERVICE_ROW] && line[2 * SA_SERVICE_ROW] != '\n')
+	if (sscanf(line, " %" SCNd64 " %c", ends, &rest) != 1 || *ends < 0)
 		return false;
 	wire_service_decode(row, record);
 	return true;
@@ -149,22 +125,6 @@ void sa_services_write(const struct sa *sa, FILE *out, int64_t now)
 		sa_service_line(&s->record, sa_service_lease(sa, s), now, line);
 		fprintf(out, "%s\n", line);
 	}
-}
-
-/* One whose lease is over ends what it was before, too. */
-bool sa_services_take(struct sa *sa, const char *line, int64_t now)
-{
-	bool gone = is_gone(&line);
-	struct wire_service record;
-	struct service *had;
-	int64_t ends;
-
-	if (!service_parse(line, &ends, &record))
-		return false;
-	had = sa_service_find(sa, &record);
-	if (had && (gone || (ends && ends <= now)))
-		sa_service_drop(sa, had);
-	return gone || sa_services_line(sa, line, now);
 }
 
 /* ---- What hosts registered with another manager's SA ----------------------------------------- */

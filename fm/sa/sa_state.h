@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * sa_state: what hosts have asked the SA for and is to outlive the process, as lines of text.
+ * sa_state: what hosts have asked the SA for and is to outlive the process, as rows of state_dir.
  */
 #ifndef FMD_SA_SA_STATE_H
 #define FMD_SA_SA_STATE_H
@@ -11,15 +11,10 @@ struct sa;
 struct subscription;
 struct wire_service;
 
-/* As struct state_file has them; sa is the struct sa. False: the line can't be one. */
+/* As struct state_kind has them; sa is the struct sa. False: the line can't be one. */
 bool sa_subscriptions_line(void *sa, const char *line);
 void sa_subscriptions_write(const void *sa, FILE *out);
 void sa_subscriptions_forget(void *sa);
-/*
- * Takes a record over as sa_record() reported it: a line of the file; behind `gone ` one that has
- * ended. False, here and in the next two: the line is no such record.
- */
-bool sa_subscriptions_take(void *sa, const char *line);
 /*
  * Leases are kept as the second they end at: `now` is that of the system's clock. False: the line
  * can't be one.
@@ -27,13 +22,9 @@ bool sa_subscriptions_take(void *sa, const char *line);
 bool sa_services_line(struct sa *sa, const char *line, int64_t now);
 void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
 void sa_services_forget(void *sa);
-/* False: the line is no such record. */
-bool sa_services_take(struct sa *sa, const char *line, int64_t now);
 bool sa_aliases_line(void *sa, const char *line);
 void sa_aliases_write(const void *sa, FILE *out);
 void sa_aliases_forget(void *sa);
-/* False: the line is no such record. */
-bool sa_aliases_take(void *sa, const char *line);
 
 /* ---- What hosts registered with another manager's SA ----------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include "fm/fabric/request.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module_own.h"
-#include "fm/state/state_copy.h"
+#include "fm/state/state.h"
 #include "fm/inventory/inventory.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
@@ -148,8 +148,8 @@ static void sm_poll(struct sm_room *r)
 
 	/* The master is told at once: it learns of a priority by asking. */
 	if (r->core.reading &&
-	    (state_store_is(r->services.state, STATE_READ) ||
-	     state_store_is(r->services.state, STATE_COPIED) || sm_now(r) >= p->reading_until_us)) {
+	    (state_is(r->services.state, STATE_READ) || state_is(r->services.state, STATE_COPIED) ||
+	     sm_now(r) >= p->reading_until_us)) {
 		r->core.reading = false;
 		p->count = 0;
 		sm_set_priority(r->sm, election_priority(&r->core));
@@ -227,7 +227,7 @@ void sm_show_state(struct sm_room *r)
 /* What hosts registered with the master until now. */
 static bool is_known(const struct sm_room *r)
 {
-	return !r->parting.on && state_store_is(r->services.state, STATE_COPIED);
+	return !r->parting.on && state_is(r->services.state, STATE_COPIED);
 }
 
 /* Of the fabric as it was just swept. */
@@ -325,7 +325,7 @@ static void watch(struct sm_room *r, const struct other *whom)
 	if (r->services.conf->mirror.interval_ms && r->core.state == SM_STANDBY &&
 	    !fabric_is_master(r->fabric) && p->master.info.state == SM_MASTER &&
 	    !election_outranks_us(&r->core, &p->master.info)) {
-		state_store_mark(r->services.state, STATE_READ, false);
+		state_mark(r->services.state, STATE_READ, false);
 		p->reading_until_us = sm_now(r) + READING_US;
 		r->core.reading = true;
 		sm_set_priority(r->sm, election_priority(&r->core));
@@ -355,7 +355,7 @@ static void watch(struct sm_room *r, const struct other *whom)
 static bool is_passed_on(struct sm_room *r)
 {
 	uint64_t waited_us = sm_now(r) - r->wish.since_us;
-	bool done = state_store_passed_on(r->services.state);
+	bool done = state_passed_on(r->services.state);
 
 	if (done || waited_us >= PASSING_US / 2)
 		sa_freeze(r->services.sa, true);

@@ -6,11 +6,11 @@
 
 The master begins with three groups that every port is a member of and a service of every fourth. Then hosts join and register,
 100 times a second in all, in pairs of rounds: in one of each a standby copies the master, in the other there is none. What the mirror
-costs is the difference between both of one and the same process, by its own clock and that of the children that write its files:
+costs is the difference between both of one and the same process, by its own clock and that of its children:
 the median of all pairs, and the least and the most. All that the standby takes is its own, less what it takes when nothing changes.
 
 A third reader then stands beside the standby and says when each change arrived at it: of hosts' requests behind the answer, of commands
-behind their beginning, of faults behind the line in the master's own journal or its event.
+behind their beginning, of faults behind the cut or their event.
 """
 import argparse
 import datetime
@@ -74,7 +74,7 @@ def certificate(folder):
 
 
 def fill(state, ports):
-    """Files of state_dir as an earlier life would have left them, without their first and last lines."""
+    """Files of state_dir as a version before state.db left them, without their first and last lines: they are taken over."""
     os.mkdir(state)
     with open(os.path.join(state, "groups"), "w") as out:
         for number in range(3):
@@ -98,8 +98,8 @@ class Reader(threading.Thread):
         context.load_cert_chain(f"{folder}/peer.pem", f"{folder}/peer.key")
         self.begun = time.monotonic()
         self.channel = context.wrap_socket(socket.create_connection(("127.0.0.1", port)))
-        self.say("H", {"protocol": 1, "port_guid": "0x0000000000000777", "name": "reader", "takeover": 0, "records": True})
-        self.frames, self.texts, self.whole_s, self.received = [], {}, None, 0
+        self.say("H", {"protocol": 2, "port_guid": "0x0000000000000777", "name": "reader", "takeovers": []})
+        self.frames, self.whole_s, self.received = [], None, 0
         self.start()
 
     def say(self, kind, head):
@@ -113,8 +113,7 @@ class Reader(threading.Thread):
                 length, kind = struct.unpack(">IB", head)
                 body = stream.read(length - 1)
                 self.received += length + 4
-                name = json.loads(body.partition(b"\n")[0]).get("name")
-                self.frames.append((time.monotonic(), chr(kind), self.changed(body) if chr(kind) == "F" else body, name))
+                self.frames.append((time.monotonic(), chr(kind), body, self.kinds_of(body) if chr(kind) == "K" else set()))
                 if chr(kind) == "P":
                     self.say("T", {**json.loads(body), "whole": False})
                 if chr(kind) == "W" and self.whole_s is None:
@@ -122,35 +121,31 @@ class Reader(threading.Thread):
         except (OSError, ValueError):
             pass
 
-    def changed(self, body):
-        """What a FILE frame changed, with the lines around it: its piece may begin within one."""
-        head, _, piece = body.partition(b"\n")
-        head = json.loads(head)
-        old = self.texts.get(head["name"], b"")
-        text = old[:head["keep_head"]] + piece + old[len(old) - head["keep_tail"]:]
-        self.texts[head["name"]] = text
-        return text[max(0, head["keep_head"] - 600):head["keep_head"] + len(piece) + 600]
+    @staticmethod
+    def kinds_of(body):
+        """Of the rows of a frame (fm/state/rows.h)."""
+        return {kind.decode() for kind in body.partition(b"\n")[2].split(b"\0")[1::4]}
 
     def when(self, words, since):
-        """First arrival of a text in a file or a record; None = never."""
+        """First arrival of a text in rows; None = never."""
         for at, kind, body, _ in self.frames[since:]:
-            if kind in "FC" and any(word in body for word in words):
+            if kind == "K" and any(word in body for word in words):
                 return at
         return None
 
     def arrival(self, name, since, limit_s=LIMIT_S):
-        """When a change of the file of that name arrived first behind so many frames."""
+        """When a change of that kind of rows arrived first behind so many frames."""
         until, seen = time.monotonic() + limit_s, since
         while time.monotonic() < until:
-            for at, kind, _, named in self.frames[seen:]:
+            for at, _, _, kinds_there in self.frames[seen:]:
                 seen += 1
-                if kind in "FC" and named == name:
+                if name in kinds_there:
                     return at
             time.sleep(0.001)
         return float("inf")
 
     def after(self, act, name):
-        """How long behind the beginning of an act the file of that name changes here, in ms."""
+        """How long behind the beginning of an act rows of that kind change here, in ms."""
         since, begun = len(self.frames), time.monotonic()
         act()
         return round((self.arrival(name, since) - begun) * 1e3, 1)
@@ -168,38 +163,6 @@ class Reader(threading.Thread):
 
 def seconds_of(when):
     return datetime.datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
-
-
-class Journal(threading.Thread):
-    """When lines of a file were appended to the journal of a state_dir, as soon as they can be read."""
-
-    def __init__(self, state, name):
-        super().__init__(daemon=True)
-        self.paths, self.mark, self.at, self.ends = [f"{state}/journal-{i}" for i in (0, 1)], f" record {name} ".encode(), None, False
-        self.sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in self.paths]
-        self.start()
-
-    def run(self):
-        while not self.ends and self.at is None:
-            for i, path in enumerate(self.paths):
-                size = os.path.getsize(path) if os.path.exists(path) else 0
-                if size > self.sizes[i]:
-                    with open(path, "rb") as file:
-                        file.seek(self.sizes[i])
-                        if self.mark in file.read():
-                            self.at = time.monotonic()
-                self.sizes[i] = size
-            time.sleep(0.0005)
-
-
-def behind_journal(reader, state, act, name):
-    """[from the act, from the line in the master's journal] to the arrival, in ms."""
-    journal, since, begun = Journal(state, name), len(reader.frames), time.monotonic()
-    act()
-    at = reader.arrival(name, since)
-    journal.join(timeout=1)
-    journal.ends = True
-    return [round((at - begun) * 1e3, 1), round((at - journal.at) * 1e3, 1) if journal.at else None]
 
 
 class Managed(w.Fmd):
@@ -243,7 +206,7 @@ def changes(ports, begin, count):
 def marks(change):
     kind, guid, what = change
     if kind == "join":
-        return [f"member {guid} ".encode(), f"joined 0x{what[:16]} 0x{what[16:]} {guid} ".encode()]
+        return [f"joined 0x{what[:16]} 0x{what[16:]} {guid}\0".encode()]
     return [struct.pack(">QQQ", int(what), 0xFE80 << 48, int(guid, 16)).hex().encode()]
 
 
@@ -336,7 +299,7 @@ def quarantine(sim, link):
 
 
 def kinds(pair, reader):
-    """By kind, to its arrival, in ms: from the command (fmctl's own start with it), the master's event, or its journal."""
+    """By kind, to its arrival, in ms: from the command (fmctl's own start with it), the cut, or the master's event."""
     master, sim, ports = pair.master, pair.sim, pair.ports
     switches = master.ask("switches")
     spine = max(switches, key=lambda row: row.get("level") or 0)["guid"]
@@ -354,14 +317,14 @@ def kinds(pair, reader):
         note("cordon", reader.after(lambda: master.ask("cordon", spine), "cordons"))
         note("uncordon", reader.after(lambda: master.ask("uncordon", spine), "cordons"))
         note("NVLink state", reader.after(lambda: master.ask("nvswitch", "set", host_names[number], "NO_P2P"), "nvswitch"))
-        note("host off, from the cut and from the change", behind_journal(reader, pair.state, lambda: sim.tell(f"unlink {host}:1"), "cables"))
-        note("host on, from the link and from the change", behind_journal(reader, pair.state, lambda: sim.tell(f"link {host}:1"), "cables"))
+        note("host off, from the cut", reader.after(lambda: sim.tell(f"unlink {host}:1"), "cables"))
+        note("host on, from the link", reader.after(lambda: sim.tell(f"link {host}:1"), "cables"))
         sim.tell(f"unlink {host}:1")
         time.sleep(3)
         since = len(reader.frames)
         note("forget: links", reader.after(lambda: master.ask("forget", "--down"), "cables"), 0)
         note("forget: LIDs, behind its links", round((reader.arrival("lids", since) - reader.arrival("cables", since)) * 1e3, 1))
-        note("new host: cables", behind_journal(reader, pair.state, lambda: sim.tell(f"link {host}:1"), "cables"))
+        note("new host: cables", reader.after(lambda: sim.tell(f"link {host}:1"), "cables"))
     links = [f'{row["a"]["name"]}:{row["a"]["port"]}' for row in master.ask("links") if row["a"].get("role") != "hca"][-400::80]
     for link in links[:3]:
         note("quarantine, from its event", reader.behind_event(master, lambda: quarantine(sim, link), "quarantine", "quarantined"))

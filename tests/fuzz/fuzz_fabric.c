@@ -22,6 +22,7 @@
 #include "tests/fabric/double_own.h"
 #include "tests/fabric/fault.h"
 #include "tests/lib/fabric_world.h"
+#include "topology/base/mem.h"
 
 #define STEP	   8
 #define STEPS	   48
@@ -205,28 +206,22 @@ static void command(struct ill *l, const uint8_t s[STEP], const uint8_t *data, s
 	json_decref(args);
 }
 
-/* A state file with some bytes that are not as they were, as if a person had edited it. */
+/* Rows of a kind with a byte that is not as it was, as if a person had edited them. */
 static void edit_state(struct ill *l, const uint8_t s[STEP], const uint8_t *data, size_t size)
 {
-	static const char *const names[] = { "lids",	"cables", "cordons", "members",	 "manifest",
-					     "journal", "hosts",  "keys",    "adaptive", "wrong" };
+	static const char *const names[] = { "lids",   "cables", "cordons", "nodes", "ports",
+					     "groups", "hosts",	 "tables",  "plan",  "events" };
 	const char *name = names[s[1] % (sizeof(names) / sizeof(names[0]))];
-	struct state_content content;
-	char path[128];
-	FILE *out;
+	char *rows = rows_text(l->w.state_dir, name), *text;
+	size_t length = strlen(rows);
 
-	state_path(&l->w, name, path);
-	if (state_file_load(path, name, &content) != STATE_WHOLE)
-		return;
 	l->by_hand = true;
-	out = fopen(path, "w");
-	assert(out);
-	for (size_t i = 0; i < content.length; i++)
-		fputc(i == (s[2] | (size_t)s[3] << 8) % content.length ? s[4] : content.bytes[i],
-		      out);
-	fwrite(data, 1, s[5] & 1 ? size : 0, out);
-	fclose(out);
-	free(content.bytes);
+	if (length)
+		rows[(s[2] | (size_t)s[3] << 8) % length] = (char)(s[4] ? s[4] : '\n');
+	text = mem_printf("%s%.*s", rows, s[5] & 1 ? (int)size : 0, (const char *)data);
+	rows_replace(l->w.state_dir, name, text);
+	free(text);
+	free(rows);
 }
 
 static void restart(struct ill *l, const uint8_t s[STEP], const uint8_t *data, size_t size)

@@ -5,8 +5,7 @@
  * of every kind with heads that are nearly right, another master that the election accepts, time,
  * joins that are recorded meanwhile, a restart.
  *
- * Nothing crashes, nobody is sent a file before its HELLO, and what was put on disk has a name that
- * the room takes.
+ * Nothing crashes, and nobody is sent a row before its HELLO.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,7 +111,7 @@ void channel_send(struct channel *c, enum frame_type type, json_t *head, const c
 		  size_t length)
 {
 	assert(c->used);
-	assert(c->met || (type != FRAME_FILE && type != FRAME_RECORDS));
+	assert(c->met || (type != FRAME_ROWS && type != FRAME_WHOLE));
 	json_decref(head);
 }
 
@@ -143,21 +142,30 @@ bool listener_done(struct listener *listener, int fd, bool proven)
 
 static const char *const names[] = {
 	"cordons",	    "groups", "members", "services", "lids",	"takeovers",
-	"peer_keys",	    "cables", "hosts",	 "events-0", "unknown", "u1",
-	"../../etc/passwd", "",	      "lock",	 "held"
+	"peer_keys",	    "cables", "hosts",	 "events",   "unknown", "u1",
+	"../../etc/passwd", "kinds",  "nodes",	 "held"
 };
+
+/* Rows of a kind: the lines of the bytes are keys and values in turn. */
+static void rows_of(struct row_bytes *to, const uint8_t s[STEP], char *lines)
+{
+	const char *name = names[s[3] % (sizeof(names) / sizeof(names[0]))];
+	char *rest = NULL, made[16];
+
+	snprintf(made, sizeof(made), "n%u", s[6]);
+	for (char *key = strtok_r(lines, "\n", &rest); key; key = strtok_r(NULL, "\n", &rest)) {
+		const struct row_change row = { s[5] & 2 ? made : name, key,
+						strtok_r(NULL, "\n", &rest) };
+
+		row_bytes_add(to, &row);
+	}
+}
 
 static json_t *head_of(const uint8_t s[STEP], const char *body, size_t length)
 {
-	const char *name = names[s[3] % (sizeof(names) / sizeof(names[0]))];
-	char guid[32], sum[32], made[16];
+	char guid[32];
 
 	snprintf(guid, sizeof(guid), "0x%016llx", s[4] & 1 ? PEER : PEER + s[4] % 16);
-	snprintf(sum, sizeof(sum), "0x%llx",
-		 (unsigned long long)(s[5] & 1 ? 1 : state_sum(body, length)));
-	snprintf(made, sizeof(made), "n%u", s[6]);
-	if (s[5] & 2)
-		name = made;
 	switch (s[2] % 8) {
 	case 0:
 		return json_pack("{si ss ss sb sI s[[Is]] s[s] sb ss}", "protocol",
@@ -170,13 +178,8 @@ static json_t *head_of(const uint8_t s[STEP], const char *body, size_t length)
 				 (json_int_t)s[6] << (s[5] & 31), guid);
 	case 2:
 	case 3:
-		return json_pack("{ss sI sI sI ss sI}", "name", name, "keep_head",
-				 (json_int_t)(s[5] & 4 ? s[6] : 0), "keep_tail",
-				 (json_int_t)(s[5] & 8 ? (int8_t)s[6] : 0), "length",
-				 (json_int_t)(s[5] & 16 ? s[6] : length), "sum", sum, "seq",
-				 (json_int_t)s[6]);
 	case 4:
-		return json_pack("{ss sI}", "name", name, "seq", (json_int_t)s[6]);
+		return json_pack("{sI}", "seq", (json_int_t)s[6] - (s[5] & 4 ? 100 : 0));
 	case 5:
 		return json_pack("{sI sb}", "seq", (json_int_t)s[6] - 100, "whole", s[5] & 1);
 	case 6:
@@ -188,24 +191,29 @@ static json_t *head_of(const uint8_t s[STEP], const char *body, size_t length)
 
 static void frame_send(struct channel *c, const uint8_t s[STEP], const uint8_t *data, size_t size)
 {
-	static const enum frame_type types[] = { FRAME_HELLO, FRAME_ROLE,    FRAME_FILE,
-						 FRAME_FILE,  FRAME_RECORDS, FRAME_TAKEN,
-						 FRAME_HELLO, FRAME_WHOLE };
+	static const enum frame_type types[] = {
+		FRAME_HELLO, FRAME_ROLE,  FRAME_ROWS,  FRAME_ROWS,
+		FRAME_ROWS,  FRAME_TAKEN, FRAME_HELLO, FRAME_WHOLE
+	};
 	size_t length = s[7] < size ? s[7] : size;
 	char *body = mem_alloc(length + 1, 1);
+	struct row_bytes rows = { 0 };
 	struct frame frame = { .type = s[5] & 128 ? s[6] % 16 : types[s[2] % 8] };
 
 	memcpy(body, data, length);
 	if (length && s[5] & 64)
 		body[length - 1] = '\n';
 	frame.head = head_of(s, body, length);
-	frame.body = body;
-	frame.length = length;
+	if (s[2] % 8 == 2 || s[2] % 8 == 3)
+		rows_of(&rows, s, body);
+	frame.body = rows.bytes ? rows.bytes : body;
+	frame.length = rows.bytes ? rows.length : length;
 	if (json_is_object(frame.head)) {
 		c->met |= frame.type == FRAME_HELLO;
 		c->ops->frame(c->arg, c, &frame);
 	}
 	json_decref(frame.head);
+	free(rows.bytes);
 	free(body);
 }
 

@@ -68,6 +68,14 @@ def start(tmp_path):
             fabric.stop()
 
 
+@pytest.fixture(scope="session")
+def bad_disk(tmp_path_factory):
+    """The library for fabric.start_fmd() that makes a disk slow, or full, or tells what a power cut would leave."""
+    library = tmp_path_factory.mktemp("disk") / "bad_disk.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, pathlib.Path(__file__).with_name("bad_disk.c")], check=True)
+    return library
+
+
 def generate_pod(folder, *options):
     net = folder / "pod.net"
     with open(net, "w") as out:

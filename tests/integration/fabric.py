@@ -16,6 +16,7 @@ ibsim: its socket name is our own, so that fabrics stand side by side. Its conso
 executed when the remark sent behind it is echoed. Each client works in a folder of its own, since libumad2sim makes
 `sys-PID` there. ibsim has room for ten clients, and a client that is killed keeps its place: so they are asked to end.
 """
+import contextlib
 import ctypes.util
 import itertools
 import json
@@ -24,6 +25,7 @@ import pathlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -275,11 +277,14 @@ class Fabric:
             self.ibsim.stop()
             raise
 
-    def start_fmd(self, host=None, before=None):
-        """before: run in the process before it becomes fmd, as subprocess has it."""
+    def start_fmd(self, host=None, before=None, library=None, **variables):
+        """before: run in the process before it becomes fmd, as subprocess has it. library: to preload, with what it takes from its environment."""
+        environment = {**self.environment(host), **{name: str(value) for name, value in variables.items()}}
+        if library:
+            environment["LD_PRELOAD"] = f"{library} {environment['LD_PRELOAD']}"
         with open(self.log, "a") as log:
             self.fmd = subprocess.Popen([program("fmd"), "-c", self.conf], stdout=log, stderr=log,
-                                        cwd=self.folder("fmd"), env=self.environment(host), preexec_fn=before)
+                                        cwd=self.folder("fmd"), env=environment, preexec_fn=before)
 
     def stop_fmd(self, how=signal.SIGTERM):
         """Its exit status."""
@@ -399,6 +404,66 @@ class Fabric:
     def tables(self):
         """All forwarding tables, as text."""
         return (self.dump() / "opensm-lfts.dump").read_text()
+
+    # ---- What state_dir has
+
+    def state_copy(self, folder="state-copy"):
+        """state.db and its -wal as they are on disk at one moment; a folder, made anew. It works while fmd runs."""
+        target, files = self.scratch / folder, [self.state_dir / name for name in ("state.db", "state.db-wal")]
+
+        def looks():
+            return [(path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else None for path in files]
+
+        def copied():
+            shutil.rmtree(target, ignore_errors=True)
+            target.mkdir()
+            before = looks()
+            for path in files:
+                if path.exists():
+                    shutil.copy(path, target)
+            return looks() == before
+
+        poll(copied, "state.db stands still")
+        return target
+
+    def kinds(self, *names):
+        """{kind: {key: value}} of these kinds, of all that there are where none is named: as they are on disk."""
+        where = f"WHERE kind IN ({', '.join('?' * len(names))})" if names else ""
+        found = {name: {} for name in names}
+        if not (self.state_dir / "state.db").exists():
+            return found
+        with contextlib.closing(sqlite3.connect(self.state_copy() / "state.db")) as copy:
+            if not copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'state'").fetchall():
+                return found
+            for kind, key, value in copy.execute(f"SELECT kind, key, value FROM state {where} ORDER BY kind, key", names):
+                found.setdefault(kind, {})[key] = value
+        return found
+
+    def rows(self, kind):
+        """{key: value} of that kind, as it is on disk; also while fmd runs."""
+        return self.kinds(kind)[kind]
+
+    def was_kept(self, kind):
+        """Whether rows of that kind were ever kept; there need be none any more."""
+        return kind in self.rows("kinds")
+
+    def change_database(self, *statements):
+        """Statements, each with its values, on state.db of an fmd that has ended."""
+        assert not self.fmd, "it has the database open"
+        with contextlib.closing(sqlite3.connect(self.state_dir / "state.db", isolation_level=None)) as database:
+            for statement in statements:
+                database.execute(*statement)
+
+    def edit_row(self, kind, key, value):
+        """As an operator does, with the sqlite3 shell: a row without a sum; value None: it is deleted. fmd has ended."""
+        if value is None:
+            self.change_database(("DELETE FROM state WHERE kind = ? AND key = ?", (kind, key)))
+        else:
+            self.change_database(("INSERT OR REPLACE INTO state(kind, key, value) VALUES(?, ?, ?)", (kind, key, value)))
+
+    def spoil_row(self, kind, key, value):
+        """Another value than its sum is of. fmd has ended."""
+        self.change_database(("UPDATE state SET value = ? WHERE kind = ? AND key = ?", (value, kind, key)))
 
     def logs(self):
         return [("fmd's log", tail(self.log)), (f"{self.rig}'s log", tail(self.ibsim.log, NOISE))]

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from fabric import free_door, poll, program
-from test_lying_peer import Liar, state_sum
+from test_lying_peer import Liar, rows_of
 from test_mirror import FAST, HERE, THERE, certificate, port_guid, secret, whole
 from test_peer_attacks import context_of, expired, large, only_tls_1_2, without_proof
 from test_peer_links import connect, frame, peak_kb
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long
 
 MEMORY_KB = 64 << 10
 STRANGER, THIRD = "0x00000000dead0001", "0x00000000dead0003"
-SPOIL = "0x00000000dead0002 0\n"
+SPOIL = rows_of({"cordons": {"0x00000000dead0002 0": ""}})
 
 
 def named(folder, name, ca="ca"):
@@ -35,20 +35,19 @@ def fingerprint(keys):
 
 
 def hello(guid, **more):
-    return frame(b"H", {"protocol": 1, "port_guid": guid, "name": "liar", "records": True, "takeovers": [], **more})
+    return frame(b"H", {"protocol": 2, "port_guid": guid, "name": "liar", "takeovers": [], **more})
 
 
-def a_file(name="cordons", text=SPOIL, **more):
-    data = text.encode()
-    return frame(b"F", {"name": name, "keep_head": 0, "keep_tail": 0, "length": len(data), "sum": f"{state_sum(data):016x}", "seq": 1, **more}, data)
+def some(rows=SPOIL):
+    return frame(b"K", {"seq": 1}, rows)
 
 
 def role(guid):
     return frame(b"R", {"master": True, "takeovers": [[1, guid]]})
 
 
-def all_of(*files):
-    return b"".join(files) + frame(b"W", {"names": ["cordons"], "seq": 1})
+def all_of(*frames):
+    return b"".join(frames) + frame(b"W", {"seq": 1})
 
 
 GARBAGE = b"\x16\x03\x01\x02\x00" + bytes(range(256)) * 8
@@ -94,12 +93,14 @@ AT_THE_DOOR = {
 
 def at_an_address(master):
     return {
-        "a file before its HELLO": a_file(),
-        "a file that is longer than it says": hello(STRANGER) + struct.pack(">I", 4 << 20) + a_file()[4:],
-        "a file with a wrong sum": hello(master) + role(master) + all_of(a_file(sum="0")),
-        "a change to a file that was not copied": hello(master) + role(master) + all_of(a_file(keep_head=9, length=9 + len(SPOIL))),
-        "a file outside of state_dir": hello(master) + role(master) + all_of(a_file("../cordons")),
-        "a manager that is not the elected master": hello(STRANGER) + role(STRANGER) + all_of(a_file()),
+        "rows before its HELLO": some(),
+        "rows that are longer than any": hello(STRANGER) + struct.pack(">I", (256 << 20) + 9) + some()[4:],
+        "a row that does not end": hello(master) + role(master) + all_of(some(SPOIL[:-1])),
+        "rows behind one that is none": hello(master) + role(master) + all_of(some(b"2 3\0cordons\0x\0\0" + SPOIL)),
+        "a row of no kind": hello(master) + role(master) + all_of(some(rows_of({"": {"key": ""}}) + SPOIL)),
+        "a row without a key": hello(master) + role(master) + all_of(some(rows_of({"cordons": {"": "0"}}) + SPOIL)),
+        "a kind with a name of 4 kB": hello(master) + role(master) + all_of(some(rows_of({"k" * 4096: {"key": ""}}) + SPOIL)),
+        "a manager that is not the elected master": hello(STRANGER) + role(STRANGER) + all_of(some()),
     }
 
 
@@ -166,7 +167,7 @@ def test_no_attack_on_the_copying_between_managers_is_adopted(start, pod_net, tm
         whole(standby)
         with connect(doors[0]) as end, context_of(three).wrap_socket(end) as channel:
             channel.sendall(hello(THIRD))
-            poll(lambda: THIRD in (master.state_dir / "peer_keys").read_text() if (master.state_dir / "peer_keys").exists() else False, "it is known")
+            poll(lambda: THIRD in master.rows("peer_keys"), "it is known")
         poll(lambda: len(master.status()["mirror"]["standbys"]) == 1, "the third has gone")
         peak, refused, made = peak_kb(master), master.status()["mirror"]["refused"], []
         for who in attack_the_door(master, tmp_path, context_of(two)):
@@ -180,7 +181,7 @@ def test_no_attack_on_the_copying_between_managers_is_adopted(start, pod_net, tm
         longest = status["loop_longest_us"]
         standby.stop_fmd()
 
-        attacks = {who: (context(tmp_path, who, ssl.PROTOCOL_TLS_SERVER), hello(master.guid) + role(master.guid) + all_of(a_file()))
+        attacks = {who: (context(tmp_path, who, ssl.PROTOCOL_TLS_SERVER), hello(master.guid) + role(master.guid) + all_of(some()))
                    for who in PROOFS if who != "no certificate"}
         attacks |= {"plain text": (None, b"HTTP/1.0 200 OK\r\n\r\n"), "no TLS": (None, GARBAGE)}
         stolen = context_of(one, side=ssl.PROTOCOL_TLS_SERVER)
@@ -193,7 +194,7 @@ def test_no_attack_on_the_copying_between_managers_is_adopted(start, pod_net, tm
         for number in range(len(attacks)):
             poll(lambda: len(attacker.made) > number, f"attack {list(attacks)[number]} was made")
         status = victim.status()
-        assert not status["mirror"]["whole"] and not (victim.state_dir / "cordons").exists() and status["sm"] == "standby"
+        assert not status["mirror"]["whole"] and not victim.was_kept("cordons") and status["sm"] == "standby"
         assert peak_kb(victim) < MEMORY_KB + peak
         with capsys.disabled():
             print(f"\nattacks at the door: {len(made)}, at an address: {len(attacks)}; adopted: 0; peak {peak_kb(master)} and {peak_kb(victim)} kB; "
@@ -242,7 +243,7 @@ def test_a_manager_that_is_off_is_not_replaced_by_another_certificate_of_the_ca(
         return False
 
     assert accepted(context_of(two))
-    poll(lambda: (master.state_dir / "peer_keys").exists() and guid in (master.state_dir / "peer_keys").read_text(), "it is kept")
+    poll(lambda: guid in master.rows("peer_keys"), "it is kept")
     assert not accepted(thief)
     alerts = [a["text"] for a in master.status()["alerts"] if a["what"] == "peer-key"]
     assert len(alerts) == 1 and guid in alerts[0] and "peer_keys" in alerts[0]
@@ -252,8 +253,10 @@ def test_a_manager_that_is_off_is_not_replaced_by_another_certificate_of_the_ca(
     assert not accepted(thief)
     assert accepted(context_of(two))
     assert not [a for a in master.status()["alerts"] if a["what"] == "peer-key"]
-    (master.state_dir / "peer_keys").unlink()
-    master.fmctl("reload")
+    master.stop_fmd()
+    master.edit_row("peer_keys", guid, None)
+    master.start_fmd(HERE)
+    master.wait_up()
     assert accepted(thief), "its key was replaced"
 
 

@@ -14,7 +14,6 @@ from test_mirror import secret, whole
 HERE, THERE = "H-0002c90380000100", "H-0002c90380001000"
 HERE_NAME, CABLE = "node-0001", "leaf-0002:5"
 FAST = {"sminfo_polling_timeout": 500, "polling_retry_number": 9}  # 4.5 s of silence: a busy machine is not taken for a dead one
-SLOW_DISK = pathlib.Path(__file__).with_name("slow_disk.c")
 IS_SM = 2
 
 
@@ -105,42 +104,22 @@ def test_is_sm_goes_with_the_process(start, small_net, how):
     poll(lambda: not is_sm(fabric, HERE), "no manager is announced")
 
 
-@pytest.fixture(scope="module")
-def slow_disk(tmp_path_factory):
-    library = tmp_path_factory.mktemp("slow") / "slow_disk.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SLOW_DISK], check=True)
-    return library
-
-
-def start_on(slow_disk, held, fabric, monkeypatch):
-    """fmd, with a disk that stops while that file is there."""
-    own = fabric.environment
-
-    def on_slow_disk(host=None):
-        environment = own(host)
-        return {**environment, "LD_PRELOAD": f"{slow_disk} {environment['LD_PRELOAD']}", "SLOW_DISK": str(held)}
-
-    monkeypatch.setattr(fabric, "environment", on_slow_disk)
-    fabric.start_fmd(HERE)
-    monkeypatch.setattr(fabric, "environment", own)
-    fabric.wait_up()
-
-
 @pytest.mark.long
-def test_a_standby_that_comes_has_what_its_masters_disk_has_not_taken_yet(start, small_net, slow_disk, tmp_path, monkeypatch):
+def test_a_standby_that_comes_has_what_its_masters_disk_has_not_taken_yet(start, small_net, bad_disk, tmp_path):
     """Of a master that has just taken over the number of that take-over: without it both would count from the same one."""
     held, door, psk = tmp_path / "held", free_door(), {"peer_psk_file": secret(tmp_path / "psk")}
     held.touch()
-    master = start(small_net, fmd=False, rig="fmsim", peer_listen=door, **psk, **FAST)
+    master = start(small_net, fmd=False, rig="fmsim", peer_listen=door, state_synchronous="full", **psk, **FAST)
     standby = master.another(peers=door, **psk, **FAST)
     try:
-        start_on(slow_disk, held, master, monkeypatch)
+        master.start_fmd(HERE, library=bad_disk, SLOW_DISK=held)
+        master.wait_up()
         poll(lambda: pathlib.Path(f"{held}.asked").exists(), "something waits for the disk")
         standby.start_fmd(THERE)
         standby.wait(lambda s: s["sm"] == "standby", "it stands by")
         whole(standby)
         master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken all")
-        assert not (master.state_dir / "takeovers").exists()
+        assert len(pathlib.Path(f"{held}.asked").read_bytes()) == 1, "the first change of all is not on disk"
         master.stop_fmd(signal.SIGKILL)
         assert standby.wait(managed, "it has taken over")["mirror"]["takeovers"] == 2
     finally:
@@ -149,11 +128,13 @@ def test_a_standby_that_comes_has_what_its_masters_disk_has_not_taken_yet(start,
 
 
 @pytest.mark.long
-def test_a_disk_that_stops_holds_up_neither_faults_nor_the_election(start, small_net, slow_disk, tmp_path, monkeypatch):
+@pytest.mark.parametrize("synchronous", ["normal", "full"])
+def test_a_disk_that_stops_holds_up_neither_faults_nor_the_election(start, small_net, bad_disk, tmp_path, synchronous):
     """While no byte gets to the disk: a cable is rerouted, a host's query is answered, and a standby that polls takes nothing."""
     held = tmp_path / "held"
-    fabric = start(small_net, fmd=False, rig="fmsim", **FAST)
-    start_on(slow_disk, held, fabric, monkeypatch)
+    fabric = start(small_net, fmd=False, rig="fmsim", state_synchronous=synchronous, **FAST)
+    fabric.start_fmd(HERE, library=bad_disk, SLOW_DISK=held)
+    fabric.wait_up()
     standby = fabric.another(**FAST)
     try:
         standby.start_fmd(THERE)

@@ -105,8 +105,7 @@ def test_events_outlive_a_restart_and_a_kill(start, pod_net):
     assert after[:len(before)] == before
     assert [event["seq"] for event in after] == list(range(len(after)))
     assert "started" in [event["kind"] for event in after[len(before):]]
-    held = fabric.state_dir / "events-0"
-    poll(lambda: f'"seq":{after[-1]["seq"]},' in held.read_text(), "all are on disk")
+    poll(lambda: str(after[-1]["seq"]) in fabric.rows("events"), "all are on disk")
     fabric.stop_fmd(signal.SIGKILL)
     fabric.start_fmd()
     fabric.wait_up()

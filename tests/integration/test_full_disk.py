@@ -21,7 +21,7 @@ GUID = f"0x{int(HOST[2:], 16) + 1:016x}"
 SPINE, OTHER_SPINE = "S-0002c90300000900", "S-0002c90300000a00"
 HERE = pathlib.Path(__file__).parent
 MGID = "ff12401bffff0000000000000000%04x"
-ROOM = 4 << 20  # bytes; the files of this fabric are a tenth of it
+ROOM = 4 << 20  # bytes; the database of this fabric and its log are a tenth of it
 BULK = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -80,61 +80,65 @@ def troubles(status):
     return {row["what"]: row["error"] for row in status["troubles"]}
 
 
-def fill_journal(fabric):
-    """Until the journal has no room: its last block may have taken some lines more, even where the disk is full."""
-    fabric.run(sys.executable, "-c", BULK, HERE, fabric.status()["sm_lid"], GUID, "60", host=HOST)
-    return fabric.wait(lambda s: "state_dir/journal" in troubles(s), "the journal's trouble")
+def fill_log(fabric):
+    """Until the database's log has no room: it writes over what a checkpoint has freed, even where the disk is full."""
+    for _ in range(20):
+        if "state_dir/state.db" in troubles(fabric.status()):
+            break
+        fabric.run(sys.executable, "-c", BULK, HERE, fabric.status()["sm_lid"], GUID, "20", host=HOST)
+    return fabric.wait(lambda s: "state_dir/state.db" in troubles(s), "the database's trouble")
 
 
 def saved(fabric, what):
-    fabric.wait(lambda s: not s["troubles"] and all((fabric.state_dir / name).exists() for name in ("cables", "lids", "groups", "tables")), what)
+    fabric.wait(lambda s: not s["troubles"] and all(fabric.kinds("cables", "lids", "groups", "tables").values()), what)
 
 
 def test_a_full_disk_is_told_and_loses_nothing_that_was_there_and_room_heals(small_disk):
     fabric, fill, give_room = small_disk
     client(fabric, "join", GUID, MGID % 1, "1")
     fabric.fmctl("cordon", SPINE)
-    fabric.wait(lambda s: f"{1:04x} " in (fabric.state_dir / "groups").read_text() if (fabric.state_dir / "groups").exists() else False, "the group is on disk")
+    assert any(key.startswith("joined") and f"{1:016x} " in key for key in fabric.rows("groups")), "the group is on disk"
     saved(fabric, "all is on disk")
-    lids, tables = fabric.lids(), (fabric.state_dir / "tables").read_bytes()
+    lids, tables = fabric.lids(), fabric.rows("tables")
     fill()
     # Hosts and operators are served; what can't be kept is told first of all.
+    fill_log(fabric)
     client(fabric, "join", GUID, MGID % 2, "1")
     client(fabric, "register", GUID, "1", "while full")
     done = fabric.fmctl("cordon", OTHER_SPINE, check=False)
     assert done.returncode == 1 and "not saved: No space left on device" in done.stderr
-    status = fill_journal(fabric)
+    status = fabric.status()
     assert {MGID % 1, MGID % 2} <= joined(fabric) and status["sa"]["services"] == 1 and status["links_cordoned"] == 128
     shown = fabric.fmctl("status", check=False).stdout.splitlines()
-    assert any("state_dir/journal: not saved" in line for line in shown[:4]), shown[:8]
+    assert any("state_dir/state.db: not saved" in line for line in shown[:4]), shown[:8]
     # Killed while it is full: what was there before is there again, whole.
     fabric.stop_fmd(signal.SIGKILL)
     fabric.start_fmd(SM_HOST)
     status = fabric.wait_up()
     assert fabric.lids() == lids and MGID % 1 in joined(fabric) and status["links_cordoned"] == 64
     assert not [a for a in fabric.status()["alerts"] if a["what"] == "state-lost"] and not list(fabric.state_dir.glob("*.bad"))
-    assert status["lft_blocks_written"] > 0 or (fabric.state_dir / "tables").read_bytes() == tables
+    assert status["lft_blocks_written"] > 0 or fabric.rows("tables") == tables
     # Room: it heals by itself, and what was acknowledged meanwhile outlives the next kill.
     client(fabric, "join", GUID, MGID % 3, "1")
     client(fabric, "register", GUID, "2", "while full")
-    fill_journal(fabric)
+    fill_log(fabric)
     give_room()
     saved(fabric, "it heals")
     fabric.stop_fmd(signal.SIGKILL)
     fabric.start_fmd(SM_HOST)
     status = fabric.wait_up()
     assert {MGID % 1, MGID % 3} <= joined(fabric) and fabric.lids() == lids
-    assert status["sa"]["services"] in (1, 2), "the second one, and the first if the journal had room for it"
+    assert status["sa"]["services"] in (1, 2), "the second one, and the first if the log had room for it"
 
 
-def test_a_journal_that_ran_out_of_room_in_a_line_goes_on_with_it(small_disk):
+def test_a_log_that_ran_out_of_room_in_a_change_goes_on_with_it(small_disk):
     """The disk fills up in the midst of a storm of joins, has room for some bytes, and then for all."""
     fabric, fill, give_room = small_disk
     fill()
     with open(fabric.state_dir / "filler", "r+b") as filler:
         size = os.fstat(filler.fileno()).st_size
         filler.truncate(size - 4096)
-    fill_journal(fabric)
+    fill_log(fabric)
     client(fabric, "join", GUID, MGID % 4, "1")
     with open(fabric.state_dir / "filler", "r+b") as filler:
         filler.truncate(size - 3 * 4096)
@@ -186,7 +190,7 @@ def test_what_a_standby_with_a_full_disk_copied_goes_on_to_the_next_one(two_mana
     fill()
     one.fmctl("cordon", SPINE)
     one.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken it")
-    full.wait(lambda s: "state_dir/cordons" in troubles(s), "it could not write it")
+    full.wait(lambda s: "state_dir/state.db" in troubles(s), "it could not write it")
     assert cordoned_after_the_end_of(one, full) == 64
     one.start_fmd(ONE)
     one.wait(lambda s: s["sm"] == "standby", "it stands by")

@@ -72,7 +72,7 @@ def test_a_restart_tells_the_hook_nothing_twice(start, pod_net, tmp_path):
     fabric = start(pod_net, host_hook=str(write_hook(tmp_path)), **HOLDS)
     fabric.fmctl("nvswitch", "set", HOST, "FATAL")
     poll(lambda: len(calls(tmp_path)) == 1, "the hook ran")
-    poll(lambda: (fabric.state_dir / "hosts").exists(), "it is on disk")
+    poll(lambda: fabric.rows("hosts"), "it is on disk")
     fabric.stop_fmd()
     fabric.start_fmd()
     fabric.wait_up()

@@ -272,7 +272,8 @@ def test_the_way_back_to_opensm_moves_no_lid_either(routed, tmp_path):
     begin_by(fabric, tmp_path / "out")
     fabric.wait_up()
     assert fabric.stop_fmd() == 0
-    back, = (line for line in page() if line.startswith("awk "))
+    lines = page()
+    back = "\n".join(lines[next(i for i, line in enumerate(lines) if line.startswith("sqlite3 ")):][:2])
     (cache / "guid2lid").unlink()
     command = back.replace("/var/lib/fmd", str(tmp_path / "out/state")).replace("/var/cache/opensm", str(cache))
     subprocess.run(["sh", "-c", command], check=True)

@@ -10,11 +10,11 @@ SHIFT = 1000  # away from the LIDs that fmd gives by itself
 
 
 def shift_lids(fabric):
-    """Moves the LIDs in the state file, so that what is kept differs from what would be given anew."""
-    state = fabric.state_dir / "lids"
-    lines = [line.split() for line in state.read_text().splitlines() if line.startswith("0x")]
-    assert len(lines) == 280
-    state.write_text("".join(f"{guid} {int(lid) + SHIFT} {lmc}\n" for guid, lid, lmc in lines))
+    """Moves the LIDs in state_dir, so that what is kept differs from what would be given anew."""
+    rows = {guid: value.split() for guid, value in fabric.rows("lids").items()}
+    assert len(rows) == 280
+    fabric.change_database(*[("UPDATE state SET value = ?, sum = NULL WHERE kind = 'lids' AND key = ?", (f"{int(lid) + SHIFT} {lmc}", guid))
+                             for guid, (lid, lmc) in rows.items()])
 
 
 def shifted(lids):
@@ -64,8 +64,7 @@ def test_ports_lids_serve_where_the_state_is_gone(start, pod_net):
     fabric.stop_fmd()
     shutil.rmtree(fabric.state_dir)
     assert restart(fabric) == shifted(before)
-    lids = fabric.state_dir / "lids"
-    poll(lambda: lids.exists() and len(lids.read_text().splitlines()) >= 280, "the state is kept again")
+    poll(lambda: len(fabric.rows("lids")) == 280, "the state is kept again")
 
 
 def test_host_that_joins_later_takes_nobodys_lid(start, pod_net):
@@ -83,17 +82,17 @@ def test_host_that_joins_later_takes_nobodys_lid(start, pod_net):
     assert fabric.pairs_reached() == (256 * 255, 256 * 255)
 
 
-def test_spoilt_state_is_set_aside_and_told(start, pod_net):
+def test_a_spoilt_row_is_dropped_and_told(start, pod_net):
     fabric = start(pod_net, SM_HOST)
     before = fabric.lids()
     fabric.stop_fmd()
-    lids = fabric.state_dir / "lids"
-    lids.write_text(lids.read_text().replace(" 0\n", " 1\n", 1))
+    guid, lid = next(iter(fabric.rows("lids").items()))
+    fabric.spoil_row("lids", guid, lid.replace(" 0", " 1"))
     assert restart(fabric) == before  # the ports hold them
-    assert (fabric.state_dir / "lids.bad").exists()
     lost = [alert for alert in fabric.status()["alerts"] if alert["what"] == "state-lost"]
-    assert len(lost) == 1 and "state_dir/lids: wrong checksum" in lost[0]["text"]
-    assert "state_dir/lids: wrong checksum" in fabric.log.read_text()
+    assert len(lost) == 1 and f"lids: `{guid} {lid[:-1]}1` is not what was written" in lost[0]["text"], lost
+    assert f"`{guid} {lid[:-1]}1` is not what was written" in fabric.log.read_text()
+    assert fabric.rows("lids")[guid] == lid
 
 
 def test_crash_keeps_lids_and_its_socket_is_taken_over(start, pod_net):

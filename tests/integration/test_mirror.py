@@ -60,16 +60,13 @@ def whole(standby):
     return standby.wait(lambda s: s["mirror"]["whole"], "it has a whole copy")
 
 
-EMPTY = 75  # bytes of a file that holds nothing: its first and last line
-MIRRORED = ["cables", "cordons", "groups", "lids", "nvswitch", "services", "subscriptions"]
+MIRRORED = ["cables", "cordons", "groups", "lids", "nodes", "nvswitch", "ports", "services", "subscriptions"]
+BY_ITSELF = ["cables", "lids", "nodes", "ports"]  # what a master writes within seconds of being one, some of it behind "up"
 
 
-def files(fabric):
-    found = {name: fabric.state_dir / name for name in MIRRORED}
-    return {name: path.read_bytes() for name, path in found.items() if path.exists()}
-
-
-BY_ITSELF = {"cables", "groups", "lids", "services", "subscriptions"}  # what a master writes within seconds of being one, some of it behind "up"
+def rows(fabric):
+    """By kind, as they are on disk."""
+    return fabric.kinds(*MIRRORED)
 
 
 def client(fabric, *arguments, host=HOST):
@@ -100,8 +97,7 @@ def test_a_standby_that_takes_over_holds_what_was_held_and_goes_by_the_plan(two,
     assert [row["cause"] for row in shown] == ["miswired"] and "leaf-su01-rail0 p33" in shown[0]["link"]
     assert master.ask("admit", "--plan", str(plan))["links"] == 1
     before = master.ask("held")
-    master.wait(lambda s: all((standby.state_dir / name).exists() and (standby.state_dir / name).read_bytes() == (master.state_dir / name).read_bytes()
-                              for name in ("held", "plan")), "the standby has the list and the plan")
+    master.wait(lambda s: all(standby.rows(kind) == master.rows(kind) != {} for kind in ("held", "plan")), "the standby has the list and the plan")
     master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken all")
     master.stop_fmd(signal.SIGKILL)
     status = standby.wait(managed, "it has taken over")
@@ -128,8 +124,7 @@ def test_a_killed_master_leaves_its_standby_all_that_it_knew(two):
     master.wait(lambda s: any(g["full"] and g["tree"] for g in master.ask("groups")), "a host has joined")
     before = kept(master)
     assert before["cordoned"] > 0 and len(before["down"]) == len(OFF)
-    master.wait(lambda s: all(len(text) > EMPTY for text in files(master).values()) and len(files(master)) == len(MIRRORED)
-                and files(standby) == files(master), "the standby's files are the master's")
+    master.wait(lambda s: all(rows(master).values()) and rows(standby) == rows(master), "the standby's rows are the master's")
     known = {(e["time"], e["text"]) for e in master.ask("events", "-n", "4000")}
     master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken it")
     master.stop_fmd(signal.SIGKILL)
@@ -149,7 +144,7 @@ def test_who_returns_has_what_was_done_meanwhile(two):
     master, standby = two()
     whole(standby)
     master.fmctl("cordon", SPINE)
-    standby.wait(lambda s: (standby.state_dir / "cordons").exists(), "the cordon is there")
+    standby.wait(lambda s: standby.rows("cordons"), "the cordon is there")
     master.stop_fmd(signal.SIGKILL)
     standby.wait(managed, "it has taken over")
     assert standby.status()["links_cordoned"] > 0
@@ -165,9 +160,14 @@ def test_who_returns_has_what_was_done_meanwhile(two):
 OTHER_SPINE = "S-0002c90300000a00"
 
 
+def cordons(fabric, kind="cordons"):
+    """GUIDs of what is cordoned."""
+    return {key.split()[0] for key in fabric.rows(kind)}
+
+
 @pytest.mark.long
-def test_who_was_master_of_its_own_is_told_and_its_files_are_kept(two):
-    """A dies, B takes over and cordons, B dies; A returns alone with its older files and cordons something else; then B returns."""
+def test_who_was_master_of_its_own_is_told_and_its_rows_are_kept(two):
+    """A dies, B takes over and cordons, B dies; A returns alone with its older state and cordons something else; then B returns."""
     a, b = two()
     whole(b)
     a.stop_fmd(signal.SIGKILL)
@@ -184,28 +184,29 @@ def test_who_was_master_of_its_own_is_told_and_its_files_are_kept(two):
     told = [e["text"] for e in b.ask("events", "--kind", "mirror") if "whose state is in force now" in e["text"]]
     assert len(told) == 1 and "cordons.aside" in told[0]
     guid = SPINE[2:]
-    b.wait(lambda s: (b.state_dir / "cordons.aside").exists() and f"0x{guid}" in (b.state_dir / "cordons.aside").read_text(),
-           "what it had is aside")
-    b.wait(lambda s: (b.state_dir / "cordons").read_bytes() == (a.state_dir / "cordons").read_bytes()
-           and (b.state_dir / "takeovers").read_bytes() == (a.state_dir / "takeovers").read_bytes(), "it is a copy of the first")
+    b.wait(lambda s: cordons(b, "cordons.aside") == {f"0x{guid}"}, "what it had is aside")
+    b.wait(lambda s: b.kinds("cordons", "takeovers") == a.kinds("cordons", "takeovers"), "it is a copy of the first")
     before = kept(a)["cordoned"]
     a.stop_fmd(signal.SIGKILL)
     status = b.wait(managed, "it takes over once more")
     assert status["mirror"]["takeovers"] == 4 and status["links_cordoned"] == before > 0
-    assert f"0x{OTHER_SPINE[2:]}" in (b.state_dir / "cordons").read_text() and f"0x{guid}" not in (b.state_dir / "cordons").read_text()
+    assert cordons(b) == {f"0x{OTHER_SPINE[2:]}", f"0x{guid}"}, "what either took out of transit stays so"
     a.start_fmd(HERE)  # an ordinary return: nobody is told of two histories any more
     a.wait(lambda s: s["sm"] == "standby" and s["mirror"]["whole"], "the first is a standby")
     assert not [e for e in a.ask("events", "--kind", "mirror") if "whose state is in force now" in e["text"]]
 
 
 def unshared(fabric):
-    path = fabric.state_dir / "unshared"
-    return path.exists() and any(line.isdigit() and int(line) for line in path.read_text().splitlines())
+    return int(fabric.rows("unshared").get("text", "0")) > 0
 
 
 def same_takeovers(a, b):
-    paths = a.state_dir / "takeovers", b.state_dir / "takeovers"
-    return all(path.exists() for path in paths) and paths[0].read_bytes() == paths[1].read_bytes()
+    return a.rows("takeovers") == b.rows("takeovers") != {}
+
+
+def put_aside(fabric):
+    """Kinds of which rows were put aside."""
+    return [kind for kind in fabric.kinds() if kind.endswith(".aside")]
 
 
 def return_behind_its_standby(a, b):
@@ -228,8 +229,7 @@ def test_what_a_master_changed_without_its_standby_is_kept_when_that_one_returns
     a.wait(lambda s: unshared(a), "what no standby has is noted")
     told = return_behind_its_standby(a, b)
     assert len(told) == 1 and "made changes of which no copy reached" in told[0] and "cordons.aside" in told[0]
-    a.wait(lambda s: (a.state_dir / "cordons.aside").exists() and f"0x{SPINE[2:]}" in (a.state_dir / "cordons.aside").read_text(),
-           "what it had is aside")
+    a.wait(lambda s: cordons(a, "cordons.aside") == {f"0x{SPINE[2:]}"}, "what it had is aside")
     assert sum("changed what no standby had copied" in e["text"] for e in b.ask("events", "--kind", "mirror")) == 1
     a.wait(lambda s: not unshared(a), "that is over")
 
@@ -240,13 +240,13 @@ def test_a_master_that_changed_nothing_without_its_standby_has_nothing_to_keep(t
     whole(b)
     a.fmctl("cordon", SPINE)
     a.wait(lambda s: s["mirror"]["whole"] and s["mirror"]["standbys"][0]["behind"] == 0, "the standby has all")
-    b.wait(lambda s: BY_ITSELF | {"cordons"} <= files(a).keys() and files(a) == files(b) and same_takeovers(a, b), "both have the same on disk")
+    b.wait(lambda s: all(a.kinds(*BY_ITSELF, "cordons").values()) and rows(a) == rows(b) and same_takeovers(a, b), "both have the same on disk")
     b.stop_fmd(signal.SIGKILL)
     a.wait(lambda s: not s["mirror"]["standbys"], "the standby is off")
     age_ms = a.status()["mirror"]["age_ms"]
     a.wait(lambda s: s["mirror"]["age_ms"] > age_ms + 2000, "it was looked at more than once since")
     assert not return_behind_its_standby(a, b)
-    assert not list(a.state_dir.glob("*.aside"))
+    assert not put_aside(a)
 
 
 def written(status):
@@ -273,6 +273,10 @@ def test_a_hand_over_waits_for_what_was_changed_a_moment_ago(two):
     assert not [e for e in standby.ask("events", "-n", "200") if "has a current copy of this master's state" in e["text"]]
 
 
+def has_group(fabric, number):
+    return any(key.startswith("group ") and key.endswith(f" 0x{number:016x}") for key in fabric.rows("groups"))
+
+
 @pytest.mark.long
 def test_what_was_answered_a_moment_ago_outlives_its_master(two):
     master, standby = two()
@@ -281,10 +285,7 @@ def test_what_was_answered_a_moment_ago_outlives_its_master(two):
     for mgid in (MGID, other):
         client(master, "join", port_guid(HOST), mgid, "1")
     client(master, "register", port_guid(HOST), "1", "first")
-    groups, services = master.state_dir / "groups", master.state_dir / "services"
-    master.wait(lambda s: groups.exists() and services.exists() and "0x0000000000000043 " in groups.read_text() and files(standby).get("groups") == groups.read_bytes()
-                and files(standby).get("services") == services.read_bytes(), "both have it on disk")
-    before = {path: path.read_bytes() for path in (groups, services)}
+    master.wait(lambda s: has_group(master, 0x43) and rows(standby) == rows(master) and master.rows("services"), "both have it on disk")
     client(master, "leave", port_guid(HOST), other)
     client(master, "join", port_guid(HOST), "ff12401bffff00000000000000000044", "1")
     client(master, "delete", port_guid(HOST), "1")
@@ -292,14 +293,11 @@ def test_what_was_answered_a_moment_ago_outlives_its_master(two):
     client(master, "subscribe")
     master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken it")
     known = kept(master)["members"]
-    unwritten = all(path.read_bytes() == text for path, text in before.items())
     master.stop_fmd(signal.SIGKILL)
     status = standby.wait(managed, "it has taken over")
-    print("no file had it:", unwritten)
     assert kept(standby)["members"] == known and sum(known.values()) == 2
     assert (status["sa"]["services"], status["sa"]["subscriptions"]) == (1, 1)
-    standby.wait(lambda s: "0x0000000000000044 " in (standby.state_dir / "groups").read_text(), "it writes what it took")
-    assert "0x0000000000000043 " not in (standby.state_dir / "groups").read_text()
+    standby.wait(lambda s: has_group(standby, 0x44) and not has_group(standby, 0x43), "it writes what it took")
 
 
 @pytest.mark.long
@@ -317,7 +315,7 @@ def test_hosts_that_were_off_at_take_overs_keep_their_lids(two, pod_net):
 
     power(off, False)
     master.wait_up(lambda s: s["links_down"] == len(off), "they are off")
-    master.wait(lambda s: "cables" in files(master) and files(standby) == files(master), "the standby's files are the master's")
+    master.wait(lambda s: master.rows("cables") and rows(standby) == rows(master), "the standby's rows are the master's")
     master.stop_fmd(signal.SIGKILL)
     standby.wait(lambda s: managed(s) and s["links_down"] == len(off), "it has taken over, and knows that they are off")
     power(off[::-2], True)
@@ -344,7 +342,7 @@ def test_a_link_that_its_master_held_is_held_by_who_takes_over(two):
         master.ibsim.tell(f"unlink {end}")
     master.ibsim.tell(f"link {' '.join(ends)}")
     master.wait(lambda s: s["links_held"] == s["miswired"] == 1 and s["links_missing"] == 2, "it holds the link")
-    master.wait(lambda s: all((it.state_dir / "held").exists() for it in (master, standby)), "the standby has the list")
+    master.wait(lambda s: all(it.rows("held") for it in (master, standby)), "the standby has the list")
     master.stop_fmd(signal.SIGKILL)
     standby.wait(lambda s: managed(s) and s["links_held"] == 1 and s["links_missing"] == 2, "it has taken over, and holds the link")
     row, = standby.ask("held")
@@ -443,20 +441,20 @@ def test_a_copy_is_whole_when_it_is_on_disk(two):
     master, standby = two()
     master.wait(managed, "it manages")
     master.wait(lambda s: s["mirror"]["whole"], "the standby has all")
-    there = {path.name for path in standby.state_dir.iterdir()}
     standby.stop_fmd(signal.SIGKILL)
-    assert set(files(master)) <= there
+    there, its = rows(standby), rows(master)
+    assert there["lids"] == its["lids"] and {kind for kind in its if its[kind]} <= {kind for kind in there if there[kind]}
     standby.start_fmd(THERE)
     status = standby.wait(lambda s: s["sm"] == "standby", "it stands by again")
     assert not alerts(status, "state-lost")
 
 
 @pytest.mark.long
-def test_who_was_master_long_ago_and_meets_a_new_one_loses_no_file(start, pod_net, tmp_path):
+def test_who_was_master_long_ago_and_meets_a_new_one_loses_nothing(start, pod_net, tmp_path):
     """The new one has written nothing when it is asked for all it has."""
     doors, psk = (free_door(), free_door()), {"peer_psk_file": secret(tmp_path / "psk")}
     old = start(pod_net, HERE, peer_listen=doors[0], **psk, **FAST)
-    old.wait(lambda s: (old.state_dir / "takeovers").exists(), "it was master once")
+    old.wait(lambda s: old.rows("takeovers"), "it was master once")
     old.stop_fmd(signal.SIGKILL)
     new = old.another(peer_listen=doors[1], sm_priority=9, **psk, **FAST)
     try:

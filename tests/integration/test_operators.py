@@ -70,14 +70,19 @@ def test_cordons_that_can_not_be_kept_are_named(start, pod_net):
     assert fabric.status()["proof"]["unreachable"] == 0
 
 
-def test_cordon_that_can_not_be_saved_is_in_force_and_told(start, pod_net):
-    fabric = start(pod_net)
-    (fabric.state_dir / "cordons.new").symlink_to("/dev/full")
+def test_cordon_that_can_not_be_saved_is_in_force_and_told(start, pod_net, bad_disk, tmp_path):
+    fabric = start(pod_net, fmd=False)
+    fabric.start_fmd(library=bad_disk, FULL_DISK=tmp_path / "full")
+    fabric.wait_up()
+    (tmp_path / "full").touch()
     done = fabric.fmctl("cordon", SPINE, check=False)
     assert done.returncode == 1 and "cordoned, 64 links" in done.stdout
     assert "applied, but not saved, so a restart would undo it: not saved: No space left on device" in done.stderr
     assert fabric.status()["links_cordoned"] == 64
-    assert "state_dir/cordons: not saved" in fabric.fmctl("status").stdout
+    assert "state_dir/state.db: not saved" in fabric.fmctl("status").stdout
+    (tmp_path / "full").unlink()
+    fabric.wait(lambda s: not s["troubles"], "there is room")
+    assert fabric.rows("cordons")
 
 
 # ---- What if

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from fabric import free_door, own_address, poll, split
-from test_lying_peer import Liar
+from test_lying_peer import Liar, rows_of
 from test_mirror import FAST, HERE, HOST, MGID, THERE, certificate, client, port_guid, secret, whole
 from test_peer_links import GROWTH_KB, closed, connect, frame, peak_kb, peers, standbys  # noqa: F401: a fixture
 
@@ -62,7 +62,7 @@ class Impostor(Liar):
 
     def __init__(self, keys, context):
         self.offered = context
-        super().__init__(keys, port_guid(HERE), {"cordons": "0x00000000dead0002 0\n"})
+        super().__init__(keys, port_guid(HERE), {"cordons": {"0x00000000dead0002 0": ""}})
 
     def run(self):
         with contextlib.suppress(OSError):
@@ -130,7 +130,7 @@ def test_a_standby_takes_nothing_from_who_is_not_entitled(start, pod_net, tmp_pa
         status = standby.wait(lambda s: s["sm"] == "standby" and s["mirror"]["peers"][0]["error"], "it is refused")
         row = status["mirror"]["peers"][0]
         assert why in row["error"] and (row["connected"], row["master"], row["name"]) == (False, False, "")
-        assert not status["mirror"]["whole"] and not (standby.state_dir / "cordons").exists()
+        assert not status["mirror"]["whole"] and not standby.was_kept("cordons")
     finally:
         standby.stop()
         liar.door.close()
@@ -155,7 +155,7 @@ def test_a_certificate_proves_nothing_where_managers_share_a_key(start, pod_net,
         standby.start_fmd(THERE)
         status = standby.wait(lambda s: s["sm"] == "standby" and (s["mirror"]["whole"] or s["mirror"]["peers"][0]["error"]), "it is refused, or believed")
         row = status["mirror"]["peers"][0]
-        assert not status["mirror"]["whole"] and not (standby.state_dir / "cordons").exists()
+        assert not status["mirror"]["whole"] and not standby.was_kept("cordons")
         assert "certificate" in row["error"] and (row["connected"], row["master"], row["name"]) == (False, False, ""), row
     finally:
         standby.stop()
@@ -170,7 +170,7 @@ def test_a_certificate_proves_nothing_where_managers_share_a_key(start, pod_net,
 # ---- Who has a certificate, and says what was said before ---------------------------------------------------------
 
 def hello(guid=STRANGER, **more):
-    return frame(b"H", {"protocol": 1, "port_guid": guid, "name": "stranger", "records": True, "takeovers": [], **more})
+    return frame(b"H", {"protocol": 2, "port_guid": guid, "name": "stranger", "takeovers": [], **more})
 
 
 def said(channel):
@@ -298,7 +298,7 @@ class Talker(Liar):
 
     def lie(self):
         if self.introduces:
-            self.send("H", {"protocol": 1, "port_guid": self.guid, "name": "liar", "records": True, "takeovers": []})
+            self.send("H", {"protocol": 2, "port_guid": self.guid, "name": "liar", "takeovers": []})
         self.channel.sendall(self.words)
         while self.channel.recv(65536):
             pass
@@ -308,10 +308,11 @@ LONG = 4 << 20  # bytes of an object
 TALK = {
     "a HELLO of 4 MB": (False, large(b"H", LONG // 3)),
     "a HELLO of 32 kB": (False, large(b"H", 32768 // 3)),
-    "a file before its HELLO": (False, frame(b"F", {"name": "cordons", "keep_head": 0, "keep_tail": 0, "length": 0, "sum": "0", "seq": 1})),
+    "rows before its HELLO": (False, frame(b"K", {"seq": 1}, rows_of({"cordons": {"0x00000000dead0002 0": ""}}))),
     "a role of 4 MB": (True, large(b"R", LONG // 3)),
-    "a file with a head of 4 MB": (True, large(b"F", LONG // 3)),
-    "a file that is longer than it says": (True, struct.pack(">I", LONG) + b'F{"name":"cordons","keep_head":0,"keep_tail":0,"length":1,"sum":"0","seq":1}\n'),
+    "rows with a head of 4 MB": (True, large(b"K", LONG // 3)),
+    "rows that are longer than any": (True, struct.pack(">I", (256 << 20) + 9) + b'K{"seq":1}\n'),
+    "a row that does not end": (True, frame(b"K", {"seq": 1}, b"1\0cordons\0key\0value")),
 }
 
 
@@ -322,7 +323,7 @@ def test_a_peer_that_says_too_much_is_let_go_before_it_costs_memory(start, pod_n
         fabric = start(pod_net, HERE, peers=liar.address, **certificate(tmp_path, "one", "ca"), **FAST)
         status = fabric.wait(lambda s: s["mirror"]["peers"][0]["error"], "it is let go")
         row = status["mirror"]["peers"][0]
-        assert re.search("it sent invalid data|did not introduce itself", row["error"]) and not row["connected"], row
+        assert re.search("it sent invalid data|invalid rows|did not introduce itself", row["error"]) and not row["connected"], row
         assert peak_kb(fabric) < 2 * GROWTH_KB
     finally:
         liar.door.close()

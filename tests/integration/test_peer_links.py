@@ -207,7 +207,7 @@ def frame(kind, head, body=b""):
     return struct.pack(">I", len(text) + 1) + kind + text
 
 
-HELLO = frame(b"H", {"protocol": 1, "port_guid": "0x00000000dead0001", "name": "stranger", "takeover": 99})
+HELLO = frame(b"H", {"protocol": 2, "port_guid": "0x00000000dead0001", "name": "stranger", "takeover": 99})
 LIES = {
     "a length of 256 MB": struct.pack(">I", 256 << 20) + b"H",
     "a length of 4 GB": struct.pack(">I", 0xffffffff) + b"H",

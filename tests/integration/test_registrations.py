@@ -107,7 +107,7 @@ def test_another_sa_key_is_told_and_nothing_is_taken(small_net, tmp_path):
         status = fabric.wait(lambda s: (s.get("registrations") or {}).get("error"), "it says why it has nothing")
         assert "its sa_key differs" in status["registrations"]["error"] and not status["registrations"]["whole"]
         assert re.search(r"^SA copy +none: .*its sa_key differs", fabric.fmctl("status").stdout, re.M)
-        assert not (fabric.state_dir / "groups").exists()
+        assert not fabric.was_kept("groups")
     finally:
         opensm.end()
         fabric.stop()

@@ -216,8 +216,8 @@ def test_what_fmd_writes_is_its_users_alone(start, small_net):
     fabric = start(small_net, fmd=False, m_key="0x77")
     fabric.start_fmd(before=lambda: os.umask(0) and None)
     fabric.wait_up()
-    for name in ("lids", "guid2mkey"):
-        poll(lambda: (fabric.state_dir / name).exists(), f"{name} is written")
+    poll(lambda: all(fabric.kinds("lids", "guid2mkey").values()), "all is written")
+    assert (fabric.state_dir / "state.db-wal").exists()
     open_to_others = [path.name for path in fabric.state_dir.iterdir() if path.stat().st_mode & 0o077]
     assert not open_to_others and fabric.state_dir.stat().st_mode & 0o777 == 0o700
 

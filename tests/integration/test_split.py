@@ -10,7 +10,7 @@ import pytest
 
 from bad_link import BadLink
 from fabric import free_door, poll, until
-from test_mirror import FAST, HERE, HOST, MGID, THERE, client, files, managed, port_guid, secret, two, whole  # noqa: F401
+from test_mirror import FAST, HERE, HOST, MGID, THERE, client, managed, port_guid, rows, secret, two, whole  # noqa: F401
 
 pytestmark = pytest.mark.long
 
@@ -216,7 +216,7 @@ def test_halves_that_meet_again_go_on_with_what_the_elected_one_knows(halves, co
     assert without(low.simulated_tables()[1], set(it.live().values())) == without(tables, set(before.values()))
     low.fmctl("check", "--readback")
 
-    poll(lambda: not [host for host in NEW if host[2:].encode() in files(low)["cables"]] and files(low) == files(high), "the standby's files are the master's")
+    poll(lambda: not [host for host in NEW if host[2:] in str(rows(low)["nodes"])] and rows(low) == rows(high), "the standby's rows are the master's")
     known, written = groups(low), high.status()["lft_blocks_written"]  # as master of its half
     low.stop_fmd(signal.SIGKILL)
     status = high.wait(managed, "it has taken over")

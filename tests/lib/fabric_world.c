@@ -4,27 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <dlfcn.h>
-#include <errno.h>
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/fabric_world.h"
 
 #define QP1_QKEY 0x80010000u
-
-static unsigned worlds;
-
-/*
- * Where there is a world no process can be made: its state_dir is written in the loop, as by a
- * daemon that has no room for a child. A copy of a sanitized program takes 50 ms, time stands still
- * meanwhile, and some tests write ten thousand files.
- */
-pid_t fork(void)
-{
-	pid_t (*next)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
-
-	errno = EAGAIN;
-	return worlds ? -1 : next();
-}
 
 const struct topo *fabric_topo(const struct fabric *f)
 {
@@ -70,13 +53,13 @@ void stop_fabric(struct world *w)
 {
 	fabric_free(w->fabric);
 	mad_free(w->mad);
+	w->fabric = NULL;
 }
 
 void world_init_stopped(struct world *w, struct topo *design)
 {
 	assert_non_null(design);
 	log_set_level(-1, LOG_ERR);
-	worlds++;
 	*w = (struct world){ .design = design, .loop = loop_new_simulated() };
 	strcpy(w->state_dir, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(w->state_dir));
@@ -94,35 +77,50 @@ void world_init(struct world *w, struct topo *design)
 	run_for(w, 2 * SECOND_US);
 }
 
-void remove_state(const struct world *w, const char *name)
+void remove_state(const struct world *w, const char *kind)
 {
-	char path[sizeof(w->state_dir) + 258];
+	static const char *const links[] = { "nodes", "ports" };
 
-	snprintf(path, sizeof(path), "%s/%s", w->state_dir, name);
-	unlink(path);
+	rows_forget(w->state_dir, kind);
+	for (unsigned i = 0; !strcmp(kind, "cables") && i < 2; i++)
+		rows_forget(w->state_dir, links[i]);
 }
 
-void remove_all_state(const struct world *w)
+static void remove_files(const char *folder)
 {
-	DIR *dir = opendir(w->state_dir);
+	DIR *dir = opendir(folder);
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)))
-		remove_state(w, entry->d_name); /* "." and ".." stay: unlink() takes no folder */
+	while (dir && (entry = readdir(dir))) {
+		char *path = mem_printf("%s/%s", folder, entry->d_name);
+
+		unlink(path); /* no folder */
+		free(path);
+	}
 	if (dir)
 		closedir(dir);
 }
 
+void remove_all_state(const struct world *w)
+{
+	char old[128];
+
+	state_path(w, "before-state.db", old);
+	remove_files(old);
+	rmdir(old);
+	remove_files(w->state_dir);
+}
+
 void world_fini(struct world *w)
 {
-	stop_fabric(w);
+	if (w->fabric)
+		stop_fabric(w);
 	double_free(w->hw);
 	loop_timer_free(w->stop);
 	loop_free(w->loop);
 	remove_all_state(w);
 	rmdir(w->state_dir);
 	topo_unref(w->design);
-	worlds--;
 }
 
 struct topo *small_tree(void)
@@ -245,41 +243,41 @@ void state_path(const struct world *w, const char *name, char path[128])
 	snprintf(path, 128, "%s/%s", w->state_dir, name);
 }
 
-void strip_state(const struct world *w, const char *name)
+char *state_lines(const struct world *w, const char *kind)
 {
-	struct state_content content;
-	char path[128];
-	FILE *out;
-
-	state_path(w, name, path);
-	assert_int_equal(state_file_load(path, name, &content), STATE_WHOLE);
-	out = fopen(path, "w");
-	assert_int_equal(fwrite(content.bytes, 1, content.length, out), content.length);
-	fclose(out);
-	free(content.bytes);
+	return w->fabric ? rows_known(fabric_services(w->fabric).state, kind)
+			 : rows_text(w->state_dir, kind);
 }
 
-/* With that in a file of its state. False: it was set aside. */
-bool restart_with(struct world *w, const char *name, const char *text)
+char *disk_lines(const struct world *w, const char *kind)
 {
-	char path[128];
-	FILE *out;
+	char copy[96], command[300], *text;
+
+	snprintf(copy, sizeof(copy), "%s-disk", w->state_dir);
+	snprintf(command, sizeof(command), "rm -rf %s; cp -r %s %s", copy, w->state_dir, copy);
+	assert_int_equal(system(command), 0);
+	text = rows_text(copy, kind);
+	snprintf(command, sizeof(command), "rm -r %s", copy);
+	assert_int_equal(system(command), 0);
+	return text;
+}
+
+bool restart_with(struct world *w, const char *kind, const char *text)
+{
+	char start[64];
 
 	stop_fabric(w);
-	snprintf(path, sizeof(path), "%s/%s", w->state_dir, name);
-	out = fopen(path, "w");
-	fputs(text, out);
-	fclose(out);
+	rows_replace(w->state_dir, kind, text);
 	log_set_level(LOG_CORE, LOG_ERR - 1);
 	start_fabric(w);
 	run_for(w, 2 * SECOND_US);
-	strcat(path, ".bad");
-	return access(path, F_OK) != 0;
+	snprintf(start, sizeof(start), "%s: `", kind);
+	return !count_alerts(w, "state-lost", start);
 }
 
-void restart_with_corrupted(struct world *w, const char *name, const char *text)
+void restart_with_corrupted(struct world *w, const char *kind, const char *text)
 {
-	assert_false(restart_with(w, name, text));
+	assert_false(restart_with(w, kind, text));
 }
 
 void reply_cb(void *arg, json_t *result, const char *error)

@@ -15,7 +15,7 @@
 #include "fm/fabric/fabric.h"
 #include "fm/fabric/view.h"
 #include "fm/rooms.h"
-#include "fm/state/state_file.h"
+#include "tests/lib/state_rows.h"
 #include "tests/fabric/damage.h"
 #include "tests/fabric/double.h"
 #include "tests/lib/fabrics.h"
@@ -48,8 +48,9 @@ void stop_fabric(struct world *w);
 /* fmd is at the first host; _stopped: not started yet. Takes the reference of the design. */
 void world_init_stopped(struct world *w, struct topo *design);
 void world_init(struct world *w, struct topo *design);
-void remove_state(const struct world *w, const char *name);
-void remove_all_state(const struct world *w);
+/* While fmd does not run: such rows were never kept. "cables": with nodes and ports. */
+void remove_state(const struct world *w, const char *kind);
+void remove_all_state(const struct world *w); /* all files */
 void world_fini(struct world *w);
 struct topo *small_tree(void);
 bool is_up(const struct world *w);
@@ -71,14 +72,17 @@ unsigned count_alerts(const struct world *w, const char *what, const char *text)
 unsigned count_logged(const struct world *w, const char *kind, const char *text);
 void state_path(const struct world *w, const char *name, char path[128]);
 
-/* Removes the first and last line of a state file, without which it may be edited by hand. */
-void strip_state(const struct world *w, const char *name);
+/* All rows of a kind as lines: of fmd's memory where it runs, else of its disk. The caller's. */
+char *state_lines(const struct world *w, const char *kind);
 
-/* Starts fmd again with `text` in a state file. False: the file was set aside as damaged. */
-bool restart_with(struct world *w, const char *name, const char *text);
+/* What the disk has of it while fmd runs: as a kill at this moment would leave it. */
+char *disk_lines(const struct world *w, const char *kind);
 
-/* Does so with a damaged file, and fails unless it is set aside. */
-void restart_with_corrupted(struct world *w, const char *name, const char *text);
+/* Starts fmd again with these lines as a kind's rows. False: it says that some were lost. */
+bool restart_with(struct world *w, const char *kind, const char *text);
+
+/* Does so with rows that can't be, and fails unless it says that they were lost. */
+void restart_with_corrupted(struct world *w, const char *kind, const char *text);
 
 struct reply { /* to an operator's command */
 	unsigned count;

@@ -284,8 +284,8 @@ static void fake_note_event(void *arg, const json_t *event)
 
 void fake_open_state(struct fabric *f)
 {
-	f->services.state = state_store_new(f->services.loop, f->folder, f->services.alerts,
-					    f->services.events);
+	f->services.state =
+		state_open(f->services.loop, f->folder, f->services.alerts, f->services.events);
 }
 
 /*
@@ -370,20 +370,40 @@ void fake_pipe_init(struct fabric *f, const struct fabric_module *module, struct
 
 void fake_pipe_restart(struct fabric *f)
 {
-	state_store_flush(f->services.state);
+	state_flush(f->services.state);
 	fake_pipe_kill(f);
 }
 
 void fake_pipe_kill(struct fabric *f)
 {
+	fake_pipe_end(f);
+	fake_pipe_begin(f);
+}
+
+void fake_pipe_end(struct fabric *f)
+{
 	f->module->fini(f->room);
 	inventory_fini(&f->inventory);
 	inventory_init(&f->inventory);
 	sweep_open_columns(&f->inventory);
-	state_store_free(f->services.state);
+	state_close(f->services.state);
 	lid_memory_fini(&f->lids);
+}
+
+void fake_pipe_begin(struct fabric *f)
+{
 	fake_open_state(f);
 	f->room = f->module->init(f);
+}
+
+void fake_take(struct fabric *f, const char *kind, const char *text)
+{
+	char *copy = mem_strdup(text), *rest = copy;
+
+	state_take_begin(f->services.state, kind);
+	while (state_take_lines(f->services.state, kind, &rest))
+		;
+	free(copy);
 }
 
 void fake_pipe_fini(struct fabric *f)
@@ -394,7 +414,7 @@ void fake_pipe_fini(struct fabric *f)
 		f->operation.ops->free(f->operation.data);
 	if (f->room)
 		f->module->fini(f->room);
-	state_store_free(f->services.state);
+	state_close(f->services.state);
 	program_free(f->own_program);
 	inventory_fini(&f->inventory);
 	lid_memory_fini(&f->lids);

@@ -17,6 +17,7 @@
 #include "fm/fabric/view.h"
 #include "fm/program/program.h"
 #include "fm/program/audit.h"
+#include "tests/lib/state_rows.h"
 #include "topology/base/mem.h"
 
 struct fabric {
@@ -31,7 +32,7 @@ struct fabric {
 	void *room;
 	struct loop_timer *stop;
 	bool unsettled;			     /* fabric_is_settled() returns false */
-	unsigned lost;			     /* files that an alert was raised for */
+	unsigned lost;			     /* alerts of kinds with lost rows */
 	bool standby, updating, programming; /* set by the test */
 	bool left;			     /* what fabric_request_verification() returns */
 	bool own_loop;
@@ -64,7 +65,7 @@ struct fabric {
 
 /* Ends the waiting operation; error: its tables were refused, for that reason. */
 void fake_pipe_answer(struct fabric *f, const char *error);
-/* Makes state_dir in /tmp and opens the store; fini removes it. */
+/* Makes state_dir in /tmp and opens it; fini removes it. */
 void fake_open_state(struct fabric *f);
 /* A loop_fn that stops the loop; and runs the loop for a simulated time. */
 void fake_stop(void *arg);
@@ -78,10 +79,15 @@ void fake_pipe_init_sa(struct fabric *f, const struct fabric_module *module, str
 		       struct mad *mad, struct sa *sa);
 void fake_pipe_init(struct fabric *f, const struct fabric_module *module, struct topo *topo);
 
-/* Writes the room's files, ends the room and starts it again with the files alone. */
+/* Writes the room's rows, ends the room and starts it again with the rows alone. */
 void fake_pipe_restart(struct fabric *f);
-/* The same, but what was not written by now is in the journal alone. */
+/* The same, but what was not written by now is lost. */
 void fake_pipe_kill(struct fabric *f);
+/* Its two halves: between them state_dir is nobody's (state_rows.h). */
+void fake_pipe_end(struct fabric *f);
+void fake_pipe_begin(struct fabric *f);
+/* These lines are all rows of a kind, as another manager sends them. */
+void fake_take(struct fabric *f, const char *kind, const char *text);
 void fake_pipe_fini(struct fabric *f);
 
 /* The number of events of a kind; *text (may be NULL): the latest one's, until the next call. */

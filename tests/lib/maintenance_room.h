@@ -32,12 +32,12 @@ struct inv_node *room_node(struct fabric *f, guid_t guid);
 void room_publish(struct fabric *f);
 void room_init(struct fabric *f);
 
-/* Restarts the room with its files; the inventory is filled again. */
+/* Restarts the room with its rows; the inventory is filled again. */
 void room_restart(struct fabric *f);
 void room_fini(struct fabric *f);
 
-/* Replaces a state file. */
-void room_write_file(const struct fabric *f, const char *name, const char *text);
+/* What the room kept of a kind is that: lines. */
+void room_write_rows(struct fabric *f, const char *kind, const char *text);
 json_int_t answer_number(const struct answer *answer, const char *key);
 const char *answer_text(const struct answer *answer, const char *key);
 

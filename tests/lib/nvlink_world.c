@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/state/state_store.h"
+#include "tests/lib/state_rows.h"
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/os/helper.h"
 #include "tests/lib/fake_fetch.h"
@@ -260,20 +260,26 @@ void nvlink_world_pass(struct nvlink_world *w, uint64_t us)
 	loop_run(w->loop);
 }
 
+/* What the one keeps of that kind, the other takes. */
+static void pass_on(const struct state_kind *kind, const struct nvswitch *from, struct nvswitch *to)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	kind->write(from, out);
+	fclose(out);
+	assert_int_equal(rows_give(text, kind->line, to), 0);
+	free(text);
+}
+
 void nvlink_world_restart(struct nvlink_world *w)
 {
 	struct nvswitch *before = w->nv;
-	FILE *states = tmpfile(), *memory = tmpfile();
 
-	nvswitch_states_file.write(before, states);
-	nvswitch_memory_file.write(before, memory);
-	rewind(states);
-	rewind(memory);
 	w->nv = nvswitch_new(w->loop, w->alerts, w->events, &ops, w);
-	assert_int_equal(state_lines(states, nvswitch_states_file.line, w->nv), 0);
-	assert_int_equal(state_lines(memory, nvswitch_memory_file.line, w->nv), 0);
-	fclose(states);
-	fclose(memory);
+	pass_on(&nvswitch_states_kind, before, w->nv);
+	pass_on(&nvswitch_memory_kind, before, w->nv);
 	nvswitch_free(before);
 	begin(w);
 }

@@ -17,7 +17,7 @@ static void stop(void *arg)
 	loop_stop(arg);
 }
 
-static void count_write(void *arg, const char *name, int status)
+static void count_write(void *arg)
 {
 	struct world *w = arg;
 
@@ -54,8 +54,8 @@ int store_world_free(struct world *w)
 
 static void open_store(struct world *w)
 {
-	w->store = state_store_new(w->loop, w->folder, w->alerts, w->events);
-	state_store_listen(w->store, count_write, w);
+	w->store = state_open(w->loop, w->folder, w->alerts, w->events);
+	state_listen(w->store, count_write, w);
 }
 
 void store_world_open(struct world *w, unsigned events_kept)
@@ -67,14 +67,14 @@ void store_world_open(struct world *w, unsigned events_kept)
 
 void store_world_close(struct world *w)
 {
-	state_store_free(w->store);
+	state_close(w->store);
 	alerts_free(w->alerts);
 	event_log_free(w->events);
 }
 
 void store_world_reopen(struct world *w)
 {
-	state_store_free(w->store);
+	state_close(w->store);
 	open_store(w);
 }
 
@@ -84,23 +84,20 @@ void store_world_run(struct world *w, uint64_t us)
 	assert_int_equal(loop_run(w->loop), 0);
 }
 
-unsigned value_file_read(void *world, FILE *in)
+bool value_line(void *world, const char *line)
 {
 	struct world *w = world;
 
-	return fscanf(in, "%u", &w->value_read) != 1;
+	return sscanf(line, "0x1 %u", &w->value_read) == 1;
 }
 
-void value_file_forget(void *world)
-{
-	struct world *w = world;
-
-	w->value_read = 0;
-}
-
-void value_file_write(const void *world, FILE *out)
+void value_write(const void *world, FILE *out)
 {
 	const struct world *w = world;
 
-	fprintf(out, "%u\n", w->value);
+	fprintf(out, "0x1 %u\n", w->value);
 }
+
+const struct state_kind value_kind = {
+	.name = "generalinfo", .form = "a number", .line = value_line, .write = value_write
+};

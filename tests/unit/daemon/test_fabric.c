@@ -188,14 +188,14 @@ static void a_switch_that_forgot_its_tables_gets_them_again(void **state)
 	world_fini(&w);
 }
 
-static void a_damaged_lid_file_is_set_aside_and_lids_of_ports_are_kept(void **state)
+static void a_lid_that_two_ports_have_is_told_and_lids_of_ports_are_kept(void **state)
 {
 	struct world w;
 	uint16_t lid;
 
 	world_init(&w, small_tree());
 	lid = lid_of(&w, 3);
-	restart_with_corrupted(&w, "lids", "0x1 5 0\n0x2 5 0\n");
+	restart_with_corrupted(&w, "lids", "0x1 4000 0\n0x2 4000 0\n");
 	assert_int_equal(lid_of(&w, 3), lid);
 	world_fini(&w);
 }
@@ -235,7 +235,7 @@ int main(void)
 			another_engine_reaches_every_switch_with_and_without_a_new_life_time),
 		cmocka_unit_test(another_subnet_manager_is_reported),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_gets_them_again),
-		cmocka_unit_test(a_damaged_lid_file_is_set_aside_and_lids_of_ports_are_kept),
+		cmocka_unit_test(a_lid_that_two_ports_have_is_told_and_lids_of_ports_are_kept),
 		cmocka_unit_test(operators_commands_are_answered_once),
 	};
 

@@ -182,7 +182,6 @@ static void one_that_comes_later_with_it_on_is_turned_off_too(void **state)
 	for (unsigned num = 1; num <= w.design->nodes[leaf].nports; num++)
 		double_cut(w.hw, w.design->nodes[leaf].guid, num);
 	remove_state(&w, "cables");
-	remove_state(&w, "manifest");
 	start_fabric(&w);
 	run_for(&w, 5 * SECOND_US);
 	double_set_adaptive(w.hw, w.design->nodes[leaf].guid, true, true);

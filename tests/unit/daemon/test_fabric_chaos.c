@@ -24,9 +24,9 @@ size_t __sanitizer_get_current_allocated_bytes(void);
 #else
 #define STEPS 1000
 #endif
-#define MOST_DEAD 20 /* cables */
-#define TRACED	  24 /* pairs a step */
-#define GROWTH_KB 64 /* buffers come to the size of the worst step by then */
+#define MOST_DEAD 20  /* cables */
+#define TRACED	  24  /* pairs a step */
+#define GROWTH_KB 192 /* buffers come to the size of the worst step by then */
 
 struct chaos {
 	struct world w;

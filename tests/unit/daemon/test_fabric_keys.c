@@ -55,20 +55,14 @@ static bool is_trusted(struct world *w, uint64_t key)
 	return asked.answers && !asked.status;
 }
 
-/* What the file holds; 0 = there is none. */
+/* 0 = there is none. */
 static uint64_t kept_key(const struct world *w)
 {
-	char path[128], line[128];
+	char *rows = state_lines(w, "sa_key");
 	uint64_t key = 0;
-	FILE *in;
 
-	snprintf(path, sizeof(path), "%s/sa_key", w->state_dir);
-	in = fopen(path, "r");
-	while (in && fgets(line, sizeof(line), in))
-		if (!strncmp(line, "0x", 2))
-			sscanf(line, "0x%" SCNx64, &key);
-	if (in)
-		fclose(in);
+	sscanf(rows, "0x%" SCNx64, &key);
+	free(rows);
 	return key;
 }
 

@@ -22,7 +22,7 @@ static void a_group_at_the_last_mlid_is_kept_and_planned(void **state)
 	world_init(&w, small_tree());
 	snprintf(text, sizeof(text),
 		 "group 0xff12a01bfe800000 0x1 0x%x 0xffff 0x1 4 3 18 0 0x0 0 0\n"
-		 "member 0x%llx 1 0\n",
+		 "joined 0xff12a01bfe800000 0x1 0x%llx 1 0\n",
 		 LAST_MLID,
 		 (unsigned long long)w.design
 			 ->ports[w.design->nodes[w.design->nswitches + 3].port0 + 1]

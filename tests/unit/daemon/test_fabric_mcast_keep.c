@@ -70,53 +70,37 @@ static void who_joins_after_a_restart_does_not_wait_for_tables_that_are_read_bac
 
 static void groups_are_saved_while_it_runs(void **state)
 {
-	struct world w;
-	char path[128], line[256] = "";
 	unsigned members = 0;
-	FILE *in = NULL;
+	struct world w;
+	char *rows;
 
 	small_world(&w);
 	for (unsigned i = 1; i < 6; i++)
 		assert_int_equal(join(&w, i, 0, WIRE_JOIN_FULL).status, WIRE_SA_OK);
-	run_for(&w, 5 * SECOND_US);
-	snprintf(path, sizeof(path), "%s/groups", w.state_dir);
-	for (unsigned tries = 0; !in && tries < 60000; tries++, usleep(1000))
-		in = fopen(path, "r"); /* a child writes it */
-	assert_non_null(in);
-	while (fgets(line, sizeof(line), in))
-		members += !strncmp(line, "member ", 7);
-	fclose(in);
+	run_for(&w, SECOND_US);
+	assert_true(state_is_kept(fabric_services(w.fabric).state));
+	rows = state_lines(&w, "groups");
+	for (const char *at = rows; (at = strstr(at, "joined ")); at++)
+		members++;
+	free(rows);
 	assert_int_equal(members, 5);
 	world_fini(&w);
 }
 
-static void a_damaged_file_of_groups_is_set_aside(void **state)
+static void groups_that_can_not_be_are_lost_and_told(void **state)
 {
 	static const char *const bad[] = {
-		"member 0x1 1 0\n",
+		"joined 0xff12401bffff0000 0xffffffff 0x1 1 0\n",
 		"group 0xff12401bffff0000 0xffffffff 0xbfff 0xffff 0xb1b 4 3 18 0 0x0 0 0\n",
 		("group 0xff12401bffff0000 0xffffffff 0xc000 0xffff 0xb1b 4 3 18 0 0x0 0 0\n"
-		 "member 0x1 1 0\nmember 0x1 1 0\n"),
+		 "group 0xff12401bffff0000 0xfffffffe 0xc000 0xffff 0xb1b 4 3 18 0 0x0 0 0\n"),
 		"nonsense\n",
 	};
 	struct world w;
-	char path[128], aside[128];
 
 	small_world(&w);
-	snprintf(path, sizeof(path), "%s/groups", w.state_dir);
-	snprintf(aside, sizeof(aside), "%s/groups.bad", w.state_dir);
-	log_set_level(LOG_CORE, LOG_ERR - 1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		FILE *out;
-
-		stop_fabric(&w);
-		out = fopen(path, "w");
-		fputs(bad[i], out);
-		fclose(out);
-		unlink(aside);
-		start_fabric(&w);
-		run_for(&w, SECOND_US / 2);
-		assert_int_equal(access(aside, F_OK), 0);
+		restart_with_corrupted(&w, "groups", bad[i]);
 		assert_int_equal(status_number(&w, "multicast", "groups"), 1);
 		assert_int_equal(status_number(&w, "multicast", "members"), 0);
 	}
@@ -150,21 +134,13 @@ static void members_that_are_away_at_a_restart_are_waited_for(void **state)
 	world_fini(&w);
 }
 
-/* Takes the last line of the saved groups, a member, as if fmd had died before it was saved. */
+/* As if fmd had died before it was written. */
 static void forget_last_join(const struct world *w)
 {
-	char path[128], text[4096] = "";
-	FILE *file;
-
-	strip_state(w, "groups");
-	snprintf(path, sizeof(path), "%s/groups", w->state_dir);
-	file = fopen(path, "r+");
-	assert_non_null(file);
-	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
-	text[strlen(text) - 1] = '\0';
-	assert_int_equal(strncmp(strrchr(text, '\n') + 1, "member ", 7), 0);
-	assert_int_equal(ftruncate(fileno(file), strrchr(text, '\n') + 1 - text), 0);
-	fclose(file);
+	assert_int_equal(rows_run(w->state_dir, "DELETE FROM state WHERE kind = 'groups' AND key = "
+						"(SELECT max(key) FROM state WHERE kind = 'groups' "
+						"AND key LIKE 'joined %')"),
+			 1);
 }
 
 static unsigned registrations(const struct world *w)
@@ -176,7 +152,7 @@ static unsigned registrations(const struct world *w)
 	return count;
 }
 
-static void who_joined_unknown_to_the_file_is_asked_to_join_again(void **state)
+static void who_joined_unknown_to_the_rows_is_asked_to_join_again(void **state)
 {
 	struct world w;
 
@@ -250,9 +226,9 @@ int main(void)
 		cmocka_unit_test(
 			who_joins_after_a_restart_does_not_wait_for_tables_that_are_read_back),
 		cmocka_unit_test(groups_are_saved_while_it_runs),
-		cmocka_unit_test(a_damaged_file_of_groups_is_set_aside),
+		cmocka_unit_test(groups_that_can_not_be_are_lost_and_told),
 		cmocka_unit_test(members_that_are_away_at_a_restart_are_waited_for),
-		cmocka_unit_test(who_joined_unknown_to_the_file_is_asked_to_join_again),
+		cmocka_unit_test(who_joined_unknown_to_the_rows_is_asked_to_join_again),
 		cmocka_unit_test(a_member_without_the_p_key_is_sent_nothing_until_it_joins_again),
 	};
 

@@ -43,7 +43,7 @@ static unsigned violations(const struct world *w)
 	return count;
 }
 
-static bool state_is(const struct world *w, const char *state)
+static bool status_is(const struct world *w, const char *state)
 {
 	json_t *status = fabric_status(w->fabric);
 	bool is = !strcmp(json_string_value(json_object_get(status, "state")), state);
@@ -166,7 +166,7 @@ static void is_locked_out(uint8_t protect, uint64_t mkey, const char *advice)
 	hold(&w, OLD_KEY, protect, 1);
 	start_fabric(&w);
 	run_for(&w, 60 * SECOND_US);
-	assert_true(state_is(&w, "foreign-m-key"));
+	assert_true(status_is(&w, "foreign-m-key"));
 	assert_int_equal(count_alerts(&w, "foreign-m-key", advice), 1);
 	assert_int_equal(count_logged(&w, "alert", "foreign M_Key"), 1);
 	assert_int_equal(holders(&w, OLD_KEY), w.design->nnodes);
@@ -219,7 +219,7 @@ static void a_reload_that_brings_it_brings_the_fabric_up(void **state)
 	hold(&w, OLD_KEY, 1, 1);
 	start_fabric(&w);
 	run_for(&w, 10 * SECOND_US);
-	assert_true(state_is(&w, "foreign-m-key"));
+	assert_true(status_is(&w, "foreign-m-key"));
 	w.conf.sm.old_mkey = OLD_KEY;
 	configure(&w);
 	run_for(&w, 60 * SECOND_US);
@@ -236,7 +236,7 @@ static void keys_that_go_away_let_it_come_up_by_itself(void **state)
 	hold(&w, OLD_KEY, 1, 1);
 	start_fabric(&w);
 	run_for(&w, 30 * SECOND_US);
-	assert_true(state_is(&w, "foreign-m-key"));
+	assert_true(status_is(&w, "foreign-m-key"));
 	hold(&w, 0, 0, 1);
 	run_for(&w, 30 * SECOND_US);
 	assert_moved(&w);

@@ -264,16 +264,6 @@ static void print_alerts(const struct world *w)
 
 /* ---- A world --------------------------------------------------------------------------------- */
 
-static void forget_all_state(const struct world *w)
-{
-	DIR *dir = opendir(w->state_dir);
-	struct dirent *entry;
-
-	while ((entry = readdir(dir)))
-		remove_state(w, entry->d_name);
-	closedir(dir);
-}
-
 /* Three tiers: 4 leaves a spine, and one cable to each of 2 cores. */
 static struct topo *tapered_tree(void)
 {
@@ -318,7 +308,7 @@ static void fall_ill(struct world *w, const struct ill *ill, uint32_t node, enum
 	stop_fabric(w);
 	for (uint32_t n = 0; when == POWER && n < w->design->nnodes; n++)
 		double_reboot(w->hw, guid_of(w, n));
-	forget_all_state(w);
+	remove_all_state(w);
 	ill->set(w, node, true);
 	if (ill->set ==
 	    set_pretend) /* all tables are others: a cable that is out is a fault more */
@@ -570,7 +560,7 @@ static void several_that_nobody_met_are_counted_by_their_places(void **state)
 
 		begin(&w, unmet[i].su);
 		stop_fabric(&w);
-		forget_all_state(&w);
+		remove_all_state(&w);
 		for (size_t k = 0; unmet[i].devices[k]; k++)
 			set_hang(&w, find_desc(w.design, unmet[i].devices[k]), true);
 		start_fabric(&w);

@@ -201,7 +201,7 @@ static void so_it_is_when_nothing_was_written_to_files_yet(void **state)
 	run_for(&w, 2 * SECOND_US);
 	assert_is_whole(&w);
 	assert_int_equal(blocks_written(&w), written);
-	assert_int_equal(count_logged(&w, "alert", "manifest"), 0);
+	assert_int_equal(count_logged(&w, "alert", "state.db"), 0);
 	world_fini(&w);
 }
 

@@ -392,22 +392,21 @@ static void keys_of_opensm_s_guid2mkey_are_known(void **state)
 	world_fini(&w);
 }
 
-static void what_all_ports_hold_is_in_a_file_of_opensm_s_form(void **state)
+static void what_all_ports_hold_is_a_row_of_opensm_s_form_each(void **state)
 {
-	char path[128], line[128];
-	unsigned lines = 0;
+	unsigned count = 0;
 	struct world w;
-	FILE *in;
+	char *rows, *rest = NULL;
 
 	begin(&w, 1);
 	start_fabric(&w);
 	run_for(&w, 60 * SECOND_US);
-	state_path(&w, "guid2mkey", path);
-	in = fopen(path, "r");
-	while (fgets(line, sizeof(line), in))
-		lines += !strncmp(line, "0x", 2) && strlen(line) == 38;
-	fclose(in);
-	assert_int_equal(lines, w.design->nnodes);
+	stop_fabric(&w);
+	rows = state_lines(&w, "guid2mkey");
+	for (char *line = strtok_r(rows, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		count += !strncmp(line, "0x", 2) && strlen(line) == 37;
+	free(rows);
+	assert_int_equal(count, w.design->nnodes);
 	world_fini(&w);
 }
 
@@ -538,7 +537,7 @@ int main(void)
 		cmocka_unit_test(hosts_that_exchanged_their_cables_are_known_again),
 		cmocka_unit_test(a_host_that_was_off_while_keys_were_changed_is_moved),
 		cmocka_unit_test(keys_of_opensm_s_guid2mkey_are_known),
-		cmocka_unit_test(what_all_ports_hold_is_in_a_file_of_opensm_s_form),
+		cmocka_unit_test(what_all_ports_hold_is_a_row_of_opensm_s_form_each),
 		cmocka_unit_test(a_lease_is_renewed_while_somebody_tries_keys),
 		cmocka_unit_test(the_key_of_one_port_opens_no_other),
 		cmocka_unit_test(a_port_whose_lease_expired_is_protected_again_and_told),

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/sa/mcast_group.h"
 #include "fm/sa/sa.h"
-#include "fm/state/state_copy.h"
+#include "fm/state/state.h"
 #include "tests/lib/sm_pair.h"
 
 #define INTERVAL_S 30
@@ -102,9 +102,9 @@ static void a_copy_that_is_whole_meanwhile_stays(void **state)
 	for (unsigned i = 0; i < 50000 * INTERVAL_S && requests(&p.a) == asked; i++)
 		run_for(&p.a, 20);
 	assert_int_equal(requests(&p.a), asked + 1);
-	state_store_mark(fabric_services(p.b.fabric).state, STATE_COPIED, true);
+	state_mark(fabric_services(p.b.fabric).state, STATE_COPIED, true);
 	run_for(&p.a, SECOND_US);
-	state_store_mark(fabric_services(p.b.fabric).state, STATE_COPIED, false);
+	state_mark(fabric_services(p.b.fabric).state, STATE_COPIED, false);
 	pair_stop(&p.a);
 	run_for(&p.b, 10 * SECOND_US);
 	assert_int_equal(group_of(&p.b)->nmembers, MEMBERS);

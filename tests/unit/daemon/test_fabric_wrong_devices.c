@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/audit/module.h"
+#include "tests/fabric/fault.h"
 #include "tests/lib/fabric_world.h"
 #include "topology/snapshot/topo_builder.h"
 
@@ -116,7 +117,7 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 
 	world_for_costs(&w);
 	healthy = costs_of(&w);
-	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0x9999);
+	fault_set(w.hw, fault_find("deaf"), host_guid(&w, 9), 1, 1);
 	w.conf.ports.subnet_timeout--; /* all ports are to be set anew */
 	fabric_configure(w.fabric, &w.conf);
 	run_for(&w, 120 * SECOND_US);
@@ -136,7 +137,7 @@ static void one_adapter_that_takes_no_set_costs_little(void **state)
 	assert_true(faulty.audit_s < 600);
 	assert_int_equal(count_logged(&w, "links-failed", ""), 1);
 	assert_true(is_up(&w));
-	double_set_mkey(w.hw, host_guid(&w, 9), 1, 0);
+	fault_set(w.hw, fault_find("deaf"), host_guid(&w, 9), 1, 0);
 	run_for(&w, 60 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "", known_as(&w, host_guid(&w, 9))), 0);
 	assert_int_equal(double_port_info(w.hw, host_guid(&w, 9), 1)->subnet_timeout,
@@ -248,29 +249,26 @@ static void what_a_readback_finds_is_repaired(void **state)
  */
 static void write_absent(const struct world *w)
 {
-	char path[128];
-	FILE *out;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	snprintf(path, sizeof(path), "%s/lids", w->state_dir);
-	out = fopen(path, "w");
 	for (unsigned lid = 60; lid <= 49151; lid++)
 		fprintf(out, "0x%016llx %u 0 %u\n", 0xabc0000000000000ull + lid, lid,
 			lid >= 1000 && lid < 1100 ? 1000000 : 2000000);
 	fclose(out);
+	rows_replace(w->state_dir, "lids", text);
+	free(text);
 }
 
 static unsigned lids_remembered(const struct world *w)
 {
-	char path[128], line[128];
+	char *rows = state_lines(w, "lids");
 	unsigned count = 0;
-	FILE *in;
 
-	snprintf(path, sizeof(path), "%s/lids", w->state_dir);
-	in = fopen(path, "r");
-	while (in && fgets(line, sizeof(line), in))
-		count += !strncmp(line, "0x", 2);
-	if (in)
-		fclose(in);
+	for (const char *c = rows; *c; c++)
+		count += *c == '\n';
+	free(rows);
 	return count;
 }
 

@@ -10,14 +10,15 @@
 #include <unistd.h>
 #include "fm/loop/log.h"
 #include "fm/fabric/pipe.h"
-#include "fm/state/state_store_own.h"
+#include "fm/state/disk.h"
+#include "fm/state/state.h"
 
 struct pipe {
 	char folder[32];
 	struct loop *loop;
 	struct event_log *events;
 	struct alerts *alerts;
-	struct state_store *store;
+	struct state *state;
 	struct operations *operations;
 	unsigned statuses; /* that were made */
 };
@@ -58,9 +59,8 @@ static void free_cb(void *data)
 #define FULL .result = result, .reported = reported, .rollback = rollback, .free = free_cb
 
 static const struct fabric_operation_ops plain = { FULL }, behind_sweep = { FULL, .sweeps = true },
-					 kept = { FULL, .file = "cordons" }, bare = { 0 },
-					 late = { FULL, .file = "cables", .also = "cordons",
-						  .late = true };
+					 kept = { FULL, .keeps = true }, bare = { 0 },
+					 late = { FULL, .keeps = true, .late = true };
 
 static void answer(void *arg, json_t *result, const char *error)
 {
@@ -79,28 +79,20 @@ static void answer(void *arg, json_t *result, const char *error)
 
 /* ---- The pipe -------------------------------------------------------------------------------- */
 
-static void saved(void *arg, const char *name, int status)
+static void saved(void *arg)
 {
 	struct pipe *p = arg;
 
 	operations_saved(p->operations);
 }
 
-static void write_file(const void *owner, FILE *out)
+static void write_cordons(const void *owner, FILE *out)
 {
 	fputs("0x100 5\n", out);
 }
 
-static const struct state_file cordons = { .name = "cordons", .write = write_file };
-
-static bool take_record(void *owner, const char *line)
-{
-	return true;
-}
-
-static const struct state_file cables = {
-	.name = "cables", .write = write_file, .record = take_record, .gather_us = 1000000
-};
+static const struct state_kind cordons = { .name = "cordons", .write = write_cordons };
+static const struct state_kind cables = { .name = "cables" };
 
 static unsigned *counter_of(const struct fabric *fabric)
 {
@@ -123,9 +115,9 @@ static int set_up(void **state)
 	p->loop = loop_new_simulated();
 	p->events = event_log_new(100);
 	p->alerts = alerts_new(p->loop, p->events);
-	p->store = state_store_new(p->loop, p->folder, p->alerts, p->events);
-	state_store_listen(p->store, saved, p);
-	p->operations = operations_new((struct fabric *)p, p->store, status);
+	p->state = state_open(p->loop, p->folder, p->alerts, p->events);
+	state_listen(p->state, saved, p);
+	p->operations = operations_new((struct fabric *)p, p->state, status);
 	*state = p;
 	return 0;
 }
@@ -136,7 +128,7 @@ static int tear_down(void **state)
 	char command[64];
 
 	operations_free(p->operations);
-	state_store_free(p->store);
+	state_close(p->state);
 	alerts_free(p->alerts);
 	event_log_free(p->events);
 	loop_free(p->loop);
@@ -208,21 +200,21 @@ static void refused_tables_roll_back_what_they_took(void **state)
 	assert_int_equal(later.rollbacks + later.answers, 0);
 }
 
-static void it_is_answered_when_its_file_is_on_disk(void **state)
+static void it_is_answered_when_its_rows_are_on_disk(void **state)
 {
 	struct pipe *p = *state;
 	static struct request r = { 0 }, at_once = { 0 };
 
 	start(p, &kept, &r);
-	state_store_changed(p->store, &cordons, p);
+	state_changed(p->state, &cordons, p);
 	operations_take(p->operations, false);
 	operations_answer(p->operations, NULL);
 	operations_done(p->operations, &kept, &at_once, answer, &at_once);
 	assert_int_equal(r.results, 1);
 	assert_int_equal(r.answers + at_once.answers, 0);
-	operations_saved(p->operations); /* another file */
+	operations_saved(p->operations); /* of what was before */
 	assert_int_equal(r.answers + at_once.answers, 0);
-	state_store_flush(p->store);
+	state_flush(p->state);
 	operations_saved(p->operations);
 	assert_int_equal(r.answers, 1);
 	assert_int_equal(r.reports, 1);
@@ -230,8 +222,8 @@ static void it_is_answered_when_its_file_is_on_disk(void **state)
 	assert_int_equal(at_once.answers, 1);
 }
 
-/* Its file changes behind settling. The journal is as good as the file. */
-static void what_is_late_is_answered_when_the_journal_has_it(void **state)
+/* Its rows change behind settling. */
+static void what_is_late_is_answered_when_the_disk_has_its_rows(void **state)
 {
 	struct pipe *p = *state;
 	static struct request r = { 0 }, refused = { 0 };
@@ -240,9 +232,10 @@ static void what_is_late_is_answered_when_the_journal_has_it(void **state)
 	operations_take(p->operations, false);
 	operations_answer(p->operations, NULL);
 	assert_int_equal(r.answers, 0);
-	state_store_record(p->store, &cables, p, "down 1");
-	assert_true(state_store_kept(p->store, &cables)->due);
+	state_put(p->state, &cables, p, "0x100 5 0x200 1 0");
 	operations_answer_late(p->operations);
+	assert_int_equal(r.answers, 0);
+	state_flush(p->state);
 	assert_int_equal(r.answers, 1);
 	assert_int_equal(r.frees, 1);
 	start(p, &late, &refused);
@@ -251,23 +244,26 @@ static void what_is_late_is_answered_when_the_journal_has_it(void **state)
 	assert_int_equal(refused.answers, 1);
 }
 
-static void it_waits_for_both_files_and_for_what_no_record_says(void **state)
+/* A kind whose owner gathers changes is asked for what the answer is about. */
+static void what_owners_gather_is_on_disk_before_the_answer(void **state)
 {
+	static const struct state_kind gathered = { .name = "cordons",
+						    .write = write_cordons,
+						    .gather_us = 60000000 };
 	struct pipe *p = *state;
 	static struct request r = { 0 };
+	char *had;
 
-	start(p, &late, &r);
-	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
-	state_store_changed(p->store, &cables, p); /* of this there is no record */
-	state_store_record(p->store, &cables, p, "down 1");
-	state_store_changed(p->store, &cordons, p);
-	operations_answer_late(p->operations);
-	operations_saved(p->operations);
+	state_changed(p->state, &gathered, p);
+	operations_done(p->operations, &kept, &r, answer, &r);
 	assert_int_equal(r.answers, 0);
-	state_store_flush(p->store);
-	operations_saved(p->operations);
+	state_flush(p->state);
 	assert_int_equal(r.answers, 1);
+	state_close(p->state);
+	had = disk_peek(p->folder, "cordons", "0x100 5");
+	assert_non_null(had);
+	free(had);
+	p->state = state_open(p->loop, p->folder, p->alerts, p->events);
 }
 
 static void what_needed_no_update_is_answered_at_once(void **state)
@@ -282,12 +278,12 @@ static void what_needed_no_update_is_answered_at_once(void **state)
 	assert_int_equal(r.frees, 1);
 }
 
-static void the_answer_says_that_its_file_could_not_be_written(void **state)
+static void the_answer_says_that_its_rows_could_not_be_written(void **state)
 {
 	struct pipe *p = *state;
 	static struct request r = { 0 };
 
-	trouble_set(p->alerts, "state_dir/cordons", "not saved: no space");
+	trouble_set(p->alerts, "state_dir/state.db", "not saved: no space");
 	operations_done(p->operations, &kept, &r, answer, &r);
 	assert_string_equal(r.not_saved, "not saved: no space");
 }
@@ -298,7 +294,7 @@ static void a_client_that_disconnects_leaves_its_operation_running(void **state)
 	static struct request gone = { 0 }, saving = { 0 };
 
 	start(p, &kept, &saving);
-	state_store_changed(p->store, &cordons, p);
+	state_changed(p->state, &cordons, p);
 	operations_take(p->operations, false);
 	operations_answer(p->operations, NULL);
 	start(p, &plain, &gone);
@@ -306,7 +302,7 @@ static void a_client_that_disconnects_leaves_its_operation_running(void **state)
 	operations_cancel(p->operations, &saving);
 	operations_take(p->operations, false);
 	operations_answer(p->operations, NULL);
-	state_store_flush(p->store);
+	state_flush(p->state);
 	operations_saved(p->operations);
 	assert_int_equal(gone.answers + saving.answers, 0);
 	assert_int_equal(gone.reports, 1);
@@ -338,7 +334,7 @@ static void who_is_master_no_more_abandons_all(void **state)
 	static struct request waiting = { 0 }, taken = { 0 }, saving = { 0 };
 
 	start(p, &kept, &saving);
-	state_store_changed(p->store, &cordons, p);
+	state_changed(p->state, &cordons, p);
 	operations_take(p->operations, false);
 	operations_answer(p->operations, NULL);
 	start(p, &plain, &taken);
@@ -378,11 +374,11 @@ int main(void)
 		TEST(an_update_under_way_does_not_answer_what_is_requested_meanwhile),
 		TEST(a_sweep_is_taken_by_the_update_behind_it_alone),
 		TEST(refused_tables_roll_back_what_they_took),
-		TEST(it_is_answered_when_its_file_is_on_disk),
-		TEST(what_is_late_is_answered_when_the_journal_has_it),
-		TEST(it_waits_for_both_files_and_for_what_no_record_says),
+		TEST(it_is_answered_when_its_rows_are_on_disk),
+		TEST(what_is_late_is_answered_when_the_disk_has_its_rows),
+		TEST(what_owners_gather_is_on_disk_before_the_answer),
 		TEST(what_needed_no_update_is_answered_at_once),
-		TEST(the_answer_says_that_its_file_could_not_be_written),
+		TEST(the_answer_says_that_its_rows_could_not_be_written),
 		TEST(a_client_that_disconnects_leaves_its_operation_running),
 		TEST(the_status_is_the_answer_where_there_is_no_result_and_made_for_nobody_in_vain),
 		TEST(who_is_master_no_more_abandons_all),

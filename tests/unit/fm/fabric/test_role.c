@@ -60,14 +60,14 @@ static void begin(struct pipe *p)
 	p->f.mad = mad_new(p->f.loop, double_io(p->hw), &mad);
 	strcpy(p->folder, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(p->folder));
-	p->f.kept.store = state_store_new(p->f.loop, p->folder, NULL, NULL);
+	p->f.kept.state = state_open(p->f.loop, p->folder, NULL, NULL);
 	fabric_role_init(&p->f, serve);
 }
 
 static void end(struct pipe *p)
 {
 	fabric_role_fini(&p->f);
-	state_store_free(p->f.kept.store);
+	state_close(p->f.kept.state);
 	rmdir(p->folder);
 	mad_free(p->f.mad);
 	double_free(p->hw);

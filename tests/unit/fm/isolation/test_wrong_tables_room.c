@@ -83,70 +83,38 @@ static void it_is_isolated_from_the_first_snapshot_of_the_next_life_on(void **st
 	isolation_end(&r);
 }
 
-static void write_file(const struct room *r, const char *text)
+/* Whether it is among the rows, and these are on disk. */
+static bool is_kept(const struct room *r, const char *text)
 {
-	char path[64];
-	FILE *out;
-
-	snprintf(path, sizeof(path), "%s/untrue", r->f.folder);
-	out = fopen(path, "w");
-	assert_non_null(out);
-	fputs(text, out);
-	fclose(out);
-}
-
-/* What is on disk now, once all is written. */
-static bool is_in_file(const struct room *r, const char *text)
-{
-	char path[64];
-	char *content;
-	size_t length;
+	char *rows;
 	bool found;
 
-	state_store_flush(r->f.services.state);
-	snprintf(path, sizeof(path), "%s/untrue", r->f.folder);
-	content = mem_read_path(path, &length);
-	assert_non_null(content);
-	found = strstr(content, text) != NULL;
-	free(content);
-	return found;
-}
-
-/* An alert that lasts says `what`, and behind that `of`. */
-static bool alert_tells(const struct room *r, const char *what, const char *of)
-{
-	json_t *alerts = alerts_json(r->f.services.alerts), *alert;
-	bool found = false;
-	size_t i;
-
-	json_array_foreach (alerts, i, alert) {
-		const char *text = json_string_value(json_object_get(alert, "text"));
-		const char *at = strstr(text, what);
-
-		found |= at && strstr(at, of);
-	}
-	json_decref(alerts);
+	state_flush(r->f.services.state);
+	assert_true(state_is_kept(r->f.services.state));
+	rows = rows_known(r->f.services.state, "untrue");
+	found = strstr(rows, text) != NULL;
+	free(rows);
 	return found;
 }
 
 /* A switch that was isolated before the restart and has not answered yet. */
-static void one_that_is_not_met_yet_stays_in_the_file_that_others_change(void **state)
+static void one_that_is_not_met_yet_stays_among_the_rows_that_others_change(void **state)
 {
 	struct room r;
 	char text[128];
 
 	isolation_begin(&r);
 	snprintf(text, sizeof(text), "0x00000000dead0000 7\n0x%016" PRIx64 " 1\n", r.sw);
-	write_file(&r, text);
+	fake_take(&r.f, "untrue", text);
 	r.f.module->load(r.f.room, FABRIC_LOAD);
 	isolation_annotate(&r);
-	assert_true(is_in_file(&r, "0x00000000dead0000 7\n"));
-	assert_true(is_in_file(&r, strchr(text, '\n') + 1));
+	assert_true(is_kept(&r, "0x00000000dead0000 7\n"));
+	assert_true(is_kept(&r, strchr(text, '\n') + 1));
 	isolation_end(&r);
 }
 
 /*
- * ---- Forms of the file -------------------------------------------------------------------------
+ * ---- Forms of a row ----------------------------------------------------------------------------
  */
 
 static void load_block(struct room *r, const char *block)
@@ -154,7 +122,7 @@ static void load_block(struct room *r, const char *block)
 	char line[64];
 
 	snprintf(line, sizeof(line), "0x%016" PRIx64 "%s\n", r->sw, block);
-	write_file(r, line);
+	fake_take(&r->f, "untrue", line);
 	r->f.module->load(r->f.room, FABRIC_LOAD);
 	isolation_annotate(r);
 }
@@ -183,7 +151,7 @@ static void every_form_of_a_block_isolates_until_it_is_tried(void **state)
 	}
 }
 
-static void lines_that_are_none_set_the_file_aside_and_isolate_nobody(void **state)
+static void rows_that_are_none_are_lost_and_isolate_nobody(void **state)
 {
 	static const char *const blocks[] = { "",	" -1",	 " 0.16", " 512.0",
 					      " 1.2.3", " tops", " 0 0",  " 99999999",
@@ -203,36 +171,35 @@ static void lines_that_are_none_set_the_file_aside_and_isolate_nobody(void **sta
 	}
 }
 
-static void one_that_is_known_no_more_isolates_nobody_and_leaves_the_file(void **state)
+static void one_that_is_known_no_more_isolates_nobody_and_leaves_the_rows(void **state)
 {
 	struct room r;
 
 	isolation_begin(&r);
-	write_file(&r, "0x00000000deadbeef 0\n");
+	fake_take(&r.f, "untrue", "0x00000000deadbeef 0\n");
 	r.f.module->load(r.f.room, FABRIC_LOAD);
 	isolation_annotate(&r);
 	assert_int_equal(count_rows(&r), 0);
 	fake_run_for(&r.f, 2 * MINUTE_US);
-	assert_false(is_in_file(&r, "deadbeef"));
+	assert_false(is_kept(&r, "deadbeef"));
 	assert_int_equal(r.f.lost, 0);
 	isolation_end(&r);
 }
 
-static void a_lost_file_is_reported_with_the_names_that_it_held(void **state)
+/* For whoever has to know what a database that was lost had. */
+static void its_names_are_kept_beside_the_rows(void **state)
 {
 	struct room r;
-	char path[64];
+	char *kinds, text[128];
 
 	isolation_begin(&r);
 	double_set_pretends(r.b.d, r.sw, true);
 	unheld(&r, TABLE_LFT, 0);
 	fake_pipe_restart(&r.f);
-	snprintf(path, sizeof(path), "%s/untrue", r.f.folder);
-	assert_int_equal(unlink(path), 0);
-	log_set_level(-1, LOG_ERR - 1);
-	r.f.module->load(r.f.room, FABRIC_LOAD);
-	assert_int_equal(r.f.lost, 1);
-	assert_true(alert_tells(&r, "it had: ", inv(&r.b, r.sw)->desc));
+	kinds = rows_known(r.f.services.state, "kinds");
+	snprintf(text, sizeof(text), "untrue %s", inv(&r.b, r.sw)->desc);
+	assert_non_null(strstr(kinds, text));
+	free(kinds);
 	isolation_end(&r);
 }
 
@@ -243,11 +210,11 @@ int main(void)
 			a_switch_that_does_not_hold_a_block_is_isolated_till_a_trial_shows_that_it_does),
 		cmocka_unit_test(a_switch_that_does_not_keep_its_lft_top_is_isolated_till_it_does),
 		cmocka_unit_test(it_is_isolated_from_the_first_snapshot_of_the_next_life_on),
-		cmocka_unit_test(one_that_is_not_met_yet_stays_in_the_file_that_others_change),
+		cmocka_unit_test(one_that_is_not_met_yet_stays_among_the_rows_that_others_change),
 		cmocka_unit_test(every_form_of_a_block_isolates_until_it_is_tried),
-		cmocka_unit_test(lines_that_are_none_set_the_file_aside_and_isolate_nobody),
-		cmocka_unit_test(one_that_is_known_no_more_isolates_nobody_and_leaves_the_file),
-		cmocka_unit_test(a_lost_file_is_reported_with_the_names_that_it_held),
+		cmocka_unit_test(rows_that_are_none_are_lost_and_isolate_nobody),
+		cmocka_unit_test(one_that_is_known_no_more_isolates_nobody_and_leaves_the_rows),
+		cmocka_unit_test(its_names_are_kept_beside_the_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

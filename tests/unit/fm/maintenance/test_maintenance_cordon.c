@@ -207,7 +207,7 @@ static void a_cordon_keeps_its_time_over_a_restart(void **state)
 	struct fabric f;
 
 	room_init(&f);
-	room_write_file(&f, "cordons", "0x200 0\n0x201 0 2026-11-20T01:00:00.000Z\n");
+	room_write_rows(&f, "cordons", "0x200 0\n0x201 0 2026-11-20T01:00:00.000Z\n");
 	room_restart(&f);
 	assert_int_equal(f.lost, 0);
 	assert_null(maintenance_cordoned_since(&f, 0x200, 0));
@@ -221,21 +221,21 @@ static void a_cordon_keeps_its_time_over_a_restart(void **state)
 	assert_string_equal(maintenance_cordoned_since(&f, 0x202, 0), made);
 	assert_string_equal(maintenance_cordoned_since(&f, 0x201, 0), then);
 	assert_null(maintenance_cordoned_since(&f, 0x200, 0));
-	room_write_file(&f, "cordons", "0x200 0 yesterday\n");
+	room_write_rows(&f, "cordons", "0x200 0 yesterday\n");
 	room_restart(&f);
 	assert_int_equal(f.lost, 1);
 	room_fini(&f);
 }
 
-static void a_list_that_can_not_be_read_is_lost_as_a_whole(void **state)
+static void a_row_that_can_not_be_read_is_told_and_the_others_stay(void **state)
 {
 	struct fabric f;
 
 	room_init(&f);
-	room_write_file(&f, "cordons", "0x200 0\n0x100 256\n");
+	room_write_rows(&f, "cordons", "0x200 0\n0x100 256\n");
 	room_restart(&f);
 	assert_int_equal(f.lost, 1);
-	assert_int_equal(marks(&f), 0);
+	assert_true(marks(&f) > 0);
 	room_fini(&f);
 }
 
@@ -410,7 +410,7 @@ int main(void)
 		cmocka_unit_test(
 			cordons_are_kept_over_a_restart_and_lifted_by_guid_while_the_switch_is_away),
 		cmocka_unit_test(a_cordon_keeps_its_time_over_a_restart),
-		cmocka_unit_test(a_list_that_can_not_be_read_is_lost_as_a_whole),
+		cmocka_unit_test(a_row_that_can_not_be_read_is_told_and_the_others_stay),
 		cmocka_unit_test(cordons_that_carry_traffic_are_named_for_as_long_as_they_do),
 		cmocka_unit_test(
 			a_cordon_is_not_said_to_carry_traffic_unless_routing_left_cordons_aside),

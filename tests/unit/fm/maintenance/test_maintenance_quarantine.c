@@ -203,7 +203,7 @@ static void a_time_too_far_off_by_a_clock_that_was_set_is_cut_to_its_length(void
 	room_init(&f);
 	snprintf(line, sizeof(line), "0x%llx %u %lld 60 fell 6 times\n", LEAF, UPLINK,
 		 (long long)time(NULL) + 1000000);
-	room_write_file(&f, "quarantine", line);
+	room_write_rows(&f, "quarantine", line);
 	room_restart(&f);
 	assert_int_equal(marks(&f), 1);
 	fake_run_for(&f, 61 * SECOND_US);
@@ -211,16 +211,16 @@ static void a_time_too_far_off_by_a_clock_that_was_set_is_cut_to_its_length(void
 	room_fini(&f);
 }
 
-static void a_list_that_can_not_be_read_is_lost_as_a_whole(void **state)
+static void a_row_that_can_not_be_read_is_told_and_the_others_stay(void **state)
 {
 	struct fabric f;
 
 	room_init(&f);
-	room_write_file(&f, "quarantine",
+	room_write_rows(&f, "quarantine",
 			"0x100 5 99999999999 60 fine\n0x2 0 1 1 port 0 is none\n");
 	room_restart(&f);
 	assert_int_equal(f.lost, 1);
-	assert_int_equal(marks(&f), 0);
+	assert_true(marks(&f) > 0);
 	room_fini(&f);
 }
 
@@ -391,7 +391,7 @@ int main(void)
 		cmocka_unit_test(
 			the_rest_of_it_is_kept_over_a_restart_and_so_is_what_is_remembered),
 		cmocka_unit_test(a_time_too_far_off_by_a_clock_that_was_set_is_cut_to_its_length),
-		cmocka_unit_test(a_list_that_can_not_be_read_is_lost_as_a_whole),
+		cmocka_unit_test(a_row_that_can_not_be_read_is_told_and_the_others_stay),
 		cmocka_unit_test(a_leaf_keeps_half_of_its_uplinks),
 		cmocka_unit_test(
 			what_a_leaf_needs_since_another_link_died_stays_in_use_when_that_is_back),

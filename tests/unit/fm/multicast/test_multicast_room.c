@@ -84,9 +84,9 @@ static void restart(struct rig *r)
 {
 	struct fabric *f = &r->f;
 
-	state_store_flush(f->services.state);
+	state_flush(f->services.state);
 	room_free(r);
-	state_store_free(f->services.state);
+	state_close(f->services.state);
 	fake_open_state(f);
 	topo_unref(f->view.topo);
 	f->view = (struct fabric_view){ 0 };

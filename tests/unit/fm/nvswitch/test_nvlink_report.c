@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/state/state_store.h"
+#include "fm/state/state.h"
 #include "fm/nvswitch/state_monitor.h"
 
 static void keep_cb(void *arg, bool memories)
@@ -24,7 +24,6 @@ static void states_changed_cb(void *arg)
 static const struct nvswitch_ops ops = { NULL, keep_cb, states_changed_cb };
 
 static const char *const kept[] = {
-	"version 1",
 	"host gb-01 system=nvl72 links=18 told=HEALTHY heard=1 ports=0 "
 	"cluster=0cf3c1a2-7d1a-4f0b-9c55-2f5dc1a7e001 clique=7",
 	"gpu gb-01 n=2 seen=1 pci=0008:01:00 uuid=GPU-2 xid=74 xidsource=1 failed=0 energy=7 "
@@ -46,11 +45,7 @@ static const char *const kept[] = {
 
 static bool read_line(struct nvswitch *nv, const char *line)
 {
-	FILE *in = fmemopen((char *)line, strlen(line), "r");
-	bool good = !state_lines(in, nvswitch_memory_file.line, nv);
-
-	fclose(in);
-	return good;
+	return nvswitch_memory_kind.line(nv, line);
 }
 
 static struct nvswitch *remembered(struct loop *loop)
@@ -71,7 +66,7 @@ static void the_memory_is_written_as_it_was_read(void **state)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	char *line;
 
-	nvswitch_memory_file.write(nv, out);
+	nvswitch_memory_kind.write(nv, out);
 	fclose(out);
 	line = strtok(text, "\n");
 	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++, line = strtok(NULL, "\n"))

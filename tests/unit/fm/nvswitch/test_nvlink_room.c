@@ -159,20 +159,15 @@ static void a_restart_keeps_what_operators_set(void **state)
 	fake_pipe_fini(&f);
 }
 
-static void a_file_with_a_state_that_is_none_is_lost(void **state)
+static void a_row_with_a_state_that_is_none_is_lost(void **state)
 {
 	struct fabric f;
 	struct reply r;
-	char path[64];
-	FILE *out;
 
 	begin(&f);
 	set_at_once(&f, HOST, "NO_P2P", &r);
 	fake_pipe_restart(&f);
-	snprintf(path, sizeof(path), "%s/nvswitch", f.folder);
-	out = fopen(path, "w");
-	fprintf(out, "%s NO_P2P -\n%s POORLY -\n", HOST, HOST);
-	fclose(out);
+	fake_take(&f, "nvswitch", HOST " POORLY -\n");
 	f.module->load(f.room, FABRIC_LOAD);
 	assert_int_equal(f.lost, 1);
 	fake_pipe_fini(&f);
@@ -212,18 +207,12 @@ static size_t evidence_of(struct fabric *f, const char *name)
 static void a_host_whose_hcas_were_all_off_and_are_on_again_has_a_new_life(void **state)
 {
 	struct fabric f;
-	char path[64];
-	FILE *out;
 
 	begin(&f);
 	fake_pipe_restart(&f);
-	snprintf(path, sizeof(path), "%s/nvlink", f.folder);
-	out = fopen(path, "w");
-	fprintf(out,
-		"version 1\nhost %s system=h100 told=HEALTHY heard=0\nevent %s state=NO_P2P "
-		"remedy=3 trust=2 from=128 gpu=2 sw=-1 link=-1 code=79 times=1 text=Xid 79\n",
-		HOST, HOST);
-	fclose(out);
+	fake_take(&f, "nvlink",
+		  "host " HOST " system=h100 told=HEALTHY heard=0\nevent " HOST " state=NO_P2P "
+		  "remedy=3 trust=2 from=128 gpu=2 sw=-1 link=-1 code=79 times=1 text=Xid 79\n");
 	f.module->load(f.room, FABRIC_LOAD);
 	f.module->published(f.room, FABRIC_PUBLISHED, NULL);
 	fake_run_for(&f, 60 * SECOND_US);
@@ -265,14 +254,13 @@ static void nine_sixteen_and_all_of_32_broken_hosts_are_one_alert_and_the_guard_
 
 	for (unsigned k = 0; k < 3; k++) {
 		struct fabric f;
-		char path[64], words[32];
+		char *text = NULL, words[32];
+		size_t length;
 		FILE *out;
 
 		begin(&f);
 		fake_pipe_restart(&f);
-		snprintf(path, sizeof(path), "%s/nvlink", f.folder);
-		out = fopen(path, "w");
-		fputs("version 1\n", out);
+		out = open_memstream(&text, &length);
 		for (unsigned i = 0; i < broken[k]; i++) {
 			const char *host = f.view.topo->hosts[i].name;
 
@@ -283,6 +271,8 @@ static void nine_sixteen_and_all_of_32_broken_hosts_are_one_alert_and_the_guard_
 				host, host);
 		}
 		fclose(out);
+		fake_take(&f, "nvlink", text);
+		free(text);
 		f.module->load(f.room, FABRIC_LOAD);
 		f.module->published(f.room, FABRIC_PUBLISHED, NULL);
 		fake_run_for(&f, 60 * SECOND_US);
@@ -314,7 +304,7 @@ int main(void)
 		cmocka_unit_test(a_state_that_is_none_changes_nothing),
 		cmocka_unit_test(an_nvlink_subnet_is_refused_and_that_is_logged_once),
 		cmocka_unit_test(a_restart_keeps_what_operators_set),
-		cmocka_unit_test(a_file_with_a_state_that_is_none_is_lost),
+		cmocka_unit_test(a_row_with_a_state_that_is_none_is_lost),
 		cmocka_unit_test(a_host_whose_hcas_were_all_off_and_are_on_again_has_a_new_life),
 		cmocka_unit_test(hosts_without_nvlink_are_an_alert_for_as_long_as_that_lasts),
 		cmocka_unit_test(

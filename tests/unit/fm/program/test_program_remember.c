@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * program after a restart, on the fabric double: what a file claims is read where it is to change,
+ * program after a restart, on the fabric double: what rows claim is read where it is to change,
  * then written, and the rest is read behind.
  */
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 struct world {
 	struct bench b;
-	char path[64];
+	char *rows; /* lines; NULL = none */
 	struct program *program;
 	struct program_result result; /* the last.. */
 	struct program_result first;  /* ..and the first of an apply */
@@ -95,23 +95,35 @@ static void apply(struct world *w, const struct tables *wanted)
 
 static void program_begin(struct world *w)
 {
-	size_t length;
-	char *content = mem_read_path(w->path, &length);
+	char *copy = mem_strdup(w->rows ? w->rows : ""), *rest = NULL;
 
 	w->program = program_new(w->b.loop, w->b.mad, sweep_inventory(w->b.sweep), LIFE_TIME);
-	if (content)
-		program_remember(w->program, content, length);
+	for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		program_remember(w->program, line);
+	free(copy);
+}
+
+static void lose_rows(struct world *w)
+{
+	free(w->rows);
+	w->rows = NULL;
 }
 
 static void save(struct world *w)
 {
-	FILE *out = fopen(w->path, "w");
+	guid_t at = 0;
+	size_t size;
+	FILE *out;
+	char *line;
 
-	program_write_tables(w->program, out);
-	assert_int_equal(fclose(out), 0);
+	lose_rows(w);
+	out = open_memstream(&w->rows, &size);
+	for (; (line = program_next_table(w->program, &at)); free(line))
+		fprintf(out, "%s\n", line);
+	fclose(out);
 }
 
-/* A new daemon, which knows the file and nothing else. */
+/* A new daemon, which knows the rows and nothing else. */
 static void program_again(struct world *w)
 {
 	program_free(w->program);
@@ -133,9 +145,6 @@ static void world_init(struct world *w)
 	struct topo *cut;
 
 	*w = (struct world){ .written = 0 };
-	strcpy(w->path, "/tmp/fmd-tables-XXXXXX");
-	close(mkstemp(w->path));
-	unlink(w->path);
 	bench_init(&w->b, design_pgft3(), NULL);
 	bench_discover(&w->b);
 	w->b.lids = lid_plan(w->b.found, NULL, 3);
@@ -156,7 +165,7 @@ static void world_init(struct world *w)
 
 static void world_fini(struct world *w)
 {
-	unlink(w->path);
+	lose_rows(w);
 	mixture_fini(&w->mix);
 	program_free(w->program);
 	tables_fini(&w->before);
@@ -308,13 +317,13 @@ static void behind_another_manager_all_is_read_before_it_is_written(void **state
 
 	world_init(&w);
 	apply(&w, &w.after);
-	program_again(&w); /* the file says `before` */
+	program_again(&w); /* the rows say `before` */
 	program_read_first(w.program);
 	apply(&w, &w.after);
 	assert_int_equal(w.told, 1);
 	assert_int_equal(w.result.read, all_blocks(&w));
 	assert_int_equal(w.written + w.unlike, 0);
-	unlink(w.path);
+	lose_rows(&w);
 	program_again(&w);
 	program_read_first(w.program);
 	w.judging = true;
@@ -330,8 +339,8 @@ static void behind_another_manager_all_is_read_before_it_is_written(void **state
 	world_fini(&w);
 }
 
-/* The file says `before`, the switches hold `after`: of some all, of others none of it. */
-static void what_the_file_does_not_know_is_found(void **state)
+/* The rows say `before`, the switches hold `after`: of some all, of others none of it. */
+static void what_the_rows_do_not_know_is_found(void **state)
 {
 	struct world w;
 
@@ -347,7 +356,7 @@ static void what_the_file_does_not_know_is_found(void **state)
 	world_fini(&w);
 }
 
-static void a_switch_that_the_file_does_not_have_is_read_before_it_is_written(void **state)
+static void a_switch_that_has_no_row_is_read_before_it_is_written(void **state)
 {
 	struct world w;
 
@@ -407,7 +416,7 @@ static void what_is_not_read_yet_is_remembered_further(void **state)
 		begin(&w, &w.before);
 		loop_timer_set(stop, us);
 		loop_run(w.b.loop);
-		if (us) /* the file was read */
+		if (us) /* the rows were read */
 			save(&w);
 	}
 	loop_timer_free(stop);
@@ -521,8 +530,8 @@ int main(void)
 			where_one_claim_is_wrong_the_others_of_a_number_are_read_before_any_is_written),
 		cmocka_unit_test(what_is_read_for_several_tables_is_reported_once),
 		cmocka_unit_test(behind_another_manager_all_is_read_before_it_is_written),
-		cmocka_unit_test(what_the_file_does_not_know_is_found),
-		cmocka_unit_test(a_switch_that_the_file_does_not_have_is_read_before_it_is_written),
+		cmocka_unit_test(what_the_rows_do_not_know_is_found),
+		cmocka_unit_test(a_switch_that_has_no_row_is_read_before_it_is_written),
 		cmocka_unit_test(a_switch_that_forgot_its_tables_is_not_asked),
 		cmocka_unit_test(a_switch_that_does_not_say_what_it_holds_is_written),
 		cmocka_unit_test(what_is_not_read_yet_is_remembered_further),

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 #include "fm/restart/links_own.h"
 #include "fm/restart/module.h"
-#include "fm/state/state_copy.h"
 #include "tests/lib/fake_pipe.h"
 #include "topology/snapshot/topo_builder.h"
 
@@ -104,45 +103,47 @@ static void since_when_a_link_is_down_is_kept(void **state)
 	fake_pipe_fini(&f);
 }
 
-static void assert_record(const struct fabric *f, const char *form, bool down)
+static void assert_row(const struct fabric *f, bool down)
 {
-	size_t length;
-	const char *lines = state_store_records(f->services.state, "cables", &length);
-	char text[256] = "";
+	char *rows = rows_known(f->services.state, "cables");
+	const char *row = strstr(rows, "0x0000000000000100 5 ");
 	long since = -1;
 	int used = 0;
 
-	snprintf(text, sizeof(text), "%.*s", (int)length, length ? lines : "");
-	sscanf(text, form, &since, &used);
-	assert_true(length);
-	assert_int_equal(used, length);
+	assert_non_null(row);
+	sscanf(row, "0x0000000000000100 5 0x0000000000000200 1 %ld\n%n", &since, &used);
+	assert_true(used > 0);
 	assert_int_equal(since != 0, down);
+	free(rows);
 }
 
-/* Once the file has the rest. */
-static void a_link_that_falls_or_comes_back_is_a_record(void **state)
+static void a_link_that_falls_or_comes_back_is_another_row_at_once(void **state)
 {
 	struct inv_node *leaf;
 	struct fabric f;
+	uint64_t number;
 
 	fake_pipe_init(&f, &restart_module, NULL);
 	three_nodes(&f);
 	publish(&f);
-	state_store_flush(f.services.state);
+	state_flush(f.services.state);
+	assert_row(&f, false);
+	number = state_number(f.services.state);
 	leaf = inventory_find(&f.inventory, LEAF);
 	inventory_link_down(&f.inventory, leaf, 5);
 	publish(&f);
-	assert_record(&f, "down 0x0000000000000100 5 %ld\n%n", true);
-	state_store_flush(f.services.state);
+	assert_row(&f, true);
 	inventory_link(&f.inventory, leaf, 5, inventory_find(&f.inventory, SPINE), 1);
 	publish(&f);
-	assert_record(&f, "down 0x0000000000000100 5 %ld\n%n", false);
+	assert_row(&f, false);
+	assert_int_equal(state_number(f.services.state), number + 2); /* no other row */
 	fake_pipe_fini(&f);
 }
 
-/* Since when the leaf's link is down, by records behind the file; "" = it is not known to be. */
-static void read_since(const char *lines, char since[KNOWN_LINKS_SINCE])
+/* Since when the leaf's link is down, by that row; "" = it is not known to be. */
+static void read_since(const char *value, char since[KNOWN_LINKS_SINCE])
 {
+	const struct row_change row = { "cables", "0x0000000000000100 5", value };
 	struct fabric f;
 
 	since[0] = '\0';
@@ -150,7 +151,7 @@ static void read_since(const char *lines, char since[KNOWN_LINKS_SINCE])
 	three_nodes(&f);
 	publish(&f);
 	fake_pipe_restart(&f);
-	state_store_append(f.services.state, "cables", lines, strlen(lines));
+	assert_true(state_take(f.services.state, &row));
 	f.module->load(f.room, FABRIC_RESTORE);
 	assert_non_null(inventory_find(&f.inventory, LEAF));
 	topo_unref(f.view.topo);
@@ -162,35 +163,15 @@ static void read_since(const char *lines, char since[KNOWN_LINKS_SINCE])
 	fake_pipe_fini(&f);
 }
 
-/* As a journal or another manager has it, behind the file. */
-static void a_record_says_since_when_a_link_is_down(void **state)
+/* As another manager has it. */
+static void a_row_says_since_when_a_link_is_down(void **state)
 {
 	char since[KNOWN_LINKS_SINCE];
 
-	read_since("down 0x0000000000000100 5 1750000000\n"
-		   "down 0x0000000000000100 6 0\n"
-		   "down 0x0000000000000999 1 1750000000\n"
-		   "down 0x0000000000000100 5 1750000001\n",
-		   since);
+	read_since("0x0000000000000200 1 1750000001", since);
 	assert_string_equal(since, "2025-06-15T15:06:41Z");
-}
-
-/* Whatever came before: times may go back, and a link that came up is not down. */
-static void the_latest_record_of_a_link_counts(void **state)
-{
-	char since[KNOWN_LINKS_SINCE], never[KNOWN_LINKS_SINCE];
-
-	read_since("down 0x0000000000000100 5 1750000002\n"
-		   "down 0x0000000000000100 5 0\n"
-		   "down 0x0000000000000100 6 1750000003\n"
-		   "down 0x0000000000000100 5 1750000001\n",
-		   since);
-	assert_string_equal(since, "2025-06-15T15:06:41Z");
-	read_since("", never);
-	read_since("down 0x0000000000000100 5 1750000002\n"
-		   "down 0x0000000000000100 5 0\n",
-		   since);
-	assert_string_equal(since, never);
+	read_since("0x0000000000000200 1 0", since);
+	assert_string_equal(since, "");
 }
 
 static void assert_cabled(const struct fabric *f, guid_t a, unsigned port_a, guid_t b,
@@ -207,12 +188,10 @@ static void assert_cabled(const struct fabric *f, guid_t a, unsigned port_a, gui
 #define NEW_HOST  0x050ull /* ahead of all others */
 #define FORGOTTEN 0x400ull
 
-/* Killed before the file is written again: the journal has all of it. */
 static void what_came_went_moved_or_was_renamed_is_there_after_a_kill(void **state)
 {
 	struct inv_node *leaf, *spine, *host;
 	struct fabric f;
-	size_t length;
 
 	fake_pipe_init(&f, &restart_module, NULL);
 	three_nodes(&f);
@@ -220,7 +199,7 @@ static void what_came_went_moved_or_was_renamed_is_there_after_a_kill(void **sta
 	spine = inventory_find(&f.inventory, SPINE);
 	inventory_link(&f.inventory, leaf, 3, add(&f, FORGOTTEN, TOPO_CA, 1), 1);
 	publish(&f);
-	state_store_flush(f.services.state);
+	state_flush(f.services.state);
 	inventory_link(&f.inventory, leaf, 2, add(&f, NEW_HOST, TOPO_CA, 1), 1);
 	inventory_link(&f.inventory, leaf, 7, spine, 2); /* it was at leaf 6, and is down no more */
 	inventory_unlink(&f.inventory, leaf, 3);
@@ -228,7 +207,7 @@ static void what_came_went_moved_or_was_renamed_is_there_after_a_kill(void **sta
 	host = inventory_find(&f.inventory, HOST);
 	snprintf(host->desc, sizeof(host->desc), "another name");
 	publish(&f);
-	assert_non_null(state_store_records(f.services.state, "cables", &length));
+	fake_run_for(&f, 0);
 	fake_pipe_kill(&f);
 	f.module->load(f.room, FABRIC_RESTORE);
 	assert_cabled(&f, LEAF, 2, NEW_HOST, 1);
@@ -242,8 +221,7 @@ static void what_came_went_moved_or_was_renamed_is_there_after_a_kill(void **sta
 	fake_pipe_fini(&f);
 }
 
-/* There is nothing that records could be of: the file does not gather changes. */
-static void the_first_file_waits_for_nothing(void **state)
+static void the_first_rows_wait_for_nothing(void **state)
 {
 	struct fabric f;
 
@@ -251,7 +229,7 @@ static void the_first_file_waits_for_nothing(void **state)
 	three_nodes(&f);
 	publish(&f);
 	fake_run_for(&f, 10000);
-	assert_false(state_store_waits(f.services.state, "cables"));
+	assert_true(state_is_kept(f.services.state));
 	fake_pipe_kill(&f);
 	f.module->load(f.room, FABRIC_RESTORE);
 	assert_cabled(&f, LEAF, 5, SPINE, 1);
@@ -294,7 +272,7 @@ static void lids_of_ports_that_are_away_are_in_the_inventory(void **state)
 	fake_pipe_fini(&f);
 }
 
-static void a_lid_that_two_ports_have_loses_the_file(void **state)
+static void a_lid_that_two_ports_have_is_the_first_ones(void **state)
 {
 	static const struct lid_entry entries[] = { { .port_guid = LEAF, .lid = 7 },
 						    { .port_guid = HOST, .lid = 7 } };
@@ -305,29 +283,29 @@ static void a_lid_that_two_ports_have_loses_the_file(void **state)
 	fake_pipe_restart(&f);
 	f.module->load(f.room, FABRIC_RESTORE);
 	assert_int_equal(f.lost, 1);
-	assert_int_equal(f.lids.count, 0);
+	assert_int_equal(f.lids.count, 1);
+	assert_int_equal(f.lids.entries[0].port_guid, LEAF);
 	fake_pipe_fini(&f);
 }
 
-static void a_damaged_file_is_lost_and_leaves_nothing_behind(void **state)
+static void a_damaged_row_is_lost_with_what_depends_on_it_alone(void **state)
 {
 	struct fabric f;
-	char path[64];
-	FILE *out;
 
 	fake_pipe_init(&f, &restart_module, NULL);
 	three_nodes(&f);
 	publish(&f);
-	fake_pipe_restart(&f);
-	snprintf(path, sizeof(path), "%s/cables", f.folder);
-	out = fopen(path, "r+");
-	assert_non_null(out);
-	fseek(out, 40, SEEK_SET);
-	fputc('!', out);
-	fclose(out);
+	state_flush(f.services.state);
+	fake_pipe_end(&f);
+	assert_int_equal(rows_run(f.folder, "UPDATE state SET value = value || '!' WHERE "
+					    "kind = 'nodes' AND key = '0x0000000000000200'"),
+			 1);
+	fake_pipe_begin(&f);
 	f.module->load(f.room, FABRIC_RESTORE);
-	assert_int_equal(f.lost, 1);
-	assert_null(inventory_first(&f.inventory));
+	assert_int_equal(f.lost, 2); /* nodes, and cables to that one */
+	assert_null(inventory_find(&f.inventory, SPINE));
+	assert_cabled(&f, LEAF, 1, HOST, 1);
+	assert_cabled(&f, LEAF, 5, 0, 0);
 	fake_pipe_fini(&f);
 }
 
@@ -337,14 +315,13 @@ int main(void)
 		cmocka_unit_test(
 			nodes_and_links_of_an_earlier_life_are_gone_and_down_until_they_are_met),
 		cmocka_unit_test(since_when_a_link_is_down_is_kept),
-		cmocka_unit_test(a_link_that_falls_or_comes_back_is_a_record),
-		cmocka_unit_test(a_record_says_since_when_a_link_is_down),
-		cmocka_unit_test(the_latest_record_of_a_link_counts),
+		cmocka_unit_test(a_link_that_falls_or_comes_back_is_another_row_at_once),
+		cmocka_unit_test(a_row_says_since_when_a_link_is_down),
 		cmocka_unit_test(what_came_went_moved_or_was_renamed_is_there_after_a_kill),
-		cmocka_unit_test(the_first_file_waits_for_nothing),
+		cmocka_unit_test(the_first_rows_wait_for_nothing),
 		cmocka_unit_test(lids_of_ports_that_are_away_are_in_the_inventory),
-		cmocka_unit_test(a_lid_that_two_ports_have_loses_the_file),
-		cmocka_unit_test(a_damaged_file_is_lost_and_leaves_nothing_behind),
+		cmocka_unit_test(a_lid_that_two_ports_have_is_the_first_ones),
+		cmocka_unit_test(a_damaged_row_is_lost_with_what_depends_on_it_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/sa/module.h"
-#include "fm/state/state_copy.h"
 #include "tests/lib/sa_ask.h"
 #include "tests/lib/fake_pipe.h"
 
@@ -40,19 +39,16 @@ static void hosts_register_anew_where_subscriptions_are_not_known_and_only_there
 	fake_pipe_fini(&r.f);
 }
 
-static void a_spoilt_file_of_subscriptions_has_hosts_register_anew(void **state)
+static void spoilt_subscriptions_have_hosts_register_anew(void **state)
 {
 	struct room r;
-	char path[64];
-	FILE *out;
 
 	begin(&r, *state);
 	r.f.module->load(r.f.room, FABRIC_LOAD);
-	fake_pipe_restart(&r.f);
-	snprintf(path, sizeof(path), "%s/subscriptions", r.f.folder);
-	out = fopen(path, "w");
-	fputs("nothing of the kind\n", out);
-	fclose(out);
+	state_flush(r.f.services.state);
+	fake_pipe_end(&r.f);
+	rows_replace(r.f.folder, "subscriptions", "nothing of the kind\n");
+	fake_pipe_begin(&r.f);
 	r.f.asked.reregisters = 0;
 	r.f.module->load(r.f.room, FABRIC_LOAD);
 	assert_int_equal(r.f.lost, 1);
@@ -73,30 +69,36 @@ static bool is_key(struct room *r, uint64_t key)
 static void a_key_is_made_where_the_known_one_would_not_do_and_is_kept(void **state)
 {
 	struct room r;
-	char path[64];
+	char *before, *after;
 
 	begin(&r, *state);
-	snprintf(path, sizeof(path), "%s/sa_key", r.f.folder);
-	assert_int_not_equal(access(path, F_OK), 0);
 	assert_true(is_key(&r, 1));
 	r.f.conf.sm.mkey = 0x1234;
 	r.f.module->configure(r.f.room);
 	assert_false(is_key(&r, 1));
+	state_flush(r.f.services.state);
+	before = rows_known(r.f.services.state, "sa_key");
+	assert_string_not_equal(before, "");
 	fake_pipe_restart(&r.f);
-	assert_int_equal(access(path, F_OK), 0);
+	after = rows_known(r.f.services.state, "sa_key");
+	assert_string_equal(after, before);
+	r.f.module->configure(r.f.room);
+	assert_false(is_key(&r, 1));
 	r.f.conf.sa.key = 77;
 	r.f.module->configure(r.f.room);
 	assert_true(is_key(&r, 77));
+	free(before);
+	free(after);
 	fake_pipe_fini(&r.f);
 }
 
 /* As a standby has it whose master needed none. */
-static void an_empty_file_of_a_key_is_none(void **state)
+static void a_kind_of_keys_without_any_is_no_loss(void **state)
 {
 	struct room r;
 
 	begin(&r, *state);
-	state_store_put(r.f.services.state, "sa_key", "", 0);
+	fake_take(&r.f, "sa_key", "");
 	r.f.conf.sm.mkey = 0x1234;
 	r.f.module->configure(r.f.room);
 	assert_false(is_key(&r, 1));
@@ -109,8 +111,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sa_setup, sa_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(hosts_register_anew_where_subscriptions_are_not_known_and_only_there),
-		TEST(a_spoilt_file_of_subscriptions_has_hosts_register_anew),
-		TEST(an_empty_file_of_a_key_is_none),
+		TEST(spoilt_subscriptions_have_hosts_register_anew),
+		TEST(a_kind_of_keys_without_any_is_no_loss),
 		TEST(a_key_is_made_where_the_known_one_would_not_do_and_is_kept),
 	};
 

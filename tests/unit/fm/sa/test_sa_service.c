@@ -260,11 +260,11 @@ struct ends {
 	unsigned ended, seen, most;
 };
 
-static void note_end(void *arg, enum sa_kept kept, const char *line)
+static void note_end(void *arg, enum sa_kept kept, bool gone, const char *line)
 {
 	struct ends *e = arg;
 
-	e->ended += !strncmp(line, SA_GONE, strlen(SA_GONE));
+	e->ended += gone;
 }
 
 /* Somebody else's turn: what ended since the one before. */

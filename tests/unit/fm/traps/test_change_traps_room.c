@@ -120,7 +120,7 @@ static void our_own_capability_and_a_forged_trap_lead_to_nothing(void **state)
 static void traps_that_keep_coming_are_answered_more_and_more_seldom(void **state)
 {
 	struct fabric f;
-	unsigned early;
+	unsigned early = 0;
 
 	begin(&f, true);
 	for (unsigned i = 0; i < 2000; i++) {

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * disk: rows on disk, in the SQLite database `state.db` of state_dir, in the table
+ *
+ *   state(kind, key, value, number, sum)   one row a fact; sum: rows_sum(), NULL = edited by hand
+ *
+ * A thread writes them, so that nobody waits for a disk: one transaction a batch, all of it or
+ * nothing. What is written outlives this process however that ends; that the machine ends takes a
+ * checkpoint, once in DISK_SYNC_US, or fsync() in each transaction (`full`).
+ */
+#ifndef FMD_STATE_DISK_H
+#define FMD_STATE_DISK_H
+
+#include "fm/loop/loop.h"
+#include "fm/state/rows.h"
+
+#define DISK_NAME    "state.db"
+#define DISK_VERSION 1
+#define DISK_SYNC_US 1000000
+
+/* What is to be on disk: a row; value NULL: none of that kind and key; key NULL: none of it. */
+struct disk_change {
+	char *kind, *key, *value; /* its own */
+	uint64_t number, sum;
+};
+
+struct disk_batch {
+	struct disk_change *list; /* its own */
+	size_t count, room;
+	bool anew; /* these are all there is */
+};
+void disk_batch_add(struct disk_batch *batch, const struct disk_change *change); /* copies */
+void disk_batch_fini(struct disk_batch *batch);					 /* empty again */
+
+struct disk_row {
+	const char *kind, *key, *value; /* borrowed until the function returns */
+	uint64_t number, sum;
+	bool edited; /* there is no sum */
+};
+typedef void disk_row_fn(void *arg, const struct disk_row *row);
+
+struct disk_found {
+	bool made;     /* there was no database */
+	char why[120]; /* it is damaged, and rows may be missing; "" = it is whole */
+	char *kept;    /* where it is now, the caller's; NULL = nowhere */
+};
+
+struct disk;
+/* A batch has ended: 0 or -errno, and why. From the loop, or from within disk_write(). */
+typedef void disk_done_fn(void *arg, int status, const char *why);
+/*
+ * Opens or makes it, and reads all rows but those of the kinds in `cold`, which ends with NULL. One
+ * that is damaged is put aside, with what could be read of it read. Never NULL: where there is no
+ * database each batch fails.
+ */
+struct disk *disk_open(struct loop *loop, const char *folder, const char *const *cold,
+		       disk_row_fn *row, struct disk_found *found, disk_done_fn *done, void *arg);
+/* Waits for the batch that is under way, which is not reported any more. NULL is fine. */
+void disk_close(struct disk *disk);
+/* fsync() in each transaction, or a checkpoint behind it. */
+void disk_set_full(struct disk *disk, bool full);
+/*
+ * Takes the batch over; one at a time, until done(). In a simulated loop it is written before this
+ * returns.
+ */
+void disk_write(struct disk *disk, struct disk_batch *batch);
+/* Behind a batch that could not be written: it comes first in *batch. */
+void disk_take_back(struct disk *disk, struct disk_batch *batch);
+bool disk_is_busy(const struct disk *disk);
+/* Waits for the batch that is under way, then calls done(). False: it took longer than `us`. */
+bool disk_wait(struct disk *disk, uint64_t us);
+/* The rows of a kind, by key; waits for the batch that is under way. */
+void disk_read(struct disk *disk, const char *kind, disk_row_fn *row, void *arg);
+
+/*
+ * Of a state_dir that nobody has open: the value of one row, the caller's; NULL = there is none.
+ */
+char *disk_peek(const char *folder, const char *kind, const char *key);
+
+/*
+ * The file `lock`: one daemon a state_dir, for two would write each other's rows. Returns 0: the
+ * lock is this process's until it ends, however that ends, or state_dir is on a read-only file
+ * system, where nobody writes. -1: it is not to be used, or a newer version has written it; the log
+ * has the reason.
+ */
+int state_lock(const char *state_dir);
+
+#endif

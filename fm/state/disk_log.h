@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * disk_log: the write-ahead log of a SQLite database, `PATH-wal`. From its first damaged
+ * page on SQLite passes over all of it, and says nothing; so it is looked at before.
+ */
+#ifndef FMD_STATE_DISK_LOG_H
+#define FMD_STATE_DISK_LOG_H
+
+#include <stdbool.h>
+
+/*
+ * False: behind a page that is damaged there are more that were written. One that ends too early,
+ * as a process that was killed leaves it, is whole; so is one that is missing.
+ */
+bool disk_log_is_whole(const char *path);
+
+#endif

@@ -1,0 +1,795 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/state/state.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <unistd.h>
+#include "fm/loop/log.h"
+#include "fm/state/state_own.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
+
+#define KINDS	     "kinds"	/* a row for each kind that was ever kept: its summary */
+#define MADE	     "manifest" /* this file says that there was a state.db */
+#define SLOW_US	     5000000	/* a disk that has not answered for so long is a trouble */
+#define CHECK_US     10000000
+#define PENDING_MOST (1u << 20) /* changes; of more, all rows are the shorter message */
+#define LINES_A_CALL 1000
+#define LOST	     "state-lost"
+
+struct kept { /* by the index of its kind in rows */
+	const struct state_kind *kind;
+	void *owner;		  /* NULL = it has ended */
+	bool due;		  /* the owner is to be asked.. */
+	uint64_t since_us, at_us; /* ..its first change, and when */
+	bool lost;		  /* rows of it may be missing */
+	uint32_t pass;		  /* texts that were compared */
+};
+
+struct waiter {
+	struct waiter *next;
+	state_fn *fn;
+	void *arg;
+	uint64_t number;
+};
+
+struct state {
+	struct loop *loop;
+	char *folder;
+	struct alerts *alerts;
+	struct event_log *events;
+	struct rowset rows;
+	struct kept kept[ROWS_KINDS];
+	bool reading, writable;
+	bool marks[STATE_MARKS];
+	uint64_t number;	 /* of the latest change,.. */
+	uint64_t given, on_disk; /* ..which the disk was given, and has */
+
+	struct disk *disk;
+	struct disk_batch pending;
+	bool failing;
+	uint64_t retry_us, began_us;
+	struct loop_timer *ask, *write, *look;
+	struct {			/* what an owner has said.. */
+		struct rows_kind *kind; /* NULL = nobody has */
+		char *text, *rest;	/* ..and what of it is not taken yet */
+	} asked;
+	char *aside; /* a database that was damaged; NULL = none */
+
+	struct waiter *waiters;
+	state_fn *listener;
+	void *listener_arg;
+	state_change_fn *follower;
+	void *follower_arg;
+};
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void write_due(void *arg)
+{
+	struct state *s = arg;
+
+	if (disk_is_busy(s->disk) || (!s->pending.count && !s->pending.anew))
+		return;
+	if (s->pending.anew)
+		for (unsigned k = 0; k < s->rows.nkinds; k++) {
+			const struct rows_kind *kind = &s->rows.kinds[k];
+
+			for (size_t b = 0; b < kind->nbuckets; b++)
+				for (const struct row *row = kind->buckets[b]; row; row = row->next)
+					if (row->value)
+						disk_batch_add(&s->pending,
+							       &(struct disk_change){
+								       kind->name, (char *)row->key,
+								       row->value, row->number,
+								       row->sum });
+		}
+	s->given = s->number;
+	s->began_us = loop_now_us(s->loop);
+	loop_timer_set(s->look, SLOW_US);
+	disk_write(s->disk, &s->pending);
+}
+
+static void pending_add(struct state *s, const struct disk_change *change)
+{
+	if (s->pending.count >= PENDING_MOST) {
+		disk_batch_fini(&s->pending);
+		s->pending.anew = true;
+	}
+	if (!s->pending.anew)
+		disk_batch_add(&s->pending, change);
+	if (!s->failing && !loop_timer_armed(s->write))
+		loop_timer_set(s->write, 0);
+}
+
+static void trouble(struct state *s, const char *error)
+{
+	trouble_set(s->alerts, "state_dir/" DISK_NAME, error);
+}
+
+static void written(void *arg, int status, const char *why)
+{
+	struct state *s = arg;
+	struct waiter *due = NULL, **link = &s->waiters;
+	char error[160];
+
+	array_printf(error, "not saved: %s", why);
+	s->failing = status;
+	if (status == -ESTALE || (status && s->pending.anew))
+		s->pending.anew = true;
+	else if (status)
+		disk_take_back(s->disk, &s->pending);
+	else
+		s->on_disk = s->given;
+	if (s->pending.anew) {
+		disk_batch_fini(&s->pending);
+		s->pending.anew = true;
+		rows_clear(rows_kind(&s->rows, "tables", true));
+	}
+	trouble(s, status ? error : NULL);
+	if (s->pending.count || s->pending.anew)
+		loop_timer_set(s->write, status && status != -ESTALE ? s->retry_us : 0);
+	while (*link) {
+		struct waiter *it = *link;
+
+		if (!status && it->number > s->on_disk) {
+			link = &it->next;
+			continue;
+		}
+		*link = it->next;
+		it->next = due;
+		due = it;
+	}
+	for (struct waiter *it; (it = due); free(it)) {
+		due = it->next;
+		it->fn(it->arg);
+	}
+	if (s->listener)
+		s->listener(s->listener_arg);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static struct kept *kept_of(struct state *s, const struct rows_kind *kind)
+{
+	return &s->kept[kind - s->rows.kinds];
+}
+
+/* value NULL: it goes. */
+static void set(struct state *s, struct rows_kind *kind, const char *key, const char *value,
+		bool told)
+{
+	const struct state_rule *rule = state_rule(kind->name);
+	struct row_change change = { kind->name, key, value };
+	struct row *row = NULL;
+
+	if (value)
+		row = rows_set(kind, key, value, rule && rule->cold);
+	if (value ? !row : !rows_find(kind, key))
+		return;
+	s->number++;
+	if (row)
+		row->number = s->number;
+	pending_add(s, &(struct disk_change){ kind->name, (char *)key, (char *)value, s->number,
+					      row ? row->sum : 0 });
+	if (told && s->follower)
+		s->follower(s->follower_arg, &change, s->number);
+	if (!value) /* the key may be the row's */
+		rows_drop(kind, key);
+}
+
+/* A kind that is empty is another thing than one that was never kept. */
+static void know(struct state *s, const struct rows_kind *kind, const struct kept *k, bool told)
+{
+	struct rows_kind *kinds = rows_kind(&s->rows, KINDS, true);
+	const struct row *row = rows_find(kinds, kind->name);
+	char *text = NULL;
+	size_t length;
+	FILE *out;
+
+	if (!strcmp(kind->name, KINDS) || (row && (!k || !k->owner || !k->kind->summary)))
+		return;
+	if (k && k->owner && k->kind->summary) {
+		out = open_memstream(&text, &length);
+		k->kind->summary(k->owner, out);
+		fclose(out);
+	}
+	set(s, kinds, kind->name, text ? text : "", told);
+	free(text);
+}
+
+/* The key of a line, the caller's; *value: the rest of it. */
+static char *key_of(const struct state_rule *rule, const char *line, const char **value)
+{
+	size_t length = state_key_length(rule, line);
+
+	*value = line + length + (line[length] == ' ');
+	return mem_printf("%.*s", (int)length, line);
+}
+
+/* Rows of one key, as NVLink memories have them, are numbered from the second on. */
+static void take_line(struct state *s, struct rows_kind *kind, const struct state_rule *rule,
+		      const char *line, uint32_t pass, bool told)
+{
+	const char *value;
+	char *key = key_of(rule, line, &value), *own = NULL;
+	struct row *row = rows_find(kind, key);
+
+	for (unsigned n = 1; row && row->pass == pass && rule->words != KIND_LINE; n++) {
+		free(own);
+		own = mem_printf("%s %u", key, n);
+		row = rows_find(kind, own);
+	}
+	set(s, kind, own ? own : key, value, told);
+	rows_find(kind, own ? own : key)->pass = pass;
+	free(own);
+	free(key);
+}
+
+/* So many lines of the text at most; *text moves behind them. False: that was all. */
+static bool take_lines(struct state *s, struct rows_kind *kind, char **text, size_t most, bool told)
+{
+	const struct state_rule *rule = state_rule(kind->name);
+	uint32_t pass = kept_of(s, kind)->pass;
+	struct row **list;
+	size_t count;
+
+	if (rule->words == KIND_TEXT) {
+		set(s, kind, "text", *text, told);
+		return false;
+	}
+	for (; most && **text; most--) {
+		char *line = *text;
+
+		*text += strcspn(line, "\n");
+		if (**text)
+			*(*text)++ = '\0';
+		take_line(s, kind, rule, line, pass, told);
+	}
+	if (**text)
+		return true;
+	list = rows_list(kind, false);
+	count = kind->count;
+	for (size_t i = 0; i < count; i++)
+		if (list[i]->pass != pass)
+			set(s, kind, list[i]->key, NULL, told);
+	free(list);
+	return false;
+}
+
+/* The owner's text, which is taken some lines at a time. */
+static void ask_owner(struct state *s, struct rows_kind *kind)
+{
+	struct kept *k = kept_of(s, kind);
+	size_t length;
+	FILE *out;
+
+	k->due = false;
+	if (!k->kind->write)
+		return;
+	out = open_memstream(&s->asked.text, &length);
+	k->kind->write(k->owner, out);
+	fclose(out);
+	s->asked.rest = s->asked.text;
+	s->asked.kind = kind;
+	k->pass++;
+}
+
+/* False: all of it was taken, or nobody was asked. */
+static bool take_asked(struct state *s, size_t lines)
+{
+	struct rows_kind *kind = s->asked.kind;
+
+	if (!kind)
+		return false;
+	if (take_lines(s, kind, &s->asked.rest, lines, true))
+		return true;
+	know(s, kind, kept_of(s, kind), true);
+	free(s->asked.text);
+	s->asked.kind = NULL;
+	return false;
+}
+
+/* ---- What owners say ------------------------------------------------------------------------- */
+
+static struct rows_kind *kind_of(struct state *s, const struct state_kind *kind, void *owner)
+{
+	struct rows_kind *rows = rows_kind(&s->rows, kind->name, true);
+	struct kept *k = kept_of(s, rows);
+
+	k->kind = kind;
+	k->owner = owner;
+	return rows;
+}
+
+static void schedule(struct state *s)
+{
+	uint64_t now = loop_now_us(s->loop), next = UINT64_MAX;
+
+	ARRAY_EACH (k, s->kept, s->rows.nkinds)
+		if (k->due && s->writable && k->at_us < next)
+			next = k->at_us;
+	if (s->asked.kind)
+		next = now;
+	if (next == UINT64_MAX)
+		loop_timer_stop(s->ask);
+	else
+		loop_timer_set(s->ask, next > now ? next - now : 0);
+}
+
+/* One of them, or a part of it, a round: some have tens of thousands of rows. */
+static void ask_due(void *arg)
+{
+	struct state *s = arg;
+	uint64_t now = loop_now_us(s->loop);
+	bool asked = s->asked.kind;
+
+	take_asked(s, LINES_A_CALL);
+	for (unsigned i = 0; !asked && i < s->rows.nkinds; i++)
+		if (s->kept[i].due && s->writable && s->kept[i].at_us <= now) {
+			ask_owner(s, &s->rows.kinds[i]);
+			break;
+		}
+	schedule(s);
+}
+
+void state_changed(struct state *s, const struct state_kind *kind, void *owner)
+{
+	struct kept *k = kept_of(s, kind_of(s, kind, owner));
+	uint64_t now = loop_now_us(s->loop), soon = now + kind->gather_us;
+	uint64_t most = kind->gather_max_us ? kind->gather_max_us : kind->gather_us;
+
+	if (!k->due)
+		k->since_us = now;
+	k->due = true;
+	k->at_us = soon < k->since_us + most ? soon : k->since_us + most;
+	schedule(s);
+}
+
+static void one_row(struct state *s, const struct state_kind *kind, void *owner, const char *line,
+		    bool gone)
+{
+	struct rows_kind *rows = kind_of(s, kind, owner);
+	const char *value;
+	char *key;
+
+	if (s->reading) {
+		state_changed(s, kind, owner);
+		return;
+	}
+	if (!s->writable)
+		return;
+	if (s->asked.kind == rows) /* that was before this */
+		take_asked(s, SIZE_MAX);
+	key = key_of(state_rule(kind->name), line, &value);
+	set(s, rows, key, gone ? NULL : value, true);
+	know(s, rows, kept_of(s, rows), true);
+	free(key);
+}
+
+void state_put(struct state *s, const struct state_kind *kind, void *owner, const char *line)
+{
+	one_row(s, kind, owner, line, false);
+}
+
+void state_remove(struct state *s, const struct state_kind *kind, void *owner, const char *line)
+{
+	one_row(s, kind, owner, line, true);
+}
+
+void state_settle(struct state *s)
+{
+	take_asked(s, SIZE_MAX);
+	for (unsigned i = 0; i < s->rows.nkinds && s->writable; i++)
+		if (s->kept[i].due && s->kept[i].owner) {
+			ask_owner(s, &s->rows.kinds[i]);
+			take_asked(s, SIZE_MAX);
+		}
+	schedule(s);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static bool read_row(const struct state_rule *rule, const struct state_kind *kind, void *owner,
+		     const char *key, const char *value)
+{
+	int length = state_key_length(rule, key);
+	char *line = rule->words == KIND_TEXT
+			     ? mem_strdup(value)
+			     : mem_printf("%.*s%s%s", length, key, *value ? " " : "", value);
+	bool taken = kind->line(owner, line);
+
+	free(line);
+	return taken;
+}
+
+struct cold_reader {
+	struct rows_kind *rows;
+	const struct state_kind *kind;
+	void *owner;
+};
+
+static void read_cold(void *arg, const struct disk_row *row)
+{
+	const struct cold_reader *r = arg;
+
+	if (row->sum == rows_sum(row->kind, row->key, row->value) &&
+	    read_row(state_rule(row->kind), r->kind, r->owner, row->key, row->value))
+		rows_set(r->rows, row->key, row->value, true);
+}
+
+int state_read(struct state *s, const struct state_kind *kind, void *owner)
+{
+	const struct state_rule *rule = state_rule(kind->name);
+	struct rows_kind *rows = kind_of(s, kind, owner);
+	struct kept *k = kept_of(s, rows);
+	struct row **list = rows_list(rows, true);
+	bool reading = s->reading, lost = k->lost;
+	size_t count = rows->count;
+
+	s->reading = true;
+	if (rule->cold)
+		disk_read(s->disk, kind->name, read_cold,
+			  &(struct cold_reader){ rows, kind, owner });
+	for (size_t i = 0; i < count && !rule->cold; i++) {
+		if (read_row(rule, kind, owner, list[i]->key, list[i]->value))
+			continue;
+		alert_raise(s->alerts, LOST, &(struct event_subject){ .name = kind->name },
+			    "%s: `%s %s` is not %s, and is not used", kind->name, list[i]->key,
+			    list[i]->value, kind->form);
+		set(s, rows, list[i]->key, NULL, true);
+		lost = true;
+	}
+	s->reading = reading;
+	free(list);
+	k->lost = false;
+	if (lost)
+		return -EINVAL;
+	return rows->count || rows_find(rows_kind(&s->rows, KINDS, true), kind->name) ? 0 : -ENOENT;
+}
+
+char *state_text(const struct state *s, const char *name)
+{
+	const struct rows_kind *kind = rows_kind((struct rowset *)&s->rows, name, false);
+	const struct row *row = kind ? rows_find(kind, "text") : NULL;
+
+	return row ? mem_strdup(row->value) : NULL;
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+bool state_is_kept(const struct state *s)
+{
+	return s->on_disk == s->number || s->failing;
+}
+
+void state_sync(struct state *s, uint64_t us)
+{
+	state_settle(s);
+	disk_wait(s->disk, us);
+	write_due(s);
+	disk_wait(s->disk, us);
+}
+
+bool state_when_kept(struct state *s, state_fn *fn, void *arg)
+{
+	struct waiter *w, **link = &s->waiters;
+
+	if (state_is_kept(s))
+		return false;
+	w = mem_new(w);
+	*w = (struct waiter){ .fn = fn, .arg = arg, .number = s->number };
+	w->next = *link;
+	*link = w;
+	return true;
+}
+
+void state_forget(struct state *s, const void *arg)
+{
+	for (struct waiter **link = &s->waiters, *it; (it = *link);) {
+		if (it->arg != arg) {
+			link = &it->next;
+			continue;
+		}
+		*link = it->next;
+		free(it);
+	}
+}
+
+void state_listen(struct state *s, state_fn *fn, void *arg)
+{
+	s->listener = fn;
+	s->listener_arg = arg;
+}
+
+void state_report(const struct state *s, json_t *result)
+{
+	const char *error = trouble_error(s->alerts, "state_dir/" DISK_NAME);
+
+	if (error)
+		json_object_set_new(result, "not_saved", json_string(error));
+}
+
+/* Who has taken away what was damaged has seen it; and a disk that does not answer is a trouble. */
+static void look(void *arg)
+{
+	struct state *s = arg;
+	char text[96];
+
+	if (s->aside && access(s->aside, F_OK)) {
+		alert_end(s->alerts, LOST, &(struct event_subject){ .name = DISK_NAME });
+		free(s->aside);
+		s->aside = NULL;
+	}
+	if (disk_is_busy(s->disk)) {
+		array_printf(text, "not saved: the disk has not answered for %" PRIu64 " s",
+			     (loop_now_us(s->loop) - s->began_us) / 1000000);
+		if (loop_now_us(s->loop) - s->began_us >= SLOW_US)
+			trouble(s, text);
+	}
+	if (s->aside || disk_is_busy(s->disk))
+		loop_timer_set(s->look, CHECK_US);
+}
+
+/* ---- Other managers -------------------------------------------------------------------------- */
+
+const struct rowset *state_rows(const struct state *s)
+{
+	return &s->rows;
+}
+
+uint64_t state_number(const struct state *s)
+{
+	return s->number;
+}
+
+void state_follow(struct state *s, state_change_fn *fn, void *arg)
+{
+	s->follower = fn;
+	s->follower_arg = arg;
+}
+
+bool state_take(struct state *s, const struct row_change *change)
+{
+	struct rows_kind *kind = rows_kind(&s->rows, change->kind, true);
+
+	if (kind)
+		set(s, kind, change->key, change->value, false);
+	return kind;
+}
+
+void state_take_begin(struct state *s, const char *name)
+{
+	struct rows_kind *kind = rows_kind(&s->rows, name, true);
+
+	kept_of(s, kind)->pass++;
+	know(s, kind, NULL, false);
+}
+
+bool state_take_lines(struct state *s, const char *name, char **text)
+{
+	return take_lines(s, rows_kind(&s->rows, name, true), text, LINES_A_CALL, false);
+}
+
+void state_drop_kind(struct state *s, const char *name)
+{
+	struct rows_kind *kind = rows_kind(&s->rows, name, false);
+	struct row **list = kind ? rows_list(kind, false) : NULL;
+
+	for (size_t i = 0, count = kind ? kind->count : 0; i < count; i++)
+		set(s, kind, list[i]->key, NULL, false);
+	free(list);
+}
+
+void state_mark(struct state *s, enum state_mark mark, bool on)
+{
+	s->marks[mark] = on;
+}
+
+bool state_is(const struct state *s, enum state_mark mark)
+{
+	return s->marks[mark];
+}
+
+bool state_passed_on(struct state *s)
+{
+	state_settle(s);
+	return state_is_kept(s) && (s->marks[STATE_COPIED] || !s->marks[STATE_EXPECTED]);
+}
+
+/* ---- The end, and a change of role ----------------------------------------------------------- */
+
+void state_set_writable(struct state *s, bool writable)
+{
+	s->writable = writable;
+	schedule(s);
+}
+
+void state_detach(struct state *s)
+{
+	state_settle(s);
+	ARRAY_EACH (k, s->kept, s->rows.nkinds) {
+		k->due = false;
+		k->owner = NULL;
+	}
+	schedule(s);
+}
+
+void state_flush(struct state *s)
+{
+	state_settle(s);
+	do {
+		disk_wait(s->disk, 10 * SLOW_US);
+		write_due(s);
+	} while (disk_is_busy(s->disk) && disk_wait(s->disk, 10 * SLOW_US) && !s->failing &&
+		 (s->pending.count || s->pending.anew));
+}
+
+/* ---- The beginning --------------------------------------------------------------------------- */
+
+static void lose(struct state *s, const char *name, const char *why)
+{
+	alert_raise(s->alerts, LOST, &(struct event_subject){ .name = name }, "%s: %s", name, why);
+}
+
+static void take_row(void *arg, const struct disk_row *row)
+{
+	struct state *s = arg;
+	struct rows_kind *kind = rows_kind(&s->rows, row->kind, true);
+	char *why;
+
+	if (!kind)
+		return;
+	if (row->number > s->number)
+		s->number = row->number;
+	if (row->edited) {
+		event_log_add(s->events, LOG_NOTICE, "state-edited", NULL,
+			      json_pack("{ss ss}", "kept", row->kind, "key", row->key),
+			      "state_dir/" DISK_NAME ": %s %s has no checksum (edited by hand); "
+			      "read anyway",
+			      row->kind, row->key);
+	} else if (row->sum != rows_sum(row->kind, row->key, row->value)) {
+		why = mem_printf("`%s %s` is not what was written, and is not used", row->key,
+				 row->value);
+		lose(s, row->kind, why);
+		free(why);
+		kept_of(s, kind)->lost = true;
+		pending_add(s, &(struct disk_change){ (char *)row->kind, (char *)row->key, NULL, 0,
+						      0 });
+		return;
+	}
+	rows_set(kind, row->key, row->value, false);
+	if (row->edited)
+		pending_add(s, &(struct disk_change){ (char *)row->kind, (char *)row->key,
+						      (char *)row->value, row->number,
+						      rows_sum(row->kind, row->key, row->value) });
+}
+
+/* All kinds: which rows are missing nobody knows. What people would have to know is said. */
+static void lose_all(struct state *s, const char *why)
+{
+	struct rows_kind *kinds = rows_kind(&s->rows, KINDS, true);
+	struct row **list = rows_list(kinds, true);
+	char *text = mem_printf("%s%s%s", why, s->aside ? "; it was saved as " : "",
+				s->aside ? s->aside : "");
+
+	for (const struct state_rule *rule = state_rules; rule->name; rule++)
+		kept_of(s, rows_kind(&s->rows, rule->name, true))->lost = true;
+	for (size_t i = 0; i < kinds->count; i++)
+		if (*list[i]->value) {
+			char *more =
+				mem_printf("%s; %s had: %s", text, list[i]->key, list[i]->value);
+
+			free(text);
+			text = more;
+		}
+	lose(s, DISK_NAME, text);
+	free(list);
+	free(text);
+	if (s->aside)
+		loop_timer_set(s->look, CHECK_US);
+}
+
+static void take_old_files(struct state *s)
+{
+	struct old_files old = { 0 };
+
+	if (old_files_read(s->folder, &old)) {
+		for (unsigned i = 0; i < old.rows.nkinds; i++) {
+			const struct rows_kind *from = &old.rows.kinds[i];
+			struct rows_kind *kind = rows_kind(&s->rows, from->name, true);
+
+			for (size_t b = 0; b < from->nbuckets; b++)
+				for (const struct row *row = from->buckets[b]; row; row = row->next)
+					set(s, kind, row->key, row->value, false);
+			kept_of(s, kind)->lost = old.lost_kinds[i];
+			know(s, kind, NULL, false);
+		}
+		if (old.lost)
+			lose(s, "state_dir", old.lost);
+		event_log_add(s->events, LOG_NOTICE, "state-taken-over", NULL,
+			      json_pack("{si}", "files", old.count),
+			      "state_dir: %u files of an earlier version are in " DISK_NAME
+			      " now, and were moved to before-" DISK_NAME,
+			      old.count);
+		write_due(s);
+		disk_wait(s->disk, 10 * SLOW_US);
+		if (!s->failing)
+			old_files_put_away(s->folder);
+	}
+	old_files_fini(&old);
+}
+
+/* That there is a database is noted beside it: one that is missing was lost. */
+static void note_made(struct state *s, bool made)
+{
+	char *path = mem_printf("%s/" MADE, s->folder);
+	bool was = access(path, F_OK) == 0;
+	FILE *out;
+
+	if (made && was && !s->number)
+		lose_all(s, "the file is missing or empty");
+	out = was ? NULL : fopen(path, "we");
+	if (out) {
+		fputs("What fmd keeps is in " DISK_NAME ".\n", out);
+		fclose(out);
+	}
+	free(path);
+}
+
+struct state *state_open(struct loop *loop, const char *folder, struct alerts *alerts,
+			 struct event_log *events)
+{
+	const char *cold[] = { "tables", NULL };
+	struct state *s = mem_new(s);
+	struct disk_found found;
+
+	*s = (struct state){ .loop = loop,
+			     .folder = mem_strdup(folder),
+			     .alerts = alerts,
+			     .events = events,
+			     .writable = true,
+			     .retry_us = SLOW_US };
+	s->ask = loop_timer_new(loop, ask_due, s);
+	s->write = loop_timer_new(loop, write_due, s);
+	s->look = loop_timer_new(loop, look, s);
+	for (const struct state_rule *rule = state_rules; rule->name; rule++)
+		rows_kind(&s->rows, rule->name, true); /* whatever else there is */
+	s->disk = disk_open(loop, folder, cold, take_row, &found, written, s);
+	s->on_disk = s->number;
+	s->aside = found.kept;
+	if (*found.why) {
+		disk_batch_fini(&s->pending);
+		s->pending.anew = true;
+		loop_timer_set(s->write, 0);
+		lose_all(s, found.why);
+	}
+	if (found.made)
+		take_old_files(s);
+	note_made(s, found.made);
+	return s;
+}
+
+void state_configure(struct state *s, uint64_t retry_us, bool full)
+{
+	s->retry_us = retry_us;
+	disk_set_full(s->disk, full);
+}
+
+void state_close(struct state *s)
+{
+	if (!s)
+		return;
+	disk_close(s->disk);
+	loop_timer_free(s->ask);
+	loop_timer_free(s->write);
+	loop_timer_free(s->look);
+	disk_batch_fini(&s->pending);
+	if (s->asked.kind)
+		free(s->asked.text);
+	for (struct waiter *it; (it = s->waiters); free(it))
+		s->waiters = it->next;
+	rows_fini(&s->rows);
+	free(s->aside);
+	free(s->folder);
+	free(s);
+}
