@@ -11,7 +11,7 @@
 #include "fm/mirror/own.h"
 
 #define RETRY_US  2000000
-#define KEPT_US	  5000
+#define KEPT_US	  2000
 #define COPY_MOST (512u << 20) /* bytes of a copy */
 
 static bool is_followed(const struct peer *p)
@@ -192,7 +192,8 @@ void copy_answer(void *mirror)
 	for (struct peer *p = m->peers; p < m->peers + m->npeers; p++) {
 		bool whole = p->whole && is_followed(p);
 
-		if (whole && !is_kept(p)) { /* it is on its way to the disk */
+		/* What it has is on its way to the disk: a hand-over counts on it. */
+		if (whole && (!is_kept(p) || !state_is_kept(m->services.state))) {
 			loop_timer_set(m->answer, KEPT_US);
 			continue;
 		}

@@ -30,6 +30,20 @@ static json_t *seq_head(const struct mirror *m)
 	return json_pack("{sI}", "seq", (json_int_t)m->seq);
 }
 
+/* Ahead of whatever says how far a reader has come. */
+static void send_news(void *mirror)
+{
+	struct mirror *m = mirror;
+	struct news *news = &m->news;
+
+	for (struct reader *r = m->readers; r && news->rows.length; r = r->next)
+		if (r->who.port_guid)
+			channel_send(r->channel, FRAME_ROWS, seq_head(m), news->rows.bytes,
+				     news->rows.length);
+	news->rows.length = 0;
+	news->sent_us = mirror_now(m);
+}
+
 /* False: it has all rows now. */
 static bool send_slice(const struct mirror *m, struct reader *r)
 {
@@ -54,6 +68,7 @@ static void send_whole(void *mirror)
 	struct mirror *m = mirror;
 	bool more = false;
 
+	send_news(m);
 	for (struct reader *r = m->readers; r; r = r->next) {
 		if (!r->sends)
 			continue;
@@ -273,19 +288,6 @@ static void source_accept(void *mirror, int fd, const struct sockaddr *from)
 
 /* ---- What changes ---------------------------------------------------------------------------- */
 
-static void send_news(void *mirror)
-{
-	struct mirror *m = mirror;
-	struct news *news = &m->news;
-
-	for (struct reader *r = m->readers; r && news->rows.length; r = r->next)
-		if (r->who.port_guid)
-			channel_send(r->channel, FRAME_ROWS, seq_head(m), news->rows.bytes,
-				     news->rows.length);
-	news->rows.length = 0;
-	news->sent_us = mirror_now(m);
-}
-
 /* Of the state: a row has changed; it is copied, and sent soon if there is a reader. */
 static void row_changed(void *mirror, const struct row_change *change, uint64_t number)
 {
@@ -423,6 +425,7 @@ static void tick(void *arg)
 	if (m->fd < 0 && mirror_now(m) >= m->listen_us)
 		listen_at(m, m->services.conf->mirror.listen);
 	copy_connect(m, false);
+	send_news(m);
 	for (struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid)
 			channel_send(r->channel, FRAME_PING,
