@@ -4,6 +4,122 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
+/* ---- The net: switches and the arcs between them, of all links that are known ---------------- */
+
+#define LINK_NS 2 /* to compare the other ends of two ports */
+
+/* Arcs of one switch, by their lowest port; `arc_to` is TOPO_NONE everywhere, before and after. */
+static void list_arcs(struct net *n, const struct topo *t, uint32_t sw, uint32_t *arc_to,
+		      uint32_t *nlinks)
+{
+	n->first[sw] = n->narcs;
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		uint32_t to = path_neighbour(t, sw, num);
+
+		if (to == TOPO_NONE || arc_to[to] != TOPO_NONE)
+			continue;
+		arc_to[to] = n->narcs;
+		n->from[n->narcs] = sw;
+		n->to[n->narcs] = to;
+		n->first_link[n->narcs] = *nlinks;
+		for (unsigned lane = num; lane <= t->nodes[sw].nports; lane++)
+			if (path_neighbour(t, sw, lane) == to)
+				n->links[(*nlinks)++] = lane;
+		n->narcs++;
+	}
+	for (uint32_t a = n->first[sw]; a < n->narcs; a++)
+		arc_to[n->to[a]] = TOPO_NONE;
+}
+
+void net_init(struct net *n, const struct topo *t, struct fiber *fiber)
+{
+	uint32_t *arc_to = mem_array_unset(arc_to, t->nswitches + 1), nlinks = 0;
+	uint32_t room = t->nswitch_ports + 1;
+	struct arena *arena = arena_new();
+
+	*n = (struct net){ .nswitches = t->nswitches,
+			   .fiber = fiber,
+			   .arena = arena,
+			   .first = arena_array(arena, n->first, t->nswitches + 1),
+			   .from = arena_array(arena, n->from, room),
+			   .to = arena_array(arena, n->to, room),
+			   .back = arena_array(arena, n->back, room),
+			   .first_link = arena_array(arena, n->first_link, room),
+			   .first_turn = arena_array(arena, n->first_turn, room),
+			   .links = arena_array(arena, n->links, room),
+			   .hosts = arena_array(arena, n->hosts, t->nswitches + 1),
+			   .level = arena_array(arena, n->level, t->nswitches + 1) };
+	memset(arc_to, 0xff, (t->nswitches + 1) * sizeof(*arc_to));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		list_arcs(n, t, sw, arc_to, &nlinks);
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+			n->hosts[sw] +=
+				peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp;
+		}
+		n->level[sw] = t->nodes[sw].level;
+		fiber_spend(fiber, t->nodes[sw].nports * t->nodes[sw].nports * LINK_NS);
+	}
+	n->first[t->nswitches] = n->narcs;
+	n->first_link[n->narcs] = nlinks;
+	for (uint32_t a = 0; a < n->narcs; a++) {
+		for (uint32_t b = n->first[n->to[a]]; b < n->first[n->to[a] + 1]; b++)
+			if (n->to[b] == n->from[a])
+				n->back[a] = b;
+		n->first_turn[a] = n->nturns;
+		n->nturns += net_degree(n, n->to[a]);
+		fiber_spend(fiber, net_degree(n, n->to[a]) * TURN_NS);
+	}
+	free(arc_to);
+}
+
+void net_read_states(const struct net *n, const struct topo *t, uint8_t *states)
+{
+	for (uint32_t a = 0; a < n->narcs; a++) {
+		states[a] = ARC_DOWN;
+		for (uint32_t i = n->first_link[a]; i < n->first_link[a + 1]; i++) {
+			const struct topo_port *port = topo_port(t, n->from[a], n->links[i]);
+			bool cordoned = port->cordoned || topo_peer(t, port)->cordoned;
+			uint8_t state = cordoned ? ARC_CORDONED : ARC_OPEN;
+
+			if (port->link_up && state > states[a])
+				states[a] = state;
+		}
+	}
+}
+
+static void find_part(const struct net *n, const uint8_t *states, enum arc_state least,
+		      uint32_t first, uint32_t *part, uint32_t *queue)
+{
+	uint32_t head = 0, tail = 0;
+
+	part[first] = first;
+	queue[tail++] = first;
+	while (head < tail) {
+		uint32_t sw = queue[head++];
+
+		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
+			if ((states && states[a] < least) || part[n->to[a]] != TOPO_NONE)
+				continue;
+			part[n->to[a]] = first;
+			queue[tail++] = n->to[a];
+		}
+	}
+}
+
+void net_find_parts(const struct net *n, const uint8_t *states, enum arc_state least,
+		    uint32_t *part)
+{
+	uint32_t *queue = mem_array_unset(queue, n->nswitches + 1);
+
+	memset(part, 0xff, n->nswitches * sizeof(*part));
+	for (uint32_t sw = 0; sw < n->nswitches; sw++)
+		if (part[sw] == TOPO_NONE)
+			find_part(n, states, least, sw, part, queue);
+	free(queue);
+}
+
 /*
  * acyclic_design: which turns are allowed, and the columns of a fabric of which nothing is dead.
  *

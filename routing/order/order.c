@@ -306,11 +306,6 @@ static enum path_end path_end_of(const struct topo *t, uint32_t sw, unsigned out
 	return topo_is_host(t, topo_peer(t, topo_port(t, sw, out))->node) ? TO_HOST : TO_SWITCH;
 }
 
-bool order_ends_here(const struct topo *t, uint32_t sw, unsigned out)
-{
-	return path_switch_at(t, sw, out) == TOPO_NONE && path_end_of(t, sw, out) != NOWHERE;
-}
-
 /* From a unit along the new path to the next changed entry, which is returned; or to the end. */
 static uint32_t next_changed(const struct order_work *w, const struct order_unit *from,
 			     unsigned bit, enum path_end *end)

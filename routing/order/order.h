@@ -9,9 +9,9 @@
  *   - no channels wait for one another in a cycle (no credit loop),
  *   - every pair of end ports that a working path joins both before and after is joined.
  * Paths are judged by the links of the newer snapshot: an old entry to a dead link leads nowhere.
- * If no order keeps the second promise, switches hold spanning trees on the way, and entries are
- * emptied before they change, of 64 LIDs at a time (all in all order.drained LIDs): then the pairs
- * that use them break the third until they are filled. Where no tree agrees with the older tables,
+ * If no order keeps the second promise, some entries are first emptied, of 64 LIDs at a time (all
+ * in all order.drained LIDs): then the pairs that use them break the third until they are filled.
+ * Where that does not help, as the new paths of some LIDs and the old ones of others close a cycle,
  * the second is broken; nor is it kept where the older tables break it by themselves.
  *
  * The content of an unknown block (never acknowledged) is taken for "leads nowhere", and nothing is
@@ -35,19 +35,15 @@ struct order_step {
 	uint64_t mask; /* entries that take their new value; unknown blocks: all */
 	/* of the mask: they end paths that work until all other entries of the LID are new */
 	uint64_t last;
-	uint16_t tree; /* instead of its new value: of that tree of the order, 1 = the first */
-	bool drain;    /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
-	bool emptied;  /* they were, by a step before */
-	bool hosts;    /* traffic of hosts is known to use it: ahead of the others of its round */
+	bool drain;   /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
+	bool emptied; /* they were, by a step before */
+	bool hosts;   /* traffic of hosts is known to use it: ahead of the others of its round */
 };
 
 struct order {
 	struct order_step *steps; /* round by round, those with hosts first */
 	uint32_t *first;	  /* by round [nrounds + 1]: its first step */
 	uint32_t nsteps, nrounds;
-	/* By tree and switch: the port towards its root, 0 = the root. By LID: its switch. */
-	uint8_t *trees;
-	uint32_t *home, ntrees;
 	uint32_t split;	  /* blocks written in several steps */
 	uint32_t drained; /* LIDs of which entries are emptied */
 	bool strict;	  /* the second promise needs every round complete: when a step fails for
@@ -75,8 +71,5 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 bool order_go(struct order_making *m);
 void order_end(struct order_making *m, struct order *out);
 void order_drop(struct order_making *m);
-/* What the entries of a step come to be; where nothing is drained, those of its mask. */
-void order_content(const struct order *o, const struct topo *t, const struct tables *newer,
-		   const struct order_step *step, uint8_t content[TABLES_BLOCK]);
 
 #endif

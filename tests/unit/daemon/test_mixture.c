@@ -31,8 +31,6 @@ struct played {
 	uint32_t nrecords, size;
 	struct tables before;
 	unsigned may_go; /* LIDs that may be dark at a time */
-	bool detours;	 /* engines for trees need so many that no spanning tree agrees with them */
-	bool may_cycle;	 /* there: changes of the engine */
 	bool *dark;	 /* by port of the design: links between switches that are not Active */
 	unsigned judged, most_gone, cycles; /* writes; as in struct mixture */
 	unsigned told;			    /* LIDs that the events told of */
@@ -181,7 +179,7 @@ static void judge(struct played *p, const char *what)
 	mixture_init(&mix, t, fabric_lids(w->fabric), &p->before, &after);
 	mix.gone_allowed = p->may_go;
 	mix.hosts_owed = !p->may_go && lids_told(w) > p->told;
-	mix.cycles_allowed = p->may_cycle ? UINT32_MAX : 0;
+	mix.cycles_allowed = p->may_go ? UINT32_MAX : 0;
 	for (uint32_t port = 0; port < w->design->nports; port++)
 		if (p->dark[port] && t->ports[port_known_as(w, port)].peer != TOPO_NONE)
 			mixture_link_dark(&mix, port_known_as(w, port));
@@ -456,7 +454,6 @@ static void plays(struct played *p, uint64_t *seed)
 
 		p->may_go =
 			p->tree && p->w.conf.routing.engine != CONF_UPDN_ROOT ? 0 : TABLES_BLOCK;
-		p->may_cycle = kind == 5 && p->detours;
 		if (kind == 8) {
 			starts_on(p, damage_random(seed) % 2, seed);
 			h.cordoned = (struct cable){ 0 }; /* with the state */
@@ -502,7 +499,6 @@ static void play_all(const char *fabric, bool tree)
 
 		played_init(&p, fabric_of(fabric));
 		p.tree = tree;
-		p.detours = !strncmp(fabric, "dragonfly+", 10);
 		plays(&p, &seed);
 		judged += p.judged;
 		told += p.told;

@@ -121,9 +121,9 @@ struct walk {
 
 static void write_step(struct walk *w, const struct order_step *step)
 {
-	uint8_t block[TABLES_BLOCK], new[TABLES_BLOCK];
+	const uint8_t *new = tables_row(w->newer, step->sw) + (size_t)step->block *TABLES_BLOCK;
+	uint8_t block[TABLES_BLOCK];
 
-	order_content(w->order, w->mix.topo, w->newer, step, new);
 	memcpy(block, tables_row(&w->mix.now, step->sw) + (size_t)step->block * TABLES_BLOCK,
 	       TABLES_BLOCK);
 	for (unsigned i = 0; i < TABLES_BLOCK; i++) {
