@@ -46,7 +46,7 @@ void disk_batch_add(struct disk_batch *b, const struct disk_change *change)
 	}
 	b->list[b->count] = *change;
 	b->list[b->count].kind = mem_strdup(change->kind);
-	b->list[b->count].key = change->key ? mem_strdup(change->key) : NULL;
+	b->list[b->count].key = mem_strdup(change->key);
 	b->list[b->count++].value = change->value ? mem_strdup(change->value) : NULL;
 }
 
@@ -102,14 +102,12 @@ static bool step(sqlite3_stmt *st)
 	return said == SQLITE_DONE;
 }
 
-static bool change(sqlite3_stmt *put, sqlite3_stmt *drop, sqlite3_stmt *clear,
-		   const struct disk_change *it)
+static bool change(sqlite3_stmt *put, sqlite3_stmt *drop, const struct disk_change *it)
 {
-	sqlite3_stmt *st = it->value ? put : it->key ? drop : clear;
+	sqlite3_stmt *st = it->value ? put : drop;
 
 	sqlite3_bind_text(st, 1, it->kind, -1, SQLITE_STATIC);
-	if (it->key)
-		sqlite3_bind_text(st, 2, it->key, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, it->key, -1, SQLITE_STATIC);
 	if (it->value) {
 		sqlite3_bind_text(st, 3, it->value, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(st, 4, it->number);
@@ -122,15 +120,13 @@ static bool write_rows(sqlite3 *db, const struct disk_batch *b)
 {
 	sqlite3_stmt *put = prepare(db, "INSERT OR REPLACE INTO state VALUES(?,?,?,?,?)");
 	sqlite3_stmt *drop = prepare(db, "DELETE FROM state WHERE kind=? AND key=?");
-	sqlite3_stmt *clear = prepare(db, "DELETE FROM state WHERE kind=?");
-	bool fine = put && drop && clear && run(db, "BEGIN IMMEDIATE") &&
+	bool fine = put && drop && run(db, "BEGIN IMMEDIATE") &&
 		    (!b->anew || run(db, "DELETE FROM state"));
 
 	for (size_t i = 0; fine && i < b->count; i++)
-		fine = change(put, drop, clear, &b->list[i]);
+		fine = change(put, drop, &b->list[i]);
 	sqlite3_finalize(put);
 	sqlite3_finalize(drop);
-	sqlite3_finalize(clear);
 	return fine && run(db, "COMMIT");
 }
 
@@ -295,11 +291,11 @@ static bool read_kind(sqlite3 *db, const char *kind, bool back, disk_row_fn *fn,
 	return whole;
 }
 
-static bool is_among(const char *name, const char *const *list)
+static bool is_cold(const char *kind)
 {
-	while (*list && strcmp(*list, name))
-		list++;
-	return *list;
+	const struct state_rule *rule = state_rule(kind);
+
+	return rule && rule->cold;
 }
 
 /* The kind behind that one, the caller's; NULL = there is none, or it can't be read (*fine). */
@@ -321,7 +317,7 @@ static char *next_kind(sqlite3 *db, const char *kind, bool *fine)
 }
 
 /* All rows; false: some can't be read. Around a page that is damaged both sides are read then. */
-static bool read_all(sqlite3 *db, const char *const *cold, disk_row_fn *fn, void *arg)
+static bool read_all(sqlite3 *db, disk_row_fn *fn, void *arg)
 {
 	bool fine = true;
 	char *kind = mem_strdup(""), *next;
@@ -329,7 +325,7 @@ static bool read_all(sqlite3 *db, const char *const *cold, disk_row_fn *fn, void
 	while ((next = next_kind(db, kind, &fine))) {
 		free(kind);
 		kind = next;
-		if (!is_among(kind, cold))
+		if (!is_cold(kind))
 			fine &= read_kind(db, kind, false, fn, arg);
 	}
 	free(kind);
@@ -359,8 +355,7 @@ static bool is_whole(sqlite3 *db, char why[120])
 	return whole;
 }
 
-static void open_and_read(struct disk *d, const char *const *cold, disk_row_fn *row,
-			  struct disk_found *found, void *arg)
+static void open_and_read(struct disk *d, disk_row_fn *row, struct disk_found *found, void *arg)
 {
 	bool damaged = false, log_fine = disk_log_is_whole(d->path);
 
@@ -378,7 +373,7 @@ static void open_and_read(struct disk *d, const char *const *cold, disk_row_fn *
 	if (d->db) {
 		bool whole = is_whole(d->db, found->why);
 
-		if (!read_all(d->db, cold, row, arg) && whole)
+		if (!read_all(d->db, row, arg) && whole)
 			failure(d->db, found->why);
 		if (whole && !*found->why && !log_fine)
 			array_printf(found->why, "damaged: the latest changes, in its -wal");
@@ -389,7 +384,7 @@ static void open_and_read(struct disk *d, const char *const *cold, disk_row_fn *
 		sqlite3 *db = open_to_read(d->path);
 
 		if (db)
-			read_all(db, cold, row, arg);
+			read_all(db, row, arg);
 		else
 			array_printf(found->why, "%s", d->why);
 		d->unread = !db;
@@ -569,8 +564,8 @@ void disk_read(struct disk *d, const char *kind, disk_row_fn *row, void *arg)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-struct disk *disk_open(struct loop *loop, const char *folder, const char *const *cold,
-		       disk_row_fn *row, struct disk_found *found, disk_done_fn *done, void *arg)
+struct disk *disk_open(struct loop *loop, const char *folder, disk_row_fn *row,
+		       struct disk_found *found, disk_done_fn *done, void *arg)
 {
 	struct disk *d = mem_new(d);
 	pthread_condattr_t monotonic;
@@ -586,7 +581,7 @@ struct disk *disk_open(struct loop *loop, const char *folder, const char *const 
 	d->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	d->watch = loop_fd_new(loop, d->done_fd, LOOP_READ, done_cb, d);
 	*found = (struct disk_found){ 0 };
-	open_and_read(d, cold, row, found, arg);
+	open_and_read(d, row, found, arg);
 	return d;
 }
 

@@ -18,7 +18,7 @@
 #define DISK_VERSION 1
 #define DISK_SYNC_US 1000000
 
-/* What is to be on disk: a row; value NULL: none of that kind and key; key NULL: none of it. */
+/* What is to be on disk: a row; value NULL: none of that kind and key. */
 struct disk_change {
 	char *kind, *key, *value; /* its own */
 	uint64_t number, sum;
@@ -49,12 +49,12 @@ struct disk;
 /* A batch has ended: 0 or -errno, and why. From the loop, or from within disk_write(). */
 typedef void disk_done_fn(void *arg, int status, const char *why);
 /*
- * Opens or makes it, and reads all rows but those of the kinds in `cold`, which ends with NULL. One
+ * Opens or makes it, and reads all rows but those of kinds that are cold (rows.h). One
  * that is damaged is put aside, with what could be read of it read. Never NULL: where there is no
  * database each batch fails.
  */
-struct disk *disk_open(struct loop *loop, const char *folder, const char *const *cold,
-		       disk_row_fn *row, struct disk_found *found, disk_done_fn *done, void *arg);
+struct disk *disk_open(struct loop *loop, const char *folder, disk_row_fn *row,
+		       struct disk_found *found, disk_done_fn *done, void *arg);
 /* Waits for the batch that is under way, which is not reported any more. NULL is fine. */
 void disk_close(struct disk *disk);
 /* fsync() in each transaction, or a checkpoint behind it. */

@@ -739,7 +739,6 @@ static void note_made(struct state *s, bool made)
 struct state *state_open(struct loop *loop, const char *folder, struct alerts *alerts,
 			 struct event_log *events)
 {
-	const char *cold[] = { "tables", NULL };
 	struct state *s = mem_new(s);
 	struct disk_found found;
 
@@ -754,7 +753,7 @@ struct state *state_open(struct loop *loop, const char *folder, struct alerts *a
 	s->look = loop_timer_new(loop, look, s);
 	for (const struct state_rule *rule = state_rules; rule->name; rule++)
 		rows_kind(&s->rows, rule->name, true); /* whatever else there is */
-	s->disk = disk_open(loop, folder, cold, take_row, &found, written, s);
+	s->disk = disk_open(loop, folder, take_row, &found, written, s);
 	s->on_disk = s->number;
 	s->aside = found.kept;
 	if (*found.why) {
