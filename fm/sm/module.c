@@ -70,6 +70,7 @@ static void asked(void *room, const struct wire_mad *mad, const uint8_t *raw)
 	q->met_us = sm_now(r);
 	q->met_by = door->guid;
 	q->met_port = door_port;
+	sweep_node(door)->ports_read = false; /* it may have cleared PortStateChange there */
 	fabric_request_refresh(r->fabric, door->guid, "another manager asked");
 }
 

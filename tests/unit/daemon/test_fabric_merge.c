@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/sm/election.h"
+#include "tests/fabric/double_own.h"
 #include "tests/lib/pods.h"
 
 /* A cable between the first spines of two pods, each with its fmd; `cables` of them. */
@@ -504,6 +505,30 @@ static void what_was_held_unseen_is_judged_when_it_is_met(void **state)
 	pair_fini(&p);
 }
 
+/* It has asked by that way, and the PortStateChange that it cleared is the one of this cable. */
+static void a_cable_is_met_though_the_other_manager_cleared_portstatechange(void **state)
+{
+	struct pair p;
+	guid_t other;
+
+	begin_pods(&p);
+	other = switch_at(&p.a, p.a.design, 1, 0) + (1ull << 32);
+	be_busy(p.io_b);
+	plug_pods(&p, 1);
+	run_for(&p.a, SECOND_US / 2);
+	go_on();
+	run_for(&p.a, SECOND_US / 5);
+	assert_int_equal(count_alerts(&p.b, "link-held", "other end is disabled"), 1);
+	be_busy(p.io_b);
+	json_decref(admit(&p.a, "all", false).result);
+	run_for(&p.a, SECOND_US / 2);
+	double_node(p.a.hw, other)->si.port_state_change = false;
+	go_on();
+	run_for(&p.a, SECOND_US / 5);
+	assert_int_equal(count_alerts(&p.b, "link-held", "its port here is disabled"), 1);
+	pair_fini(&p);
+}
+
 /* A known link is missing, and the cable to the other fabric is in its port. */
 static void who_is_busy_holds_a_cable_in_the_port_of_a_missing_link(void **state)
 {
@@ -655,6 +680,7 @@ int main(void)
 		cmocka_unit_test(who_is_busy_holds_a_cable_in_the_port_of_a_missing_link),
 		cmocka_unit_test(a_flood_of_questions_has_one_switch_read_now_and_then),
 		cmocka_unit_test(what_was_held_unseen_is_judged_when_it_is_met),
+		cmocka_unit_test(a_cable_is_met_though_the_other_manager_cleared_portstatechange),
 		cmocka_unit_test(a_master_that_was_admitted_has_time_to_hand_over),
 		cmocka_unit_test(an_admitted_cable_that_the_other_side_holds_leaves_nothing),
 		cmocka_unit_test(a_restart_holds_what_is_new_and_what_was_held),
