@@ -192,6 +192,7 @@ static void port_changed(void *room, const struct inv_node *node, uint8_t port,
 
 	array_printf(what, "%s differs from what was written, is written again", change->attribute);
 	report(r, &subject, inventory_name(node, port).text, what, json_object(), change);
+	fabric_request_reroute(r->fabric, "a port holds other settings than were written");
 	audit_hurry(r->audit);
 }
 

@@ -65,6 +65,8 @@ static void update(struct fabric *f)
 {
 	if (f->role->paused || MODULES_FIRST(f->kept.modules, admit, NULL))
 		return;
+	/* What was asked for beside a sweep may show in no snapshot. */
+	f->requests.forced |= f->requests.reroute;
 	f->requests.reroute = false;
 	if (fabric_update_restarts(f))
 		return;

@@ -4,8 +4,9 @@
 
     audit.py [--bin FOLDER] [--sizes HCAS ..] [--tries N] [--slow N] [--idle S] [--limit S] [--set "KEY = VALUE;"] [--only PATTERN]
 
-On fmsim. One row an attribute: the median and the worst of the tries (--slow: of those that the long pass finds), and the events that told of it. Idle: MADs sent a second by kind, and the share of a
-processor that fmd takes, once 70 s behind the start and of --idle seconds.
+On fmsim. Rows come in groups. A try changes one attribute of each row of the group at once, each on a device of its own; of rows that the
+long pass finds all tries (--slow) are changed at once. A row has the median and the worst of its tries, a group the events that report them.
+Idle: MADs sent a second by kind, and the share of a processor that fmd takes, once 70 s behind the start and of --idle seconds.
 """
 import argparse
 import os
@@ -85,7 +86,7 @@ PORTS = {
 
 class Bench:
     def __init__(self, world, options, size):
-        self.options, self.random = options, random.Random(1)
+        self.options, self.random, self.used, self.agents = options, random.Random(1), set(), []
         netfile = fabrics.generated(world, size)
         self.world, self.sim = world, w.Fmsim(world, netfile)
         words = re.findall(r'^(Switch|Ca)\s+(\d+) "([^"]+)"', open(netfile, encoding="ascii").read(), re.M)
@@ -118,23 +119,42 @@ class Bench:
 
     # ---- What is found
 
-    def told(self):
+    def reported(self):
         return sum("was written" in line for _, line in self.fmd.log.lines)
 
-    def wait_restored(self, holds):
-        began = time.time()
-        while not holds():
-            if time.time() - began > self.options.limit:
-                print("  not restored", flush=True)
-                return float("inf")
+    def wait_restored(self, rows):
+        """Seconds of each, from its own change on. rows: functions that prepare a change; they return one that makes it, and one that says whether it is undone."""
+        ready = [prepare() for prepare in rows]
+        began, taken = [], [None] * len(ready)
+        for change, _ in ready:
+            change()
+            began.append(time.time())
+        while None in taken:
+            for i, (_, undone) in enumerate(ready):
+                late = time.time() - began[i] > self.options.limit
+                if taken[i] is None and (late or undone()):
+                    taken[i] = float("inf") if late else time.time() - began[i]
             time.sleep(0.01)
-        return time.time() - began
+        for agent in self.agents:
+            self.world.stop(agent.process)
+        self.agents = []
+        return taken
+
+    def agent(self, node):
+        self.agents.append(Agent(self.world, self.sim, node))
+        return self.agents[-1]
+
+    def unused(self, nodes):
+        """One that no change was made to yet, as long as there is one."""
+        node = self.random.choice([node for node in nodes if node not in self.used] or nodes)
+        self.used.add(node)
+        return node
 
     def change_port(self, where, attribute, change):
         place, *how = where.split()
-        hca = self.random.choice(self.hcas[8:])
+        hca = self.unused(self.hcas[8:])
         found = re.search(rf'^\[1\]\S*\s+"([^"]+)"\[(\d+)\]', self.of(hca), re.M)
-        agent = Agent(self.world, self.sim, hca if place == "hca" else found[1])
+        agent = self.agent(hca if place == "hca" else found[1])
         port = 0 if place == "hca" or how == ["0"] else int(found[2])
         modifiers = [port]
         if how == ["arb"]:
@@ -142,29 +162,24 @@ class Bench:
         elif how == ["all"]:
             modifiers = [into << 8 | port for into in range(1, dict(self.switches)[found[1]] + 1) if into != port]
         was = {modifier: agent.ask(attribute, modifier) for modifier in modifiers}
-        for modifier, data in was.items():
-            data = bytearray(data)
-            change(data)
-            agent.ask(attribute, modifier, data)
+        size = 52 if attribute == PORT_INFO else 64
 
-        def same(modifier):
-            return agent.ask(attribute, modifier)[:64 if attribute != PORT_INFO else 52] == was[modifier][:64 if attribute != PORT_INFO else 52]
+        def write():
+            for modifier, data in was.items():
+                data = bytearray(data)
+                change(data)
+                agent.ask(attribute, modifier, data)
 
-        seconds = self.wait_restored(lambda: all(same(modifier) for modifier in modifiers))
-        self.world.stop(agent.process)
-        return seconds
+        return write, lambda: all(agent.ask(attribute, modifier)[:size] == was[modifier][:size] for modifier in modifiers)
 
     def change_alias(self):
         """The alias GUID that a host asked the SA for."""
-        hca = self.random.choice(self.hcas[8:])
-        books, agent = m.Books(self.world, self.sim, hca), Agent(self.world, self.sim, hca)
+        hca = self.unused(self.hcas[8:])
+        books, agent = m.Books(self.world, self.sim, hca), self.agent(hca)
         books.do(do="alias", guid=f"0x{self.random.getrandbits(56):x}")
         was = m.until(lambda: any((data := agent.ask(GUID_INFO, 0))[24:32]) and data, "the alias is written")
         books.finish()
-        agent.ask(GUID_INFO, 0, was[:24] + bytes(8) + was[32:64])
-        seconds = self.wait_restored(lambda: agent.ask(GUID_INFO, 0) == was)
-        self.world.stop(agent.process)
-        return seconds
+        return lambda: agent.ask(GUID_INFO, 0, was[:24] + bytes(8) + was[32:64]), lambda: agent.ask(GUID_INFO, 0) == was
 
     def of(self, node):
         with open(os.path.join(self.world.dir, f"{self.size}.net"), encoding="ascii") as lines:
@@ -176,39 +191,46 @@ class Bench:
         return self.sim.tell(f"dump {kind} 0x{switch[2:]}")
 
     def lose(self, kind, line):
-        switch = self.random.choice(self.switches)[0]
+        switch = self.unused([node for node, _ in self.switches])
         before = self.dump(kind, switch)
-        self.sim.tell(line(switch))
-        assert self.dump(kind, switch) != before
-        return self.wait_restored(lambda: self.dump(kind, switch) == before)
 
-    def row(self, name, once, slow=False):
-        if not re.search(self.options.only, name):
-            return
-        before, taken = self.told(), []
-        for _ in range(self.options.slow if slow else self.options.tries):
+        def forget():
+            self.sim.tell(line(switch))
+            assert self.dump(kind, switch) != before
+
+        return forget, lambda: self.dump(kind, switch) == before
+
+    def rows(self, rows, tries, together=False):
+        """together: all tries at once."""
+        rows = {name: once for name, once in rows.items() if re.search(self.options.only, name)}
+        before, taken = self.reported(), []
+        for changes in [list(rows.values()) * tries] if together else [list(rows.values())] * tries:
             time.sleep(1 + 4 * self.random.random())
-            taken.append(once())
+            taken += self.wait_restored(changes)
         time.sleep(1)
-        print(f"  {name:22} {statistics.median(taken):6.2f} s, worst {max(taken):6.2f} s, told {self.told() - before} of {len(taken)}", flush=True)
+        for i, name in enumerate(rows):
+            print(f"  {name:22} {statistics.median(taken[i::len(rows)]):6.2f} s, worst {max(taken[i::len(rows)]):6.2f} s", flush=True)
+        if rows:
+            print(f"  {'':22} reported {self.reported() - before} of {len(taken)}", flush=True)
 
     def run(self, size):
         self.size = size
         print(f"{size} HCAs, {len(self.switches)} switches:", flush=True)
         self.idle()
         lids = [node["lid"] for node in self.names.values() if node["lid"]]
-        self.row("LFT entry", lambda: self.lose("lft", lambda switch: f"entry 0x{switch[2:]} {self.random.choice(lids)} 255"))
-        self.row("LFT, whole", lambda: self.lose("lft", lambda switch: f"forget 0x{switch[2:]} lft"))
-        for name, row in PORTS.items():
-            self.row(name, lambda row=row: self.change_port(*row), slow=row[0] not in ("hca", "leaf 0") or row[1] != PORT_INFO)
-        self.row("HCA's GUIDInfo", self.change_alias, slow=True)
+        self.rows({"LFT entry": lambda: self.lose("lft", lambda switch: f"entry 0x{switch[2:]} {self.random.choice(lids)} 255"),
+                   "LFT, whole": lambda: self.lose("lft", lambda switch: f"forget 0x{switch[2:]} lft")}, self.options.tries)
+        ports = {name: (lambda row=row: self.change_port(*row)) for name, row in PORTS.items()}
+        fast = [name for name, row in PORTS.items() if row[0] in ("hca", "leaf 0") and row[1] == PORT_INFO]
+        self.rows({name: ports[name] for name in fast}, self.options.tries)
+        self.rows({**{name: ports[name] for name in ports if name not in fast}, "HCA's GUIDInfo": self.change_alias}, self.options.slow, together=True)
         books = m.Books(self.world, self.sim, self.hcas[9])
         for hca in self.hcas[8::max(1, len(self.hcas) // 32)]:
             books.do(do="join", guid="0x" + self.port_guid(hca), mgid="ff12601bffff" + 19 * "0" + "7")
         time.sleep(3)
         self.switches = [row for row in self.switches if re.search(r"[1-9a-f]", self.dump("mft", row[0]))]
         if self.switches:
-            self.row("MFT, whole", lambda: self.lose("mft", lambda switch: f"forget 0x{switch[2:]} mft"))
+            self.rows({"MFT, whole": lambda: self.lose("mft", lambda switch: f"forget 0x{switch[2:]} mft")}, self.options.tries)
 
     def port_guid(self, hca):
         return re.search(r"^\[1\]\(([0-9a-f]+)\)", self.of(hca), re.M)[1]

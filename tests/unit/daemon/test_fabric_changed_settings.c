@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/fabric/request.h"
 #include "tests/lib/fabric_world.h"
 
 #define PASS_US	  (15 * SECOND_US)
@@ -381,6 +382,27 @@ static void lid_and_sm_lid_are_restored_within_two_seconds(void **state)
 	end(&h);
 }
 
+/* A sweep that somebody else asked for meets the change first, and no update follows it. */
+static void what_a_sweep_meets_is_restored_as_well(void **state)
+{
+	struct hand h;
+
+	begin(&h, false, false, false);
+	for (unsigned what = 0; what < 2; what++) {
+		guid_t node = what ? h.host : h.leaf;
+		struct wire_port_info *info = double_change_port(h.w.hw, node, what);
+		uint16_t sm_lid = info->sm_lid;
+
+		change(&h);
+		info->sm_lid = 1234;
+		fabric_request_refresh(h.w.fabric, node, "a test");
+		run_for(&h.w, PASS_US);
+		assert_int_equal(info->sm_lid, sm_lid);
+		assert_restored(&h, "PortInfo", "MasterSMLID", 1234, sm_lid, 1);
+	}
+	end(&h);
+}
+
 /* A request by LID has no way there yet, and would be waited for until it times out. */
 static void what_a_cold_start_wrote_is_read_back_by_directed_routes(void **state)
 {
@@ -408,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_host_whose_firmware_insists_is_not_fought),
 		cmocka_unit_test(a_forwarding_entry_is_restored_and_told_with_what_it_was),
 		cmocka_unit_test(lid_and_sm_lid_are_restored_within_two_seconds),
+		cmocka_unit_test(what_a_sweep_meets_is_restored_as_well),
 		cmocka_unit_test(each_field_of_port_info_of_each_kind_of_port_is_restored),
 	};
 
