@@ -8,7 +8,8 @@ Each state makes one to three devices ill (deaf, hung, refusing, slow, pretendin
 which boot with it; a third of them begin with fmd, which has no state then. When the fabric has been the same for a moment, by fmsim's command `judge', fmd's status
 is asked for: its pairs in force, its HCAs that have a link and `hcas_cut_off' have to be the judge's within --limit seconds (2), so dead pairs are the same too. Where
 they are not, alerts about devices that do not answer have to account for it: what is behind a switch that nobody has ever heard, and what has happened behind one
-that is silent, is not to be known, nor who an HCA is that has never answered; but the alert says how many of these there are.
+that is silent, is not to be known, nor who an HCA is that has never answered; but the alert says how many of these there are. An HCA behind a link that is held
+is named by that link's alert.
 One line a state, and a sum. Exit status 1 if there was one.
 """
 import argparse
@@ -114,14 +115,14 @@ class State:
         return {word: true[word] - said[word] for word in said if true[word] != said[word]}
 
     def is_told(self, differs):
-        """Alerts name as many silent devices as HCAs are missing: each is one, or a switch with at most a leaf's."""
-        silent = {"switches-silent": 0, "hcas-silent": 0}
+        """Alerts name as many silent or held devices as HCAs are missing: each is one, or a switch with at most a leaf's."""
+        silent = {"switches-silent": 0, "hcas-silent": 0, "miswired": 0, "link-held": 0}
         for alert in self.row["alerts"]:
             what, text = alert.split(": ", 1)
             if what in silent:
                 count = re.match(r"\d+", text)
                 silent[what] += int(count[0]) if count else 1
-        most = silent["hcas-silent"] + silent["switches-silent"] * self.bench.leaf_hcas
+        most = sum(silent.values()) + silent["switches-silent"] * (self.bench.leaf_hcas - 1)
         pairs = 2 * most * (self.bench.options.size - 1)  # a silent HCA may still send
         return most >= max(abs(differs.get("cut_off", 0)), abs(differs.get("hcas", 0))) and pairs >= abs(differs.get("in_force", 0))
 
