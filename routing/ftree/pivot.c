@@ -99,6 +99,18 @@ void pivots_init(struct pivots *p, const struct graph *g)
 		}
 }
 
+void pivots_spread(const struct pivots *p, struct dests *d)
+{
+	for (uint32_t lid = 1; d->special && lid <= d->top; lid++) {
+		uint32_t sw = d->sw[lid], own = p->g->order_top + sw;
+
+		if (d->special[lid] && any_of(k, 0, p->count, p->chosen[k] == sw))
+			d->order[lid] += (d->order[lid] - own) %
+						 p->g->families[p->g->switches[sw].family].nslots ==
+					 0;
+	}
+}
+
 void pivots_fini(struct pivots *p)
 {
 	free(p->port);

@@ -60,6 +60,11 @@ struct pivots {
 void pivots_init(struct pivots *p, const struct graph *g);
 void pivots_fini(struct pivots *p);
 /*
+ * The links of a pivot carry detours beside its own LIDs: an aggregation node there whose number
+ * leads to the same slot as its switch's takes the next one, so that no link carries both.
+ */
+void pivots_spread(const struct pivots *p, struct dests *d);
+/*
  * Finds the live paths to the first `count` pivots at most, and what they reach. False: there are
  * no pivots.
  */

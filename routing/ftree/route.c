@@ -299,6 +299,7 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 
 	fiber_spend(fiber_of(job->route), g->nlanes * LANE_NS);
 	dests_init(&d, g, job->t, job->lids, job->params);
+	pivots_spread(&job->route->pivots, &d);
 	reach_init(&r, g);
 	r.design = &job->route->design;
 	r.fiber = fiber_of(job->route);
@@ -307,9 +308,8 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 	/*
 	 * Pivots are right only where every pair of hosts that links connect has a legal path: all
 	 * is computed again without them where one has none, or where they leave what detours
-	 * might close. With cordons, some entries take
-	 * cordoned links in the end: what is proven of the first pivot remains true then, of
-	 * further pivots it may not, so one is used.
+	 * might close. With cordons, some entries take cordoned links in the end: what is proven of
+	 * the first pivot remains true then, of further pivots it may not, so one is used.
 	 */
 	if (plain && pivots_find(&job->route->pivots, &d, &r, job->t->ncordoned ? 1 : PIVOTS_MAX))
 		r.pivots = &job->route->pivots;

@@ -250,6 +250,28 @@ static void a_dead_leaf_opens_no_pair_of_other_aggregation_nodes(void **state)
 	}
 }
 
+/* The links of the leaf at which detours turn carry those beside its own LIDs. */
+static void no_link_of_a_pivot_carries_both_of_its_own_lids(void **state)
+{
+	for (unsigned su = 4; su <= 16; su *= 2) {
+		struct routed r;
+		uint32_t leaf, other;
+
+		route_with(&r, pod(su), NULL);
+		leaf = find_desc(r.t, "leaf-su01-rail0");
+		other = find_desc(r.t, "leaf-su04-rail0");
+
+		const struct topo_port *an =
+			topo_peer(r.t, topo_port(r.t, leaf, r.t->nodes[leaf].nports));
+		const uint8_t *row = tables_row(&r.tables, other);
+
+		assert_true(r.t->nodes[an->node].sharp);
+		assert_int_not_equal(row[r.lids->lid_of_port[r.t->nodes[leaf].port0]],
+				     row[r.lids->lid_of_port[an - r.t->ports]]);
+		drop(&r);
+	}
+}
+
 /*
  * What is proven here is told by dependencies that tables have: no cycle, no loop, no host left
  * without a way.
@@ -363,6 +385,7 @@ int main(void)
 		cmocka_unit_test(an_intact_superpod_carries_shifts_without_collision),
 		cmocka_unit_test(a_cut_cable_changes_the_fewest_entries),
 		cmocka_unit_test(aggregation_nodes_reach_each_other_in_whole_fabrics),
+		cmocka_unit_test(no_link_of_a_pivot_carries_both_of_its_own_lids),
 		cmocka_unit_test(detours_close_no_cycle_whatever_is_dead),
 		cmocka_unit_test(most_aggregation_nodes_reach_each_other_in_damaged_fabrics),
 		cmocka_unit_test(a_dead_leaf_opens_no_pair_of_other_aggregation_nodes),
