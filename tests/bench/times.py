@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Times that fmd reports, against the clock of the devices (fmsim's `stamps`).
 
-    times.py [--bin FOLDER] [--size HCAS] [--seeds N] [--first SEED] [--json FILE]
+    times.py [--bin FOLDER] [--size HCAS] [--seeds N] [--first SEED] [--json FILE] [--lanes]
 
 On fmsim, one change at a time: a cable between switches is pulled, or comes back; a switch loses power, or returns; fmd restarts. Compared are `up` with the first SMP and the line in the log,
 `rerouted` and `restored` (event and last_fault or last_repair of status) from the first trap that reached a port to the last block that was answered. Of cables, which take one update, also program_ms
 with the first and the last block, what that leaves with the first block, and detected_to_proven_ms, which lies between the sweep's first SMP and the first block: devices do not see a proof. A row in
 the end: times judged by kind, how often fmd and the devices were ready and had no processor for more than a millisecond, and the worst by how much it was off, in ms and in percent. Exit status 1 where
 one was off by more than 5 %, and by more than a millisecond and what they waited for a processor.
+
+--lanes: each cable is pulled and comes back; then it trains to one of its four lanes, and to four again. From the first trap to the last block, by the devices' clock, in ms: pulled, one lane, their ratio,
+and the entries that differ from before when the cable has four lanes again.
 """
 import collections
 import glob
@@ -16,6 +19,7 @@ import json
 import pathlib
 import random
 import re
+import statistics
 import sys
 import time
 
@@ -136,14 +140,51 @@ class Trial:
             self.sim.close()
 
 
+    def until_last_block(self, line):
+        """ms from the first trap to the last block, when all that followed is over."""
+        self.stamps("reset")
+        self.sim.tell(line)
+        m.until(lambda: self.stamps()["trap"], "a trap", 30, every_s=0.05)
+        time.sleep(QUIET_S)
+        m.until(lambda: (status := self.manager.status())["state"] == "up" and not status["in_force"]["pairs_waiting"], "it is in force", 30, every_s=0.05)
+        time.sleep(QUIET_S)
+        stamps = self.stamps()
+        return (stamps["answered"] - stamps["trap"]) / 1e3
+
+    def tables(self):
+        return [self.sim.tell(f"dump lft {switch}") for switch in sorted({link[0] for link in self.cables})]
+
+    def lanes(self):
+        try:
+            self.start()
+            pulled, trained, differ = [], [], 0
+            for number in range(self.options.first, self.options.first + self.options.seeds):
+                node, port, *_ = random.Random(number).choice(self.cables)
+                tables = self.tables()
+                pulled.append(self.until_last_block(f"unlink {node}:{port}"))
+                self.until_last_block(f"link {node}:{port}")
+                trained.append(self.until_last_block(f"train {node}:{port} NDR 1"))
+                self.until_last_block(f"train {node}:{port} NDR 4")
+                differ += tables != self.tables()
+                if self.options.each:
+                    print({"cable": f"{node}:{port}", "pulled": pulled[-1], "one lane": trained[-1]}, flush=True)
+            ratio = statistics.median(trained) / statistics.median(pulled)
+            return {"size": self.options.size, "cables": len(pulled), "pulled_ms": statistics.median(pulled), "one_lane_ms": statistics.median(trained), "ratio": round(ratio, 2),
+                    "differ": differ, "ok": ratio <= 1.3 and not differ}
+        finally:
+            self.manager.end()
+            self.sim.close()
+
+
 def main():
     parser = w.parser(__doc__)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--each", action="store_true")
+    parser.add_argument("--lanes", action="store_true")
     options = parser.parse_args()
-    w.trials(options, lambda world: [Trial(world, options).run()])
+    w.trials(options, lambda world: [Trial(world, options).lanes() if options.lanes else Trial(world, options).run()])
 
 
 if __name__ == "__main__":
