@@ -165,7 +165,8 @@ static void print(const char *name, const char *damage, const char *kind, const 
 	printf("\n");
 }
 
-static struct sums total[SUBSETS];
+static struct sums total[2][SUBSETS]; /* up to MUCH percent dead, and more */
+#define MUCH 20
 
 static void row(const char *name, const struct topo *design, int percent, unsigned seeds)
 {
@@ -201,7 +202,7 @@ static void row(const char *name, const struct topo *design, int percent, unsign
 
 		for (unsigned s = 0; s < SUBSETS; s++) {
 			any += values[s] = sums[s].open[k];
-			total[s].open[k] += values[s];
+			total[percent > MUCH][s].open[k] += values[s];
 		}
 		if (any)
 			print(name, damage, kinds[k], values);
@@ -215,9 +216,11 @@ static void row(const char *name, const struct topo *design, int percent, unsign
 	if (values[4])
 		print(name, damage, "cpu ms", values);
 	for (unsigned s = 0; s < SUBSETS; s++) {
-		total[s].ms += sums[s].ms;
-		total[s].acyclic += sums[s].acyclic;
-		total[s].refused += sums[s].refused;
+		struct sums *all = &total[percent > MUCH][s];
+
+		all->ms += sums[s].ms;
+		all->acyclic += sums[s].acyclic;
+		all->refused += sums[s].refused;
 	}
 	fflush(stdout);
 }
@@ -269,19 +272,23 @@ int main(int argc, char **argv)
 		else
 			rows(argv[i], generated(words), seeds);
 	}
-	for (unsigned k = 0; k < ARRAY_SIZE(kinds); k++) {
+	for (unsigned much = 0; much < 2; much++) {
+		const char *damage = much ? "> 20 %" : "<= 20 %";
+
+		for (unsigned k = 0; k < ARRAY_SIZE(kinds); k++) {
+			for (unsigned s = 0; s < SUBSETS; s++)
+				values[s] = total[much][s].open[k];
+			print("all", damage, kinds[k], values);
+		}
 		for (unsigned s = 0; s < SUBSETS; s++)
-			values[s] = total[s].open[k];
-		print("all", "", kinds[k], values);
+			values[s] = total[much][s].acyclic;
+		print("all", damage, "updn-root", values);
+		for (unsigned s = 0; s < SUBSETS; s++)
+			values[s] = total[much][s].refused;
+		print("all", damage, "refused", values);
+		for (unsigned s = 0; s < SUBSETS; s++)
+			values[s] = total[much][s].ms;
+		print("all", damage, "cpu ms", values);
 	}
-	for (unsigned s = 0; s < SUBSETS; s++)
-		values[s] = total[s].acyclic;
-	print("all", "", "updn-root", values);
-	for (unsigned s = 0; s < SUBSETS; s++)
-		values[s] = total[s].refused;
-	print("all", "", "refused", values);
-	for (unsigned s = 0; s < SUBSETS; s++)
-		values[s] = total[s].ms;
-	print("all", "", "cpu ms", values);
 	return 0;
 }
