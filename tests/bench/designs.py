@@ -6,7 +6,7 @@
 
 The bound of a tier is what its links carry on average, or in tier 1 what the links of its fullest leaf have to. The second figure
 takes into account that a LID comes down to its leaf by one link of each tier, and that the hosts below a switch's like send to it by one
-link upwards, so that some links carry whole LIDs more than others.
+link upwards, so that some links carry whole LIDs more than others. Designs above LIMIT by links show both bounds of each tier.
 """
 import json
 import math
@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 EACH = 15
+LIMIT = 1.25
 
 
 def fmctl(*arguments):
@@ -44,7 +45,7 @@ def judge(net):
         plan = json.loads(fmctl("--json", "plan", file.name))
     if any(plan["proof"][key] for key in ("unreachable", "loops", "credit_cycles")):
         sys.exit("not proven")
-    by_links = by_lids = 0
+    by_links, by_lids, tiers = 0, 0, []
     for tier in plan["tiers"]:
         for way in ("up", "down"):
             links, mean = tier[way]["channels"], tier[way]["mean"]
@@ -56,7 +57,8 @@ def judge(net):
             if bound:
                 by_links = max(by_links, tier[way]["max"] / bound)
                 by_lids = max(by_lids, tier[way]["max"] / max(bound, whole))
-    return by_links, by_lids
+                tiers.append(f"       tier {tier['level'] + 1} {way}: {links} links, bound by links {bound:.1f}, by whole LIDs {whole:.1f}, worst {tier[way]['max']}")
+    return by_links, by_lids, tiers if by_links > LIMIT else []
 
 
 def directors(r):
@@ -93,7 +95,7 @@ def main():
                 continue  # parts that do not fit together
             every.append(judge(net))
             done += 1
-            print(f"{every[-1][0]:5.2f} {every[-1][1]:5.2f}  {' '.join(design)}", flush=True)
+            print(f"{every[-1][0]:5.2f} {every[-1][1]:5.2f}  {' '.join(design)}", *every[-1][2], sep="\n", flush=True)
         for i, bound in enumerate(("links", "whole LIDs")):
             found = [figures[i] for figures in every[-EACH:]]
             print(f"{kind.__name__}, bound by {bound}: mean {statistics.mean(found):.3f}, worst {max(found):.2f}")
