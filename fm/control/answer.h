@@ -8,6 +8,7 @@
 
 #include "fm/control/command.h"
 #include "fm/control/control.h"
+#include "fm/events/event_query.h"
 #include "fm/perf/module.h"
 
 #define COMMAND_ERROR_SIZE 512
@@ -100,5 +101,12 @@ double traffic_gbps(const struct port_counters *counters, unsigned counter);
 /* What leaves the port, in per cent of what the link can at its present speed and width. */
 double traffic_load(const struct topo_port *port, const struct port_counters *counters);
 double traffic_errors(const struct port_counters *counters); /* of the link, a second */
+
+/*
+ * answer_events.c: which events the arguments of `events` ask for; count: how many at most. False:
+ * the reason is in err[COMMAND_ERROR_SIZE].
+ */
+bool events_query(const struct fabric *fabric, json_t *args, struct event_query *query, int *count,
+		  char *err);
 
 #endif

@@ -2,7 +2,6 @@
 /* answer_events: what happened, and which of it is asked for. */
 #include <strings.h>
 #include "fm/control/answer.h"
-#include "fm/control/events.h"
 #include "fm/control/filter.h"
 #include "fm/control/option.h"
 #include "fm/loop/log.h"

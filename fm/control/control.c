@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include "fm/audit/module.h"
 #include "fm/control/answer.h"
-#include "fm/control/events.h"
 #include "fm/control/peer.h"
 #include "fm/loop/child.h"
 #include "fm/os/listener.h"

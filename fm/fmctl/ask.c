@@ -7,7 +7,6 @@
 #include <sys/un.h>
 #include <sys/stat.h>
 #include "fm/fmctl/fmctl.h"
-#include "fm/fmctl/table.h"
 #include "fm/opensm/osm_dump.h"
 #include "topology/base/mem.h"
 
@@ -330,7 +329,7 @@ static enum fmctl_exit run_forget(const struct fmctl *ctl, int argc, char **argv
 	if (good && !all && (good = fmctl_is_value(ctl, "WHAT", argv[first])))
 		json_object_set_new(args, "what", json_string(argv[first]));
 	if (good)
-		return fmctl_ask_and_show(ctl, "forget", args, show_settled);
+		return fmctl_ask_and_show(ctl, "forget", args, show_answer);
 	json_decref(args);
 	return FMCTL_USAGE;
 }
@@ -347,6 +346,6 @@ static enum fmctl_exit run_loglevel(const struct fmctl *ctl, int argc, char **ar
 	args = json_pack("{s:s}", "level", argv[argc - 1]);
 	if (words == 2)
 		json_object_set_new(args, "module", json_string(argv[first]));
-	return fmctl_ask_and_show(ctl, "loglevel", args, show_lines);
+	return fmctl_ask_and_show(ctl, "loglevel", args, show_answer);
 }
 const struct fmctl_view loglevel_view = { .run = run_loglevel };

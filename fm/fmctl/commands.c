@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include "fm/control/option.h"
 #include "topology/base/mem.h"
+#include "topology/base/names.h"
 #include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "fm/fmctl/fmctl.h"
-#include "fm/fmctl/table.h"
 #include "topology/cabling/cabling.h"
 #include "topology/generate/generate.h"
 #include "topology/graph/cutoff.h"
@@ -57,85 +57,6 @@ static enum fmctl_exit run_generate(const struct fmctl *ctl, int argc, char **ar
 	return FMCTL_FAILED;
 }
 const struct fmctl_view generate_view = { .run = run_generate, .usage = usage };
-
-/* fmctl path: hop by hop; between machines with several HCAs a row for each pair. */
-
-/* "leaf-01 > spine-02 > leaf-07", or why there is none. */
-static json_t *via_text(const json_t *row)
-{
-	const json_t *list = json_object_get(row, "via");
-	char text[512] = "";
-
-	if (json_object_get(row, "error"))
-		return json_incref(json_object_get(row, "error"));
-	JSON_EACH (name, list)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
-			 name_at ? " > " : "", json_string_value(name));
-	return json_string(text);
-}
-
-static void show_path(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = {
-		{ "FROM", "from" }, { "TO", "to" }, { "LID", "dlid" }, { "BY", "by" }, { 0 },
-	};
-	json_t *paths = json_object_get(result, "paths"), *rows;
-
-	if (!paths) {
-		show_columns(ctl, result);
-		return;
-	}
-	rows = json_deep_copy(paths);
-	JSON_EACH (row, rows)
-		json_object_set_new(row, "by", via_text(row));
-	table_print(ctl, rows, columns);
-	json_decref(rows);
-}
-const struct fmctl_view path_view = { .show = show_path };
-
-/* traffic: counters of ports and the busiest links, as people read them. */
-
-#define ENDS	    4 /* of the columns of `counters`: which port */
-#define VALUES	    8 /* behind these */
-#define COLUMNS_MAX 16
-
-/* Errors that no port has are left out. */
-static void show_counters(const struct fmctl *ctl, const json_t *result)
-{
-	const struct table_column *all = ctl->command->columns;
-	struct table_column shown[COLUMNS_MAX + 1] = { 0 };
-	unsigned count = 0;
-
-	for (unsigned i = 0; all[i].title && count < COLUMNS_MAX; i++)
-		if (i < ENDS || (i >= ENDS + VALUES) == ctl->given)
-			shown[count++] = all[i];
-	show_rows(ctl, result, shown, ctl->given ? 0 : VALUES - 2);
-}
-const struct fmctl_view counters_view = { .show = show_counters };
-
-static void show_top(const struct fmctl *ctl, const json_t *result)
-{
-	static const struct table_column columns[] = {
-		{ "FROM", "from.name" },      { "PORT", "from.port" },	    { "TO", "to.name" },
-		{ "PORT", "to.port" },	      { "LOAD %", "load_percent" }, { "Gb/s", "gbps" },
-		{ "BACK Gb/s", "back_gbps" }, { "WIDTH", "width" },	    { "SPEED", "speed" },
-		{ "ERR/s", "errors_per_s" },  { "READ s AGO", "age_s" },    { 0 }
-	};
-	const json_t *hottest = json_object_get(result, "hottest");
-	const json_t *errors = json_object_get(result, "errors");
-
-	long long links = table_int(result, "links");
-
-	printf("%lld %s up, load known for %lld\n", links, links == 1 ? "link is" : "links are",
-	       table_int(result, "known"));
-	if (json_array_size(hottest))
-		show_rows(ctl, hottest, columns, 0);
-	if (!json_array_size(errors))
-		return;
-	puts("\nmost errors");
-	show_rows(ctl, errors, columns, 0);
-}
-const struct fmctl_view top_view = { .show = show_top };
 
 /*
  * fmctl cabling: cables in the wrong place. fmd compares the fabric with its own pattern. For a
@@ -196,48 +117,6 @@ static struct topo *read_fabric(const json_t *document)
 	return NULL;
 }
 
-/* ---- The answer ------------------------------------------------------------------------------ */
-
-static void print_part(const char *label, const json_t *part)
-{
-	const json_t *rows = json_object_get(part, "differ");
-	long long expected = table_int(part, "compared");
-	long long left_out = table_int(part, "not_unique");
-	long long cables = table_int(part, "cables");
-
-	printf("%-12s%lld %s, %lld expected by the %s", label, cables,
-	       words_plural(cables, "cable", "cables"), expected, label);
-	if (json_array_size(rows))
-		printf(": %zu finding%s\n", json_array_size(rows),
-		       json_array_size(rows) == 1 ? "" : "s");
-	else
-		printf(": %s\n", expected ? "no cabling errors found" : "too little to compare");
-	if (left_out)
-		printf("%-12s%lld %s not unique\n", "", left_out,
-		       words_plural(left_out, "node ignored: its name is",
-				    "nodes ignored: their names are"));
-	JSON_EACH (row, rows) {
-		const char *instruction = table_text(row, "instruction");
-		long long of = table_int(row, "of");
-
-		printf("  %s\n", table_text(row, "text"));
-		printf("      %s", instruction);
-		if (of && !table_value(row, "expected.width") &&
-		    strcmp(table_text(row, "kind"), "host"))
-			printf(" (%lld of %lld agree)", table_int(row, "votes"), of);
-		putchar('\n');
-	}
-}
-
-static void show_cabling(const struct fmctl *ctl, const json_t *result)
-{
-	const json_t *plan = json_object_get(result, "plan");
-
-	print_part("pattern", json_object_get(result, "pattern"));
-	if (plan)
-		print_part("plan", plan);
-}
-
 /* What the fabric, as fmd gives it, has otherwise than the plan. */
 static enum fmctl_exit add_plan(const struct fmctl *ctl, const char *path, json_t *result)
 {
@@ -289,7 +168,7 @@ static enum fmctl_exit run_cabling(const struct fmctl *ctl, int argc, char **arg
 	if (asked.status == FMCTL_DONE && plan)
 		asked.status = add_plan(ctl, plan, asked.result);
 	if (asked.status == FMCTL_DONE) {
-		(ctl->json ? show_json : show_cabling)(ctl, asked.result);
+		(ctl->json ? show_json : show_answer)(ctl, asked.result);
 		if (check && (json_array_size(table_value(asked.result, "pattern.differ")) ||
 			      json_array_size(table_value(asked.result, "plan.differ"))))
 			asked.status = FMCTL_FAILED;
@@ -329,7 +208,7 @@ static enum fmctl_exit run_admit(const struct fmctl *ctl, int argc, char **argv)
 					    json_string(none ? "" : argv[first]));
 		status = path && !read_plan(ctl, path, args)
 				 ? FMCTL_FAILED
-				 : fmctl_ask_and_show(ctl, "admit", json_incref(args), show_lines);
+				 : fmctl_ask_and_show(ctl, "admit", json_incref(args), show_answer);
 	}
 	json_decref(args);
 	return status;
@@ -340,53 +219,6 @@ const struct fmctl_view admit_view = { .run = run_admit };
  * fmctl whatif: what a failure, a cordon or degraded NVLinks would change in the running fabric,
  * with fmd's LIDs, classes and tables. `fmctl plan --fail` computes the same for a file.
  */
-
-static void print_pattern(const json_t *result, const char *title, const char *key)
-{
-	char mean[64], max[64];
-	const json_t *now = table_value(result, "before.congestion");
-	const json_t *then = table_value(result, "congestion");
-
-	array_printf(mean, "%s_mean", key);
-	array_printf(max, "%s_max", key);
-	printf("  %-14s %6.2f %5lld   %6.2f %5lld\n", title, table_number(now, mean),
-	       table_int(now, max), table_number(then, mean), table_int(then, max));
-}
-
-static void show_whatif(const struct fmctl *ctl, const json_t *result)
-{
-	show_lost(ctl, json_object_get(result, "lost"));
-	printf("%-12s", "links");
-	if (table_int(result, "links_failed"))
-		printf("%lld would fail; ", table_int(result, "links_failed"));
-	if (table_int(result, "links_cordoned"))
-		printf("%lld would be cordoned; ", table_int(result, "links_cordoned"));
-	printf("%lld down afterwards\n", table_int(result, "links_down"));
-	if (table_int(result, "growth.links"))
-		printf("%-12s%lld links added; %lld LIDs new, %lld moved; %lld pairs of HCAs "
-		       "gained\n",
-		       "plan", table_int(result, "growth.links"),
-		       table_int(result, "growth.lids_new"), table_int(result, "growth.lids_moved"),
-		       table_int(result, "growth.pairs_gained"));
-
-	show_proof(ctl, json_object_get(result, "proof"));
-	table_print_change(table_int(result, "delta.entries"),
-			   table_int(result, "delta.entries_minimum"),
-			   table_int(result, "delta.blocks"), table_int(result, "delta.switches"));
-	if (json_is_object(json_object_get(result, "at_risk")))
-		printf("%-12s%s\n", "at risk",
-		       json_string_value(table_value(result, "at_risk.text")));
-	show_trial(json_object_get(result, "nvswitch"));
-	printf("%-12sflows on the worst link, mean and worst of the samples\n", "congestion");
-	printf("  %-14s %12s   %12s\n", "", "now", "then");
-	print_pattern(result, "shift", "shift");
-	print_pattern(result, "rail shift", "rail_shift");
-	print_pattern(result, "random", "random");
-	print_pattern(result, "to storage", "storage");
-	printf("  %-14s %12.2f   %12.2f  of the mean link\n", "all-to-all",
-	       table_number(result, "before.congestion.all_to_all_ratio"),
-	       table_number(result, "congestion.all_to_all_ratio"));
-}
 
 enum { CHECK = 'k' };
 
@@ -429,7 +261,7 @@ static enum fmctl_exit run_whatif(const struct fmctl *ctl, int argc, char **argv
 	if (args)
 		answer = fmctl_ask(ctl, "whatif", args);
 	if (answer.status == FMCTL_DONE) {
-		(ctl->json ? show_json : show_whatif)(ctl, answer.result);
+		(ctl->json ? show_json : show_answer)(ctl, answer.result);
 		/* Whether somebody loses something, or has no path to what links lead to. */
 		if (check && (lost_any(json_object_get(answer.result, "lost")) ||
 			      table_int(answer.result, "proof.unreachable")))
@@ -543,6 +375,166 @@ static enum fmctl_exit run_events(const struct fmctl *ctl, int argc, char **argv
 }
 const struct fmctl_view events_view = { .run = run_events };
 
+/*
+ * fmctl nvswitch blocks: hosts of one NVLink domain as a block of Slurm's topology/block, in
+ * topology.conf's form, so that a job is placed within one domain where it fits.
+ *
+ * A block is named after the domain's UUID and clique. The size that Slurm plans with is that of
+ * the smallest block: each must have so many hosts at least.
+ */
+
+#define UUID_SHOWN 8 /* digits in a block's name */
+
+static int compare_names(const void *a, const void *b)
+{
+	return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Prints a block of text for each domain. Returns the exit code. */
+static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result)
+{
+	const json_t *domains = json_object_get(result, "domains");
+	uint32_t smallest = 0;
+
+	if (ctl->json) {
+		show_json(ctl, domains);
+		return FMCTL_DONE;
+	}
+	if (!json_array_size(domains)) {
+		fputs("fmctl: nvswitch blocks: no exporter reports an NVLink domain "
+		      "(DCGM_FI_DEV_FABRIC_CLUSTER_UUID)\n",
+		      stderr);
+		return FMCTL_FAILED;
+	}
+	JSON_EACH (domain, domains) {
+		const json_t *hosts = json_object_get(domain, "nodes");
+		const char **names = mem_array(names, json_array_size(hosts) + 1);
+
+		/* Names that Slurm would read otherwise are left out, and said to be. */
+		uint32_t count = 0;
+
+		JSON_EACH (host, hosts) {
+			const char *name = json_string_value(host);
+
+			if (name && text_is_host_name(name))
+				names[count++] = name;
+			else
+				puts("# a host is left out: its name is not valid in Slurm");
+		}
+		qsort(names, count, sizeof(*names), compare_names);
+
+		char *list = hostlist_format(names, count);
+
+		if (count)
+			printf("BlockName=nvl-%.*s-%lld Nodes=%s\n", UUID_SHOWN,
+			       table_text(domain, "cluster_uuid"), table_int(domain, "clique"),
+			       list);
+		free(list);
+		free(names);
+		if (count && (!smallest || count < smallest))
+			smallest = count;
+	}
+	printf("BlockSizes=%u\n", smallest);
+	return FMCTL_DONE;
+}
+
+/*
+ * fmctl nvswitch: how the NVLinks of hosts are. Without arguments a row a host; with a host's name
+ * all that is known of it: sources, evidence. `logs` shows who sends kernel logs, `blocks` NVLink
+ * domains as Slurm has them. `set HOST STATE` is an operator's word, `clear HOST` takes it back.
+ * `expect HOST gpus=N`: it has so many GPUs.
+ */
+
+/* ---- Commands -------------------------------------------------------------------------------- */
+
+/* gpus < 0: its state. */
+static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char *state, int gpus)
+{
+	struct fmctl_answer answer;
+	json_t *args;
+
+	if (!fmctl_is_value(ctl, "HOST", host))
+		return FMCTL_USAGE;
+	args = json_pack("{s:s}", "host", host);
+	if (state)
+		json_object_set_new(args, "state", json_string(state));
+	if (gpus >= 0)
+		json_object_set_new(args, "gpus", json_integer(gpus));
+	answer = fmctl_ask(ctl, "nvswitch-set", args);
+	if (answer.status == FMCTL_DONE) {
+		if (ctl->json)
+			show_json(ctl, answer.result);
+		else
+			show_document(ctl, gpus < 0 ? "nvswitch set" : "nvswitch expect",
+				      answer.result);
+		answer.status = fmctl_was_saved(gpus < 0 ? "nvswitch" : "nvlink", answer.result);
+	}
+	json_decref(answer.result);
+	return answer.status;
+}
+
+static enum fmctl_exit list(const struct fmctl *ctl, const char *name, json_t *args)
+{
+	bool logs = name && !strcmp(name, "logs"), blocks = name && !strcmp(name, "blocks");
+	struct fmctl_answer answer;
+
+	if (name && !logs && !blocks && !fmctl_is_value(ctl, "HOST", name))
+		return FMCTL_USAGE;
+	if (name && !logs && !blocks)
+		json_object_set_new(args, "name", json_string(name));
+	answer = fmctl_ask(ctl, "nvswitch", json_incref(args));
+	if (answer.status == FMCTL_DONE && blocks)
+		answer.status = show_blocks(ctl, answer.result);
+	else if (answer.status == FMCTL_DONE) {
+		/* One host: by its name, or what it calls itself before a dot. */
+		const json_t *part =
+			logs   ? json_object_get(answer.result, "senders")
+			: name ? json_array_get(json_object_get(answer.result, "hosts"), 0)
+			       : answer.result;
+
+		if (ctl->json)
+			show_json(ctl, part);
+		else
+			show_document(ctl,
+				      logs   ? "nvswitch logs"
+				      : name ? "nvswitch HOST"
+					     : "nvswitch",
+				      logs ? answer.result : part);
+	}
+	json_decref(answer.result);
+	return answer.status;
+}
+
+static enum fmctl_exit run_nvswitch(const struct fmctl *ctl, int argc, char **argv)
+{
+	json_t *args = json_object();
+	int first = fmctl_read_options(ctl->command, argc, argv, args);
+	int words = first < 0 || (first < argc && json_object_size(args)) ? -1 : argc - first;
+	char **word = argv + first;
+	bool sets = words > 0 && !strcmp(word[0], "set"),
+	     clears = words > 0 && !strcmp(word[0], "clear");
+	enum fmctl_exit status = FMCTL_USAGE;
+	unsigned gpus;
+	char rest;
+
+	if (words == 3 && sets && !strcmp(word[2], "clear"))
+		status = set(ctl, word[1], NULL, -1);
+	else if (words == 3 && sets && fmctl_is_value(ctl, "STATE", word[2]))
+		status = set(ctl, word[1], word[2], -1);
+	else if (words == 2 && clears)
+		status = set(ctl, word[1], NULL, -1);
+	else if (words == 3 && !strcmp(word[0], "expect") &&
+		 sscanf(word[2], "gpus=%3u%c", &gpus, &rest) == 1)
+		status = set(ctl, word[1], NULL, gpus);
+	else if (words == 3 && !strcmp(word[0], "expect"))
+		fprintf(stderr, "fmctl: nvswitch: gpus=N is expected: %s\n", word[2]);
+	else if (words == 0 || (words == 1 && !sets && !clears))
+		status = list(ctl, words ? word[0] : NULL, args);
+	json_decref(args);
+	return status;
+}
+const struct fmctl_view nvswitch_view = { .run = run_nvswitch };
+
 /* ---- The table of commands ------------------------------------------------------------------- */
 
 /*
@@ -563,7 +555,7 @@ static const struct command commands[] = {
 	{ 0 },
 };
 
-const struct fmctl_view no_view = { 0 };
+const struct fmctl_view by_row = { 0 };
 
 const struct command *fmctl_commands(void)
 {
@@ -610,7 +602,7 @@ static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
 	}
 	json_decref(args);
 	if (answer.status == FMCTL_DONE) {
-		(ctl->json ? show_json : command->view->show)(ctl, answer.result);
+		(ctl->json ? show_json : command->view->show ?: show_answer)(ctl, answer.result);
 		answer.status = command->view->verdict
 					? command->view->verdict(ctl, answer.result)
 					: fmctl_was_saved(command->name, answer.result);

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "fm/control/command.h"
+#include "fm/control/option.h"
 
 enum fmctl_exit { FMCTL_DONE = 0, FMCTL_FAILED = 1, FMCTL_USAGE = 2, FMCTL_NO_DAEMON = 3 };
 
@@ -29,7 +29,7 @@ typedef enum fmctl_exit fmctl_command_fn(const struct fmctl *ctl, int argc, char
 typedef enum fmctl_exit fmctl_verdict_fn(const struct fmctl *ctl, const json_t *result);
 
 struct fmctl_view {		   /* what fmctl does for a row of commands.def */
-	fmctl_show_fn *show;	   /* prints the answer for people */
+	fmctl_show_fn *show;	   /* prints the answer for people; NULL = show_answer() */
 	fmctl_verdict_fn *verdict; /* the exit code by the answer; NULL = fmctl_was_saved() */
 	/* runs instead of all that, with its own arguments; FMCTL_USAGE = the usage is printed */
 	fmctl_command_fn *run;
@@ -73,12 +73,21 @@ enum fmctl_exit fmctl_ask_and_show(const struct fmctl *ctl, const char *cmd, jso
 /* DONE if what a command changed is saved in state_dir; else FAILED, with a message on stderr. */
 enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
 
-/* show.c: print documents for people, to stdout. */
-fmctl_show_fn show_json, show_text, show_columns, show_settled, show_lines, show_proof, show_lost;
-/* Prints a table; of the last `optional` columns, those without a value in any row are left out. */
-void show_rows(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns,
-	       unsigned optional);
-/* Print the hosts whose NVLink state is assumed; and the hosts that these affect, NULL = none. */
-void show_trial(const json_t *rows);
+/* show.c, table.c: print documents for people, to stdout; show_answer() the command's own. */
+fmctl_show_fn show_json, show_text, show_answer;
+/* By its row in documents.def; without one the command's columns, or `key value` a line. */
+void show_document(const struct fmctl *ctl, const char *name, const json_t *result);
+/* ---- table.c: reads JSON, and prints it to stdout ---- */
+
+/* Prints the rows, an array; `columns` end with a row whose title is NULL. */
+void table_print(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns);
+
+/*
+ * What an answer holds by that way ("a.name"): 0, "" and false where there is no such value. A text
+ * is the answer's and valid as long.
+ */
+long long table_int(const json_t *object, const char *key);
+const char *table_text(const json_t *object, const char *key);
+bool table_is(const json_t *object, const char *key);
 
 #endif

@@ -6,7 +6,6 @@
 #include "fm/control/option.h"
 #include "fm/conf/lists.h"
 #include "topology/base/text.h"
-#include "fm/fmctl/table.h"
 #include "fm/nvswitch/state.h"
 #include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
@@ -93,136 +92,11 @@ static json_t *list_reals(const double *reals, unsigned count)
 	return all;
 }
 
-/* ---- The text -------------------------------------------------------------------------------- */
-
-static void print_fabric(const struct plan *p)
-{
-	printf("fabric      %u %s in %u %s, %u %s, %u %s", p->topo->nswitches,
-	       words_plural(p->topo->nswitches, "switch", "switches"), p->topo->nlevels,
-	       words_plural(p->topo->nlevels, "tier", "tiers"), p->topo->ncas,
-	       words_plural(p->topo->ncas, "HCA", "HCAs"), topo_links(p->topo),
-	       words_plural(topo_links(p->topo), "link", "links"));
-	if (p->topo->nlinks_down)
-		printf(" (%u of them down)", topo_links_down(p->topo));
-	if (p->topo->nspecials)
-		printf(", %u %s", p->topo->nspecials,
-		       words_plural(p->topo->nspecials, "aggregation node", "aggregation nodes"));
-	putchar('\n');
-	printf("tables      %s, %u %s, %.1f MB", p->args.foreign ? p->args.foreign : p->engine,
-	       p->lids->top, words_plural(p->lids->top, "LID", "LIDs"),
-	       (double)p->tables.nswitches * p->tables.stride / 1e6);
-	if (p->without_table)
-		printf(", none of %u switches", p->without_table);
-	if (p->args.repeat)
-		printf(", %.2f ms (median of %u)", median(p->ms, p->args.repeat), p->args.repeat);
-	putchar('\n');
-	if (p->why[0])
-		printf("            %s\n", p->why);
-}
-
-static void print_congestion(const struct plan *p)
-{
-	const struct congestion *c = &p->congestion;
-	const struct {
-		const char *name;
-		unsigned max;
-		double mean;
-	} rows[] = {
-		{ "shift", c->shift_max, c->shift_mean },
-		{ "rail shift", c->rail_shift_max, c->rail_shift_mean },
-		{ "random", c->random_max, c->random_mean },
-		{ "to storage", c->storage_max, c->storage_mean },
-	};
-
-	printf("congestion  flows on the worst link, mean and worst of %u:", CONGESTION_SAMPLES);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		printf("%s %s %.2f (%u)", i ? "," : "", rows[i].name, rows[i].mean, rows[i].max);
-	printf(" %u ports\n            all-to-all: worst link %.2f of the mean\n", c->storage_ports,
-	       c->all_to_all_ratio);
-}
-
-static void print_direction(const struct load_tier *tier, enum load_direction d)
-{
-	char name[24];
-
-	array_printf(name, "tier %u %s", tier->level + 1, d == LOAD_UP ? "up" : "down");
-	printf("  %-12s %8u %9.1f %6.2f ", name, tier->channels[d], tier->mean[d],
-	       tier->mean[d] > 0 ? tier->max[d] / tier->mean[d] : 0);
-	for (unsigned i = 0; i < LOAD_BINS; i++)
-		printf(" %6u", tier->bins[d][i]);
-	putchar('\n');
-}
-
-static void print_spread(const char *when, const struct congestion *c)
-{
-	printf("            %s shift %.2f (%u), rail shift %.2f (%u), random %.2f (%u), all-to-all "
-	       "%.2f\n",
-	       when, c->shift_mean, c->shift_max, c->rail_shift_mean, c->rail_shift_max,
-	       c->random_mean, c->random_max, c->all_to_all_ratio);
-}
-
-static void print_all(const struct fmctl *ctl, const struct plan *p)
-{
-	show_lost(ctl, p->lost);
-	print_fabric(p);
-
-	const struct check_report *r = &p->proof;
-
-	printf("verified    %" PRIu64 " %s routed, %" PRIu64 " unreachable, %" PRIu64
-	       " %s, %" PRIu64 " %s, %.1f ms\n",
-	       r->reachable, words_plural(r->reachable, "pair", "pairs"), r->unreachable, r->loops,
-	       words_plural(r->loops, "loop", "loops"), r->credit_cycles,
-	       words_plural(r->credit_cycles, "credit loop", "credit loops"), p->check_ms);
-	if (r->disconnected || r->unreachable_special)
-		printf("            %" PRIu64 " %s not connected by links, %" PRIu64
-		       " with an aggregation "
-		       "node unreachable\n",
-		       r->disconnected, words_plural(r->disconnected, "pair", "pairs"),
-		       r->unreachable_special);
-	if (r->first[0])
-		printf("            first finding: %s\n", r->first);
-	printf("hops        %.2f switches on average, %u at most\n", r->mean_hops, r->max_hops);
-
-	print_congestion(p);
-	/* How many links carry how much of the mean of their tier and direction. */
-	if (p->ntiers) {
-		printf("all-to-all      links     flows  worst       0");
-		for (unsigned i = 1; i < LOAD_BINS - 1; i++)
-			printf(" <=%4.2f", load_bin_edges[i]);
-		printf("   more  of the mean\n");
-	}
-	for (unsigned i = 0; i < p->ntiers; i++) {
-		print_direction(&p->tiers[i]->tier, LOAD_UP);
-		print_direction(&p->tiers[i]->tier, LOAD_DOWN);
-	}
-	if (plan_changes(p))
-		table_print_change(p->delta.entries, p->delta.entries_minimum, p->delta.blocks,
-				   p->delta.switches);
-	if (p->states) {
-		json_t *rows = plan_trial(p);
-
-		show_trial(rows);
-		json_decref(rows);
-	}
-	if (p->rebalance) {
-		uint32_t count = rebalance_result(p->rebalance)->count;
-
-		printf("rebalance   %u %s moved, %.1f ms\n", count,
-		       words_plural(count, "entry", "entries"), p->rebalance_ms);
-		print_spread("before:", &p->stable);
-		print_spread("after: ", &p->congestion);
-	}
-}
-
 /* Prints the result, as a document or as text. */
 static void plan_show(const struct fmctl *ctl, const struct plan *p)
 {
 	json_t *tiers = json_array(), *doc;
 
-	if (!ctl->json) {
-		print_all(ctl, p);
-		return;
-	}
 	doc = json_pack(
 		"{si si si si si si ss sf so sf sI si so so so so sO* ss* so* so* so* so*}",
 		"switches", p->topo->nswitches, "hcas", p->topo->ncas, "aggregation_nodes",
@@ -244,8 +118,15 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 		"switches_without_table", p->args.foreign ? json_integer(p->without_table) : NULL);
 	for (unsigned i = 0; i < p->ntiers; i++)
 		json_array_append_new(tiers, report_tier(&p->tiers[i]->tier));
-	json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-	putchar('\n');
+	if (ctl->json) {
+		json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		putchar('\n');
+	} else {
+		json_object_update_new(
+			doc, json_pack("{si si ss*}", "links_down", topo_links_down(p->topo),
+				       "samples", CONGESTION_SAMPLES, "tables", p->args.foreign));
+		show_answer(ctl, doc);
+	}
 	json_decref(doc);
 }
 

@@ -470,3 +470,15 @@ def test_a_fault_and_its_answer_are_one_line_and_two_events(tmp_path, serve):
     serve(good(told))
     assert fmctl(tmp_path, "events").stdout.splitlines() == ["T1  warning  leaf-1 p33: down; rerouted in 3 ms", "T3  notice   x: restored in 3 ms"]
     assert json.loads(fmctl(tmp_path, "--json", "events").stdout) == told
+
+
+# ---- documents.def
+
+PRINTED = json.loads(pathlib.Path(__file__).with_name("printed.json").read_text())
+
+
+@pytest.mark.parametrize("case", PRINTED, ids=lambda case: " ".join(case["arguments"]))
+def test_a_document_is_printed_as_it_always_was(tmp_path, serve, case):
+    serve(good(case["answer"]))
+    run = fmctl(tmp_path, *case["arguments"])
+    assert (run.stdout.splitlines(), run.returncode) == (case["printed"], case["status"])

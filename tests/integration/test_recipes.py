@@ -121,7 +121,7 @@ def test_a_command_is_a_file_a_row_and_its_texts(tree, managed):
         const struct command_run recipe_run = { .answer = answer_recipe };
         """)
     tree.put("fm/control/commands.def", r'^COMMAND\("lft"',
-             'COMMAND("recipe", "", "the number of switches", recipe_run, by_lines, .read_only = true, .document = "")\n')
+             'COMMAND("recipe", "", "the number of switches", recipe_run, by_row, .read_only = true, .document = "")\n')
     tree.put("etc/fmctl.1", r'^\.TP\n\.BI lft', '.TP\n.B recipe\nThe number of switches.\n')
     tree.build()
     tree.unit("test_command_table")
