@@ -11,12 +11,15 @@
 
 static const struct command list = {
 	.name = "list",
-	.arguments = "[WHAT] [--down|--sick] [-n N] [--leaf LEAF] [--format text|json] [--read]",
 	.words = { "what" },
+	.filters = FILTER_LEAF | FILTER_DOWN,
+	.options = OPTIONS(OPTION("sick", NULL, "unhealthy"),
+			   OPTION("n", "N", "how many", .number = true, .key = "count"),
+			   OPTION("format", "text|json", "form")),
 	.flag = "read",
 	.flag_operates = true,
 };
-static const struct command table = { .name = "table", .arguments = "", .rows = "entries" };
+static const struct command table = { .name = "table", .rows = "entries" };
 
 /* The arguments that key=value make, as JSON, or the error; the caller frees it. */
 static char *taken(const struct command *command, const char *key, const char *value)
@@ -30,7 +33,7 @@ static char *taken(const struct command *command, const char *key, const char *v
 	return text;
 }
 
-static void options_are_read_off_the_usage(void **state)
+static void options_are_read_off_the_row(void **state)
 {
 	static const struct {
 		const char *key, *value, *want;
@@ -41,12 +44,13 @@ static void options_are_read_off_the_usage(void **state)
 		{ "down", "0", "{}" },
 		{ "down", "false", "{}" },
 		{ "n", "50", "{\"count\":50}" },
-		{ "n", "50x", "n= takes a number" },
-		{ "n", "", "n= takes a number" },
-		{ "n", "99999999999999999999", "n= takes a number" },
+		{ "n", "50x", "n 50x: a whole number of 0 or more is expected" },
+		{ "n", "", "n: a value is expected: N" },
+		{ "n", "9999999999", "n 9999999999: a whole number of 0 or more is expected" },
 		{ "leaf", "leaf-su01-rail0", "{\"leaf\":\"leaf-su01-rail0\"}" },
-		{ "leaf", NULL, "leaf= takes text in UTF-8" },
-		{ "leaf", "\xff", "leaf= takes text in UTF-8" },
+		{ "leaf", NULL, "leaf: a value is expected: LEAF" },
+		{ "leaf", "\xff", "leaf: the value is not text in UTF-8" },
+		{ "what", "\xff", "what= takes text in UTF-8" },
 		{ "format", "text", "{\"format\":\"text\"}" },
 	};
 
@@ -149,7 +153,7 @@ static void page_that_is_no_number_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_are_read_off_the_usage),
+		cmocka_unit_test(options_are_read_off_the_row),
 		cmocka_unit_test(what_is_no_option_is_refused_by_name),
 		cmocka_unit_test(flag_that_would_change_something_is_no_option),
 		cmocka_unit_test(page_is_cut_from_the_rows),
