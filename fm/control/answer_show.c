@@ -5,6 +5,7 @@
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /* show_lid: a LID: who has it, and how packets get there. */
 
@@ -20,14 +21,6 @@ static void show_tree(struct show *s, uint16_t mlid)
 
 	for (uint32_t h = 0; tree && h < tree->nhops; h++) {
 		uint32_t sw = topo_find(s->t, tree->hops[h].guid);
-		json_t *row = json_object();
-
-		if (sw == TOPO_NONE)
-			show_guid(row, "switch", tree->hops[h].guid);
-		else
-			show_text(row, "switch", s->t->nodes[sw].name);
-		show_index(row, "level", sw == TOPO_NONE ? -1 : s->t->nodes[sw].level);
-
 		const struct mcast_hop *hop = &tree->hops[h];
 		char text[400] = "";
 		size_t used = 0;
@@ -36,10 +29,13 @@ static void show_tree(struct show *s, uint16_t mlid)
 			if (mcast_forwards(hop, port))
 				used += snprintf(text + used, sizeof(text) - used, "%s%u",
 						 used ? " " : "", port);
-		json_object_set_new(row, "out_ports", json_string(text));
-
-		show_flag(row, "root", tree->hops[h].sw == tree->root);
-		json_array_append_new(rows, row);
+		json_array_append_new(
+			rows,
+			json_pack("{so so ss sb}", "switch",
+				  sw == TOPO_NONE ? json_guid(hop->guid)
+						  : json_string(s->t->nodes[sw].name),
+				  "level", show_index(sw == TOPO_NONE ? -1 : s->t->nodes[sw].level),
+				  "out_ports", text, "root", hop->sw == tree->root));
 	}
 	json_object_set_new(s->doc, "tree", rows);
 }
@@ -79,8 +75,7 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 		json_decref(groups);
 		return command_refuse(err, "no multicast group has %s", text);
 	}
-	show_text(s->doc, "kind", "group");
-	show_text(s->doc, "name", text);
+	show_put(s->doc, "{ss ss}", "kind", "group", "name", text);
 	take_facts(s->doc, group, "");
 	if (json_array_size(groups) > 1) {
 		json_t *rows = json_array();
@@ -100,9 +95,10 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 		const struct topo_port *peer =
 			at == TOPO_NONE ? NULL : topo_peer(s->t, &s->t->ports[at]);
 
-		show_index(member, "lid", at == TOPO_NONE ? -1 : s->view.lids->lid_of_port[at]);
-		show_text(member, "leaf", peer ? s->t->nodes[peer->node].name : NULL);
-		show_index(member, "leaf_port", peer ? peer->num : -1);
+		show_put(member, "{so ss? so}", "lid",
+			 show_index(at == TOPO_NONE ? -1 : s->view.lids->lid_of_port[at]), "leaf",
+			 peer ? s->t->nodes[peer->node].name : NULL, "leaf_port",
+			 show_index(peer ? peer->num : -1));
 	}
 	json_object_set(s->doc, "members", members);
 	about.mlid = strtoul(json_string_value(json_object_get(group, "mlid")), NULL, 0);
@@ -127,7 +123,7 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 		json_decref(rows);
 		return command_refuse(err, "no partition has P_Key %s", text);
 	}
-	show_text(s->doc, "kind", "partition");
+	show_put(s->doc, "{ss}", "kind", "partition");
 	json_object_update(s->doc, row);
 
 	json_t *groups = multicast_groups_of(s->env->fabric, 0, NULL);
@@ -172,22 +168,17 @@ static bool fill(struct show *s, const struct what *what, char *err)
 		const struct lid_use use = link_use_of_lid(&s->scene, what->number);
 		unsigned base = s->view.lids->lid_of_port[at];
 
-		show_text(s->doc, "kind", "lid");
-		show_text(s->doc, "name", "");
-		show_int(s->doc, "lid", what->number);
-		show_text(s->doc, "of", s->t->nodes[what->node].name);
-		show_int(s->doc, "base_lid", base);
-		show_int(s->doc, "switches_forwarding", use.forward);
-		show_int(s->doc, "switches_dropping", use.drop);
+		show_put(s->doc, "{ss ss si ss si si si}", "kind", "lid", "name", "", "lid",
+			 what->number, "of", s->t->nodes[what->node].name, "base_lid", base,
+			 "switches_forwarding", use.forward, "switches_dropping", use.drop);
 		if (what->port)
 			show_port(s, at, false);
 		else
 			show_node(s, what->node);
 		if (s->from == TOPO_NONE)
 			show_path(s, what->number);
-		show_text(s->doc, "kind", "lid");
-		json_object_set_new(s->doc, "name", json_sprintf("LID %u", what->number));
-		show_int(s->doc, "lid", what->number);
+		show_put(s->doc, "{ss so si}", "kind", "lid", "name",
+			 json_sprintf("LID %u", what->number), "lid", what->number);
 	} else if (what->port)
 		show_port(s, s->t->nodes[what->node].port0 + what->port, what->by == WHAT_BY_LINK);
 	else

@@ -42,12 +42,9 @@ void show_port_facts(struct show *s, uint32_t port);
 
 /* ---- show_rows.c ----------------------------------------------------------------------------- */
 
-/* Sets a member; NULL as text is null. */
-void show_text(json_t *to, const char *key, const char *text);
-void show_guid(json_t *to, const char *key, guid_t guid);
-void show_int(json_t *to, const char *key, json_int_t value);
-void show_index(json_t *to, const char *key, int value); /* -1 is null */
-void show_flag(json_t *to, const char *key, bool value);
+/* Adds members as json_pack() makes them. A number that may be -1, none, is show_index(): null. */
+void show_put(json_t *to, const char *format, ...);
+json_t *show_index(int value);
 
 /* "leaf, tier 1 of 3, SU 2, rail 3": counted as people do. */
 void show_place(struct show *s, json_t *to, uint32_t node);
@@ -59,10 +56,10 @@ char *show_note(struct show *s, uint32_t port);
 const json_t *show_unhealthy(const struct show *s, uint32_t port);
 /* Rates of the latest readings; null where they are not known. */
 void show_rates(struct show *s, json_t *to, uint32_t port);
-/* What is written beside the port on the device, where that is known. */
-void show_label(struct show *s, json_t *row, uint32_t port);
-/* Which error correction a port uses, where it has told that. */
-void show_fec(struct show *s, json_t *row, uint32_t port);
+/* What is written beside the port on the device; NULL = not known. */
+const char *show_label(struct show *s, uint32_t port);
+/* Which error correction a port uses; NULL = it does not tell. */
+json_t *show_fec(struct show *s, uint32_t port);
 /* Facts: the same, null where it has not, and which it can and may use. */
 void show_fec_facts(struct show *s, uint32_t port);
 /* A row a port, as in the table "ports"; lids: how many leave by it, or NULL. */

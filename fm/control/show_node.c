@@ -9,6 +9,7 @@
 #include "fm/restart/module.h"
 #include "routing/path.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /* ---- A machine: its HCAs rail by rail, those that are missing, its NVLinks, its verdict ------ */
 
@@ -44,16 +45,13 @@ static json_t *hca_row(struct show *s, uint32_t ca)
 	uint32_t at = port_of(s, ca);
 	uint16_t lid = s->view.lids->lid_of_port[at];
 	char *note = show_note(s, at);
-	json_t *row = json_object();
+	json_t *row = json_pack("{ss so so ss*}", "hca", device_of(s->t, ca), "rail",
+				show_index(node->rail), "lid", show_index(lid ? lid : -1), "label",
+				show_label(s, at));
 
-	show_text(row, "hca", device_of(s->t, ca));
-	show_index(row, "rail", node->rail);
-	show_index(row, "lid", lid ? lid : -1);
-	show_label(s, row, at);
 	show_link(s, row, at);
 	show_rates(s, row, at);
-	show_text(row, "note", note);
-	show_guid(row, "guid", node->guid);
+	show_put(row, "{ss? so}", "note", note, "guid", json_guid(node->guid));
 	free(note);
 	return row;
 }
@@ -164,13 +162,11 @@ void show_host(struct show *s, uint32_t h)
 
 	add_unknown(s, host, &missing);
 	hosts_judge(s->env->fabric, h, &verdict);
-	show_text(s->doc, "kind", "host");
-	show_text(s->doc, "name", host->name);
-	json_object_set_new(s->doc, "hcas",
-			    json_sprintf("%u/%u", up, host->ncas + missing.unknown));
+	show_put(s->doc, "{ss ss so}", "kind", "host", "name", host->name, "hcas",
+		 json_sprintf("%u/%u", up, host->ncas + missing.unknown));
 	hosts_add_verdict(&verdict, s->doc);
-	json_object_set_new(s->doc, "missing", missing.list);
-	show_index(s->doc, "su", s->t->nodes[cas[0]].su);
+	show_put(s->doc, "{so so}", "missing", missing.list, "su",
+		 show_index(s->t->nodes[cas[0]].su));
 	show_nvlinks(s, host->name);
 	json_object_set_new(s->doc, "ports", rows);
 	show_end_ports(s, ports, host->ncas);
@@ -188,18 +184,18 @@ void show_path(struct show *s, unsigned lid)
 	struct path path;
 
 	if (from != TOPO_NONE)
-		show_text(s->doc, "path_from", s->t->nodes[s->t->ports[from].node].name);
+		show_put(s->doc, "{ss}", "path_from", s->t->nodes[s->t->ports[from].node].name);
 	if (from != TOPO_NONE && !path_trace(s->t, s->view.lids, s->view.tables, from, lid, &path))
 		for (unsigned i = 0; i < path.count; i++) {
 			const struct path_hop *hop = &path.hops[i];
 			const struct topo_node *node = &s->t->nodes[hop->node];
-			json_t *row = json_object();
 
-			show_text(row, "name", node->name);
-			show_text(row, "role", topo_role_name(node->role));
-			show_index(row, "in_port", hop->in_port ? hop->in_port : -1);
-			show_index(row, "out_port", hop->out_port ? hop->out_port : -1);
-			json_array_append_new(rows, row);
+			json_array_append_new(
+				rows,
+				json_pack("{ss ss so so}", "name", node->name, "role",
+					  topo_role_name(node->role), "in_port",
+					  show_index(hop->in_port ? hop->in_port : -1), "out_port",
+					  show_index(hop->out_port ? hop->out_port : -1)));
 		}
 	json_object_set_new(s->doc, "path", rows);
 }
@@ -334,7 +330,7 @@ static void show_alert(struct show *s, guid_t guid)
 			continue;
 		if (len && !strncmp(text, name, len) && !strncmp(text + len, ": ", 2))
 			text += len + 2;
-		show_text(s->doc, "note", text);
+		show_put(s->doc, "{ss}", "note", text);
 	}
 	json_decref(rows);
 }
@@ -356,32 +352,28 @@ static void show_links_facts(struct show *s, uint32_t n)
 		array_printf(note, "%s%s%s",
 			     a.down ? "all of its links are down" : "no link is known",
 			     *last ? " since " : "", last);
-		show_text(s->doc, "note", note);
+		show_put(s->doc, "{ss}", "note", note);
 	} else
 		show_alert(s, node->guid);
-	show_int(s->doc, "ports_known", node->nports);
-	show_int(s->doc, "links_up", a.up);
-	show_int(s->doc, "links_down", a.down);
+	show_put(s->doc, "{si si si}", "ports_known", node->nports, "links_up", a.up, "links_down",
+		 a.down);
 	if (node->type != TOPO_SWITCH)
 		return;
-	show_int(s->doc, "hcas", a.hosts);
-	show_int(s->doc, "switches_above", count_switches(s->t, n, true));
-	show_int(s->doc, "switches_below", count_switches(s->t, n, false));
-	show_flag(s->doc, "cordoned", a.transit && a.cordoned == a.transit);
+	show_put(s->doc, "{si si si sb}", "hcas", a.hosts, "switches_above",
+		 count_switches(s->t, n, true), "switches_below", count_switches(s->t, n, false),
+		 "cordoned", a.transit && a.cordoned == a.transit);
 	if (a.transit && a.cordoned == a.transit) {
 		/* Of a cordon whose time is not known, the newest event tells it. */
 		const char *since = maintenance_cordoned_since(s->env->fabric, node->guid, 0);
 		const struct event_about about = event_about_node(s->t, n);
 
 		if (since)
-			show_text(s->doc, "cordoned_since", since);
+			show_put(s->doc, "{ss}", "cordoned_since", since);
 		else
 			show_since(s, "cordoned_since", "cordoned", &about);
 	}
-	show_int(s->doc, "links_cordoned", a.cordoned);
-	show_int(s->doc, "links_quarantined", a.quarantined);
-	show_int(s->doc, "links_isolated", a.isolated);
-	show_int(s->doc, "links_unhealthy", a.unhealthy);
+	show_put(s->doc, "{si si si si}", "links_cordoned", a.cordoned, "links_quarantined",
+		 a.quarantined, "links_isolated", a.isolated, "links_unhealthy", a.unhealthy);
 }
 
 static uint16_t lid_of(const struct show *s, uint32_t n)
@@ -399,35 +391,31 @@ static void show_node_facts(struct show *s, uint32_t n)
 	const struct topo_node *node = &s->t->nodes[n];
 	uint16_t lid = lid_of(s, n);
 
-	if (strcmp(node->name, node->desc))
-		show_text(s->doc, "description", node->desc);
-	show_guid(s->doc, "guid", node->guid);
-	show_index(s->doc, "lid", lid ? lid : -1);
-	if (lid && lid == s->view.sm_lid)
-		show_flag(s->doc, "subnet_manager", true);
+	show_put(s->doc, "{ss* so so so*}", "description",
+		 strcmp(node->name, node->desc) ? node->desc : NULL, "guid", json_guid(node->guid),
+		 "lid", show_index(lid ? lid : -1), "subnet_manager",
+		 lid && lid == s->view.sm_lid ? json_true() : NULL);
 	show_place(s, s->doc, n);
 	if (node->type == TOPO_SWITCH) {
 		json_t *rows = adaptive_switches(s->env->fabric);
 		json_t *ar = json_object_get(json_array_get(rows, n), "ar");
 
-		json_object_set(s->doc, "ar", ar ? ar : json_null());
+		show_put(s->doc, "{sO? si si}", "ar", ar, "lft_room", node->lft_cap, "mft_room",
+			 node->mft_cap);
 		json_decref(rows);
-		show_int(s->doc, "lft_room", node->lft_cap);
-		show_int(s->doc, "mft_room", node->mft_cap);
 	} else {
 		const struct topo_port *leaf = NULL;
 
 		for (unsigned num = 1; num <= node->nports && !leaf; num++)
 			leaf = topo_peer(s->t, topo_port(s->t, n, num));
-		show_text(s->doc, "host",
-			  node->host == TOPO_NONE ? NULL : s->t->hosts[node->host].name);
-		show_text(s->doc, "leaf", leaf ? s->t->nodes[leaf->node].name : NULL);
-		show_index(s->doc, "leaf_port", leaf ? leaf->num : -1);
+		show_put(s->doc, "{ss? ss? so}", "host",
+			 node->host == TOPO_NONE ? NULL : s->t->hosts[node->host].name, "leaf",
+			 leaf ? s->t->nodes[leaf->node].name : NULL, "leaf_port",
+			 show_index(leaf ? leaf->num : -1));
 	}
 	show_links_facts(s, n);
-	json_object_set_new(s->doc, "vendor", json_sprintf("0x%06x", node->vendor));
-	json_object_set_new(s->doc, "device", json_sprintf("0x%04x", node->device));
-	show_guid(s->doc, "system_guid", node->sys_guid);
+	show_put(s->doc, "{so so so}", "vendor", json_sprintf("0x%06x", node->vendor), "device",
+		 json_sprintf("0x%04x", node->device), "system_guid", json_guid(node->sys_guid));
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -454,28 +442,26 @@ void show_node(struct show *s, uint32_t n)
 	const struct event_about about = event_about_node(s->t, n);
 	uint32_t lids[256];
 
-	show_text(s->doc, "kind",
-		  node->sharp		      ? "aggregation-node"
-		  : is_switch		      ? "switch"
-		  : node->type == TOPO_ROUTER ? "router"
-					      : "hca");
-	show_text(s->doc, "name", node->name);
+	show_put(s->doc, "{ss ss}", "kind",
+		 node->sharp		     ? "aggregation-node"
+		 : is_switch		     ? "switch"
+		 : node->type == TOPO_ROUTER ? "router"
+					     : "hca",
+		 "name", node->name);
 	show_node_facts(s, n);
 	if (is_switch) {
 		uint32_t none = link_use_by_port(&s->scene, n, lids), all = 0;
 
 		for (unsigned num = 0; num < 256; num++)
 			all += lids[num];
-		show_int(s->doc, "lids_forwarded", all);
-		show_int(s->doc, "lids_dropped", none);
-
 		const struct mcast_plan *plan = multicast_trees(s->env->fabric);
 		unsigned count = 0;
 
 		for (uint32_t i = 0; plan && i < plan->ntrees; i++)
 			for (uint32_t h = 0; h < plan->trees[i].nhops; h++)
 				count += plan->trees[i].hops[h].guid == node->guid;
-		show_int(s->doc, "multicast_trees", count);
+		show_put(s->doc, "{si si si}", "lids_forwarded", all, "lids_dropped", none,
+			 "multicast_trees", count);
 	}
 	if (s->from != TOPO_NONE && lid_of(s, n))
 		show_path(s, lid_of(s, n));

@@ -5,6 +5,7 @@
 #include "fm/control/show.h"
 #include "fm/maintenance/module.h"
 #include "fm/multicast/module.h"
+#include "topology/base/text.h"
 
 /* ---- Counters of both ends ------------------------------------------------------------------- */
 
@@ -17,17 +18,16 @@ static const struct port_counters *counters_at(const struct show *s, uint32_t at
 						      port->num);
 }
 
+/* A counter of one end, and its rate. */
 static void add_reading(json_t *row, const struct port_counters *c, unsigned counter,
 			const char *value, const char *rate)
 {
 	bool have = c && counters_have(c, counter);
 
-	json_object_set_new(row, value,
-			    have ? json_integer((json_int_t)c->value[counter]) : json_null());
-	json_object_set_new(row, rate,
-			    have && counters_rated(c, counter)
-				    ? json_real(round(c->rate[counter] * 1e3) / 1e3)
-				    : json_null());
+	show_put(row, "{so so}", value,
+		 have ? json_integer((json_int_t)c->value[counter]) : json_null(), rate,
+		 have && counters_rated(c, counter) ? json_real(round(c->rate[counter] * 1e3) / 1e3)
+						    : json_null());
 }
 
 static void show_counters(struct show *s, uint32_t at)
@@ -83,31 +83,22 @@ static json_t *end_row(struct show *s, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at];
 	const struct topo_node *node = &s->t->nodes[port->node];
-	json_t *row = json_object();
-
-	show_text(row, "name", node->name);
-	show_int(row, "port", port->num);
-	show_label(s, row, at);
-	show_text(row, "role", topo_role_name(node->role));
-	show_text(row, "state", topo_state_name(port->state));
-	show_int(row, "width", port->width);
-	show_text(row, "speed", topo_speed_name(port->speed));
-	show_fec(s, row, at);
+	json_t *row =
+		json_pack("{ss si ss* ss ss si ss so*}", "name", node->name, "port", port->num,
+			  "label", show_label(s, at), "role", topo_role_name(node->role), "state",
+			  topo_state_name(port->state), "width", port->width, "speed",
+			  topo_speed_name(port->speed), "fec", show_fec(s, at));
+	uint32_t lids[256], of;
 
 	if (port->node < s->t->nswitches) {
-		uint32_t lids[256], of = link_use_by_port(&s->scene, port->node, lids);
-
+		of = link_use_by_port(&s->scene, port->node, lids);
 		for (unsigned num = 0; num < 256; num++)
 			of += lids[num];
-		show_int(row, "lids", lids[port->num]);
-		json_object_set_new(row, "share_percent",
-				    json_real(of ? round(1e3 * lids[port->num] / of) / 10 : 0));
-	} else {
-		json_object_set_new(row, "lids", json_null());
-		json_object_set_new(row, "share_percent", json_null());
-	}
-	show_int(row, "host_pairs", (json_int_t)link_use_pairs(&s->scene, at));
-
+		show_put(row, "{si sf}", "lids", lids[port->num], "share_percent",
+			 of ? round(1e3 * lids[port->num] / of) / 10 : 0.0);
+	} else
+		show_put(row, "{sn sn}", "lids", "share_percent");
+	show_put(row, "{sI}", "host_pairs", (json_int_t)link_use_pairs(&s->scene, at));
 	show_rates(s, row, at);
 	return row;
 }
@@ -120,7 +111,7 @@ static bool show_cordoned_since(struct show *s, uint32_t at)
 	const char *since =
 		maintenance_cordoned_since(s->env->fabric, s->t->nodes[port->node].guid, port->num);
 
-	show_text(s->doc, "cordoned_since", since);
+	show_put(s->doc, "{ss?}", "cordoned_since", since);
 	return since;
 }
 
@@ -131,23 +122,17 @@ void show_port_facts(struct show *s, uint32_t at)
 	uint16_t lid = s->view.lids->lid_of_port[at];
 	char *note = show_note(s, at);
 
-	show_text(s->doc, "node", node->name);
-	show_guid(s->doc, "guid", node->guid);
-	show_int(s->doc, "port", port->num);
-	show_label(s, s->doc, at);
+	show_put(s->doc, "{ss so si ss*}", "node", node->name, "guid", json_guid(node->guid),
+		 "port", port->num, "label", show_label(s, at));
 	show_place(s, s->doc, port->node);
-	if (port->guid && node->type != TOPO_SWITCH) {
-		show_guid(s->doc, "port_guid", port->guid);
-		show_index(s->doc, "lid", lid ? lid : -1);
-		if (lid && lid == s->view.sm_lid)
-			show_flag(s->doc, "subnet_manager", true);
-	}
+	if (port->guid && node->type != TOPO_SWITCH)
+		show_put(s->doc, "{so so so*}", "port_guid", json_guid(port->guid), "lid",
+			 show_index(lid ? lid : -1), "subnet_manager",
+			 lid && lid == s->view.sm_lid ? json_true() : NULL);
 	show_link(s, s->doc, at);
-	show_flag(s->doc, "up", port->link_up);
-	show_text(s->doc, "note", note);
-	show_int(s->doc, "mtu", port->mtu ? 128 << port->mtu : 0);
-	json_object_set_new(s->doc, "link_gbps",
-			    json_real(topo_lane_mbps(port->speed) * port->width / 1e3));
+	show_put(s->doc, "{sb ss? si sf}", "up", port->link_up, "note", note, "mtu",
+		 port->mtu ? 128 << port->mtu : 0, "link_gbps",
+		 topo_lane_mbps(port->speed) * port->width / 1e3);
 	if (port->link_up)
 		show_fec_facts(s, at);
 
@@ -160,16 +145,13 @@ void show_port_facts(struct show *s, uint32_t at)
 	struct event_about about = event_about_port(s->t, at);
 
 	about.whole = true;
-	show_flag(s->doc, "cordoned", cordoned);
+	show_put(s->doc, "{sb}", "cordoned", cordoned);
 	if (cordoned && !show_cordoned_since(s, at) && !(b && show_cordoned_since(s, port->peer)))
 		show_since(s, "cordoned_since", "cordoned", &about);
-	show_flag(s->doc, "quarantined", port->quarantined || (b && b->quarantined));
-	show_flag(s->doc, "isolated", port->isolated || (b && b->isolated));
-	show_text(s->doc, "sick", row ? json_string_value(json_object_get(row, "sick")) : NULL);
-	show_text(s->doc, "why", row ? json_string_value(json_object_get(row, "why")) : NULL);
-	if (row && json_object_get(row, "left_s"))
-		json_object_set(s->doc, "left_s", json_object_get(row, "left_s"));
-
+	show_put(s->doc, "{sb sb sO? sO? sO*}", "quarantined",
+		 port->quarantined || (b && b->quarantined), "isolated",
+		 port->isolated || (b && b->isolated), "sick", json_object_get(row, "sick"), "why",
+		 json_object_get(row, "why"), "left_s", json_object_get(row, "left_s"));
 	if (node->type == TOPO_SWITCH)
 		json_object_set_new(s->doc, "lids_out", lid_ranges(s, port));
 	free(note);
@@ -186,15 +168,12 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 	char name[256];
 
 	what_name(s->t, &what, name, sizeof(name));
-	show_text(s->doc, "kind", as_link ? "cable" : "port");
-	show_text(s->doc, "name", name);
+	show_put(s->doc, "{ss ss}", "kind", as_link ? "cable" : "port", "name", name);
 	show_port_facts(s, at);
 	if (port->peer != TOPO_NONE) {
-		json_t *rows = json_array();
+		json_t *near = end_row(s, at);
 
-		json_array_append_new(rows, end_row(s, at));
-		json_array_append_new(rows, end_row(s, port->peer));
-		json_object_set_new(s->doc, "ends", rows);
+		show_put(s->doc, "{s[oo]}", "ends", near, end_row(s, port->peer));
 	}
 	show_counters(s, at);
 	if (s->from != TOPO_NONE && s->view.lids->lid_of_port[at])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include "fm/control/show.h"
 #include "fm/maintenance/module.h"
 #include "fm/restart/module.h"
@@ -55,38 +56,26 @@ void show_news(struct show *s, const struct event_about *about)
 	static const char *const held[] = { "since", "cause", "link", "why" };
 	json_t *rows = admission_rows(maintenance_admission(s->env->fabric));
 
-	json_object_set_new(s->doc, "alerts",
-			    take_rows(fabric_alerts(s->env->fabric), about, alert, 3));
-	json_object_set_new(s->doc, "events",
-			    take_rows(fabric_events(s->env->fabric, EVENTS_READ), about, event, 4));
-	json_object_set_new(s->doc, "held", take_rows(rows, about, held, 4));
+	show_put(s->doc, "{so so so}", "alerts",
+		 take_rows(fabric_alerts(s->env->fabric), about, alert, 3), "events",
+		 take_rows(fabric_events(s->env->fabric, EVENTS_READ), about, event, 4), "held",
+		 take_rows(rows, about, held, 4));
 }
 
 /* ---- Members --------------------------------------------------------------------------------- */
 
-void show_text(json_t *to, const char *key, const char *text)
+void show_put(json_t *to, const char *format, ...)
 {
-	json_object_set_new(to, key, text ? json_string(text) : json_null());
+	va_list list;
+
+	va_start(list, format);
+	json_object_update_new(to, json_vpack_ex(NULL, 0, format, list));
+	va_end(list);
 }
 
-void show_guid(json_t *to, const char *key, guid_t guid)
+json_t *show_index(int value)
 {
-	json_object_set_new(to, key, json_guid(guid));
-}
-
-void show_int(json_t *to, const char *key, json_int_t value)
-{
-	json_object_set_new(to, key, json_integer(value));
-}
-
-void show_index(json_t *to, const char *key, int value)
-{
-	json_object_set_new(to, key, value < 0 ? json_null() : json_integer(value));
-}
-
-void show_flag(json_t *to, const char *key, bool value)
-{
-	json_object_set_new(to, key, json_boolean(value));
+	return value < 0 ? json_null() : json_integer(value);
 }
 
 /* ---- Place ----------------------------------------------------------------------------------- */
@@ -102,13 +91,11 @@ void show_place(struct show *s, json_t *to, uint32_t n)
 		array_printf(su, ", SU %d", node->su + 1);
 	if (node->rail >= 0)
 		array_printf(rail, ", rail %d", node->rail);
-	json_object_set_new(to, "place",
-			    json_sprintf("%s%s%s%s", topo_role_name(node->role), tier, su, rail));
-	show_text(to, "role", topo_role_name(node->role));
-	if (n < s->t->nswitches)
-		show_int(to, "level", node->level);
-	show_index(to, "su", node->su);
-	show_index(to, "rail", node->rail);
+	show_put(to, "{so ss so* so so}", "place",
+		 json_sprintf("%s%s%s%s", topo_role_name(node->role), tier, su, rail), "role",
+		 topo_role_name(node->role), "level",
+		 n < s->t->nswitches ? json_integer(node->level) : NULL, "su", show_index(node->su),
+		 "rail", show_index(node->rail));
 }
 
 /* ---- Links ----------------------------------------------------------------------------------- */
@@ -117,11 +104,10 @@ void show_link(struct show *s, json_t *to, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at], *peer = topo_peer(s->t, port);
 
-	show_text(to, "state", topo_state_name(port->state));
-	show_int(to, "width", port->width);
-	show_text(to, "speed", topo_speed_name(port->speed));
-	show_text(to, "to", peer ? s->t->nodes[peer->node].name : NULL);
-	show_index(to, "to_port", peer ? peer->num : -1);
+	show_put(to, "{ss si ss ss? so}", "state", topo_state_name(port->state), "width",
+		 port->width, "speed", topo_speed_name(port->speed), "to",
+		 peer ? s->t->nodes[peer->node].name : NULL, "to_port",
+		 show_index(peer ? peer->num : -1));
 }
 
 static bool is_end(const json_t *end, const struct topo *t, const struct topo_port *port)
@@ -217,19 +203,18 @@ void show_rates(struct show *s, json_t *to, uint32_t at)
 		link_health_counters(s->env->fabric, s->t->nodes[port->node].guid, port->num);
 	double errors = c ? counters_error_rate(c) : NAN;
 
-	json_object_set_new(to, "out_gbps", gbps(c, PERF_XMIT_DATA));
-	json_object_set_new(to, "in_gbps", gbps(c, PERF_RCV_DATA));
-	json_object_set_new(to, "errors_per_s", isnan(errors) ? json_null() : json_real(errors));
+	show_put(to, "{so so so}", "out_gbps", gbps(c, PERF_XMIT_DATA), "in_gbps",
+		 gbps(c, PERF_RCV_DATA), "errors_per_s",
+		 isnan(errors) ? json_null() : json_real(errors));
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-void show_label(struct show *s, json_t *row, uint32_t at)
+const char *show_label(struct show *s, uint32_t at)
 {
 	const char *label = topo_port_label(s->t, at);
 
-	if (*label)
-		show_text(row, "label", label);
+	return *label ? label : NULL;
 }
 
 static const struct fec_mode *fec_of(const struct show *s, uint32_t at)
@@ -241,12 +226,11 @@ static const struct fec_mode *fec_of(const struct show *s, uint32_t at)
 		       : NULL;
 }
 
-void show_fec(struct show *s, json_t *row, uint32_t at)
+json_t *show_fec(struct show *s, uint32_t at)
 {
 	const struct fec_mode *mode = fec_of(s, at);
 
-	if (mode)
-		show_text(row, "fec", fec_mode_name(mode->active).text);
+	return mode ? json_string(fec_mode_name(mode->active).text) : NULL;
 }
 
 static json_t *fec_names(uint16_t modes)
@@ -263,11 +247,9 @@ void show_fec_facts(struct show *s, uint32_t at)
 {
 	const struct fec_mode *mode = fec_of(s, at);
 
-	show_text(s->doc, "fec", mode ? fec_mode_name(mode->active).text : NULL);
-	if (!mode)
-		return;
-	json_object_set_new(s->doc, "fec_supported", fec_names(mode->supported));
-	json_object_set_new(s->doc, "fec_enabled", fec_names(mode->enabled));
+	show_put(s->doc, "{so? so* so*}", "fec", show_fec(s, at), "fec_supported",
+		 mode ? fec_names(mode->supported) : NULL, "fec_enabled",
+		 mode ? fec_names(mode->enabled) : NULL);
 }
 
 json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
@@ -276,14 +258,12 @@ json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
 	json_t *row = json_object();
 	char *note = show_note(s, at);
 
-	show_int(row, "port", port->num);
-	show_label(s, row, at);
+	show_put(row, "{si ss*}", "port", port->num, "label", show_label(s, at));
 	show_link(s, row, at);
-	show_fec(s, row, at);
-	if (lids)
-		show_int(row, "lids", lids[port->num]);
+	show_put(row, "{so* so*}", "fec", show_fec(s, at), "lids",
+		 lids ? json_integer(lids[port->num]) : NULL);
 	show_rates(s, row, at);
-	show_text(row, "note", note);
+	show_put(row, "{ss?}", "note", note);
 	free(note);
 	return row;
 }
@@ -307,11 +287,13 @@ static void add_counted(json_t *rows, json_t *row)
 	json_t *other = find_alike(rows, row);
 
 	if (other) {
-		show_int(other, "ports", json_integer_value(json_object_get(other, "ports")) + 1);
+		json_object_set_new(
+			other, "ports",
+			json_integer(json_integer_value(json_object_get(other, "ports")) + 1));
 		json_decref(row);
 		return;
 	}
-	show_int(row, "ports", 1);
+	json_object_set_new(row, "ports", json_integer(1));
 	json_array_append_new(rows, row);
 }
 
