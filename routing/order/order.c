@@ -232,6 +232,11 @@ const bool *order_circle_members(const struct order_circle *c)
  * Blocks that no host needs and no unit waits for are written in the last round. Where besides all
  * their old entries lead nowhere, they have a round of their own behind it: so a switch whose link
  * died gets its detours, which turn down and up, when nobody sends there by old entries any more.
+ *
+ * Entries of switches with hosts are patient if no entry waits for them and their old next hop is
+ * alive: where a credit loop is possible otherwise, they are written when all others are. So a link
+ * that comes back at a pivot (a leaf where packets to switches turn from down to up) carries
+ * packets that turn first, and hosts' traffic when none turns at the other pivot any more.
  */
 
 #define DEEP 14 /* rounds; longer chains of units are taken for a cycle */
@@ -519,6 +524,11 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 	return mask;
 }
 
+static bool leads_nowhere(const struct topo *t, uint32_t sw, unsigned out)
+{
+	return path_switch_at(t, sw, out) == TOPO_NONE && path_end_of(t, sw, out) == NOWHERE;
+}
+
 /* Nothing goes by the block until it is written, and nothing has to once all others are. */
 static bool is_late(const struct order_work *w, const struct order_unit *u)
 {
@@ -527,8 +537,7 @@ static bool is_late(const struct order_work *w, const struct order_unit *u)
 	if (u->split || u->awaited || !u->old || has_hosts(w->t, u->sw))
 		return false;
 	FOR_BITS(bit, u->mask)
-	if (path_switch_at(w->t, u->sw, u->old[bit]) != TOPO_NONE ||
-	    path_end_of(w->t, u->sw, u->old[bit]) != NOWHERE)
+	if (!leads_nowhere(w->t, u->sw, u->old[bit]))
 		return false;
 	return !(sent_here(w, u) & u->mask);
 }
@@ -536,6 +545,7 @@ static bool is_late(const struct order_work *w, const struct order_unit *u)
 static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 {
 	bool deep = false, known = false;
+	unsigned bit;
 
 	c->units = w->units + w->column[block];
 	c->count = w->column[block + 1] - w->column[block];
@@ -561,7 +571,6 @@ static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 			if (c->units[i].split) {
 				/* What no other waits for is written last: fewer steps. */
 				struct order_unit *u = &c->units[i];
-				unsigned bit;
 
 				u->round = 0;
 				FOR_BITS(bit, u->mask)
@@ -575,11 +584,16 @@ static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 	for (uint32_t i = 0; i < c->count; i++) {
 		struct order_unit *u = &c->units[i];
 
+		bool leaf = has_hosts(w->t, u->sw);
+
 		u->late = is_late(w, u);
-		if (!u->to_hosts)
-			continue;
-		u->hosts = (u->to_hosts & u->awaited) || has_hosts(w->t, u->sw) ||
-			   (sent_here(w, u) & u->to_hosts);
+		if (u->to_hosts)
+			u->hosts = (u->to_hosts & u->awaited) || leaf ||
+				   (sent_here(w, u) & u->to_hosts);
+		FOR_BITS(bit, leaf && u->old && !u->split ? u->mask & ~u->awaited : 0)
+		if (c->ends[i * TABLES_BLOCK + bit] != NOWHERE &&
+		    !leads_nowhere(w->t, u->sw, u->old[bit]))
+			u->patient |= 1ull << bit;
 	}
 	order_column_leave(w, block);
 }
@@ -602,6 +616,7 @@ static void step_add(struct step_list *list, const struct order_unit *u, uint64_
 							  .block = u->block,
 							  .mask = mask,
 							  .last = u->last & mask,
+							  .patient = u->patient & mask,
 							  .hosts = u->hosts };
 }
 

@@ -35,6 +35,7 @@ struct order_step {
 	uint64_t mask; /* entries that take their new value; unknown blocks: all */
 	/* of the mask: they end paths that work until all other entries of the LID are new */
 	uint64_t last;
+	uint64_t patient; /* of the mask: no other waits for them, and old next hops are alive */
 	bool drain;   /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
 	bool emptied; /* they were, by a step before */
 	bool hosts;   /* traffic of hosts is known to use it: ahead of the others of its round */

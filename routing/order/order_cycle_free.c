@@ -373,11 +373,42 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 	return m;
 }
 
+/* Patient entries get a round of their own, behind all others. */
+static void patient_last(struct order *o)
+{
+	struct order_step *steps = mem_array(steps, 2 * o->nsteps + 1u);
+	uint32_t n = 0, from = 0;
+
+	for (uint32_t round = 0; round < o->nrounds; round++) {
+		for (; from < o->first[round + 1]; from++) {
+			steps[n] = o->steps[from];
+			steps[n].mask &= ~steps[n].patient;
+			n += steps[n].mask != 0;
+		}
+		o->first[round + 1] = n;
+	}
+	for (unsigned hosts = 2; hosts-- > 0;)
+		for (uint32_t i = 0; i < o->nsteps; i++)
+			if (o->steps[i].patient && o->steps[i].hosts == hosts) {
+				o->split += o->steps[i].mask != o->steps[i].patient;
+				steps[n] = o->steps[i];
+				steps[n++].mask = o->steps[i].patient;
+			}
+	free(o->steps);
+	o->steps = steps;
+	o->nsteps = n;
+	o->first = mem_array_resize(o->first, ++o->nrounds + 1u);
+	o->first[o->nrounds] = n;
+	o->strict = true;
+}
+
 static bool trial_done(struct order_making *m)
 {
 	bool safe = order_trial_end(m->trial);
 
 	m->trial = NULL;
+	if (m->beyond.patient_last)
+		patient_last(&m->out);
 	if (!safe) {
 		struct order_cycle_free *s = mem_new(s);
 		const struct tables *t = m->w.newer;

@@ -23,6 +23,7 @@ struct order_unit { /* a block that changes */
 	uint64_t last;		  /* entries of the mask: as in order_step */
 	uint64_t awaited;	  /* entries of the mask that another entry waits for */
 	uint64_t to_hosts;	  /* entries of the mask whose new path ends at a host */
+	uint64_t patient;	  /* entries of the mask: as in order_step */
 	uint16_t round;
 	bool split, hosts;
 	bool late; /* written when all others are */
@@ -107,7 +108,8 @@ struct order_beyond { /* turns of mixtures that the graph of the new tables' pro
 	struct order_turn *turns;
 	uint32_t count;
 	bool known;
-	unsigned circles; /* by which alone trials were judged */
+	unsigned circles;  /* by which alone trials were judged */
+	bool patient_last; /* no loop if patient entries are written when all others are */
 };
 struct order_trial;
 /*
@@ -118,7 +120,8 @@ struct order_trial;
  * returns true, end, which frees the trial: true = no loop. Ended early it returns false.
  *
  * `beyond` belongs to the whole change: the trial ORDER_FROM fills it in where it can, trials of
- * parts of the change (ORDER_TO) read it.
+ * parts of the change (ORDER_TO) read it. Where ORDER_FROM would have a loop, it is judged once
+ * more with the patient entries behind all others.
  */
 struct order_trial *order_trial_begin(struct order_work *w, enum order_direction direction,
 				      uint64_t *guilty, struct order_beyond *beyond);

@@ -31,6 +31,9 @@
 #define BEYOND_MAX  4096 /* turns: each is looked for in the tables by every trial at a part */
 #define CIRCLES_MAX 4	 /* that a search gets one by one; all at once takes the whole graph */
 
+/* Patient entries change with all others; they are old while these change; they alone change. */
+enum stage { AT_ONCE, NOT_YET, ALONE };
+
 typedef void turn_fn(void *arg, const struct order_turn *turn);
 
 struct enquiry { /* after turns that have a unit's `old` entry in them */
@@ -38,11 +41,13 @@ struct enquiry { /* after turns that have a unit's `old` entry in them */
 	enum order_direction direction;
 	turn_fn *fn;
 	void *arg;
+	bool patient; /* of patient entries only */
 };
 
 struct turns {
 	struct order_work *w;
 	enum order_direction direction;
+	enum stage stage;
 	const struct cdg *proven; /* the graph of the new tables' proof */
 	uint32_t *set;		  /* turns met: hash table of turn_key() */
 	uint32_t set_size, set_used;
@@ -107,7 +112,7 @@ static void turns_of_column(const struct enquiry *q, uint32_t block)
 		uint64_t live = 0;
 		unsigned bit;
 
-		FOR_BITS(bit, s->old ? s->mask : 0)
+		FOR_BITS(bit, !s->old ? 0 : q->patient ? s->patient : s->mask)
 		{
 			uint32_t next = path_switch_at(q->w->t, s->sw, s->old[bit]);
 
@@ -179,8 +184,21 @@ static bool set_add(struct turns *s, uint32_t key)
 	return true;
 }
 
-/* Whether new tables send some LID by these two channels; looked for from `block` on. */
-static bool has_witness(const struct order_work *w, const struct order_turn *turn, uint32_t block)
+/* The patient entries of a switch's block. */
+static uint64_t patient_entries(const struct order_work *w, uint32_t sw, uint32_t block)
+{
+	for (uint32_t i = w->column[block]; i < w->column[block + 1]; i++)
+		if (w->units[i].sw == sw)
+			return w->units[i].patient;
+	return 0;
+}
+
+/*
+ * Whether new tables send some LID by these two channels, in a stage of theirs; looked for from
+ * `block` on.
+ */
+static bool has_witness(const struct order_work *w, const struct order_turn *turn, uint32_t block,
+			enum stage stage)
 {
 	const struct topo_port *port = &w->t->ports[turn->from];
 	const uint8_t *before = tables_row(w->newer, port->node);
@@ -190,8 +208,13 @@ static bool has_witness(const struct order_work *w, const struct order_turn *tur
 		block = block == w->nblocks ? 0 : block;
 
 		size_t at = (size_t)block * TABLES_BLOCK;
+		uint64_t lids = byteset_equal(before + at, port->num) &
+				byteset_equal(after + at, turn->out);
 
-		if (byteset_equal(before + at, port->num) & byteset_equal(after + at, turn->out))
+		if (lids && stage == NOT_YET)
+			lids &= ~(patient_entries(w, port->node, block) |
+				  patient_entries(w, topo_peer(w->t, port)->node, block));
+		if (lids)
 			return true;
 	}
 	return false;
@@ -207,7 +230,8 @@ static void turn_met(void *arg, const struct order_turn *turn)
 {
 	struct turns *s = arg;
 
-	if (set_add(s, turn_key(turn)) && !has_witness(s->w, turn, s->w->units[turn->unit].block))
+	if (set_add(s, turn_key(turn)) &&
+	    !has_witness(s->w, turn, s->w->units[turn->unit].block, AT_ONCE))
 		turn_keep(s, turn);
 }
 
@@ -253,6 +277,7 @@ static bool end_trial(struct order_trial *l, bool safe)
 {
 	l->safe = safe;
 	l->phase = NULL;
+	l->beyond->patient_last = safe && l->turns.stage == ALONE;
 	return false;
 }
 
@@ -278,7 +303,7 @@ static bool ask_columns(struct order_trial *l, const struct enquiry *q)
 static void find_guilty(struct order_trial *l, const struct cdg *g, const bool *member)
 {
 	struct circle c = { l->turns.w, g, member, l->guilty };
-	struct enquiry q = { l->turns.w, l->turns.direction, turn_judged, &c };
+	struct enquiry q = { l->turns.w, l->turns.direction, turn_judged, &c, false };
 
 	for (uint32_t b = 0; b < l->turns.w->nblocks; b++)
 		turns_of_column(&q, b);
@@ -337,7 +362,7 @@ static bool make_graph(struct order_trial *l)
 static bool ask_all(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
-	struct enquiry q = { s->w, s->direction, turn_met, s };
+	struct enquiry q = { s->w, s->direction, turn_met, s, false };
 
 	if (ask_columns(l, &q))
 		return true;
@@ -351,7 +376,7 @@ static void forget_turns(struct turns *s)
 {
 	free(s->set);
 	free(s->fresh);
-	*s = (struct turns){ .w = s->w, .direction = s->direction };
+	*s = (struct turns){ .w = s->w, .direction = s->direction, .stage = s->stage };
 }
 
 /* ---- By the proof of the new tables --------------------------------------------------------- */
@@ -376,12 +401,13 @@ static bool may_be_used(void *arg, uint32_t channel, uint8_t out)
 	struct order_turn turn = { .from = s->proven->port_of[channel], .out = out };
 
 	return (s->set_size && s->set[set_place(s, turn_key(&turn))]) ||
-	       has_witness(s->w, &turn, 0);
+	       has_witness(s->w, &turn, 0, s->stage);
 }
 
 static bool leave_proof(struct order_trial *l)
 {
 	forget_turns(&l->turns);
+	l->turns.stage = AT_ONCE;
 	return go_to(l, ask_all);
 }
 
@@ -407,18 +433,44 @@ static bool proof_lasts(struct order_trial *l)
 			check_proof_graph(l->beyond->proof.base, l->beyond->proof.serial)) != NULL;
 }
 
+static bool ask_proof(struct order_trial *l);
+
+/* Whether some can be written when all others are. */
+static bool has_patient(const struct order_work *w)
+{
+	return any_of(i, 0, w->nunits, w->units[i].patient) &&
+	       !any_of(i, 0, w->nunits, w->units[i].late);
+}
+
 static bool search_circle(struct order_trial *l)
 {
+	struct turns *s = &l->turns;
+
 	if (!proof_lasts(l))
 		return leave_proof(l);
 	if (order_circle_go(l->circle, VISITS_A_CALL))
 		return true;
-	if (!order_circle_found(l->circle))
-		return end_trial(l, true);
-	leave_beyond(l);
 
+	bool found = order_circle_found(l->circle);
 	const bool *members = order_circle_members(l->circle);
 
+	if (!found && s->stage == NOT_YET) {
+		order_circle_free(l->circle);
+		l->circle = NULL;
+		forget_turns(s);
+		s->stage = ALONE;
+		return go_to(l, ask_proof);
+	}
+	if (!found || s->stage != AT_ONCE)
+		return end_trial(l, !found);
+	if (members && s->direction == ORDER_FROM && has_patient(s->w)) {
+		order_circle_free(l->circle);
+		s->stage = NOT_YET;
+		l->circle = order_circle_new(s->proven, s->fresh, s->nfresh, may_be_used, s);
+	}
+	leave_beyond(l);
+	if (s->stage == NOT_YET)
+		return true;
 	if (!members || l->beyond->circles++ > CIRCLES_MAX)
 		return leave_proof(l);
 	if (l->guilty)
@@ -430,7 +482,7 @@ static bool search_circle(struct order_trial *l)
 static bool ask_used(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
-	struct enquiry q = { s->w, s->direction, old_met, s };
+	struct enquiry q = { s->w, s->direction, old_met, s, s->stage == ALONE };
 
 	if (!proof_lasts(l))
 		return leave_proof(l);
@@ -443,7 +495,7 @@ static bool ask_used(struct order_trial *l)
 static bool ask_proof(struct order_trial *l)
 {
 	struct turns *s = &l->turns;
-	struct enquiry q = { s->w, s->direction, proof_met, s };
+	struct enquiry q = { s->w, s->direction, proof_met, s, s->stage == ALONE };
 
 	if (!proof_lasts(l))
 		return leave_proof(l);
@@ -454,7 +506,7 @@ static bool ask_proof(struct order_trial *l)
 		struct order_turn turn = { .from = l->beyond->turns[i].from,
 					   .out = l->beyond->turns[i].out };
 
-		if (has_witness(s->w, &turn, 0) && set_add(s, turn_key(&turn)))
+		if (has_witness(s->w, &turn, 0, AT_ONCE) && set_add(s, turn_key(&turn)))
 			turn_keep(s, &turn);
 	}
 	return !any_of(i, 0, s->nfresh,

@@ -18,6 +18,7 @@
 #include "tests/fabric/mixture.h"
 #include "tests/lib/fabrics.h"
 #include "topology/generate/generate.h"
+#include "topology/base/sort.h"
 #include "topology/base/mem.h"
 
 #define RANDOM_FABRICS 1000
@@ -437,6 +438,59 @@ static void a_switch_whose_link_died_gets_its_detours_last(void **state)
 	topo_unref(cut);
 }
 
+/* Whether a step has entries of a leaf for hosts: they have a path before. */
+static bool serves_hosts(const struct topo *t, const struct lid_map *lids,
+			 const struct order_step *step)
+{
+	const uint32_t *ports = lids->port_of_lid + (size_t)step->block * TABLES_BLOCK;
+
+	return t->nodes[step->sw].level == 0 &&
+	       any_of(bit, 0, TABLES_BLOCK,
+		      step->mask >> bit & 1 && ports[bit] != TOPO_NONE &&
+			      topo_is_host(t, t->ports[ports[bit]].node));
+}
+
+/*
+ * Packets to switches turn at the first of two leaves that both spines have a link to. Turns there
+ * and hosts' traffic over the cable that is back close a loop with turns at the other leaf.
+ */
+static void a_cable_that_is_back_at_a_pivot_carries_hosts_last(void **state)
+{
+	struct topo *t = pod(5), *cut;
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	uint32_t leaf = some_switch(t, 0), written = 0;
+	struct check_base *base = check_base_new(1);
+	struct tables x = { 0 }, y = { 0 };
+	struct check_report report;
+	struct tally tally = { 0 };
+
+	tables_for(t, lids, &y);
+	for (unsigned i = 0; i < 2; i++) {
+		cut = damage_cut(t, leaf, uplink_of(t, leaf) + i * 7);
+		tables_for(cut, lids, &x);
+		assert_true(check_change(base, cut, lids, &x, &report));
+		assert_true(check_change(base, t, lids, &y, &report));
+
+		struct order order = order_by_proof(t, &x, &y, base);
+
+		for (uint32_t step = 0; step < order.nsteps; step++)
+			if (serves_hosts(t, lids, &order.steps[step])) {
+				assert_true(step >= order.first[order.nrounds - 1]);
+				written++;
+			}
+		walk_order(&order, t, lids, &x, &y, i, &tally);
+		topo_unref(cut);
+	}
+	say(&tally);
+	assert_int_equal(tally.drained + tally.cyclic, 0);
+	assert_true(written > 0);
+	check_base_free(base);
+	tables_fini(&x);
+	tables_fini(&y);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
 static void a_cold_start_is_one_round_of_whole_blocks(void **state)
 {
 	struct topo *t = pod(1);
@@ -545,6 +599,7 @@ int main(void)
 		cmocka_unit_test(a_round_begins_with_hosts_traffic),
 		cmocka_unit_test(what_becomes_a_dead_end_goes_last),
 		cmocka_unit_test(a_switch_whose_link_died_gets_its_detours_last),
+		cmocka_unit_test(a_cable_that_is_back_at_a_pivot_carries_hosts_last),
 		cmocka_unit_test(a_cold_start_is_one_round_of_whole_blocks),
 		cmocka_unit_test(known_blocks_wait_for_unknown_ones),
 		cmocka_unit_test(equal_tables_need_no_order),
