@@ -689,34 +689,44 @@ static void lose_all(struct state *s, const char *why)
 		loop_timer_set(s->look, CHECK_US);
 }
 
-static void take_old_files(struct state *s)
+/* Rows of an earlier version's files, in the form of etc/import-state. Returns how many files. */
+static int take_old_rows(struct state *s, const struct row_bytes *rows)
 {
-	struct old_files old = { 0 };
+	struct row_change it;
+	int count = 0;
 
-	if (old_files_read(s->folder, &old)) {
-		for (unsigned i = 0; i < old.rows.nkinds; i++) {
-			const struct rows_kind *from = &old.rows.kinds[i];
-			struct rows_kind *kind = rows_kind(&s->rows, from->name, true);
+	for (size_t at = 0; row_bytes_next(rows->bytes, rows->length, &at, &it);) {
+		struct rows_kind *kind;
 
-			for (size_t b = 0; b < from->nbuckets; b++)
-				for (const struct row *row = from->buckets[b]; row; row = row->next)
-					set(s, kind, row->key, row->value, false);
-			kept_of(s, kind)->lost = old.lost_kinds[i];
-			know(s, kind, NULL, false);
+		if (!strcmp(it.kind, "files")) {
+			count = atoi(it.key);
+			if (*it.value)
+				lose(s, "state_dir", it.value);
+			continue;
 		}
-		if (old.lost)
-			lose(s, "state_dir", old.lost);
-		event_log_add(s->events, LOG_NOTICE, "state-taken-over", NULL,
-			      json_pack("{si}", "files", old.count),
-			      "state_dir: %u files of an earlier version are in " DISK_NAME
-			      " now, and were moved to before-" DISK_NAME,
-			      old.count);
-		write_due(s);
-		disk_wait(s->disk, 10 * SLOW_US);
-		if (!s->failing)
-			old_files_put_away(s->folder);
+		kind = rows_kind(&s->rows, it.kind, true);
+		if (it.value)
+			set(s, kind, it.key, it.value, false);
+		else
+			kept_of(s, kind)->lost = !strcmp(it.key, "lost");
+		know(s, kind, NULL, false);
 	}
-	old_files_fini(&old);
+	return count;
+}
+
+static void take_old_files(struct state *s, const struct row_bytes *rows)
+{
+	int count = take_old_rows(s, rows);
+
+	event_log_add(s->events, LOG_NOTICE, "state-taken-over", NULL,
+		      json_pack("{si}", "files", count),
+		      "state_dir: %d files of an earlier version are in " DISK_NAME
+		      " now, and were moved to before-" DISK_NAME,
+		      count);
+	write_due(s);
+	disk_wait(s->disk, 10 * SLOW_US);
+	if (!s->failing)
+		old_files_put_away(s->folder);
 }
 
 /* That there is a database is noted beside it: one that is missing was lost. */
@@ -739,6 +749,9 @@ static void note_made(struct state *s, bool made)
 struct state *state_open(struct loop *loop, const char *folder, struct alerts *alerts,
 			 struct event_log *events)
 {
+	const char *old = old_files_first(folder);
+	struct row_bytes rows = { NULL, 0, 0 };
+	bool reads = old && old_files_read(folder, &rows); /* ahead of what makes a database */
 	struct state *s = mem_new(s);
 	struct disk_found found;
 
@@ -762,8 +775,13 @@ struct state *state_open(struct loop *loop, const char *folder, struct alerts *a
 		loop_timer_set(s->write, 0);
 		lose_all(s, found.why);
 	}
-	if (found.made)
-		take_old_files(s);
+	if (reads)
+		take_old_files(s, &rows);
+	else if (old)
+		lose(s, old,
+		     "this file of an earlier version was not read, for the rows of " DISK_NAME
+		     " are newer; to use it, stop fmd and move " DISK_NAME "* away");
+	free(rows.bytes);
 	note_made(s, found.made);
 	return s;
 }

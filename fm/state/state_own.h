@@ -7,16 +7,14 @@
 #include "fm/state/state.h"
 
 /* old_files.c: what a version before state.db left in the folder. */
-struct old_files {
-	struct rowset rows;
-	char *lost; /* what could not be read, in words, the caller's; NULL = nothing */
-	bool lost_kinds[ROWS_KINDS]; /* by the index of their kind in rows */
-	unsigned count;		     /* of files */
-};
-/* Reads them: true if there are any. *old is empty before, and for old_files_fini(). */
-bool old_files_read(const char *folder, struct old_files *old);
+/* Returns the name of one of its files, a literal; NULL = there is none. */
+const char *old_files_first(const char *folder);
+/*
+ * Adds their rows to *rows, in the form of etc/import-state. False: there is a database, whose rows
+ * are newer. Where they can't be read the process ends.
+ */
+bool old_files_read(const char *folder, struct row_bytes *rows);
 /* They are not read any more: they go into the folder `before-state.db`. */
 void old_files_put_away(const char *folder);
-void old_files_fini(struct old_files *old);
 
 #endif

@@ -13,7 +13,7 @@ import threading
 
 import pytest
 
-from fabric import ROOT, poll
+from fabric import ROOT, poll, program
 
 SM_HOST, HOST = "H-0002c90380000100", "H-0002c90380008300"
 GUID = f"0x{int(HOST[2:], 16) + 1:016x}"
@@ -473,3 +473,37 @@ def test_the_oldest_form_keeps_lids_cordons_groups_and_overrides(start, pod_net)
     words = [line.split()[1:3] for line in (old / "groups").read_text().splitlines() if line.startswith("group")]
     assert {f"group {high} {low}" for high, low in words} <= fabric.rows("groups").keys()
     assert not lost(fabric) and (fabric.state_dir / "before-state.db" / "lids").exists()
+
+
+def test_a_file_of_an_earlier_version_beside_the_database_is_not_passed_over_silently(start, small_net):
+    fabric = start(small_net)
+    lids, rows = fabric.lids(), fabric.rows("lids")
+    assert fabric.stop_fmd() == 0
+    (fabric.state_dir / "lids").write_text("".join(f"{guid} {int(value.split()[0]) + 1000} 0\n" for guid, value in rows.items()))
+    fabric.start_fmd()
+    fabric.wait_up()
+    assert [text for text in lost(fabric) if text.startswith("lids: this file") and "was not read" in text] and fabric.lids() == lids
+    assert fabric.stop_fmd() == 0
+    assert (fabric.state_dir / "lids").exists()
+    for path in fabric.state_dir.glob("state.db*"):
+        path.unlink()
+    fabric.restart_ibsim()
+    fabric.start_fmd()
+    fabric.wait_up()
+    assert fabric.lids() == {guid: lid + 1000 for guid, lid in lids.items()} and not lost(fabric), "as the alert advises"
+
+
+def test_fmd_does_not_start_where_it_cannot_read_the_files_of_an_earlier_version(start, small_net, monkeypatch, tmp_path):
+    for name in ("fmd", "fmctl"):
+        shutil.copy(program(name), tmp_path)
+    fabric = start(small_net, fmd=False)
+    shutil.copytree(ROOT / "tests/state/v1", fabric.state_dir)
+    monkeypatch.setenv("FMD_BIN", str(tmp_path))
+    fabric.start_fmd()
+    assert fabric.fmd.wait(60) == 1
+    fabric.fmd = None
+    assert "has files of an earlier version, which" in fabric.log.read_text()
+    monkeypatch.undo()
+    fabric.start_fmd()
+    fabric.wait_up()
+    assert fabric.rows("cordons") and not lost(fabric), "nothing was lost by that"
