@@ -8,8 +8,8 @@
 const char *const sandbox_calls[] = {
 	/* files: state_dir, the configuration, /sys, /dev/infiniband, logs that are followed */
 	"access", "chmod", "close", "close_range", "dup", "dup2", "dup3", "faccessat", "faccessat2",
-	"fadvise64", "fallocate", "fchmod", "fchmodat", "fcntl", "fdatasync", "flock", "fstat",
-	"fstatfs", "fsync", "ftruncate", "getcwd", "getdents64", "inotify_add_watch",
+	"fadvise64", "fallocate", "fchmod", "fchmodat", "fchown", "fcntl", "fdatasync", "flock",
+	"fstat", "fstatfs", "fsync", "ftruncate", "getcwd", "getdents64", "inotify_add_watch",
 	"inotify_init1", "inotify_rm_watch", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat",
 	"open", "openat", "pread64", "pwrite64", "read", "readlink", "readlinkat", "readv",
 	"rename", "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "umask", "unlink",
