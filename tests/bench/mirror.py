@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What the mirror costs, and how soon a standby knows what its master knows: two fmd on fmsim, and a third reader.
 
-    mirror.py [--bin FOLDER] [--json FILE] [--rounds N] [SIZE...]
+    mirror.py [--bin FOLDER] [--json FILE] [--rounds N] [--beside FOLDER] [SIZE...]
 
 The master begins with three groups that every port is a member of and a service of every fourth. Then hosts join and register,
 100 times a second in all, in pairs of rounds: in one of each a standby copies the master, in the other there is none. What the mirror
@@ -11,6 +11,9 @@ the median of all pairs, and the least and the most. All that the standby takes 
 
 A third reader then stands beside the standby and says when each change arrived at it: of hosts' requests behind the answer, of commands
 behind their beginning, of faults behind the cut or their event.
+
+--beside: only how many changes a second a master with a standby answers to one host, which sends the next when it has the answer; by turns with
+the build in that folder, and the ratio of each two turns. It takes some 20 seconds a round.
 """
 import argparse
 import datetime
@@ -35,6 +38,7 @@ import world as w
 RATE = 100
 SECONDS = 8
 ROUNDS = 4
+EACH_TURN = 500
 LIMIT_S = 300
 WARM = "ff12401bffff0000000000000000%04x"
 JOINED = "ff12401bffff0000000000000001%04x"
@@ -341,6 +345,30 @@ def lags(pair, reader, count, rate):
     return {"median": round(statistics.median(took), 1), "p99": round(sorted(took)[len(took) * 99 // 100], 1), "most": round(max(took), 1)}
 
 
+def changes_a_second(pair, count):
+    answers = sorted(pair.drive(count, 1e6).values())
+    return (len(answers) - 1) / (answers[-1] - answers[0])
+
+
+def beside(worlds, size, rounds):
+    """By turns, of two builds: changes a second of each, and the first one's share of the other's."""
+    sims, pairs, got = [], [], []
+    try:
+        for world in worlds:
+            netfile = fabrics.generated(world, size)
+            sims.append(w.Fmsim(world, netfile, "0us"))
+            pairs.append(Pair(world, sims[-1], hosts(netfile)))
+            pairs[-1].accompany(True)
+        for i in range(rounds):
+            turn = {k: changes_a_second(pairs[k], EACH_TURN) for k in ((0, 1) if i % 2 else (1, 0))}
+            got.append((turn[0], turn[1]))
+        return {"changes a second": spread([one for one, _ in got]), "beside": spread([other for _, other in got]),
+                "ratio": spread([one / other for one, other in got])}
+    finally:
+        for it in (*pairs, *sims):
+            it.close()
+
+
 def measure(world, size, rounds):
     netfile = fabrics.generated(world, size)
     sim, pair = w.Fmsim(world, netfile, "0us"), None
@@ -369,15 +397,17 @@ def main():
     parser.add_argument("--bin", default=os.environ.get("FMD_BIN", "build"))
     parser.add_argument("--json")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--beside")
     parser.add_argument("sizes", nargs="*", type=int, default=[1024, 4096, 16384])
     options = parser.parse_args()
-    world, document = w.World(os.path.abspath(options.bin)), {}
+    worlds, document = [w.World(os.path.abspath(folder)) for folder in (options.bin, options.beside) if folder], {}
     try:
         for size in options.sizes:
-            document[size] = measure(world, size, options.rounds)
+            document[size] = beside(worlds, size, options.rounds) if options.beside else measure(worlds[0], size, options.rounds)
             print(size, json.dumps(document[size], indent=1), flush=True)
     finally:
-        world.close()
+        for world in worlds:
+            world.close()
     if options.json:
         with open(options.json, "w") as out:
             json.dump(document, out, indent=1)
