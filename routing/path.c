@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* path: follows packets through the tables, as the switches would (see path.h). */
 #include <errno.h>
+#include "routing/fiber.h"
 #include "routing/path.h"
 #include "topology/base/mem.h"
 
@@ -12,6 +13,7 @@
 
 #define SHIFTS	 32
 #define MAX_HOPS 64
+#define ENTRY_NS 20 /* to follow one entry */
 
 struct work {
 	const struct topo *t;
@@ -23,6 +25,7 @@ struct work {
 	uint32_t *children, *sum, *queue;
 	bool *arrives; /* by switch, for one LID */
 	uint64_t flows, links;
+	struct fiber *fiber;
 	struct burden *out;
 };
 
@@ -101,6 +104,7 @@ static void measure(struct work *w, const struct lid_map *lids)
 			continue;
 		uint32_t n = w->t->nswitches;
 
+		fiber_spend(w->fiber, n * ENTRY_NS);
 		mem_zero(w->children, n);
 		for (uint32_t sw = 0; sw < n; sw++) {
 			w->next[sw] = sw == home ? TOPO_NONE
@@ -151,6 +155,7 @@ static uint64_t measure_shift(struct work *w, const uint16_t *host, const uint32
 {
 	uint64_t most = 0;
 
+	fiber_spend(w->fiber, count * 16 * ENTRY_NS); /* some hops, twice */
 	for (int sign = 1; sign >= 0; sign--)
 		for (uint32_t i = 0; i < count; i++) {
 			uint32_t to = (i + k) % count, sw = home[i];
@@ -171,7 +176,7 @@ static uint64_t measure_shift(struct work *w, const uint16_t *host, const uint32
 }
 
 void burden_measure(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
-		    struct burden *out)
+		    struct fiber *fiber, struct burden *out)
 {
 	struct arena *arena = arena_new();
 	uint32_t n = t->nswitches + 1;
@@ -185,6 +190,7 @@ void burden_measure(const struct topo *t, const struct lid_map *lids, const stru
 			  .sum = arena_array(arena, w.sum, n),
 			  .queue = arena_array(arena, w.queue, n),
 			  .arrives = arena_array(arena, w.arrives, n),
+			  .fiber = fiber,
 			  .out = out };
 
 	*out = (struct burden){ .open_from = TOPO_NONE, .open_to = TOPO_NONE };

@@ -60,8 +60,12 @@ struct burden {
 	uint32_t open_from, open_to; /* the first such pair, TOPO_NONE = none */
 };
 
-/* Fills *out from tables made for t and lids. Takes as long as a pass over all entries of hosts. */
+struct fiber;
+/*
+ * Fills *out from tables made for t and lids. Takes as long as a pass over all entries of hosts;
+ * the fiber is for stops in between, NULL = in one go.
+ */
 void burden_measure(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
-		    struct burden *out);
+		    struct fiber *fiber, struct burden *out);
 
 #endif

@@ -455,9 +455,9 @@ static void compute_tree(struct job *job, struct tables *out)
 	 * Some pairs of hosts have no path in the tree. The tables with fewer such pairs are taken,
 	 * those of the tree where both have as many.
 	 */
-	burden_measure(job->t, job->lids, out, &tree);
+	burden_measure(job->t, job->lids, out, fiber, &tree);
 	run_acyclic(job, &route->spare);
-	burden_measure(job->t, job->lids, &route->spare, &other);
+	burden_measure(job->t, job->lids, &route->spare, fiber, &other);
 	if (other.open_pairs >= tree.open_pairs)
 		return;
 	route->outcome = (struct route_outcome){ .engine = "updn-root",

@@ -419,6 +419,7 @@ _Static_assert(BYTEMAP_KEEP == TABLES_NO_ROUTE, "what is not below has no path")
 #define ROWS_IN_CACHE (4u << 20)
 #define ROW_NS	      1000 /* to make a row, besides its bytes.. */
 #define CHOICE_NS     60   /* ..and each LID that takes another path than usual */
+#define PROBE_NS      20   /* ..and each destination that may have none */
 #define ROWS_DEAD     254  /* in a half-made row: the slot is dead here, choose again */
 
 struct rows {
@@ -713,6 +714,7 @@ static void make_row(struct rows *w, uint32_t sw)
 	    (m.dead || w->choice.has_never_hosts || (w->choice.has_never && source))) {
 		uint32_t n = source ? w->nprobes : w->nwith_hosts;
 
+		fiber_spend(w->r->fiber, n * PROBE_NS);
 		for (uint32_t i = 0; i < n; i++)
 			if (m.row[w->probes[i].lid] == TABLES_NO_ROUTE && w->probes[i].d != m.sw) {
 				add_gap(w->gaps, m.sw, w->probes[i].d,

@@ -39,7 +39,7 @@ uint64_t __real_detour_fill(const struct graph *g, const struct dests *d, const 
 uint64_t __real_detour_search_tables(const struct topo *t, const struct lid_map *lids,
 				     struct tables *tables, struct fiber *fiber);
 void __real_burden_measure(const struct topo *t, const struct lid_map *lids,
-			   const struct tables *tables, struct burden *out);
+			   const struct tables *tables, struct fiber *fiber, struct burden *out);
 bool __wrap_pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 			unsigned count);
 uint64_t __wrap_detour_fill(const struct graph *g, const struct dests *d, const struct reach *r,
@@ -47,7 +47,7 @@ uint64_t __wrap_detour_fill(const struct graph *g, const struct dests *d, const 
 uint64_t __wrap_detour_search_tables(const struct topo *t, const struct lid_map *lids,
 				     struct tables *tables, struct fiber *fiber);
 void __wrap_burden_measure(const struct topo *t, const struct lid_map *lids,
-			   const struct tables *tables, struct burden *out);
+			   const struct tables *tables, struct fiber *fiber, struct burden *out);
 
 bool __wrap_pivots_find(struct pivots *p, const struct dests *d, const struct reach *r,
 			unsigned count)
@@ -69,9 +69,9 @@ uint64_t __wrap_detour_search_tables(const struct topo *t, const struct lid_map 
 }
 
 void __wrap_burden_measure(const struct topo *t, const struct lid_map *lids,
-			   const struct tables *tables, struct burden *out)
+			   const struct tables *tables, struct fiber *fiber, struct burden *out)
 {
-	__real_burden_measure(t, lids, tables, out);
+	__real_burden_measure(t, lids, tables, fiber, out);
 	if (!(on & A) && measured++ % 2)
 		out->open_pairs = UINT64_MAX;
 }

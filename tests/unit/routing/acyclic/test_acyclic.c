@@ -261,7 +261,7 @@ static void shapes_get_short_paths_and_even_loads(void **state)
 
 		assert_whole(&r, k->name, 0);
 		assert_int_equal(route_outcome(r.route)->why, ROUTE_NO_TREE);
-		burden_measure(t, r.lids, &r.tables, &burden);
+		burden_measure(t, r.lids, &r.tables, NULL, &burden);
 		print_message(
 			"%s %s: %s, load %llu of %llu, shift %.2f of %.2f, %.2f cables of %.2f\n",
 			k->name, k->sizes, route_outcome(r.route)->engine,
