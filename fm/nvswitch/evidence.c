@@ -148,7 +148,7 @@ bool exposition_feed(struct exposition *e, const char *data, size_t len)
 	while (len && !e->fault) {
 		const char *newline = memchr(data, '\n', len);
 		size_t part = newline ? (size_t)(newline - data) : len;
-		size_t room = sizeof(e->carry) - e->carried, taken = part < room ? part : room;
+		size_t space = sizeof(e->carry) - e->carried, taken = part < space ? part : space;
 
 		memcpy(e->carry + e->carried, data, taken);
 		e->carried += taken;
@@ -234,7 +234,7 @@ static void exposition_copy_shown(struct lex_text text, char *to, size_t size)
  *
  * GPU_I_ID marks a GPU that is cut up (MIG); so does MIG_MODE, before there is an instance. Of
  * series that come twice the worst counts: an exporter with several NVSwitches called them all
- * nvswitch0 for a while, so a repetition also means that nothing can be said about what is absent.
+ * nvswitch0 for a while, so a repetition also means that what is absent is not known.
  *
  * Blank is what DCGM writes for "no value": numbers from 0x7ffffff0, 0x7ffffffffffffff0 and 2^47 on
  * (dcgm_structs.h, DCGM_INT32_BLANK ..), and the words that exposition knows. A blank sample is
@@ -249,13 +249,13 @@ enum metric { /* as the catalogue numbers them; from LINK_STATUS on of an NVSwit
 
 /* Numbers that exporters report of a GPU. */
 const struct reported evidence_reported[REPORTED] = {
-	{ HAS_FM, offsetof(struct gpu_said, fm_status), CATALOGUE_FM, "the fabric manager ",
+	{ HAS_FM, offsetof(struct gpu_report, fm_status), CATALOGUE_FM, "the fabric manager ",
 	  FM_STATUS, 0, FM_STATUSES - 1 },
-	{ HAS_ACTION, offsetof(struct gpu_said, action), CATALOGUE_ACTION,
+	{ HAS_ACTION, offsetof(struct gpu_report, action), CATALOGUE_ACTION,
 	  "recovery action: ", RECOVERY_ACTION, 0, UINT8_MAX - 1 },
-	{ HAS_SUMMARY, offsetof(struct gpu_said, summary), CATALOGUE_SUMMARY, "NVLink ", SUMMARY, 1,
-	  SUMMARY_LIMITED },
-	{ HAS_WATCH, offsetof(struct gpu_said, watch), CATALOGUE_WATCH,
+	{ HAS_SUMMARY, offsetof(struct gpu_report, summary), CATALOGUE_SUMMARY, "NVLink ", SUMMARY,
+	  1, SUMMARY_LIMITED },
+	{ HAS_WATCH, offsetof(struct gpu_report, watch), CATALOGUE_WATCH,
 	  "DCGM's health watch of NVLinks: ", HEALTH_WATCH, 0, UINT8_MAX - 1 },
 };
 
@@ -357,7 +357,7 @@ static bool take_error(enum catalogue_kind kind, uint32_t *kept, double value)
 	return takes;
 }
 
-static void take_state(struct gpu_said *said, enum metric metric, const struct exposition_sample *s)
+static void take_state(struct gpu_report *r, enum metric metric, const struct exposition_sample *s)
 {
 	struct lex_text code = exposition_label(s, "health_error_code");
 	uint32_t number = whole(s->value);
@@ -365,38 +365,37 @@ static void take_state(struct gpu_said *said, enum metric metric, const struct e
 	    peer = number_in(s, "peer_gpu", MEMORY_GPUS - 1, -1);
 
 	if (metric == P2P_BITMAP) {
-		said->peers = said->has & HAS_P2P ? said->peers & number : number;
-		said->has |= HAS_P2P;
+		r->peers = r->has & HAS_P2P ? r->peers & number : number;
+		r->has |= HAS_P2P;
 	} else if (metric == P2P_PAIR && peer >= 0 && s->value < P2P_UNKNOWN) {
-		said->pairs_lost |= s->value > P2P_OK ? 1u << peer : 0;
-		said->has |= HAS_PAIRS;
+		r->pairs_lost |= s->value > P2P_OK ? 1u << peer : 0;
+		r->has |= HAS_PAIRS;
 	} else if (metric == MIG_MODE) {
-		said->mig |= number == 1;
-		said->has_mig_mode = true;
-		said->has |= HAS_MIG;
+		r->mig |= number == 1;
+		r->has_mig_mode = true;
+		r->has |= HAS_MIG;
 	} else if (metric == HEALTH_MASK && number && number <= UINT16_MAX) {
-		said->mask = number; /* 0 = the driver supports none of it */
-		said->has |= HAS_MASK;
+		r->mask = number; /* 0 = the driver supports none of it */
+		r->has |= HAS_MASK;
 	} else if (metric == GPU_LINK_STATE && link >= 0) {
 		/* NVML's: 0 = inactive, 1 = active, 2 = asleep */
-		*(s->value == 0 ? &said->links_down : &said->links_up) |= 1ull << link;
-		said->has |= HAS_LINKS;
+		*(s->value == 0 ? &r->links_down : &r->links_up) |= 1ull << link;
+		r->has |= HAS_LINKS;
 	} else if (metric == HEALTH_WATCH &&
 		   !exposition_is(exposition_label(s, "health_watch"), "NVLINK")) {
 		return;
 	}
 	/* Of equal series the gravest counts. */
 	ARRAY_EACH (it, evidence_reported, REPORTED) {
-		uint8_t *kept = (uint8_t *)said + it->at;
+		uint8_t *kept = (uint8_t *)r + it->at;
 
 		if (metric != it->metric || s->value < it->least || s->value > it->most)
 			continue;
-		if (!(said->has & it->has) ||
-		    state_of(it->kind, number) > state_of(it->kind, *kept))
+		if (!(r->has & it->has) || state_of(it->kind, number) > state_of(it->kind, *kept))
 			*kept = number;
-		said->has |= it->has;
-		said->probe_failed |= metric == HEALTH_WATCH && number >= WATCH_FAIL && code.len &&
-				      memmem(code.p, code.len, "FABRIC_PROBE", 12);
+		r->has |= it->has;
+		r->probe_failed |= metric == HEALTH_WATCH && number >= WATCH_FAIL && code.len &&
+				   memmem(code.p, code.len, "FABRIC_PROBE", 12);
 	}
 }
 
@@ -452,31 +451,31 @@ static void take_switch(struct evidence *e, enum metric metric, const struct exp
 	int link = number_in(s, "nvlink", MEMORY_LINKS - 1, -1);
 	uint64_t bit = 1ull << (link < 0 ? 0 : link % 64);
 	struct memory_switch *sw = &e->switches[number < 0 ? 0 : number];
-	struct switch_said *said = &sw->last;
+	struct switch_report *report = &sw->last;
 
 	if (number < 0)
 		return;
 	if (metric == SWITCH_PRESENT) {
-		said->present = true;
+		report->present = true;
 	} else if (metric == SWITCH_FATAL) {
 		take_error(CATALOGUE_SXID, &sw->sxid, s->value);
 	} else if (metric == SWITCH_NONFATAL) {
 		take_error(CATALOGUE_SXID, &e->nonfatal[number], s->value);
 	} else if (metric == SWITCH_RESET) {
-		e->repeated |= said->has_reset;
+		e->repeated |= report->has_reset;
 		e->states++;
-		said->present = said->has_reset = true;
-		said->reset_required |= s->value > 0;
+		report->present = report->has_reset = true;
+		report->reset_required |= s->value > 0;
 	} else if (metric == LINK_FATAL) {
 		if (link >= 0 && take_error(CATALOGUE_SXID, &sw->link_sxid, s->value))
 			e->fatal_link[number] = link;
 	} else if (link >= 0 && s->value >= 0) { /* LINK_STATUS; below 0: unknown */
 		e->states++;
-		said->present = true;
-		e->repeated |= (said->links_seen[link / 64] & bit) != 0;
-		said->links_seen[link / 64] |= bit;
+		report->present = true;
+		e->repeated |= (report->links_seen[link / 64] & bit) != 0;
+		report->links_seen[link / 64] |= bit;
 		if (s->value == LINK_OFF || s->value == LINK_ERROR)
-			said->links_down[link / 64] |= bit;
+			report->links_down[link / 64] |= bit;
 	}
 }
 
@@ -534,7 +533,7 @@ enum kind { LINK_DOWN, BER, STATE, STATE_TOO };
 
 enum link_state { LINK_UNKNOWN, LINK_ACTIVE, LINK_INACTIVE };
 
-struct said { /* of a port, by one answer */
+struct port_report { /* of a port, by one answer */
 	bool there;
 	uint8_t link;
 	char state[12], blame[20];
@@ -546,9 +545,9 @@ struct port {
 	int16_t tray, slot;
 	uint8_t device;
 	char chassis[20];
-	struct said now, next; /* of the last whole answer; of the one under way */
-	uint64_t rose_us;      /* its Link_Down, last */
-	uint32_t rose_by;      /* 0 = it never did */
+	struct port_report now, next; /* of the last whole answer; of the one under way */
+	uint64_t rose_us;	      /* its Link_Down, last */
+	uint32_t rose_by;	      /* 0 = it never did */
 	bool was_active;
 };
 struct nmx {
@@ -632,7 +631,7 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	struct nmx *nmx = arg;
 	const json_t *known;
 	struct port *port;
-	struct said *said;
+	struct port_report *report;
 	char key[40];
 	bool active;
 
@@ -648,28 +647,28 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 		nmx->ports[nmx->count++] = (struct port){ .number = number };
 	}
 	port = &nmx->ports[known ? json_integer_value(known) : nmx->count - 1];
-	said = &port->next;
-	if (!said->there) {
+	report = &port->next;
+	if (!report->there) {
 		port->tray = number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
 		port->slot = number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);
 		port->device = number_in(s, "device_num_on_tray", DEVICES - 1, 0);
 		copy_label(s, "chassis_id", port->chassis);
 	}
-	said->there = true;
+	report->there = true;
 	if (state.len) {
-		exposition_copy_shown(state, said->state, sizeof(said->state));
-		copy_label(s, "down_blame", said->blame);
+		exposition_copy_shown(state, report->state, sizeof(report->state));
+		copy_label(s, "down_blame", report->blame);
 		active = exposition_is(state, "ACT") || exposition_is(state, "Active") ||
 			 exposition_is(state, "4");
-		said->link = active ? LINK_ACTIVE : LINK_INACTIVE;
+		report->link = active ? LINK_ACTIVE : LINK_INACTIVE;
 	}
 	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {
-		said->downs = 1 + (uint64_t)s->value;
-	} else if (kind == BER && s->value > said->ber) {
-		said->ber = s->value;
+		report->downs = 1 + (uint64_t)s->value;
+	} else if (kind == BER && s->value > report->ber) {
+		report->ber = s->value;
 	} else if (kind == STATE || kind == STATE_TOO) {
-		said->link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
-		array_printf(said->state, "%d", (int)(s->value < 99 ? s->value : 99));
+		report->link = s->value == STATE_ACTIVE ? LINK_ACTIVE : LINK_INACTIVE;
+		array_printf(report->state, "%d", (int)(s->value < 99 ? s->value : 99));
 	}
 }
 
@@ -681,7 +680,7 @@ void nmx_begin(struct nmx *nmx, uint64_t now_us)
 {
 	nmx->now_us = now_us;
 	ARRAY_EACH (port, nmx->ports, nmx->count)
-		port->next = (struct said){ 0 };
+		port->next = (struct port_report){ 0 };
 }
 
 void nmx_end(struct nmx *nmx)
@@ -690,7 +689,7 @@ void nmx_end(struct nmx *nmx)
 		uint64_t before = port->now.downs;
 
 		port->now = port->next;
-		/* What it counted is kept for when it is there again; smaller: it began anew. */
+		/* What it counted is kept for when it is there again; smaller: it restarted. */
 		if (!port->now.downs)
 			port->now.downs = before;
 		if (before && port->now.downs > before) {
@@ -768,7 +767,7 @@ const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint
 
 	*verdict = (struct nvswitch_verdict){ .system = NVSWITCH_SYSTEM_NVL72 };
 	ARRAY_EACH (port, nmx->ports, nmx->count) {
-		const struct said *now = &port->now;
+		const struct port_report *now = &port->now;
 
 		if ((place->tray >= 0 && port->tray != place->tray) ||
 		    (place->slot >= 0 && port->slot != place->slot) ||

@@ -94,7 +94,7 @@ enum { SUMMARY_UNHEALTHY = 2, SUMMARY_LIMITED = 3 }; /* fabric health summary (1
 enum { WATCH_FAIL = 20 };			     /* DCGM_EXP_GPU_HEALTH_STATUS */
 enum { ACTION_NONE, ACTION_GPU_RESET }; /* NVML's recovery action; the catalogue has them all */
 
-struct gpu_said {
+struct gpu_report {
 	uint16_t has; /* HAS_PRESENT .. HAS_MIG */
 	bool mig, has_mig_mode;
 	bool probe_failed; /* the health watch names the fabric probe */
@@ -103,7 +103,7 @@ struct gpu_said {
 	uint32_t peers, pairs_lost;    /* GPUs by bit */
 	uint64_t links_up, links_down; /* the GPU's own, by bit */
 };
-struct reported { /* a number, a byte of gpu_said; the catalogue says what it means */
+struct reported { /* a number, a byte of gpu_report; the catalogue says what it means */
 	uint16_t has, at;
 	uint8_t kind;	  /* enum catalogue_kind */
 	const char *text; /* before the row's words */
@@ -111,7 +111,7 @@ struct reported { /* a number, a byte of gpu_said; the catalogue says what it me
 };
 enum { REPORTED = 4 };
 extern const struct reported evidence_reported[REPORTED];
-struct switch_said {
+struct switch_report {
 	bool present; /* by what each NVSwitch has at all times */
 	bool has_reset, reset_required;
 	uint64_t links_seen[MEMORY_LINKS / 64], links_down[MEMORY_LINKS / 64];
@@ -126,7 +126,7 @@ struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minute
 /* ---- What is known of one host's NVLinks beyond the latest answer of an exporter ------------- */
 
 /*
- *   said     what each GPU and NVSwitch was last reported to be (P2P bitmap, fabric manager's
+ *   states   what each GPU and NVSwitch was last reported to be (P2P bitmap, fabric manager's
  *            status, health mask and summary, recovery action, links). A state that is not reported
  *            any more stays what it was: silence mends nothing.
  *   events   what happened once: an Xid or SXid, in a log or by a gauge that changed, a counter
@@ -145,7 +145,7 @@ struct xid_count {	     /* DCGM_EXP_XID_ERRORS_COUNT: in a window of some minute
 
 struct memory_gpu {
 	bool seen;
-	struct gpu_said last;
+	struct gpu_report last;
 	char pci[16];	      /* "0000:1b:00" */
 	char uuid[48];	      /* "GPU-.." */
 	uint32_t xid;	      /* the gauge, 0 = none */
@@ -156,7 +156,7 @@ struct memory_gpu {
 };
 struct memory_switch {
 	bool seen;
-	struct switch_said last;
+	struct switch_report last;
 	uint32_t sxid, link_sxid; /* the gauges */
 	uint8_t gauge_source;	  /* which of the host's exporters showed them */
 };
@@ -174,7 +174,7 @@ struct memory {
 	uint8_t sources_state;	     /* enum nvswitch_state: what sources last came to */
 	uint8_t links;		     /* of one GPU by its model, 0 = not known */
 	uint8_t ports;		     /* enum memory_ports */
-	bool heard;		     /* an exporter said something */
+	bool heard;		     /* an exporter reported something */
 	bool ended;		     /* a new incarnation has ended what was known */
 	bool changed;		     /* something that is kept: the caller clears it */
 	uint8_t declared;	     /* GPUs that it has by an operator's word, 0 = as its model */
@@ -189,7 +189,7 @@ struct memory {
 
 /*
  * Adds an event. An event that is known already takes the new time and the worse of both states.
- * `from`: EVENT_FROM_LOG or 1 << source. When there is no room the least bad event is dropped.
+ * `from`: EVENT_FROM_LOG or 1 << source. When the list is full the least bad event is dropped.
  */
 void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8_t from,
 		 uint64_t now_us);
@@ -211,7 +211,7 @@ void memory_reset_uuid(struct memory *m, const char *uuid);
 /*
  * A new incarnation has begun, of the host with all its GPUs (gpu -1) or of one GPU: its states are
  * those that are reported from now on, its events are old. `gauges`: the exporter's host engine
- * began anew, too, so that a number in a gauge is a new event.
+ * restarted as well, so that a number in a gauge is a new event.
  */
 void memory_reborn(struct memory *m, int gpu, bool gauges);
 /* Drops old events. */

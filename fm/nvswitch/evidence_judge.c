@@ -8,9 +8,9 @@
  *                  that asks for a reboot
  *   NO_P2P         a GPU does not reach another by NVLink, or is gone; the fabric manager not done
  *                  for it; its routes unhealthy; it asks for a reset
- *   DEGRADED_LINK  links down or absent while every GPU reaches every other; capacity said to be
+ *   DEGRADED_LINK  links down or absent while every GPU reaches every other; capacity reported as
  *                  limited; DCGM's own warnings
- *   UNKNOWN        nothing was said about NVLinks
+ *   UNKNOWN        nothing was reported about NVLinks
  *
  * A link that was down when the exporter began is not in its answer, so links are counted against
  * what the machine has. A GPU that is cut up (MIG) is out of peer-to-peer on purpose, of its peers
@@ -20,11 +20,11 @@
  * (DcgmHealthWatch.cpp, 4.5.0).
  *
  *   states    what is reported replaces what was; what is not reported stays
- *   gauges    DCGM's Xid and SXid gauges show the last number until the host engine begins anew. A
+ *   gauges    DCGM's Xid and SXid gauges show the last number until the host engine restarts. A
  *             number that was not there before is an event. One that is there at the first sight is
  *             old where its GPU proves that it works, else an event too.
  *   counters  what is higher than before is an event
- *   births    a GPU of another UUID, an energy counter that began anew, or an Xid gauge that is
+ *   births    a GPU of another UUID, an energy counter that restarted, or an Xid gauge that is
  *             gone when the exporter answers again after a minute, begin a new incarnation. Events
  *             of an earlier one end when the states of the present one are whole.
  *   proof     an event ends when its subject proves that it works: every state that is reported of
@@ -90,31 +90,31 @@ static void find_births(const struct judge *j)
 	uint32_t began = 0; /* GPUs whose energy did, by bit */
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct memory_gpu *said = &e->gpus[g];
+		const struct memory_gpu *report = &e->gpus[g];
 		struct memory_gpu *gpu = &m->gpus[g];
 
 		/* Not where GPUs are only numbered in another way, as when one of them is gone. */
-		if (*gpu->uuid && *said->uuid && strcmp(gpu->uuid, said->uuid) &&
+		if (*gpu->uuid && *report->uuid && strcmp(gpu->uuid, report->uuid) &&
 		    !any_of(i, 0, MEMORY_GPUS,
-			    !strcmp(m->gpus[i].uuid, said->uuid) ||
+			    !strcmp(m->gpus[i].uuid, report->uuid) ||
 				    !strcmp(e->gpus[i].uuid, gpu->uuid))) {
 			memory_reset(m, g, gpu->pci);
 			gpu->energy = gpu->xid = 0;
 			replaced = m->ended = true;
 		}
-		counts_on |= said->energy >= gpu->energy && gpu->energy;
-		began |= said->energy && said->energy < gpu->energy ? 1u << g : 0;
-		gauge_gone |= gpu->xid && !said->xid && gpu->gauge_source == j->c->source &&
-			      said->last.has & HAS_ANY;
-		gpu->energy = said->energy ? said->energy : gpu->energy;
-		gpu->gauge_source = said->xid ? j->c->source : gpu->gauge_source;
+		counts_on |= report->energy >= gpu->energy && gpu->energy;
+		began |= report->energy && report->energy < gpu->energy ? 1u << g : 0;
+		gauge_gone |= gpu->xid && !report->xid && gpu->gauge_source == j->c->source &&
+			      report->last.has & HAS_ANY;
+		gpu->energy = report->energy ? report->energy : gpu->energy;
+		gpu->gauge_source = report->xid ? j->c->source : gpu->gauge_source;
 	}
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
-		const struct memory_switch *said = &e->switches[n];
+		const struct memory_switch *report = &e->switches[n];
 		struct memory_switch *sw = &m->switches[n];
 
-		gauge_gone |= sw->sxid && !said->sxid && sw->gauge_source == j->c->source;
-		if (said->sxid || said->link_sxid)
+		gauge_gone |= sw->sxid && !report->sxid && sw->gauge_source == j->c->source;
+		if (report->sxid || report->link_sxid)
 			sw->gauge_source = j->c->source;
 	}
 	if (replaced || (!counts_on && (began || (gauge_gone && long_silent))))
@@ -132,7 +132,7 @@ static const struct {
 } parts[] = {
 #define PART(bit, member)                                                                          \
 	{                                                                                          \
-		bit, offsetof(struct gpu_said, member), sizeof(((struct gpu_said *)0)->member)     \
+		bit, offsetof(struct gpu_report, member), sizeof(((struct gpu_report *)0)->member) \
 	}
 	PART(HAS_P2P, peers),	PART(HAS_PAIRS, pairs_lost),   PART(HAS_FM, fm_status),
 	PART(HAS_MASK, mask),	PART(HAS_SUMMARY, summary),    PART(HAS_ACTION, action),
@@ -152,40 +152,40 @@ static void keep_states(struct memory *m, const struct evidence *e)
 	m->clique = e->clique ? e->clique : m->clique;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
 		const struct memory_gpu *now = &e->gpus[g];
-		const struct gpu_said *said = &now->last;
+		const struct gpu_report *report = &now->last;
 		struct memory_gpu *gpu = &m->gpus[g];
-		struct gpu_said *kept = &gpu->last;
+		struct gpu_report *kept = &gpu->last;
 
 		if (*now->pci)
 			memcpy(gpu->pci, now->pci, sizeof(gpu->pci));
 		if (*now->uuid)
 			memcpy(gpu->uuid, now->uuid, sizeof(gpu->uuid));
-		gpu->seen |= (said->has & HAS_ANY) != 0;
+		gpu->seen |= (report->has & HAS_ANY) != 0;
 		ARRAY_EACH (part, parts, ARRAY_SIZE(parts))
-			if (said->has & part->has)
-				memcpy((char *)kept + part->at, (const char *)said + part->at,
+			if (report->has & part->has)
+				memcpy((char *)kept + part->at, (const char *)report + part->at,
 				       part->size);
-		kept->links_down = (kept->links_down | said->links_down) & ~said->links_up;
-		kept->links_up = (kept->links_up & ~said->links_down) | said->links_up;
+		kept->links_down = (kept->links_down | report->links_down) & ~report->links_up;
+		kept->links_up = (kept->links_up & ~report->links_down) | report->links_up;
 		/* An instance's label is there or not; the mode may be blank for once. */
-		if (said->has & ~HAS_MIG && !(kept->has_mig_mode && !(said->has & HAS_MIG)))
+		if (report->has & ~HAS_MIG && !(kept->has_mig_mode && !(report->has & HAS_MIG)))
 			kept->mig = false;
-		kept->mig |= said->mig;
-		kept->has_mig_mode |= said->has_mig_mode;
-		kept->has |= said->has;
+		kept->mig |= report->mig;
+		kept->has_mig_mode |= report->has_mig_mode;
+		kept->has |= report->has;
 	}
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		const struct memory_switch *now = &e->switches[n];
-		const struct switch_said *said = &now->last;
+		const struct switch_report *report = &now->last;
 		struct memory_switch *sw = &m->switches[n];
 
-		sw->seen |= !e->repeated && (said->present || now->sxid || e->nonfatal[n]);
-		if (said->has_reset)
-			sw->last.reset_required = said->reset_required;
+		sw->seen |= !e->repeated && (report->present || now->sxid || e->nonfatal[n]);
+		if (report->has_reset)
+			sw->last.reset_required = report->reset_required;
 		for (unsigned w = 0; w < MEMORY_LINKS / 64; w++) {
-			sw->last.links_down[w] &= ~said->links_seen[w];
-			sw->last.links_down[w] |= said->links_down[w];
-			sw->last.links_seen[w] |= said->links_seen[w];
+			sw->last.links_down[w] &= ~report->links_seen[w];
+			sw->last.links_down[w] |= report->links_down[w];
+			sw->last.links_seen[w] |= report->links_seen[w];
 		}
 	}
 }
@@ -193,10 +193,10 @@ static void keep_states(struct memory *m, const struct evidence *e)
 /* ---- What there should be, and what is well -------------------------------------------------- */
 
 /* What the fabric manager's status means; as if it were done where it is not reported. */
-static const struct xid *fm_of(const struct judge *j, const struct gpu_said *said)
+static const struct xid *fm_of(const struct judge *j, const struct gpu_report *report)
 {
-	return catalogue_find(CATALOGUE_FM, said->has & HAS_FM ? said->fm_status : FM_SUCCESS, NULL,
-			      j->c->progress);
+	return catalogue_find(CATALOGUE_FM, report->has & HAS_FM ? report->fm_status : FM_SUCCESS,
+			      NULL, j->c->progress);
 }
 
 static uint32_t others_of(const struct judge *j, unsigned g)
@@ -205,20 +205,20 @@ static uint32_t others_of(const struct judge *j, unsigned g)
 }
 
 /* GPUs that it does not reach, by bit. */
-static uint32_t lost_by(const struct judge *j, unsigned g, const struct gpu_said *said)
+static uint32_t lost_by(const struct judge *j, unsigned g, const struct gpu_report *now)
 {
-	return (said->pairs_lost | (said->has & HAS_P2P ? ~said->peers : 0)) & others_of(j, g);
+	return (now->pairs_lost | (now->has & HAS_P2P ? ~now->peers : 0)) & others_of(j, g);
 }
 
 /* Nothing reported of it is unhealthy, and what was ever reported is reported now. */
 static bool shows_no_fault(const struct judge *j, unsigned g)
 {
-	const struct gpu_said *said = &j->e->gpus[g].last;
-	uint16_t silent = j->m->gpus[g].last.has & HAS_STATES & ~said->has & ~HAS_LINKS;
+	const struct gpu_report *report = &j->e->gpus[g].last;
+	uint16_t silent = j->m->gpus[g].last.has & HAS_STATES & ~report->has & ~HAS_LINKS;
 
-	return !silent && !fm_of(j, said)->state &&
-	       !(said->has & HAS_ACTION && said->action != ACTION_NONE) &&
-	       !(said->has & HAS_SUMMARY && said->summary == SUMMARY_UNHEALTHY);
+	return !silent && !fm_of(j, report)->state &&
+	       !(report->has & HAS_ACTION && report->action != ACTION_NONE) &&
+	       !(report->has & HAS_SUMMARY && report->summary == SUMMARY_UNHEALTHY);
 }
 
 static void survey(struct judge *j)
@@ -230,7 +230,7 @@ static void survey(struct judge *j)
 	bool switches = any_of(n, 0, MEMORY_SWITCHES, m->switches[n].seen), any = false;
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct gpu_said *last = &m->gpus[g].last;
+		const struct gpu_report *last = &m->gpus[g].last;
 
 		seen += m->gpus[g].seen;
 		top = m->gpus[g].seen ? g + 1 : top;
@@ -251,17 +251,17 @@ static void survey(struct judge *j)
 		j->gpus = top;
 	j->all = (1u << j->gpus) - 1;
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct gpu_said *said = &j->e->gpus[g].last;
-		bool p2p = said->has & (HAS_P2P | HAS_PAIRS), well = shows_no_fault(j, g);
-		bool whole = p2p && !lost_by(j, g, said), matters = !(j->exempt >> g & 1);
-		bool lost = any && matters && (!(said->has & HAS_STATES) || (p2p && !whole));
+		const struct gpu_report *report = &j->e->gpus[g].last;
+		bool p2p = report->has & (HAS_P2P | HAS_PAIRS), well = shows_no_fault(j, g);
+		bool whole = p2p && !lost_by(j, g, report), matters = !(j->exempt >> g & 1);
+		bool lost = any && matters && (!(report->has & HAS_STATES) || (p2p && !whole));
 
 		m->gpus[g].dipped |= lost && m->gpus[g].seen;
-		j->there |= (said->has & HAS_ANY ? 1u : 0u) << g;
+		j->there |= (report->has & HAS_ANY ? 1u : 0u) << g;
 		j->whole |= (unsigned)(well && whole && matters) << g;
 		j->lost |= (unsigned)lost << g;
 		j->no_action |=
-			(unsigned)(well && said->has & HAS_ACTION && (whole || !p2p || !matters))
+			(unsigned)(well && report->has & HAS_ACTION && (whole || !p2p || !matters))
 			<< g;
 		j->dipped |= (unsigned)m->gpus[g].dipped << g;
 	}
@@ -312,19 +312,19 @@ static void take_events(const struct judge *j)
 	unsigned kept = 0;
 
 	for (unsigned g = 0; g < MEMORY_GPUS; g++) {
-		const struct memory_gpu *said = &e->gpus[g];
+		const struct memory_gpu *report = &e->gpus[g];
 		struct memory_gpu *gpu = &m->gpus[g];
 		struct nvswitch_finding failed = EVENT(g);
 
-		if (gauge_moved(j, &gpu->xid, said->xid, gpu->gauge_source) &&
+		if (gauge_moved(j, &gpu->xid, report->xid, gpu->gauge_source) &&
 		    !(first && (j->whole | j->no_action) >> g & 1))
-			error_happened(j, g, -1, -1, said->xid);
-		if (!(said->last.has & HAS_FAILURES))
+			error_happened(j, g, -1, -1, report->xid);
+		if (!(report->last.has & HAS_FAILURES))
 			continue;
 		array_printf(failed.text, "GPU %u: a link did not recover", g);
-		if (!first && said->failed_recoveries > gpu->failed_recoveries)
+		if (!first && report->failed_recoveries > gpu->failed_recoveries)
 			happened(j, NVSWITCH_DEGRADED_LINK, failed);
-		gpu->failed_recoveries = said->failed_recoveries;
+		gpu->failed_recoveries = report->failed_recoveries;
 	}
 	/*
 	 * DCGM's counts are of the last minutes: what is in one is new, whatever came before. What
@@ -344,13 +344,13 @@ static void take_events(const struct judge *j)
 	}
 	m->ncounts = kept;
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
-		const struct memory_switch *said = &e->switches[n];
+		const struct memory_switch *report = &e->switches[n];
 		struct memory_switch *sw = &m->switches[n];
 
-		if (gauge_moved(j, &sw->sxid, said->sxid, sw->gauge_source) && !old)
-			error_happened(j, -1, n, -1, said->sxid);
-		if (gauge_moved(j, &sw->link_sxid, said->link_sxid, sw->gauge_source) && !old)
-			error_happened(j, -1, n, e->fatal_link[n], said->link_sxid);
+		if (gauge_moved(j, &sw->sxid, report->sxid, sw->gauge_source) && !old)
+			error_happened(j, -1, n, -1, report->sxid);
+		if (gauge_moved(j, &sw->link_sxid, report->link_sxid, sw->gauge_source) && !old)
+			error_happened(j, -1, n, e->fatal_link[n], report->link_sxid);
 	}
 }
 
@@ -367,10 +367,10 @@ static bool is_disproved(const struct judge *j, const struct nvswitch_finding *f
 		return false;
 	if (f->state == NVSWITCH_DEGRADED_LINK && f->sw >= 0 && f->sw < MEMORY_SWITCHES &&
 	    f->link >= 0 && f->link < MEMORY_LINKS) {
-		const struct switch_said *said = &j->e->switches[f->sw].last;
+		const struct switch_report *report = &j->e->switches[f->sw].last;
 		unsigned word = f->link / 64u;
 
-		if ((said->links_seen[word] & ~said->links_down[word]) >> f->link % 64 & 1)
+		if ((report->links_seen[word] & ~report->links_down[word]) >> f->link % 64 & 1)
 			return true; /* that link is up */
 	}
 	return of && ((!(of & ~j->whole) && of & j->dipped) ||
@@ -403,8 +403,8 @@ static void end_disproved(const struct judge *j)
  */
 static void judge_gpu(const struct judge *j, unsigned g)
 {
-	const struct gpu_said *last = &j->m->gpus[g].last, *said = &j->e->gpus[g].last;
-	unsigned count = __builtin_popcountll(said->links_up | said->links_down);
+	const struct gpu_report *last = &j->m->gpus[g].last, *report = &j->e->gpus[g].last;
+	unsigned count = __builtin_popcountll(report->links_up | report->links_down);
 	unsigned ever = __builtin_popcountll(last->links_up | last->links_down);
 	unsigned usual = ever > j->links ? ever : j->links;
 	bool exempt = j->exempt >> g & 1;
@@ -467,7 +467,7 @@ static void judge_gpus(const struct judge *j)
 		if (gone >> g & 1)
 			find(j, NVSWITCH_NO_P2P, GONE(g, NVSWITCH_REBOOT), "GPU %u: absent", g);
 	for (unsigned g = 0; g < j->gpus; g++) {
-		const struct gpu_said *last = &j->m->gpus[g].last;
+		const struct gpu_report *last = &j->m->gpus[g].last;
 		const struct xid *fm = fm_of(j, last);
 
 		if (!(j->there >> g & 1))
@@ -498,7 +498,7 @@ static void judge_switches(const struct judge *j)
 
 	for (unsigned n = 0; n < MEMORY_SWITCHES; n++) {
 		const struct memory_switch *sw = &j->m->switches[n];
-		const struct switch_said *now = &j->e->switches[n].last;
+		const struct switch_report *now = &j->e->switches[n].last;
 		struct nvswitch_finding place = NOWHERE;
 
 		place.sw = n;

@@ -287,7 +287,7 @@ int memory_gpu_by_pci(const struct memory *m, const char *pci)
 static void forget_states(struct memory *m, int gpu, bool gauges)
 {
 	ARRAY_EACH (it, m->gpus + (gpu < 0 ? 0 : gpu), gpu < 0 ? MEMORY_GPUS : 1u) {
-		it->last = (struct gpu_said){ 0 };
+		it->last = (struct gpu_report){ 0 };
 		it->dipped = false;
 		it->xid = gauges ? 0 : it->xid;
 	}
@@ -385,6 +385,6 @@ void memory_clear(struct memory *m)
 	memory_declare(m, m->declared);
 	ARRAY_EACH (sw, m->switches, MEMORY_SWITCHES) {
 		sw->seen = false;
-		sw->last = (struct switch_said){ 0 };
+		sw->last = (struct switch_report){ 0 };
 	}
 }

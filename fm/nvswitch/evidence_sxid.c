@@ -230,7 +230,7 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* An error of NVSwitches by its number, and as far as it is said how grave it is. */
+/* An error of NVSwitches by its number, and how grave it is, as far as that is known. */
 static void set_sxid(struct sxid_event *event, unsigned number, bool fatal, bool mild, int sw,
 		     int link, const char *words)
 {

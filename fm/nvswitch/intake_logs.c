@@ -99,9 +99,9 @@ json_t *log_intake_senders(const struct log_intake *in)
 /* ---- The socket and the journal -------------------------------------------------------------- */
 
 /*
- * Who may write to the unix socket is said by its file's owner and mode (0660). The first byte of a
- * connection says whether it is journald's or syslog. When there are as many connections as may be,
- * the one that was silent longest makes room.
+ * The owner and mode (0660) of the unix socket's file decide who may write to it. The first byte of
+ * a connection shows whether it is journald's or syslog. When there are as many connections as may
+ * be, a new one replaces the one that was silent longest.
  *
  * The journal is this machine's, or a folder of other machines' that systemd-journal-remote writes.
  */
@@ -183,7 +183,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	struct log_intake *in = s->intake;
 	struct connection *c = s->connections[0];
 
-	if (in->connections == CONNECTIONS) { /* the one silent longest makes room */
+	if (in->connections == CONNECTIONS) { /* the one silent longest is closed */
 		ARRAY_EACH (other, s->connections, CONNECTIONS)
 			if ((*other)->heard_us < c->heard_us)
 				c = *other;

@@ -61,7 +61,7 @@ static void take_report(struct health *h, unsigned host, struct health_source *s
 
 #define REPORT_TTL_MAX_S 86400
 
-int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err)
+int source_report_hear(struct source_home *home, const struct health_report *report, char *err)
 {
 	struct health *h = home->health;
 	unsigned host = health_find(h, report->host);

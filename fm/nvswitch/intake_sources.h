@@ -54,7 +54,7 @@ extern const struct source_ops source_exporters;
 /* ---- Health reports -------------------------------------------------------------------------- */
 
 /* The command `health-report`: 0, or -1 with the reason in err; where all is checked. */
-int source_report_hear(struct source_home *home, const struct nvswitch_said *report, char *err);
+int source_report_hear(struct source_home *home, const struct health_report *report, char *err);
 /* A host's report was read from the state file: it has a source, silent so far. */
 void source_report_recall(struct source_home *home, unsigned host,
 			  const struct memory_report *report);

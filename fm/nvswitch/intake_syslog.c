@@ -69,7 +69,7 @@ static bool read_5424(struct lex *c, struct syslog_message *m)
 	if (!take_word(c, &word) || !take_host(c, m->host))
 		return false;
 	if (!strcmp(m->host, "-"))
-		*m->host = '\0';	 /* not said */
+		*m->host = '\0';	 /* not given */
 	for (unsigned i = 0; i < 3; i++) /* application, process, message */
 		if (!take_word(c, &word))
 			return false;
@@ -227,11 +227,11 @@ void log_stream_feed(struct log_stream *s, const char *data, size_t len, log_str
 	}
 	while (len) {
 		const char *newline = s->left ? NULL : memchr(data, '\n', len);
-		size_t part = newline ? (size_t)(newline - data) : len, room, kept;
+		size_t part = newline ? (size_t)(newline - data) : len, space, kept;
 
 		part = s->left && s->left < part ? s->left : part;
-		room = LOG_STREAM_LINE - s->used;
-		kept = part < room ? part : room;
+		space = LOG_STREAM_LINE - s->used;
+		kept = part < space ? part : space;
 		memcpy(s->line + s->used, data, kept);
 		s->used += kept;
 		if (newline) {

@@ -70,7 +70,7 @@ json_t *nvlink_hosts(const struct fabric *f)
 json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
 			   const char *state, const char *reason, double ttl_s, char *err)
 {
-	const struct nvswitch_said report = { source, host, state, reason, ttl_s };
+	const struct health_report report = { source, host, state, reason, ttl_s };
 
 	if (source_report_hear(&room_of(f)->nvswitch->home, &report, err))
 		return NULL;
@@ -156,7 +156,7 @@ json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const u
  * goes over the spines. Its seven flows leave one adapter, whose port is as fast as the uplink that
  * they share, so they lose nothing by sharing it: no other tables gain the host 5 percent on 1, 2
  * and 4 units (tests/unit/routing/report/test_rates.c), and they cost others. So routing is kept,
- * and what was computed is said: an event when a host becomes NO_P2P, and an alert where its
+ * and what was computed is reported: an event when a host becomes NO_P2P, and an alert where its
  * traffic takes more than a percent of the others'.
  *
  * NVLink switches of the fifth generation look like InfiniBand switches from within their own
@@ -166,7 +166,7 @@ json_t *nvlink_trial(const struct fabric *f, const struct topo *variant, const u
 /* ---- Rates of hosts without P2P ------------------------------------------------------------- */
 
 #define RATES_SOON_US 10000 /* what is lost together is shown by the same tables */
-#define CROWDS	      0.99  /* of what the others would get: from there on they are told */
+#define CROWDS	      0.99  /* of what the others would get: below that an alert is raised */
 
 /* Beside the loop: a list of documents. */
 static int write_rates(void *arg, FILE *out)

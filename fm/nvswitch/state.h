@@ -103,7 +103,7 @@ struct nvswitch_verdict { /* the report of one source on a host */
 	uint8_t count;
 	struct nvswitch_finding findings[NVSWITCH_FINDINGS]; /* the worst, and they first */
 };
-/* Adds a finding and worsens the state by it. False: there was no room for it. */
+/* Adds a finding and worsens the state by it. False: the verdict is full. */
 bool nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding);
 /* The same, of that state and with a formatted text. */
 void nvswitch_find(struct nvswitch_verdict *verdict, enum nvswitch_state state,

@@ -428,7 +428,7 @@ static bool take_state(void *arg, const char *line)
 	return true;
 }
 
-/* Of hosts that are not HEALTHY, are overridden, or whose hook was not told of their state. */
+/* Of hosts that are not HEALTHY, are overridden, or whose hook has not run for their state. */
 static void write_states(const void *arg, FILE *out)
 {
 	const struct nvswitch *nv = arg;

@@ -214,7 +214,7 @@ enum nvswitch_state nvswitch_believed(const struct health_host *host);
  */
 int nvswitch_set(struct nvswitch *nv, const char *host, const char *state, int gpus, char *err);
 
-struct nvswitch_said { /* a `health-report`: unchecked texts, and how long it counts */
+struct health_report { /* a `health-report`: unchecked texts, and how long it counts */
 	const char *source, *host, *state, *reason;
 	double ttl_s;
 };

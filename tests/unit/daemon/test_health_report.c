@@ -88,7 +88,7 @@ static bool report(struct one *it, unsigned host, const char *source, enum nvswi
 		   uint32_t ttl_s)
 {
 	struct source_home home = { .loop = it->loop, .health = &it->h, .heard = nothing_cb };
-	const struct nvswitch_said said = { source, it->h.hosts[host].name, nvswitch_states[state],
+	const struct health_report said = { source, it->h.hosts[host].name, nvswitch_states[state],
 					    "overheated", ttl_s };
 	struct loop_timer *now = loop_timer_new(it->loop, stop_cb, it->loop);
 	char err[NVSWITCH_ERROR];

@@ -363,7 +363,7 @@ static void begin_machine(struct scene *s, const char *name)
 static void report(struct scene *s, const char *rest)
 {
 	char source[33], state[32], reason[92] = "", err[128];
-	struct nvswitch_said said = { source, s->w.names[0], state, reason, 0 };
+	struct health_report said = { source, s->w.names[0], state, reason, 0 };
 
 	if (sscanf(rest, "%32s %31s %lf %91[^\n]", source, state, &said.ttl_s, reason) < 3 ||
 	    source_report_hear(s->w.home, &said, err))
