@@ -36,7 +36,7 @@ struct port_counters {			   /* of one port; zeroed = never read */
 	uint32_t wide;			   /* of 64 bits */
 };
 
-/* A literal, never NULL: "xmit_bytes", "symbol_errors", "fec_corrected_blocks" .. */
+/* A literal, never NULL, such as "xmit_bytes", "symbol_errors", "fec_corrected_blocks". */
 const char *counters_name(unsigned counter);
 enum counters_group counters_group(unsigned counter);
 
@@ -69,7 +69,7 @@ json_t *counters_json(const struct port_counters *c, uint64_t now_us);
 
 /*
  * Takes those counters of a reading whose bit is in `mask` and that its attribute has. A counter
- * that went down was cleared or its device began anew: it counts from 0. One that is of another
+ * that went down was cleared or its device restarted: it counts from 0. One that is of another
  * width than before, as it comes from another attribute, has no rate yet.
  */
 void counters_take(struct port_counters *c, const struct wire_perf *now, uint32_t mask,
@@ -81,17 +81,17 @@ void counters_take_fec(struct port_counters *c, const uint64_t now[WIRE_FEC_COUN
 /* What to take of an attribute, for an agent that can do that: 1 << counter. */
 uint32_t counters_of(uint16_t attr_id, const struct wire_perf_caps *caps);
 
-/* ---- Which forward error correction a port uses, as it has told (fm/perf/fec_modes.h) -------- */
+/* ---- Which forward error correction a port reports (fm/perf/fec_modes.h) --------------------- */
 
 enum fec_state { FEC_UNASKED, FEC_ASKED, FEC_KNOWN, FEC_UNKNOWN };
 
 struct fec_mode {			 /* of a port; zeroed = was never asked */
-	guid_t peer;			 /* the link that it is of: its far end, .. */
-	uint8_t peer_port, speed, lanes; /* ..and what it runs at */
+	guid_t peer;			 /* the far end of the link when the mode was read */
+	uint8_t peer_port, speed, lanes; /* of that link */
 	uint8_t state;			 /* enum fec_state; the rest counts where it is FEC_KNOWN */
 	uint8_t lost;			 /* requests without an answer */
 	uint8_t active;			 /* FECModeActive: a number below WIRE_FEC_MODES */
-	uint16_t supported, enabled;	 /* at the speed of the link, 1 << number; 0 = none said */
+	uint16_t supported, enabled; /* at the speed of the link, 1 << number; 0 = none reported */
 };
 
 /* Its name, or "mode-7" where it has none. */

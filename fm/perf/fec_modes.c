@@ -33,7 +33,7 @@ struct fec_node {
 	cl_map_item_t item; /* key = node GUID */
 	guid_t guid;
 	struct inv_node *inv; /* of this walk */
-	bool answers;	      /* a port of it told its mode: the others are asked, too */
+	bool answers;	      /* a port of it reported its mode: the others are asked, too */
 	bool refused;	      /* does not know it after all */
 	bool chosen;	      /* a port of it is being asked alone */
 	uint8_t lost;	      /* requests without an answer since one was answered */
@@ -48,11 +48,11 @@ struct fec_modes {
 	struct batch *batch;
 	struct loop_timer *timer;
 	cl_qmap_t nodes;
-	guid_t next;	  /* where the walk goes on: that node, .. */
-	unsigned num;	  /* ..and port */
+	guid_t next;	  /* the node where the walk goes on */
+	unsigned num;	  /* the port of it where the walk goes on */
 	bool walking;	  /* it has not come to its end */
-	bool again;	  /* another one follows, of all.. */
-	bool follows;	  /* ..or of devices that have answered once */
+	bool again;	  /* another walk follows, over all devices */
+	bool follows;	  /* another walk follows, over devices that have answered once */
 	bool missed;	  /* some did not answer */
 	unsigned waiting; /* jobs */
 	struct fec_modes_counts counts;
@@ -273,7 +273,7 @@ static void forget(struct fec_modes *m, guid_t node, uint8_t port)
 
 	if (!n || port > n->nports)
 		return;
-	n->refused = false; /* it may have begun anew, with another firmware */
+	n->refused = false; /* it may have restarted, with another firmware */
 	n->lost = 0;
 	n->modes[port] = (struct fec_mode){ 0 };
 }

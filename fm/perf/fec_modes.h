@@ -20,7 +20,7 @@
 
 struct fec_modes_counts { /* since fec_modes_new() */
 	uint64_t asked;	  /* ports; one that is asked again counts again */
-	uint64_t read;	  /* of these, ports that told their mode */
+	uint64_t read;	  /* of these, ports that reported their mode */
 	uint64_t refused; /* answered with a status, or with no modes at all */
 	uint64_t malformed, unanswered;
 };
@@ -36,7 +36,7 @@ struct fec_modes *fec_modes_new(struct loop *loop, struct mad *mad, struct inven
 void fec_modes_free(struct fec_modes *modes); /* NULL is fine; nothing is called any more */
 /* There may be links that were not asked. */
 void fec_modes_ask(struct fec_modes *modes);
-/* The link at that port fell, and with it what both of its ends said. */
+/* The link at that port fell: the modes that both of its ends reported are dropped. */
 void fec_modes_forget(struct fec_modes *modes, guid_t node, uint8_t port);
 /*
  * Those of a node, by port number; *nports is the highest. NULL: nothing was asked of it. Borrowed

@@ -5,10 +5,11 @@
  *
  * Counters are looked at and never cleared, so other tools keep theirs; what counts is what was
  * added between two readings. A counter that went down was cleared by somebody else, or its device
- * rebooted: it counts from 0. One that stands at its end says nothing any more, and that is told.
+ * rebooted: it counts from 0. One that stands at its end measures nothing any more, and is reported
+ * as full.
  *
  * An agent may answer falsely. What its link can not carry in the time is no reading, and what
- * would be over a limit is taken when a second reading at once goes on from it: whoever reads asks
+ * would be over a limit is taken when a second reading at once goes on from it: the reader calls
  * judge_weigh() first.
  */
 #ifndef FMD_PERF_JUDGE_H
@@ -23,7 +24,7 @@ enum judge_kind {			 /* what is judged, each by a threshold of its own */
 		  JUDGE_RECOVERED,	 /* an hour */
 		  JUDGE_DOWNED,		 /* an hour */
 		  JUDGE_FEC_UNCORRECTED, /* blocks a minute that FEC could not mend */
-		  JUDGE_FEC_CORRECTED,	 /* .. that it mended */
+		  JUDGE_FEC_CORRECTED,	 /* blocks a minute that FEC mended */
 		  JUDGE_FEC_SYMBOLS,	 /* wrong symbols in a billion, since the last reading */
 		  JUDGE_DISCARDS,	 /* a minute; says congestion, the link may be well */
 		  JUDGE_WAIT,		 /* percent of the time; likewise */
@@ -53,7 +54,7 @@ struct judge_port {	  /* zeroed = never read */
 	uint8_t state;		 /* enum judge_state */
 	uint8_t why;		 /* enum judge_kind: the worst when last over */
 	bool sure;		 /* a second reading has confirmed what was read */
-	bool anew;		 /* taken anew last, or lower each time since: it is cleared */
+	bool anew; /* counted from 0 by its last reading, or lower each time since: it is cleared */
 };
 
 struct judge_fec {	  /* of a port that counts it; zeroed = never read */
@@ -111,8 +112,8 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 enum ber_kind {
 	BER_SYMBOL,	      /* symbol errors: what is wrong behind all correction */
 	BER_EFFECTIVE,	      /* blocks that FEC could not mend, each as one error */
-	BER_JUDGED,	      /* those have limits.. */
-	BER_RAW = BER_JUDGED, /* ..and symbols that FEC mended are reported alone */
+	BER_JUDGED,	      /* kinds below this one have limits */
+	BER_RAW = BER_JUDGED, /* symbols that FEC mended: reported, without a limit */
 	BER_KINDS
 };
 enum ber_window { BER_SHORT, BER_LONG, BER_WINDOWS };

@@ -218,7 +218,7 @@ static void link_health_read_port(void *health, guid_t node, uint8_t num)
 		maintenance_clean(h->fabric, node, num, clean_us(h, node, num));
 }
 
-/* As perf_ops.trained: both ends are read by a sweep, and the update behind it shares anew. */
+/* As perf_ops.trained: both ends are read by a sweep, and its update shares links again. */
 static void link_health_trained(void *health, struct inv_node *node, uint8_t num)
 {
 	struct link_health *h = health;
@@ -368,8 +368,8 @@ static const char *link_health_swept(void *room, const struct fabric_swept *swep
 /* ---- Pace ------------------------------------------------------------------------------------ */
 
 /*
- * Whether passes over all counters keep to their interval: that two in a row did not is a trouble,
- * until two in a row did.
+ * Whether passes over all counters keep to their interval. An alert is raised when two in a row did
+ * not, and ends when two in a row did.
  */
 
 #define IN_A_ROW 2
@@ -379,7 +379,7 @@ static uint64_t interval_us(const struct link_health *h)
 	return h->services.conf->perf.interval_ms * 1000ull;
 }
 
-/* The interval is another one: whether passes keep to it is found out anew. */
+/* The interval is another one: whether passes keep to it is judged from the start. */
 static void link_health_pace_reset(struct link_health *h)
 {
 	h->late = h->in_time = 0;
@@ -570,13 +570,13 @@ static enum job_result slow_step(void *room)
 	return node ? JOB_MORE : JOB_NEXT;
 }
 
-static enum job_result slow_told_step(void *room)
+static enum job_result slow_logged_step(void *room)
 {
 	struct link_health *h = room;
 	struct slow_search *search = h->search;
 	const struct paces *paces = &search->paces;
 	struct slow_link *before = h->slow;
-	unsigned nbefore = h->nslow, told = 0;
+	unsigned nbefore = h->nslow, fresh = 0;
 	struct name_list names = { 0 };
 
 	h->slow = search->list;
@@ -599,19 +599,19 @@ static enum job_result slow_told_step(void *room)
 		name_list_add(&names, name.text);
 		h->slow[h->nslow++] = s;
 		if (!(nbefore && bsearch(&s, before, nbefore, sizeof(s), by_place)) &&
-		    told++ < LOGGED_ONE_BY_ONE)
+		    fresh++ < LOGGED_ONE_BY_ONE)
 			event_log_add(h->services.events, LOG_WARNING, "link-slow", &subject, NULL,
 				      "%s: runs at %ux %s, both ends support %ux %s", name.text,
 				      s.lanes, topo_speed_name(s.speed), s.best_lanes,
 				      topo_speed_name(s.best_speed));
 	}
-	if (told > LOGGED_ONE_BY_ONE)
+	if (fresh > LOGGED_ONE_BY_ONE)
 		event_log_add(h->services.events, LOG_WARNING, "link-slow", NULL, NULL,
 			      "fabric: %u more links run below what both ends support",
-			      told - LOGGED_ONE_BY_ONE);
+			      fresh - LOGGED_ONE_BY_ONE);
 	name_list_alert(h->services.alerts, "links-slow", &names,
 			"link runs below what it supports", "links run below what they support");
-	if (told || h->nslow != nbefore)
+	if (fresh || h->nslow != nbefore)
 		fabric_report_hosts_changed(h->fabric);
 	free(before);
 	free(search);
@@ -672,7 +672,7 @@ static enum job_result answer_step(void *room)
 }
 
 static const struct job_step steps[] = { { "links-slow", slow_step },
-					 { "links-slow-told", slow_told_step },
+					 { "links-slow-told", slow_logged_step },
 					 { "links-over", over_step },
 					 { "health-answer", answer_step },
 					 { 0 } };

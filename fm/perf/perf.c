@@ -25,7 +25,7 @@ struct pnode {
 	uint32_t silent_in;   /* the pass in which it did not answer */
 	bool has_caps, asked_caps, no_details;
 	struct wire_perf_caps caps;
-	uint64_t due[4]; /* ports that are asked when it has told its caps, by bit */
+	uint64_t due[4]; /* ports that are asked once its capabilities are known, by bit */
 	uint8_t nports;
 	struct judge_port *judged;	/* [nports + 1] */
 	struct port_counters *counters; /* [nports]: of port N at N - 1 */
@@ -34,8 +34,8 @@ struct pnode {
 	struct judge_fec *fec;		/* as judged; NULL = its agent does not count that */
 	struct detail **details;	/* [nports + 1], NULL = well */
 	struct doubt *doubts;		/* of few ports for a moment */
-	double thrown;			/* readings that were false, fading within an hour, .. */
-	uint64_t thrown_us;		/* ..as of then */
+	double thrown;			/* false readings as of thrown_us, fading within an hour */
+	uint64_t thrown_us;
 };
 
 /*
@@ -217,9 +217,9 @@ struct perf {
 
 	uint32_t pass; /* the running or latest */
 	bool running, hurried, all_asked;
-	struct round round; /* all nodes.. */
-	struct job *job;    /* ..which that puts in order.. */
-	bool preparing;	    /* ..now */
+	struct round round; /* all nodes, in the order of the pass */
+	struct job *job;    /* puts the nodes of `round` in order */
+	bool preparing;	    /* the job is at work */
 	unsigned num, next; /* place of the pass: port number, index in round.order */
 	unsigned asked;	    /* ports of this pass */
 	uint64_t began_us, mads_before;
@@ -320,15 +320,15 @@ enum held { HELD_NOT, HELD_AGAIN, HELD_GIVEN_UP };
  * its agent.
  */
 static enum held hold(struct perf *p, struct pnode *n, uint8_t num, enum perf_job kind,
-		      enum judge_reading said, const uint64_t *value, unsigned count)
+		      enum judge_reading verdict, const uint64_t *value, unsigned count)
 {
 	struct doubt **link = doubt_of(n, num, kind), *d = *link;
-	bool again = said == JUDGE_TWICE && (!d || d->tries < TRIES);
+	bool again = verdict == JUDGE_TWICE && (!d || d->tries < TRIES);
 	bool was_false = false;
 
 	for (unsigned i = 0; d && i < count; i++)
 		was_false |= value[i] < d->value[i];
-	if (was_false || (said == JUDGE_TWICE && !again)) {
+	if (was_false || (verdict == JUDGE_TWICE && !again)) {
 		n->thrown = thrown_now(n, loop_now_us(p->loop)) + 1;
 		n->thrown_us = loop_now_us(p->loop);
 		p->thrown++;
@@ -346,7 +346,7 @@ static enum held hold(struct perf *p, struct pnode *n, uint8_t num, enum perf_jo
 	}
 	if (d)
 		doubt_end(link);
-	return said == JUDGE_TWICE ? HELD_GIVEN_UP : HELD_NOT;
+	return verdict == JUDGE_TWICE ? HELD_GIVEN_UP : HELD_NOT;
 }
 
 static bool fec_is_held(struct perf *p, struct pnode *n, uint8_t num,
@@ -354,14 +354,14 @@ static bool fec_is_held(struct perf *p, struct pnode *n, uint8_t num,
 {
 	const struct doubt *d = *doubt_of(n, num, JOB_FEC);
 	struct judge_fec *fec = &n->fec[num];
-	enum judge_reading said =
+	enum judge_reading verdict =
 		judge_weigh_fec(&n->judged[num], fec, &p->conf.limits, d ? d->value : NULL, now,
 				word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
-	enum held held = hold(p, n, num, JOB_FEC, said, now, WIRE_FEC_COUNTERS);
+	enum held held = hold(p, n, num, JOB_FEC, verdict, now, WIRE_FEC_COUNTERS);
 
 	if (held != HELD_AGAIN)
 		ask_from(p, n, num, JOB_TRAFFIC);
-	if (held == HELD_NOT && said == JUDGE_ANEW) {
+	if (held == HELD_NOT && verdict == JUDGE_ANEW) {
 		judge_anew(NULL, fec);
 		counters_take_fec(&n->counters[num - 1], NULL, 0);
 	}
@@ -372,13 +372,13 @@ static bool errors_are_held(struct perf *p, struct pnode *n, uint8_t num, enum p
 			    const struct wire_perf *now)
 {
 	const struct doubt *d = *doubt_of(n, num, kind);
-	enum judge_reading said =
+	enum judge_reading verdict =
 		judge_weigh(&n->judged[num], &p->conf.limits, d ? d->value : NULL, now,
 			    word_rate(&n->inv->ports[num]), loop_now_us(p->loop));
 
-	if (hold(p, n, num, kind, said, now->value, PERF_COUNTERS))
+	if (hold(p, n, num, kind, verdict, now->value, PERF_COUNTERS))
 		return true;
-	if (said == JUDGE_ANEW) {
+	if (verdict == JUDGE_ANEW) {
 		judge_anew(&n->judged[num], NULL);
 		n->counters[num - 1].rated = n->counters[num - 1].known = 0;
 	}
@@ -400,7 +400,7 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	} else if (!n->details[num]) {
 		n->details[num] = mem_array(n->details[num], 1);
 	}
-	/* What kind of errors they are, where that is known to be told. */
+	/* What kind of errors they are, unless the agent is known not to count that. */
 	if (n->details[num] && !n->no_details && judged->rate[JUDGE_RCV] > 0)
 		ask(p, n, num, JOB_RCV);
 	if (n->details[num] && !n->no_details && judged->rate[JUDGE_DISCARDS] > 0)
@@ -688,7 +688,7 @@ static void perf_tick(void *arg)
 	ask_some(p, count);
 	if (p->all_asked && !batch_in_flight(p->batch))
 		batch_wake(p->batch); /* its end ends the pass, also when nobody was asked */
-	else if (!p->all_asked && !p->hurried) /* on demand, answers make room for more */
+	else if (!p->all_asked && !p->hurried) /* on demand, each answer lets the next request go */
 		loop_timer_set(p->tick, TICK_US);
 }
 
@@ -797,7 +797,7 @@ void perf_configure(struct perf *p, const struct perf_conf *conf)
 	bool sooner = conf->interval_ms != p->conf.interval_ms;
 
 	if (memcmp(conf->ber.window_us, p->conf.ber.window_us, sizeof(conf->ber.window_us))) {
-		/* error rates are counted anew */
+		/* error rates are counted from 0 */
 		QMAP_EACH (&p->nodes, pnode, n)
 			for (unsigned num = 0; num <= n->nports; num++)
 				ber_forget(&n->ber[num]);

@@ -67,8 +67,8 @@ static inline void *sa_map_find(const cl_qmap_t *map, uint64_t key)
 
 struct sa_group_port {	    /* a port that is in a group */
 	cl_map_item_t item; /* key: GUID */
-	unsigned groups;    /* how many it is in, .. */
-	unsigned held;	    /* ..and of how many it is the holder; those in advance do not count */
+	unsigned groups;    /* how many it is in */
+	unsigned held;	    /* of how many it is the holder; those in advance do not count */
 	bool reported;	    /* the SA's: that it is in too many */
 };
 struct sa_groups;

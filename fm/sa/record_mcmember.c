@@ -451,7 +451,7 @@ static void log_full(struct sa *sa, uint32_t port, const struct sa_mcast_share *
 }
 
 /* One host does not take all MLIDs; groups made in advance cost none. group NULL: a new one. */
-static bool port_has_room(const struct sa_query *q, uint32_t port, const struct sa_group *group)
+static bool port_may_add(const struct sa_query *q, uint32_t port, const struct sa_group *group)
 {
 	struct sa *sa = q->sa;
 	guid_t guid = q->mc.port_gid.guid; /* which may be an alias */
@@ -492,7 +492,7 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 		return status;
 	if (!port_carries(q, port, &attr))
 		return WIRE_SA_REQ_INVALID;
-	if (!port_has_room(q, port, NULL))
+	if (!port_may_add(q, port, NULL))
 		return WIRE_SA_NO_RESOURCES;
 	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
 	if (!q->trusted && !sa_groups_shares(sa->groups, &attr.mgid) &&
@@ -538,7 +538,7 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 		    !sa_mcast_quality_fits(q, &group->attr) ||
 		    !port_carries(q, port, &group->attr) || !may_change(q, port, group))
 			return WIRE_SA_REQ_INVALID;
-		if (!port_has_room(q, port, group))
+		if (!port_may_add(q, port, group))
 			return WIRE_SA_NO_RESOURCES;
 	} else {
 		status = join_new(q, port, &group);

@@ -38,7 +38,7 @@ static struct alias_table *table_find(const struct sa *sa, guid_t port)
 	return sa_map_find(&sa->aliases.tables, port);
 }
 
-/* With room for an entry; NULL: there are too many. */
+/* The table, large enough for that entry; NULL: there are too many. */
 static struct alias_table *table_get(struct sa *sa, guid_t port, unsigned entry)
 {
 	struct alias_table *table = table_find(sa, port);

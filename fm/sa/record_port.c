@@ -91,7 +91,7 @@ static enum wire_sa_status pkey_prepare(struct sa_query *q)
 	return sa_walk_nodes(q);
 }
 
-/* What a port last said; of one that keeps its table to itself, what it has after power-on. */
+/* What a port last answered; of one that does not report its table, what it has after power-on. */
 static void pkey_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = sa_node(q, item);

@@ -194,7 +194,7 @@ static guid_t owner_for(const struct sa_query *q, const struct wire_service *wha
 	return t->ports[on == TOPO_NONE ? q->asker : on].guid;
 }
 
-static bool has_room(const struct sa_query *q, guid_t port)
+static bool may_add(const struct sa_query *q, guid_t port)
 {
 	const struct services *all = &q->sa->services;
 	struct service_owner *owner = sa_service_owner(q->sa, port);
@@ -227,7 +227,7 @@ static enum wire_sa_status service_set(struct sa_query *q, const struct wire_ser
 		return WIRE_SA_REQ_INVALID;
 	if (had ? !may_change(q, had, what) : !q->trusted && !speaks_for(q, what->gid.guid))
 		return WIRE_SA_REQ_INVALID;
-	if (!had && !has_room(q, owner_for(q, what)))
+	if (!had && !may_add(q, owner_for(q, what)))
 		return WIRE_SA_NO_RESOURCES;
 	sa_service_put(q->sa, what, owner_for(q, what));
 	return WIRE_SA_OK;

@@ -52,8 +52,8 @@ static void serve(struct sa_query *q)
 
 #define FORWARDS      1024 /* at a time */
 #define FORWARDS_EACH 64   /* of a LID */
-#define FORWARD_MS    50   /* from try to try.. */
-#define FORWARD_TRIES 40   /* ..for about as long as rdma_cm waits */
+#define FORWARD_MS    50   /* from try to try */
+#define FORWARD_TRIES 40   /* these take about as long as rdma_cm waits */
 
 struct forward { /* free: sa is NULL */
 	struct sa *sa;
@@ -158,8 +158,9 @@ static void forwards_forget(struct sa *sa)
 
 /* ---- Requests that waited -------------------------------------------------------------------- */
 
-#define LATE_ROUND 32	/* requests that waited, in one round of the loop, .. */
-#define LATE_ROWS  4096 /* ..or rows looked at for them */
+/* In one round of the loop: requests that waited, and rows read for them. */
+#define LATE_ROUND 32
+#define LATE_ROWS  4096
 
 /* What is above a host's rate (sa_limit.c): some of it, host by host. */
 static void late_step(void *arg)

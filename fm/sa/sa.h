@@ -128,7 +128,7 @@ void sa_set_managers(struct sa *sa, const struct sa_manager *list, unsigned coun
 
 struct sa_stats {
 	uint64_t requests, answered, bad, unsupported;
-	uint64_t busy;	  /* unanswered: no view yet, above the rate, or no room to wait */
+	uint64_t busy;	  /* unanswered: no view yet, above the rate, or the queue is full */
 	uint64_t ignored; /* the master was to be asked, and was not, or did not answer */
 	uint64_t reports, reports_unanswered, reports_skipped; /* skipped: fell behind too far */
 	unsigned subscriptions, services;

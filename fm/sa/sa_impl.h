@@ -95,8 +95,8 @@ struct service_owner {
 };
 
 /*
- * Adds a record, or renews it. owner 0: the port that has the record's GID, if it is known. Whether
- * there is room is for the caller to ask.
+ * Adds a record, or renews it. owner 0: the port that has the record's GID, if it is known. The
+ * caller checks that there are not too many.
  */
 void sa_service_put(struct sa *sa, const struct wire_service *record, guid_t owner);
 /* The record behind *number (from 0 on), which becomes its own; the SA's. NULL: there is none. */
@@ -160,7 +160,7 @@ struct reports {
 	struct log_limit limit;
 };
 
-/* sa_report.c. The SA's; NULL: there is no room for it. It sees what comes from now on. */
+/* sa_report.c. The SA's; NULL: there are too many. It sees what comes from now on. */
 struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish);
 void sa_unsubscribe(struct subscription *s); /* and frees it */
 struct subscription *sa_subscription_find(const struct sa *sa, guid_t guid,

@@ -17,7 +17,7 @@ void sa_answer(struct sa *sa, const struct io_addr *from, const uint8_t *mad, si
 	sa->stats.answered += !mad_reply(sa->mad, from, mad, len);
 }
 
-/* What a host is told that it has registered outlives this process. */
+/* An answer that confirms a registration leaves when the registration is on the disk. */
 static void answer_send(const struct sa_query *q, const uint8_t *mad, size_t len)
 {
 	const struct sa_listener *l = &q->sa->listener;
@@ -77,7 +77,7 @@ void sa_send(struct sa_query *q)
  * that a dump of the whole fabric does not delay sweeps and reroutes. Most queries end before. When
  * all jobs are in use, the request waits for one (sa_limit.c) and then begins again, together with
  * all waiting requests for the same: after a start of the fabric thousands of hosts send the same
- * one. A request that the queue has no room for stays unanswered, because clients repeat it, while
+ * one. A request that finds the queue full stays unanswered, because clients repeat it, while
  * most of them give a query up at a status BUSY.
  *
  * The work in one round of the loop is bounded too. After SA_ROUND rows a query gets a short slice

@@ -44,7 +44,7 @@ enum { SA_GET = 1, SA_TABLE = 2, SA_SET = 4, SA_DELETE = 8, SA_MULTI = 16 };
 
 struct sa_record {
 	uint16_t attr_id; /* enum wire_sa_attr */
-	uint8_t methods;  /* SA_GET .. */
+	uint8_t methods;  /* bits of SA_GET to SA_MULTI */
 	bool trusted;	  /* only for requests that carry the SM_Key */
 	/*
 	 * How long a row is and where its components lie: SA_COMPONENTS(table). A record whose
@@ -72,7 +72,8 @@ enum { SA_RECORDS(SA_RECORD_NUMBER) SA_RECORD_COUNT };
 /* ---- For emit() ------------------------------------------------------------------------------ */
 
 /*
- * Room for a row at the answer's end, not cleared; NULL: the answer is too long, q->status says so.
+ * The place of a row at the answer's end, not cleared; NULL: the answer is too long, q->status says
+ * so.
  */
 uint8_t *sa_row(struct sa_query *q);
 void sa_row_keep(struct sa_query *q); /* keeps it if it is as the component mask asks */
@@ -92,8 +93,8 @@ enum wire_sa_status sa_walk_until_end(struct sa_query *q);
 /* ---- Requests that wait ---------------------------------------------------------------------- */
 
 #define SA_QUEUE_MAX  32768 /* requests, some 10 MB: two for each port of a large fabric */
-#define SA_QUEUE_EACH 32    /* waiting requests from one LID, for jobs.. */
-#define SA_LATE_EACH  128   /* ..and above sa_rate_limit */
+#define SA_QUEUE_EACH 32    /* requests from one LID that wait for a job */
+#define SA_LATE_EACH  128   /* requests from one LID above sa_rate_limit that wait */
 #define SA_QUANTUM    64    /* rows that a LID's turn is worth */
 
 struct sa_waiting {
@@ -121,9 +122,9 @@ void sa_queue_clear(struct sa_queue *queue);
 bool sa_same_request(const struct io_addr *a, const uint8_t *mad_a, const struct io_addr *b,
 		     const uint8_t *mad_b);
 
-/* Whether there is no room for another request of that LID. */
+/* Whether another request of that LID does not fit. */
 bool sa_queue_is_full(const struct sa_queue *queue, uint16_t lid);
-/* False: there is no room for it, or it waits already. */
+/* False: the queue is full for its LID, or it waits already. */
 bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint8_t *mad);
 
 /*

@@ -45,7 +45,7 @@ static bool subscription_parse(const char *line, guid_t *guid, struct subscripti
 	return true;
 }
 
-/* Those for which there is no room (another manager may have more of it) are left out. */
+/* Those above this manager's limit (another manager may have a higher one) are left out. */
 bool sa_subscriptions_line(void *sa, const char *line)
 {
 	struct subscription wish;

@@ -298,9 +298,9 @@ static const char *form_error(const struct election *e, const struct control *c,
 	if (!c->number || c->number >= ELECTION_EVENTS - ELECTION_CONTROL)
 		return "unknown AttributeModifier";
 	/*
-	 * Who hides its key from our Gets may do so here too; nobody else can (older OpenSM:
-	 * always). A key of a site's own has to be said: all who have one hide it, and a stranger
-	 * could too.
+	 * A manager that hides its key from our Gets may do so here too; no other may (older
+	 * OpenSM: always). A site's own key has to be in the packet: all who have one hide it from
+	 * Gets, and so could an unknown sender.
 	 */
 	if (e->sm_key && !election_key_is_ours(e, c->sender->sm_key) &&
 	    (e->sm_key != ELECTION_PUBLIC_KEY || c->sender->sm_key || !c->known ||

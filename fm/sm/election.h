@@ -14,8 +14,8 @@ const char *sm_state_name(enum sm_state state); /* a literal; "unknown" for none
 enum election_event {
 	/* A sweep has ended, and all other managers that it met were asked. */
 	ELECTION_NONE_BETTER,  /* nobody to give way to */
-	ELECTION_MASTER_MET,   /* another is master.. */
-	ELECTION_BETTER_MET,   /* ..or nobody is, and another outranks us */
+	ELECTION_MASTER_MET,   /* another is master */
+	ELECTION_BETTER_MET,   /* nobody else is master, and another outranks us */
 	ELECTION_BETTER_WAITS, /* one that outranks us is standby or master: it can take over now */
 	ELECTION_WORSE_MASTER, /* one that we outrank is master as well */
 	/* Another is master and has another SM_Key: its rank says nothing. */
@@ -115,7 +115,7 @@ enum election_event election_polled(struct election *e, const struct wire_sm_inf
 struct election_step election_step(const struct election *e, enum election_event event);
 /* Takes the step. */
 enum election_action election_take(struct election *e, enum election_event event);
-/* The configuration was read anew. */
+/* The configuration was read again. */
 void election_configure(struct election *e, uint8_t priority, uint8_t master_priority,
 			uint64_t sm_key, uint64_t old_sm_key);
 /* That is ours, or the one of before. */
@@ -134,7 +134,7 @@ int election_handover_peer(const struct election *e, const struct wire_sm_info *
  * bear it out, and one that makes a MASTER, or one that does not know who is, begin anew no more
  * than once in CONTROL_PAUSE_US:
  *
- *   HANDOVER  MASTER       of one whose latest answer said that it is master, too
+ *   HANDOVER  MASTER       of one whose latest answer reports that it is master, too
  *             STANDBY      of the master that is polled, when it shows a lower rank than ours, or
  *                          priority 0. A lower rank is why any master hands over (IBA 14.4.1.5);
  *                          one that does so by an operator's wish shows priority 0

@@ -93,7 +93,7 @@ void sm_still_check(void *room)
 	uint64_t us = loop_boot_us(r->services.loop) - r->still.beat_us, patience = patience_us(r);
 	bool still = us > r->still.patience_us;
 
-	/* Whoever asks for the check, the next beat comes when it is due. */
+	/* A check that somebody else asks for does not move the next beat. */
 	if (patience != r->still.patience_us || !loop_timer_armed(r->still.beat))
 		loop_timer_set(r->still.beat, patience / BEATS);
 	r->still.beat_us += us;
@@ -115,7 +115,7 @@ void sm_still_check(void *room)
  * these by LID, because a switch whose agent hangs may pass no directed route. Silence is counted
  * from what was asked first, and the question is repeated with each beat: a time in which nobody
  * was asked is none, and a silence that ends is noticed a beat later. A manager that knows of no
- * standby is in no haste: what it asked may be one device that answers nothing.
+ * standby waits longer: what it asked may be one device that answers nothing.
  */
 static void ask_anybody(struct sm_room *r)
 {

@@ -139,7 +139,7 @@ static bool is_judged(const struct rounds *q, uint16_t lid)
 	return lid == q->usual_lid || !lid;
 }
 
-/* With more than there is room for, the first are asked again. */
+/* With more than fit into the list, the first are asked again. */
 static void note_judged(struct rounds *q, uint16_t lid)
 {
 	if (is_judged(q, lid))
@@ -352,7 +352,7 @@ void sm_ask_fini(struct sm_room *r)
  * A host sends to the SM LID of its port's PortInfo. The new master sets that port by port, behind
  * its sweep; until then, and as long as requests are repeated that were sent before, they come
  * here. So the manager that has handed over goes on answering from what it last published. The pipe
- * is paused meanwhile, and is told of the new role afterwards: nothing is written.
+ * is paused meanwhile, and learns of the new role afterwards: nothing is written.
  *
  *   read     Get(PortInfo) of each HCA port whose link is up, the own one first. One whose SM LID
  *            is still this manager's is read again after READ_US, and those behind it wait: few

@@ -31,19 +31,19 @@ struct sm_room;
 
 struct still {
 	struct loop_timer *beat;
-	uint64_t beat_us;     /* when it last ran.. */
-	uint64_t patience_us; /* ..and for how long a standby waited then */
+	uint64_t beat_us;     /* when it last ran */
+	uint64_t patience_us; /* how long a standby waited for this master at that beat */
 
 	uint64_t answers, sent; /* by mad's count, at the latest beat that devices had answered */
 	unsigned silent;	/* beats since somebody was asked in vain */
 	bool unheard;		/* was master until then, and asks who is */
-	bool deaf;		/* likewise: the latest sweep began, or ended, without an answer */
+	bool deaf;		/* was master until a sweep without any answer, and asks who is */
 };
 
 /*
  * Compares the clock with that of the latest beat. A master that stood still for longer than a
  * standby waits, and knows of one, is none any more: who is master is to be found out, as at a
- * start. Called by the beat, before anybody is told who is master here, and when the configuration
+ * start. Called by the beat, before anybody learns who is master here, and when the configuration
  * may be another: the next beat was due by the one before.
  */
 void sm_still_check(void *room);

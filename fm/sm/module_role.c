@@ -146,7 +146,7 @@ static void sm_poll(struct sm_room *r)
 	struct polls *p = &r->polls;
 	bool by_lid = r->core.missed % 2 && p->master.lid;
 
-	/* The master is told at once: it learns of a priority by asking. */
+	/* The poll announces this standby, so that the master asks for its new priority. */
 	if (r->core.reading &&
 	    (state_is(r->services.state, STATE_READ) || state_is(r->services.state, STATE_COPIED) ||
 	     sm_now(r) >= p->reading_until_us)) {
@@ -208,7 +208,7 @@ static void sm_poll(struct sm_room *r)
  */
 
 #define REFUSED_US	10000000 /* until a HANDOVER that was not taken is tried again */
-#define SILENCE_US	1000000	 /* .. that was not answered */
+#define SILENCE_US	1000000	 /* until a HANDOVER that was not answered is tried again */
 #define PASSING_US	2000000
 #define PASSING_STEP_US 5000
 

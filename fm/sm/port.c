@@ -163,12 +163,17 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
  * and the service manager starts it with a new list of devices.
  */
 
-#define TICK_US	    1000000
-#define LINK_US	    250000 /* while it has no link */
-#define MISSED_MAX  5	   /* reads without an answer until the port counts as down, or twice.. */
-#define MISSED_MOVE 3	   /* ..as many, short ones, where others are tried with each from here */
-#define LOOK_EVERY  50	   /* ticks, for other ports of this machine */
-#define HIDDEN_MAX  2	   /* reads that show no IsSM until it is set anew */
+#define TICK_US 1000000
+#define LINK_US 250000 /* while it has no link */
+/*
+ * A port counts as down after MISSED_MAX reads without an answer. From MISSED_MOVE on other ports
+ * of this machine are tried with each read; while there are some, reads are shorter and twice as
+ * many are needed.
+ */
+#define MISSED_MAX  5
+#define MISSED_MOVE 3
+#define LOOK_EVERY  50 /* ticks, for other ports of this machine */
+#define HIDDEN_MAX  2  /* reads that show no IsSM until it is set again */
 
 struct port {
 	struct port_services services;
@@ -186,7 +191,7 @@ struct port {
 				    WAIT: it stays as it is */
 	} move;
 	unsigned ticks;
-	uint64_t since_us; /* this port is the manager's, as.. */
+	uint64_t since_us; /* when this port became the manager's; `why` is the reason */
 	char why[320];
 	unsigned missed, hidden;
 	bool had_link;

@@ -139,7 +139,7 @@ struct own_port {
 	struct wire_port_info info; /* as last read; state 0 = not since it was opened */
 	guid_t neighbour;	    /* node GUID; 0 = not met */
 	uint8_t neighbour_port;
-	guid_t seen; /* what its latest answer said instead; 0 = nothing */
+	guid_t seen; /* what its latest answer shows instead; 0 = nothing */
 	uint8_t seen_port;
 };
 

@@ -39,8 +39,8 @@ struct trap {
 	uint64_t tid;
 	uint64_t handed_at; /* 0 = slot not used */
 	unsigned repressed; /* of BURST */
-	unsigned held;	    /* to be handed on as one at handed_at + FOLD_US.. */
-	uint64_t came_us;   /* ..and when the first of these came */
+	unsigned held;	    /* to be handed on as one at handed_at + FOLD_US */
+	uint64_t came_us;   /* when the first of the held ones came */
 };
 
 struct doubted { /* a control packet that is not answered yet */

@@ -89,9 +89,9 @@ struct keys {
 	void *arg;
 
 	mad_token ask;
-	uint64_t key;	/* that it is asked with.. */
-	unsigned asked; /* ..behind so many others.. */
-	bool right;	/* ..and is what it hides */
+	uint64_t key;	/* that it is asked with */
+	unsigned asked; /* keys that were tried before this one */
+	bool right;	/* `key` is what it hides */
 	bool foreign;	/* as last judged, and the alert foreign-m-key is raised */
 };
 
