@@ -107,7 +107,7 @@ struct inv_port {
 	bool known : 1;	 /* `info` was read */
 	bool link_up : 1;
 	/* an end of the link answered that it is down; false: no path may lead there */
-	bool said_down : 1;
+	bool reported_down : 1;
 	/* The link (both ends), and PortInfo, were answered twice alike; see sweep_verify(). */
 	bool link_verified : 1, info_verified : 1;
 	bool counts_violations : 1; /* of an M_Key that it does not show */
@@ -125,7 +125,7 @@ struct inv_port {
 #define INV_ENHANCED_PORT0 (1u << 3) /* wire_switch_info.flags */
 
 #define SILENCES_MAX	3	  /* sweeps; then the device counts as one without the attribute */
-#define SILENCE_REFUSED UINT8_MAX /* it has said so itself */
+#define SILENCE_REFUSED UINT8_MAX /* it answered that it does not have the attribute */
 struct inv_silence {		  /* of an optional attribute, while the node answers others */
 	uint32_t sweep;		  /* the latest in which it got no answer */
 	uint8_t sweeps;		  /* so many in a row */

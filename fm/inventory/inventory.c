@@ -405,9 +405,9 @@ void inventory_unlink(struct inventory *inv, struct inv_node *node, uint8_t num)
 	peer_state = peer->state;
 	inv->shapes++;
 	inventory_link_down(inv, node, num);
-	port->state = state; /* the link is another; what the ports said holds */
+	port->state = state; /* the link is another; what the ports answered holds */
 	peer->state = peer_state;
-	port->said_down = peer->said_down = false;
+	port->reported_down = peer->reported_down = false;
 	port->peer = peer->peer = NULL;
 }
 
@@ -433,7 +433,7 @@ void inventory_link(struct inventory *inv, struct inv_node *a, uint8_t port_a, s
 	inv->ndark += !pa->link_up;
 	inv->turned.rises += !pa->link_up;
 	pa->link_up = pb->link_up = true;
-	pa->said_down = pb->said_down = false;
+	pa->reported_down = pb->reported_down = false;
 	inventory_port_changed(inv, a, port_a);
 }
 

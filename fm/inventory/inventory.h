@@ -194,7 +194,7 @@ enum inv_differs { INV_SAME, INV_DIFFERS, INV_DIFFERS_ADDRESS }; /* LID, LMC, SM
 
 /*
  * How two PortInfos differ in what a manager sets at that port, but for its state. `report`: the
- * inventory whose listener is told each field; NULL = nobody is.
+ * inventory whose listener gets each field; NULL = none does.
  */
 enum inv_differs inventory_settings_differ(const struct inventory *report,
 					   const struct inv_node *node, uint8_t port,

@@ -15,8 +15,9 @@
 
 #define DOUBT_MAX    15
 #define DOUBT_SILENT 4
-#define SUSPECTS     128 /* links: where more are suspect only each.. */
-#define WALK_EACH    64	 /* ..answer or time-out may have a walk follow */
+/* Where more than SUSPECTS links are suspect, a walk follows only each WALK_EACH-th request. */
+#define SUSPECTS  128
+#define WALK_EACH 64
 
 struct step {
 	struct inv_node *from;

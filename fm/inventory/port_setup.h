@@ -44,7 +44,7 @@ struct inv_pkeys {	/* a P_Key table; pkeys.c's, but for `have`, which the SA sho
 	uint16_t *want; /* behind it */
 	uint16_t *keys; /* what it is to hold */
 	unsigned nkeys;
-	unsigned without; /* keys that find no room */
+	unsigned without; /* keys for which the table has no free entry */
 	uint64_t known;	  /* blocks, a bit each */
 	uint16_t index0, cap;
 	uint8_t nblocks;

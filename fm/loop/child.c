@@ -27,10 +27,10 @@
 #include "topology/base/mem.h"
 
 #define PIECE	     65536
-#define CHILD_NICE   10		 /* whoever reads, the fabric goes first */
+#define CHILD_NICE   10		 /* the fabric goes before documents */
 #define PIPE_SIZE    (4 * PIECE) /* if the system gives so much */
-#define ASK_FIRST_US 500   /* after one that is about to end; then twice as long each time.. */
-#define ASK_MOST_US  20000 /* ..up to this */
+#define ASK_FIRST_US 500	 /* after one that is about to end; then twice as long each time */
+#define ASK_MOST_US  20000	 /* the longest of these pauses */
 
 struct children {
 	struct loop *loop;
@@ -43,7 +43,7 @@ struct child {
 	struct children *all;
 	struct child *next;	     /* of those that are ending */
 	struct loop_fd *watch;	     /* NULL = it is ending */
-	const struct child_ops *ops; /* NULL = it was killed: nobody is told */
+	const struct child_ops *ops; /* NULL = it was killed: nothing is called */
 	void *arg;
 	pid_t pid;
 	int fd;
@@ -53,16 +53,16 @@ struct child {
 /* The parent's sockets do not block, and stay so: it is one open file for both. */
 static ssize_t write_socket(void *cookie, const char *data, size_t len)
 {
-	struct pollfd room = { .fd = *(const int *)cookie, .events = POLLOUT };
+	struct pollfd writable = { .fd = *(const int *)cookie, .events = POLLOUT };
 	size_t sent = 0;
 
 	while (sent < len) {
-		ssize_t now = send(room.fd, data + sent, len - sent, MSG_NOSIGNAL);
+		ssize_t now = send(writable.fd, data + sent, len - sent, MSG_NOSIGNAL);
 
 		if (now > 0)
 			sent += now;
 		else if (now < 0 && errno == EAGAIN)
-			poll(&room, 1, -1);
+			poll(&writable, 1, -1);
 		else if (now < 0 && errno != EINTR)
 			return 0;
 	}
@@ -105,7 +105,7 @@ static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd,
 
 /* ---- Its end --------------------------------------------------------------------------------- */
 
-/* The process is gone; *whole: it ended by itself and said that all is written. */
+/* The process is gone; *whole: it ended by itself and reported that all is written. */
 static bool is_gone(const struct child *child, int flags, bool *whole)
 {
 	int status = -1;

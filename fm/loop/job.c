@@ -36,7 +36,7 @@ static void run_slice(void *arg)
 		const struct job_step *step = &job->steps[job->at];
 		unsigned at = job->at;
 		const char *name = step->name;
-		enum job_result said = step->run(job->owner);
+		enum job_result result = step->run(job->owner);
 		uint64_t took = loop_clock_us(job->loop) - begun;
 
 		loop_took(job->loop, name, took);
@@ -44,8 +44,8 @@ static void run_slice(void *arg)
 			spent[at] += took;
 		if (job->serial != serial)
 			return;
-		job->at += said == JOB_NEXT;
-		if (said == JOB_END || !job->steps[job->at].run) {
+		job->at += result == JOB_NEXT;
+		if (result == JOB_END || !job->steps[job->at].run) {
 			steps_set(job, NULL);
 			return;
 		}

@@ -38,7 +38,7 @@ void log_line(enum log_module module, enum log_level level, const char *format, 
 	__attribute__((format(printf, 3, 4)));
 void log_set_level(int module, enum log_level level); /* module -1 = all */
 int log_level_parse(const char *text);	 /* "error" "warning" "notice" "info" "debug", or -1 */
-int log_module_parse(const char *text);	 /* "mad" .., or -1 */
+int log_module_parse(const char *text);	 /* of a name as "mad", or -1 */
 const char *log_module_name(int module); /* static; NULL = there is no such */
 
 /*

@@ -46,7 +46,7 @@ struct batch_ops {
 	void (*unwanted)(void *owner, const struct batch_job *job);
 	/*
 	 * Where the job's request goes now: asked before each try, for it may have waited. false:
-	 * nobody knows, it goes where it went. NULL = as make() said.
+	 * nobody knows, it goes where it went. NULL = where make() sent it.
 	 */
 	bool (*path_of)(void *owner, const struct batch_job *job, struct batch_path *via);
 };

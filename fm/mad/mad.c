@@ -2,8 +2,8 @@
 /*
  * Transactions over one port: queue -> window -> wire -> answer, retry or time-out.
  *
- * A request waits in the queue (xact.h), where devices take turns. Whenever the window has
- * room the next one is sent.
+ * A request waits in the queue (xact.h), where devices take turns. Whenever the window is not full
+ * the next one is sent.
  *
  * Tries that are out stand in one ring by deadline, and one timer serves them all. A lost try goes
  * to the front of its queue with its TID, so that a late answer to it is still an answer (its
@@ -277,7 +277,7 @@ static void timeouts_cb(void *arg)
 	uint64_t until = loop_clock_us(mad->loop) + loop_pace(mad->loop).slice_us;
 	struct xact *x;
 
-	/* Who is told of a time-out may work on it for long. Others have their turn in between. */
+	/* The callback of a time-out may work for long. Others have their turn in between. */
 	while ((x = link_first(&mad->sent)) && x->deadline <= now &&
 	       loop_clock_us(mad->loop) <= until) {
 		if (x->deadline >= x->sent_at + x->timeout_us) {

@@ -3,7 +3,7 @@
  * mad: request/answer transactions over one port.
  *
  * Every mad_send() ends in exactly one call of done_fn, from the loop, never inside mad_send(),
- * never after mad_cancel(). Requests wait in a queue (urgent ones first) until the window has room;
+ * never after mad_cancel(). Requests wait in a queue (urgent ones first) while the window is full;
  * the window grows while answers are clean and halves on time-outs, and no device gets more than
  * its cap at a time. Time-outs are retried here with the same TID. Answers are matched by TID,
  * class, attribute and modifier; what matches nothing (late, doubled, another attribute, short) is
@@ -33,11 +33,11 @@ struct mad_path { /* a directed route: ports[0 .. hops) are the output ports, ho
 struct mad_request {
 	const struct mad_path *path; /* directed route, or NULL: LID-routed to lid */
 	uint16_t lid;
-	uint8_t mgmt_class;  /* 0 = SMP; else WIRE_PERF, WIRE_SA .. */
+	uint8_t mgmt_class;  /* 0 = SMP; else that of a GMP, as WIRE_PERF or WIRE_SA */
 	uint8_t sl;	     /* of a GMP */
 	uint16_t pkey_index; /* of a GMP: in the local port's table */
 	uint32_t qp;	     /* of a GMP: 0 = QP 1 */
-	uint8_t method;	     /* WIRE_GET, WIRE_SET; WIRE_REPORT .. */
+	uint8_t method;	     /* WIRE_GET, WIRE_SET, WIRE_REPORT or another */
 	uint16_t attr_id;
 	uint32_t attr_mod;
 	const uint8_t *data;
@@ -110,8 +110,8 @@ void mad_handle(struct mad *mad, uint8_t mgmt_class, mad_handler_fn *fn, void *a
 /* Sends a copy of an answer, once; 0 or -errno (-EAGAIN: the kernel's queues are full). */
 int mad_reply(struct mad *mad, const struct io_addr *to, const uint8_t *raw, size_t len);
 /*
- * An answer of len bytes that may be long: its first head_len bytes, and a body with room for these
- * before the rest. Takes a reference of body where it needs one; 0 or -errno as mad_reply().
+ * An answer of len bytes that may be long: its first head_len bytes, and a body with as many unused
+ * bytes before the rest. Takes a reference of body where it needs one; 0 or -errno as mad_reply().
  */
 int mad_reply_long(struct mad *mad, const struct io_addr *to, const uint8_t *head, size_t head_len,
 		   struct io_body *body, size_t len);

@@ -81,7 +81,7 @@ static void *thread_main(void *arg)
 		pthread_mutex_lock(&w->lock);
 		cl_qlist_insert_tail(&w->done, &job->item);
 		pthread_mutex_unlock(&w->lock);
-		written = write(w->done_fd, &one, sizeof(one)); /* there is room for 2^64 */
+		written = write(w->done_fd, &one, sizeof(one)); /* the counter holds 2^64 */
 		(void)written;
 	}
 }

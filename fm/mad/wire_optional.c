@@ -61,7 +61,7 @@ void wire_adaptive_off(uint8_t info[64])
 enum {
 	CAPMASK_END = 3,
 	ACTIVE = 4,
-	SPEEDS = 6,	 /* FDR's supported modes, its enabled ones, EDR's .. */
+	SPEEDS = 6, /* FDR's supported modes, its enabled ones, then the same of EDR and faster */
 	SPEED_BYTES = 4, /* of one speed */
 };
 

@@ -141,7 +141,7 @@ void xact_device_put(struct xact_queue *q, struct xact_device *device)
 	free(device);
 }
 
-static bool has_room(const struct xact_queue *q, const struct xact_device *device)
+static bool has_slot(const struct xact_queue *q, const struct xact_device *device)
 {
 	return !device || device->in_flight < q->cap;
 }
@@ -175,7 +175,7 @@ static void turn_pass(struct xact_queue *q, struct xact_device *device)
 	struct xact *x = device ? link_first(&device->parked[NORMAL]) : NULL;
 	struct link *turns = &q->turns[NORMAL];
 
-	if (!x || device->in_turn || !has_room(q, device))
+	if (!x || device->in_turn || !has_slot(q, device))
 		return;
 	turn_enter(device->missed ? turns : turns->prev, x);
 	device->missed = false;
@@ -185,7 +185,7 @@ static void urgent_unpark(struct xact_queue *q, struct xact_device *device)
 {
 	struct xact *x = device ? link_first(&device->parked[URGENT]) : NULL;
 
-	if (x && has_room(q, device))
+	if (x && has_slot(q, device))
 		turn_enter(&q->turns[URGENT], x);
 }
 
@@ -230,7 +230,7 @@ struct xact *xact_queue_next(struct xact_queue *q, bool held)
 		while ((x = link_first(&q->turns[p]))) {
 			struct link *parked;
 
-			if (has_room(q, x->device))
+			if (has_slot(q, x->device))
 				return x;
 			/* In front of the device's parked requests, an urgent one behind them. */
 			parked = &x->device->parked[x->urgent];

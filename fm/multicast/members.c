@@ -165,7 +165,7 @@ static bool is_said_down(const struct multicast *m, const struct topo *t, guid_t
 			? NULL
 			: inventory_find(m->services.inventory, t->nodes[t->ports[port].node].guid);
 
-	return !node || node->ports[t->ports[port].num].said_down;
+	return !node || node->ports[t->ports[port].num].reported_down;
 }
 
 static int compare_guids(const void *a, const void *b)

@@ -68,13 +68,13 @@ struct helper_start { /* what the child begins with */
 
 union rights {
 	struct cmsghdr head;
-	char room[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
 /* As sendmsg(2); fd -1 = none goes with it. */
 static ssize_t send_rights(int to, struct iovec *parts, unsigned count, int fd)
 {
-	union rights control = { .room = "" };
+	union rights control = { .bytes = "" };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
 	struct cmsghdr *rights = &control.head;
 
@@ -288,7 +288,7 @@ static void keep_on(struct process *p)
 }
 
 /*
- * Returns with a whole message; text has room for HELPER_TEXT_MAX and a zero. Where the daemon has
+ * Returns with a whole message; text holds HELPER_TEXT_MAX bytes and a zero. Where the daemon has
  * ended it does not return: programs that it started run to their end, which is not reported.
  */
 static bool receive(struct process *p, int from, struct helper_ask *ask, char *text, int *fd)
@@ -353,7 +353,7 @@ static void forget(struct kept *kept)
 	kept->fd = -1;
 }
 
-/* The one of that name, or a free one with it; NULL = there is no more room. */
+/* The one of that name, or a free one with it; NULL = all are used. */
 static struct kept *find_kept(struct process *p, const char *name)
 {
 	struct kept *place = NULL;

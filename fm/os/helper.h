@@ -110,7 +110,7 @@ void hook_run(struct hook *hook, const struct hook_call *call);
 /* While held, those that wait are not started. */
 void hook_hold(struct hook *hook, bool held);
 /*
- * The state that the program was last successfully told of the host, if a newer change waits or
+ * The state of the host that the program last ran for with success, if a newer change waits or
  * runs; NULL = it knows the present one.
  */
 const char *hook_owed(const struct hook *hook, const char *host);

@@ -143,7 +143,7 @@ static struct call *take_waiting(struct hook *hook)
 	return NULL;
 }
 
-/* False: the helper has no room for another now. */
+/* False: the helper runs as many as it can now. */
 static bool start_waiting(struct hook *hook)
 {
 	struct helper *helper = loop_helper(hook->loop);
@@ -176,12 +176,12 @@ static void timer_cb(void *arg)
 {
 	struct hook *hook = arg;
 	uint64_t now_us = loop_now_us(hook->loop), next_us;
-	bool room;
+	bool started;
 
 	end_late(hook, now_us);
-	room = start_waiting(hook);
+	started = start_waiting(hook);
 	next_us = end_late(hook, now_us);
-	if (!room && now_us + AGAIN_US < next_us)
+	if (!started && now_us + AGAIN_US < next_us)
 		next_us = now_us + AGAIN_US;
 	for (const struct call *call = hook->waiting; call && !hook->held; call = call->next)
 		if (call->due_us > now_us && call->due_us < next_us)

@@ -31,7 +31,7 @@ struct listener {
 	void *arg;
 	int fd;
 	unsigned unproven;
-	uint64_t said_us; /* when the shortage was logged; 0 = never */
+	uint64_t logged_us; /* when the shortage was logged; 0 = never */
 };
 
 struct caller { /* an address, of IPv6 its network; or a user of this machine */
@@ -53,9 +53,9 @@ struct visit {
 struct doors {
 	struct loop *loop;
 	struct loop_timer *turn;
-	uint64_t open_us; /* no turn before, .. */
-	uint64_t rest_us; /* ..nor work for strangers, .. */
-	bool busy;	  /* ..where the loop was when that was asked last */
+	uint64_t open_us; /* no connection has its turn before */
+	uint64_t rest_us; /* no work for callers other than operators before */
+	bool busy;	  /* the loop was, when the doors last asked */
 	uint64_t owed_us; /* when what was worked is a LISTENER_CALM-th of the time again */
 	unsigned users;	  /* listeners */
 	unsigned most, count, turns;
@@ -145,7 +145,7 @@ static struct visit *find_burden(const struct doors *d, const struct listener *d
 	return worst;
 }
 
-/* Its server finds that it has ended, or is told. */
+/* Its server finds that it has ended, or is called. */
 static void turn_out(struct doors *d, struct visit *v)
 {
 	const struct visit was = *v;
@@ -206,7 +206,7 @@ static void arm(struct doors *d, uint64_t least_us)
 		loop_timer_set(d->turn, SILENT_US / 4);
 }
 
-/* Whether it may go in now, where *leaves makes room for it; NULL = nobody has to. */
+/* Whether it may go in now, where *leaves has to go first; NULL = nobody has to. */
 static bool has_place(const struct doors *d, const struct visit *v, struct visit **leaves)
 {
 	unsigned inside = 0, crowd = 0;
@@ -324,9 +324,9 @@ static void accept_cb(void *arg, unsigned events)
 
 			loop_fd_set(l->watch, 0);
 			loop_timer_set(l->pause, PAUSE_US);
-			if (l->said_us && now - l->said_us < SAY_AGAIN_US)
+			if (l->logged_us && now - l->logged_us < SAY_AGAIN_US)
 				return;
-			l->said_us = now;
+			l->logged_us = now;
 			log_line(LOG_CORE, LOG_WARNING,
 				 "%s: cannot accept connections: %s; retried each second", l->name,
 				 strerror(error));

@@ -33,7 +33,7 @@ struct listener;
 
 /*
  * A connection that has its turn: `fd` is the callback's to close, non-blocking and close-on-exec;
- * `from` is borrowed. -1: one that has said nothing for half a minute, or has made way for another,
+ * `from` is borrowed. -1: one that has sent nothing for half a minute, or has made way for another,
  * and is closed.
  */
 typedef void listener_fn(void *arg, int fd, const struct sockaddr *from);
@@ -66,7 +66,7 @@ void listener_free(struct listener *listener);
 /*
  * Of a connection that had its turn: its other end has proven who it is, or it is about to be
  * closed, which its server says of each. Others are no concern of the listener's. False: it has
- * been shut down for another, or this was said before.
+ * been shut down for another, or this was reported before.
  */
 bool listener_done(struct listener *listener, int fd, bool proven);
 /*

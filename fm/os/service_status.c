@@ -35,7 +35,7 @@ void service_status(const json_t *status, char text[SERVICE_STATUS])
 	json_array_foreach (json_object_get(status, "alerts"), i, alert) {
 		const char *what = json_string_value(json_object_get(alert, "what"));
 
-		/* One that is told already is not counted. */
+		/* hcas-cut-off has a sentence of its own and is not counted. */
 		alerts += !what || strcmp(what, "hcas-cut-off") != 0;
 	}
 	strcpy(text, "STATUS=");

@@ -316,7 +316,7 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	inventory_refuse(&s->inv, node, num, 0);
 	inv_port_mark(node, num, INV_EARLY, false);
 	if (port->peer) {
-		port->said_down = port->peer->ports[port->peer_port].said_down = true;
+		port->reported_down = port->peer->ports[port->peer_port].reported_down = true;
 		cell->was_up = sweep_port(port->peer, port->peer_port)->was_up = false;
 	}
 	if (!port->peer || !port->link_up)

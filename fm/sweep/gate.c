@@ -39,14 +39,14 @@ bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
 	     port->peer_port == info->local_port))
 		return false;
 
-	enum sweep_gate said =
+	enum sweep_gate verdict =
 		gate->fn(gate->arg, from, num, known, info, it && it->read ? &it->port0 : NULL);
 
-	if (said == SWEEP_READS_FIRST && !it) {
+	if (verdict == SWEEP_READS_FIRST && !it) {
 		gate->list = mem_resize(gate->list, gate->count + 1, sizeof(*it));
 		gate->list[gate->count++] = (struct gated){ .from = from->guid, .num = num };
 		sweep_ask(s, JOB_GATE, from, num, true);
-	} else if (said == SWEEP_KEEPS_OUT) {
+	} else if (verdict == SWEEP_KEEPS_OUT) {
 		uint8_t state = port->state;
 
 		if (port->peer && port->link_up)
@@ -57,9 +57,9 @@ bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
 		sweep_port(from, num)->must_probe = false;
 		sweep_touch(s, from);
 	}
-	if (said != SWEEP_READS_FIRST && it)
+	if (verdict != SWEEP_READS_FIRST && it)
 		*it = gate->list[--gate->count];
-	return said != SWEEP_ADMITS;
+	return verdict != SWEEP_ADMITS;
 }
 
 void gate_answer(struct sweep *s, struct inv_node *from, uint8_t num, const uint8_t *data)

@@ -20,8 +20,8 @@
 #define ALL_IN	   0x20000u /* SL2VL's modifier */
 #define ALL_IN_OUT 0x30000u
 
-struct lanes_switch {	   /* all ports' SL2VL was written.. */
-	uint8_t vls;	   /* ..for so many lanes; 0 = not yet */
+struct lanes_switch {
+	uint8_t vls;	   /* lanes that all ports' SL2VL was written for; 0 = not yet */
 	uint8_t port;	   /* the port for which that is on its way; 0 = none */
 	bool no_wildcards; /* refused that once */
 };

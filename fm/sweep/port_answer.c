@@ -213,7 +213,7 @@ static void port_set(struct bringup *b, struct inv_node *node, uint8_t num, uint
 	if (asked == TOPO_ARMED) /* the link has come up: its host may have rebooted */
 		setup->reregister = bringup_can_reregister(node, port);
 	else if (port->state == TOPO_ACTIVE && (asked == TOPO_ACTIVE || before == TOPO_ACTIVE))
-		setup->reregister = false; /* that Set has said it */
+		setup->reregister = false; /* that Set has asked for it */
 	if (asked > port->state)
 		port_recheck(b, node, num, "acknowledges a port state that it does not enter");
 	else if (setup->sets >= (bringup_on_trial(setup) ? SETS_ON_TRIAL : SETS_MAX))

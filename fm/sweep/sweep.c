@@ -216,8 +216,8 @@ static void finish_islands(struct sweep *s)
 }
 
 /*
- * The end that can be asked never said that its link was up: what was answered over another port
- * named this one.
+ * The end that can be asked never answered that its link was up: what was answered over another
+ * port named this one.
  */
 static bool is_no_link(const struct inv_node *node, unsigned num)
 {

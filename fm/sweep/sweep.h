@@ -172,7 +172,7 @@ struct sweep_port { /* 2 bytes: there are as many as ports */
 	bool must_probe : 1; /* the node behind it is asked even if a record of it exists */
 	bool refuted : 1;    /* PortInfo was asked to decide about the link, and did not come */
 	bool ever_up : 1;    /* it was up in this life, or the file of known links has it */
-	bool was_up : 1;     /* before this life, by that file, and no end has said otherwise */
+	bool was_up : 1;     /* before this life, by that file, and no end has answered otherwise */
 	uint8_t verify_tries : 6; /* verification requests in a row without an answer */
 	bool must_read : 1;	  /* PortInfo is asked for even if the port's state is known */
 	bool missed : 1;	  /* PROBE_FAILED, and so it was when it is asked again */
