@@ -289,9 +289,9 @@ uint64_t cdg_cycles(const struct cdg *c, uint32_t *cycle, unsigned size, unsigne
 
 /*
  * ---- A graph that is kept ----------------------------------------------------------------------
- * `from` has come to depend on `next`, which is not lower. Where there is room between what bounds
+ * `from` has come to depend on `next`, which is not lower. Where there is a gap between what bounds
  * them, these two move, and there is no cycle. Detours begin and end with the links of a few
- * switches; where heights are spread, as high as they may be, there mostly is room.
+ * switches; where heights are spread, as high as they may be, there mostly is a gap.
  *
  * Else first a search whether `next` leads back to `from`. Then `from`, and all channels that are
  * too low thereby, are raised. Such dependencies come from detours, which go down and then up: few
@@ -304,15 +304,15 @@ struct growth {
 	struct cdg *c;
 	uint32_t from, next;
 	uint32_t *todo; /* a stack while searching, a queue while raising */
-	uint32_t count, room;
+	uint32_t count, capacity;
 };
 
-static void make_room(struct growth *g)
+static void reserve(struct growth *g)
 {
-	if (g->count < g->room)
+	if (g->count < g->capacity)
 		return;
-	g->room = g->room ? g->room * 2 : 256;
-	g->todo = mem_array_resize(g->todo, g->room);
+	g->capacity = g->capacity ? g->capacity * 2 : 256;
+	g->todo = mem_array_resize(g->todo, g->capacity);
 }
 
 /*
@@ -335,7 +335,7 @@ static bool search(struct growth *g)
 
 	c->marks++;
 	g->count = 0;
-	make_room(g);
+	reserve(g);
 	c->mark[g->from] = c->marks;
 	c->by[g->from] = g->next;
 	g->todo[g->count++] = g->from;
@@ -353,7 +353,7 @@ static bool search(struct growth *g)
 			c->by[who] = channel;
 			if (who == g->next)
 				return true;
-			make_room(g);
+			reserve(g);
 			g->todo[g->count++] = who;
 		}
 	}
@@ -375,7 +375,7 @@ static void raise_from(struct growth *g, int32_t above)
 			if (who == TOPO_NONE || c->height[who] > c->height[g->todo[at]])
 				continue;
 			c->height[who] = c->height[g->todo[at]] + 1;
-			make_room(g);
+			reserve(g);
 			g->todo[g->count++] = who;
 		}
 }
@@ -411,7 +411,7 @@ void cdg_spread(struct cdg *c)
 	free(depth);
 }
 
-/* Moves `from` up and `next` down between what bounds them. False: there is no room. */
+/* Moves `from` up and `next` down between what bounds them. False: there is no gap. */
 static bool fit_between(struct cdg *c, uint32_t from, uint32_t next)
 {
 	int32_t low = INT32_MIN, high = c->top + GAP;

@@ -115,8 +115,8 @@ void cdg_grow_begin(struct cdg *c);
 bool cdg_grow(struct cdg *c, uint32_t channel, uint8_t out_port, cdg_used_fn *used, void *arg)
 	__attribute__((warn_unused_result));
 /*
- * Heights anew: each channel as high as those allow that depend on it, with room between, so that
- * growing mostly moves two channels alone. The graph has no cycle, and heights.
+ * Spreads the heights: each channel as high as those allow that depend on it, with gaps between, so
+ * that growing mostly moves two channels alone. The graph has no cycle, and heights.
  */
 void cdg_spread(struct cdg *c);
 /* Whether a dependency, in the graph or not, agrees with the heights. */

@@ -22,7 +22,7 @@ enum { LID_FREE, LID_RESERVED /* of a port that is absent */, LID_GIVEN };
 struct plan {
 	const struct topo *t;
 	struct lid_map *map;
-	uint8_t *taken;	     /* by LID: LID_FREE .. */
+	uint8_t *taken;	     /* by LID: LID_FREE, LID_RESERVED or LID_GIVEN */
 	unsigned lmc;	     /* of CA ports */
 	uint32_t first, end; /* the range of new LIDs */
 	uint32_t next;	     /* lowest of them that may be free */

@@ -7,8 +7,8 @@
 #include "routing/tables.h"
 #include "topology/base/mem.h"
 
-#define ROOM_AT_ONCE (2u << 20) /* bytes */
-#define PAGE	     4096	/* the smallest there is */
+#define RESERVE_AT_ONCE (2u << 20) /* bytes */
+#define PAGE		4096	   /* the smallest there is */
 
 void tables_forget(struct tables *t)
 {
@@ -41,16 +41,16 @@ void tables_keep(struct tables *t, uint32_t nswitches, uint16_t top)
 		t->made_from = mem_array(t->made_from, nswitches + 1);
 }
 
-bool tables_make_room(struct tables *t, size_t *room)
+bool tables_reserve(struct tables *t, size_t *reserved)
 {
-	size_t left = t->capacity - *room;
+	size_t left = t->capacity - *reserved;
 
-	left = left < ROOM_AT_ONCE ? left : ROOM_AT_ONCE;
+	left = left < RESERVE_AT_ONCE ? left : RESERVE_AT_ONCE;
 	if (left)
 		tables_forget(t);
-	memset(t->lft + *room, TABLES_NO_ROUTE, left);
-	*room += left;
-	return *room < t->capacity;
+	memset(t->lft + *reserved, TABLES_NO_ROUTE, left);
+	*reserved += left;
+	return *reserved < t->capacity;
 }
 
 #if defined(__SSE2__)

@@ -58,9 +58,9 @@ void tables_keep(struct tables *t, uint32_t nswitches, uint16_t top);
 void tables_forget(struct tables *t);
 /*
  * Touches new memory, as the first touch takes longer than filling it: two megabytes a call, whose
- * contents are lost. *room counts the bytes touched; 0 at first. True: there is more to do.
+ * contents are lost. *reserved counts the bytes touched; 0 at first. True: there is more to do.
  */
-bool tables_make_room(struct tables *t, size_t *room);
+bool tables_reserve(struct tables *t, size_t *reserved);
 /* Sets a whole row (stride bytes), past the cache: the row is not read again soon. */
 void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row);
 /* Makes `to` a copy; and frees the memory, which leaves no tables. */

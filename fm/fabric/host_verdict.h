@@ -29,7 +29,7 @@ struct host_verdict { /* all zero = healthy, nothing known */
 	enum host_state state;
 	unsigned hcas, hcas_up; /* known, also those that are down; reached by an Active port */
 	unsigned count;		/* reasons, the worst first */
-	unsigned more;		/* for which there was no room: none worse than those kept */
+	unsigned more;		/* beyond HOST_REASONS: none worse than those kept */
 	struct host_reason reasons[HOST_REASONS];
 };
 

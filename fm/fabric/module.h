@@ -232,7 +232,7 @@ struct fabric_module {
 
 	/*
 	 * Whether the files that a configuration names can be used, without using them: 0, or -1
-	 * with the reason in err. There is no room.
+	 * with the reason in err. The room does not exist then.
 	 */
 	int (*check)(const struct conf *conf, char *err, size_t err_size);
 	void *(*init)(struct fabric *fabric);

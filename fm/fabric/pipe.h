@@ -410,10 +410,10 @@ void fabric_update_fini(struct fabric *f);
 /* Begins with the inventory as it is; not while one is in the making (fabric_updating()). */
 void fabric_update(struct fabric *f);
 /* While nobody waits: touches memory for the next update's tables. True: there is more to do. */
-bool fabric_update_room(struct fabric *f);
+bool fabric_update_reserve(struct fabric *f);
 /* While nobody waits, and all is settled: frees what the proof keeps of earlier tables. */
 void fabric_update_tidy(struct fabric *f);
-/* True: the next update is to make even what was made in haste; it is begun then. */
+/* True: the next update shares evenly what was routed as fast as possible; it is begun then. */
 bool fabric_update_balances(struct fabric *f);
 /* True: the update in the making was for that alone, and begins again with what is newer. */
 bool fabric_update_restarts(struct fabric *f);

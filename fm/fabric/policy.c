@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * port_class: what routing goes by beside the snapshot. Which end ports are storage and which
- * management is said by patterns of nodes (fm/conf/lists.h) from the configuration; rooms
- * add the rest (fm/fabric/view.h).
+ * management ports follows from patterns of nodes (fm/conf/lists.h) in the configuration; rooms add
+ * the rest (fm/fabric/view.h).
  */
 #include "fm/fabric/pipe.h"
 #include "fm/conf/lists.h"

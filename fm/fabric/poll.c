@@ -8,13 +8,13 @@
  *
  * While something is unfinished they come sooner: a node is silent or answered in part, links are
  * not up, or blocks not acknowledged. 50 ms at first, twice as long each time up to the interval
- * (10 s without one), and anew when more is unfinished than before. What an update tries again
- * stays unfinished until that is settled. Ports that refuse their settings have a pace of their own
- * (deploy.c); light sweeps come sooner because of them for a minute alone, which may find why. A
- * link that came up is followed by one within 200 ms, too: where much comes up at once, traps of
- * other links are lost on the way, and a switch that knows no manager yet has nobody to send one.
- * One follows when all have been told that the manager is at another port: until then their traps
- * went to the one before.
+ * (10 s without one), and from 50 ms again when more is unfinished than before. What an update
+ * tries again stays unfinished until that is settled. Ports that refuse their settings have a pace
+ * of their own (deploy.c); light sweeps come sooner because of them for a minute alone, which may
+ * find why. A link that came up is followed by one within 200 ms, too: where much comes up at once,
+ * traps of other links are lost on the way, and a switch that knows no manager yet has nobody to
+ * send one. One follows when all ports hold the LID of the manager's new port: until then their
+ * traps went to the former one.
  */
 #include "fm/fabric/pipe.h"
 #include "topology/base/mem.h"

@@ -98,7 +98,7 @@ void fabric_fault_found(struct fabric *fabric, const char *what, uint64_t when_u
 
 /*
  * The manager is at another port of the fabric that it knows, from now on: paths begin there, what
- * its former switch leads to is looked at, and ports are told the SM's new LID.
+ * its former switch leads to is swept, and ports get the SM's new LID.
  */
 void fabric_move(struct fabric *fabric, struct inv_node *node, uint8_t port);
 

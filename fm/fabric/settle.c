@@ -10,7 +10,8 @@
  *   answer              operators who wait are answered; the fabric is up, unless tables of before
  *                       a restart are still being read
  *   remember            rooms do what takes a pass over the snapshot
- *   tidy, room          the proof drops what is past; the next update finds memory for its tables
+ *   tidy                the proof drops what is past
+ *   "room"              memory of the next update's tables is touched
  *
  * An update that begins meanwhile ends it and brings it about again: till then it stays due.
  */
@@ -130,11 +131,11 @@ static enum job_result tidy(void *arg)
 	return JOB_NEXT;
 }
 
-static enum job_result make_room(void *arg)
+static enum job_result reserve(void *arg)
 {
 	struct fabric *f = arg;
 
-	if (fabric_update_room(f))
+	if (fabric_update_reserve(f))
 		return JOB_MORE;
 	job_stop(f->settle->job);
 	f->settle->ended(f);
@@ -147,7 +148,7 @@ static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	{ "settle-collect", collect }, { "settle-snapshot", make_snapshot },
 	{ "settle-compare", compare }, { "settle-show", show },
 	{ "settle-answer", answer },   { "settle-remember", settled_later },
-	{ "settle-tidy", tidy },       { "settle-room", make_room },
+	{ "settle-tidy", tidy },       { "settle-room", reserve },
 };
 
 /*

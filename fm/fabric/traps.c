@@ -45,7 +45,7 @@ struct throttled { /* a source of traps */
 	guid_t guid;
 	unsigned fruitless;	    /* sweeps in a row; 0 = slot not used */
 	bool owed;		    /* sent some meanwhile: one is accepted at until_us */
-	uint64_t until_us, owed_us; /* the latter: the first of these told of a fault then */
+	uint64_t until_us, owed_us; /* the latter: when the first of these reported a fault */
 };
 
 struct traps {

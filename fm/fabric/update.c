@@ -6,7 +6,8 @@
  *              (at one stroke)
  *   snapshot   levels, rails, names
  *   changes    against what is published: logged; a sweep that found nothing ends here
- *   lids, room
+ *   lids
+ *   "room"     memory of the next tables is touched
  *   route      in as many steps as it takes
  *   proof      in three steps; refused tables end it there, and what is published stays in force
  *   publish    snapshot, LIDs and tables at one stroke; rooms are called, and it goes to the
@@ -40,7 +41,7 @@ struct update {
 	bool routing;		     /* it does */
 	bool hasty;		     /* no switch had tables, and they were not made even since */
 	bool balancing;		     /* the update in the making is for that alone */
-	size_t room;		     /* bytes of the next tables' memory that were touched */
+	size_t reserved;	     /* bytes of the next tables' memory that were touched */
 	uint32_t rises;		     /* of the inventory, when a bring-up began last */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */
 };
@@ -199,34 +200,34 @@ static enum job_result plan_lids(void *arg)
 /* ---- Memory of tables ------------------------------------------------------------------------ */
 
 /* True: there is more to do. */
-static bool make_room(struct update *u, uint32_t nswitches, uint16_t top)
+static bool reserve(struct update *u, uint32_t nswitches, uint16_t top)
 {
 	struct tables *tables = &u->next.tables;
 	size_t bytes = tables->capacity;
 
 	tables_resize(tables, nswitches, top);
-	if (tables->capacity != bytes || u->room > bytes)
-		u->room = 0;
-	return tables_make_room(tables, &u->room);
+	if (tables->capacity != bytes || u->reserved > bytes)
+		u->reserved = 0;
+	return tables_reserve(tables, &u->reserved);
 }
 
-bool fabric_update_room(struct fabric *f)
+bool fabric_update_reserve(struct fabric *f)
 {
-	return make_room(f->update, f->now.tables.nswitches, f->now.tables.top);
+	return reserve(f->update, f->now.tables.nswitches, f->now.tables.top);
 }
 
 /*
- * What fabric_update_room() did not do before the first update, or the fabric grew. Cordons take
+ * What fabric_update_reserve() did not do before the first update, or the fabric grew. Cordons take
  * other tables beside these.
  */
-static enum job_result find_room(void *arg)
+static enum job_result reserve_tables(void *arg)
 {
 	struct update *u = ((struct fabric *)arg)->update;
 	const struct topo *t = u->next.topo;
 	uint16_t top = u->next.lids->top;
 
-	if (make_room(u, t->nswitches, top) ||
-	    (t->ncordoned && route_make_room(u->route, t->nswitches, top)))
+	if (reserve(u, t->nswitches, top) ||
+	    (t->ncordoned && route_reserve(u->route, t->nswitches, top)))
 		return JOB_MORE;
 	return JOB_NEXT;
 }
@@ -438,7 +439,7 @@ enum {
 	SNAPSHOT,
 	CHANGES,
 	LIDS,
-	ROOM,
+	RESERVE,
 	ROUTE,
 	PROOF_BASE,
 	PROOF,
@@ -482,7 +483,7 @@ static enum job_result publish(void *arg)
 	f->now.qos = past.qos;
 	f->now.sm_lid = inv->sm_lid = own_lid(inv, &f->now);
 	f->update->next = past;
-	f->update->room = past.tables.capacity;
+	f->update->reserved = past.tables.capacity;
 
 	fabric_links_published(f, before);
 	f->update->rises = inv->turned.rises;
@@ -500,7 +501,7 @@ static const struct job_step steps[FABRIC_STEPS_MAX] = {
 	[SNAPSHOT] = { "snapshot", make_snapshot },
 	[CHANGES] = { "changes", log_changes },
 	[LIDS] = { "lids", plan_lids },
-	[ROOM] = { "room", find_room },
+	[RESERVE] = { "room", reserve_tables },
 	[ROUTE] = { "route", compute_tables },
 	[PROOF_BASE] = { "proof-base", begin_proof },
 	[PROOF] = { "proof", prove },

@@ -248,14 +248,14 @@ void route_free(struct route *route)
 	free(route);
 }
 
-bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top)
+bool route_reserve(struct route *route, uint32_t nswitches, uint16_t top)
 {
 	size_t bytes = route->spare.capacity;
 
 	tables_resize(&route->spare, nswitches, top);
 	if (route->spare.capacity != bytes)
 		route->room = 0;
-	return route->room < route->spare.capacity && tables_make_room(&route->spare, &route->room);
+	return route->room < route->spare.capacity && tables_reserve(&route->spare, &route->room);
 }
 
 /* NULL: the computation runs without interruption. */

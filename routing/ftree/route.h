@@ -51,8 +51,8 @@ const char *route_engine_name(int number);
 struct route;
 struct route *route_new(void);
 void route_free(struct route *route);
-/* Prepares part of that memory for snapshots with cordons (tables_make_room). True: more to do. */
-bool route_make_room(struct route *route, uint32_t nswitches, uint16_t top);
+/* Prepares part of that memory for snapshots with cordons (tables_reserve). True: more to do. */
+bool route_reserve(struct route *route, uint32_t nswitches, uint16_t top);
 
 /*
  * Fills `out` (resized to the snapshot). Returns 0, or -EINVAL for an unknown engine. Pairs without

@@ -48,7 +48,7 @@ struct mcast {
 	uint32_t *queue;
 	const bool *only; /* by topo port: links that trees may go by, lent; NULL = all */
 	bool tables_known;
-	bool *carries;	 /* by switch: its MFT has room for the MLID */
+	bool *carries;	 /* by switch: its MFT is large enough for the MLID */
 	uint32_t ncarry; /* how many do: the rows are valid as long as that is the same */
 	bool same_root;	 /* the older tree's, wherever it reaches as many */
 	bool climb_only; /* no turns: members are left out instead */

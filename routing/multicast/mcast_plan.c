@@ -26,8 +26,8 @@
 
 #define TREES_A_STEP  32
 #define VISITS_A_STEP 40000
-#define ROOTS_MAX     4 /* places to turn at that are tried.. */
-#define UNICAST_ROOTS 4 /* ..and where unicast turns */
+#define ROOTS_MAX     4 /* switches that are tried where trees turn */
+#define UNICAST_ROOTS 4 /* switches that are tried where unicast turns */
 
 enum admit_state { AGREE, TRY, SEARCH, OTHER, BUILD, DONE };
 enum alternative { ON_SPANNING, AT_TURN, BY_ROOT, NARROW, NOBODY };
@@ -107,8 +107,8 @@ static bool root_was_tried(const struct mcast_admission *a, uint32_t root)
 }
 
 /*
- * A switch where a tree turns that is in, the last ones first; then where this one would. TOPO_NONE
- * = none that is new.
+ * A switch where a tree turns that is in, the last ones first; then where this one would; then
+ * where unicast does. TOPO_NONE = none that is new.
  */
 static uint32_t next_root(struct mcast_admission *a)
 {
@@ -120,7 +120,6 @@ static uint32_t next_root(struct mcast_admission *a)
 			return a->roots[a->nroots++] = root;
 	}
 
-	/* .. and then where unicast does. */
 	while (a->checked_unicast < UNICAST_ROOTS) {
 		uint32_t root = mcast_proof_turn(a->proof, a->checked_unicast++);
 

@@ -61,7 +61,7 @@ uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree)
 
 /*
  * mcast_paths: a snapshot prepared for trees (see mcast_tree.h, mcast_own.h): the distances between
- * switches by each kind of path, and which switches have room for an MLID.
+ * switches by each kind of path, and which switches can hold an MLID.
  *
  * Distances are rows of bytes, one a switch, made by a breadth-first walk when first asked for and
  * kept: for a thousand groups on the same few hundred leaves they are made once.
@@ -573,8 +573,8 @@ void mcast_tree_start(struct mcast *m, const struct mcast_group *group,
 	making->older = older;
 	making->out = out;
 	/*
-	 * Drops distances if other switches carry the MLID than before. A switch with room for an
-	 * MLID has room for all lower ones, so equal numbers of switches are the same switches, and
+	 * Drops distances if other switches carry the MLID than before. A switch that can hold
+	 * an MLID can hold all lower ones, so equal numbers of switches are the same switches, and
 	 * the distances stay valid.
 	 */
 	for (uint32_t sw = 0; sw < m->t->nswitches; sw++) {

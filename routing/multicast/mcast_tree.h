@@ -11,9 +11,9 @@
  * for given unicast tables is proven beside them (mcast_proof.h): a tree that would close a credit
  * loop is built otherwise, or leaves members out (`narrow`).
  *
- * Switches whose multicast table (MulticastFDBCap) has no room for the group's MLID carry nothing
+ * Switches whose multicast table (MulticastFDBCap) is too small for the group's MLID carry nothing
  * of it, and members there are left out. In a snapshot in which no switch has such a table, as one
- * made from a file, all switches have room.
+ * made from a file, all switches can hold it.
  *
  * A switch forwards by a full member's port always, and by a link in the direction in which there
  * is a full member beyond it. Send-only members have a path into the tree and receive nothing.
@@ -63,7 +63,7 @@ static inline bool mcast_forwards(const struct mcast_hop *hop, unsigned port)
 	return hop->ports[port / MCAST_POSITION] >> (port % MCAST_POSITION) & 1;
 }
 
-/* Whether MulticastFDBCap is known of any switch; and whether a switch has room for an MLID. */
+/* Whether MulticastFDBCap is known of any switch; and whether a switch can hold an MLID. */
 bool mcast_tables_known(const struct topo *t);
 
 static inline bool mcast_carries(const struct topo_node *sw, bool tables_known, uint16_t mlid)

@@ -121,14 +121,14 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 		out_of_memory(count, size);
 	need = (need + ARENA_UNIT - 1) & ~(size_t)(ARENA_UNIT - 1);
 	if (!arena->head || arena->head->size - arena->head->used < need) {
-		/* Opens a chunk with room for `need` bytes and makes it the current one. */
-		size_t room = need > arena->next_size ? need : arena->next_size;
+		/* Opens a chunk of at least `need` bytes and makes it the current one. */
+		size_t capacity = need > arena->next_size ? need : arena->next_size;
 		struct arena_chunk *c;
 
-		if (room > SIZE_MAX - sizeof(*c))
+		if (capacity > SIZE_MAX - sizeof(*c))
 			out_of_memory(1, need);
-		c = mem_alloc(1, sizeof(*c) + room);
-		c->size = room;
+		c = mem_alloc(1, sizeof(*c) + capacity);
+		c->size = capacity;
 		c->next = arena->head;
 		arena->head = c;
 		if (arena->next_size < CHUNK_MAX)
@@ -148,15 +148,15 @@ char *arena_strdup(struct arena *arena, const char *text)
 
 char *mem_read_all(FILE *in, size_t *len)
 {
-	size_t room = 1 << 16, n;
-	char *text = mem_alloc(room, 1);
+	size_t capacity = 1 << 16, n;
+	char *text = mem_alloc(capacity, 1);
 
 	*len = 0;
-	while ((n = fread(text + *len, 1, room - *len, in)) > 0) {
+	while ((n = fread(text + *len, 1, capacity - *len, in)) > 0) {
 		*len += n;
-		if (*len == room) {
-			room *= 2;
-			text = mem_resize(text, room, 1);
+		if (*len == capacity) {
+			capacity *= 2;
+			text = mem_resize(text, capacity, 1);
 		}
 	}
 	text[*len] = '\0';

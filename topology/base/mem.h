@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `count` elements of `size` bytes, to be released by free(): zeroed, and not zeroed. */
+/* Memory of `count` elements of `size` bytes, to be released by free(): zeroed, and not zeroed. */
 void *mem_alloc(size_t count, size_t size);
 void *mem_alloc_unset(size_t count, size_t size);
-/* Room for one of what `pointer` is to point to, zeroed. */
+/* Memory of one of what `pointer` is to point to, zeroed. */
 #define mem_new(pointer) mem_alloc(1, sizeof(*(pointer)))
-/* Room for `count` elements of what `pointer` is to point to: zeroed, and not zeroed. */
+/* Memory of `count` elements of what `pointer` is to point to: zeroed, and not zeroed. */
 #define mem_array(pointer, count)	mem_alloc(count, sizeof(*(pointer)))
 #define mem_array_unset(pointer, count) mem_alloc_unset(count, sizeof(*(pointer)))
 /* The number of elements of an array, which may not be a pointer. */
@@ -32,7 +32,7 @@ void *mem_resize(void *ptr, size_t count, size_t size);
 #define mem_zero(array, count)	     memset(array, 0, (count) * sizeof(*(array)))
 #define mem_copy(array, from, count) memcpy(array, from, (count) * sizeof(*(array)))
 /*
- * The array with room for one element more than `count`, for `list = mem_grow(list, count)`: it
+ * The array with space for one element more than `count`, for `list = mem_grow(list, count)`: it
  * doubles whenever the count is a power of two. For arrays that grow by this alone.
  */
 #define mem_grow(list, count)                                                                      \

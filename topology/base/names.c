@@ -101,12 +101,12 @@ void near_names_say(const struct near_names *near, char *err, size_t size)
 #define DIGITS_MAX 16
 #define KEY_MAX	   192 /* NodeDescriptions have at most 64 bytes, each is at most two of the key */
 
-/* Returns the key's length; keys over `room` are cut. */
-static size_t natural_key(const char *text, size_t len, unsigned char *key, size_t room)
+/* Returns the key's length; keys over `size` are cut. */
+static size_t natural_key(const char *text, size_t len, unsigned char *key, size_t size)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < len && n < room;) {
+	for (size_t i = 0; i < len && n < size;) {
 		size_t run = 0;
 
 		while (i + run < len && run < DIGITS_MAX && isdigit((unsigned char)text[i + run])) {
@@ -121,7 +121,7 @@ static size_t natural_key(const char *text, size_t len, unsigned char *key, size
 			continue;
 		}
 		key[n++] = '0' + run;
-		while (run-- && n < room)
+		while (run-- && n < size)
 			key[n++] = text[i++];
 	}
 	return n;
@@ -176,14 +176,14 @@ uint32_t names_id(struct names *names, const char *text, size_t len)
 {
 	uint32_t hash = hash_text(text, len), slot;
 
-	if (names->count == names->room) {
+	if (names->count == names->capacity) {
 		uint32_t slots = names->slots ? (names->mask + 1) * 2 : 64;
 
 		free(names->slots);
 		names->slots = mem_array(names->slots, slots);
 		names->mask = slots - 1;
-		names->room = slots / 2;
-		names->list = mem_array_resize(names->list, names->room);
+		names->capacity = slots / 2;
+		names->list = mem_array_resize(names->list, names->capacity);
 		for (uint32_t id = 0; id < names->count; id++) {
 			uint32_t to = names->list[id].hash & names->mask;
 
@@ -263,7 +263,7 @@ uint32_t *names_rank(const struct names *names)
  * otherwise stands for itself.
  */
 
-#define NUMBER_DIGITS 18 /* what fits an uint64_t with room to add one */
+#define NUMBER_DIGITS 18 /* what fits an uint64_t that one can be added to */
 
 struct part { /* of one name */
 	const char *name;

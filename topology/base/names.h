@@ -20,7 +20,7 @@ struct name {
 /* A set of texts; ids count up from 0 in order of arrival. Zero-initialised is empty. */
 struct names {
 	struct name *list; /* by id */
-	uint32_t count, room;
+	uint32_t count, capacity;
 	uint32_t *slots; /* id + 1, open addressing */
 	uint32_t mask;
 };

@@ -18,7 +18,7 @@
 /* Bytes of the UTF-8 character at `text`, and its number; 0 = malformed, or beyond `len` bytes. */
 size_t text_decode(const char *text, size_t len, uint32_t *c);
 /*
- * Copies `len` bytes, or fewer if a zero byte comes first, to `to`, which has room for len + 1.
+ * Copies `len` bytes, or fewer if a zero byte comes first, to `to`, of len + 1 bytes.
  * What is well-formed UTF-8 (RFC 3629) stays. Each byte that is not, and each control (C0, DEL,
  * C1), line or paragraph separator, bidirectional or zero-width mark becomes one '.'. `to` may be
  * `from`: a result is never longer.

@@ -432,11 +432,11 @@ struct side {
  * counts where the plan has it, and the plan's names are in the set before those of the fabric.
  * SHARP aggregation nodes are inside of switches and have no cables: no name stands for one.
  */
-static void find_names(struct side *side, struct names *names, uint32_t room)
+static void find_names(struct side *side, struct names *names, uint32_t capacity)
 {
 	side->name = mem_array(side->name, side->t->nnodes + 1);
-	side->node_of_name = mem_array(side->node_of_name, room);
-	memset(side->node_of_name, 0xff, room * sizeof(uint32_t));
+	side->node_of_name = mem_array(side->node_of_name, capacity);
+	memset(side->node_of_name, 0xff, capacity * sizeof(uint32_t));
 	for (uint32_t n = 0; n < side->t->nnodes; n++) {
 		const struct topo_node *node = &side->t->nodes[n];
 		uint32_t label = names_find(names, node->label, strlen(node->label));
@@ -463,11 +463,11 @@ static void find_others(struct side *side, const struct side *across)
 
 static void sides_begin(struct side *plan, struct side *real)
 {
-	uint32_t room = plan->t->nnodes + real->t->nnodes + 1;
+	uint32_t capacity = plan->t->nnodes + real->t->nnodes + 1;
 	struct names names = { 0 };
 
-	find_names(plan, &names, room);
-	find_names(real, &names, room);
+	find_names(plan, &names, capacity);
+	find_names(real, &names, capacity);
 	find_others(plan, real);
 	find_others(real, plan);
 	names_fini(&names);

@@ -53,11 +53,11 @@ struct netfile {
 	struct topo_builder *builder;
 	struct names names;
 	int *node_of_name; /* by name id: handle, -1 = not defined so far */
-	uint32_t names_room;
+	uint32_t names_capacity;
 	struct net_node *nodes; /* by handle */
 	uint32_t nnodes;
 	struct topo_port_attr *attrs; /* by node.port0 + number */
-	uint32_t nattrs, attrs_room;
+	uint32_t nattrs, attrs_capacity;
 	struct net_link *links;
 	uint32_t nlinks;
 	uint64_t pending[ASSIGNMENTS]; /* for the next node */
@@ -106,13 +106,13 @@ static uint32_t netfile_name(struct netfile *nf, struct lex_text name)
 {
 	uint32_t id = names_id(&nf->names, name.p, name.len);
 
-	if (id >= nf->names_room) {
-		uint32_t room = nf->names.room > id ? nf->names.room : id + 1;
+	if (id >= nf->names_capacity) {
+		uint32_t capacity = nf->names.capacity > id ? nf->names.capacity : id + 1;
 
-		nf->node_of_name = mem_array_resize(nf->node_of_name, room);
-		for (uint32_t i = nf->names_room; i < room; i++)
+		nf->node_of_name = mem_array_resize(nf->node_of_name, capacity);
+		for (uint32_t i = nf->names_capacity; i < capacity; i++)
 			nf->node_of_name[i] = -1;
-		nf->names_room = room;
+		nf->names_capacity = capacity;
 	}
 	return id;
 }
@@ -146,7 +146,7 @@ static guid_t choose_guid(const struct netfile *nf, enum topo_type type, struct 
 	if (name.len >= 2 + 9 && name.len <= 2 + 16 && name.p[1] == '-' &&
 	    strchr("SHR", name.p[0]) && lex_take_hex(&l, &guid) && lex_done(&l) && guid)
 		return guid;
-	/* FNV-1a, 48 bits of it between a locally administered byte and room for port numbers. */
+	/* FNV-1a, 48 bits of it between a locally administered byte and one for port numbers. */
 	for (size_t i = 0; i < name.len; i++)
 		h = (h ^ (unsigned char)name.p[i]) * 0x100000001b3u;
 	return 0xfa00000000000000u | ((h ^ h >> 16) & 0xffffffffffffu) << 8;
@@ -372,9 +372,9 @@ static bool netfile_node(struct netfile *nf, struct lex l, bool *done)
 		return true;
 	if (!parse_header(nf, l, &h) || !add_node(nf, &h))
 		return false;
-	if (nf->nattrs + h.nports + 1 > nf->attrs_room) {
-		nf->attrs_room = (nf->attrs_room + 256) * 2;
-		nf->attrs = mem_array_resize(nf->attrs, nf->attrs_room);
+	if (nf->nattrs + h.nports + 1 > nf->attrs_capacity) {
+		nf->attrs_capacity = (nf->attrs_capacity + 256) * 2;
+		nf->attrs = mem_array_resize(nf->attrs, nf->attrs_capacity);
 	}
 
 	struct topo_port_attr *attrs = nf->attrs + nf->nattrs;
@@ -836,15 +836,15 @@ static bool join_links(struct netfile *nf)
 	return true;
 }
 
-struct said_guid { /* of a CA's port, as the file has it */
+struct port_guid { /* of a CA's port, as the file has it */
 	guid_t guid;
 	uint32_t node;
 	unsigned num;
 };
 
-static int compare_said(const void *va, const void *vb)
+static int compare_guids(const void *va, const void *vb)
 {
-	const struct said_guid *a = va, *b = vb;
+	const struct port_guid *a = va, *b = vb;
 
 	return sort_order(a->guid, b->guid) ?: sort_order(a->node, b->node) ?:
 	       sort_order(a->num, b->num);
@@ -853,7 +853,7 @@ static int compare_said(const void *va, const void *vb)
 /* LIDs and paths go by port GUID: two ports with one GUID are no fabric. */
 static bool guids_differ(struct netfile *nf)
 {
-	struct said_guid *said = mem_array_unset(said, nf->nattrs + 1u);
+	struct port_guid *guids = mem_array_unset(guids, nf->nattrs + 1u);
 	uint32_t count = 0;
 	bool differ = true;
 
@@ -863,11 +863,11 @@ static bool guids_differ(struct netfile *nf)
 			guid_t guid = nf->attrs[nf->nodes[n].port0 + num].guid;
 
 			if (guid)
-				said[count++] = (struct said_guid){ guid, n, num };
+				guids[count++] = (struct port_guid){ guid, n, num };
 		}
-	qsort(said, count, sizeof(*said), compare_said);
+	qsort(guids, count, sizeof(*guids), compare_guids);
 	for (uint32_t i = 1; i < count && differ; i++) {
-		const struct said_guid *a = &said[i - 1], *b = &said[i];
+		const struct port_guid *a = &guids[i - 1], *b = &guids[i];
 
 		if (a->guid == b->guid)
 			differ = netfile_fail(nf, nf->nodes[b->node].line,
@@ -876,7 +876,7 @@ static bool guids_differ(struct netfile *nf)
 					      " has too",
 					      b->num, b->guid, a->num, nf->nodes[a->node].line);
 	}
-	free(said);
+	free(guids);
 	return differ;
 }
 

@@ -8,8 +8,8 @@
  * mixed: leaves under spines with so many parallel cables to each leaf, and machines of several
  * kinds. The leaves are in groups of eight (the rails of a unit). The machines' kinds take turns; a
  * machine of k HCAs has them on the k leaves of a group with the most free ports, in rail order, so
- * that counts are even and places are not. The first group that has room for a kind takes it; a
- * kind for which there is no room is passed over, until there is none for any.
+ * that counts are even and places are not. The first group that can take a kind does. A
+ * kind that no group can take is passed over, until there is none for any.
  */
 
 #define KINDS_MAX  8
@@ -52,7 +52,7 @@ static unsigned parse_kinds(const char *text, unsigned most, struct kind *list)
 	}
 }
 
-static bool has_room(const struct mixed *x, unsigned first, unsigned size, unsigned hcas)
+static bool can_take(const struct mixed *x, unsigned first, unsigned size, unsigned hcas)
 {
 	unsigned free_leaves = 0;
 
@@ -107,7 +107,7 @@ static struct topo *make_mixed(struct mixed *x)
 
 		for (; first < x->leaves; first += RAILS) {
 			size = x->leaves - first < RAILS ? x->leaves - first : RAILS;
-			if (has_room(x, first, size, kind->count))
+			if (can_take(x, first, size, kind->count))
 				break;
 		}
 		passed = first < x->leaves ? 0 : passed + 1;

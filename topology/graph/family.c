@@ -23,7 +23,7 @@ struct likeness_entry { /* in the chain of one item */
 };
 
 /*
- * Allocates room for `ngroups` groups, of items below nitems, whose sets have nentries items in
+ * Allocates `ngroups` groups, of items below nitems, whose sets have nentries items in
  * all; likeness_fini() frees it.
  */
 static void likeness_init(struct likeness *l, uint32_t nitems, uint32_t ngroups, uint32_t nentries)

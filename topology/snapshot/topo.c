@@ -65,7 +65,7 @@ static void topo_port_take(struct topo_port *port, const struct topo_port_attr *
 struct topo_builder {
 	struct topo_node *nodes;
 	struct topo_port *ports;
-	uint32_t nnodes, nodes_room, nports, ports_room;
+	uint32_t nnodes, nodes_capacity, nports, ports_capacity;
 	uint32_t *hash; /* handle + 1 by GUID, 0 = free; at most half full */
 	uint32_t hash_mask;
 	struct arena *arena;
@@ -126,15 +126,15 @@ int topo_builder_find(const struct topo_builder *b, guid_t guid)
 	return -ENOENT;
 }
 
-static void make_room(struct topo_builder *b, uint32_t nnodes, uint32_t nports)
+static void reserve(struct topo_builder *b, uint32_t nnodes, uint32_t nports)
 {
-	if (b->nnodes + nnodes > b->nodes_room) {
-		b->nodes_room = (b->nnodes + nnodes) * 2;
-		b->nodes = mem_array_resize(b->nodes, b->nodes_room);
+	if (b->nnodes + nnodes > b->nodes_capacity) {
+		b->nodes_capacity = (b->nnodes + nnodes) * 2;
+		b->nodes = mem_array_resize(b->nodes, b->nodes_capacity);
 	}
-	if (b->nports + nports > b->ports_room) {
-		b->ports_room = (b->nports + nports) * 2;
-		b->ports = mem_array_resize(b->ports, b->ports_room);
+	if (b->nports + nports > b->ports_capacity) {
+		b->ports_capacity = (b->nports + nports) * 2;
+		b->ports = mem_array_resize(b->ports, b->ports_capacity);
 	}
 	if ((b->nnodes + nnodes) * 2 > b->hash_mask) {
 		uint32_t slots = (b->hash_mask + 1) * 2;
@@ -163,7 +163,7 @@ int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
 		return -EINVAL;
 	if (topo_builder_find(b, attr->guid) >= 0)
 		return -EEXIST;
-	make_room(b, 1, attr->nports + 1u);
+	reserve(b, 1, attr->nports + 1u);
 	b->nodes[handle] = (struct topo_node){
 		.guid = attr->guid,
 		.sys_guid = attr->sys_guid,
@@ -281,7 +281,7 @@ struct topo_builder *topo_builder_from(const struct topo *t)
 
 	if (!t->nnodes)
 		return b;
-	make_room(b, t->nnodes, t->nports);
+	reserve(b, t->nnodes, t->nports);
 	memcpy(b->nodes, t->nodes, t->nnodes * sizeof(*t->nodes));
 	memcpy(b->ports, t->ports, t->nports * sizeof(*t->ports));
 	b->nnodes = t->nnodes;

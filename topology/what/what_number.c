@@ -242,7 +242,7 @@ enum outcome what_find_number(struct find *f, const char *text, struct what *w)
 
 enum form { NUMBER_FORM, NAME_FORM, GUID_FORM, GID_FORM };
 
-/* As far as it can be told without a port's mark behind it. */
+/* As far as the text alone shows, without a port's mark behind it. */
 static bool may_be(const char *text, enum form form, uint64_t least, uint64_t most)
 {
 	bool hex = isxdigit((unsigned char)*text), digit = isdigit((unsigned char)*text);

@@ -262,7 +262,7 @@ static void room_that_was_made_before_shows_in_no_table(void **state)
 		struct lid_map *lids = lid_plan(t, NULL, 2);
 		unsigned calls = 1;
 
-		while (route_make_room(route, t->nswitches, lids->top))
+		while (route_reserve(route, t->nswitches, lids->top))
 			calls++;
 		assert_int_equal(calls > 1,
 				 i == 1); /* some 2 MB; and there is enough from then on */
