@@ -42,8 +42,8 @@
 #define DEFAULT_CONF   "/etc/fmd/fmd.conf"
 #define STATUS_US      1000000
 #define STATUS_SOON_US 250000  /* at 16,384 HCAs a status takes 1 to 2 ms of the loop */
-#define HAND_OVER_US   3000000 /* at the end, at most.. */
-#define END_US	       8000000 /* ..and to answer those who ask here still: below TimeoutStopSec */
+#define HAND_OVER_US   3000000 /* at the end, at most */
+#define END_US	       8000000 /* that it still answers hosts at the end: below TimeoutStopSec */
 #define LOOK_US	       1000000 /* after calls that were refused */
 #define FAILED_START_S 2
 #define EXIT_USAGE     2
@@ -57,16 +57,16 @@ struct daemon {
 	struct mad *mad;
 	struct fabric *fabric;
 	struct control *control;
-	struct http *http;	       /* NULL = none.. */
-	struct loop_timer *http_retry; /* ..or its address is not available yet */
+	struct http *http; /* NULL = none, or its address is not available yet */
+	struct loop_timer *http_retry;
 	struct loop_timer *watchdog, *status, *look;
-	struct loop_timer *ending; /* NULL = nobody asked for it.. */
-	uint64_t ending_us;	   /* ..else when */
+	struct loop_timer *ending; /* NULL = nobody asked for the end */
+	uint64_t ending_us;	   /* when the end was asked for */
 	uint64_t watchdog_us;	   /* between two signs of life; 0 = nobody waits for any */
-	char said[SERVICE_STATUS]; /* STATUS= as last sent */
+	char sent[SERVICE_STATUS]; /* STATUS= as last sent */
 	bool status_soon;	   /* an event asks for it */
 	char kept[256];		   /* what the sandbox could not give up; "" = nothing */
-	unsigned refused;	   /* calls, as last told */
+	unsigned refused;	   /* calls, as last reported */
 };
 
 /* ---- Configuration --------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static struct mad_conf mad_conf_of(const struct conf_mad *conf)
 	};
 }
 
-/* Told until a reload finds it better. */
+/* The alert stands until a reload finds it better. */
 static void note_secret(void *arg, const char *key, const char *why)
 {
 	const struct daemon *d = arg;
@@ -201,15 +201,15 @@ static void status_cb(void *arg)
 
 	service_status(status, text);
 	json_decref(status);
-	if (strcmp(text, d->said)) {
-		strcpy(d->said, text);
+	if (strcmp(text, d->sent)) {
+		strcpy(d->sent, text);
 		sd_notify(0, text);
 	}
 	d->status_soon = false;
 	loop_timer_set(d->status, STATUS_US);
 }
 
-/* What an event tells of may still be under way. */
+/* What an event reports may still be under way. */
 static void event_cb(void *arg, const json_t *event)
 {
 	struct daemon *d = arg;
@@ -219,7 +219,7 @@ static void event_cb(void *arg, const json_t *event)
 	d->status_soon = true;
 }
 
-/* What was refused is an attack or a defect: it is told for as long as the process lives. */
+/* What was refused is an attack or a defect: the alert stands as long as the process lives. */
 static void look_cb(void *arg)
 {
 	struct daemon *d = arg;
@@ -239,7 +239,7 @@ static void look_cb(void *arg)
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-/* Makes the last folder of a path of that length, if it is missing. 0, or -1: it said why. */
+/* Makes the last folder of a path of that length, if it is missing. 0, or -1, which it logs. */
 static int make_dir(const char *from, int length, mode_t mode)
 {
 	char *path = mem_printf("%.*s", length, from);
@@ -291,7 +291,7 @@ static int open_helper(struct daemon *d)
 	return EXIT_FAILURE;
 }
 
-/* 0, or the exit code with the reason said. */
+/* 0, or the exit code with the reason logged. */
 static int daemon_open(struct daemon *d)
 {
 	const char *socket_path = d->socket_path ? d->socket_path : d->conf.socket;
@@ -324,9 +324,9 @@ static int daemon_open(struct daemon *d)
 		open_http(d);
 
 	/*
-	 * A fabric is managed without it as well, so what can't be given up is told and does not
-	 * end the process. State that can't be used without capabilities does: all LIDs would be
-	 * given anew.
+	 * A fabric is managed without it as well, so what can't be given up is reported and does
+	 * not end the process. State that can't be used without capabilities does: all LIDs would
+	 * be assigned again.
 	 */
 	char rights_err[512];
 

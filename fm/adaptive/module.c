@@ -71,8 +71,9 @@ struct adaptive {
 	uint32_t count, at;
 	uint64_t began_us, answered_us;
 	bool failed;
-	bool owed;	  /* the first programming, .. */
-	unsigned awaited; /* ..which comes when these are answered, or patience ends */
+	/* The first programming is due when `awaited` requests are answered, or patience ends. */
+	bool owed;
+	unsigned awaited;
 	struct {
 		struct entry *list; /* by GUID */
 		uint32_t count;

@@ -83,7 +83,7 @@ struct cabling_room {
 	struct bytes heard;	/* of the child, so far */
 };
 
-/* ---- What is told ---------------------------------------------------------------------------- */
+/* ---- Events and alerts ----------------------------------------------------------------------- */
 
 /* Logs those of `list` that `others` has not. */
 static void tell_others(const struct cabling_room *r, const struct findings *list,

@@ -104,7 +104,8 @@ struct conf_partition {
 	bool allow_both;
 };
 
-#define CONF_PEER      640 /* bytes of an entry of `peers`: HOST:PORT, or HOST:PORT=NAME,NAME.. */
+/* Bytes of an entry of `peers`: HOST:PORT, or HOST:PORT=NAME with more names behind commas. */
+#define CONF_PEER      640
 #define CONF_PEER_SCAN "%639s"
 struct conf_mirror { /* of the other managers: fm/mirror, fm/registrations */
 	char listen[80];
@@ -270,7 +271,7 @@ int conf_check_reload(const struct conf *now, const struct conf *next, char *err
  * (m_key_secret_file, peer_key, peer_psk_file) are not among them. Calls fn for each of them, of a
  * configuration that was read from `path`; NULL = from none.
  * key: of the configuration, or "configuration". why: NULL = it is as it should be. Keys that this
- * version has no more are said as well, with what takes their place.
+ * version has no more are reported as well, with what takes their place.
  */
 typedef void conf_secret_fn(void *arg, const char *key, const char *why);
 void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_fn *fn, void *arg);

@@ -29,7 +29,7 @@ struct m_keys {
 	uint64_t of_all, old_of_all; /* derived with ONE_OF_ALL; 0 = there is no secret */
 	struct derived *derived;     /* NULL = there is no secret */
 	struct remembered *known;    /* open addressing, at most half full */
-	uint32_t nknown, room;	     /* used; a power of 2, or 0 */
+	uint32_t nknown, capacity;   /* used; a power of 2, or 0 */
 };
 
 /* ---- Secrets --------------------------------------------------------------------------------- */
@@ -185,34 +185,34 @@ bool m_keys_change(const struct m_keys *k)
 /* Its slot, or the free one where it belongs. */
 static struct remembered *slot_of(const struct m_keys *k, guid_t guid)
 {
-	uint32_t i = hash_word(guid) & (k->room - 1);
+	uint32_t i = hash_word(guid) & (k->capacity - 1);
 
 	while (k->known[i].guid && k->known[i].guid != guid)
-		i = (i + 1) & (k->room - 1);
+		i = (i + 1) & (k->capacity - 1);
 	return &k->known[i];
 }
 
-static void clear_known(struct remembered *known, uint32_t room)
+static void clear_known(struct remembered *known, uint32_t capacity)
 {
 	if (known)
-		OPENSSL_cleanse(known, room * sizeof(*known));
+		OPENSSL_cleanse(known, capacity * sizeof(*known));
 	free(known);
 }
 
 bool m_keys_remember(struct m_keys *k, guid_t guid, uint64_t key)
 {
 	struct remembered *before = k->known, *slot;
-	uint32_t room = k->room;
+	uint32_t capacity = k->capacity;
 
 	if (!guid || m_keys_remembered(k, guid) == key)
 		return false;
-	if (2 * (k->nknown + 1) > room) {
-		k->room = room ? 2 * room : 64;
-		k->known = mem_array(k->known, k->room);
-		for (uint32_t i = 0; i < room; i++)
+	if (2 * (k->nknown + 1) > capacity) {
+		k->capacity = capacity ? 2 * capacity : 64;
+		k->known = mem_array(k->known, k->capacity);
+		for (uint32_t i = 0; i < capacity; i++)
 			if (before[i].guid)
 				*slot_of(k, before[i].guid) = before[i];
-		clear_known(before, room);
+		clear_known(before, capacity);
 	}
 	slot = slot_of(k, guid);
 	k->nknown += !slot->guid;
@@ -222,20 +222,20 @@ bool m_keys_remember(struct m_keys *k, guid_t guid, uint64_t key)
 
 uint64_t m_keys_remembered(const struct m_keys *k, guid_t guid)
 {
-	return k->room && guid ? slot_of(k, guid)->key : 0;
+	return k->capacity && guid ? slot_of(k, guid)->key : 0;
 }
 
 void m_keys_forget(struct m_keys *k)
 {
-	clear_known(k->known, k->room);
+	clear_known(k->known, k->capacity);
 	k->known = NULL;
-	k->nknown = k->room = 0;
+	k->nknown = k->capacity = 0;
 }
 
 void m_keys_each(const struct m_keys *k, void (*fn)(void *arg, guid_t guid, uint64_t key),
 		 void *arg)
 {
-	for (uint32_t i = 0; i < k->room; i++)
+	for (uint32_t i = 0; i < k->capacity; i++)
 		if (k->known[i].key)
 			fn(arg, k->known[i].guid, k->known[i].key);
 }
@@ -286,12 +286,12 @@ static void prove(struct m_key_proofs *proofs, const char *form, const char *kin
 		  const void *secret, size_t length, const uint8_t session[M_KEY_SESSION])
 {
 	char *text = proofs->text[proofs->count++];
-	uint8_t said[8 + M_KEY_SESSION] = { 0 }, digest[DIGEST];
+	uint8_t message[8 + M_KEY_SESSION] = { 0 }, digest[DIGEST];
 	int at;
 
-	memcpy(said, kind, strnlen(kind, 8));
-	memcpy(said + 8, session, M_KEY_SESSION);
-	hmac(secret, length, said, sizeof(said), digest);
+	memcpy(message, kind, strnlen(kind, 8));
+	memcpy(message + 8, session, M_KEY_SESSION);
+	hmac(secret, length, message, sizeof(message), digest);
 	at = snprintf(text, sizeof(proofs->text[0]), "%s:", form);
 	for (unsigned i = 0; i < DIGEST; i++)
 		at += snprintf(text + at, sizeof(proofs->text[0]) - at, "%02x", digest[i]);

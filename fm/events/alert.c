@@ -11,7 +11,7 @@ struct alert {
 	struct alert *next;
 	char *what, *text;
 	struct event_subject subject; /* its texts are its own; name "" = none */
-	char *error;		      /* of a trouble: the text without its subject */
+	char *error;		      /* of kind "trouble": the text without its subject */
 	bool stale;		      /* under review, and not raised again yet */
 	uint64_t since_us;
 	char since[EVENT_TIME];
@@ -205,7 +205,7 @@ void alerts_reviewed(struct alerts *a, const char *what)
 			link = &(*link)->next;
 }
 
-/* ---- Troubles -------------------------------------------------------------------------------- */
+/* ---- Parts that do not work as configured ---------------------------------------------------- */
 
 void trouble_set(struct alerts *a, const char *name, const char *error)
 {

@@ -39,20 +39,20 @@ void alerts_review(struct alerts *alerts, const char *what);
 void alerts_reviewed(struct alerts *alerts, const char *what);
 
 /*
- * A trouble is an alert of kind "trouble" about a part that does not work as configured: `name` and
- * the reason. Its events are "trouble" and "trouble-over" with the members "what" and "error".
+ * An alert of kind "trouble" is about a part that does not work as configured: `name` and the
+ * reason. Its events are "trouble" and "trouble-over" with the members "what" and "error".
  */
 /* Begins it, or replaces its error; error NULL ends it. */
 void trouble_set(struct alerts *alerts, const char *name, const char *error);
-/* Its error, valid until it is set again; NULL = there is no such trouble. */
+/* Its error, valid until it is set again; NULL = there is no such alert. */
 const char *trouble_error(const struct alerts *alerts, const char *name);
 
 /*
  * Oldest first, {"what","subject","since","text"}, "ports" where it has some, and
- * event_subject_put()'s members each; troubles too. The caller owns it.
+ * event_subject_put()'s members each; those of kind "trouble" too. The caller owns it.
  */
 json_t *alerts_json(const struct alerts *alerts);
-/* {"what","error","since_s"} each; the caller owns it. */
+/* Those of kind "trouble", {"what","error","since_s"} each; the caller owns it. */
 json_t *troubles_json(const struct alerts *alerts);
 
 #endif

@@ -19,7 +19,7 @@ struct event_log {
 	uint64_t next; /* sequence number of the next event */
 	uint64_t added[LEVELS];
 	json_t **ring;
-	char manager[64]; /* "" = not said */
+	char manager[64]; /* "" = not set */
 	event_log_fn *fn;
 	void *arg;
 };

@@ -20,7 +20,7 @@ void event_log_free(struct event_log *events); /* NULL is fine */
 
 /*
  * What an event or an alert is about, as data: programs and commands go by it, never by the text.
- * What is 0 or NULL is not said; all of it: it is about the fabric. Texts are borrowed.
+ * A member that is 0 or NULL is left out; without any it is about the fabric. Texts are borrowed.
  */
 struct event_subject {
 	guid_t node, peer;		   /* a device, and the one at the other end of its link */
@@ -35,7 +35,7 @@ struct event_subject {
 /* A device, and a port with what its link leads to: by index, TOPO_NONE = nothing. Of its texts. */
 struct event_subject event_subject_node(const struct topo *t, uint32_t node);
 struct event_subject event_subject_port(const struct topo *t, uint32_t port);
-/* Adds the members of its names ("node", "port" .. "pkey") that are said; NULL is fine. */
+/* Adds the members "node", "port" to "pkey" that are set in it; NULL is fine. */
 void event_subject_put(const struct event_subject *subject, json_t *to);
 /* Adds these members of an event; NULL is fine. */
 void event_subject_copy(const json_t *event, json_t *to);

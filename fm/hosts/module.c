@@ -192,12 +192,12 @@ static void write_reported(const void *arg, FILE *out)
 
 	for (unsigned i = 0; i < r->watch.count; i++) {
 		const struct watched *it = &r->watch.list[i];
-		const char *owed = hook_owed(r->hook, it->name); /* what the hook was told last */
-		enum host_state told =
+		const char *owed = hook_owed(r->hook, it->name); /* the state it last ran for */
+		enum host_state state =
 			owed ? (enum host_state)host_state_parse(owed) : it->reported;
 
-		if (told != HOST_HEALTHY && told != HOST_STATES)
-			fprintf(out, "%s %s\n", host_state_name(told), it->name);
+		if (state != HOST_HEALTHY && state != HOST_STATES)
+			fprintf(out, "%s %s\n", host_state_name(state), it->name);
 	}
 }
 

@@ -19,8 +19,8 @@ struct naming_room {
 
 	struct batch *batch; /* requests for labels */
 	struct loop_timer *timer;
-	guid_t next;	  /* where the walk goes on.. */
-	uint32_t shapes;  /* ..which goes by inventory.shapes as they were when it began */
+	guid_t next;	  /* where the walk goes on */
+	uint32_t shapes;  /* inventory.shapes when the walk began */
 	bool walking;	  /* it has not come to its end */
 	bool changed;	  /* some port's label has */
 	unsigned waiting; /* jobs */

@@ -13,7 +13,7 @@
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-/* Room for the reason why something failed, `err` of all functions here. */
+/* Bytes of the reason why something failed, `err` of all functions here. */
 #define NVSWITCH_ERROR 512
 /* Sets that reason, and is -1. */
 #define nvswitch_refuse(err, ...) (snprintf(err, NVSWITCH_ERROR, __VA_ARGS__), -1)

@@ -150,7 +150,7 @@ static bool read_lines(struct reader *r, const char *text, size_t len)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* What no remark told are the LIDs that ports hold. Base LIDs and the LMC: from who owns what. */
+/* LIDs that no remark gives are those that ports hold. Base LIDs and LMC: from who owns what. */
 static void settle_lids(const struct reader *r)
 {
 	struct lid_map *map = r->out->lids;
@@ -336,7 +336,7 @@ static int write_lfts(const struct osm_dump_view *v, FILE *out)
 {
 	struct lft_lines lines = { 0 };
 	int status = make_lft_lines(v, &lines);
-	char *room = status ? NULL : mem_alloc(lines.at[v->lids->top + 1] + 1, 1);
+	char *text = status ? NULL : mem_alloc(lines.at[v->lids->top + 1] + 1, 1);
 
 	for (uint32_t s = 0; !status && s < v->topo->nswitches; s++) {
 		const struct topo_node *sw = &v->topo->nodes[s];
@@ -344,8 +344,8 @@ static int write_lfts(const struct osm_dump_view *v, FILE *out)
 		fprintf(out, "Unicast lids [0-%u] of switch Lid %u guid 0x%016" PRIx64 " ('%s'):\n",
 			v->lids->top, v->lids->lid_of_port[sw->port0], sw->guid, sw->label);
 
-		/* Writes the lines of a switch to `room`; returns the number of bytes. */
-		char *end = room;
+		/* Writes the lines of a switch to `text`; returns the number of bytes. */
+		char *end = text;
 
 		for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
 			uint8_t port = entry_of(v, s, lid);
@@ -357,14 +357,14 @@ static int write_lfts(const struct osm_dump_view *v, FILE *out)
 			put_port(end + LFT_PORT_AT, port);
 			end += len;
 		}
-		fwrite(room, 1, end - room, out);
+		fwrite(text, 1, end - text, out);
 
 		fprintf(out, "%u lids dumped\n", v->lids->top);
 		status = stream_status(out);
 	}
 	free(lines.text);
 	free(lines.at);
-	free(room);
+	free(text);
 	return status;
 }
 
@@ -517,7 +517,7 @@ static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 		.by_link = mem_alloc((size_t)nswitches * nswitches + 1, 1),
 		.leaf = mem_alloc(nlids, sizeof(uint32_t)),
 	};
-	char *room = mem_alloc(nlids, FDB_LINE);
+	char *text = mem_alloc(nlids, FDB_LINE);
 
 	memset(hops.by_table, HOPS_UNKNOWN, (size_t)nlids * nswitches);
 	memset(hops.by_link, HOPS_UNKNOWN, (size_t)nswitches * nswitches);
@@ -528,8 +528,8 @@ static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 			"\nLID    : Port : Hops : Optimal\n",
 			v->topo->nodes[s].guid);
 
-		/* Writes the lines of a switch to `room`; returns the number of bytes. */
-		char *end = room;
+		/* Writes the lines of a switch to `text`; returns the number of bytes. */
+		char *end = text;
 
 		for (uint32_t lid = 1; lid <= v->lids->top; lid++) {
 			bool owned = owner_of(v, lid) != TOPO_NONE;
@@ -543,12 +543,12 @@ static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 					    hops.by_table[(size_t)lid * v->topo->nswitches + s],
 					    best_hops(v, &hops, s, lid));
 		}
-		fwrite(room, 1, end - room, out);
+		fwrite(text, 1, end - text, out);
 	}
 	free(hops.by_table);
 	free(hops.by_link);
 	free(hops.leaf);
-	free(room);
+	free(text);
 	return stream_status(out);
 }
 

@@ -64,14 +64,14 @@ struct room {
 	struct fabric_services services;
 	struct loop_timer *hold; /* armed: settled, and not quiet for long enough yet */
 	struct job *job;
-	struct rebalance *pass; /* under way.. */
-	struct topo *topo;	/* ..over this snapshot.. */
+	struct rebalance *pass; /* under way; it reads `topo` and `policy` */
+	struct topo *topo;
 	struct fabric_policy policy;
 	bool due;   /* something else than a pass's own answer was published since the last one */
-	bool ready; /* `found` differs from what is in force, and waits for its update.. */
-	bool applying;					 /* ..which is under way */
-	bool published;					 /* something is.. */
-	bool uneven;					 /* ..and its design is */
+	bool ready; /* `found` differs from what is in force, and waits for its update */
+	bool applying;					 /* the update with `found` is under way */
+	bool published;					 /* some tables are */
+	bool uneven;					 /* the design of the published fabric is */
 	struct overrides found, kept, replaced, refused; /* kept: in force; replaced: were before */
 	struct rebalance_figures before, after;		 /* of the latest pass */
 };

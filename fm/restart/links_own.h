@@ -21,8 +21,8 @@ struct down_link { /* by its end with the lower GUID, or port */
 /* Every link ever found, as rows. */
 struct known_links {
 	const struct fabric_services *services; /* of the room */
-	uint64_t shape;				/* a sum over all rows, but.. */
-	uint64_t sum;				/* ..for what is down, which this one has, too */
+	uint64_t shape;				/* a sum over all rows, without what is down */
+	uint64_t sum;				/* a sum over all rows, with what is down */
 	struct topo *seen;			/* the snapshot of these sums; NULL = none yet */
 	struct down_link *down;			/* by end */
 	uint32_t ndown;

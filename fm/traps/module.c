@@ -44,8 +44,8 @@ struct error_traps {
 	struct event_log *events;
 	struct sender ports[PORTS];
 	uint64_t total, forged;
-	uint64_t events_us; /* when the first of these events was.. */
-	unsigned nevents;   /* ..within LOG_AGAIN_US */
+	uint64_t events_us; /* when the first of `nevents` was */
+	unsigned nevents;   /* events within LOG_AGAIN_US */
 };
 
 static const char *error_name(uint16_t trap)
