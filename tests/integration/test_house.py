@@ -124,6 +124,42 @@ def test_prototype_with_its_words_is_fine(tmp_path, text):
     assert headers(tmp_path, text) == (0, "check-headers: 1 headers say what their functions do")
 
 
+@pytest.mark.parametrize("line, text, what", [
+    (4, "struct a { bool said; };", "not the field's word: said"),
+    (5, "/* Takes it.\n * Nobody is told of it. */\nvoid a(int x);", "not the field's word: told"),
+    (4, "enum { LINK_TOLD_US = 1 };", "not the field's word: TOLD"),
+    (4, "void a_make_room(int x); /* Frees memory. */", "not the field's word: make_room"),
+    (4, "/* False: there is no room for it. */\nbool a(int x);", "not the field's word: is no room"),
+    (4, "/* Not in haste. */\nvoid a(int x);", "not the field's word: haste"),
+    (4, "/* Ends the trouble of it. */\nvoid a(int x);", "not the field's word: trouble"),
+    (5, "struct a { int x;\n\tint y; }; /* ..up to there */", "a comment that another one continues"),
+    (4, "struct a { int x; /* from here, .. */\n\tint y; };", "a comment that another one continues"),
+])
+def test_a_word_that_is_not_the_fields_is_found_and_named(tmp_path, line, text, what):
+    assert headers(tmp_path, text) == (1, f"fm/new/a.h:{line}: {what}")
+
+
+@pytest.mark.parametrize("text", [
+    '#define A "nobody said or told: no room for trouble"',
+    '/* Written as {"told", "trouble"} and told=1f, and 1 .. 3; "" .. "x". */\nvoid a(int x);',
+    "struct a_room { struct room *room; }; /* a room of the manager, and no room calls it */",
+    "/* A backseat, fables untold, the hasty, a fold. */\nvoid trouble_set(int x);",
+])
+def test_the_contracts_words_and_other_words_are_fine(tmp_path, text):
+    assert headers(tmp_path, text) == (0, "check-headers: 1 headers say what their functions do")
+
+
+def test_words_are_looked_for_in_sources_and_not_in_folders_that_are_open(tmp_path):
+    (tmp_path / "fm/new").mkdir(parents=True)
+    (tmp_path / "fm/new/a.c").write_text("/* a source. */\nint said;\n")
+    assert headers(tmp_path, "/* Takes it. */\nvoid a(int x);") == (1, "fm/new/a.c:2: not the field's word: said")
+    open_folder = re.search(r'OPEN_WORDS = \("(\S+)', (ROOT / "tests/check-headers").read_text())
+    if open_folder:
+        (tmp_path / open_folder[1]).mkdir(parents=True)
+        (tmp_path / "fm/new/a.c").rename(tmp_path / open_folder[1] / "a.c")
+        assert headers(tmp_path, "/* Takes it. */\nvoid a(int x);")[0] == 0
+
+
 # ---- check-sizes
 
 @pytest.fixture
