@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/audit/ports.h"
+#include "fm/keys/lookup.h"
 #include "fm/mad/batch.h"
 #include "fm/sa/module.h"
 #include "fm/sweep/bringup.h"
@@ -136,7 +137,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	request->mad.device = node->guid;
 	request->mad.doubtful = request->mad.once = true;
 	if (!job->tries)
-		inventory_by_lid(a->services.inventory, node, PORT(job->arg), &request->mad);
+		port_key_by_lid(a->services.inventory, node, PORT(job->arg), &request->mad);
 	return true;
 }
 

@@ -15,6 +15,7 @@
  */
 #include <unistd.h>
 #include "fm/fabric/pipe.h"
+#include "fm/keys/lookup.h"
 #include "fm/loop/log.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
@@ -340,7 +341,7 @@ static void parts_init(struct fabric *f)
 	qos_make(&f->conf.qos, &f->now.qos);
 	fabric_update_init(f, serve);
 	f->sweep = sweep_new(f->loop, f->mad);
-	sweep_use_keys(f->sweep, f->kept.keys);
+	key_lookup_begin(sweep_inventory(f->sweep), f->mad, f->kept.keys);
 	sweep_set_passive(f->sweep, true);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
@@ -400,6 +401,7 @@ static void parts_fini(struct fabric *f, bool all)
 	mft_free(f->mft);
 	program_free(f->program);
 	bringup_free(f->bringup);
+	key_lookup_end(sweep_inventory(f->sweep));
 	sweep_free(f->sweep);
 	fabric_update_fini(f);
 	tables_fini(&f->now.tables);

@@ -605,6 +605,13 @@ bool inventory_entry_differs(struct inv_change *change, const uint8_t *is, const
 	return false;
 }
 
+guid_t inventory_key_guid(const struct inv_node *node, unsigned num)
+{
+	if (inv_is_switch(node))
+		return node->guid;
+	return node->port_guids && num <= node->nports ? node->port_guids[num] : 0;
+}
+
 bool inventory_set_port_info(struct inv_node *node, uint8_t num, const uint8_t data[64])
 {
 	struct inv_port *port = &node->ports[num];

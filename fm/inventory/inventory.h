@@ -18,6 +18,7 @@
 
 struct inv_numbered { /* what ever came */
 	uint32_t nodes, ports;
+	uint32_t sweeps; /* that have begun: what was seen in one has its number */
 };
 
 struct inv_turned { /* counts links that went down, and that came up */
@@ -64,7 +65,7 @@ struct inventory {
 	uint32_t clock;	 /* counts answers and time-outs */
 	uint32_t shapes; /* counts nodes and links that came, moved or went, and GUIDs of ports */
 	const struct node_names *names;	     /* borrowed; NULL = no map */
-	struct m_keys *keys;		     /* borrowed; NULL = ports hold none */
+	struct key_lookup *keys;	     /* of M_Keys; NULL = ports hold none */
 	const struct inv_listener *listener; /* borrowed; NULL = nobody listens */
 	uint8_t local_port;
 	bool paths_stale; /* a link went down or became suspect since inventory_update_paths() */
@@ -278,61 +279,7 @@ struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t nod
 /* The same as a subject; port 0: the node. What the inventory does not know has its GUID alone. */
 struct event_subject inventory_link_subject(const struct inventory *inv, guid_t node, uint8_t port);
 
-/* ---- Keys ------------------------------------------------------------------------------------ */
-
-/*
- * M_Keys of ports (IBA 14.2.4; see inventory.h): what a port holds, and what SMPs on
- * their way to it are to carry. A switch has one, that of its port 0.
- */
-struct m_keys;
-
-enum inv_key {
-	INV_KEY_WANTED, /* what it is to hold; none, where it is to hold none */
-	INV_KEY_NONE,	/* 0: fresh from a reset, or never had one */
-	INV_KEY_OLD,	/* another that is known */
-	INV_KEY_HIDDEN, /* it has one, and did not show it to the key that the request had */
-	INV_KEY_FOREIGN,
-};
-
-static inline bool inventory_has_key(const struct inv_node *node, unsigned num)
-{
-	return node->ports[num].known && (inv_is_switch(node) ? num == 0 : num > 0);
-}
-/* The GUID that the port's key is derived from (m_keys.h); 0 = not known. */
+/* The GUID of a port; of a switch's, that of the node. 0 = not known. */
 guid_t inventory_key_guid(const struct inv_node *node, unsigned port);
-enum inv_key inventory_key_of(const struct inventory *inv, const struct inv_node *node,
-			      unsigned port);
-/*
- * Whether the port holds an M_Key of another manager: one that it shows and that is not known, or
- * one that it hides and for which it has counted a violation.
- */
-bool inventory_key_is_foreign(const struct inventory *inv, const struct inv_node *node,
-			      unsigned port);
-/* The M_Key that a request to the port is to carry first; 0 = none is needed. */
-uint64_t inventory_key(const struct inventory *inv, const struct inv_node *node, unsigned port);
-enum inv_end {			/* what is known of the port at the end of a path */
-	       INV_END_UNKNOWN, /* no link is known there */
-	       INV_END_KNOWN,	/* by a link that is not up again yet, or it does not answer */
-	       INV_END_REACHED,
-};
-/*
- * Writes the keys that the port at the end of that path may hold, and returns what is known of that
- * port. A port that is not reached has not shown its key.
- */
-enum inv_end inventory_keys_at(const struct inventory *inv, const struct mad_path *path,
-			       struct mad_keys *keys);
-/* The keys that the port with that LID may hold; walks over all nodes. */
-void inventory_keys_of_lid(const struct inventory *inv, uint16_t lid, struct mad_keys *keys);
-/*
- * Has an SMP to that port, of a switch to any, go by its LID, as switches forward data, for the
- * agents of those between would have to handle a directed one. The own port's stays as it is.
- */
-void inventory_by_lid(const struct inventory *inv, const struct inv_node *node, unsigned num,
-		      struct mad_request *request);
-/*
- * Ports that are known and not reached, from the from-th on, at most `most`; returns their number.
- */
-unsigned inventory_lost_ports(const struct inventory *inv, uint32_t from, guid_t *guids,
-			      unsigned most);
 
 #endif

@@ -2,6 +2,7 @@
 #include "fm/inventory/port_setup.h"
 #include "fm/isolation/isolation.h"
 #include "fm/isolation/module.h"
+#include "fm/keys/lookup.h"
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
@@ -706,7 +707,7 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 			    node->gone)
 				continue;
 			if (node->sw.lft_top || isolated_has_foreign_key(is, node) ||
-			    inventory_key_of(inv, node, 0) == INV_KEY_HIDDEN) {
+			    port_key_of(inv, node, 0) == PORT_KEY_HIDDEN) {
 				refusing_suspect(is, node->guid);
 			} else {
 				isolation_add(is, node->guid, 0, ISOLATED_NO_SETS);

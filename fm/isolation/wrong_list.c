@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
 #include "fm/isolation/list.h"
+#include "fm/keys/lookup.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 
@@ -27,7 +28,7 @@ bool isolated_is_active(const struct inv_port *port)
 bool isolated_has_foreign_key(const struct isolation *is, const struct inv_node *node)
 {
 	return inv_is_switch(node) && !node->gone &&
-	       inventory_key_is_foreign(is->services.inventory, node, 0);
+	       port_key_is_foreign(is->services.inventory, node, 0);
 }
 
 struct isolated *isolated_find(const struct isolation *is, guid_t node, uint8_t port,

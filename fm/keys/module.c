@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include "fm/conf/lists.h"
 #include "fm/inventory/port_setup.h"
-#include "fm/keys/hidden.h"
+#include "fm/keys/lookup.h"
 #include "fm/keys/module.h"
 #include "fm/mad/wire_perf.h"
 #include "fm/sweep/sweep.h"
@@ -474,17 +474,19 @@ static unsigned foreign_review(const struct fabric_services *services);
 
 typedef bool each_fn(void *arg, const struct inv_node *node, unsigned num); /* false: enough */
 
+/* It is there, and has a key or may have one. */
+static bool is_there(const struct inv_node *node, unsigned num)
+{
+	return port_has_key(node, num) && !node->gone && (!num || node->ports[num].link_up);
+}
+
 static void each_foreign(const struct fabric_services *s, each_fn *fn, void *arg)
 {
-	INVENTORY_EACH (s->inventory, node) {
-		unsigned last = inv_is_switch(node) ? 0 : node->nports;
-
-		for (unsigned p = !inv_is_switch(node); p <= last; p++)
-			if (!node->gone && port_setup(node, p)->foreign_key &&
-			    inventory_has_key(node, p) && (!p || node->ports[p].link_up) &&
+	INVENTORY_EACH (s->inventory, node)
+		for (unsigned p = 0; p <= node->nports; p++)
+			if (is_there(node, p) && port_setup(node, p)->foreign_key &&
 			    !fn(arg, node, p))
 				return;
-	}
 }
 
 struct foreign_review {
@@ -558,33 +560,15 @@ static bool add_name(void *arg, const struct inv_node *node, unsigned num)
 #define FOREIGN_US     60000000
 #define FOREIGN_A_TICK 64
 
-struct asked {
-	struct asking *asking;
-	struct asked *next;
-	guid_t node;
-	unsigned num;
-	mad_token token;
-};
-
 static uint16_t lease_s(const struct asking *a)
 {
-	const struct m_keys *keys = a->services->inventory->keys;
+	const struct m_keys *keys = key_lookup_keys(a->services->inventory);
 	const struct m_key_conf *conf = keys ? m_keys_conf(keys) : NULL;
 
 	return conf && m_key_conf_any(conf) ? conf->lease_s : 0;
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
-
-static void forget(struct asked *asked)
-{
-	struct asked **link = &asked->asking->open;
-
-	while (*link != asked)
-		link = &(*link)->next;
-	*link = asked->next;
-	free(asked);
-}
 
 /* What was read of a port that is known otherwise: a sweep reads it, and bring-up follows. */
 static void compare(struct asking *a, struct inv_node *node, unsigned num, const uint8_t data[64])
@@ -603,10 +587,10 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 	 */
 	if (now.mkey == known.mkey && now.mkey_protect == known.mkey_protect &&
 	    now.mkey_lease == known.mkey_lease &&
-	    port_setup(node, num)->foreign_key == inventory_key_is_foreign(inv, node, num))
+	    port_setup(node, num)->foreign_key == port_key_is_foreign(inv, node, num))
 		return;
 	if (known.mkey_protect && !now.mkey_protect && now.mkey &&
-	    now.mkey == m_keys_wanted(inv->keys, inventory_key_guid(node, num))) {
+	    now.mkey == m_keys_wanted(key_lookup_keys(inv), inventory_key_guid(node, num))) {
 		int shown = inv_is_switch(node) ? -1 : (int)num;
 		struct inv_name name = inventory_name(node, shown);
 		const struct event_subject subject = inventory_subject(node, shown);
@@ -623,50 +607,44 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 	fabric_request_reroute(a->fabric, "M_Key"); /* no snapshot differs by a key */
 }
 
-static void answered(void *arg, const struct mad_answer *answer)
-{
-	struct asked *asked = arg;
-	struct asking *a = asked->asking;
-	struct inv_node *node = inventory_find(a->services->inventory, asked->node);
-	unsigned num = asked->num;
+/* ---- Requests -------------------------------------------------------------------------------- */
 
-	forget(asked);
+/* A job's object is the node, its arg the port. */
+static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
+{
+	const struct asking *a = owner;
+	const struct inv_node *node = job->object;
+
+	request->mad.method = WIRE_GET;
+	request->mad.attr_id = WIRE_PORT_INFO;
+	request->mad.attr_mod = inventory_port_modifier(node, job->arg);
+	request->mad.device = node->guid;
+	return !node->removed &&
+	       inventory_port_path(a->services->inventory, node, job->arg, &request->via.path);
+}
+
+static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
+		     const struct mad_answer *answer)
+{
+	struct asking *a = owner;
+	struct inv_node *node = job->object;
+
 	if (answer->result != MAD_OK)
 		return;
 	a->renewed++;
-	if (node && num <= node->nports)
-		compare(a, node, num, answer->data);
+	if (!node->removed)
+		compare(a, node, job->arg, answer->data);
 }
-
-/* ---- Requests -------------------------------------------------------------------------------- */
 
 /* How many of its ports were asked; all that have a key, or those of somebody else. */
 static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 {
-	unsigned last = inv_is_switch(node) ? 0 : node->nports, count = 0;
+	unsigned count = 0;
 
-	for (unsigned p = !inv_is_switch(node); p <= last; p++)
-		if (!node->gone && !node->silent && inventory_has_key(node, p) &&
-		    (!p || node->ports[p].link_up) &&
+	for (unsigned p = 0; p <= node->nports; p++)
+		if (is_there(node, p) && !node->silent &&
 		    (!foreign || port_setup(node, p)->foreign_key)) {
-			struct mad_request request = { .method = WIRE_GET,
-						       .attr_id = WIRE_PORT_INFO,
-						       .attr_mod = inventory_port_modifier(node, p),
-						       .device = node->guid };
-			struct mad_path path;
-			struct asked *asked;
-
-			if (inventory_port_path(a->services->inventory, node, p, &path)) {
-				asked = mem_new(asked);
-				*asked = (struct asked){
-					.asking = a, .next = a->open, .node = node->guid, .num = p
-				};
-				a->open = asked;
-				request.path = &path;
-				asked->token =
-					mad_send(a->services->mad, &request, answered, asked);
-			}
-
+			batch_add(a->batch, &(struct batch_job){ .object = node, .arg = p });
 			count++;
 		}
 	return count;
@@ -726,7 +704,6 @@ static void tick(void *arg)
 	loop_timer_set(a->tick, lease_s(a) || a->foreign ? TICK_US : FOREIGN_US);
 }
 
-/* A trap says that somebody used another key at the port of that node. */
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 /* The role or the configuration may be another: begins, or ends. */
@@ -774,15 +751,12 @@ static const struct state_kind keys_kind = {
 /* What it shows, if that is a key of ours. A port that hides its own shows 0. */
 static bool note(const struct inventory *inv, const struct inv_node *node, unsigned num)
 {
-	guid_t guid = inventory_key_guid(node, num);
+	enum port_key key = port_key_of(inv, node, num);
 	struct wire_port_info info;
 
 	wire_port_info_decode(node->ports[num].info, &info);
-	if (!info.mkey && info.mkey_protect == 1)
-		return false;
-	if (info.mkey && !m_keys_may_be(inv->keys, guid, info.mkey))
-		return false;
-	return m_keys_remember(inv->keys, guid, info.mkey);
+	return key != PORT_KEY_HIDDEN && key != PORT_KEY_FOREIGN &&
+	       m_keys_remember(key_lookup_keys(inv), inventory_key_guid(node, num), info.mkey);
 }
 
 void seen_review(const struct fabric_services *services)
@@ -790,19 +764,15 @@ void seen_review(const struct fabric_services *services)
 	const struct inventory *inv = services->inventory;
 	bool news = false;
 
-	INVENTORY_EACH (inv, node) {
-		unsigned last = inv_is_switch(node) ? 0 : node->nports;
-
-		for (unsigned p = !inv_is_switch(node); p <= last; p++)
-			if (!node->gone && !node->silent && inventory_has_key(node, p) &&
-			    (!p || node->ports[p].link_up))
+	INVENTORY_EACH (inv, node)
+		for (unsigned p = 0; p <= node->nports; p++)
+			if (is_there(node, p) && !node->silent)
 				news |= note(inv, node, p);
-	}
 	if (news)
-		state_changed(services->state, &keys_kind, inv->keys);
+		state_changed(services->state, &keys_kind, key_lookup_keys(inv));
 }
 
-/* The room's hooks. What is asked: module.h; what is found: module.h, hidden.h. */
+/* The room's hooks. What is asked: module.h; what is found: module.h. */
 
 #define BAD_M_KEY 256 /* trap number, IBA 14.2.5.1 */
 
@@ -834,7 +804,7 @@ static void load(void *room, enum fabric_load_step step)
 	const struct port_keys *k = room;
 
 	if (step == FABRIC_LOAD)
-		state_read(k->services.state, &keys_kind, k->services.inventory->keys);
+		state_read(k->services.state, &keys_kind, key_lookup_keys(k->services.inventory));
 	else if (step == FABRIC_START)
 		configure(room);
 }
@@ -920,7 +890,7 @@ void port_keys_unhealthy(const struct fabric *fabric, json_t *rows)
 static void status(const void *room, json_t *doc)
 {
 	const struct port_keys *k = room;
-	const struct m_key_conf *conf = m_keys_conf(k->services.inventory->keys);
+	const struct m_key_conf *conf = m_keys_conf(key_lookup_keys(k->services.inventory));
 	json_t *foreign = json_array(); /* the names of the first of them */
 
 	if (k->foreign)
@@ -939,6 +909,7 @@ static void status(const void *room, json_t *doc)
 
 static void *init(struct fabric *fabric)
 {
+	static const struct batch_ops batch_ops = { .make = make, .done = answered };
 	struct port_keys *k = mem_new(k);
 
 	k->fabric = fabric;
@@ -946,6 +917,7 @@ static void *init(struct fabric *fabric)
 	/* Asks nobody until asking_configure() says so. */
 	k->asking = (struct asking){ .fabric = fabric, .services = &k->services };
 	k->asking.tick = loop_timer_new(k->services.loop, tick, &k->asking);
+	k->asking.batch = batch_new(k->services.loop, k->services.mad, &batch_ops, &k->asking);
 
 	k->hidden = (struct hidden){ .fabric = fabric, .services = &k->services };
 	k->hidden.again = loop_timer_new(k->services.loop, review_again, &k->hidden);
@@ -957,10 +929,7 @@ static void fini(void *room)
 	struct port_keys *k = room;
 
 	loop_timer_free(k->asking.tick);
-	while (k->asking.open) {
-		mad_cancel(k->asking.services->mad, k->asking.open->token);
-		forget(k->asking.open);
-	}
+	batch_free(k->asking.batch);
 
 	/* Cancels what is on its way, and ends the alerts. */
 	hidden_review(&k->hidden, false);

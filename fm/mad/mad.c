@@ -427,8 +427,6 @@ static void lost_cb(void *arg, int error)
 void mad_configure(struct mad *mad, const struct mad_conf *conf)
 {
 	mad->conf = *conf;
-	mad->keys.key = conf->mkey;
-	mad->keys.old_key = conf->old_mkey;
 	if (!conf->window_max)
 		mad->conf.window_max = WINDOW_DEFAULT;
 	if (!conf->window_device)

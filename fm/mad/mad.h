@@ -81,8 +81,6 @@ struct mad_conf {
 	unsigned window_max;	/* MADs in flight at most (conf max_wire_smps) */
 	unsigned window_device; /* MADs in flight to one device (conf max_wire_smps_per_device) */
 	unsigned timeout_ms, retries;
-	/* without mad_set_keys(): the M_Key, and one that ports may hold; 0 = none */
-	uint64_t mkey, old_mkey;
 };
 
 typedef uint64_t mad_token; /* 0 is none */
@@ -129,7 +127,7 @@ struct mad_keys {
 /* path NULL: the port with this LID. keys comes zeroed. */
 typedef void mad_keys_fn(void *arg, const struct mad_path *path, uint16_t lid,
 			 struct mad_keys *keys);
-/* fn NULL: the keys of mad_conf, for all ports. */
+/* fn NULL: none. */
 void mad_set_keys(struct mad *mad, mad_keys_fn *fn, void *arg);
 
 /*

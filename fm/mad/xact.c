@@ -291,13 +291,8 @@ static void keys_forget(struct xact_device *device)
 static void keys_of(const struct xact_keys *keys, const struct xact *x, struct mad_keys *list)
 {
 	*list = (struct mad_keys){ .count = 0 };
-	if (keys->fn) {
+	if (keys->fn)
 		keys->fn(keys->arg, x->mgmt_class == WIRE_SMI_DR ? &x->path : NULL, x->lid, list);
-		return;
-	}
-	list->key[list->count++] = keys->key;
-	if (keys->old_key)
-		list->key[list->count++] = keys->old_key;
 }
 
 static unsigned place_of(const struct mad_keys *list, uint64_t key)

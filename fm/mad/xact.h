@@ -187,9 +187,8 @@ void xact_queue_ended(struct xact_queue *q, struct xact *x);
  */
 
 struct xact_keys {
-	mad_keys_fn *fn; /* NULL: key and old_key, of all ports */
+	mad_keys_fn *fn; /* NULL: ports need none */
 	void *arg;
-	uint64_t key, old_key; /* 0 = there is none */
 };
 
 /* Sets x->key; called before each try. */

@@ -15,6 +15,7 @@
  * after the write. One that has no answer then is dropped: sweeps find silent switches, and the
  * block's turn comes again.
  */
+#include "fm/keys/lookup.h"
 #include "fm/mad/wire_sa.h"
 #include "fm/program/audit.h"
 #include "fm/program/program_priv.h"
@@ -227,7 +228,7 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 	request->mad.doubtful = true;
 	request->mad.once = !job->wave;
 	if (!job->tries && !job->urgent)
-		inventory_by_lid(a->program->inv, sw->node, 0, &request->mad);
+		port_key_by_lid(a->program->inv, sw->node, 0, &request->mad);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <inttypes.h>
+#include "fm/keys/lookup.h"
 #include "fm/sm/election.h"
 #include "fm/sm/module.h"
 #include "fm/sm/module_own.h"
@@ -528,7 +529,7 @@ static struct sm_conf manager_conf(const struct fabric_services *services)
 	const struct conf_sm *conf = &services->conf->sm;
 
 	return (struct sm_conf){ .sm_key = conf->key,
-				 .keys = services->inventory->keys,
+				 .keys = key_lookup_keys(services->inventory),
 				 .priority = conf->priority };
 }
 
@@ -561,8 +562,8 @@ static uint64_t key_of(void *arg, uint16_t lid)
 			: inventory_find(inv, view.topo->nodes[view.topo->ports[port].node].guid);
 
 	if (!node || view.topo->ports[port].num > node->nports)
-		return m_keys_wanted(inv->keys, 0);
-	return inventory_key(inv, node, view.topo->ports[port].num);
+		return m_keys_wanted(key_lookup_keys(inv), 0);
+	return port_key_first(inv, node, view.topo->ports[port].num);
 }
 
 static void trapped(void *arg, const struct wire_notice *notice, uint16_t from_lid, unsigned times,

@@ -21,6 +21,7 @@
  * look alike); unless the TID says that it is the same again.
  */
 #include <inttypes.h>
+#include "fm/keys/lookup.h"
 #include "fm/sm/sm.h"
 #include "topology/base/mem.h"
 
@@ -380,14 +381,6 @@ struct foreign {
 
 enum keeper { OURS, HIDDEN, FOREIGN };
 
-/* That port may hold another one than it is to hold. */
-static bool has_others(const struct inventory *inv, const struct inv_node *node, unsigned num)
-{
-	uint64_t keys[M_KEYS_MOST];
-
-	return m_keys_of(inv->keys, inventory_key_guid(node, num), keys) > 1;
-}
-
 /*
  * Without another key that it may be a hidden one is not ours. M_Key 0 asks for no key, whatever
  * its protection says (14.2.4), but with protection 1 a port that hides its key shows the same 0:
@@ -397,14 +390,12 @@ static bool has_others(const struct inventory *inv, const struct inv_node *node,
  */
 static enum keeper keeper_of(const struct inventory *inv, const struct inv_node *node, unsigned num)
 {
-	struct wire_port_info info;
+	enum port_key key = port_key_of(inv, node, num);
+	uint64_t others[M_KEYS_MOST];
 
-	wire_port_info_decode(node->ports[num].info, &info);
-	if (!info.mkey)
-		return info.mkey_protect != 1	    ? OURS
-		       : has_others(inv, node, num) ? HIDDEN
-						    : FOREIGN;
-	return m_keys_may_be(inv->keys, inventory_key_guid(node, num), info.mkey) ? OURS : FOREIGN;
+	if (key == PORT_KEY_HIDDEN)
+		return port_keys_of(inv, node, num, others) > 1 ? HIDDEN : FOREIGN;
+	return key == PORT_KEY_FOREIGN ? FOREIGN : OURS;
 }
 
 /* A switch's key is that of its port 0; each port of another node has its own. */
@@ -451,7 +442,7 @@ static bool ask(struct keys *k, struct inventory *inv, struct inv_node *node)
 	while (num < node->info.nports && num &&
 	       (!node->ports[num].known || keeper_of(inv, node, num) != HIDDEN))
 		num++;
-	count = m_keys_of(inv->keys, inventory_key_guid(node, num), keys);
+	count = port_keys_of(inv, node, num, keys);
 	if (k->asked >= count || !inventory_port_path(inv, node, num, &path))
 		return false;
 	request.path = &path;

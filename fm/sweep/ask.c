@@ -101,7 +101,7 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 	loop_timer_stop(s->waves.early);
 	s->waves = (struct sweep_waves){ .early = s->waves.early, .newest = 1, .answered = 1 };
 	s->kind = kind;
-	s->number++;
+	s->inv.numbered.sweeps++;
 	s->reroute = s->managed = false;
 	s->parking.count = s->local_asked = 0;
 	if (s->parking.gate)
@@ -185,8 +185,8 @@ void explore_visit(struct sweep *s, struct inv_node *node, const struct mad_path
 	struct sweep_node *cell = sweep_node(node);
 
 	if (node->gone || !cell->met_first)
-		cell->met_first = s->number;
-	cell->seen = s->number;
+		cell->met_first = s->inv.numbered.sweeps;
+	cell->seen = s->inv.numbered.sweeps;
 	cell->partial = false;
 	node->gone = node->gone && !path;
 	if (path)
@@ -221,7 +221,7 @@ void explore_visit_neighbours(struct sweep *s, struct inv_node *node)
 		struct inv_node *peer = node->ports[p].peer;
 
 		if (peer && inv_is_switch(peer) && !peer->silent && !peer->gone &&
-		    sweep_node(peer)->seen != s->number)
+		    sweep_node(peer)->seen != s->inv.numbered.sweeps)
 			explore_visit(s, peer, NULL);
 	}
 }
@@ -325,7 +325,7 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 		 inventory_name(port->peer, port->peer_port).text);
 	ports_set_probe(s, node, num, PROBE_NONE);
 	if (s->kind == SWEEP_REFRESH && inv_is_switch(port->peer) && !port->peer->silent &&
-	    sweep_node(port->peer)->seen != s->number)
+	    sweep_node(port->peer)->seen != s->inv.numbered.sweeps)
 		sweep_changed(s, port->peer);
 	inventory_link_down(&s->inv, node, num);
 	s->reroute = true;

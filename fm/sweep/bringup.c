@@ -349,9 +349,9 @@ static void retry_port(struct bringup *b, struct inv_node *node, uint8_t num)
 	 * It refused what it may have executed before, and that answer was lost: it is read until
 	 * it answers. If it hides a key, whether it counted what it did not answer is read first.
 	 */
-	setup->reread = (setup->reread && setup->unsure) ||
-			(inventory_has_key(node, num) &&
-			 inventory_key_of(b->inv, node, num) == INV_KEY_HIDDEN);
+	setup->reread =
+		(setup->reread && setup->unsure) ||
+		(port_has_key(node, num) && port_key_of(b->inv, node, num) == PORT_KEY_HIDDEN);
 	setup_retry_at(setup, setup->given_up
 				      ? loop_now_us(b->loop) + bringup_rest_us(setup->given_up)
 				      : 0);

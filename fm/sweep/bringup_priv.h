@@ -8,6 +8,7 @@
 
 #include "fm/inventory/inventory.h"
 #include "fm/inventory/port_setup.h"
+#include "fm/keys/lookup.h"
 #include "fm/loop/job.h"
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"

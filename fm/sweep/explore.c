@@ -228,11 +228,11 @@ static struct inv_contest *claims_of(struct sweep *s, const struct inv_node *nod
 {
 	struct inv_contest *contest = inventory_contest(&s->inv, node, num);
 
-	if (contest->claimed_in != s->number) {
+	if (contest->claimed_in != s->inv.numbered.sweeps) {
 		contest->claims = 0;
 		contest->claim = 0;
 	}
-	contest->claimed_in = s->number;
+	contest->claimed_in = s->inv.numbered.sweeps;
 	return contest;
 }
 
@@ -279,11 +279,11 @@ static enum place contest_place(struct sweep *s, struct inv_node *from, uint8_t 
 	const struct inv_contest *contest = inv_contest(&s->inv, from, num);
 	uint32_t first = sweep_node(node)->met_first;
 
-	if (contest->claimed_in == s->number && contest->claims >= CLAIMS_MAX)
+	if (contest->claimed_in == s->inv.numbered.sweeps && contest->claims >= CLAIMS_MAX)
 		return PLACE_TAKEN; /* it was weighed often enough in this sweep */
 	/* It was not known elsewhere before, or has left. */
 	if (node == from || (port->peer == from && port->peer_port == num) || !first ||
-	    first == s->number || node->gone || node->silent)
+	    first == s->inv.numbered.sweeps || node->gone || node->silent)
 		return PLACE_FREE;
 	if (has_place(node, node_num) && !cell->refuted) {
 		struct inv_node *at = inv_is_switch(node) ? node : port->peer;
@@ -387,7 +387,7 @@ static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_inf
 	struct inv_node *node = inventory_find(&s->inv, info->node_guid);
 
 	if (node && (node->info.type != info->type || node->nports != info->nports)) {
-		if (sweep_node(node)->seen == s->number || node == s->inv.local)
+		if (sweep_node(node)->seen == s->inv.numbered.sweeps || node == s->inv.local)
 			return NULL;
 		log_line(LOG_SWEEP, LOG_NOTICE,
 			 "%s: another device now, with %u ports instead of %u",
@@ -397,7 +397,7 @@ static struct inv_node *node_by_info(struct sweep *s, const struct wire_node_inf
 	}
 	if (!node)
 		return inventory_add(&s->inv, info);
-	if (sweep_node(node)->seen != s->number)
+	if (sweep_node(node)->seen != s->inv.numbered.sweeps)
 		node->info = *info;
 	return node;
 }
@@ -501,7 +501,7 @@ static void probe_accepted(struct sweep *s, struct inv_node *from, uint8_t num,
 	inventory_set_port_guid(&s->inv, node, info->local_port, info->port_guid);
 
 	/* What to ask of a node that a probe met. */
-	bool first = sweep_node(node)->seen != s->number;
+	bool first = sweep_node(node)->seen != s->inv.numbered.sweeps;
 
 	sweep_heard(s, node);
 	sweep_node_answers(node);
@@ -821,9 +821,9 @@ static void optional_unanswered(struct sweep *s, const struct batch_job *job)
 {
 	struct inv_silence *silence = silence_of(job);
 
-	if (silence->sweeps < SILENCES_MAX && silence->sweep != s->number)
+	if (silence->sweeps < SILENCES_MAX && silence->sweep != s->inv.numbered.sweeps)
 		silence->sweeps++;
-	silence->sweep = s->number;
+	silence->sweep = s->inv.numbered.sweeps;
 }
 
 void explore_refused(struct sweep *s, const struct batch_job *job, uint16_t status)
@@ -860,9 +860,9 @@ static void probe_failed(struct sweep *s, struct inv_node *node, unsigned num)
 	s->incomplete = true;
 	ports_set_probe(s, node, num, PROBE_FAILED);
 	if (s->kind != SWEEP_REFRESH || !peer || !inv_is_switch(peer) || sweep_answered(peer) ||
-	    peer->silent || sweep_node(peer)->asked_in == s->number)
+	    peer->silent || sweep_node(peer)->asked_in == s->inv.numbered.sweeps)
 		return;
-	sweep_node(peer)->asked_in = s->number;
+	sweep_node(peer)->asked_in = s->inv.numbered.sweeps;
 	sweep_ask(s, JOB_DESC, peer, 0, true);
 }
 
@@ -968,7 +968,7 @@ void explore_flawed(struct sweep *s, const struct batch_job *job, const char *fl
 	s->inv.nflawed += !cell->flaw;
 	cell->flaw = flaw;
 	cell->flaw_port = port ? (int)job->arg : -1;
-	cell->flawed_in = s->number;
+	cell->flawed_in = s->inv.numbered.sweeps;
 }
 
 void explore_given_up(struct sweep *s, const struct batch_job *job)

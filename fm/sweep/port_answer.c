@@ -3,7 +3,6 @@
  * What ports answer to the steps of port_step.c: they accept, reject, or do not answer. A port
  * that is given up rests, longer each time (bringup_retry()).
  */
-#include "fm/conf/m_keys.h"
 #include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
@@ -237,24 +236,13 @@ static void port_moved(struct bringup *b, const struct inv_port *port, struct po
 		b->active_fn(b->active_arg);
 }
 
-/*
- * The answer to a Set that gave a port its key hides it from a request with the former key
- * (IBA 14.2.4.1).
- */
 static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,
 			 const uint8_t data[64])
 {
-	uint64_t key = m_keys_wanted(b->conf.keys, inventory_key_guid(node, num));
 	uint8_t known[64];
 
 	memcpy(known, data, sizeof(known));
-	if (key && inventory_has_key(node, num)) {
-		struct wire_port_info info;
-
-		wire_port_info_decode(data, &info);
-		if (!info.mkey && info.mkey_protect)
-			wire_port_info_show_mkey(known, key);
-	}
+	port_key_show(b->conf.keys, node, num, known);
 	port_setup(node, num)->unread &= ~INV_SET_INFO; /* this is not compared */
 	port_setup(node, num)->settled = false;
 	bringup_port_read(b->inv, node, num, known);
@@ -278,7 +266,7 @@ void bringup_port_answered(struct bringup *b, struct inv_node *node, uint8_t num
 		else
 			port_was_set(b, node, num, answer->data);
 		inventory_port_changed(b->inv, node, num);
-		if (inventory_has_key(node, num))
+		if (port_has_key(node, num))
 			bringup_note_keys(b, node);
 		if (given_up && !setup->given_up) {
 			/* Its tables may have failed with it: they are tried again. */

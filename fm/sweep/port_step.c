@@ -14,7 +14,6 @@
  * waits for no other. A port may be in the queue twice; port_setup.job lets only one request of it
  * be on its way. A port that is given up rests, longer each time (bringup_retry()).
  */
-#include "fm/conf/m_keys.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/sweep/bringup_priv.h"
 #include "fm/sweep/sweep.h"
@@ -159,13 +158,7 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 	wire_port_info_decode(port->info, &is);
 	*want = is;
 	if (inv_is_switch(node) ? num == 0 : num > 0) {
-		const struct m_keys *keys = conf->keys;
-		const struct m_key_conf *keys_conf = keys ? m_keys_conf(keys) : NULL;
-
-		want->mkey = m_keys_wanted(keys, inventory_key_guid(node, num));
-		want->mkey_protect = want->mkey ? keys_conf->protect : 0;
-		if (want->mkey)
-			want->mkey_lease = keys_conf->lease_s;
+		port_key_want(conf->keys, node, num, want);
 		plan_end_port(conf, sm_lid, node, setup, want);
 	}
 	/* Its table is being looked at: what is enforced stays so until that is done. */
@@ -340,14 +333,13 @@ static void note_key(struct port_setup *setup, bool foreign)
 /* Each Set without the key of a port counts as a violation there, and does nothing. */
 void bringup_note_keys(struct bringup *b, struct inv_node *node)
 {
-	bool sw = inv_is_switch(node), foreign = inventory_key_is_foreign(b->inv, node, 0);
+	bool sw = inv_is_switch(node), foreign = port_key_is_foreign(b->inv, node, 0);
 
 	/* A switch has one key, so its ports go by its port 0; one that is new has no mark. */
 	if (sw && !foreign && !port_setup(node, 0)->foreign_key)
 		return;
 	for (unsigned p = sw ? 0 : 1; p <= node->nports; p++)
-		note_key(port_setup(node, p),
-			 sw ? foreign : inventory_key_is_foreign(b->inv, node, p));
+		note_key(port_setup(node, p), sw ? foreign : port_key_is_foreign(b->inv, node, p));
 }
 
 /* ---- Sending --------------------------------------------------------------------------------- */

@@ -18,7 +18,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include "fm/conf/m_keys.h"
 #include "fm/inventory/port_setup.h"
 #include "fm/mad/wire_optional.h"
 #include "fm/sweep/bringup.h"
@@ -104,9 +103,9 @@ static bool finish_keep_behind(struct sweep *s, struct inv_node *node)
 
 		if (!port->peer || (heard && sweep_port(node, p)->seen) ||
 		    (!port->link_up && !link_was_up(s, node, p)) ||
-		    sweep_node(port->peer)->seen == s->number)
+		    sweep_node(port->peer)->seen == s->inv.numbered.sweeps)
 			continue;
-		sweep_node(port->peer)->seen = s->number;
+		sweep_node(port->peer)->seen = s->inv.numbered.sweeps;
 		finish_unasked(s, port->peer);
 		news = true;
 	}
@@ -119,16 +118,16 @@ static void finish_unseen(struct sweep *s)
 
 	INVENTORY_EACH (&s->inv, node)
 		if (node->silent)
-			sweep_node(node)->seen = s->number;
+			sweep_node(node)->seen = s->inv.numbered.sweeps;
 	do {
 		news = false;
 		INVENTORY_EACH (&s->inv, node)
-			if (sweep_node(node)->seen == s->number)
+			if (sweep_node(node)->seen == s->inv.numbered.sweeps)
 				news |= finish_keep_behind(s, node);
 	} while (news);
 
 	INVENTORY_EACH (&s->inv, node) {
-		if (sweep_node(node)->seen == s->number)
+		if (sweep_node(node)->seen == s->inv.numbered.sweeps)
 			continue;
 		if (!node->gone)
 			say(s, node, -1, "gone");
@@ -272,92 +271,13 @@ static void finish_sweep(struct sweep *s)
 	for (; node; node = inventory_next(&s->inv, node)) {
 		struct sweep_node *cell = sweep_node(node);
 
-		if (cell->seen == s->number && cell->flawed_in != s->number)
+		if (cell->seen == s->inv.numbered.sweeps &&
+		    cell->flawed_in != s->inv.numbered.sweeps)
 			cell->flaw = NULL;
 		s->inv.nflawed += cell->flaw != NULL;
 	}
 
 	finish_count(s);
-}
-
-/* ---- M_Keys ---------------------------------------------------------------------------------- */
-
-/*
- * Which M_Keys an SMP is tried with (mad_set_keys()): those of the port at the end of its path.
- *
- * With protection levels 2 and 3 a port answers nothing without its key, not even who it is
- * (IBA 14.2.4.1). Behind a link that has led to a port before, that port's keys are tried. Where
- * these get no answer, or nobody was met there yet, the port may be one that is missed elsewhere:
- * some of those are tried too, others in each sweep.
- */
-
-#define CLOSED 2 /* the protection level from which on nothing is answered without the key */
-
-/*
- * Where nothing says who is there each try begins with another: rounds of tries are few and short.
- */
-static void add_guesses(struct sweep *s, enum inv_end end, struct mad_keys *keys)
-{
-	struct guessed_keys *g = &s->guessed;
-
-	if (g->sweep != s->number) {
-		guid_t lost[GUESSED_KEYS];
-		uint64_t held[M_KEYS_MOST];
-
-		g->sweep = s->number;
-		g->count = inventory_lost_ports(&s->inv, g->from, lost, GUESSED_KEYS);
-		g->from = g->count == GUESSED_KEYS ? g->from + GUESSED_KEYS : 0;
-		for (unsigned i = 0; i < g->count; i++) {
-			unsigned count = m_keys_of(s->inv.keys, lost[i], held);
-			uint64_t seen = m_keys_remembered(s->inv.keys, lost[i]);
-
-			g->key[i] = seen ? seen : held[0] || count < 2 ? held[0] : held[1];
-		}
-	}
-	for (unsigned i = 0; i < g->count && keys->count < MAD_KEYS_MOST; i++)
-		if (!any_of(k, 0, keys->count, keys->key[k] == g->key[i]))
-			keys->key[keys->count++] = g->key[i];
-	if (end == INV_END_KNOWN)
-		return;
-
-	unsigned turn = g->turn++ % keys->count;
-
-	for (unsigned i = 0; i < turn; i++) {
-		uint64_t first = keys->key[0];
-
-		memmove(keys->key, keys->key + 1, (keys->count - 1) * sizeof(first));
-		keys->key[keys->count - 1] = first;
-	}
-}
-
-static void sweep_keys(void *arg, const struct mad_path *path, uint16_t lid, struct mad_keys *keys)
-{
-	struct sweep *s = arg;
-	const struct m_key_conf *conf = m_keys_conf(s->inv.keys);
-
-	if (!m_key_conf_any(conf) && !m_keys_change(s->inv.keys)) {
-		*keys = (struct mad_keys){ .count = 1 }; /* none, whoever is there: no walk */
-		return;
-	}
-	if (!path) {
-		inventory_keys_of_lid(&s->inv, lid, keys);
-		return;
-	}
-	if (!path->hops && !s->inv.local) { /* the own port, known by its device */
-		keys->count = m_keys_of(s->inv.keys, mad_port_info(s->mad)->port_guid, keys->key);
-		return;
-	}
-
-	enum inv_end end = inventory_keys_at(&s->inv, path, keys);
-
-	if (end != INV_END_REACHED && conf->protect >= CLOSED)
-		add_guesses(s, end, keys);
-}
-
-void sweep_use_keys(struct sweep *s, struct m_keys *keys)
-{
-	s->inv.keys = keys;
-	mad_set_keys(s->mad, keys ? sweep_keys : NULL, s);
 }
 
 /* ---- Sending --------------------------------------------------------------------------------- */
@@ -449,7 +369,8 @@ static bool is_asked_elsewhere(const struct sweep *s, const struct batch_job *jo
 			       const struct inv_node *target)
 {
 	return job->kind == JOB_PROBE && target && !sweep_answered(target) &&
-	       sweep_node(target)->lost_in == s->number && sweep_node(target)->lost >= LOST_OVER;
+	       sweep_node(target)->lost_in == s->inv.numbered.sweeps &&
+	       sweep_node(target)->lost >= LOST_OVER;
 }
 
 static bool sweep_make(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -529,8 +450,8 @@ static void sweep_again(struct sweep *s, const struct batch_job *job, const char
 		if (job->kind == JOB_PROBE && target) {
 			struct sweep_node *cell = sweep_node(target);
 
-			cell->lost = cell->lost_in == s->number ? cell->lost + 1 : 1;
-			cell->lost_in = s->number;
+			cell->lost = cell->lost_in == s->inv.numbered.sweeps ? cell->lost + 1 : 1;
+			cell->lost_in = s->inv.numbered.sweeps;
 			if (cell->lost == LOST_OVER) {
 				s->reroute = true; /* those on their way end, too */
 				/* Its other links may have begun anew with these, unheard. */
@@ -693,8 +614,6 @@ void sweep_free(struct sweep *s)
 {
 	if (!s)
 		return;
-	if (s->inv.keys)
-		sweep_use_keys(s, NULL);
 	batch_free(s->batch);
 	loop_timer_free(s->waves.early);
 	inventory_fini(&s->inv);

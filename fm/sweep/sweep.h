@@ -26,7 +26,6 @@
 #include "fm/inventory/inventory.h"
 
 struct sweep;
-struct m_keys;
 
 struct sweep_result {
 	int error;	   /* 0, or -EIO: the local port did not answer */
@@ -59,8 +58,6 @@ struct sweep *sweep_new(struct loop *loop, struct mad *mad);
 void sweep_free(struct sweep *sweep); /* NULL is fine */
 /* The sweep's, valid until sweep_free(); never NULL. */
 struct inventory *sweep_inventory(struct sweep *sweep);
-/* M_Keys of ports, from now on also for what others send over `mad`; borrowed, NULL = none. */
-void sweep_use_keys(struct sweep *sweep, struct m_keys *keys);
 
 /* See above. The GUIDs are copied; those of unknown nodes have no effect. */
 void sweep_discover(struct sweep *sweep, sweep_done_fn *fn, void *arg);

@@ -74,14 +74,6 @@ bool gate_keeps_out(struct sweep *s, struct inv_node *from, uint8_t num,
 /* JOB_GATE is over; data NULL: it was not answered. */
 void gate_answer(struct sweep *s, struct inv_node *from, uint8_t num, const uint8_t *data);
 
-#define GUESSED_KEYS 8
-struct guessed_keys {	/* sweep.c */
-	uint32_t sweep; /* of which they are */
-	uint32_t from;	/* the lost port at which the next sweep goes on */
-	unsigned count, turn;
-	uint64_t key[GUESSED_KEYS];
-};
-
 struct sweep_waves { /* what is reported before the end, see wave_left() */
 	struct loop_timer *early;
 	uint64_t early_us;	  /* not again before */
@@ -99,8 +91,7 @@ struct sweep {
 	struct batch *batch;
 	enum sweep_kind kind;
 	struct sweep_waves waves;
-	uint32_t number; /* of the sweep; marks what was seen in it */
-	bool reroute;	 /* a link was found down: requests on their way may be lost */
+	bool reroute; /* a link was found down: requests on their way may be lost */
 	sweep_done_fn *fn;
 	void *arg;
 	uint64_t started_us, smps_before;
@@ -115,7 +106,6 @@ struct sweep {
 	guid_t verified;       /* nodes up to this one had their turn (explore.c) */
 	bool passive, managed; /* managed: a switch with tables was met, in a passive sweep */
 	bool incomplete;       /* some node may be silent or partial, or unknown behind a port */
-	struct guessed_keys guessed;
 	struct log_limit twice_log, bad_log, silent_log;
 };
 

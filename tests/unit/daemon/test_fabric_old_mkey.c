@@ -102,10 +102,15 @@ static void was_set(void *arg, const struct mad_answer *answer)
 	++*(unsigned *)arg;
 }
 
+static void two_keys(void *arg, const struct mad_path *path, uint16_t lid, struct mad_keys *keys)
+{
+	*keys = (struct mad_keys){ .count = 2, .key = { NEW_KEY, OLD_KEY } };
+}
+
 /* Of the manager's own port: no switch is in between. */
 static void a_set_that_moved_a_port_is_followed_by_the_new_key(void **state)
 {
-	const struct mad_conf conf = { .retries = 1, .mkey = NEW_KEY, .old_mkey = OLD_KEY };
+	const struct mad_conf conf = { .retries = 1 };
 	const struct mad_path here = { 0 };
 	uint8_t data[WIRE_SMP_DATA];
 	struct wire_port_info info;
@@ -122,6 +127,7 @@ static void a_set_that_moved_a_port_is_followed_by_the_new_key(void **state)
 	info.state = info.phys_state = 0;
 	wire_port_info_encode(&info, data);
 	w.mad = mad_new(w.loop, double_io(w.hw), &conf);
+	mad_set_keys(w.mad, two_keys, NULL);
 	for (unsigned i = 0; i < 3; i++) {
 		mad_send(w.mad,
 			 &(struct mad_request){ .path = &here,

@@ -143,6 +143,11 @@ static void lossy_cable_costs_retries_and_no_answers(void **state)
 	double_world_fini(&w);
 }
 
+static void one_key(void *arg, const struct mad_path *path, uint16_t lid, struct mad_keys *keys)
+{
+	*keys = (struct mad_keys){ .count = 1, .key = { 0x55 } };
+}
+
 static void wrong_mkey_is_not_answered(void **state)
 {
 	struct wire_port_info pi;
@@ -160,7 +165,7 @@ static void wrong_mkey_is_not_answered(void **state)
 	assert_int_equal(double_world_set(&w, &to_h2, WIRE_PORT_INFO, 1, data), MAD_TIMEOUT);
 	assert_int_equal(double_world_get(&w, &to_h2, WIRE_PORT_INFO, 1),
 			 MAD_OK); /* protection 0 lets Gets pass */
-	mad_configure(w.mad, &(struct mad_conf){ .mkey = 0x55 });
+	mad_set_keys(w.mad, one_key, NULL);
 	assert_int_equal(double_world_set(&w, &to_h2, WIRE_PORT_INFO, 1, data), MAD_OK);
 	assert_int_equal(double_drops(w.d)->mkey, 3);
 	double_world_fini(&w);

@@ -8,9 +8,8 @@
 #include <string.h>
 #include "fm/sweep/sweep.h"
 #include "fm/inventory/port_setup.h"
-#include "fm/conf/m_keys.h"
+#include "fm/keys/lookup.h"
 #include "fm/keys/module.h"
-#include "fm/keys/hidden.h"
 #include "fm/sweep/sweep_priv.h"
 #include "tests/fabric/double.h"
 #include "tests/lib/fabrics.h"
@@ -333,7 +332,7 @@ static void a_port_that_hides_its_key_is_not_remembered_without(void **state)
 	struct room r;
 
 	begin(&r);
-	r.f.inventory.keys = keys;
+	key_lookup_begin(&r.f.inventory, r.f.services.mad, keys);
 	m_keys_configure(keys, &(struct m_key_conf){ .key = KEY });
 	leaf = add_leaf(&r.f);
 	host = add_host(&r.f, 0x1000);
@@ -351,7 +350,7 @@ static void a_port_that_hides_its_key_is_not_remembered_without(void **state)
 	show(host, 0, 0);
 	seen_review(&r.f.services);
 	assert_int_equal(m_keys_remembered(keys, 0x1000), 0);
-	r.f.inventory.keys = NULL;
+	key_lookup_end(&r.f.inventory);
 	end(&r);
 	m_keys_free(keys);
 }

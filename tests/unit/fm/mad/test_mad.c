@@ -9,11 +9,17 @@
 #include <stdlib.h>
 #include "tests/fabric/mad_world.h"
 
+static void one_key(void *arg, const struct mad_path *path, uint16_t lid, struct mad_keys *keys)
+{
+	*keys = (struct mad_keys){ .count = 1, .key = { 0x77 } };
+}
+
 static void answer_ends_the_transaction_with_its_data(void **state)
 {
 	struct mad_world w;
 
-	mad_world_init(&w, (struct mad_conf){ .mkey = 0x77 });
+	mad_world_init(&w, (struct mad_conf){ 0 });
+	mad_set_keys(w.mad, one_key, NULL);
 	mad_world_ask(&w, (struct mad_request){ .attr_mod = 5 });
 	assert_int_equal(w.io->nsent, 1);
 	assert_int_equal(w.io->expected, 1);

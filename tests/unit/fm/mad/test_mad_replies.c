@@ -235,13 +235,19 @@ static void reply_awaits_nothing(void **state)
 	mad_world_fini(&w);
 }
 
+static void one_key(void *arg, const struct mad_path *path, uint16_t lid, struct mad_keys *keys)
+{
+	*keys = (struct mad_keys){ .count = 1, .key = { 0x77 } };
+}
+
 static void request_of_another_class_goes_to_qp1_with_all_its_data(void **state)
 {
 	uint8_t data[WIRE_GMP_DATA];
 	struct wire_mad m;
 	struct mad_world w;
 
-	mad_world_init(&w, (struct mad_conf){ .mkey = 0x77, .retries = 1 });
+	mad_world_init(&w, (struct mad_conf){ .retries = 1 });
+	mad_set_keys(w.mad, one_key, NULL);
 	for (unsigned i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(i + 1);
 	mad_world_ask(&w, (struct mad_request){ .lid = 9,

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/keys/lookup.h"
 #include "fm/sa/sa.h"
 #include "fm/sm/module.h"
 #include "fm/sm/election.h"
@@ -50,8 +51,8 @@ static void begin(struct room *r)
 	s->mad = mad_new(s->loop, double_io(r->hw), &mad);
 	s->sweep = sweep_new(s->loop, s->mad);
 	r->keys = m_keys_new();
-	sweep_use_keys(s->sweep, r->keys);
 	s->inventory = sweep_inventory(s->sweep);
+	key_lookup_begin(s->inventory, s->mad, r->keys);
 	s->sa = sa_new(s->loop, s->mad, s->inventory, &(struct sa_conf){ 0 });
 	r->f.room = r->f.module->init(&r->f);
 }
@@ -63,6 +64,7 @@ static void end(struct room *r)
 	r->f.module->fini(r->f.room);
 	r->f.room = NULL;
 	sa_free(s->sa);
+	key_lookup_end(s->inventory);
 	sweep_free(s->sweep);
 	mad_free(s->mad);
 	double_free(r->hw);
