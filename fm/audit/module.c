@@ -10,11 +10,8 @@
 
 struct repair {
 	struct repair *next;
-	struct audit_room *room;
 	struct table_block at;
-	bool reading;	/* it was written again, and is being read; else it waits to be written */
-	uint64_t stamp; /* multicast blocks written when it was asked */
-	mad_token token;
+	bool written; /* again, and is being read; else it waits to be written */
 };
 
 struct audit_room {
@@ -30,14 +27,21 @@ struct audit_room {
 	bool settled;		/* once, in this role */
 };
 
-static void drop(struct repair *it)
+static struct repair **find(struct audit_room *r, const struct table_block *at)
 {
-	struct repair **link = &it->room->repairs;
+	struct repair **link = &r->repairs;
 
-	while (*link != it)
+	while (*link && !((*link)->at.sw == at->sw && (*link)->at.kind == at->kind &&
+			  (*link)->at.block == at->block && (*link)->at.position == at->position))
 		link = &(*link)->next;
+	return link;
+}
+
+static void drop(struct repair **link)
+{
+	struct repair *it = *link;
+
 	*link = it->next;
-	mad_cancel(it->room->services.mad, it->token);
 	free(it);
 }
 
@@ -65,85 +69,54 @@ static void report(struct audit_room *r, const struct event_subject *subject, co
 	json_decref(details);
 }
 
-/* ---- Read once more -------------------------------------------------------------------------- */
-
-/* False: the answer may be of before a write, or another content is to be written by now. */
-static bool is_of_now(const struct repair *it)
-{
-	const struct audit_room *r = it->room;
-	uint16_t masks[MCAST_BLOCK];
-
-	if (it->at.kind == TABLE_MFT)
-		return it->stamp == mft_blocks_written(r->services.mft) &&
-		       mft_expected(r->services.mft, it->at.sw, it->at.block, it->at.position,
-				    masks);
-	return !fabric_programming(r->fabric) && !fabric_updating(r->fabric);
-}
-
-static struct table_source source_of(const struct audit_room *r)
-{
-	struct fabric_view view = fabric_view(r->fabric);
-
-	return (struct table_source){ .mad = r->services.mad,
-				      .inventory = r->services.inventory,
-				      .mft = r->services.mft,
-				      .topo = view.topo,
-				      .tables = view.tables };
-}
-
-static void was_read(void *arg, const struct mad_answer *answer)
-{
-	struct repair *it = arg;
-	struct audit_room *r = it->room;
-	struct table_source source = source_of(r);
-	struct table_block at = it->at;
-	bool judged = answer->result == MAD_OK && is_of_now(it);
-	bool held = judged && table_block_held(&source, &at, answer->data);
-
-	it->token = 0;
-	drop(it);
-	if (held) {
-		const struct event_subject subject =
-			inventory_link_subject(r->services.inventory, at.sw, 0);
-		const struct inv_node *sw = inventory_find(r->services.inventory, at.sw);
-		char what[96];
-
-		if (at.kind == TABLE_MFT)
-			array_printf(what,
-				     "multicast block %u, ports from %u, differs from what was "
-				     "written: repaired",
-				     at.block, at.position * MCAST_POSITION);
-		else
-			array_printf(what, "block %u differs from what was written: repaired",
-				     at.block);
-		report(r, &subject, inventory_name(sw, -1).text, what,
-		       at.kind == TABLE_MFT ? json_pack("{si si}", "mft_block", at.block,
-							"position", at.position)
-					    : json_pack("{si}", "block", at.block),
-		       &at.change);
-	} else if (judged)
-		isolation_table_unheld(r->fabric, &at);
-}
+/* ---- Findings -------------------------------------------------------------------------------- */
 
 /* All that was written of this kind of table is acknowledged: what was found of it is read. */
 static void repairs_written(struct audit_room *r, enum table_kind kind)
 {
-	struct table_source source = source_of(r);
-	struct repair *it, *next;
-
-	for (it = r->repairs; it; it = next) {
-		next = it->next;
-		if (it->reading || it->at.kind != kind)
-			continue;
-		it->reading = true;
-		it->stamp = mft_blocks_written(r->services.mft);
-		it->token = table_block_get(&source, &it->at, was_read, it);
-		if (!it->token)
-			drop(it);
-	}
+	for (struct repair *it = r->repairs; it; it = it->next)
+		if (it->at.kind == kind) {
+			it->written = true;
+			audit_read(r->audit, &it->at);
+		}
 }
 
-/* ---- Findings -------------------------------------------------------------------------------- */
+/* Written again and read so, and no other content is to be written by now. */
+static bool was_repaired(const struct audit_room *r, const struct repair *it)
+{
+	return it && it->written &&
+	       (it->at.kind == TABLE_MFT ||
+		(!fabric_programming(r->fabric) && !fabric_updating(r->fabric)));
+}
+
+static void holds(void *room, const struct table_block *block)
+{
+	struct audit_room *r = room;
+	struct repair **it = find(r, block);
+	char what[96];
+
+	if (!was_repaired(r, *it)) /* nearly always: nothing is to be repaired */
+		return;
+
+	const struct event_subject subject =
+		inventory_link_subject(r->services.inventory, block->sw, 0);
+	const struct inv_node *sw = inventory_find(r->services.inventory, block->sw);
+
+	if (block->kind == TABLE_MFT)
+		array_printf(what,
+			     "multicast block %u, ports from %u, differs from what was written: "
+			     "repaired",
+			     block->block, block->position * MCAST_POSITION);
+	else
+		array_printf(what, "block %u differs from what was written: repaired",
+			     block->block);
+	report(r, &subject, inventory_name(sw, -1).text, what,
+	       block->kind == TABLE_MFT ? json_pack("{si si}", "mft_block", block->block,
+						    "position", block->position)
+					: json_pack("{si}", "block", block->block),
+	       &(*it)->at.change);
+	drop(it);
+}
 
 static uint64_t idle_since(void *arg)
 {
@@ -155,20 +128,22 @@ static uint64_t idle_since(void *arg)
 static bool differs(void *room, const struct table_block *block)
 {
 	struct audit_room *r = room;
-	struct repair *it = r->repairs;
+	struct repair **it = find(r, block), *finding;
 	const struct inv_node *sw = inventory_find(r->services.inventory, block->sw);
+	bool twice = was_repaired(r, *it);
 
 	/* It does not hold what it acknowledges, and is isolated for that. */
 	if (sw && inv_node_is(sw, INV_WRONG_TABLES))
 		return false;
-	while (it && !(it->at.sw == block->sw && it->at.kind == block->kind &&
-		       it->at.block == block->block && it->at.position == block->position))
-		it = it->next;
-	if (it)
-		drop(it); /* what is being read of it is older */
-	it = mem_new(it);
-	*it = (struct repair){ .next = r->repairs, .room = r, .at = *block };
-	r->repairs = it;
+	if (*it)
+		drop(it); /* what was found of it is older */
+	if (twice) {
+		isolation_table_unheld(r->fabric, block);
+		return false;
+	}
+	finding = mem_new(finding);
+	*finding = (struct repair){ .next = r->repairs, .at = *block };
+	r->repairs = finding;
 	if (block->kind == TABLE_MFT)
 		multicast_rewrite(r->fabric);
 	else
@@ -291,9 +266,9 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct audit_ops ops = { .idle_since = idle_since,
-					      .differs = differs,
-					      .ports = ask_ports };
+	static const struct audit_ops ops = {
+		.idle_since = idle_since, .differs = differs, .holds = holds, .ports = ask_ports
+	};
 	struct audit_room *r = mem_new(r);
 
 	r->fabric = fabric;
@@ -316,7 +291,7 @@ static void fini(void *room)
 	audit_free(r->audit);
 	waiters_fini(&r->readers);
 	while (r->repairs)
-		drop(r->repairs);
+		drop(&r->repairs);
 	free(r);
 }
 

@@ -91,21 +91,24 @@ bool table_block_held(const struct table_source *s, const struct table_block *b,
 	return !memcmp(data, right, count < TABLES_BLOCK ? count : TABLES_BLOCK);
 }
 
+static void address(const struct table_block *b, struct mad_request *request)
+{
+	static const uint16_t attributes[] = { WIRE_LFT, WIRE_MFT, WIRE_SWITCH_INFO };
+
+	request->attr_id = attributes[b->kind];
+	request->attr_mod =
+		b->kind == TABLE_MFT ? WIRE_MFT_MODIFIER(b->position, b->block) : b->block;
+	request->device = b->sw;
+}
+
 static mad_token send(const struct table_source *s, const struct table_block *b, uint8_t method,
 		      const uint8_t *data, mad_done_fn *fn, void *arg)
 {
-	static const uint16_t attributes[] = { WIRE_LFT, WIRE_MFT, WIRE_SWITCH_INFO };
 	const struct inv_node *node = node_of(s, b);
 	struct mad_path path;
-	struct mad_request request = { .method = method,
-				       .attr_id = attributes[b->kind],
-				       .attr_mod = b->block,
-				       .path = &path,
-				       .device = b->sw,
-				       .data = data };
+	struct mad_request request = { .method = method, .path = &path, .data = data };
 
-	if (b->kind == TABLE_MFT)
-		request.attr_mod = WIRE_MFT_MODIFIER(b->position, b->block);
+	address(b, &request);
 	if (!node || node->gone || node->silent ||
 	    !inventory_port_path(s->inventory, node, 0, &path))
 		return 0;
@@ -137,8 +140,6 @@ mad_token table_block_set(const struct table_source *s, const struct table_block
 #define MORE	    64	 /* blocks of an audit_read_all() that wait to be asked for */
 #define TRIES	    3	 /* for each of these */
 
-enum audit_kind { AUDIT_LFT, AUDIT_MFT }; /* of a job; arg: block; block << 4 | position */
-
 struct audit {
 	struct program *program;
 	struct mad *mad;
@@ -152,7 +153,7 @@ struct audit {
 	unsigned rate;
 	uint64_t after_us;
 	guid_t at; /* the switch that was last in turn */
-	enum audit_kind kind;
+	enum table_kind kind;
 	uint32_t block;		/* of all of them now, as a job's arg */
 	unsigned asked, before; /* blocks: in this pass, and in the whole one before */
 	unsigned hurry;
@@ -166,37 +167,45 @@ struct audit {
 
 /* ---- Whose turn it is ------------------------------------------------------------------------ */
 
-/* The next switch by GUID; NULL behind the last. */
-static struct store_switch *switch_after(const struct audit *a, guid_t guid)
-{
-	const cl_qmap_t *switches = &a->program->store.switches;
-	const cl_map_item_t *item = cl_qmap_get_next(switches, guid);
-
-	return item == cl_qmap_end(switches) ? NULL : (struct store_switch *)item;
-}
-
-static uint32_t blocks_of_all(const struct audit *a, enum audit_kind kind)
+static uint32_t blocks_of_all(const struct audit *a, enum table_kind kind)
 {
 	uint32_t most = 0;
 
-	if (kind == AUDIT_MFT)
+	if (kind == TABLE_MFT)
 		return mft_blocks(a->mft) * MCAST_POSITIONS;
-	for (struct store_switch *sw = switch_after(a, 0); sw; sw = switch_after(a, sw->guid))
+	QMAP_EACH (&a->program->store.switches, store_switch, sw)
 		most = sw->nblocks > most ? sw->nblocks : most;
 	return most;
 }
 
-static bool may_ask(const struct audit *a, const struct store_switch *sw, enum audit_kind kind,
-		    uint32_t block)
+static uint32_t positions(enum table_kind kind)
 {
+	return kind == TABLE_MFT ? MCAST_POSITIONS : 1;
+}
+
+/* Of which block a job is; its arg: block; of a multicast table block << 4 | position. */
+static struct table_block block_of(const struct batch_job *job)
+{
+	const struct store_switch *sw = job->object;
+
+	return (struct table_block){ .sw = sw->guid,
+				     .kind = job->kind,
+				     .block = job->arg / positions(job->kind),
+				     .position = job->arg % positions(job->kind) };
+}
+
+static bool may_ask(const struct audit *a, const struct batch_job *job)
+{
+	const struct store_switch *sw = job->object;
+	const struct table_block at = block_of(job);
 	uint16_t masks[MCAST_BLOCK];
 
 	if (!sw->node || sw->node->removed || sw->node->gone || sw->node->silent)
 		return false;
-	return kind == AUDIT_LFT ? block < sw->nblocks && !store_has(&sw->cached, block) &&
-					   !store_has(&sw->busy, block) && store_shown(sw, block)
-				 : mft_expected(a->mft, sw->guid, block / MCAST_POSITIONS,
-						block % MCAST_POSITIONS, masks);
+	if (at.kind == TABLE_MFT)
+		return mft_expected(a->mft, at.sw, at.block, at.position, masks);
+	return at.block < sw->nblocks && !store_has(&sw->cached, at.block) &&
+	       !store_has(&sw->busy, at.block) && store_shown(sw, at.block);
 }
 
 /* ---- Questions and answers ------------------------------------------------------------------- */
@@ -210,21 +219,16 @@ static uint32_t stamp_now(const struct audit *a)
 static bool audit_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct audit *a = owner;
-	struct store_switch *sw = job->object;
+	const struct store_switch *sw = job->object;
+	const struct table_block at = block_of(job);
 
 	/* What waited for its turn is dropped where something else is to be done by now. */
-	if ((!job->wave && !job->urgent && !a->ops->idle_since(a->arg)) ||
-	    !may_ask(a, sw, job->kind, job->arg) ||
+	if ((!job->wave && !job->urgent && !a->ops->idle_since(a->arg)) || !may_ask(a, job) ||
 	    !inventory_port_path(a->program->inv, sw->node, 0, &request->via.path))
 		return false;
 	request->via.stamp = stamp_now(a);
 	request->mad.method = WIRE_GET;
-	request->mad.attr_id = job->kind == AUDIT_LFT ? WIRE_LFT : WIRE_MFT;
-	request->mad.attr_mod =
-		job->kind == AUDIT_LFT
-			? job->arg
-			: WIRE_MFT_MODIFIER(job->arg % MCAST_POSITIONS, job->arg / MCAST_POSITIONS);
-	request->mad.device = sw->guid;
+	address(&at, &request->mad);
 	request->mad.doubtful = true;
 	request->mad.once = !job->wave;
 	if (!job->tries && !job->urgent)
@@ -232,55 +236,55 @@ static bool audit_make(void *owner, const struct batch_job *job, struct batch_re
 	return true;
 }
 
-static bool lft_differs(struct audit *a, struct store_switch *sw, uint32_t block,
+static bool lft_differs(struct audit *a, struct store_switch *sw, struct table_block *at,
 			const uint8_t *data)
 {
-	struct table_block at = { .sw = sw->guid,
-				  .kind = TABLE_LFT,
-				  .block = block,
-				  .change = { .attribute = "LinearForwardingTable",
-					      .field = "LID",
-					      .at = block * TABLES_BLOCK } };
+	const uint32_t block = at->block;
 
 	/* One that is to be written; or all blocks of that switch are from now on. */
 	if (!store_has(&sw->known, block)) {
 		store_read(sw, block, data);
 		return false;
 	}
-	if (program_same(sw, block, data))
+	if (program_same(sw, block, data)) {
+		a->ops->holds(a->arg, at);
 		return false;
-	inventory_entry_differs(&at.change, data, store_block(sw, block), TABLES_BLOCK, 8,
+	}
+	at->change = (struct inv_change){ .attribute = "LinearForwardingTable",
+					  .field = "LID",
+					  .at = block * TABLES_BLOCK };
+	inventory_entry_differs(&at->change, data, store_block(sw, block), TABLES_BLOCK, 8,
 				UINT8_MAX);
 	for (uint32_t b = 0; b < sw->nblocks; b++)
 		store_leave(sw, b);
 	mem_zero(&sw->known, 1);
 	cached_drop(sw);
 	store_read(sw, block, data);
-	a->ops->differs(a->arg, &at);
+	a->ops->differs(a->arg, at);
 	return true;
 }
 
-static bool mft_differs(struct audit *a, struct store_switch *sw, uint32_t arg, const uint8_t *data)
+static bool mft_differs(struct audit *a, struct store_switch *sw, struct table_block *at,
+			const uint8_t *data)
 {
-	uint16_t block = arg / MCAST_POSITIONS, held[MCAST_BLOCK], right[MCAST_BLOCK];
-	unsigned position = arg % MCAST_POSITIONS, i = 0;
-	struct table_block at = {
-		.sw = sw->guid, .kind = TABLE_MFT, .block = block, .position = position
-	};
+	uint16_t held[MCAST_BLOCK], right[MCAST_BLOCK];
+	unsigned i = 0;
 
-	mft_decode(sw->node, position, data, held);
-	mft_expected(a->mft, sw->guid, block, position, right);
-	if (!memcmp(held, right, sizeof(held)))
+	mft_decode(sw->node, at->position, data, held);
+	mft_expected(a->mft, sw->guid, at->block, at->position, right);
+	if (!memcmp(held, right, sizeof(held))) {
+		a->ops->holds(a->arg, at);
 		return false;
+	}
 	while (held[i] == right[i])
 		i++;
-	at.change = (struct inv_change){ .attribute = "MulticastForwardingTable",
-					 .field = "MLID",
-					 .at = MCAST_FIRST_MLID + block * MCAST_BLOCK + i,
-					 .found = held[i],
-					 .wanted = right[i] };
-	if (a->ops->differs(a->arg, &at))
-		mft_found(a->mft, sw->guid, block, position, held);
+	at->change = (struct inv_change){ .attribute = "MulticastForwardingTable",
+					  .field = "MLID",
+					  .at = MCAST_FIRST_MLID + at->block * MCAST_BLOCK + i,
+					  .found = held[i],
+					  .wanted = right[i] };
+	if (a->ops->differs(a->arg, at))
+		mft_found(a->mft, sw->guid, at->block, at->position, held);
 	return true;
 }
 
@@ -290,13 +294,13 @@ static void audit_answer(void *owner, const struct batch_job *job, const struct 
 	struct audit *a = owner;
 	struct store_switch *sw = job->object;
 	struct batch_job again = *job;
+	struct table_block at = block_of(job);
 
 	if (answer->result == MAD_OK && via->stamp == stamp_now(a) &&
-	    (job->wave || !(a->program->busy || mft_busy(a->mft))) &&
-	    may_ask(a, sw, job->kind, job->arg)) {
+	    (job->wave || !(a->program->busy || mft_busy(a->mft))) && may_ask(a, job)) {
 		a->compared++;
 		a->result.blocks += job->wave;
-		if ((job->kind == AUDIT_LFT ? lft_differs : mft_differs)(a, sw, job->arg,
+		if ((job->kind == TABLE_LFT ? lft_differs : mft_differs)(a, sw, &at,
 									 answer->data)) {
 			a->result.differ += job->wave;
 			audit_hurry(a);
@@ -309,26 +313,35 @@ static void audit_answer(void *owner, const struct batch_job *job, const struct 
 	}
 }
 
+/* True: if that may be read by now, it is going to be. */
+static bool ask(struct audit *a, const struct batch_job *job)
+{
+	bool may = may_ask(a, job);
+
+	if (may)
+		batch_add(a->batch, job);
+	return may;
+}
+
 /* ---- All blocks, for an operator ------------------------------------------------------------- */
 
 static bool audit_more(void *owner)
 {
 	struct audit *a = owner;
-	uint32_t most = a->done ? blocks_of_all(a, AUDIT_LFT) : 0;
+	uint32_t most = a->done ? blocks_of_all(a, TABLE_LFT) : 0;
 	unsigned added = 0;
 
 	while (added < MORE && a->all_block < most) {
-		struct store_switch *sw = switch_after(a, a->all_at);
+		struct store_switch *sw = store_behind(&a->program->store, a->all_at);
 
 		a->all_at = sw ? sw->guid : 0;
 		if (!sw) {
 			a->all_block++;
-		} else if (may_ask(a, sw, AUDIT_LFT, a->all_block)) {
-			batch_add(a->batch, &(struct batch_job){ .object = sw,
-								 .kind = AUDIT_LFT,
-								 .arg = a->all_block,
-								 .wave = 1 });
-			added++;
+		} else {
+			added += ask(a, &(struct batch_job){ .object = sw,
+							     .kind = TABLE_LFT,
+							     .arg = a->all_block,
+							     .wave = 1 });
 		}
 	}
 	return added > 0;
@@ -396,7 +409,7 @@ static void tick_cb(void *arg)
 		if (a->before && count > a->before / PASS_TICKS + 1)
 			count = a->before / PASS_TICKS + 1;
 		for (unsigned steps = 0; count && steps < STEPS_MAX; steps++) {
-			struct store_switch *sw = switch_after(a, a->at);
+			struct store_switch *sw = store_behind(&a->program->store, a->at);
 
 			if (!sw) {
 				/* The next block of all switches; multicast's behind the last. */
@@ -404,22 +417,20 @@ static void tick_cb(void *arg)
 				if (++a->block < blocks_of_all(a, a->kind))
 					continue;
 				a->block = 0;
-				a->kind = a->kind == AUDIT_LFT && mft_blocks(a->mft) ? AUDIT_MFT
-										     : AUDIT_LFT;
-				if (a->kind == AUDIT_LFT) {
+				a->kind = a->kind == TABLE_LFT && mft_blocks(a->mft) ? TABLE_MFT
+										     : TABLE_LFT;
+				if (a->kind == TABLE_LFT) {
 					a->before = a->asked;
 					a->asked = 0;
 				}
 				continue;
 			}
 			a->at = sw->guid;
-			if (!may_ask(a, sw, a->kind, a->block))
-				continue;
-			batch_add(a->batch, &(struct batch_job){ .object = sw,
-								 .kind = a->kind,
-								 .arg = a->block });
-			a->asked++;
-			count--;
+			if (ask(a, &(struct batch_job){
+					   .object = sw, .kind = a->kind, .arg = a->block })) {
+				a->asked++;
+				count--;
+			}
 		}
 	}
 }
@@ -428,18 +439,29 @@ void audit_try(struct audit *a)
 {
 	unsigned tried = 0;
 
-	for (struct store_switch *sw = switch_after(a, 0); sw && a->rate;
-	     sw = switch_after(a, sw->guid)) {
+	QMAP_EACH (&a->program->store.switches, store_switch, sw) {
 		uint32_t first = store_next(&sw->unread, 0), block = first;
 
-		for (; block < STORE_BLOCKS && (block == first || tried < TRIED_MOST);
+		for (; a->rate && block < STORE_BLOCKS && (block == first || tried < TRIED_MOST);
 		     block = store_next(&sw->unread, block + 1), tried++)
 			batch_add(a->batch, &(struct batch_job){ .object = sw,
-								 .kind = AUDIT_LFT,
+								 .kind = TABLE_LFT,
 								 .urgent = true,
 								 .arg = block });
 		mem_zero(&sw->unread, 1);
 	}
+}
+
+void audit_read(struct audit *a, const struct table_block *block)
+{
+	const struct batch_job job = { .object = store_find(&a->program->store, block->sw),
+				       .kind = block->kind,
+				       .urgent = true,
+				       .arg = block->block * positions(block->kind) +
+					      block->position };
+
+	if (job.object)
+		batch_add(a->batch, &job);
 }
 
 void audit_hurry(struct audit *a)

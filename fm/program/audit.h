@@ -24,6 +24,8 @@ struct audit_ops {
 	uint64_t (*idle_since)(void *arg);
 	/* False: it is known not to hold what it acknowledges, and nothing is to be repaired. */
 	bool (*differs)(void *arg, const struct table_block *block);
+	/* It was compared, and is as it was written. */
+	void (*holds)(void *arg, const struct table_block *block);
 	/* So many may be asked for what else was written: end ports, attributes of all ports. */
 	void (*ports)(void *arg, unsigned ends, unsigned others);
 };
@@ -51,6 +53,8 @@ typedef void audit_done_fn(void *arg, const struct audit_result *result);
  * the loop, unless a newer reading replaces this one; it may free the audit.
  */
 void audit_read_all(struct audit *a, audit_done_fn *fn, void *arg);
+/* Reads that block at once, if it was acknowledged. */
+void audit_read(struct audit *a, const struct table_block *block);
 /* Something was changed behind this manager's back, and more may be: a pass is faster then. */
 void audit_hurry(struct audit *a);
 
