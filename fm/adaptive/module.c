@@ -72,7 +72,7 @@ struct adaptive {
 	uint64_t began_us, answered_us;
 	bool failed;
 	/* The first programming is due when `awaited` requests are answered, or patience ends. */
-	bool owed;
+	bool pending;
 	unsigned awaited;
 	struct {
 		struct entry *list; /* by GUID */
@@ -289,8 +289,8 @@ static void begin_switch(struct adaptive *a)
 		free(a->list);
 		a->list = NULL;
 		a->count = a->at = 0;
-		if (a->owed) {
-			a->owed = false;
+		if (a->pending) {
+			a->pending = false;
 			if (!a->programmed)
 				fabric_request_program(a->fabric,
 						       "what is on of adaptive routing is known");
@@ -378,7 +378,7 @@ static void asks_over(void *owner)
 	struct adaptive *a = owner;
 
 	loop_timer_stop(a->patience);
-	if (a->phase == IDLE && (a->owed || (a->count && a->topo)))
+	if (a->phase == IDLE && (a->pending || (a->count && a->topo)))
 		begin_switch(a);
 }
 
@@ -508,14 +508,14 @@ static bool adaptive_check(struct adaptive *a, const struct topo *t, const struc
 
 	keep(&a->topo, t);
 	a->tables = tables;
-	if (a->owed || a->phase != IDLE)
+	if (a->pending || a->phase != IDLE)
 		return false;
 	for (uint32_t sw = 0; !same && sw < t->nswitches; sw++)
 		ask(a, inventory_find(a->services.inventory, t->nodes[sw].guid));
 	keep(&a->checked, t);
 	if (!a->awaited && !a->count)
 		return true;
-	a->owed = true;
+	a->pending = true;
 	loop_timer_set(a->patience, 0);
 	return false;
 }

@@ -323,7 +323,7 @@ static void configure(void *room)
 
 	if ((!r->known && !r->child) || (same && !*r->plan))
 		return;	  /* the first comparison is to come; or the pattern stays the measure */
-	r->stale = true;  /* the file may have been written anew */
+	r->stale = true;  /* the file may have been written again */
 	r->known &= same; /* by another measure, all of it is new */
 	loop_timer_set(r->timer, QUIET_US);
 }

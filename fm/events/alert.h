@@ -3,9 +3,9 @@
  * alert: what an operator has to know for as long as it lasts. An alert is named by what is wrong
  * ("switch-takes-no-set") and by its subject: a device, port, link or host, whatever its name is by
  * now; without any of these by subject->name (a file). NULL = the whole fabric. One fault is one
- * alert: the ports at which a faulty device shows are its members, subject->ports. Whoever sees it
- * raises it each time anew; an event is added when it begins and when it ends. The list belongs to
- * whoever made it, and outlives a change of role.
+ * alert: the ports at which a faulty device shows are its members, subject->ports. A room that sees
+ * it raises it again each time; an event is added when it begins and when it ends. The list belongs
+ * to its maker, and outlives a change of role.
  */
 #ifndef FMD_EVENTS_ALERT_H
 #define FMD_EVENTS_ALERT_H
@@ -32,7 +32,7 @@ const char *alert_text(const struct alerts *alerts, const char *what,
 		       const struct event_subject *subject);
 
 /*
- * For those who find all alerts of a kind anew each time: between alerts_review() and
+ * For rooms that find all alerts of a kind again each time: between alerts_review() and
  * alerts_reviewed() of the same `what` those that are still so are raised; the others end then.
  */
 void alerts_review(struct alerts *alerts, const char *what);

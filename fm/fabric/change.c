@@ -24,7 +24,7 @@
 
 /*
  * What the present state of the fabric asks an operator for, as alerts: HCAs that are cut off;
- * rooms review theirs with it. Counted anew behind each update and light sweep.
+ * rooms review theirs with it. Counted again behind each update and light sweep.
  */
 
 /* ---- HCAs that are cut off ------------------------------------------------------------------- */
@@ -376,7 +376,7 @@ static void log_items(struct changes *s, const struct diff *d)
 
 /* ---- What snapshots do not show -------------------------------------------------------------- */
 
-/* The switch began anew, and its links with it. */
+/* The switch restarted, and its links with it. */
 static const struct inv_node *rebooted(const struct changes *s, uint32_t node)
 {
 	const struct inv_node *inv =
@@ -387,7 +387,7 @@ static const struct inv_node *rebooted(const struct changes *s, uint32_t node)
 	return inv && inv->rebooted ? inv : NULL;
 }
 
-/* Links of a switch that began anew are logged by that. */
+/* Links of a switch that restarted are logged by that. */
 static void log_bounces(struct changes *s)
 {
 	const struct topo *newer = s->newer;

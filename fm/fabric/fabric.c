@@ -11,7 +11,7 @@
  *   improve          in quiet times: a room has something better, by one more update
  *
  * Updates and settling are jobs in steps, so that nobody waits for the loop longer than 20 ms. One
- * update is in the making at a time; sweeps go on beside it. Whatever ends comes back to serve().
+ * update is being computed at a time; sweeps go on beside it. Whatever ends comes back to serve().
  */
 #include <unistd.h>
 #include "fm/fabric/pipe.h"
@@ -59,7 +59,7 @@ static void begin_update(struct fabric *f)
 }
 
 /*
- * The update in the making, if there is one, is of before: another follows it. So it does behind
+ * The update being computed, if there is one, is outdated: another follows it. So it does behind
  * what was planned for long and is to be written first.
  */
 static void update(struct fabric *f)
@@ -425,7 +425,7 @@ static void change_role(void *arg)
 		json_decref(f->kept.totals);
 		f->kept.totals = totals;
 		/*
-		 * As if fmd had ended and began anew, but that events, those who follow them and
+		 * As if fmd had ended and restarted, but that events, those who follow them and
 		 * rooms that last go on: what files hold is kept and read. Files are those of the
 		 * role until now.
 		 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * host_verdict: how a machine is, over its InfiniBand ports and its NVLinks: the worst of its
- * parts, with the reasons. A value: whoever knows a part adds it.
+ * parts, with the reasons. A value: a room that knows a part adds it.
  */
 #ifndef FMD_FABRIC_HOST_VERDICT_H
 #define FMD_FABRIC_HOST_VERDICT_H

@@ -8,7 +8,7 @@
  * fm/rooms.c has all of them in one table: hooks run in its order, and ends in the reverse order. A
  * hook that is NULL is not needed. `room` is what init() returned.
  *
- * A room begins anew, end and init, when this manager becomes master after another one or ceases to
+ * A room restarts, end and init, when this manager becomes master after another one or ceases to
  * be master (fabric_change_role()); what it kept in state_dir is loaded again then.
  */
 #ifndef FMD_FABRIC_MODULE_H
@@ -137,8 +137,8 @@ struct fabric_role_change {
 
 /*
  * Asks for another role: the loop calls the rooms' hook role(). The latest of
- * several changes that wait counts, but what was to begin anew does. A master that did not begin
- * anew manages what was just swept.
+ * several changes that wait counts, but what was to restart does. A master that did not restart
+ * manages what was just swept.
  */
 void fabric_change_role(struct fabric *fabric, const struct fabric_role_change *change,
 			const char *reason);
@@ -223,7 +223,7 @@ enum fabric_settle_step {
 struct fabric_module {
 	const char *name;
 	/*
-	 * This room goes on where others begin anew: what it has of fabric_services() is outdated
+	 * This room goes on where others restart: what it has of fabric_services() is outdated
 	 * when role() is called.
 	 */
 	bool lasts;

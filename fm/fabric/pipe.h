@@ -176,7 +176,7 @@ struct publication {
 
 /* ---- The pipe -------------------------------------------------------------------------------- */
 
-struct role { /* pipe.c; goes on where all else begins anew */
+struct role { /* pipe.c; goes on where all else restarts */
 	enum fabric_role now;
 	bool paused, took_over, was_master;
 	uint16_t followed_lid; /* as in struct fabric_role_change */
@@ -191,7 +191,7 @@ struct requests { /* pipe.c: merged; the scheduler serves them */
 	bool sweep, reroute;
 	bool forced; /* the next update goes on even when nothing has changed */
 	bool retry;  /* something was not acknowledged: an update follows the next light sweep */
-	bool reregister;	/* hosts are to register anew: what they had is not known here */
+	bool reregister;	/* hosts are to register again: what they had is not known here */
 	struct guid_list dirty; /* nodes of the next partial sweep */
 	struct loop_timer *timer;
 	fabric_verified_fn *verified; /* of the verification under way */
@@ -208,11 +208,11 @@ struct lasting { /* fabric.c: state_dir, keys that are derived from a secret fil
 
 struct clients { /* operations.c, report.c */
 	struct operations *operations;
-	struct follower *followers; /* of events; they go on where all else begins anew */
+	struct follower *followers; /* of events; they go on where all else restarts */
 };
 
 struct fabric {
-	/* Given, or made once: they go on where all else begins anew. */
+	/* Given, or made once: they go on where all else restarts. */
 	struct loop *loop;
 	struct mad *mad;
 	struct conf conf; /* rooms point to it; changed in place */
@@ -340,8 +340,8 @@ void fabric_links_fini(struct fabric *f);
 void fabric_links_published(struct fabric *f, const struct topo *before); /* NULL: the first */
 /*
  * True: links became Active, or ceased to be, since the published snapshot was collected, and an
- * update was requested for them. False also while one is in the making, for bring-up ends once more
- * behind that. fabric_links_brought_up(): the same when bring-up has ended.
+ * update was requested for them. False also while one is being computed, for bring-up ends once
+ * more behind that. fabric_links_brought_up(): the same when bring-up has ended.
  */
 bool fabric_links_follow(struct fabric *f);
 bool fabric_links_brought_up(struct fabric *f);
@@ -363,7 +363,7 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 bool fabric_same_marks(const struct topo *older, const struct topo *newer);
 void fabric_log_silent(struct fabric *f); /* nodes that ceased to answer, or do again */
 
-void fabric_warn(struct fabric *f); /* finds them anew; without a published fabric: ends them */
+void fabric_warn(struct fabric *f); /* finds them again; without a published fabric: ends them */
 void fabric_cutoff(const struct fabric *f, struct cutoff *out); /* of the published fabric */
 
 /* ---- Light sweeps (poll.c) ----------------------------------------------------------------- */
@@ -407,7 +407,7 @@ void fabric_deploy_ports(struct fabric *f, const struct topo *before);
 /* f->update; ended: called with f behind the last step. */
 void fabric_update_init(struct fabric *f, loop_fn *ended);
 void fabric_update_fini(struct fabric *f);
-/* Begins with the inventory as it is; not while one is in the making (fabric_updating()). */
+/* Begins with the inventory as it is; not while one is being computed (fabric_updating()). */
 void fabric_update(struct fabric *f);
 /* While nobody waits: touches memory for the next update's tables. True: there is more to do. */
 bool fabric_update_reserve(struct fabric *f);
@@ -415,7 +415,7 @@ bool fabric_update_reserve(struct fabric *f);
 void fabric_update_tidy(struct fabric *f);
 /* True: the next update shares evenly what was routed as fast as possible; it is begun then. */
 bool fabric_update_balances(struct fabric *f);
-/* True: the update in the making was for that alone, and begins again with what is newer. */
+/* True: the update being computed was for that alone, and begins again with what is newer. */
 bool fabric_update_restarts(struct fabric *f);
 struct check_base *fabric_update_proofs(const struct fabric *f); /* belongs to the update */
 

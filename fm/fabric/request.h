@@ -31,7 +31,7 @@ void fabric_request_reroute(struct fabric *fabric, const char *reason);
 void fabric_request_retry(struct fabric *fabric, const char *reason);
 
 /*
- * At the next bring-up all hosts are asked to register with the SA anew
+ * At the next bring-up all hosts are asked to register with the SA again
  * (PortInfo:ClientReregister).
  */
 void fabric_request_reregister(struct fabric *fabric, const char *reason);
@@ -150,7 +150,7 @@ bool fabric_updating(const struct fabric *fabric);
  * acknowledged are tried again.
  */
 bool fabric_programming(const struct fabric *fabric);
-/* All that was published is programmed and brought up, and no update is in the making. */
+/* All that was published is programmed and brought up, and no update is being computed. */
 bool fabric_is_settled(const struct fabric *fabric);
 /*
  * All that was published is programmed and brought up, and read where it was only assumed after a

@@ -152,7 +152,7 @@ static const struct job_step steps[FABRIC_STEPS_MAX] = {
 };
 
 /*
- * Begins, if it is due, all that was begun has ended, and no update is in the making or needed for
+ * Begins, if it is due, all that was begun has ended, and no update is being computed or needed for
  * links.
  */
 void fabric_settle(void *fabric)

@@ -43,9 +43,9 @@ enum { TRAP_LINK_STATE = 128, TRAP_CAPABILITY = 144, TRAP_SYSTEM_GUID = 145 };
 
 struct throttled { /* a source of traps */
 	guid_t guid;
-	unsigned fruitless;	    /* sweeps in a row; 0 = slot not used */
-	bool owed;		    /* sent some meanwhile: one is accepted at until_us */
-	uint64_t until_us, owed_us; /* the latter: when the first of these reported a fault */
+	unsigned empty_sweeps;	       /* sweeps in a row; 0 = slot not used */
+	bool pending;		       /* sent some meanwhile: one is accepted at until_us */
+	uint64_t until_us, pending_us; /* the latter: when the first of these reported a fault */
 };
 
 struct traps {
@@ -61,7 +61,7 @@ struct traps {
 	bool fed;			       /* triggers in the hold-down's second half */
 	uint32_t storm;			       /* ends when hold-downs are short again */
 	bool first;			       /* a switch is held that it has not swept */
-	bool unpublished; /* some came while the first update was in the making */
+	bool unpublished; /* some came while the first update was being computed */
 	struct throttled throttled[THROTTLED];
 	struct log_limit log;
 };
@@ -182,16 +182,16 @@ uint64_t traps_pending_since(const struct traps *t)
 static struct throttled *find_throttled(struct traps *t, guid_t guid)
 {
 	for (unsigned i = 0; i < THROTTLED; i++)
-		if (t->throttled[i].fruitless && t->throttled[i].guid == guid)
+		if (t->throttled[i].empty_sweeps && t->throttled[i].guid == guid)
 			return &t->throttled[i];
 	return NULL;
 }
 
-static uint64_t throttle_us(unsigned fruitless)
+static uint64_t throttle_us(unsigned empty_sweeps)
 {
-	unsigned doublings = fruitless - FREE_SWEEPS;
+	unsigned doublings = empty_sweeps - FREE_SWEEPS;
 
-	if (fruitless < FREE_SWEEPS)
+	if (empty_sweeps < FREE_SWEEPS)
 		return 0;
 	return doublings < 6 ? (uint64_t)THROTTLE_US << doublings : THROTTLE_MAX_US;
 }
@@ -216,7 +216,7 @@ void traps_compared(struct traps *t, bool differs)
 			sweep_node(node)->had_change = false;
 		if (differs || had_change) {
 			if (source)
-				source->fruitless = 0;
+				source->empty_sweeps = 0;
 			continue;
 		}
 		if (!source) {
@@ -228,9 +228,9 @@ void traps_compared(struct traps *t, bool differs)
 			*source = (struct throttled){ .guid = guid };
 		}
 		if (now_us(t) > source->until_us + FORGIVEN_US)
-			source->fruitless = 0;
-		source->fruitless++;
-		source->until_us = now_us(t) + throttle_us(source->fruitless);
+			source->empty_sweeps = 0;
+		source->empty_sweeps++;
+		source->until_us = now_us(t) + throttle_us(source->empty_sweeps);
 	}
 	if (!t->collected)
 		return;
@@ -245,7 +245,7 @@ static void late_arm(struct traps *t)
 	uint64_t now = now_us(t), due = UINT64_MAX;
 
 	for (unsigned i = 0; i < THROTTLED; i++)
-		if (t->throttled[i].owed && t->throttled[i].until_us < due)
+		if (t->throttled[i].pending && t->throttled[i].until_us < due)
 			due = t->throttled[i].until_us;
 	if (due != UINT64_MAX)
 		loop_timer_set(t->late, due > now ? due - now : 0);
@@ -257,11 +257,11 @@ static void late_cb(void *arg)
 	uint64_t now = now_us(t);
 
 	for (unsigned i = 0; i < THROTTLED; i++) {
-		if (!t->throttled[i].owed || t->throttled[i].until_us > now)
+		if (!t->throttled[i].pending || t->throttled[i].until_us > now)
 			continue;
-		t->throttled[i].owed = false;
-		if (t->throttled[i].owed_us)
-			fabric_fault_found(t->fabric, "trap", t->throttled[i].owed_us);
+		t->throttled[i].pending = false;
+		if (t->throttled[i].pending_us)
+			fabric_fault_found(t->fabric, "trap", t->throttled[i].pending_us);
 		trigger(t, t->throttled[i].guid);
 	}
 	late_arm(t);
@@ -275,9 +275,9 @@ static void accept(struct traps *t, guid_t guid, const char *name, uint64_t faul
 	struct throttled *source = find_throttled(t, guid);
 
 	if (source && now_us(t) < source->until_us) {
-		if (!source->owed)
-			source->owed_us = fault_us;
-		source->owed = true;
+		if (!source->pending)
+			source->pending_us = fault_us;
+		source->pending = true;
 		if (!loop_timer_armed(t->late))
 			late_arm(t);
 		return;
@@ -296,7 +296,7 @@ void traps_take(struct traps *t, const struct wire_notice *notice, uint16_t from
 	if (notice->generic && change) {
 		/*
 		 * Before the first publication nobody has a LID: a sweep is under way, or follows
-		 * behind the update in the making.
+		 * behind the update being computed.
 		 */
 		uint16_t lid = notice->lid ? notice->lid : from_lid;
 		struct fabric_view view = fabric_view(t->fabric);

@@ -3,18 +3,18 @@
  * update: from the inventory to what is published, step by step (fm/loop/job.h):
  *
  *   collect    the operations that it will answer, the marks of rooms; what the inventory holds
- *              (at one stroke)
+ *              (atomically)
  *   snapshot   levels, rails, names
  *   changes    against what is published: logged; a sweep that found nothing ends here
  *   lids
  *   "room"     memory of the next tables is touched
  *   route      in as many steps as it takes
  *   proof      in three steps; refused tables end it there, and what is published stays in force
- *   publish    snapshot, LIDs and tables at one stroke; rooms are called, and it goes to the
+ *   publish    snapshot, LIDs and tables atomically; rooms are called, and it goes to the
  *              devices   (deploy.c)
  *
- * Between two steps anything may happen, for only publish touches what others see. Whoever wants
- * something meanwhile is served by the next update: dirty nodes are swept at once, and when that
+ * Between two steps anything may happen, for only publish touches what others see. What is wanted
+ * meanwhile is served by the next update: dirty nodes are swept at once, and when that
  * sweep ends first, one more update is wanted; operations wait for it; a new configuration is read
  * by the steps that are still to come and asks for one more as well.
  *
@@ -40,7 +40,7 @@ struct update {
 	struct fabric_policy policy; /* what routing goes by, while it does */
 	bool routing;		     /* it does */
 	bool hasty;		     /* no switch had tables, and they were not made even since */
-	bool balancing;		     /* the update in the making is for that alone */
+	bool balancing;		     /* the update being computed is for that alone */
 	size_t reserved;	     /* bytes of the next tables' memory that were touched */
 	uint32_t rises;		     /* of the inventory, when a bring-up began last */
 	uint64_t spent_us[FABRIC_STEPS_MAX]; /* of the loop's own time */

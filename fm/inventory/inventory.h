@@ -232,7 +232,7 @@ void inventory_set_desc(const struct inventory *inv, struct inv_node *node, cons
  * judges before the next snapshot: each host's root writes that text.
  */
 void inventory_met_desc(struct inventory *inv, struct inv_node *node, const char *desc);
-/* Uses another map, borrowed, or NULL = none: names all nodes anew. */
+/* Uses another map, borrowed, or NULL = none: names all nodes again. */
 void inventory_name_nodes(struct inventory *inv, const struct node_names *names);
 /* Takes the names of a snapshot, which depend on the whole fabric (topology/snapshot/naming.h). */
 void inventory_take_names(struct inventory *inv, const struct topo *topo);

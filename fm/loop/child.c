@@ -4,8 +4,8 @@
  * fabric in OpenSM's text run to a gigabyte. Both are pure functions of the published fabric, and
  * fork() gives a frozen copy of that for the price of a page table: the copy writes at leisure to a
  * pipe, and the fabric meanwhile may change as it likes. The parent only moves bytes, no faster
- * than the asker takes them. Of a gigabyte that would be seconds of the parent's time: such a child
- * writes to the asker's socket itself, and its pipe only tells when it ends.
+ * than the client takes them. Of a gigabyte that would be seconds of the parent's time: such a
+ * child writes to the client's socket itself, and its pipe only tells when it ends.
  *
  * A copy that ends has gigabytes of pages to give back and may have to wait for its turn to do it:
  * nobody waits for that in the loop, it is asked after until it is gone.

@@ -4,7 +4,7 @@
  *
  * Steps are a table of functions. Each is called until it says that it is done, then comes the
  * next. They run from a timer: one behind the other as long as loop_pace's slice is not used up,
- * the rest behind whoever else waits for the loop. So a call of a step should take a few
+ * the rest behind what else waits for the loop. So a call of a step should take a few
  * milliseconds at most, and what is short as a whole is done in one go.
  */
 #ifndef FMD_LOOP_JOB_H
@@ -37,7 +37,7 @@ void job_free(struct job *job); /* NULL is fine; not from within a step */
 /*
  * From the first step, in a callback of its own; what was running ends where it is. The table ends
  * with a step without run. spent_us, by step, is what each has taken so far (NULL = not wanted). A
- * step may start its job anew, or stop it.
+ * step may start its job again, or stop it.
  */
 void job_start(struct job *job, const struct job_step *steps, uint64_t *spent_us);
 void job_stop(struct job *job);

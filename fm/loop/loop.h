@@ -31,7 +31,7 @@ int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 uint64_t loop_now_us(const struct loop *loop); /* monotonic; steady within one callback round */
 
-/* The same clock read anew, to time work; simulated: as above. */
+/* The same clock read again, to time work; simulated: as above. */
 uint64_t loop_clock_us(const struct loop *loop);
 /* The same, and what the machine was suspended for counts as well: the other clocks stand then. */
 uint64_t loop_boot_us(const struct loop *loop);

@@ -16,7 +16,7 @@
  * segments are sent again when an acknowledgement is late, by 2 s or by the send's own time-out if
  * that is shorter, as often as the send says; with none allowed one lost packet would be the end of
  * the answer. In its write() the kernel makes all segments, and holds the descriptor's lock:
- * whoever writes to or reads from the same one waits, and so does the kernel where a MAD arrives
+ * a thread that writes to or reads from the same one waits, as does the kernel where a MAD arrives
  * for one of its agents (user_mad.c: ib_umad_write, ib_umad_read, queue_packet). So long answers
  * have a descriptor that nobody waits for, and a thread that writes them (umad_own.h). It can't
  * be any: an acknowledgement is no answer, but a MAD of the request's method, so it comes to the
@@ -37,8 +37,8 @@
  *
  * A device may be absent, and go away: an adapter that is reset, a driver that is loaded again.
  * Kernels since 5.12 then answer EIO, and epoll says so (EPOLLERR); older ones refuse what is sent
- * (EINVAL) and report nothing else. fm/sm/module.c asks the own port regularly, and so finds
- * both. The descriptor never comes back to life: it is closed, and the port chosen and opened anew.
+ * (EINVAL) and report nothing else. fm/sm/module.c asks the own port regularly, and so finds both.
+ * The descriptor never comes back to life: it is closed, and the port chosen and opened again.
  *
  * A simulator has one descriptor alone: SA requests that were read are kept back until nothing else
  * is left to be read.

@@ -175,7 +175,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	xact_encode(x, buf);
 	to = xact_address(x);
 	status = mad->lost
-			 ? -EAGAIN /* whoever hears of that decides what becomes of it */
+			 ? -EAGAIN /* the sender's callback decides what becomes of it */
 			 : mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
 	if (status == -EAGAIN) {
 		mad->blocked = true;

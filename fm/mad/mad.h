@@ -164,7 +164,7 @@ void mad_is_sure(struct mad *mad);
 /* fn is called from the loop when the device has gone: the port is closed by then. */
 typedef void mad_lost_fn(void *arg, const char *error);
 void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg);
-/* The port that is open, or was last; zeros before. Belongs to mad, filled anew by mad_open(). */
+/* The port that is open, or was last; zeros before. Belongs to mad, filled again by mad_open(). */
 const struct io_port_info *mad_port_info(const struct mad *mad);
 /* Sets the IsSM capability bit of the local port. 0 or -errno, -EBUSY: another process has it. */
 int mad_set_is_sm(struct mad *mad, bool on);

@@ -200,7 +200,7 @@ struct wire_port_info {
 #define WIRE_CAP_IS_SM		(1u << 1)
 #define WIRE_CAP_SL_MAP		(1u << 6)
 #define WIRE_CAP_EXT_SPEEDS	(1u << 14)
-#define WIRE_CAP_REREGISTER	(1u << 25) /* its host can be asked to register anew */
+#define WIRE_CAP_REREGISTER	(1u << 25) /* its host can be asked to register again */
 #define WIRE_CAP_HAS_CAPMASK2	(1u << 15)
 #define WIRE_CAP2_PORT_INFO_EXT 0x0002u
 #define WIRE_CAP2_STATE_TABLE	0x0008u

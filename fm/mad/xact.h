@@ -158,7 +158,7 @@ struct xact_queue {
 	unsigned cap;	/* of a device's requests on their way */
 };
 
-/* The queue is the caller's memory; at its end it frees all devices, whoever still names one. */
+/* The queue is the caller's memory; at its end it frees all devices, also those still named. */
 void xact_queue_init(struct xact_queue *q);
 void xact_queue_fini(struct xact_queue *q);
 

@@ -154,7 +154,7 @@ static void tick(void *arg)
 	}
 	if (r->changed) {
 		r->changed = false;
-		inv->shapes++; /* the next snapshot is made anew, with them */
+		inv->shapes++; /* the next snapshot is made again, with them */
 		fabric_request_reroute(r->fabric, "ports have other labels");
 	}
 	if (r->conflicts) { /* a single answer may have been wrong */

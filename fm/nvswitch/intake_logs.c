@@ -66,7 +66,7 @@ struct log_intake *log_intake_new(struct source_home *home)
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
-#define COLLECTOR "this machine" /* whoever writes to the socket */
+#define COLLECTOR "this machine" /* programs that write to the socket */
 
 /* How many messages were of which use, for both documents. */
 static json_t *uses(const struct log_intake *in)

@@ -117,7 +117,7 @@ unsigned health_add(struct health *h, const char *name)
 /*
  * The state machine of a host's NVLinks (see state_monitor.h).
  *
- * Hold-downs: `differs_us` is when observed became worse (or better) than believed. It is set anew
+ * Hold-downs: `differs_us` is when observed became worse (or better) than believed. It is set again
  * when that side changes, so one good answer between bad ones restarts the hold-down, while a state
  * that gets even worse does not. While no source reports no hold-down runs: silence proves nothing.
  *

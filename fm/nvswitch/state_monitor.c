@@ -186,7 +186,7 @@ json_t *nvswitch_json(const struct nvswitch *nv)
 
 #define STEP_US	     50000
 #define EVENTS_ALIKE 8 /* more at once are one event */
-/* Hosts that were ever met: whoever writes node descriptions has no more of our memory. */
+/* Hosts that were ever met: a writer of node descriptions gets no more of our memory. */
 #define HOSTS_MAX 65536
 
 /* ---- Events and the hook --------------------------------------------------------------------- */

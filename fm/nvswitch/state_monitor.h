@@ -34,7 +34,7 @@ struct health_source { /* one source that reports on a host repeatedly */
 struct health_host {
 	char *name;
 	struct health_source *sources;
-	unsigned nsources, nlisted; /* nlisted: while they are listed anew; else as nsources */
+	unsigned nsources, nlisted; /* nlisted: while they are listed again; else as nsources */
 	struct {		    /* of the host's kernel; faults are in the memory */
 		bool heard;
 		uint64_t window_us; /* when the counting of non-fatal errors began */
@@ -103,7 +103,7 @@ void health_remember(struct health *h, unsigned host, enum nvswitch_state believ
 		     enum nvswitch_state override);
 
 /*
- * Lists all sources anew: begin, add each, end. A source with the same `where` keeps its latest
+ * Lists all sources again: begin, add each, end. A source with the same `where` keeps its latest
  * report. health_source_add() returns the source's number.
  */
 void health_sources_begin(struct health *h);

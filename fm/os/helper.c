@@ -264,8 +264,8 @@ static void reap(struct process *p)
 /* ---- Messages -------------------------------------------------------------------------------- */
 
 /*
- * The daemon was killed. What is kept outlives it in a process of its own: whoever waits for the
- * end of this one does not wait for that.
+ * The daemon was killed. What is kept outlives it in a process of its own: a program that waits
+ * for the end of this one does not wait for that.
  */
 static void keep_on(struct process *p)
 {

@@ -45,7 +45,7 @@ static uint32_t mask_of(enum counters_group group)
 	return mask;
 }
 
-/* Traffic comes by 64 bits from whoever has them: those of 32 are full within seconds. */
+/* Traffic comes by 64 bits from agents that have them: those of 32 are full within seconds. */
 uint32_t counters_of(uint16_t attr_id, const struct wire_perf_caps *caps)
 {
 	uint32_t casts = 1u << PERF_XMIT_UNICAST | 1u << PERF_RCV_UNICAST |

@@ -90,7 +90,7 @@ static const struct state_kind cables_kind = {
 
 /*
  * What came, went, moved or has another name between two snapshots. Nodes are found again by GUID,
- * as each snapshot numbers them anew; few come or go at a time, so mostly a node's number is the
+ * as each snapshot numbers them again; few come or go at a time, so mostly a node's number is the
  * number before, moved by as much as that of the node ahead of it.
  */
 

@@ -317,7 +317,7 @@ static json_t *subscriptions(const struct sa *sa, guid_t port)
  *
  * The room writes changes GATHER_US after the first of them, and at the end. It keeps the lease of
  * a service as the second, by the system's clock, at which it ends, so the lease runs on while fmd
- * is stopped. If there is no file to read, hosts are asked to register anew.
+ * is stopped. If there is no file to read, hosts are asked to register again.
  */
 
 #define GATHER_US 2000000

@@ -424,8 +424,8 @@ static bool may_change(const struct sa_query *q, uint32_t port, const struct sa_
 
 	if (!member)
 		return true;
-	return member->proxy ? pkey_map_member(q->sa->view.pkeys, q->asker, group->attr.pkey)
-			     : port == q->asker;
+	return member->proxy ? pkey_map_member(q->sa->view.pkeys, q->requester, group->attr.pkey)
+			     : port == q->requester;
 }
 
 static bool port_carries(const struct sa_query *q, uint32_t port, const struct sa_group_attr *attr)
@@ -510,12 +510,12 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 	struct sa_groups *groups = q->sa->groups;
 	struct sa_group *group = sa_groups_find(groups, &q->mc.mgid);
 	guid_t guid = q->mc.port_gid.guid; /* which may be an alias */
-	bool for_other = port != q->asker;
+	bool for_other = port != q->requester;
 	enum wire_sa_status status = WIRE_SA_OK;
 	uint8_t state;
 
 	if (for_other && ((!q->trusted && !q->sa->conf.proxy_join) ||
-			  !pkey_map_shared(q->sa->view.pkeys, port, q->asker)))
+			  !pkey_map_shared(q->sa->view.pkeys, port, q->requester)))
 		return WIRE_SA_REQ_INVALID;
 	if (sa_asked(q, WIRE_MC_PKEY) && !PKEY_BASE(q->mc.pkey))
 		return WIRE_SA_REQ_INVALID;
@@ -587,7 +587,7 @@ static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 	uint32_t port;
 
 	wire_mcmember_decode(q->data, &q->mc);
-	if (q->asker == TOPO_NONE)
+	if (q->requester == TOPO_NONE)
 		return WIRE_SA_REQ_INVALID;
 	if (sa_is_change(q)) {
 		if (~q->comp_mask & SA_COMPS_TO_JOIN)
@@ -636,7 +636,7 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 		      sa_mcast_selects(q, WIRE_MC_LIFE_SEL, want->life_sel,
 				       attr->life - want->life) &&
 		      sa_mcast_fits(q, attr) && sa_mcast_quality_fits(q, attr) &&
-		      pkey_map_member(q->sa->view.pkeys, q->asker, attr->pkey)))
+		      pkey_map_member(q->sa->view.pkeys, q->requester, attr->pkey)))
 			continue;
 
 		if (sa_asked(q, WIRE_MC_PORT_GID)) {

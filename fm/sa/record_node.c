@@ -298,8 +298,8 @@ static enum wire_sa_status change_read(const struct sa_query *q, uint16_t *lid,
 	port = sa_port_by_lid(q->sa, *lid);
 	if (port == TOPO_NONE)
 		return WIRE_SA_NO_RECORDS;
-	if (port != q->asker &&
-	    (!q->trusted || q->asker == TOPO_NONE || !sa_may_know(q->sa, port, q->asker)))
+	if (port != q->requester &&
+	    (!q->trusted || q->requester == TOPO_NONE || !sa_may_know(q->sa, port, q->requester)))
 		return WIRE_SA_REQ_INVALID;
 	inv = inventory_find(q->sa->inv, t->nodes[t->ports[port].node].guid);
 	if (inv && sa_port_info(inv, t->ports[port].num))

@@ -47,7 +47,8 @@ static bool is_asked_for(const struct sa_query *q, const struct sa_group *group)
 	const struct sa_group_attr *attr = &group->attr;
 	uint32_t src = q->path.src.port;
 
-	if (q->asker == TOPO_NONE || !pkey_map_member(q->sa->view.pkeys, q->asker, attr->pkey) ||
+	if (q->requester == TOPO_NONE ||
+	    !pkey_map_member(q->sa->view.pkeys, q->requester, attr->pkey) ||
 	    (sa_asked(q, WIRE_PATH_DLID) && want->dlid != group->mlid) ||
 	    (sa_asked(q, WIRE_PATH_DGID) && !wire_gid_equal(&want->dgid, &attr->mgid)) ||
 	    (src != TOPO_NONE &&

@@ -296,9 +296,9 @@ const struct sa_record sa_record_vl_arb = {
  * PortInfoRecord and LinkRecord (IBA 15.2.5): ports and the links between them. LIDs are
  * base LIDs; a port of a switch goes by the LID of its switch.
  *
- * Of PortInfo the M_Key is shown to nobody: no client needs it from the SA, and whoever has it may
- * write tables. It is hidden before rows are matched, so that it cannot be found out by asking for
- * it either.
+ * Of PortInfo the M_Key is shown to nobody: no client needs it from the SA, and a host that has it
+ * may write tables. It is hidden before rows are matched, so that it cannot be found out by asking
+ * for it either.
  */
 
 #define QDR_BIT	     4	  /* of LinkSpeedActive, Enabled, Supported */

@@ -18,8 +18,8 @@
 static enum wire_sa_status inform_set(struct sa_query *q)
 {
 	const struct topo *t = q->sa->view.topo;
-	bool known = q->asker != TOPO_NONE;
-	guid_t guid = known ? t->ports[q->asker].guid : 0;
+	bool known = q->requester != TOPO_NONE;
+	guid_t guid = known ? t->ports[q->requester].guid : 0;
 	enum wire_sa_status status = WIRE_SA_REQ_INVALID;
 	struct subscription wish, *had;
 	struct wire_inform_info info;
@@ -91,7 +91,7 @@ static void inform_emit(struct sa_query *q, uint32_t item)
 		return;
 	}
 	q->after = gid.guid = cl_qmap_key(next);
-	if (!sa_may_know(q->sa, q->asker, topo_find_port(q->sa->view.topo, gid.guid)))
+	if (!sa_may_know(q->sa, q->requester, topo_find_port(q->sa->view.topo, gid.guid)))
 		return;
 	for (unsigned i = 0; i < sub->count; i++) {
 		struct wire_inform_info info = sub->subs[i]->info;
@@ -115,13 +115,13 @@ const struct sa_record sa_record_inform_info_record = {
 };
 
 /*
- * ServiceRecord (IBA 15.2.5.14): what services hosts offer, for whoever asks.
+ * ServiceRecord (IBA 15.2.5.14): what services hosts offer to others.
  *
  * ServiceID, ServiceGID and ServiceP_Key identify a record, and a Set with the same three replaces
  * it. A record ends by Delete, or with its lease, which a Set renews; without a lease it stays.
  * Only members of its partition may register it or see it.
  *
- * Its owner, whoever has its ServiceKey, and trusted requests (with the SM_Key) may change a
+ * Its owner, hosts with its ServiceKey, and trusted requests (with the SM_Key) may change a
  * record; only trusted requests see the key. The owner is the adapter whose port the service is on.
  * If the GID is not of this subnet, the owner is the port that registered it, until fmd restarts:
  * then it is the first port that registers it again. No port may register a service for another's
@@ -153,7 +153,7 @@ static bool partition_fits(const struct sa_query *q, const struct wire_service *
 	uint32_t on = sa_port_by_guid(q->sa, what->gid.guid);
 	const struct pkey_map *pkeys = q->sa->view.pkeys;
 
-	return q->asker != TOPO_NONE && pkey_map_member(pkeys, q->asker, what->pkey) &&
+	return q->requester != TOPO_NONE && pkey_map_member(pkeys, q->requester, what->pkey) &&
 	       (on == TOPO_NONE || pkey_map_member(pkeys, on, what->pkey));
 }
 
@@ -170,7 +170,7 @@ static bool speaks_for(const struct sa_query *q, guid_t guid)
 
 	if (port == TOPO_NONE)
 		return true;
-	x = &t->nodes[t->ports[q->asker].node];
+	x = &t->nodes[t->ports[q->requester].node];
 	y = &t->nodes[t->ports[port].node];
 	return x == y || (x->sys_guid && x->sys_guid == y->sys_guid);
 }
@@ -191,7 +191,7 @@ static guid_t owner_for(const struct sa_query *q, const struct wire_service *wha
 	const struct topo *t = q->sa->view.topo;
 	uint32_t on = sa_port_by_guid(q->sa, what->gid.guid);
 
-	return t->ports[on == TOPO_NONE ? q->asker : on].guid;
+	return t->ports[on == TOPO_NONE ? q->requester : on].guid;
 }
 
 static bool may_add(const struct sa_query *q, guid_t port)
@@ -293,8 +293,8 @@ static void service_emit(struct sa_query *q, uint32_t item)
 		/* Matched with its key, shown without. */
 		struct wire_service record = s->record;
 
-		if (q->asker == TOPO_NONE ||
-		    !pkey_map_member(q->sa->view.pkeys, q->asker, record.pkey))
+		if (q->requester == TOPO_NONE ||
+		    !pkey_map_member(q->sa->view.pkeys, q->requester, record.pkey))
 			return;
 		record.lease = sa_service_lease(q->sa, s);
 		if (!record.lease)

@@ -12,7 +12,7 @@
  * A client repeats a request that is not answered, but the kernel's client and most others give up
  * at a status BUSY.
  *
- * Linux repeats a request to the LID that it went to first, whoever is master meanwhile. So an SA
+ * Linux repeats a request to the LID that it went to first, also when another is master. So an SA
  * that may not do what it is asked for, because its manager stands by or has just handed over,
  * forwards the request to the master and hands the answer back. A forwarded request carries the LID
  * of who asked in the RMPP header's Data1, which only RMPP uses, and as SM_Key a hash of that LID

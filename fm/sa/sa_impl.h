@@ -311,8 +311,8 @@ static inline bool sa_shown(const struct sa_query *q, uint32_t port)
 	const struct topo_node *node = &t->nodes[t->ports[port].node];
 
 	return !q->sa->view.pkeys ||
-	       (q->asker != TOPO_NONE &&
-		sa_may_know(q->sa, q->asker, node->type == TOPO_SWITCH ? node->port0 : port));
+	       (q->requester != TOPO_NONE &&
+		sa_may_know(q->sa, q->requester, node->type == TOPO_SWITCH ? node->port0 : port));
 }
 
 /* ---- Lines of what hosts have asked for: sa_listener.c --------------------------------------- */

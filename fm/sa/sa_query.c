@@ -147,7 +147,7 @@ void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from
 	q->attr_mod = mad->attr_mod;
 	q->trusted = mad->key && !origin;
 	q->comp_mask = wire_sa_comp_mask(raw);
-	q->asker = sa->view.topo ? sa_port_by_lid(sa, origin ? origin : from->lid) : TOPO_NONE;
+	q->requester = sa->view.topo ? sa_port_by_lid(sa, origin ? origin : from->lid) : TOPO_NONE;
 	memcpy(q->mad, raw, sizeof(q->mad));
 }
 
@@ -340,7 +340,7 @@ void sa_query_read_again(struct sa *sa, struct sa_query *q, const struct io_addr
 	sa_query_read(sa, q, from, &mad, raw, sa_origin(sa, mad.key, raw));
 }
 
-/* Whoever is in the same partitions as the asker gets the same answer. */
+/* A host in the same partitions as the requester gets the same answer. */
 static bool is_answered_alike(void *arg, uint16_t lid)
 {
 	const struct sa_query *q = arg;
@@ -348,12 +348,12 @@ static bool is_answered_alike(void *arg, uint16_t lid)
 	const uint16_t *a, *b;
 	unsigned count;
 
-	if (port == TOPO_NONE || q->asker == TOPO_NONE)
+	if (port == TOPO_NONE || q->requester == TOPO_NONE)
 		return false;
 	if (!q->sa->view.pkeys)
 		return true;
 	count = pkey_map_keys(q->sa->view.pkeys, port, &a);
-	return pkey_map_keys(q->sa->view.pkeys, q->asker, &b) == count &&
+	return pkey_map_keys(q->sa->view.pkeys, q->requester, &b) == count &&
 	       !memcmp(a, b, count * sizeof(*a));
 }
 

@@ -191,7 +191,7 @@ struct sa_query {
 	} path;
 	struct wire_mcmember mc; /* the request; after a change: the answer */
 	struct sa_multi multi;
-	uint32_t asker; /* port index, TOPO_NONE = of nobody we know */
+	uint32_t requester; /* port index, TOPO_NONE = of nobody we know */
 
 	uint32_t item, end;    /* items still to walk */
 	uint64_t after;	       /* where items are those of a map: walked up to this key */

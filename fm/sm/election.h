@@ -89,7 +89,7 @@ struct election {
 	 * until it answers that it is none any more. 0 = nobody.
 	 */
 	guid_t passed_over;
-	uint64_t obeyed_us; /* when a control packet last made us begin anew; 0 = never */
+	uint64_t obeyed_us; /* when a control packet last made us restart; 0 = never */
 };
 
 uint8_t election_priority(const struct election *e); /* as others see it */
@@ -129,9 +129,9 @@ int election_handover_peer(const struct election *e, const struct wire_sm_info *
 /*
  * Decides only: no I/O, no clock.
  *
- * The standard's only protection is the SM_Key, and the usual one is public: whoever is root on one
+ * The standard's only protection is the SM_Key, and the usual one is public: the root user of any
  * host can send these. So a packet is obeyed only where the managers' own answers to Get(SMInfo)
- * bear it out, and one that makes a MASTER, or one that does not know who is, begin anew no more
+ * bear it out, and one that makes a MASTER, or one that does not know who is, restart no more
  * than once in CONTROL_PAUSE_US:
  *
  *   HANDOVER  MASTER       of one whose latest answer reports that it is master, too

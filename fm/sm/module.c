@@ -37,7 +37,7 @@ static bool knows_standby(const struct sm_room *r)
 }
 
 /*
- * Whoever asks may be in another fabric, as this port is then; or has asked through a new cable,
+ * The requester may be in another fabric, as this port is then; or has asked through a new cable,
  * and may disable its end before that is seen here. The request has come through one where its way
  * is none of known links, some of which may be down: the port where it leaves these, or the first
  * one on it whose link is down, is read again, if its switch is published.

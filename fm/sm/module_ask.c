@@ -6,7 +6,7 @@
  * judged.
  *
  * Before a master publishes what a sweep found it asks those whom it did not ask since they were
- * met, and whoever is at an SM LID that ports hold and that is not its own: their fabric and ours
+ * met, and the port at an SM LID that ports hold and that is not its own: their fabric and ours
  * may just have been joined. The update waits for that, no longer than a transaction; not where
  * something was lost: a fault is answered at once. Where one of them is master the update waits
  * until one of the two has handed over, TWO_MASTERS_US at most: until then what is new here is the

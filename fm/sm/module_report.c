@@ -154,7 +154,7 @@ void sm_allowed_review(struct sm_room *r)
 		struct inv_node *node = node_of(r->services.inventory, other->guid, &it.num);
 		struct event_subject subject;
 
-		/* One that is known by an SM LID alone may be whoever has that LID here. */
+		/* One that is known by an SM LID alone may be the port that has that LID here. */
 		if (!node || s->count == STRANGERS || sm_is_allowed(r, other->guid) ||
 		    !(node->ports[it.num].capmask & WIRE_CAP_IS_SM) ||
 		    any_of(at, 0, s->count, s->list[at].port_guid == other->guid))

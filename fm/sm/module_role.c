@@ -197,11 +197,11 @@ static void sm_poll(struct sm_room *r)
  *                  SA stands still, and answers for as long as hosts ask here (module_ask.c)
  *   STANDBY        polls the master
  *
- * Who becomes or ceases to be master beside or after others begins anew (fabric_change_role()), as
- * by a restart: files are written and read, and nothing that was true before is believed. What
- * switches hold is read before anything is written, and ports keep the LIDs that they hold. What
- * was half written when a HANDOVER leaves is safe: programming goes in rounds of which each is
- * (routing/order/order.h), and the next master sweeps all links.
+ * A manager that becomes or ceases to be master beside or after others ends and begins as by a
+ * restart (fabric_change_role()): files are written and read, and nothing that was true before is
+ * believed. What switches hold is read before anything is written, and ports keep the LIDs that
+ * they hold. What was half written when a HANDOVER leaves is safe: programming goes in rounds of
+ * which each is (routing/order/order.h), and the next master sweeps all links.
  *
  * What a step needs of the pipe follows from the loop. So a change of role ends no transaction in
  * the transaction's own callback.
@@ -250,7 +250,7 @@ static void become_master(struct sm_room *r)
 }
 
 /*
- * Of one that was master beside us those hosts alone register anew whose port shows it: what the
+ * Of one that was master beside us those hosts alone register again whose port shows it: what the
  * others registered is known here.
  */
 static void take_over(struct sm_room *r, const char *reason)

@@ -12,7 +12,7 @@ static void tick(void *arg);
  *
  * A manager whose port is not in the fabric is nobody's master: what it would find is its own HCA.
  * One whose link was down, however briefly, may be plugged in elsewhere: the paths it knows may
- * lead to other switches, so it begins anew, by Gets, from DISCOVERING. The link counts as bounced
+ * lead to other switches, so it restarts, by Gets, from DISCOVERING. The link counts as bounced
  * when the logical state fell: it is only ever raised by a manager, to Active, and falls with the
  * link (IBA 7.2.7). A neighbour that only ceases to answer is no reason to leave: a switch whose
  * agent hangs forwards still.
@@ -158,7 +158,7 @@ enum own_port_action own_port_take(struct own_port *p, enum own_port_event event
  *   with a poll      the neighbour's NodeInfo: is it still the one that was met?
  *   after a sweep    the neighbour that it met is kept in mind
  *
- * A manager whose port has left its fabric begins anew, as by a restart, and waits in the process
+ * A manager whose port has left its fabric begins as after a restart, and waits in the process
  * for as long as it takes. What the kernel forbids this process is no matter of waiting: it ends,
  * and the service manager starts it with a new list of devices.
  */
@@ -560,7 +560,7 @@ static void was_read(void *arg, const struct mad_answer *answer)
 	wire_port_info_decode(answer->data, &info);
 
 	/*
-	 * A driver that begins anew forgets it, and the fabric then takes this port for one without
+	 * A driver that restarts forgets it, and the fabric then takes this port for one without
 	 * a manager.
 	 */
 	p->hidden = info.capmask & WIRE_CAP_IS_SM ? 0 : p->hidden + 1;

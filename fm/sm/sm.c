@@ -6,13 +6,13 @@
  * Get(SMInfo) is answered in any state; an SM_Key of a site's own is shown to who has our M_Key, so
  * to nobody where there is none (IBA 14.2.5.13). The one that everybody knows is shown to all:
  * OpenSM takes who shows another than its own for no manager, 0 too. Set(SMInfo) carries the
- * election's control packets in its modifier (IBA 14.4.1): whoever decides (election.h) obeys
+ * election's control packets in its modifier (IBA 14.4.1): the election (election.h) obeys
  * it or gives a reason why not, which goes to the log, and the answer says that it is not valid, or
  * there is none. An answer is the request turned round: for a directed route that is the direction
  * bit, and the hop pointer stays where it arrived, one past the route's end; the driver walks it
  * back from there (IBA 14.2.2.4).
  *
- * Traps are for the master: in STANDBY and NOT-ACTIVE they are left to whoever that is. A sender
+ * Traps are for the master: in STANDBY and NOT-ACTIVE they are left to that one. A sender
  * repeats a trap until TrapRepress reaches it, so each one is repressed, but for those of a port
  * that babbles. A switch whose links all fall and come back sends two for each of its ports: BURST
  * are repressed at once, and RATE more of one kind in each FOLD_US. The first is handed on at once.
@@ -365,7 +365,7 @@ struct sm_stats sm_stats(const struct sm *sm)
  * each that is sent counts as a violation. So before fmd becomes master it looks at what its sweep
  * has read anyway: where more than a quarter of the nodes show another key than ours, or hide
  * theirs, it writes nothing, raises an alert, and judges again with each sweep. A few nodes are
- * left to the alerts about devices that refuse: whoever is root on a host can give its port a key,
+ * left to the alerts about devices that refuse: the root user of a host can give its port a key,
  * and must not stop the manager by that.
  *
  * Where others are known that ports may hold, one of those that hide theirs is asked with these

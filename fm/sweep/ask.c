@@ -116,7 +116,7 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 
 	/*
 	 * Probes that failed stay so until they are asked again; what the sweep before confirmed is
-	 * open anew.
+	 * open again.
 	 */
 	for (uint32_t i = 0; i < s->ntouched; i++) {
 		struct inv_node *node = s->touched[i];

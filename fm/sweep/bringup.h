@@ -72,9 +72,9 @@ struct bringup *bringup_new(struct loop *loop, struct mad *mad, struct inventory
 			    const struct bringup_conf *conf);
 void bringup_free(struct bringup *b); /* NULL is fine */
 /*
- * The next apply asks every host once to register with the SA anew (PortInfo:ClientReregister): the
- * former master had registrations that this one lacks. A host whose link has come up, or whose LID
- * or SM LID changes, is asked in any case.
+ * The next apply asks every host once to register with the SA again (PortInfo:ClientReregister):
+ * the former master had registrations that this one lacks. A host whose link has come up, or whose
+ * LID or SM LID changes, is asked in any case.
  */
 void bringup_reregister(struct bringup *b);
 /* The same for one port; no effect on switches and hosts without the capability. */

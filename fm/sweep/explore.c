@@ -601,7 +601,7 @@ static void probe_poll_answer(struct sweep *s, struct inv_node *node, uint8_t nu
 
 /*
  * A switch that reboots loses its links with its tables. One whose LinearFDBTop alone is reset may
- * have begun anew as well, the first time; what is set and reset again within TOP_AGAIN_US is not
+ * have restarted as well, the first time; what is set and reset again within TOP_AGAIN_US is not
  * kept, and would be written for ever.
  */
 static bool keeps_no_top(struct sweep *s, struct inv_node *node,

@@ -2,7 +2,7 @@
 /*
  * lanes: SL2VL and VL arbitration tables (IBA 14.2.5.8, 14.2.5.9), where QoS is configured. Port by
  * port, a table at a time: read, and set if it differs. A port begins once it is Armed, for what it
- * should hold depends on its OperationalVLs, and begins anew when those change. A table that a
+ * should hold depends on its OperationalVLs, and again when those change. A table that a
  * device refuses is left as it is.
  *
  *   CAs, routers        four arbitration blocks, as far as they are there, and one SL2VL table

@@ -46,7 +46,7 @@ static void say(struct sweep *s, const struct inv_node *node, int port, const ch
 /*
  * A known link is up as long as no end says otherwise, whether its far end answers or not: a switch
  * whose agent hangs forwards on. Before a restart it was up, and its ends, as far as they can be
- * asked, are Active: nobody has begun anew there. True: it was such a link, and is up now.
+ * asked, are Active: nobody has restarted there. True: it was such a link, and is up now.
  */
 static bool link_was_up(struct sweep *s, struct inv_node *node, unsigned num)
 {
@@ -454,7 +454,7 @@ static void sweep_again(struct sweep *s, const struct batch_job *job, const char
 			cell->lost_in = s->inv.numbered.sweeps;
 			if (cell->lost == LOST_OVER) {
 				s->reroute = true; /* those on their way end, too */
-				/* Its other links may have begun anew with these, unheard. */
+				/* Its other links may have restarted with these, unheard. */
 				if (s->kind == SWEEP_REFRESH && !target->silent)
 					explore_visit_neighbours(s, target);
 			}

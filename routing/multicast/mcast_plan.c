@@ -10,7 +10,7 @@
  * with other trees.
  *
  *   agree  the usual case: each tree agrees with the order of channels found by an earlier search
- *   try    else all trees are dropped from the proof and added anew, with one search for all of
+ *   try    else all trees are dropped from the proof and added again, with one search for all of
  *          them. If it finds a cycle, half of them are tried, and so on: of a thousand trees of
  *          which a few close cycles most are proven by a few searches
  *   other  a tree that closes a cycle is built in other ways until one is proven: as part of the
@@ -246,7 +246,7 @@ static bool mcast_admission_step(struct mcast_admission *a)
  * link. All that stay load their links first; then the others are built in MLID order. So a dead
  * link moves the groups that used it, a join moves its own group, and nothing else is written.
  *
- * Snapshots number switches anew, so a tree is carried over by GUIDs.
+ * Each snapshot numbers switches itself, so a tree is carried over by GUIDs.
  *
  * In a fabric without tiers all trees are parts of the spanning tree that unicast's turns were
  * chosen around: then none is in the way of another, and none leaves members out. Only where some
@@ -255,7 +255,7 @@ static bool mcast_admission_step(struct mcast_admission *a)
  * When all are there they are proven beside the unicast tables (mcast_plan.c), if there are any.
  *
  * A step of the planner judges one older tree, or goes a step on with one new one, or with the
- * proof: whoever runs it has the time between steps for something else.
+ * proof: its caller has the time between steps for something else.
  */
 
 /* ---- Trees that stay ------------------------------------------------------------------------- */
@@ -337,10 +337,10 @@ enum planner_phase { PLANNER_KEEPS, PLANNER_BUILDS, PLANNER_PROVES, PLANNER_DONE
 struct mcast_planner {
 	const struct topo *t;
 	struct mcast *m, *spanned; /* spanned: by the spanning tree alone, NULL = there is none */
-	struct mcast *builder;	   /* of the tree in the making */
+	struct mcast *builder;	   /* of the tree being computed */
 	struct mcast_admission *admission; /* NULL: nothing to prove against */
 	enum planner_phase phase;
-	bool building; /* a tree is in the making: group `next` */
+	bool building; /* a tree is being computed: group `next` */
 	uint32_t next;
 	const struct mcast_group **sorted; /* [plan.ntrees] */
 	const struct mcast_plan *older;

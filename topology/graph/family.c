@@ -329,7 +329,7 @@ static void deal_slots(struct graph *g, struct graph_family *family, const uint8
 
 /* ---- What a family lacks --------------------------------------------------------------------- */
 
-struct seat { /* of a parent in the order of a column, whoever sits there */
+struct seat { /* of a parent in the order of a column, whichever parent it is */
 	uint64_t key;
 	uint32_t parent; /* TOPO_NONE = nobody */
 	uint8_t lanes;
