@@ -71,7 +71,9 @@ bool uneven_is(const struct graph *g, const struct topo *t)
 
 /* ---- Tiers ----------------------------------------------------------------------------------- */
 
-#define SHARE 8 /* one in so many */
+#define SHARE	8 /* one in so many */
+#define MOST	5 /* of SHARE, where no link is within a tier.. */
+#define SAMPLES 8 /* ..and leaves whose pairs are counted then */
 
 struct work {
 	const struct topo *t;
@@ -163,11 +165,30 @@ static void find_paths(struct work *w, uint32_t leaf)
 	}
 }
 
-#define PAIR_NS 10
+#define PAIR_NS 100
+
+/* Of each `step`th leaf. */
+static void count_pairs(struct work *w, uint32_t step, struct tiers *out, struct fiber *fiber)
+{
+	uint32_t nth = 0;
+
+	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
+		if (!w->leaf[leaf] || nth++ % step)
+			continue;
+		find_paths(w, leaf);
+		fiber_spend(fiber, w->t->nswitches * PAIR_NS);
+		for (uint32_t to = 0; to < w->t->nswitches; to++) {
+			if (!w->leaf[to] || to == leaf || w->part[to] != w->part[leaf])
+				continue;
+			out->pairs++;
+			out->open_pairs += w->met[to] != leaf + 1;
+		}
+	}
+}
 
 bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber)
 {
-	uint32_t n = t->nswitches + 1;
+	uint32_t n = t->nswitches + 1, leaves = 0;
 	struct work w;
 
 	*out = (struct tiers){ 0 };
@@ -180,7 +201,7 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber
 			out->links++;
 			out->level_links += t->nodes[to].level == t->nodes[sw].level;
 		}
-	if ((uint64_t)out->level_links * SHARE <= out->links)
+	if (out->level_links && (uint64_t)out->level_links * SHARE <= out->links)
 		return true;
 
 	struct arena *arena = arena_new();
@@ -191,7 +212,7 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber
 			   .met = arena_array(arena, w.met, n),
 			   .leaf = arena_array(arena, w.leaf, n) };
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		w.leaf[sw] = has_hosts(t, sw);
+		leaves += w.leaf[sw] = has_hosts(t, sw);
 
 	/*
 	 * Finds the parts; whether no two switches have two paths between them, but for parallel
@@ -207,21 +228,8 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber
 			one &= walk_part(&w, sw, &count) == 2 * ((uint64_t)count - 1);
 	}
 	mem_zero(w.met, w.t->nswitches);
-	if (!one) {
-		for (uint32_t leaf = 0; leaf < w.t->nswitches; leaf++) {
-			if (!w.leaf[leaf])
-				continue;
-			find_paths(&w, leaf);
-			fiber_spend(fiber, w.t->nswitches * PAIR_NS);
-			for (uint32_t to = 0; to < w.t->nswitches; to++) {
-				if (!w.leaf[to] || to == leaf || w.part[to] != w.part[leaf])
-					continue;
-				out->pairs++;
-				out->open_pairs += w.met[to] != leaf + 1;
-			}
-		}
-	}
-
+	if (!one)
+		count_pairs(&w, out->level_links ? 1 : 1 + leaves / SAMPLES, out, fiber);
 	arena_free(arena);
-	return out->open_pairs * SHARE <= out->pairs;
+	return out->open_pairs * SHARE <= out->pairs * (out->level_links ? 1 : MOST);
 }

@@ -7,7 +7,8 @@
  * tier. A torus, ring, hypercube, HyperX or jellyfish has only such links, a dragonfly+ many. A
  * fabric is no tree if more than an eighth of the links between switches are within a tier, and
  * more than an eighth of the pairs of leaves have neither a path up, then down the tiers nor a
- * direct link; unless there is one path only between any two, as in a chain of leaves.
+ * direct link; unless there is one path only between any two, as in a chain of leaves. With no such
+ * link at all it is none if more than 5 in 8 of the pairs from some leaves have no such path.
  */
 #ifndef FMD_ROUTING_TIERS_H
 #define FMD_ROUTING_TIERS_H
@@ -18,7 +19,7 @@
 
 struct tiers {
 	uint32_t links, level_links; /* between switches; within a tier */
-	/* pairs of leaves that links connect; those without such a path. Counted only if needed */
+	/* pairs of leaves that links connect; those without such a path. Counted if needed */
 	uint64_t pairs, open_pairs;
 };
 

@@ -186,6 +186,30 @@ static void what_is_no_tree_is_none_whatever_is_missing(void **state)
 	}
 }
 
+/* Each spine joins two leaves of a ring: no cable is within a tier, nearly all pairs are open. */
+static void a_ring_of_leaves_over_spines_is_no_tree(void **state)
+{
+	const unsigned n = 24;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	for (unsigned i = 0; i < n; i++) {
+		fprintf(out, "Switch 3 \"S-%u\" # \"leaf\"\n[1] \"H-%u\"[1]\n", i + 1, i + 1);
+		fprintf(out, "[2] \"S-%u\"[1]\n[3] \"S-%u\"[2]\n", n + i + 1, n + (i + 1) % n + 1);
+		fprintf(out, "Switch 2 \"S-%u\" # \"spine\"\n[1] \"S-%u\"[2]\n", n + i + 1, i + 1);
+		fprintf(out, "[2] \"S-%u\"[3]\nCa 1 \"H-%u\" # \"host\"\n[1] \"S-%u\"[1]\n",
+			(i + n - 1) % n + 1, i + 1, i + 1);
+	}
+	fclose(out);
+
+	struct topo *t = parse_netfile(text);
+
+	assert_verdict(t, false, "leaves over spines", 0, 0);
+	topo_unref(t);
+	free(text);
+}
+
 /*
  * Leaves side by side, all joined to all, or in a chain: nothing is to be chosen that tiers would
  * corrupt.
@@ -219,6 +243,7 @@ int main(void)
 		cmocka_unit_test(trees_as_they_are_found_are_trees),
 		cmocka_unit_test(random_trees_are_trees),
 		cmocka_unit_test(what_is_no_tree_is_none_whatever_is_missing),
+		cmocka_unit_test(a_ring_of_leaves_over_spines_is_no_tree),
 		cmocka_unit_test(a_single_path_is_as_good_as_a_tree),
 	};
 
