@@ -65,10 +65,10 @@ LONG_SRC := $(shell grep -l '^/\* Tier: long' $(UNIT_SRC))
 unit_bin = $(patsubst %.c,$(B)/tests/%,$(notdir $(1)))
 # What they share: fixtures, and the in-process fabric double. What defines the daemon's own names is linked
 # into those alone that include it, ahead of the library, and so goes before it.
-FAKES := fake_pipe fake_fetch maintenance_room isolation_room control_fabric control_world fake_umad nvlink_world
+FAKES := fake_pipe fake_fetch links_out_room faults_room control_fabric control_world fake_umad nvlink_world
 FAKE_SRC := $(FAKES:%=tests/lib/%.c)
 users = $(shell grep -lE '"tests/lib/($(1))\.h"' $(UNIT_SRC))
-USERS_fake_pipe := $(call users,fake_pipe|(maintenance|isolation)_room)
+USERS_fake_pipe := $(call users,fake_pipe|(links_out|faults)_room)
 USERS_fake_fetch := $(call users,fake_fetch|nvlink_world)
 USERS_control_fabric := $(call users,control_(fabric|world))
 $(foreach fake,$(filter-out fake_pipe fake_fetch control_fabric,$(FAKES)),$(eval USERS_$(fake) := $(call users,$(fake))))

@@ -5,9 +5,8 @@
 #include "fm/cabling/module.h"
 #include "fm/hosts/module.h"
 #include "fm/inforce/module.h"
-#include "fm/isolation/module.h"
 #include "fm/keys/module.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/mirror/module.h"
 #include "fm/multicast/module.h"
 #include "fm/naming/module.h"
@@ -39,11 +38,8 @@ fabric_modules fabric_rooms = {
 	{ .module = &lids_module,
 	  /* Ports are asked for their LIDs when a take-over is certain: it holds updates before. */
 	  AFTER(&sm_module) },
-	{ .module = &isolation_module,
-	  /* What a sweep found is of no use where the own port has left its fabric. */
-	  AFTER(&sm_module) },
 	{ .module = &verification_module,
-	  /* As isolation: nothing is verified of a fabric that was left. */
+	  /* What a sweep found is of no use where the own port has left its fabric. */
 	  AFTER(&sm_module) },
 	{ .module = &audit_module },
 	{ .module = &partition_module },
@@ -51,16 +47,19 @@ fabric_modules fabric_rooms = {
 	  /* It serves by the partitions that are published. */
 	  AFTER(&partition_module) },
 	{ .module = &nvlink_module },
-	{ .module = &maintenance_module,
-	  /* A host's NVLinks are graver than links in use: their alerts come first. */
-	  AFTER(&nvlink_module) },
+	{ .module = &links_out_module,
+	  /*
+	   * As verification; it listens to the audit; and a host's NVLinks are graver than links
+	   * in use: their alerts come first.
+	   */
+	  AFTER(&sm_module, &audit_module, &nvlink_module) },
 	{ .module = &adaptive_module },
 	{ .module = &error_traps_module,
 	  /* It adds to the object `traps` that sm has made in the status. */
 	  AFTER(&sm_module) },
 	{ .module = &link_health_module,
 	  /* A link that falls is quarantined before what was read of it is forgotten. */
-	  AFTER(&maintenance_module) },
+	  AFTER(&links_out_module) },
 	{ .module = &port_keys_module,
 	  /* Alerts of links come first, then those of single ports. */
 	  AFTER(&link_health_module) },

@@ -2,7 +2,6 @@
 #include "fm/audit/module.h"
 #include "fm/audit/ports.h"
 #include <inttypes.h>
-#include "fm/isolation/module.h"
 #include "fm/multicast/module.h"
 #include "topology/base/mem.h"
 
@@ -24,7 +23,9 @@ struct audit_room {
 	struct log_limit log;
 	uint64_t repaired;
 	struct waiters readers; /* answered when the readback ends */
-	bool settled;		/* once, in this role */
+	audit_unheld_fn *unheld;
+	void *unheld_arg;
+	bool settled; /* once, in this role */
 };
 
 static struct repair **find(struct audit_room *r, const struct table_block *at)
@@ -138,7 +139,8 @@ static bool differs(void *room, const struct table_block *block)
 	if (*it)
 		drop(it); /* what was found of it is older */
 	if (twice) {
-		isolation_table_unheld(r->fabric, block);
+		if (r->unheld)
+			r->unheld(r->unheld_arg, block);
 		return false;
 	}
 	finding = mem_new(finding);
@@ -186,6 +188,16 @@ static void read_back(void *arg, const struct audit_result *result)
 
 	waiters_answer(&r->readers, doc, NULL);
 	json_decref(doc);
+}
+
+void audit_listen(struct fabric *fabric, audit_unheld_fn *fn, void *arg)
+{
+	struct audit_room *r = fabric_room(fabric, &audit_module);
+
+	if (!r)
+		return;
+	r->unheld = fn;
+	r->unheld_arg = arg;
 }
 
 void audit_readback(struct fabric *fabric, waiter_fn *fn, void *arg)

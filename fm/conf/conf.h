@@ -161,7 +161,7 @@ struct conf_ports {
 		leaf_vl_stall, sm_sl;
 };
 
-/* fm/maintenance: which links that were not known before become part of the fabric. */
+/* fm/links_out: which links that were not known before become part of the fabric. */
 enum conf_admission_mode { CONF_ADMIT_GUARD, CONF_ADMIT_OPEN, CONF_ADMIT_STRICT };
 
 struct conf_admission {

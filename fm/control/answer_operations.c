@@ -5,7 +5,7 @@
 #include "fm/events/event_log.h"
 #include "fm/fabric/view.h"
 #include "fm/loop/log.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/naming/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
@@ -435,17 +435,17 @@ const struct command_run sweep_run = { .begin = fabric_sweep };
 
 static void cordon(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg)
 {
-	maintenance_cordon(fabric, what, true, fn, arg);
+	links_out_cordon(fabric, what, true, fn, arg);
 }
 
 static void uncordon(struct fabric *fabric, const char *what, fabric_done_fn *fn, void *arg)
 {
-	maintenance_cordon(fabric, what, false, fn, arg);
+	links_out_cordon(fabric, what, false, fn, arg);
 }
 
 const struct command_run cordon_run = { .act = cordon };
 const struct command_run uncordon_run = { .act = uncordon };
-const struct command_run release_run = { .act = maintenance_release };
+const struct command_run release_run = { .act = links_out_release };
 const struct command_run host_accept_run = { .act = naming_accept };
 const struct command_run handover_run = { .act = sm_hand_over };
 const struct command_run takeover_run = { .act = sm_take_over, .of_standby = true };
@@ -461,7 +461,7 @@ static void begin_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn
 	else if (!what == !down)
 		fn(arg, NULL, "arguments: give either what or down");
 	else
-		maintenance_forget(fabric, what, fn, arg);
+		links_out_forget(fabric, what, fn, arg);
 }
 const struct command_run forget_run = { .begin_with = begin_forget };
 
@@ -477,17 +477,17 @@ static void begin_admit(struct fabric *fabric, json_t *args, fabric_done_fn *fn,
 	else if (!what == !plan || (revoke && (plan || dry)))
 		fn(arg, NULL, "arguments: give either what or a plan");
 	else if (revoke)
-		admission_revoke(maintenance_admission(fabric), what, fn, arg);
+		admission_revoke(links_out_admission(fabric), what, fn, arg);
 	else if (what)
-		admission_admit(maintenance_admission(fabric), what, dry, fn, arg);
+		admission_admit(links_out_admission(fabric), what, dry, fn, arg);
 	else
-		admission_plan(maintenance_admission(fabric), file, plan, dry, fn, arg);
+		admission_plan(links_out_admission(fabric), file, plan, dry, fn, arg);
 }
 const struct command_run admit_run = { .begin_with = begin_admit };
 
 static json_t *answer_held(const struct command_env *env, json_t *args, char *err)
 {
-	return command_unpack(args, err, "{}") ? admission_rows(maintenance_admission(env->fabric))
+	return command_unpack(args, err, "{}") ? admission_rows(links_out_admission(env->fabric))
 					       : NULL;
 }
 const struct command_run held_run = { .answer = answer_held };

@@ -3,7 +3,7 @@
 #include "fm/adaptive/module.h"
 #include "fm/control/show.h"
 #include "fm/hosts/module.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/multicast/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/restart/module.h"
@@ -364,7 +364,7 @@ static void show_links_facts(struct show *s, uint32_t n)
 		 "cordoned", a.transit && a.cordoned == a.transit);
 	if (a.transit && a.cordoned == a.transit) {
 		/* Of a cordon whose time is not known, the newest event tells it. */
-		const char *since = maintenance_cordoned_since(s->env->fabric, node->guid, 0);
+		const char *since = links_out_cordoned_since(s->env->fabric, node->guid, 0);
 		const struct event_about about = event_about_node(s->t, n);
 
 		if (since)

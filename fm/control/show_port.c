@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "fm/control/show.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/multicast/module.h"
 #include "topology/base/text.h"
 
@@ -109,7 +109,7 @@ static bool show_cordoned_since(struct show *s, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at];
 	const char *since =
-		maintenance_cordoned_since(s->env->fabric, s->t->nodes[port->node].guid, port->num);
+		links_out_cordoned_since(s->env->fabric, s->t->nodes[port->node].guid, port->num);
 
 	show_put(s->doc, "{ss?}", "cordoned_since", since);
 	return since;

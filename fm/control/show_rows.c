@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include "fm/control/show.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
 #include "topology/base/mem.h"
@@ -54,7 +54,7 @@ void show_news(struct show *s, const struct event_about *about)
 	static const char *const alert[] = { "since", "what", "text" };
 	static const char *const event[] = { "time", "level", "kind", "text" };
 	static const char *const held[] = { "since", "cause", "link", "why" };
-	json_t *rows = admission_rows(maintenance_admission(s->env->fabric));
+	json_t *rows = admission_rows(links_out_admission(s->env->fabric));
 
 	show_put(s->doc, "{so so so}", "alerts",
 		 take_rows(fabric_alerts(s->env->fabric), about, alert, 3), "events",

@@ -11,7 +11,7 @@
  * again by one Set, later and later, up to once a minute (bringup.h), from what is published: that
  * takes no sweep and no update, and the rest of the fabric is up meanwhile. One event reports a
  * port that was given up for the first time. One that goes on refusing is an alert with its name
- * for as long as it does: a link that does not become Active is isolated (fm/isolation), any other
+ * for as long as it does: a link that does not become Active is isolated (fm/links_out), any other
  * port is named here.
  */
 #include "fm/fabric/pipe.h"

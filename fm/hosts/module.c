@@ -2,7 +2,7 @@
 #include "fm/cabling/module.h"
 #include "fm/conf/lists.h"
 #include "fm/hosts/module.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/os/helper.h"
 #include "fm/perf/module.h"
@@ -476,7 +476,7 @@ void hosts_judge(struct fabric *fabric, uint32_t host, struct host_verdict *out)
 {
 	*out = (struct host_verdict){ 0 };
 	nvlink_judge_host(fabric, host, out);
-	maintenance_judge_host(fabric, host, out);
+	links_out_judge_host(fabric, host, out);
 	link_health_judge_host(fabric, host, out);
 	judge(fabric_room(fabric, &hosts_module), host, out);
 	cabling_judge_host(fabric, host, out);

@@ -40,7 +40,7 @@ enum inv_columns {
 	INV_MARKS = INV_NODE_COLUMNS, /* enum inv_mark */
 	INV_SWEEP_PORT,		      /* struct sweep_port */
 	INV_SETUP,		      /* struct port_setup */
-	INV_DOWNS,		      /* private to fm/maintenance */
+	INV_DOWNS,		      /* private to fm/links_out */
 	INV_COLUMNS
 };
 
@@ -141,7 +141,7 @@ enum inv_sharp { /* whether a CA answers that it is a SHARP aggregation node */
 enum inv_node_mark {		   /* what rooms and the pipe note of a node */
 		     INV_LEAF = 1, /* a switch with hosts, at the bottom */
 		     INV_LOGGED_SILENT = 2,
-		     /* does not hold tables that it acknowledged: not repaired; isolation's */
+		     /* does not hold tables that it acknowledged: not repaired; links_out's */
 		     INV_WRONG_TABLES = 4,
 		     INV_NO_SETS = 8, /* answers, and executes no Set: is sent none */
 };

@@ -499,7 +499,7 @@ static bool name_one(void *arg, const struct inv_node *node, unsigned num)
 	struct foreign_review *r = arg;
 	struct inv_name name = inventory_name(node, inv_is_switch(node) ? -1 : (int)num);
 	struct event_subject subject = inventory_subject(node, inv_is_switch(node) ? -1 : (int)num);
-	bool isolated = false; /* a switch: it would take no new table (fm/isolation) */
+	bool isolated = false; /* a switch: it would take no new table (fm/links_out) */
 
 	for (unsigned p = 1; p <= node->nports; p++)
 		isolated |= inv_port_is(node, p, INV_ISOLATED) != 0;

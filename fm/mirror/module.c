@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/mirror/module.h"
 #include "fm/mirror/own.h"
 #include "topology/base/mem.h"
@@ -250,7 +250,7 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		wrong = taken(r, frame);
 	else if (frame->type == FRAME_CORDONS && frame->length &&
 		 fabric_is_master(r->mirror->fabric))
-		maintenance_cordon_too(r->mirror->fabric, frame->body, frame->length);
+		links_out_cordon_too(r->mirror->fabric, frame->body, frame->length);
 	if (wrong)
 		let_go(r, wrong);
 }

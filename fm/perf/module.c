@@ -2,7 +2,7 @@
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
 #include "fm/loop/job.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/perf/fec_modes.h"
 #include "fm/perf/judge.h"
 #include "fm/perf/module.h"
@@ -132,7 +132,7 @@ static void search_free(struct slow_search *search)
 /*
  * What is over a limit is asked for a hold, reading by reading, where the configuration says so:
  * whether it is held, and how long, is decided where the other links that carry no transit are
- * known (fm/maintenance/module.c).
+ * known (fm/links_out/module.c).
  */
 
 static struct ber_conf link_health_ber_conf(const struct conf_ber *c)
@@ -180,7 +180,10 @@ static void link_health_ber(void *health, const struct perf_port *port, bool cha
 		fabric_report_hosts_changed(h->fabric);
 	}
 	if (over && action == CONF_QUARANTINE)
-		maintenance_hold(h->fabric, port->node, port->num, why.text);
+		links_out_ask(h->fabric, &(struct out_ask){ .cause = OUT_HOLD,
+							    .node = port->node,
+							    .port = port->num,
+							    .why = why.text });
 }
 
 /* Of one end; UINT64_MAX: nothing is read there. */
@@ -214,8 +217,10 @@ static void link_health_read_port(void *health, guid_t node, uint8_t num)
 {
 	struct link_health *h = health;
 
-	if (maintenance_waits_for_clean(h->fabric, node, num))
-		maintenance_clean(h->fabric, node, num, clean_us(h, node, num));
+	uint64_t *clean = links_out_clean_us(h->fabric, node, num);
+
+	if (clean)
+		*clean = clean_us(h, node, num);
 }
 
 /* As perf_ops.trained: both ends are read by a sweep, and its update shares links again. */
@@ -734,7 +739,10 @@ static void changed(void *arg, const struct perf_port *port, enum judge_state be
 		      judge_state_name(now), well ? " again" : ": ",
 		      well ? "" : json_string_value(why));
 	if (now == JUDGE_SICK && (of_fec ? conf->fec_action : conf->action) == CONF_QUARANTINE)
-		maintenance_quarantine(h->fabric, port->node, port->num, json_string_value(why));
+		links_out_ask(h->fabric, &(struct out_ask){ .cause = OUT_QUARANTINE,
+							    .node = port->node,
+							    .port = port->num,
+							    .why = json_string_value(why) });
 	json_decref(why);
 	if (now == JUDGE_SICK || before == JUDGE_SICK)
 		fabric_report_hosts_changed(h->fabric);

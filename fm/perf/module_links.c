@@ -2,7 +2,7 @@
 /* All that makes links unhealthy, as the rooms that find it add rows: `fmctl links --sick`. */
 #include "fm/fabric/view.h"
 #include "fm/keys/module.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/perf/module.h"
 #include "fm/traps/module.h"
 #include "topology/base/mem.h"
@@ -24,7 +24,7 @@ json_t *link_health_links(const struct fabric *fabric)
 	json_t *rows = json_array();
 
 	if (fabric_view(fabric).topo) {
-		maintenance_unhealthy(fabric, rows);
+		links_out_rows(fabric, rows);
 		error_traps_unhealthy(fabric, rows);
 		link_health_unhealthy(fabric, rows);
 		port_keys_unhealthy(fabric, rows);

@@ -27,7 +27,7 @@
  * arbitration tables of ports (port_setup.unheld), LifeTimeValue and MulticastFDBTop of switches
  * (sweep_node.trials). Each is an alert with its name for as long as it lasts. Ports are tried
  * once a minute by bring-up (bringup_retry()), switches here by one Set; the light sweep that
- * follows shows whether they hold it. Forwarding tables and LinearFDBTop are fm/isolation's.
+ * follows shows whether they hold it. Forwarding tables and LinearFDBTop are fm/links_out's.
  */
 
 struct unheld { /* all zero but for services, which are borrowed: nothing of that kind is known */

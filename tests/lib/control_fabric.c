@@ -134,44 +134,44 @@ void audit_readback(struct fabric *f, fabric_done_fn *fn, void *arg)
 	fabric_reroute(f, fn, arg);
 }
 
-void maintenance_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
+void links_out_cordon(struct fabric *f, const char *what, bool on, fabric_done_fn *fn, void *arg)
 {
 	f->cordon_on = on;
 	snprintf(f->cordoned, sizeof(f->cordoned), "%s", what);
 	fabric_reroute(f, fn, arg);
 }
 
-const char *maintenance_cordoned_since(const struct fabric *f, guid_t node, unsigned port)
+const char *links_out_cordoned_since(const struct fabric *f, guid_t node, unsigned port)
 {
 	return node == f->cordoned_node && !port ? "2026-11-20T01:00:00.000Z" : NULL;
 }
 
-void maintenance_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+void links_out_release(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
 {
-	maintenance_cordon(f, what, false, fn, arg);
+	links_out_cordon(f, what, false, fn, arg);
 }
 
-void maintenance_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
+void links_out_forget(struct fabric *f, const char *what, fabric_done_fn *fn, void *arg)
 {
-	maintenance_cordon(f, what ? what : "all that is down", false, fn, arg);
+	links_out_cordon(f, what ? what : "all that is down", false, fn, arg);
 }
 
 /* Of this double the fabric stands for what it holds. */
-struct admission *maintenance_admission(const struct fabric *f)
+struct admission *links_out_admission(const struct fabric *f)
 {
 	return (struct admission *)f;
 }
 
 void admission_admit(struct admission *a, const char *what, bool dry, fabric_done_fn *fn, void *arg)
 {
-	maintenance_cordon((struct fabric *)a, what, dry, fn, arg);
+	links_out_cordon((struct fabric *)a, what, dry, fn, arg);
 }
 
 void admission_plan(struct admission *a, const char *name, const char *text, bool dry,
 		    fabric_done_fn *fn, void *arg)
 {
 	(void)text;
-	maintenance_cordon((struct fabric *)a, name, dry, fn, arg);
+	links_out_cordon((struct fabric *)a, name, dry, fn, arg);
 }
 
 json_t *admission_rows(const struct admission *a)
@@ -181,7 +181,7 @@ json_t *admission_rows(const struct admission *a)
 
 void sm_hand_over(struct fabric *f, const char *manager, fabric_done_fn *fn, void *arg)
 {
-	maintenance_cordon(f, manager ? manager : "the highest", false, fn, arg);
+	links_out_cordon(f, manager ? manager : "the highest", false, fn, arg);
 }
 
 json_t *links_down(const struct fabric *f)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include "fm/audit/module.h"
 #include "fm/fabric/view.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/control/control.h"
 #include "fm/hosts/module.h"
 #include "fm/inforce/module.h"

@@ -293,7 +293,7 @@ struct reply cordon(struct world *w, const char *what, bool on)
 {
 	struct reply r = { 0 };
 
-	maintenance_cordon(w->fabric, what, on, reply_cb, &r);
+	links_out_cordon(w->fabric, what, on, reply_cb, &r);
 	run_for(w, SECOND_US);
 	assert_int_equal(r.count, 1);
 	return r;

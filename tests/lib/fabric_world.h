@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/loop/log.h"
 #include "fm/fabric/fabric.h"
 #include "fm/fabric/view.h"

@@ -82,6 +82,6 @@ struct reply admit(struct world *w, const char *what, bool dry)
 {
 	struct reply r = { 0 };
 
-	admission_admit(maintenance_admission(w->fabric), what, dry, reply_cb, &r);
+	admission_admit(links_out_admission(w->fabric), what, dry, reply_cb, &r);
 	return r;
 }

@@ -403,7 +403,7 @@ static void a_switch_that_was_forgotten_comes_back(void **state)
 		if (w.design->ports[w.design->nodes[n].port0 + p].peer != TOPO_NONE)
 			double_cut(w.hw, spine, p);
 	run_for(&w, 5 * SECOND_US);
-	maintenance_forget(w.fabric, NULL, reply_cb, &reply);
+	links_out_forget(w.fabric, NULL, reply_cb, &reply);
 	run_for(&w, 5 * SECOND_US);
 	assert_int_equal(reply.count, 1);
 	json_decref(reply.result);
@@ -474,7 +474,7 @@ static struct reply admit_plan(struct world *w, char *text, bool dry)
 {
 	struct reply r = { 0 };
 
-	admission_plan(maintenance_admission(w->fabric), "plan", text, dry, reply_cb, &r);
+	admission_plan(links_out_admission(w->fabric), "plan", text, dry, reply_cb, &r);
 	free(text);
 	run_for(w, SECOND_US / 10);
 	assert_int_equal(r.count, 1);

@@ -537,7 +537,7 @@ static void disk_that_stands_still_holds_up_nothing_but_the_answer_that_waits_fo
 	wait_for(&w, has_fault);
 	assert_hardware_holds_the_tables(&w);
 	cordoned = (struct reply){ 0 };
-	maintenance_cordon(w.fabric, "spine-02", true, reply_cb, &cordoned);
+	links_out_cordon(w.fabric, "spine-02", true, reply_cb, &cordoned);
 	wait_for(&w, is_cordoned); /* in force.. */
 	assert_hardware_holds_the_tables(&w);
 	assert_int_equal(cordoned.count, 0); /* ..and not answered: it is not kept yet */

@@ -129,7 +129,7 @@ static struct reply release(struct world *w, const char *what)
 {
 	struct reply r = { 0 };
 
-	maintenance_release(w->fabric, what, reply_cb, &r);
+	links_out_release(w->fabric, what, reply_cb, &r);
 	run_for(w, SECOND_US);
 	assert_int_equal(r.count, 1);
 	return r;
@@ -180,12 +180,12 @@ static void a_cordon_and_a_quarantine_are_told_apart(void **state)
 	struct cable cable = uplink(&w, 0), other = uplink(&w, 1);
 	fall(&w, cable, 6, SECOND_US);
 	snprintf(what, sizeof(what), "0x%llx:%u", (unsigned long long)other.leaf, other.port);
-	maintenance_cordon(w.fabric, what, true, reply_cb, &r);
+	links_out_cordon(w.fabric, what, true, reply_cb, &r);
 	run_for(&w, SECOND_US);
 	json_decref(r.result);
 	assert_true(is_quarantined(&w, 1));
 	assert_int_equal(status_number(&w, NULL, "links_cordoned"), 1);
-	maintenance_cordon(w.fabric, what, false, reply_cb, &r);
+	links_out_cordon(w.fabric, what, false, reply_cb, &r);
 	run_for(&w, SECOND_US);
 	json_decref(r.result);
 	assert_true(is_quarantined(&w, 1));

@@ -221,7 +221,7 @@ static void a_growing_fabric_loses_no_pair_and_does_as_was_said_before(void **st
 		run_for(&w, 5 * SECOND_US);
 		assert_true(is_up(&w));
 		plan = plan_with(w.design, LEAVES);
-		admission_plan(maintenance_admission(w.fabric), "plan", plan, false, reply_cb,
+		admission_plan(links_out_admission(w.fabric), "plan", plan, false, reply_cb,
 			       &reply);
 		free(plan);
 		run_for(&w, SECOND_US);

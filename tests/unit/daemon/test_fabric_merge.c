@@ -115,7 +115,7 @@ static void a_port_whose_cable_was_pulled_is_enabled_by_forget(void **state)
 	spare = p.a.design->nodes[topo_find(p.a.design, spine)].nports;
 	double_cut(p.a.hw, spine, spare);
 	snprintf(what, sizeof(what), "0x%016llx:%u", (unsigned long long)spine, spare);
-	maintenance_forget(p.a.fabric, what, reply_cb, &reply);
+	links_out_forget(p.a.fabric, what, reply_cb, &reply);
 	run_for(&p.a, 5 * SECOND_US);
 	assert_int_equal(reply.count, 1);
 	assert_int_equal(reply.error[0], '\0');
@@ -382,14 +382,14 @@ static void a_manager_that_was_revoked_is_not_allowed(void **state)
 	char guid[32];
 
 	merge_with_guards(&p);
-	admission_revoke(maintenance_admission(p.a.fabric), "0x1234", reply_cb, &reply);
+	admission_revoke(links_out_admission(p.a.fabric), "0x1234", reply_cb, &reply);
 	assert_non_null(strstr(reply.error, "was admitted"));
 	run_for(&p.a, 5 * SECOND_US);
 	assert_int_equal(count_alerts(&p.a, "sm-not-allowed", ""), 0);
 	snprintf(guid, sizeof(guid), "0x%016llx",
 		 (unsigned long long)topo_port(p.a.design, p.a.design->nnodes - 1, 1)->guid);
 	reply = (struct reply){ 0 };
-	admission_revoke(maintenance_admission(p.a.fabric), guid, reply_cb, &reply);
+	admission_revoke(links_out_admission(p.a.fabric), guid, reply_cb, &reply);
 	assert_int_equal(reply.error[0], '\0');
 	assert_string_equal(json_string_value(json_object_get(reply.result, "port_guid")), guid);
 	json_decref(reply.result);
@@ -453,7 +453,7 @@ static void who_is_busy_when_the_cable_comes_holds_it_too(void **state)
 	assert_apart(&p, lids);
 	assert_int_equal(held(&p.a), 1);
 	assert_int_equal(held(&p.b), 1);
-	rows = admission_rows(maintenance_admission(p.b.fabric));
+	rows = admission_rows(links_out_admission(p.b.fabric));
 	assert_int_equal(json_array_size(rows), 1);
 	json_decref(rows);
 	json_decref(admit(&p.a, "all", false).result);

@@ -202,7 +202,7 @@ static void a_cordon_asked_during_another_change_is_answered_when_it_is_in_force
 		run_for(&w, damage_random(&seed) % 10000);
 		fabric_sweep(w.fabric, reply_cb, &sweep);
 		run_for(&w, damage_random(&seed) % 1500);
-		maintenance_cordon(w.fabric, "spine-01", on, reply_cb, &r);
+		links_out_cordon(w.fabric, "spine-01", on, reply_cb, &r);
 		while (!r.count)
 			run_for(&w, 20);
 		assert_string_equal(r.error, "");

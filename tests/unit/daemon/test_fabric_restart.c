@@ -245,22 +245,22 @@ static void what_is_forgotten_is_not_known_any_more(void **state)
 	leaf = far_leaf(&w);
 	snprintf(name, sizeof(name), "0x%016llx:%u", (unsigned long long)w.design->nodes[leaf].guid,
 		 uplink_of(w.design, leaf));
-	maintenance_forget(w.fabric, name, reply_cb, &one);
+	links_out_forget(w.fabric, name, reply_cb, &one);
 	run_for(&w, SECOND_US);
-	maintenance_forget(w.fabric, name, reply_cb, &again);
+	links_out_forget(w.fabric, name, reply_cb, &again);
 	assert_int_equal(one.count + again.count, 2);
 	assert_string_equal(one.error, "");
 	assert_true(again.error[0]);
 	assert_int_equal(status_number(&w, NULL, "links_down"), down - 1);
 	assert_int_equal(status_number(&w, NULL, "switches"), w.design->nswitches);
-	maintenance_forget(w.fabric, NULL, reply_cb, &all);
+	links_out_forget(w.fabric, NULL, reply_cb, &all);
 	run_for(&w, SECOND_US);
 	assert_string_equal(all.error, "");
 	assert_int_equal(status_number(&w, NULL, "links_down"), 0);
 	assert_int_equal(status_number(&w, NULL, "links"), w.design->nlinks - down);
 	assert_int_equal(status_number(&w, NULL, "switches"), w.design->nswitches - 1);
 	assert_int_equal(status_number(&w, NULL, "hcas"), w.design->ncas - 1);
-	maintenance_forget(w.fabric, NULL, reply_cb, &none);
+	links_out_forget(w.fabric, NULL, reply_cb, &none);
 	assert_true(none.error[0]);
 	assert_hardware_holds_the_tables(&w);
 	restart(&w);
@@ -282,7 +282,7 @@ static void nothing_is_forgotten_before_the_first_sweep(void **state)
 	world_init(&w, small_tree());
 	stop_fabric(&w);
 	start_fabric(&w);
-	maintenance_forget(w.fabric, NULL, reply_cb, &r);
+	links_out_forget(w.fabric, NULL, reply_cb, &r);
 	assert_true(r.error[0]);
 	run_for(&w, 2 * SECOND_US);
 	assert_int_equal(status_number(&w, NULL, "links"), w.design->nlinks);

@@ -101,7 +101,7 @@ static void commands_are_answered_before_the_rest_is_read(void **state)
 	leaf = far_leaf(&w);
 	snprintf(name, sizeof(name), "0x%016llx:%u", (unsigned long long)w.design->nodes[leaf].guid,
 		 uplink_of(w.design, leaf));
-	maintenance_cordon(w.fabric, name, true, reply_cb, &r);
+	links_out_cordon(w.fabric, name, true, reply_cb, &r);
 	for (unsigned i = 0; i < 2000 && !r.count; i++)
 		run_for(&w, 50);
 	assert_int_equal(r.count, 1);

@@ -201,7 +201,7 @@ static void release_that_is_not_saved_is_reported(void **state)
 	assert_true(disk_has(&w, "quarantine", "0x"));
 	fill_disk(true);
 	snprintf(what, sizeof(what), "%s:%u", w.design->nodes[leaf].desc, port);
-	maintenance_release(w.fabric, what, reply_cb, &r);
+	links_out_release(w.fabric, what, reply_cb, &r);
 	run_for(&w, SECOND_US);
 	fill_disk(false);
 	assert_int_equal(r.count, 1);

@@ -296,7 +296,7 @@ static void lids_of_the_absent_are_taken_back_oldest_first(void **state)
 			    (lids->lid_of_port[p] >= 1000 && lids->lid_of_port[p] < 1100));
 	run_for(&w, 10 * SECOND_US);
 	assert_true(lids_remembered(&w) > 40000);
-	maintenance_forget(w.fabric, NULL, reply_cb, &r);
+	links_out_forget(w.fabric, NULL, reply_cb, &r);
 	run_for(&w, 10 * SECOND_US);
 	assert_int_equal(r.count, 1);
 	assert_int_equal(lids_remembered(&w), w.design->nswitches + w.design->ncas);

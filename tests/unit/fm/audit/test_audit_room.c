@@ -10,7 +10,6 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fm/audit/module.h"
-#include "fm/isolation/module.h"
 #include "fm/multicast/module.h"
 #include "fm/sa/module.h"
 #include "fm/program/mft.h"
@@ -30,7 +29,7 @@ struct room {
 	struct mft *mft;
 	struct tables tables;
 	unsigned written;	    /* applies of either kind that ended */
-	unsigned rewrites, nunheld; /* asked of the rooms of multicast and of isolation */
+	unsigned rewrites, nunheld; /* asked of the rooms of multicast and of links_out */
 	struct table_block unheld;  /* the latest */
 	guid_t sw;
 };
@@ -56,10 +55,12 @@ void sa_read_guids(const struct fabric *f, const struct inv_node *node, uint8_t 
 {
 }
 
-void isolation_table_unheld(struct fabric *f, const struct table_block *block)
+static void unheld(void *arg, const struct table_block *block)
 {
-	CONTAINER(f)->nunheld++;
-	CONTAINER(f)->unheld = *block;
+	struct room *r = arg;
+
+	r->nunheld++;
+	r->unheld = *block;
 }
 
 static void lft_written(void *arg, const struct program_result *result)
@@ -106,6 +107,7 @@ static void begin(struct room *r)
 						     .mft = r->mft,
 						     .bringup = r->b.bringup,
 						     .inventory = sweep_inventory(r->b.sweep) });
+	audit_listen(&r->f, unheld, r);
 	r->f.view.tables = &r->tables;
 	r->f.conf.audit.rate = 0;
 	r->f.conf.audit.after_ms = 0;

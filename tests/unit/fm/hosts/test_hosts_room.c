@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "fm/cabling/module.h"
 #include "fm/hosts/module.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/nvswitch/module.h"
 #include "fm/perf/module.h"
 #include "tests/lib/fabrics.h"
@@ -30,7 +30,7 @@ void cabling_judge_host(const struct fabric *f, uint32_t host, struct host_verdi
 {
 }
 
-void maintenance_judge_host(const struct fabric *f, uint32_t host, struct host_verdict *v)
+void links_out_judge_host(const struct fabric *f, uint32_t host, struct host_verdict *v)
 {
 }
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <cmocka.h>
 #include "fm/keys/module.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "fm/perf/module.h"
 #include "fm/program/program.h"
 #include "fm/traps/module.h"
@@ -24,25 +24,17 @@
 /* The rooms that this one calls. */
 static unsigned quarantines;
 
-void maintenance_quarantine(struct fabric *f, guid_t node, uint8_t port, const char *why)
+void links_out_ask(struct fabric *f, const struct out_ask *ask)
 {
-	quarantines++;
+	quarantines += ask->cause == OUT_QUARANTINE;
 }
 
-void maintenance_hold(struct fabric *f, guid_t node, uint8_t port, const char *why)
+uint64_t *links_out_clean_us(const struct fabric *f, guid_t node, uint8_t port)
 {
+	return NULL;
 }
 
-bool maintenance_waits_for_clean(const struct fabric *f, guid_t node, uint8_t port)
-{
-	return false;
-}
-
-void maintenance_clean(struct fabric *f, guid_t node, uint8_t port, uint64_t clean_us)
-{
-}
-
-void maintenance_unhealthy(const struct fabric *f, json_t *rows)
+void links_out_rows(const struct fabric *f, json_t *rows)
 {
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * isolation_room: the room of fm/isolation with a fake pipe (fake_pipe.h) on a fabric double whose
+ * faults_room: the room of fm/links_out with a fake pipe (fake_pipe.h) on a fabric double whose
  * switches misbehave. Include cmocka first.
  */
-#ifndef FMD_TESTS_ISOLATION_ROOM_H
-#define FMD_TESTS_ISOLATION_ROOM_H
+#ifndef FMD_TESTS_FAULTS_ROOM_H
+#define FMD_TESTS_FAULTS_ROOM_H
 
 #include <inttypes.h>
-#include "fm/isolation/module.h"
+#include "fm/links_out/module.h"
 #include "fm/program/mft.h"
 #include "fm/program/program.h"
 #include "fm/program/audit.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/lib/maintenance_room.h"
+#include "tests/lib/links_out_room.h"
 #include "topology/snapshot/topo_builder.h"
 
 void room_answer_cb(void *arg, json_t *result, const char *error)
@@ -88,7 +88,7 @@ void room_publish(struct fabric *f)
 
 void room_init(struct fabric *f)
 {
-	fake_pipe_init(f, &maintenance_module, NULL);
+	fake_pipe_init(f, &links_out_module, NULL);
 	room_fabric(f);
 	f->module->load(f->room, FABRIC_LOAD);
 	room_publish(f);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/lib/maintenance_room.h"
+#include "tests/lib/links_out_room.h"
 
 static unsigned marks(struct fabric *f)
 {
@@ -23,7 +23,7 @@ static struct answer ask(struct fabric *f, const char *what, bool on)
 {
 	struct answer answer = { 0 };
 
-	maintenance_cordon(f, what, on, room_answer_cb, &answer);
+	links_out_cordon(f, what, on, room_answer_cb, &answer);
 	if (!answer.count) {
 		room_publish(f);
 		fake_pipe_answer(f, NULL);
@@ -53,7 +53,7 @@ static void a_switch_is_cordoned_by_its_links_to_switches_and_answered_when_sett
 
 	room_init(&f);
 	f.written.blocks = 10;
-	maintenance_cordon(&f, "leaf-0", true, room_answer_cb, &answer);
+	links_out_cordon(&f, "leaf-0", true, room_answer_cb, &answer);
 	assert_int_equal(f.asked.reroutes, 1);
 	assert_int_equal(answer.count, 0);
 	assert_int_equal(marks(&f), SPINES); /* hosts' links are not */
@@ -95,7 +95,7 @@ static void a_cordon_whose_tables_are_refused_is_taken_back(void **state)
 	struct fabric f;
 
 	room_init(&f);
-	maintenance_cordon(&f, "spine-1", true, room_answer_cb, &answer);
+	links_out_cordon(&f, "spine-1", true, room_answer_cb, &answer);
 	assert_int_equal(marks(&f), LEAVES);
 	fake_pipe_answer(&f, "new forwarding tables failed verification");
 	assert_string_equal(answer.error, "new forwarding tables failed verification");
@@ -105,7 +105,7 @@ static void a_cordon_whose_tables_are_refused_is_taken_back(void **state)
 	assert_non_null(
 		strstr(event, "but not applied: new forwarding tables failed verification"));
 	assert_answer(ask(&f, "spine-1", true), "", LEAVES);
-	maintenance_cordon(&f, "spine-1", false, room_answer_cb, &answer);
+	links_out_cordon(&f, "spine-1", false, room_answer_cb, &answer);
 	assert_int_equal(marks(&f), 0);
 	fake_pipe_answer(&f, "new forwarding tables failed verification");
 	assert_int_equal(marks(&f), LEAVES); /* so is its end */
@@ -168,7 +168,7 @@ static void what_can_not_be_cordoned_is_refused_with_its_reason(void **state)
 	assert_int_equal(f.asked.reroutes, 0);
 	topo_unref((struct topo *)f.view.topo);
 	f.view.topo = NULL;
-	maintenance_cordon(&f, "leaf-0", true, room_answer_cb, &answer);
+	links_out_cordon(&f, "leaf-0", true, room_answer_cb, &answer);
 	assert_refused(answer, "no topology yet");
 	room_fini(&f);
 }
@@ -188,9 +188,9 @@ static void cordons_are_kept_over_a_restart_and_lifted_by_guid_while_the_switch_
 	f.module->load(f.room, FABRIC_LOAD);
 	topo_unref((struct topo *)f.view.topo);
 	f.view.topo = NULL;
-	maintenance_cordon(&f, "0x999", false, room_answer_cb, &answer);
+	links_out_cordon(&f, "0x999", false, room_answer_cb, &answer);
 	assert_refused(answer, "no topology yet");
-	maintenance_cordon(&f, "0x201", false, room_answer_cb, &answer);
+	links_out_cordon(&f, "0x201", false, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	assert_answer(answer, "", 0);
 	room_restart(&f);
@@ -210,17 +210,17 @@ static void a_cordon_keeps_its_time_over_a_restart(void **state)
 	room_write_rows(&f, "cordons", "0x200 0\n0x201 0 2026-11-20T01:00:00.000Z\n");
 	room_restart(&f);
 	assert_int_equal(f.lost, 0);
-	assert_null(maintenance_cordoned_since(&f, 0x200, 0));
-	assert_string_equal(maintenance_cordoned_since(&f, 0x201, 0), then);
-	assert_string_equal(maintenance_cordoned_since(&f, 0x201, 1), then);
-	assert_null(maintenance_cordoned_since(&f, 0x202, 0));
+	assert_null(links_out_cordoned_since(&f, 0x200, 0));
+	assert_string_equal(links_out_cordoned_since(&f, 0x201, 0), then);
+	assert_string_equal(links_out_cordoned_since(&f, 0x201, 1), then);
+	assert_null(links_out_cordoned_since(&f, 0x202, 0));
 	assert_answer(ask(&f, "0x202", true), "", LEAVES);
-	snprintf(made, sizeof(made), "%s", maintenance_cordoned_since(&f, 0x202, 0));
+	snprintf(made, sizeof(made), "%s", links_out_cordoned_since(&f, 0x202, 0));
 	assert_true(strcmp(made, then) > 0);
 	room_restart(&f);
-	assert_string_equal(maintenance_cordoned_since(&f, 0x202, 0), made);
-	assert_string_equal(maintenance_cordoned_since(&f, 0x201, 0), then);
-	assert_null(maintenance_cordoned_since(&f, 0x200, 0));
+	assert_string_equal(links_out_cordoned_since(&f, 0x202, 0), made);
+	assert_string_equal(links_out_cordoned_since(&f, 0x201, 0), then);
+	assert_null(links_out_cordoned_since(&f, 0x200, 0));
 	room_write_rows(&f, "cordons", "0x200 0 yesterday\n");
 	room_restart(&f);
 	assert_int_equal(f.lost, 1);
@@ -275,7 +275,7 @@ static void a_cordon_is_not_said_to_carry_traffic_unless_routing_left_cordons_as
 	struct fabric f;
 
 	room_init(&f);
-	maintenance_cordon(&f, "spine-0", true, room_answer_cb, &answer);
+	links_out_cordon(&f, "spine-0", true, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	assert_overridden(answer, 0, NULL);
 	room_fini(&f);
@@ -312,7 +312,7 @@ static struct answer forget(struct fabric *f, const char *what)
 {
 	struct answer answer = { 0 };
 
-	maintenance_forget(f, what, room_answer_cb, &answer);
+	links_out_forget(f, what, room_answer_cb, &answer);
 	if (!answer.count)
 		fake_pipe_answer(f, NULL);
 	assert_int_equal(answer.count, 1);

@@ -5,11 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/lib/maintenance_room.h"
+#include "tests/lib/links_out_room.h"
 
 static void ask(struct fabric *f, guid_t node, uint8_t port)
 {
-	maintenance_hold(f, node, port, "symbol BER 1e-12 in 12 min (limit 1e-14)");
+	links_out_ask(f, &(struct out_ask){ .cause = OUT_HOLD,
+					    .node = node,
+					    .port = port,
+					    .why = "symbol BER 1e-12 in 12 min (limit 1e-14)" });
 	f->module->annotate(f->room, &f->inventory);
 }
 
@@ -17,8 +20,12 @@ static void ask(struct fabric *f, guid_t node, uint8_t port)
 static void clean_for(struct fabric *f, uint64_t us)
 {
 	for (unsigned l = 0; l < LEAVES; l++)
-		for (unsigned port = 1; port < UPLINK + SPINES; port++)
-			maintenance_clean(f, LEAF + l, (uint8_t)port, us);
+		for (unsigned port = 1; port < UPLINK + SPINES; port++) {
+			uint64_t *clean = links_out_clean_us(f, LEAF + l, (uint8_t)port);
+
+			if (clean)
+				*clean = us;
+		}
 }
 
 static bool is_out(struct fabric *f, guid_t node, unsigned port)
@@ -251,7 +258,7 @@ static void what_an_operator_released_is_left_alone_until_it_was_clean(void **st
 
 	begin(&f);
 	ask(&f, LEAF, UPLINK);
-	maintenance_release(&f, "leaf-0:5", room_answer_cb, &answer);
+	links_out_release(&f, "leaf-0:5", room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	json_decref(answer.result);
 	ask(&f, LEAF, UPLINK);
@@ -271,12 +278,57 @@ static void a_release_counts_whoever_quarantined_the_link(void **state)
 	struct fabric f;
 
 	begin(&f);
-	maintenance_quarantine(&f, LEAF, UPLINK, "many errors");
-	maintenance_release(&f, "leaf-0:5", room_answer_cb, &answer);
+	links_out_ask(&f, &(struct out_ask){ .cause = OUT_QUARANTINE,
+					     .node = LEAF,
+					     .port = UPLINK,
+					     .why = "many errors" });
+	links_out_release(&f, "leaf-0:5", room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	json_decref(answer.result);
 	ask(&f, LEAF, UPLINK);
 	assert_false(is_out(&f, LEAF, UPLINK));
+	room_fini(&f);
+}
+
+/* Rows of both causes are due at their own times. */
+static void a_quarantine_ends_at_its_time_beside_a_hold_that_lasts(void **state)
+{
+	struct fabric f;
+
+	begin(&f);
+	ask(&f, LEAF, UPLINK);
+	links_out_ask(&f, &(struct out_ask){ .cause = OUT_QUARANTINE,
+					     .node = LEAF + 1,
+					     .port = UPLINK + 1,
+					     .why = "many errors" });
+	f.module->annotate(f.room, &f.inventory);
+	assert_true(is_out(&f, LEAF + 1, UPLINK + 1));
+	fake_run_for(&f, 61 * SECOND_US);
+	f.module->annotate(f.room, &f.inventory);
+	assert_true(is_out(&f, LEAF, UPLINK));
+	assert_false(is_out(&f, LEAF + 1, UPLINK + 1));
+	clean_for(&f, 600 * SECOND_US);
+	fake_run_for(&f, 11 * SECOND_US);
+	assert_int_equal(fake_events(&f, "released", NULL), 2);
+	room_fini(&f);
+}
+
+/* The link is out again, and ends as it would have without the release. */
+static void a_release_of_a_hold_that_is_taken_back_leaves_nothing_behind(void **state)
+{
+	struct answer answer = { 0 };
+	struct fabric f;
+
+	begin(&f);
+	ask(&f, LEAF, UPLINK);
+	links_out_release(&f, "leaf-0:5", room_answer_cb, &answer);
+	fake_pipe_answer(&f, "new forwarding tables failed verification");
+	f.module->annotate(f.room, &f.inventory);
+	assert_true(is_out(&f, LEAF, UPLINK));
+	clean_for(&f, 600 * SECOND_US);
+	fake_run_for(&f, 11 * SECOND_US);
+	assert_int_equal(fake_events(&f, "released", NULL), 2); /* one of a release not applied */
+	assert_null(links_out_clean_us(&f, LEAF, UPLINK));
 	room_fini(&f);
 }
 
@@ -294,6 +346,8 @@ int main(void)
 		cmocka_unit_test(excluded_links_and_hosts_links_stay_in_use),
 		cmocka_unit_test(a_dry_run_reports_and_does_nothing),
 		cmocka_unit_test(a_release_counts_whoever_quarantined_the_link),
+		cmocka_unit_test(a_quarantine_ends_at_its_time_beside_a_hold_that_lasts),
+		cmocka_unit_test(a_release_of_a_hold_that_is_taken_back_leaves_nothing_behind),
 		cmocka_unit_test(what_an_operator_released_is_left_alone_until_it_was_clean),
 	};
 

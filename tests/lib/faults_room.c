@@ -4,7 +4,27 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tests/lib/isolation_room.h"
+#include "fm/sm/module.h"
+#include "tests/lib/faults_room.h"
+
+/* The room of fm/sm, which admission calls. */
+guid_t sm_met_by(struct fabric *f, uint8_t *port)
+{
+	return 0;
+}
+
+void sm_allow(struct fabric *f, guid_t port, bool on)
+{
+}
+
+void sm_meet(struct fabric *f, guid_t port, uint16_t lid, const struct mad_path *path)
+{
+}
+
+bool sm_is_outranked(const struct fabric *f, const struct wire_sm_info *by)
+{
+	return false;
+}
 
 struct topo *wide_tree(void)
 {
@@ -22,7 +42,7 @@ void isolation_begin_on(struct room *r, struct topo *design)
 	r->program = program_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep), 18);
 	r->mft = mft_new(r->b.loop, r->b.mad, sweep_inventory(r->b.sweep));
 	tables_resize(&r->tables, r->b.found->nswitches, 127);
-	fake_pipe_init_on(&r->f, &isolation_module, topo_ref(r->b.found),
+	fake_pipe_init_on(&r->f, &links_out_module, topo_ref(r->b.found),
 			  &(struct fabric_services){ .loop = r->b.loop,
 						     .mad = r->b.mad,
 						     .program = r->program,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <time.h>
-#include "tests/lib/maintenance_room.h"
+#include "tests/lib/links_out_room.h"
 
 /* Links that carry no transit with the next snapshot. */
 static unsigned marks(struct fabric *f)
@@ -33,7 +33,10 @@ static void fall(struct fabric *f, guid_t node, uint8_t port, unsigned times, ui
 
 static void quarantine(struct fabric *f, guid_t node, uint8_t port)
 {
-	maintenance_quarantine(f, node, port, "symbol errors");
+	links_out_ask(f, &(struct out_ask){ .cause = OUT_QUARANTINE,
+					    .node = node,
+					    .port = port,
+					    .why = "symbol errors" });
 }
 
 static unsigned quarantined_for(const struct fabric *f, const char *length)
@@ -51,7 +54,7 @@ static const char *unhealthy(const struct fabric *f)
 	static char text[32];
 	json_t *rows = json_array();
 
-	maintenance_unhealthy(f, rows);
+	links_out_rows(f, rows);
 	assert_true(json_array_size(rows) <= 1);
 	snprintf(text, sizeof(text), "%s",
 		 json_array_size(rows)
@@ -267,10 +270,10 @@ static void cordoned_uplinks_are_none_to_a_leaf(void **state)
 	struct fabric f;
 
 	room_init(&f);
-	maintenance_cordon(&f, "leaf-0:7", true, room_answer_cb, &answer);
+	links_out_cordon(&f, "leaf-0:7", true, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	json_decref(answer.result);
-	maintenance_cordon(&f, "spine-3", true, room_answer_cb, &answer);
+	links_out_cordon(&f, "spine-3", true, room_answer_cb, &answer);
 	fake_pipe_answer(&f, NULL);
 	json_decref(answer.result);
 	quarantine(&f, LEAF, UPLINK);
@@ -298,7 +301,7 @@ static struct answer release(struct fabric *f, const char *what)
 {
 	struct answer answer = { 0 };
 
-	maintenance_release(f, what, room_answer_cb, &answer);
+	links_out_release(f, what, room_answer_cb, &answer);
 	if (!answer.count)
 		fake_pipe_answer(f, NULL);
 	assert_int_equal(answer.count, 1);
@@ -356,7 +359,7 @@ static void a_release_whose_tables_are_refused_is_taken_back(void **state)
 	room_init(&f);
 	quarantine(&f, LEAF, UPLINK);
 	quarantine(&f, LEAF, UPLINK + 1);
-	maintenance_release(&f, "leaf-0", room_answer_cb, &answer);
+	links_out_release(&f, "leaf-0", room_answer_cb, &answer);
 	assert_int_equal(marks(&f), 0);
 	fake_pipe_answer(&f, "new forwarding tables failed verification");
 	assert_int_equal(marks(&f), 2);

@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tests/lib/isolation_room.h"
+#include "fm/links_out/rules.h"
+#include "tests/lib/faults_room.h"
 
 static void unheld(struct room *r, enum table_kind kind, uint32_t block)
 {
-	isolation_table_unheld(&r->f,
-			       &(struct table_block){ .sw = r->sw, .kind = kind, .block = block });
+	const struct table_block at = { .sw = r->sw, .kind = kind, .block = block };
+
+	faults_unheld(r->f.room, &at);
 	fake_run_for(&r->f, SECOND_US);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * maintenance_room: the room of fm/maintenance/ alone, with two leaves of two hosts each and four
+ * links_out_room: the room of fm/links_out/ alone, with two leaves of two hosts each and four
  * spines, one link from each leaf to each spine, for tests. Behind <cmocka.h>.
  */
-#ifndef FMD_TESTS_MAINTENANCE_ROOM_H
-#define FMD_TESTS_MAINTENANCE_ROOM_H
+#ifndef FMD_TESTS_LINKS_OUT_ROOM_H
+#define FMD_TESTS_LINKS_OUT_ROOM_H
 
-#include "fm/maintenance/module.h"
+#include "fm/links_out/module.h"
 #include "routing/ftree/route.h"
 #include "tests/lib/fake_pipe.h"
 

@@ -9,10 +9,15 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "fm/isolation/isolation.h"
-#include "tests/lib/isolation_room.h"
+#include "tests/lib/faults_room.h"
 
 /* ---- Links ----------------------------------------------------------------------------------- */
+
+static void isolate(struct room *r, guid_t node, uint8_t port)
+{
+	links_out_ask(&r->f,
+		      &(struct out_ask){ .cause = OUT_NOT_ACTIVE, .node = node, .port = port });
+}
 
 static void a_link_that_cannot_be_made_active_is_isolated_until_it_is_active_or_down(void **state)
 {
@@ -21,8 +26,8 @@ static void a_link_that_cannot_be_made_active_is_isolated_until_it_is_active_or_
 
 	isolation_begin(&r);
 	port = &inv(&r.b, r.sw)->ports[1];
-	isolation_add(r.f.room, r.sw, 1, ISOLATED_NOT_ACTIVE);
-	isolation_add(r.f.room, port->peer->guid, port->peer_port, ISOLATED_NOT_ACTIVE);
+	isolate(&r, r.sw, 1);
+	isolate(&r, port->peer->guid, port->peer_port);
 	assert_int_equal(count_in_force(&r), 0);
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(count_rows(&r), 1);
@@ -41,7 +46,7 @@ static void too_much_of_a_tier_is_not_isolated_but_reported(void **state)
 	isolation_begin(&r);
 	for (uint32_t i = r.b.found->nswitches - 3; i < r.b.found->nswitches; i++)
 		for (uint8_t p = 1; p <= 16; p++)
-			isolation_add(r.f.room, r.b.found->nodes[i].guid, p, ISOLATED_NOT_ACTIVE);
+			isolate(&r, r.b.found->nodes[i].guid, p);
 	fake_run_for(&r.f, SECOND_US);
 	assert_int_equal(count_rows(&r), 48);
 	assert_int_equal(count_in_force(&r), 0);

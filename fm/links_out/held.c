@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * held: a line of state_dir/held is `GUID PORT GUID PORT CAUSE SHUT SINCE HOSTS`, our end of the
- * link first; a record is the same, with the cause `none` where the link is not listed any more.
- * Lines of the fabric behind a link: beyond.c.
+ * held: who is held and why, what becomes of the port at our end, and what is read of the fabric
+ * behind a link (admission.c).
  */
 #include <inttypes.h>
 #include "fm/fabric/request.h"
 #include "fm/mad/batch.h"
-#include "fm/maintenance/maintenance.h"
-#include "fm/maintenance/module.h"
+#include "fm/links_out/rules.h"
 #include "fm/sm/module.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
@@ -25,32 +23,18 @@
 #define DISABLED      3
 #define HELD_SYNC_US  20000
 
-/* By cause: as in the file and for programs, and for people. */
-static const struct {
-	const char *word, *why;
-} causes[] = {
-	[HELD_NOT] = { "none", "" },
-	[HELD_MANAGER] = { "manager", "" },
-	[HELD_ADMITTED] = { "admitted", "admitted, and not met yet" },
-	[HELD_FOREIGN] = { "foreign", "another manager has set the LIDs behind it" },
-	[HELD_HOSTS] = { "hosts", "more unknown hosts are behind it than admission_max_hosts" },
-	[HELD_MISWIRED] = { "miswired", "it contradicts the cabling of the fabric" },
-	[HELD_STRICT] = { "strict", "no plan has it, and admission is \"strict\"" },
-	[HELD_PLAN] = { "plan", "the plan has another cable there, or none" },
-	[HELD_UNSEEN] = { "unseen", "a link came up there, and went down before a manager saw it" },
-};
-
-/* ---- The list and its file ------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* The row of a link of which that is an end; peer 0 = whatever the other one is. */
-static struct held *find(const struct admission *a, guid_t node, unsigned port, guid_t peer,
-			 unsigned peer_port)
+static struct out *find(const struct admission *a, guid_t node, unsigned port, guid_t peer,
+			unsigned peer_port)
 {
-	for (unsigned i = 0; i < a->count; i++) {
-		struct held *it = &a->list[i];
+	OUT_ROWS (a->table, it) {
 		bool near = it->node == node && it->port == port;
 		bool far = it->peer == node && it->peer_port == port;
 
+		if (it->rule->group != OUT_NOT_ADMITTED)
+			continue;
 		if ((near &&
 		     (!peer || !it->peer || (it->peer == peer && it->peer_port == peer_port))) ||
 		    (far && (!peer || (it->node == peer && it->port == peer_port))))
@@ -59,89 +43,26 @@ static struct held *find(const struct admission *a, guid_t node, unsigned port, 
 	return NULL;
 }
 
-static struct held *find_again(const struct admission *a, const struct held *it)
+struct out *admission_find(const struct admission *a, const struct out *it)
 {
 	return find(a, it->node, it->port, it->peer, it->peer_port);
 }
 
-/* The caller's. */
-static char *line_of(const struct held *it)
-{
-	return mem_printf("0x%016" PRIx64 " %u 0x%016" PRIx64 " %u %s %u %s %u", it->node, it->port,
-			  it->peer, it->peer_port, causes[it->cause].word, it->shut,
-			  *it->since ? it->since : "-", it->hosts);
-}
-
-/* False: it is none. Takes it into the list. */
-static bool take_line(void *owner, const char *line)
-{
-	struct admission *a = owner;
-	struct held it = { 0 }, *had;
-	unsigned port, peer_port, shut;
-	char word[16], rest;
-
-	if (beyond_take(a, line))
-		return true;
-	if (sscanf(line, "0x%" SCNx64 " %u 0x%" SCNx64 " %u %15s %u %39s %u %c", &it.node, &port,
-		   &it.peer, &peer_port, word, &shut, it.since, &it.hosts, &rest) != 8 ||
-	    port > UINT8_MAX || peer_port > UINT8_MAX || shut > HELD_OPENS)
-		return false;
-	while (it.cause < HELD_CAUSES && strcmp(causes[it.cause].word, word))
-		it.cause++;
-	if (it.cause == HELD_CAUSES)
-		return false;
-	it.port = port;
-	it.peer_port = peer_port;
-	it.shut = shut;
-	had = find_again(a, &it);
-	if (!had) {
-		a->list = mem_grow(a->list, a->count);
-		had = &a->list[a->count++];
-	}
-	*had = it;
-	if (it.cause == HELD_MANAGER)
-		sm_allow(a->fabric, it.peer, true);
-	if (it.cause == HELD_NOT && it.shut != HELD_OPENS)
-		*had = a->list[--a->count];
-	return true;
-}
-
-static void write_list(const void *owner, FILE *out)
-{
-	const struct admission *a = owner;
-
-	for (unsigned i = 0; i < a->count; i++) {
-		char *line = line_of(&a->list[i]);
-
-		fprintf(out, "%s\n", line);
-		free(line);
-	}
-	if (a->sight.whole && admission_held(a, HELD_FOREIGN))
-		beyond_write(a, out);
-}
-
-static const struct state_kind held_kind = {
-	.name = "held",
-	.form = "`GUID PORT GUID PORT CAUSE SHUT SINCE HCAS`",
-	.line = take_line,
-	.write = write_list,
-};
-
 /* The disk has it when this returns, if it is no slow one. */
 static void record(struct admission *a)
 {
-	state_changed(a->services->state, &held_kind, a);
+	out_keep(a->table, OUT_FOREIGN);
 	state_sync(a->services->state, HELD_SYNC_US);
 }
 
 /* ---- Names, events, alerts ------------------------------------------------------------------- */
 
-static bool is_held(const struct held *it)
+static bool is_held(const struct out *it)
 {
-	return it->cause > HELD_ADMITTED;
+	return it->cause >= OUT_FOREIGN && it->cause <= OUT_UNSEEN;
 }
 
-static struct event_subject subject_of(const struct admission *a, const struct held *it)
+static struct event_subject subject_of(const struct admission *a, const struct out *it)
 {
 	const struct inventory *inv = a->services->inventory;
 	struct event_subject subject = inventory_link_subject(inv, it->node, it->port);
@@ -154,7 +75,7 @@ static struct event_subject subject_of(const struct admission *a, const struct h
 	return subject;
 }
 
-static void name_of(const struct admission *a, const struct held *it, char name[HELD_NAME])
+static void name_of(const struct admission *a, const struct out *it, char name[HELD_NAME])
 {
 	const struct event_subject subject = subject_of(a, it);
 	char near[24], far[24];
@@ -162,17 +83,17 @@ static void name_of(const struct admission *a, const struct held *it, char name[
 	array_printf(near, "0x%016" PRIx64, it->node);
 	array_printf(far, "0x%016" PRIx64, it->peer);
 	if (!it->peer)
-		array_printf(far, it->cause == HELD_UNSEEN ? "unseen" : "another fabric");
+		array_printf(far, it->cause == OUT_UNSEEN ? "unseen" : "another fabric");
 	snprintf(name, HELD_NAME, "%s p%u - %s p%u", subject.node_name ? subject.node_name : near,
 		 it->port, subject.peer_name ? subject.peer_name : far, it->peer_port);
 }
 
-static const char *alert_of(const struct held *it)
+static const char *alert_of(const struct out *it)
 {
-	return it->cause == HELD_MISWIRED || it->cause == HELD_PLAN ? "miswired" : "link-held";
+	return it->cause == OUT_MISWIRED || it->cause == OUT_PLAN ? "miswired" : "link-held";
 }
 
-static void raise_alert(const struct admission *a, const struct held *it)
+static void raise_alert(const struct admission *a, const struct out *it)
 {
 	const struct event_subject subject = subject_of(a, it);
 	char name[HELD_NAME];
@@ -180,28 +101,28 @@ static void raise_alert(const struct admission *a, const struct held *it)
 	name_of(a, it, name);
 	alert_raise(a->services->alerts, alert_of(it), &subject,
 		    "%s: held, %s: %s; pull the cable%s%s", name,
-		    it->cause == HELD_UNSEEN ? "its other end may be disabled"
-		    : !it->peer		     ? "its other end is disabled"
-		    : it->shut		     ? "its port here is disabled"
-					     : "it stays in Init",
-		    it->why ? it->why : causes[it->cause].why,
+		    it->cause == OUT_UNSEEN ? "its other end may be disabled"
+		    : !it->peer		    ? "its other end is disabled"
+		    : it->shut		    ? "its port here is disabled"
+					    : "it stays in Init",
+		    it->reason ? it->reason : it->rule->word,
 		    it->shut || !it->peer ? " and `fmctl forget` the port" : "",
-		    it->cause == HELD_UNSEEN ? "" : ", or `fmctl admit` if it is meant");
+		    it->cause == OUT_UNSEEN ? "" : ", or `fmctl admit` if it is meant");
 }
 
-static void end_alert(const struct admission *a, const struct held *it)
+static void end_alert(const struct admission *a, const struct out *it)
 {
 	const struct event_subject subject = subject_of(a, it);
 
 	alert_end(a->services->alerts, alert_of(it), &subject);
 }
 
-unsigned admission_held(const struct admission *a, enum held_cause cause)
+unsigned admission_held(const struct admission *a)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < a->count; i++)
-		count += is_held(&a->list[i]) && (!cause || a->list[i].cause == cause);
+	for (unsigned cause = OUT_FOREIGN; cause <= OUT_UNSEEN; cause++)
+		count += a->table->counts[cause];
 	return count;
 }
 
@@ -213,16 +134,15 @@ unsigned admission_held(const struct admission *a, enum held_cause cause)
  */
 static void port_set(void *arg, const struct mad_answer *answer)
 {
-	struct admission *a = arg;
-	const struct held *sent = &a->setting.sent;
-	struct held *it = find_again(a, sent);
+	struct out *it = arg;
+	struct admission *a = &it->table->admission;
 	bool done = answer->result == MAD_OK;
 
-	a->setting.token = 0;
-	if (done && it && it->shut == sent->shut) {
+	it->token = 0;
+	if (done && it->shut == it->sent) {
 		it->shut = it->shut == HELD_SHUTS ? HELD_SHUT : HELD_IN_INIT;
-		if (it->cause == HELD_NOT && !it->shut)
-			*it = a->list[--a->count];
+		if (it->cause == OUT_REOPENED && !it->shut)
+			out_remove(it);
 		record(a);
 	}
 	loop_timer_set(a->due, done ? 0 : AGAIN_US);
@@ -231,15 +151,16 @@ static void port_set(void *arg, const struct mad_answer *answer)
 static void due_cb(void *arg)
 {
 	struct admission *a = arg;
+	const struct links_out *table = a->table;
+	bool sets = any_of(i, 0, table->count, table->all[i]->shut && table->all[i]->token);
 
 	if (batch_in_flight(a->sight.batch) && a->sight.waits) {
 		a->sight.waits--;
 		loop_timer_set(a->due, SIGHT_US);
 		return;
 	}
-	for (unsigned i = 0; i < a->count && !a->setting.token && fabric_is_master(a->fabric);
-	     i++) {
-		const struct held *it = &a->list[a->setting.turn++ % a->count];
+	for (unsigned i = 0; i < table->count && !sets && fabric_is_master(a->fabric); i++) {
+		struct out *it = table->all[a->turn++ % table->count];
 		struct inv_node *node;
 		const struct inv_port *port =
 			inventory_port(a->services->inventory, it->node, it->port, &node);
@@ -255,8 +176,8 @@ static void due_cb(void *arg)
 		want.phys_state = it->shut == HELD_SHUTS ? DISABLED : POLLING;
 		want.client_reregister = false;
 		wire_port_info_encode(&want, data);
-		a->setting.sent = *it;
-		a->setting.token = mad_send(
+		it->sent = it->shut;
+		it->token = mad_send(
 			a->services->mad,
 			&(struct mad_request){ .path = &path,
 					       .method = WIRE_SET,
@@ -265,7 +186,8 @@ static void due_cb(void *arg)
 					       .device = node->guid,
 					       .data = data,
 					       .urgent = true },
-			port_set, a);
+			port_set, it);
+		sets = it->token;
 	}
 }
 
@@ -355,7 +277,7 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 		if (--a->sight.left)
 			break;
 		a->sight.whole = true;
-		state_changed(a->services->state, &held_kind, a);
+		out_keep(a->table, OUT_FOREIGN);
 	}
 }
 
@@ -363,12 +285,12 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
  * A second link to the same fabric is not read again; before that was whole it is read over the
  * latest one, which is disabled last.
  */
-static void see(struct admission *a, const struct held *link, uint16_t sm_lid)
+static void see(struct admission *a, const struct out *link, uint16_t sm_lid)
 {
 	struct inventory *inv = a->services->inventory;
 	struct mad_path path;
 
-	if ((a->sight.whole && admission_held(a, HELD_FOREIGN) > 1) || sm_lid >= LID_SPACE ||
+	if ((a->sight.whole && a->table->counts[OUT_FOREIGN] > 1) || sm_lid >= LID_SPACE ||
 	    !inventory_port_path(inv, inventory_find(inv, link->node), 0, &path) ||
 	    path.hops == WIRE_MAX_HOPS)
 		return;
@@ -386,19 +308,17 @@ static void see(struct admission *a, const struct held *link, uint16_t sm_lid)
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 /* sm_lid: of the switch behind a link to another fabric. */
-static void hold(struct admission *a, const struct held *new, const char *why, uint16_t sm_lid)
+static void hold(struct admission *a, const struct out *new, const char *why, uint16_t sm_lid)
 {
-	struct held *it = find_again(a, new);
+	struct out *it = admission_find(a, new);
 	const struct event_subject subject = subject_of(a, new);
 	char name[HELD_NAME];
 
-	if (!it) {
-		a->list = mem_grow(a->list, a->count);
-		it = &a->list[a->count++];
-	}
-	*it = *new;
-	it->shut = it->cause == HELD_FOREIGN && it->peer ? HELD_SHUTS : HELD_IN_INIT;
-	it->why = why;
+	if (it)
+		out_remove(it);
+	it = out_add(a->table, new);
+	it->shut = it->cause == OUT_FOREIGN && it->peer ? HELD_SHUTS : HELD_IN_INIT;
+	it->reason = why;
 	event_now(it->since);
 	record(a);
 	if (it->shut) {
@@ -407,49 +327,51 @@ static void hold(struct admission *a, const struct held *new, const char *why, u
 	}
 	name_of(a, it, name);
 	event_log_add(a->services->events, LOG_WARNING, "link-held", &subject,
-		      json_pack("{ss ss}", "cause", causes[it->cause].word, "why", why),
+		      json_pack("{ss ss}", "cause", it->rule->name, "why", why),
 		      "%s: new, and held: %s", name, why);
 	raise_alert(a, it);
 }
 
 /* It is not held any more: admitted beforehand, or judged again when it is met. */
-static void let_go(struct admission *a, struct held *it, enum held_cause to)
+static void let_go(struct admission *a, struct out *it, enum out_cause to)
 {
 	if (is_held(it))
 		end_alert(a, it);
 	it->shut = it->shut == HELD_IN_INIT ? HELD_IN_INIT : HELD_OPENS;
+	a->table->counts[it->cause]--;
 	it->cause = to;
+	it->rule = &a->table->rules[to];
+	a->table->counts[to]++;
 	it->since[0] = '\0';
 	if (it->shut)
 		loop_timer_set(a->due, 0);
-	else if (to == HELD_NOT)
-		*it = a->list[--a->count];
+	else if (to == OUT_REOPENED)
+		out_remove(it);
 	record(a);
 }
 
-void admission_expect(struct admission *a, guid_t guid, enum held_cause cause)
+void admission_expect(struct admission *a, guid_t guid, enum out_cause cause)
 {
-	a->list = mem_grow(a->list, a->count);
-	a->list[a->count++] = (struct held){ .peer = guid, .cause = cause };
+	out_add(a->table, &(struct out){ .peer = guid, .cause = cause });
 	record(a);
 }
 
 /* The manager behind it is allowed from now on: it is what the operator wants. */
-static void admit(struct admission *a, struct held *it)
+static void admit(struct admission *a, struct out *it)
 {
-	guid_t manager = it->cause == HELD_FOREIGN ? a->sight.sm.guid : 0;
+	guid_t manager = it->cause == OUT_FOREIGN ? a->sight.sm.guid : 0;
 	const struct event_subject subject = subject_of(a, it);
 	char name[HELD_NAME];
 
 	name_of(a, it, name);
 	event_log_add(a->services->events, LOG_NOTICE, "link-admitted", &subject,
-		      json_pack("{ss so*}", "cause", causes[it->cause].word, "port_guid",
+		      json_pack("{ss so*}", "cause", it->rule->name, "port_guid",
 				manager ? json_guid(manager) : NULL),
 		      "%s: admitted", name);
 	fabric_request_refresh(a->fabric, it->node, "a link was admitted");
-	let_go(a, it, HELD_ADMITTED);
+	let_go(a, it, OUT_ADMITTED);
 	if (manager) {
-		admission_expect(a, manager, HELD_MANAGER);
+		admission_expect(a, manager, OUT_MANAGER);
 		sm_allow(a->fabric, manager, true);
 	}
 }
@@ -472,7 +394,7 @@ static const char *contradiction(const struct admission *a, const struct inv_nod
 }
 
 static enum plan_verdict verdict_of(const struct admission *a, guid_t port_guid,
-				    const struct held *it)
+				    const struct out *it)
 {
 	return plan_judge(&a->plan, a->services->inventory,
 			  &(struct wire_node_info){ .node_guid = it->node, .local_port = it->port },
@@ -481,7 +403,7 @@ static enum plan_verdict verdict_of(const struct admission *a, guid_t port_guid,
 						    .local_port = it->peer_port });
 }
 
-static enum sweep_gate keep_out(struct admission *a, struct held *it)
+static enum sweep_gate keep_out(struct admission *a, struct out *it)
 {
 	if (it->shut == HELD_SHUT) { /* its switch has begun anew */
 		it->shut = HELD_SHUTS;
@@ -507,53 +429,54 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 {
 	struct admission *a = arg;
 	const struct inventory *inv = a->services->inventory;
-	struct held *it = find(a, from->guid, num, info->node_guid, info->local_port);
+	struct out *it = find(a, from->guid, num, info->node_guid, info->local_port);
 	int mode = a->services->conf->admission.mode;
-	struct held new = { .node = from->guid,
-			    .port = num,
-			    .peer = info->node_guid,
-			    .peer_port = info->local_port };
+	struct out new = { .node = from->guid,
+			   .port = num,
+			   .peer = info->node_guid,
+			   .peer_port = info->local_port,
+			   .cause = OUT_REOPENED };
 	const char *why;
 
-	if (it && is_held(it) && (!it->peer || (known && it->cause < HELD_MISWIRED))) {
-		let_go(a, it, HELD_NOT); /* it was met over another link, or not yet */
+	if (it && is_held(it) && (!it->peer || (known && it->cause < OUT_MISWIRED))) {
+		let_go(a, it, OUT_REOPENED); /* it was met over another link, or not yet */
 		it = NULL;
 	}
 	if (it && is_held(it))
 		return keep_out(a, it);
 	if (from == inv->local && !known)
 		a->judges = false; /* another fabric, or another leaf */
-	if (it && it->cause == HELD_ADMITTED)
+	if (it && it->cause == OUT_ADMITTED)
 		return meet_manager(a);
 	if (mode == CONF_ADMIT_OPEN || !a->judges || from == inv->local ||
 	    inv_port_is(from, num, INV_EARLY) || from->ports[num].state == TOPO_ACTIVE)
 		return SWEEP_ADMITS; /* an Active link is not new: an answer was wrong */
 	it = find(a, from->guid, num, 0, 0) ?: find(a, from->guid, 0, 0, 0);
 	if (it && is_held(it))
-		let_go(a, it, HELD_NOT); /* another cable is there */
+		let_go(a, it, OUT_REOPENED); /* another cable is there */
 
 	enum plan_verdict planned = verdict_of(a, info->port_guid, &new);
 
 	if (planned == PLAN_HAS)
 		return SWEEP_ADMITS;
 	if (planned == PLAN_NOT)
-		new.cause = HELD_PLAN;
+		new.cause = OUT_PLAN;
 	else if (mode == CONF_ADMIT_STRICT && planned == PLAN_SILENT)
-		new.cause = HELD_STRICT;
-	why = causes[new.cause].why;
-	if (!new.cause && (known || info->type != TOPO_SWITCH)) {
+		new.cause = OUT_STRICT;
+	why = a->table->rules[new.cause].word;
+	if (new.cause == OUT_REOPENED && (known || info->type != TOPO_SWITCH)) {
 		why = contradiction(a, from, num, info);
-		new.cause = why ? HELD_MISWIRED : HELD_NOT;
-	} else if (!new.cause) {
+		new.cause = why ? OUT_MISWIRED : OUT_REOPENED;
+	} else if (new.cause == OUT_REOPENED) {
 		if (!port0)
 			return SWEEP_READS_FIRST;
 		if (!find(a, 0, 0, info->node_guid, 0) &&
 		    beyond_is_foreign(a, info->node_guid, port0))
-			new.cause = HELD_FOREIGN;
-		why = causes[HELD_FOREIGN].why;
-		a->met_new |= !new.cause;
+			new.cause = OUT_FOREIGN;
+		why = a->table->rules[OUT_FOREIGN].word;
+		a->met_new |= new.cause == OUT_REOPENED;
 	}
-	if (!new.cause)
+	if (new.cause == OUT_REOPENED)
 		return SWEEP_ADMITS;
 	hold(a, &new, why, port0 ? port0->sm_lid : 0);
 	return SWEEP_KEEPS_OUT;
@@ -620,7 +543,7 @@ static void hold_unseen(struct admission *a, guid_t guid, uint8_t num)
 
 	if (port && port->state < TOPO_INIT && !find(a, guid, num, 0, 0) && a->judges &&
 	    a->services->conf->admission.mode != CONF_ADMIT_OPEN)
-		hold(a, &(struct held){ .node = guid, .port = num, .cause = HELD_FOREIGN },
+		hold(a, &(struct out){ .node = guid, .port = num, .cause = OUT_FOREIGN },
 		     "another manager asked this one through it", 0);
 }
 
@@ -636,13 +559,13 @@ void admission_swept(struct admission *a)
 
 	if (t && asked && fabric_is_master(a->fabric))
 		hold_unseen(a, asked, num);
-	if (!t || (!a->met_new && !a->count) || !fabric_is_master(a->fabric))
+	if (!t || (!a->met_new && !a->table->count) || !fabric_is_master(a->fabric))
 		return;
 	inv->walks++;
 	/* The other side holds the link still: what was met behind it has no LID here. */
-	for (unsigned i = 0; i < a->count; i++) {
-		node = inventory_find(inv, a->list[i].peer);
-		if (a->list[i].cause == HELD_ADMITTED && node && node->gone && is_new(a, t, node))
+	OUT_ROWS (a->table, it) {
+		node = it->cause == OUT_ADMITTED ? inventory_find(inv, it->peer) : NULL;
+		if (node && node->gone && is_new(a, t, node))
 			add_new(a, t, node, &part, &count);
 	}
 	for (node = a->met_new ? inventory_first(inv) : NULL; node;
@@ -659,17 +582,17 @@ void admission_swept(struct admission *a)
 
 			for (unsigned p = 1; p <= new->nports; p++) {
 				const struct inv_port *port = &new->ports[p];
-				struct held link = { .peer = new->guid,
-						     .peer_port = p,
-						     .port = port->peer_port,
-						     .cause = HELD_HOSTS,
-						     .hosts = hosts };
+				struct out link = { .peer = new->guid,
+						    .peer_port = p,
+						    .port = port->peer_port,
+						    .cause = OUT_HOSTS,
+						    .hosts = hosts };
 
 				if (!port->peer || is_new(a, t, port->peer))
 					continue;
 				link.node = port->peer->guid;
 				if (holds)
-					hold(a, &link, causes[HELD_HOSTS].why, 0);
+					hold(a, &link, a->table->rules[OUT_HOSTS].word, 0);
 				else if (verdict_of(a, new->guid, &link) == PLAN_HAS)
 					hosts = 0;
 			}
@@ -695,15 +618,15 @@ static json_t *end_json(const struct admission *a, guid_t guid, unsigned port)
 			 port);
 }
 
-static json_t *row_of(const struct admission *a, const struct held *it)
+static json_t *row_of(const struct admission *a, const struct out *it)
 {
 	char link[HELD_NAME];
 
 	name_of(a, it, link);
 	return json_pack("{so so ss ss ss ss sb sI so si so si}", "a",
 			 end_json(a, it->node, it->port), "b", end_json(a, it->peer, it->peer_port),
-			 "link", link, "cause", causes[it->cause].word, "why",
-			 it->why ? it->why : causes[it->cause].why, "since", it->since, "disabled",
+			 "link", link, "cause", it->rule->name, "why",
+			 it->reason ? it->reason : it->rule->word, "since", it->since, "disabled",
 			 it->shut != HELD_IN_INIT, "hosts", (json_int_t)it->hosts, "node",
 			 json_guid(it->node), "port", it->port, "peer", json_guid(it->peer),
 			 "peer_port", it->peer_port);
@@ -712,16 +635,15 @@ static json_t *row_of(const struct admission *a, const struct held *it)
 /* Held links that are planned are admitted; those that an earlier plan held are judged again. */
 static void judge_held(struct admission *a, bool dry, json_t *admitted)
 {
-	for (unsigned h = a->count; h-- > 0;) {
-		struct held *it = &a->list[h];
+	OUT_EACH (a->table, it) {
 		enum plan_verdict verdict = is_held(it) ? verdict_of(a, it->peer, it) : PLAN_SILENT;
 
 		if (verdict == PLAN_HAS)
 			json_array_append_new(admitted, row_of(a, it));
 		if (verdict == PLAN_HAS && !dry)
 			admit(a, it);
-		else if (it->cause == HELD_PLAN && verdict != PLAN_NOT && !dry)
-			let_go(a, it, HELD_NOT);
+		else if (it->cause == OUT_PLAN && verdict != PLAN_NOT && !dry)
+			let_go(a, it, OUT_REOPENED);
 	}
 }
 
@@ -741,10 +663,10 @@ void admission_published(struct admission *a)
 		judge_held(a, false, NULL);
 	if (a->starts && a->judges && a->services->conf->admission.mode != CONF_ADMIT_OPEN)
 		INVENTORY_EACH (inv, node) {
-			struct held link = { .node = node->guid, .cause = HELD_UNSEEN };
+			struct out link = { .node = node->guid, .cause = OUT_UNSEEN };
 
 			if (beyond_missed(a, node, &link.port))
-				hold(a, &link, causes[HELD_UNSEEN].why, 0);
+				hold(a, &link, a->table->rules[OUT_UNSEEN].word, 0);
 		}
 	a->starts = false;
 	if (a->judges)
@@ -769,8 +691,7 @@ void admission_review(struct admission *a)
 	const struct inventory *inv = a->services->inventory;
 	struct inv_node *node, *peer;
 
-	for (unsigned i = a->count; i-- > 0;) {
-		struct held *it = &a->list[i];
+	OUT_EACH (a->table, it) {
 		const struct inv_port *port = inventory_port(inv, it->node, it->port, &node);
 		const struct inv_port *far = inventory_port(inv, it->peer, it->peer_port, &peer);
 		bool linked =
@@ -780,18 +701,18 @@ void admission_review(struct admission *a)
 				     : it->peer && (is_pulled(node, port) || is_pulled(peer, far));
 
 		if (is_held(it) ? over
-				: it->cause == HELD_ADMITTED && (linked || (!it->node && peer)))
-			let_go(a, it, HELD_NOT);
+				: it->cause == OUT_ADMITTED && (linked || (!it->node && peer)))
+			let_go(a, it, OUT_REOPENED);
 		else if (is_held(it))
 			raise_alert(a, it);
 	}
-	if (a->count && !loop_timer_armed(a->due))
+	if (a->table->count && !loop_timer_armed(a->due))
 		loop_timer_set(a->due, 0);
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */
 
-static bool is_at(const struct held *it, guid_t guid, unsigned port)
+static bool is_at(const struct out *it, guid_t guid, unsigned port)
 {
 	return (guid == it->node && (!port || port == it->port)) ||
 	       (guid == it->peer && (!port || port == it->peer_port));
@@ -801,9 +722,9 @@ unsigned admission_forget(struct admission *a, guid_t guid, unsigned port)
 {
 	unsigned count = 0;
 
-	for (unsigned i = a->count; i-- > 0;)
-		if (is_held(&a->list[i]) && is_at(&a->list[i], guid, port)) {
-			let_go(a, &a->list[i], HELD_NOT);
+	OUT_EACH (a->table, it)
+		if (is_held(it) && is_at(it, guid, port)) {
+			let_go(a, it, OUT_REOPENED);
 			count++;
 		}
 	return count;
@@ -813,9 +734,9 @@ json_t *admission_rows(const struct admission *a)
 {
 	json_t *rows = json_array();
 
-	for (unsigned i = 0; i < a->count; i++)
-		if (is_held(&a->list[i]))
-			json_array_append_new(rows, row_of(a, &a->list[i]));
+	OUT_ROWS (a->table, it)
+		if (is_held(it))
+			json_array_append_new(rows, row_of(a, it));
 	return rows;
 }
 
@@ -833,14 +754,12 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 
 	sscanf(what, "0x%16" SCNx64 "%n", &target.guid, &end);
 	found = all || (end && !what[end]) || target_find(&view, what, &target, err);
-	for (unsigned i = found ? a->count : 0; i-- > 0;) {
-		struct held *it = &a->list[i];
-
-		if (!is_held(it) || it->cause == HELD_UNSEEN ||
+	OUT_EACH (a->table, it) {
+		if (!found || !is_held(it) || it->cause == OUT_UNSEEN ||
 		    (!all && !is_at(it, target.guid, target.port)))
 			continue;
 		json_array_append_new(rows, row_of(a, it));
-		foreign |= it->cause == HELD_FOREIGN;
+		foreign |= it->cause == OUT_FOREIGN;
 		hosts += it->hosts;
 		if (!dry)
 			admit(a, it);
@@ -872,10 +791,10 @@ void admission_revoke(struct admission *a, const char *what, waiter_fn *fn, void
 	guid_t guid = strtoull(what, NULL, 16);
 	json_t *doc = NULL;
 
-	for (unsigned i = a->count; i-- > 0;) {
-		if (a->list[i].cause != HELD_MANAGER || a->list[i].peer != guid)
+	OUT_EACH (a->table, it) {
+		if (it->cause != OUT_MANAGER || it->peer != guid)
 			continue;
-		let_go(a, &a->list[i], HELD_NOT);
+		let_go(a, it, OUT_REOPENED);
 		doc = doc ?: json_pack("{so}", "port_guid", json_guid(guid));
 	}
 	if (doc) {
@@ -939,7 +858,6 @@ void admission_plan(struct admission *a, const char *name, const char *text, boo
 
 void admission_load(struct admission *a)
 {
-	state_read(a->services->state, &held_kind, a);
 	a->plan.text = state_text(a->services->state, plan_kind.name);
 	a->judges = inventory_first(a->services->inventory);
 	a->starts = true;
@@ -951,35 +869,33 @@ void admission_configure(struct admission *a)
 {
 	int mode = a->services->conf->admission.mode;
 
-	for (unsigned i = a->count; i-- > 0;)
-		if (is_held(&a->list[i]) &&
-		    (mode == CONF_ADMIT_OPEN ||
-		     (a->list[i].cause == HELD_STRICT && mode != CONF_ADMIT_STRICT)))
-			let_go(a, &a->list[i], HELD_NOT);
+	OUT_EACH (a->table, it)
+		if (is_held(it) && (mode == CONF_ADMIT_OPEN ||
+				    (it->cause == OUT_STRICT && mode != CONF_ADMIT_STRICT)))
+			let_go(a, it, OUT_REOPENED);
 }
 
-void admission_init(struct admission *a, struct fabric *fabric,
-		    const struct fabric_services *services)
+void admission_init(struct links_out *table)
 {
+	struct admission *a = &table->admission;
 	static const struct batch_ops ops = { .make = make_read, .done = seen };
 
-	*a = (struct admission){ .fabric = fabric, .services = services };
-	a->due = loop_timer_new(services->loop, due_cb, a);
-	a->sight.batch = batch_new(services->loop, services->mad, &ops, a);
+	*a = (struct admission){ .fabric = table->fabric,
+				 .services = &table->services,
+				 .table = table };
+	a->due = loop_timer_new(table->services.loop, due_cb, a);
+	a->sight.batch = batch_new(table->services.loop, table->services.mad, &ops, a);
 }
 
 void admission_fini(struct admission *a)
 {
-	for (unsigned i = 0; i < a->count; i++)
-		if (is_held(&a->list[i]))
-			end_alert(a, &a->list[i]);
+	OUT_EACH (a->table, it)
+		if (is_held(it))
+			end_alert(a, it);
 	if (a->services->sweep)
 		sweep_set_gate(a->services->sweep, NULL, NULL);
-	if (a->setting.token)
-		mad_cancel(a->services->mad, a->setting.token);
 	batch_free(a->sight.batch);
 	free(a->sight.out);
 	loop_timer_free(a->due);
 	plan_fini(&a->plan);
-	free(a->list);
 }
