@@ -218,8 +218,9 @@ class Bench:
         print(f"{size} HCAs, {len(self.switches)} switches:", flush=True)
         self.idle()
         lids = [node["lid"] for node in self.names.values() if node["lid"]]
-        self.rows({"LFT entry": lambda: self.lose("lft", lambda switch: f"entry 0x{switch[2:]} {self.random.choice(lids)} 255"),
-                   "LFT, whole": lambda: self.lose("lft", lambda switch: f"forget 0x{switch[2:]} lft")}, self.options.tries)
+        # One by one: behind a finding nothing is read until its update is over and audit_after has passed.
+        self.rows({"LFT entry": lambda: self.lose("lft", lambda switch: f"entry 0x{switch[2:]} {self.random.choice(lids)} 255")}, self.options.tries)
+        self.rows({"LFT, whole": lambda: self.lose("lft", lambda switch: f"forget 0x{switch[2:]} lft")}, self.options.tries)
         ports = {name: (lambda row=row: self.change_port(*row)) for name, row in PORTS.items()}
         fast = [name for name, row in PORTS.items() if row[0] in ("hca", "leaf 0") and row[1] == PORT_INFO]
         self.rows({name: ports[name] for name in fast}, self.options.tries)
