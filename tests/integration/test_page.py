@@ -74,7 +74,7 @@ def test_saved_page_opens_and_says_that_it_has_no_manager(page, saved, tmp_path)
     page.open("about:blank")
     page.asked.clear()
     page.open(file.as_uri())
-    page.wait("document.querySelector('#stale').textContent.includes('no manager to ask')", "that it is saved")
+    page.wait("document.querySelector('#stale').textContent.includes('offline copy')", "that it is saved")
     assert not page.run("document.querySelector('#stale').hidden") and page.text("nav") == ""
     assert page.text("#state") == "✕ no manager" and ("HCAs" in page.text()) == (saved == "as it stood")
     page.press("2")

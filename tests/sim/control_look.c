@@ -278,12 +278,12 @@ static int do_help(struct args *a)
 
 const struct command commands_look[] = {
 	{ "dump", "lft|mft|ports|counters NODE", "what it holds", 2, 2, do_dump },
-	{ "packet", "FROM TO [SL [P_KEY]]", "the way of a packet by the tables as they are", 2, 4,
+	{ "packet", "FROM TO [SL [P_KEY]]", "the path of a packet by the present tables", 2, 4,
 	  do_packet },
 	{ "status", "", "how many are off, and what was dropped why", 0, 0, do_status },
-	{ "at", "TIME COMMAND..", "that much later", 2, CONTROL_WORDS, do_at },
-	{ "seed", "NUMBER", "chance begins anew", 1, 1, do_seed },
-	{ "script", "FILE", "does its lines", 1, 1, do_script },
+	{ "at", "TIME COMMAND..", "run it after a delay", 2, CONTROL_WORDS, do_at },
+	{ "seed", "NUMBER", "reset the random seed", 1, 1, do_seed },
+	{ "script", "FILE", "run its lines", 1, 1, do_script },
 	{ "help", "", "this", 0, 0, do_help },
 	{ 0 },
 };

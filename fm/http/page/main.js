@@ -133,8 +133,8 @@ function live() {
   document.body.classList.toggle("stale", Boolean(stale));
   $("stale").hidden = !stale;
   if (stale) {
-    const text = state.heardAt ? `NO DATA since ${clock(state.heardAt, state.utc)} (${span(silent / 1000)}): what stands here is old.` : "NO DATA: fmd does not answer.";
-    $("stale").textContent = `${text} ${state.lost ? `Reason: ${state.lost}. ` : ""}Trying again …`;
+    const text = state.heardAt ? `NO DATA since ${clock(state.heardAt, state.utc)} (${span(silent / 1000)}): the data below is stale.` : "NO DATA: fmd does not answer.";
+    $("stale").textContent = `${text} ${state.lost ? `Reason: ${state.lost}. ` : ""}Retrying …`;
     $("state").textContent = "✕ no data";
     $("state").className = "pill dead";
     if (!gone) gone = Date.now();
@@ -142,7 +142,7 @@ function live() {
     gone = null;
     if (state.status) header();
     askMap(0);
-    say("Data again.");
+    say("Connected again.");
   }
   $("seen").textContent = state.heardAt ? clock(Date.now(), state.utc) + (state.utc ? " UTC" : "") : "";
 }
@@ -282,7 +282,7 @@ async function begin() {
 // A file that was saved from the browser: nobody answers there, and what was on the page when it was saved is left as it is.
 function beSaved() {
   $("stale").hidden = false;
-  $("stale").textContent = "SAVED PAGE: it has no manager to ask. What stands here, if anything, is of the time when it was saved; open the page at fmd's address (http_listen) for the fabric as it is.";
+  $("stale").textContent = "SAVED PAGE: offline copy, not live. Its data, if any, is from the time it was saved. Open the page at fmd's address (http_listen) for the present state.";
   $("state").textContent = "✕ no manager";
   $("state").className = "pill dead";
   $("find").disabled = true;
