@@ -362,24 +362,6 @@ static void a_multicast_block_that_is_to_change_by_now_is_not_judged(void **stat
 	end(&r);
 }
 
-static void a_finding_while_it_is_read_counts_and_what_was_being_read_does_not(void **state)
-{
-	struct room r;
-
-	begin(&r);
-	audit_mismatch(&r.f, r.sw, 1);
-	r.f.module->programmed(
-		r.f.room, &(struct fabric_programmed){ .tables = &(struct program_result){ 0 } });
-	audit_mismatch(&r.f, r.sw, 1);
-	fake_run_for(&r.f, SECOND_US);
-	assert_int_equal(repaired(&r), 0);
-	r.f.module->programmed(
-		r.f.room, &(struct fabric_programmed){ .tables = &(struct program_result){ 0 } });
-	fake_run_for(&r.f, SECOND_US);
-	assert_int_equal(repaired(&r), 1);
-	end(&r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,8 +376,6 @@ int main(void)
 		cmocka_unit_test(what_was_not_acknowledged_is_not_judged),
 		cmocka_unit_test(an_answer_that_may_be_older_than_a_write_is_not_judged),
 		cmocka_unit_test(a_multicast_block_that_is_to_change_by_now_is_not_judged),
-		cmocka_unit_test(
-			a_finding_while_it_is_read_counts_and_what_was_being_read_does_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,11 @@ static bool differs(void *arg, const struct table_block *block)
 	return true;
 }
 
-static const struct audit_ops audit_ops = { .differs = differs };
+static void holds(void *arg, const struct table_block *block)
+{
+}
+
+static const struct audit_ops audit_ops = { .differs = differs, .holds = holds };
 
 static void prog_init(struct prog *p, struct topo *design, uint16_t top)
 {
