@@ -67,22 +67,19 @@ struct state {
 static void write_due(void *arg)
 {
 	struct state *s = arg;
+	struct rows_cursor at = { 0 };
+	const struct row *row;
+	const char *kind;
 
 	if (disk_is_busy(s->disk) || (!s->pending.count && !s->pending.anew))
 		return;
-	if (s->pending.anew)
-		for (unsigned k = 0; k < s->rows.nkinds; k++) {
-			const struct rows_kind *kind = &s->rows.kinds[k];
-
-			for (size_t b = 0; b < kind->nbuckets; b++)
-				for (const struct row *row = kind->buckets[b]; row; row = row->next)
-					if (row->value)
-						disk_batch_add(&s->pending,
-							       &(struct disk_change){
-								       kind->name, (char *)row->key,
-								       row->value, row->number,
-								       row->sum });
-		}
+	while (s->pending.anew && (row = rows_step(&s->rows, &at, &kind)))
+		for (; row; row = row->next)
+			if (row->value)
+				disk_batch_add(&s->pending,
+					       &(struct disk_change){ (char *)kind,
+								      (char *)row->key, row->value,
+								      row->number, row->sum });
 	s->given = s->number;
 	s->began_us = loop_now_us(s->loop);
 	loop_timer_set(s->look, SLOW_US);
