@@ -107,7 +107,7 @@ all: $(BIN)/fmd $(BIN)/fmctl $(BIN)/import-opensm $(BIN)/import-state $(SIM)
 $(BIN)/import-opensm: etc/import-opensm etc/opensm-options.tsv
 	@mkdir -p $(@D)
 	$(Q)install -m 644 etc/opensm-options.tsv $(@D)/opensm-options.tsv && install -m 755 $< $@
-$(BIN)/import-state: etc/import-state
+$(BIN)/import-state $(B)/tests/import-state: etc/import-state
 	@mkdir -p $(@D)
 	$(Q)install -m 755 $< $@
 
@@ -234,7 +234,7 @@ unit_programs = $(call plain_programs,$(1)) $(call san_programs,$(1))
 TESTS ?= $(UNIT_SRC)
 unit-build:
 	$(if $(call plain_programs,$(TESTS)),$(Q)$(submake) -s SAN= B=$(PLAIN_B) $(call plain_programs,$(TESTS)))
-	$(if $(call san_programs,$(TESTS)),$(Q)$(submake) -s SAN=$(TEST_SAN) B=$(SAN_B) $(call san_programs,$(TESTS)))
+	$(if $(call san_programs,$(TESTS)),$(Q)$(submake) -s SAN=$(TEST_SAN) B=$(SAN_B) $(call san_programs,$(TESTS)) $(SAN_B)/tests/import-state)
 unit: unit-build
 	$(Q)$(TEST_ENV) tests/run-tests $(call unit_programs,$(TESTS))
 

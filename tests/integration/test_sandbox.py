@@ -270,7 +270,7 @@ def test_the_unit_allows_all_that_the_sandbox_does():
             sets[name] = []
         elif name and word and not word.startswith("#"):
             sets[name].append(word)
-    allowed = expand("@system-service", sets) - expand("@privileged", sets) - expand("@resources", sets) | {"capset", "seccomp", "setpriority"}
+    allowed = expand("@system-service", sets) - expand("@privileged", sets) - expand("@resources", sets) | {"capset", "fchown", "seccomp", "setpriority"}
     assert {"read", "epoll_wait", "clone"} <= allowed and "mount" not in allowed
     source = (ROOT / "fm/os/sandbox_calls.c").read_text().split("sandbox_helper_calls")[0]
     assert set(re.findall(r'"(\w+)"', source)) <= allowed, sorted(set(re.findall(r'"(\w+)"', source)) - allowed)
@@ -278,4 +278,4 @@ def test_the_unit_allows_all_that_the_sandbox_does():
 
 def test_the_unit_lets_fmd_enter_it():
     filters = re.findall(r"^SystemCallFilter=(.*)$", (ROOT / "etc/fmd.service").read_text(), re.M)
-    assert filters[0] == "@system-service" and filters[1].startswith("~@privileged") and filters[2] == "capset seccomp setpriority landlock_create_ruleset landlock_restrict_self"
+    assert filters[0] == "@system-service" and filters[1].startswith("~@privileged") and filters[2] == "capset fchown seccomp setpriority landlock_create_ruleset landlock_restrict_self"
