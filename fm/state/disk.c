@@ -14,6 +14,7 @@
 #include "topology/base/mem.h"
 
 #define SECOND_NS 1000000000l
+#define LOG_PAGES 1000 /* of a log that is written to the database at once */
 
 struct disk {
 	struct loop *loop;
@@ -147,6 +148,22 @@ static bool is_damage(const sqlite3 *db)
 	return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 }
 
+/*
+ * SQLite would write over a log from its begin, and who is killed between the head of a frame and
+ * its page would leave what a damaged frame looks like (disk_log.h): a log begins empty.
+ */
+static void checkpoint(sqlite3 *db)
+{
+	sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+}
+
+static int log_grew(void *arg, sqlite3 *db, const char *name, int pages)
+{
+	if (pages >= LOG_PAGES)
+		checkpoint(db);
+	return SQLITE_OK;
+}
+
 /* NULL: it can't be used; why. */
 static sqlite3 *open_as(const char *path, int flags, const char *sql, bool *damaged, char why[120])
 {
@@ -183,6 +200,8 @@ static sqlite3 *open_to_write(const char *path, bool *damaged, char why[120])
 		db = NULL;
 	}
 	sqlite3_finalize(st);
+	if (db)
+		sqlite3_wal_hook(db, log_grew, NULL);
 	return db;
 }
 
@@ -391,6 +410,8 @@ static void open_and_read(struct disk *d, disk_row_fn *row, struct disk_found *f
 		sqlite3_close(db);
 		return;
 	}
+	if (!*found->why && d->db)
+		checkpoint(d->db);
 	if (!*found->why)
 		return;
 	sqlite3_close(d->db);
@@ -456,8 +477,7 @@ static void *thread_main(void *arg)
 			fresh = false;
 			d->syncs = true;
 			pthread_mutex_unlock(&d->lock);
-			sqlite3_wal_checkpoint_v2(d->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
-						  NULL);
+			checkpoint(d->db);
 			pthread_mutex_lock(&d->lock);
 			d->syncs = false;
 			pthread_cond_broadcast(&d->ended);

@@ -252,12 +252,15 @@ def history(small_net, tmp_path_factory):
             if not all(link[end]["name"].startswith(("leaf", "spine")) for end in "ab"):
                 continue
             fabric.fmctl("cordon", f"{link['a']['name']}:{link['a']['port']}")
-            key = (fabric.rows("cordons").keys() - {step[0] for step in steps}).pop()
-            ends, salts = frames_of((fabric.state_copy() / "state.db-wal").read_bytes())
-            steps.append((key, salts, ends[-1]))
+            key, copy = (fabric.rows("cordons").keys() - {step[0] for step in steps}).pop(), fabric.state_copy()
+            ends, salts = frames_of((copy / "state.db-wal").read_bytes())
+            steps.append((key, salts, ends[-1] if ends else 0))
+            if ends:  # a checkpoint leaves the log empty
+                kept, count = fabric.scratch / f"kept-{len(steps)}", len(steps)
+                copy_state(copy, kept)
+                shutil.copy(fabric.state_dir / "manifest", kept)
         fabric.stop_fmd(signal.SIGKILL)
-        kept = fabric.scratch / "kept"
-        copy_state(fabric.state_dir, kept)
+        del steps[count:]
         yield fabric, kept, steps
     finally:
         fabric.stop()
