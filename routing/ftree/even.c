@@ -100,10 +100,10 @@ static bool find_rates(const struct graph *g, const struct topo *t, const struct
 				}
 				rate = *low % LIVE < *high % LIVE ? *low : *high;
 				rate = rate % LIVE * FULL_RATE;
+				bool known = last && last->nports == t->nports;
+
 				rates[port] = rate ? (rate + fastest - 1) / fastest
-					      : last && last->nports == t->nports
-						      ? last->rates[port]
-						      : FULL_RATE;
+						   : (known ? last->rates[port] : 0) ?: FULL_RATE;
 				rates[back] = rates[port];
 				alike &= rates[port] == FULL_RATE;
 			}

@@ -440,15 +440,18 @@ static void a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_the
 	topo_unref(t);
 }
 
-/* 16 leaves of 16 hosts; of 16 spines every second has links of half the rate. */
-static void spines_of_half_the_rate_carry_half_of_the_flows(void **state)
+/*
+ * 16 leaves of 16 hosts; of 16 spines every second has links of half the rate. With a cable between
+ * two spines, which has not trained yet: its rate is unknown.
+ */
+static struct topo *spines_of_two_rates(bool joined)
 {
 	struct topo_builder *b = topo_builder_new();
 	uint64_t seed = 1;
 	int spine[16];
 
 	for (unsigned s = 0; s < 16; s++)
-		spine[s] = add_switch(b, &seed, s % 2 ? "half" : "full", 16);
+		spine[s] = add_switch(b, &seed, s % 2 ? "half" : "full", 17);
 	for (unsigned l = 0; l < 16; l++) {
 		int leaf = add_switch(b, &seed, "leaf", 32);
 
@@ -463,7 +466,31 @@ static void spines_of_half_the_rate_carry_half_of_the_flows(void **state)
 			assert_int_equal(topo_builder_port(b, spine[s], 1 + l, &attr), 0);
 		}
 	}
-	struct topo *t = topo_freeze(b);
+	if (joined)
+		assert_int_equal(topo_builder_link(b, spine[0], 17, spine[1], 17, true), 0);
+	return topo_freeze(b);
+}
+
+static void a_link_that_is_new_and_has_no_rate_yet_counts_as_a_fast_one(void **state)
+{
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+
+	for (unsigned joined = 0; joined < 2; joined++) {
+		struct topo *t = spines_of_two_rates(joined);
+		struct lid_map *lids = lid_plan(t, NULL, 0);
+
+		assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+		lid_map_free(lids);
+		topo_unref(t);
+	}
+	tables_fini(&tables);
+	route_free(route);
+}
+
+static void spines_of_half_the_rate_carry_half_of_the_flows(void **state)
+{
+	struct topo *t = spines_of_two_rates(false);
 	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct route *route = route_new();
 	struct tables tables = { 0 };
@@ -495,6 +522,7 @@ int main(void)
 		cmocka_unit_test(
 			a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_them_back),
 		cmocka_unit_test(spines_of_half_the_rate_carry_half_of_the_flows),
+		cmocka_unit_test(a_link_that_is_new_and_has_no_rate_yet_counts_as_a_fast_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
