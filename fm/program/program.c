@@ -441,11 +441,14 @@ static void plan_content(const struct program *p, const struct store_switch *sw,
 {
 	const struct program_round *round = &p->round;
 	const struct program_part key = { .sw = sw->row, .block = block }, *part;
-	const uint8_t *want = tables_block(p->wanted, sw->row, block);
+	struct order_step step = { .sw = sw->row, .block = block };
+	uint8_t want[TABLES_BLOCK];
 
 	part = round->nparts
 		       ? bsearch(&key, round->parts, round->nparts, sizeof(key), compare_parts)
 		       : NULL;
+	step.tree = part ? part->tree : 0;
+	order_content(&p->order, p->topo, p->wanted, &step, want);
 	if (!part || part->whole) {
 		memcpy(content, want, TABLES_BLOCK);
 		return;
@@ -527,6 +530,7 @@ static bool plan_next(struct program *p)
 				.take = step->drain ? 0 : step->mask,
 				.empty = step->drain ? step->mask : 0,
 				.last = step->last,
+				.tree = step->tree,
 				.hosts = step->hosts,
 			};
 		}

@@ -181,6 +181,7 @@ struct program_part {
 	uint32_t sw, block;
 	uint64_t take, empty; /* entries that become new, or lead nowhere for now */
 	uint64_t last;	      /* as in order_step */
+	uint16_t tree;	      /* likewise */
 	bool hosts;
 	bool whole; /* it is not known which of its entries the switch holds */
 	bool blank; /* none was ever shown, as of a switch that has booted */

@@ -1,12 +1,131 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * acyclic_begin: the first turns of a design: those of a spanning tree, or of the tiers. In the end
- * all turns of a spanning tree are allowed, so that every pair has a path, and multicast trees are
- * parts of it. With the tiers a spanning tree is searched among the turns that are possible then.
+ * acyclic_begin: the net, and the first turns of a design: of a spanning tree, or of the tiers. In
+ * the end all turns of a spanning tree are allowed, so that every pair has a path, and multicast
+ * trees are parts of it. With the tiers a spanning tree is searched among the turns that are
+ * possible then.
  */
+#include "routing/acyclic/acyclic.h"
 #include "routing/acyclic/acyclic_own.h"
+#include "routing/path.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+
+/* ---- The net: switches and the arcs between them, of all links that are known ---------------- */
+
+#define LINK_NS 2 /* to compare the other ends of two ports */
+
+/* Arcs of one switch, by their lowest port; `arc_to` is TOPO_NONE everywhere, before and after. */
+static void list_arcs(struct net *n, const struct topo *t, uint32_t sw, uint32_t *arc_to,
+		      uint32_t *nlinks)
+{
+	n->first[sw] = n->narcs;
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		uint32_t to = path_neighbour(t, sw, num);
+
+		if (to == TOPO_NONE || arc_to[to] != TOPO_NONE)
+			continue;
+		arc_to[to] = n->narcs;
+		n->from[n->narcs] = sw;
+		n->to[n->narcs] = to;
+		n->first_link[n->narcs] = *nlinks;
+		for (unsigned lane = num; lane <= t->nodes[sw].nports; lane++)
+			if (path_neighbour(t, sw, lane) == to)
+				n->links[(*nlinks)++] = lane;
+		n->narcs++;
+	}
+	for (uint32_t a = n->first[sw]; a < n->narcs; a++)
+		arc_to[n->to[a]] = TOPO_NONE;
+}
+
+void net_init(struct net *n, const struct topo *t, struct fiber *fiber)
+{
+	uint32_t *arc_to = mem_array_unset(arc_to, t->nswitches + 1), nlinks = 0;
+	uint32_t room = t->nswitch_ports + 1;
+	struct arena *arena = arena_new();
+
+	*n = (struct net){ .nswitches = t->nswitches,
+			   .fiber = fiber,
+			   .arena = arena,
+			   .first = arena_array(arena, n->first, t->nswitches + 1),
+			   .from = arena_array(arena, n->from, room),
+			   .to = arena_array(arena, n->to, room),
+			   .back = arena_array(arena, n->back, room),
+			   .first_link = arena_array(arena, n->first_link, room),
+			   .first_turn = arena_array(arena, n->first_turn, room),
+			   .links = arena_array(arena, n->links, room),
+			   .hosts = arena_array(arena, n->hosts, t->nswitches + 1),
+			   .level = arena_array(arena, n->level, t->nswitches + 1) };
+	memset(arc_to, 0xff, (t->nswitches + 1) * sizeof(*arc_to));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		list_arcs(n, t, sw, arc_to, &nlinks);
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
+
+			n->hosts[sw] +=
+				peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp;
+		}
+		n->level[sw] = t->nodes[sw].level;
+		fiber_spend(fiber, t->nodes[sw].nports * t->nodes[sw].nports * LINK_NS);
+	}
+	n->first[t->nswitches] = n->narcs;
+	n->first_link[n->narcs] = nlinks;
+	for (uint32_t a = 0; a < n->narcs; a++) {
+		for (uint32_t b = n->first[n->to[a]]; b < n->first[n->to[a] + 1]; b++)
+			if (n->to[b] == n->from[a])
+				n->back[a] = b;
+		n->first_turn[a] = n->nturns;
+		n->nturns += net_degree(n, n->to[a]);
+		fiber_spend(fiber, net_degree(n, n->to[a]) * TURN_NS);
+	}
+	free(arc_to);
+}
+
+void net_read_states(const struct net *n, const struct topo *t, uint8_t *states)
+{
+	for (uint32_t a = 0; a < n->narcs; a++) {
+		states[a] = ARC_DOWN;
+		for (uint32_t i = n->first_link[a]; i < n->first_link[a + 1]; i++) {
+			const struct topo_port *port = topo_port(t, n->from[a], n->links[i]);
+			bool cordoned = port->cordoned || topo_peer(t, port)->cordoned;
+			uint8_t state = cordoned ? ARC_CORDONED : ARC_OPEN;
+
+			if (port->link_up && state > states[a])
+				states[a] = state;
+		}
+	}
+}
+
+static void find_part(const struct net *n, const uint8_t *states, enum arc_state least,
+		      uint32_t first, uint32_t *part, uint32_t *queue)
+{
+	uint32_t head = 0, tail = 0;
+
+	part[first] = first;
+	queue[tail++] = first;
+	while (head < tail) {
+		uint32_t sw = queue[head++];
+
+		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
+			if ((states && states[a] < least) || part[n->to[a]] != TOPO_NONE)
+				continue;
+			part[n->to[a]] = first;
+			queue[tail++] = n->to[a];
+		}
+	}
+}
+
+void net_find_parts(const struct net *n, const uint8_t *states, enum arc_state least,
+		    uint32_t *part)
+{
+	uint32_t *queue = mem_array_unset(queue, n->nswitches + 1);
+
+	memset(part, 0xff, n->nswitches * sizeof(*part));
+	for (uint32_t sw = 0; sw < n->nswitches; sw++)
+		if (part[sw] == TOPO_NONE)
+			find_part(n, states, least, sw, part, queue);
+	free(queue);
+}
 
 #define TURN_PAIRS (16ull << 30) /* of turns; beyond these not each can be asked for by itself */
 
@@ -294,4 +413,101 @@ void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *
 		begin_with_tree(&w, how, seed);
 	}
 	work_fini(&w);
+}
+
+/* ---- A tree beside tables -------------------------------------------------------------------- */
+
+#define ROOTS_MAX   64	      /* all of a small fabric: one more takes a copy of all turns */
+#define BESIDE_WORK (1 << 24) /* steps: some tens of milliseconds, in one go */
+
+/* The best link of an arc: one that is not cordoned, or one that is up. */
+static uint8_t port_of(const struct net *n, const struct topo *t, uint32_t arc)
+{
+	uint8_t best = 0;
+
+	for (uint32_t i = n->first_link[arc]; i < n->first_link[arc + 1]; i++) {
+		const struct topo_port *port = topo_port(t, n->from[arc], n->links[i]);
+		bool open = !port->cordoned && !topo_peer(t, port)->cordoned;
+
+		if (port->link_up && (!best || open))
+			best = port->num;
+		if (best && open)
+			break;
+	}
+	return best;
+}
+
+/* Allows the turns of the tables; false: they have a cycle. */
+static bool allow_turns_of(struct turns *turns, const struct topo *t, const struct tables *tables)
+{
+	const struct net *n = turns->net;
+	uint32_t *arcs = mem_array(arcs, t->nswitch_ports + 1u); /* by port: its arc, + 1 */
+	bool safe = true;
+
+	for (uint32_t arc = 0; arc < n->narcs; arc++)
+		for (uint32_t i = n->first_link[arc]; i < n->first_link[arc + 1]; i++)
+			arcs[t->nodes[n->from[arc]].port0 + n->links[i]] = arc + 1;
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= tables->top && safe; lid++) {
+			unsigned out = tables_row(tables, sw)[lid];
+			uint32_t next = path_switch_at(t, sw, out), a, b;
+
+			if (next == TOPO_NONE)
+				continue;
+			a = arcs[t->nodes[sw].port0 + out];
+			out = tables_row(tables, next)[lid];
+			b = path_switch_at(t, next, out) == TOPO_NONE
+				    ? 0
+				    : arcs[t->nodes[next].port0 + out];
+			if (a && b && turns->state[turn_number(n, a - 1, b - 1)] != TURN_ALLOWED)
+				safe = turns_allow(turns, a - 1, b - 1);
+		}
+	free(arcs);
+	return safe;
+}
+
+bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, uint8_t *up)
+{
+	uint32_t *queue = mem_array(queue, t->nswitches + 1u), count = 1;
+	bool *tree, safe, found = false;
+	struct turns turns, with_tree;
+	uint8_t *states;
+	struct net n;
+
+	net_init(&n, t, NULL);
+	turns_init(&turns, &n);
+	tree = mem_array(tree, n.narcs + 1u);
+	states = mem_array(states, n.narcs + 1u);
+	net_read_states(&n, t, states);
+	turns.work = BESIDE_WORK;
+	safe = allow_turns_of(&turns, t, tables);
+	/* From some roots, by cordoned links too where there is none without. */
+	for (uint32_t i = 0; i < 2 * n.nswitches && safe && !found;
+	     i += 1 + n.nswitches / ROOTS_MAX) {
+		struct work w;
+
+		for (uint32_t arc = 0; i >= n.nswitches && arc < n.narcs; arc++)
+			states[arc] = states[arc] == ARC_DOWN ? ARC_DOWN : ARC_OPEN;
+		mem_zero(tree, n.narcs);
+		turns_copy(&with_tree, &turns);
+		work_init(&w, &with_tree, tree);
+		w.states = states;
+		found = fit_tree(&w, i % n.nswitches) == n.nswitches;
+		turns.work = with_tree.work;
+		work_fini(&w);
+		turns_fini(&with_tree);
+	}
+	memset(up, 0, t->nswitches);
+	for (uint32_t head = 0; found && head < count; head++)
+		for (uint32_t a = n.first[queue[head]]; a < n.first[queue[head] + 1]; a++)
+			if (tree[a] && n.to[a] && !up[n.to[a]]) {
+				up[n.to[a]] = port_of(&n, t, n.back[a]);
+				queue[count++] = n.to[a];
+			}
+	free(queue);
+	free(tree);
+	free(states);
+	turns_fini(&turns);
+	arena_free(n.arena);
+	return found;
 }

@@ -311,6 +311,11 @@ static enum path_end path_end_of(const struct topo *t, uint32_t sw, unsigned out
 	return topo_is_host(t, topo_peer(t, topo_port(t, sw, out))->node) ? TO_HOST : TO_SWITCH;
 }
 
+bool order_leads_nowhere(const struct topo *t, uint32_t sw, unsigned out)
+{
+	return path_switch_at(t, sw, out) == TOPO_NONE && path_end_of(t, sw, out) == NOWHERE;
+}
+
 /* From a unit along the new path to the next changed entry, which is returned; or to the end. */
 static uint32_t next_changed(const struct order_work *w, const struct order_unit *from,
 			     unsigned bit, enum path_end *end)
@@ -524,11 +529,6 @@ static uint64_t sent_here(const struct order_work *w, const struct order_unit *u
 	return mask;
 }
 
-static bool leads_nowhere(const struct topo *t, uint32_t sw, unsigned out)
-{
-	return path_switch_at(t, sw, out) == TOPO_NONE && path_end_of(t, sw, out) == NOWHERE;
-}
-
 /* Nothing goes by the block until it is written, and nothing has to once all others are. */
 static bool is_late(const struct order_work *w, const struct order_unit *u)
 {
@@ -537,7 +537,7 @@ static bool is_late(const struct order_work *w, const struct order_unit *u)
 	if (u->split || u->awaited || !u->old || has_hosts(w->t, u->sw))
 		return false;
 	FOR_BITS(bit, u->mask)
-	if (!leads_nowhere(w->t, u->sw, u->old[bit]))
+	if (!order_leads_nowhere(w->t, u->sw, u->old[bit]))
 		return false;
 	return !(sent_here(w, u) & u->mask);
 }
@@ -592,7 +592,7 @@ static void order_column(struct order_work *w, struct chains *c, uint32_t block)
 				   (sent_here(w, u) & u->to_hosts);
 		FOR_BITS(bit, leaf && u->old && !u->split ? u->mask & ~u->awaited : 0)
 		if (c->ends[i * TABLES_BLOCK + bit] != NOWHERE &&
-		    !leads_nowhere(w->t, u->sw, u->old[bit]))
+		    !order_leads_nowhere(w->t, u->sw, u->old[bit]))
 			u->patient |= 1ull << bit;
 	}
 	order_column_leave(w, block);

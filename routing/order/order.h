@@ -14,6 +14,10 @@
  * Where that does not help, as the new paths of some LIDs and the old ones of others close a cycle,
  * the second is broken; nor is it kept where the older tables break it by themselves.
  *
+ * A change of the engine or of the manager keeps the second all the same: where all blocks are
+ * known, a sixth of all entries leads elsewhere, and few hosts are without a path before, switches
+ * hold spanning trees on the way, if some agree with both tables, which are not too large for that.
+ *
  * The content of an unknown block (never acknowledged) is taken for "leads nowhere", and nothing is
  * promised about it until it is written; unknown blocks do not wait for one another, so that a cold
  * start is one round.
@@ -36,6 +40,7 @@ struct order_step {
 	/* of the mask: they end paths that work until all other entries of the LID are new */
 	uint64_t last;
 	uint64_t patient; /* of the mask: no other waits for them, and old next hops are alive */
+	uint16_t tree;	  /* instead of its new value: of that tree of the order, 1 = the first */
 	bool drain;   /* the entries of the mask are emptied (TABLES_NO_ROUTE) and filled later */
 	bool emptied; /* they were, by a step before */
 	bool hosts;   /* traffic of hosts is known to use it: ahead of the others of its round */
@@ -45,6 +50,9 @@ struct order {
 	struct order_step *steps; /* round by round, those with hosts first */
 	uint32_t *first;	  /* by round [nrounds + 1]: its first step */
 	uint32_t nsteps, nrounds;
+	/* By tree and switch: the port towards its root, 0 = the root. By LID: its switch. */
+	uint8_t *trees;
+	uint32_t *home, ntrees;
 	uint32_t split;	  /* blocks written in several steps */
 	uint32_t drained; /* LIDs of which entries are emptied */
 	bool strict;	  /* the second promise needs every round complete: when a step fails for
@@ -72,5 +80,8 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 bool order_go(struct order_making *m);
 void order_end(struct order_making *m, struct order *out);
 void order_drop(struct order_making *m);
+/* What the entries of a step come to be; where nothing is drained, those of its mask. */
+void order_content(const struct order *o, const struct topo *t, const struct tables *newer,
+		   const struct order_step *step, uint8_t content[TABLES_BLOCK]);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "routing/acyclic/acyclic.h"
 #include "routing/order/order_own.h"
 #include "topology/base/mem.h"
 
@@ -13,9 +14,17 @@
  * If only entries are left each of which would close a cycle, no order is possible (for example a
  * ring whose direction is reversed), and the search also ends after a limit: then what is left of
  * some block numbers is emptied, of 64 LIDs at most, and the search goes on. If that gives no order
- * either, what was emptied is filled all the same, and others are emptied: each LID has old paths
- * or new ones, never both; but paths of different LIDs may wait for one another in a circle until
- * all are through.
+ * either, the change goes by spanning trees: from the older tables to a tree whose turns close no
+ * cycle with theirs, from tree to tree, and from a tree that agrees with the new tables to these.
+ * Between two of them one block number after the other is emptied and filled: a LID has paths of
+ * one of them, never of both.
+ *
+ * From tree to tree: both have the same root, and switches take their new parents as long as old
+ * and new parents together make no cycle. Then "towards a parent" is upwards, in each tree every
+ * switch has one way up, and no packet of either turns from down to up.
+ *
+ * Where no tree agrees, block numbers go straight from the older tables to the new ones: then paths
+ * of different LIDs may wait for one another in a circle until all are through.
  *
  * Tables that have credit loops by themselves, of another manager, are not worth that: the first
  * rounds are as good as it gets.
@@ -25,8 +34,12 @@
 #define TRIALS_BYTES (1u << 27)
 #define TRIALS_MIN   8
 #define TRIALS_MAX   200
+/* Where changes go by trees: bounds of order.h, and tables that are soon written once a tree. */
+#define CHANGED_SHARE 6
+#define DARK_SHARE    8
+#define TREES_BYTES   (1u << 20)
 
-enum phase { WHOLE, PARTS, ENTRIES };
+enum phase { WHOLE, PARTS, ENTRIES, COLUMNS };
 
 /*
  * Makes each round of *out free of credit loops: by more rounds, and where these are not enough by
@@ -47,7 +60,7 @@ struct order_cycle_free {
 	uint32_t *first, ndone, nrounds, drained, trials_left;
 	/* Where it is: gathering the candidates of a phase, or looking at them. */
 	enum phase phase;
-	uint32_t at;	   /* in todo */
+	uint32_t at;	   /* in todo; COLUMNS: in the trees' blocks, then the new tables' */
 	uint64_t left, in; /* of the entries of todo[at]: not looked at yet, among the candidates */
 	struct order_trial *trial;
 	struct order_work part; /* what it tries: the candidates as blocks */
@@ -63,11 +76,27 @@ static uint8_t *block_of(const struct tables *t, const struct order_step *step)
 static void step_write(const struct order_cycle_free *s, const struct order_step *step,
 		       uint8_t *block)
 {
-	const uint8_t *new = block_of(s->w->newer, step);
+	uint8_t new[TABLES_BLOCK];
 	unsigned bit;
 
+	order_content(s->out, s->w->t, s->w->newer, step, new);
 	FOR_BITS(bit, step->mask)
 	block[bit] = step->drain ? TABLES_NO_ROUTE : new[bit];
+}
+
+/* The tables before the first round. */
+static void hold_older(struct order_cycle_free *s)
+{
+	tables_copy(&s->mix, s->w->newer);
+	for (uint32_t i = 0; i < s->w->nunits; i++) {
+		const struct order_unit *u = &s->w->units[i];
+		uint8_t *block = tables_block(&s->mix, u->sw, u->block);
+
+		if (u->old)
+			memcpy(block, u->old, TABLES_BLOCK);
+		else
+			memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
+	}
 }
 
 /* The candidates become the next round. */
@@ -156,6 +185,143 @@ static bool drop_guilty(struct order_cycle_free *s, bool whole)
 	return some;
 }
 
+/* ---- By spanning trees ----------------------------------------------------------------------- */
+
+static uint32_t parent_of(const struct topo *t, const uint8_t *up, uint32_t sw)
+{
+	return path_switch_at(t, sw, up[sw]);
+}
+
+/* Whether ways up lead from a switch to another, by old parents and by new ones. */
+static bool leads_up(const struct topo *t, const uint8_t *old, const uint8_t *new, uint32_t from,
+		     uint32_t to, bool *met)
+{
+	if (from == TOPO_NONE || met[from])
+		return false;
+	met[from] = true;
+	return from == to || leads_up(t, old, new, parent_of(t, old, from), to, met) ||
+	       leads_up(t, old, new, parent_of(t, new, from), to, met);
+}
+
+static uint8_t *add_tree(struct order_cycle_free *s)
+{
+	struct order *o = s->out;
+	uint32_t n = s->w->t->nswitches;
+
+	o->trees = mem_array_resize(o->trees, ++o->ntrees * n);
+	return o->trees + (o->ntrees - 1) * n;
+}
+
+/* From the last of the trees on to another, as far as each step goes. */
+static void add_trees_to(struct order_cycle_free *s, const uint8_t *last)
+{
+	const struct topo *t = s->w->t;
+	bool *met = mem_array(met, t->nswitches);
+	const uint8_t *old;
+	uint8_t *new = s->out->trees;
+
+	while (memcmp(new, last, t->nswitches)) {
+		new = add_tree(s);
+		old = new - t->nswitches;
+		memcpy(new, old, t->nswitches);
+		for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+			mem_zero(met, t->nswitches);
+			if (old[sw] != last[sw] &&
+			    !leads_up(t, old, new, parent_of(t, last, sw), sw, met))
+				new[sw] = last[sw];
+		}
+	}
+	free(met);
+}
+
+/* Whether the rule of order.h lets the change go by trees, and it is not too large for that. */
+static bool may_go_by_trees(const struct order_cycle_free *s)
+{
+	const struct order_work *w = s->w;
+	uint64_t live = 0, changed = 0, dark = 0;
+	unsigned bit;
+
+	if ((size_t)w->t->nswitches * w->newer->stride > TREES_BYTES)
+		return false;
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= w->newer->top; lid++)
+			live += tables_row(w->newer, sw)[lid] != TABLES_NO_ROUTE;
+	for (uint32_t i = 0; i < w->nunits; i++) {
+		const struct order_unit *u = &w->units[i];
+
+		if (!u->old)
+			return false;
+		FOR_BITS(bit, u->mask)
+		if (order_leads_nowhere(w->t, u->sw, u->old[bit]))
+			dark += u->to_hosts >> bit & 1;
+		else
+			changed++;
+	}
+	return changed * CHANGED_SHARE >= live && dark * DARK_SHARE <= changed;
+}
+
+/* The change goes by trees from its beginning; where there are none, straight to the new tables. */
+static void columns_begin(struct order_cycle_free *s)
+{
+	const struct tables *newer = s->w->newer;
+	const struct topo *t = s->w->t;
+	struct order *o = s->out;
+	uint8_t *last = mem_array(last, t->nswitches + 1u);
+
+	hold_older(s);
+	if (acyclic_tree_beside(t, newer, last) && acyclic_tree_beside(t, &s->mix, add_tree(s)))
+		add_trees_to(s, last);
+	else
+		o->ntrees = 0;
+	free(last);
+	o->home = mem_array(o->home, newer->stride);
+	memset(o->home, 0xff, newer->stride * sizeof(*o->home));
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= newer->top; lid++)
+			if (path_switch_at(t, sw, tables_row(newer, sw)[lid]) == TOPO_NONE &&
+			    !order_leads_nowhere(t, sw, tables_row(newer, sw)[lid]))
+				o->home[lid] = sw;
+	s->now = mem_array_resize(s->now, t->nswitches);
+	s->phase = COLUMNS;
+	s->at = s->ndone = s->nrounds = s->drained = 0;
+}
+
+/* Entries of one block number that differ from the tables that come next are emptied and filled. */
+static bool next_column(struct order_cycle_free *s)
+{
+	struct order *o = s->out;
+	uint32_t tree = s->at / s->w->nblocks, block = s->at++ % s->w->nblocks;
+	uint8_t blank[TABLES_BLOCK], content[TABLES_BLOCK];
+	uint64_t lids = 0;
+
+	if (tree > o->ntrees)
+		return false;
+	memset(blank, TABLES_NO_ROUTE, sizeof(blank));
+	for (unsigned drain = 2; drain-- > 0;) {
+		s->nnow = 0;
+		for (uint32_t sw = 0; sw < s->w->t->nswitches; sw++) {
+			struct order_step *step = &s->now[s->nnow];
+			const uint8_t *held = tables_block(&s->mix, sw, block);
+
+			*step = (struct order_step){ .sw = sw,
+						     .block = block,
+						     .tree = tree < o->ntrees ? tree + 1 : 0,
+						     .drain = drain,
+						     .emptied = !drain,
+						     .hosts = true };
+			order_content(o, s->w->t, s->w->newer, step, content);
+			step->mask = ~bits_same(held, content);
+			step->mask &= drain ? ~bits_same(held, blank) : step->mask;
+			s->nnow += step->mask != 0;
+			lids |= step->mask;
+		}
+		if (s->nnow)
+			settle(s);
+	}
+	s->drained += __builtin_popcountll(lids);
+	return true;
+}
+
 /* ---- Where it is ---------------------------------------------------------------------------- */
 
 #define STEPS_A_CALL 2048
@@ -185,8 +351,11 @@ static bool round_begin(struct order_cycle_free *s)
 	return true;
 }
 
-/* Nothing else may go: more is emptied, up to 64 LIDs, else what is empty is filled. */
-static void empty_or_fill(struct order_cycle_free *s)
+/*
+ * Nothing else may go: more is emptied, up to 64 LIDs, else what is empty is filled, or the change
+ * begins again by trees.
+ */
+static bool empty_or_fill(struct order_cycle_free *s)
 {
 	uint64_t *empty = mem_array(empty, s->w->nblocks);
 	uint32_t kept = 0, lids = 0, more = 0;
@@ -204,6 +373,11 @@ static void empty_or_fill(struct order_cycle_free *s)
 		else
 			more += n;
 	}
+	free(empty);
+	if ((!more || !s->trials_left) && may_go_by_trees(s)) {
+		columns_begin(s);
+		return true;
+	}
 	for (uint32_t i = 0; i < s->ntodo; i++) {
 		struct order_step *step = &s->todo[i];
 
@@ -217,31 +391,28 @@ static void empty_or_fill(struct order_cycle_free *s)
 	}
 	s->drained += more;
 	s->ntodo = kept;
-	free(empty);
 	settle(s);
+	return round_begin(s);
 }
 
 static bool round_end(struct order_cycle_free *s)
 {
-	if (s->nnow) {
-		settle(s);
+	uint32_t kept = 0, next = 0;
 
-		uint32_t kept = 0, next = 0;
+	if (!s->nnow)
+		return empty_or_fill(s);
+	settle(s);
+	for (uint32_t i = 0; i < s->ntodo; i++) {
+		struct order_step *step = &s->todo[i];
 
-		for (uint32_t i = 0; i < s->ntodo; i++) {
-			struct order_step *step = &s->todo[i];
-
-			if (next < s->nnow && s->now[next].sw == step->sw &&
-			    s->now[next].block == step->block && (s->now[next].mask & step->mask))
-				step->mask &= ~s->now[next++].mask;
-			step->last &= step->mask;
-			if (step->mask)
-				s->todo[kept++] = *step;
-		}
-		s->ntodo = kept;
-	} else {
-		empty_or_fill(s);
+		if (next < s->nnow && s->now[next].sw == step->sw &&
+		    s->now[next].block == step->block && (s->now[next].mask & step->mask))
+			step->mask &= ~s->now[next++].mask;
+		step->last &= step->mask;
+		if (step->mask)
+			s->todo[kept++] = *step;
 	}
+	s->ntodo = kept;
 	return round_begin(s);
 }
 
@@ -320,7 +491,9 @@ static bool order_cycle_free_go(struct order_cycle_free *s)
 	bool safe, more;
 
 	if (!s->trial) {
-		more = s->phase == ENTRIES ? collect_entries(s) : collect_steps(s);
+		more = s->phase == COLUMNS   ? next_column(s)
+		       : s->phase == ENTRIES ? collect_entries(s)
+					     : collect_steps(s);
 	} else if (order_trial_go(s->trial)) {
 		return true;
 	} else {
@@ -425,17 +598,7 @@ static bool trial_done(struct order_making *m)
 		s->now = mem_array(s->now, m->out.nsteps + 1u);
 		s->guilty = mem_array(s->guilty, m->out.nsteps + 1u);
 		s->others = mem_array(s->others, m->w.nblocks);
-		/* The tables before the first round. */
-		tables_copy(&s->mix, t);
-		for (uint32_t i = 0; i < m->w.nunits; i++) {
-			const struct order_unit *u = &m->w.units[i];
-			uint8_t *block = tables_block(&s->mix, u->sw, u->block);
-
-			if (u->old)
-				memcpy(block, u->old, TABLES_BLOCK);
-			else
-				memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
-		}
+		hold_older(s);
 		m->cycle_free = s;
 		if (m->beyond.proof.older)
 			return round_begin(s);
@@ -511,9 +674,30 @@ void order_drop(struct order_making *m)
 	making_free(m);
 }
 
+void order_content(const struct order *o, const struct topo *t, const struct tables *newer,
+		   const struct order_step *step, uint8_t content[TABLES_BLOCK])
+{
+	const uint8_t *up = step->tree ? o->trees + (step->tree - 1) * t->nswitches : NULL;
+
+	memcpy(content, tables_block(newer, step->sw, step->block), TABLES_BLOCK);
+	for (unsigned bit = 0; step->tree && bit < TABLES_BLOCK; bit++) {
+		uint32_t home = o->home[step->block * TABLES_BLOCK + bit], below = home;
+
+		if (home == step->sw)
+			continue;
+		content[bit] = home == TOPO_NONE ? TABLES_NO_ROUTE : up[step->sw];
+		while (below != TOPO_NONE && parent_of(t, up, below) != step->sw)
+			below = parent_of(t, up, below);
+		if (below != TOPO_NONE)
+			content[bit] = topo_peer(t, topo_port(t, below, up[below]))->num;
+	}
+}
+
 void order_fini(struct order *o)
 {
 	free(o->steps);
 	free(o->first);
+	free(o->trees);
+	free(o->home);
 	*o = (struct order){ 0 };
 }

@@ -31,6 +31,8 @@ struct played {
 	uint32_t nrecords, size;
 	struct tables before;
 	unsigned may_go; /* LIDs that may be dark at a time */
+	bool detours;	 /* engines for trees need so many that no spanning tree agrees with them */
+	bool may_cycle;	 /* there: changes of the engine */
 	bool *dark;	 /* by port of the design: links between switches that are not Active */
 	unsigned judged, most_gone, cycles; /* writes; as in struct mixture */
 	unsigned told;			    /* LIDs that the events told of */
@@ -179,7 +181,7 @@ static void judge(struct played *p, const char *what)
 	mixture_init(&mix, t, fabric_lids(w->fabric), &p->before, &after);
 	mix.gone_allowed = p->may_go;
 	mix.hosts_owed = !p->may_go && lids_told(w) > p->told;
-	mix.cycles_allowed = p->may_go ? UINT32_MAX : 0;
+	mix.cycles_allowed = p->may_cycle ? UINT32_MAX : 0;
 	for (uint32_t port = 0; port < w->design->nports; port++)
 		if (p->dark[port] && t->ports[port_known_as(w, port)].peer != TOPO_NONE)
 			mixture_link_dark(&mix, port_known_as(w, port));
@@ -264,12 +266,15 @@ static bool falls(const struct foreign *f, uint32_t from, uint32_t to)
 	return !f->rank[from] || f->rank[to] > f->rank[from];
 }
 
-/* Bellman and Ford; who can fall does not rise. */
+/* Bellman and Ford, falling first: who can fall does not rise. */
 static void find_hops(struct foreign *f, uint32_t home)
 {
+	bool more = true, rises = false;
+
 	for (uint32_t sw = 0; sw < f->t->nswitches; sw++)
 		f->hops[sw] = f->down[sw] = sw == home ? 0 : NO_HOPS;
-	for (bool more = true; more;) {
+	while (more || !rises) {
+		rises |= !more;
 		more = false;
 		for (uint32_t e = 0; e < f->t->nswitch_ports; e++) {
 			uint32_t from = f->t->ports[e].node;
@@ -277,11 +282,12 @@ static void find_hops(struct foreign *f, uint32_t home)
 
 			if (to == TOPO_NONE)
 				continue;
-			if (falls(f, from, to) && f->down[to] + 1 < f->down[from]) {
+			if (!rises && falls(f, from, to) && f->down[to] + 1 < f->down[from]) {
 				f->down[from] = f->hops[from] = f->down[to] + 1;
 				more = true;
 			}
-			if (f->down[from] == NO_HOPS && f->hops[to] + 1 < f->hops[from]) {
+			if (rises && f->down[from] == NO_HOPS && !falls(f, from, to) &&
+			    f->hops[to] + 1 < f->hops[from]) {
 				f->hops[from] = f->hops[to] + 1;
 				more = true;
 			}
@@ -454,6 +460,7 @@ static void plays(struct played *p, uint64_t *seed)
 
 		p->may_go =
 			p->tree && p->w.conf.routing.engine != CONF_UPDN_ROOT ? 0 : TABLES_BLOCK;
+		p->may_cycle = kind == 5 && p->detours;
 		if (kind == 8) {
 			starts_on(p, damage_random(seed) % 2, seed);
 			h.cordoned = (struct cable){ 0 }; /* with the state */
@@ -499,6 +506,7 @@ static void play_all(const char *fabric, bool tree)
 
 		played_init(&p, fabric_of(fabric));
 		p.tree = tree;
+		p.detours = !strncmp(fabric, "dragonfly+", 10);
 		plays(&p, &seed);
 		judged += p.judged;
 		told += p.told;
