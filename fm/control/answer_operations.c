@@ -136,14 +136,18 @@ static bool take_all(struct whatif *w, const json_t *list, change_fn *change, ch
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-static json_t *congestion_of(const struct whatif *w, const struct topo *t,
-			     const struct lid_map *lids, const struct tables *tables)
+/* Puts `congestion` and `ebb` into a document. */
+static void add_congestion(json_t *doc, const struct whatif *w, const struct topo *t,
+			   const struct lid_map *lids, const struct tables *tables)
 {
 	const struct congestion_scene scene = { t, lids, tables, w->storage };
 	struct congestion congestion;
+	struct ebb ebb;
 
 	congestion_study(&scene, &congestion, NULL);
-	return report_congestion(&congestion);
+	ebb_measure(&scene, &ebb);
+	json_object_set_new(doc, "congestion", report_congestion(&congestion));
+	json_object_set_new(doc, "ebb", report_ebb(&ebb));
 }
 
 /* The running tables as those of t: what is new is as it will be there. */
@@ -191,7 +195,7 @@ static json_t *document(struct whatif *w)
 	struct delta delta = { 0 };
 	double start = now_ms();
 	uint8_t *classes;
-	json_t *now;
+	json_t *now, *doc;
 	bool sound;
 
 	w->lids = fabric_try(fabric, w->t, &policy, &w->tables, &w->tried);
@@ -213,19 +217,19 @@ static json_t *document(struct whatif *w)
 	delta.entries_minimum = delta_minimum(w->t, w->lids, w->tried.engine, &running, &w->tables);
 	tables_fini(&running);
 	fabric_check(fabric, &before);
-	now = json_pack(
-		"{so so}", "proof", report_proof(&before), "congestion",
-		congestion_of(w, w->present, fabric_view(fabric).lids, fabric_view(fabric).tables));
-	return json_pack(
-		"{si si si sf sf sb so so so so so so so* ss ss* so*}", "links_failed", w->failed,
+	now = json_pack("{so}", "proof", report_proof(&before));
+	add_congestion(now, w, w->present, fabric_view(fabric).lids, fabric_view(fabric).tables);
+	doc = json_pack(
+		"{si si si sf sf sb so so so so so so* ss ss* so*}", "links_failed", w->failed,
 		"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t), "route_ms",
 		w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof", report_proof(&proof),
-		"congestion", congestion_of(w, w->t, w->lids, &w->tables), "before", now, "delta",
-		report_delta(&delta), "at_risk", risk_json(w->t), "lost",
+		"before", now, "delta", report_delta(&delta), "at_risk", risk_json(w->t), "lost",
 		lost_json(w->present, w->faulty), "growth",
 		w->t == w->faulty ? NULL : growth_json(w, &before, &proof), "engine",
 		w->tried.engine, "engine_why", w->tried.why[0] ? w->tried.why : NULL, "nvswitch",
 		w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
+	add_congestion(doc, w, w->t, w->lids, &w->tables);
+	return doc;
 }
 
 /* False: it is no plan of this fabric; the reason is in err. */

@@ -25,11 +25,6 @@ static enum fmctl_exit plan_assume(struct plan *p)
 {
 	char err[512];
 
-	conf_default(&p->conf);
-	if (p->args.conf_path && conf_load(p->args.conf_path, &p->conf, err, sizeof(err))) {
-		fprintf(stderr, "fmctl: plan: %s\n", err);
-		return FMCTL_FAILED;
-	}
 	if (!p->args.nassumed)
 		return FMCTL_DONE;
 	p->states = mem_alloc(p->topo->nhosts + 1, 1); /* all are well */
@@ -98,15 +93,16 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 	json_t *tiers = json_array(), *doc;
 
 	doc = json_pack(
-		"{si si si si si si ss sf so sf sI si so so so so sO* ss* so* so* so* so*}",
+		"{si si si si si si ss sf so sf sI si si so so so so so sO* ss* so* so* so* so*}",
 		"switches", p->topo->nswitches, "hcas", p->topo->ncas, "aggregation_nodes",
 		p->topo->nspecials, "links_special", p->topo->nlinks_special, "links",
 		topo_links(p->topo), "levels", p->topo->nlevels, "engine", p->engine, "route_ms",
 		median(p->ms, p->args.repeat), "route_ms_all", list_reals(p->ms, p->args.repeat),
 		"check_ms", p->check_ms, "lft_bytes",
-		(json_int_t)p->tables.nswitches * p->tables.stride, "lids", p->lids->top, "proof",
-		report_proof(&p->proof), "congestion", report_congestion(&p->congestion), "tiers",
-		tiers, "tier_edges", list_reals(load_bin_edges, LOAD_BINS - 1), "lost", p->lost,
+		(json_int_t)p->tables.nswitches * p->tables.stride, "lids", p->lids->top, "lmc",
+		p->lids->lmc, "proof", report_proof(&p->proof), "congestion",
+		report_congestion(&p->congestion), "ebb", report_ebb(&p->ebb), "tiers", tiers,
+		"tier_edges", list_reals(load_bin_edges, LOAD_BINS - 1), "lost", p->lost,
 		"engine_why", p->why[0] ? p->why : NULL, "delta",
 		plan_changes(p) ? report_delta(&p->delta) : NULL, "nvswitch",
 		p->states ? plan_trial(p) : NULL, "rebalance",
@@ -324,13 +320,18 @@ static enum fmctl_exit load(struct plan *p)
 	char err[512];
 	enum fmctl_exit status = FMCTL_DONE;
 
+	conf_default(&p->conf);
+	if (p->args.conf_path && conf_load(p->args.conf_path, &p->conf, err, sizeof(err))) {
+		fprintf(stderr, "fmctl: plan: %s\n", err);
+		return FMCTL_FAILED;
+	}
 	p->intact = read_fabric(p, err, sizeof(err));
 	if (!p->intact) {
 		fprintf(stderr, "fmctl: plan: %s\n", err);
 		return FMCTL_FAILED;
 	}
 	p->topo = topo_alike(p->intact);
-	p->lids = p->args.foreign ? NULL : lid_plan(p->intact, NULL, 0);
+	p->lids = p->args.foreign ? NULL : lid_plan(p->intact, NULL, p->conf.routing.lmc);
 	for (unsigned i = 0; i < p->args.nfails && status == FMCTL_DONE; i++)
 		status = fail_one(p, p->args.fails[i]);
 	if (p->args.nfails)
@@ -417,6 +418,7 @@ static void measure(struct plan *p)
 	p->check_ms = now_ms() - start;
 	p->flows = mem_array(p->flows, p->topo->nports);
 	congestion_study(&scene, &p->congestion, p->flows);
+	ebb_measure(&scene, &p->ebb);
 	for (unsigned level = 0; level < p->topo->nlevels; level++) {
 		struct load_map *tier = load_map_new(p->topo, p->flows, level);
 

@@ -49,6 +49,7 @@ struct plan {
 	double ms[PLAN_MAX_REPEAT], check_ms;
 	struct check_report proof;
 	struct congestion congestion;
+	struct ebb ebb;
 	uint64_t *flows; /* all-to-all, by port */
 	struct load_map *tiers[TOPO_MAX_LEVEL + 1];
 	unsigned ntiers;

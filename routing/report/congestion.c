@@ -431,6 +431,19 @@ static void flows_fini(struct flows *f)
 	free(f->permutation);
 }
 
+/* Fisher and Yates. */
+static void shuffle_hosts(struct flows *f, uint64_t *random)
+{
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		f->permutation[i] = i;
+	for (uint32_t i = f->nhosts; i > 1; i--) {
+		uint32_t k = random_next(random) % i, last = f->permutation[i - 1];
+
+		f->permutation[i - 1] = f->permutation[k];
+		f->permutation[k] = last;
+	}
+}
+
 void congestion_study(const struct congestion_scene *scene, struct congestion *out,
 		      uint64_t *by_port)
 {
@@ -442,15 +455,7 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 	for (unsigned n = 0; n < CONGESTION_SAMPLES && f.nhosts > 1; n++) {
 		uint64_t shuffle = f.sample = random_next(&state);
 
-		/* Fisher and Yates. */
-		for (uint32_t i = 0; i < f.nhosts; i++)
-			f.permutation[i] = i;
-		for (uint32_t i = f.nhosts; i > 1; i--) {
-			uint32_t k = random_next(&shuffle) % i, last = f.permutation[i - 1];
-
-			f.permutation[i - 1] = f.permutation[k];
-			f.permutation[k] = last;
-		}
+		shuffle_hosts(&f, &shuffle);
 		for (size_t p = 0; p < ARRAY_SIZE(patterns); p++) {
 			unsigned *max = (void *)((char *)out + patterns[p].max);
 			double *mean = (void *)((char *)out + patterns[p].mean);
@@ -473,4 +478,260 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 	if (by_port)
 		mem_copy(by_port, f.total, f.t->nports);
 	flows_fini(&f);
+}
+
+/*
+ * ---- Effective bisection bandwidth --------------------------------------------------------------
+ * A flow is spread over its LIDs, and at each switch over the ports that may be taken there. First
+ * all flows are laid on the channels, hop by hop; then each gets what the channels leave it.
+ */
+
+#define JOB_PERCENT 40
+#define FLOWS_MEANT 65536 /* in all samples of a pattern, if that is not too many of them */
+#define SAMPLES_MIN 4
+
+struct ebb_study {
+	struct flows f;
+	const struct lid_map *lids;
+	double *rate;	       /* by port: Mb/s */
+	uint32_t *to;	       /* by host: whom it sends to */
+	uint32_t *in;	       /* by host: how many send to it */
+	bool *is_chosen;       /* by machine, then by node without one */
+	double *mass, *share;  /* by switch: of the present flow; its share from there on */
+	uint32_t *stamp, now;  /* by switch: share is that of flow number `now` */
+	uint32_t *here, *next; /* switches that the flow has come to, and comes to next */
+	double *results;       /* of all samples */
+	size_t nresults;
+};
+
+struct exits {
+	uint8_t port[256];
+	unsigned n;
+	double rate; /* of all together */
+};
+
+/* The ports to other switches by which a packet may leave. */
+static void find_exits(const struct ebb_study *e, uint32_t sw, uint16_t lid, struct exits *out)
+{
+	uint8_t port = tables_row(e->f.tables, sw)[lid];
+	uint32_t port0 = e->f.t->nodes[sw].port0;
+
+	out->n = 0;
+	out->rate = 0;
+	for (unsigned num = 1; num <= e->f.t->nodes[sw].nports; num++)
+		if (num == port && e->f.next[port0 + num] != TOPO_NONE) {
+			out->port[out->n++] = num;
+			out->rate += e->rate[port0 + num];
+		}
+}
+
+static void lay(struct ebb_study *e, uint32_t from, uint16_t lid, double demand)
+{
+	const struct topo_node *nodes = e->f.t->nodes;
+	uint32_t nhere = 1, nnext;
+	struct exits exits;
+
+	e->here[0] = from;
+	e->mass[from] = demand;
+	for (unsigned hop = 0; nhere && hop < MAX_HOPS; hop++, nhere = nnext) {
+		nnext = 0;
+		for (uint32_t i = 0; i < nhere; i++) {
+			uint32_t sw = e->here[i];
+			double mass = e->mass[sw];
+
+			e->mass[sw] = 0;
+			find_exits(e, sw, lid, &exits);
+			for (unsigned x = 0; x < exits.n; x++) {
+				uint32_t port = nodes[sw].port0 + exits.port[x];
+				double part = mass * e->rate[port] / exits.rate;
+
+				e->f.load[port] += part;
+				if (e->mass[e->f.next[port]] == 0)
+					e->next[nnext++] = e->f.next[port];
+				e->mass[e->f.next[port]] += part;
+			}
+		}
+		uint32_t *last = e->here;
+
+		e->here = e->next;
+		e->next = last;
+	}
+	while (nhere)
+		e->mass[e->here[--nhere]] = 0;
+}
+
+/* The part of what a flow asks for that it gets from this switch on; nothing if it is dropped. */
+static double share_from(struct ebb_study *e, uint32_t sw, uint16_t lid, unsigned hops)
+{
+	const struct topo_node *node = &e->f.t->nodes[sw];
+	struct exits exits;
+	double share = 0;
+
+	if (e->stamp[sw] == e->now)
+		return e->share[sw];
+	find_exits(e, sw, lid, &exits);
+	for (unsigned x = 0; x < exits.n && hops < MAX_HOPS; x++) {
+		uint32_t port = node->port0 + exits.port[x];
+		double here = fmin(1, e->rate[port] / e->f.load[port]);
+
+		share += fmin(here, share_from(e, e->f.next[port], lid, hops + 1)) * e->rate[port] /
+			 exits.rate;
+	}
+	if (!exits.n) {
+		unsigned num = tables_row(e->f.tables, sw)[lid];
+
+		share = num <= node->nports &&
+			e->f.t->ports[node->port0 + num].peer == e->lids->port_of_lid[lid];
+	}
+	e->stamp[sw] = e->now;
+	return e->share[sw] = share;
+}
+
+/* What a host's flow asks for: all that its own port and the other one have for it. */
+static double demand_of(const struct ebb_study *e, uint32_t from)
+{
+	const struct flow_host *to = &e->f.hosts[e->to[from]];
+
+	return fmin(e->rate[e->f.hosts[from].port], e->rate[to->port] / e->in[e->to[from]]);
+}
+
+static void measure_sample(struct ebb_study *e, double *worst)
+{
+	const struct flows *f = &e->f;
+	unsigned lids = 1u << e->lids->lmc;
+
+	mem_zero(f->load, f->t->nports);
+	mem_zero(e->in, f->nhosts);
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		if (e->to[i] != NOBODY)
+			e->in[e->to[i]]++;
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		for (unsigned l = 0; e->to[i] != NOBODY && l < lids; l++)
+			lay(e, f->hosts[i].sw, f->hosts[e->to[i]].lid + l, demand_of(e, i) / lids);
+	for (uint32_t i = 0; i < f->t->nports; i++)
+		if (f->load[i] > 0)
+			*worst = fmax(*worst, f->load[i] / e->rate[i]);
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		double share = 0;
+
+		for (unsigned l = 0; e->to[i] != NOBODY && l < lids; l++) {
+			e->now++;
+			share +=
+				share_from(e, f->hosts[i].sw, f->hosts[e->to[i]].lid + l, 0) / lids;
+		}
+		if (e->to[i] != NOBODY)
+			e->results[e->nresults++] = share;
+	}
+}
+
+/* Random pairs, each of which sends both ways; of an odd number of hosts one is left out. */
+static void choose_pairs(struct ebb_study *e)
+{
+	uint64_t shuffle = e->f.sample;
+
+	shuffle_hosts(&e->f, &shuffle);
+	for (uint32_t i = 0; i < e->f.nhosts; i++) {
+		uint32_t mate = (i ^ 1) < e->f.nhosts ? e->f.permutation[i ^ 1] : NOBODY;
+
+		e->to[e->f.permutation[i]] = mate;
+	}
+}
+
+/* A round of an all-to-all among the ports of some machines: each sends to the k-th after it. */
+static void choose_job(struct ebb_study *e)
+{
+	const struct flows *f = &e->f;
+	uint32_t *ports = f->permutation, count = 0;
+	uint64_t random = f->sample;
+
+	for (uint32_t i = 0; i < f->t->nhosts + f->t->nnodes; i++)
+		e->is_chosen[i] = random_next(&random) % 100 < JOB_PERCENT;
+	for (uint32_t i = 0; i < f->nhosts; i++) {
+		uint32_t node = f->hosts[i].node, host = f->t->nodes[node].host;
+
+		e->to[i] = NOBODY;
+		if (e->is_chosen[host == TOPO_NONE ? f->t->nhosts + node : host])
+			ports[count++] = i;
+	}
+	for (uint32_t i = 0, k = count ? random_next(&random) % count : 0; i < count && k; i++)
+		e->to[ports[i]] = ports[(i + k) % count];
+}
+
+static void choose_storage(struct ebb_study *e)
+{
+	for (uint32_t i = 0; i < e->f.nhosts; i++) {
+		e->to[i] = pick_storage(&e->f, i);
+		if (e->to[i] == i)
+			e->to[i] = NOBODY;
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return sort_order(*(const double *)a, *(const double *)b);
+}
+
+static struct ebb_figures sum_up(struct ebb_study *e, double worst)
+{
+	struct ebb_figures figures = { .worst_link = worst };
+
+	qsort(e->results, e->nresults, sizeof(*e->results), by_value);
+	for (size_t i = 0; i < e->nresults; i++)
+		figures.mean += e->results[i] / e->nresults;
+	if (e->nresults)
+		figures.slowest_tenth = e->results[e->nresults / 10];
+	e->nresults = 0;
+	return figures;
+}
+
+void ebb_measure(const struct congestion_scene *scene, struct ebb *out)
+{
+	static void (*const choose[EBB_PATTERNS])(
+		struct ebb_study *) = { [EBB_BISECTION] = choose_pairs,
+					[EBB_JOB] = choose_job,
+					[EBB_STORAGE] = choose_storage };
+	struct ebb_study e = { .lids = scene->lids };
+	const struct topo *t = scene->t;
+	uint64_t state = 1;
+
+	flows_init(&e.f, scene);
+
+	uint32_t nhosts = e.f.nhosts + 1, samples = FLOWS_MEANT / nhosts;
+
+	samples = samples < SAMPLES_MIN	  ? SAMPLES_MIN
+		  : samples > EBB_SAMPLES ? EBB_SAMPLES
+					  : samples;
+	e.rate = mem_array(e.rate, t->nports + 1);
+	for (uint32_t i = 0; i < t->nports; i++)
+		e.rate[i] = topo_lane_mbps(t->ports[i].speed) * t->ports[i].width ?: 1;
+	e.to = mem_array(e.to, nhosts);
+	e.in = mem_array(e.in, nhosts);
+	e.is_chosen = mem_array(e.is_chosen, t->nhosts + t->nnodes);
+	e.mass = mem_array(e.mass, t->nswitches + 1);
+	e.share = mem_array(e.share, t->nswitches + 1);
+	e.stamp = mem_array(e.stamp, t->nswitches + 1);
+	e.here = mem_array(e.here, t->nswitches + 1);
+	e.next = mem_array(e.next, t->nswitches + 1);
+	e.results = mem_array(e.results, (size_t)samples * nhosts);
+	for (unsigned p = 0; p < EBB_PATTERNS; p++) {
+		double worst = 0;
+
+		for (uint32_t n = 0; n < samples && e.f.nhosts > 1; n++) {
+			e.f.sample = random_next(&state);
+			choose[p](&e);
+			measure_sample(&e, &worst);
+		}
+		out->of[p] = sum_up(&e, worst);
+	}
+	free(e.rate);
+	free(e.to);
+	free(e.in);
+	free(e.is_chosen);
+	free(e.mass);
+	free(e.share);
+	free(e.stamp);
+	free(e.here);
+	free(e.next);
+	free(e.results);
+	flows_fini(&e.f);
 }

@@ -49,6 +49,33 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 		      uint64_t *by_port);
 
 /*
+ * ---- Effective bisection bandwidth --------------------------------------------------------------
+ * What each flow gets of what its ends have for it, while all other flows of a pattern are there: 1
+ * = all. A flow is spread evenly over the LIDs that LMC gives its destination; only applications
+ * that use path bits do so. A part of it gets its share of its busiest link, by the rates of links;
+ * what it leaves unused elsewhere nobody else gets. A flow without a path gets nothing.
+ */
+
+#define EBB_SAMPLES 40 /* at most; fewer in large fabrics */
+
+enum ebb_pattern {
+	EBB_BISECTION, /* random pairs of all hosts' ports, which send both ways */
+	EBB_JOB,       /* 40 % of the machines, at random: rounds of an all-to-all of their ports */
+	EBB_STORAGE, /* as the pattern `storage`; each storage port is shared by who sends to it */
+	EBB_PATTERNS
+};
+struct ebb {
+	struct ebb_figures {
+		double mean;
+		double slowest_tenth; /* nine flows of ten get at least that */
+		double worst_link;    /* demand on the busiest link, in what it carries */
+	} of[EBB_PATTERNS];
+};
+
+/* Fills *out, from samples that are the same each time. */
+void ebb_measure(const struct congestion_scene *scene, struct ebb *out);
+
+/*
  * ---- What forwarding tables send over a link ----------------------------------------------------
  * How many LIDs, and how many pairs of hosts. Directions are counted separately, by the port that
  * packets leave from.

@@ -145,6 +145,21 @@ json_t *report_congestion(const struct congestion *c)
 			 c->storage_ports);
 }
 
+json_t *report_ebb(const struct ebb *ebb)
+{
+	static const char *const names[EBB_PATTERNS] = {
+		[EBB_BISECTION] = "bisection", [EBB_JOB] = "job", [EBB_STORAGE] = "storage"
+	};
+	json_t *all = json_object();
+
+	for (unsigned p = 0; p < EBB_PATTERNS; p++)
+		json_object_set_new(all, names[p],
+				    json_pack("{sf sf sf}", "mean", ebb->of[p].mean,
+					      "slowest_tenth", ebb->of[p].slowest_tenth,
+					      "worst_link", ebb->of[p].worst_link));
+	return all;
+}
+
 static json_t *direction(const struct load_tier *tier, enum load_direction d)
 {
 	json_t *bins = json_array();

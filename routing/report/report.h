@@ -43,6 +43,7 @@ uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const c
 /* New objects, which the caller owns; never NULL. Bins of a tier are those of load_bin_edges. */
 json_t *report_proof(const struct check_report *report);
 json_t *report_congestion(const struct congestion *congestion);
+json_t *report_ebb(const struct ebb *ebb);
 json_t *report_tier(const struct load_tier *tier);
 json_t *report_delta(const struct delta *delta);
 

@@ -94,6 +94,7 @@ def test_whatif_says_beforehand_what_a_cordon_changes(start, pod_net):
     assert fabric.tables() == before and fabric.status()["links_cordoned"] == 0
     assert answer["sound"] and answer["proof"]["unreachable"] == 0 and answer["links_cordoned"] == 64
     assert answer["congestion"]["shift_max"] >= answer["before"]["congestion"]["shift_max"]
+    assert 0 < answer["ebb"]["bisection"]["mean"] <= answer["before"]["ebb"]["bisection"]["mean"] <= 1
     done = fabric.ask("cordon", SPINE)
     assert done["lft_entries_changed"] == answer["delta"]["entries"]
     assert done["lft_blocks_written"] == answer["delta"]["blocks"]

@@ -47,6 +47,20 @@ def test_document_has_the_keys_of_the_contract(pod_net):
     assert len(bins["bins"]) == len(document["tier_edges"]) + 1
 
 
+def test_path_bits_of_the_configuration_raise_the_bandwidth_of_random_pairs(pod_net, tmp_path):
+    found = []
+    for lmc in 0, 3:
+        config = tmp_path / "fmd.conf"
+        config.write_text(f"lmc = {lmc}\n")
+        document = plan(pod_net, "--config", config)
+        assert document["lmc"] == lmc and document["proof"]["unreachable"] == 0
+        assert document["ebb"].keys() == {"bisection", "job", "storage"}
+        found.append(document["ebb"]["bisection"])
+    one, eight = found
+    assert one["slowest_tenth"] < one["mean"] < 0.8 < eight["mean"] <= 1
+    assert eight["worst_link"] < one["worst_link"] and eight["slowest_tenth"] > one["slowest_tenth"]
+
+
 def test_a_host_without_p2p_is_planned_by_rates_and_moves_nothing(pod_net, tmp_path):
     host = "dgx-su01-05"
     document = plan(pod_net, "--nvswitch", f"{host}=NO_P2P")

@@ -110,6 +110,90 @@ static void too_few_spines_carry_more(void **state)
 	drop(&s);
 }
 
+/* ---- Effective bisection bandwidth ----------------------------------------------------------- */
+
+static struct ebb ebb_of(const struct study *s)
+{
+	const struct congestion_scene scene = { s->t, s->lids, &s->tables, NULL };
+	struct ebb ebb;
+
+	ebb_measure(&scene, &ebb);
+	return ebb;
+}
+
+static bool is_near(double x, double y)
+{
+	return fabs(x - y) < 1e-6;
+}
+
+/* One spine for leaves of one host each: whoever sends to whom, a link has one flow. */
+static void flows_that_never_meet_get_all(void **state)
+{
+	const unsigned m[] = { 1, 8 }, w[] = { 1, 1 }, p[] = { 1, 1 };
+	char err[128];
+	struct study s = study_of(generate_pgft(2, m, w, p, err, sizeof(err)), NULL);
+	struct ebb ebb = ebb_of(&s);
+
+	for (unsigned i = 0; i < EBB_PATTERNS; i++)
+		assert_true(is_near(ebb.of[i].mean, 1) && is_near(ebb.of[i].slowest_tenth, 1));
+	assert_true(is_near(ebb.of[EBB_BISECTION].worst_link, 1));
+	drop(&s);
+}
+
+/* Two leaves of two hosts, one spine: pairs are on one leaf in a third of all cases, else share. */
+static void pairs_across_share_the_one_link_up(void **state)
+{
+	const unsigned m[] = { 2, 2 }, w[] = { 1, 1 }, p[] = { 1, 1 };
+	char err[128];
+	struct study s = study_of(generate_pgft(2, m, w, p, err, sizeof(err)), NULL);
+	struct ebb_figures got = ebb_of(&s).of[EBB_BISECTION];
+
+	assert_true(got.mean > 0.55 && got.mean < 0.8);
+	assert_true(is_near(got.slowest_tenth, 0.5) && is_near(got.worst_link, 2));
+	assert_true(is_near(got.mean, ebb_of(&s).of[EBB_BISECTION].mean));
+	drop(&s);
+}
+
+static void a_host_that_is_cut_off_gets_nothing(void **state)
+{
+	struct study s = study_of(tree(4), NULL);
+	uint16_t lid = s.lids->lid_of_port[s.t->nodes[s.t->nswitches].port0 + 1];
+	double before = ebb_of(&s).of[EBB_BISECTION].mean;
+
+	for (uint32_t sw = 0; sw < s.t->nswitches; sw++)
+		tables_set(&s.tables, sw, lid, TABLES_NO_ROUTE);
+	/* One flow of sixteen, and who shared links with it may get more. */
+	assert_true(ebb_of(&s).of[EBB_BISECTION].mean < before);
+	assert_true(ebb_of(&s).of[EBB_BISECTION].mean > before - 1.0 / 16 - 1e-6);
+	drop(&s);
+}
+
+/* All of four spines' links turn out to have half the rate of hosts' links: half is left. */
+static void slow_links_give_what_they_carry(void **state)
+{
+	struct study s = study_of(tree(4), NULL);
+	struct topo_builder *b = topo_builder_from(s.t);
+	struct ebb before = ebb_of(&s), after;
+
+	for (uint32_t p = 0; p < s.t->nports; p++) {
+		const struct topo_port *port = &s.t->ports[p], *peer = topo_peer(s.t, port);
+		struct topo_port_attr attr = { .guid = port->guid, .speed = TOPO_NDR, .width = 4 };
+
+		if (!peer)
+			continue;
+		if (port->node < s.t->nswitches && peer->node < s.t->nswitches)
+			attr.width = 2;
+		topo_builder_port(b, port->node, port->num, &attr);
+	}
+	topo_unref(s.t);
+	s.t = topo_freeze(b);
+	after = ebb_of(&s);
+	assert_true(after.of[EBB_BISECTION].mean < before.of[EBB_BISECTION].mean);
+	assert_true(is_near(after.of[EBB_BISECTION].worst_link,
+			    2 * before.of[EBB_BISECTION].worst_link));
+	drop(&s);
+}
+
 /* Tables for four equal spines, and one of them turns out to have links of half the rate. */
 static void flows_on_a_link_of_half_the_rate_count_twice(void **state)
 {
@@ -257,6 +341,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_tree_carries_one_flow_a_channel),
 		cmocka_unit_test(too_few_spines_carry_more),
+		cmocka_unit_test(flows_that_never_meet_get_all),
+		cmocka_unit_test(pairs_across_share_the_one_link_up),
+		cmocka_unit_test(a_host_that_is_cut_off_gets_nothing),
+		cmocka_unit_test(slow_links_give_what_they_carry),
 		cmocka_unit_test(flows_on_a_link_of_half_the_rate_count_twice),
 		cmocka_unit_test(the_samples_are_the_same_each_time),
 		cmocka_unit_test(without_storage_one_host_a_leaf_is_the_target),
