@@ -9,6 +9,7 @@ a deaf, refusing, slow or pretending one boots then. What devices forward is jud
 each; the alerts are those 8 s behind. What never answered is named by the ports that lead to it. Exit status 1 where the pairs or the alert took longer than 2 s, or
 it was told by another alert too.
 """
+import json
 import sys
 import time
 
@@ -21,6 +22,7 @@ import world as w
 ILLS = {"hang": "hang {}", "deaf": "deaf {}", "refuse": "refuse {}", "slow": "slow 1s {}", "pretend": "pretend {}"}
 PLACES = "top leaf hca"
 BOUND_S, WATCH_S = 2, 8
+JUDGE_S = 0.5  # a judge of 4,096 HCAs takes a third of a second of a processor; what it finds alive is alive since the last change before it
 
 
 class Bench(ills.Bench):
@@ -51,22 +53,27 @@ class Bench(ills.Bench):
         if self.options.later:
             time.sleep(9)
         self.sim.tell(ILLS[ill].format(node))
+        clock = -time.monotonic()  # of fmsim, beside this one; devices that nobody manages answer at once
+        clock += json.loads(self.sim.tell("judge --json"))["now"]
+        began = time.monotonic()
         if not self.options.later:
             self.fmd.start()
         elif ill != "hang":
             self.sim.tell(f"reboot {node}")
-        began = time.monotonic()
+        judged = began
         while time.monotonic() - began < WATCH_S:
-            now, took = self.judge(), round(time.monotonic() - began, 2)
-            if now["alive"] < self.avoid(place):
-                row["alive_s"] = None
-            elif row["alive_s"] is None:
-                row["alive_s"] = took
+            if time.monotonic() - judged >= JUDGE_S:
+                judged, now = time.monotonic(), self.judge()
+                if now["alive"] < self.avoid(place):
+                    row["alive_s"] = None
+                elif row["alive_s"] is None:
+                    row["alive_s"] = round(now["changed"] - clock - began, 2)
             status = self.fmd.status()
             if status and row["named_s"] is None and any(alert["what"] == row["kind"] for alert in status["alerts"]):
                 row["named_s"] = round(time.monotonic() - began, 2)
             time.sleep(0.03)
         row["alerts"] = [f"{alert['what']}: {alert['text']}" for alert in status["alerts"]]
+        now = self.judge()
         row["in_force"], row["true"] = status["in_force"]["pairs_in_force"], now["alive"]
         row["ok"] = (row["alive_s"] is not None and row["alive_s"] <= BOUND_S and row["named_s"] is not None and row["named_s"] <= BOUND_S
                      and [alert["what"] for alert in status["alerts"]] == [row["kind"]] and row["in_force"] == row["true"])

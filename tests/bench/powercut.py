@@ -50,7 +50,7 @@ class Trial:
         ports = [m.free_port() for _ in nodes] if len(nodes) > 1 and not options.opensm else []
         psk = m.secret(world) if ports else None
         self.managers = [kind(world, self.sim, node, ports[i:] + ports[:i], psk) for i, node in enumerate(nodes)]
-        self.every_s = 0.03 if options.size <= 256 else 0.1
+        self.every_s = 0.03 if options.size <= 256 else 0.1 if options.size <= 1024 else 0.5  # what a judge finds alive is alive since the last change before it
         self.late_every_s = 1 if options.size > 1024 else 0  # several judges each time
         self.ages = AGES_S if options.size <= 1024 else AGES_S[3:5]  # a judge reads for 130 ms at 4,096, two for each age; longer beside busy managers
         if options.no_ages:
@@ -109,7 +109,7 @@ class Trial:
                 if now["dead"] and first_alive is None:
                     row["last_dead"] = now["dead"], now["from"], now["to"]
                 if not now["dead"] and first_alive is None:
-                    first_alive = now["now"]
+                    first_alive = now["changed"]
                     row["alive_s"] = round(max(first_alive - last_up, 0), 3)
                 elif now["dead"] and first_alive:
                     dead_since = dead_since or now["now"]

@@ -439,7 +439,7 @@ void double_judge(const struct double_fabric *d, uint64_t age_us, const struct d
 	uint64_t now = loop_now_us(d->loop);
 	uint8_t *done = mem_alloc(LIDS, 1);
 
-	*verdict = (struct verdict){ 0 };
+	*verdict = (struct verdict){ .changed_us = d->changed_us };
 	j.ripe_us = now > age_us ? now - age_us : 0;
 	judge_init(&j);
 	for (uint32_t i = 0; i < d->topo->nports; i++) {

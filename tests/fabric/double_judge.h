@@ -30,6 +30,8 @@ struct verdict {
 	unsigned off, training;
 	/* when a link came up last, of those that do not flap; 0 = none has */
 	uint64_t up_us;
+	/* when a table, a port or a link was set or changed last: all is as judged since then */
+	uint64_t changed_us;
 	/* a pair that is dead, and the port that sends on a channel of a cycle; NULL = none */
 	const struct dport *from, *to, *cycle;
 };

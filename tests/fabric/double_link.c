@@ -248,6 +248,7 @@ static void port_down(struct dport *port)
 static void link_becomes(struct double_fabric *d, struct dport *port, bool up)
 {
 	ways_changed(d);
+	d->changed_us = loop_clock_us(d->loop);
 	(up ? port_up : port_down)(port);
 	(up ? port_up : port_down)(port->peer);
 	state_changed(d, port);

@@ -335,7 +335,12 @@ static void stamp(struct double_fabric *d, const struct wire_mad *m)
 
 	d->stamps.last_us = now;
 	d->stamps.first_us = d->stamps.first_us ?: now;
-	if (m->method != WIRE_SET || m->attr_id != WIRE_LFT)
+	if (m->method != WIRE_SET)
+		return;
+	if (m->attr_id == WIRE_LFT || m->attr_id == WIRE_PORT_INFO ||
+	    m->attr_id == WIRE_SWITCH_INFO)
+		d->changed_us = now;
+	if (m->attr_id != WIRE_LFT)
 		return;
 	d->stamps.blocks++;
 	d->stamps.answered_us = now;

@@ -68,6 +68,7 @@ struct double_fabric {
 	void *on_set_arg;
 	struct double_drops drops;
 	uint64_t sets[256];	      /* that came to devices, by management class */
+	uint64_t changed_us;	      /* when what devices forward may have changed last */
 	struct {		      /* by the loop's clock, since they were reset; 0 = not yet */
 		uint64_t trap_us;     /* the first trap reached a port */
 		uint64_t first_us;    /* the first SMP was carried out.. */

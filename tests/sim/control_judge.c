@@ -29,13 +29,14 @@ static void json_write(struct args *a, const struct verdict *v)
 		"\"pairs\": %llu, \"alive\": %llu, \"dead\": %llu, \"hcas\": %u, \"dark\": %u, "
 		"\"unreached\": %u, \"lids\": %u, \"moved\": %u, \"loops\": %u, \"cycles\": %u, "
 		"\"off\": %u, "
-		"\"training\": %u, \"to_come\": %u, \"now\": %.6f, \"last_up\": %.6f",
+		"\"training\": %u, \"to_come\": %u, \"now\": %.6f, \"last_up\": %.6f, "
+		"\"changed\": %.6f",
 		(unsigned long long)(v->pairs - v->alive), (unsigned long long)v->cut, v->moved,
 		(unsigned long long)v->pairs, (unsigned long long)v->alive,
 		(unsigned long long)(v->pairs - v->alive), v->hcas, v->dark, v->unreached, v->lids,
 		v->moved, v->loops, v->cycles, v->off, v->training, sim_control_to_come(a->c),
 		sim_control_seconds(a->c, loop_now_us(a->d->loop)),
-		sim_control_seconds(a->c, v->up_us));
+		sim_control_seconds(a->c, v->up_us), sim_control_seconds(a->c, v->changed_us));
 	json_place(a->out, "from", v->from);
 	json_place(a->out, "to", v->to);
 	json_place(a->out, "cycle", v->cycle);
