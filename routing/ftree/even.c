@@ -444,27 +444,15 @@ static void find_moves(struct work *w, struct even *even)
 bool even_is_due(const struct graph *g, const struct topo *t)
 {
 	uint32_t leaves = 0, most = 0;
-	unsigned rate = 0;
+	uint8_t *rates = t->rates_differ ? mem_alloc(t->nports + 1, 1) : NULL;
+	bool differ = rates && !find_rates(g, t, NULL, rates);
 
-	/* A link that was cut since may have been the one that differs. */
-	for (uint32_t p = 0; t->rates_differ && p < t->nswitch_ports; p++) {
-		const struct topo_port *port = &t->ports[p];
-
-		if (!port->link_up || port->peer >= t->nswitch_ports)
-			continue;
-
-		unsigned own = port->speed * 256u + port->width;
-
-		if (rate && rate != own)
-			return true;
-		rate = own;
-	}
-
+	free(rates);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		leaves += g->switches[sw].nhosts > 0;
 		most = g->switches[sw].nhosts > most ? g->switches[sw].nhosts : most;
 	}
-	return g->uneven || (uint64_t)g->nhosts * 100 < (uint64_t)leaves * most * 97 ||
+	return differ || g->uneven || (uint64_t)g->nhosts * 100 < (uint64_t)leaves * most * 97 ||
 	       uneven_is(g, t);
 }
 

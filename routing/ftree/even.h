@@ -30,7 +30,10 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		       struct fiber *fiber);
 struct even *even_ref(struct even *even);
 void even_unref(struct even *even); /* NULL is fine */
-/* Whether rates differ, leaves by so many hosts that links show it, or the design is not even. */
+/*
+ * Whether rates differ by design, leaves by so many hosts that links show it, or the design is not
+ * even. A link that trained down, or was cut since, does not make it due.
+ */
 bool even_is_due(const struct graph *g, const struct topo *t);
 
 #endif

@@ -442,9 +442,9 @@ static void a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_the
 
 /*
  * 16 leaves of 16 hosts; of 16 spines every second has links of half the rate. With a cable between
- * two spines, which has not trained yet: its rate is unknown.
+ * two spines, which has not trained yet: its rate is unknown. `one_link`: a single link is slow.
  */
-static struct topo *spines_of_two_rates(bool joined)
+static struct topo *spines_of_two_rates(bool joined, bool one_link)
 {
 	struct topo_builder *b = topo_builder_new();
 	uint64_t seed = 1;
@@ -458,7 +458,9 @@ static struct topo *spines_of_two_rates(bool joined)
 		add_hosts(b, leaf, l, 16);
 		for (unsigned s = 0; s < 16; s++) {
 			struct topo_port_attr attr = { .width = 4,
-						       .speed = s % 2 ? TOPO_HDR : TOPO_NDR };
+						       .speed = (one_link ? l + s == 0 : s % 2)
+									? TOPO_HDR
+									: TOPO_NDR };
 
 			assert_int_equal(topo_builder_link(b, leaf, 17 + s, spine[s], 1 + l, true),
 					 0);
@@ -477,7 +479,7 @@ static void a_link_that_is_new_and_has_no_rate_yet_counts_as_a_fast_one(void **s
 	struct tables tables = { 0 };
 
 	for (unsigned joined = 0; joined < 2; joined++) {
-		struct topo *t = spines_of_two_rates(joined);
+		struct topo *t = spines_of_two_rates(joined, false);
 		struct lid_map *lids = lid_plan(t, NULL, 0);
 
 		assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
@@ -490,7 +492,7 @@ static void a_link_that_is_new_and_has_no_rate_yet_counts_as_a_fast_one(void **s
 
 static void spines_of_half_the_rate_carry_half_of_the_flows(void **state)
 {
-	struct topo *t = spines_of_two_rates(false);
+	struct topo *t = spines_of_two_rates(false, false);
 	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct route *route = route_new();
 	struct tables tables = { 0 };
@@ -512,6 +514,23 @@ static void spines_of_half_the_rate_carry_half_of_the_flows(void **state)
 	topo_unref(t);
 }
 
+static void a_link_that_trained_down_leaves_an_even_design_as_it_is(void **state)
+{
+	struct topo *t = spines_of_two_rates(false, true);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+
+	assert_true(t->rates_differ);
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	assert_null(route_even(route));
+	assert_false(route_is_irregular(route));
+	tables_fini(&tables);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +542,7 @@ int main(void)
 			a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_them_back),
 		cmocka_unit_test(spines_of_half_the_rate_carry_half_of_the_flows),
 		cmocka_unit_test(a_link_that_is_new_and_has_no_rate_yet_counts_as_a_fast_one),
+		cmocka_unit_test(a_link_that_trained_down_leaves_an_even_design_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
