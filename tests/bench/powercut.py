@@ -132,13 +132,17 @@ class Trial:
         if not self.since:
             return
         manager = min(self.since, key=self.since.get)
-        runs, younger = time.monotonic() - self.since[manager], True
-        for age in [each for each in self.ages if each <= runs]:
-            before, self.read_at[age] = self.read_at[age], now["now"]
-            verdict = younger and self.judge(f"sound {age}s {manager.node}:1")
-            younger = dead = verdict and verdict["dead"]  # where none is dead, none of those that are older is
-            if dead and before:
-                dead -= min(dead, self.judge(f"sound {age + now['now'] - before:.6f}s {manager.node}:1")["dead"])
+        ages = [each for each in self.ages if each <= time.monotonic() - self.since[manager]]
+        if not ages:
+            return
+        older = [age + now["now"] - (self.read_at[age] or now["now"]) for age in ages]
+        told = self.sim.tell(f"judge --json sound {','.join(f'{age:.6f}s' for age in ages + older)} {manager.node}:1")
+        verdicts = [json.loads(line) for line in told.splitlines()]
+        for age, verdict, as_old in zip(ages, verdicts, verdicts[len(ages):]):
+            dead = verdict["dead"]
+            if self.read_at[age]:
+                dead -= min(dead, as_old["dead"])
+            self.read_at[age] = now["now"]
             if dead and age >= PAIR_BOUND_S:
                 self.late.append(f"{now['now']:.3f} {dead} pairs are dead since {age} s: {verdict['from']} {verdict['to']}\n")
             self.waited[age] += dead

@@ -432,16 +432,45 @@ static void judge_fini(struct judge *j)
 		free(all[i]);
 }
 
+static void judge_holders(struct judge *j, const int32_t *end, uint16_t lid)
+{
+	if (j->end != end)
+		memcpy(j->end, end, j->nswitches * sizeof(*end));
+	for (uint32_t row = j->held[lid]; row != NONE; row = j->holders[row].next) {
+		const struct sender *host = &j->hosts[j->holders[row].host];
+
+		if (host->port->info.lid == lid && counts(j, host))
+			judge_destination(j, host, lid);
+	}
+}
+
+static void name_without_lid(struct judge *j)
+{
+	for (uint32_t i = 0; i < j->nhosts && !j->v->from && j->v->alive < j->v->pairs; i++)
+		if (!j->hosts[i].port->info.lid && j->size[j->hosts[i].root] > 1 &&
+		    counts(j, &j->hosts[i]))
+			name_dead_pair(j, &j->hosts[i]);
+}
+
 void double_judge(const struct double_fabric *d, uint64_t age_us, const struct dport *with,
 		  bool sound, struct verdict *verdict)
 {
-	struct judge j = { .d = d, .v = verdict, .with = with, .sound = sound };
+	double_judge_ages(d, &age_us, 1, with, sound, verdict);
+}
+
+void double_judge_ages(const struct double_fabric *d, const uint64_t *ages, unsigned nages,
+		       const struct dport *with, bool sound, struct verdict *verdicts)
+{
+	struct judge *all = mem_alloc(nages, sizeof(*all));
 	uint64_t now = loop_now_us(d->loop);
 	uint8_t *done = mem_alloc(LIDS, 1);
 
-	*verdict = (struct verdict){ .changed_us = d->changed_us };
-	j.ripe_us = now > age_us ? now - age_us : 0;
-	judge_init(&j);
+	for (unsigned a = 0; a < nages; a++) {
+		verdicts[a] = (struct verdict){ .changed_us = d->changed_us };
+		all[a] = (struct judge){ .d = d, .v = &verdicts[a], .with = with, .sound = sound };
+		all[a].ripe_us = now > ages[a] ? now - ages[a] : 0;
+		judge_init(&all[a]);
+	}
 	for (uint32_t i = 0; i < d->topo->nports; i++) {
 		const struct dport *port = &d->ports[i];
 		uint16_t lid = port->info.lid;
@@ -449,19 +478,22 @@ void double_judge(const struct double_fabric *d, uint64_t age_us, const struct d
 		if (!lid || done[lid] || port->node->off || (is_switch(port->node) && port->num))
 			continue;
 		done[lid] = 1;
-		find_ends(&j, lid);
-		for (uint32_t row = j.held[lid]; row != NONE; row = j.holders[row].next)
-			if (j.hosts[j.holders[row].host].port->info.lid == lid &&
-			    counts(&j, &j.hosts[j.holders[row].host]))
-				judge_destination(&j, &j.hosts[j.holders[row].host], lid);
-		gather_waits(&j);
+		/* Where packets end is the same for all ages. */
+		find_ends(&all[0], lid);
+		for (unsigned a = 0; a < nages; a++)
+			judge_holders(&all[a], all[0].end, lid);
+		gather_waits(&all[0]);
 	}
-	for (uint32_t i = 0; i < j.nhosts && !verdict->from && verdict->alive < verdict->pairs; i++)
-		if (!j.hosts[i].port->info.lid && j.size[j.hosts[i].root] > 1 &&
-		    counts(&j, &j.hosts[i]))
-			name_dead_pair(&j, &j.hosts[i]);
-	find_cycles(&j);
-	judge_fini(&j);
+	for (unsigned a = 0; a < nages; a++)
+		name_without_lid(&all[a]);
+	find_cycles(&all[0]);
+	for (unsigned a = 0; a < nages; a++) {
+		verdicts[a].loops = verdicts[0].loops;
+		verdicts[a].cycles = verdicts[0].cycles;
+		verdicts[a].cycle = verdicts[0].cycle;
+		judge_fini(&all[a]);
+	}
+	free(all);
 	free(done);
 }
 

@@ -46,6 +46,10 @@ struct verdict {
 void double_judge(const struct double_fabric *d, uint64_t age_us, const struct dport *with,
 		  bool sound, struct verdict *verdict);
 
+/* The same for several ages: `verdicts` has a row for each. */
+void double_judge_ages(const struct double_fabric *d, const uint64_t *ages, unsigned nages,
+		       const struct dport *with, bool sound, struct verdict *verdicts);
+
 /* LIDs are as they should be, from now on. */
 void double_judge_mark(struct double_fabric *d);
 /*

@@ -6,6 +6,7 @@
 #include "tests/fabric/double_judge.h"
 
 #define MOVED_SHOWN 8
+#define AGES	    16
 
 static void print_place(FILE *out, const struct dport *port)
 {
@@ -85,12 +86,26 @@ static void text_write(struct args *a, const struct verdict *v)
 	}
 }
 
+/* TIME,TIME.. */
+static bool next_ages(struct args *a, uint64_t *ages, unsigned *nages)
+{
+	char *words = a->words[a->next++], *word;
+
+	for (*nages = 0; (word = strsep(&words, ",")); ++*nages)
+		if (*nages == AGES || !sim_control_time(word, &ages[*nages])) {
+			bad(a, "'%s' is no time (20us, 2ms, 2.5s), or one too many", word);
+			return false;
+		}
+	return true;
+}
+
 static int do_judge(struct args *a)
 {
 	const struct dport *with = NULL;
-	struct verdict verdict;
+	struct verdict verdicts[AGES];
+	uint64_t ages[AGES] = { 0 };
 	struct dport *port;
-	uint64_t age = 0;
+	unsigned nages = 1;
 	bool json, sound;
 
 	if (next_is(a, "mark")) {
@@ -99,15 +114,16 @@ static int do_judge(struct args *a)
 	}
 	json = next_is(a, "--json");
 	sound = next_is(a, "sound");
-	if (a->next < a->count && !next_time(a, &age))
+	if (a->next < a->count && !next_ages(a, ages, &nages))
 		return -EINVAL;
 	if (a->next < a->count) {
 		if (!next_port(a, &port))
 			return -EINVAL;
 		with = port;
 	}
-	double_judge(a->d, age, with, sound, &verdict);
-	(json ? json_write : text_write)(a, &verdict);
+	double_judge_ages(a->d, ages, nages, with, sound, verdicts);
+	for (unsigned i = 0; i < nages; i++)
+		(json ? json_write : text_write)(a, &verdicts[i]);
 	return 0;
 }
 
@@ -148,7 +164,7 @@ const struct command commands_judge[] = {
 	  "traps",
 	  0, 1, do_stamps },
 	{ "sets", "", "how many Sets devices got, by management class", 0, 0, do_sets },
-	{ "judge", "[mark] [--json] [sound] [TIME [A:PORT]]",
+	{ "judge", "[mark] [--json] [sound] [TIME[,TIME..] [A:PORT]]",
 	  "pairs that cables connect (for so long) and tables do not, LIDs moved since the mark", 0,
 	  4, do_judge },
 	{ 0 },

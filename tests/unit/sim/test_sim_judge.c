@@ -367,6 +367,15 @@ static void the_judge_counts_what_packets_walked_one_by_one_find(void **state)
 		with = seed % 3 ? NULL : some_hca(&s);
 		slow = judge_slowly(&s, with);
 		double_judge(s.d, age, with, false, &fast);
+
+		/* Asked beside other ages, the verdict is the same. */
+		struct verdict both[2];
+
+		double_judge_ages(s.d, (uint64_t[]){ NOW_US - NEW_US + 1 - age, age }, 2, with,
+				  false, both);
+		assert_true(both[1].pairs == fast.pairs && both[1].alive == fast.alive &&
+			    both[1].unreached == fast.unreached && both[1].loops == fast.loops &&
+			    both[1].from == fast.from);
 		if (fast.pairs != slow.pairs || fast.alive != slow.alive ||
 		    fast.loops != slow.loops || fast.hcas != slow.hcas ||
 		    fast.unreached != slow.unreached)
