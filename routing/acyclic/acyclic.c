@@ -205,24 +205,29 @@ static bool carries(const struct acyclic *a, uint32_t arc, uint8_t num)
 static uint8_t choose_link(const struct acyclic *a, uint32_t arc, unsigned wanted)
 {
 	const uint8_t *links = a->net.links + a->net.first_link[arc];
-	unsigned n = net_links(&a->net, arc), lane = wanted % n;
+	unsigned n = net_links(&a->net, arc), lane = n > 1 ? wanted % n : 0;
 
 	for (unsigned try = 0; try + 1 < n && !carries(a, arc, links[lane]); try++)
 		lane = (wanted + 1 + (wanted / n + try) % (n - 1)) % n;
 	return links[lane];
 }
 
-static void write_lid(struct acyclic *a, uint32_t d, uint32_t lid, unsigned spread)
+/* The entries of LIDs behind a switch that use its k-th column. */
+static void write_lids(struct acyclic *a, const struct acyclic_design *design, uint32_t d,
+		       unsigned k)
 {
-	for (uint32_t sw = 0; sw < a->net.nswitches; sw++) {
-		uint8_t *entry = tables_row(a->out, sw) + lid;
+	unsigned n = design_columns(design, d);
 
-		if (sw == d)
-			*entry = a->exit[lid];
-		else
-			*entry = a->next[sw] == ARC_NONE
-					 ? TABLES_NO_ROUTE
-					 : choose_link(a, a->net.first[sw] + a->next[sw], spread);
+	for (uint32_t sw = 0; sw < a->net.nswitches; sw++) {
+		uint8_t *row = tables_row(a->out, sw), next = a->next[sw];
+
+		for (uint32_t lid = a->first_lid[d]; lid; lid = a->next_lid[lid])
+			if (n == 1 || a->place[lid] % n == k)
+				row[lid] = sw == d ? a->exit[lid]
+					   : next == ARC_NONE
+						   ? TABLES_NO_ROUTE
+						   : choose_link(a, a->net.first[sw] + next,
+								 d + a->place[lid]);
 	}
 }
 
@@ -257,12 +262,7 @@ static bool make_columns(struct acyclic *a, const struct acyclic_design *design,
 		}
 		a->overridden |= a->t->ncordoned && column_goes_by_cordons(c);
 
-		/* Writes the entries of LIDs behind a switch that use its k-th column. */
-		unsigned n = design_columns(design, d);
-
-		for (uint32_t lid = a->first_lid[d]; lid; lid = a->next_lid[lid])
-			if (a->place[lid] % n == k)
-				write_lid(a, d, lid, d + a->place[lid]);
+		write_lids(a, design, d, k);
 	}
 	return complete;
 }

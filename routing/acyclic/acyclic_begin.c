@@ -127,8 +127,6 @@ void net_find_parts(const struct net *n, const uint8_t *states, enum arc_state l
 	free(queue);
 }
 
-#define TURN_PAIRS (16ull << 30) /* of turns; beyond these not each can be asked for by itself */
-
 struct work {
 	const struct net *net;
 	struct turns *turns;
@@ -289,7 +287,7 @@ static void order_arcs(struct work *w, struct height *heights)
 
 		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++)
 			if ((rank[n->to[a]] > rank[sw]) == up)
-				w->turns->position[a] = place++;
+				w->turns->at[w->turns->position[a] = place++] = a;
 	}
 	free(rank);
 }
@@ -320,7 +318,7 @@ static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
 		heights[sw] = (struct height){ UINT32_MAX - w->dist[sw], sw };
 	order_arcs(w, heights);
 	/* Allows all turns up and down the tree at once, where there are too many to test each. */
-	if ((uint64_t)n->nturns * n->nturns > TURN_PAIRS) {
+	if (net_has_many_turns(n)) {
 		turns_allow_order(w->turns);
 	} else {
 		for (uint32_t a = 0; a < n->narcs; a++)

@@ -17,7 +17,9 @@
  * It begins with the spanning tree of shortest paths from a central switch, or one from elsewhere,
  * or one that is nearly a line, which leaves more turns to choose from; or with up/down by the
  * tiers, which is best where the fabric is nearly a tree (acyclic_begin.c). The beginnings are
- * tried as far as there is time, and the one whose busiest link has least to do wins.
+ * tried as far as there is time, and the one whose busiest link has least to do wins. Where there
+ * is time for one design, and turns are too many to ask for each, the beginnings are compared by
+ * some of the columns.
  *
  * A destination switch has a column for each of its first hosts, as far as there is room.
  */
@@ -27,10 +29,14 @@
 #define VISITS	       (40ull << 20) /* arcs that growing columns may look at, beyond one round.. */
 #define TRIES	       6	     /* ..in so many designs */
 #define ROUNDS	       3
-#define TURN_WORK      (256 << 20) /* steps of searching for cycles */
+#define SHARED	       2 / 3	   /* of VISITS, for columns of one switch */
+#define SOME	       16	   /* one column in so many */
+#define TURN_WORK      (128 << 20) /* steps of searching for cycles */
 #define COLUMN_WORK    (1 << 16)   /* steps of looking for other paths for one column */
 #define CLEARLY_LESS                                                                               \
 	90 /* percent of the load: for less nobody leaves the first one, of shortest paths */
+
+#define WORST (UINT64_MAX / 100) /* load, of no design */
 
 enum phase { ESTIMATE, BEGIN, TURNS, REST, COLUMNS, JUDGE, DONE };
 
@@ -47,12 +53,13 @@ struct design_job {
 	uint64_t *sum;	/* by switch, while a column's loads are added */
 	uint32_t *children, *queue;
 	struct acyclic_design now, best;
-	bool has_best;
 	struct worth *worths; /* of turns that are worth something, the worthiest first */
 	uint32_t nworths;
 	uint32_t *value; /* by turn, while it is estimated */
 	enum phase phase;
 	unsigned try, tries, round, rounds;
+	unsigned every; /* one column in so many is made: SOME while beginnings are compared */
+	enum beginning how, chosen;
 	uint32_t at;	 /* of a phase: destination or column */
 	uint32_t *order; /* columns as they are made: not neighbours one after the other */
 	uint32_t *owner; /* by column: destination switch */
@@ -118,8 +125,8 @@ static void deal_columns(struct design_job *j)
 	uint64_t visits = (uint64_t)n->nswitches * (n->narcs + 1), most = COLUMNS_OF_ONE;
 	uint32_t count = 0;
 
-	while (most > 1 &&
-	       (most * visits > VISITS || most * n->nswitches * n->nswitches > COLUMN_BYTES))
+	while (most > 1 && (most * visits > VISITS * SHARED ||
+			    most * n->nswitches * n->nswitches > COLUMN_BYTES))
 		most--;
 	j->now.first_column = mem_array(j->now.first_column, n->nswitches + 1);
 	for (uint32_t d = 0; d < n->nswitches; d++) {
@@ -134,6 +141,7 @@ static void deal_columns(struct design_job *j)
 	j->rounds = visits * ROUNDS < VISITS ? ROUNDS : 1;
 	j->tries = VISITS / (visits * j->rounds + 1);
 	j->tries = j->tries < 1 ? 1 : j->tries > TRIES ? TRIES : j->tries;
+	j->every = j->tries == 1 && net_has_many_turns(n) ? SOME : 1;
 }
 
 /* ---- Estimate -------------------------------------------------------------------------------- */
@@ -193,7 +201,7 @@ static void estimate(struct design_job *j)
 				j->sum[sw] * n->hosts[d];
 		}
 	}
-	if (++j->at < j->now.first_column[j->net->nswitches])
+	if ((j->at += j->every) < j->now.first_column[j->net->nswitches])
 		return;
 	j->at = 0;
 	j->round++;
@@ -203,34 +211,36 @@ static void estimate(struct design_job *j)
 
 /* ---- Beginnings ------------------------------------------------------------------------------ */
 
-/*
- * Where there are tiers these come first, for there may be time for one only; if no tree goes with
- * them, another try makes up for it.
- */
+/* Where there are tiers these come first; if no tree goes with them, another makes up for it. */
 static enum beginning beginning_of(const struct design_job *j)
 {
-	static const enum beginning plain[] = { TREE_CENTRAL, TREE_LINE, TREE_ELSEWHERE };
-	static const enum beginning tiers[] = { BY_TIERS, TREE_CENTRAL, TREE_LINE, TREE_ELSEWHERE };
-	bool has_tiers = false;
+	const struct net *n = j->net;
+	bool has_tiers = any_of(sw, 0, n->nswitches, n->level[sw] > 0);
+	unsigned nth = j->try + !has_tiers;
 
-	for (uint32_t sw = 0; sw < j->net->nswitches; sw++)
-		has_tiers |= j->net->level[sw] > 0;
-	return has_tiers ? tiers[j->try < 3 ? j->try : 3] : plain[j->try < 2 ? j->try : 2];
+	return nth < TREE_ELSEWHERE ? (enum beginning)nth : TREE_ELSEWHERE;
+}
+
+static bool fit_tree_to_tiers(struct design_job *j)
+{
+	return j->how != BY_TIERS || turns_fit_tree(&j->now.turns, NULL, j->now.tree);
 }
 
 static void begin(struct design_job *j)
 {
 	const struct net *n = j->net;
 
+	j->how = j->chosen != TREE_ELSEWHERE && !j->try && j->every == 1 ? j->chosen
+									 : beginning_of(j);
 	turns_init(&j->now.turns, n);
 	j->now.tree = mem_array(j->now.tree, n->narcs + 1);
-	turns_begin(&j->now.turns, beginning_of(j), &j->seed, j->now.tree);
+	turns_begin(&j->now.turns, j->how, &j->seed, j->now.tree);
 	j->now.turns.work = TURN_WORK;
 	mem_zero(j->load, n->narcs);
 	j->column.squared = j->try % 2;
-	j->failed = false;
 	j->at = j->round = 0;
-	j->phase = TURNS;
+	j->failed = j->every > 1 && !fit_tree_to_tiers(j);
+	j->phase = j->failed ? JUDGE : j->every > 1 ? COLUMNS : TURNS;
 }
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
@@ -241,8 +251,7 @@ static void allow_worthy(struct design_job *j)
 		turns_allow(&j->now.turns, j->worths[i].a, j->worths[i].b);
 		fiber_spend(j->net->fiber, WORTH_NS);
 	}
-	if (beginning_of(j) == BY_TIERS)
-		j->failed = !turns_fit_tree(&j->now.turns, NULL, j->now.tree);
+	j->failed = !fit_tree_to_tiers(j);
 	j->phase = j->failed ? JUDGE : REST;
 }
 
@@ -277,7 +286,7 @@ static void make_column(struct design_job *j)
 		column_by_tree(c, j->now.tree);
 	}
 	account(j, column, 1);
-	if (++j->at < j->now.first_column[j->net->nswitches])
+	if ((j->at += j->every) < j->now.first_column[j->net->nswitches])
 		return;
 	j->at = 0;
 	if (++j->round == j->rounds)
@@ -315,19 +324,27 @@ static void judge(struct design_job *j)
 	j->now.mean_hops = flows > 0 ? carried / flows : 0;
 	free(part_hosts);
 
-	bool better =
-		!j->failed && (!j->has_best || j->now.worst * 100 < j->best.worst * CLEARLY_LESS);
+	bool better = !j->failed && j->now.worst * 100 < j->best.worst * CLEARLY_LESS;
 
+	if (j->every > 1) { /* beginnings are compared; the line is the last */
+		bool last = j->how == TREE_LINE;
+
+		j->chosen = better ? j->how : j->chosen;
+		j->best.worst = last ? WORST : better ? j->now.worst : j->best.worst;
+		j->try = last ? 0 : j->try + 1;
+		j->every = last ? 1 : SOME;
+		j->phase = BEGIN;
+		forget_try(j);
+		return;
+	}
 	j->tries += j->failed;
 	j->phase = ++j->try < j->tries ? BEGIN : DONE;
 	if (!better) {
 		forget_try(j);
 		return;
 	}
-	if (j->has_best)
-		acyclic_design_fini(&j->best);
+	acyclic_design_fini(&j->best);
 	j->best = j->now;
-	j->has_best = true;
 	j->now.turns = (struct turns){ 0 };
 
 	uint32_t n = j->net->nswitches, count = j->now.first_column[n];
@@ -349,6 +366,8 @@ struct design_job *design_job_new(const struct net *net)
 	j->net = net;
 	j->seed = 1;
 	j->now.net = net;
+	j->best.worst = WORST;
+	j->chosen = TREE_ELSEWHERE;
 	j->part = arena_array(arena, j->part, net->nswitches + 1);
 	net_find_parts(net, NULL, ARC_OPEN, j->part);
 	column_init(&j->column, net);
@@ -440,7 +459,7 @@ void design_job_end(struct design_job *j, struct acyclic_design *out)
 	free(j->now.columns);
 	if (out)
 		*out = j->best;
-	else if (j->has_best)
+	else
 		acyclic_design_fini(&j->best);
 	column_fini(&j->column);
 	arena_free(j->arena);

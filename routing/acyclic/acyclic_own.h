@@ -68,19 +68,19 @@ struct turns {
 	const struct net *net;
 	uint8_t *state;	    /* by turn */
 	uint32_t *position; /* by arc: a topological order of allowed turns */
+	uint32_t *at;	    /* by position: the arc */
 	/*
 	 * steps that may still be spent on searching; without, no turn against the order is allowed
 	 */
 	int64_t work;
-	uint32_t *mark, marks;
-	uint32_t *before, *after, *places; /* scratch */
+	uint32_t *mark, marks, *after; /* scratch */
 };
 
 /* A set without allowed turns, and a copy of another; turns_fini() frees each. */
 void turns_init(struct turns *turns, const struct net *net);
 void turns_fini(struct turns *turns);
 void turns_copy(struct turns *to, const struct turns *from);
-/* Allows all turns along the order that the caller wrote to `position`; none was allowed before. */
+/* Allows all turns along the order that the caller wrote (position, at); none was allowed yet. */
 void turns_allow_order(struct turns *turns);
 /*
  * Allows the turn from arc a to arc b unless it closes a cycle. A turn that was refused once stays
@@ -93,12 +93,17 @@ bool turns_allow(struct turns *turns, uint32_t a, uint32_t b);
  */
 void turns_forget(struct turns *turns, const uint8_t *states, const bool *used);
 
-#define TURN_NS 4   /* to look at a turn */
-#define SORT_NS 150 /* to put an arc in another place */
+#define TURN_NS 4 /* to look at a turn */
 
 static inline uint32_t turn_number(const struct net *n, uint32_t a, uint32_t b)
 {
 	return n->first_turn[a] + (b - n->first[n->to[a]]);
+}
+
+/* Whether there are so many turns that not each can be asked for by itself. */
+static inline bool net_has_many_turns(const struct net *n)
+{
+	return n->nturns >> 17;
 }
 
 /* ---- Beginnings (acyclic_begin.c) ------------------------------------------------------------ */

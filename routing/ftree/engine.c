@@ -472,15 +472,17 @@ const struct reach_entry *reach_find(const struct reach *r, uint32_t sw, uint32_
  * switches.
  */
 static void sort_by_one(const struct gaps *from, struct gap *to, bool by_d, uint32_t *first,
-			uint32_t nswitches)
+			uint32_t nswitches, struct fiber *fiber)
 {
 	mem_zero(first, nswitches + 1);
 	for (uint32_t i = 0; i < from->count; i++)
 		first[(by_d ? from->list[i].d : from->list[i].sw) + 1]++;
 	for (uint32_t sw = 1; sw <= nswitches; sw++)
 		first[sw] += first[sw - 1];
-	for (uint32_t i = 0; i < from->count; i++)
+	for (uint32_t i = 0; i < from->count; i++) {
 		to[first[by_d ? from->list[i].d : from->list[i].sw]++] = from->list[i];
+		fiber_spend(fiber, SORT_NS);
+	}
 }
 
 void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber)
@@ -489,10 +491,8 @@ void gaps_sort(struct gaps *gaps, uint32_t nswitches, struct fiber *fiber)
 				  .count = gaps->count };
 	uint32_t *first = mem_array_unset(first, nswitches + 1u);
 
-	sort_by_one(gaps, by_switch.list, false, first, nswitches);
-	fiber_spend(fiber, gaps->count * SORT_NS);
-	sort_by_one(&by_switch, gaps->list, true, first, nswitches);
-	fiber_spend(fiber, gaps->count * SORT_NS);
+	sort_by_one(gaps, by_switch.list, false, first, nswitches, fiber);
+	sort_by_one(&by_switch, gaps->list, true, first, nswitches, fiber);
 	free(by_switch.list);
 	free(first);
 }

@@ -29,6 +29,7 @@
 #define FLOOR	   70  /* percent of the fullest tier's share: less in others holds nobody up */
 #define LESS	   3   /* percent of a link's share that a pass takes off if it has too much */
 #define NODE_NS	   20  /* to look at one switch for one LID */
+#define FRESH_NS   4   /* to fill a byte of memory that nobody touched */
 #define UNIT	   256 /* of load / share */
 #define UNPRICED   UINT64_MAX
 #define LIVE	   (1ull << 40) /* above all rates: of a link that is up */
@@ -396,7 +397,7 @@ static void list_moved(const struct work *w, const struct tables *before, struct
 {
 	const struct tables *after = &w->legal.tables;
 
-	for (uint32_t sw = 0; sw < w->g->nswitches; sw++)
+	for (uint32_t sw = 0; sw < w->g->nswitches; sw++) {
 		for (uint32_t lid = 1; lid <= after->top; lid++) {
 			uint8_t out = tables_row(after, sw)[lid];
 
@@ -405,6 +406,8 @@ static void list_moved(const struct work *w, const struct tables *before, struct
 			even->list = mem_grow(even->list, even->count);
 			even->list[even->count++] = (struct route_override){ sw, lid, out };
 		}
+		fiber_spend(w->fiber, after->stride);
+	}
 }
 
 static void find_moves(struct work *w, struct even *even)
@@ -424,7 +427,7 @@ static void find_moves(struct work *w, struct even *even)
 	tables_resize(&before, w->legal.tables.nswitches, w->legal.tables.top);
 	for (uint32_t sw = 0; sw < before.nswitches; sw++) {
 		memcpy(tables_row(&before, sw), tables_row(&w->legal.tables, sw), before.stride);
-		fiber_spend(w->fiber, before.stride);
+		fiber_spend(w->fiber, before.stride * FRESH_NS);
 	}
 	/* Where two passes relieve the worst link too little, no more is tried. */
 	for (unsigned pass = 0;

@@ -8,7 +8,7 @@
 #include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"
 
-#define ROOM_STEP (4u << 20) /* bytes: a millisecond or two */
+#define ROOM_STEP (1u << 20) /* bytes that nobody touched: a few milliseconds at most */
 #define ROOM_NS	  2000000
 
 void legal_init(struct legal *legal, const struct topo *t, const struct lid_map *lids,

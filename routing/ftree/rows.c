@@ -419,7 +419,8 @@ _Static_assert(BYTEMAP_KEEP == TABLES_NO_ROUTE, "what is not below has no path")
 #define ROWS_IN_CACHE (4u << 20)
 #define ROW_NS	      1000 /* to make a row, besides its bytes.. */
 #define CHOICE_NS     60   /* ..and each LID that takes another path than usual */
-#define PROBE_NS      20   /* ..and each destination that may have none */
+#define PROBE_NS      20   /* ..and each destination that may have none.. */
+#define GAP_NS	      80   /* ..and has none */
 #define ROWS_DEAD     254  /* in a half-made row: the slot is dead here, choose again */
 
 struct rows {
@@ -712,15 +713,15 @@ static void make_row(struct rows *w, uint32_t sw)
 	open = fill_row(w, &m, below, &links);
 	if (!(below && below->complete && !source) &&
 	    (m.dead || w->choice.has_never_hosts || (w->choice.has_never && source))) {
-		uint32_t n = source ? w->nprobes : w->nwith_hosts;
+		uint32_t n = source ? w->nprobes : w->nwith_hosts, before = w->gaps->count;
 
-		fiber_spend(w->r->fiber, n * PROBE_NS);
 		for (uint32_t i = 0; i < n; i++)
 			if (m.row[w->probes[i].lid] == TABLES_NO_ROUTE && w->probes[i].d != m.sw) {
 				add_gap(w->gaps, m.sw, w->probes[i].d,
 					source && i < w->nwith_hosts);
 				open = true;
 			}
+		fiber_spend(w->r->fiber, n * PROBE_NS + (w->gaps->count - before) * GAP_NS);
 	}
 	if (w->row)
 		tables_store_row(w->out, sw, m.row);

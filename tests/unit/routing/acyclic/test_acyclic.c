@@ -275,6 +275,24 @@ static void shapes_get_short_paths_and_even_loads(void **state)
 	}
 }
 
+/* There is time for one design here: the beginnings are compared by a part of each. */
+static void a_large_fabric_begins_with_the_turns_that_load_it_least(void **state)
+{
+	struct topo *t = shape("jellyfish", "500,24");
+	struct routed r = route_it(t, "ftree");
+	uint32_t hosts = t->nnodes - t->nswitches;
+	struct burden burden;
+	double mean;
+
+	assert_whole(&r, "large", 0);
+	burden_measure(t, r.lids, &r.tables, NULL, &burden);
+	mean = (double)hosts * (hosts - 1) * burden.hops / (t->nswitches * 24);
+	print_message("load %llu, %.0f on average\n", (unsigned long long)burden.load, mean);
+	assert_true((double)burden.load <= 3 * mean);
+	routed_fini(&r);
+	topo_unref(t);
+}
+
 static void trees_stay_trees(void **state)
 {
 	char err[256];
@@ -460,6 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_that_cables_connect_is_reached),
 		cmocka_unit_test(shapes_get_short_paths_and_even_loads),
+		cmocka_unit_test(a_large_fabric_begins_with_the_turns_that_load_it_least),
 		cmocka_unit_test(trees_stay_trees),
 		cmocka_unit_test(a_cut_moves_few_entries_and_they_come_back),
 		cmocka_unit_test(a_cut_moves_few_entries_of_a_broken_tree),
