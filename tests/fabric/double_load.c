@@ -9,7 +9,9 @@
  * an entry counts relay errors, a port without a link discards. So a port sends and receives at a
  * constant rate for as long as nothing in the fabric changes; what it has counted is told when
  * somebody asks, of that port alone. A change marks rates as stale: they hold until then, and are
- * walked anew at the next question, or after REFRESH_US: a table of many blocks is one change.
+ * computed again REFRESH_US later, or at the next question if the last time was as long ago: a
+ * table of many blocks is one change, and a port that is read between its writes costs no walk of
+ * all flows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -43,6 +45,7 @@ struct dload {
 	struct loop_timer *refresh;
 	uint64_t stale_us; /* since then the rates are not true; 0 = they are */
 	uint64_t first_us;
+	uint64_t made_us; /* when the rates were computed; 0 = never */
 };
 
 static struct port_load *load_of(struct double_fabric *d, const struct dport *port)
@@ -167,8 +170,14 @@ static void rates_make(struct double_fabric *d, uint64_t since_us)
 {
 	struct dport *trail[HOPS_MAX + 1];
 
-	for (uint32_t i = 0; i < d->topo->nports; i++)
-		d->load->ports[i] = (struct port_load){ .since_us = since_us };
+	/* A port that was asked meanwhile has counted until then. */
+	for (uint32_t i = 0; i < d->topo->nports; i++) {
+		uint64_t counted_us = d->load->ports[i].since_us;
+
+		d->load->ports[i] =
+			(struct port_load){ .since_us =
+						    counted_us > since_us ? counted_us : since_us };
+	}
 	flows_offer(d);
 	for (unsigned i = 0; i < d->load->nflows; i++) {
 		struct flow *flow = &d->load->flows[i];
@@ -188,6 +197,7 @@ void load_refresh(struct double_fabric *d)
 		count_until(d, &d->ports[i], stale);
 	rates_make(d, stale);
 	d->load->stale_us = 0;
+	d->load->made_us = loop_now_us(d->loop);
 	loop_timer_stop(d->load->refresh);
 }
 
@@ -195,7 +205,8 @@ void load_count(struct double_fabric *d, struct dport *port)
 {
 	if (!d->load)
 		return;
-	load_refresh(d);
+	if (!d->load->made_us || loop_now_us(d->loop) - d->load->made_us >= REFRESH_US)
+		load_refresh(d);
 	count_until(d, port, loop_now_us(d->loop));
 }
 
