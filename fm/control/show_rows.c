@@ -203,9 +203,13 @@ void show_rates(struct show *s, json_t *to, uint32_t at)
 		link_health_counters(s->env->fabric, s->t->nodes[port->node].guid, port->num);
 	double errors = c ? counters_error_rate(c) : NAN;
 
-	show_put(to, "{so so so}", "out_gbps", gbps(c, PERF_XMIT_DATA), "in_gbps",
+	uint64_t read_us = c ? counters_read_us(c) : 0;
+
+	show_put(to, "{so so so so}", "out_gbps", gbps(c, PERF_XMIT_DATA), "in_gbps",
 		 gbps(c, PERF_RCV_DATA), "errors_per_s",
-		 isnan(errors) ? json_null() : json_real(errors));
+		 isnan(errors) ? json_null() : json_real(errors), "age_s",
+		 read_us ? json_real((link_health_now_us(s->env->fabric) - read_us) / 1e6)
+			 : json_null());
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */

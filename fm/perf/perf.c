@@ -152,6 +152,12 @@ static struct perf_port pnode_port(const struct pnode *n, uint8_t num)
 	return port;
 }
 
+/* A port that could not be read has no rates; that of before is not one of now. */
+static void rates_forget(struct pnode *n, unsigned num)
+{
+	n->counters[num - 1].rated = 0;
+}
+
 /* What was added to a counter with its last reading; 0 = not known. */
 static double added(const struct port_counters *c, unsigned counter)
 {
@@ -262,7 +268,7 @@ static void caps_met(struct perf *p, struct pnode *n)
 static bool perf_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct perf *p = owner;
-	const struct pnode *n = job->object;
+	struct pnode *n = job->object;
 	const struct inv_node *node = n->inv;
 
 	if (!port_is_asked(node, job->arg))
@@ -272,8 +278,10 @@ static bool perf_make(void *owner, const struct batch_job *job, struct batch_req
 			return false;
 		request->mad.attr_mod = inventory_port_modifier(node, job->arg);
 	} else {
-		if (n->silent_in == p->pass)
+		if (n->silent_in == p->pass) {
+			rates_forget(n, job->arg);
 			return false;
+		}
 		wire_perf_ask(job->arg, request->data);
 		request->mad.mgmt_class = WIRE_PERF;
 		request->mad.lid = node->ports[inv_is_switch(node) ? 0 : job->arg].lid;
@@ -424,7 +432,8 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 			    [BER_EFFECTIVE] = lround(blocks) },
 		.raw = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_SYMBOLS) : 0,
 		.trained = added(c, PERF_DOWNED) > 0 || added(c, PERF_RECOVERED) > 0,
-		.bits_s = topo_lane_mbps(reading_port->speed) * 1e6 * reading_port->lanes,
+		.bits_s =
+			topo_lane_signalling_mbps(reading_port->speed) * 1e6 * reading_port->lanes,
 		.lenience = reading_port->speed <= TOPO_EDR ? BEFORE_FEC_LENIENCE : 1,
 		.now_us = now_us,
 	};
@@ -554,6 +563,7 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 		}
 	} else if (job->kind != JOB_PACE) {
 		n->silent_in = p->pass;
+		rates_forget(n, job->arg);
 		p->now.silent++;
 	}
 }
@@ -786,9 +796,13 @@ bool perf_find(const struct perf *p, guid_t node, uint8_t num, struct perf_port 
 
 const struct port_counters *perf_counters(const struct perf *p, guid_t node, uint8_t *nports)
 {
-	const struct pnode *n = pnode_find(&p->nodes, node);
+	struct pnode *n = pnode_find(&p->nodes, node);
+	const struct inv_node *inv = inventory_find(p->inv, node);
 
 	*nports = n ? n->nports : 0;
+	for (unsigned num = 1; num <= *nports; num++)
+		if (!inv || !port_is_asked(inv, num))
+			rates_forget(n, num);
 	return n ? n->counters : NULL;
 }
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What ports count and which links are busiest: on fmsim, which carries a load when it is told to."""
 import os
+import re
+import subprocess
 
 import pytest
 
-from fabric import poll
+from fabric import poll, program
 
 LEAF, ID = "leaf-su01-rail0", "S-0002c90300000100"
 
@@ -34,3 +36,42 @@ def test_counters_are_those_of_the_ports_that_are_asked_for(start, pod_net):
     assert len(fabric.ask("counters", "dgx-su01-05")) == 8
     assert "SYMBOL" in fabric.fmctl("counters", f"{LEAF}:33").stdout and "LOAD %" in fabric.fmctl("counters", LEAF, "--rates").stdout
     assert fabric.fmctl("counters", "moon", check=False).returncode == 1
+
+
+# Gb/s of data on one lane: with 8b/10b four fifths of the kernel's `rate`, of FDR 64 of 66 parts; of the others `rate` is the data rate. fmsim has no FDR10.
+DATA = {"SDR": 2, "DDR": 4, "QDR": 8, "FDR": 14.0625 * 64 / 66, "EDR": 25, "HDR": 50, "NDR": 100, "XDR": 200}
+SYSFS = {**DATA, "SDR": 2.5, "DDR": 5, "QDR": 10, "FDR": 14}
+
+
+def test_a_full_link_has_a_load_of_100_percent_at_every_speed_and_width(start, tmp_path):
+    kinds = [(speed, lanes) for speed in DATA for lanes in (1, 2, 4, 8, 12)]
+    text = subprocess.run([program("fmctl"), "generate", "pgft", "2", "40,3", "1,1", "1,1"], check=True, capture_output=True, text=True).stdout
+
+    def ports(found):
+        """Of two hosts each the ports have the width of one kind."""
+        kind = (int(found[1]) - 1) // 2
+        return found[0].replace("4xNDR", f"{kinds[kind][1]}xXDR") if kind < len(kinds) else found[0]
+
+    net = tmp_path / "pairs.net"
+    text = re.sub(r'# "node-(\d+) HCA-1" lid .*', ports, text)
+    net.write_text(re.sub(r'# "node-(\d+) HCA-1"\n(?:.+\n)+', ports, text))
+    fabric = start(net, perf_interval=4)
+    hosts = {node["name"]: node for node in fabric.ask("nodes") if node["role"] == "host"}
+    pairs = {kind: [hosts[f"node-{2 * at + end:04} HCA-1"] for end in (1, 2)] for at, kind in enumerate(kinds)}
+    for (speed, lanes), ends in pairs.items():
+        for end in ends:
+            fabric.ibsim.tell(f'train "{end["name"]}":1 {speed} {lanes}')
+    for one, other in pairs.values():
+        fabric.ibsim.tell(f'load pair "{one["name"]}":1 "{other["name"]}":1 100%')
+
+    def loads():
+        return {row["name"]: row for row in fabric.ask("counters", "--rates") if row["port"] == 1}
+
+    rows = poll(lambda: (rows := loads()) and all((rows[one["name"]]["load_percent"] or 0) >= 99 for one, _ in pairs.values()) and rows, "all links are full")
+    for (speed, lanes), (one, other) in pairs.items():
+        row = rows[one["name"]]
+        assert (row["speed"], row["width"]) == (speed, lanes) and abs(row["load_percent"] - 100) <= 1, row
+        assert abs(row["xmit_gbps"] - DATA[speed] * lanes) <= DATA[speed] * lanes / 100, row
+        assert abs(fabric.ask("show", f"{one['name']}:1")["link_gbps"] - DATA[speed] * lanes) < 0.01 * lanes
+        rate = re.search(r"Rate: (\d+)", fabric.run("ibstat", host=f"H-{one['guid'][2:]}").stdout)
+        assert int(rate[1]) == int(SYSFS[speed] * lanes), (speed, lanes)

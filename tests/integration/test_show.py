@@ -81,7 +81,7 @@ def test_port_and_cable_have_both_ends_and_their_share_of_the_tables(pod):
     # 32 hosts to each HCA of another leaf whose LID leaves here
     lids = sum(1 for row in pod.ask("lft", LEAF)["entries"] if row["port"] == 33 and row["to"].startswith("dgx"))
     assert port["ends"][0]["host_pairs"] == 32 * lids
-    assert port["mtu"] == 4096 and port["link_gbps"] == 425 and not port["cordoned"]
+    assert port["mtu"] == 4096 and port["link_gbps"] == 400 and not port["cordoned"]
 
 
 def test_lid_is_shown_with_its_owner_and_its_path(pod):

@@ -87,7 +87,10 @@ static unsigned lanes_of(uint8_t width)
 	}
 }
 
-/* Tenths of a gigabit a second of one lane, as the kernel's sysfs counts. */
+/*
+ * Tenths of a gigabit a second of one lane, as the kernel's sysfs counts: up to FDR with the
+ * encoding.
+ */
 static unsigned lane_rate(const struct wire_port_info *info)
 {
 	if (info->speed_ext2_active & 1)

@@ -638,13 +638,13 @@ uint32_t topo_find_port(const struct topo *t, guid_t port_guid)
 
 static const struct {
 	const char *name;
-	unsigned lane_mbps;
+	unsigned data, signalling; /* of one lane, Mb/s: without the encoding, and with it */
 } speeds[] = {
-	[TOPO_SPEED_NONE] = { "-", 0 },	   [TOPO_SDR] = { "SDR", 2500 },
-	[TOPO_DDR] = { "DDR", 5000 },	   [TOPO_QDR] = { "QDR", 10000 },
-	[TOPO_FDR10] = { "FDR10", 10312 }, [TOPO_FDR] = { "FDR", 14062 },
-	[TOPO_EDR] = { "EDR", 25781 },	   [TOPO_HDR] = { "HDR", 53125 },
-	[TOPO_NDR] = { "NDR", 106250 },	   [TOPO_XDR] = { "XDR", 212500 },
+	[TOPO_SPEED_NONE] = { "-", 0, 0 },	  [TOPO_SDR] = { "SDR", 2000, 2500 },
+	[TOPO_DDR] = { "DDR", 4000, 5000 },	  [TOPO_QDR] = { "QDR", 8000, 10000 },
+	[TOPO_FDR10] = { "FDR10", 10000, 10312 }, [TOPO_FDR] = { "FDR", 13636, 14062 },
+	[TOPO_EDR] = { "EDR", 25000, 25781 },	  [TOPO_HDR] = { "HDR", 50000, 53125 },
+	[TOPO_NDR] = { "NDR", 100000, 106250 },	  [TOPO_XDR] = { "XDR", 200000, 212500 },
 };
 
 #define NSPEEDS ARRAY_SIZE(speeds)
@@ -683,5 +683,10 @@ enum topo_speed topo_speed_parse(const char *text)
 
 unsigned topo_lane_mbps(enum topo_speed speed)
 {
-	return (unsigned)speed < NSPEEDS ? speeds[speed].lane_mbps : 0;
+	return (unsigned)speed < NSPEEDS ? speeds[speed].data : 0;
+}
+
+unsigned topo_lane_signalling_mbps(enum topo_speed speed)
+{
+	return (unsigned)speed < NSPEEDS ? speeds[speed].signalling : 0;
 }

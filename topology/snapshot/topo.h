@@ -218,7 +218,11 @@ const char *topo_state_name(enum topo_state state);
 const char *topo_speed_name(enum topo_speed speed);
 /* The speed of that name, in any case; TOPO_SPEED_NONE = unknown. */
 enum topo_speed topo_speed_parse(const char *text);
-/* The signalling rate of one lane in Mb/s, its encoding included; 0 = unknown. */
+/*
+ * The data rate of one lane in Mb/s, for load and capacity; the signalling rate, with the encoding
+ * (8b/10b, 64b/66b, forward error correction), for bit errors alone. 0 = unknown.
+ */
 unsigned topo_lane_mbps(enum topo_speed speed);
+unsigned topo_lane_signalling_mbps(enum topo_speed speed);
 
 #endif

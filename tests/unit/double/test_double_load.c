@@ -14,7 +14,7 @@
 #define SECOND_US	     1000000
 #define WORDS(mbps, seconds) ((uint64_t)((mbps)*1e6 * (seconds) / 32))
 
-enum { NDR_4X = 4 * 106250, EDR_4X = 4 * 25781 };
+enum { NDR_4X = 400000, EDR_4X = 100000 };
 
 static void stop_cb(void *arg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What ports have counted as rows, and the busiest links of them. The fabric is a scalable unit of
- * 32 hosts; its links can 425 Gb/s.
+ * 32 hosts; its links carry 400 Gb/s.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "tests/sim/view.h"
 
 #define LEAF   "leaf-su01-rail0"
-#define NDR_BS (106.25e9 * 4 / 8) /* bytes a second */
+#define NDR_BS (400e9 / 8) /* bytes a second */
 #define NOW_US 90000000
 
 static int set_up_pod(void **state)

@@ -86,7 +86,7 @@ static void links_have_series_before_anything_is_read(void **state)
 	assert_int_equal(lines_with(text, "fmd_port_link_up{"), 12 * 64 + 12);
 	assert_non_null(strstr(text, "\nfmd_port_speed_bytes_per_second{node=\"leaf-su01-rail0\","
 				     "guid=\"0x0002c90300000100\",port=\"1\","
-				     "peer=\"dgx-su01-01 mlx5_0\",peer_port=\"1\"} 53125000000\n"));
+				     "peer=\"dgx-su01-01 mlx5_0\",peer_port=\"1\"} 50000000000\n"));
 	assert_non_null(strstr(text, "# TYPE infiniband_switch_port_symbol_error_total counter\n"));
 	assert_int_equal(lines_with(text, "infiniband_switch_port_symbol_error_total{"), 0);
 	free(text);

@@ -384,6 +384,9 @@ static void names_of_codes_round_trip(void **state)
 {
 	for (int s = TOPO_SDR; s <= TOPO_XDR; s++) {
 		assert_int_equal(topo_speed_parse(topo_speed_name((enum topo_speed)s)), s);
+		assert_in_range(topo_lane_mbps((enum topo_speed)s),
+				topo_lane_signalling_mbps((enum topo_speed)s) * 4 / 5,
+				topo_lane_signalling_mbps((enum topo_speed)s) - 1);
 		assert_true(topo_lane_mbps((enum topo_speed)s) >
 			    topo_lane_mbps((enum topo_speed)(s - 1)));
 	}
