@@ -407,7 +407,7 @@ static int read_options(struct daemon *d, int argc, char **argv)
 			break;
 		case 'C': {
 			const char *path = optarg;
-			char err[512];
+			char err[CONF_ERROR_SIZE];
 
 			d->conf_path = path;
 			if (!conf_load(path, &d->conf, err, sizeof(err)) &&
@@ -439,7 +439,7 @@ static int read_options(struct daemon *d, int argc, char **argv)
 static int load_conf(struct daemon *d)
 {
 	struct stat st;
-	char err[512];
+	char err[CONF_ERROR_SIZE], *rest = err;
 
 	conf_default(&d->conf);
 	if (!d->conf_path) {
@@ -448,7 +448,8 @@ static int load_conf(struct daemon *d)
 		d->conf_path = DEFAULT_CONF;
 	}
 	if (conf_load_but_partitions(d->conf_path, &d->conf, err, sizeof(err))) {
-		log_line(LOG_CORE, LOG_ERR, "%s", err);
+		while (rest)
+			log_line(LOG_CORE, LOG_ERR, "%s", strsep(&rest, "\n"));
 		return EXIT_USAGE;
 	}
 	if (!conf_check_partitions(&d->conf, err, sizeof(err)))

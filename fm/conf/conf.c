@@ -5,8 +5,8 @@
  * Defaults, validation and messages are read off the table of keys (conf_table.c), and a test holds
  * etc/fmd.conf against it, so none of the four can drift from the others.
  *
- * Loading builds a struct aside, from defaults, key by key; the first thing wrong ends it with
- * `FILE:LINE: reason` and the caller's struct as it was. Keys that no row names are wrong too: a
+ * Loading builds a struct aside, from defaults, key by key. Each thing wrong is a line `FILE:LINE:
+ * reason`; with any, the caller's struct stays as it was. Keys that no row names are wrong too: a
  * misspelt key that is passed over in silence is the dearest kind of typing error.
  *
  * Conditions between keys are checked last. Loading reads the partitions' file too, so that a
@@ -22,6 +22,7 @@
 #include "fm/conf/conf.h"
 #include "fm/conf/conf_table.h"
 #include "topology/base/mem.h"
+#include "topology/base/names.h"
 #include "topology/snapshot/naming.h"
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -99,10 +100,12 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct load *load,
 {
 	const char *file = at ? config_setting_source_file(at) : NULL;
 	va_list args;
-	int used = snprintf(load->err, load->err_size, "%s:%u: ", file ? file : load->path,
-			    at ? config_setting_source_line(at) : 0);
+	size_t used = strlen(load->err);
 
-	if (used >= 0 && (size_t)used < load->err_size) {
+	/* A line that has no space is left out, as are those behind it. */
+	used += snprintf(load->err + used, load->err_size - used, "%s%s:%u: ", used ? "\n" : "",
+			 file ? file : load->path, at ? config_setting_source_line(at) : 0);
+	if (used < load->err_size) {
 		va_start(args, format);
 		vsnprintf(load->err + used, load->err_size - used, format, args);
 		va_end(args);
@@ -168,6 +171,36 @@ static int load_text(struct load *load, const struct conf_option *option,
 	return 0;
 }
 
+/* Of a key that is a time: how many of its unit a second has; 0 = it is none. */
+static double time_unit_of(const struct conf_option *option)
+{
+	if (option->kind == CONF_SECONDS)
+		return 1;
+	if (option->kind != CONF_INTEGER || !option->unit)
+		return 0;
+	return !strcmp(option->unit, "ms") ? 1000 : !strcmp(option->unit, "s") ? 1 : 0;
+}
+
+/* "10s", "200ms", "2h", in the unit of that key. */
+static bool parse_time(const char *text, const struct conf_option *option, double *value)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = { { "ms", 1e-3 }, { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 } };
+	double number;
+	char *end;
+
+	number = strtod(text, &end);
+	end += strspn(end, " ");
+	for (unsigned i = 0; end != text && number >= 0 && i < ARRAY_SIZE(units); i++)
+		if (!strcmp(end, units[i].name)) {
+			*value = number * units[i].seconds * time_unit_of(option);
+			return time_unit_of(option) > 0;
+		}
+	return false;
+}
+
 static int load_setting(struct load *load, const config_setting_t *setting)
 {
 	const struct conf_option *option = option_find(config_setting_name(setting));
@@ -177,8 +210,15 @@ static int load_setting(struct load *load, const config_setting_t *setting)
 			load->conf.gone |= 1ull << i;
 			return 0;
 		}
-	if (!option)
-		return refuse(load, setting, "unknown key %s", config_setting_name(setting));
+	if (!option) {
+		struct near_names near = { 0 };
+
+		for (size_t i = 0; i < conf_noptions; i++)
+			near_names_add(&near, config_setting_name(setting), conf_options[i].name);
+		refuse(load, setting, "unknown key %s", config_setting_name(setting));
+		near_names_say(&near, load->err, load->err_size);
+		return -1;
+	}
 	switch (option->kind) {
 	case CONF_INTEGER:
 	case CONF_SECONDS:
@@ -192,9 +232,11 @@ static int load_setting(struct load *load, const config_setting_t *setting)
 			value = (double)config_setting_get_int64(setting);
 		else if (type == CONFIG_TYPE_FLOAT && fraction)
 			value = config_setting_get_float(setting);
-		else
-			return refuse(load, setting, "%s: a%s number is expected", option->name,
-				      fraction ? "" : " whole");
+		else if (type != CONFIG_TYPE_STRING ||
+			 !parse_time(config_setting_get_string(setting), option, &value))
+			return refuse(load, setting, "%s: a%s number is expected%s", option->name,
+				      fraction ? "" : " whole",
+				      time_unit_of(option) ? ", or a time such as \"90s\"" : "");
 		if (!(fraction && value == 0) && !(value >= option->min && value <= option->max))
 			return refuse(load, setting, "%s = %g is outside %g..%g%s%s%s",
 				      option->name, value, option->min, option->max,
@@ -226,7 +268,7 @@ static int load_file(struct load *load)
 	const config_setting_t *root;
 	struct stat st;
 	FILE *file = fopen(load->path, "r");
-	int ok;
+	int ok, status = 0;
 
 	if (!file)
 		return refuse(load, NULL, "cannot be opened: %s", strerror(errno));
@@ -244,9 +286,8 @@ static int load_file(struct load *load)
 	}
 	root = config_root_setting(config);
 	for (int i = 0; i < config_setting_length(root); i++)
-		if (load_setting(load, config_setting_get_elem(root, i)))
-			return -1;
-	return 0;
+		status |= load_setting(load, config_setting_get_elem(root, i));
+	return status;
 }
 
 /* ---- Keys together --------------------------------------------------------------------------- */
@@ -333,24 +374,23 @@ static int check_m_keys(struct load *load)
 static int check_together(struct load *load)
 {
 	const struct conf *conf = &load->conf;
+	int status = check_order(load, "hold_down", "hold_down_max");
 
-	if (check_order(load, "hold_down", "hold_down_max") ||
-	    check_order(load, "quarantine_time", "quarantine_time_max") ||
-	    check_order(load, "health_ber_window", "health_ber_long_window") || check_m_keys(load))
-		return -1;
+	status |= check_order(load, "quarantine_time", "quarantine_time_max");
+	status |= check_order(load, "health_ber_window", "health_ber_long_window");
+	status |= check_m_keys(load);
 	if (!*conf->http.cert_file != !*conf->http.key_file)
-		return refuse(
+		status |= refuse(
 			load, line_of(load, "http_cert_file", "http_key_file"),
 			"http_cert_file and http_key_file go together: one of them is not set");
-	if (check_mirror(load))
-		return -1;
+	status |= check_mirror(load);
 	if (!strncmp(conf->nvswitch.url, "https:", 6) && !*conf->nvswitch.ca_file)
-		return refuse(load, line_of(load, "nvswitch_url", "nvswitch_ca_file"),
-			      "nvswitch_url is https, but nvswitch_ca_file is not set");
+		status |= refuse(load, line_of(load, "nvswitch_url", "nvswitch_ca_file"),
+				 "nvswitch_url is https, but nvswitch_ca_file is not set");
 	if (!strncmp(conf->nvswitch.prometheus_url, "https:", 6) && !*conf->nvswitch.ca_file)
-		return refuse(load, line_of(load, "prometheus_url", "nvswitch_ca_file"),
-			      "prometheus_url is https, but nvswitch_ca_file is not set");
-	return 0;
+		status |= refuse(load, line_of(load, "prometheus_url", "nvswitch_ca_file"),
+				 "prometheus_url is https, but nvswitch_ca_file is not set");
+	return status;
 }
 
 /* ---- The whole file -------------------------------------------------------------------------- */
@@ -360,6 +400,7 @@ int conf_load_but_partitions(const char *path, struct conf *conf, char *err, siz
 	struct load load = { .path = path, .err = err, .err_size = err_size };
 	int status;
 
+	*err = '\0';
 	conf_default(&load.conf);
 	config_init(&load.config);
 	status = load_file(&load) || check_together(&load) ? -1 : 0;

@@ -126,7 +126,42 @@ static void key_that_has_another_name_now_works_by_either(void **state)
 
 static void unknown_key_is_named_with_its_line(void **state)
 {
-	refuses(*state, "port = 1;\n\nsweep_intervall = 3;\n", 3, "unknown key sweep_intervall");
+	refuses(*state, "port = 1;\n\nsweep_intervall = 3;\n", 3,
+		"unknown key sweep_intervall; near: 'sweep_interval'");
+}
+
+static void all_that_is_wrong_is_named_at_once(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		load(f, "hold_dwn = 3;\nport = \"one\";\nsweep_interval = 20;\nlmc = 9;\n"), -1);
+	snprintf(f->expected, sizeof(f->expected),
+		 "%s:1: unknown key hold_dwn; near: 'hold_down'\n"
+		 "%s:2: port: a whole number is expected\n%s:4: lmc = 9 is outside 0..7",
+		 f->path, f->path, f->path);
+	assert_string_equal(f->err, f->expected);
+	assert_int_equal(load(f, "hold_down = 300;\nhold_down_max = 200;\npeers = \"a\";\n"), -1);
+	assert_non_null(strstr(f->err, ":1: hold_down = 300 is more than hold_down_max = 200\n"));
+	assert_non_null(strstr(f->err, ":3: peers must authenticate"));
+}
+
+static void times_may_have_their_unit(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(load(f, "sweep_interval = \"2min\"; transaction_timeout = \"0.3 s\";"
+				 "m_key_lease_period = \"1h\"; hold_down = \"3ms\";"),
+			 0);
+	assert_int_equal(f->conf.sweep.interval_ms, 120000);
+	assert_int_equal(f->conf.mad.timeout_ms, 300);
+	assert_int_equal(f->conf.sm.mkey_lease_s, 3600);
+	assert_int_equal(f->conf.sweep.hold_down_ms, 3);
+	refuses(f, "sweep_interval = \"2 parsecs\";", 1,
+		"sweep_interval: a number is expected, or a time such as \"90s\"");
+	refuses(f, "sweep_interval = \"1ms\";", 1,
+		"sweep_interval = 0.001 is outside 0.1..86400 (0 = off)");
+	refuses(f, "lmc = \"1s\";", 1, "lmc: a whole number is expected");
 }
 
 static void value_out_of_range_is_refused(void **state)
@@ -470,6 +505,8 @@ int main(void)
 		TEST(seconds_may_be_whole_and_off),
 		TEST(key_that_has_another_name_now_works_by_either),
 		TEST(unknown_key_is_named_with_its_line),
+		TEST(all_that_is_wrong_is_named_at_once),
+		TEST(times_may_have_their_unit),
 		TEST(value_out_of_range_is_refused),
 		TEST(value_of_another_type_is_refused),
 		TEST(number_of_64_bits_must_be_one),
