@@ -22,7 +22,7 @@ def fmctl(*words, code=0):
 
 
 def report(*words):
-    return json.loads(fmctl("--json", "import-opensm", *words).stdout)
+    return json.loads(fmctl("--json", "import-opensm", "--accept", *words).stdout)
 
 
 def check_config(path, code=0):
@@ -131,6 +131,26 @@ def test_files_are_followed_to_where_the_options_say(site, tmp_path):
     assert [row["why"] for row in said["not_taken"] if row["option"] == "partition_config_file"][0].endswith("tenants.conf:1: P_Key is expected") or \
         f"{far}/tenants.conf:1: " in str(said["not_taken"])
     check_config(tmp_path / "out" / "fmd.conf")
+
+
+def test_what_is_lost_stands_first_and_is_an_error(site):
+    etc, _ = site
+    set_options(etc, force_link_speed=5, max_wire_smps2=8, root_guid_file=etc / "roots")
+    with open(etc / "opensm.conf", "a") as conf:
+        conf.write("calculate_missing_routes TRUE\nsweep_intreval 5\n")
+    (etc / "roots").write_text("0x20\n")
+    (etc / "qos-policy.conf").write_text("qos-ulps\n  default: 0 # default SL\n  sdp, port-num 10000-20000: 2\nend-qos-ulps\n"
+                                         "qos-match-rules\n  qos-match-rule\n    use: by class\n    qos-class: 7-9\n  end-qos-match-rule\nend-qos-match-rules\n")
+    (etc / "prefix-routes.conf").write_text("# of two routers\n* 0x30\nfec0:0:0:141::/64 0x31\n")
+    shown = fmctl("import-opensm", etc, code=1)
+    assert "6 settings are lost" not in shown.stderr and "7 settings are lost" in shown.stderr
+    headings = {text.split(" (")[0]: text for text in shown.stdout.split("\n\n")[1:]}
+    assert list(headings) == ["LOST", "DIFFERENT", "NOTHING TO DO"]
+    assert all(word in headings["LOST"] for word in ("force_link_speed 5", "sweep_intreval 5: not an option of OpenSM 3.3; near: sweep_interval",
+                                                     "qos-ulps sdp, port-num 10000-20000: 2", "qos-match-rule use: by class, qos-class: 7-9", "prefix route * 0x30"))
+    assert "root_guid_file" in headings["DIFFERENT"] and "calculate_missing_routes TRUE: by itself" in headings["DIFFERENT"]
+    assert "max_wire_smps2 8: not needed" in headings["NOTHING TO DO"]
+    fmctl("import-opensm", etc, "--accept")
 
 
 def test_lids_that_two_ports_share_are_left_out_and_named(site):
