@@ -176,8 +176,8 @@ struct conf_quarantine {
 };
 
 struct conf_hosts {
-	char hook[256];
-	int hook_timeout_ms;
+	char hook[256], event_hook[256];
+	int hook_timeout_ms, event_hook_timeout_ms;
 	int worsen_hold_ms, recover_hold_ms; /* how long a verdict must last; 0 = not at all */
 	int guard;			     /* percent of the hosts; 100 = none */
 };
@@ -249,7 +249,11 @@ void conf_default(struct conf *conf); /* writes the default of every key */
 /* The keys of partitions and of M_Keys, in the form that these take; copies. */
 struct partition_options conf_partition_options(const struct conf *conf);
 struct m_key_conf conf_m_keys(const struct conf *conf);
-/* 0; or -1 with `FILE:LINE: reason` in err, and *conf untouched. */
+#define CONF_ERROR_SIZE 4096
+/*
+ * 0; or -1 with a line `FILE:LINE: reason` in err for each thing wrong, as far as they have space,
+ * and *conf untouched.
+ */
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size);
 /*
  * The same in steps, for a start that does without two files: that of the partitions, where an

@@ -279,6 +279,8 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("max_wire_smps_per_device", mad.max_wire_smps_per_device, 1, 1024, 16, NULL),
 	TEXT_OPTION("host_hook", hosts.hook, ""),
 	SECONDS_OPTION("host_hook_timeout", hosts.hook_timeout_ms, 0.1, 600, 10),
+	TEXT_OPTION("event_hook", hosts.event_hook, ""),
+	SECONDS_OPTION("event_hook_timeout", hosts.event_hook_timeout_ms, 0.1, 600, 10),
 	SECONDS_OPTION("host_worsen_hold", hosts.worsen_hold_ms, 0.1, 3600, 30),
 	SECONDS_OPTION("host_recover_hold", hosts.recover_hold_ms, 0.1, 86400, 60),
 	INT_OPTION("host_guard", hosts.guard, 0, 100, 25, "%"),

@@ -224,7 +224,7 @@ static json_t *document(struct whatif *w)
 		"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t), "route_ms",
 		w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof", report_proof(&proof),
 		"before", now, "delta", report_delta(&delta), "at_risk", risk_json(w->t), "lost",
-		lost_json(w->present, w->faulty), "growth",
+		lost_json(w->present, w->faulty, fabric_own_node(fabric)), "growth",
 		w->t == w->faulty ? NULL : growth_json(w, &before, &proof), "engine",
 		w->tried.engine, "engine_why", w->tried.why[0] ? w->tried.why : NULL, "nvswitch",
 		w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);

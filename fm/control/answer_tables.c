@@ -13,6 +13,7 @@
 #include "routing/path.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/names.h"
 #include "topology/base/text.h"
 
@@ -275,6 +276,24 @@ static json_t *path_hops(const struct fabric_view *view, const struct path *path
 	return hops;
 }
 
+/* Why no packet passes the link of an end port. False: it is up. */
+static bool end_is_dead(const struct topo *t, uint32_t end, char why[COMMAND_ERROR_SIZE])
+{
+	const struct topo_port *port = &t->ports[end], *peer = topo_peer(t, port);
+	const struct topo_node *far = peer ? &t->nodes[peer->node] : NULL;
+
+	if (port->link_up || t->nodes[port->node].type == TOPO_SWITCH)
+		return false;
+	if (!far)
+		snprintf(why, COMMAND_ERROR_SIZE, "%s has no link", t->nodes[port->node].name);
+	else if (!any_of(num, 1, far->nports + 1, topo_port(t, peer->node, num)->link_up))
+		snprintf(why, COMMAND_ERROR_SIZE, "%s is down", far->name);
+	else
+		snprintf(why, COMMAND_ERROR_SIZE, "the link of %s to %s port %u is down",
+			 t->nodes[port->node].name, far->name, peer->num);
+	return true;
+}
+
 /* As packets go now. False: they do not arrive; why is filled. */
 static bool find_path(struct fabric *fabric, const struct fabric_view *view, uint32_t from,
 		      uint32_t to, struct path *path, char why[COMMAND_ERROR_SIZE])
@@ -283,12 +302,15 @@ static bool find_path(struct fabric *fabric, const struct fabric_view *view, uin
 	int status = path_trace(view->topo, view->lids, view->tables, from, lid, path);
 	json_t *waits = lid ? inforce_waits_json(fabric, from, lid) : NULL;
 
-	if (waits)
-		snprintf(why, COMMAND_ERROR_SIZE, "%s %s",
-			 json_string_value(json_object_get(waits, "node")),
-			 json_string_value(json_object_get(waits, "why")));
-	else if (status)
-		snprintf(why, COMMAND_ERROR_SIZE, "%s", strerror(-status));
+	if ((waits || status) && !end_is_dead(view->topo, from, why) &&
+	    !end_is_dead(view->topo, to, why)) {
+		if (waits)
+			snprintf(why, COMMAND_ERROR_SIZE, "%s %s",
+				 json_string_value(json_object_get(waits, "node")),
+				 json_string_value(json_object_get(waits, "why")));
+		else
+			snprintf(why, COMMAND_ERROR_SIZE, "%s", strerror(-status));
+	}
 	json_decref(waits);
 	return !waits && !status;
 }

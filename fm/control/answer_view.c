@@ -20,8 +20,10 @@
 
 static json_t *answer_status(const struct command_env *env, json_t *args, char *err)
 {
+	int check = 0;
 
-	return command_unpack(args, err, "{}") ? fabric_status(env->fabric) : NULL;
+	return command_unpack(args, err, "{s?b}", "check", &check) ? fabric_status(env->fabric)
+								   : NULL;
 }
 const struct command_run status_run = { .answer = answer_status };
 

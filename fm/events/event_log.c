@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdarg.h>
+#include <sys/uio.h>
 #include "fm/events/event_log.h"
 #include "fm/events/event_query.h"
 #include "topology/base/mem.h"
@@ -108,6 +109,33 @@ void event_subject_copy(const json_t *event, json_t *to)
 			json_object_set(to, keys[i], json_object_get(event, keys[i]));
 }
 
+#define MESSAGE_ID "MESSAGE_ID=5f6d1c6a8a2e4b0d9c0f3a8e7b41d2c6" /* of all events, fmd-events(7) */
+
+/* A line in the log; in the journal with the kind and the subject as fields. */
+static void log_event(enum log_level level, const char *kind, const struct event_subject *subject,
+		      const char *text)
+{
+	static const struct event_subject none;
+	const struct event_subject *is = subject ?: &none;
+	char *fields[] = {
+		mem_strdup(MESSAGE_ID),
+		mem_printf("FMD_KIND=%s", kind),
+		is->node ? mem_printf("FMD_NODE=0x%016" PRIx64, is->node) : NULL,
+		is->node_name ? mem_printf("FMD_NODE_NAME=%s", is->node_name) : NULL,
+		is->port ? mem_printf("FMD_PORT=%u", is->port) : NULL,
+		is->host ? mem_printf("FMD_HOST=%s", is->host) : NULL,
+	};
+	struct iovec list[ARRAY_SIZE(fields)];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i])
+			list[count++] = (struct iovec){ fields[i], strlen(fields[i]) };
+	log_fields(LOG_CORE, level, text, list, count);
+	for (unsigned i = 0; i < ARRAY_SIZE(fields); i++)
+		free(fields[i]);
+}
+
 void event_log_add(struct event_log *events, enum log_level level, const char *kind,
 		   const struct event_subject *subject, json_t *details, const char *format, ...)
 {
@@ -119,7 +147,7 @@ void event_log_add(struct event_log *events, enum log_level level, const char *k
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	text_clean(text, sizeof(text), text); /* a long one may be cut within a character */
-	log_line(LOG_CORE, level, "%s", text);
+	log_event(level, kind, subject, text);
 	event_now(when);
 	events->added[level - LOG_ERR]++;
 	json_decref(*place);

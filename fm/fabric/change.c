@@ -29,11 +29,16 @@
 
 /* ---- HCAs that are cut off ------------------------------------------------------------------- */
 
-void fabric_cutoff(const struct fabric *f, struct cutoff *out)
+uint32_t fabric_own_node(const struct fabric *f)
 {
 	const struct inv_node *local = sweep_inventory(f->sweep)->local;
 
-	cutoff_find(f->now.topo, local ? topo_find(f->now.topo, local->guid) : TOPO_NONE, out);
+	return local && f->now.topo ? topo_find(f->now.topo, local->guid) : TOPO_NONE;
+}
+
+void fabric_cutoff(const struct fabric *f, struct cutoff *out)
+{
+	cutoff_find(f->now.topo, fabric_own_node(f), out);
 }
 
 /* ---- The others ------------------------------------------------------------------------------ */

@@ -479,6 +479,8 @@ static void configure_state(struct fabric *f)
 {
 	state_configure(f->kept.state, f->conf.retry_interval_ms * 1000ull,
 			f->conf.mirror.synchronous);
+	event_rows_configure(f->kept.events, f->conf.hosts.event_hook,
+			     f->conf.hosts.event_hook_timeout_ms);
 }
 
 static void configure_keys(struct fabric *f)
@@ -507,10 +509,10 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 		      "fmd: started, version " FMD_VERSION);
 	f->alerts = alerts_new(loop, f->events);
 	f->kept.state = state_open(f->loop, f->conf.state_dir, f->alerts, f->events);
-	configure_state(f);
 	state_set_writable(f->kept.state, false); /* until it is master */
 	state_listen(f->kept.state, saved, f);
-	f->kept.events = event_rows_new(f->kept.state, f->events);
+	f->kept.events = event_rows_new(f->loop, f->kept.state, f->events, f->alerts);
+	configure_state(f);
 
 	fabric_role_init(f, change_role);
 	f->kept.keys = m_keys_new();
@@ -580,7 +582,7 @@ void fabric_free(struct fabric *f)
 	fabric_role_fini(f);
 	event_log_listen(f->events, NULL, NULL);
 	state_close(f->kept.state);
-	free(f->kept.events);
+	event_rows_free(f->kept.events);
 	alerts_free(f->alerts);
 	event_log_free(f->events);
 	fabric_unfollow(f, NULL); /* frees the followers */

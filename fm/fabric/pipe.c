@@ -170,6 +170,7 @@ void fabric_role_enter(struct fabric *f)
 	f->role->waits = false;
 	keep_sets_back(f);
 	state_set_writable(f->kept.state, fabric_is_master(f));
+	event_rows_hold(f->kept.events, !fabric_is_master(f));
 }
 
 void fabric_role_init(struct fabric *f, loop_fn *serve)

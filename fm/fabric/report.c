@@ -66,8 +66,10 @@ static json_t *cutoff_json(const struct fabric *f)
 		fabric_cutoff(f, &c);
 		cutoff_describe(f->now.topo, &c, text, sizeof(text));
 	}
-	return json_pack("{si si so}", "hcas_cut_off", c.hcas, "hcas_off", c.off, "cut_off",
-			 c.hcas ? json_string(text) : json_null());
+	return json_pack("{si si so so}", "hcas_cut_off", c.hcas, "hcas_off", c.off, "cut_off",
+			 c.hcas ? json_string(text) : json_null(), "lost",
+			 f->now.topo ? lost_json(NULL, f->now.topo, fabric_own_node(f))
+				     : json_null());
 }
 
 static json_t *smp_json(const struct fabric *f)
@@ -129,6 +131,31 @@ static json_t *add_totals(json_t *doc, json_t *before)
 	return doc;
 }
 
+/*
+ * Degraded: HCAs are cut off, pairs have no path, or uplinks are missing. HCAs that are off do not
+ * count.
+ */
+static const char *headline(const json_t *doc)
+{
+	const json_t *lost = json_object_get(doc, "lost"), *proof = json_object_get(doc, "proof");
+	const json_t *counts[] = {
+		json_object_get(doc, "hcas_cut_off"),
+		json_object_get(json_object_get(doc, "in_force"), "pairs_waiting"),
+		json_object_get(proof, "unreachable"),
+		json_object_get(proof, "loops"),
+		json_object_get(proof, "credit_cycles"),
+	};
+	bool degraded = json_array_size(json_object_get(lost, "redundancy"));
+
+	for (unsigned i = 0; i < ARRAY_SIZE(counts); i++)
+		degraded |= json_integer_value(counts[i]) > 0;
+	if (!json_is_true(json_object_get(doc, "fabric_up")))
+		return !strcmp(json_string_value(json_object_get(doc, "state")) ?: "", "standby")
+			       ? "STANDBY"
+			       : "DOWN";
+	return degraded ? "UP (DEGRADED)" : "UP";
+}
+
 json_t *fabric_status(const struct fabric *f)
 {
 	const struct loop_held longest = loop_longest(f->loop);
@@ -186,6 +213,7 @@ json_t *fabric_status(const struct fabric *f)
 	json_object_set_new(doc, "rss_kb", json_integer(pages * (sysconf(_SC_PAGESIZE) / 1024)));
 
 	MODULES_CALL(f->kept.modules, status, doc);
+	json_object_set_new(doc, "headline", json_string(headline(doc)));
 	return add_totals(doc, f->kept.totals);
 }
 

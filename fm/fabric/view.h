@@ -50,6 +50,8 @@ struct fabric_written fabric_written(const struct fabric *fabric); /* as of now 
 
 /* The latest publication, or zeros: a struct of borrowed pointers, see above. */
 struct fabric_view fabric_view(const struct fabric *fabric);
+/* The node of the own port in the published snapshot; TOPO_NONE = none is known. */
+uint32_t fabric_own_node(const struct fabric *fabric);
 /* route_even() of the latest computation, NULL = none; borrowed until the next one begins. */
 struct even *fabric_even(const struct fabric *fabric);
 

@@ -606,6 +606,10 @@ static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
 		answer.status = command->view->verdict
 					? command->view->verdict(ctl, answer.result)
 					: fmctl_was_saved(command->name, answer.result);
+		ctl->judged = true;
+	} else if (command->view == &status_view && ctl->given) {
+		puts("UNKNOWN: fmd gave no status"); /* the reason is on stderr */
+		answer.status = FMCTL_NO_DAEMON;
 	}
 	json_decref(answer.result);
 	return answer.status;
@@ -664,7 +668,7 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 	optind = 0; /* getopt starts anew */
 	status = command->view->run ? command->view->run(&run, argc, argv)
 				    : run_by_row(&run, argc, argv);
-	if (status == FMCTL_USAGE && !command->view->usage)
+	if (status == FMCTL_USAGE && !command->view->usage && !run.judged)
 		fprintf(stderr, "usage: fmctl %s%s%s\n", command->name,
 			*command->arguments ? " " : "", command->arguments);
 	return status;

@@ -687,7 +687,7 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const char *term = getenv("TERM");
-	struct fmctl ctl = { .socket = DEFAULT_SOCKET,
+	struct fmctl ctl = { .socket = getenv("FMD_SOCKET") ?: DEFAULT_SOCKET,
 			     .timeout_s = TIMEOUT_S,
 			     .terminal = isatty(STDOUT_FILENO),
 			     .commands = fmctl_commands() };

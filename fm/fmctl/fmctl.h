@@ -21,6 +21,7 @@ struct fmctl {
 	const struct command *commands; /* all of them; a name of NULL ends them */
 	const struct command *command;	/* the one that runs */
 	bool given;			/* its words or its flag were given */
+	bool judged; /* its exit code is what was found, as monitoring has it: no usage */
 };
 
 typedef void fmctl_show_fn(const struct fmctl *ctl, const json_t *result);

@@ -23,7 +23,7 @@
 /* Puts the assumed NVLink states into params. */
 static enum fmctl_exit plan_assume(struct plan *p)
 {
-	char err[512];
+	char err[CONF_ERROR_SIZE];
 
 	if (!p->args.nassumed)
 		return FMCTL_DONE;
@@ -335,7 +335,7 @@ static enum fmctl_exit load(struct plan *p)
 	for (unsigned i = 0; i < p->args.nfails && status == FMCTL_DONE; i++)
 		status = fail_one(p, p->args.fails[i]);
 	if (p->args.nfails)
-		p->lost = lost_json(p->intact, p->topo);
+		p->lost = lost_json(p->intact, p->topo, TOPO_NONE);
 	if (status == FMCTL_DONE)
 		status = find_storage(p);
 	return status == FMCTL_DONE ? plan_assume(p) : status;

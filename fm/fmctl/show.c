@@ -213,6 +213,39 @@ void show_text(const struct fmctl *ctl, const json_t *result)
 	fputs(table_text(result, "text"), stdout);
 }
 
+/* ---- status and path ---- */
+
+/* As Nagios has it: 0 ok, 1 warning, 2 critical, 3 unknown. */
+static enum fmctl_exit status_verdict(const struct fmctl *ctl, const json_t *result)
+{
+	const char *headline = table_text(result, "headline");
+
+	if (!ctl->given)
+		return FMCTL_DONE;
+	if (!strcmp(headline, "DOWN"))
+		return FMCTL_USAGE;
+	return !strcmp(headline, "UP (DEGRADED)") ||
+			       json_array_size(json_object_get(result, "alerts"))
+		       ? FMCTL_FAILED
+		       : FMCTL_DONE;
+}
+const struct fmctl_view status_view = { .verdict = status_verdict };
+
+static enum fmctl_exit path_verdict(const struct fmctl *ctl, const json_t *result)
+{
+	enum fmctl_exit status = FMCTL_DONE;
+
+	JSON_EACH (row, json_object_get(result, "paths"))
+		if (json_object_get(row, "error")) {
+			fprintf(stderr, "fmctl: path: no path from %s to %s: %s\n",
+				table_text(row, "from"), table_text(row, "to"),
+				table_text(row, "error"));
+			status = FMCTL_FAILED;
+		}
+	return status;
+}
+const struct fmctl_view path_view = { .verdict = path_verdict };
+
 /* ---- check ---- */
 
 /* Defects are what `check` is asked for, so they are its exit status too. */

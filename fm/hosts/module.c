@@ -416,10 +416,9 @@ static void judge(struct hosts_room *r, uint32_t host, struct host_verdict *v)
 {
 	const struct topo *t = fabric_view(r->fabric).topo;
 	const struct topo_host *it = &t->hosts[host];
-	const struct inv_node *local = r->services.inventory->local;
 
 	if (!r->fates)
-		r->fates = cutoff_fates(t, local ? topo_find(t, local->guid) : TOPO_NONE);
+		r->fates = cutoff_fates(t, fabric_own_node(r->fabric));
 	v->hcas = it->ncas;
 	for (uint32_t i = 0; i < it->ncas; i++) {
 		uint32_t ca = t->host_cas[it->first + i];
@@ -575,7 +574,10 @@ static void settled(void *room, enum fabric_settle_step step)
 
 static int check(const struct conf *conf, char *err, size_t err_size)
 {
-	return hook_check("host_hook", conf->hosts.hook, err, err_size);
+	return hook_check("host_hook", conf->hosts.hook, err, err_size) ||
+			       hook_check("event_hook", conf->hosts.event_hook, err, err_size)
+		       ? -1
+		       : 0;
 }
 
 static void configure(void *room)

@@ -183,7 +183,7 @@ static uint32_t blamed(const struct inforce *in, const struct topo *t, uint32_t 
 static void take_sum(struct inforce *in, const struct topo *t, const struct in_force *sum)
 {
 	const struct inventory *inv = in->services.inventory;
-	uint8_t *fates = cutoff_fates(t, inv->local ? topo_find(t, inv->local->guid) : TOPO_NONE);
+	uint8_t *fates = cutoff_fates(t, fabric_own_node(in->fabric));
 
 	in->known = true;
 	in->pairs = sum->arrive;

@@ -7,6 +7,7 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/base/text.h"
+#include "topology/graph/cutoff.h"
 
 /* ---- What a command names -------------------------------------------------------------------- */
 
@@ -111,15 +112,17 @@ static json_t *result(void *data)
 	const struct fabric_view view = fabric_view(fabric);
 	const struct fabric_written written = fabric_written(fabric);
 
-	return json_pack(
-		"{ss sb si sI sI sf sI so ss*}", "what", change->target.name,
-		change->kind == CHANGE_RELEASE ? "released" : "cordoned",
-		change->kind != CHANGE_UNCORDON, "ports", change->links, "lft_entries_changed",
-		(json_int_t)(change->count ? written.entries : 0), "lft_blocks_written",
-		(json_int_t)(written.blocks - change->blocks_before), "took_ms",
-		(loop_now_us(change->table->services.loop) - change->asked_us) / 1e3, "unreachable",
-		(json_int_t)(view.proof ? view.proof->unreachable : 0), "not_honoured",
-		transit_overridden(&view, change->table), "note", change->note);
+	return json_pack("{ss sb si sI sI sf sI so so* ss*}", "what", change->target.name,
+			 change->kind == CHANGE_RELEASE ? "released" : "cordoned",
+			 change->kind != CHANGE_UNCORDON, "ports", change->links,
+			 "lft_entries_changed", (json_int_t)(change->count ? written.entries : 0),
+			 "lft_blocks_written", (json_int_t)(written.blocks - change->blocks_before),
+			 "took_ms",
+			 (loop_now_us(change->table->services.loop) - change->asked_us) / 1e3,
+			 "unreachable", (json_int_t)(view.proof ? view.proof->unreachable : 0),
+			 "not_honoured", transit_overridden(&view, change->table), "lost",
+			 view.topo ? lost_json(NULL, view.topo, fabric_own_node(fabric)) : NULL,
+			 "note", change->note);
 }
 
 static void reported(void *data, json_t *result, const char *error)

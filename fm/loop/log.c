@@ -6,11 +6,15 @@
  * are held for each module. The level table is this program's one piece of file-scope state: a log
  * call must work anywhere, without a handle passed down.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/stat.h>
 #include "fm/loop/log.h"
 #include "topology/base/mem.h"
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <systemd/sd-journal.h> /* last: it defines syslog's levels, which are the log's too */
 
 #define LINE_MAX_BYTES 1024
 
@@ -61,6 +65,35 @@ void log_line(enum log_module module, enum log_level level, const char *format, 
 	line[len++] = '\n';
 	if (write(STDERR_FILENO, line, len) < 0)
 		return; /* nowhere left to say so */
+}
+
+/* As systemd tells: the device and the inode of the stream that stderr has to be. */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	uint64_t device, inode;
+	struct stat is;
+
+	return stream && sscanf(stream, "%" SCNu64 ":%" SCNu64, &device, &inode) == 2 &&
+	       !fstat(STDERR_FILENO, &is) && is.st_dev == device && is.st_ino == inode;
+}
+
+void log_fields(enum log_module module, enum log_level level, const char *text,
+		const struct iovec *fields, unsigned count)
+{
+	struct iovec all[count + 2];
+	char line[LINE_MAX_BYTES], priority[16];
+
+	if (level > log_levels[module] || !is_journal()) {
+		log_line(module, level, "%s", text);
+		return;
+	}
+	all[0] = (struct iovec){ line, array_printf(line, "MESSAGE=%s: %.900s",
+						    module_names[module], text) };
+	all[1] = (struct iovec){ priority, array_printf(priority, "PRIORITY=%d", level) };
+	memcpy(all + 2, fields, count * sizeof(*fields));
+	if (sd_journal_sendv(all, count + 2) < 0)
+		log_line(module, level, "%s", text);
 }
 
 void log_set_level(int module, enum log_level level)

@@ -36,6 +36,12 @@ enum log_module {
  */
 void log_line(enum log_module module, enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/*
+ * The same, and where stderr is the journal's the line has these fields besides, `NAME=value` each.
+ */
+struct iovec;
+void log_fields(enum log_module module, enum log_level level, const char *text,
+		const struct iovec *fields, unsigned count);
 void log_set_level(int module, enum log_level level); /* module -1 = all */
 int log_level_parse(const char *text);	 /* "error" "warning" "notice" "info" "debug", or -1 */
 int log_module_parse(const char *text);	 /* of a name as "mad", or -1 */

@@ -152,23 +152,46 @@ static void take_conf(struct process *p, const struct conf *conf)
 {
 	strcpy(p->programs[HELPER_NVSWITCH_HOOK], conf->nvswitch.hook);
 	strcpy(p->programs[HELPER_HOST_HOOK], conf->hosts.hook);
+	strcpy(p->programs[HELPER_EVENT_HOOK], conf->hosts.event_hook);
 	p->ports[0] = port_of(conf->http.listen);
 	p->ports[1] = port_of(conf->mirror.listen);
 }
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 
+#define INPUT "FMD_EVENT="
+
+/* A pipe that holds the value of that variable; -1: there is no such variable, or no pipe. */
+static int open_input(char **variables)
+{
+	while (*variables && strncmp(*variables, INPUT, strlen(INPUT)))
+		variables++;
+
+	int fds[2];
+
+	if (!*variables || pipe2(fds, O_CLOEXEC))
+		return -1;
+	dprintf(fds[1], "%s\n",
+		*variables + strlen(INPUT)); /* a pipe takes more than a message has */
+	close(fds[1]);
+	return fds[0];
+}
+
 /* Signals as a program expects them, and a group to be killed as a whole. */
 static int spawn(char *program, char **variables, pid_t *pid)
 {
 	char *arguments[] = { program, NULL };
+	int input = open_input(variables);
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	sigset_t all, none;
 	int error;
 
 	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (input >= 0)
+		posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+	else
+		posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
 	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
 	posix_spawnattr_init(&attributes);
@@ -182,6 +205,8 @@ static int spawn(char *program, char **variables, pid_t *pid)
 	error = posix_spawn(pid, program, &files, &attributes, arguments, variables);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
+	if (input >= 0)
+		close(input);
 	return error;
 }
 

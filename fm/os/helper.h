@@ -22,7 +22,7 @@
 #define HELPER_NAME	48    /* bytes of a kept descriptor's name, with its zero */
 #define HELPER_TEXT_MAX 32768 /* bytes of a hook's variables, with the zeros that end them */
 
-enum helper_program { HELPER_NVSWITCH_HOOK, HELPER_HOST_HOOK, HELPER_PROGRAMS };
+enum helper_program { HELPER_NVSWITCH_HOOK, HELPER_HOST_HOOK, HELPER_EVENT_HOOK, HELPER_PROGRAMS };
 
 struct helper;
 struct helper_run;
@@ -74,7 +74,7 @@ int helper_take(struct helper *helper, const char *name);
 /*
  * hook: the operators' program, run when a host's state changes. It gets its facts by environment
  * variables: FMD_HOST, FMD_NODE (its name in schedulers), FMD_STATE, FMD_OLD_STATE, PATH, and what
- * the caller adds.
+ * the caller adds. FMD_EVENT, where the caller adds that, is its standard input besides.
  *
  * A few run at a time, the others wait in line. A host waits once: a newer change replaces the one
  * that waits. One that takes too long is killed with all it started. The loop never waits for one.
@@ -87,6 +87,7 @@ struct hook_variable {
 	const char *name, *value;
 };
 struct hook_call { /* all of it is copied */
+	/* state NULL: of an event, whose number is `host`; its variables are `more` alone */
 	const char *host, *state, *old_state;
 	const struct hook_variable *more;
 	unsigned count; /* of `more` */

@@ -219,19 +219,19 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 	if (!*hook->program)
 		return;
 	earlier = drop_waiting(hook, from->host);
-	if (earlier && !strcmp(earlier, from->state)) {
+	if (earlier && from->state && !strcmp(earlier, from->state)) {
 		free(earlier);
 		return; /* the host is back in the state that was reported last */
 	}
 	call = mem_new(call);
 	call->hook = hook;
 	call->host = mem_strdup(from->host);
-	call->old_state = earlier ? earlier : mem_strdup(from->old_state);
+	call->old_state = earlier ? earlier : mem_strdup(from->old_state ?: "");
 	out = open_memstream(&call->text, &call->length);
 	text_node_name(from->host, hook->short_nodes, node);
-	fprintf(out, "FMD_HOST=%s%cFMD_NODE=%s%c", from->host, 0, node, 0);
-	fprintf(out, "FMD_STATE=%s%c", from->state, 0);
-	fprintf(out, "FMD_OLD_STATE=%s%c", call->old_state, 0);
+	if (from->state)
+		fprintf(out, "FMD_HOST=%s%cFMD_NODE=%s%cFMD_STATE=%s%cFMD_OLD_STATE=%s%c",
+			from->host, 0, node, 0, from->state, 0, call->old_state, 0);
 	for (unsigned i = 0; i < from->count; i++)
 		fprintf(out, "%s=%s%c", from->more[i].name, from->more[i].value, 0);
 	fclose(out);

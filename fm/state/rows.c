@@ -189,6 +189,7 @@ const struct state_rule state_rules[] = {
 	{ .name = "aliases", .words = 2 },     /* PORT ENTRY: GUID OURS */
 	{ .name = "cables", .words = 2 },      /* GUID PORT: GUID PORT SINCE */
 	{ .name = "cordons", .words = 2 },     /* GUID PORT: TIME */
+	{ .name = "event_hook", .words = 1 },  /* next: number */
 	{ .name = "events", .words = 1 },      /* number: JSON */
 	{ .name = "generalinfo", .words = 1 }, /* GUID: DEVICE REVISION */
 	{ .name = "groups", .words = 3, .long_first = "joined", .long_words = 4 },

@@ -109,7 +109,7 @@ def test_without_a_device_fmd_is_ready_and_waits(tmp_path, notify):
         notify.wait("READY=1")
         notify.wait("STATUS=no-device")
         asked = subprocess.run([program("fmctl"), "-s", tmp_path / "s/fmd.sock", "status"], capture_output=True, text=True)
-        assert asked.returncode == 0 and "NOT UP (no-device)" in asked.stdout and "InfiniBand" in asked.stdout, asked
+        assert asked.returncode == 0 and "DOWN (no-device)" in asked.stdout and "InfiniBand" in asked.stdout, asked
     finally:
         assert end_process(fmd) == 0
 

@@ -37,7 +37,7 @@ def test_a_device_that_goes_is_told_and_one_that_returns_is_taken_again(start, s
     status = fabric.wait(lambda s: s["state"] == "no-device", "it noticed")
     assert status["role"] == "none" and not status["fabric_up"]
     assert [alert["what"] for alert in status["alerts"]] == ["no-device"]
-    assert "NOT UP (no-device)" in fabric.fmctl("status").stdout
+    assert "DOWN (no-device)" in fabric.fmctl("status").stdout
     device(fabric, "on")
     status = fabric.wait(managed, "it is master by itself")
     assert status["lft_blocks_written"] == written and not status["alerts"]

@@ -195,7 +195,7 @@ def test_a_master_whose_packets_are_lost_asks_and_stands_by_for_who_took_over(st
     master.ibsim.tell(f"lose {way} 100% one-way")
     master.wait(lambda s: s["state"] == "asking" and not s["fabric_up"], "it asks")
     assert master.fmctl("check", check=False).returncode == 1
-    assert "NOT UP (asking)" in master.fmctl("status").stdout.replace("\x1b", "")
+    assert "DOWN (asking)" in master.fmctl("status").stdout.replace("\x1b", "")
     standby.wait(managed, "it has taken over")
     assert master.status()["state"] == "asking"
     master.ibsim.tell(f"lose {way} off one-way")

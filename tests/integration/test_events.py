@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What happened: which of it is asked for, and over restarts."""
 import json
+import os
+import pathlib
 import signal
+import socket
 import subprocess
+
+import pytest
 
 from fabric import alike, poll, program
 
@@ -122,3 +127,68 @@ def test_followers_get_what_they_asked_for(start, pod_net):
     finally:
         follower.kill()
         follower.wait()
+
+
+# ---- For other programs
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_event_hook_gets_each_event_once_in_order_and_goes_on_behind_a_restart(start, pod_net, tmp_path):
+    hook, got = tmp_path / "hook", tmp_path / "got"
+    hook.write_text(f'#!/bin/sh\ntest "$FMD_EVENT" = "$(tee -a {got})"\n')
+    hook.chmod(0o755)
+    fabric = start(pod_net, event_hook=str(hook))
+    cut_and_mend(fabric)
+    poll(lambda: [event["kind"] for event in lines(got)][-1:] == ["restored"], "the repair's event")
+    fabric.stop_fmd()
+    hook.chmod(0o644)
+    hook.write_text(f"#!/bin/sh\ncat >>{got}\n")
+    hook.chmod(0o755)
+    fabric.start_fmd()
+    fabric.wait_up()
+    newest = fabric.ask("events", "-n", "1")[0]["seq"]
+    poll(lambda: lines(got)[-1]["seq"] >= newest, "those of the second start")
+    seen = [event["seq"] for event in lines(got)]
+    assert sorted(set(seen)) == list(range(seen[0], seen[-1] + 1)) and seen == sorted(seen)
+    shown = {event["seq"]: event for event in fabric.ask("events", "-n", "1000")}
+    assert all(shown[event["seq"]] == event for event in lines(got))
+
+
+def test_event_hook_that_fails_is_an_alert_and_holds_later_events_back(start, pod_net, tmp_path):
+    hook, got = tmp_path / "hook", tmp_path / "got"
+    hook.write_text(f"#!/bin/sh\ncat >>{got}\nexit 1\n")
+    hook.chmod(0o755)
+    fabric = start(pod_net, event_hook=str(hook))
+    fabric.wait(lambda s: [alert for alert in s["alerts"] if alert["what"] == "event-hook"], "the alert")
+    cut_and_mend(fabric)
+    assert len({event["seq"] for event in lines(got)}) == 1
+
+
+def test_the_journal_has_kind_and_subject_of_an_event_as_fields(start, pod_net):
+    """As journald has them from its socket; where a journald runs this test does nothing."""
+    place = pathlib.Path("/run/systemd/journal/socket")
+    if place.exists() or os.geteuid():
+        pytest.skip("a journal runs here, or its socket's place is not ours")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    journal.bind(str(place))
+    journal.settimeout(60)
+    try:
+        fabric = start(pod_net, fmd=False)
+        fabric.log.touch()
+        at = fabric.log.stat()
+        fabric.start_fmd(JOURNAL_STREAM=f"{at.st_dev}:{at.st_ino}")
+        fabric.wait_up()
+        fabric.console(f'Unlink "{OTHER}"[33]')
+        while b"FMD_KIND=link-down" not in (entry := journal.recv(65536)):
+            pass
+    finally:
+        journal.close()
+        place.unlink()
+    fields = dict(line.split("=", 1) for line in entry.decode().splitlines())
+    down = fabric.ask("events", "--kind", "link-down")[0]
+    assert fields["FMD_NODE"] == down["node"] and fields["FMD_PORT"] == str(down["port"]) and fields["FMD_NODE_NAME"] == down["node_name"]
+    assert fields["PRIORITY"] == "4" and down["text"] in fields["MESSAGE"] and len(fields["MESSAGE_ID"]) == 32
+    assert down["text"] not in fabric.log.read_text()

@@ -185,7 +185,7 @@ def test_status_of_a_dark_fabric_does_not_claim_a_proof(tmp_path, serve):
     serve(good({**STATUS, "fabric_up": False, "state": "starting", "last_fault": None,
                 "proof": {**STATUS["proof"], "reachable": 0}}))
     text = fmctl(tmp_path, "status").stdout
-    assert "NOT UP" in text and "verified" not in text and "none since fmd started" in text
+    assert "DOWN" in text and "verified" not in text and "none since fmd started" in text
 
 
 def test_columns_are_aligned_and_absent_values_are_dashes(tmp_path, serve):

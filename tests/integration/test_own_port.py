@@ -39,7 +39,7 @@ def test_the_link_comes_later_than_the_manager(start, pod_net):
     status = fabric.wait(lambda s: s["state"] == "no-link", "it waits for its link")
     assert not status["fabric_up"] and status["role"] == "none" and status["smps_sent"] == 0
     assert [alert["what"] for alert in status["alerts"]] == ["no-link"]
-    assert "NOT UP (no-link)" in fabric.fmctl("status").stdout
+    assert "DOWN (no-link)" in fabric.fmctl("status").stdout
     refused = fabric.fmctl("sweep", check=False)
     assert refused.returncode == 1 and "has no link" in refused.stderr, refused
     link(fabric)

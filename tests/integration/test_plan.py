@@ -77,17 +77,18 @@ def test_a_host_without_p2p_is_planned_by_rates_and_moves_nothing(pod_net, tmp_p
     assert f"{conf}:2: " in fmctl("plan", pod_net, "--config", conf, code=1).stderr
 
 
-ALL_BUT = "lost        32 HCAs cut off: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])"
+ALL_BUT = "lost        32 HCAs lost: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])"
 
 
 @pytest.mark.parametrize("fails, line, hcas, cut_off, degraded", [
     (["leaf-su01-rail2"], ALL_BUT, 32, 0, 32),
-    (["spine-01"], "lost        nothing: no HCA is cut off", 0, 0, 0),
-    (["leaf-su01-rail2:3"], "lost        1 HCA cut off: 1 host keeps 7 of 8 HCAs (dgx-su01-03)", 1, 0, 1),
-    (["dgx-su01-07"], "lost        8 HCAs cut off: 1 host cut off (dgx-su01-07)", 8, 1, 0),
+    (["spine-01"], "lost        no HCA lost; 8 switches keep 3 of 4 spines (leaf-su01-rail[0-7])", 0, 0, 0),
+    (["leaf-su01-rail2:3"], "lost        1 HCA lost: 1 host keeps 7 of 8 HCAs (dgx-su01-03)", 1, 0, 1),
+    (["dgx-su01-07"], "lost        8 HCAs lost: 1 host cut off (dgx-su01-07)", 8, 1, 0),
     (["spine-01", "leaf-su01-rail2", "dgx-su01-32", "leaf-su01-rail0:33"],
-     "lost        39 HCAs cut off: 1 host cut off (dgx-su01-32), 31 hosts keep 7 of 8 HCAs (dgx-su01-[01-31])", 39, 1, 31),
-    ([f"spine-0{n}" for n in range(1, 5)], "lost        224 HCAs cut off: 32 hosts keep 1 of 8 HCAs (dgx-su01-[01-32])", 224, 0, 32)])
+     "lost        39 HCAs lost: 1 host cut off (dgx-su01-32), 31 hosts keep 7 of 8 HCAs (dgx-su01-[01-31]); "
+     "7 switches keep 3 of 4 spines (leaf-su01-rail[0-1,3-7])", 39, 1, 31),
+    ([f"spine-0{n}" for n in range(1, 5)], "lost        224 HCAs lost: 32 hosts keep 1 of 8 HCAs (dgx-su01-[01-32])", 224, 0, 32)])
 def test_who_loses_what_comes_first_and_decides_with_check(pod_net, fails, line, hcas, cut_off, degraded):
     words = [pod_net, *(word for what in fails for word in ("--fail", what))]
     assert fmctl("plan", *words).stdout.splitlines()[0] == line

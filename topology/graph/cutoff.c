@@ -100,7 +100,8 @@ static enum cutoff_fate node_fate(const struct search *s, uint32_t ca, uint32_t 
 }
 
 /*
- * `among`: by node, which CAs decide it by their number; NULL = all. The caller frees its islands.
+ * `among`: by node, which CAs decide it by their number where `from` has no link; NULL = all decide
+ * without a `from`, none with one. The caller frees its islands.
  */
 static struct search search_from(const struct topo *t, uint32_t from, const uint8_t *among)
 {
@@ -109,7 +110,8 @@ static struct search search_from(const struct topo *t, uint32_t from, const uint
 
 	if (from != TOPO_NONE) {
 		s.main = from < t->nswitches ? s.island[from] : island_of_ca(&s, from);
-		return s;
+		if (s.main != TOPO_NONE || !among)
+			return s;
 	}
 
 	uint32_t *hcas = mem_array(hcas, islands + 1);
@@ -139,25 +141,6 @@ uint8_t *cutoff_fates(const struct topo *t, uint32_t from)
 		fates[ca] = node_fate(&s, ca, &sw);
 	free(s.island);
 	return fates;
-}
-
-/*
- * By node, how many links of an HCA lead to the switches that reach most HCAs, of all or of those
- * with a number in `among` (NULL = all); the caller frees it. Linear in ports.
- */
-static uint8_t *cutoff_links(const struct topo *t, const uint8_t *among)
-{
-	struct search s = search_from(t, TOPO_NONE, among);
-	uint8_t *links = mem_alloc(t->nnodes + 1, 1);
-	uint32_t sw;
-
-	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++)
-		for (unsigned num = 1; (t->nodes[ca].type == TOPO_CA && topo_is_host(t, ca)) &&
-				       num <= t->nodes[ca].nports;
-		     num++)
-			links[ca] += port_fate(&s, topo_port(t, ca, num), &sw) == CUTOFF_REACHED;
-	free(s.island);
-	return links;
 }
 
 void cutoff_find(const struct topo *t, uint32_t from, struct cutoff *out)
@@ -208,31 +191,74 @@ int cutoff_describe(const struct topo *t, const struct cutoff *c, char *buf, siz
 		more);
 }
 
-#define LISTED 512 /* hosts of a sort that the text names; the lists name all */
+#define LISTED 512 /* names of a sort that are in the text; the lists have all */
 
-struct loss { /* of a host that loses something */
-	uint32_t host;
-	uint32_t had, kept; /* HCAs */
+struct loss { /* of a host or a switch that loses something */
+	const char *name;
+	uint32_t had, kept;	       /* HCAs of a host, links to higher switches */
+	uint32_t parents_had, parents; /* higher switches; 0 = a host */
+	const char *above;	       /* what these are, "spine" */
 };
 
-struct losses {
-	const struct topo *t;
-	uint8_t *before, *after; /* by node: links that reach the fabric */
+struct losses { /* by node, links: of an HCA those that are reached, of a switch its uplinks */
+	const struct topo *t, *after;
+	struct search now;
+	uint8_t *before, *kept;
 	json_t *hcas;
 	struct loss *list;
 	uint32_t count;
 };
 
-/* Those that are cut off first, then by what they keep; of equal ones in natural order. */
+/* Those that keep least first; of equal ones in natural order of names. */
 static int compare_losses(const void *a, const void *b)
 {
 	const struct loss *x = a, *y = b;
 
-	return sort_order(x->kept, y->kept) ?: sort_order(x->had, y->had) ?:
-	       sort_order(x->host, y->host);
+	return sort_order(!!x->above, !!y->above) ?: sort_order(x->kept, y->kept) ?:
+	       sort_order(x->had, y->had) ?: sort_order(x->parents, y->parents) ?:
+	       sort_order(x->parents_had, y->parents_had) ?: strverscmp(x->name, y->name);
+}
+
+/*
+ * By node, how many links of an HCA lead to the switches that are reached; NULL: all that are
+ * known. The caller frees it. Linear in ports.
+ */
+static uint8_t *count_links(const struct topo *t, const struct search *s)
+{
+	uint8_t *links = mem_alloc(t->nnodes + 1, 1);
+	uint32_t sw;
+
+	for (uint32_t ca = t->nswitches; ca < t->nnodes; ca++)
+		for (unsigned num = 1; (t->nodes[ca].type == TOPO_CA && topo_is_host(t, ca)) &&
+				       num <= t->nodes[ca].nports;
+		     num++) {
+			const struct topo_port *port = topo_port(t, ca, num),
+					       *peer = topo_peer(t, port);
+
+			links[ca] += s ? port_fate(s, port, &sw) == CUTOFF_REACHED
+				       : peer && (peer->node < t->nswitches || !t->nswitches);
+		}
+	return links;
 }
 
 /* ---- The text -------------------------------------------------------------------------------- */
+
+/* "keep 7 of 8 HCAs (", of so many that are alike. */
+static void write_kept(FILE *out, const struct loss *l, uint32_t count)
+{
+	const char *s = count == 1 ? "s" : "";
+
+	if (!l->above && !l->kept)
+		fputs("cut off", out);
+	else if (!l->above && l->kept == l->had)
+		fprintf(out, "keep%s all HCAs, with fewer links", s);
+	else if (!l->above)
+		fprintf(out, "keep%s %u of %u HCAs", s, l->kept, l->had);
+	else if (l->parents < l->parents_had)
+		fprintf(out, "keep%s %u of %u %ss", s, l->parents, l->parents_had, l->above);
+	else
+		fprintf(out, "keep%s %u of %u uplinks", s, l->kept, l->had);
+}
 
 static json_t *text_of(const struct losses *l)
 {
@@ -240,36 +266,40 @@ static json_t *text_of(const struct losses *l)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 	size_t hcas = json_array_size(l->hcas);
+	bool of_hosts = l->count && !l->list->above;
 
 	if (!out)
 		abort();
 	if (hcas)
-		fprintf(out, "%zu HCA%s cut off", hcas, hcas == 1 ? "" : "s");
+		fprintf(out, "%zu HCA%s lost", hcas, hcas == 1 ? "" : "s");
 	else
-		fputs(l->count ? "no HCA cut off" : "nothing: no HCA is cut off", out);
+		fputs(l->count ? "no HCA lost" : "nothing: no HCA is lost", out);
 	for (uint32_t i = 0, end; i < l->count; i = end) {
-		for (end = i + 1; end < l->count && l->list[end].kept == l->list[i].kept &&
-				  l->list[end].had == l->list[i].had;)
-			end++;
-		fputs(i ? ", " : ": ", out);
-
-		/* "32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])", of hosts that are alike. */
 		const struct loss *first = &l->list[i];
+		const bool sw = first->above;
+
+		for (end = i + 1; end < l->count && !!l->list[end].above == sw &&
+				  l->list[end].kept == first->kept &&
+				  l->list[end].had == first->had &&
+				  l->list[end].parents == first->parents &&
+				  l->list[end].parents_had == first->parents_had;)
+			end++;
+		fputs(!i ? (of_hosts ? ": " : "; ") : sw && !first[-1].above ? "; " : ", ", out);
+
+		/* "32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])", of those that are alike. */
 		uint32_t count = end - i, listed = count < LISTED ? count : LISTED;
-		const char **names = mem_array(names, listed), *s = count == 1 ? "s" : "";
+		const char **names = mem_array(names, listed);
 
 		for (uint32_t k = 0; k < listed; k++)
-			names[k] = l->t->hosts[first[k].host].name;
+			names[k] = first[k].name;
 
 		char *list = hostlist_format(names, listed);
 
-		fprintf(out, "%u host%s ", count, count == 1 ? "" : "s");
-		if (!first->kept)
-			fputs("cut off", out);
-		else if (first->kept == first->had)
-			fprintf(out, "keep%s all HCAs, with fewer links", s);
-		else
-			fprintf(out, "keep%s %u of %u HCAs", s, first->kept, first->had);
+		fprintf(out, "%u %s%s ", count, sw ? "switch" : "host",
+			count == 1 ? ""
+			: sw	   ? "es"
+				   : "s");
+		write_kept(out, first, count);
 		fprintf(out, " (%s%s)", list, listed < count ? ",.." : "");
 		free(list);
 		free(names);
@@ -284,41 +314,113 @@ static json_t *text_of(const struct losses *l)
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
-json_t *lost_json(const struct topo *before, const struct topo *after)
+static void note_loss(struct losses *l, const struct loss *loss)
 {
-	json_t *cut_off = json_array(), *degraded = json_array(), *doc;
-	struct losses l = { .t = before,
-			    .before = cutoff_links(before, NULL),
-			    .hcas = json_array(),
-			    .list = mem_array(l.list, before->nhosts) };
+	l->list = mem_grow(l->list, l->count);
+	l->list[l->count++] = *loss;
+}
 
-	l.after = cutoff_links(after, l.before);
-	for (uint32_t host = 0; host < before->nhosts; host++) {
-		const struct topo_host *it = &l.t->hosts[host];
-		struct loss loss = { .host = host };
+static void find_hosts(struct losses *l)
+{
+	for (uint32_t host = 0; host < l->t->nhosts; host++) {
+		const struct topo_host *it = &l->t->hosts[host];
+		struct loss loss = { .name = it->name };
 		bool any = false;
 
 		for (uint32_t i = 0; i < it->ncas; i++) {
-			uint32_t ca = l.t->host_cas[it->first + i];
+			uint32_t ca = l->t->host_cas[it->first + i];
 
-			loss.had += l.before[ca] > 0;
-			loss.kept += l.after[ca] > 0;
-			any |= l.after[ca] < l.before[ca];
-			if (l.before[ca] && !l.after[ca])
-				json_array_append_new(l.hcas, json_string(l.t->nodes[ca].name));
+			loss.had += l->before[ca] > 0;
+			loss.kept += l->kept[ca] > 0;
+			any |= l->kept[ca] < l->before[ca];
+			if (l->before[ca] && !l->kept[ca])
+				json_array_append_new(l->hcas, json_string(l->t->nodes[ca].name));
 		}
 		if (any)
-			l.list[l.count++] = loss;
+			note_loss(l, &loss);
 	}
-	for (uint32_t i = 0; i < l.count; i++)
-		json_array_append_new(l.list[i].kept ? degraded : cut_off,
-				      json_string(before->hosts[l.list[i].host].name));
+}
+
+/*
+ * Links of a switch to higher ones, as of `before`, that carry transit in t, and these switches;
+ * `known`: as if all were up and none was cordoned. seen: by switch, 0 before and after.
+ */
+static void count_uplinks(const struct losses *l, const struct topo *t, bool known, uint32_t sw,
+			  uint8_t *seen, struct loss *loss)
+{
+	uint32_t links = 0, parents = 0;
+
+	for (int pass = 1; pass >= 0; pass--)
+		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+			const struct topo_port *port = topo_port(t, sw, num),
+					       *peer = topo_peer(t, port);
+			const bool carries =
+				peer &&
+				(known || (port->link_up && !port->cordoned && !peer->cordoned));
+
+			if (!carries || peer->node >= t->nswitches ||
+			    l->t->nodes[peer->node].level <= l->t->nodes[sw].level)
+				continue;
+			links += pass;
+			parents += pass && !seen[peer->node];
+			seen[peer->node] = pass;
+			loss->above = topo_role_name(l->t->nodes[peer->node].role);
+		}
+	loss->had = loss->kept;
+	loss->parents_had = loss->parents;
+	loss->kept = links;
+	loss->parents = parents;
+}
+
+static void find_switches(struct losses *l, bool known)
+{
+	uint8_t *seen = mem_alloc(l->t->nswitches + 1, 1);
+
+	for (uint32_t sw = 0; sw < l->t->nswitches; sw++) {
+		struct loss loss = { .name = l->t->nodes[sw].name };
+
+		if (l->now.island[sw] != l->now.main)
+			continue;
+		count_uplinks(l, l->t, known, sw, seen, &loss);
+		count_uplinks(l, l->after, false, sw, seen, &loss);
+		/* Without any it is cordoned itself. */
+		if (!loss.kept || loss.kept == loss.had)
+			continue;
+		/* Where higher switches are missing, they are counted and not links. */
+		if (loss.parents < loss.parents_had)
+			loss.kept = loss.had = 0;
+		note_loss(l, &loss);
+	}
+	free(seen);
+}
+
+json_t *lost_json(const struct topo *before, const struct topo *after, uint32_t from)
+{
+	json_t *cut_off = json_array(), *degraded = json_array(), *redundancy = json_array(), *doc;
+	struct losses l = { .t = before ?: after, .after = after, .hcas = json_array() };
+	struct search was = { 0 };
+
+	if (before)
+		was = search_from(before, TOPO_NONE, NULL);
+	l.before = count_links(l.t, before ? &was : NULL);
+	l.now = search_from(after, from, l.before);
+	l.kept = count_links(after, &l.now);
+	find_hosts(&l);
+	if (after->nswitches && l.now.main != TOPO_NONE)
+		find_switches(&l, !before);
 	if (l.count)
 		qsort(l.list, l.count, sizeof(*l.list), compare_losses);
+	for (uint32_t i = 0; i < l.count; i++)
+		json_array_append_new(l.list[i].above  ? redundancy
+				      : l.list[i].kept ? degraded
+						       : cut_off,
+				      json_string(l.list[i].name));
+	doc = json_pack("{so so so so so}", "hcas", l.hcas, "hosts_cut_off", cut_off,
+			"hosts_degraded", degraded, "redundancy", redundancy, "text", text_of(&l));
+	free(was.island);
+	free(l.now.island);
 	free(l.before);
-	free(l.after);
-	doc = json_pack("{so so so so}", "hcas", l.hcas, "hosts_cut_off", cut_off, "hosts_degraded",
-			degraded, "text", text_of(&l));
+	free(l.kept);
 	free(l.list);
 	return doc;
 }

@@ -42,16 +42,19 @@ int cutoff_describe(const struct topo *t, const struct cutoff *cutoff, char *buf
 uint32_t *islands_find(const struct topo *t, uint32_t *count);
 
 /*
- * Who loses what when links go down: HCAs and hosts, by the difference of two snapshots.
- *
- * What was reached in `before` and is not in `after`, which has the same nodes; the caller owns it:
- * "hcas": names of HCAs that are cut off; "hosts_cut_off", "hosts_degraded": names of hosts that
- * none of their HCAs is left to, and of those that keep some, or all with fewer links; "text": the
- * same in a line, `32 HCAs cut off: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])`. All in natural
- * order of hosts. Where the switches fall apart, the part with most of the HCAs counts as reached.
+ * Who loses what when links go down: HCAs, hosts and redundancy, by the difference of two snapshots
+ * with the same nodes. The caller owns it:
+ * "hcas": names of HCAs that were reached in `before` and are not in `after`; "hosts_cut_off",
+ * "hosts_degraded": names of hosts that none of their HCAs is left to, and of those that keep some,
+ * or all with fewer links; "redundancy": names of switches that are reached and carry transit by
+ * fewer of their uplinks than before (one that is cordoned carries none); "text": all that in a
+ * line, `32 HCAs lost: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])`. In natural order of names.
+ * before NULL: all known links of `after` as if they were up, without cordons. `from`: the node as
+ * seen from which one is reached; TOPO_NONE, or a node without a link: from the part of the
+ * switches that has most of the HCAs.
  */
-json_t *lost_json(const struct topo *before, const struct topo *after);
-/* Whether that object names anything. */
+json_t *lost_json(const struct topo *before, const struct topo *after, uint32_t from);
+/* Whether that object names an HCA or a host. */
 bool lost_any(const json_t *lost);
 
 #endif

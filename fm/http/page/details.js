@@ -115,13 +115,13 @@ export function pathView(state, from = "", to = "") {
   const one = async (x, y) => (await get("path", { from: x, to: y })).hops;
   // Of two hosts: each HCA's path, the first of which is drawn.
   const several = paths => paths?.length > 1 ? [h("h3", {}, `${paths.length} paths, one from each HCA; the first is drawn`), table([["From", path => h("a", { href: pathAddress(path.from, path.to) }, path.from)], ["To", path => path.to],
-    ["By", path => path.via ? path.via.join(", ") : h("span.bad", {}, path.error ?? "no path"), "what"]], paths, { label: "Paths of all HCAs" })] : [];
+    ["By", path => path.via?.length ? path.via.join(", ") : h("span.bad", {}, path.error ?? "no path"), "what"]], paths, { label: "Paths of all HCAs" })] : [];
   const ask = async () => {
     if (!from || !to) return body.replaceChildren(h("p.soft", {}, "Two names, GUIDs or LIDs: hosts, all of whose HCAs are traced, or an HCA (dgx-su01-01 mlx5_0)."));
     try {
       const [{ hops: there, paths }, back] = await Promise.all([get("path", { from, to }), one(to, from).catch(() => null)]);
       const same = back && back.length === there.length && back.every((hop, i) => hop.guid === there[there.length - 1 - i].guid);
-      body.replaceChildren(...several(paths), h("h3", {}, mark("ok"), ` ${there.length - 1} ${plural("link", there.length - 1)} from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there),
+      body.replaceChildren(...several(paths), ...(there.length ? [h("h3", {}, mark("ok"), ` ${there.length - 1} ${plural("link", there.length - 1)} from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there)] : []),
         ...(back ? [h("h3", {}, same ? "The path back goes by the same switches" : `The path back goes by other switches, ${back.length - 1} ${plural("link", back.length - 1)}`), ...(same ? [] : [drawing(back, true), hopTable(back)])] : [h("p.bad", { role: "alert" }, mark("dead"), " There is no path back.")]));
     } catch (error) {
       body.replaceChildren(h("p.bad", { role: "alert" }, mark("dead"), " ", error.message));

@@ -50,6 +50,7 @@ function cutOff(state) {
   const hosts = (state.hosts ?? []).filter(cut);
   if (!s.hcas_cut_off) return null;
   return h("div.cutoff", { role: "alert" }, h("h2", {}, mark("dead"), " ", s.cut_off ?? alert?.text ?? `${number(s.hcas_cut_off)} ${plural("HCA", s.hcas_cut_off)} cut off`),
+    s.lost ? h("p", {}, s.lost.text) : null,
     alert ? h("p", {}, "since ", when(state, alert.since)) : null,
     dead.length ? h("p", {}, "Look at: ", dead.slice(0, 12).map(sw => [link(sw.guid, sw.name), " "])) : null,
     hosts.length ? h("p", {}, `Hosts with no HCA reached: `, hosts.slice(0, 40).map(host => [link(host.name), " "]), hosts.length > 40 ? h("a", { href: "#/hosts" }, `and ${hosts.length - 40} more`) : null) : null);

@@ -610,7 +610,7 @@ static void events_are_there_behind_a_restart_and_the_oldest_go(void **state)
 {
 	struct world *w = *state;
 	struct event_log *log = event_log_new(EVENTS_KEPT);
-	struct event_rows *rows = event_rows_new(w->state, log);
+	struct event_rows *rows = event_rows_new(w->loop, w->state, log, w->alerts);
 	const struct rows_kind *kind;
 
 	for (unsigned i = 0; i < EVENTS_KEPT + 100; i++) {
@@ -620,16 +620,16 @@ static void events_are_there_behind_a_restart_and_the_oldest_go(void **state)
 	run_for(w, 1000);
 	kind = rows_kind((struct rowset *)state_rows(w->state), "events", true);
 	assert_int_equal(kind->count, EVENTS_KEPT);
-	free(rows);
+	event_rows_free(rows);
 	event_log_free(log);
 	again(w);
 	log = event_log_new(EVENTS_KEPT);
-	rows = event_rows_new(w->state, log);
+	rows = event_rows_new(w->loop, w->state, log, w->alerts);
 	assert_int_equal(event_log_next(log), EVENTS_KEPT + 100);
 	assert_string_equal(
 		json_string_value(json_object_get(event_log_at(log, EVENTS_KEPT + 99), "text")),
 		"event 4195");
-	free(rows);
+	event_rows_free(rows);
 	event_log_free(log);
 }
 
