@@ -32,6 +32,7 @@ struct conf_http {
 	char hosts[512];      /* names it accepts in Host; "" = the default, fm/http/http.h */
 	char token_file[256]; /* its first line is the bearer token (RFC 6750) */
 	char cert_file[256], key_file[256]; /* PEM: HTTP over TLS */
+	int port_metrics_counters;	    /* 0 = essential, 1 = all */
 	int port_metrics;		    /* enum conf_port_metrics: the ports that have series */
 };
 

@@ -181,6 +181,7 @@ const struct conf_option conf_options[] = {
 	TEXT_OPTION("http_key_file", http.key_file, ""),
 	WORD_OPTION("port_metrics", http.port_metrics, CONF_PORTS_SWITCHES, "off", "switches",
 		    "all"),
+	WORD_OPTION("port_metrics_counters", http.port_metrics_counters, 0, "essential", "all"),
 	WORD_OPTION("sandbox", sandbox, SANDBOX_ON, "off", "log", "on"),
 	SECONDS_OPTION("retry_interval", retry_interval_ms, 0.1, 3600, 10),
 

@@ -261,6 +261,7 @@ struct http {
 	char token[TOKEN_MAX + 1]; /* "" = none is needed */
 	struct page *page;
 	enum conf_port_metrics ports;
+	bool all_counters; /* not the essential ones alone */
 	struct port_replies port_replies;
 };
 
@@ -341,18 +342,20 @@ static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, 
 		return reply_text(connection, METRICS, text, len);
 	}
 	if (!strcmp(path, "/metrics/ports")) {
-		/* Never compressed: that would take longer than all the rest. */
+		const struct port_metrics_wish wish = { .hcas = http->ports == CONF_PORTS_ALL,
+							.all = http->all_counters,
+							.leaf = TOPO_NONE };
+		const bool gzip = reply_wish(connection).gzip;
 		struct MHD_Response *response;
 
 		if (http->ports == CONF_PORTS_OFF)
 			return reply_refuse(connection, MHD_HTTP_NOT_FOUND,
 					    "port_metrics is \"off\"");
-		response = port_reply_new(&http->port_replies, connection, http->env.fabric,
-					  http->ports == CONF_PORTS_ALL);
+		response = port_reply_new(&http->port_replies, connection, http->env.fabric, &wish,
+					  gzip, &code, &why);
 		if (!response)
-			return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-					    "too many readers of port metrics at a time");
-		return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, false, response);
+			return reply_refuse(connection, code, why);
+		return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, gzip, response);
 	}
 	if (strncmp(path, API, strlen(API)))
 		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "no such document");
@@ -403,6 +406,7 @@ static void take_conf(struct http *http, const struct conf_http *conf, const cha
 {
 	strcpy(http->token, token);
 	http->ports = conf->port_metrics;
+	http->all_counters = conf->port_metrics_counters;
 	host_names_free(http->names);
 
 	/*

@@ -4,6 +4,7 @@
  * metric, and in each port by port. Labels are written anew for each line: to keep them would take
  * more memory than the counters do.
  */
+#include <zlib.h>
 #include "fm/fabric/view.h"
 #include "fm/http/port_metrics.h"
 #include "fm/http/serve.h"
@@ -14,65 +15,98 @@
 #define LOOKS	      32768
 #define BYTES_A_MBIT  125000ull
 
-enum kind { COUNTER, STATE, LINK_UP, WIDTH, SPEED, FEC_MODE, CORDONED, QUARANTINED, ISOLATED };
+enum kind {
+	COUNTER,
+	INFO,
+	STATE,
+	LINK_UP,
+	WIDTH,
+	SPEED,
+	FEC_MODE,
+	CORDONED,
+	QUARANTINED,
+	ISOLATED
+};
 
 struct metric {
 	const char *name; /* behind the prefix of its part */
 	const char *help;
 	enum kind kind;
 	unsigned counter; /* of COUNTER */
+	unsigned group;	  /* enum port_metrics_group */
+	bool essential;	  /* has series without being asked for */
 };
 
-#define FEC(c) COUNTER, COUNTERS_FEC_FIRST + (c)
+#define FEC(c) COUNTER, COUNTERS_FEC_FIRST + (c), PORTS_FEC
 
 static const struct metric own_metrics[] = {
-	{ "state", "PortInfo:PortState: 1 Down, 2 Initialize, 3 Armed, 4 Active", STATE, 0 },
-	{ "link_up", "1 = the link is up at both ends", LINK_UP, 0 },
-	{ "width_lanes", "Active lanes of the link", WIDTH, 0 },
-	{ "speed_bytes_per_second", "Capacity of the link in one direction, all lanes together",
-	  SPEED, 0 },
+	{ "info", "1, with what there is to know of the port and of the other end of its link",
+	  INFO, 0, PORTS_INFO, true },
+	{ "state", "PortInfo:PortState: 1 Down, 2 Initialize, 3 Armed, 4 Active", STATE, 0,
+	  PORTS_STATE, false },
+	{ "link_up", "1 = the link is up at both ends", LINK_UP, 0, PORTS_STATE, true },
+	{ "width_lanes", "Active lanes of the link", WIDTH, 0, PORTS_STATE, false },
+	{ "speed_bytes_per_second", "Data rate of the link in one direction, all lanes together",
+	  SPEED, 0, PORTS_STATE, true },
 	{ "fec_info", "1, with the FEC mode that the port says it uses as the label mode", FEC_MODE,
-	  0 },
-	{ "cordoned", "1 = cordoned by an operator; others have no series", CORDONED, 0 },
-	{ "quarantined", "1 = quarantined; others have no series", QUARANTINED, 0 },
-	{ "isolated", "1 = isolated from routing; others have no series", ISOLATED, 0 },
+	  0, PORTS_FEC, false },
+	{ "cordoned", "1 = cordoned by an operator; others have no series", CORDONED, 0,
+	  PORTS_STATE, true },
+	{ "quarantined", "1 = quarantined; others have no series", QUARANTINED, 0, PORTS_STATE,
+	  true },
+	{ "isolated", "1 = isolated from routing; others have no series", ISOLATED, 0, PORTS_STATE,
+	  true },
 	{ "fec_corrected_blocks_total", "Blocks with errors that FEC corrected",
-	  FEC(WIRE_FEC_CORRECTED) },
+	  FEC(WIRE_FEC_CORRECTED), false },
 	{ "fec_uncorrected_blocks_total", "Blocks with errors that FEC could not correct",
-	  FEC(WIRE_FEC_UNCORRECTED) },
-	{ "fec_corrected_symbols_total", "Symbols that RS-FEC corrected", FEC(WIRE_FEC_SYMBOLS) },
+	  FEC(WIRE_FEC_UNCORRECTED), true },
+	{ "fec_corrected_symbols_total", "Symbols that RS-FEC corrected", FEC(WIRE_FEC_SYMBOLS),
+	  false },
 };
 
+#define TRAFFIC(c, essential) COUNTER, PERF_##c, PORTS_TRAFFIC, essential
+#define ERRORS(c, essential)  COUNTER, PERF_##c, PORTS_ERRORS, essential
 static const struct metric counter_metrics[] = {
-	{ "transmit_data_bytes_total", "PortXmitData, in bytes", COUNTER, PERF_XMIT_DATA },
-	{ "receive_data_bytes_total", "PortRcvData, in bytes", COUNTER, PERF_RCV_DATA },
-	{ "transmit_packets_total", "PortXmitPkts", COUNTER, PERF_XMIT_PACKETS },
-	{ "receive_packets_total", "PortRcvPkts", COUNTER, PERF_RCV_PACKETS },
-	{ "unicast_transmit_packets_total", "PortUnicastXmitPkts", COUNTER, PERF_XMIT_UNICAST },
-	{ "unicast_receive_packets_total", "PortUnicastRcvPkts", COUNTER, PERF_RCV_UNICAST },
-	{ "multicast_transmit_packets_total", "PortMulticastXmitPkts", COUNTER,
-	  PERF_XMIT_MULTICAST },
-	{ "multicast_receive_packets_total", "PortMulticastRcvPkts", COUNTER, PERF_RCV_MULTICAST },
-	{ "symbol_error_total", "SymbolErrorCounter", COUNTER, PERF_SYMBOL },
-	{ "link_error_recovery_total", "LinkErrorRecoveryCounter", COUNTER, PERF_RECOVERED },
-	{ "link_downed_total", "LinkDownedCounter", COUNTER, PERF_DOWNED },
-	{ "receive_errors_total", "PortRcvErrors", COUNTER, PERF_RCV_ERRORS },
-	{ "receive_remote_physical_errors_total", "PortRcvRemotePhysicalErrors", COUNTER,
-	  PERF_RCV_REMOTE },
-	{ "receive_switch_relay_errors_total", "PortRcvSwitchRelayErrors", COUNTER,
-	  PERF_RCV_RELAY },
-	{ "transmit_discards_total", "PortXmitDiscards", COUNTER, PERF_XMIT_DISCARDS },
-	{ "transmit_constraint_errors_total", "PortXmitConstraintErrors", COUNTER,
-	  PERF_XMIT_CONSTRAINT },
-	{ "receive_constraint_errors_total", "PortRcvConstraintErrors", COUNTER,
-	  PERF_RCV_CONSTRAINT },
-	{ "local_link_integrity_errors_total", "LocalLinkIntegrityErrors", COUNTER,
-	  PERF_INTEGRITY },
-	{ "excessive_buffer_overrun_errors_total", "ExcessiveBufferOverrunErrors", COUNTER,
-	  PERF_OVERRUN },
-	{ "vl15_dropped_total", "VL15Dropped", COUNTER, PERF_VL15_DROPPED },
-	{ "transmit_wait_total", "PortXmitWait, in ticks of the device", COUNTER, PERF_XMIT_WAIT },
+	{ "transmit_data_bytes_total", "PortXmitData, in bytes", TRAFFIC(XMIT_DATA, true) },
+	{ "receive_data_bytes_total", "PortRcvData, in bytes", TRAFFIC(RCV_DATA, true) },
+	{ "transmit_packets_total", "PortXmitPkts", TRAFFIC(XMIT_PACKETS, false) },
+	{ "receive_packets_total", "PortRcvPkts", TRAFFIC(RCV_PACKETS, false) },
+	{ "unicast_transmit_packets_total", "PortUnicastXmitPkts", TRAFFIC(XMIT_UNICAST, false) },
+	{ "unicast_receive_packets_total", "PortUnicastRcvPkts", TRAFFIC(RCV_UNICAST, false) },
+	{ "multicast_transmit_packets_total", "PortMulticastXmitPkts",
+	  TRAFFIC(XMIT_MULTICAST, false) },
+	{ "multicast_receive_packets_total", "PortMulticastRcvPkts",
+	  TRAFFIC(RCV_MULTICAST, false) },
+	{ "symbol_error_total", "SymbolErrorCounter", ERRORS(SYMBOL, true) },
+	{ "link_error_recovery_total", "LinkErrorRecoveryCounter", ERRORS(RECOVERED, false) },
+	{ "link_downed_total", "LinkDownedCounter", ERRORS(DOWNED, true) },
+	{ "receive_errors_total", "PortRcvErrors", ERRORS(RCV_ERRORS, true) },
+	{ "receive_remote_physical_errors_total", "PortRcvRemotePhysicalErrors",
+	  ERRORS(RCV_REMOTE, false) },
+	{ "receive_switch_relay_errors_total", "PortRcvSwitchRelayErrors",
+	  ERRORS(RCV_RELAY, false) },
+	{ "transmit_discards_total", "PortXmitDiscards", ERRORS(XMIT_DISCARDS, true) },
+	{ "transmit_constraint_errors_total", "PortXmitConstraintErrors",
+	  ERRORS(XMIT_CONSTRAINT, false) },
+	{ "receive_constraint_errors_total", "PortRcvConstraintErrors",
+	  ERRORS(RCV_CONSTRAINT, false) },
+	{ "local_link_integrity_errors_total", "LocalLinkIntegrityErrors",
+	  ERRORS(INTEGRITY, false) },
+	{ "excessive_buffer_overrun_errors_total", "ExcessiveBufferOverrunErrors",
+	  ERRORS(OVERRUN, false) },
+	{ "vl15_dropped_total", "VL15Dropped", ERRORS(VL15_DROPPED, false) },
+	{ "transmit_wait_total", "PortXmitWait, in ticks of the device", TRAFFIC(XMIT_WAIT, true) },
 };
+
+enum port_metrics_group port_metrics_group(const char *name)
+{
+	static const char *const names[] = { "info", "state", "traffic", "errors", "fec" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return 1u << i;
+	return 0;
+}
 
 enum ports { PORTS_ALL, PORTS_SWITCHES, PORTS_HCAS };
 
@@ -89,7 +123,7 @@ static const struct part {
 
 struct port_metrics {
 	const struct topo *topo;
-	bool hcas;
+	struct port_metrics_wish wish;
 	struct port_metrics_source source;
 
 	unsigned part, metric; /* whose series are written; part == ARRAY_SIZE(parts): the end */
@@ -142,6 +176,33 @@ static char *put_escaped(char *to, const char *text)
 	return to;
 }
 
+static char *put_guid(char *to, guid_t guid)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	to = put(to, "0x");
+	for (int shift = 60; shift >= 0; shift -= 4)
+		*to++ = hex[guid >> shift & 15];
+	return to;
+}
+
+/* The labels of fmd_port_info besides guid and port. */
+static char *put_info(const struct port_metrics *m, const struct topo_port *port, char *to)
+{
+	const struct topo *t = m->topo;
+	const struct topo_port *peer = topo_peer(t, port);
+	const struct topo_node *node = &t->nodes[port->node], *far = &t->nodes[peer->node];
+	const struct topo_node *hca = node->type == TOPO_SWITCH ? far : node;
+
+	to = put_escaped(put(to, ",node=\""), node->name);
+	to = put_escaped(put(to, "\",peer=\""), far->name);
+	to = put_guid(put(to, "\",peer_guid=\""), far->guid);
+	to = put_number(put(to, "\",peer_port=\""), peer->num);
+	if (hca->host != TOPO_NONE)
+		to = put_escaped(put(to, "\",host=\""), t->hosts[hca->host].name);
+	return put(to, "\"");
+}
+
 static const struct part *part_of(const struct port_metrics *m)
 {
 	return &parts[m->part];
@@ -181,6 +242,9 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 		*value = c->value[counter];
 		return true;
 	}
+	case INFO:
+		*value = 1;
+		return true;
 	case STATE:
 		*value = port->state;
 		return true;
@@ -228,12 +292,28 @@ static uint32_t first_node(const struct port_metrics *m)
 
 static uint32_t end_node(const struct port_metrics *m)
 {
-	return part_of(m)->ports == PORTS_SWITCHES || !m->hcas ? m->topo->nswitches
-							       : m->topo->nnodes;
+	return part_of(m)->ports == PORTS_SWITCHES || !m->wish.hcas ? m->topo->nswitches
+								    : m->topo->nnodes;
 }
 
+static bool is_wanted(const struct port_metrics *m, const struct metric *metric)
+{
+	return m->wish.groups ? (m->wish.groups & metric->group) != 0
+			      : metric->essential || m->wish.all;
+}
+
+/* Whether the leaf that was asked for has that node. */
+static bool has_node(const struct port_metrics *m, uint32_t node)
+{
+	return m->wish.leaf == TOPO_NONE || node == m->wish.leaf ||
+	       (node >= m->topo->nswitches && topo_leaf_of(m->topo, node) == m->wish.leaf);
+}
+
+/* To that node, or the next one that is wanted. */
 static void go_to(struct port_metrics *m, uint32_t node)
 {
+	while (node < m->topo->nnodes && !has_node(m, node))
+		node++;
 	m->node = node;
 	m->num = 1;
 	m->looked_up = m->modes_looked_up = false;
@@ -261,27 +341,17 @@ static bool next_sample(struct port_metrics *m)
 		char *to = put(put(m->line, part_of(m)->prefix), metric_of(m)->name);
 
 		/* All labels but the closing brace. */
-		char *at = to;
 		const struct topo *t = m->topo;
-		const struct topo_port *peer = topo_peer(t, port);
+		const struct topo_node *node = &t->nodes[port->node];
 
-		at = put_escaped(put(at, "{node=\""), t->nodes[port->node].name);
-
-		char *digits = put(at, "\",guid=\"");
-		guid_t guid = t->nodes[port->node].guid;
-		static const char hex[] = "0123456789abcdef";
-
-		*digits++ = '0';
-		*digits++ = 'x';
-		for (int shift = 60; shift >= 0; shift -= 4)
-			*digits++ = hex[guid >> shift & 15];
-		at = digits;
-
-		at = put_number(put(at, "\",port=\""), port->num);
-		at = put_escaped(put(at, "\",peer=\""), t->nodes[peer->node].name);
-		at = put_number(put(at, "\",peer_port=\""), peer->num);
-		to = put(at, "\"");
-
+		to = put_guid(put(to, "{guid=\""), node->guid);
+		to = put(put_number(put(to, "\",port=\""), port->num), "\"");
+		if (part_of(m)->ports != PORTS_ALL) {
+			to = put(to, part_of(m)->ports == PORTS_HCAS ? ",hca=\"" : ",switch=\"");
+			to = put(put_escaped(to, node->name), "\"");
+		}
+		if (metric_of(m)->kind == INFO)
+			to = put_info(m, port, to);
 		if (metric_of(m)->kind == FEC_MODE)
 			to = put(put(put(to, ",mode=\""),
 				     fec_mode_name(m->modes[port->num].active).text),
@@ -301,6 +371,11 @@ static bool next_line(struct port_metrics *m)
 		if (!m->begun) {
 			/* HELP and TYPE of the metric that is next; false = there is none. */
 			while (m->part < ARRAY_SIZE(parts)) {
+				if (m->metric < part_of(m)->count && first_node(m) < end_node(m) &&
+				    !is_wanted(m, metric_of(m))) {
+					m->metric++;
+					continue;
+				}
 				if (m->metric < part_of(m)->count && first_node(m) < end_node(m)) {
 					go_to(m, first_node(m));
 					m->begun = true;
@@ -351,13 +426,13 @@ size_t port_metrics_read(struct port_metrics *m, char *to, size_t room)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-struct port_metrics *port_metrics_new(const struct topo *topo, bool hcas,
+struct port_metrics *port_metrics_new(const struct topo *topo, const struct port_metrics_wish *wish,
 				      const struct port_metrics_source *source)
 {
 	struct port_metrics *m = mem_new(m);
 
 	m->topo = topo ? topo_ref(topo) : NULL;
-	m->hcas = hcas;
+	m->wish = *wish;
 	m->source = *source;
 	return m;
 }
@@ -382,6 +457,8 @@ struct port_reply {
 	struct port_metrics *text;
 	struct port_replies *all;
 	struct port_reply *next;
+	z_stream *packed; /* NULL = the client gets the text */
+	char *piece;	  /* of the text, that is packed next */
 	char client[SERVE_ADDRESS];
 };
 
@@ -408,9 +485,25 @@ static uint64_t oldest(void *arg)
 
 static ssize_t read_piece(void *arg, uint64_t pos, char *to, size_t most)
 {
-	const struct port_reply *reply = arg;
-	size_t len = port_metrics_read(reply->text, to, most);
+	struct port_reply *reply = arg;
+	z_stream *z = reply->packed;
+	size_t len;
+	int status = Z_OK;
 
+	if (!z) {
+		len = port_metrics_read(reply->text, to, most);
+		return len ? len : MHD_CONTENT_READER_END_OF_STREAM;
+	}
+	z->next_out = (Bytef *)to;
+	z->avail_out = most;
+	while (z->avail_out == most && status == Z_OK) {
+		if (!z->avail_in) {
+			z->next_in = (Bytef *)reply->piece;
+			z->avail_in = port_metrics_read(reply->text, reply->piece, PIECE);
+		}
+		status = deflate(z, z->avail_in ? Z_NO_FLUSH : Z_FINISH);
+	}
+	len = most - z->avail_out;
 	return len ? len : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
@@ -422,17 +515,73 @@ static void free_reply(void *arg)
 	while (*link != reply)
 		link = &(*link)->next;
 	*link = reply->next;
+	if (reply->packed)
+		deflateEnd(reply->packed);
+	free(reply->packed);
+	free(reply->piece);
 	port_metrics_free(reply->text);
 	free(reply);
 }
 
+struct asked { /* by a query */
+	struct port_metrics_wish wish;
+	const struct topo *topo;
+	const char *why; /* NULL = it is well */
+};
+
+static enum MHD_Result take_value(void *arg, enum MHD_ValueKind kind, const char *key,
+				  const char *value)
+{
+	struct asked *asked = arg;
+
+	if (!strcmp(key, "collect[]") || !strcmp(key, "collect")) {
+		unsigned group = value ? port_metrics_group(value) : 0;
+
+		asked->wish.groups |= group;
+		if (!group)
+			asked->why = "collect[] is info, state, traffic, errors or fec";
+	} else if (!strcmp(key, "leaf")) {
+		uint32_t node = 0;
+
+		while (asked->topo && value && node < asked->topo->nswitches &&
+		       strcmp(asked->topo->nodes[node].name, value) != 0)
+			node++;
+		asked->wish.leaf = node;
+		if (!asked->topo || !value || node == asked->topo->nswitches)
+			asked->why = "leaf: there is no switch of that name";
+	} else {
+		asked->why = "collect[]= and leaf= alone are known";
+	}
+	return MHD_YES;
+}
+
+/* A deflate stream in the form of gzip; NULL: no memory. */
+static z_stream *pack_new(void)
+{
+	z_stream *z = mem_new(z);
+
+	/* Fast: level 1 packs to a tenth. */
+	if (deflateInit2(z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK)
+		return z;
+	free(z);
+	return NULL;
+}
+
 struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connection *connection,
-				    const struct fabric *fabric, bool hcas)
+				    const struct fabric *fabric,
+				    const struct port_metrics_wish *wish, bool gzip,
+				    unsigned *status, const char **why)
 {
 	struct port_reply *reply;
 	char client[SERVE_ADDRESS];
 	struct port_metrics_source source = { counters_of_node, fec_modes_of_node, oldest, NULL };
+	struct asked asked = { .wish = *wish, .topo = fabric_view(fabric).topo };
 
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_value, &asked);
+	*status = MHD_HTTP_BAD_REQUEST;
+	*why = asked.why;
+	if (asked.why)
+		return NULL;
 	serve_client(connection, client);
 
 	/* Whether a client has to wait for others, or for its own replies, to end. */
@@ -442,13 +591,17 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 		count++;
 		same += !strcmp(other->client, client);
 	}
+	*status = MHD_HTTP_SERVICE_UNAVAILABLE;
+	*why = "too many readers of port metrics at a time";
 	if (count >= REPLIES_MAX || same >= PER_CLIENT)
 		return NULL;
 
 	source.arg = reply = mem_new(reply);
 	*reply = (struct port_reply){ .fabric = fabric, .all = all, .next = all->first };
 	strcpy(reply->client, client);
-	reply->text = port_metrics_new(fabric_view(fabric).topo, hcas, &source);
+	reply->text = port_metrics_new(asked.topo, &asked.wish, &source);
+	reply->packed = gzip ? pack_new() : NULL;
+	reply->piece = gzip ? mem_alloc(PIECE, 1) : NULL;
 	all->first = reply;
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE, read_piece, reply,
 						 free_reply);

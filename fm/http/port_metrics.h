@@ -4,9 +4,12 @@
  * links of a snapshot, and the latest reading of their counters. Memory does not grow with the
  * fabric.
  *
- * Counters have the names that treydock's infiniband_exporter gives them (infiniband_switch_port_..
- * and infiniband_hca_port_..); what it does not have begins with fmd_port_. Ports without a known
- * link have no series; a counter has none until it is read, or when it was not read for long.
+ * Counters have the names and labels that treydock's infiniband_exporter gives them
+ * (infiniband_switch_port_.. by guid, port and switch, infiniband_hca_port_.. by guid, port and
+ * hca); what it does not have begins with fmd_port_, by guid and port. What else there is to know
+ * of a port are labels of fmd_port_info, so a cable that is moved makes one new series. Ports
+ * without a known link have no series; a counter has none until it is read, or when it was not read
+ * for long.
  */
 #ifndef FMD_HTTP_PORT_METRICS_H
 #define FMD_HTTP_PORT_METRICS_H
@@ -27,12 +30,30 @@ struct port_metrics_source {
 	void *arg;
 };
 
+/* Groups of metrics, as ?collect[]= names them. */
+enum port_metrics_group {
+	PORTS_INFO = 1,
+	PORTS_STATE = 2,
+	PORTS_TRAFFIC = 4,
+	PORTS_ERRORS = 8,
+	PORTS_FEC = 16,
+};
+/* Of that name; 0 = there is none. */
+enum port_metrics_group port_metrics_group(const char *name);
+
+struct port_metrics_wish {
+	bool hcas;	 /* ports of HCAs too */
+	bool all;	 /* metrics that are not essential, too */
+	unsigned groups; /* of enum port_metrics_group: these alone, each whole; 0 = all groups */
+	uint32_t leaf; /* this switch alone, and the HCAs that are cabled to it; TOPO_NONE = all */
+};
+
 struct port_metrics;
 /*
  * Starts a text, which the caller frees. It takes a reference of `topo`; topo NULL = nothing is
- * published, the text is empty. hcas: ports of HCAs too. `source` is copied.
+ * published, the text is empty. `wish` and `source` are copied.
  */
-struct port_metrics *port_metrics_new(const struct topo *topo, bool hcas,
+struct port_metrics *port_metrics_new(const struct topo *topo, const struct port_metrics_wish *wish,
 				      const struct port_metrics_source *source);
 /*
  * Writes the next bytes of the text, at most `room`, and returns their number; 0 = the end. A call
@@ -54,10 +75,13 @@ struct port_replies { /* on their way to clients */
 /*
  * A response with the text of the published snapshot, and the readings at the time of each piece.
  * The caller owns it. It holds a reference of the snapshot and is one of `all` until libmicrohttpd
- * releases it; fabric and `all` must live as long. hcas: ports of HCAs too. NULL = too many are on
- * their way, in all or to this client.
+ * releases it; fabric and `all` must live as long. The query of the connection narrows the wish,
+ * and `gzip` compresses piece by piece. NULL with the status and the reason: the query is wrong, or
+ * too many are on their way, in all or to this client.
  */
 struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connection *connection,
-				    const struct fabric *fabric, bool hcas);
+				    const struct fabric *fabric,
+				    const struct port_metrics_wish *wish, bool gzip,
+				    unsigned *status, const char **why);
 
 #endif

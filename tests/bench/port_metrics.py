@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What a scrape of /metrics/ports costs: series and bytes, seconds on the clock, fmd's own seconds of work, and the longest hold of its loop.
 
-    port_metrics.py [--units 32] [--scrapes 10] [--ports switches|all]
+    port_metrics.py [--units 32] [--scrapes 10] [--ports switches|all] [--counters essential|all]
 
 Counters of all ports are read once before. The hold is fmd's own figure (loop_longest_us of the last 10 to 20 s); on a busy machine it has in it what others took.
 """
@@ -49,12 +49,13 @@ def main():
     words.add_argument("--units", type=int, default=32)
     words.add_argument("--scrapes", type=int, default=10)
     words.add_argument("--ports", default="switches")
+    words.add_argument("--counters", default="essential")
     words = words.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         net, address = pathlib.Path(scratch) / "pod.net", own_address()
         with open(net, "w") as out:
             subprocess.run([program("fmctl"), "generate", "superpod", "--su", str(words.units)], stdout=out, check=True)
-        fabric = Fabric(scratch, net, rig="fmsim", http_listen=f"{address}:9810", perf_interval=0, port_metrics=words.ports)
+        fabric = Fabric(scratch, net, rig="fmsim", http_listen=f"{address}:9810", perf_interval=0, port_metrics=words.ports, port_metrics_counters=words.counters)
         try:
             fabric.start_fmd()
             fabric.wait_up(lambda s: s["switches"] + s["hcas"] > 0)

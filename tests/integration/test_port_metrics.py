@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """A series a port, under /metrics/ports; and what /metrics says of all of them."""
+import gzip
 import re
 import socket
 import urllib.error
@@ -23,7 +24,7 @@ def web(start, pod_net):
     """Counters are read when a test asks for it."""
     def begin(**conf):
         address = own_address()
-        fabric = start(pod_net, host=HOST, http_listen=f"{address}:9810", perf_interval=0, **conf)
+        fabric = start(pod_net, host=HOST, **{"http_listen": f"{address}:9810", "perf_interval": 0, "port_metrics_counters": "all", **conf})
         fabric.url = f"http://{address}:9810/metrics/ports"
         return fabric
     return begin
@@ -65,7 +66,31 @@ def test_links_have_series_from_the_first_sweep_on_and_counters_from_their_first
     assert all(len(ports) == SWITCH_PORTS for name, ports in after.items() if name.startswith("infiniband_switch_port_"))
     labels, sent = after["infiniband_switch_port_transmit_data_bytes_total"][at]
     assert (sent, after["infiniband_switch_port_symbol_error_total"][at][1]) == (4000, 3)
+    assert labels == {"guid": at[0], "port": "33", "switch": "leaf-su01-rail0"}
+    labels = after["fmd_port_info"][at][0]
     assert labels["node"] == "leaf-su01-rail0" and labels["peer"] == "spine-01" and int(labels["peer_port"]) > 0
+
+
+def test_a_scrape_asks_for_groups_and_for_a_leaf_and_may_be_packed(web):
+    fabric = web(port_metrics="all", port_metrics_counters="essential")
+    fabric.fmctl("health", "--read")
+    whole = page_of(fabric)
+    assert promtext.problems(whole) == []
+    now = series(whole)
+    assert len(now["infiniband_switch_port_transmit_data_bytes_total"]) == SWITCH_PORTS
+    assert len([name for name in now if name.startswith("infiniband_switch_port_")]) == 7 and "fmd_port_state" not in now
+    base, fabric.url = fabric.url, fabric.url + "?collect[]=errors&collect%5B%5D=state&leaf=leaf-su01-rail2"
+    part = series(page_of(fabric))
+    assert len(part["fmd_port_state"]) == 65 + 32 + 1 and len(part["infiniband_hca_port_vl15_dropped_total"]) == 32 + 1
+    assert "fmd_port_info" not in part and not [name for name in part if name.endswith("_bytes_total")]
+    with urllib.request.urlopen(urllib.request.Request(base, headers={"Accept-Encoding": "gzip"}), timeout=60) as answer:
+        packed = answer.read()
+        assert answer.headers["Content-Encoding"] == "gzip" and len(packed) < len(whole) / 5
+    assert series(gzip.decompress(packed).decode()).keys() == now.keys()
+    for wrong in ("?collect[]=everything", "?leaf=moon", "?moon=1"):
+        with pytest.raises(urllib.error.HTTPError) as refusal:
+            urllib.request.urlopen(base + wrong, timeout=60)
+        assert refusal.value.code == 400
 
 
 def test_a_link_that_is_down_says_so_and_keeps_its_series(web):

@@ -52,10 +52,11 @@ static void count(struct store *store, unsigned port, unsigned counter, uint64_t
 }
 
 /* The whole text, taken in pieces; the caller frees it. */
-static char *text_of(const struct topo *topo, bool hcas, struct store *store, size_t piece)
+static char *text_for(const struct topo *topo, const struct port_metrics_wish *wish,
+		      struct store *store, size_t piece)
 {
 	const struct port_metrics_source source = { counters_cb, fec_modes_cb, oldest_cb, store };
-	struct port_metrics *m = port_metrics_new(topo, hcas, &source);
+	struct port_metrics *m = port_metrics_new(topo, wish, &source);
 	char *text = mem_alloc(32 << 20, 1);
 	size_t len = 0, more;
 
@@ -65,6 +66,13 @@ static char *text_of(const struct topo *topo, bool hcas, struct store *store, si
 	}
 	port_metrics_free(m);
 	return text;
+}
+
+static char *text_of(const struct topo *topo, bool hcas, struct store *store, size_t piece)
+{
+	const struct port_metrics_wish wish = { .hcas = hcas, .all = true, .leaf = TOPO_NONE };
+
+	return text_for(topo, &wish, store, piece);
 }
 
 static unsigned lines_with(const char *text, const char *begin)
@@ -84,9 +92,14 @@ static void links_have_series_before_anything_is_read(void **state)
 
 	assert_int_equal(lines_with(text, "fmd_port_state{"), 12 * 64 + 12);
 	assert_int_equal(lines_with(text, "fmd_port_link_up{"), 12 * 64 + 12);
-	assert_non_null(strstr(text, "\nfmd_port_speed_bytes_per_second{node=\"leaf-su01-rail0\","
-				     "guid=\"0x0002c90300000100\",port=\"1\","
-				     "peer=\"dgx-su01-01 mlx5_0\",peer_port=\"1\"} 50000000000\n"));
+	assert_non_null(strstr(text,
+			       "\nfmd_port_speed_bytes_per_second{guid=\"0x0002c90300000100\","
+			       "port=\"1\"} 50000000000\n"));
+	assert_int_equal(lines_with(text, "fmd_port_info{"), 12 * 64 + 12);
+	assert_non_null(strstr(text, "\nfmd_port_info{guid=\"0x0002c90300000100\",port=\"1\","
+				     "node=\"leaf-su01-rail0\",peer=\"dgx-su01-01 mlx5_0\","
+				     "peer_guid=\"0x0002c90380000100\",peer_port=\"1\","
+				     "host=\"dgx-su01-01\"} 1\n"));
 	assert_non_null(strstr(text, "# TYPE infiniband_switch_port_symbol_error_total counter\n"));
 	assert_int_equal(lines_with(text, "infiniband_switch_port_symbol_error_total{"), 0);
 	free(text);
@@ -103,8 +116,8 @@ static void a_counter_has_a_series_from_its_first_reading_on(void **state)
 	count(&store, 3, COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED, 0);
 	text = text_of(t, false, &store, 4096);
 	assert_int_equal(lines_with(text, "infiniband_switch_port_transmit_data_bytes_total{"), 1);
-	assert_non_null(strstr(text, "port=\"3\",peer=\"dgx-su01-03 mlx5_0\",peer_port=\"1\"} "
-				     "9223372036854775808\n"));
+	assert_non_null(strstr(text, "{guid=\"0x0002c90300000100\",port=\"3\","
+				     "switch=\"leaf-su01-rail0\"} 9223372036854775808\n"));
 	assert_int_equal(lines_with(text, "infiniband_switch_port_receive_data_bytes_total{"), 0);
 	assert_int_equal(lines_with(text, "fmd_port_fec_uncorrected_blocks_total{"), 1);
 	assert_true(store.asked < t->nswitches * 40);
@@ -123,9 +136,8 @@ static void the_error_correction_of_a_port_is_a_label_of_one_series(void **state
 	store.modes[5] = (struct fec_mode){ .state = FEC_UNKNOWN, .active = 4 };
 	text = text_of(t, true, &store, 4096);
 	assert_int_equal(lines_with(text, "fmd_port_fec_info{"), 2);
-	assert_non_null(strstr(text, "port=\"3\",peer=\"dgx-su01-03 mlx5_0\",peer_port=\"1\","
-				     "mode=\"rs-544-514\"} 1\n"));
-	assert_non_null(strstr(text, "peer_port=\"1\",mode=\"mode-7\"} 1\n"));
+	assert_non_null(strstr(text, "port=\"3\",mode=\"rs-544-514\"} 1\n"));
+	assert_non_null(strstr(text, "port=\"4\",mode=\"mode-7\"} 1\n"));
 	free(text);
 	topo_unref(t);
 }
@@ -180,7 +192,7 @@ static void names_are_escaped_and_ports_without_a_cable_have_no_series(void **st
 	char *text = text_of(t, true, &none, 100);
 
 	assert_int_equal(lines_with(text, "fmd_port_state{"), 2);
-	assert_non_null(strstr(text, "\nfmd_port_state{node=\"a\\\\b \\\"c\\\"\",guid="));
+	assert_non_null(strstr(text, ",node=\"a\\\\b \\\"c\\\"\",peer="));
 	free(text);
 	topo_unref(t);
 }
@@ -222,9 +234,36 @@ static void a_link_without_transit_says_why(void **state)
 	assert_int_equal(lines_with(text, "fmd_port_cordoned{"), 1);
 	assert_int_equal(lines_with(text, "fmd_port_quarantined{"), 1);
 	assert_int_equal(lines_with(text, "fmd_port_isolated{"), 1);
-	assert_non_null(strstr(text, "fmd_port_quarantined{node=\"leaf-su01-rail0\","
-				     "guid=\"0x0002c90300000100\",port=\"2\""));
+	assert_non_null(
+		strstr(text, "fmd_port_quarantined{guid=\"0x0002c90300000100\",port=\"2\"}"));
 	free(text);
+	topo_unref(t);
+}
+
+/* As many as a site can afford; what is asked for by name comes whole. */
+static void metrics_are_the_essential_ones_or_groups_of_one_leaf(void **state)
+{
+	struct topo *t = pod(1);
+	struct store store = { .node = t->nodes[0].guid, .oldest_us = 1 };
+	struct port_metrics_wish wish = { .leaf = TOPO_NONE };
+	char *text;
+
+	for (unsigned counter = 0; counter < COUNTERS_ALL; counter++)
+		count(&store, 3, counter, 1);
+	text = text_for(t, &wish, &store, 4096);
+	assert_int_equal(lines_with(text, "fmd_port_state{"), 0);
+	assert_int_equal(lines_with(text, "fmd_port_info{"), 12 * 64 + 12);
+	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 7);
+	free(text);
+	wish = (struct port_metrics_wish){ .hcas = true, .groups = PORTS_STATE | PORTS_ERRORS };
+	text = text_for(t, &wish, &store, 4096);
+	assert_int_equal(lines_with(text, "fmd_port_info{"), 0);
+	assert_int_equal(lines_with(text, "fmd_port_state{"), 65 + 32);
+	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 12);
+	assert_int_equal(lines_with(text, "infiniband_switch_port_vl15_dropped_total{"), 1);
+	free(text);
+	assert_int_equal(port_metrics_group("fec"), PORTS_FEC);
+	assert_int_equal(port_metrics_group("all"), 0);
 	topo_unref(t);
 }
 
@@ -248,6 +287,7 @@ int main(void)
 		cmocka_unit_test(names_are_escaped_and_ports_without_a_cable_have_no_series),
 		cmocka_unit_test(pieces_of_any_size_make_the_same_text),
 		cmocka_unit_test(a_link_without_transit_says_why),
+		cmocka_unit_test(metrics_are_the_essential_ones_or_groups_of_one_leaf),
 		cmocka_unit_test(nothing_published_is_an_empty_text),
 	};
 
