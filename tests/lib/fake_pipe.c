@@ -12,6 +12,15 @@ struct fabric_view fabric_view(const struct fabric *fabric)
 	return fabric->view;
 }
 
+uint32_t fabric_own_node(const struct fabric *fabric)
+{
+	const struct inventory *inv = fabric->services.inventory;
+
+	return inv && inv->local && fabric->view.topo
+		       ? topo_find(fabric->view.topo, inv->local->guid)
+		       : TOPO_NONE;
+}
+
 struct even *fabric_even(const struct fabric *fabric)
 {
 	return NULL;
