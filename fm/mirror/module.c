@@ -297,8 +297,8 @@ static void row_changed(void *mirror, const struct row_change *change, uint64_t 
 	if (!(m->tls && fabric_is_master(m->fabric)) || !mirror_takes(NULL, change->kind))
 		return;
 	m->seq = number;
-	/* Of what happened, and who was master, nobody is served by having each line. */
-	if (strcmp(change->kind, "events") != 0 && strcmp(change->kind, "takeovers") != 0)
+	/* Of events, of event_hook, and who was master, nobody is served by having each line. */
+	if (strncmp(change->kind, "event", 5) != 0 && strcmp(change->kind, "takeovers") != 0)
 		m->matters = number;
 	state_mark(m->services.state, STATE_COPIED, false);
 	if (!m->readers)
