@@ -2,7 +2,7 @@
 /*
  * port_setup: what bring-up keeps of each port (fm/sweep): what was written to it, and how that
  * went. Private to bring-up, but for what others show of it: P_Key tables, SL2VL and VL arbitration
- * tables, `given_up`, `foreign_key`, `enforced`, `unheld`.
+ * tables, `given_up`, `obstacle`, `enforced`, `unheld`.
  */
 #ifndef FMD_INVENTORY_PORT_SETUP_H
 #define FMD_INVENTORY_PORT_SETUP_H
@@ -70,6 +70,17 @@ enum inv_set {
 	INV_SET_GUIDS = 8, /* GUID tables: fm/sa's, none of these bits */
 };
 
+/* Why a port takes no Set. */
+enum inv_obstacle {
+	INV_OBSTACLE_NONE,
+	INV_OBSTACLE_DEAF, /* Sets got no answer, and Gets between them did */
+	/*
+	 * It holds an M_Key of somebody else (a switch: its port 0 does): it is sent no Set. That
+	 * is known by what it shows; or it hides one, and counts violations of that.
+	 */
+	INV_OBSTACLE_KEY,
+};
+
 struct setback { /* of a port that was given up, or does not hold what it acknowledges */
 	uint64_t retry_at_us; /* when a port that was given up is asked again; 0 = it was not */
 	uint64_t trial_at_us; /* when one that does not hold a Set is tried again */
@@ -88,19 +99,14 @@ struct port_setup {		 /* 32 bytes: there are as many as ports */
 	uint8_t lost;	      /* tries without an answer; before it was given up: Sets */
 	uint8_t job : 4;      /* the request on its way, 0 = none */
 	uint8_t want_lmc : 3;
-	bool deaf : 1;		/* Sets got no answer, and Gets between them did */
+	uint8_t obstacle : 2;	/* enum inv_obstacle */
 	uint8_t pkey_state : 2; /* enum inv_pkey_state */
 	bool reread : 1;	/* PortInfo is read before anything else */
 	/* a Set got no answer, and the port was not read since: it may have taken it */
 	bool unsure : 1;
 	bool settled : 1;
 	bool reregister : 1; /* its host is to be asked to register with the SA again */
-	/*
-	 * It holds an M_Key of somebody else (a switch: its port 0 does): it is sent no Set. That
-	 * is known by what it shows; or it hides one, and counts violations of that.
-	 */
-	bool foreign_key : 1;
-	bool enforced : 1; /* switches: its P_Key table is such that it may be enforced */
+	bool enforced : 1;   /* switches: its P_Key table is such that it may be enforced */
 	/* Whether the port holds what it acknowledged; bits of enum inv_set. */
 	uint8_t unread : 4;  /* acknowledged, and not read since */
 	uint8_t doubted : 4; /* was read otherwise: is read behind each Set from now on */

@@ -484,8 +484,8 @@ static void each_foreign(const struct fabric_services *s, each_fn *fn, void *arg
 {
 	INVENTORY_EACH (s->inventory, node)
 		for (unsigned p = 0; p <= node->nports; p++)
-			if (is_there(node, p) && port_setup(node, p)->foreign_key &&
-			    !fn(arg, node, p))
+			if (is_there(node, p) &&
+			    port_setup(node, p)->obstacle == INV_OBSTACLE_KEY && !fn(arg, node, p))
 				return;
 }
 
@@ -587,7 +587,8 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 	 */
 	if (now.mkey == known.mkey && now.mkey_protect == known.mkey_protect &&
 	    now.mkey_lease == known.mkey_lease &&
-	    port_setup(node, num)->foreign_key == port_key_is_foreign(inv, node, num))
+	    (port_setup(node, num)->obstacle == INV_OBSTACLE_KEY) ==
+		    port_key_is_foreign(inv, node, num))
 		return;
 	if (known.mkey_protect && !now.mkey_protect && now.mkey &&
 	    now.mkey == m_keys_wanted(key_lookup_keys(inv), inventory_key_guid(node, num))) {
@@ -643,7 +644,7 @@ static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 
 	for (unsigned p = 0; p <= node->nports; p++)
 		if (is_there(node, p) && !node->silent &&
-		    (!foreign || port_setup(node, p)->foreign_key)) {
+		    (!foreign || port_setup(node, p)->obstacle == INV_OBSTACLE_KEY)) {
 			batch_add(a->batch, &(struct batch_job){ .object = node, .arg = p });
 			count++;
 		}

@@ -12,7 +12,7 @@
 #include "fm/mad/batch.h"
 
 /*
- * foreign: ports with an M_Key of somebody else (port_setup.foreign_key): an alert each, counted,
+ * foreign: ports with an M_Key of somebody else (INV_OBSTACLE_KEY): an alert each, counted,
  * and among what is unhealthy. They are used as they are, and no Set is sent to them.
  */
 

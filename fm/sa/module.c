@@ -125,7 +125,8 @@ static bool in_service(const struct sa_room *r, const struct topo *t, guid_t gui
 	if (!p || (p->node >= t->nswitches && !p->link_up))
 		return false;
 	known = inventory_find(r->services.inventory, t->nodes[p->node].guid);
-	return !known || p->num > known->nports || !port_setup(known, p->num)->foreign_key;
+	return !known || p->num > known->nports ||
+	       port_setup(known, p->num)->obstacle != INV_OBSTACLE_KEY;
 }
 
 /* Writes the tables of ports that came into service, or whose table is another. */

@@ -30,7 +30,7 @@ struct disk {
 	pthread_cond_t given, ended;
 	sqlite3 *db; /* NULL = it can't be opened */
 	struct disk_batch batch;
-	bool todo, ends, full;
+	bool todo, ends;
 	bool syncs;  /* a checkpoint is under way */
 	bool unread; /* there is a database that can't be opened, and was not read */
 	int status;
@@ -251,7 +251,7 @@ static int begin_anew(struct disk *d)
 }
 
 /* The latest failure, ahead of what the roll-back makes of it. */
-static int write_batch(struct disk *d, const struct disk_batch *b, bool full, char why[120])
+static int write_batch(struct disk *d, const struct disk_batch *b, char why[120])
 {
 	int status;
 
@@ -265,7 +265,7 @@ static int write_batch(struct disk *d, const struct disk_batch *b, bool full, ch
 		snprintf(why, 120, "the file is missing");
 		return begin_anew(d);
 	}
-	run(d->db, full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+	run(d->db, b->full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
 	errno = 0;
 	if (write_rows(d->db, b))
 		return 0;
@@ -424,12 +424,11 @@ static void open_and_read(struct disk *d, disk_row_fn *row, struct disk_found *f
 /* The lock is held at the beginning and at the end, not while it writes. */
 static void write_given(struct disk *d)
 {
-	bool full = d->full;
 	char why[120] = "";
 	int status;
 
 	pthread_mutex_unlock(&d->lock);
-	status = write_batch(d, &d->batch, full, why);
+	status = write_batch(d, &d->batch, why);
 	pthread_mutex_lock(&d->lock);
 	d->status = status;
 	if (d->db)
@@ -510,13 +509,6 @@ static void done_cb(void *arg, unsigned events)
 bool disk_is_busy(const struct disk *d)
 {
 	return d->busy;
-}
-
-void disk_set_full(struct disk *d, bool full)
-{
-	pthread_mutex_lock(&d->lock);
-	d->full = full;
-	pthread_mutex_unlock(&d->lock);
 }
 
 void disk_write(struct disk *d, struct disk_batch *batch)

@@ -28,6 +28,7 @@ struct disk_batch {
 	struct disk_change *list; /* its own */
 	size_t count, room;
 	bool anew; /* these are all there is */
+	bool full; /* fsync() when they are written, else a checkpoint behind it */
 };
 void disk_batch_add(struct disk_batch *batch, const struct disk_change *change); /* copies */
 void disk_batch_fini(struct disk_batch *batch);					 /* empty again */
@@ -57,8 +58,6 @@ struct disk *disk_open(struct loop *loop, const char *folder, disk_row_fn *row,
 		       struct disk_found *found, disk_done_fn *done, void *arg);
 /* Waits for the batch that is under way, which is not reported any more. NULL is fine. */
 void disk_close(struct disk *disk);
-/* fsync() in each transaction, or a checkpoint behind it. */
-void disk_set_full(struct disk *disk, bool full);
 /*
  * Takes the batch over; one at a time, until done(). In a simulated loop it is written before this
  * returns.

@@ -40,6 +40,7 @@ struct state {
 	struct rowset rows;
 	struct kept kept[ROWS_KINDS];
 	bool reading, writable;
+	bool full; /* what was answered survives a power cut */
 	bool marks[STATE_MARKS];
 	uint64_t number;	 /* of the latest change,.. */
 	uint64_t given, on_disk; /* ..which the disk was given, and has */
@@ -83,6 +84,7 @@ static void write_due(void *arg)
 	s->given = s->number;
 	s->began_us = loop_now_us(s->loop);
 	loop_timer_set(s->look, SLOW_US);
+	s->pending.full = s->full;
 	disk_write(s->disk, &s->pending);
 }
 
@@ -786,7 +788,7 @@ struct state *state_open(struct loop *loop, const char *folder, struct alerts *a
 void state_configure(struct state *s, uint64_t retry_us, bool full)
 {
 	s->retry_us = retry_us;
-	disk_set_full(s->disk, full);
+	s->full = full;
 }
 
 void state_close(struct state *s)

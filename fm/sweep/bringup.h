@@ -38,7 +38,8 @@ struct bringup_conf {
 #define BRINGUP_REFUSES 3
 static inline bool bringup_refuses(const struct port_setup *setup)
 {
-	return setup->given_up >= BRINGUP_REFUSES || (setup->given_up && setup->deaf);
+	return setup->given_up >= BRINGUP_REFUSES ||
+	       (setup->given_up && setup->obstacle == INV_OBSTACLE_DEAF);
 }
 
 struct bringup_result {

@@ -157,8 +157,12 @@ void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 	struct port_setup *setup = port_setup(node, num);
 
 	setup->unsure |= setup->job != JOB_GET || setup->reread;
-	setup->deaf = !inv_is_switch(node) && (setup->given_up || setup->lost >= SETS_LOST) &&
-		      (setup->deaf || setup->job != JOB_GET);
+	if (setup->obstacle != INV_OBSTACLE_KEY)
+		setup->obstacle = !inv_is_switch(node) &&
+						  (setup->given_up || setup->lost >= SETS_LOST) &&
+						  (setup->obstacle || setup->job != JOB_GET)
+					  ? INV_OBSTACLE_DEAF
+					  : INV_OBSTACLE_NONE;
 	setup->job = 0;
 	if (setup->lost == LOST_MAX) {
 		port_give_up(b, node, num, "does not answer");

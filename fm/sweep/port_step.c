@@ -223,7 +223,8 @@ bool bringup_port_workable(const struct inv_node *node, unsigned num)
 	const struct port_setup *setup = port_setup(node, num);
 
 	if (node->removed || node->gone || node->silent || !port->known ||
-	    inv_node_is(node, INV_NO_SETS) || setup->errors == GIVEN_UP || setup->foreign_key)
+	    inv_node_is(node, INV_NO_SETS) || setup->errors == GIVEN_UP ||
+	    setup->obstacle == INV_OBSTACLE_KEY)
 		return false;
 	return num == 0 ? inv_is_switch(node)
 			: port->link_up && peer && peer->known && !port->peer->silent &&
@@ -323,11 +324,13 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 
 static void note_key(struct port_setup *setup, bool foreign)
 {
-	if (foreign && !setup->foreign_key) {
+	if (foreign == (setup->obstacle == INV_OBSTACLE_KEY))
+		return;
+	if (foreign) {
 		setup->given_up = setup->lost = 0;
 		setup_retry_at(setup, 0);
 	}
-	setup->foreign_key = foreign;
+	setup->obstacle = foreign ? INV_OBSTACLE_KEY : INV_OBSTACLE_NONE;
 }
 
 /* Each Set without the key of a port counts as a violation there, and does nothing. */
@@ -336,7 +339,7 @@ void bringup_note_keys(struct bringup *b, struct inv_node *node)
 	bool sw = inv_is_switch(node), foreign = port_key_is_foreign(b->inv, node, 0);
 
 	/* A switch has one key, so its ports go by its port 0; one that is new has no mark. */
-	if (sw && !foreign && !port_setup(node, 0)->foreign_key)
+	if (sw && !foreign && port_setup(node, 0)->obstacle != INV_OBSTACLE_KEY)
 		return;
 	for (unsigned p = sw ? 0 : 1; p <= node->nports; p++)
 		note_key(port_setup(node, p), sw ? foreign : port_key_is_foreign(b->inv, node, p));

@@ -302,13 +302,15 @@ static void twenty_ports_with_foreign_keys_are_named_and_the_others_counted(void
 		struct inv_node *host = add_host(&r.f, 0x1000 + num);
 
 		inventory_link(&r.f.inventory, leaf, (uint8_t)num, host, 1);
-		host->ports[1].known = port_setup(host, 1)->foreign_key = true;
+		host->ports[1].known = true;
+		port_setup(host, 1)->obstacle = INV_OBSTACLE_KEY;
 	}
 	review(&r.f);
 	assert_int_equal(alerts_of(&r.f, "port-m-key", ""), NAMED + 1);
 	assert_int_equal(alerts_of(&r.f, "port-m-key", "5 more ports"), 1);
 	for (unsigned num = NAMED + 1; num <= NAMED + MORE; num++)
-		port_setup(inventory_find(&r.f.inventory, 0x1000 + num), 1)->foreign_key = false;
+		port_setup(inventory_find(&r.f.inventory, 0x1000 + num), 1)->obstacle =
+			INV_OBSTACLE_NONE;
 	review(&r.f);
 	assert_int_equal(alerts_of(&r.f, "port-m-key", ""), NAMED);
 	assert_int_equal(alerts_of(&r.f, "port-m-key", "more ports"), 0);
