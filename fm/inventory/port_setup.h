@@ -70,16 +70,12 @@ enum inv_set {
 	INV_SET_GUIDS = 8, /* GUID tables: fm/sa's, none of these bits */
 };
 
-/* Why a port takes no Set. */
-enum inv_obstacle {
-	INV_OBSTACLE_NONE,
-	INV_OBSTACLE_DEAF, /* Sets got no answer, and Gets between them did */
-	/*
-	 * It holds an M_Key of somebody else (a switch: its port 0 does): it is sent no Set. That
-	 * is known by what it shows; or it hides one, and counts violations of that.
-	 */
-	INV_OBSTACLE_KEY,
-};
+/*
+ * Why a port takes no Set. DEAF: Sets got no answer, and Gets between them did. KEY: it holds an
+ * M_Key of somebody else (a switch: its port 0 does), and is sent no Set. That is known by what it
+ * shows; or it hides one, and counts violations of that.
+ */
+enum inv_obstacle { INV_OBSTACLE_NONE, INV_OBSTACLE_DEAF = 1, INV_OBSTACLE_KEY };
 
 struct setback { /* of a port that was given up, or does not hold what it acknowledges */
 	uint64_t retry_at_us; /* when a port that was given up is asked again; 0 = it was not */

@@ -135,7 +135,7 @@ bool known_cable_take(void *links, const char *line)
 		return false;
 	inventory_link(inv, a, port_a, b, port_b);
 	inventory_link_down(inv, a, port_a);
-	sweep_port(a, port_a)->ever_up = sweep_port(b, port_b)->ever_up = true;
+	sweep_port(a, port_a)->was_up = sweep_port(b, port_b)->was_up = SWEEP_ONCE_UP;
 	if (since > 0) {
 		c->down = mem_grow(c->down, c->ndown);
 		c->down[c->ndown++] =

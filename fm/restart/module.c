@@ -539,7 +539,8 @@ static void load(void *room, enum fabric_load_step step)
 			if (port->peer && !known_links_since(&r->links, node->guid, p) &&
 			    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
 				sweep_port(node, p)->was_up =
-					sweep_port(port->peer, port->peer_port)->was_up = true;
+					sweep_port(port->peer, port->peer_port)->was_up =
+						SWEEP_BEFORE_UP;
 		}
 	}
 }

@@ -99,7 +99,7 @@ bool election_outranks(const struct wire_sm_info *a, const struct wire_sm_info *
 
 uint8_t election_priority(const struct election *e)
 {
-	if (e->gave || e->reading)
+	if (e->gave || e->waits == ELECTION_READING)
 		return 0;
 	if (e->state == SM_MASTER && !e->lowered && e->master_priority > e->priority)
 		return e->master_priority;
@@ -266,7 +266,10 @@ enum election_action election_take(struct election *e, enum election_event event
 	if (step->act == ELECTION_STAY || step->act == ELECTION_REFUSE)
 		return step->act;
 	e->state = step->next;
-	e->handing = step->act == ELECTION_HAND_OVER;
+	if (step->act == ELECTION_HAND_OVER)
+		e->waits = ELECTION_HANDING;
+	else if (e->waits == ELECTION_HANDING || e->state != SM_STANDBY)
+		e->waits = ELECTION_NOT_WAITING;
 
 	/* An operator's wish lasts until it is done, and what it led to. */
 	if (event == ELECTION_GIVE)
@@ -280,8 +283,6 @@ enum election_action election_take(struct election *e, enum election_event event
 		e->gave = false;
 	if (e->state != SM_MASTER)
 		e->lowered = false;
-	if (e->state != SM_STANDBY)
-		e->reading = false;
 	e->doubted = e->state == SM_DISCOVERING && (e->doubted || event == ELECTION_STOOD_STILL);
 
 	return step->act;
@@ -309,7 +310,7 @@ static const char *form_error(const struct election *e, const struct control *c,
 	if (c->sender->state != (acknowledges ? SM_STANDBY : SM_MASTER))
 		return "the sender is in the wrong state";
 	*event = ELECTION_CONTROL + c->number;
-	if (acknowledges && e->handing)
+	if (acknowledges && e->waits == ELECTION_HANDING)
 		*event = ELECTION_GIVEN;
 	return election_step(e, *event).act == ELECTION_REFUSE ? "not valid in this state" : NULL;
 }

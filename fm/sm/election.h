@@ -77,8 +77,11 @@ struct election {
 	/* Handed over by an operator's wish, or another ruled meanwhile: shows 0 until the new
 	 * master is gone, or a reload changes sm_priority or master_sm_priority. */
 	bool gave;
-	bool handing; /* our HANDOVER is out */
-	bool reading; /* a standby asks what hosts registered with its master: 0 is shown */
+	/*
+	 * HANDING: as master, our HANDOVER is out. READING: as standby, what hosts registered with
+	 * the master is read, and 0 is shown.
+	 */
+	enum { ELECTION_NOT_WAITING, ELECTION_HANDING, ELECTION_READING } waits;
 	bool doubted; /* was master; another that is by now stays it, whatever its rank */
 	struct wire_sm_info master; /* whom STANDBY polls, as last heard of; guid 0 = nobody */
 	unsigned missed;	    /* polls in a row without an answer */

@@ -268,8 +268,8 @@ static bool port_moves(void *arg, const struct wire_node_info *neighbour)
 	struct inv_node *sw = NULL;
 	const struct inv_port *seat;
 
-	if (!fabric_is_master(r->fabric) || r->core.state != SM_MASTER || r->core.handing ||
-	    !inv->local || !fabric_view(r->fabric).topo)
+	if (!fabric_is_master(r->fabric) || r->core.state != SM_MASTER ||
+	    r->core.waits == ELECTION_HANDING || !inv->local || !fabric_view(r->fabric).topo)
 		return false;
 	if (!neighbour)
 		return true;
@@ -407,9 +407,10 @@ void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 	struct sm_room *r = fabric_room(fabric, &sm_module);
 	const char *error = !fabric_is_master(r->fabric) || r->core.state != SM_MASTER
 				    ? "this subnet manager is not the master"
-			    : r->core.handing || r->wish.open ? "a handover is in progress"
-			    : r->rounds.nothers		      ? NULL
-							      : "no other subnet manager is known";
+			    : r->core.waits == ELECTION_HANDING || r->wish.open
+				    ? "a handover is in progress"
+			    : r->rounds.nothers ? NULL
+						: "no other subnet manager is known";
 	char why[WHAT_ERROR_SIZE];
 	struct wish wish = { .open = true, .since_us = sm_now(r), .fn = fn, .arg = arg };
 

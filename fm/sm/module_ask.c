@@ -277,7 +277,8 @@ static bool may_ask(const struct sm_room *r)
 {
 	const struct election *core = &r->core;
 
-	return fabric_is_master(r->fabric) && core->state == SM_MASTER && !core->handing;
+	return fabric_is_master(r->fabric) && core->state == SM_MASTER &&
+	       core->waits != ELECTION_HANDING;
 }
 
 void sm_ask(struct sm_room *r)

@@ -237,7 +237,7 @@ struct polls { /* module_role.c */
 	void (*polled)(struct sm_room *room, enum election_event event);
 	struct other master; /* who is polled */
 	uint64_t heard_us, polled_us;
-	uint64_t reading_until_us; /* while election.reading */
+	uint64_t reading_until_us; /* while ELECTION_READING */
 	unsigned count;
 	mad_token poll;
 };

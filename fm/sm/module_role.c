@@ -147,10 +147,10 @@ static void sm_poll(struct sm_room *r)
 	bool by_lid = r->core.missed % 2 && p->master.lid;
 
 	/* The poll announces this standby, so that the master asks for its new priority. */
-	if (r->core.reading &&
+	if (r->core.waits == ELECTION_READING &&
 	    (state_is(r->services.state, STATE_READ) || state_is(r->services.state, STATE_COPIED) ||
 	     sm_now(r) >= p->reading_until_us)) {
-		r->core.reading = false;
+		r->core.waits = ELECTION_NOT_WAITING;
 		p->count = 0;
 		sm_set_priority(r->sm, election_priority(&r->core));
 	}
@@ -288,7 +288,7 @@ static void end_wish(struct sm_room *r, const char *why)
 	json_t *result = NULL;
 
 	r->wish = (struct wish){ 0 };
-	sa_freeze(r->services.sa, r->parting.on || r->core.handing);
+	sa_freeze(r->services.sa, r->parting.on || r->core.waits == ELECTION_HANDING);
 	if (!wish.open || !wish.fn)
 		return;
 	if (!why)
@@ -327,7 +327,7 @@ static void watch(struct sm_room *r, const struct other *whom)
 	    !election_outranks_us(&r->core, &p->master.info)) {
 		state_mark(r->services.state, STATE_READ, false);
 		p->reading_until_us = sm_now(r) + READING_US;
-		r->core.reading = true;
+		r->core.waits = ELECTION_READING;
 		sm_set_priority(r->sm, election_priority(&r->core));
 	}
 
@@ -605,7 +605,7 @@ static enum election_event choose(struct sm_room *r, const struct wire_sm_info *
 				  unsigned count, int *index)
 {
 	if (r->wish.passed_on && !r->wish.better && r->core.state == SM_MASTER &&
-	    !r->core.handing) {
+	    r->core.waits != ELECTION_HANDING) {
 		*index = election_handover_peer(&r->core, infos, count, r->wish.whom);
 		if (*index >= 0)
 			return ELECTION_GIVE;
@@ -697,7 +697,7 @@ static void judge(struct sm_room *r)
 	if (event == ELECTION_NONE_BETTER && r->core.state == SM_DISCOVERING &&
 	    (!keys_are_ours(r) || !prefix_is_ours(r)))
 		return;
-	if (event != ELECTION_BETTER_WAITS && r->wish.better && !r->core.handing)
+	if (event != ELECTION_BETTER_WAITS && r->wish.better && r->core.waits != ELECTION_HANDING)
 		end_wish(r, "no other manager outranks this one any more");
 	if (event == ELECTION_BETTER_WAITS &&
 	    (sm_now(r) < r->refused_until_us || !may_give(r, &whom)))

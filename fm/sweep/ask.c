@@ -317,7 +317,8 @@ static void port_is_down(struct sweep *s, struct inv_node *node, unsigned num)
 	inv_port_mark(node, num, INV_EARLY, false);
 	if (port->peer) {
 		port->reported_down = port->peer->ports[port->peer_port].reported_down = true;
-		cell->was_up = sweep_port(port->peer, port->peer_port)->was_up = false;
+		cell->was_up &= SWEEP_ONCE_UP;
+		sweep_port(port->peer, port->peer_port)->was_up &= SWEEP_ONCE_UP;
 	}
 	if (!port->peer || !port->link_up)
 		return;

@@ -72,7 +72,8 @@ void bringup_port_read(const struct inventory *inv, struct inv_node *node, uint8
 	if (port->state != before)
 		setup->given_up = setup->lost = 0; /* something has happened to it */
 	setup->unsure = false;
-	sweep_port(node, num)->ever_up |= port->state >= TOPO_INIT;
+	if (port->state >= TOPO_INIT)
+		sweep_port(node, num)->was_up |= SWEEP_ONCE_UP;
 	if (num ? port->state < TOPO_ARMED : !port->lid) {
 		/* What was set is lost. */
 		if (setup->setback)
@@ -157,12 +158,10 @@ void bringup_port_lost(struct bringup *b, struct inv_node *node, uint8_t num)
 	struct port_setup *setup = port_setup(node, num);
 
 	setup->unsure |= setup->job != JOB_GET || setup->reread;
-	if (setup->obstacle != INV_OBSTACLE_KEY)
+	if (setup->obstacle != INV_OBSTACLE_KEY) /* INV_OBSTACLE_DEAF or none */
 		setup->obstacle = !inv_is_switch(node) &&
-						  (setup->given_up || setup->lost >= SETS_LOST) &&
-						  (setup->obstacle || setup->job != JOB_GET)
-					  ? INV_OBSTACLE_DEAF
-					  : INV_OBSTACLE_NONE;
+				  (setup->given_up || setup->lost >= SETS_LOST) &&
+				  (setup->obstacle || setup->job != JOB_GET);
 	setup->job = 0;
 	if (setup->lost == LOST_MAX) {
 		port_give_up(b, node, num, "does not answer");

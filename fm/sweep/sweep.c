@@ -52,7 +52,7 @@ static bool link_was_up(struct sweep *s, struct inv_node *node, unsigned num)
 {
 	struct inv_port *port = &node->ports[num], *peer = &port->peer->ports[port->peer_port];
 
-	if (port->link_up || !sweep_port(node, num)->was_up ||
+	if (port->link_up || sweep_port(node, num)->was_up != SWEEP_BEFORE_UP ||
 	    (port->known && port->state != TOPO_ACTIVE) ||
 	    (peer->known && peer->state != TOPO_ACTIVE))
 		return false;
@@ -222,8 +222,8 @@ static bool is_no_link(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
 
-	return port->peer && !port->link_up && !sweep_port(node, num)->ever_up && port->known &&
-	       !node->gone && !port->link_verified;
+	return port->peer && !port->link_up && sweep_port(node, num)->was_up == SWEEP_NEVER_UP &&
+	       port->known && !node->gone && !port->link_verified;
 }
 
 /* Nothing can be known of links that no path leads to. */

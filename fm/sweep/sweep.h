@@ -163,13 +163,18 @@ enum sweep_probe { /* sweep_port.probe */
 		   PROBE_REFUSED,
 };
 
+/*
+ * sweep_port.was_up. ONCE: in this life, or the rows of known links have it. BEFORE: it was up when
+ * the life before ended, by these rows, and no end has answered otherwise.
+ */
+enum sweep_up { SWEEP_NEVER_UP, SWEEP_ONCE_UP = 1, SWEEP_BEFORE_UP = 3 };
+
 struct sweep_port { /* 2 bytes: there are as many as ports */
 	uint8_t probe : 3;
 	bool seen : 1;	     /* it was read in this sweep */
 	bool must_probe : 1; /* the node behind it is asked even if a record of it exists */
 	bool refuted : 1;    /* PortInfo was asked to decide about the link, and did not come */
-	bool ever_up : 1;    /* it was up in this life, or the file of known links has it */
-	bool was_up : 1;     /* before this life, by that file, and no end has answered otherwise */
+	uint8_t was_up : 2;  /* enum sweep_up */
 	uint8_t verify_tries : 6; /* verification requests in a row without an answer */
 	bool must_read : 1;	  /* PortInfo is asked for even if the port's state is known */
 	bool missed : 1;	  /* PROBE_FAILED, and so it was when it is asked again */

@@ -93,7 +93,7 @@ static void every_row_of_the_table_leads_where_it_should(void **state)
 
 			assert_int_equal(act, row ? row->act : ELECTION_STAY);
 			assert_int_equal(e.state, row ? row->next : s);
-			assert_int_equal(e.handing, act == ELECTION_HAND_OVER);
+			assert_int_equal(e.waits == ELECTION_HANDING, act == ELECTION_HAND_OVER);
 		}
 	}
 }
@@ -103,11 +103,11 @@ static void a_handover_that_came_to_an_end_is_out_no_more(void **state)
 	struct election e = in_state(SM_MASTER);
 
 	election_take(&e, ELECTION_BETTER_WAITS);
-	assert_true(e.handing);
+	assert_int_equal(e.waits, ELECTION_HANDING);
 	election_take(&e, ELECTION_ALIVE);
-	assert_true(e.handing);
+	assert_int_equal(e.waits, ELECTION_HANDING);
 	election_take(&e, ELECTION_KEPT);
-	assert_false(e.handing);
+	assert_int_equal(e.waits, ELECTION_NOT_WAITING);
 }
 
 /* Whoever ruled since we stood still, or were not heard, goes on: we show 0. */
@@ -296,7 +296,7 @@ static void a_master_that_handed_over_on_request_shows_0_until_the_new_master_is
 	struct election e = damped(SM_MASTER);
 
 	election_take(&e, ELECTION_GIVE);
-	assert_true(e.handing);
+	assert_int_equal(e.waits, ELECTION_HANDING);
 	assert_int_equal(election_priority(&e), 0);
 	election_take(&e, ELECTION_KEPT);
 	assert_int_equal(election_priority(&e), 14);
