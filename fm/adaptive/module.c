@@ -119,13 +119,17 @@ static bool take_line(void *owner, const char *line)
 	return true;
 }
 
-static void write_list(const void *owner, FILE *out)
+static uint64_t write_list(const void *owner, uint64_t from, FILE *out)
 {
 	const struct adaptive *a = owner;
 
-	for (uint32_t i = 0; i < a->silent.count; i++)
+	for (uint32_t i = from; i < a->silent.count; i++) {
+		if (i == from + STATE_LINES)
+			return i;
 		fprintf(out, "0x%016" PRIx64 " %u %" PRIu32 "\n", a->silent.list[i].sw,
 			a->silent.list[i].device, a->silent.list[i].revision);
+	}
+	return 0;
 }
 
 static const struct state_kind list_kind = {

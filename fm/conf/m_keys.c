@@ -232,12 +232,13 @@ void m_keys_forget(struct m_keys *k)
 	k->nknown = k->capacity = 0;
 }
 
-void m_keys_each(const struct m_keys *k, void (*fn)(void *arg, guid_t guid, uint64_t key),
-		 void *arg)
+uint64_t m_keys_each(const struct m_keys *k, uint64_t from, unsigned count,
+		     void (*fn)(void *arg, guid_t guid, uint64_t key), void *arg)
 {
-	for (uint32_t i = 0; i < k->capacity; i++)
-		if (k->known[i].key)
-			fn(arg, k->known[i].guid, k->known[i].key);
+	for (; from < k->capacity && count--; from++)
+		if (k->known[from].key)
+			fn(arg, k->known[from].guid, k->known[from].key);
+	return from < k->capacity ? from : 0;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

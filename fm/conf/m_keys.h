@@ -67,9 +67,12 @@ bool m_keys_change(const struct m_keys *keys);
 bool m_keys_remember(struct m_keys *keys, guid_t guid, uint64_t key);
 uint64_t m_keys_remembered(const struct m_keys *keys, guid_t guid); /* 0 = none */
 void m_keys_forget(struct m_keys *keys);			    /* all that is remembered */
-/* Calls fn for each port with a key that is remembered, in no order. */
-void m_keys_each(const struct m_keys *keys, void (*fn)(void *arg, guid_t guid, uint64_t key),
-		 void *arg);
+/*
+ * Calls fn for ports with a key that is remembered, in no order: so many places of the table from
+ * one on. Returns the next place; 0 = that was all.
+ */
+uint64_t m_keys_each(const struct m_keys *keys, uint64_t from, unsigned count,
+		     void (*fn)(void *arg, guid_t guid, uint64_t key), void *arg);
 
 /* ---- How two managers compare what M_Keys they give to ports, without saying it -------------- */
 

@@ -468,13 +468,6 @@ static void change_role(void *arg)
 	}
 }
 
-static void saved(void *arg)
-{
-	struct fabric *f = arg;
-
-	operations_saved(f->clients.operations);
-}
-
 static void configure_state(struct fabric *f)
 {
 	state_configure(f->kept.state, f->conf.retry_interval_ms * 1000ull,
@@ -510,7 +503,6 @@ struct fabric *fabric_new(struct loop *loop, struct mad *mad, const struct conf 
 	f->alerts = alerts_new(loop, f->events);
 	f->kept.state = state_open(f->loop, f->conf.state_dir, f->alerts, f->events);
 	state_set_writable(f->kept.state, false); /* until it is master */
-	state_listen(f->kept.state, saved, f);
 	f->kept.events = event_rows_new(f->loop, f->kept.state, f->events, f->alerts);
 	configure_state(f);
 

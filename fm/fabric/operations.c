@@ -66,6 +66,7 @@ void waiters_fini(struct waiters *waiters)
 
 struct operation {
 	struct operation *next;
+	struct operations *all; /* it is in them */
 	const struct fabric_operation_ops *ops;
 	void *data;
 	waiter_fn *fn; /* NULL: the client is gone */
@@ -83,12 +84,13 @@ struct operations {
 	struct operation *saving;  /* settled; their rows are not on disk yet */
 };
 
-static struct operation *operation_new(const struct fabric_operation_ops *ops, void *data,
+static struct operation *operation_new(struct operations *all,
+				       const struct fabric_operation_ops *ops, void *data,
 				       waiter_fn *fn, void *arg)
 {
 	struct operation *op = mem_new(op);
 
-	*op = (struct operation){ .ops = ops, .data = data, .fn = fn, .arg = arg };
+	*op = (struct operation){ .all = all, .ops = ops, .data = data, .fn = fn, .arg = arg };
 	return op;
 }
 
@@ -121,11 +123,19 @@ static void answer(struct operations *ops, struct operation *op, const char *err
 	operation_free(op);
 }
 
+static void saved(void *arg)
+{
+	struct operation *op = arg, **link = &op->all->saving;
+
+	while (*link != op)
+		link = &(*link)->next;
+	*link = op->next;
+	answer(op->all, op, NULL);
+}
+
 static void answer_when_saved(struct operations *ops, struct operation *op)
 {
-	if (op->ops->keeps)
-		state_settle(ops->state);
-	if (!op->ops->keeps || state_is_kept(ops->state)) {
+	if (!op->ops->keeps || !state_when_settled(ops->state, saved, op)) {
 		answer(ops, op, NULL);
 		return;
 	}
@@ -179,19 +189,6 @@ void operations_answer_late(struct operations *ops)
 	answer_due(ops, NULL, true);
 }
 
-void operations_saved(struct operations *ops)
-{
-	struct operation *list = ops->saving;
-
-	ops->saving = NULL;
-	while (list) {
-		struct operation *op = list;
-
-		list = op->next;
-		answer_when_saved(ops, op);
-	}
-}
-
 /* why NULL: nobody is called. */
 static void end_all(struct operation **list, const char *why)
 {
@@ -200,6 +197,7 @@ static void end_all(struct operation **list, const char *why)
 	*list = NULL;
 	while ((op = all)) {
 		all = op->next;
+		state_forget(op->all->state, op);
 		if (why && op->fn)
 			op->fn(op->arg, NULL, why);
 		operation_free(op);
@@ -217,7 +215,7 @@ void operations_abandon(struct operations *ops, const char *why)
 void operations_start(struct operations *ops, const struct fabric_operation_ops *kind, void *data,
 		      waiter_fn *fn, void *arg)
 {
-	struct operation *op = operation_new(kind, data, fn, arg);
+	struct operation *op = operation_new(ops, kind, data, fn, arg);
 
 	op->next = ops->waiting;
 	ops->waiting = op;
@@ -226,7 +224,7 @@ void operations_start(struct operations *ops, const struct fabric_operation_ops 
 void operations_done(struct operations *ops, const struct fabric_operation_ops *kind, void *data,
 		     waiter_fn *fn, void *arg)
 {
-	struct operation *op = operation_new(kind, data, fn, arg);
+	struct operation *op = operation_new(ops, kind, data, fn, arg);
 
 	op->result = result_of(ops, op);
 	answer_when_saved(ops, op);

@@ -287,8 +287,6 @@ void operations_rollback(struct operations *operations);
  */
 void operations_answer(struct operations *operations, const char *error);
 void operations_answer_late(struct operations *operations);
-/* A file was written, or could not be: answers operations that waited for that alone. */
-void operations_saved(struct operations *operations);
 /* Answers all at once with that error: this manager changes nothing any more. */
 void operations_abandon(struct operations *operations, const char *why);
 void operations_cancel(struct operations *operations, const void *arg); /* that client is gone */

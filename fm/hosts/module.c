@@ -186,19 +186,22 @@ static bool take_reported(void *arg, const char *line)
 	return state >= 0;
 }
 
-static void write_reported(const void *arg, FILE *out)
+static uint64_t write_reported(const void *arg, uint64_t from, FILE *out)
 {
 	const struct hosts_room *r = arg;
 
-	for (unsigned i = 0; i < r->watch.count; i++) {
+	for (unsigned i = from; i < r->watch.count; i++) {
 		const struct watched *it = &r->watch.list[i];
 		const char *owed = hook_owed(r->hook, it->name); /* the state it last ran for */
 		enum host_state state =
 			owed ? (enum host_state)host_state_parse(owed) : it->reported;
 
+		if (i == from + STATE_LINES)
+			return i;
 		if (state != HOST_HEALTHY && state != HOST_STATES)
 			fprintf(out, "%s %s\n", host_state_name(state), it->name);
 	}
+	return 0;
 }
 
 static const struct state_kind reported_kind = {

@@ -736,9 +736,9 @@ static void write_key(void *arg, guid_t guid, uint64_t key)
 	fprintf(arg, "0x%016" PRIx64 " 0x%016" PRIx64 "\n", guid, key);
 }
 
-static void write_keys(const void *arg, FILE *out)
+static uint64_t write_keys(const void *arg, uint64_t from, FILE *out)
 {
-	m_keys_each(arg, write_key, out);
+	return m_keys_each(arg, from, STATE_LINES, write_key, out);
 }
 
 static const struct state_kind keys_kind = {

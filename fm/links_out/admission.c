@@ -156,9 +156,10 @@ bool beyond_missed(const struct admission *a, struct inv_node *node, uint8_t *on
 
 /* ---- The plan of links ----------------------------------------------------------------------- */
 
-static void write_plan(const void *owner, FILE *out)
+static uint64_t write_plan(const void *owner, uint64_t from, FILE *out)
 {
 	fputs(((const struct plan *)owner)->text ?: "", out);
+	return 0;
 }
 
 const struct state_kind plan_kind = { .name = "plan", .write = write_plan };

@@ -224,16 +224,19 @@ static bool is_kept(const struct out *it, const void *owner)
 		it->state == OUT_ABSENT);
 }
 
-static void write_rows(const void *owner, FILE *out)
+static uint64_t write_rows(const void *owner, uint64_t from, FILE *out)
 {
 	const struct links_out *table = table_of(owner);
 	int64_t now_us = loop_now_us(table->services.loop);
 
-	OUT_ROWS (table, it) {
+	for (size_t i = from; i < table->count; i++) {
+		const struct out *it = table->all[i];
 		/* By the wall-clock. */
 		long long until = (long long)time(NULL) +
 				  ((int64_t)it->until_us - now_us) / (int64_t)SECOND_US;
 
+		if (i == from + STATE_LINES)
+			return i;
 		if (!is_kept(it, owner))
 			continue;
 		fprintf(out, "0x%016" PRIx64 " ", it->node);
@@ -257,6 +260,7 @@ static void write_rows(const void *owner, FILE *out)
 	if (owner == &table->kept[KEPT_HELD] && table->admission.sight.whole &&
 	    table->counts[OUT_FOREIGN])
 		beyond_write(&table->admission, out);
+	return 0;
 }
 
 /* What is in force by name, for the alert that the rows were lost. */

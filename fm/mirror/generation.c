@@ -168,16 +168,10 @@ static bool take_takeovers(void *arg, const char *text)
 	return generation_read(&((struct mirror *)arg)->generation, text);
 }
 
-static void write_takeovers(const void *arg, FILE *out)
-{
-	generation_write(&((const struct mirror *)arg)->generation, out);
-}
-
 static const struct state_kind takeovers_kind = {
 	.name = "takeovers",
 	.form = "`NUMBER`, then `NUMBER MASTER`",
 	.line = take_takeovers,
-	.write = write_takeovers,
 };
 
 /* ---- What no standby had --------------------------------------------------------------------- */
@@ -222,9 +216,15 @@ void lineage_load(struct mirror *m)
 
 static void add(struct mirror *m, uint64_t heard)
 {
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
 	generation_add(&m->generation, mad_port_info(m->services.mad)->port_guid, heard);
-	state_changed(m->services.state, &takeovers_kind, m);
-	state_settle(m->services.state);
+	generation_write(&m->generation, out);
+	fclose(out);
+	state_put(m->services.state, &takeovers_kind, m, text);
+	free(text);
 }
 
 void lineage_take_over(struct mirror *m)

@@ -108,12 +108,15 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
  * service: members.c.
  */
 
-static void write_groups(const void *arg, FILE *out)
+/* A place is an MLID. */
+static uint64_t write_groups(const void *arg, uint64_t from, FILE *out)
 {
 	const struct multicast *m = arg;
+	unsigned mlid = from ? from : MCAST_FIRST_MLID, written = 0;
 
-	for (unsigned mlid = MCAST_FIRST_MLID; mlid <= sa_groups_top(m->groups); mlid++)
-		mcast_group_write(m->groups, mlid, out);
+	for (; mlid <= sa_groups_top(m->groups) && written < STATE_LINES; mlid++)
+		written += mcast_group_write(m->groups, mlid, out);
+	return mlid <= sa_groups_top(m->groups) ? mlid : 0;
 }
 
 static bool read_group(void *arg, const char *line)

@@ -408,6 +408,8 @@ int nvswitch_set(struct nvswitch *nv, const char *name, const char *state, int g
 
 /* ---- What outlives a restart ----------------------------------------------------------------- */
 
+#define LINES_A_HOST 10 /* in nvlink, about */
+
 static bool take_state(void *arg, const char *line)
 {
 	struct nvswitch *nv = arg;
@@ -429,18 +431,22 @@ static bool take_state(void *arg, const char *line)
 }
 
 /* Of hosts that are not HEALTHY, are overridden, or whose hook has not run for their state. */
-static void write_states(const void *arg, FILE *out)
+static uint64_t write_states(const void *arg, uint64_t from, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
-	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
+	for (unsigned i = from; i < nv->health.nhosts; i++) {
+		const struct health_host *host = &nv->health.hosts[i];
 		bool overridden = host->override != NVSWITCH_UNKNOWN;
 
+		if (i == from + STATE_LINES)
+			return i;
 		if (host->believed != NVSWITCH_HEALTHY || overridden ||
 		    hook_owed(nv->hook, host->name))
 			fprintf(out, "%s %s %s\n", host->name, nvswitch_states[host->believed],
 				overridden ? nvswitch_states[host->override] : "-");
 	}
+	return 0;
 }
 
 /* Kinds and words that a version does not know are passed over. */
@@ -472,17 +478,22 @@ static bool take_memory(void *arg, const char *line)
 	return true;
 }
 
-static void write_memory(const void *arg, FILE *out)
+static uint64_t write_memory(const void *arg, uint64_t from, FILE *out)
 {
 	const struct nvswitch *nv = arg;
 
-	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
+	for (unsigned i = from; i < nv->health.nhosts; i++) {
+		const struct health_host *host = &nv->health.hosts[i];
+
+		if (i == from + STATE_LINES / LINES_A_HOST)
+			return i;
 		if (host->memory)
 			memory_write(host->memory, host->name, out);
 		ARRAY_EACH (s, host->sources, host->nsources)
 			if (*s->report.source)
 				memory_write_report(&s->report, host->name, out);
 	}
+	return 0;
 }
 
 const struct state_kind nvswitch_states_kind = {

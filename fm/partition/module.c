@@ -33,11 +33,10 @@ struct partition_room {
 
 /* ---- The file, and the text that is kept of it ----------------------------------------------- */
 
-static void write_text(const void *arg, FILE *out)
+static uint64_t write_text(const void *arg, uint64_t from, FILE *out)
 {
-	const struct partition_room *r = arg;
-
-	fputs(r->text, out);
+	fputs(((const struct partition_room *)arg)->text, out);
+	return 0;
 }
 
 static const struct state_kind kept_kind = {

@@ -104,13 +104,17 @@ static bool take_line(void *arg, const char *line)
 	return true;
 }
 
-static void write_overrides(const void *arg, FILE *out)
+static uint64_t write_overrides(const void *arg, uint64_t from, FILE *out)
 {
 	const struct overrides *o = &((const struct room *)arg)->kept;
 
-	for (uint32_t i = 0; i < o->count; i++)
+	for (uint32_t i = from; i < o->count; i++) {
+		if (i == from + STATE_LINES)
+			return i;
 		fprintf(out, "0x%016" PRIx64 " %u %u\n", o->entries[i].sw, o->entries[i].lid,
 			o->entries[i].port);
+	}
+	return 0;
 }
 
 static const struct state_kind overrides_kind = {

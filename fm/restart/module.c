@@ -42,40 +42,61 @@ static void print(FILE *out, char *line)
 	free(line);
 }
 
-static void write_nodes(const void *arg, FILE *out)
+static void node_line(const struct known_links *links, const struct inv_node *node, FILE *out)
 {
-	const struct known_links *c = arg;
-
-	INVENTORY_EACH (c->services->inventory, node)
-		print(out, known_node_line(node));
+	print(out, known_node_line(node));
 }
 
-static void write_ports(const void *arg, FILE *out)
+static void port_lines(const struct known_links *links, const struct inv_node *node, FILE *out)
 {
-	const struct known_links *c = arg;
-
-	INVENTORY_EACH (c->services->inventory, node)
-		for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
-			if (node->port_guids[p])
-				print(out, known_port_line(node, p));
+	for (unsigned p = 1; node->port_guids && p <= node->nports; p++)
+		if (node->port_guids[p])
+			print(out, known_port_line(node, p));
 }
 
-static void write_cables(const void *arg, FILE *out)
+static void cable_lines(const struct known_links *links, const struct inv_node *node, FILE *out)
 {
-	const struct known_links *c = arg;
+	for (unsigned p = 1; p <= node->nports; p++) {
+		const struct inv_port *port = &node->ports[p];
 
-	INVENTORY_EACH (c->services->inventory, node)
-		for (unsigned p = 1; p <= node->nports; p++) {
-			const struct inv_port *port = &node->ports[p];
+		if (port->peer &&
+		    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
+			print(out,
+			      known_cable_line(
+				      node->guid, p, port->peer->guid, port->peer_port,
+				      port->link_up ? 0 : known_links_since(links, node->guid, p)));
+	}
+}
 
-			if (port->peer &&
-			    known_links_is_lower(node->guid, p, port->peer->guid, port->peer_port))
-				print(out,
-				      known_cable_line(
-					      node->guid, p, port->peer->guid, port->peer_port,
-					      port->link_up ? 0
-							    : known_links_since(c, node->guid, p)));
-		}
+/* A place is a node's GUID. */
+static uint64_t write_from(const void *arg, guid_t from, FILE *out,
+			   void (*lines)(const struct known_links *links,
+					 const struct inv_node *node, FILE *out))
+{
+	const struct known_links *links = arg;
+	const struct inv_node *node = inventory_from(links->services->inventory, from);
+
+	for (int left = STATE_LINES; node && left > 0;
+	     node = inventory_next(links->services->inventory, node)) {
+		lines(links, node, out);
+		left -= lines == node_line ? 1 : node->nports;
+	}
+	return node ? node->guid : 0;
+}
+
+static uint64_t write_nodes(const void *arg, uint64_t from, FILE *out)
+{
+	return write_from(arg, from, out, node_line);
+}
+
+static uint64_t write_ports(const void *arg, uint64_t from, FILE *out)
+{
+	return write_from(arg, from, out, port_lines);
+}
+
+static uint64_t write_cables(const void *arg, uint64_t from, FILE *out)
+{
+	return write_from(arg, from, out, cable_lines);
 }
 
 static const struct state_kind nodes_kind = {
@@ -370,21 +391,23 @@ static bool take_lid(void *arg, const char *line)
 	return true;
 }
 
-static void write_lids(const void *arg, FILE *out)
+/* A place is a port's GUID. */
+static uint64_t write_lids(const void *arg, uint64_t from, FILE *out)
 {
-	const struct restart *r = arg;
+	const struct lid_memory *memory = ((const struct restart *)arg)->services.lids;
+	unsigned left = STATE_LINES;
 
-	/* Writes the lines; the caller checks the stream. */
-	const struct lid_memory *memory = r->services.lids;
-
-	for (uint32_t i = 0; i < memory->count; i++) {
-		const struct lid_entry *entry = &memory->entries[i];
-
+	ARRAY_EACH (entry, memory->entries, memory->count) {
+		if (entry->port_guid < from)
+			continue;
+		if (!left--)
+			return entry->port_guid;
 		fprintf(out, "0x%016" PRIx64 " %u %u", entry->port_guid, entry->lid, entry->lmc);
 		if (entry->away)
 			fprintf(out, " %" PRId64, entry->away);
 		fputc('\n', out);
 	}
+	return 0;
 }
 
 static const struct state_kind lids_kind = {

@@ -22,11 +22,14 @@ void mcast_member_line(const struct sa_group *g, const struct sa_member *m, char
 		 g->attr.mgid.prefix, g->attr.mgid.guid, m->port, m->state, m->proxy);
 }
 
-void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out)
+unsigned mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out)
 {
+	unsigned lines = 0;
+
 	for (const struct sa_group *g = sa_groups_by_mlid(groups, mlid); g; g = g->next) {
 		char line[MCAST_LINE];
 
+		lines += 1 + g->nmembers;
 		mcast_group_line(g, line);
 		fprintf(out, "%s\n", line);
 		for (uint32_t i = 0; i < g->nmembers; i++) {
@@ -34,6 +37,7 @@ void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out)
 			fprintf(out, "%s\n", line);
 		}
 	}
+	return lines;
 }
 
 const char *sa_member_joined(const struct sa_member *member)

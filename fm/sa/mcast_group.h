@@ -147,8 +147,8 @@ void sa_groups_clear(struct sa_groups *groups); /* ends all */
 void mcast_group_line(const struct sa_group *group, char line[MCAST_LINE]);
 void mcast_member_line(const struct sa_group *group, const struct sa_member *member,
 		       char line[MCAST_LINE]);
-/* All groups of that MLID, with their members. */
-void mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out);
+/* All groups of that MLID, with their members. Returns how many lines. */
+unsigned mcast_group_write(const struct sa_groups *groups, unsigned mlid, FILE *out);
 /* Adds what the line says. False: it is none, or does not fit to what is there. */
 bool mcast_group_read(struct sa_groups *groups, const char *line, uint64_t now_us);
 /* How the member has joined, in words for people; a literal. */

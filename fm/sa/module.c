@@ -39,11 +39,12 @@ static bool take_key(void *arg, const char *line)
 	return true;
 }
 
-static void write_key(const void *arg, FILE *out)
+static uint64_t write_key(const void *arg, uint64_t from, FILE *out)
 {
 	const struct sa_key *k = arg;
 
 	fprintf(out, "0x%016" PRIx64 "\n", k->made);
+	return 0;
 }
 
 static const struct state_kind key_kind = {
@@ -328,9 +329,9 @@ static bool line_of_services(void *sa, const char *line)
 	return sa_services_line(sa, line, time(NULL));
 }
 
-static void write_services(const void *sa, FILE *out)
+static uint64_t write_services(const void *sa, uint64_t from, FILE *out)
 {
-	sa_services_write(sa, out, time(NULL));
+	return sa_services_write(sa, from, out, time(NULL));
 }
 
 /* ---- What hosts ask for ---------------------------------------------------------------------- */

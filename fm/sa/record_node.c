@@ -3,6 +3,7 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
+#include "fm/state/state.h"
 #include "topology/base/mem.h"
 
 /* ---- The store of alias GUIDs (see sa_state.h) ----------------------------------------------- */
@@ -227,14 +228,17 @@ static void line_write(const struct alias_table *table, unsigned entry, char lin
 		 cl_qmap_key(&table->item), entry, table->guids[entry], table->ours[entry]);
 }
 
-void sa_aliases_write(const void *sa, FILE *out)
+/* A place is a port's GUID. */
+uint64_t sa_aliases_write(const void *sa, uint64_t from, FILE *out)
 {
 	const cl_qmap_t *map = &((const struct sa *)sa)->aliases.tables;
+	const cl_map_item_t *i = from ? cl_qmap_get_next(map, from - 1) : cl_qmap_head(map);
+	int left = STATE_LINES;
 
-	for (const cl_map_item_t *i = cl_qmap_head(map); i != cl_qmap_end(map);
-	     i = cl_qmap_next(i)) {
+	for (; i != cl_qmap_end(map) && left > 0; i = cl_qmap_next(i)) {
 		const struct alias_table *table = (const struct alias_table *)i;
 
+		left -= table->count;
 		for (unsigned entry = 1; entry < table->count; entry++) {
 			char line[LINE_SIZE];
 
@@ -244,6 +248,7 @@ void sa_aliases_write(const void *sa, FILE *out)
 			fprintf(out, "%s\n", line);
 		}
 	}
+	return i == cl_qmap_end(map) ? 0 : cl_qmap_key(i);
 }
 
 void sa_aliases_forget(void *arg)

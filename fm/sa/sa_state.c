@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
+#include "fm/state/state.h"
 
 #define QP_MAX 0xffffff
 
@@ -57,14 +58,17 @@ bool sa_subscriptions_line(void *sa, const char *line)
 	return true;
 }
 
-void sa_subscriptions_write(const void *sa, FILE *out)
+/* A place is a subscriber's GUID. */
+uint64_t sa_subscriptions_write(const void *sa, uint64_t from, FILE *out)
 {
 	const cl_qmap_t *map = &((const struct sa *)sa)->reports.subscribers;
+	const cl_map_item_t *i = from ? cl_qmap_get_next(map, from - 1) : cl_qmap_head(map);
+	int left = STATE_LINES;
 
-	for (const cl_map_item_t *i = cl_qmap_head(map); i != cl_qmap_end(map);
-	     i = cl_qmap_next(i)) {
+	for (; i != cl_qmap_end(map) && left > 0; i = cl_qmap_next(i)) {
 		const struct subscriber *by = (const struct subscriber *)i;
 
+		left -= by->count;
 		for (unsigned n = 0; n < by->count; n++) {
 			char line[SA_LINE];
 
@@ -72,6 +76,7 @@ void sa_subscriptions_write(const void *sa, FILE *out)
 			fprintf(out, "%s\n", line);
 		}
 	}
+	return i == cl_qmap_end(map) ? 0 : cl_qmap_key(i);
 }
 
 /* ---- Services -------------------------------------------------------------------------------- */
@@ -114,17 +119,21 @@ bool sa_services_line(struct sa *sa, const char *line, int64_t now)
 	return true;
 }
 
-void sa_services_write(const struct sa *sa, FILE *out, int64_t now)
+/* A place is the number of the latest service. */
+uint64_t sa_services_write(const struct sa *sa, uint64_t from, FILE *out, int64_t now)
 {
 	const struct service *s;
-	uint64_t number = 0;
 
-	while ((s = sa_service_next(sa, &number))) {
+	for (unsigned left = STATE_LINES; left--;) {
 		char line[SA_LINE];
 
+		s = sa_service_next(sa, &from);
+		if (!s)
+			return 0;
 		sa_service_line(&s->record, sa_service_lease(sa, s), now, line);
 		fprintf(out, "%s\n", line);
 	}
+	return from;
 }
 
 /* ---- What hosts registered with another manager's SA ----------------------------------------- */

@@ -13,17 +13,17 @@ struct wire_service;
 
 /* As struct state_kind has them; sa is the struct sa. False: the line can't be one. */
 bool sa_subscriptions_line(void *sa, const char *line);
-void sa_subscriptions_write(const void *sa, FILE *out);
+uint64_t sa_subscriptions_write(const void *sa, uint64_t from, FILE *out);
 void sa_subscriptions_forget(void *sa);
 /*
  * Leases are kept as the second they end at: `now` is that of the system's clock. False: the line
  * can't be one.
  */
 bool sa_services_line(struct sa *sa, const char *line, int64_t now);
-void sa_services_write(const struct sa *sa, FILE *out, int64_t now);
+uint64_t sa_services_write(const struct sa *sa, uint64_t from, FILE *out, int64_t now);
 void sa_services_forget(void *sa);
 bool sa_aliases_line(void *sa, const char *line);
-void sa_aliases_write(const void *sa, FILE *out);
+uint64_t sa_aliases_write(const void *sa, uint64_t from, FILE *out);
 void sa_aliases_forget(void *sa);
 
 /* ---- What hosts registered with another manager's SA ----------------------------------------- */

@@ -133,13 +133,18 @@ static void write_event(const struct event_rows *rows, uint64_t seq, FILE *out)
 	fputc('\n', out);
 }
 
-static void write_events(const void *owner, FILE *out)
+/* A place is a number of an event. */
+static uint64_t write_events(const void *owner, uint64_t from, FILE *out)
 {
 	const struct event_rows *rows = owner;
-	uint64_t next = event_log_next(rows->events);
+	uint64_t next = event_log_next(rows->events), end;
 
-	for (uint64_t seq = next > EVENTS_KEPT ? next - EVENTS_KEPT : 0; seq < next; seq++)
-		write_event(rows, seq, out);
+	if (next > EVENTS_KEPT && from < next - EVENTS_KEPT)
+		from = next - EVENTS_KEPT;
+	end = from + STATE_LINES < next ? from + STATE_LINES : next;
+	for (; from < end; from++)
+		write_event(rows, from, out);
+	return end < next ? end : 0;
 }
 
 static const struct state_kind events_kind = {

@@ -13,7 +13,7 @@
 #define SLOW_US	     5000000	/* a disk that has not answered for so long is a trouble */
 #define CHECK_US     10000000
 #define PENDING_MOST (1u << 20) /* changes; of more, all rows are the shorter message */
-#define LINES_A_CALL 1000
+#define LINES_A_CALL STATE_LINES
 #define LOST	     "state-lost"
 
 struct kept { /* by the index of its kind in rows */
@@ -22,13 +22,14 @@ struct kept { /* by the index of its kind in rows */
 	bool due;		  /* the owner is to be asked.. */
 	uint64_t since_us, at_us; /* ..its first change, and when */
 	bool lost;		  /* rows of it may be missing */
-	uint32_t pass;		  /* texts that were compared */
+	uint32_t pass; /* of its latest lines: even; rows put since it began have one more */
 };
 
 struct waiter {
 	struct waiter *next;
 	state_fn *fn;
 	void *arg;
+	uint64_t due; /* a bit for each kind whose owner is to be asked first; 0: .. */
 	uint64_t number;
 };
 
@@ -50,15 +51,14 @@ struct state {
 	bool failing;
 	uint64_t retry_us, began_us;
 	struct loop_timer *ask, *write, *look;
-	struct {			/* what an owner has said.. */
-		struct rows_kind *kind; /* NULL = nobody has */
-		char *text, *rest;	/* ..and what of it is not taken yet */
+	struct {			/* the owner who is asked, some lines at a time */
+		struct rows_kind *kind; /* NULL = nobody is */
+		uint64_t place;		/* where it goes on */
+		char *text, *rest;	/* its latest lines, and those that are not taken yet */
 	} asked;
 	char *aside; /* a database that was damaged; NULL = none */
 
 	struct waiter *waiters;
-	state_fn *listener;
-	void *listener_arg;
 	state_change_fn *follower;
 	void *follower_arg;
 };
@@ -105,10 +105,29 @@ static void trouble(struct state *s, const char *error)
 	trouble_set(s->alerts, "state_dir/" DISK_NAME, error);
 }
 
+/* They are off the list before the first is called. */
+static void call_waiters(struct state *s)
+{
+	struct waiter *due = NULL, **link = &s->waiters;
+
+	for (struct waiter *it; (it = *link);) {
+		if (it->due || (!s->failing && it->number > s->on_disk)) {
+			link = &it->next;
+			continue;
+		}
+		*link = it->next;
+		it->next = due;
+		due = it;
+	}
+	for (struct waiter *it; (it = due); free(it)) {
+		due = it->next;
+		it->fn(it->arg);
+	}
+}
+
 static void written(void *arg, int status, const char *why)
 {
 	struct state *s = arg;
-	struct waiter *due = NULL, **link = &s->waiters;
 	char error[160];
 
 	array_printf(error, "not saved: %s", why);
@@ -127,23 +146,7 @@ static void written(void *arg, int status, const char *why)
 	trouble(s, status ? error : NULL);
 	if (s->pending.count || s->pending.anew)
 		loop_timer_set(s->write, status && status != -ESTALE ? s->retry_us : 0);
-	while (*link) {
-		struct waiter *it = *link;
-
-		if (!status && it->number > s->on_disk) {
-			link = &it->next;
-			continue;
-		}
-		*link = it->next;
-		it->next = due;
-		due = it;
-	}
-	for (struct waiter *it; (it = due); free(it)) {
-		due = it->next;
-		it->fn(it->arg);
-	}
-	if (s->listener)
-		s->listener(s->listener_arg);
+	call_waiters(s);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -201,6 +204,10 @@ static char *key_of(const struct state_rule *rule, const char *line, const char 
 {
 	size_t length = state_key_length(rule, line);
 
+	if (rule->words == KIND_TEXT) {
+		*value = line;
+		return mem_strdup("text");
+	}
 	*value = line + length + (line[length] == ' ');
 	return mem_printf("%.*s", (int)length, line);
 }
@@ -228,9 +235,6 @@ static void take_line(struct state *s, struct rows_kind *kind, const struct stat
 static bool take_lines(struct state *s, struct rows_kind *kind, char **text, size_t most, bool told)
 {
 	const struct state_rule *rule = state_rule(kind->name);
-	uint32_t pass = kept_of(s, kind)->pass;
-	struct row **list;
-	size_t count;
 
 	if (rule->words == KIND_TEXT) {
 		set(s, kind, "text", *text, told);
@@ -242,49 +246,58 @@ static bool take_lines(struct state *s, struct rows_kind *kind, char **text, siz
 		*text += strcspn(line, "\n");
 		if (**text)
 			*(*text)++ = '\0';
-		take_line(s, kind, rule, line, pass, told);
+		take_line(s, kind, rule, line, kept_of(s, kind)->pass, told);
 	}
-	if (**text)
-		return true;
-	list = rows_list(kind, false);
-	count = kind->count;
-	for (size_t i = 0; i < count; i++)
-		if (list[i]->pass != pass)
-			set(s, kind, list[i]->key, NULL, told);
-	free(list);
-	return false;
+	return **text;
 }
 
-/* The owner's text, which is taken some lines at a time. */
-static void ask_owner(struct state *s, struct rows_kind *kind)
+/* Of all lines that there are none is a row's that is older. */
+static void drop_others(struct state *s, struct rows_kind *kind, bool told)
 {
-	struct kept *k = kept_of(s, kind);
+	const uint32_t pass = kept_of(s, kind)->pass;
+	struct row **list = rows_list(kind, false);
+
+	for (size_t i = 0, count = kind->count; i < count; i++)
+		if (list[i]->pass < pass)
+			set(s, kind, list[i]->key, NULL, told);
+	free(list);
+}
+
+/*
+ * The next lines of the owner who is asked become rows. What it puts meanwhile is newer, and where
+ * it says that its kind has changed places may be others: no row goes then, until it is asked
+ * again. False: that was all, or nobody is asked.
+ */
+static bool take_asked(struct state *s)
+{
+	struct rows_kind *kind = s->asked.kind;
+	struct kept *k = kind ? kept_of(s, kind) : NULL;
 	size_t length;
 	FILE *out;
 
-	k->due = false;
-	if (!k->kind->write)
-		return;
-	out = open_memstream(&s->asked.text, &length);
-	k->kind->write(k->owner, out);
-	fclose(out);
-	s->asked.rest = s->asked.text;
-	s->asked.kind = kind;
-	k->pass++;
-}
-
-/* False: all of it was taken, or nobody was asked. */
-static bool take_asked(struct state *s, size_t lines)
-{
-	struct rows_kind *kind = s->asked.kind;
-
 	if (!kind)
 		return false;
-	if (take_lines(s, kind, &s->asked.rest, lines, true))
+	if (!s->asked.text && k->kind->write) {
+		out = open_memstream(&s->asked.text, &length);
+		s->asked.place = k->kind->write(k->owner, s->asked.place, out);
+		fclose(out);
+		s->asked.rest = s->asked.text;
+	}
+	if (s->asked.text && take_lines(s, kind, &s->asked.rest, LINES_A_CALL, true))
 		return true;
-	know(s, kind, kept_of(s, kind), true);
 	free(s->asked.text);
+	s->asked.text = NULL;
+	if (s->asked.place)
+		return true;
 	s->asked.kind = NULL;
+	if (k->kind->write && state_rule(kind->name)->words != KIND_TEXT && !k->due)
+		drop_others(s, kind, true);
+	know(s, kind, k, true);
+	for (struct waiter *it = s->waiters; it && !k->due; it = it->next) {
+		if (it->due == 1ull << (k - s->kept))
+			it->number = s->number;
+		it->due &= ~(1ull << (k - s->kept));
+	}
 	return false;
 }
 
@@ -315,20 +328,31 @@ static void schedule(struct state *s)
 		loop_timer_set(s->ask, next > now ? next - now : 0);
 }
 
-/* One of them, or a part of it, a round: some have tens of thousands of rows. */
+/* The first whose time has come. False: there is none. */
+static bool ask_next(struct state *s, uint64_t now)
+{
+	struct kept *k = s->kept, *end = k + s->rows.nkinds;
+
+	while (k < end && !(k->due && s->writable && k->at_us <= now))
+		k++;
+	if (k == end)
+		return false;
+	k->due = false;
+	k->pass += 2;
+	s->asked.kind = &s->rows.kinds[k - s->kept];
+	s->asked.place = 0;
+	return true;
+}
+
+/* Some have tens of thousands of rows: some lines a turn of the loop. */
 static void ask_due(void *arg)
 {
 	struct state *s = arg;
-	uint64_t now = loop_now_us(s->loop);
-	bool asked = s->asked.kind;
 
-	take_asked(s, LINES_A_CALL);
-	for (unsigned i = 0; !asked && i < s->rows.nkinds; i++)
-		if (s->kept[i].due && s->writable && s->kept[i].at_us <= now) {
-			ask_owner(s, &s->rows.kinds[i]);
-			break;
-		}
+	if (s->asked.kind || ask_next(s, loop_now_us(s->loop)))
+		take_asked(s);
 	schedule(s);
+	call_waiters(s);
 }
 
 void state_changed(struct state *s, const struct state_kind *kind, void *owner)
@@ -348,8 +372,10 @@ static void one_row(struct state *s, const struct state_kind *kind, void *owner,
 		    bool gone)
 {
 	struct rows_kind *rows = kind_of(s, kind, owner);
+	struct kept *k = kept_of(s, rows);
 	const char *value;
 	char *key;
+	struct row *row;
 
 	if (s->reading) {
 		state_changed(s, kind, owner);
@@ -357,11 +383,14 @@ static void one_row(struct state *s, const struct state_kind *kind, void *owner,
 	}
 	if (!s->writable)
 		return;
-	if (s->asked.kind == rows) /* that was before this */
-		take_asked(s, SIZE_MAX);
+	while (s->asked.kind == rows && s->asked.text) /* these lines are older */
+		take_asked(s);
 	key = key_of(state_rule(kind->name), line, &value);
 	set(s, rows, key, gone ? NULL : value, true);
-	know(s, rows, kept_of(s, rows), true);
+	row = gone ? NULL : rows_find(rows, key);
+	if (row)
+		row->pass = k->pass + 1;
+	know(s, rows, k, true);
 	free(key);
 }
 
@@ -375,15 +404,16 @@ void state_remove(struct state *s, const struct state_kind *kind, void *owner, c
 	one_row(s, kind, owner, line, true);
 }
 
-void state_settle(struct state *s)
+/* All that is due becomes rows now. */
+static void settle(struct state *s)
 {
-	take_asked(s, SIZE_MAX);
-	for (unsigned i = 0; i < s->rows.nkinds && s->writable; i++)
-		if (s->kept[i].due && s->kept[i].owner) {
-			ask_owner(s, &s->rows.kinds[i]);
-			take_asked(s, SIZE_MAX);
-		}
+	do
+		while (take_asked(s))
+			;
+	while (ask_next(s, UINT64_MAX));
 	schedule(s);
+	if (s->waiters) /* for one of these kinds, which may be as the disk has it */
+		loop_timer_set(s->ask, 0);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -463,23 +493,48 @@ bool state_is_kept(const struct state *s)
 
 void state_sync(struct state *s, uint64_t us)
 {
-	state_settle(s);
+	settle(s);
 	disk_wait(s->disk, us);
 	write_due(s);
 	disk_wait(s->disk, us);
 }
 
-bool state_when_kept(struct state *s, state_fn *fn, void *arg)
+static bool wait_for(struct state *s, uint64_t due, state_fn *fn, void *arg)
 {
-	struct waiter *w, **link = &s->waiters;
+	struct waiter *w;
 
-	if (state_is_kept(s))
+	if (!due && state_is_kept(s))
 		return false;
 	w = mem_new(w);
-	*w = (struct waiter){ .fn = fn, .arg = arg, .number = s->number };
-	w->next = *link;
-	*link = w;
+	*w = (struct waiter){
+		.next = s->waiters, .fn = fn, .arg = arg, .due = due, .number = s->number
+	};
+	s->waiters = w;
 	return true;
+}
+
+bool state_when_kept(struct state *s, state_fn *fn, void *arg)
+{
+	return wait_for(s, 0, fn, arg);
+}
+
+/* Its owner has rows that are to be put. */
+static uint64_t hasten(struct state *s)
+{
+	uint64_t due = 0;
+
+	for (unsigned i = 0; i < s->rows.nkinds && s->writable; i++)
+		if (s->kept[i].due || s->asked.kind == &s->rows.kinds[i]) {
+			s->kept[i].at_us = 0;
+			due |= 1ull << i;
+		}
+	schedule(s);
+	return due;
+}
+
+bool state_when_settled(struct state *s, state_fn *fn, void *arg)
+{
+	return wait_for(s, hasten(s), fn, arg);
 }
 
 void state_forget(struct state *s, const void *arg)
@@ -492,12 +547,6 @@ void state_forget(struct state *s, const void *arg)
 		*link = it->next;
 		free(it);
 	}
-}
-
-void state_listen(struct state *s, state_fn *fn, void *arg)
-{
-	s->listener = fn;
-	s->listener_arg = arg;
 }
 
 void state_report(const struct state *s, json_t *result)
@@ -560,13 +609,18 @@ void state_take_begin(struct state *s, const char *name)
 {
 	struct rows_kind *kind = rows_kind(&s->rows, name, true);
 
-	kept_of(s, kind)->pass++;
+	kept_of(s, kind)->pass += 2;
 	know(s, kind, NULL, false);
 }
 
 bool state_take_lines(struct state *s, const char *name, char **text)
 {
-	return take_lines(s, rows_kind(&s->rows, name, true), text, LINES_A_CALL, false);
+	struct rows_kind *kind = rows_kind(&s->rows, name, true);
+
+	if (take_lines(s, kind, text, LINES_A_CALL, false))
+		return true;
+	drop_others(s, kind, false);
+	return false;
 }
 
 void state_drop_kind(struct state *s, const char *name)
@@ -591,8 +645,8 @@ bool state_is(const struct state *s, enum state_mark mark)
 
 bool state_passed_on(struct state *s)
 {
-	state_settle(s);
-	return state_is_kept(s) && (s->marks[STATE_COPIED] || !s->marks[STATE_EXPECTED]);
+	return !hasten(s) && state_is_kept(s) &&
+	       (s->marks[STATE_COPIED] || !s->marks[STATE_EXPECTED]);
 }
 
 /* ---- The end, and a change of role ----------------------------------------------------------- */
@@ -605,7 +659,7 @@ void state_set_writable(struct state *s, bool writable)
 
 void state_detach(struct state *s)
 {
-	state_settle(s);
+	settle(s);
 	ARRAY_EACH (k, s->kept, s->rows.nkinds) {
 		k->due = false;
 		k->owner = NULL;
@@ -615,7 +669,7 @@ void state_detach(struct state *s)
 
 void state_flush(struct state *s)
 {
-	state_settle(s);
+	settle(s);
 	do {
 		disk_wait(s->disk, 10 * SLOW_US);
 		write_due(s);
@@ -800,8 +854,7 @@ void state_close(struct state *s)
 	loop_timer_free(s->write);
 	loop_timer_free(s->look);
 	disk_batch_fini(&s->pending);
-	if (s->asked.kind)
-		free(s->asked.text);
+	free(s->asked.text);
 	for (struct waiter *it; (it = s->waiters); free(it))
 		s->waiters = it->next;
 	rows_fini(&s->rows);

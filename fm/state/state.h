@@ -23,12 +23,19 @@
 
 struct state;
 
+#define STATE_LINES 500 /* that the loop may be held for */
+
 /* What an owner keeps. Its functions have the owner as their argument. A line is `KEY VALUE`. */
 struct state_kind {
 	const char *name, *form; /* of rows.h; form: of a line, for messages */
 	/* Takes a row, without its end, by key. False: it can't be, and is dropped. */
 	bool (*line)(void *owner, const char *line);
-	void (*write)(const void *owner, FILE *out); /* all lines; NULL = it puts its rows alone */
+	/*
+	 * Writes lines from a place on, its first is 0, and returns the next place, 0 = that was
+	 * all. They are STATE_LINES, and as many more as belong together. NULL = it puts its rows
+	 * alone.
+	 */
+	uint64_t (*write)(const void *owner, uint64_t from, FILE *out);
 	/* In one line, without its end, what people would have to know if it were lost; or NULL. */
 	void (*summary)(const void *owner, FILE *out);
 	uint64_t gather_us;	/* it is asked when nothing has changed for so long; 0 = at once */
@@ -60,14 +67,11 @@ char *state_text(const struct state *state, const char *name);
 
 /* What the owner keeps is another. */
 void state_changed(struct state *state, const struct state_kind *kind, void *owner);
-/* One row is so now: a line. While the kind is read this is state_changed(). */
+/* One row is so now: a line, or the text. While the kind is read this is state_changed(). */
 void state_put(struct state *state, const struct state_kind *kind, void *owner, const char *line);
 /* There is no row of that line's key any more. The same. */
 void state_remove(struct state *state, const struct state_kind *kind, void *owner,
 		  const char *line);
-/* What has changed is not gathered any more: the rows are so when this returns. */
-void state_settle(struct state *state);
-
 /* Waits until all rows are on disk, `us` at most. */
 void state_sync(struct state *state, uint64_t us);
 /*
@@ -76,9 +80,9 @@ void state_sync(struct state *state, uint64_t us);
  */
 typedef void state_fn(void *arg);
 bool state_when_kept(struct state *state, state_fn *fn, void *arg);
+/* The same, once what is due has become rows: nothing is gathered any more. */
+bool state_when_settled(struct state *state, state_fn *fn, void *arg);
 void state_forget(struct state *state, const void *arg); /* it is not called any more */
-/* fn is called each time that something was written, or could not be. */
-void state_listen(struct state *state, state_fn *fn, void *arg);
 /* Says in an answer ("not_saved") why nothing can be written, if so. */
 void state_report(const struct state *state, json_t *result);
 

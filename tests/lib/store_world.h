@@ -18,7 +18,6 @@ struct world {
 	struct alerts *alerts;
 	struct state *store;
 	unsigned value, value_read;    /* the number that the row gets, and the one read from it */
-	unsigned writes;	       /* that have ended */
 	struct event_rows *event_rows; /* in test_event_rows.c alone */
 };
 
@@ -36,7 +35,7 @@ void store_world_run(struct world *w, uint64_t us); /* simulated time */
 
 /* Hooks of a struct state_kind whose owner is a struct world; and one that is asked at once. */
 bool value_line(void *world, const char *line);
-void value_write(const void *world, FILE *out);
+uint64_t value_write(const void *world, uint64_t from, FILE *out);
 extern const struct state_kind value_kind;
 
 #endif

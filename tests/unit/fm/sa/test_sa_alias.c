@@ -205,7 +205,7 @@ static void aliases_outlive_the_process(void **state)
 	a.method = WIRE_DELETE;
 	assert_int_equal(ask_guids(w, &a), WIRE_SA_OK);
 	file = fmemopen(text, sizeof(text), "w");
-	sa_aliases_write(w->sa, file);
+	sa_aliases_write(w->sa, 0, file);
 	fclose(file);
 	sa_aliases_forget(w->sa);
 	assert_true(sa_alias_port(w->sa, ALIAS(1)) == 0);

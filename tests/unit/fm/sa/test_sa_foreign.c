@@ -126,7 +126,7 @@ static void services_make_the_same_lines_again(void **state)
 		sa_service_put(w->sa, &s, 0);
 	}
 	own.out = open_memstream(&own.bytes, &own.length);
-	sa_services_write(w->sa, own.out, NOW); /* first: the clock runs while the SA is asked */
+	sa_services_write(w->sa, 0, own.out, NOW); /* first: the clock runs while the SA is asked */
 	table = ask_table(w, WIRE_SA_SERVICE, WORLD_SM_KEY, 176);
 	assert_int_equal(table.count, 6);
 	copy.out = open_memstream(&copy.bytes, &copy.length);
@@ -164,7 +164,7 @@ static void subscriptions_make_the_same_lines_again(void **state)
 	assert_int_equal(table.count, 5);
 	own.out = open_memstream(&own.bytes, &own.length);
 	copy.out = open_memstream(&copy.bytes, &copy.length);
-	sa_subscriptions_write(w->sa, own.out);
+	sa_subscriptions_write(w->sa, 0, own.out);
 	for (size_t i = 0; i < table.count; i++)
 		assert_int_equal(sa_foreign_subscription(table.rows + i * table.size, copy.out),
 				 SA_FOREIGN_TAKEN);

@@ -516,7 +516,7 @@ static void subscriptions_outlive_the_process(void **state)
 	info.gid = (struct wire_gid){ WORLD_PREFIX, HOST(3) };
 	subscribe_from(w, HOST(1), &everything, WORLD_SM_KEY);
 	subscribe_from(w, HOST(2), &info, 0);
-	sa_subscriptions_write(w->sa, file);
+	sa_subscriptions_write(w->sa, 0, file);
 	fclose(file);
 	assert_int_equal(rows_give(text, sa_subscriptions_line, next->sa), 0);
 	free(text);

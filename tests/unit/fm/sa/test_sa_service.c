@@ -475,7 +475,7 @@ static void services_outlive_the_process_and_leases_go_on(void **state)
 	put(w, &a, RID | KEY | NAME);
 	put(w, &b, RID | LEASE | NAME);
 	put(w, &c, RID | LEASE | NAME);
-	sa_services_write(w->sa, file, 5000);
+	sa_services_write(w->sa, 0, file, 5000);
 	rewind(file);
 	assert_int_equal(sa_services_read(next->sa, file, 5100), 0);
 	world_publish(next);
@@ -508,7 +508,7 @@ static void as_many_as_may_be_are_read_with_few_looks_at_others(void **state)
 		a.lease = 1000 + n % 7;
 		sa_service_put(w->sa, &a, 0);
 	}
-	sa_services_write(w->sa, file, 0);
+	sa_services_write(w->sa, 0, file, 0);
 	rewind(file);
 	compare = next->sa->services.map.pfn_compare;
 	next->sa->services.map.pfn_compare = count_and_compare;

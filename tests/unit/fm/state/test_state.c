@@ -29,11 +29,19 @@ struct world {
 	char text[256], read[256]; /* all lines of the kind; and those that were read */
 	unsigned kept, told;
 	struct row_bytes changes;
+	struct loop_timer *turn; /* runs in each turn of the loop */
+	unsigned begin, end;	 /* GUIDs of an owner of many rows */
+	unsigned lines, most;	 /* it wrote in this turn, and in one turn */
 };
 
 static void stop(void *arg)
 {
 	loop_stop(arg);
+}
+
+static void count_kept(void *arg)
+{
+	((struct world *)arg)->kept++;
 }
 
 static void run_for(struct world *w, uint64_t us)
@@ -112,9 +120,10 @@ static bool take(void *owner, const char *line)
 	return true;
 }
 
-static void write_text(const void *owner, FILE *out)
+static uint64_t write_text(const void *owner, uint64_t from, FILE *out)
 {
 	fputs(((const struct world *)owner)->text, out);
+	return 0;
 }
 
 static void sum_up(const void *owner, FILE *out)
@@ -263,8 +272,10 @@ static void changes_gather_as_long_as_the_kind_says(void **state)
 	run_for(w, SECOND_US * 6 / 10);
 	assert_int_not_equal(state_number(w->state), 0);
 	change(w, &slow, "h1 HEALTHY -\n");
-	state_settle(w->state);
+	assert_true(state_when_settled(w->state, count_kept, w));
 	run_for(w, 1000);
+	assert_int_equal(w->kept, 1);
+	assert_false(state_when_settled(w->state, count_kept, w));
 	again(w);
 	read_kind(w, &slow, "h1 HEALTHY -|");
 }
@@ -278,6 +289,121 @@ static void a_kind_that_is_empty_is_another_thing_than_one_that_never_was(void *
 	run_for(w, 1000);
 	again(w);
 	assert_int_equal(read_kind(w, &lids, ""), 0);
+}
+
+/* ---- Owners of many rows --------------------------------------------------------------------- */
+
+#define MANY 5000
+
+static uint64_t write_many(const void *owner, uint64_t from, FILE *out)
+{
+	struct world *w = (struct world *)owner;
+	unsigned guid = from > w->begin ? from : w->begin;
+
+	for (unsigned left = STATE_LINES; guid < w->end; guid++) {
+		if (!left--)
+			return guid;
+		fprintf(out, "0x%x %u\n", guid, guid + 1);
+		w->lines++;
+	}
+	return 0;
+}
+
+static const struct state_kind many = {
+	.name = "nodes", .form = "a node", .line = take, .write = write_many
+};
+
+static void turn(void *arg)
+{
+	struct world *w = arg;
+
+	w->most = w->lines > w->most ? w->lines : w->most;
+	w->lines = 0;
+	loop_timer_set(w->turn, 0);
+}
+
+static size_t rows_of_many(const struct world *w)
+{
+	return rows_kind((struct rowset *)state_rows(w->state), "nodes", true)->count;
+}
+
+static const char *value_of(const struct world *w, const char *guid)
+{
+	const struct row *row =
+		rows_find(rows_kind((struct rowset *)state_rows(w->state), "nodes", true), guid);
+
+	return row ? row->value : NULL;
+}
+
+/* One that has rows is asked for all of them. */
+static void ask_for_many(struct world *w, unsigned end)
+{
+	w->begin = 1;
+	w->end = end;
+	state_changed(w->state, &many, w);
+}
+
+/* The loop turns until a part of them are rows. */
+static void take_some(struct world *w, size_t some)
+{
+	while (rows_of_many(w) < some)
+		run_for(w, 0);
+	assert_true(rows_of_many(w) < MANY);
+}
+
+static void an_owner_of_many_rows_writes_some_in_each_turn_of_the_loop(void **state)
+{
+	struct world *w = *state;
+
+	w->turn = loop_timer_new(w->loop, turn, w);
+	loop_timer_set(w->turn, 0);
+	ask_for_many(w, MANY);
+	assert_true(state_when_settled(w->state, count_kept, w));
+	while (!w->kept)
+		run_for(w, 0);
+	loop_timer_free(w->turn);
+	assert_int_equal(rows_of_many(w), MANY - 1);
+	assert_int_equal(w->most, STATE_LINES);
+}
+
+static void rows_that_are_put_while_an_owner_is_asked_stay(void **state)
+{
+	struct world *w = *state;
+
+	ask_for_many(w, MANY);
+	take_some(w, 2000);
+	state_put(w->state, &many, w, "0x7 new"); /* one of those that were asked for */
+	w->end++;
+	state_put(w->state, &many, w, "0x1388 5001"); /* one that is to come */
+	w->begin = 3;
+	state_remove(w->state, &many, w, "0x1");
+	state_remove(w->state, &many, w, "0x2");
+	run_for(w, SECOND_US);
+	assert_int_equal(rows_of_many(w), MANY - 2);
+	assert_string_equal(value_of(w, "0x7"), "new");
+	assert_string_equal(value_of(w, "0x1388"), "5001");
+	assert_null(value_of(w, "0x1"));
+}
+
+static void no_row_goes_while_its_owner_changes_as_it_is_asked(void **state)
+{
+	struct world *w = *state;
+
+	ask_for_many(w, MANY);
+	run_for(w, SECOND_US);
+	ask_for_many(w, MANY - 1);
+	run_for(w, 0);
+	w->begin = 2000; /* the rows of 0x1 and the last one are to go */
+	for (unsigned i = 0; i < 4; i++) {
+		state_changed(w->state, &many, w);
+		run_for(w, 0);
+	}
+	assert_int_equal(rows_of_many(w), MANY - 1);
+	run_for(w, SECOND_US);
+	assert_int_equal(rows_of_many(w), MANY - 1 - 2000);
+	assert_null(value_of(w, "0x1"));
+	again(w);
+	assert_int_equal(rows_of_many(w), MANY - 1 - 2000);
 }
 
 /* ---- Who may write --------------------------------------------------------------------------- */
@@ -334,11 +460,6 @@ static void the_end_writes_what_is_due(void **state)
 }
 
 /* ---- Who waits ------------------------------------------------------------------------------- */
-
-static void count_kept(void *arg)
-{
-	((struct world *)arg)->kept++;
-}
 
 static void who_waits_is_called_once_the_disk_has_it(void **state)
 {
@@ -644,6 +765,9 @@ int main(void)
 		TEST(a_text_is_kept_as_it_is),
 		TEST(changes_gather_as_long_as_the_kind_says),
 		TEST(a_kind_that_is_empty_is_another_thing_than_one_that_never_was),
+		TEST(an_owner_of_many_rows_writes_some_in_each_turn_of_the_loop),
+		TEST(rows_that_are_put_while_an_owner_is_asked_stay),
+		TEST(no_row_goes_while_its_owner_changes_as_it_is_asked),
 		TEST(who_is_not_master_changes_nothing),
 		TEST(what_a_standby_had_due_ends_with_its_owner),
 		TEST(what_a_master_had_due_is_kept_where_its_owner_ends),
