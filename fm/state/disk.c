@@ -13,8 +13,8 @@
 #include "fm/state/disk_log.h"
 #include "topology/base/mem.h"
 
-#define SECOND_NS 1000000000l
-#define LOG_PAGES 1000 /* of a log that is written to the database at once */
+#define SECOND_US 1000000
+#define LOG_PAGES 16384 /* 64 MiB: the log is written to the database while others wait, too */
 
 struct disk {
 	struct loop *loop;
@@ -29,10 +29,14 @@ struct disk {
 	pthread_mutex_t lock; /* of all members from here on */
 	pthread_cond_t given, ended;
 	sqlite3 *db; /* NULL = it can't be opened */
+	sqlite3_stmt *put, *drop;
+	int pages; /* of its log */
 	struct disk_batch batch;
 	bool todo, ends;
-	bool syncs;  /* a checkpoint is under way */
-	bool unread; /* there is a database that can't be opened, and was not read */
+	bool syncs;	  /* without the lock */
+	unsigned fresh;	  /* batches that are to reach the disk itself, .. */
+	uint64_t sync_us; /* ..by then, however much is written meanwhile */
+	bool unread;	  /* there is a database that can't be opened, and was not read */
 	int status;
 	char why[120];
 };
@@ -103,9 +107,9 @@ static bool step(sqlite3_stmt *st)
 	return said == SQLITE_DONE;
 }
 
-static bool change(sqlite3_stmt *put, sqlite3_stmt *drop, const struct disk_change *it)
+static bool change(const struct disk *d, const struct disk_change *it)
 {
-	sqlite3_stmt *st = it->value ? put : drop;
+	sqlite3_stmt *st = it->value ? d->put : d->drop;
 
 	sqlite3_bind_text(st, 1, it->kind, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 2, it->key, -1, SQLITE_STATIC);
@@ -117,18 +121,28 @@ static bool change(sqlite3_stmt *put, sqlite3_stmt *drop, const struct disk_chan
 	return step(st);
 }
 
-static bool write_rows(sqlite3 *db, const struct disk_batch *b)
+static bool write_rows(struct disk *d, const struct disk_batch *b)
 {
-	sqlite3_stmt *put = prepare(db, "INSERT OR REPLACE INTO state VALUES(?,?,?,?,?)");
-	sqlite3_stmt *drop = prepare(db, "DELETE FROM state WHERE kind=? AND key=?");
-	bool fine = put && drop && run(db, "BEGIN IMMEDIATE") &&
-		    (!b->anew || run(db, "DELETE FROM state"));
+	bool fine;
 
+	if (!d->put)
+		d->put = prepare(d->db, "INSERT OR REPLACE INTO state VALUES(?,?,?,?,?)");
+	if (!d->drop)
+		d->drop = prepare(d->db, "DELETE FROM state WHERE kind=? AND key=?");
+	fine = d->put && d->drop && run(d->db, "BEGIN IMMEDIATE") &&
+	       (!b->anew || run(d->db, "DELETE FROM state"));
 	for (size_t i = 0; fine && i < b->count; i++)
-		fine = change(put, drop, &b->list[i]);
-	sqlite3_finalize(put);
-	sqlite3_finalize(drop);
-	return fine && run(db, "COMMIT");
+		fine = change(d, &b->list[i]);
+	return fine && run(d->db, "COMMIT");
+}
+
+static void close_db(struct disk *d)
+{
+	sqlite3_finalize(d->put);
+	sqlite3_finalize(d->drop);
+	sqlite3_close(d->db);
+	d->put = d->drop = NULL;
+	d->db = NULL;
 }
 
 /* A table that is there is not written: where the disk is full it could not be opened. */
@@ -159,9 +173,19 @@ static void checkpoint(sqlite3 *db)
 
 static int log_grew(void *arg, sqlite3 *db, const char *name, int pages)
 {
-	if (pages >= LOG_PAGES)
-		checkpoint(db);
+	((struct disk *)arg)->pages = pages;
 	return SQLITE_OK;
+}
+
+/* What was written is to survive a power cut; a checkpoint is worth it where nobody waits. */
+static void sync_log(struct disk *d, bool quiet)
+{
+	sqlite3_file *log = NULL;
+
+	if (!quiet && d->pages < LOG_PAGES)
+		sqlite3_file_control(d->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log);
+	if (!log || !log->pMethods || log->pMethods->xSync(log, SQLITE_SYNC_NORMAL))
+		checkpoint(d->db);
 }
 
 /* NULL: it can't be used; why. */
@@ -182,8 +206,9 @@ static sqlite3 *open_as(const char *path, int flags, const char *sql, bool *dama
 }
 
 /* A new one is its user's alone, as its log will be. */
-static sqlite3 *open_to_write(const char *path, bool *damaged, char why[120])
+static sqlite3 *open_to_write(struct disk *d, bool *damaged, char why[120])
 {
+	const char *path = d->path;
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	sqlite3 *db;
@@ -201,7 +226,7 @@ static sqlite3 *open_to_write(const char *path, bool *damaged, char why[120])
 	}
 	sqlite3_finalize(st);
 	if (db)
-		sqlite3_wal_hook(db, log_grew, NULL);
+		sqlite3_wal_hook(db, log_grew, d);
 	return db;
 }
 
@@ -244,9 +269,9 @@ static int begin_anew(struct disk *d)
 
 	if (d->db || d->unread)
 		free(put_aside(d));
-	sqlite3_close(d->db);
+	close_db(d);
 	d->unread = false;
-	d->db = open_to_write(d->path, &damaged, d->why);
+	d->db = open_to_write(d, &damaged, d->why);
 	return d->db ? -ESTALE : -EIO;
 }
 
@@ -267,7 +292,7 @@ static int write_batch(struct disk *d, const struct disk_batch *b, char why[120]
 	}
 	run(d->db, b->full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
 	errno = 0;
-	if (write_rows(d->db, b))
+	if (write_rows(d, b))
 		return 0;
 	status = failure(d->db, why);
 	if (is_damage(d->db))
@@ -388,7 +413,7 @@ static void open_and_read(struct disk *d, disk_row_fn *row, struct disk_found *f
 	if (damaged)
 		array_printf(d->why, "not a regular file");
 	else
-		d->db = open_to_write(d->path, &damaged, d->why);
+		d->db = open_to_write(d, &damaged, d->why);
 	if (d->db) {
 		bool whole = is_whole(d->db, found->why);
 
@@ -414,9 +439,9 @@ static void open_and_read(struct disk *d, disk_row_fn *row, struct disk_found *f
 		checkpoint(d->db);
 	if (!*found->why)
 		return;
-	sqlite3_close(d->db);
+	close_db(d);
 	found->kept = put_aside(d);
-	d->db = open_to_write(d->path, &damaged, d->why);
+	d->db = open_to_write(d, &damaged, d->why);
 }
 
 /* ---- The thread ------------------------------------------------------------------------------ */
@@ -436,51 +461,55 @@ static void write_given(struct disk *d)
 	if (!status || status == -ESTALE)
 		disk_batch_fini(&d->batch);
 	d->todo = false;
+	if (!d->fresh++)
+		d->sync_us = loop_clock_us(d->loop) + DISK_SYNC_US;
+	if (!d->db)
+		d->fresh = 0;
 	pthread_cond_broadcast(&d->ended);
 }
 
-static bool is_past(const struct timespec *until)
+static struct timespec time_of(uint64_t us)
 {
-	struct timespec now;
+	return (struct timespec){ us / SECOND_US, us % SECOND_US * 1000 };
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec > until->tv_sec ||
-	       (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
+/* The lock is held, but not while it syncs. */
+static void sync_due(struct disk *d)
+{
+	bool quiet = d->fresh == 1;
+
+	if (!d->fresh || loop_clock_us(d->loop) < d->sync_us)
+		return;
+	d->fresh = 0;
+	d->syncs = true;
+	pthread_mutex_unlock(&d->lock);
+	sync_log(d, quiet);
+	pthread_mutex_lock(&d->lock);
+	d->syncs = false;
+	pthread_cond_broadcast(&d->ended);
 }
 
 static void *thread_main(void *arg)
 {
 	struct disk *d = arg;
-	bool fresh = false;    /* what was written since is to reach the disk itself, .. */
-	struct timespec until; /* ..by then, however much is written meanwhile */
 	const uint64_t one = 1;
 
 	pthread_mutex_lock(&d->lock);
 	while (!d->ends || d->todo) {
 		int said = 0;
 
-		while (!d->ends && !d->todo && !said)
-			said = fresh ? pthread_cond_timedwait(&d->given, &d->lock, &until)
-				     : pthread_cond_wait(&d->given, &d->lock);
+		while (!d->ends && !d->todo && !said) {
+			struct timespec until = time_of(d->sync_us);
+
+			said = d->fresh ? pthread_cond_timedwait(&d->given, &d->lock, &until)
+					: pthread_cond_wait(&d->given, &d->lock);
+		}
 		if (d->todo) {
 			write_given(d);
-			if (!fresh) {
-				clock_gettime(CLOCK_MONOTONIC, &until);
-				until.tv_sec += DISK_SYNC_US / 1000000;
-			}
-			fresh = d->db;
 			if (write(d->done_fd, &one, sizeof(one)) < 0)
 				break; /* never: a counter */
 		}
-		if (fresh && is_past(&until)) {
-			fresh = false;
-			d->syncs = true;
-			pthread_mutex_unlock(&d->lock);
-			checkpoint(d->db);
-			pthread_mutex_lock(&d->lock);
-			d->syncs = false;
-			pthread_cond_broadcast(&d->ended);
-		}
+		sync_due(d);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
@@ -522,8 +551,10 @@ void disk_write(struct disk *d, struct disk_batch *batch)
 		d->started = !thread_start(&d->thread, thread_main, d);
 	if (d->started)
 		pthread_cond_signal(&d->given);
-	else
+	else {
+		sync_due(d);
 		write_given(d);
+	}
 	pthread_mutex_unlock(&d->lock);
 	if (!d->started)
 		report(d);
@@ -545,15 +576,11 @@ void disk_take_back(struct disk *d, struct disk_batch *batch)
 
 bool disk_wait(struct disk *d, uint64_t us)
 {
-	struct timespec until;
+	struct timespec until = time_of(loop_clock_us(d->loop) + us);
 	int said = 0;
 
 	if (!d->busy)
 		return true;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += us % 1000000 * 1000;
-	until.tv_sec += us / 1000000 + until.tv_nsec / SECOND_NS;
-	until.tv_nsec %= SECOND_NS;
 	pthread_mutex_lock(&d->lock);
 	while (d->todo && !said)
 		said = pthread_cond_timedwait(&d->ended, &d->lock, &until);
@@ -609,7 +636,7 @@ void disk_close(struct disk *d)
 		pthread_join(d->thread, NULL);
 	loop_fd_free(d->watch);
 	close(d->done_fd);
-	sqlite3_close(d->db);
+	close_db(d);
 	disk_batch_fini(&d->batch);
 	pthread_cond_destroy(&d->given);
 	pthread_cond_destroy(&d->ended);

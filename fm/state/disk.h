@@ -5,8 +5,8 @@
  *   state(kind, key, value, number, sum)   one row a fact; sum: rows_sum(), NULL = edited by hand
  *
  * A thread writes them, so that nobody waits for a disk: one transaction a batch, all of it or
- * nothing. What is written outlives this process however that ends; that the machine ends takes a
- * checkpoint, once in DISK_SYNC_US, or fsync() in each transaction (`full`).
+ * nothing. What is written outlives this process however that ends, and a power cut once the log
+ * was synced: DISK_SYNC_US behind the first write, or in each transaction (`full`).
  */
 #ifndef FMD_STATE_DISK_H
 #define FMD_STATE_DISK_H
@@ -28,7 +28,7 @@ struct disk_batch {
 	struct disk_change *list; /* its own */
 	size_t count, room;
 	bool anew; /* these are all there is */
-	bool full; /* fsync() when they are written, else a checkpoint behind it */
+	bool full; /* fsync() when they are written, else within DISK_SYNC_US */
 };
 void disk_batch_add(struct disk_batch *batch, const struct disk_change *change); /* copies */
 void disk_batch_fini(struct disk_batch *batch);					 /* empty again */
