@@ -21,7 +21,7 @@
 #define HOSTS_COUNTED 1024
 #define POLLING	      2 /* PortPhysicalState */
 #define DISABLED      3
-#define HELD_SYNC_US  20000
+#define HELD_SYNC_US  10000
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
@@ -52,7 +52,8 @@ struct out *admission_find(const struct admission *a, const struct out *it)
 static void record(struct admission *a)
 {
 	out_keep(a->table, OUT_FOREIGN);
-	state_sync(a->services->state, HELD_SYNC_US);
+	state_sync(a->services->state, &a->table->kinds[a->table->rules[OUT_FOREIGN].kind],
+		   HELD_SYNC_US);
 }
 
 /* ---- Names, events, alerts ------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #include "fm/mad/wire_sa.h"
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
-#include "fm/state/state.h"
 #include "topology/base/mem.h"
 
 /* ---- The store of alias GUIDs (see sa_state.h) ----------------------------------------------- */
@@ -233,7 +232,7 @@ uint64_t sa_aliases_write(const void *sa, uint64_t from, FILE *out)
 {
 	const cl_qmap_t *map = &((const struct sa *)sa)->aliases.tables;
 	const cl_map_item_t *i = from ? cl_qmap_get_next(map, from - 1) : cl_qmap_head(map);
-	int left = STATE_LINES;
+	int left = SA_LINES;
 
 	for (; i != cl_qmap_end(map) && left > 0; i = cl_qmap_next(i)) {
 		const struct alias_table *table = (const struct alias_table *)i;

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
-#include "fm/state/state.h"
 
 #define QP_MAX 0xffffff
 
@@ -63,7 +62,7 @@ uint64_t sa_subscriptions_write(const void *sa, uint64_t from, FILE *out)
 {
 	const cl_qmap_t *map = &((const struct sa *)sa)->reports.subscribers;
 	const cl_map_item_t *i = from ? cl_qmap_get_next(map, from - 1) : cl_qmap_head(map);
-	int left = STATE_LINES;
+	int left = SA_LINES;
 
 	for (; i != cl_qmap_end(map) && left > 0; i = cl_qmap_next(i)) {
 		const struct subscriber *by = (const struct subscriber *)i;
@@ -124,7 +123,7 @@ uint64_t sa_services_write(const struct sa *sa, uint64_t from, FILE *out, int64_
 {
 	const struct service *s;
 
-	for (unsigned left = STATE_LINES; left--;) {
+	for (unsigned left = SA_LINES; left--;) {
 		char line[SA_LINE];
 
 		s = sa_service_next(sa, &from);

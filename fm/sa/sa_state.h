@@ -11,6 +11,8 @@ struct sa;
 struct subscription;
 struct wire_service;
 
+#define SA_LINES 500 /* that a call writes, about */
+
 /* As struct state_kind has them; sa is the struct sa. False: the line can't be one. */
 bool sa_subscriptions_line(void *sa, const char *line);
 uint64_t sa_subscriptions_write(const void *sa, uint64_t from, FILE *out);

@@ -404,13 +404,13 @@ void state_remove(struct state *s, const struct state_kind *kind, void *owner, c
 	one_row(s, kind, owner, line, true);
 }
 
-/* All that is due becomes rows now. */
-static void settle(struct state *s)
+/* What is due until then becomes rows now. */
+static void settle(struct state *s, uint64_t until)
 {
 	do
 		while (take_asked(s))
 			;
-	while (ask_next(s, UINT64_MAX));
+	while (ask_next(s, until));
 	schedule(s);
 	if (s->waiters) /* for one of these kinds, which may be as the disk has it */
 		loop_timer_set(s->ask, 0);
@@ -491,12 +491,21 @@ bool state_is_kept(const struct state *s)
 	return s->on_disk == s->number || s->failing;
 }
 
-void state_sync(struct state *s, uint64_t us)
+void state_sync(struct state *s, const struct state_kind *kind, uint64_t us)
 {
-	settle(s);
-	disk_wait(s->disk, us);
+	struct kept *k = kept_of(s, rows_kind(&s->rows, kind->name, true)), *other;
+
+	if (s->asked.kind && (other = kept_of(s, s->asked.kind)) != k) { /* from the begin, later */
+		other->due = true;
+		s->asked.kind = NULL;
+		free(s->asked.text);
+		s->asked.text = NULL;
+	}
+	k->at_us = 0;
+	settle(s, 0);
+	disk_wait(s->disk, us / 2);
 	write_due(s);
-	disk_wait(s->disk, us);
+	disk_wait(s->disk, us / 2);
 }
 
 static bool wait_for(struct state *s, uint64_t due, state_fn *fn, void *arg)
@@ -659,7 +668,7 @@ void state_set_writable(struct state *s, bool writable)
 
 void state_detach(struct state *s)
 {
-	settle(s);
+	settle(s, UINT64_MAX);
 	ARRAY_EACH (k, s->kept, s->rows.nkinds) {
 		k->due = false;
 		k->owner = NULL;
@@ -669,7 +678,7 @@ void state_detach(struct state *s)
 
 void state_flush(struct state *s)
 {
-	settle(s);
+	settle(s, UINT64_MAX);
 	do {
 		disk_wait(s->disk, 10 * SLOW_US);
 		write_due(s);
@@ -742,46 +751,6 @@ static void lose_all(struct state *s, const char *why)
 		loop_timer_set(s->look, CHECK_US);
 }
 
-/* Rows of an earlier version's files, in the form of etc/import-state. Returns how many files. */
-static int take_old_rows(struct state *s, const struct row_bytes *rows)
-{
-	struct row_change it;
-	int count = 0;
-
-	for (size_t at = 0; row_bytes_next(rows->bytes, rows->length, &at, &it);) {
-		struct rows_kind *kind;
-
-		if (!strcmp(it.kind, "files")) {
-			count = atoi(it.key);
-			if (*it.value)
-				lose(s, "state_dir", it.value);
-			continue;
-		}
-		kind = rows_kind(&s->rows, it.kind, true);
-		if (it.value)
-			set(s, kind, it.key, it.value, false);
-		else
-			kept_of(s, kind)->lost = !strcmp(it.key, "lost");
-		know(s, kind, NULL, false);
-	}
-	return count;
-}
-
-static void take_old_files(struct state *s, const struct row_bytes *rows)
-{
-	int count = take_old_rows(s, rows);
-
-	event_log_add(s->events, LOG_NOTICE, "state-taken-over", NULL,
-		      json_pack("{si}", "files", count),
-		      "state_dir: %d files of an earlier version are in " DISK_NAME
-		      " now, and were moved to before-" DISK_NAME,
-		      count);
-	write_due(s);
-	disk_wait(s->disk, 10 * SLOW_US);
-	if (!s->failing)
-		old_files_put_away(s->folder);
-}
-
 /* That there is a database is noted beside it: one that is missing was lost. */
 static void note_made(struct state *s, bool made)
 {
@@ -802,9 +771,8 @@ static void note_made(struct state *s, bool made)
 struct state *state_open(struct loop *loop, const char *folder, struct alerts *alerts,
 			 struct event_log *events)
 {
-	const char *old = old_files_first(folder);
-	struct row_bytes rows = { NULL, 0, 0 };
-	bool reads = old && old_files_read(folder, &rows); /* ahead of what makes a database */
+	const char *old = NULL;
+	int taken = old_files_take(folder, &old); /* ahead of what makes a database */
 	struct state *s = mem_new(s);
 	struct disk_found found;
 
@@ -828,13 +796,16 @@ struct state *state_open(struct loop *loop, const char *folder, struct alerts *a
 		loop_timer_set(s->write, 0);
 		lose_all(s, found.why);
 	}
-	if (reads)
-		take_old_files(s, &rows);
+	if (taken)
+		event_log_add(events, LOG_NOTICE, "state-taken-over", NULL,
+			      json_pack("{si}", "files", taken),
+			      "state_dir: %d files of an earlier version are in " DISK_NAME
+			      " now, and were moved to before-" DISK_NAME,
+			      taken);
 	else if (old)
 		lose(s, old,
 		     "this file of an earlier version was not read, for the rows of " DISK_NAME
 		     " are newer; to use it, stop fmd and move " DISK_NAME "* away");
-	free(rows.bytes);
 	note_made(s, found.made);
 	return s;
 }

@@ -72,15 +72,15 @@ void state_put(struct state *state, const struct state_kind *kind, void *owner, 
 /* There is no row of that line's key any more. The same. */
 void state_remove(struct state *state, const struct state_kind *kind, void *owner,
 		  const char *line);
-/* Waits until all rows are on disk, `us` at most. */
-void state_sync(struct state *state, uint64_t us);
+/* The owner is asked at once; waits until all rows are on disk, `us` at most. */
+void state_sync(struct state *state, const struct state_kind *kind, uint64_t us);
 /*
  * Calls fn once the disk has all rows as they are, or could not be written; from the loop. False,
  * and it is not called: the disk has them.
  */
 typedef void state_fn(void *arg);
 bool state_when_kept(struct state *state, state_fn *fn, void *arg);
-/* The same, once what is due has become rows: nothing is gathered any more. */
+/* The same, once what is due has become rows: nothing is gathered any more. False as above. */
 bool state_when_settled(struct state *state, state_fn *fn, void *arg);
 void state_forget(struct state *state, const void *arg); /* it is not called any more */
 /* Says in an answer ("not_saved") why nothing can be written, if so. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """import-state: a state_dir of files and a journal becomes rows; what of it is damaged is reported."""
 import os
+import sqlite3
 import subprocess
 
 import pytest
@@ -21,10 +22,10 @@ def checksum(data):
 
 
 class Old:
-    """A state_dir of before, and what is printed of it."""
+    """A state_dir of before, and the database that is made of it."""
 
     def __init__(self, folder):
-        self.folder, self.number, self.rows, self.marks, self.count, self.lost = folder, 0, {}, {}, 0, ""
+        self.folder, self.number, self.rows, self.kinds, self.lost = folder, 0, {}, set(), {}
 
     def write(self, name, *lines):
         text = "".join(f"{line}\n" for line in lines).encode()
@@ -37,14 +38,17 @@ class Old:
             out.write(f"{checksum(body.encode()):016x} {body}\n")
 
     def read(self):
-        words = subprocess.run([IMPORT, self.folder], capture_output=True, text=True, check=True).stdout.split("\0")
-        assert words.pop() == "" and len(words) % 4 == 0 and words[-4:-2] == ["1", "files"]
-        self.count, self.lost = int(words[-2]), words[-1]
-        for digit, kind, key, value in zip(*(iter(words[:-4]),) * 4):
-            if digit == "1":
-                self.rows[kind, key] = value
-            else:
-                self.marks[kind] = key
+        subprocess.run([IMPORT, self.folder], check=True)
+        assert {path.name for path in self.folder.iterdir()} <= {"before-state.db", "lock", "state.db"}
+        assert (self.folder / "state.db").stat().st_mode & 0o777 == 0o600
+        with sqlite3.connect(self.folder / "state.db") as db:
+            for kind, key, value, number, total in db.execute("SELECT * FROM state"):
+                if total == 0:
+                    self.lost[kind, key] = value
+                elif kind == "kinds":
+                    self.kinds.add(key)
+                else:
+                    self.rows[kind, key] = value
 
 
 @pytest.fixture
@@ -63,14 +67,13 @@ def test_files_become_rows(old):
     old.write("nvlink", "log h1", "log h1")
     old.write("nvswitch")
     old.read()
-    assert (old.count, old.lost, set(old.marks.values())) == (9, "", {"known"})
+    assert not old.lost and old.kinds == {kind for kind, _ in old.rows} | {"nvswitch"}, "one that was kept and is empty, too"
     assert old.rows == {("lids", "0x01"): "5 0", ("lids", "0x02"): "6 0 1700000000", ("cordons", "0x05 0"): "2026-11-29T00:00:00Z",
                         ("groups", "group 0xff 0x1"): "0xc000 0xffff", ("groups", "joined 0xff 0x1 0x9"): "1 0", ("groups", "joined 0xff 0x1 0xa"): "4 1",
                         ("groups", "group 0xff 0x2"): "0xc001 0xffff", ("groups", "joined 0xff 0x2 0x9"): "1 0",
                         ("nodes", "0x05"): "switch 64 0x05 713 leaf one", ("ports", "0x06 1"): "0x07", ("cables", "0x05 1"): "0x06 2 0",
                         ("subscriptions", "0x9 1 66 0 1 4 0 0 0xfe 0x8"): "2 3 1", ("plan", "text"): "# a plan\nA B\n",
                         ("events", "513"): '{"seq": 513, "text": "x"}', ("nvlink", "log h1"): "", ("nvlink", "log h1 1"): ""}
-    assert "nvswitch" in old.marks, "a kind that was kept and is empty"
 
 
 def test_what_the_journal_has_behind_the_files_comes_on_top(old):
@@ -139,9 +142,9 @@ def test_what_is_damaged_or_missing_is_told_with_what_it_had(old):
     with open(old.folder / "journal-0", "a") as out:
         out.write("0123456789abcdef 3 record cordons 0x06 0 now\n")
     old.read()
-    assert old.lost == ("cordons: the file is missing; it had: spine-01, leaf-02; lids: its first or last line is not what was written; "
-                        "quarantine: wrong checksum; journal: it is damaged: what stands behind that is lost")
-    assert {kind for kind, mark in old.marks.items() if mark == "lost"} == {"cordons", "lids", "quarantine"}
+    assert old.lost == {("cordons", "file cordons"): "the file is missing; it had: spine-01, leaf-02",
+                        ("lids", "file lids"): "its first or last line is not what was written", ("quarantine", "file quarantine"): "wrong checksum",
+                        ("journal", "file journal"): "it is damaged: what stands behind that is lost"}
     assert old.rows == {("hosts", "DEGRADED h1"): "", ("cordons", "0x05 0"): "now"}
 
 
@@ -149,8 +152,6 @@ def test_files_that_were_read_are_put_away(old):
     old.write("lids", "0x01 5 0")
     old.write("manifest", "lids")
     (old.folder / "lock").touch()
-    subprocess.run([IMPORT, "--away", old.folder], check=True)
-    assert {path.name for path in old.folder.iterdir()} == {"before-state.db", "lock"}
-    assert {path.name for path in (old.folder / "before-state.db").iterdir()} == {"lids", "manifest"}
     old.read()
-    assert (old.count, old.rows) == (0, {})
+    assert {path.name for path in old.folder.iterdir()} == {"before-state.db", "lock", "state.db"}
+    assert {path.name for path in (old.folder / "before-state.db").iterdir()} == {"lids", "manifest"}

@@ -508,7 +508,8 @@ static void as_many_as_may_be_are_read_with_few_looks_at_others(void **state)
 		a.lease = 1000 + n % 7;
 		sa_service_put(w->sa, &a, 0);
 	}
-	sa_services_write(w->sa, 0, file, 0);
+	for (uint64_t from = 0; (from = sa_services_write(w->sa, from, file, 0));)
+		;
 	rewind(file);
 	compare = next->sa->services.map.pfn_compare;
 	next->sa->services.map.pfn_compare = count_and_compare;

@@ -489,7 +489,7 @@ static void the_thread_writes_in_the_order_of_changes(void **state)
 		if (i % 100 == 0)
 			run_for(w, 0);
 	}
-	state_sync(w->state, 10 * SECOND_US);
+	state_sync(w->state, &lids, 10 * SECOND_US);
 	while (!state_is_kept(w->state))
 		run_for(w, 1000);
 	again(w);
