@@ -19,6 +19,8 @@ say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 CCACHE ?= $(shell [ -w "$${CCACHE_DIR:-$$HOME}" ] && command -v ccache)
 
 VERSION := $(shell sed -n 's/^\#\# \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
+# What was built, where git knows: 0.1.0+3eaab23d1, and .changed behind it where files differ from that commit.
+COMMIT := $(shell git describe --always --abbrev=9 --exclude='*' --dirty=.changed 2>/dev/null)
 VARIANT := $(if $(SAN),$(SAN),release)$(if $(filter clang%,$(CC)),-clang)
 B := build/$(VARIANT)
 # The plain build's programs are build/fmd and build/fmctl; a sanitizer's stay in its own folder.
@@ -100,7 +102,7 @@ beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
 .PHONY: all unit unit-build quick deps deps-long promtool check check-now check-start check-long check-long-now check-again check-again-now syntax
 .PHONY: integration integration-now chaos chaos-now demo demo-now bench bench-now bench-long bench-long-now bench-readme bench-pair bench-pair-now
-.PHONY: format format-check check-layers check-names fuzz fuzz-now fuzz-all install deb rpm clean
+.PHONY: format format-check check-layers check-names fuzz fuzz-now fuzz-all install deb rpm clean FORCE
 all: $(BIN)/fmd $(BIN)/fmctl $(BIN)/import-opensm $(BIN)/import-state $(SIM)
 
 # What fmctl runs, and its table, and what fmd runs stand beside the programs.
@@ -115,6 +117,16 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Only what prints the version is compiled again for another commit, and nothing that is sanitized.
+ifeq ($(SAN),)
+VERSIONED := $(call obj,fm/main.c fm/fabric/fabric.c fm/http/metrics.c fm/fmctl/fmctl.c tests/sim/main.c)
+$(VERSIONED): $(B)/commit
+$(VERSIONED): override CPPFLAGS += -UFMD_VERSION -DFMD_VERSION='"$(or $(VERSION),0)$(COMMIT:%=+%)"'
+$(B)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
+endif
 
 # The page is one document, made of its parts. Commas of a sanitizer's folder would end an argument of -Wa.
 $(B)/fm/http/page.html: $(wildcard fm/http/page/*)

@@ -434,7 +434,7 @@ def test_wrong_usage_ends_with_2(arguments):
 
 
 def test_version_and_help_end_with_0():
-    assert run(BIN / "fmd", "--version").stdout.startswith("fmd 0.")
+    assert re.fullmatch(r"fmd \d+\.\d+\.\d+(\+[0-9a-f]{7,}(\.changed)?)?\n", run(BIN / "fmd", "--version").stdout)
     assert "--check-config" in run(BIN / "fmd", "--help").stdout
 
 
