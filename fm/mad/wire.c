@@ -138,13 +138,7 @@ uint8_t *wire_gmp_data(uint8_t buf[WIRE_MAD_SIZE])
 
 /* ---- NodeInfo, NodeDescription --------------------------------------------------------------- */
 
-/* clang-format off */
-#define NODE_INFO(F, R, G, B)                                                                      \
-	F(base_version, 8) F(class_version, 8) F(type, 8) F(nports, 8)                             \
-	F(sys_guid, 64) F(node_guid, 64) F(port_guid, 64)                                          \
-	F(partition_cap, 16) F(device, 16) F(revision, 32) F(local_port, 8) F(vendor, 24)
-/* clang-format on */
-WIRE_FORMAT(node_info, ib_node_info_t, NODE_INFO)
+WIRE_FORMAT(node_info, ib_node_info_t, WIRE_NODE_INFO_LIST)
 WIRE_CODEC(node_info, 64)
 
 void wire_node_desc_decode(const uint8_t data[64], char text[65])
@@ -166,25 +160,7 @@ void wire_node_desc_encode(const char *text, uint8_t data[64])
 
 /* ---- PortInfo -------------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define PORT_INFO(F, R, G, B)                                                                      \
-	F(mkey, 64) F(gid_prefix, 64) F(lid, 16) F(sm_lid, 16) F(capmask, 32)                      \
-	F(diag_code, 16) F(mkey_lease, 16) F(local_port, 8)                                        \
-	F(width_enabled, 8) F(width_supported, 8) F(width_active, 8)                               \
-	F(speed_supported, 4) F(state, 4) F(phys_state, 4) F(down_default, 4)                      \
-	F(mkey_protect, 2) R(r1, 3) F(lmc, 3) F(speed_active, 4) F(speed_enabled, 4)               \
-	F(neighbor_mtu, 4) F(sm_sl, 4) F(vl_cap, 4) F(init_type, 4)                                \
-	F(vl_high_limit, 8) F(arb_high_cap, 8) F(arb_low_cap, 8)                                   \
-	F(init_type_reply, 4) F(mtu_cap, 4) F(vl_stall, 3) F(hoq_life, 5) F(op_vls, 4)             \
-	F(pkey_enforce_in, 1) F(pkey_enforce_out, 1) F(filter_raw_in, 1) F(filter_raw_out, 1)      \
-	F(mkey_violations, 16) F(pkey_violations, 16) F(qkey_violations, 16) F(guid_cap, 8)        \
-	F(client_reregister, 1) F(mcast_pkey_suppression, 2) F(subnet_timeout, 5)                  \
-	R(r2, 3) F(resp_time, 5) F(local_phy_errors, 4) F(overrun_errors, 4)                       \
-	F(max_credit_hint, 16) R(r3, 1) F(speed_ext2_active, 2) F(speed_ext2_supported, 2)         \
-	F(speed_ext2_enabled, 3) F(link_roundtrip, 24) F(capmask2, 16)                             \
-	F(speed_ext_active, 4) F(speed_ext_supported, 4) R(r4, 3) F(speed_ext_enabled, 5)
-/* clang-format on */
-WIRE_FORMAT(port_info, ib_port_info_t, PORT_INFO)
+WIRE_FORMAT(port_info, ib_port_info_t, WIRE_PORT_INFO_LIST)
 WIRE_CODEC(port_info, 64)
 
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out)
@@ -253,23 +229,12 @@ unsigned wire_port_info_lanes(const struct wire_port_info *info)
 
 /* ---- SwitchInfo ------------------------------------------------------------------------------ */
 
-/* clang-format off */
-#define SWITCH_INFO(F, R, G, B)                                                                    \
-	F(lft_cap, 16) F(rft_cap, 16) F(mft_cap, 16) F(lft_top, 16)                                \
-	F(default_port, 8) F(default_mcast_primary, 8) F(default_mcast_other, 8)                   \
-	F(life_time, 5) F(port_state_change, 1) F(opt_sl2vl, 2)                                    \
-	F(lids_per_port, 16) F(enforce_cap, 16) F(flags, 8) R(r1, 8) F(mft_top, 16)
-/* clang-format on */
-WIRE_FORMAT(switch_info, ib_switch_info_t, SWITCH_INFO)
+WIRE_FORMAT(switch_info, ib_switch_info_t, WIRE_SWITCH_INFO_LIST)
 WIRE_CODEC(switch_info, 64)
 
 /* ---- SMInfo, P_Keys -------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define SM_INFO(F, R, G, B)                                                                        \
-	F(guid, 64) F(sm_key, 64) F(act_count, 32) F(priority, 4) F(state, 4)
-/* clang-format on */
-WIRE_FORMAT(sm_info, ib_sm_info_t, SM_INFO)
+WIRE_FORMAT(sm_info, ib_sm_info_t, WIRE_SM_INFO_LIST)
 WIRE_CODEC(sm_info, 64)
 
 void wire_words_decode(const uint8_t data[64], uint16_t words[32])
@@ -337,12 +302,7 @@ static enum details details_kind(bool generic, uint16_t trap)
 	}
 }
 
-/* clang-format off */
-#define NOTICE(F, R, G, B)                                                                         \
-	F(generic, 1) F(type, 7) F(producer, 24) F(trap, 16) F(issuer_lid, 16)                     \
-	F(toggle, 1) F(count, 15) B(details, 432)
-/* clang-format on */
-WIRE_FORMAT(notice, uint8_t[WIRE_SMP_DATA], NOTICE)
+WIRE_FORMAT(notice, uint8_t[WIRE_SMP_DATA], WIRE_NOTICE_LIST)
 
 enum { /* bytes of the details */
        LINK_LID = 0,

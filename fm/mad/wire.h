@@ -120,83 +120,73 @@ static inline bool wire_is_smi(uint8_t mgmt_class)
 	return mgmt_class == WIRE_SMI_LID || mgmt_class == WIRE_SMI_DR;
 }
 
+/* ---- Attributes as lists of their fields ----------------------------------------------------- */
+
+/*
+ * A list has all fields of an attribute in the order and with the widths in bits that the IBA has:
+ * F is a number, R reserved, G a GID, B bytes. It makes the struct, wire_NAME_decode() and
+ * wire_NAME_encode() of so many bytes (wire_format.h), so that a field is named once. An encoder
+ * writes all of the bytes; neither fails.
+ *
+ *   #define WIRE_THING(F, R, G, B) F(lid, 16) R(r1, 4) F(sl, 4) G(gid, 128) B(key, 128)
+ *   WIRE_ATTRIBUTE(thing, WIRE_THING, 64)
+ */
+#define WIRE_NUMBER(bits)                                                                          \
+	__typeof__(__builtin_choose_expr(                                                          \
+		(bits) == 1, (bool)0,                                                              \
+		__builtin_choose_expr(                                                             \
+			(bits) <= 8, (uint8_t)0,                                                   \
+			__builtin_choose_expr(                                                     \
+				(bits) <= 16, (uint16_t)0,                                         \
+				__builtin_choose_expr((bits) <= 32, (uint32_t)0, (uint64_t)0)))))
+#define WIRE_FIELD_F(name, bits) WIRE_NUMBER(bits) name;
+#define WIRE_FIELD_R(name, bits)
+#define WIRE_FIELD_G(name, bits) struct wire_gid name;
+#define WIRE_FIELD_B(name, bits) uint8_t name[(bits) / 8];
+#define WIRE_FIELDS(LIST)	 LIST(WIRE_FIELD_F, WIRE_FIELD_R, WIRE_FIELD_G, WIRE_FIELD_B)
+#define WIRE_ATTRIBUTE(name, LIST, bytes)                                                          \
+	struct wire_##name {                                                                       \
+		WIRE_FIELDS(LIST)                                                                  \
+	};                                                                                         \
+	void wire_##name##_decode(const uint8_t data[bytes], struct wire_##name *out);             \
+	void wire_##name##_encode(const struct wire_##name *in, uint8_t data[bytes]);
+
 /* ---- Attributes of SMPs ---------------------------------------------------------------------- */
 
 /* Encoders write all 64 bytes, and nothing in here fails. */
 
-struct wire_node_info {
-	uint8_t base_version;
-	uint8_t class_version;
-	uint8_t type;
-	uint8_t nports;
-	uint8_t local_port;
-	guid_t sys_guid;
-	guid_t node_guid;
-	guid_t port_guid;
-	uint16_t partition_cap, device;
-	uint32_t revision, vendor;
-};
 /* NodeInfo (IBA 14.2.5.3). */
-void wire_node_info_decode(const uint8_t data[64], struct wire_node_info *out);
-void wire_node_info_encode(const struct wire_node_info *in, uint8_t data[64]);
+/* clang-format off */
+#define WIRE_NODE_INFO_LIST(F, R, G, B)                                                            \
+	F(base_version, 8) F(class_version, 8) F(type, 8) F(nports, 8)                             \
+	F(sys_guid, 64) F(node_guid, 64) F(port_guid, 64)                                          \
+	F(partition_cap, 16) F(device, 16) F(revision, 32) F(local_port, 8) F(vendor, 24)
+/* clang-format on */
+WIRE_ATTRIBUTE(node_info, WIRE_NODE_INFO_LIST, 64)
 
 /*
  * All of PortInfo, so that decode + encode gives the bytes back but for reserved bits. Codes as IBA
  * 14.2.5.6.
  */
-struct wire_port_info {
-	uint64_t mkey, gid_prefix;
-	uint16_t lid, sm_lid;
-	uint32_t capmask;
-	uint16_t diag_code, mkey_lease;
-	uint8_t local_port;
-	uint8_t width_enabled;
-	uint8_t width_supported;
-	uint8_t width_active;
-	uint8_t speed_supported;
-	uint8_t state;
-	uint8_t phys_state;
-	uint8_t down_default;
-	uint8_t mkey_protect;
-	uint8_t lmc;
-	uint8_t speed_active;
-	uint8_t speed_enabled;
-	uint8_t neighbor_mtu;
-	uint8_t sm_sl;
-	uint8_t vl_cap;
-	uint8_t init_type;
-	uint8_t vl_high_limit;
-	uint8_t arb_high_cap;
-	uint8_t arb_low_cap;
-	uint8_t init_type_reply;
-	uint8_t mtu_cap;
-	uint8_t vl_stall;
-	uint8_t hoq_life;
-	uint8_t op_vls;
-	bool pkey_enforce_in;
-	bool pkey_enforce_out;
-	bool filter_raw_in;
-	bool filter_raw_out;
-	uint16_t mkey_violations;
-	uint16_t pkey_violations;
-	uint16_t qkey_violations;
-	uint8_t guid_cap;
-	bool client_reregister;
-	uint8_t mcast_pkey_suppression; /* 2 bits */
-	uint8_t subnet_timeout;
-	uint8_t resp_time;
-	uint8_t local_phy_errors;
-	uint8_t overrun_errors;
-	uint16_t max_credit_hint;
-	uint32_t link_roundtrip; /* 24 bits */
-	uint16_t capmask2;
-	uint8_t speed_ext_active;
-	uint8_t speed_ext_supported;
-	uint8_t speed_ext_enabled;
-	uint8_t speed_ext2_active;
-	uint8_t speed_ext2_supported;
-	uint8_t speed_ext2_enabled;
-};
+/* clang-format off */
+#define WIRE_PORT_INFO_LIST(F, R, G, B)                                                            \
+	F(mkey, 64) F(gid_prefix, 64) F(lid, 16) F(sm_lid, 16) F(capmask, 32)                      \
+	F(diag_code, 16) F(mkey_lease, 16) F(local_port, 8)                                        \
+	F(width_enabled, 8) F(width_supported, 8) F(width_active, 8)                               \
+	F(speed_supported, 4) F(state, 4) F(phys_state, 4) F(down_default, 4)                      \
+	F(mkey_protect, 2) R(r1, 3) F(lmc, 3) F(speed_active, 4) F(speed_enabled, 4)               \
+	F(neighbor_mtu, 4) F(sm_sl, 4) F(vl_cap, 4) F(init_type, 4)                                \
+	F(vl_high_limit, 8) F(arb_high_cap, 8) F(arb_low_cap, 8)                                   \
+	F(init_type_reply, 4) F(mtu_cap, 4) F(vl_stall, 3) F(hoq_life, 5) F(op_vls, 4)             \
+	F(pkey_enforce_in, 1) F(pkey_enforce_out, 1) F(filter_raw_in, 1) F(filter_raw_out, 1)      \
+	F(mkey_violations, 16) F(pkey_violations, 16) F(qkey_violations, 16) F(guid_cap, 8)        \
+	F(client_reregister, 1) F(mcast_pkey_suppression, 2) F(subnet_timeout, 5)                  \
+	R(r2, 3) F(resp_time, 5) F(local_phy_errors, 4) F(overrun_errors, 4)                       \
+	F(max_credit_hint, 16) R(r3, 1) F(speed_ext2_active, 2) F(speed_ext2_supported, 2)         \
+	F(speed_ext2_enabled, 3) F(link_roundtrip, 24) F(capmask2, 16)                             \
+	F(speed_ext_active, 4) F(speed_ext_supported, 4) R(r4, 3) F(speed_ext_enabled, 5)
+/* clang-format on */
+WIRE_ATTRIBUTE(port_info, WIRE_PORT_INFO_LIST, 64)
 #define WIRE_CAP_IS_SM		(1u << 1)
 #define WIRE_CAP_SL_MAP		(1u << 6)
 #define WIRE_CAP_EXT_SPEEDS	(1u << 14)
@@ -220,9 +210,6 @@ struct wire_port_lanes {
 };
 /* The fields that the two ends of a link are compared by, at a tenth of the cost of all. */
 void wire_port_lanes_decode(const uint8_t data[64], struct wire_port_lanes *out);
-/* PortInfo. */
-void wire_port_info_decode(const uint8_t data[64], struct wire_port_info *out);
-void wire_port_info_encode(const struct wire_port_info *in, uint8_t data[64]);
 /* CapabilityMask2; 0 where CapabilityMask does not announce it. */
 uint16_t wire_port_info_capmask2(const uint8_t data[64]);
 void wire_port_info_set_capmask(uint8_t data[64], uint32_t capmask);
@@ -232,34 +219,22 @@ void wire_port_info_show_mkey(uint8_t data[64], uint64_t mkey);
 enum topo_speed wire_port_info_speed(const struct wire_port_info *info);
 unsigned wire_port_info_lanes(const struct wire_port_info *info);
 
-struct wire_switch_info {
-	uint16_t lft_cap;
-	uint16_t rft_cap;
-	uint16_t mft_cap;
-	uint16_t lft_top;
-	uint16_t lids_per_port;
-	uint16_t enforce_cap;
-	uint16_t mft_top;
-	uint8_t default_port;
-	uint8_t default_mcast_primary;
-	uint8_t default_mcast_other;
-	uint8_t life_time, opt_sl2vl;
-	bool port_state_change;
-	uint8_t flags; /* byte 16: bit 3 enhanced port 0, as on the wire */
-};
-/* SwitchInfo (IBA 14.2.5.4). */
-void wire_switch_info_decode(const uint8_t data[64], struct wire_switch_info *out);
-void wire_switch_info_encode(const struct wire_switch_info *in, uint8_t data[64]);
+/* SwitchInfo (IBA 14.2.5.4). flags: bit 3 enhanced port 0. */
+/* clang-format off */
+#define WIRE_SWITCH_INFO_LIST(F, R, G, B)                                                          \
+	F(lft_cap, 16) F(rft_cap, 16) F(mft_cap, 16) F(lft_top, 16)                                \
+	F(default_port, 8) F(default_mcast_primary, 8) F(default_mcast_other, 8)                   \
+	F(life_time, 5) F(port_state_change, 1) F(opt_sl2vl, 2)                                    \
+	F(lids_per_port, 16) F(enforce_cap, 16) F(flags, 8) R(r1, 8) F(mft_top, 16)
+/* clang-format on */
+WIRE_ATTRIBUTE(switch_info, WIRE_SWITCH_INFO_LIST, 64)
 
-struct wire_sm_info {
-	guid_t guid;
-	uint64_t sm_key;
-	uint32_t act_count;
-	uint8_t priority, state; /* state: 0 not active, 1 discovering, 2 standby, 3 master */
-};
-/* SMInfo (IBA 14.2.5.13). */
-void wire_sm_info_decode(const uint8_t data[64], struct wire_sm_info *out);
-void wire_sm_info_encode(const struct wire_sm_info *in, uint8_t data[64]);
+/* SMInfo (IBA 14.2.5.13). state: 0 not active, 1 discovering, 2 standby, 3 master. */
+/* clang-format off */
+#define WIRE_SM_INFO_LIST(F, R, G, B)                                                              \
+	F(guid, 64) F(sm_key, 64) F(act_count, 32) F(priority, 4) F(state, 4)
+/* clang-format on */
+WIRE_ATTRIBUTE(sm_info, WIRE_SM_INFO_LIST, 64)
 
 /* NodeDescription: the decoder trims blanks and cleans it by text_clean(). */
 void wire_node_desc_decode(const uint8_t data[64], char text[65]);
@@ -270,14 +245,13 @@ void wire_words_encode(const uint16_t words[32], uint8_t data[64]);
 
 /* ---- Notices, in traps and Reports ----------------------------------------------------------- */
 
+/* clang-format off */
+#define WIRE_NOTICE_LIST(F, R, G, B)                                                               \
+	F(generic, 1) F(type, 7) F(producer, 24) F(trap, 16) F(issuer_lid, 16)                     \
+	F(toggle, 1) F(count, 15) B(details, 432)
+/* clang-format on */
 struct wire_notice { /* IBA 13.4.8.2 and the trap details of 14.2.5.1 */
-	bool generic;
-	uint8_t type;
-	uint32_t producer; /* 1 CA, 2 switch, 3 router, 4 class manager */
-	uint16_t trap, issuer_lid;
-	bool toggle;
-	uint16_t count;
-	uint8_t details[54];
+	WIRE_FIELDS(WIRE_NOTICE_LIST)
 	uint16_t lid;	 /* 128-131, 144, 145, 256-259: the (first) LID in the details */
 	uint8_t port;	 /* 129-131, 259 */
 	guid_t guid;	 /* 64-67: of the GID; 145: system image GUID */

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * wire_format: an attribute's layout as one list of its fields, by which it is decoded and encoded;
- * for wire*.c alone. A list names the fields in the order and with the widths in bits that the IBA
- * has, nothing left out:
+ * wire_format: what decodes and encodes an attribute by the list of its fields (WIRE_ATTRIBUTE in
+ * wire.h); for wire*.c alone.
  *
- *   #define THING(F, R, G, B) F(lid, 16) R(r1, 4) F(sl, 4) G(gid, 128) B(key, 128)
- *   WIRE_FORMAT(thing, ib_thing_t, THING)
+ *   WIRE_FORMAT(thing, ib_thing_t, WIRE_THING)
  *   WIRE_CODEC(thing, 64)
  *
- * F is a number, R reserved, G a GID, B bytes; the library's structure says how long it is. That
- * makes thing_get(data, &out), which sets each member of a struct wire_thing that has a field's
- * name and all others to 0, and thing_put(&in, data), which sets the fields in data whose bits are
- * 0. With them WIRE_CODEC makes wire_thing_decode() and wire_thing_encode(), of 64 bytes, as the
- * header has them. The compiler sees each offset as a constant.
+ * The library's structure says how long the list is. That makes thing_get(data, &out), which sets
+ * each member of a struct wire_thing that has a field's name and all others to 0, and
+ * thing_put(&in, data), which sets the fields in data whose bits are 0. With them WIRE_CODEC makes
+ * wire_thing_decode() and wire_thing_encode(). The compiler sees each offset as a constant.
  */
 #ifndef FMD_MAD_WIRE_FORMAT_H
 #define FMD_MAD_WIRE_FORMAT_H

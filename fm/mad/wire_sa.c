@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * SA MADs between bytes and host order: the header behind the MAD header (IBA 15.2.1: RMPP header,
- * SM_Key, AttributeOffset, ComponentMask) and the records that fmd answers with (IBA 15.2.5). Most
- * records are a LID and an SMP attribute one behind the other; those encoders borrow from wire.c.
+ * SM_Key, AttributeOffset, ComponentMask) and the records that fmd answers with (IBA 15.2.5).
  */
 #include <assert.h>
 #include <string.h>
@@ -77,6 +76,19 @@ void wire_sa_put(const struct wire_sa_layout *layout, unsigned comp, uint64_t va
 
 		row[bit / 8] = value & 1 ? row[bit / 8] | at : row[bit / 8] & ~at;
 	}
+}
+
+void wire_sa_row(const struct wire_sa_layout *layout, const uint64_t *first, unsigned count,
+		 const void *rest, size_t size, uint8_t *row)
+{
+	unsigned bits = 0;
+
+	memset(row, 0, layout->size);
+	for (unsigned i = 0; i < count; i++) {
+		wire_sa_put(layout, i, first[i], row);
+		bits += layout->comps[i] & WIDTH;
+	}
+	memcpy(row + bits / 8, rest, size);
 }
 
 void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout *layout,
@@ -192,8 +204,7 @@ const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_
 }
 
 /*
- * The SA's larger structures: ServiceRecord (IBA 15.2.5.14), MultiPathRecord (15.2.5.20), and the
- * QoS tables' records (15.2.5.4, 15.2.5.9).
+ * The SA's larger structures: ServiceRecord (IBA 15.2.5.14), MultiPathRecord (15.2.5.20).
  *
  * A MultiPathRecord asks in other words for what a PathRecord asks: it is decoded into one, and its
  * component mask into that of one, so that the same code finds the paths.
@@ -201,20 +212,12 @@ const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_
 
 #define MULTI_HEADER 24
 
-_Static_assert(sizeof(ib_service_record_t) == 176, "ServiceRecord");
 _Static_assert(offsetof(ib_service_record_t, service_data8) == 112, "ServiceData");
-_Static_assert(sizeof(ib_slvl_table_record_t) == 16, "SLtoVLMappingTableRecord");
-_Static_assert(sizeof(ib_vl_arb_table_record_t) == 72, "VLArbitrationTableRecord");
 _Static_assert(offsetof(ib_multipath_rec_t, gids) == MULTI_HEADER, "MultiPathRecord");
 
 /* ---- ServiceRecord --------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define SERVICE(F, R, G, B)                                                                        \
-	F(id, 64) G(gid, 128) F(pkey, 16) R(r1, 16) F(lease, 32)                                   \
-	B(key, 128) B(name, 512) B(data, 512)
-/* clang-format on */
-WIRE_FORMAT(service, ib_service_record_t, SERVICE)
+WIRE_FORMAT(service, ib_service_record_t, WIRE_SERVICE_LIST)
 WIRE_CODEC(service, 176)
 
 /* ---- MultiPathRecord ------------------------------------------------------------------------- */
@@ -239,53 +242,12 @@ uint64_t wire_multi_path_mask(uint64_t comp_mask)
 	return mask;
 }
 
-/* ---- QoS tables ------------------------------------------------------------------------------ */
-
-void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
-			      const uint8_t table[8], uint8_t row[16])
-{
-	ib_slvl_table_record_t rec = {
-		.lid = cl_hton16(lid),
-		.in_port_num = in_port,
-		.out_port_num = out_port,
-	};
-
-	memcpy(&rec.slvl_tbl, table, sizeof(rec.slvl_tbl));
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_vl_arb_record_encode(uint16_t lid, uint8_t port, uint8_t block, const uint8_t table[64],
-			       uint8_t row[72])
-{
-	ib_vl_arb_table_record_t rec = {
-		.lid = cl_hton16(lid),
-		.port_num = port,
-		.block_num = block,
-	};
-
-	memcpy(&rec.vl_arb_tbl, table, sizeof(rec.vl_arb_tbl));
-	memcpy(row, &rec, sizeof(rec));
-}
-
 /* ---- Header ---------------------------------------------------------------------------------- */
 
-#define RMPP_VERSION	1
-#define QKEY_WELL_KNOWN 0x80010000u
+#define RMPP_VERSION 1
 
 _Static_assert(offsetof(ib_sa_mad_t, data) == WIRE_SA_HEADER, "SA header");
-_Static_assert(sizeof(ib_node_record_t) == 112, "NodeRecord");
-_Static_assert(sizeof(ib_portinfo_record_t) == 72, "PortInfoRecord");
-_Static_assert(sizeof(ib_switch_info_record_t) == 24, "SwitchInfoRecord");
-_Static_assert(sizeof(ib_lft_record_t) == 72, "LinearForwardingTableRecord");
-_Static_assert(sizeof(ib_mft_record_t) == 72, "MulticastForwardingTableRecord");
-_Static_assert(sizeof(ib_sminfo_record_t) == 32, "SMInfoRecord");
-_Static_assert(sizeof(ib_guidinfo_record_t) == 72, "GUIDInfoRecord");
-_Static_assert(sizeof(ib_pkey_table_record_t) == 72, "P_KeyTableRecord");
-_Static_assert(sizeof(ib_link_record_t) == 8, "LinkRecord");
-_Static_assert(sizeof(ib_path_rec_t) == 64, "PathRecord");
-_Static_assert(sizeof(ib_inform_info_t) == 36, "InformInfo");
 _Static_assert(sizeof(ib_inform_info_record_t) == 64, "InformInfoRecord");
-_Static_assert(sizeof(ib_class_port_info_t) == 72, "ClassPortInfo");
 
 uint64_t wire_sa_comp_mask(const uint8_t mad[WIRE_MAD_SIZE])
 {
@@ -316,126 +278,7 @@ void wire_sa_answer(uint8_t header[WIRE_SA_HEADER], uint8_t method, uint16_t sta
 	memcpy(header, &sa, WIRE_SA_HEADER);
 }
 
-/* ---- Records of a LID and an SMP attribute --------------------------------------------------- */
-
-void wire_node_record_encode(uint16_t lid, const struct wire_node_info *info, const char *desc,
-			     uint8_t row[112])
-{
-	ib_node_record_t rec = { .lid = cl_hton16(lid) };
-	uint8_t data[WIRE_SMP_DATA];
-
-	wire_node_info_encode(info, data);
-	memcpy(&rec.node_info, data, sizeof(rec.node_info));
-	wire_node_desc_encode(desc, rec.node_desc.description);
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_port_record_encode(uint16_t lid, uint8_t port, uint8_t options, const uint8_t info[64],
-			     uint8_t row[72])
-{
-	ib_portinfo_record_t rec = { .lid = cl_hton16(lid), .port_num = port, .options = options };
-
-	memcpy(&rec.port_info, info, sizeof(rec.port_info));
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_port_record_hide_mkey(uint8_t row[72])
-{
-	memset(row + offsetof(ib_portinfo_record_t, port_info.m_key), 0, sizeof(ib_net64_t));
-}
-
-void wire_switch_record_encode(uint16_t lid, const struct wire_switch_info *info, uint8_t row[24])
-{
-	ib_switch_info_record_t rec = { .lid = cl_hton16(lid) };
-	uint8_t data[WIRE_SMP_DATA];
-
-	wire_switch_info_encode(info, data);
-	memcpy(&rec.switch_info, data, sizeof(rec.switch_info));
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_lft_record_encode(uint16_t lid, uint16_t block, const uint8_t entries[64],
-			    uint8_t row[72])
-{
-	ib_lft_record_t rec = { .lid = cl_hton16(lid), .block_num = cl_hton16(block) };
-
-	memcpy(rec.lft, entries, sizeof(rec.lft));
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72])
-{
-	ib_guidinfo_record_t rec = { .lid = cl_hton16(lid), .block_num = block };
-
-	for (unsigned i = 0; i < 8; i++)
-		rec.guid_info.guid[i] = cl_hton64(guids[i]);
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_guid_record_decode(const uint8_t row[72], uint16_t *lid, uint8_t *block, guid_t guids[8])
-{
-	ib_guidinfo_record_t rec;
-
-	memcpy(&rec, row, sizeof(rec));
-	*lid = cl_ntoh16(rec.lid);
-	*block = rec.block_num;
-	for (unsigned i = 0; i < 8; i++)
-		guids[i] = cl_ntoh64(rec.guid_info.guid[i]);
-}
-
-void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64])
-{
-	ib_guid_info_t info;
-
-	for (unsigned i = 0; i < 8; i++)
-		info.guid[i] = cl_hton64(guids[i]);
-	memcpy(data, &info, sizeof(info));
-}
-
-void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
-			     uint8_t row[72])
-{
-	ib_pkey_table_record_t rec = {
-		.lid = cl_hton16(lid),
-		.block_num = cl_hton16(block),
-		.port_num = port,
-	};
-
-	wire_words_encode(pkeys, (uint8_t *)&rec.pkey_tbl);
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_pkey_record_swap_block(uint8_t row[72])
-{
-	ib_pkey_table_record_t rec;
-
-	memcpy(&rec, row, sizeof(rec));
-	rec.block_num = rec.block_num << 8 | rec.block_num >> 8;
-	memcpy(row, &rec, sizeof(rec));
-}
-
-void wire_pkey_record_fix_block(uint8_t row[72])
-{
-	ib_pkey_table_record_t rec;
-	uint16_t block;
-
-	memcpy(&rec, row, sizeof(rec));
-	block = cl_ntoh16(rec.block_num);
-	if (block > 0xff && !(block & 0xff))
-		wire_pkey_record_swap_block(row);
-}
-
-void wire_link_record_encode(const struct wire_link_record *in, uint8_t row[8])
-{
-	ib_link_record_t rec = {
-		.from_lid = cl_hton16(in->from_lid),
-		.from_port_num = in->from_port,
-		.to_port_num = in->to_port,
-		.to_lid = cl_hton16(in->to_lid),
-	};
-
-	memcpy(row, &rec, sizeof(rec));
-}
+/* ---- Parts of PortInfo ------------------------------------------------------------------------ */
 
 void wire_port_caps_decode(const uint8_t info[64], struct wire_port_caps *out)
 {
@@ -469,15 +312,7 @@ void wire_gid_encode(const struct wire_gid *gid, uint8_t raw[16])
 	wire_put(raw + 8, 8, gid->guid);
 }
 
-/* clang-format off */
-#define PATH_RECORD(F, R, G, B)                                                                    \
-	F(service_id, 64) G(dgid, 128) G(sgid, 128) F(dlid, 16) F(slid, 16)                        \
-	F(raw, 1) R(r1, 3) F(flow_label, 20) F(hop_limit, 8) F(tclass, 8)                          \
-	F(reversible, 1) F(num_path, 7) F(pkey, 16) F(qos_class, 12) F(sl, 4)                      \
-	F(mtu_sel, 2) F(mtu, 6) F(rate_sel, 2) F(rate, 6) F(life_sel, 2) F(life, 6)                \
-	F(preference, 8) R(r2, 48)
-/* clang-format on */
-WIRE_FORMAT(path_record, ib_path_rec_t, PATH_RECORD)
+WIRE_FORMAT(path_record, ib_path_rec_t, WIRE_PATH_RECORD_LIST)
 WIRE_CODEC(path_record, 64)
 
 /* It begins with 13 bytes of a PathRecord, from RawTraffic to PacketLifeTime. */
@@ -497,12 +332,7 @@ void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_
 
 /* ---- InformInfo, ClassPortInfo --------------------------------------------------------------- */
 
-/* clang-format off */
-#define INFORM_INFO(F, R, G, B)                                                                    \
-	G(gid, 128) F(lid_begin, 16) F(lid_end, 16) R(r1, 23) F(generic, 1) F(subscribe, 8)        \
-	F(type, 16) F(trap, 16) F(qpn, 24) R(r2, 3) F(resp_time, 5) R(r3, 8) F(producer, 24)
-/* clang-format on */
-WIRE_FORMAT(inform_info, ib_inform_info_t, INFORM_INFO)
+WIRE_FORMAT(inform_info, ib_inform_info_t, WIRE_INFORM_INFO_LIST)
 WIRE_CODEC(inform_info, 36)
 
 void wire_report_encode(const struct wire_notice *notice, const struct wire_gid *issuer,
@@ -531,50 +361,10 @@ void wire_inform_record_decode(const uint8_t row[64], struct wire_gid *subscribe
 	wire_inform_info_decode(row + offsetof(ib_inform_info_record_t, inform_info), info);
 }
 
-void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t data[72])
-{
-	ib_class_port_info_t info = {
-		.base_ver = 1,
-		.class_ver = 2,
-		.cap_mask = cl_hton16(in->cap_mask),
-		.cap_mask2_resp_time = cl_hton32(in->cap_mask2 << 5 | (in->resp_time & 0x1f)),
-		.redir_qp = cl_hton32(1),
-		.redir_qkey = cl_hton32(QKEY_WELL_KNOWN),
-		.trap_qkey = cl_hton32(QKEY_WELL_KNOWN),
-	};
+WIRE_FORMAT(class_port_info, ib_class_port_info_t, WIRE_CLASS_PORT_INFO_LIST)
+WIRE_CODEC(class_port_info, 72)
 
-	memcpy(data, &info, sizeof(info));
-}
+/* ---- MCMemberRecord -------------------------------------------------------------------------- */
 
-/* ---- MCMemberRecord, multicast tables -------------------------------------------------------- */
-
-/*
- * A block of the table is 32 words, as a block of P_Keys is, so that code serves both. In the
- * record of a block its number and its position share a word: position in the upper four bits,
- * three reserved, block in the lower nine (IBA 15.2.5.8).
- */
-
-_Static_assert(sizeof(ib_member_rec_t) == WIRE_MCMEMBER_SIZE, "MCMemberRecord");
-_Static_assert(sizeof(ib_mft_record_t) == 72, "MulticastForwardingTableRecord");
-
-/* clang-format off */
-#define MCMEMBER(F, R, G, B)                                                                       \
-	G(mgid, 128) G(port_gid, 128) F(qkey, 32) F(mlid, 16) F(mtu_sel, 2) F(mtu, 6)              \
-	F(tclass, 8) F(pkey, 16) F(rate_sel, 2) F(rate, 6) F(life_sel, 2) F(life, 6)               \
-	F(sl, 4) F(flow_label, 20) F(hop_limit, 8) F(scope, 4) F(join_state, 4)                    \
-	F(proxy, 1) R(r1, 55)
-/* clang-format on */
-WIRE_FORMAT(mcmember, ib_member_rec_t, MCMEMBER)
+WIRE_FORMAT(mcmember, ib_member_rec_t, WIRE_MCMEMBER_LIST)
 WIRE_CODEC(mcmember, WIRE_MCMEMBER_SIZE)
-
-void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
-			    const uint16_t masks[WIRE_MFT_BLOCK], uint8_t row[72])
-{
-	ib_mft_record_t rec = {
-		.lid = cl_hton16(lid),
-		.position_block_num = cl_hton16(position << 12 | (block & 0x1ff)),
-	};
-
-	wire_words_encode(masks, (uint8_t *)rec.mft);
-	memcpy(row, &rec, sizeof(rec));
-}

@@ -96,6 +96,9 @@ uint8_t wire_sa_layout_size(const struct wire_sa_layout *layout);
 uint64_t wire_sa_get(const struct wire_sa_layout *layout, unsigned comp, const uint8_t *row);
 /* The other way round; bits of the value above the component's width are left out. */
 void wire_sa_put(const struct wire_sa_layout *layout, unsigned comp, uint64_t value, uint8_t *row);
+/* A whole row: its first components, then the bytes of those behind them, and zeroes. */
+void wire_sa_row(const struct wire_sa_layout *layout, const uint64_t *first, unsigned count,
+		 const void *rest, size_t size, uint8_t *row);
 
 /*
  * Any LID of a port asks for the port: base LID of the port that has `lid`, `lid` itself if none
@@ -120,54 +123,9 @@ void wire_sa_match_any(struct wire_sa_match *match, const struct wire_sa_layout 
 #define WIRE_SA_LID    0 /* component number, of all records of ports and nodes */
 #define WIRE_BIT(comp) (1ull << (comp))
 
-/* ---- Records of nodes, ports and tables ------------------------------------------------------ */
+/* ---- Parts of PortInfo, GUIDInfoRecord -------------------------------------------------------- */
 
-/*
- * Records that are a LID and an SMP attribute one behind the other, or a table's block (IBA
- * 15.2.5). Encoders write the whole row, reserved fields and padding as zero; nothing in here
- * fails. A LID is the base LID of the port or switch that the row is about.
- */
-
-/* desc: the node description, of which up to 64 bytes go into the row. */
-void wire_node_record_encode(uint16_t lid, const struct wire_node_info *info, const char *desc,
-			     uint8_t row[112]);
-/* info: PortInfo as the port answered it, with the M_Key that it shows. */
-void wire_port_record_encode(uint16_t lid, uint8_t port, uint8_t options, const uint8_t info[64],
-			     uint8_t row[72]);
-/* Sets the M_Key of such a row to 0: only a trusted client sees it (IBA 15.2.5.3). */
-void wire_port_record_hide_mkey(uint8_t row[72]);
-/* SwitchInfoRecord; and one block of 64 entries of the switch's forwarding table. */
-void wire_switch_record_encode(uint16_t lid, const struct wire_switch_info *info, uint8_t row[24]);
-void wire_lft_record_encode(uint16_t lid, uint16_t block, const uint8_t entries[64],
-			    uint8_t row[72]);
 enum { WIRE_GUID_BLOCK = 1, WIRE_GUID_FIRST = 4 /* of eight */ }; /* component numbers */
-/* A block of eight GUIDs of a port: as an SA record, and as the SMP attribute. */
-void wire_guid_record_encode(uint16_t lid, uint8_t block, const guid_t guids[8], uint8_t row[72]);
-void wire_guid_record_decode(const uint8_t row[72], uint16_t *lid, uint8_t *block, guid_t guids[8]);
-void wire_guid_info_encode(const guid_t guids[8], uint8_t data[64]);
-/* A block of 32 P_Keys of a port. */
-void wire_pkey_record_encode(uint16_t lid, uint8_t port, uint16_t block, const uint16_t pkeys[32],
-			     uint8_t row[72]);
-/*
- * Swaps the bytes of the block number. OpenSM sends it little-endian, against the standard, and
- * clients such as saquery read it so.
- */
-void wire_pkey_record_swap_block(uint8_t row[72]);
-/* Swaps them back in a request that has 256 or more in the network's order: no port has so many. */
-void wire_pkey_record_fix_block(uint8_t row[72]);
-
-/* The tables as the SMP attributes have them (IBA 14.2.5.8, 14.2.5.9). */
-void wire_sl2vl_record_encode(uint16_t lid, uint8_t in_port, uint8_t out_port,
-			      const uint8_t table[8], uint8_t row[16]);
-void wire_vl_arb_record_encode(uint16_t lid, uint8_t port, uint8_t block, const uint8_t table[64],
-			       uint8_t row[72]);
-
-struct wire_link_record {
-	uint16_t from_lid, to_lid;
-	uint8_t from_port, to_port;
-};
-/* The row of one direction of a link. */
-void wire_link_record_encode(const struct wire_link_record *in, uint8_t row[8]);
 
 /*
  * What a PathRecord wants to know of a PortInfo, cheaper than all of it: a publish reads every
@@ -186,26 +144,16 @@ bool wire_port_info_extended(const uint8_t info[64]);
 /* ---- PathRecord, MultiPathRecord ------------------------------------------------------------- */
 
 enum wire_selector { WIRE_GREATER = 0, WIRE_LESS = 1, WIRE_EXACT = 2, WIRE_BEST = 3 };
-struct wire_path_record { /* IBA 15.2.5.16 */
-	uint64_t service_id;
-	struct wire_gid dgid, sgid;
-	uint16_t dlid, slid;
-	bool raw, reversible;
-	uint32_t flow_label;
-	uint8_t hop_limit;
-	uint8_t tclass;
-	uint8_t num_path;
-	uint16_t pkey, qos_class;
-	uint8_t sl;
-	/* selectors: enum wire_selector */
-	uint8_t mtu_sel;
-	uint8_t mtu;
-	uint8_t rate_sel;
-	uint8_t rate;
-	uint8_t life_sel;
-	uint8_t life;
-	uint8_t preference;
-};
+/* PathRecord (IBA 15.2.5.16). Selectors: enum wire_selector. */
+/* clang-format off */
+#define WIRE_PATH_RECORD_LIST(F, R, G, B)                                                          \
+	F(service_id, 64) G(dgid, 128) G(sgid, 128) F(dlid, 16) F(slid, 16)                        \
+	F(raw, 1) R(r1, 3) F(flow_label, 20) F(hop_limit, 8) F(tclass, 8)                          \
+	F(reversible, 1) F(num_path, 7) F(pkey, 16) F(qos_class, 12) F(sl, 4)                      \
+	F(mtu_sel, 2) F(mtu, 6) F(rate_sel, 2) F(rate, 6) F(life_sel, 2) F(life, 6)                \
+	F(preference, 8) R(r2, 48)
+/* clang-format on */
+WIRE_ATTRIBUTE(path_record, WIRE_PATH_RECORD_LIST, 64)
 enum { /* component numbers */
        WIRE_PATH_SERVICE_ID_MSB,
        WIRE_PATH_SERVICE_ID_LSB,
@@ -229,9 +177,6 @@ enum { /* component numbers */
        WIRE_PATH_LIFE_SEL,
        WIRE_PATH_LIFE,
 };
-/* The whole record; neither fails. */
-void wire_path_record_decode(const uint8_t row[64], struct wire_path_record *out);
-void wire_path_record_encode(const struct wire_path_record *in, uint8_t row[64]);
 
 #define WIRE_MULTI_GIDS 11 /* that fit one MAD */
 struct wire_multi_path {   /* IBA 15.2.5.20; path: what is asked of each, its ends apart */
@@ -251,19 +196,16 @@ uint64_t wire_multi_path_mask(uint64_t comp_mask);
 
 /* ---- Subscriptions, Reports, ClassPortInfo --------------------------------------------------- */
 
-struct wire_inform_info { /* IBA 13.4.8.3 */
-	struct wire_gid gid;
-	uint16_t lid_begin, lid_end; /* 0xffff in lid_begin: all */
-	bool generic;
-	uint8_t subscribe;
-	uint16_t type, trap; /* trap: of vendor notices the device ID */
-	uint32_t qpn;
-	uint8_t resp_time;
-	uint32_t producer;
-};
-/* The attribute alone, as SubnAdmSet(InformInfo) carries it; never fail. */
-void wire_inform_info_decode(const uint8_t data[36], struct wire_inform_info *out);
-void wire_inform_info_encode(const struct wire_inform_info *in, uint8_t data[36]);
+/*
+ * InformInfo (IBA 13.4.8.3), as SubnAdmSet(InformInfo) carries it. lid_begin 0xffff: all; trap: of
+ * vendor notices the device ID.
+ */
+/* clang-format off */
+#define WIRE_INFORM_INFO_LIST(F, R, G, B)                                                          \
+	G(gid, 128) F(lid_begin, 16) F(lid_end, 16) R(r1, 23) F(generic, 1) F(subscribe, 8)        \
+	F(type, 16) F(trap, 16) F(qpn, 24) R(r2, 3) F(resp_time, 5) R(r3, 8) F(producer, 24)
+/* clang-format on */
+WIRE_ATTRIBUTE(inform_info, WIRE_INFORM_INFO_LIST, 36)
 /*
  * A Report of the notice (IBA 15.3): all behind the common header. The issuer is the port that the
  * trap came from.
@@ -291,26 +233,24 @@ void wire_inform_record_decode(const uint8_t row[64], struct wire_gid *subscribe
 #define WIRE_SA_CAP2_WIDTH_2X	     (1u << 13)
 #define WIRE_SA_CAP2_HDR	     (1u << 15)
 #define WIRE_SA_CAP2_NDR	     (1u << 17)
-struct wire_class_port_info { /* IBA 13.4.8.1, without redirection and trap destination */
-	uint16_t cap_mask;
-	uint32_t cap_mask2; /* 27 bits */
-	uint8_t resp_time;
-};
-/* Writes all 72 bytes of the SA's ClassPortInfo. */
-void wire_class_port_info_encode(const struct wire_class_port_info *in, uint8_t data[72]);
+/* ClassPortInfo (IBA 13.4.8.1), of the SA. */
+/* clang-format off */
+#define WIRE_CLASS_PORT_INFO_LIST(F, R, G, B)                                                      \
+	F(base_version, 8) F(class_version, 8) F(cap_mask, 16) F(cap_mask2, 27) F(resp_time, 5)    \
+	R(redirect, 192) F(redirect_qp, 32) F(redirect_qkey, 32) R(trap, 224) F(trap_qkey, 32)
+/* clang-format on */
+WIRE_ATTRIBUTE(class_port_info, WIRE_CLASS_PORT_INFO_LIST, 72)
 
 /* ---- ServiceRecord --------------------------------------------------------------------------- */
 
 #define WIRE_LEASE_FOREVER UINT32_MAX
-struct wire_service { /* IBA 15.2.5.14 */
-	uint64_t id;
-	struct wire_gid gid;
-	uint16_t pkey;
-	uint32_t lease; /* seconds */
-	uint8_t key[16];
-	uint8_t name[64];
-	uint8_t data[64];
-};
+/* ServiceRecord (IBA 15.2.5.14). lease: seconds. */
+/* clang-format off */
+#define WIRE_SERVICE_LIST(F, R, G, B)                                                              \
+	F(id, 64) G(gid, 128) F(pkey, 16) R(r1, 16) F(lease, 32)                                   \
+	B(key, 128) B(name, 512) B(data, 512)
+/* clang-format on */
+WIRE_ATTRIBUTE(service, WIRE_SERVICE_LIST, 176)
 enum { /* component numbers */
        WIRE_SERVICE_ID,
        WIRE_SERVICE_GID,
@@ -318,9 +258,6 @@ enum { /* component numbers */
        WIRE_SERVICE_LEASE = 4,
        WIRE_SERVICE_KEY,
 };
-/* The whole record; neither fails. */
-void wire_service_decode(const uint8_t row[176], struct wire_service *out);
-void wire_service_encode(const struct wire_service *in, uint8_t row[176]);
 
 /* ---- MCMemberRecord, multicast tables -------------------------------------------------------- */
 
@@ -334,24 +271,15 @@ enum wire_join { /* bits of a JoinState */
 #define WIRE_SCOPE_LOCAL   0x2 /* link-local */
 #define WIRE_MCMEMBER_SIZE 56
 
-struct wire_mcmember {
-	struct wire_gid mgid, port_gid;
-	uint32_t qkey, flow_label;
-	uint16_t mlid, pkey;
-	/* selectors: enum wire_selector */
-	uint8_t mtu_sel;
-	uint8_t mtu;
-	uint8_t rate_sel;
-	uint8_t rate;
-	uint8_t life_sel;
-	uint8_t life;
-	uint8_t tclass;
-	uint8_t sl;
-	uint8_t hop_limit;
-	uint8_t scope;
-	uint8_t join_state;
-	bool proxy;
-};
+/* MCMemberRecord (IBA 15.2.5.17). Selectors: enum wire_selector. */
+/* clang-format off */
+#define WIRE_MCMEMBER_LIST(F, R, G, B)                                                             \
+	G(mgid, 128) G(port_gid, 128) F(qkey, 32) F(mlid, 16) F(mtu_sel, 2) F(mtu, 6)              \
+	F(tclass, 8) F(pkey, 16) F(rate_sel, 2) F(rate, 6) F(life_sel, 2) F(life, 6)               \
+	F(sl, 4) F(flow_label, 20) F(hop_limit, 8) F(scope, 4) F(join_state, 4)                    \
+	F(proxy, 1) R(r1, 55)
+/* clang-format on */
+WIRE_ATTRIBUTE(mcmember, WIRE_MCMEMBER_LIST, WIRE_MCMEMBER_SIZE)
 enum { /* component numbers */
        WIRE_MC_MGID,
        WIRE_MC_PORT_GID,
@@ -372,16 +300,10 @@ enum { /* component numbers */
        WIRE_MC_JOIN_STATE,
        WIRE_MC_PROXY,
 };
-/* The whole record; join_state and scope of IBA 15.2.5.17 share a byte on the wire. Never fail. */
-void wire_mcmember_decode(const uint8_t row[WIRE_MCMEMBER_SIZE], struct wire_mcmember *out);
-void wire_mcmember_encode(const struct wire_mcmember *in, uint8_t row[WIRE_MCMEMBER_SIZE]);
 
 /* One MulticastForwardingTable block (IBA 14.2.5.12): port masks of 32 MLIDs. */
 #define WIRE_MFT_BLOCK			   32
 #define WIRE_MFT_MODIFIER(position, block) ((uint32_t)(position) << 28 | (block))
-/* The attribute; and a whole MulticastForwardingTableRecord of the switch with that LID. */
-void wire_mft_record_encode(uint16_t lid, uint8_t position, uint16_t block,
-			    const uint16_t masks[WIRE_MFT_BLOCK], uint8_t row[72]);
 
 /* ---- The client's side ----------------------------------------------------------------------- */
 

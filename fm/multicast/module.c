@@ -75,7 +75,7 @@ static json_t *json_tree(const struct multicast *m, const struct topo *t, uint16
 static json_t *json_group(const struct multicast *m, const struct topo *t,
 			  const struct sa_group *group)
 {
-	const struct sa_group_attr *a = &group->attr;
+	const struct wire_mcmember *a = &group->attr;
 	json_t *members = json_array();
 	int full = 0, waiting = 0;
 

@@ -7,7 +7,7 @@
 
 void mcast_group_line(const struct sa_group *g, char line[MCAST_LINE])
 {
-	const struct sa_group_attr *a = &g->attr;
+	const struct wire_mcmember *a = &g->attr;
 
 	snprintf(line, MCAST_LINE,
 		 "group 0x%016" PRIx64 " 0x%016" PRIx64 " 0x%x 0x%x 0x%x %u %u %u %u 0x%x %u %u",
@@ -49,7 +49,7 @@ const char *sa_member_joined(const struct sa_member *member)
 	return member->state & WIRE_JOIN_SEND_ONLY_FULL ? "send-only full" : "send-only";
 }
 
-bool mcast_group_is_plain(const struct sa_group_attr *a, unsigned mlid)
+bool mcast_group_is_plain(const struct wire_mcmember *a, unsigned mlid)
 {
 	return mlid >= MCAST_FIRST_MLID && mlid <= SA_LAST_MLID && a->mtu >= 1 && a->mtu <= 5 &&
 	       a->rate <= 63 && a->life <= 63 && a->sl <= 15 && a->flow_label <= 0xfffff &&
@@ -59,7 +59,7 @@ bool mcast_group_is_plain(const struct sa_group_attr *a, unsigned mlid)
 bool mcast_group_read(struct sa_groups *groups, const char *line, uint64_t now_us)
 {
 	unsigned mlid, pkey, mtu, rate, life, sl, hop, tclass, state, proxy;
-	struct sa_group_attr a = { .qkey = 0 };
+	struct wire_mcmember a = { .qkey = 0 };
 	struct sa_group *group;
 	guid_t port;
 	char rest;
@@ -248,7 +248,7 @@ static void notify_record(const struct sa_groups *g, const struct sa_group *grou
 			l->ops->record(l->arg, group, member, gone);
 }
 
-struct sa_group *sa_groups_create(struct sa_groups *g, const struct sa_group_attr *attr,
+struct sa_group *sa_groups_create(struct sa_groups *g, const struct wire_mcmember *attr,
 				  uint16_t mlid, uint64_t now_us)
 {
 	struct sa_group *group;

@@ -33,18 +33,10 @@ struct sa_member {
 	bool proxy;    /* somebody else joined it */
 };
 
-struct sa_group_attr { /* what a group is, for all of its members */
-	struct wire_gid mgid;
-	uint32_t qkey, flow_label;
-	uint16_t pkey;
-	uint8_t mtu, rate, life; /* codes */
-	uint8_t tclass, sl, hop_limit;
-};
-
 struct sa_group {
-	cl_fmap_item_t item;   /* key: attr.mgid */
-	struct sa_group *next; /* of the same MLID */
-	struct sa_group_attr attr;
+	cl_fmap_item_t item;	   /* key: attr.mgid */
+	struct sa_group *next;	   /* of the same MLID */
+	struct wire_mcmember attr; /* what it is for all of its members: mgid to hop_limit */
 	uint16_t mlid;
 	bool preset;	   /* made in advance: stays without members */
 	guid_t holder;	   /* one of those that keep it; 0 = nobody does */
@@ -52,7 +44,7 @@ struct sa_group {
 	uint32_t nmembers, size;
 	struct sa_member *members; /* by port */
 };
-static inline uint8_t sa_group_scope(const struct sa_group_attr *attr)
+static inline uint8_t sa_group_scope(const struct wire_mcmember *attr)
 {
 	return attr->mgid.prefix >> 48 & 0xf;
 }
@@ -108,7 +100,7 @@ struct sa_group *sa_groups_by_mlid(const struct sa_groups *groups, uint16_t mlid
  * A new group without members. mlid 0 = one that is free; else that one, NULL if it is out of range
  * or taken (by other than groups to share with). NULL too when the MGID exists or no MLID is left.
  */
-struct sa_group *sa_groups_create(struct sa_groups *groups, const struct sa_group_attr *attr,
+struct sa_group *sa_groups_create(struct sa_groups *groups, const struct wire_mcmember *attr,
 				  uint16_t mlid, uint64_t now_us);
 /* Marks a free MLID as one that was given back just now. */
 void sa_groups_rest(struct sa_groups *groups, uint16_t mlid, uint64_t now_us);
@@ -154,6 +146,6 @@ bool mcast_group_read(struct sa_groups *groups, const char *line, uint64_t now_u
 /* How the member has joined, in words for people; a literal. */
 const char *sa_member_joined(const struct sa_member *member);
 /* Whether a group can be that; the MLID is its own. */
-bool mcast_group_is_plain(const struct sa_group_attr *attr, unsigned mlid);
+bool mcast_group_is_plain(const struct wire_mcmember *attr, unsigned mlid);
 
 #endif

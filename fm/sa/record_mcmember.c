@@ -19,7 +19,7 @@ bool sa_mcast_selects(const struct sa_query *q, unsigned comp, uint8_t selector,
 }
 
 /* Whether the group has the MTU and the rate that are asked for; and all other components. */
-static bool sa_mcast_quality_fits(const struct sa_query *q, const struct sa_group_attr *attr)
+static bool sa_mcast_quality_fits(const struct sa_query *q, const struct wire_mcmember *attr)
 {
 	const struct wire_mcmember *want = &q->mc;
 
@@ -34,7 +34,7 @@ bool sa_mcast_pkey_fits(uint16_t a, uint16_t b)
 	return PKEY_BASE(a) == PKEY_BASE(b) && (a | b) & PKEY_FULL;
 }
 
-static bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *attr)
+static bool sa_mcast_fits(const struct sa_query *q, const struct wire_mcmember *attr)
 {
 	const struct wire_mcmember *want = &q->mc;
 
@@ -47,25 +47,14 @@ static bool sa_mcast_fits(const struct sa_query *q, const struct sa_group_attr *
 }
 
 /* The record of a group, with no member in it. */
-static struct wire_mcmember sa_mcast_record(const struct sa_group_attr *attr, uint16_t mlid)
+static struct wire_mcmember sa_mcast_record(const struct sa_group *group)
 {
-	return (struct wire_mcmember){
-		.mgid = attr->mgid,
-		.qkey = attr->qkey,
-		.flow_label = attr->flow_label,
-		.mlid = mlid,
-		.pkey = attr->pkey,
-		.mtu_sel = WIRE_EXACT,
-		.mtu = attr->mtu,
-		.rate_sel = WIRE_EXACT,
-		.rate = attr->rate,
-		.life_sel = WIRE_EXACT,
-		.life = attr->life,
-		.tclass = attr->tclass,
-		.sl = attr->sl,
-		.hop_limit = attr->hop_limit,
-		.scope = sa_group_scope(attr),
-	};
+	struct wire_mcmember record = group->attr;
+
+	record.mlid = group->mlid;
+	record.mtu_sel = record.rate_sel = record.life_sel = WIRE_EXACT;
+	record.scope = sa_group_scope(&group->attr);
+	return record;
 }
 
 /*
@@ -169,7 +158,7 @@ static bool ipoib_fits(const struct sa_query *q, const struct wire_gid *mgid)
 
 /* The attributes that a group made for this request would have, or why there can't be one. */
 static enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t port,
-					   struct sa_group_attr *attr)
+					   struct wire_mcmember *attr)
 {
 	const struct wire_mcmember *want = &q->mc;
 	const struct sa_link *link = sa_link(q->sa, port);
@@ -182,7 +171,7 @@ static enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t po
 		return WIRE_SA_INSUF_COMPS;
 	if (named && (!mgid_valid(&want->mgid) || !ipoib_fits(q, &want->mgid)))
 		return WIRE_SA_REQ_INVALID;
-	*attr = (struct sa_group_attr){
+	*attr = (struct wire_mcmember){
 		.qkey = want->qkey,
 		.pkey = want->pkey,
 		.flow_label = want->flow_label,
@@ -213,7 +202,7 @@ static enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t po
 	return WIRE_SA_OK;
 }
 
-static struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_attr *attr)
+static struct sa_group *sa_mcast_make(struct sa_query *q, const struct wire_mcmember *attr)
 {
 	struct sa *sa = q->sa;
 	uint64_t now_us = loop_now_us(sa->loop);
@@ -233,9 +222,9 @@ static struct sa_group *sa_mcast_make(struct sa_query *q, const struct sa_group_
 
 /* ---- Groups made in advance ------------------------------------------------------------------ */
 
-static struct sa_group_attr attr_of_preset(const struct sa *sa, const struct partition_group *from)
+static struct wire_mcmember attr_of_preset(const struct sa *sa, const struct partition_group *from)
 {
-	return (struct sa_group_attr){
+	return (struct wire_mcmember){
 		.mgid = wire_gid_decode(from->mgid),
 		.qkey = from->qkey,
 		.flow_label = from->flow_label,
@@ -279,7 +268,7 @@ void sa_mcast_preset(struct sa *sa, const struct partition_group *list, unsigned
 		}
 	}
 	for (unsigned i = 0; i < count; i++) {
-		const struct sa_group_attr attr = attr_of_preset(sa, &list[i]), *has;
+		const struct wire_mcmember attr = attr_of_preset(sa, &list[i]), *has;
 		struct sa_group *group = sa_groups_find(sa->groups, &attr.mgid);
 
 		has = group ? &group->attr : NULL;
@@ -382,7 +371,7 @@ static void row_add(struct sa_query *q, const struct sa_group *group,
 {
 	const struct wire_mcmember *want = &q->mc;
 	uint8_t state = member ? member->state : WIRE_JOIN_FULL;
-	struct wire_mcmember record = sa_mcast_record(&group->attr, group->mlid);
+	struct wire_mcmember record = sa_mcast_record(group);
 	uint8_t *row = sa_row(q);
 
 	q->work++;
@@ -428,7 +417,7 @@ static bool may_change(const struct sa_query *q, uint32_t port, const struct sa_
 			     : port == q->requester;
 }
 
-static bool port_carries(const struct sa_query *q, uint32_t port, const struct sa_group_attr *attr)
+static bool port_carries(const struct sa_query *q, uint32_t port, const struct wire_mcmember *attr)
 {
 	const struct sa_link *link = sa_link(q->sa, port);
 
@@ -485,7 +474,7 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 	struct sa *sa = q->sa;
 	const struct sa_groups_use *use = sa_groups_use(sa->groups);
 	struct sa_mcast_share share;
-	struct sa_group_attr attr;
+	struct wire_mcmember attr;
 	enum wire_sa_status status = sa_mcast_choose(q, port, &attr);
 
 	if (status)
@@ -528,7 +517,7 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 		bool anew = group->preset && !group->nmembers && set;
 
 		for (uint32_t i = 0; anew && i < set->ngroups; i++) {
-			const struct sa_group_attr attr = attr_of_preset(q->sa, &set->groups[i]);
+			const struct wire_mcmember attr = attr_of_preset(q->sa, &set->groups[i]);
 
 			if (wire_gid_equal(&attr.mgid, &group->attr.mgid))
 				group->attr = attr;
@@ -546,8 +535,7 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 	if (status)
 		return status;
 	state = sa_groups_join(groups, group, guid, q->mc.join_state, for_other);
-	answer_fill(q, sa_mcast_record(&group->attr, group->mlid), state,
-		    sa_group_member(group, guid)->proxy);
+	answer_fill(q, sa_mcast_record(group), state, sa_group_member(group, guid)->proxy);
 	return WIRE_SA_OK;
 }
 
@@ -567,7 +555,7 @@ static enum wire_sa_status leave(struct sa_query *q, uint32_t port)
 
 	if (!member || !bits || bits & ~member->state || !may_change(q, port, group))
 		return WIRE_SA_REQ_INVALID;
-	record = sa_mcast_record(&group->attr, group->mlid);
+	record = sa_mcast_record(group);
 	proxy = member->proxy;
 	left = sa_groups_leave(groups, group, guid, bits, loop_now_us(q->sa->loop));
 	answer_fill(q, record, left, proxy);
@@ -628,7 +616,7 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 	for (const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, item); group;
 	     group = group->next) {
 		const struct wire_mcmember *want = &q->mc;
-		const struct sa_group_attr *attr = &group->attr;
+		const struct wire_mcmember *attr = &group->attr;
 
 		if (!((!sa_asked(q, WIRE_MC_MGID) || wire_gid_equal(&want->mgid, &attr->mgid)) &&
 		      (!sa_asked(q, WIRE_MC_MLID) || want->mlid == group->mlid) &&

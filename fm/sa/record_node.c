@@ -82,16 +82,17 @@ uint32_t sa_port_by_guid(const struct sa *sa, guid_t guid)
 	return of ? topo_find_port(sa->view.topo, of) : port;
 }
 
-/* A block of a port's table, its own GUID first. */
-static void sa_alias_guids(const struct sa *sa, guid_t port, unsigned block, guid_t guids[EACH])
+/* A block of a port's table as a GUIDInfo, its own GUID first. */
+static void guid_info(const struct sa *sa, guid_t port, unsigned block, uint8_t data[WIRE_SMP_DATA])
 {
 	const struct alias_table *table = table_find(sa, port);
 
-	mem_zero(guids, EACH);
-	if (table && (block + 1) * EACH <= table->count)
-		mem_copy(guids, table->guids + block * EACH, EACH);
-	if (!block)
-		guids[0] = port;
+	for (unsigned i = 0; i < EACH; i++)
+		wire_put(data + 8 * i, 8,
+			 !block && !i ? port
+			 : table && (block + 1) * EACH <= table->count
+				 ? table->guids[block * EACH + i]
+				 : 0);
 }
 
 guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at)
@@ -188,12 +189,10 @@ guid_t sa_alias_next(const struct sa *sa, guid_t after)
 bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t data[64])
 {
 	const struct alias_table *table = table_find(sa, port);
-	guid_t guids[EACH];
 
 	if (!table || block >= table->count / EACH)
 		return false;
-	sa_alias_guids(sa, port, block, guids);
-	wire_guid_info_encode(guids, data);
+	guid_info(sa, port, block, data);
 	return true;
 }
 
@@ -290,15 +289,18 @@ static enum wire_sa_status change_read(const struct sa_query *q, uint16_t *lid,
 				       struct sa_alias_change *c)
 {
 	const struct topo *t = q->sa->view.topo;
+	const struct wire_sa_layout *layout = &q->record->layout;
 	const struct inv_node *inv;
 	struct wire_port_caps caps = { 0 };
-	uint8_t block;
+	uint8_t block = wire_sa_get(layout, WIRE_GUID_BLOCK, q->data);
 	uint32_t port;
 	unsigned cap; /* how many entries the port's table has; 0 = nobody knows */
 
 	if (!sa_asked(q, WIRE_SA_LID) || !sa_asked(q, WIRE_GUID_BLOCK))
 		return WIRE_SA_INSUF_COMPS;
-	wire_guid_record_decode(q->data, lid, &block, c->want);
+	*lid = wire_sa_get(layout, WIRE_SA_LID, q->data);
+	for (unsigned i = 0; i < EACH; i++)
+		c->want[i] = wire_sa_get(layout, WIRE_GUID_FIRST + i, q->data);
 	port = sa_port_by_lid(q->sa, *lid);
 	if (port == TOPO_NONE)
 		return WIRE_SA_NO_RECORDS;
@@ -310,8 +312,8 @@ static enum wire_sa_status change_read(const struct sa_query *q, uint16_t *lid,
 		wire_port_caps_decode(sa_port_info(inv, t->ports[port].num), &caps);
 	cap = caps.guid_cap;
 	c->port = t->ports[port].guid;
-	c->first = block * SA_GUIDS_A_BLOCK;
-	c->end = c->first + SA_GUIDS_A_BLOCK < cap ? c->first + SA_GUIDS_A_BLOCK : cap;
+	c->first = block * EACH;
+	c->end = c->first + EACH < cap ? c->first + EACH : cap;
 	c->mask = q->comp_mask >> WIRE_GUID_FIRST;
 	if (c->first >= cap)
 		return WIRE_SA_NO_RECORDS;
@@ -322,7 +324,7 @@ static enum wire_sa_status guid_prepare(struct sa_query *q)
 {
 	struct sa *sa = q->sa;
 	struct sa_alias_change c = { 0 };
-	guid_t guids[SA_GUIDS_A_BLOCK];
+	uint8_t data[WIRE_SMP_DATA];
 	uint16_t lid = 0;
 	enum wire_sa_status status;
 
@@ -333,8 +335,9 @@ static enum wire_sa_status guid_prepare(struct sa_query *q)
 		status = q->method == WIRE_SET ? sa_alias_set(sa, &c) : sa_alias_delete(sa, &c);
 	if (status)
 		return status;
-	sa_alias_guids(sa, c.port, c.first / SA_GUIDS_A_BLOCK, guids);
-	wire_guid_record_encode(lid, c.first / SA_GUIDS_A_BLOCK, guids, q->data);
+	guid_info(sa, c.port, c.first / EACH, data);
+	wire_sa_row(&q->record->layout, SA_FIRST(lid, c.first / EACH, 0, 0), data, sizeof(data),
+		    q->data);
 	if (c.differs) {
 		/* Reports all of them to the listener (sa_record()). */
 		const struct alias_table *table = table_find(sa, c.port);
@@ -362,7 +365,7 @@ static void guid_emit(struct sa_query *q, uint32_t item)
 	const struct topo_node *node;
 	const struct inv_node *inv;
 	struct wire_port_caps caps;
-	guid_t guids[SA_GUIDS_A_BLOCK];
+	uint8_t data[WIRE_SMP_DATA];
 
 	if (sa_is_change(q)) { /* what it came to lies over the request */
 		memcpy(sa_row(q), q->data, q->record->layout.size);
@@ -378,14 +381,11 @@ static void guid_emit(struct sa_query *q, uint32_t item)
 		if (!info || !sa_shown(q, port))
 			continue;
 		wire_port_caps_decode(info, &caps);
-		for (unsigned b = 0; b * SA_GUIDS_A_BLOCK < caps.guid_cap; b++) {
-			uint8_t *row = sa_row(q);
-
-			if (!row)
+		for (unsigned b = 0; b * EACH < caps.guid_cap; b++) {
+			guid_info(q->sa, q->sa->view.topo->ports[port].guid, b, data);
+			if (!sa_row_put(q, SA_FIRST(sa_port_lid(q->sa, port), b, 0, 0), data,
+					sizeof(data)))
 				return;
-			sa_alias_guids(q->sa, q->sa->view.topo->ports[port].guid, b, guids);
-			wire_guid_record_encode(sa_port_lid(q->sa, port), b, guids, row);
-			sa_row_keep(q);
 		}
 	}
 }
@@ -404,8 +404,6 @@ const struct sa_record sa_record_guid_info = {
 
 static const uint16_t sm_info_comps[] = { WIRE_LID | 16, WIRE_R | 16, 64, 64, 32, 4, 4 };
 
-enum { COMP_GUID = 2, COMP_ACT_COUNT = 4, COMP_PRIORITY, COMP_STATE };
-
 void sa_set_managers(struct sa *sa, const struct sa_manager *list, unsigned count)
 {
 	sa->managers = mem_resize(sa->managers, count + 1u, sizeof(*list));
@@ -417,9 +415,7 @@ void sa_set_managers(struct sa *sa, const struct sa_manager *list, unsigned coun
 /* This one, then the others. No SM_Key is shown. */
 static void sm_emit(struct sa_query *q, uint32_t item)
 {
-	const struct wire_sa_layout *layout = &q->record->layout;
 	const struct sa *sa = q->sa;
-	uint8_t *row = sa_row(q);
 	struct sa_manager m = { 0 };
 	uint32_t port;
 
@@ -430,34 +426,27 @@ static void sm_emit(struct sa_query *q, uint32_t item)
 	if (item)
 		m = sa->managers[item - 1];
 	port = item ? sa_port_by_guid(sa, m.guid) : sa_port_by_lid(sa, sa->view.sm_lid);
-	if (port == TOPO_NONE || !row || !sa_shown(q, port))
+	if (port == TOPO_NONE || !sa_shown(q, port))
 		return;
 	if (!item) /* what answers as SA is master (IBA 15.4.1) */
 		m = (struct sa_manager){ .guid = sa->view.topo->ports[port].guid,
 					 .info = { .act_count = mad_stats(sa->mad).sent,
 						   .priority = sa->priority,
 						   .state = 3 } };
-	memset(row, 0, layout->size);
-	wire_sa_put(layout, WIRE_SA_LID, sa_port_lid(sa, port), row);
-	wire_sa_put(layout, COMP_GUID, m.guid, row);
-	wire_sa_put(layout, COMP_ACT_COUNT, m.info.act_count, row);
-	wire_sa_put(layout, COMP_PRIORITY, m.info.priority, row);
-	wire_sa_put(layout, COMP_STATE, m.info.state, row);
-	sa_row_keep(q);
+	sa_row_put(q,
+		   SA_FIRST(sa_port_lid(sa, port), 0, m.guid, 0, m.info.act_count, m.info.priority,
+			    m.info.state),
+		   "", 0);
 }
 
-const struct sa_record sa_record_sm_info = {
-	.attr_id = WIRE_SA_SM_INFO,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(sm_info_comps),
-	.prepare = sa_walk_until_end,
-	.emit = sm_emit,
-};
+SA_RECORD_TO_READ(sm_info, WIRE_SA_SM_INFO, sm_info_comps, sa_walk_until_end, sm_emit)
 
 /*
  * ClassPortInfo (IBA 13.4.8.1): what this SA can do. It is an attribute and no record, and is
  * answered by the same engine, as one item with one row.
  */
+
+#define QKEY_WELL_KNOWN 0x80010000u
 
 static void class_port_info_emit(struct sa_query *q, uint32_t item)
 {
@@ -471,6 +460,11 @@ static void class_port_info_emit(struct sa_query *q, uint32_t item)
 			     WIRE_SA_CAP2_HDR | WIRE_SA_CAP2_NDR | WIRE_SA_CAP2_ALIAS_GUIDS |
 			     WIRE_SA_CAP2_MCAST_SERVICES,
 		.resp_time = 16, /* 4.096 us * 2^16 = 268 ms */
+		.base_version = 1,
+		.class_version = 2,
+		.redirect_qp = 1,
+		.redirect_qkey = QKEY_WELL_KNOWN,
+		.trap_qkey = QKEY_WELL_KNOWN,
 	};
 	uint8_t *row = sa_row(q);
 
@@ -497,7 +491,7 @@ static const uint16_t node_comps[] = {
 	WIRE_LID | 16, WIRE_R | 16, 8, 8, 8, 8, 64, 64, 64, 16, 16, 32, 8, 24, 512,
 };
 
-enum { COMP_NODE_GUID = 7, COMP_PORT_GUID = 8 };
+enum { COMP_NODE_GUID = 7, COMP_PORT_GUID = 8, NODE_INFO_BYTES = 40 };
 
 static enum wire_sa_status node_prepare(struct sa_query *q)
 {
@@ -525,31 +519,26 @@ static void node_emit(struct sa_query *q, uint32_t item)
 	const struct topo_node *node = sa_node(q, item);
 	const struct inv_node *inv = sa_inv_node(q, item);
 	struct wire_node_info info;
+	uint8_t data[NODE_INFO_BYTES + WIRE_SMP_DATA];
 
 	if (!inv)
 		return;
 	info = inv->info;
 	for (unsigned num = sa_first_end(node); num <= sa_last_end(node); num++) {
 		uint32_t port = node->port0 + num;
-		uint8_t *row = sa_row(q);
 
 		info.port_guid = q->sa->view.topo->ports[port].guid;
 		info.local_port = num;
 		/* A port of the CA may not be on this fabric. */
-		if (!row || !info.port_guid || !sa_shown(q, port))
+		if (!info.port_guid || !sa_shown(q, port))
 			continue;
-		wire_node_record_encode(sa_port_lid(q->sa, port), &info, node->desc, row);
-		sa_row_keep(q);
+		wire_node_info_encode(&info, data);
+		wire_node_desc_encode(node->desc, data + NODE_INFO_BYTES);
+		sa_row_put(q, SA_FIRST(sa_port_lid(q->sa, port), 0), data, sizeof(data));
 	}
 }
 
-const struct sa_record sa_record_node = {
-	.attr_id = WIRE_SA_NODE,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(node_comps),
-	.prepare = node_prepare,
-	.emit = node_emit,
-};
+SA_RECORD_TO_READ(node, WIRE_SA_NODE, node_comps, node_prepare, node_emit)
 
 /* ---- SwitchInfoRecord ------------------------------------------------------------------------ */
 
@@ -559,6 +548,8 @@ static const uint16_t switch_info_comps[] = {
 	WIRE_R | 3,    WIRE_R | 8,  16,
 };
 
+#define SWITCH_INFO_BYTES 20
+
 /*
  * LinearFDBTop is the view's: the inventory knows it from the last Get, before the tables were
  * written.
@@ -566,21 +557,17 @@ static const uint16_t switch_info_comps[] = {
 static void switch_emit(struct sa_query *q, uint32_t item)
 {
 	const struct inv_node *inv = sa_inv_node(q, item);
+	uint32_t port0 = sa_node(q, item)->port0;
 	struct wire_switch_info info;
-	uint8_t *row = sa_row(q);
+	uint8_t data[WIRE_SMP_DATA];
 
-	if (!inv || !row || !sa_shown(q, sa_node(q, item)->port0))
+	if (!inv || !sa_shown(q, port0))
 		return;
 	info = inv->sw;
 	info.lft_top = q->sa->view.tables->top;
-	wire_switch_record_encode(sa_port_lid(q->sa, sa_node(q, item)->port0), &info, row);
-	sa_row_keep(q);
+	wire_switch_info_encode(&info, data);
+	sa_row_put(q, SA_FIRST(sa_port_lid(q->sa, port0), 0), data, SWITCH_INFO_BYTES);
 }
 
-const struct sa_record sa_record_switch_info = {
-	.attr_id = WIRE_SA_SWITCH_INFO,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(switch_info_comps),
-	.prepare = sa_walk_switches,
-	.emit = switch_emit,
-};
+SA_RECORD_TO_READ(switch_info, WIRE_SA_SWITCH_INFO, switch_info_comps, sa_walk_switches,
+		  switch_emit)

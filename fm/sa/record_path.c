@@ -36,7 +36,7 @@ static enum wire_sa_status sa_path_source(struct sa_query *q);
 
 /* ---- What is asked of the group -------------------------------------------------------------- */
 
-static uint8_t hop_limit_of(const struct sa_group_attr *attr)
+static uint8_t hop_limit_of(const struct wire_mcmember *attr)
 {
 	return sa_group_scope(attr) == WIRE_SCOPE_LOCAL ? attr->hop_limit : HOP_LIMIT_ANYWHERE;
 }
@@ -44,7 +44,7 @@ static uint8_t hop_limit_of(const struct sa_group_attr *attr)
 static bool is_asked_for(const struct sa_query *q, const struct sa_group *group)
 {
 	const struct wire_path_record *want = &q->path.want;
-	const struct sa_group_attr *attr = &group->attr;
+	const struct wire_mcmember *attr = &group->attr;
 	uint32_t src = q->path.src.port;
 
 	if (q->requester == TOPO_NONE ||
@@ -86,7 +86,7 @@ static void sa_path_group_emit(struct sa_query *q, uint32_t item)
 	uint8_t *row;
 
 	for (; group && q->nrows < q->limit; group = group->next) {
-		const struct sa_group_attr *attr = &group->attr;
+		const struct wire_mcmember *attr = &group->attr;
 
 		q->work++;
 		row = is_asked_for(q, group) ? sa_row(q) : NULL;

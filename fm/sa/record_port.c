@@ -18,24 +18,14 @@ static void lft_emit(struct sa_query *q, uint32_t item)
 	q->work++;
 	if (!sa_shown(q, sa_node(q, item)->port0))
 		return;
-	for (uint32_t block = 0; block < tables_blocks(tables); block++) {
-		uint8_t *row = sa_row(q);
-
-		if (!row)
+	for (uint32_t block = 0; block < tables_blocks(tables); block++)
+		if (!sa_row_put(q, SA_FIRST(lid, block, 0),
+				tables_row(tables, item) + (size_t)block * TABLES_BLOCK,
+				TABLES_BLOCK))
 			return;
-		wire_lft_record_encode(
-			lid, block, tables_row(tables, item) + (size_t)block * TABLES_BLOCK, row);
-		sa_row_keep(q);
-	}
 }
 
-const struct sa_record sa_record_lft = {
-	.attr_id = WIRE_SA_LFT,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(lft_comps),
-	.prepare = sa_walk_switches,
-	.emit = lft_emit,
-};
+SA_RECORD_TO_READ(lft, WIRE_SA_LFT, lft_comps, sa_walk_switches, lft_emit)
 
 static const uint16_t mft_comps[] = { WIRE_LID | 16, 4, WIRE_R | 3, 9, WIRE_R | 32, 512 };
 
@@ -53,27 +43,20 @@ static void mft_emit(struct sa_query *q, uint32_t item)
 			 1u;
 	for (uint16_t block = 0; block < blocks; block++)
 		for (uint8_t position = 0; position < positions; position++) {
-			uint16_t masks[MCAST_BLOCK];
-			uint8_t *row = sa_row(q);
+			uint16_t masks[MCAST_BLOCK], lid = sa_port_lid(q->sa, node->port0);
+			uint8_t data[WIRE_SMP_DATA];
 
-			if (!row)
-				return;
 			q->work++;
 			if (!mcast_plan_masks(trees, node->guid, block, position, masks))
 				continue;
-			wire_mft_record_encode(sa_port_lid(q->sa, node->port0), position, block,
-					       masks, row);
-			sa_row_keep(q);
+			wire_words_encode(masks, data);
+			if (!sa_row_put(q, SA_FIRST(lid, position, 0, block, 0), data,
+					sizeof(data)))
+				return;
 		}
 }
 
-const struct sa_record sa_record_mft = {
-	.attr_id = WIRE_SA_MFT,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(mft_comps),
-	.prepare = sa_walk_switches,
-	.emit = mft_emit,
-};
+SA_RECORD_TO_READ(mft, WIRE_SA_MFT, mft_comps, sa_walk_switches, mft_emit)
 
 /*
  * P_KeyTableRecord (IBA 15.2.5), for requests with the SM_Key: the tables as ports acknowledged
@@ -84,10 +67,18 @@ const struct sa_record sa_record_mft = {
 
 static const uint16_t pkey_comps[] = { WIRE_LID | 16, 16, 8, WIRE_R | 8, WIRE_R | 16, 512 };
 
-/* A block is asked for by its number as the standard has it, or as OpenSM shows it. */
+enum { COMP_PKEY_BLOCK = 1 };
+
+/*
+ * A block is asked for by its number as the standard has it, or with its bytes swapped as OpenSM
+ * shows it: no port has 256 blocks.
+ */
 static enum wire_sa_status pkey_prepare(struct sa_query *q)
 {
-	wire_pkey_record_fix_block(q->data);
+	uint16_t block = wire_sa_get(&q->record->layout, COMP_PKEY_BLOCK, q->data);
+
+	if (block > UINT8_MAX && !(block & UINT8_MAX))
+		wire_sa_put(&q->record->layout, COMP_PKEY_BLOCK, block >> 8, q->data);
 	return sa_walk_nodes(q);
 }
 
@@ -107,19 +98,20 @@ static void pkey_emit(struct sa_query *q, uint32_t item)
 		table = port_setup(inv, num)->pkeys;
 		for (unsigned b = 0; b < (cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK; b++) {
 			uint16_t pkeys[PKEYS_A_BLOCK] = { 0 };
-			uint8_t *row = sa_row(q);
+			uint8_t data[WIRE_SMP_DATA], *row = sa_row(q);
 
-			if (!row)
-				return;
 			if (table && b < table->nblocks && table->known >> b & 1)
 				memcpy(pkeys, table->have + b * PKEYS_A_BLOCK, sizeof(pkeys));
 			else if (!b)
 				pkeys[0] = SA_DEFAULT_PKEY;
-			wire_pkey_record_encode(sa_port_lid(q->sa, port), num, b, pkeys, row);
+			wire_words_encode(pkeys, data);
 			before = q->nrows;
-			sa_row_keep(q);
+			if (!sa_row_put(q, SA_FIRST(sa_port_lid(q->sa, port), b, num, 0, 0), data,
+					sizeof(data)))
+				return;
 			if (q->nrows != before && q->sa->conf.pkey_host_order)
-				wire_pkey_record_swap_block(row);
+				wire_sa_put(&q->record->layout, COMP_PKEY_BLOCK, b << 8 | b >> 8,
+					    row);
 		}
 	}
 }
@@ -186,17 +178,6 @@ static void mapping(const struct sa_query *q, uint32_t item, unsigned of, uint8_
 			  qos->vls, table);
 }
 
-static void sl2vl_row(struct sa_query *q, uint16_t lid, unsigned in, unsigned out,
-		      const uint8_t table[8])
-{
-	uint8_t *row = sa_row(q);
-
-	if (!row)
-		return;
-	wire_sl2vl_record_encode(lid, in, out, table, row);
-	sa_row_keep(q);
-}
-
 static void sl2vl_of_host(struct sa_query *q, uint32_t item, const struct topo_node *node)
 {
 	uint8_t table[8];
@@ -207,7 +188,7 @@ static void sl2vl_of_host(struct sa_query *q, uint32_t item, const struct topo_n
 		if (!q->sa->view.lids->lid_of_port[port] || !sa_shown(q, port))
 			continue;
 		mapping(q, item, num, table);
-		sl2vl_row(q, sa_port_lid(q->sa, port), 0, 0, table);
+		sa_row_put(q, SA_FIRST(sa_port_lid(q->sa, port), 0, 0, 0), table, sizeof(table));
 	}
 }
 
@@ -228,17 +209,11 @@ static void sl2vl_emit(struct sa_query *q, uint32_t item)
 	for (unsigned out = 0; out <= node->nports; out++) {
 		mapping(q, item, out, table);
 		for (unsigned in = 0; in <= node->nports; in++)
-			sl2vl_row(q, lid, in, out, table);
+			sa_row_put(q, SA_FIRST(lid, in, out, 0), table, sizeof(table));
 	}
 }
 
-const struct sa_record sa_record_sl2vl = {
-	.attr_id = WIRE_SA_SL2VL,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(sl2vl_comps),
-	.prepare = sa_walk_nodes,
-	.emit = sl2vl_emit,
-};
+SA_RECORD_TO_READ(sl2vl, WIRE_SA_SL2VL, sl2vl_comps, sa_walk_nodes, sl2vl_emit)
 
 /* ---- VLArbitrationTableRecord ---------------------------------------------------------------- */
 
@@ -255,10 +230,8 @@ static void vl_arb_of_ports(struct sa_query *q, uint32_t item, const struct topo
 			continue;
 		for (unsigned block = 0; block < QOS_ARB_BLOCKS; block++) {
 			const struct inv_qos *qos = held(q, item, num, block);
-			uint8_t *row = sa_row(q), table[64] = { 0 };
+			uint8_t table[WIRE_SMP_DATA] = { 0 };
 
-			if (!row)
-				return;
 			if (qos) {
 				wire_port_info_decode(
 					inventory_find(q->sa->inv, node->guid)->ports[num].info,
@@ -268,8 +241,8 @@ static void vl_arb_of_ports(struct sa_query *q, uint32_t item, const struct topo
 					qos_arb_entries(block, info.arb_low_cap, info.arb_high_cap),
 					qos->vls, table);
 			}
-			wire_vl_arb_record_encode(lid, num, block + 1, table, row);
-			sa_row_keep(q);
+			if (!sa_row_put(q, SA_FIRST(lid, num, block + 1, 0), table, sizeof(table)))
+				return;
 		}
 	}
 }
@@ -284,13 +257,7 @@ static void vl_arb_emit(struct sa_query *q, uint32_t item)
 		whatever_port(q, item, node, WIRE_BIT(1), vl_arb_of_ports);
 }
 
-const struct sa_record sa_record_vl_arb = {
-	.attr_id = WIRE_SA_VL_ARB,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(vl_arb_comps),
-	.prepare = sa_walk_nodes,
-	.emit = vl_arb_emit,
-};
+SA_RECORD_TO_READ(vl_arb, WIRE_SA_VL_ARB, vl_arb_comps, sa_walk_nodes, vl_arb_emit)
 
 /*
  * PortInfoRecord and LinkRecord (IBA 15.2.5): ports and the links between them. LIDs are
@@ -332,12 +299,14 @@ static void port_emit(struct sa_query *q, uint32_t item)
 		const uint8_t *info = sa_port_info(inv, num);
 		/* Of a switch the capabilities are those of port 0. */
 		const uint8_t *of = node->type == TOPO_SWITCH ? sa_port_info(inv, 0) : info;
-		uint8_t dressed[64], *row = sa_row(q);
+		uint16_t lid = sa_port_lid(q->sa, node->port0 + num);
 		struct wire_port_caps caps = { 0 };
+		uint8_t shown[WIRE_SMP_DATA];
 		struct wire_port_info fast;
 
-		if (!info || !row || !sa_shown(q, node->port0 + num))
+		if (!info || !sa_shown(q, node->port0 + num))
 			continue;
+		memcpy(shown, info, sizeof(shown));
 		if (!(options & OPTIONS_FULL) && wire_port_info_extended(info) && of)
 			wire_port_caps_decode(of, &caps);
 		if (caps.capmask & WIRE_CAP_EXT_SPEEDS) {
@@ -345,23 +314,15 @@ static void port_emit(struct sa_query *q, uint32_t item)
 			fast.speed_active |= QDR_BIT;
 			fast.speed_enabled |= QDR_BIT;
 			fast.speed_supported |= QDR_BIT;
-			wire_port_info_encode(&fast, dressed);
-			info = dressed;
+			wire_port_info_encode(&fast, shown);
 		}
-		wire_port_record_encode(sa_port_lid(q->sa, node->port0 + num), num, options, info,
-					row);
-		wire_port_record_hide_mkey(row);
-		sa_row_keep(q);
+		wire_port_info_show_mkey(shown, 0);
+		if (!sa_row_put(q, SA_FIRST(lid, num, options), shown, sizeof(shown)))
+			return;
 	}
 }
 
-const struct sa_record sa_record_port_info = {
-	.attr_id = WIRE_SA_PORT_INFO,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(port_info_comps),
-	.prepare = sa_walk_nodes,
-	.emit = port_emit,
-};
+SA_RECORD_TO_READ(port_info, WIRE_SA_PORT_INFO, port_info_comps, sa_walk_nodes, port_emit)
 
 /* ---- LinkRecord ------------------------------------------------------------------------------ */
 
@@ -376,27 +337,15 @@ static void link_emit(struct sa_query *q, uint32_t item)
 	for (unsigned num = 1; num <= node->nports; num++) {
 		uint32_t port = node->port0 + num;
 		const struct topo_port *peer = topo_peer(t, &t->ports[port]);
-		uint8_t *row = sa_row(q);
 
-		if (!row || !peer || !t->ports[port].link_up || !sa_shown(q, port) ||
+		if (!peer || !t->ports[port].link_up || !sa_shown(q, port) ||
 		    !sa_shown(q, t->ports[port].peer))
 			continue;
-		wire_link_record_encode(
-			&(struct wire_link_record){
-				.from_lid = sa_port_lid(q->sa, port),
-				.from_port = num,
-				.to_lid = sa_port_lid(q->sa, t->ports[port].peer),
-				.to_port = peer->num,
-			},
-			row);
-		sa_row_keep(q);
+		sa_row_put(q,
+			   SA_FIRST(sa_port_lid(q->sa, port), num, peer->num,
+				    sa_port_lid(q->sa, t->ports[port].peer)),
+			   "", 0);
 	}
 }
 
-const struct sa_record sa_record_link = {
-	.attr_id = WIRE_SA_LINK,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(link_comps),
-	.prepare = sa_walk_nodes,
-	.emit = link_emit,
-};
+SA_RECORD_TO_READ(link, WIRE_SA_LINK, link_comps, sa_walk_nodes, link_emit)

@@ -106,13 +106,8 @@ static void inform_emit(struct sa_query *q, uint32_t item)
 	}
 }
 
-const struct sa_record sa_record_inform_info_record = {
-	.attr_id = WIRE_SA_INFORM_INFO_RECORD,
-	.methods = SA_GET | SA_TABLE,
-	.layout = SA_COMPONENTS(inform_comps),
-	.prepare = sa_walk_until_end,
-	.emit = inform_emit,
-};
+SA_RECORD_TO_READ(inform_info_record, WIRE_SA_INFORM_INFO_RECORD, inform_comps, sa_walk_until_end,
+		  inform_emit)
 
 /*
  * ServiceRecord (IBA 15.2.5.14): what services hosts offer to others.

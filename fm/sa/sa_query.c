@@ -124,6 +124,18 @@ void sa_row_keep(struct sa_query *q)
 	q->work++;
 }
 
+bool sa_row_put(struct sa_query *q, const uint64_t *first, unsigned count, const void *rest,
+		size_t size)
+{
+	uint8_t *row = sa_row(q);
+
+	if (!row)
+		return false;
+	wire_sa_row(&q->record->layout, first, count, rest, size, row);
+	sa_row_keep(q);
+	return true;
+}
+
 /* ---- Requests -------------------------------------------------------------------------------- */
 
 void sa_query_read(struct sa *sa, struct sa_query *q, const struct io_addr *from,

@@ -61,6 +61,13 @@ struct sa_record {
 	{                                                                                          \
 		.comps = table, .ncomps = ARRAY_SIZE(table)                                        \
 	}
+/* A record that is read alone, by anybody; its functions are prepare and emit. */
+#define SA_RECORD_TO_READ(name, attr, table, prepare_fn, emit_fn)                                  \
+	const struct sa_record sa_record_##name = { .attr_id = attr,                               \
+						    .methods = SA_GET | SA_TABLE,                  \
+						    .layout = SA_COMPONENTS(table),                \
+						    .prepare = prepare_fn,                         \
+						    .emit = emit_fn };
 
 #define SA_RECORD_DECLARE(name) extern const struct sa_record sa_record_##name;
 SA_RECORDS(SA_RECORD_DECLARE)
@@ -78,6 +85,11 @@ enum { SA_RECORDS(SA_RECORD_NUMBER) SA_RECORD_COUNT };
 uint8_t *sa_row(struct sa_query *q);
 void sa_row_keep(struct sa_query *q); /* keeps it if it is as the component mask asks */
 void sa_row_add(struct sa_query *q);  /* keeps it */
+/* A row as wire_sa_row() makes it, kept if it is as asked; false: the answer is too long. */
+bool sa_row_put(struct sa_query *q, const uint64_t *first, unsigned count, const void *rest,
+		size_t size);
+#define SA_FIRST(...) /* components */                                                             \
+	(const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8
 
 /* ---- For prepare() --------------------------------------------------------------------------- */
 

@@ -139,23 +139,16 @@ uint64_t sa_services_write(const struct sa *sa, uint64_t from, FILE *out, int64_
 
 enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t *row)
 {
-	struct sa_group_attr attr;
-	struct wire_mcmember m;
+	struct wire_mcmember attr, m;
 	struct sa_group *group;
 
 	wire_mcmember_decode(row, &m);
 	if (!m.port_gid.guid)
 		return SA_FOREIGN_HIDDEN;
-	attr = (struct sa_group_attr){ .mgid = m.mgid,
-				       .qkey = m.qkey,
-				       .flow_label = m.flow_label,
-				       .pkey = m.pkey,
-				       .mtu = m.mtu,
-				       .rate = m.rate,
-				       .life = m.life,
-				       .tclass = m.tclass,
-				       .sl = m.sl,
-				       .hop_limit = m.hop_limit };
+	attr = m;
+	attr.port_gid = (struct wire_gid){ 0 };
+	attr.join_state = 0;
+	attr.proxy = false;
 	if (!m.join_state || !mcast_group_is_plain(&attr, m.mlid))
 		return SA_FOREIGN_BAD;
 	group = sa_groups_find(groups, &m.mgid);

@@ -122,12 +122,3 @@ void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA
 	for (unsigned i = 0; i < PERF_COUNTERS; i++)
 		wire_put(attr + rows[i].ext, 8, in->value[i]);
 }
-
-void wire_guid_info_decode(const uint8_t data[64], guid_t guids[8])
-{
-	ib_guid_info_t info;
-
-	memcpy(&info, data, sizeof(info));
-	for (unsigned i = 0; i < 8; i++)
-		guids[i] = cl_ntoh64(info.guid[i]);
-}

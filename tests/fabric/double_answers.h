@@ -17,6 +17,5 @@ void wire_perf_details_encode(const uint16_t in[WIRE_PERF_DETAILS], uint8_t data
 /* All WIRE_GMP_DATA bytes; a value beyond a counter's width becomes its highest. */
 void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
 void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
-void wire_guid_info_decode(const uint8_t data[64], guid_t guids[8]);
 
 #endif

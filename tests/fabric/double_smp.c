@@ -38,14 +38,12 @@ static uint16_t node_desc_get(struct smp_request *r)
 
 static uint16_t guid_info_get(struct smp_request *r)
 {
-	guid_t guids[8];
-
 	if (r->mod >= DOUBLE_ALIASES / 8)
 		return STATUS_BAD_FIELD;
-	memcpy(guids, r->arrival->aliases + 8 * r->mod, sizeof(guids));
+	for (unsigned i = 0; i < 8; i++)
+		wire_put(r->data + 8 * i, 8, r->arrival->aliases[8 * r->mod + i]);
 	if (!r->mod)
-		guids[0] = r->arrival->guid;
-	wire_guid_info_encode(guids, r->data);
+		wire_put(r->data, 8, r->arrival->guid);
 	return 0;
 }
 
@@ -53,7 +51,8 @@ static uint16_t guid_info_set(struct smp_request *r)
 {
 	if (r->mod >= DOUBLE_ALIASES / 8)
 		return STATUS_BAD_FIELD;
-	wire_guid_info_decode(r->data, r->arrival->aliases + 8 * r->mod);
+	for (unsigned i = 0; i < 8; i++)
+		r->arrival->aliases[8 * r->mod + i] = wire_get(r->data + 8 * i, 8);
 	return guid_info_get(r);
 }
 

@@ -34,14 +34,13 @@ static void ask_alias(struct world *w, unsigned host, unsigned entry, guid_t ali
 			      WIRE_BIT(WIRE_GUID_FIRST + entry);
 	const struct io_addr to = { .lid = lid_of(w, 0), .qp = 1, .qkey = QP1_QKEY };
 	uint8_t mad[WIRE_MAD_SIZE] = { 0 };
-	guid_t guids[8] = { 0 };
 	struct heard h = { 0 };
 
 	wire_mad_encode(&header, mad);
 	for (unsigned i = 0; i < 8; i++)
 		mad[48 + i] = (uint8_t)(mask >> (56 - 8 * i));
-	guids[entry] = alias;
-	wire_guid_record_encode(lid_of(w, host), 0, guids, mad + WIRE_SA_HEADER);
+	wire_put(mad + WIRE_SA_HEADER, 2, lid_of(w, host));
+	wire_put(mad + WIRE_SA_HEADER + 8 + 8 * entry, 8, alias);
 	double_inject(w->hw, node_of(w, host), 1, &to, mad, sizeof(mad), status_cb, &h);
 	run_for(w, SECOND_US / 10);
 	assert_int_equal(h.count, 1);

@@ -29,7 +29,7 @@ static struct sa_group *group_of(const struct world *w)
 /* A master that has members, and another that begins beside it. */
 static void begin_ranked(struct pair *p, uint64_t standbys_key, int priority_b)
 {
-	const struct sa_group_attr attr = { .mgid = mgid, .pkey = 0xffff, .mtu = 4, .rate = 3 };
+	const struct wire_mcmember attr = { .mgid = mgid, .pkey = 0xffff, .mtu = 4, .rate = 3 };
 	struct sa_groups *groups;
 	struct sa_group *group;
 

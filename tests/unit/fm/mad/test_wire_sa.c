@@ -147,6 +147,24 @@ static void rows_are_as_long_as_ib_types_has_them(void **state)
 		assert_int_equal(wire_sa_layout_size(&is[i].record->layout), is[i].size);
 }
 
+static void a_row_is_its_first_components_and_the_bytes_behind_them(void **state)
+{
+	const uint64_t first[] = { 0x1234, 4, 0, 0x1ab, 0 };
+	struct wire_sa_layout layout = sa_record_mft.layout;
+	uint8_t data[64], row[72];
+
+	memset(data, 0x5a, sizeof(data));
+	memset(row, 0xff, sizeof(row));
+	layout.size = wire_sa_layout_size(&layout);
+	wire_sa_row(&layout, first, 5, data, sizeof(data), row);
+	assert_int_equal(wire_get(row, 8), 0x123441ab00000000);
+	assert_memory_equal(row + 8, data, sizeof(data));
+	layout = sa_record_link.layout;
+	layout.size = wire_sa_layout_size(&layout);
+	wire_sa_row(&layout, first, 2, "", 0, row);
+	assert_int_equal(wire_get(row, 8), 0x1234040000000000);
+}
+
 /* Another record with the same attribute would never be found. */
 static void each_record_is_listed_once_and_says_how_to_be_walked(void **state)
 {
@@ -227,17 +245,17 @@ static void capability_masks_match_whole_or_by_the_bits_asked_for(void **state)
 	struct wire_sa_match match;
 
 	wire_port_info_encode(&pi, info);
-	wire_port_record_encode(1, 1, 0, info, row);
+	memcpy(row + 4, info, sizeof(info));
 	pi.capmask = WIRE_CAP_IS_SM;
 	wire_port_info_encode(&pi, info);
-	wire_port_record_encode(1, 1, 0, info, request);
+	memcpy(request + 4, info, sizeof(info));
 	component_match(&match, mask, request, true);
 	assert_true(wire_sa_match(&match, row));
 	component_match(&match, mask, request, false);
 	assert_false(wire_sa_match(&match, row));
 	pi.capmask = WIRE_CAP_IS_SM | 4;
 	wire_port_info_encode(&pi, info);
-	wire_port_record_encode(1, 1, 0, info, request);
+	memcpy(request + 4, info, sizeof(info));
 	component_match(&match, mask, request, true);
 	assert_false(wire_sa_match(&match, row));
 }
@@ -246,15 +264,14 @@ static void a_lid_is_compared_as_the_base_lid_of_its_port(void **state)
 {
 	const unsigned to_lid = 3;
 	struct wire_sa_layout layout = sa_record_link.layout;
-	struct wire_link_record asked = { .from_lid = 0x1235, .to_lid = 0x4321 };
-	struct wire_link_record is = { .from_lid = 0x1234, .to_lid = 0x4320 };
+	const uint64_t asked[] = { 0x1235, 0, 0, 0x4321 }, is[] = { 0x1234, 0, 0, 0x4320 };
 	uint64_t both = WIRE_BIT(WIRE_SA_LID) | WIRE_BIT(to_lid);
 	struct wire_sa_match match;
 	uint8_t request[8], row[8];
 
 	layout.size = wire_sa_layout_size(&layout);
-	wire_link_record_encode(&asked, request);
-	wire_link_record_encode(&is, row);
+	wire_sa_row(&layout, asked, 4, "", 0, request);
+	wire_sa_row(&layout, is, 4, "", 0, row);
 	wire_sa_match_init(&match, &layout, both, request, false, even_lid, NULL);
 	assert_true(wire_sa_match(&match, row));
 	wire_sa_match_init(&match, &layout, both, request, false, same_lid, NULL);
@@ -381,6 +398,7 @@ int main(void)
 		cmocka_unit_test(port_info_components_lie_where_the_mask_says),
 		cmocka_unit_test(other_components_lie_where_the_mask_says),
 		cmocka_unit_test(rows_are_as_long_as_ib_types_has_them),
+		cmocka_unit_test(a_row_is_its_first_components_and_the_bytes_behind_them),
 		cmocka_unit_test(each_record_is_listed_once_and_says_how_to_be_walked),
 		cmocka_unit_test(a_component_is_put_where_it_is_read_and_nowhere_else),
 		cmocka_unit_test(an_empty_mask_matches_all),

@@ -127,7 +127,7 @@ static guid_t host_guid(const struct rig *r, unsigned host)
 static struct sa_group *join(struct rig *r, unsigned number, unsigned count)
 {
 	struct sa_groups *groups = sa_mcast_groups(r->f.services.sa);
-	const struct sa_group_attr attr = {
+	const struct wire_mcmember attr = {
 		.mgid = { 0xff12401bffff0000, 1 + number }, .pkey = 0xffff, .mtu = 4, .rate = 3
 	};
 	struct sa_group *group = sa_groups_create(groups, &attr, 0, loop_now_us(r->b.loop));

@@ -38,16 +38,16 @@ static void kept(void *arg, const struct sa_group *group, bool is_kept)
 
 static const struct sa_groups_ops ops = { .changed = changed, .kept = kept };
 
-static struct sa_group_attr attr_of(unsigned number)
+static struct wire_mcmember attr_of(unsigned number)
 {
-	return (struct sa_group_attr){
+	return (struct wire_mcmember){
 		.mgid = { 0xff12401bffff0000ull, number }, .pkey = 0xffff, .mtu = 4, .rate = 3
 	};
 }
 
 static struct sa_group *make(struct sa_groups *g, unsigned number, uint64_t now)
 {
-	const struct sa_group_attr attr = attr_of(number);
+	const struct wire_mcmember attr = attr_of(number);
 
 	return sa_groups_create(g, &attr, 0, now);
 }
@@ -151,7 +151,7 @@ static void a_wished_mlid_is_given_if_it_is_free(void **state)
 {
 	struct heard h = { 0 };
 	struct sa_groups *g = sa_groups_new(&ops, &h);
-	const struct sa_group_attr one = attr_of(1), two = attr_of(2);
+	const struct wire_mcmember one = attr_of(1), two = attr_of(2);
 
 	assert_int_equal(sa_groups_create(g, &one, 0xc123, 0)->mlid, 0xc123);
 	assert_int_equal(sa_groups_top(g), 0xc123);
@@ -165,7 +165,7 @@ static void a_wished_mlid_is_given_if_it_is_free(void **state)
 
 static struct sa_group *make_snm(struct sa_groups *g, uint16_t pkey, unsigned id)
 {
-	const struct sa_group_attr attr = {
+	const struct wire_mcmember attr = {
 		.mgid = { 0xff12601b00000000ull | (uint64_t)pkey << 16, 0x1ff000000ull | id },
 		.pkey = pkey,
 	};
@@ -198,7 +198,7 @@ static void mgids_of_our_making_are_new_each_time(void **state)
 	struct heard h = { 0 };
 	struct sa_groups *g = sa_groups_new(&ops, &h);
 	struct wire_gid first = sa_groups_new_mgid(g, 0xfe80000000000001ull, 2), again;
-	struct sa_group_attr attr = { .mgid = first };
+	struct wire_mcmember attr = { .mgid = first };
 
 	assert_true(first.prefix == 0xff12a01bfe800000ull);
 	assert_true(first.guid == 0x0000000100000000ull);

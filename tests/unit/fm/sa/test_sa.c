@@ -145,24 +145,23 @@ static void an_answer_goes_where_the_request_came_from(void **state)
 static void get_wants_exactly_one_record(void **state)
 {
 	struct world *w = *state;
-	struct wire_node_info none = { .node_guid = 0x9999 };
-	uint8_t row[112];
+	const unsigned at = 16; /* NodeGUID */
+	uint8_t row[112] = { 0 };
 	struct world_request r = {
 		.method = WIRE_GET, .attr = WIRE_SA_NODE, .data = row, .len = 112
 	};
 
-	wire_node_record_encode(0xbff0, &none, "", row);
+	wire_put(row, 2, 0xbff0);
+	wire_put(row + at, 8, 0x9999);
 	assert_int_equal(ask_status(w, &r), WIRE_SA_TOO_MANY_RECORDS);
 	r.mask = WIRE_BIT(NODE_GUID);
 	assert_int_equal(ask_status(w, &r), WIRE_SA_NO_RECORDS);
 	r.mask = WIRE_BIT(WIRE_SA_LID);
 	assert_int_equal(ask_status(w, &r), WIRE_SA_NO_RECORDS);
-	none.node_guid = WORLD_CA(5); /* two ports */
-	wire_node_record_encode(0, &none, "", row);
+	wire_put(row + at, 8, WORLD_CA(5)); /* two ports */
 	r.mask = WIRE_BIT(NODE_GUID);
 	assert_int_equal(ask_status(w, &r), WIRE_SA_TOO_MANY_RECORDS);
-	none.node_guid = WORLD_CA(4);
-	wire_node_record_encode(0, &none, "", row);
+	wire_put(row + at, 8, WORLD_CA(4));
 	assert_int_equal(ask_rows(w, &r), 1);
 }
 

@@ -27,7 +27,7 @@ struct guid_ask {
 
 static uint16_t ask_guids(struct world *w, const struct guid_ask *a)
 {
-	uint8_t row[72];
+	uint8_t row[72] = { 0 };
 	struct world_request r = { .method = a->method ? a->method : WIRE_SET,
 				   .attr = WIRE_SA_GUID_INFO,
 				   .mask = a->mask,
@@ -36,18 +36,16 @@ static uint16_t ask_guids(struct world *w, const struct guid_ask *a)
 				   .len = sizeof(row),
 				   .from = world_lid(w, a->from ? a->from : a->of) };
 
-	wire_guid_record_encode(world_lid(w, a->of), a->block, a->guids, row);
+	wire_put(row, 2, world_lid(w, a->of));
+	row[2] = a->block;
+	for (unsigned i = 0; i < 8; i++)
+		wire_put(row + 8 + 8 * i, 8, a->guids[i]);
 	return ask_status(w, &r);
 }
 
 static guid_t answered_guid(const struct world *w, unsigned entry)
 {
-	guid_t guids[8];
-	uint16_t lid;
-	uint8_t block;
-
-	wire_guid_record_decode(world_row(w, 0), &lid, &block, guids);
-	return guids[entry];
+	return wire_get(world_row(w, 0) + 8 + 8 * entry, 8);
 }
 
 /* Gives host 1's port the alias at entry 3. */

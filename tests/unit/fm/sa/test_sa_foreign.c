@@ -67,7 +67,7 @@ static void write_all(const struct sa_groups *groups, FILE *out)
 /* The groups have MLIDs with gaps between, and unlike attributes. */
 static void join(struct world *w, guid_t port, unsigned number, uint8_t state)
 {
-	struct sa_group_attr attr = { .mgid = { some_mgid.prefix, some_mgid.guid + number },
+	struct wire_mcmember attr = { .mgid = { some_mgid.prefix, some_mgid.guid + number },
 				      .qkey = 0x80010000u + number,
 				      .flow_label = number,
 				      .pkey = 0xffff,

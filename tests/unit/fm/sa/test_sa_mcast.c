@@ -385,7 +385,7 @@ static void solicited_nodes_share_from_half_of_the_room_on(void **state)
 		rec.mgid = (struct wire_gid){ 0xff12601bffff0000ull, 0x1ff000000ull + i };
 		rec.port_gid.guid = HOST(i % 3);
 		sa_groups_create(groups,
-				 &(struct sa_group_attr){ .mgid = rec.mgid, .pkey = 0xffff }, 0,
+				 &(struct wire_mcmember){ .mgid = rec.mgid, .pkey = 0xffff }, 0,
 				 loop_now_us(w->loop));
 	}
 	assert_int_equal(sa_groups_use(groups)->groups, 100);
@@ -402,7 +402,7 @@ static void the_last_mlids_are_for_ports_in_few_groups(void **state)
 	sa_groups_set_capacity(sa_mcast_groups(w->sa), 256);
 	for (uint64_t id = 0; id < 192; id++)
 		sa_groups_create(sa_mcast_groups(w->sa),
-				 &(struct sa_group_attr){ .mgid = { 0xff12000000000000ull, id },
+				 &(struct wire_mcmember){ .mgid = { 0xff12000000000000ull, id },
 							  .pkey = 0xffff },
 				 0, loop_now_us(w->loop));
 	assert_int_equal(make_groups(w, HOST(0), 0, 256), 7);

@@ -113,7 +113,7 @@ static void the_mkey_is_shown_to_nobody(void **state)
 {
 	struct world *w = *state;
 	struct wire_port_info info = { .mkey = WORLD_MKEY + 1 };
-	uint8_t row[72], data[64];
+	uint8_t row[72] = { 0 }, data[64];
 	struct world_request r = { .method = WIRE_GET_TABLE, .attr = WIRE_SA_PORT_INFO };
 
 	assert_int_equal(ask_rows(w, &r), 43);
@@ -125,7 +125,7 @@ static void the_mkey_is_shown_to_nobody(void **state)
 		assert_int_equal(mkey_of_row(w, i), 0); /* nor to who is trusted */
 	/* nor can it be guessed at by asking for it */
 	wire_port_info_encode(&info, data);
-	wire_port_record_encode(0, 0, 0, data, row);
+	memcpy(row + 4, data, sizeof(data));
 	r = (struct world_request){ .method = WIRE_GET_TABLE,
 				    .attr = WIRE_SA_PORT_INFO,
 				    .mask = WIRE_BIT(3),
@@ -153,7 +153,7 @@ static void capability_bits_are_matched_by_modifier_bit_31(void **state)
 {
 	struct world *w = *state;
 	struct wire_port_info info = { .capmask = 0x10u << 2 };
-	uint8_t row[72], data[64];
+	uint8_t row[72] = { 0 }, data[64];
 	struct world_request r = { .method = WIRE_GET_TABLE,
 				   .attr = WIRE_SA_PORT_INFO,
 				   .mask = WIRE_BIT(7),
@@ -161,7 +161,7 @@ static void capability_bits_are_matched_by_modifier_bit_31(void **state)
 				   .len = 72 };
 
 	wire_port_info_encode(&info, data);
-	wire_port_record_encode(0, 0, 0, data, row);
+	memcpy(row + 4, data, sizeof(data));
 	assert_int_equal(ask_rows(w, &r), 0);
 	r.mod = 1u << 31;
 	assert_int_equal(ask_rows(w, &r), 1); /* port 2 of the two-port CA */
