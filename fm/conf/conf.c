@@ -17,12 +17,12 @@
  */
 #include <errno.h>
 #include <libconfig.h>
-#include <stdarg.h>
 #include <sys/stat.h>
 #include "fm/conf/conf.h"
 #include "fm/conf/conf_table.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
+#include "topology/base/text.h"
 #include "topology/snapshot/naming.h"
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -149,15 +149,12 @@ static int load_text(struct load *load, const struct conf_option *option,
 		char known[128] = "";
 
 		for (const char *const *word = option->words; *word; word++) {
-			size_t used = strlen(known);
-
 			if (!strcmp(*word, text)) {
 				*(int *)field(&load->conf, option) =
 					option->first + (word - option->words);
 				return 0;
 			}
-			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
-				 *word);
+			array_add(known, "%s%s", *known ? ", " : "", *word);
 		}
 		return refuse(load, setting, "%s = \"%s\" is not one of %s", option->name, text,
 			      known);
@@ -278,12 +275,11 @@ static int load_file(struct load *load)
 	}
 	ok = config_read(config, file);
 	fclose(file);
-	if (!ok) {
-		snprintf(load->err, load->err_size, "%s:%d: %s",
-			 config_error_file(config) ? config_error_file(config) : load->path,
-			 config_error_line(config), config_error_text(config));
-		return -1;
-	}
+	if (!ok)
+		return text_refuse(load->err, load->err_size,
+				   config_error_file(config) ?: load->path,
+				   config_error_line(config), "%s", config_error_text(config)) -
+		       1;
 	root = config_root_setting(config);
 	for (int i = 0; i < config_setting_length(root); i++)
 		status |= load_setting(load, config_setting_get_elem(root, i));

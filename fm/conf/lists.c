@@ -3,6 +3,7 @@
 #include "fm/conf/lists.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/base/text.h"
 
 void guid_list_add(struct guid_list *list, guid_t guid)
 {
@@ -28,23 +29,17 @@ bool name_patterns_match(const char *patterns, const char *name, const char *oth
 
 void name_list_add(struct name_list *list, const char *name)
 {
-	size_t used = strlen(list->text);
-
 	if (list->count++ < SHOWN)
-		snprintf(list->text + used, sizeof(list->text) - used, "%s%.120s", used ? ", " : "",
-			 name);
+		array_add(list->text, "%s%.120s", *list->text ? ", " : "", name);
 }
 
 void name_list_alert(struct alerts *alerts, const char *kind, struct name_list *list,
 		     const char *one, const char *several)
 {
-	size_t used = strlen(list->text);
-
 	if (!list->count)
 		alert_end(alerts, kind, NULL);
 	if (list->count > SHOWN)
-		snprintf(list->text + used, sizeof(list->text) - used, " and %u more",
-			 list->count - SHOWN);
+		array_add(list->text, " and %u more", list->count - SHOWN);
 	if (list->count)
 		alert_raise(alerts, kind, &(struct event_subject){ .ports = list->ports },
 			    "%u %s: %s", list->count, list->count == 1 ? one : several, list->text);

@@ -312,13 +312,10 @@ void m_key_prove(const struct m_key_conf *conf, const uint8_t session[M_KEY_SESS
 		 struct m_key_proofs *proofs)
 {
 	*proofs = (struct m_key_proofs){ .gives = m_key_conf_any(conf) };
-	if (conf->secret.set) {
-		const char *form = conf->per_port ? "port" : "all";
-
-		if (conf->secret.set)
-			prove(proofs, form, "secret", conf->secret.bytes, conf->secret.length,
-			      session);
-	} else
+	if (conf->secret.set)
+		prove(proofs, conf->per_port ? "port" : "all", "secret", conf->secret.bytes,
+		      conf->secret.length, session);
+	else
 		prove_key(proofs, "all", conf->key, session);
 	if (conf->old_secret.set)
 		prove(proofs, "any", "secret", conf->old_secret.bytes, conf->old_secret.length,

@@ -25,7 +25,6 @@
  * Where two partitions want index 0 of a port's table, the one that the file names last has it.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <arpa/inet.h>
 #include <sys/stat.h>
 #include "fm/conf/partition.h"
@@ -208,19 +207,7 @@ struct reader {
 	size_t err_size;
 };
 
-/* Writes the reason, with file and line, into err. Always false. */
-__attribute__((format(printf, 2, 3))) static bool refuse(struct reader *r, const char *format, ...)
-{
-	int used = snprintf(r->err, r->err_size, "%s:%u: ", r->path, r->line);
-	va_list args;
-
-	if (used >= 0 && (size_t)used < r->err_size) {
-		va_start(args, format);
-		vsnprintf(r->err + used, r->err_size - used, format, args);
-		va_end(args);
-	}
-	return false;
-}
+#define refuse(r, ...) text_refuse((r)->err, (r)->err_size, (r)->path, (r)->line, __VA_ARGS__)
 
 /* ---- Multicast groups ------------------------------------------------------------------------ */
 

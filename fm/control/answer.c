@@ -11,7 +11,7 @@
 
 /*
  * answer_search: what has a text in its name, GUID, LID, MLID or P_Key, as rows {"kind", "name",
- * "what", "detail"}: `what` is how commands are told of it. Names that begin with the text come
+ * "what", "detail"}: `what` is how commands name it. Names that begin with the text come
  * first, and of nodes: hosts, switches, HCAs.
  */
 
@@ -25,8 +25,8 @@ enum rank { FIRST, BEHIND, RANKS };
 struct search {
 	const struct topo *t;
 	const char *text;
-	unsigned digits; /* the text as a part of a GUID: so many hex digits of it.. */
-	guid_t part;	 /* ..and their value; digits 0 = it is none */
+	unsigned digits; /* the text as a part of a GUID: so many hex digits of it; 0 = none */
+	guid_t part;	 /* the value of these digits */
 	long lid;	 /* the text as a LID; -1 = it is none */
 	json_t *rows[RANKS];
 };
@@ -44,9 +44,8 @@ static void add(struct search *s, enum rank rank, const char *kind, const char *
 		const char *what, json_t *detail)
 {
 	if (json_array_size(s->rows[rank]) < ROWS_MAX)
-		json_array_append_new(s->rows[rank],
-				      json_pack("{s:s, s:s, s:s, s:o}", "kind", kind, "name", name,
-						"what", what, "detail", detail));
+		json_add(s->rows[rank], "{s:s, s:s, s:s, s:o}", "kind", kind, "name", name, "what",
+			 what, "detail", detail);
 	else
 		json_decref(detail);
 }
@@ -89,8 +88,8 @@ static void add_rows(struct search *s, const char *kind, json_t *rows, const cha
 		     const char *number, const char *prefix)
 {
 	JSON_EACH (row, rows) {
-		const char *called = json_string_value(json_object_get(row, name));
-		const char *numbered = json_string_value(json_object_get(row, number));
+		const char *called = json_text(row, name);
+		const char *numbered = json_text(row, number);
 		char what[64];
 
 		if (!called || !numbered ||
@@ -324,8 +323,8 @@ static void take_unhealthy(struct map *map, const struct fabric *fabric)
 
 	JSON_EACH (row, rows) {
 		const json_t *a = json_object_get(row, "a");
-		const char *guid = json_string_value(json_object_get(a, "guid"));
-		json_int_t num = json_integer_value(json_object_get(a, "port"));
+		const char *guid = json_text(a, "guid");
+		json_int_t num = json_number(a, "port");
 		uint32_t port =
 			guid ? topo_port_of(map->t, strtoull(guid, NULL, 16), num) : TOPO_NONE;
 

@@ -47,20 +47,19 @@ static void add_port(void *arg, uint32_t index, const struct port_counters *c)
 	if (!filter_has_port(l->filter, index))
 		return;
 	row = end_json(l->t, port);
-	json_object_update_new(row, json_pack("{so ss ss si}", "to", end_json(l->t, peer), "state",
-					      topo_state_name(port->state), "speed",
-					      topo_speed_name(port->speed), "width", port->width));
+	json_put(row, "{so ss ss si}", "to", end_json(l->t, peer), "state",
+		 topo_state_name(port->state), "speed", topo_speed_name(port->speed), "width",
+		 port->width);
 	counters = c ? counters_json(c, l->now_us) : json_object();
 	if (!l->rates)
 		json_object_del(counters, "rates");
 	json_object_update_missing(row, counters);
 	json_decref(counters);
 	if (l->rates)
-		json_object_update_new(
-			row, json_pack("{so so so}", "xmit_gbps",
-				       traffic_json(traffic_gbps(c, PERF_XMIT_DATA)), "rcv_gbps",
-				       traffic_json(traffic_gbps(c, PERF_RCV_DATA)), "load_percent",
-				       traffic_json(traffic_load(port, c))));
+		json_put(row, "{so so so}", "xmit_gbps",
+			 traffic_json(traffic_gbps(c, PERF_XMIT_DATA)), "rcv_gbps",
+			 traffic_json(traffic_gbps(c, PERF_RCV_DATA)), "load_percent",
+			 traffic_json(traffic_load(port, c)));
 	l->put(l->arg, row);
 }
 
@@ -148,16 +147,14 @@ static json_t *first_rows(struct ranking *r, int most, uint64_t now_us, bool err
 		const struct topo_port *port = &r->t->ports[link->port];
 		const struct port_counters *c = link->ends[0];
 
-		json_array_append_new(
-			rows,
-			json_pack("{so so ss si so so so so so}", "from", end_json(r->t, port),
-				  "to", end_json(r->t, topo_peer(r->t, port)), "speed",
-				  topo_speed_name(port->speed), "width", port->width,
-				  "load_percent", traffic_json(link->load), "gbps",
-				  traffic_json(traffic_gbps(c, PERF_XMIT_DATA)), "back_gbps",
-				  traffic_json(traffic_gbps(link->ends[1], PERF_XMIT_DATA)),
-				  "errors_per_s", traffic_json(link->errors), "age_s",
-				  traffic_json(c ? (now_us - counters_read_us(c)) / 1e6 : NAN)));
+		json_add(rows, "{so so ss si so so so so so}", "from", end_json(r->t, port), "to",
+			 end_json(r->t, topo_peer(r->t, port)), "speed",
+			 topo_speed_name(port->speed), "width", port->width, "load_percent",
+			 traffic_json(link->load), "gbps",
+			 traffic_json(traffic_gbps(c, PERF_XMIT_DATA)), "back_gbps",
+			 traffic_json(traffic_gbps(link->ends[1], PERF_XMIT_DATA)), "errors_per_s",
+			 traffic_json(link->errors), "age_s",
+			 traffic_json(c ? (now_us - counters_read_us(c)) / 1e6 : NAN));
 	}
 	return rows;
 }

@@ -73,15 +73,15 @@ static bool is_somebody(const struct command_env *env, json_t *args,
 	const char *what = json_string_value(json_object_get(args, "node"));
 	struct event_query any = { 0 };
 	struct place place;
-	json_t *told;
+	json_t *rows;
 	bool found;
 
 	if (!what || !fabric_view(env->fabric).topo || place_read(env, what, &place, err))
 		return true;
 	any.about = query->about;
-	told = fabric_find_events(env->fabric, &any, 1);
-	found = json_array_size(told);
-	json_decref(told);
+	rows = fabric_find_events(env->fabric, &any, 1);
+	found = json_array_size(rows);
+	json_decref(rows);
 	return found;
 }
 

@@ -23,19 +23,14 @@ static void show_tree(struct show *s, uint16_t mlid)
 		uint32_t sw = topo_find(s->t, tree->hops[h].guid);
 		const struct mcast_hop *hop = &tree->hops[h];
 		char text[400] = "";
-		size_t used = 0;
 
-		for (unsigned port = 0; port < 256 && used < sizeof(text) - 8; port++)
+		for (unsigned port = 0; port < 256 && strlen(text) < sizeof(text) - 8; port++)
 			if (mcast_forwards(hop, port))
-				used += snprintf(text + used, sizeof(text) - used, "%s%u",
-						 used ? " " : "", port);
-		json_array_append_new(
-			rows,
-			json_pack("{so so ss sb}", "switch",
-				  sw == TOPO_NONE ? json_guid(hop->guid)
-						  : json_string(s->t->nodes[sw].name),
-				  "level", show_index(sw == TOPO_NONE ? -1 : s->t->nodes[sw].level),
-				  "out_ports", text, "root", hop->sw == tree->root));
+				array_add(text, "%s%u", *text ? " " : "", port);
+		json_add(rows, "{so so ss sb}", "switch",
+			 sw == TOPO_NONE ? json_guid(hop->guid) : json_string(s->t->nodes[sw].name),
+			 "level", show_index(sw == TOPO_NONE ? -1 : s->t->nodes[sw].level),
+			 "out_ports", text, "root", hop->sw == tree->root);
 	}
 	json_object_set_new(s->doc, "tree", rows);
 }
@@ -75,7 +70,7 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 		json_decref(groups);
 		return command_refuse(err, "no multicast group has %s", text);
 	}
-	show_put(s->doc, "{ss ss}", "kind", "group", "name", text);
+	json_put(s->doc, "{ss ss}", "kind", "group", "name", text);
 	take_facts(s->doc, group, "");
 	if (json_array_size(groups) > 1) {
 		json_t *rows = json_array();
@@ -90,18 +85,18 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 	}
 	members = json_object_get(group, "members");
 	JSON_EACH (member, members) {
-		const char *guid = json_string_value(json_object_get(member, "guid"));
+		const char *guid = json_text(member, "guid");
 		uint32_t at = topo_find_port(s->t, strtoull(guid, NULL, 0));
 		const struct topo_port *peer =
 			at == TOPO_NONE ? NULL : topo_peer(s->t, &s->t->ports[at]);
 
-		show_put(member, "{so ss? so}", "lid",
+		json_put(member, "{so ss? so}", "lid",
 			 show_index(at == TOPO_NONE ? -1 : s->view.lids->lid_of_port[at]), "leaf",
 			 peer ? s->t->nodes[peer->node].name : NULL, "leaf_port",
 			 show_index(peer ? peer->num : -1));
 	}
 	json_object_set(s->doc, "members", members);
-	about.mlid = strtoul(json_string_value(json_object_get(group, "mlid")), NULL, 0);
+	about.mlid = strtoul(json_text(group, "mlid"), NULL, 0);
 	show_tree(s, about.mlid);
 	show_news(s, &about);
 	json_decref(groups);
@@ -123,14 +118,14 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 		json_decref(rows);
 		return command_refuse(err, "no partition has P_Key %s", text);
 	}
-	show_put(s->doc, "{ss}", "kind", "partition");
+	json_put(s->doc, "{ss}", "kind", "partition");
 	json_object_update(s->doc, row);
 
 	json_t *groups = multicast_groups_of(s->env->fabric, 0, NULL);
 	json_t *groups_rows = json_array();
 
 	JSON_EACH (group, groups) {
-		const char *pkey_text = json_string_value(json_object_get(group, "pkey"));
+		const char *pkey_text = json_text(group, "pkey");
 		json_t *member;
 
 		if (PKEY_BASE(strtoul(pkey_text, NULL, 0)) != PKEY_BASE(pkey))
@@ -168,7 +163,7 @@ static bool fill(struct show *s, const struct what *what, char *err)
 		const struct lid_use use = link_use_of_lid(&s->scene, what->number);
 		unsigned base = s->view.lids->lid_of_port[at];
 
-		show_put(s->doc, "{ss ss si ss si si si}", "kind", "lid", "name", "", "lid",
+		json_put(s->doc, "{ss ss si ss si si si}", "kind", "lid", "name", "", "lid",
 			 what->number, "of", s->t->nodes[what->node].name, "base_lid", base,
 			 "switches_forwarding", use.forward, "switches_dropping", use.drop);
 		if (what->port)
@@ -177,7 +172,7 @@ static bool fill(struct show *s, const struct what *what, char *err)
 			show_node(s, what->node);
 		if (s->from == TOPO_NONE)
 			show_path(s, what->number);
-		show_put(s->doc, "{ss so si}", "kind", "lid", "name",
+		json_put(s->doc, "{ss so si}", "kind", "lid", "name",
 			 json_sprintf("LID %u", what->number), "lid", what->number);
 	} else if (what->port)
 		show_port(s, s->t->nodes[what->node].port0 + what->port, what->by == WHAT_BY_LINK);

@@ -60,7 +60,7 @@ static int compare_items(const void *va, const void *vb)
 static bool take_sort(const struct command *command, json_t *args, struct row_order *order,
 		      char *err)
 {
-	const char *text = json_string_value(json_object_get(args, "sort"));
+	const char *text = json_text(args, "sort");
 	const struct table_column *column;
 
 	*order = (struct row_order){ 0 };
@@ -263,15 +263,12 @@ static json_t *path_hops(const struct fabric_view *view, const struct path *path
 
 		if (node->type == TOPO_SWITCH)
 			lid_port = 0;
-		json_array_append_new(
-			hops,
-			json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name,
-				  "guid", json_guid(node->guid), "role", topo_role_name(node->role),
-				  "lid", view->lids->lid_of_port[node->port0 + lid_port], "in_port",
-				  port_number(hop->in_port), "out_port", port_number(hop->out_port),
-				  "speed",
-				  leaves ? json_string(topo_speed_name(out->speed)) : json_null(),
-				  "width", leaves ? json_integer(out->width) : json_null()));
+		json_add(hops, "{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name,
+			 "guid", json_guid(node->guid), "role", topo_role_name(node->role), "lid",
+			 view->lids->lid_of_port[node->port0 + lid_port], "in_port",
+			 port_number(hop->in_port), "out_port", port_number(hop->out_port), "speed",
+			 leaves ? json_string(topo_speed_name(out->speed)) : json_null(), "width",
+			 leaves ? json_integer(out->width) : json_null());
 	}
 	return hops;
 }
@@ -305,9 +302,8 @@ static bool find_path(struct fabric *fabric, const struct fabric_view *view, uin
 	if ((waits || status) && !end_is_dead(view->topo, from, why) &&
 	    !end_is_dead(view->topo, to, why)) {
 		if (waits)
-			snprintf(why, COMMAND_ERROR_SIZE, "%s %s",
-				 json_string_value(json_object_get(waits, "node")),
-				 json_string_value(json_object_get(waits, "why")));
+			snprintf(why, COMMAND_ERROR_SIZE, "%s %s", json_text(waits, "node"),
+				 json_text(waits, "why"));
 		else
 			snprintf(why, COMMAND_ERROR_SIZE, "%s", strerror(-status));
 	}
@@ -439,7 +435,7 @@ static json_t *answer_dump(const struct command_env *env, json_t *args, char *er
 
 static int text_dump(const struct command_env *env, json_t *args, FILE *out)
 {
-	const char *file = json_string_value(json_object_get(args, "file"));
+	const char *file = json_text(args, "file");
 	const struct fabric_view view = fabric_view(env->fabric);
 	const struct osm_dump_view dump = { view.topo, view.lids, view.tables,
 					    multicast_trees(env->fabric) };

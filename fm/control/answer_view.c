@@ -15,6 +15,7 @@
 #include "topology/files/dump.h"
 #include "topology/files/netfile.h"
 #include "topology/snapshot/topo.h"
+#include "topology/base/text.h"
 
 /* ---- Answer view ----------------------------------------------------------------------------- */
 
@@ -85,9 +86,8 @@ static json_t *near_text(const struct command_env *env, const struct topo *t,
 		json_t *hosts = json_object_get(row, "hosts");
 		char name[96];
 
-		array_printf(name, "%s.%lld",
-			     json_string_value(json_object_get(row, "cluster_uuid")),
-			     json_integer_value(json_object_get(row, "clique")));
+		array_printf(name, "%s.%lld", json_text(row, "cluster_uuid"),
+			     json_number(row, "clique"));
 		JSON_EACH (host, hosts) {
 			uint32_t at = place_host(t, json_string_value(host));
 
@@ -231,8 +231,7 @@ static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char
 	hosts = json_object_get(doc, "hosts");
 	known = name ? command_find_host(env, name) : NULL;
 	for (size_t i = json_array_size(hosts); name && i-- > 0;)
-		if (strcmp(json_string_value(json_object_get(json_array_get(hosts, i), "host")),
-			   known ? known : name))
+		if (strcmp(json_text(json_array_get(hosts, i), "host"), known ? known : name))
 			json_array_remove(hosts, i);
 	if (name && !json_array_size(hosts)) {
 		json_decref(doc);
@@ -246,7 +245,7 @@ static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char
 				json_array_remove(hosts, i);
 		}
 	}
-	places.unhealthy = false; /* that was said of NVLinks, not of links */
+	places.unhealthy = false; /* it was meant of NVLinks, not of links */
 	filter_hosts(env->filter ? &places : NULL, hosts, "host");
 	return doc;
 }

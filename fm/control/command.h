@@ -47,9 +47,9 @@ struct command_option {
 	const char
 		*value;	  /* in usage: a word in capitals, or `one|of|these`; NULL = a flag: true */
 	const char *help; /* half a sentence */
-	bool number;	  /* an integer, from .. */
-	int least;	  /* .. this */
-	int most;	  /* to this; 0 = there is no limit */
+	bool number;	  /* an integer */
+	int least;	  /* the smallest one */
+	int most;	  /* the largest one; 0 = there is no limit */
 	char letter;	  /* typed as -n, too; 0 = none */
 	const char *key;  /* of the argument, where that has another name */
 };
@@ -93,7 +93,7 @@ struct command {
 	bool read_only;	     /* changes nothing: also for those who may only look */
 	bool live;	     /* on a terminal fmctl repeats it, as with --watch */
 	bool offline;	     /* fmctl does it without fmd */
-	bool flag_operates;  /* .. unless the flag is given: then it is an act */
+	bool flag_operates;  /* it only shows, unless the flag is given: then it is an act */
 	unsigned filters;    /* of enum command_filter */
 	const struct command_option *options; /* further ones, of its own; NULL = none */
 	/* http serves it: the format it asks for, "" = there is but one; NULL = it does not */

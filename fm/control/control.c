@@ -80,7 +80,7 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
  *
  * Who may ask what is the kernel's word on the process at the other end (peer.h). A client that
  * asks for it ("progress": true) gets a line {"progress": true} every PROGRESS_US until its answer
- * begins: what takes long is told from a daemon that hangs.
+ * begins: what takes long is not taken for a daemon that hangs.
  *
  * client_settle() ends every callback: it alone decides what to read, to write, and when a client
  * is over.
@@ -603,7 +603,7 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 					      group_id(PEER_OPERATE_GROUP) };
 
 	/*
-	 * Where the groups exist, anybody may connect, and is told by credentials; else nobody but
+	 * Where the groups exist, anybody may connect, and is known by credentials; else nobody but
 	 * root and fmd's own user could have rights, and the file's mode says so too.
 	 */
 	fd = listener_unix_socket(socket_path, peer_rules_share(&control->rules) ? 0111 : 0117,

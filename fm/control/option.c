@@ -9,6 +9,7 @@
 #include "fm/nvswitch/module.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
+#include "topology/base/text.h"
 #include "topology/what/what.h"
 
 /* ---- One row a word of usage, as commands.def writes it -------------------------------------- */
@@ -57,7 +58,7 @@ static bool is_kind(const char *text, char *err, size_t err_size)
 	snprintf(err, err_size, "no events are of kind '%.64s'", text);
 	near_names_say(&near, err, err_size);
 	if (!near.count)
-		snprintf(err + strlen(err), err_size - strlen(err), "; fmd-events(7) has all");
+		text_add(err, err_size, "; fmd-events(7) has all");
 	return false;
 }
 
@@ -102,8 +103,8 @@ static bool is_module(const char *text, char *err, size_t err_size)
 		return true;
 	snprintf(err, err_size, "unknown module %.64s: ", text);
 	for (int i = 0; (name = log_module_name(i)); i++)
-		snprintf(err + strlen(err), err_size - strlen(err), "%s%s", i ? ", " : "", name);
-	snprintf(err + strlen(err), err_size - strlen(err), " are the modules");
+		text_add(err, err_size, "%s%s", i ? ", " : "", name);
+	text_add(err, err_size, " are the modules");
 	return false;
 }
 

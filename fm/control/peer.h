@@ -31,7 +31,7 @@ bool peer_rules_share(const struct peer_rules *rules);
 /* Pure. `groups`: all groups of the process, its primary one among them. */
 enum peer_rights peer_judge(const struct peer_rules *rules, uid_t uid, const gid_t *groups,
 			    unsigned count);
-/* Of a connected socket; who can't be told has no rights. */
+/* Of a connected socket; who cannot be identified has no rights. */
 struct peer peer_of(const struct peer_rules *rules, int fd);
 
 #endif

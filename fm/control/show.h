@@ -42,9 +42,7 @@ void show_port_facts(struct show *s, uint32_t port);
 
 /* ---- show_rows.c ----------------------------------------------------------------------------- */
 
-/* Adds members as json_pack() makes them. A number that may be -1, none, is show_index(): null. */
-void show_put(json_t *to, const char *format, ...);
-json_t *show_index(int value);
+json_t *show_index(int value); /* null for -1, none */
 
 /* "leaf, tier 1 of 3, SU 2, rail 3": counted as people do. */
 void show_place(struct show *s, json_t *to, uint32_t node);
@@ -64,7 +62,7 @@ json_t *show_fec(struct show *s, uint32_t port);
 void show_fec_facts(struct show *s, uint32_t port);
 /* A row a port, as in the table "ports"; lids: how many leave by it, or NULL. */
 json_t *show_port_row(struct show *s, uint32_t port, const uint32_t *lids);
-/* What the SA and partitions know of an end port: tables partitions, groups, services .. */
+/* What the SA and partitions know of an end port: partitions, groups and services. */
 void show_end_ports(struct show *s, const uint32_t *ports, unsigned count);
 
 /* ---- News ------------------------------------------------------------------------------------ */

@@ -51,7 +51,7 @@ static json_t *hca_row(struct show *s, uint32_t ca)
 
 	show_link(s, row, at);
 	show_rates(s, row, at);
-	show_put(row, "{ss? so}", "note", note, "guid", json_guid(node->guid));
+	json_put(row, "{ss? so}", "note", note, "guid", json_guid(node->guid));
 	free(note);
 	return row;
 }
@@ -113,7 +113,7 @@ static void show_nvlinks(struct show *s, const char *name)
 	json_t *all = nvlink_hosts(s->env->fabric);
 
 	JSON_EACH (row, json_object_get(all, "hosts")) {
-		const char *host = json_string_value(json_object_get(row, "host"));
+		const char *host = json_text(row, "host");
 
 		if (!host || strcmp(host, name))
 			continue;
@@ -162,10 +162,10 @@ void show_host(struct show *s, uint32_t h)
 
 	add_unknown(s, host, &missing);
 	hosts_judge(s->env->fabric, h, &verdict);
-	show_put(s->doc, "{ss ss so}", "kind", "host", "name", host->name, "hcas",
+	json_put(s->doc, "{ss ss so}", "kind", "host", "name", host->name, "hcas",
 		 json_sprintf("%u/%u", up, host->ncas + missing.unknown));
 	hosts_add_verdict(&verdict, s->doc);
-	show_put(s->doc, "{so so}", "missing", missing.list, "su",
+	json_put(s->doc, "{so so}", "missing", missing.list, "su",
 		 show_index(s->t->nodes[cas[0]].su));
 	show_nvlinks(s, host->name);
 	json_object_set_new(s->doc, "ports", rows);
@@ -184,18 +184,16 @@ void show_path(struct show *s, unsigned lid)
 	struct path path;
 
 	if (from != TOPO_NONE)
-		show_put(s->doc, "{ss}", "path_from", s->t->nodes[s->t->ports[from].node].name);
+		json_put(s->doc, "{ss}", "path_from", s->t->nodes[s->t->ports[from].node].name);
 	if (from != TOPO_NONE && !path_trace(s->t, s->view.lids, s->view.tables, from, lid, &path))
 		for (unsigned i = 0; i < path.count; i++) {
 			const struct path_hop *hop = &path.hops[i];
 			const struct topo_node *node = &s->t->nodes[hop->node];
 
-			json_array_append_new(
-				rows,
-				json_pack("{ss ss so so}", "name", node->name, "role",
-					  topo_role_name(node->role), "in_port",
-					  show_index(hop->in_port ? hop->in_port : -1), "out_port",
-					  show_index(hop->out_port ? hop->out_port : -1)));
+			json_add(rows, "{ss ss so so}", "name", node->name, "role",
+				 topo_role_name(node->role), "in_port",
+				 show_index(hop->in_port ? hop->in_port : -1), "out_port",
+				 show_index(hop->out_port ? hop->out_port : -1));
 		}
 	json_object_set_new(s->doc, "path", rows);
 }
@@ -293,21 +291,15 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 		if (next && dash > comma)
 			snprintf(last, sizeof(at->ports) - (last - at->ports), "%u", num);
 		else if (used + 8 < sizeof(at->ports))
-			snprintf(at->ports + used, sizeof(at->ports) - used, "%s%u",
-				 next	? "-"
-				 : used ? ", "
-					: "",
-				 num);
+			array_add(at->ports, "%s%u", next ? "-" : used ? ", " : "", num);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		const struct topo_node *node = &s->t->nodes[list[i].sw];
 
-		json_array_append_new(rows,
-				      json_pack("{ss ss si si si si si ss}", "switch", node->name,
-						"role", topo_role_name(node->role), "level",
-						node->level, "cables", list[i].links, "up",
-						list[i].up, "cordoned", list[i].cordoned, "lids",
-						list[i].lids, "ports", list[i].ports));
+		json_add(rows, "{ss ss si si si si si ss}", "switch", node->name, "role",
+			 topo_role_name(node->role), "level", node->level, "cables", list[i].links,
+			 "up", list[i].up, "cordoned", list[i].cordoned, "lids", list[i].lids,
+			 "ports", list[i].ports);
 	}
 	json_object_set_new(s->doc, "neighbours", rows);
 }
@@ -320,9 +312,9 @@ static void show_alert(struct show *s, guid_t guid)
 	json_t *rows = fabric_alerts(s->env->fabric);
 
 	JSON_EACH (row, rows) {
-		const char *node = json_string_value(json_object_get(row, "node"));
-		const char *name = json_string_value(json_object_get(row, "subject"));
-		const char *text = json_string_value(json_object_get(row, "text"));
+		const char *node = json_text(row, "node");
+		const char *name = json_text(row, "subject");
+		const char *text = json_text(row, "text");
 		size_t len = name ? strlen(name) : 0;
 
 		if (!text || !node || strtoull(node, NULL, 16) != guid ||
@@ -330,7 +322,7 @@ static void show_alert(struct show *s, guid_t guid)
 			continue;
 		if (len && !strncmp(text, name, len) && !strncmp(text + len, ": ", 2))
 			text += len + 2;
-		show_put(s->doc, "{ss}", "note", text);
+		json_put(s->doc, "{ss}", "note", text);
 	}
 	json_decref(rows);
 }
@@ -352,14 +344,14 @@ static void show_links_facts(struct show *s, uint32_t n)
 		array_printf(note, "%s%s%s",
 			     a.down ? "all of its links are down" : "no link is known",
 			     *last ? " since " : "", last);
-		show_put(s->doc, "{ss}", "note", note);
+		json_put(s->doc, "{ss}", "note", note);
 	} else
 		show_alert(s, node->guid);
-	show_put(s->doc, "{si si si}", "ports_known", node->nports, "links_up", a.up, "links_down",
+	json_put(s->doc, "{si si si}", "ports_known", node->nports, "links_up", a.up, "links_down",
 		 a.down);
 	if (node->type != TOPO_SWITCH)
 		return;
-	show_put(s->doc, "{si si si sb}", "hcas", a.hosts, "switches_above",
+	json_put(s->doc, "{si si si sb}", "hcas", a.hosts, "switches_above",
 		 count_switches(s->t, n, true), "switches_below", count_switches(s->t, n, false),
 		 "cordoned", a.transit && a.cordoned == a.transit);
 	if (a.transit && a.cordoned == a.transit) {
@@ -368,11 +360,11 @@ static void show_links_facts(struct show *s, uint32_t n)
 		const struct event_about about = event_about_node(s->t, n);
 
 		if (since)
-			show_put(s->doc, "{ss}", "cordoned_since", since);
+			json_put(s->doc, "{ss}", "cordoned_since", since);
 		else
 			show_since(s, "cordoned_since", "cordoned", &about);
 	}
-	show_put(s->doc, "{si si si si}", "links_cordoned", a.cordoned, "links_quarantined",
+	json_put(s->doc, "{si si si si}", "links_cordoned", a.cordoned, "links_quarantined",
 		 a.quarantined, "links_isolated", a.isolated, "links_unhealthy", a.unhealthy);
 }
 
@@ -391,7 +383,7 @@ static void show_node_facts(struct show *s, uint32_t n)
 	const struct topo_node *node = &s->t->nodes[n];
 	uint16_t lid = lid_of(s, n);
 
-	show_put(s->doc, "{ss* so so so*}", "description",
+	json_put(s->doc, "{ss* so so so*}", "description",
 		 strcmp(node->name, node->desc) ? node->desc : NULL, "guid", json_guid(node->guid),
 		 "lid", show_index(lid ? lid : -1), "subnet_manager",
 		 lid && lid == s->view.sm_lid ? json_true() : NULL);
@@ -400,7 +392,7 @@ static void show_node_facts(struct show *s, uint32_t n)
 		json_t *rows = adaptive_switches(s->env->fabric);
 		json_t *ar = json_object_get(json_array_get(rows, n), "ar");
 
-		show_put(s->doc, "{sO? si si}", "ar", ar, "lft_room", node->lft_cap, "mft_room",
+		json_put(s->doc, "{sO? si si}", "ar", ar, "lft_room", node->lft_cap, "mft_room",
 			 node->mft_cap);
 		json_decref(rows);
 	} else {
@@ -408,13 +400,13 @@ static void show_node_facts(struct show *s, uint32_t n)
 
 		for (unsigned num = 1; num <= node->nports && !leaf; num++)
 			leaf = topo_peer(s->t, topo_port(s->t, n, num));
-		show_put(s->doc, "{ss? ss? so}", "host",
+		json_put(s->doc, "{ss? ss? so}", "host",
 			 node->host == TOPO_NONE ? NULL : s->t->hosts[node->host].name, "leaf",
 			 leaf ? s->t->nodes[leaf->node].name : NULL, "leaf_port",
 			 show_index(leaf ? leaf->num : -1));
 	}
 	show_links_facts(s, n);
-	show_put(s->doc, "{so so so}", "vendor", json_sprintf("0x%06x", node->vendor), "device",
+	json_put(s->doc, "{so so so}", "vendor", json_sprintf("0x%06x", node->vendor), "device",
 		 json_sprintf("0x%04x", node->device), "system_guid", json_guid(node->sys_guid));
 }
 
@@ -442,7 +434,7 @@ void show_node(struct show *s, uint32_t n)
 	const struct event_about about = event_about_node(s->t, n);
 	uint32_t lids[256];
 
-	show_put(s->doc, "{ss ss}", "kind",
+	json_put(s->doc, "{ss ss}", "kind",
 		 node->sharp		     ? "aggregation-node"
 		 : is_switch		     ? "switch"
 		 : node->type == TOPO_ROUTER ? "router"
@@ -460,7 +452,7 @@ void show_node(struct show *s, uint32_t n)
 		for (uint32_t i = 0; plan && i < plan->ntrees; i++)
 			for (uint32_t h = 0; h < plan->trees[i].nhops; h++)
 				count += plan->trees[i].hops[h].guid == node->guid;
-		show_put(s->doc, "{si si si}", "lids_forwarded", all, "lids_dropped", none,
+		json_put(s->doc, "{si si si}", "lids_forwarded", all, "lids_dropped", none,
 			 "multicast_trees", count);
 	}
 	if (s->from != TOPO_NONE && lid_of(s, n))

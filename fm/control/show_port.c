@@ -24,7 +24,7 @@ static void add_reading(json_t *row, const struct port_counters *c, unsigned cou
 {
 	bool have = c && counters_have(c, counter);
 
-	show_put(row, "{so so}", value,
+	json_put(row, "{so so}", value,
 		 have ? json_integer((json_int_t)c->value[counter]) : json_null(), rate,
 		 have && counters_rated(c, counter) ? json_real(round(c->rate[counter] * 1e3) / 1e3)
 						    : json_null());
@@ -57,7 +57,6 @@ static json_t *lid_ranges(const struct show *s, const struct topo_port *port)
 {
 	const uint8_t *row = tables_row(s->view.tables, port->node);
 	char text[200] = "";
-	size_t used = 0;
 
 	for (unsigned lid = 1, last; lid <= s->view.lids->top; lid = last + 1) {
 		last = lid;
@@ -66,12 +65,11 @@ static json_t *lid_ranges(const struct show *s, const struct topo_port *port)
 		while (last < s->view.lids->top && row[last + 1] == port->num &&
 		       s->view.lids->port_of_lid[last + 1] != TOPO_NONE)
 			last++;
-		if (used > sizeof(text) - 32) {
-			snprintf(text + used, sizeof(text) - used, ", ..");
+		if (strlen(text) > sizeof(text) - 32) {
+			array_add(text, ", ..");
 			break;
 		}
-		used += snprintf(text + used, sizeof(text) - used, last > lid ? "%s%u-%u" : "%s%u",
-				 used ? ", " : "", lid, last);
+		array_add(text, last > lid ? "%s%u-%u" : "%s%u", *text ? ", " : "", lid, last);
 	}
 	return json_string(text);
 }
@@ -94,11 +92,11 @@ static json_t *end_row(struct show *s, uint32_t at)
 		of = link_use_by_port(&s->scene, port->node, lids);
 		for (unsigned num = 0; num < 256; num++)
 			of += lids[num];
-		show_put(row, "{si sf}", "lids", lids[port->num], "share_percent",
+		json_put(row, "{si sf}", "lids", lids[port->num], "share_percent",
 			 of ? round(1e3 * lids[port->num] / of) / 10 : 0.0);
 	} else
-		show_put(row, "{sn sn}", "lids", "share_percent");
-	show_put(row, "{sI}", "host_pairs", (json_int_t)link_use_pairs(&s->scene, at));
+		json_put(row, "{sn sn}", "lids", "share_percent");
+	json_put(row, "{sI}", "host_pairs", (json_int_t)link_use_pairs(&s->scene, at));
 	show_rates(s, row, at);
 	return row;
 }
@@ -111,7 +109,7 @@ static bool show_cordoned_since(struct show *s, uint32_t at)
 	const char *since =
 		links_out_cordoned_since(s->env->fabric, s->t->nodes[port->node].guid, port->num);
 
-	show_put(s->doc, "{ss?}", "cordoned_since", since);
+	json_put(s->doc, "{ss?}", "cordoned_since", since);
 	return since;
 }
 
@@ -122,15 +120,15 @@ void show_port_facts(struct show *s, uint32_t at)
 	uint16_t lid = s->view.lids->lid_of_port[at];
 	char *note = show_note(s, at);
 
-	show_put(s->doc, "{ss so si ss*}", "node", node->name, "guid", json_guid(node->guid),
+	json_put(s->doc, "{ss so si ss*}", "node", node->name, "guid", json_guid(node->guid),
 		 "port", port->num, "label", show_label(s, at));
 	show_place(s, s->doc, port->node);
 	if (port->guid && node->type != TOPO_SWITCH)
-		show_put(s->doc, "{so so so*}", "port_guid", json_guid(port->guid), "lid",
+		json_put(s->doc, "{so so so*}", "port_guid", json_guid(port->guid), "lid",
 			 show_index(lid ? lid : -1), "subnet_manager",
 			 lid && lid == s->view.sm_lid ? json_true() : NULL);
 	show_link(s, s->doc, at);
-	show_put(s->doc, "{sb ss? si sf}", "up", port->link_up, "note", note, "mtu",
+	json_put(s->doc, "{sb ss? si sf}", "up", port->link_up, "note", note, "mtu",
 		 port->mtu ? 128 << port->mtu : 0, "link_gbps",
 		 topo_lane_mbps(port->speed) * port->width / 1e3);
 	if (port->link_up)
@@ -145,10 +143,10 @@ void show_port_facts(struct show *s, uint32_t at)
 	struct event_about about = event_about_port(s->t, at);
 
 	about.whole = true;
-	show_put(s->doc, "{sb}", "cordoned", cordoned);
+	json_put(s->doc, "{sb}", "cordoned", cordoned);
 	if (cordoned && !show_cordoned_since(s, at) && !(b && show_cordoned_since(s, port->peer)))
 		show_since(s, "cordoned_since", "cordoned", &about);
-	show_put(s->doc, "{sb sb sO? sO? sO*}", "quarantined",
+	json_put(s->doc, "{sb sb sO? sO? sO*}", "quarantined",
 		 port->quarantined || (b && b->quarantined), "isolated",
 		 port->isolated || (b && b->isolated), "sick", json_object_get(row, "sick"), "why",
 		 json_object_get(row, "why"), "left_s", json_object_get(row, "left_s"));
@@ -168,12 +166,12 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 	char name[256];
 
 	what_name(s->t, &what, name, sizeof(name));
-	show_put(s->doc, "{ss ss}", "kind", as_link ? "cable" : "port", "name", name);
+	json_put(s->doc, "{ss ss}", "kind", as_link ? "cable" : "port", "name", name);
 	show_port_facts(s, at);
 	if (port->peer != TOPO_NONE) {
 		json_t *near = end_row(s, at);
 
-		show_put(s->doc, "{s[oo]}", "ends", near, end_row(s, port->peer));
+		json_put(s->doc, "{s[oo]}", "ends", near, end_row(s, port->peer));
 	}
 	show_counters(s, at);
 	if (s->from != TOPO_NONE && s->view.lids->lid_of_port[at])
@@ -188,10 +186,8 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 				const struct mcast_hop *hop = &plan->trees[i].hops[h];
 
 				if (hop->guid == sw && mcast_forwards(hop, port->num))
-					json_array_append_new(
-						rows, json_pack("{so}", "mlid",
-								json_sprintf("0x%x",
-									     plan->trees[i].mlid)));
+					json_add(rows, "{so}", "mlid",
+						 json_sprintf("0x%x", plan->trees[i].mlid));
 			}
 		json_object_set_new(s->doc, "multicast_out", rows);
 	} else

@@ -39,7 +39,7 @@ void show_since(struct show *s, const char *key, const char *kind, const struct 
 
 	for (size_t i = json_array_size(events); i-- > 0;) {
 		const json_t *event = json_array_get(events, i);
-		const char *is = json_string_value(json_object_get(event, "kind"));
+		const char *is = json_text(event, "kind");
 
 		if (!is || strcmp(is, kind) || !event_is_about(event, about))
 			continue;
@@ -56,22 +56,13 @@ void show_news(struct show *s, const struct event_about *about)
 	static const char *const held[] = { "since", "cause", "link", "why" };
 	json_t *rows = admission_rows(links_out_admission(s->env->fabric));
 
-	show_put(s->doc, "{so so so}", "alerts",
+	json_put(s->doc, "{so so so}", "alerts",
 		 take_rows(fabric_alerts(s->env->fabric), about, alert, 3), "events",
 		 take_rows(fabric_events(s->env->fabric, EVENTS_READ), about, event, 4), "held",
 		 take_rows(rows, about, held, 4));
 }
 
 /* ---- Members --------------------------------------------------------------------------------- */
-
-void show_put(json_t *to, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	json_object_update_new(to, json_vpack_ex(NULL, 0, format, list));
-	va_end(list);
-}
 
 json_t *show_index(int value)
 {
@@ -91,7 +82,7 @@ void show_place(struct show *s, json_t *to, uint32_t n)
 		array_printf(su, ", SU %d", node->su + 1);
 	if (node->rail >= 0)
 		array_printf(rail, ", rail %d", node->rail);
-	show_put(to, "{so ss so* so so}", "place",
+	json_put(to, "{so ss so* so so}", "place",
 		 json_sprintf("%s%s%s%s", topo_role_name(node->role), tier, su, rail), "role",
 		 topo_role_name(node->role), "level",
 		 n < s->t->nswitches ? json_integer(node->level) : NULL, "su", show_index(node->su),
@@ -104,7 +95,7 @@ void show_link(struct show *s, json_t *to, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at], *peer = topo_peer(s->t, port);
 
-	show_put(to, "{ss si ss ss? so}", "state", topo_state_name(port->state), "width",
+	json_put(to, "{ss si ss ss? so}", "state", topo_state_name(port->state), "width",
 		 port->width, "speed", topo_speed_name(port->speed), "to",
 		 peer ? s->t->nodes[peer->node].name : NULL, "to_port",
 		 show_index(peer ? peer->num : -1));
@@ -112,10 +103,10 @@ void show_link(struct show *s, json_t *to, uint32_t at)
 
 static bool is_end(const json_t *end, const struct topo *t, const struct topo_port *port)
 {
-	const char *guid = json_string_value(json_object_get(end, "guid"));
+	const char *guid = json_text(end, "guid");
 
 	return guid && port && strtoull(guid, NULL, 0) == t->nodes[port->node].guid &&
-	       json_integer_value(json_object_get(end, "port")) == port->num;
+	       json_number(end, "port") == port->num;
 }
 
 const json_t *show_unhealthy(const struct show *s, uint32_t at)
@@ -134,26 +125,23 @@ const json_t *show_unhealthy(const struct show *s, uint32_t at)
 /* Appends to a list of texts. */
 static void add_note(char *note, size_t size, const char *text)
 {
-	size_t used = strlen(note);
-
 	if (text && *text)
-		snprintf(note + used, size - used, "%s%s", used ? ", " : "", text);
+		text_add(note, size, "%s%s", *note ? ", " : "", text);
 }
 
 static void add_unhealthy(char *note, size_t size, const json_t *row)
 {
-	const char *why = json_string_value(json_object_get(row, "why"));
+	const char *why = json_text(row, "why");
 	const json_t *left = json_object_get(row, "left_s");
 	char text[256];
 
 	if (!row)
 		return;
-	array_printf(text, "%s%s%s", json_string_value(json_object_get(row, "sick")),
-		     why ? ": " : "", why ? why : "");
+	array_printf(text, "%s%s%s", json_text(row, "sick"), why ? ": " : "", why ? why : "");
 	add_note(note, size, text);
 	if (json_is_true(json_object_get(row, "until_clean")))
 		array_printf(text, "until it was clean for %" JSON_INTEGER_FORMAT " s",
-			     json_integer_value(json_object_get(row, "seconds")));
+			     json_number(row, "seconds"));
 	else if (json_is_integer(left))
 		array_printf(text, "for %" JSON_INTEGER_FORMAT " s more", json_integer_value(left));
 	else
@@ -205,7 +193,7 @@ void show_rates(struct show *s, json_t *to, uint32_t at)
 
 	uint64_t read_us = c ? counters_read_us(c) : 0;
 
-	show_put(to, "{so so so so}", "out_gbps", gbps(c, PERF_XMIT_DATA), "in_gbps",
+	json_put(to, "{so so so so}", "out_gbps", gbps(c, PERF_XMIT_DATA), "in_gbps",
 		 gbps(c, PERF_RCV_DATA), "errors_per_s",
 		 isnan(errors) ? json_null() : json_real(errors), "age_s",
 		 read_us ? json_real((link_health_now_us(s->env->fabric) - read_us) / 1e6)
@@ -251,7 +239,7 @@ void show_fec_facts(struct show *s, uint32_t at)
 {
 	const struct fec_mode *mode = fec_of(s, at);
 
-	show_put(s->doc, "{so? so* so*}", "fec", show_fec(s, at), "fec_supported",
+	json_put(s->doc, "{so? so* so*}", "fec", show_fec(s, at), "fec_supported",
 		 mode ? fec_names(mode->supported) : NULL, "fec_enabled",
 		 mode ? fec_names(mode->enabled) : NULL);
 }
@@ -262,12 +250,12 @@ json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
 	json_t *row = json_object();
 	char *note = show_note(s, at);
 
-	show_put(row, "{si ss*}", "port", port->num, "label", show_label(s, at));
+	json_put(row, "{si ss*}", "port", port->num, "label", show_label(s, at));
 	show_link(s, row, at);
-	show_put(row, "{so* so*}", "fec", show_fec(s, at), "lids",
+	json_put(row, "{so* so*}", "fec", show_fec(s, at), "lids",
 		 lids ? json_integer(lids[port->num]) : NULL);
 	show_rates(s, row, at);
-	show_put(row, "{ss?}", "note", note);
+	json_put(row, "{ss?}", "note", note);
 	free(note);
 	return row;
 }
@@ -291,9 +279,7 @@ static void add_counted(json_t *rows, json_t *row)
 	json_t *other = find_alike(rows, row);
 
 	if (other) {
-		json_object_set_new(
-			other, "ports",
-			json_integer(json_integer_value(json_object_get(other, "ports")) + 1));
+		json_object_set_new(other, "ports", json_integer(json_number(other, "ports") + 1));
 		json_decref(row);
 		return;
 	}

@@ -254,9 +254,8 @@ json_t *troubles_json(const struct alerts *a)
 
 	for (const struct alert *it = a->list; it; it = it->next)
 		if (it->error)
-			json_array_append_new(
-				list, json_pack("{so so sf}", "what", clean(it->subject.name),
-						"error", clean(it->error), "since_s",
-						(loop_now_us(a->loop) - it->since_us) / 1e6));
+			json_add(list, "{so so sf}", "what", clean(it->subject.name), "error",
+				 clean(it->error), "since_s",
+				 (loop_now_us(a->loop) - it->since_us) / 1e6);
 	return list;
 }

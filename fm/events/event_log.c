@@ -198,7 +198,7 @@ const json_t *event_log_at(const struct event_log *events, uint64_t seq)
 
 	/* What was restored may have gaps, in which older events stand. */
 	return event && seq + events->capacity >= events->next &&
-			       (uint64_t)json_integer_value(json_object_get(event, "seq")) == seq
+			       (uint64_t)json_number(event, "seq") == seq
 		       ? event
 		       : NULL;
 }
@@ -232,7 +232,7 @@ json_t *event_log_json(const struct event_log *events, unsigned count)
 
 static bool is_event(const json_t *row)
 {
-	json_int_t seq = json_integer_value(json_object_get(row, "seq"));
+	json_int_t seq = json_number(row, "seq");
 
 	return json_is_integer(json_object_get(row, "seq")) && seq >= 0 && seq < SEQ_END &&
 	       json_is_string(json_object_get(row, "time")) &&
@@ -271,7 +271,7 @@ void event_log_restore(struct event_log *events, const json_t *rows)
 
 	clear(events);
 	JSON_EACH (row, rows) {
-		uint64_t seq = json_integer_value(json_object_get(row, "seq"));
+		uint64_t seq = json_number(row, "seq");
 
 		if (is_event(row) && seq >= events->next)
 			put(events, json_incref(row), seq);
@@ -284,11 +284,10 @@ void event_log_restore(struct event_log *events, const json_t *rows)
 /* What one event has that no other has; the caller's. */
 static char *key_of(const json_t *event)
 {
-	const char *manager = json_string_value(json_object_get(event, "manager"));
+	const char *manager = json_text(event, "manager");
 
-	return mem_printf("%s %s %s %s", json_string_value(json_object_get(event, "time")),
-			  json_string_value(json_object_get(event, "kind")), manager ? manager : "",
-			  json_string_value(json_object_get(event, "text")));
+	return mem_printf("%s %s %s %s", json_text(event, "time"), json_text(event, "kind"),
+			  manager ? manager : "", json_text(event, "text"));
 }
 
 /* Those that are not among the rows, oldest first. */
@@ -324,13 +323,12 @@ void event_log_merge(struct event_log *events, const json_t *rows)
 
 	clear(events);
 	JSON_EACH (row, rows) {
-		uint64_t seq = json_integer_value(json_object_get(row, "seq"));
+		uint64_t seq = json_number(row, "seq");
 
 		if (!is_event(row))
 			continue;
 		for (; (mine = json_array_get(own, at)) &&
-		       strcmp(json_string_value(json_object_get(mine, "time")),
-			      json_string_value(json_object_get(row, "time"))) < 0;
+		       strcmp(json_text(mine, "time"), json_text(row, "time")) < 0;
 		     at++)
 			put_behind(events, mine);
 		if (seq >= events->next)

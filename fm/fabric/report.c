@@ -8,6 +8,7 @@
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
 #include "topology/graph/risk.h"
+#include "topology/base/text.h"
 
 struct follower { /* of events */
 	struct follower *next;
@@ -42,22 +43,22 @@ static int drained(const struct topo *t, enum drain why)
 	return count;
 }
 
-static json_t *topo_json(const struct fabric *f)
+static void put_topo(const struct fabric *f, json_t *doc)
 {
 	const struct topo *t = f->now.topo;
 	const int down = t ? topo_links_down(t) : 0;
 
-	return json_pack(
-		"{si si si si si si si si si si si si}", "switches", t ? (int)t->nswitches : 0,
-		"hcas", t ? (int)t->ncas : 0, "aggregation_nodes", t ? (int)t->nspecials : 0,
-		"links_special", t ? (int)t->nlinks_special : 0, "links",
-		t ? (int)topo_links(t) : 0, "links_down", down, "links_missing", down,
-		"links_cordoned", t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
-		t ? drained(t, QUARANTINED) : 0, "links_isolated", t ? drained(t, ISOLATED) : 0,
-		"levels", t ? (int)t->nlevels : 0, "lids", f->now.lids ? (int)f->now.lids->top : 0);
+	json_put(doc, "{si si si si si si si si si si si si}", "switches",
+		 t ? (int)t->nswitches : 0, "hcas", t ? (int)t->ncas : 0, "aggregation_nodes",
+		 t ? (int)t->nspecials : 0, "links_special", t ? (int)t->nlinks_special : 0,
+		 "links", t ? (int)topo_links(t) : 0, "links_down", down, "links_missing", down,
+		 "links_cordoned", t ? drained(t, BY_OPERATOR) : 0, "links_quarantined",
+		 t ? drained(t, QUARANTINED) : 0, "links_isolated", t ? drained(t, ISOLATED) : 0,
+		 "levels", t ? (int)t->nlevels : 0, "lids",
+		 f->now.lids ? (int)f->now.lids->top : 0);
 }
 
-static json_t *cutoff_json(const struct fabric *f)
+static void put_cutoff(const struct fabric *f, json_t *doc)
 {
 	struct cutoff c = { 0 };
 	char text[256] = "";
@@ -66,35 +67,32 @@ static json_t *cutoff_json(const struct fabric *f)
 		fabric_cutoff(f, &c);
 		cutoff_describe(f->now.topo, &c, text, sizeof(text));
 	}
-	return json_pack("{si si so so}", "hcas_cut_off", c.hcas, "hcas_off", c.off, "cut_off",
-			 c.hcas ? json_string(text) : json_null(), "lost",
-			 f->now.topo ? lost_json(NULL, f->now.topo, fabric_own_node(f))
-				     : json_null());
+	json_put(doc, "{si si so so?}", "hcas_cut_off", c.hcas, "hcas_off", c.off, "cut_off",
+		 c.hcas ? json_string(text) : json_null(), "lost",
+		 f->now.topo ? lost_json(NULL, f->now.topo, fabric_own_node(f)) : NULL);
 }
 
-static json_t *smp_json(const struct fabric *f)
+static void put_smp(const struct fabric *f, json_t *doc)
 {
 	struct mad_stats s = mad_stats(f->mad);
 
-	return json_pack("{sI sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent,
-			 "smps_timed_out", (json_int_t)s.timed_out, "smps_retried",
-			 (json_int_t)s.retried, "mads_dropped",
-			 (json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
-			 "mads_malformed", (json_int_t)s.dropped_malformed, "mads_unsolicited",
-			 (json_int_t)s.unsolicited, "smp_window", s.window);
+	json_put(doc, "{sI sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent, "smps_timed_out",
+		 (json_int_t)s.timed_out, "smps_retried", (json_int_t)s.retried, "mads_dropped",
+		 (json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
+		 "mads_malformed", (json_int_t)s.dropped_malformed, "mads_unsolicited",
+		 (json_int_t)s.unsolicited, "smp_window", s.window);
 }
 
 /* What happened since this manager began; seconds since tables were changed last. */
-static json_t *past_json(const struct fabric *f)
+static void put_past(const struct fabric *f, json_t *doc)
 {
 	uint64_t rerouted = f->figures->rerouted_us;
 
-	return json_pack("{so so si s{si sf}}", "events_by_level", event_log_counts(f->events),
-			 "reroute_age_s",
-			 rerouted ? json_real((loop_now_us(f->loop) - rerouted) / 1e6)
-				  : json_null(),
-			 "lft_blocks_failed", f->figures->programmed.failed, "drained", "lids",
-			 f->figures->drained.lids, "ms", f->figures->drained.ms);
+	json_put(doc, "{so so si s{si sf}}", "events_by_level", event_log_counts(f->events),
+		 "reroute_age_s",
+		 rerouted ? json_real((loop_now_us(f->loop) - rerouted) / 1e6) : json_null(),
+		 "lft_blocks_failed", f->figures->programmed.failed, "drained", "lids",
+		 f->figures->drained.lids, "ms", f->figures->drained.ms);
 }
 
 /* Of the lives of this process before, which a change of role ended: what counts from its start. */
@@ -119,13 +117,11 @@ static json_t *add_totals(json_t *doc, json_t *before)
 		json_t *then = part ? json_object_get(before, part) : before;
 
 		for (const char *const *name = parts[i].names; *name; name++) {
-			json_int_t count = json_integer_value(json_object_get(then, *name));
+			json_int_t count = json_number(then, *name);
 
 			if (count)
-				json_object_set_new(
-					now, *name,
-					json_integer(count + json_integer_value(
-								     json_object_get(now, *name))));
+				json_object_set_new(now, *name,
+						    json_integer(count + json_number(now, *name)));
 		}
 	}
 	return doc;
@@ -167,40 +163,21 @@ json_t *fabric_status(const struct fabric *f)
 		f->now.routed.engine ? f->now.routed.engine
 				     : route_engine_name(f->conf.routing.engine),
 		"sm_lid", f->now.sm_lid);
-	json_t *parts[] = {
-		cutoff_json(f),
-		topo_json(f),
-		json_pack("{sf sf sf sf sf sI si si si sI}", "sweep_ms", f->figures->sweep_ms,
-			  "route_ms", f->figures->route_ms, "check_ms", f->figures->check_ms,
-			  "program_ms", f->figures->program_ms, "bringup_ms",
-			  f->figures->bringup_ms, "lft_blocks_written",
-			  (json_int_t)program_blocks_written(f->program), "lft_blocks_unread",
-			  program_unread(f->program), "silent", f->figures->silent, "reroutes",
-			  f->figures->reroutes, "polls", (json_int_t)f->figures->polls),
-		json_pack("{so sb}", "stages_ms", stages, "check_whole", f->figures->check_whole),
-		smp_json(f),
-		past_json(f)
-	};
 
 	json_object_update(stages, settle);
 	json_decref(settle);
-	for (unsigned i = 0; i < ARRAY_SIZE(parts); i++) {
-		json_object_update(doc, parts[i]);
-		json_decref(parts[i]);
-	}
-	if (f->now.routed.why[0])
-		json_object_set_new(doc, "engine_why", json_string(f->now.routed.why));
+	put_cutoff(f, doc);
+	put_topo(f, doc);
+	json_put(doc, "{sf sf sf sf sf sI si si si sI so sb}", "sweep_ms", f->figures->sweep_ms,
+		 "route_ms", f->figures->route_ms, "check_ms", f->figures->check_ms, "program_ms",
+		 f->figures->program_ms, "bringup_ms", f->figures->bringup_ms, "lft_blocks_written",
+		 (json_int_t)program_blocks_written(f->program), "lft_blocks_unread",
+		 program_unread(f->program), "silent", f->figures->silent, "reroutes",
+		 f->figures->reroutes, "polls", (json_int_t)f->figures->polls, "stages_ms", stages,
+		 "check_whole", f->figures->check_whole);
+	put_smp(f, doc);
+	put_past(f, doc);
 	fabric_faults_status(f, doc);
-	json_object_set_new(doc, "at_risk", f->now.topo ? risk_json(f->now.topo) : json_null());
-	json_object_set_new(doc, "alerts", alerts_json(f->alerts));
-	json_object_set_new(doc, "troubles", troubles_json(f->alerts));
-	json_object_set_new(doc, "proof", report_proof(&f->now.proof));
-	json_object_set_new(
-		doc, "uptime_s",
-		json_integer((loop_now_us(f->loop) - f->progress.started_us) / 1000000));
-	json_object_set_new(doc, "loop_longest_us", json_integer(longest.us));
-	json_object_set_new(doc, "loop_longest_step",
-			    longest.what ? json_string(longest.what) : json_null());
 
 	/* Resident set, from the second field of /proc/self/statm (pages). */
 	long pages = 0;
@@ -210,8 +187,14 @@ json_t *fabric_status(const struct fabric *f)
 		pages = 0;
 	if (in)
 		fclose(in);
-	json_object_set_new(doc, "rss_kb", json_integer(pages * (sysconf(_SC_PAGESIZE) / 1024)));
-
+	json_put(doc, "{ss* so? so so so sI sI ss? sI}", "engine_why",
+		 f->now.routed.why[0] ? f->now.routed.why : NULL, "at_risk",
+		 f->now.topo ? risk_json(f->now.topo) : NULL, "alerts", alerts_json(f->alerts),
+		 "troubles", troubles_json(f->alerts), "proof", report_proof(&f->now.proof),
+		 "uptime_s",
+		 (json_int_t)((loop_now_us(f->loop) - f->progress.started_us) / 1000000),
+		 "loop_longest_us", (json_int_t)longest.us, "loop_longest_step", longest.what,
+		 "rss_kb", (json_int_t)(pages * (sysconf(_SC_PAGESIZE) / 1024)));
 	MODULES_CALL(f->kept.modules, status, doc);
 	json_object_set_new(doc, "headline", json_string(headline(doc)));
 	return add_totals(doc, f->kept.totals);

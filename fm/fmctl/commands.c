@@ -90,7 +90,7 @@ static struct topo *read_fabric(const json_t *document)
 	JSON_EACH (row, json_object_get(document, "nodes"))
 		if (status >= 0) {
 			const char *type = table_text(row, "type");
-			const struct topo_node_attr attr = {
+			const struct topo_node attr = {
 				.guid = guid(row, "guid"),
 				.desc = table_text(row, "description"),
 				.label = table_text(row, "name"),

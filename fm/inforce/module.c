@@ -55,7 +55,7 @@ struct inforce {
 
 /*
  * A switch most of whose links to others are in Init at their far ends, or Armed, while it was
- * Active when it was last heard: it has booted, so it has no tables, and what it said is past. Not
+ * Active when it was last heard: it has booted, so it has no tables, and its answers are past. Not
  * all, for a neighbour may be as it is.
  */
 static bool has_booted(const struct inv_node *node)

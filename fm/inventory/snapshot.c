@@ -20,7 +20,7 @@ static bool is_usable(const struct inventory *inv, const struct inv_node *node, 
 	       (!port->peer->ncarry && inv_node_is(port->peer, INV_LEAF));
 }
 
-static struct topo_port_attr port_attr(const struct inv_node *node, unsigned num)
+static struct topo_port port_attr(const struct inv_node *node, unsigned num)
 {
 	const struct inv_port *port = &node->ports[num];
 	bool end_port = inv_is_switch(node) ? num == 0 : num > 0;
@@ -30,7 +30,7 @@ static struct topo_port_attr port_attr(const struct inv_node *node, unsigned num
 	uint8_t other =
 		port->peer && !inv_is_switch(node) ? port->peer->ports[port->peer_port].speed : 0;
 
-	return (struct topo_port_attr){
+	return (struct topo_port){
 		.capmask = port->capmask,
 		.lid = end_port ? port->lid : 0,
 		.lmc = end_port ? port->lmc : 0,
@@ -71,7 +71,7 @@ struct topo_builder *inventory_snapshot_builder(const struct inventory *inv)
 	struct topo_builder *b = topo_builder_new();
 
 	INVENTORY_EACH (inv, node) {
-		struct topo_node_attr node_attr = {
+		struct topo_node node_attr = {
 			.guid = node->guid,
 			.sys_guid = node->info.sys_guid,
 			.desc = node->desc,
@@ -91,7 +91,7 @@ struct topo_builder *inventory_snapshot_builder(const struct inventory *inv)
 		node->handle = topo_builder_node(b, &node_attr);
 		assert(node->handle >= 0); /* types, sizes and GUIDs were checked when it was met */
 		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= node->nports; p++) {
-			struct topo_port_attr attr = port_attr(node, p);
+			struct topo_port attr = port_attr(node, p);
 
 			if (node->port_guids)
 				attr.guid = node->port_guids[p];
@@ -142,7 +142,7 @@ struct topo *inventory_snapshot_ports(const struct inventory *inv, const struct 
 			return NULL;
 		}
 		for (unsigned p = inv_is_switch(node) ? 0 : 1; p <= node->nports; p++) {
-			struct topo_port_attr attr = port_attr(node, p);
+			struct topo_port attr = port_attr(node, p);
 
 			topo_with_port(t, older->nodes[n].port0 + p, &attr,
 				       is_usable(inv, node, p));

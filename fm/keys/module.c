@@ -16,7 +16,7 @@
 
 #define ASK_AGAIN_US 60000000
 #define TRAP_KEPT_US 600000000
-#define LATE_US	     700000 /* by then one that holds a key has told of it */
+#define LATE_US	     700000 /* by then one that holds a key has sent its trap */
 #define AGAIN_US     100000
 #define NAME	     320
 

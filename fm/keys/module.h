@@ -41,8 +41,8 @@ struct asking {
 	double owed;		 /* ports that are due, less those that were asked */
 	guid_t soon[ASKING_SOON];
 	unsigned nsoon;
-	guid_t foreign;		 /* the same of ports with a key of somebody else.. */
-	uint64_t foreign_due_us; /* ..and when they are asked again */
+	guid_t foreign;		 /* the same of ports with a key of somebody else */
+	uint64_t foreign_due_us; /* when these are asked again */
 	uint64_t renewed, expired;
 };
 
@@ -60,12 +60,12 @@ struct asking {
  * them. These ports are one device, with those on its other side. A port between ports of hosts
  * leads to a host, and so does one that is left.
  *
- * A device is named as soon as it can be told from one that is slow, and from one with a key: all
+ * A device is named as soon as it is known not to be slow, and not to have a key: all
  * tries of the probes of half of its ports are over; and one that was met has answered PerfMgt, or
  * not, or, where it has no LID, had LATE_US to answer the sweep.
  *
  * With protection level 2 or 3 a port drops every SMP without its key (IBA 14.2.4.1), so it looks
- * like one whose agent hangs. It can be told from that by what M_Keys do not protect:
+ * like one whose agent hangs. It can be distinguished from that by what M_Keys do not protect:
  *
  *   it sends trap 256        it has dropped an SMP for its M_Key, and its agent is alive
  *   it answers PerfMgt       GMPs have no M_Key: its port is alive, and answers no SMP

@@ -52,7 +52,6 @@ struct io_body {
 };
 /* Takes data over. The caller has the one reference; the last unref frees both. Never NULL. */
 struct io_body *io_body_new(uint8_t *data);
-void io_body_ref(struct io_body *body);
 void io_body_unref(struct io_body *body);
 
 #define IO_PORTS 32 /* of this machine that are taken note of */

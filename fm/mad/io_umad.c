@@ -123,29 +123,43 @@ static void watch_requests(void *arg);
 #define RMPP_FLAGS_AT 26  /* RMPPFlags in an SA MAD (IBA 13.6.2.1) */
 #define RMPP_ACTIVE   1
 
-/* The descriptor of an agent (AGENT_ ..): one of u->handles, never NULL. */
+#define METHOD_GET_TRACE_TABLE 0x13
+#define OF_SMPS                                                                                    \
+	{                                                                                          \
+		WIRE_GET, WIRE_SET, WIRE_TRAP, WIRE_TRAP_REPRESS                                   \
+	}
+static const struct agent {
+	uint8_t handle, mgmt_class, version, rmpp;
+	uint8_t methods[6]; /* of requests that come to it; ends with 0 */
+} agents[AGENTS] = {
+	[AGENT_SMI_LID] = { HANDLE_SMI, WIRE_SMI_LID, 1, 0, OF_SMPS },
+	[AGENT_SMI_DR] = { HANDLE_SMI, WIRE_SMI_DR, 1, 0, OF_SMPS },
+	[AGENT_SA] = { HANDLE_GS,
+		       WIRE_SA,
+		       2,
+		       1,
+		       { WIRE_GET, WIRE_SET, WIRE_REPORT, WIRE_TRAP, WIRE_DELETE } },
+	[AGENT_PERF] = { HANDLE_SMI, WIRE_PERF, 1, 0, { 0 } },
+	[AGENT_TABLES] = { HANDLE_TABLES,
+			   WIRE_SA,
+			   2,
+			   1,
+			   { WIRE_GET_TABLE, METHOD_GET_TRACE_TABLE, WIRE_GET_MULTI } },
+};
+
+/* The descriptor of an agent: one of u->handles, never NULL. */
 static struct handle *umad_handle_of(struct umad_io *u, int agent)
 {
-	if (agent == AGENT_TABLES)
-		return &u->handles[HANDLE_TABLES];
-	return &u->handles[agent == AGENT_SA ? HANDLE_GS : HANDLE_SMI];
+	return &u->handles[agents[agent].handle];
 }
 
 /* -1: no such class. */
 static int agent_of(uint8_t mgmt_class)
 {
-	switch (mgmt_class) {
-	case WIRE_SMI_LID:
-		return AGENT_SMI_LID;
-	case WIRE_SMI_DR:
-		return AGENT_SMI_DR;
-	case WIRE_SA:
-		return AGENT_SA;
-	case WIRE_PERF:
-		return AGENT_PERF;
-	default:
-		return -1;
-	}
+	for (int i = 0; i < AGENTS; i++)
+		if (agents[i].mgmt_class == mgmt_class)
+			return i;
+	return -1;
 }
 
 static void address_set(void *umad, const struct io_addr *to)
@@ -572,10 +586,9 @@ static void umad_receive_start(struct umad_io *u)
 
 /* ---- The port, its agents and its descriptors ------------------------------------------------ */
 
-#define NOT_OURS	       " (root may, and whom a udev rule gives it to)"
-#define LONG_BITS	       (8 * sizeof(long))
-#define METHOD_BITS	       128
-#define METHOD_GET_TRACE_TABLE 0x13
+#define NOT_OURS    " (root may, and whom a udev rule gives it to)"
+#define LONG_BITS   (8 * sizeof(long))
+#define METHOD_BITS 128
 
 /* ---- IsSM ------------------------------------------------------------------------------------ */
 
@@ -602,33 +615,6 @@ static int umad_io_set_is_sm(struct io *io, bool on)
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
-
-static const struct agent {
-	uint8_t handle, mgmt_class, version, rmpp;
-	uint8_t methods[6]; /* of requests that come to it; ends with 0 */
-} agents[AGENTS] = {
-	[AGENT_SMI_LID] = { HANDLE_SMI,
-			    WIRE_SMI_LID,
-			    1,
-			    0,
-			    { WIRE_GET, WIRE_SET, WIRE_TRAP, WIRE_TRAP_REPRESS } },
-	[AGENT_SMI_DR] = { HANDLE_SMI,
-			   WIRE_SMI_DR,
-			   1,
-			   0,
-			   { WIRE_GET, WIRE_SET, WIRE_TRAP, WIRE_TRAP_REPRESS } },
-	[AGENT_SA] = { HANDLE_GS,
-		       WIRE_SA,
-		       2,
-		       1,
-		       { WIRE_GET, WIRE_SET, WIRE_REPORT, WIRE_TRAP, WIRE_DELETE } },
-	[AGENT_PERF] = { HANDLE_SMI, WIRE_PERF, 1, 0, { 0 } },
-	[AGENT_TABLES] = { HANDLE_TABLES,
-			   WIRE_SA,
-			   2,
-			   1,
-			   { WIRE_GET_TABLE, METHOD_GET_TRACE_TABLE, WIRE_GET_MULTI } },
-};
 
 static void methods_add(long mask[METHOD_BITS / LONG_BITS], const uint8_t *methods)
 {

@@ -36,11 +36,6 @@ struct io_body *io_body_new(uint8_t *data)
 	return body;
 }
 
-void io_body_ref(struct io_body *body)
-{
-	body->refs++;
-}
-
 void io_body_unref(struct io_body *body)
 {
 	if (--body->refs)

@@ -10,10 +10,10 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <infiniband/umad.h>
 #include "fm/mad/umad_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 #define PHYS_LINK_UP	   5
 #define CAP_IS_SM_DISABLED (1u << 10) /* IBA 14.2.5.6 */
@@ -32,21 +32,6 @@ struct choice {
 	unsigned places[IO_PORTS], nguids;
 	char devices[SEEN_MAX], ports[SEEN_MAX];
 };
-
-static void __attribute__((format(printf, 2, 3)))
-seen_add(char seen[SEEN_MAX], const char *format, ...)
-{
-	size_t len = strlen(seen);
-	va_list args;
-
-	if (len && len < SEEN_MAX - 2) {
-		memcpy(seen + len, ", ", 3);
-		len += 2;
-	}
-	va_start(args, format);
-	vsnprintf(seen + len, SEEN_MAX - len, format, args);
-	va_end(args);
-}
 
 bool umad_port_manages_nvswitches(const char *vpd_path)
 {
@@ -135,7 +120,7 @@ static void device_consider(struct choice *choice, const char *name)
 	/* libibumad names a default device when there is none. */
 	if (umad_get_ca(name, &ca) < 0)
 		return;
-	seen_add(choice->devices, "%s", name);
+	array_add(choice->devices, "%s%s", *choice->devices ? ", " : "", name);
 	if (of_device == NO_PLACE)
 		goto out;
 	choice->met++;
@@ -153,8 +138,8 @@ static void device_consider(struct choice *choice, const char *name)
 				choice->ethernet++;
 				continue;
 			}
-			seen_add(choice->ports, "%s port %d 0x%016" PRIx64, ca.ca_name,
-				 port->portnum, guid);
+			array_add(choice->ports, "%s%s port %d 0x%016" PRIx64,
+				  *choice->ports ? ", " : "", ca.ca_name, port->portnum, guid);
 			if (rank == RANK_NONE || !(better || (choice->guids && link)))
 				continue;
 			barred = rank < RANK_NAMED &&

@@ -130,7 +130,7 @@ int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer)
 	job->answer = *answer;
 	memcpy(job->address, answer->address, w->header);
 	memcpy(job->head, answer->head, answer->head_len);
-	io_body_ref(answer->body);
+	answer->body->refs++;
 	w->left++;
 	pthread_mutex_lock(&w->lock);
 	cl_qlist_insert_tail(&w->todo, &job->item);

@@ -211,20 +211,9 @@ enum topo_speed wire_port_info_speed(const struct wire_port_info *info)
 
 unsigned wire_port_info_lanes(const struct wire_port_info *info)
 {
-	switch (info->width_active) {
-	case 1:
-		return 1;
-	case 2:
-		return 4;
-	case 4:
-		return 8;
-	case 8:
-		return 12;
-	case 16:
-		return 2;
-	default:
-		return 0;
-	}
+	static const uint8_t lanes[] = { [1] = 1, [2] = 4, [4] = 8, [8] = 12, [16] = 2 };
+
+	return info->width_active < ARRAY_SIZE(lanes) ? lanes[info->width_active] : 0;
 }
 
 /* ---- SwitchInfo ------------------------------------------------------------------------------ */
@@ -254,137 +243,81 @@ void wire_words_encode(const uint16_t words[32], uint8_t data[64])
 /* ---- Notices --------------------------------------------------------------------------------- */
 
 /*
- * Notices (IBA 13.4.8.2) and the trap details of 14.2.5.1, which are laid out by trap number:
- *   64-67    a GID at byte 6
- *   128      the switch's LID at byte 0
- *   129-131  LID at 2, port at 4
- *   144      LID at 2, CapabilityMask at 6, bit 0 of byte 5 = other local changes; of bytes 10-11
- *            bit 0 = NodeDescription changed, bit 3 = SM priority changed
- *   145      LID at 2, system image GUID at 6
- *   256-258  LID of who had the wrong key at 2
- *   259      the same, and the switch's port at 50
- * The encoder starts from the raw details and lays these fields over them, so that decode and
- * encode give the bytes back.
+ * Notices (IBA 13.4.8.2) and the details of traps (14.2.5.1): what the details of each trap number
+ * have, and at which byte, counted from 1; 0 = they do not have it. The encoder starts from the raw
+ * details and lays these fields over them, so that decode and encode give the bytes back.
  */
-
-enum details {
-	DETAILS_OTHER,
-	DETAILS_GID,
-	DETAILS_LINK,
-	DETAILS_PORT,
-	DETAILS_LOCAL,
-	DETAILS_GUID,
-	DETAILS_KEY,
-	DETAILS_SWITCH_KEY
+static const struct details {
+	uint16_t first, last; /* trap numbers */
+	uint8_t lid, port, gid, guid, capmask;
+	/* bit 0 = what follows counts; of 2 bytes bit 0 = NodeDescription, bit 3 = SM priority */
+	uint8_t changes, what;
+} details[] = {
+	{ 64, 67, .gid = 7, .guid = 15 },
+	{ 128, 128, .lid = 1 }, /* of the switch */
+	{ 129, 131, .lid = 3, .port = 5 },
+	{ 144, 144, .lid = 3, .capmask = 7, .changes = 6, .what = 11 },
+	{ 145, 145, .lid = 3, .guid = 7 },  /* system image GUID */
+	{ 256, 258, .lid = 3 },		    /* of who had the wrong key */
+	{ 259, 259, .lid = 3, .port = 51 }, /* the same, and the switch's port */
 };
-
-static enum details details_kind(bool generic, uint16_t trap)
-{
-	if (!generic)
-		return DETAILS_OTHER;
-	if (trap >= 64 && trap <= 67)
-		return DETAILS_GID;
-	if (trap >= 129 && trap <= 131)
-		return DETAILS_PORT;
-	if (trap >= 256 && trap <= 258)
-		return DETAILS_KEY;
-	switch (trap) {
-	case 128:
-		return DETAILS_LINK;
-	case 144:
-		return DETAILS_LOCAL;
-	case 145:
-		return DETAILS_GUID;
-	case 259:
-		return DETAILS_SWITCH_KEY;
-	default:
-		return DETAILS_OTHER;
-	}
-}
-
-WIRE_FORMAT(notice, uint8_t[WIRE_SMP_DATA], WIRE_NOTICE_LIST)
-
-enum { /* bytes of the details */
-       LINK_LID = 0,
-       LID = 2, /* of all others */
-       PORT = 4,
-       CHANGES = 5,
-       GUID = 6,
-       CAPMASK = 6,
-       GID = 6,
-       CHANGE_FLAGS = 10,
-       KEY_PORT = 50
-};
-#define OTHER_CHANGES	 1 /* of CHANGES: CHANGE_FLAGS count */
+#define OTHER_CHANGES	 1
 #define DESC_CHANGED	 1
 #define PRIORITY_CHANGED 8
 
+WIRE_FORMAT(notice, uint8_t[WIRE_SMP_DATA], WIRE_NOTICE_LIST)
+
+static const struct details *details_of(const struct wire_notice *notice)
+{
+	static const struct details none;
+
+	ARRAY_EACH (it, details, ARRAY_SIZE(details))
+		if (notice->generic && notice->trap >= it->first && notice->trap <= it->last)
+			return it;
+	return &none;
+}
+
 void wire_notice_decode(const uint8_t data[64], struct wire_notice *out)
 {
-	const uint8_t *at = out->details;
-	enum details kind;
-	uint16_t flags;
+	const uint8_t *at = data + WIRE_SMP_DATA - sizeof(out->details) - 1;
+	const struct details *has;
+	uint16_t what = 0;
 
 	notice_get(data, out);
-	kind = details_kind(out->generic, out->trap);
-	if (kind != DETAILS_OTHER && kind != DETAILS_GID)
-		out->lid = wire_get(at + (kind == DETAILS_LINK ? LINK_LID : LID), 2);
-	switch (kind) {
-	case DETAILS_GID:
-		memcpy(out->gid, at + GID, sizeof(out->gid));
-		out->guid = wire_get(at + GID + 8, 8);
-		break;
-	case DETAILS_PORT:
-		out->port = at[PORT];
-		break;
-	case DETAILS_LOCAL:
-		out->capmask = wire_get(at + CAPMASK, 4);
-		flags = at[CHANGES] & OTHER_CHANGES ? wire_get(at + CHANGE_FLAGS, 2) : 0;
-		out->desc_changed = flags & DESC_CHANGED;
-		out->priority_changed = flags & PRIORITY_CHANGED;
-		break;
-	case DETAILS_GUID:
-		out->guid = wire_get(at + GUID, 8);
-		break;
-	case DETAILS_SWITCH_KEY:
-		out->port = at[KEY_PORT];
-		break;
-	default:
-		break;
-	}
+	has = details_of(out);
+	out->lid = has->lid ? wire_get(at + has->lid, 2) : 0;
+	out->port = has->port ? at[has->port] : 0;
+	out->guid = has->guid ? wire_get(at + has->guid, 8) : 0;
+	out->capmask = has->capmask ? wire_get(at + has->capmask, 4) : 0;
+	if (has->gid)
+		memcpy(out->gid, at + has->gid, sizeof(out->gid));
+	if (has->changes && at[has->changes] & OTHER_CHANGES)
+		what = wire_get(at + has->what, 2);
+	out->desc_changed = what & DESC_CHANGED;
+	out->priority_changed = what & PRIORITY_CHANGED;
 }
 
 void wire_notice_encode(const struct wire_notice *in, uint8_t data[64])
 {
-	uint8_t *at = data + WIRE_SMP_DATA - sizeof(in->details);
-	enum details kind = details_kind(in->generic, in->trap);
+	uint8_t *at = data + WIRE_SMP_DATA - sizeof(in->details) - 1;
+	const struct details *has = details_of(in);
 
 	memset(data, 0, WIRE_SMP_DATA);
 	notice_put(in, data);
-	if (kind != DETAILS_OTHER && kind != DETAILS_GID)
-		wire_put(at + (kind == DETAILS_LINK ? LINK_LID : LID), 2, in->lid);
-	switch (kind) {
-	case DETAILS_GID:
-		memcpy(at + GID, in->gid, sizeof(in->gid));
-		break;
-	case DETAILS_PORT:
-		at[PORT] = in->port;
-		break;
-	case DETAILS_LOCAL:
-		wire_put(at + CAPMASK, 4, in->capmask);
-		if (in->desc_changed || in->priority_changed)
-			at[CHANGES] |= OTHER_CHANGES;
-		at[CHANGE_FLAGS + 1] |= (in->desc_changed ? DESC_CHANGED : 0) |
-					(in->priority_changed ? PRIORITY_CHANGED : 0);
-		break;
-	case DETAILS_GUID:
-		wire_put(at + GUID, 8, in->guid);
-		break;
-	case DETAILS_SWITCH_KEY:
-		at[KEY_PORT] = in->port;
-		break;
-	default:
-		break;
+	if (has->lid)
+		wire_put(at + has->lid, 2, in->lid);
+	if (has->port)
+		at[has->port] = in->port;
+	if (has->guid)
+		wire_put(at + has->guid, 8, in->guid);
+	if (has->gid)
+		memcpy(at + has->gid, in->gid, sizeof(in->gid));
+	if (has->capmask)
+		wire_put(at + has->capmask, 4, in->capmask);
+	if (has->changes && (in->desc_changed || in->priority_changed)) {
+		at[has->changes] |= OTHER_CHANGES;
+		at[has->what + 1] |= (in->desc_changed ? DESC_CHANGED : 0) |
+				     (in->priority_changed ? PRIORITY_CHANGED : 0);
 	}
 }
 

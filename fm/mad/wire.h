@@ -126,7 +126,8 @@ static inline bool wire_is_smi(uint8_t mgmt_class)
  * A list has all fields of an attribute in the order and with the widths in bits that the IBA has:
  * F is a number, R reserved, G a GID, B bytes. It makes the struct, wire_NAME_decode() and
  * wire_NAME_encode() of so many bytes (wire_format.h), so that a field is named once. An encoder
- * writes all of the bytes; neither fails.
+ * writes all of the bytes; neither fails. WIRE_COMP() is the number of a field, as the component
+ * mask of a record has it.
  *
  *   #define WIRE_THING(F, R, G, B) F(lid, 16) R(r1, 4) F(sl, 4) G(gid, 128) B(key, 128)
  *   WIRE_ATTRIBUTE(thing, WIRE_THING, 64)
@@ -143,10 +144,15 @@ static inline bool wire_is_smi(uint8_t mgmt_class)
 #define WIRE_FIELD_R(name, bits)
 #define WIRE_FIELD_G(name, bits) struct wire_gid name;
 #define WIRE_FIELD_B(name, bits) uint8_t name[(bits) / 8];
+#define WIRE_COUNTED(name, bits) char name;
+#define WIRE_COMP(name, field)	 offsetof(struct wire_##name##_comps, field)
 #define WIRE_FIELDS(LIST)	 LIST(WIRE_FIELD_F, WIRE_FIELD_R, WIRE_FIELD_G, WIRE_FIELD_B)
 #define WIRE_ATTRIBUTE(name, LIST, bytes)                                                          \
 	struct wire_##name {                                                                       \
 		WIRE_FIELDS(LIST)                                                                  \
+	};                                                                                         \
+	struct wire_##name##_comps {                                                               \
+		LIST(WIRE_COUNTED, WIRE_COUNTED, WIRE_COUNTED, WIRE_COUNTED)                       \
 	};                                                                                         \
 	void wire_##name##_decode(const uint8_t data[bytes], struct wire_##name *out);             \
 	void wire_##name##_encode(const struct wire_##name *in, uint8_t data[bytes]);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "fm/mad/wire.h"
 #include "fm/mad/wire_optional.h"
+#include "topology/base/text.h"
 
 /* ---- Adaptive routing ------------------------------------------------------------------------ */
 
@@ -80,18 +81,7 @@ bool wire_port_ext_decode(const uint8_t data[64], struct wire_port_ext *out)
 
 enum wire_ext_speed wire_port_ext_speed(enum topo_speed speed)
 {
-	switch (speed) {
-	case TOPO_FDR:
-		return WIRE_EXT_FDR;
-	case TOPO_EDR:
-		return WIRE_EXT_EDR;
-	case TOPO_HDR:
-		return WIRE_EXT_HDR;
-	case TOPO_NDR:
-		return WIRE_EXT_NDR;
-	default:
-		return WIRE_EXT_SPEEDS;
-	}
+	return speed >= TOPO_FDR && speed <= TOPO_NDR ? speed - TOPO_FDR : WIRE_EXT_SPEEDS;
 }
 
 const char *wire_fec_mode_name(unsigned mode)
@@ -160,7 +150,6 @@ bool wire_hierarchy_label(const struct wire_hierarchy *h, bool is_switch,
 	unsigned bdf, asic = 0, cage, port, split, plane, planes = 0;
 	const size_t size = WIRE_HIERARCHY_LABEL;
 	const struct layout *at;
-	size_t len = 0;
 
 	if (h->template <WIRE_HIERARCHY_PORT || h->template > WIRE_HIERARCHY_XDR_CA)
 		return false;
@@ -172,12 +161,13 @@ bool wire_hierarchy_label(const struct wire_hierarchy *h, bool is_switch,
 	}
 	if (!has(h, at->cage, 999, &cage) || !has(h, at->port, 99, &port))
 		return false;
+	*label = '\0';
 	if (has(h, at->asic, 15, &asic) && asic > 1)
-		len += snprintf(label, size, "ASIC %u ", asic);
-	len += snprintf(label + len, size - len, "cage %u/%u", cage, port);
+		text_add(label, size, "ASIC %u ", asic);
+	text_add(label, size, "cage %u/%u", cage, port);
 	if (has(h, at->split, 15, &split) && split)
-		len += snprintf(label + len, size - len, "/%u", split);
+		text_add(label, size, "/%u", split);
 	if (has(h, at->planes, 15, &planes) && planes > 1 && has(h, at->plane, 15, &plane))
-		snprintf(label + len, size - len, " plane %u", plane);
+		text_add(label, size, " plane %u", plane);
 	return true;
 }

@@ -34,15 +34,6 @@ uint8_t wire_sa_layout_size(const struct wire_sa_layout *layout)
 	return (bits + 63) / 64 * 8;
 }
 
-static uint64_t bits_get(const uint8_t *row, unsigned first, unsigned width)
-{
-	uint64_t value = 0;
-
-	for (unsigned bit = first; bit < first + width; bit++)
-		value = value << 1 | (row[bit / 8] >> (7 - bit % 8) & 1);
-	return value;
-}
-
 static void bits_fill(uint8_t *row, unsigned first, unsigned width)
 {
 	for (unsigned bit = first; bit < first + width;) {
@@ -62,7 +53,7 @@ uint64_t wire_sa_get(const struct wire_sa_layout *layout, unsigned comp, const u
 
 	for (unsigned i = 0; i < comp; i++)
 		first += layout->comps[i] & WIDTH;
-	return bits_get(row, first, layout->comps[comp] & WIDTH);
+	return wire_bits_get(row, first, layout->comps[comp] & WIDTH);
 }
 
 void wire_sa_put(const struct wire_sa_layout *layout, unsigned comp, uint64_t value, uint8_t *row)
@@ -108,7 +99,7 @@ void wire_sa_match_init(struct wire_sa_match *match, const struct wire_sa_layout
 		if (comp_mask & WIRE_BIT(i) && !(comp & WIRE_R)) {
 			if (comp & WIRE_LID)
 				wire_put(want + first / 8, 2,
-					 base_lid(arg, bits_get(want, first, 16)));
+					 base_lid(arg, wire_get(want + first / 8, 2)));
 			if (comp & WIRE_AT_LEAST && enough)
 				memcpy(mask + first / 8, want + first / 8, width / 8);
 			else
@@ -158,47 +149,36 @@ _Static_assert(sizeof(ib_mad_t) == WIRE_MAD_HEADER, "common header");
 
 void wire_sa_table_ask(uint64_t sm_key, uint8_t data[WIRE_GMP_DATA])
 {
-	ib_net64_t key = cl_hton64(sm_key);
-
 	memset(data, 0, WIRE_GMP_DATA);
-	memcpy(data + AT(sm_key), &key, sizeof(key));
+	wire_put(data + AT(sm_key), 8, sm_key);
 }
 
 void wire_sa_origin_set(uint8_t data[WIRE_GMP_DATA], uint16_t lid, uint64_t key)
 {
-	ib_net32_t origin = cl_hton32(lid);
-	ib_net64_t sm_key = cl_hton64(key);
-
-	memcpy(data + AT(seg_num), &origin, sizeof(origin));
-	memcpy(data + AT(sm_key), &sm_key, sizeof(sm_key));
+	wire_put(data + AT(seg_num), 4, lid);
+	wire_put(data + AT(sm_key), 8, key);
 }
 
 uint16_t wire_sa_origin(const uint8_t mad[WIRE_MAD_SIZE])
 {
-	ib_net32_t origin;
+	uint32_t origin = wire_get(mad + offsetof(ib_sa_mad_t, seg_num), 4);
 
-	memcpy(&origin, mad + offsetof(ib_sa_mad_t, seg_num), sizeof(origin));
-	return cl_ntoh32(origin) <= UINT16_MAX ? (uint16_t)cl_ntoh32(origin) : 0;
+	return origin <= UINT16_MAX ? origin : 0;
 }
 
 const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_size,
 				 struct wire_sa_table *out)
 {
-	ib_net16_t words; /* of a row, 8 bytes each */
-	ib_net32_t segment;
-
 	*out = (struct wire_sa_table){ .rows = data + ROWS_AT };
 	if (length < ROWS_AT)
 		return "an answer that is too short";
-	memcpy(&words, data + AT(attr_offset), sizeof(words));
-	memcpy(&segment, data + AT(seg_num), sizeof(segment));
-	out->size = cl_ntoh16(words) * 8u;
+	out->size = wire_get(data + AT(attr_offset), 2) * 8;
 	if (!out->size)
 		return NULL;
 	if (out->size < row_size)
 		return "records that are too short";
 	out->count = (length - ROWS_AT) / out->size;
-	if (!segment && (length - ROWS_AT) % out->size)
+	if (!wire_get(data + AT(seg_num), 4) && (length - ROWS_AT) % out->size)
 		return "an answer without its further segments (there is no RMPP here)";
 	return NULL;
 }
@@ -225,10 +205,10 @@ WIRE_CODEC(service, 176)
 uint64_t wire_multi_path_mask(uint64_t comp_mask)
 {
 	static const uint8_t to[] = {
-		[0] = WIRE_PATH_RAW,	  [5] = WIRE_PATH_REVERSIBLE, [6] = WIRE_PATH_NUM_PATH,
-		[7] = WIRE_PATH_PKEY,	  [8] = WIRE_PATH_QOS_CLASS,  [9] = WIRE_PATH_SL,
-		[10] = WIRE_PATH_MTU_SEL, [11] = WIRE_PATH_MTU,	      [12] = WIRE_PATH_RATE_SEL,
-		[13] = WIRE_PATH_RATE,	  [14] = WIRE_PATH_LIFE_SEL,  [15] = WIRE_PATH_LIFE,
+		[0] = WIRE_PATH(raw),	   [5] = WIRE_PATH(reversible), [6] = WIRE_PATH(num_path),
+		[7] = WIRE_PATH(pkey),	   [8] = WIRE_PATH(qos_class),	[9] = WIRE_PATH(sl),
+		[10] = WIRE_PATH(mtu_sel), [11] = WIRE_PATH(mtu),	[12] = WIRE_PATH(rate_sel),
+		[13] = WIRE_PATH(rate),	   [14] = WIRE_PATH(life_sel),	[15] = WIRE_PATH(life),
 	};
 	uint64_t mask = 0;
 
@@ -236,9 +216,9 @@ uint64_t wire_multi_path_mask(uint64_t comp_mask)
 		if (comp_mask & WIRE_BIT(i) && to[i])
 			mask |= WIRE_BIT(to[i]);
 	if (comp_mask & WIRE_BIT(16))
-		mask |= WIRE_BIT(WIRE_PATH_SERVICE_ID_MSB);
+		mask |= WIRE_BIT(WIRE_PATH(service_id_msb));
 	if (comp_mask & WIRE_BIT(21))
-		mask |= WIRE_BIT(WIRE_PATH_SERVICE_ID_LSB);
+		mask |= WIRE_BIT(WIRE_PATH(service_id_lsb));
 	return mask;
 }
 
@@ -251,10 +231,7 @@ _Static_assert(sizeof(ib_inform_info_record_t) == 64, "InformInfoRecord");
 
 uint64_t wire_sa_comp_mask(const uint8_t mad[WIRE_MAD_SIZE])
 {
-	ib_net64_t mask;
-
-	memcpy(&mask, mad + offsetof(ib_sa_mad_t, comp_mask), sizeof(mask));
-	return cl_ntoh64(mask);
+	return wire_get(mad + offsetof(ib_sa_mad_t, comp_mask), 8);
 }
 
 /* The fields between MAD header and data are the same in requests and answers but for these. */
@@ -278,7 +255,7 @@ void wire_sa_answer(uint8_t header[WIRE_SA_HEADER], uint8_t method, uint16_t sta
 	memcpy(header, &sa, WIRE_SA_HEADER);
 }
 
-/* ---- Parts of PortInfo ------------------------------------------------------------------------ */
+/* ---- Parts of PortInfo ----------------------------------------------------------------------- */
 
 void wire_port_caps_decode(const uint8_t info[64], struct wire_port_caps *out)
 {
@@ -293,10 +270,8 @@ void wire_port_caps_decode(const uint8_t info[64], struct wire_port_caps *out)
 
 bool wire_port_info_extended(const uint8_t info[64])
 {
-	ib_port_info_t pi;
-
-	memcpy(&pi, info, sizeof(pi));
-	return pi.link_speed_ext >> 4 || cl_ntoh32(pi.link_rt_latency) >> 29 & 3;
+	return info[offsetof(ib_port_info_t, link_speed_ext)] >> 4 ||
+	       info[offsetof(ib_port_info_t, link_rt_latency)] >> 5 & 3;
 }
 
 /* ---- GIDs, PathRecord ------------------------------------------------------------------------ */

@@ -123,7 +123,7 @@ void wire_sa_match_any(struct wire_sa_match *match, const struct wire_sa_layout 
 #define WIRE_SA_LID    0 /* component number, of all records of ports and nodes */
 #define WIRE_BIT(comp) (1ull << (comp))
 
-/* ---- Parts of PortInfo, GUIDInfoRecord -------------------------------------------------------- */
+/* ---- Parts of PortInfo, GUIDInfoRecord ------------------------------------------------------- */
 
 enum { WIRE_GUID_BLOCK = 1, WIRE_GUID_FIRST = 4 /* of eight */ }; /* component numbers */
 
@@ -147,36 +147,14 @@ enum wire_selector { WIRE_GREATER = 0, WIRE_LESS = 1, WIRE_EXACT = 2, WIRE_BEST 
 /* PathRecord (IBA 15.2.5.16). Selectors: enum wire_selector. */
 /* clang-format off */
 #define WIRE_PATH_RECORD_LIST(F, R, G, B)                                                          \
-	F(service_id, 64) G(dgid, 128) G(sgid, 128) F(dlid, 16) F(slid, 16)                        \
+	F(service_id_msb, 32) F(service_id_lsb, 32) G(dgid, 128) G(sgid, 128) F(dlid, 16) F(slid, 16) \
 	F(raw, 1) R(r1, 3) F(flow_label, 20) F(hop_limit, 8) F(tclass, 8)                          \
 	F(reversible, 1) F(num_path, 7) F(pkey, 16) F(qos_class, 12) F(sl, 4)                      \
 	F(mtu_sel, 2) F(mtu, 6) F(rate_sel, 2) F(rate, 6) F(life_sel, 2) F(life, 6)                \
 	F(preference, 8) R(r2, 48)
 /* clang-format on */
 WIRE_ATTRIBUTE(path_record, WIRE_PATH_RECORD_LIST, 64)
-enum { /* component numbers */
-       WIRE_PATH_SERVICE_ID_MSB,
-       WIRE_PATH_SERVICE_ID_LSB,
-       WIRE_PATH_DGID,
-       WIRE_PATH_SGID,
-       WIRE_PATH_DLID,
-       WIRE_PATH_SLID,
-       WIRE_PATH_RAW,
-       WIRE_PATH_FLOW = 8,
-       WIRE_PATH_HOP,
-       WIRE_PATH_TCLASS,
-       WIRE_PATH_REVERSIBLE = 11,
-       WIRE_PATH_NUM_PATH,
-       WIRE_PATH_PKEY,
-       WIRE_PATH_QOS_CLASS,
-       WIRE_PATH_SL,
-       WIRE_PATH_MTU_SEL,
-       WIRE_PATH_MTU,
-       WIRE_PATH_RATE_SEL,
-       WIRE_PATH_RATE,
-       WIRE_PATH_LIFE_SEL,
-       WIRE_PATH_LIFE,
-};
+#define WIRE_PATH(field) WIRE_COMP(path_record, field)
 
 #define WIRE_MULTI_GIDS 11 /* that fit one MAD */
 struct wire_multi_path {   /* IBA 15.2.5.20; path: what is asked of each, its ends apart */
@@ -185,10 +163,7 @@ struct wire_multi_path {   /* IBA 15.2.5.20; path: what is asked of each, its en
 	uint8_t nsrc, ndst; /* as asked for, whatever fits */
 	struct wire_gid gids[WIRE_MULTI_GIDS];
 };
-enum { /* component numbers */
-       WIRE_MULTI_SGID_COUNT = 19,
-       WIRE_MULTI_DGID_COUNT = 20,
-};
+enum { WIRE_MULTI_SGID_COUNT = 19, WIRE_MULTI_DGID_COUNT }; /* component numbers */
 /* Never fails: nsrc and ndst are what the request says, and may be more than WIRE_MULTI_GIDS. */
 void wire_multi_path_decode(const uint8_t data[WIRE_SA_DATA], struct wire_multi_path *out);
 /* The mask of a PathRecord that asks for the same. */
@@ -251,13 +226,7 @@ WIRE_ATTRIBUTE(class_port_info, WIRE_CLASS_PORT_INFO_LIST, 72)
 	B(key, 128) B(name, 512) B(data, 512)
 /* clang-format on */
 WIRE_ATTRIBUTE(service, WIRE_SERVICE_LIST, 176)
-enum { /* component numbers */
-       WIRE_SERVICE_ID,
-       WIRE_SERVICE_GID,
-       WIRE_SERVICE_PKEY,
-       WIRE_SERVICE_LEASE = 4,
-       WIRE_SERVICE_KEY,
-};
+#define WIRE_SERVICE(field) WIRE_COMP(service, field)
 
 /* ---- MCMemberRecord, multicast tables -------------------------------------------------------- */
 
@@ -280,26 +249,7 @@ enum wire_join { /* bits of a JoinState */
 	F(proxy, 1) R(r1, 55)
 /* clang-format on */
 WIRE_ATTRIBUTE(mcmember, WIRE_MCMEMBER_LIST, WIRE_MCMEMBER_SIZE)
-enum { /* component numbers */
-       WIRE_MC_MGID,
-       WIRE_MC_PORT_GID,
-       WIRE_MC_QKEY,
-       WIRE_MC_MLID,
-       WIRE_MC_MTU_SEL,
-       WIRE_MC_MTU,
-       WIRE_MC_TCLASS,
-       WIRE_MC_PKEY,
-       WIRE_MC_RATE_SEL,
-       WIRE_MC_RATE,
-       WIRE_MC_LIFE_SEL,
-       WIRE_MC_LIFE,
-       WIRE_MC_SL,
-       WIRE_MC_FLOW,
-       WIRE_MC_HOP,
-       WIRE_MC_SCOPE,
-       WIRE_MC_JOIN_STATE,
-       WIRE_MC_PROXY,
-};
+#define WIRE_MC(field) WIRE_COMP(mcmember, field)
 
 /* One MulticastForwardingTable block (IBA 14.2.5.12): port masks of 32 MLIDs. */
 #define WIRE_MFT_BLOCK			   32

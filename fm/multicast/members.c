@@ -157,7 +157,7 @@ static bool serves_too(const struct topo *t, uint32_t i, const struct topo *othe
 }
 
 /* Whether a port is reported Down in the inventory, which may be newer than the snapshot. */
-static bool is_said_down(const struct multicast *m, const struct topo *t, guid_t guid)
+static bool is_reported_down(const struct multicast *m, const struct topo *t, guid_t guid)
 {
 	uint32_t port = topo_find_port(t, guid);
 	const struct inv_node *node =
@@ -253,7 +253,7 @@ static void review_awaited(const struct multicast *m, struct change *c)
 
 		if (in_service(c->newer, a->guid)) {
 			c->returned += a->member;
-		} else if (over || (!a->rebooting && is_said_down(m, c->newer, a->guid))) {
+		} else if (over || (!a->rebooting && is_reported_down(m, c->newer, a->guid))) {
 			leave(c, a->guid);
 			c->dropped += a->member && over;
 		} else {
@@ -344,7 +344,7 @@ void absent_published(struct multicast *m, const struct topo *older)
 
 		if (!guid || !serves(older, i) || serves_too(older, i, newer))
 			continue;
-		if (is_said_down(m, newer, guid))
+		if (is_reported_down(m, newer, guid))
 			leave(&c, guid);
 		else
 			await(m, &c, guid, false);

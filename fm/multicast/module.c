@@ -13,8 +13,8 @@
  * of the MLIDs are in use, and when all are, with the port that is in most groups.
  */
 
-#define LATE_PART 5 /* the last part of the room.. */
-#define CALM_PART 3 /* ..and the part that is to be free before that is logged again */
+#define LATE_PART 5 /* the last part of the MLIDs */
+#define CALM_PART 3 /* the part that is to be free before that is logged again */
 
 enum { LOGGED_NOTHING, LOGGED_LATE, LOGGED_FULL };
 
@@ -87,12 +87,10 @@ static json_t *json_group(const struct multicast *m, const struct topo *t,
 
 		full += member->state & WIRE_JOIN_FULL;
 		waiting += waits;
-		json_array_append_new(
-			members,
-			json_pack("{so ss ss si sb sb}", "guid", json_guid(member->port), "name",
-				  port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name,
-				  "joined", sa_member_joined(member), "state", member->state,
-				  "proxy", member->proxy, "waits", waits));
+		json_add(members, "{so ss ss si sb sb}", "guid", json_guid(member->port), "name",
+			 port == TOPO_NONE ? "" : t->nodes[t->ports[port].node].name, "joined",
+			 sa_member_joined(member), "state", member->state, "proxy", member->proxy,
+			 "waits", waits);
 	}
 	return json_pack("{so so so sI si si si sb si si si so so}", "mgid", sa_gid_json(&a->mgid),
 			 "mlid", json_sprintf("0x%x", group->mlid), "pkey",

@@ -93,7 +93,7 @@ struct lost_keys { /* who lost a group's P_Key, and is in it */
 };
 
 struct mlids {
-	guid_t smallest; /* the switch with room for fewest MLIDs; 0 = none is known */
+	guid_t smallest; /* the switch that holds the fewest MLIDs; 0 = none is known */
 	unsigned logged;
 };
 

@@ -144,10 +144,10 @@ static enum job_result multicast_learn(void *arg)
  * starts the job anew, unless it has begun to hand out blocks: these are to be written.
  */
 
-#define COALESCE_US	3000  /* from the last change.. */
-#define COALESCE_MAX_US 50000 /* ..but no longer than this from the first */
-#define NAMES_SIZE	320   /* of a list of hosts in an event.. */
-#define NAME_ROOM	68    /* ..and of one more */
+#define COALESCE_US	3000  /* from the last change */
+#define COALESCE_MAX_US 50000 /* from the first change, at most */
+#define NAMES_SIZE	320   /* of a list of hosts in an event */
+#define NAME_ROOM	68    /* of one more host */
 
 static void see(struct multicast *m, const struct topo *t)
 {

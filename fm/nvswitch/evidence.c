@@ -244,6 +244,7 @@ static void exposition_copy_shown(struct lex_text text, char *to, size_t size)
 enum metric { /* as the catalogue numbers them; from LINK_STATUS on of an NVSwitch */
 #define METRIC(number, name) name = number,
 #include "fm/nvswitch/metrics.def"
+#include "topology/base/text.h"
 	      DCGM_OTHER = CATALOGUE_METRICS, /* none of these, but DCGM's */
 };
 
@@ -302,10 +303,8 @@ json_t *evidence_missing(uint32_t seen, enum nvswitch_system system)
 
 		if (unknown && !(seen & ((2u << row->last) - (1u << row->first))) &&
 		    (row->last < LINK_STATUS || system != NVSWITCH_SYSTEM_NVL72))
-			json_array_append_new(rows, json_pack("{ss+ ss% ss}", "field",
-							      "DCGM_FI_DEV_", row->unit, "since",
-							      row->words, unknown - row->words,
-							      "unknown", unknown + 2));
+			json_add(rows, "{ss+ ss% ss}", "field", "DCGM_FI_DEV_", row->unit, "since",
+				 row->words, unknown - row->words, "unknown", unknown + 2);
 	}
 	return rows;
 }

@@ -25,6 +25,7 @@ const struct nvswitch_expect nvswitch_systems[NVSWITCH_SYSTEMS] = {
 const char *const nvswitch_system_names[NVSWITCH_SYSTEMS] = {
 #define SYSTEM(id, name, ...) name,
 #include "fm/nvswitch/systems.def"
+#include "topology/base/text.h"
 };
 
 int nvswitch_word(const char *text, const char *const *words, unsigned count)
@@ -166,14 +167,11 @@ json_t *nvswitch_trial_json(const struct nvswitch_trial *trial)
 
 		/* Class and weight are those of all hosts. */
 		if (state != was)
-			json_array_append_new(
-				rows,
-				json_pack("{ss ss ss ss si so so}", "host",
-					  trial->now.topo->hosts[h].name, "state",
-					  nvswitch_states[state], "was", nvswitch_states[was],
-					  "class", "unchanged", "weight", 1, "cross_rail_before",
-					  nvswitch_rates_json(trial, &trial->now, h), "cross_rail",
-					  nvswitch_rates_json(trial, &trial->then, h)));
+			json_add(rows, "{ss ss ss ss si so so}", "host",
+				 trial->now.topo->hosts[h].name, "state", nvswitch_states[state],
+				 "was", nvswitch_states[was], "class", "unchanged", "weight", 1,
+				 "cross_rail_before", nvswitch_rates_json(trial, &trial->now, h),
+				 "cross_rail", nvswitch_rates_json(trial, &trial->then, h));
 	}
 	return rows;
 }

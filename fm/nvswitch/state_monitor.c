@@ -3,6 +3,7 @@
 #include "fm/nvswitch/intake_sources.h"
 #include "fm/nvswitch/module.h"
 #include "fm/os/helper.h"
+#include "topology/base/text.h"
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
@@ -95,7 +96,7 @@ static json_t *domains_json(const struct nvswitch *nv)
 		row = json_object_get(by_name, name);
 		if (!row) {
 			row = domain_json(host);
-			json_object_update_new(row, json_pack("{s[] s[]}", "hosts", "nodes"));
+			json_put(row, "{s[] s[]}", "hosts", "nodes");
 			json_array_append(domains, row);
 			json_object_set_new(by_name, name, row);
 		}
@@ -124,24 +125,19 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 	const char *source;
 
 	for (unsigned n = 0; (f = health_finding(host, n, &source)); n++)
-		json_array_append_new(
-			evidence,
-			json_pack("{ss ss* so so so sI ss sf ss ss ss ss? ss}", "state",
-				  nvswitch_states[f->state], "text", f->text, "gpu",
-				  number_or_null(f->gpu), "switch", number_or_null(f->sw), "link",
-				  number_or_null(f->link), "code", (json_int_t)f->code, "source",
-				  source, "since_s", age_s(nv, f->since_us), "kind", kinds[f->kind],
-				  "trust", nvswitch_trusts[f->trust], "remedy",
-				  nvswitch_remedies[f->remedy], "pci", *f->pci ? f->pci : NULL,
-				  "ends_when", memory_end_of(f)));
+		json_add(evidence, "{ss ss* so so so sI ss sf ss ss ss ss? ss}", "state",
+			 nvswitch_states[f->state], "text", f->text, "gpu", number_or_null(f->gpu),
+			 "switch", number_or_null(f->sw), "link", number_or_null(f->link), "code",
+			 (json_int_t)f->code, "source", source, "since_s", age_s(nv, f->since_us),
+			 "kind", kinds[f->kind], "trust", nvswitch_trusts[f->trust], "remedy",
+			 nvswitch_remedies[f->remedy], "pci", *f->pci ? f->pci : NULL, "ends_when",
+			 memory_end_of(f));
 	ARRAY_EACH (s, host->sources, host->nsources)
-		json_array_append_new(
-			sources,
-			json_pack("{ss sb ss so ss? so}", "url", s->where, "up", s->up, "trust",
-				  nvswitch_trusts[s->trust], "heard_s",
-				  s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(),
-				  "error", s->up ? NULL : s->error, "missing",
-				  evidence_missing(s->metrics, s->verdict.system)));
+		json_add(sources, "{ss sb ss so ss? so}", "url", s->where, "up", s->up, "trust",
+			 nvswitch_trusts[s->trust], "heard_s",
+			 s->heard ? json_real(age_s(nv, s->heard_us)) : json_null(), "error",
+			 s->up ? NULL : s->error, "missing",
+			 evidence_missing(s->metrics, s->verdict.system));
 	if (cause && cause->state > NVSWITCH_HEALTHY)
 		ends = memory_end_of(cause);
 	return json_pack(

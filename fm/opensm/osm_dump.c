@@ -37,17 +37,7 @@ struct reader {
 	size_t err_size;
 };
 
-static bool refuse(struct reader *r, const char *format, ...)
-{
-	char reason[160];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-	snprintf(r->err, r->err_size, "%s:%" PRIu32 ": %s", r->name, r->line, reason);
-	return false;
-}
+#define refuse(r, ...) text_refuse((r)->err, (r)->err_size, (r)->name, (r)->line, __VA_ARGS__)
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 

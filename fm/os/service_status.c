@@ -1,57 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/os/service_status.h"
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <systemd/sd-daemon.h>
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-__attribute__((format(printf, 2, 3))) static void add(char text[SERVICE_STATUS], const char *format,
-						      ...)
-{
-	size_t used = strlen(text);
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(text + used, SERVICE_STATUS - used, format, list);
-	va_end(list);
-}
-
-static json_int_t number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
 void service_status(const json_t *status, char text[SERVICE_STATUS])
 {
-	const char *state = json_string_value(json_object_get(status, "state"));
-	const char *cut_off = json_string_value(json_object_get(status, "cut_off"));
+	const char *state = json_text(status, "state");
+	const char *cut_off = json_text(status, "cut_off");
 	const json_t *proof = json_object_get(status, "proof");
-	json_int_t unreachable = number(proof, "unreachable");
+	json_int_t unreachable = json_number(proof, "unreachable");
 	size_t i, alerts = 0;
 	const json_t *alert;
 
 	json_array_foreach (json_object_get(status, "alerts"), i, alert) {
-		const char *what = json_string_value(json_object_get(alert, "what"));
+		const char *what = json_text(alert, "what");
 
 		/* hcas-cut-off has a sentence of its own and is not counted. */
 		alerts += !what || strcmp(what, "hcas-cut-off") != 0;
 	}
 	strcpy(text, "STATUS=");
 	if (cut_off)
-		add(text, "%.160s; ", cut_off);
+		text_add(text, SERVICE_STATUS, "%.160s; ", cut_off);
 	if (unreachable)
-		add(text, "%" JSON_INTEGER_FORMAT " port pairs unreachable; ", unreachable);
-	if (number(proof, "loops") || number(proof, "bad_ports") || number(proof, "credit_cycles"))
-		add(text, "errors in the forwarding tables; ");
-	add(text, "%s", state ? state : "unknown");
+		text_add(text, SERVICE_STATUS, "%" JSON_INTEGER_FORMAT " port pairs unreachable; ",
+			 unreachable);
+	if (json_number(proof, "loops") || json_number(proof, "bad_ports") ||
+	    json_number(proof, "credit_cycles"))
+		text_add(text, SERVICE_STATUS, "errors in the forwarding tables; ");
+	text_add(text, SERVICE_STATUS, "%s", state ? state : "unknown");
 	if (alerts)
-		add(text, ", %zu %s", alerts, words_plural(alerts, "alert", "alerts"));
-	add(text,
-	    ": %" JSON_INTEGER_FORMAT " HCAs, %" JSON_INTEGER_FORMAT
-	    " switches, %" JSON_INTEGER_FORMAT " links down",
-	    number(status, "hcas"), number(status, "switches"), number(status, "links_down"));
+		text_add(text, SERVICE_STATUS, ", %zu %s", alerts,
+			 words_plural(alerts, "alert", "alerts"));
+	text_add(text, SERVICE_STATUS,
+		 ": %" JSON_INTEGER_FORMAT " HCAs, %" JSON_INTEGER_FORMAT
+		 " switches, %" JSON_INTEGER_FORMAT " links down",
+		 json_number(status, "hcas"), json_number(status, "switches"),
+		 json_number(status, "links_down"));
 }
 
 /* ---- Descriptors that are kept --------------------------------------------------------------- */

@@ -251,11 +251,9 @@ json_t *partitions_document(const struct fabric *fabric, const char *which)
 
 		if (one && part != one)
 			continue;
-		json_array_append_new(list,
-				      json_pack("{ss so si sb si si so*}", "name", part->name,
-						"pkey", json_sprintf("0x%04x", part->base), "sl",
-						part->sl, "ipoib", part->ipoib, "full", full[i],
-						"limited", limited[i], "members", members));
+		json_add(list, "{ss so si sb si si so*}", "name", part->name, "pkey",
+			 json_sprintf("0x%04x", part->base), "sl", part->sl, "ipoib", part->ipoib,
+			 "full", full[i], "limited", limited[i], "members", members);
 	}
 	free(full);
 	free(limited);

@@ -132,11 +132,11 @@ mad_token table_block_set(const struct table_source *s, const struct table_block
 #define TICKS_PER_S 20
 #define STEPS_MAX   4096 /* places looked at in one tick, for those that have nothing to ask */
 #define PASS_TICKS  30	 /* a pass takes as many at least: 1.5 seconds */
-#define HURRY	    10	 /* so many times as fast.. */
-#define HURRY_TICKS 60	 /* ..for so long behind a finding */
+#define HURRY	    10	 /* so many times as fast behind a finding */
+#define HURRY_TICKS 60	 /* for so long */
 #define TRIED_MOST  300	 /* blocks that are read behind an apply */
-#define REQUESTS    100	 /* of others since the last tick: one tick.. */
-#define YIELD_TICKS 8	 /* ..of so many is used then, for as many blocks at most */
+#define REQUESTS    100	 /* of others since the last tick: then it yields */
+#define YIELD_TICKS 8	 /* one tick of so many is used then, for as many blocks at most */
 #define MORE	    64	 /* blocks of an audit_read_all() that wait to be asked for */
 #define TRIES	    3	 /* for each of these */
 

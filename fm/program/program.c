@@ -68,7 +68,7 @@ static void program_fail(struct program *p, struct store_switch *sw, const char 
 {
 	struct inv_name name;
 
-	p->trouble = true;
+	p->any_failed = true;
 	cached_drop(sw);
 	if (sw->failed)
 		return;
@@ -413,7 +413,7 @@ static uint64_t allowed(const struct program *p, const struct program_part *part
 {
 	uint64_t mask = part->take & ~part->last;
 
-	if (!p->trouble)
+	if (!p->any_failed)
 		return part->take;
 	if (p->order.strict)
 		return 0;
@@ -491,7 +491,7 @@ static bool plan_more(struct program *p)
 
 				p->result.held += __builtin_popcountll(part->take & ~mask);
 				part->take = mask;
-				if (p->trouble)
+				if (p->any_failed)
 					part->empty = 0;
 				if (part->take || part->empty)
 					send_or_late(p, sw, part->block);
@@ -994,7 +994,7 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	p->arg = arg;
 	p->busy = true;
 	p->result = none;
-	p->trouble = p->reported = false;
+	p->any_failed = p->reported = false;
 	plan_apply(p);
 	batch_wake(p->batch);
 }

@@ -223,7 +223,7 @@ struct program {
 	struct loop_timer *patience; /* of PROGRAM_WAITS */
 	struct job *plan;	     /* of PROGRAM_PLANS */
 	uint32_t planned;	     /* rows, by then */
-	bool trouble;		     /* a switch failed in this apply */
+	bool any_failed;	     /* a switch failed in this apply */
 	bool reported;		     /* all is written, and cached blocks are being read */
 	struct store_switch **rows;  /* by row of the wanted tables; NULL = gone */
 	struct order_making *making; /* of PROGRAM_PLANS */

@@ -179,7 +179,7 @@ static bool may_share(const struct sa_groups *g, const struct wire_gid *a, const
 }
 
 /* The group whose MLID one of that MGID shares, a neighbour in the map; NULL = none. */
-static const struct sa_group *sharing(const struct sa_groups *g, const struct wire_gid *mgid)
+const struct sa_group *sa_groups_sharing(const struct sa_groups *g, const struct wire_gid *mgid)
 {
 	struct wire_gid first = { mgid->prefix, mgid->guid & SNM_ID_MASK };
 	const struct sa_group *near;
@@ -195,15 +195,10 @@ static const struct sa_group *sharing(const struct sa_groups *g, const struct wi
 	return near && may_share(g, &near->attr.mgid, mgid) ? near : NULL;
 }
 
-bool sa_groups_shares(const struct sa_groups *g, const struct wire_gid *mgid)
-{
-	return sharing(g, mgid);
-}
-
 /* One to share with, whose MGID is a neighbour in the map; else a free one; 0 = there is none. */
 static uint16_t mlid_choose(const struct sa_groups *g, const struct wire_gid *mgid, uint64_t now_us)
 {
-	const struct sa_group *near = sharing(g, mgid);
+	const struct sa_group *near = sa_groups_sharing(g, mgid);
 	unsigned capacity = g->use.capacity, oldest = capacity;
 
 	if (near)

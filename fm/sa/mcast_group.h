@@ -82,8 +82,9 @@ void sa_groups_follow(struct sa_groups *groups, const struct sa_groups_ops *ops,
 void sa_groups_set_capacity(struct sa_groups *groups, unsigned mlids);
 /* Of groups yet to come; from half of the capacity on they share all the same. */
 void sa_groups_share_snm(struct sa_groups *groups, bool share);
-/* Whether a group of that MGID takes no MLID of its own. */
-bool sa_groups_shares(const struct sa_groups *groups, const struct wire_gid *mgid);
+/* Whose MLID a group of that MGID takes; NULL = one of its own. */
+const struct sa_group *sa_groups_sharing(const struct sa_groups *groups,
+					 const struct wire_gid *mgid);
 struct sa_groups_use {
 	unsigned groups, members; /* members: memberships in all */
 	unsigned mlids, capacity; /* MLIDs in use, and how many there may be */

@@ -284,12 +284,10 @@ static json_t *services(const struct sa *sa, guid_t port)
 		if (s->owner != port)
 			continue;
 		text_clean((const char *)s->record.name, sizeof(s->record.name), name);
-		json_array_append_new(
-			rows,
-			json_pack("{ss so so so so}", "name", name, "id", json_guid(s->record.id),
-				  "gid", sa_gid_json(&s->record.gid), "pkey",
-				  json_sprintf("0x%04x", s->record.pkey), "lease_s",
-				  lease == WIRE_LEASE_FOREVER ? json_null() : json_integer(lease)));
+		json_add(rows, "{ss so so so so}", "name", name, "id", json_guid(s->record.id),
+			 "gid", sa_gid_json(&s->record.gid), "pkey",
+			 json_sprintf("0x%04x", s->record.pkey), "lease_s",
+			 lease == WIRE_LEASE_FOREVER ? json_null() : json_integer(lease));
 	}
 	return rows;
 }
@@ -302,13 +300,11 @@ static json_t *subscriptions(const struct sa *sa, guid_t port)
 	for (unsigned i = 0; by && i < by->count; i++) {
 		const struct wire_inform_info *info = &by->subs[i]->info;
 
-		json_array_append_new(rows,
-				      json_pack("{ss so si so}", "notices",
-						info->generic ? "generic" : "vendor", "trap",
-						info->trap == 0xffff ? json_string("all")
-								     : json_integer(info->trap),
-						"unanswered", by->subs[i]->failures, "qpn",
-						json_sprintf("0x%06" PRIx32, info->qpn)));
+		json_add(rows, "{ss so si so}", "notices", info->generic ? "generic" : "vendor",
+			 "trap",
+			 info->trap == 0xffff ? json_string("all") : json_integer(info->trap),
+			 "unanswered", by->subs[i]->failures, "qpn",
+			 json_sprintf("0x%06" PRIx32, info->qpn));
 	}
 	return rows;
 }
@@ -513,8 +509,7 @@ json_t *sa_known_of_port(const struct fabric *fabric, guid_t port)
 	while ((guid = sa_alias_each(sa, port, &at))) {
 		add_groups(sa, guid, port, joined);
 		if (guid != port)
-			json_array_append_new(aliases, json_pack("{so si}", "guid", json_guid(guid),
-								 "index", at - 2));
+			json_add(aliases, "{so si}", "guid", json_guid(guid), "index", at - 2);
 	}
 	return json_pack("{so so so so}", "alias_guids", aliases, "groups", joined, "services",
 			 services(sa, port), "subscriptions", subscriptions(sa, port));

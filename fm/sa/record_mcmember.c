@@ -23,9 +23,9 @@ static bool sa_mcast_quality_fits(const struct sa_query *q, const struct wire_mc
 {
 	const struct wire_mcmember *want = &q->mc;
 
-	return sa_mcast_selects(q, WIRE_MC_MTU_SEL, want->mtu_sel, attr->mtu - want->mtu) &&
-	       (!sa_asked_both(q, WIRE_MC_RATE_SEL, WIRE_MC_RATE) || sa_rate_known(want->rate)) &&
-	       sa_mcast_selects(q, WIRE_MC_RATE_SEL, want->rate_sel,
+	return sa_mcast_selects(q, WIRE_MC(mtu_sel), want->mtu_sel, attr->mtu - want->mtu) &&
+	       (!sa_asked_both(q, WIRE_MC(rate_sel), WIRE_MC(rate)) || sa_rate_known(want->rate)) &&
+	       sa_mcast_selects(q, WIRE_MC(rate_sel), want->rate_sel,
 				sa_rate_compare(attr->rate, want->rate));
 }
 
@@ -38,12 +38,12 @@ static bool sa_mcast_fits(const struct sa_query *q, const struct wire_mcmember *
 {
 	const struct wire_mcmember *want = &q->mc;
 
-	return (!sa_asked(q, WIRE_MC_QKEY) || want->qkey == attr->qkey) &&
-	       (!sa_asked(q, WIRE_MC_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
-	       (!sa_asked(q, WIRE_MC_TCLASS) || want->tclass == attr->tclass) &&
-	       (!sa_asked(q, WIRE_MC_SL) || want->sl == attr->sl) &&
-	       (!sa_asked(q, WIRE_MC_FLOW) || want->flow_label == attr->flow_label) &&
-	       (!sa_asked(q, WIRE_MC_HOP) || want->hop_limit == attr->hop_limit);
+	return (!sa_asked(q, WIRE_MC(qkey)) || want->qkey == attr->qkey) &&
+	       (!sa_asked(q, WIRE_MC(pkey)) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
+	       (!sa_asked(q, WIRE_MC(tclass)) || want->tclass == attr->tclass) &&
+	       (!sa_asked(q, WIRE_MC(sl)) || want->sl == attr->sl) &&
+	       (!sa_asked(q, WIRE_MC(flow_label)) || want->flow_label == attr->flow_label) &&
+	       (!sa_asked(q, WIRE_MC(hop_limit)) || want->hop_limit == attr->hop_limit);
 }
 
 /* The record of a group, with no member in it. */
@@ -76,8 +76,8 @@ static struct wire_mcmember sa_mcast_record(const struct sa_group *group)
 #define MTU_HIGHEST	5
 #define LIFE_HIGHEST	0x3f
 #define COMPS_TO_CREATE                                                                            \
-	(SA_COMPS_TO_JOIN | WIRE_BIT(WIRE_MC_QKEY) | WIRE_BIT(WIRE_MC_TCLASS) |                    \
-	 WIRE_BIT(WIRE_MC_PKEY) | WIRE_BIT(WIRE_MC_FLOW) | WIRE_BIT(WIRE_MC_SL))
+	(SA_COMPS_TO_JOIN | WIRE_BIT(WIRE_MC(qkey)) | WIRE_BIT(WIRE_MC(tclass)) |                  \
+	 WIRE_BIT(WIRE_MC(pkey)) | WIRE_BIT(WIRE_MC(flow_label)) | WIRE_BIT(WIRE_MC(sl)))
 
 /* ---- MGIDs ----------------------------------------------------------------------------------- */
 
@@ -125,7 +125,7 @@ static bool choose_life(const struct sa_query *q, uint8_t *life)
 	const struct wire_mcmember *want = &q->mc;
 
 	*life = q->sa->conf.subnet_timeout;
-	if (sa_mcast_selects(q, WIRE_MC_LIFE_SEL, want->life_sel, *life - want->life))
+	if (sa_mcast_selects(q, WIRE_MC(life_sel), want->life_sel, *life - want->life))
 		return true;
 	*life = want->life_sel == WIRE_GREATER ? want->life + 1
 		: want->life_sel == WIRE_LESS  ? want->life - 1
@@ -162,7 +162,7 @@ static enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t po
 {
 	const struct wire_mcmember *want = &q->mc;
 	const struct sa_link *link = sa_link(q->sa, port);
-	uint8_t scope = sa_asked(q, WIRE_MC_SCOPE) ? want->scope : WIRE_SCOPE_LOCAL;
+	uint8_t scope = sa_asked(q, WIRE_MC(scope)) ? want->scope : WIRE_SCOPE_LOCAL;
 	bool named = want->mgid.prefix || want->mgid.guid;
 
 	if (!(want->join_state & SA_JOIN_KEEPS))
@@ -177,18 +177,18 @@ static enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t po
 		.flow_label = want->flow_label,
 		.tclass = want->tclass,
 		.sl = want->sl,
-		.hop_limit = sa_asked(q, WIRE_MC_HOP) ? want->hop_limit : 0,
+		.hop_limit = sa_asked(q, WIRE_MC(hop_limit)) ? want->hop_limit : 0,
 		.mtu = link->mtu,
 		.rate = link->rate,
 	};
-	if (sa_asked_both(q, WIRE_MC_MTU_SEL, WIRE_MC_MTU)) {
+	if (sa_asked_both(q, WIRE_MC(mtu_sel), WIRE_MC(mtu))) {
 		if (want->mtu_sel != WIRE_BEST &&
 		    (want->mtu < MTU_LOWEST || want->mtu > MTU_HIGHEST))
 			return WIRE_SA_REQ_INVALID;
 		attr->mtu = choose(want->mtu_sel, want->mtu, link->mtu, link->mtu - want->mtu,
 				   want->mtu - 1);
 	}
-	if (sa_asked_both(q, WIRE_MC_RATE_SEL, WIRE_MC_RATE)) {
+	if (sa_asked_both(q, WIRE_MC(rate_sel), WIRE_MC(rate))) {
 		if (want->rate_sel != WIRE_BEST && !sa_rate_known(want->rate))
 			return WIRE_SA_REQ_INVALID;
 		attr->rate =
@@ -208,7 +208,7 @@ static struct sa_group *sa_mcast_make(struct sa_query *q, const struct wire_mcme
 	uint64_t now_us = loop_now_us(sa->loop);
 	struct sa_group *group = NULL;
 
-	if (sa_asked(q, WIRE_MC_MLID) && !sa_groups_by_mlid(sa->groups, q->mc.mlid))
+	if (sa_asked(q, WIRE_MC(mlid)) && !sa_groups_by_mlid(sa->groups, q->mc.mlid))
 		group = sa_groups_create(sa->groups, attr, q->mc.mlid, now_us);
 	if (!group)
 		group = sa_groups_create(sa->groups, attr, 0, now_us);
@@ -339,13 +339,6 @@ guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-void sa_mcast_init(struct sa *sa)
-{
-	static const struct sa_groups_ops ops = { .kept = sa_group_kept };
-
-	sa->groups = sa_groups_new(&ops, sa);
-}
-
 struct sa_groups *sa_mcast_groups(struct sa *sa)
 {
 	return sa->groups;
@@ -375,8 +368,8 @@ static void row_add(struct sa_query *q, const struct sa_group *group,
 	uint8_t *row = sa_row(q);
 
 	q->work++;
-	if (!row || (sa_asked(q, WIRE_MC_JOIN_STATE) && want->join_state != state) ||
-	    (sa_asked(q, WIRE_MC_PROXY) && want->proxy != (member && member->proxy)))
+	if (!row || (sa_asked(q, WIRE_MC(join_state)) && want->join_state != state) ||
+	    (sa_asked(q, WIRE_MC(proxy)) && want->proxy != (member && member->proxy)))
 		return;
 	if (q->trusted && member) {
 		record.port_gid = (struct wire_gid){ q->sa->conf.gid_prefix, member->port };
@@ -484,7 +477,7 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 	if (!port_may_add(q, port, NULL))
 		return WIRE_SA_NO_RESOURCES;
 	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
-	if (!q->trusted && !sa_groups_shares(sa->groups, &attr.mgid) &&
+	if (!q->trusted && !sa_groups_sharing(sa->groups, &attr.mgid) &&
 	    share.held >= sa_share(use->capacity, use->mlids)) {
 		if (share.any)
 			log_full(sa, port, &share, "its share of multicast LIDs");
@@ -506,7 +499,7 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 	if (for_other && ((!q->trusted && !q->sa->conf.proxy_join) ||
 			  !pkey_map_shared(q->sa->view.pkeys, port, q->requester)))
 		return WIRE_SA_REQ_INVALID;
-	if (sa_asked(q, WIRE_MC_PKEY) && !PKEY_BASE(q->mc.pkey))
+	if (sa_asked(q, WIRE_MC(pkey)) && !PKEY_BASE(q->mc.pkey))
 		return WIRE_SA_REQ_INVALID;
 	if (group) {
 		/*
@@ -590,10 +583,10 @@ static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 	}
 	q->item = MCAST_FIRST_MLID;
 	q->end = sa_groups_top(groups) + 1u;
-	if (sa_asked(q, WIRE_MC_MGID)) {
+	if (sa_asked(q, WIRE_MC(mgid))) {
 		group = sa_groups_find(groups, &q->mc.mgid);
 		mlid = group ? group->mlid : 0;
-	} else if (sa_asked(q, WIRE_MC_MLID)) {
+	} else if (sa_asked(q, WIRE_MC(mlid))) {
 		mlid = q->mc.mlid;
 	} else {
 		return WIRE_SA_OK;
@@ -618,16 +611,16 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 		const struct wire_mcmember *want = &q->mc;
 		const struct wire_mcmember *attr = &group->attr;
 
-		if (!((!sa_asked(q, WIRE_MC_MGID) || wire_gid_equal(&want->mgid, &attr->mgid)) &&
-		      (!sa_asked(q, WIRE_MC_MLID) || want->mlid == group->mlid) &&
-		      (!sa_asked(q, WIRE_MC_SCOPE) || want->scope == sa_group_scope(attr)) &&
-		      sa_mcast_selects(q, WIRE_MC_LIFE_SEL, want->life_sel,
+		if (!((!sa_asked(q, WIRE_MC(mgid)) || wire_gid_equal(&want->mgid, &attr->mgid)) &&
+		      (!sa_asked(q, WIRE_MC(mlid)) || want->mlid == group->mlid) &&
+		      (!sa_asked(q, WIRE_MC(scope)) || want->scope == sa_group_scope(attr)) &&
+		      sa_mcast_selects(q, WIRE_MC(life_sel), want->life_sel,
 				       attr->life - want->life) &&
 		      sa_mcast_fits(q, attr) && sa_mcast_quality_fits(q, attr) &&
 		      pkey_map_member(q->sa->view.pkeys, q->requester, attr->pkey)))
 			continue;
 
-		if (sa_asked(q, WIRE_MC_PORT_GID)) {
+		if (sa_asked(q, WIRE_MC(port_gid))) {
 			member = sa_group_member(group, want->port_gid.guid);
 			if (member)
 				row_add(q, group, member);

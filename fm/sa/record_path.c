@@ -26,9 +26,9 @@ static bool sa_path_to_group(const struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
 
-	return sa_asked(q, WIRE_PATH_DGID)
+	return sa_asked(q, WIRE_PATH(dgid))
 		       ? want->dgid.prefix >> 56 == MULTICAST_PREFIX
-		       : sa_asked(q, WIRE_PATH_DLID) && want->dlid >= MCAST_FIRST_MLID &&
+		       : sa_asked(q, WIRE_PATH(dlid)) && want->dlid >= MCAST_FIRST_MLID &&
 				 want->dlid <= SA_LAST_MLID;
 }
 
@@ -49,24 +49,24 @@ static bool is_asked_for(const struct sa_query *q, const struct sa_group *group)
 
 	if (q->requester == TOPO_NONE ||
 	    !pkey_map_member(q->sa->view.pkeys, q->requester, attr->pkey) ||
-	    (sa_asked(q, WIRE_PATH_DLID) && want->dlid != group->mlid) ||
-	    (sa_asked(q, WIRE_PATH_DGID) && !wire_gid_equal(&want->dgid, &attr->mgid)) ||
+	    (sa_asked(q, WIRE_PATH(dlid)) && want->dlid != group->mlid) ||
+	    (sa_asked(q, WIRE_PATH(dgid)) && !wire_gid_equal(&want->dgid, &attr->mgid)) ||
 	    (src != TOPO_NONE &&
 	     (!sa_shown(q, src) ||
-	      !sa_group_member(group, sa_asked(q, WIRE_PATH_SGID)
+	      !sa_group_member(group, sa_asked(q, WIRE_PATH(sgid))
 					      ? want->sgid.guid
 					      : q->sa->view.topo->ports[src].guid))))
 		return false;
-	return sa_mcast_selects(q, WIRE_PATH_MTU_SEL, want->mtu_sel, attr->mtu - want->mtu) &&
-	       sa_mcast_selects(q, WIRE_PATH_RATE_SEL, want->rate_sel,
+	return sa_mcast_selects(q, WIRE_PATH(mtu_sel), want->mtu_sel, attr->mtu - want->mtu) &&
+	       sa_mcast_selects(q, WIRE_PATH(rate_sel), want->rate_sel,
 				sa_rate_compare(attr->rate, want->rate)) &&
-	       sa_mcast_selects(q, WIRE_PATH_LIFE_SEL, want->life_sel, attr->life - want->life) &&
-	       (!sa_asked(q, WIRE_PATH_PKEY) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
-	       (!sa_asked(q, WIRE_PATH_SL) || want->sl == attr->sl) &&
-	       (!sa_asked(q, WIRE_PATH_FLOW) || want->flow_label == attr->flow_label) &&
-	       (!sa_asked(q, WIRE_PATH_HOP) || want->hop_limit == attr->hop_limit ||
+	       sa_mcast_selects(q, WIRE_PATH(life_sel), want->life_sel, attr->life - want->life) &&
+	       (!sa_asked(q, WIRE_PATH(pkey)) || sa_mcast_pkey_fits(want->pkey, attr->pkey)) &&
+	       (!sa_asked(q, WIRE_PATH(sl)) || want->sl == attr->sl) &&
+	       (!sa_asked(q, WIRE_PATH(flow_label)) || want->flow_label == attr->flow_label) &&
+	       (!sa_asked(q, WIRE_PATH(hop_limit)) || want->hop_limit == attr->hop_limit ||
 		want->hop_limit == hop_limit_of(attr)) &&
-	       (!sa_asked(q, WIRE_PATH_TCLASS) || want->tclass == attr->tclass);
+	       (!sa_asked(q, WIRE_PATH(tclass)) || want->tclass == attr->tclass);
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
@@ -94,13 +94,13 @@ static void sa_path_group_emit(struct sa_query *q, uint32_t item)
 			continue;
 		rec = (struct wire_path_record){
 			.dgid = attr->mgid,
-			.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid
-				: src == TOPO_NONE	    ? (struct wire_gid){ 0 }
-							    : gid_of(q->sa, src),
+			.sgid = sa_asked(q, WIRE_PATH(sgid)) ? want->sgid
+				: src == TOPO_NONE	     ? (struct wire_gid){ 0 }
+							     : gid_of(q->sa, src),
 			.dlid = group->mlid,
-			.slid = sa_asked(q, WIRE_PATH_SLID) ? want->slid
-				: src == TOPO_NONE	    ? 0
-							    : sa_port_lid(q->sa, src),
+			.slid = sa_asked(q, WIRE_PATH(slid)) ? want->slid
+				: src == TOPO_NONE	     ? 0
+							     : sa_port_lid(q->sa, src),
 			.flow_label = attr->flow_label,
 			.hop_limit = hop_limit_of(attr),
 			.tclass = attr->tclass,
@@ -181,10 +181,10 @@ static enum wire_sa_status sa_path_source(struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
 
-	if (sa_asked(q, WIRE_PATH_SLID) && !want->slid)
+	if (sa_asked(q, WIRE_PATH(slid)) && !want->slid)
 		return WIRE_SA_NO_RECORDS;
-	return sa_end_find(q->sa, sa_asked(q, WIRE_PATH_SGID) ? &want->sgid : NULL,
-			   sa_asked(q, WIRE_PATH_SLID) ? want->slid : 0, &q->path.src);
+	return sa_end_find(q->sa, sa_asked(q, WIRE_PATH(sgid)) ? &want->sgid : NULL,
+			   sa_asked(q, WIRE_PATH(slid)) ? want->slid : 0, &q->path.src);
 }
 
 /* ---- The path -------------------------------------------------------------------------------- */
@@ -257,21 +257,21 @@ static bool select_all(const struct sa_query *q, struct quality *quality)
 {
 	const struct wire_path_record *want = &q->path.want;
 
-	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
+	if (sa_asked_both(q, WIRE_PATH(mtu_sel), WIRE_PATH(mtu)) &&
 	    !select_mtu(want->mtu_sel, want->mtu, &quality->mtu))
 		return false;
-	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) &&
+	if (sa_asked_both(q, WIRE_PATH(rate_sel), WIRE_PATH(rate)) &&
 	    !select_rate(want->rate_sel, want->rate, &quality->rate))
 		return false;
 	/* Less may be promised of MTU and rate, but packets live as long as they do. */
-	return sa_mcast_selects(q, WIRE_PATH_LIFE_SEL, want->life_sel, quality->life - want->life);
+	return sa_mcast_selects(q, WIRE_PATH(life_sel), want->life_sel, quality->life - want->life);
 }
 
 /* ---- Partitions ------------------------------------------------------------------------------ */
 
 static bool is_raw(const struct sa_query *q)
 {
-	return sa_asked(q, WIRE_PATH_RAW) && q->path.want.raw;
+	return sa_asked(q, WIRE_PATH(raw)) && q->path.want.raw;
 }
 
 /*
@@ -280,7 +280,7 @@ static bool is_raw(const struct sa_query *q)
 static bool pair_allowed(const struct sa_query *q, uint32_t src, uint32_t dst)
 {
 	const struct pkey_map *pkeys = q->sa->view.pkeys;
-	bool any = is_raw(q) || !sa_asked(q, WIRE_PATH_PKEY);
+	bool any = is_raw(q) || !sa_asked(q, WIRE_PATH(pkey));
 
 	if (!pkeys)
 		return any || PKEY_BASE(q->path.want.pkey) == PKEY_BASE(SA_DEFAULT_PKEY);
@@ -326,7 +326,7 @@ static bool path_find(struct sa_query *q, const struct sa_end *src, const struct
 		return true;
 	}
 	*reversible = false;
-	if (sa_asked(q, WIRE_PATH_REVERSIBLE) && q->path.want.reversible)
+	if (sa_asked(q, WIRE_PATH(reversible)) && q->path.want.reversible)
 		return false;
 	*quality = there;
 	return select_all(q, quality);
@@ -368,18 +368,18 @@ static void path_add(struct sa_query *q, const struct lids *from, unsigned s, co
 
 	q->work += SA_PATH_WORK;
 	if (!is_raw(q))
-		pkey = sa_asked(q, WIRE_PATH_PKEY)
+		pkey = sa_asked(q, WIRE_PATH(pkey))
 			       ? want->pkey
 			       : pkey_map_shared(view->pkeys, src.port, dst.port);
 	if (view->partitions && pkey)
 		part = partition_find(view->partitions, pkey);
 	/* Any SL is granted that leads somewhere; who does not ask gets the partition's. */
-	sl = sa_asked(q, WIRE_PATH_SL) ? want->sl : part ? part->sl : 0;
+	sl = sa_asked(q, WIRE_PATH(sl)) ? want->sl : part ? part->sl : 0;
 	if (view->sls_dropped >> sl & 1 || !path_find(q, &src, &dst, &quality, &reversible))
 		return;
 	rec = (struct wire_path_record){
-		.sgid = sa_asked(q, WIRE_PATH_SGID) ? want->sgid : gid_of(q->sa, src.port),
-		.dgid = sa_asked(q, WIRE_PATH_DGID) ? want->dgid : gid_of(q->sa, dst.port),
+		.sgid = sa_asked(q, WIRE_PATH(sgid)) ? want->sgid : gid_of(q->sa, src.port),
+		.dgid = sa_asked(q, WIRE_PATH(dgid)) ? want->dgid : gid_of(q->sa, dst.port),
 		.slid = src.lid,
 		.dlid = dst.lid,
 		.raw = is_raw(q),
@@ -414,7 +414,7 @@ static void sa_paths_between(struct sa_query *q, uint32_t from, uint32_t to)
 		wanted = 1;
 	else if (q->method == WIRE_GET_MULTI) /* of all pairs together */
 		wanted = q->limit - q->nrows;
-	else if (sa_asked(q, WIRE_PATH_NUM_PATH))
+	else if (sa_asked(q, WIRE_PATH(num_path)))
 		wanted = q->path.want.num_path;
 	if (!src.end.lid || !dst.end.lid || !pair_allowed(q, from, to))
 		return;
@@ -433,12 +433,12 @@ static enum wire_sa_status sa_path_values(const struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
 
-	if (sa_asked_both(q, WIRE_PATH_RATE_SEL, WIRE_PATH_RATE) && !sa_rate_known(want->rate))
+	if (sa_asked_both(q, WIRE_PATH(rate_sel), WIRE_PATH(rate)) && !sa_rate_known(want->rate))
 		return WIRE_SA_REQ_INVALID;
-	if (sa_asked_both(q, WIRE_PATH_MTU_SEL, WIRE_PATH_MTU) &&
+	if (sa_asked_both(q, WIRE_PATH(mtu_sel), WIRE_PATH(mtu)) &&
 	    (want->mtu < MTU_LOWEST || want->mtu > MTU_HIGHEST))
 		return WIRE_SA_REQ_INVALID;
-	if (sa_asked(q, WIRE_PATH_SERVICE_ID_MSB) != sa_asked(q, WIRE_PATH_SERVICE_ID_LSB))
+	if (sa_asked(q, WIRE_PATH(service_id_msb)) != sa_asked(q, WIRE_PATH(service_id_lsb)))
 		return WIRE_SA_INSUF_COMPS;
 	return WIRE_SA_OK;
 }
@@ -478,7 +478,7 @@ static enum wire_sa_status multi_path_prepare(struct sa_query *q)
 	for (unsigned i = 0; i < (unsigned)m->nsrc + m->ndst; i++)
 		if (sa_end_find(q->sa, &m->want.gids[i], 0, &m->ends[i]))
 			return WIRE_SA_INVALID_GID; /* one that nobody has too */
-	q->limit = sa_asked(q, WIRE_PATH_NUM_PATH) ? q->path.want.num_path : PATHS_DEFAULT;
+	q->limit = sa_asked(q, WIRE_PATH(num_path)) ? q->path.want.num_path : PATHS_DEFAULT;
 	q->item = 0;
 	q->end = (uint32_t)m->nsrc * m->ndst * (m->want.independent ? ROUNDS : 1);
 	return WIRE_SA_OK;
@@ -542,7 +542,7 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 		if (source)
 			return source == WIRE_SA_NO_RECORDS ? WIRE_SA_OK : source;
 		q->item = q->end = want->dlid;
-		if (sa_asked(q, WIRE_PATH_DGID)) {
+		if (sa_asked(q, WIRE_PATH(dgid))) {
 			group = sa_groups_find(q->sa->groups, &want->dgid);
 			if (!group)
 				return WIRE_SA_OK;
@@ -550,16 +550,16 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 		}
 		if (q->method == WIRE_GET)
 			q->limit = 1;
-		else if (sa_asked(q, WIRE_PATH_NUM_PATH))
+		else if (sa_asked(q, WIRE_PATH(num_path)))
 			q->limit = want->num_path;
 		q->end++;
 		return WIRE_SA_OK;
 	}
 	src = sa_path_source(q);
-	if (sa_asked(q, WIRE_PATH_DLID) && !want->dlid)
+	if (sa_asked(q, WIRE_PATH(dlid)) && !want->dlid)
 		return WIRE_SA_OK;
-	dst = sa_end_find(q->sa, sa_asked(q, WIRE_PATH_DGID) ? &want->dgid : NULL,
-			  sa_asked(q, WIRE_PATH_DLID) ? want->dlid : 0, &q->path.dst);
+	dst = sa_end_find(q->sa, sa_asked(q, WIRE_PATH(dgid)) ? &want->dgid : NULL,
+			  sa_asked(q, WIRE_PATH(dlid)) ? want->dlid : 0, &q->path.dst);
 	status = src && (src != WIRE_SA_NO_RECORDS || !dst) ? src : dst;
 	if (status == WIRE_SA_NO_RECORDS)
 		return WIRE_SA_OK;

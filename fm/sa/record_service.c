@@ -216,7 +216,7 @@ static enum wire_sa_status service_set(struct sa_query *q, const struct wire_ser
 {
 	struct service *had = sa_service_find(q->sa, what);
 
-	if (!sa_asked(q, WIRE_SERVICE_ID) || !sa_asked(q, WIRE_SERVICE_GID))
+	if (!sa_asked(q, WIRE_SERVICE(id)) || !sa_asked(q, WIRE_SERVICE(gid)))
 		return WIRE_SA_INSUF_COMPS;
 	if (!partition_fits(q, what))
 		return WIRE_SA_REQ_INVALID;
@@ -254,11 +254,11 @@ static enum wire_sa_status service_prepare(struct sa_query *q)
 		return sa_walk_until_end(q);
 
 	wire_service_decode(q->data, &what);
-	if (!sa_asked(q, WIRE_SERVICE_PKEY))
+	if (!sa_asked(q, WIRE_SERVICE(pkey)))
 		what.pkey = SA_DEFAULT_PKEY;
-	if (!sa_asked(q, WIRE_SERVICE_LEASE))
+	if (!sa_asked(q, WIRE_SERVICE(lease)))
 		what.lease = WIRE_LEASE_FOREVER;
-	if (!sa_asked(q, WIRE_SERVICE_KEY))
+	if (!sa_asked(q, WIRE_SERVICE(key)))
 		memset(what.key, 0, sizeof(what.key));
 	status = q->method == WIRE_SET ? service_set(q, &what) : service_delete(q, &what);
 	if (!status)

@@ -229,6 +229,7 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 
 #define SA_RECORD_POINTER(name) &sa_record_##name,
 static const struct sa_record *const records[] = { SA_RECORDS(SA_RECORD_POINTER) };
+static const struct sa_groups_ops groups_ops = { .kept = sa_group_kept };
 
 struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *inv,
 		  const struct sa_conf *conf)
@@ -251,7 +252,7 @@ struct sa *sa_new(struct loop *loop, struct mad *mad, const struct inventory *in
 	sa->limit.step = loop_timer_new(loop, late_step, sa);
 	sa_services_init(sa);
 	sa_reports_init(sa);
-	sa_mcast_init(sa);
+	sa->groups = sa_groups_new(&groups_ops, sa);
 	mad_handle(mad, WIRE_SA, receive, sa);
 	return sa;
 }

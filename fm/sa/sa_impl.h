@@ -344,9 +344,8 @@ static inline unsigned sa_share(unsigned capacity, unsigned used)
 /* ---- Multicast groups: record_mcmember.c ----------------------------------------------------- */
 
 #define SA_COMPS_TO_JOIN                                                                           \
-	(WIRE_BIT(WIRE_MC_MGID) | WIRE_BIT(WIRE_MC_PORT_GID) | WIRE_BIT(WIRE_MC_JOIN_STATE))
+	(WIRE_BIT(WIRE_MC(mgid)) | WIRE_BIT(WIRE_MC(port_gid)) | WIRE_BIT(WIRE_MC(join_state)))
 
-void sa_mcast_init(struct sa *sa); /* sa->groups: sa_groups_free() is its end */
 struct sa_mcast_share {
 	unsigned groups, held;	   /* in how many it is, and of how many the holder */
 	struct sa_group_port *any; /* one of these GUIDs that is in a group, or NULL */

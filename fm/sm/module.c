@@ -466,11 +466,11 @@ const char *sm_refuses(const struct fabric *fabric)
 void sm_allow(struct fabric *fabric, guid_t port_guid, bool on)
 {
 	struct sm_room *r = fabric_room(fabric, &sm_module);
-	struct strangers *s = &r->strangers;
+	struct unallowed *s = &r->unallowed;
 
 	if (on)
-		s->admitted[s->nadmitted++ % STRANGERS] = port_guid;
-	for (unsigned i = 0; !on && i < STRANGERS; i++)
+		s->admitted[s->nadmitted++ % UNALLOWED_MAX] = port_guid;
+	for (unsigned i = 0; !on && i < UNALLOWED_MAX; i++)
 		if (s->admitted[i] == port_guid)
 			s->admitted[i] = 0;
 	if (!on)
@@ -622,7 +622,8 @@ static void fini(void *room)
 	loop_timer_free(r->still.beat);
 	sm_role_fini(r);
 	sm_ask_fini(r);
-	sm_report_fini(r);
+	loop_timer_free(r->reports.settled);
+	free(r->reports.reported);
 	sm_free(r->sm);
 	free(r);
 }

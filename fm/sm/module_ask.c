@@ -335,18 +335,6 @@ bool sm_better_comes(const struct sm_room *r)
 			      election_outranks_us(&r->core, &q->others[i]->info));
 }
 
-void sm_ask_init(struct sm_room *r)
-{
-	r->rounds.hold = loop_timer_new(r->services.loop, release, r);
-}
-
-void sm_ask_fini(struct sm_room *r)
-{
-	sm_forget_others(r);
-	loop_timer_free(r->rounds.hold);
-	free(r->rounds.others);
-}
-
 /* ---- What becomes of those who ask the SA while the fabric changes hands --------------------- */
 
 /*
@@ -535,16 +523,22 @@ void sm_part_end(struct sm_room *r)
 		fn(arg);
 }
 
-void sm_part_init(struct sm_room *r)
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+void sm_ask_init(struct sm_room *r)
 {
+	r->rounds.hold = loop_timer_new(r->services.loop, release, r);
 	r->parting.step = loop_timer_new(r->services.loop, step_cb, r);
 	r->parting.limit = loop_timer_new(r->services.loop, over, r);
 }
 
-void sm_part_fini(struct sm_room *r)
+void sm_ask_fini(struct sm_room *r)
 {
 	r->parting.fn = NULL;
 	sm_part_end(r);
 	loop_timer_free(r->parting.step);
 	loop_timer_free(r->parting.limit);
+	sm_forget_others(r);
+	loop_timer_free(r->rounds.hold);
+	free(r->rounds.others);
 }

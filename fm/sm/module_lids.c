@@ -165,11 +165,9 @@ static void compare(const struct lids_room *r, const struct inv_node *node, unsi
 	}
 	found->sm_lid = found->sm_lid || !other_sm ? found->sm_lid : is->sm_lid;
 	if (found->count <= NAMED_PORTS)
-		json_array_append_new(found->ports,
-				      json_pack("{so si si si si si}", "node",
-						json_guid(node->guid), "port", num, "lid", is->lid,
-						"lid_before", lid, "sm_lid", is->sm_lid,
-						"sm_lid_before", view->sm_lid));
+		json_add(found->ports, "{so si si si si si}", "node", json_guid(node->guid), "port",
+			 num, "lid", is->lid, "lid_before", lid, "sm_lid", is->sm_lid,
+			 "sm_lid_before", view->sm_lid);
 }
 
 /* Tables are restored by the audit; who writes them may not be at their end. */
@@ -177,7 +175,7 @@ static void tables_read(void *arg, json_t *result, const char *error)
 {
 	const struct lids_room *r = arg;
 
-	if (result && json_integer_value(json_object_get(result, "differ")) &&
+	if (result && json_number(result, "differ") &&
 	    loop_now_us(r->services.loop) - r->overwritten_us < TABLES_US)
 		loop_timer_set(r->again, AGAIN_US);
 }

@@ -82,7 +82,7 @@ struct rounds {
 	uint32_t own_capmask;
 };
 
-/* Begin and end r->rounds; end drops requests that are under way. */
+/* Begin and end r->rounds and r->parting; end drops requests that are under way, without over(). */
 void sm_ask_init(struct sm_room *r);
 void sm_ask_fini(struct sm_room *r);
 /*
@@ -134,9 +134,6 @@ struct parting {
 	void *arg;
 };
 
-/* Begin and end r->parting; end drops reads that are under way, without over(). */
-void sm_part_init(struct sm_room *r);
-void sm_part_fini(struct sm_room *r);
 /* parting.over() is called later; false: nothing was ever answered here, and it is not. */
 bool sm_part_begin(struct sm_room *r);
 void sm_part_end(struct sm_room *r); /* at once, without over(); sm_when_parted() is served */
@@ -159,7 +156,7 @@ struct reports {
 	const char *role;  /* NULL = not known yet; a literal */
 	unsigned role_changes;
 	uint64_t role_changed_us[ROLE_CHANGES_MAX]; /* the latest, in a ring */
-	struct loop_timer *calm;
+	struct loop_timer *settled;
 	struct {
 		uint64_t begun_us, heard_us; /* begun_us 0 = none is under way */
 		char from[NAMING_MAX];
@@ -173,8 +170,7 @@ struct reports {
 
 /* An event for each other manager that is another than when it was last reported. */
 void sm_report_others(struct sm_room *r);
-void sm_show_to_sa(struct sm_room *r); /* all others, for SMInfoRecords */
-void sm_report_master(struct sm_room *r);
+void sm_show_to_sa(struct sm_room *r);	    /* all others, for SMInfoRecords */
 void sm_report_standby(struct sm_room *r);  /* for polls.master */
 void sm_report_handover(struct sm_room *r); /* to `peer` */
 void sm_report_two_masters(struct sm_room *r, const struct other *whom);
@@ -184,7 +180,6 @@ void sm_report_taking(struct sm_room *r, const struct other *from, uint64_t hear
 void sm_report_taken(struct sm_room *r); /* all is programmed: how long the take-over took */
 void sm_report_role(void *room);	 /* the role may be another */
 void sm_report_init(struct sm_room *r);
-void sm_report_fini(struct sm_room *r);
 /* Why operators' commands are not taken; until the next call. NULL = this room has no reason. */
 const char *sm_refusal(struct sm_room *r);
 /*
@@ -204,19 +199,19 @@ void sm_status(const void *room, json_t *doc); /* the hook */
  * manager is on.
  */
 
-#define STRANGERS 64
+#define UNALLOWED_MAX 64
 
-struct stranger { /* a manager that is not allowed */
-	guid_t port_guid, node;
-	uint8_t num; /* of its port; 0 = a switch's own */
-	bool shut;   /* its link is out of service, or is to be */
+struct unallowed_sm {	   /* a manager that is not allowed */
+	guid_t guid, node; /* of its port, of the device */
+	uint8_t num;	   /* of its port; 0 = a switch's own */
+	bool shut;	   /* its link is out of service, or is to be */
 	char name[NAMING_MAX];
 };
 
-struct strangers {
-	struct stranger list[STRANGERS]; /* more are left out, and come when others go */
+struct unallowed {
+	struct unallowed_sm list[UNALLOWED_MAX]; /* more are left out, and come when others go */
 	unsigned count;
-	guid_t admitted[STRANGERS]; /* allowed by sm_allow(), the latest */
+	guid_t admitted[UNALLOWED_MAX]; /* allowed by sm_allow(), the latest */
 	unsigned nadmitted;
 	bool marked;	   /* some port has INV_SHUT */
 	uint64_t asked_us; /* their ports were last to be read again */
@@ -226,6 +221,10 @@ struct strangers {
 bool sm_is_allowed(const struct sm_room *r, guid_t port_guid);
 /* The port with that GUID, for events; of what the inventory does not know: nothing. */
 struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid);
+/* "NAME (port GUID 0x..", with ", priority N" unless that is -1; the text goes on behind it. */
+struct sm_called {
+	char text[NAMING_MAX + 48];
+} sm_called(const char *name, guid_t guid, int priority);
 /* All others were asked, or the configuration may be another. */
 void sm_allowed_review(struct sm_room *r);
 /* A snapshot is about to be made: sets INV_SHUT, and lets go of those that are no managers. */
@@ -272,7 +271,7 @@ struct sm_room {
 	bool foreign_prefix; /* of the fabric that is to be taken over; an alert says so */
 	struct election core;
 	struct rounds rounds;
-	struct strangers strangers;
+	struct unallowed unallowed;
 	struct polls polls;
 	struct idle idle;
 	struct loop_timer *due;	    /* of a poll; as MASTER: to ask the others again */

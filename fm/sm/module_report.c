@@ -23,7 +23,7 @@ bool sm_is_allowed(const struct sm_room *r, guid_t guid)
 		if (one == guid)
 			return true;
 	return !*r->services.conf->sm.allowed ||
-	       any_of(i, 0, STRANGERS, r->strangers.admitted[i] == guid);
+	       any_of(i, 0, UNALLOWED_MAX, r->unallowed.admitted[i] == guid);
 }
 
 /* Never what carries others' traffic, nor the adapter that this manager is on. */
@@ -57,29 +57,43 @@ struct event_subject sm_subject(const struct sm_room *r, guid_t port_guid)
 	return node ? inventory_subject(node, num) : (struct event_subject){ 0 };
 }
 
-/* ---- The list -------------------------------------------------------------------------------- */
-
-static json_t *details_of(const struct stranger *it)
+struct sm_called sm_called(const char *name, guid_t guid, int priority)
 {
-	return json_pack("{so sb}", "port_guid", json_guid(it->port_guid), "isolated", it->shut);
+	struct sm_called called;
+
+	array_printf(called.text, "%s (port GUID 0x%016" PRIx64, name, guid);
+	if (priority >= 0)
+		array_add(called.text, ", priority %d", priority);
+	return called;
 }
 
-static void let_go(struct sm_room *r, struct stranger *it, const char *why)
+#define CALLED(it)	  sm_called((it)->name, (it)->guid, -1).text
+#define CALLED_RANKED(it) sm_called((it)->name, (it)->guid, (it)->info.priority).text
+#define SUBJECT(r, guid)  ((struct event_subject[]){ sm_subject(r, guid) })
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+static json_t *details_of(const struct unallowed_sm *it)
 {
-	struct strangers *s = &r->strangers;
+	return json_pack("{so sb}", "port_guid", json_guid(it->guid), "isolated", it->shut);
+}
+
+static void let_go(struct sm_room *r, struct unallowed_sm *it, const char *why)
+{
+	struct unallowed *s = &r->unallowed;
 	const struct event_subject subject =
 		inventory_link_subject(r->services.inventory, it->node, it->num);
 
 	event_log_add(r->services.events, LOG_NOTICE, "sm-not-allowed-over", &subject,
-		      details_of(it), "%s (port GUID 0x%016" PRIx64 "): %s%s", it->name,
-		      it->port_guid, why, it->shut ? "; its link may come up again" : "");
+		      details_of(it), "%s): %s%s", CALLED(it), why,
+		      it->shut ? "; its link may come up again" : "");
 	if (it->shut)
 		fabric_request_reroute(r->fabric, "a manager that was not allowed is gone");
 	*it = s->list[--s->count];
 }
 
 /* What a link says that is down is nothing: it may be down for this. */
-static bool shows_no_manager(const struct inventory *inv, const struct stranger *it)
+static bool shows_no_manager(const struct inventory *inv, const struct unallowed_sm *it)
 {
 	const struct inv_node *node = inventory_find(inv, it->node);
 	const struct inv_port *port =
@@ -93,10 +107,10 @@ static bool shows_no_manager(const struct inventory *inv, const struct stranger 
 
 static void drop_past(struct sm_room *r)
 {
-	struct strangers *s = &r->strangers;
+	struct unallowed *s = &r->unallowed;
 
 	for (unsigned i = 0; i < s->count;)
-		if (sm_is_allowed(r, s->list[i].port_guid))
+		if (sm_is_allowed(r, s->list[i].guid))
 			let_go(r, &s->list[i], "its subnet manager is allowed");
 		else if (shows_no_manager(r->services.inventory, &s->list[i]))
 			let_go(r, &s->list[i], "shows no subnet manager any more");
@@ -106,20 +120,18 @@ static void drop_past(struct sm_room *r)
 
 static void raise_alerts(struct sm_room *r)
 {
-	const struct strangers *s = &r->strangers;
+	const struct unallowed *s = &r->unallowed;
 
 	alerts_review(r->services.alerts, "sm-not-allowed");
 	for (unsigned i = 0; i < s->count; i++) {
-		const struct stranger *it = &s->list[i];
+		const struct unallowed_sm *it = &s->list[i];
 		struct event_subject subject =
 			inventory_link_subject(r->services.inventory, it->node, it->num);
 
 		subject.name = it->name;
 		alert_raise(r->services.alerts, "sm-not-allowed", &subject,
-			    "%s (port GUID 0x%016" PRIx64
-			    "): runs a subnet manager that allowed_sm_guids does not name%s",
-			    it->name, it->port_guid,
-			    it->shut ? "; its link is out of service" : "");
+			    "%s): runs a subnet manager that allowed_sm_guids does not name%s",
+			    CALLED(it), it->shut ? "; its link is out of service" : "");
 	}
 	alerts_reviewed(r->services.alerts, "sm-not-allowed");
 }
@@ -127,7 +139,7 @@ static void raise_alerts(struct sm_room *r)
 void sm_allowed_review(struct sm_room *r)
 {
 	const uint64_t now = sm_now(r);
-	struct strangers *s = &r->strangers;
+	struct unallowed *s = &r->unallowed;
 
 	drop_past(r);
 	/* Nothing but its answer tells for certain that a manager has ended. */
@@ -138,7 +150,7 @@ void sm_allowed_review(struct sm_room *r)
 	}
 	/* The action may be another one, and so may the role. */
 	for (unsigned i = 0; i < s->count; i++) {
-		struct stranger *it = &s->list[i];
+		struct unallowed_sm *it = &s->list[i];
 		const struct inv_node *node = inventory_find(r->services.inventory, it->node);
 		bool shut = node && may_be_shut(r, node);
 
@@ -150,25 +162,24 @@ void sm_allowed_review(struct sm_room *r)
 
 	for (unsigned i = 0; i < r->rounds.nothers; i++) {
 		const struct other *other = r->rounds.others[i];
-		struct stranger it = { .port_guid = other->guid };
+		struct unallowed_sm it = { .guid = other->guid };
 		struct inv_node *node = node_of(r->services.inventory, other->guid, &it.num);
 		struct event_subject subject;
 
 		/* One that is known by an SM LID alone may be the port that has that LID here. */
-		if (!node || s->count == STRANGERS || sm_is_allowed(r, other->guid) ||
+		if (!node || s->count == UNALLOWED_MAX || sm_is_allowed(r, other->guid) ||
 		    !(node->ports[it.num].capmask & WIRE_CAP_IS_SM) ||
-		    any_of(at, 0, s->count, s->list[at].port_guid == other->guid))
+		    any_of(at, 0, s->count, s->list[at].guid == other->guid))
 			continue;
 		it.node = node->guid;
 		array_printf(it.name, "%s", other->name);
 		it.shut = may_be_shut(r, node);
 		s->list[s->count++] = it;
 		subject = inventory_subject(node, it.num);
-		event_log_add(
-			r->services.events, LOG_ERR, "sm-not-allowed", &subject, details_of(&it),
-			"%s (port GUID 0x%016" PRIx64
-			"): runs a subnet manager that allowed_sm_guids does not name%s",
-			it.name, it.port_guid, it.shut ? "; its link is taken out of service" : "");
+		event_log_add(r->services.events, LOG_ERR, "sm-not-allowed", &subject,
+			      details_of(&it),
+			      "%s): runs a subnet manager that allowed_sm_guids does not name%s",
+			      CALLED(&it), it.shut ? "; its link is taken out of service" : "");
 		if (it.shut)
 			fabric_request_reroute(r->fabric, "a manager that is not allowed");
 	}
@@ -178,7 +189,7 @@ void sm_allowed_review(struct sm_room *r)
 void sm_allowed_mark(void *room, struct inventory *inv)
 {
 	struct sm_room *r = room;
-	struct strangers *s = &r->strangers;
+	struct unallowed *s = &r->unallowed;
 
 	if (!s->marked && !s->count)
 		return;
@@ -188,7 +199,7 @@ void sm_allowed_mark(void *room, struct inventory *inv)
 		for (unsigned p = 1; !inv_is_switch(node) && p <= node->nports; p++)
 			inv_port_mark(node, p, INV_SHUT, false);
 	for (unsigned i = 0; i < s->count; i++) {
-		const struct stranger *it = &s->list[i];
+		const struct unallowed_sm *it = &s->list[i];
 		struct inv_node *node;
 
 		if (it->shut && inventory_port(inv, it->node, it->num, &node))
@@ -201,12 +212,6 @@ void sm_allowed_mark(void *room, struct inventory *inv)
 
 /* ---- Others ---------------------------------------------------------------------------------- */
 
-static bool is_reported(const struct reported *then, const struct other *now)
-{
-	return then->guid == now->guid && then->answered == now->answered &&
-	       then->state == now->info.state && then->priority == now->info.priority;
-}
-
 void sm_report_others(struct sm_room *r)
 {
 	const struct rounds *q = &r->rounds;
@@ -217,30 +222,28 @@ void sm_report_others(struct sm_room *r)
 			      "fabric: no other subnet manager left");
 	r->reports.reported = mem_array_resize(r->reports.reported, q->nothers + 1);
 	for (unsigned i = 0; i < q->nothers; i++) {
-		const struct other *other = q->others[i];
-		const struct event_subject subject = sm_subject(r, other->guid);
+		const struct other *it = q->others[i];
+		struct reported *then = &r->reports.reported[i];
+		const struct reported now = { it->guid, it->info.state, it->info.priority,
+					      it->answered };
+		bool foreign = it->answered && election_is_foreign(&r->core, &it->info);
 
-		if (i >= had || !is_reported(&r->reports.reported[i], other)) {
-			if (other->answered && election_is_foreign(&r->core, &other->info))
-				event_log_add(r->services.events, LOG_ERR, "other-sm", &subject,
-					      NULL,
-					      "%s (port GUID 0x%016" PRIx64
-					      "): subnet manager with another SM_Key found; the "
-					      "two managers "
-					      "ignore each other",
-					      other->name, other->guid);
-			else
-				event_log_add(r->services.events, LOG_NOTICE, "other-sm", &subject,
-					      NULL,
-					      "%s (port GUID 0x%016" PRIx64
-					      "): other subnet manager: %s, priority %u",
-					      other->name, other->guid,
-					      other->answered ? sm_state_name(other->info.state)
-							      : "does not answer",
-					      other->info.priority);
-		}
-		r->reports.reported[i] = (struct reported){ other->guid, other->info.state,
-							    other->info.priority, other->answered };
+		if (i < had && then->guid == now.guid && then->answered == now.answered &&
+		    then->state == now.state && then->priority == now.priority)
+			continue;
+		*then = now;
+		if (foreign)
+			event_log_add(r->services.events, LOG_ERR, "other-sm", SUBJECT(r, it->guid),
+				      NULL,
+				      "%s): subnet manager with another SM_Key found; the two "
+				      "managers ignore each other",
+				      CALLED(it));
+		else
+			event_log_add(r->services.events, LOG_NOTICE, "other-sm",
+				      SUBJECT(r, it->guid), NULL,
+				      "%s): other subnet manager: %s, priority %u", CALLED(it),
+				      it->answered ? sm_state_name(now.state) : "does not answer",
+				      now.priority);
 	}
 	r->reports.nreported = q->nothers;
 }
@@ -262,43 +265,28 @@ void sm_show_to_sa(struct sm_room *r)
 
 /* ---- Our own state --------------------------------------------------------------------------- */
 
-/* A manager that never met another becomes master without an event. */
-void sm_report_master(struct sm_room *r)
-{
-	if (r->reports.taking.begun_us)
-		event_log_add(r->services.events, LOG_WARNING, "master", NULL, NULL,
-			      "fabric: this subnet manager is now master, after %s",
-			      r->reports.taking.from);
-}
-
 void sm_report_standby(struct sm_room *r)
 {
 	const struct other *master = &r->polls.master;
-	const struct event_subject subject = sm_subject(r, master->guid);
 
-	event_log_add(r->services.events, LOG_NOTICE, "standby", &subject, NULL,
-		      "fabric: this subnet manager is now standby of %s (port GUID 0x%016" PRIx64
-		      ", priority %u, %s)",
-		      master->name, master->guid, master->info.priority,
-		      sm_state_name(master->info.state));
+	event_log_add(r->services.events, LOG_NOTICE, "standby", SUBJECT(r, master->guid), NULL,
+		      "fabric: this subnet manager is now standby of %s, %s)",
+		      CALLED_RANKED(master), sm_state_name(master->info.state));
 	if (election_is_foreign(&r->core, &master->info))
 		alert_raise(
 			r->services.alerts, "foreign-master", NULL,
-			"%s (port GUID 0x%016" PRIx64
-			") is master and has another SM_Key: this manager stays standby whatever "
+			"%s) is master and has another SM_Key: this manager stays standby whatever "
 			"the priorities; configure the same sm_key on both, or stop one of them",
-			master->name, master->guid);
+			CALLED(master));
 }
 
 void sm_report_handover(struct sm_room *r)
 {
 	const struct other *peer = &r->peer;
 	bool wish = r->core.gave || r->core.lowered;
-	const struct event_subject subject = sm_subject(r, peer->guid);
 
-	event_log_add(r->services.events, LOG_NOTICE, "handover", &subject, NULL,
-		      "fabric: %s (port GUID 0x%016" PRIx64 ", priority %u) %s: handing over to it",
-		      peer->name, peer->guid, peer->info.priority,
+	event_log_add(r->services.events, LOG_NOTICE, "handover", SUBJECT(r, peer->guid), NULL,
+		      "fabric: %s) %s: handing over to it", CALLED_RANKED(peer),
 		      wish ? "was chosen as master by an operator" : "outranks this manager");
 }
 
@@ -309,16 +297,14 @@ void sm_report_two_masters(struct sm_room *r, const struct other *whom)
 			  : election_is_foreign(&r->core, &whom->info)
 				  ? "its SM_Key differs, so neither hands over; stop one of them"
 				  : "it should hand over";
-	const struct event_subject subject = sm_subject(r, whom->guid);
 
-	event_log_add(r->services.events, LOG_ERR, "two-masters", &subject, NULL,
-		      "fabric: two masters: %s (port GUID 0x%016" PRIx64
-		      ", priority %u) is master too; both change the fabric until it hands over",
-		      whom->name, whom->guid, whom->info.priority);
+	event_log_add(r->services.events, LOG_ERR, "two-masters", SUBJECT(r, whom->guid), NULL,
+		      "fabric: two masters: %s) is master too; both change the fabric until it "
+		      "hands over",
+		      CALLED_RANKED(whom));
 	alert_raise(r->services.alerts, "two-masters", NULL,
-		    "two masters: %s (port GUID 0x%016" PRIx64
-		    ", priority %u) is master too, and both change the fabric: %s",
-		    whom->name, whom->guid, whom->info.priority, end);
+		    "two masters: %s) is master too, and both change the fabric: %s",
+		    CALLED_RANKED(whom), end);
 }
 
 void sm_report_control(struct sm_room *r, enum election_event event, const struct other *from)
@@ -332,19 +318,19 @@ void sm_report_control(struct sm_room *r, enum election_event event, const struc
 		[ELECTION_DISCOVER] = "sent SMInfo DISCOVER: this manager polls for a master",
 	};
 
-	const struct event_subject subject = sm_subject(r, from->guid);
-	const char *name = *from->name ? from->name : "a subnet manager";
+	const struct sm_called who =
+		sm_called(*from->name ? from->name : "a subnet manager", from->guid, -1);
 
 	if (did[event])
 		event_log_add(r->services.events, event == ELECTION_DISABLE ? LOG_ERR : LOG_NOTICE,
-			      "handover", &subject, NULL, "%s (port GUID 0x%016" PRIx64 "): %s",
-			      name, from->guid, did[event]);
+			      "handover", SUBJECT(r, from->guid), NULL, "%s): %s", who.text,
+			      did[event]);
 	if (event == ELECTION_DISABLE)
-		alert_raise(r->services.alerts, "disabled", NULL,
-			    "%s (port GUID 0x%016" PRIx64
-			    ") disabled this manager (SMInfo DISABLE): it is not a standby until a "
-			    "master enables it, the sender is gone, or fmd restarts",
-			    name, from->guid);
+		alert_raise(
+			r->services.alerts, "disabled", NULL,
+			"%s) disabled this manager (SMInfo DISABLE): it is not a standby until a "
+			"master enables it, the sender is gone, or fmd restarts",
+			who.text);
 }
 
 /* ---- Take-overs ------------------------------------------------------------------------------ */
@@ -384,18 +370,11 @@ void sm_report_taken(struct sm_room *r)
 /* NULL: not known yet, or about to be: who asks for the next master is in no role of its own. */
 static const char *role_now(const struct sm_room *r)
 {
-	if (port_missing(r->port))
-		return "none"; /* its role is left a turn later */
-	switch (r->core.state) {
-	case SM_MASTER:
-		return "master";
-	case SM_STANDBY:
-		return "standby";
-	case SM_NOT_ACTIVE:
-		return "disabled";
-	default:
-		return NULL;
-	}
+	static const char *const roles[] = {
+		[SM_MASTER] = "master", [SM_STANDBY] = "standby", [SM_NOT_ACTIVE] = "disabled"
+	};
+
+	return port_missing(r->port) ? "none" : roles[r->core.state]; /* left a turn later */
 }
 
 void sm_report_role(void *room)
@@ -414,12 +393,12 @@ void sm_report_role(void *room)
 				    "minutes; see fmctl events",
 				    ROLE_CHANGES_MAX);
 		*slot = now;
-		loop_timer_set(r->reports.calm, ROLE_CHANGES_US);
+		loop_timer_set(r->reports.settled, ROLE_CHANGES_US);
 	}
 	r->reports.role = role;
 }
 
-static void calm_cb(void *arg)
+static void role_settled(void *arg)
 {
 	struct sm_room *r = arg;
 
@@ -429,13 +408,7 @@ static void calm_cb(void *arg)
 void sm_report_init(struct sm_room *r)
 {
 	r->reports.since_us = sm_now(r);
-	r->reports.calm = loop_timer_new(r->services.loop, calm_cb, r);
-}
-
-void sm_report_fini(struct sm_room *r)
-{
-	loop_timer_free(r->reports.calm);
-	free(r->reports.reported);
+	r->reports.settled = loop_timer_new(r->services.loop, role_settled, r);
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */
@@ -455,10 +428,8 @@ const char *sm_refusal(struct sm_room *r)
 		return "another manager disabled this subnet manager: see fmctl events";
 	if (r->core.state != SM_STANDBY)
 		return NULL;
-	array_printf(r->reports.refusal,
-		     "this subnet manager is standby; the master is %s (port GUID 0x%016" PRIx64
-		     ")",
-		     r->polls.master.name, r->polls.master.guid);
+	array_printf(r->reports.refusal, "this subnet manager is standby; the master is %s)",
+		     CALLED(&r->polls.master));
 	return r->reports.refusal;
 }
 
@@ -468,16 +439,6 @@ static json_t *other_json(const struct other *other)
 			 json_guid(other->guid), "state",
 			 other->answered ? sm_state_name(other->info.state) : "does not answer",
 			 "priority", other->info.priority, "lid", other->lid);
-}
-
-/* As the latest poll has it. */
-static json_t *master_json(const struct sm_room *r)
-{
-	struct other master = r->polls.master;
-
-	master.info = r->core.master;
-	master.answered = !r->core.missed;
-	return other_json(&master);
 }
 
 void sm_status(const void *room, json_t *doc)
@@ -497,44 +458,38 @@ void sm_status(const void *room, json_t *doc)
 					       : NULL;
 	enum sm_state state = port_missing(r->port) ? SM_DISCOVERING : sm_state(r->sm);
 
-	if (idle) {
-		json_object_set_new(doc, "state", json_string(idle));
-		json_object_set_new(doc, "fabric_up", json_false());
-	}
+	if (idle)
+		json_put(doc, "{ss sb}", "state", idle, "fabric_up", false);
 	port_status(r->port, doc);
-	json_object_set_new(doc, "sm", json_string(sm_state_name(state)));
-	json_object_set_new(doc, "role", json_string(role ? role : "discovering"));
-	json_object_set_new(doc, "role_changes", json_integer(r->reports.role_changes));
 
 	const struct rounds *q = &r->rounds;
-	json_t *others = json_array();
+	struct other master = r->polls.master;
+	json_t *others = json_array(), *rows = json_array();
+
+	/* As the latest poll has it. */
+	master.info = r->core.master;
+	master.answered = !r->core.missed;
 
 	for (unsigned i = 0; i < q->nothers; i++)
 		json_array_append_new(others, other_json(q->others[i]));
-	json_object_set_new(
-		doc, "election",
-		json_pack("{si si sI so so sb sb si sf sI}", "state", r->core.state, "priority",
-			  election_priority(&r->core), "since_s",
-			  (json_int_t)((sm_now(r) - r->reports.since_us) / 1000000), "master",
-			  r->core.state == SM_STANDBY ? master_json(r) : json_null(), "others",
-			  others, "two_masters", r->warned, "master_idle", r->idle.is, "take_overs",
-			  r->reports.take_overs, "take_over_ms", r->reports.take_over_ms,
-			  "controls_refused", (json_int_t)sm_stats(r->sm).controls_refused));
+	for (unsigned i = 0; i < r->unallowed.count; i++) {
+		const struct unallowed_sm *it = &r->unallowed.list[i];
 
-	json_t *rows = json_array();
-
-	for (unsigned i = 0; i < r->strangers.count; i++) {
-		const struct stranger *it = &r->strangers.list[i];
-
-		json_array_append_new(rows,
-				      json_pack("{ss so sb}", "name", it->name, "port_guid",
-						json_guid(it->port_guid), "isolated", it->shut));
+		json_add(rows, "{ss so sb}", "name", it->name, "port_guid", json_guid(it->guid),
+			 "isolated", it->shut);
 	}
-	json_object_set_new(doc, "sms_not_allowed", rows);
 
 	struct sm_stats s = sm_stats(r->sm);
-	json_object_set_new(doc, "traps",
-			    json_pack("{sI sI sI}", "received", (json_int_t)s.traps, "repeated",
-				      (json_int_t)s.traps_repeated, "not_repressed",
-				      (json_int_t)s.traps_not_repressed));
+
+	json_put(doc, "{ss ss si s{si si sI so so sb sb si sf sI} so s{sI sI sI}}", "sm",
+		 sm_state_name(state), "role", role ? role : "discovering", "role_changes",
+		 r->reports.role_changes, "election", "state", r->core.state, "priority",
+		 election_priority(&r->core), "since_s",
+		 (json_int_t)((sm_now(r) - r->reports.since_us) / 1000000), "master",
+		 r->core.state == SM_STANDBY ? other_json(&master) : json_null(), "others", others,
+		 "two_masters", r->warned, "master_idle", r->idle.is, "take_overs",
+		 r->reports.take_overs, "take_over_ms", r->reports.take_over_ms, "controls_refused",
+		 (json_int_t)s.controls_refused, "sms_not_allowed", rows, "traps", "received",
+		 (json_int_t)s.traps, "repeated", (json_int_t)s.traps_repeated, "not_repressed",
+		 (json_int_t)s.traps_not_repressed);
 }

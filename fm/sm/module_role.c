@@ -71,10 +71,9 @@ static void note_service(struct sm_room *r, const char *why)
 	idle->is = true;
 	alert_raise(
 		r->services.alerts, "master-idle", &idle->subject,
-		"%s (port GUID 0x%016" PRIx64
-		", priority %u): is master and does nothing: %s for more than 10 s; hosts get no "
-		"path; stop it, or take over by fmctl takeover",
-		master->name, master->guid, r->core.master.priority, why);
+		"%s): is master and does nothing: %s for more than 10 s; hosts get no path; stop "
+		"it, or take over by fmctl takeover",
+		sm_called(master->name, master->guid, r->core.master.priority).text, why);
 	if (r->services.conf->sm.idle_action == CONF_IDLE_TAKEOVER && !r->wish.open)
 		sm_take_from_idle(r, "master_idle_action has");
 }
@@ -429,10 +428,10 @@ static void hand_over(struct sm_room *r, const struct other *whom)
 void sm_take_from_idle(struct sm_room *r, const char *who)
 {
 	r->peer = r->polls.master;
-	event_log_add(r->services.events, LOG_WARNING, "handover", &r->idle.subject, NULL,
-		      "fabric: %s this manager take over from %s (port GUID 0x%016" PRIx64
-		      "), which is master and does nothing",
-		      who, r->peer.name, r->peer.guid);
+	event_log_add(
+		r->services.events, LOG_WARNING, "handover", &r->idle.subject, NULL,
+		"fabric: %s this manager take over from %s), which is master and does nothing", who,
+		sm_called(r->peer.name, r->peer.guid, -1).text);
 	r->core.passed_over = r->peer.guid;
 	sm_take(r, ELECTION_TAKE, NULL);
 }
@@ -559,7 +558,11 @@ void sm_role_changed(struct sm_room *r, enum fabric_role role)
 		sa_forward(r->services.sa, 0, 0);
 		sa_show_priority(r->services.sa, election_priority(&r->core));
 		r->stood_by = r->was_away = false;
-		sm_report_master(r);
+		/* A manager that never met another becomes master without an event. */
+		if (r->reports.taking.begun_us)
+			event_log_add(r->services.events, LOG_WARNING, "master", NULL, NULL,
+				      "fabric: this subnet manager is now master, after %s",
+				      r->reports.taking.from);
 	}
 	if (role != FABRIC_ROLE_STANDBY)
 		return;
@@ -758,7 +761,6 @@ void sm_role_init(struct sm_room *r)
 				 .conf = r->services.conf,
 				 .answered = sm_find_master,
 				 .arg = r };
-	sm_part_init(r);
 	r->parting.over = parted;
 	r->rounds.judge = round_over;
 	r->polls.polled = polled;
@@ -769,7 +771,6 @@ void sm_role_init(struct sm_room *r)
 void sm_role_fini(struct sm_room *r)
 {
 	end_role(r);
-	sm_part_fini(r);
 	loop_timer_free(r->due);
 	loop_timer_free(r->passing);
 }

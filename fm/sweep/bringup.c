@@ -392,14 +392,6 @@ bool bringup_retry(struct bringup *b, bringup_done_fn *fn, void *arg)
 
 /* ---- What a port has shown to hold ----------------------------------------------------------- */
 
-bool port_table_differs(const struct port_table *table, const uint8_t *data,
-			struct inv_change *change)
-{
-	*change = table->change;
-	return inventory_entry_differs(change, data, table->want, table->entries, table->bits,
-				       table->mask);
-}
-
 bool bringup_held(const struct bringup *b, const struct inv_node *node, uint8_t num,
 		  enum inv_set what, unsigned part, unsigned round, struct port_table *table)
 {

@@ -258,12 +258,12 @@ bool lanes_make(struct bringup *b, const struct batch_job *job, struct batch_req
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static bool same(const struct port_table *table, const uint8_t *data)
+bool port_table_differs(const struct port_table *table, const uint8_t *data,
+			struct inv_change *change)
 {
-	struct inv_change change = table->change;
-
-	return !inventory_entry_differs(&change, data, table->want, table->entries, table->bits,
-					table->mask);
+	*change = table->change;
+	return inventory_entry_differs(change, data, table->want, table->entries, table->bits,
+				       table->mask);
 }
 
 static void log_rejected(struct bringup *b, const struct inv_node *node, unsigned num,
@@ -311,8 +311,9 @@ static void table_answered(struct bringup *b, struct inv_node *node, uint8_t num
 			   struct port_table *table, uint8_t was, const struct mad_answer *answer)
 {
 	struct inv_qos *qos = &port_setup(node, num)->qos;
+	struct inv_change change;
 
-	if (answer->result == MAD_OK && same(table, answer->data)) {
+	if (answer->result == MAD_OK && !port_table_differs(table, answer->data, &change)) {
 		qos->wrote |= was == WIRE_SET;
 		b->result.lanes_set += was == WIRE_SET;
 		table_done(b, node, num, table);

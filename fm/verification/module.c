@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a device said once is asked a second time when the fabric has been quiet for QUIET_US: the
+ * What a device answered once is asked a second time when the fabric was quiet for QUIET_US: the
  * neighbour behind each port, and PortInfo, PORTS_A_TICK ports at a time. Nodes that answer
  * otherwise are swept again, and verification goes on sooner until it finds no more. So one wrong
  * answer does not outlast a minute of right ones.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * module: what devices said or acknowledged once is asked a second time, as a room
+ * module: what devices answered or acknowledged once is asked a second time, as a room
  * (fm/fabric/module.h).
  */
 #ifndef FMD_VERIFICATION_MODULE_H

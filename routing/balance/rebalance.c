@@ -550,15 +550,9 @@ static enum stage start(struct rebalance *job)
 	/* The same fabric with all known links up and no cordons. */
 	job->whole = topo_with_ports(job->t);
 	for (uint32_t i = 0; i < job->t->nports; i++) {
-		const struct topo_port *port = &job->t->ports[i];
-		const struct topo_port_attr attr = { .capmask = port->capmask,
-						     .lid = port->lid,
-						     .lmc = port->lmc,
-						     .state = port->state,
-						     .speed = port->speed,
-						     .width = port->width,
-						     .mtu = port->mtu };
+		struct topo_port attr = job->t->ports[i];
 
+		attr.cordoned = attr.quarantined = attr.isolated = false;
 		topo_with_port(job->whole, i, &attr, true);
 	}
 	limits.entries = limits.entries * (uint64_t)BASE_SHARE;

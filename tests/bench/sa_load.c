@@ -74,9 +74,9 @@ static void request_fill(struct load *l, uint8_t mad[WIRE_MAD_SIZE], uint32_t ti
 					       .reversible = true,
 					       .num_path = 1,
 					       .pkey = 0xffff };
-	const uint64_t mask = htobe64(WIRE_BIT(WIRE_PATH_DGID) | WIRE_BIT(WIRE_PATH_SGID) |
-				      WIRE_BIT(WIRE_PATH_REVERSIBLE) |
-				      WIRE_BIT(WIRE_PATH_NUM_PATH) | WIRE_BIT(WIRE_PATH_PKEY));
+	const uint64_t mask = htobe64(WIRE_BIT(WIRE_PATH(dgid)) | WIRE_BIT(WIRE_PATH(sgid)) |
+				      WIRE_BIT(WIRE_PATH(reversible)) |
+				      WIRE_BIT(WIRE_PATH(num_path)) | WIRE_BIT(WIRE_PATH(pkey)));
 
 	memset(mad, 0, WIRE_MAD_SIZE);
 	wire_mad_encode(&header, mad);

@@ -75,8 +75,8 @@ static void ask(struct storm *s)
 	const struct wire_path_record want = { .slid = s->lid,
 					       .dlid = (uint16_t)(1 + s->sent % LIDS),
 					       .num_path = 1 };
-	const uint64_t mask = htobe64(WIRE_BIT(WIRE_PATH_SLID) | WIRE_BIT(WIRE_PATH_DLID) |
-				      WIRE_BIT(WIRE_PATH_NUM_PATH));
+	const uint64_t mask = htobe64(WIRE_BIT(WIRE_PATH(slid)) | WIRE_BIT(WIRE_PATH(dlid)) |
+				      WIRE_BIT(WIRE_PATH(num_path)));
 	uint8_t *mad = umad_get_mad(s->out);
 
 	memset(mad, 0, WIRE_MAD_SIZE);

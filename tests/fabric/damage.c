@@ -54,7 +54,7 @@ struct topo *damage_moment(const struct topo *t, uint64_t seed)
 
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
-		struct topo_port_attr attr = { .lid = port->lid, .state = port->state };
+		struct topo_port attr = { .lid = port->lid, .state = port->state };
 
 		if (port->peer == TOPO_NONE || port->peer > i)
 			down[i] = damage_random(&seed) % 10 == 0;
@@ -67,15 +67,15 @@ struct topo *damage_moment(const struct topo *t, uint64_t seed)
 	return now;
 }
 
-static struct topo_node_attr attr_of(const struct topo_node *n, guid_t guid)
+static struct topo_node attr_of(const struct topo_node *n, guid_t guid)
 {
-	return (struct topo_node_attr){ .guid = guid,
-					.sys_guid = guid,
-					.desc = n->desc,
-					.type = n->type,
-					.nports = n->nports,
-					.lft_cap = n->lft_cap,
-					.sharp = n->sharp };
+	return (struct topo_node){ .guid = guid,
+				   .sys_guid = guid,
+				   .desc = n->desc,
+				   .type = n->type,
+				   .nports = n->nports,
+				   .lft_cap = n->lft_cap,
+				   .sharp = n->sharp };
 }
 
 /* Its nodes without cables; seed NULL = by their GUIDs. */
@@ -85,13 +85,12 @@ static struct topo_builder *nodes_alone(const struct topo *t, uint64_t *seed)
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		guid_t guid = seed ? damage_random(seed) | 1 : t->nodes[n].guid;
-		struct topo_node_attr attr = attr_of(&t->nodes[n], guid);
+		struct topo_node attr = attr_of(&t->nodes[n], guid);
 		int handle = topo_builder_node(b, &attr);
 
 		assert(handle == (int)n);
 		for (unsigned num = 0; num <= t->nodes[n].nports; num++) {
-			struct topo_port_attr port = { .guid = attr.guid + num,
-						       .state = TOPO_INIT };
+			struct topo_port port = { .guid = attr.guid + num, .state = TOPO_INIT };
 
 			if (num == 0 ? attr.type == TOPO_SWITCH : attr.type != TOPO_SWITCH)
 				topo_builder_port(b, handle, num, &port);
@@ -202,9 +201,9 @@ struct lid_map *damage_new_lids(const struct topo *t, uint64_t seed)
 	return shuffled;
 }
 
-static int add_attr(struct topo_builder *b, const struct topo_node_attr *attr)
+static int add_attr(struct topo_builder *b, const struct topo_node *attr)
 {
-	struct topo_port_attr port = { .guid = attr->guid, .state = TOPO_INIT };
+	struct topo_port port = { .guid = attr->guid, .state = TOPO_INIT };
 	int handle = topo_builder_node(b, attr);
 
 	topo_builder_port(b, handle, attr->type == TOPO_SWITCH ? 0 : 1, &port);
@@ -214,11 +213,11 @@ static int add_attr(struct topo_builder *b, const struct topo_node_attr *attr)
 static int add_node(struct topo_builder *b, enum topo_type type, guid_t guid, unsigned nports,
 		    const char *name)
 {
-	return add_attr(b, &(struct topo_node_attr){ .guid = guid,
-						     .sys_guid = guid,
-						     .desc = name,
-						     .type = type,
-						     .nports = nports });
+	return add_attr(b, &(struct topo_node){ .guid = guid,
+						.sys_guid = guid,
+						.desc = name,
+						.type = type,
+						.nports = nports });
 }
 
 struct topo *damage_ring(unsigned switches, unsigned hosts_each)
@@ -294,11 +293,11 @@ static void add_tangle_hosts(struct topo_builder *b, unsigned s, uint64_t *seed)
 	char name[48];
 
 	for (unsigned h = 0; h < hosts; h++) {
-		struct topo_node_attr attr = { .guid = 0x100000 + s * 0x100 + h,
-					       .desc = name,
-					       .type = TOPO_CA,
-					       .nports = 1,
-					       .sharp = damage_random(seed) % 4 == 0 };
+		struct topo_node attr = { .guid = 0x100000 + s * 0x100 + h,
+					  .desc = name,
+					  .type = TOPO_CA,
+					  .nports = 1,
+					  .sharp = damage_random(seed) % 4 == 0 };
 
 		attr.sys_guid = attr.guid;
 		snprintf(name, sizeof(name), "host-%u-%u HCA-1", s, h);

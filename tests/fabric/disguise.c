@@ -50,24 +50,24 @@ static void choose_ports(struct disguised *d, bool permute, uint64_t *state)
 static void add_node(struct disguised *d, uint32_t n)
 {
 	const struct topo_node *node = &d->t->nodes[n], *other = &d->t->nodes[d->guid[n]];
-	struct topo_node_attr attr = { .guid = other->guid,
-				       .sys_guid = other->sys_guid,
-				       .desc = d->t->nodes[d->name[n]].desc,
-				       .vendor = node->vendor,
-				       .device = node->device,
-				       .type = node->type,
-				       .nports = node->nports,
-				       .enhanced_port0 = node->enhanced_port0,
-				       .sharp = node->sharp };
+	struct topo_node attr = { .guid = other->guid,
+				  .sys_guid = other->sys_guid,
+				  .desc = d->t->nodes[d->name[n]].desc,
+				  .vendor = node->vendor,
+				  .device = node->device,
+				  .type = node->type,
+				  .nports = node->nports,
+				  .enhanced_port0 = node->enhanced_port0,
+				  .sharp = node->sharp };
 
 	d->handle[n] = topo_builder_node(d->b, &attr);
 	assert(d->handle[n] >= 0);
 	for (unsigned num = 0; num <= node->nports; num++) {
 		const struct topo_port *port = topo_port(d->t, n, num);
-		struct topo_port_attr p = { .state = port->state,
-					    .speed = port->speed,
-					    .width = port->width,
-					    .mtu = port->mtu };
+		struct topo_port p = { .state = port->state,
+				       .speed = port->speed,
+				       .width = port->width,
+				       .mtu = port->mtu };
 
 		if (n >= d->t->nswitches && num)
 			p.guid = other->guid + num;

@@ -15,7 +15,7 @@
 static int add_node(struct topo_builder *b, guid_t guid, uint8_t type, uint8_t nports,
 		    const char *desc)
 {
-	const struct topo_node_attr attr = {
+	const struct topo_node attr = {
 		.guid = guid, .desc = desc, .type = type, .nports = nports, .vendor = 0x2c9
 	};
 
@@ -25,7 +25,7 @@ static int add_node(struct topo_builder *b, guid_t guid, uint8_t type, uint8_t n
 static void add_cable(struct topo_builder *b, int a, unsigned pa, int z, unsigned pz,
 		      enum topo_speed speed)
 {
-	const struct topo_port_attr attr = { .speed = (uint8_t)speed, .width = 4 };
+	const struct topo_port attr = { .speed = (uint8_t)speed, .width = 4 };
 
 	assert_int_equal(topo_builder_port(b, a, pa, &attr), 0);
 	assert_int_equal(topo_builder_port(b, z, pz, &attr), 0);

@@ -17,11 +17,11 @@ static int add(struct topo_builder *b, guid_t guid, const char *desc, enum topo_
 {
 	unsigned end = type == TOPO_SWITCH ? 0 : 1;
 	int node = topo_builder_node(
-		b, &(struct topo_node_attr){
+		b, &(struct topo_node){
 			   .guid = guid, .desc = desc, .type = type, .nports = (uint8_t)nports });
 
 	topo_builder_port(b, node, end,
-			  &(struct topo_port_attr){ .guid = guid + end, .lid = lid, .lmc = 1 });
+			  &(struct topo_port){ .guid = guid + end, .lid = lid, .lmc = 1 });
 	return node;
 }
 

@@ -133,7 +133,6 @@ def test_an_sa_record_is_its_components_and_functions_and_a_row(tree, managed):
     attribute = 0xFF0A
     tree.write("fm/sa/record_recipe.c", f"""
         /* record_recipe: LID and number of ports of each switch. */
-        #include <string.h>
         #include "fm/sa/sa_impl.h"
 
         static const uint16_t comps[] = {{ WIRE_LID | 16, 16 }};
@@ -141,23 +140,11 @@ def test_an_sa_record_is_its_components_and_functions_and_a_row(tree, managed):
         static void emit(struct sa_query *q, uint32_t item)
         {{
                 const struct topo_node *node = &q->sa->view.topo->nodes[item];
-                uint8_t *row = sa_row(q);
 
-                if (!row)
-                        return;
-                memset(row, 0, q->record->layout.size);
-                wire_sa_put(&q->record->layout, WIRE_SA_LID, sa_port_lid(q->sa, node->port0), row);
-                wire_sa_put(&q->record->layout, 1, node->nports, row);
-                sa_row_keep(q);
+                sa_row_put(q, SA_FIRST(sa_port_lid(q->sa, node->port0), node->nports), "", 0);
         }}
 
-        const struct sa_record sa_record_recipe = {{
-                .attr_id = 0x{attribute:04x},
-                .methods = SA_GET | SA_TABLE,
-                .layout = SA_COMPONENTS(comps),
-                .prepare = sa_walk_switches,
-                .emit = emit,
-        }};
+        SA_RECORD_TO_READ(recipe, 0x{attribute:04x}, comps, sa_walk_switches, emit)
         """)
     tree.put("fm/sa/sa_query.h", r"^\tROW\(lft\)", "\tROW(recipe) \\\n")
     tree.run("clang-format", "-i", tree.folder / "fm/sa/sa_query.h")

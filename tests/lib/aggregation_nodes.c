@@ -5,25 +5,25 @@
 static void copy_node(struct topo_builder *b, const struct topo *t, uint32_t n)
 {
 	const struct topo_node *node = &t->nodes[n];
-	struct topo_node_attr attr = { .guid = node->guid,
-				       .sys_guid = node->sys_guid,
-				       .desc = node->desc,
-				       .vendor = node->vendor,
-				       .device = node->device,
-				       .type = node->type,
-				       .nports = (uint8_t)(node->nports + (n < t->nswitches)),
-				       .enhanced_port0 = node->enhanced_port0,
-				       .sharp = node->sharp };
+	struct topo_node attr = { .guid = node->guid,
+				  .sys_guid = node->sys_guid,
+				  .desc = node->desc,
+				  .vendor = node->vendor,
+				  .device = node->device,
+				  .type = node->type,
+				  .nports = (uint8_t)(node->nports + (n < t->nswitches)),
+				  .enhanced_port0 = node->enhanced_port0,
+				  .sharp = node->sharp };
 	int at = topo_builder_node(b, &attr);
 
 	assert(at == (int)n);
 	for (unsigned num = 0; num <= node->nports; num++) {
 		const struct topo_port *port = topo_port(t, n, num);
-		struct topo_port_attr have = { .guid = port->guid,
-					       .state = port->state,
-					       .speed = port->speed,
-					       .width = port->width,
-					       .mtu = port->mtu };
+		struct topo_port have = { .guid = port->guid,
+					  .state = port->state,
+					  .speed = port->speed,
+					  .width = port->width,
+					  .mtu = port->mtu };
 
 		if (num || n < t->nswitches)
 			topo_builder_port(b, at, num, &have);
@@ -32,17 +32,15 @@ static void copy_node(struct topo_builder *b, const struct topo *t, uint32_t n)
 
 static void add_aggregation_node(struct topo_builder *b, const struct topo *t, uint32_t sw)
 {
-	struct topo_node_attr attr = { .guid = AN_GUID(2 * sw),
-				       .sys_guid = t->nodes[sw].sys_guid,
-				       .desc = "Mellanox Technologies Aggregation Node",
-				       .vendor = 0x2c9,
-				       .device = 0xcf09,
-				       .type = TOPO_CA,
-				       .nports = 1,
-				       .sharp = true };
-	struct topo_port_attr port = {
-		.state = TOPO_ACTIVE, .speed = TOPO_NDR, .width = 4, .mtu = 5
-	};
+	struct topo_node attr = { .guid = AN_GUID(2 * sw),
+				  .sys_guid = t->nodes[sw].sys_guid,
+				  .desc = "Mellanox Technologies Aggregation Node",
+				  .vendor = 0x2c9,
+				  .device = 0xcf09,
+				  .type = TOPO_CA,
+				  .nports = 1,
+				  .sharp = true };
+	struct topo_port port = { .state = TOPO_ACTIVE, .speed = TOPO_NDR, .width = 4, .mtu = 5 };
 	unsigned num = t->nodes[sw].nports + 1u;
 	int node = topo_builder_node(b, &attr);
 

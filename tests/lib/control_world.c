@@ -12,24 +12,22 @@
 static struct topo *make_topo(void)
 {
 	struct topo_builder *b = topo_builder_new();
-	struct topo_node_attr sw = {
-		.guid = 0x100, .desc = "leaf-1", .type = TOPO_SWITCH, .nports = 4
-	};
+	struct topo_node sw = { .guid = 0x100, .desc = "leaf-1", .type = TOPO_SWITCH, .nports = 4 };
 	int sw_node = topo_builder_node(b, &sw);
 
 	for (unsigned n = 1; n <= HOSTS; n++) {
 		char desc[16];
-		struct topo_node_attr host = {
+		struct topo_node host = {
 			.guid = 0x200 + n, .desc = desc, .type = TOPO_CA, .nports = 1
 		};
-		struct topo_port_attr port = { .guid = 0x300 + n, .speed = TOPO_NDR, .width = 4 };
+		struct topo_port port = { .guid = 0x300 + n, .speed = TOPO_NDR, .width = 4 };
 		int node;
 
 		snprintf(desc, sizeof(desc), "host-%u", n);
 		node = topo_builder_node(b, &host);
 		topo_builder_port(b, node, 1, &port);
 		topo_builder_port(b, sw_node, n,
-				  &(struct topo_port_attr){ .speed = TOPO_NDR, .width = 4 });
+				  &(struct topo_port){ .speed = TOPO_NDR, .width = 4 });
 		topo_builder_link(b, sw_node, n, node, 1, true);
 	}
 	return topo_freeze(b);

@@ -14,10 +14,10 @@
 #define QP1_QKEY 0x80010000u
 #define GROUPS	 6
 #define HOSTS	 48 /* the first is where fmd runs */
-#define B(comp)	 WIRE_BIT(WIRE_MC_##comp)
+#define B(comp)	 WIRE_BIT(WIRE_MC(comp))
 #define MASK_NEW                                                                                   \
-	(B(MGID) | B(PORT_GID) | B(JOIN_STATE) | B(QKEY) | B(TCLASS) | B(PKEY) | B(FLOW) | B(SL) | \
-	 B(RATE_SEL) | B(RATE) | B(MTU_SEL) | B(MTU))
+	(B(mgid) | B(port_gid) | B(join_state) | B(qkey) | B(tclass) | B(pkey) | B(flow_label) |   \
+	 B(sl) | B(rate_sel) | B(rate) | B(mtu_sel) | B(mtu))
 
 struct heard { /* the answers to a host's requests */
 	unsigned count;

@@ -339,7 +339,7 @@ struct path_heard ask_path(struct world *w, uint32_t asker, guid_t from, guid_t 
 					 .attr_id = WIRE_SA_PATH };
 	const struct wire_path_record want = { .sgid = { w->conf.sm.subnet_prefix, from },
 					       .dgid = { w->conf.sm.subnet_prefix, to } };
-	const uint64_t mask = WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_DGID);
+	const uint64_t mask = WIRE_BIT(WIRE_PATH(sgid)) | WIRE_BIT(WIRE_PATH(dgid));
 	const guid_t own = w->design->nodes[w->design->nswitches].guid;
 	const struct io_addr sa = { .lid = double_port_info(w->hw, own, 1)->lid,
 				    .qp = 1,

@@ -524,26 +524,26 @@ void miswiring_take_out_host(struct miswiring *m, uint32_t host)
 static void build_node(const struct miswiring *m, struct topo_builder *b, uint32_t n)
 {
 	const struct topo_node *node = &m->t->nodes[n];
-	int handle = topo_builder_node(
-		b, &(struct topo_node_attr){ .guid = node->guid,
-					     .sys_guid = node->sys_guid,
-					     .desc = node->desc,
-					     .vendor = node->vendor,
-					     .device = node->device,
-					     .type = node->type,
-					     .nports = node->nports,
-					     .sharp = node->sharp,
-					     .enhanced_port0 = node->enhanced_port0 });
+	int handle =
+		topo_builder_node(b, &(struct topo_node){ .guid = node->guid,
+							  .sys_guid = node->sys_guid,
+							  .desc = node->desc,
+							  .vendor = node->vendor,
+							  .device = node->device,
+							  .type = node->type,
+							  .nports = node->nports,
+							  .sharp = node->sharp,
+							  .enhanced_port0 = node->enhanced_port0 });
 
 	for (unsigned num = node->type == TOPO_SWITCH ? 0 : 1; num <= node->nports; num++) {
 		uint32_t p = node->port0 + num;
 		const struct topo_port *port = &m->t->ports[p];
-		struct topo_port_attr attr = { .guid = port->guid,
-					       .lid = port->lid,
-					       .state = port->state,
-					       .speed = m->speed[p],
-					       .width = m->width[p],
-					       .mtu = port->mtu };
+		struct topo_port attr = { .guid = port->guid,
+					  .lid = port->lid,
+					  .state = port->state,
+					  .speed = m->speed[p],
+					  .width = m->width[p],
+					  .mtu = port->mtu };
 
 		topo_builder_port(b, handle, num, &attr);
 	}

@@ -26,21 +26,21 @@ struct topo *pods_of(unsigned count, unsigned hosts)
 
 			snprintf(desc, sizeof(desc), "pod%u-%s", i, node->desc);
 			/* Two ports more, for cables that come later. */
-			struct topo_node_attr attr = { .guid = node->guid + ((guid_t)i << 32),
-						       .desc = desc,
-						       .type = node->type,
-						       .lft_cap = node->lft_cap,
-						       .mft_cap = node->mft_cap,
-						       .nports = (uint8_t)(node->nports + 2 * sw) };
+			struct topo_node attr = { .guid = node->guid + ((guid_t)i << 32),
+						  .desc = desc,
+						  .type = node->type,
+						  .lft_cap = node->lft_cap,
+						  .mft_cap = node->mft_cap,
+						  .nports = (uint8_t)(node->nports + 2 * sw) };
 
 			handles[n] = topo_builder_node(b, &attr);
 			assert_true(handles[n] >= 0);
 			for (unsigned num = sw ? 0 : 1; num <= node->nports; num++) {
 				const struct topo_port *port = topo_port(pod, n, num);
-				struct topo_port_attr at = { .speed = port->speed,
-							     .width = port->width,
-							     .mtu = port->mtu,
-							     .state = port->state };
+				struct topo_port at = { .speed = port->speed,
+							.width = port->width,
+							.mtu = port->mtu,
+							.state = port->state };
 
 				at.guid = port->guid ? port->guid + ((guid_t)i << 32) : 0;
 				topo_builder_port(b, handles[n], num, &at);

@@ -9,9 +9,9 @@
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
 
-#define B(comp)	  WIRE_BIT(WIRE_MC_##comp)
-#define MASK_JOIN (B(MGID) | B(PORT_GID) | B(JOIN_STATE))
-#define MASK_NEW  (MASK_JOIN | B(QKEY) | B(TCLASS) | B(PKEY) | B(FLOW) | B(SL))
+#define B(comp)	  WIRE_BIT(WIRE_MC(comp))
+#define MASK_JOIN (B(mgid) | B(port_gid) | B(join_state))
+#define MASK_NEW  (MASK_JOIN | B(qkey) | B(tclass) | B(pkey) | B(flow_label) | B(sl))
 
 enum { MTU_2048 = 4, MTU_4096 = 5, RATE_10 = 3, RATE_EDR = 16, RATE_HDR = 17, RATE_NDR = 21 };
 

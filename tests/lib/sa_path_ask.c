@@ -37,7 +37,7 @@ struct path_ask by_gid(guid_t from, guid_t to)
 {
 	return (struct path_ask){
 		.want = { .sgid = { WORLD_PREFIX, from }, .dgid = { WORLD_PREFIX, to } },
-		.mask = WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_DGID),
+		.mask = WIRE_BIT(WIRE_PATH(sgid)) | WIRE_BIT(WIRE_PATH(dgid)),
 	};
 }
 
@@ -45,6 +45,6 @@ struct path_ask by_lid(struct world *w, guid_t from, guid_t to)
 {
 	return (struct path_ask){
 		.want = { .slid = world_lid(w, from), .dlid = world_lid(w, to) },
-		.mask = WIRE_BIT(WIRE_PATH_SLID) | WIRE_BIT(WIRE_PATH_DLID),
+		.mask = WIRE_BIT(WIRE_PATH(slid)) | WIRE_BIT(WIRE_PATH(dlid)),
 	};
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <strings.h>
 #include "topology/base/text.h"
 #include "topology/base/mem.h"
@@ -321,7 +322,61 @@ void text_node_name(const char *host, bool shortened, char to[TEXT_NODE_NAME])
 	to[i] = '\0';
 }
 
+/* ---- Texts that are put together ------------------------------------------------------------- */
+
+void text_add(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + used, size - used, format, args);
+	va_end(args);
+}
+
+bool text_refuse(char *err, size_t size, const char *file, unsigned line, const char *format, ...)
+{
+	size_t used = snprintf(err, size, "%s:%u: ", file, line);
+	va_list args;
+
+	va_start(args, format);
+	if (used < size)
+		vsnprintf(err + used, size - used, format, args);
+	va_end(args);
+	return false;
+}
+
+/* ---- Documents ------------------------------------------------------------------------------- */
+
 json_t *json_guid(uint64_t guid)
 {
 	return json_sprintf("0x%016" PRIx64, guid);
+}
+
+const char *json_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+json_int_t json_number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+void json_put(json_t *object, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	json_object_update_new(object, json_vpack_ex(NULL, 0, format, args));
+	va_end(args);
+}
+
+void json_add(json_t *list, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	json_array_append_new(list, json_vpack_ex(NULL, 0, format, args));
+	va_end(args);
 }

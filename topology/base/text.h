@@ -98,8 +98,26 @@ bool lex_find_number(const struct lex *l, const char *word, uint64_t *value);
 /* Whether `word` is anywhere in the rest of the line. */
 bool lex_contains(const struct lex *l, const char *word);
 
+/* ---- Texts that are put together ------------------------------------------------------------- */
+
+/* Appends to a text in `size` bytes, in which it is cut. */
+void text_add(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+#define array_add(array, ...) text_add(array, sizeof(array), __VA_ARGS__)
+/* Writes `FILE:LINE: reason` to err. Returns false, as readers of files do. */
+bool text_refuse(char *err, size_t size, const char *file, unsigned line, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* ---- Documents ------------------------------------------------------------------------------- */
+
 /* A GUID as all documents have it: "0x" and 16 digits. The caller owns the reference. */
 json_t *json_guid(uint64_t guid);
+/* A member's text, which is the document's, and number; NULL and 0: it has none. */
+const char *json_text(const json_t *object, const char *key);
+json_int_t json_number(const json_t *object, const char *key);
+/* Sets members of an object, and adds a row to a list, that json_pack(3) would make. */
+void json_put(json_t *object, const char *format, ...);
+void json_add(json_t *list, const char *format, ...);
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 

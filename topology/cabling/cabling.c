@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "topology/cabling/cabling.h"
 #include <ctype.h>
-#include "topology/cabling/cabling_hosts.h"
 #include "topology/cabling/cabling_own.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"

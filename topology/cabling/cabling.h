@@ -125,12 +125,11 @@ const char *cabling_contradiction(const struct topo *t, uint32_t a, uint32_t b);
 /* The word for a kind in JSON ("rail", "swap"): a static text. */
 const char *cabling_kind_name(enum cabling_kind kind);
 /*
- * Write one line: cabling_describe() what is wrong, where, what is there and what is expected;
- * cabling_instruct() what to do. They return the line's length, like snprintf(): it was cut if that
- * is not less than size.
+ * Write one line, cut at `size`: cabling_describe() what is wrong, where, what is there and what is
+ * expected; cabling_instruct() what to do.
  */
-int cabling_describe(const struct cabling_item *item, char *buf, size_t size);
-int cabling_instruct(const struct cabling_item *item, char *buf, size_t size);
+void cabling_describe(const struct cabling_item *item, char *buf, size_t size);
+void cabling_instruct(const struct cabling_item *item, char *buf, size_t size);
 /* A new document {"compared", "cables", "differ": [..], "not_unique"}; the caller owns it. */
 json_t *cabling_json(const struct cabling *c);
 

@@ -1,37 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 #include "topology/cabling/cabling.h"
 #include "topology/cabling/cabling_own.h"
 #include "topology/snapshot/naming.h"
 
 /* ---- Findings in words, for people and as JSON ----------------------------------------------- */
 
-#define END_SIZE 192
-
-struct kind_words {
+/* Of text and instruction: forms of fill(); NULL: the cable has to move, wrong_text(), move(). */
+static const struct kind_words {
 	const char *name;  /* JSON: "kind" */
 	const char *title; /* of the line */
-};
-
-static const struct kind_words kinds[] = {
+	const char *text, *instruction;
+} kinds[] = {
 	[CABLING_RAIL] = { "rail", "wrong rail" },
-	[CABLING_ABSENT] = { "node-absent", "missing" },
+	[CABLING_ABSENT] = { "node-absent", "missing", "{at_node}: {title}",
+			     "look for it: it is off, without a cable, or has another name" },
 	[CABLING_ELSEWHERE] = { "elsewhere", "not as planned" },
-	[CABLING_MISSING] = { "missing", "missing cable" },
-	[CABLING_DOWN] = { "down", "down" },
+	[CABLING_MISSING] = { "missing", "missing cable",
+			      "{title} at {at}: has nothing, expected {expected}",
+			      "connect {at} to {expected}, or replace the dead cable" },
+	[CABLING_DOWN] = { "down", "down",
+			   "{title} at {at}: the cable to {found} is as planned, and down",
+			   "reseat or replace the cable" },
 	[CABLING_EXTRA] = { "extra", "cable too many" },
-	[CABLING_UNKNOWN] = { "node-unknown", "not planned" },
-	[CABLING_SWAP] = { "swap", "swap" },
+	[CABLING_UNKNOWN] = { "node-unknown", "not planned", "{at_node}: {title}",
+			      "take it out, rename it, or add it to the plan" },
+	[CABLING_SWAP] = { "swap", "swap",
+			   "{title} at {at_node} port {port} and {other_node} port {other_port} "
+			   "({found}, {other_found})",
+			   "exchange them: {found} belongs on {other}, {other_found} belongs on "
+			   "{at}" },
 	[CABLING_LEAF] = { "leaf", "wrong scalable unit" },
 	[CABLING_UPLINK_PORT] = { "uplink-port", "HCA in a port for switches" },
 	[CABLING_PORT] = { "port", "wrong port" },
 	[CABLING_SWITCH] = { "switch", "wrong switch" },
 	[CABLING_DOUBLED] = { "doubled", "doubled uplink" },
 	[CABLING_SAME_TIER] = { "same-tier", "cable within a tier" },
-	[CABLING_NO_HCA] = { "hca-missing", "missing HCA" },
-	[CABLING_HOST] = { "host", "host in another scalable unit" },
-	[CABLING_SPEED] = { "speed", "slow link" },
-	[CABLING_WIDTH] = { "width", "narrow link" },
+	[CABLING_NO_HCA] = { "hca-missing", "missing HCA",
+			     "{title} at {at}: has nothing, expected {expected}",
+			     "look for the HCA in the host, and for its cable to {at}" },
+	[CABLING_HOST] = { "host", "host in another scalable unit",
+			   "{title}: {found_node} is on leaves of unit {leaf_unit}, and {votes} of "
+			   "{of} hosts named like it on those of unit {unit}",
+			   "move its cables to the leaves of unit {unit}, or rename it" },
+#define SLOW                                                                                       \
+	"{title} at {at}: {width}x{speed} to {found}, expected {usual_width}x{usual_speed} as "    \
+	"{votes} of {of} like it",                                                                 \
+		"reseat or replace the cable; compare the settings of both ports"
+	[CABLING_SPEED] = { "speed", "slow link", SLOW },
+	[CABLING_WIDTH] = { "width", "narrow link", SLOW },
 };
 
 const char *cabling_kind_name(enum cabling_kind kind)
@@ -39,155 +57,117 @@ const char *cabling_kind_name(enum cabling_kind kind)
 	return kinds[kind].name;
 }
 
-static const char *end_text(const struct cabling_end *end, char *buf)
+static void add_end(const struct cabling_end *end, char *buf, size_t size)
 {
-	if (!end->name)
-		return "nothing";
-	if (!end->port || end->only)
-		snprintf(buf, END_SIZE, "%s", end->name);
-	else if (end->label && *end->label)
-		snprintf(buf, END_SIZE, "%s port %u (%s)", end->name, end->port, end->label);
-	else
-		snprintf(buf, END_SIZE, "%s port %u", end->name, end->port);
-	return buf;
+	text_add(buf, size, "%s", end->name ? end->name : "nothing");
+	if (end->name && end->port && !end->only)
+		text_add(buf, size, end->label && *end->label ? " port %u (%s)" : " port %u",
+			 end->port, end->label);
 }
 
-static int describe_wrong(const struct cabling_item *i, char *buf, size_t size)
+/* Adds the form, each {word} of it as the item has it. */
+static void fill(const struct cabling_item *i, const char *form, char *buf, size_t size)
 {
-	char at[END_SIZE], found[END_SIZE], expected[END_SIZE];
-	const char *title = kinds[i->kind].title;
+	const struct {
+		const char *word;
+		const struct cabling_end *end;
+		const char *text;
+		int number;
+	} words[] = {
+		{ "{at}", .end = &i->at },
+		{ "{found}", .end = &i->found },
+		{ "{expected}", .end = &i->expected },
+		{ "{belongs}", .end = &i->belongs },
+		{ "{other}", .end = &i->other },
+		{ "{other_found}", .end = &i->other_found },
+		{ "{title}", .text = kinds[i->kind].title },
+		{ "{at_node}", .text = i->at.name },
+		{ "{found_node}", .text = i->found.name },
+		{ "{expected_node}", .text = i->expected.name },
+		{ "{other_node}", .text = i->other.name },
+		{ "{speed}", .text = topo_speed_name(i->speed) },
+		{ "{usual_speed}", .text = topo_speed_name(i->usual_speed) },
+		{ "{width}", .number = i->width },
+		{ "{usual_width}", .number = i->usual_width },
+		{ "{port}", .number = i->at.port },
+		{ "{other_port}", .number = i->other.port },
+		{ "{rail}", .number = i->rail },
+		{ "{unit}", .number = i->su + 1 },
+		{ "{leaf_unit}", .number = i->leaf_su + 1 },
+		{ "{votes}", .number = i->votes },
+		{ "{of}", .number = i->of },
+	};
 
-	end_text(&i->at, at);
-	end_text(&i->found, found);
+	for (size_t plain; *form; form += strcspn(form, "}") + 1) {
+		plain = strcspn(form, "{");
+		text_add(buf, size, "%.*s", (int)plain, form);
+		form += plain;
+		if (!*form)
+			return;
+		ARRAY_EACH (it, words, ARRAY_SIZE(words))
+			if (strncmp(form, it->word, strlen(it->word)))
+				continue;
+			else if (it->end)
+				add_end(it->end, buf, size);
+			else if (it->text)
+				text_add(buf, size, "%s", it->text);
+			else
+				text_add(buf, size, "%d", it->number);
+	}
+}
+
+static const char *wrong_text(const struct cabling_item *i)
+{
 	if (i->kind == CABLING_RAIL && i->rail >= 0)
-		return snprintf(buf, size, "%s at %s: has %s of rail %d, expected %s", title, at,
-				found, i->rail,
-				i->expected.name ? end_text(&i->expected, expected)
-						 : "an HCA of its own rail");
+		return i->expected.name
+			       ? "{title} at {at}: has {found} of rail {rail}, expected {expected}"
+			       : "{title} at {at}: has {found} of rail {rail}, expected an HCA of "
+				 "its "
+				 "own rail";
 	if (i->one_of)
-		return snprintf(
-			buf, size,
-			"%s at %s: has one cable too many to %s (such as port %u), expected %s",
-			title, i->at.name, i->found.name, i->at.port,
-			end_text(&i->expected, expected));
-	if (i->expected.name)
-		return snprintf(buf, size, "%s at %s: has %s, expected %s", title, at, found,
-				end_text(&i->expected, expected));
-	return snprintf(buf, size, "%s at %s: has %s, which does not belong there", title, at,
-			found);
+		return "{title} at {at_node}: has one cable too many to {found_node} (such as port "
+		       "{port}), expected {expected}";
+	return i->expected.name ? "{title} at {at}: has {found}, expected {expected}"
+				: "{title} at {at}: has {found}, which does not belong there";
 }
 
-int cabling_describe(const struct cabling_item *i, char *buf, size_t size)
+void cabling_describe(const struct cabling_item *i, char *buf, size_t size)
 {
-	char at[END_SIZE], far[END_SIZE]; /* of a swap what is found at its two ends */
+	const char *form = kinds[i->kind].text ?: wrong_text(i);
 
-	switch (i->kind) {
-	case CABLING_ABSENT:
-	case CABLING_UNKNOWN:
-		return snprintf(buf, size, "%s: %s", i->at.name, kinds[i->kind].title);
-	case CABLING_DOWN:
-		return snprintf(buf, size, "down at %s: the cable to %s is as planned, and down",
-				end_text(&i->at, at), end_text(&i->found, far));
-	case CABLING_MISSING:
-	case CABLING_NO_HCA:
-		return snprintf(buf, size, "%s at %s: has nothing, expected %s",
-				kinds[i->kind].title, end_text(&i->at, at),
-				end_text(&i->expected, far));
-	case CABLING_SWAP:
-		end_text(&i->found, at);
-		end_text(&i->other_found, far);
-		if (!strcmp(i->at.name, i->other.name))
-			return snprintf(buf, size, "swap at %s: ports %u and %u (%s, %s)",
-					i->at.name, i->at.port, i->other.port, at, far);
-		return snprintf(buf, size, "swap at %s port %u and %s port %u (%s, %s)", i->at.name,
-				i->at.port, i->other.name, i->other.port, at, far);
-	case CABLING_SPEED:
-	case CABLING_WIDTH:
-		return snprintf(buf, size,
-				"%s at %s: %ux%s to %s, expected %ux%s as %u of %u like it",
-				kinds[i->kind].title, end_text(&i->at, at), i->width,
-				topo_speed_name(i->speed), end_text(&i->found, far), i->usual_width,
-				topo_speed_name(i->usual_speed), i->votes, i->of);
-	case CABLING_HOST:
-		return snprintf(
-			buf, size,
-			"%s: %s is on leaves of unit %d, and %u of %u hosts named like it on "
-			"those of unit %d",
-			kinds[i->kind].title, i->found.name, i->leaf_su + 1, i->votes, i->of,
-			i->su + 1);
-	default:
-		return describe_wrong(i, buf, size);
-	}
+	if (i->kind == CABLING_SWAP && !strcmp(i->at.name, i->other.name))
+		form = "{title} at {at_node}: ports {port} and {other_port} ({found}, "
+		       "{other_found})";
+	*buf = '\0';
+	fill(i, form, buf, size);
 }
 
-/* ---- What to do ------------------------------------------------------------------------------ */
-
-static int instruct_move(const struct cabling_item *i, char *buf, size_t size)
+static const char *move(const struct cabling_item *i)
 {
-	char at[END_SIZE], found[END_SIZE], to[END_SIZE], expected[END_SIZE];
-
-	end_text(&i->at, at);
-	end_text(&i->found, found);
 	if (i->other.name)
-		return snprintf(buf, size, "take it out, and connect %s to %s instead",
-				end_text(&i->other, to), end_text(&i->other_found, expected));
-	if (i->belongs.name && i->expected.name)
-		return snprintf(buf, size, "%s belongs on %s; then connect %s to %s", found,
-				end_text(&i->belongs, to), at, end_text(&i->expected, expected));
+		return "take it out, and connect {other} to {other_found} instead";
 	if (i->belongs.name)
-		return snprintf(buf, size, "%s belongs on %s", found, end_text(&i->belongs, to));
+		return i->expected.name
+			       ? "{found} belongs on {belongs}; then connect {at} to {expected}"
+			       : "{found} belongs on {belongs}";
 	if (i->expected.name)
-		return snprintf(buf, size, "take it out, and connect %s to %s", at,
-				end_text(&i->expected, expected));
-	if (i->kind == CABLING_RAIL)
-		return snprintf(buf, size, "%s belongs on a leaf of rail %d", found, i->rail);
-	return snprintf(buf, size, "take it out");
+		return "take it out, and connect {at} to {expected}";
+	return i->kind == CABLING_RAIL ? "{found} belongs on a leaf of rail {rail}" : "take it out";
 }
 
-int cabling_instruct(const struct cabling_item *i, char *buf, size_t size)
+void cabling_instruct(const struct cabling_item *i, char *buf, size_t size)
 {
-	char at[END_SIZE], far[END_SIZE], other[END_SIZE], its[END_SIZE];
-	int used = 0;
+	const char *form = kinds[i->kind].instruction;
 
-	switch (i->kind) {
-	case CABLING_ABSENT:
-		return snprintf(buf, size,
-				"look for it: it is off, without a cable, or has another name");
-	case CABLING_UNKNOWN:
-		return snprintf(buf, size, "take it out, rename it, or add it to the plan");
-	case CABLING_DOWN:
-		return snprintf(buf, size, "reseat or replace the cable");
-	case CABLING_MISSING:
-		return snprintf(buf, size, "connect %s to %s, or replace the dead cable",
-				end_text(&i->at, at), end_text(&i->expected, far));
-	case CABLING_NO_HCA:
-		return snprintf(buf, size, "look for the HCA in the host, and for its cable to %s",
-				end_text(&i->at, at));
-	case CABLING_SWAP:
-		return snprintf(buf, size, "exchange them: %s belongs on %s, %s belongs on %s",
-				end_text(&i->found, far), end_text(&i->other, other),
-				end_text(&i->other_found, its), end_text(&i->at, at));
-	case CABLING_SPEED:
-	case CABLING_WIDTH:
-		return snprintf(buf, size,
-				"reseat or replace the cable; compare the settings of both ports");
-	case CABLING_HOST:
-		return snprintf(buf, size, "move its cables to the leaves of unit %d, or rename it",
-				i->su + 1);
-	default:
-		/*
-		 * Where no HCA has the name that is expected, the cable may be right and the name
-		 * wrong.
-		 */
-		if (i->absent)
-			used = snprintf(
-				buf, size,
-				"no HCA is called %s: if this is it, correct its node description "
-				"and leave the cable; else ",
-				i->expected.name);
-		return (size_t)used >= size ? used
-					    : used + instruct_move(i, buf + used, size - used);
-	}
+	*buf = '\0';
+	/* Where no HCA has the name that is expected, the cable may be right and the name wrong. */
+	if (!form && i->absent)
+		fill(i,
+		     "no HCA is called {expected_node}: if this is it, correct its node "
+		     "description "
+		     "and leave the cable; else ",
+		     buf, size);
+	fill(i, form ?: move(i), buf, size);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -195,11 +175,6 @@ int cabling_instruct(const struct cabling_item *i, char *buf, size_t size)
 static json_t *end_json(const struct cabling_end *end)
 {
 	return end->name ? json_pack("{ss si}", "name", end->name, "port", end->port) : json_null();
-}
-
-static json_t *rate_json(uint8_t speed, uint8_t width)
-{
-	return json_pack("{ss si}", "speed", topo_speed_name(speed), "width", width);
 }
 
 json_t *cabling_json(const struct cabling *c)
@@ -221,26 +196,19 @@ json_t *cabling_json(const struct cabling *c)
 			end_json(&item->b), "a_leads_to", end_json(&item->a_found), "b_leads_to",
 			end_json(&item->b_found));
 
-		if (item->other.name) {
-			json_object_set_new(row, "other", end_json(&item->other));
-			json_object_set_new(row, "other_found", end_json(&item->other_found));
-		}
-		if (item->of) {
-			json_object_set_new(row, "votes", json_integer(item->votes));
-			json_object_set_new(row, "of", json_integer(item->of));
-		}
-		if (item->kind == CABLING_RAIL) {
-			json_object_set_new(row, "rail", json_integer(item->rail));
-			json_object_set_new(row, "leaf_rail", json_integer(item->leaf_rail));
-			json_object_set_new(row, "belongs_on",
-					    item->belongs.name ? json_string(item->belongs.name)
-							       : json_null());
-		}
-		if (item->usual_width) {
-			json_object_set_new(row, "found", rate_json(item->speed, item->width));
-			json_object_set_new(row, "expected",
-					    rate_json(item->usual_speed, item->usual_width));
-		}
+		if (item->other.name)
+			json_put(row, "{so so}", "other", end_json(&item->other), "other_found",
+				 end_json(&item->other_found));
+		if (item->of)
+			json_put(row, "{si si}", "votes", item->votes, "of", item->of);
+		if (item->kind == CABLING_RAIL)
+			json_put(row, "{si si ss?}", "rail", item->rail, "leaf_rail",
+				 item->leaf_rail, "belongs_on", item->belongs.name);
+		if (item->usual_width)
+			json_put(row, "{s{ss si} s{ss si}}", "found", "speed",
+				 topo_speed_name(item->speed), "width", item->width, "expected",
+				 "speed", topo_speed_name(item->usual_speed), "width",
+				 item->usual_width);
 		json_array_append_new(items, row);
 	}
 	return json_pack("{si si so si}", "compared", c->compared, "cables", c->cables, "differ",

@@ -8,7 +8,7 @@
  * port. Else any port of the leaf will do. Hosts without rails (storage, management) may be
  * anywhere.
  */
-#include "topology/cabling/cabling_hosts.h"
+#include "topology/cabling/cabling_own.h"
 #include "topology/base/mem.h"
 
 #define AMBIGUOUS (TOPO_NONE - 1)

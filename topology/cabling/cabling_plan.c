@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/base/names.h"
@@ -68,18 +67,7 @@ struct table {
 	uint32_t nrows;
 };
 
-static bool __attribute__((format(printf, 2, 3)))
-refuse(struct table *table, const char *format, ...)
-{
-	char text[384];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	snprintf(table->err, table->err_size, "%s:%u: %s", table->path, table->line, text);
-	return false;
-}
+#define refuse(r, ...) text_refuse((r)->err, (r)->err_size, (r)->path, (r)->line, __VA_ARGS__)
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
@@ -316,7 +304,7 @@ static struct topo *make_plan(struct table *table)
 		uint32_t n = table->t ? topo_find(table->t, guid) : TOPO_NONE;
 
 		good = topo_builder_node(
-			       b, &(struct topo_node_attr){
+			       b, &(struct topo_node){
 					  .guid = guid,
 					  .desc = n == TOPO_NONE ? name : table->t->nodes[n].desc,
 					  .nports = nports[id] ?: 1,
@@ -664,7 +652,7 @@ bool cabling_plan_fits(const struct topo *plan, const struct topo *t, const char
 
 struct topo *cabling_plan_add(const struct topo *plan, const struct topo *t, unsigned *added)
 {
-	struct topo_port_attr like[2] = { { .state = TOPO_ACTIVE }, { .state = TOPO_ACTIVE } };
+	struct topo_port like[2] = { { .state = TOPO_ACTIVE }, { .state = TOPO_ACTIVE } };
 	guid_t *guids = cabling_plan_guids(plan, t);
 	struct topo_builder *b = topo_builder_from(t);
 	int *nodes = mem_array(nodes, plan->nnodes + 1);
@@ -672,25 +660,24 @@ struct topo *cabling_plan_add(const struct topo *plan, const struct topo *t, uns
 	/* New links are like those that are there, between switches and of hosts. */
 	for (uint32_t p = 0; p < t->nswitch_ports; p++)
 		if (t->ports[p].link_up) {
-			struct topo_port_attr *attr = &like[t->ports[p].peer >= t->nswitch_ports];
+			struct topo_port *attr = &like[t->ports[p].peer >= t->nswitch_ports];
 
 			attr->speed = t->ports[p].speed;
 			attr->width = t->ports[p].width;
 			attr->mtu = t->ports[p].mtu;
 		}
 	for (uint32_t n = 0; n < plan->nnodes; n++) {
-		const struct topo_node_attr attr = { .guid = guids[n] ?: UINT64_MAX - n,
-						     .desc = plan->nodes[n].desc,
-						     .type = plan->nodes[n].type,
-						     .nports = plan->nodes[n].nports,
-						     .lft_cap = t->nodes[0].lft_cap,
-						     .mft_cap = t->nodes[0].mft_cap };
+		const struct topo_node attr = { .guid = guids[n] ?: UINT64_MAX - n,
+						.desc = plan->nodes[n].desc,
+						.type = plan->nodes[n].type,
+						.nports = plan->nodes[n].nports,
+						.lft_cap = t->nodes[0].lft_cap,
+						.mft_cap = t->nodes[0].mft_cap };
 		uint32_t is = topo_find(t, guids[n]);
 
 		nodes[n] = is == TOPO_NONE ? topo_builder_node(b, &attr) : (int)is;
 		if (is == TOPO_NONE && attr.type == TOPO_SWITCH)
-			topo_builder_port(b, nodes[n], 0,
-					  &(struct topo_port_attr){ .guid = attr.guid });
+			topo_builder_port(b, nodes[n], 0, &(struct topo_port){ .guid = attr.guid });
 	}
 	for (uint32_t p = 0; p < plan->nports; p++) {
 		const struct topo_port *port = &plan->ports[p], *peer = topo_peer(plan, port);

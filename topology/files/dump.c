@@ -5,6 +5,7 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/base/names.h"
+#include "topology/base/text.h"
 #include "topology/graph/nearness.h"
 
 /* ---- Kubernetes ------------------------------------------------------------------------------ */
@@ -241,9 +242,8 @@ static const struct topo_port *best_port(const struct topo *t, uint32_t n)
 
 static void set_rate(json_t *row, const struct topo_port *port)
 {
-	json_object_set_new(row, "state", json_string(topo_state_name(port->state)));
-	json_object_set_new(row, "speed", json_string(topo_speed_name(port->speed)));
-	json_object_set_new(row, "width", json_integer(port->width));
+	json_put(row, "{ss ss si}", "state", topo_state_name(port->state), "speed",
+		 topo_speed_name(port->speed), "width", port->width);
 }
 
 static bool by_operator(const struct topo_port *port)
@@ -257,18 +257,13 @@ json_t *dump_json_node(const struct topo *t, uint32_t n)
 	const struct topo_node *node = &t->nodes[n];
 	const struct topo_port *best = best_port(t, n);
 	bool is_switch = node->type == TOPO_SWITCH;
-	json_t *row = json_object();
+	json_t *row = json_pack("{ss ss so si ss ss so so}", "name", node->name, "description",
+				node->desc, "guid", json_guid(node->guid), "lid",
+				is_switch ? topo_port(t, n, 0)->lid : best->lid, "type",
+				types[node->type], "role", topo_role_name(node->role), "rail",
+				json_index(node->rail), "su", json_index(node->su));
 	unsigned up = 0, down = 0, cordoned = 0;
 
-	json_object_set_new(row, "name", json_string(node->name));
-	json_object_set_new(row, "description", json_string(node->desc));
-	json_object_set_new(row, "guid", json_guid(node->guid));
-	json_object_set_new(row, "lid",
-			    json_integer(is_switch ? topo_port(t, n, 0)->lid : best->lid));
-	json_object_set_new(row, "type", json_string(types[node->type]));
-	json_object_set_new(row, "role", json_string(topo_role_name(node->role)));
-	json_object_set_new(row, "rail", json_index(node->rail));
-	json_object_set_new(row, "su", json_index(node->su));
 	set_rate(row, best);
 	for (unsigned num = 1; num <= node->nports; num++) {
 		const struct topo_port *p = topo_port(t, n, num);
@@ -277,15 +272,11 @@ json_t *dump_json_node(const struct topo *t, uint32_t n)
 		down += p->peer != TOPO_NONE && !p->link_up;
 		cordoned += by_operator(p);
 	}
-	json_object_set_new(row, "ports", json_integer(node->nports));
-	json_object_set_new(row, "links", json_integer(up));
-	json_object_set_new(row, "links_down", json_integer(down));
-	if (is_switch) {
-		json_object_set_new(row, "links_cordoned", json_integer(cordoned));
-		json_object_set_new(row, "level", json_integer(node->level));
-	}
+	json_put(row, "{si si si}", "ports", node->nports, "links", up, "links_down", down);
+	if (is_switch)
+		json_put(row, "{si si}", "links_cordoned", cordoned, "level", node->level);
 	if (node->host != TOPO_NONE)
-		json_object_set_new(row, "host", json_string(t->hosts[node->host].name));
+		json_put(row, "{ss}", "host", t->hosts[node->host].name);
 	return row;
 }
 
@@ -302,30 +293,21 @@ static json_t *link_end(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_node *node = &t->nodes[port->node];
 	const char *label = topo_port_label(t, port - t->ports);
-	json_t *end = json_object();
 
-	json_object_set_new(end, "name", json_string(node->name));
-	json_object_set_new(end, "guid", json_guid(node->guid));
-	json_object_set_new(end, "port", json_integer(port->num));
-	if (*label)
-		json_object_set_new(end, "label", json_string(label));
-	json_object_set_new(end, "role", json_string(topo_role_name(node->role)));
-	json_object_set_new(end, "rail", json_index(node->rail));
-	json_object_set_new(end, "su", json_index(node->su));
-	return end;
+	return json_pack("{ss so si ss* ss so so}", "name", node->name, "guid",
+			 json_guid(node->guid), "port", port->num, "label", *label ? label : NULL,
+			 "role", topo_role_name(node->role), "rail", json_index(node->rail), "su",
+			 json_index(node->su));
 }
 
 static json_t *link_row(const struct topo *t, const struct topo_port *a, const struct topo_port *b)
 {
-	json_t *row = json_object();
+	json_t *row = json_pack("{so so}", "a", link_end(t, a), "b", link_end(t, b));
 
-	json_object_set_new(row, "a", link_end(t, a));
-	json_object_set_new(row, "b", link_end(t, b));
 	set_rate(row, a->state <= b->state ? a : b); /* a link is as far up as its slower end */
-	json_object_set_new(row, "up", json_boolean(a->link_up));
-	json_object_set_new(row, "cordoned", json_boolean(by_operator(a) || by_operator(b)));
-	json_object_set_new(row, "quarantined", json_boolean(a->quarantined || b->quarantined));
-	json_object_set_new(row, "isolated", json_boolean(a->isolated || b->isolated));
+	json_put(row, "{sb sb sb sb}", "up", a->link_up, "cordoned",
+		 by_operator(a) || by_operator(b), "quarantined", a->quarantined || b->quarantined,
+		 "isolated", a->isolated || b->isolated);
 	return row;
 }
 
@@ -339,7 +321,7 @@ json_t *dump_json_link(const struct topo *t, uint32_t port)
 	json_t *row = json_pack("{so so}", "a", link_end(t, a), "b", json_null());
 
 	set_rate(row, a);
-	json_object_set_new(row, "up", json_boolean(a->state > TOPO_DOWN));
+	json_put(row, "{sb}", "up", a->state > TOPO_DOWN);
 	return row;
 }
 
@@ -348,8 +330,7 @@ json_t *dump_json_unhealthy_link(const struct topo *t, uint32_t port, const char
 {
 	json_t *row = dump_json_link(t, port);
 
-	json_object_set_new(row, "sick", json_string(state));
-	json_object_set_new(row, "why", why);
+	json_put(row, "{ss so*}", "sick", state, "why", why);
 	return row;
 }
 
@@ -372,7 +353,7 @@ json_t *dump_json_host(const struct topo *t, uint32_t h)
 	const struct topo_host *host = &t->hosts[h];
 	const uint32_t *cas = t->host_cas + host->first;
 	const struct topo_port *worst = NULL;
-	json_t *row = json_object(), *hcas = json_array();
+	json_t *row, *hcas = json_array();
 
 	for (uint32_t i = 0; i < host->ncas; i++) {
 		const struct topo_port *best = best_port(t, cas[i]);
@@ -381,35 +362,24 @@ json_t *dump_json_host(const struct topo *t, uint32_t h)
 			worst = best;
 		json_array_append_new(hcas, dump_json_node(t, cas[i]));
 	}
-	json_object_set_new(row, "name", json_string(host->name));
-	json_object_set_new(row, "guid", json_guid(t->nodes[cas[0]].guid));
-	json_object_set_new(row, "lid", json_integer(best_port(t, cas[0])->lid));
-	json_object_set_new(row, "role", json_string(topo_role_name(TOPO_HOST)));
-	json_object_set_new(row, "rail", json_index(host->ncas == 1 ? t->nodes[cas[0]].rail : -1));
-	json_object_set_new(row, "su", json_index(t->nodes[cas[0]].su));
+	row = json_pack("{ss so si ss so so}", "name", host->name, "guid",
+			json_guid(t->nodes[cas[0]].guid), "lid", best_port(t, cas[0])->lid, "role",
+			topo_role_name(TOPO_HOST), "rail",
+			json_index(host->ncas == 1 ? t->nodes[cas[0]].rail : -1), "su",
+			json_index(t->nodes[cas[0]].su));
 	set_rate(row, worst);
 	json_object_set_new(row, "hcas", hcas);
 	return row;
 }
 
-json_t *dump_json_hosts(const struct topo *t)
-{
-	json_t *rows = json_array();
-
-	for (uint32_t h = 0; h < t->nhosts; h++)
-		json_array_append_new(rows, dump_json_host(t, h));
-	return rows;
-}
-
 json_t *dump_json(const struct topo *t)
 {
-	json_t *all = json_object();
+	json_t *hosts = json_array();
 
-	json_object_set_new(all, "nodes", dump_json_nodes(t, false));
-	json_object_set_new(all, "links", dump_json_links(t, false));
-	json_object_set_new(all, "hosts", dump_json_hosts(t));
-	json_object_set_new(all, "levels", json_integer(t->nlevels));
-	return all;
+	for (uint32_t h = 0; h < t->nhosts; h++)
+		json_array_append_new(hosts, dump_json_host(t, h));
+	return json_pack("{so so so si}", "nodes", dump_json_nodes(t, false), "links",
+			 dump_json_links(t, false), "hosts", hosts, "levels", t->nlevels);
 }
 
 /* ---- Text, and opensm-subnet.lst ------------------------------------------------------------- */

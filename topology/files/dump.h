@@ -40,6 +40,5 @@ json_t *dump_json_unhealthy_link(const struct topo *t, uint32_t port, const char
 				 json_t *why);
 json_t *dump_json_links(const struct topo *t, bool down_only);
 json_t *dump_json_host(const struct topo *t, uint32_t host);
-json_t *dump_json_hosts(const struct topo *t);
 
 #endif

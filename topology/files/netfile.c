@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
 #include "topology/base/sort.h"
@@ -56,7 +55,7 @@ struct netfile {
 	uint32_t names_capacity;
 	struct net_node *nodes; /* by handle */
 	uint32_t nnodes;
-	struct topo_port_attr *attrs; /* by node.port0 + number */
+	struct topo_port *attrs; /* by node.port0 + number */
 	uint32_t nattrs, attrs_capacity;
 	struct net_link *links;
 	uint32_t nlinks;
@@ -70,19 +69,8 @@ struct netfile {
  * What the readers of ibnetdiscover's files share: messages with their place, and names by number.
  */
 
-/* Writes `name:line: reason`; always false. */
-__attribute__((format(printf, 3, 4))) static bool netfile_fail(struct netfile *nf, uint32_t line,
-							       const char *format, ...)
-{
-	char reason[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-	snprintf(nf->err, nf->err_size, "%s:%" PRIu32 ": %s", nf->name, line, reason);
-	return false;
-}
+#define netfile_fail(nf, line, ...)                                                                \
+	text_refuse((nf)->err, (nf)->err_size, (nf)->name, line, __VA_ARGS__)
 
 /*
  * Reports the rest of the line as not understood; always false. Shows the line's beginning,
@@ -291,7 +279,7 @@ static bool add_node(struct netfile *nf, const struct net_header *h)
 {
 	char text[NAME_MAX_BYTES + 1] = { 0 };
 	size_t len = h->desc.len < NAME_MAX_BYTES ? h->desc.len : NAME_MAX_BYTES;
-	struct topo_node_attr attr = {
+	struct topo_node attr = {
 		.guid = h->guid ? h->guid : choose_guid(nf, h->type, h->name),
 		.desc = memcpy(text, h->desc.p, len),
 		.vendor = nf->pending[SET_VENDOR],
@@ -377,7 +365,7 @@ static bool netfile_node(struct netfile *nf, struct lex l, bool *done)
 		nf->attrs = mem_array_resize(nf->attrs, nf->attrs_capacity);
 	}
 
-	struct topo_port_attr *attrs = nf->attrs + nf->nattrs;
+	struct topo_port *attrs = nf->attrs + nf->nattrs;
 
 	mem_zero(attrs, h.nports + 1);
 	if (h.type == TOPO_SWITCH) {
@@ -602,7 +590,7 @@ static bool parse_port_peer(struct netfile *nf, struct lex l, struct net_port *p
 	return true;
 }
 
-static void set_attr(struct topo_port_attr *attr, const struct net_port *p)
+static void set_attr(struct topo_port *attr, const struct net_port *p)
 {
 	attr->guid = p->guid;
 	attr->lid = p->lid <= LID_MAX ? (uint16_t)p->lid : 0;
@@ -665,7 +653,7 @@ static bool parse_dumped_port(struct netfile *nf, struct lex l, bool *done)
 	if (!nf->nnodes)
 		return netfile_fail(nf, nf->line, "a port before any node");
 
-	struct topo_port_attr *attrs = nf->attrs + nf->nodes[nf->nnodes - 1].port0;
+	struct topo_port *attrs = nf->attrs + nf->nodes[nf->nnodes - 1].port0;
 
 	set_attr(&attrs[p.port], &p);
 	if (p.port && p.peer.p)
@@ -822,9 +810,9 @@ static bool join_links(struct netfile *nf)
 		 * nothing, or is missing.
 		 */
 		const struct net_node *peer = &nf->nodes[nf->node_of_name[link->peer_name]];
-		struct topo_port_attr *own = &nf->attrs[nf->nodes[link->node].port0 + link->port];
-		struct topo_port_attr *other = &nf->attrs[peer->port0 + link->peer_port];
-		struct topo_port_attr *lid_holder =
+		struct topo_port *own = &nf->attrs[nf->nodes[link->node].port0 + link->port];
+		struct topo_port *other = &nf->attrs[peer->port0 + link->peer_port];
+		struct topo_port *lid_holder =
 			peer->type == TOPO_SWITCH ? &nf->attrs[peer->port0] : other;
 
 		other->guid = other->guid ?: link->peer_guid;
@@ -911,7 +899,7 @@ struct topo *netfile_parse(const char *name, const char *text, size_t len, char 
 
 			for (unsigned num = node->type == TOPO_SWITCH ? 0 : 1; num <= node->nports;
 			     num++) {
-				struct topo_port_attr *attr = &nf.attrs[node->port0 + num];
+				struct topo_port *attr = &nf.attrs[node->port0 + num];
 
 				if (num == 0) {
 					attr->state = TOPO_ACTIVE;

@@ -2,7 +2,6 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 #include "topology/generate/generate_own.h"
-#include "topology/snapshot/topo_builder.h"
 
 #define PGFT_LEVELS 8 /* at most, of switches */
 

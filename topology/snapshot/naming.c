@@ -44,11 +44,7 @@ void node_names_free(struct node_names *names)
 	free(names);
 }
 
-static bool refuse(struct reader *r, const char *why)
-{
-	snprintf(r->err, r->err_size, "%s:%u: %s", r->file, r->line, why);
-	return false;
-}
+#define refuse(r, ...) text_refuse((r)->err, (r)->err_size, (r)->file, (r)->line, __VA_ARGS__)
 
 /* The name up to its closing quote, or without quotes up to a remark or the line's end. */
 static bool take_name(struct lex *l, struct lex_text *name)

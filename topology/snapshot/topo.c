@@ -28,18 +28,16 @@ struct topo_own {
 };
 
 /* What a port says of itself: all of it but its place and its GUID. */
-static void topo_port_take(struct topo_port *port, const struct topo_port_attr *attr)
+static void topo_port_take(struct topo_port *port, const struct topo_port *attr)
 {
-	port->lid = attr->lid;
-	port->lmc = attr->lmc;
-	port->state = attr->state;
-	port->speed = attr->speed;
-	port->width = attr->width;
-	port->mtu = attr->mtu;
-	port->capmask = attr->capmask;
-	port->cordoned = attr->cordoned;
-	port->quarantined = attr->quarantined;
-	port->isolated = attr->isolated;
+	const struct topo_port was = *port;
+
+	*port = *attr;
+	port->guid = was.guid;
+	port->node = was.node;
+	port->peer = was.peer;
+	port->num = was.num;
+	port->link_up = was.link_up;
 }
 
 /* ---- Builder --------------------------------------------------------------------------------- */
@@ -155,7 +153,7 @@ static const char *copy_text(struct topo_builder *b, const char *text)
 	return copy;
 }
 
-int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
+int topo_builder_node(struct topo_builder *b, const struct topo_node *attr)
 {
 	uint32_t handle = b->nnodes;
 
@@ -164,22 +162,9 @@ int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
 	if (topo_builder_find(b, attr->guid) >= 0)
 		return -EEXIST;
 	reserve(b, 1, attr->nports + 1u);
-	b->nodes[handle] = (struct topo_node){
-		.guid = attr->guid,
-		.sys_guid = attr->sys_guid,
-		.desc = copy_text(b, attr->desc),
-		.port0 = b->nports,
-		.vendor = attr->vendor,
-		.revision = attr->revision,
-		.device = attr->device,
-		.lft_cap = attr->lft_cap,
-		.mft_cap = attr->mft_cap,
-		.pkey_cap = attr->pkey_cap,
-		.type = attr->type,
-		.nports = attr->nports,
-		.enhanced_port0 = attr->enhanced_port0,
-		.sharp = attr->sharp,
-	};
+	b->nodes[handle] = *attr;
+	b->nodes[handle].desc = copy_text(b, attr->desc);
+	b->nodes[handle].port0 = b->nports;
 	b->nodes[handle].label = attr->label ? copy_text(b, attr->label) : b->nodes[handle].desc;
 	for (unsigned num = 0; num <= attr->nports; num++)
 		b->ports[b->nports++] = (struct topo_port){
@@ -200,8 +185,7 @@ static struct topo_port *get_port(const struct topo_builder *b, int node, unsign
 	return &b->ports[b->nodes[node].port0 + num];
 }
 
-int topo_builder_port(struct topo_builder *b, int node, unsigned num,
-		      const struct topo_port_attr *attr)
+int topo_builder_port(struct topo_builder *b, int node, unsigned num, const struct topo_port *attr)
 {
 	struct topo_port *port = get_port(b, node, num);
 
@@ -526,7 +510,7 @@ void topo_alike_cut(struct topo *t, uint32_t i)
 	count_down(t, port);
 }
 
-void topo_with_port(struct topo *t, uint32_t i, const struct topo_port_attr *attr, bool up)
+void topo_with_port(struct topo *t, uint32_t i, const struct topo_port *attr, bool up)
 {
 	struct topo_port *port = (struct topo_port *)&t->ports[i];
 

@@ -11,32 +11,6 @@
 struct node_names;
 struct topo_builder;
 
-/* What the maker knows of a port; fields as in struct topo_port. */
-struct topo_port_attr {
-	guid_t guid;
-	uint32_t capmask;
-	uint16_t lid;
-	uint8_t lmc;
-	uint8_t state;
-	uint8_t speed;
-	uint8_t width;
-	uint8_t mtu;
-	bool cordoned, quarantined, isolated;
-};
-
-struct topo_node_attr {
-	guid_t guid, sys_guid;
-	const char *desc;  /* copied */
-	const char *label; /* copied; NULL = desc */
-	uint32_t vendor, revision;
-	uint16_t device;
-	uint16_t lft_cap;
-	uint16_t mft_cap;
-	uint16_t pkey_cap;
-	uint8_t type, nports;
-	bool enhanced_port0, sharp;
-};
-
 /*
  * An empty builder; the caller owns it until topo_freeze() consumes it. topo_builder_free() is for
  * a builder that is not frozen; NULL is fine.
@@ -45,16 +19,19 @@ struct topo_builder *topo_builder_new(void);
 void topo_builder_free(struct topo_builder *b);
 
 /*
- * Adds a node. Returns its handle (>= 0), -EEXIST (GUID taken) or -EINVAL (type unknown, 255
- * ports). Texts are cut at 64 bytes and cleaned (topology/base/text.h).
+ * Adds a node by what its maker knows: port0, host, name and what is derived are of no meaning.
+ * Returns its handle (>= 0), -EEXIST (GUID taken) or -EINVAL (type unknown, 255 ports). Texts are
+ * copied, cut at 64 bytes and cleaned (topology/base/text.h); label NULL = the description.
  */
-int topo_builder_node(struct topo_builder *b, const struct topo_node_attr *attr)
+int topo_builder_node(struct topo_builder *b, const struct topo_node *attr)
 	__attribute__((warn_unused_result));
 /* Returns the handle of the node with that NodeGUID, or -ENOENT. */
 int topo_builder_find(const struct topo_builder *b, guid_t guid);
-/* Sets what is known of a port. Returns 0, or -ERANGE: the node has no such port. */
-int topo_builder_port(struct topo_builder *b, int node, unsigned num,
-		      const struct topo_port_attr *attr);
+/*
+ * Sets what is known of a port: all but its node, its number and its link. Returns 0, or -ERANGE:
+ * the node has no such port.
+ */
+int topo_builder_port(struct topo_builder *b, int node, unsigned num, const struct topo_port *attr);
 /*
  * Adds a link. Returns 0, -ERANGE (no such port, or port 0), or -EEXIST: one of the ports is in
  * another link (the same link again is fine).
@@ -87,7 +64,7 @@ struct topo *topo_freeze(struct topo_builder *b);
  * hands the snapshot on; attr->guid is ignored.
  */
 struct topo *topo_with_ports(const struct topo *older);
-void topo_with_port(struct topo *t, uint32_t port, const struct topo_port_attr *attr, bool up);
+void topo_with_port(struct topo *t, uint32_t port, const struct topo_port *attr, bool up);
 /*
  * Cordons, as unhealthy, links between switches that run below so many percent of their kin, the
  * fastest link of the slower of both switches; 0 = none. Once, before the snapshot is handed on.

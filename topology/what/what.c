@@ -6,6 +6,7 @@
 #include <strings.h>
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
+#include "topology/base/text.h"
 #include "topology/what/what_own.h"
 
 /*
@@ -224,12 +225,11 @@ static enum outcome find_name(struct find *f, const char *text, bool loose, stru
 		snprintf(f->err, f->size, "'%.100s' matches %" PRIu32 " %s, among them ", text,
 			 count, by_host ? "hosts" : "nodes");
 		for (uint32_t i = 0; i < count && i < CANDIDATES_MAX; i++) {
-			what_append(f->err, f->size, "%s'%s'", i ? ", " : "",
-				    by_host ? t->hosts[hosts[i]].name
-					    : t->nodes[found.nodes[i]].name);
+			text_add(f->err, f->size, "%s'%s'", i ? ", " : "",
+				 by_host ? t->hosts[hosts[i]].name : t->nodes[found.nodes[i]].name);
 			if (!by_host)
-				what_append(f->err, f->size, " (0x%016" PRIx64 ")",
-					    t->nodes[found.nodes[i]].guid);
+				text_add(f->err, f->size, " (0x%016" PRIx64 ")",
+					 t->nodes[found.nodes[i]].guid);
 		}
 		free(hosts);
 
@@ -493,7 +493,7 @@ static enum outcome take_link(struct find *f, const struct what *a, const struct
 			 f->what, links.count);
 		for (uint32_t i = 0; i < LINKS_LISTED_MAX && i < links.count; i++) {
 			what_link_name(t, links.ports[i], name, sizeof(name));
-			what_append(f->err, f->size, "%s'%s'", i ? ", " : "", name);
+			text_add(f->err, f->size, "%s'%s'", i ? ", " : "", name);
 		}
 	} else {
 		const struct topo_port *peer =
@@ -501,11 +501,10 @@ static enum outcome take_link(struct find *f, const struct what *a, const struct
 
 		snprintf(f->err, f->size, "'%.100s' is not a link: ", f->what);
 		if (peer)
-			what_append(f->err, f->size, "%s p%u leads to %s p%u",
-				    t->nodes[a->node].name, a->port, t->nodes[peer->node].name,
-				    peer->num);
+			text_add(f->err, f->size, "%s p%u leads to %s p%u", t->nodes[a->node].name,
+				 a->port, t->nodes[peer->node].name, peer->num);
 		else
-			what_append(f->err, f->size, "none is known there");
+			text_add(f->err, f->size, "none is known there");
 	}
 	return REFUSED;
 }

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <arpa/inet.h>
 #include "topology/base/mem.h"
 #include "topology/what/what_own.h"
@@ -25,16 +24,6 @@ struct what what_thing(enum what_kind kind, unsigned number)
 	return (struct what){
 		.kind = kind, .node = TOPO_NONE, .host = TOPO_NONE, .number = number
 	};
-}
-
-void what_append(char *err, size_t size, const char *format, ...)
-{
-	size_t used = strlen(err);
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(err + used, size - used, format, list);
-	va_end(list);
 }
 
 int what_link_name(const struct topo *t, uint32_t at, char *buf, size_t size)

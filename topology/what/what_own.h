@@ -27,9 +27,6 @@ struct what what_thing(enum what_kind kind, unsigned number);
  * snprintf's length.
  */
 int what_link_name(const struct topo *t, uint32_t port, char *buf, size_t size);
-/* Appends to the text in err, which is cut where it does not fit. */
-void what_append(char *err, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 /* Decimal, or hexadecimal with 0x: *digits is the number of digits behind it. False: neither. */
 bool what_parse_number(const char *text, uint64_t *value, size_t *digits);

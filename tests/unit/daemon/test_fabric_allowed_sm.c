@@ -164,26 +164,26 @@ static void a_switch_and_the_own_adapter_are_told_alone(void **state)
 static struct topo *adapters_with_two_ports(void)
 {
 	struct topo_builder *b = topo_builder_new();
-	struct topo_node_attr sw = { .guid = 0x100,
-				     .desc = "sw1",
-				     .type = TOPO_SWITCH,
-				     .nports = 8,
-				     .lft_cap = 49151,
-				     .mft_cap = 1024 };
+	struct topo_node sw = { .guid = 0x100,
+				.desc = "sw1",
+				.type = TOPO_SWITCH,
+				.nports = 8,
+				.lft_cap = 49151,
+				.mft_cap = 1024 };
 	int s = topo_builder_node(b, &sw);
 
 	for (unsigned i = 0; i < 3; i++) {
-		struct topo_node_attr ca = {
+		struct topo_node ca = {
 			.guid = 0x1000 + 0x10 * i, .desc = "HCA", .type = TOPO_CA, .nports = 2
 		};
 		int h = topo_builder_node(b, &ca);
 
 		for (unsigned p = 1; p <= 2; p++) {
 			topo_builder_port(b, h, p,
-					  &(struct topo_port_attr){ .guid = ca.guid + p,
-								    .state = TOPO_ACTIVE,
-								    .speed = TOPO_HDR,
-								    .width = 4 });
+					  &(struct topo_port){ .guid = ca.guid + p,
+							       .state = TOPO_ACTIVE,
+							       .speed = TOPO_HDR,
+							       .width = 4 });
 			topo_builder_link(b, s, 2 * i + p, h, p, true);
 		}
 	}

@@ -73,8 +73,8 @@ static void ask_for_path(struct clients *c)
 
 	wire_path_record_encode(&want, mad + WIRE_SA_HEADER);
 	send(c, mad, (struct wire_mad){ .method = WIRE_GET, .attr_id = WIRE_SA_PATH },
-	     WIRE_BIT(WIRE_PATH_DGID) | WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_REVERSIBLE) |
-		     WIRE_BIT(WIRE_PATH_NUM_PATH));
+	     WIRE_BIT(WIRE_PATH(dgid)) | WIRE_BIT(WIRE_PATH(sgid)) |
+		     WIRE_BIT(WIRE_PATH(reversible)) | WIRE_BIT(WIRE_PATH(num_path)));
 	c->asked++;
 }
 
@@ -85,10 +85,11 @@ static void join_group(struct clients *c)
 
 	wire_mcmember_encode(&member, mad + WIRE_SA_HEADER);
 	send(c, mad, (struct wire_mad){ .method = WIRE_SET, .attr_id = WIRE_SA_MCMEMBER },
-	     WIRE_BIT(WIRE_MC_MGID) | WIRE_BIT(WIRE_MC_PORT_GID) | WIRE_BIT(WIRE_MC_JOIN_STATE) |
-		     WIRE_BIT(WIRE_MC_QKEY) | WIRE_BIT(WIRE_MC_TCLASS) | WIRE_BIT(WIRE_MC_PKEY) |
-		     WIRE_BIT(WIRE_MC_FLOW) | WIRE_BIT(WIRE_MC_SL) | WIRE_BIT(WIRE_MC_RATE_SEL) |
-		     WIRE_BIT(WIRE_MC_RATE) | WIRE_BIT(WIRE_MC_MTU_SEL) | WIRE_BIT(WIRE_MC_MTU));
+	     WIRE_BIT(WIRE_MC(mgid)) | WIRE_BIT(WIRE_MC(port_gid)) | WIRE_BIT(WIRE_MC(join_state)) |
+		     WIRE_BIT(WIRE_MC(qkey)) | WIRE_BIT(WIRE_MC(tclass)) | WIRE_BIT(WIRE_MC(pkey)) |
+		     WIRE_BIT(WIRE_MC(flow_label)) | WIRE_BIT(WIRE_MC(sl)) |
+		     WIRE_BIT(WIRE_MC(rate_sel)) | WIRE_BIT(WIRE_MC(rate)) |
+		     WIRE_BIT(WIRE_MC(mtu_sel)) | WIRE_BIT(WIRE_MC(mtu)));
 }
 
 /* Hosts of both managers are not among them: a port's own requests need no fabric. */

@@ -34,7 +34,7 @@ static const struct mad_path to_hca = { .hops = 0 }, to_big = { .hops = 1, .port
 			     to_small = { .hops = 2, .ports = { 1, 254 } },
 			     to_aggregation = { .hops = 2, .ports = { 1, 253 } };
 
-static int add(struct topo_builder *b, struct topo_node_attr attr)
+static int add(struct topo_builder *b, struct topo_node attr)
 {
 	attr.vendor = 0x2c9;
 	return topo_builder_node(b, &attr);
@@ -43,7 +43,7 @@ static int add(struct topo_builder *b, struct topo_node_attr attr)
 static void cable(struct topo_builder *b, int a, unsigned pa, int z, unsigned pz, uint8_t speed,
 		  uint8_t width)
 {
-	const struct topo_port_attr attr = { .speed = speed, .width = width };
+	const struct topo_port attr = { .speed = speed, .width = width };
 
 	topo_builder_port(b, a, pa, &attr);
 	topo_builder_port(b, z, pz, &attr);
@@ -53,25 +53,25 @@ static void cable(struct topo_builder *b, int a, unsigned pa, int z, unsigned pz
 static struct topo *kinds_topo(void)
 {
 	struct topo_builder *b = topo_builder_new();
-	int big = add(b, (struct topo_node_attr){ .guid = BIG,
-						  .desc = "big",
-						  .type = TOPO_SWITCH,
-						  .nports = 254,
-						  .enhanced_port0 = true });
-	int small = add(b, (struct topo_node_attr){ .guid = SMALL,
-						    .desc = "small",
-						    .type = TOPO_SWITCH,
-						    .nports = 4,
-						    .lft_cap = 128,
-						    .mft_cap = 64 });
-	int hca = add(b, (struct topo_node_attr){
+	int big = add(b, (struct topo_node){ .guid = BIG,
+					     .desc = "big",
+					     .type = TOPO_SWITCH,
+					     .nports = 254,
+					     .enhanced_port0 = true });
+	int small = add(b, (struct topo_node){ .guid = SMALL,
+					       .desc = "small",
+					       .type = TOPO_SWITCH,
+					       .nports = 4,
+					       .lft_cap = 128,
+					       .mft_cap = 64 });
+	int hca = add(b, (struct topo_node){
 				 .guid = HCA, .desc = "h1 mlx5_0", .type = TOPO_CA, .nports = 2 });
 	int aggregation =
-		add(b, (struct topo_node_attr){ .guid = AGGREGATION,
-						.desc = "Mellanox Technologies Aggregation Node",
-						.type = TOPO_CA,
-						.nports = 1,
-						.sharp = true });
+		add(b, (struct topo_node){ .guid = AGGREGATION,
+					   .desc = "Mellanox Technologies Aggregation Node",
+					   .type = TOPO_CA,
+					   .nports = 1,
+					   .sharp = true });
 
 	cable(b, hca, 1, big, 1, TOPO_HDR, 2);
 	cable(b, hca, 2, big, 2, TOPO_NDR, 4);

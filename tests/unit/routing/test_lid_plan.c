@@ -72,9 +72,9 @@ static void remembered_lids_win_over_held_ones(void **state)
 	struct lid_memory memory = { 0 };
 	struct topo_builder *b = topo_builder_from(t);
 	const struct topo_node *node = &t->nodes[t->nswitches + 5];
-	struct topo_port_attr attr = { .guid = topo_port(t, t->nswitches + 5, 1)->guid,
-				       .lid = 999,
-				       .state = TOPO_INIT };
+	struct topo_port attr = { .guid = topo_port(t, t->nswitches + 5, 1)->guid,
+				  .lid = 999,
+				  .state = TOPO_INIT };
 
 	lid_memory_learn(&memory, t, map, 0);
 	topo_builder_port(b, t->nswitches + 5, 1, &attr);
@@ -92,9 +92,9 @@ static void remembered_lids_win_over_held_ones(void **state)
 static struct topo *with_held(const struct topo *t, uint32_t host, uint16_t lid)
 {
 	struct topo_builder *b = topo_builder_from(t);
-	struct topo_port_attr attr = { .guid = topo_port(t, t->nswitches + host, 1)->guid,
-				       .lid = lid,
-				       .state = TOPO_ACTIVE };
+	struct topo_port attr = { .guid = topo_port(t, t->nswitches + host, 1)->guid,
+				  .lid = lid,
+				  .state = TOPO_ACTIVE };
 
 	assert_int_equal(topo_builder_port(b, t->nswitches + host, 1, &attr), 0);
 	return topo_freeze(b);
@@ -130,9 +130,9 @@ static void a_running_port_keeps_its_lid_beside_one_in_init(void **state)
 {
 	struct topo *t = pod(1), *one = with_held(t, 7, 4711);
 	struct topo_builder *b = topo_builder_from(one);
-	struct topo_port_attr attr = { .guid = topo_port(t, t->nswitches + 8, 1)->guid,
-				       .lid = 4711,
-				       .state = TOPO_INIT };
+	struct topo_port attr = { .guid = topo_port(t, t->nswitches + 8, 1)->guid,
+				  .lid = 4711,
+				  .state = TOPO_INIT };
 
 	assert_int_equal(topo_builder_port(b, t->nswitches + 8, 1, &attr), 0);
 	struct topo *two = topo_freeze(b);

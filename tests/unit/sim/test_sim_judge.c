@@ -43,7 +43,7 @@ static unsigned dice(struct small *s, unsigned sides)
 static int add(struct topo_builder *b, unsigned number, uint8_t type, uint8_t nports, bool sharp)
 {
 	char name[32];
-	const struct topo_node_attr attr = {
+	const struct topo_node attr = {
 		.guid = number + 1ull, .desc = name, .type = type, .nports = nports, .sharp = sharp
 	};
 

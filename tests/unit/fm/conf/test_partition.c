@@ -33,20 +33,20 @@ static struct topo *small_fabric(void)
 	unsigned sw_port = 1;
 
 	for (unsigned n = 0; n < 4; n++) {
-		struct topo_node_attr attr = { .guid = nodes[n].guid,
-					       .type = nodes[n].type,
-					       .nports = nodes[n].nports,
-					       .desc = "" };
+		struct topo_node attr = { .guid = nodes[n].guid,
+					  .type = nodes[n].type,
+					  .nports = nodes[n].nports,
+					  .desc = "" };
 		int node = topo_builder_node(b, &attr);
 
 		for (unsigned p = 1; n && p <= nodes[n].nports; p++) {
-			struct topo_port_attr port = { .guid = nodes[n].guid + p };
+			struct topo_port port = { .guid = nodes[n].guid + p };
 
 			topo_builder_port(b, node, p, &port);
 			topo_builder_link(b, 0, sw_port++, node, p, true);
 		}
 	}
-	topo_builder_port(b, 0, 0, &(struct topo_port_attr){ .guid = 0x10 });
+	topo_builder_port(b, 0, 0, &(struct topo_port){ .guid = 0x10 });
 	return topo_freeze(b);
 }
 

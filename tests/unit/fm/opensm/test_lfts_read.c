@@ -29,11 +29,11 @@ struct read {
 static int add_node(struct topo_builder *b, guid_t guid, const char *desc, uint8_t type,
 		    uint8_t nports, uint16_t lid)
 {
-	struct topo_node_attr node = { .guid = guid, .desc = desc, .type = type, .nports = nports };
+	struct topo_node node = { .guid = guid, .desc = desc, .type = type, .nports = nports };
 	int handle = topo_builder_node(b, &node);
 
 	topo_builder_port(b, handle, type == TOPO_CA,
-			  &(struct topo_port_attr){ .guid = guid + (type == TOPO_CA), .lid = lid });
+			  &(struct topo_port){ .guid = guid + (type == TOPO_CA), .lid = lid });
 	return handle;
 }
 
@@ -164,8 +164,7 @@ static void what_nobody_owns_is_dropped(void **state)
 	struct read r;
 
 	for (unsigned n = 3; n < 5; n++)
-		topo_builder_port(b, (int)n, 1,
-				  &(struct topo_port_attr){ .guid = 0x21 + (n - 3) * 16 });
+		topo_builder_port(b, (int)n, 1, &(struct topo_port){ .guid = 0x21 + (n - 3) * 16 });
 	t = topo_freeze(b);
 	r = parse(t, LEAF_1 "0x0004 001 # unknown node and type\n0x0005 002" HOST_2);
 	assert_int_equal(r.status, 0);

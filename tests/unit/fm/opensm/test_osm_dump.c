@@ -29,11 +29,11 @@ struct fixture {
 static int add_node(struct topo_builder *b, guid_t guid, const char *desc, uint8_t type,
 		    uint8_t nports)
 {
-	struct topo_node_attr node = { .guid = guid, .desc = desc, .type = type, .nports = nports };
+	struct topo_node node = { .guid = guid, .desc = desc, .type = type, .nports = nports };
 	int handle = topo_builder_node(b, &node);
 
 	if (type == TOPO_CA)
-		topo_builder_port(b, handle, 1, &(struct topo_port_attr){ .guid = guid + 1 });
+		topo_builder_port(b, handle, 1, &(struct topo_port){ .guid = guid + 1 });
 	return handle;
 }
 

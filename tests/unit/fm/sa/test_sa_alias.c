@@ -258,8 +258,8 @@ static uint16_t register_as(struct world *w, guid_t guid, uint64_t id)
 	uint8_t data[176] = { 0 };
 	const struct world_request r = { .method = WIRE_SET,
 					 .attr = WIRE_SA_SERVICE,
-					 .mask = WIRE_BIT(WIRE_SERVICE_ID) |
-						 WIRE_BIT(WIRE_SERVICE_GID),
+					 .mask = WIRE_BIT(WIRE_SERVICE(id)) |
+						 WIRE_BIT(WIRE_SERVICE(gid)),
 					 .data = data,
 					 .len = sizeof(data),
 					 .from = world_lid(w, HOST(1)) };

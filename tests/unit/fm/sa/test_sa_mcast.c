@@ -45,9 +45,10 @@ static void a_join_with_all_it_needs_makes_a_group(void **state)
 
 static void each_component_a_new_group_needs_is_insisted_on(void **state)
 {
-	static const unsigned comps[] = { WIRE_MC_MGID, WIRE_MC_PORT_GID, WIRE_MC_JOIN_STATE,
-					  WIRE_MC_QKEY, WIRE_MC_TCLASS,	  WIRE_MC_PKEY,
-					  WIRE_MC_FLOW, WIRE_MC_SL };
+	static const unsigned comps[] = { WIRE_MC(mgid),       WIRE_MC(port_gid),
+					  WIRE_MC(join_state), WIRE_MC(qkey),
+					  WIRE_MC(tclass),     WIRE_MC(pkey),
+					  WIRE_MC(flow_label), WIRE_MC(sl) };
 	struct world *w = *state;
 	struct wire_mcmember rec = member_record(HOST(0));
 
@@ -82,7 +83,7 @@ static void a_join_without_an_mgid_gets_one(void **state)
 	first = member_row(w, 0);
 	assert_true(first.mgid.prefix >> 32 == 0xff12a01b);
 	rec.scope = 5;
-	assert_int_equal(set_member(w, MASK_NEW | B(SCOPE), &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW | B(scope), &rec), WIRE_SA_OK);
 	second = member_row(w, 0);
 	assert_true(second.mgid.prefix >> 32 == 0xff15a01b);
 	assert_int_equal(second.scope, 5);
@@ -139,7 +140,7 @@ static void mtu_and_rate_of_a_group_are_what_is_asked_and_possible(void **state)
 		rec.mgid.guid++;
 		rec.mtu_sel = mtus[i].sel;
 		rec.mtu = mtus[i].mtu;
-		assert_int_equal(set_member(w, MASK_NEW | B(MTU) | B(MTU_SEL), &rec),
+		assert_int_equal(set_member(w, MASK_NEW | B(mtu) | B(mtu_sel), &rec),
 				 mtus[i].becomes ? WIRE_SA_OK : WIRE_SA_REQ_INVALID);
 		if (mtus[i].becomes)
 			assert_int_equal(member_row(w, 0).mtu, mtus[i].becomes);
@@ -148,7 +149,7 @@ static void mtu_and_rate_of_a_group_are_what_is_asked_and_possible(void **state)
 		rec.mgid.guid++;
 		rec.rate_sel = rates[i].sel;
 		rec.rate = rates[i].rate;
-		assert_int_equal(set_member(w, MASK_NEW | B(RATE) | B(RATE_SEL), &rec),
+		assert_int_equal(set_member(w, MASK_NEW | B(rate) | B(rate_sel), &rec),
 				 rates[i].becomes ? WIRE_SA_OK : WIRE_SA_REQ_INVALID);
 		if (rates[i].becomes)
 			assert_int_equal(member_row(w, 0).rate, rates[i].becomes);
@@ -183,25 +184,25 @@ static void a_join_that_says_otherwise_than_the_group_is_refused(void **state)
 	other.qkey = 5;
 	other.pkey = 0x8001;
 	other.tclass = other.sl = other.flow_label = other.hop_limit = 1;
-	for (unsigned comp = 0; comp <= WIRE_MC_PROXY; comp++) {
-		bool matters =
-			WIRE_BIT(comp) & (B(QKEY) | B(PKEY) | B(TCLASS) | B(SL) | B(FLOW) | B(HOP));
+	for (unsigned comp = 0; comp <= WIRE_MC(proxy); comp++) {
+		bool matters = WIRE_BIT(comp) & (B(qkey) | B(pkey) | B(tclass) | B(sl) |
+						 B(flow_label) | B(hop_limit));
 
 		assert_int_equal(set_member(w, MASK_JOIN | WIRE_BIT(comp), &other),
 				 matters ? WIRE_SA_REQ_INVALID : WIRE_SA_OK);
 	}
 	other.mtu_sel = WIRE_LESS;
 	other.mtu = MTU_4096;
-	assert_int_equal(set_member(w, MASK_JOIN | B(MTU_SEL) | B(MTU), &other),
+	assert_int_equal(set_member(w, MASK_JOIN | B(mtu_sel) | B(mtu), &other),
 			 WIRE_SA_REQ_INVALID);
 	other.mtu_sel = WIRE_EXACT;
-	assert_int_equal(set_member(w, MASK_JOIN | B(MTU_SEL) | B(MTU), &other), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN | B(mtu_sel) | B(mtu), &other), WIRE_SA_OK);
 	other.rate_sel = WIRE_GREATER;
 	other.rate = RATE_HDR;
-	assert_int_equal(set_member(w, MASK_JOIN | B(RATE_SEL) | B(RATE), &other),
+	assert_int_equal(set_member(w, MASK_JOIN | B(rate_sel) | B(rate), &other),
 			 WIRE_SA_REQ_INVALID);
 	other.pkey = 0x7fff; /* a limited member of the same partition */
-	assert_int_equal(set_member(w, MASK_JOIN | B(PKEY), &other), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_JOIN | B(pkey), &other), WIRE_SA_OK);
 }
 
 static void a_port_whose_cable_is_too_slow_or_small_cannot_join(void **state)
@@ -456,10 +457,10 @@ static void a_wished_mlid_is_given_where_it_can_be(void **state)
 	struct wire_mcmember rec = member_record(HOST(0));
 
 	rec.mlid = 0xc042;
-	assert_int_equal(set_member(w, MASK_NEW | B(MLID), &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW | B(mlid), &rec), WIRE_SA_OK);
 	assert_int_equal(member_row(w, 0).mlid, 0xc042);
 	rec.mgid.guid++;
-	assert_int_equal(set_member(w, MASK_NEW | B(MLID), &rec), WIRE_SA_OK);
+	assert_int_equal(set_member(w, MASK_NEW | B(mlid), &rec), WIRE_SA_OK);
 	assert_int_equal(member_row(w, 0).mlid, 0xc000);
 }
 
@@ -543,7 +544,7 @@ static void a_leave_takes_what_was_joined_and_no_more(void **state)
 	assert_int_equal(member_row(w, 0).join_state, 0);
 	assert_int_equal(sa_groups_use(sa_mcast_groups(w->sa))->groups, 0);
 	assert_int_equal(
-		ask_member(w, &(struct ask){ .method = WIRE_DELETE, .mask = B(MGID) }, &rec),
+		ask_member(w, &(struct ask){ .method = WIRE_DELETE, .mask = B(mgid) }, &rec),
 		WIRE_SA_INSUF_COMPS);
 }
 

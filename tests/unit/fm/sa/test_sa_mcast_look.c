@@ -37,10 +37,10 @@ static void untrusted_eyes_see_groups_and_no_members(void **state)
 		assert_int_equal(got.join_state, 0);
 		assert_false(got.proxy);
 	}
-	assert_int_equal(member_table(w, B(PORT_GID), &want, false), 1);
+	assert_int_equal(member_table(w, B(port_gid), &want, false), 1);
 	assert_true(!member_row(w, 0).port_gid.guid);
 	assert_int_equal(member_table(w, 0, &anything, true), 3);
-	assert_int_equal(member_table(w, B(PORT_GID), &want, true), 1);
+	assert_int_equal(member_table(w, B(port_gid), &want, true), 1);
 	assert_true(member_row(w, 0).port_gid.guid == HOST(1));
 	assert_int_equal(member_row(w, 0).join_state, WIRE_JOIN_SEND_ONLY);
 }
@@ -51,30 +51,30 @@ static void what_is_asked_for_narrows_what_is_shown(void **state)
 	struct wire_mcmember want = { .mgid = some_mgid, .mlid = 0xc001, .qkey = 0x1b };
 
 	fill_two_groups(w);
-	assert_int_equal(member_table(w, B(MGID), &want, true), 2);
-	assert_int_equal(member_table(w, B(MLID), &want, true), 1);
-	assert_int_equal(member_table(w, B(MLID) | B(MGID), &want, true), 0);
-	assert_int_equal(member_table(w, B(QKEY), &want, true), 3);
+	assert_int_equal(member_table(w, B(mgid), &want, true), 2);
+	assert_int_equal(member_table(w, B(mlid), &want, true), 1);
+	assert_int_equal(member_table(w, B(mlid) | B(mgid), &want, true), 0);
+	assert_int_equal(member_table(w, B(qkey), &want, true), 3);
 	want.qkey = 0;
-	assert_int_equal(member_table(w, B(QKEY), &want, true), 0);
+	assert_int_equal(member_table(w, B(qkey), &want, true), 0);
 	want.join_state = WIRE_JOIN_FULL;
-	assert_int_equal(member_table(w, B(JOIN_STATE), &want, true), 2);
+	assert_int_equal(member_table(w, B(join_state), &want, true), 2);
 	want.scope = 2;
-	assert_int_equal(member_table(w, B(SCOPE), &want, false), 2);
+	assert_int_equal(member_table(w, B(scope), &want, false), 2);
 	want.scope = 5;
-	assert_int_equal(member_table(w, B(SCOPE), &want, false), 0);
+	assert_int_equal(member_table(w, B(scope), &want, false), 0);
 	want.mtu = MTU_2048;
 	want.mtu_sel = WIRE_GREATER;
-	assert_int_equal(member_table(w, B(MTU) | B(MTU_SEL), &want, false), 2);
+	assert_int_equal(member_table(w, B(mtu) | B(mtu_sel), &want, false), 2);
 	want.life = 18;
 	want.life_sel = WIRE_LESS;
-	assert_int_equal(member_table(w, B(LIFE) | B(LIFE_SEL), &want, false), 0);
+	assert_int_equal(member_table(w, B(life) | B(life_sel), &want, false), 0);
 	want.mlid = 0;
-	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(MLID), true, HOST(0) }, &want),
+	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(mlid), true, HOST(0) }, &want),
 			 WIRE_SA_NO_RECORDS);
-	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(MGID), true, HOST(0) }, &want),
+	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(mgid), true, HOST(0) }, &want),
 			 WIRE_SA_TOO_MANY_RECORDS);
-	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(MGID), false, HOST(0) }, &want),
+	assert_int_equal(ask_member(w, &(struct ask){ WIRE_GET, B(mgid), false, HOST(0) }, &want),
 			 WIRE_SA_OK);
 }
 

@@ -40,7 +40,7 @@ static bool plain_keeps(const struct plain_group *g)
 static uint16_t plain_join(struct plain_group *g, unsigned host, uint64_t mask,
 			   const struct wire_mcmember *rec)
 {
-	bool mtu = mask & B(MTU) && mask & B(MTU_SEL), rate = mask & B(RATE) && mask & B(RATE_SEL);
+	bool mtu = mask & B(mtu) && mask & B(mtu_sel), rate = mask & B(rate) && mask & B(rate_sel);
 	struct plain_group n = *g;
 
 	if ((mask & MASK_JOIN) != MASK_JOIN)
@@ -55,7 +55,7 @@ static uint16_t plain_join(struct plain_group *g, unsigned host, uint64_t mask,
 					  .mtu = mtu ? rec->mtu : cable_mtu[host],
 					  .rate = rate ? rec->rate : cable_rate[host] };
 	}
-	if (!rec->join_state || (mask & B(QKEY) && rec->qkey != n.qkey) ||
+	if (!rec->join_state || (mask & B(qkey) && rec->qkey != n.qkey) ||
 	    (mtu && rec->mtu != n.mtu) || (rate && speed_of(rec->rate) != speed_of(n.rate)) ||
 	    n.mtu > cable_mtu[host] || speed_of(n.rate) > cable_speed[host])
 		return WIRE_SA_REQ_INVALID;
@@ -103,7 +103,7 @@ static void random_requests_are_answered_as_a_plain_judge_does(void **state)
 
 		if (random_next(&seed) % 8 == 0)
 			a.mask &= ~WIRE_BIT(random_next(&seed) % 18);
-		a.mask &= ~(B(MLID) | B(LIFE) | B(HOP));
+		a.mask &= ~(B(mlid) | B(life) | B(hop_limit));
 		rec.mgid.guid = number;
 		rec.qkey = random_next(&seed) % 4 ? 1 : 2;
 		rec.mtu_sel = rec.rate_sel = WIRE_EXACT;

@@ -110,8 +110,8 @@ static unsigned reference(struct world *w, const struct multi *m, const uint8_t 
 			ask_rows(w,
 				 &(struct world_request){ .method = WIRE_GET_TABLE,
 							  .attr = WIRE_SA_PATH,
-							  .mask = mask | WIRE_BIT(WIRE_PATH_SGID) |
-								  WIRE_BIT(WIRE_PATH_DGID),
+							  .mask = mask | WIRE_BIT(WIRE_PATH(sgid)) |
+								  WIRE_BIT(WIRE_PATH(dgid)),
 							  .data = data,
 							  .len = sizeof(data) });
 			for (unsigned i = 0; i < world_rows(w); i++)

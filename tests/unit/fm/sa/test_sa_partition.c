@@ -68,15 +68,15 @@ static uint16_t path_status(struct world *w, const struct path_ask *ask,
 	want.sgid = (struct wire_gid){ WORLD_PREFIX, HOST(ask->from) };
 	want.dgid = (struct wire_gid){ WORLD_PREFIX, HOST(ask->to) };
 	wire_path_record_encode(&want, row);
-	status = ask_status(
-		w, &(struct world_request){
-			   .method = WIRE_GET,
-			   .attr = WIRE_SA_PATH,
-			   .mask = ask->mask | WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_DGID),
-			   .data = row,
-			   .len = sizeof(row),
-			   .from = world_lid(w, HOST(ask->asker)),
-		   });
+	status = ask_status(w, &(struct world_request){
+				       .method = WIRE_GET,
+				       .attr = WIRE_SA_PATH,
+				       .mask = ask->mask | WIRE_BIT(WIRE_PATH(sgid)) |
+					       WIRE_BIT(WIRE_PATH(dgid)),
+				       .data = row,
+				       .len = sizeof(row),
+				       .from = world_lid(w, HOST(ask->asker)),
+			       });
 	if (status == WIRE_SA_OK)
 		wire_path_record_decode(world_row(w, 0), got);
 	return status;
@@ -102,7 +102,7 @@ static void a_path_has_the_pkey_that_both_ends_share(void **state)
 
 static void a_limited_member_has_no_path_to_itself(void **state)
 {
-	struct path_ask ask = { 4, 4, 4, WIRE_BIT(WIRE_PATH_PKEY), { .pkey = 0x7fff } };
+	struct path_ask ask = { 4, 4, 4, WIRE_BIT(WIRE_PATH(pkey)), { .pkey = 0x7fff } };
 	struct wire_path_record got;
 
 	assert_int_equal(path_pkey(*state, 4, 4), 0x8002); /* where it is a full member */
@@ -120,7 +120,7 @@ static void tenants_and_clients_of_one_server_have_no_path_to_each_other(void **
 
 static void a_pkey_that_is_asked_for_has_to_be_shared(void **state)
 {
-	struct path_ask ask = { 1, 2, 1, WIRE_BIT(WIRE_PATH_PKEY), { .pkey = 0x0001 } };
+	struct path_ask ask = { 1, 2, 1, WIRE_BIT(WIRE_PATH(pkey)), { .pkey = 0x0001 } };
 	struct wire_path_record got;
 
 	assert_int_equal(path_status(*state, &ask, &got), WIRE_SA_OK);
@@ -133,7 +133,7 @@ static void a_pkey_that_is_asked_for_has_to_be_shared(void **state)
 
 static void raw_traffic_needs_a_partition_too_and_names_none(void **state)
 {
-	struct path_ask ask = { 1, 2, 1, WIRE_BIT(WIRE_PATH_RAW), { .raw = true } };
+	struct path_ask ask = { 1, 2, 1, WIRE_BIT(WIRE_PATH(raw)), { .raw = true } };
 	struct wire_path_record got;
 
 	assert_int_equal(path_status(*state, &ask, &got), WIRE_SA_OK);
@@ -180,7 +180,7 @@ static void the_service_level_is_the_partitions_unless_asked_for(void **state)
 
 	assert_int_equal(path_status(w, &ask, &got), WIRE_SA_OK);
 	assert_int_equal(got.sl, 4);
-	ask.mask = WIRE_BIT(WIRE_PATH_SL);
+	ask.mask = WIRE_BIT(WIRE_PATH(sl));
 	assert_int_equal(path_status(w, &ask, &got), WIRE_SA_OK);
 	assert_int_equal(got.sl, 7);
 	w->view.sls_dropped = 1u << 7;
@@ -309,10 +309,10 @@ static uint8_t join_or_leave(struct world *w, uint8_t method)
 	wire_mcmember_encode(&rec, row);
 	assert_int_equal(ask_rows(w, &(struct world_request){ .method = method,
 							      .attr = WIRE_SA_MCMEMBER,
-							      .mask = WIRE_BIT(WIRE_MC_MGID) |
-								      WIRE_BIT(WIRE_MC_PORT_GID) |
-								      WIRE_BIT(WIRE_MC_PKEY) |
-								      WIRE_BIT(WIRE_MC_JOIN_STATE),
+							      .mask = WIRE_BIT(WIRE_MC(mgid)) |
+								      WIRE_BIT(WIRE_MC(port_gid)) |
+								      WIRE_BIT(WIRE_MC(pkey)) |
+								      WIRE_BIT(WIRE_MC(join_state)),
 							      .data = row,
 							      .len = sizeof(row),
 							      .from = world_lid(w, HOST(1)) }),

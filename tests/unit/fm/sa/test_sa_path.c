@@ -19,7 +19,7 @@ static void a_path_is_found_by_gid_by_lid_and_by_both(void **state)
 
 	mixed.want.slid = lids.want.slid;
 	mixed.want.dlid = lids.want.dlid;
-	mixed.mask = WIRE_BIT(WIRE_PATH_SLID) | WIRE_BIT(WIRE_PATH_DGID);
+	mixed.mask = WIRE_BIT(WIRE_PATH(slid)) | WIRE_BIT(WIRE_PATH(dgid));
 	a = path_get(w, &gids);
 	memcpy(first, world_row(w, 0), sizeof(first));
 	path_get(w, &lids);
@@ -45,7 +45,7 @@ static void a_gid_and_a_lid_of_two_ports_are_refused(void **state)
 	struct path_ask ask = by_gid(HOST(0), HOST(3));
 
 	ask.want.dlid = world_lid(w, HOST(2));
-	ask.mask |= WIRE_BIT(WIRE_PATH_DLID);
+	ask.mask |= WIRE_BIT(WIRE_PATH(dlid));
 	assert_int_equal(path_status(w, &ask), WIRE_SA_REQ_INVALID);
 }
 
@@ -181,7 +181,7 @@ static void a_dead_end_has_no_path_and_a_one_way_street_is_not_reversible(void *
 	tables_row(&w->tables, leaf)[world_lid(w, HOST(0))] = TABLES_NO_ROUTE;
 	assert_false(path_get(w, &ask).reversible);
 	assert_int_equal(path_status(w, &back), WIRE_SA_NO_RECORDS);
-	ask.mask |= WIRE_BIT(WIRE_PATH_REVERSIBLE);
+	ask.mask |= WIRE_BIT(WIRE_PATH(reversible));
 	assert_false(path_get(w, &ask).reversible); /* 0 = either will do */
 	ask.want.reversible = true;
 	assert_int_equal(path_status(w, &ask), WIRE_SA_NO_RECORDS);
@@ -203,7 +203,7 @@ static void lids_of_one_port_make_several_paths_the_distinct_ones_first(void **s
 	wire_path_record_decode(world_row(w, 1), &rec);
 	assert_int_equal(rec.dlid, base + 1);
 	assert_int_equal(rec.preference, 2);
-	ask.mask |= WIRE_BIT(WIRE_PATH_NUM_PATH);
+	ask.mask |= WIRE_BIT(WIRE_PATH(num_path));
 	for (ask.want.num_path = 0; ask.want.num_path < 4; ask.want.num_path++) {
 		assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
 		assert_int_equal(world_rows(w), ask.want.num_path < 2 ? ask.want.num_path : 2);
@@ -213,7 +213,7 @@ static void lids_of_one_port_make_several_paths_the_distinct_ones_first(void **s
 static void a_get_takes_one_path_of_many(void **state)
 {
 	struct path_ask ask = { .want = { .sgid = { WORLD_PREFIX, HOST(0) } },
-				.mask = WIRE_BIT(WIRE_PATH_SGID) };
+				.mask = WIRE_BIT(WIRE_PATH(sgid)) };
 
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_OK);
 	assert_int_equal(world_rows(*state), 1);
@@ -223,13 +223,13 @@ static void an_open_end_means_every_port(void **state)
 {
 	struct world *w = *state;
 	struct path_ask ask = { .want = { .sgid = { WORLD_PREFIX, HOST(0) }, .num_path = 1 },
-				.mask = WIRE_BIT(WIRE_PATH_SGID) | WIRE_BIT(WIRE_PATH_NUM_PATH),
+				.mask = WIRE_BIT(WIRE_PATH(sgid)) | WIRE_BIT(WIRE_PATH(num_path)),
 				.method = WIRE_GET_TABLE };
 
 	assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
 	assert_int_equal(world_rows(w), 11);
 	ask.want.dgid = ask.want.sgid;
-	ask.mask = WIRE_BIT(WIRE_PATH_DGID) | WIRE_BIT(WIRE_PATH_NUM_PATH);
+	ask.mask = WIRE_BIT(WIRE_PATH(dgid)) | WIRE_BIT(WIRE_PATH(num_path));
 	assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
 	assert_int_equal(world_rows(w), 11);
 }
@@ -238,20 +238,20 @@ static void bad_values_are_refused(void **state)
 {
 	struct path_ask ask = by_gid(HOST(0), HOST(1)), plain = ask;
 
-	ask.mask |= WIRE_BIT(WIRE_PATH_RATE_SEL) | WIRE_BIT(WIRE_PATH_RATE);
+	ask.mask |= WIRE_BIT(WIRE_PATH(rate_sel)) | WIRE_BIT(WIRE_PATH(rate));
 	ask.want.rate = 1;
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_REQ_INVALID);
 	ask.want.rate = 27;
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_REQ_INVALID);
 	ask = plain;
-	ask.mask |= WIRE_BIT(WIRE_PATH_MTU_SEL) | WIRE_BIT(WIRE_PATH_MTU);
+	ask.mask |= WIRE_BIT(WIRE_PATH(mtu_sel)) | WIRE_BIT(WIRE_PATH(mtu));
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_REQ_INVALID);
 	ask.want.mtu = 6;
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_REQ_INVALID);
 	ask = plain;
-	ask.mask |= WIRE_BIT(WIRE_PATH_SERVICE_ID_MSB);
+	ask.mask |= WIRE_BIT(WIRE_PATH(service_id_msb));
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_INSUF_COMPS);
-	ask.mask |= WIRE_BIT(WIRE_PATH_SERVICE_ID_LSB);
+	ask.mask |= WIRE_BIT(WIRE_PATH(service_id_lsb));
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_OK);
 }
 
@@ -260,7 +260,7 @@ static void no_other_life_time_is_promised_than_packets_have(void **state)
 	struct path_ask ask = by_gid(HOST(0), HOST(1));
 	unsigned granted = 0;
 
-	ask.mask |= WIRE_BIT(WIRE_PATH_LIFE_SEL) | WIRE_BIT(WIRE_PATH_LIFE);
+	ask.mask |= WIRE_BIT(WIRE_PATH(life_sel)) | WIRE_BIT(WIRE_PATH(life));
 	for (ask.want.life_sel = WIRE_GREATER; ask.want.life_sel <= WIRE_EXACT; ask.want.life_sel++)
 		for (ask.want.life = 16; ask.want.life <= 19; ask.want.life++) {
 			if (path_status(*state, &ask) != WIRE_SA_OK)
@@ -275,13 +275,13 @@ static void only_the_default_partition_connects(void **state)
 {
 	struct path_ask ask = by_gid(HOST(0), HOST(1));
 
-	ask.mask |= WIRE_BIT(WIRE_PATH_PKEY);
+	ask.mask |= WIRE_BIT(WIRE_PATH(pkey));
 	ask.want.pkey = 0x8001;
 	assert_int_equal(path_status(*state, &ask), WIRE_SA_NO_RECORDS);
 	ask.want.pkey = 0x7fff;
 	assert_int_equal(path_get(*state, &ask).pkey, 0x7fff);
 	ask.want.raw = true;
-	ask.mask |= WIRE_BIT(WIRE_PATH_RAW);
+	ask.mask |= WIRE_BIT(WIRE_PATH(raw));
 	assert_int_equal(path_get(*state, &ask).pkey, 0);
 }
 

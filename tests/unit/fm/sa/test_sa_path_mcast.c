@@ -9,7 +9,7 @@
 #include "tests/lib/sa_mcast_ask.h"
 #include "tests/lib/sa_path_ask.h"
 
-#define P(comp) WIRE_BIT(WIRE_PATH_##comp)
+#define P(comp) WIRE_BIT(WIRE_PATH(comp))
 
 /* Host 0 in a group of 2048 bytes, 100 Gb/s, SL 3; host 1 may follow. */
 static struct wire_mcmember group_of_host_0(struct world *w)
@@ -23,17 +23,17 @@ static struct wire_mcmember group_of_host_0(struct world *w)
 	rec.mtu_sel = rec.rate_sel = WIRE_EXACT;
 	rec.mtu = MTU_2048;
 	rec.rate = RATE_EDR;
-	assert_int_equal(set_member(w,
-				    MASK_NEW | B(HOP) | B(MTU) | B(MTU_SEL) | B(RATE) | B(RATE_SEL),
-				    &rec),
-			 WIRE_SA_OK);
+	assert_int_equal(
+		set_member(w, MASK_NEW | B(hop_limit) | B(mtu) | B(mtu_sel) | B(rate) | B(rate_sel),
+			   &rec),
+		WIRE_SA_OK);
 	return member_row(w, 0);
 }
 
 static struct path_ask to_group(guid_t from, const struct wire_mcmember *group)
 {
 	return (struct path_ask){ .want = { .sgid = gid_of(from), .dgid = group->mgid },
-				  .mask = P(SGID) | P(DGID) };
+				  .mask = P(sgid) | P(dgid) };
 }
 
 static void a_path_to_a_group_is_what_the_group_is(void **state)
@@ -84,21 +84,21 @@ static void a_group_goes_by_mgid_by_mlid_and_by_both(void **state)
 	path_get(w, &ask);
 	memcpy(first, world_row(w, 0), sizeof(first));
 	ask.want.dlid = group.mlid;
-	ask.mask |= P(DLID);
+	ask.mask |= P(dlid);
 	path_get(w, &ask);
 	assert_memory_equal(first, world_row(w, 0), sizeof(first));
-	ask.mask &= ~P(DGID);
+	ask.mask &= ~P(dgid);
 	path_get(w, &ask);
 	assert_memory_equal(first, world_row(w, 0), sizeof(first));
 	ask.want.slid = world_lid(w, HOST(0));
-	ask.mask = P(SLID) | P(DLID);
+	ask.mask = P(slid) | P(dlid);
 	path_get(w, &ask);
 	assert_memory_equal(first, world_row(w, 0), sizeof(first));
 	ask.method = WIRE_GET_TABLE;
 	path_get(w, &ask);
 	assert_int_equal(world_rows(w), 1);
 	assert_memory_equal(first, world_row(w, 0), sizeof(first));
-	ask.mask |= P(NUM_PATH); /* 0 of them */
+	ask.mask |= P(num_path); /* 0 of them */
 	path_status(w, &ask);
 	assert_int_equal(world_rows(w), 0);
 }
@@ -110,9 +110,9 @@ static void a_group_that_is_not_there_has_no_path(void **state)
 	struct path_ask ask = to_group(HOST(0), &group);
 
 	ask.want.dlid = group.mlid + 1;
-	ask.mask |= P(DLID);
+	ask.mask |= P(dlid);
 	assert_int_equal(path_status(w, &ask), WIRE_SA_NO_RECORDS);
-	ask.mask &= ~P(DGID);
+	ask.mask &= ~P(dgid);
 	assert_int_equal(path_status(w, &ask), WIRE_SA_NO_RECORDS);
 	ask.want.dlid = 0xffff; /* permissive */
 	assert_int_equal(path_status(w, &ask), WIRE_SA_NO_RECORDS);
@@ -138,7 +138,7 @@ static void a_source_that_is_named_must_be_a_member(void **state)
 	assert_int_equal(path_status(w, &ask), WIRE_SA_NO_RECORDS);
 	ask.want.sgid = (struct wire_gid){ 0x1234, HOST(0) };
 	assert_int_equal(path_status(w, &ask), WIRE_SA_INVALID_GID);
-	ask.mask = P(DGID);
+	ask.mask = P(dgid);
 	assert_int_equal(path_status(w, &ask), WIRE_SA_OK);
 	assert_true(path_get(w, &ask).sgid.guid == 0);
 }
@@ -151,32 +151,32 @@ static void what_is_asked_of_the_group_is_held_against_it(void **state)
 		struct wire_path_record want;
 		bool fits;
 	} rows[] = {
-		{ P(SL), { .sl = 3 }, true },
-		{ P(SL), { .sl = 0 }, false },
-		{ P(FLOW), { .flow_label = 0x12345 }, true },
-		{ P(FLOW), { .flow_label = 1 }, false },
-		{ P(HOP), { .hop_limit = 9 }, true },
-		{ P(HOP), { .hop_limit = 8 }, false },
-		{ P(TCLASS), { .tclass = 7 }, true },
-		{ P(TCLASS), { .tclass = 6 }, false },
-		{ P(PKEY), { .pkey = 0xffff }, true },
-		{ P(PKEY), { .pkey = 0x7fff }, true },
-		{ P(PKEY), { .pkey = 0x8001 }, false },
-		{ P(MTU) | P(MTU_SEL), { .mtu_sel = WIRE_EXACT, .mtu = 4 }, true },
-		{ P(MTU) | P(MTU_SEL), { .mtu_sel = WIRE_EXACT, .mtu = 5 }, false },
-		{ P(MTU) | P(MTU_SEL), { .mtu_sel = WIRE_GREATER, .mtu = 3 }, true },
-		{ P(MTU) | P(MTU_SEL), { .mtu_sel = WIRE_GREATER, .mtu = 4 }, false },
-		{ P(MTU) | P(MTU_SEL), { .mtu_sel = WIRE_LESS, .mtu = 5 }, true },
-		{ P(MTU) | P(MTU_SEL), { .mtu_sel = WIRE_LESS, .mtu = 4 }, false },
-		{ P(MTU) | P(MTU_SEL), { .mtu_sel = WIRE_BEST, .mtu = 1 }, true },
-		{ P(MTU), { .mtu = 1 }, true }, /* without a selector it says nothing */
-		{ P(RATE) | P(RATE_SEL), { .rate_sel = WIRE_EXACT, .rate = 16 }, true },
-		{ P(RATE) | P(RATE_SEL), { .rate_sel = WIRE_EXACT, .rate = 3 }, false },
-		{ P(RATE) | P(RATE_SEL), { .rate_sel = WIRE_GREATER, .rate = 3 }, true },
-		{ P(RATE) | P(RATE_SEL), { .rate_sel = WIRE_LESS, .rate = 3 }, false },
-		{ P(LIFE) | P(LIFE_SEL), { .life_sel = WIRE_EXACT, .life = 18 }, true },
-		{ P(LIFE) | P(LIFE_SEL), { .life_sel = WIRE_LESS, .life = 18 }, false },
-		{ P(REVERSIBLE), { .reversible = true }, true }, /* as RDMA-CM asks it */
+		{ P(sl), { .sl = 3 }, true },
+		{ P(sl), { .sl = 0 }, false },
+		{ P(flow_label), { .flow_label = 0x12345 }, true },
+		{ P(flow_label), { .flow_label = 1 }, false },
+		{ P(hop_limit), { .hop_limit = 9 }, true },
+		{ P(hop_limit), { .hop_limit = 8 }, false },
+		{ P(tclass), { .tclass = 7 }, true },
+		{ P(tclass), { .tclass = 6 }, false },
+		{ P(pkey), { .pkey = 0xffff }, true },
+		{ P(pkey), { .pkey = 0x7fff }, true },
+		{ P(pkey), { .pkey = 0x8001 }, false },
+		{ P(mtu) | P(mtu_sel), { .mtu_sel = WIRE_EXACT, .mtu = 4 }, true },
+		{ P(mtu) | P(mtu_sel), { .mtu_sel = WIRE_EXACT, .mtu = 5 }, false },
+		{ P(mtu) | P(mtu_sel), { .mtu_sel = WIRE_GREATER, .mtu = 3 }, true },
+		{ P(mtu) | P(mtu_sel), { .mtu_sel = WIRE_GREATER, .mtu = 4 }, false },
+		{ P(mtu) | P(mtu_sel), { .mtu_sel = WIRE_LESS, .mtu = 5 }, true },
+		{ P(mtu) | P(mtu_sel), { .mtu_sel = WIRE_LESS, .mtu = 4 }, false },
+		{ P(mtu) | P(mtu_sel), { .mtu_sel = WIRE_BEST, .mtu = 1 }, true },
+		{ P(mtu), { .mtu = 1 }, true }, /* without a selector it says nothing */
+		{ P(rate) | P(rate_sel), { .rate_sel = WIRE_EXACT, .rate = 16 }, true },
+		{ P(rate) | P(rate_sel), { .rate_sel = WIRE_EXACT, .rate = 3 }, false },
+		{ P(rate) | P(rate_sel), { .rate_sel = WIRE_GREATER, .rate = 3 }, true },
+		{ P(rate) | P(rate_sel), { .rate_sel = WIRE_LESS, .rate = 3 }, false },
+		{ P(life) | P(life_sel), { .life_sel = WIRE_EXACT, .life = 18 }, true },
+		{ P(life) | P(life_sel), { .life_sel = WIRE_LESS, .life = 18 }, false },
+		{ P(reversible), { .reversible = true }, true }, /* as RDMA-CM asks it */
 	};
 	struct world *w = *state;
 	struct wire_mcmember group = group_of_host_0(w);
@@ -200,7 +200,7 @@ static void bad_values_are_refused_of_groups_too(void **state)
 	struct wire_mcmember group = group_of_host_0(w);
 	struct path_ask ask = to_group(HOST(0), &group);
 
-	ask.mask |= P(RATE_SEL) | P(RATE);
+	ask.mask |= P(rate_sel) | P(rate);
 	ask.want.rate = 63;
 	assert_int_equal(path_status(w, &ask), WIRE_SA_REQ_INVALID);
 }
@@ -218,7 +218,7 @@ static void a_group_of_another_partition_is_not_there(void **state)
 	rec.pkey = 0x8001;
 	assert_int_equal(set_member(w, MASK_NEW, &rec), WIRE_SA_OK);
 	assert_int_equal(path_get(w, &ask).pkey, 0x8001);
-	ask.mask = P(DGID);
+	ask.mask = P(dgid);
 	r = path_request(&ask, row);
 	r.from = world_lid(w, HOST(1));
 	assert_int_equal(ask_status(w, &r), WIRE_SA_OK);
@@ -235,7 +235,7 @@ static void a_shared_mlid_has_a_path_for_each_of_its_groups(void **state)
 	struct world *w = *state;
 	struct partition_set *set_up = partition_default();
 	struct wire_mcmember rec = member_record(HOST(0));
-	struct path_ask ask = { .method = WIRE_GET_TABLE, .mask = P(DLID) };
+	struct path_ask ask = { .method = WIRE_GET_TABLE, .mask = P(dlid) };
 
 	sa_mcast_preset(w->sa, set_up->groups, set_up->ngroups);
 	sa_groups_share_snm(sa_mcast_groups(w->sa), true);

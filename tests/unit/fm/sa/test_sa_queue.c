@@ -216,7 +216,7 @@ static int keep_long(struct io *io, const struct io_addr *to, const uint8_t *hea
 	assert_true(nkept < KEPT_MAX && head_len == WIRE_SA_HEADER && len >= SA_LONG);
 	kept[nkept] = (struct kept){ .to = *to, .body = body, .len = len };
 	memcpy(kept[nkept++].head, head, head_len);
-	io_body_ref(body);
+	body->refs++;
 	return 0;
 }
 

@@ -353,7 +353,7 @@ static struct wire_path_record path_make(const struct world *w)
 	const uint8_t rate = (uint8_t)codes[pick_below(CODES)].code;
 
 	return (struct wire_path_record){
-		.service_id = pick_below(1u << 31),
+		.service_id_lsb = pick_below(1u << 31),
 		.sgid = gid_make(w),
 		.dgid = gid_make(w),
 		.slid = lid_make(w),

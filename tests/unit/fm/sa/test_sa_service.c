@@ -15,10 +15,10 @@
 
 #define MOST	  16384 /* services */
 #define SECOND_US 1000000ull
-#define RID	  (WIRE_BIT(WIRE_SERVICE_ID) | WIRE_BIT(WIRE_SERVICE_GID))
-#define LEASE	  WIRE_BIT(WIRE_SERVICE_LEASE)
-#define KEY	  WIRE_BIT(WIRE_SERVICE_KEY)
-#define PKEY	  WIRE_BIT(WIRE_SERVICE_PKEY)
+#define RID	  (WIRE_BIT(WIRE_SERVICE(id)) | WIRE_BIT(WIRE_SERVICE(gid)))
+#define LEASE	  WIRE_BIT(WIRE_SERVICE(lease))
+#define KEY	  WIRE_BIT(WIRE_SERVICE(key))
+#define PKEY	  WIRE_BIT(WIRE_SERVICE(pkey))
 #define NAME	  WIRE_BIT(6)
 #define ALL_PARTS ((1ull << 37) - 1)
 
@@ -105,7 +105,7 @@ static void a_service_is_found_by_any_of_its_components(void **state)
 	assert_int_equal(put(w, &b, RID | NAME), WIRE_SA_OK);
 	assert_int_equal(count(w, &like, 0), 2);
 	assert_int_equal(count(w, &a, NAME), 2);
-	assert_int_equal(count(w, &a, WIRE_BIT(WIRE_SERVICE_ID)), 1);
+	assert_int_equal(count(w, &a, WIRE_BIT(WIRE_SERVICE(id))), 1);
 	assert_int_equal(count(w, &b, WIRE_BIT(7)), 1); /* ServiceData8.1 */
 	assert_int_equal(answered(w, 0).id, 11);
 	like.data[0] = 12;
@@ -134,7 +134,7 @@ static void identity_must_be_named(void **state)
 	struct wire_service a = service(10, 1, "x");
 
 	assert_int_equal(put(w, &a, NAME), WIRE_SA_INSUF_COMPS);
-	assert_int_equal(put(w, &a, WIRE_BIT(WIRE_SERVICE_ID)), WIRE_SA_INSUF_COMPS);
+	assert_int_equal(put(w, &a, WIRE_BIT(WIRE_SERVICE(id))), WIRE_SA_INSUF_COMPS);
 	assert_int_equal(sa_stats(w->sa).services, 0);
 }
 

@@ -21,18 +21,17 @@ static struct topo *with_caps(struct topo *t, uint16_t ca_cap, uint16_t sw_cap)
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct topo_node *node = &t->nodes[n];
-		struct topo_node_attr attr = { .guid = node->guid,
-					       .desc = node->desc,
-					       .type = node->type,
-					       .nports = node->nports,
-					       .pkey_cap = node->type == TOPO_SWITCH ? sw_cap
-										     : ca_cap };
+		struct topo_node attr = { .guid = node->guid,
+					  .desc = node->desc,
+					  .type = node->type,
+					  .nports = node->nports,
+					  .pkey_cap = node->type == TOPO_SWITCH ? sw_cap : ca_cap };
 
 		assert_int_equal(topo_builder_node(b, &attr), n);
 	}
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *p = &t->ports[i], *peer = topo_peer(t, p);
-		struct topo_port_attr attr = {
+		struct topo_port attr = {
 			.guid = p->guid, .capmask = p->capmask, .speed = p->speed, .width = p->width
 		};
 
@@ -431,17 +430,17 @@ static struct topo *without_last(const struct topo *t)
 
 	for (uint32_t n = 0; n + 1 < t->nnodes; n++) {
 		const struct topo_node *node = &t->nodes[n];
-		struct topo_node_attr attr = { .guid = node->guid,
-					       .desc = node->desc,
-					       .type = node->type,
-					       .nports = node->nports,
-					       .pkey_cap = node->pkey_cap };
+		struct topo_node attr = { .guid = node->guid,
+					  .desc = node->desc,
+					  .type = node->type,
+					  .nports = node->nports,
+					  .pkey_cap = node->pkey_cap };
 
 		assert_int_equal(topo_builder_node(b, &attr), n);
 	}
 	for (uint32_t i = 0; i < t->nodes[t->nnodes - 1].port0; i++)
 		topo_builder_port(b, (int)t->ports[i].node, t->ports[i].num,
-				  &(struct topo_port_attr){ .guid = t->ports[i].guid });
+				  &(struct topo_port){ .guid = t->ports[i].guid });
 	return topo_freeze(b);
 }
 

@@ -113,23 +113,21 @@ static void lanes_of_every_generation_arrive(void **state)
 
 	for (i = 0; i < 4; i++) {
 		struct topo_builder *tb = topo_builder_new();
-		struct topo_node_attr sw = { .guid = 0x10,
-					     .desc = "sw",
-					     .type = TOPO_SWITCH,
-					     .nports = 4,
-					     .lft_cap = 1024 };
-		struct topo_node_attr ca = {
-			.guid = 0x20, .desc = "ca", .type = TOPO_CA, .nports = 1
-		};
-		struct topo_port_attr port = { .speed = (uint8_t)speeds[i],
-					       .width = 4,
-					       .mtu = 5,
-					       .state = TOPO_INIT,
-					       .capmask = WIRE_CAP_EXT_SPEEDS };
+		struct topo_node sw = { .guid = 0x10,
+					.desc = "sw",
+					.type = TOPO_SWITCH,
+					.nports = 4,
+					.lft_cap = 1024 };
+		struct topo_node ca = { .guid = 0x20, .desc = "ca", .type = TOPO_CA, .nports = 1 };
+		struct topo_port port = { .speed = (uint8_t)speeds[i],
+					  .width = 4,
+					  .mtu = 5,
+					  .state = TOPO_INIT,
+					  .capmask = WIRE_CAP_EXT_SPEEDS };
 		struct bench b;
 		int s = topo_builder_node(tb, &sw), c = topo_builder_node(tb, &ca);
 
-		topo_builder_port(tb, s, 0, &(struct topo_port_attr){ .capmask = port.capmask });
+		topo_builder_port(tb, s, 0, &(struct topo_port){ .capmask = port.capmask });
 		topo_builder_port(tb, s, 2, &port);
 		port.guid = 0x21;
 		topo_builder_port(tb, c, 1, &port);
@@ -299,14 +297,14 @@ static void switch_that_rebooted_is_found_by_poll(void **state)
 static struct topo *design_looped(void)
 {
 	struct topo_builder *tb = topo_builder_new();
-	struct topo_node_attr sw = {
+	struct topo_node sw = {
 		.guid = 0x10, .desc = "sw", .type = TOPO_SWITCH, .nports = 8, .lft_cap = 1024
 	};
-	struct topo_node_attr ca = { .guid = 0x20, .desc = "ca", .type = TOPO_CA, .nports = 2 };
+	struct topo_node ca = { .guid = 0x20, .desc = "ca", .type = TOPO_CA, .nports = 2 };
 	int s = topo_builder_node(tb, &sw), c = topo_builder_node(tb, &ca);
 
-	topo_builder_port(tb, c, 1, &(struct topo_port_attr){ .guid = 0x21 });
-	topo_builder_port(tb, c, 2, &(struct topo_port_attr){ .guid = 0x22 });
+	topo_builder_port(tb, c, 1, &(struct topo_port){ .guid = 0x21 });
+	topo_builder_port(tb, c, 2, &(struct topo_port){ .guid = 0x22 });
 	topo_builder_link(tb, s, 1, c, 1, true);
 	topo_builder_link(tb, s, 2, c, 2, true);
 	topo_builder_link(tb, s, 4, s, 7, true);
@@ -331,16 +329,16 @@ static void cable_from_a_switch_to_itself_is_a_link(void **state)
 static struct topo *design_chain(unsigned nswitches)
 {
 	struct topo_builder *tb = topo_builder_new();
-	struct topo_node_attr ca = { .guid = 0x1000, .desc = "ca", .type = TOPO_CA, .nports = 1 };
+	struct topo_node ca = { .guid = 0x1000, .desc = "ca", .type = TOPO_CA, .nports = 1 };
 	int before = topo_builder_node(tb, &ca);
 	unsigned i;
 
 	for (i = 0; i < nswitches; i++) {
-		struct topo_node_attr sw = { .guid = 0x10 + i,
-					     .desc = "sw",
-					     .type = TOPO_SWITCH,
-					     .nports = 2,
-					     .lft_cap = 1024 };
+		struct topo_node sw = { .guid = 0x10 + i,
+					.desc = "sw",
+					.type = TOPO_SWITCH,
+					.nports = 2,
+					.lft_cap = 1024 };
 		int s = topo_builder_node(tb, &sw);
 
 		topo_builder_link(tb, before, i ? 2 : 1, s, 1, true);

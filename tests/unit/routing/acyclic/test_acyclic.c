@@ -127,10 +127,10 @@ static void join(struct making *m, uint32_t a, uint32_t b)
 static void add_host(struct making *m, uint32_t sw, unsigned number)
 {
 	char desc[32];
-	struct topo_node_attr attr = {
+	struct topo_node attr = {
 		.guid = 0x20000000 + number, .desc = desc, .type = TOPO_CA, .nports = 1
 	};
-	struct topo_port_attr port = { .guid = 0x40000000 + number };
+	struct topo_port port = { .guid = 0x40000000 + number };
 	int ca;
 
 	if (m->ports[sw] > PORTS)
@@ -155,11 +155,10 @@ static struct topo *random_fabric(uint64_t seed, uint32_t most)
 	m.handles = mem_alloc(m.n, sizeof(*m.handles));
 	m.ports = mem_alloc(m.n, sizeof(*m.ports));
 	for (uint32_t i = 0; i < m.n; i++) {
-		struct topo_node_attr attr = { .guid = 0x100000 + random_next(&seed) % 1000 * 4096 +
-						       i,
-					       .desc = "switch",
-					       .type = TOPO_SWITCH,
-					       .nports = PORTS };
+		struct topo_node attr = { .guid = 0x100000 + random_next(&seed) % 1000 * 4096 + i,
+					  .desc = "switch",
+					  .type = TOPO_SWITCH,
+					  .nports = PORTS };
 
 		m.handles[i] = topo_builder_node(m.b, &attr);
 		m.ports[i] = 1;

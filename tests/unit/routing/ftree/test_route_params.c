@@ -142,9 +142,7 @@ static struct topo *cordon(const struct topo *t, uint32_t node)
 
 	for (unsigned num = 1; num <= t->nodes[node].nports; num++) {
 		const struct topo_port *p = topo_port(t, node, num);
-		struct topo_port_attr attr = { .guid = p->guid,
-					       .state = p->state,
-					       .cordoned = true };
+		struct topo_port attr = { .guid = p->guid, .state = p->state, .cordoned = true };
 
 		if (p->peer != TOPO_NONE && t->ports[p->peer].node < t->nswitches)
 			assert_int_equal(topo_builder_port(b, node, num, &attr), 0);

@@ -24,11 +24,11 @@ static unsigned next_random(uint64_t *seed, unsigned below)
 static int add_switch(struct topo_builder *b, uint64_t *seed, const char *desc, unsigned nports)
 {
 	/* GUIDs in no order: neither leaves nor spines are found in that of their names. */
-	struct topo_node_attr attr = { .guid = (uint64_t)next_random(seed, 1u << 30) << 16 |
-					       next_random(seed, 1u << 16),
-				       .desc = desc,
-				       .type = TOPO_SWITCH,
-				       .nports = nports };
+	struct topo_node attr = { .guid = (uint64_t)next_random(seed, 1u << 30) << 16 |
+					  next_random(seed, 1u << 16),
+				  .desc = desc,
+				  .type = TOPO_SWITCH,
+				  .nports = nports };
 
 	return topo_builder_node(b, &attr);
 }
@@ -37,10 +37,10 @@ static int add_switch(struct topo_builder *b, uint64_t *seed, const char *desc, 
 static void add_hosts(struct topo_builder *b, int leaf, unsigned l, unsigned hosts)
 {
 	for (unsigned h = 0; h < hosts; h++) {
-		struct topo_node_attr attr = { .guid = 0x1000000 + l * 256 + h,
-					       .desc = "host",
-					       .type = TOPO_CA,
-					       .nports = 1 };
+		struct topo_node attr = { .guid = 0x1000000 + l * 256 + h,
+					  .desc = "host",
+					  .type = TOPO_CA,
+					  .nports = 1 };
 
 		assert_int_equal(
 			topo_builder_link(b, topo_builder_node(b, &attr), 1, leaf, h + 1, true), 0);
@@ -457,10 +457,10 @@ static struct topo *spines_of_two_rates(bool joined, bool one_link)
 
 		add_hosts(b, leaf, l, 16);
 		for (unsigned s = 0; s < 16; s++) {
-			struct topo_port_attr attr = { .width = 4,
-						       .speed = (one_link ? l + s == 0 : s % 2)
-									? TOPO_HDR
-									: TOPO_NDR };
+			struct topo_port attr = { .width = 4,
+						  .speed = (one_link ? l + s == 0 : s % 2)
+								   ? TOPO_HDR
+								   : TOPO_NDR };
 
 			assert_int_equal(topo_builder_link(b, leaf, 17 + s, spine[s], 1 + l, true),
 					 0);

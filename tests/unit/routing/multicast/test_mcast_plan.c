@@ -209,7 +209,7 @@ static void trees_outlive_a_renumbering(void **state)
 		     moved = { 10, mem_alloc(10, sizeof(*moved.groups)) };
 	struct mcast_plan before, after;
 	struct topo_builder *b = topo_builder_from(t);
-	struct topo_node_attr attr = { .guid = 1, .desc = "new", .type = TOPO_SWITCH, .nports = 4 };
+	struct topo_node attr = { .guid = 1, .desc = "new", .type = TOPO_SWITCH, .nports = 4 };
 
 	assert_true(topo_builder_node(b, &attr) >= 0);
 	more = topo_freeze(b);

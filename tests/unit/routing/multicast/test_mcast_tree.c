@@ -115,7 +115,7 @@ static void a_cordoned_cable_is_taken_only_where_nothing_else_connects(void **st
 {
 	struct topo *t = two_tier_tree(), *cordoned;
 	struct topo_builder *b = topo_builder_from(t);
-	struct topo_port_attr attr = { .cordoned = true, .state = TOPO_INIT };
+	struct topo_port attr = { .cordoned = true, .state = TOPO_INIT };
 	uint32_t a = switch_of_level(t, 0, 0), other = switch_of_level(t, 0, 1);
 	const struct mcast_member members[] = { { host_at(t, a, 1), false },
 						{ host_at(t, other, 1), false } };

@@ -64,11 +64,11 @@ static struct topo *renamed(struct topo *t, uint32_t node, const char *desc)
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct topo_node *old = &t->nodes[n];
-		struct topo_node_attr attr = { .guid = old->guid,
-					       .desc = n == node ? desc : old->desc,
-					       .type = old->type,
-					       .nports = old->nports };
-		struct topo_port_attr port = { .guid = t->ports[old->port0 + 1].guid };
+		struct topo_node attr = { .guid = old->guid,
+					  .desc = n == node ? desc : old->desc,
+					  .type = old->type,
+					  .nports = old->nports };
+		struct topo_port port = { .guid = t->ports[old->port0 + 1].guid };
 
 		assert_int_equal(topo_builder_node(b, &attr), (int)n);
 		if (old->type == TOPO_CA)
@@ -177,7 +177,7 @@ static void slow_links_give_what_they_carry(void **state)
 
 	for (uint32_t p = 0; p < s.t->nports; p++) {
 		const struct topo_port *port = &s.t->ports[p], *peer = topo_peer(s.t, port);
-		struct topo_port_attr attr = { .guid = port->guid, .speed = TOPO_NDR, .width = 4 };
+		struct topo_port attr = { .guid = port->guid, .speed = TOPO_NDR, .width = 4 };
 
 		if (!peer)
 			continue;
@@ -205,7 +205,7 @@ static void flows_on_a_link_of_half_the_rate_count_twice(void **state)
 		const struct topo_port *port = &s.t->ports[p], *peer = topo_peer(s.t, port);
 		bool half = port->node == s.t->nswitches - 1 ||
 			    (peer && peer->node == s.t->nswitches - 1);
-		struct topo_port_attr attr = { .speed = half ? TOPO_HDR : TOPO_NDR, .width = 4 };
+		struct topo_port attr = { .speed = half ? TOPO_HDR : TOPO_NDR, .width = 4 };
 
 		if (port->num && peer)
 			assert_int_equal(topo_builder_port(b, (int)port->node, port->num, &attr),

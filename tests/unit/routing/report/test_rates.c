@@ -90,10 +90,10 @@ static struct topo *tapered(unsigned units)
 
 	for (uint32_t n = 0; n < whole->nnodes; n++) {
 		const struct topo_node *node = &whole->nodes[n];
-		const struct topo_node_attr attr = { .guid = node->guid,
-						     .desc = node->desc,
-						     .type = node->type,
-						     .nports = node->nports };
+		const struct topo_node attr = { .guid = node->guid,
+						.desc = node->desc,
+						.type = node->type,
+						.nports = node->nports };
 
 		assert_int_equal(topo_builder_node(b, &attr), n);
 	}

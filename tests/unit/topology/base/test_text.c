@@ -107,10 +107,10 @@ static void any_description_is_a_row_in_every_document(void **state)
 		for (unsigned i = 0; i < sizeof(data); i++)
 			data[i] = (uint8_t)(random_next(&seed) >> 24 | (round % 3 ? 0x80 : 0));
 		wire_node_desc_decode(data, desc);
-		assert_true(topo_builder_node(b, &(struct topo_node_attr){ .guid = 1,
-									   .type = TOPO_CA,
-									   .nports = 1,
-									   .desc = desc }) >= 0);
+		assert_true(topo_builder_node(b, &(struct topo_node){ .guid = 1,
+								      .type = TOPO_CA,
+								      .nports = 1,
+								      .desc = desc }) >= 0);
 		t = topo_freeze(b);
 		assert_non_null(t);
 		rows = dump_json_nodes(t, false);

@@ -31,11 +31,11 @@ static struct topo *rewire_as(const struct topo *t, const struct cable *without,
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct topo_node *node = &t->nodes[n];
-		struct topo_node_attr attr = { .guid = node->guid + 0x1000000,
-					       .desc = node->desc,
-					       .type = node->type,
-					       .nports = node->nports,
-					       .sharp = node->sharp };
+		struct topo_node attr = { .guid = node->guid + 0x1000000,
+					  .desc = node->desc,
+					  .type = node->type,
+					  .nports = node->nports,
+					  .sharp = node->sharp };
 
 		if (rename && !strncmp(node->desc, rename, strlen(rename)))
 			attr.desc = to;

@@ -225,14 +225,12 @@ static void a_partly_populated_pod_has_no_findings(void **state)
 static void add_host(struct topo_builder *b, const struct topo *t, const char *leaf, unsigned port,
 		     const char *name, uint64_t guid, enum topo_speed speed)
 {
-	int node = topo_builder_node(b, &(struct topo_node_attr){ .guid = guid,
-								  .desc = name,
-								  .type = TOPO_CA,
-								  .device = 0x101b,
-								  .nports = 1 });
-	struct topo_port_attr attr = {
-		.guid = guid, .state = 4, .speed = (uint8_t)speed, .width = 4
-	};
+	int node = topo_builder_node(b, &(struct topo_node){ .guid = guid,
+							     .desc = name,
+							     .type = TOPO_CA,
+							     .device = 0x101b,
+							     .nports = 1 });
+	struct topo_port attr = { .guid = guid, .state = 4, .speed = (uint8_t)speed, .width = 4 };
 
 	assert_true(node >= 0);
 	topo_builder_port(b, node, 1, &attr);
@@ -285,12 +283,12 @@ static void mixed_systems_have_no_findings(void **state)
 			snprintf(name, sizeof(name), "b200-%s mlx5_%d", t->hosts[node->host].name,
 				 node->rail);
 		handle = topo_builder_node(
-			b, &(struct topo_node_attr){ .guid = node->guid,
-						     .desc = other ? name : node->desc,
-						     .device = other ? 0x1023 : node->device,
-						     .type = node->type,
-						     .nports = node->nports,
-						     .sharp = node->sharp });
+			b, &(struct topo_node){ .guid = node->guid,
+						.desc = other ? name : node->desc,
+						.device = other ? 0x1023 : node->device,
+						.type = node->type,
+						.nports = node->nports,
+						.sharp = node->sharp });
 		for (unsigned num = 1; num <= node->nports; num++) {
 			const struct topo_port *port = topo_port(t, n, num),
 					       *peer = topo_peer(t, port);
@@ -299,10 +297,10 @@ static void mixed_systems_have_no_findings(void **state)
 
 			topo_builder_port(
 				b, handle, num,
-				&(struct topo_port_attr){ .guid = port->guid,
-							  .state = port->state,
-							  .width = port->width,
-							  .speed = slow ? TOPO_HDR : port->speed });
+				&(struct topo_port){ .guid = port->guid,
+						     .state = port->state,
+						     .width = port->width,
+						     .speed = slow ? TOPO_HDR : port->speed });
 		}
 	}
 	for (uint32_t p = 0; p < t->nports; p++)

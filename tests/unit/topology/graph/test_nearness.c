@@ -141,8 +141,7 @@ static void add_host(struct topo_builder *b, const struct topo *t, const char *l
 		     const char *name, uint64_t guid)
 {
 	int node = topo_builder_node(
-		b, &(struct topo_node_attr){
-			   .guid = guid, .desc = name, .type = TOPO_CA, .nports = 1 });
+		b, &(struct topo_node){ .guid = guid, .desc = name, .type = TOPO_CA, .nports = 1 });
 
 	assert_int_equal(topo_builder_link(b, node, 1, (int)find_desc(t, leaf), port, true), 0);
 }

@@ -187,9 +187,9 @@ static void snapshots_made_again_differ_as_others_do(void **state)
 		const struct topo_port *was = &older->ports[i];
 		uint32_t cable = was->peer < i ? was->peer : i;
 		bool up = was->link_up && cable % 3;
-		struct topo_port_attr attr = { .state = up ? TOPO_ACTIVE : TOPO_DOWN,
-					       .speed = up ? TOPO_EDR + cable % 2 : 0,
-					       .width = was->width };
+		struct topo_port attr = { .state = up ? TOPO_ACTIVE : TOPO_DOWN,
+					  .speed = up ? TOPO_EDR + cable % 2 : 0,
+					  .width = was->width };
 
 		topo_with_port(newer, i, &attr, up);
 	}
@@ -219,9 +219,7 @@ static void faults_come_first(void **state)
 	struct topo *older = parse_netfile(BASE), *newer;
 	struct topo *other = changed("# \"a HCA-1\"", "# \"z HCA-1\"");
 	struct topo_builder *b = topo_builder_from(other);
-	struct topo_node_attr attr = {
-		.guid = 0x55, .type = TOPO_SWITCH, .nports = 4, .desc = "fresh"
-	};
+	struct topo_node attr = { .guid = 0x55, .type = TOPO_SWITCH, .nports = 4, .desc = "fresh" };
 
 	assert_true(topo_builder_node(b, &attr) >= 0);
 	assert_int_equal(topo_builder_link(b, 0, 8, 2, 8, true), 0);
@@ -238,9 +236,7 @@ static void nodes_are_matched_by_guid_whatever_their_index(void **state)
 {
 	struct topo *t = parse_netfile(BASE), *newer;
 	struct topo_builder *b = topo_builder_from(t);
-	struct topo_node_attr attr = {
-		.guid = 0, .type = TOPO_SWITCH, .nports = 4, .desc = "first"
-	};
+	struct topo_node attr = { .guid = 0, .type = TOPO_SWITCH, .nports = 4, .desc = "first" };
 
 	assert_true(topo_builder_node(b, &attr) >= 0); /* all indices move up by one */
 	assert_int_equal(topo_builder_link_down(b, 0, 4), 0);

@@ -63,11 +63,11 @@ static struct topo *without_hosts(struct topo *t, unsigned first, unsigned end)
 
 	for (uint32_t n = 0; n < t->nswitches || n < t->nnodes; n++) {
 		const struct topo_node *old = &t->nodes[n];
-		struct topo_node_attr attr = { .guid = old->guid,
-					       .desc = old->desc,
-					       .type = old->type,
-					       .nports = old->nports };
-		struct topo_port_attr port = { .guid = old->guid + 1 };
+		struct topo_node attr = { .guid = old->guid,
+					  .desc = old->desc,
+					  .type = old->type,
+					  .nports = old->nports };
+		struct topo_port port = { .guid = old->guid + 1 };
 		int handle = topo_builder_node(b, &attr);
 
 		assert_int_equal(handle, n);
@@ -91,7 +91,7 @@ static struct topo *without_hosts(struct topo *t, unsigned first, unsigned end)
 static struct topo *with_leaf_on(struct topo *t, const char *kind, unsigned free_port)
 {
 	struct topo_builder *b = topo_builder_from(t);
-	const struct topo_node_attr attr = {
+	const struct topo_node attr = {
 		.guid = 0xabc000, .desc = "leaf-management", .type = TOPO_SWITCH, .nports = 64
 	};
 	int leaf = topo_builder_node(b, &attr);
@@ -99,10 +99,10 @@ static struct topo *with_leaf_on(struct topo *t, const char *kind, unsigned free
 	struct topo *more;
 
 	for (unsigned h = 0; h < 24; h++) {
-		struct topo_node_attr ca = {
+		struct topo_node ca = {
 			.guid = 0xabd000 + 16 * h, .desc = "manager", .type = TOPO_CA, .nports = 1
 		};
-		struct topo_port_attr port = { .guid = 0xabd001 + 16 * h };
+		struct topo_port port = { .guid = 0xabd001 + 16 * h };
 		int handle = topo_builder_node(b, &ca);
 
 		topo_builder_port(b, handle, 1, &port);
@@ -124,11 +124,11 @@ static struct topo *tree_with_free_ports(void)
 
 	for (uint32_t n = 0; n < t->nnodes; n++) {
 		const struct topo_node *old = &t->nodes[n];
-		struct topo_node_attr attr = { .guid = old->guid,
-					       .desc = old->desc,
-					       .type = old->type,
-					       .nports = n < t->nswitches ? 16 : 1 };
-		struct topo_port_attr port = { .guid = old->guid + 1 };
+		struct topo_node attr = { .guid = old->guid,
+					  .desc = old->desc,
+					  .type = old->type,
+					  .nports = n < t->nswitches ? 16 : 1 };
+		struct topo_port port = { .guid = old->guid + 1 };
 		int handle = topo_builder_node(b, &attr);
 
 		if (old->type == TOPO_CA)
@@ -212,11 +212,11 @@ static void a_directors_spines_are_no_leaves(void **state)
 	char name[32];
 
 	for (unsigned n = 0; n < 19; n++) {
-		struct topo_node_attr attr = { .guid = 0x100 * (n + 1),
-					       .desc = name,
-					       .type = n < 14 ? TOPO_SWITCH : TOPO_CA,
-					       .nports = n < 14 ? 9 : 1 };
-		struct topo_port_attr port = { .guid = attr.guid + 1 };
+		struct topo_node attr = { .guid = 0x100 * (n + 1),
+					  .desc = name,
+					  .type = n < 14 ? TOPO_SWITCH : TOPO_CA,
+					  .nports = n < 14 ? 9 : 1 };
+		struct topo_port port = { .guid = attr.guid + 1 };
 
 		snprintf(name, sizeof(name), "%s-%u",
 			 n < 5	  ? "leaf"

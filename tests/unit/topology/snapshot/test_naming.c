@@ -24,9 +24,7 @@
 
 static int add(struct topo_builder *b, guid_t guid, const char *desc, uint8_t type)
 {
-	const struct topo_node_attr attr = {
-		.guid = guid, .desc = desc, .type = type, .nports = 4
-	};
+	const struct topo_node attr = { .guid = guid, .desc = desc, .type = type, .nports = 4 };
 
 	return topo_builder_node(b, &attr);
 }

@@ -34,7 +34,7 @@ static struct topo *cas_named(const char *const *descs, unsigned count)
 	struct topo_builder *b = topo_builder_new();
 
 	for (unsigned i = 0; i < count; i++) {
-		struct topo_node_attr attr = {
+		struct topo_node attr = {
 			.guid = 0x100 + i, .type = TOPO_CA, .nports = 1, .desc = descs[i]
 		};
 
@@ -131,9 +131,9 @@ static struct topo *build(const struct plan *plan)
 	char name[32];
 
 	for (unsigned i = 0; i <= UNITS * RAILS; i++) {
-		struct topo_node_attr attr = { .guid = scattered(plan, i),
-					       .type = TOPO_SWITCH,
-					       .nports = 60 };
+		struct topo_node attr = { .guid = scattered(plan, i),
+					  .type = TOPO_SWITCH,
+					  .nports = 60 };
 
 		snprintf(name, sizeof(name), i < UNITS * RAILS ? "leaf-%u" : "spine", i + 1);
 		attr.desc = name;
@@ -149,9 +149,9 @@ static struct topo *build(const struct plan *plan)
 					 0);
 	for (unsigned h = 0; h < UNITS * HOSTS; h++)
 		for (unsigned r = 0; r < RAILS; r++) {
-			struct topo_node_attr attr = { .guid = scattered(plan, 100 + h * RAILS + r),
-						       .type = TOPO_CA,
-						       .nports = 1 };
+			struct topo_node attr = { .guid = scattered(plan, 100 + h * RAILS + r),
+						  .type = TOPO_CA,
+						  .nports = 1 };
 			int leaf = plan->leaf[h][r], ca;
 
 			if (leaf < 0)
@@ -341,7 +341,7 @@ static struct topo *with_stores(struct topo *t, const struct plan *plan, unsigne
 	char name[32];
 
 	for (unsigned i = 0; i < count * ncas; i++) {
-		struct topo_node_attr attr = {
+		struct topo_node attr = {
 			.guid = 0xabc000 + i, .type = TOPO_CA, .nports = 1, .desc = name
 		};
 		int leaf = topo_builder_find(b, scattered(plan, i % nleaves)), ca;

@@ -28,7 +28,7 @@ struct plan {
 
 static int add_switch(struct plan *p, unsigned number)
 {
-	struct topo_node_attr attr = {
+	struct topo_node attr = {
 		.guid = 0x1000 * (number + 1), .desc = "chip", .type = TOPO_SWITCH, .nports = PORTS
 	};
 
@@ -51,11 +51,11 @@ static void add_chips(struct plan *p)
 static void add_hca(struct plan *p, unsigned host, unsigned rail, unsigned leaf, const char *device)
 {
 	char desc[32];
-	struct topo_node_attr attr = { .guid = 0x1000000 + 0x1000 * host + 0x10 * rail,
-				       .desc = desc,
-				       .type = TOPO_CA,
-				       .nports = 1 };
-	struct topo_port_attr port = { .guid = attr.guid + 1 };
+	struct topo_node attr = { .guid = 0x1000000 + 0x1000 * host + 0x10 * rail,
+				  .desc = desc,
+				  .type = TOPO_CA,
+				  .nports = 1 };
+	struct topo_port port = { .guid = attr.guid + 1 };
 	int hca;
 
 	snprintf(desc, sizeof(desc), "node%02u %s%u", host, device, rail);

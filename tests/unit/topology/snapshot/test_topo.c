@@ -20,7 +20,7 @@
 static int add_node(struct topo_builder *b, guid_t guid, const char *desc, uint8_t type,
 		    uint8_t nports)
 {
-	struct topo_node_attr attr = { .guid = guid, .desc = desc, .type = type, .nports = nports };
+	struct topo_node attr = { .guid = guid, .desc = desc, .type = type, .nports = nports };
 
 	return topo_builder_node(b, &attr);
 }
@@ -29,8 +29,8 @@ static int add_ca(struct topo_builder *b, guid_t guid, const char *desc)
 {
 	int ca = add_node(b, guid, desc, TOPO_CA, 2);
 
-	topo_builder_port(b, ca, 1, &(struct topo_port_attr){ .guid = guid + 1, .lid = 7 });
-	topo_builder_port(b, ca, 2, &(struct topo_port_attr){ .guid = guid + 2 });
+	topo_builder_port(b, ca, 1, &(struct topo_port){ .guid = guid + 1, .lid = 7 });
+	topo_builder_port(b, ca, 2, &(struct topo_port){ .guid = guid + 2 });
 	return ca;
 }
 
@@ -128,7 +128,7 @@ static void a_port_outside_its_node_is_refused(void **state)
 	assert_int_equal(topo_builder_link(b, 0, 2, 2, 0, true), -ERANGE);
 	assert_int_equal(topo_builder_link(b, 0, 2, 4, 1, true), -ERANGE);
 	assert_int_equal(topo_builder_link(b, -1, 2, 2, 2, true), -ERANGE);
-	assert_int_equal(topo_builder_port(b, 1, 3, &(struct topo_port_attr){ 0 }), -ERANGE);
+	assert_int_equal(topo_builder_port(b, 1, 3, &(struct topo_port){ 0 }), -ERANGE);
 	topo_builder_free(b);
 }
 
@@ -215,7 +215,7 @@ static void shuffle(uint32_t *list, uint32_t count, unsigned seed)
 
 static void copy_node(struct topo_builder *b, const struct topo_node *node)
 {
-	struct topo_node_attr attr = {
+	struct topo_node attr = {
 		.guid = node->guid,
 		.sys_guid = node->sys_guid,
 		.desc = node->desc,
@@ -232,7 +232,7 @@ static void copy_node(struct topo_builder *b, const struct topo_node *node)
 
 static void copy_port(struct topo_builder *b, const struct topo *t, const struct topo_port *p)
 {
-	struct topo_port_attr attr = {
+	struct topo_port attr = {
 		.guid = p->guid,
 		.lid = p->lid,
 		.lmc = p->lmc,
@@ -310,7 +310,7 @@ static void of_equal_port_guids_the_cabled_one_is_found(void **state)
 	struct topo *t;
 
 	for (unsigned num = 1; num <= 4; num++)
-		topo_builder_port(b, ca, num, &(struct topo_port_attr){ .guid = 0x101 });
+		topo_builder_port(b, ca, num, &(struct topo_port){ .guid = 0x101 });
 	t = topo_freeze(b);
 	assert_int_equal(topo_find_port(t, 0x101), topo_port(t, topo_find(t, 0x100), 1) - t->ports);
 	topo_unref(t);

@@ -202,9 +202,9 @@ static void without_a_plan_lids_are_those_that_ports_hold(void **state)
 	int sw;
 
 	sw = topo_builder_node(
-		b, &(struct topo_node_attr){
+		b, &(struct topo_node){
 			   .guid = 0x10, .desc = "sw", .type = TOPO_SWITCH, .nports = 4 });
-	topo_builder_port(b, sw, 0, &(struct topo_port_attr){ .guid = 0x10, .lid = 40, .lmc = 2 });
+	topo_builder_port(b, sw, 0, &(struct topo_port){ .guid = 0x10, .lid = 40, .lmc = 2 });
 	what_find(&(struct what_scope){ 0 }, "40", WHAT_ANY, &what, err, sizeof(err));
 	assert_non_null(strstr(err, "the first sweep has not finished"));
 	struct topo *t = topo_freeze(b);
