@@ -6,6 +6,10 @@
  * are lost though cables join them.
  *
  *   cuts [--cables N | --of SWITCH] superpod --su N | pgft .. | FILE
+ *
+ * With --first: the processor time of the first tables and the longest of their steps alone.
+ *
+ *   cuts --first superpod --su N | torus .. | FILE
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,14 +178,41 @@ static struct sample *cables(const struct topo *t, const char *only, uint32_t *n
 	return list;
 }
 
+/* Memory is touched before, as the daemon does. */
+static int first_tables(const struct topo *t)
+{
+	const struct route_params params = { .engine = "ftree" };
+	struct sample s = { 0 };
+	size_t reserved = 0;
+	double at;
+
+	tables_resize(&next, t->nswitches, lids->top);
+	while (tables_reserve(&next, &reserved))
+		;
+	at = cpu_ms();
+	route_begin(route, t, lids, &params, &next);
+	for (bool more = true; more;) {
+		more = route_go(route);
+		at = passed(&s, ROUTE, at);
+	}
+	if (route_end(route))
+		return 1;
+	printf("first tables by %s: %.1f ms, longest step %.2f ms\n", route_outcome(route)->engine,
+	       s.figure[ROUTE], s.figure[STEP + ROUTE]);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct sample *cuts, *repairs, warm = { 0 };
 	uint32_t n, most = UINT32_MAX, every;
 	struct topo *t, *broken;
+	bool first = argc > 1 && !strcmp(argv[1], "--first");
 	const char *only = NULL;
 	char err[256] = "";
 
+	argc -= first;
+	argv += first;
 	if (argc > 2 && (!strcmp(argv[1], "--cables") || !strcmp(argv[1], "--of"))) {
 		if (argv[1][2] == 'o')
 			only = argv[2];
@@ -196,19 +227,20 @@ int main(int argc, char **argv)
 		fprintf(stderr, "cuts: %s\n", err);
 		return 2;
 	}
-	cuts = cables(t, only, &n);
-	every = most < n ? n / most : 1;
-	n = n / every;
-	for (uint32_t i = 0; i < n; i++)
-		cuts[i] = cuts[i * every];
-	repairs = mem_array(repairs, n);
-	memcpy(repairs, cuts, n * sizeof(*cuts));
 	lids = lid_plan(t, NULL, 0);
 	route = route_new();
+	if (first)
+		return first_tables(t);
+	cuts = cables(t, only, &n);
+	every = most < n ? n / most : 1;
+	n /= every;
+	for (uint32_t i = 0; i < n; i++)
+		cuts[i] = cuts[i * every];
+	repairs = memcpy(mem_array(repairs, n), cuts, n * sizeof(*cuts));
 	base = check_base_new(1);
 	tables_resize(&tables, t->nswitches, lids->top);
-	for (int i = 0; i < 4;
-	     i++) { /* memory is touched, and the first link counts as any other */
+	/* Memory is touched, and the first link counts as any other. */
+	for (int i = 0; i < 4; i++) {
 		broken = topo_alike(t);
 		if (i % 2)
 			topo_alike_cut(broken, cuts[0].port);
