@@ -141,9 +141,10 @@ static void all_that_is_wrong_is_named_at_once(void **state)
 		 "%s:2: port: a whole number is expected\n%s:4: lmc = 9 is outside 0..7",
 		 f->path, f->path, f->path);
 	assert_string_equal(f->err, f->expected);
-	assert_int_equal(load(f, "hold_down = 300;\nhold_down_max = 200;\npeers = \"a\";\n"), -1);
+	assert_int_equal(
+		load(f, "hold_down = 300;\nhold_down_max = 200;\nhttp_cert_file = \"a\";\n"), -1);
 	assert_non_null(strstr(f->err, ":1: hold_down = 300 is more than hold_down_max = 200\n"));
-	assert_non_null(strstr(f->err, ":3: peers must authenticate"));
+	assert_non_null(strstr(f->err, ":3: http_cert_file and http_key_file go together"));
 }
 
 static void times_may_have_their_unit(void **state)
@@ -160,7 +161,7 @@ static void times_may_have_their_unit(void **state)
 	refuses(f, "sweep_interval = \"2 parsecs\";", 1,
 		"sweep_interval: a number is expected, or a time such as \"90s\"");
 	refuses(f, "sweep_interval = \"1ms\";", 1,
-		"sweep_interval = 0.001 is outside 0.1..86400 (0 = off)");
+		"sweep_interval = 0.001 is outside 0.1..86400 s (0 = off)");
 	refuses(f, "lmc = \"1s\";", 1, "lmc: a whole number is expected");
 }
 
@@ -187,7 +188,8 @@ static void value_of_another_type_is_refused(void **state)
 	refuses(f, "port = 1.5;", 1, "port: a whole number is expected");
 	refuses(f, "port = true;", 1, "port: a whole number is expected");
 	refuses(f, "port : { number = 1; };", 1, "port: a whole number is expected");
-	refuses(f, "sweep_interval = \"10\";", 1, "sweep_interval: a number is expected");
+	refuses(f, "sweep_interval = \"10\";", 1,
+		"sweep_interval: a number is expected, or a time such as \"90s\"");
 	refuses(f, "device = 1;", 1, "device: a text in quotes is expected");
 	refuses(f, "guid = 0x248a070300123456L;", 1, "guid: a text in quotes is expected");
 }
