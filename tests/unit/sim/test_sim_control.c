@@ -255,9 +255,9 @@ static void a_load_is_shown_as_it_goes(void **state)
 	assert_says(&s, "load pair h1 h2",
 		    "flows 1, without a way 0; Gb/s wanted 400.0, carried 100.0;");
 	assert_says(&s, "load shift 1 10%",
-		    "flows 2, without a way 0; Gb/s wanted 52.8, carried 52.8;");
+		    "flows 2, without a way 0; Gb/s wanted 50.0, carried 50.0;");
 	say(&s, "unlink leaf-02:9");
-	assert_says(&s, "load", "flows 2, without a way 2; Gb/s wanted 52.8, carried 0.0");
+	assert_says(&s, "load", "flows 2, without a way 2; Gb/s wanted 50.0, carried 0.0");
 	assert_complains(&s, "load shift", "no number");
 	assert_complains(&s, "load swift 3", "none of shift");
 	say(&s, "load off");

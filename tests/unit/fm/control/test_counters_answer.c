@@ -112,7 +112,7 @@ static void rates_come_where_they_are_asked_for(void **state)
 	rows = ask(f, "counters", json_pack("{ss sb}", "what", LEAF ":33", "rates", 1));
 	row = json_array_get(rows, 0);
 	assert_float_equal(number(row, "load_percent"), 50, 0.01);
-	assert_float_equal(number(row, "xmit_gbps"), 212.5, 0.01);
+	assert_float_equal(number(row, "xmit_gbps"), 200, 0.01);
 	assert_float_equal(number(row, "errors_per_s"), 3, 0.01);
 	assert_non_null(json_object_get(row, "rates"));
 	row = json_array_get(rows, 1);
@@ -152,7 +152,7 @@ static void the_busiest_links_come_first_by_the_end_that_sends_more(void **state
 	assert_int_equal(json_array_size(hottest), 2); /* who sends nothing is not hot */
 	assert_string_equal(name_in(json_array_get(hottest, 0), "from"), "spine-01");
 	assert_float_equal(number(json_array_get(hottest, 0), "load_percent"), 90, 0.01);
-	assert_float_equal(number(json_array_get(hottest, 0), "back_gbps"), 127.5, 0.01);
+	assert_float_equal(number(json_array_get(hottest, 0), "back_gbps"), 120, 0.01);
 	assert_string_equal(name_in(json_array_get(hottest, 1), "from"), LEAF);
 	assert_int_equal(json_array_size(errors), 2);
 	assert_float_equal(number(json_array_get(errors, 0), "errors_per_s"), 12, 0.01);

@@ -258,7 +258,7 @@ static void metrics_are_the_essential_ones_or_groups_of_one_leaf(void **state)
 	wish = (struct port_metrics_wish){ .hcas = true, .groups = PORTS_STATE | PORTS_ERRORS };
 	text = text_for(t, &wish, &store, 4096);
 	assert_int_equal(lines_with(text, "fmd_port_info{"), 0);
-	assert_int_equal(lines_with(text, "fmd_port_state{"), 65 + 32);
+	assert_int_equal(lines_with(text, "fmd_port_state{"), 65 + 32 + 1);
 	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 12);
 	assert_int_equal(lines_with(text, "infiniband_switch_port_vl15_dropped_total{"), 1);
 	free(text);
