@@ -40,11 +40,7 @@ static void drop_others(struct mirror *m, const struct peer *p, const struct row
 
 static void adopted(struct mirror *m, struct peer *p)
 {
-	const struct rowset *rows = state_rows(m->services.state);
-
 	m->adopts.from = NULL;
-	for (unsigned i = 0; i < rows->nkinds; i++)
-		drop_others(m, p, &rows->kinds[i]);
 	if (m->copied != p->who.port_guid)
 		event_log_add(m->services.events, LOG_NOTICE, "mirror", NULL, NULL,
 			      "fabric: state_dir is a complete copy of that of %s (port GUID "
@@ -60,6 +56,7 @@ static void adopted(struct mirror *m, struct peer *p)
 /* False: that was all. */
 static bool adopt_some(struct mirror *m)
 {
+	const struct rowset *own = state_rows(m->services.state);
 	struct peer *p = m->adopts.from;
 	const char *kind;
 
@@ -67,8 +64,11 @@ static bool adopt_some(struct mirror *m)
 		const struct row *row = rows_step(&p->rows, &m->adopts.at, &kind);
 
 		if (!row) {
-			adopted(m, p);
-			return false;
+			if (m->adopts.dropped < own->nkinds)
+				drop_others(m, p, &own->kinds[m->adopts.dropped++]);
+			else
+				adopted(m, p);
+			return m->adopts.from;
 		}
 		for (; row; row = row->next, n++)
 			state_take(m->services.state,
@@ -101,6 +101,7 @@ static void adopt(struct peer *p)
 	lineage_yield(m, p);
 	adopts->from = p;
 	adopts->at = (struct rows_cursor){ 0 };
+	adopts->dropped = 0;
 	loop_timer_set(adopts->timer, 0);
 }
 

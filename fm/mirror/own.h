@@ -99,6 +99,7 @@ struct news { /* changes that are about to go out */
 struct adoption {
 	struct peer *from; /* its rows become this manager's; NULL = nobody's do */
 	struct rows_cursor at;
+	unsigned dropped; /* kinds of which no row is left that is not its */
 	struct loop_timer *timer;
 };
 
