@@ -11,7 +11,6 @@
 #include "fm/mirror/own.h"
 
 #define RETRY_US  2000000
-#define KEPT_US	  2000
 #define COPY_MOST (512u << 20) /* bytes of a copy */
 
 static bool is_followed(const struct peer *p)
@@ -195,7 +194,8 @@ void copy_answer(void *mirror)
 
 		/* What it has is on its way to the disk: a hand-over counts on it. */
 		if (whole && (!is_kept(p) || !state_is_kept(m->services.state))) {
-			loop_timer_set(m->answer, KEPT_US);
+			state_forget(m->services.state, m);
+			state_when_kept(m->services.state, copy_answer, m);
 			continue;
 		}
 		if (p->answer && p->channel)
@@ -280,6 +280,7 @@ void copy_connect(struct mirror *m, bool at_once)
 
 void copy_close(struct mirror *m)
 {
+	state_forget(m->services.state, m);
 	for (unsigned i = 0; i < m->npeers; i++) {
 		if (m->peers[i].channel)
 			channel_close(m->peers[i].channel);

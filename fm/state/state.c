@@ -15,6 +15,7 @@
 #define PENDING_MOST (1u << 20) /* changes; of more, all rows are the shorter message */
 #define LINES_A_CALL STATE_LINES
 #define LOST	     "state-lost"
+#define TAKEN_US     20000 /* that a master's rows gather at its standby */
 
 struct kept { /* by the index of its kind in rows */
 	const struct state_kind *kind;
@@ -96,8 +97,8 @@ static void pending_add(struct state *s, const struct disk_change *change)
 	}
 	if (!s->pending.anew)
 		disk_batch_add(&s->pending, change);
-	if (!s->failing && !loop_timer_armed(s->write))
-		loop_timer_set(s->write, 0);
+	if (!s->failing && (s->writable || !loop_timer_armed(s->write)))
+		loop_timer_set(s->write, s->writable ? 0 : TAKEN_US);
 }
 
 static void trouble(struct state *s, const char *error)

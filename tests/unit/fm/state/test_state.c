@@ -703,7 +703,9 @@ static void what_another_manager_sends_is_kept_whoever_is_master(void **state)
 	state_set_writable(w->state, false);
 	assert_true(state_take(w->state, &(struct row_change){ "lids", "0x2", "2 0" }));
 	assert_true(state_take(w->state, &(struct row_change){ "of tomorrow", "a", "b c" }));
-	run_for(w, 1000);
+	assert_true(state_when_kept(w->state, count_kept, w)); /* they gather */
+	while (!w->kept)
+		run_for(w, 1000);
 	again(w);
 	read_kind(w, &lids, "0x2 2 0|");
 	assert_string_equal(
