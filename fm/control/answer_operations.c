@@ -145,7 +145,7 @@ static void add_congestion(json_t *doc, const struct whatif *w, const struct top
 	struct ebb ebb;
 
 	congestion_study(&scene, &congestion, NULL);
-	ebb_measure(&scene, &ebb);
+	ebb_measure(&scene, NULL, &ebb);
 	json_object_set_new(doc, "congestion", report_congestion(&congestion));
 	json_object_set_new(doc, "ebb", report_ebb(&ebb));
 }

@@ -93,7 +93,8 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 	json_t *tiers = json_array(), *doc;
 
 	doc = json_pack(
-		"{si si si si si si ss sf so sf sI si si so so so so so sO* ss* so* so* so* so*}",
+		"{si si si si si si ss sf so sf sI si si so so so so so sO* sO* sO* ss* so* so* "
+		"so* so*}",
 		"switches", p->topo->nswitches, "hcas", p->topo->ncas, "aggregation_nodes",
 		p->topo->nspecials, "links_special", p->topo->nlinks_special, "links",
 		topo_links(p->topo), "levels", p->topo->nlevels, "engine", p->engine, "route_ms",
@@ -103,8 +104,8 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 		p->lids->lmc, "proof", report_proof(&p->proof), "congestion",
 		report_congestion(&p->congestion), "ebb", report_ebb(&p->ebb), "tiers", tiers,
 		"tier_edges", list_reals(load_bin_edges, LOAD_BINS - 1), "lost", p->lost,
-		"engine_why", p->why[0] ? p->why : NULL, "delta",
-		plan_changes(p) ? report_delta(&p->delta) : NULL, "nvswitch",
+		"adaptive", p->adaptive, "far", p->far, "engine_why", p->why[0] ? p->why : NULL,
+		"delta", plan_changes(p) ? report_delta(&p->delta) : NULL, "nvswitch",
 		p->states ? plan_trial(p) : NULL, "rebalance",
 		p->rebalance ? json_pack("{si sf so so}", "entries",
 					 rebalance_result(p->rebalance)->count, "ms",
@@ -153,6 +154,7 @@ static const char usage_text[] =
 	"                  [--fail WHAT]... [--check] [--storage PATTERNS] [--lfts FILE]\n"
 	"                  [--nvswitch HOST=STATE]... [--config FILE] "
 	"[--rebalance[=ENTRIES]]\n"
+	"                  [--far ibdiagnet2.far] [--write-far FILE]\n"
 	"                  [--heatmap FILE.svg|-] [--node-name-map FILE] [--repeat N]\n";
 
 static enum fmctl_exit usage(void)
@@ -163,13 +165,15 @@ static enum fmctl_exit usage(void)
 
 static bool take_option(struct plan_args *a, int option, const char *value)
 {
-	const char **const text = option == 'c'	  ? &a->conf_path
+	const char **const text = option == 'a'	  ? &a->far
+				  : option == 'c' ? &a->conf_path
 				  : option == 'e' ? &a->engine
 				  : option == 'h' ? &a->heatmap
 				  : option == 'l' ? &a->lfts
 				  : option == 'm' ? &a->name_map
 				  : option == 's' ? &a->storage
 				  : option == 't' ? &a->foreign
+				  : option == 'w' ? &a->far_out
 						  : NULL;
 	char *end;
 
@@ -210,6 +214,7 @@ static enum fmctl_exit read_arguments(struct plan_args *a, const struct fmctl *c
 		{ "config", required_argument, NULL, 'c' },
 		{ "engine", required_argument, NULL, 'e' },
 		{ "fail", required_argument, NULL, 'f' },
+		{ "far", required_argument, NULL, 'a' },
 		{ "heatmap", required_argument, NULL, 'h' },
 		{ "lfts", required_argument, NULL, 'l' },
 		{ "node-name-map", required_argument, NULL, 'm' },
@@ -218,6 +223,7 @@ static enum fmctl_exit read_arguments(struct plan_args *a, const struct fmctl *c
 		{ "repeat", required_argument, NULL, 'r' },
 		{ "storage", required_argument, NULL, 's' },
 		{ "tables", required_argument, NULL, 't' },
+		{ "write-far", required_argument, NULL, 'w' },
 		{ 0 },
 	};
 	int c;
@@ -225,7 +231,8 @@ static enum fmctl_exit read_arguments(struct plan_args *a, const struct fmctl *c
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
 		if (!take_option(a, c, optarg))
 			return usage();
-	if (optind + 1 != argc || (a->foreign && (a->engine || a->limits.entries || a->nassumed)))
+	if (optind + 1 != argc ||
+	    (a->foreign && (a->engine || a->limits.entries || a->nassumed || a->far || a->far_out)))
 		return usage();
 	if (ctl->json && a->heatmap && !strcmp(a->heatmap, "-")) {
 		fputs("fmctl: plan: --json and --heatmap - both write to standard output\n",
@@ -406,6 +413,92 @@ static void rebalance(struct plan *p, const struct congestion_scene *scene)
 		abort();
 }
 
+/* ---- Adaptive routing ------------------------------------------------------------------------ */
+
+/* Proves and measures tables with groups. */
+static json_t *judge_groups(const struct plan *p, const struct tables *tables,
+			    const struct ar_groups *groups)
+{
+	const struct congestion_scene scene = { p->topo, p->lids, tables, p->is_storage };
+	struct check_report proof;
+	double start = now_ms();
+	bool sound = check_groups(p->topo, p->lids, tables, groups, &proof);
+	double proof_ms = now_ms() - start;
+	unsigned most = 0;
+	struct ebb ebb;
+
+	if (sound)
+		ebb_measure(&scene, groups, &ebb);
+	for (uint32_t sw = 0; sw < groups->nswitches; sw++) {
+		unsigned n = groups->first[sw + 1] - groups->first[sw];
+
+		most = n > most ? n : most;
+	}
+	return json_pack("{sb sf so so* si}", "sound", sound, "proof_ms", proof_ms, "proof",
+			 report_proof(&proof), "ebb", sound ? report_ebb(&ebb) : NULL,
+			 "groups_most", most);
+}
+
+static void plan_groups(struct plan *p)
+{
+	double start = now_ms();
+	struct ar_params params = { .classes = p->by_name };
+
+	if (p->args.foreign || !strcmp(p->engine, "updn-root"))
+		return;
+	p->groups = ar_groups_new(p->topo, p->lids, &params);
+	start = now_ms() - start;
+	p->adaptive = judge_groups(p, &p->tables, p->groups);
+	json_object_set_new(p->adaptive, "groups_ms", json_real(start));
+}
+
+/* Entries of two tables that differ, in ports and in members; the second one's, with groups. */
+static void add_differences(const struct plan *p, const struct tables *tables,
+			    const struct ar_groups *groups)
+{
+	json_int_t ports = 0, members = 0, entries = 0;
+
+	for (uint32_t sw = 0; sw < p->topo->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= p->lids->top; lid++) {
+			static const struct ar_ports none;
+			const struct ar_ports *theirs = ar_members(groups, sw, lid);
+			const struct ar_ports *ours =
+				p->groups ? ar_members(p->groups, sw, lid) : NULL;
+			uint8_t port = tables_row(tables, sw)[lid];
+
+			entries += port != TABLES_NO_ROUTE;
+			ports += port != tables_row(&p->tables, sw)[lid];
+			members += memcmp(theirs ?: &none, ours ?: &none, sizeof(none)) != 0;
+		}
+	json_object_update_new(p->far, json_pack("{sI sI sI}", "entries", entries, "ports_differ",
+						 ports, "members_differ", members));
+}
+
+static enum fmctl_exit compare_far(struct plan *p)
+{
+	FILE *in = p->args.far ? fopen(p->args.far, "re") : NULL;
+	struct tables tables = { 0 };
+	struct ar_groups *groups = NULL;
+	char err[512];
+
+	if (!p->args.far)
+		return FMCTL_DONE;
+	snprintf(err, sizeof(err), "%s: %s", p->args.far, strerror(errno));
+	if (in) {
+		groups = ar_far_read(p->topo, p->lids, p->args.far, in, &tables, err, sizeof(err));
+		fclose(in);
+	}
+	if (groups) {
+		p->far = judge_groups(p, &tables, groups);
+		add_differences(p, &tables, groups);
+	} else {
+		fprintf(stderr, "fmctl: plan: %s\n", err);
+	}
+	ar_groups_free(groups);
+	tables_fini(&tables);
+	return p->far ? FMCTL_DONE : FMCTL_FAILED;
+}
+
 static void measure(struct plan *p)
 {
 	struct congestion_scene scene = { p->topo, p->lids, &p->tables, p->is_storage };
@@ -418,7 +511,8 @@ static void measure(struct plan *p)
 	p->check_ms = now_ms() - start;
 	p->flows = mem_array(p->flows, p->topo->nports);
 	congestion_study(&scene, &p->congestion, p->flows);
-	ebb_measure(&scene, &p->ebb);
+	ebb_measure(&scene, NULL, &p->ebb);
+	plan_groups(p);
 	for (unsigned level = 0; level < p->topo->nlevels; level++) {
 		struct load_map *tier = load_map_new(p->topo, p->flows, level);
 
@@ -438,6 +532,11 @@ static int write_lfts(const struct plan *p, FILE *out)
 	const struct osm_dump_view view = { p->topo, p->lids, &p->tables, NULL };
 
 	return osm_dump_find("opensm-lfts.dump")->write(&view, out);
+}
+
+static int write_far(const struct plan *p, FILE *out)
+{
+	return p->groups ? ar_far_write(p->topo, p->lids, &p->tables, p->groups, out) : -ENOTSUP;
 }
 
 static enum fmctl_exit write_file(const struct plan *p, const char *path, write_fn *write)
@@ -468,8 +567,13 @@ static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 		status = p->args.foreign ? take_foreign(p) : compute(p);
 	if (status == FMCTL_DONE) {
 		measure(p);
+		status = compare_far(p);
+	}
+	if (status == FMCTL_DONE) {
 		plan_show(ctl, p);
-		if (p->args.lfts)
+		if (p->args.far_out)
+			status = write_file(p, p->args.far_out, write_far);
+		if (status == FMCTL_DONE && p->args.lfts)
 			status = write_file(p, p->args.lfts, write_lfts);
 		if (status == FMCTL_DONE && p->args.heatmap && strcmp(p->args.heatmap, "-"))
 			status = write_file(p, p->args.heatmap, heatmap_write_svg);
@@ -489,6 +593,9 @@ static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 	for (unsigned i = 0; i < p->ntiers; i++)
 		load_map_free(p->tiers[i]);
 	json_decref(p->lost);
+	ar_groups_free(p->groups);
+	json_decref(p->adaptive);
+	json_decref(p->far);
 	topo_unref(p->intact);
 	topo_unref(p->topo);
 	lid_map_free(p->lids);

@@ -6,6 +6,7 @@
 #include "fm/conf/conf.h"
 #include "fm/fmctl/fmctl.h"
 #include "fm/opensm/osm_dump.h"
+#include "routing/adaptive/groups.h"
 #include "routing/balance/rebalance.h"
 #include "routing/ftree/route.h"
 #include "routing/proof/check.h"
@@ -22,6 +23,7 @@ struct plan_args {
 	const char *engine;	    /* NULL = ftree */
 	const char *lfts, *heatmap; /* files to write, NULL = none */
 	const char *foreign;	    /* tables to measure instead of computing some */
+	const char *far, *far_out;  /* groups to compare with, and where to write those planned */
 	const char *name_map;	    /* a file of names; NULL = none */
 	const char *storage;	    /* patterns of storage nodes */
 	const char *fails[PLAN_MAX_FAILS];
@@ -50,7 +52,9 @@ struct plan {
 	struct check_report proof;
 	struct congestion congestion;
 	struct ebb ebb;
-	uint64_t *flows; /* all-to-all, by port */
+	struct ar_groups *groups; /* of adaptive routing; NULL = the tables are of no tree */
+	json_t *adaptive, *far;	  /* what is shown of them, and of those read */
+	uint64_t *flows;	  /* all-to-all, by port */
 	struct load_map *tiers[TOPO_MAX_LEVEL + 1];
 	unsigned ntiers;
 	struct delta delta;

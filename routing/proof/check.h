@@ -31,4 +31,14 @@ struct check_report {
 bool check_tables(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  struct check_report *report);
 
+struct ar_groups;
+/*
+ * Proves tables together with groups of adaptive routing (routing/adaptive/groups.h): any choice of
+ * members at each switch delivers, without a loop; the channel dependencies of all members at once
+ * have no cycle; and both hold for what is left of groups when a link fails. False: they are not
+ * to be programmed. bad_ports and loops count what is wrong with groups.
+ */
+bool check_groups(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
+		  const struct ar_groups *groups, struct check_report *report);
+
 #endif

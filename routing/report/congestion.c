@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <math.h>
+#include "routing/adaptive/groups.h"
 #include "routing/report/congestion.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -493,11 +494,13 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 struct ebb_study {
 	struct flows f;
 	const struct lid_map *lids;
-	double *rate;	       /* by port: Mb/s */
-	uint32_t *to;	       /* by host: whom it sends to */
-	uint32_t *in;	       /* by host: how many send to it */
-	bool *is_chosen;       /* by machine, then by node without one */
-	double *mass, *share;  /* by switch: of the present flow; its share from there on */
+	const struct ar_groups *groups; /* NULL = packets go by the tables alone */
+	double *rate;			/* by port: Mb/s */
+	uint32_t *to;			/* by host: whom it sends to */
+	uint32_t *in;			/* by host: how many send to it */
+	bool *is_chosen;		/* by machine, then by node without one */
+	double *mass[2];       /* by switch: of the flows that are laid now; and at the next hop */
+	double *share;	       /* by switch: of such flows from there on */
 	uint32_t *stamp, now;  /* by switch: share is that of flow number `now` */
 	uint32_t *here, *next; /* switches that the flow has come to, and comes to next */
 	double *results;       /* of all samples */
@@ -510,54 +513,66 @@ struct exits {
 	double rate; /* of all together */
 };
 
+static void add_exit(const struct ebb_study *e, uint32_t sw, unsigned num, struct exits *out)
+{
+	uint32_t port = e->f.t->nodes[sw].port0 + num;
+
+	if (num > e->f.t->nodes[sw].nports || e->f.next[port] == TOPO_NONE)
+		return;
+	out->port[out->n++] = num;
+	out->rate += e->rate[port];
+}
+
 /* The ports to other switches by which a packet may leave. */
 static void find_exits(const struct ebb_study *e, uint32_t sw, uint16_t lid, struct exits *out)
 {
-	uint8_t port = tables_row(e->f.tables, sw)[lid];
-	uint32_t port0 = e->f.t->nodes[sw].port0;
+	const struct ar_ports *members = e->groups ? ar_members(e->groups, sw, lid) : NULL;
 
 	out->n = 0;
 	out->rate = 0;
-	for (unsigned num = 1; num <= e->f.t->nodes[sw].nports; num++)
-		if (num == port && e->f.next[port0 + num] != TOPO_NONE) {
-			out->port[out->n++] = num;
-			out->rate += e->rate[port0 + num];
-		}
+	if (!members)
+		add_exit(e, sw, tables_row(e->f.tables, sw)[lid], out);
+	for (unsigned w = 0; members && w < ARRAY_SIZE(members->word); w++)
+		for (uint64_t left = members->word[w]; left; left &= left - 1)
+			add_exit(e, sw, w * 64 + __builtin_ctzll(left), out);
 }
 
-static void lay(struct ebb_study *e, uint32_t from, uint16_t lid, double demand)
+/* Puts what is at the `nhere` switches of `here` on channels, hop by hop. */
+static void lay(struct ebb_study *e, uint32_t nhere, uint16_t lid)
 {
 	const struct topo_node *nodes = e->f.t->nodes;
-	uint32_t nhere = 1, nnext;
+	uint32_t nnext;
 	struct exits exits;
 
-	e->here[0] = from;
-	e->mass[from] = demand;
 	for (unsigned hop = 0; nhere && hop < MAX_HOPS; hop++, nhere = nnext) {
 		nnext = 0;
 		for (uint32_t i = 0; i < nhere; i++) {
 			uint32_t sw = e->here[i];
-			double mass = e->mass[sw];
+			double mass = e->mass[0][sw];
 
-			e->mass[sw] = 0;
+			e->mass[0][sw] = 0;
 			find_exits(e, sw, lid, &exits);
 			for (unsigned x = 0; x < exits.n; x++) {
 				uint32_t port = nodes[sw].port0 + exits.port[x];
+				uint32_t next = e->f.next[port];
 				double part = mass * e->rate[port] / exits.rate;
 
 				e->f.load[port] += part;
-				if (e->mass[e->f.next[port]] == 0)
-					e->next[nnext++] = e->f.next[port];
-				e->mass[e->f.next[port]] += part;
+				if (e->mass[1][next] == 0)
+					e->next[nnext++] = next;
+				e->mass[1][next] += part;
 			}
 		}
-		uint32_t *last = e->here;
+		uint32_t *list = e->here;
+		double *mass = e->mass[0];
 
 		e->here = e->next;
-		e->next = last;
+		e->next = list;
+		e->mass[0] = e->mass[1];
+		e->mass[1] = mass;
 	}
 	while (nhere)
-		e->mass[e->here[--nhere]] = 0;
+		e->mass[0][e->here[--nhere]] = 0;
 }
 
 /* The part of what a flow asks for that it gets from this switch on; nothing if it is dropped. */
@@ -595,33 +610,80 @@ static double demand_of(const struct ebb_study *e, uint32_t from)
 	return fmin(e->rate[e->f.hosts[from].port], e->rate[to->port] / e->in[e->to[from]]);
 }
 
+/* Flows with the same key have the same groups at each switch, and are laid together. */
+static uint32_t key_of(const struct ebb_study *e, uint32_t from)
+{
+	uint16_t lid = e->f.hosts[e->to[from]].lid;
+	uint32_t dest = e->groups ? e->groups->dest[lid] : TOPO_NONE;
+
+	return dest == TOPO_NONE ? lid : LID_SPACE + dest;
+}
+
+static int by_key(const void *a, const void *b, void *study)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t i = key_of(study, x), j = key_of(study, y);
+
+	return sort_order(i, j) ?: sort_order(x, y);
+}
+
+static void lay_together(struct ebb_study *e, const uint32_t *flows, uint32_t n, unsigned lids)
+{
+	uint16_t lid = e->f.hosts[e->to[flows[0]]].lid;
+
+	for (unsigned l = 0; l < lids; l++) {
+		uint32_t nhere = 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t sw = e->f.hosts[flows[i]].sw;
+
+			if (e->mass[0][sw] == 0)
+				e->here[nhere++] = sw;
+			e->mass[0][sw] += demand_of(e, flows[i]) / lids;
+		}
+		lay(e, nhere, lid + l);
+	}
+}
+
+static void take_shares(struct ebb_study *e, const uint32_t *flows, uint32_t n, unsigned lids)
+{
+	uint16_t lid = e->f.hosts[e->to[flows[0]]].lid;
+
+	for (uint32_t i = 0; i < n; i++)
+		e->results[e->nresults + i] = 0;
+	for (unsigned l = 0; l < lids; l++) {
+		e->now++;
+		for (uint32_t i = 0; i < n; i++)
+			e->results[e->nresults + i] +=
+				share_from(e, e->f.hosts[flows[i]].sw, lid + l, 0) / lids;
+	}
+	e->nresults += n;
+}
+
 static void measure_sample(struct ebb_study *e, double *worst)
 {
 	const struct flows *f = &e->f;
-	unsigned lids = 1u << e->lids->lmc;
+	unsigned lids = e->groups ? 1 : 1u << e->lids->lmc;
+	uint32_t *flows = f->permutation, count = 0, end;
 
 	mem_zero(f->load, f->t->nports);
 	mem_zero(e->in, f->nhosts);
 	for (uint32_t i = 0; i < f->nhosts; i++)
-		if (e->to[i] != NOBODY)
+		if (e->to[i] != NOBODY) {
 			e->in[e->to[i]]++;
-	for (uint32_t i = 0; i < f->nhosts; i++)
-		for (unsigned l = 0; e->to[i] != NOBODY && l < lids; l++)
-			lay(e, f->hosts[i].sw, f->hosts[e->to[i]].lid + l, demand_of(e, i) / lids);
+			flows[count++] = i;
+		}
+	qsort_r(flows, count, sizeof(*flows), by_key, e);
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (uint32_t at = 0; at < count; at = end) {
+			for (end = at + 1;
+			     end < count && key_of(e, flows[end]) == key_of(e, flows[at]);)
+				end++;
+			(pass ? take_shares : lay_together)(e, flows + at, end - at, lids);
+		}
 	for (uint32_t i = 0; i < f->t->nports; i++)
 		if (f->load[i] > 0)
 			*worst = fmax(*worst, f->load[i] / e->rate[i]);
-	for (uint32_t i = 0; i < f->nhosts; i++) {
-		double share = 0;
-
-		for (unsigned l = 0; e->to[i] != NOBODY && l < lids; l++) {
-			e->now++;
-			share +=
-				share_from(e, f->hosts[i].sw, f->hosts[e->to[i]].lid + l, 0) / lids;
-		}
-		if (e->to[i] != NOBODY)
-			e->results[e->nresults++] = share;
-	}
 }
 
 /* Random pairs, each of which sends both ways; of an odd number of hosts one is left out. */
@@ -684,13 +746,14 @@ static struct ebb_figures sum_up(struct ebb_study *e, double worst)
 	return figures;
 }
 
-void ebb_measure(const struct congestion_scene *scene, struct ebb *out)
+void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *groups,
+		 struct ebb *out)
 {
 	static void (*const choose[EBB_PATTERNS])(
 		struct ebb_study *) = { [EBB_BISECTION] = choose_pairs,
 					[EBB_JOB] = choose_job,
 					[EBB_STORAGE] = choose_storage };
-	struct ebb_study e = { .lids = scene->lids };
+	struct ebb_study e = { .lids = scene->lids, .groups = groups };
 	const struct topo *t = scene->t;
 	uint64_t state = 1;
 
@@ -707,7 +770,8 @@ void ebb_measure(const struct congestion_scene *scene, struct ebb *out)
 	e.to = mem_array(e.to, nhosts);
 	e.in = mem_array(e.in, nhosts);
 	e.is_chosen = mem_array(e.is_chosen, t->nhosts + t->nnodes);
-	e.mass = mem_array(e.mass, t->nswitches + 1);
+	e.mass[0] = mem_array(e.mass[0], t->nswitches + 1);
+	e.mass[1] = mem_array(e.mass[1], t->nswitches + 1);
 	e.share = mem_array(e.share, t->nswitches + 1);
 	e.stamp = mem_array(e.stamp, t->nswitches + 1);
 	e.here = mem_array(e.here, t->nswitches + 1);
@@ -727,7 +791,8 @@ void ebb_measure(const struct congestion_scene *scene, struct ebb *out)
 	free(e.to);
 	free(e.in);
 	free(e.is_chosen);
-	free(e.mass);
+	free(e.mass[0]);
+	free(e.mass[1]);
 	free(e.share);
 	free(e.stamp);
 	free(e.here);

@@ -54,6 +54,9 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
  * = all. A flow is spread evenly over the LIDs that LMC gives its destination; only applications
  * that use path bits do so. A part of it gets its share of its busiest link, by the rates of links;
  * what it leaves unused elsewhere nobody else gets. A flow without a path gets nothing.
+ *
+ * With groups of adaptive routing each switch spreads each flow over all members, by their rates: a
+ * switch that sees equal queues does so. No switch learns here that a link further on is full.
  */
 
 #define EBB_SAMPLES 40 /* at most; fewer in large fabrics */
@@ -72,8 +75,10 @@ struct ebb {
 	} of[EBB_PATTERNS];
 };
 
-/* Fills *out, from samples that are the same each time. */
-void ebb_measure(const struct congestion_scene *scene, struct ebb *out);
+struct ar_groups;
+/* Fills *out, from samples that are the same each time. groups NULL = by the tables alone. */
+void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *groups,
+		 struct ebb *out);
 
 /*
  * ---- What forwarding tables send over a link ----------------------------------------------------

@@ -212,3 +212,32 @@ def test_pairs_without_a_path_end_with_failure(pod_net, tmp_path):
     done = fmctl("--json", "plan", pod_net, "--tables", dump, code=1)
     assert json.loads(done.stdout)["proof"]["unreachable"] > 0
     assert "have no path" in done.stderr
+
+
+# ---- Adaptive routing ---------------------------------------------------------------------------------------------------------------
+
+
+def test_groups_are_planned_written_and_read_as_another_managers(pod_net, tmp_path):
+    far = tmp_path / "ibdiagnet2.far"
+    own = plan(pod_net, "--write-far", far)["adaptive"]
+    assert own["sound"] and own["proof"]["first"] == "" and own["groups_most"] > 0
+    assert own["ebb"]["bisection"]["mean"] > 0.99
+    read = plan(pod_net, "--far", far)["far"]
+    assert read["sound"] and read["entries"] > 0 and read["ports_differ"] == read["members_differ"] == 0
+    assert read["ebb"] == own["ebb"]
+
+    text = far.read_text()
+    ports = re.search(r"^0 +0 +0 +((\d+),.*,(\d+),)$", text, re.M)
+    entry = re.search(rf"^(0x\w+ +)({ports[2]}|{ports[3]})( +Free .*)$", text, re.M)
+    other = ports[3] if entry[2] == ports[2] else ports[2]
+    far.write_text(text.replace(entry[0], entry[1] + other + entry[3], 1))
+    read = plan(pod_net, "--far", far)["far"]
+    assert read["sound"] and (read["ports_differ"], read["members_differ"]) == (1, 0)
+
+    far.write_text(text.replace(ports[1], "1," + ports[1], 1))  # a port to a host
+    read = plan(pod_net, "--far", far)["far"]
+    assert not read["sound"] and "a port without a live link: 1" in read["proof"]["first"] and read["members_differ"] > 0
+
+    far.write_text(text.replace("Switch 0x", "Switch 0x9", 1))
+    done = fmctl("plan", pod_net, "--far", far, code=1)
+    assert f"{far}:3: the fabric has no such switch" in done.stderr

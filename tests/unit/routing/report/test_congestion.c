@@ -117,7 +117,7 @@ static struct ebb ebb_of(const struct study *s)
 	const struct congestion_scene scene = { s->t, s->lids, &s->tables, NULL };
 	struct ebb ebb;
 
-	ebb_measure(&scene, &ebb);
+	ebb_measure(&scene, NULL, &ebb);
 	return ebb;
 }
 

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "routing/adaptive/groups.h"
+#include <errno.h>
+#include <inttypes.h>
+#include "routing/ftree/route.h"
+#include "topology/base/mem.h"
+#include "topology/graph/graph.h"
+
+/*
+ * Costs are in rows of bytes by destination, which the compiler compares many at a time: first hops
+ * down, from the lowest switch up; then hops by any up/down path, from the highest one down. A
+ * switch with a path down takes no other, as the tables do. How many neighbours are on a shortest
+ * path says for nearly all destinations which group is theirs.
+ */
+
+#define FAR	 255 /* cost: no path */
+#define ROW_UNIT 32  /* rows are whole multiples of it */
+
+struct work {
+	const struct topo *t;
+	const struct graph *g;
+	struct ar_groups *out;
+	const uint16_t *caps;
+	uint32_t row;	       /* bytes */
+	uint8_t *down, *cost;  /* by switch, then destination: hops down; by any path */
+	uint8_t *count, *last; /* by destination: neighbours on shortest paths, and the last one */
+	uint32_t capacity;
+	uint32_t *place; /* by group number: 1 + its place at this switch */
+	uint16_t *users; /* by place: destinations */
+};
+
+static uint8_t *row_of(const struct work *w, uint8_t *rows, uint32_t sw)
+{
+	return rows + (size_t)sw * w->row;
+}
+
+static void list_dests(struct work *w, const struct lid_map *lids, const uint8_t *classes)
+{
+	struct ar_groups *out = w->out;
+	uint32_t *number = mem_array(number, w->t->nswitches + 1);
+
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		number[sw] = w->g->switches[sw].nhosts ? out->ndests++ : TOPO_NONE;
+	for (uint32_t lid = 0; lid <= lids->top; lid++) {
+		uint32_t at = lids->port_of_lid[lid];
+		const struct topo_port *port = at == TOPO_NONE ? NULL : &w->t->ports[at];
+		const struct topo_port *peer = port ? topo_peer(w->t, port) : NULL;
+		bool adaptive = lid && peer && port->link_up && topo_is_host(w->t, port->node) &&
+				peer->node < w->t->nswitches &&
+				!(classes && classes[at] == ROUTE_STORAGE);
+
+		out->dest[lid] = adaptive ? number[peer->node] : TOPO_NONE;
+	}
+	w->row = (out->ndests + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT + ROW_UNIT;
+	w->down = mem_alloc_unset(w->t->nswitches + 1, w->row);
+	w->cost = mem_alloc_unset(w->t->nswitches + 1, w->row);
+	memset(w->down, FAR, (size_t)w->t->nswitches * w->row);
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		if (number[sw] != TOPO_NONE)
+			row_of(w, w->down, sw)[number[sw]] = 0;
+	free(number);
+}
+
+/* ---- Costs ----------------------------------------------------------------------------------- */
+
+static void lower(uint8_t *restrict to, const uint8_t *restrict from, uint32_t n)
+{
+	for (uint32_t d = 0; d < n; d++) {
+		uint8_t cost = from[d] + (from[d] < FAR - 1);
+
+		to[d] = cost < to[d] ? cost : to[d];
+	}
+}
+
+static void find_costs(struct work *w)
+{
+	const struct graph *g = w->g;
+
+	for (uint32_t i = 0; i < g->nswitches; i++) {
+		uint32_t sw = g->by_rank[i];
+		const struct graph_group *downs = graph_downs(g, sw);
+
+		for (unsigned c = 0; c < g->switches[sw].ndown; c++)
+			if (downs[c].nlive)
+				lower(row_of(w, w->down, sw), row_of(w, w->down, downs[c].peer),
+				      w->row);
+	}
+	for (uint32_t i = g->nswitches; i-- > 0;) {
+		uint32_t sw = g->by_rank[i];
+		const struct graph_group *ups = graph_ups(g, sw);
+		uint8_t *cost = row_of(w, w->cost, sw), *down = row_of(w, w->down, sw);
+
+		memset(cost, FAR, w->row);
+		for (unsigned u = 0; u < g->switches[sw].nup; u++)
+			if (ups[u].nlive)
+				lower(cost, row_of(w, w->cost, ups[u].peer), w->row);
+		for (uint32_t d = 0; d < w->row; d++)
+			cost[d] = down[d] < FAR ? down[d] : cost[d];
+	}
+}
+
+/* ---- Groups of one switch -------------------------------------------------------------------- */
+
+static void add_lanes(const struct graph *g, const struct graph_group *group,
+		      struct ar_ports *ports)
+{
+	for (unsigned l = 0; l < group->nlanes; l++) {
+		const struct graph_lane *lane = &g->lanes[group->first_lane + l];
+
+		if (lane->live)
+			ports->word[lane->port / 64] |= 1ull << (lane->port % 64);
+	}
+}
+
+static unsigned count_ports(const struct ar_ports *ports)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		n += __builtin_popcountll(ports->word[i]);
+	return n;
+}
+
+/* The number that a set has at a switch with `cap` numbers, of which `ndesign` are by design. */
+static uint32_t number_in(const struct work *w, uint32_t number, uint32_t ndesign, uint32_t cap)
+{
+	uint32_t kept = ndesign < cap / 2 ? ndesign : cap / 2;
+
+	if (ndesign + w->out->ndests <= cap || number < kept)
+		return number;
+	return kept + number % (cap - kept);
+}
+
+/* Adds a set; returns 1 + its place among the switch's groups, 0 = there is no group of two. */
+static unsigned add_set(struct work *w, uint32_t sw, uint32_t id, const struct ar_ports *ports)
+{
+	struct ar_groups *out = w->out;
+	uint32_t at = out->first[sw + 1];
+
+	if (count_ports(ports) < 2)
+		return 0;
+	if (w->place[id]) {
+		struct ar_group *group = &out->list[out->first[sw] + w->place[id] - 1];
+		bool less = false;
+
+		for (unsigned i = 0; i < 4; i++) {
+			less |= group->ports.word[i] != ports->word[i];
+			group->ports.word[i] &= ports->word[i];
+		}
+		out->coarse += less;
+		return w->place[id];
+	}
+	if (at == w->capacity) {
+		w->capacity = at ? at * 2 : 1024;
+		out->list = mem_array_resize(out->list, w->capacity);
+	}
+	out->list[at] = (struct ar_group){ id, *ports };
+	out->first[sw + 1]++;
+	return w->place[id] = at - out->first[sw] + 1;
+}
+
+struct side { /* the neighbours above a switch, or those below it */
+	const struct graph_group *groups;
+	unsigned n, nlive;
+	uint8_t *costs; /* of which rows: of work.down or work.cost */
+};
+
+/* Where own is 0 or FAR the counts mean nothing. */
+static void count_nearest(struct work *w, const struct side *side, const uint8_t *restrict own)
+{
+	uint8_t *restrict count = w->count, *restrict last = w->last;
+
+	memset(count, 0, w->row);
+	for (unsigned i = 0; i < side->n; i++) {
+		const uint8_t *restrict its = row_of(w, side->costs, side->groups[i].peer);
+
+		for (uint32_t d = 0; side->groups[i].nlive && d < w->row; d++) {
+			uint8_t nearest = (uint8_t)(its[d] + 1) == own[d] ? 0xff : 0;
+
+			count[d] -= nearest;
+			last[d] = (last[d] & ~nearest) | (nearest & i);
+		}
+	}
+}
+
+static struct ar_ports set_of(const struct work *w, const struct side *side, uint32_t d,
+			      uint8_t own)
+{
+	struct ar_ports ports = { 0 };
+
+	for (unsigned i = 0; i < side->n; i++)
+		if (side->groups[i].nlive &&
+		    row_of(w, side->costs, side->groups[i].peer)[d] + 1 == own)
+			add_lanes(w->g, &side->groups[i], &ports);
+	return ports;
+}
+
+/* Entries of one side: destinations that are below the switch, or those that are not. */
+static void add_side(struct work *w, uint32_t sw, const struct side *side, bool below, uint32_t cap)
+{
+	const struct graph_switch *s = &w->g->switches[sw];
+	uint16_t *entry = w->out->entry + (size_t)sw * w->out->ndests;
+	const uint8_t *down = row_of(w, w->down, sw), *own = below ? down : row_of(w, w->cost, sw);
+	uint32_t ndesign = 1u + s->ndown, shared[257] = { 0 };
+
+	if (!side->nlive)
+		return;
+	count_nearest(w, side, own);
+	for (uint32_t d = 0; d < w->out->ndests; d++) {
+		/* One neighbour below, or all above: many destinations have the same. */
+		unsigned like = below ? w->last[d] : 256, number = below ? 1 + like : 0;
+		bool design = w->count[d] == (below ? 1 : side->nlive);
+
+		if (!w->count[d] || !own[d] || own[d] == FAR || (down[d] < FAR) != below)
+			continue;
+		if (!design || !shared[like]) {
+			struct ar_ports ports = set_of(w, side, d, own[d]);
+			unsigned id = number_in(w, design ? number : ndesign + d, ndesign, cap);
+			unsigned place = add_set(w, sw, id, &ports);
+
+			entry[d] = place;
+			if (design)
+				shared[like] = place + 1;
+		} else {
+			entry[d] = shared[like] - 1;
+		}
+	}
+}
+
+/* Groups that have less than two members after all: their entries are Static. */
+static void drop_empty(struct work *w, uint32_t sw)
+{
+	struct ar_groups *out = w->out;
+	uint16_t *entry = out->entry + (size_t)sw * out->ndests;
+
+	for (uint32_t d = 0; d < out->ndests; d++)
+		if (entry[d] && count_ports(&out->list[out->first[sw] + entry[d] - 1].ports) < 2) {
+			entry[d] = 0;
+			out->fixed++;
+		}
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return ((const struct ar_group *)a)->id - ((const struct ar_group *)b)->id;
+}
+
+/* By id; those of no entry go. */
+static void sort_groups(struct work *w, uint32_t sw)
+{
+	struct ar_groups *out = w->out;
+	struct ar_group *groups = out->list + out->first[sw];
+	uint32_t n = out->first[sw + 1] - out->first[sw], kept = 0;
+	uint16_t *entry = out->entry + (size_t)sw * out->ndests, *id = mem_array(id, n + 1);
+
+	mem_zero(w->users, n + 1);
+	for (uint32_t d = 0; d < out->ndests; d++)
+		w->users[entry[d]]++;
+	for (uint32_t i = 0; i < n; i++) {
+		id[i + 1] = groups[i].id;
+		w->place[groups[i].id] = 0;
+		if (w->users[i + 1])
+			groups[kept++] = groups[i];
+	}
+	if (kept)
+		qsort(groups, kept, sizeof(*groups), by_id);
+	for (uint32_t i = 0; i < kept; i++)
+		w->place[groups[i].id] = i + 1;
+	for (uint32_t d = 0; d < out->ndests; d++)
+		entry[d] = entry[d] ? w->place[id[entry[d]]] : 0;
+	for (uint32_t i = 0; i < kept; i++)
+		w->place[groups[i].id] = 0;
+	out->first[sw + 1] = out->first[sw] + kept;
+	free(id);
+}
+
+static void add_switch(struct work *w, uint32_t sw)
+{
+	const struct graph_switch *s = &w->g->switches[sw];
+	struct side above = { .groups = graph_ups(w->g, sw), .n = s->nup, .costs = w->cost };
+	struct side below = { .groups = graph_downs(w->g, sw), .n = s->ndown, .costs = w->down };
+	uint32_t cap = w->caps ? w->caps[sw] : AR_GROUPS_MAX;
+
+	w->out->first[sw + 1] = w->out->first[sw];
+	if (cap < 2) /* of one number nothing is left to share */
+		return;
+	for (unsigned u = 0; u < s->nup; u++)
+		above.nlive += above.groups[u].nlive > 0;
+	for (unsigned c = 0; c < s->ndown; c++)
+		below.nlive += below.groups[c].nlive > 0;
+	add_side(w, sw, &above, false, cap);
+	add_side(w, sw, &below, true, cap);
+	drop_empty(w, sw);
+	sort_groups(w, sw);
+}
+
+struct ar_groups *ar_groups_new(const struct topo *t, const struct lid_map *lids,
+				const struct ar_params *params)
+{
+	struct graph *g = graph_new(t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
+	struct ar_groups *out = mem_new(out);
+	struct work w = { .t = t, .g = g, .out = out, .caps = params->caps };
+
+	out->nswitches = t->nswitches;
+	out->top = lids->top;
+	out->dest = mem_array(out->dest, lids->top + 1u);
+	out->first = mem_array(out->first, t->nswitches + 1);
+	list_dests(&w, lids, params->classes);
+	out->entry = mem_array(out->entry, (size_t)t->nswitches * out->ndests + 1);
+	w.count = mem_array(w.count, w.row);
+	w.last = mem_array(w.last, w.row);
+	w.place = mem_array(w.place, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
+	w.users = mem_array(w.users, out->ndests + 2u);
+	find_costs(&w);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		add_switch(&w, sw);
+	free(w.down);
+	free(w.cost);
+	free(w.count);
+	free(w.last);
+	free(w.place);
+	free(w.users);
+	graph_free(g);
+	return out;
+}
+
+void ar_groups_free(struct ar_groups *groups)
+{
+	if (!groups)
+		return;
+	free(groups->dest);
+	free(groups->first);
+	free(groups->list);
+	free(groups->entry);
+	free(groups);
+}
+
+/* ---- As text --------------------------------------------------------------------------------- */
+
+#define GROUPS_HEAD "Groups Definition:"
+#define LFT_HEAD    "LFT Definition:"
+
+static void write_switch(const struct topo *t, const struct lid_map *lids,
+			 const struct tables *tables, const struct ar_groups *g, uint32_t sw,
+			 FILE *out)
+{
+	const uint8_t *row = tables_row(tables, sw);
+
+	fprintf(out, "\nSwitch 0x%016" PRIx64 " %s\n" GROUPS_HEAD "\n", t->nodes[sw].guid,
+		t->nodes[sw].name);
+	fputs("Group   Sub Group   WHBF   Ports\n--------------------------------\n", out);
+	for (uint32_t i = g->first[sw]; i < g->first[sw + 1]; i++) {
+		fprintf(out, "%-8u0           0      ", g->list[i].id);
+		for (unsigned num = 0; num < 256; num++)
+			if (ar_has(&g->list[i].ports, num))
+				fprintf(out, "%u,", num);
+		fputc('\n', out);
+	}
+	fprintf(out, LFT_HEAD "\nPLFT_NUM: 0, top: 0x%04x\n", lids->top);
+	fputs("LID     Static Port  Lid State  Group\n-------------------------------------\n",
+	      out);
+	for (uint32_t lid = 1; lid <= lids->top; lid++) {
+		unsigned place = ar_place(g, sw, lid);
+
+		if (row[lid] != TABLES_NO_ROUTE)
+			fprintf(out, "0x%04x  %-11u  %-9s  %u\n", lid, row[lid],
+				place ? "Free" : "Static",
+				place ? g->list[g->first[sw] + place - 1].id : 0);
+	}
+}
+
+int ar_far_write(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
+		 const struct ar_groups *groups, FILE *out)
+{
+	fputs("File version: 1\n", out);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		write_switch(t, lids, tables, groups, sw, out);
+	return ferror(out) ? -EIO : 0;
+}
+
+struct far {
+	const struct topo *t;
+	const struct lid_map *lids;
+	struct tables *tables;
+	struct ar_groups *out;
+	struct ar_group *list; /* of all switches, as they come */
+	uint32_t count, capacity, sw;
+	struct far_place {
+		uint32_t first, count;
+		bool met;
+	} * places; /* by switch: its groups in `list` */
+	enum { BEGIN, SWITCH, GROUPS, LFT, OTHER_LFT } part;
+};
+
+/* False, with the reason in `why`: the line is none of this fabric, or none of such a text. */
+static bool take_group(struct far *f, const char *line, const char **why)
+{
+	struct ar_group group = { 0 };
+	struct far_place *place = &f->places[f->sw];
+	unsigned id, sub, whbf;
+	int at;
+
+	*why = "a group, a sub-group, a weight and ports are expected";
+	if (sscanf(line, "%u %u %u %n", &id, &sub, &whbf, &at) != 3 || id >= AR_GROUPS_MAX)
+		return false;
+	for (const char *text = line + at; *text;) {
+		char *end;
+		unsigned long num = strtoul(text, &end, 10);
+
+		if (end == text || (*end && *end != ','))
+			return false;
+		*why = "the switch has no such port";
+		if (!num || num > f->t->nodes[f->sw].nports)
+			return false;
+		group.ports.word[num / 64] |= 1ull << (num % 64);
+		text = *end ? end + 1 : end;
+	}
+	if (sub)
+		return true;
+	*why = "groups do not ascend";
+	if (place->count && f->list[f->count - 1].id >= id)
+		return false;
+	group.id = id;
+	if (f->count == f->capacity) {
+		f->capacity = f->capacity ? f->capacity * 2 : 1024;
+		f->list = mem_array_resize(f->list, f->capacity);
+	}
+	f->list[f->count++] = group;
+	place->count++;
+	return true;
+}
+
+static bool take_entry(struct far *f, const char *line, const char **why)
+{
+	const struct far_place *place = &f->places[f->sw];
+	unsigned lid, port, id = 0, at = 0;
+	char state[16];
+
+	*why = "a LID, a port, Static, Free or HBF and a group are expected";
+	if (sscanf(line, "%x %u %15s %u", &lid, &port, state, &id) < 3 ||
+	    (strcmp(state, "Static") && strcmp(state, "Free") && strcmp(state, "HBF")))
+		return false;
+	*why = "no port of this fabric has the LID";
+	if (lid > f->lids->top || f->lids->port_of_lid[lid] == TOPO_NONE)
+		return false;
+	*why = "the switch has no such port";
+	if (port > f->t->nodes[f->sw].nports && port != TABLES_NO_ROUTE)
+		return false;
+	tables_set(f->tables, f->sw, lid, port);
+	*why = "the switch has no such group";
+	while (at < place->count && f->list[place->first + at].id != id)
+		at++;
+	if (*state != 'S' && at == place->count)
+		return false;
+	f->out->entry[(size_t)f->sw * f->out->ndests + lid] = *state == 'S' ? 0 : at + 1;
+	return true;
+}
+
+static bool take_line(struct far *f, const char *line, const char **why)
+{
+	unsigned number;
+	guid_t guid;
+
+	*why = "what is that?";
+	if (!*line || *line == '#' || *line == '-')
+		return true;
+	if (sscanf(line, "Switch 0x%" SCNx64, &guid) == 1) {
+		uint32_t sw = topo_find(f->t, guid);
+
+		*why = "the fabric has no such switch, or it was there before";
+		if (sw >= f->t->nswitches || f->places[sw].met)
+			return false;
+		f->sw = sw;
+		f->places[sw] = (struct far_place){ f->count, 0, true };
+		f->part = SWITCH;
+		return true;
+	}
+	if (f->part == BEGIN)
+		return sscanf(line, "File version: %u", &number) == 1;
+	if (!strcmp(line, GROUPS_HEAD) || !strcmp(line, LFT_HEAD)) {
+		f->part = *line == 'G' ? GROUPS : LFT;
+		return true;
+	}
+	if (!strncmp(line, "Group ", 6) || !strncmp(line, "LID ", 4) || f->part == OTHER_LFT)
+		return true;
+	if (sscanf(line, "PLFT_NUM: %u", &number) == 1) {
+		f->part = number ? OTHER_LFT : LFT;
+		return true;
+	}
+	if (f->part == GROUPS)
+		return take_group(f, line, why);
+	return f->part == LFT ? take_entry(f, line, why) : false;
+}
+
+/* Every LID is a destination of its own: the text may have another group for each. */
+static void settle(struct far *f)
+{
+	struct ar_groups *out = f->out;
+
+	out->list = mem_array(out->list, f->count + 1);
+	for (uint32_t sw = 0; sw < out->nswitches; sw++) {
+		const struct far_place *place = &f->places[sw];
+
+		out->first[sw + 1] = out->first[sw] + place->count;
+		mem_copy(out->list + out->first[sw], f->list + place->first, place->count);
+	}
+}
+
+struct ar_groups *ar_far_read(const struct topo *t, const struct lid_map *lids, const char *name,
+			      FILE *in, struct tables *tables, char *err, size_t err_size)
+{
+	struct ar_groups *out = mem_new(out);
+	struct far f = { .t = t, .lids = lids, .tables = tables, .out = out };
+	const char *why = "it is empty";
+	char *line = NULL;
+	size_t size = 0;
+	unsigned at = 0;
+	bool good = true;
+
+	out->nswitches = t->nswitches;
+	out->top = lids->top;
+	out->ndests = lids->top + 1u;
+	out->dest = mem_array(out->dest, lids->top + 1u);
+	out->first = mem_array(out->first, t->nswitches + 1);
+	out->entry = mem_array(out->entry, (size_t)t->nswitches * out->ndests + 1);
+	for (uint32_t lid = 0; lid <= lids->top; lid++)
+		out->dest[lid] = lid && lids->port_of_lid[lid] != TOPO_NONE ? lid : TOPO_NONE;
+	tables_resize(tables, t->nswitches, lids->top);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		memset(tables_row(tables, sw), TABLES_NO_ROUTE, tables->stride);
+	f.places = mem_array(f.places, t->nswitches + 1);
+	while (good && getline(&line, &size, in) >= 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		at++;
+		good = take_line(&f, line + strspn(line, " \t"), &why);
+	}
+	if (!good || f.part == BEGIN) {
+		snprintf(err, err_size, "%s:%u: %s", name, at, why);
+		ar_groups_free(out);
+		out = NULL;
+	} else {
+		settle(&f);
+	}
+	free(line);
+	free(f.list);
+	free(f.places);
+	return out;
+}
