@@ -61,7 +61,7 @@ struct admission {
 		struct mad_path path;	/* towards that manager */
 		bool beside;		/* it is at an HCA */
 		bool whole;		/* all LIDs were read, in this life */
-		unsigned waits;		/* how often its port's end may still be put off */
+		uint64_t until_us;	/* ends that are to be disabled may wait until then */
 		uint16_t sm_lid, left;	/* blocks that are not read yet */
 		uint8_t *out;		/* by LID: the port of that switch, 0xff = nobody has it */
 		struct wire_sm_info sm; /* guid 0 = not read */

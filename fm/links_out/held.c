@@ -15,8 +15,8 @@
 #include "topology/cabling/cabling.h"
 #include "topology/snapshot/naming.h"
 
-#define SIGHT_US      30000
-#define SIGHTS	      5 /* as long at most, where devices are slow and its LIDs are being read */
+#define SIGHT_US      300000 /* for the managers on both sides to read what is behind a link */
+#define SIGHT_TICK_US 5000
 #define AGAIN_US      1000000
 #define HOSTS_COUNTED 1024
 #define POLLING	      2 /* PortPhysicalState */
@@ -129,10 +129,7 @@ unsigned admission_held(const struct admission *a)
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-/*
- * One Set at a time. SIGHT_US behind the first sight of a foreign fabric, so that its manager has
- * seen us too, if it is one that asks first.
- */
+/* One Set at a time. */
 static void port_set(void *arg, const struct mad_answer *answer)
 {
 	struct out *it = arg;
@@ -149,15 +146,22 @@ static void port_set(void *arg, const struct mad_answer *answer)
 	loop_timer_set(a->due, done ? 0 : AGAIN_US);
 }
 
+/*
+ * Once one end is disabled the manager on the other side can read nothing more. So an end stays
+ * enabled until both have read what they want, SIGHT_US at most: each asks the other for its SMInfo
+ * last.
+ */
 static void due_cb(void *arg)
 {
 	struct admission *a = arg;
 	const struct links_out *table = a->table;
 	bool sets = any_of(i, 0, table->count, table->all[i]->shut && table->all[i]->token);
+	uint64_t now = loop_now_us(a->services->loop);
+	bool were_read = now >= a->sight.until_us || (!batch_in_flight(a->sight.batch) &&
+						      now < sm_met_us(a->fabric) + AGAIN_US);
 
-	if (batch_in_flight(a->sight.batch) && a->sight.waits) {
-		a->sight.waits--;
-		loop_timer_set(a->due, SIGHT_US);
+	if (!were_read) {
+		loop_timer_set(a->due, SIGHT_TICK_US);
 		return;
 	}
 	for (unsigned i = 0; i < table->count && !sets && fabric_is_master(a->fabric); i++) {
@@ -195,9 +199,9 @@ static void due_cb(void *arg)
 /* ---- What is behind the link to another fabric ----------------------------------------------- */
 
 /*
- * By Gets alone, until our end is disabled. The tables lead from switch to switch to the manager,
- * whose SMInfo is read. The table of the switch beside it has all LIDs of that fabric: a spine's
- * has not those of other spines.
+ * By Gets alone, until our end is disabled. The tables lead from switch to switch to the manager.
+ * The table of the switch beside it has all LIDs of that fabric: a spine's has not those of other
+ * spines. The manager's SMInfo comes last; it may be away, and its fabric be there.
  */
 enum { SIGHT_TABLE, SIGHT_NODE, SIGHT_SM, SIGHT_SWITCH, SIGHT_LIDS };
 
@@ -205,13 +209,6 @@ static void read_next(struct admission *a, uint8_t step, uint32_t modifier)
 {
 	batch_add(a->sight.batch,
 		  &(struct batch_job){ .kind = step, .arg = modifier, .urgent = true });
-}
-
-/* It may be away, and its fabric be there. */
-static void read_manager(struct admission *a)
-{
-	read_next(a, SIGHT_SM, 0);
-	read_next(a, SIGHT_SWITCH, 0);
 }
 
 static bool make_read(void *owner, const struct batch_job *job, struct batch_request *request)
@@ -248,10 +245,7 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 			break;
 		path->ports[path->hops] = out;
 		path->hops += out > 0;
-		if (out)
-			read_next(a, SIGHT_NODE, 0);
-		else
-			read_manager(a);
+		read_next(a, out ? SIGHT_NODE : SIGHT_SWITCH, 0);
 		break;
 	case SIGHT_NODE:
 		wire_node_info_decode(answer->data, &node);
@@ -262,10 +256,11 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 			break;
 		}
 		a->sight.sm.guid = node.port_guid;
-		read_manager(a);
+		read_next(a, SIGHT_SWITCH, 0);
 		break;
 	case SIGHT_SM:
 		wire_sm_info_decode(answer->data, &a->sight.sm);
+		out_keep(a->table, OUT_FOREIGN);
 		break;
 	case SIGHT_SWITCH:
 		wire_switch_info_decode(answer->data, &info);
@@ -279,19 +274,18 @@ static void seen(void *owner, const struct batch_job *job, const struct batch_pa
 			break;
 		a->sight.whole = true;
 		out_keep(a->table, OUT_FOREIGN);
+		read_next(a, SIGHT_SM, 0);
 	}
 }
 
-/*
- * A second link to the same fabric is not read again; before that was whole it is read over the
- * latest one, which is disabled last.
- */
+/* A second link to the same fabric is not read. */
 static void see(struct admission *a, const struct out *link, uint16_t sm_lid)
 {
 	struct inventory *inv = a->services->inventory;
 	struct mad_path path;
 
-	if ((a->sight.whole && a->table->counts[OUT_FOREIGN] > 1) || sm_lid >= LID_SPACE ||
+	if ((a->sight.whole && a->table->counts[OUT_FOREIGN] > 1) ||
+	    batch_in_flight(a->sight.batch) || sm_lid >= LID_SPACE ||
 	    !inventory_port_path(inv, inventory_find(inv, link->node), 0, &path) ||
 	    path.hops == WIRE_MAX_HOPS)
 		return;
@@ -301,7 +295,6 @@ static void see(struct admission *a, const struct out *link, uint16_t sm_lid)
 	a->sight.sm_lid = sm_lid;
 	a->sight.beside = false;
 	a->sight.sm.guid = 0;
-	a->sight.waits = SIGHTS - 1;
 	batch_drop(a->sight.batch);
 	read_next(a, SIGHT_TABLE, sm_lid / WIRE_LFT_BLOCK);
 }
@@ -323,7 +316,9 @@ static void hold(struct admission *a, const struct out *new, const char *why, ui
 	event_now(it->since);
 	record(a);
 	if (it->shut) {
-		loop_timer_set(a->due, SIGHT_US);
+		if (loop_now_us(a->services->loop) >= a->sight.until_us)
+			a->sight.until_us = loop_now_us(a->services->loop) + SIGHT_US;
+		loop_timer_set(a->due, SIGHT_TICK_US);
 		see(a, it, sm_lid);
 	}
 	name_of(a, it, name);
@@ -776,12 +771,14 @@ void admission_admit(struct admission *a, const char *what, bool dry, waiter_fn 
 	else if (foreign && sm_is_outranked(a->fabric, &a->sight.sm))
 		array_printf(master, "0x%016" PRIx64 ", priority %u", a->sight.sm.guid,
 			     a->sight.sm.priority);
-	if (foreign && a->sight.whole)
-		moves = beyond_moves(a, !strcmp(master, "this manager"), &lids);
-	doc = json_pack("{sb so so si si ss}", "dry_run", dry, "links", rows, "lids_to_move",
-			moves
-				?: foreign ? json_null()
-					   : json_array(),
+	if (!foreign || a->sight.whole)
+		moves = foreign ? beyond_moves(a, !strcmp(master, "this manager"), &lids)
+				: json_array();
+	doc = json_pack("{sb so so* ss* si si ss}", "dry_run", dry, "links", rows, "lids_to_move",
+			moves, "unread",
+			moves ? NULL
+			      : "the LIDs of the other fabric could not be read before a port was "
+				"disabled: a dry run of its manager lists those of both",
 			"hosts", hosts, "lids", lids, "master", master);
 	fn(arg, doc, NULL);
 	json_decref(doc);

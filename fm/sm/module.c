@@ -497,6 +497,11 @@ guid_t sm_met_by(struct fabric *fabric, uint8_t *port)
 	return node;
 }
 
+uint64_t sm_met_us(const struct fabric *fabric)
+{
+	return ((struct sm_room *)fabric_room(fabric, &sm_module))->rounds.met_us;
+}
+
 bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by)
 {
 	const struct sm_room *r = fabric_room(fabric, &sm_module);

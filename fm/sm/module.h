@@ -56,6 +56,8 @@ void sm_meet(struct fabric *fabric, guid_t port_guid, uint16_t lid, const struct
  * be behind that port; 0 = none did since this was last called. The switch is read again.
  */
 guid_t sm_met_by(struct fabric *fabric, uint8_t *port);
+/* When one asked that way, by the loop's clock, up to 0.1 s early; 0 = never. */
+uint64_t sm_met_us(const struct fabric *fabric);
 
 /* Whether that manager would be the master where both are met. */
 bool sm_is_outranked(const struct fabric *fabric, const struct wire_sm_info *by);

@@ -8,7 +8,7 @@ On fmsim. What ports hold counts, no manager's word. Variants: plain; guard (eac
 boot (the second manager is away when the cable comes, and starts with it: its alert counts from there); peers (two managers a fabric that copy each other); opensm (the second manager is OpenSM, so
 nothing is admitted). A line a variant: the seconds until each fmd raised its alert; LIDs moved in the --watch seconds behind the cable, and who is up then; LIDs that
 `admit --dry-run` lists; after `admit` on both: seconds until one manager is up with all pairs of HCAs alive, LIDs that moved, and those that moved otherwise than listed.
-Exit status 1 where LIDs moved before or otherwise, an alert came later than a second, a manager was not up, or the merge did not settle.
+Exit status 1 where LIDs moved before or otherwise, a dry run had no list, an alert came later than a second, a manager was not up, or the merge did not settle.
 """
 import json
 import os
@@ -133,8 +133,8 @@ class Trial:
         for pod, manager in zip(self.pods, self.masters()):  # who was away when the cable came meets it once the other end is enabled
             m.until(lambda manager=manager: [row for row in manager.ask("held") if row["cause"] != "unseen"], "the link is held", 60)
             answer = manager.ask("admit", "all", "--dry-run")
-            rows, other = answer["lids_to_move"], self.pods[pod is self.pods[0]][0][:12]
-            self.row["listed"].append(sum(move["ours"] for move in rows) if rows is not None else None)
+            rows, other = answer.get("lids_to_move"), self.pods[pod is self.pods[0]][0][:12]
+            self.row["listed"].append(sum(move["ours"] for move in rows) if rows is not None else answer["unread"])
             self.row.setdefault("masters", []).append(answer["master"])
             for whose, ours in ((pod[0][:12], True), (other, False)):  # what one could not read the other has listed
                 if rows is not None and (ours or whose not in listed):
@@ -173,7 +173,8 @@ class Trial:
             self.admit()
             row = self.row
             row["ok"] = (not row["moved_before"] and not row["judged_moved"] and not row["dead_before"] and all(row["up"]) and max(row["alerts_s"]) <= ALERT_S
-                         and (self.variant == "opensm" or (row["settled_s"] is not None and not row["otherwise"] and not row["dead"])))
+                         and (self.variant == "opensm" or (row["settled_s"] is not None and not row["otherwise"] and not row["dead"]
+                                                            and all(isinstance(count, int) for count in row["listed"]))))
             return row
         finally:
             if not self.row.get("ok"):

@@ -74,22 +74,38 @@ static void a_cable_to_another_fabric_moves_no_lid_and_both_say_so(void **state)
 	assert_cables_keep_apart(1);
 }
 
-/* Where devices are slow its LIDs are read all the same before its port is disabled. */
-static void the_lids_of_a_slow_fabric_are_listed(void **state)
+/* Pods whose devices take 8 ms, those of `slow`: its bits are the first and the second pod. */
+static void assert_slow_pods_are_listed(unsigned slow, unsigned cables)
 {
 	struct pair p;
-	json_t *dry;
 
 	begin_pods(&p);
-	for (uint32_t n = 0; n < p.a.design->nnodes; n++)
-		double_set_time(p.a.hw, p.a.design->nodes[n].guid, 8000);
-	plug_pods(&p, 1);
+	for (uint32_t n = 0; n < p.a.design->nnodes; n++) {
+		guid_t guid = p.a.design->nodes[n].guid;
+		bool second = guid >> 32 != sm_host(&p.a, 0) >> 32;
+
+		if (slow & (second ? 2 : 1))
+			double_set_time(p.a.hw, guid, 8000);
+	}
+	plug_pods(&p, cables);
 	run_for(&p.a, SECOND_US);
-	dry = admit(&p.a, "all", true).result;
-	assert_int_equal(json_array_size(json_object_get(dry, "lids_to_move")),
-			 p.a.design->nnodes / 2);
-	json_decref(dry);
+	for (unsigned i = 0; i < 2; i++) {
+		json_t *dry = admit(i ? &p.b : &p.a, "all", true).result;
+
+		assert_int_equal(json_array_size(json_object_get(dry, "lids_to_move")),
+				 p.a.design->nnodes / 2);
+		assert_null(json_object_get(dry, "unread"));
+		json_decref(dry);
+	}
 	pair_fini(&p);
+}
+
+/* No port is disabled before the managers on both of its sides have read the LIDs behind it. */
+static void the_lids_of_a_slow_fabric_are_listed_by_both_managers(void **state)
+{
+	for (unsigned cables = 1; cables <= 2; cables++)
+		for (unsigned slow = 1; slow <= 3; slow++)
+			assert_slow_pods_are_listed(slow, cables);
 }
 
 static void two_cables_to_another_fabric_move_no_lid(void **state)
@@ -254,6 +270,27 @@ static void go_on(void)
 	busy.io->recv = busy.recv;
 	for (unsigned i = 0; i < busy.count; i++)
 		busy.recv(busy.io->arg, &busy.mail[i].from, busy.mail[i].mad, busy.mail[i].len);
+}
+
+/* A manager that was busy while the other end was enabled. */
+static void a_dry_run_without_a_list_says_why(void **state)
+{
+	struct pair p;
+	json_t *dry;
+
+	begin_pods(&p);
+	be_busy(p.io_b);
+	plug_pods(&p, 1);
+	run_for(&p.a, SECOND_US / 2);
+	go_on();
+	run_for(&p.a, SECOND_US / 5);
+	assert_int_equal(held(&p.b), 1);
+	dry = admit(&p.b, "all", true).result;
+	assert_null(json_object_get(dry, "lids_to_move"));
+	assert_non_null(strstr(json_string_value(json_object_get(dry, "unread")),
+			       "a dry run of its manager lists"));
+	json_decref(dry);
+	pair_fini(&p);
 }
 
 /*
@@ -666,7 +703,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cable_to_another_fabric_moves_no_lid_and_both_say_so),
 		cmocka_unit_test(two_cables_to_another_fabric_move_no_lid),
-		cmocka_unit_test(the_lids_of_a_slow_fabric_are_listed),
+		cmocka_unit_test(the_lids_of_a_slow_fabric_are_listed_by_both_managers),
+		cmocka_unit_test(a_dry_run_without_a_list_says_why),
 		cmocka_unit_test(a_port_whose_cable_was_pulled_is_enabled_by_forget),
 		cmocka_unit_test(a_merge_moves_the_lids_that_were_listed_before_and_no_other),
 		cmocka_unit_test(a_merge_moves_lids_of_the_smaller_fabric_whoever_is_master),
