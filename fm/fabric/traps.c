@@ -15,8 +15,9 @@
  * accepted more and more seldom, each time once at the end of the wait, for one may report a
  * change. The first sweep that finds something ends it, as do FORGIVEN_US without a useless one
  * behind the wait. Where a switch had PortStateChange set the trap was true, though another sweep
- * had found what it was about. Other sources are not held up by it. A trap from nobody we know
- * (GUID 0) asks for a heavy sweep and is treated the same.
+ * had found what it was about. Where it was clear another manager may have cleared it: the ports
+ * are read once all the same. Other sources are not held up by it. A trap from nobody we know (GUID
+ * 0) asks for a heavy sweep and is treated the same.
  *
  * Traps about errors (129-131, 256-259) change nothing that a sweep could find, and traps that name
  * a port which did not send them do not count: see fm/traps/module.h.
@@ -229,7 +230,10 @@ void traps_compared(struct traps *t, bool differs)
 		}
 		if (now_us(t) > source->until_us + FORGIVEN_US)
 			source->empty_sweeps = 0;
-		source->empty_sweeps++;
+		if (!source->empty_sweeps++ && node && inv_is_switch(node)) {
+			sweep_node(node)->ports_read = false;
+			fabric_request_refresh(t->fabric, guid, "trap without PortStateChange");
+		}
 		source->until_us = now_us(t) + throttle_us(source->empty_sweeps);
 	}
 	if (!t->collected)
