@@ -201,6 +201,18 @@ static void a_fault_renumbers_nothing(void **state)
 		assert_true(moved > 0 && same > 0);
 		/* Of one cable those move that lie behind it. */
 		assert_true(seed || same > 10 * moved);
+
+		/* What has its own number keeps it through further faults; cables are single. */
+		struct scene worse = scene_of(damage_links(t, 3, seed + 50), before.lids, NULL);
+
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			for (uint32_t lid = 1; lid <= before.lids->top; lid++) {
+				const struct ar_group *a = group_of(&after, sw, lid);
+				const struct ar_group *b = group_of(&worse, sw, lid);
+
+				assert_true(!a || !b || !a->id || !b->id || a->id == b->id);
+			}
+		drop(&worse);
 		drop(&after);
 	}
 	drop(&before);
