@@ -105,7 +105,7 @@ class Trial:
             self.sim.tell(f"link {self.top}-0{i}:1 second-{self.top}-0{i}:1")
         if late:
             m.until(lambda: self.sides[0][0].stamps("new, and held", plugged), "the link is held", 60)
-            time.sleep(0.1)  # by then the other has disabled its end
+            time.sleep(0.4)  # by then the other has disabled its end
             late_since = time.time()
             late.start()
         alerts = []
