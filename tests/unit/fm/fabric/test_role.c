@@ -60,15 +60,24 @@ static void begin(struct pipe *p)
 	p->f.mad = mad_new(p->f.loop, double_io(p->hw), &mad);
 	strcpy(p->folder, "/tmp/fmd-test-XXXXXX");
 	assert_non_null(mkdtemp(p->folder));
-	p->f.kept.state = state_open(p->f.loop, p->folder, NULL, NULL);
+	p->f.events = event_log_new(16);
+	p->f.alerts = alerts_new(p->f.loop, p->f.events);
+	p->f.kept.state = state_open(p->f.loop, p->folder, p->f.alerts, p->f.events);
+	p->f.kept.events = event_rows_new(p->f.loop, p->f.kept.state, p->f.events, p->f.alerts);
 	fabric_role_init(&p->f, serve);
 }
 
 static void end(struct pipe *p)
 {
+	char command[64];
+
 	fabric_role_fini(&p->f);
+	event_rows_free(p->f.kept.events);
 	state_close(p->f.kept.state);
-	rmdir(p->folder);
+	alerts_free(p->f.alerts);
+	event_log_free(p->f.events);
+	snprintf(command, sizeof(command), "rm -r %s", p->folder);
+	assert_int_equal(system(command), 0);
 	mad_free(p->f.mad);
 	double_free(p->hw);
 	topo_unref(p->design);
