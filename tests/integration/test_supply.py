@@ -10,7 +10,7 @@ from fabric import ROOT, program
 BASE = {"libc", "libm"}
 LIBRARIES = {"fmd": {"libevent", "libevent_openssl", "libssl", "libcrypto", "libmicrohttpd", "libz", "libconfig", "libjansson", "libsystemd", "libseccomp",
                      "libibumad", "libosmcomp", "libsqlite3"},
-             "fmctl": {"libevent", "libcrypto", "libconfig", "libjansson"}}
+             "fmctl": {"libevent", "libcrypto", "libconfig", "libjansson", "libsystemd"}}  # it logs as fmd does
 LOADED = {"libcurl"}  # by dlopen(), with the first exporter
 FETCHES = re.compile(r"\b(curl|wget|git clone|pip3? install|npm|apt-get|apt install)\s")
 
