@@ -14,6 +14,7 @@
 #include "routing/ftree/route.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
+#include "topology/base/names.h"
 #include "topology/cabling/cabling.h"
 #include "topology/graph/cutoff.h"
 #include "topology/graph/risk.h"
@@ -282,6 +283,179 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 }
 
 const struct command_run whatif_run = { .answer = whatif_answer, .long_answer = true };
+
+/* ---- Jobs ------------------------------------------------------------------------------------ */
+
+/*
+ * What jobs lose and what they get of the fabric, as it is and with failures or cordons. The
+ * scheduler's list says which hosts a job has. A host that several jobs name sends for the first.
+ */
+
+struct jobs {
+	const struct topo *t;
+	struct names hosts;
+	uint32_t *job_of;  /* by host */
+	uint32_t job;	   /* whose list is read */
+	struct names lost; /* HCAs */
+	json_t *unknown;
+	unsigned hosts_known, hcas_lost;
+	const char **losing; /* names of hosts */
+	uint32_t nlosing;
+};
+
+static void take_job_host(void *arg, const char *name)
+{
+	struct jobs *j = arg;
+	uint32_t host = names_find(&j->hosts, name, strlen(name));
+	unsigned lost = 0;
+
+	if (host == NAMES_NONE) {
+		json_array_append_new(j->unknown, json_string(name));
+		return;
+	}
+	for (uint32_t i = 0; i < j->t->hosts[host].ncas; i++) {
+		uint32_t node = j->t->host_cas[j->t->hosts[host].first + i];
+
+		lost += names_find(&j->lost, j->t->nodes[node].name,
+				   strlen(j->t->nodes[node].name)) != NAMES_NONE;
+	}
+	j->hosts_known++;
+	j->hcas_lost += lost;
+	if (lost && j->nlosing < j->t->nhosts)
+		j->losing[j->nlosing++] = j->t->hosts[host].name;
+	if (j->job_of[host] == TOPO_NONE)
+		j->job_of[host] = j->job;
+}
+
+/* [[JOB, HOSTLIST] ..] as rows; NULL: the reason is in err. */
+static json_t *job_rows(struct jobs *j, const json_t *list, char *err)
+{
+	json_t *rows = json_array();
+
+	JSON_EACH (pair, list) {
+		const char *name, *hosts;
+		char *losing = NULL;
+
+		j->unknown = json_array();
+		j->hosts_known = j->hcas_lost = j->nlosing = 0;
+		j->job = pair_at;
+		if (json_unpack((json_t *)pair, "[ss!]", &name, &hosts) ||
+		    !hostlist_each(hosts, take_job_host, j)) {
+			json_decref(j->unknown);
+			json_decref(rows);
+			return command_refuse(err,
+					      "job %zu of the list: a job and its list of "
+					      "hosts are expected, 4711 gpu-[001-004]",
+					      (size_t)pair_at + 1);
+		}
+		if (j->nlosing)
+			losing = hostlist_format(j->losing, j->nlosing);
+		json_array_append_new(rows,
+				      json_pack("{ss ss si so* si ss*}", "job", name, "nodes",
+						hosts, "hosts", j->hosts_known, "unknown",
+						json_array_size(j->unknown) ? j->unknown : NULL,
+						"hcas_lost", j->hcas_lost, "losing", losing));
+		if (!json_array_size(j->unknown))
+			json_decref(j->unknown);
+		free(losing);
+	}
+	return rows;
+}
+
+/* Puts what each job gets into its row, as that key; the caller frees the result, by job. */
+static struct ebb_job *add_shares(struct jobs *j, json_t *rows, const struct topo *t,
+				  const struct lid_map *lids, const struct tables *tables,
+				  const char *key)
+{
+	const struct congestion_scene scene = { .t = t, .lids = lids, .tables = tables };
+	uint32_t count = json_array_size(rows);
+	struct ebb_job *jobs = mem_array(jobs, count + 1);
+
+	ebb_jobs(&scene, j->job_of, count, jobs);
+	JSON_EACH (row, rows)
+		json_object_set_new((json_t *)row, key,
+				    json_pack("{sf sf sf}", "share", jobs[row_at].share, "alone",
+					      jobs[row_at].alone, "time", jobs[row_at].time));
+	return jobs;
+}
+
+/* Marks who is hit: who loses an HCA, or more than a hundredth of its share; drops others. */
+static void mark_hit(json_t *rows, const struct ebb_job *now, const struct ebb_job *then, bool hit)
+{
+	for (size_t i = json_array_size(rows); i-- > 0;) {
+		json_t *row = json_array_get(rows, i);
+		bool is_hit = json_integer_value(json_object_get(row, "hcas_lost")) ||
+			      (then && then[i].share < now[i].share * 0.99);
+
+		json_object_set_new(row, "hit", json_boolean(is_hit));
+		if (hit && !is_hit)
+			json_array_remove(rows, i);
+	}
+}
+
+/* {"jobs": [[JOB, HOSTLIST] ..], "hit": bool, "fail": [WHAT ..], "cordon": [WHAT ..]} */
+static json_t *jobs_answer(const struct command_env *env, json_t *args, char *err)
+{
+	struct whatif w = { .env = env, .present = fabric_view(env->fabric).topo };
+	json_t *fail = NULL, *cordon = NULL, *lost = NULL, *list, *rows = NULL;
+	struct jobs j = { .t = w.present };
+	int hit = 0;
+
+	if (!command_topo(env, err) ||
+	    !command_unpack(args, err, "{s:o, s?o, s?o, s?b}", "jobs", &list, "fail", &fail,
+			    "cordon", &cordon, "hit", &hit))
+		return NULL;
+	w.named = mem_alloc(w.present->nports + 1, 1);
+	w.builder = topo_builder_from(w.present);
+	j.job_of = mem_array(j.job_of, j.t->nhosts + 1);
+	j.losing = mem_array(j.losing, j.t->nhosts + 1);
+	for (uint32_t h = 0; h < j.t->nhosts; h++) {
+		names_id(&j.hosts, j.t->hosts[h].name, strlen(j.t->hosts[h].name));
+		j.job_of[h] = TOPO_NONE;
+	}
+	if (take_all(&w, fail, fail_link, err) && take_all(&w, cordon, cordon_link, err)) {
+		bool changed = w.failed || w.cordoned;
+
+		w.faulty = topo_freeze(w.builder);
+		w.builder = NULL;
+		lost = lost_json(changed ? w.present : NULL, w.faulty,
+				 fabric_own_node(env->fabric));
+		JSON_EACH (hca, json_object_get(lost, "hcas"))
+			names_id(&j.lost, json_string_value(hca), json_string_length(hca));
+		rows = job_rows(&j, list, err);
+		if (rows) {
+			const struct fabric_view view = fabric_view(env->fabric);
+			struct ebb_job *then = NULL, *now;
+
+			now = add_shares(&j, rows, w.present, view.lids, view.tables, "now");
+			if (changed) {
+				struct fabric_policy policy =
+					fabric_policy(env->fabric, w.faulty, NULL);
+
+				w.lids = fabric_try(env->fabric, w.faulty, &policy, &w.tables,
+						    &w.tried);
+				fabric_policy_fini(&policy);
+				then = add_shares(&j, rows, w.faulty, w.lids, &w.tables, "then");
+			}
+			mark_hit(rows, now, then, hit);
+			free(now);
+			free(then);
+		}
+	}
+	topo_builder_free(w.builder);
+	topo_unref(w.faulty);
+	lid_map_free(w.lids);
+	tables_fini(&w.tables);
+	free(w.named);
+	names_fini(&j.hosts);
+	free(j.job_of);
+	free(j.losing);
+	names_fini(&j.lost);
+	json_decref(lost);
+	return rows;
+}
+
+const struct command_run jobs_run = { .answer = jobs_answer, .long_answer = true };
 
 /* ---- Answer operations ----------------------------------------------------------------------- */
 

@@ -212,10 +212,23 @@ static bool is_asked(const void *arg, uint32_t host, const struct host_verdict *
 static json_t *answer_hosts(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
+	json_t *rows;
+	int only_names = 0;
 
-	return t && command_unpack(args, err, "{}")
-		       ? hosts_document(env->fabric, env->filter ? is_asked : NULL, env->filter)
-		       : NULL;
+	if (!t || !command_unpack(args, err, "{s?b}", "hostlist", &only_names))
+		return NULL;
+	rows = hosts_document(env->fabric, env->filter ? is_asked : NULL, env->filter);
+	if (only_names) { /* names that a scheduler takes, and nothing else */
+		json_t *names = json_array();
+
+		JSON_EACH (row, rows)
+			if (text_is_host_name(json_text(row, "name")))
+				json_array_append_new(
+					names, json_pack("{ss}", "name", json_text(row, "name")));
+		json_decref(rows);
+		rows = names;
+	}
+	return rows;
 }
 const struct command_run hosts_run = { .answer = answer_hosts, .long_answer = true };
 

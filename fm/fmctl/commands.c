@@ -252,6 +252,49 @@ static json_t *whatif_read_arguments(const struct fmctl *ctl, int argc, char **a
 	return NULL;
 }
 
+/*
+ * fmctl jobs: each line of the list begins with a job and ends with its hosts, as squeue prints
+ * them. Lines of jobs that have none yet end with a reason in brackets, or in nothing.
+ */
+static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
+{
+	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
+					       { "cordon", required_argument, NULL, 'c' },
+					       { "hit", no_argument, NULL, 'h' },
+					       { 0 } };
+	json_t *args = json_pack("{s:[], s:[], s:[]}", "fail", "cordon", "jobs");
+	enum fmctl_exit status = FMCTL_USAGE;
+	char *line = NULL;
+	size_t size = 0;
+	int c, which;
+
+	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?') {
+		if (c == 'h')
+			json_object_set_new(args, "hit", json_true());
+		else if (fmctl_is_value(ctl, "WHAT", optarg))
+			json_array_append_new(json_object_get(args, longs[which].name),
+					      json_string(optarg));
+		else
+			break;
+	}
+	if (c == -1 && optind == argc && !isatty(STDIN_FILENO)) {
+		while (getline(&line, &size, stdin) > 0) {
+			char *rest, *job = strtok_r(line, " \t\n", &rest), *word, *last = NULL;
+
+			while (job && (word = strtok_r(NULL, " \t\n", &rest)))
+				last = word;
+			if (last && *last != '(' && strcmp(job, "JOBID"))
+				json_array_append_new(json_object_get(args, "jobs"),
+						      json_pack("[ss]", job, last));
+		}
+		status = fmctl_ask_and_show(ctl, "jobs", json_incref(args), show_answer);
+	}
+	free(line);
+	json_decref(args);
+	return status;
+}
+const struct fmctl_view jobs_view = { .run = run_jobs };
+
 static enum fmctl_exit run_whatif(const struct fmctl *ctl, int argc, char **argv)
 {
 	bool check = false;
@@ -384,6 +427,23 @@ const struct fmctl_view events_view = { .run = run_events };
  */
 
 #define UUID_SHOWN 8 /* digits in a block's name */
+
+static void show_hosts(const struct fmctl *ctl, const json_t *rows)
+{
+	const char **names = mem_array(names, json_array_size(rows) + 1);
+	char *list;
+
+	JSON_EACH (row, rows)
+		names[row_at] = table_text(row, "name");
+	list = hostlist_format(names, json_array_size(rows));
+	if (ctl->given)
+		puts(list);
+	else
+		show_answer(ctl, rows);
+	free(list);
+	free(names);
+}
+const struct fmctl_view hosts_view = { .show = show_hosts };
 
 static int compare_names(const void *a, const void *b)
 {

@@ -186,9 +186,13 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 static bool is_said(const json_t *rows, const char *key)
 {
 	JSON_EACH (row, rows) {
-		const json_t *value = table_value(row, key);
+		char path[64]; /* without the brackets of a list */
+		const json_t *value;
 
-		if (json_is_true(value) || json_is_string(value) || json_number_value(value) > 0)
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(key, "["), key);
+		value = table_value(row, path);
+		if (json_is_true(value) || json_array_size(value) || json_is_string(value) ||
+		    json_number_value(value) > 0)
 			return true;
 	}
 	return false;

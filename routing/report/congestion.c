@@ -746,6 +746,50 @@ static struct ebb_figures sum_up(struct ebb_study *e, double worst)
 	return figures;
 }
 
+/* Fills a zeroed study but for its LIDs and groups; returns how many samples a pattern has. */
+static uint32_t study_init(struct ebb_study *e, const struct congestion_scene *scene)
+{
+	const struct topo *t = scene->t;
+
+	flows_init(&e->f, scene);
+
+	uint32_t nhosts = e->f.nhosts + 1, samples = FLOWS_MEANT / nhosts;
+
+	samples = samples < SAMPLES_MIN	  ? SAMPLES_MIN
+		  : samples > EBB_SAMPLES ? EBB_SAMPLES
+					  : samples;
+	e->rate = mem_array(e->rate, t->nports + 1);
+	for (uint32_t i = 0; i < t->nports; i++)
+		e->rate[i] = topo_lane_mbps(t->ports[i].speed) * t->ports[i].width ?: 1;
+	e->to = mem_array(e->to, nhosts);
+	e->in = mem_array(e->in, nhosts);
+	e->is_chosen = mem_array(e->is_chosen, t->nhosts + t->nnodes);
+	e->mass[0] = mem_array(e->mass[0], t->nswitches + 1);
+	e->mass[1] = mem_array(e->mass[1], t->nswitches + 1);
+	e->share = mem_array(e->share, t->nswitches + 1);
+	e->stamp = mem_array(e->stamp, t->nswitches + 1);
+	e->here = mem_array(e->here, t->nswitches + 1);
+	e->next = mem_array(e->next, t->nswitches + 1);
+	e->results = mem_array(e->results, (size_t)samples * nhosts);
+	return samples;
+}
+
+static void study_fini(struct ebb_study *e)
+{
+	free(e->rate);
+	free(e->to);
+	free(e->in);
+	free(e->is_chosen);
+	free(e->mass[0]);
+	free(e->mass[1]);
+	free(e->share);
+	free(e->stamp);
+	free(e->here);
+	free(e->next);
+	free(e->results);
+	flows_fini(&e->f);
+}
+
 void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *groups,
 		 struct ebb *out)
 {
@@ -754,29 +798,9 @@ void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *g
 					[EBB_JOB] = choose_job,
 					[EBB_STORAGE] = choose_storage };
 	struct ebb_study e = { .lids = scene->lids, .groups = groups };
-	const struct topo *t = scene->t;
+	uint32_t samples = study_init(&e, scene);
 	uint64_t state = 1;
 
-	flows_init(&e.f, scene);
-
-	uint32_t nhosts = e.f.nhosts + 1, samples = FLOWS_MEANT / nhosts;
-
-	samples = samples < SAMPLES_MIN	  ? SAMPLES_MIN
-		  : samples > EBB_SAMPLES ? EBB_SAMPLES
-					  : samples;
-	e.rate = mem_array(e.rate, t->nports + 1);
-	for (uint32_t i = 0; i < t->nports; i++)
-		e.rate[i] = topo_lane_mbps(t->ports[i].speed) * t->ports[i].width ?: 1;
-	e.to = mem_array(e.to, nhosts);
-	e.in = mem_array(e.in, nhosts);
-	e.is_chosen = mem_array(e.is_chosen, t->nhosts + t->nnodes);
-	e.mass[0] = mem_array(e.mass[0], t->nswitches + 1);
-	e.mass[1] = mem_array(e.mass[1], t->nswitches + 1);
-	e.share = mem_array(e.share, t->nswitches + 1);
-	e.stamp = mem_array(e.stamp, t->nswitches + 1);
-	e.here = mem_array(e.here, t->nswitches + 1);
-	e.next = mem_array(e.next, t->nswitches + 1);
-	e.results = mem_array(e.results, (size_t)samples * nhosts);
 	for (unsigned p = 0; p < EBB_PATTERNS; p++) {
 		double worst = 0;
 
@@ -787,16 +811,99 @@ void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *g
 		}
 		out->of[p] = sum_up(&e, worst);
 	}
-	free(e.rate);
-	free(e.to);
-	free(e.in);
-	free(e.is_chosen);
-	free(e.mass[0]);
-	free(e.mass[1]);
-	free(e.share);
-	free(e.stamp);
-	free(e.here);
-	free(e.next);
-	free(e.results);
-	flows_fini(&e.f);
+	study_fini(&e);
+}
+
+/* ---- Jobs ------------------------------------------------------------------------------------ */
+
+struct job_ports {
+	uint32_t *job;	 /* by host port in topological order; TOPO_NONE = of no job */
+	uint32_t *first; /* by job: the place of its first port in `ports` */
+	uint32_t *ports; /* by job, in topological order */
+};
+
+/* A round of the jobs first .. last - 1; that of a job depends on its number and the sample's. */
+static void choose_jobs(struct ebb_study *e, const struct job_ports *all, uint32_t first,
+			uint32_t last, uint32_t sample)
+{
+	for (uint32_t i = 0; i < e->f.nhosts; i++)
+		e->to[i] = NOBODY;
+	for (uint32_t job = first; job < last; job++) {
+		uint32_t count = all->first[job + 1] - all->first[job];
+		const uint32_t *ports = all->ports + all->first[job];
+		uint64_t random = ((uint64_t)job << 32) + sample + 1;
+		uint64_t shift = count > 1 ? 1 + random_next(&random) % (count - 1) : 0;
+
+		for (uint32_t i = 0; i < count && shift; i++)
+			e->to[ports[i]] = ports[(i + shift) % count];
+	}
+}
+
+/* Adds to `share` of each such job its mean, and to `time`, of the samples' slowest flows. */
+static void measure_jobs(struct ebb_study *e, const struct job_ports *all, uint32_t first,
+			 uint32_t last, uint32_t samples, struct ebb_job *out)
+{
+	double *least = mem_array(least, last + 1);
+	double worst = 0;
+
+	for (uint32_t n = 0; n < samples; n++) {
+		e->nresults = 0;
+		choose_jobs(e, all, first, last, n);
+		measure_sample(e, &worst);
+		for (uint32_t job = first; job < last; job++)
+			least[job] = 0;
+		for (size_t i = 0; i < e->nresults; i++) {
+			uint32_t job = all->job[e->f.permutation[i]];
+			double share = e->results[i];
+
+			out[job].share += share / samples / (all->first[job + 1] - all->first[job]);
+			if (share > 0 && (least[job] == 0 || share < least[job]))
+				least[job] = share;
+		}
+		for (uint32_t job = first; job < last; job++)
+			if (least[job] > 0)
+				out[job].time += 1 / least[job] / samples;
+	}
+	free(least);
+}
+
+void ebb_jobs(const struct congestion_scene *scene, const uint32_t *job_of, uint32_t njobs,
+	      struct ebb_job *out)
+{
+	struct ebb_study e = { .lids = scene->lids };
+	uint32_t samples = study_init(&e, scene);
+	struct job_ports all = { .job = mem_array(all.job, e.f.nhosts + 1),
+				 .first = mem_array(all.first, njobs + 2),
+				 .ports = mem_array(all.ports, e.f.nhosts + 1) };
+	struct ebb_job *alone = mem_array(alone, njobs + 1);
+
+	/* A counting sort: first[job + 1] is the job's number of ports, then where they end. */
+	for (uint32_t i = 0; i < e.f.nhosts; i++) {
+		uint32_t host = scene->t->nodes[e.f.hosts[i].node].host;
+
+		all.job[i] = host == TOPO_NONE ? TOPO_NONE : job_of[host];
+		if (all.job[i] != TOPO_NONE)
+			all.first[all.job[i] + 1]++;
+	}
+	for (uint32_t job = 0; job < njobs; job++)
+		all.first[job + 1] += all.first[job];
+	for (uint32_t i = e.f.nhosts; i-- > 0;)
+		if (all.job[i] != TOPO_NONE)
+			all.ports[--all.first[all.job[i] + 1]] = i;
+	memmove(all.first, all.first + 1, njobs * sizeof(*all.first));
+	all.first[njobs] = 0;
+	for (uint32_t i = 0; i < e.f.nhosts; i++)
+		all.first[njobs] += all.job[i] != TOPO_NONE;
+
+	mem_zero(out, njobs);
+	measure_jobs(&e, &all, 0, njobs, samples, out);
+	for (uint32_t job = 0; job < njobs; job++) {
+		measure_jobs(&e, &all, job, job + 1, samples, alone);
+		out[job].alone = alone[job].share;
+	}
+	free(all.job);
+	free(all.first);
+	free(all.ports);
+	free(alone);
+	study_fini(&e);
 }

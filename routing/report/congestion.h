@@ -81,6 +81,20 @@ void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *g
 		 struct ebb *out);
 
 /*
+ * What each of several jobs gets. All run at once; in each, rounds of an all-to-all of the ports of
+ * its machines. A machine is of one job.
+ */
+struct ebb_job {
+	double share; /* what its flows get, in the mean, of what their ends have for them */
+	double alone; /* the same while no other job runs */
+	double time;  /* of a round: what its busiest link carries in it, 1 = as fast as its ports;
+			 0 = the job has no flows with a path */
+};
+/* Fills out[0 .. njobs). job_of: by index in topo.hosts, TOPO_NONE = of no job. */
+void ebb_jobs(const struct congestion_scene *scene, const uint32_t *job_of, uint32_t njobs,
+	      struct ebb_job *out);
+
+/*
  * ---- What forwarding tables send over a link ----------------------------------------------------
  * How many LIDs, and how many pairs of hosts. Directions are counted separately, by the port that
  * packets leave from.

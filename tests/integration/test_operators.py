@@ -186,6 +186,50 @@ def test_status_says_after_random_faults_what_whatif_said_before(start, pod_net)
         fabric.wait(lambda s: fabric.ask("sweep")["lost"]["text"] == "nothing: no HCA is lost", "all is repaired")
 
 
+# ---- Jobs
+
+SQUEUE = """             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
+                71     gpu    train     anna  R    1:02:03     16 dgx-su01-[01-16]
+                72     gpu    train     bert  R       3:04      8 dgx-su01-[17-20,22,24-26]
+                73     gpu     eval     cleo  R       0:10      1 dgx-su01-32
+                74     gpu    other     dora  R       0:10      2 dgx-su01-31,moon-1
+                75     gpu     next     emil PD       0:00      8 (Resources)
+"""
+
+
+def jobs(fabric, *words, text=SQUEUE):
+    return subprocess.run([program("fmctl"), "-s", fabric.socket, "jobs", *words], input=text, capture_output=True, text=True, timeout=DEADLINE_S)
+
+
+def test_jobs_that_a_fault_hits_and_what_they_get(pod):
+    rows = json.loads(jobs(pod, "--json").stdout)
+    assert [(row["job"], row["hosts"], row["hcas_lost"], row["hit"]) for row in rows] == [("71", 16, 0, False), ("72", 8, 0, False), ("73", 1, 0, False), ("74", 1, 0, False)]
+    assert rows[3]["unknown"] == ["moon-1"] and "unknown" not in rows[0] and all("then" not in row and 0 < row["now"]["share"] <= row["now"]["alone"] + 1e-9 <= 1 + 2e-9 for row in rows)
+    assert all(row["now"]["time"] >= 1 - 1e-9 for row in rows)
+    spine = json.loads(jobs(pod, "--json", "--fail", SPINE).stdout)
+    assert not any(row["hcas_lost"] for row in spine) and spine[0]["then"]["share"] < spine[0]["now"]["share"] and spine[0]["hit"]
+    assert [row["now"] for row in spine] == [row["now"] for row in rows]
+    hit = json.loads(jobs(pod, "--json", "--hit", "--fail", "dgx-su01-22", "--fail", f"{LEAF}:24", "--fail", f"{LEAF}:25").stdout)
+    assert [(row["job"], row["hcas_lost"], row["losing"]) for row in hit if row["hcas_lost"]] == [("72", 10, "dgx-su01-[22,24-25]")]
+    shown = jobs(pod, "--fail", LEAF).stdout.splitlines()
+    assert shown[0].split() == "JOB HOSTS ALONE SHARE TIME THEN TIME LOST HCAS OF HOSTS UNKNOWN".split() and shown[1].split()[-2:] == ["16", "dgx-su01-[01-16]"]
+
+
+def test_jobs_by_cordons_and_refused_lists(pod):
+    rows = json.loads(jobs(pod, "--json", "--cordon", SPINE).stdout)
+    assert rows[0]["then"]["share"] < rows[0]["now"]["share"] and not any(row["hcas_lost"] for row in rows)
+    for text, fails in (("1 dgx-su01-[02-01]\n", True), ("1 dgx-[1-2\n", True), ("1 a]\n", True), ("1 h[1-99999]\n", True), ("", False), ("1\n", False)):
+        done = jobs(pod, text=text)
+        assert (done.returncode, done.stdout == "") == (int(fails), fails) and ("job 1 of the list" in done.stderr) == fails
+    assert jobs(pod, "--fail", "moon").returncode == 1 and jobs(pod, "dgx").returncode == 2
+
+
+def test_hostlist_is_what_squeue_takes(pod):
+    assert pod.fmctl("hosts", "--hostlist").stdout == "dgx-su01-[01-32]\n"
+    assert pod.fmctl("hosts", "dgx-su01-07", "--hostlist").stdout == "dgx-su01-07\n"
+    assert pod.ask("hosts", "dgx-su01-07", "--hostlist") == [{"name": "dgx-su01-07"}]
+
+
 def test_whatif_of_ill_nvlinks_is_plans_answer(pod, pod_net):
     answer = pod.ask("whatif", "--nvswitch", "dgx-su01-05=NO_P2P", "--nvswitch", "dgx-su01-06=FATAL")
     plan = pod.ask("plan", pod_net, "--nvswitch", "dgx-su01-06=FATAL", "--nvswitch", "dgx-su01-05=NO_P2P")

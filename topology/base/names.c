@@ -331,3 +331,73 @@ char *hostlist_format(const char *const *names, uint32_t count)
 		fclose(out);
 	return text ? text : mem_strdup("");
 }
+
+#define HOSTLIST_NAME 256
+
+struct hostlist_reading {
+	hostlist_fn *fn;
+	void *arg;
+	uint32_t count;
+	char name[HOSTLIST_NAME];
+};
+
+/* The first `length` bytes of the name stand; `rest` is what follows, up to `end`. */
+static bool read_names(struct hostlist_reading *r, size_t length, const char *rest, const char *end)
+{
+	const char *open = memchr(rest, '[', end - rest), *close;
+	size_t plain = (open ?: end) - rest;
+
+	if (length + plain >= sizeof(r->name))
+		return false;
+	memcpy(r->name + length, rest, plain);
+	length += plain;
+	r->name[length] = '\0';
+	if (!open) {
+		if (!length || memchr(r->name, ']', length) || ++r->count > HOSTLIST_MAX)
+			return false;
+		r->fn(r->arg, r->name);
+		return true;
+	}
+	close = memchr(open, ']', end - open);
+	for (const char *part = open + 1; close && part <= close; part++) {
+		size_t digits = strspn(part, "0123456789"), more = digits;
+		unsigned long from = strtoul(part, NULL, 10), to = from;
+
+		part += digits;
+		if (*part == '-') {
+			more = strspn(++part, "0123456789");
+			to = strtoul(part, NULL, 10);
+			part += more;
+		}
+		if (!digits || !more || digits > NUMBER_DIGITS || more > NUMBER_DIGITS ||
+		    to < from || (*part != ',' && part != close))
+			return false;
+		for (; from <= to; from++) {
+			int n = snprintf(r->name + length, sizeof(r->name) - length, "%0*lu",
+					 (int)digits, from);
+
+			if ((size_t)n >= sizeof(r->name) - length ||
+			    !read_names(r, length + n, close + 1, end))
+				return false;
+		}
+	}
+	return close;
+}
+
+bool hostlist_each(const char *list, hostlist_fn *fn, void *arg)
+{
+	struct hostlist_reading r = { .fn = fn, .arg = arg };
+
+	while (true) {
+		bool within = false;
+		const char *end = list;
+
+		for (; *end && (within || *end != ','); end++)
+			within = *end == '[' || (within && *end != ']');
+		if (!read_names(&r, 0, list, end))
+			return false;
+		if (!*end)
+			return true;
+		list = end + 1;
+	}
+}

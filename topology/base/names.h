@@ -6,6 +6,7 @@
 #ifndef FMD_TOPOLOGY_BASE_NAMES_H
 #define FMD_TOPOLOGY_BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,5 +62,14 @@ void near_names_say(const struct near_names *near, char *err, size_t size);
  * caller frees the text.
  */
 char *hostlist_format(const char *const *names, uint32_t count);
+
+#define HOSTLIST_MAX 65536 /* names in one list */
+
+typedef void hostlist_fn(void *arg, const char *name);
+/*
+ * Calls fn for each name of such a list, in its order; Slurm's form with several brackets in a name
+ * too. False: the text is no list, or of too many names; fn has been called for those before.
+ */
+bool hostlist_each(const char *list, hostlist_fn *fn, void *arg);
 
 #endif

@@ -154,6 +154,36 @@ static void pairs_across_share_the_one_link_up(void **state)
 	drop(&s);
 }
 
+/* Two jobs of a host at each leaf meet on the one link up, a third has no host, later one. */
+static void jobs_share_the_links_that_they_meet_on(void **state)
+{
+	const unsigned m[] = { 2, 2 }, w[] = { 1, 1 }, p[] = { 1, 1 };
+	char err[128];
+	struct study s = study_of(generate_pgft(2, m, w, p, err, sizeof(err)), NULL);
+	const struct congestion_scene scene = { s.t, s.lids, &s.tables, NULL };
+	uint32_t job_of[4], seen[2] = { 0 };
+	struct ebb_job got[3];
+
+	assert_int_equal(s.t->nhosts, 4);
+	for (uint32_t h = 0; h < 4; h++) {
+		uint32_t node = s.t->host_cas[s.t->hosts[h].first];
+
+		job_of[h] = seen[topo_peer(s.t, topo_port(s.t, node, 1))->node == 0]++;
+	}
+	ebb_jobs(&scene, job_of, 3, got);
+	for (unsigned j = 0; j < 2; j++)
+		assert_true(is_near(got[j].share, 0.5) && is_near(got[j].alone, 1) &&
+			    is_near(got[j].time, 2));
+	assert_true(got[2].share == 0 && got[2].alone == 0 && got[2].time == 0);
+	for (uint32_t h = 0; h < 4; h++)
+		job_of[h] = job_of[h] == 0 ? 2 : TOPO_NONE;
+	ebb_jobs(&scene, job_of, 3, got);
+	assert_true(is_near(got[2].share, 1) && is_near(got[2].alone, 1) &&
+		    is_near(got[2].time, 1));
+	assert_true(got[0].share == 0 && got[1].share == 0);
+	drop(&s);
+}
+
 static void a_host_that_is_cut_off_gets_nothing(void **state)
 {
 	struct study s = study_of(tree(4), NULL);
@@ -343,6 +373,7 @@ int main(void)
 		cmocka_unit_test(too_few_spines_carry_more),
 		cmocka_unit_test(flows_that_never_meet_get_all),
 		cmocka_unit_test(pairs_across_share_the_one_link_up),
+		cmocka_unit_test(jobs_share_the_links_that_they_meet_on),
 		cmocka_unit_test(a_host_that_is_cut_off_gets_nothing),
 		cmocka_unit_test(slow_links_give_what_they_carry),
 		cmocka_unit_test(flows_on_a_link_of_half_the_rate_count_twice),

@@ -278,6 +278,38 @@ static void hostlists_are_as_short_as_slurm_takes_them(void **state)
 	assert_hostlist(big, 2, "n18[446744073709551615-446744073709551616]");
 }
 
+static void add_name(void *arg, const char *name)
+{
+	char *all = arg;
+
+	snprintf(all + strlen(all), 256 - strlen(all), "%s ", name);
+}
+
+static void hostlists_are_read_as_slurm_writes_them(void **state)
+{
+	static const char *const lists[][2] = {
+		{ "a,b7,c1-ib", "a b7 c1-ib " },
+		{ "n[01-02,04,10]", "n01 n02 n04 n10 " },
+		{ "n[8-11]", "n8 n9 n10 n11 " },
+		{ "r[1-2]n[08-09]x,z", "r1n08x r1n09x r2n08x r2n09x z " },
+	};
+	static const char *const wrong[] = {
+		"",	  "a,",	   ",a",    "a[1", "a[1-2]]",	 "a]",
+		"a[2-1]", "a[1-]", "a[-1]", "a[]", "a[1-99999]", "a[x]"
+	};
+	char all[256];
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		*all = '\0';
+		assert_true(hostlist_each(lists[i][0], add_name, all));
+		assert_string_equal(all, lists[i][1]);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		*all = '\0';
+		assert_false(hostlist_each(wrong[i], add_name, all));
+	}
+}
+
 /* ---- JSON --------------------------------------------------------------------------- */
 
 static const char *text_of(json_t *row, const char *key)
@@ -479,6 +511,7 @@ int main(void)
 		cmocka_unit_test(slurm_lists_every_host_once),
 		cmocka_unit_test(slurm_names_are_words_and_unique),
 		cmocka_unit_test(hostlists_are_as_short_as_slurm_takes_them),
+		cmocka_unit_test(hostlists_are_read_as_slurm_writes_them),
 		cmocka_unit_test(json_rows_have_what_scripts_ask_for),
 		cmocka_unit_test(json_switches_are_switches_only),
 		cmocka_unit_test(json_links_name_both_ends),
