@@ -215,14 +215,19 @@ void show_text(const struct fmctl *ctl, const json_t *result)
 
 /* ---- status and path ---- */
 
-/* As Nagios has it: 0 ok, 1 warning, 2 critical, 3 unknown. */
+/*
+ * As Nagios has it: 0 ok, 1 warning, 2 critical, 3 unknown. Critical is what hosts lack: HCAs that
+ * are cut off, or tables that leave pairs out or loop. Lost redundancy and alerts are warnings.
+ */
 static enum fmctl_exit status_verdict(const struct fmctl *ctl, const json_t *result)
 {
 	const char *headline = table_text(result, "headline");
 
 	if (!ctl->given)
 		return FMCTL_DONE;
-	if (!strcmp(headline, "DOWN"))
+	if (!strcmp(headline, "DOWN") || table_int(result, "hcas_cut_off") ||
+	    table_int(result, "proof.unreachable") || table_int(result, "proof.loops") ||
+	    table_int(result, "proof.credit_cycles"))
 		return FMCTL_USAGE;
 	return !strcmp(headline, "UP (DEGRADED)") ||
 			       json_array_size(json_object_get(result, "alerts"))

@@ -143,10 +143,15 @@ def test_monitoring_and_path_end_with_what_is_wrong(start, pod_net, tmp_path):
 
     assert run("status", "--check") == (0, "UP: 256 HCAs, 12 switches, 0 links down\n")
     assert run("path", "dgx-su01-01", "dgx-su01-02")[0] == 0
+    fabric.console(f'Unlink "S-{guid_of(fabric, "spine-04")[2:]}"')
+    fabric.wait_up(lambda s: s["lost"]["redundancy"], "a spine is down")
+    assert run("status", "--check")[0] == 1
+    fabric.console(f'Relink "S-{guid_of(fabric, "spine-04")[2:]}"')
+    fabric.wait_up(lambda s: not s["lost"]["redundancy"], "it is back")
     fabric.console(f'Unlink "S-{guid_of(fabric, "leaf-su01-rail2")[2:]}"')
     fabric.wait_up(lambda s: s["hcas_cut_off"] == 32, "the leaf is down")
     code, line = run("status", "--check")
-    assert (code, line.count("\n")) == (1, 1) and line.startswith("UP (DEGRADED): 32 HCAs cut off: leaf-su01-rail2 is down; 32 HCAs lost: 32 hosts keep")
+    assert (code, line.count("\n")) == (2, 1) and line.startswith("UP (DEGRADED): 32 HCAs cut off: leaf-su01-rail2 is down; 32 HCAs lost: 32 hosts keep")
     status = run("status")[1]
     assert "fabric      UP (DEGRADED)" in status and "lost        32 HCAs lost: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])" in status
     code, text = run("path", "dgx-su01-01", "dgx-su01-02")
