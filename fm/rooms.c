@@ -14,6 +14,7 @@
 #include "fm/partition/module.h"
 #include "fm/perf/module.h"
 #include "fm/rebalance/module.h"
+#include "fm/registers/module.h"
 #include "fm/registrations/module.h"
 #include "fm/restart/module.h"
 #include "fm/sa/module.h"
@@ -60,6 +61,7 @@ fabric_modules fabric_rooms = {
 	{ .module = &link_health_module,
 	  /* A link that falls is quarantined before what was read of it is forgotten. */
 	  AFTER(&links_out_module) },
+	{ .module = &registers_module },
 	{ .module = &port_keys_module,
 	  /* Alerts of links come first, then those of single ports. */
 	  AFTER(&link_health_module) },

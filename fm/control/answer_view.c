@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* answer_view: pictures of the fabric: status, topology, rows of what is there, what happened. */
 #include <errno.h>
+#include <stdlib.h>
 #include "fm/adaptive/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
@@ -10,6 +11,7 @@
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
 #include "fm/perf/module.h"
+#include "fm/registers/module.h"
 #include "fm/restart/module.h"
 #include "topology/base/mem.h"
 #include "topology/files/dump.h"
@@ -152,7 +154,7 @@ static json_t *answer_switches(const struct command_env *env, json_t *args, char
 }
 const struct command_run switches_run = { .answer = answer_switches, .long_answer = true };
 
-/* Those that are down have since when, those that are not trusted have why. */
+/* Those that are down have since when and the reason, those that are not trusted have why. */
 static bool rows_links(const struct command_env *env, json_t *args, command_put_fn *put, void *arg,
 		       char *err)
 {
@@ -175,8 +177,19 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 	rows = sick || (filter && filter->unhealthy) ? link_health_links(env->fabric)
 						     : links_down(env->fabric);
 	filter_links(filter, rows);
-	JSON_EACH (row, rows)
+	JSON_EACH (row, rows) {
+		const json_t *end = json_object_get(row, "a");
+		const char *guid = json_string_value(json_object_get(end, "guid"));
+		struct link_down_reason why;
+
+		if (guid && json_is_false(json_object_get(row, "up")) &&
+		    link_down_reason(env->fabric, strtoull(guid, NULL, 16),
+				     (uint8_t)json_integer_value(json_object_get(end, "port")),
+				     &why))
+			json_put(row, "{ss ss*}", "reason", why.reason, "blame",
+				 *why.blame ? why.blame : NULL);
 		put(arg, json_incref(row));
+	}
 	json_decref(rows);
 	return true;
 }

@@ -5,6 +5,7 @@
 #include "fm/control/show.h"
 #include "fm/links_out/module.h"
 #include "fm/multicast/module.h"
+#include "fm/registers/module.h"
 #include "topology/base/text.h"
 
 /* ---- Counters of both ends ------------------------------------------------------------------- */
@@ -163,11 +164,15 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 				   .node = port->node,
 				   .port = port->num };
 	const struct event_about about = event_about_port(s->t, at);
+	struct link_down_reason why;
 	char name[256];
 
 	what_name(s->t, &what, name, sizeof(name));
 	json_put(s->doc, "{ss ss}", "kind", as_link ? "cable" : "port", "name", name);
 	show_port_facts(s, at);
+	if (link_down_reason(s->env->fabric, s->t->nodes[port->node].guid, port->num, &why))
+		json_put(s->doc, "{ss ss*}", "reason", why.reason, "blame",
+			 *why.blame ? why.blame : NULL);
 	if (port->peer != TOPO_NONE) {
 		json_t *near = end_row(s, at);
 

@@ -26,6 +26,7 @@ static const char *const kinds[] = {
 	"link-admitted",
 	"link-bounced",
 	"link-down",
+	"link-down-reason",
 	"link-errors",
 	"link-errors-over",
 	"link-gone",

@@ -2,15 +2,15 @@
 /*
  * MADs by libibumad: the kernel's umad character device, or ibsim's imitation of it.
  *
- * One agent for each class: SMI (LID-routed and directed), SA, and PerfMgt, which only asks; and
- * one more for the SA's methods with long answers. The subnet management classes have a descriptor
- * of their own, which is read first: the kernel queues hundreds of thousands of MADs on one, and an
- * answer to an SMP behind the SA requests of a starting job would come too late. The kernel finds
- * the agent of an answer by the upper 32 bits of its TID, which it sets itself, and hands on only
- * answers to sends that have a time-out; with that it holds the request, and refuses a second one
- * of the same TID until it has given the first back. So requests go with a kernel time-out a little
- * shorter than the transaction's own, without kernel retries: a retry under the same TID then finds
- * the place free. Requests given back (umad status set) are reported as failed.
+ * One agent for each class: SMI (LID-routed and directed), SA, PerfMgt and NVIDIA's, which only
+ * ask; and one more for the SA's methods with long answers. The subnet management classes have a
+ * descriptor of their own, which is read first: the kernel queues hundreds of thousands of MADs on
+ * one, and an answer to an SMP behind the SA requests of a starting job would come too late. The
+ * kernel finds the agent of an answer by the upper 32 bits of its TID, which it sets itself, and
+ * hands on only answers to sends that have a time-out; with that it holds the request, and refuses
+ * a second one of the same TID until it has given the first back. So requests go with a kernel
+ * time-out a little shorter than the transaction's own, without kernel retries: a retry under the
+ * same TID then finds the place free. Requests given back (umad status set) are reported as failed.
  *
  * RMPP is the kernel's: a long answer is written as one buffer, a long request read as one. Its
  * segments are sent again when an acknowledgement is late, by 2 s or by the send's own time-out if
@@ -63,6 +63,7 @@
 #include <sys/prctl.h>
 #include "fm/loop/log.h"
 #include "fm/mad/umad_own.h"
+#include "fm/mad/wire_registers.h"
 #include "fm/os/service_status.h"
 #include "topology/base/mem.h"
 
@@ -140,6 +141,7 @@ static const struct agent {
 		       1,
 		       { WIRE_GET, WIRE_SET, WIRE_REPORT, WIRE_TRAP, WIRE_DELETE } },
 	[AGENT_PERF] = { HANDLE_SMI, WIRE_PERF, 1, 0, { 0 } },
+	[AGENT_VENDOR] = { HANDLE_SMI, WIRE_VENDOR, 1, 0, { 0 } },
 	[AGENT_TABLES] = { HANDLE_TABLES,
 			   WIRE_SA,
 			   2,

@@ -139,11 +139,11 @@ void sa_share_spend(struct sa_share *share, uint64_t us);
 
 #define UMAD_BLOCK_MS 1 /* the other events wait no longer than that */
 
-enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENT_PERF, AGENT_TABLES, AGENTS };
+enum { AGENT_SMI_LID, AGENT_SMI_DR, AGENT_SA, AGENT_PERF, AGENT_VENDOR, AGENT_TABLES, AGENTS };
 
 /*
- * SMPs are read first, and what ports answer of their counters: both are answers to us, no more
- * than we asked for, and share a window of transactions, so that either, left unread behind
+ * SMPs are read first, and what ports answer of counters and registers: all are answers to us, no
+ * more than we asked for, and share a window of transactions, so that either, left unread behind
  * requests to the SA, would hold up the other. On a simulator all are the first.
  */
 enum { HANDLE_SMI, HANDLE_GS, HANDLE_TABLES, HANDLES };

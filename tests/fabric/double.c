@@ -388,7 +388,26 @@ static void cable_set(struct double_fabric *d, guid_t node, unsigned num, bool c
 
 void double_cut(struct double_fabric *d, guid_t node, unsigned port)
 {
+	double_down(d, node, port, 0);
+}
+
+void double_down(struct double_fabric *d, guid_t node, unsigned port, uint8_t reason)
+{
+	struct dport *end = double_port(d, node, port);
+
 	cable_set(d, node, port, true);
+	end->down_reason = reason;
+	end->peer->down_reason = 0;
+}
+
+void double_set_no_registers(struct double_fabric *d, guid_t node, bool on)
+{
+	double_node(d, node)->no_registers = on;
+}
+
+unsigned double_registers_read(const struct double_fabric *d, guid_t node)
+{
+	return double_node(d, node)->registers_read;
 }
 
 void double_join(struct double_fabric *d, guid_t node, unsigned port)

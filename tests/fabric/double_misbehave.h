@@ -7,6 +7,15 @@
 
 struct double_fabric;
 
+/*
+ * The link goes down, and that port's registers give the reason, a number of PDDR's page 6; 0 = the
+ * cable is pulled.
+ */
+void double_down(struct double_fabric *d, guid_t node, unsigned port, uint8_t reason);
+/* It has no AccessRegister, and says so. */
+void double_set_no_registers(struct double_fabric *d, guid_t node, bool on);
+/* AccessRegister requests that it has got. */
+unsigned double_registers_read(const struct double_fabric *d, guid_t node);
 /* Of each crossing of the cable at that port, either way. */
 void double_set_loss(struct double_fabric *d, guid_t node, unsigned port, unsigned per_mille);
 /* What a cable does to MADs that leave by that port; the other way is the other port's. */

@@ -72,6 +72,9 @@ struct dport {
 	uint8_t cable_speed, cable_lanes; /* what its cable can; 0 = as much as the ports */
 	uint32_t capmask;
 	uint8_t most_mtu, most_vls; /* double_set_most() */
+	uint8_t down_reason;	    /* of its link's latest fall, if it is no pulled cable */
+	int8_t heat;		    /* of its module, in C; 0 = as usual */
+	char serial[17], part[17];  /* of its module; "" = as they were delivered */
 };
 
 struct dnode {
@@ -90,11 +93,13 @@ struct dnode {
 	uint16_t *mft; /* [mft_cap][columns] */
 	unsigned columns;
 	bool silent, state_table, no_sets;
-	bool off;		/* no power, or booting */
-	bool refuses;		/* Sets are answered with a status, and not taken over */
-	bool mum;		/* sends no traps */
-	uint8_t labels;		/* enum double_labels */
-	bool no_cc;		/* does not know the class */
+	bool off;	   /* no power, or booting */
+	bool refuses;	   /* Sets are answered with a status, and not taken over */
+	bool mum;	   /* sends no traps */
+	uint8_t labels;	   /* enum double_labels */
+	bool no_cc;	   /* does not know the class */
+	bool no_registers; /* does not know AccessRegister */
+	unsigned registers_read;
 	struct dcc *cc;		/* what was set of congestion control */
 	bool pretends;		/* acknowledges blocks of tables and stores none */
 	uint16_t feigns;	/* .. or values of that attribute; 0 = none */

@@ -68,6 +68,8 @@ struct double_fabric {
 	void *on_set_arg;
 	struct double_drops drops;
 	uint64_t sets[256];	      /* that came to devices, by management class */
+	uint64_t vendor_gets;	      /* of NVIDIA's class 0x0a */
+	uint64_t register_garbage;    /* registers are bytes by that seed; 0 = true */
 	uint64_t changed_us;	      /* when what devices forward may have changed last */
 	struct {		      /* by the loop's clock, since they were reset; 0 = not yet */
 		uint64_t trap_us;     /* the first trap reached a port */
@@ -75,6 +77,7 @@ struct double_fabric {
 		uint64_t last_us;     /* ..and the latest */
 		uint64_t block_us;    /* the first Set of LFT was carried out.. */
 		uint64_t answered_us; /* ..and the latest answered */
+		uint64_t register_us; /* the first AccessRegister was */
 		unsigned blocks;      /* of LFTs that were set */
 	} stamps;
 	uint64_t tables_asked;

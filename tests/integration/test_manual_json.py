@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLIENT = pathlib.Path(__file__).with_name("sa_client.py")
 HOST, OFF, MEMBER = "H-0002c90380000100", "H-0002c90380000a00", "H-0002c90380008300"
 LEAF, HCA, FAR, MACHINE = "leaf-su01-rail0", "dgx-su01-01 mlx5_0", "dgx-su01-20 mlx5_0", "dgx-su01-05"
-BY_NAME = {"stages_ms", "inputs", "input_errors", "events_by_level", "host_verdicts", "states"}  # objects whose keys are names of something
+BY_NAME = {"stages_ms", "inputs", "input_errors", "events_by_level", "host_verdicts", "states", "down_reasons"}  # objects whose keys are names of something
 ROWS = {"lft": "entries", "path": "hops", "health": "links", "nvswitch": "hosts"}
 NO_ROWS = {"status", "topology", "top", "show", "cabling", "map"}  # documents that offset= and limit= do not fit
 

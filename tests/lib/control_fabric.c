@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <unistd.h>
 #include "fm/nvswitch/state.h"
+#include "fm/registers/module.h"
 #include "tests/lib/control_fabric.h"
 
 struct fabric_view fabric_view(const struct fabric *f)
@@ -340,6 +341,14 @@ json_t *fabric_alerts(const struct fabric *f)
 const struct port_counters *link_health_counters(const struct fabric *f, guid_t node, uint8_t port)
 {
 	return f->counters ? &f->counters[topo_port_of(f->topo, node, port)] : NULL;
+}
+
+/* No port reports why its link went down. */
+bool link_down_reason(const struct fabric *f, guid_t node, uint8_t port,
+		      struct link_down_reason *out)
+{
+	*out = (struct link_down_reason){ 0 };
+	return false;
 }
 
 const struct fec_mode *link_health_fec(const struct fabric *f, guid_t node, uint8_t port)

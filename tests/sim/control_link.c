@@ -47,6 +47,53 @@ static int do_unlink(struct args *a)
 	return 0;
 }
 
+static int do_down(struct args *a)
+{
+	struct dport *port;
+	uint64_t reason;
+
+	if (!next_cable(a, &port))
+		return -EINVAL;
+	if (!next_is(a, "reason"))
+		return bad(a, "reason N is expected behind the port");
+	if (!next_number(a, &reason, UINT8_MAX))
+		return -EINVAL;
+	double_down(a->d, name_of(port), port->num, (uint8_t)reason);
+	return 0;
+}
+
+/* A cable has the same number at both ends. */
+static int do_cable(struct args *a)
+{
+	struct dport *port;
+	const char *serial, *part;
+
+	if (!next_cable(a, &port))
+		return -EINVAL;
+	serial = next_word(a);
+	part = next_word(a);
+	if (strlen(serial) >= sizeof(port->serial) || (part && strlen(part) >= sizeof(port->part)))
+		return bad(a, "a number has up to 16 characters");
+	strcpy(port->serial, serial);
+	strcpy(port->peer->serial, serial);
+	if (part) {
+		strcpy(port->part, part);
+		strcpy(port->peer->part, part);
+	}
+	return 0;
+}
+
+static int do_heat(struct args *a)
+{
+	struct dport *port;
+	uint64_t heat;
+
+	if (!next_cable(a, &port) || !next_number(a, &heat, 127))
+		return -EINVAL;
+	port->heat = (int8_t)heat;
+	return 0;
+}
+
 /* What is put off is lines, so that a log tells of each. The judge doesn't count it as a link. */
 static int do_flap(struct args *a)
 {
@@ -191,6 +238,11 @@ const struct command commands_link[] = {
 	{ "link", "A:PORT [B:PORT]", "plugs the cable in again, or a cable from A to B", 1, 2,
 	  do_link },
 	{ "unlink", "A:PORT [B:PORT]", "pulls the cable", 1, 2, do_unlink },
+	{ "down", "A:PORT reason N",
+	  "the link goes down, and A's registers give that reason (PDDR, page 6)", 3, 3, do_down },
+	{ "cable", "A:PORT SERIAL [PART]", "the cable has that serial and part number", 2, 3,
+	  do_cable },
+	{ "heat", "A:PORT CELSIUS", "its module is that hot; 0: as usual", 2, 2, do_heat },
 	{ "flap", "A:PORT TIMES PERIOD", "the link falls and comes back, so often", 3, 3, do_flap },
 	{ "train", "A:PORT SPEED [LANES]", "the cable comes up again with that speed", 2, 3,
 	  do_train },

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/mad/wire_format.h"
+#include "fm/mad/wire_registers.h"
+#include "topology/base/mem.h"
+
+#define CAP_ACCESS_REGISTER 20
+#define REGISTER	    12 /* of the data */
+#define BY_IB_NUMBER	    1
+
+/* The heads of PDDR and PPCNT: which port, and which page or group of it. */
+/* clang-format off */
+#define WIRE_PDDR_LIST(F, R, G, B)                                                                 \
+	R(r1, 8) F(port, 8) F(numbering, 2) R(r2, 14) R(r3, 24) F(page, 8)
+#define WIRE_PPCNT_LIST(F, R, G, B)                                                                \
+	R(r1, 8) F(port, 8) F(numbering, 2) R(r2, 8) F(page, 6) R(r3, 32)
+/* clang-format on */
+struct wire_pddr {
+	WIRE_FIELDS(WIRE_PDDR_LIST)
+};
+struct wire_ppcnt {
+	WIRE_FIELDS(WIRE_PPCNT_LIST)
+};
+WIRE_FORMAT(pddr, uint8_t[8], WIRE_PDDR_LIST)
+WIRE_FORMAT(ppcnt, uint8_t[8], WIRE_PPCNT_LIST)
+
+WIRE_FORMAT(down, uint8_t[WIRE_DOWN_BYTES], WIRE_DOWN_LIST)
+WIRE_CODEC(down, WIRE_DOWN_BYTES)
+WIRE_FORMAT(module, uint8_t[WIRE_MODULE_BYTES], WIRE_MODULE_LIST)
+WIRE_CODEC(module, WIRE_MODULE_BYTES)
+WIRE_FORMAT(ber, uint8_t[WIRE_BER_BYTES], WIRE_BER_LIST)
+WIRE_CODEC(ber, WIRE_BER_BYTES)
+
+bool wire_registers_able(const uint8_t data[WIRE_GMP_DATA])
+{
+	return wire_get(data + WIRE_VENDOR_CAPS_OFFSET, 4) >> CAP_ACCESS_REGISTER & 1;
+}
+
+void wire_register_ask(enum wire_register id, uint8_t port, uint8_t page,
+		       uint8_t data[WIRE_GMP_DATA])
+{
+	const struct wire_pddr pddr = { .port = port, .numbering = BY_IB_NUMBER, .page = page };
+	const struct wire_ppcnt ppcnt = { .port = port, .numbering = BY_IB_NUMBER, .page = page };
+
+	memset(data, 0, WIRE_GMP_DATA);
+	if (id == WIRE_REGISTER_PDDR)
+		pddr_put(&pddr, data + REGISTER);
+	else
+		ppcnt_put(&ppcnt, data + REGISTER);
+}
+
+void wire_register_about(enum wire_register id, const uint8_t data[WIRE_GMP_DATA], uint8_t *port,
+			 uint8_t *page)
+{
+	struct wire_pddr pddr;
+	struct wire_ppcnt ppcnt;
+
+	pddr_get(data + REGISTER, &pddr);
+	ppcnt_get(data + REGISTER, &ppcnt);
+	*port = pddr.port;
+	*page = id == WIRE_REGISTER_PDDR ? pddr.page : ppcnt.page;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+const char *wire_down_reason(unsigned reason)
+{
+	static const char *const names[] = {
+		[0] = "none",
+		[1] = "unknown",
+		[WIRE_DOWN_HIGH_BER] = "high BER",
+		[3] = "block lock lost",
+		[4] = "alignment lost",
+		[5] = "FEC synchronisation lost",
+		[6] = "PLL lock lost",
+		[7] = "FIFO overflow",
+		[8] = "false SKIP condition",
+		[9] = "minor error threshold exceeded",
+		[10] = "physical layer retransmission time-out",
+		[11] = "heartbeat errors",
+		[12] = "credit watchdog of the link layer",
+		[13] = "link integrity threshold exceeded",
+		[14] = "buffer overrun",
+		[15] = "down by out-of-band command, link healthy",
+		[16] = "down by out-of-band command, link with high BER",
+		[17] = "down by in-band command, link healthy",
+		[18] = "down by in-band command, link with high BER",
+		[19] = "verification of the link failed",
+		[20] = "remote fault received",
+		[21] = "TS1 received",
+		[22] = "down by management command",
+		[WIRE_DOWN_UNPLUGGED] = "cable unplugged",
+		[24] = "cable access failed",
+		[25] = "cable thermal shutdown",
+		[26] = "cable current too high",
+		[27] = "cable exceeds power budget",
+		[28] = "fast recovery by raw BER",
+		[29] = "fast recovery by effective BER",
+		[30] = "fast recovery by symbol BER",
+		[31] = "fast recovery by credit watchdog",
+		[32] = "peer went to sleep",
+		[33] = "peer disabled by command",
+		[34] = "peer disabled and locked",
+		[35] = "peer thermal event",
+		[36] = "peer forced down",
+		[37] = "peer reset",
+		[38] = "port reset",
+		[39] = "physical layer retransmission triggered recovery",
+		[40] = "forced down by hardware",
+		[42] = "exit from L1 failed",
+		[43] = "too many link recoveries",
+		[44] = "contain mode",
+		[45] = "bandwidth loss",
+		[46] = "laser fault",
+		[47] = "high symbol error rate",
+		[48] = "down by NMX administrator",
+		[49] = "high BER during guard time",
+		[50] = "local fault",
+		[51] = "interruption",
+		[52] = "debug command",
+		[53] = "recovery command",
+	};
+
+	return reason < ARRAY_SIZE(names) ? names[reason] : NULL;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * wire_registers: registers of NVIDIA's devices, read in-band by AccessRegister (class 0x0A, Get
+ * alone). Layouts: the register database of mstflint (GPL-2.0 or OpenIB). Data are the
+ * WIRE_GMP_DATA bytes behind the common header: the vendor's key, a word of which block it is, and
+ * 220 bytes of the register, whose first block has all that is read here.
+ */
+#ifndef FMD_MAD_WIRE_REGISTERS_H
+#define FMD_MAD_WIRE_REGISTERS_H
+
+#include "fm/mad/wire.h"
+
+#define WIRE_VENDOR		0x0A   /* the class */
+#define WIRE_VENDOR_INFO	0x0017 /* its GeneralInfo: what the device can do */
+#define WIRE_ACCESS_REGISTER	0x0051 /* modifier: the register */
+#define WIRE_VENDOR_INFO_OFFSET 8      /* of GeneralInfo in the data */
+#define WIRE_VENDOR_CAPS_OFFSET 136    /* of the first word of its capabilities */
+
+enum wire_register {
+	WIRE_REGISTER_PDDR = 0x5031,  /* what a port and its module know of themselves, by pages */
+	WIRE_REGISTER_PPCNT = 0x5008, /* counters, by groups */
+};
+enum wire_register_page { WIRE_PDDR_MODULE = 3, WIRE_PDDR_DOWN = 6, WIRE_PPCNT_BER = 0x16 };
+
+/* Of GeneralInfo. True: the device has AccessRegister. */
+bool wire_registers_able(const uint8_t data[WIRE_GMP_DATA]);
+
+/* The request of a page of PDDR, or of a group of PPCNT, of a port by its InfiniBand number. */
+void wire_register_ask(enum wire_register id, uint8_t port, uint8_t page,
+		       uint8_t data[WIRE_GMP_DATA]);
+/* Which port and page a request or an answer is about. */
+void wire_register_about(enum wire_register id, const uint8_t data[WIRE_GMP_DATA], uint8_t *port,
+			 uint8_t *page);
+/* The page: what is behind the register's head. */
+static inline uint8_t *wire_register_page(uint8_t data[WIRE_GMP_DATA])
+{
+	return data + 20;
+}
+
+/* ---- Pages ----------------------------------------------------------------------------------- */
+
+/* Why the link went down last. Bit error rates are COEFFICIENT x 10^-MAGNITUDE. */
+/* clang-format off */
+#define WIRE_DOWN_LIST(F, R, G, B)                                                                 \
+	R(r1, 24) F(intent, 4) F(blame, 4)                                                         \
+	R(r2, 24) F(local, 8)                                                                      \
+	R(r3, 24) F(remote, 8) R(r4, 32)                                                           \
+	R(r5, 4) F(raw_coefficient, 4) F(raw_magnitude, 8) R(r6, 144)                              \
+	R(r7, 4) F(effective_coefficient, 4) F(effective_magnitude, 8) R(r8, 48)                   \
+	R(r9, 4) F(symbol_coefficient, 4) F(symbol_magnitude, 8) R(r10, 16)
+/* clang-format on */
+#define WIRE_DOWN_BYTES 48
+WIRE_ATTRIBUTE(down, WIRE_DOWN_LIST, WIRE_DOWN_BYTES)
+
+enum wire_down_blame { WIRE_BLAME_UNKNOWN, WIRE_BLAME_LOCAL, WIRE_BLAME_REMOTE };
+enum { WIRE_INTENT_YES = 1, WIRE_INTENT_NO = 2 };
+#define WIRE_DOWN_HIGH_BER  2
+#define WIRE_DOWN_UNPLUGGED 23
+/* "cable unplugged"; NULL = a number without a name. 0, "none", and 1 are no reason. */
+const char *wire_down_reason(unsigned reason);
+
+/* The module in the port: texts are padded, temperatures in 1/256 C. */
+/* clang-format off */
+#define WIRE_MODULE_LIST(F, R, G, B)                                                               \
+	R(r1, 32) F(length, 16) F(identifier, 8) R(r2, 8) R(r3, 96)                                \
+	B(vendor, 128) B(part, 128) R(r4, 32) F(firmware, 32) B(serial, 128)                       \
+	F(temperature, 16) R(r5, 16) F(rx_power, 16) R(r6, 368) F(hottest, 16) F(coldest, 16)
+/* clang-format on */
+#define WIRE_MODULE_BYTES 132
+WIRE_ATTRIBUTE(module, WIRE_MODULE_LIST, WIRE_MODULE_BYTES)
+
+/* Bit errors since the counters were cleared. */
+/* clang-format off */
+#define WIRE_BER_LIST(F, R, G, B)                                                                  \
+	F(cleared_ms, 64) F(bits, 64) F(symbol_errors, 64) F(corrected_bits, 64) R(r1, 512)        \
+	R(r2, 16) F(raw_magnitude, 8) R(r3, 4) F(raw_coefficient, 4)                               \
+	R(r4, 16) F(effective_magnitude, 8) R(r5, 4) F(effective_coefficient, 4)                   \
+	R(r6, 16) F(symbol_magnitude, 8) R(r7, 4) F(symbol_coefficient, 4)
+/* clang-format on */
+#define WIRE_BER_BYTES 108
+WIRE_ATTRIBUTE(ber, WIRE_BER_LIST, WIRE_BER_BYTES)
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Registers of NVIDIA's devices: where their fields lie, and that any bytes can be read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "fm/mad/wire_registers.h"
+
+/* Bytes of the data as mstflint's register database places the fields: dwords are big-endian. */
+static void fields_lie_where_the_register_database_has_them(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA] = { 0 }, *page = wire_register_page(data), port, number;
+	struct wire_down down;
+	struct wire_module module;
+	struct wire_ber ber;
+
+	wire_register_ask(WIRE_REGISTER_PDDR, 17, WIRE_PDDR_DOWN, data);
+	assert_int_equal(data[12 + 1], 17);   /* local_port 0x0.16 */
+	assert_int_equal(data[12 + 2], 0x40); /* pnat 0x0.14 */
+	assert_int_equal(data[12 + 7], 6);    /* page_select 0x4.0 */
+	wire_register_about(WIRE_REGISTER_PDDR, data, &port, &number);
+	assert_int_equal(port, 17);
+	assert_int_equal(number, WIRE_PDDR_DOWN);
+
+	page[3] = 0x21; /* intent 0x0.4, blame 0x0.0 */
+	page[7] = 23;	/* local_reason 0x4.0 */
+	page[11] = 35;	/* remote_reason 0x8.0 */
+	page[0x10] = 4; /* raw coefficient 0x10.24 */
+	page[0x11] = 6; /* raw magnitude 0x10.16 */
+	page[0x24] = 2; /* effective, 0x24 */
+	page[0x25] = 7;
+	page[0x2c] = 3; /* symbol, 0x2c */
+	page[0x2d] = 9;
+	wire_down_decode(page, &down);
+	assert_int_equal(down.intent, WIRE_INTENT_NO);
+	assert_int_equal(down.blame, WIRE_BLAME_LOCAL);
+	assert_int_equal(down.local, 23);
+	assert_int_equal(down.remote, 35);
+	assert_int_equal(down.raw_coefficient, 4);
+	assert_int_equal(down.raw_magnitude, 6);
+	assert_int_equal(down.effective_coefficient, 2);
+	assert_int_equal(down.effective_magnitude, 7);
+	assert_int_equal(down.symbol_coefficient, 3);
+	assert_int_equal(down.symbol_magnitude, 9);
+
+	memset(data, 0, sizeof(data));
+	memcpy(page + 0x14, "Vendor", 6);
+	memcpy(page + 0x24, "Part", 4);
+	memcpy(page + 0x3c, "Serial", 6);
+	page[0x4c] = 0x2d; /* temperature 0x4c.16 */
+	page[0x80] = 0x4b; /* high threshold 0x80.16 */
+	wire_module_decode(page, &module);
+	assert_memory_equal(module.vendor, "Vendor", 7);
+	assert_memory_equal(module.part, "Part", 5);
+	assert_memory_equal(module.serial, "Serial", 7);
+	assert_int_equal(module.temperature, 45 * 256);
+	assert_int_equal(module.hottest, 75 * 256);
+
+	wire_register_ask(WIRE_REGISTER_PPCNT, 3, WIRE_PPCNT_BER, data);
+	assert_int_equal(data[12 + 3], 0x16);	  /* grp 0x0.0 */
+	assert_int_equal(data[12 + 4] & 0x80, 0); /* clr 0x4.31: nothing is ever cleared */
+	page[0x65 + 1] = 15;			  /* effective magnitude 0x64.8 */
+	page[0x67] = 1;				  /* effective coefficient 0x64.0 */
+	wire_ber_decode(page, &ber);
+	assert_int_equal(ber.effective_magnitude, 15);
+	assert_int_equal(ber.effective_coefficient, 1);
+}
+
+static void access_register_is_bit_20_of_the_capabilities(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA] = { 0 };
+
+	for (unsigned bit = 0; bit < 32; bit++) {
+		memset(data, 0, sizeof(data));
+		data[8 + 0x80 + 3 - bit / 8] = (uint8_t)(1u << bit % 8);
+		assert_int_equal(wire_registers_able(data), bit == 20);
+	}
+}
+
+/* The numbers that the register database names are sentences; those that it does not are none. */
+static void each_reason_has_its_words(void **state)
+{
+	unsigned named = 0;
+
+	for (unsigned reason = 0; reason < 256; reason++) {
+		const char *words = wire_down_reason(reason);
+
+		named += words != NULL;
+		for (unsigned other = 0; words && other < reason; other++)
+			if (wire_down_reason(other))
+				assert_string_not_equal(words, wire_down_reason(other));
+	}
+	assert_int_equal(named, 53);
+	assert_string_equal(wire_down_reason(WIRE_DOWN_UNPLUGGED), "cable unplugged");
+	assert_string_equal(wire_down_reason(25), "cable thermal shutdown");
+	assert_null(wire_down_reason(58));
+}
+
+static void garbage_is_read_without_harm_and_comes_back_as_it_was(void **state)
+{
+	uint8_t page[WIRE_MODULE_BYTES], back[WIRE_MODULE_BYTES], again[WIRE_MODULE_BYTES];
+
+	srand(37);
+	for (unsigned round = 0; round < 20000; round++) {
+		struct wire_down down;
+		struct wire_module module;
+		struct wire_ber ber;
+
+		for (unsigned i = 0; i < sizeof(page); i++)
+			page[i] = (uint8_t)rand();
+		wire_down_decode(page, &down);
+		wire_down_encode(&down, back);
+		wire_down_decode(back, &down);
+		wire_down_encode(&down, again);
+		assert_memory_equal(again, back, WIRE_DOWN_BYTES);
+		wire_module_decode(page, &module);
+		wire_module_encode(&module, back);
+		wire_module_decode(back, &module);
+		wire_module_encode(&module, again);
+		assert_memory_equal(again, back, WIRE_MODULE_BYTES);
+		wire_ber_decode(page, &ber);
+		wire_ber_encode(&ber, back);
+		wire_ber_decode(back, &ber);
+		wire_ber_encode(&ber, again);
+		assert_memory_equal(again, back, WIRE_BER_BYTES);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fields_lie_where_the_register_database_has_them),
+		cmocka_unit_test(access_register_is_bit_20_of_the_capabilities),
+		cmocka_unit_test(each_reason_has_its_words),
+		cmocka_unit_test(garbage_is_read_without_harm_and_comes_back_as_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
