@@ -361,6 +361,9 @@ UNITDIR ?= $(if $(filter /usr,$(PREFIX)),/lib/systemd/system,$(PREFIX)/lib/syste
 UDEVDIR ?= $(if $(filter /usr,$(PREFIX)),/lib/udev,$(SYSCONFDIR)/udev)
 SYSUSERSDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/lib/sysusers.d,$(SYSCONFDIR)/sysusers.d)
 TMPFILESDIR ?= $(if $(filter /usr,$(PREFIX)),/usr/lib/tmpfiles.d,$(SYSCONFDIR)/tmpfiles.d)
+# fmd@NAME.service: the same with a configuration, state and control socket of its own, so that a node may manage several fabrics.
+INSTANCE = -e 's|^Description=.*|& %i|; s|/fmd\.conf|/%i.conf|; s,^((State|Runtime)Directory=).*,\1fmd-%i,; s|-(%[St])/fmd|-\1/fmd-%i|g' \
+	-e 's|^\[Service\]|&\nEnvironment=FMD_SOCKET=%t/fmd-%i/fmd.sock|'
 put = install -D -m $(1) $(2) $(DESTDIR)$(3)
 install: all
 	$(call put,755,$(BIN)/fmd,$(PREFIX)/sbin/fmd)
@@ -391,6 +394,8 @@ install: all
 	$(call put,755,etc/hooks/slurm-drain,$(PREFIX)/share/doc/fmd/hooks/slurm-drain)
 	sed 's|@sbindir@|$(PREFIX)/sbin|; s|@bindir@|$(PREFIX)/bin|; s|@sysconfdir@|$(SYSCONFDIR)|' etc/fmd.service >$(B)/fmd.service
 	$(call put,644,$(B)/fmd.service,$(UNITDIR)/fmd.service)
+	sed -E $(INSTANCE) $(B)/fmd.service >$(B)/fmd@.service
+	$(call put,644,$(B)/fmd@.service,$(UNITDIR)/fmd@.service)
 	$(call put,644,etc/fmd.udev,$(UDEVDIR)/rules.d/60-fmd.rules)
 	$(call put,644,etc/fmd.sysusers,$(SYSUSERSDIR)/fmd.conf)
 	$(call put,644,etc/fmd.tmpfiles,$(TMPFILESDIR)/fmd.conf)

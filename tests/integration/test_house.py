@@ -473,7 +473,7 @@ def install(root, *more):
 def test_install_puts_everything_in_place(tmp_path):
     install(tmp_path, "PREFIX=/usr")
     for path in ("usr/sbin/fmd", "usr/bin/fmctl", "usr/share/man/man8/fmd.8", "usr/share/man/man1/fmctl.1", "usr/share/bash-completion/completions/fmctl",
-                 "lib/systemd/system/fmd.service", "etc/fmd/fmd.conf", "etc/fmd/partitions.conf.example"):
+                 "lib/systemd/system/fmd.service", "lib/systemd/system/fmd@.service", "etc/fmd/fmd.conf", "etc/fmd/partitions.conf.example"):
         assert (tmp_path / path).is_file(), path
     unit = (tmp_path / "lib/systemd/system/fmd.service").read_text()
     assert "ExecStart=/usr/sbin/fmd -c /etc/fmd/fmd.conf" in unit

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from fabric import ROOT, program
+from fabric import ROOT, Fabric, program
 
 pytestmark = pytest.mark.long
 
@@ -120,6 +120,64 @@ def test_what_is_installed_sets_the_machine_up_and_starts_nothing(package, tmp_p
     assert run("dpkg-deb", "-e", package[0], tmp_path / "control").returncode == 0
     script = (tmp_path / "control/postinst").read_text()
     assert all(f"/{path.relative_to(package[1])}" in script for path in files) and "/usr/lib/fmd/setup" in script
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or run("unshare", "-m", "true").returncode, reason="no /proc can be hidden")
+@needs("systemd-tmpfiles")
+def test_it_is_set_up_where_an_image_is_built_without_proc(package, tmp_path):
+    conf = tmp_path / "etc/fmd/fmd.conf"
+    conf.parent.mkdir(parents=True)
+    conf.touch()
+    root = package[1]
+    setup = f"DPKG_ROOT={tmp_path} {root}/usr/lib/fmd/setup {root}/usr/lib/sysusers.d/fmd.conf {root}/usr/lib/tmpfiles.d/fmd.conf"
+    done = run("unshare", "-m", "sh", "-c", f"mount -t tmpfs none /proc && {setup}")
+    assert done.returncode == 0 and "/proc" in done.stderr, done.stderr
+    assert "fmd:" in (tmp_path / "etc/passwd").read_text()
+    assert run("sh", "-c", setup).returncode == 0 and conf.stat().st_mode & 0o777 == 0o640  # what the first boot does
+
+
+def unit_line(root, files, key, name):
+    """(the command of fmd@NAME.service with the files of a root, its environment)"""
+    unit = (root / "lib/systemd/system/fmd@.service").read_text().replace("%i", name).replace("%t", "/run").replace("%S", "/var/lib")
+    command = re.search(f"^{key}=(.*)$", unit, re.M)[1].split()
+    lines = dict(line.split("=", 1) for line in re.findall("^Environment=(.*)$", unit, re.M))
+    kept = dict(re.findall(r"^(\w+Directory)=(.*)$", unit, re.M))
+    command = [f"{root}{word}" if word.startswith("/usr/") else word.replace("/etc/fmd", str(files)) for word in command]
+    return command, {key: value.replace("/run", str(files)) for key, value in lines.items()}, kept
+
+
+@needs("systemd-analyze")
+def test_one_node_manages_several_fabrics(package, tmp_path):
+    """By the lines of fmd@.service: each instance has a fabric, a configuration, a state_dir and a socket that the other never uses."""
+    said = run("systemd-analyze", "security", "--offline=true", package[1] / "lib/systemd/system/fmd@.service")
+    assert float(re.search(r"level for fmd@.*service: ([\d.]+)", said.stdout)[1]) <= EXPOSURE, said.stdout + said.stderr
+    fabrics = []
+    try:
+        for name, units in (("one", 1), ("two", 2)):
+            net = tmp_path / f"{name}.net"
+            net.write_text(run(package[1] / "usr/bin/fmctl", "generate", "superpod", "--su", units).stdout)
+            start, environment, kept = unit_line(package[1], tmp_path, "ExecStart", name)
+            assert kept == {"StateDirectory": f"fmd-{name}", "RuntimeDirectory": f"fmd-{name}"}
+            (tmp_path / f"fmd-{name}").mkdir()
+            fabric = Fabric(tmp_path / f"fmd-{name}", net, rig="fmsim")
+            fabrics.append(fabric)
+            fabric.conf.rename(tmp_path / f"{name}.conf")
+            with open(fabric.log, "w") as log:
+                fabric.fmd = subprocess.Popen(start, stdout=log, stderr=log, env={**fabric.environment(), **environment})
+            assert environment["FMD_SOCKET"] == str(fabric.socket)
+        for fabric, hcas in zip(fabrics, (256, 512)):
+            fabric.wait_up(lambda status: status["hcas"] == hcas)
+        reload, environment, _ = unit_line(package[1], tmp_path, "ExecReload", "two")
+        with open(tmp_path / "two.conf", "a") as conf:
+            conf.write("sweep_interval = -3;\n")
+        done = run(*reload, env={**os.environ, **environment})
+        assert done.returncode == 1 and "two.conf" in done.stderr, done.stderr
+        fabrics[0].stop_fmd()
+        assert fabrics[1].status()["fabric_up"] and fabrics[1].status()["hcas"] == 512
+        assert all((fabric.state_dir / "state.db").exists() for fabric in fabrics)
+    finally:
+        for fabric in fabrics:
+            fabric.stop()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root's")
