@@ -2,6 +2,7 @@
 """What operators do to a fabric that runs: cordons, what-if, the audit, cabling, events as they come."""
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -189,6 +190,24 @@ def test_status_says_after_random_faults_what_whatif_said_before(start, pod_net)
         assert seen == said, f"fault {fault}: {sorted(failing)}"
         fabric.console(*[f"Relink {what}" for what in cut])
         fabric.wait(lambda s: fabric.ask("sweep")["lost"]["text"] == "nothing: no HCA is lost", "all is repaired")
+
+
+# ---- fmd-troubleshooting(7)
+
+def test_each_question_of_the_page_has_its_answer_on_one_screen(start, pod_net):
+    page = (pathlib.Path(__file__).parents[2] / "etc/fmd-troubleshooting.7").read_text().replace("\\-", "-")
+    questions = re.findall(r"^\.TP\n(.*\?)\n\.B ((?:squeue \| )?fmctl .*)$", page, re.M)
+    assert len(questions) >= 20 and len(questions) == page.count(".TP")
+    fabric = start(pod_net)
+    fabric.console(f'Unlink "S-{guid_of(fabric, "leaf-su01-rail2")[2:]}"')
+    fabric.wait_up(lambda s: s["hcas_cut_off"] == 32, "the leaf is down")
+    for question, command in questions:
+        words = command.split("fmctl ")[1].split()
+        done = subprocess.run([program("fmctl"), "-s", fabric.socket, *words], input=SQUEUE, capture_output=True, text=True, timeout=DEADLINE_S)
+        answer = (done.stdout + done.stderr).splitlines()
+        wide = max(map(len, answer), default=0)
+        assert "usage:" not in done.stderr and done.returncode in (0, 1, 2), (question, done.stderr)
+        assert len(answer) <= 24 and wide <= 100, (question, command, len(answer), wide)
 
 
 # ---- Jobs
