@@ -419,6 +419,9 @@ static void change_role(void *arg)
 	const struct fabric_role_change *to = &f->role->next;
 	bool master = to->role == FABRIC_ROLE_MASTER, anew = to->anew;
 
+	/* Some may have been asked for before anybody knew who is master. */
+	if (anew || (!master && (fabric_is_master(f) || to->role != FABRIC_ROLE_ASKING)))
+		operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
 	if (anew || (fabric_is_master(f) && !master)) {
 		json_t *totals = fabric_status(f);
 
@@ -429,7 +432,6 @@ static void change_role(void *arg)
 		 * rooms that last go on: what files hold is kept and read. Files are those of the
 		 * role until now.
 		 */
-		operations_abandon(f->clients.operations, FABRIC_ROLE_CHANGED);
 		MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_LEFT);
 		state_detach(f->kept.state);
 		parts_fini(f, false);

@@ -35,6 +35,25 @@ static void the_second_manager_stands_by_and_changes_nothing(void **state)
 	assert_int_equal(reply.count, 0);
 }
 
+/* While it asks who is master it may become that, so it takes operators' requests. */
+static void who_asked_one_that_came_to_stand_by_is_answered(void **state)
+{
+	struct pair p;
+	struct answer sweep = { 0 };
+
+	pair_init(&p, small_tree(), 0, 0);
+	start_fabric(&p.a);
+	run_for(&p.a, 2 * SECOND_US);
+	pair_start_b(&p);
+	assert_null(sm_refuses(p.b.fabric));
+	fabric_sweep(p.b.fabric, operation_cb, &sweep);
+	run_for(&p.a, 30 * SECOND_US);
+	assert_true(has_role(&p.b, "standby"));
+	assert_int_equal(sweep.count, 1);
+	assert_true(sweep.failed);
+	pair_fini(&p);
+}
+
 static void a_change_is_the_masters_alone(void **state)
 {
 	struct pair p;
@@ -309,6 +328,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_second_manager_stands_by_and_changes_nothing),
+		cmocka_unit_test(who_asked_one_that_came_to_stand_by_is_answered),
 		cmocka_unit_test(a_change_is_the_masters_alone),
 		cmocka_unit_test(a_standbys_sweep_does_not_clear_port_state_change),
 		cmocka_unit_test(a_silent_master_is_followed_and_nothing_moves),
