@@ -191,3 +191,47 @@ static json_t *answer_top(const struct command_env *env, json_t *args, char *err
 			 "errors", errors);
 }
 const struct command_run top_run = { .answer = answer_top, .long_answer = true };
+
+/* ---- history --------------------------------------------------------------------------------- */
+
+#define HISTORY_STEP_MOST_S 86400
+#define PLOT_WIDTH	    20
+
+/* A bar of the row's highest load; "" = not read. */
+static json_t *plot_json(const json_t *row, const char *key)
+{
+	const json_t *most = json_object_get(row, key);
+	const char *bar = "####################";
+	int filled = (int)lround(json_number_value(most) * PLOT_WIDTH / 100);
+
+	return json_sprintf("%.*s", json_is_null(most) ? 0 : filled, bar);
+}
+
+static json_t *answer_history(const struct command_env *env, json_t *args, char *err)
+{
+	const struct topo *t = command_topo(env, err);
+	const struct topo_node *node;
+	const char *text;
+	struct what what;
+	json_t *rows;
+	int step_s = 3600;
+
+	if (!t || !command_unpack(args, err, "{s:s, s?i}", "port", &text, "step", &step_s) ||
+	    !command_find_what(env, text, WHAT_NODE | WHAT_PORT, &what, err))
+		return NULL;
+	if (step_s < 1 || step_s > HISTORY_STEP_MOST_S)
+		return command_refuse(err, "step is not in 1..%d seconds", HISTORY_STEP_MOST_S);
+	node = &t->nodes[what.node];
+	if (!what.port && node->nports == 1)
+		what.port = 1;
+	if (!what.port)
+		return command_refuse(err, "%s has %u ports: name one of them, as %s:1", node->name,
+				      node->nports, node->name);
+	rows = link_health_history(env->fabric, node->guid, what.port, step_s);
+	JSON_EACH (row, rows)
+		json_put(row, "{so so}", "sent_plot", plot_json(row, "sent_most_percent"),
+			 "received_plot", plot_json(row, "received_most_percent"));
+	return json_pack("{ss so si si so}", "name", node->name, "guid", json_guid(node->guid),
+			 "port", what.port, "step_s", step_s, "rows", rows);
+}
+const struct command_run history_run = { .answer = answer_history, .long_answer = true };

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <math.h>
+#include <time.h>
 #include "fm/conf/lists.h"
 #include "fm/fabric/host_verdict.h"
+#include "fm/history/history.h"
 #include "fm/loop/job.h"
 #include "fm/links_out/module.h"
 #include "fm/perf/fec_modes.h"
@@ -29,9 +32,10 @@ struct link_health {
 	unsigned interval_ms;
 	unsigned late, in_time; /* passes in a row that did not keep to it, that did */
 	struct perf *perf;
-	unsigned warned, sick;	/* ports */
-	unsigned over;		/* ports whose error rate is over a limit */
-	struct slow_link *slow; /* by GUID and port */
+	struct history *history; /* NULL: there is no state_dir */
+	unsigned warned, sick;	 /* ports */
+	unsigned over;		 /* ports whose error rate is over a limit */
+	struct slow_link *slow;	 /* by GUID and port */
 	unsigned nslow;
 	struct slow_search *search; /* for those; NULL = none runs */
 	struct fec_modes *fec;
@@ -212,6 +216,42 @@ static uint64_t clean_us(const struct link_health *h, guid_t node, uint8_t num)
 	return near < far ? near : far;
 }
 
+static void note_history(struct link_health *h, guid_t guid, uint8_t num)
+{
+	const struct inv_node *node = inventory_find(h->services.inventory, guid);
+	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
+	struct history_reading reading = { .node = guid, .port = num };
+	struct perf_port of;
+
+	if (!h->history || !port || !port->peer || !perf_find(h->perf, guid, num, &of))
+		return;
+	reading.peer = port->peer->guid;
+	reading.peer_port = port->peer_port;
+	reading.speed = port->speed;
+	reading.lanes = port->lanes;
+	for (unsigned way = 0; way < 2; way++)
+		reading.bytes_s[way] = counters_rated(of.counters, PERF_XMIT_DATA + way)
+					       ? of.counters->rate[PERF_XMIT_DATA + way]
+					       : NAN;
+	for (unsigned i = 0; i < PERF_ERRORS; i++)
+		if (counters_rated(of.counters, i))
+			reading.added[i] = lround(of.counters->rate[i] *
+						  of.counters->span_ms[COUNTERS_LINK] / 1e3);
+	history_take(h->history, &reading);
+}
+
+json_t *link_health_history(const struct fabric *fabric, guid_t guid, uint8_t num, unsigned step_s)
+{
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
+	const struct inv_node *node = inventory_find(h->services.inventory, guid);
+	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
+	guid_t peer = port && port->peer ? port->peer->guid : 0;
+
+	return h->history ? history_rows(h->history, guid, num, peer, peer ? port->peer_port : 0,
+					 step_s, time(NULL))
+			  : json_array();
+}
+
 /* As perf_ops.read. */
 static void link_health_read_port(void *health, guid_t node, uint8_t num)
 {
@@ -221,6 +261,7 @@ static void link_health_read_port(void *health, guid_t node, uint8_t num)
 
 	if (clean)
 		*clean = clean_us(h, node, num);
+	note_history(h, node, num);
 }
 
 /* As perf_ops.trained: both ends are read by a sweep, and its update shares links again. */
@@ -701,6 +742,10 @@ static void link_health_passed(void *room, const struct perf_pass *pass)
 		if (h->late == IN_A_ROW)
 			trouble_set(h->services.alerts, "perf_interval", text);
 	}
+	if (h->history) {
+		history_passed(h->history, time(NULL));
+		trouble_set(h->services.alerts, "state_dir/history", history_alert(h->history));
+	}
 	waiters_move(&h->waiters, &h->due);
 	search_start(h);
 }
@@ -914,6 +959,9 @@ static void *init(struct fabric *fabric)
 	h->fabric = fabric;
 	h->services = services;
 	h->interval_ms = conf.interval_ms;
+	if (*services.conf->state_dir)
+		h->history =
+			history_open(services.conf->state_dir, !loop_is_simulated(services.loop));
 	h->behind = job_new(services.loop, h);
 	job_yield(h->behind);
 	h->perf = perf_new(services.loop, services.mad, services.inventory, &conf, &ops, h);
@@ -927,6 +975,8 @@ static void fini(void *room)
 	struct link_health *h = room;
 
 	perf_free(h->perf);
+	history_close(h->history);
+	trouble_set(h->services.alerts, "state_dir/history", NULL);
 	fec_modes_free(h->fec);
 	job_free(h->behind);
 	waiters_fini(&h->waiters);

@@ -60,6 +60,11 @@ const struct port_counters *link_health_node(const struct fabric *fabric, guid_t
 /* Readings of before are of ports that have not answered for three passes. */
 uint64_t link_health_oldest_us(const struct fabric *fabric);
 /*
+ * What a port carried, in rows of step_s seconds (fm/history/history.h); the caller's. May be
+ * called in a child.
+ */
+json_t *link_health_history(const struct fabric *fabric, guid_t guid, uint8_t num, unsigned step_s);
+/*
  * All ports of the published snapshot that have a link, up or down, in its order: by index in
  * topo.ports, with their latest reading or NULL. Nothing published: none.
  */

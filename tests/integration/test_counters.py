@@ -75,3 +75,24 @@ def test_a_full_link_has_a_load_of_100_percent_at_every_speed_and_width(start, t
         assert abs(fabric.ask("show", f"{one['name']}:1")["link_gbps"] - DATA[speed] * lanes) < 0.01 * lanes
         rate = re.search(r"Rate: (\d+)", fabric.run("ibstat", host=f"H-{one['guid'][2:]}").stdout)
         assert int(rate[1]) == int(SYSFS[speed] * lanes), (speed, lanes)
+
+
+def test_history_of_a_port_is_kept_over_a_restart(start, pod_net):
+    fabric = start(pod_net, perf_interval=1)
+    fabric.ibsim.tell("load shift 5 70%")
+    port = "leaf-su01-rail5:13"
+    poll(lambda: any((row["sent_percent"] or 0) > 60 for row in fabric.ask("history", port, "--step", "10")["rows"]), "its load is a row of the last hour")
+    fabric.ibsim.tell(f"count {ID}:34 symbol_errors 5000")
+    poll(lambda: any((row["sent_percent"] or 0) > 30 for row in fabric.ask("history", port, "--step", "10")["rows"]), "its load is a row of the last hour")
+    poll(lambda: fabric.ask("counters", f"{LEAF}:34")[0]["values"]["symbol_errors"] == 5000, "errors are read")
+    passes = fabric.ask("history", port, "--step", "1")["rows"]
+    poll(lambda: fabric.ask("history", port, "--step", "1")["rows"] != passes, "the pass that read them has ended")
+    fabric.stop_fmd()
+    fabric.start_fmd()
+    fabric.wait_up()
+    rows = poll(lambda: fabric.ask("history", port)["rows"], "the row that had begun is kept")
+    assert rows[0]["sent_most_percent"] > 20 and rows[0]["received_percent"] is not None and rows[0]["sent_plot"].startswith("####")
+    assert any("symbol_errors +" in row["changes"] for row in fabric.ask("history", f"{LEAF}:34")["rows"])
+    assert "SENT %" in fabric.fmctl("history", port).stdout
+    refused = fabric.fmctl("history", LEAF, check=False)
+    assert refused.returncode == 1 and "name one of them" in refused.stderr

@@ -22,7 +22,7 @@ CLIENT = pathlib.Path(__file__).with_name("sa_client.py")
 HOST, OFF, MEMBER = "H-0002c90380000100", "H-0002c90380000a00", "H-0002c90380008300"
 LEAF, HCA, FAR, MACHINE = "leaf-su01-rail0", "dgx-su01-01 mlx5_0", "dgx-su01-20 mlx5_0", "dgx-su01-05"
 BY_NAME = {"stages_ms", "inputs", "input_errors", "events_by_level", "host_verdicts", "states", "down_reasons"}  # objects whose keys are names of something
-ROWS = {"lft": "entries", "path": "hops", "health": "links", "nvswitch": "hosts"}
+ROWS = {"lft": "entries", "path": "hops", "history": "rows", "health": "links", "nvswitch": "hosts"}
 NO_ROWS = {"status", "topology", "top", "show", "cabling", "map"}  # documents that offset= and limit= do not fit
 
 
@@ -130,7 +130,7 @@ def get(web, name, headers={}, **query):
 
 
 CASES = [("status", {}), ("topology", {}), ("topology", {"format": "lst"}), ("nodes", {}), ("switches", {}), ("links", {}), ("links", {"down": 1}),
-         ("health", {}), ("counters", {}), ("counters", {"rates": 1}), ("top", {}), ("hosts", {}), ("show", {"what": MACHINE}), ("show", {"what": LEAF}),
+         ("health", {}), ("counters", {}), ("counters", {"rates": 1}), ("history", {"port": f"{LEAF}:33"}), ("top", {}), ("hosts", {}), ("show", {"what": MACHINE}), ("show", {"what": LEAF}),
          ("show", {"what": HCA, "from": FAR}), ("show", {"what": f"{LEAF}:33"}), ("show", {"what": "lid:5"}), ("show", {"what": "0xc000"}),
          ("show", {"what": "pkey:0xffff"}), ("show", {"what": "dgx-su01-17 mlx5_4"}), ("show", {"what": "dgx-su01-02"}), ("lft", {"switch": LEAF}),
          ("path", {"from": HCA, "to": FAR}), ("path", {"from": "dgx-su01-01", "to": "dgx-su01-20"}), ("cabling", {}), ("groups", {}),
@@ -190,7 +190,7 @@ def test_the_openapi_document_has_every_document_and_its_parameters_are_taken(we
             at = at[part]
         assert at
     samples = {"leaf": LEAF, "rail": 1, "su": 1, "host": MACHINE, "class": "compute", "n": 3, "offset": 0, "limit": 2, "since": "1h", "level": "warning", "kind": "link-down",
-               "node": LEAF, "what": LEAF, "switch": LEAF, "from": HCA, "to": FAR, "text": "spine", "group": "0xc000", "partition": "0x7fff"}
+               "node": LEAF, "what": LEAF, "switch": LEAF, "from": HCA, "to": FAR, "text": "spine", "group": "0xc000", "partition": "0x7fff", "port": f"{LEAF}:33", "step": 60}
     for name, told_of in paths.items():
         needed = {it["name"]: samples[it["name"]] for it in told_of["parameters"] if it["required"]}
         for it in told_of["parameters"] if name != "stream" else ():
