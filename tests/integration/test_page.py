@@ -104,6 +104,7 @@ def test_hosts_that_are_cut_off_come_first(web, page):
         page.wait("document.querySelector('#content .cutoff')", "the banner")
         page.wait("document.querySelector('.cutoff').innerText.includes('leaf-su01-rail1')", "behind what")
         assert "32 HCAs cut off" in page.text(".cutoff")
+        page.wait("fmd.state.map.switches.filter(sw => sw.state !== 'ok').map(sw => sw.name).join() === 'leaf-su01-rail1'", "the dead leaf alone is no whole switch")
         page.wait("document.querySelector('#state').textContent === '▲ up'", "shape and colour say that not all is well")
         assert page.run("document.querySelector('#content').firstElementChild.firstElementChild.firstElementChild.className") == "cutoff"
         go(page, "#/hosts", "hosts by verdict", "rail1")

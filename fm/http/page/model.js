@@ -19,7 +19,7 @@ export function trunkState(trunk) {
 
 export function switchState(sw) {
   if (!sw.links) return "dead";
-  if (sw.links_down) return "part";
+  if (sw.links_down > sw.behind) return "part";
   return sw.cordoned ? "cordoned" : "ok";
 }
 
@@ -132,6 +132,12 @@ export function makeMap(document) {
     lonely.delete(trunk.upper);
   }
   noteCordons(switches, trunks);
+  // Links that are down as the switch at their other end is dead: that one is shown as the fault, and its neighbours are not.
+  for (const sw of switches) sw.behind = 0;
+  for (const { lower, upper, down } of trunks) {
+    if (!switches[lower].links) switches[upper].behind += down;
+    if (!switches[upper].links) switches[lower].behind += down;
+  }
   for (const sw of switches) sw.state = switchState(sw);
   const blocks = blocksOf(switches, trunks);
   return {
