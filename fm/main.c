@@ -65,6 +65,7 @@ struct daemon {
 	uint64_t watchdog_us;	   /* between two signs of life; 0 = nobody waits for any */
 	char sent[SERVICE_STATUS]; /* STATUS= as last sent */
 	bool status_soon;	   /* an event asks for it */
+	bool observe;		   /* --observe */
 	char kept[256];		   /* what the sandbox could not give up; "" = nothing */
 	unsigned refused;	   /* calls, as last reported */
 };
@@ -113,15 +114,18 @@ static int reload(void *arg, char *err, size_t err_size)
 	if (strcmp(d->conf.port.guids, next.port.guids) ||
 	    strcmp(d->conf.port.devices, next.port.devices) || d->conf.port.num != next.port.num ||
 	    strcmp(d->conf.state_dir, next.state_dir) || strcmp(d->conf.socket, next.socket) ||
-	    strcmp(d->conf.http.listen, next.http.listen) || d->conf.sandbox != next.sandbox)
+	    strcmp(d->conf.http.listen, next.http.listen) || d->conf.sandbox != next.sandbox ||
+	    (d->conf.sm.observe != next.sm.observe && !d->observe))
 		log_line(LOG_CORE, LOG_WARNING,
-			 "%s: port, state_dir, socket, http_listen and sandbox change at a restart",
+			 "%s: port, state_dir, socket, http_listen, sandbox and observe change at "
+			 "a restart",
 			 path);
 	next.port = d->conf.port;
 	strcpy(next.state_dir, d->conf.state_dir);
 	strcpy(next.socket, d->conf.socket);
 	strcpy(next.http.listen, d->conf.http.listen);
 	next.sandbox = d->conf.sandbox;
+	next.sm.observe = d->conf.sm.observe;
 
 	if (d->http && http_configure(d->http, &next.http, err, err_size))
 		return -1;
@@ -380,11 +384,12 @@ static int daemon_run(struct daemon *d)
 
 /* ---- Command line ---------------------------------------------------------------------------- */
 
-static const char usage[] = "usage: fmd [-c FILE] [-s SOCKET]\n"
+static const char usage[] = "usage: fmd [-c FILE] [-s SOCKET] [--observe]\n"
 			    "       fmd --check-config FILE | --version | --help\n"
 			    "\n"
 			    "  -c FILE     configuration, default " DEFAULT_CONF " if it is there\n"
-			    "  -s SOCKET   control socket, instead of the configuration's\n";
+			    "  -s SOCKET   control socket, instead of the configuration's\n"
+			    "  --observe   changes nothing in the fabric, as with observe = true\n";
 
 /* -1 = go on; else the exit code. */
 static int read_options(struct daemon *d, int argc, char **argv)
@@ -392,6 +397,7 @@ static int read_options(struct daemon *d, int argc, char **argv)
 	static const struct option longs[] = { { "check-config", required_argument, NULL, 'C' },
 					       { "config", required_argument, NULL, 'c' },
 					       { "socket", required_argument, NULL, 's' },
+					       { "observe", no_argument, NULL, 'O' },
 					       { "version", no_argument, NULL, 'V' },
 					       { "help", no_argument, NULL, 'h' },
 					       { 0 } };
@@ -404,6 +410,9 @@ static int read_options(struct daemon *d, int argc, char **argv)
 			break;
 		case 's':
 			d->socket_path = optarg;
+			break;
+		case 'O':
+			d->observe = true;
 			break;
 		case 'C': {
 			const char *path = optarg;
@@ -475,6 +484,7 @@ int main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	status = load_conf(&d);
+	d.conf.sm.observe |= d.observe;
 	if (!status)
 		status = open_helper(&d);
 	if (!status)

@@ -298,6 +298,34 @@ struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, 
 	return map;
 }
 
+struct lid_map *lid_held(const struct topo *t)
+{
+	struct lid_map *map = mem_new(map);
+
+	map->nports = t->nports;
+	map->lid_of_port = mem_array(map->lid_of_port, t->nports + 1);
+	map->port_of_lid = mem_array(map->port_of_lid, LID_SPACE);
+	memset(map->port_of_lid, 0xff, LID_SPACE * sizeof(*map->port_of_lid));
+	for (uint32_t i = 0; i < t->nports; i++) {
+		const struct topo_port *port = &t->ports[i];
+		uint32_t count = 1u << port->lmc;
+
+		if (!is_end_port(t, port))
+			continue;
+		if (!port->lid || port->lid + count > LID_SPACE ||
+		    map->port_of_lid[port->lid] != TOPO_NONE) {
+			map->without_lid++;
+			continue;
+		}
+		map->lid_of_port[i] = port->lid;
+		for (uint32_t n = 0; n < count; n++)
+			map->port_of_lid[port->lid + n] = i;
+		map->lmc = port->lmc > map->lmc ? port->lmc : map->lmc;
+		map->top = port->lid + count - 1 > map->top ? port->lid + count - 1 : map->top;
+	}
+	return map;
+}
+
 struct lid_map *lid_map_copy(const struct lid_map *map)
 {
 	struct lid_map *copy = mem_new(copy);

@@ -51,6 +51,8 @@ struct lid_map {
  * caller owns the map, which refers to nothing, and frees it (NULL is fine).
  */
 struct lid_map *lid_plan(const struct topo *t, const struct lid_memory *memory, unsigned lmc);
+/* The LIDs that ports hold, 0 = none or another port's; the caller's, never NULL. Another map: */
+struct lid_map *lid_held(const struct topo *t);
 struct lid_map *lid_map_copy(const struct lid_map *map);
 void lid_map_free(struct lid_map *map);
 

@@ -59,6 +59,7 @@ struct conf_sm {
 	char allowed[1024]; /* port GUIDs of managers, by blanks; "" = all are */
 	int foreign_action; /* enum conf_sm_action: what is done about others */
 	int idle_action;    /* enum conf_idle_action: about a master that does nothing */
+	bool observe;	    /* only look: never a Set */
 };
 
 struct conf_sa {

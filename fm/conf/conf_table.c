@@ -185,6 +185,7 @@ const struct conf_option conf_options[] = {
 	WORD_OPTION("sandbox", sandbox, SANDBOX_ON, "off", "log", "on"),
 	SECONDS_OPTION("retry_interval", retry_interval_ms, 0.1, 3600, 10),
 
+	FLAG_OPTION("observe", sm.observe),
 	INT_OPTION("sm_priority", sm.priority, 0, 15, 0, NULL),
 	INT_OPTION("master_sm_priority", sm.master_priority, 0, 15, 14, NULL),
 	INT_OPTION("sminfo_polling_timeout", sm.polling_timeout_ms, 50, 60000, 600, "ms"),

@@ -183,7 +183,8 @@ void fabric_deploy_adopt(struct fabric *f)
 
 static void program(struct fabric *f)
 {
-	program_apply(f->program, f->now.topo, &f->now.tables, programmed, f);
+	if (!fabric_observes(f))
+		program_apply(f->program, f->now.topo, &f->now.tables, programmed, f);
 }
 
 void fabric_hold_program(struct fabric *f)
@@ -199,8 +200,11 @@ void fabric_request_program(struct fabric *f, const char *reason)
 
 void fabric_deploy(struct fabric *f, const struct topo *before)
 {
+	bool acts = !fabric_observes(f);
+
 	fabric_deploy_adopt(f);
-	f->progress.programming = f->progress.bringing_up = f->progress.due = true;
+	f->progress.programming = f->progress.bringing_up = acts;
+	f->progress.due = true;
 	f->progress.retrying = f->requests.retry;
 	f->requests.retry = false;
 	f->progress.unread = 0;
@@ -209,6 +213,8 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 	MODULES_CALL(f->kept.modules, published, FABRIC_PUBLISHED, before);
 	traps_update_ended(f->traps);
 	fabric_fault_published(f, traps_pending_since(f->traps));
+	if (!acts)
+		return;
 	if (!f->deploy->held)
 		program(f);
 
@@ -224,11 +230,13 @@ void fabric_deploy(struct fabric *f, const struct topo *before)
 
 void fabric_deploy_ports(struct fabric *f, const struct topo *before)
 {
-	f->progress.bringing_up = f->progress.due = true;
+	f->progress.bringing_up = !fabric_observes(f);
+	f->progress.due = true;
 	if (f->progress.up_us)
 		f->progress.state = FABRIC_CHANGING;
 	MODULES_CALL(f->kept.modules, published, FABRIC_SHOWN, before);
-	bringup_apply(f->bringup, f->now.topo, f->now.lids, f->now.sm_lid, brought_up, f);
+	if (f->progress.bringing_up)
+		bringup_apply(f->bringup, f->now.topo, f->now.lids, f->now.sm_lid, brought_up, f);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -88,6 +88,12 @@ static void answer_all(struct fabric *f, const char *error)
 
 static void swept(void *arg, const struct sweep_result *result);
 
+/* By who observes. Tables that changed are logged by no snapshot. */
+static void observed(void *arg)
+{
+	update(arg);
+}
+
 /* Of a switch that has not answered most links fell: it has no power, or its neighbours hang. */
 static bool may_be_off(const struct inv_node *node)
 {
@@ -171,6 +177,8 @@ static void swept(void *arg, const struct sweep_result *result)
 			      strerror(-result->error));
 		answer_all(f, "the local port does not answer");
 		fabric_settle(f);
+	} else if (fabric_observes(f)) {
+		fabric_observe(f);
 	} else if (fabric_is_master(f)) {
 		bool ask = result->fell && !result->idle && f->now.topo;
 
@@ -186,7 +194,7 @@ static void swept(void *arg, const struct sweep_result *result)
 /* Begins an update if a room has something better for it. */
 static bool improve(struct fabric *f)
 {
-	if (fabric_updating(f) ||
+	if (fabric_updating(f) || fabric_observes(f) ||
 	    !(fabric_update_balances(f) || MODULES_ANY(f->kept.modules, improves)))
 		return false;
 	f->requests.forced = true;
@@ -205,7 +213,7 @@ static void serve(void *arg)
 	 * ends. Behind a dead link a light sweep would wait long for answers that cannot come, so
 	 * it makes way, as does the rest of a sweep that waits for slow answers alone.
 	 */
-	if (!fabric_may_sweep(f) || (!sweeps && !fabric_is_master(f)) ||
+	if (!fabric_may_sweep(f) || (!sweeps && !fabric_is_master(f) && !fabric_observes(f)) ||
 	    (sweep_busy(f->sweep) && !sweep_polls(f->sweep) && !sweep_trails(f->sweep) &&
 	     (f->requests.sweep || !f->requests.dirty.count || sweep_discovers(f->sweep))))
 		return;
@@ -352,6 +360,7 @@ static void parts_init(struct fabric *f)
 	f->requests.timer = loop_timer_new(f->loop, serve, f);
 
 	fabric_poll_init(f, serve);
+	fabric_observe_init(f, observed);
 	fabric_links_init(f);
 	fabric_deploy_init(f, fabric_settle);
 	fabric_settle_init(f, serve);
@@ -391,6 +400,7 @@ static void parts_fini(struct fabric *f, bool all)
 
 	traps_free(f->traps);
 	fabric_poll_fini(f);
+	fabric_observe_fini(f);
 	fabric_deploy_fini(f);
 	fabric_links_fini(f);
 	free(f->faults);

@@ -104,6 +104,11 @@ bool fabric_is_master(const struct fabric *f)
 	return f->role->now == FABRIC_ROLE_MASTER;
 }
 
+bool fabric_observes(const struct fabric *f)
+{
+	return f->conf.sm.observe;
+}
+
 bool fabric_may_sweep(const struct fabric *f)
 {
 	return !f->role->paused && f->role->now != FABRIC_ROLE_AWAY &&
@@ -177,6 +182,7 @@ void fabric_role_init(struct fabric *f, loop_fn *serve)
 {
 	f->role = mem_new(f->role);
 	f->role->timer = loop_timer_new(f->loop, serve, f);
+	mad_set_observer(f->mad, fabric_observes(f));
 	keep_sets_back(f);
 }
 
@@ -215,9 +221,10 @@ bool fabric_is_up(const struct fabric *f)
 
 bool fabric_is_quiet(const struct fabric *f)
 {
-	return f->progress.state != FABRIC_STARTING && fabric_is_master(f) &&
-	       !f->progress.programming && !f->progress.bringing_up && !fabric_updating(f) &&
-	       !fabric_requests_wait(f) && !fabric_sweep_running(f);
+	return f->progress.state != FABRIC_STARTING &&
+	       (fabric_is_master(f) || fabric_observes(f)) && !f->progress.programming &&
+	       !f->progress.bringing_up && !fabric_updating(f) && !fabric_requests_wait(f) &&
+	       !fabric_sweep_running(f);
 }
 
 uint64_t fabric_quiet_since_us(const struct fabric *f)

@@ -194,7 +194,8 @@ struct requests { /* pipe.c: merged; the scheduler serves them */
 	bool reregister;	/* hosts are to register again: what they had is not known here */
 	struct guid_list dirty; /* nodes of the next partial sweep */
 	struct loop_timer *timer;
-	fabric_verified_fn *verified; /* of the verification under way */
+	struct observation *observation; /* observe.c alone */
+	fabric_verified_fn *verified;	 /* of the verification under way */
 	void *verified_arg;
 };
 
@@ -421,6 +422,19 @@ const char *fabric_update_step(const struct fabric *f); /* that is due, a litera
 /* The tables being computed; they belong to the update, and are published when they are proven. */
 struct tables *fabric_update_tables(const struct fabric *f);
 json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step, the caller's */
+
+/* ---- What switches hold, read by who observes (observe.c) ------------------------------------ */
+
+/* f->requests.observation. read: called with f when all tables were read. */
+void fabric_observe_init(struct fabric *f, loop_fn *read);
+void fabric_observe_fini(struct fabric *f);
+/* Reads the tables of all switches; one that is reading does so again. */
+void fabric_observe(struct fabric *f);
+/* True: they were read so long ago that all is to be swept again. */
+bool fabric_observe_is_due(const struct fabric *f);
+/* The tables as last read, for the snapshot's switches: its own entries for LIDs up to `top`. */
+void fabric_observed_tables(const struct fabric *f, const struct topo *t, uint16_t top,
+			    struct tables *out);
 
 /* ---- All that was published is programmed and brought up (settle.c) -------------------------- */
 

@@ -118,7 +118,7 @@ static void poll_due(void *arg)
 	fabric_poll_schedule(f);
 	if (!fabric_may_sweep(f))
 		return;
-	if (!f->now.topo && !fabric_updating(f))
+	if ((!f->now.topo && !fabric_updating(f)) || fabric_observe_is_due(f))
 		f->requests.sweep = true;
 	if (f->requests.retry)
 		f->requests.reroute = true; /* behind the light sweep, which may find why */

@@ -154,6 +154,10 @@ static enum job_result plan_lids(void *arg)
 	struct fabric *f = arg;
 	struct publication *next = &f->update->next;
 
+	if (fabric_observes(f)) {
+		next->lids = lid_held(next->topo);
+		return JOB_NEXT;
+	}
 	if (!f->now.topo) {
 		const struct topo *t = next->topo;
 		bool *kept = mem_array(kept, t->nports + 1u);
@@ -312,6 +316,11 @@ static enum job_result compute_tables(void *arg)
 	struct fabric *f = arg;
 	struct update *u = f->update;
 
+	if (fabric_observes(f)) {
+		fabric_observed_tables(f, u->next.topo, u->next.lids->top, &u->next.tables);
+		u->next.routed = (struct fabric_tried){ .engine = "another manager" };
+		return JOB_NEXT;
+	}
 	if (!u->routing) {
 		u->policy = fabric_policy(f, u->next.topo, NULL);
 
@@ -373,7 +382,14 @@ static enum job_result judge(void *arg)
 	bool sound = check_change_end(f->update->proofs, proof);
 
 	f->figures->check_whole = check_change_last(f->update->proofs).whole;
-	if (!sound) {
+	if (fabric_observes(f) && !sound)
+		alert_raise(f->alerts, "unsound-tables", NULL,
+			    "the tables that switches hold have %" PRIu64 " loops, %" PRIu64
+			    " credit cycles and %" PRIu64 " entries that lead to no device: %s",
+			    proof->loops, proof->credit_cycles, proof->bad_ports, proof->first);
+	else
+		alert_end(f->alerts, "unsound-tables", NULL);
+	if (!sound && !fabric_observes(f)) {
 		event_log_add(f->events, LOG_ERR, "refused", NULL, report_proof(proof),
 			      "fabric: new forwarding tables failed verification, the previous "
 			      "ones stay: %s",

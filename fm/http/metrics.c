@@ -23,9 +23,10 @@ struct metric {
 static const char *const states[] = {
 	"starting",	 "bringup",   "up",	   "changing", "refused",
 	"standby",	 "no-device", "port-busy", "no-link",  "neighbour-silent",
-	"foreign-m-key", "asking",    NULL
+	"foreign-m-key", "asking",    "observing", NULL
 };
-static const char *const roles[] = { "master", "standby", "disabled", "discovering", "none", NULL };
+static const char *const roles[] = { "master",	    "standby", "disabled", "observer",
+				     "discovering", "none",    NULL };
 
 static const struct metric metrics[] = {
 #define METRIC(n, h, p, ...) { .name = n, .help = h, .path = p, ##__VA_ARGS__ },

@@ -62,6 +62,8 @@ struct handler {
 	void *arg;
 };
 
+enum sends { SENDS_ALL, SENDS_NO_SETS, SENDS_GETS }; /* the last one: an observer */
+
 struct mad {
 	struct loop *loop;
 	struct io *io;
@@ -77,7 +79,7 @@ struct mad {
 	unsigned clean;	    /* answers since the window changed */
 	uint64_t shrunk_at; /* tries sent before count as lost together */
 	bool blocked;	    /* io takes no more until `soon` */
-	bool quiet;
+	enum sends sends;
 	bool open, held;
 	bool asks, unsure; /* asks: ask_fn is due; unsure: all but its requests wait for it */
 	uint64_t sure_us;  /* when the port was last known to be where it was */
@@ -149,6 +151,16 @@ static void send_failed(struct mad *mad, struct xact *x)
 	loop_timer_set(mad->soon, 0);
 }
 
+/* Whether a request may leave: one that changes nothing always may. */
+static bool may_send(struct mad *mad, const struct xact *x)
+{
+	if (mad->sends == SENDS_ALL || x->method == WIRE_GET || x->method == WIRE_GET_TABLE)
+		return true;
+	mad->stats.refused += mad->sends == SENDS_GETS;
+	return mad->sends == SENDS_NO_SETS &&
+	       !(wire_is_smi(x->mgmt_class) && x->method == WIRE_SET && x->attr_id != WIRE_SM_INFO);
+}
+
 /* A first try that cannot be sent ends the transaction; a later one counts as lost on the way. */
 static void xact_transmit(struct mad *mad, struct xact *x)
 {
@@ -158,7 +170,7 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	struct io_addr to;
 	int status;
 
-	if (mad->quiet && smi && x->method == WIRE_SET && x->attr_id != WIRE_SM_INFO) {
+	if (!may_send(mad, x)) {
 		send_failed(mad, x);
 		return;
 	}
@@ -393,7 +405,7 @@ static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, s
 	}
 	mad->stats.unsolicited++;
 	handler = &mad->handlers[m.mgmt_class];
-	if (handler->fn)
+	if (handler->fn && mad->sends != SENDS_GETS)
 		handler->fn(handler->arg, from, &m, bytes, size);
 }
 
@@ -532,7 +544,13 @@ void mad_set_keys(struct mad *mad, mad_keys_fn *fn, void *arg)
 
 void mad_set_quiet(struct mad *mad, bool on)
 {
-	mad->quiet = on;
+	if (mad->sends != SENDS_GETS)
+		mad->sends = on ? SENDS_NO_SETS : SENDS_ALL;
+}
+
+void mad_set_observer(struct mad *mad, bool on)
+{
+	mad->sends = on ? SENDS_GETS : SENDS_ALL;
 }
 
 int mad_open(struct mad *mad, char *err, size_t err_size)
@@ -603,7 +621,7 @@ const struct io_port_info *mad_port_info(const struct mad *mad)
 
 int mad_set_is_sm(struct mad *mad, bool on)
 {
-	return mad->io->ops->set_is_sm(mad->io, on);
+	return mad->sends == SENDS_GETS ? 0 : mad->io->ops->set_is_sm(mad->io, on);
 }
 
 struct mad_stats mad_stats(const struct mad *mad)

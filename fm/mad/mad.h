@@ -137,6 +137,13 @@ void mad_set_keys(struct mad *mad, mad_keys_fn *fn, void *arg);
 void mad_set_quiet(struct mad *mad, bool on);
 
 /*
+ * For a manager that only observes: nothing leaves from now on but Gets of any class. All other
+ * requests end with MAD_SEND_FAILED and are counted (mad_stats.refused), requests of others are
+ * neither handed to handlers nor answered, and IsSM is never set.
+ */
+void mad_set_observer(struct mad *mad, bool on);
+
+/*
  * The local port (fm/mad/io.h). While it is closed, what is sent ends with MAD_SEND_FAILED.
  *
  * mad_open() tries once. 0, also when it is open already; else -errno as io_ops.open(), and err
@@ -166,7 +173,10 @@ typedef void mad_lost_fn(void *arg, const char *error);
 void mad_on_lost(struct mad *mad, mad_lost_fn *fn, void *arg);
 /* The port that is open, or was last; zeros before. Belongs to mad, filled again by mad_open(). */
 const struct io_port_info *mad_port_info(const struct mad *mad);
-/* Sets the IsSM capability bit of the local port. 0 or -errno, -EBUSY: another process has it. */
+/*
+ * Sets the IsSM capability bit of the local port; an observer leaves it alone. 0 or -errno, -EBUSY:
+ * another process has it.
+ */
 int mad_set_is_sm(struct mad *mad, bool on);
 
 struct mad_stats {
@@ -179,6 +189,7 @@ struct mad_stats {
 	uint64_t dropped_mismatch;
 	uint64_t unsolicited;
 	uint64_t dropped_malformed; /* answers with a field that is impossible (wire_flaw()) */
+	uint64_t refused;	    /* requests and answers that an observer does not send */
 	unsigned window, in_flight, queued;
 };
 /* The sums since mad_new(), and window, in_flight and queued as they are now. */

@@ -208,7 +208,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		trees_keep_proof(m);
 	if (step == FABRIC_SHOWN)
 		trees_same_links(m, before);
-	if (step != FABRIC_PUBLISHED)
+	if (step != FABRIC_PUBLISHED || fabric_observes(m->fabric))
 		return;
 	trees_published(m);
 	for (uint32_t i = 0; i < t->nswitches; i++) {

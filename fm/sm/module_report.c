@@ -374,7 +374,9 @@ static const char *role_now(const struct sm_room *r)
 		[SM_MASTER] = "master", [SM_STANDBY] = "standby", [SM_NOT_ACTIVE] = "disabled"
 	};
 
-	return port_missing(r->port) ? "none" : roles[r->core.state]; /* left a turn later */
+	return port_missing(r->port)	    ? "none" /* left a turn later */
+	       : fabric_observes(r->fabric) ? "observer"
+					    : roles[r->core.state];
 }
 
 void sm_report_role(void *room)
@@ -419,6 +421,8 @@ const char *sm_refusal(struct sm_room *r)
 
 	if (missing || keys_refusal(&r->keys))
 		return missing ? missing : keys_refusal(&r->keys);
+	if (fabric_observes(r->fabric))
+		return "this is an observer (observe = true): it changes nothing";
 	if (r->foreign_prefix)
 		return "the fabric has another subnet prefix, so fmd writes nothing: see alert "
 		       "foreign-prefix in fmctl status";
@@ -452,7 +456,8 @@ void sm_status(const void *room, json_t *doc)
 		   *idle = port_missing(r->port) ? own_port_state_name(port_seen(r->port)->state)
 			   : r->core.state == SM_STANDBY || r->core.state == SM_NOT_ACTIVE
 				   ? "standby"
-			   : r->still.unheard  ? "asking"
+			   : fabric_observes(r->fabric) && fabric_view(r->fabric).topo ? "observing"
+			   : r->still.unheard					       ? "asking"
 			   : r->foreign_prefix ? "foreign-prefix"
 			   : r->keys.foreign   ? "foreign-m-key"
 					       : NULL;

@@ -666,6 +666,8 @@ static void judge(struct sm_room *r)
 
 	sm_report_others(r);
 	sm_show_to_sa(r);
+	if (fabric_observes(r->fabric))
+		return;
 
 	/* What all answers come to; *whom: whom that is about, if anybody. */
 	const struct rounds *q = &r->rounds;

@@ -121,6 +121,42 @@ def test_the_second_fmd_stands_by_and_takes_over_without_a_write(start, pod_net,
     print("taken over after", told[0]["silent_ms"], "ms of silence in", told[0]["took_ms"], "ms")
 
 
+def observes(status):
+    return status["role"] == "observer" and status["state"] == "observing"
+
+
+def sets(fabric):
+    """Sets that devices got, by management class, as fmsim counts them."""
+    return fabric.ibsim.tell("sets")
+
+
+def test_an_observer_beside_a_master_sets_nothing_and_shows_its_tables(start, pod_net, second):
+    master = start(pod_net, HERE)
+    before, sent = held(master), sets(master)
+    observer = second(master, observe=True, sm_priority=15)
+    observer.start_fmd(THERE)
+    status = observer.wait(observes, "it observes")
+    assert status["switches"] == master.status()["switches"] and status["proof"]["unreachable"] == 0
+    refused = observer.fmctl("reroute", check=False)
+    assert refused.returncode == 1 and "is an observer" in refused.stderr, refused
+    assert held(master) == before and sets(master) == sent
+    assert managed(master.status())
+    assert not master.status()["election"]["others"], "the observer shows no IsSM"
+
+
+@pytest.mark.long
+def test_an_observer_beside_opensm_sets_nothing_and_is_not_logged(start, pod_net, opensm):
+    fabric = start(pod_net, fmd=False, observe=True, sm_priority=15)
+    other = opensm(fabric, THERE, 0)
+    other.wait("SUBNET UP")
+    before, sent, logged = held(fabric), sets(fabric), other.log.read_text(errors="replace")
+    fabric.start_fmd(HERE)
+    status = fabric.wait(observes, "it observes")
+    assert status["proof"]["unreachable"] == 0
+    assert held(fabric) == before and sets(fabric) == sent
+    assert not re.search("ERR|STANDBY|HANDOVER", other.log.read_text(errors="replace")[len(logged):])
+
+
 @pytest.mark.long
 def test_a_killed_master_is_followed_without_a_write(start, pod_net, second):
     master = start(pod_net, HERE)
