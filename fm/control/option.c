@@ -161,6 +161,7 @@ static const struct {
 	/* places, which the fabric has or has not */
 	{ "WHAT", what_is_sound },
 	{ "what", what_is_sound },
+	{ "port", what_is_sound },
 	{ "WHERE", what_is_sound },
 	{ "LEAF", what_is_sound },
 	{ "HOST", what_is_sound },

@@ -65,7 +65,7 @@ struct row { /* that is to be written */
 struct history {
 	char *path, *bad;
 	int fd;
-	bool threaded;
+	bool threaded, begun;
 	atomic_bool ready;
 	pthread_t thread;
 	char why[200]; /* written before ready is set */
@@ -290,6 +290,21 @@ static void *thread_main(void *arg)
 	}
 }
 
+/*
+ * The thread comes with the first reading: capabilities are each thread's own, and the process
+ * gives them up after its files are open.
+ */
+static bool is_ready(struct history *h)
+{
+	if (!h->begun) {
+		h->begun = true;
+		h->threaded = h->threaded && !thread_start(&h->thread, thread_main, h);
+		if (!h->threaded)
+			load(h);
+	}
+	return atomic_load(&h->ready);
+}
+
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 static void hand_over(struct history *h, struct row *row)
@@ -374,7 +389,7 @@ void history_take(struct history *h, const struct history_reading *r)
 	uint32_t column, peer;
 	uint16_t pace = r->lanes << 8 | r->speed;
 
-	if (!atomic_load(&h->ready))
+	if (!is_ready(h))
 		return;
 	column = column_new(h, r->node, r->port);
 	if (column == NONE)
@@ -398,7 +413,7 @@ void history_passed(struct history *h, uint32_t now_s)
 {
 	uint8_t *bytes;
 
-	if (!atomic_load(&h->ready))
+	if (!is_ready(h))
 		return;
 	if (h->bucket && h->bucket != now_s / HISTORY_STEP_S)
 		bucket_end(h);
@@ -598,9 +613,9 @@ struct history *history_open(const char *folder, bool threaded)
 	h->last = &h->todo;
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->given, NULL);
-	h->threaded = threaded && !thread_start(&h->thread, thread_main, h);
-	if (!h->threaded)
-		load(h);
+	h->threaded = threaded;
+	if (!threaded)
+		is_ready(h);
 	return h;
 }
 
@@ -614,7 +629,7 @@ void history_close(struct history *h)
 	h->ends = true;
 	pthread_cond_signal(&h->given);
 	pthread_mutex_unlock(&h->lock);
-	if (h->threaded)
+	if (h->begun && h->threaded)
 		pthread_join(h->thread, NULL);
 	if (h->fd >= 0)
 		close(h->fd);

@@ -36,7 +36,8 @@
 struct history;
 /*
  * The history in that folder, the caller's, never NULL; the folder's name is copied. threaded: file
- * operations are a thread's, each row is synchronized, and until the file is read nothing is taken;
+ * operations are a thread's, which begins with the first reading, each row is synchronized, and
+ * until the file is read nothing is taken;
  * else all happens within the calls, and nothing is synchronized.
  */
 struct history *history_open(const char *folder, bool threaded);

@@ -258,7 +258,7 @@ def test_a_word_that_is_misspelt_names_those_that_are_near(tmp_path, words, near
 def test_links_show_both_ends(tmp_path, serve):
     serve(good([LINK]))
     assert fmctl(tmp_path, "links").stdout.splitlines()[1].split() == [
-        "leaf-1", "33", "spine-1", "1", "no", "Down", "4", "HDR"]
+        "leaf-1", "33", "spine-1", "1", "no", "Down", "4", "HDR", "-"]
 
 
 @pytest.mark.parametrize("result, status", [

@@ -13,11 +13,15 @@ ALL_PAIRS = (256 * 255, 256 * 255)
 
 
 def seen(fabric):
-    """Without the hops: they are of the last whole proof, and which one that was depends on how the damage came."""
+    """
+    Without the hops: they are of the last whole proof, and which one that was depends on how the damage came. Without what devices report of the fall of a link:
+    that is asked as it falls.
+    """
     status = fabric.status()
     for figure in ("mean_hops", "max_hops"):
         del status["proof"][figure]
-    return {"tables": fabric.tables(), "lids": fabric.lids(), "down": fabric.ask("links", "--down"),
+    down = [{key: value for key, value in row.items() if key not in ("reason", "blame")} for row in fabric.ask("links", "--down")]
+    return {"tables": fabric.tables(), "lids": fabric.lids(), "down": down,
             **{key: status[key] for key in ("switches", "hcas", "links", "links_down", "at_risk", "proof")}}
 
 

@@ -21,6 +21,7 @@ static const struct {
 } samples[] = {
 	{ "WHAT", PLACE },
 	{ "what", PLACE },
+	{ "port", PLACE },
 	{ "WHERE", PLACE },
 	{ "LEAF", PLACE },
 	{ "HOST", PLACE },
