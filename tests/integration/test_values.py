@@ -26,7 +26,7 @@ CASES = [  # (words of a command, with the word of usage that is wrong in braces
     "events --level {LEVEL}", "loglevel {LEVEL}", "loglevel {MODULE} info", "nodes {WHAT}", "switches {WHAT}", "links {WHAT}", "health {WHAT}",
     "counters {WHAT}", "top {WHAT}", "hosts {WHAT}", "show {WHAT}", f"show {LEAF} --from {{WHERE}}", "lft {SWITCH}", f"path {{FROM}} {HOST}",
     f"path {HOST} {{TO}}", "groups {MGID|MLID}", "partitions {NAME|P_KEY}", "cordon {WHAT}", "uncordon {WHAT}", "release {WHAT}", "forget {WHAT}",
-    "admit {LINK|SWITCH}", "host-accept {WHAT}", "whatif --fail {WHAT}", "whatif --cordon {WHAT}", "whatif --nvswitch {HOST=STATE}", f"nvswitch set {HOST} {{STATE}}", "nvswitch set {HOST} FATAL",
+    "admit {LINK|SWITCH}", "host-accept {WHAT}", "whatif --fail {WHAT}", "whatif --cordon {WHAT}", "jobs --fail {WHAT}", "whatif --nvswitch {HOST=STATE}", f"nvswitch set {HOST} {{STATE}}", "nvswitch set {HOST} FATAL",
     "nvswitch clear {HOST}", "nvswitch expect {HOST} gpus=7", f"nvswitch expect {HOST} {{gpus=N}}", "nvswitch {HOST}", "nvswitch --host {HOST}", f"health-report s {HOST} {{STATE}} r 5", "health-report s {HOST} FATAL r 5",
     f"health-report s {HOST} FATAL r {{TTL}}"]
 PLACES = {"WHAT", "PORT", "WHERE", "HOST", "SWITCH", "LINK|SWITCH", "FROM", "TO"}
