@@ -37,8 +37,8 @@ struct history;
 /*
  * The history in that folder, the caller's, never NULL; the folder's name is copied. threaded: file
  * operations are a thread's, which begins with the first reading, each row is synchronized, and
- * until the file is read nothing is taken;
- * else all happens within the calls, and nothing is synchronized.
+ * until the file is read nothing is taken; else all happens within the calls, and nothing is
+ * synchronized.
  */
 struct history *history_open(const char *folder, bool threaded);
 void history_close(struct history *history); /* writes what is had; NULL is fine */
