@@ -470,7 +470,7 @@ static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result
 		const json_t *hosts = json_object_get(domain, "nodes");
 		const char **names = mem_array(names, json_array_size(hosts) + 1);
 
-		/* Names that Slurm would read otherwise are left out, and said to be. */
+		/* Names that Slurm would read otherwise are left out, and named on stderr. */
 		uint32_t count = 0;
 
 		JSON_EACH (host, hosts) {

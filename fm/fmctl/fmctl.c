@@ -378,7 +378,7 @@ static void fmctl_complete_line(const struct fmctl *ctl, const char *text)
  */
 
 /* Standard streams while a command runs with --json. */
-struct fmctl_told {
+struct fmctl_output {
 	FILE *out, *err;	/* as they were */
 	FILE *counted, *caught; /* in their places */
 	char *text;		/* what was written to stderr */
@@ -388,7 +388,7 @@ struct fmctl_told {
 
 static ssize_t write_out(void *cookie, const char *data, size_t len)
 {
-	struct fmctl_told *told = cookie;
+	struct fmctl_output *output = cookie;
 	size_t done = 0;
 
 	while (done < len) {
@@ -398,19 +398,19 @@ static ssize_t write_out(void *cookie, const char *data, size_t len)
 			return 0;
 		done += n > 0 ? (size_t)n : 0;
 	}
-	told->any = true;
+	output->any = true;
 	return len;
 }
 
 /* Prints {"error": ..} if the command failed without a document. Returns the exit code. */
-static int fmctl_told_end(struct fmctl_told *told, int status)
+static int fmctl_output_end(struct fmctl_output *output, int status)
 {
 	int failed = fflush(stdout) || ferror(stdout);
 
 	fflush(stderr);
-	if (status != FMCTL_DONE && !told->any && told->text) {
+	if (status != FMCTL_DONE && !output->any && output->text) {
 		/* The first line, which has the reason; those of usage follow. */
-		const char *text = told->text;
+		const char *text = output->text;
 		static const char begin[] = "fmctl: ";
 		size_t len = strcspn(text, "\n");
 		json_t *document;
@@ -427,15 +427,15 @@ static int fmctl_told_end(struct fmctl_told *told, int status)
 		json_decref(document);
 	}
 	failed |= fflush(stdout);
-	if (told->counted)
-		fclose(told->counted);
-	if (told->caught)
-		fclose(told->caught);
-	stdout = told->out;
-	stderr = told->err;
-	if (told->text)
-		fputs(told->text, stderr);
-	free(told->text);
+	if (output->counted)
+		fclose(output->counted);
+	if (output->caught)
+		fclose(output->caught);
+	stdout = output->out;
+	stderr = output->err;
+	if (output->text)
+		fputs(output->text, stderr);
+	free(output->text);
 	if (failed && status == FMCTL_DONE) {
 		perror("fmctl: output");
 		return FMCTL_FAILED;
@@ -448,7 +448,7 @@ static int fmctl_told_end(struct fmctl_told *told, int status)
 /*
  * A command again and again. On a terminal each answer takes the place of the one before,
  * cut to its size; elsewhere they follow one another. A first try that gets no answer ends it: the
- * name may be mistyped. Later failures are said and the next try is made: fmd may be restarting.
+ * name may be mistyped. Later failures are printed and the next try is made: fmd may be restarting.
  */
 
 #define DEFAULT_S   2.0
@@ -524,8 +524,8 @@ static enum fmctl_exit run_once(const struct watch *w)
 	return status;
 }
 
-/* What the command prints is caught, so that it is shown at one stroke. *said: it printed. */
-static enum fmctl_exit run_and_show(const struct watch *w, bool *said)
+/* What the command prints is caught, and shown at one stroke. *printed: there was some. */
+static enum fmctl_exit run_and_show(const struct watch *w, bool *printed)
 {
 	FILE *out = stdout, *caught;
 	enum fmctl_exit status;
@@ -539,7 +539,7 @@ static enum fmctl_exit run_and_show(const struct watch *w, bool *said)
 	status = run_once(w);
 	fclose(caught);
 	stdout = out;
-	*said = len;
+	*printed = len;
 	if (w->ctl->terminal && (status == FMCTL_DONE || len)) {
 		/*
 		 * So many lines of the text as the terminal has; without wrapping, so that one of
@@ -583,10 +583,10 @@ static enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command
 		return FMCTL_USAGE;
 	}
 	while (true) {
-		bool said = true;
-		enum fmctl_exit status = run_and_show(&w, &said);
+		bool printed = true;
+		enum fmctl_exit status = run_and_show(&w, &printed);
 
-		if (status == FMCTL_USAGE || (first && status != FMCTL_DONE && !said))
+		if (status == FMCTL_USAGE || (first && status != FMCTL_DONE && !printed))
 			return status;
 		if (fflush(stdout) || ferror(stdout))
 			return FMCTL_FAILED;
@@ -691,7 +691,7 @@ int main(int argc, char **argv)
 			     .timeout_s = TIMEOUT_S,
 			     .terminal = isatty(STDOUT_FILENO),
 			     .commands = fmctl_commands() };
-	struct fmctl_told told = { .out = stdout, .err = stderr };
+	struct fmctl_output output = { .out = stdout, .err = stderr };
 	bool watched = false;
 	int kept = 1;
 
@@ -724,12 +724,12 @@ int main(int argc, char **argv)
 	argc = kept;
 	if (!ctl.json || watched)
 		return run(&ctl, argc, argv);
-	/* Takes the streams' places until fmctl_told_end(). */
-	told.counted = fopencookie(&told, "w", (cookie_io_functions_t){ .write = write_out });
-	told.caught = open_memstream(&told.text, &told.len);
-	if (told.counted)
-		stdout = told.counted;
-	if (told.caught)
-		stderr = told.caught;
-	return fmctl_told_end(&told, run(&ctl, argc, argv));
+	/* Takes the streams' places until fmctl_output_end(). */
+	output.counted = fopencookie(&output, "w", (cookie_io_functions_t){ .write = write_out });
+	output.caught = open_memstream(&output.text, &output.len);
+	if (output.counted)
+		stdout = output.counted;
+	if (output.caught)
+		stderr = output.caught;
+	return fmctl_output_end(&output, run(&ctl, argc, argv));
 }

@@ -24,7 +24,7 @@ struct stop {
 	double ratio;
 	uint8_t r, g, b;
 };
-/* Blue under the mean, yellow at it, red above: to be told apart by the colour-blind too. */
+/* Blue under the mean, yellow at it, red above: the colour-blind see the difference too. */
 static const struct stop stops[] = {
 	{ 0, 0x45, 0x75, 0xb4 },   { 0.5, 0xab, 0xd9, 0xe9 }, { 1, 0xff, 0xff, 0xbf },
 	{ 1.5, 0xfd, 0xae, 0x61 }, { 2, 0xf4, 0x6d, 0x43 },   { 3, 0xa5, 0x00, 0x26 },

@@ -24,7 +24,7 @@ static const struct command_option *option_of(const struct command *command, int
 	return NULL;
 }
 
-/* The name of a column is told here, ahead of asking. */
+/* The name of a column is checked here, ahead of asking. */
 static bool is_sortable(const struct command *command, const struct command_option *option,
 			const char *text)
 {

@@ -22,17 +22,17 @@
 #define TITLE_SIZE   40
 
 /* By the first line, or by the other fact that it is a part of. */
-static bool is_told(const json_t *doc, const char *key)
+static bool is_shown(const json_t *doc, const char *key)
 {
-	static const char *const told[][2] = {
+	static const char *const shown[][2] = {
 		{ "role", "place" },   { "level", "place" },  { "su", "place" },
 		{ "rail", "place" },   { "kind", "kind" },    { "name", "name" },
 		{ "hcas_up", "hcas" }, { "lid", "base_lid" }, { "hcas_known", "hcas" },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
-		if (!strcmp(told[i][0], key))
-			return json_object_get(doc, told[i][1]);
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
+		if (!strcmp(shown[i][0], key))
+			return json_object_get(doc, shown[i][1]);
 	return false;
 }
 
@@ -101,7 +101,7 @@ static void print_fact(const char *key, const json_t *value)
 		puts("yes");
 }
 
-/* What is told already, and what is not so: of 0 links nobody needs a line. */
+/* What is shown already, and what is not so: of 0 links nobody needs a line. */
 static bool is_usual(const char *key, const json_t *value)
 {
 	static const char *const marks[] = { "links_cordoned", "links_quarantined",
@@ -184,7 +184,7 @@ static void show_what(const struct fmctl *ctl, const json_t *doc)
 	       json_string_value(json_object_get(doc, "name")));
 	print_fact("note", json_object_get(doc, "note")); /* what is wrong comes first */
 	json_object_foreach ((json_t *)doc, key, value) {
-		if (is_told(doc, key) || json_is_object(value) || is_usual(key, value))
+		if (is_shown(doc, key) || json_is_object(value) || is_usual(key, value))
 			continue;
 		if (!json_is_array(value))
 			print_fact(key, value);

@@ -183,7 +183,7 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-static bool is_said(const json_t *rows, const char *key)
+static bool is_filled(const json_t *rows, const char *key)
 {
 	JSON_EACH (row, rows) {
 		char path[64]; /* without the brackets of a list */
@@ -207,7 +207,7 @@ static void show_rows(const struct fmctl *ctl, const json_t *rows,
 	while (columns[count].title)
 		count++;
 	for (unsigned i = 0; i < count && kept < 16; i++)
-		if (i + optional < count || is_said(rows, columns[i].key))
+		if (i + optional < count || is_filled(rows, columns[i].key))
 			shown[kept++] = columns[i];
 	table_print(ctl, rows, shown);
 }
@@ -365,7 +365,7 @@ static const char *print_rows(struct print *p, const char *at, const json_t *row
 		*c = '\0';
 		if (*column->title != '?')
 			count++;
-		else if (is_said(row, column->key)) {
+		else if (is_filled(row, column->key)) {
 			column->title++;
 			count++;
 		}

@@ -8,8 +8,8 @@
 #include "fm/http/child_reply.h"
 #include "topology/base/mem.h"
 
-#define CHILDREN_MAX 16 /* at a time.. */
-#define PER_CLIENT   8	/* ..of which one address has so many, for it may read slowly */
+#define CHILDREN_MAX 16 /* at a time */
+#define PER_CLIENT   8	/* for one address, which may read slowly */
 #define OUT_HIGH                                                                                   \
 	(256 << 10) /* bytes not yet sent to the client from which on the child is paused */
 #define PIECE 65536 /* of a response, at most so many bytes at a time */

@@ -449,8 +449,8 @@ void port_metrics_free(struct port_metrics *m)
 
 #define PIECE 65536 /* at most so many bytes at a time; the library's own buffer is less */
 
-#define REPLIES_MAX 4 /* at a time: each holds a snapshot.. */
-#define PER_CLIENT  2 /* ..of which one address has so many, for it may read slowly */
+#define REPLIES_MAX 4 /* at a time: each holds a snapshot */
+#define PER_CLIENT  2 /* for one address, which may read slowly */
 
 struct port_reply {
 	const struct fabric *fabric;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * stream: each stream has the sequence number of the event that it sends next, and reads it from
- * the log of events when the connection has room, so a client costs a cursor and one frame. Events
+ * the log of events when its connection takes more: a client costs a cursor and one frame. Events
  * and the timer of the status resume all streams; the status document is made once for all of them.
  */
 #include <errno.h>

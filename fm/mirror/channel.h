@@ -116,7 +116,7 @@ struct channel *channel_connect(struct loop *loop, struct channel_tls *tls, cons
  */
 struct channel *channel_accept(struct loop *loop, struct channel_tls *tls, int fd,
 			       const struct channel_ops *ops, void *arg);
-/* Its other end has said who it is: frames may be longer than FRAME_WORD from now on. */
+/* Its other end has identified itself: frames may be longer than FRAME_WORD from now on. */
 void channel_take_long(struct channel *channel);
 /* No callback comes any more. */
 void channel_close(struct channel *channel);

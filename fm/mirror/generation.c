@@ -244,10 +244,10 @@ void lineage_take_over(struct mirror *m)
 
 void lineage_meet(struct mirror *m, const struct manager *standby)
 {
-	enum generation_result said = generation_compare(&m->generation, &standby->generation);
-	bool apart = said == GENERATION_APART || said == GENERATION_BEHIND, met = false;
+	enum generation_result result = generation_compare(&m->generation, &standby->generation);
+	bool apart = result == GENERATION_APART || result == GENERATION_BEHIND, met = false;
 	uint64_t number = generation_number(&standby->generation);
-	bool unshared = said == GENERATION_AHEAD && number && standby->unshared == number;
+	bool unshared = result == GENERATION_AHEAD && number && standby->unshared == number;
 
 	if (!apart && !unshared)
 		return;
@@ -328,14 +328,14 @@ static void put_aside(struct mirror *m, const struct peer *master, const struct 
 
 void lineage_yield(struct mirror *m, const struct peer *master)
 {
-	enum generation_result said = generation_compare(&m->generation, &master->who.generation);
-	bool unshared = said == GENERATION_BEHIND && m->unshared &&
+	enum generation_result result = generation_compare(&m->generation, &master->who.generation);
+	bool unshared = result == GENERATION_BEHIND && m->unshared &&
 			m->unshared == generation_number(&m->generation);
 	const struct rowset *rows = state_rows(m->services.state);
 	char names[200] = ""; /* of kinds */
 
 	if (!master->who.generation.count ||
-	    (!unshared && said != GENERATION_APART && said != GENERATION_AHEAD))
+	    (!unshared && result != GENERATION_APART && result != GENERATION_AHEAD))
 		return; /* an older version does not say what it comes from */
 	for (unsigned i = 0, count = rows->nkinds; i < count; i++)
 		if (mirror_takes(NULL, rows->kinds[i].name))
@@ -414,7 +414,7 @@ void mirror_review_keys(const struct mirror *m)
 
 /*
  * All managers have certificates of one CA, or one key, so who has one could take the place of a
- * manager that is off: the port GUID of a HELLO belongs to who said it first, in `peer_keys` of
+ * manager that is off: the port GUID of a HELLO belongs to who claimed it first, in `peer_keys` of
  * state_dir, lines of `GUID PROOF` (channel_proof()).
  */
 

@@ -21,8 +21,8 @@
  */
 
 #define REFUSED_SAY_AGAIN_US 60000000
-#define SEND_US		     1000  /* that changes gather for.. */
-#define SEND_APART_US	     20000 /* ..and longer in a storm of them: each frame is answered */
+#define SEND_US		     1000  /* that changes gather for */
+#define SEND_APART_US	     20000 /* in a storm of changes: each frame is answered */
 #define ROWS_A_SLICE	     2000
 
 static json_t *seq_head(const struct mirror *m)
@@ -188,8 +188,8 @@ static void log_end(const struct reader *r, const char *why)
 		return;
 	}
 	array_printf(refused->why, "%s: %s", r->from, why);
-	if (!refused->count++ || now - refused->said_us > REFUSED_SAY_AGAIN_US) {
-		refused->said_us = now;
+	if (!refused->count++ || now - refused->logged_us > REFUSED_SAY_AGAIN_US) {
+		refused->logged_us = now;
 		log_line(LOG_CORE, LOG_WARNING,
 			 "peer_listen: connection refused from %s (%" PRIu64 " refused so far)",
 			 refused->why, refused->count);

@@ -31,14 +31,14 @@
 #define MIRROR_PEERS	   8
 #define MIRROR_READERS	   16	    /* connections whose HELLO has come */
 #define MIRROR_UNKNOWN	   8	    /* connections without HELLO */
-#define MIRROR_OWNERS	   64	    /* port GUIDs whose owners are known, .. */
-#define MIRROR_EACH	   8	    /* ..and of one owner */
+#define MIRROR_OWNERS	   64	    /* port GUIDs whose owners are known */
+#define MIRROR_EACH	   8	    /* port GUIDs of one owner */
 #define MIRROR_ASIDE	   ".aside" /* behind the name of a kind that another manager's replaced */
 
 struct mirror;
 
 struct manager {	  /* at the other end of a channel, as its HELLO has it */
-	guid_t port_guid; /* 0 = it has not said so yet */
+	guid_t port_guid; /* 0 = it has not sent it yet */
 	char name[MIRROR_NAME];
 	struct generation generation; /* of its state_dir; of an older version empty */
 	uint64_t unshared; /* its own take-over whose changes no standby had all; 0 = none */
@@ -62,20 +62,20 @@ struct reader { /* a manager that copies this one; the newest first */
 	uint64_t taken;		/* the latest change that it has */
 	bool whole;		/* it has all changes before that one, too */
 	uint64_t heard_us;
-	bool sends; /* it gets all rows: kind by kind,.. */
+	bool sends; /* it gets all rows, kind by kind */
 	struct rows_cursor at;
 };
 
 struct refusals { /* connections that ended before it was known whose they are */
 	uint64_t count;
 	char why[200]; /* of the latest of them */
-	uint64_t said_us;
+	uint64_t logged_us;
 };
 
 struct peer { /* a manager that this one copies */
 	struct mirror *mirror;
-	char address[CONF_PEER]; /* HOST:PORT, as configured, .. */
-	const char *names;	 /* ..and within it those of its certificate; "" = any */
+	char address[CONF_PEER]; /* HOST:PORT, as configured */
+	const char *names;	 /* within it, those of its certificate; "" = any */
 	struct channel *channel; /* NULL = not connected */
 	bool opened;
 	struct manager who;
@@ -123,9 +123,9 @@ struct mirror {
 	bool owed;	   /* at the last tick no standby had the latest that matters */
 	uint64_t unshared; /* the take-over some changes of which no standby had; 0 = none */
 	struct generation generation; /* of what is in state_dir */
-	struct {		      /* who was master of its own, and was told.. */
+	struct {		      /* who was master of its own */
 		guid_t port_guid;
-		uint64_t number; /* ..that this one counts behind that take-over */
+		uint64_t number; /* of the take-over that it was sent as counting */
 	} met[MIRROR_READERS];
 	unsigned nmet; /* in all: the next place, of that many */
 	struct log_limit met_limit;

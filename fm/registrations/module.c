@@ -50,8 +50,8 @@ struct pass {
 	uint64_t began_us;
 	struct wire_port_info port;
 	struct pass_figures figures;
-	unsigned kind;	 /* the table in turn, and.. */
-	uint8_t *answer; /* ..its bytes */
+	unsigned kind;	 /* the table in turn */
+	uint8_t *answer; /* its bytes */
 	struct wire_sa_table table;
 	size_t at; /* the row that is next */
 	unsigned hidden, bad;
@@ -147,13 +147,13 @@ static enum job_result take_rows(void *arg)
 
 	for (unsigned n = 0; n < ROWS_A_CALL && p->at < p->table.count; n++) {
 		const uint8_t *row = p->table.rows + p->at++ * p->table.size;
-		enum sa_foreign_result said =
+		enum sa_foreign_result result =
 			p->kind == TABLE_MEMBERS    ? sa_foreign_member(p->groups, row)
 			: p->kind == TABLE_SERVICES ? sa_foreign_service(row, time(NULL), p->out)
 						    : sa_foreign_subscription(row, p->out);
 
-		p->hidden += said == SA_FOREIGN_HIDDEN;
-		p->bad += said == SA_FOREIGN_BAD;
+		p->hidden += result == SA_FOREIGN_HIDDEN;
+		p->bad += result == SA_FOREIGN_BAD;
 	}
 	return p->at < p->table.count ? JOB_MORE : JOB_NEXT;
 }
@@ -323,8 +323,8 @@ static void port_answered(void *arg, const struct mad_answer *answer)
 
 #define FIRST_US 500000	  /* from the beginning of standing by */
 #define AGAIN_US 5000000  /* from a try that came to nothing, at most */
-#define LATE	 2	  /* intervals and.. */
-#define LATE_US	 15000000 /* ..this without a copy are an alert */
+#define LATE	 2	  /* intervals */
+#define LATE_US	 15000000 /* and so long without a copy are an alert */
 
 static uint64_t interval_us(const struct registrations *r)
 {

@@ -34,8 +34,8 @@ struct disk {
 	struct disk_batch batch;
 	bool todo, ends;
 	bool syncs;	  /* without the lock */
-	unsigned fresh;	  /* batches that are to reach the disk itself, .. */
-	uint64_t sync_us; /* ..by then, however much is written meanwhile */
+	unsigned fresh;	  /* batches that are to reach the disk itself */
+	uint64_t sync_us; /* when they do, however much is written meanwhile */
 	bool unread;	  /* there is a database that can't be opened, and was not read */
 	int status;
 	char why[120];
@@ -101,10 +101,10 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 
 static bool step(sqlite3_stmt *st)
 {
-	int said = sqlite3_step(st);
+	int result = sqlite3_step(st);
 
 	sqlite3_reset(st);
-	return said == SQLITE_DONE;
+	return result == SQLITE_DONE;
 }
 
 static bool change(const struct disk *d, const struct disk_change *it)
@@ -280,7 +280,7 @@ static int write_batch(struct disk *d, const struct disk_batch *b, char why[120]
 {
 	int status;
 
-	if (!d->db) { /* it may be there again, or have room */
+	if (!d->db) { /* it may be there again, or the disk not full any more */
 		status = begin_anew(d);
 		snprintf(why, 120, "%s", d->why);
 		return status;
@@ -306,9 +306,9 @@ static int write_batch(struct disk *d, const struct disk_batch *b, char why[120]
 /* False: it ended at what can't be read. */
 static bool each_row(sqlite3_stmt *st, disk_row_fn *fn, void *arg)
 {
-	int said = SQLITE_ERROR;
+	int result = SQLITE_ERROR;
 
-	while (st && (said = sqlite3_step(st)) == SQLITE_ROW) {
+	while (st && (result = sqlite3_step(st)) == SQLITE_ROW) {
 		struct disk_row row = { .kind = (const char *)sqlite3_column_text(st, 0),
 					.key = (const char *)sqlite3_column_text(st, 1),
 					.value = (const char *)sqlite3_column_text(st, 2),
@@ -319,7 +319,7 @@ static bool each_row(sqlite3_stmt *st, disk_row_fn *fn, void *arg)
 		if (row.kind && row.key && row.value)
 			fn(arg, &row);
 	}
-	return said == SQLITE_DONE;
+	return result == SQLITE_DONE;
 }
 
 static bool read_kind(sqlite3 *db, const char *kind, bool back, disk_row_fn *fn, void *arg)
@@ -335,27 +335,20 @@ static bool read_kind(sqlite3 *db, const char *kind, bool back, disk_row_fn *fn,
 	return whole;
 }
 
-static bool is_cold(const char *kind)
-{
-	const struct state_rule *rule = state_rule(kind);
-
-	return rule && rule->cold;
-}
-
 /* The kind behind that one, the caller's; NULL = there is none, or it can't be read (*fine). */
 static char *next_kind(sqlite3 *db, const char *kind, bool *fine)
 {
 	sqlite3_stmt *st = prepare(db, "SELECT kind FROM state WHERE kind>? ORDER BY kind LIMIT 1");
 	char *next = NULL;
-	int said = SQLITE_ERROR;
+	int result = SQLITE_ERROR;
 
 	if (st) {
 		sqlite3_bind_text(st, 1, kind, -1, SQLITE_TRANSIENT);
-		said = sqlite3_step(st);
+		result = sqlite3_step(st);
 	}
-	if (said == SQLITE_ROW)
+	if (result == SQLITE_ROW)
 		next = mem_strdup((const char *)sqlite3_column_text(st, 0));
-	*fine &= said == SQLITE_ROW || said == SQLITE_DONE;
+	*fine &= result == SQLITE_ROW || result == SQLITE_DONE;
 	sqlite3_finalize(st);
 	return next;
 }
@@ -363,17 +356,19 @@ static char *next_kind(sqlite3 *db, const char *kind, bool *fine)
 /* All rows; false: some can't be read. Around a page that is damaged both sides are read then. */
 static bool read_all(sqlite3 *db, disk_row_fn *fn, void *arg)
 {
+	const struct state_rule *rule;
 	bool fine = true;
 	char *kind = mem_strdup(""), *next;
 
 	while ((next = next_kind(db, kind, &fine))) {
 		free(kind);
 		kind = next;
-		if (!is_cold(kind))
+		rule = state_rule(kind);
+		if (!rule || !rule->cold)
 			fine &= read_kind(db, kind, false, fn, arg);
 	}
 	free(kind);
-	for (const struct state_rule *rule = state_rules; !fine && rule->name; rule++)
+	for (rule = state_rules; !fine && rule->name; rule++)
 		if (!rule->cold) {
 			read_kind(db, rule->name, false, fn, arg);
 			read_kind(db, rule->name, true, fn, arg);
@@ -385,13 +380,13 @@ static bool read_all(sqlite3 *db, disk_row_fn *fn, void *arg)
 static bool is_whole(sqlite3 *db, char why[120])
 {
 	sqlite3_stmt *st = prepare(db, "PRAGMA quick_check(1)");
-	const char *said = st && sqlite3_step(st) == SQLITE_ROW
+	const char *text = st && sqlite3_step(st) == SQLITE_ROW
 				   ? (const char *)sqlite3_column_text(st, 0)
 				   : sqlite3_errmsg(db);
-	bool whole = !strcmp(said, "ok");
+	bool whole = !strcmp(text, "ok");
 
 	if (!whole)
-		snprintf(why, 120, "damaged: %s", said + strspn(said, "* ") * (said[0] == '*'));
+		snprintf(why, 120, "damaged: %s", text + strspn(text, "* ") * (text[0] == '*'));
 	for (char *c = why; *c; c++)
 		if (*c == '\n')
 			*c = ' ';
@@ -496,13 +491,13 @@ static void *thread_main(void *arg)
 
 	pthread_mutex_lock(&d->lock);
 	while (!d->ends || d->todo) {
-		int said = 0;
+		int result = 0;
 
-		while (!d->ends && !d->todo && !said) {
+		while (!d->ends && !d->todo && !result) {
 			struct timespec until = time_of(d->sync_us);
 
-			said = d->fresh ? pthread_cond_timedwait(&d->given, &d->lock, &until)
-					: pthread_cond_wait(&d->given, &d->lock);
+			result = d->fresh ? pthread_cond_timedwait(&d->given, &d->lock, &until)
+					  : pthread_cond_wait(&d->given, &d->lock);
 		}
 		if (d->todo) {
 			write_given(d);
@@ -577,18 +572,17 @@ void disk_take_back(struct disk *d, struct disk_batch *batch)
 bool disk_wait(struct disk *d, uint64_t us)
 {
 	struct timespec until = time_of(loop_clock_us(d->loop) + us);
-	int said = 0;
+	int result = 0;
 
 	if (!d->busy)
 		return true;
 	pthread_mutex_lock(&d->lock);
-	while (d->todo && !said)
-		said = pthread_cond_timedwait(&d->ended, &d->lock, &until);
+	while (d->todo && !result)
+		result = pthread_cond_timedwait(&d->ended, &d->lock, &until);
 	pthread_mutex_unlock(&d->lock);
-	if (said)
-		return false;
-	report(d);
-	return true;
+	if (!result)
+		report(d);
+	return !result;
 }
 
 void disk_read(struct disk *d, const char *kind, disk_row_fn *row, void *arg)

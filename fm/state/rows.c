@@ -198,7 +198,7 @@ const struct state_rule state_rules[] = {
 	{ .name = "kinds", .words = 1 },	 /* kind: what to know of it if it is lost */
 	{ .name = "lids", .words = 1 },		 /* GUID: LID LMC AWAY */
 	{ .name = "nodes", .words = 1 },	 /* GUID: what it is, NAME */
-	{ .name = "nvlink", .words = 2 },	 /* KIND HOST: WORD=VALUE.. */
+	{ .name = "nvlink", .words = 2 },	 /* KIND HOST: WORD=VALUE [..] */
 	{ .name = "nvswitch", .words = 1 },	 /* HOST: STATE STATE */
 	{ .name = "overrides", .words = 2 },	 /* GUID LID: PORT */
 	{ .name = "partitions", .words = KIND_TEXT },

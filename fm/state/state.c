@@ -10,7 +10,7 @@
 
 #define KINDS	     "kinds"	/* a row for each kind that was ever kept: its summary */
 #define MADE	     "manifest" /* this file says that there was a state.db */
-#define SLOW_US	     5000000	/* a disk that has not answered for so long is a trouble */
+#define SLOW_US	     5000000	/* a disk that has not answered for so long is an alert */
 #define CHECK_US     10000000
 #define PENDING_MOST (1u << 20) /* changes; of more, all rows are the shorter message */
 #define LINES_A_CALL STATE_LINES
@@ -20,8 +20,8 @@
 struct kept { /* by the index of its kind in rows */
 	const struct state_kind *kind;
 	void *owner;		  /* NULL = it has ended */
-	bool due;		  /* the owner is to be asked.. */
-	uint64_t since_us, at_us; /* ..its first change, and when */
+	bool due;		  /* the owner is to be asked */
+	uint64_t since_us, at_us; /* its first change, and when to ask */
 	bool lost;		  /* rows of it may be missing */
 	uint32_t pass; /* of its latest lines: even; rows put since it began have one more */
 };
@@ -30,8 +30,8 @@ struct waiter {
 	struct waiter *next;
 	state_fn *fn;
 	void *arg;
-	uint64_t due; /* a bit for each kind whose owner is to be asked first; 0: .. */
-	uint64_t number;
+	uint64_t due;	 /* a bit for each kind whose owner is to be asked first */
+	uint64_t number; /* of the change that is to be on disk, once none is due */
 };
 
 struct state {
@@ -44,8 +44,8 @@ struct state {
 	bool reading, writable;
 	bool full; /* what was answered survives a power cut */
 	bool marks[STATE_MARKS];
-	uint64_t number;	 /* of the latest change,.. */
-	uint64_t given, on_disk; /* ..which the disk was given, and has */
+	uint64_t number;	 /* of the latest change */
+	uint64_t given, on_disk; /* of those that the disk was given, and has */
 
 	struct disk *disk;
 	struct disk_batch pending;
@@ -101,11 +101,6 @@ static void pending_add(struct state *s, const struct disk_change *change)
 		loop_timer_set(s->write, s->writable ? 0 : TAKEN_US);
 }
 
-static void trouble(struct state *s, const char *error)
-{
-	trouble_set(s->alerts, "state_dir/" DISK_NAME, error);
-}
-
 /* They are off the list before the first is called. */
 static void call_waiters(struct state *s)
 {
@@ -144,7 +139,7 @@ static void written(void *arg, int status, const char *why)
 		s->pending.anew = true;
 		rows_clear(rows_kind(&s->rows, "tables", true));
 	}
-	trouble(s, status ? error : NULL);
+	trouble_set(s->alerts, "state_dir/" DISK_NAME, status ? error : NULL);
 	if (s->pending.count || s->pending.anew)
 		loop_timer_set(s->write, status && status != -ESTALE ? s->retry_us : 0);
 	call_waiters(s);
@@ -159,7 +154,7 @@ static struct kept *kept_of(struct state *s, const struct rows_kind *kind)
 
 /* value NULL: it goes. */
 static void set(struct state *s, struct rows_kind *kind, const char *key, const char *value,
-		bool told)
+		bool passed)
 {
 	const struct state_rule *rule = state_rule(kind->name);
 	struct row_change change = { kind->name, key, value };
@@ -174,14 +169,14 @@ static void set(struct state *s, struct rows_kind *kind, const char *key, const 
 		row->number = s->number;
 	pending_add(s, &(struct disk_change){ kind->name, (char *)key, (char *)value, s->number,
 					      row ? row->sum : 0 });
-	if (told && s->follower)
+	if (passed && s->follower)
 		s->follower(s->follower_arg, &change, s->number);
 	if (!value) /* the key may be the row's */
 		rows_drop(kind, key);
 }
 
 /* A kind that is empty is another thing than one that was never kept. */
-static void know(struct state *s, const struct rows_kind *kind, const struct kept *k, bool told)
+static void know(struct state *s, const struct rows_kind *kind, const struct kept *k, bool passed)
 {
 	struct rows_kind *kinds = rows_kind(&s->rows, KINDS, true);
 	const struct row *row = rows_find(kinds, kind->name);
@@ -196,7 +191,7 @@ static void know(struct state *s, const struct rows_kind *kind, const struct kep
 		k->kind->summary(k->owner, out);
 		fclose(out);
 	}
-	set(s, kinds, kind->name, text ? text : "", told);
+	set(s, kinds, kind->name, text ? text : "", passed);
 	free(text);
 }
 
@@ -215,7 +210,7 @@ static char *key_of(const struct state_rule *rule, const char *line, const char 
 
 /* Rows of one key, as NVLink memories have them, are numbered from the second on. */
 static void take_line(struct state *s, struct rows_kind *kind, const struct state_rule *rule,
-		      const char *line, uint32_t pass, bool told)
+		      const char *line, uint32_t pass, bool passed)
 {
 	const char *value;
 	char *key = key_of(rule, line, &value), *own = NULL;
@@ -226,19 +221,20 @@ static void take_line(struct state *s, struct rows_kind *kind, const struct stat
 		own = mem_printf("%s %u", key, n);
 		row = rows_find(kind, own);
 	}
-	set(s, kind, own ? own : key, value, told);
+	set(s, kind, own ? own : key, value, passed);
 	rows_find(kind, own ? own : key)->pass = pass;
 	free(own);
 	free(key);
 }
 
 /* So many lines of the text at most; *text moves behind them. False: that was all. */
-static bool take_lines(struct state *s, struct rows_kind *kind, char **text, size_t most, bool told)
+static bool take_lines(struct state *s, struct rows_kind *kind, char **text, size_t most,
+		       bool passed)
 {
 	const struct state_rule *rule = state_rule(kind->name);
 
 	if (rule->words == KIND_TEXT) {
-		set(s, kind, "text", *text, told);
+		set(s, kind, "text", *text, passed);
 		return false;
 	}
 	for (; most && **text; most--) {
@@ -247,20 +243,20 @@ static bool take_lines(struct state *s, struct rows_kind *kind, char **text, siz
 		*text += strcspn(line, "\n");
 		if (**text)
 			*(*text)++ = '\0';
-		take_line(s, kind, rule, line, kept_of(s, kind)->pass, told);
+		take_line(s, kind, rule, line, kept_of(s, kind)->pass, passed);
 	}
 	return **text;
 }
 
 /* Of all lines that there are none is a row's that is older. */
-static void drop_others(struct state *s, struct rows_kind *kind, bool told)
+static void drop_others(struct state *s, struct rows_kind *kind, bool passed)
 {
 	const uint32_t pass = kept_of(s, kind)->pass;
 	struct row **list = rows_list(kind, false);
 
 	for (size_t i = 0, count = kind->count; i < count; i++)
 		if (list[i]->pass < pass)
-			set(s, kind, list[i]->key, NULL, told);
+			set(s, kind, list[i]->key, NULL, passed);
 	free(list);
 }
 
@@ -567,7 +563,7 @@ void state_report(const struct state *s, json_t *result)
 		json_object_set_new(result, "not_saved", json_string(error));
 }
 
-/* Who has taken away what was damaged has seen it; and a disk that does not answer is a trouble. */
+/* Who has taken away what was damaged has seen it; and a disk that does not answer is an alert. */
 static void look(void *arg)
 {
 	struct state *s = arg;
@@ -582,7 +578,7 @@ static void look(void *arg)
 		array_printf(text, "not saved: the disk has not answered for %" PRIu64 " s",
 			     (loop_now_us(s->loop) - s->began_us) / 1000000);
 		if (loop_now_us(s->loop) - s->began_us >= SLOW_US)
-			trouble(s, text);
+			trouble_set(s->alerts, "state_dir/" DISK_NAME, text);
 	}
 	if (s->aside || disk_is_busy(s->disk))
 		loop_timer_set(s->look, CHECK_US);
@@ -727,7 +723,7 @@ static void take_row(void *arg, const struct disk_row *row)
 						      rows_sum(row->kind, row->key, row->value) });
 }
 
-/* All kinds: which rows are missing nobody knows. What people would have to know is said. */
+/* All kinds: which rows are missing nobody knows. What people would have to know is logged. */
 static void lose_all(struct state *s, const char *why)
 {
 	struct rows_kind *kinds = rows_kind(&s->rows, KINDS, true);

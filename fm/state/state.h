@@ -44,7 +44,7 @@ struct state_kind {
 
 /*
  * Reads state_dir, also one of a version before state.db. loop, alerts and events are borrowed.
- * What can't be written is a trouble, what was lost is an alert. Writable at first.
+ * What can't be written and what was lost is an alert. Writable at first.
  */
 struct state *state_open(struct loop *loop, const char *folder, struct alerts *alerts,
 			 struct event_log *events);

@@ -345,7 +345,7 @@ static bool goes_with_tree(struct work *w, uint32_t arc)
 }
 
 /*
- * A tree that the turns of the tiers leave room for, from a root. Returns how many switches are in
+ * A tree that the turns of the tiers allow, from a root. Returns how many switches are in
  * it.
  */
 static uint32_t fit_tree(struct work *w, uint32_t root)

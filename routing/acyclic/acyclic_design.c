@@ -26,8 +26,8 @@
 
 #define COLUMNS_OF_ONE 8	     /* of one destination switch */
 #define COLUMN_BYTES   (48u << 20)   /* of all */
-#define VISITS	       (40ull << 20) /* arcs that growing columns may look at, beyond one round.. */
-#define TRIES	       6	     /* ..in so many designs */
+#define VISITS	       (40ull << 20) /* arcs that growing columns may look at, beyond one round */
+#define TRIES	       6	     /* designs, in all */
 #define ROUNDS	       3
 #define SHARED	       2 / 3	   /* of VISITS, for columns of one switch */
 #define SOME	       16	   /* one column in so many */

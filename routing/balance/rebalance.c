@@ -572,9 +572,9 @@ static enum stage wait_for_base(struct rebalance *job, uint32_t units)
 	return rebalance_is_damaged(job->t) ? ROOM : MERGE;
 }
 
-static bool make_room(struct rebalance *job, struct legal *legal)
+static bool get_memory(struct rebalance *job, struct legal *legal)
 {
-	if (!legal_make_room(legal, &job->next))
+	if (!legal_get_memory(legal, &job->next))
 		return false;
 	job->next = 0;
 	return true;
@@ -612,7 +612,7 @@ enum mark {
 	UNKNOWN,
 	IN_PLACE,
 	ASTRAY, /* its packets come to a displaced entry, or those of such a one may come here */
-	OPEN,	/* .. and there are several ports to choose from */
+	OPEN,	/* astray, with several ports to choose from */
 };
 
 static bool goes_astray(struct rebalance *job, uint32_t sw, uint32_t lid, unsigned hops)
@@ -806,7 +806,7 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 	case BASE:
 		return wait_for_base(job, units);
 	case ROOM:
-		return make_room(job, &job->legal) ? PREPARE : ROOM;
+		return get_memory(job, &job->legal) ? PREPARE : ROOM;
 	case PREPARE:
 		legal_fill(&job->legal);
 		if (!is_tree(job))
@@ -820,7 +820,7 @@ static enum stage take_step(struct rebalance *job, uint32_t units)
 					       .through_damage = true });
 		return DESIGN_ROOM;
 	case DESIGN_ROOM:
-		return make_room(job, &job->design) ? DESIGN_PATHS : DESIGN_ROOM;
+		return get_memory(job, &job->design) ? DESIGN_PATHS : DESIGN_ROOM;
 	case DESIGN_PATHS:
 		return design_paths(job);
 	case LOAD:

@@ -7,8 +7,8 @@
 #include "topology/base/sort.h"
 
 #define MAX_PARTS   32 /* buckets to a leaf's width, where memory allows */
-#define SHIFT_PARTS 4  /* .. and no fewer for shifts than these .. */
-#define RAIL_PARTS  8  /* .. and these within rails, but where even that is too much */
+#define SHIFT_PARTS 4  /* at least, for shifts */
+#define RAIL_PARTS  8  /* at least, for shifts within rails, if memory allows */
 #define MAX_BYTES   (32u << 20)
 #define HARD_BYTES  (64u << 20)
 #define SHARE_BITS  10 /* a channel's share of all-to-all traffic: the mean is 1 << SHARE_BITS */

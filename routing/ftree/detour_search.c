@@ -24,8 +24,8 @@ struct detour_search {
 	struct tables *tables;
 	uint32_t *part;	     /* by switch: connected part, as its lowest switch */
 	bool *hosts;	     /* by switch: host ports that are up; no aggregation nodes */
-	uint16_t *first_lid; /* by switch: chain of the LIDs behind it, 0 = none.. */
-	uint16_t *next_lid;  /* ..by LID */
+	uint16_t *first_lid; /* by switch: chain of the LIDs behind it, 0 = none */
+	uint16_t *next_lid;  /* by LID: the next of that chain */
 	struct cdg cdg;
 	bool *met; /* by channel, in one search */
 	uint32_t *stack;
@@ -44,8 +44,8 @@ struct hop { /* the best path from a switch to one that has a path */
 };
 
 #define COST_NONE     UINT32_MAX
-#define COST_TURN     64	 /* hops that a turn is worth, where there is one.. */
-#define COST_NEW_TURN 4096	 /* ..and where there is none yet */
+#define COST_TURN     64	 /* hops that a turn is worth, where there is one */
+#define COST_NEW_TURN 4096	 /* where there is none yet */
 #define WORK_HOSTS    (32 << 20) /* steps: a tenth of a second or two */
 #define WORK_OTHERS   (2 << 20)
 #define TRIES_MAX     32 /* paths for one gap */

@@ -19,7 +19,7 @@ void legal_init(struct legal *legal, const struct topo *t, const struct lid_map 
 	reach_init(&legal->r, legal->g);
 }
 
-bool legal_make_room(struct legal *legal, uint32_t *next)
+bool legal_get_memory(struct legal *legal, uint32_t *next)
 {
 	struct tables *tables = &legal->tables;
 	size_t done = 0;
@@ -32,7 +32,7 @@ bool legal_make_room(struct legal *legal, uint32_t *next)
 
 void legal_fill(struct legal *legal)
 {
-	for (uint32_t row = 0; legal->r.fiber && !legal_make_room(legal, &row);)
+	for (uint32_t row = 0; legal->r.fiber && !legal_get_memory(legal, &row);)
 		fiber_spend(legal->r.fiber, ROOM_NS);
 	tables_resize(&legal->tables, legal->g->nswitches, legal->d.top);
 	rows_fill(legal->g, &legal->d, &legal->r, &legal->tables, &legal->gaps);

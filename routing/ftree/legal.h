@@ -31,7 +31,7 @@ void legal_init(struct legal *legal, const struct topo *t, const struct lid_map 
  * Touches the memory that the tables take, which is half the time of a first legal_fill(): some
  * megabytes from switch *next on. True after the last.
  */
-bool legal_make_room(struct legal *legal, uint32_t *next) __attribute__((warn_unused_result));
+bool legal_get_memory(struct legal *legal, uint32_t *next) __attribute__((warn_unused_result));
 void legal_fill(struct legal *legal);
 void legal_fini(struct legal *legal);
 

@@ -66,7 +66,7 @@ int route_compute(struct route *route, const struct topo *t, const struct lid_ma
  * next computation begins.
  */
 struct even *route_even(const struct route *route);
-/* Whether links of the latest snapshot are to be shared evenly, by a computation without haste. */
+/* Whether links of the latest snapshot are to be shared evenly, by a computation that may last. */
 bool route_is_irregular(const struct route *route);
 /* Whether the latest snapshot is a tree of uneven design; rebalance_is_uneven() at no cost. */
 bool route_is_uneven(const struct route *route);

@@ -417,10 +417,10 @@ _Static_assert(BYTEMAP_KEEP == TABLES_NO_ROUTE, "what is not below has no path")
 
 /* Tables of fewer bytes stay in the cache for whoever reads them next. */
 #define ROWS_IN_CACHE (4u << 20)
-#define ROW_NS	      1000 /* to make a row, besides its bytes.. */
-#define CHOICE_NS     60   /* ..and each LID that takes another path than usual */
-#define PROBE_NS      20   /* ..and each destination that may have none.. */
-#define GAP_NS	      80   /* ..and has none */
+#define ROW_NS	      1000 /* to make a row, besides its bytes */
+#define CHOICE_NS     60   /* each LID that takes another path than usual */
+#define PROBE_NS      20   /* each destination that may have none */
+#define GAP_NS	      80   /* each that has none */
 #define ROWS_DEAD     254  /* in a half-made row: the slot is dead here, choose again */
 
 struct rows {

@@ -72,8 +72,8 @@ bool uneven_is(const struct graph *g, const struct topo *t)
 /* ---- Tiers ----------------------------------------------------------------------------------- */
 
 #define SHARE	8 /* one in so many */
-#define MOST	5 /* of SHARE, where no link is within a tier.. */
-#define SAMPLES 8 /* ..and leaves whose pairs are counted then */
+#define MOST	5 /* of SHARE, where no link is within a tier */
+#define SAMPLES 8 /* leaves whose pairs are counted then */
 
 struct work {
 	const struct topo *t;

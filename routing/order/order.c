@@ -30,7 +30,7 @@ struct hop {
 struct place {
 	uint32_t channel;
 	uint32_t at; /* what is tried next: a port, or OWN and up */
-	uint8_t out; /* .. and was last */
+	uint8_t out; /* what was tried last */
 };
 
 struct order_circle {

@@ -35,7 +35,7 @@ struct check_base {
 	struct base_turn *added; /* dependencies of channels that lead down, since the last
 					       whole proof */
 	uint32_t nadded;
-	bool spread; /* heights have room between */
+	bool spread; /* heights leave gaps */
 	struct check_change last;
 	struct change *run; /* on its way */
 };
@@ -132,7 +132,7 @@ static bool check_base_keep_places(struct check_base *base, struct check *c)
  *            either is, so from a changed block one looks at the next switches and at all
  *            neighbours that send there. Dependencies are added, never taken away, but for those of
  *            a port that went up or down: then all are forgotten, and found again by the entries
- *            just said (before, nothing led there: the base was sound). So the graph holds all
+ *            just described (before, nothing led there: the base was sound). So the graph holds all
  *            there are, and may hold some that are past, or that no packet ever had
  *            (check.c): these go when they close a cycle (detours come and go, and those of
  *            one fault may not suit those of the next), those of channels down before one is
@@ -144,7 +144,7 @@ static bool check_base_keep_places(struct check_base *base, struct check *c)
  *
  * Changed blocks are found by fingerprints, not by a second copy of the tables: at 11,664 HCAs that
  * copy is 22 MB. What the switches have acknowledged (program's store) would be a copy that is
- * there anyhow, but mixed while an older change is still on its way, which is when haste matters;
+ * there anyhow, but mixed while an older change is still on its way, which is when time matters;
  * and the judge would hang on the one who is judged. The engine's word for what it changed is no
  * base either.
  */
@@ -292,9 +292,9 @@ static void inspect_sender(struct change *w, const uint8_t *row, uint8_t num, ui
 #define ROWS_A_CALL   32
 #define STEPS_A_CALL  (1u << 18) /* of walks, a switch each */
 
-enum said { MORE, NEXT, WRONG };
+enum phase_end { MORE, NEXT, WRONG };
 
-static enum said find_blocks(struct change *w)
+static enum phase_end find_blocks(struct change *w)
 {
 	uint32_t all = w->c.t->nswitches * tables_blocks(w->c.tables);
 
@@ -323,7 +323,7 @@ static enum said find_blocks(struct change *w)
 	return NEXT;
 }
 
-static enum said blocks_go(struct change *w)
+static enum phase_end blocks_go(struct change *w)
 {
 	uint32_t end = w->at + BLOCKS_A_CALL, of = TOPO_NONE;
 	const struct check *c = &w->c;
@@ -351,7 +351,7 @@ static enum said blocks_go(struct change *w)
 	return w->wrong ? WRONG : w->at < w->blocks.count ? MORE : NEXT;
 }
 
-static enum said rows_go(struct change *w)
+static enum phase_end rows_go(struct change *w)
 {
 	for (uint32_t rows = 0; w->at < w->c.t->nswitches && !w->wrong; w->at++) {
 		if (!w->rows[w->at])
@@ -372,7 +372,7 @@ static enum said rows_go(struct change *w)
 	return NEXT;
 }
 
-static enum said walks_go(struct change *w)
+static enum phase_end walks_go(struct change *w)
 {
 	uint32_t walks = STEPS_A_CALL / (w->c.t->nswitches + 1u) + 1;
 
@@ -389,8 +389,8 @@ static enum said walks_go(struct change *w)
 	return w->report.loops ? WRONG : NEXT;
 }
 
-static enum said (*const phases[])(struct change *w) = { find_blocks, blocks_go, rows_go,
-							 walks_go };
+static enum phase_end (*const phases[])(struct change *w) = { find_blocks, blocks_go, rows_go,
+							      walks_go };
 #define PHASES ARRAY_SIZE(phases)
 
 static void change_fini(struct change *w)
@@ -501,15 +501,15 @@ bool check_change_go(struct check_base *base)
 	if (w->whole)
 		return check_go(&w->c);
 
-	enum said said = phases[w->phase](w);
+	enum phase_end end = phases[w->phase](w);
 
-	if (said == WRONG) {
+	if (end == WRONG) {
 		change_fini(w);
 		check_scratch_fini(&w->c);
 		whole_begin(w);
 		return true;
 	}
-	if (said == NEXT) {
+	if (end == NEXT) {
 		w->phase++;
 		w->at = 0;
 	}

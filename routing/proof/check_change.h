@@ -46,7 +46,7 @@ bool check_change_go(struct check_base *base);
 bool check_change_end(struct check_base *base, struct check_report *report);
 /*
  * For idle times, with the tables last proven: drops dependencies of past changes from the graph,
- * and makes room between heights. Without it the next proof of a change takes longer.
+ * and spreads the heights. Without it the next proof of a change takes longer.
  */
 void check_change_tidy(struct check_base *base, const struct topo *t, const struct tables *tables);
 /* How the last verdict was found. */
