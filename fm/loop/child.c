@@ -70,7 +70,8 @@ static ssize_t write_socket(void *cookie, const char *data, size_t len)
 }
 
 /* `socket` is -1 where it writes to the pipe. */
-static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd, int socket)
+static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd, int socket,
+				 pid_t parent)
 {
 	const cookie_io_functions_t functions = { .write = write_socket };
 	int low = socket < 0 || fd < socket ? fd : socket, high = fd > socket ? fd : socket;
@@ -79,6 +80,8 @@ static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd,
 	int status;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1); /* it had been killed before */
 	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
 	/*
 	 * What the parent's loop caught has its default again; what it ignored stays so, and so
@@ -98,9 +101,7 @@ static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd,
 		_exit(1);
 	setvbuf(out, NULL, _IOFBF, PIECE);
 	status = ops->write(arg, out);
-	if (fflush(out))
-		status = -1;
-	_exit(status ? 1 : 0);
+	_exit(fflush(out) || status);
 }
 
 /* ---- Its end --------------------------------------------------------------------------------- */
@@ -177,15 +178,15 @@ static void child_readable_cb(void *arg, unsigned events)
 struct child *child_start(struct children *all, const struct child_ops *ops, void *arg, int socket)
 {
 	struct child *child;
+	pid_t pid, own = getpid();
 	int ends[2];
-	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC))
 		return NULL;
 	pid = fork();
 	if (!pid) {
 		close(ends[0]);
-		child_main(ops, arg, ends[1], socket);
+		child_main(ops, arg, ends[1], socket, own);
 	}
 	close(ends[1]);
 	if (pid < 0) {

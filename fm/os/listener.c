@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -407,8 +408,10 @@ int listener_bind(struct loop *loop, int fd, const struct sockaddr *at, socklen_
 	return helper_bind(loop_helper(loop), fd, at, len);
 }
 
+/* A fork of a process that was killed may keep its socket for a moment: who listened counts. */
 static int clear_place(const struct sockaddr_un *at)
 {
+	struct ucred peer = { 0 };
 	struct stat st;
 	int fd, status;
 
@@ -420,6 +423,10 @@ static int clear_place(const struct sockaddr_un *at)
 	if (fd < 0)
 		return -errno;
 	status = connect(fd, (const struct sockaddr *)at, sizeof(*at)) ? -errno : -EADDRINUSE;
+	if (status == -EADDRINUSE &&
+	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){ sizeof(peer) }) &&
+	    peer.pid && kill(peer.pid, 0) && errno == ESRCH)
+		status = -ECONNREFUSED;
 	close(fd);
 	if (status == -EAGAIN)
 		return -EADDRINUSE; /* its queue is full */

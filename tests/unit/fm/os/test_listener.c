@@ -8,12 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "fm/os/listener.h"
 
@@ -420,6 +423,42 @@ static void servers_work_a_twentieth_of_the_time_while_the_loop_is_busy(void **s
 	close_hall(&h);
 }
 
+/* As a daemon that is killed the moment it forked: the copy keeps what it had open. */
+static void a_socket_of_a_killed_process_is_replaced_though_a_fork_of_it_lives(void **state)
+{
+	char folder[] = "/tmp/fmd-listener-XXXXXX", path[64];
+	int ends[2], gone[2], fd;
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	assert_return_code(pipe(ends), 0);
+	assert_return_code(pipe(gone), 0);
+	pid = fork();
+	if (!pid) {
+		close(ends[1]);
+		close(gone[0]);
+		fd = listener_unix_socket(path, 0117, 1);
+		if (fork())
+			_exit(fd < 0);
+		_exit(read(ends[0], &c, 1) != 0);
+	}
+	close(ends[0]);
+	close(gone[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	fd = listener_unix_socket(path, 0117, 1);
+	assert_true(fd >= 0);
+	assert_int_equal(listener_unix_socket(path, 0117, 1), -EADDRINUSE);
+	close(ends[1]);
+	assert_int_equal(read(gone[0], &c, 1), 0); /* the copy has ended */
+	close(gone[0]);
+	close(fd);
+	unlink(path);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +475,8 @@ int main(void)
 		cmocka_unit_test(
 			an_address_that_has_proven_who_it_is_has_a_place_and_the_next_turn),
 		cmocka_unit_test(servers_work_a_twentieth_of_the_time_while_the_loop_is_busy),
+		cmocka_unit_test(
+			a_socket_of_a_killed_process_is_replaced_though_a_fork_of_it_lives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
