@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <stdio.h>
 #include <string.h>
-#include "fm/mad/wire.h"
+#include "fm/mad/wire_format.h"
 #include "fm/mad/wire_optional.h"
 #include "topology/base/text.h"
 
@@ -22,6 +22,13 @@ enum { /* AdaptiveRoutingInfo */
 };
 #define ENABLE_BITS (ENABLED | FAST_RECOVERY | NOTIFICATIONS)
 #define HASH_BITS   (PFRN | WHBF | HBF)
+
+WIRE_FORMAT(ar_info, uint8_t[64], WIRE_AR_INFO_LIST)
+WIRE_CODEC(ar_info, 64)
+WIRE_FORMAT(ar_entry, uint8_t[WIRE_AR_ENTRY_BYTES], WIRE_AR_ENTRY_LIST)
+WIRE_CODEC(ar_entry, WIRE_AR_ENTRY_BYTES)
+WIRE_FORMAT(ar_groups, uint8_t[64], WIRE_AR_GROUPS_LIST)
+WIRE_CODEC(ar_groups, 64)
 
 bool wire_adaptive_vendor(uint32_t vendor)
 {

@@ -3,7 +3,7 @@
 #ifndef FMD_MAD_WIRE_OPTIONAL_H
 #define FMD_MAD_WIRE_OPTIONAL_H
 
-#include "topology/snapshot/topo.h"
+#include "fm/mad/wire.h"
 
 /* ---- Adaptive routing ------------------------------------------------------------------------ */
 
@@ -15,6 +15,8 @@ enum {
 	WIRE_PRIVATE_LFT_INFO = 0xFF10,
 	WIRE_GENERAL_INFO = 0xFF17, /* modifier 4: the capability mask */
 	WIRE_ADAPTIVE_INFO = 0xFF20,
+	WIRE_AR_GROUPS = 0xFF21, /* ARGroupTable; modifier: not public (fm/adaptive/probe.h) */
+	WIRE_AR_LFT = 0xFF23,	 /* ARLinearForwardingTable; the same */
 };
 #define WIRE_GENERAL_CAPS 4
 
@@ -40,6 +42,37 @@ void wire_private_lft_off(uint8_t info[64]);
  */
 bool wire_adaptive_on(const uint8_t info[64]);
 void wire_adaptive_off(uint8_t info[64]);
+
+/* All of AdaptiveRoutingInfo. */
+/* clang-format off */
+#define WIRE_AR_INFO_LIST(F, R, G, B)                                                              \
+	R(r1, 1) F(dynamic_cap, 1) F(by_transport_able, 1) F(by_sl, 1) F(by_sl_able, 1)            \
+	F(global_groups, 1) F(is4_mode, 1) F(no_fallback, 1) F(rn_directions, 8)                   \
+	F(copy_cap, 4) F(subgroups, 4) R(r2, 2) F(rn_xmit, 1) F(fr, 1) F(fr_able, 1)               \
+	F(frn_able, 1) F(arn_able, 1) F(on, 1) F(string_width, 4) F(tables, 4)                     \
+	F(group_top, 12) F(group_cap, 12) F(sl_mask, 16) F(subgroup_cap, 8) F(rn_version, 4)       \
+	F(version, 4) R(r3, 28) F(transport_off, 4) F(ageing_us, 32)                               \
+	F(hbf_able, 1) F(whbf_able, 1) F(hash_symmetric, 1) F(hash_dceth, 1) F(hash_bth, 1)        \
+	R(r4, 1) F(pfrn_able, 1) R(r5, 9) F(hbf_by_sl, 1) F(whbf, 1) F(by_vl, 1) F(pfrn, 1)        \
+	R(r6, 12) F(whbf_granularity, 3) R(r7, 13) F(hbf_sl_mask, 16) R(r8, 288)
+/* clang-format on */
+WIRE_ATTRIBUTE(ar_info, WIRE_AR_INFO_LIST, 64)
+
+/* An entry of ARLinearForwardingTable: 16 LIDs a block. */
+#define WIRE_AR_LFT_BLOCK	       16
+#define WIRE_AR_ENTRY_BYTES	       4
+#define WIRE_AR_ENTRY_LIST(F, R, G, B) F(state, 2) R(r1, 2) F(table, 4) F(port, 8) F(group, 16)
+WIRE_ATTRIBUTE(ar_entry, WIRE_AR_ENTRY_LIST, WIRE_AR_ENTRY_BYTES)
+enum wire_ar_state { WIRE_AR_BOUNDED, WIRE_AR_FREE, WIRE_AR_STATIC, WIRE_AR_HBF };
+
+/* A block of ARGroupTable: two sets of ports, a bit each, port 0 is the lowest of the last byte. */
+#define WIRE_AR_GROUPS_LIST(F, R, G, B) B(first, 256) B(second, 256)
+WIRE_ATTRIBUTE(ar_groups, WIRE_AR_GROUPS_LIST, 64)
+#define WIRE_AR_PORTS 32 /* bytes of a set */
+static inline bool wire_ar_has(const uint8_t ports[WIRE_AR_PORTS], unsigned num)
+{
+	return ports[WIRE_AR_PORTS - 1 - num / 8] >> num % 8 & 1;
+}
 
 /* ---- PortInfoExtended ------------------------------------------------------------------------ */
 

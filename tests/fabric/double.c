@@ -242,6 +242,7 @@ static void switch_power_on(const struct double_fabric *d, struct dnode *node)
 	node->lft = NULL;
 	node->mft = NULL;
 	node->lft_size = 0;
+	adaptive_forget(node);
 	node->columns = node->ni.nports / MFT_PORTS + 1u;
 }
 
@@ -362,6 +363,7 @@ void double_free(struct double_fabric *d)
 	for (uint32_t i = 0; i < d->topo->nnodes; i++) {
 		free(d->nodes[i].lft);
 		free(d->nodes[i].mft);
+		adaptive_free(&d->nodes[i]);
 		loop_timer_free(d->nodes[i].boots);
 		traps_forget(&d->nodes[i]);
 		cc_forget(&d->nodes[i]);

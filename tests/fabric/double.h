@@ -11,6 +11,7 @@
 #ifndef FMD_TESTS_FABRIC_DOUBLE_H
 #define FMD_TESTS_FABRIC_DOUBLE_H
 
+#include "tests/fabric/double_adaptive.h"
 #include "tests/fabric/double_agents.h"
 #include "tests/fabric/double_events.h"
 #include "tests/fabric/double_held.h"

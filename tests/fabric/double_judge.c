@@ -9,6 +9,8 @@
  * it leaves by (a channel is a port that sends). Dependencies are gathered of what HCAs and
  * aggregation nodes may send to any LID in use, and a depth-first search looks for those that close
  * a cycle.
+ *
+ * A switch that forwards by groups (double_adaptive.h) is followed by the static port of an entry.
  */
 #include "tests/fabric/double_judge.h"
 #include <stdlib.h>
@@ -235,18 +237,23 @@ static int32_t follow(struct judge *j, uint32_t sw, uint16_t lid, uint32_t *next
 {
 	const struct dnode *node = j->switches[sw];
 	const struct dport *in;
+	unsigned num;
 
 	if (answers_to(&node->ports[0], lid))
 		return (int32_t)(&node->ports[0] - j->d->ports);
-	if (wire_adaptive_on(node->adaptive) || wire_private_lft_on(node->private_lft) ||
-	    lid > node->si.lft_top || lid >= node->lft_size || node->lft[lid] > node->ni.nports)
+	num = adaptive_forwards(node) ? adaptive_entry(node, lid).port : LFT_NONE;
+	if (!adaptive_forwards(node) && !wire_adaptive_on(node->adaptive) &&
+	    !wire_private_lft_on(node->private_lft) && lid <= node->si.lft_top &&
+	    lid < node->lft_size)
+		num = node->lft[lid];
+	if (num > node->ni.nports)
 		return END_NOWHERE;
-	in = j->over[sw * PORTS + node->lft[lid]];
+	in = j->over[sw * PORTS + num];
 	if (!in)
 		return END_NOWHERE;
 	if (!is_switch(in->node))
 		return answers_to(in, lid) ? (int32_t)(in - j->d->ports) : END_NOWHERE;
-	j->out[sw] = node->lft[lid];
+	j->out[sw] = (uint8_t)num;
 	*next = j->number[in->node - j->d->nodes];
 	return END_UNKNOWN;
 }

@@ -30,6 +30,7 @@ struct flow {
 	struct dport *dies;	/* where, NULL = it arrives */
 	enum walk_end end;
 	uint8_t hops;
+	struct dport **trail; /* the ports that it leaves by */
 };
 
 /* Of a port: Mb/s, and the share of the time that it waits; packets in millions a second. */
@@ -51,6 +52,11 @@ struct dload {
 static struct port_load *load_of(struct double_fabric *d, const struct dport *port)
 {
 	return &d->load->ports[port - d->ports];
+}
+
+double load_offered(struct double_fabric *d, const struct dport *port)
+{
+	return d->load ? load_of(d, port)->offered : 0;
 }
 
 static double capacity(const struct dport *port)
@@ -95,8 +101,9 @@ static void count_until(struct double_fabric *d, struct dport *port, uint64_t un
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-static void flow_walk(struct double_fabric *d, struct flow *flow, struct dport **trail)
+static void flow_walk(struct double_fabric *d, struct flow *flow)
 {
+	struct dport *trail[HOPS_MAX + 1];
 	struct packet packet = { .dlid = flow->to->info.lid,
 				 .pkey = port_pkey(flow->from, 0),
 				 .data = true,
@@ -114,20 +121,20 @@ static void flow_walk(struct double_fabric *d, struct flow *flow, struct dport *
 	walk_lid(d, flow->from, &packet, &walk);
 	flow->end = walk.end;
 	flow->hops = (uint8_t)walk.hops;
+	flow->trail = mem_resize(flow->trail, flow->hops + 1u, sizeof(*flow->trail));
+	memcpy(flow->trail, trail, flow->hops * sizeof(*trail));
 	if (walk.end != WALK_ARRIVES)
 		flow->dies = walk.at;
 }
 
 static void flows_offer(struct double_fabric *d)
 {
-	struct dport *trail[HOPS_MAX + 1];
-
 	for (unsigned i = 0; i < d->load->nflows; i++) {
 		struct flow *flow = &d->load->flows[i];
 
-		flow_walk(d, flow, trail);
+		flow_walk(d, flow);
 		for (unsigned h = 0; h < flow->hops; h++)
-			load_of(d, trail[h])->offered += flow->offered;
+			load_of(d, flow->trail[h])->offered += flow->offered;
 	}
 }
 
@@ -140,8 +147,9 @@ static double link_share(struct double_fabric *d, const struct dport *out)
 }
 
 /* Those before the narrowest link of a flow wait for what that link does not take. */
-static void flow_runs(struct double_fabric *d, struct flow *flow, struct dport **trail)
+static void flow_runs(struct double_fabric *d, struct flow *flow)
 {
+	struct dport *const *trail = flow->trail;
 	unsigned narrow = 0;
 
 	for (unsigned h = 0; h < flow->hops; h++) {
@@ -168,8 +176,6 @@ static void flow_runs(struct double_fabric *d, struct flow *flow, struct dport *
 
 static void rates_make(struct double_fabric *d, uint64_t since_us)
 {
-	struct dport *trail[HOPS_MAX + 1];
-
 	/* A port that was asked meanwhile has counted until then. */
 	for (uint32_t i = 0; i < d->topo->nports; i++) {
 		uint64_t counted_us = d->load->ports[i].since_us;
@@ -179,12 +185,8 @@ static void rates_make(struct double_fabric *d, uint64_t since_us)
 						    counted_us > since_us ? counted_us : since_us };
 	}
 	flows_offer(d);
-	for (unsigned i = 0; i < d->load->nflows; i++) {
-		struct flow *flow = &d->load->flows[i];
-
-		flow_walk(d, flow, trail);
-		flow_runs(d, flow, trail);
-	}
+	for (unsigned i = 0; i < d->load->nflows; i++)
+		flow_runs(d, &d->load->flows[i]);
 }
 
 void load_refresh(struct double_fabric *d)
@@ -298,6 +300,8 @@ void load_free(struct double_fabric *d)
 	if (!d->load)
 		return;
 	loop_timer_free(d->load->refresh);
+	for (unsigned i = 0; i < d->load->nflows; i++)
+		free(d->load->flows[i].trail);
 	free(d->load->flows);
 	free(d->load->ports);
 	free(d->load);

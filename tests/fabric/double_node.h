@@ -88,6 +88,7 @@ struct dnode {
 	struct dport *ports;				 /* [nports + 1] */
 	uint8_t caps[64], private_lft[64], adaptive[64]; /* of NVIDIA's attributes.. */
 	bool has_caps;					 /* ..which are unknown to it otherwise */
+	struct dar *ar; /* NULL = none of its tables is kept (double_adaptive.h) */
 	uint8_t *lft;
 	uint32_t lft_size;
 	uint16_t *mft; /* [mft_cap][columns] */

@@ -44,6 +44,7 @@ void load_count(struct double_fabric *d, struct dport *port); /* up to now */
 void load_refresh(struct double_fabric *d);
 void load_changed(struct double_fabric *d);
 void load_free(struct double_fabric *d);
+double load_offered(struct double_fabric *d, const struct dport *port); /* Mb/s by now */
 
 /* Something changed that a packet's way may depend on. */
 static inline void ways_changed(struct double_fabric *d)

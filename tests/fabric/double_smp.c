@@ -17,6 +17,7 @@
 #define LID_UNICAST_MAX 0xbfff
 #define ENHANCED_PORT0	0x08 /* of SwitchInfo's flags; a base port 0 has one LID (18.2.4.1) */
 #define STATES_BLOCK	128  /* ports */
+#define AR_GROUP_COPY	0xffbd
 
 /* ---- NodeInfo, NodeDescription, GUIDInfo, SMInfo --------------------------------------------- */
 
@@ -330,6 +331,12 @@ static uint16_t port_states_get(struct smp_request *r)
 
 /* ---- Execution ------------------------------------------------------------------------------- */
 
+/* Of an attribute that is only set. */
+static uint16_t smp_refused_get(struct smp_request *r)
+{
+	return STATUS_BAD_METHOD;
+}
+
 static const struct agent_row {
 	uint16_t attr_id;
 	bool switches_only;
@@ -353,6 +360,9 @@ static const struct agent_row {
 	{ WIRE_HIERARCHY_INFO, false, smp_hierarchy_get, NULL },
 	{ WIRE_PRIVATE_LFT_INFO, true, smp_private_get, smp_private_set },
 	{ WIRE_ADAPTIVE_INFO, true, smp_adaptive_get, smp_adaptive_set },
+	{ WIRE_AR_LFT, true, smp_ar_lft_get, smp_ar_lft_set },
+	{ WIRE_AR_GROUPS, true, smp_ar_groups_get, smp_ar_groups_set },
+	{ AR_GROUP_COPY, true, smp_refused_get, smp_ar_copy_set },
 };
 
 static const struct agent_row *agent_find(const struct dnode *node, uint16_t attr_id)

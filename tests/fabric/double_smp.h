@@ -47,4 +47,9 @@ smp_fn smp_private_set;
 smp_fn smp_adaptive_get;
 smp_fn smp_adaptive_set;
 
+/* double_adaptive.c */
+smp_fn smp_ar_lft_get, smp_ar_lft_set;
+smp_fn smp_ar_groups_get, smp_ar_groups_set;
+smp_fn smp_ar_copy_set;
+
 #endif

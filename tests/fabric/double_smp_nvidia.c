@@ -109,6 +109,8 @@ uint16_t smp_adaptive_set(struct smp_request *r)
 {
 	if (!wire_has_cap(r->node->caps, WIRE_CAP_ADAPTIVE))
 		return STATUS_UNSUPPORTED;
+	if (r->node->ar)
+		return adaptive_take_info(r->node, r->data);
 	memcpy(r->node->adaptive, r->data, WIRE_SMP_DATA);
 	return 0;
 }

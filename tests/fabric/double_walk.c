@@ -156,9 +156,34 @@ static bool lid_is_mine(const struct dport *port, uint16_t lid)
 	return port->info.lid && lid >> port->info.lmc == port->info.lid >> port->info.lmc;
 }
 
-/* The port a switch sends a LID out of, or why there is none. */
-static enum walk_end table_port(const struct dnode *sw, uint16_t dlid, unsigned *num)
+/* Of the ports that the group leaves the choice of, the least loaded one. */
+static enum walk_end group_port(struct double_fabric *d, const struct dnode *sw,
+				const struct packet *packet, unsigned *num)
 {
+	const struct wire_ar_entry entry = adaptive_entry(sw, packet->dlid);
+	uint8_t members[256];
+	unsigned count = adaptive_members(sw, &entry, members);
+
+	*num = count ? members[0] : entry.port;
+	for (unsigned i = 1; i < count; i++) {
+		double here = load_offered(d, &sw->ports[members[i]]);
+		double best = load_offered(d, &sw->ports[*num]);
+
+		if (here < best || (here <= best && sw->ar->sent[members[i]] < sw->ar->sent[*num]))
+			*num = members[i];
+	}
+	sw->ar->sent[*num < sw->ni.nports ? *num : 0] += !packet->look;
+	return *num == 0 || *num > sw->ni.nports ? WALK_NO_ENTRY : WALK_ARRIVES;
+}
+
+/* The port a switch sends a packet out of, or why there is none. */
+static enum walk_end table_port(struct double_fabric *d, const struct dnode *sw,
+				const struct packet *packet, unsigned *num)
+{
+	uint16_t dlid = packet->dlid;
+
+	if (adaptive_forwards(sw))
+		return group_port(d, sw, packet, num);
 	if (wire_adaptive_on(sw->adaptive) || wire_private_lft_on(sw->private_lft))
 		return WALK_NOT_BY_TABLE;
 	if (dlid > sw->si.lft_top || dlid >= sw->lft_size)
@@ -231,7 +256,7 @@ bool walk_lid(struct double_fabric *d, struct dport *from, const struct packet *
 		if (is_switch(node)) {
 			if (lid_is_mine(&node->ports[0], packet->dlid))
 				return arrives(d, &node->ports[0], packet, walk);
-			end = table_port(node, packet->dlid, &num);
+			end = table_port(d, node, packet, &num);
 			if (end != WALK_ARRIVES)
 				return stop(d, packet, walk, end);
 		} else if (lid_is_mine(at, packet->dlid)) {

@@ -27,8 +27,9 @@ struct sim_control {
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-static const struct command *const tables[] = { commands_link,	commands_node,	commands_load,
-						commands_power, commands_judge, commands_look };
+static const struct command *const tables[] = { commands_link,	  commands_node,  commands_load,
+						commands_power,	  commands_judge, commands_look,
+						commands_adaptive };
 
 void sim_control_each(command_each_fn *fn, void *arg)
 {

@@ -30,7 +30,7 @@ struct command {
 
 /* One table a file; each ends with a row without a name. */
 extern const struct command commands_link[], commands_node[], commands_look[], commands_load[],
-	commands_judge[], commands_power[];
+	commands_judge[], commands_power[], commands_adaptive[];
 /* A row of the table of faults, by the line's first word. */
 int sim_control_fault(struct args *a);
 

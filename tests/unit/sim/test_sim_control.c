@@ -122,6 +122,28 @@ static void a_port_gets_and_loses_capabilities(void **state)
 	said_fini(&s);
 }
 
+static void switches_get_adaptive_routing_and_lose_it(void **state)
+{
+	struct said s;
+
+	said_init(&s, NULL);
+	double_world_bring_up(&s.w);
+	assert_complains(&s, "adaptive able", "no number");
+	assert_complains(&s, "adaptive answers zeros spine-01", "no adaptive routing");
+	assert_int_equal(say(&s, "adaptive able 7 100 1"), 0);
+	assert_says(&s, "adaptive", "spine-01: off, sub-groups 1");
+	assert_int_equal(say(&s, "adaptive run 3"), 0);
+	assert_says(&s, "adaptive", "spine-01: on,");
+	assert_says(&s, "packet h1 h2", "arrives after");
+	assert_int_equal(say(&s, "adaptive answers zeros spine-01"), 0);
+	assert_says(&s, "adaptive", "answers zeros");
+	assert_complains(&s, "adaptive answers nothing", "'nothing' is none of");
+	assert_complains(&s, "adaptive maybe", "none of able, run, answers");
+	assert_int_equal(say(&s, "reboot spine-01"), 0);
+	assert_says(&s, "adaptive", "spine-01: off");
+	said_fini(&s);
+}
+
 static void faults_are_named_as_in_their_table(void **state)
 {
 	struct said s;
@@ -392,6 +414,7 @@ int main(void)
 		cmocka_unit_test(cables_are_pulled_and_plugged),
 		cmocka_unit_test(nodes_go_off_and_come_back_with_nothing),
 		cmocka_unit_test(a_port_gets_and_loses_capabilities),
+		cmocka_unit_test(switches_get_adaptive_routing_and_lose_it),
 		cmocka_unit_test(faults_are_named_as_in_their_table),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(help_has_a_line_for_each_command),

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * double_adaptive: switches with adaptive routing: AdaptiveRoutingInfo, groups of ports and a
+ * table whose entries name a group (ARLinearForwardingTable). How the modifiers of the two tables
+ * select a block is not public, so each double has a packing of its own, drawn from a seed.
+ */
+#ifndef FMD_TESTS_FABRIC_DOUBLE_ADAPTIVE_H
+#define FMD_TESTS_FABRIC_DOUBLE_ADAPTIVE_H
+
+#include "fm/mad/wire_optional.h"
+#include "topology/snapshot/topo.h"
+
+struct double_fabric;
+
+/* Where fields lie in the modifiers: the lowest bit of each. */
+struct double_packing {
+	uint8_t lft_block, lft_bits;	 /* of ARLinearForwardingTable: 16 LIDs; and its width */
+	uint8_t lft_plft;		 /* a byte */
+	uint8_t group_block;		 /* of ARGroupTable: two sets of ports; GROUP_BITS wide */
+	uint8_t group_table, group_plft; /* bytes */
+	/* The sets of a sub-group lie behind each other; else those of a group do. */
+	bool stacked;
+	/* Bits of no field, and blocks beyond the last one, are ignored; else they are refused. */
+	bool lenient;
+};
+
+/* top: the highest LID that the table has to reach. */
+struct double_packing double_packing_draw(uint64_t seed, uint16_t top);
+
+/* The switch can do it, and nothing is on; 0 groups or sub-groups: as many as there can be. */
+struct double_ar_caps {
+	uint16_t groups;
+	uint8_t subgroups, tables;
+};
+void double_adaptive_able(struct double_fabric *d, guid_t sw, const struct double_packing *packing,
+			  const struct double_ar_caps *caps);
+
+/*
+ * What another manager leaves: entries of LIDs of HCAs are Free, by the LFT that the switch holds,
+ * with the ports on shortest paths as their group, all others are Static; adaptive routing and fast
+ * recovery are on.
+ */
+struct double_ar_plan {
+	bool own_numbers; /* equal sets of a switch are one group; else a leaf has one everywhere */
+	bool hbf;	  /* the state of entries is HBF in place of Free */
+	bool thin;	  /* one port is a group too; else its entries are Static */
+	bool second;	  /* the second sub-group is all links to switches; else it is empty */
+	uint8_t subgroups, tables, plfts; /* in use; 0 = 1 */
+};
+struct double_ar_plan double_ar_plan_draw(uint64_t seed);
+void double_adaptive_run(struct double_fabric *d, const struct double_ar_plan *plan);
+
+/* How the agent answers of the two tables. */
+enum double_ar_answers {
+	DOUBLE_AR_TRUE,
+	DOUBLE_AR_GARBAGE, /* other bytes each time */
+	DOUBLE_AR_NOISE,   /* bytes that follow from the modifier */
+	DOUBLE_AR_ZEROS,
+	DOUBLE_AR_SAME,	   /* the same block, whatever is asked for */
+	DOUBLE_AR_NEAR,	   /* entries lead to the port behind the right one */
+	DOUBLE_AR_REFUSES, /* with a status */
+	DOUBLE_AR_ANSWERS
+};
+void double_adaptive_answers(struct double_fabric *d, guid_t sw, enum double_ar_answers how);
+
+/* Of an entry that is there, by the first private LFT: false: adaptive routing is not on. */
+bool double_adaptive_entry(const struct double_fabric *d, guid_t sw, uint16_t lid,
+			   struct wire_ar_entry *entry);
+/* The packing, NULL = the switch was never made able. */
+const struct double_packing *double_adaptive_packing(const struct double_fabric *d, guid_t sw);
+
+/* ---- For the double's files ------------------------------------------------------------------ */
+
+#define DOUBLE_PLFTS 2
+
+struct dnode;
+struct dar { /* of a switch */
+	struct double_packing packing;
+	enum double_ar_answers answers;
+	uint64_t random;
+	struct dar_table {
+		uint8_t *blocks; /* of 64 bytes */
+		uint32_t count;
+	} lft[DOUBLE_PLFTS], groups[DOUBLE_PLFTS][16];
+	uint32_t *sent;	  /* by port: packets that chose it */
+	uint32_t numbers; /* of groups that have own numbers */
+};
+void adaptive_forget(struct dnode *sw);				    /* as after power-on */
+uint16_t adaptive_take_info(struct dnode *sw, const uint8_t *data); /* 0 or a status */
+void adaptive_free(struct dnode *sw);
+
+/* It forwards by groups. */
+bool adaptive_forwards(const struct dnode *sw);
+/* The entry, by the private LFT in use. */
+struct wire_ar_entry adaptive_entry(const struct dnode *sw, uint16_t lid);
+/* The ports that an entry leaves the choice of, in order; 0: it has none. */
+unsigned adaptive_members(const struct dnode *sw, const struct wire_ar_entry *entry,
+			  uint8_t members[256]);
+
+#endif
