@@ -23,7 +23,7 @@ function flush_block(   i, head) {
 		print ".PP"
 	}
 	for (i = 1; i <= ntext; i++)
-		print text[i] == "" ? ".sp" : clean(text[i])
+		print text[i] == "" ? ".sp" : text[i] ~ /^    / ? ".nf\n" clean(text[i]) "\n.fi" : clean(text[i])
 	nkeys = ntext = 0
 }
 

@@ -135,7 +135,7 @@ static int reload(void *arg, char *err, size_t err_size)
 	mad_conf = mad_conf_of(&next.mad);
 	mad_configure(d->mad, &mad_conf);
 	fabric_configure(d->fabric, &d->conf);
-	conf_judge_secrets(&d->conf, d->conf_path, note_secret, d);
+	conf_judge_secrets(&d->conf, note_secret, d);
 	log_line(LOG_CORE, LOG_NOTICE, "%s: reloaded", d->conf_path);
 	return 0;
 }
@@ -322,7 +322,7 @@ static int daemon_open(struct daemon *d)
 		log_line(LOG_CORE, LOG_ERR, "%s", err);
 		return EXIT_FAILURE;
 	}
-	conf_judge_secrets(&d->conf, d->conf_path, note_secret, d);
+	conf_judge_secrets(&d->conf, note_secret, d);
 	d->http_retry = loop_timer_new(d->loop, open_http, d);
 	if (*d->conf.http.listen)
 		open_http(d);
@@ -421,7 +421,7 @@ static int read_options(struct daemon *d, int argc, char **argv)
 			d->conf_path = path;
 			if (!conf_load(path, &d->conf, err, sizeof(err)) &&
 			    !fabric_check_conf(fabric_rooms, &d->conf, err, sizeof(err))) {
-				conf_judge_secrets(&d->conf, path, note_secret, d);
+				conf_judge_secrets(&d->conf, note_secret, d);
 				return EXIT_SUCCESS;
 			}
 			fprintf(stderr, "%s\n", err);

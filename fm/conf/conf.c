@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * conf: fmd.conf, by libconfig, into one plain struct.
+ * conf: fmd.conf and what conf.d beside it has, by libconfig, into one plain struct.
  *
  * Defaults, validation and messages are read off the table of keys (conf_table.c), and a test holds
  * etc/fmd.conf against it, so none of the four can drift from the others.
@@ -15,8 +15,11 @@
  * 64-bit values are written as strings ("0x248a070300123456"): libconfig cuts a long hexadecimal
  * number without its L suffix to 32 bits and says nothing.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <libconfig.h>
+#include <unistd.h>
 #include <sys/stat.h>
 #include "fm/conf/conf.h"
 #include "fm/conf/conf_table.h"
@@ -85,10 +88,12 @@ void conf_default(struct conf *conf)
 
 #define LIST_MOST 1024
 
-/* The file that is loaded, what it fills, and where its error goes. */
+/* The files that are loaded, what they fill, and where their errors go. */
 struct load {
-	const char *path;
-	config_t config;
+	config_t *files; /* what is in a later one counts */
+	unsigned count;	 /* of those that were read */
+	const char *file;
+	unsigned line; /* of the error of a whole file; 0 = none */
 	struct conf conf;
 	char *err;
 	size_t err_size;
@@ -98,13 +103,13 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct load *load,
 							const config_setting_t *at,
 							const char *format, ...)
 {
-	const char *file = at ? config_setting_source_file(at) : NULL;
+	const char *file = at ? config_setting_source_file(at) : load->file;
 	va_list args;
 	size_t used = strlen(load->err);
 
 	/* A line that has no space is left out, as are those behind it. */
 	used += snprintf(load->err + used, load->err_size - used, "%s%s:%u: ", used ? "\n" : "",
-			 file ? file : load->path, at ? config_setting_source_line(at) : 0);
+			 file, at ? config_setting_source_line(at) : load->line);
 	if (used < load->err_size) {
 		va_start(args, format);
 		vsnprintf(load->err + used, load->err_size - used, format, args);
@@ -131,6 +136,19 @@ static const char *text_of(const config_setting_t *setting, char list[LIST_MOST]
 	return list;
 }
 
+/* Of what must stay secret: 1, the default of sm_key and sa_key, is known to everybody. */
+static void note_key(struct load *load, const struct conf_option *option,
+		     const config_setting_t *setting)
+{
+	const char *file = config_setting_source_file(setting);
+	uint64_t key = *(const uint64_t *)field(&load->conf, option);
+	struct stat st;
+
+	if (strstr(option->name, "_key") && key > 1 && !stat(file, &st) &&
+	    st.st_mode & (S_IROTH | S_IWOTH))
+		array_printf(load->conf.sm.open_keys, "%s", file);
+}
+
 static int load_text(struct load *load, const struct conf_option *option,
 		     const config_setting_t *setting)
 {
@@ -139,12 +157,14 @@ static int load_text(struct load *load, const struct conf_option *option,
 
 	if (!text)
 		return refuse(load, setting, "%s: a text in quotes is expected", option->name);
-	if (option->kind == CONF_HEX64)
-		return parse_hex64(text, field(&load->conf, option))
-			       ? 0
-			       : refuse(load, setting,
-					"%s = \"%s\" is not a 64-bit number such as \"0x1234\"",
-					option->name, text);
+	if (option->kind == CONF_HEX64) {
+		if (!parse_hex64(text, field(&load->conf, option)))
+			return refuse(load, setting,
+				      "%s = \"%s\" is not a 64-bit number such as \"0x1234\"",
+				      option->name, text);
+		note_key(load, option, setting);
+		return 0;
+	}
 	if (option->kind == CONF_WORD) {
 		char known[128] = "";
 
@@ -259,27 +279,25 @@ static int load_setting(struct load *load, const config_setting_t *setting)
  * libconfig's scanner exits the process on what it can't read, for example a directory: so that is
  * checked before.
  */
-static int load_file(struct load *load)
+static int load_file(struct load *load, const char *path)
 {
-	config_t *config = &load->config;
+	config_t *config = &load->files[load->count++];
 	const config_setting_t *root;
 	struct stat st;
-	FILE *file = fopen(load->path, "r");
-	int ok, status = 0;
+	int status = 0;
 
-	if (!file)
+	config_init(config);
+	load->file = path;
+	load->line = 0;
+	if (stat(path, &st) || access(path, R_OK))
 		return refuse(load, NULL, "cannot be opened: %s", strerror(errno));
-	if (fstat(fileno(file), &st) || S_ISDIR(st.st_mode)) {
-		fclose(file);
+	if (S_ISDIR(st.st_mode))
 		return refuse(load, NULL, "is a directory");
+	if (!config_read_file(config, path)) {
+		load->file = config_error_file(config) ?: path;
+		load->line = config_error_line(config);
+		return refuse(load, NULL, "%s", config_error_text(config));
 	}
-	ok = config_read(config, file);
-	fclose(file);
-	if (!ok)
-		return text_refuse(load->err, load->err_size,
-				   config_error_file(config) ?: load->path,
-				   config_error_line(config), "%s", config_error_text(config)) -
-		       1;
 	root = config_root_setting(config);
 	for (int i = 0; i < config_setting_length(root); i++)
 		status |= load_setting(load, config_setting_get_elem(root, i));
@@ -288,12 +306,14 @@ static int load_file(struct load *load)
 
 /* ---- Keys together --------------------------------------------------------------------------- */
 
-/* The line of a key, else that of another, where the file has them. */
+/* The line of a key that counts, else that of another, where a file has them. */
 static const config_setting_t *line_of(const struct load *load, const char *key, const char *other)
 {
-	const config_setting_t *at = config_lookup(&load->config, key);
+	const config_setting_t *at = NULL;
 
-	return at ? at : config_lookup(&load->config, other);
+	for (unsigned i = load->count; i-- && !at;)
+		at = config_lookup(&load->files[i], key);
+	return at || !other ? at : line_of(load, other, NULL);
 }
 
 static int check_order(const struct load *load, const char *low, const char *high)
@@ -335,9 +355,7 @@ static int read_secret(const struct load *load, const char *key, const char *pat
 {
 	const char *why = *path ? m_key_secret_read(path, secret) : NULL;
 
-	return why ? refuse(load, config_lookup(&load->config, key), "%s = \"%s\": %s", key, path,
-			    why)
-		   : 0;
+	return why ? refuse(load, line_of(load, key, NULL), "%s = \"%s\": %s", key, path, why) : 0;
 }
 
 static int check_m_keys(struct load *load)
@@ -357,7 +375,7 @@ static int check_m_keys(struct load *load)
 			      "m_key is set, but sa_key = 1 is publicly known: set another sa_key, "
 			      "or none to have one generated");
 	if (sm->mkey_lease_s && sm->mkey_lease_s < M_KEY_LEASE_LEAST)
-		return refuse(load, config_lookup(&load->config, "m_key_lease_period"),
+		return refuse(load, line_of(load, "m_key_lease_period", NULL),
 			      "m_key_lease_period = %d: the least is %d s, in which all ports of a "
 			      "large fabric can be asked; 0 = keys never expire",
 			      sm->mkey_lease_s, M_KEY_LEASE_LEAST);
@@ -389,20 +407,63 @@ static int check_together(struct load *load)
 	return status;
 }
 
-/* ---- The whole file -------------------------------------------------------------------------- */
+/* ---- All files ------------------------------------------------------------------------------- */
+
+static int is_part(const struct dirent *entry)
+{
+	return !fnmatch("*.conf", entry->d_name, FNM_PERIOD);
+}
+
+/*
+ * fmd.conf, and the files of conf.d beside it in the order of their names; of another FILE, those
+ * of FILE.d. A folder that cannot be read stands for its files. Ends with NULL.
+ */
+static char **files_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *folder = strcmp(name, "fmd.conf")
+			       ? mem_printf("%s.d", path)
+			       : mem_printf("%.*sconf.d", (int)(name - path), path);
+	struct dirent **parts = NULL;
+	int count = scandir(folder, &parts, is_part, alphasort);
+	bool unread = count < 0 && errno != ENOENT && errno != ENOTDIR;
+	char **files = mem_array(files, count > 0 ? count + 2 : 3);
+
+	files[0] = mem_strdup(path);
+	if (unread)
+		files[1] = mem_strdup(folder);
+	for (int i = 0; i < count; i++) {
+		files[i + 1] = mem_printf("%s/%s", folder, parts[i]->d_name);
+		free(parts[i]);
+	}
+	free(parts);
+	free(folder);
+	return files;
+}
 
 int conf_load_but_partitions(const char *path, struct conf *conf, char *err, size_t err_size)
 {
-	struct load load = { .path = path, .err = err, .err_size = err_size };
-	int status;
+	struct load load = { .err = err, .err_size = err_size };
+	char **files = files_of(path);
+	unsigned count = 0;
+	int status = 0;
 
 	*err = '\0';
 	conf_default(&load.conf);
-	config_init(&load.config);
-	status = load_file(&load) || check_together(&load) ? -1 : 0;
+	while (files[count])
+		count++;
+	load.files = mem_array(load.files, count);
+	for (unsigned i = 0; i < count; i++)
+		status |= load_file(&load, files[i]);
+	status = status || check_together(&load) ? -1 : 0;
 	if (!status)
 		*conf = load.conf;
-	config_destroy(&load.config);
+	while (count--) {
+		config_destroy(&load.files[count]);
+		free(files[count]);
+	}
+	free(load.files);
+	free(files);
 	return status;
 }
 
@@ -423,20 +484,25 @@ int conf_check_partitions(const struct conf *conf, char *err, size_t err_size)
 
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
 {
-	struct node_names *names;
+	struct node_names *names = NULL;
 	struct conf aside;
+	size_t used;
+	int status;
 
-	if (conf_load_but_partitions(path, &aside, err, err_size) ||
-	    conf_check_partitions(&aside, err, err_size))
+	if (conf_load_but_partitions(path, &aside, err, err_size))
 		return -1;
-	if (*aside.node_name_map) {
-		names = node_names_read(aside.node_name_map, err, err_size);
-		if (!names)
-			return -1;
+	status = conf_check_partitions(&aside, err, err_size);
+	used = strlen(err);
+	if (*aside.node_name_map && used + 1 < err_size) {
+		if (used)
+			err[used++] = '\n';
+		names = node_names_read(aside.node_name_map, err + used, err_size - used);
 		node_names_free(names);
+		status = names ? status : -1;
 	}
-	*conf = aside;
-	return 0;
+	if (!status)
+		*conf = aside;
+	return status;
 }
 
 /* ---- M_Keys, reloads, secrets ---------------------------------------------------------------- */
@@ -472,12 +538,8 @@ int conf_check_reload(const struct conf *now, const struct conf *next, char *err
 	return why ? -1 : 0;
 }
 
-void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_fn *fn, void *arg)
+void conf_judge_secrets(const struct conf *conf, conf_secret_fn *fn, void *arg)
 {
-	const struct conf_sm *sm = &conf->sm;
-	/* The defaults of sm_key and sa_key, 1, are known to everybody. */
-	bool keys = sm->mkey || sm->old_mkey || sm->key > 1 || sm->old_key > 1 ||
-		    conf->sa.key > 1 || conf->sa.old_key > 1;
 	const struct {
 		const char *key, *path;
 		mode_t bits;
@@ -489,7 +551,7 @@ void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_f
 		  "can be read by every user: chmod 0600 or 0640" },
 		{ "nvswitch_credentials_file", conf->nvswitch.credentials_file, S_IROTH | S_IWOTH,
 		  "can be read by every user: chmod 0600 or 0640" },
-		{ "configuration", path, keys ? S_IROTH | S_IWOTH : 0,
+		{ "configuration", conf->sm.open_keys, S_IROTH | S_IWOTH,
 		  "holds keys and can be read by every user: chmod 0600 or 0640" },
 		{ "state_dir", conf->state_dir, S_IWOTH,
 		  "can be written to by every user: chmod 0700" },
@@ -498,7 +560,7 @@ void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_f
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		const char *file = files[i].path ? files[i].path : "";
+		const char *file = files[i].path;
 
 		array_printf(why, "%s %s", file, files[i].what);
 		fn(arg, files[i].key,

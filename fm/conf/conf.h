@@ -54,12 +54,13 @@ struct conf_sm {
 	struct m_key_secret mkey_secret;
 	struct m_key_secret old_mkey_secret;
 	bool mkey_per_port;
-	int mkey_protect;   /* M_KeyProtectBits */
-	int mkey_lease_s;   /* M_KeyLeasePeriod; 0 = never ends */
-	char allowed[1024]; /* port GUIDs of managers, by blanks; "" = all are */
-	int foreign_action; /* enum conf_sm_action: what is done about others */
-	int idle_action;    /* enum conf_idle_action: about a master that does nothing */
-	bool observe;	    /* only look: never a Set */
+	int mkey_protect;    /* M_KeyProtectBits */
+	int mkey_lease_s;    /* M_KeyLeasePeriod; 0 = never ends */
+	char allowed[1024];  /* port GUIDs of managers, by blanks; "" = all are */
+	int foreign_action;  /* enum conf_sm_action: what is done about others */
+	int idle_action;     /* enum conf_idle_action: about a master that does nothing */
+	bool observe;	     /* only look: never a Set */
+	char open_keys[256]; /* a file with keys that every user can read; "" = none */
 };
 
 struct conf_sa {
@@ -244,7 +245,7 @@ struct conf {
 	struct conf_ports ports; /* what ports are set to */
 	int sandbox;		 /* enum sandbox_mode */
 	int log_level;		 /* enum log_level */
-	uint64_t gone;		 /* keys of before that the file has, by bit: conf_gone[] */
+	uint64_t gone;		 /* keys of before that a file has, by bit: conf_gone[] */
 };
 
 void conf_default(struct conf *conf); /* writes the default of every key */
@@ -253,8 +254,9 @@ struct partition_options conf_partition_options(const struct conf *conf);
 struct m_key_conf conf_m_keys(const struct conf *conf);
 #define CONF_ERROR_SIZE 4096
 /*
- * 0; or -1 with a line `FILE:LINE: reason` in err for each thing wrong, as far as they have space,
- * and *conf untouched.
+ * From `path` and, in the order of their names, the files *.conf in conf.d beside fmd.conf (in
+ * FILE.d, where FILE has another name): the later counts. 0; or -1 with a line `FILE:LINE: reason`
+ * in err for each thing wrong in any of them, as far as they have space, and *conf untouched.
  */
 int conf_load(const char *path, struct conf *conf, char *err, size_t err_size);
 /*
@@ -274,12 +276,11 @@ int conf_check_reload(const struct conf *now, const struct conf *next, char *err
 /*
  * Files with keys that every user of this machine can read, and a state_dir that every user can
  * write to: fmd works with them, and says so. Files that are refused instead when they are open
- * (m_key_secret_file, peer_key, peer_psk_file) are not among them. Calls fn for each of them, of a
- * configuration that was read from `path`; NULL = from none.
+ * (m_key_secret_file, peer_key, peer_psk_file) are not among them. Calls fn for each of them.
  * key: of the configuration, or "configuration". why: NULL = it is as it should be. Keys that this
  * version has no more are reported as well, with what takes their place.
  */
 typedef void conf_secret_fn(void *arg, const char *key, const char *why);
-void conf_judge_secrets(const struct conf *conf, const char *path, conf_secret_fn *fn, void *arg);
+void conf_judge_secrets(const struct conf *conf, conf_secret_fn *fn, void *arg);
 
 #endif

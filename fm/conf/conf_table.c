@@ -82,6 +82,12 @@ static bool check_own_guids(const char *text, char *why, size_t size)
 	return !strcmp(text, "0x0000000000000000") || check_guids(text, why, size);
 }
 
+static bool check_devices(const char *text, char *why, size_t size)
+{
+	snprintf(why, size, "\"%.60s\": a port number has its own key, port", text);
+	return !strchr(text, ':');
+}
+
 /* FIRST-LAST, or "". */
 static bool check_range(const char *text, char *why, size_t size)
 {
@@ -168,7 +174,7 @@ static bool check_url(const char *text, char *why, size_t size)
 
 const struct conf_option conf_options[] = {
 	CHECKED_OPTION("guid", port.guids, "", check_own_guids),
-	TEXT_OPTION("device", port.devices, ""),
+	CHECKED_OPTION("device", port.devices, "", check_devices),
 	INT_OPTION("port", port.num, 0, 254, 0, NULL),
 
 	CHECKED_OPTION("state_dir", state_dir, "/var/lib/fmd", check_path),

@@ -24,6 +24,15 @@ def test_every_key_has_its_paragraph_in_a_section_of_fmd_conf_5():
         assert re.search(r"\n[^.\n]", block), block  # a text follows its keys
 
 
+def test_the_nine_that_sites_want_come_first_in_fmd_conf_and_in_fmd_8():
+    sample = (ROOT / "etc/fmd.conf").read_text()
+    nine = re.findall(r"^#     (\w+) = ", sample, re.M)
+    manual = (ROOT / "etc/fmd.8").read_text().split("You will want these nine:")[1].split(".PP\n")[0]
+    assert re.findall(r"^\.TP\n\.B (\w+)$", manual, re.M) == nine and len(nine) == 9
+    assert sample.index("these nine") < min(re.search(rf"^#{key} = ", sample, re.M).start() for key in nine)
+    assert re.search(r"^\.SH YOU WILL WANT THESE NINE\n(?s:.*)event_hook = .*fmd-event", conf_page().replace("\\-", "-"), re.M)
+
+
 PAGES = sorted(p.name for p in (ROOT / "etc").glob("*.[1-8]")) + ["fmd.conf.5"]
 
 

@@ -343,6 +343,122 @@ static void long_reason_is_cut_not_overrun(void **state)
 	assert_int_equal(small[sizeof(small) - 1], 'x');
 }
 
+/* ---- conf.d ---- */
+
+static void write_part(const char *folder, const char *name, const char *text)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	write_file(path, text);
+}
+
+/* Of fmd.conf conf.d, of another FILE FILE.d, with files that are read and some that are not. */
+static void files_beside_are_read_in_the_order_of_their_names(void **state)
+{
+	static const char *const names[] = { "10-site.conf", "9-rack.conf", ".hidden.conf",
+					     "20-old.conf.dpkg-old", "30.conf" };
+	struct fixture *f = *state;
+	char folder[80], path[160];
+
+	for (unsigned other = 0; other < 2; other++) {
+		snprintf(f->path, sizeof(f->path), "%s/%s", f->dir,
+			 other ? "east.conf" : "fmd.conf");
+		snprintf(folder, sizeof(folder), "%s/%s", f->dir, other ? "east.conf.d" : "conf.d");
+		assert_int_equal(mkdir(folder, 0700), 0);
+		assert_int_equal(load(f, "sm_priority = 1;\nport = 1;\n"), 0); /* it is empty */
+		write_part(folder, names[0], "sm_priority = 5;\nhold_down = 9;\n");
+		write_part(folder, names[1], "sm_priority = 7;\n");
+		write_part(folder, names[2], "sm_priority = 99;\n");
+		write_part(folder, names[3], "sm_priority = 99;\n");
+		if (load(f, "sm_priority = 1;\nport = 2;\n"))
+			fail_msg("%s", f->err);
+		assert_int_equal(f->conf.sm.priority, 7);
+		assert_int_equal(f->conf.port.num, 2);
+		assert_int_equal(f->conf.sweep.hold_down_ms, 9);
+
+		/* All errors of all files, each with its own file and line. */
+		write_part(folder, names[4], "\nlmc = 9;\nport = ;\n");
+		write_part(folder, names[1], "sm_prority = 7;\n");
+		assert_int_equal(load(f, "port = -1;\n"), -1);
+		snprintf(f->expected, sizeof(f->expected),
+			 "%s:1: port = -1 is outside 0..255\n%s/30.conf:3: syntax error\n"
+			 "%s/9-rack.conf:1: unknown key sm_prority; near: 'sm_priority'",
+			 f->path, folder, folder);
+		assert_string_equal(f->err, f->expected);
+
+		/* Keys together: named is the file that counts. */
+		write_part(folder, names[4], "hold_down = 800;\n");
+		write_part(folder, names[1], "");
+		assert_int_equal(load(f, "hold_down = 1;\n"), -1);
+		snprintf(f->expected, sizeof(f->expected),
+			 "%s/30.conf:1: hold_down = 800 is more than hold_down_max = 250", folder);
+		assert_string_equal(f->err, f->expected);
+
+		snprintf(path, sizeof(path), "%s/30.conf", folder);
+		assert_int_equal(unlink(path) || mkdir(path, 0700), 0);
+		assert_int_equal(load(f, ""), -1);
+		snprintf(f->expected, sizeof(f->expected), "%s:0: is a directory", path);
+		assert_string_equal(f->err, f->expected);
+		assert_int_equal(rmdir(path), 0);
+		for (unsigned i = 0; i < 4; i++) {
+			snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+			assert_int_equal(unlink(path), 0);
+		}
+		assert_int_equal(rmdir(folder) || unlink(f->path), 0);
+	}
+}
+
+static void note_configuration(void *arg, const char *key, const char *why)
+{
+	if (!strcmp(key, "configuration"))
+		snprintf(arg, 512, "%s", why ? why : "");
+}
+
+/* A file that all may read is no harm unless it has a key that must stay secret. */
+static void a_file_with_keys_that_all_can_read_is_named(void **state)
+{
+	struct fixture *f = *state;
+	char folder[80], part[96], why[512];
+
+	snprintf(folder, sizeof(folder), "%s/conf.d", f->dir);
+	snprintf(part, sizeof(part), "%s/a.conf", folder);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	write_file(f->path, "m_key = \"0x77\";\n");
+	assert_int_equal(chmod(f->path, 0640), 0);
+	write_file(part, "sm_priority = 3;\nsa_key = \"1\";\nm_key = \"0\";\n");
+	assert_int_equal(chmod(part, 0644), 0);
+	assert_int_equal(conf_load(f->path, &f->conf, f->err, sizeof(f->err)), 0);
+	conf_judge_secrets(&f->conf, note_configuration, why);
+	assert_string_equal(why, "");
+	write_file(part, "sm_priority = 3;\nsa_key = \"0x88\";\n");
+	assert_int_equal(conf_load(f->path, &f->conf, f->err, sizeof(f->err)), 0);
+	conf_judge_secrets(&f->conf, note_configuration, why);
+	snprintf(f->expected, sizeof(f->expected),
+		 "%s holds keys and can be read by every user: chmod 0600 or 0640", part);
+	assert_string_equal(why, f->expected);
+	assert_int_equal(unlink(part) || rmdir(folder), 0);
+}
+
+/* What would wait for ever. */
+static void a_device_with_its_port_is_refused(void **state)
+{
+	refuses(*state, "device = \"mlx5_0:1\";", 1,
+		"device: \"mlx5_0:1\": a port number has its own key, port");
+}
+
+/* Both files that keys name are read, and both errors are shown. */
+static void errors_of_files_that_keys_name_are_shown_together(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(load(f, "partition_config_file = \"/nonexistent/p\";\n"
+				 "node_name_map = \"/nonexistent/n\";\n"),
+			 -1);
+	assert_non_null(strstr(f->err, "/nonexistent/p:"));
+	assert_non_null(strstr(f->err, "\n/nonexistent/n:"));
+}
+
 /* ---- etc/fmd.conf against the table ---- */
 
 /* `#key = value;` at the start of a line; remarks have a blank after the #. */
@@ -489,11 +605,11 @@ static void a_key_of_before_is_no_error_and_is_said_with_what_takes_its_place(vo
 		     "syslog_listen = \"mgmt\";\nsyslog_allow = \"any\";\nkmsg = \"/dev/kmsg\";\n"),
 		0);
 	assert_int_equal(f->conf.routing.lmc, 1);
-	conf_judge_secrets(&f->conf, f->path, note_gone, &said);
+	conf_judge_secrets(&f->conf, note_gone, &said);
 	assert_int_equal(said, 6);
 	said = 0;
 	assert_int_equal(load(f, "lmc = 1;\n"), 0);
-	conf_judge_secrets(&f->conf, f->path, note_gone, &said);
+	conf_judge_secrets(&f->conf, note_gone, &said);
 	assert_int_equal(said, 0);
 }
 
@@ -523,6 +639,10 @@ int main(void)
 		TEST(file_that_cannot_be_read_is_refused),
 		TEST(error_in_an_included_file_names_that_file),
 		TEST(long_reason_is_cut_not_overrun),
+		TEST(files_beside_are_read_in_the_order_of_their_names),
+		TEST(a_file_with_keys_that_all_can_read_is_named),
+		TEST(a_device_with_its_port_is_refused),
+		TEST(errors_of_files_that_keys_name_are_shown_together),
 		TEST(lmc_stays_and_keys_change_beside_the_old_ones),
 		TEST(secret_files_are_read_with_the_configuration),
 		TEST(sample_file_has_every_key_once),
