@@ -380,7 +380,7 @@ install: all
 	$(call put,644,etc/fmd-json.7,$(PREFIX)/share/man/man7/fmd-json.7)
 	etc/openapi $(VERSION) >$(B)/openapi.json
 	$(call put,644,$(B)/openapi.json,$(PREFIX)/share/doc/fmd/openapi.json)
-	$(foreach page,adaptive ha performance security troubleshooting,$(call put,644,etc/fmd-$(page).7,$(PREFIX)/share/man/man7/fmd-$(page).7);) true
+	$(foreach page,adaptive ha performance registers security troubleshooting tutorial,$(call put,644,etc/fmd-$(page).7,$(PREFIX)/share/man/man7/fmd-$(page).7);) true
 	$(call put,644,etc/fmctl.1,$(PREFIX)/share/man/man1/fmctl.1)
 	$(call put,644,etc/fmd-migration.7,$(PREFIX)/share/man/man7/fmd-migration.7)
 	$(call put,644,etc/completion/fmctl,$(PREFIX)/share/bash-completion/completions/fmctl)

@@ -254,7 +254,8 @@ static json_t *whatif_read_arguments(const struct fmctl *ctl, int argc, char **a
 
 /*
  * fmctl jobs: each line of the list begins with a job and ends with its hosts, as squeue prints
- * them. Lines of jobs that have none yet end with a reason in brackets, or in nothing.
+ * them, which is run where standard input is a terminal. Lines of jobs that have none yet end with
+ * a reason in brackets, or in nothing.
  */
 static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
 {
@@ -263,7 +264,9 @@ static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
 					       { "hit", no_argument, NULL, 'h' },
 					       { 0 } };
 	json_t *args = json_pack("{s:[], s:[], s:[]}", "fail", "cordon", "jobs");
+	const char *scheduler = getenv("FMD_JOB_COMMAND") ?: "timeout 20 squeue";
 	enum fmctl_exit status = FMCTL_USAGE;
+	FILE *list = stdin;
 	char *line = NULL;
 	size_t size = 0;
 	int c, which;
@@ -277,8 +280,10 @@ static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
 		else
 			break;
 	}
-	if (c == -1 && optind == argc && !isatty(STDIN_FILENO)) {
-		while (getline(&line, &size, stdin) > 0) {
+	if (c == -1 && optind == argc) {
+		if (isatty(STDIN_FILENO))
+			list = popen(scheduler, "r");
+		while (list && getline(&line, &size, list) > 0) {
 			char *rest, *job = strtok_r(line, " \t\n", &rest), *word, *last = NULL;
 
 			while (job && (word = strtok_r(NULL, " \t\n", &rest)))
@@ -287,7 +292,11 @@ static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
 				json_array_append_new(json_object_get(args, "jobs"),
 						      json_pack("[ss]", job, last));
 		}
-		status = fmctl_ask_and_show(ctl, "jobs", json_incref(args), show_answer);
+		if (!list || (list != stdin && pclose(list))) {
+			fprintf(stderr, "fmctl: jobs: %s failed\n", scheduler);
+			status = FMCTL_FAILED;
+		} else
+			status = fmctl_ask_and_show(ctl, "jobs", json_incref(args), show_answer);
 	}
 	free(line);
 	json_decref(args);
@@ -715,9 +724,57 @@ static enum fmctl_exit run_import(const struct fmctl *ctl, int argc, char **argv
 
 const struct fmctl_view import_view = { .run = run_import };
 
+/* ---- Lines that are longer than the terminal is wide ----------------------------------------- */
+
+struct folded {
+	FILE *out;
+	unsigned columns;
+};
+
+/*
+ * A line that is longer is folded at a blank, and goes on below the beginning of its last field.
+ * Colours take no columns.
+ */
+static ssize_t write_folded(void *cookie, const char *data, size_t len)
+{
+	const struct folded *to = cookie;
+	size_t begin = 0, blank = 0;
+	unsigned column = 0, indent = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (blank && blank == i - 1 && data[i] != ' ' && data[blank - 1] == ' ' &&
+		    column < to->columns / 2)
+			indent = column;
+		if (data[i] == '\033') {
+			while (i < len && data[i] != 'm')
+				i++;
+			continue;
+		}
+		column += ((unsigned char)data[i] & 0xc0) != 0x80; /* not a continuation */
+		if (data[i] == ' ')
+			blank = i;
+		else if (data[i] == '\n')
+			blank = column = indent = 0;
+		if (column > to->columns && blank > begin) {
+			fprintf(to->out, "%.*s\n%*s", (int)(blank - begin), data + begin, indent,
+				"");
+			begin = blank + 1;
+			column = indent + i - blank;
+		}
+	}
+	fwrite(data + begin, 1, len - begin, to->out);
+	return fflush(to->out) ? 0 : len;
+}
+
 enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command *command, int argc,
 				  char **argv)
 {
+	struct folded folded = { stdout, ctl->columns };
+	/* What --watch shows has no file: it is cut to the screen instead. */
+	FILE *narrow = ctl->columns && !ctl->json && fileno(stdout) >= 0
+			       ? fopencookie(&folded, "w",
+					     (cookie_io_functions_t){ .write = write_folded })
+			       : NULL;
 	struct fmctl run = *ctl;
 	enum fmctl_exit status;
 	char name[64]; /* getopt's messages begin with it */
@@ -726,8 +783,16 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 	array_printf(name, "fmctl: %s", command->name);
 	argv[0] = name;
 	optind = 0; /* getopt starts anew */
+	if (narrow) {
+		setvbuf(narrow, NULL, _IOLBF, 0);
+		stdout = narrow;
+	}
 	status = command->view->run ? command->view->run(&run, argc, argv)
 				    : run_by_row(&run, argc, argv);
+	if (narrow) {
+		fclose(narrow);
+		stdout = folded.out;
+	}
 	if (status == FMCTL_USAGE && !command->view->usage && !run.judged)
 		fprintf(stderr, "usage: fmctl %s%s%s\n", command->name,
 			*command->arguments ? " " : "", command->arguments);

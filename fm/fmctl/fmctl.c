@@ -692,9 +692,12 @@ int main(int argc, char **argv)
 			     .terminal = isatty(STDOUT_FILENO),
 			     .commands = fmctl_commands() };
 	struct fmctl_output output = { .out = stdout, .err = stderr };
+	struct winsize size = { 0 };
 	bool watched = false;
 	int kept = 1;
 
+	if (ctl.terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		ctl.columns = size.ws_col;
 	ctl.colour = ctl.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 	if (argc > 1 && !strncmp(argv[1], "--complete", 10)) {
 		ctl.timeout_s = 1; /* for a shell, which waits */

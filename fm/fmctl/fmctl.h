@@ -17,6 +17,7 @@ struct fmctl {
 	unsigned timeout_s;		/* without any answer or sign of progress; 0 = none */
 	bool json;			/* one document instead of tables */
 	bool terminal;			/* stdout is a terminal */
+	unsigned columns;		/* that it has; 0 = any number */
 	bool colour;			/* stdout is one that shows colours */
 	const struct command *commands; /* all of them; a name of NULL ends them */
 	const struct command *command;	/* the one that runs */

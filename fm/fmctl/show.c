@@ -129,6 +129,18 @@ static bool is_known(const json_t *rows, const char *key)
 	return false;
 }
 
+/* A counter that is not 0 at either end, or whatever else. */
+static bool row_tells(const char *key, json_t *row)
+{
+	bool tells = strcmp(key, "counters");
+	const char *member;
+	json_t *value;
+
+	json_object_foreach (row, member, value)
+		tells |= json_number_value(value) != 0;
+	return tells;
+}
+
 static void print_table(const struct fmctl *ctl, const char *key, const json_t *rows)
 {
 	size_t all = json_array_size(rows);
@@ -137,7 +149,7 @@ static void print_table(const struct fmctl *ctl, const char *key, const json_t *
 	const char *member;
 
 	JSON_EACH (row, rows)
-		if (row_at < ROWS_MOST)
+		if (row_at < ROWS_MOST && (!row_at || row_tells(key, row)))
 			json_array_append(first, row);
 	/* Members that are known in some row, in the order of the rows. */
 	JSON_EACH (row, first)

@@ -19,6 +19,7 @@
 #define COLUMNS_MAX 16
 #define CELL_SIZE   256
 #define KEY_SIZE    64
+#define CUT_LEAST   12 /* columns that a cut name keeps */
 
 struct print {
 	const struct fmctl *ctl;
@@ -124,17 +125,51 @@ static int text_width(const char *text)
 
 struct layout {
 	unsigned count;
+	int gap; /* blanks between columns */
 	int width[COLUMNS_MAX];
 	bool number[COLUMNS_MAX];
 };
+
+/* A table that is wider than the terminal has less between columns, then the longest cells cut. */
+static void layout_fit(struct layout *layout, int columns)
+{
+	int total = -layout->gap;
+
+	for (unsigned i = 0; i < layout->count; i++)
+		total += layout->width[i] + layout->gap;
+	if (!columns || total <= columns)
+		return;
+	layout->gap = 1;
+	total -= (int)layout->count - 1;
+	for (; total > columns; total--) {
+		unsigned widest = 0;
+
+		for (unsigned i = 1; i < layout->count; i++)
+			if (layout->width[i] > layout->width[widest])
+				widest = i;
+		if (layout->width[widest] <= CUT_LEAST)
+			return;
+		layout->width[widest]--;
+	}
+}
 
 static void print_cell(const struct layout *layout, unsigned i, const char *text)
 {
 	int pad = layout->width[i] - text_width(text);
 	bool last = i + 1 == layout->count;
+	char cut[CELL_SIZE];
 
+	if (pad < 0) {
+		snprintf(cut, sizeof(cut) - 2, "%s", text);
+		for (size_t len = strlen(cut); text_width(cut) > layout->width[i] - 2;
+		     cut[len] = '\0')
+			while ((cut[--len] & 0xc0) == 0x80)
+				;
+		text = strcat(cut, "..");
+		pad = layout->width[i] - text_width(text);
+	}
 	if (i)
-		fputs("  ", stdout);
+		printf("%*s", layout->gap, "");
 	if (layout->number[i])
 		printf("%*s%s", pad, "", text);
 	else
@@ -143,7 +178,7 @@ static void print_cell(const struct layout *layout, unsigned i, const char *text
 
 void table_print(const struct fmctl *ctl, const json_t *rows, const struct table_column *columns)
 {
-	struct layout layout = { 0 };
+	struct layout layout = { .gap = 2 };
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
 	char buf[CELL_SIZE];
@@ -165,6 +200,7 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 			layout.number[i] |= json_is_number(value) || json_is_array(value);
 		}
 	}
+	layout_fit(&layout, ctl->columns);
 	if (ctl->colour)
 		fputs("\033[1m", stdout);
 	for (unsigned i = 0; i < layout.count; i++)

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What operators do to a fabric that runs: cordons, what-if, the audit, cabling, events as they come."""
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import random
 import re
+import shlex
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -152,7 +157,7 @@ def test_monitoring_and_path_end_with_what_is_wrong(start, pod_net, tmp_path):
     fabric.console(f'Unlink "S-{guid_of(fabric, "leaf-su01-rail2")[2:]}"')
     fabric.wait_up(lambda s: s["hcas_cut_off"] == 32, "the leaf is down")
     code, line = run("status", "--check")
-    assert (code, line.count("\n")) == (2, 1) and line.startswith("UP (DEGRADED): 32 HCAs cut off: leaf-su01-rail2 is down; 32 HCAs lost: 32 hosts keep")
+    assert (code, line) == (2, "UP (DEGRADED): 32 HCAs cut off: leaf-su01-rail2 is down, 64 links down\n")
     status = run("status")[1]
     assert "fabric      UP (DEGRADED)" in status and "lost        32 HCAs lost: 32 hosts keep 7 of 8 HCAs (dgx-su01-[01-32])" in status
     code, text = run("path", "dgx-su01-01", "dgx-su01-02")
@@ -194,20 +199,99 @@ def test_status_says_after_random_faults_what_whatif_said_before(start, pod_net)
 
 # ---- fmd-troubleshooting(7)
 
+# What each answer has in it, with leaf-su01-rail2 dead and the counters read.
+ANSWERS = {
+    "fmctl status": r"cut off +32 HCAs cut off: leaf-su01-rail2 is down",
+    "fmctl status --check": r"^UP \(DEGRADED\): 32 HCAs cut off: leaf-su01-rail2 is down, 64 links down$",
+    "fmctl hosts --unhealthy --hostlist": r"^dgx-su01-\[01-32\]$",
+    "fmctl hosts leaf-su01-rail2 --hostlist": r"^dgx-su01-\[01-32\]$",
+    "squeue | fmctl jobs --hit": r"(?m)^71 .* 16 +dgx-su01-\[01-16\]",
+    "squeue | fmctl jobs --hit --fail spine-01": r"THEN +TIME.*\n71 +16 .* 0\.\d\d +\d\.\d\d",
+    "fmctl whatif --check --fail leaf-su01-rail1": r"32 HCAs lost: 32 hosts keep 6 of 7 HCAs",
+    "fmctl whatif --check --cordon spine-02": r"no HCA lost; 7 switches keep 3 of 4 spines",
+    "fmctl events -n 10 --level warning": r"(?m)error +32 HCAs cut off: leaf-su01-rail2 is down$",
+    "fmctl events --kind switch-down --since 24h": r"leaf-su01-rail2 0x0002c90300000300: leaf switch down",
+    "fmctl links dgx-su01-02 --down": r"leaf-su01-rail2 +2 +dgx-su01-02 mlx5_4 .*20\d\d-",
+    "fmctl nodes dgx-su01-02": r"dgx-su01-02 mlx5_4 +0x\w{16} +\d+ +host .* Down",
+    "fmctl path dgx-su01-01 dgx-su01-02": r"no path from dgx-su01-01 mlx5_4 to dgx-su01-02 mlx5_4: leaf-su01-rail2 is down",
+    "fmctl health dgx-su01-05 --read": r"latest reading: \d+ ports",
+    "fmctl links spine-03:1": r"spine-03 +1 +leaf-su01-rail0 +49|leaf-su01-rail0 +49 +spine-03 +1",
+    "fmctl switches": r"(?m)^leaf-su01-rail2 .* Down",
+    "fmctl health": r"0 ports unhealthy",
+    "fmctl links --sick": r"^FROM +PORT",
+    "fmctl top -n 5": r"load known for 448",
+    "fmctl check": r"49952 port pairs routed, 0 unreachable; 0 loops, 0 credit loops",
+    "fmctl check --readback": r"as programmed: \d+ blocks read, 0 differ",
+    "fmctl cabling": r"no cabling errors found",
+    "fmctl held": r"^FROM +PORT",
+    "fmctl nvswitch dgx-su01-05": r"no telemetry source configured",
+    "fmctl partitions": r"0x7fff +Default +280",
+}
+
+
+def on_screen(fabric, command, lines=24, columns=100):
+    """What a terminal of that size shows of it: its lines, without colours."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    words = shlex.split(command.split("fmctl ")[1])
+    with subprocess.Popen([program("fmctl"), "-s", fabric.socket, *words], stdin=subprocess.PIPE, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"}) as run:
+        os.close(theirs)
+        if command.startswith("squeue"):
+            run.stdin.write(SQUEUE.encode())
+        run.stdin.close()
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # it has ended
+                break
+            shown += part
+            if b"\x1b[?7h" in shown:  # a command that goes on and on has shown its first screen
+                run.terminate()
+        os.close(ours)
+    assert run.returncode in (0, 1, 2, -15)
+    return re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", shown.decode().replace("\r\n", "\n")).rstrip("\n").split("\n")
+
+
+def page_of(name):
+    return (pathlib.Path(__file__).parents[2] / "etc" / name).read_text().replace("\\-", "-")
+
+
 def test_each_question_of_the_page_has_its_answer_on_one_screen(start, pod_net):
-    page = (pathlib.Path(__file__).parents[2] / "etc/fmd-troubleshooting.7").read_text().replace("\\-", "-")
-    questions = re.findall(r"^\.TP\n(.*\?)\n\.B ((?:squeue \| )?fmctl .*)$", page, re.M)
-    assert len(questions) >= 18 and len(questions) == page.count(".TP")
+    page = page_of("fmd-troubleshooting.7").split(".SH QUESTIONS\n")[1].split(".SH SYMPTOMS")[0]
+    questions = re.findall(r"^\.TP\n(.*\?.*)\n\.B ((?:squeue \| )?fmctl .*)$", page, re.M)
+    assert [command for _, command in questions] == list(ANSWERS) and len(questions) == page.count(".TP") == 25
     fabric = start(pod_net)
     fabric.console(f'Unlink "S-{guid_of(fabric, "leaf-su01-rail2")[2:]}"')
     fabric.wait_up(lambda s: s["hcas_cut_off"] == 32, "the leaf is down")
+    for _ in range(2):
+        fabric.ask("health", "--read")
     for question, command in questions:
-        words = command.split("fmctl ")[1].split()
-        done = subprocess.run([program("fmctl"), "-s", fabric.socket, *words], input=SQUEUE, capture_output=True, text=True, timeout=DEADLINE_S)
-        answer = (done.stdout + done.stderr).splitlines()
-        wide = max(map(len, answer), default=0)
-        assert "usage:" not in done.stderr and done.returncode in (0, 1, 2), (question, done.stderr)
-        assert len(answer) <= 24 and wide <= 100, (question, command, len(answer), wide)
+        answer = on_screen(fabric, command)
+        assert re.search(ANSWERS[command], "\n".join(answer)), (question, command, answer)
+        assert len(answer) <= 24 and max(map(len, answer)) <= 100, (question, command, answer)
+    piped = fabric.fmctl("events", "--kind", "switch-down").stdout
+    assert re.fullmatch(r".{60,} leaf switch down: \d+ HCAs lost connectivity.*\n", piped)  # grep has whole lines
+
+
+def test_symptoms_name_commands_events_alerts_and_keys_that_exist():
+    root = pathlib.Path(__file__).parents[2]
+    page = page_of("fmd-troubleshooting.7")
+    symptoms, asked = page.split(".SH SYMPTOMS\n")[1].split(".SH FREQUENTLY ASKED QUESTIONS\n")
+    assert symptoms.count(".TP\n") >= 20 and asked.split(".SH ")[0].count(".TP\n") >= 10
+    sources = "".join(path.read_text() for path in (root / "fm").rglob("*.[chd]*") if path.suffix in (".c", ".h", ".def"))
+    for bold in re.findall(r"\\fB(.*?)\\fR", symptoms + asked):
+        if bold.startswith("fmctl "):
+            words = bold.split()
+            helped = subprocess.run([program("fmctl"), "help", words[1]], capture_output=True, text=True)
+            assert helped.returncode == 0, bold
+            for option in (word for word in words if word.startswith("-")):
+                assert option in helped.stdout, bold
+        elif re.fullmatch(r"[a-z]+(?:-[a-z]+)+", bold):
+            assert f'"{bold}"' in sources or (root / "etc" / f"{bold}.7").exists() or bold in page.split(".TP\n.B ")[0], bold
+    sample = (root / "etc/fmd.conf").read_text()
+    for key in set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", symptoms + asked)) - {"ib_write_bw", "rdma_cm", "state_dir"}:
+        assert f"#{key} = " in sample, key
 
 
 # ---- Jobs

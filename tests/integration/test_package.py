@@ -236,7 +236,7 @@ def test_the_package_says_what_it_is(package):
     assert re.search(r"Depends: .*libibumad3.*systemd", fields)
     for path in ("usr/share/doc/fmd/changelog.gz", "usr/share/doc/fmd/copyright", "usr/share/doc/fmd/grafana/fmd.json", "usr/share/doc/fmd/openapi.json", "usr/share/man/man7/fmd-metrics.7.gz",
                  "usr/share/man/man7/fmd-adaptive.7.gz", "usr/share/man/man7/fmd-json.7.gz", "usr/share/man/man7/fmd-ha.7.gz", "usr/share/man/man7/fmd-performance.7.gz", "usr/share/man/man7/fmd-security.7.gz",
-                 "usr/share/man/man7/fmd-troubleshooting.7.gz",
+                 "usr/share/man/man7/fmd-troubleshooting.7.gz", "usr/share/man/man7/fmd-tutorial.7.gz", "usr/share/man/man7/fmd-registers.7.gz",
                  "usr/share/bash-completion/completions/fmctl", "usr/lib/tmpfiles.d/fmd.conf"):
         assert (package[1] / path).is_file(), path
 

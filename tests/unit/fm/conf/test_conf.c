@@ -382,7 +382,7 @@ static void files_beside_are_read_in_the_order_of_their_names(void **state)
 		write_part(folder, names[1], "sm_prority = 7;\n");
 		assert_int_equal(load(f, "port = -1;\n"), -1);
 		snprintf(f->expected, sizeof(f->expected),
-			 "%s:1: port = -1 is outside 0..255\n%s/30.conf:3: syntax error\n"
+			 "%s:1: port = -1 is outside 0..254\n%s/30.conf:3: syntax error\n"
 			 "%s/9-rack.conf:1: unknown key sm_prority; near: 'sm_priority'",
 			 f->path, folder, folder);
 		assert_string_equal(f->err, f->expected);
