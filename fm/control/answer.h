@@ -10,6 +10,7 @@
 #include "fm/control/control.h"
 #include "fm/events/event_query.h"
 #include "fm/perf/module.h"
+#include "routing/report/congestion.h"
 
 #define COMMAND_ERROR_SIZE 512
 
@@ -93,6 +94,14 @@ bool command_unpack(json_t *args, char *err, const char *format, ...);
 /* The published fabric, or its tables; NULL with the reason in err. */
 const struct topo *command_topo(const struct command_env *env, char *err);
 const struct tables *command_tables(const struct command_env *env, char *err);
+
+/*
+ * answer_operations.c: puts "congestion" and "ebb" of these tables into a document; by_port as in
+ * congestion_study(). Which nodes of the published snapshot are storage, the caller's; NULL = none
+ * is configured.
+ */
+void command_congestion(json_t *doc, const struct congestion_scene *scene, uint64_t *by_port);
+bool *command_storage(const struct fabric *fabric, const struct topo *t);
 
 /* ---- What the counters of a port say of its link, by their latest rates ---------------------- */
 

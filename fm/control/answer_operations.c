@@ -137,18 +137,29 @@ static bool take_all(struct whatif *w, const json_t *list, change_fn *change, ch
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-/* Puts `congestion` and `ebb` into a document. */
-static void add_congestion(json_t *doc, const struct whatif *w, const struct topo *t,
-			   const struct lid_map *lids, const struct tables *tables)
+void command_congestion(json_t *doc, const struct congestion_scene *scene, uint64_t *by_port)
 {
-	const struct congestion_scene scene = { t, lids, tables, w->storage };
 	struct congestion congestion;
 	struct ebb ebb;
 
-	congestion_study(&scene, &congestion, NULL);
-	ebb_measure(&scene, NULL, &ebb);
+	congestion_study(scene, &congestion, by_port);
+	ebb_measure(scene, NULL, &ebb);
 	json_object_set_new(doc, "congestion", report_congestion(&congestion));
 	json_object_set_new(doc, "ebb", report_ebb(&ebb));
+}
+
+bool *command_storage(const struct fabric *fabric, const struct topo *t)
+{
+	uint8_t *classes = fabric_port_classes(fabric);
+	bool *storage = NULL;
+
+	if (classes) {
+		storage = mem_array(storage, t->nnodes);
+		for (uint32_t n = 0; n < t->nnodes; n++)
+			storage[n] = classes[t->nodes[n].port0] == ROUTE_STORAGE;
+		free(classes);
+	}
+	return storage;
 }
 
 /* The running tables as those of t: what is new is as it will be there. */
@@ -195,7 +206,7 @@ static json_t *document(struct whatif *w)
 	struct check_report proof, before;
 	struct delta delta = { 0 };
 	double start = now_ms();
-	uint8_t *classes;
+	const struct fabric_view view = fabric_view(fabric);
 	json_t *now, *doc;
 	bool sound;
 
@@ -206,20 +217,17 @@ static json_t *document(struct whatif *w)
 	sound = check_tables(w->t, w->lids, &w->tables, &proof);
 	w->check_ms = now_ms() - start;
 
-	classes = w->added ? NULL : fabric_port_classes(fabric);
-	if (classes) {
-		w->storage = mem_array(w->storage, w->t->nnodes);
-		for (uint32_t n = 0; n < w->t->nnodes; n++)
-			w->storage[n] = classes[w->t->nodes[n].port0] == ROUTE_STORAGE;
-		free(classes);
-	}
+	if (!w->added)
+		w->storage = command_storage(fabric, w->t);
 	running = running_tables(w);
 	delta_count(&running, &w->tables, &delta);
 	delta.entries_minimum = delta_minimum(w->t, w->lids, w->tried.engine, &running, &w->tables);
 	tables_fini(&running);
 	fabric_check(fabric, &before);
 	now = json_pack("{so}", "proof", report_proof(&before));
-	add_congestion(now, w, w->present, fabric_view(fabric).lids, fabric_view(fabric).tables);
+	command_congestion(
+		now, &(struct congestion_scene){ w->present, view.lids, view.tables, w->storage },
+		NULL);
 	doc = json_pack(
 		"{si si si sf sf sb so so so so so so* ss ss* so*}", "links_failed", w->failed,
 		"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t), "route_ms",
@@ -229,7 +237,8 @@ static json_t *document(struct whatif *w)
 		w->t == w->faulty ? NULL : growth_json(w, &before, &proof), "engine",
 		w->tried.engine, "engine_why", w->tried.why[0] ? w->tried.why : NULL, "nvswitch",
 		w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
-	add_congestion(doc, w, w->t, w->lids, &w->tables);
+	command_congestion(doc, &(struct congestion_scene){ w->t, w->lids, &w->tables, w->storage },
+			   NULL);
 	return doc;
 }
 

@@ -76,11 +76,13 @@ static void put_smp(const struct fabric *f, json_t *doc)
 {
 	struct mad_stats s = mad_stats(f->mad);
 
-	json_put(doc, "{sI sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent, "smps_timed_out",
-		 (json_int_t)s.timed_out, "smps_retried", (json_int_t)s.retried, "mads_dropped",
+	json_put(doc, "{sI sI sI sI sI sI sI si}", "smps_sent", (json_int_t)s.sent,
+		 "smps_timed_out", (json_int_t)s.timed_out, "smps_retried", (json_int_t)s.retried,
+		 "mads_dropped",
 		 (json_int_t)(s.dropped_short + s.dropped_late + s.dropped_mismatch),
 		 "mads_malformed", (json_int_t)s.dropped_malformed, "mads_unsolicited",
-		 (json_int_t)s.unsolicited, "smp_window", s.window);
+		 (json_int_t)s.unsolicited, "mads_refused", (json_int_t)s.refused, "smp_window",
+		 s.window);
 }
 
 /* What happened since this manager began; seconds since tables were changed last. */

@@ -631,10 +631,10 @@ static void judge_cycles(struct check *c)
 {
 	uint32_t cycle[6];
 	unsigned length;
-	char *at = c->report->first, *end = at + sizeof(c->report->first);
+	char *at = c->report->cycle, *end = at + sizeof(c->report->cycle);
 
 	c->report->credit_cycles = cdg_search_groups(c->search, cycle, 6, &length);
-	if (!c->report->credit_cycles || *at)
+	if (!c->report->credit_cycles)
 		return;
 	at += snprintf(at, end - at, "credit loop:");
 	for (unsigned i = 0; i < length && at < end; i++) {
@@ -642,6 +642,8 @@ static void judge_cycles(struct check *c)
 
 		at += snprintf(at, end - at, " %s[%u]", c->t->nodes[port->node].name, port->num);
 	}
+	if (!*c->report->first)
+		array_printf(c->report->first, "%s", c->report->cycle);
 }
 
 /* ---- Host pairs ------------------------------------------------------------------------------ */

@@ -22,6 +22,7 @@ struct check_report {
 	unsigned max_hops;	      /* switches on the longest host-to-host path */
 	double mean_hops;
 	char first[320]; /* the first finding by name: pair, loop or cycle; "" = none */
+	char cycle[320]; /* one of the credit cycles; "" = none */
 };
 
 /*

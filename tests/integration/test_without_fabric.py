@@ -18,7 +18,7 @@ TYPED = {
     "status": [[]], "topology": [["--format", form] for form in FORMATS], "nodes": [[], [NODE]], "switches": [[], [NODE]],
     "links": [[], [NODE], ["--sick"]], "health": [[], [NODE], ["--read"]], "counters": [[], [NODE], ["--rates"]], "top": [[], ["-n", "3"]],
     "hosts": [[], [HOST]], "history": [[NODE]], "jobs": [[], ["--hit"], ["--fail", NODE]], "show": [[what] for what in (NODE, HOST, "lid:1", "0xc000", "0x0002c90380000101", "Default")],
-    "lft": [[NODE]], "path": [[HOST, NODE]], "check": [[], ["--readback"]], "cabling": [[]], "groups": [[], ["0xc000"]],
+    "lft": [[NODE]], "path": [[HOST, NODE]], "check": [[], ["--readback"]], "cabling": [[]], "assess": [[], ["--markdown"], ["--html"]], "groups": [[], ["0xc000"]],
     "partitions": [[], ["Default"], ["0x7fff"]], "dump": [["DUMP"]], "events": [[], ["-n", "3"], ["--node", NODE], ["--kind", "mirror"]],
     "reroute": [[]], "sweep": [[]], "cordon": [[NODE]], "uncordon": [[NODE]], "release": [[NODE]], "forget": [[NODE], ["--down"]],
     "held": [[]], "admit": [[NODE], ["all", "--dry-run"]], "host-accept": [[NODE]], "handover": [[], ["nobody"]], "takeover": [[], ["nobody"]],
