@@ -180,17 +180,21 @@ const struct command_run search_run = { .answer = answer_search };
  *   {"levels": N,
  *    "switches": {"name": [..], "guid": [..], "lid": .., "role": .., "level": .., "su": ..,
  *                 "rail": .., "links": .., "links_down": .., "hcas": .., "hcas_down": ..},
- *    "trunks": [[LOWER, UPPER, LINKS, DOWN, CORDONED, SET_ASIDE, UNHEALTHY, LOAD, ERRORS], ..]}
+ *    "trunks": [[LOWER, UPPER, LINKS, DOWN, CORDONED, SET_ASIDE, UNHEALTHY, LOAD, ERRORS, LOAD_UP,
+ *                LOAD_DOWN, WAIT], ..]}
  *
  * A column has one value for each switch. A trunk is all links between two switches, by their
  * places in the columns, the lower tier first: how many links there are and how many of them are
  * down, cordoned, set aside (in quarantine or isolated), unhealthy; the load of the busiest in per
- * cent of its rate, and errors a minute, of all. Zeros at a trunk's end are left out.
+ * cent of its rate; errors a minute, of all; the load of the busiest from the lower tier, and to
+ * it; the share of time, in per cent, of the port that waits most to send. Zeros at a trunk's end
+ * are left out.
  */
 
 #define MINUTE_S 60
 
-enum { LINKS, DOWN, CORDONED, SET_ASIDE, UNHEALTHY, LOAD, ERRORS, FIGURES };
+enum { LINKS, DOWN, CORDONED, SET_ASIDE, UNHEALTHY, LOAD, ERRORS, LOAD_UP, LOAD_DOWN, WAIT };
+#define FIGURES (WAIT + 1)
 
 struct trunk {
 	uint32_t upper;
@@ -262,11 +266,12 @@ double traffic_gbps(const struct port_counters *c, unsigned counter)
 	return c && counters_rated(c, counter) ? c->rate[counter] * GBPS_A_BYTE : NAN;
 }
 
-double traffic_load(const struct topo_port *port, const struct port_counters *c)
+double traffic_load(const struct topo_port *port, const struct port_counters *c, unsigned counter)
 {
 	double most = topo_lane_mbps(port->speed) * port->width * GBPS_A_MBPS;
-
-	double load = most > 0 ? 100 * traffic_gbps(c, PERF_XMIT_DATA) / most : NAN;
+	/* A tick of waiting is the time of a word, four bytes. */
+	most /= counter == PERF_XMIT_WAIT ? 4 : 1;
+	double load = most > 0 ? 100 * traffic_gbps(c, counter) / most : NAN;
 
 	return load > 100 ? 100 : load;
 }
@@ -298,13 +303,15 @@ static void add_link(struct map *map, const struct topo_port *a)
 	figure[CORDONED] += !aside && (a->cordoned || b->cordoned);
 	figure[UNHEALTHY] += map->unhealthy[ends[0]] || map->unhealthy[ends[1]];
 	for (int i = 0; i < 2 && a->link_up; i++) {
-		/* 0 = not known. */
-		uint32_t port = ends[i];
-		double load = traffic_load(&map->t->ports[port], map->counters[port]);
-		figure[LOAD] = fmax(figure[LOAD], isnan(load) ? 0 : load);
+		const struct topo_port *port = &t->ports[ends[i]];
+		const struct port_counters *c = map->counters[ends[i]];
+		double load = traffic_load(port, c, PERF_XMIT_DATA);
 
-		double rate = traffic_errors(map->counters[ends[i]]);
-		figure[ERRORS] += isnan(rate) ? 0 : rate * MINUTE_S;
+		/* fmax() leaves out what is not known, NAN. */
+		figure[LOAD] = fmax(figure[LOAD], load);
+		figure[LOAD_UP + i] = fmax(figure[LOAD_UP + i], load);
+		figure[WAIT] = fmax(figure[WAIT], traffic_load(port, c, PERF_XMIT_WAIT));
+		figure[ERRORS] += fmax(0, traffic_errors(c) * MINUTE_S);
 	}
 }
 
@@ -376,9 +383,8 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 				double figure = trunk->figure[at];
 
 				/* What is there is not nothing, however little. */
-				json_array_append_new(row, json_integer(figure > 0 && figure < 1
-										? 1
-										: llround(figure)));
+				figure = fmax(figure, figure > 0);
+				json_array_append_new(row, json_integer(llround(figure)));
 			}
 			json_array_append_new(map->rows, row);
 		}

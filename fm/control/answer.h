@@ -107,8 +107,11 @@ bool *command_storage(const struct fabric *fabric, const struct topo *t);
 
 /* Of bytes; counters NULL: never read. NAN: not known. */
 double traffic_gbps(const struct port_counters *counters, unsigned counter);
-/* What leaves the port, in per cent of what the link can at its present speed and width. */
-double traffic_load(const struct topo_port *port, const struct port_counters *counters);
+/*
+ * In per cent of what the link can carry at its present speed and width: what leaves the port
+ * (PERF_XMIT_DATA); of the time: how long the port waited to send (PERF_XMIT_WAIT).
+ */
+double traffic_load(const struct topo_port *port, const struct port_counters *c, unsigned counter);
 double traffic_errors(const struct port_counters *counters); /* of the link, a second */
 
 /*

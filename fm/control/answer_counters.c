@@ -59,7 +59,7 @@ static void add_port(void *arg, uint32_t index, const struct port_counters *c)
 		json_put(row, "{so so so}", "xmit_gbps",
 			 traffic_json(traffic_gbps(c, PERF_XMIT_DATA)), "rcv_gbps",
 			 traffic_json(traffic_gbps(c, PERF_RCV_DATA)), "load_percent",
-			 traffic_json(traffic_load(port, c)));
+			 traffic_json(traffic_load(port, c, PERF_XMIT_DATA)));
 	l->put(l->arg, row);
 }
 
@@ -109,8 +109,8 @@ static struct busy link_of(const struct ranking *r, uint32_t port)
 {
 	uint32_t peer = r->t->ports[port].peer;
 	const struct port_counters *a = r->counters[port], *b = r->counters[peer];
-	double there = traffic_load(&r->t->ports[port], a);
-	double back = traffic_load(&r->t->ports[peer], b);
+	double there = traffic_load(&r->t->ports[port], a, PERF_XMIT_DATA);
+	double back = traffic_load(&r->t->ports[peer], b, PERF_XMIT_DATA);
 	bool turned = !(there >= back) && !isnan(back);
 
 	return (struct busy){ .port = turned ? peer : port,
