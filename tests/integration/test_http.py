@@ -99,6 +99,7 @@ def test_page_is_one_document_and_asks_for_documents_that_exist(web):
     assert status == 200 and headers["Content-Type"].startswith("text/html") and text.rstrip().endswith("</html>")
     assert not re.findall(r"@import|url\(|^import |import\(", text, re.M) and len(re.findall("<(?:script|style)", text)) == 2
     assert {value for value in re.findall(r'<[a-z][^>]*? (?:src|href)="([^"]*)"', text) if not value.startswith("#")} == {"data:,"}
+    assert len(body) <= 150_000
     documents = set(re.findall(r'get\("([a-z]+)"', text))
     assert {"status", "map", "hosts", "events"} <= documents
     for name in documents - {"show", "top"}:

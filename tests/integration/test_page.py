@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The page, as a headless Chromium has it: what an operator sees of the fabric, finds, and is told."""
 import json
+import shlex
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_page_asks_for_nothing_but_itself_documents_and_events(web, chromium):
     origin = f"http://{web.address[0]}:{web.address[1]}"
     chromium.open(origin + "/")
     chromium.wait(READY, "the map is drawn")
-    for view in "hosts", "switches", "path/dgx-su01-01/dgx-su01-20", "events", "traffic", "show/leaf-su01-rail0", "":
+    for view in "hosts", "switches", "links", "path/dgx-su01-01/dgx-su01-20", "events", "traffic", "groups", "partitions", "show/leaf-su01-rail0", "show/leaf-su01-rail0:33", "":
         chromium.run(f"location.hash = '#/{view}'")
         chromium.wait("document.querySelector('#content').innerText.length > 20", view)
     chromium.wait("fmd.stream.heard", "the stream goes")
@@ -106,15 +107,147 @@ def test_hosts_that_are_cut_off_come_first(web, page):
         assert "32 HCAs cut off" in page.text(".cutoff")
         page.wait("fmd.state.map.switches.filter(sw => sw.state !== 'ok').map(sw => sw.name).join() === 'leaf-su01-rail1'", "the dead leaf alone is no whole switch")
         page.wait("document.querySelector('#state').textContent === '▲ up'", "shape and colour say that not all is well")
-        assert page.run("document.querySelector('#content').firstElementChild.firstElementChild.firstElementChild.className") == "cutoff"
+        assert page.run("document.querySelector('#content section').querySelector('div > *').closest('#alerts, .bar') && document.querySelector('#alerts').firstElementChild.className") == "cutoff"
         go(page, "#/hosts", "hosts by verdict", "rail1")
         page.wait("document.querySelector('tbody tr').innerText.includes('DEGRADED')", "the worst first")
-        assert page.run("document.querySelectorAll('tbody tr:first-child .rails .s-dead').length") == 1
+        page.wait("document.querySelectorAll('tbody tr:first-child .rails .s-behind').length === 1", "the HCA that is behind the dead leaf")
+        assert page.run("document.querySelectorAll('tbody .s-dead').length") == 0
     finally:
         web.console(f'Relink "{SECOND_LEAF}"')
     restored(web)
     page.run("location.hash = '#/'")
     page.wait("!document.querySelector('.cutoff')", "nobody is cut off")
+
+
+DEAD_PIXELS = """(canvas => {
+  const [red, green, blue] = getComputedStyle(document.documentElement).getPropertyValue('--dead').trim().match(/\\w\\w/g).map(hex => parseInt(hex, 16));
+  const { width, height } = canvas, { data } = canvas.getContext('2d').getImageData(0, 0, width, height), xs = [], ys = [];
+  for (let i = 0; i < data.length; i += 4) if (data[i] === red && data[i + 1] === green && data[i + 2] === blue) { xs.push(i / 4 % width); ys.push(Math.floor(i / 4 / width)); }
+  return xs.length ? [Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys)] : null; })(document.querySelector('.map canvas'))"""
+
+
+def test_dead_leaf_is_one_red_thing_on_the_map(web, page):
+    assert page.run(DEAD_PIXELS) is None
+    web.console(f'Unlink "{SECOND_LEAF}"')
+    try:
+        page.wait("fmd.state.map.switches.some(sw => sw.state === 'dead')", "the leaf is dead")
+        page.wait(f"{DEAD_PIXELS}", "it is drawn")
+        wide, tall = page.run(DEAD_PIXELS)
+        assert wide <= 24 and tall <= 24  # one mark, the switch's own: none of its trunks is red
+        assert page.run("[...new Set(fmd.state.map.trunks.map(trunk => trunk.state))].sort()") == ["behind", "ok"]
+        page.wait("document.querySelectorAll('#content .s-dead').length === 2 && document.querySelector('#alerts .s-dead') && document.querySelector('.legend .s-dead')", "one red mark beside the map, and one in its legend")
+        go(page, "#/links", "the links", "leaf-su01-rail1 is down")
+        assert page.run("document.querySelectorAll('#content .s-dead').length") == 0
+    finally:
+        web.console(f'Relink "{SECOND_LEAF}"')
+    restored(web)
+
+
+def test_first_fault_is_above_the_fold_of_a_laptop(web, page):
+    page.resize(1280, 720)
+    bottom = "document.querySelector({}).getBoundingClientRect().bottom"
+    for cut in f'"{LEAF}"[33]', f'"{SECOND_LEAF}"':
+        web.console(f"Unlink {cut}")
+        try:
+            shown = ".cutoff" if "[" not in cut else ".faults li"
+            page.wait(f"document.querySelector({shown!r})", "the fault")
+            page.wait("fmd.state.map.faults.length === 1 && fmd.state.map.faults[0].since", "since when")
+            assert page.run(bottom.format(f"{shown!r}")) < 720 / 2 and page.run(bottom.format("'.map canvas'")) <= 720
+        finally:
+            web.console(f'Relink {cut.split("[")[0]}')
+        restored(web)
+        page.wait("!fmd.state.map.faults.length", "all is whole again")
+
+
+def test_reason_stands_where_it_is_asked(web, page):
+    """A link that is down, a path that is none, a host's HCA without one: each view says why."""
+    if web.rig != "fmsim":
+        return  # ports on ibsim report no reasons
+    web.ibsim.tell("down leaf-su01-rail2:35 reason 3")
+    try:
+        why = "block lock lost"
+        page.wait(f"document.querySelector('.faults').innerText.includes({json.dumps(why)})", "the reason in the list of faults")
+        assert "the end to blame" in page.text(".faults") and "p35" in page.text(".faults")
+        go(page, "#/links", "the reason among links", why)
+        go(page, "#/show/leaf-su01-rail2:35", "the reason above a port's facts", why)
+        assert page.text(".wrong").strip().startswith("down since")
+    finally:
+        web.ibsim.tell("link leaf-su01-rail2:35")
+    restored(web)
+    web.console(f'Unlink "{SECOND_LEAF}"')
+    try:
+        web.wait(lambda s: s["hcas_cut_off"] == 32, "the leaf is dead")
+        go(page, "#/path/dgx-su01-01/dgx-su01-20", "the HCA without a path, and why", "leaf-su01-rail1 is down")
+        assert "1 of 8 HCAs have no path" in page.text("#content") and page.run("document.querySelectorAll('svg.path .hop').length") == 3
+        go(page, "#/path/dgx-su01-01 mlx5_3/dgx-su01-20 mlx5_3", "why there is no path", "leaf-su01-rail1 is down")
+    finally:
+        web.console(f'Relink "{SECOND_LEAF}"')
+    restored(web)
+
+
+def test_choices_stand_in_the_address_and_go_back(web, page):
+    """A filter or colour is in the address: who opens it sees the same, and the back button undoes it."""
+    cases = [("#/hosts", "Verdict", "DEGRADED", "verdict=DEGRADED"), ("#/events", "Kind", "up", "kind=up"), ("#/switches", "State", "!", "state=%21"),
+             ("#/links", "Which links", "all", "show=all"), ("#/", "Colour by", "load", "colour=load")]
+    for view, label, value, written in cases:
+        page.run(f"location.hash = {json.dumps(view)}")
+        control = f"document.querySelector('select[aria-label={json.dumps(label)}]')"
+        page.wait(f"{control} && [...{control}.options].some(option => option.value === {json.dumps(value)})", label)
+        page.run(f"(s => {{ s.value = {json.dumps(value)}; s.onchange(); }})({control})")
+        assert page.run("location.hash").split("?")[1] == written
+        page.run("location.reload()")
+        page.wait(f"{READY.split(' && ')[0]} && {control}.value === {json.dumps(value)}", f"{label} is as the address says")
+        page.run("history.back()")
+        page.wait(f"{control}.value === '' && !location.hash.includes('?')", f"{label} is undone")
+    page.run("location.hash = '#/hosts?text=su01-07'")
+    page.wait("document.querySelectorAll('tbody tr').length === 1", "the one host that was sent")
+    page.run("(i => { for (const text of ['su01-0', 'su01-', 'su01-2']) { i.value = text; i.oninput(); } })(document.querySelector('input[aria-label^=Filter]'))")
+    page.wait("document.querySelectorAll('tbody tr').length === 10", "dgx-su01-20 to 29")
+    page.run("location.hash = '#/events'")
+
+
+def test_load_has_directions_and_a_scale(web, page):
+    if web.rig != "fmsim":
+        return  # ibsim carries nothing
+    guid, = [row["guid"] for row in web.ask("nodes") if row["name"] == "dgx-su01-20 mlx5_4"]
+    web.ibsim.tell(f"load pair {HOST}:1 H-{guid[2:]}:1 50%")
+    try:
+        for _ in range(3):  # rates are those between two readings
+            web.ask("health", "--read")
+        page.run("location.hash = '#/?colour=load'")
+        page.wait("fmd.state.map.trunks.filter(trunk => trunk.load).length === 2", "the flow's two trunks")
+        trunks = page.run("fmd.state.map.trunks.filter(trunk => trunk.load).map(trunk => [fmd.state.map.switches[trunk.lower].name, trunk.loadUp > 40, trunk.loadDown > 40])")
+        assert len({name for name, *_ in trunks}) == 2 and sorted(ways for _, *ways in trunks) == [[False, True], [True, False]]
+        page.wait("[...document.querySelectorAll('.scale')].map(step => step.innerText.trim().split(/\\s+/)).filter(words => words.length > 1 && words.at(-1) === '2').length === 1", "two trunks in one step of the scale")
+        assert page.text(".legend").split()[-2:] == ["from", "95%"]
+        page.run("(s => { s.value = 'fit'; s.onchange(); })(document.querySelector('select[aria-label=Scale]'))")
+        page.wait("location.hash === '#/?colour=load&scale=fit'", "the scale in the address")
+        source = next(name for name, up, _ in trunks if up)
+        port = next(row["port"] for row in web.ask("counters", source, "--rates") if row["to"]["name"].startswith("spine") and row.get("xmit_gbps", 0) > 1)
+        go(page, f"#/show/{source}:{port}", "the port's history", "Load of")
+        page.wait("document.querySelector('svg.history path.sent.mean').getAttribute('d').length > 10", "what it sent is drawn")
+        assert page.text("#content").count("At 0:") == 1
+        page.run("[...document.querySelectorAll('.choices a')].find(a => a.textContent === 'day').click()")
+        page.wait("location.hash.endsWith('?span=day') && document.querySelector('.choices [aria-current]').textContent === 'day'", "the day")
+    finally:
+        web.ibsim.tell("load off")
+
+
+def test_groups_and_partitions_are_views(web, page):
+    go(page, "#/groups", "the groups", web.ask("groups")[0]["mgid"])
+    go(page, "#/partitions", "the partitions", "Default")
+    page.run("document.querySelector('tbody a').click()")
+    page.wait("document.querySelector('#content').innerText.includes('Members')", "the partition's members")
+
+
+def test_commands_that_are_copied_are_those_of_fmctl(web, page):
+    page.run("Object.defineProperty(navigator, 'clipboard', { value: { writeText: text => { window.copied = text; return Promise.resolve(); } } })")
+    for view in ["", "hosts?verdict=!&text=su01", "switches?state=!", "links", "links?show=sick&what=leaf-su01-rail0", "path/dgx-su01-01 mlx5_0/dgx-su01-20 mlx5_0", "traffic", "events?level=warning", "groups",
+                 "partitions", "show/dgx-su01-01 mlx5_0", "show/leaf-su01-rail0:33"]:
+        page.run(f"(window.copied = null, location.hash = {json.dumps('#/' + view)})")
+        page.wait("[...document.querySelectorAll('#content .copy')].map(button => button.click()).length && window.copied", view)
+        words = shlex.split(page.run("copied").split(" | ")[0])
+        assert words[0] == "fmctl" and web.fmctl(*words[1:], check=False).returncode == 0, words
 
 
 def test_cordoned_switch_is_one_row_and_has_its_own_shape(web, page):
@@ -190,7 +323,7 @@ def test_traffic_lists_links_with_their_rates(web, page):
 
 def test_every_view_is_reached_by_a_key_and_none_is_wider_than_a_telephone(page):
     page.resize(400, 860, touch=True)
-    for key, title in enumerate(["Fabric", "Hosts", "Switches", "Path", "Events", "Traffic"], 1):
+    for key, title in enumerate(["Fabric", "Hosts", "Switches", "Links", "Path", "Traffic", "Events", "Multicast groups", "Partitions"], 1):
         page.press(str(key))
         page.wait(f"document.title.startsWith({json.dumps(title)})", title)
         page.wait("document.querySelector('#content').innerText.length > 20", "something stands there")

@@ -1,30 +1,50 @@
 // details: one thing with all that is known of it (the document `show`: what stands alone are facts, lists of objects are tables), and
 // the path between two.
 import { get } from "./api.js";
-import { h, link, mark, section, showAddress, svg, table } from "./dom.js";
-import { plural } from "./model.js";
-import { genericTable, value, words } from "./views.js";
+import { command, commandLine, h, link, mark, section, showAddress, svg, table } from "./dom.js";
+import { plural, whyOf } from "./model.js";
+import { historyPlot } from "./plot.js";
+import { genericTable, prose, value, words } from "./views.js";
 
 const AGAIN_MS = 5000;
 const isRows = item => Array.isArray(item) && item.some(row => row && typeof row === "object");
 const isPart = item => item && typeof item === "object" && !Array.isArray(item) && item.name === undefined;
 
-// What the heading, the place in the tree or `7/8` has said already.
+// What the heading, the place in the tree or `7/8` shows already.
 const TWICE = { kind: "kind", name: "kind", role: "place", level: "place", su: "place", rail: "place", hcas_up: "verdict", hcas_known: "verdict" };
 
+const FLAGS = new Set(["cordoned", "quarantined", "isolated"]);  // worth a word where they are true
+const ABOVE = new Set(["note", "reason", "blame", "why", "sick"]);  // stands above the facts of a link
+
+// What is wrong with a link, and why: the first that is asked of it.
+function wrong({ kind, up, note, sick, ...document }) {
+  const text = [note ?? (up === false ? "down" : sick), whyOf(document)].filter(Boolean).join(": ");
+  return (kind === "port" || kind === "cable") && text ? h("p.wrong", {}, mark(up === false ? "dead" : sick ? "unhealthy" : "cordoned"), " ", prose(text)) : null;
+}
+
 function facts(document) {
-  const plain = Object.entries(document).filter(([key, item]) => !isRows(item) && !isPart(item) && item !== null && !(Array.isArray(item) && !item.length) && document[TWICE[key]] === undefined);
-  return h("dl.facts", {}, plain.map(([key, item]) => h("div", {}, h("dt", {}, words(key)), h("dd" + (/state|verdict/.test(key) ? ".strong" : ""), {}, key === "guid" ? item : value(key, item)))));
+  const above = wrong(document), plain = Object.entries(document).filter(([key, item]) => !(above && ABOVE.has(key)) && !isRows(item) && !isPart(item) && item !== null && !(item === false && FLAGS.has(key)) && !(Array.isArray(item) && !item.length) && document[TWICE[key]] === undefined);
+  return [above, h("dl.facts", {}, plain.map(([key, item]) => h("div", {}, h("dt", {}, words(key)), h("dd" + (/state|verdict/.test(key) ? ".strong" : ""), {}, key === "guid" ? item : value(key, item)))))].filter(Boolean);
 }
 
 function parts(document, level = 2, owner = document.node ?? document.name) {
   const out = [];
   for (const [key, item] of Object.entries(document)) {
-    if (isRows(item)) out.push(h("section.part", {}, h("h" + level, {}, `${words(key)} (${item.length})`), genericTable(item, words(key), owner)));
+    if (key === "counters" && isRows(item)) out.push(h("section.part", {}, h("h" + level, {}, words(key)), ...counters(item)));
+    else if (isRows(item)) out.push(h("section.part", {}, h("h" + level, {}, `${words(key)} (${item.length})`), genericTable(item, words(key), owner)));
     else if (isPart(item) && Object.keys(item).length) out.push(h("section.part", {}, h("h" + level, {}, words(key)), facts(item), parts(item, Math.min(level + 1, 5), owner)));
   }
   return out;
 }
+
+// Counters that stand at 0 at both ends are named in one line.
+function counters(rows) {
+  const busy = rows.filter(row => row.here || row.there), idle = rows.filter(row => !busy.includes(row));
+  return [busy.length ? genericTable(busy, "Counters") : null, idle.length ? h("p.soft", {}, `At 0: ${idle.map(row => row.counter.replaceAll("_", " ")).join(", ")}.`) : null];
+}
+
+// The port whose history is shown: of a link its first end, of an HCA with one port that.
+const portOf = document => document.kind === "port" ? `${document.node}:${document.port}` : document.ends?.length ? `${document.ends[0].name}:${document.ends[0].port}` : null;
 
 // Without the document `show`: what search knows of it.
 async function found(what) {
@@ -36,8 +56,8 @@ async function found(what) {
 export function showView(state, what) {
   const body = h("div.show", { "aria-busy": "true" }, h("p.soft", {}, "Asking …"));
   const hops = h("a", { href: "#/path/" + encodeURIComponent(what) + "/" }, "Path from here …");
-  const element = section(null, { class: "wide" }, h("div.bar", {}, h("h2", {}, what), h("button", { type: "button", onclick: () => history.back() }, "Back"), hops), body);
-  let text = "", gone = false, timer = null;
+  const element = section(null, { class: "wide" }, h("div.bar", {}, h("h2", {}, what), h("button", { type: "button", onclick: () => history.back() }, "Back"), hops, h("span.right", {}, commandLine(command("show", what)))), body);
+  let text = "", gone = false, timer = null, plot = null;
   const ask = async () => {
     clearTimeout(timer);
     try {
@@ -57,11 +77,13 @@ export function showView(state, what) {
     const { kind, name } = document, scroll = scrollY;
     element.querySelector("h2").textContent = [kind, name ?? what].filter(Boolean).join(" ");
     hops.href = "#/path/" + encodeURIComponent(document.of ?? name ?? what) + "/";
-    body.replaceChildren(facts(document), ...parts(document).flat(Infinity));
+    const port = portOf(document);
+    if (port) plot ??= historyPlot(state, port);
+    body.replaceChildren(...facts(document), ...(plot ? [plot.element] : []), ...parts(document).flat(Infinity));
     scrollTo(0, scroll);
   };
   ask();
-  return { title: what, element, update: part => { if (part === "map") ask(); }, leave: () => { gone = true; clearTimeout(timer); } };
+  return { title: what, element, update: part => { if (part === "map") ask(); else if (part === "clock") plot?.redraw(); }, leave: () => { gone = true; clearTimeout(timer); plot?.leave(); } };
 }
 
 // ---- Paths
@@ -113,22 +135,25 @@ export function pathView(state, from = "", to = "") {
     location.hash = pathAddress(a.value.trim(), b.value.trim());
   };
   const one = async (x, y) => (await get("path", { from: x, to: y })).hops;
-  // Of two hosts: each HCA's path, the first of which is drawn.
-  const several = paths => paths?.length > 1 ? [h("h3", {}, `${paths.length} paths, one from each HCA; the first is drawn`), table([["From", path => h("a", { href: pathAddress(path.from, path.to) }, path.from)], ["To", path => path.to],
-    ["By", path => path.via?.length ? path.via.join(", ") : h("span.bad", {}, path.error ?? "no path"), "what"]], paths, { label: "Paths of all HCAs" })] : [];
+  // Of two hosts: each HCA's path, of which the first that there is will be drawn.
+  const several = paths => paths?.length > 1 ? [h("h3", {}, paths.some(path => path.error) ? `${paths.filter(path => path.error).length} of ${paths.length} HCAs have no path` : `${paths.length} paths, one from each HCA; the first is drawn`),
+    table([["From", path => h("a", { href: pathAddress(path.from, path.to) }, path.from)], ["To", path => path.to], ["By", path => path.via?.length ? path.via.join(", ") : h("span.bad", {}, mark("dead"), " ", path.error ?? "no path"), "what"]], paths, { label: "Paths of all HCAs" })] : [];
+  const none = text => h("p.bad", { role: "alert" }, mark("dead"), " ", text);
   const ask = async () => {
     if (!from || !to) return body.replaceChildren(h("p.soft", {}, "Two names, GUIDs or LIDs: hosts, all of whose HCAs are traced, or an HCA (dgx-su01-01 mlx5_0)."));
     try {
-      const [{ hops: there, paths }, back] = await Promise.all([get("path", { from, to }), one(to, from).catch(() => null)]);
-      const same = back && back.length === there.length && back.every((hop, i) => hop.guid === there[there.length - 1 - i].guid);
-      body.replaceChildren(...several(paths), ...(there.length ? [h("h3", {}, mark("ok"), ` ${there.length - 1} ${plural("link", there.length - 1)} from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there)] : []),
-        ...(back ? [h("h3", {}, same ? "The path back goes by the same switches" : `The path back goes by other switches, ${back.length - 1} ${plural("link", back.length - 1)}`), ...(same ? [] : [drawing(back, true), hopTable(back)])] : [h("p.bad", { role: "alert" }, mark("dead"), " There is no path back.")]));
+      const { hops, paths } = await get("path", { from, to }), whole = paths?.find(path => path.via?.length), ends = hops.length || !whole ? [from, to] : [whole.from, whole.to];
+      const [there, back] = await Promise.all([hops.length || !whole ? hops : one(...ends), one(ends[1], ends[0]).catch(error => error.message)]), found = Array.isArray(back) && back.length > 0;
+      const same = found && back.length === there.length && back.every((hop, i) => hop.guid === there[there.length - 1 - i].guid);
+      body.replaceChildren(...several(paths), ...(there.length ? [h("h3", {}, mark("ok"), ` ${there.length - 1} ${plural("link", there.length - 1)} from ${there[0].name} to ${there[there.length - 1].name}`), drawing(there, false), hopTable(there),
+        ...(found ? [h("h3", {}, same ? "The path back goes by the same switches" : `The path back goes by other switches, ${back.length - 1} ${plural("link", back.length - 1)}`), ...(same ? [] : [drawing(back, true), hopTable(back)])] : [none(`There is no path back: ${back}`)])]
+        : paths?.length > 1 ? [] : [none(paths?.[0]?.error ?? "There is no path.")]));
     } catch (error) {
-      body.replaceChildren(h("p.bad", { role: "alert" }, mark("dead"), " ", error.message));
+      body.replaceChildren(none(error.message));
     }
   };
   const swap = () => { [a.value, b.value] = [b.value, a.value]; go(); };
-  const element = section(null, { class: "wide" }, h("form.bar", { onsubmit: go }, h("h2", {}, "Path"), a, h("button", { type: "button", onclick: swap, title: "Swap", "aria-label": "Swap the ends" }, "⇄"), b, h("button", { type: "submit" }, "Trace"), list), body);
+  const element = section(null, { class: "wide" }, h("form.bar", { onsubmit: go }, h("h2", {}, "Path"), a, h("button", { type: "button", onclick: swap, title: "Swap", "aria-label": "Swap the ends" }, "⇄"), b, h("button", { type: "submit" }, "Trace"), list, from && to ? h("span.right", {}, commandLine(command("path", from, to))) : null), body);
   ask();
   return { title: "Path", element, update: what => { if (what === "map") ask(); }, focus: from ? b : a };
 }

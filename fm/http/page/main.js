@@ -1,22 +1,24 @@
 // main: state, the stream that keeps it true, the views, the search box and the keys.
+import { place } from "./address.js";
 import { Stream, get } from "./api.js";
 import { $, h, say, showAddress } from "./dom.js";
 import { pathView, showView } from "./details.js";
-import { Events, KEPT_EVENTS, clock, isDamaged, makeMap, number, plural, span } from "./model.js";
-import { eventsView, fabricView, hostsView, switchesView, trafficView } from "./views.js";
+import { eventsView, groupsView, hostsView, linksView, partitionsView, switchesView, trafficView } from "./lists.js";
+import { Events, KEPT_EVENTS, clock, faultsOf, isDamaged, makeMap, number, plural, span } from "./model.js";
+import { fabricView } from "./views.js";
 
-const FIRST_EVENTS = 40, ALL_EVENTS = 2000, STALE_MS = 5000, MAP_AFTER_MS = 300, MAP_REST = 4, MAP_EVERY_MS = 15000, HOSTS_EVERY_MS = 5000;
+const FIRST_EVENTS = 40, ALL_EVENTS = 2000, STALE_MS = 5000, MAP_AFTER_MS = 300, MAP_REST = 4, MAP_EVERY_MS = 15000, HOSTS_EVERY_MS = 5000, LINKS_MOST = 400, NO_LINKS = [];
 
-const state = { status: null, map: null, hosts: null, nvlink: null, events: new Events(), by: sessionStorage.getItem("by") ?? "state", utc: localStorage.getItem("utc") === "1", heard: 0, lost: null };
+const state = { status: null, map: null, hosts: null, nvlink: null, links: [], events: new Events(), utc: localStorage.getItem("utc") === "1", heard: 0, lost: null };
 let view = null, gone = null, pathKey = false;  // gone: since when there is no data, as time
 
 // ---- What is shown
 
-const VIEWS = [["", "Fabric", () => fabricView(state)], ["hosts", "Hosts", () => hostsView(state)], ["switches", "Switches", () => switchesView(state)], ["path", "Path", rest => pathView(state, ...rest)],
-  ["events", "Events", () => eventsView(state)], ["traffic", "Traffic", () => trafficView(state)]];
+const VIEWS = [["", "Fabric", () => fabricView(state)], ["hosts", "Hosts", () => hostsView(state)], ["switches", "Switches", () => switchesView(state)], ["links", "Links", () => linksView(state)],
+  ["path", "Path", rest => pathView(state, ...rest)], ["traffic", "Traffic", () => trafficView(state)], ["events", "Events", () => eventsView(state)], ["groups", "Groups", () => groupsView(state)], ["partitions", "Partitions", () => partitionsView(state)]];
 
 function route() {
-  const [name = "", ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(part => { try { return decodeURIComponent(part); } catch { return part; } });
+  const [name = "", ...rest] = place();
   if (name === "show") return showView(state, rest.join("/"));
   if (name === "block") return fabricView(state, Number(rest[0]));
   return (VIEWS.find(([key]) => key === name) ?? VIEWS[0])[2](rest);
@@ -28,7 +30,7 @@ function go() {
   view = route();
   $("content").replaceChildren(view.element);
   document.title = `${view.title} – fmd`;
-  const now = location.hash.replace(/^#\/?/, "").split("/")[0];
+  const [now] = place();
   for (const item of $("nav").children) item.toggleAttribute("aria-current", item.dataset.view === (now === "block" ? "" : now));
   if (view.needs === "hosts") takeHosts();
   if (view.needs === "history") takeHistory();
@@ -55,14 +57,31 @@ async function takeMap() {
     if (document !== state.mapDocument) {
       state.mapDocument = document;
       state.map = makeMap(document);
+      state.map.faults = faultsOf(state.map, state.links);
       tell("map");
     }
+    takeLinks();
   } catch (error) {
     if (error.status !== 503 && error.status !== 400) console.warn("map:", error.message);
     askMap(1000);
   }
   mapTook = performance.now() - mapAsked;
   mapBusy = false;
+}
+
+// Links that are down and those that are not trusted, with since when and why; only where there are some.
+let taken = [];
+async function takeLinks() {
+  const s = state.status, ask = (wanted, query) => wanted ? get("links", { ...query, limit: LINKS_MOST }, { keep: true }) : NO_LINKS;
+  if (!s || !state.map) return;
+  try {
+    const rows = await Promise.all([ask(s.links_down, { down: 1 }), ask(s.links_quarantined || s.links_isolated || s.health?.sick || s.health?.warned || s.health?.slow, { sick: 1 })]);
+    if (rows.every((list, i) => list === taken[i])) return;
+    taken = rows;
+    state.links = rows.flat();
+    state.map.faults = faultsOf(state.map, state.links);
+    tell("faults");
+  } catch (error) { console.warn("links:", error.message); }
 }
 
 // Soon after something happened; but in a storm of events fmd and the browser rest MAP_REST times as long as the last map took.
@@ -84,14 +103,14 @@ async function takeHosts() {
   } catch (error) { console.warn("hosts:", error.message); }
 }
 
-let history = false;
+let whole = false;  // all events that fmd has are asked for
 async function takeHistory(count = ALL_EVENTS) {
-  if (history && count === ALL_EVENTS) return;
-  history = count === ALL_EVENTS;
+  if (whole && count === ALL_EVENTS) return;
+  whole = count === ALL_EVENTS;
   try {
     state.events.replace(await get("events", { n: count }), count === ALL_EVENTS ? KEPT_EVENTS : undefined);
     tell("events");
-  } catch (error) { history = false; console.warn("events:", error.message); }
+  } catch (error) { whole = false; console.warn("events:", error.message); }
 }
 
 // ---- What happens
@@ -118,7 +137,7 @@ function onEvent(event) {
 function onFrame(kind, data) {
   if (kind === "status") onStatus(data);
   else if (kind === "event") onEvent(data);
-  else if (kind === "gap") takeHistory(history ? ALL_EVENTS : FIRST_EVENTS).then(() => askMap(0));
+  else if (kind === "gap") takeHistory(whole ? ALL_EVENTS : FIRST_EVENTS).then(() => askMap(0));
 }
 
 const stream = new Stream({
@@ -226,7 +245,7 @@ function zone(next) {
   tell("clock");
 }
 
-const KEYS = [["/", "search"], ["1 – 6", "views, in their order"], ["p", "path between two"], ["m", "to the map; there: arrows, n = next fault, Enter = open"], ["t", "local time or UTC"], ["d", "light, dark, as the system has it"], ["Esc", "back to the fabric"], ["?", "this"]];
+const KEYS = [["/", "search"], ["1 – 9", "views, in their order"], ["p", "path between two"], ["m", "to the map; there: arrows, n = next fault, Enter = open"], ["t", "local time or UTC"], ["d", "light, dark, as the system has it"], ["Esc", "back to the fabric"], ["?", "this"]];
 function keys() {
   const dialog = $("keys");
   if (dialog.open) return dialog.close();
@@ -244,7 +263,7 @@ function press(event) {
   else if (key === "p") {
     event.preventDefault();
     pathKey = true;
-    if (location.hash.startsWith("#/path")) go();
+    if (place()[0] === "path") go();
     else location.hash = "#/path";
   }
   else if (key === "m") document.querySelector(".map canvas")?.focus();
@@ -271,6 +290,7 @@ async function begin() {
     state.events.add(events);
     onStatus(status);
     go();
+    takeLinks();
     stream.start(state.events.newest);
   } catch (error) {
     state.lost = error.message;

@@ -1,18 +1,19 @@
 // map: the fabric on a canvas. A drawing of tiers where there are up to DRAWN leaves, else a matrix of each block: rows are its
-// lower switches, columns its upper ones, a cell is the trunk between them. What is whole is drawn pale and by the block, what is not
-// by its own colour and shape, so a fabric of 16,384 HCAs costs what its faults cost.
+// lower switches, columns its upper ones, a cell is the trunk between them. Loads of more than LINES trunks are a matrix too. What is whole
+// is drawn pale and by the block, what is not by its own colour and shape, so a fabric of 16,384 HCAs costs what its faults cost.
 import { h, say } from "./dom.js";
-import { LOAD_STEPS, ERROR_STEPS, STATES, errorStep, loadStep, plural, trunkText } from "./model.js";
+import { RAMPS, STATES, fittedBounds, number, plural, stepOf, stepText, trunkText } from "./model.js";
 
-const DRAWN = 64, GAP = 22, TITLE = 18, SIDE = 6, NAMED = 58, LEAST = 7, DENSE = 256;
+const DRAWN = 64, GAP = 22, TITLE = 18, SIDE = 6, NAMED = 58, LEAST = 7, DENSE = 256, BARS = 8, LINES = 128, LARGEST = 24;
+const ROW_NAMES = 124, COLUMN_NAMES = 62, LEAST_NAMED = 10, WIDEST = 44;  // of a block that stands alone
 
 let marked = false;  // when the first map was drawn, for those who measure
 
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 function palette() {
-  const names = ["ok", "pale", "cordoned", "aside", "unhealthy", "part", "dead", "ink", "soft", "line", "card", "back", "note"];
+  const names = ["ok", "pale", "behind", "cordoned", "aside", "unhealthy", "part", "dead", "ink", "soft", "line", "card", "back", "note"];
   const out = Object.fromEntries(names.map(name => [name, css("--" + name)]));
-  out.load = [0, 1, 2, 3, 4].map(step => css("--load" + step));
+  out.load = [0, 1, 2, 3, 4, 5, 6].map(step => css("--load" + step));
   out.error = [0, 1, 2, 3, 4].map(step => css("--error" + step));
   return out;
 }
@@ -41,9 +42,9 @@ function drawState(g, state, x, y, size, colors) {
 }
 
 // Load and errors: the fuller the square, the more; the colour says it again.
-function drawStep(g, step, ramp, x, y, size) {
-  const s = Math.max(1, size * (step + 1) / 5);
-  g.fillStyle = ramp[step];
+function drawStep(g, share, color, x, y, size) {
+  const s = Math.max(1, size * share);
+  g.fillStyle = color;
   g.fillRect(x + (size - s) / 2, y + (size - s) / 2, s, s);
 }
 
@@ -61,19 +62,26 @@ function placeBlocks(blocks, width, cell) {
       y += TITLE;
       titles.push({ y: y - 4, block, count: blocks.filter(other => other.level === level).length });
     }
-    items.push({ block, x, y: y + TITLE, cell, w: block.upper.length * cell, h: block.lower.length * cell });
+    items.push({ block, x, y: y + TITLE, cell, across: cell, w: block.upper.length * cell, h: block.lower.length * cell });
     x += w + GAP;
     high = Math.max(high, block.lower.length * cell + TITLE);
   }
   return { items, titles, height: y + high + 4 };
 }
 
-// The cells are as large as lets all of it be seen at once, as far as it can.
+// The cells are as large as lets all of it be seen at once, as far as it can. A block that stands alone has the names of its switches.
 function layMatrix(blocks, width) {
-  const widest = Math.max(...blocks.map(block => block.upper.length)), most = Math.max(360, innerHeight * 0.62);
-  let cell = Math.max(2, Math.min(14, Math.floor((width - 2 * SIDE) / widest))), plan = placeBlocks(blocks, width, cell);
-  while (cell > 3 && plan.height > most) plan = placeBlocks(blocks, width, --cell);
-  return plan;
+  const widest = Math.max(...blocks.map(block => block.upper.length)), most = Math.max(360, innerHeight * 0.62), largest = blocks.length > 1 ? 14 : LARGEST;
+  const lay = named => {
+    const wide = width - (named ? ROW_NAMES : 0);
+    let cell = Math.max(2, Math.min(largest, Math.floor((wide - 2 * SIDE) / widest))), plan = placeBlocks(blocks, wide, cell);
+    while (cell > 3 && plan.height > most - (named ? COLUMN_NAMES - TITLE : 0)) plan = placeBlocks(blocks, wide, --cell);
+    if (!named) return plan;
+    const [item] = plan.items, across = Math.max(cell, Math.min(WIDEST, Math.floor((wide - 2 * SIDE) / widest)));
+    Object.assign(item, { x: item.x + ROW_NAMES, y: item.y + COLUMN_NAMES - TITLE, w: across * widest, across, named: true });
+    return cell < LEAST_NAMED ? lay(false) : { ...plan, height: plan.height + COLUMN_NAMES - TITLE };
+  };
+  return lay(blocks.length === 1);
 }
 
 // Tiers as rows, the highest on top; of a block, or of all switches.
@@ -84,15 +92,16 @@ function layTiers(switches, members, width) {
     if (!levels.has(level)) levels.set(level, []);
     levels.get(level).push(i);
   }
-  const order = [...levels.keys()].sort((a, b) => b - a), nodes = new Map(), labels = [];
+  const order = [...levels.keys()].sort((a, b) => b - a), nodes = new Map(), labels = [], rows = order.length;
+  const apart = Math.max(rows > 2 ? 120 : 160, Math.min(280, Math.floor((innerHeight - 390) / Math.max(1, rows - 1))));
   let y = 44;
   for (const level of order) {
     const row = levels.get(level), step = width / row.length, size = Math.max(4, Math.min(20, step * 0.62));
     row.forEach((i, n) => nodes.set(i, { x: (n + 0.5) * step, y, size, step }));
     labels.push({ y: level === order[order.length - 1] ? y + (step > NAMED ? 46 : 32) : y - 32, text: `${row.length} ${plural(switches[row[0]].role, row.length)}` });
-    y += order.length > 2 ? 130 : 170;
+    y += apart;
   }
-  const rows = order.length, apart = rows > 2 ? 130 : 170, step = width / levels.get(order[rows - 1]).length;
+  const step = width / levels.get(order[rows - 1]).length;
   return { nodes, labels, top: order[0], height: y - apart + (step > NAMED ? 56 : 42) };
 }
 
@@ -118,7 +127,8 @@ export class FabricMap {
 
   set(map) { this.map = map; this.redraw(); }
 
-  show(by, block) { this.by = by; this.block = block; this.redraw(); }
+  // by: "state" or one of RAMPS; fit: its steps from the least to the most that there is.
+  show(by, block, fit) { Object.assign(this, { by: RAMPS[by] ? by : "state", block, fit }); this.redraw(); }
 
   // Where all stands, and then the picture of it.
   redraw() {
@@ -127,8 +137,10 @@ export class FabricMap {
     const { map } = this, block = map.blocks[this.block];
     this.colors = palette();
     this.trunks = block ? block.trunks : map.trunks;
+    this.ramp = RAMPS[this.by];
+    this.bounds = this.ramp && (this.fit ? fittedBounds(this.ramp, this.trunks) : this.ramp.bounds);
     const tiers = this.trunks.every(trunk => map.switches[trunk.lower].level !== map.switches[trunk.upper].level);
-    this.drawn = tiers && (block ? block.lower.length : map.leaves) <= DRAWN;
+    this.drawn = tiers && (block ? block.lower.length : map.leaves) <= DRAWN && !(this.ramp && this.trunks.length > LINES);
     const members = block ? [...block.lower, ...block.upper] : map.switches.map(sw => sw.index).filter(i => map.switches[i].links || map.switches[i].links_down);
     const plan = this.drawn ? layTiers(map.switches, members, width) : layMatrix(block ? [block] : map.blocks, width);
     Object.assign(this, { items: null, titles: null, nodes: null, labels: null }, plan);
@@ -138,8 +150,7 @@ export class FabricMap {
     this.canvas.height = plan.height * ratio;
     this.canvas.style.width = width + "px";
     this.canvas.style.height = plan.height + "px";
-    this.still = null;
-    this.places = null;
+    this.still = this.places = this.pointed = null;
     this.paint();
   }
 
@@ -162,8 +173,7 @@ export class FabricMap {
       g.drawImage(this.still, 0, 0);
       g.setTransform(ratio, 0, 0, ratio, 0, 0);
     }
-    const place = this.place();
-    if (place) this.ring(g, place);
+    for (const place of [this.place(), this.pointed]) if (place) this.ring(g, place);
   }
 
   ring(g, place) {
@@ -186,28 +196,66 @@ export class FabricMap {
   }
 
   paintBlock(g, item) {
-    const { block, x, y, cell } = item, { switches } = this.map, { colors } = this;
-    const row = new Map(block.lower.map((i, n) => [i, n])), column = new Map(block.upper.map((i, n) => [i, n])), size = cell > 4 ? cell - 1 : cell;
+    const { block, x, y, cell, across } = item, { switches } = this.map, { colors } = this;
+    const row = new Map(block.lower.map((i, n) => [i, n])), column = new Map(block.upper.map((i, n) => [i, n])), size = cell > 4 ? cell - 1 : cell, wide = across > 4 ? across - 1 : across;
     item.cells = new Map();
-    if (this.by !== "state") { g.fillStyle = colors.back; g.fillRect(x, y, item.w, item.h); }
+    if (this.ramp) { g.fillStyle = colors.back; g.fillRect(x, y, item.w, item.h); }
     g.font = "11px system-ui, sans-serif";
     g.fillStyle = colors.soft;
-    g.fillText(item.w < 260 ? item.w < 120 ? block.title.replace(/[:(].*/, "") : block.title.replace(/:.*/, "") : block.title, x, y - 5);
+    if (!item.named) g.fillText(item.w < 260 ? item.w < 120 ? block.title.replace(/[:(].*/, "") : block.title.replace(/:.*/, "") : block.title, x, y - 5);
     for (const trunk of block.trunks) {
       const r = row.get(trunk.lower), c = column.get(trunk.upper);
       item.cells.set(r * block.upper.length + c, trunk);
-      if (this.by === "state") {
+      if (this.ramp) {
+        this.paintLoad(g, trunk, x + c * across, y + r * cell, wide, size);
+      } else if (trunk.state !== "behind") {
         g.fillStyle = colors.pale;
-        g.fillRect(x + c * cell, y + r * cell, size, size);
-      } else {
-        drawStep(g, this.stepOf(trunk), this.ramp(), x + c * cell, y + r * cell, size);
+        g.fillRect(x + c * across, y + r * cell, wide, size);
       }
     }
-    if (this.by === "state")
+    if (!this.ramp)
       for (const trunk of block.trunks)
-        if (trunk.state !== "ok") this.paintFault(g, trunk, x + column.get(trunk.upper) * cell, y + row.get(trunk.lower) * cell, size);
-    block.lower.forEach((i, n) => this.paintEdge(g, switches[i], x - SIDE, y + n * cell - 1, SIDE - 1, Math.max(size, 4)));
-    block.upper.forEach((i, n) => { if (switches[i].state === "dead") this.paintEdge(g, switches[i], x + n * cell, y - SIDE + 1, size, SIDE - 2); });
+        if (trunk.state !== "ok" && trunk.state !== "behind") this.paintFault(g, trunk, x + column.get(trunk.upper) * across + (wide - size) / 2, y + row.get(trunk.lower) * cell, size);
+    if (item.named) this.paintNames(g, item);
+    // A dead switch is one bar through its row or column, and what is behind it is empty.
+    const bar = Math.max(2, Math.round(size * 0.4)), off = (size - bar) / 2;
+    block.lower.forEach((i, n) => {
+      if (switches[i].state === "dead") this.fill(g, "dead", x - SIDE, y + n * cell + off, item.w + SIDE - (across - wide), bar);
+      else if (switches[i].hcas_down) this.fill(g, "part", x - SIDE, y + n * cell - 1, SIDE - 1, Math.max(size, 4));
+    });
+    block.upper.forEach((i, n) => { if (switches[i].state === "dead") this.fill(g, "dead", x + n * across + (wide - bar) / 2, y - 4, bar, item.h + 4 - (cell - size)); });
+  }
+
+  paintNames(g, { block, x, y, cell, across }) {
+    const { switches } = this.map, short = name => name.length > 19 ? "…" + name.slice(-18) : name;
+    g.font = `${Math.min(11, cell)}px system-ui, sans-serif`;
+    g.fillStyle = this.colors.ink;
+    g.textAlign = "right";
+    block.lower.forEach((i, n) => g.fillText(short(switches[i].name), x - SIDE - 4, y + n * cell + cell / 2 + 3.5));
+    g.textAlign = "left";
+    block.upper.forEach((i, n) => {
+      g.save();
+      g.translate(x + n * across + across / 2 + 4, y - 8);
+      g.rotate(-Math.PI / 2);
+      g.fillText(short(switches[i].name).slice(-12), 0, 0);
+      g.restore();
+    });
+  }
+
+  fill(g, state, ...box) {
+    g.fillStyle = this.colors[state];
+    g.fillRect(...box);
+  }
+
+  // Both directions as two bars in a cell, upwards on the left, where there is room for them.
+  paintLoad(g, trunk, x, y, wide, size) {
+    if (this.by !== "load" || size < BARS - 1) return drawStep(g, (this.stepOf(trunk) + 1) / (this.bounds.length + 1), this.color(trunk), x + (wide - size) / 2, y, size);
+    const half = Math.floor((wide - 1) / 2);
+    [trunk.loadUp, trunk.loadDown].forEach((load, i) => {
+      const tall = Math.max(1, Math.round(size * Math.min(100, load) / 100));
+      g.fillStyle = this.colors.load[stepOf(this.bounds, load)];
+      g.fillRect(x + i * (half + 1), y + size - tall, half, tall);
+    });
   }
 
   // Never smaller than one can see.
@@ -216,18 +264,11 @@ export class FabricMap {
     drawState(g, trunk.state, x - out, y - out, s, this.colors);
   }
 
-  // At a row's beginning: its switch is dead, or some of its HCAs are down.
-  paintEdge(g, sw, x, y, w, tall) {
-    if (sw.state !== "dead" && !sw.hcas_down) return;
-    g.fillStyle = this.colors[sw.state === "dead" ? "dead" : "part"];
-    g.fillRect(x, y, w, tall);
-  }
-
   // ---- Tiers
 
   paintTiers(g) {
     const { switches } = this.map, { colors, nodes } = this;
-    const rank = trunk => this.by === "state" ? STATES[trunk.state].rank : this.stepOf(trunk);
+    const rank = trunk => this.ramp ? this.stepOf(trunk) : STATES[trunk.state].rank;
     for (const trunk of [...this.trunks].sort((a, b) => rank(a) - rank(b))) this.paintTrunk(g, trunk);
     g.textAlign = "left";
     g.font = "12px system-ui, sans-serif";
@@ -241,30 +282,47 @@ export class FabricMap {
   }
 
   paintTrunk(g, trunk) {
-    const a = this.nodes.get(trunk.lower), b = this.nodes.get(trunk.upper), { colors } = this;
+    const a = this.nodes.get(trunk.lower), b = this.nodes.get(trunk.upper), { colors, ramp } = this;
     if (!a || !b) return;
-    const state = this.by === "state", step = state ? 0 : this.stepOf(trunk), bad = state ? trunk.state !== "ok" : step > 0;
-    g.strokeStyle = state ? (bad ? colors[trunk.state] : colors.pale) : this.ramp()[step];
-    g.lineWidth = state ? (bad ? 2.2 : 1) : 0.8 + step * 0.9;
+    const from = { x: a.x, y: a.y - a.size / 2 }, to = { x: b.x, y: b.y + b.size / 2 }, middle = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
+    if (ramp && this.by === "load") { // each end's half shows what that end sends
+      this.line(g, from, middle, trunk.loadUp);
+      this.line(g, middle, to, trunk.loadDown);
+      return;
+    }
+    if (ramp) return this.line(g, from, to, ramp.of(trunk));
+    const { state } = trunk, bad = state !== "ok" && state !== "behind";
+    g.strokeStyle = state === "ok" ? colors.pale : colors[state];
+    g.lineWidth = bad ? 2.2 : 1;
     if (!bad && this.trunks.length > DENSE) g.globalAlpha = 0.45;
-    g.setLineDash(!state || !bad ? [] : trunk.state === "dead" ? [2, 5] : trunk.state === "part" ? [9, 4] : [5, 2]);
+    g.setLineDash(state === "ok" ? [] : state === "behind" ? [1.5, 4] : state === "dead" ? [2, 5] : state === "part" ? [9, 4] : [5, 2]);
     g.beginPath();
-    g.moveTo(a.x, a.y - a.size / 2);
-    g.lineTo(b.x, b.y + b.size / 2);
+    g.moveTo(from.x, from.y);
+    g.lineTo(to.x, to.y);
     g.stroke();
     g.setLineDash([]);
     g.globalAlpha = 1;
-    if (state && bad) {
+    if (bad) {
       const near = 0.22;
-      drawState(g, trunk.state, a.x + (b.x - a.x) * near - 5, a.y + (b.y - a.y) * near - 5, 10, colors);
+      drawState(g, state, a.x + (b.x - a.x) * near - 5, a.y + (b.y - a.y) * near - 5, 10, colors);
     }
+  }
+
+  line(g, from, to, value) {
+    const step = stepOf(this.bounds, value), share = step / this.bounds.length;
+    g.strokeStyle = this.colors[this.ramp.colours][step];
+    g.lineWidth = 0.8 + share * 3.2;
+    g.beginPath();
+    g.moveTo(from.x, from.y);
+    g.lineTo(to.x, to.y);
+    g.stroke();
   }
 
   paintNode(g, sw, node) {
     const { colors } = this, { x, y, size, step } = node, half = size / 2;
     g.fillStyle = colors.card;
     g.fillRect(x - half - 2, y - half - 2, size + 4, size + 4);
-    drawState(g, sw.state === "ok" ? "ok" : sw.state, x - half, y - half, size, colors);
+    drawState(g, sw.state, x - half, y - half, size, colors);
     if (step > NAMED) this.paintName(g, sw, x, sw.level && sw.level === this.top ? y - half - 6 : y + half + 13, step);
     if (sw.hcas) this.paintHcas(g, sw, x, y + half + (step > NAMED ? 20 : 6), Math.min(step * 0.8, 60));
   }
@@ -284,19 +342,20 @@ export class FabricMap {
     const up = w * (sw.hcas - sw.hcas_down) / sw.hcas;
     g.fillStyle = this.colors.ok;
     g.fillRect(x - w / 2, y, up, 5);
-    g.fillStyle = this.colors.dead;
-    if (sw.hcas_down) g.fillRect(x - w / 2 + up, y - 2, Math.max(2, w - up), 9);
+    const dead = sw.state === "dead"; // the switch is what is red then
+    g.fillStyle = dead ? this.colors.line : this.colors.part;
+    if (sw.hcas_down) g.fillRect(x - w / 2 + up, y - (dead ? 0 : 2), Math.max(2, w - up), dead ? 5 : 9);
   }
 
-  stepOf(trunk) { return this.by === "load" ? loadStep(trunk.load) : errorStep(trunk.errors); }
-  ramp() { return this.by === "load" ? this.colors.load : this.colors.error; }
+  stepOf(trunk) { return stepOf(this.bounds, this.ramp.of(trunk)); }
+  color(trunk) { return this.colors[this.ramp.colours][this.stepOf(trunk)]; }
 
   // ---- Pointing, clicking, keys
 
   at(x, y) {
     if (this.drawn) return this.nearest(x, y);
     for (const item of this.items) {
-      const c = Math.floor((x - item.x) / item.cell), r = Math.floor((y - item.y) / item.cell);
+      const c = Math.floor((x - item.x) / item.across), r = Math.floor((y - item.y) / item.cell);
       if (r >= 0 && r < item.block.lower.length && c >= -1 && c < item.block.upper.length && x > item.x - SIDE) return this.cellPlace(item, r, c);
       if (x >= item.x && x < item.x + Math.max(item.w, 46) && y < item.y && y > item.y - TITLE) return this.titlePlace(item);
     }
@@ -306,7 +365,7 @@ export class FabricMap {
   titlePlace(item) { return { item, x: item.x, y: item.y - TITLE + 3, w: Math.max(item.w, 46), h: 13, block: item.block }; }
 
   cellPlace(item, r, c) {
-    const { block, cell } = item, place = { item, r, c, x: item.x + c * cell, y: item.y + r * cell, w: cell, h: cell };
+    const { block, cell, across } = item, place = { item, r, c, x: item.x + c * across, y: item.y + r * cell, w: across, h: cell };
     if (c < 0) return { ...place, x: item.x - SIDE, w: SIDE, sw: this.map.switches[block.lower[r]] };
     return { ...place, trunk: item.cells?.get(r * block.upper.length + c), lower: block.lower[r], upper: block.upper[c] };
   }
@@ -371,7 +430,7 @@ export class FabricMap {
       const { block } = item;
       this.places.push(this.titlePlace(item));
       for (const [key, trunk] of item.cells)
-        if (this.by === "state" ? trunk.state !== "ok" : this.stepOf(trunk) > 1)
+        if (this.ramp ? this.stepOf(trunk) > 1 : this.isFault({ trunk }))
           this.places.push(this.cellPlace(item, Math.floor(key / block.upper.length), key % block.upper.length));
     }
     return this.places;
@@ -380,7 +439,7 @@ export class FabricMap {
   place() { return this.focus < 0 ? null : this.list()[this.focus]; }
 
   isFault(place) {
-    return place.sw ? place.sw.state !== "ok" || place.sw.hcas_down > 0 : Boolean(place.trunk && place.trunk.state !== "ok");
+    return place.sw ? place.sw.state !== "ok" || place.sw.hcas_down > 0 : Boolean(place.trunk && place.trunk.state !== "ok" && place.trunk.state !== "behind");
   }
 
   key(event) {
@@ -408,11 +467,33 @@ export class FabricMap {
     this.tip(place, box.left + place.x, box.top + place.y + place.h);
   }
 
-  // What the colours and shapes mean.
+  // Rings what a row of the list is about, as long as it is pointed at; null ends it.
+  pointAt(what) {
+    this.pointed = what && this.map ? this.find(what) : null;
+    this.paint();
+  }
+
+  find({ sw, trunk }) {
+    if (this.drawn) return this.nodes.has(sw?.index ?? trunk.lower) ? this.nodePlace(sw?.index ?? trunk.lower) : null;
+    for (const item of this.items ?? []) {
+      const r = item.block.lower.indexOf(trunk ? trunk.lower : sw.index), c = item.block.upper.indexOf(trunk ? trunk.upper : sw.index);
+      if (trunk && r >= 0 && c >= 0) return this.cellPlace(item, r, c);
+      if (sw && r >= 0) return { x: item.x - SIDE, y: item.y + r * item.cell, w: item.w + SIDE, h: item.cell };
+      if (sw && c >= 0) return { x: item.x + c * item.across, y: item.y - 4, w: item.across, h: item.h + 4 };
+    }
+    return null;
+  }
+
+  // What the colours and shapes mean, and how many trunks have them: the states that there are, or a scale.
   legend(mark) {
-    if (this.by === "state")
-      return Object.entries(STATES).map(([state, { text }]) => h("li", {}, mark(state), " ", text));
-    const steps = this.by === "load" ? LOAD_STEPS : ERROR_STEPS;
-    return steps.map((text, step) => h(`li`, {}, h(`span.step.${this.by}${step}`, { "aria-hidden": "true" }, h("i", {})), " ", text));
+    const counts = [], count = at => { counts[at] = (counts[at] ?? 0) + 1; };
+    if (!this.ramp) {
+      const states = {};
+      for (const { state } of this.trunks ?? []) states[state] = (states[state] ?? 0) + 1;
+      for (const sw of this.map?.switches ?? []) if (sw.state !== "ok") states[sw.state] ??= 0;
+      return Object.entries(STATES).filter(([state]) => state === "ok" || state in states).map(([state, { text }]) => h("li", {}, mark(state), ` ${text}`, states[state] ? h("b", {}, ` ${number(states[state])}`) : null));
+    }
+    for (const trunk of this.trunks ?? []) count(this.stepOf(trunk));
+    return [...(this.bounds ?? this.ramp.bounds), null].map((_, step) => h("li.scale", {}, h(`i.step.${this.ramp.colours}${step}`, { "aria-hidden": "true" }), h("span", {}, stepText(this.bounds, step, this.ramp.unit)), h("b", {}, counts[step] ? number(counts[step]) : "")));
   }
 }

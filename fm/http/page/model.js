@@ -1,16 +1,17 @@
 // model: what is made of fmd's documents, without a screen. Pure.
 export const KEPT_EVENTS = 2000, KEPT_AT_FIRST = 40;
-const LOWER = 0, UPPER = 1, LINKS = 2, DOWN = 3, CORDONED = 4, ASIDE = 5, UNHEALTHY = 6, LOAD = 7, ERRORS = 8;
+const LOWER = 0, UPPER = 1, LINKS = 2, DOWN = 3, CORDONED = 4, ASIDE = 5, UNHEALTHY = 6, LOAD = 7, ERRORS = 8, LOAD_UP = 9, LOAD_DOWN = 10, WAIT = 11;
 
 // ---- States: each has a word, a rank (the worst is shown first) and, in map.js and style.css, a colour and a shape.
 
 export const STATES = {
-  ok: { rank: 0, text: "all links up" }, cordoned: { rank: 1, text: "cordoned" }, aside: { rank: 2, text: "in quarantine or isolated" },
-  unhealthy: { rank: 3, text: "unhealthy" }, part: { rank: 4, text: "some links down" }, dead: { rank: 5, text: "all links down" },
+  ok: { rank: 0, text: "all links up" }, behind: { rank: 1, text: "behind a switch that is down" }, cordoned: { rank: 2, text: "cordoned" }, aside: { rank: 3, text: "in quarantine or isolated" },
+  unhealthy: { rank: 4, text: "unhealthy" }, part: { rank: 5, text: "some links down" }, dead: { rank: 6, text: "all links down" },
 };
 
-export function trunkState(trunk) {
-  if (trunk.down >= trunk.links) return "dead";
+// A link to a dead switch is not the fault: that switch is.
+export function trunkState(trunk, behind) {
+  if (trunk.down >= trunk.links) return behind ? "behind" : "dead";
   if (trunk.down) return "part";
   if (trunk.unhealthy) return "unhealthy";
   if (trunk.aside) return "aside";
@@ -23,19 +24,31 @@ export function switchState(sw) {
   return sw.cordoned ? "cordoned" : "ok";
 }
 
-export const worse = (a, b) => STATES[a].rank >= STATES[b].rank ? a : b;
+// ---- What trunks are coloured by, beside their state: where steps begin, and the colours, --load0 .. --load6 or --error0 .. --error4.
 
-// 0 .. 4 by load in per cent, by errors a minute.
-export const loadStep = load => load < 1 ? 0 : load < 25 ? 1 : load < 50 ? 2 : load < 75 ? 3 : 4;
-export const errorStep = errors => errors < 1 ? 0 : errors < 10 ? 1 : errors < 100 ? 2 : errors < 1000 ? 3 : 4;
-export const LOAD_STEPS = ["below 1% or not known", "to 25%", "to 50%", "to 75%", "above 75%"];
-export const ERROR_STEPS = ["none, or not known", "1 a minute", "10 a minute", "100 a minute", "1,000 a minute"];
+export const RAMPS = {
+  load: { text: "load", of: trunk => trunk.load, bounds: [1, 20, 40, 60, 80, 95], unit: "%", colours: "load" },
+  up: { text: "load upwards", of: trunk => trunk.loadUp, bounds: [1, 20, 40, 60, 80, 95], unit: "%", colours: "load" },
+  down: { text: "load downwards", of: trunk => trunk.loadDown, bounds: [1, 20, 40, 60, 80, 95], unit: "%", colours: "load" },
+  wait: { text: "time waiting to send", of: trunk => trunk.wait, bounds: [1, 5, 10, 25, 50, 75], unit: "%", colours: "load" },
+  errors: { text: "errors", of: trunk => trunk.errors, bounds: [1, 10, 100, 1000], unit: " a minute", colours: "error" },
+};
+export const stepOf = (bounds, value) => bounds.filter(bound => value >= bound).length;
+
+// Bounds that make the most of the steps: from the least to the most that there is.
+export function fittedBounds(ramp, trunks) {
+  const values = trunks.map(ramp.of).filter(value => value >= 1), { length } = ramp.bounds;
+  if (!values.length) return ramp.bounds;
+  const least = values.reduce((a, b) => Math.min(a, b)), most = values.reduce((a, b) => Math.max(a, b));
+  return [...ramp.bounds.keys()].map(i => Math.round((least + (most - least) * i / length) * 10) / 10);
+}
+export const stepText = (bounds, step, unit) => (step ? step < bounds.length ? `${number(bounds[step - 1])}–${number(bounds[step])}${unit}` : `from ${number(bounds[step - 1])}${unit}` : `below ${number(bounds[0])}${unit}`);
 
 // ---- The map
 
 const trunkOf = row => ({
   lower: row[LOWER], upper: row[UPPER], links: row[LINKS], down: row[DOWN] ?? 0, cordoned: row[CORDONED] ?? 0, aside: row[ASIDE] ?? 0,
-  unhealthy: row[UNHEALTHY] ?? 0, load: row[LOAD] ?? 0, errors: row[ERRORS] ?? 0,
+  unhealthy: row[UNHEALTHY] ?? 0, load: row[LOAD] ?? 0, errors: row[ERRORS] ?? 0, loadUp: row[LOAD_UP] ?? 0, loadDown: row[LOAD_DOWN] ?? 0, wait: row[WAIT] ?? 0,
 });
 
 function switchesOf(columns) {
@@ -127,7 +140,7 @@ function noteCordons(switches, trunks) {
 export function makeMap(document) {
   const switches = switchesOf(document.switches), trunks = document.trunks.map(trunkOf), lonely = new Set(switches.keys());
   for (const trunk of trunks) {
-    trunk.state = trunkState(trunk);
+    trunk.state = trunkState(trunk, !switches[trunk.lower].links || !switches[trunk.upper].links);
     lonely.delete(trunk.lower);
     lonely.delete(trunk.upper);
   }
@@ -139,26 +152,58 @@ export function makeMap(document) {
     if (!switches[upper].links) switches[lower].behind += down;
   }
   for (const sw of switches) sw.state = switchState(sw);
-  const blocks = blocksOf(switches, trunks);
-  return {
-    levels: document.levels, switches, trunks, blocks, lonely: [...lonely],
-    leaves: switches.filter(sw => sw.level === 0).length,
-    faults: faultsOf(switches, trunks),
-  };
+  const map = { levels: document.levels, switches, trunks, blocks: blocksOf(switches, trunks), lonely: [...lonely], leaves: switches.filter(sw => sw.level === 0).length };
+  map.faults = faultsOf(map, []);
+  return map;
 }
 
-// Faults and maintenance, the worst first: dead switches, HCAs down, trunks. A switch that is cordoned is one row, not one for each of its trunks.
-function faultsOf(switches, trunks) {
-  const list = [];
-  for (const sw of switches) {
-    if (sw.state === "dead") list.push({ rank: 20, state: "dead", sw, text: `${sw.name}: all ${sw.links_down} links down` });
-    else if (sw.hcas_down) list.push({ rank: 8, state: "part", sw, text: `${sw.name}: ${sw.hcas_down} of ${sw.hcas} ${plural("HCA", sw.hcas)} down` });
-    if (sw.cordoned) list.push({ rank: STATES.cordoned.rank, state: "cordoned", sw, text: `${sw.name}: ${sw.cordoned === 1 ? "its link to a switch is" : `all ${sw.cordoned} links to switches are`} cordoned` });
+// ---- Faults and maintenance, the worst first: dead switches, HCAs down, trunks. What is behind a dead switch is not a fault of its own, and a
+// switch that is cordoned is one row, not one for each of its trunks.
+
+const endName = end => `${end.name}${end.port ? ` p${end.port}` : ""}`;
+const linkText = row => `${endName(row.b)} – ${endName(row.a)}`;
+const pairKey = (a, b) => a < b ? a + b : b + a;
+
+// Why a link is down or not trusted, as its ports report it: the end to blame is named once.
+export const whyOf = ({ reason, blame, why }) => [reason && (!blame ? reason : reason.endsWith(`by ${blame}`) ? `${reason}, the end to blame` : `${reason}; to blame: ${blame}`), why].filter(Boolean).join("; ");
+
+// Since when, and why, by rows of `links?down` and `links?sick`: the earliest, and what most of them have.
+function becauseOf(rows) {
+  const counts = new Map(), since = rows.map(row => row.since).filter(Boolean).sort()[0];
+  for (const row of rows) {
+    const why = whyOf(row);
+    if (why) counts.set(why, (counts.get(why) ?? 0) + 1);
   }
-  const told = ({ state, lower, upper }) => state === "ok" || [switches[lower], switches[upper]].some(sw => sw.state === "dead" || state === "cordoned" && sw.cordoned);
-  for (const trunk of trunks)
-    if (!told(trunk))
-      list.push({ rank: STATES[trunk.state].rank, state: trunk.state, trunk, text: trunkText(switches, trunk) });
+  const [why] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
+  return { since, why };
+}
+
+// rows: those of `links?down` and `links?sick` as far as they have come. A fault is {rank, state, text, what, since, why, sw or trunk}.
+export function faultsOf({ switches, trunks }, rows) {
+  const list = [], byGuid = new Map(switches.map(sw => [sw.guid, sw])), byPair = new Map(), ofSwitch = new Map();
+  const add = (map, key, row) => map.has(key) ? map.get(key).push(row) : map.set(key, [row]);
+  for (const row of rows) {
+    if (!row.a || !row.b) continue;
+    const [a, b] = [byGuid.get(row.a.guid), byGuid.get(row.b.guid)];
+    if (a && b) add(byPair, pairKey(row.a.guid, row.b.guid), row);
+    for (const sw of [a, b]) if (sw) add(ofSwitch, sw, row);
+  }
+  for (const sw of switches) {
+    const mine = ofSwitch.get(sw) ?? [], hosts = sw.state === "dead" ? [] : mine.filter(row => !byGuid.has(row.a.guid) || !byGuid.has(row.b.guid)), down = hosts.filter(row => row.up === false);
+    if (sw.state === "dead") list.push({ rank: 20, state: "dead", sw, what: sw.guid, text: `${sw.name}: all ${sw.links_down} links down`, ...becauseOf(mine) });
+    else if (sw.hcas_down && down.length < sw.hcas_down) list.push({ rank: 8, state: "part", sw, what: sw.guid, text: `${sw.name}: ${sw.hcas_down} of ${sw.hcas} ${plural("HCA", sw.hcas)} down`, ...becauseOf(down) });
+    else for (const row of down) list.push({ rank: 8, state: "part", sw, what: `${row.a.name}:${row.a.port}`, text: `${linkText(row)}: down`, ...becauseOf([row]) });
+    for (const row of hosts)
+      if (row.up !== false && row.sick) list.push({ rank: 4, state: row.sick === "quarantined" ? "aside" : "unhealthy", sw, what: `${row.a.name}:${row.a.port}`, text: `${linkText(row)}: ${row.sick}`, ...becauseOf([row]) });
+    if (sw.cordoned) list.push({ rank: STATES.cordoned.rank, state: "cordoned", sw, what: sw.guid, text: `${sw.name}: ${sw.cordoned === 1 ? "its link to a switch is" : `all ${sw.cordoned} links to switches are`} cordoned` });
+  }
+  for (const trunk of trunks) {
+    const { state } = trunk, lower = switches[trunk.lower], upper = switches[trunk.upper];
+    if (state === "ok" || state === "behind" || state === "cordoned" && (lower.cordoned || upper.cordoned)) continue;
+    const mine = byPair.get(pairKey(lower.guid, upper.guid)) ?? [], down = mine.filter(row => row.up === false), shown = down.length ? down : mine;
+    const ports = shown.length && shown.length < 5 ? shown.map(row => row.a.guid === lower.guid ? `p${row.a.port} – p${row.b.port}` : `p${row.b.port} – p${row.a.port}`).join(", ") : "";
+    list.push({ rank: STATES[state].rank, state, trunk, ports, what: shown.length === 1 ? `${shown[0].a.name}:${shown[0].a.port}` : lower.guid, text: trunkText(switches, trunk), ...becauseOf(shown) });
+  }
   return list.sort((a, b) => b.rank - a.rank);
 }
 
@@ -167,7 +212,8 @@ export function trunkText(switches, trunk) {
   if (trunk.cordoned) parts.push(`${trunk.cordoned} cordoned`);
   if (trunk.aside) parts.push(`${trunk.aside} in quarantine or isolated`);
   if (trunk.unhealthy) parts.push(`${trunk.unhealthy} unhealthy`);
-  if (trunk.load) parts.push(`busiest ${trunk.load}%`);
+  if (trunk.load) parts.push(`busiest ${trunk.loadUp}% up, ${trunk.loadDown}% down`);
+  if (trunk.wait) parts.push(`waiting to send ${trunk.wait}% of the time`);
   if (trunk.errors) parts.push(`${number(trunk.errors)} ${plural("error", trunk.errors)} a minute`);
   return `${switches[trunk.lower].name} – ${switches[trunk.upper].name}: ${parts.join(", ")}`;
 }
@@ -234,6 +280,7 @@ export const LEVELS = ["error", "warning", "notice", "info", "debug"];
 // ---- Alerts: who is cut off comes first, whatever else is older
 
 const FIRST = ["hcas-cut-off", "no-link", "no-device", "unreachable"];
+export const isGrave = alert => FIRST.includes(alert.what);
 export const alertOrder = alerts => [...alerts].sort((a, b) => place(a) - place(b) || String(b.since).localeCompare(String(a.since)));
 const place = alert => { const i = FIRST.indexOf(alert.what); return i < 0 ? FIRST.length : i; };
 
@@ -242,6 +289,7 @@ export const isDamaged = s => Boolean(s.links_down || s.hcas_off || s.links_quar
 
 // ---- Figures for people
 
+export const percent = value => value == null ? "–" : `${value < 10 && value % 1 ? value.toFixed(1) : Math.round(value)}%`;
 export const number = n => n == null ? "–" : Number(n).toLocaleString("en");
 export const duration = ms => ms == null ? "–" : ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1e4 ? `${Math.round(ms)} ms` : `${(ms / 1e3).toFixed(1)} s`;
 export function span(s) {
