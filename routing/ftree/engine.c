@@ -149,10 +149,11 @@ static void place_hosts_in_order(struct dests *d, struct numbering *n, const str
  */
 static void count_numbers(struct dests *d, const struct graph *g)
 {
-	uint32_t *lids = mem_array_unset(lids, d->top + 1u), nlids = 0, nplaces = 0;
-	uint32_t *count = mem_array(count, g->nswitches + 2);	    /* by place */
-	uint32_t *place_of = mem_array(place_of, g->nswitches + 1); /* + 1 */
-	uint32_t(*above)[256] = mem_array(above, g->nswitches + 2); /* by place */
+	struct arena *arena = arena_new();
+	uint32_t *lids = arena_array(arena, lids, d->top + 1u), nlids = 0, nplaces = 0;
+	uint32_t *count = arena_array(arena, count, g->nswitches + 2);	     /* by place */
+	uint32_t *place_of = arena_array(arena, place_of, g->nswitches + 1); /* + 1 */
+	uint32_t(*above)[256] = arena_array(arena, above, g->nswitches + 2); /* by place */
 
 	d->number = mem_array(d->number, UINT8_MAX + 1);
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
@@ -187,10 +188,7 @@ static void count_numbers(struct dests *d, const struct graph *g)
 			family = &g->families[g->switches[sw].family];
 		}
 	}
-	free(lids);
-	free(count);
-	free(place_of);
-	free(above);
+	arena_free(arena);
 }
 
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,

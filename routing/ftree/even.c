@@ -62,8 +62,10 @@ struct work {
 	uint8_t *out, *was; /* by switch: the LID's port now, 0 = not chosen; and by the tables */
 	uint64_t *price;    /* by switch: of the way to the LID's switch */
 	uint64_t *fees;	    /* by lane: price_of() `hosts` flows; UNPRICED until it is asked for */
-	struct design_row to; /* that switch's */
-	uint32_t hosts;	      /* of a source, on average */
+	struct design_row to;		/* that switch's */
+	uint32_t lid;			/* at hand */
+	uint16_t beside[UINT8_MAX + 1]; /* by port, see count_beside() */
+	uint32_t hosts;			/* of a source, on average */
 };
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
@@ -156,11 +158,26 @@ static uint64_t put(struct work *w, const struct source *s, const uint8_t *by, b
 	return price;
 }
 
+/* Counts, by port of a switch, other LIDs of the LID's leaf: a shift sends to them at once. */
+static const uint16_t *count_beside(struct work *w, uint32_t sw)
+{
+	const struct dests *d = &w->legal.d;
+	const struct dest_run *run = &d->runs[d->first_run[d->sw[w->lid]]],
+			      *end = &d->runs[d->first_run[d->sw[w->lid] + 1]];
+
+	mem_zero(w->beside, UINT8_MAX + 1);
+	for (; run < end; run++)
+		for (uint32_t lid = run->lid; lid < (uint32_t)run->lid + run->count; lid++)
+			w->beside[tables_row(&w->legal.tables, sw)[lid]] += lid != w->lid;
+	return w->beside;
+}
+
 /*
  * The price of the cheapest port on a shortest path, which *port gets; or of the tables' port, if
- * that is hardly dearer.
+ * that is hardly dearer. Each LID beside (NULL: not counted) makes a trunk's port dearer.
  */
-static uint64_t choose(const struct work *w, uint32_t sw, uint64_t flows, uint8_t *port)
+static uint64_t choose(const struct work *w, uint32_t sw, uint64_t flows, const uint16_t *beside,
+		       uint8_t *port)
 {
 	bool down = w->to.down[sw] != REACH_NEVER;
 	const uint8_t *cost = down ? w->to.down : w->to.cost;
@@ -177,6 +194,7 @@ static uint64_t choose(const struct work *w, uint32_t sw, uint64_t flows, uint8_
 			uint8_t out = w->g->lanes[lane].port;
 			uint64_t price = fee_of(w, sw, lane, flows) + w->price[group->peer];
 
+			price += beside && group->nlanes > 1 ? price / 8 * beside[out] : 0;
 			kept = out == w->was[sw] ? price : kept;
 			*port = price < best ? out : *port;
 			best = price < best ? price : best;
@@ -206,7 +224,7 @@ static uint64_t choose_paths(struct work *w)
 			else if ((w->to.down[sw] == REACH_NEVER) == up)
 				w->price[sw] = w->to.cost[sw] >= REACH_NEVER - 1
 						       ? 0
-						       : choose(w, sw, w->hosts, &port);
+						       : choose(w, sw, w->hosts, NULL, &port);
 		}
 	for (uint32_t i = 0; i < 2 * w->nsources; i++) { /* those that may stay come first */
 		const struct source *s = &w->sources[i % w->nsources];
@@ -219,7 +237,7 @@ static uint64_t choose_paths(struct work *w)
 			if (!s->crowded)
 				w->out[sw] = w->was[sw];
 			else if (!w->out[sw])
-				choose(w, sw, s->hosts, &w->out[sw]);
+				choose(w, sw, s->hosts, count_beside(w, sw), &w->out[sw]);
 			sw = channel_of(w, sw, w->out[sw])->next;
 		}
 		price += put(w, s, w->out, false);
@@ -256,6 +274,7 @@ static bool is_crowded(const struct work *w)
 /* Sets the LID's column of the tables. */
 static void take_lid(struct work *w, uint32_t lid)
 {
+	w->lid = lid;
 	w->to = design_of(&w->design, w->legal.d.sw[lid]);
 	for (uint32_t sw = 0; sw < w->g->nswitches; sw++) {
 		uint8_t out = tables_row(&w->legal.tables, sw)[lid];
@@ -367,10 +386,14 @@ static uint64_t find_shares(struct work *w)
 				c->share = (c->share * (100 - c->less) + 99) / 100;
 				continue;
 			}
-			/* What makes up a load: a leaf's flows to one LID, or all to one of its. */
+			/*
+			 * At least a leaf's flows to one LID, or all to one of its; with more than
+			 * two tiers a multiple, as a LID in parts gets in shifts' way above.
+			 */
 			if (hosts && c->tier & 1)
 				hosts = (mine->load + hosts - 1) / hosts;
-			if (hosts && c->rate * mine->links == mine->rate)
+			if (hosts && (one < hosts || w->t->nlevels > 2) &&
+			    c->rate * mine->links == mine->rate)
 				one = (one + hosts - 1) / hosts * hosts;
 			one = one * FULL_RATE / c->rate;
 			*most = one > *most ? one : *most;
@@ -483,6 +506,7 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 				  .fiber = fiber,
 				  .hasty = &params->hasty,
 				  .high = alike ? HIGH : HIGH_RATES };
+		struct arena *arena = arena_new();
 		uint32_t n = g->nswitches + 1;
 
 		even = mem_new(even);
@@ -495,29 +519,24 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		legal_fill(&w.legal);
 		w.g = w.legal.g;
 		w.design.g = w.g;
-		w.sources = mem_array_unset(w.sources, n);
-		w.out = mem_alloc(n, 1);
-		w.was = mem_alloc(n, 1);
-		w.price = mem_array(w.price, n);
-		w.fees = mem_array_unset(w.fees, w.g->nlanes + 1);
+		w.sources = arena_array(arena, w.sources, n);
+		w.out = arena_alloc(arena, n, 1);
+		w.was = arena_alloc(arena, n, 1);
+		w.price = arena_array(arena, w.price, n);
+		w.fees = arena_array(arena, w.fees, w.g->nlanes + 1);
 		w.floor = uneven_is(w.g, t) ? FLOOR : 0;
 		add_channels(&w, rates);
 		find_moves(&w, even);
 		design_fini(&w.design);
 		legal_fini(&w.legal);
 		free(w.channels);
-		free(w.sources);
-		free(w.out);
-		free(w.was);
-		free(w.price);
-		free(w.fees);
+		arena_free(arena);
 	}
 	even_unref(last);
-	if (params->hasty) {
-		even_unref(even);
-		return NULL;
-	}
-	return even;
+	if (!params->hasty)
+		return even;
+	even_unref(even);
+	return NULL;
 }
 
 struct even *even_ref(struct even *even)

@@ -7,17 +7,15 @@
 
 /* ---- Uneven: a switch is odd that has not what is usual on its level ------------------------- */
 
-/* By level: the number of slots that most switches' families have. */
-struct usual {
-	uint16_t slots[UINT8_MAX + 1];
-};
-
-static bool carries_hosts(const struct graph *g, const struct topo *t, uint32_t sw)
+static bool has_hosts(const struct topo *t, uint32_t sw)
 {
-	const struct graph_switch *s = &g->switches[sw];
+	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
+		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
 
-	return any_of(h, 0, s->nhosts,
-		      !t->nodes[t->ports[g->hosts[s->first_host + h].port].node].sharp);
+		if (peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp)
+			return true;
+	}
+	return false;
 }
 
 /* All slots of its family, and parents that are all roots or all not. */
@@ -39,7 +37,8 @@ static bool has_full_trunks(const struct graph *g, uint32_t sw)
 
 bool uneven_is(const struct graph *g, const struct topo *t)
 {
-	struct usual usual;
+	/* By level: the number of slots that most switches' families have. */
+	uint16_t usual[UINT8_MAX + 1] = { 0 };
 
 	/* Asked in each update: no more memory is cleared than there are levels for. */
 	unsigned top = 0;
@@ -48,22 +47,21 @@ bool uneven_is(const struct graph *g, const struct topo *t)
 		top = g->families[f].level > top ? g->families[f].level : top;
 	uint32_t(*count)[GRAPH_MAX_SLOTS + 1] = mem_array(count, top + 1);
 
-	usual = (struct usual){ { 0 } };
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
 		const struct graph_family *family = &g->families[f];
 		uint32_t *of_level = count[family->level];
 
 		of_level[family->nslots] += family->nmembers;
-		if (of_level[family->nslots] > of_level[usual.slots[family->level]])
-			usual.slots[family->level] = family->nslots;
+		if (of_level[family->nslots] > of_level[usual[family->level]])
+			usual[family->level] = family->nslots;
 	}
 	free(count);
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		const struct graph_switch *s = &g->switches[sw];
 
-		if (g->families[s->family].nslots != usual.slots[s->level] ||
-		    !has_full_trunks(g, sw) || (s->level && carries_hosts(g, t, sw)))
+		if (g->families[s->family].nslots != usual[s->level] || !has_full_trunks(g, sw) ||
+		    (s->level && s->nhosts && has_hosts(t, sw)))
 			return true;
 	}
 	return false;
@@ -82,17 +80,6 @@ struct work {
 	uint32_t *met;	 /* by switch: who met it last, + 1 */
 	bool *leaf;	 /* by switch: with hosts */
 };
-
-static bool has_hosts(const struct topo *t, uint32_t sw)
-{
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
-
-		if (peer && peer->node >= t->nswitches && !t->nodes[peer->node].sharp)
-			return true;
-	}
-	return false;
-}
 
 /* ---- One way only ---------------------------------------------------------------------------- */
 

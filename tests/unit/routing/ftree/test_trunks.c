@@ -212,15 +212,22 @@ static bool all_to_all_is_even(struct flows *f)
 }
 
 /* Hosts are in the order of their GUIDs, which is that of leaves and ports. */
+static uint32_t most_of_shift(struct flows *f, uint32_t shift)
+{
+	uint32_t least;
+
+	memset(f->on, 0, f->t->nports * sizeof(*f->on));
+	for (uint32_t i = 0; i < f->nhosts; i++)
+		send_flow(f, i, (i + shift) % f->nhosts);
+	return most_flows(f, 0, 0, &least);
+}
+
 static uint32_t worst_of_shifts(struct flows *f)
 {
-	uint32_t worst = 0, least;
+	uint32_t worst = 0;
 
 	for (uint32_t shift = 1; shift < f->nhosts; shift++) {
-		memset(f->on, 0, f->t->nports * sizeof(*f->on));
-		for (uint32_t i = 0; i < f->nhosts; i++)
-			send_flow(f, i, (i + shift) % f->nhosts);
-		uint32_t most = most_flows(f, 0, 0, &least);
+		uint32_t most = most_of_shift(f, shift);
 
 		worst = most > worst ? most : worst;
 	}
@@ -315,6 +322,109 @@ static void leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly(void **
 	print_message("worst shift %u, all-to-all up %u\n", worst, most);
 	assert_in_range(worst, 1, 2);
 	assert_in_range(most, 1, 32 * 202 / 32 + 1); /* a whole leaf's to all others, its share */
+	flows_free(&f);
+	tables_fini(&tables);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+/* Twelve leaves of nine hosts below nine spines; three leaves lack a cable or two. */
+static void a_leaf_that_lacks_two_cables_lets_no_link_carry_two_whole_lids(void **state)
+{
+	const unsigned lacks[12] = { [3] = 2, [4] = 1, [9] = 1 };
+	struct topo_builder *b = topo_builder_new();
+	uint64_t seed = 1;
+	int spine[9];
+
+	for (unsigned s = 0; s < 9; s++)
+		spine[s] = add_switch(b, &seed, "spine", 12);
+	for (unsigned l = 0; l < 12; l++) {
+		int leaf = add_switch(b, &seed, "leaf", 18);
+
+		add_hosts(b, leaf, l, 9);
+		for (unsigned s = lacks[l]; s < 9; s++)
+			assert_int_equal(topo_builder_link(b, leaf, 10 + s, spine[s], 1 + l, true),
+					 0);
+	}
+	struct topo *t = topo_freeze(b);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	struct flows f = flows_new(t, lids, &tables);
+	uint32_t least, most, share = 9 * 99 / 7; /* of that leaf's flows: a link's */
+
+	send_all_to_all(&f);
+	most = most_flows(&f, 0, 0, &least);
+	print_message("%u flows on the worst link, of a share of %u\n", most, share);
+	assert_in_range(most, share, share * 115 / 100 + 1);
+	flows_free(&f);
+	tables_fini(&tables);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+/*
+ * Two directors of six line cards and six spine cards, of which one lacks a spine card. A leaf of
+ * twelve hosts has half of its cables to a line card of each; all trunks are of six cables.
+ */
+static struct topo *directors_that_lack_a_card(void)
+{
+	struct topo_builder *b = topo_builder_new();
+	uint64_t seed = 1;
+	int leaf[36];
+
+	for (unsigned l = 0; l < 36; l++) {
+		leaf[l] = add_switch(b, &seed, "leaf", 24);
+		add_hosts(b, leaf[l], l, 12);
+	}
+	for (unsigned d = 0; d < 2; d++) {
+		int card[6], line = 0;
+
+		for (unsigned c = 0; c < 6; c++)
+			card[c] = add_switch(b, &seed, "card", 36);
+		for (unsigned i = 0; i < 36; i++) {
+			if (i % 6 == 0)
+				line = add_switch(b, &seed, "line", 72);
+			for (unsigned lane = 1; lane <= 6; lane++) {
+				assert_int_equal(topo_builder_link(b, leaf[i], 12 + d * 6 + lane,
+								   line, i % 6 * 6 + lane, true),
+						 0);
+				if (d || i % 6)
+					assert_int_equal(topo_builder_link(b, line,
+									   36 + i % 6 * 6 + lane,
+									   card[i % 6],
+									   i / 6 * 6 + lane, true),
+							 0);
+			}
+		}
+	}
+	return topo_freeze(b);
+}
+
+/* LIDs of one leaf, to which a shift sends at once, are not moved to the same link. */
+static void shifts_collide_little_where_all_to_all_is_made_even(void **state)
+{
+	struct topo *t = directors_that_lack_a_card();
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+	uint32_t sum = 0, least, most;
+
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	struct flows f = flows_new(t, lids, &tables);
+
+	send_all_to_all(&f);
+	most = most_flows(&f, 0, 0, &least);
+	for (uint32_t shift = 1; shift < f.nhosts; shift++)
+		sum += most_of_shift(&f, shift);
+	print_message("%.3f flows on the worst link of a shift, %u of all to all\n",
+		      (double)sum / (f.nhosts - 1), most);
+	assert_true(sum < 26 * (f.nhosts - 1) / 10);
+	assert_in_range(most, 1, 500);
 	flows_free(&f);
 	tables_fini(&tables);
 	route_free(route);
@@ -537,6 +647,8 @@ int main(void)
 		cmocka_unit_test(trunks_of_any_widths_give_full_bisection_from_the_first_tables),
 		cmocka_unit_test(whole_directors_as_cores_have_no_idle_link_and_even_tiers),
 		cmocka_unit_test(leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly),
+		cmocka_unit_test(a_leaf_that_lacks_two_cables_lets_no_link_carry_two_whole_lids),
+		cmocka_unit_test(shifts_collide_little_where_all_to_all_is_made_even),
 		cmocka_unit_test(half_grown_fabrics_load_no_link_a_fifth_above_what_links_demand),
 		cmocka_unit_test(
 			a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_them_back),
