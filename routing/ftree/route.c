@@ -291,18 +291,19 @@ static const struct graph *take_graph(const struct job *job)
 static uint64_t compute(const struct job *job, struct tables *out, struct gaps *wanted)
 {
 	const struct graph *g = take_graph(job);
+	struct route *route = job->route;
 	bool plain = job->how.orientation == GRAPH_BY_LEVEL && !job->how.through_cordons &&
 		     !job->how.exempt;
 	struct dests d;
 	struct reach r;
 	struct gaps gaps;
 
-	fiber_spend(fiber_of(job->route), g->nlanes * LANE_NS);
+	fiber_spend(fiber_of(route), g->nlanes * LANE_NS);
 	dests_init(&d, g, job->t, job->lids, job->params);
-	pivots_spread(&job->route->pivots, &d);
+	pivots_spread(&route->pivots, &d);
 	reach_init(&r, g);
-	r.design = &job->route->design;
-	r.fiber = fiber_of(job->route);
+	r.design = &route->design;
+	r.fiber = fiber_of(route);
 	tables_keep(out, job->t->nswitches, job->lids->top);
 	fiber_spend(r.fiber, g->nlanes * LANE_NS);
 	/*
@@ -311,24 +312,20 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 	 * might close. With cordons, some entries take cordoned links in the end: what is proven of
 	 * the first pivot remains true then, of further pivots it may not, so one is used.
 	 */
-	if (plain && pivots_find(&job->route->pivots, &d, &r, job->t->ncordoned ? 1 : PIVOTS_MAX))
-		r.pivots = &job->route->pivots;
+	if (plain && pivots_find(&route->pivots, &d, &r, job->t->ncordoned ? 1 : PIVOTS_MAX))
+		r.pivots = &route->pivots;
 	rows_fill(g, &d, &r, out, &gaps);
 	if (r.pivots && gaps_may_close(&gaps, g, job->t, r.pivots->optional)) {
 		gaps_fini(&gaps);
 		r.pivots = NULL;
 		rows_fill(g, &d, &r, out, &gaps);
 	}
-	job->route->pivoting = r.pivots;
-	if (!job->route->even)
-		job->route->even = even_ref(job->params->even);
+	route->pivoting = r.pivots;
+	route->even = route->even ?: even_ref(job->params->even);
 	if (job->how.orientation == GRAPH_BY_LEVEL)
-		job->route->even = even_find(job->route->even, g, job->t, job->lids, job->params,
-					     fiber_of(job->route));
-	const struct even *even = job->route->even;
-
-	if (even)
-		legal_override(g, &r, &d, NULL, even->list, even->count, out);
+		route->even = even_find(route->even, g, job->t, job->lids, job->params, r.fiber);
+	if (route->even)
+		legal_override(g, &r, &d, NULL, route->even->list, route->even->count, out);
 	if (plain && job->params->noverrides) {
 		bool *open = legal_find_open(job->t, g, &gaps);
 
@@ -340,6 +337,9 @@ static uint64_t compute(const struct job *job, struct tables *out, struct gaps *
 	uint64_t open_pairs =
 		wanted || r.pivots ? gaps.host_pairs : detour_fill(g, &d, &r, out, &gaps);
 
+	/* Pivots leave a switch apart from hosts where its spine has no link to a pivot. */
+	if (!wanted && r.pivots && gaps_may_close(&gaps, g, job->t, true))
+		detour_search_tables(job->t, job->lids, out, r.fiber);
 	if (wanted)
 		*wanted = gaps;
 	else
@@ -382,12 +382,10 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	}
 	through.how.exempt = job->how.exempt;
 	through.how.through_cordons = true;
-	if (pivoting) { /* detour_fill() would not know the detours that pivots made */
-		open_pairs = compute(&through, &route->spare, &left);
+	/* detour_fill() would not know the detours that pivots made. */
+	open_pairs = compute(&through, &route->spare, pivoting ? &left : NULL);
+	if (pivoting)
 		gaps_fini(&left);
-	} else {
-		open_pairs = compute(&through, &route->spare, NULL);
-	}
 	route->overridden = open_pairs < cut_off;
 	if (gaps.count == GAPS_MAX && !open_pairs)
 		open_pairs = 1; /* not all are listed; some may be left: the caller counts them */

@@ -317,6 +317,53 @@ static void most_aggregation_nodes_reach_each_other_in_damaged_fabrics(void **st
 	topo_unref(whole);
 }
 
+/*
+ * A rack that is being cabled: its leaf has no hosts yet, and one cable to a spine that is joined
+ * to one other leaf, at which no detour turns. The manager on the first leaf and that leaf reach
+ * each other, if only by a turn at the leaf between.
+ */
+static void a_leaf_that_is_being_cabled_reaches_the_hosts_of_others(void **state)
+{
+	struct topo *t = parse_netfile(
+		"Switch 9 \"S-1\" # \"leaf-1\"\n[1] \"H-1\"[1]\n[2] \"H-2\"[1]\n[5] \"S-5\"[1]\n"
+		"Switch 9 \"S-2\" # \"leaf-2\"\n[1] \"H-3\"[1]\n[2] \"H-4\"[1]\n[5] \"S-5\"[2]\n"
+		"Switch 9 \"S-3\" # \"leaf-3\"\n[1] \"H-5\"[1]\n[2] \"H-6\"[1]\n[5] \"S-5\"[3]\n"
+		"[6] \"S-6\"[3]\n"
+		"Switch 9 \"S-4\" # \"leaf-4\"\n[6] \"S-6\"[4]\n"
+		"Switch 9 \"S-5\" # \"spine-1\"\n[1] \"S-1\"[5]\n[2] \"S-2\"[5]\n[3] \"S-3\"[5]\n"
+		"[9] \"H-7\"[1]\n"
+		"Switch 9 \"S-6\" # \"spine-2\"\n[3] \"S-3\"[6]\n[4] \"S-4\"[6]\n[9] \"H-8\"[1]\n"
+		"Ca 1 \"H-1\" # \"n1 HCA-1\"\n[1] \"S-1\"[1]\nCa 1 \"H-2\" # \"n2 HCA-1\"\n[1] "
+		"\"S-1\"[2]\n"
+		"Ca 1 \"H-3\" # \"n3 HCA-1\"\n[1] \"S-2\"[1]\nCa 1 \"H-4\" # \"n4 HCA-1\"\n[1] "
+		"\"S-2\"[2]\n"
+		"Ca 1 \"H-5\" # \"n5 HCA-1\"\n[1] \"S-3\"[1]\nCa 1 \"H-6\" # \"n6 HCA-1\"\n[1] "
+		"\"S-3\"[2]\n"
+		"Ca 1 \"H-7\" # \"Mellanox Technologies Aggregation Node\"\n[1] \"S-5\"[9]\n"
+		"Ca 1 \"H-8\" # \"Mellanox Technologies Aggregation Node\"\n[1] \"S-6\"[9]\n");
+	uint32_t leaf = find_desc(t, "leaf-4"), spine = find_desc(t, "spine-2");
+	struct routed r;
+
+	assert_int_equal(t->nspecials, 2);
+	route_with(&r, t, NULL);
+	for (uint32_t p = t->nswitch_ports; p < t->nports; p++) {
+		uint16_t lid = r.lids->lid_of_port[p];
+
+		if (!lid || !topo_is_host(t, t->ports[p].node))
+			continue;
+		assert_int_not_equal(tables_row(&r.tables, leaf)[lid], TABLES_NO_ROUTE);
+		assert_int_not_equal(tables_row(&r.tables, spine)[lid], TABLES_NO_ROUTE);
+	}
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		if (!has_hosts(t, sw))
+			continue;
+		assert_int_not_equal(
+			tables_row(&r.tables, sw)[r.lids->lid_of_port[t->nodes[leaf].port0]],
+			TABLES_NO_ROUTE);
+	}
+	drop(&r);
+}
+
 /* LIDs of a leaf's hosts follow each other, whatever else is there. */
 static void they_take_no_lid_between_those_of_hosts(void **state)
 {
@@ -389,6 +436,7 @@ int main(void)
 		cmocka_unit_test(detours_close_no_cycle_whatever_is_dead),
 		cmocka_unit_test(most_aggregation_nodes_reach_each_other_in_damaged_fabrics),
 		cmocka_unit_test(a_dead_leaf_opens_no_pair_of_other_aggregation_nodes),
+		cmocka_unit_test(a_leaf_that_is_being_cabled_reaches_the_hosts_of_others),
 		cmocka_unit_test(they_take_no_lid_between_those_of_hosts),
 		cmocka_unit_test(every_generated_switch_has_one_behind_its_last_port),
 		cmocka_unit_test(a_storage_adapter_on_a_spine_is_a_host),
