@@ -16,6 +16,7 @@
  *   shift_mean, shift_worst  flows on the worst channel between switches when host i sends to host
  *                            i + k, over all k or 200 of them
  *   all_to_all               load of the worst channel over the mean when each host sends to each
+ * A flow counts by the time that it takes: on a link of half the rate of the fastest it is two.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -28,6 +29,7 @@
 #define MAX_HOPS 64
 #define SHIFTS	 200
 #define LIDS	 49152
+#define UNIT	 1000 /* of a flow on the fastest links */
 
 struct node {
 	char name[24];
@@ -41,6 +43,7 @@ struct port {
 	uint32_t node, peer; /* peer: port index */
 	uint64_t guid;
 	uint32_t lid;
+	double cost; /* between switches: UNIT by how much slower the link is than the fastest */
 };
 
 static struct node *nodes;
@@ -93,7 +96,7 @@ static void add_node(const char *line)
 	memcpy(node->name, name, sizeof(name));
 	node->special = !node->is_switch && strstr(line, "Aggregation Node");
 	for (unsigned p = 0; p <= count; p++)
-		ports[nports++] = (struct port){ nnodes, NONE, 0, 0 };
+		ports[nports++] = (struct port){ .node = nnodes, .peer = NONE };
 	if (node->is_switch)
 		ports[node->first].guid = strtoull(strchr(name, '-') + 1, NULL, 16);
 	nnodes++;
@@ -112,6 +115,27 @@ static uint32_t find(const char *name)
 	snprintf(key.name, sizeof(key.name), "%s", name);
 	found = bsearch(&key, nodes, nnodes, sizeof(*nodes), by_name);
 	return found ? (uint32_t)(found - nodes) : NONE;
+}
+
+/* What follows the names of both ends, as "4xDDR". In Gbit/s of data; 0 = it is not there. */
+static double rate_of(const char *line)
+{
+	static const struct {
+		const char *name;
+		double gbps;
+	} speeds[] = { { "xSDR", 2 },	 { "xDDR", 4 },	   { "xQDR", 8 },
+		       { "xFDR10", 10 }, { "xFDR", 13.6 }, { "xEDR", 25 },
+		       { "xHDR", 50 },	 { "xNDR", 100 },  { "xXDR", 200 } };
+
+	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
+		const char *at = strstr(line, speeds[i].name), *digits = at;
+
+		while (digits && digits > line && digits[-1] >= '0' && digits[-1] <= '9')
+			digits--;
+		if (digits != at)
+			return speeds[i].gbps * strtod(digits, NULL);
+	}
+	return 0;
 }
 
 static void add_link(const char *line, uint32_t node)
@@ -135,6 +159,7 @@ static void add_link(const char *line, uint32_t node)
 			*guid ? strtoull(guid, NULL, 16)
 			      : strtoull(strchr(nodes[node].name, '-') + 1, NULL, 16) + number;
 	ports[nodes[node].first + number].peer = nodes[other].first + far;
+	ports[nodes[node].first + number].cost = rate_of(strrchr(line, '"') + 1);
 }
 
 static void read_fabric(const char *path)
@@ -160,12 +185,25 @@ static void read_fabric(const char *path)
 	fclose(in);
 }
 
+static bool is_between_switches(uint32_t port)
+{
+	return ports[port].peer != NONE && nodes[ports[port].node].is_switch &&
+	       nodes[ports[ports[port].peer].node].is_switch;
+}
+
 /* Cables that both ends tell of count. */
 static void check_links(void)
 {
+	double fastest = 0;
+
 	for (uint32_t i = 0; i < nports; i++)
 		if (ports[i].peer != NONE && ports[ports[i].peer].peer != i)
 			ports[i].peer = NONE;
+	for (uint32_t i = 0; i < nports; i++)
+		if (is_between_switches(i) && ports[i].cost > fastest)
+			fastest = ports[i].cost;
+	for (uint32_t i = 0; i < nports; i++)
+		ports[i].cost = ports[i].cost > 0 ? UNIT * fastest / ports[i].cost : UNIT;
 }
 
 static void find_parts(void)
@@ -362,8 +400,8 @@ static uint32_t follow(uint32_t sw, uint32_t lid, uint64_t flows)
 
 static struct {
 	uint64_t connected, unreached, unreached_special, loops;
-	uint32_t cycle, worst;
-	double mean, all_to_all;
+	uint32_t cycle;
+	double mean, worst, all_to_all;
 } verdict;
 
 /*
@@ -393,7 +431,7 @@ static void all_to(uint32_t lid, uint32_t to)
 
 static void judge_all_to_all(void)
 {
-	uint64_t sum = 0, most = 0, channels = 0;
+	double sum = 0, most = 0, channels = 0;
 
 	waits = room((size_t)nports * 32, 1);
 	for (uint32_t lid = 1; lid <= top; lid++)
@@ -401,14 +439,15 @@ static void judge_all_to_all(void)
 		    ports[owner[lid]].lid == lid)
 			all_to(lid, owner[lid]);
 	for (uint32_t i = 0; i < nports; i++) {
-		if (ports[i].peer == NONE || !nodes[ports[i].node].is_switch ||
-		    !nodes[ports[ports[i].peer].node].is_switch)
+		double time = (double)load[i] * ports[i].cost;
+
+		if (!is_between_switches(i))
 			continue;
-		channels++;
-		sum += load[i];
-		most = load[i] > most ? load[i] : most;
+		channels += UNIT / ports[i].cost;
+		sum += (double)load[i];
+		most = time > most ? time : most;
 	}
-	verdict.all_to_all = sum ? (double)most * (double)channels / (double)sum : 0;
+	verdict.all_to_all = sum > 0 ? most / UNIT * channels / sum : 0;
 }
 
 /* Packets to switches wait as well. */
@@ -460,9 +499,10 @@ static void judge_cycles(void)
 	waits = NULL;
 }
 
-static uint32_t shift(uint32_t k, uint32_t *touched)
+static double shift(uint32_t k, uint32_t *touched)
 {
-	uint32_t worst = 0, n = 0;
+	double worst = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < nhosts; i++) {
 		uint32_t to = hosts[(i + k) % nhosts], from = ports[hosts[i]].peer, out;
@@ -474,13 +514,14 @@ static uint32_t shift(uint32_t k, uint32_t *touched)
 				break;
 			if (!load[out]++)
 				touched[n++] = out;
-			worst = load[out] > worst ? (uint32_t)load[out] : worst;
+			if ((double)load[out] * ports[out].cost > worst)
+				worst = (double)load[out] * ports[out].cost;
 			sw = ports[ports[out].peer].node;
 		}
 	}
 	while (n)
 		load[touched[--n]] = 0;
-	return worst;
+	return worst / UNIT;
 }
 
 static void judge_shifts(void)
@@ -491,7 +532,8 @@ static void judge_shifts(void)
 	memset(load, 0, nports * sizeof(*load));
 	count = count > SHIFTS ? SHIFTS : count;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t k = i + 1, worst;
+		uint32_t k = i + 1;
+		double worst;
 
 		x ^= x << 13;
 		x ^= x >> 7;
@@ -499,7 +541,7 @@ static void judge_shifts(void)
 		if (nhosts - 1 > SHIFTS)
 			k = 1 + (uint32_t)(x % (nhosts - 1));
 		worst = shift(k, touched);
-		verdict.mean += (double)worst / count;
+		verdict.mean += worst / count;
 		verdict.worst = worst > verdict.worst ? worst : verdict.worst;
 	}
 	free(touched);
@@ -545,7 +587,7 @@ int main(int argc, char **argv)
 		judge_shifts();
 	printf("{\"hosts\": %" PRIu32 ", \"connected\": %" PRIu64 ", \"unreached\": %" PRIu64
 	       ", \"unreached_special\": %" PRIu64 ", \"loops\": %" PRIu64 ", \"cycle\": %" PRIu32
-	       ", \"shift_mean\": %.4f, \"shift_worst\": %" PRIu32 ", \"all_to_all\": %.4f}\n",
+	       ", \"shift_mean\": %.4f, \"shift_worst\": %.4g, \"all_to_all\": %.4f}\n",
 	       nhosts, verdict.connected, verdict.unreached, verdict.unreached_special,
 	       verdict.loops, verdict.cycle, verdict.mean, verdict.worst, verdict.all_to_all);
 	return 0;

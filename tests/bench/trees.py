@@ -11,7 +11,7 @@ PARTs:
     field      the real fabrics and directors, whole and without a card, and FILEs, beside OpenSM's updn, ftree and dfsssp
     plot FILE  shift and all-to-all against 0 to 20 % dead cables, with and without aggregation nodes: writes FILE.svg and FILE.tsv
 
-Each prints a table as it goes. Figures: flows on the worst channel when host i sends to host i + k, mean over 200 shifts and in brackets the worst; all-to-all
+Each prints a table as it goes. Figures: flows (time, by the links' rates) on the worst channel when host i sends to host i + k, mean over 200 shifts and in brackets the worst; all-to-all
 load of the worst channel over the mean.
 """
 import argparse
