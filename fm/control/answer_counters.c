@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * answer_counters: what ports have counted, and which links are busiest by that. A row of counters
- * is one port with a link; a row of `top` is one link, by the end that sends more.
+ * answer_counters: what ports have counted, which links are busiest by that, and which cables they
+ * have. A row of counters or cables is one port with a link; a row of `top` is one link, by the end
+ * that sends more.
  */
 #include <math.h>
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
 #include "fm/fabric/view.h"
+#include "fm/registers/module.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
@@ -80,6 +82,35 @@ static bool rows_counters(const struct command_env *env, json_t *args, command_p
 	return true;
 }
 const struct command_run counters_run = { .rows = rows_counters, .long_answer = true };
+
+/* ---- cables ---------------------------------------------------------------------------------- */
+
+/* A row for each port with a module that was read. */
+static bool rows_cables(const struct command_env *env, json_t *args, command_put_fn *put, void *arg,
+			char *err)
+{
+	const struct topo *t = command_topo(env, err);
+
+	if (!t || !command_unpack(args, err, "{}"))
+		return false;
+	for (uint32_t p = 0; p < t->nports; p++) {
+		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+		json_t *row, *module;
+
+		if (!peer || !filter_has_port(env->filter, p))
+			continue;
+		module = link_module(env->fabric, t->nodes[port->node].guid, port->num);
+		if (!module)
+			continue;
+		row = end_json(t, port);
+		json_put(row, "{so}", "to", end_json(t, peer));
+		json_object_update_missing(row, module);
+		json_decref(module);
+		put(arg, row);
+	}
+	return true;
+}
+const struct command_run cables_run = { .rows = rows_cables, .long_answer = true };
 
 /* ---- top ------------------------------------------------------------------------------------- */
 

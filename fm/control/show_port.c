@@ -6,6 +6,7 @@
 #include "fm/links_out/module.h"
 #include "fm/multicast/module.h"
 #include "fm/registers/module.h"
+#include "topology/base/mem.h"
 #include "topology/base/text.h"
 
 /* ---- Counters of both ends ------------------------------------------------------------------- */
@@ -156,6 +157,35 @@ void show_port_facts(struct show *s, uint32_t at)
 	free(note);
 }
 
+/* The modules at both ends, and how often the link went down with its cable, here or elsewhere. */
+static void show_modules(struct show *s, uint32_t at)
+{
+	const uint32_t ends[] = { at, s->t->ports[at].peer };
+	json_t *rows = json_array(), *worst = NULL;
+
+	ARRAY_EACH (end, ends, ARRAY_SIZE(ends)) {
+		const struct topo_port *port = *end == TOPO_NONE ? NULL : &s->t->ports[*end];
+		const struct topo_node *node = port ? &s->t->nodes[port->node] : NULL;
+		json_t *module = node ? link_module(s->env->fabric, node->guid, port->num) : NULL;
+		json_t *row;
+
+		if (!module)
+			continue;
+		row = json_pack("{ss si}", "name", node->name, "port", port->num);
+		json_object_update_missing(row, module);
+		json_array_append_new(rows, row);
+		if (json_number(module, "flaps") > json_number(worst, "flaps"))
+			worst = row;
+		json_decref(module);
+	}
+	if (worst)
+		json_put(s->doc, "{so}", "flaps",
+			 json_sprintf("cable %s: %lld times on %lld ports",
+				      json_text(worst, "serial"), json_number(worst, "flaps"),
+				      json_number(worst, "flap_ports")));
+	json_object_set_new(s->doc, "modules", rows);
+}
+
 void show_port(struct show *s, uint32_t at, bool as_link)
 {
 	const struct topo_port *port = &s->t->ports[at];
@@ -178,6 +208,7 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 
 		json_put(s->doc, "{s[oo]}", "ends", near, end_row(s, port->peer));
 	}
+	show_modules(s, at);
 	show_counters(s, at);
 	if (s->from != TOPO_NONE && s->view.lids->lid_of_port[at])
 		show_path(s, s->view.lids->lid_of_port[at]);

@@ -9,6 +9,8 @@ static const char *const kinds[] = {
 	"alert-over",
 	"answers",
 	"audit",
+	"cable-changed",
+	"cable-moved",
 	"cordoned",
 	"cordons-bent",
 	"drained",

@@ -4,11 +4,13 @@
  * metric, and in each port by port. Labels are written anew for each line: to keep them would take
  * more memory than the counters do.
  */
+#include <math.h>
 #include <zlib.h>
 #include "fm/fabric/view.h"
 #include "fm/http/port_metrics.h"
 #include "fm/http/serve.h"
 #include "fm/perf/module.h"
+#include "fm/registers/module.h"
 #include "topology/base/mem.h"
 
 #define LINE_MAX_SIZE 1024 /* two descriptions of 64 bytes, each byte escaped, and the rest */
@@ -25,7 +27,8 @@ enum kind {
 	FEC_MODE,
 	CORDONED,
 	QUARANTINED,
-	ISOLATED
+	ISOLATED,
+	CELSIUS
 };
 
 struct metric {
@@ -56,6 +59,8 @@ static const struct metric own_metrics[] = {
 	  true },
 	{ "isolated", "1 = isolated from routing; others have no series", ISOLATED, 0, PORTS_STATE,
 	  true },
+	{ "module_temperature_celsius", "Temperature of the module, where it reports one", CELSIUS,
+	  0, PORTS_STATE, true },
 	{ "fec_corrected_blocks_total", "Blocks with errors that FEC corrected",
 	  FEC(WIRE_FEC_CORRECTED), false },
 	{ "fec_uncorrected_blocks_total", "Blocks with errors that FEC could not correct",
@@ -222,12 +227,20 @@ static void line_done(struct port_metrics *m, char *end)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
+static bool celsius_value(const struct port_metrics *m, const struct topo_port *port,
+			  uint64_t *value)
+{
+	double celsius = m->source.celsius(m->source.arg, m->topo->nodes[m->node].guid, port->num);
+
+	*value = celsius > 0 ? (uint64_t)lround(celsius) : 0;
+	return !isnan(celsius);
+}
+
 /* False: this port has no such series. */
 static bool value_of(struct port_metrics *m, const struct topo_port *port, uint64_t *value)
 {
 	switch (metric_of(m)->kind) {
 	case COUNTER: {
-		unsigned num = port->num;
 		const struct port_counters *c;
 		unsigned counter = metric_of(m)->counter;
 
@@ -235,13 +248,15 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 			m->counters = m->source.counters(m->source.arg,
 							 m->topo->nodes[m->node].guid, &m->nports);
 		m->looked_up = true;
-		c = m->counters && num <= m->nports ? &m->counters[num - 1] : NULL;
+		c = m->counters && port->num <= m->nports ? &m->counters[port->num - 1] : NULL;
 		if (!c || !counters_have(c, counter) ||
 		    c->read_us[counters_group(counter)] < m->oldest_us)
 			return false;
 		*value = c->value[counter];
 		return true;
 	}
+	case CELSIUS:
+		return celsius_value(m, port, value);
 	case INFO:
 		*value = 1;
 		return true;
@@ -476,6 +491,13 @@ static const struct fec_mode *fec_modes_of_node(void *arg, guid_t node, uint8_t 
 	return link_health_fec_node(reply->fabric, node, nports);
 }
 
+static double celsius_of(void *arg, guid_t node, uint8_t port)
+{
+	const struct port_reply *reply = arg;
+
+	return link_module_celsius(reply->fabric, node, port);
+}
+
 static uint64_t oldest(void *arg)
 {
 	const struct port_reply *reply = arg;
@@ -574,7 +596,8 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 {
 	struct port_reply *reply;
 	char client[SERVE_ADDRESS];
-	struct port_metrics_source source = { counters_of_node, fec_modes_of_node, oldest, NULL };
+	struct port_metrics_source source = { counters_of_node, fec_modes_of_node, oldest,
+					      celsius_of, NULL };
 	struct asked asked = { .wish = *wish, .topo = fabric_view(fabric).topo };
 
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_value, &asked);

@@ -27,6 +27,7 @@ struct port_metrics_source {
 	/* The same of the modes of error correction, port N at N (link_health_fec_node()). */
 	const struct fec_mode *(*fec_modes)(void *arg, guid_t node, uint8_t *nports);
 	uint64_t (*oldest_us)(void *arg); /* readings before that are left out */
+	double (*celsius)(void *arg, guid_t node, uint8_t port); /* link_module_celsius() */
 	void *arg;
 };
 

@@ -2,6 +2,7 @@
 #include "fm/mad/wire_format.h"
 #include "fm/mad/wire_registers.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 #define CAP_ACCESS_REGISTER 20
 #define REGISTER	    12 /* of the data */
@@ -60,7 +61,70 @@ void wire_register_about(enum wire_register id, const uint8_t data[WIRE_GMP_DATA
 	*page = id == WIRE_REGISTER_PDDR ? pddr.page : ppcnt.page;
 }
 
+/* ---- Modules --------------------------------------------------------------------------------- */
+
+#define CMIS 0x5e0u /* identifiers, by bit */
+
+void wire_module_text(const uint8_t from[16], char to[17])
+{
+	char text[17] = { 0 };
+
+	memcpy(text, from, 16);
+	strcpy(to, words_trim(text));
+}
+
+bool wire_module_is_sound(const struct wire_module *module)
+{
+	const uint8_t *texts[] = { module->vendor, module->part, module->serial };
+	char serial[17];
+
+	ARRAY_EACH (text, texts, ARRAY_SIZE(texts))
+		for (unsigned i = 0, end = 0; i < 16; i++) {
+			uint8_t c = (*text)[i];
+
+			end |= !c;
+			if (end ? c && c != ' ' : c < ' ' || c > '~')
+				return false;
+		}
+	wire_module_text(module->serial, serial);
+	return module->kind == WIRE_MODULE_UNPLUGGED || (*serial && wire_module_kind(module->kind));
+}
+
+double wire_module_length_m(const struct wire_module *module)
+{
+	static const unsigned tenths[] = { 1, 10, 100, 1000 };
+
+	if (module->identifier < 32 && CMIS >> module->identifier & 1)
+		return (module->length & 63) * tenths[module->length >> 6] / 10.0;
+	return module->length;
+}
+
 /* ---- Words ----------------------------------------------------------------------------------- */
+
+static const char *name_of(const char *const *names, size_t count, unsigned number)
+{
+	return number < count ? names[number] : NULL;
+}
+
+const char *wire_module_kind(unsigned kind)
+{
+	static const char *const names[] = {
+		"unidentified", "active", "optical", "passive copper", "unplugged", "twisted pair",
+		"CPO",		"OE",	  "ELS"
+	};
+
+	return name_of(names, ARRAY_SIZE(names), kind);
+}
+
+const char *wire_module_identifier(unsigned identifier)
+{
+	static const char *const names[] = { "QSFP28",	  "QSFP+",  "SFP28",   "QSA",
+					     "backplane", "SFP-DD", "QSFP-DD", "QSFP-CMIS",
+					     "OSFP",	  "C2C",    "DSFP",    "QSFP split",
+					     "CPO",	  "OE",	    "ELS" };
+
+	return name_of(names, ARRAY_SIZE(names), identifier);
+}
 
 const char *wire_down_reason(unsigned reason)
 {
@@ -120,5 +184,5 @@ const char *wire_down_reason(unsigned reason)
 		[53] = "recovery command",
 	};
 
-	return reason < ARRAY_SIZE(names) ? names[reason] : NULL;
+	return name_of(names, ARRAY_SIZE(names), reason);
 }

@@ -59,15 +59,32 @@ enum { WIRE_INTENT_YES = 1, WIRE_INTENT_NO = 2 };
 /* "cable unplugged"; NULL = a number without a name. 0, "none", and 1 are no reason. */
 const char *wire_down_reason(unsigned reason);
 
-/* The module in the port: texts are padded, temperatures in 1/256 C. */
+/*
+ * The module in the port: texts are padded, temperatures in 1/256 C, power of the first lane in
+ * dBm, both with a sign; 0 = not known. The length is in metres, of modules with CMIS in the low 6
+ * bits, times 0.1, 1, 10 or 100.
+ */
 /* clang-format off */
 #define WIRE_MODULE_LIST(F, R, G, B)                                                               \
-	R(r1, 32) F(length, 16) F(identifier, 8) R(r2, 8) R(r3, 96)                                \
-	B(vendor, 128) B(part, 128) R(r4, 32) F(firmware, 32) B(serial, 128)                       \
-	F(temperature, 16) R(r5, 16) F(rx_power, 16) R(r6, 368) F(hottest, 16) F(coldest, 16)
+	R(r1, 32) F(kind, 4) R(r2, 4) F(length, 8) F(identifier, 8) R(r3, 8) R(r4, 96)             \
+	B(vendor, 128) B(part, 128) R(r5, 32) F(firmware, 32) B(serial, 128)                       \
+	F(temperature, 16) R(r6, 16) F(rx_power, 16) R(r7, 112) F(tx_power, 16) R(r8, 240)         \
+	F(hottest, 16) F(coldest, 16)
 /* clang-format on */
 #define WIRE_MODULE_BYTES 132
 WIRE_ATTRIBUTE(module, WIRE_MODULE_LIST, WIRE_MODULE_BYTES)
+
+#define WIRE_MODULE_OPTICAL   2 /* kinds: an end by itself */
+#define WIRE_MODULE_PASSIVE   3 /* no light */
+#define WIRE_MODULE_UNPLUGGED 4
+/* False: a text has bytes that are none, or the module has no serial number, though it is there. */
+bool wire_module_is_sound(const struct wire_module *module);
+/* Literals: "optical", "OSFP"; NULL = a number without a name. */
+const char *wire_module_kind(unsigned kind);
+const char *wire_module_identifier(unsigned identifier);
+double wire_module_length_m(const struct wire_module *module);
+/* The text without what it is padded with. */
+void wire_module_text(const uint8_t from[16], char to[17]);
 
 /* Bit errors since the counters were cleared. */
 /* clang-format off */

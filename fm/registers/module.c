@@ -6,7 +6,13 @@
  *
  * Each end reports a reason of its own, one that it has heard of the other end, and whom it blames.
  * A reason at the end that is blamed goes before others.
+ *
+ * A cable is known by the serial number of its modules: a row of the kind `modules` has where it
+ * is, at two ports where both of its modules have one number, where it was when its link went down,
+ * and how often that happened, so that flaps go with the cable.
  */
+#include <math.h>
+#include "fm/conf/lists.h"
 #include "fm/registers/module.h"
 #include "fm/registers/registers.h"
 #include "topology/base/mem.h"
@@ -20,7 +26,9 @@ struct registers_room {
 	struct fabric *fabric;
 	struct fabric_services services;
 	struct registers *registers;
-	unsigned burst; /* events since nothing was waiting */
+	unsigned burst;	      /* events since nothing was waiting */
+	unsigned moves;	      /* events about cables in this lap */
+	struct name_list hot; /* ports that the lap has come to */
 	uint64_t reasons[REASONS];
 };
 
@@ -70,13 +78,13 @@ static bool judge(const struct registers *r, guid_t node, uint8_t port, struct v
 	if (!here || !here->peer)
 		return false;
 	there = registers_port(r, here->peer, here->peer_port);
-	if (here->state == REGISTER_READ)
+	if (here->state[REGISTER_DOWN] == REGISTER_READ)
 		weigh(v, here, node, port);
-	if (there && there->state == REGISTER_READ && there->peer == node &&
+	if (there && there->state[REGISTER_DOWN] == REGISTER_READ && there->peer == node &&
 	    there->peer_port == port) {
 		weigh(v, there, here->peer, here->peer_port);
-		v->whole = here->state == REGISTER_READ && here->down.local == v->reason &&
-			   there->down.local == v->reason;
+		v->whole = here->state[REGISTER_DOWN] == REGISTER_READ &&
+			   here->down.local == v->reason && there->down.local == v->reason;
 	}
 	return v->weight;
 }
@@ -128,6 +136,310 @@ bool link_down_reason(const struct fabric *fabric, guid_t node, uint8_t port,
 	return true;
 }
 
+/* ---- Cables ---------------------------------------------------------------------------------- */
+
+#define CABLE_ENDS 16
+enum {
+	END_HERE = 1,
+	END_FELL = 2,
+	END_LAST = 4, /* it was here before another cable was */
+};
+
+struct cable {
+	char serial[17]; /* in one word */
+	unsigned flaps, nends;
+	struct cable_end {
+		guid_t node;
+		unsigned port, marks;
+	} ends[CABLE_ENDS];
+};
+
+static bool cable_read(const char *line, struct cable *c)
+{
+	int at, more;
+
+	*c = (struct cable){ 0 };
+	if (sscanf(line, "%16s %u%n", c->serial, &c->flaps, &at) != 2)
+		return false;
+	for (; line[at] && c->nends < CABLE_ENDS; at += more) {
+		struct cable_end *end = &c->ends[c->nends++];
+
+		if (sscanf(line + at, " 0x%" SCNx64 " %u %u%n", &end->node, &end->port, &end->marks,
+			   &more) != 3 ||
+		    end->port > UINT8_MAX)
+			return false;
+	}
+	return !line[at];
+}
+
+/* False: it was never met, and is empty. */
+static bool cable_find(const struct registers_room *room, const char *serial, struct cable *c)
+{
+	const char *value = state_value(room->services.state, "modules", serial);
+	char line[1024];
+
+	array_printf(line, "%s %s", serial, value ? value : "");
+	if (*serial && value && cable_read(line, c))
+		return true;
+	*c = (struct cable){ 0 };
+	array_printf(c->serial, "%s", serial);
+	return false;
+}
+
+/* NULL: it was never there. make: an end where it is no more gives way. */
+static struct cable_end *cable_end(struct cable *c, guid_t node, unsigned port, bool make)
+{
+	struct cable_end *old = NULL;
+
+	ARRAY_EACH (end, c->ends, c->nends) {
+		if (end->node == node && end->port == port)
+			return end;
+		old = old || end->marks & END_HERE ? old : end;
+	}
+	if (make && c->nends < CABLE_ENDS)
+		old = &c->ends[c->nends++];
+	if (make && old)
+		*old = (struct cable_end){ .node = node, .port = port };
+	return make ? old : NULL;
+}
+
+static bool cable_line(void *arg, const char *line)
+{
+	struct registers_room *room = arg;
+	struct cable c;
+
+	if (!cable_read(line, &c))
+		return false;
+	ARRAY_EACH (end, c.ends, c.nends)
+		if (end->marks & END_HERE)
+			registers_restore(room->registers, end->node, end->port, c.serial);
+	return true;
+}
+
+static const struct state_kind modules_kind = { .name = "modules",
+						.form = "a cable",
+						.line = cable_line };
+
+static void cable_put(struct registers_room *room, const struct cable *c)
+{
+	char line[1024];
+
+	array_printf(line, "%s %u", c->serial, c->flaps);
+	ARRAY_EACH (end, c->ends, c->nends)
+		if (end->marks)
+			array_add(line, " 0x%016" PRIx64 " %u %u", end->node, end->port,
+				  end->marks);
+	state_put(room->services.state, &modules_kind, room, line);
+}
+
+static double celsius(uint16_t of_256)
+{
+	return (int16_t)of_256 / 256.0;
+}
+
+/* In one word; "" = none is known. */
+static void serial_of(const struct wire_module *module, char serial[17])
+{
+	wire_module_text(module->serial, serial);
+	for (char *c = serial; *c; c++)
+		*c = *c == ' ' ? '_' : *c;
+}
+
+static void serial_at(const struct registers_room *room, guid_t node, uint8_t port, char to[17])
+{
+	const struct register_port *at = registers_port(room->registers, node, port);
+
+	*to = '\0';
+	if (at)
+		serial_of(&at->module, to);
+}
+
+/*
+ * A link has fallen, and its cable's count changes by so much. Modules with two serial numbers are
+ * two cables.
+ */
+static void count_flap(struct registers_room *room, const struct cable_end ends[2], int by)
+{
+	char serials[2][17] = { "", "" };
+	struct cable_end *end;
+	struct cable c;
+
+	for (unsigned i = 0; i < 2; i++) {
+		serial_at(room, ends[i].node, ends[i].port, serials[i]);
+		if (!cable_find(room, serials[i], &c) || (by < 0 && !c.flaps))
+			continue;
+		c.flaps += !i || strcmp(serials[0], serials[1]) ? by : 0;
+		end = cable_end(&c, ends[i].node, ends[i].port, true);
+		if (end)
+			end->marks |= END_FELL;
+		cable_put(room, &c);
+	}
+}
+
+static void log_cable(struct registers_room *room, const struct inv_node *node, uint8_t num,
+		      const struct wire_module *module, const char *was,
+		      const struct cable_end *from)
+{
+	const struct inventory *inv = room->services.inventory;
+	const struct event_subject subject = inventory_link_subject(inv, node->guid, num);
+	char vendor[17], part[17], serial[17], place[128] = "", change[192];
+
+	if (room->moves++ >= EVENTS)
+		return;
+	wire_module_text(module->vendor, vendor);
+	wire_module_text(module->part, part);
+	serial_of(module, serial);
+	if (from) {
+		end_name(room->fabric, from->node, from->port, place, sizeof(place));
+		array_printf(change, "was at %s before", place);
+	} else
+		array_printf(change, "took the place of %s", was);
+	event_log_add(room->services.events, LOG_NOTICE, from ? "cable-moved" : "cable-changed",
+		      &subject,
+		      json_pack("{ss ss ss ss* ss*}", "serial", serial, "vendor", vendor, "part",
+				part, "was", *was ? was : NULL, "from", from ? place : NULL),
+		      "%s: cable %s (%s %s) %s", inventory_link_name(inv, node->guid, num).text,
+		      serial, vendor, part, change);
+}
+
+/*
+ * As registers_ops.module. A cable that is known elsewhere has moved once it is certain that it is
+ * there no more. Of one whose modules have one number the end that is read first tells of it.
+ */
+static bool take_module(void *arg, guid_t guid, uint8_t num, const struct wire_module *module)
+{
+	struct registers_room *room = arg;
+	const struct inv_node *node = inventory_find(room->services.inventory, guid);
+	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
+	char serial[17], was[17], there[17];
+	struct cable_end *end, from = { 0 };
+	struct cable c, old;
+	bool together = false;
+
+	if (!port || !port->peer)
+		return true;
+	serial_of(module, serial);
+	serial_at(room, guid, num, was);
+	if (strcmp(was, serial) && cable_find(room, was, &old) &&
+	    (end = cable_end(&old, guid, num, false))) {
+		end->marks = (end->marks & ~END_HERE) | END_LAST;
+		cable_put(room, &old);
+	}
+	cable_find(room, serial, &c);
+	end = cable_end(&c, guid, num, false);
+	if (end && end->marks & END_HERE)
+		return true;
+	ARRAY_EACH (it, c.ends, c.nends) {
+		if (!(it->marks & (END_HERE | END_LAST)) || it == end)
+			continue;
+		if (it->marks & END_HERE && it->node == port->peer->guid &&
+		    it->port == port->peer_port) {
+			together = true;
+			continue;
+		}
+
+		enum register_state state =
+			registers_module_state(room->registers, it->node, it->port);
+
+		serial_at(room, it->node, it->port, there);
+		if (state < REGISTER_READ)
+			return false;
+		if (state == REGISTER_READ && !strcmp(there, serial))
+			return true; /* two cables have one number */
+		from = *it;
+		it->marks &= END_FELL;
+	}
+	end = cable_end(&c, guid, num, true);
+	if (end)
+		end->marks = (end->marks & END_FELL) | END_HERE;
+	cable_put(room, &c);
+	if (from.node || (*was && strcmp(was, serial) && !together))
+		log_cable(room, node, num, module, was, from.node ? &from : NULL);
+	return true;
+}
+
+/* As registers_ops.hot. */
+static void take_hot(void *arg, const struct inv_node *node, uint8_t num,
+		     const struct wire_module *module)
+{
+	struct registers_room *room = arg;
+	char name[160];
+
+	end_name(room->fabric, node->guid, num, name, sizeof(name));
+	array_add(name, " at %.0f C, limit %.0f C", celsius(module->temperature),
+		  celsius(module->hottest));
+	name_list_add(&room->hot, name);
+	if (room->hot.count <= EVENTS)
+		inventory_add_port(&room->hot.ports, node, num);
+}
+
+static void lapped(void *arg)
+{
+	struct registers_room *room = arg;
+
+	name_list_alert(room->services.alerts, "modules-hot", &room->hot,
+			"module is hotter than its limit", "modules are hotter than their limits");
+	room->hot = (struct name_list){ 0 };
+	room->moves = 0;
+}
+
+/* Of a port whose link is down what was read before, without figures. NULL: nothing was. */
+static const struct wire_module *module_at(const struct registers_room *room, guid_t node,
+					   uint8_t num, bool *read)
+{
+	const struct register_port *at = room ? registers_port(room->registers, node, num) : NULL;
+
+	*read = at && at->state[REGISTER_MODULE] == REGISTER_READ;
+	return at && *at->module.serial ? &at->module : NULL;
+}
+
+static json_t *figure(double value)
+{
+	return isnan(value) ? json_null() : json_real(round(value * 10) / 10);
+}
+
+json_t *link_module(const struct fabric *fabric, guid_t node, uint8_t num)
+{
+	const struct registers_room *room = fabric_room(fabric, &registers_module);
+	char serial[17], vendor[17], part[17], firmware[32] = "";
+	bool read, light;
+	const struct wire_module *m = module_at(room, node, num, &read);
+	unsigned fell = 0;
+	struct cable c;
+
+	if (!m)
+		return NULL;
+	serial_of(m, serial);
+	wire_module_text(m->vendor, vendor);
+	wire_module_text(m->part, part);
+	if (m->firmware)
+		array_printf(firmware, "%u.%u.%u", m->firmware >> 24, m->firmware >> 16 & 255,
+			     m->firmware & 65535);
+	cable_find(room, serial, &c);
+	ARRAY_EACH (end, c.ends, c.nends)
+		fell += !!(end->marks & END_FELL);
+	light = read && m->kind != WIRE_MODULE_PASSIVE;
+	return json_pack("{ss? ss? so ss ss ss ss? so so so so sI sI}", "kind",
+			 wire_module_kind(m->kind), "identifier",
+			 wire_module_identifier(m->identifier), "length_m",
+			 figure(m->length ? wire_module_length_m(m) : NAN), "vendor", vendor,
+			 "part", part, "serial", serial, "firmware", *firmware ? firmware : NULL,
+			 "temperature_c", figure(link_module_celsius(fabric, node, num)), "limit_c",
+			 figure(m->hottest ? celsius(m->hottest) : NAN), "rx_dbm",
+			 figure(light ? (int16_t)m->rx_power : NAN), "tx_dbm",
+			 figure(light ? (int16_t)m->tx_power : NAN), "flaps", (json_int_t)c.flaps,
+			 "flap_ports", (json_int_t)fell);
+}
+
+double link_module_celsius(const struct fabric *fabric, guid_t node, uint8_t num)
+{
+	bool read;
+	const struct wire_module *m =
+		module_at(fabric_room(fabric, &registers_module), node, num, &read);
+
+	return m && read && m->temperature ? celsius(m->temperature) : NAN;
+}
+
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 static bool may_ask(void *arg)
@@ -147,7 +459,8 @@ static void ended(void *arg, guid_t node, uint8_t port)
 	struct link_down_reason why;
 	struct verdict v;
 
-	if (there && (there->state == REGISTER_WANTED || there->state == REGISTER_ASKED))
+	if (there && (there->state[REGISTER_DOWN] == REGISTER_WANTED ||
+		      there->state[REGISTER_DOWN] == REGISTER_ASKED))
 		return;
 	if (link_down_reason(room->fabric, node, port, &why) && t &&
 	    judge(room->registers, node, port, &v)) {
@@ -155,6 +468,12 @@ static void ended(void *arg, guid_t node, uint8_t port)
 		char link[2][128];
 
 		room->reasons[v.reason]++;
+		if (v.down->intent == WIRE_INTENT_YES)
+			count_flap(room,
+				   (struct cable_end[]){
+					   { .node = node, .port = port },
+					   { .node = here->peer, .port = here->peer_port } },
+				   -1);
 		end_name(room->fabric, node, port, link[0], sizeof(link[0]));
 		end_name(room->fabric, here->peer, here->peer_port, link[1], sizeof(link[1]));
 		if (at != TOPO_NONE && port <= t->nodes[at].nports && room->burst++ < EVENTS) {
@@ -182,20 +501,35 @@ static const char *registers_swept(void *arg, const struct fabric_swept *swept)
 		const struct inv_port *port =
 			node && swept->port <= node->nports ? &node->ports[swept->port] : NULL;
 
-		if (port && port->peer)
+		if (port && port->peer) {
+			count_flap(room,
+				   (struct cable_end[]){
+					   { .node = swept->node, .port = swept->port },
+					   { .node = port->peer->guid, .port = port->peer_port } },
+				   1);
 			registers_link_fell(room->registers, swept->node, swept->port,
 					    port->peer->guid, port->peer_port);
+		}
 	}
 	return NULL;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+static json_t *counts_json(const struct registers_room *room, enum register_kind kind)
+{
+	struct registers_counts counts = registers_counts(room->registers, kind);
+
+	return json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
+			 (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
+			 "malformed", (json_int_t)counts.malformed, "unanswered",
+			 (json_int_t)counts.unanswered);
+}
+
 static void registers_status(const void *arg, json_t *doc)
 {
 	const struct registers_room *room = arg;
-	struct registers_counts counts = registers_counts(room->registers);
-	json_t *reasons = json_object();
+	json_t *reasons = json_object(), *counts = counts_json(room, REGISTER_DOWN);
 
 	for (unsigned i = 0; i < REASONS; i++)
 		if (room->reasons[i]) {
@@ -205,18 +539,26 @@ static void registers_status(const void *arg, json_t *doc)
 			json_object_set_new(reasons, name,
 					    json_integer((json_int_t)room->reasons[i]));
 		}
-	json_object_set_new(doc, "registers",
-			    json_pack("{sI sI sI sI sI si so}", "asked", (json_int_t)counts.asked,
-				      "read", (json_int_t)counts.read, "refused",
-				      (json_int_t)counts.refused, "malformed",
-				      (json_int_t)counts.malformed, "unanswered",
-				      (json_int_t)counts.unanswered, "waiting",
-				      registers_waiting(room->registers), "down_reasons", reasons));
+	json_put(counts, "{si so so}", "waiting", registers_waiting(room->registers), "modules",
+		 counts_json(room, REGISTER_MODULE), "down_reasons", reasons);
+	json_object_set_new(doc, "registers", counts);
+}
+
+static void load(void *arg, enum fabric_load_step step)
+{
+	struct registers_room *room = arg;
+
+	if (step == FABRIC_LOAD)
+		state_read(room->services.state, &modules_kind, room);
 }
 
 static void *init(struct fabric *fabric)
 {
-	static const struct registers_ops ops = { .may_ask = may_ask, .ended = ended };
+	static const struct registers_ops ops = { .may_ask = may_ask,
+						  .ended = ended,
+						  .module = take_module,
+						  .hot = take_hot,
+						  .lapped = lapped };
 	struct registers_room *room = mem_new(room);
 
 	room->fabric = fabric;
@@ -231,6 +573,9 @@ static void fini(void *arg)
 	struct registers_room *room = arg;
 
 	registers_free(room->registers);
+	json_decref(room->hot.ports);
+	room->hot = (struct name_list){ 0 };
+	lapped(room);
 	free(room);
 }
 
@@ -238,6 +583,7 @@ const struct fabric_module registers_module = {
 	.name = "registers",
 	.init = init,
 	.fini = fini,
+	.load = load,
 	.swept = registers_swept,
 	.status = registers_status,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* module: why links went down, as their ports report it, as a room (fm/fabric/module.h). */
+/*
+ * module: why links went down, and which cables they have, as their ports report it, as a room
+ * (fm/fabric/module.h).
+ */
 #ifndef FMD_REGISTERS_MODULE_H
 #define FMD_REGISTERS_MODULE_H
 
@@ -17,5 +20,14 @@ struct link_down_reason {
  */
 bool link_down_reason(const struct fabric *fabric, guid_t node, uint8_t port,
 		      struct link_down_reason *out);
+
+/*
+ * The module in a port, as last read: "serial" and what else the module reports of itself, and how
+ * often links went down with it. NULL: there is none, or it was never read. The caller owns it; may
+ * be called in a child.
+ */
+json_t *link_module(const struct fabric *fabric, guid_t node, uint8_t port);
+/* How hot it is, in C; NAN: that is not known. */
+double link_module_celsius(const struct fabric *fabric, guid_t node, uint8_t port);
 
 #endif

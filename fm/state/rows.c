@@ -197,6 +197,7 @@ const struct state_rule state_rules[] = {
 	{ .name = "hosts", .words = KIND_LINE }, /* VERDICT HOST */
 	{ .name = "kinds", .words = 1 },	 /* kind: what to know of it if it is lost */
 	{ .name = "lids", .words = 1 },		 /* GUID: LID LMC AWAY */
+	{ .name = "modules", .words = 1 },	 /* SERIAL: FLAPS, and GUID PORT MARKS each */
 	{ .name = "nodes", .words = 1 },	 /* GUID: what it is, NAME */
 	{ .name = "nvlink", .words = 2 },	 /* KIND HOST: WORD=VALUE [..] */
 	{ .name = "nvswitch", .words = 1 },	 /* HOST: STATE STATE */

@@ -84,7 +84,8 @@ static void write_due(void *arg)
 								      row->number, row->sum });
 	s->given = s->number;
 	s->began_us = loop_now_us(s->loop);
-	loop_timer_set(s->look, SLOW_US);
+	if (!loop_timer_armed(s->look)) /* it comes while one write follows the other, too */
+		loop_timer_set(s->look, SLOW_US);
 	s->pending.full = s->full;
 	disk_write(s->disk, &s->pending);
 }
@@ -473,12 +474,19 @@ int state_read(struct state *s, const struct state_kind *kind, void *owner)
 	return rows->count || rows_find(rows_kind(&s->rows, KINDS, true), kind->name) ? 0 : -ENOENT;
 }
 
-char *state_text(const struct state *s, const char *name)
+const char *state_value(const struct state *s, const char *name, const char *key)
 {
 	const struct rows_kind *kind = rows_kind((struct rowset *)&s->rows, name, false);
-	const struct row *row = kind ? rows_find(kind, "text") : NULL;
+	const struct row *row = kind ? rows_find(kind, key) : NULL;
 
-	return row ? mem_strdup(row->value) : NULL;
+	return row ? row->value : NULL;
+}
+
+char *state_text(const struct state *s, const char *name)
+{
+	const char *text = state_value(s, name, "text");
+
+	return text ? mem_strdup(text) : NULL;
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
@@ -581,7 +589,7 @@ static void look(void *arg)
 			trouble_set(s->alerts, "state_dir/" DISK_NAME, text);
 	}
 	if (s->aside || disk_is_busy(s->disk))
-		loop_timer_set(s->look, CHECK_US);
+		loop_timer_set(s->look, disk_is_busy(s->disk) ? SLOW_US : CHECK_US);
 }
 
 /* ---- Other managers -------------------------------------------------------------------------- */

@@ -62,6 +62,8 @@ void state_set_writable(struct state *state, bool writable);
  * is an alert. From now on it is that owner's, until state_detach().
  */
 int state_read(struct state *state, const struct state_kind *kind, void *owner);
+/* The value of a row, borrowed until a row of that kind changes; NULL = there is none. */
+const char *state_value(const struct state *state, const char *name, const char *key);
 /* Of a kind that is one text: the caller's copy; NULL = there is none. */
 char *state_text(const struct state *state, const char *name);
 

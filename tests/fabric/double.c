@@ -421,8 +421,14 @@ void double_swap(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, u
 {
 	struct dport *pa = double_port(d, a, port_a), *pb = double_port(d, b, port_b);
 	struct dport *far = pa->peer;
+	struct dmodule module;
 
 	assert(pa->cut && pb->cut && far && pb->peer);
+	double_name_cable(d, pa);
+	double_name_cable(d, pb);
+	memcpy(&module, &pa->module, sizeof(module)); /* they go with the cables */
+	memcpy(&pa->module, &pb->module, sizeof(module));
+	memcpy(&pb->module, &module, sizeof(module));
 	pa->peer = pb->peer;
 	pb->peer = far;
 	pa->peer->peer = pa;
@@ -445,6 +451,12 @@ void double_plug(struct double_fabric *d, guid_t a, unsigned port_a, guid_t b, u
 
 	if (pa->peer != pb) {
 		assert(pa != pb && (!pa->peer || pa->cut) && (!pb->peer || pb->cut));
+		double_name_cable(d, pa);
+		mem_zero(&pb->module, 1);
+		if (pa->peer) { /* its other end goes there */
+			pb->module = pa->peer->module;
+			mem_zero(&pa->peer->module, 1);
+		}
 		port_unplug(pa);
 		port_unplug(pb);
 		pa->peer = pb;

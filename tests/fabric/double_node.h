@@ -74,7 +74,9 @@ struct dport {
 	uint8_t most_mtu, most_vls; /* double_set_most() */
 	uint8_t down_reason;	    /* of its link's latest fall, if it is no pulled cable */
 	int8_t heat;		    /* of its module, in C; 0 = as usual */
-	char serial[17], part[17];  /* of its module; "" = as they were delivered */
+	struct dmodule {
+		char serial[17], part[17]; /* "" = as they were delivered */
+	} module;
 };
 
 struct dnode {

@@ -67,9 +67,15 @@ struct double_fabric {
 	double_set_fn *on_set;
 	void *on_set_arg;
 	struct double_drops drops;
-	uint64_t sets[256];	      /* that came to devices, by management class */
-	uint64_t vendor_gets;	      /* of NVIDIA's class 0x0a */
-	uint64_t register_garbage;    /* registers are bytes by that seed; 0 = true */
+	uint64_t sets[256];	   /* that came to devices, by management class */
+	uint64_t vendor_gets;	   /* of NVIDIA's class 0x0a */
+	uint64_t register_garbage; /* registers are bytes by that seed; 0 = true */
+	enum {
+		DOUBLE_ALL,	   /* .. with the head, */
+		DOUBLE_PAGE,	   /* .. behind it */
+		DOUBLE_HALF,	   /* the page ends in its middle */
+		DOUBLE_OTHER_PORT, /* the register is that of another port */
+	} register_spoilt;
 	uint64_t changed_us;	      /* when what devices forward may have changed last */
 	struct {		      /* by the loop's clock, since they were reset; 0 = not yet */
 		uint64_t trap_us;     /* the first trap reached a port */

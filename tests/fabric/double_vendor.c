@@ -7,8 +7,11 @@
  * A MAD is the common header, the vendor's key, and 224 bytes of the attribute.
  *
  * AccessRegister serves what a device keeps of a port: why its link went down, the module, bit
- * errors. Only Get, and a cable has one serial number at both ends.
+ * errors. Only Get. A cable of copper or fibre has one serial number at both ends, optical modules
+ * have one each; they are made by the seed and the ports where they were delivered to, and go with
+ * the cable.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "fm/mad/wire_optional.h"
@@ -86,26 +89,78 @@ static void text_to(uint8_t *to, size_t size, const char *text)
 	memcpy(to, text, strnlen(text, size));
 }
 
-/* By the end with the lower GUID, as both ends are of one cable. */
-static void module_page(const struct dport *port, uint8_t *page)
-{
-	const struct dport *first = port;
-	struct wire_module module = { .length = 3, .identifier = 8 };
-	int heat = port->heat ? port->heat : USUAL_HEAT + port->num % 8;
-	char serial[17];
+/* What is in the port, as it was delivered. */
+static const struct sold {
+	const char *part;
+	uint8_t kind, length;
+	uint32_t firmware;
+} sold[] = {
+	{ "SIM-DAC-2M", WIRE_MODULE_PASSIVE, 64 | 2, 0 },
+	{ "SIM-AOC-30M", 1, 64 | 30, 46u << 24 | 120u << 16 | 2 },
+	{ "SIM-800G-SR8", WIRE_MODULE_OPTICAL, 0, 47u << 24 | 3 },
+};
 
-	if (!port->peer || port->cut) {
-		wire_module_encode(&module, page);
+/* To hosts copper, between switches fibre. */
+static const struct sold *sold_as(const struct double_fabric *d, const struct dport *port)
+{
+	const struct dport *peer = port->peer;
+	uint64_t chance =
+		(d->conf.seed ^ port->node->guid ^ peer->node->guid) + port->num + peer->num;
+
+	if (port->node->ni.type != TOPO_SWITCH || peer->node->ni.type != TOPO_SWITCH)
+		return &sold[0];
+	return &sold[1 + !(random_next(&chance) % 4)];
+}
+
+void double_name_cable(const struct double_fabric *d, struct dport *port)
+{
+	struct dport *peer = port->peer, *first;
+	const struct sold *as;
+	uint64_t name;
+
+	if (!peer || *port->module.serial || *peer->module.serial)
 		return;
+	first = peer->node->guid < port->node->guid ? peer : port;
+	name = d->conf.seed ^ first->node->guid ^ (uint64_t)first->num << 56 ^
+	       first->peer->node->guid << 20 ^ first->peer->num;
+	name = random_next(&name) >> 24;
+	as = sold_as(d, port);
+	for (unsigned i = 0; i < 2; i++) {
+		struct dport *end = i ? peer : port;
+
+		snprintf(end->module.serial, sizeof(end->module.serial), "SIM%010" PRIx64 "%s",
+			 name,
+			 as->kind != WIRE_MODULE_OPTICAL ? ""
+			 : end == first			 ? "A"
+							 : "B");
+		snprintf(end->module.part, sizeof(end->module.part), "%s", as->part);
 	}
-	if (port->peer->node->guid < port->node->guid)
-		first = port->peer;
-	snprintf(serial, sizeof(serial), "SIM%08x%03u", (uint32_t)first->node->guid, first->num);
-	text_to(module.vendor, sizeof(module.vendor), "SIMULATED");
-	text_to(module.part, sizeof(module.part), *port->part ? port->part : "SIM-DAC-3M");
-	text_to(module.serial, sizeof(module.serial), *port->serial ? port->serial : serial);
-	module.temperature = (uint16_t)(heat * 256);
-	module.hottest = HEAT_LIMIT * 256;
+}
+
+static void module_page(struct double_fabric *d, struct dport *port, uint8_t *page)
+{
+	struct wire_module module = { .kind = WIRE_MODULE_UNPLUGGED, .identifier = 8 };
+	int heat = port->heat ? port->heat : USUAL_HEAT + port->num % 8;
+	const struct sold *as = &sold[0];
+
+	double_name_cable(d, port);
+	if (port->peer && !port->cut) {
+		for (unsigned i = 0; i < sizeof(sold) / sizeof(*sold); i++)
+			if (!strcmp(port->module.part, sold[i].part))
+				as = &sold[i];
+		module.kind = as->kind;
+		module.length = as->length;
+		module.firmware = as->firmware;
+		text_to(module.vendor, sizeof(module.vendor), "SIMULATED");
+		text_to(module.part, sizeof(module.part), port->module.part);
+		text_to(module.serial, sizeof(module.serial), port->module.serial);
+		module.temperature = (uint16_t)(heat * 256);
+		module.hottest = HEAT_LIMIT * 256;
+		if (as->kind != WIRE_MODULE_PASSIVE) {
+			module.rx_power = (uint16_t) - (1 + port->num % 3);
+			module.tx_power = 1;
+		}
+	}
 	wire_module_encode(&module, page);
 }
 
@@ -121,7 +176,8 @@ static void ber_page(const struct dport *port, uint8_t *page)
 			page);
 }
 
-static uint16_t access_register(struct dnode *node, uint32_t id, uint8_t *data)
+static uint16_t access_register(struct double_fabric *d, struct dnode *node, uint32_t id,
+				uint8_t *data)
 {
 	uint8_t num, page;
 
@@ -135,12 +191,25 @@ static uint16_t access_register(struct dnode *node, uint32_t id, uint8_t *data)
 	if (id == WIRE_REGISTER_PDDR && page == WIRE_PDDR_DOWN)
 		down_page(&node->ports[num], wire_register_page(data));
 	else if (id == WIRE_REGISTER_PDDR && page == WIRE_PDDR_MODULE)
-		module_page(&node->ports[num], wire_register_page(data));
+		module_page(d, &node->ports[num], wire_register_page(data));
 	else if (id == WIRE_REGISTER_PPCNT && page == WIRE_PPCNT_BER)
 		ber_page(&node->ports[num], wire_register_page(data));
 	else
 		return STATUS_BAD_FIELD;
 	return 0;
+}
+
+/* As the test wants it. */
+static void spoil(struct double_fabric *d, uint8_t *data)
+{
+	unsigned from = d->register_spoilt == DOUBLE_PAGE ? 20 : 12;
+
+	for (unsigned i = from; d->register_garbage && i < WIRE_GMP_DATA; i++)
+		data[i] = (uint8_t)random_next(&d->register_garbage);
+	if (d->register_spoilt == DOUBLE_HALF)
+		memset(data + 20 + 0x24, 0, WIRE_GMP_DATA - 20 - 0x24);
+	if (d->register_spoilt == DOUBLE_OTHER_PORT)
+		data[13]++;
 }
 
 static void class_port_info(uint8_t *data)
@@ -166,9 +235,8 @@ bool vendor_execute(struct double_fabric *d, struct dport *arrival, struct wire_
 	else if (m->attr_id == WIRE_ACCESS_REGISTER) {
 		node->registers_read++;
 		d->stamps.register_us = d->stamps.register_us ?: loop_clock_us(d->loop);
-		m->status = access_register(node, m->attr_mod, wire_gmp_data(mad));
-		for (unsigned i = 12; d->register_garbage && i < WIRE_GMP_DATA; i++)
-			wire_gmp_data(mad)[i] = (uint8_t)random_next(&d->register_garbage);
+		m->status = access_register(d, node, m->attr_mod, wire_gmp_data(mad));
+		spoil(d, wire_gmp_data(mad));
 	} else if (m->attr_id == WIRE_VENDOR_INFO)
 		general_info(d, node, mad + VENDOR_DATA);
 	else

@@ -79,6 +79,26 @@ def test_a_full_link_has_a_load_of_100_percent_at_every_speed_and_width(start, t
         assert int(rate[1]) == int(SYSFS[speed] * lanes), (speed, lanes)
 
 
+def test_cables_have_their_serial_numbers_and_the_hottest_comes_first(start, pod_net):
+    fabric = start(pod_net)
+    fabric.ibsim.tell(f"cable {ID}:33 SN0001 MCP7H00")
+    fabric.ibsim.tell(f"heat {ID}:34 81")
+    ends = poll(lambda: len(rows := fabric.ask("cables", f"{LEAF}:33")) == 2 and rows, "both ends of a link are read")
+    assert [(row["name"], row["serial"], row["part"], row["flaps"]) for row in ends] == [(LEAF, "SN0001", "MCP7H00", 0), ("spine-01", "SN0001", "MCP7H00", 0)]
+    poll(lambda: any(alert["what"] == "modules-hot" and f"{LEAF} p34 at 81 C, limit 75 C" in alert["text"] for alert in fabric.status()["alerts"]),
+         "a module above its limit is an alert")
+    hottest = fabric.fmctl("cables", LEAF, "--sort", "-temperature").stdout.splitlines()
+    assert hottest[1].split()[:2] == [LEAF, "34"]
+    shown = fabric.ask("show", f"{LEAF}:33")["modules"]
+    assert [(row["serial"], row["limit_c"]) for row in shown] == [("SN0001", 75.0)] * 2
+    fabric.ibsim.tell(f"unlink {ID}:33")
+    fabric.wait(lambda s: s["links_down"] == 1, "its link went down")
+    fabric.ibsim.tell(f"link {ID}:33")
+    fabric.wait_up(lambda s: not s["links_down"], "its link is up again")
+    assert [row["flaps"] for row in fabric.ask("cables", f"{LEAF}:33")] == [1, 1]
+    assert "SN0001: 1 times on 2 ports" in fabric.fmctl("show", f"{LEAF}:33").stdout
+
+
 def test_history_of_a_port_is_kept_over_a_restart(start, pod_net):
     fabric = start(pod_net, perf_interval=1)
     fabric.ibsim.tell("load shift 5 70%")

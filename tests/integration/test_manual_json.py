@@ -114,6 +114,7 @@ def web(pod_net, tmp_path_factory):
         for arguments in ("join", "0x0002c90380008301", "ff12401bffff00000000000000000042", "1"), ("subscribe",):
             fabric.run(sys.executable, CLIENT, fabric.status()["sm_lid"], *arguments, host=MEMBER)
         fabric.wait(lambda s: fabric.ask("top")["known"] >= s["links"] - s["links_down"], "all ports were read twice")
+        fabric.wait(lambda s: len(fabric.ask("cables")) > 1000, "modules were read")
         yield fabric
     finally:
         fabric.stop()
@@ -130,7 +131,7 @@ def get(web, name, headers={}, **query):
 
 
 CASES = [("status", {}), ("topology", {}), ("topology", {"format": "lst"}), ("nodes", {}), ("switches", {}), ("links", {}), ("links", {"down": 1}),
-         ("health", {}), ("counters", {}), ("counters", {"rates": 1}), ("history", {"port": f"{LEAF}:33"}), ("top", {}), ("hosts", {}), ("show", {"what": MACHINE}), ("show", {"what": LEAF}),
+         ("health", {}), ("counters", {}), ("counters", {"rates": 1}), ("cables", {}), ("history", {"port": f"{LEAF}:33"}), ("top", {}), ("hosts", {}), ("show", {"what": MACHINE}), ("show", {"what": LEAF}),
          ("show", {"what": HCA, "from": FAR}), ("show", {"what": f"{LEAF}:33"}), ("show", {"what": "lid:5"}), ("show", {"what": "0xc000"}),
          ("show", {"what": "pkey:0xffff"}), ("show", {"what": "dgx-su01-17 mlx5_4"}), ("show", {"what": "dgx-su01-02"}), ("lft", {"switch": LEAF}),
          ("path", {"from": HCA, "to": FAR}), ("path", {"from": "dgx-su01-01", "to": "dgx-su01-20"}), ("cabling", {}), ("groups", {}),

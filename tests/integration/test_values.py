@@ -24,7 +24,7 @@ FREE = {"DIR", "FILE", "MANAGER", "MASTER", "SOURCE", "REASON", "COMMAND", "FILT
 CASES = [  # (words of a command, with the word of usage that is wrong in braces)
     "topology --format {FORMAT}", "top -n {N}", "history {PORT}", f"history {LEAF}:1 --step {{S}}", "events -n {N}", "events --since {TIME|DURATION}", "events --kind {KIND}", "events --node {WHAT}",
     "events --level {LEVEL}", "loglevel {LEVEL}", "loglevel {MODULE} info", "nodes {WHAT}", "switches {WHAT}", "links {WHAT}", "health {WHAT}",
-    "counters {WHAT}", "top {WHAT}", "hosts {WHAT}", "show {WHAT}", f"show {LEAF} --from {{WHERE}}", "lft {SWITCH}", f"path {{FROM}} {HOST}",
+    "counters {WHAT}", "cables {WHAT}", "top {WHAT}", "hosts {WHAT}", "show {WHAT}", f"show {LEAF} --from {{WHERE}}", "lft {SWITCH}", f"path {{FROM}} {HOST}",
     f"path {HOST} {{TO}}", "groups {MGID|MLID}", "partitions {NAME|P_KEY}", "cordon {WHAT}", "uncordon {WHAT}", "release {WHAT}", "forget {WHAT}",
     "admit {LINK|SWITCH}", "host-accept {WHAT}", "whatif --fail {WHAT}", "whatif --cordon {WHAT}", "jobs --fail {WHAT}", "whatif --nvswitch {HOST=STATE}", f"nvswitch set {HOST} {{STATE}}", "nvswitch set {HOST} FATAL",
     "nvswitch clear {HOST}", "nvswitch expect {HOST} gpus=7", f"nvswitch expect {HOST} {{gpus=N}}", "nvswitch {HOST}", "nvswitch --host {HOST}", f"health-report s {HOST} {{STATE}} r 5", "health-report s {HOST} FATAL r 5",

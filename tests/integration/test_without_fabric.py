@@ -16,7 +16,7 @@ FORMATS = "text json ibnetdiscover dot svg slurm slurm-yaml k8s lst".split()
 # Of each command of the table, what is typed behind it; of those that nobody types, the request's arguments.
 TYPED = {
     "status": [[]], "topology": [["--format", form] for form in FORMATS], "nodes": [[], [NODE]], "switches": [[], [NODE]],
-    "links": [[], [NODE], ["--sick"]], "health": [[], [NODE], ["--read"]], "counters": [[], [NODE], ["--rates"]], "top": [[], ["-n", "3"]],
+    "links": [[], [NODE], ["--sick"]], "health": [[], [NODE], ["--read"]], "counters": [[], [NODE], ["--rates"]], "cables": [[], [NODE]], "top": [[], ["-n", "3"]],
     "hosts": [[], [HOST]], "history": [[NODE]], "jobs": [[], ["--hit"], ["--fail", NODE]], "show": [[what] for what in (NODE, HOST, "lid:1", "0xc000", "0x0002c90380000101", "Default")],
     "lft": [[NODE]], "path": [[HOST, NODE]], "check": [[], ["--readback"]], "cabling": [[]], "assess": [[], ["--markdown"], ["--html"]], "groups": [[], ["0xc000"]],
     "partitions": [[], ["Default"], ["0x7fff"]], "dump": [["DUMP"]], "events": [[], ["-n", "3"], ["--node", NODE], ["--kind", "mirror"]],

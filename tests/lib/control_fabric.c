@@ -351,6 +351,12 @@ bool link_down_reason(const struct fabric *f, guid_t node, uint8_t port,
 	return false;
 }
 
+/* No module was read. */
+json_t *link_module(const struct fabric *f, guid_t node, uint8_t port)
+{
+	return NULL;
+}
+
 const struct fec_mode *link_health_fec(const struct fabric *f, guid_t node, uint8_t port)
 {
 	const struct fec_mode *mode = f->fec ? &f->fec[topo_port_of(f->topo, node, port)] : NULL;

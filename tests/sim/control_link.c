@@ -72,13 +72,15 @@ static int do_cable(struct args *a)
 		return -EINVAL;
 	serial = next_word(a);
 	part = next_word(a);
-	if (strlen(serial) >= sizeof(port->serial) || (part && strlen(part) >= sizeof(port->part)))
+	if (strlen(serial) >= sizeof(port->module.serial) ||
+	    (part && strlen(part) >= sizeof(port->module.part)))
 		return bad(a, "a number has up to 16 characters");
-	strcpy(port->serial, serial);
-	strcpy(port->peer->serial, serial);
+	double_name_cable(a->d, port);
+	strcpy(port->module.serial, serial);
+	strcpy(port->peer->module.serial, serial);
 	if (part) {
-		strcpy(port->part, part);
-		strcpy(port->peer->part, part);
+		strcpy(port->module.part, part);
+		strcpy(port->peer->module.part, part);
 	}
 	return 0;
 }

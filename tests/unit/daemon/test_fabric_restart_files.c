@@ -153,6 +153,8 @@ static void rows_are_written_while_it_runs_and_not_for_nothing(void **state)
 	assert_true(disk_has_some(&w, "cables"));  /* ..but what is known is known at once */
 	run_for(&w, 6 * SECOND_US);
 	assert_true(disk_has_some(&w, "tables"));
+	run_for(&w, 100 * SECOND_US);
+	assert_true(disk_has_some(&w, "modules"));
 	number = state_number(fabric_services(w.fabric).state);
 	run_for(&w, 100 * SECOND_US);
 	assert_int_equal(state_number(fabric_services(w.fabric).state), number);

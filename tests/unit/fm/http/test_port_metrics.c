@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* A series a port: which there are, how they are written, and that pieces make one text. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@ struct store { /* what was read of the ports of one node */
 	struct fec_mode modes[PORTS_MOST + 1];
 	uint64_t oldest_us;
 	unsigned asked;
+	double celsius; /* of its port 1 */
 };
 
 static const struct port_counters *counters_cb(void *arg, guid_t node, uint8_t *nports)
@@ -42,6 +44,13 @@ static uint64_t oldest_cb(void *arg)
 	return ((struct store *)arg)->oldest_us;
 }
 
+static double celsius_cb(void *arg, guid_t node, uint8_t port)
+{
+	const struct store *store = arg;
+
+	return node == store->node && port == 1 ? store->celsius : NAN;
+}
+
 static void count(struct store *store, unsigned port, unsigned counter, uint64_t value)
 {
 	struct port_counters *c = &store->counters[port - 1];
@@ -55,7 +64,8 @@ static void count(struct store *store, unsigned port, unsigned counter, uint64_t
 static char *text_for(const struct topo *topo, const struct port_metrics_wish *wish,
 		      struct store *store, size_t piece)
 {
-	const struct port_metrics_source source = { counters_cb, fec_modes_cb, oldest_cb, store };
+	const struct port_metrics_source source = { counters_cb, fec_modes_cb, oldest_cb,
+						    celsius_cb, store };
 	struct port_metrics *m = port_metrics_new(topo, wish, &source);
 	char *text = mem_alloc(32 << 20, 1);
 	size_t len = 0, more;
@@ -244,7 +254,7 @@ static void a_link_without_transit_says_why(void **state)
 static void metrics_are_the_essential_ones_or_groups_of_one_leaf(void **state)
 {
 	struct topo *t = pod(1);
-	struct store store = { .node = t->nodes[0].guid, .oldest_us = 1 };
+	struct store store = { .node = t->nodes[0].guid, .oldest_us = 1, .celsius = 51.6 };
 	struct port_metrics_wish wish = { .leaf = TOPO_NONE };
 	char *text;
 
@@ -252,6 +262,8 @@ static void metrics_are_the_essential_ones_or_groups_of_one_leaf(void **state)
 		count(&store, 3, counter, 1);
 	text = text_for(t, &wish, &store, 4096);
 	assert_int_equal(lines_with(text, "fmd_port_state{"), 0);
+	assert_int_equal(lines_with(text, "fmd_port_module_temperature_celsius{"), 1);
+	assert_non_null(strstr(text, "port=\"1\"} 52\n"));
 	assert_int_equal(lines_with(text, "fmd_port_info{"), 12 * 64 + 12);
 	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 7);
 	free(text);
