@@ -230,8 +230,10 @@ bool column_allows(const struct column *c, uint32_t a, uint32_t b)
 static void offer(struct column *c, uint32_t sw, enum arc_state least, uint32_t *nmet)
 {
 	const struct net *n = c->net;
+	/* States of turns to its own arc, found once: a stored byte might change it. */
+	const uint8_t *own = sw != c->d && c->turns ? c->turns->state + c->next[sw] : NULL;
 
-	for (uint32_t out = n->first[sw]; out < n->first[sw + 1]; out++) {
+	for (uint32_t out = n->first[sw], end = n->first[sw + 1]; out < end; out++) {
 		uint32_t arc = n->back[out], from = n->to[out];
 
 		if (c->settled[from] || (c->states && c->states[arc] < least) ||
@@ -244,7 +246,8 @@ static void offer(struct column *c, uint32_t sw, enum arc_state least, uint32_t 
 			c->kept && c->kept[from] == number ? 0 : c->key[sw] + cost_of(c, arc);
 
 		if ((c->offer[from] != ARC_NONE && key >= c->offer_key[from]) ||
-		    (sw != c->d && c->turns && !column_allows(c, arc, column_arc(c, sw))))
+		    (own && !(c->asking ? column_allows(c, arc, column_arc(c, sw))
+					: own[n->first_turn[arc]] == TURN_ALLOWED)))
 			continue;
 		if (c->offer[from] == ARC_NONE)
 			c->met[(*nmet)++] = from;
@@ -264,17 +267,6 @@ static void take_offers(struct column *c, uint32_t nmet)
 	}
 }
 
-static void grow_by(struct column *c, enum arc_state least)
-{
-	for (uint32_t hops = 0; hops <= c->longest; hops++) {
-		uint32_t nmet = 0;
-
-		for (uint32_t at = c->bucket[hops]; at; at = c->link[at - 1])
-			offer(c, at - 1, least, &nmet);
-		take_offers(c, nmet);
-	}
-}
-
 /* One step over cordoned arcs, for switches without another path. True = a switch was settled. */
 static bool step_over_cordons(struct column *c)
 {
@@ -289,9 +281,15 @@ static bool step_over_cordons(struct column *c)
 
 void column_grow(struct column *c)
 {
-	grow_by(c, ARC_OPEN);
-	while (c->states && c->nsettled < c->net->nswitches && step_over_cordons(c))
-		grow_by(c, ARC_OPEN);
+	do
+		for (uint32_t hops = 0; hops <= c->longest; hops++) {
+			uint32_t nmet = 0;
+
+			for (uint32_t at = c->bucket[hops]; at; at = c->link[at - 1])
+				offer(c, at - 1, ARC_OPEN, &nmet);
+			take_offers(c, nmet);
+		}
+	while (c->states && c->nsettled < c->net->nswitches && step_over_cordons(c));
 }
 
 static bool goes_by_cordons(const struct column *c, uint32_t sw)
