@@ -19,7 +19,7 @@
 #define COLUMNS_MAX 16
 #define CELL_SIZE   256
 #define KEY_SIZE    64
-#define CUT_LEAST   12 /* columns that a cut name keeps */
+#define CUT_LEAST   20 /* columns that a cut name keeps */
 
 struct print {
 	const struct fmctl *ctl;

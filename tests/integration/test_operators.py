@@ -210,7 +210,7 @@ ANSWERS = {
     "fmctl whatif --check --fail leaf-su01-rail1": r"32 HCAs lost: 32 hosts keep 6 of 7 HCAs",
     "fmctl whatif --check --cordon spine-02": r"no HCA lost; 7 switches keep 3 of 4 spines",
     "fmctl events -n 10 --level warning": r"(?m)error +32 HCAs cut off: leaf-su01-rail2 is down$",
-    "fmctl cables leaf-su01-rail0:33": r"leaf-su01-rail0 +33 .*(passive copper|active|optical)",
+    "fmctl cables leaf-su01-rail0:33": r"leaf-su01-rail0 +33 .*(passive copper|active|optical).* SIM\w{8,} ",
     "fmctl links dgx-su01-02 --down": r"leaf-su01-rail2 +2 +dgx-su01-02 mlx5_4 .*20\d\d-",
     "fmctl nodes dgx-su01-02": r"dgx-su01-02 mlx5_4 +0x\w{16} +\d+ +host .* Down",
     "fmctl path dgx-su01-01 dgx-su01-02": r"no path from dgx-su01-01 mlx5_4 to dgx-su01-02 mlx5_4: leaf-su01-rail2 is down",
@@ -286,7 +286,7 @@ def test_symptoms_name_commands_events_alerts_and_keys_that_exist():
             words = bold.split()
             helped = subprocess.run([program("fmctl"), "help", words[1]], capture_output=True, text=True)
             assert helped.returncode == 0, bold
-            for option in (word for word in words if word.startswith("-")):
+            for option in (word for word in words if word.startswith("--")):
                 assert option in helped.stdout, bold
         elif re.fullmatch(r"[a-z]+(?:-[a-z]+)+", bold):
             assert f'"{bold}"' in sources or (root / "etc" / f"{bold}.7").exists() or bold in page.split(".TP\n.B ")[0], bold
