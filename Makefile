@@ -103,12 +103,15 @@ beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 .PHONY: all unit unit-build quick deps deps-long promtool check check-now check-start check-long check-long-now check-again check-again-now syntax
 .PHONY: integration integration-now chaos chaos-now demo demo-now bench bench-now bench-long bench-long-now bench-readme bench-pair bench-pair-now
 .PHONY: format format-check check-layers check-names fuzz fuzz-now fuzz-all install deb rpm clean FORCE
-all: $(BIN)/fmd $(BIN)/fmctl $(BIN)/import-opensm $(BIN)/import-state $(SIM)
+all: $(BIN)/fmd $(BIN)/fmctl $(BIN)/import-opensm $(BIN)/import-state $(BIN)/bundle $(SIM)
 
 # What fmctl runs, and its table, and what fmd runs stand beside the programs.
 $(BIN)/import-opensm: etc/import-opensm etc/opensm-options.tsv
 	@mkdir -p $(@D)
 	$(Q)install -m 644 etc/opensm-options.tsv $(@D)/opensm-options.tsv && install -m 755 $< $@
+$(BIN)/bundle: etc/bundle
+	@mkdir -p $(@D)
+	$(Q)install -m 755 $< $@
 $(BIN)/import-state $(B)/tests/import-state: etc/import-state
 	@mkdir -p $(@D)
 	$(Q)install -m 755 $< $@
@@ -370,6 +373,7 @@ install: all
 	$(call put,755,$(BIN)/fmctl,$(PREFIX)/bin/fmctl)
 	$(call put,755,etc/import-opensm,$(PREFIX)/lib/fmd/import-opensm)
 	$(call put,755,etc/import-state,$(PREFIX)/lib/fmd/import-state)
+	$(call put,755,etc/bundle,$(PREFIX)/lib/fmd/bundle)
 	$(call put,644,etc/opensm-options.tsv,$(PREFIX)/lib/fmd/opensm-options.tsv)
 	$(call put,644,etc/fmd.8,$(PREFIX)/share/man/man8/fmd.8)
 	mkdir -p $(B)

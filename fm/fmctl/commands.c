@@ -695,12 +695,29 @@ const struct fmctl_view nvswitch_view = { .run = run_nvswitch };
 #define COMMAND(name_, arguments_, help_, run_, view_, ...) extern const struct fmctl_view view_;
 #include "fm/control/commands.def"
 #undef COMMAND
+static const struct fmctl_view bundle_view;
 
 static const struct command commands[] = {
 #define COMMAND(name_, arguments_, help_, run_, view_, ...)                                        \
 	{ .name = name_, .arguments = arguments_, .help = help_, .view = &(view_), __VA_ARGS__ },
 #include "fm/control/commands.def"
 #undef COMMAND
+	/* Of fmctl alone: they ask fmd by other commands, which its table has. */
+	{ .name = "collect",
+	  .arguments = "DIR [--conf FILE]",
+	  .help = "write what fmd knows of its fabric into a new directory, without keys and "
+		  "credentials",
+	  .view = &bundle_view,
+	  .read_only = true,
+	  .offline = true },
+	{ .name = "diff",
+	  .arguments = "OLD [NEW] | --since TIME|DURATION",
+	  .help = "what differs between two directories of collect, or files of ibnetdiscover; "
+		  "without NEW: and the fabric now",
+	  .view = &bundle_view,
+	  .fails_when = "something differs",
+	  .read_only = true,
+	  .offline = true },
 	{ 0 },
 };
 
@@ -766,11 +783,14 @@ static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
 
 /*
  * import-opensm is a program of its own, in Python: installed in ../lib/fmd of fmctl's directory,
- * after a build beside it. Its standard error is passed on, for --json makes a document of it.
+ * after a build beside it. So is bundle, which gets the command's name first, and asks fmd by this
+ * fmctl. Standard error is passed on, for --json makes a document of it.
  */
-static enum fmctl_exit run_import(const struct fmctl *ctl, int argc, char **argv)
+static enum fmctl_exit run_program(const struct fmctl *ctl, int argc, char **argv)
 {
-	char self[PATH_MAX] = "", program[PATH_MAX + 32], text[4096], *words[argc + 2];
+	const bool imports = ctl->command->view == &import_view;
+	const char *name = imports ? "import-opensm" : "bundle";
+	char self[PATH_MAX] = "", program[PATH_MAX + 32], text[4096], *words[argc + 3];
 	int status, count = 0, errors[2];
 	posix_spawn_file_actions_t actions;
 	ssize_t got;
@@ -779,13 +799,17 @@ static enum fmctl_exit run_import(const struct fmctl *ctl, int argc, char **argv
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !strrchr(self, '/') ||
 	    pipe2(errors, O_CLOEXEC))
 		return FMCTL_FAILED;
+	setenv("FMCTL", self, 1);
+	setenv("FMD_SOCKET", ctl->socket, 1);
 	*strrchr(self, '/') = '\0';
-	array_printf(program, "%s/../lib/fmd/import-opensm", self);
+	array_printf(program, "%s/../lib/fmd/%s", self, name);
 	if (access(program, F_OK))
-		array_printf(program, "%s/import-opensm", self);
+		array_printf(program, "%s/%s", self, name);
 	words[count++] = program;
 	if (ctl->json)
 		words[count++] = "--json";
+	if (!imports)
+		words[count++] = (char *)ctl->command->name;
 	memcpy(words + count, argv + 1, argc * sizeof(*argv)); /* and the NULL behind them */
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO);
@@ -802,7 +826,8 @@ static enum fmctl_exit run_import(const struct fmctl *ctl, int argc, char **argv
 	return WEXITSTATUS(status);
 }
 
-const struct fmctl_view import_view = { .run = run_import };
+const struct fmctl_view import_view = { .run = run_program };
+static const struct fmctl_view bundle_view = { .run = run_program };
 
 /* ---- Lines that are longer than the terminal is wide ----------------------------------------- */
 

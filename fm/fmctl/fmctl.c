@@ -408,7 +408,7 @@ static int fmctl_output_end(struct fmctl_output *output, int status)
 	int failed = fflush(stdout) || ferror(stdout);
 
 	fflush(stderr);
-	if (status != FMCTL_DONE && !output->any && output->text) {
+	if (status != FMCTL_DONE && !output->any && output->len) {
 		/* The first line, which has the reason; those of usage follow. */
 		const char *text = output->text;
 		static const char begin[] = "fmctl: ";

@@ -14,6 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FMCTL = pathlib.Path(os.environ.get("FMD_BIN", ROOT / "build")).resolve() / "fmctl"
 ROW = re.compile(r'^COMMAND\("([^"]+)",\s*"([^"]*)",\s*(NULL|")', re.M)
 TYPED = {name: arguments for name, arguments, help in ROW.findall((ROOT / "fm/control/commands.def").read_text()) if help != "NULL"}
+OWN = re.compile(r'\{ \.name = "([^"]+)",\s*\.arguments = "([^"]*)"')  # of fmctl alone
+TYPED.update(OWN.findall((ROOT / "fm/fmctl/commands.c").read_text()))
 
 
 def complete(*words):
