@@ -57,7 +57,7 @@ def test_page_asks_for_nothing_but_itself_documents_and_events(web, chromium):
     origin = f"http://{web.address[0]}:{web.address[1]}"
     chromium.open(origin + "/")
     chromium.wait(READY, "the map is drawn")
-    for view in "hosts", "switches", "links", "path/dgx-su01-01/dgx-su01-20", "events", "traffic", "groups", "partitions", "show/leaf-su01-rail0", "show/leaf-su01-rail0:33", "":
+    for view in "hosts", "switches", "links", "cables", "path/dgx-su01-01/dgx-su01-20", "events", "traffic", "groups", "partitions", "show/leaf-su01-rail0", "show/leaf-su01-rail0:33", "":
         chromium.run(f"location.hash = '#/{view}'")
         chromium.wait("document.querySelector('#content').innerText.length > 20", view)
     chromium.wait("fmd.stream.heard", "the stream goes")
@@ -240,9 +240,23 @@ def test_groups_and_partitions_are_views(web, page):
     page.wait("document.querySelector('#content').innerText.includes('Members')", "the partition's members")
 
 
+def test_cables_are_a_view(web, page):
+    if web.rig != "fmsim":
+        return  # modules on ibsim do not report themselves
+    port = "leaf-su01-rail3:34"
+    for words in f"unlink {port}", f"heat {port} 91", f"cable {port} MT2213FT00042", f"link {port}":  # read as its link comes up
+        web.ibsim.tell(words)
+    try:
+        web.wait(lambda s: any(row["serial"] == "MT2213FT00042" and row["temperature_c"] == 91 for row in web.ask("cables", port)), "the module is read")
+        go(page, "#/cables?what=leaf-su01-rail3", "the module", "MT2213FT00042")
+        assert page.run("document.querySelector('tbody tr').innerText").split()[:2] == ["leaf-su01-rail3", "p34"]  # the hottest first
+    finally:
+        web.ibsim.tell(f"heat {port} 0")
+
+
 def test_commands_that_are_copied_are_those_of_fmctl(web, page):
     page.run("Object.defineProperty(navigator, 'clipboard', { value: { writeText: text => { window.copied = text; return Promise.resolve(); } } })")
-    for view in ["", "hosts?verdict=!&text=su01", "switches?state=!", "links", "links?show=sick&what=leaf-su01-rail0", "path/dgx-su01-01 mlx5_0/dgx-su01-20 mlx5_0", "traffic", "events?level=warning", "groups",
+    for view in ["", "hosts?verdict=!&text=su01", "switches?state=!", "links", "links?show=sick&what=leaf-su01-rail0", "cables?sort=flaps&what=leaf-su01-rail0", "path/dgx-su01-01 mlx5_0/dgx-su01-20 mlx5_0", "traffic", "events?level=warning", "groups",
                  "partitions", "show/dgx-su01-01 mlx5_0", "show/leaf-su01-rail0:33"]:
         page.run(f"(window.copied = null, location.hash = {json.dumps('#/' + view)})")
         page.wait("[...document.querySelectorAll('#content .copy')].map(button => button.click()).length && window.copied", view)
@@ -323,8 +337,8 @@ def test_traffic_lists_links_with_their_rates(web, page):
 
 def test_every_view_is_reached_by_a_key_and_none_is_wider_than_a_telephone(page):
     page.resize(400, 860, touch=True)
-    for key, title in enumerate(["Fabric", "Hosts", "Switches", "Links", "Path", "Traffic", "Events", "Multicast groups", "Partitions"], 1):
-        page.press(str(key))
+    for key, title in enumerate(["Fabric", "Hosts", "Switches", "Links", "Cables", "Path", "Traffic", "Events", "Multicast groups", "Partitions"], 1):
+        page.press(str(key % 10))
         page.wait(f"document.title.startsWith({json.dumps(title)})", title)
         page.wait("document.querySelector('#content').innerText.length > 20", "something stands there")
         assert page.run("document.documentElement.scrollWidth") <= 400, title

@@ -5,7 +5,7 @@ import { command, commandLine, filterBar, grep, h, link, mark, section, showAddr
 import { LEVELS, VERDICTS, hcaState, hostVerdict, natural, number, percent, plural, whyOf, worstFirst } from "./model.js";
 import { eventTable, genericTable, when, words } from "./views.js";
 
-const EVENT_ROWS = 200, ROWS = 120, LINK_ROWS = 200, AGAIN_MS = 10000;
+const EVENT_ROWS = 200, ROWS = 120, LINK_ROWS = 200, CABLES_MOST = 2000, AGAIN_MS = 10000;
 
 const holds = (text, filter) => text.toLowerCase().includes(filter.toLowerCase());
 
@@ -143,6 +143,26 @@ export const linksView = state => askedView(state, {
   none: (rows, bar) => [mark("ok"), rows.length ? " No link has that in its names or its reason." : { "": " No link is down.", sick: " No link is unhealthy or in quarantine.", all: " There are no links." }[bar.of("show")]],
   columns: bar => [["State", row => h("span.nowrap", {}, mark(linkState(row)), " ", linkWord(row))], ["From", row => endOf(row.a)], ["To", row => endOf(row.b)], ["Rate", row => row.speed && row.speed !== "-" ? `${row.speed} ${row.width}x` : "–", "kind"],
     ...(bar.of("show") === "" ? [["Since", row => row.since ? when(state, row.since) : "–", "when"]] : []), ["Why", reasonOf, "what"]],
+});
+
+// ---- Cables: the module in each port
+
+const SORTS = { "": "-temperature", flaps: "-flaps", port: undefined };
+const isHot = row => row.limit_c != null && row.temperature_c >= row.limit_c;
+const module = row => [row.kind, row.length_m ? `${row.length_m} m` : null, row.identifier, row.vendor, row.part].filter(text => text != null && text !== "").join(", ");
+const dbm = value => value == null ? "–" : value.toFixed(1);
+
+export const cablesView = state => askedView(state, {
+  title: "Cables", class: "links", local: ["text"], most: LINK_ROWS,
+  fields: [["sort", "Order", [["", "hottest first"], ["flaps", "most flaps first"], ["port", "by port"]]], ["what", "Of a node, host or port", "of node, host or NODE:PORT"], ["text", "Filter cables", "name, part or serial number"]],
+  ask: bar => get("cables", { what: bar.of("what"), sort: SORTS[bar.of("sort")], limit: CABLES_MOST }, { keep: true }),
+  command: bar => command("cables", bar.of("what"), SORTS[bar.of("sort")] ? ["--sort", SORTS[bar.of("sort")]] : []) + grep(bar.of("text")),
+  rows: (rows, bar) => rows.filter(row => holds(`${row.name} ${row.to?.name} ${module(row)} ${row.serial}`, bar.of("text"))),
+  count: (rows, list) => `${number(list.length)} of ${rows.length < CABLES_MOST ? "" : "the first "}${number(rows.length)}`,
+  none: rows => rows.length ? "No module has that in its names." : "No module reports itself: the devices do not answer AccessRegister, or were not read yet.",
+  columns: () => [["Port", endOf], ["To", row => endOf(row.to)], ["Temperature", row => row.temperature_c == null ? "–" : [isHot(row) ? mark("part", "hotter than its limit") : null, ` ${row.temperature_c}`, row.limit_c == null ? " °C" : h("span.soft", {}, ` of ${row.limit_c} °C`)], "when"],
+    ["Module", module, "what"], ["Serial", row => row.serial ?? "–"], ["Firmware", row => row.firmware ?? "–", "kind"], ["RX dBm", row => dbm(row.rx_dbm), "kind"], ["TX dBm", row => dbm(row.tx_dbm), "kind"],
+    ["Flaps", row => row.flaps ? `${number(row.flaps)} at ${number(row.flap_ports)} ${plural("port", row.flap_ports)}` : "0"]],
 });
 
 // ---- Multicast groups and partitions

@@ -3,18 +3,18 @@ import { place } from "./address.js";
 import { Stream, get } from "./api.js";
 import { $, h, say, showAddress } from "./dom.js";
 import { pathView, showView } from "./details.js";
-import { eventsView, groupsView, hostsView, linksView, partitionsView, switchesView, trafficView } from "./lists.js";
+import { cablesView, eventsView, groupsView, hostsView, linksView, partitionsView, switchesView, trafficView } from "./lists.js";
 import { Events, KEPT_EVENTS, clock, faultsOf, isDamaged, makeMap, number, plural, span } from "./model.js";
 import { fabricView } from "./views.js";
 
 const FIRST_EVENTS = 40, ALL_EVENTS = 2000, STALE_MS = 5000, MAP_AFTER_MS = 300, MAP_REST = 4, MAP_EVERY_MS = 15000, HOSTS_EVERY_MS = 5000, LINKS_MOST = 400, NO_LINKS = [];
 
-const state = { status: null, map: null, hosts: null, nvlink: null, links: [], events: new Events(), utc: localStorage.getItem("utc") === "1", heard: 0, lost: null };
+const state = { status: null, map: null, hosts: null, unhealthy: [], nvlink: null, links: [], events: new Events(), utc: localStorage.getItem("utc") === "1", heard: 0, lost: null };
 let view = null, gone = null, pathKey = false;  // gone: since when there is no data, as time
 
 // ---- What is shown
 
-const VIEWS = [["", "Fabric", () => fabricView(state)], ["hosts", "Hosts", () => hostsView(state)], ["switches", "Switches", () => switchesView(state)], ["links", "Links", () => linksView(state)],
+const VIEWS = [["", "Fabric", () => fabricView(state)], ["hosts", "Hosts", () => hostsView(state)], ["switches", "Switches", () => switchesView(state)], ["links", "Links", () => linksView(state)], ["cables", "Cables", () => cablesView(state)],
   ["path", "Path", rest => pathView(state, ...rest)], ["traffic", "Traffic", () => trafficView(state)], ["events", "Events", () => eventsView(state)], ["groups", "Groups", () => groupsView(state)], ["partitions", "Partitions", () => partitionsView(state)]];
 
 function route() {
@@ -56,8 +56,7 @@ async function takeMap() {
     const document = await get("map", {}, { keep: true });
     if (document !== state.mapDocument) {
       state.mapDocument = document;
-      state.map = makeMap(document);
-      state.map.faults = faultsOf(state.map, state.links);
+      state.map = makeMap(document, state.links);
       tell("map");
     }
     takeLinks();
@@ -103,6 +102,14 @@ async function takeHosts() {
   } catch (error) { console.warn("hosts:", error.message); }
 }
 
+// Those that are not HEALTHY, for who is cut off altogether.
+async function takeUnhealthy() {
+  const hosts = await get("hosts", { unhealthy: 1 }, { keep: true }).catch(() => []);
+  if (hosts === state.unhealthy) return;
+  state.unhealthy = hosts;
+  tell("hosts");
+}
+
 let whole = false;  // all events that fmd has are asked for
 async function takeHistory(count = ALL_EVENTS) {
   if (whole && count === ALL_EVENTS) return;
@@ -121,7 +128,8 @@ function onStatus(status) {
   state.status = status;
   if (before && changes.some(key => before[key] !== status[key])) askMap();
   if (performance.now() - mapAsked > MAP_EVERY_MS) askMap(0);
-  if (status.hcas_cut_off || view?.needs === "hosts") takeHosts();
+  if (view?.needs === "hosts") takeHosts();
+  else if (status.hcas_cut_off && view) takeUnhealthy();
   header();
   tell("status");
 }
@@ -245,7 +253,7 @@ function zone(next) {
   tell("clock");
 }
 
-const KEYS = [["/", "search"], ["1 – 9", "views, in their order"], ["p", "path between two"], ["m", "to the map; there: arrows, n = next fault, Enter = open"], ["t", "local time or UTC"], ["d", "light, dark, as the system has it"], ["Esc", "back to the fabric"], ["?", "this"]];
+const KEYS = [["/", "search"], ["1 – 9, 0", "views, in their order"], ["p", "path between two"], ["m", "to the map; there: arrows, n = next fault, Enter = open"], ["t", "local time or UTC"], ["d", "light, dark, as the system has it"], ["Esc", "back to the fabric"], ["?", "this"]];
 function keys() {
   const dialog = $("keys");
   if (dialog.open) return dialog.close();
@@ -259,7 +267,7 @@ function press(event) {
   if (key === "Escape") typing ? event.target.blur() : location.hash = "#/";
   if (typing) return;
   if (key === "/") { event.preventDefault(); find.focus(); }
-  else if (key >= "1" && key <= String(VIEWS.length)) location.hash = "#/" + VIEWS[key - 1][0];
+  else if (key >= "0" && key <= "9") location.hash = "#/" + VIEWS[(Number(key) + 9) % 10][0];
   else if (key === "p") {
     event.preventDefault();
     pathKey = true;
@@ -274,7 +282,7 @@ function press(event) {
 
 // ---- Begin
 
-$("nav").replaceChildren(...VIEWS.map(([key, title], i) => h("a", { href: "#/" + key, "data-view": key, title: `${title} (${i + 1})` }, title)));
+$("nav").replaceChildren(...VIEWS.map(([key, title], i) => h("a", { href: "#/" + key, "data-view": key, title: `${title} (${(i + 1) % 10})` }, title)));
 $("theme").onclick = () => theme(true);
 $("zone").onclick = () => zone(true);
 $("help").onclick = keys;

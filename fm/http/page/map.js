@@ -9,8 +9,8 @@ const ROW_NAMES = 124, COLUMN_NAMES = 62, LEAST_NAMED = 10, WIDEST = 44;  // of 
 
 let marked = false;  // when the first map was drawn, for those who measure
 
-const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 function palette() {
+  const style = getComputedStyle(document.documentElement), css = name => style.getPropertyValue(name).trim();
   const names = ["ok", "pale", "behind", "cordoned", "aside", "unhealthy", "part", "dead", "ink", "soft", "line", "card", "back", "note"];
   const out = Object.fromEntries(names.map(name => [name, css("--" + name)]));
   out.load = [0, 1, 2, 3, 4, 5, 6].map(step => css("--load" + step));
@@ -121,7 +121,7 @@ export class FabricMap {
     this.canvas.onkeydown = event => this.key(event);
     this.canvas.onblur = () => { this.focus = -1; this.tip(null); this.paint(); };
     this.element = h("div.map", {}, this.canvas);
-    this.observer = new ResizeObserver(() => this.redraw());
+    this.observer = new ResizeObserver(() => { if (Math.floor(this.element.clientWidth) !== this.width) this.redraw(); });
     this.observer.observe(this.element);
   }
 
@@ -150,30 +150,35 @@ export class FabricMap {
     this.canvas.height = plan.height * ratio;
     this.canvas.style.width = width + "px";
     this.canvas.style.height = plan.height + "px";
-    this.still = this.places = this.pointed = null;
+    this.painted = this.still = this.places = this.pointed = null;
     this.paint();
   }
 
+  // The picture is drawn once; for rings it is kept beside, without them.
   paint() {
     if (!this.map || !this.width) return;
-    const g = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1;
-    if (!this.still) {
+    const g = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1, rings = [this.place(), this.pointed].filter(Boolean);
+    g.setTransform(1, 0, 0, 1, 0, 0);
+    if (!this.painted) {
+      g.clearRect(0, 0, this.canvas.width, this.canvas.height);
       g.setTransform(ratio, 0, 0, ratio, 0, 0);
-      g.clearRect(0, 0, this.width, this.height);
       this.drawn ? this.paintTiers(g) : this.paintMatrix(g);
+      this.painted = true;
+      if (!marked) performance.mark("drawn");
+      marked = true;
+    } else if (this.still) {
+      g.clearRect(0, 0, this.canvas.width, this.canvas.height);
+      g.drawImage(this.still, 0, 0);
+    }
+    if (!rings.length) return;
+    if (!this.still) {
       this.still = document.createElement("canvas");
       this.still.width = this.canvas.width;
       this.still.height = this.canvas.height;
       this.still.getContext("2d").drawImage(this.canvas, 0, 0);
-      if (!marked) performance.mark("drawn");
-      marked = true;
-    } else {
-      g.setTransform(1, 0, 0, 1, 0, 0);
-      g.clearRect(0, 0, this.canvas.width, this.canvas.height);
-      g.drawImage(this.still, 0, 0);
-      g.setTransform(ratio, 0, 0, ratio, 0, 0);
     }
-    for (const place of [this.place(), this.pointed]) if (place) this.ring(g, place);
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    for (const place of rings) this.ring(g, place);
   }
 
   ring(g, place) {
@@ -198,24 +203,22 @@ export class FabricMap {
   paintBlock(g, item) {
     const { block, x, y, cell, across } = item, { switches } = this.map, { colors } = this;
     const row = new Map(block.lower.map((i, n) => [i, n])), column = new Map(block.upper.map((i, n) => [i, n])), size = cell > 4 ? cell - 1 : cell, wide = across > 4 ? across - 1 : across;
-    item.cells = new Map();
     if (this.ramp) { g.fillStyle = colors.back; g.fillRect(x, y, item.w, item.h); }
     g.font = "11px system-ui, sans-serif";
     g.fillStyle = colors.soft;
     if (!item.named) g.fillText(item.w < 260 ? item.w < 120 ? block.title.replace(/[:(].*/, "") : block.title.replace(/:.*/, "") : block.title, x, y - 5);
+    const place = trunk => [x + column.get(trunk.upper) * across, y + row.get(trunk.lower) * cell];
+    const full = !this.ramp && size === cell && wide === across && block.trunks.length === block.lower.length * block.upper.length;
+    g.fillStyle = colors.pale;
+    if (full) g.fillRect(x, y, item.w, item.h);
     for (const trunk of block.trunks) {
-      const r = row.get(trunk.lower), c = column.get(trunk.upper);
-      item.cells.set(r * block.upper.length + c, trunk);
-      if (this.ramp) {
-        this.paintLoad(g, trunk, x + c * across, y + r * cell, wide, size);
-      } else if (trunk.state !== "behind") {
-        g.fillStyle = colors.pale;
-        g.fillRect(x + c * across, y + r * cell, wide, size);
-      }
+      if (this.ramp) this.paintLoad(g, trunk, ...place(trunk), wide, size);
+      else if (full && trunk.state === "behind") g.clearRect(...place(trunk), wide, size);
+      else if (!full && trunk.state !== "behind") g.fillRect(...place(trunk), wide, size);
     }
     if (!this.ramp)
       for (const trunk of block.trunks)
-        if (trunk.state !== "ok" && trunk.state !== "behind") this.paintFault(g, trunk, x + column.get(trunk.upper) * across + (wide - size) / 2, y + row.get(trunk.lower) * cell, size);
+        if (trunk.state !== "ok" && trunk.state !== "behind") this.paintFault(g, trunk, place(trunk)[0] + (wide - size) / 2, place(trunk)[1], size);
     if (item.named) this.paintNames(g, item);
     // A dead switch is one bar through its row or column, and what is behind it is empty.
     const bar = Math.max(2, Math.round(size * 0.4)), off = (size - bar) / 2;
@@ -362,12 +365,19 @@ export class FabricMap {
     return null;
   }
 
+  // Trunks by their cells, once somebody points at one.
+  cells(item) {
+    if (item.cells) return item.cells;
+    const { block } = item, row = new Map(block.lower.map((i, n) => [i, n])), column = new Map(block.upper.map((i, n) => [i, n]));
+    return item.cells = new Map(block.trunks.map(trunk => [row.get(trunk.lower) * block.upper.length + column.get(trunk.upper), trunk]));
+  }
+
   titlePlace(item) { return { item, x: item.x, y: item.y - TITLE + 3, w: Math.max(item.w, 46), h: 13, block: item.block }; }
 
   cellPlace(item, r, c) {
     const { block, cell, across } = item, place = { item, r, c, x: item.x + c * across, y: item.y + r * cell, w: across, h: cell };
     if (c < 0) return { ...place, x: item.x - SIDE, w: SIDE, sw: this.map.switches[block.lower[r]] };
-    return { ...place, trunk: item.cells?.get(r * block.upper.length + c), lower: block.lower[r], upper: block.upper[c] };
+    return { ...place, trunk: this.cells(item).get(r * block.upper.length + c), lower: block.lower[r], upper: block.upper[c] };
   }
 
   nearest(x, y) {
@@ -429,7 +439,7 @@ export class FabricMap {
     for (const item of this.items) {
       const { block } = item;
       this.places.push(this.titlePlace(item));
-      for (const [key, trunk] of item.cells)
+      for (const [key, trunk] of this.cells(item))
         if (this.ramp ? this.stepOf(trunk) > 1 : this.isFault({ trunk }))
           this.places.push(this.cellPlace(item, Math.floor(key / block.upper.length), key % block.upper.length));
     }

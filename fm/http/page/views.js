@@ -45,7 +45,7 @@ function alertsOf(state) {
 // Who is cut off, behind what, and what is lost by it.
 function cutOff(state) {
   const s = state.status, alert = (s.alerts ?? []).find(one => one.what === "hcas-cut-off"), dead = (state.map?.faults ?? []).filter(fault => fault.state === "dead" && fault.sw?.hcas);
-  const hosts = (state.hosts ?? []).filter(host => hostVerdict(host) === "CUT_OFF");
+  const hosts = state.unhealthy.filter(host => hostVerdict(host) === "CUT_OFF");
   if (!s.hcas_cut_off) return null;
   const why = dead.find(fault => fault.why)?.why;
   return h("div.cutoff", { role: "alert" }, h("h2", {}, mark("dead"), " ", s.cut_off ?? alert?.text ?? `${number(s.hcas_cut_off)} ${plural("HCA", s.hcas_cut_off)} cut off`),
