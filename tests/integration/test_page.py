@@ -151,7 +151,7 @@ def test_first_fault_is_above_the_fold_of_a_laptop(web, page):
         try:
             shown = ".cutoff" if "[" not in cut else ".faults li"
             page.wait(f"document.querySelector({shown!r})", "the fault")
-            page.wait("fmd.state.map.faults.length === 1 && fmd.state.map.faults[0].since", "since when")
+            page.wait("fmd.state.map.faults.length === 1 && (fmd.state.map.faults[0].since || fmd.state.map.faults[0].why)", "since when, or why")
             assert page.run(bottom.format(f"{shown!r}")) < 720 / 2 and page.run(bottom.format("'.map canvas'")) <= 720
         finally:
             web.console(f'Relink {cut.split("[")[0]}')
