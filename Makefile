@@ -20,7 +20,7 @@ CCACHE ?= $(shell [ -w "$${CCACHE_DIR:-$$HOME}" ] && command -v ccache)
 
 VERSION := $(shell sed -n 's/^\#\# \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
 # What was built, where git knows: 0.1.0+3eaab23d1, and .changed behind it where files differ from that commit.
-COMMIT := $(shell git describe --always --abbrev=9 --exclude='*' --dirty=.changed 2>/dev/null)
+COMMIT := $(shell cat debian/commit 2>/dev/null || git describe --always --abbrev=9 --exclude='*' --dirty=.changed 2>/dev/null)
 VARIANT := $(if $(SAN),$(SAN),release)$(if $(filter clang%,$(CC)),-clang)
 B := build/$(VARIANT)
 # The plain build's programs are build/fmd and build/fmctl; a sanitizer's stay in its own folder.
@@ -28,8 +28,9 @@ BIN := $(if $(filter release,$(VARIANT)),build,$(B))
 
 # Of libcurl the headers alone: fmd loads it where exporters are configured (fm/nvswitch/intake_fetch.c).
 PKGS := libevent libevent_openssl libssl libcrypto libmicrohttpd zlib libconfig jansson libsystemd libseccomp libibumad sqlite3
-PKG_CFLAGS := $(shell pkg-config --cflags libcurl $(PKGS) 2>/dev/null)
-PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+PKG_CONFIG ?= pkg-config
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags libcurl $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 
 # A sanitized build is for tests: soon compiled, and ready for a shared object.
 CFLAGS ?= $(if $(SAN),-O1 -g1,-O3 -g)
@@ -100,7 +101,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 submake = +$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
-.PHONY: all unit unit-build quick deps deps-long promtool check check-now check-start check-long check-long-now check-again check-again-now syntax
+.PHONY: all unit unit-build quick deps deps-long deps-release promtool check check-now check-start check-long check-long-now check-again check-again-now syntax
 .PHONY: integration integration-now chaos chaos-now demo demo-now bench bench-now bench-long bench-long-now bench-readme bench-pair bench-pair-now
 .PHONY: format format-check check-layers check-names fuzz fuzz-now fuzz-all install deb rpm clean FORCE
 all: $(BIN)/fmd $(BIN)/fmctl $(BIN)/import-opensm $(BIN)/import-state $(BIN)/bundle $(SIM)
@@ -171,11 +172,11 @@ $(B)/fm/nvswitch/evidence_sxid.o: etc/nvlink/catalogue.tsv
 $(B)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) -std=gnu11 -O2 -g $(WARN) -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(filter-out -fsanitize% -fno-sanitize%,$(CFLAGS)) -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
 $(BIN)/libfmsim-umad.so: $(SIM_UMAD_SRC:%.c=$(B)/pic/%.o)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $^ -lpthread
+	$(Q)$(CC) -shared $(filter-out -fsanitize=%,$(LDFLAGS)) -o $@ $^ -lpthread
 
 # All that unit tests share, sanitized, is one library: what is edited is linked once. Its names give way to a program's.
 # Plain ones are few and linked as fmd is.
@@ -219,13 +220,13 @@ deps:
 promtool: deps
 	$(Q)etc/unpack-tool prometheus build/tools usr/bin/promtool usr/bin/prometheus
 
-# What check-long needs besides.
-deps-long: deps
-	$(Q)etc/install-packages etc/packages-long.txt
+# What check-long and what a release need besides.
+deps-long deps-release: deps-%: deps
+	$(Q)etc/install-packages etc/packages-$*.txt
 
 check check-long check-again integration: promtool
 check check-again chaos demo bench bench-long bench-pair fuzz: deps
-check-long integration: deps-long
+check-long integration: deps-long deps-release
 check check-long check-again integration chaos demo bench bench-long bench-pair fuzz:
 	$(Q)$(submake) $@-now
 
@@ -409,8 +410,17 @@ install: all
 
 # A package's programs are built on their own, with the flags of its distribution; a folder that was asked for has them already.
 packaged = $(submake:+%=%) $(if $(filter command,$(firstword $(origin BIN))),,B=build/packaged BIN=build/packaged)
-deb:
-	$(Q)+VERSION=$(or $(VERSION),0) MAKE="$(packaged)" etc/packaging/build-deb build
+# A source package of what git knows here, with etc/debian as its debian/, and what it builds: DEB_OPTIONS are dpkg-buildpackage's.
+DEB_OUT ?= $(CURDIR)/build
+DEB_TREE = $(DEB_OUT)/deb/fmd-$(VERSION)
+deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
+deb: deps-release
+	$(Q)rm -rf $(DEB_OUT)/deb && mkdir -p $(DEB_TREE)
+	$(Q)git ls-files -z | xargs -0 sh -c 'for file; do [ ! -e "$$file" ] || echo "$$file"; done' sh | tar -cf - -T - | tar -xf - -C $(DEB_TREE)
+	$(Q)cp -r etc/debian $(DEB_TREE)/debian && echo '$(COMMIT)' >$(DEB_TREE)/debian/commit
+	$(Q)sed "s/@version@/$(VERSION)/; s/@date@/$$(LC_ALL=C date -R -u -d @$$SOURCE_DATE_EPOCH)/" etc/debian/changelog >$(DEB_TREE)/debian/changelog
+	$(Q)cd $(DEB_TREE) && env -u MAKEFLAGS -u MAKELEVEL -u B -u BIN dpkg-buildpackage -us -uc $(DEB_OPTIONS)
+	$(Q)cp $(DEB_OUT)/deb/fmd_* $(DEB_OUT)/deb/fmd-dbgsym_* $(DEB_OUT)/
 
 # Without the dependencies being asked for: Debian's rpmbuild knows none of its packages. The names are those of RHEL and its like.
 RPM_OUT ?= $(CURDIR)/build

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -34,22 +35,25 @@ def make():
     return ["make", "-C", str(ROOT), f"BIN={BIN}", *kept]
 
 
-def build_deb(make, out, version):
-    if not shutil.which("dpkg-deb"):
-        pytest.skip("no dpkg-deb")
-    built = run(ROOT / "etc/packaging/build-deb", out, cwd=ROOT, env={**os.environ, "BIN": str(BIN), "VERSION": version, "MAKE": " ".join(make)})
-    assert built.returncode == 0, built.stdout + built.stderr
-    deb, = out.glob(f"fmd_{version}_*.deb")
-    return deb
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """The folder in which `make deb` left the source package and the packages, of the programs that are built already."""
+    if not shutil.which("dh") or not shutil.which("blhc"):
+        pytest.skip("no debhelper, or no blhc: `make deps-release`")
+    out = tmp_path_factory.mktemp("package")
+    with open(out / "log", "w") as log:
+        subprocess.run(["make", "-C", str(ROOT), "deb", f"DEB_OUT={out}", "VERSION=1.2.3"], stdout=log, stderr=log, check=True,
+                       env={**os.environ, "FMD_BUILT": str(BIN), "DEB_BUILD_OPTIONS": "parallel=2"})
+    assert " -c -o " not in (out / "log").read_text()
+    return out
 
 
 @pytest.fixture(scope="module")
-def package(make, tmp_path_factory):
+def package(build):
     """(the .deb, the folder that it was unpacked to)"""
-    out = tmp_path_factory.mktemp("package")
-    deb = build_deb(make, out, "1.2.3")
-    assert run("dpkg-deb", "-x", deb, out / "root").returncode == 0
-    return deb, out / "root"
+    deb, = build.glob("fmd_1.2.3_*.deb")
+    assert run("dpkg-deb", "-x", deb, build / "root").returncode == 0
+    return deb, build / "root"
 
 
 @needs("systemd-analyze")
@@ -285,21 +289,39 @@ def test_programs_are_built_and_packaged_with_hardening(package, name, tmp_path)
     assert len(missing_hardening(tmp_path / "plain")) >= 6  # the marks are really read
 
 
-@needs("dpkg-buildflags")
-def test_a_package_is_built_with_its_distributions_flags(make, tmp_path):
-    """They are in the environment of the make that builds and installs."""
-    (tmp_path / "make").write_text(f'#!/bin/sh\necho "$CFLAGS $CPPFLAGS $LDFLAGS" >{tmp_path}/flags\nexec "$@"\n')
-    (tmp_path / "make").chmod(0o755)
-    build_deb([str(tmp_path / "make"), *make], tmp_path, "1.2.3")
-    flags = (tmp_path / "flags").read_text()
-    given = run("dpkg-buildflags", "--get", "CPPFLAGS", env={**os.environ, "DEB_BUILD_MAINT_OPTIONS": "hardening=+all"}).stdout.strip()
-    assert given and given in flags and "-fstack-protector-strong" in flags and "-Wl,-z,relro -Wl,-z,now" in flags, flags
+@needs("blhc")
+def test_a_package_is_built_with_its_distributions_flags(build):
+    """Each run of the compiler and of the linker, as make says that it would be, read by blhc."""
+    tree = build / "deb/fmd-1.2.3"
+    rules = (tree / "debian/rules").read_text()
+    options = dict(re.findall(r"^export (DEB_\w+) = (.*)$", rules, re.M))
+    flags = dict(line.removeprefix("export ").split("=", 1) for line in run("dpkg-buildflags", "--export=sh", cwd=tree, env={**os.environ, **options}).stdout.splitlines())
+    flags = {name: shlex.split(value)[0] if value.strip("\"") else "" for name, value in flags.items()}
+    assert "hardening=+all" in options.values() and "-O3" in flags["CFLAGS"]
+    would = run("make", "-n", "all", "V=1", "B=build/never", "BIN=build/never", "CCACHE=", cwd=tree, env={**os.environ, **flags})
+    runs = [line for line in would.stdout.splitlines() if re.match(r" *(\S*gcc|cc) ", line)]
+    assert would.returncode == 0 and len(runs) > 250 and not (tree / "build/never").exists(), would.stderr
+    begin = ["dpkg-buildpackage: info: source package fmd", re.search(r"blhc: .*umad\.\*", rules)[0]]
+    (build / "good").write_text("\n".join([*begin, *runs, ""]))
+    said = run("blhc", "--bindnow", "--debian", build / "good")  # that they are PIE is read off the programs
+    assert said.returncode == 0, said.stdout[:2000] + said.stderr
+    (build / "bad").write_text((build / "good").read_text().replace("-fstack-protector-strong", ""))
+    assert run("blhc", "--bindnow", "--debian", build / "bad").returncode != 0
     assert 'CFLAGS="%{optflags}' in (ROOT / "etc/packaging/fmd.spec").read_text()
 
 
+def test_the_source_package_is_what_git_has_and_debug_symbols_are_apart(build):
+    archive, = build.glob("fmd_1.2.3.tar.xz")
+    names = {name.split("/", 1)[1] for name in run("tar", "-tf", archive).stdout.split() if not name.endswith("/")}
+    known = {name for name in run("git", "-C", ROOT, "ls-files").stdout.split() if (ROOT / name).exists()}
+    assert known <= names | {".gitignore"} and all(name.startswith("debian/") for name in names - known), names ^ known
+    symbols, = build.glob("fmd-dbgsym_1.2.3_*.deb")
+    assert "/usr/lib/debug/.build-id/" in run("dpkg-deb", "-c", symbols).stdout
+
+
 @needs("lintian")
-def test_lintian_finds_nothing_to_warn_of(package):
-    said = run("lintian", "--allow-root", "--tag-display-limit", "0", package[0])
+def test_lintian_finds_nothing_to_warn_of(build):
+    said = run("lintian", "--allow-root", "--tag-display-limit", "0", *build.glob("*.changes"))
     assert not re.findall(r"^[EW]: .*", said.stdout, re.M) and said.returncode == 0, said.stdout + said.stderr
 
 
@@ -311,7 +333,7 @@ def test_the_spec_builds_a_package_with_the_same_files(make, package, tmp_path):
     files = set(run("rpm", "-qpl", "--nosignature", rpm).stdout.split())
     root = package[1]
     ours = {f"/{path.relative_to(root)}" for path in root.rglob("*") if path.is_file()}
-    left = {path for path in ours if path not in files and not path.startswith(("/usr/share/doc/fmd/c", "/usr/share/doc/fmd/CHANGELOG", "/usr/share/lintian"))}
+    left = {path for path in ours if path not in files and not path.startswith(("/usr/share/doc/fmd/c", "/usr/share/doc/fmd/NEWS", "/usr/share/lintian"))}
     assert {path.replace("/lib/", "/usr/lib/", 1) for path in left} <= files
     if shutil.which("rpmlint"):
         said = run("rpmlint", "-r", ROOT / "etc/packaging/fmd.rpmlintrc", ROOT / "etc/packaging/fmd.spec", rpm)

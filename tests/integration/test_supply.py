@@ -26,12 +26,12 @@ def test_a_program_links_the_libraries_of_the_list_alone(name):
 def test_libraries_that_are_loaded_later_are_on_the_list_and_in_the_packages():
     sources = [path.read_text() for folder in ("fm", "routing", "topology") for path in (ROOT / folder).rglob("*.c")]
     loaded = {name for text in sources for name in re.findall(r'dlopen\("(\w+)\.so', text)}
-    control = (ROOT / "etc/packaging/control.in").read_text()
+    control = (ROOT / "etc/debian/control").read_text()
     assert loaded == LOADED and all(name in control for name in loaded)
 
 
 def test_a_build_fetches_nothing():
-    files = [ROOT / "Makefile", ROOT / ".ci/run", *(ROOT / "etc/packaging").rglob("*")]
+    files = [ROOT / "Makefile", ROOT / ".ci/run", *(ROOT / "etc/packaging").rglob("*"), *(ROOT / "etc/debian").rglob("*")]
     texts = {path: path.read_text(errors="replace") for path in files if path.is_file()}
     lines = {f"{path.name}: {line.strip()}" for path, text in texts.items() for line in text.splitlines() if FETCHES.search(line.split("#")[0])}
     assert not lines
