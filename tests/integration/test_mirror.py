@@ -60,7 +60,7 @@ def whole(standby):
     return standby.wait(lambda s: s["mirror"]["whole"], "it has a whole copy")
 
 
-MIRRORED = ["cables", "cordons", "groups", "lids", "nodes", "nvswitch", "ports", "services", "subscriptions"]
+MIRRORED = ["cables", "cordons", "groups", "lids", "modules", "nodes", "nvswitch", "ports", "services", "subscriptions"]
 BY_ITSELF = ["cables", "lids", "nodes", "ports"]  # what a master writes within seconds of being one, some of it behind "up"
 
 
@@ -240,6 +240,7 @@ def test_a_master_that_changed_nothing_without_its_standby_has_nothing_to_keep(t
     whole(b)
     a.fmctl("cordon", SPINE)
     a.wait(lambda s: s["mirror"]["whole"] and s["mirror"]["standbys"][0]["behind"] == 0, "the standby has all")
+    a.wait(lambda s: len(a.ask("cables")) == 2 * s["links"], "all modules were read, which are rows too")
     b.wait(lambda s: all(a.kinds(*BY_ITSELF, "cordons").values()) and rows(a) == rows(b) and same_takeovers(a, b), "both have the same on disk")
     b.stop_fmd(signal.SIGKILL)
     a.wait(lambda s: not s["mirror"]["standbys"], "the standby is off")
@@ -329,6 +330,25 @@ def test_hosts_that_were_off_at_take_overs_keep_their_lids(two, pod_net):
     power([host for host in reversed(off) if host not in off[::-2]], True)
     master.wait_up(lambda s: s["links_down"] == 0, "all are back")
     assert master.lids() == lids
+
+
+def test_what_a_cable_went_through_is_known_to_the_next_master(two):
+    if RIG == "ibsim":
+        pytest.skip("ibsim has no registers")
+    master, standby = two()
+    whole(standby)
+    end = "leaf-su01-rail0:33"
+    master.wait(lambda s: len(master.ask("cables", end)) == 2, "its cable was read")
+    master.ibsim.tell(f"unlink {end}")
+    master.wait(lambda s: s["links_down"] == 1, "its link went down")
+    master.ibsim.tell(f"link {end}")
+    master.wait_up(lambda s: not s["links_down"], "it is up again")
+    before = [(row["serial"], row["flaps"], row["flap_ports"]) for row in master.ask("cables", end)]
+    assert [row[1] for row in before] == [1, 1]
+    master.wait(lambda s: s["mirror"]["standbys"][0]["behind"] == 0, "the standby has taken it")
+    master.stop_fmd(signal.SIGKILL)
+    standby.wait(managed, "it has taken over")
+    assert [(row["serial"], row["flaps"], row["flap_ports"]) for row in standby.ask("cables", end)] == before
 
 
 def test_a_link_that_its_master_held_is_held_by_who_takes_over(two):
