@@ -91,7 +91,7 @@ class Trial:
 
     def watch(self):
         """Until all is alive, and for some seconds more."""
-        row, last_up, first_alive, dead_since, late_at = self.row, None, None, None, 0
+        row, last_up, first_alive, dead_since, late_at, sound = self.row, None, None, None, 0, []
         row.update(loops=0, cycles=0, moved=0, dead_again=0, dead_again_s=0.0, alive_s=None)
         self.late, self.waited, self.read_at = [], dict.fromkeys(self.ages, 0), dict.fromkeys(self.ages)
         while True:
@@ -102,6 +102,7 @@ class Trial:
                 self.count_late(now)
             for key in ("loops", "cycles", "moved"):
                 row[key] = max(row[key], now[key])
+            sound = [] if now["dead"] else [*sound, (now["now"], now["changed"])]  # the last link is found late beside one that flaps, which trains again and again
             if last_up is None and not now["off"] and not now["training"] and not self.starts:
                 last_up = max(now["last_up"], self.last_start())
                 row.update(last_up=round(last_up, 3), pairs=now["pairs"])
@@ -109,7 +110,7 @@ class Trial:
                 if now["dead"] and first_alive is None:
                     row["last_dead"] = now["dead"], now["from"], now["to"]
                 if not now["dead"] and first_alive is None:
-                    first_alive = now["changed"]
+                    first_alive = next(changed for at, changed in sound if at >= last_up or at == now["now"])
                     row["alive_s"] = round(max(first_alive - last_up, 0), 3)
                 elif now["dead"] and first_alive:
                     dead_since = dead_since or now["now"]
