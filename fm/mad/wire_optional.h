@@ -15,7 +15,7 @@ enum {
 	WIRE_PRIVATE_LFT_INFO = 0xFF10,
 	WIRE_GENERAL_INFO = 0xFF17, /* modifier 4: the capability mask */
 	WIRE_ADAPTIVE_INFO = 0xFF20,
-	WIRE_AR_GROUPS = 0xFF21, /* ARGroupTable; modifier: not public (fm/adaptive/probe.h) */
+	WIRE_AR_GROUPS = 0xFF21, /* ARGroupTable; the packing of its modifier is not public */
 	WIRE_AR_LFT = 0xFF23,	 /* ARLinearForwardingTable; the same */
 };
 #define WIRE_GENERAL_CAPS 4
