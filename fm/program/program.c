@@ -950,10 +950,10 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	if (!p->busy)
 		p->smps_before = batch_smps(p->batch);
 	drain_ends(p);
-	if (p->busy) { /* whose callback does not come */
-		none.drained = p->result.drained;
-		none.drained_us = p->result.drained_us;
-	}
+	if (p->busy) /* whose callback does not come: its blocks under way count here */
+		none = (struct program_result){ .entries = p->result.entries,
+						.drained = p->result.drained,
+						.drained_us = p->result.drained_us };
 
 	/* The queued ones give way; what is on its way stays busy until it is answered. */
 	batch_drop_queue(p->batch);

@@ -427,6 +427,33 @@ static void same_tables_again_in_the_middle_cost_nothing(void **state)
 	prog_fini(&p);
 }
 
+/* As where a second trap of the same fault comes: its update writes nothing more. */
+static void entries_that_are_on_their_way_count_for_the_newer_tables(void **state)
+{
+	unsigned counted = 0;
+
+	for (unsigned when = 1; when < 200; when += 5) {
+		struct prog p;
+
+		prog_init(&p, design_pgft2(), 300);
+		prog_apply(&p);
+		tables_row(&p.tables, 3)[70] ^= 1;
+		tables_row(&p.tables, 5)[299] ^= 1;
+		prog_give(&p);
+		run_some(&p, when);
+		if (p.program->busy) {
+			prog_give(&p);
+			loop_run(p.b.loop);
+			assert_int_equal(p.result.blocks, 2);
+			assert_int_equal(p.result.entries, 2);
+			assert_held(&p);
+			counted++;
+		}
+		prog_fini(&p);
+	}
+	assert_true(counted > 2);
+}
+
 /* Answers of one switch come back with an entry flipped, `left` times. */
 struct flipper {
 	uint32_t block;
@@ -551,6 +578,7 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(programming_begins_with_the_first_block),
 	cmocka_unit_test(what_is_taken_for_held_is_held_whatever_comes),
 	cmocka_unit_test(same_tables_again_in_the_middle_cost_nothing),
+	cmocka_unit_test(entries_that_are_on_their_way_count_for_the_newer_tables),
 	cmocka_unit_test(block_that_is_echoed_wrong_is_sent_again),
 	cmocka_unit_test(lossy_cables_end_in_the_same_tables),
 	cmocka_unit_test(a_link_cut_meanwhile_is_gone_around),
