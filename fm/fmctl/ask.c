@@ -236,7 +236,7 @@ enum fmctl_exit fmctl_ask_and_show(const struct fmctl *ctl, const char *cmd, jso
 	struct fmctl_answer answer = fmctl_ask(ctl, cmd, args);
 
 	if (answer.status == FMCTL_DONE) {
-		(ctl->json ? show_json : show)(ctl, answer.result);
+		(ctl->json ? show_json : ctl->csv ? show_csv : show)(ctl, answer.result);
 		answer.status = fmctl_was_saved(cmd, answer.result);
 	}
 	json_decref(answer.result);

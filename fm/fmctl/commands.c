@@ -627,6 +627,10 @@ static enum fmctl_exit list(const struct fmctl *ctl, const char *name, json_t *a
 	bool logs = name && !strcmp(name, "logs"), blocks = name && !strcmp(name, "blocks");
 	struct fmctl_answer answer;
 
+	if (ctl->csv && (logs || blocks)) {
+		fputs("fmctl: nvswitch: --csv: its answer is no table\n", stderr);
+		return FMCTL_USAGE;
+	}
 	if (name && !logs && !blocks && !fmctl_is_value(ctl, "HOST", name))
 		return FMCTL_USAGE;
 	if (name && !logs && !blocks)
@@ -643,6 +647,8 @@ static enum fmctl_exit list(const struct fmctl *ctl, const char *name, json_t *a
 
 		if (ctl->json)
 			show_json(ctl, part);
+		else if (ctl->csv)
+			show_csv(ctl, answer.result);
 		else
 			show_document(ctl,
 				      logs   ? "nvswitch logs"
@@ -768,7 +774,9 @@ static enum fmctl_exit run_by_row(struct fmctl *ctl, int argc, char **argv)
 	}
 	json_decref(args);
 	if (answer.status == FMCTL_DONE) {
-		(ctl->json ? show_json : command->view->show ?: show_answer)(ctl, answer.result);
+		(ctl->json  ? show_json
+		 : ctl->csv ? show_csv
+			    : command->view->show ?: show_answer)(ctl, answer.result);
 		answer.status = command->view->verdict
 					? command->view->verdict(ctl, answer.result)
 					: fmctl_was_saved(command->name, answer.result);
@@ -876,7 +884,7 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 {
 	struct folded folded = { stdout, ctl->columns };
 	/* What --watch shows has no file: it is cut to the screen instead. */
-	FILE *narrow = ctl->columns && !ctl->json && fileno(stdout) >= 0
+	FILE *narrow = ctl->columns && !ctl->json && !ctl->csv && fileno(stdout) >= 0
 			       ? fopencookie(&folded, "w",
 					     (cookie_io_functions_t){ .write = write_folded })
 			       : NULL;

@@ -245,8 +245,8 @@ static void complete(const struct offers *asked, int count, char **words)
 {
 	struct fmctl ctl = *asked->ctl;
 	struct offers mine = *asked, *offers = &mine;
-	static const char *const globals[] = { "--json", "--socket", "--timeout", "--help",
-					       "--version" };
+	static const char *const globals[] = { "--json",    "--csv",  "--socket",
+					       "--timeout", "--help", "--version" };
 	const struct command_option *option;
 	unsigned kinds = 0;
 	char name[64];
@@ -664,6 +664,11 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 		fmctl_refuse_command(ctl, argv[first]);
 		return FMCTL_USAGE;
 	}
+	if (ctl->csv && (ctl->json || !command->columns)) {
+		fprintf(stderr, "fmctl: %s: --csv: %s\n", command->name,
+			ctl->json ? "not with --json" : "its answer is no table");
+		return FMCTL_USAGE;
+	}
 	argc -= first;
 	argv += first;
 	if (!take_watch(&argc, argv, &seconds))
@@ -714,14 +719,16 @@ int main(int argc, char **argv)
 		return FMCTL_DONE;
 	}
 	argv[0] = (char[]){ "fmctl" }; /* getopt's messages begin with it */
-	/* --json may stand anywhere. */
+	/* --json and --csv may stand anywhere. */
 	for (int i = 1; i < argc; i++) {
 		/* A watched command goes on and on, and says on stderr at once what failed. */
 		watched |= !strncmp(argv[i], "--watch", 7);
-		if (strcmp(argv[i], "--json"))
-			argv[kept++] = argv[i];
-		else
+		if (!strcmp(argv[i], "--json"))
 			ctl.json = true;
+		else if (!strcmp(argv[i], "--csv"))
+			ctl.csv = true;
+		else
+			argv[kept++] = argv[i];
 	}
 	argv[kept] = NULL;
 	argc = kept;

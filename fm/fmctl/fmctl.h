@@ -16,6 +16,7 @@ struct fmctl {
 	const char *socket;
 	unsigned timeout_s;		/* without any answer or sign of progress; 0 = none */
 	bool json;			/* one document instead of tables */
+	bool csv;			/* rows with commas instead of a table */
 	bool terminal;			/* stdout is a terminal */
 	unsigned columns;		/* that it has; 0 = any number */
 	bool colour;			/* stdout is one that shows colours */
@@ -76,7 +77,7 @@ enum fmctl_exit fmctl_ask_and_show(const struct fmctl *ctl, const char *cmd, jso
 enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result);
 
 /* show.c, table.c: print documents for people, to stdout; show_answer() the command's own. */
-fmctl_show_fn show_json, show_text, show_answer;
+fmctl_show_fn show_json, show_csv, show_text, show_answer;
 /* By its row in documents.def; without one the command's columns, or `key value` a line. */
 void show_document(const struct fmctl *ctl, const char *name, const json_t *result);
 /* ---- table.c: reads JSON, and prints it to stdout ---- */

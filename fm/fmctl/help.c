@@ -97,7 +97,7 @@ int fmctl_read_options(const struct command *command, int argc, char **argv, jso
 
 void fmctl_print_help(const struct fmctl *ctl, FILE *out)
 {
-	fputs("usage: fmctl [-s SOCKET] [--timeout SECONDS] [--json] COMMAND ...\n\n", out);
+	fputs("usage: fmctl [-s SOCKET] [--timeout SECONDS] [--json | --csv] COMMAND ...\n\n", out);
 	for (const struct command *c = ctl->commands; c->name; c++) {
 		int used;
 
@@ -112,6 +112,7 @@ void fmctl_print_help(const struct fmctl *ctl, FILE *out)
 	      "  --timeout SECONDS         give up after so long without an answer (default 10; 0 "
 	      "= never)\n"
 	      "  --json                    JSON output; may be given anywhere\n"
+	      "  --csv                     the table as CSV, a line a row; may be given anywhere\n"
 	      "  --watch [SECONDS]         repeat a read-only command (default: every 2 s)\n"
 	      "\nplan, generate, import-opensm and help need no fmd. See fmctl help COMMAND and "
 	      "fmctl(1).\n",

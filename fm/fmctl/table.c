@@ -248,6 +248,35 @@ static void show_rows(const struct fmctl *ctl, const json_t *rows,
 	table_print(ctl, rows, shown);
 }
 
+/* Quoted where it has to be (RFC 4180). */
+static void print_field(const char *text, bool last)
+{
+	bool quoted = strpbrk(text, ",\"\r\n");
+
+	if (quoted)
+		putchar('"');
+	for (; *text; text++) {
+		if (*text == '"')
+			putchar('"');
+		putchar(*text);
+	}
+	fputs(quoted ? "\"" : "", stdout);
+	putchar(last ? '\n' : ',');
+}
+
+void show_csv(const struct fmctl *ctl, const json_t *result)
+{
+	const struct command *command = ctl->command;
+	const struct table_column *c;
+	char buf[CELL_SIZE];
+
+	for (c = command->columns; c->title; c++)
+		print_field(c->key, !c[1].title);
+	JSON_EACH (row, command->rows ? json_object_get(result, command->rows) : result)
+		for (c = command->columns; c->title; c++)
+			print_field(cell_text(ctl, row, c->key, buf), !c[1].title);
+}
+
 static void show_columns(const struct fmctl *ctl, const json_t *result)
 {
 	const struct command *command = ctl->command;

@@ -89,6 +89,10 @@ def test_cables_have_their_serial_numbers_and_the_hottest_comes_first(start, pod
          "a module above its limit is an alert")
     hottest = fabric.fmctl("cables", LEAF, "--sort", "-temperature").stdout.splitlines()
     assert hottest[1].split()[:2] == [LEAF, "34"]
+    lines = fabric.fmctl("cables", f"{LEAF}:33", "--csv").stdout.splitlines()
+    assert lines[0].startswith("name,port,to.name,to.port,kind,length_m,vendor,part,serial,") and len(lines) == 3
+    assert lines[1].split(",")[:4] == [LEAF, "33", "spine-01", lines[2].split(",")[1]] and lines[1].split(",")[7:9] == ["MCP7H00", "SN0001"]
+    assert fabric.fmctl("status", "--csv", check=False).returncode == 2
     shown = fabric.ask("show", f"{LEAF}:33")["modules"]
     assert [(row["serial"], row["limit_c"]) for row in shown] == [("SN0001", 75.0)] * 2
     fabric.ibsim.tell(f"unlink {ID}:33")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What is no value of an option or a word is wrong usage (2), what the fabric has not is refused (1), for every command that takes one."""
+import csv
+import io
 import json
 import pathlib
 import re
@@ -105,6 +107,24 @@ def test_with_json_no_daemon_is_a_document_and_a_full_disk_is_none(pod):
 def test_a_rail_or_unit_that_is_not_there_is_refused(pod, words, reason):
     done = pod.fmctl(*words, check=False)
     assert (done.returncode, done.stderr) == (1, f"fmctl: {words[0]}: {reason}\n")
+
+
+@pytest.mark.parametrize("words, rows", [
+    ("nodes", None), ("switches", None), ("links", None), ("links --sick", None), ("health", "links"), ("counters", None), ("counters --rates", None),
+    (f"history {LEAF}:1", "rows"), ("hosts", None), (f"lft {LEAF}", "entries"), (f"path {HOST} dgx-su01-02", "hops"), ("groups", None), ("partitions", None),
+    ("partitions Default", None), ("held", None), ("nvswitch", "hosts")])
+def test_csv_has_a_line_for_each_row_of_the_document(pod, words, rows):
+    document = json.loads(pod.fmctl("--json", *words.split()).stdout)
+    printed = list(csv.reader(io.StringIO(pod.fmctl(*words.split(), "--csv").stdout)))
+    assert len(printed) == 1 + len(document[rows] if rows else document) and {len(line) for line in printed} == {len(printed[0])}
+    assert all(re.fullmatch(r"[a-z][a-z_.\[\]/+0-9]*", key) for key in printed[0])
+
+
+def test_csv_of_what_is_no_table_is_wrong_usage(pod):
+    for words in (["status"], ["show", LEAF], ["events"], ["nvswitch", "logs"], ["nvswitch", "blocks"], ["collect", "x"], ["diff", "x"]):
+        done = pod.fmctl(*words, "--csv", check=False)
+        assert (done.returncode, done.stdout) == (2, "") and "--csv" in done.stderr, (words, done)
+    assert pod.fmctl("nodes", "--csv", "--json", check=False).returncode == 2
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS])
