@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/adaptive/module.h"
 #include <inttypes.h>
+#include "fm/adaptive/probe.h"
 #include "fm/mad/batch.h"
 #include "fm/program/program.h"
 #include "topology/files/dump.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
-
-struct entry {
-	guid_t sw;
-	uint16_t device;
-	uint32_t revision;
-};
+#include "topology/base/text.h"
 
 /*
  * One batch sends queries, beside everything else: GeneralInfo of each switch not queried yet,
@@ -74,72 +70,46 @@ struct adaptive {
 	/* The first programming is due when `awaited` requests are answered, or patience ends. */
 	bool pending;
 	unsigned awaited;
-	struct {
-		struct entry *list; /* by GUID */
-		uint32_t count;
-	} silent; /* switches that do not answer GeneralInfo */
+	json_t *silent;	     /* by GUID, switches that do not answer GeneralInfo: their rows */
+	struct probe *probe; /* NULL = none is under way */
+	struct waiters probers;
+	json_t *packings; /* by device: rows of probe.h */
 };
 
 /* ---- Those that do not answer, over a restart ------------------------------------------------ */
 
-static uint32_t place_of(const struct adaptive *a, guid_t sw)
+#define GUID_TEXT 18 /* characters, as a row begins */
+
+static void row_of(const struct inv_node *node, char row[64])
 {
-	return sort_place(0, a->silent.count, at, a->silent.list[at].sw < sw);
+	snprintf(row, 64, "0x%016" PRIx64 " %u %" PRIu32, node->guid, node->info.device,
+		 node->info.revision);
 }
 
 /* Whether a switch is listed, with that device ID and revision. */
 static bool is_listed(const struct adaptive *a, const struct inv_node *node)
 {
-	uint32_t place = place_of(a, node->guid);
+	const json_t *listed;
+	char row[64];
 
-	return place < a->silent.count && a->silent.list[place].sw == node->guid &&
-	       a->silent.list[place].device == node->info.device &&
-	       a->silent.list[place].revision == node->info.revision;
-}
-
-static void insert(struct adaptive *a, uint32_t place, struct entry it)
-{
-	a->silent.list = mem_grow(a->silent.list, a->silent.count);
-	memmove(a->silent.list + place + 1, a->silent.list + place,
-		(a->silent.count++ - place) * sizeof(*a->silent.list));
-	a->silent.list[place] = it;
+	row_of(node, row);
+	listed = json_object_getn(a->silent, row, GUID_TEXT);
+	return listed && !strcmp(json_string_value(listed), row);
 }
 
 static bool take_line(void *owner, const char *line)
 {
-	struct adaptive *a = owner;
-	struct entry it;
-	char rest;
-
-	if (sscanf(line, "0x%" SCNx64 " %" SCNu16 " %" SCNu32 " %c", &it.sw, &it.device,
-		   &it.revision, &rest) != 3 ||
-	    (a->silent.count && a->silent.list[a->silent.count - 1].sw >= it.sw))
-		return false;
-	insert(a, a->silent.count, it);
-	return true;
-}
-
-static uint64_t write_list(const void *owner, uint64_t from, FILE *out)
-{
 	const struct adaptive *a = owner;
+	int words = 0;
 
-	for (uint32_t i = from; i < a->silent.count; i++) {
-		if (i == from + STATE_LINES)
-			return i;
-		fprintf(out, "0x%016" PRIx64 " %u %" PRIu32 "\n", a->silent.list[i].sw,
-			a->silent.list[i].device, a->silent.list[i].revision);
-	}
-	return 0;
+	sscanf(line, "0x%*16[0-9a-f] %*u %*u%n", &words);
+	return words > GUID_TEXT && !line[words] &&
+	       !json_object_setn_new(a->silent, line, GUID_TEXT, json_string(line));
 }
 
-static const struct state_kind list_kind = {
-	.name = "generalinfo",
-	.form = "`GUID DEVICE REVISION`, by GUID",
-	.line = take_line,
-	.write = write_list,
-	.gather_us = 1000000,
-	.gather_max_us = 60000000,
-};
+static const struct state_kind list_kind = { .name = "generalinfo",
+					     .form = "`GUID DEVICE REVISION`",
+					     .line = take_line };
 
 /* ---- Switches that are asked ----------------------------------------------------------------- */
 
@@ -420,31 +390,25 @@ static void adaptive_asked(void *owner, const struct batch_job *job, const struc
 		 * idle.
 		 */
 		bool patiently = job->arg;
-		const uint8_t *caps = answer->result == MAD_OK ? answer->data : NULL;
 		bool silent = answer->result == MAD_TIMEOUT;
 
 		*mode_of(node) = silent && !patiently ? ADAPTIVE_LATER : ADAPTIVE_NONE;
 
-		/*
-		 * Adds a silent switch or removes one that answered, and marks the file as changed.
-		 */
-		uint32_t place = place_of(a, node->guid);
-
 		if (silent != is_listed(a, node)) {
-			if (place < a->silent.count && a->silent.list[place].sw == node->guid)
-				memmove(a->silent.list + place, a->silent.list + place + 1,
-					(--a->silent.count - place) * sizeof(*a->silent.list));
+			char row[64];
+
+			row_of(node, row);
 			if (silent)
-				insert(a, place,
-				       (struct entry){ node->guid, node->info.device,
-						       node->info.revision });
-			state_changed(a->services.state, &list_kind, a);
+				json_object_setn_new(a->silent, row, GUID_TEXT, json_string(row));
+			else
+				json_object_deln(a->silent, row, GUID_TEXT);
+			(silent ? state_put : state_remove)(a->services.state, &list_kind, a, row);
 		}
 
-		if (caps) {
-			if (wire_has_cap(caps, WIRE_CAP_PRIVATE_LFT))
+		if (data) {
+			if (wire_has_cap(data, WIRE_CAP_PRIVATE_LFT))
 				ask_mode(a, JOB_PRIVATE, node);
-			if (wire_has_cap(caps, WIRE_CAP_ADAPTIVE)) {
+			if (wire_has_cap(data, WIRE_CAP_ADAPTIVE)) {
 				*mode_of(node) = ADAPTIVE_CAPABLE;
 				ask_mode(a, JOB_ADAPTIVE, node);
 			}
@@ -488,19 +452,6 @@ static void ask(struct adaptive *a, struct inv_node *node)
 	a->answered_us = loop_now_us(a->services.loop);
 }
 
-/* Queries up to `count` switches that adaptive_check() does not wait for. False: none is left. */
-static bool adaptive_ask_later(struct adaptive *a, unsigned count)
-{
-	INVENTORY_EACH (a->services.inventory, node) {
-		if (*mode_of(node) != ADAPTIVE_LATER || !can_be_asked(node))
-			continue;
-		if (!count--)
-			return true;
-		ask_general(a, node, true);
-	}
-	return false;
-}
-
 /*
  * Called before the switches of `t` are programmed with these tables. True: nothing has to be done,
  * and no programming is requested. False: fabric_request_program() follows. A call before that
@@ -524,14 +475,92 @@ static bool adaptive_check(struct adaptive *a, const struct topo *t, const struc
 	return false;
 }
 
-/* ---- Hooks ----------------------------------------------------------------------------------- */
+/* ---- Packings -------------------------------------------------------------------------------- */
 
-static void later_cb(void *arg)
+/* `DEVICE FIRMWARE ROW`: what a probe found of a kind of device, "-" = of any firmware. */
+static bool take_packing(void *owner, const char *line)
+{
+	struct adaptive *a = owner;
+	const char *text = strchr(line, '{');
+	json_t *row = json_loads(text ? text : "", 0, NULL);
+	const char *device = json_text(row, "device");
+	bool sound = device && !strncmp(line, device, strlen(device)) && probe_row_is_sound(row);
+
+	if (sound)
+		json_object_set(a->packings, device, row);
+	json_decref(row);
+	return sound;
+}
+
+static const struct state_kind packing_kind = {
+	.name = "ar_packing", .form = "`DEVICE FIRMWARE JSON`", .line = take_packing, .always = true
+};
+
+/* What was found is kept; where nothing is, what was found earlier is shown. */
+static void probed(void *arg, json_t *rows)
 {
 	struct adaptive *a = arg;
 
-	if (!fabric_quiet_since_us(a->fabric) || adaptive_ask_later(a, LATER_AT_ONCE))
-		loop_timer_set(a->later, LATER_US);
+	JSON_EACH (row, rows) {
+		const char *device = json_text(row, "device");
+		json_t *earlier = json_object_get(a->packings, device);
+
+		if (!strcmp(json_text(row, "result"), "found")) {
+			char *text = json_dumps(row, JSON_COMPACT);
+			json_t *line = json_sprintf("%s - %s", device, text);
+
+			json_object_set(a->packings, device, (json_t *)row);
+			state_put(a->services.state, &packing_kind, a, json_string_value(line));
+			json_decref(line);
+			free(text);
+		} else if (earlier) {
+			json_object_update_missing((json_t *)row, earlier);
+			json_object_set_new((json_t *)row, "result", json_string("found earlier"));
+		}
+	}
+	probe_free(a->probe);
+	a->probe = NULL;
+	waiters_answer(&a->probers, rows, NULL);
+	json_decref(rows);
+}
+
+void adaptive_probe(struct fabric *fabric, uint32_t sw, waiter_fn *fn, void *arg)
+{
+	struct adaptive *a = fabric_room(fabric, &adaptive_module);
+	const struct fabric_view view = fabric_view(fabric);
+
+	if (!view.topo || a->probe) {
+		fn(arg, NULL,
+		   a->probe ? "another probe is under way"
+			    : "no topology yet: the first sweep has not finished");
+		return;
+	}
+	waiters_add(&a->probers, fn, arg);
+	a->probe = probe_new(&a->services, view.topo, view.lids, sw, probed, a);
+}
+
+void adaptive_client_gone(struct fabric *fabric, const void *arg)
+{
+	waiters_cancel(&((struct adaptive *)fabric_room(fabric, &adaptive_module))->probers, arg);
+}
+
+/* ---- Hooks ----------------------------------------------------------------------------------- */
+
+/* While the fabric is quiet: some of the switches that nothing waits for. */
+static void later_cb(void *arg)
+{
+	struct adaptive *a = arg;
+	unsigned left = fabric_quiet_since_us(a->fabric) ? LATER_AT_ONCE : 0;
+
+	INVENTORY_EACH (a->services.inventory, node) {
+		if (*mode_of(node) != ADAPTIVE_LATER || !can_be_asked(node))
+			continue;
+		if (!left--) {
+			loop_timer_set(a->later, LATER_US);
+			return;
+		}
+		ask_general(a, node, true);
+	}
 }
 
 /* Ahead of the first route: answers are there when adaptive_check() needs them. */
@@ -550,7 +579,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 	struct adaptive *a = room;
 	struct fabric_view view = fabric_view(a->fabric);
 
-	if (step != FABRIC_PUBLISHED)
+	if (step != FABRIC_PUBLISHED || fabric_observes(a->fabric))
 		return;
 	loop_timer_set(a->later, QUIET_US);
 	a->programmed |= adaptive_check(a, view.topo, view.tables);
@@ -563,8 +592,10 @@ static void load(void *room, enum fabric_load_step step)
 {
 	struct adaptive *a = room;
 
-	if (step == FABRIC_LOAD)
-		state_read(a->services.state, &list_kind, a);
+	if (step != FABRIC_LOAD)
+		return;
+	state_read(a->services.state, &list_kind, a);
+	state_read(a->services.state, &packing_kind, a);
 }
 
 /* ---- For operators --------------------------------------------------------------------------- */
@@ -572,20 +603,19 @@ static void load(void *room, enum fabric_load_step step)
 json_t *adaptive_switches(const struct fabric *fabric)
 {
 	const struct adaptive *a = fabric_room(fabric, &adaptive_module);
-	json_t *rows = dump_json_nodes(fabric_view(fabric).topo, true), *row;
-	size_t i;
+	const struct topo *t = fabric_view(fabric).topo;
+	json_t *rows = dump_json_nodes(t, true);
 
-	json_array_foreach (rows, i, row) {
-		const char *guid = json_string_value(json_object_get(row, "guid"));
+	JSON_EACH (row, rows) { /* in the order of the snapshot */
 		const struct inv_node *node =
-			inventory_find(a->services.inventory, guid ? strtoull(guid, NULL, 0) : 0);
+			inventory_find(a->services.inventory, t->nodes[row_at].guid);
 		static const char *const words[] = {
 			[ADAPTIVE_CAPABLE] = "capable", [ADAPTIVE_ON] = "on", [ADAPTIVE_OFF] = "off"
 		};
 		const char *word =
 			node && *mode_of(node) >= ADAPTIVE_CAPABLE ? words[*mode_of(node)] : NULL;
 
-		json_object_set_new(row, "ar", word ? json_string(word) : json_null());
+		json_object_set_new((json_t *)row, "ar", word ? json_string(word) : json_null());
 	}
 	return rows;
 }
@@ -603,6 +633,8 @@ static void *init(struct fabric *fabric)
 
 	a->fabric = fabric;
 	a->services = fabric_services(fabric);
+	a->silent = json_object();
+	a->packings = json_object();
 	inventory_open_column(s->inventory, INV_ADAPTIVE, 1, NULL);
 	a->asks = batch_new(s->loop, s->mad, &asks, a);
 	a->batch = batch_new(s->loop, s->mad, &batch, a);
@@ -617,6 +649,10 @@ static void fini(void *room)
 
 	alerts_review(a->services.alerts, ON);
 	alerts_reviewed(a->services.alerts, ON);
+	waiters_answer(&a->probers, NULL, FABRIC_ROLE_CHANGED);
+	if (a->probe)
+		probe_free(a->probe);
+	json_decref(a->packings);
 	batch_free(a->asks);
 	batch_free(a->batch);
 	loop_timer_free(a->patience);
@@ -624,7 +660,7 @@ static void fini(void *room)
 	keep(&a->topo, NULL);
 	keep(&a->checked, NULL);
 	free(a->list);
-	free(a->silent.list);
+	json_decref(a->silent);
 	free(a);
 }
 

@@ -4,6 +4,7 @@
 #define FMD_ADAPTIVE_MODULE_H
 
 #include "fm/fabric/module.h"
+#include "fm/fabric/operation.h"
 #include "fm/mad/mad.h"
 #include "fm/state/state.h"
 #include "fm/inventory/inventory.h"
@@ -41,5 +42,14 @@ extern const struct fabric_module adaptive_module;
  * owns it. A snapshot must be published.
  */
 json_t *adaptive_switches(const struct fabric *fabric);
+
+/*
+ * Learns how the modifiers of tables for adaptive routing are packed (probe.h), of all switches or
+ * (not TOPO_NONE) of one; also as an observer. What was found is kept by the kind of device. fn is
+ * called once, with a document (borrowed) or an error.
+ */
+void adaptive_probe(struct fabric *fabric, uint32_t sw, waiter_fn *fn, void *arg);
+/* That client has disconnected: its callback is dropped. */
+void adaptive_client_gone(struct fabric *fabric, const void *arg);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/adaptive/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
 #include "fm/control/option.h"
@@ -636,6 +637,23 @@ const struct command_run release_run = { .act = links_out_release };
 const struct command_run host_accept_run = { .act = naming_accept };
 const struct command_run handover_run = { .act = sm_hand_over };
 const struct command_run takeover_run = { .act = sm_take_over, .of_standby = true };
+
+static void begin_probe(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	const char *subject = NULL, *name = NULL;
+	char err[COMMAND_ERROR_SIZE];
+	uint32_t sw = TOPO_NONE;
+
+	if (!command_unpack(args, err, "{s?s, s?s}", "text", &subject, "switch", &name) ||
+	    (name && (sw = command_find_switch(&(struct command_env){ .fabric = fabric }, name,
+					       err)) == TOPO_NONE))
+		fn(arg, NULL, err);
+	else if (!subject || strcmp(subject, "ar"))
+		fn(arg, NULL, "what to probe: ar is expected");
+	else
+		adaptive_probe(fabric, sw, fn, arg);
+}
+const struct command_run probe_run = { .begin_with = begin_probe, .of_standby = true };
 
 static void begin_forget(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
 {

@@ -88,7 +88,7 @@ struct command {
 	const char *help;      /* NULL = not typed: fmctl asks it on behalf of another command */
 	/* keys of those arguments that are words, in their order */
 	const char *words[COMMAND_WORDS];
-	bool words_optional; /* all of them may be left away */
+	bool words_optional; /* the last of them, or all, may be left away */
 	const char *flag;    /* `--flag` makes this argument true, else it is false; NULL = none */
 	bool read_only;	     /* changes nothing: also for those who may only look */
 	bool live;	     /* on a terminal fmctl repeats it, as with --watch */

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <unistd.h>
+#include "fm/adaptive/module.h"
 #include "fm/audit/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/peer.h"
@@ -423,6 +424,7 @@ static void client_free(struct client *c)
 	if (c->acting) { /* what it asked for continues */
 		fabric_client_gone(fabric, c);
 		audit_client_gone(fabric, c);
+		adaptive_client_gone(fabric, c);
 		link_health_client_gone(fabric, c);
 		sm_client_gone(fabric, c);
 	}

@@ -752,7 +752,7 @@ static bool read_arguments(const struct fmctl *ctl, int argc, char **argv, json_
 
 	while (words < COMMAND_WORDS && command->words[words])
 		words++;
-	if (first < 0 || (argc - first != words && (argc != first || !command->words_optional)))
+	if (first < 0 || argc - first > words || (argc - first < words && !command->words_optional))
 		return false;
 	for (int i = 0; first + i < argc; i++) {
 		if (!fmctl_is_value(ctl, command->words[i], argv[first + i]))

@@ -187,6 +187,7 @@ void rows_fini(struct rowset *rows)
 
 const struct state_rule state_rules[] = {
 	{ .name = "aliases", .words = 2 },     /* PORT ENTRY: GUID OURS */
+	{ .name = "ar_packing", .words = 2 },  /* DEVICE FIRMWARE: bits */
 	{ .name = "cables", .words = 2 },      /* GUID PORT: GUID PORT SINCE */
 	{ .name = "cordons", .words = 2 },     /* GUID PORT: TIME */
 	{ .name = "event_hook", .words = 1 },  /* next: number */

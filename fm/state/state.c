@@ -379,7 +379,7 @@ static void one_row(struct state *s, const struct state_kind *kind, void *owner,
 		state_changed(s, kind, owner);
 		return;
 	}
-	if (!s->writable)
+	if (!s->writable && !kind->always)
 		return;
 	while (s->asked.kind == rows && s->asked.text) /* these lines are older */
 		take_asked(s);

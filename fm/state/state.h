@@ -38,6 +38,7 @@ struct state_kind {
 	uint64_t (*write)(const void *owner, uint64_t from, FILE *out);
 	/* In one line, without its end, what people would have to know if it were lost; or NULL. */
 	void (*summary)(const void *owner, FILE *out);
+	bool always;		/* put by who is no master, too */
 	uint64_t gather_us;	/* it is asked when nothing has changed for so long; 0 = at once */
 	uint64_t gather_max_us; /* or when the first change is so old; 0 = gather_us */
 };

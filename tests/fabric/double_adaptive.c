@@ -140,7 +140,7 @@ void adaptive_forget(struct dnode *sw)
 		for (unsigned table = 0; table < 16; table++)
 			sw->ar->groups[plft][table].count = 0;
 	}
-	sw->ar->numbers = 0;
+	memset(sw->ar->numbers, 0, sizeof(sw->ar->numbers));
 	info = info_of(sw);
 	info.on = info.fr = info.rn_xmit = info.hbf_by_sl = info.whbf = info.pfrn = false;
 	info.group_top = 0;
@@ -497,13 +497,13 @@ static int number_of(struct dnode *sw, const struct double_ar_plan *plan, const 
 	struct wire_ar_info info = info_of(sw);
 	uint32_t group = plan->own_numbers ? 0 : leaf + 1;
 
-	for (; plan->own_numbers && group < sw->ar->numbers; group++)
+	for (; plan->own_numbers && group < sw->ar->numbers[table]; group++)
 		if (!memcmp(set_place(sw, 0, table, set_of(sw, group, 0)), way->set, WIRE_AR_PORTS))
 			return (int)group;
 	if (group + 1 >= info.group_cap)
 		return -1;
 	if (plan->own_numbers)
-		sw->ar->numbers = group + 1;
+		sw->ar->numbers[table] = group + 1;
 	for (unsigned plft = 0; plft < DOUBLE_PLFTS; plft++) {
 		uint32_t own = set_of(sw, group + plft, 0); /* each private LFT has its numbers */
 

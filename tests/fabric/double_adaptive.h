@@ -82,8 +82,8 @@ struct dar { /* of a switch */
 		uint8_t *blocks; /* of 64 bytes */
 		uint32_t count;
 	} lft[DOUBLE_PLFTS], groups[DOUBLE_PLFTS][16];
-	uint32_t *sent;	  /* by port: packets that chose it */
-	uint32_t numbers; /* of groups that have own numbers */
+	uint32_t *sent;	      /* by port: packets that chose it */
+	uint32_t numbers[16]; /* by table: of groups that have own numbers */
 };
 void adaptive_forget(struct dnode *sw);				    /* as after power-on */
 uint16_t adaptive_take_info(struct dnode *sw, const uint8_t *data); /* 0 or a status */

@@ -144,6 +144,41 @@ def test_an_observer_beside_a_master_sets_nothing_and_shows_its_tables(start, po
     assert not master.status()["election"]["others"], "the observer shows no IsSM"
 
 
+def packing(fabric):
+    """Of the first switch, as fmsim has drawn it."""
+    line = fabric.ibsim.tell("adaptive").splitlines()[0]
+    return {name: int(value) for name, value in re.findall(r"((?:lft|group)_\w+) (\d+)", line)}
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_an_observer_learns_the_packing_and_sets_nothing(start, pod_net, second, seed):
+    former = start(pod_net, HERE)
+    assert former.stop_fmd() == 0
+    former.ibsim.tell(f"adaptive able {seed}")
+    former.ibsim.tell(f"adaptive run {seed}")
+    sent = former.ibsim.tell("sets")
+    observer = second(former, observe=True)
+    observer.start_fmd(THERE)
+    observer.wait(lambda status: status["state"] == "observing", "it observes")
+    found, drawn = observer.ask("probe", "ar"), packing(former)
+    assert len(found) == 1 and found[0]["result"] in ("found", "no groups"), found
+    assert found[0]["lft"]["bit"] == drawn["lft_block"], (found, drawn)
+    right, judged = found[0]["lft"]["agree"].split("/")
+    assert right == judged and int(judged) >= 8, found
+    if found[0]["result"] == "found":
+        assert found[0]["group"]["bit"] == drawn["group_block"], (found, drawn)
+    shown = observer.fmctl("probe", "ar", "leaf-su01-rail0").stdout
+    assert shown.startswith("DEVICE") and "1/1" in shown, shown
+    assert {row["ar"] for row in observer.ask("switches")} == {"on"}
+    for kind in ("noise", "garbage", "same", "refuses"):
+        former.ibsim.tell(f"adaptive answers {kind}")
+        assert observer.ask("probe", "ar")[0]["result"] in ("found earlier", "not found"), kind
+    again = observer.fmctl("probe", "sharp", check=False)
+    assert again.returncode == 1 and "ar is expected" in again.stderr, again
+    assert not observer.status()["alerts"], observer.status()["alerts"]
+    assert former.ibsim.tell("sets") == sent, "the probe sends Gets alone"
+
+
 @pytest.mark.long
 def test_an_observer_beside_opensm_sets_nothing_and_is_not_logged(start, pod_net, opensm):
     fabric = start(pod_net, fmd=False, observe=True, sm_priority=15)

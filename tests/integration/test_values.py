@@ -22,13 +22,13 @@ WRONG = {"FORMAT": ("text", "moon", "slurm-yaml"), "N": ("1", "x", "whole number
          "WHAT": (LEAF, "lid:x", "a LID from 1"), "WHERE": (HOST, "guid:zz", "a GUID as"), "HOST": (HOST, "mlid:1", "an MLID from"),
          "SWITCH": (LEAF, "lid:0", "a LID from"), "LINK|SWITCH": (LEAF, "lid:0", "a LID from"), "FROM": (HOST, "guid:", "a GUID"), "TO": (HOST, "", "a name"),
          "MGID|MLID": ("0xc001", "mlid:1", "0xc000"), "NAME|P_KEY": ("pkey:0xffff", "pkey:0x18001", "P_Key")}
-FREE = {"DIR", "FILE", "MANAGER", "MASTER", "SOURCE", "REASON", "COMMAND", "FILTER", "NETFILE", "OUT"}  # any text
+FREE = {"SUBJECT", "DIR", "FILE", "MANAGER", "MASTER", "SOURCE", "REASON", "COMMAND", "FILTER", "NETFILE", "OUT"}  # any text
 CASES = [  # (words of a command, with the word of usage that is wrong in braces)
     "topology --format {FORMAT}", "top -n {N}", "history {PORT}", f"history {LEAF}:1 --step {{S}}", "events -n {N}", "events --since {TIME|DURATION}", "events --kind {KIND}", "events --node {WHAT}",
     "events --level {LEVEL}", "loglevel {LEVEL}", "loglevel {MODULE} info", "nodes {WHAT}", "switches {WHAT}", "links {WHAT}", "health {WHAT}",
     "counters {WHAT}", "cables {WHAT}", "top {WHAT}", "hosts {WHAT}", "show {WHAT}", f"show {LEAF} --from {{WHERE}}", "lft {SWITCH}", f"path {{FROM}} {HOST}",
     f"path {HOST} {{TO}}", "groups {MGID|MLID}", "partitions {NAME|P_KEY}", "cordon {WHAT}", "uncordon {WHAT}", "release {WHAT}", "forget {WHAT}",
-    "admit {LINK|SWITCH}", "host-accept {WHAT}", "whatif --fail {WHAT}", "whatif --cordon {WHAT}", "jobs --fail {WHAT}", "whatif --nvswitch {HOST=STATE}", f"nvswitch set {HOST} {{STATE}}", "nvswitch set {HOST} FATAL",
+    "admit {LINK|SWITCH}", "host-accept {WHAT}", "probe ar {SWITCH}", "whatif --fail {WHAT}", "whatif --cordon {WHAT}", "jobs --fail {WHAT}", "whatif --nvswitch {HOST=STATE}", f"nvswitch set {HOST} {{STATE}}", "nvswitch set {HOST} FATAL",
     "nvswitch clear {HOST}", "nvswitch expect {HOST} gpus=7", f"nvswitch expect {HOST} {{gpus=N}}", "nvswitch {HOST}", "nvswitch --host {HOST}", f"health-report s {HOST} {{STATE}} r 5", "health-report s {HOST} FATAL r 5",
     f"health-report s {HOST} FATAL r {{TTL}}"]
 PLACES = {"WHAT", "PORT", "WHERE", "HOST", "SWITCH", "LINK|SWITCH", "FROM", "TO"}

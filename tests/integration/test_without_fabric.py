@@ -22,7 +22,7 @@ TYPED = {
     "partitions": [[], ["Default"], ["0x7fff"]], "dump": [["DUMP"]], "events": [[], ["-n", "3"], ["--node", NODE], ["--kind", "mirror"]],
     "reroute": [[]], "sweep": [[]], "cordon": [[NODE]], "uncordon": [[NODE]], "release": [[NODE]], "forget": [[NODE], ["--down"]],
     "held": [[]], "admit": [[NODE], ["all", "--dry-run"]], "host-accept": [[NODE]], "handover": [[], ["nobody"]], "takeover": [[], ["nobody"]],
-    "whatif": [["--fail", NODE], ["--cordon", NODE], ["--nvswitch", f"{HOST}=DEGRADED"]],
+    "probe": [["ar"], ["ar", NODE]], "whatif": [["--fail", NODE], ["--cordon", NODE], ["--nvswitch", f"{HOST}=DEGRADED"]],
     "nvswitch": [[], [HOST], ["logs"], ["blocks"], ["set", HOST, "DEGRADED"], ["clear", HOST]],
     "health-report": [["nvsm", HOST, "DEGRADED", "a word", "60"]], "reload": [[]], "loglevel": [["notice"]],
 }
