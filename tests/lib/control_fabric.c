@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <unistd.h>
+#include "fm/adaptive/module.h"
 #include "fm/nvswitch/state.h"
 #include "fm/registers/module.h"
 #include "tests/lib/control_fabric.h"
@@ -312,6 +313,10 @@ void fabric_unfollow(struct fabric *f, void *arg)
 }
 
 void audit_client_gone(struct fabric *f, const void *arg)
+{
+}
+
+void adaptive_client_gone(struct fabric *f, const void *arg)
 {
 }
 
