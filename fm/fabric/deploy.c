@@ -146,8 +146,8 @@ static void programmed(void *arg, const struct program_result *result)
 		event_log_add(
 			f->events, LOG_WARNING, "drained", NULL,
 			json_pack("{si sf}", "lids", result->drained, "ms", ms),
-			"fabric: drained %u LIDs for %.1f ms, %u at a time: no order of writes "
-			"is safe between these tables",
+			"fabric: drained %u LIDs for %.1f ms, of hosts %u at a time: no order of "
+			"writes is safe between these tables",
 			result->drained, ms, TABLES_BLOCK);
 	}
 	f->progress.wrote |= result->blocks > 0;

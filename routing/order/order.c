@@ -429,8 +429,7 @@ static unsigned entry_earliest(const struct chains *c, uint32_t unit, unsigned b
 		/* Unknown blocks do not wait for one another. */
 		unsigned after = entry_round(c, next, bit) + (u->old || c->units[next].old);
 
-		if (after > round)
-			round = after;
+		round = after > round ? after : round;
 	}
 	return round;
 }
@@ -441,8 +440,8 @@ static void find_last_rounds(const struct chains *c, uint16_t *last)
 
 	FOR_BITS(bit, c->some_last)
 	{
-		unsigned round =
-			0; /* the first in which the `last` entries of a LID may be written */
+		/* The first in which the `last` entries of a LID may be written. */
+		unsigned round = 0;
 
 		for (uint32_t i = 0; i < c->count; i++) {
 			const struct order_unit *u = &c->units[i];
@@ -473,8 +472,7 @@ static bool raise_units(struct chains *c)
 		{
 			unsigned earliest = entry_earliest(c, i, bit, last);
 
-			if (earliest > round)
-				round = earliest < DEEP ? earliest : DEEP;
+			round = earliest <= round ? round : earliest < DEEP ? earliest : DEEP;
 		}
 		moved |= round > u->round;
 		u->round = round;

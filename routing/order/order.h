@@ -12,7 +12,8 @@
  * If no order keeps the second promise, some entries are first emptied, of 64 LIDs at a time (all
  * in all order.drained LIDs): then the pairs that use them break the third until they are filled.
  * Where that does not help, as the new paths of some LIDs and the old ones of others close a cycle,
- * the second is broken; nor is it kept where the older tables break it by themselves.
+ * the second is broken; nor is it kept where the older tables break it by themselves, unless that
+ * ends when some entries to switches are emptied, which then are the first, all at once.
  *
  * A change of the engine or of the manager keeps the second all the same: where all blocks are
  * known, a sixth of all entries leads elsewhere, and few hosts are without a path before, switches

@@ -9,7 +9,8 @@
  * written when the new path behind it is in place (as in the first rounds), and when its new paths
  * close no cycle with all paths that exist at that time. An entry that would close one waits until
  * old paths that are part of the cycle are gone. Whole blocks are tried first, then parts of them,
- * then single entries.
+ * then single entries. If none of these may go, the entries of paths to switches that come down and
+ * go up again are emptied, which carry no traffic of hosts.
  *
  * If only entries are left each of which would close a cycle, no order is possible (for example a
  * ring whose direction is reversed), and the search also ends after a limit: then what is left of
@@ -26,8 +27,9 @@
  * Where no tree agrees, block numbers go straight from the older tables to the new ones: then paths
  * of different LIDs may wait for one another in a circle until all are through.
  *
- * Tables that have credit loops by themselves, of another manager, are not worth that: the first
- * rounds are as good as it gets.
+ * Tables of another manager may have credit loops by themselves, most often by these paths to
+ * switches: then their entries are emptied before all else. If loops are left, the first rounds are
+ * as good as it gets.
  */
 
 /* Searches of the whole graph are dear: as many as read this many table bytes, within bounds. */
@@ -39,17 +41,24 @@
 #define DARK_SHARE    8
 #define TREES_BYTES   (1u << 20)
 
-enum phase { WHOLE, PARTS, ENTRIES, COLUMNS };
+/*
+ * The first rounds are tried; whether the older tables have loops by themselves; then candidates
+ * for the next round.
+ */
+enum phase { FIRST, ALONE, WHOLE, PARTS, ENTRIES, COLUMNS };
 
 /*
- * Makes each round of *out free of credit loops: by more rounds, and where these are not enough by
- * emptying entries first. *out is complete when order_cycle_free_go() has returned false.
+ * An order from its parts (see order.h), in calls of a few milliseconds: the rounds of each column
+ * (order.c), a trial whether they could close a circle of waiting channels (order_turns.c), and if
+ * so rounds that can't: more of them, and where these are not enough entries that are emptied
+ * first.
  */
-struct order_cycle_free {
-	const struct order_work *w;
-	struct order_beyond *beyond;
-	struct order *out;
-	struct tables mix; /* as the switches hold them before the next round */
+struct order_making {
+	struct order_work w;
+	struct order out;
+	struct order_beyond beyond;
+	struct order_columns *columns; /* as long as these are made */
+	struct tables mix;	       /* as the switches hold them before the next round */
 	struct order_step *todo;
 	uint32_t ntodo;
 	struct order_step *now; /* candidates for the next round: parts of todo, in its order */
@@ -58,12 +67,11 @@ struct order_cycle_free {
 	uint32_t nnow;
 	struct order_step *done; /* round by round */
 	uint32_t *first, ndone, nrounds, drained, trials_left;
-	/* Where it is: gathering the candidates of a phase, or looking at them. */
 	enum phase phase;
 	uint32_t at;	   /* in todo; COLUMNS: in the trees' blocks, then the new tables' */
 	uint64_t left, in; /* of the entries of todo[at]: not looked at yet, among the candidates */
-	struct order_trial *trial;
-	struct order_work part; /* what it tries: the candidates as blocks */
+	struct order_trial *trial; /* NULL = candidates are gathered */
+	struct order_work part;	   /* what it tries: the candidates as blocks */
 	struct order_block *blocks;
 	uint8_t *contents;
 };
@@ -73,23 +81,22 @@ static uint8_t *block_of(const struct tables *t, const struct order_step *step)
 	return tables_block(t, step->sw, step->block);
 }
 
-static void step_write(const struct order_cycle_free *s, const struct order_step *step,
-		       uint8_t *block)
+static void step_write(const struct order_making *s, const struct order_step *step, uint8_t *block)
 {
 	uint8_t new[TABLES_BLOCK];
 	unsigned bit;
 
-	order_content(s->out, s->w->t, s->w->newer, step, new);
+	order_content(&s->out, s->w.t, s->w.newer, step, new);
 	FOR_BITS(bit, step->mask)
 	block[bit] = step->drain ? TABLES_NO_ROUTE : new[bit];
 }
 
 /* The tables before the first round. */
-static void hold_older(struct order_cycle_free *s)
+static void hold_older(struct order_making *s)
 {
-	tables_copy(&s->mix, s->w->newer);
-	for (uint32_t i = 0; i < s->w->nunits; i++) {
-		const struct order_unit *u = &s->w->units[i];
+	tables_copy(&s->mix, s->w.newer);
+	for (uint32_t i = 0; i < s->w.nunits; i++) {
+		const struct order_unit *u = &s->w.units[i];
 		uint8_t *block = tables_block(&s->mix, u->sw, u->block);
 
 		if (u->old)
@@ -100,7 +107,7 @@ static void hold_older(struct order_cycle_free *s)
 }
 
 /* The candidates become the next round. */
-static void settle(struct order_cycle_free *s)
+static void settle(struct order_making *s)
 {
 	s->done = mem_array_resize(s->done, s->ndone + s->nnow);
 	s->first = mem_array_resize(s->first, s->nrounds + 2u);
@@ -113,23 +120,73 @@ static void settle(struct order_cycle_free *s)
 	s->first[s->nrounds] = s->ndone;
 }
 
+static bool goes_up(const struct topo *t, const struct tables *tables, uint32_t sw, uint32_t lid)
+{
+	uint32_t next = path_switch_at(t, sw, tables_row(tables, sw)[lid]);
+
+	return next != TOPO_NONE && t->nodes[next].level > t->nodes[sw].level;
+}
+
+/*
+ * The next round empties entries to switches that lead down to where packets go up again. False:
+ * there are none left.
+ */
+static bool empty_turns(struct order_making *s)
+{
+	const struct topo *t = s->w.t;
+	uint64_t *hosts = mem_array(hosts, s->w.nblocks); /* by block: LIDs */
+	unsigned bit;
+
+	mem_zero(s->others, s->w.nblocks);
+	for (uint32_t i = 0; i < s->w.nunits; i++)
+		hosts[s->w.units[i].block] |= s->w.units[i].to_hosts;
+	for (uint32_t i = 0, n = s->ntodo; i < n; i++) {
+		struct order_step *step = &s->todo[i], *rest = &s->todo[s->ntodo];
+		uint64_t turns = 0;
+
+		FOR_BITS(bit, step->mask & ~hosts[step->block])
+		{
+			uint32_t lid = step->block * TABLES_BLOCK + bit;
+			uint32_t next = path_switch_at(t, step->sw, block_of(&s->mix, step)[bit]);
+
+			if (next != TOPO_NONE && t->nodes[next].level < t->nodes[step->sw].level &&
+			    (goes_up(t, &s->mix, next, lid) || goes_up(t, s->w.newer, next, lid)))
+				turns |= 1ull << bit;
+		}
+		if (!turns)
+			continue;
+		*rest = *step;
+		rest->mask &= ~turns;
+		s->ntodo += rest->mask != 0;
+		step->mask = turns;
+		s->now[s->nnow] = *step;
+		s->now[s->nnow++].drain = step->emptied = true;
+		s->drained += __builtin_popcountll(turns & ~s->others[step->block]);
+		s->others[step->block] |= turns;
+	}
+	free(hosts);
+	if (s->nnow)
+		settle(s);
+	return s->nnow;
+}
+
 /* ---- Which steps may go --------------------------------------------------------------------- */
 
 /* Whether all entries further on the new path are new. */
-static bool path_in_place(const struct order_cycle_free *s, uint32_t sw, uint32_t lid)
+static bool path_in_place(const struct order_making *s, uint32_t sw, uint32_t lid)
 {
-	for (uint32_t hops = 0; hops <= s->w->t->nswitches; hops++) {
-		sw = path_switch_at(s->w->t, sw, tables_row(s->w->newer, sw)[lid]);
+	for (uint32_t hops = 0; hops <= s->w.t->nswitches; hops++) {
+		sw = path_switch_at(s->w.t, sw, tables_row(s->w.newer, sw)[lid]);
 		if (sw == TOPO_NONE)
 			return true;
-		if (tables_row(&s->mix, sw)[lid] != tables_row(s->w->newer, sw)[lid])
+		if (tables_row(&s->mix, sw)[lid] != tables_row(s->w.newer, sw)[lid])
 			return false;
 	}
 	return true;
 }
 
 /* The entries of a step that can be written in the next round. */
-static uint64_t ready_entries(const struct order_cycle_free *s, const struct order_step *step)
+static uint64_t ready_entries(const struct order_making *s, const struct order_step *step)
 {
 	uint64_t ready = step->mask & ~(step->last & s->others[step->block]);
 	unsigned bit;
@@ -141,7 +198,7 @@ static uint64_t ready_entries(const struct order_cycle_free *s, const struct ord
 }
 
 /* Whether the candidates may be written together; if not, guilty gets the entries of a cycle. */
-static void trial_begin(struct order_cycle_free *s)
+static void trial_begin(struct order_making *s)
 {
 	s->blocks = mem_array(s->blocks, s->nnow + 1u);
 	s->contents = mem_alloc(s->nnow + 1u, TABLES_BLOCK);
@@ -154,11 +211,11 @@ static void trial_begin(struct order_cycle_free *s)
 		step_write(s, &s->now[i], block);
 		s->blocks[i] = (struct order_block){ s->now[i].sw, s->now[i].block, block };
 	}
-	order_work_init(&s->part, s->w->t, &s->mix, s->blocks, s->nnow);
-	s->trial = order_trial_begin(&s->part, ORDER_TO, s->guilty, s->beyond);
+	order_work_init(&s->part, s->w.t, &s->mix, s->blocks, s->nnow);
+	s->trial = order_trial_begin(&s->part, ORDER_TO, s->guilty, &s->beyond);
 }
 
-static bool trial_end(struct order_cycle_free *s)
+static bool trial_end(struct order_making *s)
 {
 	bool safe = order_trial_end(s->trial);
 
@@ -170,7 +227,7 @@ static bool trial_end(struct order_cycle_free *s)
 }
 
 /* Takes the guilty out of the candidates: whole steps, or entries. False: there were none. */
-static bool drop_guilty(struct order_cycle_free *s, bool whole)
+static bool drop_guilty(struct order_making *s, bool whole)
 {
 	uint32_t kept = 0;
 	bool some = false;
@@ -203,22 +260,22 @@ static bool leads_up(const struct topo *t, const uint8_t *old, const uint8_t *ne
 	       leads_up(t, old, new, parent_of(t, new, from), to, met);
 }
 
-static uint8_t *add_tree(struct order_cycle_free *s)
+static uint8_t *add_tree(struct order_making *s)
 {
-	struct order *o = s->out;
-	uint32_t n = s->w->t->nswitches;
+	struct order *o = &s->out;
+	uint32_t n = s->w.t->nswitches;
 
 	o->trees = mem_array_resize(o->trees, ++o->ntrees * n);
 	return o->trees + (o->ntrees - 1) * n;
 }
 
 /* From the last of the trees on to another, as far as each step goes. */
-static void add_trees_to(struct order_cycle_free *s, const uint8_t *last)
+static void add_trees_to(struct order_making *s, const uint8_t *last)
 {
-	const struct topo *t = s->w->t;
+	const struct topo *t = s->w.t;
 	bool *met = mem_array(met, t->nswitches);
 	const uint8_t *old;
-	uint8_t *new = s->out->trees;
+	uint8_t *new = s->out.trees;
 
 	while (memcmp(new, last, t->nswitches)) {
 		new = add_tree(s);
@@ -235,9 +292,9 @@ static void add_trees_to(struct order_cycle_free *s, const uint8_t *last)
 }
 
 /* Whether the rule of order.h lets the change go by trees, and it is not too large for that. */
-static bool may_go_by_trees(const struct order_cycle_free *s)
+static bool may_go_by_trees(const struct order_making *s)
 {
-	const struct order_work *w = s->w;
+	const struct order_work *w = &s->w;
 	uint64_t live = 0, changed = 0, dark = 0;
 	unsigned bit;
 
@@ -261,11 +318,11 @@ static bool may_go_by_trees(const struct order_cycle_free *s)
 }
 
 /* The change goes by trees from its beginning; where there are none, straight to the new tables. */
-static void columns_begin(struct order_cycle_free *s)
+static void columns_begin(struct order_making *s)
 {
-	const struct tables *newer = s->w->newer;
-	const struct topo *t = s->w->t;
-	struct order *o = s->out;
+	const struct tables *newer = s->w.newer;
+	const struct topo *t = s->w.t;
+	struct order *o = &s->out;
 	uint8_t *last = mem_array(last, t->nswitches + 1u);
 
 	hold_older(s);
@@ -287,31 +344,29 @@ static void columns_begin(struct order_cycle_free *s)
 }
 
 /* Entries of one block number that differ from the tables that come next are emptied and filled. */
-static bool next_column(struct order_cycle_free *s)
+static bool next_column(struct order_making *s)
 {
-	struct order *o = s->out;
-	uint32_t tree = s->at / s->w->nblocks, block = s->at++ % s->w->nblocks;
-	uint8_t blank[TABLES_BLOCK], content[TABLES_BLOCK];
+	uint32_t tree = s->at / s->w.nblocks, block = s->at++ % s->w.nblocks;
+	uint8_t content[TABLES_BLOCK];
 	uint64_t lids = 0;
 
-	if (tree > o->ntrees)
+	if (tree > s->out.ntrees)
 		return false;
-	memset(blank, TABLES_NO_ROUTE, sizeof(blank));
 	for (unsigned drain = 2; drain-- > 0;) {
 		s->nnow = 0;
-		for (uint32_t sw = 0; sw < s->w->t->nswitches; sw++) {
+		for (uint32_t sw = 0; sw < s->w.t->nswitches; sw++) {
 			struct order_step *step = &s->now[s->nnow];
 			const uint8_t *held = tables_block(&s->mix, sw, block);
 
 			*step = (struct order_step){ .sw = sw,
 						     .block = block,
-						     .tree = tree < o->ntrees ? tree + 1 : 0,
+						     .tree = tree < s->out.ntrees ? tree + 1 : 0,
 						     .drain = drain,
 						     .emptied = !drain,
 						     .hosts = true };
-			order_content(o, s->w->t, s->w->newer, step, content);
+			order_content(&s->out, s->w.t, s->w.newer, step, content);
 			step->mask = ~bits_same(held, content);
-			step->mask &= drain ? ~bits_same(held, blank) : step->mask;
+			step->mask &= drain ? ~byteset_equal(held, TABLES_NO_ROUTE) : step->mask;
 			s->nnow += step->mask != 0;
 			lids |= step->mask;
 		}
@@ -326,7 +381,7 @@ static bool next_column(struct order_cycle_free *s)
 
 #define STEPS_A_CALL 2048
 
-static void collect_begin(struct order_cycle_free *s, enum phase phase)
+static void collect_begin(struct order_making *s, enum phase phase)
 {
 	s->phase = phase;
 	s->at = 0;
@@ -335,7 +390,7 @@ static void collect_begin(struct order_cycle_free *s, enum phase phase)
 }
 
 /* False: that was all. */
-static bool round_begin(struct order_cycle_free *s)
+static bool round_begin(struct order_making *s)
 {
 	if (!s->ntodo)
 		return false;
@@ -344,7 +399,7 @@ static bool round_begin(struct order_cycle_free *s)
 		return true;
 	}
 	/* By block: LIDs of which entries are left that others must wait for. */
-	mem_zero(s->others, s->w->nblocks);
+	mem_zero(s->others, s->w.nblocks);
 	for (uint32_t i = 0; i < s->ntodo; i++)
 		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
 	collect_begin(s, WHOLE);
@@ -355,17 +410,17 @@ static bool round_begin(struct order_cycle_free *s)
  * Nothing else may go: more is emptied, up to 64 LIDs, else what is empty is filled, or the change
  * begins again by trees.
  */
-static bool empty_or_fill(struct order_cycle_free *s)
+static bool empty_or_fill(struct order_making *s)
 {
-	uint64_t *empty = mem_array(empty, s->w->nblocks);
+	uint64_t *empty = mem_array(empty, s->w.nblocks);
 	uint32_t kept = 0, lids = 0, more = 0;
 
-	mem_zero(s->others, s->w->nblocks);
+	mem_zero(s->others, s->w.nblocks);
 	for (uint32_t i = 0; i < s->ntodo; i++)
 		(s->todo[i].emptied ? empty : s->others)[s->todo[i].block] |= s->todo[i].mask;
-	for (uint32_t b = 0; b < s->w->nblocks; b++)
+	for (uint32_t b = 0; b < s->w.nblocks; b++)
 		lids += __builtin_popcountll(empty[b]);
-	for (uint32_t b = 0; b < s->w->nblocks; b++) {
+	for (uint32_t b = 0; b < s->w.nblocks; b++) {
 		uint32_t n = __builtin_popcountll(s->others[b] & ~empty[b]);
 
 		if (lids + more + n > TABLES_BLOCK)
@@ -395,12 +450,12 @@ static bool empty_or_fill(struct order_cycle_free *s)
 	return round_begin(s);
 }
 
-static bool round_end(struct order_cycle_free *s)
+static bool round_end(struct order_making *s)
 {
 	uint32_t kept = 0, next = 0;
 
 	if (!s->nnow)
-		return empty_or_fill(s);
+		return s->trials_left && empty_turns(s) ? round_begin(s) : empty_or_fill(s);
 	settle(s);
 	for (uint32_t i = 0; i < s->ntodo; i++) {
 		struct order_step *step = &s->todo[i];
@@ -417,7 +472,7 @@ static bool round_end(struct order_cycle_free *s)
 }
 
 /* All that may go together, of steps that are ready as a whole or (PARTS) as far as they are. */
-static bool collect_steps(struct order_cycle_free *s)
+static bool collect_steps(struct order_making *s)
 {
 	for (uint32_t n = 0; n < STEPS_A_CALL && s->at < s->ntodo; n++, s->at++) {
 		uint64_t ready = ready_entries(s, &s->todo[s->at]);
@@ -437,13 +492,14 @@ static bool collect_steps(struct order_cycle_free *s)
 }
 
 /* One entry more, if it may. */
-static bool collect_entries(struct order_cycle_free *s)
+static bool collect_entries(struct order_making *s)
 {
-	for (; s->at < s->ntodo && s->trials_left; s->at++) {
+	for (; s->at < s->ntodo && (s->trials_left || s->in); s->at++) {
 		struct order_step *added = &s->now[s->nnow];
 
 		if (!s->left && !s->in)
 			s->left = ready_entries(s, &s->todo[s->at]);
+		s->left = s->trials_left ? s->left : 0;
 		*added = s->todo[s->at];
 		added->mask = s->in | (s->left & -s->left);
 		if (s->left) {
@@ -454,14 +510,10 @@ static bool collect_entries(struct order_cycle_free *s)
 		s->nnow += s->in != 0;
 		s->in = 0;
 	}
-	if (s->in) { /* no trials are left */
-		s->now[s->nnow] = s->todo[s->at];
-		s->now[s->nnow++].mask = s->in;
-	}
 	return round_end(s);
 }
 
-static bool tried_entry(struct order_cycle_free *s, bool safe)
+static bool tried_entry(struct order_making *s, bool safe)
 {
 	s->nnow--;
 	if (safe)
@@ -472,7 +524,7 @@ static bool tried_entry(struct order_cycle_free *s, bool safe)
 	return true;
 }
 
-static bool tried_steps(struct order_cycle_free *s, bool safe)
+static bool tried_steps(struct order_making *s, bool safe)
 {
 	/* Without guilty ones the circle is in the new tables: they were not proven. */
 	if (safe || !drop_guilty(s, s->phase == WHOLE))
@@ -484,66 +536,6 @@ static bool tried_steps(struct order_cycle_free *s, bool safe)
 	else
 		collect_begin(s, s->phase + 1);
 	return true;
-}
-
-static bool order_cycle_free_go(struct order_cycle_free *s)
-{
-	bool safe, more;
-
-	if (!s->trial) {
-		more = s->phase == COLUMNS   ? next_column(s)
-		       : s->phase == ENTRIES ? collect_entries(s)
-					     : collect_steps(s);
-	} else if (order_trial_go(s->trial)) {
-		return true;
-	} else {
-		safe = trial_end(s);
-		more = s->phase == ENTRIES ? tried_entry(s, safe) : tried_steps(s, safe);
-	}
-	if (!more) {
-		struct order *o = s->out;
-
-		free(o->steps);
-		free(o->first);
-		o->steps = s->done;
-		o->first = s->first;
-		o->nsteps = s->ndone;
-		o->nrounds = s->nrounds;
-		o->drained = s->drained;
-		o->strict = true;
-		s->done = NULL;
-		s->first = NULL;
-	}
-	return more;
-}
-
-/*
- * An order from its parts (see order.h), in calls of a few milliseconds: the rounds of
- * each column (order.c), a trial whether they could close a circle of waiting channels
- * (order_turns.c), and if so rounds that can't (order_cycle_free.c).
- */
-
-struct order_making {
-	struct order_work w;
-	struct order out;
-	struct order_beyond beyond;
-	/* One of these at a time. */
-	struct order_columns *columns;
-	struct order_trial *trial;
-	struct order_trial *alone; /* whether the old tables have loops by themselves */
-	struct order_cycle_free *cycle_free;
-};
-
-struct order_making *order_begin(const struct topo *t, const struct tables *newer,
-				 const struct order_block *changed, uint32_t count,
-				 const struct order_proof *proof)
-{
-	struct order_making *m = mem_new(m);
-
-	m->beyond.proof = *proof;
-	order_work_init(&m->w, t, newer, changed, count);
-	m->columns = order_columns_begin(&m->w, &m->out);
-	return m;
 }
 
 /* Patient entries get a round of their own, behind all others. */
@@ -575,103 +567,117 @@ static void patient_last(struct order *o)
 	o->strict = true;
 }
 
-static bool trial_done(struct order_making *m)
+/* Begins to ask whether the tables before the next round have loops by themselves. */
+static bool ask_alone(struct order_making *s)
 {
-	bool safe = order_trial_end(m->trial);
-
-	m->trial = NULL;
-	if (m->beyond.patient_last)
-		patient_last(&m->out);
-	if (!safe) {
-		struct order_cycle_free *s = mem_new(s);
-		const struct tables *t = m->w.newer;
-		size_t trials = TRIALS_BYTES / ((size_t)t->nswitches * t->stride + 1);
-
-		s->w = &m->w;
-		s->beyond = &m->beyond;
-		s->out = &m->out;
-		s->todo = m->out.steps;
-		s->ntodo = m->out.nsteps;
-		s->trials_left = trials < TRIALS_MIN   ? TRIALS_MIN
-				 : trials > TRIALS_MAX ? TRIALS_MAX
-						       : (uint32_t)trials;
-		s->now = mem_array(s->now, m->out.nsteps + 1u);
-		s->guilty = mem_array(s->guilty, m->out.nsteps + 1u);
-		s->others = mem_array(s->others, m->w.nblocks);
-		hold_older(s);
-		m->cycle_free = s;
-		if (m->beyond.proof.older)
-			return round_begin(s);
-		order_work_init(&s->part, m->w.t, &s->mix, NULL, 0);
-		m->alone = order_trial_begin(&s->part, ORDER_ALONE, NULL, &m->beyond);
-	}
-	return !safe;
+	s->phase = ALONE;
+	order_work_init(&s->part, s->w.t, &s->mix, NULL, 0);
+	s->trial = order_trial_begin(&s->part, ORDER_ALONE, NULL, &s->beyond);
+	return true;
 }
 
-bool order_go(struct order_making *m)
+static bool tried_first_rounds(struct order_making *s, bool safe)
 {
-	if (m->columns) {
-		if (order_columns_go(m->columns))
+	const struct tables *t = s->w.newer;
+	size_t trials = TRIALS_BYTES / ((size_t)t->nswitches * t->stride + 1);
+
+	if (s->beyond.patient_last)
+		patient_last(&s->out);
+	if (safe)
+		return false;
+	s->ntodo = s->out.nsteps;
+	s->todo = mem_array_unset(s->todo, 2 * s->ntodo + 1u);
+	mem_copy(s->todo, s->out.steps, s->ntodo);
+	s->trials_left = trials < TRIALS_MIN   ? TRIALS_MIN
+			 : trials > TRIALS_MAX ? TRIALS_MAX
+					       : (uint32_t)trials;
+	s->now = mem_array(s->now, 2 * s->ntodo + 1u);
+	s->guilty = mem_array(s->guilty, 2 * s->ntodo + 1u);
+	s->others = mem_array(s->others, s->w.nblocks);
+	hold_older(s);
+	return s->beyond.proof.older ? round_begin(s) : ask_alone(s);
+}
+
+struct order_making *order_begin(const struct topo *t, const struct tables *newer,
+				 const struct order_block *changed, uint32_t count,
+				 const struct order_proof *proof)
+{
+	struct order_making *s = mem_new(s);
+
+	s->beyond.proof = *proof;
+	order_work_init(&s->w, t, newer, changed, count);
+	s->columns = order_columns_begin(&s->w, &s->out);
+	return s;
+}
+
+bool order_go(struct order_making *s)
+{
+	bool safe, more;
+
+	if (s->columns) {
+		if (order_columns_go(s->columns))
 			return true;
-		order_columns_end(m->columns);
-		m->columns = NULL;
-		m->trial = order_trial_begin(&m->w, ORDER_FROM, NULL, &m->beyond);
+		order_columns_end(s->columns);
+		s->columns = NULL;
+		s->trial = order_trial_begin(&s->w, ORDER_FROM, NULL, &s->beyond);
 		return true;
 	}
-	if (m->trial)
-		return order_trial_go(m->trial) || trial_done(m);
-	if (m->alone) {
-		if (order_trial_go(m->alone))
-			return true;
-
-		bool safe = order_trial_end(m->alone);
-
-		m->alone = NULL;
-		order_work_fini(&m->cycle_free->part);
-		return safe && round_begin(m->cycle_free);
+	if (!s->trial) {
+		more = s->phase == COLUMNS   ? next_column(s)
+		       : s->phase == ENTRIES ? collect_entries(s)
+					     : collect_steps(s);
+	} else if (order_trial_go(s->trial)) {
+		return true;
+	} else {
+		safe = trial_end(s);
+		if (s->phase == FIRST)
+			return tried_first_rounds(s, safe);
+		if (s->phase == ALONE && !safe)
+			return !s->nrounds && empty_turns(s) && ask_alone(s);
+		more = s->phase == ALONE     ? round_begin(s)
+		       : s->phase == ENTRIES ? tried_entry(s, safe)
+					     : tried_steps(s, safe);
 	}
-	return m->cycle_free && order_cycle_free_go(m->cycle_free);
+	if (!more) {
+		free(s->out.steps);
+		free(s->out.first);
+		s->out.steps = s->done;
+		s->out.first = s->first;
+		s->out.nsteps = s->ndone;
+		s->out.nrounds = s->nrounds;
+		s->out.drained = s->drained;
+		s->out.strict = true;
+		s->done = NULL;
+		s->first = NULL;
+	}
+	return more;
 }
 
-static void making_free(struct order_making *m)
+void order_end(struct order_making *s, struct order *out)
 {
-	struct order_cycle_free *s = m->cycle_free;
-
-	order_columns_end(m->columns);
-	if (m->trial)
-		order_trial_end(m->trial);
-	if (m->alone) {
-		order_trial_end(m->alone);
-		order_work_fini(&s->part);
-	}
-	if (s) {
-		if (s->trial)
-			trial_end(s);
-		free(s->now);
-		free(s->guilty);
-		free(s->others);
-		free(s->done);
-		free(s->first);
-		tables_fini(&s->mix);
-		free(s);
-	}
-	order_work_fini(&m->w);
-	free(m->beyond.turns);
-	free(m);
+	*out = s->out;
+	s->out = (struct order){ 0 };
+	order_drop(s);
 }
 
-void order_end(struct order_making *m, struct order *out)
+void order_drop(struct order_making *s)
 {
-	*out = m->out;
-	making_free(m);
-}
-
-void order_drop(struct order_making *m)
-{
-	if (!m)
+	if (!s)
 		return;
-	order_fini(&m->out);
-	making_free(m);
+	order_fini(&s->out);
+	order_columns_end(s->columns);
+	if (s->trial)
+		trial_end(s);
+	free(s->todo);
+	free(s->now);
+	free(s->guilty);
+	free(s->others);
+	free(s->done);
+	free(s->first);
+	tables_fini(&s->mix);
+	order_work_fini(&s->w);
+	free(s->beyond.turns);
+	free(s);
 }
 
 void order_content(const struct order *o, const struct topo *t, const struct tables *newer,

@@ -15,6 +15,7 @@
 #include "routing/order/order.h"
 #include "routing/ftree/route.h"
 #include "tests/fabric/damage.h"
+#include "tests/fabric/foreign.h"
 #include "tests/fabric/mixture.h"
 #include "tests/lib/fabrics.h"
 #include "topology/generate/generate.h"
@@ -608,6 +609,55 @@ static void equal_tables_need_no_order(void **state)
 	topo_unref(t);
 }
 
+/* Only paths to switches are dark for a time. */
+static void no_host_is_drained(const struct topo *t, const struct lid_map *lids,
+			       const struct order *order)
+{
+	for (uint32_t i = 0; i < order->nsteps; i++)
+		for (unsigned bit = 0; order->steps[i].drain && bit < TABLES_BLOCK; bit++)
+			if (order->steps[i].mask >> bit & 1)
+				assert_false(topo_is_host(
+					t, t->ports[lids->port_of_lid[order->steps[i].block *
+									      TABLES_BLOCK +
+								      bit]]
+						   .node));
+}
+
+/*
+ * Shortest paths between spines turn at any leaf, and wait for one another in circles. Some of the
+ * new ones turn elsewhere: once no old circle is left, old and new ones make none together.
+ */
+static void tables_of_another_manager_go_without_a_circle_of_old_and_new(void **state)
+{
+	struct tally tally = { 0 };
+	char err[128];
+
+	for (uint64_t seed = 1; seed <= RANDOM_FABRICS / 10; seed++) {
+		uint64_t random = seed;
+		struct topo *design =
+			seed % 2 ? generate_pgft(2, (const unsigned[]){ 8, 6 },
+						 (const unsigned[]){ 1, 4 },
+						 (const unsigned[]){ 1, 2 }, err, sizeof(err))
+				 : damage_random_pgft(seed);
+		struct topo *cut = cut_some(design, seed % 5, &random);
+		struct lid_map *lids = lid_plan(design, NULL, 0);
+		struct check_base *base = check_base_new(seed);
+		struct tables old = { 0 }, new = { 0 };
+
+		foreign_tables(cut, lids, true, 0, seed % 3, &old);
+		tables_for(cut, lids, &new);
+		walk_between(cut, lids, &old, &new, seed, base, &tally);
+		check_base_free(base);
+		tables_fini(&old);
+		tables_fini(&new);
+		lid_map_free(lids);
+		topo_unref(design);
+		topo_unref(cut);
+	}
+	say(&tally);
+	assert_true(tally.drained > 0);
+}
+
 /*
  * A ring that was routed as if one cable were dead is routed as if another one were, and all are
  * alive: each state is free of credit cycles, and on the way some entry has to be empty for a time.
@@ -645,6 +695,7 @@ int main(void)
 		cmocka_unit_test(a_cold_start_is_one_round_of_whole_blocks),
 		cmocka_unit_test(known_blocks_wait_for_unknown_ones),
 		cmocka_unit_test(equal_tables_need_no_order),
+		cmocka_unit_test(tables_of_another_manager_go_without_a_circle_of_old_and_new),
 		cmocka_unit_test(a_ring_that_turns_is_drained_and_never_deadlocks),
 	};
 
