@@ -386,10 +386,14 @@ static uint64_t find_shares(struct work *w)
 				c->share = (c->share * (100 - c->less) + 99) / 100;
 				continue;
 			}
-			/* What makes up a load: a leaf's flows to one LID, or all to one of its. */
+			/*
+			 * At least a leaf's flows to one LID, or all to one of its; with more than
+			 * two tiers a multiple, as a LID in parts gets in shifts' way above.
+			 */
 			if (hosts && c->tier & 1)
 				hosts = (mine->load + hosts - 1) / hosts;
-			if (hosts && c->rate * mine->links == mine->rate)
+			if (hosts && (one < hosts || w->t->nlevels > 2) &&
+			    c->rate * mine->links == mine->rate)
 				one = (one + hosts - 1) / hosts * hosts;
 			one = one * FULL_RATE / c->rate;
 			*most = one > *most ? one : *most;

@@ -329,6 +329,44 @@ static void leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly(void **
 	topo_unref(t);
 }
 
+/* Twelve leaves of nine hosts below nine spines; three leaves lack a cable or two. */
+static void a_leaf_that_lacks_two_cables_lets_no_link_carry_two_whole_lids(void **state)
+{
+	const unsigned lacks[12] = { [3] = 2, [4] = 1, [9] = 1 };
+	struct topo_builder *b = topo_builder_new();
+	uint64_t seed = 1;
+	int spine[9];
+
+	for (unsigned s = 0; s < 9; s++)
+		spine[s] = add_switch(b, &seed, "spine", 12);
+	for (unsigned l = 0; l < 12; l++) {
+		int leaf = add_switch(b, &seed, "leaf", 18);
+
+		add_hosts(b, leaf, l, 9);
+		for (unsigned s = lacks[l]; s < 9; s++)
+			assert_int_equal(topo_builder_link(b, leaf, 10 + s, spine[s], 1 + l, true),
+					 0);
+	}
+	struct topo *t = topo_freeze(b);
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	struct flows f = flows_new(t, lids, &tables);
+	uint32_t least, most, share = 9 * 99 / 7; /* of that leaf's flows: a link's */
+
+	send_all_to_all(&f);
+	most = most_flows(&f, 0, 0, &least);
+	print_message("%u flows on the worst link, of a share of %u\n", most, share);
+	assert_in_range(most, share, share * 115 / 100 + 1);
+	flows_free(&f);
+	tables_fini(&tables);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
 /*
  * Two directors of six line cards and six spine cards, of which one lacks a spine card. A leaf of
  * twelve hosts has half of its cables to a line card of each; all trunks are of six cables.
@@ -609,6 +647,7 @@ int main(void)
 		cmocka_unit_test(trunks_of_any_widths_give_full_bisection_from_the_first_tables),
 		cmocka_unit_test(whole_directors_as_cores_have_no_idle_link_and_even_tiers),
 		cmocka_unit_test(leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly),
+		cmocka_unit_test(a_leaf_that_lacks_two_cables_lets_no_link_carry_two_whole_lids),
 		cmocka_unit_test(shifts_collide_little_where_all_to_all_is_made_even),
 		cmocka_unit_test(half_grown_fabrics_load_no_link_a_fifth_above_what_links_demand),
 		cmocka_unit_test(
