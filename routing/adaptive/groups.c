@@ -24,9 +24,11 @@ struct work {
 	uint32_t row;	       /* bytes */
 	uint8_t *down, *cost;  /* by switch, then destination: hops down; by any path */
 	uint8_t *count, *last; /* by destination: neighbours on shortest paths, and the last one */
-	uint32_t capacity;
-	uint32_t *place; /* by group number: 1 + its place at this switch */
-	uint16_t *users; /* by place: destinations */
+	/* Of one switch, by group number: its ports, 1 + its place; and the highest number. */
+	struct ar_ports *sets;
+	bool *known;
+	uint16_t *place;
+	uint32_t most;
 };
 
 static uint8_t *row_of(const struct work *w, uint8_t *rows, uint32_t sw)
@@ -131,32 +133,24 @@ static uint32_t number_in(const struct work *w, uint32_t number, uint32_t ndesig
 	return kept + number % (cap - kept);
 }
 
-/* Adds a set; returns 1 + its place among the switch's groups, 0 = there is no group of two. */
-static unsigned add_set(struct work *w, uint32_t sw, uint32_t id, const struct ar_ports *ports)
+/* Destinations get that set by a number; returns 1 + the number, 0 = there is no group of two. */
+static unsigned add_set(struct work *w, uint32_t id, const struct ar_ports *ports)
 {
-	struct ar_groups *out = w->out;
-	uint32_t at = out->first[sw + 1];
+	struct ar_ports *set = &w->sets[id];
+	uint64_t less = 0;
 
 	if (count_ports(ports) < 2)
 		return 0;
-	if (w->place[id]) {
-		struct ar_group *group = &out->list[out->first[sw] + w->place[id] - 1];
-		bool less = false;
-
-		for (unsigned i = 0; i < 4; i++) {
-			less |= group->ports.word[i] != ports->word[i];
-			group->ports.word[i] &= ports->word[i];
-		}
-		out->coarse += less;
-		return w->place[id];
+	if (!w->known[id])
+		*set = *ports;
+	w->known[id] = true;
+	for (unsigned i = 0; i < 4; i++) {
+		less |= set->word[i] ^ ports->word[i];
+		set->word[i] &= ports->word[i];
 	}
-	if (at == w->capacity) {
-		w->capacity = at ? at * 2 : 1024;
-		out->list = mem_array_resize(out->list, w->capacity);
-	}
-	out->list[at] = (struct ar_group){ id, *ports };
-	out->first[sw + 1]++;
-	return w->place[id] = at - out->first[sw] + 1;
+	w->out->coarse += less != 0;
+	w->most = id > w->most ? id : w->most;
+	return id + 1;
 }
 
 struct side { /* the neighbours above a switch, or those below it */
@@ -216,62 +210,39 @@ static void add_side(struct work *w, uint32_t sw, const struct side *side, bool 
 		if (!design || !shared[like]) {
 			struct ar_ports ports = set_of(w, side, d, own[d]);
 			unsigned id = number_in(w, design ? number : ndesign + d, ndesign, cap);
-			unsigned place = add_set(w, sw, id, &ports);
 
-			entry[d] = place;
+			entry[d] = add_set(w, id, &ports);
 			if (design)
-				shared[like] = place + 1;
+				shared[like] = entry[d] + 1;
 		} else {
 			entry[d] = shared[like] - 1;
 		}
 	}
 }
 
-/* Groups that have less than two members after all: their entries are Static. */
-static void drop_empty(struct work *w, uint32_t sw)
+/* Lists the sets by number; entries of one with less than two members after all are Static. */
+static void list_sets(struct work *w, uint32_t sw)
 {
 	struct ar_groups *out = w->out;
 	uint16_t *entry = out->entry + (size_t)sw * out->ndests;
+	uint32_t at = out->first[sw];
 
-	for (uint32_t d = 0; d < out->ndests; d++)
-		if (entry[d] && count_ports(&out->list[out->first[sw] + entry[d] - 1].ports) < 2) {
-			entry[d] = 0;
-			out->fixed++;
-		}
-}
-
-static int by_id(const void *a, const void *b)
-{
-	return ((const struct ar_group *)a)->id - ((const struct ar_group *)b)->id;
-}
-
-/* By id; those of no entry go. */
-static void sort_groups(struct work *w, uint32_t sw)
-{
-	struct ar_groups *out = w->out;
-	struct ar_group *groups = out->list + out->first[sw];
-	uint32_t n = out->first[sw + 1] - out->first[sw], kept = 0;
-	uint16_t *entry = out->entry + (size_t)sw * out->ndests, *id = mem_array(id, n + 1);
-
-	mem_zero(w->users, n + 1);
-	for (uint32_t d = 0; d < out->ndests; d++)
-		w->users[entry[d]]++;
-	for (uint32_t i = 0; i < n; i++) {
-		id[i + 1] = groups[i].id;
-		w->place[groups[i].id] = 0;
-		if (w->users[i + 1])
-			groups[kept++] = groups[i];
+	for (uint32_t id = 0; id <= w->most; id++) {
+		w->place[id] = 0;
+		if (!w->known[id] || count_ports(&w->sets[id]) < 2)
+			continue;
+		out->list = mem_grow(out->list, at);
+		out->list[at++] = (struct ar_group){ id, w->sets[id] };
+		w->place[id] = at - out->first[sw];
 	}
-	if (kept)
-		qsort(groups, kept, sizeof(*groups), by_id);
-	for (uint32_t i = 0; i < kept; i++)
-		w->place[groups[i].id] = i + 1;
 	for (uint32_t d = 0; d < out->ndests; d++)
-		entry[d] = entry[d] ? w->place[id[entry[d]]] : 0;
-	for (uint32_t i = 0; i < kept; i++)
-		w->place[groups[i].id] = 0;
-	out->first[sw + 1] = out->first[sw] + kept;
-	free(id);
+		if (entry[d]) {
+			entry[d] = w->place[entry[d] - 1];
+			out->fixed += !entry[d];
+		}
+	mem_zero(w->known, w->most + 1);
+	out->first[sw + 1] = at;
+	w->most = 0;
 }
 
 static void add_switch(struct work *w, uint32_t sw)
@@ -290,8 +261,7 @@ static void add_switch(struct work *w, uint32_t sw)
 		below.nlive += below.groups[c].nlive > 0;
 	add_side(w, sw, &above, false, cap);
 	add_side(w, sw, &below, true, cap);
-	drop_empty(w, sw);
-	sort_groups(w, sw);
+	list_sets(w, sw);
 }
 
 struct ar_groups *ar_groups_new(const struct topo *t, const struct lid_map *lids,
@@ -309,8 +279,9 @@ struct ar_groups *ar_groups_new(const struct topo *t, const struct lid_map *lids
 	out->entry = mem_array(out->entry, (size_t)t->nswitches * out->ndests + 1);
 	w.count = mem_array(w.count, w.row);
 	w.last = mem_array(w.last, w.row);
+	w.sets = mem_array(w.sets, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
+	w.known = mem_array(w.known, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
 	w.place = mem_array(w.place, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
-	w.users = mem_array(w.users, out->ndests + 2u);
 	find_costs(&w);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		add_switch(&w, sw);
@@ -318,8 +289,9 @@ struct ar_groups *ar_groups_new(const struct topo *t, const struct lid_map *lids
 	free(w.cost);
 	free(w.count);
 	free(w.last);
+	free(w.sets);
+	free(w.known);
 	free(w.place);
-	free(w.users);
 	graph_free(g);
 	return out;
 }
@@ -384,7 +356,7 @@ struct far {
 	struct tables *tables;
 	struct ar_groups *out;
 	struct ar_group *list; /* of all switches, as they come */
-	uint32_t count, capacity, sw;
+	uint32_t count, sw;
 	struct far_place {
 		uint32_t first, count;
 		bool met;
@@ -421,10 +393,7 @@ static bool take_group(struct far *f, const char *line, const char **why)
 	if (place->count && f->list[f->count - 1].id >= id)
 		return false;
 	group.id = id;
-	if (f->count == f->capacity) {
-		f->capacity = f->capacity ? f->capacity * 2 : 1024;
-		f->list = mem_array_resize(f->list, f->capacity);
-	}
+	f->list = mem_grow(f->list, f->count);
 	f->list[f->count++] = group;
 	place->count++;
 	return true;

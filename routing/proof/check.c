@@ -309,11 +309,6 @@ static const uint32_t *leads_of(const struct check *c, uint32_t sw)
 	return c->leads + c->t->nodes[sw].port0;
 }
 
-static bool leads_up(const struct check *c, uint32_t sw, uint32_t to)
-{
-	return to != TOPO_NONE && c->cdg.rank[to] > c->cdg.rank[sw];
-}
-
 /* ---- Turns of up/down routing ---------------------------------------------------------------- */
 
 struct outputs { /* output ports of a switch, as in cdg.next */
@@ -345,8 +340,8 @@ static void allow_turns(struct check *c, uint32_t sw, const struct outputs *outp
 		uint64_t *next = c->cdg.next[c->cdg.channel[node->port0 + num]];
 
 		for (unsigned w = 0; w < CDG_WORDS; w++)
-			next[w] = leads_up(c, sw, to) ? outputs[to].all[w] & ~back[to][w]
-						      : outputs[to].down[w];
+			next[w] = check_leads_up(c, sw, to) ? outputs[to].all[w] & ~back[to][w]
+							    : outputs[to].down[w];
 	}
 	for (unsigned num = 1; num <= node->nports; num++)
 		if (leads[num] != TOPO_NONE)
@@ -374,7 +369,7 @@ static void check_turns_read(struct check *c, uint32_t sw)
 	struct byteset rising = { 0 };
 
 	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++)
-		if (leads_up(c, sw, leads[num]))
+		if (check_leads_up(c, sw, leads[num]))
 			byteset_add(&rising, num);
 	byteset_find(&rising, row, turns->nblocks, up);
 	for (uint32_t block = 0; block < turns->nblocks; block++) {
@@ -478,7 +473,7 @@ static void check_turns_find(struct check *c, uint32_t sw)
 	/* The LIDs that some switch above has no entry for. */
 	mem_zero(turns->gaps, turns->nblocks);
 	for (unsigned num = 1; num <= c->t->nodes[sw].nports; num++) {
-		if (!leads_up(c, sw, at.leads[num]))
+		if (!check_leads_up(c, sw, at.leads[num]))
 			continue;
 		at.ups[at.nups++] = num;
 
@@ -797,7 +792,7 @@ void check_begin(struct check *c)
 			if (leads[num] == TOPO_NONE || leads[num] == sw)
 				continue;
 			outputs[sw].all[num / 64] |= bit;
-			if (!leads_up(c, sw, leads[num]))
+			if (!check_leads_up(c, sw, leads[num]))
 				outputs[sw].down[num / 64] |= bit;
 		}
 	}
@@ -882,17 +877,20 @@ bool check_end(struct check *c)
 	return false;
 }
 
+bool check_all(struct check *c)
+{
+	check_scratch_init(c);
+	check_begin(c);
+	while (check_go(c))
+		;
+	return check_end(c);
+}
+
 bool check_tables(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  struct check_report *report)
 {
 	struct check c = { .t = t, .lids = lids, .tables = tables, .report = report };
-
-	check_scratch_init(&c);
-	check_begin(&c);
-	while (check_go(&c))
-		;
-
-	bool sound = check_end(&c);
+	bool sound = check_all(&c);
 
 	check_scratch_fini(&c);
 	if (sound)

@@ -52,6 +52,12 @@ static inline bool check_is_channel(const struct check *c, uint32_t port)
 	return c->leads[port] != TOPO_NONE;
 }
 
+/* Whether a link to that switch (TOPO_NONE = it is none) leads up the ranks. */
+static inline bool check_leads_up(const struct check *c, uint32_t sw, uint32_t to)
+{
+	return to != TOPO_NONE && c->cdg.rank[to] > c->cdg.rank[sw];
+}
+
 /*
  * check.c: proves all entries, in calls of a few milliseconds: begin, go while it returns true,
  * end. When end returns true the tables are sound, and the caller owns cdg, walk and counts; else,
@@ -60,6 +66,7 @@ static inline bool check_is_channel(const struct check *c, uint32_t port)
 void check_begin(struct check *c);
 bool check_go(struct check *c);
 bool check_end(struct check *c);
+bool check_all(struct check *c); /* scratch_init, begin, go, end */
 void check_scratch_init(struct check *c);
 void check_scratch_fini(struct check *c);
 void check_result_fini(struct check *c); /* frees cdg, walk, counts */

@@ -171,6 +171,7 @@ struct flow_host { /* a host port, in topological order */
 };
 
 struct flows {
+	struct arena *arena; /* owns the arrays, those of an ebb_study too */
 	const struct topo *t;
 	const struct tables *tables;
 	struct flow_host *hosts;
@@ -198,7 +199,7 @@ static void list_hosts(struct flows *f, const struct lid_map *lids)
 {
 	struct graph *g = graph_new(f->t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
 
-	f->hosts = mem_array(f->hosts, g->nhosts + 1);
+	f->hosts = arena_array(f->arena, f->hosts, g->nhosts + 1);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		for (unsigned h = 0; h < g->switches[sw].nhosts; h++) {
 			const struct graph_host *host = &g->hosts[g->switches[sw].first_host + h];
@@ -349,7 +350,7 @@ static void find_costs(struct flows *f)
 {
 	double fastest = 0;
 
-	f->cost = mem_array(f->cost, f->t->nports + 1);
+	f->cost = arena_array(f->arena, f->cost, f->t->nports + 1);
 	for (uint32_t i = 0; i < f->t->nports; i++) {
 		f->cost[i] = topo_lane_mbps(f->t->ports[i].speed) * f->t->ports[i].width;
 		if (f->next[i] != TOPO_NONE)
@@ -363,15 +364,15 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 {
 	const struct topo *t = scene->t;
 
-	*f = (struct flows){ .t = t, .tables = scene->tables };
+	*f = (struct flows){ .arena = arena_new(), .t = t, .tables = scene->tables };
 	list_hosts(f, scene->lids);
 	for (uint32_t i = 0; i < f->nhosts; i++)
 		if (f->hosts[i].rail >= 0 && (uint32_t)f->hosts[i].rail >= f->nrails)
 			f->nrails = f->hosts[i].rail + 1;
-	f->rails = mem_array(f->rails, f->nrails + 1);
-	f->rail_count = mem_array(f->rail_count, f->nrails + 1);
+	f->rails = arena_array(f->arena, f->rails, f->nrails + 1);
+	f->rail_count = arena_array(f->arena, f->rail_count, f->nrails + 1);
 	for (uint32_t r = 0; r < f->nrails; r++)
-		f->rails[r] = mem_array(f->rails[r], f->nhosts + 1);
+		f->rails[r] = arena_array(f->arena, f->rails[r], f->nhosts + 1);
 	for (uint32_t i = 0; i < f->nhosts; i++) {
 		int rail = f->hosts[i].rail;
 
@@ -381,10 +382,10 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 		f->rails[rail][f->rail_count[rail]++] = i;
 	}
 
-	f->next = mem_array(f->next, t->nports + 1);
-	f->load = mem_array(f->load, t->nports + 1);
-	f->total = mem_array(f->total, t->nports + 1);
-	f->touched = mem_array(f->touched, t->nports + 1);
+	f->next = arena_array(f->arena, f->next, t->nports + 1);
+	f->load = arena_array(f->arena, f->load, t->nports + 1);
+	f->total = arena_array(f->arena, f->total, t->nports + 1);
+	f->touched = arena_array(f->arena, f->touched, t->nports + 1);
 	for (uint32_t i = 0; i < t->nports; i++) {
 		const struct topo_port *port = &t->ports[i];
 		bool channel = port->link_up && port->num && port->node < t->nswitches &&
@@ -394,7 +395,7 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 	}
 	find_costs(f);
 
-	f->targets = mem_array(f->targets, f->nhosts);
+	f->targets = arena_array(f->arena, f->targets, f->nhosts);
 	for (uint32_t i = 0; i < f->nhosts; i++) {
 		uint32_t node = f->hosts[i].node;
 
@@ -413,23 +414,7 @@ static void flows_init(struct flows *f, const struct congestion_scene *scene)
 		}
 		free(seen);
 	}
-	f->permutation = mem_array(f->permutation, f->nhosts);
-}
-
-static void flows_fini(struct flows *f)
-{
-	for (uint32_t r = 0; r < f->nrails; r++)
-		free(f->rails[r]);
-	free(f->rails);
-	free(f->rail_count);
-	free(f->hosts);
-	free(f->next);
-	free(f->cost);
-	free(f->load);
-	free(f->total);
-	free(f->touched);
-	free(f->targets);
-	free(f->permutation);
+	f->permutation = arena_array(f->arena, f->permutation, f->nhosts);
 }
 
 /* Fisher and Yates. */
@@ -478,7 +463,7 @@ void congestion_study(const struct congestion_scene *scene, struct congestion *o
 	measure_all_to_all(&f, out);
 	if (by_port)
 		mem_copy(by_port, f.total, f.t->nports);
-	flows_fini(&f);
+	arena_free(f.arena);
 }
 
 /*
@@ -758,36 +743,20 @@ static uint32_t study_init(struct ebb_study *e, const struct congestion_scene *s
 	samples = samples < SAMPLES_MIN	  ? SAMPLES_MIN
 		  : samples > EBB_SAMPLES ? EBB_SAMPLES
 					  : samples;
-	e->rate = mem_array(e->rate, t->nports + 1);
+	e->rate = arena_array(e->f.arena, e->rate, t->nports + 1);
 	for (uint32_t i = 0; i < t->nports; i++)
 		e->rate[i] = topo_lane_mbps(t->ports[i].speed) * t->ports[i].width ?: 1;
-	e->to = mem_array(e->to, nhosts);
-	e->in = mem_array(e->in, nhosts);
-	e->is_chosen = mem_array(e->is_chosen, t->nhosts + t->nnodes);
-	e->mass[0] = mem_array(e->mass[0], t->nswitches + 1);
-	e->mass[1] = mem_array(e->mass[1], t->nswitches + 1);
-	e->share = mem_array(e->share, t->nswitches + 1);
-	e->stamp = mem_array(e->stamp, t->nswitches + 1);
-	e->here = mem_array(e->here, t->nswitches + 1);
-	e->next = mem_array(e->next, t->nswitches + 1);
-	e->results = mem_array(e->results, (size_t)samples * nhosts);
+	e->to = arena_array(e->f.arena, e->to, nhosts);
+	e->in = arena_array(e->f.arena, e->in, nhosts);
+	e->is_chosen = arena_array(e->f.arena, e->is_chosen, t->nhosts + t->nnodes);
+	e->mass[0] = arena_array(e->f.arena, e->mass[0], t->nswitches + 1);
+	e->mass[1] = arena_array(e->f.arena, e->mass[1], t->nswitches + 1);
+	e->share = arena_array(e->f.arena, e->share, t->nswitches + 1);
+	e->stamp = arena_array(e->f.arena, e->stamp, t->nswitches + 1);
+	e->here = arena_array(e->f.arena, e->here, t->nswitches + 1);
+	e->next = arena_array(e->f.arena, e->next, t->nswitches + 1);
+	e->results = arena_array(e->f.arena, e->results, (size_t)samples * nhosts);
 	return samples;
-}
-
-static void study_fini(struct ebb_study *e)
-{
-	free(e->rate);
-	free(e->to);
-	free(e->in);
-	free(e->is_chosen);
-	free(e->mass[0]);
-	free(e->mass[1]);
-	free(e->share);
-	free(e->stamp);
-	free(e->here);
-	free(e->next);
-	free(e->results);
-	flows_fini(&e->f);
 }
 
 void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *groups,
@@ -811,7 +780,7 @@ void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *g
 		}
 		out->of[p] = sum_up(&e, worst);
 	}
-	study_fini(&e);
+	arena_free(e.f.arena);
 }
 
 /* ---- Jobs ------------------------------------------------------------------------------------ */
@@ -905,5 +874,5 @@ void ebb_jobs(const struct congestion_scene *scene, const uint32_t *job_of, uint
 	free(all.first);
 	free(all.ports);
 	free(alone);
-	study_fini(&e);
+	arena_free(e.f.arena);
 }

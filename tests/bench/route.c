@@ -8,9 +8,11 @@
  *   fault   complete tables of the fabric with one leaf's cable upwards dead
  *   delta   which entries of the two differ
  *   check   the whole proof
+ *   groups  groups of adaptive routing for these tables
+ *   proven  the whole proof of tables and groups
  *
- * Each figure is the median of several rounds, and a round takes one of each, so that whatever
- * disturbs the machine disturbs all alike. Memory is touched before the first round.
+ * Each figure is the median of several rounds' processor time, and a round takes one of each, so
+ * that whatever disturbs the machine disturbs all alike. Memory is touched before the first round.
  *
  *   route [--json] [--repeat N] superpod --su N | pgft H m1,.. w1,.. [p1,..]
  */
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "routing/adaptive/groups.h"
 #include "routing/proof/check.h"
 #include "routing/report/report.h"
 #include "routing/ftree/route.h"
@@ -30,7 +33,7 @@
 #define MAX_REPEAT     1000
 #define DEFAULT_REPEAT 15
 
-enum phase { FLOOR, ROUTE, FAULT, DELTA, CHECK, PHASES };
+enum phase { FLOOR, ROUTE, FAULT, DELTA, CHECK, GROUPS, PROVEN, PHASES };
 
 struct bench {
 	bool json;
@@ -39,6 +42,7 @@ struct bench {
 	struct lid_map *lids;
 	struct route *route;
 	struct tables before, after, scratch;
+	struct ar_groups *groups;
 	struct delta delta;
 	struct check_report proof;
 	double ms[PHASES][MAX_REPEAT];
@@ -48,7 +52,7 @@ static double now_ms(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
@@ -109,6 +113,14 @@ static void phase_run(struct bench *b, enum phase phase)
 	case CHECK:
 		check_tables(b->intact, b->lids, &b->before, &b->proof);
 		break;
+	case GROUPS:
+		ar_groups_free(b->groups);
+		b->groups = ar_groups_new(b->intact, b->lids, &(struct ar_params){ 0 });
+		break;
+	case PROVEN:
+		if (!check_groups(b->intact, b->lids, &b->before, b->groups, &b->proof))
+			abort();
+		break;
 	default:
 		abort();
 	}
@@ -160,6 +172,7 @@ static void prepare(struct bench *b)
 
 static void finish(struct bench *b)
 {
+	ar_groups_free(b->groups);
 	tables_fini(&b->scratch);
 	tables_fini(&b->after);
 	tables_fini(&b->before);
@@ -179,9 +192,9 @@ static void say_json(struct bench *b)
 	printf("{\"switches\": %u, \"hcas\": %u, \"lft_bytes\": %zu, \"repeat\": %u, ",
 	       b->intact->nswitches, b->intact->ncas, table_bytes(&b->before), b->repeat);
 	printf("\"floor_ms\": %.4f, \"route_ms\": %.4f, \"fault_ms\": %.4f, \"delta_ms\": %.4f, "
-	       "\"check_ms\": %.4f, ",
+	       "\"check_ms\": %.4f, \"groups_ms\": %.4f, \"proven_ms\": %.4f, ",
 	       median(b, FLOOR), median(b, ROUTE), median(b, FAULT), median(b, DELTA),
-	       median(b, CHECK));
+	       median(b, CHECK), median(b, GROUPS), median(b, PROVEN));
 	printf("\"delta\": {\"entries\": %llu, \"entries_minimum\": %llu, \"blocks\": %u, "
 	       "\"switches\": %u}}\n",
 	       (unsigned long long)b->delta.entries, (unsigned long long)minimum, b->delta.blocks,
@@ -190,7 +203,8 @@ static void say_json(struct bench *b)
 
 static void say_text(struct bench *b)
 {
-	static const char *const names[] = { "floor", "route", "fault", "delta", "check" };
+	static const char *const names[] = { "floor", "route",	"fault", "delta",
+					     "check", "groups", "proven" };
 	double floor_ms = median(b, FLOOR);
 
 	printf("%u HCAs, %u switches, %.1f MB of tables; median of %u\n", b->intact->ncas,

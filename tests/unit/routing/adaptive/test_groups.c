@@ -17,6 +17,7 @@
 #include "tests/lib/fabrics.h"
 #include "tests/lib/far_judge.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/generate/generate.h"
 #include "topology/snapshot/topo_builder.h"
 
@@ -311,10 +312,94 @@ static void the_proof_refuses_what_is_wrong(void **state)
 	for (unsigned num = 1; num <= s.t->nodes[sw].nports; num++)
 		group->ports.word[0] |= 1ull << num;
 	assert_false(is_sound(&s, &report));
-	assert_true(report.loops > 0);
+	assert_true(report.loops + report.credit_cycles > 0);
 	*group = kept;
 	assert_true(is_sound(&s, &report));
 	drop(&s);
+}
+
+static char *text_of(const struct scene *s)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(ar_far_write(s->t, s->lids, &s->tables, s->groups, out), 0);
+	fclose(out);
+	return text;
+}
+
+/* A port more or less in a group, or an entry with another group of its switch, or with none. */
+static void spoil(struct scene *s, uint64_t *random)
+{
+	struct ar_groups *g = s->groups;
+	uint32_t at = random_next(random) % g->first[g->nswitches], sw = 0;
+	unsigned what = random_next(random) % 4, num;
+	uint16_t *entry;
+
+	while (g->first[sw + 1] <= at)
+		sw++;
+	num = 1 + random_next(random) % s->t->nodes[sw].nports;
+	entry = &g->entry[(size_t)sw * g->ndests + random_next(random) % g->ndests];
+	if (what < 2)
+		g->list[at].ports.word[num / 64] ^= 1ull << (num % 64);
+	else if (what == 2)
+		*entry = random_next(random) % (g->first[sw + 1] - g->first[sw] + 1);
+	else /* a link to another switch more */
+		for (unsigned tries = 0; tries < 64; tries++) {
+			num = 1 + random_next(random) % s->t->nodes[sw].nports;
+			if (topo_port(s->t, sw, num)->peer >= s->t->nswitch_ports ||
+			    ar_has(&g->list[at].ports, num))
+				continue;
+			g->list[at].ports.word[num / 64] |= 1ull << (num % 64);
+			break;
+		}
+}
+
+static void what_another_judge_refuses_of_spoilt_groups_the_proof_refuses(void **state)
+{
+	const unsigned m[] = { 3, 4, 3 }, w[] = { 1, 4, 2 }, p[] = { 1, 2, 1 };
+	struct topo *whole = pgft(3, m, w, p);
+	unsigned refused = 0, cyclic = 0, passed = 0, wary = 0;
+
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct scene s =
+			scene_of(damage_links(whole, 2 * (seed % 4), seed / 8), NULL, NULL);
+		uint64_t random = seed;
+		struct check_report report;
+		struct far_verdict v;
+		char *text;
+		bool sound;
+
+		assert_true(is_sound(&s, &report));
+		if (report.unreachable) {
+			drop(&s);
+			continue;
+		}
+		for (unsigned n = seed % 2 + 1; n; n--)
+			spoil(&s, &random);
+		sound = is_sound(&s, &report);
+		text = text_of(&s);
+		v = far_judge(s.t, s.lids->port_of_lid, s.lids->top, text);
+		if (v.bad_lines || v.lost || v.loops || v.thin || v.circular) {
+			if (sound)
+				fail_msg("seed %u: bad %u, lost %lu, loops %lu, thin %lu, cycles "
+					 "%lu",
+					 (unsigned)seed, v.bad_lines, v.lost, v.loops, v.thin,
+					 v.circular);
+			refused++;
+			cyclic += !v.bad_lines && !v.thin && v.circular;
+		} else {
+			passed += sound;
+			wary += !sound;
+		}
+		assert_int_equal(!sound, report.first[0] != 0);
+		free(text);
+		drop(&s);
+	}
+	assert_true(refused > 100 && cyclic > 50 && passed > 20);
+	assert_int_equal(wary, 0);
+	topo_unref(whole);
 }
 
 static void a_member_whose_link_has_died_is_refused(void **state)
@@ -338,17 +423,6 @@ static void a_member_whose_link_has_died_is_refused(void **state)
 }
 
 /* ---- As text --------------------------------------------------------------------------------- */
-
-static char *text_of(const struct scene *s)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_int_equal(ar_far_write(s->t, s->lids, &s->tables, s->groups, out), 0);
-	fclose(out);
-	return text;
-}
 
 static void judge_text(struct topo *t, bool intact)
 {
@@ -484,6 +558,7 @@ int main(void)
 		cmocka_unit_test(one_group_serves_all_that_all_links_up_lead_to),
 		cmocka_unit_test(few_numbers_are_shared_and_all_is_still_proven),
 		cmocka_unit_test(the_proof_refuses_what_is_wrong),
+		cmocka_unit_test(what_another_judge_refuses_of_spoilt_groups_the_proof_refuses),
 		cmocka_unit_test(a_member_whose_link_has_died_is_refused),
 		cmocka_unit_test(another_judge_finds_no_loop_and_all_pairs),
 		cmocka_unit_test(what_was_written_is_read_again),
