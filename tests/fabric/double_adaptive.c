@@ -159,6 +159,7 @@ void adaptive_free(struct dnode *sw)
 			free(sw->ar->groups[plft][table].blocks);
 	}
 	free(sw->ar->sent);
+	free(sw->ar->live);
 	free(sw->ar);
 	sw->ar = NULL;
 }
@@ -415,23 +416,194 @@ bool double_adaptive_entry(const struct double_fabric *d, guid_t guid, uint16_t 
 	return true;
 }
 
-/* Without fast recovery a port whose link is down is a member still. */
-unsigned adaptive_members(const struct dnode *sw, const struct wire_ar_entry *entry,
-			  uint8_t members[256])
-{
-	bool fr = info_of(sw).fr;
-	uint32_t set = set_of(sw, entry->group, 0);
-	uint8_t block[WIRE_SMP_DATA];
-	unsigned count = 0;
+static bool leads_on(const struct dnode *sw, uint16_t lid);
 
-	if (entry->state != WIRE_AR_FREE && entry->state != WIRE_AR_HBF)
-		return 0;
-	table_read(&sw->ar->groups[0][entry->table], set / 2, block);
+/* A member that is chosen: without fast recovery one whose link is down, too. */
+static bool is_chosen(const struct dnode *sw, unsigned num, uint16_t lid, bool fr)
+{
+	const struct dport *port = &sw->ports[num];
+
+	if (!fr || port->info.state != TOPO_ACTIVE)
+		return !fr;
+	return !is_switch(port->peer->node) || !adaptive_forwards(port->peer->node) ||
+	       !info_of(port->peer->node).rn_xmit || leads_on(port->peer->node, lid);
+}
+
+/* Its ports that are chosen for packets to the LID; false: there is none. */
+static bool choose(const struct dnode *sw, uint16_t lid, struct double_ports *exits)
+{
+	const struct wire_ar_entry entry = adaptive_entry(sw, lid);
+	uint32_t set = set_of(sw, entry.group, 0);
+	bool fr = info_of(sw).fr, any = false;
+	uint8_t block[WIRE_SMP_DATA];
+
+	*exits = (struct double_ports){ 0 };
+	if (entry.state != WIRE_AR_FREE && entry.state != WIRE_AR_HBF) {
+		if (entry.port == 0 || entry.port > sw->ni.nports)
+			return false;
+		double_ports_add(exits, entry.port);
+		return is_chosen(sw, entry.port, lid, true);
+	}
+	table_read(&sw->ar->groups[0][entry.table], set / 2, block);
 	for (unsigned num = 1; num <= sw->ni.nports; num++)
 		if (wire_ar_has(block + set % 2 * WIRE_AR_PORTS, num) &&
-		    (!fr || sw->ports[num].info.state == TOPO_ACTIVE))
-			members[count++] = (uint8_t)num;
-	return count;
+		    is_chosen(sw, num, lid, fr)) {
+			double_ports_add(exits, num);
+			any = true;
+		}
+	return any;
+}
+
+/* It has a live port for the LID. Asked again on the way around it has. */
+static bool leads_on(const struct dnode *sw, uint16_t lid)
+{
+	struct double_ports exits;
+	uint64_t *live;
+
+	if (sw->ports[0].info.lid == lid)
+		return true;
+	if (!sw->ar->live)
+		sw->ar->live = mem_alloc(UINT16_MAX + 1, sizeof(*sw->ar->live));
+	live = &sw->ar->live[lid];
+	if (*live / 2 != sw->d->ways) {
+		*live = 2 * sw->d->ways + 1;
+		*live = 2 * sw->d->ways + choose(sw, lid, &exits);
+	}
+	return *live % 2;
+}
+
+void adaptive_exits(const struct dnode *sw, uint16_t lid, struct double_ports *exits)
+{
+	uint8_t port = adaptive_entry(sw, lid).port;
+
+	choose(sw, lid, exits);
+	if (double_ports_next(exits, 0) == 256 && port && port <= sw->ni.nports)
+		double_ports_add(exits, port);
+}
+
+void double_adaptive_recovery(struct double_fabric *d, enum double_recovery how)
+{
+	for (uint32_t i = 0; i < d->topo->nnodes; i++) {
+		struct wire_ar_info info;
+
+		if (!adaptive_forwards(&d->nodes[i]))
+			continue;
+		info = info_of(&d->nodes[i]);
+		info.fr = how != DOUBLE_RECOVERY_OFF;
+		info.rn_xmit = how == DOUBLE_RECOVERY_RN;
+		wire_ar_info_encode(&info, d->nodes[i].adaptive);
+	}
+	ways_changed(d);
+}
+
+/* ---- ibdiagnet2.far -------------------------------------------------------------------------- */
+
+/* `1, 5,7`: false: a number is none of a port. */
+static bool take_ports(const struct dnode *sw, const char *text, uint8_t *set)
+{
+	memset(set, 0, WIRE_AR_PORTS);
+	while (*text) {
+		char *end;
+		unsigned long num = strtoul(text, &end, 10);
+
+		if (end == text || !num || num > sw->ni.nports)
+			return false;
+		set[WIRE_AR_PORTS - 1 - num / 8] |= (uint8_t)(1u << num % 8);
+		text = end + strspn(end, ", \t");
+	}
+	return true;
+}
+
+static bool take_group(struct dnode *sw, const char *line)
+{
+	struct wire_ar_info info = info_of(sw);
+	uint8_t ports[WIRE_AR_PORTS];
+	unsigned id, sub, weight;
+	int at;
+
+	if (sscanf(line, "%u %u %u %n", &id, &sub, &weight, &at) != 3 || id >= info.group_cap ||
+	    sub >= info.subgroups || !take_ports(sw, line + at, ports))
+		return false;
+	memcpy(set_place(sw, 0, 0, set_of(sw, id, sub)), ports, WIRE_AR_PORTS);
+	if (id > info.group_top)
+		info.group_top = id & 0xfff;
+	wire_ar_info_encode(&info, sw->adaptive);
+	return true;
+}
+
+static bool take_entry(struct dnode *sw, const char *line)
+{
+	unsigned lid, port, group = 0;
+	struct wire_ar_entry entry;
+	char state[16];
+
+	if (sscanf(line, "%x %u %15s %u", &lid, &port, state, &group) < 3 || lid > UINT16_MAX ||
+	    port > UINT8_MAX)
+		return false;
+	entry = (struct wire_ar_entry){ .state = !strcmp(state, "Free")	 ? WIRE_AR_FREE
+						 : !strcmp(state, "HBF") ? WIRE_AR_HBF
+									 : WIRE_AR_STATIC,
+					.port = (uint8_t)port,
+					.group = (uint16_t)group };
+	entry_put(sw, 0, (uint16_t)lid, &entry);
+	return entry.state != WIRE_AR_STATIC || !strcmp(state, "Static");
+}
+
+static const char heads[][8] = { "Groups ", "LFT ", "PLFT_NU", "File ve", "Group ", "LID ", "-" };
+enum { GROUPS_HEAD, LFT_HEAD, HEADS = sizeof(heads) / sizeof(heads[0]) };
+
+/* A line of a switch, or what begins the next one's. *part: which table the lines are of. */
+static bool take_line(struct double_fabric *d, struct dnode **sw, unsigned *part, const char *line)
+{
+	unsigned long long guid;
+
+	if (sscanf(line, "Switch 0x%llx", &guid) == 1) {
+		uint32_t index = topo_find(d->topo, guid);
+		struct wire_ar_info info;
+
+		if (index == TOPO_NONE || !d->nodes[index].ar)
+			return false;
+		*sw = &d->nodes[index];
+		*part = HEADS;
+		adaptive_forget(*sw);
+		info = info_of(*sw);
+		info.on = info.fr = true;
+		info.sl_mask = 0xffff;
+		wire_ar_info_encode(&info, (*sw)->adaptive);
+		return true;
+	}
+	for (unsigned i = 0; i < HEADS; i++)
+		if (!strncmp(line, heads[i], strlen(heads[i]))) {
+			*part = i <= LFT_HEAD ? i : *part;
+			return true;
+		}
+	if (!*line)
+		return true;
+	return *part < HEADS && (*part == LFT_HEAD ? take_entry : take_group)(*sw, line);
+}
+
+int double_adaptive_read(struct double_fabric *d, FILE *in, char *err, size_t err_size)
+{
+	struct dnode *sw = NULL, *last = NULL;
+	unsigned part = HEADS, at = 0;
+	char *line = NULL;
+	size_t size = 0;
+	int count = 0;
+	bool good = true;
+
+	while (good && getline(&line, &size, in) >= 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		at++;
+		good = take_line(d, &sw, &part, line + strspn(line, " \t"));
+		count += sw != last;
+		last = sw;
+	}
+	if (!good)
+		snprintf(err, err_size, "line %u is none of ibdiagnet2.far, or of another fabric",
+			 at);
+	free(line);
+	ways_changed(d);
+	return good ? count : -1;
 }
 
 /* ---- Another manager ------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #ifndef FMD_TESTS_FABRIC_DOUBLE_ADAPTIVE_H
 #define FMD_TESTS_FABRIC_DOUBLE_ADAPTIVE_H
 
+#include <stdio.h>
 #include "fm/mad/wire_optional.h"
 #include "topology/snapshot/topo.h"
 
@@ -69,6 +70,43 @@ bool double_adaptive_entry(const struct double_fabric *d, guid_t sw, uint16_t li
 /* The packing, NULL = the switch was never made able. */
 const struct double_packing *double_adaptive_packing(const struct double_fabric *d, guid_t sw);
 
+/* A set of ports. */
+struct double_ports {
+	uint64_t word[4];
+};
+static inline void double_ports_add(struct double_ports *ports, unsigned num)
+{
+	ports->word[num / 64] |= 1ull << num % 64;
+}
+/* The lowest one from `num` on; 256 = there is none. */
+static inline unsigned double_ports_next(const struct double_ports *ports, unsigned num)
+{
+	for (; num < 256; num = (num / 64 + 1) * 64) {
+		uint64_t left = ports->word[num / 64] >> num % 64;
+
+		if (left)
+			return num + (unsigned)__builtin_ctzll(left);
+	}
+	return 256;
+}
+
+/*
+ * The text of ibdiagnet2.far: switches that can do it get its groups and entries, with adaptive
+ * routing and fast recovery on; what they had goes. Returns how many; -1 with the reason in err:
+ * a line is none of such a text, or names what the fabric does not have. Switches of the lines
+ * before are changed then.
+ */
+int double_adaptive_read(struct double_fabric *d, FILE *in, char *err, size_t err_size);
+
+/*
+ * Fast recovery of all switches that forward by groups: none; FR: a member whose link is not Active
+ * is not chosen; RN: besides, a switch without a live member for a LID tells its neighbours, which
+ * do not choose it for that LID. How RN's tables are set is not public: no manager's writes are
+ * judged by it.
+ */
+enum double_recovery { DOUBLE_RECOVERY_OFF, DOUBLE_RECOVERY_FR, DOUBLE_RECOVERY_RN };
+void double_adaptive_recovery(struct double_fabric *d, enum double_recovery how);
+
 /* ---- For the double's files ------------------------------------------------------------------ */
 
 #define DOUBLE_PLFTS 2
@@ -82,7 +120,8 @@ struct dar { /* of a switch */
 		uint8_t *blocks; /* of 64 bytes */
 		uint32_t count;
 	} lft[DOUBLE_PLFTS], groups[DOUBLE_PLFTS][16];
-	uint32_t *sent;	      /* by port: packets that chose it */
+	uint32_t *sent; /* by port: packets that chose it */
+	uint64_t *live; /* by LID: twice the count of changes when it was found, plus 1 if so */
 	uint32_t numbers[16]; /* by table: of groups that have own numbers */
 };
 void adaptive_forget(struct dnode *sw);				    /* as after power-on */
@@ -93,8 +132,7 @@ void adaptive_free(struct dnode *sw);
 bool adaptive_forwards(const struct dnode *sw);
 /* The entry, by the private LFT in use. */
 struct wire_ar_entry adaptive_entry(const struct dnode *sw, uint16_t lid);
-/* The ports that an entry leaves the choice of, in order; 0: it has none. */
-unsigned adaptive_members(const struct dnode *sw, const struct wire_ar_entry *entry,
-			  uint8_t members[256]);
+/* What it may send packets to the LID out of: the members, or else the port of the entry. */
+void adaptive_exits(const struct dnode *sw, uint16_t lid, struct double_ports *exits);
 
 #endif

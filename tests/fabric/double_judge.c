@@ -3,14 +3,13 @@
  * The judge counts by destination. For a LID each switch's entry is followed once, over what was
  * already followed, to the port where its packets end; then the HCA ports at switches whose packets
  * end at the right port are alive for it. 4,096 HCAs are 16.7 million pairs and 1.5 million
- * entries.
+ * entries. A switch that forwards by groups (double_adaptive.h) may choose any member: its packets
+ * end at a port if all choices do.
  *
  * A packet that entered a switch and leaves it again makes the channel it came by wait for the one
- * it leaves by (a channel is a port that sends). Dependencies are gathered of what HCAs and
- * aggregation nodes may send to any LID in use, and a depth-first search looks for those that close
- * a cycle.
- *
- * A switch that forwards by groups (double_adaptive.h) is followed by the static port of an entry.
+ * it leaves by, or for all members that it may leave by (a channel is a port that sends).
+ * Dependencies are gathered of what HCAs and aggregation nodes may send to any LID in use, and a
+ * depth-first search looks for those that close a cycle.
  */
 #include "tests/fabric/double_judge.h"
 #include <stdlib.h>
@@ -60,10 +59,12 @@ struct judge {
 	struct holder *holders;
 	uint32_t *held; /* by LID: first row of holders */
 	int32_t *end;	/* by switch, for one LID: index of the port where its packets end */
-	uint8_t *out;	/* by switch, for one LID: the port by which packets go on to a switch */
-	uint32_t *way;	/* switches that are being followed */
+	/* by switch, for one LID: the ports by which packets may go on to a switch */
+	struct double_ports *outs;
+	bool loop;     /* packets to that LID may go around */
+	uint32_t *way; /* switches that are still to be gathered */
 	/* by channel: ports of the next switch that it waits for */
-	uint64_t (*waits)[PORTS / 64];
+	struct double_ports *waits;
 };
 
 /* ---- What cables connect --------------------------------------------------------------------- */
@@ -232,56 +233,46 @@ static bool answers_to(const struct dport *port, uint16_t lid)
 	return port->info.lid && lid >> port->info.lmc == port->info.lid >> port->info.lmc;
 }
 
-/* One entry: where it ends, or END_UNKNOWN with the switch that comes next. */
-static int32_t follow(struct judge *j, uint32_t sw, uint16_t lid, uint32_t *next)
+/* Where packets to the LID end from that switch on, whatever is chosen. */
+static int32_t follow(struct judge *j, uint32_t sw, uint16_t lid)
 {
 	const struct dnode *node = j->switches[sw];
-	const struct dport *in;
-	unsigned num;
+	int32_t end = END_UNKNOWN;
+	struct double_ports exits;
 
 	if (answers_to(&node->ports[0], lid))
-		return (int32_t)(&node->ports[0] - j->d->ports);
-	num = adaptive_forwards(node) ? adaptive_entry(node, lid).port : LFT_NONE;
-	if (!adaptive_forwards(node) && !wire_adaptive_on(node->adaptive) &&
-	    !wire_private_lft_on(node->private_lft) && lid <= node->si.lft_top &&
-	    lid < node->lft_size)
-		num = node->lft[lid];
-	if (num > node->ni.nports)
-		return END_NOWHERE;
-	in = j->over[sw * PORTS + num];
-	if (!in)
-		return END_NOWHERE;
-	if (!is_switch(in->node))
-		return answers_to(in, lid) ? (int32_t)(in - j->d->ports) : END_NOWHERE;
-	j->out[sw] = (uint8_t)num;
-	*next = j->number[in->node - j->d->nodes];
-	return END_UNKNOWN;
+		return j->end[sw] = (int32_t)(&node->ports[0] - j->d->ports);
+	j->end[sw] = END_ON_WAY;
+	walk_exits(node, lid, &exits);
+	for (unsigned num = double_ports_next(&exits, 0); num < PORTS;
+	     num = double_ports_next(&exits, num + 1)) {
+		const struct dport *in = num > node->ni.nports ? NULL : j->over[sw * PORTS + num];
+		int32_t by = END_NOWHERE;
+
+		if (in && is_switch(in->node)) {
+			uint32_t next = j->number[in->node - j->d->nodes];
+
+			double_ports_add(&j->outs[sw], num);
+			by = j->end[next] == END_UNKNOWN ? follow(j, next, lid) : j->end[next];
+			j->loop |= by == END_ON_WAY;
+		} else if (in && answers_to(in, lid)) {
+			by = (int32_t)(in - j->d->ports);
+		}
+		end = by >= 0 && (end == END_UNKNOWN || end == by) ? by : END_NOWHERE;
+	}
+	return j->end[sw] = end == END_UNKNOWN ? END_NOWHERE : end;
 }
 
 static void find_ends(struct judge *j, uint16_t lid)
 {
-	bool loop = false;
-
-	memset(j->out, 0, j->nswitches);
+	j->loop = false;
+	memset(j->outs, 0, j->nswitches * sizeof(*j->outs));
 	for (uint32_t s = 0; s < j->nswitches; s++)
 		j->end[s] = END_UNKNOWN;
-	for (uint32_t s = 0; s < j->nswitches; s++) {
-		uint32_t at = s, depth = 0;
-		int32_t end = END_UNKNOWN;
-
-		while (end == END_UNKNOWN && j->end[at] == END_UNKNOWN) {
-			j->way[depth++] = at;
-			j->end[at] = END_ON_WAY;
-			end = follow(j, at, lid, &at);
-		}
-		if (end == END_UNKNOWN) {
-			loop |= j->end[at] == END_ON_WAY;
-			end = j->end[at] == END_ON_WAY ? END_NOWHERE : j->end[at];
-		}
-		while (depth)
-			j->end[j->way[--depth]] = end;
-	}
-	j->v->loops += loop;
+	for (uint32_t s = 0; s < j->nswitches; s++)
+		if (j->end[s] == END_UNKNOWN)
+			follow(j, s, lid);
+	j->v->loops += j->loop;
 }
 
 /* A packet of the host to that port arrives. */
@@ -341,30 +332,30 @@ static void judge_destination(struct judge *j, const struct sender *to, uint16_t
 
 static void gather_waits(struct judge *j)
 {
-	for (uint32_t s = 0; s < j->nswitches; s++) {
-		uint32_t at = s;
+	uint32_t count = 0;
 
-		/* Entries that another way led over are gathered, as is what follows them. */
-		while (j->sends[s] && j->out[at] && j->end[at] != END_UNKNOWN) {
-			const struct dport *out = &j->switches[at]->ports[j->out[at]];
+	/* Where an end is known the switch was not gathered yet. */
+	for (uint32_t s = 0; s < j->nswitches; s++)
+		if (j->sends[s]) {
+			j->end[s] = END_UNKNOWN;
+			j->way[count++] = s;
+		}
+	while (count) {
+		uint32_t at = j->way[--count];
+
+		for (unsigned num = double_ports_next(&j->outs[at], 0); num < PORTS;
+		     num = double_ports_next(&j->outs[at], num + 1)) {
+			const struct dport *out = &j->switches[at]->ports[num];
 			uint32_t next = j->number[out->peer->node - j->d->nodes];
-			uint8_t on = j->out[next];
 
-			j->end[at] = END_UNKNOWN;
-			if (on)
-				j->waits[out - j->d->ports][on / 64] |= 1ull << on % 64;
-			at = next;
+			for (unsigned w = 0; w < PORTS / 64; w++)
+				j->waits[out - j->d->ports].word[w] |= j->outs[next].word[w];
+			if (j->end[next] == END_UNKNOWN)
+				continue;
+			j->end[next] = END_UNKNOWN;
+			j->way[count++] = next;
 		}
 	}
-}
-
-/* The lowest port from *num on that a channel waits for; false: no more. */
-static bool next_wait(const struct judge *j, uint32_t channel, unsigned *num)
-{
-	for (; *num < PORTS; ++*num)
-		if (j->waits[channel][*num / 64] >> *num % 64 & 1)
-			return true;
-	return false;
 }
 
 static void find_cycles(struct judge *j)
@@ -381,9 +372,9 @@ static void find_cycles(struct judge *j)
 		seen[i] = 1;
 		for (depth = 1; depth;) {
 			uint32_t at = way[depth - 1], next;
-			unsigned num = cursor[at];
+			unsigned num = double_ports_next(&j->waits[at], cursor[at]);
 
-			if (!next_wait(j, at, &num)) {
+			if (num == PORTS) {
 				seen[at] = 2;
 				depth--;
 				continue;
@@ -422,7 +413,7 @@ static void judge_init(struct judge *j)
 	j->held = mem_alloc(LIDS, sizeof(*j->held));
 	memset(j->held, 0xff, LIDS * sizeof(*j->held));
 	j->end = mem_alloc(j->nswitches, sizeof(*j->end));
-	j->out = mem_alloc(j->nswitches, 1);
+	j->outs = mem_alloc(j->nswitches, sizeof(*j->outs));
 	j->way = mem_alloc(j->nswitches, sizeof(*j->way));
 	j->waits = mem_alloc(nports, sizeof(*j->waits));
 	join_parts(j);
@@ -433,7 +424,7 @@ static void judge_fini(struct judge *j)
 {
 	void *const all[] = { j->switches, j->number, j->hosts, j->up,	   j->size,
 			      j->sources,  j->sends,  j->over,	j->held,   j->end,
-			      j->out,	   j->way,    j->waits, j->holders };
+			      j->outs,	   j->way,    j->waits, j->holders };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]);

@@ -51,6 +51,7 @@ double load_offered(struct double_fabric *d, const struct dport *port); /* Mb/s 
 /* Something changed that a packet's way may depend on. */
 static inline void ways_changed(struct double_fabric *d)
 {
+	d->ways++;
 	if (d->load)
 		load_changed(d);
 }

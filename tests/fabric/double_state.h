@@ -77,6 +77,7 @@ struct double_fabric {
 		DOUBLE_OTHER_PORT, /* the register is that of another port */
 	} register_spoilt;
 	uint64_t changed_us;	      /* when what devices forward may have changed last */
+	uint64_t ways;		      /* how often something changed that ways depend on */
 	struct {		      /* by the loop's clock, since they were reset; 0 = not yet */
 		uint64_t trap_us;     /* the first trap reached a port */
 		uint64_t first_us;    /* the first SMP was carried out.. */

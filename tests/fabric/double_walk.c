@@ -160,20 +160,35 @@ static bool lid_is_mine(const struct dport *port, uint16_t lid)
 static enum walk_end group_port(struct double_fabric *d, const struct dnode *sw,
 				const struct packet *packet, unsigned *num)
 {
-	const struct wire_ar_entry entry = adaptive_entry(sw, packet->dlid);
-	uint8_t members[256];
-	unsigned count = adaptive_members(sw, &entry, members);
+	struct double_ports exits;
 
-	*num = count ? members[0] : entry.port;
-	for (unsigned i = 1; i < count; i++) {
-		double here = load_offered(d, &sw->ports[members[i]]);
+	adaptive_exits(sw, packet->dlid, &exits);
+	*num = double_ports_next(&exits, 0);
+	if (*num > sw->ni.nports)
+		return WALK_NO_ENTRY;
+	for (unsigned i = *num; i < 256; i = double_ports_next(&exits, i + 1)) {
+		double here = load_offered(d, &sw->ports[i]);
 		double best = load_offered(d, &sw->ports[*num]);
 
-		if (here < best || (here <= best && sw->ar->sent[members[i]] < sw->ar->sent[*num]))
-			*num = members[i];
+		if (here < best || (here <= best && sw->ar->sent[i] < sw->ar->sent[*num]))
+			*num = i;
 	}
-	sw->ar->sent[*num < sw->ni.nports ? *num : 0] += !packet->look;
-	return *num == 0 || *num > sw->ni.nports ? WALK_NO_ENTRY : WALK_ARRIVES;
+	sw->ar->sent[*num] += !packet->look;
+	return WALK_ARRIVES;
+}
+
+void walk_exits(const struct dnode *sw, uint16_t lid, struct double_ports *exits)
+{
+	unsigned num = LFT_NONE;
+
+	*exits = (struct double_ports){ 0 };
+	if (adaptive_forwards(sw))
+		adaptive_exits(sw, lid, exits);
+	else if (!wire_adaptive_on(sw->adaptive) && !wire_private_lft_on(sw->private_lft) &&
+		 lid <= sw->si.lft_top && lid < sw->lft_size)
+		num = sw->lft[lid];
+	if (num != LFT_NONE)
+		double_ports_add(exits, num);
 }
 
 /* The port a switch sends a packet out of, or why there is none. */

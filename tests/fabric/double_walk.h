@@ -43,6 +43,8 @@ struct walk {
 /* True where it arrives. A walk's faults and trail are the caller's to clear and give. */
 bool walk_lid(struct double_fabric *d, struct dport *from, const struct packet *packet,
 	      struct walk *walk);
+/* The ports that a switch may send packets to the LID out of, by groups or its table. */
+void walk_exits(const struct dnode *sw, uint16_t lid, struct double_ports *exits);
 /* Over one cable. */
 bool walk_cross(struct double_fabric *d, struct dport *out, const struct packet *packet,
 		struct walk *walk);

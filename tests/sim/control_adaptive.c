@@ -83,6 +83,37 @@ static int answer(struct args *a)
 	return 0;
 }
 
+/* `recovery off|fr|rn` */
+static int recover(struct args *a)
+{
+	static const char *const words[] = { "off", "fr", "rn" };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (next_is(a, words[i])) {
+			double_adaptive_recovery(a->d, (enum double_recovery)i);
+			return 0;
+		}
+	return bad(a, "recovery is off, fr or rn");
+}
+
+/* `read FILE`: ibdiagnet2.far */
+static int take(struct args *a)
+{
+	const char *path = next_word(a);
+	char err[256];
+	FILE *in = path ? fopen(path, "re") : NULL;
+	int count;
+
+	if (!in)
+		return bad(a, "%s: %s", path ? path : "no file", strerror(path ? errno : EINVAL));
+	count = double_adaptive_read(a->d, in, err, sizeof(err));
+	fclose(in);
+	if (count < 0)
+		return bad(a, "%s: %s", path, err);
+	fprintf(a->out, "switches %d\n", count);
+	return 0;
+}
+
 /* A line a switch that can: what is on of it, and where fields of the modifiers lie. */
 static int show(struct args *a)
 {
@@ -115,12 +146,19 @@ static int do_adaptive(struct args *a)
 		return run(a);
 	if (next_is(a, "answers"))
 		return answer(a);
-	return bad(a, "'%s' is none of able, run, answers", a->words[1]);
+	if (next_is(a, "read"))
+		return take(a);
+	if (next_is(a, "recovery"))
+		return recover(a);
+	return bad(a, "'%s' is none of able, run, read, recovery, answers", a->words[1]);
 }
 
 const struct command commands_adaptive[] = {
-	{ "adaptive", "[able SEED [GROUPS SUBGROUPS]|run SEED|answers KIND [SWITCH]]",
-	  "switches have adaptive routing, a manager has set it up, or what they answer of it", 0,
-	  4, do_adaptive },
+	{ "adaptive",
+	  "[able SEED [GROUPS SUBGROUPS]|run SEED|read FILE.far|recovery off|fr|rn|answers KIND "
+	  "[SWITCH]]",
+	  "switches have adaptive routing, a manager has set it up, they hold what a file says, or "
+	  "what they answer of it",
+	  0, 4, do_adaptive },
 	{ 0 },
 };

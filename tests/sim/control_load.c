@@ -14,6 +14,9 @@ static int load_show(struct args *a)
 		print_port(a->out, double_port(a->d, load.node, load.port));
 		fprintf(a->out, " %.0f%%", load.busiest * 100);
 	}
+	if (load.losing || load.lost_packets > 0)
+		fprintf(a->out, "; flows that lose packets %u, packets lost so far %.0f",
+			load.losing, load.lost_packets);
 	fputc('\n', a->out);
 	return 0;
 }
@@ -42,6 +45,37 @@ static int load_shift(struct args *a)
 	return load_show(a);
 }
 
+/* `random FLOWS SEED [SHARE]`: what they lose is counted from then on. */
+static int load_random(struct args *a)
+{
+	unsigned share = 1000;
+	uint64_t flows, seed;
+
+	if (!next_number(a, &flows, 100000) || !next_number(a, &seed, UINT64_MAX) ||
+	    (a->next < a->count && !next_share(a, &share)))
+		return -EINVAL;
+	double_load_random(a->d, (unsigned)flows, seed, share);
+	double_load_at_once(a->d);
+	return load_show(a);
+}
+
+/* `ebb [SAMPLES [SEED]]` */
+static int load_ebb(struct args *a)
+{
+	uint64_t samples = 10, seed = 1;
+	struct double_ebb ebb;
+
+	if ((a->next < a->count && !next_number(a, &samples, 1000)) ||
+	    (a->next < a->count && !next_number(a, &seed, UINT64_MAX)))
+		return -EINVAL;
+	ebb = double_ebb(a->d, (unsigned)samples, seed);
+	fprintf(a->out,
+		"{\"samples\": %u, \"flows\": %u, \"stopped\": %zu, \"mean\": %.4f, "
+		"\"slowest_tenth\": %.4f, \"worst_link\": %.3f}\n",
+		ebb.samples, ebb.flows, ebb.stopped, ebb.mean, ebb.slowest_tenth, ebb.worst_link);
+	return 0;
+}
+
 static int do_load(struct args *a)
 {
 	if (a->count == 1)
@@ -50,14 +84,21 @@ static int do_load(struct args *a)
 		return load_shift(a);
 	if (next_is(a, "pair"))
 		return load_pair(a);
+	if (next_is(a, "random"))
+		return load_random(a);
+	if (next_is(a, "ebb"))
+		return load_ebb(a);
 	if (!next_is(a, "off"))
-		return bad(a, "'%s' is none of shift, pair, off", a->words[1]);
+		return bad(a, "'%s' is none of shift, pair, random, ebb, off", a->words[1]);
 	double_load_off(a->d);
 	return 0;
 }
 
 const struct command commands_load[] = {
-	{ "load", "[shift N|pair A B|off] [SHARE]",
-	  "each host sends to the one N on, or A to B; what goes on now", 0, 4, do_load },
+	{ "load", "[shift N|pair A B|random FLOWS SEED|off] [SHARE] | ebb [SAMPLES [SEED]]",
+	  "each host sends to the one N on, or A to B, or random ones, whose losses are counted; "
+	  "what "
+	  "goes on now; or what random pairs of all would get",
+	  0, 4, do_load },
 	{ 0 },
 };

@@ -257,6 +257,106 @@ static void fast_recovery_leaves_a_dead_port_out(void **state)
 	assert_true(with < without); /* what comes from the other end has one link at some spines */
 }
 
+/* Of 1,000 flows: with the link of a leaf to a spine cut. */
+static struct double_load behind_a_cut(enum double_recovery how)
+{
+	struct double_load before, after;
+	struct world w;
+	struct dnode *leaf;
+
+	begin(&w, &(struct double_ar_plan){ .thin = true });
+	double_adaptive_recovery(w.hw, how);
+	double_load_random(w.hw, 1000, 3, 10);
+	double_load_at_once(w.hw);
+	before = double_load(w.hw);
+	assert_int_equal(before.flows, 1000);
+	assert_int_equal(before.losing + before.stopped, 0);
+	assert_true(before.lost_packets <= 0);
+	leaf = double_node(w.hw, w.design->nodes[0].guid);
+	for (unsigned num = 1; num <= leaf->ni.nports; num++)
+		if (is_switch(leaf->ports[num].peer->node)) {
+			double_cut(w.hw, leaf->guid, num);
+			break;
+		}
+	run_for(&w, SECOND_US);
+	after = double_load(w.hw);
+	world_fini(&w);
+	return after;
+}
+
+static void flows_lose_packets_behind_a_cut_until_switches_notify_each_other(void **state)
+{
+	struct double_load off = behind_a_cut(DOUBLE_RECOVERY_OFF);
+	struct double_load fr = behind_a_cut(DOUBLE_RECOVERY_FR);
+	struct double_load rn = behind_a_cut(DOUBLE_RECOVERY_RN);
+
+	assert_true(off.losing > fr.losing && off.lost_packets > fr.lost_packets);
+	assert_true(fr.losing > 0 && fr.lost_packets > 0); /* what comes down to the leaf */
+	assert_int_equal(rn.losing, 0);
+	assert_true(rn.lost_packets <= 0);
+}
+
+static void random_pairs_get_more_by_groups_than_by_tables(void **state)
+{
+	struct world w;
+	struct double_ebb groups, tables;
+
+	begin(&w, &(struct double_ar_plan){ .thin = false });
+	groups = double_ebb(w.hw, 20, 1);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		wire_adaptive_off(double_node(w.hw, w.design->nodes[sw].guid)->adaptive);
+	tables = double_ebb(w.hw, 20, 1);
+	assert_int_equal(groups.flows, w.design->ncas);
+	assert_int_equal(groups.stopped + tables.stopped, 0);
+	assert_true(groups.mean > 0.999 && groups.slowest_tenth > 0.999);
+	assert_true(groups.worst_link < 1.001 && tables.worst_link > 1.9);
+	assert_true(tables.mean < 0.9);
+	world_fini(&w);
+}
+
+static void a_text_that_is_not_of_this_fabric_is_refused_by_its_line(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned line; /* 0 = it is taken */
+	} cases[] = {
+		{ "File version: 1\nSwitch 0x%llx x\nGroups Definition:\nGroup Sub\n---\n"
+		  "3 0 0 1,2,\nLFT Definition:\nPLFT_NUM: 0, top: 5\nLID Static\n---\n"
+		  "0x0001 2 Free 3\n",
+		  0 },
+		{ "Switch 0x1\n# %llx\n", 1 },
+		{ "3 0 0 1,2,\n# %llx\n", 1 },
+		{ "Switch 0x%llx\nGroups Definition:\n3 0 0 1,99,\n", 3 },
+		{ "Switch 0x%llx\nGroups Definition:\n5000 0 0 1,\n", 3 },
+		{ "Switch 0x%llx\nGroups Definition:\nnonsense\n", 3 },
+		{ "Switch 0x%llx\nLFT Definition:\n0x01 1 Maybe 0\n", 3 },
+		{ "Switch 0x%llx\nLFT Definition:\n0x12345 1 Static 0\n", 3 },
+	};
+	const struct double_packing p = double_packing_draw(3, 100);
+	struct double_world w;
+
+	double_world_init(&w, NULL);
+	double_adaptive_able(w.d, SPINE, &p, NULL);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[512], err[256] = "", want[32];
+		FILE *in;
+		int count;
+
+		snprintf(text, sizeof(text), cases[i].text, (unsigned long long)SPINE);
+		in = fmemopen(text, strlen(text), "r");
+		count = double_adaptive_read(w.d, in, err, sizeof(err));
+		fclose(in);
+		snprintf(want, sizeof(want), "line %u is", cases[i].line);
+		assert_int_equal(count, cases[i].line ? -1 : 1);
+		if (cases[i].line)
+			assert_memory_equal(err, want, strlen(want));
+		else
+			assert_true(
+				double_adaptive_entry(w.d, SPINE, 1, &(struct wire_ar_entry){ 0 }));
+	}
+	double_world_fini(&w);
+}
+
 static void entries_say_what_another_manager_would(void **state)
 {
 	struct world w;
@@ -267,7 +367,7 @@ static void entries_say_what_another_manager_would(void **state)
 	begin(&w, &(struct double_ar_plan){ .tables = 2, .subgroups = 1 });
 	leaf = w.design->nodes[0].guid;
 	for (uint16_t lid = 1; lid <= 48; lid++) {
-		uint8_t members[256];
+		struct double_ports exits;
 		bool has = false;
 
 		assert_true(double_adaptive_entry(w.hw, leaf, lid, &entry));
@@ -277,9 +377,8 @@ static void entries_say_what_another_manager_would(void **state)
 			continue;
 		}
 		assert_int_equal(entry.state, WIRE_AR_FREE);
-		for (unsigned i = adaptive_members(double_node(w.hw, leaf), &entry, members);
-		     i-- > 0;)
-			has |= members[i] == entry.port;
+		adaptive_exits(double_node(w.hw, leaf), lid, &exits);
+		has = double_ports_next(&exits, entry.port) == entry.port;
 		assert_true(has);
 		free_ones++;
 	}
@@ -298,6 +397,9 @@ int main(void)
 		cmocka_unit_test(a_group_is_copied_and_a_reboot_forgets_all),
 		cmocka_unit_test(groups_lead_everywhere_and_the_least_loaded_port_is_taken),
 		cmocka_unit_test(fast_recovery_leaves_a_dead_port_out),
+		cmocka_unit_test(flows_lose_packets_behind_a_cut_until_switches_notify_each_other),
+		cmocka_unit_test(random_pairs_get_more_by_groups_than_by_tables),
+		cmocka_unit_test(a_text_that_is_not_of_this_fabric_is_refused_by_its_line),
 		cmocka_unit_test(entries_say_what_another_manager_would),
 	};
 

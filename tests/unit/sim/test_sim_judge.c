@@ -268,12 +268,11 @@ static enum walk_end walk(struct small *s, struct dport *from, uint16_t lid, str
 	return walk->end;
 }
 
-/* Channels that wait for each other: the closure of what packets from switches with adapters do. */
-static bool has_cycle(struct small *s)
+/* waits[a * ports + b]: packets from switches with adapters come by channel a and leave by b. */
+static void add_waits(struct small *s, bool *waits)
 {
 	struct double_fabric *d = s->d;
 	uint32_t n = d->topo->nports;
-	bool *waits = calloc((size_t)n * n, 1), cycle = false;
 
 	for (uint32_t i = 0; i < d->topo->nports; i++) {
 		struct dport *adapter = &d->ports[i], *trail[HOPS_MAX + 1];
@@ -296,12 +295,27 @@ static bool has_cycle(struct small *s)
 				waits[(trail[h - 1] - d->ports) * n + (trail[h] - d->ports)] = true;
 		}
 	}
+}
+
+static bool closes_a_cycle(bool *waits, uint32_t n)
+{
+	bool cycle = false;
+
 	for (uint32_t via = 0; via < n; via++)
 		for (uint32_t a = 0; a < n; a++)
 			for (uint32_t z = 0; waits[a * n + via] && z < n; z++)
 				waits[a * n + z] |= waits[via * n + z];
 	for (uint32_t i = 0; i < n; i++)
 		cycle |= waits[i * n + i];
+	return cycle;
+}
+
+static bool has_cycle(struct small *s)
+{
+	bool *waits = calloc((size_t)s->d->topo->nports * s->d->topo->nports, 1), cycle;
+
+	add_waits(s, waits);
+	cycle = closes_a_cycle(waits, s->d->topo->nports);
 	free(waits);
 	return cycle;
 }
@@ -407,6 +421,177 @@ static void the_judge_counts_what_packets_walked_one_by_one_find(void **state)
 	assert_true(dead > 2000 && loops > 100 && cycles > 100 && whole > 50);
 }
 
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+#define GROUPED 3 /* switches that forward by groups, at most, and members of a group */
+
+struct grouped {
+	guid_t guid;
+	unsigned count[LIDS_MAX];
+	uint8_t ports[LIDS_MAX][GROUPED]; /* the first is the static one */
+};
+
+/* Gives switches of the fabric groups, by a text; returns how many. */
+static unsigned some_groups(struct small *s, struct grouped *all, bool fr)
+{
+	const struct double_packing packing = double_packing_draw(s->random, LIDS_MAX);
+	unsigned n = 0;
+	char *text, err[256];
+	size_t size;
+	FILE *out = open_memstream(&text, &size), *in;
+
+	for (uint32_t i = 0; i < s->topo->nnodes && n < GROUPED; i++) {
+		struct dnode *node = &s->d->nodes[i];
+		struct grouped *g = &all[n];
+
+		if (!is_switch(node) || !dice(s, 3))
+			continue;
+		n++;
+		*g = (struct grouped){ .guid = node->guid };
+		double_adaptive_able(s->d, node->guid, &packing, NULL);
+		fprintf(out, "Switch 0x%llx\nGroups Definition:\n", (unsigned long long)node->guid);
+		for (unsigned lid = 1; lid < LIDS_MAX; lid++) {
+			unsigned port = lid < node->lft_size ? node->lft[lid] : 255;
+
+			if (port && port <= PORTS)
+				g->ports[lid][g->count[lid]++] = (uint8_t)port;
+			for (unsigned more = dice(s, 8) ? 0 : dice(s, 3); more; more--) {
+				unsigned num = 1 + dice(s, PORTS);
+
+				if (node->ports[num].peer && is_switch(node->ports[num].peer->node))
+					g->ports[lid][g->count[lid]++] = (uint8_t)num;
+			}
+			if (!g->count[lid])
+				continue;
+			fprintf(out, "%u 0 0 ", lid);
+			for (unsigned m = 0; m < g->count[lid]; m++)
+				fprintf(out, "%u,", g->ports[lid][m]);
+			fputc('\n', out);
+		}
+		fputs("LFT Definition:\n", out);
+		for (unsigned lid = 1; lid < LIDS_MAX; lid++)
+			if (g->count[lid])
+				fprintf(out, "0x%04x %u %s %u\n", lid, g->ports[lid][0],
+					g->count[lid] > 1 ? "Free" : "Static",
+					g->count[lid] > 1 ? lid : 0);
+	}
+	fclose(out);
+	in = fmemopen(text, size + !size, "r");
+	assert_int_equal(double_adaptive_read(s->d, in, err, sizeof(err)), n);
+	double_adaptive_recovery(s->d, fr ? DOUBLE_RECOVERY_FR : DOUBLE_RECOVERY_OFF);
+	fclose(in);
+	free(text);
+	return n;
+}
+
+/* Plain tables of one choice of members everywhere. */
+static void choose(struct small *s, const struct grouped *all, unsigned n, unsigned choice, bool fr)
+{
+	for (unsigned i = 0; i < n; i++, choice /= GROUPED) {
+		struct dnode *node = double_node(s->d, all[i].guid);
+
+		node->si.lft_top = LIDS_MAX;
+		for (unsigned lid = 1; lid < LIDS_MAX; lid++) {
+			unsigned live[GROUPED], nlive = 0;
+
+			for (unsigned m = 0; m < all[i].count[lid]; m++)
+				if (!fr || all[i].count[lid] < 2 ||
+				    node->ports[all[i].ports[lid][m]].info.state == TOPO_ACTIVE)
+					live[nlive++] = all[i].ports[lid][m];
+			if (!nlive && all[i].count[lid])
+				live[nlive++] = all[i].ports[lid][0];
+			double_set_lft(s->d, node->guid, (uint16_t)lid,
+				       nlive ? (uint8_t)live[choice % GROUPED % nlive] : 255);
+		}
+	}
+}
+
+/* What packets meet under any choice, by index of port. */
+struct met {
+	bool looping[LIDS_MAX];
+	bool *waits, *fails; /* from, to */
+};
+
+static void meet(struct small *s, struct met *met)
+{
+	const uint32_t nports = s->topo->nports;
+
+	add_waits(s, met->waits);
+	for (uint32_t i = 0; i < nports * nports; i++) {
+		struct dport *from = &s->d->ports[i / nports], *to = &s->d->ports[i % nports];
+		struct walk way = { 0 };
+
+		if (!to->info.lid || to->node->off || from->node->off ||
+		    (is_switch(to->node) && to->num))
+			continue;
+		if (is_switch(from->node) ? !from->num : is_hca(from))
+			met->fails[i] |=
+				walk(s, from, to->info.lid, &way) != WALK_ARRIVES || way.at != to;
+		met->looping[to->info.lid] |= is_switch(from->node) && way.end == WALK_LOOP;
+	}
+}
+
+static struct verdict verdict_of(struct small *s, const struct met *met)
+{
+	const uint32_t nports = s->topo->nports;
+	struct verdict v = { .cycles = closes_a_cycle(met->waits, nports) };
+
+	for (uint32_t i = 0; i < nports * nports; i++) {
+		struct dport *from = &s->d->ports[i / nports], *to = &s->d->ports[i % nports];
+
+		if (from == to || !is_hca(from) || !is_hca(to) || !are_connected(s, from, to))
+			continue;
+		v.pairs++;
+		v.alive += to->info.lid && !met->fails[i];
+	}
+	for (unsigned lid = 1; lid < LIDS_MAX; lid++)
+		v.loops += met->looping[lid];
+	return v;
+}
+
+static void the_judge_follows_every_choice_of_members(void **state)
+{
+	uint64_t dead = 0, loops = 0, cycles = 0, whole = 0;
+
+	for (uint64_t seed = 1; seed <= FABRICS / 2; seed++) {
+		struct grouped all[GROUPED];
+		struct small s, plain;
+		struct verdict fast, slow;
+		struct met met = { 0 };
+		unsigned n;
+
+		small_init(&s, seed);
+		small_init(&plain, seed);
+		plain.ripe_us = loop_now_us(plain.loop);
+		met.waits = calloc((size_t)s.topo->nports * s.topo->nports, 1);
+		met.fails = calloc((size_t)s.topo->nports * s.topo->nports, 1);
+		n = some_groups(&s, all, seed % 2);
+		double_judge(s.d, 0, NULL, false, &fast);
+		for (unsigned choice = 0; choice < 27; choice++) {
+			choose(&plain, all, n, choice, seed % 2);
+			meet(&plain, &met);
+		}
+		slow = verdict_of(&plain, &met);
+		if (fast.pairs != slow.pairs || fast.alive != slow.alive ||
+		    fast.loops != slow.loops || !fast.cycles != !slow.cycles)
+			fail_msg("seed %llu: pairs %llu, alive %llu, loops %u, cycles %u; one by "
+				 "one %llu, %llu, %u, %u",
+				 (unsigned long long)seed, (unsigned long long)fast.pairs,
+				 (unsigned long long)fast.alive, fast.loops, fast.cycles,
+				 (unsigned long long)slow.pairs, (unsigned long long)slow.alive,
+				 slow.loops, slow.cycles);
+		dead += fast.pairs - fast.alive;
+		loops += fast.loops;
+		cycles += fast.cycles;
+		whole += n && fast.pairs && fast.alive == fast.pairs;
+		free(met.waits);
+		free(met.fails);
+		small_fini(&s);
+		small_fini(&plain);
+	}
+	assert_true(dead > 1000 && loops > 100 && cycles > 50 && whole > 20);
+}
+
 /* ---- Time, LIDs ------------------------------------------------------------------------------ */
 
 static struct verdict verdict(struct double_world *w, uint64_t age)
@@ -470,6 +655,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_judge_counts_what_packets_walked_one_by_one_find),
+		cmocka_unit_test(the_judge_follows_every_choice_of_members),
 		cmocka_unit_test(a_link_that_is_younger_than_asked_connects_nobody),
 		cmocka_unit_test(lids_move_from_the_mark_on),
 	};
