@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """fmctl plan as its users call it: the document's keys, pictures, storage, and tables that others made."""
 import json
+import pathlib
 import re
 import subprocess
+import sys
 import xml.etree.ElementTree as xml
 
 import pytest
 
 from fabric import program
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "lib"))
+import far_judge
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -241,3 +246,60 @@ def test_groups_are_planned_written_and_read_as_another_managers(pod_net, tmp_pa
     far.write_text(text.replace("Switch 0x", "Switch 0x9", 1))
     done = fmctl("plan", pod_net, "--far", far, code=1)
     assert f"{far}:3: the fabric has no such switch" in done.stderr
+
+
+# ---- Another judge (tests/lib/far_judge.py) ------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """A superpod, what is planned of its adaptive routing, and whose LIDs are which."""
+    net, far, lfts = (tmp_path_factory.mktemp("judge") / name for name in ("net", "far", "lfts"))
+    net.write_text(fmctl("generate", "superpod", "--su", 2).stdout)
+    plan(net, "--write-far", far, "--lfts", lfts)
+    return net, far.read_text(), lfts
+
+
+def judged(planned, tmp_path, change=lambda text: text):
+    net, text, lfts = planned
+    far = tmp_path / "far"
+    far.write_text(change(text))
+    return far_judge.judge(net, far, lfts)
+
+
+def of_switch(text, name):
+    """The switch's part of the text: (what is before, it, what follows)."""
+    start = text.index(f" {name}\n")
+    end = text.find("\nSwitch", start)
+    return text[:start], text[start:end], text[end:]
+
+
+def in_switch(name, pattern, new):
+    """A change of the first line of that switch that matches."""
+    def change(text):
+        before, part, after = of_switch(text, name)
+        changed, count = re.subn(pattern, new, part, count=1, flags=re.M)
+        assert count == 1
+        return before + changed + after
+    return change
+
+
+def test_another_judge_finds_nothing_in_what_is_planned(planned, tmp_path):
+    verdict = judged(planned, tmp_path)
+    assert verdict.sound and verdict.first is None
+    leaves, hcas = 16, 512
+    assert verdict.pairs == leaves * hcas
+    assert verdict.free > hcas and verdict.groups > leaves
+
+
+@pytest.mark.parametrize("key, name, pattern, new", [
+    ("thin", "leaf-su01-rail0", r"^(0 +0 +0 +)\d+,.*", r"\g<1>33,"),
+    ("bad", "leaf-su01-rail0", r"^(0 +0 +0 +)", r"\g<1>1,"),
+    ("lost", "leaf-su01-rail0", r"^0x\w+  \d+ +Free .*\n", ""),
+    ("strangers", "leaf-su01-rail0", r"^(0x\w+  )1( +Static)", r"\g<1>2\2"),
+    ("cycles", "spine-01", r"^(\d+ +0 +0 +)(?=[2-9])", r"\g<1>1,"),
+], ids=("thin", "bad", "lost", "strangers", "cycles"))
+def test_another_judge_finds_what_was_planted(planned, tmp_path, key, name, pattern, new):
+    verdict = judged(planned, tmp_path, in_switch(name, pattern, new))
+    assert getattr(verdict, key) > 0 and not verdict.sound and verdict.first
+    if key == "cycles":
+        assert verdict.loops > 0
