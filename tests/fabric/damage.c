@@ -13,6 +13,15 @@
 #include "topology/base/sort.h"
 #include "topology/snapshot/topo_builder.h"
 
+unsigned damage_stride(unsigned sanitized)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return getenv("LONG") ? 1 : sanitized;
+#else
+	return 1;
+#endif
+}
+
 uint64_t damage_random(uint64_t *state)
 {
 	return random_next(state);

@@ -10,6 +10,11 @@
 #include "topology/snapshot/topo.h"
 
 uint64_t damage_random(uint64_t *state); /* splitmix64 */
+/*
+ * Of many random fabrics a sanitized program takes one in so many, for it is several times as slow,
+ * unless the environment has LONG: then it takes all, as one without sanitizers does.
+ */
+unsigned damage_stride(unsigned sanitized);
 
 /* Takes down each switch-to-switch cable with the probability `percent`. */
 struct topo *damage_links(const struct topo *t, unsigned percent, uint64_t seed);

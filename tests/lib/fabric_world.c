@@ -7,7 +7,8 @@
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/fabric_world.h"
 
-#define QP1_QKEY 0x80010000u
+#define QP1_QKEY      0x80010000u
+#define SCRATCH_BYTES 40 /* of TMPDIR: a state_dir's path is short */
 
 const struct topo *fabric_topo(const struct fabric *f)
 {
@@ -58,10 +59,13 @@ void stop_fabric(struct world *w)
 
 void world_init_stopped(struct world *w, struct topo *design)
 {
+	const char *tmp = getenv("TMPDIR");
+
 	assert_non_null(design);
 	log_set_level(-1, LOG_ERR);
 	*w = (struct world){ .design = design, .loop = loop_new_simulated() };
-	strcpy(w->state_dir, "/tmp/fmd-test-XXXXXX");
+	tmp = tmp && strlen(tmp) <= SCRATCH_BYTES ? tmp : "/tmp";
+	snprintf(w->state_dir, sizeof(w->state_dir), "%s/fmd-test-XXXXXX", tmp);
 	assert_non_null(mkdtemp(w->state_dir));
 	conf_default(&w->conf);
 	w->conf.audit.rate = 0; /* but where a test wants it */

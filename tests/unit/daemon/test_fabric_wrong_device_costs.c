@@ -98,7 +98,7 @@ static double audit_s(struct world *w)
 		uint8_t right = double_lft(w->hw, leaf, lid);
 		unsigned s = 0;
 
-		run_for(w, (120 + 7 * i) * SECOND_US);
+		run_for(w, (20 + 7 * (i % 12)) * SECOND_US);
 		double_set_lft(w->hw, leaf, lid, 255);
 		for (; s < PATIENCE_S && double_lft(w->hw, leaf, lid) != right; s++)
 			run_for(w, SECOND_US);

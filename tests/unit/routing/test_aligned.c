@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Large fabrics are routed and measured. */
 /*
  * Trees are known by their cabling: the same figures of congestion whatever GUIDs, port numbers and
  * names switches have, and in whatever order they are found, from two tiers to five.

@@ -181,16 +181,16 @@ static void a_walk_begins_again_when_nodes_have_moved(void **state)
 	struct heard *h = listen(w);
 	uint32_t rows;
 
-	publish_pod(w, 2);
+	publish_pod(w, 1);
 	post_from(w, &all_pairs, 1, 1);
 	loop_run(w->loop);
 	rows = h->rows[0];
-	publish_pod(w, 1);
+	publish_pod(w, 2);
 	post_from(w, &all_pairs, 1, 2);
 	for (uint16_t lid = 2; lid < 40; lid++)
 		post_from(w, &all_pairs, lid, 2);
 	work_a_little(w);
-	publish_pod(w, 2);
+	publish_pod(w, 1);
 	loop_run(w->loop);
 	assert_int_equal(h->count, 40);
 	for (unsigned i = 1; i < 40; i++)

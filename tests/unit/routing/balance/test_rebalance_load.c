@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Large fabrics are balanced and measured. */
 /* Re-balancing: for how much less load, and the same whatever nodes, cables and LIDs are called. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Thousands of designs are judged. */
 /*
  * Which fabrics are trees to the engine: whatever is dead, was never cabled or never populated, a
  * tree is one, and a torus is none.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Hundreds of fabrics are spanned. */
 /*
  * Multicast where no tiers orient unicast: all groups are parts of the spanning tree that unicast's
  * turns were chosen around. Nobody is left out, nothing is a credit cycle with unicast and with one

