@@ -59,11 +59,13 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 
 # Their folders mirror the sources'; daemon/ has those that need all of it. Names are unique, so programs need no folders.
 # Each runs sanitized; where it says "Build: plain", for a sanitizer would spoil what it measures, without;
-# where it says "Build: plain and sanitized", both ways.
+# where it says "Build: plain and sanitized", both ways; "Build: plain, sanitized in check-long": computes much, and
+# others have its code sanitized in `make check`.
 # Those that say "Tier: long" are left to `make check-long`.
 UNIT_SRC := $(wildcard $(addsuffix test_*.c,tests/unit/ tests/unit/*/ tests/unit/*/*/))
 PLAIN_SRC := $(shell grep -l '^/\* Build: plain' $(UNIT_SRC))
 SAN_SRC := $(filter-out $(shell grep -l '^/\* Build: plain\.' $(UNIT_SRC)),$(UNIT_SRC))
+LATE_SRC := $(shell grep -l '^/\* Build: plain, sanitized in check-long' $(UNIT_SRC))
 LONG_SRC := $(shell grep -l '^/\* Tier: long' $(UNIT_SRC))
 unit_bin = $(patsubst %.c,$(B)/tests/%,$(notdir $(1)))
 # What they share: fixtures, and the in-process fabric double. What defines the daemon's own names is linked
@@ -195,7 +197,7 @@ define unit_rule
 $(call unit_bin,$(1)): $(call obj,$(1) $(call fakes,$(1))) $(UNIT_LINK)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka $$(if $$(SAN),$$(WITH_TESTLIB),$$(OWN_FIRST))
+	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lcmocka $$(if $$(SAN),$$(WITH_TESTLIB),$$(OWN_FIRST) $(GOLD))
 endef
 $(foreach test,$(UNIT_SRC),$(eval $(call unit_rule,$(test))))
 
@@ -246,13 +248,18 @@ plain_programs = $(patsubst %.c,$(PLAIN_B)/tests/%,$(notdir $(filter $(PLAIN_SRC
 san_programs = $(patsubst %.c,$(SAN_B)/tests/%,$(notdir $(filter $(SAN_SRC),$(1))))
 unit_programs = $(call plain_programs,$(1)) $(call san_programs,$(1))
 
+check_programs = $(call plain_programs,$(1)) $(call san_programs,$(filter-out $(LATE_SRC),$(1)))
+
 # The programs of the tests named in TESTS, each as it is run.
 TESTS ?= $(UNIT_SRC)
+PROGRAMS ?= $(call unit_programs,$(TESTS))
+plain_asked = $(filter $(PLAIN_B)/%,$(PROGRAMS))
+san_asked = $(filter $(SAN_B)/%,$(PROGRAMS))
 unit-build:
-	$(if $(call plain_programs,$(TESTS)),$(Q)$(submake) -s SAN= B=$(PLAIN_B) $(call plain_programs,$(TESTS)))
-	$(if $(call san_programs,$(TESTS)),$(Q)$(submake) -s SAN=$(TEST_SAN) B=$(SAN_B) $(call san_programs,$(TESTS)) $(SAN_B)/tests/import-state)
+	$(if $(plain_asked),$(Q)$(submake) -s SAN= B=$(PLAIN_B) $(plain_asked))
+	$(if $(san_asked),$(Q)$(submake) -s SAN=$(TEST_SAN) B=$(SAN_B) $(san_asked) $(SAN_B)/tests/import-state)
 unit: unit-build
-	$(Q)$(TEST_ENV) tests/run-tests $(call unit_programs,$(TESTS))
+	$(Q)$(TEST_ENV) tests/run-tests $(PROGRAMS)
 
 # The unit tests that a change touches: by the compiler's dependency files, or those of FOLDER.
 QUICK_S ?= 40
@@ -266,30 +273,33 @@ check-now: check-start
 	$(call phase,format and layers) format-check check-layers check-names
 	$(call phase,programs) all $(BENCH_BIN)
 	$(Q)tests/check-calls $(B)
-	$(call phase,unit tests built) unit-build
+	$(call phase,unit tests built) unit-build PROGRAMS="$(call check_programs,$(UNIT_SRC))"
 	$(call phase,clang) CC=clang SAN= B=$(call beside,clang) syntax
-	$(Q)PHASES=build/phases $(TEST_ENV) tests/run-tests $(call unit_programs,$(TEST_SHORT)) tests/integration
+	$(Q)PHASES=build/phases $(TEST_ENV) tests/run-tests $(call check_programs,$(TEST_SHORT)) tests/integration
 
-# What check leaves out: long tests, those that say why they run on ibsim too (pytest's marker on_ibsim), each fuzzer.
+# What check leaves out: long tests, those that say why they run on ibsim too (pytest's marker on_ibsim), each fuzzer; and
+# sanitized, with LONG=1, what check has plain.
 check-long-now: check-start
 	$(call phase,programs) all
 	$(call phase,unit tests built) unit-build
 	$(call phase,fuzzers) FUZZ_S=$(if $(filter file,$(origin FUZZ_S)),20,$(FUZZ_S)) fuzz-now
-	$(Q)PHASES=build/phases $(TEST_ENV) LONG=1 tests/run-tests $(call unit_programs,$(TEST_LONG)) long:tests/integration on_ibsim:tests/integration
+	$(Q)PHASES=build/phases $(TEST_ENV) LONG=1 tests/run-tests $(sort $(call unit_programs,$(TEST_LONG)) $(call san_programs,$(PLAIN_SRC))) long:tests/integration on_ibsim:tests/integration
 
 # N rounds of check's tests, noted in AGAIN_LOG with the tree they were of; what is there already counts.
 N ?= 20
 AGAIN_LOG ?= again.log
 check-again-now: all
 	$(Q)$(submake) unit-build
-	$(Q)$(TEST_ENV) tests/again --rounds $(N) --log $(AGAIN_LOG) $(call unit_programs,$(TEST_SHORT)) tests/integration
+	$(Q)$(TEST_ENV) tests/again --rounds $(N) --log $(AGAIN_LOG) $(call check_programs,$(TEST_SHORT)) tests/integration
 
 SYNTAX := $(patsubst %.c,$(B)/%.syntax,$(foreach layer,$(LAYERS),$(SRC_$(layer))) $(CTL_SRC) fm/main.c $(SIM_SRC) $(DOUBLE_SRC) $(SIM_UMAD_SRC) tests/sim/main.c)
+# A cache knows what was compiled, not what was only read.
+SYNTAX_ONLY = $(if $(CCACHE),-O0 -g0 -U_FORTIFY_SOURCE -fno-integrated-as -S -o $(@:.syntax=.s),-fsyntax-only)
 syntax: $(SYNTAX)
 $(B)/%.syntax: %.c
 	@mkdir -p $(@D)
 	$(call say,CHECK,$<)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $< && touch $@
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) $(SYNTAX_ONLY) -MMD -MP -MF $@.d -MT $@ $< && touch $@
 
 # All of them, the long ones too, on one rig; `make check` has fmsim, and of ibsim those that say why (pytest's marker on_ibsim).
 integration-now: all
@@ -321,7 +331,7 @@ format:
 # Versions of clang-format differ in details: the one that formats this tree judges it.
 FORMATTER := 14
 format-check:
-	$(Q)if clang-format --version | grep -q 'version $(FORMATTER)\.'; then clang-format --dry-run -Werror $(SOURCES_ALL); \
+	$(Q)if clang-format --version | grep -q 'version $(FORMATTER)\.'; then printf '%s\n' $(SOURCES_ALL) | xargs -P $(shell nproc) -n 50 clang-format --dry-run -Werror; \
 		else echo "format: not judged: $$(clang-format --version) here, the tree's is $(FORMATTER)"; fi
 check-layers:
 	$(Q)tests/check-layers .

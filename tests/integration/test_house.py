@@ -317,7 +317,7 @@ def test_skipped_tests_and_seconds_of_phases_are_told_before_the_sums(tmp_path):
     assert run(ROOT / "tests/phase", "a bad one", "false", env={**os.environ, "PHASES": str(phases)}).returncode == 1
     told = run(ROOT / "tests/run-tests", lazy, tmp_path / "py", env={**os.environ, "PHASES": str(phases)}).stdout.splitlines()
     assert sorted(told[-4:-2]) == [f"skipped: {lazy}: c: no rope", f"skipped: {tmp_path}/py/test_one.py: test_a: no lamp"]
-    assert re.fullmatch(r"seconds: the first [\d.]+, unit [\d.]+, integration [\d.]+", told[-2])
+    assert re.fullmatch(r"seconds: the first [\d.]+, unit [\d.]+, integration [\d.]+, of processors [\d.]+", told[-2])
     assert told[-1] == "0 passed, 0 failed, 2 skipped"
 
 
