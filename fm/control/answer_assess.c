@@ -5,13 +5,15 @@
  * comparison of cables say is taken from there. The tables that switches hold are proven and
  * walked, and measured beside tables that fmd would compute for the same links and LIDs.
  *
- * A link is named once: what is found first stands.
+ * An observer sweeps all and reads all tables first, so that the report shows what there was when
+ * it was asked for. A link is named once: what is found first stands.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include "fm/control/answer.h"
 #include "fm/inforce/module.h"
 #include "fm/registers/module.h"
+#include "routing/multicast/mcast_tree.h"
 #include "routing/path.h"
 #include "routing/proof/in_force.h"
 #include "routing/report/report.h"
@@ -407,6 +409,8 @@ static void find_mtus(struct assess *a, const struct inv_node *node, unsigned nu
 		     128u << can);
 }
 
+#define HIDDEN ": it hangs, or an M_Key of protection level 2 or 3 keeps it from this manager"
+
 /* Devices that do not answer, MTUs, and M_Keys as far as ports show them. */
 static void find_devices(struct assess *a, json_t *doc)
 {
@@ -419,13 +423,18 @@ static void find_devices(struct assess *a, json_t *doc)
 			continue;
 		if (node->silent)
 			find(a, CRITICAL, "silent", inventory_subject(node, -1), NULL,
-			     "%s: its links are up, and it answers no SMP", node->name);
+			     "%s: its links are up, and it answers no SMP" HIDDEN, node->name);
 		for (unsigned num = 0; num <= node->nports; num++) {
 			bool end = inv_is_switch(node) ? !num : node->ports[num].peer != NULL;
 			struct wire_port_info info;
 
 			if (num && node->ports[num].peer)
 				find_mtus(a, node, num);
+			else if (num && fabric_is_silent_behind(node, num))
+				find(a, CRITICAL, "silent", inventory_subject(node, (int)num), NULL,
+				     "%s: its link is up, and who is behind it answers no "
+				     "SMP" HIDDEN,
+				     inventory_name(node, (int)num).text);
 			if (!end)
 				continue;
 			if (!port_info(node, num, &info)) {
@@ -485,6 +494,153 @@ static void find_lids(struct assess *a)
 	free(owner);
 }
 
+/* ---- What an observer read beside the forwarding tables -------------------------------------- */
+
+/* P_Keys of HCAs, and of the switch ports that filter for them (IBA 14.2.5.7). */
+static void find_partitions(struct assess *a, json_t *doc)
+{
+	enum { LIMITED, FULL, PASSES, KEYS = 1 << 15 };
+	uint32_t *of[3] = { mem_array(of[0], KEYS), mem_array(of[0], KEYS),
+			    mem_array(of[0], KEYS) };
+	json_t *list = json_array();
+	unsigned unread = 0;
+
+	for (uint32_t p = 0; p < a->t->nports; p++) {
+		const struct topo_port *port = &a->t->ports[p], *peer = topo_peer(a->t, port);
+		unsigned filtered = 0, read = 0, missing = 0, lacks_default = PKEY_DEFAULT;
+
+		if (!peer || !port->link_up || !topo_is_host(a->t, port->node))
+			continue;
+		OBSERVED_EACH(a->fabric, a->t->nodes[peer->node].guid, block)
+		for (unsigned i = 0; block.list->port == peer->num && i < OBSERVED_WORDS; i++) {
+			of[PASSES][PKEY_BASE(block.list->words[i])] = p + 1;
+			filtered++;
+		}
+		OBSERVED_EACH(a->fabric, a->t->nodes[port->node].guid, block)
+		for (unsigned i = 0; block.list->port == port->num && i < OBSERVED_WORDS; i++) {
+			uint16_t key = block.list->words[i], base = PKEY_BASE(key);
+
+			read++;
+			if (!base)
+				continue;
+			of[key & PKEY_FULL ? FULL : LIMITED][base]++;
+			if (base == PKEY_BASE(PKEY_DEFAULT))
+				lacks_default = 0;
+			if (filtered && of[PASSES][base] != p + 1)
+				missing = key;
+		}
+		unread += !read;
+		if (missing)
+			find(a, WARNING, "pkey", event_subject_port(a->t, port->peer), NULL,
+			     "%s: the HCA has P_Key 0x%04x, and the switch lets no packet of that "
+			     "partition pass",
+			     link_name(a, p).text, missing);
+		else if (read && lacks_default)
+			find(a, WARNING, "pkey", event_subject_port(a->t, p), NULL,
+			     "%s p%u: is no member of the default partition, so it can't ask the "
+			     "SA",
+			     a->t->nodes[port->node].name, port->num);
+	}
+	for (unsigned base = 1; base < KEYS; base++)
+		if (of[FULL][base] || of[LIMITED][base])
+			json_add(list, "{so si si}", "pkey", json_sprintf("0x%04x", base), "full",
+				 of[FULL][base], "limited", of[LIMITED][base]);
+	if (unread)
+		json_array_append_new(json_object_get(doc, "unreadable"),
+				      json_sprintf("the P_Key tables of %u ports", unread));
+	json_object_set_new(doc, "partitions", list);
+	for (int i = LIMITED; i <= PASSES; i++)
+		free(of[i]);
+}
+
+/* The blocks of a switch's multicast table for the same MLIDs, by position. */
+struct mft_row {
+	const struct observed_block *at[16];
+};
+
+static bool mft_has(const struct mft_row *row, unsigned entry, unsigned num)
+{
+	const struct observed_block *block = row->at[num / MCAST_POSITION];
+
+	return block && block->words[entry] >> num % MCAST_POSITION & 1;
+}
+
+static uint32_t root_of(uint32_t *parent, uint32_t sw)
+{
+	while (parent[sw] != sw)
+		sw = parent[sw] = parent[parent[sw]];
+	return sw;
+}
+
+/* The links over which both ends forward an MLID: a ring of them, or several trees with HCAs. */
+static bool find_tree(struct assess *a, const struct mft_row *rows, unsigned entry, unsigned mlid)
+{
+	const struct topo *t = a->t;
+	uint32_t *parent = mem_array(parent, t->nswitches + 1u), first = TOPO_NONE;
+	uint32_t ring = TOPO_NONE, other = TOPO_NONE;
+	bool any = false;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		parent[sw] = sw;
+	for (uint32_t pass = 0; pass < 2; pass++)
+		for (uint32_t p = 0; p < t->nports; p++) {
+			const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+
+			if (!peer || !port->link_up || port->node >= t->nswitches ||
+			    !mft_has(&rows[port->node], entry, port->num))
+				continue;
+			any = true;
+			if (!pass && port->peer > p && peer->node < t->nswitches &&
+			    mft_has(&rows[peer->node], entry, peer->num)) {
+				uint32_t one = root_of(parent, port->node),
+					 two = root_of(parent, peer->node);
+
+				ring = one == two && ring == TOPO_NONE ? p : ring;
+				parent[one] = two;
+			} else if (pass && topo_is_host(t, peer->node)) {
+				first = first == TOPO_NONE ? port->node : first;
+				if (root_of(parent, port->node) != root_of(parent, first))
+					other = port->node;
+			}
+		}
+	if (ring != TOPO_NONE)
+		find(a, CRITICAL, "multicast-loop", event_subject_port(t, ring), NULL,
+		     "%s: packets of MLID 0x%04x go round in a ring over this link",
+		     link_name(a, ring).text, mlid);
+	if (other != TOPO_NONE)
+		find(a, WARNING, "multicast-split", event_subject_node(t, other), NULL,
+		     "%s: HCAs there and HCAs at %s receive MLID 0x%04x, and no tree joins them",
+		     t->nodes[other].name, t->nodes[first].name, mlid);
+	free(parent);
+	return any;
+}
+
+static void find_multicast(struct assess *a, json_t *doc)
+{
+	struct mft_row *rows = mem_array(rows, a->t->nswitches + 1u);
+	unsigned mlids = 0, last = 0;
+
+	for (unsigned block = 0; block <= last; block++) {
+		memset(rows, 0, a->t->nswitches * sizeof(*rows));
+		for (uint32_t sw = 0; sw < a->t->nswitches; sw++)
+			OBSERVED_EACH(a->fabric, a->t->nodes[sw].guid, it)
+			{
+				unsigned number = it.list->modifier & 0x1ff;
+
+				if (!it.list->multicast)
+					continue;
+				last = number > last ? number : last;
+				if (number == block)
+					rows[sw].at[it.list->modifier >> 28] = it.list;
+			}
+		for (unsigned i = 0; i < OBSERVED_WORDS; i++)
+			mlids += find_tree(a, rows, i,
+					   MCAST_FIRST_MLID + block * OBSERVED_WORDS + i);
+	}
+	json_put(doc, "{s{si}}", "multicast", "mlids", mlids);
+	free(rows);
+}
+
 /* ---- The document ---------------------------------------------------------------------------- */
 
 static json_t *answer_assess(const struct command_env *env, json_t *args, char *err)
@@ -515,6 +671,10 @@ static json_t *answer_assess(const struct command_env *env, json_t *args, char *
 	find_links(&a);
 	find_cabling(&a);
 	find_devices(&a, doc);
+	if (fabric_observes(env->fabric)) {
+		find_partitions(&a, doc);
+		find_multicast(&a, doc);
+	}
 	add_own(&a, doc);
 	all = json_array();
 	for (int i = 0; i < GRAVITIES; i++) {
@@ -526,4 +686,16 @@ static json_t *answer_assess(const struct command_env *env, json_t *args, char *
 	free(a.named);
 	return doc;
 }
-const struct command_run assess_run = { .answer = answer_assess, .long_answer = true };
+
+static void read_first(struct fabric *fabric, fabric_done_fn *fn, void *arg)
+{
+	if (fabric_observes(fabric))
+		fabric_sweep(fabric, fn, arg);
+	else
+		fn(arg, NULL, NULL);
+}
+const struct command_run assess_run = { .answer = answer_assess,
+					.long_answer = true,
+					.begin = read_first,
+					.answers_after = true,
+					.of_standby = true };

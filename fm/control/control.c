@@ -352,7 +352,8 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		c->command = command;
 		if (command->run->answers_after) {
 			c->args = json_copy(args);
-			json_object_del(c->args, command->flag);
+			if (command->flag)
+				json_object_del(c->args, command->flag);
 		}
 		if (refusal && !command->run->of_standby) {
 			operation_done_cb(c, NULL, refusal);

@@ -82,7 +82,8 @@ static void serve(void *arg);
 
 static void answer_all(struct fabric *f, const char *error)
 {
-	operations_take(f->clients.operations, f->requests.sweep || sweep_discovers(f->sweep));
+	operations_take(f->clients.operations,
+			f->requests.sweep || sweep_discovers(f->sweep) || fabric_observe_reads(f));
 	operations_answer(f->clients.operations, error);
 }
 

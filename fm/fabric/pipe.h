@@ -428,8 +428,9 @@ json_t *fabric_update_stages(const struct fabric *f); /* milliseconds by step, t
 /* f->requests.observation. read: called with f when all tables were read. */
 void fabric_observe_init(struct fabric *f, loop_fn *read);
 void fabric_observe_fini(struct fabric *f);
-/* Reads the tables of all switches; one that is reading does so again. */
+/* Reads the tables of all devices; one that is reading (`reads`) does so again. */
 void fabric_observe(struct fabric *f);
+bool fabric_observe_reads(const struct fabric *f); /* true: its callback is to come */
 /* True: they were read so long ago that all is to be swept again. */
 bool fabric_observe_is_due(const struct fabric *f);
 /* The tables as last read, for the snapshot's switches: its own entries for LIDs up to `top`. */

@@ -52,7 +52,8 @@ static enum job_result collect(void *arg)
 {
 	struct fabric *f = arg;
 
-	operations_take(f->clients.operations, f->requests.sweep || sweep_discovers(f->sweep));
+	operations_take(f->clients.operations,
+			f->requests.sweep || sweep_discovers(f->sweep) || fabric_observe_reads(f));
 	f->update->draft = fabric_snapshot_collect(f);
 	return JOB_NEXT;
 }

@@ -48,6 +48,28 @@ struct fabric_written {
 
 struct fabric_written fabric_written(const struct fabric *fabric); /* as of now */
 
+struct inv_node;
+/* Whether the link of that port is up, and who is behind it answers no SMP. */
+bool fabric_is_silent_behind(const struct inv_node *node, unsigned port);
+
+#define OBSERVED_WORDS 32
+struct observed_block {	   /* that an observer read */
+	bool multicast;	   /* of the MFT; else of P_Keys */
+	uint8_t port;	   /* P_Keys: whose */
+	uint32_t modifier; /* AttributeModifier */
+	uint16_t words[OBSERVED_WORDS];
+};
+struct observed_blocks {
+	struct observed_block *list;
+	unsigned count;
+};
+/* Those of that node, borrowed until control returns to the loop; of a master there are none. */
+struct observed_blocks fabric_observed(const struct fabric *fabric, guid_t guid);
+/* it.list is each of them in turn. */
+#define OBSERVED_EACH(fabric, guid, it)                                                            \
+	for (struct observed_blocks it = fabric_observed(fabric, guid); it.count;                  \
+	     it.list++, it.count--)
+
 /* The latest publication, or zeros: a struct of borrowed pointers, see above. */
 struct fabric_view fabric_view(const struct fabric *fabric);
 /* The node of the own port in the published snapshot; TOPO_NONE = none is known. */

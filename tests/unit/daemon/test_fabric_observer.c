@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fm/control/answer.h"
 #include "tests/lib/sm_pair.h"
+#include "topology/base/text.h"
 
 /* a is master, and up; b observes. */
 static void begin(struct pair *p)
@@ -117,6 +119,174 @@ static void it_finds_a_loop_that_somebody_wrote(void **state)
 	pair_fini(&p);
 }
 
+/* ---- assess ---------------------------------------------------------------------------------- */
+
+static void read_cb(void *arg, json_t *result, const char *error)
+{
+	assert_null(error);
+	++*(int *)arg;
+}
+
+/* As fmctl asks for it: all is read first. The caller's. */
+static json_t *assess(struct world *w)
+{
+	const struct command *command = command_find("assess");
+	const struct command_env env = { .fabric = w->fabric };
+	json_t *args = json_object(), *doc;
+	char err[COMMAND_ERROR_SIZE] = "";
+	int read = 0;
+
+	command_begin(command, w->fabric, args, read_cb, &read);
+	for (unsigned i = 0; !read && i < 50; i++)
+		run_for(w, SECOND_US / 10);
+	assert_int_equal(read, 1);
+	doc = command_answer(&env, command, args, err);
+	assert_non_null(doc);
+	json_decref(args);
+	return doc;
+}
+
+static unsigned findings(json_t *doc, const char *kind)
+{
+	unsigned count = 0;
+
+	JSON_EACH (row, json_object_get(doc, "findings"))
+		count += !*kind || !strcmp(json_text(row, "kind"), kind);
+	return count;
+}
+
+static unsigned found(struct world *w, const char *kind)
+{
+	json_t *doc = assess(w);
+	unsigned count = findings(doc, kind);
+
+	json_decref(doc);
+	return count;
+}
+
+/* The first leaf's, and its neighbour's by the same spines: ports of both ends of their links. */
+static void flip_tree(struct pair *p, uint16_t mlid, unsigned uplinks, bool hosts)
+{
+	const struct topo *t = p->a.design;
+	uint32_t leaf = far_leaf(&p->a), other = TOPO_NONE;
+	unsigned flipped = 0;
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		if (sw != leaf && t->nodes[sw].level == t->nodes[leaf].level)
+			other = sw;
+	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++) {
+		const struct topo_port *spine = topo_peer(t, topo_port(t, leaf, num));
+
+		if (!spine)
+			continue;
+		if (spine->node >= t->nswitches) {
+			if (hosts)
+				double_flip_mft(p->a.hw, t->nodes[leaf].guid, mlid, num);
+			hosts = false;
+			continue;
+		}
+		if (flipped++ >= uplinks)
+			continue;
+		double_flip_mft(p->a.hw, t->nodes[leaf].guid, mlid, num);
+		double_flip_mft(p->a.hw, t->nodes[spine->node].guid, mlid, spine->num);
+		for (unsigned up = 1; up <= t->nodes[other].nports; up++) {
+			const struct topo_port *far = topo_peer(t, topo_port(t, other, up));
+
+			if (!far || far->node != spine->node)
+				continue;
+			double_flip_mft(p->a.hw, t->nodes[other].guid, mlid, up);
+			double_flip_mft(p->a.hw, t->nodes[spine->node].guid, mlid, far->num);
+			break;
+		}
+	}
+	for (unsigned num = 1; other != TOPO_NONE && num <= t->nodes[other].nports; num++) {
+		const struct topo_port *host = topo_peer(t, topo_port(t, other, num));
+
+		if (!uplinks && host && host->node >= t->nswitches) {
+			double_flip_mft(p->a.hw, t->nodes[other].guid, mlid, num);
+			break;
+		}
+	}
+}
+
+static void what_somebody_wrote_is_in_the_report_that_is_asked_for_behind_it(void **state)
+{
+	const uint16_t mlid = 0xc000 + 70; /* not in the first block */
+	struct pair p;
+	guid_t one, two;
+	json_t *doc;
+
+	begin(&p);
+	assert_int_equal(found(&p.b, ""), 0);
+	flip_tree(&p, mlid, 1, true);
+	doc = assess(&p.b);
+	assert_int_equal(findings(doc, ""), 0);
+	assert_int_equal(json_number(json_object_get(doc, "multicast"), "mlids"), 1);
+	json_decref(doc);
+	flip_tree(&p, mlid, 1, true);
+	flip_tree(&p, mlid, 2, true);
+	assert_int_equal(found(&p.b, "multicast-loop"), 1);
+	flip_tree(&p, mlid, 2, true);
+	flip_tree(&p, mlid, 0, true);
+	assert_int_equal(found(&p.b, "multicast-split"), 1);
+	flip_tree(&p, mlid, 0, true);
+
+	one = sm_host(&p.a, 2);
+	double_change_pkeys(p.a.hw, one, 1)[0] = 0x8001;
+	doc = assess(&p.b);
+	assert_int_equal(findings(doc, "pkey"), 1);
+	assert_int_equal(json_array_size(json_object_get(doc, "partitions")), 2);
+	json_decref(doc);
+	double_change_pkeys(p.a.hw, one, 1)[0] = PKEY_DEFAULT;
+	assert_int_equal(found(&p.b, ""), 0);
+
+	two = sm_host(&p.a, 3);
+	double_set_guid(p.a.hw, one, two);
+	assert_int_equal(found(&p.b, "guid-twice"), 1);
+	double_set_guid(p.a.hw, one, one);
+	assert_it_only_looked(&p);
+	pair_fini(&p);
+}
+
+/* ---- Others that look ------------------------------------------------------------------------ */
+
+static void a_standby_without_peers_shows_the_fabric(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, small_tree(), 1, 0);
+	start_fabric(&p.a);
+	run_for(&p.a, 20 * SECOND_US);
+	pair_start_b(&p);
+	run_for(&p.a, 10 * SECOND_US);
+	assert_true(has_text(&p.b, "state", "standby"));
+	assert_it_shows_what_is_held(&p.b);
+	assert_int_equal(sets_by(p.io_b), 0);
+	assert_true(is_master_and_up(&p.a));
+	double_cut(p.a.hw, p.a.design->nodes[far_leaf(&p.a)].guid,
+		   uplink_of(p.a.design, far_leaf(&p.a)));
+	run_for(&p.a, 60 * SECOND_US);
+	assert_int_equal(topo_links_down(fabric_topo(p.b.fabric)), 1);
+	assert_it_shows_what_is_held(&p.b);
+	assert_int_equal(sets_by(p.io_b), 0);
+	pair_fini(&p);
+}
+
+static void one_with_peers_waits_for_what_they_send(void **state)
+{
+	struct pair p;
+
+	pair_init(&p, small_tree(), 1, 0);
+	start_fabric(&p.a);
+	run_for(&p.a, 20 * SECOND_US);
+	array_printf(p.b.conf.mirror.peers, "192.0.2.1:1");
+	pair_start_b(&p);
+	run_for(&p.a, 60 * SECOND_US);
+	assert_true(has_text(&p.b, "state", "standby"));
+	assert_null(fabric_topo(p.b.fabric));
+	pair_fini(&p);
+}
+
 static void a_fabric_without_a_manager_stays_as_it_is(void **state)
 {
 	struct world w;
@@ -143,6 +313,9 @@ int main(void)
 		cmocka_unit_test(it_shows_what_devices_hold_and_sets_nothing),
 		cmocka_unit_test(it_follows_faults_that_the_master_answers),
 		cmocka_unit_test(it_finds_a_loop_that_somebody_wrote),
+		cmocka_unit_test(what_somebody_wrote_is_in_the_report_that_is_asked_for_behind_it),
+		cmocka_unit_test(a_standby_without_peers_shows_the_fabric),
+		cmocka_unit_test(one_with_peers_waits_for_what_they_send),
 		cmocka_unit_test(a_fabric_without_a_manager_stays_as_it_is),
 	};
 
