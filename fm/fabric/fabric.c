@@ -474,7 +474,11 @@ static void change_role(void *arg)
 		fabric_deploy_adopt(f);
 		if (!sweep_examine(f->sweep, swept, f))
 			update(f);
-	} else if (master || fabric_role(f) == FABRIC_ROLE_ASKING) {
+	} else if (fabric_role(f) == FABRIC_ROLE_STANDBY && fabric_observes(f) &&
+		   sweep_inventory(f->sweep)->local && !sweep_busy(f->sweep)) {
+		fabric_observe(f); /* what was swept in search of the master is shown */
+		fabric_poll_schedule(f);
+	} else if (master || fabric_role(f) == FABRIC_ROLE_ASKING || fabric_observes(f)) {
 		fabric_request_sweep(f, "role changed");
 		fabric_poll_schedule(f);
 		serve(f);

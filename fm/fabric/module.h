@@ -88,7 +88,7 @@ enum fabric_role {
 	FABRIC_ROLE_AWAY,	/* the own port is in no fabric; sends nothing */
 	FABRIC_ROLE_ASKING,	/* sweeps, to learn who is master; sets PortStateChange at most */
 	FABRIC_ROLE_LOCKED_OUT, /* sweeps, and sets nothing at all */
-	FABRIC_ROLE_STANDBY,	/* neither sweeps nor sets anything, nor writes state files */
+	FABRIC_ROLE_STANDBY,	/* sets nothing, writes no state, sweeps only if it observes */
 	FABRIC_ROLE_MASTER,
 };
 

@@ -106,13 +106,14 @@ bool fabric_is_master(const struct fabric *f)
 
 bool fabric_observes(const struct fabric *f)
 {
-	return f->conf.sm.observe;
+	return f->conf.sm.observe ||
+	       (f->role->now == FABRIC_ROLE_STANDBY && !*f->conf.mirror.peers);
 }
 
 bool fabric_may_sweep(const struct fabric *f)
 {
 	return !f->role->paused && f->role->now != FABRIC_ROLE_AWAY &&
-	       f->role->now != FABRIC_ROLE_STANDBY;
+	       (f->role->now != FABRIC_ROLE_STANDBY || fabric_observes(f));
 }
 
 guid_t fabric_master(const struct fabric *f)
@@ -182,7 +183,7 @@ void fabric_role_init(struct fabric *f, loop_fn *serve)
 {
 	f->role = mem_new(f->role);
 	f->role->timer = loop_timer_new(f->loop, serve, f);
-	mad_set_observer(f->mad, fabric_observes(f));
+	mad_set_observer(f->mad, f->conf.sm.observe);
 	keep_sets_back(f);
 }
 

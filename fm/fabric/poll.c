@@ -116,7 +116,8 @@ static void poll_due(void *arg)
 		return;
 	}
 	fabric_poll_schedule(f);
-	if (!fabric_may_sweep(f))
+	if (!fabric_may_sweep(f) ||
+	    (fabric_role(f) == FABRIC_ROLE_STANDBY && f->now.topo && !fabric_observe_is_due(f)))
 		return;
 	if ((!f->now.topo && !fabric_updating(f)) || fabric_observe_is_due(f))
 		f->requests.sweep = true;

@@ -139,11 +139,12 @@ struct program_result;
 /* It is the master subnet manager, so it may change the fabric (IBA 14.4.1). */
 bool fabric_is_master(const struct fabric *fabric);
 /*
- * It only looks (observe = true): it sweeps, and publishes the LIDs and tables that devices hold.
- * It becomes no master, and mad refuses what would change a device.
+ * It only looks: it sweeps, and publishes the LIDs and tables that devices hold. With observe =
+ * true it becomes no master, and mad refuses what would change a device. A standby without peers
+ * looks until it begins again as something else.
  */
 bool fabric_observes(const struct fabric *fabric);
-/* It may ask the fabric: its port has a link, and it is master or about to know who is. */
+/* It may ask the fabric: its port has a link, and it is master, looks, or asks who is. */
 bool fabric_may_sweep(const struct fabric *fabric);
 
 /* True: a sweep is under way, a light one too. */

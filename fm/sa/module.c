@@ -451,7 +451,8 @@ static void published(void *room, enum fabric_update_step step, const struct top
 	struct sa_room *r = room;
 	struct fabric_view view = fabric_view(r->fabric);
 
-	if (step != FABRIC_PUBLISHED && step != FABRIC_SHOWN)
+	/* What is observed is for operators; requests are the master's to answer. */
+	if ((step != FABRIC_PUBLISHED && step != FABRIC_SHOWN) || fabric_observes(r->fabric))
 		return;
 
 	sa_publish(r->services.sa, &(struct sa_view){ .topo = view.topo,
@@ -477,7 +478,7 @@ static void settled(void *room, enum fabric_settle_step step)
 {
 	struct sa_room *r = room;
 
-	if (step == FABRIC_SETTLED)
+	if (step == FABRIC_SETTLED && !fabric_observes(r->fabric))
 		write_due(r);
 }
 

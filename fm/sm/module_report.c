@@ -374,9 +374,9 @@ static const char *role_now(const struct sm_room *r)
 		[SM_MASTER] = "master", [SM_STANDBY] = "standby", [SM_NOT_ACTIVE] = "disabled"
 	};
 
-	return port_missing(r->port)	    ? "none" /* left a turn later */
-	       : fabric_observes(r->fabric) ? "observer"
-					    : roles[r->core.state];
+	return port_missing(r->port)	      ? "none" /* left a turn later */
+	       : r->services.conf->sm.observe ? "observer"
+					      : roles[r->core.state];
 }
 
 void sm_report_role(void *room)
@@ -421,7 +421,7 @@ const char *sm_refusal(struct sm_room *r)
 
 	if (missing || keys_refusal(&r->keys))
 		return missing ? missing : keys_refusal(&r->keys);
-	if (fabric_observes(r->fabric))
+	if (r->services.conf->sm.observe)
 		return "this is an observer (observe = true): it changes nothing";
 	if (r->foreign_prefix)
 		return "the fabric has another subnet prefix, so fmd writes nothing: see alert "

@@ -666,7 +666,7 @@ static void judge(struct sm_room *r)
 
 	sm_report_others(r);
 	sm_show_to_sa(r);
-	if (fabric_observes(r->fabric))
+	if (r->services.conf->sm.observe)
 		return;
 
 	/* What all answers come to; *whom: whom that is about, if anybody. */
