@@ -127,9 +127,23 @@ static int do_judge(struct args *a)
 	return 0;
 }
 
-/* A line a class: its number, and how many Sets devices got. */
+/* A line a class: its number, and how many Sets devices got; of a node: how many it has sent. */
 static int do_sets(struct args *a)
 {
+	struct dnode *node;
+	uint64_t sent = 0;
+
+	if (a->count > 1) {
+		if (!next_node(a, &node))
+			return -1;
+		for (unsigned p = 0; p <= node->ni.nports; p++) {
+			struct dclient *c = double_client(a->d, &node->ports[p]);
+
+			sent += c ? double_sent_by(&c->io, WIRE_SET, 0) : 0;
+		}
+		fprintf(a->out, "%llu\n", (unsigned long long)sent);
+		return 0;
+	}
 	for (unsigned c = 0; c < 256; c++)
 		if (a->d->sets[c])
 			fprintf(a->out, "0x%02x %llu\n", c, (unsigned long long)a->d->sets[c]);
@@ -163,7 +177,8 @@ const struct command commands_judge[] = {
 	  "when a trap reached a port, SMPs came and blocks of LFTs were answered; who repeats "
 	  "traps",
 	  0, 1, do_stamps },
-	{ "sets", "", "how many Sets devices got, by management class", 0, 0, do_sets },
+	{ "sets", "[NODE]", "how many Sets devices got, by management class; or the node has sent",
+	  0, 1, do_sets },
 	{ "judge", "[mark] [--json] [sound] [TIME[,TIME..] [A:PORT]]",
 	  "pairs that cables connect (for so long) and tables do not, LIDs moved since the mark", 0,
 	  4, do_judge },
