@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """fmsim as a program: its script and seed, the view of a port that tools have, hosts with several HCAs."""
+import json
 import os
 import pathlib
 import re
@@ -113,6 +114,37 @@ def test_a_line_is_said_from_a_shell(start, small_net):
     assert "node-0001" in tell("load shift 3").stdout or tell("load").stdout
     wrong = tell("lose leaf-9999:1 5%")
     assert wrong.returncode == 1 and "leaf-9999" in wrong.stdout + wrong.stderr
+
+
+# ---- Switches that hold the groups of a file
+
+
+def test_switches_forward_by_the_groups_of_a_plan(start, pod_net, tmp_path):
+    far = tmp_path / "ibdiagnet2.far"
+    subprocess.run([program("fmctl"), "plan", pod_net, "--write-far", far], stdout=subprocess.DEVNULL, check=True)
+    fabric = start(pod_net, rig="fmsim")
+    fabric.stop_fmd()
+    tell = fabric.ibsim.tell
+    tables = json.loads(tell("load ebb 20"))
+    tell("adaptive able 3")
+    assert tell(f"adaptive read {far}") == "switches 12\n"
+    groups, verdict = json.loads(tell("load ebb 20")), json.loads(tell("judge --json"))
+    assert (verdict["dead"], verdict["loops"], verdict["cycles"]) == (0, 0, 0) and verdict["pairs"] == 256 * 255
+    assert tables["mean"] < 0.8 < 0.99 < groups["slowest_tenth"] <= groups["mean"] <= 1
+
+    losing = {}
+    tell("load random 1000 1 10%")
+    assert "lose packets" not in tell("load")
+    tell("unlink leaf-su01-rail0:33")
+    for how in "off", "fr":
+        tell(f"adaptive recovery {how}")
+        found = re.search(r"flows that lose packets (\d+), packets lost so far \d+", tell("load"))
+        losing[how] = int(found[1])
+    assert losing["off"] > losing["fr"] == 0
+    # To a member whose link is down packets are lost, and its flows are dead; left out, nobody's are.
+    assert json.loads(tell("judge --json"))["dead"] == 0
+    tell("adaptive recovery off")
+    assert json.loads(tell("judge --json"))["dead"] > 0
 
 
 # ---- Faults by command, as a manager meets them
