@@ -35,7 +35,7 @@
 /* Searches of the whole graph are dear: as many as read this many table bytes, within bounds. */
 #define TRIALS_BYTES (1u << 27)
 #define TRIALS_MIN   8
-#define TRIALS_MAX   200
+#define TRIALS_MAX   1000
 /* Where changes go by trees: bounds of order.h, and tables that are soon written once a tree. */
 #define CHANGED_SHARE 6
 #define DARK_SHARE    8
@@ -63,7 +63,7 @@ struct order_making {
 	uint32_t ntodo;
 	struct order_step *now; /* candidates for the next round: parts of todo, in its order */
 	uint64_t *guilty;	/* by candidate */
-	uint64_t *others;	/* by block */
+	uint64_t *others;	/* by block, twice */
 	uint32_t nnow;
 	struct order_step *done; /* round by round */
 	uint32_t *first, ndone, nrounds, drained, trials_left;
@@ -134,10 +134,10 @@ static bool goes_up(const struct topo *t, const struct tables *tables, uint32_t 
 static bool empty_turns(struct order_making *s)
 {
 	const struct topo *t = s->w.t;
-	uint64_t *hosts = mem_array(hosts, s->w.nblocks); /* by block: LIDs */
+	uint64_t *hosts = s->others + s->w.nblocks; /* by block: LIDs */
 	unsigned bit;
 
-	mem_zero(s->others, s->w.nblocks);
+	mem_zero(s->others, 2 * s->w.nblocks);
 	for (uint32_t i = 0; i < s->w.nunits; i++)
 		hosts[s->w.units[i].block] |= s->w.units[i].to_hosts;
 	for (uint32_t i = 0, n = s->ntodo; i < n; i++) {
@@ -164,7 +164,6 @@ static bool empty_turns(struct order_making *s)
 		s->drained += __builtin_popcountll(turns & ~s->others[step->block]);
 		s->others[step->block] |= turns;
 	}
-	free(hosts);
 	if (s->nnow)
 		settle(s);
 	return s->nnow;
@@ -412,23 +411,24 @@ static bool round_begin(struct order_making *s)
  */
 static bool empty_or_fill(struct order_making *s)
 {
-	uint64_t *empty = mem_array(empty, s->w.nblocks);
+	uint64_t *empty = s->others + s->w.nblocks;
 	uint32_t kept = 0, lids = 0, more = 0;
 
-	mem_zero(s->others, s->w.nblocks);
+	mem_zero(s->others, 2 * s->w.nblocks);
 	for (uint32_t i = 0; i < s->ntodo; i++)
 		(s->todo[i].emptied ? empty : s->others)[s->todo[i].block] |= s->todo[i].mask;
-	for (uint32_t b = 0; b < s->w.nblocks; b++)
-		lids += __builtin_popcountll(empty[b]);
 	for (uint32_t b = 0; b < s->w.nblocks; b++) {
-		uint32_t n = __builtin_popcountll(s->others[b] & ~empty[b]);
+		empty[b] = s->others[b] ? 0 : empty[b]; /* beside old entries nothing is filled */
+		lids += __builtin_popcountll(empty[b]);
+	}
+	for (uint32_t b = 0; b < s->w.nblocks; b++) {
+		uint32_t n = __builtin_popcountll(s->others[b]);
 
 		if (lids + more + n > TABLES_BLOCK)
 			s->others[b] = 0;
 		else
 			more += n;
 	}
-	free(empty);
 	if ((!more || !s->trials_left) && may_go_by_trees(s)) {
 		columns_begin(s);
 		return true;
@@ -436,12 +436,12 @@ static bool empty_or_fill(struct order_making *s)
 	for (uint32_t i = 0; i < s->ntodo; i++) {
 		struct order_step *step = &s->todo[i];
 
-		if (more ? !step->emptied && s->others[step->block] : step->emptied) {
+		if (more ? !step->emptied && s->others[step->block] : empty[step->block]) {
 			s->now[s->nnow] = *step;
 			s->now[s->nnow++].drain = more;
 			step->emptied = true;
 		}
-		if (more || !step->emptied)
+		if (more || !empty[step->block])
 			s->todo[kept++] = *step;
 	}
 	s->drained += more;
@@ -593,7 +593,7 @@ static bool tried_first_rounds(struct order_making *s, bool safe)
 					       : (uint32_t)trials;
 	s->now = mem_array(s->now, 2 * s->ntodo + 1u);
 	s->guilty = mem_array(s->guilty, 2 * s->ntodo + 1u);
-	s->others = mem_array(s->others, s->w.nblocks);
+	s->others = mem_array(s->others, 2 * s->w.nblocks);
 	hold_older(s);
 	return s->beyond.proof.older ? round_begin(s) : ask_alone(s);
 }

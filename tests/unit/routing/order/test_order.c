@@ -610,6 +610,29 @@ static void equal_tables_need_no_order(void **state)
 	topo_unref(t);
 }
 
+/* Up to four cables of a torus, or of groups, at once: an order is found by a long search. */
+static void cables_of_fabrics_that_are_no_trees_fail_without_a_circle(void **state)
+{
+	char err[128], *torus[] = { "torus", "4,4", "--hosts", "6" },
+		       *groups[] = { "dragonfly+", "4,3,3", "--hosts", "6" };
+	struct tally tally = { 0 };
+
+	for (uint64_t seed = 41; seed <= 60; seed++) {
+		uint64_t random = seed;
+		struct topo *design =
+			generate_parse(4, seed % 4 ? groups : torus, err, sizeof(err));
+		struct topo *a = cut_some(design, seed % 3, &random);
+		struct topo *b = cut_some(design, 1 + seed % 4, &random);
+
+		walk_states(design, a, b, seed, &tally);
+		topo_unref(design);
+		topo_unref(a);
+		topo_unref(b);
+	}
+	say(&tally);
+	assert_int_equal(tally.cyclic, 0);
+}
+
 /* Only paths to switches are dark for a time. */
 static void no_host_is_drained(const struct topo *t, const struct lid_map *lids,
 			       const struct order *order)
@@ -697,6 +720,7 @@ int main(void)
 		cmocka_unit_test(known_blocks_wait_for_unknown_ones),
 		cmocka_unit_test(equal_tables_need_no_order),
 		cmocka_unit_test(tables_of_another_manager_go_without_a_circle_of_old_and_new),
+		cmocka_unit_test(cables_of_fabrics_that_are_no_trees_fail_without_a_circle),
 		cmocka_unit_test(a_ring_that_turns_is_drained_and_never_deadlocks),
 	};
 
