@@ -179,8 +179,8 @@ struct conf_quarantine {
 };
 
 struct conf_hosts {
-	char hook[256], event_hook[256];
-	int hook_timeout_ms, event_hook_timeout_ms;
+	char hook[256], event_hook[256], job_command[256];
+	int hook_timeout_ms, event_hook_timeout_ms, job_command_timeout_ms;
 	int worsen_hold_ms, recover_hold_ms; /* how long a verdict must last; 0 = not at all */
 	int guard;			     /* percent of the hosts; 100 = none */
 };

@@ -289,6 +289,8 @@ const struct conf_option conf_options[] = {
 	SECONDS_OPTION("host_hook_timeout", hosts.hook_timeout_ms, 0.1, 600, 10),
 	TEXT_OPTION("event_hook", hosts.event_hook, ""),
 	SECONDS_OPTION("event_hook_timeout", hosts.event_hook_timeout_ms, 0.1, 600, 10),
+	TEXT_OPTION("job_command", hosts.job_command, ""),
+	SECONDS_OPTION("job_command_timeout", hosts.job_command_timeout_ms, 0.1, 600, 20),
 	SECONDS_OPTION("host_worsen_hold", hosts.worsen_hold_ms, 0.1, 3600, 30),
 	SECONDS_OPTION("host_recover_hold", hosts.recover_hold_ms, 0.1, 86400, 60),
 	INT_OPTION("host_guard", hosts.guard, 0, 100, 25, "%"),

@@ -54,7 +54,7 @@ struct command_run {
 	command_act_fn *act;		   /* the same with the command's first word */
 	command_begin_with_fn *begin_with; /* the same with arguments */
 	bool long_answer;		   /* grows with the fabric: for a child to write */
-	bool answers_after;  /* behind `begin` comes the answer as without the flag, by a child */
+	bool answers_after;  /* then `answer`, by a child: without the flag, with what was found */
 	unsigned long_count; /* the same of one with a larger "count", or "since"; 0 = none is */
 	bool follows;	     /* events come behind the answer, until the client goes */
 	bool of_standby;     /* an operation of one that is not the master */

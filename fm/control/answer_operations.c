@@ -6,6 +6,7 @@
 #include "fm/events/event_log.h"
 #include "fm/fabric/view.h"
 #include "fm/loop/log.h"
+#include "fm/hosts/module.h"
 #include "fm/links_out/module.h"
 #include "fm/naming/module.h"
 #include "fm/multicast/module.h"
@@ -465,7 +466,11 @@ static json_t *jobs_answer(const struct command_env *env, json_t *args, char *er
 	return rows;
 }
 
-const struct command_run jobs_run = { .answer = jobs_answer, .long_answer = true };
+const struct command_run jobs_run = { .answer = jobs_answer,
+				      .long_answer = true,
+				      .begin_with = hosts_jobs,
+				      .answers_after = true,
+				      .of_standby = true };
 
 /* ---- Answer operations ----------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include "fm/audit/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/peer.h"
+#include "fm/hosts/module.h"
 #include "fm/loop/child.h"
 #include "fm/os/listener.h"
 #include "fm/perf/module.h"
@@ -276,9 +277,11 @@ static void operation_done_cb(void *arg, json_t *result, const char *error)
 
 	c->acting = false;
 	c->args = NULL;
-	if (args && !error)
+	if (args && !error) {
+		if (result && c->command->run->begin_with)
+			json_object_update(args, result);
 		answer_by_child(c, c->command, args);
-	else
+	} else
 		client_reply(c, error ? NULL : result ? json_incref(result) : json_object(), error);
 	json_decref(args);
 	if (!c->serving)
@@ -352,7 +355,7 @@ static void client_dispatch(struct client *c, const char *name, json_t *args)
 		c->command = command;
 		if (command->run->answers_after) {
 			c->args = json_copy(args);
-			if (command->flag)
+			if (command->flag_operates)
 				json_object_del(c->args, command->flag);
 		}
 		if (refusal && !command->run->of_standby) {
@@ -426,6 +429,7 @@ static void client_free(struct client *c)
 		fabric_client_gone(fabric, c);
 		audit_client_gone(fabric, c);
 		adaptive_client_gone(fabric, c);
+		hosts_client_gone(fabric, c);
 		link_health_client_gone(fabric, c);
 		sm_client_gone(fabric, c);
 	}

@@ -332,21 +332,15 @@ static json_t *whatif_read_arguments(const struct fmctl *ctl, int argc, char **a
 	return NULL;
 }
 
-/*
- * fmctl jobs: each line of the list begins with a job and ends with its hosts, as squeue prints
- * them, which is run where standard input is a terminal. Lines of jobs that have none yet end with
- * a reason in brackets, or in nothing.
- */
+/* fmctl jobs: of squeue's list; where standard input is a terminal, of fmd's job_command. */
 static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
 					       { "cordon", required_argument, NULL, 'c' },
 					       { "hit", no_argument, NULL, 'h' },
 					       { 0 } };
-	json_t *args = json_pack("{s:[], s:[], s:[]}", "fail", "cordon", "jobs");
-	const char *scheduler = getenv("FMD_JOB_COMMAND") ?: "timeout 20 squeue";
+	json_t *args = json_pack("{s:[], s:[]}", "fail", "cordon"), *jobs;
 	enum fmctl_exit status = FMCTL_USAGE;
-	FILE *list = stdin;
 	char *line = NULL;
 	size_t size = 0;
 	int c, which;
@@ -361,22 +355,13 @@ static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
 			break;
 	}
 	if (c == -1 && optind == argc) {
-		if (isatty(STDIN_FILENO))
-			list = popen(scheduler, "r");
-		while (list && getline(&line, &size, list) > 0) {
-			char *rest, *job = strtok_r(line, " \t\n", &rest), *word, *last = NULL;
-
-			while (job && (word = strtok_r(NULL, " \t\n", &rest)))
-				last = word;
-			if (last && *last != '(' && strcmp(job, "JOBID"))
-				json_array_append_new(json_object_get(args, "jobs"),
-						      json_pack("[ss]", job, last));
-		}
-		if (!list || (list != stdin && pclose(list))) {
-			fprintf(stderr, "fmctl: jobs: %s failed\n", scheduler);
-			status = FMCTL_FAILED;
-		} else
-			status = fmctl_ask_and_show(ctl, "jobs", json_incref(args), show_answer);
+		jobs = json_array();
+		while (!isatty(STDIN_FILENO) && getline(&line, &size, stdin) > 0)
+			hostlist_add_job(jobs, line);
+		if (!isatty(STDIN_FILENO))
+			json_object_set(args, "jobs", jobs);
+		json_decref(jobs);
+		status = fmctl_ask_and_show(ctl, "jobs", json_incref(args), show_answer);
 	}
 	free(line);
 	json_decref(args);

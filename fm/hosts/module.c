@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include <fcntl.h>
+#include <unistd.h>
 #include "fm/cabling/module.h"
 #include "fm/conf/lists.h"
 #include "fm/hosts/module.h"
@@ -10,6 +12,15 @@
 #include "topology/files/dump.h"
 #include "topology/graph/cutoff.h"
 
+struct job_list { /* what job_command prints */
+	struct waiters waiters;
+	struct helper_run *run; /* NULL = it does not run */
+	struct loop_timer *late;
+	struct loop_fd *watch;
+	struct bytes text;
+	int fd; /* the end of a pipe that is read */
+};
+
 struct hosts_room {
 	struct fabric *fabric;
 	struct fabric_services services;
@@ -17,6 +28,7 @@ struct hosts_room {
 
 	struct watch watch;
 	struct hook *hook;
+	struct job_list jobs;
 	struct loop_timer *timer; /* of the next slice, pass or report */
 	bool settled;		  /* once since the room began: links had the time to come up */
 	bool passing, reporting;  /* a pass is under way; its results are being reported */
@@ -528,6 +540,112 @@ static void status(const void *room, json_t *doc)
 	json_object_set_new(doc, "host_verdicts", counts);
 }
 
+/* ---- Jobs ------------------------------------------------------------------------------------ */
+
+#define JOBS_MOST (2u << 20) /* bytes of a list */
+
+static void jobs_read(void *arg, unsigned events)
+{
+	struct job_list *j = arg;
+	char piece[65536];
+	ssize_t len;
+
+	while ((len = read(j->fd, piece, sizeof(piece))) > 0 && bytes_held(&j->text) < JOBS_MOST)
+		bytes_add(&j->text, piece, len);
+	if (len >= 0)
+		loop_fd_set(j->watch, 0); /* it prints no more, or too much: that ends it late */
+}
+
+/* Answers those that wait; error NULL: with what was printed. */
+static void jobs_end(struct job_list *j, const char *error)
+{
+	json_t *list = json_array(), *doc = json_pack("{so}", "jobs", list);
+	struct bytes text = j->text;
+	char *rest = NULL, *line;
+
+	j->run = NULL;
+	j->text = (struct bytes){ 0 };
+	loop_timer_stop(j->late);
+	loop_fd_free(j->watch);
+	close(j->fd);
+	bytes_add(&text, "", 1);
+	for (line = strtok_r(text.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		hostlist_add_job(list, line);
+	waiters_answer(&j->waiters, doc, error);
+	json_decref(doc);
+	free(text.data);
+}
+
+static void jobs_ended(void *arg, int error, int status)
+{
+	struct job_list *j = arg;
+	const char *why = error ? strerror(error) : status ? "its status is not 0" : NULL;
+	char text[120];
+
+	jobs_read(j, LOOP_READ);
+	if (bytes_held(&j->text) >= JOBS_MOST)
+		why = "its list is too long";
+	array_printf(text, "job_command failed: %s", why ?: "");
+	jobs_end(j, why ? text : NULL);
+}
+
+static void jobs_late(void *arg)
+{
+	struct job_list *j = arg;
+
+	helper_stop(j->run);
+	jobs_end(j, "job_command took too long, or printed too much, and was killed");
+}
+
+void hosts_jobs(struct fabric *fabric, json_t *args, waiter_fn *fn, void *arg)
+{
+	struct hosts_room *r = fabric_room(fabric, &hosts_module);
+	struct helper *helper = loop_helper(r->services.loop);
+	struct job_list *j = &r->jobs;
+	int fds[2];
+
+	if (json_object_get(args, "jobs")) {
+		fn(arg, NULL, NULL);
+		return;
+	}
+	if (!*r->services.conf->hosts.job_command) {
+		fn(arg, NULL, "no list of jobs: squeue | fmctl jobs, or configure job_command");
+		return;
+	}
+	waiters_add(&j->waiters, fn, arg);
+	if (j->run)
+		return;
+	if (!helper || pipe2(fds, O_CLOEXEC)) {
+		waiters_answer(&j->waiters, NULL, "job_command can't be run");
+		return;
+	}
+	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	j->fd = fds[0];
+	j->watch = loop_fd_new(r->services.loop, j->fd, LOOP_READ, jobs_read, j);
+	j->run = helper_start_program(helper, HELPER_JOB_COMMAND, "FMD_JOBS=1",
+				      sizeof("FMD_JOBS=1"), fds[1], jobs_ended, j);
+	close(fds[1]);
+	if (j->run)
+		loop_timer_set(j->late, r->services.conf->hosts.job_command_timeout_ms * 1000ull);
+	else
+		jobs_end(j, "job_command can't be run now");
+}
+
+void hosts_client_gone(struct fabric *fabric, const void *arg)
+{
+	struct hosts_room *r = fabric_room(fabric, &hosts_module);
+
+	waiters_cancel(&r->jobs.waiters, arg);
+}
+
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
+{
+	struct hosts_room *r = room;
+
+	if (step == FABRIC_ROLE_LEFT)
+		waiters_answer(&r->jobs.waiters, NULL, FABRIC_ROLE_CHANGED);
+}
+
 /* ---- What changes ---------------------------------------------------------------------------- */
 
 static void restart(struct hosts_room *r)
@@ -578,7 +696,8 @@ static void settled(void *room, enum fabric_settle_step step)
 static int check(const struct conf *conf, char *err, size_t err_size)
 {
 	return hook_check("host_hook", conf->hosts.hook, err, err_size) ||
-			       hook_check("event_hook", conf->hosts.event_hook, err, err_size)
+			       hook_check("event_hook", conf->hosts.event_hook, err, err_size) ||
+			       hook_check("job_command", conf->hosts.job_command, err, err_size)
 		       ? -1
 		       : 0;
 }
@@ -611,6 +730,7 @@ static void *init(struct fabric *fabric)
 	r->services = fabric_services(fabric);
 	r->hook = hook_new(r->services.loop, HELPER_HOST_HOOK, hook_done, r);
 	r->timer = loop_timer_new(r->services.loop, timer_cb, r);
+	r->jobs.late = loop_timer_new(r->services.loop, jobs_late, &r->jobs);
 	return r;
 }
 
@@ -618,6 +738,10 @@ static void fini(void *room)
 {
 	struct hosts_room *r = room;
 
+	waiters_fini(&r->jobs.waiters);
+	if (r->jobs.run)
+		jobs_late(&r->jobs);
+	loop_timer_free(r->jobs.late);
 	loop_timer_free(r->timer);
 	hook_free(r->hook);
 	watch_fini(&r->watch);
@@ -631,6 +755,7 @@ const struct fabric_module hosts_module = { .name = "hosts",
 					    .fini = fini,
 					    .load = load,
 					    .configure = configure,
+					    .role = role,
 					    .settled = settled,
 					    .status = status,
 					    .published = published };

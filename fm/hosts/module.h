@@ -8,6 +8,7 @@
 
 #include "fm/fabric/host_verdict.h"
 #include "fm/fabric/module.h"
+#include "fm/fabric/operation.h"
 #include "topology/base/names.h"
 #include "topology/snapshot/topo.h"
 
@@ -26,6 +27,13 @@ typedef bool hosts_asked_fn(const void *arg, uint32_t host, const struct host_ve
  * snapshot with their verdicts; the caller owns it.
  */
 json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void *arg);
+
+/*
+ * {"jobs": [[JOB, HOSTLIST] ..]} as job_command prints them, to be merged into the arguments; no
+ * document where these have "jobs". Whoever asks meanwhile gets the same list.
+ */
+void hosts_jobs(struct fabric *fabric, json_t *args, waiter_fn *fn, void *arg);
+void hosts_client_gone(struct fabric *fabric, const void *arg); /* fn is not called */
 
 /* ---- When a changed verdict on a host is reported -------------------------------------------- */
 

@@ -3,10 +3,10 @@
  * helper: the helper's own life, and the daemon's side of it. Hooks, which run there: hook.c.
  *
  * What the two say to each other is a packet of a SOCK_SEQPACKET pair each. Pair 0 is for programs:
- * struct helper_ask with HELPER_RUN, followed by the variables, or HELPER_KILL; answered by struct
- * helper_report when a program has ended. Pair 1 is for what the daemon waits for:
- * HELPER_CONFIGURE, or HELPER_BIND followed by the address and with the socket as SCM_RIGHTS;
- * answered by an int, 0 or errno.
+ * struct helper_ask with HELPER_RUN, followed by the variables and, as SCM_RIGHTS, by what is to be
+ * the program's standard output, or HELPER_KILL; answered by struct helper_report when a program
+ * has ended. Pair 1 is for what the daemon waits for: HELPER_CONFIGURE, or HELPER_BIND followed by
+ * the address and with the socket as SCM_RIGHTS; answered by an int, 0 or errno.
  *
  * Where no service manager keeps descriptors, the helper does: pair 1 has HELPER_KEEP and
  * HELPER_TAKE for that, followed by the name, and the descriptor as SCM_RIGHTS. When the daemon is
@@ -15,8 +15,8 @@
  *
  * The helper trusts no message: a hook is one of those that the configuration names, its variables
  * are FMD_* alone, a socket is bound to ports of the configuration alone. A program gets a process
- * group and an environment of its own, and no descriptor of ours but standard error. The helper
- * waits for it by a signalfd, beside the daemon's messages.
+ * group and an environment of its own, and of the helper's descriptors standard error alone. The
+ * helper waits for it by a signalfd, beside the daemon's messages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ union rights {
 };
 
 /* As sendmsg(2); fd -1 = none goes with it. */
-static ssize_t send_rights(int to, struct iovec *parts, unsigned count, int fd)
+static ssize_t send_rights(int to, struct iovec *parts, unsigned count, int fd, int flags)
 {
 	union rights control = { .bytes = "" };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
@@ -86,7 +86,7 @@ static ssize_t send_rights(int to, struct iovec *parts, unsigned count, int fd)
 		rights->cmsg_len = CMSG_LEN(sizeof(fd));
 		memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
 	}
-	return sendmsg(to, &message, MSG_NOSIGNAL);
+	return sendmsg(to, &message, MSG_NOSIGNAL | flags);
 }
 
 /* As recvmsg(2), -1 for what was too long; *fd stays where none came. */
@@ -153,6 +153,7 @@ static void take_conf(struct process *p, const struct conf *conf)
 	strcpy(p->programs[HELPER_NVSWITCH_HOOK], conf->nvswitch.hook);
 	strcpy(p->programs[HELPER_HOST_HOOK], conf->hosts.hook);
 	strcpy(p->programs[HELPER_EVENT_HOOK], conf->hosts.event_hook);
+	strcpy(p->programs[HELPER_JOB_COMMAND], conf->hosts.job_command);
 	p->ports[0] = port_of(conf->http.listen);
 	p->ports[1] = port_of(conf->mirror.listen);
 }
@@ -178,7 +179,7 @@ static int open_input(char **variables)
 }
 
 /* Signals as a program expects them, and a group to be killed as a whole. */
-static int spawn(char *program, char **variables, pid_t *pid)
+static int spawn(char *program, char **variables, int output, pid_t *pid)
 {
 	char *arguments[] = { program, NULL };
 	int input = open_input(variables);
@@ -192,7 +193,7 @@ static int spawn(char *program, char **variables, pid_t *pid)
 		posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
 	else
 		posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
 	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setpgroup(&attributes, 0);
@@ -247,8 +248,8 @@ static int find(const struct process *p, pid_t pid, uint32_t id)
 	return -1;
 }
 
-/* 0, or errno. */
-static int run(struct process *p, const struct helper_ask *ask, char *text)
+/* 0, or errno. output: of the program; -1 = standard error. */
+static int run(struct process *p, const struct helper_ask *ask, char *text, int output)
 {
 	char *variables[VARIABLES_MAX + 2];
 	int at = 0, error;
@@ -262,7 +263,8 @@ static int run(struct process *p, const struct helper_ask *ask, char *text)
 	variables[0] = p->path;
 	if (!split(text, ask->length, variables + 1))
 		return EINVAL;
-	error = spawn(p->programs[ask->program], variables, &p->running[at].pid);
+	error = spawn(p->programs[ask->program], variables, output < 0 ? STDERR_FILENO : output,
+		      &p->running[at].pid);
 	p->running[at].id = ask->id;
 	if (error)
 		p->running[at].pid = 0;
@@ -308,7 +310,7 @@ static void keep_on(struct process *p)
 		struct iovec name = { p->kept[i].name, HELPER_NAME };
 
 		if (p->kept[i].fd >= 0)
-			send_rights(fd, &name, 1, p->kept[i].fd);
+			send_rights(fd, &name, 1, p->kept[i].fd, 0);
 	}
 }
 
@@ -470,7 +472,7 @@ static void serve_calls(struct process *p, char *text)
 	}
 	if (fd >= 0)
 		close(fd);
-	send_rights(p->with.fds[HELPER_CALLS], &answer, 1, given);
+	send_rights(p->with.fds[HELPER_CALLS], &answer, 1, given, 0);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -544,7 +546,7 @@ static void helper_main(const struct helper_start *start)
 
 			if (receive(&p, p.with.fds[HELPER_RUNS], &ask, text, &fd) &&
 			    ask.kind == HELPER_RUN) {
-				error = run(&p, &ask, text);
+				error = run(&p, &ask, text, fd);
 				if (error)
 					report(&p, ask.id, error, 0);
 			} else if (ask.kind == HELPER_KILL && (at = find(&p, 0, ask.id)) >= 0) {
@@ -628,22 +630,21 @@ static void report_cb(void *arg, unsigned events)
 	}
 }
 
-static int ask(struct helper *helper, const struct helper_ask *what, const char *text)
+static int ask(struct helper *helper, const struct helper_ask *what, const char *text, int fd)
 {
 	struct iovec parts[] = { { (void *)what, sizeof(*what) }, { (void *)text, what->length } };
-	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	int to = helper->fds[HELPER_RUNS];
 
-	if (helper->fds[HELPER_RUNS] < 0) {
+	if (to < 0) {
 		errno = EPIPE;
 		return -1;
 	}
-	return sendmsg(helper->fds[HELPER_RUNS], &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1
-											    : 0;
+	return send_rights(to, parts, 2, fd, MSG_DONTWAIT) < 0 ? -1 : 0;
 }
 
 struct helper_run *helper_start_program(struct helper *helper, enum helper_program program,
-					const char *text, size_t len, helper_ended_fn *fn,
-					void *arg)
+					const char *text, size_t len, int output,
+					helper_ended_fn *fn, void *arg)
 {
 	struct helper_ask what = { HELPER_RUN, helper->last_id + 1, program, len };
 	struct helper_run *run;
@@ -652,7 +653,7 @@ struct helper_run *helper_start_program(struct helper *helper, enum helper_progr
 		errno = E2BIG;
 		return NULL;
 	}
-	if (ask(helper, &what, text))
+	if (ask(helper, &what, text, output))
 		return NULL;
 	run = mem_new(run);
 	*run = (struct helper_run){ helper->runs, helper, ++helper->last_id, fn, arg };
@@ -665,7 +666,7 @@ void helper_stop(struct helper_run *run)
 	struct helper_ask what = { HELPER_KILL, run->id, 0, 0 };
 
 	take_run(run->helper, run->id);
-	ask(run->helper, &what, NULL);
+	ask(run->helper, &what, NULL, -1);
 	free(run);
 }
 
@@ -680,7 +681,7 @@ static int call(struct helper *helper, uint32_t kind, const void *text, size_t l
 	int to = helper->fds[HELPER_CALLS], error = EPIPE;
 	struct iovec answer = { &error, sizeof(error) };
 
-	if (to < 0 || send_rights(to, parts, 2, fd) < 0)
+	if (to < 0 || send_rights(to, parts, 2, fd, 0) < 0)
 		return -EPIPE;
 	while ((len = receive_rights(to, &answer, 1, taken)) == (size_t)-1 && errno == EINTR)
 		;

@@ -22,7 +22,13 @@
 #define HELPER_NAME	48    /* bytes of a kept descriptor's name, with its zero */
 #define HELPER_TEXT_MAX 32768 /* bytes of a hook's variables, with the zeros that end them */
 
-enum helper_program { HELPER_NVSWITCH_HOOK, HELPER_HOST_HOOK, HELPER_EVENT_HOOK, HELPER_PROGRAMS };
+enum helper_program {
+	HELPER_NVSWITCH_HOOK,
+	HELPER_HOST_HOOK,
+	HELPER_EVENT_HOOK,
+	HELPER_JOB_COMMAND,
+	HELPER_PROGRAMS
+};
 
 struct helper;
 struct helper_run;
@@ -48,12 +54,13 @@ int helper_configure(struct helper *helper);
 
 /*
  * Starts that hook with the variables in `text`: `NAME=VALUE` each, NAME is FMD_ and capitals, and
- * each ends with a zero. fn is called once from the loop, when it has ended, unless helper_stop()
- * came first. NULL: not now (errno EAGAIN), or never.
+ * each ends with a zero. output: a descriptor that is its standard output, the caller's; -1 =
+ * standard error. fn is called once from the loop, when it has ended, unless helper_stop() came
+ * first. NULL: not now (errno EAGAIN), or never.
  */
 struct helper_run *helper_start_program(struct helper *helper, enum helper_program program,
-					const char *text, size_t len, helper_ended_fn *fn,
-					void *arg);
+					const char *text, size_t len, int output,
+					helper_ended_fn *fn, void *arg);
 void helper_stop(struct helper_run *run); /* kills it with all it started; frees run */
 
 /* bind(2) of a TCP or UDP socket to a port that the configuration names: 0, or -errno. */

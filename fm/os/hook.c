@@ -152,7 +152,7 @@ static bool start_waiting(struct hook *hook)
 
 	while (!hook->held && hook->nrunning < AT_A_TIME && (call = take_waiting(hook))) {
 		call->run = helper ? helper_start_program(helper, hook->which, call->text,
-							  call->length, ended_cb, call)
+							  call->length, -1, ended_cb, call)
 				   : NULL;
 		error = call->run ? 0 : helper ? errno : ENOSYS;
 		if (error == EAGAIN) {

@@ -334,6 +334,47 @@ def test_jobs_by_cordons_and_refused_lists(pod):
     assert jobs(pod, "--fail", "moon").returncode == 1 and jobs(pod, "dgx").returncode == 2
 
 
+def jobs_of_fmd(fabric, *words):
+    """As typed on a terminal: the list is that of job_command."""
+    ours, theirs = pty.openpty()
+    try:
+        return subprocess.run([program("fmctl"), "-s", fabric.socket, "jobs", *words], stdin=theirs, capture_output=True, text=True, timeout=DEADLINE_S)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_jobs_of_job_command_that_a_fault_a_cordon_and_a_whatif_hit(start, pod_net, tmp_path):
+    command = tmp_path / "squeue"
+    command.write_text(f"#!/bin/sh\necho called >&2\ncat <<END\n{SQUEUE}END\n")
+    command.chmod(0o755)
+    fabric = start(pod_net, job_command=str(command), job_command_timeout=DEADLINE_S)
+    rows = json.loads(jobs_of_fmd(fabric, "--json").stdout)
+    assert rows == json.loads(jobs(fabric, "--json").stdout) and [row["job"] for row in rows] == ["71", "72", "73", "74"]
+    assert [row["job"] for row in json.loads(jobs(fabric, "--json", text="7 dgx-su01-05\n").stdout)] == ["7"]  # a list goes before
+    cordon, fail = (json.loads(jobs_of_fmd(fabric, "--json", "--hit", *words).stdout) for words in (("--cordon", SPINE), ("--fail", "dgx-su01-32")))
+    assert cordon[0]["job"] == "71" and not any(row["hcas_lost"] for row in cordon)
+    assert [(row["job"], row["hcas_lost"], row["losing"]) for row in fail if row["hcas_lost"]] == [("73", 8, "dgx-su01-32")]
+    assert not json.loads(jobs_of_fmd(fabric, "--json", "--hit").stdout)
+    fabric.console(f'Unlink "S-{guid_of(fabric, "leaf-su01-rail2")[2:]}"')
+    fabric.wait_up(lambda s: s["hcas_cut_off"] == 32, "the leaf is down")
+    hit = json.loads(jobs_of_fmd(fabric, "--json", "--hit").stdout)
+    assert [(row["job"], row["hcas_lost"]) for row in hit] == [("71", 16), ("72", 8), ("73", 1), ("74", 1)]
+    command.write_text(f"#!/bin/sh\necho 71 dgx-su01-01\nexit 3\n")
+    failed = jobs_of_fmd(fabric)
+    assert failed.returncode == 1 and not failed.stdout and "job_command failed" in failed.stderr
+    command.write_text("#!/bin/sh\nexec yes 71 dgx-su01-01\n")
+    fabric.write_conf(job_command=str(command), job_command_timeout=0.5)
+    fabric.ask("reload")
+    late = jobs_of_fmd(fabric)
+    assert late.returncode == 1 and not late.stdout and "job_command took too long, or printed too much, and was killed" in late.stderr
+
+
+def test_jobs_without_a_list_say_where_one_comes_from(pod):
+    done = jobs_of_fmd(pod)
+    assert done.returncode == 1 and "squeue | fmctl jobs" in done.stderr and "job_command" in done.stderr
+
+
 def test_hostlist_is_what_squeue_takes(pod):
     assert pod.fmctl("hosts", "--hostlist").stdout == "dgx-su01-[01-32]\n"
     assert pod.fmctl("hosts", "dgx-su01-07", "--hostlist").stdout == "dgx-su01-07\n"

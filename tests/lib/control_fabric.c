@@ -324,6 +324,16 @@ void link_health_client_gone(struct fabric *f, const void *arg)
 {
 }
 
+void hosts_client_gone(struct fabric *f, const void *arg)
+{
+}
+
+/* The list is in the arguments. */
+void hosts_jobs(struct fabric *f, json_t *args, waiter_fn *fn, void *arg)
+{
+	fn(arg, NULL, NULL);
+}
+
 void sm_client_gone(struct fabric *f, const void *arg)
 {
 }

@@ -384,6 +384,16 @@ static bool read_names(struct hostlist_reading *r, size_t length, const char *re
 	return close;
 }
 
+void hostlist_add_job(json_t *jobs, char *line)
+{
+	char *rest, *job = strtok_r(line, " \t\n", &rest), *word, *last = NULL;
+
+	while (job && (word = strtok_r(NULL, " \t\n", &rest)))
+		last = word;
+	if (last && *last != '(' && strcmp(job, "JOBID"))
+		json_array_append_new(jobs, json_pack("[ss]", job, last));
+}
+
 bool hostlist_each(const char *list, hostlist_fn *fn, void *arg)
 {
 	struct hostlist_reading r = { .fn = fn, .arg = arg };

@@ -6,6 +6,7 @@
 #ifndef FMD_TOPOLOGY_BASE_NAMES_H
 #define FMD_TOPOLOGY_BASE_NAMES_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +72,11 @@ typedef void hostlist_fn(void *arg, const char *name);
  * too. False: the text is no list, or of too many names; fn has been called for those before.
  */
 bool hostlist_each(const char *list, hostlist_fn *fn, void *arg);
+/*
+ * Adds [JOB, HOSTLIST] of a line that begins with a job and ends with its hosts, as squeue prints
+ * them; nothing of other lines: jobs that have no hosts yet end with a reason in brackets. Words of
+ * the line are cut.
+ */
+void hostlist_add_job(json_t *jobs, char *line);
 
 #endif

@@ -98,7 +98,7 @@ static void run(struct world *w, enum helper_program program, const char *text, 
 {
 	int before = w->ended;
 
-	assert_non_null(helper_start_program(w->helper, program, text, len, ended_cb, w));
+	assert_non_null(helper_start_program(w->helper, program, text, len, -1, ended_cb, w));
 	loop_timer_set(w->patience, PATIENCE_US);
 	loop_run(w->loop);
 	assert_int_equal(w->ended, before + 1);
@@ -120,6 +120,29 @@ static void test_a_hook_runs_and_its_end_is_reported(void **state)
 	assert_int_equal(fscanf(in, "%d", &variables), 1);
 	fclose(in);
 	assert_int_equal(variables, 3); /* PATH, beside the two */
+}
+
+static void test_what_a_program_prints_goes_where_the_daemon_says(void **state)
+{
+	struct world *w = *state;
+	char text[200];
+	int fds[2];
+
+	write_file(w->program, "#!/bin/sh\necho $FMD_JOBS\necho error >&2\n", 0755);
+	snprintf(text, sizeof(text), "job_command = \"%s\";\n", w->program);
+	write_file(w->conf_path, text, 0600);
+	assert_int_equal(helper_configure(w->helper), 0);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_non_null(helper_start_program(w->helper, HELPER_JOB_COMMAND, TEXT("FMD_JOBS=1"),
+					     fds[1], ended_cb, w));
+	close(fds[1]);
+	loop_timer_set(w->patience, PATIENCE_US);
+	loop_run(w->loop);
+	assert_int_equal(w->error, 0);
+	assert_int_equal(read(fds[0], text, sizeof(text)), 2);
+	assert_memory_equal(text, "1\n", 2);
+	assert_int_equal(read(fds[0], text, sizeof(text)), 0); /* the helper has closed its end */
+	close(fds[0]);
 }
 
 /* As the kernel does it when there is no memory; what it ran is reported as lost. */
@@ -210,8 +233,8 @@ static void test_one_that_is_stopped_is_killed_and_not_reported(void **state)
 	struct helper_run *run_one;
 
 	write_file(w->program, "#!/bin/sh\nsleep 600\n", 0755);
-	run_one =
-		helper_start_program(w->helper, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"), ended_cb, w);
+	run_one = helper_start_program(w->helper, HELPER_HOST_HOOK, TEXT("FMD_HOST=a"), -1,
+				       ended_cb, w);
 	assert_non_null(run_one);
 	helper_stop(run_one);
 	write_file(w->program, "#!/bin/sh\nexit 0\n", 0755);
@@ -460,6 +483,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_hook_runs_and_its_end_is_reported),
+		TEST(test_what_a_program_prints_goes_where_the_daemon_says),
 		TEST(test_a_helper_that_is_killed_is_replaced),
 		TEST(test_no_other_program_or_variable_gets_in),
 		TEST(test_the_file_says_which_hook_runs),
