@@ -22,7 +22,7 @@
 #include "fm/mad/wire_perf.h"
 #include "topology/snapshot/topo.h"
 
-#define HISTORY_PORTS	98304u /* of 16,384 HCAs in three tiers; ports beyond them are not kept */
+#define HISTORY_PORTS	120000u /* of 16,384 HCAs in three tiers; ports beyond them are not kept */
 #define HISTORY_STEP_S	300u
 #define HISTORY_WEEK_S	(7 * 24 * 3600u)
 #define HISTORY_HOUR_S	3600u

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain and sanitized. Processor time is judged. */
 /* The history of ports in its file: rows, restarts, torn writes, files that are none. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "fm/history/history.h"
 #include "topology/base/mem.h"
@@ -292,10 +294,48 @@ static void all_ports_of_16384_hcas_are_at_most_300_mb(void **state)
 		if (i == HISTORY_PORTS - 1)
 			assert_null(history_alert(p->h));
 	}
-	assert_non_null(strstr(history_alert(p->h), "keeps 98304 ports"));
+	assert_non_null(strstr(history_alert(p->h), "keeps 120000 ports"));
 	history_passed(p->h, BEGIN);
 	assert_int_equal(stat(p->file, &st), 0);
 	assert_int_equal(st.st_size, HISTORY_BYTES);
+}
+
+/* In microseconds, of all threads of the process. */
+static uint64_t processor_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
+}
+
+/* A pass each ten seconds, the shortest that has a row of its own, and rows of five minutes. */
+static void passes_over_all_ports_take_less_than_a_hundredth_of_a_core(void **state)
+{
+	struct place *p = *state;
+	struct history_reading r = { .speed = TOPO_NDR, .lanes = 4 };
+	uint64_t began = processor_us(), spent;
+
+	for (uint32_t now_s = BEGIN; now_s < BEGIN + 600; now_s += 10) {
+		for (uint32_t i = 0; i < 98304; i++) {
+			uint32_t peer = i ^ 1;
+
+			r.node = 1 + i / 64;
+			r.port = 1 + i % 64;
+			r.peer = 1 + peer / 64;
+			r.peer_port = 1 + peer % 64;
+			r.bytes_s[0] = r.bytes_s[1] = (i + now_s) % 100 * PERCENT;
+			r.added[PERF_SYMBOL] = !((i + now_s) % 1000);
+			history_take(p->h, &r);
+		}
+		history_passed(p->h, now_s);
+	}
+	spent = processor_us() - began;
+	print_message("%.3f %% of a core\n", spent / 600e6 * 100);
+	assert_null(history_alert(p->h));
+#ifndef __SANITIZE_ADDRESS__
+	assert_true(spent < 600000000 / 100);
+#endif
 }
 
 static void a_thread_writes_what_the_loop_hands_over(void **state)
@@ -337,6 +377,7 @@ int main(void)
 		T(a_file_that_is_damaged_or_foreign_is_refused_in_words_and_put_aside),
 		T(a_folder_that_is_gone_is_an_alert_and_no_more),
 		T(all_ports_of_16384_hcas_are_at_most_300_mb),
+		T(passes_over_all_ports_take_less_than_a_hundredth_of_a_core),
 		T(a_thread_writes_what_the_loop_hands_over),
 	};
 
