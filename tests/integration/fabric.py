@@ -25,6 +25,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -39,7 +40,7 @@ RIG = os.environ.get("RIG", "fmsim")
 SAQUERY_MS = 30000
 ASKINGS = 5  # of what is lost on its way
 DEADLINE_S = 120  # of one wait: far beyond what anything here takes on a busy machine
-POLL_S = 0.02
+POLL_S, POLL_MAX_S = 0.02, 0.2  # between two looks: a tenth of what was waited already, within these
 TAIL_LINES = 40
 
 SWITCH_INFO, LINEAR_FORWARDING_TABLE = 0x12, 0x19  # attributes
@@ -103,27 +104,32 @@ def split(door):
     return address, int(port)
 
 
+def rest(begun):
+    """Between two looks of one who has looked since then: each takes processor time from what is waited for."""
+    time.sleep(min(max(POLL_S, (time.monotonic() - begun) / 10), POLL_MAX_S))
+
+
 def poll(condition, what, deadline_s=DEADLINE_S):
     """The first true value of condition(); AssertionError when the deadline passes without one."""
-    end = time.monotonic() + deadline_s
+    begun = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
-        time.sleep(POLL_S)
+        assert time.monotonic() < begun + deadline_s, f"not within {deadline_s} s: {what}"
+        rest(begun)
 
 
 def until(check, deadline_s=DEADLINE_S):
     """What check() returns the first time that none of its assertions fails; the last failure when the deadline passes."""
-    end = time.monotonic() + deadline_s
+    begun = time.monotonic()
     while True:
         try:
             return check()
         except AssertionError:
-            if time.monotonic() > end:
+            if time.monotonic() > begun + deadline_s:
                 raise
-        time.sleep(POLL_S)
+        rest(begun)
 
 
 def without(document, members):
@@ -368,11 +374,18 @@ class Fabric:
         return json.loads(self.fmctl("--json", *arguments).stdout)
 
     def status(self):
-        """None while fmd's socket does not answer."""
+        """None while fmd's socket does not answer. What waits asks for it again and again: by the socket, without a process of fmctl."""
         assert self.fmd.poll() is None, f"fmd ended with {self.fmd.returncode}:\n{tail(self.log)}"
-        done = self.fmctl("--json", "status", check=False)
-        assert done.returncode in (0, 3), done.stderr
-        return json.loads(done.stdout) if done.returncode == 0 else None
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
+            try:
+                control.connect(str(self.socket))
+                control.settimeout(DEADLINE_S)
+                control.sendall(b'{"cmd": "status", "args": {}}\n')
+                answer = json.loads(control.makefile().readline() or "null")
+            except (FileNotFoundError, ConnectionError):  # of one that was killed, a child may hold it for a moment
+                return None
+        assert answer is None or answer["ok"], f"status: {answer['error']}\n{tail(self.log)}"
+        return answer and answer["result"]
 
     def wait(self, condition, what, deadline_s=DEADLINE_S):
         """The first status for which condition(status) holds."""

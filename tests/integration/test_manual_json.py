@@ -114,7 +114,7 @@ def web(pod_net, tmp_path_factory):
         for arguments in ("join", "0x0002c90380008301", "ff12401bffff00000000000000000042", "1"), ("subscribe",):
             fabric.run(sys.executable, CLIENT, fabric.status()["sm_lid"], *arguments, host=MEMBER)
         fabric.wait(lambda s: fabric.ask("top")["known"] >= s["links"] - s["links_down"], "all ports were read twice")
-        fabric.wait(lambda s: len(fabric.ask("cables")) > 1000, "modules were read")
+        fabric.wait(lambda s: len(fabric.ask("cables", f"{LEAF}:33")) == 2, "the modules of a link were read: those of all take half a minute")
         yield fabric
     finally:
         fabric.stop()
