@@ -633,20 +633,6 @@ static void cables_of_fabrics_that_are_no_trees_fail_without_a_circle(void **sta
 	assert_int_equal(tally.cyclic, 0);
 }
 
-/* Only paths to switches are dark for a time. */
-static void no_host_is_drained(const struct topo *t, const struct lid_map *lids,
-			       const struct order *order)
-{
-	for (uint32_t i = 0; i < order->nsteps; i++)
-		for (unsigned bit = 0; order->steps[i].drain && bit < TABLES_BLOCK; bit++)
-			if (order->steps[i].mask >> bit & 1)
-				assert_false(topo_is_host(
-					t, t->ports[lids->port_of_lid[order->steps[i].block *
-									      TABLES_BLOCK +
-								      bit]]
-						   .node));
-}
-
 /*
  * Shortest paths between spines turn at any leaf, and wait for one another in circles. Some of the
  * new ones turn elsewhere: once no old circle is left, old and new ones make none together.
