@@ -231,10 +231,14 @@ void mixture_write(struct mixture *m, uint32_t sw, uint32_t block, const uint8_t
 	m->writes++;
 }
 
+static bool is_host_lid(const struct mixture *m, uint32_t lid)
+{
+	return m->topo->ports[m->lids->port_of_lid[lid]].node >= m->topo->nswitches;
+}
+
 static bool between_hosts(const struct mixture *m, uint32_t sw, uint32_t lid)
 {
-	return m->topo->nodes[sw].role == TOPO_LEAF &&
-	       m->topo->ports[m->lids->port_of_lid[lid]].node >= m->topo->nswitches;
+	return m->topo->nodes[sw].role == TOPO_LEAF && is_host_lid(m, lid);
 }
 
 static bool is_owed(const struct mixture *m, uint32_t sw, uint32_t lid)
@@ -266,6 +270,9 @@ static bool lid_sound(struct mixture *m, uint32_t lid)
 		enum plain_end end = end_from(m, sw, lid);
 
 		if (end != PLAIN_LOOPS && (end == PLAIN_ARRIVES || !is_owed(m, sw, lid)))
+			continue;
+		/* Beside LIDs of hosts that may go those of switches may. */
+		if (end != PLAIN_LOOPS && m->gone_allowed && !is_host_lid(m, lid))
 			continue;
 		if (end != PLAIN_LOOPS) {
 			m->ngone += !m->gone[lid];

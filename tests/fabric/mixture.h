@@ -24,7 +24,7 @@ struct mixture {
 	bool hosts_owed;	   /* and nothing else: what management uses was drained */
 	bool *gone;		   /* by LID: some way that is owed is dark now */
 	unsigned ngone, most_gone; /* now, and most at a time */
-	unsigned gone_allowed;	   /* LIDs at a time */
+	unsigned gone_allowed;	   /* LIDs of hosts at a time; unless 0, any of switches as well */
 	bool cyclic; /* the tables of the beginning have a credit cycle, and it lasts */
 	unsigned cycles, cycles_allowed; /* writes after which there is another one */
 	uint32_t *waits; /* by port that packets leave by, and the next switch's port: LIDs */

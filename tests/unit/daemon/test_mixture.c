@@ -170,7 +170,7 @@ static void judge_from_here(struct played *p)
 
 /*
  * What the switches held after each write since then: no loop, no credit cycle that comes and goes,
- * and of a tree nobody dark; of another fabric 64 LIDs at a time, of which the events tell.
+ * and of a tree nobody dark; of another fabric 64 LIDs of hosts at a time, as the events tell.
  */
 static void judge(struct played *p, const char *what)
 {
