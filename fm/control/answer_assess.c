@@ -460,6 +460,56 @@ static void find_devices(struct assess *a, json_t *doc)
 		 unread, "unreadable", what);
 }
 
+/* Devices that run another firmware than most of their kind: vendor, device and PSID. */
+static void find_firmware(struct assess *a)
+{
+	const struct topo *t = a->t;
+	json_t *kinds = json_object();
+	const char *name;
+	json_t *kind;
+
+	for (uint32_t n = 0; n < t->nnodes; n++) {
+		json_t *facts = device_facts(a->fabric, t->nodes[n].guid), *nodes;
+		const char *firmware = json_text(facts, "firmware");
+		char key[64];
+
+		if (!firmware)
+			continue;
+		array_printf(key, "0x%06x 0x%04x %s", t->nodes[n].vendor, t->nodes[n].device,
+			     json_text(facts, "psid"));
+		kind = json_object_get(kinds, key);
+		if (!kind)
+			json_object_set_new(kinds, key, kind = json_object());
+		nodes = json_object_get(kind, firmware);
+		if (!nodes)
+			json_object_set_new(kind, firmware, nodes = json_array());
+		json_array_append_new(nodes, json_integer(n));
+		json_decref(facts);
+	}
+	json_object_foreach (kinds, name, kind) {
+		const char *firmware, *usual = "";
+		json_t *nodes;
+		size_t all = 0;
+
+		json_object_foreach (kind, firmware, nodes) {
+			all += json_array_size(nodes);
+			if (json_array_size(nodes) > json_array_size(json_object_get(kind, usual)))
+				usual = firmware;
+		}
+		json_object_foreach (kind, firmware, nodes)
+			if (strcmp(firmware, usual)) {
+				uint32_t n = json_integer_value(json_array_get(nodes, 0));
+
+				find(a, NOTICE, "firmware", event_subject_node(t, n), NULL,
+				     "%s: has firmware %s, as %zu of %zu devices of its kind (%s); "
+				     "most have %s",
+				     t->nodes[n].name, firmware, json_array_size(nodes), all, name,
+				     usual);
+			}
+	}
+	json_decref(kinds);
+}
+
 static void find_lids(struct assess *a)
 {
 	const struct topo *t = a->t;
@@ -664,6 +714,7 @@ static json_t *answer_assess(const struct command_env *env, json_t *args, char *
 			a.t->nswitches, "hcas", a.t->ncas, "links", topo_links(a.t), "links_down",
 			topo_links_down(a.t), "levels", a.t->nlevels);
 	find_tables(&a, doc);
+	find_firmware(&a);
 	find_lids(&a);
 	find_alerts(&a);
 	find_switches(&a);

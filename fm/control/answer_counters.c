@@ -35,9 +35,10 @@ struct listing {
 static json_t *end_json(const struct topo *t, const struct topo_port *port)
 {
 	const struct topo_node *node = &t->nodes[port->node];
+	const char *label = topo_port_label(t, port - t->ports);
 
-	return json_pack("{ss so si}", "name", node->name, "guid", json_guid(node->guid), "port",
-			 port->num);
+	return json_pack("{ss so si ss*}", "name", node->name, "guid", json_guid(node->guid),
+			 "port", port->num, "label", *label ? label : NULL);
 }
 
 static void add_port(void *arg, uint32_t index, const struct port_counters *c)

@@ -4,6 +4,7 @@
 #include "fm/perf/module.h"
 #include "fm/multicast/module.h"
 #include "fm/partition/module.h"
+#include "fm/registers/module.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -223,4 +224,23 @@ static json_t *answer_show(const struct command_env *env, json_t *args, char *er
 	json_decref(s.unhealthy);
 	return s.doc;
 }
-const struct command_run show_run = { .answer = answer_show, .long_answer = true };
+/* What is no port has nothing to be read. */
+static void begin_show(struct fabric *fabric, json_t *args, fabric_done_fn *fn, void *arg)
+{
+	const struct command_env env = { .fabric = fabric };
+	const struct topo *t = fabric_view(fabric).topo;
+	const char *text = json_text(args, "what");
+	char err[COMMAND_ERROR_SIZE];
+	struct what what;
+
+	if (t && text && command_find_what(&env, text, WHAT_ANY, &what, err) &&
+	    what.kind & WHAT_PORT)
+		link_bit_errors_read(fabric, t->nodes[what.node].guid, what.port, fn, arg);
+	else
+		fn(arg, NULL, NULL);
+}
+const struct command_run show_run = { .answer = answer_show,
+				      .long_answer = true,
+				      .begin_with = begin_show,
+				      .of_standby = true,
+				      .answers_after = true };

@@ -127,6 +127,17 @@ static json_t *answer_topology(const struct command_env *env, json_t *args, char
 }
 const struct command_run topology_run = { .answer = answer_topology, .long_answer = true };
 
+/* And which firmware it runs, where that is known. */
+static json_t *with_device(const struct command_env *env, json_t *row, uint32_t n)
+{
+	json_t *facts = device_facts(env->fabric, fabric_view(env->fabric).topo->nodes[n].guid);
+
+	json_object_del(facts, "up_s"); /* of which no two answers are alike */
+	json_object_update_missing(row, facts);
+	json_decref(facts);
+	return row;
+}
+
 static bool rows_nodes(const struct command_env *env, json_t *args, command_put_fn *put, void *arg,
 		       char *err)
 {
@@ -136,7 +147,7 @@ static bool rows_nodes(const struct command_env *env, json_t *args, command_put_
 		return false;
 	for (uint32_t n = 0; n < t->nnodes; n++)
 		if (filter_has_node(env->filter, n))
-			put(arg, dump_json_node(t, n));
+			put(arg, with_device(env, dump_json_node(t, n), n));
 	return true;
 }
 const struct command_run nodes_run = { .rows = rows_nodes, .long_answer = true };
@@ -149,6 +160,8 @@ static json_t *answer_switches(const struct command_env *env, json_t *args, char
 	if (!t || !command_unpack(args, err, "{}"))
 		return NULL;
 	rows = adaptive_switches(env->fabric);
+	JSON_EACH (row, rows) /* in the order of the snapshot */
+		with_device(env, (json_t *)row, row_at);
 	filter_switches(env->filter, rows);
 	return rows;
 }

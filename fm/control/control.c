@@ -12,6 +12,7 @@
 #include "fm/loop/child.h"
 #include "fm/os/listener.h"
 #include "fm/perf/module.h"
+#include "fm/registers/module.h"
 #include "fm/sm/module.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
@@ -431,6 +432,7 @@ static void client_free(struct client *c)
 		adaptive_client_gone(fabric, c);
 		hosts_client_gone(fabric, c);
 		link_health_client_gone(fabric, c);
+		link_client_gone(fabric, c);
 		sm_client_gone(fabric, c);
 	}
 	if (c->follow)

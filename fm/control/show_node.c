@@ -8,6 +8,7 @@
 #include "fm/nvswitch/module.h"
 #include "fm/restart/module.h"
 #include "routing/path.h"
+#include "fm/registers/module.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -408,6 +409,11 @@ static void show_node_facts(struct show *s, uint32_t n)
 	show_links_facts(s, n);
 	json_put(s->doc, "{so so so}", "vendor", json_sprintf("0x%06x", node->vendor), "device",
 		 json_sprintf("0x%04x", node->device), "system_guid", json_guid(node->sys_guid));
+
+	json_t *facts = device_facts(s->env->fabric, node->guid);
+
+	json_object_update_missing(s->doc, facts);
+	json_decref(facts);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

@@ -186,6 +186,41 @@ static void show_modules(struct show *s, uint32_t at)
 	json_object_set_new(s->doc, "modules", rows);
 }
 
+/* Bit error rates of both ends, and the blocks of error correction by their wrong symbols. */
+static void show_bit_errors(struct show *s, uint32_t at)
+{
+	const uint32_t ends[] = { at, s->t->ports[at].peer };
+	static const char *const keys[] = { "here", "there" };
+	json_t *rows = json_array(), *bins = json_array();
+	size_t last = 0;
+
+	ARRAY_EACH (end, ends, ARRAY_SIZE(ends)) {
+		const struct topo_port *port = *end == TOPO_NONE ? NULL : &s->t->ports[*end];
+		const struct topo_node *node = port ? &s->t->nodes[port->node] : NULL;
+		json_t *read = node ? link_bit_errors(s->env->fabric, node->guid, port->num) : NULL;
+		json_t *row;
+
+		if (!read)
+			continue;
+		JSON_EACH (bin, json_object_get(read, "histogram")) {
+			if (bin_at == json_array_size(bins))
+				json_add(bins, "{si sn sn}", "symbols", (int)bin_at, "here",
+					 "there");
+			json_object_set(json_array_get(bins, bin_at), keys[end - ends],
+					(json_t *)bin);
+			last = json_integer_value(bin) && bin_at >= last ? bin_at + 1 : last;
+		}
+		json_object_del(read, "histogram");
+		row = json_pack("{ss si}", "name", node->name, "port", port->num);
+		json_object_update_missing(row, read);
+		json_array_append_new(rows, row);
+		json_decref(read);
+	}
+	while (json_array_size(bins) > last)
+		json_array_remove(bins, last);
+	json_put(s->doc, "{so so}", "bit_errors", rows, "fec_histogram", bins);
+}
+
 void show_port(struct show *s, uint32_t at, bool as_link)
 {
 	const struct topo_port *port = &s->t->ports[at];
@@ -209,6 +244,7 @@ void show_port(struct show *s, uint32_t at, bool as_link)
 		json_put(s->doc, "{s[oo]}", "ends", near, end_row(s, port->peer));
 	}
 	show_modules(s, at);
+	show_bit_errors(s, at);
 	show_counters(s, at);
 	if (s->from != TOPO_NONE && s->view.lids->lid_of_port[at])
 		show_path(s, s->view.lids->lid_of_port[at]);

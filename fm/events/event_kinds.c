@@ -13,6 +13,7 @@ static const char *const kinds[] = {
 	"cable-moved",
 	"cordoned",
 	"cordons-bent",
+	"device-rebooted",
 	"drained",
 	"engine",
 	"flapping",

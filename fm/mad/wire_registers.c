@@ -30,6 +30,8 @@ WIRE_FORMAT(module, uint8_t[WIRE_MODULE_BYTES], WIRE_MODULE_LIST)
 WIRE_CODEC(module, WIRE_MODULE_BYTES)
 WIRE_FORMAT(ber, uint8_t[WIRE_BER_BYTES], WIRE_BER_LIST)
 WIRE_CODEC(ber, WIRE_BER_BYTES)
+WIRE_FORMAT(device, uint8_t[WIRE_DEVICE_BYTES], WIRE_DEVICE_LIST)
+WIRE_CODEC(device, WIRE_DEVICE_BYTES)
 
 bool wire_registers_able(const uint8_t data[WIRE_GMP_DATA])
 {
@@ -73,21 +75,27 @@ void wire_module_text(const uint8_t from[16], char to[17])
 	strcpy(to, words_trim(text));
 }
 
+/* Letters, padded with 0 or blanks. */
+static bool is_text(const uint8_t text[16])
+{
+	for (unsigned i = 0, end = 0; i < 16; i++) {
+		uint8_t c = text[i];
+
+		end |= !c;
+		if (end ? c && c != ' ' : c < ' ' || c > '~')
+			return false;
+	}
+	return true;
+}
+
 bool wire_module_is_sound(const struct wire_module *module)
 {
-	const uint8_t *texts[] = { module->vendor, module->part, module->serial };
 	char serial[17];
 
-	ARRAY_EACH (text, texts, ARRAY_SIZE(texts))
-		for (unsigned i = 0, end = 0; i < 16; i++) {
-			uint8_t c = (*text)[i];
-
-			end |= !c;
-			if (end ? c && c != ' ' : c < ' ' || c > '~')
-				return false;
-		}
 	wire_module_text(module->serial, serial);
-	return module->kind == WIRE_MODULE_UNPLUGGED || (*serial && wire_module_kind(module->kind));
+	return is_text(module->vendor) && is_text(module->part) && is_text(module->serial) &&
+	       (module->kind == WIRE_MODULE_UNPLUGGED ||
+		(*serial && wire_module_kind(module->kind)));
 }
 
 double wire_module_length_m(const struct wire_module *module)
@@ -97,6 +105,48 @@ double wire_module_length_m(const struct wire_module *module)
 	if (module->identifier < 32 && CMIS >> module->identifier & 1)
 		return (module->length & 63) * tenths[module->length >> 6] / 10.0;
 	return module->length;
+}
+
+/* ---- Devices, bit errors --------------------------------------------------------------------- */
+
+#define BITS_A_MS_MOST 4000000000u
+#define CLEARED_MS     1000 /* by which clocks of the same register may differ */
+#define CLEARED_MOST   (1ull << 40)
+#define BLOCKS_MOST    (1ull << 60)
+
+bool wire_device_is_sound(const struct wire_device *device)
+{
+	return is_text(device->psid) && device->wide_major <= UINT16_MAX &&
+	       device->wide_minor <= UINT16_MAX && device->wide_sub_minor <= UINT16_MAX &&
+	       (device->wide_major || device->major);
+}
+
+void wire_device_firmware(const struct wire_device *device, char to[32])
+{
+	bool wide = device->wide_major;
+
+	snprintf(to, 32, "%u.%u.%04u", wide ? device->wide_major : device->major,
+		 wide ? device->wide_minor : device->minor,
+		 wide ? device->wide_sub_minor : device->sub_minor);
+}
+
+bool wire_ber_is_sound(const struct wire_ber *ber)
+{
+	return ber->raw_magnitude && ber->effective_magnitude &&
+	       ber->bits / BITS_A_MS_MOST <= ber->cleared_ms + CLEARED_MS &&
+	       ber->cleared_ms < CLEARED_MOST && ber->symbol_errors <= ber->bits &&
+	       ber->corrected_bits <= ber->bits && ber->effective_errors <= ber->bits;
+}
+
+bool wire_histogram_decode(const uint8_t *page, uint64_t bins[WIRE_HISTOGRAM_BINS])
+{
+	bool sound = true;
+
+	for (unsigned i = 0; i < WIRE_HISTOGRAM_BINS; i++) {
+		bins[i] = wire_get(page + 8 * i, 8);
+		sound &= bins[i] < BLOCKS_MOST;
+	}
+	return sound;
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */

@@ -20,10 +20,33 @@ enum wire_register {
 	WIRE_REGISTER_PDDR = 0x5031,  /* what a port and its module know of themselves, by pages */
 	WIRE_REGISTER_PPCNT = 0x5008, /* counters, by groups */
 };
-enum wire_register_page { WIRE_PDDR_MODULE = 3, WIRE_PDDR_DOWN = 6, WIRE_PPCNT_BER = 0x16 };
+enum wire_register_page {
+	WIRE_PDDR_MODULE = 3,
+	WIRE_PDDR_DOWN = 6,
+	WIRE_PPCNT_BER = 0x16,
+	WIRE_PPCNT_HISTOGRAM = 0x23,
+};
 
 /* Of GeneralInfo. True: the device has AccessRegister. */
 bool wire_registers_able(const uint8_t data[WIRE_GMP_DATA]);
+
+/*
+ * Of GeneralInfo too, from WIRE_VENDOR_INFO_OFFSET on, and the same as in the register MGIR
+ * (0x9020): device, firmware, seconds since it started. The short numbers of the firmware count
+ * where the wide ones are 0.
+ */
+/* clang-format off */
+#define WIRE_DEVICE_LIST(F, R, G, B)                                                               \
+	F(revision, 16) F(device, 16) R(r1, 192) F(up_s, 32)                                       \
+	R(r2, 8) F(major, 8) F(minor, 8) F(sub_minor, 8) R(r3, 96) B(psid, 128)                    \
+	R(r4, 32) F(wide_major, 32) F(wide_minor, 32) F(wide_sub_minor, 32) R(r5, 128)
+/* clang-format on */
+#define WIRE_DEVICE_BYTES 96
+WIRE_ATTRIBUTE(device, WIRE_DEVICE_LIST, WIRE_DEVICE_BYTES)
+/* False: it names no firmware, or the PSID is no text. */
+bool wire_device_is_sound(const struct wire_device *device);
+/* "31.2014.1010", by which the firmware is known. */
+void wire_device_firmware(const struct wire_device *device, char to[32]);
 
 /* The request of a page of PDDR, or of a group of PPCNT, of a port by its InfiniBand number. */
 void wire_register_ask(enum wire_register id, uint8_t port, uint8_t page,
@@ -86,15 +109,23 @@ double wire_module_length_m(const struct wire_module *module);
 /* The text without what it is padded with. */
 void wire_module_text(const uint8_t from[16], char to[17]);
 
-/* Bit errors since the counters were cleared. */
+/* Bit errors since the counters were cleared; effective ones are left behind error correction. */
 /* clang-format off */
 #define WIRE_BER_LIST(F, R, G, B)                                                                  \
 	F(cleared_ms, 64) F(bits, 64) F(symbol_errors, 64) F(corrected_bits, 64) R(r1, 512)        \
 	R(r2, 16) F(raw_magnitude, 8) R(r3, 4) F(raw_coefficient, 4)                               \
 	R(r4, 16) F(effective_magnitude, 8) R(r5, 4) F(effective_coefficient, 4)                   \
-	R(r6, 16) F(symbol_magnitude, 8) R(r7, 4) F(symbol_coefficient, 4)
+	R(r6, 16) F(symbol_magnitude, 8) R(r7, 4) F(symbol_coefficient, 4)                         \
+	R(r8, 128) F(effective_errors, 64)
 /* clang-format on */
-#define WIRE_BER_BYTES 108
+#define WIRE_BER_BYTES 132
 WIRE_ATTRIBUTE(ber, WIRE_BER_LIST, WIRE_BER_BYTES)
+/* False: more bits than a link carries in that time, or more errors than bits, or no rates. */
+bool wire_ber_is_sound(const struct wire_ber *ber);
+
+/* Blocks of error correction with no wrong symbol, with one, two and so on. */
+#define WIRE_HISTOGRAM_BINS 16
+/* False: more blocks than a link carries in its life. */
+bool wire_histogram_decode(const uint8_t *page, uint64_t bins[WIRE_HISTOGRAM_BINS]);
 
 #endif

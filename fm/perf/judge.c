@@ -55,6 +55,19 @@ void ber_forget(struct ber_port *port)
 	*port = (struct ber_port){ 0 };
 }
 
+uint32_t ber_measured(struct ber_port *port, uint64_t errors, uint64_t read_us)
+{
+	uint64_t before = port->measured;
+
+	if (read_us <= port->trained_us)
+		return 0;
+	port->measured = errors + 1;
+	if (!before || errors + 1 <= before)
+		return 0;
+	return errors + 1 - before < UINT32_MAX / 2 ? (uint32_t)(errors + 1 - before)
+						    : UINT32_MAX / 2;
+}
+
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static uint64_t slot_of(const struct ber_conf *conf, unsigned window, uint64_t now_us)
@@ -114,6 +127,10 @@ bool ber_take(struct ber_port *port, const struct ber_conf *conf, const struct b
 	if (first || r.trained) {
 		mem_zero(&r.errors, 1);
 		r.raw = 0;
+	}
+	if (r.trained) {
+		port->measured = 0;
+		port->trained_us = r.now_us;
 	}
 	if (first)
 		port->since_us = port->last_us = port->clean_us = r.now_us;

@@ -111,7 +111,7 @@ bool judge_take(struct judge_port *port, const struct judge_limits *limits,
 
 enum ber_kind {
 	BER_SYMBOL,	      /* symbol errors: what is wrong behind all correction */
-	BER_EFFECTIVE,	      /* blocks that FEC could not mend, each as one error */
+	BER_EFFECTIVE,	      /* as the port measures it, else a block FEC could not mend as one */
 	BER_JUDGED,	      /* kinds below this one have limits */
 	BER_RAW = BER_JUDGED, /* symbols that FEC mended: reported, without a limit */
 	BER_KINDS
@@ -137,8 +137,15 @@ struct ber_port {		/* zeroed = never read; ber_forget() frees what it has */
 	struct ber_ring *ring;	/* NULL = no error in either window */
 	float raw[BER_WINDOWS]; /* sums that fade with the window */
 	uint8_t kind, window;	/* the worst, when last over */
+	uint64_t measured;	/* effective errors, as the port counts them; 0 = is not known */
+	uint64_t trained_us;	/* when its link lost its training last */
 };
 
+/*
+ * What was added to the errors that a port counts itself, as read at that time; 0 for the first
+ * reading, and for one from before its link was trained.
+ */
+uint32_t ber_measured(struct ber_port *port, uint64_t errors, uint64_t read_us);
 /* As if it was never read; frees what it has. */
 void ber_forget(struct ber_port *port);
 

@@ -10,9 +10,11 @@
 #include "fm/perf/judge.h"
 #include "fm/perf/module.h"
 #include "fm/perf/perf.h"
+#include "fm/registers/module.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/base/text.h"
 #include "topology/files/dump.h"
 
 struct slow_link {   /* a link that runs below what both ends can */
@@ -20,8 +22,6 @@ struct slow_link {   /* a link that runs below what both ends can */
 	uint8_t port, lanes, best_lanes;
 	enum topo_speed speed, best_speed;
 };
-
-struct slow_search;
 
 struct link_health {
 	struct fabric *fabric;
@@ -44,7 +44,7 @@ struct link_health {
 
 /* "symbol BER 3.2e-13 in 12 min (limit 1e-14)" */
 struct ber_text {
-	char text[96];
+	char text[128];
 };
 
 /* ---- Links that run below what they can ------------------------------------------------------ */
@@ -115,8 +115,6 @@ static int by_place(const void *a, const void *b)
 	return sort_order(x->node, y->node) ?: x->port - y->port;
 }
 
-/* ---- The search ------------------------------------------------------------------------------ */
-
 struct slow_search {
 	guid_t next; /* the node to go on with */
 	struct paces paces;
@@ -158,8 +156,9 @@ static struct ber_text link_health_ber_why(const struct link_health *h,
 	bool hours = seconds >= 7200; /* as a person says it */
 	struct ber_text why;
 
-	array_printf(why.text, "%s BER %.2g in %.3g %s (limit %.2g)", ber_kind_name(kind),
+	array_printf(why.text, "%s BER %.2g%s in %.3g %s (limit %.2g)", ber_kind_name(kind),
 		     ber_share(port->ber, &conf, kind, window, port->bits_s),
+		     kind == BER_EFFECTIVE && port->ber->measured ? " by the port's register" : "",
 		     seconds / (hours ? 3600 : 60), hours ? "h" : "min", conf.limit[window]);
 	return why;
 }
@@ -256,12 +255,19 @@ json_t *link_health_history(const struct fabric *fabric, guid_t guid, uint8_t nu
 static void link_health_read_port(void *health, guid_t node, uint8_t num)
 {
 	struct link_health *h = health;
-
 	uint64_t *clean = links_out_clean_us(h->fabric, node, num);
 
 	if (clean)
 		*clean = clean_us(h, node, num);
 	note_history(h, node, num);
+}
+
+static uint64_t link_health_measured(void *health, guid_t node, uint8_t num, bool again,
+				     uint64_t *errors)
+{
+	const struct link_health *h = health;
+
+	return link_effective_errors(h->fabric, node, num, again, errors);
 }
 
 /* As perf_ops.trained: both ends are read by a sweep, and its update shares links again. */
@@ -411,21 +417,15 @@ static const char *link_health_swept(void *room, const struct fabric_swept *swep
 	return NULL;
 }
 
-/* ---- Pace ------------------------------------------------------------------------------------ */
+/* ---- Whether passes over all counters keep to their interval --------------------------------- */
 
-/*
- * Whether passes over all counters keep to their interval. An alert is raised when two in a row did
- * not, and ends when two in a row did.
- */
-
-#define IN_A_ROW 2
+#define IN_A_ROW 2 /* that did not are an alert, that did are its end */
 
 static uint64_t interval_us(const struct link_health *h)
 {
 	return h->services.conf->perf.interval_ms * 1000ull;
 }
 
-/* The interval is another one: whether passes keep to it is judged from the start. */
 static void link_health_pace_reset(struct link_health *h)
 {
 	h->late = h->in_time = 0;
@@ -514,11 +514,10 @@ static void add_row(void *arg, const struct perf_port *port)
 				json_real(ber_share(port->ber, &conf, kind, window, port->bits_s)));
 		json_object_set_new(ber, ber_kind_name(kind), windows);
 	}
-	json_object_set_new(ber, "over", json_boolean(ber_is_over(port->ber)));
-	json_object_set_new(ber, "clean_s", json_real((double)ber_clean_for_us(port->ber) / 1e6));
-	json_object_set_new(row, "ber", ber);
-	json_object_set_new(row, "rates", rates);
-	json_object_set_new(row, "counters", unwell_counters(port));
+	json_put(ber, "{ss sb sf}", "effective_by", port->ber->measured ? "register" : "counters",
+		 "over", ber_is_over(port->ber), "clean_s",
+		 (double)ber_clean_for_us(port->ber) / 1e6);
+	json_put(row, "{so so so}", "ber", ber, "rates", rates, "counters", unwell_counters(port));
 	json_array_append_new(rows->list, row);
 }
 
@@ -751,8 +750,6 @@ static void link_health_passed(void *room, const struct perf_pass *pass)
 }
 
 /*
- * What the counters of ports come to for the fabric.
- *
  * A link is judged by the worse of its two ports. A change of the verdict is an event. An unhealthy
  * link between switches is quarantined (no transit while an equally short path exists, and never
  * more than part of a leaf's uplinks) unless `health_action` asks for warnings alone.
@@ -950,8 +947,12 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	static const struct perf_ops ops = { changed, link_health_ber, link_health_read_port,
-					     link_health_trained, link_health_passed };
+	static const struct perf_ops ops = { changed,
+					     link_health_ber,
+					     link_health_read_port,
+					     link_health_trained,
+					     link_health_passed,
+					     link_health_measured };
 	struct link_health *h = mem_new(h);
 	struct fabric_services services = fabric_services(fabric);
 	const struct perf_conf conf = perf_conf(services.conf);

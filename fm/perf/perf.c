@@ -393,13 +393,54 @@ static bool errors_are_held(struct perf *p, struct pnode *n, uint8_t num, enum p
 	return false;
 }
 
+/* What the last reading of its counters says of the port's error rate. */
+static void take_error_rate(struct perf *p, struct pnode *n, uint8_t num)
+{
+	const struct port_counters *c = &n->counters[num - 1];
+	const struct inv_port *port = &n->inv->ports[num];
+	struct ber_port *ber = &n->ber[num];
+	bool errors =
+		added(c, PERF_SYMBOL) + added(c, PERF_RCV_ERRORS) + added(c, PERF_INTEGRITY) > 0;
+	/* What error correction did may be of an earlier pass. */
+	bool fec = c->read_us[COUNTERS_FEC] > ber->last_us;
+	double blocks = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED) : 0;
+	bool trained = added(c, PERF_DOWNED) > 0 || added(c, PERF_RECOVERED) > 0, changed;
+	uint64_t total, read_us;
+
+	read_us = p->ops->measured(p->arg, n->guid, num,
+				   errors || trained || blocks > 0 || ber->ring, &total);
+
+	const struct ber_reading reading = {
+		.errors = { [BER_SYMBOL] = lround(added(c, PERF_SYMBOL)),
+			    [BER_EFFECTIVE] =
+				    read_us ? ber_measured(ber, total, read_us) : lround(blocks) },
+		.raw = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_SYMBOLS) : 0,
+		.trained = trained,
+		.bits_s = topo_lane_signalling_mbps(port->speed) * 1e6 * port->lanes,
+		.lenience = port->speed <= TOPO_EDR ? BEFORE_FEC_LENIENCE : 1,
+		.now_us = loop_now_us(p->loop),
+	};
+
+	if (errors || trained)
+		ask(p, n, num, JOB_PACE);
+	if (!read_us)
+		ber->measured = 0;
+	changed = ber_take(ber, &p->conf.ber, &reading);
+	n->bits_s[num] = (float)reading.bits_s;
+	p->ops->read(p->arg, n->guid, num);
+	if (changed || ber_is_over(ber)) {
+		const struct perf_port over = pnode_port(n, num);
+
+		p->ops->ber(p->arg, &over, changed);
+	}
+}
+
 static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const struct wire_perf *now)
 {
 	struct judge_port *judged = &n->judged[num];
 	enum judge_state before = judged->state;
 	bool changed = judge_take(judged, &p->conf.limits, now, word_rate(&n->inv->ports[num]),
 				  loop_now_us(p->loop));
-	struct perf_port port;
 
 	p->now.ports++;
 	if (judged->state == JUDGE_WELL && !judged->over) {
@@ -414,39 +455,11 @@ static void counters_met(struct perf *p, struct pnode *n, uint8_t num, const str
 	if (n->details[num] && !n->no_details && judged->rate[JUDGE_DISCARDS] > 0)
 		ask(p, n, num, JOB_XMIT);
 	if (changed) {
-		port = pnode_port(n, num);
+		const struct perf_port port = pnode_port(n, num);
+
 		p->ops->changed(p->arg, &port, before);
 	}
-
-	/* What the last reading of its counters says of the port's error rate. */
-	uint64_t now_us = loop_now_us(p->loop);
-	const struct port_counters *c = &n->counters[num - 1];
-	const struct inv_port *reading_port = &n->inv->ports[num];
-	bool errors =
-		added(c, PERF_SYMBOL) + added(c, PERF_RCV_ERRORS) + added(c, PERF_INTEGRITY) > 0;
-	/* What error correction did may be of an earlier pass. */
-	bool fec = c->read_us[COUNTERS_FEC] > n->ber[num].last_us;
-	double blocks = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_UNCORRECTED) : 0;
-	struct ber_reading reading = (struct ber_reading){
-		.errors = { [BER_SYMBOL] = lround(added(c, PERF_SYMBOL)),
-			    [BER_EFFECTIVE] = lround(blocks) },
-		.raw = fec ? added(c, COUNTERS_FEC_FIRST + WIRE_FEC_SYMBOLS) : 0,
-		.trained = added(c, PERF_DOWNED) > 0 || added(c, PERF_RECOVERED) > 0,
-		.bits_s =
-			topo_lane_signalling_mbps(reading_port->speed) * 1e6 * reading_port->lanes,
-		.lenience = reading_port->speed <= TOPO_EDR ? BEFORE_FEC_LENIENCE : 1,
-		.now_us = now_us,
-	};
-
-	if (errors || reading.trained)
-		ask(p, n, num, JOB_PACE);
-	changed = ber_take(&n->ber[num], &p->conf.ber, &reading);
-	n->bits_s[num] = (float)reading.bits_s;
-	p->ops->read(p->arg, n->inv->guid, num);
-	if (!changed && !ber_is_over(&n->ber[num]))
-		return;
-	port = pnode_port(n, num);
-	p->ops->ber(p->arg, &port, changed);
+	take_error_rate(p, n, num);
 }
 
 static void pace_met(struct perf *p, struct pnode *n, uint8_t num, const uint8_t data[64])

@@ -56,6 +56,8 @@ struct perf_ops {
 	/* Its link runs by other lanes or at another speed than the inventory has. */
 	void (*trained)(void *arg, struct inv_node *node, uint8_t num);
 	void (*passed)(void *arg, const struct perf_pass *pass);
+	/* As link_effective_errors() (fm/registers/module.h). */
+	uint64_t (*measured)(void *arg, guid_t node, uint8_t num, bool again, uint64_t *errors);
 };
 
 struct perf;

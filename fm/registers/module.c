@@ -26,9 +26,10 @@ struct registers_room {
 	struct fabric *fabric;
 	struct fabric_services services;
 	struct registers *registers;
-	unsigned burst;	      /* events since nothing was waiting */
-	unsigned moves;	      /* events about cables in this lap */
-	struct name_list hot; /* ports that the lap has come to */
+	unsigned burst;		/* events since nothing was waiting */
+	unsigned moves;		/* events about cables in this lap */
+	struct name_list hot;	/* ports that the lap has come to */
+	struct waiters readers; /* of bit errors */
 	uint64_t reasons[REASONS];
 };
 
@@ -91,15 +92,18 @@ static bool judge(const struct registers *r, guid_t node, uint8_t port, struct v
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
+/* "leaf-07 p17 (cage 9/1)", where the label on the device is known. */
 static void end_name(const struct fabric *fabric, guid_t node, uint8_t port, char *to, size_t size)
 {
 	const struct topo *t = fabric_view(fabric).topo;
-	uint32_t at = t ? topo_find(t, node) : TOPO_NONE;
+	uint32_t at = t ? topo_port_of(t, node, port) : TOPO_NONE;
+	const char *label = at == TOPO_NONE ? "" : topo_port_label(t, at);
 
 	if (at == TOPO_NONE)
 		snprintf(to, size, "0x%016" PRIx64 " p%u", node, port);
 	else
-		snprintf(to, size, "%s p%u", t->nodes[at].name, port);
+		snprintf(to, size, "%s p%u%s%s%s", t->nodes[t->ports[at].node].name, port,
+			 *label ? " (" : "", label, *label ? ")" : "");
 }
 
 static void reason_name(unsigned reason, char name[64])
@@ -468,7 +472,8 @@ static void ended(void *arg, guid_t node, uint8_t port)
 		char link[2][128];
 
 		room->reasons[v.reason]++;
-		if (v.down->intent == WIRE_INTENT_YES)
+		if (v.down->intent == WIRE_INTENT_YES &&
+		    registers_excuse(room->registers, node, port))
 			count_flap(room,
 				   (struct cable_end[]){
 					   { .node = node, .port = port },
@@ -514,9 +519,140 @@ static const char *registers_swept(void *arg, const struct fabric_swept *swept)
 	return NULL;
 }
 
+/* ---- Devices --------------------------------------------------------------------------------- */
+
+/*
+ * A device that started again took its links down: that is neither their cables' fault nor a reason
+ * of theirs.
+ */
+static void rebooted(void *arg, guid_t guid, const struct wire_device *before,
+		     const struct wire_device *now)
+{
+	struct registers_room *room = arg;
+	const struct inv_node *node = inventory_find(room->services.inventory, guid);
+	char was[32], is[32];
+	unsigned lost = 0;
+
+	for (unsigned num = 1; node && num <= node->nports; num++) {
+		const struct register_port *at = registers_port(room->registers, guid, num);
+
+		if (!at || at->fall != REGISTER_FELL ||
+		    !registers_excuse(room->registers, guid, num))
+			continue;
+		lost++;
+		count_flap(room,
+			   (struct cable_end[]){ { .node = guid, .port = num },
+						 { .node = at->peer, .port = at->peer_port } },
+			   -1);
+	}
+	if (!node || room->moves++ >= EVENTS)
+		return;
+
+	const struct event_subject subject = inventory_subject(node, -1);
+
+	wire_device_firmware(before, was);
+	wire_device_firmware(now, is);
+	event_log_add(room->services.events, LOG_NOTICE, "device-rebooted", &subject,
+		      json_pack("{si si ss ss}", "up_s", now->up_s, "links_lost", lost, "firmware",
+				is, "firmware_before", was),
+		      "%s: rebooted, up for %u s, %u links were lost by that%s%s%s",
+		      inventory_name(node, -1).text, now->up_s, lost,
+		      strcmp(was, is) ? "; firmware " : "", strcmp(was, is) ? is : "",
+		      strcmp(was, is) ? " is new" : "");
+}
+
+json_t *device_facts(const struct fabric *fabric, guid_t node)
+{
+	const struct registers_room *room = fabric_room(fabric, &registers_module);
+	const struct register_device *device =
+		room ? registers_device(room->registers, node) : NULL;
+	char firmware[32], psid[17];
+
+	if (!device)
+		return NULL;
+	wire_device_firmware(&device->info, firmware);
+	wire_module_text(device->info.psid, psid);
+	return json_pack(
+		"{ss ss sI}", "firmware", firmware, "psid", psid, "up_s",
+		(json_int_t)(device->info.up_s +
+			     (loop_now_us(room->services.loop) - device->read_us) / 1000000));
+}
+
+/* ---- Bit errors ------------------------------------------------------------------------------ */
+
+uint64_t link_effective_errors(const struct fabric *fabric, guid_t node, uint8_t num, bool again,
+			       uint64_t *errors)
+{
+	const struct registers_room *room = fabric_room(fabric, &registers_module);
+	const struct register_port *at = room ? registers_port(room->registers, node, num) : NULL;
+
+	if (again && room)
+		registers_watch(room->registers, node, num);
+	*errors = at ? at->ber.effective_errors : 0;
+	return at ? at->ber_us : 0;
+}
+
+/* A magnitude of 255 stands for none. */
+static json_t *rate(unsigned coefficient, unsigned magnitude)
+{
+	return !magnitude
+		       ? json_null()
+		       : json_real(magnitude == 255 ? 0 : coefficient * pow(10, -(int)magnitude));
+}
+
+json_t *link_bit_errors(const struct fabric *fabric, guid_t node, uint8_t num)
+{
+	const struct registers_room *room = fabric_room(fabric, &registers_module);
+	const struct register_port *at = room ? registers_port(room->registers, node, num) : NULL;
+	json_t *bins = at && at->histogram ? json_array() : json_null();
+
+	if (!at || (!at->ber_us && !at->histogram))
+		return NULL;
+	for (unsigned i = 0; at->histogram && i < WIRE_HISTOGRAM_BINS; i++)
+		json_array_append_new(bins, json_integer((json_int_t)at->histogram[i]));
+	return json_pack("{so so so sI so so}", "raw_ber",
+			 rate(at->ber.raw_coefficient, at->ber.raw_magnitude), "effective_ber",
+			 rate(at->ber.effective_coefficient, at->ber.effective_magnitude),
+			 "symbol_ber", rate(at->ber.symbol_coefficient, at->ber.symbol_magnitude),
+			 "effective_errors", (json_int_t)at->ber.effective_errors, "age_s",
+			 at->ber_us
+				 ? json_real((loop_now_us(room->services.loop) - at->ber_us) / 1e6)
+				 : json_null(),
+			 "histogram", bins);
+}
+
+static void read_cb(void *arg)
+{
+	struct registers_room *room = arg;
+	json_t *empty = json_object();
+
+	waiters_answer(&room->readers, empty, NULL);
+	json_decref(empty);
+}
+
+void link_bit_errors_read(struct fabric *fabric, guid_t guid, uint8_t num, waiter_fn *fn, void *arg)
+{
+	struct registers_room *room = fabric_room(fabric, &registers_module);
+	const struct inv_node *node = inventory_find(room->services.inventory, guid);
+	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
+	bool asked = registers_read(room->registers, guid, num);
+
+	if (port && port->peer)
+		asked |= registers_read(room->registers, port->peer->guid, port->peer_port);
+	waiters_add(&room->readers, fn, arg);
+	if (!asked)
+		read_cb(room);
+}
+
+void link_client_gone(struct fabric *fabric, const void *arg)
+{
+	waiters_cancel(&((struct registers_room *)fabric_room(fabric, &registers_module))->readers,
+		       arg);
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static json_t *counts_json(const struct registers_room *room, enum register_kind kind)
+static json_t *counts_json(const struct registers_room *room, unsigned kind)
 {
 	struct registers_counts counts = registers_counts(room->registers, kind);
 
@@ -539,8 +675,11 @@ static void registers_status(const void *arg, json_t *doc)
 			json_object_set_new(reasons, name,
 					    json_integer((json_int_t)room->reasons[i]));
 		}
-	json_put(counts, "{si so so}", "waiting", registers_waiting(room->registers), "modules",
-		 counts_json(room, REGISTER_MODULE), "down_reasons", reasons);
+	json_put(counts, "{si so so so so so}", "waiting", registers_waiting(room->registers),
+		 "modules", counts_json(room, REGISTER_MODULE), "bit_errors",
+		 counts_json(room, REGISTER_BER), "histograms",
+		 counts_json(room, REGISTER_HISTOGRAM), "devices",
+		 counts_json(room, REGISTER_KINDS), "down_reasons", reasons);
 	json_object_set_new(doc, "registers", counts);
 }
 
@@ -558,7 +697,9 @@ static void *init(struct fabric *fabric)
 						  .ended = ended,
 						  .module = take_module,
 						  .hot = take_hot,
-						  .lapped = lapped };
+						  .lapped = lapped,
+						  .rebooted = rebooted,
+						  .read = read_cb };
 	struct registers_room *room = mem_new(room);
 
 	room->fabric = fabric;
@@ -573,6 +714,7 @@ static void fini(void *arg)
 	struct registers_room *room = arg;
 
 	registers_free(room->registers);
+	waiters_fini(&room->readers);
 	json_decref(room->hot.ports);
 	room->hot = (struct name_list){ 0 };
 	lapped(room);

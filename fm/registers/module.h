@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * module: why links went down, and which cables they have, as their ports report it, as a room
- * (fm/fabric/module.h).
+ * module: why links went down, which cables they have, how many bits are wrong and which firmware
+ * devices run, as they report it, as a room (fm/fabric/module.h).
  */
 #ifndef FMD_REGISTERS_MODULE_H
 #define FMD_REGISTERS_MODULE_H
 
 #include "fm/fabric/module.h"
+#include "fm/fabric/operation.h"
 
 extern const struct fabric_module registers_module;
 
@@ -29,5 +30,25 @@ bool link_down_reason(const struct fabric *fabric, guid_t node, uint8_t port,
 json_t *link_module(const struct fabric *fabric, guid_t node, uint8_t port);
 /* How hot it is, in C; NAN: that is not known. */
 double link_module_celsius(const struct fabric *fabric, guid_t node, uint8_t port);
+
+/*
+ * Errors behind error correction that the port has counted. When that was read, by the loop's
+ * clock; 0 = it is not known. again: it is read again soon.
+ */
+uint64_t link_effective_errors(const struct fabric *fabric, guid_t node, uint8_t port, bool again,
+			       uint64_t *errors);
+/*
+ * Bit error rates as last read, and "histogram", a list: blocks with no wrong symbol, with one, and
+ * so on, null where it was not read. NULL: nothing is known. The caller owns it; may be called in a
+ * child.
+ */
+json_t *link_bit_errors(const struct fabric *fabric, guid_t node, uint8_t port);
+/* Reads these now at both ends of a link; then fn is called, with an empty document. */
+void link_bit_errors_read(struct fabric *fabric, guid_t node, uint8_t port, waiter_fn *fn,
+			  void *arg);
+void link_client_gone(struct fabric *fabric, const void *arg); /* fn is not called */
+
+/* "firmware", "psid", "up_s"; NULL: not known. The caller owns it; may be called in a child. */
+json_t *device_facts(const struct fabric *fabric, guid_t node);
 
 #endif

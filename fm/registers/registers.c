@@ -9,7 +9,9 @@
 #define ALONE_US     3600000000u
 
 /* Laps */
-#define ASKS_A_S    30
+#define ASK_US	    33334u /* 30 requests a second */
+#define BURST	    6	   /* of them */
+#define WATCH_LEFT  3	   /* of those, for laps */
 #define PIECE_US    200000
 #define LOOKS	    256	      /* of a piece */
 #define LAP_US	    10000000u /* at least */
@@ -17,6 +19,7 @@
 #define READ_US	    600000000u
 #define HOT_US	    60000000u
 #define NEARLY_HOT  (10 * 256)
+#define CLOCK_S	    10 /* seconds by which a device may be wrong beside */
 
 static const struct {
 	uint16_t id;
@@ -24,6 +27,8 @@ static const struct {
 } pages[REGISTER_KINDS] = {
 	[REGISTER_DOWN] = { WIRE_REGISTER_PDDR, WIRE_PDDR_DOWN },
 	[REGISTER_MODULE] = { WIRE_REGISTER_PDDR, WIRE_PDDR_MODULE },
+	[REGISTER_BER] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_BER },
+	[REGISTER_HISTOGRAM] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_HISTOGRAM },
 };
 
 #define JOB_ABLE REGISTER_KINDS /* others are the kind */
@@ -35,7 +40,10 @@ struct rnode {
 	uint64_t unable_us; /* ABLE_NO: since when */
 	unsigned wanted;    /* ports in REGISTER_WANTED */
 	uint8_t able;	    /* enum able */
+	uint8_t was_able;   /* ABLE_ASKED: before that */
 	uint8_t nports;
+	bool again; /* a link of it fell: GeneralInfo is asked for once more */
+	struct register_device device;
 	struct register_port ports[]; /* [nports + 1] */
 };
 
@@ -49,7 +57,10 @@ struct registers {
 	cl_qmap_t nodes;
 	unsigned waiting; /* ports that are wanted or asked */
 	unsigned jobs;	  /* queued or on their way */
-	struct registers_counts counts[REGISTER_KINDS];
+	unsigned reading; /* of those, histograms */
+	uint64_t paid_us; /* until when requests of the past have used up what there is a second */
+	struct rnode *latest; /* of find(), as one device is asked for many times in a row */
+	struct registers_counts counts[JOB_ABLE + 1];
 	struct {
 		struct loop_timer *timer;
 		guid_t node; /* where it goes on */
@@ -61,8 +72,11 @@ struct registers {
 
 static struct rnode *find(const struct registers *r, guid_t guid)
 {
-	cl_map_item_t *item = cl_qmap_get(&r->nodes, guid);
+	cl_map_item_t *item;
 
+	if (r->latest && r->latest->guid == guid)
+		return r->latest;
+	item = cl_qmap_get(&r->nodes, guid);
 	return item == cl_qmap_end(&r->nodes) ? NULL : (struct rnode *)item;
 }
 
@@ -78,6 +92,7 @@ static struct rnode *node_of(struct registers *r, guid_t guid)
 		n->nports = inv->nports;
 		cl_qmap_insert(&r->nodes, guid, &n->item);
 	}
+	r->latest = n ? n : r->latest;
 	return n;
 }
 
@@ -103,6 +118,24 @@ static uint16_t lid_of(const struct inv_node *inv, unsigned num)
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
+
+/* Whether a request more is within what there is a second; so many are left then. */
+static bool affords(const struct registers *r, unsigned left)
+{
+	uint64_t now = loop_now_us(r->loop);
+
+	return r->jobs < WAITING_MOST && (now > BURST * ASK_US && r->paid_us < now - BURST * ASK_US
+						  ? left < BURST
+						  : r->paid_us + (left + 1) * ASK_US <= now);
+}
+
+static void pay(struct registers *r)
+{
+	uint64_t now = loop_now_us(r->loop),
+		 least = now > BURST * ASK_US ? now - BURST * ASK_US : 0;
+
+	r->paid_us = (r->paid_us > least ? r->paid_us : least) + ASK_US;
+}
 
 static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
@@ -130,6 +163,12 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	return request->mad.lid;
 }
 
+static void read_one(struct registers *r, unsigned kind)
+{
+	if (kind == REGISTER_HISTOGRAM && !--r->reading)
+		r->ops->read(r->arg);
+}
+
 static void unwanted(void *owner, const struct batch_job *job)
 {
 	struct registers *r = owner;
@@ -137,9 +176,11 @@ static void unwanted(void *owner, const struct batch_job *job)
 
 	r->jobs--;
 	if (job->kind == JOB_ABLE) {
-		n->able = ABLE_UNASKED;
+		n->able = n->was_able;
+		n->again = true;
 		return;
 	}
+	read_one(r, job->kind);
 
 	uint8_t *state = &n->ports[job->arg].state[job->kind];
 
@@ -147,8 +188,8 @@ static void unwanted(void *owner, const struct batch_job *job)
 		return;
 	*state = job->kind == REGISTER_DOWN ? REGISTER_WANTED : REGISTER_UNASKED;
 	n->wanted += job->kind == REGISTER_DOWN;
-	if (job->kind == REGISTER_MODULE)
-		n->ports[job->arg].module_us = 0;
+	if (job->kind <= REGISTER_BER)
+		n->ports[job->arg].asked_us[job->kind] = 0;
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -163,6 +204,26 @@ static bool keep(struct registers *r, struct rnode *n, unsigned num, enum regist
 	if (kind == REGISTER_DOWN) {
 		wire_down_decode(page, &port->down);
 		return port->down.blame <= WIRE_BLAME_REMOTE && port->down.intent <= WIRE_INTENT_NO;
+	}
+	if (kind == REGISTER_BER) {
+		struct wire_ber ber;
+
+		wire_ber_decode(page, &ber);
+		if (wire_ber_is_sound(&ber)) {
+			port->ber = ber;
+			port->ber_us = loop_now_us(r->loop);
+		}
+		return wire_ber_is_sound(&ber);
+	}
+	if (kind == REGISTER_HISTOGRAM) {
+		uint64_t bins[WIRE_HISTOGRAM_BINS];
+
+		if (!wire_histogram_decode(page, bins))
+			return false;
+		if (!port->histogram)
+			port->histogram = mem_array(port->histogram, WIRE_HISTOGRAM_BINS);
+		memcpy(port->histogram, bins, sizeof(bins));
+		return true;
 	}
 	wire_module_decode(page, &module);
 	if (!wire_module_is_sound(&module))
@@ -185,6 +246,8 @@ static void take(struct registers *r, const struct batch_job *job, const struct 
 
 	if (n->ports[job->arg].state[job->kind] != REGISTER_ASKED)
 		return; /* the link fell once more */
+	if (job->kind == REGISTER_BER && answer->result != MAD_TIMEOUT)
+		n->ports[job->arg].ber_us = 0; /* until it is taken over below */
 	if (answer->result == MAD_OK) {
 		memcpy(data, answer->data, sizeof(data));
 		wire_register_about(pages[job->kind].id, data, &about, &page);
@@ -200,6 +263,38 @@ static void take(struct registers *r, const struct batch_job *job, const struct 
 	end(r, n, job->arg, job->kind, state);
 }
 
+/*
+ * A device that started again runs for less long than one that did not. Its clock may be wrong by a
+ * hundredth.
+ */
+static void take_device(struct registers *r, struct rnode *n, const struct mad_answer *answer)
+{
+	struct registers_counts *counts = &r->counts[JOB_ABLE];
+	const struct register_device was = n->device;
+	struct wire_device now;
+	bool rebooted;
+
+	counts->refused += answer->result == MAD_STATUS;
+	counts->unanswered += answer->result != MAD_STATUS && answer->result != MAD_OK;
+	if (answer->result != MAD_OK)
+		return;
+	wire_device_decode(answer->data + WIRE_VENDOR_INFO_OFFSET, &now);
+	if (!wire_device_is_sound(&now)) {
+		counts->malformed++;
+		return;
+	}
+	counts->read++;
+	rebooted = was.read_us &&
+		   now.up_s + CLOCK_S < was.info.up_s + (loop_now_us(r->loop) - was.read_us) /
+								1000000 * 99 / 100;
+	if (rebooted)
+		r->ops->rebooted(r->arg, n->guid, &was.info, &now);
+	n->device = (struct register_device){ loop_now_us(r->loop), now };
+	for (unsigned num = 0; num <= n->nports && !n->again; num++)
+		if (n->ports[num].fall == REGISTER_FELL)
+			n->ports[num].fall = REGISTER_STOOD;
+}
+
 static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
 		     const struct mad_answer *answer)
 {
@@ -209,11 +304,14 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	r->jobs--;
 	if (job->kind != JOB_ABLE) {
 		take(r, job, answer);
+		read_one(r, job->kind);
 		return;
 	}
-	n->able =
-		answer->result == MAD_OK && wire_registers_able(answer->data) ? ABLE_YES : ABLE_NO;
+	n->able = answer->result == MAD_OK ? wire_registers_able(answer->data) ? ABLE_YES : ABLE_NO
+		  : answer->result == MAD_TIMEOUT && n->was_able == ABLE_YES ? ABLE_YES
+									     : ABLE_NO;
 	n->unable_us = loop_now_us(r->loop);
+	take_device(r, n, answer);
 	loop_timer_set(r->timer, 1);
 }
 
@@ -222,11 +320,14 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 static void add_job(struct registers *r, struct rnode *n, unsigned num, uint8_t kind)
 {
 	r->jobs++;
+	r->reading += kind == REGISTER_HISTOGRAM;
+	r->counts[kind].asked++;
 	if (kind == JOB_ABLE) {
+		n->was_able = n->able;
 		n->able = ABLE_ASKED;
+		n->again = false;
 	} else {
 		n->ports[num].state[kind] = REGISTER_ASKED;
-		r->counts[kind].asked++;
 	}
 	batch_add(r->batch, &(struct batch_job){ .object = n, .arg = num, .kind = kind });
 }
@@ -287,9 +388,12 @@ static void want(struct registers *r, guid_t guid, uint8_t num, guid_t peer, uin
 
 	r->waiting += before != REGISTER_WANTED && before != REGISTER_ASKED;
 	n->wanted += before != REGISTER_WANTED;
+	n->again = true;
+	free(port->histogram);
 	*port = (struct register_port){ .state = { [REGISTER_DOWN] = REGISTER_WANTED },
 					.peer = peer,
 					.peer_port = peer_port,
+					.fall = REGISTER_FELL,
 					.module = port->module };
 }
 
@@ -318,53 +422,63 @@ static int too_hot(const struct wire_module *module)
 			       : INT16_MIN;
 }
 
-static bool is_due(const struct registers *r, const struct register_port *port)
+static bool is_due(const struct registers *r, const struct register_port *port,
+		   enum register_kind kind)
 {
 	uint64_t day = (uint64_t)DAY_OF_PORT * r->lap.all;
-	uint8_t state = port->state[REGISTER_MODULE];
-	uint64_t period = state == REGISTER_UNKNOWN		 ? ALONE_US
-			  : too_hot(&port->module) > -NEARLY_HOT ? HOT_US
-			  : day > READ_US			 ? day
-								 : READ_US;
+	uint8_t state = port->state[kind];
+	uint64_t period = kind == REGISTER_BER || state == REGISTER_UNKNOWN ? ALONE_US
+			  : too_hot(&port->module) > -NEARLY_HOT	    ? HOT_US
+			  : day > READ_US				    ? day
+									    : READ_US;
 
-	return state != REGISTER_ASKED && (!port->module_us || port->again ||
-					   loop_now_us(r->loop) - port->module_us >= period);
+	return state != REGISTER_ASKED &&
+	       (!port->asked_us[kind] || (kind == REGISTER_MODULE && port->again) ||
+		loop_now_us(r->loop) - port->asked_us[kind] >= period);
 }
 
-/* How many requests that port is worth now, 0 or 1. */
-static unsigned look(struct registers *r, const struct inv_node *inv, unsigned num)
+static void ask_for(struct registers *r, struct rnode *n, unsigned num, enum register_kind kind)
+{
+	pay(r);
+	if (kind <= REGISTER_BER)
+		n->ports[num].asked_us[kind] = loop_now_us(r->loop);
+	add_job(r, n, num, kind);
+}
+
+/* Asks what is due of that port, and of its device. */
+static void look(struct registers *r, const struct inv_node *inv, unsigned num)
 {
 	struct rnode *n = is_met(inv, num) ? node_of(r, inv->guid) : NULL;
 	struct register_port *port = n && num <= n->nports ? &n->ports[num] : NULL;
 
 	if (!port)
-		return 0;
+		return;
 	r->lap.ports++;
 	if (port->state[REGISTER_MODULE] == REGISTER_READ && too_hot(&port->module) > 0)
 		r->ops->hot(r->arg, inv, num, &port->module);
 	asked_again(r, n);
-	if (r->jobs >= WAITING_MOST || n->able == ABLE_NO || n->able == ABLE_ASKED ||
-	    !is_due(r, port))
-		return 0;
-	if (n->able == ABLE_YES)
-		port->module_us = loop_now_us(r->loop);
-	add_job(r, n, num, n->able == ABLE_YES ? REGISTER_MODULE : JOB_ABLE);
-	return 1;
+	if (n->able != ABLE_ASKED && affords(r, 0) &&
+	    (n->able == ABLE_UNASKED || (n->again && n->device.read_us))) {
+		pay(r);
+		add_job(r, n, num, JOB_ABLE);
+	}
+	for (enum register_kind kind = REGISTER_MODULE; kind <= REGISTER_BER; kind++)
+		if (n->able == ABLE_YES && is_due(r, port, kind) && affords(r, 0))
+			ask_for(r, n, num, kind);
 }
 
 static void lap(void *arg)
 {
 	struct registers *r = arg;
 	struct inv_node *inv = inventory_from(r->inv, r->lap.node);
-	unsigned asks = (unsigned)(ASKS_A_S * (uint64_t)PIECE_US / 1000000);
 	uint64_t now = loop_now_us(r->loop), next = PIECE_US;
 
 	if (!r->ops->may_ask(r->arg)) {
 		loop_timer_set(r->lap.timer, LAP_US / 10);
 		return;
 	}
-	for (unsigned looks = LOOKS; inv && looks && asks; looks--) {
-		asks -= look(r, inv, ++r->lap.port);
+	for (unsigned looks = LOOKS; inv && looks && affords(r, 0); looks--) {
+		look(r, inv, ++r->lap.port);
 		if (r->lap.port < inv->nports)
 			continue;
 		inv = inventory_next(r->inv, inv);
@@ -380,6 +494,34 @@ static void lap(void *arg)
 		r->lap.began_us = now + next;
 	}
 	loop_timer_set(r->lap.timer, next);
+}
+
+/* A port that can be asked now; NULL = it can not. */
+static struct rnode *node_to_ask(struct registers *r, guid_t node, unsigned num)
+{
+	const struct inv_node *inv = inventory_find(r->inv, node);
+	struct rnode *n = inv && is_met(inv, num) ? node_of(r, node) : NULL;
+
+	return n && num <= n->nports && n->able == ABLE_YES && r->ops->may_ask(r->arg) ? n : NULL;
+}
+
+void registers_watch(struct registers *r, guid_t node, uint8_t num)
+{
+	struct rnode *n = affords(r, WATCH_LEFT) ? node_to_ask(r, node, num) : NULL;
+	uint8_t state = n ? n->ports[num].state[REGISTER_BER] : REGISTER_ASKED;
+
+	if (state != REGISTER_ASKED && state != REGISTER_UNKNOWN)
+		ask_for(r, n, num, REGISTER_BER);
+}
+
+bool registers_read(struct registers *r, guid_t node, uint8_t num)
+{
+	struct rnode *n = node_to_ask(r, node, num);
+
+	for (enum register_kind kind = REGISTER_BER; n && kind <= REGISTER_HISTOGRAM; kind++)
+		if (n->ports[num].state[kind] != REGISTER_ASKED)
+			ask_for(r, n, num, kind);
+	return n;
 }
 
 /* ---- The outside ----------------------------------------------------------------------------- */
@@ -415,7 +557,26 @@ unsigned registers_waiting(const struct registers *r)
 	return r->waiting;
 }
 
-struct registers_counts registers_counts(const struct registers *r, enum register_kind kind)
+const struct register_device *registers_device(const struct registers *r, guid_t node)
+{
+	const struct rnode *n = find(r, node);
+
+	return n && n->device.read_us ? &n->device : NULL;
+}
+
+bool registers_excuse(struct registers *r, guid_t node, uint8_t num)
+{
+	struct rnode *n = find(r, node);
+	struct register_port *here = n && num <= n->nports ? &n->ports[num] : NULL;
+	struct rnode *m = here && here->fall != REGISTER_EXCUSED ? find(r, here->peer) : NULL;
+
+	if (!m || here->peer_port > m->nports)
+		return false;
+	here->fall = m->ports[here->peer_port].fall = REGISTER_EXCUSED;
+	return true;
+}
+
+struct registers_counts registers_counts(const struct registers *r, unsigned kind)
 {
 	return r->counts[kind];
 }
@@ -449,10 +610,12 @@ void registers_free(struct registers *r)
 	loop_timer_free(r->timer);
 	loop_timer_free(r->lap.timer);
 	while (cl_qmap_count(&r->nodes)) {
-		cl_map_item_t *item = cl_qmap_head(&r->nodes);
+		struct rnode *n = (struct rnode *)cl_qmap_head(&r->nodes);
 
-		cl_qmap_remove_item(&r->nodes, item);
-		free(item);
+		cl_qmap_remove_item(&r->nodes, &n->item);
+		for (unsigned num = 0; num <= n->nports; num++)
+			free(n->ports[num].histogram);
+		free(n);
 	}
 	free(r);
 }

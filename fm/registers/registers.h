@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * registers: asks NVIDIA's devices why a link went down (PDDR page 6) and which module a port has
- * (page 3), by AccessRegister; Get alone, never a Set nor a clear bit.
+ * registers: asks NVIDIA's devices why a link went down (PDDR page 6), which module a port has
+ * (page 3) and how many bits were wrong (PPCNT groups 0x16, 0x23), by AccessRegister; Get alone,
+ * never a Set nor a clear bit.
  *
- * A device is asked once whether it has AccessRegister (GeneralInfo, bit 20). One that has not, or
+ * A device is asked once whether it has AccessRegister (GeneralInfo, bit 20), and again when a link
+ * of it is back: its firmware and how long it runs are in the same answer. One that has not, or
  * that does not answer, is left alone for an hour, and what was to be asked of it has no answer.
  * Requests go by LID to the device, WAITING_MOST of them at a time, while may_ask() is true: a
  * reroute goes before them.
  *
- * Why a link went down is asked at once. Modules are met in laps over all ports with an Active
- * link, ASKS_A_S requests a second at most: once since the link came up, then each day where there
- * are 98,304 such ports, more often where there are fewer, and each minute where the module is
- * about as hot as it may be.
+ * Why a link went down is asked at once. All else has 30 requests a second together. Laps meet all
+ * ports with an Active link: bit errors once since the link came up, then each hour; the module
+ * once, then each day where there are 98,304 such ports, more often where there are fewer, and each
+ * minute where the module is about as hot as it may be. Bit errors are read between laps too where
+ * somebody asks for that.
  */
 #ifndef FMD_REGISTERS_REGISTERS_H
 #define FMD_REGISTERS_REGISTERS_H
@@ -29,20 +32,38 @@ enum register_state {
 	REGISTER_UNKNOWN, /* the device does not have it, or does not answer */
 };
 
-enum register_kind { REGISTER_DOWN, REGISTER_MODULE, REGISTER_KINDS };
+enum register_kind {
+	REGISTER_DOWN,
+	REGISTER_MODULE,
+	REGISTER_BER,
+	REGISTER_HISTOGRAM,
+	REGISTER_KINDS
+};
+
+enum register_fall { REGISTER_STOOD, REGISTER_FELL, REGISTER_EXCUSED };
 
 struct register_port {		       /* one end of a link; zeroed = nothing is known */
 	uint8_t state[REGISTER_KINDS]; /* enum register_state; `down` counts where it was read */
 	uint8_t peer_port;
-	bool again;	    /* the module is asked for once more */
-	guid_t peer;	    /* the other end of the link that went down */
-	uint64_t module_us; /* when the module was asked for since the link came up; 0 = not yet */
+	uint8_t fall; /* enum register_fall: since its device was asked how long it runs */
+	bool again;   /* the module is asked for once more */
+	guid_t peer;  /* the other end of the link that went down */
+	/* When it was asked for since the link came up; 0 = not yet. */
+	uint64_t asked_us[REGISTER_BER + 1];
 	struct wire_down down;
 	struct wire_module module; /* as last read, or of the link before where it was not */
+	struct wire_ber ber;
+	uint64_t ber_us;     /* when that was read; 0 = it is not known */
+	uint64_t *histogram; /* WIRE_HISTOGRAM_BINS of them; NULL = not known */
+};
+
+struct register_device {
+	uint64_t read_us; /* 0 = never */
+	struct wire_device info;
 };
 
 struct registers_counts { /* since registers_new() */
-	uint64_t asked;	  /* GeneralInfo apart; one that is asked again counts again */
+	uint64_t asked;	  /* one that is asked again counts again */
 	uint64_t read, refused, malformed, unanswered;
 };
 
@@ -56,6 +77,10 @@ struct registers_ops {
 	void (*hot)(void *arg, const struct inv_node *node, uint8_t port,
 		    const struct wire_module *module);
 	void (*lapped)(void *arg);
+	/* It started again since its links fell; what it reports now it has behind this call. */
+	void (*rebooted)(void *arg, guid_t node, const struct wire_device *before,
+			 const struct wire_device *now);
+	void (*read)(void *arg); /* nothing of registers_read() is on its way any more */
 };
 
 struct registers;
@@ -77,6 +102,15 @@ void registers_restore(struct registers *r, guid_t node, uint8_t port, const cha
 enum register_state registers_module_state(const struct registers *r, guid_t node, uint8_t port);
 /* Ports of which it is not known yet why their link went down. */
 unsigned registers_waiting(const struct registers *r);
-struct registers_counts registers_counts(const struct registers *r, enum register_kind kind);
+/* Reads the bit errors of a port whose link is up, if requests are left for that. */
+void registers_watch(struct registers *r, guid_t node, uint8_t port);
+/* The same with the histogram, ahead of all others. False: nothing was asked. */
+bool registers_read(struct registers *r, guid_t node, uint8_t port);
+/* NULL: never read. Borrowed until control returns to the loop. */
+const struct register_device *registers_device(const struct registers *r, guid_t node);
+/* The fall of the link there is not its cable's fault. False: that is known already. */
+bool registers_excuse(struct registers *r, guid_t node, uint8_t port);
+/* Of a kind; REGISTER_KINDS: of GeneralInfo. */
+struct registers_counts registers_counts(const struct registers *r, unsigned kind);
 
 #endif

@@ -96,12 +96,13 @@ struct dnode {
 	uint16_t *mft; /* [mft_cap][columns] */
 	unsigned columns;
 	bool silent, state_table, no_sets;
-	bool off;	   /* no power, or booting */
-	bool refuses;	   /* Sets are answered with a status, and not taken over */
-	bool mum;	   /* sends no traps */
-	uint8_t labels;	   /* enum double_labels */
-	bool no_cc;	   /* does not know the class */
-	bool no_registers; /* does not know AccessRegister */
+	bool off;	      /* no power, or booting */
+	bool refuses;	      /* Sets are answered with a status, and not taken over */
+	bool mum;	      /* sends no traps */
+	uint8_t labels;	      /* enum double_labels */
+	bool no_cc;	      /* does not know the class */
+	bool no_registers;    /* does not know AccessRegister */
+	uint16_t firmware[3]; /* 0 = as its kind has */
 	unsigned registers_read;
 	struct dcc *cc;		/* what was set of congestion control */
 	bool pretends;		/* acknowledges blocks of tables and stores none */

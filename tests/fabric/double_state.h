@@ -75,6 +75,7 @@ struct double_fabric {
 		DOUBLE_PAGE,	   /* .. behind it */
 		DOUBLE_HALF,	   /* the page ends in its middle */
 		DOUBLE_OTHER_PORT, /* the register is that of another port */
+		DOUBLE_INFO,	   /* true, and GeneralInfo are bytes by the seed */
 	} register_spoilt;
 	uint64_t changed_us;	      /* when what devices forward may have changed last */
 	uint64_t ways;		      /* how often something changed that ways depend on */

@@ -27,34 +27,30 @@
 #define STATUS_UNSUPPORTED 0x0c
 #define STATUS_BAD_FIELD   0x1c
 
-enum {
-	HW_REVISION = 0,
-	HW_DEVICE = 2,
-	HW_UPTIME = 28,
-	FW_MAJOR = 33,
-	FW_PSID = 48,
-	PSID_SIZE = 16,
-	CAP_REGISTERS = 129 /* AccessRegister is bit 20 of the word at 128 */
-};
+#define CAP_REGISTERS 129 /* AccessRegister is bit 20 of the word at 128 */
 
-static void put(uint8_t *at, unsigned size, uint64_t value)
+/* All devices of a kind have the same firmware, unless one was told otherwise. */
+static void general_info(struct double_fabric *d, const struct dnode *node, uint8_t *data)
 {
-	while (size--) {
-		at[size] = (uint8_t)value;
-		value >>= 8;
-	}
-}
+	const uint16_t *told = node->firmware;
+	struct wire_device device = {
+		.revision = (uint16_t)node->ni.revision,
+		.device = node->ni.device,
+		.up_s = (uint32_t)((loop_now_us(d->loop) - node->booted_us) / 1000000),
+		.wide_major = told[0]			     ? told[0]
+			      : node->ni.type == TOPO_SWITCH ? 31
+							     : 28,
+		.wide_minor = told[0] ? told[1] : 2000 + node->ni.device % 16,
+		.wide_sub_minor = told[0] ? told[2] : 1000 + d->conf.seed % 1000,
+	};
 
-static void general_info(const struct double_fabric *d, const struct dnode *node, uint8_t *data)
-{
 	memset(data, 0, VENDOR_DATA_SIZE);
-	put(data + HW_REVISION, 2, node->ni.revision);
-	put(data + HW_DEVICE, 2, node->ni.device);
-	put(data + HW_UPTIME, 4, (loop_now_us(d->loop) - node->booted_us) / 1000000);
-	data[FW_MAJOR] = 1;
-	strncpy((char *)data + FW_PSID, "SIMULATED", PSID_SIZE);
+	strncpy((char *)device.psid, "SIMULATED", sizeof(device.psid));
+	wire_device_encode(&device, data);
 	if (!node->no_registers)
 		data[CAP_REGISTERS] = 1 << 4;
+	for (unsigned i = 0; d->register_spoilt == DOUBLE_INFO && i < VENDOR_DATA_SIZE; i++)
+		data[i] = (uint8_t)random_next(&d->register_garbage);
 }
 
 /* ---- Registers ------------------------------------------------------------------------------- */
@@ -164,16 +160,57 @@ static void module_page(struct double_fabric *d, struct dport *port, uint8_t *pa
 	wire_module_encode(&module, page);
 }
 
-static void ber_page(const struct dport *port, uint8_t *page)
+/* As a coefficient and a magnitude; 15e-255 where there is none. */
+static void share(uint64_t errors, uint64_t bits, uint8_t *coefficient, uint8_t *magnitude)
 {
-	wire_ber_encode(&(struct wire_ber){ .bits = 1ull << 40,
-					    .raw_coefficient = 1 + port->num % 9,
-					    .raw_magnitude = 9,
-					    .effective_coefficient = 1,
-					    .effective_magnitude = 15,
-					    .symbol_coefficient = 1,
-					    .symbol_magnitude = 15 },
-			page);
+	double value = bits ? (double)errors / (double)bits : 0;
+
+	*coefficient = 15;
+	*magnitude = 255;
+	if (!errors)
+		return;
+	for (*magnitude = 0; value < 1; value *= 10)
+		++*magnitude;
+	*coefficient = (uint8_t)value;
+}
+
+/* Bits since the device booted, at the speed of the link. */
+static uint64_t bits_of(const struct double_fabric *d, const struct dport *port)
+{
+	uint64_t up_s = (loop_now_us(d->loop) - port->node->booted_us) / 1000000;
+
+	return up_s * topo_lane_signalling_mbps(port->trained ? port->trained : TOPO_NDR) * 4000000;
+}
+
+/* Raw errors by the seed, those behind error correction as they were counted. */
+static void ber_page(const struct double_fabric *d, const struct dport *port, uint8_t *page)
+{
+	uint64_t chance = d->conf.seed ^ port->node->guid ^ (uint64_t)port->num << 56;
+	struct wire_ber ber = {
+		.cleared_ms = (loop_now_us(d->loop) - port->node->booted_us) / 1000,
+		.bits = bits_of(d, port),
+		.symbol_errors = port->perf ? port->perf->value[PERF_SYMBOL] : 0,
+		.effective_errors = port->fec[WIRE_FEC_UNCORRECTED],
+		.raw_coefficient = 1 + random_next(&chance) % 9,
+		.raw_magnitude = 8 + random_next(&chance) % 3,
+	};
+
+	ber.corrected_bits = ber.bits / 1000000000;
+	share(ber.effective_errors, ber.bits, &ber.effective_coefficient, &ber.effective_magnitude);
+	share(ber.symbol_errors, ber.bits, &ber.symbol_coefficient, &ber.symbol_magnitude);
+	wire_ber_encode(&ber, page);
+}
+
+/* A block has 5,440 bits. Each bin has some thousandth of the one before, by the seed. */
+static void histogram_page(const struct double_fabric *d, const struct dport *port, uint8_t *page)
+{
+	uint64_t chance = d->conf.seed ^ port->node->guid ^ (uint64_t)port->num << 48;
+	uint64_t blocks = bits_of(d, port) / 5440;
+
+	for (unsigned i = 0; i < WIRE_HISTOGRAM_BINS; i++) {
+		wire_put(page + 8 * i, 8, blocks);
+		blocks = blocks * (1 + random_next(&chance) % 9) / 1000;
+	}
 }
 
 static uint16_t access_register(struct double_fabric *d, struct dnode *node, uint32_t id,
@@ -193,7 +230,9 @@ static uint16_t access_register(struct double_fabric *d, struct dnode *node, uin
 	else if (id == WIRE_REGISTER_PDDR && page == WIRE_PDDR_MODULE)
 		module_page(d, &node->ports[num], wire_register_page(data));
 	else if (id == WIRE_REGISTER_PPCNT && page == WIRE_PPCNT_BER)
-		ber_page(&node->ports[num], wire_register_page(data));
+		ber_page(d, &node->ports[num], wire_register_page(data));
+	else if (id == WIRE_REGISTER_PPCNT && page == WIRE_PPCNT_HISTOGRAM)
+		histogram_page(d, &node->ports[num], wire_register_page(data));
 	else
 		return STATUS_BAD_FIELD;
 	return 0;
@@ -204,6 +243,8 @@ static void spoil(struct double_fabric *d, uint8_t *data)
 {
 	unsigned from = d->register_spoilt == DOUBLE_PAGE ? 20 : 12;
 
+	if (d->register_spoilt == DOUBLE_INFO)
+		return;
 	for (unsigned i = from; d->register_garbage && i < WIRE_GMP_DATA; i++)
 		data[i] = (uint8_t)random_next(&d->register_garbage);
 	if (d->register_spoilt == DOUBLE_HALF)

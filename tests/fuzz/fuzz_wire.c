@@ -13,6 +13,7 @@
 #include <string.h>
 #include "fm/mad/mad.h"
 #include "fm/mad/wire_optional.h"
+#include "fm/mad/wire_registers.h"
 #include "tests/fabric/double_answers.h"
 
 #define REQUESTS 4
@@ -22,10 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
 #define ROUND_TRIP(kind, type)                                                                     \
-	static void kind##_round_trip(const uint8_t data[64])                                      \
+	static void kind##_round_trip(const uint8_t *data)                                         \
 	{                                                                                          \
 		type value;                                                                        \
-		uint8_t once[64], twice[64];                                                       \
+		uint8_t once[WIRE_GMP_DATA] = { 0 }, twice[WIRE_GMP_DATA] = { 0 };                 \
                                                                                                    \
 		memset(&value, 0, sizeof(value));                                                  \
 		wire_##kind##_decode(data, &value);                                                \
@@ -41,6 +42,44 @@ ROUND_TRIP(switch_info, struct wire_switch_info)
 ROUND_TRIP(sm_info, struct wire_sm_info)
 ROUND_TRIP(notice, struct wire_notice)
 ROUND_TRIP(port_ext, struct wire_port_ext)
+ROUND_TRIP(down, struct wire_down)
+ROUND_TRIP(module, struct wire_module)
+ROUND_TRIP(ber, struct wire_ber)
+ROUND_TRIP(device, struct wire_device)
+
+/* As the data of an answer of class 0x0A. */
+static void registers(const uint8_t *from)
+{
+	uint64_t bins[WIRE_HISTOGRAM_BINS], sum = 0;
+	uint8_t data[WIRE_GMP_DATA], port, number;
+	struct wire_module module;
+	struct wire_device device;
+	struct wire_ber ber;
+	char text[32];
+
+	memcpy(data, from, sizeof(data));
+	wire_registers_able(data);
+	wire_register_about(WIRE_REGISTER_PDDR, data, &port, &number);
+	wire_register_about(WIRE_REGISTER_PPCNT, data, &port, &number);
+	assert(number < 64);
+	down_round_trip(wire_register_page(data));
+	module_round_trip(wire_register_page(data));
+	ber_round_trip(wire_register_page(data));
+	device_round_trip(data + WIRE_VENDOR_INFO_OFFSET);
+	wire_module_decode(wire_register_page(data), &module);
+	if (wire_module_is_sound(&module))
+		wire_module_text(module.serial, text);
+	wire_ber_decode(wire_register_page(data), &ber);
+	assert(!wire_ber_is_sound(&ber) || ber.effective_errors <= ber.bits);
+	wire_device_decode(data + WIRE_VENDOR_INFO_OFFSET, &device);
+	if (wire_device_is_sound(&device)) {
+		wire_device_firmware(&device, text);
+		assert(strlen(text) >= 8);
+	}
+	if (wire_histogram_decode(wire_register_page(data), bins))
+		for (unsigned i = 0; i < WIRE_HISTOGRAM_BINS; i++)
+			assert((sum += bins[i]) >= bins[i]);
+}
 
 static void attributes(const uint8_t data[64])
 {
@@ -180,6 +219,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (size >= 66)
 		attributes(data + 2);
+	if (size >= 2 + WIRE_GMP_DATA)
+		registers(data + 2);
 	receive(data, size);
 	return 0;
 }

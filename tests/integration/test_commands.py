@@ -7,9 +7,10 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-from fabric import Fabric
+from fabric import Fabric, without
 
 LEAF, SPINE, HOST = "leaf-su01-rail0", "spine-01", "dgx-su01-01 mlx5_0"
+FIRMWARE = ("firmware", "psid")  # which devices report behind "up"
 
 
 # ---- Each command, for people and for programs
@@ -135,8 +136,8 @@ def test_answer_is_whole_while_several_ask(pod):
     """32 askers at once get the same document."""
     import concurrent.futures as futures
     with futures.ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: pod.fmctl("--json", "nodes").stdout, range(32)))
-    assert len(set(answers)) == 1 and len(json.loads(answers[0])) == 280
+        answers = [without(json.loads(text), FIRMWARE) for text in pool.map(lambda _: pod.fmctl("--json", "nodes").stdout, range(32))]
+    assert all(answer == answers[0] for answer in answers) and len(answers[0]) == 280
 
 
 # ---- Formats of the topology
@@ -171,7 +172,7 @@ def test_file_of_ibnetdiscover_is_the_same_fabric(pod, tmp_path):
 def test_json_format_is_one_document_with_everything(pod):
     document = json.loads(pod.fmctl("topology", "--format", "json").stdout)
     assert (len(document["nodes"]), len(document["links"]), len(document["hosts"])) == (280, 524, 32)
-    assert document["nodes"] == pod.ask("nodes")
+    assert document["nodes"] == without(pod.ask("nodes"), FIRMWARE)
 
 
 def test_slurm_format_names_every_host_once(pod):

@@ -17,7 +17,7 @@ FORMATS = "text json ibnetdiscover dot svg slurm slurm-yaml k8s lst".split()
 TYPED = {
     "status": [[]], "topology": [["--format", form] for form in FORMATS], "nodes": [[], [NODE]], "switches": [[], [NODE]],
     "links": [[], [NODE], ["--sick"]], "health": [[], [NODE], ["--read"]], "counters": [[], [NODE], ["--rates"]], "cables": [[], [NODE]], "top": [[], ["-n", "3"]],
-    "hosts": [[], [HOST]], "history": [[NODE]], "jobs": [[], ["--hit"], ["--fail", NODE]], "show": [[what] for what in (NODE, HOST, "lid:1", "0xc000", "0x0002c90380000101", "Default")],
+    "hosts": [[], [HOST]], "history": [[NODE]], "jobs": [[], ["--hit"], ["--fail", NODE]], "show": [[what] for what in (NODE, HOST, "lid:1", "0xc000", "0x0002c90380000101", "Default")] + [[NODE, "--read"]],
     "lft": [[NODE]], "path": [[HOST, NODE]], "check": [[], ["--readback"]], "cabling": [[]], "assess": [[], ["--markdown"], ["--html"]], "groups": [[], ["0xc000"]],
     "partitions": [[], ["Default"], ["0x7fff"]], "dump": [["DUMP"]], "events": [[], ["-n", "3"], ["--node", NODE], ["--kind", "mirror"]],
     "reroute": [[]], "sweep": [[]], "cordon": [[NODE]], "uncordon": [[NODE]], "release": [[NODE]], "forget": [[NODE], ["--down"]],

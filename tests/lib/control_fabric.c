@@ -334,6 +334,10 @@ void hosts_jobs(struct fabric *f, json_t *args, waiter_fn *fn, void *arg)
 	fn(arg, NULL, NULL);
 }
 
+void link_client_gone(struct fabric *f, const void *arg)
+{
+}
+
 void sm_client_gone(struct fabric *f, const void *arg)
 {
 }
@@ -368,6 +372,21 @@ bool link_down_reason(const struct fabric *f, guid_t node, uint8_t port,
 
 /* No module was read. */
 json_t *link_module(const struct fabric *f, guid_t node, uint8_t port)
+{
+	return NULL;
+}
+
+json_t *link_bit_errors(const struct fabric *f, guid_t node, uint8_t port)
+{
+	return NULL;
+}
+
+void link_bit_errors_read(struct fabric *f, guid_t node, uint8_t port, waiter_fn *fn, void *arg)
+{
+	fn(arg, NULL, NULL);
+}
+
+json_t *device_facts(const struct fabric *f, guid_t node)
 {
 	return NULL;
 }

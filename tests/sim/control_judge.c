@@ -164,11 +164,13 @@ static int do_stamps(struct args *a)
 		memset(&a->d->stamps, 0, sizeof(a->d->stamps));
 	fprintf(a->out,
 		"{\"now\": %llu, \"trap\": %llu, \"first\": %llu, \"last\": %llu, "
-		"\"block\": %llu, \"answered\": %llu, \"blocks\": %u, \"traps\": %u}\n",
+		"\"block\": %llu, \"answered\": %llu, \"blocks\": %u, \"traps\": %u, "
+		"\"register\": %llu}\n",
 		(unsigned long long)loop_clock_us(a->d->loop),
 		(unsigned long long)a->d->stamps.trap_us, (unsigned long long)a->d->stamps.first_us,
 		(unsigned long long)a->d->stamps.last_us, (unsigned long long)a->d->stamps.block_us,
-		(unsigned long long)a->d->stamps.answered_us, a->d->stamps.blocks, traps);
+		(unsigned long long)a->d->stamps.answered_us, a->d->stamps.blocks, traps,
+		(unsigned long long)a->d->stamps.register_us);
 	return 0;
 }
 

@@ -227,6 +227,40 @@ static int do_labels(struct args *a)
 	return 0;
 }
 
+static int do_firmware(struct args *a)
+{
+	struct dnode *node;
+	const char *text;
+	char rest;
+
+	if (!next_node(a, &node))
+		return -EINVAL;
+	text = next_word(a);
+	memset(node->firmware, 0, sizeof(node->firmware));
+	if (strcmp(text, "usual") && sscanf(text, "%5hu.%5hu.%5hu%c", &node->firmware[0],
+					    &node->firmware[1], &node->firmware[2], &rest) != 3)
+		return bad(a, "'%s' is no firmware: as 31.2014.1010, or usual", text);
+	return 0;
+}
+
+static int do_registers(struct args *a)
+{
+	struct dnode *node;
+	bool on;
+
+	if (!next_on(a, &on))
+		return -EINVAL;
+	if (next_is(a, "all")) {
+		for (uint32_t i = 0; i < a->d->topo->nnodes; i++)
+			a->d->nodes[i].no_registers = !on;
+		return 0;
+	}
+	if (!next_node(a, &node))
+		return -EINVAL;
+	node->no_registers = !on;
+	return 0;
+}
+
 static int do_fec(struct args *a)
 {
 	struct dport *port;
@@ -360,6 +394,9 @@ const struct command commands_node[] = {
 	  do_labels },
 	{ "fec", "A:PORT 0..15|usual|refused|wrong",
 	  "the error correction that the port says it uses (PortInfoExtended)", 2, 2, do_fec },
+	{ "firmware", "NODE A.B.C|usual", "what it reports of itself (GeneralInfo)", 2, 2,
+	  do_firmware },
+	{ "registers", "on|off NODE|all", "whether it knows AccessRegister", 2, 2, do_registers },
 	{ "strict", "on|off", "devices do what IBA has and few managers meet: see fmsim(1)", 1, 1,
 	  do_strict },
 	{ "mend", "", "all faults below end", 0, 0, do_mend },

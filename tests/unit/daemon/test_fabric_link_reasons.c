@@ -119,6 +119,23 @@ static void no_request_is_sent_before_the_last_block_of_the_reroute(void **state
 	world_fini(&w);
 }
 
+/* A person at the rack finds the cage. */
+static void an_end_is_named_with_its_label_where_the_device_has_one(void **state)
+{
+	struct world w;
+	struct link l = begin(&w);
+	struct link_down_reason why;
+
+	double_set_labels(w.hw, l.leaf, DOUBLE_CAGES);
+	stop_fabric(&w);
+	start_fabric(&w);
+	run_for(&w, 30 * SECOND_US);
+	why = falls(&w, &l, 46);
+	assert_non_null(strstr(why.blame, " (cage "));
+	assert_non_null(strstr(why.reason, why.blame));
+	world_fini(&w);
+}
+
 static void what_one_end_reports_is_enough(void **state)
 {
 	struct world w;
@@ -200,6 +217,7 @@ int main(void)
 		cmocka_unit_test(each_reason_is_a_sentence_within_a_second_at_both_ends),
 		cmocka_unit_test(a_cable_that_was_pulled_is_reported_by_both_ends),
 		cmocka_unit_test(no_request_is_sent_before_the_last_block_of_the_reroute),
+		cmocka_unit_test(an_end_is_named_with_its_label_where_the_device_has_one),
 		cmocka_unit_test(what_one_end_reports_is_enough),
 		cmocka_unit_test(devices_without_registers_are_left_alone),
 		cmocka_unit_test(garbage_is_counted_and_nothing_else),

@@ -41,8 +41,8 @@ static void every_row_has_one_function_that_answers(void **state)
 		assert_true(!!run->begin + !!run->act + !!run->begin_with <= 1);
 		assert_true(!run->act || c->words[0]);
 		assert_true(!run->text || run->answer);
-		assert_true(!c->flag_operates ||
-			    (c->flag && run->begin && run->answer && c->read_only));
+		assert_true(!c->flag_operates || (c->flag && (run->begin || run->begin_with) &&
+						  run->answer && c->read_only));
 	}
 }
 

@@ -15,7 +15,6 @@ static void fields_lie_where_the_register_database_has_them(void **state)
 	uint8_t data[WIRE_GMP_DATA] = { 0 }, *page = wire_register_page(data), port, number;
 	struct wire_down down;
 	struct wire_module module;
-	struct wire_ber ber;
 
 	wire_register_ask(WIRE_REGISTER_PDDR, 17, WIRE_PDDR_DOWN, data);
 	assert_int_equal(data[12 + 1], 17);   /* local_port 0x0.16 */
@@ -58,6 +57,12 @@ static void fields_lie_where_the_register_database_has_them(void **state)
 	assert_memory_equal(module.serial, "Serial", 7);
 	assert_int_equal(module.temperature, 45 * 256);
 	assert_int_equal(module.hottest, 75 * 256);
+}
+
+static void bit_errors_lie_where_the_register_database_has_them(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA] = { 0 }, *page = wire_register_page(data);
+	struct wire_ber ber;
 
 	wire_register_ask(WIRE_REGISTER_PPCNT, 3, WIRE_PPCNT_BER, data);
 	assert_int_equal(data[12 + 3], 0x16);	  /* grp 0x0.0 */
@@ -67,6 +72,68 @@ static void fields_lie_where_the_register_database_has_them(void **state)
 	wire_ber_decode(page, &ber);
 	assert_int_equal(ber.effective_magnitude, 15);
 	assert_int_equal(ber.effective_coefficient, 1);
+	page[0x7c + 7] = 9; /* effective errors 0x7c, 8 bytes */
+	wire_ber_decode(page, &ber);
+	assert_int_equal(ber.effective_errors, 9);
+}
+
+/* What MGIR (0x9020) has: hw_info, fw_info at 0x20. */
+static void a_device_has_its_firmware_where_the_register_database_has_it(void **state)
+{
+	uint8_t at[WIRE_DEVICE_BYTES] = { 0 };
+	struct wire_device device;
+	char text[32];
+
+	at[2] = 0xd2; /* device_id 0x0.0/16 */
+	at[3] = 0xf2;
+	at[0x1c + 3] = 77; /* uptime 0x1c */
+	at[0x20 + 1] = 12; /* major 0x20.16/8, minor 0x20.8/8, sub_minor 0x20.0/8 */
+	at[0x20 + 2] = 28;
+	at[0x20 + 3] = 6;
+	memcpy(at + 0x30, "MT_0000000001", 13); /* psid 0x30 */
+	wire_device_decode(at, &device);
+	assert_true(wire_device_is_sound(&device));
+	assert_int_equal(device.device, 0xd2f2);
+	assert_int_equal(device.up_s, 77);
+	wire_device_firmware(&device, text);
+	assert_string_equal(text, "12.28.0006");
+	at[0x44 + 3] = 31; /* extended_major 0x44, minor, sub_minor */
+	at[0x48 + 2] = 2014 >> 8;
+	at[0x48 + 3] = 2014 & 255;
+	at[0x4c + 2] = 1010 >> 8;
+	at[0x4c + 3] = 1010 & 255;
+	wire_device_decode(at, &device);
+	wire_device_firmware(&device, text);
+	assert_string_equal(text, "31.2014.1010");
+	at[0x30] = 7;
+	wire_device_decode(at, &device);
+	assert_false(wire_device_is_sound(&device));
+}
+
+static void bit_errors_that_can_not_be_are_none(void **state)
+{
+	const struct wire_ber sound = { .cleared_ms = 1000,
+					.bits = 400000000000,
+					.raw_magnitude = 9,
+					.effective_magnitude = 15 };
+	uint64_t bins[WIRE_HISTOGRAM_BINS];
+	uint8_t page[8 * WIRE_HISTOGRAM_BINS] = { 0 };
+	struct wire_ber ber = sound;
+
+	assert_true(wire_ber_is_sound(&ber));
+	ber.effective_errors = ber.bits + 1;
+	assert_false(wire_ber_is_sound(&ber));
+	ber = sound;
+	ber.bits = 400000000000000; /* of a second */
+	assert_false(wire_ber_is_sound(&ber));
+	ber = sound;
+	ber.effective_magnitude = 0;
+	assert_false(wire_ber_is_sound(&ber));
+	page[15] = 3;
+	assert_true(wire_histogram_decode(page, bins));
+	assert_int_equal(bins[1], 3);
+	page[16] = 0xff;
+	assert_false(wire_histogram_decode(page, bins));
 }
 
 static void access_register_is_bit_20_of_the_capabilities(void **state)
@@ -133,6 +200,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_lie_where_the_register_database_has_them),
+		cmocka_unit_test(bit_errors_lie_where_the_register_database_has_them),
+		cmocka_unit_test(a_device_has_its_firmware_where_the_register_database_has_it),
+		cmocka_unit_test(bit_errors_that_can_not_be_are_none),
 		cmocka_unit_test(access_register_is_bit_20_of_the_capabilities),
 		cmocka_unit_test(each_reason_has_its_words),
 		cmocka_unit_test(garbage_is_read_without_harm_and_comes_back_as_it_was),
