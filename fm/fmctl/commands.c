@@ -392,8 +392,12 @@ const struct fmctl_view whatif_view = { .run = run_whatif };
 /*
  * events: what happened, a line each, so that `events -f` and grep go together. A fault and what
  * was made of it (rerouted, restored) are one line where both are at hand: events of one fault have
- * the number of its first in "fault".
+ * the number of its first in "fault". So are the reasons that links of one device went down for,
+ * one behind the other; fmd is asked for more events than there are to be lines.
  */
+#define EVENTS_A_LINE 10
+#define EVENTS_MOST   10000
+#define EVENTS_SHOWN  20
 
 static bool is_answer(const json_t *event)
 {
@@ -438,29 +442,76 @@ static bool are_of_many(const json_t *events)
 	return false;
 }
 
+/* So many reasons follow that one, all about links of one device, whose name is in *of. */
+static size_t reasons_behind(const json_t *events, size_t index, const char **of)
+{
+	static const char *const ends[][2] = { { "node", "node_name" }, { "peer", "peer_name" } };
+	const json_t *event = json_array_get(events, index), *next;
+	size_t most = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const char *guid = table_text(event, ends[i][0]);
+		size_t count = 0;
+
+		while ((next = json_array_get(events, index + count + 1)) &&
+		       !strcmp(table_text(next, "kind"), "link-down-reason") && *guid &&
+		       (!strcmp(table_text(next, "node"), guid) ||
+			!strcmp(table_text(next, "peer"), guid)))
+			count++;
+		if (count > most) {
+			most = count;
+			*of = table_text(event, ends[i][1]);
+		}
+	}
+	return strcmp(table_text(event, "kind"), "link-down-reason") ? 0 : most;
+}
+
+/* Whether the event has a line, and how many behind it have none because of it. */
+static bool has_line(const json_t *events, size_t index, size_t *behind, const char **of)
+{
+	const json_t *event = json_array_get(events, index);
+
+	*behind = reasons_behind(events, index, of);
+	return !is_answer(event) || !has_number(events, table_int(event, "fault"));
+}
+
+static void show_event(const struct fmctl *ctl, const json_t *event, bool named)
+{
+	const char *level = table_text(event, "level");
+	bool bad = ctl->colour && (!strcmp(level, "error") || !strcmp(level, "warning"));
+
+	printf("%s  %-7s  ", table_text(event, "time"), level);
+	if (named)
+		printf("%s  ",
+		       json_object_get(event, "manager") ? table_text(event, "manager") : "-");
+	printf("%s%s%s", bad ? "\033[31m" : "", table_text(event, "text"), bad ? "\033[0m" : "");
+}
+
 static void show_events(const struct fmctl *ctl, const json_t *events)
 {
 	const bool named = are_of_many(events);
+	size_t lines = 0, behind = 0;
+	const char *of = "";
 
+	for (size_t i = 0; ctl->lines && i < json_array_size(events); i += 1 + behind)
+		lines += has_line(events, i, &behind, &of);
+	lines = lines > ctl->lines ? lines - ctl->lines : 0; /* older than those to be shown */
+	behind = 0;
 	JSON_EACH (event, events) {
-		long long fault = table_int(event, "fault");
+		const json_t *answer = find_answer(events, event_at);
 
 		if (ctl->json) {
 			json_dumpf(event, stdout, JSON_COMPACT);
 			putchar('\n');
-		} else if (!is_answer(event) || !has_number(events, fault)) {
-			const json_t *answer = find_answer(events, event_at);
-			const char *level = table_text(event, "level");
-			bool bad = ctl->colour &&
-				   (!strcmp(level, "error") || !strcmp(level, "warning"));
-
-			printf("%s  %-7s  ", table_text(event, "time"), level);
-			if (named)
-				printf("%s  ", json_object_get(event, "manager")
-						       ? table_text(event, "manager")
-						       : "-");
-			printf("%s%s%s", bad ? "\033[31m" : "", table_text(event, "text"),
-			       bad ? "\033[0m" : "");
+		} else if (behind) {
+			behind--;
+		} else if (has_line(events, event_at, &behind, &of) && lines) {
+			lines--;
+		} else if (has_line(events, event_at, &behind, &of)) {
+			show_event(ctl, event, named);
+			if (behind)
+				printf("; %zu more %s of %s", behind, behind > 1 ? "links" : "link",
+				       of);
 			if (answer) {
 				/* What stands in its text behind the fault's name. */
 				const char *text = table_text(answer, "text");
@@ -487,8 +538,19 @@ static enum fmctl_exit run_events(const struct fmctl *ctl, int argc, char **argv
 		json_decref(args);
 		return FMCTL_USAGE;
 	}
-	return follow ? fmctl_ask_events(ctl, args, show_events)
-		      : fmctl_ask_and_show(ctl, "events", args, show_events);
+	if (follow)
+		return fmctl_ask_events(ctl, args, show_events);
+
+	struct fmctl folds = *ctl;
+	bool given = json_object_get(args, "count");
+	unsigned count = given ? (unsigned)table_int(args, "count") : EVENTS_SHOWN;
+
+	if (!ctl->json && count && (given || !json_object_get(args, "since"))) {
+		folds.lines = count;
+		count = count < EVENTS_MOST / EVENTS_A_LINE ? count * EVENTS_A_LINE : EVENTS_MOST;
+		json_object_set_new(args, "count", json_integer(count));
+	}
+	return fmctl_ask_and_show(&folds, "events", args, show_events);
 }
 const struct fmctl_view events_view = { .run = run_events };
 

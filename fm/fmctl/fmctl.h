@@ -17,6 +17,7 @@ struct fmctl {
 	unsigned timeout_s;		/* without any answer or sign of progress; 0 = none */
 	bool json;			/* one document instead of tables */
 	bool csv;			/* rows with commas instead of a table */
+	unsigned lines;			/* of events, the newest; 0 = all */
 	bool terminal;			/* stdout is a terminal */
 	unsigned columns;		/* that it has; 0 = any number */
 	bool colour;			/* stdout is one that shows colours */

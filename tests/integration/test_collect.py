@@ -21,6 +21,8 @@ def before(pod, tmp_path_factory):
     """What is there before anything changes."""
     conf = tmp_path_factory.mktemp("conf") / "fmd.conf"
     conf.write_text(f'# sa_key = {SECRET};\nm_key = {SECRET}; /* {SECRET} */\nold_sa_key={SECRET};\npeers = "a:1";\nprometheus_url = "http://me:{SECRET}@there:9090/;x";\nsweep_interval = 10\n')
+    (conf.parent / "conf.d").mkdir()
+    (conf.parent / "conf.d" / "20-site.conf").write_text(f'sa_key = {SECRET};\nsm_priority = 3;\n')
     folder = tmp_path_factory.mktemp("collected") / "before"
     done = pod.fmctl("--json", "collect", folder, "--conf", conf)
     assert json.loads(done.stdout)["folder"] == str(folder)
@@ -33,7 +35,8 @@ def test_all_is_there_and_no_secret(pod, before):
     assert without(json.loads((before / "nodes.json").read_text()), ("firmware", "psid")) == without(pod.ask("nodes"), ("firmware", "psid"))
     assert all(SECRET not in file.read_text(errors="replace") for file in before.rglob("*") if file.is_file())
     settings = (before / "fmd.conf").read_text()
-    assert settings.splitlines() == ['m_key = "(left out)";', 'old_sa_key = "(left out)";', 'peers = "a:1";', 'prometheus_url = "http://there:9090/;x";', "sweep_interval = 10;"]
+    assert settings.splitlines() == ['m_key = "(left out)";', 'old_sa_key = "(left out)";', 'peers = "a:1";', 'prometheus_url = "http://there:9090/;x";', "sweep_interval = 10;",
+                                     'sa_key = "(left out)";', "sm_priority = 3;"]
     assert (before / "missing.txt").read_text() == ""
     assert before.stat().st_mode & 0o77 == 0
     again = pod.fmctl("collect", before, check=False)

@@ -3,13 +3,14 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
 
 import pytest
 
-from fabric import alike, poll, program
+from fabric import RIG, alike, poll, program
 
 # A name that another begins with, one that is a word of many sentences; all may have blanks.
 ODD_NAMES = """Switch	4 "S-0000000000000a01"		# "leaf 1" base port 0 lid 1 lmc 0
@@ -50,6 +51,25 @@ def cut_and_mend(fabric):
     fabric.wait_up(lambda s: s["links_down"] == 1, "the cut is seen")
     fabric.console(f'Relink "{OTHER}"[33]')
     fabric.wait_up(lambda s: s["links_down"] == 0, "the repair is seen")
+
+
+def test_reasons_of_the_links_of_one_device_are_one_line(start, pod_net):
+    if RIG == "ibsim":
+        pytest.skip("ibsim has no registers")
+    fabric, away = start(pod_net), "leaf-su01-rail1"
+    for port in range(33, 45):  # of 32 uplinks
+        fabric.ibsim.tell(f'down "{away}":{port} reason 46')
+
+    def reasons():
+        return fabric.ask("events", "--kind", "link-down-reason", "-n", "100")
+
+    fabric.wait(lambda s: len(reasons()) == 12 and not s["registers"]["waiting"], "reasons were read")
+    told = reasons()
+    assert all(away in (event["node_name"], event["peer_name"]) for event in told)
+    lines = fabric.fmctl("events", "-n", "10").stdout.splitlines()
+    behind = sum(int(number) for number in re.findall(rf"; (\d+) more links? of {away}", "\n".join(lines)))
+    assert 0 < len(lines) <= 10 and behind + sum("went down: laser fault" in line for line in lines) == 12, lines
+    assert len(fabric.ask("events", "-n", "10")) == 10
 
 
 def test_filters_say_which_events_are_shown(start, pod_net):
