@@ -208,9 +208,13 @@ export class FabricMap {
     g.fillStyle = colors.soft;
     if (!item.named) g.fillText(item.w < 260 ? item.w < 120 ? block.title.replace(/[:(].*/, "") : block.title.replace(/:.*/, "") : block.title, x, y - 5);
     const place = trunk => [x + column.get(trunk.upper) * across, y + row.get(trunk.lower) * cell];
-    const full = !this.ramp && size === cell && wide === across && block.trunks.length === block.lower.length * block.upper.length;
+    const full = !this.ramp && block.trunks.length === block.lower.length * block.upper.length;
     g.fillStyle = colors.pale;
-    if (full) g.fillRect(x, y, item.w, item.h);
+    if (full) { // one square, and the gaps between its cells
+      g.fillRect(x, y, item.w, item.h);
+      if (size < cell) for (let n = 0; n < block.lower.length; n++) g.clearRect(x, y + n * cell + size, item.w, cell - size);
+      if (wide < across) for (let n = 0; n < block.upper.length; n++) g.clearRect(x + n * across + wide, y, across - wide, item.h);
+    }
     for (const trunk of block.trunks) {
       if (this.ramp) this.paintLoad(g, trunk, ...place(trunk), wide, size);
       else if (full && trunk.state === "behind") g.clearRect(...place(trunk), wide, size);

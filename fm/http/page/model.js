@@ -46,10 +46,17 @@ export const stepText = (bounds, step, unit) => (step ? step < bounds.length ? `
 
 // ---- The map
 
-const trunkOf = row => ({
-  lower: row[LOWER], upper: row[UPPER], links: row[LINKS], down: row[DOWN] ?? 0, cordoned: row[CORDONED] ?? 0, aside: row[ASIDE] ?? 0,
-  unhealthy: row[UNHEALTHY] ?? 0, load: row[LOAD] ?? 0, errors: row[ERRORS] ?? 0, loadUp: row[LOAD_UP] ?? 0, loadDown: row[LOAD_DOWN] ?? 0, wait: row[WAIT] ?? 0,
-});
+// A trunk's own members are those that are not 0, so a whole one takes little memory and no time.
+const ROW = { lower: LOWER, upper: UPPER, links: LINKS, down: DOWN, cordoned: CORDONED, aside: ASIDE, unhealthy: UNHEALTHY, load: LOAD, errors: ERRORS, loadUp: LOAD_UP, loadDown: LOAD_DOWN, wait: WAIT };
+class Trunk {
+  constructor(row) {
+    this.lower = row[LOWER];
+    this.upper = row[UPPER];
+    this.links = row[LINKS];
+    if (row.length > DOWN) for (const key of Object.keys(ROW)) if (row[ROW[key]]) this[key] = row[ROW[key]];
+  }
+}
+Object.assign(Trunk.prototype, { down: 0, cordoned: 0, aside: 0, unhealthy: 0, load: 0, errors: 0, loadUp: 0, loadDown: 0, wait: 0, state: "ok" });
 
 function switchesOf(columns) {
   const keys = Object.keys(columns);
@@ -66,9 +73,9 @@ function finder(count) {
   return { find, join: (a, b) => { parent[find(a)] = find(b); } };
 }
 
-const NUMBERS = /(\d+)/;
-export function natural(a, b) {
-  const x = String(a).split(NUMBERS), y = String(b).split(NUMBERS);
+const NUMBERS = /(\d+)/, partsOf = text => String(text).split(NUMBERS);
+export const natural = (a, b) => partsInOrder(partsOf(a), partsOf(b));
+function partsInOrder(x, y) {
   for (let i = 0; i < x.length && i < y.length; i++) {
     const order = i % 2 ? x[i] - y[i] : x[i] < y[i] ? -1 : x[i] > y[i] ? 1 : 0;
     if (order) return order;
@@ -101,28 +108,23 @@ export function ranges(numbers) {
 
 // Trunks between the same two tiers that hang together are a block: a pod, or cores with their spines.
 function blocksOf(switches, trunks) {
-  const byTiers = new Map();
-  for (const trunk of trunks) {
-    const key = switches[trunk.lower].level * 16 + switches[trunk.upper].level;
-    if (!byTiers.has(key)) byTiers.set(key, []);
-    byTiers.get(key).push(trunk);
-  }
-  const blocks = [];
-  for (const [key, members] of [...byTiers].sort((a, b) => a[0] - b[0])) {
-    const sets = finder(switches.length), found = new Map();
-    for (const trunk of members) sets.join(trunk.lower, trunk.upper);
-    for (const trunk of members) {
-      const root = sets.find(trunk.lower);
-      if (!found.has(root)) found.set(root, { level: key >> 4, lower: new Set(), upper: new Set(), trunks: [] });
-      const block = found.get(root);
-      block.lower.add(trunk.lower);
-      block.upper.add(trunk.upper);
+  const blocks = [], parts = switches.map(sw => partsOf(sw.name)), order = (a, b) => partsInOrder(parts[a], parts[b]);
+  const tiersOf = trunk => switches[trunk.lower].level * 16 + switches[trunk.upper].level, tiers = new Set();
+  for (const trunk of trunks) tiers.add(tiersOf(trunk));
+  for (const key of [...tiers].sort((a, b) => a - b)) {
+    const sets = finder(switches.length), found = [], below = new Uint8Array(switches.length), above = new Uint8Array(switches.length);
+    for (const trunk of trunks) if (tiersOf(trunk) === key) sets.join(trunk.lower, trunk.upper);
+    for (const trunk of trunks) {
+      if (tiersOf(trunk) !== key) continue;
+      const block = found[sets.find(trunk.lower)] ??= { level: key >> 4, lower: [], upper: [], trunks: [] };
+      if (!below[trunk.lower]) block.lower.push(trunk.lower);
+      if (!above[trunk.upper]) block.upper.push(trunk.upper);
+      below[trunk.lower] = above[trunk.upper] = 1;
       block.trunks.push(trunk);
     }
-    const order = (a, b) => natural(switches[a].name, switches[b].name);
-    const list = [...found.values()].map(block => ({ ...block, lower: [...block.lower].sort(order), upper: [...block.upper].sort(order) }))
-      .sort((a, b) => order(a.lower[0], b.lower[0]));
-    list.forEach((block, index) => { block.title = titleOf(block, switches, index); });
+    const list = found.filter(Boolean);
+    for (const block of list) { block.lower.sort(order); block.upper.sort(order); }
+    list.sort((a, b) => order(a.lower[0], b.lower[0])).forEach((block, index) => { block.title = titleOf(block, switches, index); });
     blocks.push(...list);
   }
   blocks.forEach((block, index) => { block.id = index; });
@@ -132,27 +134,29 @@ function blocksOf(switches, trunks) {
 // `cordoned` of a switch: its links to other switches that are up, where all of them are cordoned; else 0.
 function noteCordons(switches, trunks) {
   for (const sw of switches) sw.cordoned = sw.uncordoned = 0;
-  for (const { lower, upper, links, down, cordoned } of trunks)
-    for (const sw of [switches[lower], switches[upper]]) sw[cordoned === links ? "cordoned" : "uncordoned"] += links - down;
+  for (const trunk of trunks) {
+    const key = trunk.cordoned === trunk.links ? "cordoned" : "uncordoned", up = trunk.links - trunk.down;
+    switches[trunk.lower][key] += up;
+    switches[trunk.upper][key] += up;
+  }
   for (const sw of switches) if (sw.uncordoned) sw.cordoned = 0;
 }
 
 export function makeMap(document, links = []) {
-  const switches = switchesOf(document.switches), trunks = document.trunks.map(trunkOf), lonely = new Set(switches.keys());
-  for (const trunk of trunks) {
-    trunk.state = trunkState(trunk, !switches[trunk.lower].links || !switches[trunk.upper].links);
-    lonely.delete(trunk.lower);
-    lonely.delete(trunk.upper);
-  }
-  noteCordons(switches, trunks);
+  const switches = switchesOf(document.switches), trunks = document.trunks.map(row => new Trunk(row)), joined = new Uint8Array(switches.length);
   // Links that are down as the switch at their other end is dead: that one is shown as the fault, and its neighbours are not.
   for (const sw of switches) sw.behind = 0;
-  for (const { lower, upper, down } of trunks) {
-    if (!switches[lower].links) switches[upper].behind += down;
-    if (!switches[upper].links) switches[lower].behind += down;
+  for (const trunk of trunks) {
+    const lower = switches[trunk.lower], upper = switches[trunk.upper];
+    joined[trunk.lower] = joined[trunk.upper] = 1;
+    const state = trunkState(trunk, !lower.links || !upper.links);
+    if (state !== "ok") trunk.state = state;
+    if (!lower.links) upper.behind += trunk.down;
+    if (!upper.links) lower.behind += trunk.down;
   }
+  noteCordons(switches, trunks);
   for (const sw of switches) sw.state = switchState(sw);
-  const map = { levels: document.levels, switches, trunks, blocks: blocksOf(switches, trunks), lonely: [...lonely], leaves: switches.filter(sw => sw.level === 0).length };
+  const map = { levels: document.levels, switches, trunks, blocks: blocksOf(switches, trunks), lonely: [...switches.keys()].filter(i => !joined[i]), leaves: switches.filter(sw => sw.level === 0).length };
   map.faults = faultsOf(map, links);
   return map;
 }
@@ -167,11 +171,12 @@ const pairKey = (a, b) => a < b ? a + b : b + a;
 // Why a link is down or not trusted, as its ports report it: the end to blame is named once.
 export const whyOf = ({ reason, blame, why }) => [reason && (!blame ? reason : reason.endsWith(`by ${blame}`) ? `${reason}, the end to blame` : `${reason}; to blame: ${blame}`), why].filter(Boolean).join("; ");
 
-// Since when, and why, by rows of `links?down` and `links?sick`: the earliest, and what most of them have.
+// Since when, and why, by rows of `links?down` and `links?sick`: the earliest, and what most of them have. Of several links each is
+// reported by another port, which says nothing of the whole.
 function becauseOf(rows) {
   const counts = new Map(), since = rows.map(row => row.since).filter(Boolean).sort()[0];
   for (const row of rows) {
-    const why = whyOf(row);
+    const why = whyOf(rows.length > 1 ? { reason: row.reason?.replace(/, reported by .*/, ""), why: row.why } : row);
     if (why) counts.set(why, (counts.get(why) ?? 0) + 1);
   }
   const [why] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
@@ -198,8 +203,10 @@ export function faultsOf({ switches, trunks }, rows) {
     if (sw.cordoned) list.push({ rank: STATES.cordoned.rank, state: "cordoned", sw, what: sw.guid, text: `${sw.name}: ${sw.cordoned === 1 ? "its link to a switch is" : `all ${sw.cordoned} links to switches are`} cordoned` });
   }
   for (const trunk of trunks) {
-    const { state } = trunk, lower = switches[trunk.lower], upper = switches[trunk.upper];
-    if (state === "ok" || state === "behind" || state === "cordoned" && (lower.cordoned || upper.cordoned)) continue;
+    const { state } = trunk;
+    if (state === "ok" || state === "behind") continue;
+    const lower = switches[trunk.lower], upper = switches[trunk.upper];
+    if (state === "cordoned" && (lower.cordoned || upper.cordoned)) continue;
     const mine = byPair.get(pairKey(lower.guid, upper.guid)) ?? [], down = mine.filter(row => row.up === false), shown = down.length ? down : mine;
     const ports = shown.length && shown.length < 5 ? shown.map(row => row.a.guid === lower.guid ? `p${row.a.port} – p${row.b.port}` : `p${row.b.port} – p${row.a.port}`).join(", ") : "";
     list.push({ rank: STATES[state].rank, state, trunk, ports, what: shown.length === 1 ? `${shown[0].a.name}:${shown[0].a.port}` : lower.guid, text: trunkText(switches, trunk), ...becauseOf(shown) });

@@ -100,8 +100,7 @@ export function fabricView(state, block) {
     section(null, { class: "mapped", "aria-label": "Map" }, h("div.bar", {}, h("h2", {}, "Fabric"), crumb, h("span.right", {}, bar.elements)), map.element, legend, picked),
     section("Latest events", { class: "latest" }, events));
   redraw();
-  for (const what of ["status", "map", "events"]) if (state[what]) update(what);
-  return { title: "Fabric", element, update };
+  return { title: "Fabric", element, update };  // who goes to it asks for all of it
 }
 
 // Since when and why, as far as fmd knows.
