@@ -7,7 +7,7 @@
 #   make chaos      random faults on ibsim   make check-again  N=20 rounds of check's tests, shuffled, on a machine under load
 #   make fuzz       FUZZ_S= seconds each     make bench      side by side with OpenSM (RIG=fmsim, BENCH=section ..)
 #   make bench-readme  its results to documents; make bench-long what takes hours
-#   make install    DESTDIR= PREFIX=         make deb        a Debian package in build/; make rpm: for RHEL and its like
+#   make install    DESTDIR= PREFIX=         make deb        a Debian package in build/; make rpm: for RHEL and its like; make release
 # Options: RIG=fmsim|ibsim (of the integration tests, default fmsim)  V=1 (commands shown)  SAN=address,undefined  CC=clang  WERROR=1
 
 .DEFAULT_GOAL := all
@@ -18,7 +18,9 @@ say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 # Where there is one, and a home for what it keeps.
 CCACHE ?= $(shell [ -w "$${CCACHE_DIR:-$$HOME}" ] && command -v ccache)
 
-VERSION := $(shell sed -n 's/^\#\# \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
+# A tag v1.2.3 is the release of that version; any other commit has the version that CHANGELOG begins with.
+TAG := $(shell git describe --exact-match --tags --match 'v[0-9]*' 2>/dev/null)
+VERSION := $(or $(TAG:v%=%),$(shell sed -n 's/^\#\# \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1))
 # What was built, where git knows: 0.1.0+3eaab23d1, and .changed behind it where files differ from that commit.
 COMMIT := $(shell cat debian/commit 2>/dev/null || git describe --always --abbrev=9 --exclude='*' --dirty=.changed 2>/dev/null)
 VARIANT := $(if $(SAN),$(SAN),release)$(if $(filter clang%,$(CC)),-clang)
@@ -105,7 +107,7 @@ beside = $(if $(filter command,$(firstword $(origin B))),$(B)-$(1),build/$(1))
 
 .PHONY: all unit unit-build quick deps deps-long deps-release promtool check check-now check-start check-long check-long-now check-again check-again-now syntax
 .PHONY: integration integration-now chaos chaos-now demo demo-now bench bench-now bench-long bench-long-now bench-readme bench-pair bench-pair-now
-.PHONY: format format-check check-layers check-names fuzz fuzz-now fuzz-all install deb rpm clean FORCE
+.PHONY: format format-check check-layers check-names fuzz fuzz-now fuzz-all install deb rpm release release-check clean FORCE
 all: $(BIN)/fmd $(BIN)/fmctl $(BIN)/import-opensm $(BIN)/import-state $(BIN)/bundle $(SIM)
 
 # What fmctl runs, and its table, and what fmd runs stand beside the programs.
@@ -430,13 +432,24 @@ deb: deps-release
 	$(Q)cp -r etc/debian $(DEB_TREE)/debian && echo '$(COMMIT)' >$(DEB_TREE)/debian/commit
 	$(Q)sed "s/@version@/$(VERSION)/; s/@date@/$$(LC_ALL=C date -R -u -d @$$SOURCE_DATE_EPOCH)/" etc/debian/changelog >$(DEB_TREE)/debian/changelog
 	$(Q)cd $(DEB_TREE) && env -u MAKEFLAGS -u MAKELEVEL -u B -u BIN dpkg-buildpackage -us -uc $(DEB_OPTIONS)
-	$(Q)cp $(DEB_OUT)/deb/fmd_* $(DEB_OUT)/deb/fmd-dbgsym_* $(DEB_OUT)/
+	$(Q)find $(DEB_OUT)/deb -maxdepth 1 -name 'fmd*_*' -exec cp -t $(DEB_OUT) {} +
 
 # Without the dependencies being asked for: Debian's rpmbuild knows none of its packages. The names are those of RHEL and its like.
+# For another machine: CC=aarch64-linux-gnu-gcc RPM_OPTIONS="--target aarch64 --define 'fmd_strip aarch64-linux-gnu-strip'"
 RPM_OUT ?= $(CURDIR)/build
 rpm:
-	$(Q)+rpmbuild -bb --nodeps --quiet --define "_topdir $(RPM_OUT)/rpm" --define "fmd_source $(CURDIR)" --define "fmd_version $(or $(VERSION),0)" --define "fmd_make $(packaged)" etc/packaging/fmd.spec
+	$(Q)+rpmbuild -bb --nodeps --quiet $(RPM_OPTIONS) --define "_topdir $(RPM_OUT)/rpm" --define "fmd_source $(CURDIR)" --define "fmd_version $(or $(VERSION),0)" --define "fmd_make $(packaged)" etc/packaging/fmd.spec
 	$(Q)cp $(RPM_OUT)/rpm/RPMS/*/fmd-*.rpm $(RPM_OUT)/
+
+# What a release consists of, in build/: of a tagged commit whose CHANGELOG has the day, and of nothing that was not committed.
+refuse_release = { echo "release: $(1)" >&2; exit 1; }
+release-check:
+	$(Q)[ '$(TAG)' ] || $(call refuse_release,no tag is here: git tag -a v$(VERSION))
+	$(Q)[ -z "$$(git status --porcelain)" ] || $(call refuse_release,files are not committed)
+	$(Q)head -n 3 CHANGELOG.md | grep -qx '## $(VERSION) ([0-9]*-[0-9]*-[0-9]*)' || $(call refuse_release,CHANGELOG.md does not begin with $(VERSION) and its day: ## $(VERSION) (2026-12-31))
+release: release-check
+	$(submake) deb rpm
+	$(Q)cd build && sha256sum fmd_$(VERSION)* fmd-dbgsym_$(VERSION)* fmd-$(VERSION)-*.rpm >SHA256SUMS && cat SHA256SUMS
 
 clean:
 	rm -rf build

@@ -319,6 +319,25 @@ def test_the_source_package_is_what_git_has_and_debug_symbols_are_apart(build):
     assert "/usr/lib/debug/.build-id/" in run("dpkg-deb", "-c", symbols).stdout
 
 
+def test_a_release_is_a_tagged_commit_with_its_day(tmp_path):
+    tree = tmp_path / "tree"
+    assert run("git", "clone", "-q", "--shared", ROOT, tree).returncode == 0
+    git = lambda *words: subprocess.run(["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b.invalid", *words], check=True, capture_output=True)  # noqa: E731
+    make = lambda *words: run("make", "-s", "-C", tree, "--eval", "version:;@echo $(VERSION)", *words)  # noqa: E731
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", make("version").stdout)
+    assert make("release-check").returncode and "no tag is here" in make("release-check").stderr
+    git("tag", "-a", "v7.8.9", "-m", "a release")
+    assert make("version").stdout == "7.8.9\n"
+    assert "CHANGELOG.md does not begin with 7.8.9" in make("release-check").stderr
+    changes = tree / "CHANGELOG.md"
+    changes.write_text(re.sub("## .*", "## 7.8.9 (2026-12-31)", changes.read_text(), count=1))
+    assert "not committed" in make("release-check").stderr
+    git("commit", "-qam", "7.8.9")
+    assert make("version").stdout != "7.8.9\n" or "no tag is here" in make("release-check").stderr
+    git("tag", "-f", "-a", "v7.8.9", "-m", "a release")
+    assert make("release-check").returncode == 0
+
+
 @needs("lintian")
 def test_lintian_finds_nothing_to_warn_of(build):
     said = run("lintian", "--allow-root", "--tag-display-limit", "0", *build.glob("*.changes"))
