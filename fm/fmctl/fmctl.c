@@ -703,6 +703,8 @@ int main(int argc, char **argv)
 
 	if (ctl.terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
 		ctl.columns = size.ws_col;
+	else if (!ctl.terminal && getenv("COLUMNS"))
+		ctl.columns = atoi(getenv("COLUMNS"));
 	ctl.colour = ctl.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 	if (argc > 1 && !strncmp(argv[1], "--complete", 10)) {
 		ctl.timeout_s = 1; /* for a shell, which waits */

@@ -274,6 +274,10 @@ def test_each_question_of_the_page_has_its_answer_on_one_screen(start, pod_net, 
     assert "leaf-su01-rail2" in (tmp_path / "bundle/status.json").read_text()
     piped = fabric.fmctl("events", "--kind", "switch-down").stdout
     assert re.fullmatch(r".{60,} leaf switch down: \d+ HCAs lost connectivity.*\n", piped)  # grep has whole lines
+    for words in ("events", "-n", "20"), ("links", "--down"), ("cables",), ("status",):  # a pager's screen, where that is asked for
+        narrow = subprocess.run([program("fmctl"), "-s", fabric.socket, *words], capture_output=True, text=True, env={**os.environ, "COLUMNS": "100"}).stdout
+        assert narrow and max(map(len, narrow.splitlines())) <= 100, words
+    assert max(map(len, fabric.fmctl("events", "-n", "20").stdout.splitlines())) > 100
 
 
 def test_symptoms_name_commands_events_alerts_and_keys_that_exist():
