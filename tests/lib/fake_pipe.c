@@ -184,6 +184,11 @@ bool fabric_is_master(const struct fabric *fabric)
 	return !fabric->standby && fabric->role.now == FABRIC_ROLE_MASTER;
 }
 
+bool fabric_observes(const struct fabric *fabric)
+{
+	return false;
+}
+
 enum fabric_role fabric_role(const struct fabric *fabric)
 {
 	return fabric->role.now;

@@ -309,7 +309,7 @@ static void a_host_that_refuses_sets_holds_up_no_fault(void **state)
 	seat = topo_peer(w.design, topo_port(w.design, host, 1));
 	double_set_no_sets(w.hw, guid_of(&w, host), true);
 	double_retrain(w.hw, guid_of(&w, seat->node), seat->num, 2);
-	run_for(&w, 10 * SECOND_US);
+	run_for(&w, 60 * SECOND_US); /* as the healthy one: what is read once of a link is read */
 	for (unsigned i = 0; i < CUTS; i++) {
 		double_cut(w.hw, guid_of(&w, 0), uplink_of(w.design, 0));
 		run_for(&w, 5 * SECOND_US);

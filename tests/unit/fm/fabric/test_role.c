@@ -115,18 +115,21 @@ static void what_each_role_allows(void **state)
 {
 	static const struct {
 		enum fabric_role role;
+		const char *peers;
 		bool sweeps, sets, master;
 	} rows[] = {
-		{ FABRIC_ROLE_AWAY, false, false, false },
-		{ FABRIC_ROLE_ASKING, true, true, false },
-		{ FABRIC_ROLE_LOCKED_OUT, true, false, false },
-		{ FABRIC_ROLE_STANDBY, false, false, false },
-		{ FABRIC_ROLE_MASTER, true, true, true },
+		{ FABRIC_ROLE_AWAY, "", false, false, false },
+		{ FABRIC_ROLE_ASKING, "", true, true, false },
+		{ FABRIC_ROLE_LOCKED_OUT, "", true, false, false },
+		{ FABRIC_ROLE_STANDBY, "", true, false, false }, /* it observes */
+		{ FABRIC_ROLE_STANDBY, "mgmt2:4710", false, false, false },
+		{ FABRIC_ROLE_MASTER, "", true, true, true },
 	};
 	struct pipe p;
 
 	begin(&p);
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		strcpy(p.f.conf.mirror.peers, rows[i].peers);
 		change(&p, rows[i].role, false);
 		run(&p);
 		assert_int_equal(fabric_role(&p.f), rows[i].role);
