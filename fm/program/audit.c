@@ -255,8 +255,11 @@ static bool lft_differs(struct audit *a, struct store_switch *sw, struct table_b
 					  .at = block * TABLES_BLOCK };
 	inventory_entry_differs(&at->change, data, store_block(sw, block), TABLES_BLOCK, 8,
 				UINT8_MAX);
-	for (uint32_t b = 0; b < sw->nblocks; b++)
+	for (uint32_t b = 0; b < sw->nblocks; b++) {
 		store_leave(sw, b);
+		audit_read(a,
+			   &(struct table_block){ .sw = sw->guid, .kind = TABLE_LFT, .block = b });
+	}
 	mem_zero(&sw->known, 1);
 	cached_drop(sw);
 	store_read(sw, block, data);
@@ -305,6 +308,8 @@ static void audit_answer(void *owner, const struct batch_job *job, const struct 
 			a->result.differ += job->wave;
 			audit_hurry(a);
 		}
+	} else if (job->urgent && job->kind == TABLE_LFT && answer->result == MAD_OK) {
+		store_put(&sw->unread, at.block, true); /* tables are written: again behind that */
 	} else if ((job->wave || answer->result == MAD_TIMEOUT) &&
 		   ++again.tries < (job->wave ? TRIES : 2)) {
 		batch_add(a->batch, &again);
@@ -395,6 +400,8 @@ static void tick_cb(void *arg)
 	schedule(a);
 	a->requests = mad_stats(a->mad).unsolicited;
 	yield = a->requests - before > REQUESTS;
+	if (since)
+		audit_try(a);
 	if (yield && ++a->yielded < YIELD_TICKS)
 		return;
 	a->yielded = 0;

@@ -113,6 +113,7 @@ static void begin(struct room *r)
 	r->f.conf.audit.after_ms = 0;
 	r->f.module->configure(r->f.room);
 	mft_want(r->mft, r->sw, MCAST_FIRST_MLID, ports);
+	r->f.module->settled(r->f.room, FABRIC_SETTLED);
 	write_tables(r);
 	assert_int_equal(r->written, 2);
 	double_sent_reset(r->b.d);
@@ -330,10 +331,41 @@ static void an_answer_that_may_be_older_than_a_write_is_not_judged(void **state)
 		r.f.room, &(struct fabric_programmed){ .tables = &(struct program_result){ 0 } });
 	r.f.programming = true;
 	fake_run_for(&r.f, SECOND_US);
-	assert_int_equal(gets(&r.b, WIRE_LFT), 1);
+	assert_int_equal(gets(&r.b, WIRE_LFT),
+			 1 + 2); /* it differs: both blocks of the switch are read */
 	assert_int_equal(r.nunheld, 0);
 	assert_int_equal(repaired(&r), 0);
 	end(&r);
+}
+
+static void nobody_hears(void *arg, const struct program_result *result)
+{
+}
+
+/* The rest of the tables is read at one block a second, and has not come so far by then. */
+static void an_answer_that_is_not_judged_is_asked_for_again(void **state)
+{
+	struct tables newer = { 0 };
+	struct room r;
+	guid_t last;
+
+	begin(&r);
+	last = r.b.found->nodes[r.b.found->nswitches - 1].guid;
+	r.f.conf.audit.rate = 1;
+	r.f.module->configure(r.f.room);
+	audit_mismatch(&r.f, last, 1);
+	tables_copy(&newer, &r.tables);
+	for (uint32_t sw = 0; sw < r.b.found->nswitches; sw++)
+		tables_row(&newer, sw)[5] = 2;
+	program_apply(r.program, r.b.found, &newer, nobody_hears, NULL);
+	r.f.module->programmed(
+		r.f.room, &(struct fabric_programmed){ .tables = &(struct program_result){ 0 } });
+	fake_run_for(&r.f, SECOND_US / 2);
+	assert_int_equal(repaired(&r), 0);
+	fake_run_for(&r.f, 2 * SECOND_US);
+	assert_int_equal(repaired(&r), 1);
+	end(&r);
+	tables_fini(&newer);
 }
 
 /*
@@ -375,6 +407,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_known_not_to_hold_its_tables_is_not_repaired),
 		cmocka_unit_test(what_was_not_acknowledged_is_not_judged),
 		cmocka_unit_test(an_answer_that_may_be_older_than_a_write_is_not_judged),
+		cmocka_unit_test(an_answer_that_is_not_judged_is_asked_for_again),
 		cmocka_unit_test(a_multicast_block_that_is_to_change_by_now_is_not_judged),
 	};
 
