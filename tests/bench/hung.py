@@ -124,7 +124,7 @@ class Bench(ills.Bench):
             if not manager.runs():
                 manager.start()
         if self.standby:
-            m.until(lambda: [manager for manager in self.managers if manager.is_master()], "one is master", every_s=0.1)
+            self.fmd = m.until(lambda: next((manager for manager in self.managers if manager.is_master()), None), "one is master", every_s=0.1)
         self.managers[0].ask("sweep")
         self.well()
         if self.standby:  # A master that a restarted one outranks may hand over until now.
