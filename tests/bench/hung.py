@@ -125,7 +125,7 @@ class Bench(ills.Bench):
                 manager.start()
         if self.standby:
             self.fmd = m.until(lambda: next((manager for manager in self.managers if manager.is_master()), None), "one is master", every_s=0.1)
-        self.managers[0].ask("sweep")
+        self.fmd.ask("sweep")  # a standby that was started anew is found by that
         self.well()
         if self.standby:  # A master that a restarted one outranks may hand over until now.
             self.fmd = m.until(lambda: next((manager for manager in self.managers if self.has_standby(manager)), None), "the standby is ready")

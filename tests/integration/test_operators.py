@@ -147,6 +147,7 @@ def test_monitoring_and_path_end_with_what_is_wrong(start, pod_net, tmp_path):
         done = subprocess.run([program("fmctl"), *words], capture_output=True, text=True, env={**os.environ, "FMD_SOCKET": str(socket or fabric.socket)})
         return done.returncode, done.stdout + done.stderr
 
+    fabric.wait_up(lambda s: s["in_force"]["pairs_waiting"] == 0 and not s["hcas_cut_off"], "all pairs are in force")
     assert run("status", "--check") == (0, "UP: 256 HCAs, 12 switches, 0 links down\n")
     assert run("path", "dgx-su01-01", "dgx-su01-02")[0] == 0
     fabric.console(f'Unlink "S-{guid_of(fabric, "spine-04")[2:]}"')
