@@ -498,16 +498,15 @@ static void show_events(const struct fmctl *ctl, const json_t *events)
 	lines = lines > ctl->lines ? lines - ctl->lines : 0; /* older than those to be shown */
 	behind = 0;
 	JSON_EACH (event, events) {
-		const json_t *answer = find_answer(events, event_at);
+		const json_t *answer;
 
 		if (ctl->json) {
 			json_dumpf(event, stdout, JSON_COMPACT);
 			putchar('\n');
 		} else if (behind) {
 			behind--;
-		} else if (has_line(events, event_at, &behind, &of) && lines) {
-			lines--;
-		} else if (has_line(events, event_at, &behind, &of)) {
+		} else if (has_line(events, event_at, &behind, &of) && !(lines && lines--)) {
+			answer = find_answer(events, event_at);
 			show_event(ctl, event, named);
 			if (behind)
 				printf("; %zu more %s of %s", behind, behind > 1 ? "links" : "link",

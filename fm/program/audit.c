@@ -157,6 +157,7 @@ struct audit {
 	uint32_t block;		/* of all of them now, as a job's arg */
 	unsigned asked, before; /* blocks: in this pass, and in the whole one before */
 	unsigned hurry;
+	bool dropped; /* answers amid writes: their blocks are unread again */
 	uint64_t compared;
 	struct audit_result result; /* of audit_read_all(); its jobs are of wave 1 */
 	guid_t all_at;
@@ -310,6 +311,7 @@ static void audit_answer(void *owner, const struct batch_job *job, const struct 
 		}
 	} else if (job->urgent && job->kind == TABLE_LFT && answer->result == MAD_OK) {
 		store_put(&sw->unread, at.block, true); /* tables are written: again behind that */
+		a->dropped = true;
 	} else if ((job->wave || answer->result == MAD_TIMEOUT) &&
 		   ++again.tries < (job->wave ? TRIES : 2)) {
 		batch_add(a->batch, &again);
@@ -400,7 +402,7 @@ static void tick_cb(void *arg)
 	schedule(a);
 	a->requests = mad_stats(a->mad).unsolicited;
 	yield = a->requests - before > REQUESTS;
-	if (since)
+	if (since && a->dropped)
 		audit_try(a);
 	if (yield && ++a->yielded < YIELD_TICKS)
 		return;
@@ -446,6 +448,7 @@ void audit_try(struct audit *a)
 {
 	unsigned tried = 0;
 
+	a->dropped = false;
 	QMAP_EACH (&a->program->store.switches, store_switch, sw) {
 		uint32_t first = store_next(&sw->unread, 0), block = first;
 
