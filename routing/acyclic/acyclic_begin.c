@@ -345,10 +345,10 @@ static bool goes_with_tree(struct work *w, uint32_t arc)
 }
 
 /*
- * A tree that the turns of the tiers allow, from a root. Returns how many switches are in
- * it.
+ * A tree that the turns of the tiers allow, from a root; each `turn` tries the arcs of switches in
+ * another order. Returns how many switches are in it.
  */
-static uint32_t fit_tree(struct work *w, uint32_t root)
+static uint32_t fit_tree(struct work *w, uint32_t root, uint32_t turn)
 {
 	const struct net *n = w->net;
 	uint32_t tail = 0;
@@ -356,9 +356,11 @@ static uint32_t fit_tree(struct work *w, uint32_t root)
 	w->dist[root] = 0;
 	w->queue[tail++] = root;
 	for (uint32_t head = 0; head < tail; head++) {
-		uint32_t sw = w->queue[head];
+		uint32_t sw = w->queue[head], degree = net_degree(n, sw);
 
-		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
+		for (uint32_t i = 0; i < degree; i++) {
+			uint32_t a = n->first[sw] + (i + turn * (sw + 1)) % degree;
+
 			if (w->dist[n->to[a]] != TOPO_NONE ||
 			    !(!w->states || w->states[a] == ARC_OPEN) || !goes_with_tree(w, a))
 				continue;
@@ -385,7 +387,7 @@ bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree)
 		uint32_t count = walk(&w, root);
 
 		forget_walk(&w, count);
-		whole = fit_tree(&w, root) == count;
+		whole = fit_tree(&w, root, 0) == count;
 	}
 	work_fini(&w);
 	return whole;
@@ -415,7 +417,7 @@ void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *
 
 /* ---- A tree beside tables -------------------------------------------------------------------- */
 
-#define ROOTS_MAX   64	      /* all of a small fabric: one more takes a copy of all turns */
+#define TRIES_MAX   64	      /* each from another root or by other arcs: a copy of all turns */
 #define BESIDE_WORK (1 << 24) /* steps: some tens of milliseconds, in one go */
 
 /* The best link of an arc: one that is not cordoned, or one that is up. */
@@ -479,18 +481,19 @@ bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, uint
 	net_read_states(&n, t, states);
 	turns.work = BESIDE_WORK;
 	safe = allow_turns_of(&turns, t, tables);
-	/* From some roots, by cordoned links too where there is none without. */
-	for (uint32_t i = 0; i < 2 * n.nswitches && safe && !found;
-	     i += 1 + n.nswitches / ROOTS_MAX) {
+	/* By cordoned links too where there is none without. */
+	for (uint32_t i = 0; i < 2 * TRIES_MAX && safe && !found; i++) {
+		uint32_t root = i * (1 + n.nswitches / TRIES_MAX);
 		struct work w;
 
-		for (uint32_t arc = 0; i >= n.nswitches && arc < n.narcs; arc++)
+		for (uint32_t arc = 0; i >= TRIES_MAX && arc < n.narcs; arc++)
 			states[arc] = states[arc] == ARC_DOWN ? ARC_DOWN : ARC_OPEN;
 		mem_zero(tree, n.narcs);
 		turns_copy(&with_tree, &turns);
+		with_tree.work = turns.work;
 		work_init(&w, &with_tree, tree);
 		w.states = states;
-		found = fit_tree(&w, i % n.nswitches) == n.nswitches;
+		found = fit_tree(&w, root % n.nswitches, root / n.nswitches) == n.nswitches;
 		turns.work = with_tree.work;
 		work_fini(&w);
 		turns_fini(&with_tree);

@@ -14,9 +14,10 @@
  *
  * If only entries are left each of which would close a cycle, no order is possible (for example a
  * ring whose direction is reversed), and the search also ends after a limit: then what is left of
- * some block numbers is emptied, of 64 LIDs at most, and the search goes on. If that gives no order
- * either, the change goes by spanning trees: from the older tables to a tree whose turns close no
- * cycle with theirs, from tree to tree, and from a tree that agrees with the new tables to these.
+ * some block numbers is emptied, of 64 LIDs at most, and the search goes on. If what was emptied
+ * can't be filled without a cycle either, the change goes by spanning trees: from the older tables
+ * to a tree whose turns close no cycle with theirs, from tree to tree, and from a tree that agrees
+ * with the new tables to these.
  * Between two of them one block number after the other is emptied and filled: a LID has paths of
  * one of them, never of both.
  *
@@ -24,8 +25,8 @@
  * and new parents together make no cycle. Then "towards a parent" is upwards, in each tree every
  * switch has one way up, and no packet of either turns from down to up.
  *
- * Where no tree agrees, block numbers go straight from the older tables to the new ones: then paths
- * of different LIDs may wait for one another in a circle until all are through.
+ * Where no tree agrees, what was emptied is filled: then paths of different LIDs may wait for one
+ * another in a circle until all are through.
  *
  * Tables of another manager may have credit loops by themselves, most often by these paths to
  * switches: then their entries are emptied before all else. If loops are left, the first rounds are
@@ -36,16 +37,15 @@
 #define TRIALS_BYTES (1u << 27)
 #define TRIALS_MIN   8
 #define TRIALS_MAX   1000
-/* Where changes go by trees: bounds of order.h, and tables that are soon written once a tree. */
-#define CHANGED_SHARE 6
-#define DARK_SHARE    8
-#define TREES_BYTES   (1u << 20)
+/* Where changes go by trees: a bound of order.h, and tables that are soon written once a tree. */
+#define DARK_SHARE  8
+#define TREES_BYTES (1u << 20)
 
 /*
  * The first rounds are tried; whether the older tables have loops by themselves; then candidates
- * for the next round.
+ * for the next round, or what it fills.
  */
-enum phase { FIRST, ALONE, WHOLE, PARTS, ENTRIES, COLUMNS };
+enum phase { FIRST, ALONE, WHOLE, PARTS, ENTRIES, FILL, COLUMNS };
 
 /*
  * An order from its parts (see order.h), in calls of a few milliseconds: the rounds of each column
@@ -290,18 +290,18 @@ static void add_trees_to(struct order_making *s, const uint8_t *last)
 	free(met);
 }
 
-/* Whether the rule of order.h lets the change go by trees, and it is not too large for that. */
+/*
+ * Whether the rule of order.h lets the change go by trees, it is not too large for that, and none
+ * were looked for yet.
+ */
 static bool may_go_by_trees(const struct order_making *s)
 {
 	const struct order_work *w = &s->w;
-	uint64_t live = 0, changed = 0, dark = 0;
+	uint64_t changed = 0, dark = 0;
 	unsigned bit;
 
-	if ((size_t)w->t->nswitches * w->newer->stride > TREES_BYTES)
+	if (s->out.trees || (size_t)w->t->nswitches * w->newer->stride > TREES_BYTES)
 		return false;
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		for (uint32_t lid = 1; lid <= w->newer->top; lid++)
-			live += tables_row(w->newer, sw)[lid] != TABLES_NO_ROUTE;
 	for (uint32_t i = 0; i < w->nunits; i++) {
 		const struct order_unit *u = &w->units[i];
 
@@ -313,11 +313,11 @@ static bool may_go_by_trees(const struct order_making *s)
 		else
 			changed++;
 	}
-	return changed * CHANGED_SHARE >= live && dark * DARK_SHARE <= changed;
+	return dark * DARK_SHARE <= changed;
 }
 
-/* The change goes by trees from its beginning; where there are none, straight to the new tables. */
-static void columns_begin(struct order_making *s)
+/* The change goes by trees from its beginning. False: none agree with both tables. */
+static bool columns_begin(struct order_making *s)
 {
 	const struct tables *newer = s->w.newer;
 	const struct topo *t = s->w.t;
@@ -325,11 +325,16 @@ static void columns_begin(struct order_making *s)
 	uint8_t *last = mem_array(last, t->nswitches + 1u);
 
 	hold_older(s);
-	if (acyclic_tree_beside(t, newer, last) && acyclic_tree_beside(t, &s->mix, add_tree(s)))
+	if (acyclic_tree_beside(t, &s->mix, add_tree(s)) && acyclic_tree_beside(t, newer, last))
 		add_trees_to(s, last);
 	else
 		o->ntrees = 0;
 	free(last);
+	if (!o->ntrees) {
+		for (uint32_t i = 0; i < s->ndone; i++)
+			step_write(s, &s->done[i], block_of(&s->mix, &s->done[i]));
+		return false;
+	}
 	o->home = mem_array(o->home, newer->stride);
 	memset(o->home, 0xff, newer->stride * sizeof(*o->home));
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
@@ -340,6 +345,7 @@ static void columns_begin(struct order_making *s)
 	s->now = mem_array_resize(s->now, t->nswitches);
 	s->phase = COLUMNS;
 	s->at = s->ndone = s->nrounds = s->drained = 0;
+	return true;
 }
 
 /* Entries of one block number that differ from the tables that come next are emptied and filled. */
@@ -405,14 +411,13 @@ static bool round_begin(struct order_making *s)
 	return true;
 }
 
-/*
- * Nothing else may go: more is emptied, up to 64 LIDs, else what is empty is filled, or the change
- * begins again by trees.
- */
+static bool round_end(struct order_making *s);
+
+/* Nothing else may go: more is emptied, up to 64 LIDs, else what is empty is filled. */
 static bool empty_or_fill(struct order_making *s)
 {
 	uint64_t *empty = s->others + s->w.nblocks;
-	uint32_t kept = 0, lids = 0, more = 0;
+	uint32_t lids = 0, more = 0;
 
 	mem_zero(s->others, 2 * s->w.nblocks);
 	for (uint32_t i = 0; i < s->ntodo; i++)
@@ -429,10 +434,6 @@ static bool empty_or_fill(struct order_making *s)
 		else
 			more += n;
 	}
-	if ((!more || !s->trials_left) && may_go_by_trees(s)) {
-		columns_begin(s);
-		return true;
-	}
 	for (uint32_t i = 0; i < s->ntodo; i++) {
 		struct order_step *step = &s->todo[i];
 
@@ -441,13 +442,14 @@ static bool empty_or_fill(struct order_making *s)
 			s->now[s->nnow++].drain = more;
 			step->emptied = true;
 		}
-		if (more || !empty[step->block])
-			s->todo[kept++] = *step;
 	}
 	s->drained += more;
-	s->ntodo = kept;
-	settle(s);
-	return round_begin(s);
+	/* If filling closes a cycle with old entries of other LIDs, all begins again by trees. */
+	s->phase = FILL;
+	if (more || !may_go_by_trees(s))
+		return round_end(s);
+	trial_begin(s);
+	return true;
 }
 
 static bool round_end(struct order_making *s)
@@ -460,7 +462,7 @@ static bool round_end(struct order_making *s)
 	for (uint32_t i = 0; i < s->ntodo; i++) {
 		struct order_step *step = &s->todo[i];
 
-		if (next < s->nnow && s->now[next].sw == step->sw &&
+		if (next < s->nnow && !s->now[next].drain && s->now[next].sw == step->sw &&
 		    s->now[next].block == step->block && (s->now[next].mask & step->mask))
 			step->mask &= ~s->now[next++].mask;
 		step->last &= step->mask;
@@ -588,9 +590,7 @@ static bool tried_first_rounds(struct order_making *s, bool safe)
 	s->ntodo = s->out.nsteps;
 	s->todo = mem_array_unset(s->todo, 2 * s->ntodo + 1u);
 	mem_copy(s->todo, s->out.steps, s->ntodo);
-	s->trials_left = trials < TRIALS_MIN   ? TRIALS_MIN
-			 : trials > TRIALS_MAX ? TRIALS_MAX
-					       : (uint32_t)trials;
+	s->trials_left = TRIALS_MIN + (trials < TRIALS_MAX ? (uint32_t)trials : TRIALS_MAX);
 	s->now = mem_array(s->now, 2 * s->ntodo + 1u);
 	s->guilty = mem_array(s->guilty, 2 * s->ntodo + 1u);
 	s->others = mem_array(s->others, 2 * s->w.nblocks);
@@ -636,6 +636,7 @@ bool order_go(struct order_making *s)
 			return !s->nrounds && empty_turns(s) && ask_alone(s);
 		more = s->phase == ALONE     ? round_begin(s)
 		       : s->phase == ENTRIES ? tried_entry(s, safe)
+		       : s->phase == FILL    ? (!safe && columns_begin(s)) || round_end(s)
 					     : tried_steps(s, safe);
 	}
 	if (!more) {

@@ -634,6 +634,36 @@ static void cables_of_fabrics_that_are_no_trees_fail_without_a_circle(void **sta
 }
 
 /*
+ * Cables that are plugged in change the design of a fabric that is no tree, and all its paths: old
+ * and new ones close circles, unless they go by way of a spanning tree that agrees with both.
+ */
+static void cables_that_are_new_to_a_fabric_that_is_no_tree_close_no_circle(void **state)
+{
+	char err[128], *cube[] = { "hypercube", "4", "--hosts", "6" };
+	struct tally tally = { 0 };
+
+	for (uint64_t seed = 16; seed <= 80; seed += 16) {
+		struct topo *design = generate_parse(4, cube, err, sizeof(err));
+		struct topo *before = damage_remove(design, 6, seed);
+		struct lid_map *lids = lid_plan(design, NULL, 0);
+		struct check_base *base = check_base_new(seed);
+		struct tables old = { 0 }, new = { 0 };
+
+		tables_for(before, lids, &old);
+		tables_for(design, lids, &new);
+		walk_between(design, lids, &old, &new, seed, base, &tally);
+		check_base_free(base);
+		tables_fini(&old);
+		tables_fini(&new);
+		lid_map_free(lids);
+		topo_unref(design);
+		topo_unref(before);
+	}
+	say(&tally);
+	assert_int_equal(tally.cyclic, 0);
+}
+
+/*
  * Shortest paths between spines turn at any leaf, and wait for one another in circles. Some of the
  * new ones turn elsewhere: once no old circle is left, old and new ones make none together.
  */
@@ -707,6 +737,7 @@ int main(void)
 		cmocka_unit_test(equal_tables_need_no_order),
 		cmocka_unit_test(tables_of_another_manager_go_without_a_circle_of_old_and_new),
 		cmocka_unit_test(cables_of_fabrics_that_are_no_trees_fail_without_a_circle),
+		cmocka_unit_test(cables_that_are_new_to_a_fabric_that_is_no_tree_close_no_circle),
 		cmocka_unit_test(a_ring_that_turns_is_drained_and_never_deadlocks),
 	};
 
