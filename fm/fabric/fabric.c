@@ -351,7 +351,7 @@ static void parts_init(struct fabric *f)
 	fabric_update_init(f, serve);
 	f->sweep = sweep_new(f->loop, f->mad);
 	key_lookup_begin(sweep_inventory(f->sweep), f->mad, f->kept.keys);
-	sweep_set_passive(f->sweep, true);
+	sweep_set_passive(f->sweep, true, false);
 	f->bringup = bringup_new(f->loop, f->mad, sweep_inventory(f->sweep), &ports);
 	f->program = program_new(f->loop, f->mad, sweep_inventory(f->sweep),
 				 f->conf.ports.packet_life_time);
@@ -468,8 +468,7 @@ static void change_role(void *arg)
 		program_read_first(f->program);
 	}
 	MODULES_CALL(f->kept.modules, role, fabric_role(f), FABRIC_ROLE_IN_FORCE);
-	if (master)
-		sweep_set_passive(f->sweep, false);
+	sweep_set_passive(f->sweep, !master, fabric_observes(f));
 	if (master && !anew) {
 		fabric_deploy_adopt(f);
 		if (!sweep_examine(f->sweep, swept, f))

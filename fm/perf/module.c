@@ -29,7 +29,7 @@ struct link_health {
 	struct waiters waiters; /* for the end of a pass */
 	struct waiters due;	/* for what follows from the one that has ended */
 	struct job *behind;	/* which is that */
-	unsigned interval_ms;
+	unsigned interval_ms;	/* of passes; 0 = counters are read on demand alone */
 	unsigned late, in_time; /* passes in a row that did not keep to it, that did */
 	struct perf *perf;
 	struct history *history; /* NULL: there is no state_dir */
@@ -374,9 +374,7 @@ void link_health_judge_host(const struct fabric *fabric, uint32_t host, struct h
 
 static bool may_ask(void *arg)
 {
-	const struct link_health *h = arg;
-
-	return fabric_is_quiet(h->fabric);
+	return fabric_is_quiet(((const struct link_health *)arg)->fabric);
 }
 
 static void link_health_published(void *room, enum fabric_update_step step,
@@ -423,7 +421,7 @@ static const char *link_health_swept(void *room, const struct fabric_swept *swep
 
 static uint64_t interval_us(const struct link_health *h)
 {
-	return h->services.conf->perf.interval_ms * 1000ull;
+	return h->interval_ms * 1000ull;
 }
 
 static void link_health_pace_reset(struct link_health *h)
@@ -554,19 +552,18 @@ static json_t *link_health_summary(const struct link_health *h)
 	/* The present pass, or the latest one, takes longer than the interval. */
 	bool exceeds = running > interval_us(h) || (!pass.hurried && pass.took_us > interval_us(h));
 
-	return json_pack("{si si si si si si sI sf sI so so sb sf so}", "warned", h->warned, "sick",
-			 h->sick, "slow", h->nslow, "over_error_rate", h->over, "ports_read",
-			 pass.ports, "silent", pass.silent, "readings_thrown_away",
-			 (json_int_t)perf_thrown_away(h->perf), "pass_ms", pass.took_us / 1e3,
-			 "pass_mads", (json_int_t)pass.mads, "pass_age_s",
-			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
-			 "pass_running_ms", running ? json_real(running / 1e3) : json_null(),
-			 "pass_exceeds", interval_us(h) && exceeds, "interval_s",
-			 h->services.conf->perf.interval_ms / 1e3, "fec_modes",
-			 json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
-				   (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
-				   "malformed", (json_int_t)counts.malformed, "unanswered",
-				   (json_int_t)counts.unanswered));
+	return json_pack(
+		"{si si si si si si sI sf sI so so sb sf so}", "warned", h->warned, "sick", h->sick,
+		"slow", h->nslow, "over_error_rate", h->over, "ports_read", pass.ports, "silent",
+		pass.silent, "readings_thrown_away", (json_int_t)perf_thrown_away(h->perf),
+		"pass_ms", pass.took_us / 1e3, "pass_mads", (json_int_t)pass.mads, "pass_age_s",
+		pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
+		"pass_running_ms", running ? json_real(running / 1e3) : json_null(), "pass_exceeds",
+		interval_us(h) && exceeds, "interval_s", h->interval_ms / 1e3, "fec_modes",
+		json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
+			  (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
+			  "malformed", (json_int_t)counts.malformed, "unanswered",
+			  (json_int_t)counts.unanswered));
 }
 
 static void link_health_status(const void *room, json_t *doc)
@@ -832,14 +829,37 @@ void link_health_client_gone(struct fabric *fabric, const void *arg)
 	waiters_cancel(&h->due, arg);
 }
 
+/* A standby leaves counters to its master, and reads them on demand alone. */
+static struct perf_conf perf_conf(struct fabric *fabric)
+{
+	const struct conf *c = fabric_services(fabric).conf;
+	bool master_reads = fabric_role(fabric) == FABRIC_ROLE_STANDBY && !c->sm.observe;
+
+	return (struct perf_conf){ .interval_ms = master_reads ? 0 : c->perf.interval_ms,
+				   .limits = link_health_limits(&c->perf),
+				   .ber = link_health_ber_conf(&c->ber) };
+}
+
+static void configure(void *room)
+{
+	struct link_health *h = room;
+	const struct perf_conf conf = perf_conf(h->fabric);
+
+	if (conf.interval_ms != h->interval_ms)
+		link_health_pace_reset(h);
+	h->interval_ms = conf.interval_ms;
+	perf_configure(h->perf, &conf);
+}
+
 static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct link_health *h = room;
 
-	if (step != FABRIC_ROLE_LEFT)
-		return;
-	waiters_answer(&h->waiters, NULL, FABRIC_ROLE_CHANGED);
-	waiters_answer(&h->due, NULL, FABRIC_ROLE_CHANGED);
+	if (step == FABRIC_ROLE_LEFT) {
+		waiters_answer(&h->waiters, NULL, FABRIC_ROLE_CHANGED);
+		waiters_answer(&h->due, NULL, FABRIC_ROLE_CHANGED);
+	} else if (step == FABRIC_ROLE_IN_FORCE)
+		configure(h);
 }
 
 /* ---- Counters -------------------------------------------------------------------------------- */
@@ -860,22 +880,21 @@ uint64_t link_health_now_us(const struct fabric *fabric)
 	return loop_now_us(h->services.loop);
 }
 
-const struct port_counters *link_health_counters(const struct fabric *fabric, guid_t node,
-						 uint8_t port)
-{
-	const struct link_health *h = fabric_room(fabric, &link_health_module);
-	uint8_t nports;
-	const struct port_counters *counters = perf_counters(h->perf, node, &nports);
-
-	return one_of(counters, nports, port);
-}
-
 const struct port_counters *link_health_node(const struct fabric *fabric, guid_t node,
 					     uint8_t *nports)
 {
 	const struct link_health *h = fabric_room(fabric, &link_health_module);
 
 	return perf_counters(h->perf, node, nports);
+}
+
+const struct port_counters *link_health_counters(const struct fabric *fabric, guid_t node,
+						 uint8_t port)
+{
+	uint8_t nports;
+	const struct port_counters *counters = link_health_node(fabric, node, &nports);
+
+	return one_of(counters, nports, port);
 }
 
 uint64_t link_health_oldest_us(const struct fabric *fabric)
@@ -885,10 +904,9 @@ uint64_t link_health_oldest_us(const struct fabric *fabric)
 	/* How far apart two readings of a port are: the interval, or more; 0 = on demand alone. */
 	uint64_t span = interval_us(h), took = perf_last_pass(h->perf).took_us;
 
+	took = took > running ? took : running;
 	if (span && took > span)
 		span = took;
-	if (span && running > span)
-		span = running;
 	span *= PASSES_MISSED;
 	return span && now > span ? now - span : 1; /* 0 = never read */
 }
@@ -927,24 +945,6 @@ void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, vo
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static struct perf_conf perf_conf(const struct conf *c)
-{
-	return (struct perf_conf){ .interval_ms = c->perf.interval_ms,
-				   .limits = link_health_limits(&c->perf),
-				   .ber = link_health_ber_conf(&c->ber) };
-}
-
-static void configure(void *room)
-{
-	struct link_health *h = room;
-	const struct perf_conf conf = perf_conf(h->services.conf);
-
-	if (conf.interval_ms != h->interval_ms)
-		link_health_pace_reset(h);
-	h->interval_ms = conf.interval_ms;
-	perf_configure(h->perf, &conf);
-}
-
 static void *init(struct fabric *fabric)
 {
 	static const struct perf_ops ops = { changed,
@@ -955,7 +955,7 @@ static void *init(struct fabric *fabric)
 					     link_health_measured };
 	struct link_health *h = mem_new(h);
 	struct fabric_services services = fabric_services(fabric);
-	const struct perf_conf conf = perf_conf(services.conf);
+	const struct perf_conf conf = perf_conf(fabric);
 
 	h->fabric = fabric;
 	h->services = services;

@@ -638,7 +638,7 @@ static void switch_met(struct sweep *s, struct inv_node *node, const uint8_t dat
 		tables_lost(s, node, &info);
 	node->sw = info;
 	sweep_node(node)->ports_read &= !info.port_state_change && !node->rebooted;
-	s->managed |= s->passive && info.lft_top;
+	s->managed |= s->observes || (s->passive && info.lft_top);
 	sweep_node(node)->had_change |= info.port_state_change && !sweep_node(node)->keeps_change;
 	/*
 	 * Another manager's tables may lead to this switch, and nothing that we published has it:

@@ -649,9 +649,10 @@ bool sweep_polls(const struct sweep *s)
 	return s->kind == SWEEP_POLL;
 }
 
-void sweep_set_passive(struct sweep *s, bool on)
+void sweep_set_passive(struct sweep *s, bool on, bool observes)
 {
 	s->passive = on;
+	s->observes = observes;
 }
 
 void sweep_discover(struct sweep *s, sweep_done_fn *fn, void *arg)

@@ -104,9 +104,9 @@ bool sweep_polls(const struct sweep *sweep);
 /*
  * A passive sweep: this manager may not be the master, so PortStateChange is left as it is in a
  * fabric whose switches have tables. (Without tables it has no master.) The switches it is left at
- * are those whose sw.port_state_change still says so.
+ * are those whose sw.port_state_change still says so. One that observes leaves it everywhere.
  */
-void sweep_set_passive(struct sweep *sweep, bool on);
+void sweep_set_passive(struct sweep *sweep, bool on, bool observes);
 
 /*
  * Whether the link of that port is up, by what the port answered, and who is behind it did not

@@ -101,11 +101,12 @@ struct sweep {
 	struct inv_node **touched; /* nodes whose marks the next sweep has to clear */
 	uint32_t ntouched;
 	struct parking parking;
-	guid_t local_guid;     /* of the SM's own node, as last answered */
-	unsigned local_asked;  /* how often it was asked in this sweep */
-	guid_t verified;       /* nodes up to this one had their turn (explore.c) */
-	bool passive, managed; /* managed: a switch with tables was met, in a passive sweep */
-	bool incomplete;       /* some node may be silent or partial, or unknown behind a port */
+	guid_t local_guid;    /* of the SM's own node, as last answered */
+	unsigned local_asked; /* how often it was asked in this sweep */
+	guid_t verified;      /* nodes up to this one had their turn (explore.c) */
+	bool passive, observes;
+	bool managed;	 /* a switch with tables was met, in a passive sweep; or observes */
+	bool incomplete; /* some node may be silent or partial, or unknown behind a port */
 	struct log_limit twice_log, bad_log, silent_log;
 };
 

@@ -22,6 +22,7 @@ import world as w
 
 BOUND = 1.03
 LIMIT_S = 60
+ALONE_S = 0.15  # behind a cut or a mend nothing runs beside the reroute, which takes a few milliseconds
 
 
 class Side:
@@ -41,19 +42,20 @@ class Side:
 
     def quiet(self):
         m.until(lambda: not self.stamps()["traps"] and (status := self.manager.status())["state"] == "up" and not status["in_force"]["pairs_waiting"], "it is in force", LIMIT_S, every_s=0.05)
-        time.sleep(0.2)
 
     def cut(self, cable):
         """ms, or None where the cut moved no block."""
         self.stamps("reset")
         self.sim.tell(f"unlink {cable[0]}:{cable[1]}")
-        time.sleep(0.6)  # nothing runs beside the reroute, and the reason is asked for within a second
+        time.sleep(ALONE_S)
         self.quiet()
+        if self.registers:
+            m.until(lambda: self.stamps()["register"], "the reason is asked for", LIMIT_S, every_s=0.05)
         stamps = self.stamps()
         self.sim.tell(f"link {cable[0]}:{cable[1]}")
         self.early += 0 < stamps["register"] < stamps["answered"]
         self.behind += stamps["register"] > stamps["answered"] > 0
-        time.sleep(0.6)
+        time.sleep(ALONE_S)
         self.quiet()
         return (stamps["answered"] - stamps["trap"]) / 1e3 if stamps["blocks"] and stamps["trap"] else None
 
