@@ -13,6 +13,8 @@
 #include "fm/control/answer.h"
 #include "fm/inforce/module.h"
 #include "fm/registers/module.h"
+#include "fm/registrations/module.h"
+#include "fm/sa/module.h"
 #include "routing/multicast/mcast_tree.h"
 #include "routing/path.h"
 #include "routing/proof/in_force.h"
@@ -315,8 +317,12 @@ static void find_cabling(struct assess *a)
 										     item->at.port)
 						  : event_subject_node(a->t, n);
 		uint32_t p = topo_port_of(a->t, subject.node, item->at.port);
+		const struct inv_node *node = inventory_find(a->inv, subject.node);
 
-		if (slow && p != TOPO_NONE && !take_link(a, p))
+		/* What answers no SMP though its cable is plugged is find_devices()'s. */
+		if ((slow && p != TOPO_NONE && !take_link(a, p)) ||
+		    ((item->kind == CABLING_MISSING || item->kind == CABLING_NO_HCA) && node &&
+		     fabric_is_silent_behind(node, item->at.port)))
 			continue;
 		cabling_describe(item, text, sizeof(text));
 		cabling_instruct(item, remedy, sizeof(remedy));
@@ -665,11 +671,57 @@ static bool find_tree(struct assess *a, const struct mft_row *rows, unsigned ent
 	return any;
 }
 
+/* Members of groups, as the master's SA has them, to whom their leaf sends no packet. */
+static void find_members(struct assess *a, const struct mft_row *rows, unsigned first_mlid,
+			 const struct group_member *members, uint32_t count)
+{
+	unsigned all[OBSERVED_WORDS] = { 0 }, missing[OBSERVED_WORDS] = { 0 };
+	uint32_t first[OBSERVED_WORDS] = { 0 }, at;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct topo_port *leaf;
+		unsigned entry = members[i].mlid - first_mlid;
+
+		if (entry >= OBSERVED_WORDS || !members[i].port)
+			continue;
+		all[entry]++;
+		at = topo_find_port(a->t, members[i].port);
+		leaf = at == TOPO_NONE ? NULL : topo_peer(a->t, &a->t->ports[at]);
+		if (leaf && a->t->ports[at].link_up && leaf->node < a->t->nswitches &&
+		    members[i].join_state & (WIRE_JOIN_FULL | WIRE_JOIN_NON) &&
+		    !mft_has(&rows[leaf->node], entry, leaf->num))
+			first[entry] = missing[entry]++ ? first[entry] : i;
+	}
+	for (unsigned i = 0; i < OBSERVED_WORDS; i++) {
+		const struct group_member *it = &members[first[i]];
+		json_t *mgid;
+
+		if (!missing[i] || all[i] < 2)
+			continue;
+		mgid = sa_gid_json(&it->mgid);
+		at = topo_find_port(a->t, it->port);
+		find(a, WARNING, "multicast-member", event_subject_port(a->t, at), NULL,
+		     "%s: is a member of group %s (MLID 0x%04x), and is sent none of its packets, "
+		     "as %u of %u members",
+		     link_name(a, at).text, json_string_value(mgid), it->mlid, missing[i], all[i]);
+		json_decref(mgid);
+	}
+}
+
 static void find_multicast(struct assess *a, json_t *doc)
 {
 	struct mft_row *rows = mem_array(rows, a->t->nswitches + 1u);
 	unsigned mlids = 0, last = 0;
+	const char *why;
+	uint32_t count;
+	const struct group_member *members = registrations_members(a->fabric, &count, &why);
 
+	if (why)
+		json_array_append_new(json_object_get(doc, "unreadable"),
+				      json_sprintf("the members of multicast groups: %s", why));
+	for (uint32_t i = 0; i < count; i++)
+		if ((members[i].mlid - MCAST_FIRST_MLID) / OBSERVED_WORDS > (int)last)
+			last = (members[i].mlid - MCAST_FIRST_MLID) / OBSERVED_WORDS;
 	for (unsigned block = 0; block <= last; block++) {
 		memset(rows, 0, a->t->nswitches * sizeof(*rows));
 		for (uint32_t sw = 0; sw < a->t->nswitches; sw++)
@@ -686,8 +738,9 @@ static void find_multicast(struct assess *a, json_t *doc)
 		for (unsigned i = 0; i < OBSERVED_WORDS; i++)
 			mlids += find_tree(a, rows, i,
 					   MCAST_FIRST_MLID + block * OBSERVED_WORDS + i);
+		find_members(a, rows, MCAST_FIRST_MLID + block * OBSERVED_WORDS, members, count);
 	}
-	json_put(doc, "{s{si}}", "multicast", "mlids", mlids);
+	json_put(doc, "{s{si si}}", "multicast", "mlids", mlids, "members", count);
 	free(rows);
 }
 
@@ -740,9 +793,10 @@ static json_t *answer_assess(const struct command_env *env, json_t *args, char *
 
 static void read_first(struct fabric *fabric, fabric_done_fn *fn, void *arg)
 {
-	if (fabric_observes(fabric))
+	if (fabric_observes(fabric)) {
+		registrations_read_members(fabric);
 		fabric_sweep(fabric, fn, arg);
-	else
+	} else
 		fn(arg, NULL, NULL);
 }
 const struct command_run assess_run = { .answer = answer_assess,

@@ -44,7 +44,7 @@ struct pass_figures { /* of a pass that has ended */
 struct pass {
 	struct registrations *owner;
 	struct fabric_services services;
-	bool under_way;
+	bool under_way, for_reader; /* for_reader: members alone, of which nothing is written */
 	mad_token token;
 	struct job *job;
 	uint64_t began_us;
@@ -72,6 +72,9 @@ struct registrations {
 	uint64_t whole_us; /* they are of then, or nobody's since then */
 	struct pass_figures figures;
 	char error[160]; /* of the latest try, "" = none */
+	struct group_member *members;
+	uint32_t nmembers;
+	char unread[160]; /* why these are not known */
 };
 
 /*
@@ -140,6 +143,21 @@ static void fail(struct pass *p, const char *why)
 /* ---- A table's rows -------------------------------------------------------------------------- */
 
 static void ask(struct pass *p);
+
+/* Keeps the rows for registrations_members(). */
+static void take_members(struct registrations *r, const struct wire_sa_table *table)
+{
+	struct wire_mcmember m;
+
+	r->members = mem_array(r->members, table->count + 1);
+	for (r->nmembers = 0; r->nmembers < table->count; r->nmembers++) {
+		wire_mcmember_decode(table->rows + r->nmembers * table->size, &m);
+		r->members[r->nmembers] = (struct group_member){ .mgid = m.mgid,
+								 .mlid = m.mlid,
+								 .join_state = m.join_state,
+								 .port = m.port_gid.guid };
+	}
+}
 
 static enum job_result take_rows(void *arg)
 {
@@ -242,6 +260,11 @@ static void take_answer(struct pass *p, const struct mad_answer *answer)
 		return;
 	}
 	p->figures.bytes += answer->length;
+	if (p->for_reader) {
+		take_members(p->owner, &p->table);
+		end(p, NULL);
+		return;
+	}
 	if (p->kind == TABLE_MEMBERS) {
 		static const struct sa_groups_ops nobody;
 
@@ -345,6 +368,10 @@ static void passed(struct registrations *r, const char *error)
 {
 	uint64_t now = loop_now_us(r->services.loop);
 
+	if (r->pass.for_reader) {
+		array_printf(r->unread, "%s", error ? error : "");
+		return;
+	}
 	array_printf(r->error, "%s", error ? error : "");
 	if (error) {
 		if (now - r->whole_us > LATE * interval_us(r) + LATE_US)
@@ -369,20 +396,9 @@ static void passed(struct registrations *r, const char *error)
 	next(r, UINT64_MAX);
 }
 
-/* What peers have sent is all of it, and newer. */
-static void due(void *arg)
+/* One under way is stopped. services: borrowed until its end. */
+static void start(struct registrations *r, bool for_reader)
 {
-	struct registrations *r = arg;
-
-	if (state_is(r->services.state, STATE_COPIED)) {
-		r->copied = 0;
-		r->whole_us = loop_now_us(r->services.loop);
-		alert_end(r->services.alerts, "registrations", NULL);
-		next(r, UINT64_MAX);
-		return;
-	}
-
-	/* One under way is stopped. services: borrowed until its end. */
 	const struct mad_path here = { 0 };
 
 	pass_stop(&r->pass);
@@ -392,6 +408,7 @@ static void due(void *arg)
 	r->pass.figures = (struct pass_figures){ 0 };
 	r->pass.kind = 0;
 	r->pass.under_way = true;
+	r->pass.for_reader = for_reader;
 	r->pass.began_us = loop_now_us(r->services.loop);
 	r->pass.token =
 		mad_send(r->services.mad,
@@ -402,6 +419,49 @@ static void due(void *arg)
 						.doubtful = true,
 						.local = true },
 			 port_answered, &r->pass);
+}
+
+void registrations_read_members(struct fabric *fabric)
+{
+	struct registrations *r = fabric_room(fabric, &registrations_module);
+
+	if (r->pass.under_way && !r->pass.for_reader)
+		return; /* those of the time before stand */
+	free(r->members);
+	r->members = NULL;
+	r->nmembers = 0;
+	array_printf(r->unread, "its SA has not answered yet");
+	start(r, true);
+}
+
+const struct group_member *registrations_members(const struct fabric *fabric, uint32_t *count,
+						 const char **why)
+{
+	const struct registrations *r = fabric_room(fabric, &registrations_module);
+
+	*count = r->nmembers;
+	*why = *r->unread ? r->unread : NULL;
+	return r->members;
+}
+
+/* What peers have sent is all of it, and newer. */
+static void due(void *arg)
+{
+	struct registrations *r = arg;
+
+	if (r->pass.under_way && r->pass.for_reader) {
+		next(r, AGAIN_US);
+		return;
+	}
+	if (state_is(r->services.state, STATE_COPIED)) {
+		r->copied = 0;
+		r->whole_us = loop_now_us(r->services.loop);
+		alert_end(r->services.alerts, "registrations", NULL);
+		next(r, UINT64_MAX);
+		return;
+	}
+
+	start(r, false);
 }
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
@@ -468,6 +528,7 @@ static void *init(struct fabric *fabric)
 	r->services = fabric_services(fabric);
 	r->pass.owner = r;
 	r->timer = loop_timer_new(r->services.loop, due, r);
+	array_printf(r->unread, "nobody asked for them");
 	return r;
 }
 
@@ -478,6 +539,7 @@ static void fini(void *room)
 	pass_stop(&r->pass);
 	job_free(r->pass.job);
 	loop_timer_free(r->timer);
+	free(r->members);
 	free(r);
 }
 

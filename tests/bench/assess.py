@@ -4,7 +4,7 @@
 
     assess.py [--bin FOLDER] [--seed N] [--scenes WORDS] [--json FILE]
 
-On fmsim, 256 HCAs (and tori of 50 to 128). Scenes: intact (OpenSM's ftree, updn and minhop in a pod: what is found there is false), cables (8 exchanged, 6 slow, 4 pulled),
+On fmsim, 256 HCAs (and tori of 50 to 128). Scenes: intact (OpenSM's ftree, updn and minhop in a pod: what is found there is false), cables (8 exchanged, 6 slow, 2 pulled, 2 hot),
 tables (2 spines without power, 8 entries that end or turn packets), left (OpenSM is gone: 2 links in Init, 2 LIDs that another port has, 2 MTUs, 3 GUIDs that
 another device has), rings (3 fabrics whose tables by minhop wait for one another in a ring). A defect is named where a finding of the right kind names its device and port. A line a
 scene; exit status 1 where one is not named, or something is found that is not there.
@@ -144,10 +144,12 @@ def cables(world, dice):
         link = links.pop()
         scene.sim.tell(f'train "{link[0]}":{link[1]} {rate}')
         defects.append((("slow", "cabling"), (link[:2],)))
-    for links in (up, up, down, down):
-        link = links.pop()
+    for links in (up, down):
+        link, hot = links.pop(), links.pop()
         scene.sim.tell(f'unlink "{link[0]}":{link[1]}')
         defects.append((("link-down",), (link[:2],)))
+        scene.sim.tell(f'heat "{hot[0]}":{hot[1]} 90')
+        defects.append((("modules-hot",), (hot[:2],)))
     yield row("cables", scene, defects, SEEN_S)
 
 

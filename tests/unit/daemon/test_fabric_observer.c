@@ -8,6 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/control/answer.h"
+#include "fm/mad/wire_perf.h"
+#include "fm/perf/module.h"
+#include "fm/sa/mcast_group.h"
+#include "fm/sa/sa.h"
+#include "tests/fabric/double_own.h"
 #include "tests/lib/sm_pair.h"
 #include "topology/base/text.h"
 
@@ -92,6 +97,31 @@ static void it_follows_faults_that_the_master_answers(void **state)
 	assert_int_equal(topo_links_down(fabric_topo(p.b.fabric)), 1);
 	assert_it_shows_what_is_held(&p.b);
 	assert_it_only_looked(&p);
+	pair_fini(&p);
+}
+
+/* Nobody has brought it up yet: it has no tables, and its ports have changed. */
+static void a_switch_that_has_booted_is_left_to_the_master(void **state)
+{
+	const struct topo_port *spine;
+	struct pair p;
+	uint32_t leaf;
+	guid_t guid;
+
+	begin(&p);
+	leaf = far_leaf(&p.a);
+	spine = topo_peer(p.a.design, topo_port(p.a.design, leaf, uplink_of(p.a.design, leaf)));
+	guid = p.a.design->nodes[spine->node].guid;
+	pair_stop(&p.a);
+	double_set_power(p.b.hw, guid, false);
+	run_for(&p.b, 60 * SECOND_US);
+	double_set_power(p.b.hw, guid, true);
+	run_for(&p.b, 120 * SECOND_US);
+	assert_true(double_node(p.b.hw, guid)->ports[spine->num].info.state == TOPO_INIT);
+	assert_int_equal(double_sent_by(p.io_b, WIRE_SET, 0), 0);
+	assert_int_equal(mad_stats(p.b.mad).refused, 0);
+	assert_int_equal(count_alerts(&p.b, "refusing", ""), 0);
+	assert_int_equal(count_alerts(&p.b, "isolated", ""), 0);
 	pair_fini(&p);
 }
 
@@ -248,11 +278,51 @@ static void what_somebody_wrote_is_in_the_report_that_is_asked_for_behind_it(voi
 	pair_fini(&p);
 }
 
+/* Six hosts join a group; the leaf of one forgets it. */
+static void members_of_groups_that_no_tree_reaches_are_found_by_the_masters_sa(void **state)
+{
+	const struct wire_mcmember attr = {
+		.mgid = { 0xff12401bffff0000ull, 0x42 }, .pkey = 0xffff, .mtu = 4, .rate = 3
+	};
+	const uint16_t mlid = MCAST_FIRST_MLID + 70;
+	const struct topo_port *port, *leaf;
+	struct sa_groups *groups;
+	struct sa_group *group;
+	struct pair p;
+	json_t *doc;
+	guid_t at;
+
+	begin(&p);
+	groups = sa_mcast_groups(fabric_services(p.a.fabric).sa);
+	group = sa_groups_create(groups, &attr, mlid, 0);
+	for (unsigned i = 0; i < 6; i++)
+		sa_groups_join(groups, group, sm_host(&p.a, 2 + 5 * i) + 1, WIRE_JOIN_FULL, false);
+	run_for(&p.a, 5 * SECOND_US);
+	doc = assess(&p.b);
+	assert_int_equal(findings(doc, ""), 0);
+	assert_int_equal(json_number(json_object_get(doc, "multicast"), "mlids"), 1);
+	assert_int_equal(json_number(json_object_get(doc, "multicast"), "members"), 6);
+	assert_int_equal(json_array_size(json_object_get(doc, "unreadable")), 0);
+	json_decref(doc);
+
+	port = topo_port(p.a.design, topo_find(p.a.design, sm_host(&p.a, 12)), 1);
+	leaf = topo_peer(p.a.design, port);
+	at = p.a.design->nodes[leaf->node].guid;
+	double_flip_mft(p.a.hw, at, mlid, leaf->num);
+	assert_int_equal(found(&p.b, ""), 1);
+	assert_int_equal(found(&p.b, "multicast-member"), 1);
+	double_flip_mft(p.a.hw, at, mlid, leaf->num);
+	assert_int_equal(found(&p.b, ""), 0);
+	assert_it_only_looked(&p);
+	pair_fini(&p);
+}
+
 /* ---- Others that look ------------------------------------------------------------------------ */
 
 static void a_standby_without_peers_shows_the_fabric(void **state)
 {
 	struct pair p;
+	int read = 0;
 
 	pair_init(&p, small_tree(), 1, 0);
 	start_fabric(&p.a);
@@ -269,6 +339,12 @@ static void a_standby_without_peers_shows_the_fabric(void **state)
 	assert_int_equal(topo_links_down(fabric_topo(p.b.fabric)), 1);
 	assert_it_shows_what_is_held(&p.b);
 	assert_int_equal(sets_by(p.io_b), 0);
+	assert_int_equal(double_sent_by(p.io_b, WIRE_GET, WIRE_PERF_COUNTERS_EXT), 0);
+	assert_true(double_sent(p.a.hw, WIRE_GET, WIRE_PERF_COUNTERS_EXT) > 0);
+	link_health_read(p.b.fabric, read_cb, &read); /* an operator asks for them */
+	run_for(&p.a, 30 * SECOND_US);
+	assert_int_equal(read, 1);
+	assert_true(double_sent_by(p.io_b, WIRE_GET, WIRE_PERF_COUNTERS_EXT) > 0);
 	pair_fini(&p);
 }
 
@@ -312,8 +388,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_shows_what_devices_hold_and_sets_nothing),
 		cmocka_unit_test(it_follows_faults_that_the_master_answers),
+		cmocka_unit_test(a_switch_that_has_booted_is_left_to_the_master),
 		cmocka_unit_test(it_finds_a_loop_that_somebody_wrote),
 		cmocka_unit_test(what_somebody_wrote_is_in_the_report_that_is_asked_for_behind_it),
+		cmocka_unit_test(
+			members_of_groups_that_no_tree_reaches_are_found_by_the_masters_sa),
 		cmocka_unit_test(a_standby_without_peers_shows_the_fabric),
 		cmocka_unit_test(one_with_peers_waits_for_what_they_send),
 		cmocka_unit_test(a_fabric_without_a_manager_stays_as_it_is),
