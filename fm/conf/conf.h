@@ -48,6 +48,7 @@ struct conf_sm {
 	uint64_t subnet_prefix;
 	uint64_t old_key;  /* what other managers may still say; 0 = nothing */
 	uint64_t old_mkey; /* what ports may hold from before; 0 = nothing */
+	uint64_t vs_key;   /* what requests to NVIDIA's agents carry */
 	/* what M_Keys are derived from, now and before; files are read with the configuration */
 	char mkey_secret_file[256];
 	char old_mkey_secret_file[256];

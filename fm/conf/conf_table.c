@@ -217,6 +217,7 @@ const struct conf_option conf_options[] = {
 	{ .name = "m_key_per_port", .kind = CONF_FLAG, FIELD(sm.mkey_per_port), .number = 1 },
 	INT_OPTION("m_key_protection_level", sm.mkey_protect, 0, 3, 1, NULL),
 	INT_OPTION("m_key_lease_period", sm.mkey_lease_s, 0, 65535, 0, "s"),
+	HEX_OPTION("vs_key", sm.vs_key, "0x0000000000000000"),
 	HEX_OPTION("subnet_prefix", sm.subnet_prefix, "0xfe80000000000000"),
 	SECONDS_OPTION("sweep_interval", sweep.interval_ms, 0.1, 86400, 10),
 	INT_OPTION("hold_down", sweep.hold_down_ms, 1, 10000, 2, "ms"),

@@ -210,10 +210,16 @@ static void show_bit_errors(struct show *s, uint32_t at)
 					(json_t *)bin);
 			last = json_integer_value(bin) && bin_at >= last ? bin_at + 1 : last;
 		}
-		json_object_del(read, "histogram");
-		row = json_pack("{ss si}", "name", node->name, "port", port->num);
+		row = json_pack("{ss si sn}", "name", node->name, "port", port->num, "plane");
 		json_object_update_missing(row, read);
+		json_object_del(row, "histogram");
+		json_object_del(row, "planes");
 		json_array_append_new(rows, row);
+		JSON_EACH (plane, json_object_get(read, "planes")) {
+			row = json_copy(row);
+			json_object_update(row, plane);
+			json_array_append_new(rows, row);
+		}
 		json_decref(read);
 	}
 	while (json_array_size(bins) > last)

@@ -7,6 +7,7 @@
 #define CAP_ACCESS_REGISTER 20
 #define REGISTER	    12 /* of the data */
 #define BY_IB_NUMBER	    1
+#define LANES		    4 /* of a port that is not split */
 
 /* The heads of PDDR and PPCNT: which port, and which page or group of it. */
 /* clang-format off */
@@ -41,14 +42,16 @@ bool wire_registers_able(const uint8_t data[WIRE_GMP_DATA])
 void wire_register_ask(enum wire_register id, uint8_t port, uint8_t page,
 		       uint8_t data[WIRE_GMP_DATA])
 {
-	const struct wire_pddr pddr = { .port = port, .numbering = BY_IB_NUMBER, .page = page };
+	const struct wire_pddr pddr = { .port = port,
+					.numbering = id == WIRE_REGISTER_PDDR ? BY_IB_NUMBER : 0,
+					.page = page };
 	const struct wire_ppcnt ppcnt = { .port = port, .numbering = BY_IB_NUMBER, .page = page };
 
 	memset(data, 0, WIRE_GMP_DATA);
-	if (id == WIRE_REGISTER_PDDR)
-		pddr_put(&pddr, data + REGISTER);
-	else
+	if (id == WIRE_REGISTER_PPCNT)
 		ppcnt_put(&ppcnt, data + REGISTER);
+	else
+		pddr_put(&pddr, data + REGISTER);
 }
 
 void wire_register_about(enum wire_register id, const uint8_t data[WIRE_GMP_DATA], uint8_t *port,
@@ -61,6 +64,35 @@ void wire_register_about(enum wire_register id, const uint8_t data[WIRE_GMP_DATA
 	ppcnt_get(data + REGISTER, &ppcnt);
 	*port = pddr.port;
 	*page = id == WIRE_REGISTER_PDDR ? pddr.page : ppcnt.page;
+}
+
+unsigned wire_planes(const uint8_t data[WIRE_GMP_DATA])
+{
+	unsigned planes = data[REGISTER + 15];
+
+	return planes <= WIRE_PLANES_MOST ? planes : 0;
+}
+
+unsigned wire_ib_port(const uint8_t data[WIRE_GMP_DATA])
+{
+	return wire_get(data + REGISTER + 2, 2) & 0x3ff;
+}
+
+bool wire_cage(const uint8_t data[WIRE_GMP_DATA], char label[40])
+{
+	const uint8_t *lane =
+		data + REGISTER + 4; /* the first: rx, tx, sub-module and slot, module */
+	unsigned width = data[REGISTER + 3], first = (lane[1] & 15) + (lane[2] >> 4) * 8;
+
+	if (!width || width > 8 || width & (width - 1))
+		return false;
+	*label = '\0';
+	if (lane[2] & 15)
+		text_add(label, 40, "slot %u ", lane[2] & 15);
+	text_add(label, 40, "cage %u/%u", lane[3] + 1, first / LANES + 1);
+	if (width < LANES)
+		text_add(label, 40, "/%u", first % LANES / width + 1);
+	return true;
 }
 
 /* ---- Modules --------------------------------------------------------------------------------- */

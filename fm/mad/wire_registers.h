@@ -19,6 +19,10 @@
 enum wire_register {
 	WIRE_REGISTER_PDDR = 0x5031,  /* what a port and its module know of themselves, by pages */
 	WIRE_REGISTER_PPCNT = 0x5008, /* counters, by groups */
+	/* These go by the device's own numbers of ports, and have no pages. */
+	WIRE_REGISTER_PLIB = 0x500A, /* which InfiniBand port that is */
+	WIRE_REGISTER_PMLP = 0x5002, /* which lanes of which module it has */
+	WIRE_REGISTER_PPCR = 0x504C, /* how many planes it has, of XDR */
 };
 enum wire_register_page {
 	WIRE_PDDR_MODULE = 3,
@@ -48,12 +52,20 @@ bool wire_device_is_sound(const struct wire_device *device);
 /* "31.2014.1010", by which the firmware is known. */
 void wire_device_firmware(const struct wire_device *device, char to[32]);
 
-/* The request of a page of PDDR, or of a group of PPCNT, of a port by its InfiniBand number. */
+/*
+ * The request of a page of PDDR, or of a group of PPCNT, of a port by its InfiniBand number; of
+ * another register by the device's own number.
+ */
 void wire_register_ask(enum wire_register id, uint8_t port, uint8_t page,
 		       uint8_t data[WIRE_GMP_DATA]);
 /* Which port and page a request or an answer is about. */
 void wire_register_about(enum wire_register id, const uint8_t data[WIRE_GMP_DATA], uint8_t *port,
 			 uint8_t *page);
+/* Of PPCNT: of which plane of the port, in the low 4 bits; 0 = of the whole port. */
+static inline uint8_t *wire_register_plane(uint8_t data[WIRE_GMP_DATA])
+{
+	return data + 18;
+}
 /* The page: what is behind the register's head. */
 static inline uint8_t *wire_register_page(uint8_t data[WIRE_GMP_DATA])
 {
@@ -122,6 +134,17 @@ void wire_module_text(const uint8_t from[16], char to[17]);
 WIRE_ATTRIBUTE(ber, WIRE_BER_LIST, WIRE_BER_BYTES)
 /* False: more bits than a link carries in that time, or more errors than bits, or no rates. */
 bool wire_ber_is_sound(const struct wire_ber *ber);
+
+/* Of PPCR: the planes of each port of the device; 0 = none. */
+#define WIRE_PLANES_MOST 4
+unsigned wire_planes(const uint8_t data[WIRE_GMP_DATA]);
+/* Of PLIB: the InfiniBand port; 0 = none. */
+unsigned wire_ib_port(const uint8_t data[WIRE_GMP_DATA]);
+/*
+ * Of PMLP: "cage 9/1" as HierarchyInfo has it (wire_optional.h): cages from 1, four lanes a port,
+ * and which part of them where a port is split. False: no module is mapped to it.
+ */
+bool wire_cage(const uint8_t data[WIRE_GMP_DATA], char label[40]);
 
 /* Blocks of error correction with no wrong symbol, with one, two and so on. */
 #define WIRE_HISTOGRAM_BINS 16

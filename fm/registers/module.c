@@ -30,6 +30,8 @@ struct registers_room {
 	unsigned moves;		/* events about cables in this lap */
 	struct name_list hot;	/* ports that the lap has come to */
 	struct waiters readers; /* of bit errors */
+	unsigned labels;	/* cages that are new in this lap */
+	bool unpublished;	/* those of laps before */
 	uint64_t reasons[REASONS];
 };
 
@@ -385,6 +387,26 @@ static void lapped(void *arg)
 			"module is hotter than its limit", "modules are hotter than their limits");
 	room->hot = (struct name_list){ 0 };
 	room->moves = 0;
+	if (room->unpublished && !room->labels) {
+		room->services.inventory->shapes++; /* the next snapshot is made again, with them */
+		fabric_request_reroute(room->fabric, "ports have other labels");
+	}
+	room->unpublished = room->labels;
+	room->labels = 0;
+}
+
+/* As registers_ops.label. All are published behind a lap in which none came. */
+static void take_label(void *arg, guid_t guid, uint8_t num, const char *label)
+{
+	struct registers_room *room = arg;
+	struct inv_node *node = inventory_find(room->services.inventory, guid);
+
+	if (!node || num > node->nports)
+		return;
+	if (!node->labels)
+		node->labels = mem_array(node->labels, node->nports + 1u);
+	snprintf(node->labels[num], sizeof(node->labels[0]), "%s", label);
+	room->labels++;
 }
 
 /* Of a port whose link is down what was read before, without figures. NULL: nothing was. */
@@ -600,25 +622,41 @@ static json_t *rate(unsigned coefficient, unsigned magnitude)
 		       : json_real(magnitude == 255 ? 0 : coefficient * pow(10, -(int)magnitude));
 }
 
+static json_t *rates(const struct wire_ber *ber)
+{
+	return json_pack("{so so so sI}", "raw_ber", rate(ber->raw_coefficient, ber->raw_magnitude),
+			 "effective_ber",
+			 rate(ber->effective_coefficient, ber->effective_magnitude), "symbol_ber",
+			 rate(ber->symbol_coefficient, ber->symbol_magnitude), "effective_errors",
+			 (json_int_t)ber->effective_errors);
+}
+
 json_t *link_bit_errors(const struct fabric *fabric, guid_t node, uint8_t num)
 {
 	const struct registers_room *room = fabric_room(fabric, &registers_module);
 	const struct register_port *at = room ? registers_port(room->registers, node, num) : NULL;
-	json_t *bins = at && at->histogram ? json_array() : json_null();
+	const struct register_detail *detail = at ? at->detail : NULL;
+	json_t *doc, *bins, *planes;
 
-	if (!at || (!at->ber_us && !at->histogram))
+	if (!at || (!at->ber_us && !detail))
 		return NULL;
-	for (unsigned i = 0; at->histogram && i < WIRE_HISTOGRAM_BINS; i++)
-		json_array_append_new(bins, json_integer((json_int_t)at->histogram[i]));
-	return json_pack("{so so so sI so so}", "raw_ber",
-			 rate(at->ber.raw_coefficient, at->ber.raw_magnitude), "effective_ber",
-			 rate(at->ber.effective_coefficient, at->ber.effective_magnitude),
-			 "symbol_ber", rate(at->ber.symbol_coefficient, at->ber.symbol_magnitude),
-			 "effective_errors", (json_int_t)at->ber.effective_errors, "age_s",
-			 at->ber_us
-				 ? json_real((loop_now_us(room->services.loop) - at->ber_us) / 1e6)
-				 : json_null(),
-			 "histogram", bins);
+	doc = rates(&at->ber);
+	bins = json_array();
+	planes = json_array();
+	for (unsigned i = 0; detail && detail->histogram && i < WIRE_HISTOGRAM_BINS; i++)
+		json_array_append_new(bins, json_integer((json_int_t)detail->bins[i]));
+	for (unsigned i = 0; detail && i < WIRE_PLANES_MOST; i++)
+		if (detail->plane[i]) {
+			json_t *row = rates(&detail->planes[i]);
+
+			json_put(row, "{si}", "plane", i + 1);
+			json_array_append_new(planes, row);
+		}
+	json_put(doc, "{so so so}", "age_s",
+		 at->ber_us ? json_real((loop_now_us(room->services.loop) - at->ber_us) / 1e6)
+			    : json_null(),
+		 "histogram", bins, "planes", planes);
+	return doc;
 }
 
 static void read_cb(void *arg)
@@ -699,13 +737,15 @@ static void *init(struct fabric *fabric)
 						  .hot = take_hot,
 						  .lapped = lapped,
 						  .rebooted = rebooted,
-						  .read = read_cb };
+						  .read = read_cb,
+						  .label = take_label };
 	struct registers_room *room = mem_new(room);
 
 	room->fabric = fabric;
 	room->services = fabric_services(fabric);
-	room->registers = registers_new(room->services.loop, room->services.mad,
-					room->services.inventory, &ops, room);
+	room->registers =
+		registers_new(room->services.loop, room->services.mad, room->services.inventory,
+			      &room->services.conf->sm.vs_key, &ops, room);
 	return room;
 }
 

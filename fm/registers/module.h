@@ -38,9 +38,9 @@ double link_module_celsius(const struct fabric *fabric, guid_t node, uint8_t por
 uint64_t link_effective_errors(const struct fabric *fabric, guid_t node, uint8_t port, bool again,
 			       uint64_t *errors);
 /*
- * Bit error rates as last read, and "histogram", a list: blocks with no wrong symbol, with one, and
- * so on, null where it was not read. NULL: nothing is known. The caller owns it; may be called in a
- * child.
+ * Bit error rates as last read; lists, empty where they were not read: "histogram", blocks with no
+ * wrong symbol, with one, and so on, and "planes", the rates of each. NULL: nothing is known. The
+ * caller owns it; may be called in a child.
  */
 json_t *link_bit_errors(const struct fabric *fabric, guid_t node, uint8_t port);
 /* Reads these now at both ends of a link; then fn is called, with an empty document. */

@@ -12,6 +12,8 @@
 #define ASK_US	    33334u /* 30 requests a second */
 #define BURST	    6	   /* of them */
 #define WATCH_LEFT  3	   /* of those, for laps */
+#define CAGE_LEFT   4	   /* of those, for laps and those whose errors moved */
+#define LOCAL_MOST  254	   /* a device's own numbers of ports; at most twice its ports */
 #define PIECE_US    200000
 #define LOOKS	    256	      /* of a piece */
 #define LAP_US	    10000000u /* at least */
@@ -24,14 +26,17 @@
 static const struct {
 	uint16_t id;
 	uint8_t page;
-} pages[REGISTER_KINDS] = {
+} pages[] = {
 	[REGISTER_DOWN] = { WIRE_REGISTER_PDDR, WIRE_PDDR_DOWN },
 	[REGISTER_MODULE] = { WIRE_REGISTER_PDDR, WIRE_PDDR_MODULE },
 	[REGISTER_BER] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_BER },
 	[REGISTER_HISTOGRAM] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_HISTOGRAM },
+	[REGISTER_PLANES] = { WIRE_REGISTER_PPCR, 0 },
+	[REGISTER_PLANE] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_BER },
+	[REGISTER_IB_PORT] = { WIRE_REGISTER_PLIB, 0 },
+	[REGISTER_CAGE] = { WIRE_REGISTER_PMLP, 0 },
 };
 
-#define JOB_ABLE REGISTER_KINDS /* others are the kind */
 enum able { ABLE_UNASKED, ABLE_ASKED, ABLE_YES, ABLE_NO };
 
 struct rnode {
@@ -43,6 +48,11 @@ struct rnode {
 	uint8_t was_able;   /* ABLE_ASKED: before that */
 	uint8_t nports;
 	bool again; /* a link of it fell: GeneralInfo is asked for once more */
+	bool planes_asked, cage_asked;
+	uint8_t planes;	 /* 0 = none, or not known */
+	uint8_t local;	 /* its own number of the port whose cage is asked for */
+	uint8_t cage_of; /* that port */
+	uint8_t cages;	 /* ports whose cage is known */
 	struct register_device device;
 	struct register_port ports[]; /* [nports + 1] */
 };
@@ -60,7 +70,8 @@ struct registers {
 	unsigned reading; /* of those, histograms */
 	uint64_t paid_us; /* until when requests of the past have used up what there is a second */
 	struct rnode *latest; /* of find(), as one device is asked for many times in a row */
-	struct registers_counts counts[JOB_ABLE + 1];
+	const uint64_t *key;
+	struct registers_counts counts[REGISTER_DEVICE + 1];
 	struct {
 		struct loop_timer *timer;
 		guid_t node; /* where it goes on */
@@ -137,6 +148,9 @@ static void pay(struct registers *r)
 	r->paid_us = (r->paid_us > least ? r->paid_us : least) + ASK_US;
 }
 
+/* A job's arg is its port, of REGISTER_PLANE with the plane above. */
+#define PLANE_OF(job) ((job)->arg >> 8)
+
 static bool make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct registers *r = owner;
@@ -145,17 +159,19 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 
 	if (!inv || !r->ops->may_ask(r->arg))
 		return false;
-	if (job->kind != JOB_ABLE) {
-		wire_register_ask(pages[job->kind].id, job->arg, pages[job->kind].page,
+	if (job->kind != REGISTER_DEVICE) {
+		wire_register_ask(pages[job->kind].id, (uint8_t)job->arg, pages[job->kind].page,
 				  request->data);
+		*wire_register_plane(request->data) |= PLANE_OF(job);
 		request->mad.attr_id = WIRE_ACCESS_REGISTER;
 		request->mad.attr_mod = pages[job->kind].id;
 	} else {
 		request->mad.attr_id = WIRE_VENDOR_INFO;
 	}
+	wire_put(request->data, 8, *r->key);
 	request->mad.method = WIRE_GET;
 	request->mad.mgmt_class = WIRE_VENDOR;
-	request->mad.lid = lid_of(inv, job->arg);
+	request->mad.lid = lid_of(inv, inv_is_switch(inv) ? 0 : (uint8_t)job->arg);
 	request->mad.pkey_index = inventory_default_pkey_index(r->inv);
 	request->mad.device = n->guid;
 	request->mad.retries = 1;
@@ -163,9 +179,21 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	return request->mad.lid;
 }
 
+static struct registers_counts *counts_of(struct registers *r, unsigned kind)
+{
+	return &r->counts[kind == REGISTER_PLANE   ? REGISTER_BER
+			  : kind > REGISTER_DEVICE ? REGISTER_DEVICE
+						   : kind];
+}
+
+static bool is_detail(unsigned kind)
+{
+	return kind == REGISTER_HISTOGRAM || kind == REGISTER_PLANE;
+}
+
 static void read_one(struct registers *r, unsigned kind)
 {
-	if (kind == REGISTER_HISTOGRAM && !--r->reading)
+	if (is_detail(kind) && !--r->reading)
 		r->ops->read(r->arg);
 }
 
@@ -175,12 +203,20 @@ static void unwanted(void *owner, const struct batch_job *job)
 	struct rnode *n = job->object;
 
 	r->jobs--;
-	if (job->kind == JOB_ABLE) {
+	if (job->kind == REGISTER_DEVICE) {
 		n->able = n->was_able;
 		n->again = true;
 		return;
 	}
 	read_one(r, job->kind);
+	if (job->kind == REGISTER_PLANES)
+		n->planes_asked = false;
+	if (job->kind == REGISTER_IB_PORT || job->kind == REGISTER_CAGE) {
+		n->cage_asked = false;
+		n->local--;
+	}
+	if (job->kind > REGISTER_DEVICE)
+		return;
 
 	uint8_t *state = &n->ports[job->arg].state[job->kind];
 
@@ -193,6 +229,13 @@ static void unwanted(void *owner, const struct batch_job *job)
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
+
+static struct register_detail *detail(struct register_port *port)
+{
+	if (!port->detail)
+		port->detail = mem_new(port->detail);
+	return port->detail;
+}
 
 /* Whether the page can be; it is kept then. */
 static bool keep(struct registers *r, struct rnode *n, unsigned num, enum register_kind kind,
@@ -220,10 +263,8 @@ static bool keep(struct registers *r, struct rnode *n, unsigned num, enum regist
 
 		if (!wire_histogram_decode(page, bins))
 			return false;
-		if (!port->histogram)
-			port->histogram = mem_array(port->histogram, WIRE_HISTOGRAM_BINS);
-		memcpy(port->histogram, bins, sizeof(bins));
-		return true;
+		memcpy(detail(port)->bins, bins, sizeof(bins));
+		return port->detail->histogram = true;
 	}
 	wire_module_decode(page, &module);
 	if (!wire_module_is_sound(&module))
@@ -263,13 +304,85 @@ static void take(struct registers *r, const struct batch_job *job, const struct 
 	end(r, n, job->arg, job->kind, state);
 }
 
+static void add_job(struct registers *r, struct rnode *n, uint32_t arg, uint8_t kind);
+
+/* Asks for the port's cage that is next, unless all are known, or were asked for. */
+static void ask_cage(struct registers *r, struct rnode *n)
+{
+	const struct inv_node *inv = inventory_find(r->inv, n->guid);
+	unsigned most = 2u * n->nports < LOCAL_MOST ? 2u * n->nports : LOCAL_MOST;
+
+	if (!inv || !inv_is_switch(inv) || inv->ports[0].capmask & WIRE_CAP_HIERARCHY ||
+	    n->able != ABLE_YES || n->cage_asked || n->cages == n->nports || n->local >= most ||
+	    !affords(r, CAGE_LEFT))
+		return;
+	pay(r);
+	n->cage_asked = true;
+	add_job(r, n, ++n->local, REGISTER_IB_PORT);
+}
+
+/* Of what a device has, or a plane. */
+static void take_other(struct registers *r, const struct batch_job *job,
+		       const struct mad_answer *answer)
+{
+	struct rnode *n = job->object;
+	struct registers_counts *counts = counts_of(r, job->kind);
+	bool answered = answer->result == MAD_OK, good = false;
+	uint8_t data[WIRE_GMP_DATA] = { 0 }, about = 0, page;
+	char label[WIRE_HIERARCHY_LABEL];
+	struct wire_ber ber;
+
+	if (answered) {
+		memcpy(data, answer->data, sizeof(data));
+		wire_register_about(pages[job->kind].id, data, &about, &page);
+		good = about == (uint8_t)job->arg;
+	}
+	counts->refused += answer->result == MAD_STATUS;
+	counts->unanswered += !answered && answer->result != MAD_STATUS;
+	switch (job->kind) {
+	case REGISTER_PLANES:
+		n->planes = good ? wire_planes(data) : 0;
+		break;
+	case REGISTER_PLANE:
+		wire_ber_decode(wire_register_page(data), &ber);
+		good &= page == WIRE_PPCNT_BER && wire_ber_is_sound(&ber) &&
+			(*wire_register_plane(data) & 15) == PLANE_OF(job);
+		if (!good)
+			break;
+		detail(&n->ports[(uint8_t)job->arg])->plane[PLANE_OF(job) - 1] = true;
+		n->ports[(uint8_t)job->arg].detail->planes[PLANE_OF(job) - 1] = ber;
+		break;
+	case REGISTER_IB_PORT:
+		n->cage_of = good && wire_ib_port(data) <= n->nports ? wire_ib_port(data) : 0;
+		if (n->cage_of) {
+			pay(r);
+			add_job(r, n, n->local, REGISTER_CAGE);
+			break;
+		}
+		if (answer->result == MAD_STATUS && n->local == 1) /* it has no such register */
+			n->local = LOCAL_MOST;
+		n->cage_asked = false;
+		ask_cage(r, n);
+		break;
+	default:
+		good = good && wire_cage(data, label);
+		n->cages += good;
+		if (good)
+			r->ops->label(r->arg, n->guid, n->cage_of, label);
+		n->cage_asked = false;
+		ask_cage(r, n);
+	}
+	counts->read += good;
+	counts->malformed += answered && !good;
+}
+
 /*
  * A device that started again runs for less long than one that did not. Its clock may be wrong by a
  * hundredth.
  */
 static void take_device(struct registers *r, struct rnode *n, const struct mad_answer *answer)
 {
-	struct registers_counts *counts = &r->counts[JOB_ABLE];
+	struct registers_counts *counts = &r->counts[REGISTER_DEVICE];
 	const struct register_device was = n->device;
 	struct wire_device now;
 	bool rebooted;
@@ -302,7 +415,12 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	struct rnode *n = job->object;
 
 	r->jobs--;
-	if (job->kind != JOB_ABLE) {
+	if (job->kind > REGISTER_DEVICE) {
+		take_other(r, job, answer);
+		read_one(r, job->kind);
+		return;
+	}
+	if (job->kind < REGISTER_DEVICE) {
 		take(r, job, answer);
 		read_one(r, job->kind);
 		return;
@@ -317,19 +435,19 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 
 /* ---- What is wanted -------------------------------------------------------------------------- */
 
-static void add_job(struct registers *r, struct rnode *n, unsigned num, uint8_t kind)
+static void add_job(struct registers *r, struct rnode *n, uint32_t arg, uint8_t kind)
 {
 	r->jobs++;
-	r->reading += kind == REGISTER_HISTOGRAM;
-	r->counts[kind].asked++;
-	if (kind == JOB_ABLE) {
+	r->reading += is_detail(kind);
+	counts_of(r, kind)->asked++;
+	if (kind == REGISTER_DEVICE) {
 		n->was_able = n->able;
 		n->able = ABLE_ASKED;
 		n->again = false;
-	} else {
-		n->ports[num].state[kind] = REGISTER_ASKED;
+	} else if (kind < REGISTER_DEVICE) {
+		n->ports[arg].state[kind] = REGISTER_ASKED;
 	}
-	batch_add(r->batch, &(struct batch_job){ .object = n, .arg = num, .kind = kind });
+	batch_add(r->batch, &(struct batch_job){ .object = n, .arg = arg, .kind = kind });
 }
 
 static void ask_device(struct registers *r, struct rnode *n)
@@ -348,7 +466,7 @@ static void ask_device(struct registers *r, struct rnode *n)
 		if (r->jobs >= WAITING_MOST || n->able == ABLE_ASKED)
 			return;
 		if (n->able == ABLE_UNASKED) {
-			add_job(r, n, num, JOB_ABLE);
+			add_job(r, n, num, REGISTER_DEVICE);
 			return;
 		}
 		n->wanted--;
@@ -389,7 +507,7 @@ static void want(struct registers *r, guid_t guid, uint8_t num, guid_t peer, uin
 	r->waiting += before != REGISTER_WANTED && before != REGISTER_ASKED;
 	n->wanted += before != REGISTER_WANTED;
 	n->again = true;
-	free(port->histogram);
+	free(port->detail);
 	*port = (struct register_port){ .state = { [REGISTER_DOWN] = REGISTER_WANTED },
 					.peer = peer,
 					.peer_port = peer_port,
@@ -460,11 +578,18 @@ static void look(struct registers *r, const struct inv_node *inv, unsigned num)
 	if (n->able != ABLE_ASKED && affords(r, 0) &&
 	    (n->able == ABLE_UNASKED || (n->again && n->device.read_us))) {
 		pay(r);
-		add_job(r, n, num, JOB_ABLE);
+		add_job(r, n, num, REGISTER_DEVICE);
 	}
 	for (enum register_kind kind = REGISTER_MODULE; kind <= REGISTER_BER; kind++)
 		if (n->able == ABLE_YES && is_due(r, port, kind) && affords(r, 0))
 			ask_for(r, n, num, kind);
+	if (n->able == ABLE_YES && !inv_is_switch(inv) && inv->ports[num].speed == TOPO_XDR &&
+	    !n->planes_asked && affords(r, 0)) {
+		pay(r);
+		n->planes_asked = true;
+		add_job(r, n, num, REGISTER_PLANES);
+	}
+	ask_cage(r, n);
 }
 
 static void lap(void *arg)
@@ -517,7 +642,13 @@ void registers_watch(struct registers *r, guid_t node, uint8_t num)
 bool registers_read(struct registers *r, guid_t node, uint8_t num)
 {
 	struct rnode *n = node_to_ask(r, node, num);
+	bool again = n && n->ports[num].state[REGISTER_HISTOGRAM] != REGISTER_ASKED;
 
+	for (uint32_t plane = 1; again && plane <= n->planes; plane++) {
+		detail(&n->ports[num])->plane[plane - 1] = false;
+		pay(r);
+		add_job(r, n, num | plane << 8, REGISTER_PLANE);
+	}
 	for (enum register_kind kind = REGISTER_BER; n && kind <= REGISTER_HISTOGRAM; kind++)
 		if (n->ports[num].state[kind] != REGISTER_ASKED)
 			ask_for(r, n, num, kind);
@@ -582,7 +713,7 @@ struct registers_counts registers_counts(const struct registers *r, unsigned kin
 }
 
 struct registers *registers_new(struct loop *loop, struct mad *mad, struct inventory *inventory,
-				const struct registers_ops *ops, void *arg)
+				const uint64_t *key, const struct registers_ops *ops, void *arg)
 {
 	static const struct batch_ops batch_ops = { .make = make,
 						    .done = answered,
@@ -591,6 +722,7 @@ struct registers *registers_new(struct loop *loop, struct mad *mad, struct inven
 
 	r->loop = loop;
 	r->inv = inventory;
+	r->key = key;
 	r->ops = ops;
 	r->arg = arg;
 	r->batch = batch_new(loop, mad, &batch_ops, r);
@@ -614,7 +746,7 @@ void registers_free(struct registers *r)
 
 		cl_qmap_remove_item(&r->nodes, &n->item);
 		for (unsigned num = 0; num <= n->nports; num++)
-			free(n->ports[num].histogram);
+			free(n->ports[num].detail);
 		free(n);
 	}
 	free(r);

@@ -15,6 +15,9 @@
  * once, then each day where there are 98,304 such ports, more often where there are fewer, and each
  * minute where the module is about as hot as it may be. Bit errors are read between laps too where
  * somebody asks for that.
+ *
+ * Switches without HierarchyInfo are asked for the cage of each port, once, and HCAs with a link of
+ * XDR for their planes.
  */
 #ifndef FMD_REGISTERS_REGISTERS_H
 #define FMD_REGISTERS_REGISTERS_H
@@ -37,7 +40,20 @@ enum register_kind {
 	REGISTER_MODULE,
 	REGISTER_BER,
 	REGISTER_HISTOGRAM,
-	REGISTER_KINDS
+	REGISTER_KINDS,
+	/* Of a device, and of a plane of a port. */
+	REGISTER_DEVICE = REGISTER_KINDS,
+	REGISTER_PLANES,
+	REGISTER_PLANE,
+	REGISTER_IB_PORT,
+	REGISTER_CAGE,
+};
+
+struct register_detail { /* of a port, as registers_read() asked for it last */
+	bool histogram;
+	uint64_t bins[WIRE_HISTOGRAM_BINS];
+	bool plane[WIRE_PLANES_MOST];
+	struct wire_ber planes[WIRE_PLANES_MOST];
 };
 
 enum register_fall { REGISTER_STOOD, REGISTER_FELL, REGISTER_EXCUSED };
@@ -53,8 +69,8 @@ struct register_port {		       /* one end of a link; zeroed = nothing is known *
 	struct wire_down down;
 	struct wire_module module; /* as last read, or of the link before where it was not */
 	struct wire_ber ber;
-	uint64_t ber_us;     /* when that was read; 0 = it is not known */
-	uint64_t *histogram; /* WIRE_HISTOGRAM_BINS of them; NULL = not known */
+	uint64_t ber_us;		/* when that was read; 0 = it is not known */
+	struct register_detail *detail; /* NULL = not known */
 };
 
 struct register_device {
@@ -81,12 +97,17 @@ struct registers_ops {
 	void (*rebooted)(void *arg, guid_t node, const struct wire_device *before,
 			 const struct wire_device *now);
 	void (*read)(void *arg); /* nothing of registers_read() is on its way any more */
+	/* A port is in that cage of a device that has no HierarchyInfo. */
+	void (*label)(void *arg, guid_t node, uint8_t port, const char *label);
 };
 
 struct registers;
-/* Of the caller; loop, mad, inventory and ops are borrowed, ops is called with arg. */
+/*
+ * Of the caller; loop, mad, inventory, key and ops are borrowed, ops is called with arg. Requests
+ * carry the VS_Key that *key is then, 0 = none.
+ */
 struct registers *registers_new(struct loop *loop, struct mad *mad, struct inventory *inventory,
-				const struct registers_ops *ops, void *arg);
+				const uint64_t *key, const struct registers_ops *ops, void *arg);
 void registers_free(struct registers *r); /* NULL is fine; nothing is called any more */
 /* The link between these went down: both ends are asked why. */
 void registers_link_fell(struct registers *r, guid_t node, uint8_t port, guid_t peer,
@@ -104,13 +125,13 @@ enum register_state registers_module_state(const struct registers *r, guid_t nod
 unsigned registers_waiting(const struct registers *r);
 /* Reads the bit errors of a port whose link is up, if requests are left for that. */
 void registers_watch(struct registers *r, guid_t node, uint8_t port);
-/* The same with the histogram, ahead of all others. False: nothing was asked. */
+/* The same with the histogram and each plane, ahead of all others. False: nothing was asked. */
 bool registers_read(struct registers *r, guid_t node, uint8_t port);
 /* NULL: never read. Borrowed until control returns to the loop. */
 const struct register_device *registers_device(const struct registers *r, guid_t node);
 /* The fall of the link there is not its cable's fault. False: that is known already. */
 bool registers_excuse(struct registers *r, guid_t node, uint8_t port);
-/* Of a kind; REGISTER_KINDS: of GeneralInfo. */
+/* Of a kind up to REGISTER_DEVICE: GeneralInfo, and what else is asked of devices. */
 struct registers_counts registers_counts(const struct registers *r, unsigned kind);
 
 #endif

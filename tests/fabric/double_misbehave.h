@@ -31,9 +31,16 @@ void double_set_direction_fault(struct double_fabric *d, guid_t node, unsigned p
 				unsigned value);
 /*
  * What it says of the places of its ports (HierarchyInfo): it does not know that; a cage for each
- * two ports; that it knows, and refuses; what contradicts itself.
+ * two ports; that it knows, and refuses; what contradicts itself; nothing, but registers have it.
  */
-enum double_labels { DOUBLE_UNLABELLED, DOUBLE_CAGES, DOUBLE_LABELS_REFUSED, DOUBLE_LABELS_WRONG };
+enum double_labels {
+	DOUBLE_UNLABELLED,
+	DOUBLE_CAGES,
+	DOUBLE_LABELS_REFUSED,
+	DOUBLE_LABELS_WRONG,
+	DOUBLE_MODULES,
+};
+#define DOUBLE_WRONG_PLANE 3 /* of a port of XDR: all its bit errors are there */
 void double_set_labels(struct double_fabric *d, guid_t node, enum double_labels labels);
 /*
  * Which error correction a port says that it uses (PortInfoExtended): a number of IBA 14.2.5.19, or

@@ -48,7 +48,8 @@ uint16_t smp_hierarchy_get(struct smp_request *r)
 	unsigned num = r->mod & 0xff;
 	struct wire_hierarchy h = { .template = WIRE_HIERARCHY_PORT };
 
-	if (!r->node->labels || r->node->labels == DOUBLE_LABELS_REFUSED)
+	if (!r->node->labels || r->node->labels == DOUBLE_LABELS_REFUSED ||
+	    r->node->labels == DOUBLE_MODULES)
 		return STATUS_UNSUPPORTED;
 	if (r->mod >> 8 || num > r->node->ni.nports || (is_switch(r->node) && !num))
 		return STATUS_BAD_FIELD;
@@ -76,8 +77,9 @@ void double_set_labels(struct double_fabric *d, guid_t guid, enum double_labels 
 	for (unsigned num = is_switch(node) ? 0 : 1; num <= last; num++) {
 		uint32_t mask = node->ports[num].info.capmask;
 
-		node->ports[num].info.capmask =
-			labels ? mask | WIRE_CAP_HIERARCHY : mask & ~WIRE_CAP_HIERARCHY;
+		node->ports[num].info.capmask = labels && labels != DOUBLE_MODULES
+							? mask | WIRE_CAP_HIERARCHY
+							: mask & ~WIRE_CAP_HIERARCHY;
 	}
 }
 

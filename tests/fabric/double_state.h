@@ -69,6 +69,7 @@ struct double_fabric {
 	struct double_drops drops;
 	uint64_t sets[256];	   /* that came to devices, by management class */
 	uint64_t vendor_gets;	   /* of NVIDIA's class 0x0a */
+	uint64_t vs_key;	   /* without which no agent answers; 0 = none is needed */
 	uint64_t register_garbage; /* registers are bytes by that seed; 0 = true */
 	enum {
 		DOUBLE_ALL,	   /* .. with the head, */

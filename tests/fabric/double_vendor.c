@@ -182,15 +182,29 @@ static uint64_t bits_of(const struct double_fabric *d, const struct dport *port)
 	return up_s * topo_lane_signalling_mbps(port->trained ? port->trained : TOPO_NDR) * 4000000;
 }
 
-/* Raw errors by the seed, those behind error correction as they were counted. */
-static void ber_page(const struct double_fabric *d, const struct dport *port, uint8_t *page)
+/* An HCA with a link of XDR has four planes. */
+static unsigned planes_of(const struct dport *port)
+{
+	bool planar = port->node->ni.type != TOPO_SWITCH && port->trained == TOPO_XDR;
+
+	return planar ? WIRE_PLANES_MOST : 0;
+}
+
+/*
+ * Raw errors by the seed, those behind error correction as they were counted, all of them in one
+ * plane: plane 0 is the port.
+ */
+static void ber_page(const struct double_fabric *d, const struct dport *port, unsigned plane,
+		     uint8_t *page)
 {
 	uint64_t chance = d->conf.seed ^ port->node->guid ^ (uint64_t)port->num << 56;
+	unsigned planes = plane && plane <= planes_of(port) ? planes_of(port) : 1;
+	bool wrong = planes == 1 || plane == DOUBLE_WRONG_PLANE;
 	struct wire_ber ber = {
 		.cleared_ms = (loop_now_us(d->loop) - port->node->booted_us) / 1000,
-		.bits = bits_of(d, port),
-		.symbol_errors = port->perf ? port->perf->value[PERF_SYMBOL] : 0,
-		.effective_errors = port->fec[WIRE_FEC_UNCORRECTED],
+		.bits = bits_of(d, port) / planes,
+		.symbol_errors = port->perf && wrong ? port->perf->value[PERF_SYMBOL] : 0,
+		.effective_errors = wrong ? port->fec[WIRE_FEC_UNCORRECTED] : 0,
 		.raw_coefficient = 1 + random_next(&chance) % 9,
 		.raw_magnitude = 8 + random_next(&chance) % 3,
 	};
@@ -213,6 +227,27 @@ static void histogram_page(const struct double_fabric *d, const struct dport *po
 	}
 }
 
+/* Which port has that number of the device, or its cage: two ports in each, of four lanes. */
+static uint16_t own_register(const struct dnode *node, uint32_t id, uint8_t *data)
+{
+	unsigned local = data[12 + 1], port = local % 2 ? 0 : local / 2;
+
+	if (id == WIRE_REGISTER_PPCR && local && local <= node->ni.nports) {
+		data[12 + 15] = (uint8_t)planes_of(&node->ports[local]);
+		return 0;
+	}
+	if (node->labels != DOUBLE_MODULES || !local || local > 2 * node->ni.nports)
+		return STATUS_BAD_FIELD;
+	if (id == WIRE_REGISTER_PLIB) {
+		wire_put(data + 12 + 2, 2, port);
+	} else if (port) {
+		data[12 + 3] = 4;
+		data[12 + 5] = (uint8_t)(4 * ((port - 1) % 2));
+		data[12 + 7] = (uint8_t)((port - 1) / 2);
+	}
+	return 0;
+}
+
 static uint16_t access_register(struct double_fabric *d, struct dnode *node, uint32_t id,
 				uint8_t *data)
 {
@@ -220,6 +255,8 @@ static uint16_t access_register(struct double_fabric *d, struct dnode *node, uin
 
 	if (node->no_registers)
 		return STATUS_UNSUPPORTED;
+	if (id == WIRE_REGISTER_PLIB || id == WIRE_REGISTER_PMLP || id == WIRE_REGISTER_PPCR)
+		return own_register(node, id, data);
 	if (id != WIRE_REGISTER_PDDR && id != WIRE_REGISTER_PPCNT)
 		return STATUS_BAD_FIELD;
 	wire_register_about(id, data, &num, &page);
@@ -230,7 +267,8 @@ static uint16_t access_register(struct double_fabric *d, struct dnode *node, uin
 	else if (id == WIRE_REGISTER_PDDR && page == WIRE_PDDR_MODULE)
 		module_page(d, &node->ports[num], wire_register_page(data));
 	else if (id == WIRE_REGISTER_PPCNT && page == WIRE_PPCNT_BER)
-		ber_page(d, &node->ports[num], wire_register_page(data));
+		ber_page(d, &node->ports[num], *wire_register_plane(data) & 15,
+			 wire_register_page(data));
 	else if (id == WIRE_REGISTER_PPCNT && page == WIRE_PPCNT_HISTOGRAM)
 		histogram_page(d, &node->ports[num], wire_register_page(data));
 	else
@@ -265,7 +303,8 @@ bool vendor_execute(struct double_fabric *d, struct dport *arrival, struct wire_
 {
 	struct dnode *node = arrival->node;
 
-	if (!wire_adaptive_vendor(node->ni.vendor))
+	if (!wire_adaptive_vendor(node->ni.vendor) ||
+	    (d->vs_key && wire_get(wire_gmp_data(mad), 8) != d->vs_key))
 		return false;
 	d->vendor_gets += m->method == WIRE_GET;
 	if (m->attr_id != WIRE_VENDOR_INFO && m->attr_id != WIRE_ACCESS_REGISTER &&

@@ -55,7 +55,7 @@ static void registers(const uint8_t *from)
 	struct wire_module module;
 	struct wire_device device;
 	struct wire_ber ber;
-	char text[32];
+	char text[32], label[40];
 
 	memcpy(data, from, sizeof(data));
 	wire_registers_able(data);
@@ -79,6 +79,8 @@ static void registers(const uint8_t *from)
 	if (wire_histogram_decode(wire_register_page(data), bins))
 		for (unsigned i = 0; i < WIRE_HISTOGRAM_BINS; i++)
 			assert((sum += bins[i]) >= bins[i]);
+	assert(wire_planes(data) <= WIRE_PLANES_MOST && wire_ib_port(data) < 1024);
+	assert(!wire_cage(data, label) || strstr(label, "cage "));
 }
 
 static void attributes(const uint8_t data[64])

@@ -213,15 +213,17 @@ static int do_capability(struct args *a)
 static int do_labels(struct args *a)
 {
 	bool on = false, wrong = next_is(a, "wrong"), refused = !wrong && next_is(a, "refused");
+	bool modules = !wrong && !refused && next_is(a, "modules");
 	struct dnode *node;
 
-	if (!wrong && !refused && !next_on(a, &on))
+	if (!wrong && !refused && !modules && !next_on(a, &on))
 		return -EINVAL;
 	if (!next_node(a, &node))
 		return -EINVAL;
 	double_set_labels(a->d, node->guid,
 			  wrong	    ? DOUBLE_LABELS_WRONG
 			  : refused ? DOUBLE_LABELS_REFUSED
+			  : modules ? DOUBLE_MODULES
 			  : on	    ? DOUBLE_CAGES
 				    : DOUBLE_UNLABELLED);
 	return 0;
@@ -390,7 +392,8 @@ const struct command commands_node[] = {
 	{ "trap", "NODE NUMBER [PORT]", "it sends that trap", 2, 3, do_trap },
 	{ "capability", "A:PORT MASK on|off", "bits of the port's CapabilityMask, with trap 144", 3,
 	  3, do_capability },
-	{ "labels", "on|off|wrong|refused NODE", "what it says of its cages (HierarchyInfo)", 2, 2,
+	{ "labels", "on|off|wrong|refused|modules NODE",
+	  "what it says of its cages (HierarchyInfo; modules: registers PLIB and PMLP)", 2, 2,
 	  do_labels },
 	{ "fec", "A:PORT 0..15|usual|refused|wrong",
 	  "the error correction that the port says it uses (PortInfoExtended)", 2, 2, do_fec },

@@ -136,7 +136,7 @@ static void rates_are_those_of_the_register(void **state)
 	assert_true(raw > 0.9e-10 && raw < 1e-7);
 	assert_true(json_real_value(json_object_get(row, "effective_ber")) == 0);
 	assert_true(json_real_value(json_object_get(row, "symbol_ber")) == 0);
-	assert_true(json_is_null(json_object_get(row, "histogram")));
+	assert_true(!json_array_size(json_object_get(row, "histogram")));
 	json_decref(row);
 	doc = show(&w, l.leaf, l.port);
 	ends = json_object_get(doc, "bit_errors");
@@ -281,6 +281,69 @@ static void answers_that_can_not_be_are_counted_and_nothing_else(void **state)
 	}
 }
 
+/* ---- Planes of XDR --------------------------------------------------------------------------- */
+
+static void an_hca_of_xdr_is_asked_for_each_plane_where_somebody_asks(void **state)
+{
+	struct world w;
+	struct link l;
+	guid_t hca;
+	unsigned done = 0;
+	uint64_t before;
+	json_t *row, *planes, *doc;
+
+	struct topo *design = small_tree();
+	struct topo_port *ports = (struct topo_port *)design->ports;
+	uint32_t last = design->nodes[design->nnodes - 1].port0 + 1;
+
+	ports[last].speed = ports[ports[last].peer].speed = TOPO_XDR;
+	world_init_stopped(&w, design);
+	hca = w.design->nodes[w.design->nnodes - 1].guid;
+	start_fabric(&w);
+	run_for(&w, 120 * SECOND_US);
+	l = uplink(&w);
+	double_node(w.hw, hca)->ports[1].fec[WIRE_FEC_UNCORRECTED] = 500;
+	before = w.hw->vendor_gets;
+	link_bit_errors_read(w.fabric, hca, 1, done_cb, &done);
+	run_for(&w, SECOND_US);
+	assert_int_equal(done, 1);
+	assert_int_equal(w.hw->vendor_gets, before + 4 + WIRE_PLANES_MOST);
+	row = rates(&w, hca, 1);
+	assert_int_equal(json_number(row, "effective_errors"), 500);
+	planes = json_object_get(row, "planes");
+	assert_int_equal(json_array_size(planes), WIRE_PLANES_MOST);
+	JSON_EACH (plane, planes) {
+		bool wrong = plane_at + 1 == DOUBLE_WRONG_PLANE;
+
+		assert_int_equal(json_number(plane, "plane"), plane_at + 1);
+		assert_int_equal(json_number(plane, "effective_errors"), wrong ? 500 : 0);
+		assert_int_equal(json_real_value(json_object_get(plane, "effective_ber")) > 0,
+				 wrong);
+	}
+	json_decref(row);
+	doc = show(&w, hca, 1);
+	assert_int_equal(json_array_size(json_object_get(doc, "bit_errors")), 2 + WIRE_PLANES_MOST);
+	json_decref(doc);
+
+	before = w.hw->vendor_gets; /* others have none */
+	link_bit_errors_read(w.fabric, l.leaf, (uint8_t)l.port, done_cb, &done);
+	run_for(&w, SECOND_US);
+	assert_int_equal(done, 2);
+	assert_int_equal(w.hw->vendor_gets, before + 4);
+	row = rates(&w, l.leaf, l.port);
+	assert_int_equal(json_array_size(json_object_get(row, "planes")), 0);
+	json_decref(row);
+	w.hw->register_garbage = 37; /* what is no rate is none of a plane */
+	link_bit_errors_read(w.fabric, hca, 1, done_cb, &done);
+	run_for(&w, SECOND_US);
+	assert_int_equal(done, 3);
+	row = rates(&w, hca, 1);
+	assert_int_equal(json_array_size(json_object_get(row, "planes")), 0);
+	json_decref(row);
+	assert_int_equal(w.hw->sets[WIRE_VENDOR], 0);
+	world_fini(&w);
+}
+
 /* ---- Devices --------------------------------------------------------------------------------- */
 
 static void devices_report_their_firmware_and_how_long_they_run(void **state)
@@ -340,6 +403,53 @@ static void a_device_that_rebooted_is_told_from_links_that_were_lost(void **stat
 	world_fini(&w);
 }
 
+/* "cage 9/1" of a switch that has no HierarchyInfo: each port's once, as its registers have it. */
+static void the_cages_of_ports_are_those_of_their_modules(void **state)
+{
+	struct world w;
+	struct link l;
+	const struct topo *t;
+	uint64_t asked;
+	uint32_t leaf;
+
+	world_init_stopped(&w, small_tree());
+	l = uplink(&w);
+	double_set_labels(w.hw, l.leaf, DOUBLE_MODULES);
+	start_fabric(&w);
+	run_for(&w, 5 * MINUTE_US);
+	t = fabric_topo(w.fabric);
+	leaf = topo_find(t, l.leaf);
+	for (unsigned num = 1; num <= t->nodes[leaf].nports; num++) {
+		char label[64];
+
+		array_printf(label, "cage %u/%u", (num + 1) / 2, 2 - num % 2);
+		assert_string_equal(topo_port_label(t, t->nodes[leaf].port0 + num), label);
+	}
+	assert_string_equal(topo_port_label(t, topo_port_of(t, l.spine, (uint8_t)l.far)), "");
+	asked = counted(&w, "devices", "asked");
+	run_for(&w, 5 * MINUTE_US);
+	assert_int_equal(counted(&w, "devices", "asked"), asked);
+	assert_true(is_up(&w));
+	world_fini(&w);
+}
+
+static void without_the_vs_key_of_agents_nothing_is_known_and_with_it_all(void **state)
+{
+	for (unsigned with = 0; with < 2; with++) {
+		struct world w;
+
+		world_init_stopped(&w, small_tree());
+		w.hw->vs_key = 0x1122334455667788;
+		w.conf.sm.vs_key = with ? w.hw->vs_key : 0;
+		start_fabric(&w);
+		run_for(&w, 120 * SECOND_US);
+		assert_int_equal(counted(&w, "devices", "read"), with ? w.design->nnodes : 0);
+		assert_int_equal(counted(&w, "bit_errors", "read"), with ? active_ports(&w) : 0);
+		assert_int_equal(w.hw->sets[WIRE_VENDOR], 0);
+		world_fini(&w);
+	}
+}
+
 static void general_info_that_can_not_be_is_counted(void **state)
 {
 	struct world w;
@@ -373,6 +483,9 @@ int main(void)
 		cmocka_unit_test(without_the_register_blocks_count_as_before),
 		cmocka_unit_test(errors_of_training_do_not_count),
 		cmocka_unit_test(answers_that_can_not_be_are_counted_and_nothing_else),
+		cmocka_unit_test(an_hca_of_xdr_is_asked_for_each_plane_where_somebody_asks),
+		cmocka_unit_test(the_cages_of_ports_are_those_of_their_modules),
+		cmocka_unit_test(without_the_vs_key_of_agents_nothing_is_known_and_with_it_all),
 		cmocka_unit_test(devices_report_their_firmware_and_how_long_they_run),
 		cmocka_unit_test(a_device_that_rebooted_is_told_from_links_that_were_lost),
 		cmocka_unit_test(general_info_that_can_not_be_is_counted),

@@ -77,6 +77,50 @@ static void bit_errors_lie_where_the_register_database_has_them(void **state)
 	assert_int_equal(ber.effective_errors, 9);
 }
 
+/* By the device's own number of the port: those have no pnat. */
+static void places_of_a_port_lie_where_the_register_database_has_them(void **state)
+{
+	uint8_t data[WIRE_GMP_DATA] = { 0 };
+	char label[40];
+
+	wire_register_ask(WIRE_REGISTER_PMLP, 130, 0, data);
+	assert_int_equal(data[12 + 1], 130);
+	assert_int_equal(data[12 + 2], 0);
+	assert_int_equal(data[12 + 3], 0);
+	assert_false(wire_cage(data, label)); /* width 0x0.0: no lane is mapped */
+	data[12 + 3] = 4;
+	data[12 + 7] = 8; /* module 0x4.0 */
+	assert_true(wire_cage(data, label));
+	assert_string_equal(label, "cage 9/1");
+	data[12 + 5] = 4; /* tx_lane 0x4.16 */
+	assert_true(wire_cage(data, label));
+	assert_string_equal(label, "cage 9/2");
+	data[12 + 3] = 2;
+	data[12 + 5] = 6;
+	data[12 + 6] = 0x10 | 3; /* sub_module 0x4.12, slot_index 0x4.8 */
+	assert_true(wire_cage(data, label));
+	assert_string_equal(label, "slot 3 cage 9/4/2");
+	data[12 + 3] = 3;
+	assert_false(wire_cage(data, label));
+
+	wire_register_ask(WIRE_REGISTER_PLIB, 7, 0, data);
+	assert_int_equal(data[12 + 2], 0);
+	data[12 + 2] = 1; /* ib_port 0x0.0/10 */
+	data[12 + 3] = 9;
+	assert_int_equal(wire_ib_port(data), 256 + 9);
+
+	wire_register_ask(WIRE_REGISTER_PPCR, 1, 0, data);
+	assert_int_equal(data[12 + 2], 0);
+	data[12 + 15] = 4; /* num_of_planes 0xc.0 */
+	assert_int_equal(wire_planes(data), 4);
+	data[12 + 15] = 5;
+	assert_int_equal(wire_planes(data), 0);
+
+	wire_register_ask(WIRE_REGISTER_PPCNT, 2, WIRE_PPCNT_BER, data);
+	*wire_register_plane(data) |= 3; /* plane_ind 0x4.8 */
+	assert_int_equal(data[12 + 6], 3);
+}
+
 /* What MGIR (0x9020) has: hw_info, fw_info at 0x20. */
 static void a_device_has_its_firmware_where_the_register_database_has_it(void **state)
 {
@@ -201,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_lie_where_the_register_database_has_them),
 		cmocka_unit_test(bit_errors_lie_where_the_register_database_has_them),
+		cmocka_unit_test(places_of_a_port_lie_where_the_register_database_has_them),
 		cmocka_unit_test(a_device_has_its_firmware_where_the_register_database_has_it),
 		cmocka_unit_test(bit_errors_that_can_not_be_are_none),
 		cmocka_unit_test(access_register_is_bit_20_of_the_capabilities),

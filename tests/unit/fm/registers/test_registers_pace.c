@@ -38,6 +38,7 @@ struct site {
 	uint8_t waiting[WAITING][WIRE_MAD_SIZE];
 	uint16_t lids[WAITING];
 	unsigned nwaiting, asked; /* asked: in all */
+	uint64_t key;
 	bool may;
 };
 
@@ -178,7 +179,7 @@ static void begin(struct site *s)
 		.window_max = 64, .window_device = 8, .timeout_ms = 200, .retries = 3
 	};
 	static const struct registers_ops ops = { may_cb,    ended_cb,	  module_cb, hot_cb,
-						  lapped_cb, rebooted_cb, lapped_cb };
+						  lapped_cb, rebooted_cb, lapped_cb, NULL };
 	unsigned port = 0;
 
 	memset(s, 0, sizeof(*s));
@@ -192,6 +193,7 @@ static void begin(struct site *s)
 	for (unsigned i = 0; i < SWITCHES; i++) {
 		s->switches[i] = add(s, TOPO_SWITCH, 0x100000 + i, PORTS);
 		s->switches[i]->ports[0].lid = (uint16_t)(1 + i);
+		s->switches[i]->ports[0].capmask = WIRE_CAP_HIERARCHY; /* cages are known */
 	}
 	for (unsigned i = 0; i < HCAS; i++) {
 		s->hcas[i] = add(s, TOPO_CA, 0x200000 + i, 1);
@@ -208,7 +210,7 @@ static void begin(struct site *s)
 			     s->switches[sw], num);
 		port = port ? 0 : i + 1;
 	}
-	s->registers = registers_new(s->loop, s->mad, &s->inv, &ops, s);
+	s->registers = registers_new(s->loop, s->mad, &s->inv, &s->key, &ops, s);
 }
 
 static void end(struct site *s)
