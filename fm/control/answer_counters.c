@@ -96,7 +96,7 @@ static bool rows_cables(const struct command_env *env, json_t *args, command_put
 		return false;
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
-		json_t *row, *module;
+		json_t *row, *module, *errors;
 
 		if (!peer || !filter_has_port(env->filter, p))
 			continue;
@@ -107,6 +107,11 @@ static bool rows_cables(const struct command_env *env, json_t *args, command_put
 		json_put(row, "{so}", "to", end_json(t, peer));
 		json_object_update_missing(row, module);
 		json_decref(module);
+		errors = link_bit_errors(env->fabric, t->nodes[port->node].guid, port->num);
+		json_put(row, "{sO? sO? sO?}", "raw_ber", json_object_get(errors, "raw_ber"),
+			 "effective_ber", json_object_get(errors, "effective_ber"), "symbol_ber",
+			 json_object_get(errors, "symbol_ber"));
+		json_decref(errors);
 		put(arg, row);
 	}
 	return true;

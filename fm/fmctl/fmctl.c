@@ -245,7 +245,7 @@ static void complete(const struct offers *asked, int count, char **words)
 {
 	struct fmctl ctl = *asked->ctl;
 	struct offers mine = *asked, *offers = &mine;
-	static const char *const globals[] = { "--json",    "--csv",  "--socket",
+	static const char *const globals[] = { "--json",    "--csv",  "--columns", "--socket",
 					       "--timeout", "--help", "--version" };
 	const struct command_option *option;
 	unsigned kinds = 0;
@@ -669,6 +669,8 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 			ctl->json ? "not with --json" : "its answer is no table");
 		return FMCTL_USAGE;
 	}
+	if (ctl->only && !fmctl_has_columns(ctl, command))
+		return FMCTL_USAGE;
 	argc -= first;
 	argv += first;
 	if (!take_watch(&argc, argv, &seconds))
@@ -721,7 +723,7 @@ int main(int argc, char **argv)
 		return FMCTL_DONE;
 	}
 	argv[0] = (char[]){ "fmctl" }; /* getopt's messages begin with it */
-	/* --json and --csv may stand anywhere. */
+	/* --json, --csv and --columns may stand anywhere. */
 	for (int i = 1; i < argc; i++) {
 		/* A watched command goes on and on, and says on stderr at once what failed. */
 		watched |= !strncmp(argv[i], "--watch", 7);
@@ -729,6 +731,8 @@ int main(int argc, char **argv)
 			ctl.json = true;
 		else if (!strcmp(argv[i], "--csv"))
 			ctl.csv = true;
+		else if (!strcmp(argv[i], "--columns") && i + 1 < argc)
+			ctl.only = argv[++i];
 		else
 			argv[kept++] = argv[i];
 	}

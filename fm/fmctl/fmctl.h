@@ -17,6 +17,7 @@ struct fmctl {
 	unsigned timeout_s;		/* without any answer or sign of progress; 0 = none */
 	bool json;			/* one document instead of tables */
 	bool csv;			/* rows with commas instead of a table */
+	const char *only;		/* columns, by commas; NULL = as the command has them */
 	unsigned lines;			/* of events, the newest; 0 = all */
 	bool terminal;			/* stdout is a terminal */
 	unsigned columns;		/* that it has; 0 = any number */
@@ -54,6 +55,8 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
 int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
 
 /* Whether the text is a value of that word of usage (option.h); false with the reason on stderr. */
+/* Whether the command's answer is a table with ctl->only; false = that was said on stderr. */
+bool fmctl_has_columns(const struct fmctl *ctl, const struct command *command);
 bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text);
 
 /* help.c: prints all commands, or one with its options, columns and exit codes. */

@@ -25,16 +25,11 @@ static const struct command_option *option_of(const struct command *command, int
 }
 
 /* The name of a column is checked here, ahead of asking. */
-static bool is_sortable(const struct command *command, const struct command_option *option,
-			const char *text)
+static bool has_column(const struct command *command, const char *name)
 {
 	struct near_names near = { 0 };
-	const char *name;
 	char why[160];
 
-	if (strcmp(option->name, "sort"))
-		return true;
-	name = text + (*text == '-');
 	if (command_column_find(command, name))
 		return true;
 	for (const struct table_column *c = command->columns; c && c->title; c++)
@@ -43,6 +38,20 @@ static bool is_sortable(const struct command *command, const struct command_opti
 	near_names_say(&near, why, sizeof(why));
 	fprintf(stderr, "fmctl: %s: %s; see fmctl help %s\n", command->name, why, command->name);
 	return false;
+}
+
+bool fmctl_has_columns(const struct fmctl *ctl, const struct command *command)
+{
+	char *names = mem_strdup(ctl->only), *rest = names, *name;
+	bool all = command->columns && !ctl->json;
+
+	if (!all)
+		fprintf(stderr, "fmctl: %s: --columns: %s\n", command->name,
+			ctl->json ? "not with --json" : "its answer is no table");
+	while (all && (name = strsep(&rest, ",")))
+		all = has_column(command, name);
+	free(names);
+	return all;
 }
 
 bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text)
@@ -79,7 +88,8 @@ int fmctl_read_options(const struct command *command, int argc, char **argv, jso
 		option = c == '?' ? NULL : option_of(command, c);
 		if (c == FLAG + 1) {
 			json_object_set_new(args, command->flag, json_true());
-		} else if (!option || !is_sortable(command, option, optarg)) {
+		} else if (!option || (!strcmp(option->name, "sort") &&
+				       !has_column(command, optarg + (*optarg == '-')))) {
 			return -1;
 		} else if (command_option_put(option, optarg, args, err, sizeof(err))) {
 			fprintf(stderr, "fmctl: %s: %s%s\n", command->name,
@@ -113,6 +123,7 @@ void fmctl_print_help(const struct fmctl *ctl, FILE *out)
 	      "= never)\n"
 	      "  --json                    JSON output; may be given anywhere\n"
 	      "  --csv                     the table as CSV, a line a row; may be given anywhere\n"
+	      "  --columns NAME,NAME..     these columns of a table, by title or JSON key\n"
 	      "  --watch [SECONDS]         repeat a read-only command (default: every 2 s)\n"
 	      "\nplan, generate, import-opensm and help need no fmd. See fmctl help COMMAND and "
 	      "fmctl(1).\n",

@@ -16,7 +16,7 @@
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-#define COLUMNS_MAX 16
+#define COLUMNS_MAX 20
 #define CELL_SIZE   256
 #define KEY_SIZE    64
 #define CUT_LEAST   20 /* columns that a cut name keeps */
@@ -48,6 +48,7 @@ static const char *cell_text(const struct fmctl *ctl, const json_t *row, const c
 			     char buf[CELL_SIZE])
 {
 	const json_t *value = table_value(row, key);
+	double real;
 
 	if (strchr(key, '{')) {
 		struct print p = { .ctl = ctl, .out = fmemopen(buf, CELL_SIZE, "w") };
@@ -82,7 +83,8 @@ static const char *cell_text(const struct fmctl *ctl, const json_t *row, const c
 			 json_integer_value(value) + (strchr(key, '+') != NULL));
 		return buf;
 	case JSON_REAL:
-		snprintf(buf, CELL_SIZE, "%.2f", json_real_value(value));
+		real = json_real_value(value);
+		snprintf(buf, CELL_SIZE, real && fabs(real) < 0.005 ? "%.1e" : "%.2f", real);
 		return buf;
 	case JSON_ARRAY:
 		snprintf(buf, CELL_SIZE, "%zu", json_array_size(value));
@@ -237,12 +239,12 @@ static bool is_filled(const json_t *rows, const char *key)
 static void show_rows(const struct fmctl *ctl, const json_t *rows,
 		      const struct table_column *columns, unsigned optional)
 {
-	struct table_column shown[17] = { 0 };
+	struct table_column shown[COLUMNS_MAX + 1] = { 0 };
 	unsigned count = 0, kept = 0;
 
 	while (columns[count].title)
 		count++;
-	for (unsigned i = 0; i < count && kept < 16; i++)
+	for (unsigned i = 0; i < count && kept < COLUMNS_MAX; i++)
 		if (i + optional < count || is_filled(rows, columns[i].key))
 			shown[kept++] = columns[i];
 	table_print(ctl, rows, shown);
@@ -264,25 +266,41 @@ static void print_field(const char *text, bool last)
 	putchar(last ? '\n' : ',');
 }
 
+/* The command's, or those that were asked for. */
+static const struct table_column *columns_of(const struct fmctl *ctl,
+					     struct table_column only[COLUMNS_MAX + 1])
+{
+	char *names = mem_strdup(ctl->only ?: ""), *rest = names, *name;
+	unsigned count = 0;
+
+	while (ctl->only && count < COLUMNS_MAX && (name = strsep(&rest, ",")))
+		only[count++] = *command_column_find(ctl->command, name);
+	only[count] = (struct table_column){ 0 };
+	free(names);
+	return ctl->only ? only : ctl->command->columns;
+}
+
 void show_csv(const struct fmctl *ctl, const json_t *result)
 {
 	const struct command *command = ctl->command;
-	const struct table_column *c;
+	struct table_column only[COLUMNS_MAX + 1];
+	const struct table_column *c, *first = columns_of(ctl, only);
 	char buf[CELL_SIZE];
 
-	for (c = command->columns; c->title; c++)
+	for (c = first; c->title; c++)
 		print_field(c->key, !c[1].title);
 	JSON_EACH (row, command->rows ? json_object_get(result, command->rows) : result)
-		for (c = command->columns; c->title; c++)
+		for (c = first; c->title; c++)
 			print_field(cell_text(ctl, row, c->key, buf), !c[1].title);
 }
 
 static void show_columns(const struct fmctl *ctl, const json_t *result)
 {
 	const struct command *command = ctl->command;
+	struct table_column only[COLUMNS_MAX + 1];
 
 	show_rows(ctl, command->rows ? json_object_get(result, command->rows) : result,
-		  command->columns, command->optional_columns);
+		  columns_of(ctl, only), ctl->only ? 0 : command->optional_columns);
 }
 /* What the act says of itself, a line each. */
 static void show_lines(const struct fmctl *ctl, const json_t *result)

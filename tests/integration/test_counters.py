@@ -83,6 +83,8 @@ def test_cables_have_their_serial_numbers_and_the_hottest_comes_first(start, pod
     fabric = start(pod_net)
     fabric.ibsim.tell(f"cable {ID}:33 SN0001 MCP7H00")
     fabric.ibsim.tell(f"heat {ID}:34 81")
+    fabric.ibsim.tell(f"firmware {ID} 31.2099.7")
+    fabric.ibsim.tell(f"count {ID}:33 uncorrected_blocks 7")
     ends = poll(lambda: len(rows := fabric.ask("cables", f"{LEAF}:33")) == 2 and rows, "both ends of a link are read")
     assert [(row["name"], row["serial"], row["part"], row["flaps"]) for row in ends] == [(LEAF, "SN0001", "MCP7H00", 0), ("spine-01", "SN0001", "MCP7H00", 0)]
     poll(lambda: any(alert["what"] == "modules-hot" and f"{LEAF} p34 at 81 C, limit 75 C" in alert["text"] for alert in fabric.status()["alerts"]),
@@ -95,6 +97,17 @@ def test_cables_have_their_serial_numbers_and_the_hottest_comes_first(start, pod
     assert fabric.fmctl("status", "--csv", check=False).returncode == 2
     shown = fabric.ask("show", f"{LEAF}:33")["modules"]
     assert [(row["serial"], row["limit_c"]) for row in shown] == [("SN0001", 75.0)] * 2
+    read = fabric.fmctl("show", f"{LEAF}:33", "--read").stdout
+    assert re.search(rf"^{LEAF} +33 +\d\.\de-\d+ +\d\.\de-\d+ +\S+ +7 ", read, re.M), read  # of them 7 behind error correction
+    assert re.search(r"^ *SYMBOLS +HERE +THERE$", read, re.M) and not fabric.ask("show", f"{LEAF}:35")["fec_histogram"], read
+    spines = poll(lambda: (rows := [row["firmware"] for row in fabric.ask("nodes") if row["role"] != "host"]) and all(rows) and rows, "all switches report their firmware")
+    assert spines.count("31.2099.0007") == 1 and len(set(spines)) == 2
+    assert re.search(rf"^{LEAF} +31\.2099\.0007$", fabric.fmctl("nodes", "--columns", "name,FIRMWARE").stdout, re.M)
+    assert fabric.fmctl("nodes", LEAF, "--columns", "firmware,name", "--csv").stdout == f"firmware,name\n31.2099.0007,{LEAF}\n"
+    for words, why in (("nodes --columns moon", "unknown column moon"), ("status --columns name", "no table"), ("nodes --json --columns name", "--json")):
+        refused = fabric.fmctl(*words.split(), check=False)
+        assert refused.returncode == 2 and why in refused.stderr, refused
+    assert [(row["node_name"], "31.2099.0007" in row["text"]) for row in fabric.ask("assess")["findings"] if row["kind"] == "firmware"] == [(LEAF, True)]
     fabric.ibsim.tell(f"unlink {ID}:33")
     fabric.wait(lambda s: s["links_down"] == 1, "its link went down")
     fabric.ibsim.tell(f"link {ID}:33")
