@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* bytemap: translates a row of bytes through a table, as fast as the processor shuffles bytes. */
-#ifndef FMD_ROUTING_BYTEMAP_H
-#define FMD_ROUTING_BYTEMAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void bytemap(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
 /* As bytemap(), but where in[i] is BYTEMAP_KEEP out[i] keeps what it has. */
 void bytemap_over(uint8_t *restrict out, const uint8_t *restrict in, size_t count,
 		  const uint8_t map[256], unsigned used);
-
-#endif

@@ -3,8 +3,7 @@
  * byteset: a set of byte values, and which bytes of a forwarding row are in it, one bit each. Used
  * by the proof (check.c) and the order of writes, not by the engines.
  */
-#ifndef FMD_ROUTING_BYTESET_H
-#define FMD_ROUTING_BYTESET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,6 +56,4 @@ static inline uint64_t byteset_equal(const uint8_t *block, uint8_t value)
 		equal |= (uint64_t)(block[i] == value) << i;
 	return equal;
 }
-#endif
-
 #endif

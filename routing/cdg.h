@@ -9,8 +9,7 @@
  * of all channels that it depends on. That order proves that there is no cycle. A new dependency
  * that agrees with it costs nothing; another raises the channel that has it, or closes a cycle.
  */
-#ifndef FMD_ROUTING_CDG_H
-#define FMD_ROUTING_CDG_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -123,5 +122,3 @@ void cdg_spread(struct cdg *c);
 bool cdg_agrees(const struct cdg *c, uint32_t channel, uint8_t out_port);
 /* Drops all dependencies of a channel and on it: no entry may lead there any more. */
 void cdg_forget(struct cdg *c, const struct topo *t, uint32_t channel);
-
-#endif

@@ -5,8 +5,7 @@
  * Work is counted and not timed: routing knows no clock, and the same input stops at the same
  * places. One fiber runs at a time, in its caller's thread.
  */
-#ifndef FMD_ROUTING_FIBER_H
-#define FMD_ROUTING_FIBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void fiber_hurry(struct fiber *fiber);
  */
 void fiber_spend(struct fiber *fiber, uint32_t ns);
 bool fiber_hurries(const struct fiber *fiber);
-
-#endif

@@ -11,8 +11,7 @@
  * absent. Only when no other LID is left are LIDs of absent ports taken back, the longest absent
  * first.
  */
-#ifndef FMD_ROUTING_LID_PLAN_H
-#define FMD_ROUTING_LID_PLAN_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -76,5 +75,3 @@ bool lid_memory_learn(struct lid_memory *memory, const struct topo *t, const str
 		      int64_t now);
 /* Drops the entry of a port, if there is one. */
 void lid_memory_drop(struct lid_memory *memory, guid_t port_guid);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* path: the path of one packet through the tables, and the burden of all traffic. */
-#ifndef FMD_ROUTING_PATH_H
-#define FMD_ROUTING_PATH_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -67,5 +66,3 @@ struct fiber;
  */
 void burden_measure(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		    struct fiber *fiber, struct burden *out);
-
-#endif

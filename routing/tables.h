@@ -7,8 +7,7 @@
  * the output port, 0 = the switch's own port 0, TABLES_NO_ROUTE = drop. Entries above `top` up to
  * the row's end are TABLES_NO_ROUTE.
  */
-#ifndef FMD_ROUTING_TABLES_H
-#define FMD_ROUTING_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ void tables_store_row(struct tables *t, uint32_t sw, const uint8_t *row);
 /* Makes `to` a copy; and frees the memory, which leaves no tables. */
 void tables_copy(struct tables *to, const struct tables *from);
 void tables_fini(struct tables *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* module: adaptive routing that another manager left on, as a room (fm/fabric/module.h). */
-#ifndef FMD_ADAPTIVE_MODULE_H
-#define FMD_ADAPTIVE_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -51,5 +50,3 @@ json_t *adaptive_switches(const struct fabric *fabric);
 void adaptive_probe(struct fabric *fabric, uint32_t sw, waiter_fn *fn, void *arg);
 /* That client has disconnected: its callback is dropped. */
 void adaptive_client_gone(struct fabric *fabric, const void *arg);
-
-#endif

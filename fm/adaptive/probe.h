@@ -16,8 +16,7 @@
  * private LFT's number and of the group table's are sought in the same way: where they are in use,
  * for the number 0 has no bits.
  */
-#ifndef FMD_ADAPTIVE_PROBE_H
-#define FMD_ADAPTIVE_PROBE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "routing/lid_plan.h"
@@ -41,5 +40,3 @@ void probe_free(struct probe *p);
 
 /* A row with all bits that is kept is as a probe makes it: no field lies over another. */
 bool probe_row_is_sound(const json_t *row);
-
-#endif

@@ -3,8 +3,7 @@
  * module: the audit of all that was written to devices, and what is repaired because of it, as a
  * room (fm/fabric/module.h).
  */
-#ifndef FMD_AUDIT_MODULE_H
-#define FMD_AUDIT_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -38,5 +37,3 @@ void audit_listen(struct fabric *fabric, audit_unheld_fn *fn, void *arg);
 void audit_readback(struct fabric *fabric, waiter_fn *fn, void *arg);
 /* That client has disconnected: its callback is dropped. */
 void audit_client_gone(struct fabric *fabric, const void *arg);
-
-#endif

@@ -9,8 +9,7 @@
  * something differs both ends of the link are swept, for paths end at another device where cables
  * were changed; what differs is reported (inv_listener), and written by the update behind that.
  */
-#ifndef FMD_AUDIT_PORTS_H
-#define FMD_AUDIT_PORTS_H
+#pragma once
 
 #include "fm/fabric/module.h"
 
@@ -20,5 +19,3 @@ struct port_audit *port_audit_new(struct fabric *fabric); /* the caller's, never
 void port_audit_free(struct port_audit *a);		  /* NULL is fine */
 /* Asks so many end ports for their PortInfo, and any port for so many attributes. */
 void port_audit_ask(struct port_audit *a, unsigned ends, unsigned others);
-
-#endif

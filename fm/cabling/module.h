@@ -3,8 +3,7 @@
  * module: links that are not where they should be (topology/cabling/cabling.h), as a room
  * (fm/fabric/module.h): an event when such a finding is new, and one when it is gone.
  */
-#ifndef FMD_CABLING_MODULE_H
-#define FMD_CABLING_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 
@@ -17,5 +16,3 @@ extern const struct fabric_module cabling_module;
  * have and that nobody ever met of this one.
  */
 void cabling_judge_host(const struct fabric *fabric, uint32_t host, struct host_verdict *verdict);
-
-#endif

@@ -8,8 +8,7 @@
  * all rooms, so their keys do too. Texts end with 0; "" = not set. A key that is one of several
  * words is kept as the word's number in its table row.
  */
-#ifndef FMD_CONF_CONF_H
-#define FMD_CONF_CONF_H
+#pragma once
 
 #include "fm/conf/m_keys.h"
 #include "fm/conf/partition.h"
@@ -283,5 +282,3 @@ int conf_check_reload(const struct conf *now, const struct conf *next, char *err
  */
 typedef void conf_secret_fn(void *arg, const char *key, const char *why);
 void conf_judge_secrets(const struct conf *conf, conf_secret_fn *fn, void *arg);
-
-#endif

@@ -3,8 +3,7 @@
  * conf_table: all there is to say about a key of fmd.conf: its name (OpenSM's where people know
  * it), the field it fills, what it may be and its default. Private to fm/conf.
  */
-#ifndef FMD_CONF_CONF_TABLE_H
-#define FMD_CONF_CONF_TABLE_H
+#pragma once
 
 #include "fm/conf/conf.h"
 
@@ -41,5 +40,3 @@ extern const size_t conf_ngone;
 
 extern const struct conf_option conf_options[];
 extern const size_t conf_noptions;
-
-#endif

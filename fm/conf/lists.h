@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* lists: short lists of GUIDs and of names, and lists of patterns as keys of fmd.conf have them. */
-#ifndef FMD_CONF_LISTS_H
-#define FMD_CONF_LISTS_H
+#pragma once
 
 #include "fm/events/alert.h"
 #include "topology/snapshot/topo.h"
@@ -49,5 +48,3 @@ void node_patterns_free(struct node_patterns *patterns); /* NULL is fine */
 /* Whether one of the patterns means this node of t. */
 bool node_patterns_match(const struct node_patterns *patterns, const struct topo *t,
 			 const struct topo_node *node);
-
-#endif

@@ -6,8 +6,7 @@
  * HMAC-SHA256 (RFC 2104) over the 8 bytes of a GUID, big-endian, under the secret. The GUID is that
  * of the port, a switch's that of the node; 0 where all ports are to have one key.
  */
-#ifndef FMD_CONF_M_KEYS_H
-#define FMD_CONF_M_KEYS_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -99,5 +98,3 @@ void m_key_prove(const struct m_key_conf *conf, const uint8_t session[M_KEY_SESS
 		 struct m_key_proofs *proofs);
 /* True: each of the two could take over from the other, for it has the keys that ports hold. */
 bool m_key_proofs_agree(const struct m_key_proofs *a, const struct m_key_proofs *b);
-
-#endif

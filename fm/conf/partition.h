@@ -8,8 +8,7 @@
  * member of it, and the subnet manager's own port is a full member of it in any case. Of several
  * rules for a port in a partition the last one holds.
  */
-#ifndef FMD_CONF_PARTITION_H
-#define FMD_CONF_PARTITION_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -129,5 +128,3 @@ bool pkey_map_talk(const struct pkey_map *map, uint32_t a, uint32_t b, uint16_t 
  * all; 0 = none.
  */
 uint16_t pkey_map_shared(const struct pkey_map *map, uint32_t a, uint32_t b);
-
-#endif

@@ -3,8 +3,7 @@
  * qos: which virtual lane a service level takes, and how lanes share a link, by kind of port, as
  * configured (keys qos_*, as in OpenSM's opensm.conf). Off by default: ports keep what they have.
  */
-#ifndef FMD_CONF_QOS_H
-#define FMD_CONF_QOS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ unsigned qos_arb_entries(unsigned block, uint8_t low_cap, uint8_t high_cap);
 void qos_arb(const struct qos_tables *tables, unsigned block, unsigned entries, unsigned vls,
 	     uint8_t data[64]);
 uint16_t qos_dropped(const struct qos_set *set); /* SLs that lead nowhere, a bit each */
-
-#endif

@@ -3,8 +3,7 @@
  * answer: how fmd runs a command (command.h). Each is a function of the published fabric
  * (fm/fabric/fabric.h); where it runs is the server's affair.
  */
-#ifndef FMD_CONTROL_ANSWER_H
-#define FMD_CONTROL_ANSWER_H
+#pragma once
 
 #include "fm/control/command.h"
 #include "fm/control/control.h"
@@ -120,5 +119,3 @@ double traffic_errors(const struct port_counters *counters); /* of the link, a s
  */
 bool events_query(const struct fabric *fabric, json_t *args, struct event_query *query, int *count,
 		  char *err);
-
-#endif

@@ -12,8 +12,7 @@
  * command that is no more than that needs no code in fmctl. Usage, help and bash's completion are
  * made of the row; a test holds the manual page to the list.
  */
-#ifndef FMD_CONTROL_COMMAND_H
-#define FMD_CONTROL_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -107,5 +106,3 @@ struct command {
 	const struct fmctl_view *view; /* in fmctl */
 	const char *fails_when;	       /* exit code 1 of fmctl has this meaning too; NULL = none */
 };
-
-#endif

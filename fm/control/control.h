@@ -9,8 +9,7 @@
  * then on is a line {"event": ...}; a client that does not keep up gets {"ok": false, "error": ...}
  * as its last line.
  */
-#ifndef FMD_CONTROL_CONTROL_H
-#define FMD_CONTROL_CONTROL_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/fabric/fabric.h"
@@ -27,5 +26,3 @@ typedef int control_reload_fn(void *arg, char *err, size_t err_size); /* 0, or -
 struct control *control_new(struct loop *loop, struct fabric *fabric, const char *socket_path,
 			    control_reload_fn *reload, void *arg, char *err, size_t err_size);
 void control_free(struct control *control);
-
-#endif

@@ -11,8 +11,7 @@
  *   unhealthy    with a link that is not trusted (`links --sick`)
  *   class        what routing takes an HCA for; no switch is of a class
  */
-#ifndef FMD_CONTROL_FILTER_H
-#define FMD_CONTROL_FILTER_H
+#pragma once
 
 #include "fm/control/answer.h"
 #include "topology/snapshot/topo.h"
@@ -84,5 +83,3 @@ unsigned command_end_ports(const struct command_env *env, const char *text, uint
 bool place_read(const struct command_env *env, const char *text, struct place *place, char *err);
 /* By its whole name; TOPO_NONE = none. */
 uint32_t place_host(const struct topo *t, const char *name);
-
-#endif

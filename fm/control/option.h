@@ -4,8 +4,7 @@
  * filters, its own options and, where it has columns, `sort`. The same for who types it and for
  * http's query.
  */
-#ifndef FMD_CONTROL_OPTION_H
-#define FMD_CONTROL_OPTION_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool value_is_known(const char *word);
  * is not known every text is.
  */
 bool value_check(const char *word, const char *text, char *err, size_t err_size);
-
-#endif

@@ -5,8 +5,7 @@
  *   may operate:  root, the user that fmd runs as, members of group `fmd-admin`
  *   may read: these, and members of group `fmd`
  */
-#ifndef FMD_CONTROL_PEER_H
-#define FMD_CONTROL_PEER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -33,5 +32,3 @@ enum peer_rights peer_judge(const struct peer_rules *rules, uid_t uid, const gid
 			    unsigned count);
 /* Of a connected socket; who cannot be identified has no rights. */
 struct peer peer_of(const struct peer_rules *rules, int fd);
-
-#endif

@@ -13,8 +13,7 @@
  * It runs in a child of fmd (answer.h, long_answer): what it reads does not change meanwhile, and
  * it may take its time.
  */
-#ifndef FMD_CONTROL_SHOW_H
-#define FMD_CONTROL_SHOW_H
+#pragma once
 
 #include "fm/control/filter.h"
 #include "fm/events/event_query.h"
@@ -71,5 +70,3 @@ void show_end_ports(struct show *s, const uint32_t *ports, unsigned count);
 void show_since(struct show *s, const char *key, const char *kind, const struct event_about *about);
 /* Tables "alerts" and "events": what is about it. */
 void show_news(struct show *s, const struct event_about *about);
-
-#endif

@@ -7,8 +7,7 @@
  * it raises it again each time; an event is added when it begins and when it ends. The list belongs
  * to its maker, and outlives a change of role.
  */
-#ifndef FMD_EVENTS_ALERT_H
-#define FMD_EVENTS_ALERT_H
+#pragma once
 
 #include "fm/events/event_log.h"
 #include "fm/loop/loop.h"
@@ -54,5 +53,3 @@ const char *trouble_error(const struct alerts *alerts, const char *name);
 json_t *alerts_json(const struct alerts *alerts);
 /* Those of kind "trouble", {"what","error","since_s"} each; the caller owns it. */
 json_t *troubles_json(const struct alerts *alerts);
-
-#endif

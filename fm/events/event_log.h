@@ -3,8 +3,7 @@
  * event_log: what happened, for operators: a ring of the newest events, each also one line in the
  * journal.
  */
-#ifndef FMD_EVENTS_EVENT_LOG_H
-#define FMD_EVENTS_EVENT_LOG_H
+#pragma once
 
 #include <jansson.h>
 #include <time.h>
@@ -96,5 +95,3 @@ const char *event_kind_at(unsigned index);
 #define EVENT_TIME 40
 void event_now(char when[EVENT_TIME]); /* the wall-clock UTC, as in "time" */
 void event_time(char when[EVENT_TIME], const struct tm *utc, unsigned ms); /* any other */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* event_query: which events are asked for. Pure but for the clock of event_query_since(). */
-#ifndef FMD_EVENTS_EVENT_QUERY_H
-#define FMD_EVENTS_EVENT_QUERY_H
+#pragma once
 
 #include "fm/events/event_log.h"
 #include "topology/snapshot/topo.h"
@@ -46,5 +45,3 @@ struct event_query {		/* zeroed = all events */
  */
 bool event_query_since(struct event_query *query, const char *text);
 bool event_query_has(const struct event_query *query, const json_t *event);
-
-#endif

@@ -5,8 +5,7 @@
  * as it is run for a cold start, a trap, what a light sweep finds and an operator's command alike.
  * control and http see of it this, what is published (view.h), and functions of rooms.
  */
-#ifndef FMD_FABRIC_H
-#define FMD_FABRIC_H
+#pragma once
 
 #include "fm/conf/conf.h"
 #include "fm/events/event_query.h"
@@ -101,5 +100,3 @@ uint8_t *fabric_port_classes(const struct fabric *fabric);
 
 /* Proves the published tables again; report is the caller's. False: nothing is published yet. */
 bool fabric_check(const struct fabric *fabric, struct check_report *report);
-
-#endif

@@ -3,8 +3,7 @@
  * host_verdict: how a machine is, over its InfiniBand ports and its NVLinks: the worst of its
  * parts, with the reasons. A value: a room that knows a part adds it.
  */
-#ifndef FMD_FABRIC_HOST_VERDICT_H
-#define FMD_FABRIC_HOST_VERDICT_H
+#pragma once
 
 /* From good to bad. Not known is worse than healthy, and better than anything that is known bad. */
 enum host_state {
@@ -46,5 +45,3 @@ __attribute__((format(printf, 3, 4))) void host_verdict_add(struct host_verdict 
 							    const char *format, ...);
 /* The worst reason, valid until one is added; "" = there is none. */
 const char *host_verdict_reason(const struct host_verdict *verdict);
-
-#endif

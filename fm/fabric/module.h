@@ -11,8 +11,7 @@
  * A room restarts, end and init, when this manager becomes master after another one or ceases to
  * be master (fabric_change_role()); what it kept in state_dir is loaded again then.
  */
-#ifndef FMD_FABRIC_MODULE_H
-#define FMD_FABRIC_MODULE_H
+#pragma once
 
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
@@ -309,5 +308,3 @@ struct fabric_row {
 	const struct fabric_module *const *after;
 };
 typedef const struct fabric_row fabric_modules[];
-
-#endif

@@ -9,8 +9,7 @@
  * abandoned when this manager is master no more. If the client disconnects, the operation
  * continues; its callback is dropped.
  */
-#ifndef FMD_FABRIC_OPERATION_H
-#define FMD_FABRIC_OPERATION_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ void fabric_operation_start(struct fabric *fabric, const struct fabric_operation
 /* For what needed no update: answered when its rows are on disk, perhaps before this returns. */
 void fabric_operation_done(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			   void *data, waiter_fn *fn, void *arg);
-
-#endif

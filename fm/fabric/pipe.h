@@ -20,8 +20,7 @@
  *
  * What is above is called by a function given to init(): it serves what is next.
  */
-#ifndef FMD_FABRIC_PIPE_H
-#define FMD_FABRIC_PIPE_H
+#pragma once
 
 #include "fm/conf/lists.h"
 #include "fm/conf/qos.h"
@@ -452,5 +451,3 @@ json_t *fabric_settle_stages(const struct fabric *f);	/* ms by step; the caller 
 
 /* The event log's listener: hands the event to all followers. */
 void fabric_report_event(void *fabric, const json_t *event);
-
-#endif

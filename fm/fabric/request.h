@@ -8,8 +8,7 @@
  * update; a reroute starts an update without a sweep. Requests made during an update are served by
  * the next one. `reason` is a string literal, which the log shows at level debug.
  */
-#ifndef FMD_FABRIC_REQUEST_H
-#define FMD_FABRIC_REQUEST_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -175,5 +174,3 @@ uint64_t fabric_quiet_since_us(const struct fabric *fabric);
 
 /* The result of the latest programming that ended; all zero before. Belongs to the pipe. */
 const struct program_result *fabric_last_programmed(const struct fabric *fabric);
-
-#endif

@@ -3,8 +3,7 @@
  * traps: which nodes are swept because of traps, and when (see traps.c). It uses the pipe as rooms
  * do, so a test has it without one.
  */
-#ifndef FMD_FABRIC_TRAPS_H
-#define FMD_FABRIC_TRAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void traps_update_ended(struct traps *traps);
  * none does.
  */
 uint64_t traps_pending_since(const struct traps *traps);
-
-#endif

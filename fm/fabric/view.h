@@ -6,8 +6,7 @@
  * one exception: the snapshot may be replaced by one in which only port states differ. All members
  * are borrowed until control returns to the loop.
  */
-#ifndef FMD_FABRIC_VIEW_H
-#define FMD_FABRIC_VIEW_H
+#pragma once
 
 #include "fm/conf/partition.h"
 #include "fm/conf/qos.h"
@@ -111,5 +110,3 @@ struct fabric_policy fabric_policy(const struct fabric *fabric, const struct top
 				   const struct fabric_module *without);
 /* Frees its lists; one that is all 0 is fine. */
 void fabric_policy_fini(struct fabric_policy *policy);
-
-#endif

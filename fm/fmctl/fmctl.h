@@ -2,8 +2,7 @@
 /*
  * fmctl: the operators' program. It uses fmd's control socket, or works on files alone.
  */
-#ifndef FMD_FMCTL_H
-#define FMD_FMCTL_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -96,5 +95,3 @@ void table_print(const struct fmctl *ctl, const json_t *rows, const struct table
 long long table_int(const json_t *object, const char *key);
 const char *table_text(const json_t *object, const char *key);
 bool table_is(const json_t *object, const char *key);
-
-#endif

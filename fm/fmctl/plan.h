@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fmctl_plan: what the parts of `fmctl plan` share. */
-#ifndef FMD_FMCTL_PLAN_H
-#define FMD_FMCTL_PLAN_H
+#pragma once
 
 #include "fm/conf/conf.h"
 #include "fm/fmctl/fmctl.h"
@@ -73,5 +72,3 @@ static inline bool plan_changes(const struct plan *p)
 /* heatmap.c: write the tiers' loads, switch by switch. 0, or -errno of the stream. */
 int heatmap_write_svg(const struct plan *p, FILE *out);
 int heatmap_write_text(const struct plan *p, FILE *out);
-
-#endif

@@ -13,8 +13,7 @@
  * row counts once its time is written, which is behind its bytes: a torn row is no row. A file of
  * another shape, or one whose head was damaged, is kept as `history.bad`, and a new one begins.
  */
-#ifndef FMD_HISTORY_HISTORY_H
-#define FMD_HISTORY_HISTORY_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ const char *history_alert(struct history *history);
  */
 json_t *history_rows(const struct history *history, guid_t node, uint8_t port, guid_t peer,
 		     uint8_t peer_port, uint32_t step_s, uint32_t now_s);
-
-#endif

@@ -3,8 +3,7 @@
  * module: one verdict a machine over its InfiniBand ports and its NVLinks
  * (fm/fabric/host_verdict.h), as a room (fm/fabric/module.h).
  */
-#ifndef FMD_HOSTS_MODULE_H
-#define FMD_HOSTS_MODULE_H
+#pragma once
 
 #include "fm/fabric/host_verdict.h"
 #include "fm/fabric/module.h"
@@ -89,5 +88,3 @@ void watch_take(struct watch *watch, const char *host, enum host_state now, bool
 uint64_t watch_end(struct watch *watch, const struct watch_conf *conf, uint64_t now_us);
 /* Notes that a host is reported; returns what was reported before, HOST_STATES = nothing. */
 enum host_state watch_report(struct watched *host);
-
-#endif

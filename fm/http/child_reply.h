@@ -3,8 +3,7 @@
  * child_reply: a response that a child process writes (fm/loop/child.h), so that what grows with
  * the fabric does not hold the loop. It is passed on no faster than the client reads.
  */
-#ifndef FMD_HTTP_CHILD_REPLY_H
-#define FMD_HTTP_CHILD_REPLY_H
+#pragma once
 
 #include "fm/loop/child.h"
 #include "fm/http/serve.h"
@@ -41,5 +40,3 @@ void child_reply_start(void *requests);
  */
 enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connection,
 			    const struct child_reply_ops *ops, void *arg, void **request);
-
-#endif

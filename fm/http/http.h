@@ -12,8 +12,7 @@
  * token that is configured gets 401. The page itself needs no token: it contains nothing of the
  * fabric, and asks the user for the token.
  */
-#ifndef FMD_HTTP_HTTP_H
-#define FMD_HTTP_HTTP_H
+#pragma once
 
 #include "fm/control/answer.h"
 #include "fm/conf/conf.h"
@@ -42,5 +41,3 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct con
 int http_configure(struct http *http, const struct conf_http *conf, char *err, size_t err_size);
 /* Ends all connections; NULL is fine. */
 void http_free(struct http *http);
-
-#endif

@@ -3,8 +3,7 @@
  * page: the page that shows the fabric and follows it, one document with its style and its script
  * in it. It holds nothing of the fabric itself.
  */
-#ifndef FMD_HTTP_PAGE_H
-#define FMD_HTTP_PAGE_H
+#pragma once
 
 #include <microhttpd.h>
 
@@ -18,5 +17,3 @@ struct page *page_new(void);
 enum MHD_Result page_reply(const struct page *page, struct MHD_Connection *connection);
 /* NULL is fine. */
 void page_free(struct page *page);
-
-#endif

@@ -11,8 +11,7 @@
  * without a known link have no series; a counter has none until it is read, or when it was not read
  * for long.
  */
-#ifndef FMD_HTTP_PORT_METRICS_H
-#define FMD_HTTP_PORT_METRICS_H
+#pragma once
 
 #include <microhttpd.h>
 #include "fm/perf/counters.h"
@@ -84,5 +83,3 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 				    const struct fabric *fabric,
 				    const struct port_metrics_wish *wish, bool gzip,
 				    unsigned *status, const char **why);
-
-#endif

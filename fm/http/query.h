@@ -5,8 +5,7 @@
  * they are typed (?down, ?n=50, ?leaf=leaf-su01-rail0). Options that would make a command change
  * something are refused. All documents have offset= and limit=, of their rows.
  */
-#ifndef FMD_HTTP_QUERY_H
-#define FMD_HTTP_QUERY_H
+#pragma once
 
 #include <jansson.h>
 #include "fm/control/command.h"
@@ -27,5 +26,3 @@ void query_take(struct query *query, const char *key, const char *value);
 size_t query_page(const struct query *query, json_t **document);
 /* Whether a document has rows that can be paged. */
 bool query_has_rows(const struct query *query, const json_t *document);
-
-#endif

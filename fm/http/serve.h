@@ -6,8 +6,7 @@
  * The handler is called as libmicrohttpd does it: once before the body, then again until a response
  * is queued. A connection that is suspended is not served until it is resumed.
  */
-#ifndef FMD_HTTP_SERVE_H
-#define FMD_HTTP_SERVE_H
+#pragma once
 
 #include <jansson.h>
 #include <microhttpd.h>
@@ -135,5 +134,3 @@ enum MHD_Result reply_text(struct MHD_Connection *connection, const char *type, 
 enum MHD_Result reply_json(struct MHD_Connection *connection, json_t *document);
 /* Answers with a code and {"error": why}. */
 enum MHD_Result reply_refuse(struct MHD_Connection *connection, unsigned code, const char *why);
-
-#endif

@@ -12,8 +12,7 @@
  * client that reads slowly is sent what it missed as far as the log of events has it; nothing is
  * queued for it.
  */
-#ifndef FMD_HTTP_STREAM_H
-#define FMD_HTTP_STREAM_H
+#pragma once
 
 #include "fm/fabric/fabric.h"
 #include "fm/http/serve.h"
@@ -33,5 +32,3 @@ void streams_free(struct streams *streams);
  */
 enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *connection,
 			     void **request);
-
-#endif

@@ -5,8 +5,7 @@
  * (routing/proof/in_force.h). `fmctl status` and /metrics have it beside the proof, which is of the
  * tables that are wanted, with the devices that the other pairs wait for.
  */
-#ifndef FMD_INFORCE_MODULE_H
-#define FMD_INFORCE_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 
@@ -24,5 +23,3 @@ const struct tables *inforce_tables(struct fabric *fabric);
  * {"node","guid","why"}, the caller's; NULL: they arrive. The LID is one that a port has.
  */
 json_t *inforce_waits_json(struct fabric *fabric, uint32_t from, uint16_t lid);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * inv_node: what is kept of nodes and ports (see inventory.h).
  */
-#ifndef FMD_INVENTORY_INV_NODE_H
-#define FMD_INVENTORY_INV_NODE_H
+#pragma once
 
 #include <complib/cl_qmap.h>
 #include "fm/mad/mad.h"
@@ -226,5 +225,3 @@ static inline bool inv_is_switch(const struct inv_node *node)
  * its description.
  */
 bool inv_is_sharp(const struct inv_node *node);
-
-#endif

@@ -9,8 +9,7 @@
  * inventory_fini(): inventory_remove() takes a node off the map and its links off it, and marks it
  * removed.
  */
-#ifndef FMD_INVENTORY_INVENTORY_H
-#define FMD_INVENTORY_INVENTORY_H
+#pragma once
 
 #include "fm/events/event_log.h"
 #include "fm/inventory/inv_node.h"
@@ -281,5 +280,3 @@ struct event_subject inventory_link_subject(const struct inventory *inv, guid_t 
 
 /* The GUID of a port; of a switch's, that of the node. 0 = not known. */
 guid_t inventory_key_guid(const struct inv_node *node, unsigned port);
-
-#endif

@@ -4,8 +4,7 @@
  * went. Private to bring-up, but for what others show of it: P_Key tables, SL2VL and VL arbitration
  * tables, `given_up`, `obstacle`, `enforced`, `unheld`.
  */
-#ifndef FMD_INVENTORY_PORT_SETUP_H
-#define FMD_INVENTORY_PORT_SETUP_H
+#pragma once
 
 #include "fm/conf/qos.h"
 #include "fm/inventory/inv_node.h"
@@ -117,5 +116,3 @@ static inline struct port_setup *port_setup(const struct inv_node *node, unsigne
 
 /* The port's, as long as that, never NULL. For reading: all zero where it has none. */
 const struct setback *setback_of(const struct port_setup *setup);
-
-#endif

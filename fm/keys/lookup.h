@@ -4,8 +4,7 @@
  * it has shown, and which an SMP on its way there is to carry. Keys are chosen and judged here
  * alone; how one is derived is fm/conf/m_keys.h. A switch has one key, that of its port 0.
  */
-#ifndef FMD_KEYS_LOOKUP_H
-#define FMD_KEYS_LOOKUP_H
+#pragma once
 
 #include "fm/conf/m_keys.h"
 #include "fm/inventory/inventory.h"
@@ -61,5 +60,3 @@ uint64_t port_key_first(const struct inventory *inv, const struct inv_node *node
  */
 void port_key_by_lid(const struct inventory *inv, const struct inv_node *node, unsigned num,
 		     struct mad_request *request);
-
-#endif

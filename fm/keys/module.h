@@ -4,8 +4,7 @@
  * (fm/fabric/module.h): leases are renewed, ports with a key of somebody else are named.
  * Whether the whole fabric is somebody else's is judged before that, by fm/sm/sm.h.
  */
-#ifndef FMD_KEYS_MODULE_H
-#define FMD_KEYS_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/view.h"
@@ -127,5 +126,3 @@ extern const struct fabric_module port_keys_module;
 
 /* Appends a row for each port with a key of somebody else's; something is published. */
 void port_keys_unhealthy(const struct fabric *fabric, json_t *rows);
-
-#endif

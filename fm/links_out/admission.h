@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* admission: links that were not known before, and are kept out of the fabric. */
-#ifndef FMD_LINKS_OUT_ADMISSION_H
-#define FMD_LINKS_OUT_ADMISSION_H
+#pragma once
 
 #include "fm/events/event_log.h"
 #include "fm/fabric/module.h"
@@ -120,5 +119,3 @@ enum plan_verdict plan_judge(const struct plan *plan, const struct inventory *in
 			     const struct wire_node_info *one, const struct wire_node_info *two);
 /* A cable was pulled: ports are enabled again, and judged if it was not. How many. */
 unsigned admission_forget(struct admission *a, guid_t guid, unsigned port);
-
-#endif

@@ -4,8 +4,7 @@
  * (cordons), as they are unreliable (quarantines) or unusable (isolations), or as they are not
  * admitted to the fabric; and links that are removed for good.
  */
-#ifndef FMD_LINKS_OUT_MODULE_H
-#define FMD_LINKS_OUT_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -104,5 +103,3 @@ void admission_revoke(struct admission *a, const char *what, waiter_fn *fn, void
  */
 void admission_plan(struct admission *a, const char *name, const char *text, bool dry,
 		    waiter_fn *fn, void *arg);
-
-#endif

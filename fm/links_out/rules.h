@@ -53,8 +53,7 @@
  * JSON: `links --sick` has quarantines and holds, `show` since when a link is cordoned, the status
  * the faults (`isolated`), `held` the new links.
  */
-#ifndef FMD_LINKS_OUT_RULES_H
-#define FMD_LINKS_OUT_RULES_H
+#pragma once
 
 #include "fm/events/event_log.h"
 #include "fm/fabric/module.h"
@@ -268,5 +267,3 @@ bool out_take(struct links_out *table, enum out_cause cause, const char *line);
 
 /* A quarantine, hold or exemption is due: it ends, is forgotten, or goes on. */
 void out_check(struct out *it);
-
-#endif

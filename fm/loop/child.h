@@ -4,8 +4,7 @@
  * was at that moment, writes to a pipe; the parent gets what arrives, piece by piece, from the
  * loop. What is nothing but long goes past the parent, to a socket.
  */
-#ifndef FMD_LOOP_CHILD_H
-#define FMD_LOOP_CHILD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdio.h>
@@ -48,5 +47,3 @@ void child_kill(struct child *child); /* at once, no callback after; NULL is fin
  * caller joins the thread.
  */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
-
-#endif

@@ -7,8 +7,7 @@
  * the rest behind what else waits for the loop. So a call of a step should take a few
  * milliseconds at most, and what is short as a whole is done in one go.
  */
-#ifndef FMD_LOOP_JOB_H
-#define FMD_LOOP_JOB_H
+#pragma once
 
 #include <jansson.h>
 #include "fm/loop/loop.h"
@@ -49,5 +48,3 @@ const struct job_step *job_steps(const struct job *job);
 const char *job_step_name(const struct job *job);
 /* Milliseconds by the name of the step, the caller's. */
 json_t *job_stages_json(const struct job_step *steps, const uint64_t *spent_us);
-
-#endif

@@ -3,8 +3,7 @@
  * log: one event, one line on stderr, with the journal's `<N>` level prefix when stderr is not a
  * terminal. Subject first: `sw leaf-03 0x.. p17: down, 412 LFT blocks to move`.
  */
-#ifndef FMD_LOOP_LOG_H
-#define FMD_LOOP_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ struct log_limit {
 };
 /* Whether the line may be logged; counts it. */
 bool log_allow(struct log_limit *limit, uint64_t now_us, unsigned burst);
-
-#endif

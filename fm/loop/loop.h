@@ -7,8 +7,7 @@
  * callbacks run from loop_run(), never from inside a loop_* call. Objects may be freed from their
  * own callback.
  */
-#ifndef FMD_LOOP_LOOP_H
-#define FMD_LOOP_LOOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -137,5 +136,3 @@ struct evdns_base; /* libevent's: event2/dns.h */
  */
 struct evdns_base *resolver_new(struct loop *loop);
 void resolver_free(struct evdns_base *resolver); /* NULL is fine */
-
-#endif

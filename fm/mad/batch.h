@@ -8,8 +8,7 @@
  * in the round: the owner may free the batch there. Nothing is called back inside batch_add(),
  * batch_wake(), batch_drop() and batch_reroute(), make() apart.
  */
-#ifndef FMD_MAD_BATCH_H
-#define FMD_MAD_BATCH_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
@@ -82,5 +81,3 @@ void batch_give_up_astray(struct batch *b);
 unsigned batch_in_flight(const struct batch *b);
 /* SMPs sent since batch_new(), retries included; a cancelled job counts once. */
 uint64_t batch_smps(const struct batch *b);
-
-#endif

@@ -3,8 +3,7 @@
  * io: how raw MADs leave and arrive. Implementations: io_umad.c (libibumad: hardware and ibsim),
  * and the in-process fabric of tests/fabric.
  */
-#ifndef FMD_MAD_IO_H
-#define FMD_MAD_IO_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "topology/snapshot/topo.h"
@@ -118,5 +117,3 @@ struct io {
  * open().
  */
 struct io *io_umad_new(struct loop *loop, const char *guids, const char *devices, unsigned port);
-
-#endif

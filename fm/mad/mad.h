@@ -9,8 +9,7 @@
  * class, attribute and modifier; what matches nothing (late, doubled, another attribute, short) is
  * dropped and counted. Requests and traps that others send go to the handler of their class.
  */
-#ifndef FMD_MAD_MAD_H
-#define FMD_MAD_MAD_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/mad/io.h"
@@ -194,5 +193,3 @@ struct mad_stats {
 };
 /* The sums since mad_new(), and window, in_flight and queued as they are now. */
 struct mad_stats mad_stats(const struct mad *mad);
-
-#endif

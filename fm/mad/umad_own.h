@@ -3,8 +3,7 @@
  * umad_own: what the files of io_umad share: the port, its descriptors and agents. The essay is in
  * io_umad.c.
  */
-#ifndef FMD_MAD_UMAD_OWN_H
-#define FMD_MAD_UMAD_OWN_H
+#pragma once
 
 #include "fm/mad/io.h"
 #include "fm/mad/wire.h"
@@ -188,5 +187,3 @@ struct umad_io {
  * unread: the writer has their descriptor.
  */
 void umad_written(void *arg, const struct umad_written *written);
-
-#endif

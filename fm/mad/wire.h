@@ -7,8 +7,7 @@
  * PortInfo of IBA 1.5 (bytes 56, 60, 62, 63). Decoders take exactly the attribute's 64 bytes and
  * never fail; what they can't express reads as 0 / NONE.
  */
-#ifndef FMD_MAD_WIRE_H
-#define FMD_MAD_WIRE_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -286,5 +285,3 @@ void wire_notice_encode(const struct wire_notice *in, uint8_t data[64]);
 const char *wire_flaw(uint16_t attr_id, uint32_t attr_mod, bool set, const uint8_t data[64]);
 /* The same of a NodeInfo that was decoded: a literal, or NULL. */
 const char *wire_node_info_flaw(const struct wire_node_info *info);
-
-#endif

@@ -11,8 +11,7 @@
  * thing_put(&in, data), which sets the fields in data whose bits are 0. With them WIRE_CODEC makes
  * wire_thing_decode() and wire_thing_encode(). The compiler sees each offset as a constant.
  */
-#ifndef FMD_MAD_WIRE_FORMAT_H
-#define FMD_MAD_WIRE_FORMAT_H
+#pragma once
 
 #include <string.h>
 #include "fm/mad/wire_sa.h"
@@ -77,5 +76,3 @@ WIRE_INLINE void wire_bits_put(uint8_t *data, unsigned first, unsigned bits, uin
 		memset(data, 0, bytes);                                                            \
 		name##_put(in, data);                                                              \
 	}
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* wire_optional: attributes that a vendor's devices have, or those of some generations. */
-#ifndef FMD_MAD_WIRE_OPTIONAL_H
-#define FMD_MAD_WIRE_OPTIONAL_H
+#pragma once
 
 #include "fm/mad/wire.h"
 
@@ -143,5 +142,3 @@ bool wire_hierarchy_decode(const uint8_t data[64], struct wire_hierarchy *out);
  */
 bool wire_hierarchy_label(const struct wire_hierarchy *h, bool is_switch,
 			  char label[WIRE_HIERARCHY_LABEL]);
-
-#endif

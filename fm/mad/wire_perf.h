@@ -4,8 +4,7 @@
  * WIRE_GMP_DATA bytes behind the common header; the attribute begins WIRE_PERF_OFFSET bytes into
  * them.
  */
-#ifndef FMD_MAD_WIRE_PERF_H
-#define FMD_MAD_WIRE_PERF_H
+#pragma once
 
 #include "fm/mad/wire.h"
 
@@ -92,5 +91,3 @@ void wire_fec_decode(const uint8_t data[WIRE_GMP_DATA], uint64_t out[WIRE_FEC_CO
 const char *wire_perf_detail_name(uint16_t attr_id, unsigned i);
 /* Six counters, whichever attribute it is; those that it does not have are reserved, and 0. */
 void wire_perf_details_decode(const uint8_t data[WIRE_GMP_DATA], uint16_t out[WIRE_PERF_DETAILS]);
-
-#endif

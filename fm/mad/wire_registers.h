@@ -5,8 +5,7 @@
  * WIRE_GMP_DATA bytes behind the common header: the vendor's key, a word of which block it is, and
  * 220 bytes of the register, whose first block has all that is read here.
  */
-#ifndef FMD_MAD_WIRE_REGISTERS_H
-#define FMD_MAD_WIRE_REGISTERS_H
+#pragma once
 
 #include "fm/mad/wire.h"
 
@@ -150,5 +149,3 @@ bool wire_cage(const uint8_t data[WIRE_GMP_DATA], char label[40]);
 #define WIRE_HISTOGRAM_BINS 16
 /* False: more blocks than a link carries in its life. */
 bool wire_histogram_decode(const uint8_t *page, uint64_t bins[WIRE_HISTOGRAM_BINS]);
-
-#endif

@@ -3,8 +3,7 @@
  * wire_sa: subnet administration (IBA 15.2) between bytes and host order: the header, components of
  * records, the records, and GIDs.
  */
-#ifndef FMD_MAD_WIRE_SA_H
-#define FMD_MAD_WIRE_SA_H
+#pragma once
 
 #include "fm/mad/wire.h"
 
@@ -275,5 +274,3 @@ struct wire_sa_table {
  */
 const char *wire_sa_table_decode(const uint8_t *data, size_t length, size_t row_size,
 				 struct wire_sa_table *out);
-
-#endif

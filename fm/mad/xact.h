@@ -4,8 +4,7 @@
  * (from mad_send() to its end) and by TID (from the first try to the end). Both in constant time;
  * memory is reused, never moved. Private to fm/mad.
  */
-#ifndef FMD_MAD_XACT_H
-#define FMD_MAD_XACT_H
+#pragma once
 
 #include <complib/cl_qmap.h>
 #include "fm/mad/mad.h"
@@ -197,5 +196,3 @@ void xact_key_choose(const struct xact_keys *keys, struct xact *x);
 bool xact_key_failed(const struct xact_keys *keys, const struct xact *x);
 /* A try was answered. done: with status 0. */
 void xact_key_worked(const struct xact_keys *keys, const struct xact *x, bool done);
-
-#endif

@@ -3,8 +3,7 @@
  * channel: frames between two managers over TCP with TLS 1.3, by libevent. Both ends
  * prove who they are: by certificates of one CA, or by a key that both have.
  */
-#ifndef FMD_MIRROR_CHANNEL_H
-#define FMD_MIRROR_CHANNEL_H
+#pragma once
 
 #include <jansson.h>
 #include "fm/conf/conf.h"
@@ -142,5 +141,3 @@ void channel_proof(const struct channel *channel, const char *text, uint8_t proo
 /* Takes head. A channel whose other end does not read is closed() when too much waits. */
 void channel_send(struct channel *channel, enum frame_type type, json_t *head, const char *body,
 		  size_t length);
-
-#endif

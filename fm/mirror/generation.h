@@ -6,8 +6,7 @@
  * Of two managers one has copied the other when its take-overs are the beginning of the other's.
  * Where each has one that the other has not, both were master without knowing of each other.
  */
-#ifndef FMD_MIRROR_GENERATION_H
-#define FMD_MIRROR_GENERATION_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -59,5 +58,3 @@ void generation_write(const struct generation *g, FILE *out);
 /* As JSON, [[NUMBER, "MASTER"]] oldest first, the caller's; and back: false as above. */
 json_t *generation_json(const struct generation *g);
 bool generation_parse(struct generation *g, const json_t *json);
-
-#endif

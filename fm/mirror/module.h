@@ -6,11 +6,8 @@
  * management network; who is master is decided by the election in the fabric alone, and works
  * without.
  */
-#ifndef FMD_MIRROR_MODULE_H
-#define FMD_MIRROR_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 
 extern const struct fabric_module mirror_module;
-
-#endif

@@ -12,8 +12,7 @@
  * whether it is master, and sends its rows when it is. A copy counts when all of it is there
  * (FRAME_WHOLE), and from a manager that the election made master.
  */
-#ifndef FMD_MIRROR_OWN_H
-#define FMD_MIRROR_OWN_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/loop/loop.h"
@@ -193,5 +192,3 @@ const char *mirror_meet(struct mirror *m, const struct channel *channel, struct 
 			const struct frame *hello);
 /* Raises, or ends, the alerts about managers with other M_Keys (kind "peer-m-keys"). */
 void mirror_review_keys(const struct mirror *m);
-
-#endif

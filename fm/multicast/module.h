@@ -2,8 +2,7 @@
 /*
  * module: multicast: groups of the SA become tables of switches; as a room (fm/fabric/module.h).
  */
-#ifndef FMD_MULTICAST_MODULE_H
-#define FMD_MULTICAST_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "routing/multicast/mcast_plan.h"
@@ -24,5 +23,3 @@ const struct mcast_plan *multicast_trees(const struct fabric *fabric);
 json_t *multicast_groups(const struct fabric *fabric);
 /* That document for the groups of one MLID (0 = any) with one MGID (NULL = any). */
 json_t *multicast_groups_of(const struct fabric *fabric, unsigned mlid, const uint8_t mgid[16]);
-
-#endif

@@ -5,8 +5,7 @@
  * earlier manager knew (assumed), and members out of service (absent); module.c how many groups
  * there may be, what state_dir keeps and what operators see.
  */
-#ifndef FMD_MULTICAST_ROOM_H
-#define FMD_MULTICAST_ROOM_H
+#pragma once
 
 #include <sys/types.h>
 #include "fm/loop/log.h"
@@ -157,5 +156,3 @@ void absent_published(struct multicast *m, const struct topo *before);
 void lost_keys_settled(struct multicast *m);
 /* The room's; NULL: the port is in service, or has no memberships that are kept. */
 struct awaited_port *absent_awaited(const struct multicast *m, guid_t port);
-
-#endif

@@ -3,8 +3,7 @@
  * module: names of nodes (node_name_map), labels of ports, and of which host an HCA is, as a room
  * (fm/fabric/module.h).
  */
-#ifndef FMD_NAMING_MODULE_H
-#define FMD_NAMING_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -16,5 +15,3 @@ extern const struct fabric_module naming_module;
  * from now on. fn is called once, perhaps before this returns.
  */
 void naming_accept(struct fabric *fabric, const char *what, waiter_fn *fn, void *arg);
-
-#endif

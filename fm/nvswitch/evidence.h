@@ -3,8 +3,7 @@
  * evidence: what is known of a host's NVLinks: what an exporter says of one GPU and one NVSwitch,
  * the memory of a host, one scrape of dcgm-exporter, and NMX-T's rows about a whole rack.
  */
-#ifndef FMD_NVSWITCH_EVIDENCE_H
-#define FMD_NVSWITCH_EVIDENCE_H
+#pragma once
 
 #include "fm/nvswitch/state.h"
 
@@ -400,5 +399,3 @@ void nmx_end(struct nmx *nmx);
  */
 const char *nmx_judge(const struct nmx *nmx, const struct nmx_place *place, uint64_t window_us,
 		      struct nvswitch_verdict *verdict);
-
-#endif

@@ -9,8 +9,7 @@
  * health_source_add() and health_hear(), a line of a kernel log by health_hear_log(). Then it calls
  * home->heard(). A source decides nothing: state_health.c has hold-down, guard and trust.
  */
-#ifndef FMD_NVSWITCH_INTAKE_SOURCES_H
-#define FMD_NVSWITCH_INTAKE_SOURCES_H
+#pragma once
 
 #include "fm/nvswitch/state_monitor.h"
 
@@ -231,5 +230,3 @@ void sources_hosts_changed(struct sources *sources);
 
 /* Adds "inputs", whether each source that is wanted is open, and "input_errors", why one is not. */
 void sources_add_inputs(const struct sources *sources, json_t *doc);
-
-#endif

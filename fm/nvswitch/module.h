@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* module: the state of hosts' NVLinks and what they get of the fabric (fm/fabric/module.h). */
-#ifndef FMD_NVSWITCH_MODULE_H
-#define FMD_NVSWITCH_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -46,4 +45,3 @@ int nvlink_assume(const struct fabric *fabric, const char *text, uint8_t **state
  */
 json_t *nvlink_trial(const struct fabric *fabric, const struct topo *variant, const uint8_t *states,
 		     const struct tables *tables);
-#endif

@@ -3,8 +3,7 @@
  * state: the state of a host's NVLinks and its reasons, which all of fm/nvswitch shares; files of
  * lines; what if a host were in another state.
  */
-#ifndef FMD_NVSWITCH_STATE_H
-#define FMD_NVSWITCH_STATE_H
+#pragma once
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -155,5 +154,3 @@ json_t *nvswitch_rates_json(const struct nvswitch_trial *trial, const struct nvs
  * cross-rail traffic, and those of all others.
  */
 json_t *nvswitch_trial_json(const struct nvswitch_trial *trial);
-
-#endif

@@ -3,8 +3,7 @@
  * nvswitch: the monitor of all hosts' NVLinks: it scrapes exporters, reads kernel logs, decides
  * (health, below), and runs the operators' hook.
  */
-#ifndef FMD_NVSWITCH_STATE_MONITOR_H
-#define FMD_NVSWITCH_STATE_MONITOR_H
+#pragma once
 
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
@@ -229,5 +228,3 @@ extern const struct state_kind nvswitch_states_kind, nvswitch_memory_kind;
 /* New documents, which the caller owns: everything, a row a host; counts of states and sources. */
 json_t *nvswitch_json(const struct nvswitch *nv);
 json_t *nvswitch_summary(const struct nvswitch *nv);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* osm_dump: OpenSM's dump files: writes the fabric, for ibdmchk and scripts, and reads tables. */
-#ifndef FMD_OPENSM_OSM_DUMP_H
-#define FMD_OPENSM_OSM_DUMP_H
+#pragma once
 
 #include <stdio.h>
 #include "routing/lid_plan.h"
@@ -48,5 +47,3 @@ int osm_dump_parse_lfts(const struct topo *t, const char *name, const char *text
 			struct osm_tables *out, char *err, size_t err_size)
 	__attribute__((warn_unused_result));
 void osm_tables_fini(struct osm_tables *tables);
-
-#endif

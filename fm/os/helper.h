@@ -12,8 +12,7 @@
  * It ends when the daemon ends, however that ends. If it ends sooner, hooks are not run any more:
  * helper_is_gone() says so.
  */
-#ifndef FMD_OS_HELPER_H
-#define FMD_OS_HELPER_H
+#pragma once
 
 #include <sys/socket.h>
 #include "fm/conf/conf.h"
@@ -126,5 +125,3 @@ const char *hook_owed(const struct hook *hook, const char *host);
 const char *hook_failing(const struct hook *hook, unsigned n);
 /* Whether that key's program can be run ("" = none): 0, or -1 with the reason in err. */
 int hook_check(const char *key, const char *program, char *err, size_t err_size);
-
-#endif

@@ -16,8 +16,7 @@
  * a second instead, says so once in a while, and goes on by itself; who wants to connect waits in
  * the kernel's queue.
  */
-#ifndef FMD_OS_LISTENER_H
-#define FMD_OS_LISTENER_H
+#pragma once
 
 #include <sys/socket.h>
 #include "fm/loop/loop.h"
@@ -84,5 +83,3 @@ void listener_take(struct listener *listener, int fd, const struct sockaddr *fro
  * least 4 and at most `most`.
  */
 unsigned listener_allowance(unsigned percent, unsigned most);
-
-#endif

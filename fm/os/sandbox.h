@@ -9,8 +9,7 @@
  * and reported: it means an attack, or a library that wants more than the list has. The count is
  * shared with children of fork(2).
  */
-#ifndef FMD_OS_SANDBOX_H
-#define FMD_OS_SANDBOX_H
+#pragma once
 
 #include "fm/conf/conf.h"
 
@@ -57,5 +56,3 @@ extern const char *const sandbox_helper_calls[];  /* refused to the helper and i
  * the first step that failed, the others are done all the same.
  */
 int capabilities_drop(bool keeps_ports);
-
-#endif

@@ -3,8 +3,7 @@
  * service_status: the line of `systemctl status` (sd_notify(3)'s STATUS=), and descriptors that the
  * service manager (FDSTORE=) or fmd's helper keeps while fmd is away.
  */
-#ifndef FMD_OS_SERVICE_STATUS_H
-#define FMD_OS_SERVICE_STATUS_H
+#pragma once
 
 #include <jansson.h>
 #include "fm/os/helper.h"
@@ -26,5 +25,3 @@ int service_kept(struct helper *helper, const char *name);
 void service_drop_rest(struct helper *helper); /* those that nobody has asked for: closed */
 void service_keep(struct helper *helper, const char *name, int fd);
 void service_drop(struct helper *helper, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* module: the partitions in force, as a room of the fabric manager (fm/fabric/module.h). */
-#ifndef FMD_PARTITION_MODULE_H
-#define FMD_PARTITION_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 
@@ -17,5 +16,3 @@ json_t *partitions_document(const struct fabric *fabric, const char *which);
  * starts with a bad file uses that. Needs no fabric.
  */
 bool partitions_kept(const struct conf *conf);
-
-#endif

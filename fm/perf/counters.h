@@ -8,8 +8,7 @@
  * device has them: fmd clears nothing, other tools may. Which counters there are depends on the
  * device; a counter of 8, 16 or 32 bits stands still at its end, and then has no rate.
  */
-#ifndef FMD_PERF_COUNTERS_H
-#define FMD_PERF_COUNTERS_H
+#pragma once
 
 #include <jansson.h>
 #include "fm/mad/wire_perf.h"
@@ -100,5 +99,3 @@ struct fec_name {
 };
 /* Of a number from FECModeActive, whatever it is. */
 struct fec_name fec_mode_name(unsigned mode);
-
-#endif

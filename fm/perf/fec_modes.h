@@ -10,8 +10,7 @@
  * not answer is tried three times, at intervals. The mode of such a port is not known, which says
  * nothing against its link.
  */
-#ifndef FMD_PERF_FEC_MODES_H
-#define FMD_PERF_FEC_MODES_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
@@ -44,5 +43,3 @@ void fec_modes_forget(struct fec_modes *modes, guid_t node, uint8_t port);
  */
 const struct fec_mode *fec_modes_of(const struct fec_modes *modes, guid_t node, uint8_t *nports);
 struct fec_modes_counts fec_modes_counts(const struct fec_modes *modes);
-
-#endif

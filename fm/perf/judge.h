@@ -12,8 +12,7 @@
  * would be over a limit is taken when a second reading at once goes on from it: the reader calls
  * judge_weigh() first.
  */
-#ifndef FMD_PERF_JUDGE_H
-#define FMD_PERF_JUDGE_H
+#pragma once
 
 #include "fm/mad/wire_perf.h"
 
@@ -172,5 +171,3 @@ double ber_share(const struct ber_port *port, const struct ber_conf *conf, enum 
 		 enum ber_window window, double bits_s);
 /* For how long the port was read and no window was over its limit. */
 uint64_t ber_clean_for_us(const struct ber_port *port);
-
-#endif

@@ -3,8 +3,7 @@
  * module: the health of links, by the counters of their ports and by the pace that they run at, as
  * a room (fm/fabric/module.h).
  */
-#ifndef FMD_PERF_MODULE_H
-#define FMD_PERF_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -70,5 +69,3 @@ json_t *link_health_history(const struct fabric *fabric, guid_t guid, uint8_t nu
  */
 typedef void port_counters_fn(void *arg, uint32_t port, const struct port_counters *counters);
 void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, void *arg);
-
-#endif

@@ -16,8 +16,7 @@
  * PortStateChange. A reading that would count against a link is made twice before anything follows
  * from it (judge_weigh()).
  */
-#ifndef FMD_PERF_PERF_H
-#define FMD_PERF_PERF_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
@@ -93,5 +92,3 @@ bool perf_find(const struct perf *p, guid_t node, uint8_t num,
  * 0. NULL: none; *nports is how many.
  */
 const struct port_counters *perf_counters(const struct perf *p, guid_t node, uint8_t *nports);
-
-#endif

@@ -5,8 +5,7 @@
  * unknown: the next program_apply() writes it anew. Of multicast tables the block alone: the next
  * mft_apply() does.
  */
-#ifndef FMD_PROGRAM_AUDIT_H
-#define FMD_PROGRAM_AUDIT_H
+#pragma once
 
 #include "fm/inventory/inventory.h"
 #include "fm/program/mft.h"
@@ -101,5 +100,3 @@ mad_token table_block_set(const struct table_source *source, const struct table_
  */
 bool table_block_held(const struct table_source *source, const struct table_block *block,
 		      const uint8_t *data);
-
-#endif

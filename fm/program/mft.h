@@ -13,8 +13,7 @@
  * while some switch still forwards by its old tree. One apply runs at a time: what changes
  * meanwhile is for the next one.
  */
-#ifndef FMD_PROGRAM_MFT_H
-#define FMD_PROGRAM_MFT_H
+#pragma once
 
 #include "fm/inventory/inventory.h"
 #include "fm/loop/loop.h"
@@ -93,5 +92,3 @@ uint64_t mft_blocks_written(const struct mft *m); /* acknowledged since start */
  */
 void mft_decode(const struct inv_node *node, unsigned position, const uint8_t *data,
 		uint16_t masks[MCAST_BLOCK]);
-
-#endif

@@ -16,8 +16,7 @@
  * supersedes a running one from the acknowledged state; the older callback does not come. The
  * caller has proven the tables.
  */
-#ifndef FMD_PROGRAM_PROGRAM_H
-#define FMD_PROGRAM_PROGRAM_H
+#pragma once
 
 #include <stdio.h>
 #include "fm/loop/loop.h"
@@ -103,5 +102,3 @@ char *program_next_table(const struct program *p, guid_t *at);
 /* The switch's tables are unknown from now on: the next apply writes all of them. */
 void program_forget(struct program *p, guid_t sw);
 uint64_t program_blocks_written(const struct program *p); /* acknowledged since start */
-
-#endif

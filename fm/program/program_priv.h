@@ -2,8 +2,7 @@
 /*
  * program's own parts, all over the store: program.c writes, and says in which order.
  */
-#ifndef FMD_PROGRAM_PROGRAM_PRIV_H
-#define FMD_PROGRAM_PROGRAM_PRIV_H
+#pragma once
 
 #include "fm/inventory/inventory.h"
 #include "fm/loop/job.h"
@@ -243,5 +242,3 @@ struct program {
  */
 bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data);
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block);
-
-#endif

@@ -5,8 +5,7 @@
  * take no room), then the others by number, 64 entries a block. The words of sets have 64 bits in
  * the byte order of the machine: a row of another one is foreign.
  */
-#ifndef FMD_PROGRAM_TABLE_ROW_H
-#define FMD_PROGRAM_TABLE_ROW_H
+#pragma once
 
 #include "fm/program/program_priv.h"
 
@@ -19,5 +18,3 @@ struct table_record {
 	const uint8_t *content; /* of those that are not empty; good until the next one is read */
 };
 bool table_row_read(const char *line, struct table_record *record); /* false: it is none */
-
-#endif

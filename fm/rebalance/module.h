@@ -3,11 +3,8 @@
  * module: re-balancing: spreads load that damage or an uneven design concentrates, as a room
  * (fm/fabric/module.h).
  */
-#ifndef FMD_REBALANCE_MODULE_H
-#define FMD_REBALANCE_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 
 extern const struct fabric_module rebalance_module;
-
-#endif

@@ -3,8 +3,7 @@
  * module: why links went down, which cables they have, how many bits are wrong and which firmware
  * devices run, as they report it, as a room (fm/fabric/module.h).
  */
-#ifndef FMD_REGISTERS_MODULE_H
-#define FMD_REGISTERS_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -50,5 +49,3 @@ void link_client_gone(struct fabric *fabric, const void *arg); /* fn is not call
 
 /* "firmware", "psid", "up_s"; NULL: not known. The caller owns it; may be called in a child. */
 json_t *device_facts(const struct fabric *fabric, guid_t node);
-
-#endif

@@ -19,8 +19,7 @@
  * Switches without HierarchyInfo are asked for the cage of each port, once, and HCAs with a link of
  * XDR for their planes.
  */
-#ifndef FMD_REGISTERS_REGISTERS_H
-#define FMD_REGISTERS_REGISTERS_H
+#pragma once
 
 #include "fm/inventory/inventory.h"
 #include "fm/loop/loop.h"
@@ -133,5 +132,3 @@ const struct register_device *registers_device(const struct registers *r, guid_t
 bool registers_excuse(struct registers *r, guid_t node, uint8_t port);
 /* Of a kind up to REGISTER_DEVICE: GeneralInfo, and what else is asked of devices. */
 struct registers_counts registers_counts(const struct registers *r, unsigned kind);
-
-#endif

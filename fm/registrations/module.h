@@ -5,8 +5,7 @@
  * master's state (fm/mirror/module.h) queries the master's SA, as any client may, and uses the
  * answers when it takes over.
  */
-#ifndef FMD_REGISTRATIONS_MODULE_H
-#define FMD_REGISTRATIONS_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/mad/wire_sa.h"
@@ -24,5 +23,3 @@ void registrations_read_members(struct fabric *fabric);
 /* As last read; borrowed. *why: NULL, or why they are not known. May be called in a child. */
 const struct group_member *registrations_members(const struct fabric *fabric, uint32_t *count,
 						 const char **why);
-
-#endif

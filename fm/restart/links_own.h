@@ -6,8 +6,7 @@
  *                 as the rows that differ
  *   link_lines.c  rows: their lines, and taken into the inventory
  */
-#ifndef FMD_RESTART_LINKS_OWN_H
-#define FMD_RESTART_LINKS_OWN_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "routing/lid_plan.h"
@@ -52,5 +51,3 @@ bool known_port_take(void *links, const char *line);
 bool known_cable_take(void *links, const char *line);
 /* Behind all rows: known_links_since() may be asked then. */
 void known_links_sort(struct known_links *links);
-
-#endif

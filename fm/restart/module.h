@@ -3,8 +3,7 @@
  * module: what makes a restart change nothing in the fabric, as a room (fm/fabric/module.h): LIDs,
  * the tables that switches hold, and the known links.
  */
-#ifndef FMD_RESTART_MODULE_H
-#define FMD_RESTART_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "routing/lid_plan.h"
@@ -28,5 +27,3 @@ json_t *links_down(const struct fabric *fabric);
  * events; "" = not known, or it is up.
  */
 void link_down_since(const struct fabric *fabric, uint32_t port, char since[LINK_SINCE]);
-
-#endif

@@ -12,8 +12,7 @@
  * A group is held by one of the members that keep it: who made it, and then another of them. So
  * each MLID is held by a port, and a port's share of them can be limited.
  */
-#ifndef FMD_SA_MCAST_GROUP_H
-#define FMD_SA_MCAST_GROUP_H
+#pragma once
 
 #include <complib/cl_fleximap.h>
 #include <complib/cl_qmap.h>
@@ -148,5 +147,3 @@ bool mcast_group_read(struct sa_groups *groups, const char *line, uint64_t now_u
 const char *sa_member_joined(const struct sa_member *member);
 /* Whether a group can be that; the MLID is its own. */
 bool mcast_group_is_plain(const struct wire_mcmember *attr, unsigned mlid);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* module: subnet administration as a room of the fabric manager (fm/fabric/module.h). */
-#ifndef FMD_SA_MODULE_H
-#define FMD_SA_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/sa/sa.h"
@@ -32,5 +31,3 @@ void sa_read_guids(const struct fabric *fabric, const struct inv_node *node, uin
 
 /* The own GUID of the port that has this one as an alias; 0: nobody has. */
 guid_t sa_port_of_alias(const struct fabric *fabric, guid_t alias);
-
-#endif

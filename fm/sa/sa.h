@@ -3,8 +3,7 @@
  * sa: subnet administration (IBA 15). Answers at all times from the last published view: a
  * snapshot, its LIDs and its tables.
  */
-#ifndef FMD_SA_SA_H
-#define FMD_SA_SA_H
+#pragma once
 
 #include "fm/events/event_log.h"
 #include "fm/loop/loop.h"
@@ -136,5 +135,3 @@ struct sa_stats {
 };
 /* The sums since sa_new(); subscriptions, services and waiting as they are now. */
 struct sa_stats sa_stats(const struct sa *sa);
-
-#endif

@@ -14,8 +14,7 @@
  *   sa_link.c          MTU and rate of every link
  *   sa_listener.c      what is reported of what happens here
  */
-#ifndef FMD_SA_SA_IMPL_H
-#define FMD_SA_SA_IMPL_H
+#pragma once
 
 #include "fm/loop/log.h"
 #include "fm/mad/mad.h"
@@ -395,5 +394,3 @@ static inline const uint8_t *sa_port_info(const struct inv_node *inv, unsigned n
 }
 
 /* ---- Paths: record_path.c -------------------------------------------------------------------- */
-
-#endif

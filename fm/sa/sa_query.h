@@ -6,8 +6,7 @@
  *
  * To add a record: a `const struct sa_record` in the file of its family, and its row of SA_RECORDS.
  */
-#ifndef FMD_SA_SA_QUERY_H
-#define FMD_SA_SA_QUERY_H
+#pragma once
 
 #include <complib/cl_qlist.h>
 #include <complib/cl_qmap.h>
@@ -252,5 +251,3 @@ static inline bool sa_is_change(const struct sa_query *q)
 {
 	return q->method == WIRE_SET || q->method == WIRE_DELETE;
 }
-
-#endif

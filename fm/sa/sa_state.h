@@ -2,8 +2,7 @@
 /*
  * sa_state: what hosts have asked the SA for and is to outlive the process, as rows of state_dir.
  */
-#ifndef FMD_SA_SA_STATE_H
-#define FMD_SA_SA_STATE_H
+#pragma once
 
 #include "fm/sa/mcast_group.h"
 
@@ -42,5 +41,3 @@ enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t
 enum sa_foreign_result sa_foreign_service(const uint8_t *row, int64_t now, FILE *out);
 /* InformInfoRecord: a line of `subscriptions`. */
 enum sa_foreign_result sa_foreign_subscription(const uint8_t *row, FILE *out);
-
-#endif

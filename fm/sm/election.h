@@ -3,8 +3,7 @@
  * election: who is master (IBA 14.4.1). Decides only: no I/O, no clock; what was heard goes in,
  * what is to be done comes out.
  */
-#ifndef FMD_SM_ELECTION_H
-#define FMD_SM_ELECTION_H
+#pragma once
 
 #include "fm/mad/wire.h"
 
@@ -171,5 +170,3 @@ enum control_verdict control_judge(const struct election *e, const struct contro
 				   enum election_event *event, const char **why);
 /* It was obeyed: the step that it leads to is about to be taken. */
 void control_obeyed(struct election *e, enum election_event event, uint64_t now_us);
-
-#endif

@@ -4,8 +4,7 @@
  * the election, M_Keys of another manager. It alone sets the role of this manager
  * (fm/fabric/module.h).
  */
-#ifndef FMD_SM_MODULE_H
-#define FMD_SM_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -79,5 +78,3 @@ extern const struct fabric_module lids_module;
 
 /* The manager goes on at another port: ports show its LID of before until they are set. */
 void lids_moved(struct fabric *fabric, uint16_t before);
-
-#endif

@@ -11,8 +11,7 @@
  *   module_report.c  says so in events and in the status; managers that allowed_sm_guids does not
  *                    name
  */
-#ifndef FMD_SM_MODULE_OWN_H
-#define FMD_SM_MODULE_OWN_H
+#pragma once
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
@@ -330,5 +329,3 @@ void sm_verify(struct sm_room *r);
 void sm_find_master(void *room);
 /* The configuration or the state may be another: SMInfo, and the role in events. */
 void sm_show_state(struct sm_room *r);
-
-#endif

@@ -3,8 +3,7 @@
  * port: opens and reads the manager's own port, and asks the switch behind it who it is. What these
  * answers mean is decided by struct own_port below; who has the port hears of it by callbacks.
  */
-#ifndef FMD_SM_PORT_H
-#define FMD_SM_PORT_H
+#pragma once
 
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
@@ -159,5 +158,3 @@ static inline bool own_port_has_link(const struct own_port *p)
 {
 	return p->state >= OWN_PORT_SILENT;
 }
-
-#endif

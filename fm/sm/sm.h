@@ -3,8 +3,7 @@
  * sm: the visible part of a subnet manager: IsSM, SMInfo answered, TrapRepress; traps decoded and
  * handed on.
  */
-#ifndef FMD_SM_SM_H
-#define FMD_SM_SM_H
+#pragma once
 
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
@@ -110,5 +109,3 @@ enum keys_verdict keys_judge(struct keys *keys, struct inventory *inventory);
 void keys_end(struct keys *keys);
 /* Why operators' commands are not taken; a literal. NULL = keys are no reason. */
 const char *keys_refusal(const struct keys *keys);
-
-#endif

@@ -8,8 +8,7 @@
  * nothing. What is written outlives this process however that ends, and a power cut once the log
  * was synced: DISK_SYNC_US behind the first write, or in each transaction (`full`).
  */
-#ifndef FMD_STATE_DISK_H
-#define FMD_STATE_DISK_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/state/rows.h"
@@ -83,5 +82,3 @@ char *disk_peek(const char *folder, const char *kind, const char *key);
  * has the reason.
  */
 int state_lock(const char *state_dir);
-
-#endif

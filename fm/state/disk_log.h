@@ -3,8 +3,7 @@
  * disk_log: the write-ahead log of a SQLite database, `PATH-wal`. From its first damaged
  * page on SQLite passes over all of it, and says nothing; so it is looked at before.
  */
-#ifndef FMD_STATE_DISK_LOG_H
-#define FMD_STATE_DISK_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@
  * as a process that was killed leaves it, is whole; so is one that is missing.
  */
 bool disk_log_is_whole(const char *path);
-
-#endif

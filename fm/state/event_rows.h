@@ -7,8 +7,7 @@
  * ended with status 0. How far it came is a row, too, so behind a restart or a change of manager it
  * goes on there: an event may come twice, none is left out but what has left the log.
  */
-#ifndef FMD_STATE_EVENT_ROWS_H
-#define FMD_STATE_EVENT_ROWS_H
+#pragma once
 
 #include "fm/events/event_log.h"
 #include "fm/loop/loop.h"
@@ -35,5 +34,3 @@ void event_rows_added(struct event_rows *rows);
  * events, of which this one put none while another was master, become rows.
  */
 void event_rows_merge(struct event_rows *rows);
-
-#endif

@@ -3,8 +3,7 @@
  * rows: facts in memory, by kind and key. A kind ("cordons") is what one owner keeps, a key names a
  * fact of it, and the value is a text. Pure.
  */
-#ifndef FMD_STATE_ROWS_H
-#define FMD_STATE_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ struct row_bytes {
 void row_bytes_add(struct row_bytes *to, const struct row_change *change); /* copies */
 /* The change at *at, which moves behind it. False: there is none, or *at is not the end. */
 bool row_bytes_next(const char *bytes, size_t length, size_t *at, struct row_change *change);
-
-#endif

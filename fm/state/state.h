@@ -11,8 +11,7 @@
  * Only a master writes: a standby knows less than its state_dir, which serves it when it takes
  * over.
  */
-#ifndef FMD_STATE_STATE_H
-#define FMD_STATE_STATE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -140,5 +139,3 @@ bool state_is(const struct state *state, enum state_mark mark);
  * them, and another manager has, or none is expected. To be asked again until then.
  */
 bool state_passed_on(struct state *state);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* state_own: what the files of the state have in common; nobody else includes it. */
-#ifndef FMD_STATE_STATE_OWN_H
-#define FMD_STATE_STATE_OWN_H
+#pragma once
 
 #include "fm/state/disk.h"
 #include "fm/state/state.h"
@@ -12,5 +11,3 @@
  * is a database, whose rows are newer. Where they can't be taken the process ends.
  */
 int old_files_take(const char *folder, const char **name);
-
-#endif

@@ -6,8 +6,7 @@
  * another. A port gets at most two Sets, and none if it already has the wanted settings. A port
  * that rejects its settings or does not answer is given up, and retried later.
  */
-#ifndef FMD_SWEEP_BRINGUP_H
-#define FMD_SWEEP_BRINGUP_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/conf/partition.h"
@@ -153,5 +152,3 @@ bool bringup_has_unread(const struct bringup *b);
 void bringup_all_read(struct bringup *b); /* all but ports that can't be asked */
 /* Whether anything is sent to that port: it answers, has a link, and was not given up. */
 bool bringup_port_workable(const struct inv_node *node, unsigned num);
-
-#endif

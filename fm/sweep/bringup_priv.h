@@ -3,8 +3,7 @@
  * bringup_priv: what bringup.c (PortInfo, links), pkeys.c (P_Key tables) and lanes.c (SL2VL, VL
  * arbitration) share: one queue, one result.
  */
-#ifndef FMD_SWEEP_BRINGUP_PRIV_H
-#define FMD_SWEEP_BRINGUP_PRIV_H
+#pragma once
 
 #include "fm/inventory/inventory.h"
 #include "fm/inventory/port_setup.h"
@@ -164,5 +163,3 @@ unsigned pkey_plan(const uint16_t *have, const struct pkey_wish *wish, uint16_t 
  * is never without the default partition on the way.
  */
 int pkey_plan_next(const uint16_t *have, const uint16_t *want, unsigned nblocks);
-
-#endif

@@ -18,8 +18,7 @@
  * long as it answers where it is. PortStateChange is cleared before the ports are read, so that no
  * change between is lost.
  */
-#ifndef FMD_SWEEP_SWEEP_H
-#define FMD_SWEEP_SWEEP_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
@@ -192,5 +191,3 @@ static inline struct sweep_port *sweep_port(const struct inv_node *node, unsigne
 {
 	return inv_port_cell(node, num, INV_SWEEP_PORT, sizeof(struct sweep_port));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * sweep's own parts: sweep.c sends requests and repeats them, ask.c decides what to ask of a node,
  * explore.c reads the answers and decides what to send next.
  */
-#ifndef FMD_SWEEP_SWEEP_PRIV_H
-#define FMD_SWEEP_SWEEP_PRIV_H
+#pragma once
 
 #include "fm/inventory/inventory.h"
 #include "fm/loop/log.h"
@@ -154,5 +153,3 @@ void explore_unanswered(struct sweep *s, const struct batch_job *job); /* once w
 /* A job that is given up next was answered, and that field of the answer is impossible. */
 void explore_flawed(struct sweep *s, const struct batch_job *job, const char *flaw);
 void explore_given_up(struct sweep *s, const struct batch_job *job);
-
-#endif

@@ -3,8 +3,7 @@
  * module: traps about errors, and traps that can't be true, counted by their sender, as a room
  * (fm/fabric/module.h).
  */
-#ifndef FMD_TRAPS_MODULE_H
-#define FMD_TRAPS_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 
@@ -12,5 +11,3 @@ extern const struct fabric_module error_traps_module;
 
 /* Appends a row for each port with recent ones (`fmctl links --sick`); something is published. */
 void error_traps_unhealthy(const struct fabric *fabric, json_t *rows);
-
-#endif

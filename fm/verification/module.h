@@ -3,11 +3,8 @@
  * module: what devices answered or acknowledged once is asked a second time, as a room
  * (fm/fabric/module.h).
  */
-#ifndef FMD_VERIFICATION_MODULE_H
-#define FMD_VERIFICATION_MODULE_H
+#pragma once
 
 #include "fm/fabric/module.h"
 
 extern const struct fabric_module verification_module;
-
-#endif

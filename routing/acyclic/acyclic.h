@@ -14,8 +14,7 @@
  * it and hardly any other, and they move back with it. Tables are a function of snapshot and LIDs
  * alone.
  */
-#ifndef FMD_ROUTING_ACYCLIC_H
-#define FMD_ROUTING_ACYCLIC_H
+#pragma once
 
 #include "routing/fiber.h"
 #include "routing/lid_plan.h"
@@ -54,5 +53,3 @@ const bool *acyclic_spanning(const struct acyclic *a);
  * that one. False: none was found, or the tables have a cycle.
  */
 bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, uint8_t *up);
-
-#endif

@@ -8,8 +8,7 @@
  * links and refers to no snapshot; which of them are up is read separately, into arrays of the
  * caller. Nothing here fails. Long work stops in the net's fiber.
  */
-#ifndef FMD_ROUTING_ACYCLIC_ACYCLIC_OWN_H
-#define FMD_ROUTING_ACYCLIC_ACYCLIC_OWN_H
+#pragma once
 
 #include "routing/fiber.h"
 #include "topology/snapshot/topo.h"
@@ -230,5 +229,3 @@ static inline uint32_t design_columns(const struct acyclic_design *d, uint32_t s
 {
 	return d->first_column[sw + 1] - d->first_column[sw];
 }
-
-#endif

@@ -13,8 +13,7 @@
  * Where a switch has fewer numbers, the last of them are shared, each by destinations of several
  * sets: its members are those that all of these have in common.
  */
-#ifndef FMD_ROUTING_ADAPTIVE_GROUPS_H
-#define FMD_ROUTING_ADAPTIVE_GROUPS_H
+#pragma once
 
 #include <stdio.h>
 #include "routing/lid_plan.h"
@@ -90,5 +89,3 @@ int ar_far_write(const struct topo *t, const struct lid_map *lids, const struct 
  */
 struct ar_groups *ar_far_read(const struct topo *t, const struct lid_map *lids, const char *name,
 			      FILE *in, struct tables *tables, char *err, size_t err_size);
-
-#endif

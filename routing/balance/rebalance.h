@@ -15,8 +15,7 @@
  *
  * A pass takes from milliseconds to seconds and is done in steps.
  */
-#ifndef FMD_ROUTING_REBALANCE_H
-#define FMD_ROUTING_REBALANCE_H
+#pragma once
 
 #include "routing/ftree/route.h"
 
@@ -66,5 +65,3 @@ bool rebalance_is_damaged(const struct topo *t);
 bool rebalance_is_uneven(const struct topo *t);
 /* The result of a pass that is done, owned by the job. */
 const struct rebalance_result *rebalance_result(const struct rebalance *job);
-
-#endif

@@ -13,8 +13,7 @@
  * whole shift); and the fourth power of each channel's share of all-to-all traffic. What the live
  * links of some leaf are too few to avoid in a bucket (its floor) costs next to nothing there.
  */
-#ifndef FMD_ROUTING_SHIFT_LOAD_H
-#define FMD_ROUTING_SHIFT_LOAD_H
+#pragma once
 
 #include "routing/ftree/legal.h"
 #include "routing/balance/rebalance.h"
@@ -101,5 +100,3 @@ int64_t shift_load_price(const struct shift_load *load, const struct shift_flow 
 
 /* The figures of the present flows. */
 struct rebalance_figures shift_load_figures(const struct shift_load *load);
-
-#endif

@@ -7,8 +7,7 @@
  * slot of an order that does not depend on what is dead: so an entry moves only when the very
  * parent that it used is lost, and moves back with it.
  */
-#ifndef FMD_ROUTING_CHOICE_H
-#define FMD_ROUTING_CHOICE_H
+#pragma once
 
 #include "routing/ftree/engine.h"
 
@@ -149,5 +148,3 @@ const uint8_t *choice_lanes(struct choice *c, uint32_t child, const struct graph
  */
 uint8_t choice_lane_port(const struct graph *g, const struct graph_group *group, unsigned wanted,
 			 uint32_t spread);
-
-#endif

@@ -5,8 +5,7 @@
  * D stands for a destination switch throughout: all LIDs behind one switch (its hosts, and itself)
  * take legal paths of the same candidates; only the choice among them is by LID.
  */
-#ifndef FMD_ROUTING_ENGINE_H
-#define FMD_ROUTING_ENGINE_H
+#pragma once
 
 #include <string.h>
 #include "routing/fiber.h"
@@ -169,5 +168,3 @@ uint64_t detour_search_count(const struct topo *t, const struct lid_map *lids,
  */
 uint64_t detour_search_tables(const struct topo *t, const struct lid_map *lids,
 			      struct tables *tables, struct fiber *fiber);
-
-#endif

@@ -8,8 +8,7 @@
  * has more than its share, LIDs are moved to others. Links count by their rate. That depends on
  * known links, LIDs and designed rates alone: neither a fault nor a repair moves an entry for it.
  */
-#ifndef FMD_ROUTING_EVEN_H
-#define FMD_ROUTING_EVEN_H
+#pragma once
 
 #include "routing/ftree/engine.h"
 
@@ -35,5 +34,3 @@ void even_unref(struct even *even); /* NULL is fine */
  * even. A link that trained down, or was cut since, does not make it due.
  */
 bool even_is_due(const struct graph *g, const struct topo *t);
-
-#endif

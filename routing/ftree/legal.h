@@ -4,8 +4,7 @@
  * entry might take instead. Entries chosen freely among these make no loop and no credit loop.
  * Private to routing/.
  */
-#ifndef FMD_ROUTING_LEGAL_H
-#define FMD_ROUTING_LEGAL_H
+#pragma once
 
 #include "routing/ftree/engine.h"
 
@@ -69,5 +68,3 @@ bool *legal_find_open(const struct topo *t, const struct graph *g, const struct 
 void legal_override(const struct graph *g, const struct reach *r, const struct dests *d,
 		    const bool *open, const struct route_override *list, uint32_t n,
 		    struct tables *out);
-
-#endif

@@ -24,8 +24,7 @@
  * aggregation nodes, if a host and a switch have none. A pivot without a live link up is
  * passed over: nobody can turn there.
  */
-#ifndef FMD_ROUTING_PIVOT_H
-#define FMD_ROUTING_PIVOT_H
+#pragma once
 
 #include "routing/ftree/engine.h"
 
@@ -78,5 +77,3 @@ void pivots_fill(const struct pivots *p, uint32_t sw, uint8_t *row);
 uint64_t pivots_hash(const struct pivots *p, uint32_t sw, uint64_t hash);
 void pivots_fill_dest(const struct pivots *p, const struct dests *d, uint32_t sw, uint32_t dest,
 		      uint8_t *row);
-
-#endif

@@ -3,8 +3,7 @@
  * route: computes forwarding tables from a snapshot and its LIDs. Pure: the same input gives the
  * same bytes, and nothing here knows files, sockets, logs or the clock.
  */
-#ifndef FMD_ROUTING_ROUTE_H
-#define FMD_ROUTING_ROUTE_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -110,5 +109,3 @@ const bool *route_spanning(const struct route *route);
 void route_explain(const struct route *route, const struct topo *t, char *text, size_t size);
 /* Whether the latest tables lead over cordoned links, as nothing else connects some hosts. */
 bool route_cordons_overridden(const struct route *route);
-
-#endif

@@ -10,8 +10,7 @@
  * direct link; unless there is one path only between any two, as in a chain of leaves. With no such
  * link at all it is none if more than 5 in 8 of the pairs from some leaves have no such path.
  */
-#ifndef FMD_ROUTING_TIERS_H
-#define FMD_ROUTING_TIERS_H
+#pragma once
 
 #include "routing/fiber.h"
 #include "topology/graph/graph.h"
@@ -36,5 +35,3 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber
  * Links that are down count: a fault makes nothing uneven.
  */
 bool uneven_is(const struct graph *g, const struct topo *t);
-
-#endif

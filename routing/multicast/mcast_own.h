@@ -3,8 +3,7 @@
  * mcast_own: a snapshot prepared for trees (mcast_tree.c), and what else a plan needs of it.
  * Private to routing/multicast/.
  */
-#ifndef FMD_ROUTING_MCAST_OWN_H
-#define FMD_ROUTING_MCAST_OWN_H
+#pragma once
 
 #include "routing/multicast/mcast_plan.h"
 #include "routing/multicast/mcast_tree.h"
@@ -71,5 +70,3 @@ uint32_t mcast_tree_turn(const struct topo *t, const struct mcast_tree *tree);
 
 /* For qsort(3): orders hops by switch; returns < 0, 0 or > 0. */
 int mcast_compare_hops(const void *a, const void *b);
-
-#endif

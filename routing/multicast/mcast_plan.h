@@ -6,8 +6,7 @@
  * indices of switches. Nothing here fails: members that a tree cannot serve are left out, and
  * counted in the tree (mcast_tree.h).
  */
-#ifndef FMD_ROUTING_MCAST_PLAN_H
-#define FMD_ROUTING_MCAST_PLAN_H
+#pragma once
 
 #include "routing/multicast/mcast_tree.h"
 
@@ -50,5 +49,3 @@ const struct mcast_tree *mcast_plan_tree(const struct mcast_plan *plan, uint16_t
  */
 bool mcast_plan_masks(const struct mcast_plan *plan, guid_t sw, uint16_t block, uint8_t position,
 		      uint16_t masks[MCAST_BLOCK]);
-
-#endif

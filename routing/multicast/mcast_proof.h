@@ -8,8 +8,7 @@
  * Others are put on trial, and a search of the whole graph, in pieces, says whether all trees on
  * trial may stay.
  */
-#ifndef FMD_ROUTING_MCAST_PROOF_H
-#define FMD_ROUTING_MCAST_PROOF_H
+#pragma once
 
 #include "routing/cdg.h"
 #include "routing/multicast/mcast_tree.h"
@@ -50,5 +49,3 @@ void mcast_proof_try(struct mcast_proof *p, const struct mcast_tree *tree);
  */
 bool mcast_proof_go(struct mcast_proof *p, uint32_t visits);
 bool mcast_proof_end(struct mcast_proof *p) __attribute__((warn_unused_result));
-
-#endif

@@ -18,8 +18,7 @@
  * A switch forwards by a full member's port always, and by a link in the direction in which there
  * is a full member beyond it. Send-only members have a path into the tree and receive nothing.
  */
-#ifndef FMD_ROUTING_MCAST_TREE_H
-#define FMD_ROUTING_MCAST_TREE_H
+#pragma once
 
 #include "topology/graph/graph.h"
 #include "topology/snapshot/topo.h"
@@ -123,5 +122,3 @@ static inline uint32_t mcast_hop_switch(const struct topo *t, const struct mcast
 		       ? hop->sw
 		       : topo_find(t, hop->guid);
 }
-
-#endif

@@ -22,8 +22,7 @@
  * promised about it until it is written; unknown blocks do not wait for one another, so that a cold
  * start is one round.
  */
-#ifndef FMD_ROUTING_ORDER_H
-#define FMD_ROUTING_ORDER_H
+#pragma once
 
 #include "routing/proof/check_change.h"
 #include "routing/tables.h"
@@ -83,5 +82,3 @@ void order_drop(struct order_making *m);
 /* What the entries of a step come to be; where nothing is drained, those of its mask. */
 void order_content(const struct order *o, const struct topo *t, const struct tables *newer,
 		   const struct order_step *step, uint8_t content[TABLES_BLOCK]);
-
-#endif

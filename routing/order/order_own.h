@@ -6,8 +6,7 @@
  * A work owns its units and refers to the snapshot, the tables and the blocks that it was made of,
  * which have to outlive it. Nothing here fails.
  */
-#ifndef FMD_ROUTING_ORDER_OWN_H
-#define FMD_ROUTING_ORDER_OWN_H
+#pragma once
 
 #include "routing/byteset.h"
 #include "routing/cdg.h"
@@ -161,5 +160,3 @@ struct order_columns;
 struct order_columns *order_columns_begin(struct order_work *w, struct order *o);
 bool order_columns_go(struct order_columns *c);
 void order_columns_end(struct order_columns *c);
-
-#endif

@@ -4,8 +4,7 @@
  * bytes, not how they were made: it follows every LID from every switch, builds the channel
  * dependency graph of all LIDs (Dally and Seitz 1987) and searches it for cycles.
  */
-#ifndef FMD_ROUTING_CHECK_H
-#define FMD_ROUTING_CHECK_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -41,5 +40,3 @@ struct ar_groups;
  */
 bool check_groups(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  const struct ar_groups *groups, struct check_report *report);
-
-#endif

@@ -8,8 +8,7 @@
  * changed, all is proven anew, so that each refusal and its reason come from check_tables()'s own
  * code. Two figures of the report are older than the rest: only whole proofs measure hops.
  */
-#ifndef FMD_ROUTING_CHECK_CHANGE_H
-#define FMD_ROUTING_CHECK_CHANGE_H
+#pragma once
 
 #include "routing/cdg.h"
 #include "routing/proof/check.h"
@@ -60,5 +59,3 @@ struct check_change check_change_last(const struct check_base *base);
 struct cdg;
 uint64_t check_proof_serial(const struct check_base *base);
 const struct cdg *check_proof_graph(const struct check_base *base, uint64_t serial);
-
-#endif

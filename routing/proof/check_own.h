@@ -3,8 +3,7 @@
  * check_own: what the proof's files share: check.c (all entries, and who reaches whom) and
  * check_change.c (only what changed). Private to routing/.
  */
-#ifndef FMD_ROUTING_CHECK_OWN_H
-#define FMD_ROUTING_CHECK_OWN_H
+#pragma once
 
 #include "routing/cdg.h"
 #include "routing/proof/check.h"
@@ -116,5 +115,3 @@ void check_prints_fini(struct check_prints *p);
  */
 void check_prints_take(struct check_prints *p, const struct tables *tables, uint32_t first,
 		       uint32_t end, struct check_blocks *changed);
-
-#endif

@@ -5,8 +5,7 @@
  * too. The proof (check.h) is of the tables that are wanted; the difference are pairs that wait for
  * a device, and this names it.
  */
-#ifndef FMD_ROUTING_IN_FORCE_H
-#define FMD_ROUTING_IN_FORCE_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -44,5 +43,3 @@ struct in_force_job *in_force_begin(const struct in_force_view *view);
 bool in_force_go(struct in_force_job *job, uint32_t destinations);
 /* Frees the job. Where out is not NULL it is filled, and the caller frees its arrays. */
 void in_force_end(struct in_force_job *job, struct in_force *out);
-
-#endif

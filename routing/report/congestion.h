@@ -14,8 +14,7 @@
  * channel. Besides, all_to_all: every host to every host, largest load over the mean of the live
  * channels, had each its share by rate. Destinations that tables do not reach load nothing.
  */
-#ifndef FMD_ROUTING_CONGESTION_H
-#define FMD_ROUTING_CONGESTION_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -129,5 +128,3 @@ struct lid_use {
 };
 /* The number of switches that forward an assigned LID, and of those that have no route for it. */
 struct lid_use link_use_of_lid(const struct link_use_scene *s, unsigned lid);
-
-#endif

@@ -5,8 +5,7 @@
  * the same tier and direction. Figures of a tier are of time: flows on a channel of half the rate
  * of the tier's fastest one count twice.
  */
-#ifndef FMD_ROUTING_LOAD_MAP_H
-#define FMD_ROUTING_LOAD_MAP_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -50,5 +49,3 @@ struct load_map { /* the tier above one level; names in natural order */
  */
 struct load_map *load_map_new(const struct topo *t, const uint64_t *by_port, unsigned level);
 void load_map_free(struct load_map *map);
-
-#endif

@@ -4,8 +4,7 @@
  * sends to each other one over InfiniBand, while all others have traffic of their own. Rates are
  * max-min fair on single static paths over equal links; 1 is a link.
  */
-#ifndef FMD_ROUTING_RATES_H
-#define FMD_ROUTING_RATES_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -32,5 +31,3 @@ struct rates {
  */
 void rates_measure(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		   const uint8_t *classes, uint32_t host, bool shift, struct rates *out);
-
-#endif

@@ -3,8 +3,7 @@
  * report: what one change of the fabric does to the tables, and routing's findings as JSON objects,
  * whose keys are in fmd-json(7).
  */
-#ifndef FMD_ROUTING_REPORT_H
-#define FMD_ROUTING_REPORT_H
+#pragma once
 
 #include <jansson.h>
 #include "routing/lid_plan.h"
@@ -46,5 +45,3 @@ json_t *report_congestion(const struct congestion *congestion);
 json_t *report_ebb(const struct ebb *ebb);
 json_t *report_tier(const struct load_tier *tier);
 json_t *report_delta(const struct delta *delta);
-
-#endif

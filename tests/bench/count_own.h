@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The library to preload (count_umad.c), shared by its files. */
-#ifndef FMD_BENCH_COUNT_OWN_H
-#define FMD_BENCH_COUNT_OWN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ struct reroute {
 void reroute_init(void);
 /* A MAD that is about to be sent. */
 void reroute_sent(const uint8_t *mad);
-
-#endif

@@ -8,8 +8,7 @@
  * pair a client. libumad2sim has a thread that reads them one by one into a queue under a lock;
  * here as many as there are are taken and given with one call of the system.
  */
-#ifndef FMD_BENCH_SIM_PORT_H
-#define FMD_BENCH_SIM_PORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ bool sim_umad_open(struct sim_port *port);
 void sim_umad_close(struct sim_port *port);
 unsigned sim_umad_receive(struct sim_port *port, struct sim_packet *packets);
 bool sim_umad_send(struct sim_port *port, const struct sim_packet *packets, unsigned count);
-
-#endif

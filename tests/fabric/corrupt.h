@@ -3,8 +3,7 @@
  * corrupt: forwarding tables with something wrong, or merely odd, about them, for those who judge
  * tables. Seeded.
  */
-#ifndef FMD_TESTS_FABRIC_CORRUPT_H
-#define FMD_TESTS_FABRIC_CORRUPT_H
+#pragma once
 
 #include "routing/tables.h"
 #include "topology/snapshot/topo.h"
@@ -17,5 +16,3 @@ void corrupt_many(const struct topo *t, struct tables *tables, uint64_t *random)
 void corrupt_turns(const struct topo *t, struct tables *tables, uint64_t *random);
 /* Every entry is any byte below `below`. */
 void corrupt_all(struct tables *tables, unsigned below, uint64_t *random);
-
-#endif

@@ -3,8 +3,7 @@
  * damage: fabrics with faults in them, seeded, for tests. Every function gives a new snapshot; the
  * old one stays the caller's.
  */
-#ifndef FMD_TESTS_DAMAGE_H
-#define FMD_TESTS_DAMAGE_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "topology/snapshot/topo.h"
@@ -45,5 +44,3 @@ struct topo *damage_tangle(uint64_t seed);
 struct topo *damage_crossed_pods(unsigned pods, unsigned wide);
 /* A random PGFT of two or three tiers with at most a few hundred hosts. */
 struct topo *damage_random_pgft(uint64_t seed);
-
-#endif

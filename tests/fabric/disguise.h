@@ -3,8 +3,7 @@
  * disguise: the same cabling under other GUIDs, port numbers, switch names, and found in another
  * order; or as if a switch had never been.
  */
-#ifndef FMD_TESTS_DISGUISE_H
-#define FMD_TESTS_DISGUISE_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -21,5 +20,3 @@ struct topo *disguise(const struct topo *t, unsigned what, uint64_t seed);
 
 /* As if a switch had never been there, nor what hangs on nothing else; t stays the caller's. */
 struct topo *disguise_without(const struct topo *t, uint32_t sw);
-
-#endif

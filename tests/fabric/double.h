@@ -8,8 +8,7 @@
  * have in the snapshot; ports by number. All that happens is a function of the snapshot, the calls
  * and the seed. Faults of the caller (no such node) abort.
  */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_H
-#define FMD_TESTS_FABRIC_DOUBLE_H
+#pragma once
 
 #include "tests/fabric/double_adaptive.h"
 #include "tests/fabric/double_agents.h"
@@ -19,5 +18,3 @@
 #include "tests/fabric/double_misbehave.h"
 #include "tests/fabric/double_traffic.h"
 #include "tests/fabric/double_watch.h"
-
-#endif

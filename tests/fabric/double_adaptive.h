@@ -4,8 +4,7 @@
  * table whose entries name a group (ARLinearForwardingTable). How the modifiers of the two tables
  * select a block is not public, so each double has a packing of its own, drawn from a seed.
  */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_ADAPTIVE_H
-#define FMD_TESTS_FABRIC_DOUBLE_ADAPTIVE_H
+#pragma once
 
 #include <stdio.h>
 #include "fm/mad/wire_optional.h"
@@ -134,5 +133,3 @@ bool adaptive_forwards(const struct dnode *sw);
 struct wire_ar_entry adaptive_entry(const struct dnode *sw, uint16_t lid);
 /* What it may send packets to the LID out of: the members, or else the port of the entry. */
 void adaptive_exits(const struct dnode *sw, uint16_t lid, struct double_ports *exits);
-
-#endif

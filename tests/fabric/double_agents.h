@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_agents: other agents of a node than its subnet management agent. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_AGENTS_H
-#define FMD_TESTS_FABRIC_DOUBLE_AGENTS_H
+#pragma once
 
 #include "fm/mad/wire.h"
 #include "fm/mad/wire_perf.h"
@@ -31,5 +30,3 @@ uint64_t double_counter(const struct double_fabric *d, guid_t node, unsigned por
 void double_set_fec(struct double_fabric *d, guid_t node, unsigned port,
 		    enum wire_fec_counter counter, uint64_t value);
 void double_set_perf_caps(struct double_fabric *d, guid_t node, const struct wire_perf_caps *caps);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_answers: attributes as devices answer them, which fmd only reads. */
-#ifndef FMD_TESTS_DOUBLE_ANSWERS_H
-#define FMD_TESTS_DOUBLE_ANSWERS_H
+#pragma once
 
 #include "fm/mad/wire_optional.h"
 #include "fm/mad/wire_perf.h"
@@ -17,5 +16,3 @@ void wire_perf_details_encode(const uint16_t in[WIRE_PERF_DETAILS], uint8_t data
 /* All WIRE_GMP_DATA bytes; a value beyond a counter's width becomes its highest. */
 void wire_perf_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
 void wire_perf_ext_encode(const struct wire_perf *in, uint8_t data[WIRE_GMP_DATA]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_events: what the hardware does by itself. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_EVENTS_H
-#define FMD_TESTS_FABRIC_DOUBLE_EVENTS_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -49,5 +48,3 @@ void double_replace(struct double_fabric *d, guid_t node, guid_t guid);
 void double_set_desc(struct double_fabric *d, guid_t node, const char *desc); /* with trap 144 */
 /* Likewise, and nobody is told. */
 void double_rename(struct double_fabric *d, guid_t node, const char *desc);
-
-#endif

@@ -3,8 +3,7 @@
  * double_execute: the agents of a node. Each turns a request, header and bytes, into its answer;
  * false = drops it.
  */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_EXECUTE_H
-#define FMD_TESTS_FABRIC_DOUBLE_EXECUTE_H
+#pragma once
 
 #include "tests/fabric/double_state.h"
 
@@ -30,5 +29,3 @@ bool vendor_execute(struct double_fabric *d, struct dport *arrival, struct wire_
 void perf_execute(struct double_fabric *d, struct dport *arrival, struct wire_mad *m, uint8_t *mad);
 void perf_add(struct dport *port, enum perf_counter counter, uint64_t amount);
 const struct wire_perf *perf_now(struct double_fabric *d, struct dport *port);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_falsify: SMP answers with wrong content, seeded. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_FALSIFY_H
-#define FMD_TESTS_FABRIC_DOUBLE_FALSIFY_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -10,5 +9,3 @@
  * size, type, ports and state.
  */
 void double_falsify(const struct topo *design, uint64_t *seed, uint8_t *mad);
-
-#endif

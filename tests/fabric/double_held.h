@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_held: what nodes and ports hold, to be looked at, or changed behind the SM's back. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_HELD_H
-#define FMD_TESTS_FABRIC_DOUBLE_HELD_H
+#pragma once
 
 #include "fm/mad/wire.h"
 #include "topology/snapshot/topo.h"
@@ -48,5 +47,3 @@ int double_trace(const struct double_fabric *d, guid_t node, unsigned port, uint
 
 /* The same for data packets: they pass links that are Active at both ends alone. */
 int double_trace_data(const struct double_fabric *d, guid_t node, unsigned port, uint16_t dlid);
-
-#endif

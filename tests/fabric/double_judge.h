@@ -8,8 +8,7 @@
  * that have power, whose links are trained. SHARP aggregation nodes are no HCAs here, but packets
  * to and from them count for loops and cycles.
  */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_JUDGE_H
-#define FMD_TESTS_FABRIC_DOUBLE_JUDGE_H
+#pragma once
 
 #include "tests/fabric/double_state.h"
 
@@ -57,5 +56,3 @@ void double_judge_mark(struct double_fabric *d);
  * has one that is not Armed yet: what it holds is its flash's.
  */
 bool double_lid_moved(const struct dport *port);
-
-#endif

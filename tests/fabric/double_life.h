@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_life: a double is made, and managers are attached to its ports. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_LIFE_H
-#define FMD_TESTS_FABRIC_DOUBLE_LIFE_H
+#pragma once
 
 #include "fm/loop/loop.h"
 #include "fm/mad/io.h"
@@ -47,5 +46,3 @@ void double_forget_sm(struct io *io);
  * As if its process was killed: nothing is received or sent any more, and IsSM goes; or it is back.
  */
 void double_freeze(struct io *io, bool on);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_misbehave: nodes and cables that are faulty, or behave as few do. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_MISBEHAVE_H
-#define FMD_TESTS_FABRIC_DOUBLE_MISBEHAVE_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -130,5 +129,3 @@ enum double_fault {
 /* For answers of one node, or of all (node 0). */
 void double_set_fault(struct double_fabric *d, guid_t node, enum double_fault fault,
 		      unsigned per_mille, unsigned value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_node: a node of the double and its ports, as hardware and managers left them. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_NODE_H
-#define FMD_TESTS_FABRIC_DOUBLE_NODE_H
+#pragma once
 
 #include "tests/fabric/double.h"
 
@@ -123,5 +122,3 @@ static inline bool is_switch(const struct dnode *node)
 {
 	return node->ni.type == TOPO_SWITCH;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_own: what the double's files have of each other. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_OWN_H
-#define FMD_TESTS_FABRIC_DOUBLE_OWN_H
+#pragma once
 
 #include "tests/fabric/double.h"
 #include "tests/fabric/double_execute.h"
@@ -62,5 +61,3 @@ void link_update(struct double_fabric *d, struct dport *port); /* after cut, dis
 void link_drop(struct dport *port); /* silently; link_update() brings it up again */
 uint8_t port_set_state(struct double_fabric *d, struct dport *port,
 		       uint8_t state); /* the state asked for; 0 or a status */
-
-#endif

@@ -3,8 +3,7 @@
  * double_smp: an SMP at a node's agent. A function of an attribute finds the request in `data`,
  * leaves the answer there, and gives 0 or a status.
  */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_SMP_H
-#define FMD_TESTS_FABRIC_DOUBLE_SMP_H
+#pragma once
 
 #include "tests/fabric/double_own.h"
 
@@ -51,5 +50,3 @@ smp_fn smp_adaptive_set;
 smp_fn smp_ar_lft_get, smp_ar_lft_set;
 smp_fn smp_ar_groups_get, smp_ar_groups_set;
 smp_fn smp_ar_copy_set;
-
-#endif

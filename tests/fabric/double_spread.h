@@ -4,8 +4,7 @@
  * carry: what a switch does that takes the least loaded member for each packet. By the groups,
  * tables and links as they are at that moment; SLs and P_Keys are not looked at.
  */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_SPREAD_H
-#define FMD_TESTS_FABRIC_DOUBLE_SPREAD_H
+#pragma once
 
 #include "tests/fabric/double_own.h"
 
@@ -25,5 +24,3 @@ typedef void spread_fn(void *arg, struct dport *out, double mbps, double lost);
 double spread_run(struct spread *s, struct dport *from, uint16_t lid, double mbps, spread_fn *fn,
 		  void *arg);
 double port_mbps(const struct dport *port); /* what its link carries */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_state: the whole fabric's state, and what is under way in it. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_STATE_H
-#define FMD_TESTS_FABRIC_DOUBLE_STATE_H
+#pragma once
 
 #include "tests/fabric/double_node.h"
 
@@ -99,5 +98,3 @@ struct double_fabric {
 	struct double_times times;
 	bool strict;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_traffic: load on the links, by the tables in force. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_TRAFFIC_H
-#define FMD_TESTS_FABRIC_DOUBLE_TRAFFIC_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -43,5 +42,3 @@ struct double_ebb {
 	double mean, slowest_tenth, worst_link;
 };
 struct double_ebb double_ebb(struct double_fabric *d, unsigned samples, uint64_t seed);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_walk: ways through tables and links as they are. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_WALK_H
-#define FMD_TESTS_FABRIC_DOUBLE_WALK_H
+#pragma once
 
 #include "tests/fabric/double_state.h"
 
@@ -57,5 +56,3 @@ bool walk_cross(struct double_fabric *d, struct dport *out, const struct packet 
 int pkey_find(const struct dport *port, uint16_t pkey);
 bool pkey_passes(const struct dport *port, uint16_t pkey);
 uint16_t port_pkey(const struct dport *port, unsigned index);
-
-#endif

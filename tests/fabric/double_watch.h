@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* double_watch: what was sent, dropped, worked at; and MADs that a test sends by itself. */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_WATCH_H
-#define FMD_TESTS_FABRIC_DOUBLE_WATCH_H
+#pragma once
 
 #include "fm/mad/io.h"
 #include "topology/snapshot/topo.h"
@@ -37,5 +36,3 @@ void double_on_set(struct double_fabric *d, double_set_fn *fn, void *arg);
  */
 void double_inject(struct double_fabric *d, guid_t node, unsigned port, const struct io_addr *to,
 		   const uint8_t *mad, size_t len, io_recv_fn *fn, void *arg);
-
-#endif

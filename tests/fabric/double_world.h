@@ -5,8 +5,7 @@
  *
  *   h1 p1 - p1 leaf1 p9 - p1 spine p2 - p9 leaf2 p1 - p1 h2        we are at h1
  */
-#ifndef FMD_TESTS_FABRIC_DOUBLE_WORLD_H
-#define FMD_TESTS_FABRIC_DOUBLE_WORLD_H
+#pragma once
 
 #include "fm/mad/mad.h"
 #include "tests/fabric/double.h"
@@ -69,5 +68,3 @@ void change_mtu(struct wire_port_info *info, unsigned value);
 void double_world_set_top(struct double_world *w, const struct mad_path *path, uint16_t top);
 /* LIDs, tables and Active links, all by SMPs. */
 void double_world_bring_up(struct double_world *w);
-
-#endif

@@ -4,8 +4,7 @@
  * tests name its rows, and so do those who talk to a running double. What happens once (a cable is
  * cut, a device reboots, a table is lost) is a call of double.h.
  */
-#ifndef FMD_TESTS_FABRIC_FAULT_H
-#define FMD_TESTS_FABRIC_FAULT_H
+#pragma once
 
 #include "tests/fabric/double.h"
 
@@ -43,5 +42,3 @@ void fault_set_direction(struct double_fabric *d, const struct fault *fault, gui
 /* Of all nodes, or ports. */
 void fault_set_all(struct double_fabric *d, const struct fault *fault, unsigned amount);
 void fault_end_all(struct double_fabric *d);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* foreign: tables as other managers make them, which fmd may find on the switches. */
-#ifndef FMD_TESTS_FOREIGN_H
-#define FMD_TESTS_FOREIGN_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -15,5 +14,3 @@
  */
 void foreign_tables(const struct topo *t, const struct lid_map *lids, bool minhop, uint32_t root,
 		    uint32_t salt, struct tables *out);
-
-#endif

@@ -3,8 +3,7 @@
  * mad_world: transactions over an io that only notes what it is given, for the tests of mad. The
  * test answers as it likes, when it likes; the clock is simulated.
  */
-#ifndef FMD_TESTS_FABRIC_MAD_WORLD_H
-#define FMD_TESTS_FABRIC_MAD_WORLD_H
+#pragma once
 
 #include "fm/mad/mad.h"
 
@@ -62,5 +61,3 @@ void mad_world_receive(struct mad_world *w, unsigned i, const struct wire_mad *m
 void mad_world_answer(struct mad_world *w, unsigned i);
 
 void mad_world_pass(struct mad_world *w, uint64_t us); /* lets simulated time pass */
-
-#endif

@@ -3,8 +3,7 @@
  * mcast_held: what the double's switches hold of multicast groups, judged. Knows cables and masks,
  * nothing of how they came there.
  */
-#ifndef FMD_TESTS_MCAST_HELD_H
-#define FMD_TESTS_MCAST_HELD_H
+#pragma once
 
 #include "routing/multicast/mcast_tree.h"
 #include "tests/fabric/double.h"
@@ -14,5 +13,3 @@ void mcast_held_tree(const struct double_fabric *d, const struct topo *t, uint16
 		     struct mcast_tree *out);
 /* Do the entries of a MLID, whatever trees they are of, close a ring of live cables? */
 bool mcast_held_ring(const struct double_fabric *d, const struct topo *t, uint16_t mlid);
-
-#endif

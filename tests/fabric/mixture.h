@@ -6,8 +6,7 @@
  * data pass those alone that are Active at both ends.
  * Tables of the beginning may have credit cycles: as long as these last nobody asks for others.
  */
-#ifndef FMD_TESTS_MIXTURE_H
-#define FMD_TESTS_MIXTURE_H
+#pragma once
 
 #include "routing/lid_plan.h"
 #include "routing/tables.h"
@@ -57,5 +56,3 @@ void mixture_write(struct mixture *m, uint32_t sw, uint32_t block, const uint8_t
 
 /* What is wrong after a write to the block, or NULL; to be asked after each. */
 const char *mixture_fault(struct mixture *m, uint32_t block);
-
-#endif

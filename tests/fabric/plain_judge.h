@@ -4,8 +4,7 @@
  * itself, every dependency is a line in a list, a cycle is a channel that waits for itself. It
  * shares no code with the judge.
  */
-#ifndef FMD_TESTS_PLAIN_JUDGE_H
-#define FMD_TESTS_PLAIN_JUDGE_H
+#pragma once
 
 #include <stdbool.h>
 #include "routing/lid_plan.h"
@@ -25,5 +24,3 @@ struct plain_findings { /* as in struct check_report */
 
 struct plain_findings plain_judge(const struct topo *t, const struct lid_map *lids,
 				  const struct tables *tables);
-
-#endif

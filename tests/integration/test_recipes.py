@@ -239,14 +239,11 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
 def test_a_room_is_a_folder_a_row_and_a_test(tree, managed):
     tree.write("fm/recipe/module.h", """
         /* module: counts publications, as a room (fm/fabric/module.h). */
-        #ifndef FMD_RECIPE_MODULE_H
-        #define FMD_RECIPE_MODULE_H
+        #pragma once
 
         #include "fm/fabric/module.h"
 
         extern const struct fabric_module recipe_module;
-
-        #endif
         """)
     tree.write("fm/recipe/module.c", """
         #include "fm/recipe/module.h"

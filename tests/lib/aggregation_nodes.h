@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* aggregation_nodes: adds a SHARP aggregation node to each switch of a fabric. */
-#ifndef FMD_TESTS_AGGREGATION_NODES_H
-#define FMD_TESTS_AGGREGATION_NODES_H
+#pragma once
 
 #include <assert.h>
 #include "topology/snapshot/topo.h"
@@ -14,5 +13,3 @@
  * ports as far as the switches' new ports allow.
  */
 struct topo *with_aggregation_nodes(const struct topo *t);
-
-#endif

@@ -3,8 +3,7 @@
  * control_fabric: a fake of the fabric and rooms that control calls; the test sets what it answers.
  * It defines the functions of fm/fabric/fabric.h.
  */
-#ifndef FMD_TESTS_CONTROL_FABRIC_H
-#define FMD_TESTS_CONTROL_FABRIC_H
+#pragma once
 
 #include <assert.h>
 #include <stdio.h>
@@ -57,5 +56,3 @@ struct fabric {
 };
 
 void finish_operation(struct fabric *f, json_t *result, const char *error);
-
-#endif

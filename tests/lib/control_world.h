@@ -3,8 +3,7 @@
  * control_world: the control socket with a client, on the fake fabric of control_fabric.h: three
  * hosts on a switch. Include cmocka first.
  */
-#ifndef FMD_TESTS_CONTROL_WORLD_H
-#define FMD_TESTS_CONTROL_WORLD_H
+#pragma once
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,5 +59,3 @@ bool hear_end(struct fixture *f);
 void answers(struct fixture *f, const char *expected);
 json_t *ask_control(struct fixture *f, const char *request);
 json_t *item(json_t *answer, const char *list, size_t index);
-
-#endif

@@ -3,8 +3,7 @@
  * fabric_mcast_world: hosts of the fabric double that join and leave multicast groups, and the
  * tables that switches have to hold. Include cmocka first.
  */
-#ifndef FMD_TESTS_FABRIC_MCAST_WORLD_H
-#define FMD_TESTS_FABRIC_MCAST_WORLD_H
+#pragma once
 
 #include "fm/mad/wire_sa.h"
 #include "fm/multicast/module.h"
@@ -62,5 +61,3 @@ void assert_held(const struct world *w, const struct model *m);
 bool holds_nothing(const struct world *w, uint16_t mlid);
 /* A world on small_tree(), with HOSTS hosts. */
 void small_world(struct world *w);
-
-#endif

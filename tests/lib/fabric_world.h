@@ -2,8 +2,7 @@
 /*
  * fabric_world: the whole daemon on the fabric double, in simulated time. Include cmocka first.
  */
-#ifndef FMD_TESTS_FABRIC_WORLD_H
-#define FMD_TESTS_FABRIC_WORLD_H
+#pragma once
 
 #include <dirent.h>
 #include <stdio.h>
@@ -109,5 +108,3 @@ void operation_cb(void *arg, json_t *result, const char *error);
 
 /* Computes the tables for the published snapshot with the present policy. */
 void try_present(const struct fabric *fabric, struct tables *out);
-
-#endif

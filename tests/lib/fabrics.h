@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* fabrics: snapshots that many tests use, and searches in them. Include cmocka first. */
-#ifndef FMD_TESTS_FABRICS_H
-#define FMD_TESTS_FABRICS_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,5 +31,3 @@ uint32_t find_desc(const struct topo *t, const char *desc);
 const struct topo_node *node_named(const struct topo *t, const char *desc);
 /* A leaf's first port to a spine. */
 unsigned uplink_of(const struct topo *t, uint32_t leaf);
-
-#endif

@@ -3,9 +3,6 @@
  * fake_fetch: the HTTP client that always opens and reads no file; `struct fetch` is its loop. What
  * an endpoint answers (fetch_url_parse, fetch_get, fetch_cancel) is the test's.
  */
-#ifndef FMD_TESTS_FAKE_FETCH_H
-#define FMD_TESTS_FAKE_FETCH_H
+#pragma once
 
 #include "fm/nvswitch/intake_sources.h"
-
-#endif

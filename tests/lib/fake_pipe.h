@@ -4,8 +4,7 @@
  * alone. The test sets what is published; requests are counted, and none is served. Include cmocka
  * first.
  */
-#ifndef FMD_TESTS_FAKE_PIPE_H
-#define FMD_TESTS_FAKE_PIPE_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,5 +91,3 @@ void fake_pipe_fini(struct fabric *f);
 
 /* The number of events of a kind; *text (may be NULL): the latest one's, until the next call. */
 unsigned fake_events(const struct fabric *f, const char *kind, const char **text);
-
-#endif

@@ -3,8 +3,7 @@
  * fake_umad: replaces the functions of libibumad: devices appear and disappear, ports have links or
  * not, the kernel returns requests. Include cmocka first.
  */
-#ifndef FMD_TESTS_FAKE_UMAD_H
-#define FMD_TESTS_FAKE_UMAD_H
+#pragma once
 
 #include <infiniband/umad.h>
 #include "fm/loop/log.h"
@@ -65,5 +64,3 @@ int umad_bench_setup(void **state);
 int umad_bench_open(struct umad_bench *b);
 /* Makes all descriptors readable. */
 void umad_bench_wake(void);
-
-#endif

@@ -3,8 +3,7 @@
  * far_judge: an independent judge of a text in the form of ibdiagnet2.far: it reads the text and
  * the cables, and shares nothing with who made it.
  */
-#ifndef FMD_TESTS_FAR_JUDGE_H
-#define FMD_TESTS_FAR_JUDGE_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -19,5 +18,3 @@ struct far_verdict {
 /* port_of_lid: up to `top`, index in t->ports or TOPO_NONE. */
 struct far_verdict far_judge(const struct topo *t, const uint32_t *port_of_lid, unsigned top,
 			     char *text);
-
-#endif

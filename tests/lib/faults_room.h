@@ -3,8 +3,7 @@
  * faults_room: the room of fm/links_out with a fake pipe (fake_pipe.h) on a fabric double whose
  * switches misbehave. Include cmocka first.
  */
-#ifndef FMD_TESTS_FAULTS_ROOM_H
-#define FMD_TESTS_FAULTS_ROOM_H
+#pragma once
 
 #include <inttypes.h>
 #include "fm/links_out/module.h"
@@ -38,5 +37,3 @@ unsigned count_in_force(const struct room *r);
 /* Calls the hook that the pipe calls before each snapshot. */
 void isolation_annotate(struct room *r);
 bool refusing_is_alerted(const struct room *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* kernel_world: a minimal fabric with a spine, links Active, and umad files at its two hosts. */
-#ifndef FMD_TESTS_UNIT_KERNEL_WORLD_H
-#define FMD_TESTS_UNIT_KERNEL_WORLD_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -42,5 +41,3 @@ int kernel_ask_sa(struct kernel_end *end, int agent, uint16_t lid, uint8_t metho
 		  unsigned timeout_ms);
 int kernel_ask_sm(struct kernel_end *end, int agent, uint16_t lid, uint32_t tid,
 		  unsigned timeout_ms);
-
-#endif

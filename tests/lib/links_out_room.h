@@ -3,8 +3,7 @@
  * links_out_room: the room of fm/links_out/ alone, with two leaves of two hosts each and four
  * spines, one link from each leaf to each spine, for tests. Behind <cmocka.h>.
  */
-#ifndef FMD_TESTS_LINKS_OUT_ROOM_H
-#define FMD_TESTS_LINKS_OUT_ROOM_H
+#pragma once
 
 #include "fm/links_out/module.h"
 #include "routing/ftree/route.h"
@@ -40,5 +39,3 @@ void room_fini(struct fabric *f);
 void room_write_rows(struct fabric *f, const char *kind, const char *text);
 json_int_t answer_number(const struct answer *answer, const char *key);
 const char *answer_text(const struct answer *answer, const char *key);
-
-#endif

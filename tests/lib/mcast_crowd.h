@@ -3,8 +3,7 @@
  * mcast_crowd: fabrics, groups with random members on them, and checks of their trees. Include
  * cmocka first.
  */
-#ifndef FMD_TESTS_MCAST_CROWD_H
-#define FMD_TESTS_MCAST_CROWD_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,5 +45,3 @@ const struct mcast_hop *hop_at(const struct mcast_tree *tree, uint32_t sw);
 struct mcast_tree tree_for(const struct topo *t, const struct mcast_group *group);
 
 #define GROUP(list) ((struct mcast_group){ MLID(0), sizeof(list) / sizeof((list)[0]), list, false })
-
-#endif

@@ -3,8 +3,7 @@
  * miswiring: SuperPODs with random miswirings, seeded, and a check of the findings. For tests and
  * benchmarks.
  */
-#ifndef FMD_TESTS_MISWIRING_H
-#define FMD_TESTS_MISWIRING_H
+#pragma once
 
 #include <stdio.h>
 #include "topology/cabling/cabling.h"
@@ -69,5 +68,3 @@ struct verdict {
  */
 unsigned miswiring_judge(const struct miswiring *m, const struct cabling *c, bool planned,
 			 struct verdict *verdicts, FILE *out);
-
-#endif

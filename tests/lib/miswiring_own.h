@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* miswiring_own: what the making of mistakes and their judge share. */
-#ifndef FMD_TESTS_MISWIRING_OWN_H
-#define FMD_TESTS_MISWIRING_OWN_H
+#pragma once
 
 #include "tests/lib/miswiring.h"
 
@@ -29,5 +28,3 @@ static inline const struct topo_node *node_of(const struct miswiring *m, uint32_
 {
 	return &m->t->nodes[m->t->ports[port].node];
 }
-
-#endif

@@ -4,8 +4,7 @@
  * of its kernel log, and simulated time. Defaults of fmd.conf: a request every 15 s, hold-downs of
  * 30 s and 300 s.
  */
-#ifndef FMD_TESTS_NVLINK_HOST_H
-#define FMD_TESTS_NVLINK_HOST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,5 +74,3 @@ enum nvswitch_state host_state(const struct host *it);
 
 /* A HEALTHY host. One minute is longer than the hold-down to worse, ten than that to better. */
 struct host *host_well(struct machine machine);
-
-#endif

@@ -3,8 +3,7 @@
  * nvlink_world: the monitor of hosts' NVLinks in simulated time, with exporters that answer what a
  * test says, lines of kernel logs, and a hook that is only noted.
  */
-#ifndef FMD_TESTS_NVLINK_WORLD_H
-#define FMD_TESTS_NVLINK_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool nvlink_world_log(struct nvlink_world *w, unsigned host, const char *line);
 json_t *nvlink_world_row(const struct nvlink_world *w, unsigned host);
 /* The latest call of the hook for the host; NULL = there was none. */
 const struct nvlink_call *nvlink_world_call(const struct nvlink_world *w, unsigned host);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* pods: pods beside each other, and what admission holds in them. Include cmocka first. */
-#ifndef FMD_TESTS_PODS_H
-#define FMD_TESTS_PODS_H
+#pragma once
 
 #include "tests/lib/sm_pair.h"
 
@@ -18,5 +17,3 @@ guid_t switch_at(const struct world *w, const struct topo *t, unsigned level, un
 unsigned held(const struct world *w);
 /* The answer to `fmctl admit`; its result is the caller's. */
 struct reply admit(struct world *w, const char *what, bool dry);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* rebalance_world: a fabric's tables before and after re-balancing, for the tests of it. */
-#ifndef FMD_TESTS_REBALANCE_WORLD_H
-#define FMD_TESTS_REBALANCE_WORLD_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,5 +40,3 @@ struct topo *damaged_pod(unsigned su, unsigned percent, uint64_t seed);
  */
 bool overrides_are_legal(const struct both *b);
 void measure_congestion(const struct both *b, const struct tables *tables, struct congestion *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* restart_world: a fabric double on which fmd is restarted; compares what it publishes. */
-#ifndef FMD_TESTS_RESTART_WORLD_H
-#define FMD_TESTS_RESTART_WORLD_H
+#pragma once
 
 #include "tests/lib/fabric_world.h"
 
@@ -26,5 +25,3 @@ uint64_t blocks_read(const struct world *w);
 void cut_all_of(struct world *w, uint32_t node);
 /* Cuts a link between switches, one to a host, all of a spine, all of a host. */
 void damage(struct world *w);
-
-#endif

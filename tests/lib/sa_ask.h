@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* sa_ask: asking the SA of a sa_world from cmocka tests. Include cmocka first. */
-#ifndef FMD_TESTS_SA_ASK_H
-#define FMD_TESTS_SA_ASK_H
+#pragma once
 
 #include "tests/lib/sa_world.h"
 
@@ -14,5 +13,3 @@ unsigned ask_rows(struct world *w, const struct world_request *r);
 unsigned table_rows(struct world *w, uint16_t attr);
 /* Random numbers of a fixed sequence. */
 unsigned pick_below(unsigned below);
-
-#endif

@@ -3,8 +3,7 @@
  * sa_mcast_ask: joins, leaves and reads groups of a sa_world by MCMemberRecord. Include cmocka
  * first.
  */
-#ifndef FMD_TESTS_SA_MCAST_ASK_H
-#define FMD_TESTS_SA_MCAST_ASK_H
+#pragma once
 
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
@@ -46,5 +45,3 @@ static const struct wire_mcmember anything;
  */
 struct pkey_map *world_two_members(struct world *w);
 void world_one_partition(struct world *w, struct pkey_map *map);
-
-#endif

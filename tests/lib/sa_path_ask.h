@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* sa_path_ask: asking the SA of a sa_world for paths. Include cmocka first. */
-#ifndef FMD_TESTS_SA_PATH_ASK_H
-#define FMD_TESTS_SA_PATH_ASK_H
+#pragma once
 
 #include "fm/mad/wire_sa.h"
 #include "tests/lib/sa_ask.h"
@@ -17,5 +16,3 @@ uint16_t path_status(struct world *w, const struct path_ask *ask);
 struct wire_path_record path_get(struct world *w, const struct path_ask *ask);
 struct path_ask by_gid(guid_t from, guid_t to);
 struct path_ask by_lid(struct world *w, guid_t from, guid_t to);
-
-#endif

@@ -3,8 +3,7 @@
  * sa_pod: gives the SA of a sa_world a fabric in which queries take longer than a slice. Include
  * cmocka first.
  */
-#ifndef FMD_TESTS_SA_POD_H
-#define FMD_TESTS_SA_POD_H
+#pragma once
 
 #include "tests/lib/sa_ask.h"
 #include "topology/generate/generate.h"
@@ -16,5 +15,3 @@ void publish_pod(struct world *w, unsigned units);
 /* As world_ask(), from a LID and under a transaction ID, without letting the loop run. */
 void post_from(struct world *w, const struct world_request *r, uint16_t lid, uint64_t tid);
 void post(struct world *w, const struct world_request *r);
-
-#endif

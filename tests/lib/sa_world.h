@@ -6,8 +6,7 @@
  * Two leaves, two spines, six hosts: mixed speeds, one 2048-byte MTU, a two-port CA, a port with
  * two LIDs, a link that is down, and different paths in the two directions.
  */
-#ifndef FMD_TESTS_SA_WORLD_H
-#define FMD_TESTS_SA_WORLD_H
+#pragma once
 
 #include <assert.h>
 #include <stdio.h>
@@ -78,5 +77,3 @@ unsigned world_ask(struct world *w, const struct world_request *r);
 uint16_t world_status(const struct world *w);
 const uint8_t *world_row(const struct world *w, unsigned i);
 unsigned world_rows(const struct world *w);
-
-#endif

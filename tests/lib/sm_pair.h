@@ -2,8 +2,7 @@
 /*
  * sm_pair: two fmd on one fabric double, and fmd beside a scripted manager. Include cmocka first.
  */
-#ifndef FMD_TESTS_SM_PAIR_H
-#define FMD_TESTS_SM_PAIR_H
+#pragma once
 
 #include "tests/lib/fabric_world.h"
 
@@ -43,5 +42,3 @@ void assert_well_managed_by(const struct world *w);
 void other_sm_at(const struct world *w, uint32_t number, struct wire_sm_info info);
 /* Starts fmd on a small fabric with that manager at host 5, and runs 20 s. */
 void begin_beside_sm(struct world *w, struct wire_sm_info info);
-
-#endif

@@ -3,8 +3,7 @@
  * state_rows: what is in the state.db of a state_dir, and other rows put there. The state_dir is
  * nobody's at that time: a daemon keeps its database to itself. Include cmocka first.
  */
-#ifndef FMD_TESTS_STATE_ROWS_H
-#define FMD_TESTS_STATE_ROWS_H
+#pragma once
 
 #include "fm/state/rows.h"
 #include "fm/state/state.h"
@@ -24,5 +23,3 @@ void rows_damage(const char *folder, long at, size_t length);
 
 /* Gives an owner all lines of a text: 0, or the number of the first that it refuses. */
 unsigned rows_give(const char *text, bool (*line)(void *owner, const char *line), void *owner);
-
-#endif

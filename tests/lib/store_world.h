@@ -3,8 +3,7 @@
  * store_world: a state over a folder of its own in /tmp, on a simulated loop, and one row that
  * holds a number. Behind <cmocka.h>.
  */
-#ifndef FMD_TESTS_STORE_WORLD_H
-#define FMD_TESTS_STORE_WORLD_H
+#pragma once
 
 #include "fm/state/state.h"
 
@@ -37,5 +36,3 @@ void store_world_run(struct world *w, uint64_t us); /* simulated time */
 bool value_line(void *world, const char *line);
 uint64_t value_write(const void *world, uint64_t from, FILE *out);
 extern const struct state_kind value_kind;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* sweep_bench: a fabric double with a sweep on it. Include after the headers that cmocka needs. */
-#ifndef FMD_TESTS_UNIT_SWEEP_BENCH_H
-#define FMD_TESTS_UNIT_SWEEP_BENCH_H
+#pragma once
 
 #include <string.h>
 #include <cmocka.h>
@@ -96,5 +95,3 @@ struct bench_cable bench_cable(const struct topo *t, uint32_t from);
 
 /* The switch port that a CA's first cable goes to. */
 const struct topo_port *bench_leaf_port(const struct topo *t, uint32_t ca);
-
-#endif

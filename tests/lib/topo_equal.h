@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* topo_equal: two snapshots are the same, field by field. Include after cmocka.h. */
-#ifndef FMD_TESTS_TOPO_EQUAL_H
-#define FMD_TESTS_TOPO_EQUAL_H
+#pragma once
 
 #include <string.h>
 #include "topology/snapshot/topo.h"
 
 void assert_same_topo(const struct topo *a, const struct topo *b);
-
-#endif

@@ -3,8 +3,7 @@
  * trap_world: sends true and forged traps to the subnet manager of a fabric_world. Include cmocka
  * first.
  */
-#ifndef FMD_TESTS_TRAP_WORLD_H
-#define FMD_TESTS_TRAP_WORLD_H
+#pragma once
 
 #include "tests/lib/fabric_world.h"
 
@@ -12,5 +11,3 @@ void send_trap(struct world *w, guid_t node, unsigned from_port, const struct wi
 	       uint64_t tid);
 struct wire_notice switch_notice(const struct world *w, guid_t sw, uint16_t trap, unsigned port);
 guid_t far_leaf_guid(const struct world *w);
-
-#endif

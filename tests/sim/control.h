@@ -11,8 +11,7 @@
  * changed. What is random follows the double's seed, so that the same lines at the same times, with
  * the same seed, do the same.
  */
-#ifndef FMD_TESTS_SIM_CONTROL_H
-#define FMD_TESTS_SIM_CONTROL_H
+#pragma once
 
 #include <stdio.h>
 #include "tests/fabric/double.h"
@@ -46,5 +45,3 @@ bool sim_control_time(const char *word, uint64_t *us);
  * says. NULL (as at first): nowhere.
  */
 void sim_control_set_log(struct sim_control *c, FILE *log);
-
-#endif

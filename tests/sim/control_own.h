@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* control_own: commands and their words, shared by control's files. */
-#ifndef FMD_TESTS_SIM_CONTROL_OWN_H
-#define FMD_TESTS_SIM_CONTROL_OWN_H
+#pragma once
 
 #include "tests/fabric/double_own.h"
 #include "tests/sim/control.h"
@@ -62,5 +61,3 @@ const struct command *sim_control_find(const char *name);
 /* Each command once, in the tables' order, until fn says false. */
 typedef bool command_each_fn(void *arg, const struct command *command);
 void sim_control_each(command_each_fn *fn, void *arg);
-
-#endif

@@ -12,8 +12,7 @@
  * copy of that descriptor is closed, in whatever process; a process that has it from another one
  * adopts the file. What lies in the memory is in frame_memory.h.
  */
-#ifndef FMD_TESTS_SIM_FRAME_H
-#define FMD_TESTS_SIM_FRAME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -77,5 +76,3 @@ struct frame_reply {
 		struct frame_port port;
 	};
 };
-
-#endif

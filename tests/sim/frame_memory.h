@@ -8,8 +8,7 @@
  * requests are on their way, may nap for some microseconds, woken by futex: where many processes
  * share the processors, whoever sleeps gives way to fmsim, and whoever spins does not.
  */
-#ifndef FMD_TESTS_SIM_FRAME_MEMORY_H
-#define FMD_TESTS_SIM_FRAME_MEMORY_H
+#pragma once
 
 #include "tests/sim/frame_ring.h"
 
@@ -68,5 +67,3 @@ static inline bool frame_tid_may_be(const struct frame_memory *m, const uint8_t 
 		return there & FRAME_TID_COUNT;
 	return !((there ^ name) & ~(uint64_t)FRAME_TID_COUNT);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * ring leaves a mark there and begins at its start. A longer message is several records. Its bytes
  * are a struct ib_user_mad and the MAD.
  */
-#ifndef FMD_TESTS_SIM_FRAME_RING_H
-#define FMD_TESTS_SIM_FRAME_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -109,5 +108,3 @@ static inline bool ring_is_empty(const struct frame_ring *ring)
 	return atomic_load_explicit(&ring->read.at, memory_order_acquire) ==
 	       atomic_load_explicit(&ring->written.at, memory_order_acquire);
 }
-
-#endif

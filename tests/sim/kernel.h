@@ -15,8 +15,7 @@
  *  - IsSM is one opener's at a time.
  *  - A device may go: its files are dead from then on, and its ports open again when it is back.
  */
-#ifndef FMD_TESTS_SIM_KERNEL_H
-#define FMD_TESTS_SIM_KERNEL_H
+#pragma once
 
 #include <infiniband/umad.h>
 #include "tests/fabric/double.h"
@@ -90,5 +89,3 @@ struct kernel_counts {
 	uint64_t sent, received, unmatched, unwanted, resent, timed_out, rmpp_resent, rmpp_aborted;
 };
 const struct kernel_counts *kernel_counts(const struct kernel *k);
-
-#endif

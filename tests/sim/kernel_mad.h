@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* kernel_mad: the bytes of a MAD that the kernel looks at. */
-#ifndef FMD_TESTS_SIM_KERNEL_MAD_H
-#define FMD_TESTS_SIM_KERNEL_MAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool mad_is_response(const uint8_t *mad);
 unsigned mad_header_of(uint8_t mgmt_class);
 bool class_has_rmpp(uint8_t mgmt_class);
 bool class_is_vendor2(uint8_t mgmt_class); /* of vendors' second range, told apart by OUI */
-
-#endif

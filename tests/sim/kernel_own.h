@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* kernel_own: the kernel's side, shared by its files. */
-#ifndef FMD_TESTS_SIM_KERNEL_OWN_H
-#define FMD_TESTS_SIM_KERNEL_OWN_H
+#pragma once
 
 #include "tests/fabric/double_own.h"
 #include "tests/sim/kernel.h"
@@ -121,5 +120,3 @@ void rmpp_send(struct ksend *s);  /* begins */
 bool rmpp_again(struct ksend *s); /* its acknowledgement is late; false: no try is left */
 void rmpp_receive(struct kagent *a, const struct io_addr *from, const uint8_t *mad);
 void rmpp_forget(struct kagent *a);
-
-#endif

@@ -3,8 +3,7 @@
  * run: fmd and a command on a fabric that fmsim holds, in a folder of their own that goes when they
  * have ended.
  */
-#ifndef FMD_TESTS_SIM_RUN_H
-#define FMD_TESTS_SIM_RUN_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -24,5 +23,3 @@ int run_prepare(struct run *run);
  */
 pid_t run_start(const struct run *run, const char *socket, char *const argv[]);
 void run_clean(const struct run *run);
-
-#endif

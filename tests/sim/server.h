@@ -2,8 +2,7 @@
 /*
  * server: fmsim's socket, where clients attach to the fabric (frame.h) and commands are said to it.
  */
-#ifndef FMD_TESTS_SIM_SERVER_H
-#define FMD_TESTS_SIM_SERVER_H
+#pragma once
 
 #include <stdio.h>
 #include "tests/sim/kernel.h"
@@ -20,5 +19,3 @@ struct server *server_new(struct loop *loop, struct double_fabric *d, struct ker
 			  const char *path, server_line_fn *line, void *arg, char *err,
 			  size_t err_size);
 void server_free(struct server *s); /* every client loses its device */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* server_own: connections and files of clients, shared by the server's files. */
-#ifndef FMD_TESTS_SIM_SERVER_OWN_H
-#define FMD_TESTS_SIM_SERVER_OWN_H
+#pragma once
 
 #include "tests/sim/frame.h"
 #include "tests/sim/frame_memory.h"
@@ -69,5 +68,3 @@ bool ufile_sleeps(struct ufile *f,
 		  bool sleeps); /* tells the client; false: there is work after all */
 struct ufile *ufile_next(const struct ufile *f);
 void server_work_soon(struct server *s);
-
-#endif

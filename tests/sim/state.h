@@ -9,8 +9,7 @@
  * Ports and forwarding entries are of the node before them. A switch's port 0 has no PEER; other
  * ports without a link have no line.
  */
-#ifndef FMD_TESTS_SIM_STATE_H
-#define FMD_TESTS_SIM_STATE_H
+#pragma once
 
 #include <stdio.h>
 #include "tests/fabric/double.h"
@@ -18,5 +17,3 @@
 void state_write(const struct double_fabric *d, FILE *out);
 /* devices worked SECONDS s, the busiest SECONDS s: "DESCRIPTION"      at SMPs, since fmsim began */
 void times_write(const struct double_fabric *d, FILE *out);
-
-#endif

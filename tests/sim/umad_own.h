@@ -4,8 +4,7 @@
  * and talks to the fmsim whose socket the environment names: FMSIM; FMSIM_NODE says which node's
  * machine the program is on.
  */
-#ifndef FMD_TESTS_SIM_UMAD_OWN_H
-#define FMD_TESTS_SIM_UMAD_OWN_H
+#pragma once
 
 /* What is declared here is the library's face; all else is hidden. */
 #pragma GCC visibility push(default)
@@ -66,5 +65,3 @@ extern int sim_debug_level;
 int view_resolve(const char *ca_name, int *port, char name[UMAD_CA_NAME_LEN]);
 /* umad_issm.c: descriptor of IsSM for a path; -2: the path is no issm. */
 int issm_open(const char *path, int flags);
-
-#endif

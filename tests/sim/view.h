@@ -3,8 +3,7 @@
  * view: the fabric's nodes as devices of the machines they are in, and what libibumad tells of
  * them.
  */
-#ifndef FMD_TESTS_SIM_VIEW_H
-#define FMD_TESTS_SIM_VIEW_H
+#pragma once
 
 #include "tests/fabric/double_own.h"
 #include "tests/sim/frame.h"
@@ -29,5 +28,3 @@ bool view_port(const struct dnode *node, unsigned num,
  */
 uint32_t topo_resolve(const struct topo *t, const char *what, unsigned *port, char *err,
 		      size_t err_size);
-
-#endif

@@ -6,8 +6,7 @@
  * what a mem_ function returns and gives it back by free(). Sizes are in bytes. It brings the
  * libraries of C for memory and texts with it.
  */
-#ifndef FMD_TOPOLOGY_BASE_MEM_H
-#define FMD_TOPOLOGY_BASE_MEM_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,5 +88,3 @@ struct bytes {
 void bytes_add(struct bytes *bytes, const char *data, size_t len);
 /* The number of bytes that are held. */
 size_t bytes_held(const struct bytes *bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * names: texts as small numbers, and their order as people expect it ("leaf-2" before "leaf-10");
  * names near to another, and many names in Slurm's short form.
  */
-#ifndef FMD_TOPOLOGY_BASE_NAMES_H
-#define FMD_TOPOLOGY_BASE_NAMES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -78,5 +77,3 @@ bool hostlist_each(const char *list, hostlist_fn *fn, void *arg);
  * the line are cut.
  */
 void hostlist_add_job(json_t *jobs, char *line);
-
-#endif

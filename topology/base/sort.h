@@ -4,8 +4,7 @@
  * port by port from a regular fabric), counting sort, binary search, sets that are joined, a hash
  * of words, and random numbers.
  */
-#ifndef FMD_TOPOLOGY_BASE_SORT_H
-#define FMD_TOPOLOGY_BASE_SORT_H
+#pragma once
 
 #include <stdint.h>
 #include "topology/base/mem.h"
@@ -100,5 +99,3 @@ static inline uint64_t random_next(uint64_t *state)
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
 	return z ^ (z >> 31);
 }
-
-#endif

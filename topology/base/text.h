@@ -7,8 +7,7 @@
  * terminals, JSON, topology files, the scheduler and hooks, so it is cleaned once, where it enters;
  * everything behind that relies on it.
  */
-#ifndef FMD_TOPOLOGY_BASE_TEXT_H
-#define FMD_TOPOLOGY_BASE_TEXT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -137,5 +136,3 @@ bool address_is_numeric(const char *host);
  * another family.
  */
 void address_print(const struct sockaddr *from, char *text, size_t size);
-
-#endif

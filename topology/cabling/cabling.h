@@ -7,8 +7,7 @@
  * comparable ports have. Where the pattern is ambiguous there is no finding. A known cable whose
  * link is down counts as plugged.
  */
-#ifndef FMD_TOPOLOGY_CABLING_CABLING_H
-#define FMD_TOPOLOGY_CABLING_CABLING_H
+#pragma once
 
 #include <jansson.h>
 #include "topology/snapshot/topo.h"
@@ -132,5 +131,3 @@ void cabling_describe(const struct cabling_item *item, char *buf, size_t size);
 void cabling_instruct(const struct cabling_item *item, char *buf, size_t size);
 /* A new document {"compared", "cables", "differ": [..], "not_unique"}; the caller owns it. */
 json_t *cabling_json(const struct cabling *c);
-
-#endif

@@ -9,8 +9,7 @@
  * for: some port of a switch, an HCA that is not there. A vertex has one found cable and one
  * expected cable at most, and both are kept at both ends.
  */
-#ifndef FMD_TOPOLOGY_CABLING_CABLING_OWN_H
-#define FMD_TOPOLOGY_CABLING_CABLING_OWN_H
+#pragma once
 
 #include "topology/cabling/cabling.h"
 
@@ -110,5 +109,3 @@ uint32_t units_leaf(const struct units *u, int su, int rail);
 bool units_has_rails(const struct units *u, uint32_t host);
 /* The port number at which the host's HCAs are expected on their leaves; 0 = not known. */
 unsigned units_port(const struct units *u, uint32_t host);
-
-#endif

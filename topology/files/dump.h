@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* dump: a snapshot for people and programs. */
-#ifndef FMD_TOPOLOGY_FILES_DUMP_H
-#define FMD_TOPOLOGY_FILES_DUMP_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -40,5 +39,3 @@ json_t *dump_json_unhealthy_link(const struct topo *t, uint32_t port, const char
 				 json_t *why);
 json_t *dump_json_links(const struct topo *t, bool down_only);
 json_t *dump_json_host(const struct topo *t, uint32_t host);
-
-#endif

@@ -8,8 +8,7 @@
  * `4xHDR`. LIDs and LMCs written in remarks are taken over. A link may be written at one end or
  * both. A reader's error leaves nothing behind but the text `FILE:LINE: reason`.
  */
-#ifndef FMD_TOPOLOGY_FILES_NETFILE_H
-#define FMD_TOPOLOGY_FILES_NETFILE_H
+#pragma once
 
 #include <stdio.h>
 #include "topology/snapshot/topo.h"
@@ -27,5 +26,3 @@ struct topo *netfile_parse(const char *name, const char *text, size_t len, char 
  * when the stream has an error.
  */
 int netfile_write(const struct topo *t, FILE *out);
-
-#endif

@@ -6,8 +6,7 @@
  * A generator returns a snapshot that the caller releases with topo_unref(), or NULL with the
  * reason in err.
  */
-#ifndef FMD_TOPOLOGY_GENERATE_GENERATE_H
-#define FMD_TOPOLOGY_GENERATE_GENERATE_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -36,5 +35,3 @@ struct topo *generate_pgft(unsigned h, const unsigned *m, const unsigned *w, con
  * generate_shape()'s. NULL with the reason in err when they do not name a fabric.
  */
 struct topo *generate_parse(int argc, char **argv, char *err, size_t err_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* generate_own: what the files of this folder share; nobody else includes it. */
-#ifndef FMD_TOPOLOGY_GENERATE_GENERATE_OWN_H
-#define FMD_TOPOLOGY_GENERATE_GENERATE_OWN_H
+#pragma once
 
 #include "topology/generate/generate.h"
 #include "topology/snapshot/topo_builder.h"
@@ -50,5 +49,3 @@ bool generate_number(const char *text, unsigned most, unsigned *value, const cha
  */
 struct topo *generate_mixed(int argc, char **argv, char *err, size_t err_size);
 struct topo *generate_directors(int argc, char **argv, char *err, size_t err_size);
-
-#endif

@@ -4,8 +4,7 @@
  * the link down is off: a machine in maintenance. One behind a dead or unreached switch, or whose
  * link is there and carries nothing, is cut off: that is the fabric's fault.
  */
-#ifndef FMD_TOPOLOGY_GRAPH_CUTOFF_H
-#define FMD_TOPOLOGY_GRAPH_CUTOFF_H
+#pragma once
 
 #include <jansson.h>
 #include "topology/snapshot/topo.h"
@@ -56,5 +55,3 @@ uint32_t *islands_find(const struct topo *t, uint32_t *count);
 json_t *lost_json(const struct topo *before, const struct topo *after, uint32_t from);
 /* Whether that object names an HCA or a host. */
 bool lost_any(const json_t *lost);
-
-#endif

@@ -15,8 +15,7 @@
  * from structure and not from LIDs. SHARP aggregation nodes are no hosts: they are kept apart and
  * have none, as they stand on all tiers and would shift the numbers of the hosts beside them.
  */
-#ifndef FMD_TOPOLOGY_GRAPH_GRAPH_H
-#define FMD_TOPOLOGY_GRAPH_GRAPH_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -124,5 +123,3 @@ static inline const struct graph_group *graph_downs(const struct graph *g, uint3
 
 /* family.c, called by graph_new() on the oriented graph: families, slots, topological numbers. */
 void family_assign(struct graph *g);
-
-#endif

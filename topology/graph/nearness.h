@@ -6,8 +6,7 @@
  * A pure function of nodes and known links: a fault, a restart or another order of discovery
  * changes nothing.
  */
-#ifndef FMD_TOPOLOGY_GRAPH_NEARNESS_H
-#define FMD_TOPOLOGY_GRAPH_NEARNESS_H
+#pragma once
 
 #include "topology/base/text.h"
 #include "topology/snapshot/topo.h"
@@ -36,5 +35,3 @@ struct nearness {
  */
 struct nearness *nearness_new(const struct topo *t, bool shortened);
 void nearness_free(struct nearness *near); /* NULL is fine */
-
-#endif

@@ -3,8 +3,7 @@
  * risk: how many of its uplinks each switch has left. An uplink by design is a known link, up or
  * down; cordoned links count as present.
  */
-#ifndef FMD_TOPOLOGY_GRAPH_RISK_H
-#define FMD_TOPOLOGY_GRAPH_RISK_H
+#pragma once
 
 #include <jansson.h>
 #include "topology/snapshot/topo.h"
@@ -24,5 +23,3 @@ bool risk_find(const struct topo *t, struct risk *out);
 int risk_describe(const struct topo *t, const struct risk *risk, char *buf, size_t size);
 /* The same as a JSON object; JSON's null when no switch lacks an uplink. The caller owns it. */
 json_t *risk_json(const struct topo *t);
-
-#endif

@@ -3,8 +3,7 @@
  * diff: the differences between two snapshots, the gravest first. Links of a node that came or went
  * are not listed one by one.
  */
-#ifndef FMD_TOPOLOGY_SNAPSHOT_DIFF_H
-#define FMD_TOPOLOGY_SNAPSHOT_DIFF_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -42,5 +41,3 @@ void diff_free(struct diff *d);
  */
 int diff_describe(const struct topo *older, const struct topo *newer, const struct diff_item *item,
 		  char *buf, size_t size);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * The NodeDescription itself stays in topo_node.desc.
  */
-#ifndef FMD_TOPOLOGY_SNAPSHOT_NAMING_H
-#define FMD_TOPOLOGY_SNAPSHOT_NAMING_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -63,5 +62,3 @@ uint32_t node_names_count(const struct node_names *names);
 guid_t node_names_guid(const struct node_names *names, uint32_t index);
 /* Whether both maps have the same names for the same GUIDs. */
 bool node_names_equal(const struct node_names *a, const struct node_names *b);
-
-#endif

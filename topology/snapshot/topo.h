@@ -17,8 +17,7 @@
  * Units: GUIDs and LIDs in host byte order; states, MTUs and widths as IBA 14.2.5.6 codes them.
  * Indices, not pointers, refer from one array to another, so that a snapshot is a few flat blocks.
  */
-#ifndef FMD_TOPOLOGY_SNAPSHOT_TOPO_H
-#define FMD_TOPOLOGY_SNAPSHOT_TOPO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -224,5 +223,3 @@ enum topo_speed topo_speed_parse(const char *text);
  */
 unsigned topo_lane_mbps(enum topo_speed speed);
 unsigned topo_lane_signalling_mbps(enum topo_speed speed);
-
-#endif

@@ -3,8 +3,7 @@
  * topo_builder: makes snapshots (topology/snapshot/topo.h), from single nodes and links or from an
  * older snapshot of the same fabric.
  */
-#ifndef FMD_TOPOLOGY_SNAPSHOT_TOPO_BUILDER_H
-#define FMD_TOPOLOGY_SNAPSHOT_TOPO_BUILDER_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -93,5 +92,3 @@ struct arena;
 void naming_assign(struct topo *t, struct arena *arena); /* naming.c: node.name */
 void level_assign(struct topo *t);		       /* level.c: node.level, node.role, nlevels */
 void rail_assign(struct topo *t, struct arena *arena); /* rail.c: hosts, node.host, .rail, .su */
-
-#endif

@@ -20,8 +20,7 @@
  * number is a GUID. In double quotes a text is a name or a GUID, never a number. Of several
  * meanings the most exact one counts, and it must name one thing.
  */
-#ifndef FMD_TOPOLOGY_WHAT_WHAT_H
-#define FMD_TOPOLOGY_WHAT_WHAT_H
+#pragma once
 
 #include "topology/snapshot/topo.h"
 
@@ -93,5 +92,3 @@ unsigned what_nodes(const struct topo *t, const struct what *what, const uint32_
 
 /* Writes `leaf-01`, `leaf-01 p12`, `dgx-07` or `MLID 0xc003`. Returns snprintf's length. */
 int what_name(const struct topo *t, const struct what *what, char *buf, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  *                   that look alike; what a command takes
  *   what_number.c   LIDs, MLIDs, P_Keys and GUIDs; results, and texts about them
  */
-#ifndef FMD_TOPOLOGY_WHAT_WHAT_OWN_H
-#define FMD_TOPOLOGY_WHAT_WHAT_OWN_H
+#pragma once
 
 #include "topology/what/what.h"
 
@@ -51,5 +50,3 @@ struct what_matches { /* zeroed = none; free(nodes) */
 	uint32_t *nodes; /* that a text names */
 	uint32_t host;	 /* TOPO_NONE, or the text names this host as a whole */
 };
-
-#endif
