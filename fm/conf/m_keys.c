@@ -225,13 +225,6 @@ uint64_t m_keys_remembered(const struct m_keys *k, guid_t guid)
 	return k->capacity && guid ? slot_of(k, guid)->key : 0;
 }
 
-void m_keys_forget(struct m_keys *k)
-{
-	clear_known(k->known, k->capacity);
-	k->known = NULL;
-	k->nknown = k->capacity = 0;
-}
-
 uint64_t m_keys_each(const struct m_keys *k, uint64_t from, unsigned count,
 		     void (*fn)(void *arg, guid_t guid, uint64_t key), void *arg)
 {
@@ -261,7 +254,7 @@ void m_keys_free(struct m_keys *k)
 	if (!k)
 		return;
 	clear_derived(k);
-	m_keys_forget(k);
+	clear_known(k->known, k->capacity);
 	OPENSSL_cleanse(k, sizeof(*k));
 	free(k);
 }

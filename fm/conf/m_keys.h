@@ -65,7 +65,6 @@ bool m_keys_change(const struct m_keys *keys);
  */
 bool m_keys_remember(struct m_keys *keys, guid_t guid, uint64_t key);
 uint64_t m_keys_remembered(const struct m_keys *keys, guid_t guid); /* 0 = none */
-void m_keys_forget(struct m_keys *keys);			    /* all that is remembered */
 /*
  * Calls fn for ports with a key that is remembered, in no order: so many places of the table from
  * one on. Returns the next place; 0 = that was all.

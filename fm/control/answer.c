@@ -213,11 +213,6 @@ struct map {
 
 /* ---- Switches -------------------------------------------------------------------------------- */
 
-static json_t *index_or_null(int value)
-{
-	return value < 0 ? json_null() : json_integer(value);
-}
-
 static void put(json_t *columns, const char *name, json_t *value)
 {
 	json_t *array = json_object_get(columns, name);
@@ -234,11 +229,10 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 	const struct topo_node *node = &t->nodes[sw];
 	unsigned up[2] = { 0 }, down[2] = { 0 };
 
-	for (unsigned num = 1; num <= node->nports; num++) {
-		const struct topo_port *port = topo_port(t, sw, num), *peer = topo_peer(t, port);
-		bool to_host = peer && topo_is_host(t, peer->node);
+	TOPO_LINKS (t, sw, port, peer) {
+		bool to_host = topo_is_host(t, peer->node);
 
-		if (!peer || t->nodes[peer->node].sharp)
+		if (t->nodes[peer->node].sharp)
 			continue;
 		up[to_host] += port->link_up;
 		down[to_host] += !port->link_up;
@@ -248,8 +242,8 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 	put(columns, "lid", json_integer(topo_port(t, sw, 0)->lid));
 	put(columns, "role", json_string(topo_role_name(node->role)));
 	put(columns, "level", json_integer(node->level));
-	put(columns, "su", index_or_null(node->su));
-	put(columns, "rail", index_or_null(node->rail));
+	put(columns, "su", json_index(node->su));
+	put(columns, "rail", json_index(node->rail));
 	put(columns, "links", json_integer(up[0] + up[1]));
 	put(columns, "links_down", json_integer(down[0] + down[1]));
 	put(columns, "hcas", json_integer(up[1] + down[1]));
@@ -329,11 +323,7 @@ static void take_unhealthy(struct map *map, const struct fabric *fabric)
 	json_t *rows = link_health_links(fabric);
 
 	JSON_EACH (row, rows) {
-		const json_t *a = json_object_get(row, "a");
-		const char *guid = json_text(a, "guid");
-		json_int_t num = json_number(a, "port");
-		uint32_t port =
-			guid ? topo_port_of(map->t, strtoull(guid, NULL, 16), num) : TOPO_NONE;
+		uint32_t port = command_port_of(map->t, json_object_get(row, "a"));
 
 		if (port != TOPO_NONE)
 			map->unhealthy[port] = true;
@@ -358,12 +348,10 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		add_switch(t, sw, columns);
 		map->ntrunks = 0;
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			const struct topo_port *port = topo_port(t, sw, num),
-					       *peer = topo_peer(t, port);
+		TOPO_LINKS (t, sw, port, peer) {
 			unsigned level = t->nodes[sw].level, above;
 
-			if (!peer || peer->node >= t->nswitches)
+			if (peer->node >= t->nswitches)
 				continue;
 			above = t->nodes[peer->node].level;
 			if (level < above ||
@@ -432,6 +420,14 @@ bool command_unpack(json_t *args, char *err, const char *format, ...)
 	if (status)
 		command_refuse(err, "arguments: %s", why.text);
 	return !status;
+}
+
+uint32_t command_port_of(const struct topo *t, const json_t *end)
+{
+	const char *guid = json_text(end, "guid");
+
+	return guid ? topo_port_of(t, strtoull(guid, NULL, 0), json_number(end, "port"))
+		    : TOPO_NONE;
 }
 
 const struct topo *command_topo(const struct command_env *env, char *err)

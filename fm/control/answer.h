@@ -90,6 +90,8 @@ bool command_stream(const struct command_env *env, const struct command *command
 __attribute__((format(printf, 2, 3))) json_t *command_refuse(char *err, const char *format, ...);
 /* jansson's unpack, strict, with its own words in err; false = it does not fit. */
 bool command_unpack(json_t *args, char *err, const char *format, ...);
+/* The end {guid, port} of a row's link, as a port of the snapshot; TOPO_NONE = it is not there. */
+uint32_t command_port_of(const struct topo *t, const json_t *end);
 /* The published fabric, or its tables; NULL with the reason in err. */
 const struct topo *command_topo(const struct command_env *env, char *err);
 const struct tables *command_tables(const struct command_env *env, char *err);

@@ -286,11 +286,7 @@ static void find_unhealthy(struct assess *a)
 	json_t *rows = link_health_links(a->fabric);
 
 	JSON_EACH (row, rows) {
-		const json_t *end = json_object_get(row, "a");
-		const char *guid = json_text(end, "guid");
-		uint32_t p = guid ? topo_port_of(a->t, strtoull(guid, NULL, 16),
-						 json_number(end, "port"))
-				  : TOPO_NONE;
+		uint32_t p = command_port_of(a->t, json_object_get(row, "a"));
 
 		if (p != TOPO_NONE && take_link(a, p))
 			find(a, WARNING, json_text(row, "sick"), event_subject_port(a->t, p), NULL,
@@ -364,13 +360,13 @@ static void find_links(struct assess *a)
 	const struct topo *t = a->t;
 	uint8_t *fates = cutoff_fates(t, fabric_own_node(a->fabric));
 
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
+	TOPO_CABLES (t, port, peer) {
+		uint32_t p = port - t->ports;
 		const struct event_subject subject = event_subject_port(t, p);
 		struct link_down_reason why = { 0 };
 		unsigned state;
 
-		if (!peer || port->peer < p || t->nodes[peer->node].sharp)
+		if (t->nodes[peer->node].sharp)
 			continue;
 		state = port->state < peer->state ? port->state : peer->state;
 		if (state > TOPO_DOWN && state < TOPO_ACTIVE && take_link(a, p))

@@ -16,11 +16,6 @@
 #define TOP_DEFAULT 10
 #define TOP_MAX	    1000
 
-static json_t *traffic_json(double value)
-{
-	return isnan(value) ? json_null() : json_real(value);
-}
-
 struct listing {
 	const struct topo *t;
 	const struct filter *filter;
@@ -60,9 +55,9 @@ static void add_port(void *arg, uint32_t index, const struct port_counters *c)
 	json_decref(counters);
 	if (l->rates)
 		json_put(row, "{so so so}", "xmit_gbps",
-			 traffic_json(traffic_gbps(c, PERF_XMIT_DATA)), "rcv_gbps",
-			 traffic_json(traffic_gbps(c, PERF_RCV_DATA)), "load_percent",
-			 traffic_json(traffic_load(port, c, PERF_XMIT_DATA)));
+			 json_figure(traffic_gbps(c, PERF_XMIT_DATA)), "rcv_gbps",
+			 json_figure(traffic_gbps(c, PERF_RCV_DATA)), "load_percent",
+			 json_figure(traffic_load(port, c, PERF_XMIT_DATA)));
 	l->put(l->arg, row);
 }
 
@@ -187,11 +182,11 @@ static json_t *first_rows(struct ranking *r, int most, uint64_t now_us, bool err
 		json_add(rows, "{so so ss si so so so so so}", "from", end_json(r->t, port), "to",
 			 end_json(r->t, topo_peer(r->t, port)), "speed",
 			 topo_speed_name(port->speed), "width", port->width, "load_percent",
-			 traffic_json(link->load), "gbps",
-			 traffic_json(traffic_gbps(c, PERF_XMIT_DATA)), "back_gbps",
-			 traffic_json(traffic_gbps(link->ends[1], PERF_XMIT_DATA)), "errors_per_s",
-			 traffic_json(link->errors), "age_s",
-			 traffic_json(c ? (now_us - counters_read_us(c)) / 1e6 : NAN));
+			 json_figure(link->load), "gbps",
+			 json_figure(traffic_gbps(c, PERF_XMIT_DATA)), "back_gbps",
+			 json_figure(traffic_gbps(link->ends[1], PERF_XMIT_DATA)), "errors_per_s",
+			 json_figure(link->errors), "age_s",
+			 json_figure(c ? (now_us - counters_read_us(c)) / 1e6 : NAN));
 	}
 	return rows;
 }
@@ -209,13 +204,12 @@ static json_t *answer_top(const struct command_env *env, json_t *args, char *err
 	r.counters = mem_array(r.counters, r.t->nports + 1u);
 	r.links = mem_array(r.links, r.t->nlinks + 1u);
 	link_health_each_port(env->fabric, keep_counters, &r);
-	for (uint32_t p = 0; p < r.t->nports; p++) {
-		const struct topo_port *port = &r.t->ports[p], *peer = topo_peer(r.t, port);
+	TOPO_CABLES (r.t, port, peer) {
+		uint32_t p = port - r.t->ports;
 
-		if (!peer || port->peer < p || !port->link_up || r.t->nodes[peer->node].sharp ||
-		    r.t->nodes[port->node].sharp || !filter_has_link(r.filter, p))
-			continue;
-		r.links[r.count++] = link_of(&r, p);
+		if (port->link_up && !r.t->nodes[peer->node].sharp &&
+		    !r.t->nodes[port->node].sharp && filter_has_link(r.filter, p))
+			r.links[r.count++] = link_of(&r, p);
 	}
 
 	for (uint32_t i = 0; i < r.count; i++)

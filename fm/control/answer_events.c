@@ -7,6 +7,7 @@
 #include "fm/loop/log.h"
 #include "fm/fabric/view.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 #define COUNT_DEFAULT 20
 #define COUNT_MAX     10000
@@ -70,7 +71,7 @@ bool events_query(const struct fabric *fabric, json_t *args, struct event_query 
 static bool is_somebody(const struct command_env *env, json_t *args,
 			const struct event_query *query, char *err)
 {
-	const char *what = json_string_value(json_object_get(args, "node"));
+	const char *what = json_text(args, "node");
 	struct event_query any = { 0 };
 	struct place place;
 	json_t *rows;

@@ -17,6 +17,7 @@
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
+#include "topology/base/text.h"
 #include "topology/cabling/cabling.h"
 #include "topology/graph/cutoff.h"
 #include "topology/graph/risk.h"
@@ -111,25 +112,19 @@ static bool change_one(struct whatif *w, const char *what, change_fn *change, ch
 		for (unsigned num = 1; num <= w->present->nodes[nodes[i]].nports; num++)
 			if (!place.port || num == place.port)
 				changed += change(w, nodes[i], num);
-	if (!changed)
-		snprintf(err, COMMAND_ERROR_SIZE, "%s: there is no such link", what);
-	return changed > 0;
+	return changed || command_refuse(err, "%s: there is no such link", what);
 }
 
 /* change NULL: states of hosts, "HOST=STATE". */
 static bool take_all(struct whatif *w, const json_t *list, change_fn *change, char *err)
 {
-	if (list && !json_is_array(list)) {
-		snprintf(err, COMMAND_ERROR_SIZE, "arguments: a list of names is expected");
-		return false;
-	}
+	if (list && !json_is_array(list))
+		return command_refuse(err, "arguments: a list of names is expected");
 	JSON_EACH (what, list) {
 		const char *text = json_string_value(what);
 
-		if (!text) {
-			snprintf(err, COMMAND_ERROR_SIZE, "arguments: a name must be text");
-			return false;
-		}
+		if (!text)
+			return command_refuse(err, "arguments: a name must be text");
 		if (change ? !change_one(w, text, change, err)
 			   : nvlink_assume(w->env->fabric, text, &w->states, err) != 0)
 			return false;
@@ -258,6 +253,25 @@ static bool add_plan(struct whatif *w, const char *name, const char *text, char 
 	return fits;
 }
 
+/* A copy of the present, which faults then change. whatif_end() frees all that w has. */
+static void whatif_begin(struct whatif *w)
+{
+	w->named = mem_alloc(w->present->nports + 1, 1);
+	w->builder = topo_builder_from(w->present);
+}
+
+static void whatif_end(struct whatif *w)
+{
+	topo_builder_free(w->builder);
+	topo_unref(w->t);
+	topo_unref(w->faulty);
+	lid_map_free(w->lids);
+	tables_fini(&w->tables);
+	free(w->states);
+	free(w->storage);
+	free(w->named);
+}
+
 /* {"fail": [WHAT ..], "cordon": [WHAT ..], "nvswitch": ["HOST=STATE" ..], "plan": TEXT} */
 static json_t *whatif_answer(const struct command_env *env, json_t *args, char *err)
 {
@@ -270,8 +284,7 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 	if (!command_unpack(args, err, "{s?o, s?o, s?o, s?s, s?s}", "fail", &fail, "cordon",
 			    &cordon, "nvswitch", &nvswitch, "plan", &plan, "file", &file))
 		return NULL;
-	w.named = mem_alloc(w.present->nports + 1, 1);
-	w.builder = topo_builder_from(w.present);
+	whatif_begin(&w);
 	if (take_all(&w, fail, fail_link, err) && take_all(&w, cordon, cordon_link, err) &&
 	    take_all(&w, nvswitch, NULL, err)) {
 		w.faulty = topo_freeze(w.builder);
@@ -281,14 +294,7 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 		if (!plan || add_plan(&w, file, plan, err))
 			result = document(&w);
 	}
-	topo_builder_free(w.builder);
-	topo_unref(w.t);
-	topo_unref(w.faulty);
-	lid_map_free(w.lids);
-	tables_fini(&w.tables);
-	free(w.states);
-	free(w.storage);
-	free(w.named);
+	whatif_end(&w);
 
 	return result;
 }
@@ -361,11 +367,9 @@ static json_t *job_rows(struct jobs *j, const json_t *list, char *err)
 		}
 		if (j->nlosing)
 			losing = hostlist_format(j->losing, j->nlosing);
-		json_array_append_new(rows,
-				      json_pack("{ss ss si so* si ss*}", "job", name, "nodes",
-						hosts, "hosts", j->hosts_known, "unknown",
-						json_array_size(j->unknown) ? j->unknown : NULL,
-						"hcas_lost", j->hcas_lost, "losing", losing));
+		json_add(rows, "{ss ss si so* si ss*}", "job", name, "nodes", hosts, "hosts",
+			 j->hosts_known, "unknown", json_array_size(j->unknown) ? j->unknown : NULL,
+			 "hcas_lost", j->hcas_lost, "losing", losing);
 		if (!json_array_size(j->unknown))
 			json_decref(j->unknown);
 		free(losing);
@@ -395,7 +399,7 @@ static void mark_hit(json_t *rows, const struct ebb_job *now, const struct ebb_j
 {
 	for (size_t i = json_array_size(rows); i-- > 0;) {
 		json_t *row = json_array_get(rows, i);
-		bool is_hit = json_integer_value(json_object_get(row, "hcas_lost")) ||
+		bool is_hit = json_number(row, "hcas_lost") ||
 			      (then && then[i].share < now[i].share * 0.99);
 
 		json_object_set_new(row, "hit", json_boolean(is_hit));
@@ -416,8 +420,7 @@ static json_t *jobs_answer(const struct command_env *env, json_t *args, char *er
 	    !command_unpack(args, err, "{s:o, s?o, s?o, s?b}", "jobs", &list, "fail", &fail,
 			    "cordon", &cordon, "hit", &hit))
 		return NULL;
-	w.named = mem_alloc(w.present->nports + 1, 1);
-	w.builder = topo_builder_from(w.present);
+	whatif_begin(&w);
 	j.job_of = mem_array(j.job_of, j.t->nhosts + 1);
 	j.losing = mem_array(j.losing, j.t->nhosts + 1);
 	for (uint32_t h = 0; h < j.t->nhosts; h++) {
@@ -453,11 +456,7 @@ static json_t *jobs_answer(const struct command_env *env, json_t *args, char *er
 			free(then);
 		}
 	}
-	topo_builder_free(w.builder);
-	topo_unref(w.faulty);
-	lid_map_free(w.lids);
-	tables_fini(&w.tables);
-	free(w.named);
+	whatif_end(&w);
 	names_fini(&j.hosts);
 	free(j.job_of);
 	free(j.losing);
@@ -547,7 +546,7 @@ static void list_keys(struct names_asked *n, json_t *rows, const char *key)
 	json_t *seen = json_object();
 
 	JSON_EACH (row, rows) {
-		const char *name = json_string_value(json_object_get(row, key));
+		const char *name = json_text(row, key);
 
 		if (name && !json_object_get(seen, name)) {
 			json_object_set_new(seen, name, json_true());

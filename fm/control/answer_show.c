@@ -30,7 +30,7 @@ static void show_tree(struct show *s, uint16_t mlid)
 				array_add(text, "%s%u", *text ? " " : "", port);
 		json_add(rows, "{so so ss sb}", "switch",
 			 sw == TOPO_NONE ? json_guid(hop->guid) : json_string(s->t->nodes[sw].name),
-			 "level", show_index(sw == TOPO_NONE ? -1 : s->t->nodes[sw].level),
+			 "level", json_index(sw == TOPO_NONE ? -1 : s->t->nodes[sw].level),
 			 "out_ports", text, "root", hop->sw == tree->root);
 	}
 	json_object_set_new(s->doc, "tree", rows);
@@ -92,9 +92,9 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 			at == TOPO_NONE ? NULL : topo_peer(s->t, &s->t->ports[at]);
 
 		json_put(member, "{so ss? so}", "lid",
-			 show_index(at == TOPO_NONE ? -1 : s->view.lids->lid_of_port[at]), "leaf",
+			 json_index(at == TOPO_NONE ? -1 : s->view.lids->lid_of_port[at]), "leaf",
 			 peer ? s->t->nodes[peer->node].name : NULL, "leaf_port",
-			 show_index(peer ? peer->num : -1));
+			 json_index(peer ? peer->num : -1));
 	}
 	json_object_set(s->doc, "members", members);
 	about.mlid = strtoul(json_text(group, "mlid"), NULL, 0);

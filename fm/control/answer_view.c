@@ -180,10 +180,9 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 	if (!sick && !(filter && (filter->unhealthy || filter->down))) {
 		const struct topo *t = fabric_view(env->fabric).topo;
 
-		for (uint32_t p = 0; p < t->nports; p++)
-			if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p &&
-			    filter_has_link(env->filter, p))
-				put(arg, dump_json_link(t, p));
+		TOPO_CABLES (t, port, peer)
+			if (filter_has_link(env->filter, port - t->ports))
+				put(arg, dump_json_link(t, port - t->ports));
 
 		return true;
 	}
@@ -192,13 +191,12 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 	filter_links(filter, rows);
 	JSON_EACH (row, rows) {
 		const json_t *end = json_object_get(row, "a");
-		const char *guid = json_string_value(json_object_get(end, "guid"));
+		const char *guid = json_text(end, "guid");
 		struct link_down_reason why;
 
 		if (guid && json_is_false(json_object_get(row, "up")) &&
 		    link_down_reason(env->fabric, strtoull(guid, NULL, 16),
-				     (uint8_t)json_integer_value(json_object_get(end, "port")),
-				     &why))
+				     (uint8_t)json_number(end, "port"), &why))
 			json_put(row, "{ss ss*}", "reason", why.reason, "blame",
 				 *why.blame ? why.blame : NULL);
 		put(arg, json_incref(row));
@@ -249,8 +247,7 @@ static json_t *answer_hosts(const struct command_env *env, json_t *args, char *e
 
 		JSON_EACH (row, rows)
 			if (text_is_host_name(json_text(row, "name")))
-				json_array_append_new(
-					names, json_pack("{ss}", "name", json_text(row, "name")));
+				json_add(names, "{ss}", "name", json_text(row, "name"));
 		json_decref(rows);
 		rows = names;
 	}

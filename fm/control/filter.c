@@ -4,6 +4,7 @@
 #include "fm/sa/module.h"
 #include "routing/ftree/route.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /* ---- Find ------------------------------------------------------------------------------------ */
 
@@ -212,15 +213,6 @@ static bool has_numbers(const struct filter *f, char *err)
 	       is_within(f->su, &sus, "scalable unit", 1, err);
 }
 
-static uint32_t port_of_end(const struct topo *t, const json_t *end)
-{
-	const char *guid = json_string_value(json_object_get(end, "guid"));
-
-	return guid ? topo_port_of(t, strtoull(guid, NULL, 0),
-				   json_integer_value(json_object_get(end, "port")))
-		    : TOPO_NONE;
-}
-
 /* Taken out of the arguments; what is no text, number or flag where one belongs is refused. */
 static bool unpack(struct filter *f, unsigned filters, json_t *args, json_t *mine,
 		   const char *texts[4], char *err)
@@ -271,7 +263,7 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 
 		f->sick = mem_array(f->sick, f->topo->nports + 1u);
 		JSON_EACH (row, rows) {
-			uint32_t port = port_of_end(f->topo, json_object_get(row, "a"));
+			uint32_t port = command_port_of(f->topo, json_object_get(row, "a"));
 
 			if (port == TOPO_NONE)
 				continue;
@@ -316,12 +308,9 @@ static bool is_near(const struct filter *f, const struct place *place, uint32_t 
 
 	if (is_anywhere(place) || is_at(f, place, node))
 		return true;
-	for (unsigned num = 1; num <= t->nodes[node].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, node, num));
-
-		if (peer && is_port_at(f, place, peer))
+	TOPO_LINKS (t, node, port, peer)
+		if (is_port_at(f, place, peer))
 			return true;
-	}
 	return false;
 }
 
@@ -427,7 +416,7 @@ void filter_links(const struct filter *f, json_t *rows)
 {
 	for (size_t i = json_array_size(rows); f && i-- > 0;) {
 		const json_t *row = json_array_get(rows, i);
-		uint32_t port = port_of_end(f->topo, json_object_get(row, "a"));
+		uint32_t port = command_port_of(f->topo, json_object_get(row, "a"));
 
 		if (port != TOPO_NONE && !filter_has_link(f, port))
 			json_array_remove(rows, i);
@@ -437,7 +426,7 @@ void filter_links(const struct filter *f, json_t *rows)
 void filter_hosts(const struct filter *f, json_t *rows, const char *key)
 {
 	for (size_t i = json_array_size(rows); f && i-- > 0;) {
-		const char *name = json_string_value(json_object_get(json_array_get(rows, i), key));
+		const char *name = json_text(json_array_get(rows, i), key);
 		uint32_t host = name ? place_host(f->topo, name) : TOPO_NONE;
 
 		if (host != TOPO_NONE && !filter_has_host(f, host))

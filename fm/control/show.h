@@ -41,8 +41,6 @@ void show_port_facts(struct show *s, uint32_t port);
 
 /* ---- show_rows.c ----------------------------------------------------------------------------- */
 
-json_t *show_index(int value); /* null for -1, none */
-
 /* "leaf, tier 1 of 3, SU 2, rail 3": counted as people do. */
 void show_place(struct show *s, json_t *to, uint32_t node);
 /* State, width, speed, and what is at the other end of a port. */

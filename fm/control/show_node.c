@@ -34,10 +34,10 @@ static uint32_t port_of(const struct show *s, uint32_t ca)
 	for (unsigned num = 1; num <= node->nports; num++)
 		if (s->view.lids->lid_of_port[node->port0 + num])
 			return node->port0 + num;
-	for (unsigned num = 1; num <= node->nports; num++)
-		if (topo_port(s->t, ca, num)->peer != TOPO_NONE)
-			return node->port0 + num;
-	return node->port0 + 1;
+
+	const struct topo_port *cabled = topo_link_from(s->t, ca, 1);
+
+	return node->port0 + (cabled ? cabled->num : 1);
 }
 
 static json_t *hca_row(struct show *s, uint32_t ca)
@@ -47,7 +47,7 @@ static json_t *hca_row(struct show *s, uint32_t ca)
 	uint16_t lid = s->view.lids->lid_of_port[at];
 	char *note = show_note(s, at);
 	json_t *row = json_pack("{ss so so ss*}", "hca", device_of(s->t, ca), "rail",
-				show_index(node->rail), "lid", show_index(lid ? lid : -1), "label",
+				json_index(node->rail), "lid", json_index(lid ? lid : -1), "label",
 				show_label(s, at));
 
 	show_link(s, row, at);
@@ -167,7 +167,7 @@ void show_host(struct show *s, uint32_t h)
 		 json_sprintf("%u/%u", up, host->ncas + missing.unknown));
 	hosts_add_verdict(&verdict, s->doc);
 	json_put(s->doc, "{so so}", "missing", missing.list, "su",
-		 show_index(s->t->nodes[cas[0]].su));
+		 json_index(s->t->nodes[cas[0]].su));
 	show_nvlinks(s, host->name);
 	json_object_set_new(s->doc, "ports", rows);
 	show_end_ports(s, ports, host->ncas);
@@ -193,8 +193,8 @@ void show_path(struct show *s, unsigned lid)
 
 			json_add(rows, "{ss ss so so}", "name", node->name, "role",
 				 topo_role_name(node->role), "in_port",
-				 show_index(hop->in_port ? hop->in_port : -1), "out_port",
-				 show_index(hop->out_port ? hop->out_port : -1));
+				 json_index(hop->in_port ? hop->in_port : -1), "out_port",
+				 json_index(hop->out_port ? hop->out_port : -1));
 		}
 	json_object_set_new(s->doc, "path", rows);
 }
@@ -213,12 +213,9 @@ static struct around look_around(struct show *s, uint32_t n)
 	const struct topo *t = s->t;
 	struct around a = { 0 };
 
-	for (unsigned num = 1; num <= t->nodes[n].nports; num++) {
-		const struct topo_port *port = topo_port(t, n, num), *peer = topo_peer(t, port);
-		bool transit = peer && peer->node < t->nswitches;
+	TOPO_LINKS (t, n, port, peer) {
+		bool transit = peer->node < t->nswitches;
 
-		if (!peer)
-			continue;
 		a.up += port->link_up;
 		a.down += !port->link_up;
 		a.isolated += port->isolated || peer->isolated;
@@ -239,10 +236,8 @@ static unsigned count_switches(const struct topo *t, uint32_t n, bool above)
 	bool *met = mem_array(met, t->nswitches + 1u);
 	unsigned count = 0;
 
-	for (unsigned num = 1; num <= t->nodes[n].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, n, num));
-
-		if (!peer || peer->node >= t->nswitches || met[peer->node] ||
+	TOPO_LINKS (t, n, port, peer) {
+		if (peer->node >= t->nswitches || met[peer->node] ||
 		    t->nodes[peer->node].level == t->nodes[n].level ||
 		    (t->nodes[peer->node].level > t->nodes[n].level) != above)
 			continue;
@@ -267,12 +262,11 @@ static void show_neighbours(struct show *s, uint32_t n, const uint32_t *lids)
 	unsigned count = 0;
 	json_t *rows = json_array();
 
-	for (unsigned num = 1; num <= s->t->nodes[n].nports; num++) {
-		const struct topo_port *port = topo_port(s->t, n, num);
-		const struct topo_port *peer = topo_peer(s->t, port);
+	TOPO_LINKS (s->t, n, port, peer) {
+		unsigned num = port->num;
 		struct neighbour *at;
 
-		if (!peer || peer->node >= s->t->nswitches)
+		if (peer->node >= s->t->nswitches)
 			continue;
 		for (at = list; at < list + count && at->sw != peer->node;)
 			at++;
@@ -386,7 +380,7 @@ static void show_node_facts(struct show *s, uint32_t n)
 
 	json_put(s->doc, "{ss* so so so*}", "description",
 		 strcmp(node->name, node->desc) ? node->desc : NULL, "guid", json_guid(node->guid),
-		 "lid", show_index(lid ? lid : -1), "subnet_manager",
+		 "lid", json_index(lid ? lid : -1), "subnet_manager",
 		 lid && lid == s->view.sm_lid ? json_true() : NULL);
 	show_place(s, s->doc, n);
 	if (node->type == TOPO_SWITCH) {
@@ -397,14 +391,13 @@ static void show_node_facts(struct show *s, uint32_t n)
 			 node->mft_cap);
 		json_decref(rows);
 	} else {
-		const struct topo_port *leaf = NULL;
+		const struct topo_port *own = topo_link_from(s->t, n, 1);
+		const struct topo_port *leaf = own ? topo_peer(s->t, own) : NULL;
 
-		for (unsigned num = 1; num <= node->nports && !leaf; num++)
-			leaf = topo_peer(s->t, topo_port(s->t, n, num));
 		json_put(s->doc, "{ss? ss? so}", "host",
 			 node->host == TOPO_NONE ? NULL : s->t->hosts[node->host].name, "leaf",
 			 leaf ? s->t->nodes[leaf->node].name : NULL, "leaf_port",
-			 show_index(leaf ? leaf->num : -1));
+			 json_index(leaf ? leaf->num : -1));
 	}
 	show_links_facts(s, n);
 	json_put(s->doc, "{so so so}", "vendor", json_sprintf("0x%06x", node->vendor), "device",

@@ -127,7 +127,7 @@ void show_port_facts(struct show *s, uint32_t at)
 	show_place(s, s->doc, port->node);
 	if (port->guid && node->type != TOPO_SWITCH)
 		json_put(s->doc, "{so so so*}", "port_guid", json_guid(port->guid), "lid",
-			 show_index(lid ? lid : -1), "subnet_manager",
+			 json_index(lid ? lid : -1), "subnet_manager",
 			 lid && lid == s->view.sm_lid ? json_true() : NULL);
 	show_link(s, s->doc, at);
 	json_put(s->doc, "{sb ss? si sf}", "up", port->link_up, "note", note, "mtu",

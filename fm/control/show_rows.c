@@ -62,13 +62,6 @@ void show_news(struct show *s, const struct event_about *about)
 		 take_rows(rows, about, held, 4));
 }
 
-/* ---- Members --------------------------------------------------------------------------------- */
-
-json_t *show_index(int value)
-{
-	return value < 0 ? json_null() : json_integer(value);
-}
-
 /* ---- Place ----------------------------------------------------------------------------------- */
 
 void show_place(struct show *s, json_t *to, uint32_t n)
@@ -85,8 +78,8 @@ void show_place(struct show *s, json_t *to, uint32_t n)
 	json_put(to, "{so ss so* so so}", "place",
 		 json_sprintf("%s%s%s%s", topo_role_name(node->role), tier, su, rail), "role",
 		 topo_role_name(node->role), "level",
-		 n < s->t->nswitches ? json_integer(node->level) : NULL, "su", show_index(node->su),
-		 "rail", show_index(node->rail));
+		 n < s->t->nswitches ? json_integer(node->level) : NULL, "su", json_index(node->su),
+		 "rail", json_index(node->rail));
 }
 
 /* ---- Links ----------------------------------------------------------------------------------- */
@@ -98,7 +91,7 @@ void show_link(struct show *s, json_t *to, uint32_t at)
 	json_put(to, "{ss si ss ss? so}", "state", topo_state_name(port->state), "width",
 		 port->width, "speed", topo_speed_name(port->speed), "to",
 		 peer ? s->t->nodes[peer->node].name : NULL, "to_port",
-		 show_index(peer ? peer->num : -1));
+		 json_index(peer ? peer->num : -1));
 }
 
 static bool is_end(const json_t *end, const struct topo *t, const struct topo_port *port)
@@ -194,8 +187,7 @@ void show_rates(struct show *s, json_t *to, uint32_t at)
 	uint64_t read_us = c ? counters_read_us(c) : 0;
 
 	json_put(to, "{so so so so}", "out_gbps", gbps(c, PERF_XMIT_DATA), "in_gbps",
-		 gbps(c, PERF_RCV_DATA), "errors_per_s",
-		 isnan(errors) ? json_null() : json_real(errors), "age_s",
+		 gbps(c, PERF_RCV_DATA), "errors_per_s", json_figure(errors), "age_s",
 		 read_us ? json_real((link_health_now_us(s->env->fabric) - read_us) / 1e6)
 			 : json_null());
 }

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <strings.h>
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 void event_time(char when[EVENT_TIME], const struct tm *utc, unsigned ms)
 {
@@ -127,7 +128,7 @@ static bool is_listed(const char *list, const char *word)
 
 static const char *text_of(const json_t *event, const char *key)
 {
-	const char *text = json_string_value(json_object_get(event, key));
+	const char *text = json_text(event, key);
 
 	return text ? text : "";
 }
@@ -170,11 +171,6 @@ struct event_about event_about_host(const struct topo *t, uint32_t host)
 static guid_t guid_of(const json_t *row, const char *key)
 {
 	return strtoull(text_of(row, key), NULL, 16);
-}
-
-static unsigned number_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
 }
 
 static bool is_end(const struct event_about *about, guid_t node, unsigned port)
@@ -222,13 +218,13 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 	bool called = false;
 
 	if (about->mlid || about->pkey)
-		return about->mlid ? number_of(row, "mlid") == about->mlid
+		return about->mlid ? json_number(row, "mlid") == about->mlid
 				   : guid_of(row, "pkey") == about->pkey;
 	if (!about->count && !*about->host && !*about->name)
 		return true;
 	JSON_EACH (port, json_object_get(row, "ports"))
-		if (is_end(about, guid_of(port, "node"), number_of(port, "port")) ||
-		    is_end(about, guid_of(port, "peer"), number_of(port, "peer_port")))
+		if (is_end(about, guid_of(port, "node"), json_number(port, "port")) ||
+		    is_end(about, guid_of(port, "peer"), json_number(port, "peer_port")))
 			return true;
 	if (!node && !*host) {
 		const char *text = text_of(row, "text"), *far = strstr(text, " - ");
@@ -252,8 +248,8 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 	/* What the fabric has no more goes by its name of the time. */
 	for (size_t i = 0; !about->count && !*about->host && i < ARRAY_SIZE(names); i++)
 		called |= !strcasecmp(text_of(row, names[i]), about->name);
-	return called || is_end(about, node, number_of(row, "port")) ||
-	       is_end(about, peer, number_of(row, "peer_port")) ||
+	return called || is_end(about, node, json_number(row, "port")) ||
+	       is_end(about, peer, json_number(row, "peer_port")) ||
 	       (*about->host && !strcmp(host, about->host));
 }
 

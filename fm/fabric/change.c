@@ -131,9 +131,7 @@ static unsigned live_links(const struct topo *t, uint32_t node, unsigned *hosts)
 	unsigned live = 0;
 
 	*hosts = 0;
-	for (unsigned num = 1; num <= t->nodes[node].nports; num++) {
-		const struct topo_port *port = topo_port(t, node, num), *peer = topo_peer(t, port);
-
+	TOPO_LINKS (t, node, port, peer) {
 		if (!port->link_up || t->nodes[peer->node].sharp)
 			continue;
 		live++;
@@ -250,10 +248,8 @@ static bool is_logged_by_its_switch(const struct changes *s, const struct diff_i
  */
 static const struct topo_node *predecessor(const struct changes *s, uint32_t node)
 {
-	for (unsigned num = 1; num <= s->newer->nodes[node].nports; num++) {
-		const struct topo_port *far = topo_peer(s->newer, topo_port(s->newer, node, num));
-		uint32_t was =
-			far ? topo_find(s->older, s->newer->nodes[far->node].guid) : TOPO_NONE;
+	TOPO_LINKS (s->newer, node, port, far) {
+		uint32_t was = topo_find(s->older, s->newer->nodes[far->node].guid);
 		unsigned hosts;
 
 		if (was == TOPO_NONE || far->num > s->older->nodes[was].nports)
@@ -397,10 +393,10 @@ static void log_bounces(struct changes *s)
 {
 	const struct topo *newer = s->newer;
 
-	for (uint32_t p = 0; p < newer->nports; p++) {
-		const struct topo_port *now = &newer->ports[p], *peer = topo_peer(newer, now);
+	TOPO_CABLES (newer, now, peer) {
+		uint32_t p = now - newer->ports;
 
-		if (!peer || now->peer < p || !has_bounced(s, p))
+		if (!has_bounced(s, p))
 			continue;
 		link_fell(s, newer->nodes[now->node].guid, now->num);
 		if (!rebooted(s, now->node) && !rebooted(s, peer->node)) {

@@ -405,7 +405,8 @@ static void parts_fini(struct fabric *f, bool all)
 	fabric_deploy_fini(f);
 	fabric_links_fini(f);
 	free(f->faults);
-	fabric_requests_fini(f);
+	loop_timer_free(f->requests.timer);
+	free(f->requests.dirty.guids);
 	fabric_settle_fini(f);
 
 	sa_free(f->sa);

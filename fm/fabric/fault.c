@@ -189,7 +189,7 @@ void fabric_fault_programmed(struct fabric *f)
 	/* The risk is that of now, standing damage with it, for the next fault meets both. */
 	unsigned switches = fabric_last_programmed(f)->switches;
 	json_t *risk = risk_json(fabric_view(f).topo);
-	const char *text = json_string_value(json_object_get(risk, "text"));
+	const char *text = json_text(risk, "text");
 
 	event_log_add(f->events, LOG_NOTICE, loss ? "rerouted" : "restored", NULL,
 		      details(f, a, switches, risk),

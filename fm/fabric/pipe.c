@@ -73,12 +73,6 @@ void fabric_request_reregister_port(struct fabric *f, guid_t node, uint8_t port)
 	bringup_reregister_port(f->bringup, node, port);
 }
 
-void fabric_requests_fini(struct fabric *f)
-{
-	loop_timer_free(f->requests.timer);
-	free(f->requests.dirty.guids);
-}
-
 /* ---- The role in force, and the change that waits for the loop; fabric.c serves that --------- */
 
 static const char *role_name(enum fabric_role role)

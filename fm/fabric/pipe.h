@@ -247,7 +247,6 @@ struct fabric {
 
 /* ---- Requests, the role, figures (pipe.c) ---------------------------------------------------- */
 
-void fabric_requests_fini(struct fabric *f); /* frees the timer, which fabric.c makes */
 /* serve: calls fabric_role_enter(), from the loop. */
 void fabric_role_init(struct fabric *f, loop_fn *serve);
 void fabric_role_fini(struct fabric *f);

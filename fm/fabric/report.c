@@ -36,10 +36,8 @@ static int drained(const struct topo *t, enum drain why)
 {
 	int count = 0;
 
-	for (uint32_t p = 0; p < t->nports; p++)
-		if (t->ports[p].peer != TOPO_NONE && t->ports[p].peer > p)
-			count += is_drained(&t->ports[p], why) ||
-				 is_drained(&t->ports[t->ports[p].peer], why);
+	TOPO_CABLES (t, port, peer)
+		count += is_drained(port, why) || is_drained(peer, why);
 	return count;
 }
 
@@ -148,9 +146,7 @@ static const char *headline(const json_t *doc)
 	for (unsigned i = 0; i < ARRAY_SIZE(counts); i++)
 		degraded |= json_integer_value(counts[i]) > 0;
 	if (!json_is_true(json_object_get(doc, "fabric_up")))
-		return !strcmp(json_string_value(json_object_get(doc, "state")) ?: "", "standby")
-			       ? "STANDBY"
-			       : "DOWN";
+		return !strcmp(json_text(doc, "state") ?: "", "standby") ? "STANDBY" : "DOWN";
 	return degraded ? "UP (DEGRADED)" : "UP";
 }
 

@@ -9,6 +9,7 @@
 #include "fm/os/helper.h"
 #include "fm/perf/module.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 #include "topology/files/dump.h"
 #include "topology/graph/cutoff.h"
 
@@ -440,11 +441,7 @@ static void judge(struct hosts_room *r, uint32_t host, struct host_verdict *v)
 		enum cutoff_fate fate = r->fates[ca];
 		bool links = false, up = false;
 
-		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-			const struct topo_port *port = topo_port(t, ca, num);
-
-			if (port->peer == TOPO_NONE)
-				continue;
+		TOPO_LINKS (t, ca, port, peer) {
 			links = true;
 			up |= port->link_up && port->state == TOPO_ACTIVE;
 
@@ -452,7 +449,6 @@ static void judge(struct hosts_room *r, uint32_t host, struct host_verdict *v)
 			 * Of a port with a known link: "mlx5_3", and which of its ports where it
 			 * has several links.
 			 */
-			const struct topo_port *peer = topo_peer(t, port);
 			const char *device = host_device(t, port->node),
 				   *far = t->nodes[peer->node].name;
 			char name[64];
@@ -506,9 +502,8 @@ void hosts_add_verdict(const struct host_verdict *v, json_t *row)
 		json_array_append_new(reasons, json_string(v->reasons[i].text));
 	if (v->more)
 		json_array_append_new(reasons, json_sprintf("and %u more", v->more));
-	json_object_update_new(row, json_pack("{ss so si si}", "verdict", host_state_name(v->state),
-					      "reasons", reasons, "hcas_up", v->hcas_up,
-					      "hcas_known", v->hcas));
+	json_put(row, "{ss so si si}", "verdict", host_state_name(v->state), "reasons", reasons,
+		 "hcas_up", v->hcas_up, "hcas_known", v->hcas);
 }
 
 json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void *arg)

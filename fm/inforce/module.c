@@ -167,11 +167,11 @@ static uint64_t *waited_since(struct inv_node *node)
 /* A host whose link is not Active waits for the switch there, if that is ill or has booted. */
 static uint32_t blamed(const struct inforce *in, const struct topo *t, uint32_t n)
 {
-	for (unsigned p = 1; n >= t->nswitches && p <= t->nodes[n].nports; p++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, n, p));
+	if (n < t->nswitches)
+		return n;
+	TOPO_LINKS (t, n, port, peer) {
 		const struct inv_node *sw =
-			peer ? inventory_find(in->services.inventory, t->nodes[peer->node].guid)
-			     : NULL;
+			inventory_find(in->services.inventory, t->nodes[peer->node].guid);
 
 		if (sw && (sw->silent || inv_node_is(sw, INV_NO_SETS | INV_WRONG_TABLES) ||
 			   has_booted(sw)))
@@ -354,7 +354,7 @@ static void status(const void *room, json_t *doc)
 	char text[128];
 
 	json_object_set_new(doc, "in_force", inforce_json(in->fabric));
-	if (in->cut_off <= json_integer_value(json_object_get(doc, "hcas_cut_off")))
+	if (in->cut_off <= json_number(doc, "hcas_cut_off"))
 		return;
 	array_printf(text, "%u %s cut off", in->cut_off, words_plural(in->cut_off, "HCA", "HCAs"));
 	json_object_set_new(doc, "hcas_cut_off", json_integer(in->cut_off));

@@ -13,6 +13,7 @@
 #include "routing/lid_plan.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/base/text.h"
 #include "topology/cabling/cabling.h"
 
 /* ---- The fabric behind a link ---------------------------------------------------------------- */
@@ -113,13 +114,10 @@ json_t *beyond_moves(const struct admission *a, bool is_master, unsigned *others
 	by = lid_distance(taken, moving, memory->last ? memory->first : 1, last);
 	for (unsigned lid = 1; lid < LID_SPACE; lid++)
 		if (moving[lid])
-			json_array_append_new(
-				rows,
-				json_pack("{si so sb so*}", "lid", lid, "to",
-					  by ? json_integer((lid + by) % LID_SPACE) : json_null(),
-					  "ours", ours, "name",
-					  ours ? json_string(fabric_view_name_of_lid(&view, lid))
-					       : NULL));
+			json_add(rows, "{si so sb so*}", "lid", lid, "to",
+				 by ? json_integer((lid + by) % LID_SPACE) : json_null(), "ours",
+				 ours, "name",
+				 ours ? json_string(fabric_view_name_of_lid(&view, lid)) : NULL);
 	return rows;
 }
 

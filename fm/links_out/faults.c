@@ -26,6 +26,7 @@
 #include "fm/sweep/bringup.h"
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 #define GATHER_US 100000
 #define SETS_LOST 4	 /* Sets, all tries of each, between Gets that are answered: no loss */
@@ -145,10 +146,9 @@ json_t *faults_json(const struct links_out *table)
 		const char *word = it->rule->word;
 
 		if (it->rule->group == OUT_FAULT && it->state != OUT_ABSENT)
-			json_array_append_new(
-				rows, json_pack("{ss ss sb sf}", "what", name_of(it).text, "why",
-						word, "in_force", it->state == OUT_IN_FORCE,
-						"since_s", (now - it->since_us) / 1e6));
+			json_add(rows, "{ss ss sb sf}", "what", name_of(it).text, "why", word,
+				 "in_force", it->state == OUT_IN_FORCE, "since_s",
+				 (now - it->since_us) / 1e6);
 	}
 	return rows;
 }
@@ -618,8 +618,10 @@ void faults_swept(struct links_out *table, const struct sweep_result *result)
 		}
 }
 
-void faults_programmed(struct links_out *table, const struct fabric_programmed *programmed)
+void faults_programmed(void *arg, const struct fabric_programmed *programmed)
 {
+	struct links_out *table = arg;
+
 	if (programmed->tables && programmed->tables->failed)
 		program_refusers(table->services.program, suspect, table);
 	if (!programmed->ports || !programmed->ports->links_failed)

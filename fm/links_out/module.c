@@ -5,6 +5,7 @@
 #include "fm/fabric/host_verdict.h"
 #include "fm/links_out/rules.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 #include "topology/files/dump.h"
 
 /* ---- For rooms that find links unhealthy ----------------------------------------------------- */
@@ -181,11 +182,6 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 	return NULL;
 }
 
-static void programmed(void *room, const struct fabric_programmed *programmed)
-{
-	faults_programmed(room, programmed);
-}
-
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	if (step == FABRIC_PUBLISHED)
@@ -206,9 +202,8 @@ static void status(const void *room, json_t *doc)
 	unsigned wrong = table->counts[OUT_MISWIRED] + table->counts[OUT_PLAN];
 
 	json_object_set_new(doc, "isolated", faults_json(table));
-	json_object_update_new(doc, json_pack("{si si si}", "links_held", admission_held(a),
-					      "miswired", wrong, "links_planned",
-					      a->plan.topo ? topo_links(a->plan.topo) : 0));
+	json_put(doc, "{si si si}", "links_held", admission_held(a), "miswired", wrong,
+		 "links_planned", a->plan.topo ? topo_links(a->plan.topo) : 0);
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */
@@ -233,10 +228,8 @@ void links_out_rows(const struct fabric *fabric, json_t *rows)
 					       : it->state == OUT_WAIVED		? "waived"
 									 : "quarantined",
 					       json_string(it->why));
-		json_object_update_new(
-			row, json_pack("{si so sb}", "seconds", it->seconds, "left_s",
-				       held ? json_null() : json_integer(left_us / 1000000),
-				       "until_clean", held));
+		json_put(row, "{si so sb}", "seconds", it->seconds, "left_s",
+			 held ? json_null() : json_integer(left_us / 1000000), "until_clean", held);
 		json_array_append_new(rows, row);
 	}
 }
@@ -307,6 +300,6 @@ const struct fabric_module links_out_module = { .name = "links_out",
 						.annotate = annotate,
 						.swept = swept,
 						.published = published,
-						.programmed = programmed,
+						.programmed = faults_programmed,
 						.settled = settled,
 						.status = status };

@@ -79,7 +79,7 @@ static json_t *transit_overridden(const struct fabric_view *view, const struct l
 			array_printf(name, "%s", t->nodes[node].name);
 		array_printf(why, "some hosts have no other path to %s",
 			     fabric_view_name_of_lid(view, lid));
-		json_array_append_new(rows, json_pack("{ss* ss*}", "what", name, "why", why));
+		json_add(rows, "{ss* ss*}", "what", name, "why", why);
 	}
 	return rows;
 }
@@ -140,11 +140,9 @@ static void reported(void *data, json_t *result, const char *error)
 			      "%s: %s, but not applied: %s", target->name, verbs[change->kind],
 			      error);
 	else {
-		json_int_t entries =
-			json_integer_value(json_object_get(result, "lft_entries_changed"));
-		json_int_t blocks =
-			json_integer_value(json_object_get(result, "lft_blocks_written"));
-		const char *unsaved = json_string_value(json_object_get(result, "not_saved"));
+		json_int_t entries = json_number(result, "lft_entries_changed");
+		json_int_t blocks = json_number(result, "lft_blocks_written");
+		const char *unsaved = json_text(result, "not_saved");
 		unsigned overridden = json_array_size(json_object_get(result, "not_honoured"));
 
 		if (overridden)

@@ -250,7 +250,7 @@ void faults_unheld(void *table, const struct table_block *block);
 void faults_init(struct links_out *table);
 void faults_fini(struct links_out *table);
 void faults_swept(struct links_out *table, const struct sweep_result *result);
-void faults_programmed(struct links_out *table, const struct fabric_programmed *programmed);
+void faults_programmed(void *table, const struct fabric_programmed *programmed);
 void faults_settled(struct links_out *table);
 /* A new list of {"what", "why", "in_force", "since_s"}; the caller owns it. */
 json_t *faults_json(const struct links_out *table);

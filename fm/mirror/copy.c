@@ -308,14 +308,12 @@ json_t *copy_json(const struct mirror *m)
 	for (unsigned i = 0; i < m->npeers; i++) {
 		const struct peer *p = &m->peers[i];
 
-		json_array_append_new(
-			rows,
-			json_pack("{ss ss so sb sb sb sb sI so}", "address", p->address, "name",
-				  p->who.name, "port_guid", json_guid(p->who.port_guid),
-				  "connected", p->opened, "master", p->master, "whole", p->kept,
-				  "other_m_keys", p->who.other_keys, "age_ms",
-				  (json_int_t)(p->opened ? (now - p->heard_us) / 1000 : 0), "error",
-				  p->error[0] ? json_string(p->error) : json_null()));
+		json_add(rows, "{ss ss so sb sb sb sb sI so}", "address", p->address, "name",
+			 p->who.name, "port_guid", json_guid(p->who.port_guid), "connected",
+			 p->opened, "master", p->master, "whole", p->kept, "other_m_keys",
+			 p->who.other_keys, "age_ms",
+			 (json_int_t)(p->opened ? (now - p->heard_us) / 1000 : 0), "error",
+			 p->error[0] ? json_string(p->error) : json_null());
 	}
 	return rows;
 }

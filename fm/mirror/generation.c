@@ -122,8 +122,7 @@ json_t *generation_json(const struct generation *g)
 	json_t *rows = json_array();
 
 	for (unsigned i = 0; i < g->count; i++)
-		json_array_append_new(rows, json_pack("[Io]", (json_int_t)g->list[i].number,
-						      json_guid(g->list[i].master)));
+		json_add(rows, "[Io]", (json_int_t)g->list[i].number, json_guid(g->list[i].master));
 	return rows;
 }
 
@@ -547,8 +546,7 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 	}
 	who->port_guid = strtoull(guid, NULL, 16);
 	array_printf(who->name, "%s", name);
-	channel_proof(channel, json_string_value(json_object_get(hello->head, "signed")),
-		      who->proof);
+	channel_proof(channel, json_text(hello->head, "signed"), who->proof);
 	if (!who->port_guid)
 		return "it has no port GUID";
 	return generation_is_plausible(&who->generation, &m->generation) ? NULL

@@ -316,12 +316,10 @@ static json_t *source_json(const struct mirror *m)
 
 	for (const struct reader *r = m->readers; r; r = r->next)
 		if (r->who.port_guid)
-			json_array_append_new(
-				rows, json_pack("{ss so sb sb sI sI}", "name", r->who.name,
-						"port_guid", json_guid(r->who.port_guid), "whole",
-						r->whole, "other_m_keys", r->who.other_keys,
-						"behind", (json_int_t)(m->seq - r->taken), "age_ms",
-						(json_int_t)((now - r->heard_us) / 1000)));
+			json_add(rows, "{ss so sb sb sI sI}", "name", r->who.name, "port_guid",
+				 json_guid(r->who.port_guid), "whole", r->whole, "other_m_keys",
+				 r->who.other_keys, "behind", (json_int_t)(m->seq - r->taken),
+				 "age_ms", (json_int_t)((now - r->heard_us) / 1000));
 	return rows;
 }
 

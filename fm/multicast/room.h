@@ -121,7 +121,7 @@ void trees_start(struct multicast *m);
 /* Groups of an MLID, or their members, have changed. */
 void trees_changed(struct multicast *m, uint16_t mlid);
 /* A block is to be written again. */
-void trees_rewrite(void *room);
+void trees_rewrite(struct multicast *m);
 /* Tables were published: their proof is to be copied, before the next proof begins. */
 void trees_published(struct multicast *m);
 void trees_keep_proof(struct multicast *m);

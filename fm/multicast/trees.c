@@ -522,10 +522,8 @@ void trees_changed(struct multicast *m, uint16_t mlid)
 	trees_start(m);
 }
 
-void trees_rewrite(void *room)
+void trees_rewrite(struct multicast *m)
 {
-	struct multicast *m = room;
-
 	m->trees.pending = true;
 	trees_start(m);
 }

@@ -90,9 +90,8 @@ json_t *log_intake_senders(const struct log_intake *in)
 {
 	json_t *row = in->lines ? uses(in) : NULL; /* jansson takes NULL */
 
-	json_object_update_new(row, json_pack("{ss sb sf}", "sender", COLLECTOR, "allowed", true,
-					      "heard_s",
-					      (loop_now_us(in->home->loop) - in->heard_us) / 1e6));
+	json_put(row, "{ss sb sf}", "sender", COLLECTOR, "allowed", true, "heard_s",
+		 (loop_now_us(in->home->loop) - in->heard_us) / 1e6);
 	return row ? json_pack("[o]", row) : json_array();
 }
 

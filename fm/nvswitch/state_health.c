@@ -45,7 +45,7 @@ static const char *read_line(void *arg, char *line)
 		}
 		if (name_fold(name, text) == NAME_MAX_LEN)
 			return "the name is too long";
-		known = json_string_value(json_object_get(hosts, text));
+		known = json_text(hosts, text);
 		if (known && strcmp(known, host))
 			return "a name of two hosts";
 		json_object_set_new(hosts, text, json_string(host));

@@ -26,8 +26,6 @@ enum nvswitch_state nvswitch_believed(const struct health_host *host)
 	return host->override != NVSWITCH_UNKNOWN ? host->override : host->believed;
 }
 
-#define number_or_null(number) ((number) < 0 ? json_null() : json_integer(number))
-
 /* The NVLink domain it is in; null = none was reported. */
 static json_t *domain_json(const struct health_host *host)
 {
@@ -126,8 +124,8 @@ static json_t *host_json(const struct nvswitch *nv, const struct health_host *ho
 
 	for (unsigned n = 0; (f = health_finding(host, n, &source)); n++)
 		json_add(evidence, "{ss ss* so so so sI ss sf ss ss ss ss? ss}", "state",
-			 nvswitch_states[f->state], "text", f->text, "gpu", number_or_null(f->gpu),
-			 "switch", number_or_null(f->sw), "link", number_or_null(f->link), "code",
+			 nvswitch_states[f->state], "text", f->text, "gpu", json_index(f->gpu),
+			 "switch", json_index(f->sw), "link", json_index(f->link), "code",
 			 (json_int_t)f->code, "source", source, "since_s", age_s(nv, f->since_us),
 			 "kind", kinds[f->kind], "trust", nvswitch_trusts[f->trust], "remedy",
 			 nvswitch_remedies[f->remedy], "pci", *f->pci ? f->pci : NULL, "ends_when",

@@ -280,9 +280,7 @@ struct sa_group_port *sa_groups_port(const struct sa_groups *g, guid_t port)
 
 struct sa_group_port *sa_groups_next_port(const struct sa_groups *g, guid_t after)
 {
-	cl_map_item_t *item = cl_qmap_get_next(&g->ports, after);
-
-	return item == cl_qmap_end(&g->ports) ? NULL : (struct sa_group_port *)item;
+	return sa_map_next(&g->ports, after);
 }
 
 static void port_leaves(struct sa_groups *g, guid_t guid)

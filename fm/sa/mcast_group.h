@@ -56,6 +56,14 @@ static inline void *sa_map_find(const cl_qmap_t *map, uint64_t key)
 	return item == cl_qmap_end(map) ? NULL : item;
 }
 
+/* The item with the least key behind `after`; NULL: there is none. */
+static inline void *sa_map_next(const cl_qmap_t *map, uint64_t after)
+{
+	cl_map_item_t *item = cl_qmap_get_next(map, after);
+
+	return item == cl_qmap_end(map) ? NULL : item;
+}
+
 struct sa_group_port {	    /* a port that is in a group */
 	cl_map_item_t item; /* key: GUID */
 	unsigned groups;    /* how many it is in */

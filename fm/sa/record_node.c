@@ -181,9 +181,9 @@ static enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change
 
 guid_t sa_alias_next(const struct sa *sa, guid_t after)
 {
-	const cl_map_item_t *item = cl_qmap_get_next(&sa->aliases.tables, after);
+	const cl_map_item_t *item = sa_map_next(&sa->aliases.tables, after);
 
-	return item == cl_qmap_end(&sa->aliases.tables) ? 0 : cl_qmap_key(item);
+	return item ? cl_qmap_key(item) : 0;
 }
 
 bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t data[64])

@@ -80,17 +80,15 @@ static const uint16_t inform_comps[] = {
  */
 static void inform_emit(struct sa_query *q, uint32_t item)
 {
-	const cl_qmap_t *map = &q->sa->reports.subscribers;
-	const cl_map_item_t *next = cl_qmap_get_next(map, q->after);
-	const struct subscriber *sub = (const struct subscriber *)next;
+	const struct subscriber *sub = sa_map_next(&q->sa->reports.subscribers, q->after);
 	struct wire_gid gid = { .prefix = q->sa->conf.gid_prefix };
 
 	q->work++;
-	if (next == cl_qmap_end(map)) {
+	if (!sub) {
 		q->item = q->end;
 		return;
 	}
-	q->after = gid.guid = cl_qmap_key(next);
+	q->after = gid.guid = cl_qmap_key(&sub->item);
 	if (!sa_may_know(q->sa, q->requester, topo_find_port(q->sa->view.topo, gid.guid)))
 		return;
 	for (unsigned i = 0; i < sub->count; i++) {

@@ -63,17 +63,14 @@ static uint64_t question_of(const uint8_t *mad)
 
 bool sa_queue_is_full(const struct sa_queue *queue, uint16_t lid)
 {
-	cl_map_item_t *item = cl_qmap_get(&queue->lids, lid);
+	const struct lid_queue *l = sa_map_find(&queue->lids, lid);
 
-	return queue->count >= SA_QUEUE_MAX ||
-	       (item != cl_qmap_end(&queue->lids) &&
-		cl_qlist_count(&((struct lid_queue *)item)->requests) >= queue->each);
+	return queue->count >= SA_QUEUE_MAX || (l && cl_qlist_count(&l->requests) >= queue->each);
 }
 
 bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint8_t *mad)
 {
-	cl_map_item_t *item = cl_qmap_get(&queue->lids, from->lid);
-	struct lid_queue *l = item == cl_qmap_end(&queue->lids) ? NULL : (struct lid_queue *)item;
+	struct lid_queue *l = sa_map_find(&queue->lids, from->lid);
 	struct sa_waiting *request;
 
 	if (sa_queue_is_full(queue, from->lid))
@@ -138,10 +135,10 @@ struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, 
 
 void sa_queue_charge(struct sa_queue *queue, uint16_t lid, unsigned rows)
 {
-	cl_map_item_t *item = cl_qmap_get(&queue->lids, lid);
+	struct lid_queue *l = sa_map_find(&queue->lids, lid);
 
-	if (item != cl_qmap_end(&queue->lids))
-		((struct lid_queue *)item)->debt += rows;
+	if (l)
+		l->debt += rows;
 }
 
 void sa_queue_take_same(struct sa_queue *queue, const uint8_t *mad, cl_qlist_t *list,

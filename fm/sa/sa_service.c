@@ -92,10 +92,9 @@ void sa_service_drop(struct sa *sa, struct service *s)
 
 struct service *sa_service_next(const struct sa *sa, uint64_t *number)
 {
-	const cl_qmap_t *map = &sa->services.numbered;
-	cl_map_item_t *item = cl_qmap_get_next(map, *number);
+	cl_map_item_t *item = sa_map_next(&sa->services.numbered, *number);
 
-	if (item == cl_qmap_end(map))
+	if (!item)
 		return NULL;
 	*number = cl_qmap_key(item);
 	return (struct service *)((char *)item - offsetof(struct service, numbered));

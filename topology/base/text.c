@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <strings.h>
@@ -361,6 +362,16 @@ const char *json_text(const json_t *object, const char *key)
 json_int_t json_number(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
+}
+
+json_t *json_index(int value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+json_t *json_figure(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
 }
 
 void json_put(json_t *object, const char *format, ...)

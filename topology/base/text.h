@@ -114,6 +114,9 @@ json_t *json_guid(uint64_t guid);
 /* A member's text, which is the document's, and number; NULL and 0: it has none. */
 const char *json_text(const json_t *object, const char *key);
 json_int_t json_number(const json_t *object, const char *key);
+/* A number, or null where it is negative or NaN: that is not known. */
+json_t *json_index(int value);
+json_t *json_figure(double value);
 /* Sets members of an object, and adds a row to a list, that json_pack(3) would make. */
 void json_put(json_t *object, const char *format, ...);
 void json_add(json_t *list, const char *format, ...);

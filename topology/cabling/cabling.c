@@ -104,10 +104,8 @@ static void find_neighbours(struct tiers *tiers)
 	tiers->first = mem_array(tiers->first, t->nswitches + 1);
 	tiers->near = mem_array(tiers->near, t->nswitch_ports + 1);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
-
-			if (!peer || peer->node >= t->nswitches || peer->node == sw ||
+		TOPO_LINKS (t, sw, port, peer) {
+			if (peer->node >= t->nswitches || peer->node == sw ||
 			    last[peer->node] == sw + 1)
 				continue;
 			last[peer->node] = sw + 1;
@@ -195,14 +193,10 @@ static bool is_all_slow(const struct wiring *w, uint32_t node, const struct link
 {
 	uint32_t slow = 0, links = 0;
 
-	for (unsigned num = 1; num <= w->t->nodes[node].nports; num++) {
-		const struct topo_port *port = topo_port(w->t, node, num);
-		const struct topo_port *peer = topo_peer(w->t, port);
-
-		if (peer && (w->t->nodes[peer->node].type == TOPO_SWITCH) != host &&
+	TOPO_LINKS (w->t, node, port, peer)
+		if ((w->t->nodes[peer->node].type == TOPO_SWITCH) != host &&
 		    !w->t->nodes[peer->node].sharp)
 			count_slow(port, usual, &links, &slow);
-	}
 	return links > 1 && slow == links;
 }
 
@@ -215,7 +209,7 @@ static bool is_slow_host(const struct wiring *w, uint32_t ca, const struct link_
 	uint32_t slow = 0, links = 0;
 
 	for (uint32_t i = 0; host && i < host->ncas; i++)
-		count_slow(cabling_first_cabled(t, t->host_cas[host->first + i]), usual, &links,
+		count_slow(topo_link_from(t, t->host_cas[host->first + i], 1), usual, &links,
 			   &slow);
 	return links > 1 && slow == links;
 }
@@ -499,7 +493,7 @@ static void report_away(struct crews *c, const struct homes *homes, uint32_t h)
 
 	for (uint32_t i = 0; i < host->ncas && !item.at.name; i++) {
 		uint32_t ca = w->t->host_cas[host->first + i];
-		const struct topo_port *port = cabling_first_cabled(w->t, ca);
+		const struct topo_port *port = topo_link_from(w->t, ca, 1);
 
 		if (port && topo_peer(w->t, port)->node < w->t->nswitches) {
 			uint32_t leaf = units_leaf(&c->units, item.su, w->t->nodes[ca].rail);

@@ -16,7 +16,7 @@
 /* The switch port that an HCA is connected to, TOPO_NONE = none. */
 static uint32_t switch_port(const struct wiring *w, uint32_t ca)
 {
-	const struct topo_port *port = cabling_first_cabled(w->t, ca);
+	const struct topo_port *port = topo_link_from(w->t, ca, 1);
 	uint32_t peer = port ? w->v[port - w->t->ports].found : TOPO_NONE;
 
 	return peer < w->t->nswitch_ports ? peer : TOPO_NONE;
@@ -101,12 +101,8 @@ void units_init(struct units *u, const struct wiring *w)
 
 		if (node->su < 0 || node->rail < 0)
 			continue;
-		for (unsigned num = 1; num <= node->nports; num++) {
-			const struct topo_port *peer = topo_peer(u->t, topo_port(u->t, sw, num));
-
-			its += peer && peer->node >= u->t->nswitches &&
-			       u->t->nodes[peer->node].rail >= 0;
-		}
+		TOPO_LINKS (u->t, sw, port, peer)
+			its += peer->node >= u->t->nswitches && u->t->nodes[peer->node].rail >= 0;
 		if (u->leaf[place] == TOPO_NONE || its > hcas[place] * 4) {
 			u->leaf[place] = sw;
 			hcas[place] = its;
@@ -191,7 +187,7 @@ static void expect_hca(struct wiring *w, const struct units *u, uint32_t ca, str
 		       uint32_t *n)
 {
 	const struct topo_node *node = &w->t->nodes[ca];
-	const struct topo_port *first = cabling_first_cabled(w->t, ca);
+	const struct topo_port *first = topo_link_from(w->t, ca, 1);
 	uint32_t leaf = node->rail < 0 ? TOPO_NONE : units_leaf(u, node->su, node->rail);
 	uint32_t port = first ? (first - w->t->ports) : TOPO_NONE;
 	uint32_t at = first ? w->v[port].found : TOPO_NONE;
@@ -269,7 +265,7 @@ struct cabling *cabling_rails(const struct topo *t)
 	units_init(&u, &w);
 	for (uint32_t n = t->nswitches; n < t->nnodes; n++) {
 		const struct topo_node *ca = &w.t->nodes[n];
-		const struct topo_port *port = ca->rail < 0 ? NULL : cabling_first_cabled(w.t, n);
+		const struct topo_port *port = ca->rail < 0 ? NULL : topo_link_from(w.t, n, 1);
 		const struct topo_port *peer = port ? topo_peer(w.t, port) : NULL;
 		const struct topo_node *leaf = peer ? &w.t->nodes[peer->node] : NULL;
 		const char *belongs = NULL;

@@ -68,8 +68,6 @@ void cabling_add(struct cabling *c, const struct cabling_item *item);
 void cabling_sort(struct cabling *c);
 /* The end that a port is; with a NULL name for a NULL port. Its texts are the snapshot's. */
 struct cabling_end cabling_end_of(const struct topo *t, const struct topo_port *port);
-/* The first port of a CA with a known link, in the snapshot; NULL = it has none. */
-const struct topo_port *cabling_first_cabled(const struct topo *t, uint32_t ca);
 
 /*
  * The steps of cabling_pattern(), in its order. `expect` adds expectations; cabling_find_strays()

@@ -509,15 +509,10 @@ struct cabling *cabling_compare(const struct topo *plan_topo, const struct topo 
 	w.planned = true;
 	sides_begin(&plan, &real);
 	list_nodes(w.result, &plan, CABLING_ABSENT);
-	for (uint32_t p = 0; p < plan.t->nports; p++) {
-		const struct topo_port *port = &plan.t->ports[p], *peer = topo_peer(plan.t, port);
-
-		if (!peer || port->peer < p || !is_node(plan.other[port->node]) ||
-		    !is_node(plan.other[peer->node]))
-			continue;
-		wiring_expect(&w, planned_end(&w, &plan, port), planned_end(&w, &plan, peer),
-			      (struct wiring_votes){ 0 });
-	}
+	TOPO_CABLES (plan.t, port, peer)
+		if (is_node(plan.other[port->node]) && is_node(plan.other[peer->node]))
+			wiring_expect(&w, planned_end(&w, &plan, port),
+				      planned_end(&w, &plan, peer), (struct wiring_votes){ 0 });
 
 	/*
 	 * Marks cables between planned nodes that are not planned; reports planned ones that are
@@ -679,22 +674,21 @@ struct topo *cabling_plan_add(const struct topo *plan, const struct topo *t, uns
 		if (is == TOPO_NONE && attr.type == TOPO_SWITCH)
 			topo_builder_port(b, nodes[n], 0, &(struct topo_port){ .guid = attr.guid });
 	}
-	for (uint32_t p = 0; p < plan->nports; p++) {
-		const struct topo_port *port = &plan->ports[p], *peer = topo_peer(plan, port);
+	TOPO_CABLES (plan, port, peer) {
 		uint32_t node = nodes[port->node];
 
-		if (!peer || port->peer < p ||
-		    (node < t->nnodes && topo_port(t, node, port->num)->peer != TOPO_NONE) ||
+		if ((node < t->nnodes && topo_port(t, node, port->num)->peer != TOPO_NONE) ||
 		    topo_builder_link(b, node, port->num, nodes[peer->node], peer->num, true))
 			continue;
 		++*added;
-		for (unsigned end = 0; end < 2; end++, port = peer) {
-			bool host = plan->nodes[port->node].type != TOPO_SWITCH;
+		for (unsigned i = 0; i < 2; i++) {
+			const struct topo_port *end = i ? peer : port;
+			bool host = plan->nodes[end->node].type != TOPO_SWITCH;
 
 			if (host)
 				like[1].guid =
-					(guids[port->node] ?: UINT64_MAX - port->node) + port->num;
-			topo_builder_port(b, nodes[port->node], port->num, &like[host]);
+					(guids[end->node] ?: UINT64_MAX - end->node) + end->num;
+			topo_builder_port(b, nodes[end->node], end->num, &like[host]);
 		}
 	}
 	free(guids);

@@ -47,14 +47,6 @@ struct cabling_end cabling_end_of(const struct topo *t, const struct topo_port *
 				     .label = topo_port_label(t, port - t->ports) };
 }
 
-const struct topo_port *cabling_first_cabled(const struct topo *t, uint32_t ca)
-{
-	for (unsigned num = 1; num <= t->nodes[ca].nports; num++)
-		if (topo_peer(t, topo_port(t, ca, num)))
-			return topo_port(t, ca, num);
-	return NULL;
-}
-
 /* ---- A wiring -------------------------------------------------------------------------------- */
 
 uint32_t wiring_add_end(struct wiring *w, uint32_t node, const char *name, uint8_t port)

@@ -217,11 +217,6 @@ int dump_slurm_yaml(const struct topo *t, const char *const *domains, bool short
  * first) as a.
  */
 
-static json_t *json_index(int value)
-{
-	return value < 0 ? json_null() : json_integer(value);
-}
-
 /* Whether a port is more alive than another, or as much and faster. */
 static bool is_better(const struct topo_port *a, const struct topo_port *b)
 {
@@ -338,13 +333,9 @@ json_t *dump_json_links(const struct topo *t, bool down_only)
 {
 	json_t *rows = json_array();
 
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *port = &t->ports[p];
-
-		if (port->peer == TOPO_NONE || port->peer < p || (down_only && port->link_up))
-			continue;
-		json_array_append_new(rows, link_row(t, port, &t->ports[port->peer]));
-	}
+	TOPO_CABLES (t, port, peer)
+		if (!down_only || !port->link_up)
+			json_array_append_new(rows, link_row(t, port, peer));
 	return rows;
 }
 
@@ -475,12 +466,9 @@ static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)
 	uint32_t hosts[UINT8_MAX], n = 0, count = 0;
 	const char *names[UINT8_MAX];
 
-	for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
-
-		if (peer && t->nodes[peer->node].host != TOPO_NONE)
+	TOPO_LINKS (t, sw, port, peer)
+		if (t->nodes[peer->node].host != TOPO_NONE)
 			hosts[n++] = t->nodes[peer->node].host;
-	}
 	qsort(hosts, n, sizeof(*hosts), compare_index);
 	for (uint32_t i = 0; i < n; i++)
 		if (i == 0 || hosts[i] != hosts[i - 1])
@@ -533,13 +521,10 @@ int dump_text(const struct topo *t, FILE *out)
 	}
 	if (t->nlinks_down)
 		fprintf(out, "\nlinks down\n");
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *a = &t->ports[p], *b = topo_peer(t, a);
-
-		if (b && p < a->peer && !a->link_up)
+	TOPO_CABLES (t, a, b)
+		if (!a->link_up)
 			fprintf(out, "  %s p%u - %s p%u\n", t->nodes[a->node].name, a->num,
 				t->nodes[b->node].name, b->num);
-	}
 	free(order);
 	return mem_flush(out);
 }

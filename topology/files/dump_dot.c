@@ -175,12 +175,7 @@ static struct drawing *drawing_new(const struct topo *t)
 	}
 	free(places);
 	d->lines = mem_array(d->lines, t->nlinks);
-	for (uint32_t p = 0; p < t->nports; p++) {
-		const struct topo_port *port = &t->ports[p], *peer = topo_peer(t, port);
-
-		if (!peer || port->peer < p)
-			continue;
-
+	TOPO_CABLES (t, port, peer) {
 		uint32_t a = box_of_node(t, box_of_host, port->node);
 		uint32_t b = box_of_node(t, box_of_host, peer->node);
 

@@ -418,23 +418,20 @@ int netfile_write(const struct topo *t, FILE *out)
 			fprintf(out, " %s port 0 lid %u lmc %u",
 				node->enhanced_port0 ? "enhanced" : "base", port0->lid, port0->lmc);
 		fputc('\n', out);
-		for (unsigned num = 1; num <= node->nports; num++) {
-			const struct topo_port *port = topo_port(t, n, num);
-			const struct topo_port *peer = topo_peer(t, port);
-			const struct topo_node *port_node = &t->nodes[port->node], *other;
+		TOPO_LINKS (t, n, port, peer) {
+			const struct topo_node *other = &t->nodes[peer->node];
 
-			if (!peer || !port->link_up)
+			if (!port->link_up)
 				continue;
-			other = &t->nodes[peer->node];
 			fprintf(out, "[%u]", port->num);
-			if (port_node->type != TOPO_SWITCH)
+			if (node->type != TOPO_SWITCH)
 				fprintf(out, "(%" PRIx64 ")", port->guid);
 			fprintf(out, "\t\"%c-%016" PRIx64 "\"[%u]", type_letter(other), other->guid,
 				peer->num);
 			if (other->type != TOPO_SWITCH)
 				fprintf(out, "(%" PRIx64 ")", peer->guid);
 			fputs("\t\t# ", out);
-			if (port_node->type != TOPO_SWITCH)
+			if (node->type != TOPO_SWITCH)
 				fprintf(out, "lid %u lmc %u ", port->lid, port->lmc);
 			fprintf(out, "\"%s\" lid %u", other->label,
 				other->type == TOPO_SWITCH ? topo_port(t, peer->node, 0)->lid

@@ -49,13 +49,9 @@ struct search {
 /* The island that a CA is in, by its first link that is up. */
 static uint32_t island_of_ca(const struct search *s, uint32_t ca)
 {
-	for (unsigned num = 1; num <= s->t->nodes[ca].nports; num++) {
-		const struct topo_port *port = topo_port(s->t, ca, num);
-		uint32_t to = port->link_up ? topo_peer(s->t, port)->node : TOPO_NONE;
-
-		if (to < s->t->nswitches)
-			return s->island[to];
-	}
+	TOPO_LINKS (s->t, ca, port, peer)
+		if (port->link_up && peer->node < s->t->nswitches)
+			return s->island[peer->node];
 	return TOPO_NONE;
 }
 
@@ -351,12 +347,9 @@ static void count_uplinks(const struct losses *l, const struct topo *t, bool kno
 	uint32_t links = 0, parents = 0;
 
 	for (int pass = 1; pass >= 0; pass--)
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			const struct topo_port *port = topo_port(t, sw, num),
-					       *peer = topo_peer(t, port);
+		TOPO_LINKS (t, sw, port, peer) {
 			const bool carries =
-				peer &&
-				(known || (port->link_up && !port->cordoned && !peer->cordoned));
+				known || (port->link_up && !port->cordoned && !peer->cordoned);
 
 			if (!carries || peer->node >= t->nswitches ||
 			    l->t->nodes[peer->node].level <= l->t->nodes[sw].level)

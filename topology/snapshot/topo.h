@@ -178,15 +178,42 @@ static inline const struct topo_port *topo_peer(const struct topo *t, const stru
 	return port->peer == TOPO_NONE ? NULL : &t->ports[port->peer];
 }
 
+/* The first port of a node that has a link, and of a fabric, from that one on; NULL = none has. */
+static inline const struct topo_port *topo_link_from(const struct topo *t, uint32_t node,
+						     unsigned num)
+{
+	for (; num <= t->nodes[node].nports; num++)
+		if (topo_port(t, node, num)->peer != TOPO_NONE)
+			return topo_port(t, node, num);
+	return NULL;
+}
+
+static inline const struct topo_port *topo_cable_from(const struct topo *t, uint32_t port)
+{
+	for (; port < t->nports; port++)
+		if (t->ports[port].peer != TOPO_NONE && t->ports[port].peer > port)
+			return &t->ports[port];
+	return NULL;
+}
+
+/*
+ * Each port of a node that has a link, up or down, and the port at its other end. TOPO_CABLES: each
+ * link of the fabric once, by its ports.
+ */
+#define TOPO_LINKS(t, node, port, peer)                                                            \
+	for (const struct topo_port *port = topo_link_from(t, node, 1), *peer;                     \
+	     port && (peer = topo_peer(t, port)); port = topo_link_from(t, node, port->num + 1u))
+#define TOPO_CABLES(t, port, peer)                                                                 \
+	for (const struct topo_port *port = topo_cable_from(t, 0), *peer;                          \
+	     port && (peer = topo_peer(t, port));                                                  \
+	     port = topo_cable_from(t, port - (t)->ports + 1))
+
 /* The first switch that a port of a CA is cabled to, its link up or down; TOPO_NONE = none. */
 static inline uint32_t topo_leaf_of(const struct topo *t, uint32_t ca)
 {
-	for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-		const struct topo_port *peer = topo_peer(t, topo_port(t, ca, num));
-
-		if (peer && t->nodes[peer->node].type == TOPO_SWITCH)
+	TOPO_LINKS (t, ca, port, peer)
+		if (t->nodes[peer->node].type == TOPO_SWITCH)
 			return peer->node;
-	}
 	return TOPO_NONE;
 }
 

@@ -470,11 +470,8 @@ static enum outcome take_link(struct find *f, const struct what *a, const struct
 	unsigned count = what_nodes(t, a, &nodes);
 
 	for (unsigned i = 0; i < count; i++)
-		for (unsigned num = 1; num <= t->nodes[nodes[i]].nports; num++) {
-			const struct topo_port *port = topo_port(t, nodes[i], num);
-
-			if ((a->port && a->port != num) || port->peer == TOPO_NONE ||
-			    !is_at(t, b, &t->ports[port->peer]))
+		TOPO_LINKS (t, nodes[i], port, peer) {
+			if ((a->port && a->port != port->num) || !is_at(t, b, peer))
 				continue;
 			if (links.count < LINKS_LISTED_MAX)
 				links.ports[links.count] = port - t->ports;
