@@ -96,7 +96,6 @@ static void note_secret(void *arg, const char *key, const char *why)
 static int reload(void *arg, char *err, size_t err_size)
 {
 	struct daemon *d = arg;
-	struct mad_conf mad_conf;
 	struct conf next;
 
 	if (!d->conf_path) {
@@ -132,7 +131,9 @@ static int reload(void *arg, char *err, size_t err_size)
 	helper_configure(d->helper);
 	d->conf = next;
 	log_set_level(-1, next.log_level);
-	mad_conf = mad_conf_of(&next.mad);
+
+	struct mad_conf mad_conf = mad_conf_of(&next.mad);
+
 	mad_configure(d->mad, &mad_conf);
 	fabric_configure(d->fabric, &d->conf);
 	conf_judge_secrets(&d->conf, note_secret, d);
@@ -349,8 +350,6 @@ static int daemon_open(struct daemon *d)
 
 static int daemon_run(struct daemon *d)
 {
-	int status;
-
 	signal(SIGPIPE, SIG_IGN);
 	loop_signal(d->loop, SIGHUP, hangup_cb, d);
 	loop_signal(d->loop, SIGCONT, loop_continued, d->loop);
@@ -374,7 +373,9 @@ static int daemon_run(struct daemon *d)
 	sd_notify(0, "READY=1");
 
 	fabric_start(d->fabric);
-	status = sm_failed(d->fabric) ? 0 : loop_run(d->loop);
+
+	int status = sm_failed(d->fabric) ? 0 : loop_run(d->loop);
+
 	if (status)
 		log_line(LOG_CORE, LOG_ERR, "loop: %s", strerror(-status));
 	if (sm_failed(d->fabric))
@@ -470,7 +471,6 @@ static int load_conf(struct daemon *d)
 int main(int argc, char **argv)
 {
 	struct daemon d = { 0 };
-	int status;
 
 	/*
 	 * An update takes megabytes for a moment. Past a fixed size they are given back to the
@@ -479,7 +479,8 @@ int main(int argc, char **argv)
 	 */
 	mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
-	status = read_options(&d, argc, argv);
+
+	int status = read_options(&d, argc, argv);
 
 	if (status >= 0)
 		return status;

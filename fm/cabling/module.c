@@ -90,7 +90,6 @@ static void tell_others(const struct cabling_room *r, const struct findings *lis
 			const struct findings *others, const char *kind, int level)
 {
 	const char *end = level == LOG_WARNING ? "" : ": no more";
-	struct event_subject subject;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < list->count; i++) {
@@ -98,7 +97,10 @@ static void tell_others(const struct cabling_room *r, const struct findings *lis
 
 		if (is_among(it, others) || count++ >= LOGGED_ONE_BY_ONE)
 			continue;
-		subject = inventory_link_subject(r->services.inventory, it->node, it->port);
+
+		struct event_subject subject =
+			inventory_link_subject(r->services.inventory, it->node, it->port);
+
 		event_log_add(r->services.events, level, kind, it->node ? &subject : NULL, NULL,
 			      "%s%s", it->text, end);
 	}
@@ -210,11 +212,12 @@ static int write_cb(void *arg, FILE *out)
 	const struct topo *t = fabric_view(r->fabric).topo;
 	char err[512];
 	struct topo *plan = *r->plan ? cabling_plan_read(r->plan, t, err, sizeof(err)) : NULL;
-	struct cabling *c;
 
 	if (*r->plan && !plan)
 		return -1;
-	c = plan ? cabling_compare(plan, t) : cabling_pattern(t);
+
+	struct cabling *c = plan ? cabling_compare(plan, t) : cabling_pattern(t);
+
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct cabling_item *item = &c->items[i];
 		const struct cabling_end *const ends[] = { &item->at, &item->found, &item->other };
@@ -250,10 +253,11 @@ static void data_cb(void *arg, const char *data, size_t len)
 static void end_cb(void *arg, bool whole)
 {
 	struct cabling_room *r = arg;
-	char *lines;
 
 	bytes_add(&r->heard, "", 1);
-	lines = r->heard.data;
+
+	char *lines = r->heard.data;
+
 	r->heard = (struct bytes){ 0 };
 	r->child = NULL;
 	if (whole && !strcmp(r->plan, r->services.conf->cabling_plan))

@@ -205,10 +205,9 @@ static bool parse_time(const char *text, const struct conf_option *option, doubl
 		const char *name;
 		double seconds;
 	} units[] = { { "ms", 1e-3 }, { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 } };
-	double number;
 	char *end;
+	double number = strtod(text, &end);
 
-	number = strtod(text, &end);
 	end += strspn(end, " ");
 	for (unsigned i = 0; end != text && number >= 0 && i < ARRAY_SIZE(units); i++)
 		if (!strcmp(end, units[i].name)) {
@@ -282,7 +281,6 @@ static int load_setting(struct load *load, const config_setting_t *setting)
 static int load_file(struct load *load, const char *path)
 {
 	config_t *config = &load->files[load->count++];
-	const config_setting_t *root;
 	struct stat st;
 	int status = 0;
 
@@ -298,7 +296,9 @@ static int load_file(struct load *load, const char *path)
 		load->line = config_error_line(config);
 		return refuse(load, NULL, "%s", config_error_text(config));
 	}
-	root = config_root_setting(config);
+
+	const config_setting_t *root = config_root_setting(config);
+
 	for (int i = 0; i < config_setting_length(root); i++)
 		status |= load_setting(load, config_setting_get_elem(root, i));
 	return status;
@@ -486,13 +486,13 @@ int conf_load(const char *path, struct conf *conf, char *err, size_t err_size)
 {
 	struct node_names *names = NULL;
 	struct conf aside;
-	size_t used;
-	int status;
 
 	if (conf_load_but_partitions(path, &aside, err, err_size))
 		return -1;
-	status = conf_check_partitions(&aside, err, err_size);
-	used = strlen(err);
+
+	int status = conf_check_partitions(&aside, err, err_size);
+	size_t used = strlen(err);
+
 	if (*aside.node_name_map && used + 1 < err_size) {
 		if (used)
 			err[used++] = '\n';

@@ -281,12 +281,13 @@ static void prove(struct m_key_proofs *proofs, const char *form, const char *kin
 {
 	char *text = proofs->text[proofs->count++];
 	uint8_t message[8 + M_KEY_SESSION] = { 0 }, digest[DIGEST];
-	int at;
 
 	memcpy(message, kind, strnlen(kind, 8));
 	memcpy(message + 8, session, M_KEY_SESSION);
 	hmac(secret, length, message, sizeof(message), digest);
-	at = snprintf(text, sizeof(proofs->text[0]), "%s:", form);
+
+	int at = snprintf(text, sizeof(proofs->text[0]), "%s:", form);
+
 	for (unsigned i = 0; i < DIGEST; i++)
 		at += snprintf(text + at, sizeof(proofs->text[0]) - at, "%02x", digest[i]);
 }

@@ -89,10 +89,10 @@ uint16_t pkey_map_shared(const struct pkey_map *map, uint32_t a, uint32_t b)
 /* An empty partition that belongs to the set. Its base must be new; the name is copied. */
 static struct partition *partition_add(struct partition_set *set, const char *name, uint16_t base)
 {
-	struct partition *part;
-
 	set->list = mem_grow(set->list, set->count);
-	part = &set->list[set->count++];
+
+	struct partition *part = &set->list[set->count++];
+
 	*part = (struct partition){ .name = mem_strdup(name), .base = base };
 	set->place[base] = set->count;
 	return part;
@@ -113,11 +113,12 @@ static void rule_add(struct partition_set *set, struct partition *part,
 static struct partition_set *set_new(bool built_in)
 {
 	struct partition_set *set = mem_new(set);
-	struct partition *part;
 
 	set->place = mem_array(set->place, BASES);
 	set->built_in = built_in;
-	part = partition_add(set, "Default", PKEY_BASE(PKEY_DEFAULT));
+
+	struct partition *part = partition_add(set, "Default", PKEY_BASE(PKEY_DEFAULT));
+
 	rule_add(set, part,
 		 &(struct partition_rule){
 			 .who = PARTITION_ALL,
@@ -494,11 +495,11 @@ static bool definition_begin(struct reader *r, char *text)
 static bool piece_read(struct reader *r, char *text)
 {
 	if (!r->now.open) {
-		char *members;
-
 		if (!*words_trim(text))
 			return true;
-		members = words_cut(text, ':');
+
+		char *members = words_cut(text, ':');
+
 		if (!members)
 			return refuse(r,
 				      "\"%s\": a partition's definition ends in a colon, on its "
@@ -518,7 +519,6 @@ static bool piece_read(struct reader *r, char *text)
 			 */
 			struct flags flags = r->now.flags;
 			uint8_t mgid[16];
-			uint16_t word;
 
 			if (!value || inet_pton(AF_INET6, value, mgid) != 1 ||
 			    mgid[0] != MGID_PREFIX)
@@ -536,7 +536,9 @@ static bool piece_read(struct reader *r, char *text)
 					return refuse(r, "unknown group flag \"%s\"", read_name);
 				next = after;
 			}
-			word = mgid[2] << 8 | mgid[3];
+
+			uint16_t word = mgid[2] << 8 | mgid[3];
+
 			if ((word == IPV4_SIGNATURE || word == IPV6_SIGNATURE) &&
 			    !ip_group(r, value, mgid, &flags))
 				return false;
@@ -607,19 +609,21 @@ static char *file_read(const char *path, char *err, size_t err_size)
 {
 	struct stat st;
 	size_t len;
-	char *text;
-	FILE *in;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		snprintf(err, err_size, "%s:0: is not a file", path);
 		return NULL;
 	}
-	in = fopen(path, "r");
+
+	FILE *in = fopen(path, "r");
+
 	if (!in) {
 		snprintf(err, err_size, "%s:0: cannot be opened: %s", path, strerror(errno));
 		return NULL;
 	}
-	text = mem_read_all(in, &len);
+
+	char *text = mem_read_all(in, &len);
+
 	if (ferror(in) || strlen(text) != len) {
 		snprintf(err, err_size, "%s:0: cannot be read as text", path);
 		free(text);
@@ -632,15 +636,16 @@ static char *file_read(const char *path, char *err, size_t err_size)
 struct partition_set *partition_load(const char *path, const struct partition_options *options,
 				     char *err, size_t err_size)
 {
-	struct partition_set *set;
-	char *text;
-
 	if (!*path)
 		return partition_default();
-	text = file_read(path, err, err_size);
+
+	char *text = file_read(path, err, err_size);
+
 	if (!text)
 		return NULL;
-	set = partition_parse(path, text, options, err, err_size);
+
+	struct partition_set *set = partition_parse(path, text, options, err, err_size);
+
 	free(text);
 	return set;
 }
@@ -728,7 +733,6 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 {
 	struct resolver r = { .set = set, .t = t, .sm_port = sm_port };
 	uint32_t nports = t->nports, *next;
-	struct pkey_map *map;
 
 	if (set->built_in)
 		return NULL;
@@ -754,7 +758,8 @@ struct pkey_map *partition_resolve(const struct partition_set *set, const struct
 			emit(&r, part, r.touched[k]);
 	}
 
-	map = mem_new(map);
+	struct pkey_map *map = mem_new(map);
+
 	next = mem_array(next, nports + 1);
 	map->nports = nports;
 	map->first = mem_array(map->first, nports + 1);

@@ -22,11 +22,12 @@ static bool take_number(const char **text, unsigned max, uint8_t *value)
 {
 	const char *at = *text + strspn(*text, BLANKS);
 	char *end;
-	unsigned long n;
 
 	if (*at < '0' || *at > '9')
 		return false;
-	n = strtoul(at, &end, 10);
+
+	unsigned long n = strtoul(at, &end, 10);
+
 	if (n > max)
 		return false;
 	*value = n;

@@ -282,7 +282,6 @@ static void add_link(struct map *map, const struct topo_port *a)
 	const struct topo *t = map->t;
 	const struct topo_port *b = topo_peer(t, a);
 	uint32_t *place = &map->place[b->node];
-	double *figure;
 	uint32_t ends[2] = { a - t->ports, a->peer };
 	bool aside = a->quarantined || a->isolated || b->quarantined || b->isolated;
 
@@ -290,7 +289,9 @@ static void add_link(struct map *map, const struct topo_port *a)
 		*place = map->ntrunks++;
 		map->trunks[*place] = (struct trunk){ .upper = b->node };
 	}
-	figure = map->trunks[*place].figure;
+
+	double *figure = map->trunks[*place].figure;
+
 	figure[LINKS]++;
 	figure[DOWN] += !a->link_up;
 	figure[SET_ASIDE] += aside;
@@ -412,10 +413,11 @@ bool command_unpack(json_t *args, char *err, const char *format, ...)
 {
 	json_error_t why;
 	va_list list;
-	int status;
 
 	va_start(list, format);
-	status = json_vunpack_ex(args, &why, JSON_STRICT, format, list);
+
+	int status = json_vunpack_ex(args, &why, JSON_STRICT, format, list);
+
 	va_end(list);
 	if (status)
 		command_refuse(err, "arguments: %s", why.text);

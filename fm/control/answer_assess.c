@@ -145,14 +145,16 @@ static void find_tables(struct assess *a, json_t *doc)
 	const struct topo *t = a->t;
 	bool *active = mem_array(active, t->nports);
 	struct check_report proof = { 0 };
-	struct in_force_job *job;
 	struct in_force force;
 	uint64_t named = 0;
 
 	for (uint32_t p = 0; p < t->nports; p++)
 		active[p] = t->ports[p].link_up && t->ports[p].state == TOPO_ACTIVE &&
 			    topo_peer(t, &t->ports[p])->state == TOPO_ACTIVE;
-	job = in_force_begin(&(struct in_force_view){ t, a->lids, a->held, active });
+
+	struct in_force_job *job =
+		in_force_begin(&(struct in_force_view){ t, a->lids, a->held, active });
+
 	while (in_force_go(job, UINT32_MAX))
 		;
 	in_force_end(job, &force);
@@ -364,11 +366,12 @@ static void find_links(struct assess *a)
 		uint32_t p = port - t->ports;
 		const struct event_subject subject = event_subject_port(t, p);
 		struct link_down_reason why = { 0 };
-		unsigned state;
 
 		if (t->nodes[peer->node].sharp)
 			continue;
-		state = port->state < peer->state ? port->state : peer->state;
+
+		unsigned state = port->state < peer->state ? port->state : peer->state;
+
 		if (state > TOPO_DOWN && state < TOPO_ACTIVE && take_link(a, p))
 			find(a, WARNING, "port-state", subject, NULL,
 			     "%s: in %s and not Active: no manager has brought it up",
@@ -747,7 +750,6 @@ static json_t *answer_assess(const struct command_env *env, json_t *args, char *
 	struct assess a = { .fabric = env->fabric, .t = command_topo(env, err) };
 	const struct fabric_view view = fabric_view(env->fabric);
 	char now[EVENT_TIME];
-	json_t *doc, *all;
 
 	if (!a.t || !command_tables(env, err) || !command_unpack(args, err, "{}"))
 		return NULL;
@@ -758,10 +760,12 @@ static json_t *answer_assess(const struct command_env *env, json_t *args, char *
 	for (int i = 0; i < GRAVITIES; i++)
 		a.found[i] = json_array();
 	event_now(now);
-	doc = json_pack("{ss sb ss* si si si si si}", "time", now, "observer",
-			fabric_observes(env->fabric), "engine", view.engine, "switches",
-			a.t->nswitches, "hcas", a.t->ncas, "links", topo_links(a.t), "links_down",
-			topo_links_down(a.t), "levels", a.t->nlevels);
+
+	json_t *doc = json_pack("{ss sb ss* si si si si si}", "time", now, "observer",
+				fabric_observes(env->fabric), "engine", view.engine, "switches",
+				a.t->nswitches, "hcas", a.t->ncas, "links", topo_links(a.t),
+				"links_down", topo_links_down(a.t), "levels", a.t->nlevels);
+
 	find_tables(&a, doc);
 	find_firmware(&a);
 	find_lids(&a);
@@ -776,7 +780,9 @@ static json_t *answer_assess(const struct command_env *env, json_t *args, char *
 		find_multicast(&a, doc);
 	}
 	add_own(&a, doc);
-	all = json_array();
+
+	json_t *all = json_array();
+
 	for (int i = 0; i < GRAVITIES; i++) {
 		json_put(doc, "{si}", gravities[i], (int)json_array_size(a.found[i]));
 		json_array_extend(all, a.found[i]);

@@ -74,14 +74,14 @@ static bool is_somebody(const struct command_env *env, json_t *args,
 	const char *what = json_text(args, "node");
 	struct event_query any = { 0 };
 	struct place place;
-	json_t *rows;
-	bool found;
 
 	if (!what || !fabric_view(env->fabric).topo || place_read(env, what, &place, err))
 		return true;
 	any.about = query->about;
-	rows = fabric_find_events(env->fabric, &any, 1);
-	found = json_array_size(rows);
+
+	json_t *rows = fabric_find_events(env->fabric, &any, 1);
+	bool found = json_array_size(rows);
+
 	json_decref(rows);
 	return found;
 }

@@ -198,34 +198,38 @@ static json_t *growth_json(const struct whatif *w, const struct check_report *be
 static json_t *document(struct whatif *w)
 {
 	struct fabric *fabric = w->env->fabric;
-	struct tables running;
 	struct fabric_policy policy = fabric_policy(fabric, w->t, NULL);
 	struct check_report proof, before;
 	struct delta delta = { 0 };
 	double start = now_ms();
 	const struct fabric_view view = fabric_view(fabric);
-	json_t *now, *doc;
-	bool sound;
 
 	w->lids = fabric_try(fabric, w->t, &policy, &w->tables, &w->tried);
 	fabric_policy_fini(&policy);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
-	sound = check_tables(w->t, w->lids, &w->tables, &proof);
+
+	bool sound = check_tables(w->t, w->lids, &w->tables, &proof);
+
 	w->check_ms = now_ms() - start;
 
 	if (!w->added)
 		w->storage = command_storage(fabric, w->t);
-	running = running_tables(w);
+
+	struct tables running = running_tables(w);
+
 	delta_count(&running, &w->tables, &delta);
 	delta.entries_minimum = delta_minimum(w->t, w->lids, w->tried.engine, &running, &w->tables);
 	tables_fini(&running);
 	fabric_check(fabric, &before);
-	now = json_pack("{so}", "proof", report_proof(&before));
+
+	json_t *now = json_pack("{so}", "proof", report_proof(&before));
+
 	command_congestion(
 		now, &(struct congestion_scene){ w->present, view.lids, view.tables, w->storage },
 		NULL);
-	doc = json_pack(
+
+	json_t *doc = json_pack(
 		"{si si si sf sf sb so so so so so so* ss ss* so*}", "links_failed", w->failed,
 		"links_cordoned", w->cordoned, "links_down", topo_links_down(w->t), "route_ms",
 		w->route_ms, "check_ms", w->check_ms, "sound", sound, "proof", report_proof(&proof),
@@ -234,6 +238,7 @@ static json_t *document(struct whatif *w)
 		w->t == w->faulty ? NULL : growth_json(w, &before, &proof), "engine",
 		w->tried.engine, "engine_why", w->tried.why[0] ? w->tried.why : NULL, "nvswitch",
 		w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
+
 	command_congestion(doc, &(struct congestion_scene){ w->t, w->lids, &w->tables, w->storage },
 			   NULL);
 	return doc;
@@ -602,15 +607,15 @@ const struct command_run names_run = { .answer = answer_names, .long_answer = tr
 static json_t *answer_cabling(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
-	struct cabling *rails, *pattern;
-	json_t *result;
 
 	if (!t || !command_unpack(args, err, "{}"))
 		return NULL;
-	rails = cabling_rails(t);
-	pattern = cabling_pattern(t);
-	result = json_pack("{s:o, s:o}", "rails", cabling_json(rails), "pattern",
-			   cabling_json(pattern));
+
+	struct cabling *rails = cabling_rails(t);
+	struct cabling *pattern = cabling_pattern(t);
+	json_t *result = json_pack("{s:o, s:o}", "rails", cabling_json(rails), "pattern",
+				   cabling_json(pattern));
+
 	cabling_free(rails);
 	cabling_free(pattern);
 	return result;

@@ -110,11 +110,12 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 {
 	char text[16];
 	const struct event_about about = { .pkey = PKEY_BASE(pkey) };
-	json_t *rows, *row;
 
 	array_printf(text, "0x%04x", PKEY_BASE(pkey));
-	rows = partitions_document(s->env->fabric, text);
-	row = json_array_get(rows, 0);
+
+	json_t *rows = partitions_document(s->env->fabric, text);
+	json_t *row = json_array_get(rows, 0);
+
 	if (!row) {
 		json_decref(rows);
 		return command_refuse(err, "no partition has P_Key %s", text);
@@ -127,11 +128,12 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 
 	JSON_EACH (group, groups) {
 		const char *pkey_text = json_text(group, "pkey");
-		json_t *member;
 
 		if (PKEY_BASE(strtoul(pkey_text, NULL, 0)) != PKEY_BASE(pkey))
 			continue;
-		member = json_object();
+
+		json_t *member = json_object();
+
 		take_facts(member, group, "");
 		json_array_append_new(groups_rows, member);
 	}

@@ -61,13 +61,14 @@ static bool take_sort(const struct command *command, json_t *args, struct row_or
 		      char *err)
 {
 	const char *text = json_text(args, "sort");
-	const struct table_column *column;
 
 	*order = (struct row_order){ 0 };
 	if (!command_option_find(command, "sort") || !text)
 		return true;
 	order->down = *text == '-';
-	column = command_column_find(command, text + order->down);
+
+	const struct table_column *column = command_column_find(command, text + order->down);
+
 	if (!column)
 		command_refuse(err, "unknown column %s", text + order->down);
 	else
@@ -208,12 +209,12 @@ static json_t *lft_entries(const struct command_env *env, uint32_t sw)
 	json_t *entries = json_array();
 
 	for (uint32_t lid = 1; lid <= lids->top; lid++) {
-		json_t *entry;
-
 		if (lids->port_of_lid[lid] == TOPO_NONE)
 			continue;
-		entry = json_pack("{s:i, s:i, s:s}", "lid", lid, "port", row[lid], "to",
-				  t->nodes[t->ports[lids->port_of_lid[lid]].node].name);
+
+		json_t *entry = json_pack("{s:i, s:i, s:s}", "lid", lid, "port", row[lid], "to",
+					  t->nodes[t->ports[lids->port_of_lid[lid]].node].name);
+
 		if (row[lid] == TABLES_NO_ROUTE)
 			json_object_set_new(entry, "port", json_null());
 		json_array_append_new(entries, entry);
@@ -224,16 +225,18 @@ static json_t *lft_entries(const struct command_env *env, uint32_t sw)
 static json_t *answer_lft(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
-	const struct topo_node *sw;
 	const char *what;
-	uint32_t node;
 
 	if (!t || !command_tables(env, err) || !command_unpack(args, err, "{s:s}", "switch", &what))
 		return NULL;
-	node = command_find_switch(env, what, err);
+
+	uint32_t node = command_find_switch(env, what, err);
+
 	if (node == TOPO_NONE)
 		return NULL;
-	sw = &t->nodes[node];
+
+	const struct topo_node *sw = &t->nodes[node];
+
 	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->name, "guid", json_guid(sw->guid),
 			 "lid", fabric_view(env->fabric).lids->lid_of_port[sw->port0], "entries",
 			 lft_entries(env, node));
@@ -355,13 +358,14 @@ static json_t *path_document(struct fabric *fabric, const struct fabric_view *vi
 	uint32_t target = by_target ? to->ports[0] : partner(view->topo, source, 0, to);
 	char why[COMMAND_ERROR_SIZE];
 	struct path path;
-	json_t *doc;
 	bool found = find_path(fabric, view, source, target, &path, why);
 
 	if (!found && !several)
 		return command_refuse(err, "%s", why);
-	doc = json_pack("{s:i, s:o}", "dlid", view->lids->lid_of_port[target], "hops",
-			found ? path_hops(view, &path) : json_array());
+
+	json_t *doc = json_pack("{s:i, s:o}", "dlid", view->lids->lid_of_port[target], "hops",
+				found ? path_hops(view, &path) : json_array());
+
 	if (several) {
 		/* A row for each HCA of the host that has more of them. */
 		json_t *rows = json_array();
@@ -409,12 +413,13 @@ static json_t *answer_check(const struct command_env *env, json_t *args, char *e
 {
 	struct check_report report = { 0 };
 	int readback = 0;
-	bool sound;
 
 	if (!command_topo(env, err) || !command_tables(env, err) ||
 	    !command_unpack(args, err, "{s?b}", "readback", &readback))
 		return NULL;
-	sound = fabric_check(env->fabric, &report);
+
+	bool sound = fabric_check(env->fabric, &report);
+
 	return json_pack("{s:b, s:o, s:o}", "sound", sound, "proof", report_proof(&report),
 			 "in_force", inforce_json(env->fabric));
 }

@@ -59,15 +59,17 @@ static json_t *text_of(const struct format *format, const struct topo *t,
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 	int status = -errno;
-	json_t *result;
 
 	if (out) {
 		status = format->near ? format->near(t, domains, shortened, out)
 				      : format->dump(t, out);
 		fclose(out);
 	}
-	result = status ? command_refuse(err, "cannot write the output: %s", strerror(-status))
-			: json_pack("{s:s%}", "text", text, len);
+
+	json_t *result =
+		status ? command_refuse(err, "cannot write the output: %s", strerror(-status))
+		       : json_pack("{s:s%}", "text", text, len);
+
 	free(text);
 	return result;
 }
@@ -155,11 +157,12 @@ const struct command_run nodes_run = { .rows = rows_nodes, .long_answer = true }
 static json_t *answer_switches(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
-	json_t *rows;
 
 	if (!t || !command_unpack(args, err, "{}"))
 		return NULL;
-	rows = adaptive_switches(env->fabric);
+
+	json_t *rows = adaptive_switches(env->fabric);
+
 	JSON_EACH (row, rows) /* in the order of the snapshot */
 		with_device(env, (json_t *)row, row_at);
 	filter_switches(env->filter, rows);
@@ -173,7 +176,6 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 {
 	const struct filter *filter = env->filter;
 	int sick = 0;
-	json_t *rows;
 
 	if (!command_topo(env, err) || !command_unpack(args, err, "{s?b}", "sick", &sick))
 		return false;
@@ -186,8 +188,10 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 
 		return true;
 	}
-	rows = sick || (filter && filter->unhealthy) ? link_health_links(env->fabric)
-						     : links_down(env->fabric);
+
+	json_t *rows = sick || (filter && filter->unhealthy) ? link_health_links(env->fabric)
+							     : links_down(env->fabric);
+
 	filter_links(filter, rows);
 	JSON_EACH (row, rows) {
 		const json_t *end = json_object_get(row, "a");
@@ -208,12 +212,13 @@ const struct command_run links_run = { .rows = rows_links, .long_answer = true }
 
 static json_t *answer_health(const struct command_env *env, json_t *args, char *err)
 {
-	json_t *doc;
 	int now = 0;
 
 	if (!command_unpack(args, err, "{s?b}", "read", &now))
 		return NULL;
-	doc = link_health(env->fabric);
+
+	json_t *doc = link_health(env->fabric);
+
 	filter_links(env->filter, json_object_get(doc, "links"));
 	return doc;
 }
@@ -236,12 +241,13 @@ static bool is_asked(const void *arg, uint32_t host, const struct host_verdict *
 static json_t *answer_hosts(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
-	json_t *rows;
 	int only_names = 0;
 
 	if (!t || !command_unpack(args, err, "{s?b}", "hostlist", &only_names))
 		return NULL;
-	rows = hosts_document(env->fabric, env->filter ? is_asked : NULL, env->filter);
+
+	json_t *rows = hosts_document(env->fabric, env->filter ? is_asked : NULL, env->filter);
+
 	if (only_names) { /* names that a scheduler takes, and nothing else */
 		json_t *names = json_array();
 
@@ -259,12 +265,13 @@ static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char
 {
 	struct filter places = env->filter ? *env->filter : (struct filter){ 0 };
 	const char *name = NULL, *known;
-	json_t *doc, *hosts;
 
 	if (!command_unpack(args, err, "{s?s}", "name", &name))
 		return NULL;
-	doc = nvlink_hosts(env->fabric);
-	hosts = json_object_get(doc, "hosts");
+
+	json_t *doc = nvlink_hosts(env->fabric);
+	json_t *hosts = json_object_get(doc, "hosts");
+
 	known = name ? command_find_host(env, name) : NULL;
 	for (size_t i = json_array_size(hosts); name && i-- > 0;)
 		if (strcmp(json_text(json_array_get(hosts, i), "host"), known ? known : name))
@@ -294,14 +301,15 @@ static json_t *answer_groups(const struct command_env *env, json_t *args, char *
 {
 	const char *name = NULL;
 	struct what what;
-	json_t *groups;
 
 	if (!command_unpack(args, err, "{s?s}", "group", &name) ||
 	    (name && !command_find_number(env, name, WHAT_GROUP, &what, err)))
 		return NULL;
-	groups = name ? multicast_groups_of(env->fabric, what.number,
-					    what.kind == WHAT_MGID ? what.mgid : NULL)
-		      : multicast_groups(env->fabric);
+
+	json_t *groups = name ? multicast_groups_of(env->fabric, what.number,
+						    what.kind == WHAT_MGID ? what.mgid : NULL)
+			      : multicast_groups(env->fabric);
+
 	if (!name || json_array_size(groups))
 		return groups;
 	json_decref(groups);
@@ -314,11 +322,12 @@ static json_t *answer_partitions(const struct command_env *env, json_t *args, ch
 	const char *which = NULL;
 	struct what what;
 	char pkey[16];
-	json_t *rows;
 
 	if (!command_unpack(args, err, "{s?s}", "partition", &which))
 		return NULL;
-	rows = partitions_document(env->fabric, which);
+
+	json_t *rows = partitions_document(env->fabric, which);
+
 	if (!rows && command_find_number(env, which, WHAT_PKEY, &what, err)) {
 		array_printf(pkey, "0x%x", what.number);
 		rows = partitions_document(env->fabric, pkey);

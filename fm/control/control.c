@@ -49,7 +49,6 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
 	struct ucred who;
 	socklen_t size = sizeof(who);
 	struct peer peer = { .uid = (uid_t)-1 };
-	gid_t *groups;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
 		return peer;
@@ -57,7 +56,9 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
 	/* The supplementary groups go behind the primary one. */
 	size = 0;
 	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size); /* ERANGE: how much there is */
-	groups = mem_array(groups, 1 + size / sizeof(gid_t));
+
+	gid_t *groups = mem_array(groups, 1 + size / sizeof(gid_t));
+
 	groups[0] = who.gid;
 	if (size && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups + 1, &size))
 		size = 0;
@@ -176,11 +177,12 @@ static char *answer_line(json_t *result, const char *error)
 {
 	json_t *answer =
 		result ? json_pack("{s:b, s:o}", "ok", 1, "result", result) : refusal(error);
-	char *text;
 
 	if (!answer)
 		answer = refusal("a name in the answer is not valid UTF-8");
-	text = json_dumps(answer, JSON_COMPACT);
+
+	char *text = json_dumps(answer, JSON_COMPACT);
+
 	json_decref(answer);
 	return text;
 }
@@ -296,7 +298,6 @@ static void client_watch(struct client *c);
 static void event_cb(void *arg, const json_t *event)
 {
 	struct client *c = arg;
-	char *text;
 
 	if (c->follow == FOLLOWS_LATE || !event_query_has(&c->events_asked, event))
 		return;
@@ -306,7 +307,8 @@ static void event_cb(void *arg, const json_t *event)
 		c->eof = true;
 		c->in_len = 0;
 	} else {
-		text = json_dumps(event, JSON_COMPACT);
+		char *text = json_dumps(event, JSON_COMPACT);
+
 		bytes_add(&c->out, "{\"event\":", 9);
 		bytes_add(&c->out, text, strlen(text));
 		bytes_add(&c->out, "}\n", 2);
@@ -515,10 +517,10 @@ static void client_settle(struct client *c)
 static void rested_cb(void *arg)
 {
 	const struct control *control = arg;
-	struct client *next;
 
 	while (!listener_rest_us(control->loop)) { /* who waits longest */
-		next = NULL;
+		struct client *next = NULL;
+
 		for (struct client *c = control->clients; c; c = c->next)
 			if (c->waits_us && (!next || c->waits_us < next->waits_us))
 				next = c;
@@ -602,7 +604,6 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 			    control_reload_fn *reload, void *arg, char *err, size_t err_size)
 {
 	struct control *control = mem_new(control);
-	int fd;
 
 	control->loop = loop;
 	control->env =
@@ -615,8 +616,9 @@ struct control *control_new(struct loop *loop, struct fabric *fabric, const char
 	 * Where the groups exist, anybody may connect, and is known by credentials; else nobody but
 	 * root and fmd's own user could have rights, and the file's mode says so too.
 	 */
-	fd = listener_unix_socket(socket_path, peer_rules_share(&control->rules) ? 0111 : 0117,
-				  CLIENTS_MAX);
+	int fd = listener_unix_socket(socket_path, peer_rules_share(&control->rules) ? 0111 : 0117,
+				      CLIENTS_MAX);
+
 	if (fd < 0) {
 		snprintf(err, err_size, "socket %s: %s", socket_path,
 			 fd == -EADDRINUSE ? "another fmd uses it"

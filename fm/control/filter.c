@@ -155,7 +155,6 @@ static bool read_class(struct filter *f, const struct fabric *fabric, const char
 	static const char *const names[] = { [ROUTE_COMPUTE] = "compute",
 					     [ROUTE_STORAGE] = "storage",
 					     [ROUTE_MANAGEMENT] = "management" };
-	struct fabric_policy policy;
 
 	for (int class = 0; text && class < (int)ARRAY_SIZE(names); class ++)
 		if (!strcmp(names[class], text))
@@ -164,7 +163,9 @@ static bool read_class(struct filter *f, const struct fabric *fabric, const char
 		return true;
 	if (f->class < 0)
 		return command_refuse(err, "unknown class %s", text);
-	policy = fabric_policy(fabric, f->topo, NULL);
+
+	struct fabric_policy policy = fabric_policy(fabric, f->topo, NULL);
+
 	f->classes = policy.classes;
 	policy.classes = NULL;
 	fabric_policy_fini(&policy);
@@ -244,7 +245,6 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 {
 	const char *texts[4] = { NULL, NULL, NULL, NULL };
 	json_t *mine = json_object();
-	bool good;
 
 	*f = (struct filter){ .topo = fabric_view(env->fabric).topo,
 			      .what = anywhere,
@@ -252,7 +252,9 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 			      .host = anywhere,
 			      .rail = -1,
 			      .class = -1 };
-	good = unpack(f, filters, args, mine, texts, err);
+
+	bool good = unpack(f, filters, args, mine, texts, err);
+
 	if (good && json_object_size(mine))
 		good = command_topo(env, err) && has_numbers(f, err) &&
 		       read_leaf_and_host(f, env, texts, err) &&

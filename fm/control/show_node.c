@@ -147,11 +147,12 @@ void show_host(struct show *s, uint32_t h)
 	for (uint32_t i = 0; i < host->ncas; i++) {
 		uint32_t ca = s->t->host_cas[host->first + i], at = port_of(s, ca);
 		const struct topo_port *peer = topo_peer(s->t, &s->t->ports[at]);
-		char *note;
 
 		if (is_up(s, ca))
 			continue;
-		note = show_note(s, at);
+
+		char *note = show_note(s, at);
+
 		json_array_append_new(
 			missing.list,
 			peer ? json_sprintf("%s at %s p%u: %s", device_of(s->t, ca),

@@ -59,10 +59,11 @@ void alerts_free(struct alerts *a)
 static json_t *clean(const char *text)
 {
 	char *copy = mem_strdup(text);
-	json_t *value;
 
 	text_clean(copy, strlen(copy), copy);
-	value = json_string(copy);
+
+	json_t *value = json_string(copy);
+
 	free(copy);
 	return value;
 }
@@ -210,13 +211,14 @@ void alerts_reviewed(struct alerts *a, const char *what)
 void trouble_set(struct alerts *a, const char *name, const char *error)
 {
 	struct event_subject subject = { .name = name };
-	char *text;
 
 	if (!error) {
 		alert_end(a, TROUBLE, &subject);
 		return;
 	}
-	text = mem_printf("%s: %s", name, error);
+
+	char *text = mem_printf("%s: %s", name, error);
+
 	raise_text(a, TROUBLE, &subject, text, error);
 	free(text);
 }

@@ -71,7 +71,6 @@ static bool read_time(const char *text, time_t now, struct tm *utc, unsigned *ms
 {
 	const char *at = text;
 	bool dated = strchr(text, '-');
-	time_t when;
 
 	gmtime_r(&now, utc);
 	utc->tm_hour = utc->tm_min = utc->tm_sec = 0;
@@ -84,7 +83,9 @@ static bool read_time(const char *text, time_t now, struct tm *utc, unsigned *ms
 		at = read_clock(at, utc, ms);
 	if (!at || *at)
 		return false;
-	when = timegm(utc);
+
+	time_t when = timegm(utc);
+
 	if (!dated && when > now)
 		when -= DAY_S;
 	return gmtime_r(&when, utc);
@@ -234,10 +235,10 @@ bool event_is_about(const json_t *row, const struct event_about *about)
 		if (!strncmp(text, "fabric: ", 8))
 			return false;
 		for (unsigned i = 0; i < about->count && !about->ends[i].port; i++) {
-			const char *at;
-
 			array_printf(guid, "0x%016" PRIx64, about->ends[i].node);
-			at = strstr(text, guid);
+
+			const char *at = strstr(text, guid);
+
 			if (at && at < text + named)
 				return true;
 		}

@@ -217,13 +217,14 @@ static uint32_t other_end(const struct changes *s, const struct diff_item *item)
  */
 static bool is_inside_one_to_come(const struct changes *s, const struct diff_item *item)
 {
-	const struct topo_port *port, *peer;
 	unsigned hosts;
 
 	if (item->kind != DIFF_LINK_UP)
 		return false;
-	port = topo_port(s->newer, item->new_node, item->port);
-	peer = topo_peer(s->newer, port);
+
+	const struct topo_port *port = topo_port(s->newer, item->new_node, item->port);
+	const struct topo_port *peer = topo_peer(s->newer, port);
+
 	return (s->newer->nodes[port->node].sharp || s->newer->nodes[peer->node].sharp) &&
 	       !live_links(s->newer, port->node < s->newer->nswitches ? port->node : peer->node,
 			   &hosts);

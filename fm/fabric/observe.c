@@ -108,7 +108,6 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 		 const struct mad_answer *answer)
 {
 	struct fabric *f = owner;
-	uint8_t *block;
 
 	if (answer->result != MAD_OK)
 		return;
@@ -116,7 +115,9 @@ static void done(void *owner, const struct batch_job *job, const struct batch_pa
 		take_words(f, job, answer->data);
 		return;
 	}
-	block = observed_of(f, job)->ports + (size_t)job->arg * TABLES_BLOCK;
+
+	uint8_t *block = observed_of(f, job)->ports + (size_t)job->arg * TABLES_BLOCK;
+
 	if (memcmp(block, answer->data, TABLES_BLOCK)) {
 		memcpy(block, answer->data, TABLES_BLOCK);
 		f->requests.forced = true; /* the snapshot may be the same */

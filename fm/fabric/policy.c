@@ -11,12 +11,12 @@
 uint8_t *fabric_classes_by_name(const struct fabric *f, const struct topo *t)
 {
 	const struct conf_routing *conf = &f->conf.routing;
-	struct node_patterns *storage, *management;
 
 	if (!*conf->storage_nodes && !*conf->management_nodes)
 		return NULL;
-	storage = node_patterns_new(conf->storage_nodes);
-	management = node_patterns_new(conf->management_nodes);
+
+	struct node_patterns *storage = node_patterns_new(conf->storage_nodes);
+	struct node_patterns *management = node_patterns_new(conf->management_nodes);
 
 	uint8_t *classes = mem_alloc(t->nports, 1);
 

@@ -273,14 +273,15 @@ static void load(struct history *h)
 static void *thread_main(void *arg)
 {
 	struct history *h = arg;
-	struct row *row;
 
 	load(h);
 	for (;;) {
 		pthread_mutex_lock(&h->lock);
 		while (!h->ends && !h->todo)
 			pthread_cond_wait(&h->given, &h->lock);
-		row = h->todo;
+
+		struct row *row = h->todo;
+
 		if (row && !(h->todo = row->next))
 			h->last = &h->todo;
 		pthread_mutex_unlock(&h->lock);
@@ -386,16 +387,19 @@ static void change_add(struct history *h, uint32_t column, uint32_t kind, uint32
 
 void history_take(struct history *h, const struct history_reading *r)
 {
-	uint32_t column, peer;
 	uint16_t pace = r->lanes << 8 | r->speed;
 
 	if (!is_ready(h))
 		return;
-	column = column_new(h, r->node, r->port);
+
+	uint32_t column = column_new(h, r->node, r->port);
+
 	if (column == NONE)
 		return;
 	h->now[column] = load_byte(r, r->bytes_s[0]);
-	peer = r->peer ? column_new(h, r->peer, r->peer_port) : NONE;
+
+	uint32_t peer = r->peer ? column_new(h, r->peer, r->peer_port) : NONE;
+
 	if (peer != NONE && !h->now[peer])
 		h->now[peer] = load_byte(r, r->bytes_s[1]);
 	if (h->pace[column] && h->pace[column] != pace)
@@ -411,14 +415,14 @@ void history_take(struct history *h, const struct history_reading *r)
 
 void history_passed(struct history *h, uint32_t now_s)
 {
-	uint8_t *bytes;
-
 	if (!is_ready(h))
 		return;
 	if (h->bucket && h->bucket != now_s / HISTORY_STEP_S)
 		bucket_end(h);
 	h->bucket = now_s / HISTORY_STEP_S;
-	bytes = mem_array(bytes, h->count + 1u);
+
+	uint8_t *bytes = mem_array(bytes, h->count + 1u);
+
 	mem_copy(bytes, h->now, h->count);
 	for (uint32_t i = 0; i < h->count; i++)
 		if (h->now[i] && h->sums[i] < UINT16_MAX) {

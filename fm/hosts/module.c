@@ -189,11 +189,12 @@ static bool take_reported(void *arg, const char *line)
 {
 	struct hosts_room *r = arg;
 	char host[256], word[32], rest;
-	int state;
 
 	if (sscanf(line, "%31s %255[^\n]%c", word, host, &rest) < 2)
 		return false;
-	state = host_state_parse(word);
+
+	int state = host_state_parse(word);
+
 	if (state >= 0)
 		watch_recall(&r->watch, host, state);
 	return state >= 0;
@@ -362,12 +363,13 @@ static void timer_cb(void *arg)
 		for (; r->next < r->watch.count && reports < REPORTS_A_SLICE; r->next++) {
 			struct watched *it = &r->watch.list[r->next];
 			struct host_verdict verdict;
-			enum host_state before;
 
 			if (!it->due)
 				continue;
 			reports++;
-			before = watch_report(it);
+
+			enum host_state before = watch_report(it);
+
 			hosts_judge(r->fabric, r->next, &verdict);
 			if (!r->logged[it->reported]) {
 				const char *reason = host_verdict_reason(&verdict);
@@ -513,12 +515,13 @@ json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void 
 
 	for (uint32_t host = 0; host < t->nhosts; host++) {
 		struct host_verdict verdict;
-		json_t *row;
 
 		hosts_judge(fabric, host, &verdict);
 		if (asked && !asked(arg, host, &verdict))
 			continue;
-		row = dump_json_host(t, host);
+
+		json_t *row = dump_json_host(t, host);
+
 		hosts_add_verdict(&verdict, row);
 		json_array_append_new(rows, row);
 	}

@@ -170,7 +170,6 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 			    const struct child_reply_ops *ops, void *arg, void **request)
 {
 	struct reply *r = mem_new(r);
-	bool full;
 
 	serve_client(connection, r->client);
 
@@ -188,7 +187,8 @@ enum MHD_Result child_reply(struct requests *all, struct MHD_Connection *connect
 		count++;
 		same += !strcmp(reply->client, r->client);
 	}
-	full = count >= CHILDREN_MAX || same >= PER_CLIENT;
+
+	bool full = count >= CHILDREN_MAX || same >= PER_CLIENT;
 
 	request_init(&r->request, &reply_ops, all, connection);
 	r->ops = ops;

@@ -159,7 +159,6 @@ static int child_write(void *arg, FILE *out)
 	char err[COMMAND_ERROR_SIZE] = "";
 	json_t *result = make(d, &head.rows, err);
 	char *text = result ? json_dumps(result, JSON_COMPACT) : NULL;
-	struct encoded body;
 
 	if (!text) {
 		json_t *document = json_pack("{s:s}", "error", err);
@@ -173,7 +172,9 @@ static int child_write(void *arg, FILE *out)
 		fputs(reason, out);
 		return 0;
 	}
-	body = encode_body(&wish, text, strlen(text));
+
+	struct encoded body = encode_body(&wish, text, strlen(text));
+
 	head.gzip = body.gzip;
 	head.len = body.len;
 	memcpy(head.tag, body.tag, sizeof(head.tag));
@@ -203,11 +204,12 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 	const struct command *command = found && found->document && found->read_only ? found : NULL;
 
 	const struct encode_wish wish = reply_wish(connection);
-	struct document *d;
 
 	if (!command)
 		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "no such document");
-	d = mem_new(d);
+
+	struct document *d = mem_new(d);
+
 	*d = (struct document){ .env = env,
 				.query = { .command = command, .args = json_object() },
 				.gzip = wish.gzip };
@@ -284,7 +286,6 @@ static bool has_token(const struct http *http, struct MHD_Connection *connection
 static unsigned objection(const struct http *http, struct MHD_Connection *connection,
 			  const char *method, const char **why)
 {
-	const char *length;
 	char local[64];
 
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD)) {
@@ -292,8 +293,10 @@ static unsigned objection(const struct http *http, struct MHD_Connection *connec
 		return MHD_HTTP_METHOD_NOT_ALLOWED;
 	}
 	*why = "a request body is not accepted";
-	length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-					     MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+							 MHD_HTTP_HEADER_CONTENT_LENGTH);
+
 	if ((length && strcmp(length, "0")) ||
 	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 					MHD_HTTP_HEADER_TRANSFER_ENCODING))
@@ -346,13 +349,15 @@ static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, 
 							.all = http->all_counters,
 							.leaf = TOPO_NONE };
 		const bool gzip = reply_wish(connection).gzip;
-		struct MHD_Response *response;
 
 		if (http->ports == CONF_PORTS_OFF)
 			return reply_refuse(connection, MHD_HTTP_NOT_FOUND,
 					    "port_metrics is \"off\"");
-		response = port_reply_new(&http->port_replies, connection, http->env.fabric, &wish,
-					  gzip, &code, &why);
+
+		struct MHD_Response *response =
+			port_reply_new(&http->port_replies, connection, http->env.fabric, &wish,
+				       gzip, &code, &why);
+
 		if (!response)
 			return reply_refuse(connection, code, why);
 		return reply_queue(connection, MHD_HTTP_OK, METRICS, NULL, gzip, response);

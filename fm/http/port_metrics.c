@@ -340,14 +340,15 @@ static bool next_sample(struct port_metrics *m)
 	uint32_t end = end_node(m);
 
 	while (m->node < end) {
-		const struct topo_port *port;
 		uint64_t value;
 
 		if (m->num > m->topo->nodes[m->node].nports) {
 			go_to(m, m->node + 1);
 			continue;
 		}
-		port = topo_port(m->topo, m->node, m->num++);
+
+		const struct topo_port *port = topo_port(m->topo, m->node, m->num++);
+
 		m->looks++;
 		if (port->peer == TOPO_NONE || !value_of(m, port, &value))
 			continue;

@@ -13,11 +13,12 @@ static void refuse(struct query *query, const char *format, const char *key)
 
 static void take_page(struct query *query, const char *key, const char *value)
 {
-	long long number;
 	char *end;
 
 	errno = 0;
-	number = value ? strtoll(value, &end, 10) : 0;
+
+	long long number = value ? strtoll(value, &end, 10) : 0;
+
 	if (!value || !*value || *end || errno || number < 0) {
 		refuse(query, "%s= takes a number from 0 on", key);
 		return;

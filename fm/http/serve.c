@@ -47,7 +47,6 @@ static char *compress_body(const char *body, size_t len, size_t *out_len)
 	z_stream z = { .next_in = (Bytef *)body, .avail_in = (uInt)len };
 	size_t most = len - len / 8;
 	char *out = NULL;
-	bool whole;
 
 	if (len < LEAST || len > UINT32_MAX ||
 	    deflateInit2(&z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY))
@@ -55,7 +54,9 @@ static char *compress_body(const char *body, size_t len, size_t *out_len)
 	out = mem_alloc(most, 1);
 	z.next_out = (Bytef *)out;
 	z.avail_out = (uInt)most;
-	whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
+
+	bool whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
+
 	if (whole)
 		*out_len = z.total_out;
 	deflateEnd(&z);
@@ -94,7 +95,6 @@ bool encode_has(const char *if_none_match, const char *tag)
 struct encoded encode_body(const struct encode_wish *wish, char *body, size_t len)
 {
 	struct encoded out = { .body = body, .len = len };
-	char *packed;
 
 	make_tag(body, len, false, out.tag);
 	if (encode_has(wish->if_none_match, out.tag)) {
@@ -103,7 +103,9 @@ struct encoded encode_body(const struct encode_wish *wish, char *body, size_t le
 		out.len = 0;
 		return out;
 	}
-	packed = wish->gzip ? compress_body(body, len, &out.len) : NULL;
+
+	char *packed = wish->gzip ? compress_body(body, len, &out.len) : NULL;
+
 	if (!packed)
 		return out;
 	make_tag(body, len, true, out.tag);
@@ -130,8 +132,6 @@ struct encode_wish reply_wish(struct MHD_Connection *connection)
 enum MHD_Result reply_queue(struct MHD_Connection *connection, unsigned code, const char *type,
 			    const char *tag, bool gzip, struct MHD_Response *response)
 {
-	enum MHD_Result status;
-
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -148,7 +148,9 @@ enum MHD_Result reply_queue(struct MHD_Connection *connection, unsigned code, co
 		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
 	if (code == MHD_HTTP_SERVICE_UNAVAILABLE)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-	status = MHD_queue_response(connection, code, response);
+
+	enum MHD_Result status = MHD_queue_response(connection, code, response);
+
 	MHD_destroy_response(response);
 	return status;
 }
@@ -178,11 +180,12 @@ enum MHD_Result reply_json(struct MHD_Connection *connection, json_t *document)
 enum MHD_Result reply_refuse(struct MHD_Connection *connection, unsigned code, const char *why)
 {
 	json_t *document = json_pack("{s:s}", "error", why);
-	char *text;
 
 	if (!document)
 		document = json_pack("{s:s}", "error", "not to be done");
-	text = json_dumps(document, JSON_COMPACT);
+
+	char *text = json_dumps(document, JSON_COMPACT);
+
 	json_decref(document);
 	return reply_queue(
 		connection, code, REPLY_JSON, NULL, false,
@@ -355,14 +358,15 @@ struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 			const struct serve_ops *ops, char *err, size_t err_size)
 {
 	struct serve *s = mem_new(s);
-	struct MHD_Daemon *daemon;
 
 	*s = (struct serve){ .loop = loop, .ops = *ops, .fd = -1 };
 	s->most = listener_allowance(FDS_PERCENT, CONNECTIONS);
 	s->fd = listener_socket(loop, conf->listen, true);
 	if (s->fd < 0)
 		snprintf(err, err_size, "http_listen = \"%s\": %s", conf->listen, strerror(-s->fd));
-	daemon = s->fd < 0 ? NULL : open_daemon(s, conf, err, err_size);
+
+	struct MHD_Daemon *daemon = s->fd < 0 ? NULL : open_daemon(s, conf, err, err_size);
+
 	if (!daemon) {
 		serve_free(s);
 		return NULL;

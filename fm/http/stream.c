@@ -51,12 +51,11 @@ static json_int_t next_seq(const struct streams *streams)
 /* Fills the empty buffer; false = there is nothing to send. */
 static bool fill(struct stream *s)
 {
-	FILE *out;
-
 	free(s->out);
 	s->out = NULL;
 	s->start = s->end = 0;
-	out = open_memstream(&s->out, &s->end);
+
+	FILE *out = open_memstream(&s->out, &s->end);
 
 	/* Events from the stream's next one on, some of them. */
 	json_int_t missing = next_seq(s->streams) - s->next;
@@ -94,13 +93,14 @@ static bool fill(struct stream *s)
 static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
 {
 	struct stream *s = arg;
-	size_t len;
 
 	if (s->start == s->end && !fill(s)) {
 		request_suspend(&s->request);
 		return 0;
 	}
-	len = s->end - s->start < most ? s->end - s->start : most;
+
+	size_t len = s->end - s->start < most ? s->end - s->start : most;
+
 	memcpy(to, s->out + s->start, len);
 	s->start += len;
 	return len;
@@ -131,11 +131,12 @@ static void event_cb(void *arg, const json_t *event)
 static void make_status(struct streams *streams)
 {
 	json_t *status = fabric_status(streams->fabric);
-	FILE *out;
 	size_t len;
 
 	free(streams->status);
-	out = open_memstream(&streams->status, &len);
+
+	FILE *out = open_memstream(&streams->status, &len);
+
 	fputs("event: status\ndata: ", out);
 	json_dumpf(status, out, JSON_COMPACT);
 	fputs("\n\n", out);
@@ -174,7 +175,6 @@ static json_int_t first_seq(const struct streams *streams, struct MHD_Connection
 {
 	const char *id = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID");
 	json_int_t next = next_seq(streams);
-	long long last;
 	char *end;
 
 	if (!id)
@@ -183,7 +183,9 @@ static json_int_t first_seq(const struct streams *streams, struct MHD_Connection
 	if (!id || !*id)
 		return next;
 	errno = 0;
-	last = strtoll(id, &end, 10);
+
+	long long last = strtoll(id, &end, 10);
+
 	*lost = *end || errno || last < -1 || last >= next;
 	return *lost ? next : last + 1;
 }
@@ -191,7 +193,6 @@ static json_int_t first_seq(const struct streams *streams, struct MHD_Connection
 enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *connection,
 			     void **request)
 {
-	struct stream *s;
 	bool lost;
 
 	if (streams->count >= STREAMS_MAX)
@@ -201,7 +202,9 @@ enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *con
 		make_status(streams);
 		loop_timer_set(streams->timer, STATUS_US);
 	}
-	s = mem_new(s);
+
+	struct stream *s = mem_new(s);
+
 	request_init(&s->request, &stream_ops, streams->all, connection);
 	s->streams = streams;
 	s->next = first_seq(streams, connection, &lost);

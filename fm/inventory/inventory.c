@@ -256,9 +256,7 @@ struct inv_node *inventory_add(struct inventory *inv, const struct wire_node_inf
 
 void inventory_remove(struct inventory *inv, struct inv_node *node)
 {
-	unsigned p;
-
-	for (p = 0; p <= node->nports; p++) {
+	for (unsigned p = 0; p <= node->nports; p++) {
 		inventory_unlink(inv, node, p);
 		inventory_refuse(inv, node, p, 0);
 	}

@@ -61,10 +61,9 @@ static struct inv_node *path_end(const struct inventory *inv, const struct mad_p
 				 bool *clean)
 {
 	struct inv_node *node = inv->local;
-	unsigned i;
 
 	*clean = true;
-	for (i = 0; node && i < path->hops; i++) {
+	for (unsigned i = 0; node && i < path->hops; i++) {
 		struct inv_port *port = path_exit(inv, node, path->ports[i]);
 
 		if (!port)
@@ -99,9 +98,7 @@ static void walk_step(struct walk *walk, struct inv_node *from, uint8_t num)
 
 static void walk_expand(struct walk *walk, struct inv_node *node)
 {
-	unsigned p;
-
-	for (p = 1; p <= node->nports; p++) {
+	for (unsigned p = 1; p <= node->nports; p++) {
 		struct inv_port *port = path_exit(walk->inv, node, p);
 
 		if (!port || inventory_was_met(walk->inv, port->peer))
@@ -145,7 +142,6 @@ static bool walk_take_aside(struct walk *walk)
 void inventory_update_paths(struct inventory *inv)
 {
 	struct walk walk = { .inv = inv };
-	struct inv_node *node;
 
 	inv->paths_stale = false;
 	if (!inv->local)
@@ -158,7 +154,8 @@ void inventory_update_paths(struct inventory *inv)
 			walk_expand(&walk, walk.queue[walk.head++]);
 	} while (walk_take_aside(&walk));
 	inv->ngone = cl_qmap_count(&inv->nodes) - walk.tail;
-	for (node = inventory_first(inv); node && inv->ngone; node = inventory_next(inv, node))
+	for (struct inv_node *node = inventory_first(inv); node && inv->ngone;
+	     node = inventory_next(inv, node))
 		node->gone = !inventory_was_met(inv, node);
 	free(walk.aside);
 	free(walk.queue);
@@ -191,10 +188,9 @@ void inventory_path_result(struct inventory *inv, const struct mad_path *path, b
 			   uint32_t since)
 {
 	struct inv_node *node = inv->local;
-	unsigned i;
 
 	inv->clock++;
-	for (i = 0; node && i < path->hops; i++) {
+	for (unsigned i = 0; node && i < path->hops; i++) {
 		struct inv_port *port = path_exit(inv, node, path->ports[i]), *peer;
 
 		if (!port)

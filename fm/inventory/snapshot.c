@@ -49,18 +49,17 @@ static struct topo_port port_attr(const struct inv_node *node, unsigned num)
 static void snapshot_links(struct topo_builder *b, const struct inventory *inv,
 			   const struct inv_node *node)
 {
-	unsigned p;
-	int err;
-
-	for (p = 1; p <= node->nports; p++) {
+	for (unsigned p = 1; p <= node->nports; p++) {
 		const struct inv_port *port = &node->ports[p];
 
 		/* From the end whose node lies first in memory: once matters, which does not. */
 		if (!port->peer || node > port->peer ||
 		    (node == port->peer && p >= port->peer_port))
 			continue;
-		err = topo_builder_link(b, node->handle, p, port->peer->handle, port->peer_port,
-					is_usable(inv, node, p));
+
+		int err = topo_builder_link(b, node->handle, p, port->peer->handle, port->peer_port,
+					    is_usable(inv, node, p));
+
 		assert(!err); /* a link is at both ends or at none */
 		(void)err;
 	}

@@ -139,11 +139,12 @@ static void guess(struct key_lookup *l)
 	     node = inventory_next(l->inv, node))
 		for (unsigned p = 0; p <= node->nports && l->count < GUESSES; p++) {
 			uint64_t held[M_KEYS_MOST], seen;
-			unsigned count;
 
 			if (!is_lost(node, p) || met++ < l->from)
 				continue;
-			count = port_keys_of(l->inv, node, p, held);
+
+			unsigned count = port_keys_of(l->inv, node, p, held);
+
 			seen = m_keys_remembered(l->keys, inventory_key_guid(node, p));
 			l->key[l->count++] = seen ? seen : held[!held[0] && count > 1];
 		}

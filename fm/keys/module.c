@@ -154,12 +154,13 @@ static unsigned count_places(struct unknown *u, const struct inv_node *sister, u
 	u->attempts++;
 	for (unsigned p = 1; p <= sister->nports; p++) {
 		const struct inv_node *near = sister->ports[p].peer;
-		uint32_t i;
 
 		if (!near || !inv_is_switch(near) || level_of(u, near) != level)
 			continue;
 		links++;
-		i = sort_place(0, u->count, at, u->ports[at].node->guid < near->guid);
+
+		uint32_t i = sort_place(0, u->count, at, u->ports[at].node->guid < near->guid);
+
 		while (i < u->count && u->ports[i].node == near &&
 		       (u->ports[i].device || u->ports[i].attempt == u->attempts))
 			i++;
@@ -181,11 +182,12 @@ static bool is_of_switch(struct unknown *u, unsigned i, unsigned device)
 
 	for (unsigned p = 1; p <= node->nports; p++) {
 		const struct inv_node *sister = node->ports[p].peer;
-		unsigned places;
 
 		if (!sister || !inv_is_switch(sister) || sister == node->ports[p - 1].peer)
 			continue;
-		places = count_places(u, sister, level, 0);
+
+		unsigned places = count_places(u, sister, level, 0);
+
 		best = places > most ? sister : best;
 		most = places > most ? places : most;
 	}
@@ -816,11 +818,12 @@ static void trap(void *room, const struct wire_notice *notice, uint16_t from_lid
 {
 	struct port_keys *k = room;
 	struct fabric_view view = fabric_view(k->fabric);
-	uint32_t port;
 
 	if (forged || !notice->generic || notice->trap != BAD_M_KEY)
 		return;
-	port = fabric_view_port_of_lid(&view, from_lid);
+
+	uint32_t port = fabric_view_port_of_lid(&view, from_lid);
+
 	if (port == TOPO_NONE)
 		return;
 

@@ -97,7 +97,6 @@ json_t *beyond_moves(const struct admission *a, bool is_master, unsigned *others
 	uint8_t taken[2 * LID_SPACE] = { 0 }, moving[LID_SPACE] = { 0 };
 	unsigned own = 0, last = memory->last ? memory->last : LID_SPACE - 1, by;
 	json_t *rows = json_array();
-	bool ours;
 
 	for (uint32_t i = 0; i < memory->count; i++)
 		memset(taken + memory->entries[i].lid, 1, 1u << memory->entries[i].lmc);
@@ -110,7 +109,9 @@ json_t *beyond_moves(const struct admission *a, bool is_master, unsigned *others
 		taken[lid] |= there;
 		moving[lid] = here && there;
 	}
-	ours = own < *others || (own == *others && !is_master);
+
+	bool ours = own < *others || (own == *others && !is_master);
+
 	by = lid_distance(taken, moving, memory->last ? memory->first : 1, last);
 	for (unsigned lid = 1; lid < LID_SPACE; lid++)
 		if (moving[lid])
@@ -216,15 +217,15 @@ static bool is_other(const struct plan *plan, const struct inventory *inv,
 enum plan_verdict plan_judge(const struct plan *plan, const struct inventory *inv,
 			     const struct wire_node_info *one, const struct wire_node_info *two)
 {
-	const struct topo_port *from_one, *from_two;
 	bool one_named, two_named;
-	guid_t guid;
 
 	if (!plan->topo)
 		return PLAN_SILENT;
-	from_one = planned_at(plan, one, &one_named);
-	from_two = planned_at(plan, two, &two_named);
-	guid = from_one ? plan->guids[from_one->node] : 0;
+
+	const struct topo_port *from_one = planned_at(plan, one, &one_named);
+	const struct topo_port *from_two = planned_at(plan, two, &two_named);
+	guid_t guid = from_one ? plan->guids[from_one->node] : 0;
+
 	if (guid && (guid == two->node_guid || guid == two->port_guid) &&
 	    from_one->num == two->local_port)
 		return PLAN_HAS;

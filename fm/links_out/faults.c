@@ -256,13 +256,15 @@ struct out *faults_add(struct links_out *table, guid_t guid, uint8_t port, enum 
 			   .state = OUT_LISTED,
 			   .since_us = loop_now_us(table->services.loop) },
 		   *it;
-	const struct inv_node *node, *peer;
 
 	out_take_end(table, cause, &guid, &port);
 	row.node = guid;
 	row.port = port;
-	node = out_node(&(struct out){ .table = table, .node = guid, .port = port });
-	peer = node ? node->ports[port].peer : NULL;
+
+	const struct inv_node *node =
+		out_node(&(struct out){ .table = table, .node = guid, .port = port });
+	const struct inv_node *peer = node ? node->ports[port].peer : NULL;
+
 	/* Where a switch at one of the link's ends is suspect, it is judged first. */
 	if (out_find(table, guid, port, cause) ||
 	    (cause == OUT_NOT_ACTIVE &&
@@ -564,7 +566,6 @@ static void probe_answered(void *arg, const struct mad_answer *answer)
 void fault_probe(struct out *it)
 {
 	const struct inv_node *node = out_node(it);
-	struct wire_switch_info info;
 
 	/* Soon again, where it was listed by a cold start. */
 	it->wait_us = it->wait_us < it->rule->wait_us / 2 ? 2 * it->wait_us : 0;
@@ -573,7 +574,9 @@ void fault_probe(struct out *it)
 	if (!fabric_is_master(it->table->fabric) || it->token || !node || node->gone ||
 	    node->silent || has_foreign_key(it->table, node))
 		return; /* one with a key is listed for that by the next snapshot */
-	info = node->sw;
+
+	struct wire_switch_info info = node->sw;
+
 	info.port_state_change = true;
 	/* In the minute behind a cold start it may have been packets that were lost. */
 	it->token = set_switch_info(it, &info, !it->wait_us, probe_answered);
@@ -584,7 +587,6 @@ void fault_probe(struct out *it)
 void faults_swept(struct links_out *table, const struct sweep_result *result)
 {
 	const struct inventory *inv = table->services.inventory;
-	struct out *it;
 
 	raise_alerts(table); /* of links whose device has answered meanwhile */
 	/*
@@ -602,7 +604,9 @@ void faults_swept(struct links_out *table, const struct sweep_result *result)
 				suspect(table, node->guid);
 				continue;
 			}
-			it = faults_add(table, node->guid, 0, OUT_NO_SETS);
+
+			struct out *it = faults_add(table, node->guid, 0, OUT_NO_SETS);
+
 			if (it) {
 				it->wait_us = SOON_US;
 				out_set_due(it, loop_now_us(table->services.loop) + SOON_US);

@@ -432,7 +432,6 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 			   .peer = info->node_guid,
 			   .peer_port = info->local_port,
 			   .cause = OUT_REOPENED };
-	const char *why;
 
 	if (it && is_held(it) && (!it->peer || (known && it->cause < OUT_MISWIRED))) {
 		let_go(a, it, OUT_REOPENED); /* it was met over another link, or not yet */
@@ -459,7 +458,9 @@ static enum sweep_gate gate(void *arg, struct inv_node *from, uint8_t num,
 		new.cause = OUT_PLAN;
 	else if (mode == CONF_ADMIT_STRICT && planned == PLAN_SILENT)
 		new.cause = OUT_STRICT;
-	why = a->table->rules[new.cause].word;
+
+	const char *why = a->table->rules[new.cause].word;
+
 	if (new.cause == OUT_REOPENED && (known || info->type != TOPO_SWITCH)) {
 		why = contradiction(a, from, num, info);
 		new.cause = why ? OUT_MISWIRED : OUT_REOPENED;

@@ -230,14 +230,14 @@ static bool is_marked(struct out *it)
 	const struct fabric_services *services = &it->table->services;
 	const struct topo *t = fabric_view(it->table->fabric).topo;
 	const struct inv_node *node = out_node(it);
-	uint32_t at;
 
 	if (it->rule->mark == INV_KEPT) {
 		/*
 		 * A link that is not Active counts as down without a mark (active_decides); what
 		 * may not be isolated, and was routed over, stays so.
 		 */
-		at = t ? topo_port_of(t, it->node, it->port) : TOPO_NONE;
+		uint32_t at = t ? topo_port_of(t, it->node, it->port) : TOPO_NONE;
+
 		return it->state != OUT_IN_FORCE && at != TOPO_NONE && t->ports[at].link_up;
 	}
 	if (it->state != OUT_IN_FORCE || !node)

@@ -15,7 +15,6 @@ static void quarantine(struct links_out *table, const struct out_ask *ask)
 	const struct fabric_services *services = &table->services;
 	struct out row = { .node = ask->node, .port = ask->port, .cause = ask->cause }, *last;
 	bool hold = ask->cause == OUT_HOLD;
-	const char *stays;
 	struct inv_node *node;
 
 	out_take_end(table, ask->cause, &row.node, &row.port);
@@ -28,8 +27,8 @@ static void quarantine(struct links_out *table, const struct out_ask *ask)
 		inventory_link_subject(services->inventory, row.node, row.port);
 	const struct inv_link_name name =
 		inventory_link_name(services->inventory, row.node, row.port);
+	const char *stays = hold ? limit_hold(table, row.node, row.port) : NULL;
 
-	stays = hold ? limit_hold(table, row.node, row.port) : NULL;
 	if (stays) {
 		if (out_exempt(table, row.node, row.port, stays))
 			event_log_add(services->events, LOG_WARNING, "quarantine-refused", &subject,
@@ -77,12 +76,13 @@ void links_out_ask(struct fabric *fabric, const struct out_ask *ask)
 uint64_t *links_out_clean_us(const struct fabric *fabric, guid_t node, uint8_t port)
 {
 	const struct links_out *table = fabric_room(fabric, &links_out_module);
-	struct out *it;
 
 	if (!table->counts[OUT_HOLD] && !table->counts[OUT_EXEMPT])
 		return NULL;
 	out_take_end(table, OUT_HOLD, &node, &port);
-	it = out_find(table, node, port, OUT_HOLD);
+
+	struct out *it = out_find(table, node, port, OUT_HOLD);
+
 	it = it && it->state != OUT_OVER ? it : out_find(table, node, port, OUT_EXEMPT);
 	return it ? &it->clean_us : NULL;
 }
@@ -112,12 +112,13 @@ static void link_fell(struct links_out *table, guid_t guid, uint8_t num)
 	unsigned allowed = conf->flap_count;
 	char why[OUT_WHY];
 	struct inv_node *node;
-	struct downs **downs;
 
 	out_take_end(table, OUT_QUARANTINE, &guid, &num);
 	if (!allowed || !inventory_port(table->services.inventory, guid, num, &node))
 		return;
-	downs = inv_port_cell(node, num, INV_DOWNS, sizeof(*downs));
+
+	struct downs **downs = inv_port_cell(node, num, INV_DOWNS, sizeof(*downs));
+
 	*downs = *downs ?: mem_new(*downs);
 	(*downs)->at_us[(*downs)->count++ % TIMES_MAX] = now;
 	if ((*downs)->count <= allowed ||
@@ -219,15 +220,17 @@ void links_out_rows(const struct fabric *fabric, json_t *rows)
 		const struct inv_node *node = out_node(it);
 		bool held = it->cause == OUT_HOLD;
 		uint64_t left_us = it->until_us > now ? it->until_us - now : 0;
-		json_t *row;
 
 		if (it->rule->mark != INV_QUARANTINED || port == TOPO_NONE || it->state == OUT_OVER)
 			continue;
-		row = dump_json_unhealthy_link(t, port,
-					       !node || !out_is_transit(node, it->port) ? "flapping"
-					       : it->state == OUT_WAIVED		? "waived"
-									 : "quarantined",
-					       json_string(it->why));
+
+		json_t *row = dump_json_unhealthy_link(t, port,
+						       !node || !out_is_transit(node, it->port)
+							       ? "flapping"
+						       : it->state == OUT_WAIVED ? "waived"
+										 : "quarantined",
+						       json_string(it->why));
+
 		json_put(row, "{si so sb}", "seconds", it->seconds, "left_s",
 			 held ? json_null() : json_integer(left_us / 1000000), "until_clean", held);
 		json_array_append_new(rows, row);
@@ -248,10 +251,11 @@ void links_out_judge_host(const struct fabric *fabric, uint32_t host, struct hos
 		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
 			guid_t node = t->nodes[ca].guid;
 			uint8_t port = (uint8_t)num;
-			const struct out *out;
 
 			out_take_end(table, OUT_QUARANTINE, &node, &port);
-			out = out_quarantine(table, node, port);
+
+			const struct out *out = out_quarantine(table, node, port);
+
 			if (out && out->state != OUT_OVER)
 				host_verdict_add(verdict, HOST_DEGRADED,
 						 "%.60s: link is unhealthy: %s", host_device(t, ca),

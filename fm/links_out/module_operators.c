@@ -286,17 +286,16 @@ void links_out_cordon(struct fabric *fabric, const char *what, bool on, waiter_f
 	struct links_out *table = fabric_room(fabric, &links_out_module);
 	const struct fabric_view view = fabric_view(fabric);
 	char err[TARGET_ERROR_SIZE];
-	struct change *change;
 	struct target target;
-	const char *whole;
-	unsigned links;
 
 	if (!target_find(&view, what, &target, err) && (on || !find_absent(table, what, &target))) {
 		fn(arg, NULL, err);
 		return;
 	}
-	whole = covered_by(table, view.topo, &target);
-	links = target_count_links(view.topo, &target);
+
+	const char *whole = covered_by(table, view.topo, &target);
+	unsigned links = target_count_links(view.topo, &target);
+
 	*err = '\0';
 	if (on && !links)
 		array_printf(err, "%s has no link between switches: nothing to cordon",
@@ -307,7 +306,9 @@ void links_out_cordon(struct fabric *fabric, const char *what, bool on, waiter_f
 		fn(arg, NULL, err);
 		return;
 	}
-	change = change_new(table, &target, on ? CHANGE_CORDON : CHANGE_UNCORDON);
+
+	struct change *change = change_new(table, &target, on ? CHANGE_CORDON : CHANGE_UNCORDON);
+
 	change->links = links;
 	if (!on)
 		take_back(change, &target, INV_CORDONED);
@@ -330,14 +331,15 @@ void links_out_release(struct fabric *fabric, const char *what, waiter_fn *fn, v
 	const struct fabric_view view = fabric_view(fabric);
 	char err[TARGET_ERROR_SIZE];
 	struct target *targets;
-	struct change *change;
 	unsigned count = target_find_all(&view, what, WHAT_PLACE, &targets, err);
 
 	if (!count) {
 		fn(arg, NULL, err);
 		return;
 	}
-	change = change_new(table, &targets[0], CHANGE_RELEASE);
+
+	struct change *change = change_new(table, &targets[0], CHANGE_RELEASE);
+
 	for (unsigned i = 0; i < count; i++)
 		change->links += take_back(change, &targets[i], INV_QUARANTINED);
 	free(targets);

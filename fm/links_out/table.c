@@ -113,11 +113,11 @@ void out_mark_ports(const struct out *it, bool on)
 
 struct out *out_add(struct links_out *table, const struct out *row)
 {
-	struct out *it;
-
 	if (table->counts[row->cause] == table->rules[row->cause].most)
 		return NULL;
-	it = mem_new(it);
+
+	struct out *it = mem_new(it);
+
 	*it = *row;
 	it->table = table;
 	it->rule = &table->rules[it->cause];
@@ -253,12 +253,13 @@ unsigned target_find_all(const struct fabric_view *view, const char *text, unsig
 	const struct what_scope scope = fabric_view_scope(view);
 	const uint32_t *nodes;
 	struct what what;
-	unsigned count;
 
 	*targets = NULL;
 	if (!what_find(&scope, text, kinds, &what, err, TARGET_ERROR_SIZE))
 		return 0;
-	count = what_nodes(view->topo, &what, &nodes);
+
+	unsigned count = what_nodes(view->topo, &what, &nodes);
+
 	*targets = mem_array(*targets, count);
 	for (unsigned i = 0; i < count; i++) {
 		struct target *it = &(*targets)[i];

@@ -76,8 +76,6 @@ static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd,
 	const cookie_io_functions_t functions = { .write = write_socket };
 	int low = socket < 0 || fd < socket ? fd : socket, high = fd > socket ? fd : socket;
 	struct sigaction action;
-	FILE *out;
-	int status;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -96,11 +94,15 @@ static _Noreturn void child_main(const struct child_ops *ops, void *arg, int fd,
 	if (high > low + 1)
 		close_range(low + 1, high - 1, 0);
 	close_range(high + 1, ~0U, 0);
-	out = socket < 0 ? fdopen(fd, "w") : fopencookie(&socket, "w", functions);
+
+	FILE *out = socket < 0 ? fdopen(fd, "w") : fopencookie(&socket, "w", functions);
+
 	if (!out)
 		_exit(1);
 	setvbuf(out, NULL, _IOFBF, PIECE);
-	status = ops->write(arg, out);
+
+	int status = ops->write(arg, out);
+
 	_exit(fflush(out) || status);
 }
 
@@ -177,7 +179,6 @@ static void child_readable_cb(void *arg, unsigned events)
 
 struct child *child_start(struct children *all, const struct child_ops *ops, void *arg, int socket)
 {
-	struct child *child;
 	pid_t pid, own = getpid();
 	int ends[2];
 
@@ -195,7 +196,9 @@ struct child *child_start(struct children *all, const struct child_ops *ops, voi
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	fcntl(ends[0], F_SETPIPE_SZ, PIPE_SIZE);
-	child = mem_new(child);
+
+	struct child *child = mem_new(child);
+
 	*child = (struct child){ .all = all, .ops = ops, .arg = arg, .pid = pid, .fd = ends[0] };
 	child->watch = loop_fd_new(all->loop, child->fd, LOOP_READ, child_readable_cb, child);
 	return child;
@@ -248,12 +251,13 @@ void children_free(struct children *all)
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, had;
-	int error;
 
 	sigfillset(&all);
 	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_SETMASK, &all, &had);
-	error = pthread_create(thread, NULL, run, arg);
+
+	int error = pthread_create(thread, NULL, run, arg);
+
 	pthread_sigmask(SIG_SETMASK, &had, NULL);
 	return error;
 }

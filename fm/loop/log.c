@@ -52,12 +52,13 @@ static int format_prefix(char *line, size_t size, enum log_module module, enum l
 void log_line(enum log_module module, enum log_level level, const char *format, ...)
 {
 	char line[LINE_MAX_BYTES];
-	size_t len;
 	va_list args;
 
 	if (level > log_levels[module])
 		return;
-	len = format_prefix(line, sizeof(line), module, level);
+
+	size_t len = format_prefix(line, sizeof(line), module, level);
+
 	va_start(args, format);
 	vsnprintf(line + len, sizeof(line) - 1 - len, format, args);
 	va_end(args);

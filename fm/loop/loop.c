@@ -324,11 +324,11 @@ static void signal_cb(evutil_socket_t signum, short what, void *arg)
 
 int loop_signal(struct loop *loop, int signum, loop_fn *fn, void *arg)
 {
-	struct loop_signal *sig;
-
 	if (!loop->base)
 		return 0;
-	sig = mem_new(sig);
+
+	struct loop_signal *sig = mem_new(sig);
+
 	*sig = (struct loop_signal){ .next = loop->signals, .fn = fn, .arg = arg };
 	sig->event = evsignal_new(loop->base, signum, signal_cb, sig);
 	if (!sig->event || event_add(sig->event, NULL)) {
@@ -360,11 +360,11 @@ struct loop_poll *loop_poll_new(struct loop *loop, loop_poll_fn *fn, void *arg)
 
 void loop_poll_free(struct loop_poll *poll)
 {
-	struct loop *loop;
-
 	if (!poll)
 		return;
-	loop = poll->loop;
+
+	struct loop *loop = poll->loop;
+
 	for (size_t i = 0; i < loop->npolls; i++)
 		if (loop->polls[i] == poll)
 			loop->polls[i] = NULL;
@@ -397,14 +397,15 @@ static int wait_for_events(struct loop *loop, uint64_t wait_us)
 	struct timeval tv = { .tv_sec = wait_us / 1000000,
 			      .tv_usec = (suseconds_t)(wait_us % 1000000) };
 	int flags = EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY;
-	int status;
 
 	if (!wait_us)
 		flags |= EVLOOP_NONBLOCK; /* without it libevent stays as long as it can read */
 	else if (wait_us != UINT64_MAX)
 		event_add(loop->wake, &tv);
 	loop->in_wait = true;
-	status = event_base_loop(loop->base, flags);
+
+	int status = event_base_loop(loop->base, flags);
+
 	loop->in_wait = false;
 	loop->looked = loop->now = clock_of(CLOCK_MONOTONIC);
 	return status < 0 ? -EIO : 0;
@@ -554,12 +555,13 @@ void loop_free(struct loop *loop)
 struct evdns_base *resolver_new(struct loop *loop)
 {
 	struct event_base *base = loop_event_base(loop);
-	struct evdns_base *dns;
 
 	if (!base)
 		return NULL;
-	dns = evdns_base_new(base,
-			     EVDNS_BASE_INITIALIZE_NAMESERVERS | EVDNS_BASE_DISABLE_WHEN_INACTIVE);
+
+	struct evdns_base *dns = evdns_base_new(base, EVDNS_BASE_INITIALIZE_NAMESERVERS |
+							      EVDNS_BASE_DISABLE_WHEN_INACTIVE);
+
 	if (!dns) {
 		dns = evdns_base_new(base, EVDNS_BASE_DISABLE_WHEN_INACTIVE);
 		if (dns)

@@ -107,13 +107,12 @@ struct batch *batch_new(struct loop *loop, struct mad *mad, const struct batch_o
 			void *owner)
 {
 	struct batch *b = mem_new(b);
-	unsigned i;
 
 	b->mad = mad;
 	b->ops = ops;
 	b->owner = owner;
 	b->wake = loop_timer_new(loop, batch_timer_cb, b);
-	for (i = 0; i < BATCH_LIMIT; i++) {
+	for (unsigned i = 0; i < BATCH_LIMIT; i++) {
 		b->slots[i].batch = b;
 		b->slots[i].next_free = i + 1;
 	}
@@ -215,9 +214,7 @@ void batch_drop_queue(struct batch *b)
 
 void batch_drop(struct batch *b)
 {
-	unsigned i;
-
-	for (i = 0; i < BATCH_LIMIT; i++) {
+	for (unsigned i = 0; i < BATCH_LIMIT; i++) {
 		if (!b->slots[i].token)
 			continue;
 		mad_cancel(b->mad, b->slots[i].token);
@@ -232,9 +229,8 @@ void batch_drop(struct batch *b)
 void batch_reroute(struct batch *b)
 {
 	struct batch_request request;
-	unsigned i;
 
-	for (i = 0; i < BATCH_LIMIT; i++) {
+	for (unsigned i = 0; i < BATCH_LIMIT; i++) {
 		struct slot *slot = &b->slots[i];
 		struct batch_job job = slot->job;
 

@@ -250,7 +250,6 @@ static int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *
 	struct umad_io *u = (struct umad_io *)io;
 	int agent = agent_of(mad[1]), status, ms; /* byte 1: MgmtClass */
 	bool rmpp = mad[1] == WIRE_SA && mad[RMPP_FLAGS_AT] & RMPP_ACTIVE;
-	struct io_body *body;
 
 	if (!umad_is_open(u))
 		return -ENODEV;
@@ -259,7 +258,8 @@ static int umad_io_send(struct io *io, const struct io_addr *to, const uint8_t *
 	address_set(u->tx, to);
 	if (rmpp && u->writer && umad_writer_left(u->writer)) {
 		/* To the thread: nothing else may use its descriptor until it is done. */
-		body = io_body_new(memcpy(mem_alloc_unset(len, 1), mad, len));
+		struct io_body *body = io_body_new(memcpy(mem_alloc_unset(len, 1), mad, len));
+
 		status = give(u, to, mad, 0, body, len);
 		io_body_unref(body);
 		return status;
@@ -281,14 +281,15 @@ static int umad_io_send_long(struct io *io, const struct io_addr *to, const uint
 			     size_t head_len, struct io_body *body, size_t len)
 {
 	struct umad_io *u = (struct umad_io *)io;
-	int status;
 
 	if (!umad_is_open(u))
 		return -ENODEV;
 	address_set(u->tx, to);
-	status = u->writer && head[1] == WIRE_SA && head[RMPP_FLAGS_AT] & RMPP_ACTIVE
-			 ? give(u, to, head, head_len, body, len)
-			 : -ENOTSUP;
+
+	int status = u->writer && head[1] == WIRE_SA && head[RMPP_FLAGS_AT] & RMPP_ACTIVE
+			     ? give(u, to, head, head_len, body, len)
+			     : -ENOTSUP;
+
 	if (!status)
 		watch_requests(u);
 	if (!status || status == -EAGAIN)
@@ -340,8 +341,6 @@ static void hand_on(struct umad_io *u, size_t len)
 {
 	const ib_mad_addr_t *addr = umad_get_mad_addr(u->rx);
 	const uint8_t *mad = umad_get_mad(u->rx);
-	struct io_addr from;
-	struct later *later;
 	struct wire_mad m;
 
 	if (umad_status(u->rx)) {
@@ -350,7 +349,8 @@ static void hand_on(struct umad_io *u, size_t len)
 			u->io.failed(u->io.arg, m.tid);
 		return;
 	}
-	from = (struct io_addr){
+
+	struct io_addr from = {
 		.lid = ntohs(addr->lid),
 		.qp = ntohl(addr->qpn),
 		.qkey = addr->qpn ? QP1_QKEY : 0,
@@ -360,11 +360,13 @@ static void hand_on(struct umad_io *u, size_t len)
 		.grh = addr->grh_present,
 		.hop_limit = addr->hop_limit,
 	};
+
 	memcpy(from.gid, addr->gid, sizeof(from.gid));
 	if (!u->poll || len != WIRE_MAD_SIZE || mad[1] != WIRE_SA || mad[3] & WIRE_RESPONSE) {
 		u->io.recv(u->io.arg, &from, mad, len);
 	} else if (u->nlater < LATER_MAX) {
-		later = &u->later[(u->later_first + u->nlater++) % LATER_MAX];
+		struct later *later = &u->later[(u->later_first + u->nlater++) % LATER_MAX];
+
 		later->from = from;
 		memcpy(later->mad, mad, WIRE_MAD_SIZE);
 	}
@@ -436,14 +438,15 @@ static uint64_t worked_us(void)
 static int take_some(struct umad_io *u, struct round *round)
 {
 	int status = take(u, &u->handles[HANDLE_SMI], round, DRAIN_MAX), tables;
-	uint64_t start;
 
 	if ((status && status != -EAGAIN) || is_over(u, round) || u->poll)
 		return status;
 	round->held_back = !sa_may(u);
 	if (round->held_back)
 		return -EAGAIN;
-	start = round->busy ? worked_us() : 0;
+
+	uint64_t start = round->busy ? worked_us() : 0;
+
 	status = take(u, &u->handles[HANDLE_GS], round, SMPS_EVERY);
 	if ((!status || status == -EAGAIN) && !is_over(u, round) &&
 	    !(u->writer && umad_writer_left(u->writer))) {
@@ -474,21 +477,24 @@ static int drain(struct umad_io *u)
 {
 	struct round round = { .until_us = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us,
 			       .busy = loop_is_busy(u->loop) };
-	uint64_t until, start, now;
 	int status = 0;
 
 	while (!status && !is_over(u, &round))
 		status = take_some(u, &round);
+
 	/* Then requests that were kept back, for a slice of time. */
-	until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
-	start = round.busy ? worked_us() : 0;
+	uint64_t until = loop_clock_us(u->loop) + loop_pace(u->loop).slice_us;
+	uint64_t start = round.busy ? worked_us() : 0;
+
 	while (u->nlater && umad_is_open(u) && loop_clock_us(u->loop) < until && sa_may(u)) {
 		struct later later = u->later[u->later_first];
 
 		u->later_first = (u->later_first + 1) % LATER_MAX;
 		u->nlater--;
 		u->io.recv(u->io.arg, &later.from, later.mad, WIRE_MAD_SIZE);
-		now = round.busy ? worked_us() : 0;
+
+		uint64_t now = round.busy ? worked_us() : 0;
+
 		sa_share_spend(&u->share, now - start);
 		start = now;
 	}
@@ -710,13 +716,14 @@ static void umad_io_free(struct io *io)
 static int handle_open(struct umad_io *u, struct handle *h, char *err, size_t err_size)
 {
 	const struct io_port_info *info = &u->io.info;
-	int error;
 
 	errno = 0;
 	h->port = umad_open_port(info->device, info->port);
 	if (h->port >= 0)
 		return 0;
-	error = errno ? errno : -h->port;
+
+	int error = errno ? errno : -h->port;
+
 	h->port = -1;
 	snprintf(err, err_size, "%s port %u: cannot open: %s%s", info->device, info->port,
 		 strerror(error), error == EACCES || error == EPERM ? NOT_OURS : "");

@@ -167,8 +167,6 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 	struct mad_stats *stats = &mad->stats;
 	bool smi = wire_is_smi(x->mgmt_class);
 	uint8_t buf[WIRE_MAD_SIZE];
-	struct io_addr to;
-	int status;
 
 	if (!may_send(mad, x)) {
 		send_failed(mad, x);
@@ -180,10 +178,12 @@ static void xact_transmit(struct mad *mad, struct xact *x)
 		x->path_of(x->arg, &x->path);
 	xact_key_choose(&mad->keys, x);
 	xact_encode(x, buf);
-	to = xact_address(x);
-	status = mad->lost
-			 ? -EAGAIN /* the sender's callback decides what becomes of it */
-			 : mad->io->ops->send(mad->io, &to, buf, sizeof(buf), x->timeout_us / 1000);
+
+	struct io_addr to = xact_address(x);
+	int status = mad->lost ? -EAGAIN /* the sender's callback decides what becomes of it */
+			       : mad->io->ops->send(mad->io, &to, buf, sizeof(buf),
+						    x->timeout_us / 1000);
+
 	if (status == -EAGAIN) {
 		mad->blocked = true;
 		loop_timer_set(mad->soon, BLOCKED_RETRY_US);
@@ -390,7 +390,6 @@ static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, s
 	uint8_t whole[WIRE_MAD_SIZE] = { 0 }, *bytes = (uint8_t *)raw;
 	bool is_short = wire_mad_is_short_rmpp(raw, len);
 	size_t size = is_short ? sizeof(whole) : len;
-	const struct handler *handler;
 	struct wire_mad m;
 
 	if (is_short)
@@ -404,7 +403,9 @@ static void recv_cb(void *arg, const struct io_addr *from, const uint8_t *raw, s
 		return;
 	}
 	mad->stats.unsolicited++;
-	handler = &mad->handlers[m.mgmt_class];
+
+	const struct handler *handler = &mad->handlers[m.mgmt_class];
+
 	if (handler->fn && mad->sends != SENDS_GETS)
 		handler->fn(handler->arg, from, &m, bytes, size);
 }

@@ -174,13 +174,14 @@ int umad_port_choose(const struct umad_wish *wish, struct io_port_info *info, ch
 {
 	struct choice choice = { .wish = wish, .info = info };
 	char names[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
-	int n;
 
 	if (umad_init() < 0) {
 		snprintf(err, err_size, "no umad driver (is the module ib_umad loaded?)");
 		return -ENODEV;
 	}
-	n = umad_get_cas_names(names, UMAD_MAX_DEVICES);
+
+	int n = umad_get_cas_names(names, UMAD_MAX_DEVICES);
+
 	for (int i = 0; i < n; i++)
 		device_consider(&choice, names[i]);
 	if (choice.best != RANK_NONE)

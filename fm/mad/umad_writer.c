@@ -66,14 +66,14 @@ static void *thread_main(void *arg)
 {
 	struct umad_writer *w = arg;
 	const uint64_t one = 1;
-	struct job *job;
-	ssize_t written;
 
 	for (;;) {
 		pthread_mutex_lock(&w->lock);
 		while (!w->ends && !cl_qlist_count(&w->todo))
 			pthread_cond_wait(&w->given, &w->lock);
-		job = w->ends ? NULL : (struct job *)cl_qlist_remove_head(&w->todo);
+
+		struct job *job = w->ends ? NULL : (struct job *)cl_qlist_remove_head(&w->todo);
+
 		pthread_mutex_unlock(&w->lock);
 		if (!job)
 			return NULL;
@@ -81,7 +81,9 @@ static void *thread_main(void *arg)
 		pthread_mutex_lock(&w->lock);
 		cl_qlist_insert_tail(&w->done, &job->item);
 		pthread_mutex_unlock(&w->lock);
-		written = write(w->done_fd, &one, sizeof(one)); /* the counter holds 2^64 */
+
+		ssize_t written = write(w->done_fd, &one, sizeof(one)); /* the counter holds 2^64 */
+
 		(void)written;
 	}
 }
@@ -119,14 +121,15 @@ unsigned umad_writer_left(const struct umad_writer *w)
 int umad_writer_give(struct umad_writer *w, const struct umad_answer *answer)
 {
 	int error = w->started ? 0 : thread_start(&w->thread, thread_main, w);
-	struct job *job;
 
 	if (error)
 		return -error;
 	w->started = true;
 	if (!umad_writer_count(w, answer->lid, answer->len))
 		return -EAGAIN;
-	job = mem_new(job);
+
+	struct job *job = mem_new(job);
+
 	job->answer = *answer;
 	memcpy(job->address, answer->address, w->header);
 	memcpy(job->head, answer->head, answer->head_len);
@@ -157,7 +160,6 @@ static void drop(cl_qlist_t *jobs)
 static void done_cb(void *arg, unsigned events)
 {
 	struct umad_writer *w = arg;
-	struct umad_written written;
 	struct job *job = NULL;
 	uint64_t count;
 
@@ -167,7 +169,9 @@ static void done_cb(void *arg, unsigned events)
 	pthread_mutex_unlock(&w->lock);
 	if (!job || read(w->done_fd, &count, sizeof(count)) != sizeof(count))
 		return;
-	written = (struct umad_written){ job->error, job->answer.lid, job->answer.len, --w->left };
+
+	struct umad_written written = { job->error, job->answer.lid, job->answer.len, --w->left };
+
 	job_free(job);
 	w->fn(w->arg, &written);
 }
@@ -175,11 +179,12 @@ static void done_cb(void *arg, unsigned events)
 struct umad_writer *umad_writer_new(struct loop *loop, umad_written_fn *fn, void *arg)
 {
 	int done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
-	struct umad_writer *w;
 
 	if (done_fd < 0)
 		return NULL;
-	w = mem_new(w);
+
+	struct umad_writer *w = mem_new(w);
+
 	w->loop = loop;
 	w->fn = fn;
 	w->arg = arg;

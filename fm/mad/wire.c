@@ -280,11 +280,12 @@ static const struct details *details_of(const struct wire_notice *notice)
 void wire_notice_decode(const uint8_t data[64], struct wire_notice *out)
 {
 	const uint8_t *at = data + WIRE_SMP_DATA - sizeof(out->details) - 1;
-	const struct details *has;
 	uint16_t what = 0;
 
 	notice_get(data, out);
-	has = details_of(out);
+
+	const struct details *has = details_of(out);
+
 	out->lid = has->lid ? wire_get(at + has->lid, 2) : 0;
 	out->port = has->port ? at[has->port] : 0;
 	out->guid = has->guid ? wire_get(at + has->guid, 8) : 0;

@@ -156,11 +156,12 @@ bool wire_hierarchy_label(const struct wire_hierarchy *h, bool is_switch,
 {
 	unsigned bdf, asic = 0, cage, port, split, plane, planes = 0;
 	const size_t size = WIRE_HIERARCHY_LABEL;
-	const struct layout *at;
 
 	if (h->template <WIRE_HIERARCHY_PORT || h->template > WIRE_HIERARCHY_XDR_CA)
 		return false;
-	at = &layouts[h->template];
+
+	const struct layout *at = &layouts[h->template];
+
 	if (!is_switch && has(h, at->bdf, 0xffff, &bdf) && bdf) {
 		/* Bus 8 bits, device 5, function 3. */
 		snprintf(label, size, "PCI %02x:%02x.%u", bdf >> 8, bdf >> 3 & 0x1f, bdf & 7);

@@ -101,10 +101,11 @@ void wire_perf_ext_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf *o
 void wire_perf_caps_decode(const uint8_t data[WIRE_GMP_DATA], struct wire_perf_caps *out)
 {
 	ib_class_port_info_t info;
-	bool wide;
 
 	mem_copy(&info, data + WIRE_PERF_OFFSET, 1);
-	wide = info.cap_mask & (IB_PM_EXT_WIDTH_SUPPORTED | IB_PM_EXT_WIDTH_NOIETF_SUP);
+
+	bool wide = info.cap_mask & (IB_PM_EXT_WIDTH_SUPPORTED | IB_PM_EXT_WIDTH_NOIETF_SUP);
+
 	*out = (struct wire_perf_caps){
 		.ext = wide,
 		.errors = wide &&

@@ -33,10 +33,9 @@ void xact_table_fini(struct xact_table *table)
 
 struct xact *xact_new(struct xact_table *table)
 {
-	struct xact *x, *chunk;
-
 	if (link_empty(&table->free)) {
-		chunk = mem_array(chunk, XACT_CHUNK);
+		struct xact *chunk = mem_array(chunk, XACT_CHUNK);
+
 		for (uint32_t i = 0; i < XACT_CHUNK; i++) {
 			chunk[i].index = table->nchunks * XACT_CHUNK + i;
 			chunk[i].generation = 1;
@@ -45,7 +44,9 @@ struct xact *xact_new(struct xact_table *table)
 		table->chunks = mem_array_resize(table->chunks, table->nchunks + 1);
 		table->chunks[table->nchunks++] = chunk;
 	}
-	x = (struct xact *)table->free.next;
+
+	struct xact *x = (struct xact *)table->free.next;
+
 	link_remove(&x->link);
 	*x = (struct xact){ .index = x->index, .generation = x->generation };
 	link_init(&x->link);
@@ -67,11 +68,12 @@ void xact_free(struct xact_table *table, struct xact *x)
 struct xact *xact_by_token(const struct xact_table *table, mad_token token)
 {
 	uint32_t index = token;
-	struct xact *x;
 
 	if (index / XACT_CHUNK >= table->nchunks)
 		return NULL;
-	x = &table->chunks[index / XACT_CHUNK][index % XACT_CHUNK];
+
+	struct xact *x = &table->chunks[index / XACT_CHUNK][index % XACT_CHUNK];
+
 	return x->generation == token >> 32 && x->state != XACT_FREE ? x : NULL;
 }
 
@@ -115,13 +117,12 @@ struct xact *xact_by_tid(const struct xact_table *table, uint32_t tid)
 
 struct xact_device *xact_device_get(struct xact_queue *q, guid_t guid)
 {
-	struct xact_device *device;
-	cl_map_item_t *item;
-
 	if (!guid)
 		return NULL;
-	item = cl_qmap_get(&q->devices, guid);
-	device = (struct xact_device *)item;
+
+	cl_map_item_t *item = cl_qmap_get(&q->devices, guid);
+	struct xact_device *device = (struct xact_device *)item;
+
 	if (item == cl_qmap_end(&q->devices)) {
 		device = mem_new(device);
 		for (int p = 0; p < PRIORITIES; p++)
@@ -228,12 +229,12 @@ struct xact *xact_queue_next(struct xact_queue *q, bool held)
 		struct xact *x;
 
 		while ((x = link_first(&q->turns[p]))) {
-			struct link *parked;
-
 			if (has_slot(q, x->device))
 				return x;
+
 			/* In front of the device's parked requests, an urgent one behind them. */
-			parked = &x->device->parked[x->urgent];
+			struct link *parked = &x->device->parked[x->urgent];
+
 			turn_leave(x);
 			park(x->urgent ? parked->prev : parked, x);
 			x->device->missed |= !x->urgent;

@@ -85,7 +85,6 @@ static enum frame_read read_head(struct frame_reader *r, uint32_t length)
 enum frame_read frame_next(struct frame_reader *r, struct frame *frame)
 {
 	uint32_t length = r->length < PREFIX ? 0 : get_length(r->bytes);
-	enum frame_read got;
 
 	if (r->length < PREFIX)
 		return FRAME_NONE;
@@ -93,7 +92,9 @@ enum frame_read frame_next(struct frame_reader *r, struct frame *frame)
 		return FRAME_BAD;
 	if (r->length == PREFIX)
 		return FRAME_NONE;
-	got = r->head ? FRAME_READ : read_head(r, length);
+
+	enum frame_read got = r->head ? FRAME_READ : read_head(r, length);
+
 	if (got != FRAME_READ)
 		return got;
 	if (r->length < PREFIX + length)
@@ -203,14 +204,15 @@ static const char *set_keys(struct channel_tls *tls, const struct conf_mirror *c
 		size_t end;
 		char *line = mem_read_path(*file, &end);
 		sd_id128_t id;
-		bool fits;
 
 		if (!line)
 			return "cannot be read";
 		for (end = strcspn(line, "\n"); end && isspace((unsigned char)line[end - 1]);)
 			end--;
 		line[end] = '\0';
-		fits = OPENSSL_hexstr2buf_ex(tls->psk, PSK_MOST, &tls->psk_length, line, '\0');
+
+		bool fits = OPENSSL_hexstr2buf_ex(tls->psk, PSK_MOST, &tls->psk_length, line, '\0');
+
 		OPENSSL_cleanse(line, end);
 		free(line);
 		if (!fits || tls->psk_length < PSK_LEAST)
@@ -392,12 +394,12 @@ static bool is_named(X509 *certificate, const char *names, char name[CONF_PEER])
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	unsigned length = 0;
-	int used;
 
 	if (certificate)
 		X509_digest(certificate, EVP_sha256(), digest, &length);
 	for (; certificate && *names; names += names[0] == ',') {
-		used = strcspn(names, ",");
+		int used = strcspn(names, ",");
+
 		snprintf(name, CONF_PEER, "%.*s", used, names);
 		names += used;
 		if (is_fingerprint(name, digest, length)) {
@@ -419,12 +421,12 @@ static void event_cb(struct bufferevent *bev, short what, void *arg)
 	struct channel *c = arg;
 	SSL *ssl = bufferevent_openssl_get_ssl(c->bev);
 	char name[CONF_PEER];
-	unsigned long code;
 
 	if (c->ended)
 		return;
 	if (!(what & BEV_EVENT_CONNECTED)) {
-		code = bufferevent_get_openssl_error(c->bev);
+		unsigned long code = bufferevent_get_openssl_error(c->bev);
+
 		/* "certificate has expired" is more than that it is refused. */
 		if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
 		    ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED)
@@ -571,7 +573,6 @@ void channel_proof(const struct channel *c, const char *text, uint8_t proof[CHAN
 	X509 *certificate = ssl ? SSL_get0_peer_certificate(ssl) : NULL;
 	uint8_t bytes[CHANNEL_PROOF + SIGNATURE] = { 0 };
 	char name[CONF_PEER];
-	EVP_PKEY *key;
 
 	memset(proof, 0, CHANNEL_PROOF);
 	if (certificate && is_named(certificate, c->names, name) && *name)
@@ -580,7 +581,9 @@ void channel_proof(const struct channel *c, const char *text, uint8_t proof[CHAN
 		X509_pubkey_digest(certificate, EVP_sha256(), proof, NULL);
 	if (certificate || !text || !OPENSSL_hexstr2buf_ex(bytes, sizeof(bytes), NULL, text, '\0'))
 		return;
-	key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, bytes, CHANNEL_PROOF);
+
+	EVP_PKEY *key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, bytes, CHANNEL_PROOF);
+
 	if (is_signed(c, key, false, bytes + CHANNEL_PROOF))
 		memcpy(proof, bytes, CHANNEL_PROOF);
 	EVP_PKEY_free(key);

@@ -162,16 +162,15 @@ static const char *take_rows(struct peer *p, const struct frame *frame)
 	size_t at = 0;
 
 	while (at < frame->length) {
-		struct rows_kind *kind;
-		const struct row *had;
-
 		if (!row_bytes_next(frame->body, frame->length, &at, &change) ||
 		    strlen(change.kind) >= MIRROR_NAME)
 			return "invalid rows";
 		if (!mirror_takes(&p->rows, change.kind))
 			continue;
-		kind = rows_kind(&p->rows, change.kind, true);
-		had = rows_find(kind, change.key);
+
+		struct rows_kind *kind = rows_kind(&p->rows, change.kind, true);
+		const struct row *had = rows_find(kind, change.key);
+
 		p->bytes -= had ? strlen(change.key) + strlen(had->value) : 0;
 		p->bytes += change.value ? strlen(change.key) + strlen(change.value) : 0;
 		if (change.value)

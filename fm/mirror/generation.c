@@ -20,11 +20,11 @@
 /* Also where it was so long ago that it is forgotten. */
 static bool is_beginning(const struct generation *g, const struct generation *of)
 {
-	const struct takeover *last;
-
 	if (!g->count)
 		return true;
-	last = &g->list[g->count - 1];
+
+	const struct takeover *last = &g->list[g->count - 1];
+
 	/* Who was it is not known of older versions' take-overs. */
 	for (const struct takeover *one = of->list; one < of->list + of->count; one++)
 		if (one->number == last->number &&
@@ -88,10 +88,11 @@ bool generation_read(struct generation *g, const char *text)
 {
 	uint64_t number;
 	int used = 0;
-	bool fine;
 
 	*g = (struct generation){ 0 };
-	fine = sscanf(text, "%" SCNu64 " %n", &number, &used) == 1;
+
+	bool fine = sscanf(text, "%" SCNu64 " %n", &number, &used) == 1;
+
 	text += used;
 	if (fine && !*text)
 		return !number || take(g, (struct takeover){ number, 0 });
@@ -185,11 +186,12 @@ void lineage_review(struct mirror *m)
 {
 	uint64_t was = m->unshared;
 	char text[24];
-	bool owes;
 
 	if (!fabric_is_master(m->fabric))
 		return;
-	owes = m->shared && m->matters > m->shared;
+
+	bool owes = m->shared && m->matters > m->shared;
+
 	if (!owes)
 		m->unshared = 0;
 	else if (m->owed)
@@ -309,14 +311,15 @@ static void put_aside(struct mirror *m, const struct peer *master, const struct 
 {
 	struct state *state = m->services.state;
 	size_t used = strlen(names);
-	char *beside;
 
 	if (!strcmp(kind->name, "cordons"))
 		send_cordons(master, kind);
 	if (!kind->count ||
 	    is_same(kind, rows_kind((struct rowset *)&master->rows, kind->name, false)))
 		return;
-	beside = mem_printf("%s" MIRROR_ASIDE, kind->name);
+
+	char *beside = mem_printf("%s" MIRROR_ASIDE, kind->name);
+
 	state_drop_kind(state, beside);
 	for (size_t i = 0; i < kind->nbuckets; i++)
 		for (const struct row *row = kind->buckets[i]; row; row = row->next)
@@ -521,7 +524,6 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 {
 	struct m_key_proofs own, theirs = { 0 };
 	const char *guid, *name;
-	const json_t *list;
 	int protocol;
 	json_int_t unshared = 0;
 
@@ -532,8 +534,10 @@ static const char *read_hello(const struct mirror *m, const struct channel *chan
 	json_unpack(hello->head, "{sI}", "unshared", &unshared);
 	who->unshared = unshared;
 	generation_parse(&who->generation, json_object_get(hello->head, "takeovers"));
+
 	/* One that says nothing of its M_Keys is of an older version. */
-	list = json_object_get(hello->head, "m_keys");
+	const json_t *list = json_object_get(hello->head, "m_keys");
+
 	if (json_is_array(list) && prove(m, channel, &own)) {
 		theirs.gives = json_is_true(json_object_get(hello->head, "gives_m_keys"));
 		for (size_t i = 0; i < json_array_size(list) && i < M_KEY_PROOFS; i++) {

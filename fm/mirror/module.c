@@ -440,12 +440,10 @@ static void tick(void *arg)
 		2ull * 1000 * (unsigned)sm->polling_timeout_ms * (unsigned)sm->polling_retries +
 		4 * MIRROR_TICK_US;
 	bool standby = fabric_role(m->fabric) == FABRIC_ROLE_STANDBY && m->npeers;
-	uint64_t alone_us;
 	char why[300];
-	bool whole;
+	bool whole = is_whole(m, &m->whole_us);
+	uint64_t alone_us = mirror_now(m) - m->whole_us;
 
-	whole = is_whole(m, &m->whole_us);
-	alone_us = mirror_now(m) - m->whole_us;
 	if (!whole && fabric_is_master(m->fabric) && *m->services.conf->mirror.listen) {
 		source_error(m, why, sizeof(why));
 		if (alone_us > ALONE_US)
@@ -471,11 +469,11 @@ static void tick(void *arg)
 
 static int check(const struct conf *conf, char *err, size_t err_size)
 {
-	struct channel_tls *tls;
-
 	if (!*conf->mirror.listen && !*conf->mirror.peers)
 		return 0;
-	tls = channel_tls_new(&conf->mirror, err, err_size);
+
+	struct channel_tls *tls = channel_tls_new(&conf->mirror, err, err_size);
+
 	channel_tls_free(tls);
 	return tls ? 0 : -1;
 }
@@ -511,12 +509,13 @@ static void configure(void *room)
 	listen_at(m, m->tls ? c->listen : "");
 	for (text = m->tls ? c->peers : ""; m->npeers < MIRROR_PEERS; text += used) {
 		struct peer *p = &m->peers[m->npeers];
-		char *names;
 
 		*p = (struct peer){ .mirror = m };
 		if (sscanf(text, CONF_PEER_SCAN "%n", p->address, &used) != 1)
 			break;
-		names = p->address + strcspn(p->address, "=");
+
+		char *names = p->address + strcspn(p->address, "=");
+
 		p->names = *names ? names + 1 : "";
 		*names = '\0';
 		m->npeers++;

@@ -246,7 +246,6 @@ static void leave(struct change *c, guid_t guid)
 
 static void review_awaited(const struct multicast *m, struct change *c)
 {
-
 	for (uint32_t i = 0; i < m->absent.nawaited; i++) {
 		const struct awaited_port *a = &m->absent.awaited[i];
 		bool over = a->until_us <= multicast_now(m);
@@ -395,11 +394,13 @@ static void end_without_key(struct multicast *m, struct sa_group *group)
 		guid_t member = group->members[i].port;
 		uint32_t port = topo_find_port(view.topo, sa_own_port(m->services.sa, member));
 		const struct topo_port *at = port == TOPO_NONE ? NULL : &view.topo->ports[port];
-		const struct inv_node *node;
 
 		if (!at || pkey_map_member(view.pkeys, port, group->attr.pkey))
 			continue;
-		node = inventory_find(m->services.inventory, view.topo->nodes[at->node].guid);
+
+		const struct inv_node *node =
+			inventory_find(m->services.inventory, view.topo->nodes[at->node].guid);
+
 		if (!node || may_hold(node, at->num, group->attr.pkey))
 			m->lost_keys.waiting = true;
 		else

@@ -26,8 +26,6 @@ static void mlids_check(struct multicast *m)
 	unsigned now = used >= capacity				 ? LOGGED_FULL
 		       : used >= capacity - capacity / LATE_PART ? LOGGED_LATE
 								 : LOGGED_NOTHING;
-	uint32_t sw, port;
-	guid_t guid;
 
 	if (!t)
 		return;
@@ -37,9 +35,11 @@ static void mlids_check(struct multicast *m)
 		return;
 	}
 	m->mlids.logged = now;
-	sw = topo_find(t, m->mlids.smallest);
-	guid = sa_mcast_largest(m->services.sa, &groups);
-	port = topo_find_port(t, guid);
+
+	uint32_t sw = topo_find(t, m->mlids.smallest);
+	guid_t guid = sa_mcast_largest(m->services.sa, &groups);
+	uint32_t port = topo_find_port(t, guid);
+
 	event_log_add(m->services.events, used < capacity ? LOG_WARNING : LOG_ERR, "mlids", NULL,
 		      json_pack("{si si}", "used", used, "room", capacity),
 		      "fabric: %u of %u multicast LIDs are in use%s; the multicast table of %s is "

@@ -27,11 +27,12 @@ static void learn_port(struct learn *learn, uint16_t mlid, unsigned num)
 {
 	struct multicast *m = learn->m;
 	const struct topo *t = m->trees.topo;
-	const struct topo_port *peer;
 
 	if (!num || num > t->nodes[learn->sw].nports)
 		return;
-	peer = topo_peer(t, topo_port(t, learn->sw, num));
+
+	const struct topo_port *peer = topo_peer(t, topo_port(t, learn->sw, num));
+
 	if (!peer || peer->node < t->nswitches)
 		return;
 	for (const struct sa_group *group = sa_groups_by_mlid(m->groups, mlid); group;
@@ -52,7 +53,6 @@ static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t ma
 	struct learn *learn = arg;
 	struct mcast_plan *plan = &learn->m->trees.plan;
 	struct mcast_tree *tree = (struct mcast_tree *)mcast_plan_tree(plan, mlid);
-	struct mcast_hop *hop;
 
 	for (unsigned i = 0; i < MCAST_POSITION; i++)
 		if (mask >> i & 1)
@@ -68,7 +68,9 @@ static void learn_entry(void *arg, uint16_t mlid, unsigned position, uint16_t ma
 		tree = &plan->trees[at];
 		*tree = (struct mcast_tree){ .mlid = mlid, .root = TOPO_NONE };
 	}
-	hop = tree->nhops ? &tree->hops[tree->nhops - 1] : NULL;
+
+	struct mcast_hop *hop = tree->nhops ? &tree->hops[tree->nhops - 1] : NULL;
+
 	if (!hop || hop->sw != learn->sw) {
 		tree->hops = mem_resize(tree->hops, tree->nhops + 1u, sizeof(*hop));
 		hop = &tree->hops[tree->nhops++];
@@ -439,12 +441,14 @@ void trees_keep_proof(struct multicast *m)
 	struct check_base *anew = NULL;
 	struct check_report report;
 	struct trees *t = &m->trees;
-	const struct cdg *unicast;
 
 	if (!t->proof_due)
 		return;
 	t->proof_due = false;
-	unicast = check_proof_graph(m->services.proofs, check_proof_serial(m->services.proofs));
+
+	const struct cdg *unicast =
+		check_proof_graph(m->services.proofs, check_proof_serial(m->services.proofs));
+
 	if (!unicast && view.tables) { /* other tables were tried since, and refused */
 		anew = check_base_new(0);
 		check_change(anew, view.topo, view.lids, view.tables, &report);
@@ -539,7 +543,6 @@ void trees_published(struct multicast *m)
 
 void trees_same_links(struct multicast *m, const struct topo *before)
 {
-
 	if (m->trees.seen == before)
 		see(m, fabric_view(m->fabric).topo);
 }

@@ -93,7 +93,6 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	struct inv_node *node = job->object;
 	struct wire_hierarchy info;
 	char label[WIRE_HIERARCHY_LABEL] = "", desc[65];
-	bool good;
 
 	r->waiting--;
 	if (node->removed)
@@ -107,8 +106,10 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 			fabric_request_reroute(r->fabric, "an HCA calls itself otherwise");
 		return;
 	}
-	good = answer->result == MAD_OK && wire_hierarchy_decode(answer->data, &info) &&
-	       wire_hierarchy_label(&info, inv_is_switch(node), label);
+
+	bool good = answer->result == MAD_OK && wire_hierarchy_decode(answer->data, &info) &&
+		    wire_hierarchy_label(&info, inv_is_switch(node), label);
+
 	if (!good)
 		*label = '\0';
 	if (!node->labels && *label)
@@ -321,13 +322,13 @@ static void judge_claims(struct naming_room *r, struct inventory *inv)
 	}
 	alerts_review(r->services.alerts, CONFLICT);
 	INVENTORY_EACH (inv, node) {
-		const char *first;
-
 		if (inv_is_switch(node) || !naming_of(node)->claim)
 			continue;
 		host_of(r, node, node->desc, host);
 		host_of(r, node, naming_of(node)->claim, claimed);
-		first = first_of(node, host);
+
+		const char *first = first_of(node, host);
+
 		if (!*first || !strcmp(claimed, host)) {
 			take_claim(inv, node, naming_of(node)->first);
 		} else if (topo_named_sharp(naming_of(node)->claim)) {

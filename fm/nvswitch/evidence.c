@@ -114,14 +114,15 @@ static const char *read_line(struct exposition *e)
 {
 	struct lex l = { e->carry, e->carry + e->carried };
 	struct exposition_sample sample; /* set where the name is wanted */
-	struct lex_text name;
 	double timestamp;
 
 	if (e->carried && l.end[-1] == '\r')
 		l.end--;
 	if (is_end(&l))
 		return NULL;
-	name = take_name(&l);
+
+	struct lex_text name = take_name(&l);
+
 	if (!name.len || lex_done(&l) || !strchr("{ \t", *l.p))
 		return "a line has no metric name";
 	if (name.len != e->name_len || memcmp(name.p, e->name, name.len)) {
@@ -628,16 +629,15 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	uint64_t number = number_in(s, "Port_Number", UINT16_MAX, 0);
 	bool gpu = device.len ? *device.p == 'G' : label.len > 3 && !memcmp(label.p, "GPU", 3);
 	struct nmx *nmx = arg;
-	const json_t *known;
 	struct port *port;
-	struct port_report *report;
 	char key[40];
-	bool active;
 
 	if (!guid || !number || !gpu)
 		return;
 	array_printf(key, "%" PRIx64 " %" PRIu64, guid, number);
-	known = json_object_get(nmx->numbers, key);
+
+	const json_t *known = json_object_get(nmx->numbers, key);
+
 	if (!known && nmx->count == NMX_PORTS_MAX)
 		return;
 	if (!known) {
@@ -646,7 +646,9 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 		nmx->ports[nmx->count++] = (struct port){ .number = number };
 	}
 	port = &nmx->ports[known ? json_integer_value(known) : nmx->count - 1];
-	report = &port->next;
+
+	struct port_report *report = &port->next;
+
 	if (!report->there) {
 		port->tray = number_in(s, "tray_index", INT16_MAX, UINT64_MAX);
 		port->slot = number_in(s, "chassis_slot_index", INT16_MAX, UINT64_MAX);
@@ -657,8 +659,10 @@ static void sample_cb(void *arg, int kind, const struct exposition_sample *s)
 	if (state.len) {
 		exposition_copy_shown(state, report->state, sizeof(report->state));
 		copy_label(s, "down_blame", report->blame);
-		active = exposition_is(state, "ACT") || exposition_is(state, "Active") ||
-			 exposition_is(state, "4");
+
+		bool active = exposition_is(state, "ACT") || exposition_is(state, "Active") ||
+			      exposition_is(state, "4");
+
 		report->link = active ? LINK_ACTIVE : LINK_INACTIVE;
 	}
 	if (kind == LINK_DOWN && s->value >= 0 && s->value < 1e15) {

@@ -570,7 +570,6 @@ void evidence_judge(const struct evidence *e, struct memory *m, const struct evi
 {
 	struct judge j = { .e = e, .m = m, .c = c, .verdict = verdict };
 	struct memory before; /* but for its energy and who shows a gauge: others in each scrape */
-	bool old;
 
 	if (e->samples) {
 		find_births(&j);
@@ -585,14 +584,17 @@ void evidence_judge(const struct evidence *e, struct memory *m, const struct evi
 	*verdict = (struct nvswitch_verdict){ .system = m->system };
 	if (!e->samples || !judge_states(&j))
 		verdict->state = NVSWITCH_UNKNOWN;
+
 	/*
 	 * Old events end where every GPU is there and shows no fault, and all reach each other as
 	 * far as the exporter says. Where it says nothing of NVLinks, that the GPUs are there is
 	 * all there is.
 	 */
-	old = e->samples && m->ports == PORTS_UP &&
-	      (verdict->state <= NVSWITCH_DEGRADED_LINK || verdict->state == NVSWITCH_UNKNOWN) &&
-	      any_of(i, 0, m->events.count, m->events.findings[i].old);
+	bool old =
+		e->samples && m->ports == PORTS_UP &&
+		(verdict->state <= NVSWITCH_DEGRADED_LINK || verdict->state == NVSWITCH_UNKNOWN) &&
+		any_of(i, 0, m->events.count, m->events.findings[i].old);
+
 	for (unsigned g = 0; g < MEMORY_GPUS && old; g++)
 		if (m->gpus[g].seen && !(j.exempt >> g & 1 && !e->gpus[g].last.has))
 			old = j.there >> g & 1 && shows_no_fault(&j, g);

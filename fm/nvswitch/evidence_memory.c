@@ -129,8 +129,6 @@ static bool read_words(const char *text, enum line line, void *of)
 		size_t name = strcspn(text, "= \n");
 		const struct word *word = words, *end = words + ARRAY_SIZE(words);
 		char value[48], *to;
-		uint64_t number;
-		int index;
 
 		while (word < end && (word->line != line || strlen(word->name) != name ||
 				      memcmp(word->name, text, name)))
@@ -146,9 +144,14 @@ static bool read_words(const char *text, enum line line, void *of)
 			snprintf(to, len < word->size ? len + 1 : word->size, "%s", text);
 			continue;
 		}
-		index = word->form == NAMES ? nvswitch_word(value, names_of(word), word->bound) : 0;
+
+		int index =
+			word->form == NAMES ? nvswitch_word(value, names_of(word), word->bound) : 0;
+
 		good &= index >= 0;
-		number = strtoull(value, NULL, word->form == HEX ? 16 : 10);
+
+		uint64_t number = strtoull(value, NULL, word->form == HEX ? 16 : 10);
+
 		if (number >= word->bound && word->bound != ANY)
 			number = word->form == INDEX || word->form == AND_1 ? ANY : 0;
 		number += word->form == AND_1;
@@ -166,7 +169,6 @@ bool memory_read(struct memory *m, const char *kind, const char *rest, struct me
 	bool text = strstr(rest, " text="), good;
 	enum line line = HOST_LINE;
 	unsigned n = 0;
-	void *of;
 
 	*report = (struct memory_report){ .state = NVSWITCH_STATES };
 	while (line < LINES && strcmp(kind, parts[line].kind))
@@ -176,9 +178,11 @@ bool memory_read(struct memory *m, const char *kind, const char *rest, struct me
 	sscanf(rest, "n=%u", &n);
 	if (n >= parts[line].count)
 		return false;
-	of = line == EVENT_LINE	   ? (void *)&event
-	     : line == REPORT_LINE ? (void *)report
-				   : (char *)m + parts[line].at + n * parts[line].size;
+
+	void *of = line == EVENT_LINE	 ? (void *)&event
+		   : line == REPORT_LINE ? (void *)report
+					 : (char *)m + parts[line].at + n * parts[line].size;
+
 	good = read_words(rest, line, of);
 	if (line == HOST_LINE && m->sources_state == NVSWITCH_UNKNOWN)
 		m->sources_state = NVSWITCH_HEALTHY;
@@ -230,7 +234,6 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 	struct nvswitch_finding *list = m->events.findings, before = { .since_us = now_us }, event;
 	const struct nvswitch_finding *b = finding;
 	unsigned at = 0;
-	bool known, stays;
 
 	/* Events without a number are compared by their words. */
 	for (const struct nvswitch_finding *a = list; at < m->events.count; at++, a++)
@@ -239,9 +242,13 @@ void memory_note(struct memory *m, const struct nvswitch_finding *finding, uint8
 		    (a->gpu >= 0 || !strcmp(a->pci, b->pci)) &&
 		    (a->link == b->link || a->link < 0 || b->link < 0))
 			break;
-	known = at < m->events.count;
+
+	bool known = at < m->events.count;
+
 	before = known ? list[at] : before;
-	stays = known && before.state >= finding->state;
+
+	bool stays = known && before.state >= finding->state;
+
 	event = stays ? before : *finding;
 	event.kind = NVSWITCH_IS_EVENT;
 	event.trust = before.trust > finding->trust ? before.trust : finding->trust;

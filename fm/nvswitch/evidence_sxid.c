@@ -33,16 +33,15 @@ static const char *read_row(void *arg, char *line)
 	struct rows *rows = arg;
 	struct xid row = { 0 };
 	char *field[FIELDS] = { 0 }, *rest = line, *end;
-	const char *sub;
-	size_t unit;
 	unsigned count = 0;
-	int kind, state, remedy;
 
 	while (count < FIELDS && (field[count] = strtok_r(rest, "\t", &rest)))
 		count++;
 	if (!count)
 		return NULL;
-	kind = nvswitch_word(field[KIND], kinds, CATALOGUE_KINDS);
+
+	int kind = nvswitch_word(field[KIND], kinds, CATALOGUE_KINDS);
+
 	if (count < FIELDS || kind < 0)
 		return "a row of sxid, xid, action, mask, fm, summary, watch, line, metric or "
 		       "model has eight fields";
@@ -53,13 +52,18 @@ static const char *read_row(void *arg, char *line)
 	if ((!row.first && row.kind <= CATALOGUE_SXID) || row.last < row.first || *end ||
 	    (row.kind == CATALOGUE_METRIC && row.last >= CATALOGUE_METRICS))
 		return "a number, or FIRST-LAST, is expected";
-	state = kind == CATALOGUE_SXID ? nvswitch_word(field[STATE], classes, ARRAY_SIZE(classes))
-				       : nvswitch_state_parse(field[STATE]);
-	remedy = nvswitch_word(field[REMEDY], nvswitch_remedies, NVSWITCH_REMEDIES);
+
+	int state = kind == CATALOGUE_SXID
+			    ? nvswitch_word(field[STATE], classes, ARRAY_SIZE(classes))
+			    : nvswitch_state_parse(field[STATE]);
+	int remedy = nvswitch_word(field[REMEDY], nvswitch_remedies, NVSWITCH_REMEDIES);
+
 	if (state < 0 || state == NVSWITCH_UNKNOWN || remedy < 0)
 		return "unknown state or remedy";
-	sub = strcmp(field[SUB], "-") ? field[SUB] : "";
-	unit = row.kind >= CATALOGUE_LINE ? strlen(sub) : strcspn(sub, " =");
+
+	const char *sub = strcmp(field[SUB], "-") ? field[SUB] : "";
+	size_t unit = row.kind >= CATALOGUE_LINE ? strlen(sub) : strcspn(sub, " =");
+
 	unit = sub[unit] == '=' ? 0 : unit;
 	snprintf(row.unit, unit < sizeof(row.unit) ? unit + 1 : 1, "%s", sub);
 	sub += unit + (sub[unit] == ' ');
@@ -246,24 +250,27 @@ static void set_sxid(struct sxid_event *event, unsigned number, bool fatal, bool
 /* A fatal error of an unknown number that names no link is of the whole switch. */
 static bool read_sxid(const char *text, const char *at, struct sxid_event *event)
 {
-	const struct xid *row;
 	const char *words;
-	unsigned number;
-	bool fatal, nonfatal;
 
 	at = strstr(at, "): "); /* behind `(PCI:..)` */
-	number = at ? strtoul(at + 3, (char **)&words, 10) : 0;
+
+	unsigned number = at ? strtoul(at + 3, (char **)&words, 10) : 0;
+
 	if (!at || words == at + 3 || !starts(words, ", "))
 		return false;
 	words += 2;
 	if (starts(words, "Severity ") || starts(words, "Data "))
 		return false;
-	fatal = starts(words, "Fatal");
-	nonfatal = starts(words, "Non-fatal");
+
+	bool fatal = starts(words, "Fatal");
+	bool nonfatal = starts(words, "Non-fatal");
+
 	set_sxid(event, number, fatal, nonfatal || starts(words, "Correctable"),
 		 number_after(text, "nvswitch", INT8_MAX), number_after(words, "Link ", INT16_MAX),
 		 words);
-	row = catalogue_find(CATALOGUE_SXID, number, NULL, 0);
+
+	const struct xid *row = catalogue_find(CATALOGUE_SXID, number, NULL, 0);
+
 	if (fatal && !row->first && !strstr(words, "Link "))
 		event->finding.state = NVSWITCH_FATAL;
 	if (nonfatal ||
@@ -276,8 +283,6 @@ static bool read_sxid(const char *text, const char *at, struct sxid_event *event
 static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 {
 	const char *number = strstr(at, "): "), *words, *nvlink, *to; /* behind `(PCI:..): ` */
-	const struct xid *xid;
-	int link;
 
 	if (!number)
 		return false;
@@ -287,11 +292,15 @@ static bool read_xid(const char *text, const char *at, struct sxid_event *event)
 	if (words == number || (*words && !strchr(",\r\n ", *words)))
 		return false;
 	words += strspn(words, ", ");
-	link = number_after(words, "link ", INT_MAX);
+
+	int link = number_after(words, "link ", INT_MAX);
+
 	if (link < 0)
 		link = number_after(words, "Link ", INT_MAX);
 	event->finding.link = link <= INT16_MAX ? link : -1;
-	xid = catalogue_find(CATALOGUE_XID, event->finding.code, words, 0);
+
+	const struct xid *xid = catalogue_find(CATALOGUE_XID, event->finding.code, words, 0);
+
 	event->finding.state = xid->state;
 	event->finding.remedy = xid->remedy;
 	if (xid->condition) {
@@ -375,13 +384,14 @@ static bool read_words(const char *text, size_t len, struct sxid_event *event)
 {
 	const struct xid *row = catalogue_next(CATALOGUE_LINE, NULL);
 	static const char named[] = "NVRM: GPU ";
-	const char *gpu;
 
 	while (row && !memmem(text, len, row->unit, strlen(row->unit)))
 		row = catalogue_next(CATALOGUE_LINE, row);
 	if (!row)
 		return false;
-	gpu = strstr(text, named);
+
+	const char *gpu = strstr(text, named);
+
 	if (gpu)
 		memory_pci(gpu + strlen(named), event->finding.pci);
 	event->finding.state = row->state;

@@ -26,13 +26,12 @@ static struct {
 
 int fetch_load(const char *key, char *err)
 {
-	void *library;
-	bool found;
-
 	if (curl.loaded)
 		return 0;
-	library = dlopen("libcurl.so.4", RTLD_NOW);
-	found = library;
+
+	void *library = dlopen("libcurl.so.4", RTLD_NOW);
+	bool found = library;
+
 #define CURL_FUNCTION(name) found = found && (curl.name = dlsym(library, "curl_" #name));
 #include "fm/nvswitch/curl.def"
 #undef CURL_FUNCTION
@@ -84,12 +83,13 @@ static const char *read_credential(void *arg, char *line)
 	struct fetch_credentials *c = arg;
 	char *rest = line, *kind = strtok_r(rest, " \t", &rest), *value;
 	struct fetch_url url;
-	int i;
 
 	if (!kind)
 		return NULL;
 	value = rest + strspn(rest, " \t");
-	i = nvswitch_word(kind, kinds, FETCH_CREDENTIALS);
+
+	int i = nvswitch_word(kind, kinds, FETCH_CREDENTIALS);
+
 	if (i < 0)
 		return "`basic USER:PASSWORD`, `bearer TOKEN`, `cert FILE`, `key FILE` or `proxy "
 		       "URL` is expected";
@@ -184,14 +184,15 @@ static void end_those_done(struct fetch *fetch)
 		struct fetch_job *job;
 		const char *address = NULL, *path;
 		char *to = NULL;
-		size_t server;
 		long http = 0;
 
 		curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&job);
 		curl.easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
 		curl.easy_getinfo(job->easy, CURLINFO_REDIRECT_URL, &to);
 		path = strchr(job->url.text + strlen("https://"), '/');
-		server = path ? (size_t)(path - job->url.text) : strlen(job->url.text);
+
+		size_t server = path ? (size_t)(path - job->url.text) : strlen(job->url.text);
+
 		/* It goes on at another path of the same server. */
 		if (!code && http / 100 == 3 && job->redirects < REDIRECTS && to &&
 		    !strncasecmp(to, job->url.text, server) && to[server] == '/') {
@@ -276,15 +277,16 @@ static size_t body_cb(char *data, size_t one, size_t len, void *arg)
 {
 	struct fetch_job *job = arg;
 	size_t most = job->fetch->conf.body_max;
-	const char *wrong;
 	long http = 0;
 
 	curl.easy_getinfo(job->easy, CURLINFO_RESPONSE_CODE, &http);
 	if (http != 200)
 		return len;
 	job->length += len;
-	wrong = most && job->length > most ? "the answer is too long"
-					   : job->ops->data(job->arg, data, len);
+
+	const char *wrong = most && job->length > most ? "the answer is too long"
+						       : job->ops->data(job->arg, data, len);
+
 	if (wrong)
 		array_printf(job->error, "%s", wrong);
 	return wrong ? 0 : len;
@@ -380,11 +382,11 @@ struct fetch_job *fetch_get(struct fetch *fetch, const struct fetch_url *url, co
 
 struct fetch *fetch_new(struct loop *loop, const struct fetch_conf *conf)
 {
-	struct fetch *fetch;
-
 	if (loop_is_simulated(loop))
 		return NULL;
-	fetch = mem_new(fetch);
+
+	struct fetch *fetch = mem_new(fetch);
+
 	fetch->loop = loop;
 	fetch->conf = *conf;
 	if (conf->connect_ms > conf->timeout_ms)

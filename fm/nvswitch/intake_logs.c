@@ -30,7 +30,6 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 	struct sxid_event event;
 	char copy[SYSLOG_HOST], *rest = copy, *part;
 	const char *name = *m->host ? m->host : in->own_name;
-	unsigned host;
 
 	in->heard_us = now_us;
 	in->lines++;
@@ -38,8 +37,10 @@ static void take(void *arg, bool known, const struct syslog_message *m)
 	if (!known || !sxid_read(m->text, m->len, &event))
 		return;
 	in->understood++;
+
 	/* A host by its name, or by one of the names in a chain of relays. */
-	host = health_find(in->home->health, name);
+	unsigned host = health_find(in->home->health, name);
+
 	array_printf(copy, "%s", strchr(m->host, '/') ? m->host : "");
 	while (host == UINT_MAX && (part = strtok_r(rest, "/", &rest)))
 		host = health_find(in->home->health, part);
@@ -158,14 +159,15 @@ static void connection_cb(void *arg, unsigned events)
 	const struct log_server *s = c->server;
 	uint64_t began = loop_clock_us(s->loop), rest = listener_rest_us(s->loop);
 	char data[READ_SIZE];
-	ssize_t len;
 
 	if (rest && events) {
 		loop_fd_set(c->watch, 0);
 		loop_timer_set(s->more, rest);
 		return;
 	}
-	len = read(c->fd, data, sizeof(data));
+
+	ssize_t len = read(c->fd, data, sizeof(data));
+
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	c->heard_us = loop_now_us(s->loop);

@@ -255,7 +255,6 @@ static void done_cb(void *arg, const char *error, const char *address)
 	struct exporters *x = asked->of;
 	const struct conf_nvswitch *conf = x->home->conf;
 	uint64_t now_us = loop_now_us(x->home->loop), took_us = now_us - asked->began_us;
-	struct answer *answer;
 
 	--*asked->lane;
 	asked->job = NULL;
@@ -266,7 +265,9 @@ static void done_cb(void *arg, const char *error, const char *address)
 	array_printf(asked->address, "%s", asked->address_age < ADDRESS_AGE ? address : "");
 	asked->address_age %= ADDRESS_AGE;
 	data_cb(asked, NULL, 0); /* an empty answer is one, too */
-	answer = asked->answer;
+
+	struct answer *answer = asked->answer;
+
 	asked->answer = NULL;
 	if (!error && !exposition_end(&answer->exposition))
 		error = answer->exposition.fault;

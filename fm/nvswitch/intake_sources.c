@@ -68,7 +68,6 @@ int source_report_hear(struct source_home *home, const struct health_report *rep
 	int state = nvswitch_state_parse(report->state);
 	struct memory_report kept = { .state = state, .ttl_s = report->ttl_s };
 	size_t name = strspn(report->source, SOURCE_LETTERS), len = strlen(report->reason);
-	struct health_source *s;
 
 	if (!name || report->source[name] || name >= sizeof(kept.source))
 		return nvswitch_refuse(
@@ -91,7 +90,9 @@ int source_report_hear(struct source_home *home, const struct health_report *rep
 			len--;
 	}
 	text_clean(report->reason, len, kept.text);
-	s = source_of(h, host, &kept);
+
+	struct health_source *s = source_of(h, host, &kept);
+
 	if (!s)
 		return nvswitch_refuse(err, "%s: %d sources report on it already", report->host,
 				       MEMORY_REPORTS);

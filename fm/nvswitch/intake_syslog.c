@@ -91,7 +91,6 @@ static bool read_5424(struct lex *c, struct syslog_message *m)
 bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 {
 	struct lex c = { line, line + len }, ahead;
-	const char *at;
 	uint64_t priority;
 	bool good, timed = false;
 
@@ -104,7 +103,9 @@ bool syslog_read(const char *line, size_t len, struct syslog_message *m)
 	} else {
 		/* "Nov 21 01:02:03 ", or "2024-07-23T07:53:55.12+00:00 ". */
 		ahead = c;
-		at = c.p;
+
+		const char *at = c.p;
+
 		if (c.end - at >= 16 && isalpha((unsigned char)*at) && at[3] == ' ' &&
 		    at[6] == ' ' && at[9] == ':' && at[12] == ':' && at[15] == ' ') {
 			c.p += 16;
@@ -169,7 +170,6 @@ static void keep_value(struct log_stream *s, const char *data, size_t len)
 static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
 {
 	struct syslog_message m;
-	bool known;
 
 	if (s->form == EXPORT && !s->used) {
 		s->lost = false;
@@ -210,7 +210,9 @@ static void end_line(struct log_stream *s, log_stream_fn *fn, void *arg)
 		s->any = true;
 		deliver(s, true, fn, arg);
 	} else if (s->form == SYSLOG && s->used) {
-		known = syslog_read(s->line, s->used < SYSLOG_LINE ? s->used : SYSLOG_LINE, &m);
+		bool known =
+			syslog_read(s->line, s->used < SYSLOG_LINE ? s->used : SYSLOG_LINE, &m);
+
 		fn(arg, known, &m);
 	}
 	s->used = 0;

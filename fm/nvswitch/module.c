@@ -102,14 +102,15 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus,
 							 .result = result,
 							 .free = free };
 	struct nvlink_room *r = room_of(f);
-	struct setting *s;
 	char err[NVSWITCH_ERROR];
 
 	if (nvswitch_set(r->nvswitch, host, state, gpus, err)) {
 		fn(arg, NULL, err);
 		return;
 	}
-	s = mem_new(s);
+
+	struct setting *s = mem_new(s);
+
 	s->loop = r->services.loop;
 	s->asked_us = loop_now_us(s->loop);
 	/* Routing is the same for all states, so nothing moves. */
@@ -181,11 +182,12 @@ static int write_rates(void *arg, FILE *out)
 
 	for (uint32_t h = 0; h < view.topo->nhosts; h++) {
 		const char *host = view.topo->hosts[h].name;
-		json_t *row;
 
 		if (!json_object_get(r->rated, host))
 			continue;
-		row = nvswitch_rates_json(&trial, &trial.now, h);
+
+		json_t *row = nvswitch_rates_json(&trial, &trial.now, h);
+
 		json_object_set_new(row, "host", json_string(host));
 		json_array_append_new(rows, row);
 	}
@@ -326,7 +328,6 @@ static const struct nvswitch_ops monitor_ops = { changed_cb, keep_cb, states_cb 
 static const char *admit(void *room, const struct topo *next)
 {
 	struct nvlink_room *r = room;
-	struct event_subject subject;
 	uint32_t n = 0; /* a node of an NVLink subnet; behind all: the snapshot has none */
 
 	if (!next)
@@ -335,7 +336,8 @@ static const char *admit(void *room, const struct topo *next)
 					   next->nodes[n].desc, FNM_CASEFOLD))
 		n++;
 	if (n < next->nnodes && !r->refused) {
-		subject = event_subject_node(next, n);
+		struct event_subject subject = event_subject_node(next, n);
+
 		event_log_add(
 			r->services.events, LOG_ERR, "nvlink-subnet", &subject, NULL,
 			"%s: an NVLink switch or GPU: this port leads into an NVLink subnet, "
@@ -352,17 +354,19 @@ static void published(void *room, enum fabric_update_step step, const struct top
 	struct nvlink_room *r = room;
 	const struct topo *t = fabric_view(r->fabric).topo;
 	const struct inv_node *local = r->services.inventory->local;
-	const char **names;
-	uint8_t *fates;
 
 	if (step != FABRIC_PUBLISHED)
 		return;
-	names = mem_array(names, t->nhosts + 1);
+
+	const char **names = mem_array(names, t->nhosts + 1);
+
 	for (uint32_t h = 0; h < t->nhosts; h++)
 		names[h] = t->hosts[h].name;
 	nvswitch_present(r->nvswitch, names, t->nhosts);
 	free(names);
-	fates = cutoff_fates(t, local ? topo_find(t, local->guid) : TOPO_NONE);
+
+	uint8_t *fates = cutoff_fates(t, local ? topo_find(t, local->guid) : TOPO_NONE);
+
 	for (uint32_t h = 0; h < t->nhosts; h++) {
 		unsigned met = 0; /* enum cutoff_fate, by bit */
 

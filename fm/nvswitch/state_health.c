@@ -35,8 +35,6 @@ static const char *read_line(void *arg, char *line)
 	if (!text_is_host_name(host) || !name)
 		return "`HOST NAME..` is expected";
 	for (; name; name = strtok_r(rest, " \t", &rest)) {
-		const char *known;
-
 		if (sscanf(name, "gpus=%3u%c", &count, &more) == 1) {
 			if (count > MEMORY_GPUS)
 				return "a host has 16 GPUs at most";
@@ -45,7 +43,9 @@ static const char *read_line(void *arg, char *line)
 		}
 		if (name_fold(name, text) == NAME_MAX_LEN)
 			return "the name is too long";
-		known = json_text(hosts, text);
+
+		const char *known = json_text(hosts, text);
+
 		if (known && strcmp(known, host))
 			return "a name of two hosts";
 		json_object_set_new(hosts, text, json_string(host));
@@ -93,16 +93,18 @@ unsigned health_find(const struct health *h, const char *name)
 unsigned health_add(struct health *h, const char *name)
 {
 	char text[NAME_MAX_LEN + 1];
-	const json_t *known;
-	bool shared;
 
 	name_fold(name, text);
-	known = json_object_get(h->names, text);
+
+	const json_t *known = json_object_get(h->names, text);
+
 	if (known)
 		return json_integer_value(known);
 	json_object_set_new(h->names, text, json_integer(h->nhosts));
 	text[strcspn(text, ".")] = '\0';
-	shared = json_object_get(h->firsts, text);
+
+	bool shared = json_object_get(h->firsts, text);
+
 	json_object_set_new(h->firsts, text, json_integer(shared ? UINT_MAX : h->nhosts));
 	h->hosts = mem_grow(h->hosts, h->nhosts);
 	h->hosts[h->nhosts] = (struct health_host){ .name = mem_strdup(name),
@@ -183,7 +185,6 @@ unsigned health_source_add(struct health *h, unsigned host, const char *where,
 {
 	struct health_host *it = &h->hosts[host];
 	unsigned at = it->nlisted, known = at;
-	struct health_source source;
 
 	while (known < it->nsources && strcmp(it->sources[known].where, where))
 		known++;
@@ -192,7 +193,9 @@ unsigned health_source_add(struct health *h, unsigned host, const char *where,
 		it->sources[known] = (struct health_source){ .where = mem_strdup(where),
 							     .error = "not asked yet" };
 	}
-	source = it->sources[known];
+
+	struct health_source source = it->sources[known];
+
 	source.trust = trust;
 	it->sources[known] = it->sources[at];
 	it->sources[at] = source;
@@ -473,7 +476,6 @@ static void believe(struct health *h, struct health_host *host, uint64_t now_us,
 {
 	enum nvswitch_state before = host->state;
 	int8_t side = (host->observed > host->believed) - (host->observed < host->believed);
-	uint64_t due;
 
 	if (!host->reported)
 		side = 0;
@@ -481,8 +483,10 @@ static void believe(struct health *h, struct health_host *host, uint64_t now_us,
 		host->side = side;
 		host->differs_us = now_us;
 	}
-	due = host->differs_us +
-	      1000ull * (side > 0 ? h->conf.worsen_hold_ms : h->conf.recover_hold_ms);
+
+	uint64_t due = host->differs_us +
+		       1000ull * (side > 0 ? h->conf.worsen_hold_ms : h->conf.recover_hold_ms);
+
 	if (side && due <= now_us) {
 		host->believed = host->observed;
 		host->side = 0;
@@ -516,7 +520,6 @@ uint64_t health_step(struct health *h, uint64_t now_us)
 {
 	uint64_t next_us = UINT64_MAX;
 	unsigned bad = 0, present = 0, limit;
-	bool on;
 
 	ARRAY_EACH (host, h->hosts, h->nhosts) {
 		bool counts = host->present || host->nsources; /* else it is gone */
@@ -527,7 +530,9 @@ uint64_t health_step(struct health *h, uint64_t now_us)
 		       host->override == NVSWITCH_UNKNOWN;
 	}
 	limit = present * h->conf.guard / 100;
-	on = bad > (limit ? limit : 1) && h->conf.guard < 100;
+
+	bool on = bad > (limit ? limit : 1) && h->conf.guard < 100;
+
 	h->bad = on != h->guarded ? bad : h->bad;
 	h->guarded = on;
 	ARRAY_EACH (host, h->hosts, h->nhosts)

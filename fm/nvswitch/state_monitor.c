@@ -86,12 +86,13 @@ static json_t *domains_json(const struct nvswitch *nv)
 
 	ARRAY_EACH (host, nv->health.hosts, nv->health.nhosts) {
 		char name[80], node[TEXT_NODE_NAME];
-		json_t *row;
 
 		if (!host->memory || !*host->memory->cluster)
 			continue;
 		array_printf(name, "%s %" PRIu64, host->memory->cluster, host->memory->clique);
-		row = json_object_get(by_name, name);
+
+		json_t *row = json_object_get(by_name, name);
+
 		if (!row) {
 			row = domain_json(host);
 			json_put(row, "{s[] s[]}", "hosts", "nodes");
@@ -204,12 +205,12 @@ static void report_changes_to(struct nvswitch *nv, enum nvswitch_state state)
 			      "nvswitch: %u hosts: %s: %s ..", shown.count, name, shown.text);
 	json_decref(names);
 	ARRAY_EACH (host, nv->health.hosts, shown.count > EVENTS_ALIKE ? 0 : nv->health.nhosts) {
-		const char *reason, *before;
-
 		if (host->before == NVSWITCH_STATES || host->state != state)
 			continue;
-		reason = health_reason(host);
-		before = nvswitch_states[host->before];
+
+		const char *reason = health_reason(host);
+		const char *before = nvswitch_states[host->before];
+
 		event_log_add(nv->home.events, level, "nvswitch",
 			      &(struct event_subject){ .host = host->name },
 			      json_pack("{ss ss ss ss ss}", "host", host->name, "state", name,
@@ -409,7 +410,6 @@ static bool take_state(void *arg, const char *line)
 	struct nvswitch *nv = arg;
 	char host[256], believed[32], word[32], rest;
 	int state, override = NVSWITCH_UNKNOWN;
-	unsigned index;
 
 	if (sscanf(line, "%255s %31s %31s %c", host, believed, word, &rest) != 3)
 		return false;
@@ -418,7 +418,9 @@ static bool take_state(void *arg, const char *line)
 		override = nvswitch_state_parse(word);
 	if (state < 0 || state == NVSWITCH_UNKNOWN || override < 0)
 		return false;
-	index = health_add(&nv->health, host);
+
+	unsigned index = health_add(&nv->health, host);
+
 	health_remember(&nv->health, index, state, override);
 	nv->health.hosts[index].announced = true;
 	return true;
@@ -450,8 +452,6 @@ static bool take_memory(void *arg, const char *line)
 	char kind[16], name[256];
 	int used = 0;
 	struct memory_report report;
-	struct memory *m;
-	unsigned host;
 
 	if (sscanf(line, "%15s %255s %n", kind, name, &used) < 2)
 		return false;
@@ -459,8 +459,10 @@ static bool take_memory(void *arg, const char *line)
 		return true;
 	if (!text_is_host_name(name) || nv->health.nhosts >= HOSTS_MAX)
 		return false;
-	host = health_add(&nv->health, name);
-	m = health_memory(&nv->health, host);
+
+	unsigned host = health_add(&nv->health, name);
+	struct memory *m = health_memory(&nv->health, host);
+
 	if (!memory_read(m, kind, line + used, &report))
 		return false;
 	nv->health.hosts[host].sources_state = m->sources_state;
@@ -512,7 +514,6 @@ int nvswitch_configure(struct nvswitch *nv, const struct conf_nvswitch *conf, ui
 		       char *err)
 {
 	char why[NVSWITCH_ERROR];
-	int status;
 
 	if ((catalogue_read(conf->catalogue, false, err) && nv->home.conf) ||
 	    sources_open(nv->sources, conf, err))
@@ -520,7 +521,9 @@ int nvswitch_configure(struct nvswitch *nv, const struct conf_nvswitch *conf, ui
 	nv->health.conf = *conf;
 	nv->home.conf = &nv->health.conf;
 	nv->home.retry_us = retry_us;
-	status = catalogue_read(conf->catalogue, true, why);
+
+	int status = catalogue_read(conf->catalogue, true, why);
+
 	trouble_set(nv->home.alerts, "nvswitch: nvlink_catalogue", status ? why : NULL);
 	hook_configure(nv->hook, conf->hook, conf->hook_timeout_ms, conf->short_node_names);
 	hook_hold(nv->hook, nv->health.guarded && conf->guard_hooks);

@@ -388,7 +388,6 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 {
 	const struct topo *t = v->topo;
 	uint8_t port = entry_of(v, sw, lid), onward;
-	uint32_t next;
 
 	if (row[sw] != HOPS_UNKNOWN || depth > 64 || port == TABLES_NO_ROUTE)
 		return row[sw];
@@ -396,7 +395,9 @@ static uint8_t count_by_table(const struct osm_dump_view *v, uint32_t lid, uint3
 		return HOPS_UNKNOWN;
 	if (port && topo_port(t, sw, port)->peer == owner_of(v, lid))
 		return row[sw] = 1; /* the link to the host itself */
-	next = port ? switch_behind(t, topo_port(t, sw, port)) : TOPO_NONE;
+
+	uint32_t next = port ? switch_behind(t, topo_port(t, sw, port)) : TOPO_NONE;
+
 	if (next == TOPO_NONE)
 		return HOPS_UNKNOWN;
 	onward = count_by_table(v, lid, next, row, depth + 1);

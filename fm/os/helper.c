@@ -186,7 +186,6 @@ static int spawn(char *program, char **variables, int output, pid_t *pid)
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	sigset_t all, none;
-	int error;
 
 	posix_spawn_file_actions_init(&files);
 	if (input >= 0)
@@ -203,7 +202,9 @@ static int spawn(char *program, char **variables, int output, pid_t *pid)
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
 						      POSIX_SPAWN_SETSIGMASK);
-	error = posix_spawn(pid, program, &files, &attributes, arguments, variables);
+
+	int error = posix_spawn(pid, program, &files, &attributes, arguments, variables);
+
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
 	if (input >= 0)
@@ -297,14 +298,15 @@ static void reap(struct process *p)
 static void keep_on(struct process *p)
 {
 	struct pollfd caller = { p->door, POLLIN, 0 };
-	int fd;
 
 	if (p->door <= 0 || fork())
 		return;
 	close_range(STDIN_FILENO, STDERR_FILENO, 0);
 	if (poll(&caller, 1, KEEP_MS) < 1)
 		return;
-	fd = accept4(p->door, NULL, NULL, SOCK_CLOEXEC);
+
+	int fd = accept4(p->door, NULL, NULL, SOCK_CLOEXEC);
+
 	close(p->door);
 	for (unsigned i = 0; i < KEPT_MAX; i++) {
 		struct iovec name = { p->kept[i].name, HELPER_NAME };
@@ -321,10 +323,11 @@ static void keep_on(struct process *p)
 static bool receive(struct process *p, int from, struct helper_ask *ask, char *text, int *fd)
 {
 	struct iovec parts[] = { { ask, sizeof(*ask) }, { text, HELPER_TEXT_MAX } };
-	ssize_t len;
 
 	errno = 0;
-	len = receive_rights(from, parts, 2, fd);
+
+	ssize_t len = receive_rights(from, parts, 2, fd);
+
 	if (len < 0 && (errno == EINTR || errno == EMSGSIZE))
 		return false;
 	if (len <= 0) {
@@ -343,12 +346,13 @@ static int bind_to(const struct process *p, const struct helper_ask *ask, const 
 	struct sockaddr_storage at = { 0 };
 	const struct sockaddr *address = (const struct sockaddr *)&at;
 	const uint8_t *bytes = (const uint8_t *)address->sa_data; /* a port, of IPv4 and of IPv6 */
-	uint16_t port;
 
 	if (fd < 0 || ask->length > sizeof(at))
 		return EINVAL;
 	memcpy(&at, text, ask->length);
-	port = (uint16_t)(bytes[0] << 8 | bytes[1]);
+
+	uint16_t port = (uint16_t)(bytes[0] << 8 | bytes[1]);
+
 	if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
 		return EACCES;
 	for (unsigned i = 0; port && i < PORTS; i++)
@@ -405,7 +409,6 @@ static void inherit(struct process *p)
 	struct sockaddr_un *at = &p->at;
 	char name[HELPER_NAME] = "";
 	struct iovec part = { name, sizeof(name) };
-	int from;
 
 	at->sun_family = AF_UNIX;
 	p->door = snprintf(at->sun_path, sizeof(at->sun_path), "%s/agents",
@@ -414,7 +417,9 @@ static void inherit(struct process *p)
 			  : -ENAMETOOLONG;
 	if (p->door)
 		return;
-	from = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	int from = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
 	setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (!connect(from, (const struct sockaddr *)at, sizeof(*at)))
 		for (struct kept *it = p->kept;
@@ -449,7 +454,6 @@ static void serve_calls(struct process *p, char *text)
 	struct helper_ask ask = { 0 };
 	int fd = -1, error = EINVAL, given = -1;
 	struct iovec answer = { &error, sizeof(error) };
-	struct kept *it;
 
 	if (!receive(p, p->with.fds[HELPER_CALLS], &ask, text, &fd))
 		ask.kind = 0;
@@ -462,7 +466,8 @@ static void serve_calls(struct process *p, char *text)
 	} else if (ask.kind == HELPER_KEEP) {
 		error = keep(p, text, &fd);
 	} else if (ask.kind == HELPER_TAKE) {
-		it = find_kept(p, text);
+		struct kept *it = find_kept(p, text);
+
 		given = it ? it->fd : -1;
 		error = given < 0 ? ENOENT : 0;
 	} else if (ask.kind == HELPER_END) {
@@ -647,7 +652,6 @@ struct helper_run *helper_start_program(struct helper *helper, enum helper_progr
 					helper_ended_fn *fn, void *arg)
 {
 	struct helper_ask what = { HELPER_RUN, helper->last_id + 1, program, len };
-	struct helper_run *run;
 
 	if (len > HELPER_TEXT_MAX) {
 		errno = E2BIG;
@@ -655,7 +659,9 @@ struct helper_run *helper_start_program(struct helper *helper, enum helper_progr
 	}
 	if (ask(helper, &what, text, output))
 		return NULL;
-	run = mem_new(run);
+
+	struct helper_run *run = mem_new(run);
+
 	*run = (struct helper_run){ helper->runs, helper, ++helper->last_id, fn, arg };
 	helper->runs = run;
 	return run;

@@ -148,13 +148,14 @@ static bool start_waiting(struct hook *hook)
 {
 	struct helper *helper = loop_helper(hook->loop);
 	struct call *call;
-	int error;
 
 	while (!hook->held && hook->nrunning < AT_A_TIME && (call = take_waiting(hook))) {
 		call->run = helper ? helper_start_program(helper, hook->which, call->text,
 							  call->length, -1, ended_cb, call)
 				   : NULL;
-		error = call->run ? 0 : helper ? errno : ENOSYS;
+
+		int error = call->run ? 0 : helper ? errno : ENOSYS;
+
 		if (error == EAGAIN) {
 			call->next = hook->waiting;
 			hook->waiting = call;
@@ -176,10 +177,11 @@ static void timer_cb(void *arg)
 {
 	struct hook *hook = arg;
 	uint64_t now_us = loop_now_us(hook->loop), next_us;
-	bool started;
 
 	end_late(hook, now_us);
-	started = start_waiting(hook);
+
+	bool started = start_waiting(hook);
+
 	next_us = end_late(hook, now_us);
 	if (!started && now_us + AGAIN_US < next_us)
 		next_us = now_us + AGAIN_US;
@@ -198,23 +200,22 @@ static void timer_cb(void *arg)
 static char *drop_waiting(struct hook *hook, const char *host)
 {
 	struct call **link = &hook->waiting, *call = find_call(hook->waiting, host);
-	char *old_state;
 
 	if (!call)
 		return NULL;
 	while (*link != call)
 		link = &(*link)->next;
 	*link = call->next;
-	old_state = call->failures ? NULL : mem_strdup(call->old_state);
+
+	char *old_state = call->failures ? NULL : mem_strdup(call->old_state);
+
 	call_free(call);
 	return old_state;
 }
 
 void hook_run(struct hook *hook, const struct hook_call *from)
 {
-	struct call *call;
 	char *earlier, node[TEXT_NODE_NAME];
-	FILE *out;
 
 	if (!*hook->program)
 		return;
@@ -223,11 +224,15 @@ void hook_run(struct hook *hook, const struct hook_call *from)
 		free(earlier);
 		return; /* the host is back in the state that was reported last */
 	}
-	call = mem_new(call);
+
+	struct call *call = mem_new(call);
+
 	call->hook = hook;
 	call->host = mem_strdup(from->host);
 	call->old_state = earlier ? earlier : mem_strdup(from->old_state ?: "");
-	out = open_memstream(&call->text, &call->length);
+
+	FILE *out = open_memstream(&call->text, &call->length);
+
 	text_node_name(from->host, hook->short_nodes, node);
 	if (from->state)
 		fprintf(out, "FMD_HOST=%s%cFMD_NODE=%s%cFMD_STATE=%s%cFMD_OLD_STATE=%s%c",

@@ -229,7 +229,6 @@ static void turn_cb(void *arg)
 	struct doors *d = arg;
 	struct visit *next = NULL, *leaves = NULL, *burden;
 	uint64_t now = loop_now_us(d->loop);
-	bool busy;
 
 	for (unsigned i = d->count; i-- > 0;)
 		if (d->visits[i]->watch && now - d->visits[i]->since_us >= SILENT_US)
@@ -253,7 +252,9 @@ static void turn_cb(void *arg)
 	}
 	if (leaves)
 		turn_out(d, leaves);
-	busy = loop_is_busy(d->loop) || d->owed_us > now + BURST_US / 2;
+
+	bool busy = loop_is_busy(d->loop) || d->owed_us > now + BURST_US / 2;
+
 	d->open_us = now + (busy ? LISTENER_BUSY_US : LISTENER_PACE_US);
 	d->turns++;
 	next->inside = true;
@@ -389,11 +390,12 @@ void listener_free(struct listener *l)
 unsigned listener_allowance(unsigned percent, unsigned most)
 {
 	struct rlimit limit;
-	rlim_t share;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return 4;
-	share = limit.rlim_cur > RESERVED ? (limit.rlim_cur - RESERVED) * percent / 100 : 0;
+
+	rlim_t share = limit.rlim_cur > RESERVED ? (limit.rlim_cur - RESERVED) * percent / 100 : 0;
+
 	return share < 4 ? 4 : share < most ? (unsigned)share : most;
 }
 
@@ -413,16 +415,19 @@ static int clear_place(const struct sockaddr_un *at)
 {
 	struct ucred peer = { 0 };
 	struct stat st;
-	int fd, status;
 
 	if (lstat(at->sun_path, &st))
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return -EEXIST;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
 	if (fd < 0)
 		return -errno;
-	status = connect(fd, (const struct sockaddr *)at, sizeof(*at)) ? -errno : -EADDRINUSE;
+
+	int status = connect(fd, (const struct sockaddr *)at, sizeof(*at)) ? -errno : -EADDRINUSE;
+
 	if (status == -EADDRINUSE &&
 	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){ sizeof(peer) }) &&
 	    peer.pid && kill(peer.pid, 0) && errno == ESRCH)
@@ -438,15 +443,18 @@ static int clear_place(const struct sockaddr_un *at)
 int listener_unix_socket(const char *path, mode_t mask, int backlog)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int status, fd;
 
 	if (strlen(path) >= sizeof(at.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(at.sun_path, path);
-	status = clear_place(&at);
+
+	int status = clear_place(&at);
+
 	if (status)
 		return status;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
 	if (fd < 0)
 		return -errno;
 	mask = umask(mask); /* it holds while the file is made */

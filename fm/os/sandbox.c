@@ -288,12 +288,11 @@ static int note(int status, const char *what, char *err, size_t err_size)
 
 int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
 {
-	int failed;
-
 	*err = '\0';
 	if (mode == SANDBOX_OFF)
 		return 0;
-	failed = note(capabilities_drop(false), "cannot drop capabilities", err, err_size);
+
+	int failed = note(capabilities_drop(false), "cannot drop capabilities", err, err_size);
 
 	/*
 	 * A process of the same user can write code into another by /proc/PID/mem, which no filter
@@ -340,10 +339,10 @@ int sandbox_enter(enum sandbox_mode mode, char *err, size_t err_size)
 
 int sandbox_enter_helper(char *err, size_t err_size)
 {
-	int failed;
-
 	*err = '\0';
-	failed = note(capabilities_drop(true), "cannot drop capabilities", err, err_size);
+
+	int failed = note(capabilities_drop(true), "cannot drop capabilities", err, err_size);
+
 	failed |= note(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0, "cannot hide its memory",
 		       err, err_size);
 	return failed | note(install(SCMP_ACT_ERRNO(EPERM), true), "cannot load the seccomp filter",

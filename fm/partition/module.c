@@ -55,7 +55,6 @@ static struct partition_set *load_file(struct partition_room *r)
 	const char *path = conf->partition.file;
 	char *text = NULL;
 	size_t len;
-	bool same;
 	const struct partition_options options = conf_partition_options(conf);
 	char err[512];
 	struct partition_set *set = partition_load(path, &options, err, sizeof(err));
@@ -63,7 +62,8 @@ static struct partition_set *load_file(struct partition_room *r)
 	if (set && *path)
 		text = mem_read_path(path, &len);
 	if (text) {
-		same = r->text && !strcmp(text, r->text);
+		bool same = r->text && !strcmp(text, r->text);
+
 		free(r->text);
 		r->text = text;
 		if (!same)
@@ -138,7 +138,6 @@ static void published(void *room, enum fabric_update_step step, const struct top
 	struct partition_room *r = room;
 	const struct topo *topo = fabric_view(r->fabric).topo;
 	const struct partition_set *set = r->next;
-	uint32_t sm_port;
 
 	if (step != FABRIC_PUBLISHED)
 		return;
@@ -157,7 +156,9 @@ static void published(void *room, enum fabric_update_step step, const struct top
 				      "fabric: partitions were removed, all ports are in one "
 				      "partition");
 	}
-	sm_port = topo_find_port(topo, mad_port_info(r->services.mad)->port_guid);
+
+	uint32_t sm_port = topo_find_port(topo, mad_port_info(r->services.mad)->port_guid);
+
 	r->before.pkeys = r->now.pkeys;
 	r->now.pkeys = partition_resolve(r->now.set, topo, sm_port);
 	fabric_publish_partitions(r->fabric, r->now.set, r->now.pkeys);
@@ -221,13 +222,14 @@ json_t *partitions_document(const struct fabric *fabric, const char *which)
 	const struct partition_set *set = r->now.set ? r->now.set : r->next;
 	const struct partition *one = which ? partition_named(set, which) : NULL;
 	const struct topo *t = view.topo; /* NULL: nothing is published, and there are no members */
-	json_t *list, *members;
-	int *full, *limited; /* members, by place in the set */
+	int *full, *limited;		  /* members, by place in the set */
 
 	if (which && !one)
 		return NULL;
-	list = json_array();
-	members = one ? json_array() : NULL;
+
+	json_t *list = json_array();
+	json_t *members = one ? json_array() : NULL;
+
 	full = mem_array(full, set->count);
 	limited = mem_array(limited, set->count);
 	for (uint32_t port = 0; t && port < t->nports; port++) {
@@ -265,11 +267,12 @@ json_t *partitions_document(const struct fabric *fabric, const char *which)
 static void *init(struct fabric *fabric)
 {
 	struct partition_room *r = mem_new(r);
-	const struct conf *conf;
 
 	r->fabric = fabric;
 	r->services = fabric_services(fabric);
-	conf = r->services.conf;
+
+	const struct conf *conf = r->services.conf;
+
 	r->text = state_text(r->services.state, kept_kind.name);
 	r->next = load_file(r);
 	if (!r->next && r->text)

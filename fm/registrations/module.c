@@ -247,14 +247,16 @@ static const struct job_step steps[] = { { "registrations-rows", take_rows },
 static void take_answer(struct pass *p, const struct mad_answer *answer)
 {
 	const struct kind *kind = &kinds[p->kind];
-	const char *wrong;
 
 	if (answer->length > BYTES_MAX) {
 		fail(p, "the answer is too long");
 		return;
 	}
 	p->answer = memcpy(mem_alloc_unset(answer->length, 1), answer->data, answer->length);
-	wrong = wire_sa_table_decode(p->answer, answer->length, kind->row_size, &p->table);
+
+	const char *wrong =
+		wire_sa_table_decode(p->answer, answer->length, kind->row_size, &p->table);
+
 	if (wrong) {
 		fail(p, wrong);
 		return;
@@ -469,13 +471,14 @@ static void due(void *arg)
 static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct registrations *r = room;
-	guid_t master;
 
 	if (step != FABRIC_ROLE_IN_FORCE)
 		return;
 	pass_stop(&r->pass);
 	r->services = fabric_services(r->fabric);
-	master = now == FABRIC_ROLE_STANDBY ? fabric_master(r->fabric) : 0;
+
+	guid_t master = now == FABRIC_ROLE_STANDBY ? fabric_master(r->fabric) : 0;
+
 	if (master != r->master) {
 		r->whole_us = loop_now_us(r->services.loop);
 		r->error[0] = '\0';

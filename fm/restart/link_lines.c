@@ -98,14 +98,15 @@ static bool has_port(const struct inv_node *node, unsigned num)
 bool known_port_take(void *links, const char *line)
 {
 	struct inventory *inv = ((struct known_links *)links)->services->inventory;
-	struct inv_node *node;
 	guid_t guid, port_guid;
 	unsigned num;
 	char rest;
 
 	if (sscanf(line, "0x%" SCNx64 " %u 0x%" SCNx64 " %c", &guid, &num, &port_guid, &rest) != 3)
 		return false;
-	node = inventory_find(inv, guid);
+
+	struct inv_node *node = inventory_find(inv, guid);
+
 	if (!has_port(node, num) || !node->port_guids)
 		return false;
 	inventory_set_port_guid(inv, node, num, port_guid);
@@ -119,7 +120,6 @@ bool known_cable_take(void *links, const char *line)
 	struct known_links *c = links;
 	struct inventory *inv = c->services->inventory;
 	unsigned port_a, port_b;
-	struct inv_node *a, *b;
 	guid_t guid_a, guid_b;
 	int64_t since;
 	char rest;
@@ -128,8 +128,10 @@ bool known_cable_take(void *links, const char *line)
 		   &guid_b, &port_b, &since, &rest) != 5 ||
 	    !known_links_is_lower(guid_a, port_a, guid_b, port_b))
 		return false;
-	a = inventory_find(inv, guid_a);
-	b = inventory_find(inv, guid_b);
+
+	struct inv_node *a = inventory_find(inv, guid_a);
+	struct inv_node *b = inventory_find(inv, guid_b);
+
 	if (!has_port(a, port_a) || !has_port(b, port_b) || a->ports[port_a].peer ||
 	    b->ports[port_b].peer)
 		return false;

@@ -22,11 +22,12 @@ static bool parse_line(const char *line, struct lid_entry *entry)
 {
 	unsigned lid, lmc;
 	char rest;
-	int fields;
 
 	entry->away = 0;
-	fields = sscanf(line, "0x%" SCNx64 " %u %u %" SCNd64 " %c", &entry->port_guid, &lid, &lmc,
-			&entry->away, &rest);
+
+	int fields = sscanf(line, "0x%" SCNx64 " %u %u %" SCNd64 " %c", &entry->port_guid, &lid,
+			    &lmc, &entry->away, &rest);
+
 	if (fields < 3 || fields > 4 || !lid || lid > TABLES_MAX_LID || lmc > 7 || entry->away < 0)
 		return false;
 	entry->lid = lid;

@@ -182,11 +182,12 @@ static bool may_share(const struct sa_groups *g, const struct wire_gid *a, const
 const struct sa_group *sa_groups_sharing(const struct sa_groups *g, const struct wire_gid *mgid)
 {
 	struct wire_gid first = { mgid->prefix, mgid->guid & SNM_ID_MASK };
-	const struct sa_group *near;
 
 	if (!is_snm(mgid))
 		return NULL;
-	near = sa_groups_find(g, &first);
+
+	const struct sa_group *near = sa_groups_find(g, &first);
+
 	if (!near) {
 		cl_fmap_item_t *item = cl_fmap_get_next(&g->by_mgid, &first);
 
@@ -246,19 +247,20 @@ static void notify_record(const struct sa_groups *g, const struct sa_group *grou
 struct sa_group *sa_groups_create(struct sa_groups *g, const struct wire_mcmember *attr,
 				  uint16_t mlid, uint64_t now_us)
 {
-	struct sa_group *group;
-	struct slot *slot;
-
 	if (sa_groups_find(g, &attr->mgid))
 		return NULL;
 	if (!mlid)
 		mlid = mlid_choose(g, &attr->mgid, now_us);
 	if (mlid < MCAST_FIRST_MLID || mlid > SA_LAST_MLID)
 		return NULL;
-	slot = &g->slots[mlid - MCAST_FIRST_MLID];
+
+	struct slot *slot = &g->slots[mlid - MCAST_FIRST_MLID];
+
 	if (slot->first && !may_share(g, &slot->first->attr.mgid, &attr->mgid))
 		return NULL;
-	group = mem_new(group);
+
+	struct sa_group *group = mem_new(group);
+
 	group->attr = *attr;
 	group->mlid = mlid;
 	group->next = slot->first;
@@ -409,7 +411,6 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 		       bool proxy)
 {
 	struct sa_member *member = sa_group_member(group, port);
-	uint8_t was, is;
 
 	assert(state && !(state & ~WIRE_JOIN_BITS));
 	if (!member) {
@@ -432,8 +433,10 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 
 		member->proxy = proxy;
 	}
-	was = member->state;
-	is = member->state = was | state;
+
+	uint8_t was = member->state;
+	uint8_t is = member->state = was | state;
+
 	if (was != is)
 		notify_record(g, group, member, false);
 	keepers_count(g, group, port, was, is);
@@ -446,12 +449,13 @@ uint8_t sa_groups_leave(struct sa_groups *g, struct sa_group *group, guid_t port
 			uint64_t now_us)
 {
 	struct sa_member *member = sa_group_member(group, port);
-	uint8_t was, is;
 
 	if (!member)
 		return 0;
-	was = member->state;
-	is = member->state = was & (uint8_t)~state;
+
+	uint8_t was = member->state;
+	uint8_t is = member->state = was & (uint8_t)~state;
+
 	if (was != is)
 		notify_record(g, group, member, false);
 	keepers_count(g, group, port, was, is);

@@ -121,11 +121,13 @@ static bool in_service(const struct sa_room *r, const struct topo *t, guid_t gui
 {
 	uint32_t port = topo_find_port(t, guid);
 	const struct topo_port *p = port == TOPO_NONE ? NULL : &t->ports[port];
-	const struct inv_node *known;
 
 	if (!p || (p->node >= t->nswitches && !p->link_up))
 		return false;
-	known = inventory_find(r->services.inventory, t->nodes[p->node].guid);
+
+	const struct inv_node *known =
+		inventory_find(r->services.inventory, t->nodes[p->node].guid);
+
 	return !known || p->num > known->nports ||
 	       port_setup(known, p->num)->obstacle != INV_OBSTACLE_KEY;
 }
@@ -255,14 +257,15 @@ static void add_groups(const struct sa *sa, guid_t port, guid_t own, json_t *row
 		for (const struct sa_group *g = sa_groups_by_mlid(sa->groups, mlid); g;
 		     g = g->next) {
 			const struct sa_member *member = sa_group_member(g, port);
-			json_t *row;
 
 			if (!member)
 				continue;
-			row = json_pack("{so so so ss}", "mlid", json_sprintf("0x%x", mlid), "mgid",
-					sa_gid_json(&g->attr.mgid), "pkey",
-					json_sprintf("0x%04x", g->attr.pkey), "joined",
-					sa_member_joined(member));
+
+			json_t *row = json_pack("{so so so ss}", "mlid", json_sprintf("0x%x", mlid),
+						"mgid", sa_gid_json(&g->attr.mgid), "pkey",
+						json_sprintf("0x%04x", g->attr.pkey), "joined",
+						sa_member_joined(member));
+
 			if (port != own)
 				json_object_set_new(row, "guid", json_guid(port));
 			json_array_append_new(rows, row);
@@ -383,11 +386,12 @@ static void keep_promise(void *arg)
 static bool promised(void *arg, const struct io_addr *from, const uint8_t mad[WIRE_MAD_SIZE])
 {
 	struct sa_room *r = arg;
-	struct promise *p;
 
 	if (cl_qlist_count(&r->promises) == PROMISES_MOST)
 		return true;
-	p = mem_new(p);
+
+	struct promise *p = mem_new(p);
+
 	p->room = r;
 	p->from = *from;
 	memcpy(p->mad, mad, sizeof(p->mad));

@@ -144,7 +144,6 @@ static bool ipoib_fits(const struct sa_query *q, const struct wire_gid *mgid)
 		.prefix = 0xff10ull << 48 | scope | (uint64_t)SIGNATURE_IPV4 << 32 | pkey << 16,
 		.guid = 0xffffffffull,
 	};
-	const struct sa_group *group;
 
 	if (!mgid_is_ipoib(mgid))
 		return true;
@@ -152,7 +151,9 @@ static bool ipoib_fits(const struct sa_query *q, const struct wire_gid *mgid)
 		return false;
 	if (wire_gid_equal(mgid, &broadcast))
 		return true;
-	group = sa_groups_find(q->sa->groups, &broadcast);
+
+	const struct sa_group *group = sa_groups_find(q->sa->groups, &broadcast);
+
 	return group && sa_mcast_fits(q, &group->attr);
 }
 
@@ -325,10 +326,10 @@ guid_t sa_mcast_largest(const struct sa *sa, unsigned *groups)
 
 	*groups = 0;
 	while ((in = sa_groups_next_port(sa->groups, guid))) {
-		struct sa_mcast_share share;
-
 		guid = cl_qmap_key(&in->item);
-		share = sa_mcast_share(sa, sa_own_port(sa, guid));
+
+		struct sa_mcast_share share = sa_mcast_share(sa, sa_own_port(sa, guid));
+
 		if (share.groups <= *groups)
 			continue;
 		*groups = share.groups;
@@ -437,11 +438,12 @@ static bool port_may_add(const struct sa_query *q, uint32_t port, const struct s
 {
 	struct sa *sa = q->sa;
 	guid_t guid = q->mc.port_gid.guid; /* which may be an alias */
-	struct sa_mcast_share share;
 
 	if (!sa->conf.groups_limit || (group && (group->preset || sa_group_member(group, guid))))
 		return true;
-	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
+
+	struct sa_mcast_share share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
+
 	if (share.groups < sa->conf.groups_limit)
 		return true;
 	log_full(sa, port, &share, "sa_etm_max_num_mcgs");
@@ -466,7 +468,6 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 {
 	struct sa *sa = q->sa;
 	const struct sa_groups_use *use = sa_groups_use(sa->groups);
-	struct sa_mcast_share share;
 	struct wire_mcmember attr;
 	enum wire_sa_status status = sa_mcast_choose(q, port, &attr);
 
@@ -476,7 +477,9 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 		return WIRE_SA_REQ_INVALID;
 	if (!port_may_add(q, port, NULL))
 		return WIRE_SA_NO_RESOURCES;
-	share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
+
+	struct sa_mcast_share share = sa_mcast_share(sa, sa->view.topo->ports[port].guid);
+
 	if (!q->trusted && !sa_groups_sharing(sa->groups, &attr.mgid) &&
 	    share.held >= sa_share(use->capacity, use->mlids)) {
 		if (share.any)
@@ -494,7 +497,6 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 	guid_t guid = q->mc.port_gid.guid; /* which may be an alias */
 	bool for_other = port != q->requester;
 	enum wire_sa_status status = WIRE_SA_OK;
-	uint8_t state;
 
 	if (for_other && ((!q->trusted && !q->sa->conf.proxy_join) ||
 			  !pkey_map_shared(q->sa->view.pkeys, port, q->requester)))
@@ -527,7 +529,9 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 	}
 	if (status)
 		return status;
-	state = sa_groups_join(groups, group, guid, q->mc.join_state, for_other);
+
+	uint8_t state = sa_groups_join(groups, group, guid, q->mc.join_state, for_other);
+
 	answer_fill(q, sa_mcast_record(group), state, sa_group_member(group, guid)->proxy);
 	return WIRE_SA_OK;
 }
@@ -542,15 +546,14 @@ static enum wire_sa_status leave(struct sa_query *q, uint32_t port)
 	guid_t guid = q->mc.port_gid.guid; /* which may be an alias */
 	const struct sa_member *member = group ? sa_group_member(group, guid) : NULL;
 	const uint8_t bits = q->mc.join_state;
-	struct wire_mcmember record;
-	uint8_t left;
-	bool proxy;
 
 	if (!member || !bits || bits & ~member->state || !may_change(q, port, group))
 		return WIRE_SA_REQ_INVALID;
-	record = sa_mcast_record(group);
-	proxy = member->proxy;
-	left = sa_groups_leave(groups, group, guid, bits, loop_now_us(q->sa->loop));
+
+	struct wire_mcmember record = sa_mcast_record(group);
+	bool proxy = member->proxy;
+	uint8_t left = sa_groups_leave(groups, group, guid, bits, loop_now_us(q->sa->loop));
+
 	answer_fill(q, record, left, proxy);
 	return WIRE_SA_OK;
 }
@@ -562,10 +565,7 @@ static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 {
 	const struct wire_gid *gid = &q->mc.port_gid; /* of the port that is to join or leave */
 	const struct sa_groups *groups = q->sa->groups;
-	const struct sa_group *group;
-	enum wire_sa_status status;
 	uint16_t mlid = 0;
-	uint32_t port;
 
 	wire_mcmember_decode(q->data, &q->mc);
 	if (q->requester == TOPO_NONE)
@@ -575,16 +575,21 @@ static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 			return WIRE_SA_INSUF_COMPS;
 		if (gid->prefix != q->sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
 			return WIRE_SA_INVALID_GID;
-		port = sa_port_by_guid(q->sa, gid->guid);
+
+		uint32_t port = sa_port_by_guid(q->sa, gid->guid);
+
 		if (port == TOPO_NONE)
 			return WIRE_SA_REQ_INVALID;
-		status = q->method == WIRE_SET ? join(q, port) : leave(q, port);
+
+		enum wire_sa_status status = q->method == WIRE_SET ? join(q, port) : leave(q, port);
+
 		return status ? status : sa_walk_once(q);
 	}
 	q->item = MCAST_FIRST_MLID;
 	q->end = sa_groups_top(groups) + 1u;
 	if (sa_asked(q, WIRE_MC(mgid))) {
-		group = sa_groups_find(groups, &q->mc.mgid);
+		const struct sa_group *group = sa_groups_find(groups, &q->mc.mgid);
+
 		mlid = group ? group->mlid : 0;
 	} else if (sa_asked(q, WIRE_MC(mlid))) {
 		mlid = q->mc.mlid;
@@ -598,8 +603,6 @@ static enum wire_sa_status mcmember_prepare(struct sa_query *q)
 
 static void mcmember_emit(struct sa_query *q, uint32_t item)
 {
-	const struct sa_member *member;
-
 	if (sa_is_change(q)) {
 		wire_mcmember_encode(&q->mc, sa_row(q));
 		sa_row_add(q);
@@ -621,7 +624,9 @@ static void mcmember_emit(struct sa_query *q, uint32_t item)
 			continue;
 
 		if (sa_asked(q, WIRE_MC(port_gid))) {
-			member = sa_group_member(group, want->port_gid.guid);
+			const struct sa_member *member =
+				sa_group_member(group, want->port_gid.guid);
+
 			if (member)
 				row_add(q, group, member);
 		} else if (!q->trusted) {

@@ -97,12 +97,13 @@ static void guid_info(const struct sa *sa, guid_t port, unsigned block, uint8_t 
 
 guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at)
 {
-	const struct alias_table *table;
 	guid_t guid = 0;
 
 	if (!(*at)++)
 		return port;
-	table = table_find(sa, port);
+
+	const struct alias_table *table = table_find(sa, port);
+
 	while (table && !guid && *at <= table->count)
 		guid = table->guids[(*at)++ - 1];
 	return guid;
@@ -112,14 +113,14 @@ guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at)
 static void entry_put(struct aliases *aliases, struct alias_table *table, unsigned entry,
 		      guid_t guid)
 {
-	struct alias *alias;
-
 	if (table->guids[entry])
 		free(cl_qmap_remove(&aliases->owners, table->guids[entry]));
 	table->guids[entry] = guid;
 	if (!guid)
 		return;
-	alias = mem_new(alias);
+
+	struct alias *alias = mem_new(alias);
+
 	alias->port = cl_qmap_key(&table->item);
 	cl_qmap_insert(&aliases->owners, guid, &alias->item);
 }
@@ -200,7 +201,6 @@ bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t da
 
 bool sa_aliases_line(void *sa, const char *line)
 {
-	struct alias_table *table;
 	guid_t port, guid, ours;
 	unsigned entry;
 	char rest;
@@ -210,7 +210,9 @@ bool sa_aliases_line(void *sa, const char *line)
 		return false;
 	if (!port || !entry || entry >= ENTRIES)
 		return false;
-	table = table_get(sa, port, entry);
+
+	struct alias_table *table = table_get(sa, port, entry);
+
 	if (!table || table->guids[entry])
 		return false;
 	if (guid && sa_alias_port(sa, guid))
@@ -290,27 +292,30 @@ static enum wire_sa_status change_read(const struct sa_query *q, uint16_t *lid,
 {
 	const struct topo *t = q->sa->view.topo;
 	const struct wire_sa_layout *layout = &q->record->layout;
-	const struct inv_node *inv;
 	struct wire_port_caps caps = { 0 };
 	uint8_t block = wire_sa_get(layout, WIRE_GUID_BLOCK, q->data);
-	uint32_t port;
-	unsigned cap; /* how many entries the port's table has; 0 = nobody knows */
 
 	if (!sa_asked(q, WIRE_SA_LID) || !sa_asked(q, WIRE_GUID_BLOCK))
 		return WIRE_SA_INSUF_COMPS;
 	*lid = wire_sa_get(layout, WIRE_SA_LID, q->data);
 	for (unsigned i = 0; i < EACH; i++)
 		c->want[i] = wire_sa_get(layout, WIRE_GUID_FIRST + i, q->data);
-	port = sa_port_by_lid(q->sa, *lid);
+
+	uint32_t port = sa_port_by_lid(q->sa, *lid);
+
 	if (port == TOPO_NONE)
 		return WIRE_SA_NO_RECORDS;
 	if (port != q->requester &&
 	    (!q->trusted || q->requester == TOPO_NONE || !sa_may_know(q->sa, port, q->requester)))
 		return WIRE_SA_REQ_INVALID;
-	inv = inventory_find(q->sa->inv, t->nodes[t->ports[port].node].guid);
+
+	const struct inv_node *inv = inventory_find(q->sa->inv, t->nodes[t->ports[port].node].guid);
+
 	if (inv && sa_port_info(inv, t->ports[port].num))
 		wire_port_caps_decode(sa_port_info(inv, t->ports[port].num), &caps);
-	cap = caps.guid_cap;
+
+	unsigned cap = caps.guid_cap; /* how many entries the port's table has; 0 = nobody knows */
+
 	c->port = t->ports[port].guid;
 	c->first = block * EACH;
 	c->end = c->first + EACH < cap ? c->first + EACH : cap;
@@ -326,11 +331,12 @@ static enum wire_sa_status guid_prepare(struct sa_query *q)
 	struct sa_alias_change c = { 0 };
 	uint8_t data[WIRE_SMP_DATA];
 	uint16_t lid = 0;
-	enum wire_sa_status status;
 
 	if (!sa_is_change(q))
 		return sa_walk_nodes(q);
-	status = change_read(q, &lid, &c);
+
+	enum wire_sa_status status = change_read(q, &lid, &c);
+
 	if (!status)
 		status = q->method == WIRE_SET ? sa_alias_set(sa, &c) : sa_alias_delete(sa, &c);
 	if (status)
@@ -362,8 +368,6 @@ static enum wire_sa_status guid_prepare(struct sa_query *q)
 
 static void guid_emit(struct sa_query *q, uint32_t item)
 {
-	const struct topo_node *node;
-	const struct inv_node *inv;
 	struct wire_port_caps caps;
 	uint8_t data[WIRE_SMP_DATA];
 
@@ -372,8 +376,10 @@ static void guid_emit(struct sa_query *q, uint32_t item)
 		sa_row_add(q);
 		return;
 	}
-	node = sa_node(q, item);
-	inv = sa_inv_node(q, item);
+
+	const struct topo_node *node = sa_node(q, item);
+	const struct inv_node *inv = sa_inv_node(q, item);
+
 	for (unsigned num = sa_first_end(node); inv && num <= sa_last_end(node); num++) {
 		const uint8_t *info = sa_port_info(inv, num);
 		uint32_t port = node->port0 + num;
@@ -417,7 +423,6 @@ static void sm_emit(struct sa_query *q, uint32_t item)
 {
 	const struct sa *sa = q->sa;
 	struct sa_manager m = { 0 };
-	uint32_t port;
 
 	if (item > sa->nmanagers) {
 		q->item = q->end;
@@ -425,7 +430,9 @@ static void sm_emit(struct sa_query *q, uint32_t item)
 	}
 	if (item)
 		m = sa->managers[item - 1];
-	port = item ? sa_port_by_guid(sa, m.guid) : sa_port_by_lid(sa, sa->view.sm_lid);
+
+	uint32_t port = item ? sa_port_by_guid(sa, m.guid) : sa_port_by_lid(sa, sa->view.sm_lid);
+
 	if (port == TOPO_NONE || !sa_shown(q, port))
 		return;
 	if (!item) /* what answers as SA is master (IBA 15.4.1) */
@@ -518,12 +525,13 @@ static void node_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = sa_node(q, item);
 	const struct inv_node *inv = sa_inv_node(q, item);
-	struct wire_node_info info;
 	uint8_t data[NODE_INFO_BYTES + WIRE_SMP_DATA];
 
 	if (!inv)
 		return;
-	info = inv->info;
+
+	struct wire_node_info info = inv->info;
+
 	for (unsigned num = sa_first_end(node); num <= sa_last_end(node); num++) {
 		uint32_t port = node->port0 + num;
 
@@ -558,12 +566,13 @@ static void switch_emit(struct sa_query *q, uint32_t item)
 {
 	const struct inv_node *inv = sa_inv_node(q, item);
 	uint32_t port0 = sa_node(q, item)->port0;
-	struct wire_switch_info info;
 	uint8_t data[WIRE_SMP_DATA];
 
 	if (!inv || !sa_shown(q, port0))
 		return;
-	info = inv->sw;
+
+	struct wire_switch_info info = inv->sw;
+
 	info.lft_top = q->sa->view.tables->top;
 	wire_switch_info_encode(&info, data);
 	sa_row_put(q, SA_FIRST(sa_port_lid(q->sa, port0), 0), data, SWITCH_INFO_BYTES);

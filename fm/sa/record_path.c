@@ -82,17 +82,18 @@ static void sa_path_group_emit(struct sa_query *q, uint32_t item)
 	const struct sa_group *group = sa_groups_by_mlid(q->sa->groups, item);
 	const struct wire_path_record *want = &q->path.want;
 	uint32_t src = q->path.src.port;
-	struct wire_path_record rec;
-	uint8_t *row;
 
 	for (; group && q->nrows < q->limit; group = group->next) {
 		const struct wire_mcmember *attr = &group->attr;
 
 		q->work++;
-		row = is_asked_for(q, group) ? sa_row(q) : NULL;
+
+		uint8_t *row = is_asked_for(q, group) ? sa_row(q) : NULL;
+
 		if (!row)
 			continue;
-		rec = (struct wire_path_record){
+
+		struct wire_path_record rec = {
 			.dgid = attr->mgid,
 			.sgid = sa_asked(q, WIRE_PATH(sgid)) ? want->sgid
 				: src == TOPO_NONE	     ? (struct wire_gid){ 0 }
@@ -114,6 +115,7 @@ static void sa_path_group_emit(struct sa_query *q, uint32_t item)
 			.life_sel = WIRE_EXACT,
 			.life = attr->life,
 		};
+
 		wire_path_record_encode(&rec, row);
 		sa_row_add(q);
 	}
@@ -155,8 +157,6 @@ struct quality {
 static enum wire_sa_status sa_end_find(const struct sa *sa, const struct wire_gid *gid,
 				       uint16_t lid, struct sa_end *end)
 {
-	uint32_t by_lid;
-
 	*end = (struct sa_end){ .port = TOPO_NONE, .lid = lid, .named = gid || lid };
 	if (gid) {
 		if (gid->prefix != sa->conf.gid_prefix && gid->prefix != LINK_LOCAL_PREFIX)
@@ -167,7 +167,9 @@ static enum wire_sa_status sa_end_find(const struct sa *sa, const struct wire_gi
 	}
 	if (!lid)
 		return WIRE_SA_OK;
-	by_lid = sa_port_by_lid(sa, lid);
+
+	uint32_t by_lid = sa_port_by_lid(sa, lid);
+
 	if (by_lid == TOPO_NONE)
 		return WIRE_SA_NO_RECORDS;
 	if (gid && by_lid != end->port)
@@ -360,10 +362,8 @@ static void path_add(struct sa_query *q, const struct lids *from, unsigned s, co
 	const struct sa_end src = { from->end.port, from->end.lid + s, false };
 	const struct sa_end dst = { to->end.port, to->end.lid + d, false };
 	const struct partition *part = NULL;
-	struct wire_path_record rec;
 	struct quality quality;
 	uint16_t pkey = 0;
-	uint8_t sl, *row;
 	bool reversible;
 
 	q->work += SA_PATH_WORK;
@@ -373,11 +373,14 @@ static void path_add(struct sa_query *q, const struct lids *from, unsigned s, co
 			       : pkey_map_shared(view->pkeys, src.port, dst.port);
 	if (view->partitions && pkey)
 		part = partition_find(view->partitions, pkey);
+
 	/* Any SL is granted that leads somewhere; who does not ask gets the partition's. */
-	sl = sa_asked(q, WIRE_PATH(sl)) ? want->sl : part ? part->sl : 0;
+	uint8_t sl = sa_asked(q, WIRE_PATH(sl)) ? want->sl : part ? part->sl : 0;
+
 	if (view->sls_dropped >> sl & 1 || !path_find(q, &src, &dst, &quality, &reversible))
 		return;
-	rec = (struct wire_path_record){
+
+	struct wire_path_record rec = {
 		.sgid = sa_asked(q, WIRE_PATH(sgid)) ? want->sgid : gid_of(q->sa, src.port),
 		.dgid = sa_asked(q, WIRE_PATH(dgid)) ? want->dgid : gid_of(q->sa, dst.port),
 		.slid = src.lid,
@@ -394,9 +397,12 @@ static void path_add(struct sa_query *q, const struct lids *from, unsigned s, co
 		.life = quality.life,
 		.preference = s == d ? 0 : 2,
 	};
+
 	if (reversible)
 		rec.rate = sa_rate_clip(rec.rate, sa_link(q->sa, dst.port)->knows);
-	row = sa_row(q);
+
+	uint8_t *row = sa_row(q);
+
 	if (!row)
 		return;
 	wire_path_record_encode(&rec, row);
@@ -460,7 +466,6 @@ static enum wire_sa_status sa_path_values(const struct sa_query *q)
 static enum wire_sa_status multi_path_prepare(struct sa_query *q)
 {
 	struct sa_multi *m = &q->multi;
-	enum wire_sa_status status;
 
 	wire_multi_path_decode(q->data, &m->want);
 	m->nsrc = m->want.nsrc;
@@ -472,7 +477,9 @@ static enum wire_sa_status multi_path_prepare(struct sa_query *q)
 		return WIRE_SA_NO_RESOURCES;
 	q->path.want = m->want.path;
 	q->comp_mask = wire_multi_path_mask(q->comp_mask);
-	status = sa_path_values(q);
+
+	enum wire_sa_status status = sa_path_values(q);
+
 	if (status)
 		return status;
 	for (unsigned i = 0; i < (unsigned)m->nsrc + m->ndst; i++)
@@ -525,10 +532,11 @@ const struct sa_record sa_record_multi_path = {
 static enum wire_sa_status path_prepare(struct sa_query *q)
 {
 	const struct wire_path_record *want = &q->path.want;
-	enum wire_sa_status status, src, dst;
 
 	wire_path_record_decode(q->data, &q->path.want);
-	status = sa_path_values(q);
+
+	enum wire_sa_status status = sa_path_values(q);
+
 	if (status)
 		return status;
 	if (sa_path_to_group(q)) {
@@ -536,14 +544,14 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 		 * For such a request: prepare() and emit() of struct sa_record. The item is the
 		 * MLID; none when there is no such group.
 		 */
-		const struct sa_group *group;
 		enum wire_sa_status source = sa_path_source(q);
 
 		if (source)
 			return source == WIRE_SA_NO_RECORDS ? WIRE_SA_OK : source;
 		q->item = q->end = want->dlid;
 		if (sa_asked(q, WIRE_PATH(dgid))) {
-			group = sa_groups_find(q->sa->groups, &want->dgid);
+			const struct sa_group *group = sa_groups_find(q->sa->groups, &want->dgid);
+
 			if (!group)
 				return WIRE_SA_OK;
 			q->item = q->end = group->mlid;
@@ -555,11 +563,16 @@ static enum wire_sa_status path_prepare(struct sa_query *q)
 		q->end++;
 		return WIRE_SA_OK;
 	}
-	src = sa_path_source(q);
+
+	enum wire_sa_status src = sa_path_source(q);
+
 	if (sa_asked(q, WIRE_PATH(dlid)) && !want->dlid)
 		return WIRE_SA_OK;
-	dst = sa_end_find(q->sa, sa_asked(q, WIRE_PATH(dgid)) ? &want->dgid : NULL,
-			  sa_asked(q, WIRE_PATH(dlid)) ? want->dlid : 0, &q->path.dst);
+
+	enum wire_sa_status dst =
+		sa_end_find(q->sa, sa_asked(q, WIRE_PATH(dgid)) ? &want->dgid : NULL,
+			    sa_asked(q, WIRE_PATH(dlid)) ? want->dlid : 0, &q->path.dst);
+
 	status = src && (src != WIRE_SA_NO_RECORDS || !dst) ? src : dst;
 	if (status == WIRE_SA_NO_RECORDS)
 		return WIRE_SA_OK;

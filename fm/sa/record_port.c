@@ -91,11 +91,12 @@ static void pkey_emit(struct sa_query *q, uint32_t item)
 	for (unsigned num = sa_first_end(node); inv && num <= node->nports; num++) {
 		uint32_t port = node->port0 + num, before;
 		unsigned cap = num <= sa_last_end(node) ? node->pkey_cap : inv->sw.enforce_cap;
-		const struct inv_pkeys *table;
 
 		if (!sa_port_info(inv, num) || !sa_shown(q, port))
 			continue;
-		table = port_setup(inv, num)->pkeys;
+
+		const struct inv_pkeys *table = port_setup(inv, num)->pkeys;
+
 		for (unsigned b = 0; b < (cap + PKEYS_A_BLOCK - 1) / PKEYS_A_BLOCK; b++) {
 			uint16_t pkeys[PKEYS_A_BLOCK] = { 0 };
 			uint8_t data[WIRE_SMP_DATA], *row = sa_row(q);
@@ -196,7 +197,6 @@ static void sl2vl_emit(struct sa_query *q, uint32_t item)
 {
 	const struct topo_node *node = &q->sa->view.topo->nodes[item];
 	uint8_t table[8];
-	uint16_t lid;
 
 	q->work++;
 	if (node->type != TOPO_SWITCH) {
@@ -205,7 +205,9 @@ static void sl2vl_emit(struct sa_query *q, uint32_t item)
 	}
 	if (!sa_shown(q, node->port0))
 		return;
-	lid = sa_port_lid(q->sa, node->port0);
+
+	uint16_t lid = sa_port_lid(q->sa, node->port0);
+
 	for (unsigned out = 0; out <= node->nports; out++) {
 		mapping(q, item, out, table);
 		for (unsigned in = 0; in <= node->nports; in++)

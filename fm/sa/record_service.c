@@ -159,12 +159,13 @@ static bool speaks_for(const struct sa_query *q, guid_t guid)
 {
 	const struct topo *t = q->sa->view.topo;
 	uint32_t port = sa_port_by_guid(q->sa, guid);
-	const struct topo_node *x, *y;
 
 	if (port == TOPO_NONE)
 		return true;
-	x = &t->nodes[t->ports[q->requester].node];
-	y = &t->nodes[t->ports[port].node];
+
+	const struct topo_node *x = &t->nodes[t->ports[q->requester].node];
+	const struct topo_node *y = &t->nodes[t->ports[port].node];
+
 	return x == y || (x->sys_guid && x->sys_guid == y->sys_guid);
 }
 
@@ -194,11 +195,12 @@ static bool may_add(const struct sa_query *q, guid_t port)
 	const struct topo *t = q->sa->view.topo;
 	unsigned has = owner ? owner->count : 0;
 	unsigned share = sa_share(SERVICES_MAX, all->count), most = q->sa->conf.services_limit;
-	uint32_t at;
 
 	if (all->count < SERVICES_MAX && (q->trusted || (has < share && (!most || has < most))))
 		return true;
-	at = topo_find_port(t, port);
+
+	uint32_t at = topo_find_port(t, port);
+
 	if (!owner || owner->reported || at == TOPO_NONE)
 		return false;
 	owner->reported = true;
@@ -246,7 +248,6 @@ static enum wire_sa_status service_delete(struct sa_query *q, struct wire_servic
 static enum wire_sa_status service_prepare(struct sa_query *q)
 {
 	struct wire_service what;
-	enum wire_sa_status status;
 
 	if (!sa_is_change(q))
 		return sa_walk_until_end(q);
@@ -258,7 +259,10 @@ static enum wire_sa_status service_prepare(struct sa_query *q)
 		what.lease = WIRE_LEASE_FOREVER;
 	if (!sa_asked(q, WIRE_SERVICE(key)))
 		memset(what.key, 0, sizeof(what.key));
-	status = q->method == WIRE_SET ? service_set(q, &what) : service_delete(q, &what);
+
+	enum wire_sa_status status =
+		q->method == WIRE_SET ? service_set(q, &what) : service_delete(q, &what);
+
 	if (!status)
 		wire_service_encode(&what, q->data);
 	return status ? status : sa_walk_once(q);

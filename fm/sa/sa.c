@@ -167,14 +167,13 @@ static void late_step(void *arg)
 {
 	struct sa *sa = arg;
 	struct limit *l = &sa->limit;
-	struct sa_waiting *request;
 	unsigned rows = 0;
 
 	for (unsigned i = 0; i < LATE_ROUND && rows < LATE_ROWS; i++) {
 		unsigned before = sa->engine.round;
 		struct sa_query q;
+		struct sa_waiting *request = sa_queue_take(&l->late, NULL, NULL);
 
-		request = sa_queue_take(&l->late, NULL, NULL);
 		if (!request)
 			break;
 		sa_query_read_again(sa, &q, &request->from, request->mad);
@@ -193,7 +192,6 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 	struct sa *sa = arg;
 	struct sa_stats *stats = &sa->stats;
 	struct sa_query q;
-	uint16_t origin;
 
 	stats->requests++;
 	/* What asks for no answer (IBA 13.4.5) is nobody's question. */
@@ -203,7 +201,9 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 		stats->bad++;
 		return;
 	}
-	origin = sa_origin(sa, mad->key, raw);
+
+	uint16_t origin = sa_origin(sa, mad->key, raw);
+
 	if (mad->key && mad->key != sa->conf.sa_key && mad->key != sa->conf.old_sa_key && !origin) {
 		stats->bad++;
 		if (log_allow(&sa->refused, loop_now_us(sa->loop), 1))

@@ -71,7 +71,6 @@ bool sa_queue_is_full(const struct sa_queue *queue, uint16_t lid)
 bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint8_t *mad)
 {
 	struct lid_queue *l = sa_map_find(&queue->lids, from->lid);
-	struct sa_waiting *request;
 
 	if (sa_queue_is_full(queue, from->lid))
 		return false;
@@ -88,7 +87,9 @@ bool sa_queue_add(struct sa_queue *queue, const struct io_addr *from, const uint
 		cl_qmap_insert(&queue->lids, from->lid, &l->item);
 		cl_qlist_insert_tail(&queue->turns, &l->turn);
 	}
-	request = mem_new(request);
+
+	struct sa_waiting *request = mem_new(request);
+
 	request->from = *from;
 	request->question = question_of(mad);
 	memcpy(request->mad, mad, sizeof(request->mad));
@@ -108,7 +109,6 @@ struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, 
 		for (item = cl_qlist_head(&queue->turns); item != cl_qlist_end(&queue->turns);
 		     item = next) {
 			struct lid_queue *l = of_turn(item);
-			struct sa_waiting *request;
 
 			next = cl_qlist_next(item);
 			if (may && !may(arg, cl_qmap_key(&l->item)))
@@ -119,7 +119,10 @@ struct sa_waiting *sa_queue_take(struct sa_queue *queue, bool (*may)(void *arg, 
 				continue;
 			}
 			l->debt = 0;
-			request = (struct sa_waiting *)cl_qlist_remove_head(&l->requests);
+
+			struct sa_waiting *request =
+				(struct sa_waiting *)cl_qlist_remove_head(&l->requests);
+
 			queue->count--;
 			if (!cl_qlist_count(&l->requests)) {
 				end_lid(queue, l);
@@ -213,20 +216,19 @@ bool sa_limit_admits(struct sa *sa, const struct io_addr *from, const uint8_t *m
 	struct limit *l = &sa->limit;
 	uint64_t now_us = loop_now_us(sa->loop);
 	uint64_t now = now_us * 1000;
-	uint64_t interval, burst;
-	uint64_t *even;
 	uint32_t second = now_us / 1000000;
-	uint32_t port;
 	const struct topo *t = sa->view.topo;
 
 	if (!sa->conf.rate_limit)
 		return true;
 	if (!l->even)
 		l->even = mem_array(l->even, UINT16_MAX + 1);
-	interval = SECOND_NS / sa->conf.rate_limit;
-	burst = SECOND_NS / BURST_PART > BURST_MIN * interval ? SECOND_NS / BURST_PART
-							      : BURST_MIN * interval;
-	even = &l->even[from->lid];
+
+	uint64_t interval = SECOND_NS / sa->conf.rate_limit;
+	uint64_t burst = SECOND_NS / BURST_PART > BURST_MIN * interval ? SECOND_NS / BURST_PART
+								       : BURST_MIN * interval;
+	uint64_t *even = &l->even[from->lid];
+
 	if (*even < now)
 		*even = now;
 	if (*even - now < burst) {
@@ -245,7 +247,9 @@ bool sa_limit_admits(struct sa *sa, const struct io_addr *from, const uint8_t *m
 	if (second < l->reported[from->lid] || !log_allow(&l->burst, now_us, LOG_BURST))
 		return false;
 	l->reported[from->lid] = second + LOG_AGAIN_S;
-	port = t ? sa_port_by_lid(sa, from->lid) : TOPO_NONE;
+
+	uint32_t port = t ? sa_port_by_lid(sa, from->lid) : TOPO_NONE;
+
 	sa_log(sa, event_subject_port(t, port),
 	       "%s LID %u: more SA requests than there is time for, above its %u a second "
 	       "(sa_rate_limit); the newest are dropped",

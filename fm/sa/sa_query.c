@@ -290,13 +290,14 @@ void sa_query_start(struct sa_query *q)
 {
 	struct sa_engine *e = &q->sa->engine;
 	unsigned i = 0;
-	bool done;
 
 	if (!e->scratch)
 		scratch_resize(e, SCRATCH_NEW);
 	q->slice = e->round < SA_ROUND && !e->queue.count ? SA_SLICE : SLICE_SHORT;
 	begin(q, e->scratch, e->scratch_size);
-	done = q->status || run(q);
+
+	bool done = q->status || run(q);
+
 	e->round += q->work + 1;
 	if (!loop_timer_armed(e->next_round))
 		loop_timer_set(e->next_round, 0);
@@ -358,13 +359,14 @@ static bool is_answered_alike(void *arg, uint16_t lid)
 	const struct sa_query *q = arg;
 	uint32_t port = sa_port_by_lid(q->sa, lid);
 	const uint16_t *a, *b;
-	unsigned count;
 
 	if (port == TOPO_NONE || q->requester == TOPO_NONE)
 		return false;
 	if (!q->sa->view.pkeys)
 		return true;
-	count = pkey_map_keys(q->sa->view.pkeys, port, &a);
+
+	unsigned count = pkey_map_keys(q->sa->view.pkeys, port, &a);
+
 	return pkey_map_keys(q->sa->view.pkeys, q->requester, &b) == count &&
 	       !memcmp(a, b, count * sizeof(*a));
 }

@@ -419,11 +419,12 @@ void sa_reports_compare(struct sa *sa)
 	const struct topo *t = sa->view.topo;
 	uint32_t count = 0, i = 0, j = 0;
 	const guid_t *was = r->serving;
-	guid_t *serving;
 
 	if (!t)
 		return;
-	serving = mem_array(serving, t->nports);
+
+	guid_t *serving = mem_array(serving, t->nports);
+
 	for (uint32_t p = 0; p < t->nports; p++) {
 		const struct topo_port *port = &t->ports[p];
 

@@ -87,10 +87,10 @@ static bool service_parse(const char *line, int64_t *ends, struct wire_service *
 	char rest;
 
 	for (unsigned i = 0; i < 2 * SA_SERVICE_ROW; i++, line++) {
-		const char *digit;
-
 		line += i == SA_SERVICE_ID && *line == ' ';
-		digit = *line ? strchr(digits, *line) : NULL;
+
+		const char *digit = *line ? strchr(digits, *line) : NULL;
+
 		if (!digit)
 			return false;
 		row[i / 2] = row[i / 2] << 4 | (digit - digits);
@@ -121,12 +121,10 @@ bool sa_services_line(struct sa *sa, const char *line, int64_t now)
 /* A place is the number of the latest service. */
 uint64_t sa_services_write(const struct sa *sa, uint64_t from, FILE *out, int64_t now)
 {
-	const struct service *s;
-
 	for (unsigned left = SA_LINES; left--;) {
 		char line[SA_LINE];
+		const struct service *s = sa_service_next(sa, &from);
 
-		s = sa_service_next(sa, &from);
 		if (!s)
 			return 0;
 		sa_service_line(&s->record, sa_service_lease(sa, s), now, line);
@@ -140,7 +138,6 @@ uint64_t sa_services_write(const struct sa *sa, uint64_t from, FILE *out, int64_
 enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t *row)
 {
 	struct wire_mcmember attr, m;
-	struct sa_group *group;
 
 	wire_mcmember_decode(row, &m);
 	if (!m.port_gid.guid)
@@ -151,7 +148,9 @@ enum sa_foreign_result sa_foreign_member(struct sa_groups *groups, const uint8_t
 	attr.proxy = false;
 	if (!m.join_state || !mcast_group_is_plain(&attr, m.mlid))
 		return SA_FOREIGN_BAD;
-	group = sa_groups_find(groups, &m.mgid);
+
+	struct sa_group *group = sa_groups_find(groups, &m.mgid);
+
 	if (!group)
 		group = sa_groups_create(groups, &attr, m.mlid, 0);
 	if (!group || group->mlid != m.mlid)

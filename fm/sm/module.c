@@ -266,14 +266,16 @@ static bool port_moves(void *arg, const struct wire_node_info *neighbour)
 	const struct inventory *inv = r->services.inventory;
 	guid_t guid = mad_port_info(r->services.mad)->port_guid;
 	struct inv_node *sw = NULL;
-	const struct inv_port *seat;
 
 	if (!fabric_is_master(r->fabric) || r->core.state != SM_MASTER ||
 	    r->core.waits == ELECTION_HANDING || !inv->local || !fabric_view(r->fabric).topo)
 		return false;
 	if (!neighbour)
 		return true;
-	seat = inventory_port(inv, neighbour->node_guid, neighbour->local_port, &sw);
+
+	const struct inv_port *seat =
+		inventory_port(inv, neighbour->node_guid, neighbour->local_port, &sw);
+
 	if (!seat || !inv_is_switch(sw) || !seat->peer || inv_is_switch(seat->peer) ||
 	    seat->peer->port_guids[seat->peer_port] != guid)
 		return false;
@@ -383,12 +385,13 @@ static guid_t find_manager(const struct sm_room *r, const char *text, char *err,
 	struct what_scope scope = fabric_view_scope(&view);
 	const uint32_t *nodes;
 	struct what what;
-	unsigned count;
 	guid_t found = 0;
 
 	if (!what_find(&scope, text, WHAT_PLACE, &what, err, err_size))
 		return 0;
-	count = what_nodes(view.topo, &what, &nodes);
+
+	unsigned count = what_nodes(view.topo, &what, &nodes);
+
 	snprintf(err, err_size, "no other subnet manager is known at %s: see fmctl status", text);
 	for (unsigned i = 0; i < r->rounds.nothers; i++) {
 		if (!is_among(view.topo, nodes, count, r->rounds.others[i]->guid))
@@ -592,11 +595,12 @@ static void *init(struct fabric *fabric)
 					     .disabled = port_disabled };
 	struct sm_room *r = mem_new(r);
 	struct fabric_services *s = &r->services;
-	struct sm_conf conf;
 
 	r->fabric = fabric;
 	*s = fabric_services(fabric);
-	conf = manager_conf(s);
+
+	struct sm_conf conf = manager_conf(s);
+
 	r->core = (struct election){ .state = SM_DISCOVERING,
 				     .guid = mad_port_info(s->mad)->port_guid,
 				     .priority = conf.priority,

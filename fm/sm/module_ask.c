@@ -95,11 +95,13 @@ static void note_own_port(struct sm_room *r)
 {
 	const struct inventory *inv = r->services.inventory;
 	const struct lid_memory *lids = r->services.lids;
-	const struct inv_port *port;
 
 	if (!inv->local)
 		return;
-	port = &inv->local->ports[inv_is_switch(inv->local) ? 0 : inv->local_port];
+
+	const struct inv_port *port =
+		&inv->local->ports[inv_is_switch(inv->local) ? 0 : inv->local_port];
+
 	r->rounds.own_lid = port->lid;
 	r->rounds.own_capmask = port->capmask | WIRE_CAP_IS_SM;
 	r->rounds.usual_lid = port->lid;
@@ -242,11 +244,12 @@ static void answered(void *arg, const struct mad_answer *answer)
 static void begin_round(struct sm_room *r, bool foreign)
 {
 	struct rounds *q = &r->rounds;
-	unsigned first;
 
 	if (!q->open)
 		forget_others(q);
-	first = q->nothers;
+
+	unsigned first = q->nothers;
+
 	note_own_port(r);
 	each_end(r, list_manager);
 	if (foreign)

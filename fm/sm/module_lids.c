@@ -142,14 +142,15 @@ static void compare(const struct lids_room *r, const struct inv_node *node, unsi
 	guid_t guid = guid_of(node, num);
 	uint32_t index = is->lid <= view->lids->top ? view->lids->port_of_lid[is->lid] : TOPO_NONE;
 	bool other_sm = is->sm_lid != view->sm_lid && is->sm_lid != r->own_before;
-	uint16_t lid;
 
 	if (!is->known || !is->lid || !is->sm_lid || (num && is->state < TOPO_ARMED))
 		return;
 	/* The usual case needs no search. */
 	if (index == TOPO_NONE || view->topo->ports[index].guid != guid)
 		index = topo_find_port(view->topo, guid);
-	lid = index == TOPO_NONE ? 0 : view->lids->lid_of_port[index];
+
+	uint16_t lid = index == TOPO_NONE ? 0 : view->lids->lid_of_port[index];
+
 	if (!lid || (is->lid == lid && !other_sm))
 		return;
 	found->differing = true;

@@ -164,7 +164,6 @@ void sm_allowed_review(struct sm_room *r)
 		const struct other *other = r->rounds.others[i];
 		struct unallowed_sm it = { .guid = other->guid };
 		struct inv_node *node = node_of(r->services.inventory, other->guid, &it.num);
-		struct event_subject subject;
 
 		/* One that is known by an SM LID alone may be the port that has that LID here. */
 		if (!node || s->count == UNALLOWED_MAX || sm_is_allowed(r, other->guid) ||
@@ -175,7 +174,9 @@ void sm_allowed_review(struct sm_room *r)
 		array_printf(it.name, "%s", other->name);
 		it.shut = may_be_shut(r, node);
 		s->list[s->count++] = it;
-		subject = inventory_subject(node, it.num);
+
+		struct event_subject subject = inventory_subject(node, it.num);
+
 		event_log_add(r->services.events, LOG_ERR, "sm-not-allowed", &subject,
 			      details_of(&it),
 			      "%s): runs a subnet manager that allowed_sm_guids does not name%s",

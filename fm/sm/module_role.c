@@ -119,13 +119,14 @@ static void answered(void *arg, const struct mad_answer *answer)
 	const struct conf_sm *conf = &r->services.conf->sm;
 	uint64_t now = sm_now(r), next = p->polled_us + (uint64_t)conf->polling_timeout_ms * 1000;
 	struct wire_sm_info info;
-	enum election_event event;
 
 	p->poll = 0;
 	if (answer->result == MAD_OK)
 		wire_sm_info_decode(answer->data, &info);
-	event = election_polled(&r->core, answer->result == MAD_OK ? &info : NULL,
-				conf->polling_retries, now);
+
+	enum election_event event = election_polled(
+		&r->core, answer->result == MAD_OK ? &info : NULL, conf->polling_retries, now);
+
 	if (!r->core.missed)
 		p->heard_us = now;
 	if (event == ELECTION_ALIVE)
@@ -233,13 +234,14 @@ static bool is_known(const struct sm_room *r)
 static void become_master(struct sm_room *r)
 {
 	uint16_t lid = r->stood_by ? r->polls.master.lid : 0, shown = 0;
-	bool took_over;
 
 	sm_know_lids(r);
 	for (unsigned i = 0; i < r->rounds.njudged; i++)
 		shown |= r->rounds.judged_lids[i] == lid ? lid : 0;
+
 	/* Ports hold the LID of somebody who was master while our port was away. */
-	took_over = r->stood_by || (r->was_away && r->rounds.njudged);
+	bool took_over = r->stood_by || (r->was_away && r->rounds.njudged);
+
 	fabric_change_role(r->fabric,
 			   &(struct fabric_role_change){ .role = FABRIC_ROLE_MASTER,
 							 .took_over = took_over,
@@ -662,7 +664,6 @@ static bool prefix_is_ours(struct sm_room *r)
 static void judge(struct sm_room *r)
 {
 	struct other whom = { 0 };
-	enum election_event event;
 
 	sm_report_others(r);
 	sm_show_to_sa(r);
@@ -686,7 +687,9 @@ static void judge(struct sm_room *r)
 			continue;
 		infos[count++] = other->info;
 	}
-	event = choose(r, infos, count, &index);
+
+	enum election_event event = choose(r, infos, count, &index);
+
 	if (index >= 0)
 		whom = *sm_find_other(r, infos[index].guid);
 	free(infos);

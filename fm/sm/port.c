@@ -463,13 +463,14 @@ static void probed(void *arg, const struct mad_answer *answer)
 {
 	struct port *p = arg;
 	bool heard = answer->result == MAD_OK;
-	enum own_port_event event;
 	struct wire_node_info info;
 
 	p->probe = 0;
 	if (heard)
 		wire_node_info_decode(answer->data, &info);
-	event = own_port_heard(&p->core, heard ? &info : NULL);
+
+	enum own_port_event event = own_port_heard(&p->core, heard ? &info : NULL);
+
 	p->doubted = event == OWN_PORT_STRANGE;
 	if (!p->doubted)
 		mad_is_sure(p->services.mad);
@@ -496,13 +497,12 @@ void port_probe(struct port *p)
 
 const char *port_swept(struct port *p, const struct inventory *inv, bool fresh)
 {
-	const struct inv_port *port;
-	bool met;
-
 	if (!inv->local)
 		return "this manager's own port does not answer";
-	port = &inv->local->ports[inv->local_port];
-	met = port->peer && port->link_up && !port->peer->silent;
+
+	const struct inv_port *port = &inv->local->ports[inv->local_port];
+	bool met = port->peer && port->link_up && !port->peer->silent;
+
 	take(p, own_port_swept(&p->core, met ? port->peer->guid : 0, port->peer_port, fresh));
 
 	/* Why what a sweep found is of no use; NULL = it is. */
@@ -543,7 +543,6 @@ static void missed(struct port *p)
 static void was_read(void *arg, const struct mad_answer *answer)
 {
 	struct port *p = arg;
-	enum own_port_event event;
 	struct wire_port_info info;
 
 	p->read = 0;
@@ -575,7 +574,9 @@ static void was_read(void *arg, const struct mad_answer *answer)
 		p->had_link = true;
 		mad_choose(p->services.mad, true);
 	}
-	event = own_port_read(&p->core, &info);
+
+	enum own_port_event event = own_port_read(&p->core, &info);
+
 	take(p, event);
 	p->doubted |= p->probe && event == OWN_PORT_CHANGED;
 	if (!p->doubted)

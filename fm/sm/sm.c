@@ -120,11 +120,12 @@ struct wire_sm_info sm_info(const struct sm *sm)
 static void sm_info_answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *mad,
 			   const uint8_t *raw, uint16_t status)
 {
-	struct wire_sm_info info;
 	uint8_t data[WIRE_SMP_DATA];
 
 	sm->stats.sm_info_answered++;
-	info = sm_info(sm);
+
+	struct wire_sm_info info = sm_info(sm);
+
 	if (sm->conf.sm_key != ELECTION_PUBLIC_KEY && !mkey_known(sm, mad))
 		info.sm_key = 0;
 	wire_sm_info_encode(&info, data);
@@ -248,7 +249,6 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 		sm->ops.asked(sm->arg, mad, raw);
 	if (mad->method == WIRE_TRAP && mad->attr_id == WIRE_NOTICE) {
 		struct wire_notice notice;
-		struct trap *trap;
 
 		if (sm->state == SM_STANDBY || sm->state == SM_NOT_ACTIVE)
 			return;
@@ -257,7 +257,7 @@ static void receive(void *arg, const struct io_addr *from, const struct wire_mad
 
 		uint64_t key = (uint64_t)from->lid << 48 | (uint64_t)notice.trap << 32 |
 			       notice.lid << 8 | notice.port;
-		trap = &sm->traps[(key * 0x9e3779b97f4a7c15u >> 32) % TRAPS];
+		struct trap *trap = &sm->traps[(key * 0x9e3779b97f4a7c15u >> 32) % TRAPS];
 
 		/* What the rest of the details says is of no matter to who takes traps here. */
 		uint16_t lid = from->lid;

@@ -123,14 +123,14 @@ static bool change(const struct disk *d, const struct disk_change *it)
 
 static bool write_rows(struct disk *d, const struct disk_batch *b)
 {
-	bool fine;
-
 	if (!d->put)
 		d->put = prepare(d->db, "INSERT OR REPLACE INTO state VALUES(?,?,?,?,?)");
 	if (!d->drop)
 		d->drop = prepare(d->db, "DELETE FROM state WHERE kind=? AND key=?");
-	fine = d->put && d->drop && run(d->db, "BEGIN IMMEDIATE") &&
-	       (!b->anew || run(d->db, "DELETE FROM state"));
+
+	bool fine = d->put && d->drop && run(d->db, "BEGIN IMMEDIATE") &&
+		    (!b->anew || run(d->db, "DELETE FROM state"));
+
 	for (size_t i = 0; fine && i < b->count; i++)
 		fine = change(d, &b->list[i]);
 	return fine && run(d->db, "COMMIT");
@@ -211,13 +211,14 @@ static sqlite3 *open_to_write(struct disk *d, bool *damaged, char why[120])
 	const char *path = d->path;
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	sqlite3 *db;
-	sqlite3_stmt *st;
 
 	if (fd >= 0)
 		close(fd);
-	db = open_as(path, flags, mode, damaged, why);
-	st = db ? prepare(db, "SELECT kind, key, value, number, sum FROM state") : NULL;
+
+	sqlite3 *db = open_as(path, flags, mode, damaged, why);
+	sqlite3_stmt *st =
+		db ? prepare(db, "SELECT kind, key, value, number, sum FROM state") : NULL;
+
 	if (db && !st && !run(db, schema)) {
 		failure(db, why);
 		*damaged = is_damage(db);
@@ -326,11 +327,12 @@ static bool read_kind(sqlite3 *db, const char *kind, bool back, disk_row_fn *fn,
 {
 	sqlite3_stmt *st = prepare(db, back ? "SELECT * FROM state WHERE kind=? ORDER BY key DESC"
 					    : "SELECT * FROM state WHERE kind=? ORDER BY key");
-	bool whole;
 
 	if (st)
 		sqlite3_bind_text(st, 1, kind, -1, SQLITE_TRANSIENT);
-	whole = each_row(st, fn, arg);
+
+	bool whole = each_row(st, fn, arg);
+
 	sqlite3_finalize(st);
 	return whole;
 }
@@ -445,10 +447,11 @@ static void open_and_read(struct disk *d, disk_row_fn *row, struct disk_found *f
 static void write_given(struct disk *d)
 {
 	char why[120] = "";
-	int status;
 
 	pthread_mutex_unlock(&d->lock);
-	status = write_batch(d, &d->batch, why);
+
+	int status = write_batch(d, &d->batch, why);
+
 	pthread_mutex_lock(&d->lock);
 	d->status = status;
 	if (d->db)

@@ -183,12 +183,12 @@ static void know(struct state *s, const struct rows_kind *kind, const struct kep
 	const struct row *row = rows_find(kinds, kind->name);
 	char *text = NULL;
 	size_t length;
-	FILE *out;
 
 	if (!strcmp(kind->name, KINDS) || (row && (!k || !k->owner || !k->kind->summary)))
 		return;
 	if (k && k->owner && k->kind->summary) {
-		out = open_memstream(&text, &length);
+		FILE *out = open_memstream(&text, &length);
+
 		k->kind->summary(k->owner, out);
 		fclose(out);
 	}
@@ -271,12 +271,12 @@ static bool take_asked(struct state *s)
 	struct rows_kind *kind = s->asked.kind;
 	struct kept *k = kind ? kept_of(s, kind) : NULL;
 	size_t length;
-	FILE *out;
 
 	if (!kind)
 		return false;
 	if (!s->asked.text && k->kind->write) {
-		out = open_memstream(&s->asked.text, &length);
+		FILE *out = open_memstream(&s->asked.text, &length);
+
 		s->asked.place = k->kind->write(k->owner, s->asked.place, out);
 		fclose(out);
 		s->asked.rest = s->asked.text;
@@ -372,8 +372,6 @@ static void one_row(struct state *s, const struct state_kind *kind, void *owner,
 	struct rows_kind *rows = kind_of(s, kind, owner);
 	struct kept *k = kept_of(s, rows);
 	const char *value;
-	char *key;
-	struct row *row;
 
 	if (s->reading) {
 		state_changed(s, kind, owner);
@@ -383,9 +381,13 @@ static void one_row(struct state *s, const struct state_kind *kind, void *owner,
 		return;
 	while (s->asked.kind == rows && s->asked.text) /* these lines are older */
 		take_asked(s);
-	key = key_of(state_rule(kind->name), line, &value);
+
+	char *key = key_of(state_rule(kind->name), line, &value);
+
 	set(s, rows, key, gone ? NULL : value, true);
-	row = gone ? NULL : rows_find(rows, key);
+
+	struct row *row = gone ? NULL : rows_find(rows, key);
+
 	if (row)
 		row->pass = k->pass + 1;
 	know(s, rows, k, true);
@@ -515,11 +517,11 @@ void state_sync(struct state *s, const struct state_kind *kind, uint64_t us)
 
 static bool wait_for(struct state *s, uint64_t due, state_fn *fn, void *arg)
 {
-	struct waiter *w;
-
 	if (!due && state_is_kept(s))
 		return false;
-	w = mem_new(w);
+
+	struct waiter *w = mem_new(w);
+
 	*w = (struct waiter){
 		.next = s->waiters, .fn = fn, .arg = arg, .due = due, .number = s->number
 	};
@@ -702,7 +704,6 @@ static void take_row(void *arg, const struct disk_row *row)
 {
 	struct state *s = arg;
 	struct rows_kind *kind = rows_kind(&s->rows, row->kind, true);
-	char *why;
 
 	if (!kind)
 		return;
@@ -715,8 +716,9 @@ static void take_row(void *arg, const struct disk_row *row)
 			      "read anyway",
 			      row->kind, row->key);
 	} else if (row->sum != rows_sum(row->kind, row->key, row->value)) {
-		why = mem_printf("`%s %s` is not what was written, and is not used", row->key,
-				 row->value);
+		char *why = mem_printf("`%s %s` is not what was written, and is not used", row->key,
+				       row->value);
+
 		lose(s, row->kind, why);
 		free(why);
 		kept_of(s, kind)->lost = true;
@@ -761,11 +763,12 @@ static void note_made(struct state *s, bool made)
 {
 	char *path = mem_printf("%s/" MADE, s->folder);
 	bool was = access(path, F_OK) == 0;
-	FILE *out;
 
 	if (made && was && !s->number)
 		lose_all(s, "the file is missing or empty");
-	out = was ? NULL : fopen(path, "we");
+
+	FILE *out = was ? NULL : fopen(path, "we");
+
 	if (out) {
 		fputs("What fmd keeps is in " DISK_NAME ".\n", out);
 		fclose(out);

@@ -268,9 +268,8 @@ void bringup_set_pkeys(struct bringup *b, const struct pkey_map *map)
 static bool each_node(struct bringup *b, void (*fn)(struct bringup *b, struct inv_node *node))
 {
 	struct inv_node *node = inventory_from(b->inv, b->planned);
-	unsigned ports;
 
-	for (ports = 0; node && ports < PORTS_A_STEP;) {
+	for (unsigned ports = 0; node && ports < PORTS_A_STEP;) {
 		fn(b, node);
 		ports += node->nports + 1u;
 		node = inventory_next(b->inv, node);

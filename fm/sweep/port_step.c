@@ -283,7 +283,6 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 	const struct inv_port *port = &node->ports[num], *peer = bringup_peer(port);
 	const struct port_setup *setup = port_setup(node, num);
 	struct step step = { .set = false };
-	enum port_plan plan;
 
 	if (!bringup_port_workable(node, num) || setup->job)
 		return step;
@@ -291,7 +290,9 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 		step.get = true;
 		return step;
 	}
-	plan = port_plan(&b->conf, b->sm_lid, node, num, &step.want);
+
+	enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step.want);
+
 	if (num && bringup_is_shut(node, num)) {
 		step.set = inv_is_switch(node) && port->state > TOPO_INIT;
 		step.state = step.set ? TOPO_DOWN : 0;

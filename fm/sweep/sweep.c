@@ -389,9 +389,6 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	if (!sweep_path(s, job, &request->via))
 		return false;
 
-	const struct inv_wanted *wanted;
-	struct wire_switch_info clear;
-
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = job_attr[job->kind];
 	if (job->kind == JOB_PORT || job->kind == JOB_STATES)
@@ -403,10 +400,13 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	if (job->kind == JOB_VERIFY_PORT)
 		request->mad.attr_mod = inventory_port_modifier(node, job->arg);
 	if (job->kind == JOB_CLEAR) {
-		clear = node->sw;
+		struct wire_switch_info clear = node->sw;
+
 		/* 1 clears it. At an examination it stays: nobody reads the ports behind it. */
 		clear.port_state_change = sweep_node(node)->waiting > 0;
-		wanted = inv_wanted(node);
+
+		const struct inv_wanted *wanted = inv_wanted(node);
+
 		if (wanted->top && !node->rebooted) { /* program may be at it right now */
 			clear.lft_top = wanted->top;
 			clear.life_time = wanted->life_time;
@@ -766,11 +766,9 @@ void sweep_poll(struct sweep *s, sweep_done_fn *fn, void *arg)
 		 * A silent switch may still forward: what answers behind it is no news. It is
 		 * polled itself.
 		 */
-		unsigned p;
-
 		if ((!inv_is_switch(node) && node != s->inv.local) || node->silent)
 			continue;
-		for (p = 1; p <= node->nports; p++) {
+		for (unsigned p = 1; p <= node->nports; p++) {
 			const struct inv_node *peer = node->ports[p].peer;
 			bool silent = peer && peer->silent && !peer->gone;
 

@@ -93,11 +93,12 @@ static struct sender *find_sender(struct error_traps *e, const struct sender *li
 static uint32_t sender_port(const struct fabric_view *view, const struct sender *p)
 {
 	uint32_t port = fabric_view_port_of_lid(view, p->from_lid);
-	const struct topo_node *node;
 
 	if (port == TOPO_NONE)
 		return TOPO_NONE;
-	node = &view->topo->nodes[view->topo->ports[port].node];
+
+	const struct topo_node *node = &view->topo->nodes[view->topo->ports[port].node];
+
 	return node->type == TOPO_SWITCH && p->port <= node->nports ? node->port0 + p->port : port;
 }
 

@@ -478,11 +478,12 @@ static bool shorten(struct column *c)
 
 		for (uint32_t a = c->net->first[sw]; a < c->net->first[sw + 1]; a++) {
 			uint32_t to = c->net->to[a];
-			uint64_t key;
 
 			if (c->hops[to] + 1 > hops)
 				continue;
-			key = c->key[to] + cost_of(c, a);
+
+			uint64_t key = c->key[to] + cost_of(c, a);
+
 			if ((c->hops[to] + 1 == hops && key >= best) || !may_go_by(c, sw, a))
 				continue;
 			hops = c->hops[to] + 1;

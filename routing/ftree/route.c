@@ -359,7 +359,6 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 				       struct tables *out)
 {
 	struct job through = *job;
-	uint64_t open_pairs;
 	struct gaps gaps, left;
 
 	if (!job->t->ncordoned)
@@ -382,8 +381,10 @@ static uint64_t compute_around_cordons(struct route *route, const struct job *jo
 	}
 	through.how.exempt = job->how.exempt;
 	through.how.through_cordons = true;
+
 	/* detour_fill() would not know the detours that pivots made. */
-	open_pairs = compute(&through, &route->spare, pivoting ? &left : NULL);
+	uint64_t open_pairs = compute(&through, &route->spare, pivoting ? &left : NULL);
+
 	if (pivoting)
 		gaps_fini(&left);
 	route->overridden = open_pairs < cut_off;

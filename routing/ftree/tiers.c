@@ -176,7 +176,6 @@ static void count_pairs(struct work *w, uint32_t step, struct tiers *out, struct
 bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber)
 {
 	uint32_t n = t->nswitches + 1, leaves = 0;
-	struct work w;
 
 	*out = (struct tiers){ 0 };
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
@@ -192,12 +191,12 @@ bool tiers_are_tree(const struct topo *t, struct tiers *out, struct fiber *fiber
 		return true;
 
 	struct arena *arena = arena_new();
+	struct work w = { .t = t,
+			  .part = arena_array(arena, w.part, n),
+			  .queue = arena_array(arena, w.queue, n),
+			  .met = arena_array(arena, w.met, n),
+			  .leaf = arena_array(arena, w.leaf, n) };
 
-	w = (struct work){ .t = t,
-			   .part = arena_array(arena, w.part, n),
-			   .queue = arena_array(arena, w.queue, n),
-			   .met = arena_array(arena, w.met, n),
-			   .leaf = arena_array(arena, w.leaf, n) };
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		leaves += w.leaf[sw] = has_hosts(t, sw);
 

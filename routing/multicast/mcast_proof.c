@@ -95,11 +95,12 @@ static bool index_hops(struct judge *j)
 static bool port_is_sound(struct judge *j, uint32_t hop, unsigned num)
 {
 	const struct topo_node *sw = &j->t->nodes[j->tree->hops[hop].sw];
-	const struct topo_port *port;
 
 	if (num > sw->nports)
 		return fail(j, "%s has no port %u", sw->name, num);
-	port = &j->t->ports[sw->port0 + num];
+
+	const struct topo_port *port = &j->t->ports[sw->port0 + num];
+
 	if (num && !port->link_up)
 		return fail(j, "%s[%u]: the link is down", sw->name, num);
 	if (num && j->t->ports[port->peer].node < j->t->nswitches &&

@@ -273,12 +273,13 @@ static void add_trees_to(struct order_making *s, const uint8_t *last)
 {
 	const struct topo *t = s->w.t;
 	bool *met = mem_array(met, t->nswitches);
-	const uint8_t *old;
 	uint8_t *new = s->out.trees;
 
 	while (memcmp(new, last, t->nswitches)) {
 		new = add_tree(s);
-		old = new - t->nswitches;
+
+		const uint8_t *old = new - t->nswitches;
+
 		memcpy(new, old, t->nswitches);
 		for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 			mem_zero(met, t->nswitches);

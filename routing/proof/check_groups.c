@@ -131,11 +131,12 @@ static void check_row(const struct proof *p, uint32_t sw)
 	for (uint32_t d = 0; d < p->nd; d++) {
 		size_t word = (size_t)sw * p->words + d / 64;
 		uint64_t bit = 1ull << (d % 64);
-		bool up;
 
 		port[d] = row[p->lid[d]];
-		up = entry[d] ? p->members[entry[d]].rise
-			      : check_leads_up(p->c, sw, behind(p, sw, port[d]));
+
+		bool up = entry[d] ? p->members[entry[d]].rise
+				   : check_leads_up(p->c, sw, behind(p, sw, port[d]));
+
 		p->up[word] |= up ? bit : 0;
 		p->none[word] |= !entry[d] && port[d] == TABLES_NO_ROUTE ? bit : 0;
 	}

@@ -115,7 +115,6 @@ void arena_free(struct arena *arena)
 void *arena_alloc(struct arena *arena, size_t count, size_t size)
 {
 	size_t need;
-	void *p;
 
 	if (__builtin_mul_overflow(count, size, &need) || need > SIZE_MAX - ARENA_UNIT)
 		out_of_memory(count, size);
@@ -134,7 +133,9 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 		if (arena->next_size < CHUNK_MAX)
 			arena->next_size *= 2;
 	}
-	p = arena->head->data + arena->head->used;
+
+	void *p = arena->head->data + arena->head->used;
+
 	arena->head->used += need;
 	return p;
 }

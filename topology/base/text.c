@@ -195,12 +195,13 @@ bool address_parse(const char *text, struct address *address)
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = colon ? (colon - text) : 0, digits;
-	unsigned long port;
 
 	if (!colon)
 		return false;
 	digits = strspn(colon + 1, "0123456789");
-	port = strtoul(colon + 1, NULL, 10);
+
+	unsigned long port = strtoul(colon + 1, NULL, 10);
+
 	if (!digits || digits > 5 || colon[1 + digits] || !port || port > UINT16_MAX)
 		return false;
 	address->port = port;

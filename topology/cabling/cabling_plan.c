@@ -176,7 +176,6 @@ static uint32_t device_of(struct table *table, const char *name)
 static bool read_end(struct table *table, const char *device, const char *port, struct end *end)
 {
 	const char *digits = strncasecmp(port, "port", 4) ? port : port + 4;
-	unsigned long number;
 	char name[256], hex[24], *rest;
 
 	while (isspace((unsigned char)*digits))
@@ -193,7 +192,9 @@ static bool read_end(struct table *table, const char *device, const char *port, 
 		device = hex;
 	}
 	errno = 0;
-	number = strtoul(digits, &rest, 10);
+
+	unsigned long number = strtoul(digits, &rest, 10);
+
 	if (isdigit((unsigned char)*digits) && !*rest) {
 		if (errno || !number || number > 254)
 			return refuse(table, "port '%s' of %s is none of 1 to 254", port, device);

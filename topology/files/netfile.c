@@ -612,11 +612,11 @@ static void add_link(struct netfile *nf, const struct net_port *p)
 
 static bool check_port(struct netfile *nf, uint64_t port)
 {
-	const struct net_node *node;
-
 	if (!nf->nnodes)
 		return netfile_fail(nf, nf->line, "a port before any node");
-	node = &nf->nodes[nf->nnodes - 1];
+
+	const struct net_node *node = &nf->nodes[nf->nnodes - 1];
+
 	if (port < 1 || port > node->nports)
 		return netfile_fail(nf, nf->line,
 				    "port %" PRIu64

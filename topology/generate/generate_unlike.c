@@ -242,10 +242,11 @@ static struct topo *make_mixed(struct mixed *x)
 	}
 	for (unsigned s = 0; s < x->nspines; s++) {
 		unsigned cables = x->spines[s].count;
-		int spine;
 
 		array_printf(name, "spine-%02u", s + 1);
-		spine = generate_switch(&g, x->leaves * cables, name);
+
+		int spine = generate_switch(&g, x->leaves * cables, name);
+
 		g.speed = x->spines[s].speed;
 		for (unsigned i = 0; i < x->leaves * cables; i++)
 			generate_cable(&g, x->leaf[i / cables], up + i % cables + 1, spine, i + 1);
@@ -334,10 +335,10 @@ struct topo *generate_directors(int argc, char **argv, char *err, size_t err_siz
 				       per_card + s % n[4] * lanes + i % lanes + 1, spine, i + 1);
 	}
 	for (unsigned leaf = 0; leaf < n[0]; leaf++) {
-		int sw;
-
 		array_printf(name, "leaf-%04u", leaf + 1);
-		sw = generate_switch(&g, 2 * n[1], name);
+
+		int sw = generate_switch(&g, 2 * n[1], name);
+
 		for (unsigned p = 0; p < n[1]; p++) {
 			unsigned d = p % n[2], turn = leaf * (n[1] / n[2]) + p / n[2];
 			unsigned c = d * n[3] + turn / per_card;

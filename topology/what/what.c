@@ -320,7 +320,6 @@ static char *port_mark(char *text, int *num)
 {
 	size_t len = strlen(text), digits = 0;
 	bool bracket = len && text[len - 1] == ']';
-	unsigned long value;
 
 	len -= bracket;
 	while (digits < len && isdigit((unsigned char)text[len - digits - 1]))
@@ -330,7 +329,9 @@ static char *port_mark(char *text, int *num)
 
 	if (!digits || at == text)
 		return NULL;
-	value = strtoul(at, NULL, 10);
+
+	unsigned long value = strtoul(at, NULL, 10);
+
 	*num = value > INT_MAX ? INT_MAX : value;
 	at--;
 	if (bracket)
