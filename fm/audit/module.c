@@ -281,10 +281,8 @@ static void *init(struct fabric *fabric)
 	static const struct audit_ops ops = {
 		.idle_since = idle_since, .differs = differs, .holds = holds, .ports = ask_ports
 	};
-	struct audit_room *r = mem_new(r);
+	struct audit_room *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->audit = audit_new(r->services.loop, r->services.mad, r->services.program,
 			     r->services.mft, &ops, r);
 	r->ports = port_audit_new(fabric);

@@ -188,10 +188,8 @@ static const struct batch_ops ops = { .make = make, .done = done };
 
 struct port_audit *port_audit_new(struct fabric *fabric)
 {
-	struct port_audit *a = mem_new(a);
+	struct port_audit *a = ROOM_NEW(a, fabric);
 
-	a->fabric = fabric;
-	a->services = fabric_services(fabric);
 	a->batch = batch_new(a->services.loop, a->services.mad, &ops, a);
 	return a;
 }

@@ -166,12 +166,9 @@ static void compared(struct cabling_room *r, char *lines)
 	if (!r->late)
 		keep_known(r, &now);
 	r->late = loop_timer_armed(r->timer);
-	if (now.count)
-		alert_raise(r->services.alerts, "miswired", NULL,
-			    "fabric: %u finding%s about cables, the first: %s", now.count,
-			    now.count == 1 ? "" : "s", now.list[0].text);
-	else
-		alert_end(r->services.alerts, "miswired", NULL);
+	alert_set(r->services.alerts, now.count, "miswired", NULL,
+		  "fabric: %u finding%s about cables, the first: %s", now.count,
+		  now.count == 1 ? "" : "s", now.list[0].text);
 	if (r->known) {
 		tell_others(r, &now, &r->latest, "miswiring", LOG_WARNING);
 		tell_others(r, &r->latest, &now, "miswiring-over", LOG_NOTICE);
@@ -369,10 +366,8 @@ void cabling_judge_host(const struct fabric *fabric, uint32_t host, struct host_
 
 static void *init(struct fabric *fabric)
 {
-	struct cabling_room *r = mem_new(r);
+	struct cabling_room *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->timer = loop_timer_new(r->services.loop, timer_cb, r);
 	if (!loop_is_simulated(r->services.loop))
 		r->children = children_new(r->services.loop);

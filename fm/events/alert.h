@@ -26,6 +26,9 @@ void alert_raise(struct alerts *alerts, const char *what, const struct event_sub
 		 const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Over (event "alert-over"); without effect when there is no such alert. */
 void alert_end(struct alerts *alerts, const char *what, const struct event_subject *subject);
+/* Raises it, or ends it; what the text is made from is read only where it is raised. */
+#define alert_set(alerts, on, what, subject, ...)                                                  \
+	((on) ? alert_raise(alerts, what, subject, __VA_ARGS__) : alert_end(alerts, what, subject))
 /* Its text, NULL = it does not last. Valid until it is raised or ended. */
 const char *alert_text(const struct alerts *alerts, const char *what,
 		       const struct event_subject *subject);

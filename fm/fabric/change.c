@@ -51,10 +51,7 @@ void fabric_warn(struct fabric *f)
 
 		fabric_cutoff(f, &c);
 		cutoff_describe(f->now.topo, &c, text, sizeof(text));
-		if (c.hcas)
-			alert_raise(f->alerts, "hcas-cut-off", NULL, "%s", text);
-		else
-			alert_end(f->alerts, "hcas-cut-off", NULL);
+		alert_set(f->alerts, c.hcas, "hcas-cut-off", NULL, "%s", text);
 	} else
 		alert_end(f->alerts, "hcas-cut-off", NULL);
 

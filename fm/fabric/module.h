@@ -66,6 +66,15 @@ struct fabric_services {
 /* The same for all rooms, from their init() on. */
 struct fabric_services fabric_services(struct fabric *fabric);
 
+/* A room's own struct, zeroed but for its `fabric` and `services`: struct x *r = ROOM_NEW(r, f). */
+#define ROOM_NEW(room, of)                                                                         \
+	({                                                                                         \
+		__typeof__(room) new_room = mem_new(new_room);                                     \
+		new_room->fabric = (of);                                                           \
+		new_room->services = fabric_services(new_room->fabric);                            \
+		new_room;                                                                          \
+	})
+
 /* ---- The part that this manager has in its fabric -------------------------------------------- */
 
 /*

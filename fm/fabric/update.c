@@ -383,13 +383,10 @@ static enum job_result judge(void *arg)
 	bool sound = check_change_end(f->update->proofs, proof);
 
 	f->figures->check_whole = check_change_last(f->update->proofs).whole;
-	if (fabric_observes(f) && !sound)
-		alert_raise(f->alerts, "unsound-tables", NULL,
-			    "the tables that switches hold have %" PRIu64 " loops, %" PRIu64
-			    " credit cycles and %" PRIu64 " entries that lead to no device: %s",
-			    proof->loops, proof->credit_cycles, proof->bad_ports, proof->first);
-	else
-		alert_end(f->alerts, "unsound-tables", NULL);
+	alert_set(f->alerts, fabric_observes(f) && !sound, "unsound-tables", NULL,
+		  "the tables that switches hold have %" PRIu64 " loops, %" PRIu64
+		  " credit cycles and %" PRIu64 " entries that lead to no device: %s",
+		  proof->loops, proof->credit_cycles, proof->bad_ports, proof->first);
 	if (!sound && !fabric_observes(f)) {
 		event_log_add(f->events, LOG_ERR, "refused", NULL, report_proof(proof),
 			      "fabric: new forwarding tables failed verification, the previous "
@@ -434,11 +431,8 @@ static void log_engine(struct fabric *f, const struct fabric_tried *next)
 					"why", next->why),
 			      "fabric: routed by %s%s%s", next->engine, next->why[0] ? ": " : "",
 			      next->why);
-	if (next->damaged)
-		alert_raise(f->alerts, "left-the-tree", NULL, "routed by %s: %s", next->engine,
-			    next->why);
-	else
-		alert_end(f->alerts, "left-the-tree", NULL);
+	alert_set(f->alerts, next->damaged, "left-the-tree", NULL, "routed by %s: %s", next->engine,
+		  next->why);
 }
 
 static uint16_t own_lid(const struct inventory *inv, const struct publication *p)
@@ -480,15 +474,11 @@ static enum job_result publish(void *arg)
 
 	const struct check_report *proof = &f->update->next.proof;
 
-	if (proof->unreachable)
-		alert_raise(f->alerts, "unreachable", NULL, "%" PRIu64 " %s no path: %s",
-			    proof->unreachable,
-			    words_plural(proof->unreachable,
-					 "pair of hosts is connected by links, but has",
-					 "pairs of hosts are connected by links, but have"),
-			    proof->first);
-	else
-		alert_end(f->alerts, "unreachable", NULL);
+	alert_set(f->alerts, proof->unreachable, "unreachable", NULL, "%" PRIu64 " %s no path: %s",
+		  proof->unreachable,
+		  words_plural(proof->unreachable, "pair of hosts is connected by links, but has",
+			       "pairs of hosts are connected by links, but have"),
+		  proof->first);
 
 	/* What was published is now what is to be dropped. */
 	struct inventory *inv = sweep_inventory(f->sweep);

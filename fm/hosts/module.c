@@ -275,13 +275,10 @@ static void pass_end(struct hosts_room *r)
 	r->passing = false;
 	memcpy(r->counts, r->counting, sizeof(r->counts));
 	r->next_us = watch_end(&r->watch, &conf, loop_now_us(r->services.loop));
-	if (r->watch.guarded)
-		alert_raise(r->services.alerts, "hosts-guard", NULL,
-			    "%u of %u hosts were cut off at once: their verdicts are not reported "
-			    "and host_hook is not run for them",
-			    r->watch.cut_off, r->watch.count);
-	else
-		alert_end(r->services.alerts, "hosts-guard", NULL);
+	alert_set(r->services.alerts, r->watch.guarded, "hosts-guard", NULL,
+		  "%u of %u hosts were cut off at once: their verdicts are not reported "
+		  "and host_hook is not run for them",
+		  r->watch.cut_off, r->watch.count);
 	/* Begins the reports of what is due; many hosts with the same change become one event. */
 	r->reporting = true;
 	r->next = 0;
@@ -722,10 +719,8 @@ static void load(void *room, enum fabric_load_step step)
 
 static void *init(struct fabric *fabric)
 {
-	struct hosts_room *r = mem_new(r);
+	struct hosts_room *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->hook = hook_new(r->services.loop, HELPER_HOST_HOOK, hook_done, r);
 	r->timer = loop_timer_new(r->services.loop, timer_cb, r);
 	r->jobs.late = loop_timer_new(r->services.loop, jobs_late, &r->jobs);

@@ -426,10 +426,8 @@ static enum sa_gate gate(void *room, uint32_t from, uint16_t lid)
 
 static void *init(struct fabric *fabric)
 {
-	struct inforce *in = mem_new(in);
+	struct inforce *in = ROOM_NEW(in, fabric);
 
-	in->fabric = fabric;
-	in->services = fabric_services(fabric);
 	in->soon = loop_timer_new(in->services.loop, soon_cb, in);
 	in->job = job_new(in->services.loop, in);
 	inventory_open_column(in->services.inventory, INV_WAITED, sizeof(uint64_t), NULL);

@@ -914,10 +914,8 @@ static void status(const void *room, json_t *doc)
 static void *init(struct fabric *fabric)
 {
 	static const struct batch_ops batch_ops = { .make = make, .done = answered };
-	struct port_keys *k = mem_new(k);
+	struct port_keys *k = ROOM_NEW(k, fabric);
 
-	k->fabric = fabric;
-	k->services = fabric_services(fabric);
 	/* Asks nobody until asking_configure() says so. */
 	k->asking = (struct asking){ .fabric = fabric, .services = &k->services };
 	k->asking.tick = loop_timer_new(k->services.loop, tick, &k->asking);

@@ -127,14 +127,11 @@ static void raise_alerts(struct links_out *table)
 		alert_raise(alerts, "isolated", NULL, "%u more links and switches are isolated",
 			    in_force - NAMED);
 	alerts_reviewed(alerts, "isolated");
-	if (!refused)
-		alert_end(alerts, "refusing", NULL);
-	else
-		alert_raise(alerts, "refusing", NULL,
-			    "%u %s (first: %s, %s): this is too much of a tier, or a leaf's last "
-			    "uplink, so routing is not changed; %s",
-			    refused, refused == 1 ? "device rejects Sets" : "devices reject Sets",
-			    name_of(first).text, first->rule->word, keys[table->keys]);
+	alert_set(alerts, refused, "refusing", NULL,
+		  "%u %s (first: %s, %s): this is too much of a tier, or a leaf's last "
+		  "uplink, so routing is not changed; %s",
+		  refused, refused == 1 ? "device rejects Sets" : "devices reject Sets",
+		  name_of(first).text, first->rule->word, keys[table->keys]);
 }
 
 json_t *faults_json(const struct links_out *table)

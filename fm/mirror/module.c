@@ -497,7 +497,6 @@ static void configure(void *room)
 	struct mirror *m = room;
 	const struct conf_mirror *c = &m->services.conf->mirror;
 	char err[512] = "";
-	const char *text;
 	int used;
 
 	stop(m);
@@ -507,7 +506,7 @@ static void configure(void *room)
 		m->tls = channel_tls_new(c, err, sizeof(err));
 	trouble_set(m->services.alerts, "peers", *err ? err : NULL);
 	listen_at(m, m->tls ? c->listen : "");
-	for (text = m->tls ? c->peers : ""; m->npeers < MIRROR_PEERS; text += used) {
+	for (const char *text = m->tls ? c->peers : ""; m->npeers < MIRROR_PEERS; text += used) {
 		struct peer *p = &m->peers[m->npeers];
 
 		*p = (struct peer){ .mirror = m };
@@ -563,10 +562,8 @@ static void load(void *room, enum fabric_load_step step)
 
 static void *init(struct fabric *fabric)
 {
-	struct mirror *m = mem_new(m);
+	struct mirror *m = ROOM_NEW(m, fabric);
 
-	m->fabric = fabric;
-	m->services = fabric_services(fabric);
 	m->fd = -1;
 	m->tick = loop_timer_new(m->services.loop, tick, m);
 	m->whole_us = mirror_now(m);

@@ -309,10 +309,8 @@ static void grace_over(void *arg)
 static void *init(struct fabric *fabric)
 {
 	static const struct sa_groups_ops ops = { .changed = group_changed, .record = group_row };
-	struct multicast *m = mem_new(m);
+	struct multicast *m = ROOM_NEW(m, fabric);
 
-	m->fabric = fabric;
-	m->services = fabric_services(fabric);
 	m->groups = sa_mcast_groups(m->services.sa);
 	trees_init(m);
 	members_init(m, grace_over);

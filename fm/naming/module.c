@@ -415,10 +415,8 @@ static void *init(struct fabric *fabric)
 	static const struct batch_ops batch_ops = { .make = make,
 						    .done = answered,
 						    .unwanted = unwanted };
-	struct naming_room *r = mem_new(r);
+	struct naming_room *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	if (load_file(r, &r->names))
 		inventory_name_nodes(r->services.inventory, r->names);
 	inventory_open_column(r->services.inventory, INV_NAMING, sizeof(struct inv_naming),

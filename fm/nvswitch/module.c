@@ -297,14 +297,11 @@ static void raise_alerts(struct nvlink_room *r)
 		name_list_add(&failing, host);
 	name_list_alert(alerts, "nvswitch-hook", &failing, "host's nvswitch_hook failed",
 			"hosts' nvswitch_hook failed");
-	if (health->guarded)
-		alert_raise(alerts, "nvswitch-guard", NULL,
-			    "more than %d %% of the hosts look unhealthy at once (nvswitch_guard): "
-			    "their sources are suspect%s",
-			    r->services.conf->nvswitch.guard,
-			    r->services.conf->nvswitch.guard_hooks ? ", hooks are held" : "");
-	else
-		alert_end(alerts, "nvswitch-guard", NULL);
+	alert_set(alerts, health->guarded, "nvswitch-guard", NULL,
+		  "more than %d %% of the hosts look unhealthy at once (nvswitch_guard): "
+		  "their sources are suspect%s",
+		  r->services.conf->nvswitch.guard,
+		  r->services.conf->nvswitch.guard_hooks ? ", hooks are held" : "");
 }
 
 static void states_cb(void *arg)
@@ -460,10 +457,8 @@ static void load(void *room, enum fabric_load_step step)
 
 static void *init(struct fabric *fabric)
 {
-	struct nvlink_room *r = mem_new(r);
+	struct nvlink_room *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->nvswitch = nvswitch_new(r->services.loop, r->services.alerts, r->services.events,
 				   &monitor_ops, r);
 	r->rated = json_object();

@@ -266,10 +266,7 @@ json_t *partitions_document(const struct fabric *fabric, const char *which)
 
 static void *init(struct fabric *fabric)
 {
-	struct partition_room *r = mem_new(r);
-
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
+	struct partition_room *r = ROOM_NEW(r, fabric);
 
 	const struct conf *conf = r->services.conf;
 

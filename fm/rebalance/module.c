@@ -349,10 +349,8 @@ static void status(const void *room, json_t *doc)
 
 static void *init(struct fabric *fabric)
 {
-	struct room *r = mem_new(r);
+	struct room *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->job = job_new(r->services.loop, r);
 	job_yield(r->job);
 	r->hold = loop_timer_new(r->services.loop, quiet, r);

@@ -739,10 +739,8 @@ static void *init(struct fabric *fabric)
 						  .rebooted = rebooted,
 						  .read = read_cb,
 						  .label = take_label };
-	struct registers_room *room = mem_new(room);
+	struct registers_room *room = ROOM_NEW(room, fabric);
 
-	room->fabric = fabric;
-	room->services = fabric_services(fabric);
 	room->registers =
 		registers_new(room->services.loop, room->services.mad, room->services.inventory,
 			      &room->services.conf->sm.vs_key, &ops, room);

@@ -525,10 +525,8 @@ static void status(const void *room, json_t *doc)
 
 static void *init(struct fabric *fabric)
 {
-	struct registrations *r = mem_new(r);
+	struct registrations *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->pass.owner = r;
 	r->timer = loop_timer_new(r->services.loop, due, r);
 	array_printf(r->unread, "nobody asked for them");

@@ -655,10 +655,8 @@ void link_down_since(const struct fabric *fabric, uint32_t port, char since[LINK
 
 static void *init(struct fabric *fabric)
 {
-	struct restart *r = mem_new(r);
+	struct restart *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->links.services = &r->services;
 	r->due = loop_timer_new(r->services.loop, tables_due, r);
 	r->job = job_new(r->services.loop, r);

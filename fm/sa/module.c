@@ -549,10 +549,8 @@ static void configure(void *room)
 
 static void *init(struct fabric *fabric)
 {
-	struct sa_room *r = mem_new(r);
+	struct sa_room *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->batch = batch_new(r->services.loop, r->services.mad, &ops, r);
 	r->soon = loop_timer_new(r->services.loop, write_due, r);
 	cl_qmap_init(&r->holders);

@@ -286,10 +286,8 @@ static const char *admit(void *room, const struct topo *next)
 static void *init(struct fabric *fabric)
 {
 	static const struct batch_ops ops = { .make = make, .done = done, .idle = idle };
-	struct lids_room *r = mem_new(r);
+	struct lids_room *r = ROOM_NEW(r, fabric);
 
-	r->fabric = fabric;
-	r->services = fabric_services(fabric);
 	r->batch = batch_new(r->services.loop, r->services.mad, &ops, r);
 	r->again = loop_timer_new(r->services.loop, read_again, r);
 	return r;

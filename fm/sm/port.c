@@ -238,14 +238,6 @@ const struct own_port *port_seen(const struct port *p)
 	return &p->core;
 }
 
-static void alert_if(struct port *p, bool on, const char *what, const char *text)
-{
-	if (on)
-		alert_raise(p->services.alerts, what, NULL, "%s", text);
-	else
-		alert_end(p->services.alerts, what, NULL);
-}
-
 static void show(struct port *p)
 {
 	const struct own_port *core = &p->core;
@@ -259,9 +251,10 @@ static void show(struct port *p)
 			     ? ""
 			     : " (it may hold another M_Key: see old_m_key)");
 	for (enum own_port_state state = OWN_PORT_NO_DEVICE; state <= OWN_PORT_NO_LINK; state++)
-		alert_if(p, missing && core->state == state, own_port_state_name(state), missing);
-	alert_if(p, own_port_has_link(core) && core->silent, own_port_state_name(OWN_PORT_SILENT),
-		 silent);
+		alert_set(p->services.alerts, missing && core->state == state,
+			  own_port_state_name(state), NULL, "%s", missing);
+	alert_set(p->services.alerts, own_port_has_link(core) && core->silent,
+		  own_port_state_name(OWN_PORT_SILENT), NULL, "%s", silent);
 	p->ops->changed(p->arg);
 }
 

@@ -378,10 +378,8 @@ static void status(const void *room, json_t *doc)
 
 static void *init(struct fabric *fabric)
 {
-	struct verification *v = mem_new(v);
+	struct verification *v = ROOM_NEW(v, fabric);
 
-	v->fabric = fabric;
-	v->services = fabric_services(fabric);
 	v->timer = loop_timer_new(v->services.loop, tick_cb, v);
 	v->unheld.services = &v->services;
 	return v;
