@@ -207,13 +207,8 @@ static bool is_away(const struct topo *t, const struct lid_entry *entry)
 	       topo_find_port(t, entry->port_guid) == TOPO_NONE;
 }
 
-static int compare_away(const void *a, const void *b)
-{
-	const struct lid_entry *x = *(const struct lid_entry *const *)a,
-			       *y = *(const struct lid_entry *const *)b;
-
-	return sort_order(x->away, y->away) ?: sort_order(x->port_guid, y->port_guid);
-}
+SORT_BY(compare_away, struct lid_entry *const,
+	sort_order((*a)->away, (*b)->away) ?: sort_order((*a)->port_guid, (*b)->port_guid))
 
 /* Takes LIDs back from absent ports, as many at a time as are wanting, the longest absent first. */
 static void take_back(struct plan *p, const struct lid_memory *memory)
@@ -349,12 +344,7 @@ void lid_map_free(struct lid_map *map)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-static int compare_entries(const void *a, const void *b)
-{
-	const struct lid_entry *x = a, *y = b;
-
-	return sort_order(x->port_guid, y->port_guid);
-}
+SORT_BY(compare_entries, struct lid_entry, sort_order(a->port_guid, b->port_guid))
 
 /*
  * Whether a port of the snapshot contradicts an entry: the entry's port holds another LID alone, or

@@ -4,6 +4,7 @@
 #include "fm/fabric/host_verdict.h"
 #include "fm/loop/child.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/cabling/cabling.h"
 
 /*
@@ -38,10 +39,7 @@ static guid_t guid_of(const struct topo *t, const char *name)
 	return 0;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	return strcmp(((const struct finding *)a)->key, ((const struct finding *)b)->key);
-}
+SORT_BY(by_key, struct finding, strcmp(a->key, b->key))
 
 static bool is_among(const struct finding *it, const struct findings *f)
 {

@@ -54,12 +54,7 @@ struct node_patterns {
 	uint32_t nglobs, nguids;
 };
 
-static int compare_guids(const void *va, const void *vb)
-{
-	const guid_t *a = va, *b = vb;
-
-	return *a < *b ? -1 : *a > *b;
-}
+SORT_BY(compare_guids, guid_t, sort_order(*a, *b))
 
 struct node_patterns *node_patterns_new(const char *text)
 {

@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 #include "fm/conf/partition.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 
 #define BASES 0x8000
@@ -133,12 +134,7 @@ static struct partition_set *set_new(bool built_in)
 	return set;
 }
 
-static int compare_bases(const void *a, const void *b)
-{
-	const struct partition *x = a, *y = b;
-
-	return x->base - y->base;
-}
+SORT_BY(compare_bases, struct partition, a->base - b->base)
 
 /* Sorts the partitions. To be called last, and once. */
 static void set_finish(struct partition_set *set, const struct partition_options *options)

@@ -27,12 +27,8 @@ void multicast_each_group(struct multicast *m, group_fn *fn, void *arg)
  * other MLIDs.
  */
 
-static int compare(const void *a, const void *b)
-{
-	const struct assumed_member *x = a, *y = b;
-
-	return sort_order(x->mlid, y->mlid) ?: sort_order(x->port, y->port);
-}
+SORT_BY(compare, struct assumed_member,
+	sort_order(a->mlid, b->mlid) ?: sort_order(a->port, b->port))
 
 static uint32_t first_of(const struct assumed *a, uint16_t mlid)
 {
@@ -168,13 +164,8 @@ static bool is_reported_down(const struct multicast *m, const struct topo *t, gu
 	return !node || node->ports[t->ports[port].num].reported_down;
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-	guid_t x = *(const guid_t *)a,
-	       y = *(const guid_t *)b; /* the first of struct awaited_port */
-
-	return sort_order(x, y);
-}
+/* A GUID is the first member of struct awaited_port. */
+SORT_BY(compare_guids, guid_t, sort_order(*a, *b))
 
 /* ---- Memberships ----------------------------------------------------------------------------- */
 

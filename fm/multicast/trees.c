@@ -159,12 +159,8 @@ static void see(struct multicast *m, const struct topo *t)
 
 /* ---- Gather ---------------------------------------------------------------------------------- */
 
-static int compare_members(const void *a, const void *b)
-{
-	const struct mcast_member *x = a, *y = b;
-
-	return sort_order(x->port, y->port) ?: sort_order(x->send_only, y->send_only);
-}
+SORT_BY(compare_members, struct mcast_member,
+	sort_order(a->port, b->port) ?: sort_order(a->send_only, b->send_only))
 
 /*
  * Merges the members of groups that share an MLID, and aliases of a port: each port is a member

@@ -108,12 +108,7 @@ struct paces {
 	enum topo_speed speed;
 };
 
-static int by_place(const void *a, const void *b)
-{
-	const struct slow_link *x = a, *y = b;
-
-	return sort_order(x->node, y->node) ?: x->port - y->port;
-}
+SORT_BY(by_place, struct slow_link, sort_order(a->node, b->node) ?: a->port - b->port)
 
 struct slow_search {
 	guid_t next; /* the node to go on with */

@@ -11,12 +11,7 @@
 
 #define LINE 128
 
-static int lids_compare_guid(const void *a, const void *b)
-{
-	const struct lid_entry *x = a, *y = b;
-
-	return x->port_guid < y->port_guid ? -1 : x->port_guid > y->port_guid;
-}
+SORT_BY(lids_compare_guid, struct lid_entry, sort_order(a->port_guid, b->port_guid))
 
 static bool parse_line(const char *line, struct lid_entry *entry)
 {

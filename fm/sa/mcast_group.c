@@ -132,12 +132,8 @@ struct sa_groups {
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
-static int compare_mgid(const void *a, const void *b)
-{
-	const struct wire_gid *x = a, *y = b;
-
-	return sort_order(x->prefix, y->prefix) ?: sort_order(x->guid, y->guid);
-}
+SORT_BY(compare_mgid, struct wire_gid,
+	sort_order(a->prefix, b->prefix) ?: sort_order(a->guid, b->guid))
 
 struct sa_group *sa_groups_find(const struct sa_groups *g, const struct wire_gid *mgid)
 {

@@ -407,10 +407,7 @@ static bool in_service(const struct topo *t, const struct topo_node *node, unsig
 	return false;
 }
 
-static int guid_compare(const void *a, const void *b)
-{
-	return sort_order(*(const guid_t *)a, *(const guid_t *)b);
-}
+SORT_BY(guid_compare, guid_t, sort_order(*a, *b))
 
 /* The first view makes no notices: fmd has come into service, not the ports. */
 void sa_reports_compare(struct sa *sa)

@@ -45,13 +45,9 @@ static void owner_loses(struct sa *sa, guid_t port)
 
 /* ---- The records ----------------------------------------------------------------------------- */
 
-static int by_identity(const void *a, const void *b)
-{
-	const struct wire_service *x = a, *y = b;
-
-	return sort_order(x->id, y->id) ?: sort_order(x->gid.guid, y->gid.guid) ?:
-	       sort_order(x->gid.prefix, y->gid.prefix) ?: sort_order(x->pkey, y->pkey);
-}
+SORT_BY(by_identity, struct wire_service,
+	sort_order(a->id, b->id) ?: sort_order(a->gid.guid, b->gid.guid) ?:
+	sort_order(a->gid.prefix, b->gid.prefix) ?: sort_order(a->pkey, b->pkey))
 
 struct service *sa_service_find(const struct sa *sa, const struct wire_service *what)
 {

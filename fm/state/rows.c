@@ -127,12 +127,7 @@ bool rows_drop(struct rows_kind *kind, const char *key)
 	return true;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct row *const *x = a, *const *y = b;
-
-	return rows_compare((*x)->key, (*y)->key);
-}
+SORT_BY(compare_rows, struct row *const, rows_compare((*a)->key, (*b)->key))
 
 struct row **rows_list(const struct rows_kind *kind, bool sorted)
 {

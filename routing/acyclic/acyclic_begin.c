@@ -265,12 +265,7 @@ struct height { /* of a switch: the smaller, the lower */
 	uint32_t key, sw;
 };
 
-static int by_height(const void *a, const void *b)
-{
-	const struct height *x = a, *y = b;
-
-	return sort_order(x->key, y->key) ?: sort_order(x->sw, y->sw);
-}
+SORT_BY(by_height, struct height, sort_order(a->key, b->key) ?: sort_order(a->sw, b->sw))
 
 /* Positions: arcs up, the lower end first, then arcs down. Sorts the heights of all switches. */
 static void order_arcs(struct work *w, struct height *heights)
@@ -471,13 +466,14 @@ bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, uint
 	uint32_t *queue = mem_array(queue, t->nswitches + 1u), count = 1;
 	bool *tree, safe, found = false;
 	struct turns turns, with_tree;
-	uint8_t *states;
 	struct net n;
 
 	net_init(&n, t, NULL);
 	turns_init(&turns, &n);
 	tree = mem_array(tree, n.narcs + 1u);
-	states = mem_array(states, n.narcs + 1u);
+
+	uint8_t *states = mem_array(states, n.narcs + 1u);
+
 	net_read_states(&n, t, states);
 	turns.work = BESIDE_WORK;
 	safe = allow_turns_of(&turns, t, tables);

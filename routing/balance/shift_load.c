@@ -32,12 +32,7 @@
 
 /* ---- Who sends to whom ----------------------------------------------------------------------- */
 
-static int by_place(const void *a, const void *b)
-{
-	const struct shift_source *x = a, *y = b;
-
-	return sort_order(x->place, y->place);
-}
+SORT_BY(by_place, struct shift_source, sort_order(a->place, b->place))
 
 struct census { /* what the sources and targets are made from */
 	const struct topo *t;

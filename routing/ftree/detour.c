@@ -416,12 +416,7 @@ static uint32_t length_by_detour(struct detour *w, uint32_t s, uint32_t d)
 	return best;
 }
 
-static int by_length(const void *a, const void *b)
-{
-	const struct gap *x = a, *y = b;
-
-	return sort_order(x->length, y->length) ?: sort_order(x->sw, y->sw);
-}
+SORT_BY(by_length, struct gap, sort_order(a->length, b->length) ?: sort_order(a->sw, b->sw))
 
 /* The gaps of one destination, between hosts or not, unless they are done. */
 static void fill_column(struct detour *w, const struct gaps *all, uint32_t *columns, uint32_t d,

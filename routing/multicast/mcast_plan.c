@@ -324,13 +324,7 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 
 /* ---- The plan -------------------------------------------------------------------------------- */
 
-static int compare_groups(const void *a, const void *b)
-{
-	const struct mcast_group *x = *(const struct mcast_group *const *)a;
-	const struct mcast_group *y = *(const struct mcast_group *const *)b;
-
-	return sort_order(x->mlid, y->mlid);
-}
+SORT_BY(compare_groups, struct mcast_group *const, sort_order((*a)->mlid, (*b)->mlid))
 
 enum planner_phase { PLANNER_KEEPS, PLANNER_BUILDS, PLANNER_PROVES, PLANNER_DONE };
 

@@ -145,12 +145,8 @@ struct leaf_order {
 	uint32_t order, sw;
 };
 
-static int compare_leaves(const void *a, const void *b)
-{
-	const struct leaf_order *x = a, *y = b;
-
-	return sort_order(x->order, y->order) ?: sort_order(x->sw, y->sw);
-}
+SORT_BY(compare_leaves, struct leaf_order,
+	sort_order(a->order, b->order) ?: sort_order(a->sw, b->sw))
 
 static uint32_t list_leaves(const struct graph *g, struct leaf_order *leaves)
 {

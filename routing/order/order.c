@@ -53,12 +53,7 @@ struct order_circle {
 
 enum { NEW, OPEN, CLOSED };
 
-static int by_channel(const void *a, const void *b)
-{
-	const struct hop *x = a, *y = b;
-
-	return sort_order(x->channel, y->channel);
-}
+SORT_BY(by_channel, struct hop, sort_order(a->channel, b->channel))
 
 struct order_circle *order_circle_new(const struct cdg *g, const struct order_turn *turns,
 				      uint32_t count, cdg_used_fn *used, void *arg)

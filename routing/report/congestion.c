@@ -105,12 +105,12 @@ static uint64_t pairs_of_switch(const struct link_use_scene *s, const struct top
 	uint64_t pairs = 0;
 
 	for (c.lid = 1; c.lid <= s->lids->top; c.lid++) {
-		const struct topo_port *to, *leaf;
-
 		if (row[c.lid] != port->num || !is_lid_of_host(s, c.lid, !any))
 			continue;
-		to = &s->topo->ports[s->lids->port_of_lid[c.lid]];
-		leaf = topo_peer(s->topo, to);
+
+		const struct topo_port *to = &s->topo->ports[s->lids->port_of_lid[c.lid]];
+		const struct topo_port *leaf = topo_peer(s->topo, to);
+
 		if (leaf && leaf->node == but)
 			continue;
 		pairs += upstream(&c, port->node, DEPTH_MAX);
@@ -188,12 +188,7 @@ struct flows {
 	uint64_t sample;	     /* the random number that makes the present sample */
 };
 
-static int by_order(const void *a, const void *b)
-{
-	const struct flow_host *x = a, *y = b;
-
-	return sort_order(x->order, y->order);
-}
+SORT_BY(by_order, struct flow_host, sort_order(a->order, b->order))
 
 static void list_hosts(struct flows *f, const struct lid_map *lids)
 {
@@ -301,10 +296,7 @@ static const struct pattern {
 
 /* ---- All to all ------------------------------------------------------------------------------ */
 
-static int by_lid(const void *a, const void *b)
-{
-	return ((const struct flow_host *)a)->lid - ((const struct flow_host *)b)->lid;
-}
+SORT_BY(by_lid, struct flow_host, a->lid - b->lid)
 
 static void measure_all_to_all(struct flows *f, struct congestion *out)
 {
@@ -713,10 +705,7 @@ static void choose_storage(struct ebb_study *e)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	return sort_order(*(const double *)a, *(const double *)b);
-}
+SORT_BY(by_value, double, sort_order(*a, *b))
 
 static struct ebb_figures sum_up(struct ebb_study *e, double worst)
 {

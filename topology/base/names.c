@@ -224,13 +224,9 @@ struct ranked {
 	const struct name *name;
 };
 
-static int compare_ranked(const void *va, const void *vb)
-{
-	const struct ranked *a = va, *b = vb;
-
-	return sort_order(a->high, b->high) ?: sort_order(a->low, b->low) ?:
-	       names_compare(a->name->text, a->name->len, b->name->text, b->name->len);
-}
+SORT_BY(compare_ranked, struct ranked,
+	sort_order(a->high, b->high) ?: sort_order(a->low, b->low) ?:
+	names_compare(a->name->text, a->name->len, b->name->text, b->name->len))
 
 uint32_t *names_rank(const struct names *names)
 {

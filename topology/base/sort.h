@@ -12,6 +12,19 @@
 /* How two numbers compare: < 0, 0 or > 0. Further keys follow behind `?:`. */
 #define sort_order(a, b) (((a) > (b)) - ((a) < (b)))
 
+/*
+ * Defines a comparison for qsort(3) and bsearch(3): how two items of a type, *a and *b, are
+ * ordered. Of an array of pointers the type is `struct x *const`.
+ */
+#define SORT_BY(name, type, order)                                                                 \
+	static int name(const void *va, const void *vb)                                            \
+	{                                                                                          \
+		const type *a = va;                                                                \
+		const type *b = vb;                                                                \
+                                                                                                   \
+		return order;                                                                      \
+	}
+
 /* qsort(3) that returns after one pass if the array is in order. */
 static inline void sort_if_needed(void *base, size_t count, size_t size,
 				  int (*compare)(const void *, const void *))

@@ -136,13 +136,9 @@ struct link_class {
 	uint8_t speed, width;
 };
 
-static int compare_classes(const void *va, const void *vb)
-{
-	const struct link_class *a = va, *b = vb;
-
-	return sort_order(a->kind, b->kind) ?: sort_order(a->place, b->place) ?:
-	       sort_order(a->port, b->port);
-}
+SORT_BY(compare_classes, struct link_class,
+	sort_order(a->kind, b->kind) ?: sort_order(a->place, b->place) ?:
+	sort_order(a->port, b->port))
 
 static bool is_running(const struct topo_port *port)
 {

@@ -398,15 +398,11 @@ struct text_order { /* one switch's place in what people read */
 	uint8_t level;
 };
 
-static int compare_text_order(const void *va, const void *vb)
-{
-	const struct text_order *a = va, *b = vb;
-
-	return sort_order(b->level, a->level) ?: /* highest tier first */
-	       sort_order((uint16_t)a->su, (uint16_t)b->su) ?: /* -1 last */
-	       sort_order((uint16_t)a->rail, (uint16_t)b->rail) ?:
-	       sort_order(a->rank, b->rank) ?: sort_order(a->node, b->node);
-}
+SORT_BY(compare_text_order, struct text_order,
+	sort_order(b->level, a->level) ?: /* highest tier first */
+	sort_order((uint16_t)a->su, (uint16_t)b->su) ?: /* -1 last */
+	sort_order((uint16_t)a->rail, (uint16_t)b->rail) ?: sort_order(a->rank, b->rank) ?:
+	sort_order(a->node, b->node))
 
 static void text_summary(const struct topo *t, FILE *out)
 {
@@ -453,12 +449,7 @@ static void text_switch(const struct topo *t, uint32_t sw, FILE *out)
 	fputc('\n', out);
 }
 
-static int compare_index(const void *va, const void *vb)
-{
-	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
-
-	return sort_order(a, b);
-}
+SORT_BY(compare_index, uint32_t, sort_order(*a, *b))
 
 /* The hosts on a switch, each once, in the snapshot's (natural) order. */
 static void text_hosts(const struct topo *t, uint32_t sw, FILE *out)

@@ -99,15 +99,11 @@ struct place {
 	int16_t su, rail;
 };
 
-static int compare_places(const void *va, const void *vb)
-{
-	const struct place *a = va, *b = vb;
-
-	return sort_order(a->row, b->row) ?:
-	       sort_order((uint16_t)a->su, (uint16_t)b->su) ?: /* -1 last */
-	       sort_order((uint16_t)a->rail, (uint16_t)b->rail) ?:
-	       sort_order(a->rank, b->rank) ?: sort_order(a->box, b->box);
-}
+SORT_BY(compare_places, struct place,
+	sort_order(a->row, b->row) ?:
+	sort_order((uint16_t)a->su, (uint16_t)b->su) ?: /* -1 last */
+	sort_order((uint16_t)a->rail, (uint16_t)b->rail) ?: sort_order(a->rank, b->rank) ?:
+	sort_order(a->box, b->box))
 
 static struct place *sorted_places(const struct topo *t, const struct drawing *d)
 {
@@ -143,12 +139,7 @@ static uint32_t box_of_node(const struct topo *t, const uint32_t *box_of_host, u
 	return t->nodes[n].host == TOPO_NONE ? TOPO_NONE : box_of_host[t->nodes[n].host];
 }
 
-static int compare_lines(const void *va, const void *vb)
-{
-	const struct drawing_line *a = va, *b = vb;
-
-	return sort_order(a->a, b->a) ?: sort_order(a->b, b->b);
-}
+SORT_BY(compare_lines, struct drawing_line, sort_order(a->a, b->a) ?: sort_order(a->b, b->b))
 
 /* Boxes and lines of a snapshot, all in memory of its own; the caller frees it, not with NULL. */
 static struct drawing *drawing_new(const struct topo *t)

@@ -827,13 +827,9 @@ struct port_guid { /* of a CA's port, as the file has it */
 	unsigned num;
 };
 
-static int compare_guids(const void *va, const void *vb)
-{
-	const struct port_guid *a = va, *b = vb;
-
-	return sort_order(a->guid, b->guid) ?: sort_order(a->node, b->node) ?:
-	       sort_order(a->num, b->num);
-}
+SORT_BY(compare_guids, struct port_guid,
+	sort_order(a->guid, b->guid) ?: sort_order(a->node, b->node) ?:
+	sort_order(a->num, b->num))
 
 /* LIDs and paths go by port GUID: two ports with one GUID are no fabric. */
 static bool guids_differ(struct netfile *nf)

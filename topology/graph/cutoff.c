@@ -206,14 +206,10 @@ struct losses { /* by node, links: of an HCA those that are reached, of a switch
 };
 
 /* Those that keep least first; of equal ones in natural order of names. */
-static int compare_losses(const void *a, const void *b)
-{
-	const struct loss *x = a, *y = b;
-
-	return sort_order(!!x->above, !!y->above) ?: sort_order(x->kept, y->kept) ?:
-	       sort_order(x->had, y->had) ?: sort_order(x->parents, y->parents) ?:
-	       sort_order(x->parents_had, y->parents_had) ?: strverscmp(x->name, y->name);
-}
+SORT_BY(compare_losses, struct loss,
+	sort_order(!!a->above, !!b->above) ?: sort_order(a->kept, b->kept) ?:
+	sort_order(a->had, b->had) ?: sort_order(a->parents, b->parents) ?:
+	sort_order(a->parents_had, b->parents_had) ?: strverscmp(a->name, b->name))
 
 /*
  * By node, how many links of an HCA lead to the switches that are reached; NULL: all that are

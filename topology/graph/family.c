@@ -145,13 +145,9 @@ static void find_trees(struct subtree_work *w, unsigned level, bool highest)
 	}
 }
 
-static int compare_trees(const void *a, const void *b)
-{
-	const struct subtree *x = a, *y = b;
-
-	return sort_order(x->place, y->place) ?: sort_order(x->family, y->family) ?:
-	       sort_order(x->first, y->first);
-}
+SORT_BY(compare_trees, struct subtree,
+	sort_order(a->place, b->place) ?: sort_order(a->family, b->family) ?:
+	sort_order(a->first, b->first))
 
 /*
  * Brings switches, all of them, into the order of their subtrees; equals stay as they
@@ -213,12 +209,7 @@ struct slot_work {
 	uint8_t *number; /* by switch: its number among the parents of the family in hand, + 1 */
 };
 
-static int compare_slot_order(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return sort_order(x, y);
-}
+SORT_BY(compare_slot_order, uint64_t, sort_order(*a, *b))
 
 /*
  * In the order of their own families' columns, then of their node index. Members of one batch have
@@ -276,12 +267,7 @@ static uint32_t find_column(struct slot_work *w, const struct graph_family *fami
 	return column == TOPO_NONE ? likeness_add(&w->columns, family->level, items, n) : column;
 }
 
-static int compare_group_slots(const void *a, const void *b)
-{
-	const struct graph_group *x = a, *y = b;
-
-	return x->slot - y->slot;
-}
+SORT_BY(compare_group_slots, struct graph_group, a->slot - b->slot)
 
 /*
  * Gives each member's up groups their parent numbers; returns the most lanes to each parent in

@@ -135,29 +135,16 @@ static uint32_t middle_of(const struct topo *t, uint32_t start, uint32_t *dist, 
 	return sw;
 }
 
-static int rank_compare(const void *a, const void *b)
-{
-	const struct rank_entry *x = a, *y = b;
-
-	return sort_order(y->key, x->key) ?: /* larger key = lower rank */
-		       sort_order(x->sw, y->sw);
-}
+SORT_BY(rank_compare, struct rank_entry,
+	sort_order(b->key, a->key) ?: /* larger key = lower rank */
+		sort_order(a->sw, b->sw))
 
 /* ---- Groups and lanes ------------------------------------------------------------------------ */
 
-static int group_compare(const void *a, const void *b)
-{
-	const struct graph_group *x = a, *y = b;
+SORT_BY(group_compare, struct graph_group,
+	sort_order(a->peer, b->peer) ?: sort_order(a->first_lane, b->first_lane))
 
-	return sort_order(x->peer, y->peer) ?: sort_order(x->first_lane, y->first_lane);
-}
-
-static int by_peer_port(const void *a, const void *b)
-{
-	const struct graph_lane *x = a, *y = b;
-
-	return x->peer_port - y->peer_port;
-}
+SORT_BY(by_peer_port, struct graph_lane, a->peer_port - b->peer_port)
 
 /*
  * Puts one part of a switch's groups in order, those to the same neighbour into one, and their

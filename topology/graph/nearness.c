@@ -159,12 +159,8 @@ static uint32_t first_of_set(uint32_t *first, uint32_t root, uint32_t member)
 	return first[root] - 1;
 }
 
-static int compare_listed(const void *va, const void *vb)
-{
-	const struct listed *a = va, *b = vb;
-
-	return sort_order(a->under, b->under) ?: sort_order(a->order, b->order);
-}
+SORT_BY(compare_listed, struct listed,
+	sort_order(a->under, b->under) ?: sort_order(a->order, b->order))
 
 static uint32_t add_group(struct near_work *w, char *name, bool lowest, uint32_t set)
 {

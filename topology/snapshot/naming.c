@@ -101,12 +101,7 @@ static bool read_line(struct reader *r, struct lex l)
 	return true;
 }
 
-static int by_guid(const void *va, const void *vb)
-{
-	const struct entry *a = va, *b = vb;
-
-	return sort_order(a->guid, b->guid) ?: sort_order(a->line, b->line);
-}
+SORT_BY(by_guid, struct entry, sort_order(a->guid, b->guid) ?: sort_order(a->line, b->line))
 
 static bool sort(struct reader *r)
 {

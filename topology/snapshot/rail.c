@@ -412,13 +412,9 @@ struct vote { /* one CA's say on its device name's position, or one leaf's place
 	uint32_t unit, key, value;
 };
 
-static int compare_votes(const void *va, const void *vb)
-{
-	const struct vote *a = va, *b = vb;
-
-	return sort_order(a->unit, b->unit) ?: sort_order(a->key, b->key) ?:
-	       sort_order(a->value, b->value);
-}
+SORT_BY(compare_votes, struct vote,
+	sort_order(a->unit, b->unit) ?: sort_order(a->key, b->key) ?:
+	sort_order(a->value, b->value))
 
 /*
  * Reduces votes to one for each (unit, key): the most frequent value, the smaller of equals.

@@ -291,12 +291,8 @@ struct node_key { /* sorts nodes: switches first, then by GUID */
 	bool endnode;
 };
 
-static int compare_keys(const void *va, const void *vb)
-{
-	const struct node_key *a = va, *b = vb;
-
-	return sort_order(a->endnode, b->endnode) ?: sort_order(a->guid, b->guid);
-}
+SORT_BY(compare_keys, struct node_key,
+	sort_order(a->endnode, b->endnode) ?: sort_order(a->guid, b->guid))
 
 /* Copies the nodes in order and returns, by handle, each node's new place. */
 static uint32_t *place_nodes(const struct topo_builder *b, struct topo *t)
@@ -354,13 +350,9 @@ static void place_ports(const struct topo_builder *b, struct topo *t, const uint
 	}
 }
 
-static int compare_guids(const void *va, const void *vb)
-{
-	const struct topo_guid *a = va, *b = vb;
-
-	return sort_order(a->guid, b->guid) ?: sort_order(a->uncabled, b->uncabled) ?:
-	       sort_order(a->port, b->port);
-}
+SORT_BY(compare_guids, struct topo_guid,
+	sort_order(a->guid, b->guid) ?: sort_order(a->uncabled, b->uncabled) ?:
+	sort_order(a->port, b->port))
 
 /* End ports: port 0 of switches, all others of CAs and routers. */
 static void index_guids(struct topo_own *own)
