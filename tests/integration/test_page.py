@@ -91,7 +91,7 @@ def test_cut_cable_is_seen_without_asking(web, page):
         page.wait("document.querySelector('.fabric').innerText.includes('leaf-su01-rail0 p33')", "the event")
         page.wait("fmd.state.map.trunks.some(t => t.state === 'part' && t.down === 1)", "the map")
         page.wait("document.querySelector('#content').innerText.includes('7 of 8 links up')", "what is not whole")
-        page.wait("document.querySelector('#state').textContent === '▲ up'", "not all is well, though there is no alert")
+        page.wait("document.querySelector('#state').textContent === '▲ degraded'", "not all is well, though there is no alert")
     finally:
         web.console(f'Relink "{LEAF}"')
     page.wait("!fmd.state.map.faults.length", "all is whole again")
@@ -109,7 +109,7 @@ def test_hosts_that_are_cut_off_come_first(web, page):
             page.wait("document.querySelector('.cutoff').innerText.includes(' – ')", "why, as the other ends of its links report it")
             assert "reported by" not in page.text(".cutoff") and "spine" not in page.text(".cutoff").split(" – ")[1].split("\n")[0]
         page.wait("fmd.state.map.switches.filter(sw => sw.state !== 'ok').map(sw => sw.name).join() === 'leaf-su01-rail1'", "the dead leaf alone is no whole switch")
-        page.wait("document.querySelector('#state').textContent === '▲ up'", "shape and colour say that not all is well")
+        page.wait("document.querySelector('#state').textContent === '▲ degraded'", "shape and colour say that not all is well")
         assert page.run("document.querySelector('#content section').querySelector('div > *').closest('#alerts, .bar') && document.querySelector('#alerts').firstElementChild.className") == "cutoff"
         go(page, "#/hosts", "hosts by verdict", "rail1")
         page.wait("document.querySelector('tbody tr').innerText.includes('DEGRADED')", "the worst first")
@@ -155,6 +155,7 @@ def test_first_fault_is_above_the_fold_of_a_laptop(web, page):
             shown = ".cutoff" if "[" not in cut else ".faults li"
             page.wait(f"document.querySelector({shown!r})", "the fault")
             page.wait("fmd.state.map.faults.length === 1 && (fmd.state.map.faults[0].since || fmd.state.map.faults[0].why)", "since when, or why")
+            page.wait("document.querySelector('#state').textContent === '▲ degraded' && document.querySelector('header').offsetHeight < 60", "the heading is one line")
             assert page.run(bottom.format(f"{shown!r}")) < 720 / 2 and page.run(bottom.format("'.map canvas'")) <= 720
         finally:
             web.console(f'Relink {cut.split("[")[0]}')
@@ -174,6 +175,8 @@ def test_reason_stands_where_it_is_asked(web, page):
         go(page, "#/links", "the reason among links", why)
         go(page, "#/show/leaf-su01-rail2:35", "the reason above a port's facts", why)
         assert page.text(".wrong").strip().startswith("down since")
+        titles = page.run("[...document.querySelectorAll('th')].map(th => th.innerText)")
+        assert "Level" in titles and "Tier" not in titles  # of events
     finally:
         web.ibsim.tell("link leaf-su01-rail2:35")
     restored(web)

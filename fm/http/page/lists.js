@@ -162,7 +162,7 @@ export const cablesView = state => askedView(state, {
   none: rows => rows.length ? "No module has that in its names." : "No module reports itself: the devices do not answer AccessRegister, or were not read yet.",
   columns: () => [["Port", endOf], ["To", row => endOf(row.to)], ["Temperature", row => row.temperature_c == null ? "–" : [isHot(row) ? mark("part", "hotter than its limit") : null, ` ${row.temperature_c}`, row.limit_c == null ? " °C" : h("span.soft", {}, ` of ${row.limit_c} °C`)], "when"],
     ["Module", module, "what"], ["Serial", row => row.serial ?? "–"], ["Firmware", row => row.firmware ?? "–", "kind"], ["RX dBm", row => dbm(row.rx_dbm), "kind"], ["TX dBm", row => dbm(row.tx_dbm), "kind"],
-    ["Flaps", row => row.flaps ? `${number(row.flaps)} at ${number(row.flap_ports)} ${plural("port", row.flap_ports)}` : "0"]],
+    ["Flaps", row => row.flaps ? `${number(row.flaps)} at ${number(row.flap_ports)} ${plural("port", row.flap_ports)}` : h("span.soft", {}, "no flaps")]],
 });
 
 // ---- Multicast groups and partitions

@@ -177,9 +177,9 @@ function live() {
 const GOOD = new Set(["up"]), CHANGING = new Set(["changing", "bringup", "starting"]);
 function header() {
   const s = state.status, impaired = s.alerts?.length || isDamaged(s);
-  $("state").textContent = `${GOOD.has(s.state) ? (impaired ? "▲" : "✓") : CHANGING.has(s.state) ? "…" : "✕"} ${s.state}`;
+  $("state").textContent = `${GOOD.has(s.state) ? (impaired ? "▲" : "✓") : CHANGING.has(s.state) ? "…" : "✕"} ${s.state === "up" && s.headline === "UP (DEGRADED)" ? "degraded" : s.state}`;
   $("state").className = "pill " + (GOOD.has(s.state) ? (impaired ? "part" : "ok") : CHANGING.has(s.state) ? "part" : "dead");
-  $("state").title = `${s.role ?? ""}, engine ${s.engine}, ${s.levels} ${plural("tier", s.levels)}, ${number(s.lids)} ${plural("LID", s.lids)}, up for ${span(s.uptime_s)}`;
+  $("state").title = `${s.headline ?? s.state}, ${s.role ?? ""}, engine ${s.engine}, ${s.levels} ${plural("tier", s.levels)}, ${number(s.lids)} ${plural("LID", s.lids)}, up for ${span(s.uptime_s)}`;
 }
 
 // ---- Search

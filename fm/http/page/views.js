@@ -26,7 +26,7 @@ function tilesOf(s) {
   if (s.links_missing > s.links_down) add(`${plural("known link", s.links_missing)} missing`, number(s.links_missing), "part");
   if (s.links_isolated) add(`${plural("link", s.links_isolated)} isolated`, number(s.links_isolated), "aside");
   if (s.health?.sick) add(`${plural("port", s.health.sick)} unhealthy`, number(s.health.sick), "unhealthy");
-  add(`${plural("pair", wrong)} of HCAs without a path`, number(wrong), wrong ? "dead" : "", "by the proof of the tables in force; loops and credit cycles are counted here too");
+  add(`cabled ${plural("pair", wrong)} of HCAs without a path`, number(wrong), wrong ? "dead" : "", "by the proof of the tables in force; loops and credit cycles are counted here too");
   if (fault) add("last reroute", duration(fault.detected_to_programmed_ms), "", fault.what);
   for (const [state, count] of Object.entries(s.nvswitch?.states ?? {}))
     if (count && state !== "HEALTHY" && state !== "UNKNOWN") add(`${plural("host", count)} with NVLinks ${state}`, number(count), state === "FATAL" ? "dead" : "part");
@@ -119,7 +119,7 @@ function faultRows(state, map) {
 
 const LINKED = new Set(["name", "to", "of", "path_from", "guid", "node", "host", "peer", "switch", "leaf", "from", "mlid", "far_end", "peer_name", "member", "node_guid", "port_guid"]);
 // A key as people write it (units and tiers count from 1 there); seconds and milliseconds stand with the value.
-const SPELLED = { level: "tier", mtu: "MTU", fec: "FEC", guid: "GUID", guids: "GUIDs", lid: "LID", lids: "LIDs", mlid: "MLID", mgid: "MGID", hca: "HCA", hcas: "HCAs", su: "SU", pkey: "P_Key", sl: "SL", lft: "LFT", mft: "MFT", nvlink: "NVLink", cables: "links", room: "capacity", gbps: "Gb/s", percent: "%", ber: "BER" };
+const SPELLED = { level: "tier", mtu: "MTU", fec: "FEC", guid: "GUID", guids: "GUIDs", lid: "LID", lids: "LIDs", mlid: "MLID", mgid: "MGID", hca: "HCA", hcas: "HCAs", su: "SU", pkey: "P_Key", sl: "SL", lft: "LFT", mft: "MFT", nvlink: "NVLink", cables: "links", room: "capacity", gbps: "Gb/s", percent: "%", ber: "BER", c: "°C", rx: "RX", tx: "TX", dbm: "dBm" };
 const words = key => {
   const text = key.replace(/_per_s$/, "/s").replace(/_m?s$/, "").split("_").map(word => SPELLED[word] ?? word).join(" ");
   return text[0].toUpperCase() + text.slice(1);
@@ -144,7 +144,7 @@ export function value(key, item) {
     if (item.name !== undefined) return [link(item.guid ?? item.name, item.name), item.port ? `:${item.port}` : ""];
     return Object.entries(item).map(([name, one], i) => [i ? ", " : "", `${words(name)} `, value(name, one)]);
   }
-  if (key === "width" && item > 0) return `${item}x`;
+  if (key === "width") return item > 0 ? `${item}x` : "–";
   if (typeof item === "number") return key === "su" || key === "level" ? String(item + 1) : figure(key, item);
   return LINKED.has(key) && item.length < 70 ? link(item) : prose(item);
 }
@@ -160,6 +160,6 @@ export function genericTable(rows, label, owner, first) {
   const keys = [...new Set([first ?? [], rows.flatMap(row => row && typeof row === "object" ? Object.keys(row) : [])].flat())];
   if (!keys.length) return h("p", {}, rows.map((row, i) => [i ? ", " : "", value("name", row)]));
   const used = keys.filter(key => rows.some(row => row[key] !== null && row[key] !== undefined));
-  return table(used.map(key => [words(key), row => cell(key, row, owner), rows.every(row => row[key] == null || typeof row[key] === "number") ? "num" : ""]), rows.slice(0, 500), { label });
+  return table(used.map(key => [key === "level" && isNaN(rows[0][key]) ? "Level" : words(key), row => cell(key, row, owner), rows.every(row => row[key] == null || typeof row[key] === "number") ? "num" : ""]), rows.slice(0, 500), { label });
 }
 export { words };
