@@ -2,6 +2,7 @@
 #include "fm/adaptive/module.h"
 #include <inttypes.h>
 #include "fm/adaptive/probe.h"
+#include "fm/adaptive/write.h"
 #include "fm/mad/batch.h"
 #include "fm/program/program.h"
 #include "topology/files/dump.h"
@@ -39,6 +40,7 @@ enum job { JOB_GENERAL, JOB_PRIVATE, JOB_ADAPTIVE, JOB_BLOCK, JOB_PRIVATE_OFF, J
 struct turning { /* a switch that has a mode on */
 	guid_t guid;
 	bool has_private, has_adaptive; /* these were read */
+	bool own;			/* this manager had turned it on */
 	uint8_t private_info[64], adaptive_info[64];
 };
 
@@ -73,7 +75,8 @@ struct adaptive {
 	json_t *silent;	     /* by GUID, switches that do not answer GeneralInfo: their rows */
 	struct probe *probe; /* NULL = none is under way */
 	struct waiters probers;
-	json_t *packings; /* by device: rows of probe.h */
+	json_t *packings;      /* by device: rows of probe.h */
+	struct writer *writer; /* NULL: adaptive_routing was never on */
 };
 
 /* ---- Those that do not answer, over a restart ------------------------------------------------ */
@@ -273,6 +276,8 @@ static void begin_switch(struct adaptive *a)
 
 		return;
 	}
+	if (a->writer)
+		writer_left(a->writer, node);
 	a->phase = BLOCKS;
 	a->failed = false;
 	a->began_us = loop_now_us(a->services.loop);
@@ -311,9 +316,13 @@ static void report(const struct adaptive *a, const struct inv_node *node)
 	alert_end(a->services.alerts, ON, &subject);
 	event_log_add(a->services.events, LOG_WARNING, "adaptive-routing-off", &subject,
 		      json_pack("{ss sI}", "switch", node->name, "took_us", (json_int_t)took_us),
-		      "%s 0x%016" PRIx64 ": another manager had left adaptive routing on: wrote "
-		      "all blocks, turned it off and read it back in %.1f ms",
-		      node->name, node->guid, took_us / 1e3);
+		      "%s 0x%016" PRIx64
+		      ": %s: wrote all blocks, turned it off and read it back in "
+		      "%.1f ms",
+		      node->name, node->guid,
+		      a->list[a->at].own ? "adaptive routing is over"
+					 : "another manager had left adaptive routing on",
+		      took_us / 1e3);
 }
 
 static void idle(void *owner)
@@ -332,10 +341,16 @@ static void idle(void *owner)
 		a->phase = VERIFY;
 		ask_both(a, node, JOB_PRIVATE, JOB_ADAPTIVE);
 	} else {
-		if (!a->failed)
+		if (!a->failed) {
+			struct turning *now = &a->list[a->at];
+
 			*mode_of(node) = ADAPTIVE_OFF;
-		a->at++;
+			wire_adaptive_off(now->adaptive_info);
+			if (a->writer && now->has_adaptive && !now->own)
+				writer_offer(a->writer, node, now->adaptive_info);
+		}
 		report(a, node);
+		a->at++;
 		if (a->programmed) {
 			program_forget(a->services.program, node->guid);
 			fabric_request_reroute(a->fabric, "adaptive routing is off");
@@ -346,12 +361,25 @@ static void idle(void *owner)
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* Starts to turn modes off, as soon as there are tables to write. */
+/* Starts to turn modes off that are not to stay, as soon as there are tables to write. */
 static void asks_over(void *owner)
 {
 	struct adaptive *a = owner;
+	uint32_t kept = 0;
 
 	loop_timer_stop(a->patience);
+	for (uint32_t i = 0; a->writer && a->phase == IDLE && i < a->count; i++) {
+		const struct turning *it = &a->list[i];
+		const struct inv_node *node = inventory_find(a->services.inventory, it->guid);
+
+		if (!node || it->own || it->has_private || !it->has_adaptive ||
+		    !a->services.conf->routing.adaptive ||
+		    !writer_adopt(a->writer, node, it->adaptive_info))
+			a->list[kept++] = *it;
+		else
+			*mode_of(node) = ADAPTIVE_CAPABLE;
+	}
+	a->count = a->writer && a->phase == IDLE ? kept : a->count;
 	if (a->phase == IDLE && (a->pending || (a->count && a->topo)))
 		begin_switch(a);
 }
@@ -416,6 +444,9 @@ static void adaptive_asked(void *owner, const struct batch_job *job, const struc
 	} else if (node) {
 		enum job kind = job->kind;
 		struct turning *turning;
+
+		if (data && kind == JOB_ADAPTIVE && a->writer && !wire_adaptive_on(data))
+			writer_offer(a->writer, node, data);
 
 		if (data &&
 		    (kind == JOB_PRIVATE ? wire_private_lft_on(data) : wire_adaptive_on(data))) {
@@ -583,8 +614,51 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		return;
 	loop_timer_set(a->later, QUIET_US);
 	a->programmed |= adaptive_check(a, view.topo, view.tables);
+	if (a->writer)
+		writer_published(a->writer);
 	if (!a->programmed)
 		fabric_hold_program(a->fabric);
+}
+
+static void programmed(void *room, const struct fabric_programmed *programmed)
+{
+	struct adaptive *a = room;
+
+	if (a->writer && programmed->tables)
+		writer_programmed(a->writer, programmed->tables);
+}
+
+static void settled(void *room, enum fabric_settle_step step)
+{
+	struct adaptive *a = room;
+
+	if (a->writer && step == FABRIC_SETTLED)
+		writer_settled(a->writer);
+}
+
+/* What this manager turned on it turns off: its groups are wrong, or not wanted any more. */
+static void leave(void *arg, const struct inv_node *node, const uint8_t info[64])
+{
+	struct adaptive *a = arg;
+	struct turning *turning = turning_of(a, node->guid);
+
+	turning->has_adaptive = turning->own = true;
+	memcpy(turning->adaptive_info, info, WIRE_SMP_DATA);
+	loop_timer_set(a->patience, 0);
+}
+
+static void configure(void *room)
+{
+	struct adaptive *a = room;
+
+	if (a->writer) {
+		writer_configure(a->writer);
+	} else if (a->services.conf->routing.adaptive && !a->services.conf->sm.observe) {
+		a->writer = writer_new(a->fabric, a->packings, leave, a);
+		INVENTORY_EACH (a->services.inventory, node)
+			if (*mode_of(node) == ADAPTIVE_CAPABLE || *mode_of(node) == ADAPTIVE_OFF)
+				ask_mode(a, JOB_ADAPTIVE, node);
+	}
 }
 
 /* A lost file leaves the list empty. */
@@ -615,6 +689,9 @@ json_t *adaptive_switches(const struct fabric *fabric)
 		const char *word =
 			node && *mode_of(node) >= ADAPTIVE_CAPABLE ? words[*mode_of(node)] : NULL;
 
+		if (node && writer_is_on(a->writer, node))
+			word = words[ADAPTIVE_ON];
+
 		json_object_set_new((json_t *)row, "ar", word ? json_string(word) : json_null());
 	}
 	return rows;
@@ -640,6 +717,7 @@ static void *init(struct fabric *fabric)
 	a->batch = batch_new(s->loop, s->mad, &batch, a);
 	a->patience = loop_timer_new(s->loop, patience_cb, a);
 	a->later = loop_timer_new(s->loop, later_cb, a);
+	configure(a);
 	return a;
 }
 
@@ -649,6 +727,7 @@ static void fini(void *room)
 
 	alerts_review(a->services.alerts, ON);
 	alerts_reviewed(a->services.alerts, ON);
+	writer_free(a->writer);
 	waiters_answer(&a->probers, NULL, FABRIC_ROLE_CHANGED);
 	if (a->probe)
 		probe_free(a->probe);
@@ -668,5 +747,8 @@ const struct fabric_module adaptive_module = { .name = "adaptive-routing",
 					       .init = init,
 					       .fini = fini,
 					       .load = load,
+					       .configure = configure,
 					       .annotate = annotate,
-					       .published = published };
+					       .published = published,
+					       .programmed = programmed,
+					       .settled = settled };

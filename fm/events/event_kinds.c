@@ -5,6 +5,7 @@
 
 static const char *const kinds[] = {
 	"adaptive-routing-off",
+	"adaptive-routing-on",
 	"alert",
 	"alert-over",
 	"answers",

@@ -195,6 +195,7 @@ void fabric_hold_program(struct fabric *f)
 void fabric_request_program(struct fabric *f, const char *reason)
 {
 	log_line(LOG_CORE, LOG_DEBUG, "fabric: programming: %s", reason);
+	f->progress.programming = true;
 	program(f);
 }
 

@@ -30,6 +30,7 @@ enum inv_columns {
 	INV_NODE_MARKS, /* enum inv_node_mark */
 	INV_WANTED,	/* struct inv_wanted */
 	INV_ADAPTIVE,	/* fm/adaptive */
+	INV_AR_SWITCH,	/* private to fm/adaptive/write.c */
 	INV_NAMING,	/* struct inv_naming */
 	INV_SWEEP_NODE, /* struct sweep_node */
 	INV_LANES,	/* private to fm/sweep/lanes.c */

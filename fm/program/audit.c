@@ -205,8 +205,9 @@ static bool may_ask(const struct audit *a, const struct batch_job *job)
 		return false;
 	if (at.kind == TABLE_MFT)
 		return mft_expected(a->mft, at.sw, at.block, at.position, masks);
-	return at.block < sw->nblocks && !store_has(&sw->cached, at.block) &&
-	       !store_has(&sw->busy, at.block) && store_shown(sw, at.block);
+	return at.block < sw->nblocks && !program_by_entries(a->program, sw) &&
+	       !store_has(&sw->cached, at.block) && !store_has(&sw->busy, at.block) &&
+	       store_shown(sw, at.block);
 }
 
 /* ---- Questions and answers ------------------------------------------------------------------- */

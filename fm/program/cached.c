@@ -141,9 +141,12 @@ void cached_recheck_none(struct program *p)
  */
 void cached_recheck(struct program *p, const struct store_switch *sw)
 {
-	for (uint32_t b = is_there(sw) ? store_next(&sw->own, 0) : STORE_BLOCKS; b < STORE_BLOCKS;
-	     b = store_next(&sw->own, b + 1))
-		if (cached_is_other(sw, b) &&
+	bool all = program_by_entries(p, sw); /* their groups are not assumed */
+	const struct store_set *set = all ? &sw->cached : &sw->own;
+
+	for (uint32_t b = is_there(sw) ? store_next(set, 0) : STORE_BLOCKS; b < STORE_BLOCKS;
+	     b = store_next(set, b + 1))
+		if ((all || cached_is_other(sw, b)) &&
 		    (store_has(&sw->cached, b) || (p->cached.every && store_has(&sw->known, b))))
 			store_put(&p->cached.columns, b, true);
 }
@@ -200,7 +203,8 @@ static bool next_job(struct program *p, struct batch_job *job)
 			struct store_switch *sw = p->rows[c->row++];
 
 			if (!is_there(sw) || !store_has(&sw->cached, c->block) ||
-			    !(c->every || cached_is_other(sw, c->block)))
+			    !(c->every || cached_is_other(sw, c->block) ||
+			      program_by_entries(p, sw)))
 				continue;
 			*job = (struct batch_job){ .object = sw,
 						   .arg = c->block,
@@ -223,12 +227,16 @@ bool cached_more(struct program *p)
 	return added > 0;
 }
 
-bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_request *request)
+bool cached_make(const struct program *p, const struct store_switch *sw,
+		 const struct batch_job *job, struct batch_request *request)
 {
 	request->mad.method = WIRE_GET;
 	request->mad.attr_id = WIRE_LFT;
-	request->mad.attr_mod = block;
-	return store_has(&sw->cached, block);
+	request->mad.attr_mod = job->arg;
+	if (program_by_entries(p, sw))
+		p->entries->request(p->entries->arg, sw->node, job->arg * PROGRAM_PARTS + job->wave,
+				    NULL, &request->mad, request->data);
+	return store_has(&sw->cached, job->arg);
 }
 
 void cached_drop(struct store_switch *sw)
@@ -236,10 +244,25 @@ void cached_drop(struct store_switch *sw)
 	mem_zero(&sw->cached, 1);
 }
 
-void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data)
+void cached_answer(struct program *p, struct store_switch *sw, const struct batch_job *job,
+		   const uint8_t *data)
 {
+	uint32_t block = job->arg;
+	struct batch_job next = *job;
+	uint8_t ports[TABLES_BLOCK];
+
 	if (!store_has(&sw->cached, block))
 		return; /* written meanwhile, or forgotten */
+	if (program_by_entries(p, sw)) {
+		p->entries->answered(p->entries->arg, sw->node, block * PROGRAM_PARTS + job->wave,
+				     data);
+		if (++next.wave < PROGRAM_PARTS) {
+			batch_add(p->batch, &next);
+			return;
+		}
+		p->entries->ports(p->entries->arg, sw->node, block, ports);
+		data = ports;
+	}
 	p->cached.read++;
 	if (!program_same(sw, block, data)) {
 		p->cached.differed++;

@@ -105,7 +105,7 @@ static void program_fail(struct program *p, struct store_switch *sw, const char 
 
 #define PATIENCE_US 20000
 #define LONG_US	    200000 /* of a plan that is not replaced, and is then written for as long */
-#define ROWS_A_STEP 512
+#define ROWS_A_STEP 512	   /* an eighth of it where entries of adaptive routing are compared */
 
 static void todo_clear(struct store_switch *sw)
 {
@@ -191,7 +191,7 @@ static enum job_result read_cached(void *arg)
 
 static uint32_t rows_end(const struct program *p)
 {
-	uint32_t end = p->planned + ROWS_A_STEP;
+	uint32_t end = p->planned + ROWS_A_STEP / (p->entries ? 8 : 1);
 
 	return end < p->topo->nswitches ? end : p->topo->nswitches;
 }
@@ -256,6 +256,42 @@ static enum job_result mark_rows(void *arg)
 	return end < p->topo->nswitches ? JOB_MORE : JOB_NEXT;
 }
 
+/* The marked blocks of all switches are to be the steps of an order, and are marked no more. */
+static enum job_result order_marked(struct program *p)
+{
+	uint32_t row, count = 0;
+
+	for (row = 0; row < p->topo->nswitches; row++)
+		count += p->rows[row] ? p->rows[row]->ntodo : 0;
+
+	struct order_block *blocks = mem_array(blocks, count + 1u);
+
+	for (row = count = 0; row < p->topo->nswitches; row++) {
+		if (!p->rows[row])
+			continue;
+
+		struct store_switch *sw = p->rows[row];
+		struct store_set due = sw->todo;
+
+		todo_clear(sw);
+		for (uint32_t b = store_next(&due, 0); b < STORE_BLOCKS;
+		     b = store_next(&due, b + 1)) {
+			const uint8_t *held = store_has(&sw->known, b) ? store_block(sw, b) : NULL;
+
+			if (held && !sw->failed && program_parts(p, sw, b, held))
+				send_or_late(p, sw, b);
+			if (!held || memcmp(held, tables_block(p->wanted, row, b), TABLES_BLOCK))
+				blocks[count++] = (struct order_block){ row, b, held };
+		}
+	}
+	p->round.ordered = true;
+	if (count)
+		p->making = order_begin(p->topo, p->wanted, blocks, count, &p->proof);
+	free(blocks);
+
+	return count ? JOB_MORE : JOB_NEXT;
+}
+
 static enum job_result find_order(void *arg)
 {
 	struct program *p = arg;
@@ -283,38 +319,7 @@ static enum job_result find_order(void *arg)
 		return JOB_NEXT;
 	}
 
-	/*
-	 * The marked blocks of all switches are to be the steps of an order, and are marked no
-	 * more.
-	 */
-	uint32_t row, count = 0;
-
-	for (row = 0; row < p->topo->nswitches; row++)
-		count += p->rows[row] ? p->rows[row]->ntodo : 0;
-
-	struct order_block *blocks = mem_array(blocks, count + 1u);
-
-	for (row = count = 0; row < p->topo->nswitches; row++) {
-		if (!p->rows[row])
-			continue;
-
-		const struct store_switch *sw = p->rows[row];
-		struct order_block *of_row = blocks + count;
-		uint32_t n = 0, block;
-
-		for (block = store_next(&sw->todo, 0); block < STORE_BLOCKS;
-		     block = store_next(&sw->todo, block + 1))
-			of_row[n++] = (struct order_block){ sw->row, block,
-							    store_has(&sw->known, block)
-								    ? store_block(sw, block)
-								    : NULL };
-		count += n;
-		todo_clear(p->rows[row]);
-	}
-	p->making = order_begin(p->topo, p->wanted, blocks, count, &p->proof);
-	free(blocks);
-
-	return JOB_MORE;
+	return order_marked(p);
 }
 
 /*
@@ -325,6 +330,9 @@ static enum job_result begin_sending(void *arg)
 {
 	struct program *p = arg;
 
+	p->round.ready = p->entries && p->entries->waits(p->entries->arg);
+	if (p->round.ready)
+		return JOB_END;
 	if (p->making)
 		order_end(p->making, &p->order);
 	p->making = NULL;
@@ -334,6 +342,12 @@ static enum job_result begin_sending(void *arg)
 		loop_now_us(p->loop) < p->round.whole_us ? 0 : loop_now_us(p->loop) + LONG_US;
 	batch_wake(p->batch);
 	return JOB_END;
+}
+
+void program_entries_go(struct program *p)
+{
+	if (p->round.ready)
+		begin_sending(p);
 }
 
 #define DOUBT 1 /* a step */
@@ -362,6 +376,7 @@ static void plan_forget(struct program *p)
 	p->making = NULL;
 	order_fini(&p->order);
 	p->round.begun = p->round.kinds = 0;
+	p->round.ordered = p->round.ready = false;
 	p->round.nparts = p->turn.count = 0;
 }
 
@@ -377,53 +392,6 @@ static void plan_apply(struct program *p)
 	}
 	p->stage = PROGRAM_WAITS;
 	loop_timer_set(p->patience, PATIENCE_US);
-}
-
-/* ---- Once something failed ------------------------------------------------------------------ */
-
-/* Whether all switches further on the new path have acknowledged it. */
-static bool path_in_place(const struct program *p, uint32_t row, uint32_t lid)
-{
-	const struct topo *t = p->topo;
-
-	for (uint32_t hops = 0; hops <= t->nswitches; hops++) {
-		unsigned out = tables_row(p->wanted, row)[lid];
-
-		if (!out || out > t->nodes[row].nports || !topo_port(t, row, out)->link_up)
-			return true;
-
-		const struct topo_port *peer = topo_peer(t, topo_port(t, row, out));
-
-		if (peer->node >= t->nswitches)
-			return true;
-		row = peer->node;
-
-		const struct store_switch *sw = p->rows[row];
-		uint32_t block = lid / TABLES_BLOCK;
-		if (!(sw && store_has(&sw->known, block) &&
-		      store_block(sw, block)[lid % TABLES_BLOCK] ==
-			      tables_row(p->wanted, row)[lid]))
-			return false;
-	}
-	return true;
-}
-
-/* Entries of a part that may leave. */
-static uint64_t allowed(const struct program *p, const struct program_part *part)
-{
-	uint64_t mask = part->take & ~part->last;
-
-	if (!p->any_failed)
-		return part->take;
-	if (p->order.strict)
-		return 0;
-	for (uint64_t left = mask; left; left &= left - 1) {
-		uint32_t bit = __builtin_ctzll(left);
-
-		if (!path_in_place(p, part->sw, part->block * TABLES_BLOCK + bit))
-			mask &= ~(1ull << bit);
-	}
-	return mask;
 }
 
 /* ---- Rounds --------------------------------------------------------------------------------- */
@@ -450,7 +418,9 @@ static void plan_content(const struct program *p, const struct store_switch *sw,
 	step.tree = part ? part->tree : 0;
 	order_content(&p->order, p->topo, p->wanted, &step, want);
 	if (!part || part->whole) {
-		memcpy(content, want, TABLES_BLOCK);
+		bool keeps = !part && round->ordered && program_by_entries(p, sw);
+
+		memcpy(content, keeps ? store_block(sw, block) : want, TABLES_BLOCK);
 		return;
 	}
 	if (part->blank)
@@ -487,7 +457,7 @@ static bool plan_more(struct program *p)
 					continue;
 				}
 
-				uint64_t mask = allowed(p, part);
+				uint64_t mask = program_allowed(p, part);
 
 				p->result.held += __builtin_popcountll(part->take & ~mask);
 				part->take = mask;
@@ -607,6 +577,13 @@ static bool program_more(void *owner)
 		store_put(&sw->todo, block, false);
 		sw->ntodo--;
 		job.arg = block;
+		job.wave = 0;
+		if (program_by_entries(p, sw)) {
+			uint8_t ports[TABLES_BLOCK];
+
+			plan_content(p, sw, block, ports);
+			job.wave = program_parts(p, sw, block, ports) ?: 1;
+		}
 
 		batch_add(p->batch, &job);
 		added++;
@@ -640,6 +617,42 @@ static bool program_path(void *owner, const struct batch_job *job, struct batch_
 	return sw->node && inventory_port_path(p->inv, sw->node, 0, &via->path);
 }
 
+static bool make_block(struct program *p, struct store_switch *sw, const struct batch_job *job,
+		       struct batch_request *request)
+{
+	uint32_t block = job->arg;
+
+	if (!job->wave == program_by_entries(p, sw))
+		return false; /* it forwards otherwise by now: for the next apply */
+	plan_content(p, sw, block, request->data);
+	if (store_has(&sw->known, block)) {
+		const uint8_t *a = store_block(sw, block);
+		unsigned n = 0;
+
+		for (unsigned i = 0; i < TABLES_BLOCK; i++)
+			n += a[i] != request->data[i];
+		p->result.entries += n;
+	}
+	store_put(&sw->unread, block, true);
+	store_leave(sw, block);
+	store_put(&sw->known, block, false);
+	store_put(&sw->cached, block, false);
+	store_put(&sw->busy, block, true);
+	store_sent(sw, block, request->data);
+	request->mad.attr_id = WIRE_LFT;
+	request->mad.attr_mod = block;
+	if (job->wave) {
+		uint8_t ports[TABLES_BLOCK];
+		unsigned part = __builtin_ctz(job->wave);
+
+		memcpy(ports, request->data, TABLES_BLOCK);
+		p->entries->request(p->entries->arg, sw->node, block * PROGRAM_PARTS + part,
+				    ports + part * PROGRAM_PART_LIDS, &request->mad, request->data);
+	}
+	p->result.sent_us = p->result.sent_us ?: loop_clock_us(p->loop);
+	return true;
+}
+
 static bool program_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct program *p = owner;
@@ -657,7 +670,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 	request->mad.doubtful = job->tries > 0;
 	request->mad.retries = 1;
 	if (job->kind == JOB_READ)
-		return cached_make(sw, job->arg, request);
+		return cached_make(p, sw, job, request);
 	if (job->kind == JOB_TOP) {
 		const struct inv_wanted *wanted = inv_wanted(sw->node);
 		struct wire_switch_info info = sw->node->sw;
@@ -670,26 +683,7 @@ static bool program_make(void *owner, const struct batch_job *job, struct batch_
 		wire_switch_info_encode(&info, request->data);
 		request->mad.attr_id = WIRE_SWITCH_INFO;
 	} else {
-		uint32_t block = job->arg;
-
-		plan_content(p, sw, block, request->data);
-		if (store_has(&sw->known, block)) {
-			const uint8_t *a = store_block(sw, block);
-			unsigned n = 0;
-
-			for (unsigned i = 0; i < TABLES_BLOCK; i++)
-				n += a[i] != request->data[i];
-			p->result.entries += n;
-		}
-		store_put(&sw->unread, block, true);
-		store_leave(sw, block);
-		store_put(&sw->known, block, false);
-		store_put(&sw->cached, block, false);
-		store_put(&sw->busy, block, true);
-		store_sent(sw, block, request->data);
-		request->mad.attr_id = WIRE_LFT;
-		request->mad.attr_mod = block;
-		p->result.sent_us = p->result.sent_us ?: loop_clock_us(p->loop);
+		return make_block(p, sw, job, request);
 	}
 	return true;
 }
@@ -727,6 +721,15 @@ static void top_answered(struct program *p, struct store_switch *sw, const struc
 		switch_refuses(p, sw, "does not apply its LinearFDBTop");
 }
 
+static bool part_taken(struct program *p, const struct store_switch *sw,
+		       const struct batch_job *job, const uint8_t *data)
+{
+	uint32_t part = job->arg * PROGRAM_PARTS + __builtin_ctz(job->wave);
+
+	return program_by_entries(p, sw) &&
+	       p->entries->answered(p->entries->arg, sw->node, part, data);
+}
+
 static void program_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			   const struct mad_answer *answer)
 {
@@ -740,17 +743,20 @@ static void program_answer(void *owner, const struct batch_job *job, const struc
 	else if (job->kind == JOB_READ) {
 		/* One that does not say what it holds is written. */
 		if (answer->result == MAD_OK)
-			cached_answer(p, sw, job->arg, answer->data);
+			cached_answer(p, sw, job, answer->data);
 		else if (is_wanted(p, sw) && !program_retry(p, job))
 			cached_drop(sw);
 	} else {
 		bool taken = answer->result == MAD_OK && job->arg < sw->nblocks &&
-			     program_same(sw, job->arg, answer->data);
+			     (job->wave ? part_taken(p, sw, job, answer->data)
+					: program_same(sw, job->arg, answer->data));
+		struct batch_job more = *job;
 
+		more.wave &= taken ? more.wave - 1 : 0;
 		store_put(&sw->busy, job->arg, false);
-		if (answer->result == MAD_OK)
+		if (answer->result == MAD_OK && !more.wave)
 			store_past_end(sw, job->arg);
-		if (taken) {
+		if (taken && !more.wave) {
 			store_put(&sw->known, job->arg, true);
 			p->blocks_written++;
 			p->result.blocks += p->busy;
@@ -768,11 +774,19 @@ static void program_answer(void *owner, const struct batch_job *job, const struc
 			if (late && is_wanted(p, sw) && !sw->failed &&
 			    program_differs(p, sw, block))
 				program_send_block(p, sw, block);
-		} else if (!taken && (sw->failed || !program_retry(p, job)))
+		} else if (more.wave) {
+			batch_add(p->batch, &more);
+		} else if (!taken && (sw->failed || !program_retry(p, job))) {
+			if (job->wave) {
+				p->entries->refused(p->entries->arg, sw->node);
+				switch_give_up(p, sw, "rejects entries of adaptive routing");
+				return;
+			}
 			switch_refuses(p, sw,
 				       answer->result == MAD_OK
 					       ? "holds other entries than it was sent"
 					       : "rejects blocks or does not answer");
+		}
 	}
 }
 
@@ -783,19 +797,6 @@ static void program_release(struct program *p)
 	topo_unref(p->topo);
 	p->topo = NULL;
 	plan_forget(p);
-}
-
-/* Blocks that were given up. */
-static unsigned count_failed(const struct program *p)
-{
-	unsigned failed = 0;
-
-	for (uint32_t row = 0; row < p->topo->nswitches; row++)
-		for (uint32_t block = 0;
-		     p->rows[row] && p->rows[row]->failed && block < tables_blocks(p->wanted);
-		     block++)
-			failed += program_differs(p, p->rows[row], block);
-	return failed;
 }
 
 static void program_report_reads(struct program *p, unsigned unread)
@@ -842,10 +843,10 @@ static void program_idle(void *owner)
 		if (p->reported || p->cached.first)
 			return;
 		p->reported = true;
-		p->result.failed = count_failed(p);
+		p->result.failed = program_count_failed(p);
 		program_report_reads(p, program_unread(p));
 	} else {
-		p->result.failed = count_failed(p);
+		p->result.failed = program_count_failed(p);
 		program_release(p);
 		p->proven = !p->result.failed;
 		program_report_reads(p, 0);
@@ -903,32 +904,14 @@ void program_use_proofs(struct program *p, const struct check_base *proofs)
 	p->proofs = proofs;
 }
 
+void program_use_entries(struct program *p, const struct program_entries *entries)
+{
+	p->entries = entries;
+}
+
 void program_configure(struct program *p, uint8_t packet_life_time)
 {
 	p->life_time = packet_life_time;
-}
-
-void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw), void *arg)
-{
-	QMAP_EACH (&p->store.switches, store_switch, sw)
-		if (sw->refuses && sw->node && !sw->node->gone && !sw->node->silent)
-			fn(arg, sw->guid);
-}
-
-uint64_t program_blocks_written(const struct program *p)
-{
-	return p->blocks_written;
-}
-
-void program_forget(struct program *p, guid_t guid)
-{
-	struct store_switch *sw = store_find(&p->store, guid);
-
-	if (!sw)
-		return;
-	mem_zero(&sw->known, 1);
-	sw->npast = 0;
-	cached_drop(sw);
 }
 
 /* ---- Apply ---------------------------------------------------------------------------------- */

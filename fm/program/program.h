@@ -54,6 +54,38 @@ struct program *program_new(struct loop *loop, struct mad *mad, struct inventory
 			    uint8_t packet_life_time);
 void program_free(struct program *p);				     /* NULL is fine */
 void program_configure(struct program *p, uint8_t packet_life_time); /* from the next apply on */
+/*
+ * Switches with adaptive routing on forward by another table, whose entries name a group beside the
+ * port, 16 in a block: a fourth of a block here, called a part. Who keeps that table says which
+ * parts are to be written, and program writes them in the place of LinearForwardingTable, by the
+ * same order. Entries that differ in their group alone go first, with the ports that are held.
+ */
+#define PROGRAM_PARTS	  4
+#define PROGRAM_PART_LIDS (TABLES_BLOCK / PROGRAM_PARTS)
+struct mad_request;
+struct program_entries {
+	void *arg;
+	bool (*has)(void *arg, const struct inv_node *sw);
+	/* Nothing is to be written until program_entries_go(). */
+	bool (*waits)(void *arg);
+	/* The parts, a bit each, that the switch does not hold with these ports. */
+	unsigned (*differ)(void *arg, const struct inv_node *sw, uint32_t block,
+			   const uint8_t ports[TABLES_BLOCK]);
+	/* Fills in attribute, modifier and the 64 bytes of a Set; a Get where ports is NULL. */
+	void (*request)(void *arg, const struct inv_node *sw, uint32_t part, const uint8_t *ports,
+			struct mad_request *request, uint8_t *data);
+	/* What the switch answered; false: not what it was sent. */
+	bool (*answered)(void *arg, const struct inv_node *sw, uint32_t part, const uint8_t *data);
+	/* It did not acknowledge what it was sent, several times. */
+	void (*refused)(void *arg, const struct inv_node *sw);
+	/* The ports of a block whose parts have all been read. */
+	void (*ports)(void *arg, const struct inv_node *sw, uint32_t block,
+		      uint8_t ports[TABLES_BLOCK]);
+};
+/* Borrowed; NULL = no switch has it on. */
+void program_use_entries(struct program *p, const struct program_entries *entries);
+void program_entries_go(struct program *p);
+
 /* From now on each apply's tables are those proven last by `proofs`, which outlives p. */
 void program_use_proofs(struct program *p, const struct check_base *proofs);
 

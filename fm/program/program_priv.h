@@ -9,6 +9,7 @@
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/program/program.h"
+#include "fm/program/program.h"
 #include "routing/order/order.h"
 #include "routing/tables.h"
 
@@ -156,9 +157,11 @@ bool cached_rest(struct program *p);
 /* Queues some Gets. False: all were asked. */
 bool cached_more(struct program *p);
 /* Fills in the Get of a block. False: it is not wanted any more. */
-bool cached_make(const struct store_switch *sw, uint32_t block, struct batch_request *request);
+bool cached_make(const struct program *p, const struct store_switch *sw,
+		 const struct batch_job *job, struct batch_request *request);
 /* The answer: the block counts as known from now on. */
-void cached_answer(struct program *p, struct store_switch *sw, uint32_t block, const uint8_t *data);
+void cached_answer(struct program *p, struct store_switch *sw, const struct batch_job *job,
+		   const uint8_t *data);
 /* Whether the block is known, or assumed, to hold something else than what is wanted. */
 bool cached_is_other(const struct store_switch *sw, uint32_t block);
 /* Nothing is assumed of that switch any more: its blocks are unknown. */
@@ -190,6 +193,8 @@ struct program_round {
 	uint32_t begun;		    /* rounds, this one too */
 	struct program_part *parts; /* by switch and block */
 	uint32_t nparts;
+	bool ready;	   /* planned, and entries of adaptive routing wait (program.h) */
+	bool ordered;	   /* what is no part of a round keeps its ports */
 	unsigned kinds;	   /* of parts, left to send: 2 = all, 1 = without hosts */
 	uint32_t emptied;  /* entries that the order emptied and has not filled */
 	uint64_t drain_us; /* since when there are some */
@@ -209,7 +214,8 @@ struct program {
 	struct store store;
 	struct program_cached cached;
 	uint8_t life_time;
-	const struct check_base *proofs; /* or NULL */
+	const struct check_base *proofs;       /* or NULL */
+	const struct program_entries *entries; /* or NULL */
 	bool busy;
 	/* the apply that runs */
 	const struct topo *topo;
@@ -242,3 +248,16 @@ struct program {
  */
 bool program_same(const struct store_switch *sw, uint32_t block, const uint8_t *data);
 bool program_differs(const struct program *p, const struct store_switch *sw, uint32_t block);
+/* Whether it forwards by entries of adaptive routing (program.h). */
+static inline bool program_by_entries(const struct program *p, const struct store_switch *sw)
+{
+	return p->entries && sw->node && p->entries->has(p->entries->arg, sw->node);
+}
+/* Parts of a block that it does not hold with these ports; 0 also where it has no such entries. */
+unsigned program_parts(const struct program *p, const struct store_switch *sw, uint32_t block,
+		       const uint8_t *ports);
+
+/* Entries of a part that may leave, once something has failed (program.c). */
+uint64_t program_allowed(const struct program *p, const struct program_part *part);
+/* Blocks that were given up. */
+unsigned program_count_failed(const struct program *p);

@@ -171,7 +171,16 @@ bool program_differs(const struct program *p, const struct store_switch *sw, uin
 	return (!store_has(&sw->known, block) && !store_has(&sw->cached, block)) ||
 	       (store_has(&sw->own, block) &&
 		memcmp(store_block(sw, block), tables_block(p->wanted, sw->row, block),
-		       TABLES_BLOCK));
+		       TABLES_BLOCK)) ||
+	       program_parts(p, sw, block, tables_block(p->wanted, sw->row, block));
+}
+
+unsigned program_parts(const struct program *p, const struct store_switch *sw, uint32_t block,
+		       const uint8_t *ports)
+{
+	return program_by_entries(p, sw)
+		       ? p->entries->differ(p->entries->arg, sw->node, block, ports)
+		       : 0;
 }
 
 /* ---- What switches hold ---------------------------------------------------------------------- */
@@ -221,4 +230,87 @@ bool program_held(const struct program *p, const struct topo *t, const struct ta
 		}
 	}
 	return differs;
+}
+
+/* ---- Once something failed ------------------------------------------------------------------ */
+
+/* Whether all switches further on the new path have acknowledged it. */
+static bool path_in_place(const struct program *p, uint32_t row, uint32_t lid)
+{
+	const struct topo *t = p->topo;
+
+	for (uint32_t hops = 0; hops <= t->nswitches; hops++) {
+		unsigned out = tables_row(p->wanted, row)[lid];
+
+		if (!out || out > t->nodes[row].nports || !topo_port(t, row, out)->link_up)
+			return true;
+
+		const struct topo_port *peer = topo_peer(t, topo_port(t, row, out));
+
+		if (peer->node >= t->nswitches)
+			return true;
+		row = peer->node;
+
+		const struct store_switch *sw = p->rows[row];
+		uint32_t block = lid / TABLES_BLOCK;
+		if (!(sw && store_has(&sw->known, block) &&
+		      store_block(sw, block)[lid % TABLES_BLOCK] ==
+			      tables_row(p->wanted, row)[lid]))
+			return false;
+	}
+	return true;
+}
+
+uint64_t program_allowed(const struct program *p, const struct program_part *part)
+{
+	uint64_t mask = part->take & ~part->last;
+
+	if (!p->any_failed)
+		return part->take;
+	if (p->order.strict)
+		return 0;
+	for (uint64_t left = mask; left; left &= left - 1) {
+		uint32_t bit = __builtin_ctzll(left);
+
+		if (!path_in_place(p, part->sw, part->block * TABLES_BLOCK + bit))
+			mask &= ~(1ull << bit);
+	}
+	return mask;
+}
+
+unsigned program_count_failed(const struct program *p)
+{
+	unsigned failed = 0;
+
+	for (uint32_t row = 0; row < p->topo->nswitches; row++)
+		for (uint32_t block = 0;
+		     p->rows[row] && p->rows[row]->failed && block < tables_blocks(p->wanted);
+		     block++)
+			failed += program_differs(p, p->rows[row], block);
+	return failed;
+}
+
+/* ---- For others ------------------------------------------------------------------------------ */
+
+void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw), void *arg)
+{
+	QMAP_EACH (&p->store.switches, store_switch, sw)
+		if (sw->refuses && sw->node && !sw->node->gone && !sw->node->silent)
+			fn(arg, sw->guid);
+}
+
+uint64_t program_blocks_written(const struct program *p)
+{
+	return p->blocks_written;
+}
+
+void program_forget(struct program *p, guid_t guid)
+{
+	struct store_switch *sw = store_find(&p->store, guid);
+
+	if (!sw)
+		return;
+	mem_zero(&sw->known, 1);
+	sw->npast = 0;
+	cached_drop(sw);
 }

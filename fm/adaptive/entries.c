@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+#include "fm/adaptive/write_own.h"
+#include "topology/base/mem.h"
+
+#define NO_SET UINT32_MAX
+
+/* It forwards by its entries, or is about to; one that has booted does not. */
+static bool has_entries(void *arg, const struct inv_node *node)
+{
+	const struct ar_switch *ar = ar_of(node);
+
+	return ar && ar->stage >= READY && ar->reboots == node->reboots;
+}
+
+/* Groups come ahead of entries that name them. */
+static bool waits(void *arg)
+{
+	return ((struct writer *)arg)->phase == SHRINKS;
+}
+
+/* ---- Sets of ports --------------------------------------------------------------------------- */
+
+static bool is_within(const struct ar_ports *inner, const struct ar_ports *outer)
+{
+	bool within = true;
+
+	for (unsigned i = 0; i < 4; i++)
+		within &= !(inner->word[i] & ~outer->word[i]);
+	return within;
+}
+
+static bool is_empty(const struct ar_ports *ports)
+{
+	return !(ports->word[0] | ports->word[1] | ports->word[2] | ports->word[3]);
+}
+
+static void put_set(uint8_t set[WIRE_AR_PORTS], const struct ar_ports *ports)
+{
+	for (unsigned i = 0; i < WIRE_AR_PORTS; i++)
+		set[WIRE_AR_PORTS - 1 - i] = ports->word[i / 8] >> i % 8 * 8;
+}
+
+static struct ar_ports get_set(const uint8_t set[WIRE_AR_PORTS])
+{
+	struct ar_ports ports = { 0 };
+
+	for (unsigned i = 0; i < WIRE_AR_PORTS; i++)
+		ports.word[i / 8] |= (uint64_t)set[WIRE_AR_PORTS - 1 - i] << i % 8 * 8;
+	return ports;
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+/* The group's first sub-group, in sets of ports; two are a block. */
+static uint32_t set_of(const struct ar_switch *ar, unsigned id)
+{
+	return ar->stacked ? id : id * ar->info.subgroups;
+}
+
+/* What the switch holds of a group; false: that is not known. */
+bool ar_held_group(const struct ar_switch *ar, unsigned id, struct ar_ports *ports)
+{
+	uint32_t set = set_of(ar, id);
+
+	if (set / 2 >= ar->ngroups || !ar->groups[set / 2].known)
+		return false;
+	*ports = get_set(ar->groups[set / 2].data + set % 2 * WIRE_AR_PORTS);
+	return true;
+}
+
+static const struct ar_group *group_named(const struct writer *w, uint32_t row, unsigned id)
+{
+	uint32_t low = w->next->first[row], high = w->next->first[row + 1];
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (w->next->list[middle].id == id)
+			return &w->next->list[middle];
+		if (w->next->list[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static const struct ar_group *group_wanted(const struct writer *w, uint32_t row, uint32_t lid)
+{
+	unsigned place = w->next ? ar_place(w->next, row, lid) : 0;
+
+	return place ? &w->next->list[w->next->first[row] + place - 1] : NULL;
+}
+
+/* Sends the block unless the switch holds it so. */
+static void send_groups(struct writer *w, struct ar_switch *ar, uint32_t at,
+			const uint8_t data[WIRE_SMP_DATA])
+{
+	struct block *block = &ar->groups[at];
+
+	if (block->known && !memcmp(block->data, data, WIRE_SMP_DATA))
+		return;
+	memcpy(block->data, data, WIRE_SMP_DATA);
+	block->known = false;
+	if (block->busy) /* it is compared when it is answered, and goes again */
+		return;
+	w->awaited++;
+	ar_add_job(w, JOB_GROUPS, ar, at);
+}
+
+/*
+ * Before the proof a group is what it was and is to be, if that is anything, so that no entry that
+ * names it has a new choice; one that no entry names is as it is to be.
+ */
+void ar_write_groups(struct writer *w, struct ar_switch *ar)
+{
+	uint32_t at = NO_SET;
+	uint8_t data[WIRE_SMP_DATA];
+
+	for (uint32_t i = w->next->first[ar->row]; i < w->next->first[ar->row + 1]; i++) {
+		struct ar_ports ports = w->next->list[i].ports, both = { 0 }, held = { 0 };
+		uint32_t set = set_of(ar, w->next->list[i].id);
+
+		if (set / 2 != at) {
+			if (at != NO_SET)
+				send_groups(w, ar, at, data);
+			at = set / 2;
+			if (at >= ar->ngroups) {
+				ar->groups = mem_array_resize(ar->groups, at + 1);
+				mem_zero(ar->groups + ar->ngroups, at + 1 - ar->ngroups);
+				ar->ngroups = at + 1;
+			}
+			memcpy(data, ar->groups[at].data, WIRE_SMP_DATA);
+		}
+		held = get_set(ar->groups[at].data + set % 2 * WIRE_AR_PORTS);
+		for (unsigned k = 0; k < 4; k++)
+			both.word[k] = ports.word[k] & held.word[k];
+		if (!w->proven && !is_empty(&held))
+			ports = is_empty(&both) ? held : both;
+		put_set(data + set % 2 * WIRE_AR_PORTS, &ports);
+	}
+	if (at != NO_SET)
+		send_groups(w, ar, at, data);
+}
+
+/* ---- Entries --------------------------------------------------------------------------------- */
+
+/* The entry that the switch is known to hold; false: that is not known. */
+bool ar_held_entry(const struct ar_switch *ar, uint32_t lid, struct wire_ar_entry *entry)
+{
+	uint32_t at = lid / WIRE_AR_LFT_BLOCK;
+
+	if (at >= ar->nentries || !ar->entries[at].known)
+		return false;
+	wire_ar_entry_decode(ar->entries[at].data + lid % WIRE_AR_LFT_BLOCK * WIRE_AR_ENTRY_BYTES,
+			     entry);
+	return true;
+}
+
+/* The switch holds a part of the group that is to be, all of it behind the proof. */
+static bool is_ready(const struct writer *w, const struct ar_switch *ar,
+		     const struct ar_group *group)
+{
+	struct ar_ports held;
+
+	return ar_held_group(ar, group->id, &held) && !is_empty(&held) &&
+	       is_within(&held, &group->ports) && (!w->proven || is_within(&group->ports, &held));
+}
+
+/* Whether an entry is to be Free by now, and with which group. */
+static bool may_be_free(const struct writer *w, const struct ar_switch *ar, uint32_t lid,
+			uint16_t *id)
+{
+	const struct ar_group *wanted = ar->row == TOPO_NONE ? NULL : group_wanted(w, ar->row, lid);
+	struct wire_ar_entry entry;
+
+	if (ar->row == TOPO_NONE)
+		return false;
+	if (w->phase >= STATES) {
+		*id = wanted ? wanted->id : 0;
+		return wanted && is_ready(w, ar, wanted);
+	}
+	if (!w->next || lid >= w->nchanges || w->changes[lid] == OTHER ||
+	    !ar_held_entry(ar, lid, &entry) || entry.state != WIRE_AR_FREE)
+		return false;
+	if (wanted && entry.group != wanted->id && w->changes[lid] != GAINS &&
+	    is_ready(w, ar, wanted)) {
+		*id = wanted->id;
+		return true;
+	}
+	*id = entry.group;
+	return (wanted && wanted->id == entry.group) || !group_named(w, ar->row, entry.group);
+}
+
+bool ar_fits(const struct writer *w, const struct ar_switch *ar)
+{
+	uint32_t last = w->lids ? w->lids->top / WIRE_AR_LFT_BLOCK : 0;
+
+	return (last << ar->lft_bit) >> ar->lft_bit == last;
+}
+
+static void make_part(const struct writer *w, const struct ar_switch *ar, uint32_t part,
+		      const uint8_t *ports, uint8_t data[WIRE_SMP_DATA])
+{
+	for (unsigned i = 0; i < WIRE_AR_LFT_BLOCK; i++) {
+		struct wire_ar_entry entry = { .state = WIRE_AR_STATIC, .port = ports[i] };
+		uint32_t lid = part * WIRE_AR_LFT_BLOCK + i;
+
+		if (ports[i] != TABLES_NO_ROUTE && lid <= w->lids->top &&
+		    may_be_free(w, ar, lid, &entry.group))
+			entry.state = WIRE_AR_FREE;
+		else
+			entry.group = 0;
+		wire_ar_entry_encode(&entry, data + i * WIRE_AR_ENTRY_BYTES);
+	}
+}
+
+static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
+		       const uint8_t ports[TABLES_BLOCK])
+{
+	const struct writer *w = arg;
+	const struct ar_switch *ar = ar_of(node);
+	uint8_t data[WIRE_SMP_DATA];
+	unsigned parts = 0;
+
+	for (unsigned i = 0; ar->row != TOPO_NONE && ar_fits(w, ar) && i < PROGRAM_PARTS; i++) {
+		uint32_t part = block * PROGRAM_PARTS + i;
+
+		if (part * WIRE_AR_LFT_BLOCK > w->lids->top)
+			break;
+		make_part(w, ar, part, ports + i * WIRE_AR_LFT_BLOCK, data);
+		if (part >= ar->nentries || !ar->entries[part].known ||
+		    memcmp(ar->entries[part].data, data, WIRE_SMP_DATA) != 0)
+			parts |= 1u << i;
+	}
+	return parts;
+}
+
+static struct block *entries_at(struct ar_switch *ar, uint32_t part)
+{
+	if (part >= ar->nentries) {
+		ar->entries = mem_array_resize(ar->entries, part + 1);
+		mem_zero(ar->entries + ar->nentries, part + 1 - ar->nentries);
+		ar->nentries = part + 1;
+	}
+	return &ar->entries[part];
+}
+
+static void request_entries(void *arg, const struct inv_node *node, uint32_t part,
+			    const uint8_t *ports, struct mad_request *request, uint8_t *data)
+{
+	struct ar_switch *ar = ar_of(node);
+	struct block *block = entries_at(ar, part);
+
+	request->attr_id = WIRE_AR_LFT;
+	request->attr_mod = part << ar->lft_bit;
+	block->reads = !ports;
+	if (!ports)
+		return;
+	make_part(arg, ar, part, ports, block->data);
+	block->known = false;
+	memcpy(data, block->data, WIRE_SMP_DATA);
+}
+
+static bool entries_answered(void *arg, const struct inv_node *node, uint32_t part,
+			     const uint8_t *data)
+{
+	struct block *block = entries_at(ar_of(node), part);
+
+	if (block->reads)
+		memcpy(block->data, data, WIRE_SMP_DATA);
+	block->reads = false;
+	block->known = !memcmp(block->data, data, WIRE_SMP_DATA);
+	return block->known;
+}
+
+static void entries_refused(void *arg, const struct inv_node *node)
+{
+	ar_fails(arg, node, "it rejects entries, or does not answer");
+}
+
+static void entries_ports(void *arg, const struct inv_node *node, uint32_t block,
+			  uint8_t ports[TABLES_BLOCK])
+{
+	struct wire_ar_entry entry;
+
+	for (unsigned i = 0; i < TABLES_BLOCK; i++)
+		ports[i] = ar_held_entry(ar_of(node), block * TABLES_BLOCK + i, &entry)
+				   ? entry.port
+				   : TABLES_NO_ROUTE;
+}
+
+/* ---- What a publication changes -------------------------------------------------------------- */
+
+/* What a switch may choose for a LID, of links that are up by `t`. */
+static struct ar_ports choices(const struct topo *t, uint32_t now, const struct tables *tables,
+			       const struct ar_groups *groups, uint32_t row, uint32_t lid)
+{
+	const struct ar_ports *members =
+		groups && lid <= groups->top ? ar_members(groups, row, lid) : NULL;
+	unsigned port = lid <= tables->top ? tables_row(tables, row)[lid] : TABLES_NO_ROUTE;
+	struct ar_ports out = { 0 };
+
+	if (!members) {
+		if (port <= t->nodes[now].nports && (!port || topo_port(t, now, port)->link_up))
+			out.word[port / 64] = 1ull << port % 64;
+		return out;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		for (uint64_t left = members->word[i]; left; left &= left - 1) {
+			unsigned num = i * 64 + __builtin_ctzll(left);
+
+			if (num <= t->nodes[now].nports && topo_port(t, now, num)->link_up)
+				out.word[i] |= left & -left;
+		}
+	return out;
+}
+
+void ar_compare(struct writer *w, const struct tables *tables)
+{
+	const struct topo *t = w->topo;
+	uint8_t *changes = mem_array(changes, w->lids->top + 1u);
+
+	/* What is on its way of an earlier publication counts; what may have grown is settled. */
+	for (uint32_t lid = 0; lid < w->nchanges && lid <= w->lids->top; lid++)
+		changes[lid] = w->grows && w->changes[lid] & GAINS ? OTHER : w->changes[lid];
+	for (uint32_t row = 0; row < t->nswitches; row++) {
+		uint32_t old =
+			w->base.topo ? topo_find(w->base.topo, t->nodes[row].guid) : TOPO_NONE;
+		bool is_new = !w->base.topo || old >= w->base.topo->nswitches;
+
+		for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
+			struct ar_ports from = { 0 }, to;
+
+			if (!w->base.groups || !w->next) {
+				changes[lid] = OTHER;
+				continue;
+			}
+			if (changes[lid] == OTHER ||
+			    (w->next->dest[lid] == TOPO_NONE &&
+			     (lid > w->base.groups->top || w->base.groups->dest[lid] == TOPO_NONE)))
+				continue;
+			if (!is_new)
+				from = choices(t, row, &w->base.tables, w->base.groups, old, lid);
+			to = choices(t, row, tables, w->next, row, lid);
+			changes[lid] |= (is_within(&to, &from) ? 0 : GAINS) |
+					(is_within(&from, &to) ? 0 : LOSES);
+		}
+	}
+	free(w->changes);
+	w->changes = changes;
+	w->nchanges = w->lids->top + 1u;
+}
+
+const struct program_entries ar_entries = { .has = has_entries,
+					    .waits = waits,
+					    .differ = differ,
+					    .request = request_entries,
+					    .answered = entries_answered,
+					    .refused = entries_refused,
+					    .ports = entries_ports };

@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * From a publication to the next one:
+ *
+ *   SHRINKS  groups of switches that have it on become smaller; their answers are awaited, not long
+ *   TABLES   program writes the tables, entries that turn Static first
+ *   ASKS     who may join is asked for its AdaptiveRoutingInfo
+ *   GROUPS   the groups are proven, written and read back
+ *   STATES   program writes the entries
+ *   READS    entries of who joins are read back
+ *   TURNS    it is turned on, and read back
+ *
+ * From ASKS on nothing waits for it: another publication begins with SHRINKS again.
+ */
+#include "fm/adaptive/write_own.h"
+#include "routing/proof/check.h"
+#include "topology/base/mem.h"
+#include "topology/base/text.h"
+
+#define OFF	     "adaptive-routing" /* the alert */
+#define PATIENCE_US  20000
+#define TRIES	     3
+#define AUDIT_US     1000000
+#define AUDIT_MOST   1000 /* blocks at a time */
+#define DIFFERS_MOST 3	  /* findings, since it was turned on */
+
+static void forget_tables(struct ar_switch *ar)
+{
+	free(ar->entries);
+	free(ar->groups);
+	ar->entries = ar->groups = NULL;
+	ar->nentries = ar->ngroups = 0;
+}
+
+static void removed(void *cell)
+{
+	struct ar_switch *ar = *(struct ar_switch **)cell;
+
+	if (ar)
+		forget_tables(ar);
+	free(ar);
+	*(struct ar_switch **)cell = NULL;
+}
+
+void ar_fails(struct writer *w, const struct inv_node *node, const char *why)
+{
+	struct ar_switch *ar = ar_of(node);
+	bool on = ar->stage >= TURNING;
+
+	ar->why = why;
+	ar->failed = true;
+	if (on)
+		w->leave(w->arg, node, ar->raw);
+	else
+		ar->stage = PLAIN;
+}
+
+void ar_add_job(struct writer *w, enum job kind, const struct ar_switch *ar, uint32_t arg)
+{
+	batch_add(w->batch, &(struct batch_job){ .object = (void *)ar->guid,
+						 .kind = kind,
+						 .arg = arg,
+						 .wave = w->epoch,
+						 .urgent = w->phase == SHRINKS });
+}
+
+static void drop_changes(struct writer *w)
+{
+	free(w->changes);
+	w->changes = NULL;
+	w->nchanges = 0;
+}
+
+static void drop_next(struct writer *w)
+{
+	if (w->next != w->base.groups)
+		ar_groups_free(w->next);
+	w->next = NULL;
+}
+
+static void drop_base(struct writer *w)
+{
+	if (w->base.groups != w->next)
+		ar_groups_free(w->base.groups);
+	w->base.groups = NULL;
+	topo_unref(w->base.topo);
+	w->base.topo = NULL;
+	tables_fini(&w->base.tables);
+}
+
+/* One that has booted has forgotten all. */
+static void note_boot(struct ar_switch *ar, const struct inv_node *node)
+{
+	if (ar->reboots == node->reboots)
+		return;
+	forget_tables(ar);
+	ar->reboots = node->reboots;
+	ar->stage = PLAIN;
+	ar->failed = false;
+}
+
+/* Whether any switch has it on, or is about to; each is found in the snapshot again. */
+static bool place_switches(struct writer *w)
+{
+	bool any = false;
+
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		if (!ar)
+			continue;
+		ar->row = topo_find(w->topo, ar->guid);
+		if (ar->row >= w->topo->nswitches)
+			ar->row = TOPO_NONE;
+		note_boot(ar, node);
+		if (ar->stage == JOINS || ar->stage == READY) /* its LFT is in force */
+			ar->stage = PLAIN;
+		if (ar->stage == TURNING && ar->was_set)
+			ar_add_job(w, JOB_ON_READ, ar, 0);
+		if (ar->stage >= TURNING && !ar_fits(w, ar))
+			ar_fails(w, node, "LIDs have no place by what fmctl probe ar found");
+		any |= ar->stage >= TURNING;
+	}
+	return any;
+}
+
+static void make_groups(struct writer *w, const struct fabric_view *view)
+{
+	struct fabric_policy policy = fabric_policy(w->fabric, view->topo, NULL);
+	uint16_t *caps = mem_array(caps, view->topo->nswitches + 1);
+	const struct ar_params params = { .classes = policy.classes, .caps = caps };
+
+	for (uint32_t row = 0; row < view->topo->nswitches; row++)
+		caps[row] = AR_GROUPS_MAX;
+	INVENTORY_EACH (w->services.inventory, node) {
+		const struct ar_switch *ar = ar_of(node);
+
+		if (ar && ar->row != TOPO_NONE && !ar->why)
+			caps[ar->row] = ar->info.group_cap;
+	}
+	if (strcmp(view->engine, "updn-root") != 0)
+		w->next = ar_groups_new(view->topo, view->lids, &params);
+	free(caps);
+	fabric_policy_fini(&policy);
+}
+
+static void publish(struct writer *w)
+{
+	const struct fabric_view view = fabric_view(w->fabric);
+
+	drop_next(w);
+	topo_unref(w->topo);
+	lid_map_free(w->lids);
+	w->topo = topo_ref(view.topo);
+	w->lids = lid_map_copy(view.lids);
+	w->proven = false;
+}
+
+void writer_published(struct writer *w)
+{
+	const struct fabric_view view = fabric_view(w->fabric);
+
+	loop_timer_stop(w->prove);
+	batch_drop_queue(w->batch);
+	publish(w);
+	w->phase = SHRINKS;
+	w->awaited = 0;
+	w->epoch++;
+	if (!place_switches(w)) { /* nothing of it is in force */
+		drop_base(w);
+		drop_changes(w);
+		w->phase = TABLES;
+		return;
+	}
+	make_groups(w, &view);
+	ar_compare(w, view.tables);
+	w->grows = false;
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		/* Of one that was not set up here it is not known what its entries name. */
+		if (ar && ar->stage >= TURNING && ar->ngroups && ar->row != TOPO_NONE &&
+		    !node->gone && !node->silent && w->next && w->base.groups)
+			ar_write_groups(w, ar);
+	}
+	if (w->awaited)
+		loop_timer_set(w->patience, PATIENCE_US);
+	else
+		w->phase = TABLES;
+}
+
+static void shrunk(void *arg)
+{
+	struct writer *w = arg;
+
+	loop_timer_stop(w->patience);
+	if (w->phase != SHRINKS)
+		return;
+	w->phase = TABLES;
+	program_entries_go(w->services.program);
+}
+
+/* ---- Who joins ------------------------------------------------------------------------------- */
+
+/* Takes the packing of its kind of device, and says why it cannot join; NULL = it can. */
+static const char *judge(const struct writer *w, const struct inv_node *node, struct ar_switch *ar)
+{
+	char device[16];
+	const json_t *row, *lft, *group;
+	uint32_t sets = ar->info.group_cap * (ar->info.subgroups ? ar->info.subgroups : 1u);
+
+	array_printf(device, "0x%04x", node->info.device);
+	row = json_object_get(w->packings, device);
+	lft = json_object_get(json_object_get(row, "lft"), "bit");
+	group = json_object_get(json_object_get(row, "group"), "bit");
+	if (!lft || !group)
+		return "nothing was found by fmctl probe ar on its kind of device";
+	ar->lft_bit = json_integer_value(lft);
+	ar->group_bit = json_integer_value(group);
+	ar->stacked =
+		json_text(row, "subgroups") && !strcmp(json_text(row, "subgroups"), "stacked");
+	if (ar->info.subgroups < 1 || ar->info.subgroups > ar->info.subgroup_cap ||
+	    ar->info.group_top > ar->info.group_cap)
+		return "what it says of its groups contradicts itself";
+	if (ar->info.group_cap < 2)
+		return "it has no groups";
+	if ((sets / 2 << ar->group_bit) >> ar->group_bit != sets / 2 || !ar_fits(w, ar))
+		return "its last group or LID has no place by what fmctl probe ar found";
+	return NULL;
+}
+
+static bool is_candidate(const struct inv_node *node, const struct ar_switch *ar)
+{
+	return ar && ar->stage == PLAIN && !ar->why && ar->row != TOPO_NONE && !node->gone &&
+	       !node->silent && !inv_node_is(node, INV_NO_SETS);
+}
+
+static struct ar_switch *ar_get(const struct inv_node *node)
+{
+	struct ar_switch **cell = ar_cell(node);
+
+	if (!*cell) {
+		*cell = mem_new(*cell);
+		**cell = (struct ar_switch){ .guid = node->guid, .row = TOPO_NONE };
+	}
+	return *cell;
+}
+
+static void take_info(struct ar_switch *ar, const uint8_t info[64])
+{
+	memcpy(ar->raw, info, WIRE_SMP_DATA);
+	wire_ar_info_decode(info, &ar->info);
+}
+
+void writer_offer(struct writer *w, const struct inv_node *node, const uint8_t info[64])
+{
+	struct ar_switch *ar = ar_get(node);
+
+	take_info(ar, info);
+	ar->reboots = node->reboots;
+	ar->stage = PLAIN;
+	ar->row = w->topo ? topo_find(w->topo, ar->guid) : TOPO_NONE;
+	if (!w->topo || ar->row >= w->topo->nswitches)
+		ar->row = TOPO_NONE;
+}
+
+bool writer_adopt(struct writer *w, const struct inv_node *node, const uint8_t info[64])
+{
+	struct ar_switch *ar;
+
+	writer_offer(w, node, info);
+	ar = ar_of(node);
+	ar->why = judge(w, node, ar);
+	if (ar->why || ar->info.rn_xmit || ar->info.pfrn || ar->info.whbf || ar->info.hbf_by_sl)
+		return false;
+	ar->stage = ON;
+	return true;
+}
+
+bool writer_is_on(const struct writer *w, const struct inv_node *node)
+{
+	const struct ar_switch *ar = w ? ar_of(node) : NULL;
+
+	return ar && ar->stage == ON;
+}
+
+void writer_left(struct writer *w, const struct inv_node *node)
+{
+	struct ar_switch *ar = ar_of(node);
+
+	if (!ar)
+		return;
+	ar->stage = PLAIN;
+	forget_tables(ar);
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+static void alert(struct writer *w)
+{
+	const char *why = NULL, *name = NULL;
+	unsigned count = 0;
+
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		if (!ar || !ar->why || node->gone)
+			continue;
+		why = why ?: ar->why;
+		name = name ?: node->name;
+		count++;
+	}
+	if (count)
+		alert_raise(w->services.alerts, OFF, NULL,
+			    "adaptive_routing is on, and stays off at %u %s: %s: %s", count,
+			    words_plural(count, "switch", "switches"), name, why);
+	else
+		alert_end(w->services.alerts, OFF, NULL);
+}
+
+static void finish(struct writer *w)
+{
+	const struct fabric_view view = fabric_view(w->fabric);
+
+	w->phase = SETTLED;
+	w->grows = false;
+	alert(w);
+	drop_base(w);
+	if (!w->next)
+		return;
+	w->base.topo = topo_ref(w->topo);
+	tables_copy(&w->base.tables, view.tables);
+	w->base.groups = w->next;
+	drop_changes(w);
+	w->changes = mem_array(w->changes, w->lids->top + 1u);
+	w->nchanges = w->lids->top + 1u;
+	if (w->turned)
+		event_log_add(w->services.events, LOG_NOTICE, "adaptive-routing-on", NULL,
+			      json_pack("{si}", "switches", w->turned),
+			      "fabric: adaptive routing was turned on at %u %s", w->turned,
+			      words_plural(w->turned, "switch", "switches"));
+	w->turned = 0;
+}
+
+/* Groups of all that has it on or joins are written and read, those that are proven. */
+static void begin_groups(void *arg)
+{
+	struct writer *w = arg;
+	const struct fabric_view view = fabric_view(w->fabric);
+	struct check_report report = { 0 };
+
+	if (!w->next)
+		make_groups(w, &view);
+	w->proven = w->next && check_groups(w->topo, w->lids, view.tables, w->next, &report);
+	if (w->next && !w->proven) {
+		log_line(LOG_CORE, LOG_WARNING, "adaptive routing: its groups are refused: %s",
+			 report.first);
+		drop_next(w);
+	}
+	w->phase = GROUPS;
+	w->grows = true;
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		if (ar && w->proven && ar->row != TOPO_NONE && ar->stage >= JOINS)
+			ar_write_groups(w, ar);
+	}
+	batch_wake(w->batch);
+}
+
+static void begin_asks(struct writer *w)
+{
+	w->phase = ASKS;
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		if (!is_candidate(node, ar))
+			continue;
+		ar->stage = JOINS;
+		ar_add_job(w, JOB_INFO, ar, 0);
+	}
+	batch_wake(w->batch);
+}
+
+static void begin_states(struct writer *w)
+{
+	w->phase = STATES;
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		if (ar && ar->stage == JOINS)
+			ar->stage = w->proven ? READY : PLAIN;
+	}
+	fabric_request_program(w->fabric, "groups of adaptive routing are written");
+}
+
+static void begin_reads(struct writer *w)
+{
+	w->phase = READS;
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		for (uint32_t part = 0; ar && ar->stage == READY && part < ar->nentries; part++)
+			ar_add_job(w, JOB_ENTRIES_READ, ar, part);
+	}
+	batch_wake(w->batch);
+}
+
+static void begin_turns(struct writer *w)
+{
+	w->phase = TURNS;
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		if (ar && ar->stage == READY)
+			ar_add_job(w, JOB_ON, ar, 0);
+	}
+	batch_wake(w->batch);
+}
+
+void writer_programmed(struct writer *w, const struct program_result *result)
+{
+	if (result->unread || result->failed)
+		return;
+	if (w->phase == TABLES && w->changes)
+		begin_asks(w);
+	else if (w->phase == TABLES)
+		w->phase = SETTLED;
+	else if (w->phase == STATES)
+		begin_reads(w);
+}
+
+void writer_settled(struct writer *w)
+{
+	bool any = false;
+
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		if (!ar || !w->services.conf->routing.adaptive)
+			continue;
+		note_boot(ar, node);
+		if (ar->stage == PLAIN && !ar->failed)
+			ar->why = judge(w, node, ar);
+		any |= is_candidate(node, ar) || (ar->stage == ON && !w->base.groups);
+	}
+	alert(w);
+	if (any && w->phase == SETTLED && fabric_is_up(w->fabric) &&
+	    !fabric_programming(w->fabric) && !fabric_updating(w->fabric)) {
+		if (!w->base.groups)
+			publish(w);
+		w->epoch++;
+		begin_asks(w);
+	}
+}
+
+static void idle(void *owner)
+{
+	struct writer *w = owner;
+
+	if (w->phase == SHRINKS)
+		shrunk(w);
+	else if (w->phase == ASKS)
+		loop_timer_set(w->prove, 0);
+	else if (w->phase == GROUPS)
+		begin_states(w);
+	else if (w->phase == READS)
+		begin_turns(w);
+	else if (w->phase == TURNS)
+		finish(w);
+}
+
+/* ---- Read again in quiet --------------------------------------------------------------------- */
+
+/* A second's share of entries and groups, switch by switch. */
+static void audit_cb(void *arg)
+{
+	struct writer *w = arg;
+	int rate = w->services.conf->audit.rate, left = rate < AUDIT_MOST ? rate : AUDIT_MOST;
+	struct inv_node *node = inventory_from(w->services.inventory, w->audited.sw);
+
+	loop_timer_set(w->audit, AUDIT_US);
+	if (w->phase != SETTLED || !fabric_quiet_since_us(w->fabric))
+		return;
+	for (; node && left > 0; node = inventory_next(w->services.inventory, node)) {
+		const struct ar_switch *ar = ar_of(node);
+		uint32_t count = ar && ar->stage == ON ? ar->nentries + ar->ngroups : 0;
+
+		if (w->audited.sw != node->guid)
+			w->audited.block = 0;
+		w->audited.sw = node->guid;
+		for (; w->audited.block < count && left-- > 0; w->audited.block++)
+			if (w->audited.block < ar->nentries)
+				ar_add_job(w, JOB_ENTRIES_READ, ar, w->audited.block);
+			else
+				ar_add_job(w, JOB_GROUPS_READ, ar, w->audited.block - ar->nentries);
+		if (w->audited.block < count)
+			return;
+	}
+	w->audited.sw = node ? node->guid : 0;
+	w->audited.block = 0;
+}
+
+/* Somebody else wrote it, or the switch forgot it: all is written again, not for ever. */
+static void differs(struct writer *w, const struct inv_node *node, struct ar_switch *ar,
+		    const char *what)
+{
+	struct event_subject subject = inventory_link_subject(w->services.inventory, node->guid, 0);
+
+	if (ar->reboots != node->reboots)
+		return;
+	ARRAY_EACH (block, ar->entries, ar->nentries)
+		block->known = false;
+	ARRAY_EACH (block, ar->groups, ar->ngroups)
+		block->known = false;
+	subject.name = node->name;
+	event_log_add(w->services.events, LOG_WARNING, "audit", &subject, NULL,
+		      "%s: %s of adaptive routing differ from what was written, are written again",
+		      node->name, what);
+	if (++ar->differed > DIFFERS_MOST)
+		ar_fails(w, node, "it does not keep what it acknowledged");
+	fabric_request_reroute(w->fabric, "adaptive routing differs from what was written");
+}
+
+/* ---- Requests and answers -------------------------------------------------------------------- */
+
+static bool make(void *owner, const struct batch_job *job, struct batch_request *r)
+{
+	struct writer *w = owner;
+	const struct inv_node *node = inventory_find(w->services.inventory, (uintptr_t)job->object);
+	struct ar_switch *ar = node ? ar_of(node) : NULL;
+	struct wire_ar_info info;
+
+	if (!ar || node->gone || node->silent || ar->stage == PLAIN)
+		return false;
+	r->via.path = node->path;
+	r->via.stamp = w->services.inventory->clock;
+	r->mad.device = node->guid;
+	r->mad.urgent = job->urgent;
+	r->mad.method = job->kind == JOB_GROUPS || job->kind == JOB_ON ? WIRE_SET : WIRE_GET;
+	switch ((enum job)job->kind) {
+	case JOB_GROUPS:
+	case JOB_GROUPS_READ:
+		if (job->arg >= ar->ngroups)
+			return false;
+		r->mad.attr_id = WIRE_AR_GROUPS;
+		r->mad.attr_mod = job->arg << ar->group_bit;
+		if (job->kind == JOB_GROUPS_READ)
+			break;
+		memcpy(r->data, ar->groups[job->arg].data, WIRE_SMP_DATA);
+		ar->groups[job->arg].busy = true;
+		break;
+	case JOB_ENTRIES_READ:
+		r->mad.attr_id = WIRE_AR_LFT;
+		r->mad.attr_mod = job->arg << ar->lft_bit;
+		break;
+	case JOB_INFO:
+	case JOB_ON:
+	case JOB_ON_READ:
+		r->mad.attr_id = WIRE_ADAPTIVE_INFO;
+		if (job->kind != JOB_ON)
+			break;
+		if (ar->stage != READY)
+			return false;
+		ar->stage = TURNING;
+		ar->was_set = false;
+		memcpy(r->data, ar->raw, WIRE_SMP_DATA);
+		info = ar->info;
+		info.on = true;
+		info.fr = info.fr_able;
+		info.group_top =
+			ar->ngroups * 2u < info.group_cap ? ar->ngroups * 2u : info.group_cap - 1u;
+		wire_ar_info_encode(&info, r->data);
+		break;
+	}
+	return true;
+}
+
+static void groups_answered(struct writer *w, const struct inv_node *node, struct ar_switch *ar,
+			    const struct batch_job *job, const uint8_t *data)
+{
+	struct block *block = job->arg < ar->ngroups ? &ar->groups[job->arg] : NULL;
+	bool same = block && data && !memcmp(data, block->data, WIRE_SMP_DATA);
+	struct batch_job again = *job;
+
+	again.tries++;
+	if (!block)
+		return;
+	if (job->kind == JOB_GROUPS_READ) {
+		if (block->known && data && !same && w->phase == SETTLED)
+			differs(w, node, ar, "groups");
+		else if (block->known && data && !same)
+			ar_fails(w, node, "it does not hold the groups that it acknowledged");
+		return;
+	}
+	block->busy = false;
+	block->known = same;
+	if (same)
+		ar_add_job(w, JOB_GROUPS_READ, ar, job->arg);
+	else if (job->tries + 1 < TRIES)
+		batch_add(w->batch, &again);
+	else
+		ar_fails(w, node, "it rejects groups, or does not answer");
+	if ((same || job->tries + 1 >= TRIES) && job->wave == w->epoch && w->awaited &&
+	    !--w->awaited)
+		shrunk(w);
+}
+
+static void info_answered(struct writer *w, const struct inv_node *node, struct ar_switch *ar,
+			  const struct batch_job *job, const uint8_t *data)
+{
+	struct wire_ar_info info = { 0 };
+	bool on;
+
+	if (data)
+		wire_ar_info_decode(data, &info);
+	on = info.on;
+	if (job->kind == JOB_INFO) {
+		if (ar->stage != JOINS)
+			return;
+		if (data)
+			take_info(ar, data);
+		ar->why = !data ? "it does not answer" : judge(w, node, ar);
+		if (on)
+			ar->why = "another manager turned it on";
+		ar->failed = ar->why != NULL;
+		if (ar->why)
+			ar->stage = PLAIN;
+		return;
+	}
+	if (ar->stage != TURNING)
+		return;
+	if (job->kind == JOB_ON) {
+		ar->was_set = true;
+		ar_add_job(w, JOB_ON_READ, ar, 0);
+		return;
+	}
+	if (data && on) {
+		take_info(ar, data);
+		ar->stage = ON;
+		ar->differed = 0;
+		w->turned++;
+	} else if (data) { /* its LFT is in force, and older than its entries */
+		ar->why = "it does not turn on";
+		ar->failed = true;
+		ar->stage = PLAIN;
+		program_forget(w->services.program, node->guid);
+		fabric_request_reroute(w->fabric, "a switch did not turn on adaptive routing");
+	} else if (job->tries + 1 < TRIES) {
+		batch_add(w->batch, &(struct batch_job){ .object = job->object,
+							 .kind = JOB_ON_READ,
+							 .tries = job->tries + 1 });
+	} else {
+		w->leave(w->arg, node, ar->raw);
+	}
+}
+
+static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
+		     const struct mad_answer *answer)
+{
+	struct writer *w = owner;
+	const struct inv_node *node = inventory_find(w->services.inventory, (uintptr_t)job->object);
+	struct ar_switch *ar = node ? ar_of(node) : NULL;
+	const uint8_t *data = answer->result == MAD_OK ? answer->data : NULL;
+	bool same;
+
+	if (answer->result != MAD_TIMEOUT)
+		inventory_path_result(w->services.inventory, &via->path, true, via->stamp);
+	if (!ar)
+		return;
+	switch ((enum job)job->kind) {
+	case JOB_GROUPS:
+	case JOB_GROUPS_READ:
+		groups_answered(w, node, ar, job, data);
+		break;
+	case JOB_ENTRIES_READ:
+		same = data && job->arg < ar->nentries &&
+		       !memcmp(data, ar->entries[job->arg].data, WIRE_SMP_DATA);
+		if (ar->stage == READY && !(same && ar->entries[job->arg].known))
+			ar_fails(w, node, "it does not hold the entries that it acknowledged");
+		if (ar->stage == ON && w->phase == SETTLED && data && !same &&
+		    job->arg < ar->nentries && ar->entries[job->arg].known)
+			differs(w, node, ar, "entries");
+		break;
+	case JOB_INFO:
+	case JOB_ON:
+	case JOB_ON_READ:
+		info_answered(w, node, ar, job, data);
+		break;
+	}
+}
+
+/* A job that make() refuses; a switch that has gone is found again when it comes back. */
+static void unwanted(void *owner, const struct batch_job *job)
+{
+	struct writer *w = owner;
+
+	if (job->kind == JOB_GROUPS && job->wave == w->epoch && w->awaited && !--w->awaited)
+		shrunk(w);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+void writer_configure(struct writer *w)
+{
+	INVENTORY_EACH (w->services.inventory, node) {
+		struct ar_switch *ar = ar_of(node);
+
+		if (ar && !w->services.conf->routing.adaptive && ar->stage >= TURNING)
+			w->leave(w->arg, node, ar->raw);
+		else if (ar && !w->services.conf->routing.adaptive)
+			ar->stage = PLAIN;
+		else if (ar)
+			ar->failed = false;
+	}
+	if (!w->services.conf->routing.adaptive)
+		alert_end(w->services.alerts, OFF, NULL);
+}
+
+unsigned writer_members(const struct writer *w, uint32_t sw, uint16_t lid, struct ar_ports *ports)
+{
+	const struct inv_node *node =
+		w && w->topo ? inventory_find(w->services.inventory, w->topo->nodes[sw].guid)
+			     : NULL;
+	const struct ar_switch *ar = node ? ar_of(node) : NULL;
+	struct wire_ar_entry entry;
+	unsigned count = 0;
+
+	if (!ar || ar->stage != ON || !ar_held_entry(ar, lid, &entry) ||
+	    entry.state != WIRE_AR_FREE || !ar_held_group(ar, entry.group, ports))
+		return 0;
+	for (unsigned i = 0; i < 4; i++)
+		count += __builtin_popcountll(ports->word[i]);
+	return count;
+}
+
+struct writer *writer_new(struct fabric *fabric, const json_t *packings, writer_leave_fn *leave,
+			  void *arg)
+{
+	static const struct batch_ops ops = {
+		.make = make, .done = answered, .unwanted = unwanted, .idle = idle
+	};
+	struct writer *w = mem_new(w);
+
+	w->fabric = fabric;
+	w->services = fabric_services(fabric);
+	w->packings = packings;
+	w->leave = leave;
+	w->arg = arg;
+	w->batch = batch_new(w->services.loop, w->services.mad, &ops, w);
+	w->patience = loop_timer_new(w->services.loop, shrunk, w);
+	w->prove = loop_timer_new(w->services.loop, begin_groups, w);
+	w->audit = loop_timer_new(w->services.loop, audit_cb, w);
+	loop_timer_set(w->audit, AUDIT_US);
+	w->entries = ar_entries;
+	w->entries.arg = w;
+	inventory_open_column(w->services.inventory, INV_AR_SWITCH, sizeof(struct ar_switch *),
+			      removed);
+	program_use_entries(w->services.program, &w->entries);
+	return w;
+}
+
+void writer_free(struct writer *w)
+{
+	if (!w)
+		return;
+	program_use_entries(w->services.program, NULL);
+	INVENTORY_EACH (w->services.inventory, node)
+		removed(ar_cell(node));
+	batch_free(w->batch);
+	loop_timer_free(w->patience);
+	loop_timer_free(w->prove);
+	loop_timer_free(w->audit);
+	drop_next(w);
+	drop_base(w);
+	drop_changes(w);
+	topo_unref(w->topo);
+	lid_map_free(w->lids);
+	free(w);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * write: brings groups and entries of adaptive routing to the switches (adaptive_routing = "on").
+ *
+ * A switch that joins gets its groups, then its entries, each read back, and is turned on last. It
+ * joins in quiet, and only with what the proof allows (routing/proof/check_groups.c) for the tables
+ * in force. From then on its entries, which have the ports of the tables, are written in the place
+ * of its LFT, in the same order (program.h).
+ *
+ * When tables change, a LID is one of these, by the choices that each switch has for it:
+ *   less   all that it may choose from now on it could choose before: groups shrink at once, for
+ *          each mixture of old and new is a part of what was proven
+ *   more   all that it could choose it may choose from now on: entries stay as they are until the
+ *          new tables are written and their groups proven, then groups grow
+ *   other  neither: its entries become Static ahead of the new tables, which then come in the order
+ *          that is safe for them, and Free behind the proof
+ * Choices are compared with those of the latest publication that was written as a whole; what came
+ * between counts as well. A link that is down is no choice.
+ *
+ * A switch that rejects or does not hold what it was sent is turned off, and one that boots has
+ * forgotten all: it joins again.
+ */
+#pragma once
+
+#include "fm/fabric/module.h"
+#include "fm/inventory/inventory.h"
+#include "routing/adaptive/groups.h"
+
+struct writer;
+
+/*
+ * packings: rows of probe.h by device, borrowed. leave: the switch has it on, with that
+ * AdaptiveRoutingInfo, and is to be turned off; writer_left() follows before its LFT is written.
+ */
+typedef void writer_leave_fn(void *arg, const struct inv_node *sw, const uint8_t info[64]);
+struct writer *writer_new(struct fabric *fabric, const json_t *packings, writer_leave_fn *leave,
+			  void *arg);
+void writer_free(struct writer *w); /* NULL is fine; what is on stays on */
+
+/* The switch has adaptive routing, which is off, with that AdaptiveRoutingInfo. */
+void writer_offer(struct writer *w, const struct inv_node *sw, const uint8_t info[64]);
+/* It is on, and stays so, if fmd can write it; true: nobody is to turn it off. */
+bool writer_adopt(struct writer *w, const struct inv_node *sw, const uint8_t info[64]);
+void writer_left(struct writer *w, const struct inv_node *sw);
+bool writer_is_on(const struct writer *w, const struct inv_node *sw);
+/* What the switch is to be turned on for is over, or begins: by the configuration. */
+void writer_configure(struct writer *w);
+
+/* In the hooks of these names, behind FABRIC_PUBLISHED and FABRIC_SETTLED. */
+void writer_published(struct writer *w);
+/* The same, of tables. */
+void writer_programmed(struct writer *w, const struct program_result *result);
+/* In quiet: who can joins. */
+void writer_settled(struct writer *w);
+
+/*
+ * How many ports a switch of the published snapshot chooses from for a LID, into `ports`; 0 = it
+ * has the one of its table.
+ */
+unsigned writer_members(const struct writer *w, uint32_t sw, uint16_t lid, struct ar_ports *ports);

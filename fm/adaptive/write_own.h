@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * write's own parts (write.h): entries.c says what a switch is to hold and compares publications,
+ * write.c brings it there step by step.
+ */
+#pragma once
+
+#include "fm/adaptive/write.h"
+#include "fm/mad/batch.h"
+#include "fm/mad/wire_optional.h"
+#include "fm/program/program.h"
+
+enum stage { PLAIN, JOINS, READY, TURNING, ON };
+enum phase { SETTLED, SHRINKS, TABLES, ASKS, GROUPS, STATES, READS, TURNS };
+enum job { JOB_INFO, JOB_GROUPS, JOB_GROUPS_READ, JOB_ENTRIES_READ, JOB_ON, JOB_ON_READ };
+enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES }; /* of a LID's choices, by `changes` */
+
+struct block {
+	uint8_t data[WIRE_SMP_DATA]; /* as it was sent last, or read */
+	bool known;		     /* acknowledged */
+	bool busy;		     /* of groups: it was sent, and not answered */
+	bool reads;		     /* of entries: a Get is on its way */
+};
+
+struct ar_switch {
+	guid_t guid;
+	uint32_t row; /* in the published snapshot, TOPO_NONE = not there */
+	enum stage stage;
+	const char *why; /* it cannot join, a literal */
+	bool failed;	 /* it was tried, and why says what it did not do */
+	bool was_set;	 /* of TURNING: that it is on was acknowledged, or timed out */
+	uint8_t raw[WIRE_SMP_DATA], reboots;
+	struct wire_ar_info info;
+	unsigned lft_bit, group_bit;
+	bool stacked;
+	unsigned differed; /* findings of the audit */
+	struct block *entries, *groups;
+	uint32_t nentries, ngroups;
+};
+
+struct writer {
+	struct fabric *fabric;
+	struct fabric_services services;
+	const json_t *packings;
+	writer_leave_fn *leave;
+	void *arg;
+	struct batch *batch;
+	struct loop_timer *patience, *prove, *audit;
+	struct { /* what was read again last */
+		guid_t sw;
+		uint32_t block; /* entries, then groups */
+	} audited;
+	struct program_entries entries;
+	enum phase phase;
+	const struct topo *topo; /* published, referenced */
+	struct lid_map *lids;
+	struct ar_groups *next; /* of it; NULL = all is Static */
+	uint8_t *changes;	/* by LID */
+	uint32_t nchanges;
+	bool grows; /* GROUPS was reached since the last settled publication */
+	bool proven;
+	unsigned awaited; /* groups that shrink, of this publication */
+	uint8_t epoch;	  /* its number, in jobs */
+	unsigned turned;  /* on, since the last event */
+	struct {	  /* the latest publication that was written as a whole */
+		const struct topo *topo;
+		struct tables tables;
+		struct ar_groups *groups; /* NULL: there is none */
+	} base;
+};
+
+/* NULL: it is not known to have adaptive routing. */
+static inline struct ar_switch **ar_cell(const struct inv_node *node)
+{
+	return inv_node_cell(node, INV_AR_SWITCH, sizeof(struct ar_switch *));
+}
+static inline struct ar_switch *ar_of(const struct inv_node *node)
+{
+	return *ar_cell(node);
+}
+
+/* Queues a request to the switch. */
+void ar_add_job(struct writer *w, enum job kind, const struct ar_switch *ar, uint32_t arg);
+/* It did not do what it has to, a literal: it stays plain, or is turned off. */
+void ar_fails(struct writer *w, const struct inv_node *node, const char *why);
+
+/* ---- entries.c ------------------------------------------------------------------------------- */
+
+/* What program asks (program.h); arg is the writer. */
+extern const struct program_entries ar_entries;
+
+/* Sends groups that the switch is to hold by now and does not. */
+void ar_write_groups(struct writer *w, struct ar_switch *ar);
+/* Whether the highest LID has a place in the modifier. */
+bool ar_fits(const struct writer *w, const struct ar_switch *ar);
+/* What the switch is known to hold of a group, and of a LID's entry; false: that is not known. */
+bool ar_held_group(const struct ar_switch *ar, unsigned id, struct ar_ports *ports);
+bool ar_held_entry(const struct ar_switch *ar, uint32_t lid, struct wire_ar_entry *entry);
+/* Compares what was published with the base, by LID (writer.changes). */
+void ar_compare(struct writer *w, const struct tables *tables);

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * adaptive_routing = "on": what switches hold is followed over all choices that they have, also
+ * behind each single Set while something changes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "fm/adaptive/module.h"
+#include "fm/mad/wire_optional.h"
+#include "tests/fabric/double_own.h"
+#include "tests/lib/sm_pair.h"
+#include "topology/base/sort.h"
+
+#define TOP 1000
+
+/* ---- All choices ----------------------------------------------------------------------------- */
+
+enum end { NEW, OPEN, ARRIVES, LOST, LOOPS };
+
+struct search {
+	const struct world *w;
+	uint16_t lid;
+	enum end end[64]; /* by node */
+};
+
+static enum end follow(struct search *s, const struct dnode *node)
+{
+	uint32_t index = (uint32_t)(node - s->w->hw->nodes);
+	struct double_ports exits;
+	enum end worst = ARRIVES;
+
+	if (!is_switch(node))
+		return node->ports[1].info.lid == s->lid ? ARRIVES : LOST;
+	if (s->end[index] == OPEN)
+		return LOOPS;
+	if (s->end[index] != NEW)
+		return s->end[index];
+	s->end[index] = OPEN;
+	if (adaptive_forwards(node)) {
+		adaptive_exits(node, s->lid, &exits);
+	} else {
+		exits = (struct double_ports){ 0 };
+		double_ports_add(&exits, s->lid < node->lft_size ? node->lft[s->lid] : LFT_NONE);
+	}
+	if (double_ports_next(&exits, 0) == 256)
+		worst = LOST;
+	for (unsigned num = double_ports_next(&exits, 0); num < 256;
+	     num = double_ports_next(&exits, num + 1)) {
+		enum end end = LOST;
+
+		if (num && num <= node->ni.nports && node->ports[num].peer &&
+		    node->ports[num].info.phys_state == PHYS_LINK_UP)
+			end = follow(s, node->ports[num].peer->node);
+		worst = end > worst ? end : worst;
+	}
+	return s->end[index] = worst;
+}
+
+/* From all leaves to all hosts: the worst end of any choice. */
+static enum end worst(const struct world *w)
+{
+	const struct topo *t = w->design;
+	enum end worst = ARRIVES;
+
+	for (uint32_t host = 0; host < t->ncas; host++) {
+		struct search s = { .w = w, .lid = lid_of(w, host) };
+
+		for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+			enum end end;
+
+			if (t->nodes[sw].level)
+				continue;
+			end = follow(&s, double_node(w->hw, t->nodes[sw].guid));
+			worst = end > worst ? end : worst;
+		}
+	}
+	return worst;
+}
+
+struct watch {
+	const struct world *w;
+	unsigned loops, groups, entries, plain, off;
+};
+
+static void set_seen(void *arg, guid_t node, uint16_t attr_id, uint32_t attr_mod)
+{
+	struct watch *watch = arg;
+
+	watch->groups += attr_id == WIRE_AR_GROUPS;
+	watch->entries += attr_id == WIRE_AR_LFT;
+	watch->plain += attr_id == WIRE_LFT;
+	watch->off += attr_id == WIRE_ADAPTIVE_INFO &&
+		      !adaptive_forwards(double_node(watch->w->hw, node));
+	if (attr_id == WIRE_AR_GROUPS || attr_id == WIRE_AR_LFT || attr_id == WIRE_LFT ||
+	    attr_id == WIRE_ADAPTIVE_INFO)
+		watch->loops += worst(watch->w) == LOOPS;
+}
+
+/* ---- Fabrics --------------------------------------------------------------------------------- */
+
+/* Eight leaves with four hosts, and two links to each of four spines. */
+static struct topo *two_tiers(void)
+{
+	static const unsigned m[] = { 4, 8 }, up[] = { 1, 4 }, links[] = { 1, 2 };
+	char err[256];
+
+	return generate_pgft(2, m, up, links, err, sizeof(err));
+}
+
+static struct topo *three_tiers(void)
+{
+	static const unsigned m[] = { 3, 3, 3 }, up[] = { 1, 3, 3 }, links[] = { 1, 1, 1 };
+	char err[256];
+
+	return generate_pgft(3, m, up, links, err, sizeof(err));
+}
+
+static void able(const struct world *w, uint32_t sw, uint64_t seed)
+{
+	const struct double_packing packing = double_packing_draw(seed, TOP);
+
+	double_adaptive_able(w->hw, w->design->nodes[sw].guid, &packing, NULL);
+}
+
+static void packing_row(const struct world *w, uint64_t seed, char row[256])
+{
+	const struct double_packing packing = double_packing_draw(seed, TOP);
+
+	unsigned device = double_node(w->hw, w->design->nodes[0].guid)->ni.device;
+
+	snprintf(row, 256,
+		 "0x%04x - {\"device\":\"0x%04x\",\"lft\":{\"bit\":%u},\"group\":{\"bit\":%u},"
+		 "\"subgroups\":\"%s\"}\n",
+		 device, device, packing.lft_block, packing.group_block,
+		 packing.stacked ? "stacked" : "interleaved");
+}
+
+static unsigned count_on(const struct world *w)
+{
+	unsigned count = 0;
+
+	for (uint32_t sw = 0; sw < w->design->nswitches; sw++)
+		count += adaptive_forwards(double_node(w->hw, w->design->nodes[sw].guid));
+	return count;
+}
+
+/* Entries that leave a choice. */
+static unsigned count_free(const struct world *w)
+{
+	unsigned count = 0;
+
+	for (uint32_t sw = 0; sw < w->design->nswitches; sw++)
+		for (uint32_t host = 0; host < w->design->ncas; host++) {
+			struct wire_ar_entry entry;
+
+			count += double_adaptive_entry(w->hw, w->design->nodes[sw].guid,
+						       lid_of(w, host), &entry) &&
+				 entry.state == WIRE_AR_FREE;
+		}
+	return count;
+}
+
+/* What has it on holds the ports of the tables as well. */
+static void assert_entries_have_the_ports(const struct world *w)
+{
+	const struct topo *t = fabric_topo(w->fabric);
+
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= fabric_tables(w->fabric)->top; lid++) {
+			struct wire_ar_entry entry;
+
+			if (double_adaptive_entry(w->hw, t->nodes[sw].guid, (uint16_t)lid, &entry))
+				assert_int_equal(entry.port,
+						 tables_row(fabric_tables(w->fabric), sw)[lid]);
+		}
+}
+
+static void begin(struct world *w, struct topo *design, uint64_t seed)
+{
+	char row[256];
+
+	world_init(w, design);
+	w->conf.audit.rate = 100;
+	run_for(w, 5 * SECOND_US);
+	for (uint32_t sw = 0; sw < w->design->nswitches; sw++)
+		able(w, sw, seed);
+	w->conf.routing.adaptive = 1;
+	packing_row(w, seed, row);
+	assert_true(restart_with(w, "ar_packing", row));
+	run_for(w, 60 * SECOND_US);
+	assert_true(is_up(w));
+}
+
+static void assert_on(const struct world *w, unsigned count)
+{
+	assert_int_equal(count_on(w), count);
+	assert_true(count_free(w) > 0);
+	assert_entries_have_the_ports(w);
+	assert_int_equal(worst(w), ARRIVES);
+	assert_int_equal(dead_pairs(w), 0);
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+static void groups_entries_and_on_are_written_by_any_packing(void **state)
+{
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct world w;
+
+		begin(&w, two_tiers(), seed);
+		assert_on(&w, w.design->nswitches);
+		assert_int_equal(count_logged(&w, "adaptive-routing-on", ""), 1);
+		assert_int_equal(count_alerts(&w, "", ""), 0);
+		world_fini(&w);
+	}
+}
+
+static void off_writes_nothing_of_it(void **state)
+{
+	struct world w;
+
+	world_init(&w, two_tiers());
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		able(&w, sw, 3);
+	run_for(&w, 120 * SECOND_US);
+	assert_int_equal(count_on(&w), 0);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_ADAPTIVE_INFO), 0);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_AR_GROUPS), 0);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_AR_LFT), 0);
+	assert_hardware_holds_the_tables(&w);
+	world_fini(&w);
+}
+
+/* Each Set on the way is followed by a look at all choices. */
+static void cut_and_join(struct world *w, guid_t node, unsigned port)
+{
+	struct watch watch = { .w = w };
+
+	double_on_set(w->hw, set_seen, &watch);
+	double_cut(w->hw, node, port);
+	run_for(w, 20 * SECOND_US);
+	assert_int_equal(watch.plain, 0);
+	assert_on(w, w->design->nswitches);
+	double_join(w->hw, node, port);
+	run_for(w, 90 * SECOND_US);
+	double_on_set(w->hw, NULL, NULL);
+	assert_int_equal(watch.loops, 0);
+	assert_int_equal(watch.plain, 0);
+	assert_on(w, w->design->nswitches);
+}
+
+static void no_choice_loops_while_links_fall_and_come_back(void **state)
+{
+	struct topo *(*const designs[])(void) = { two_tiers, three_tiers };
+
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned sw = 0; sw < 3; sw++) {
+			struct world w;
+			unsigned before;
+
+			begin(&w, designs[i](), 20 + i);
+			before = count_free(&w);
+			for (unsigned num = 1; num <= w.design->nodes[sw].nports; num++) {
+				const struct topo_port *port = topo_port(w.design, sw, num);
+				const struct topo_port *peer =
+					port->peer == TOPO_NONE ? NULL : topo_peer(w.design, port);
+
+				if (peer && peer->node < w.design->nswitches && num % 3 == 0)
+					cut_and_join(&w, w.design->nodes[sw].guid, num);
+			}
+			assert_int_equal(count_free(&w), before);
+			world_fini(&w);
+		}
+}
+
+/* Changes that come while earlier ones are being written. */
+static void no_choice_loops_in_a_storm(void **state)
+{
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct watch watch = { 0 };
+		uint64_t random = seed * 7919;
+		struct world w;
+
+		begin(&w, three_tiers(), 30 + seed);
+		watch.w = &w;
+		double_on_set(w.hw, set_seen, &watch);
+		for (unsigned i = 0; i < 40; i++) {
+			uint32_t sw = (uint32_t)(random_next(&random) % w.design->nswitches);
+			unsigned num = 1 + random_next(&random) % w.design->nodes[sw].nports;
+			const struct topo_port *port = topo_port(w.design, sw, num);
+
+			if (port->peer == TOPO_NONE ||
+			    topo_peer(w.design, port)->node >= w.design->nswitches)
+				continue;
+			(random_next(&random) % 3 ? double_cut : double_join)(
+				w.hw, w.design->nodes[sw].guid, num);
+			run_for(&w, random_next(&random) % 20000);
+		}
+		for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+			for (unsigned num = 1; num <= w.design->nodes[sw].nports; num++)
+				double_join(w.hw, w.design->nodes[sw].guid, num);
+		run_for(&w, 300 * SECOND_US);
+		double_on_set(w.hw, NULL, NULL);
+		assert_int_equal(watch.loops, 0);
+		assert_on(&w, w.design->nswitches);
+		world_fini(&w);
+	}
+}
+
+static void a_cut_writes_few_blocks(void **state)
+{
+	struct watch watch = { 0 };
+	struct world w;
+	uint32_t leaf;
+
+	begin(&w, two_tiers(), 5);
+	leaf = far_leaf(&w);
+	watch.w = &w;
+	double_on_set(w.hw, set_seen, &watch);
+	double_cut(w.hw, w.design->nodes[leaf].guid, uplink_of(w.design, leaf));
+	run_for(&w, 20 * SECOND_US);
+	double_on_set(w.hw, NULL, NULL);
+	/* The leaf's group of all uplinks loses one; the spine's of two links has none left. */
+	assert_int_equal(watch.groups, 1);
+	assert_in_range(watch.entries, 1, 6);
+	assert_int_equal(watch.plain, 0);
+	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
+static void a_switch_that_boots_joins_again(void **state)
+{
+	struct world w;
+
+	begin(&w, two_tiers(), 6);
+	double_reboot(w.hw, w.design->nodes[far_leaf(&w)].guid);
+	run_for(&w, 120 * SECOND_US);
+	assert_true(is_up(&w));
+	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
+static void it_goes_away_again_with_all_tables_in_place(void **state)
+{
+	struct world w;
+
+	begin(&w, two_tiers(), 7);
+	w.conf.routing.adaptive = 0;
+	fabric_configure(w.fabric, &w.conf);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(count_on(&w), 0);
+	assert_hardware_holds_the_tables(&w);
+	assert_int_equal(dead_pairs(&w), 0);
+	w.conf.routing.adaptive = 1;
+	fabric_configure(w.fabric, &w.conf);
+	run_for(&w, 60 * SECOND_US);
+	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
+/* Those of another packing, those that refuse, and those that can't. */
+static void a_mixture_delivers_and_names_who_stays_plain(void **state)
+{
+	const enum double_ar_answers how[] = { DOUBLE_AR_REFUSES, DOUBLE_AR_GARBAGE,
+					       DOUBLE_AR_ZEROS, DOUBLE_AR_NEAR };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(how); i++) {
+		struct world w;
+		char row[256];
+
+		world_init(&w, two_tiers());
+		run_for(&w, 5 * SECOND_US);
+		for (uint32_t sw = 0; sw < w.design->nswitches; sw += sw == 1 ? 2 : 1)
+			able(&w, sw, 9);
+		double_adaptive_answers(w.hw, w.design->nodes[0].guid, how[i]);
+		w.conf.routing.adaptive = 1;
+		packing_row(&w, 9, row);
+		assert_true(restart_with(&w, "ar_packing", row));
+		run_for(&w, 120 * SECOND_US);
+		assert_on(&w, w.design->nswitches - 2);
+		assert_int_equal(count_alerts(&w, "adaptive-routing", "stays off at 1 switch"), 1);
+		(void)cut_and_join;
+		world_fini(&w);
+	}
+}
+
+static void without_a_probe_nothing_is_written(void **state)
+{
+	struct world w;
+
+	world_init(&w, two_tiers());
+	run_for(&w, 5 * SECOND_US);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		able(&w, sw, 9);
+	stop_fabric(&w);
+	w.conf.routing.adaptive = 1;
+	start_fabric(&w);
+	run_for(&w, 120 * SECOND_US);
+	assert_int_equal(count_on(&w), 0);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_AR_GROUPS), 0);
+	assert_int_equal(count_alerts(&w, "adaptive-routing", "fmctl probe ar"), 1);
+	world_fini(&w);
+}
+
+/* Also what another manager left: its groups are none of ours. */
+static void a_restart_and_a_take_over_keep_it_on(void **state)
+{
+	struct double_ar_plan plan = double_ar_plan_draw(4);
+	struct watch watch = { 0 };
+	struct world w;
+
+	begin(&w, two_tiers(), 10);
+	watch.w = &w;
+	stop_fabric(&w);
+	double_on_set(w.hw, set_seen, &watch);
+	start_fabric(&w);
+	run_for(&w, 90 * SECOND_US);
+	assert_on(&w, w.design->nswitches);
+	stop_fabric(&w);
+	plan.hbf = false;
+	plan.plfts = plan.tables = 1;
+	double_adaptive_run(w.hw, &plan);
+	start_fabric(&w);
+	run_for(&w, 90 * SECOND_US);
+	double_on_set(w.hw, NULL, NULL);
+	assert_on(&w, w.design->nswitches);
+	assert_int_equal(watch.plain + watch.off, 0);
+	assert_int_equal(watch.loops, 0);
+	world_fini(&w);
+}
+
+static void what_somebody_else_wrote_is_found_and_written_again(void **state)
+{
+	struct world w;
+	struct dar *ar;
+	uint16_t lid;
+
+	begin(&w, two_tiers(), 11);
+	ar = double_node(w.hw, w.design->nodes[far_leaf(&w)].guid)->ar;
+	lid = lid_of(&w, 0);
+	ar->lft[0].blocks[lid / WIRE_AR_LFT_BLOCK * WIRE_SMP_DATA +
+			  lid % WIRE_AR_LFT_BLOCK * WIRE_AR_ENTRY_BYTES + 1] ^= 1;
+	run_for(&w, 30 * SECOND_US);
+	assert_int_equal(count_logged(&w, "audit", "entries of adaptive routing"), 1);
+	assert_on(&w, w.design->nswitches);
+	memset(ar->groups[0][0].blocks, 0, WIRE_SMP_DATA);
+	run_for(&w, 30 * SECOND_US);
+	assert_int_equal(count_logged(&w, "audit", "groups of adaptive routing"), 1);
+	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(groups_entries_and_on_are_written_by_any_packing),
+		cmocka_unit_test(off_writes_nothing_of_it),
+		cmocka_unit_test(no_choice_loops_while_links_fall_and_come_back),
+		cmocka_unit_test(no_choice_loops_in_a_storm),
+		cmocka_unit_test(a_cut_writes_few_blocks),
+		cmocka_unit_test(a_switch_that_boots_joins_again),
+		cmocka_unit_test(it_goes_away_again_with_all_tables_in_place),
+		cmocka_unit_test(a_mixture_delivers_and_names_who_stays_plain),
+		cmocka_unit_test(without_a_probe_nothing_is_written),
+		cmocka_unit_test(a_restart_and_a_take_over_keep_it_on),
+		cmocka_unit_test(what_somebody_else_wrote_is_found_and_written_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
