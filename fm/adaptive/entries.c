@@ -4,6 +4,27 @@
 
 #define NO_SET UINT32_MAX
 
+void ar_fails(struct writer *w, const struct inv_node *node, const char *why)
+{
+	struct ar_switch *ar = ar_of(node);
+	bool on = ar->stage >= TURNING;
+
+	ar->why = why;
+	ar->failed = true;
+	if (on)
+		w->leave(w->arg, node, ar->raw);
+	else
+		ar->stage = PLAIN;
+}
+
+void ar_add_job(struct writer *w, enum job kind, const struct ar_switch *ar, uint32_t arg)
+{
+	batch_add(w->batch, &(struct batch_job){ .object = (void *)ar->guid,
+						 .kind = kind,
+						 .arg = arg,
+						 .urgent = w->phase == SHRINKS });
+}
+
 /* It forwards by its entries, or is about to; one that has booted does not. */
 static bool has_entries(void *arg, const struct inv_node *node)
 {
@@ -85,11 +106,11 @@ static const struct ar_group *group_named(const struct writer *w, uint32_t row, 
 	return NULL;
 }
 
-static const struct ar_group *group_wanted(const struct writer *w, uint32_t row, uint32_t lid)
+static const struct ar_group *group_at(const struct ar_groups *g, uint32_t row, uint32_t lid)
 {
-	unsigned place = w->next ? ar_place(w->next, row, lid) : 0;
+	unsigned place = g ? ar_place(g, row, lid) : 0;
 
-	return place ? &w->next->list[w->next->first[row] + place - 1] : NULL;
+	return place ? &g->list[g->first[row] + place - 1] : NULL;
 }
 
 /* Sends the block unless the switch holds it so. */
@@ -104,7 +125,6 @@ static void send_groups(struct writer *w, struct ar_switch *ar, uint32_t at,
 	block->known = false;
 	if (block->busy) /* it is compared when it is answered, and goes again */
 		return;
-	w->awaited++;
 	ar_add_job(w, JOB_GROUPS, ar, at);
 }
 
@@ -171,11 +191,12 @@ static bool is_ready(const struct writer *w, const struct ar_switch *ar,
 static bool may_be_free(const struct writer *w, const struct ar_switch *ar, uint32_t lid,
 			uint16_t *id)
 {
-	const struct ar_group *wanted = ar->row == TOPO_NONE ? NULL : group_wanted(w, ar->row, lid);
+	const struct ar_group *wanted;
 	struct wire_ar_entry entry;
 
 	if (ar->row == TOPO_NONE)
 		return false;
+	wanted = group_at(w->next, ar->row, lid);
 	if (w->phase >= STATES) {
 		*id = wanted ? wanted->id : 0;
 		return wanted && is_ready(w, ar, wanted);
@@ -215,6 +236,22 @@ static void make_part(const struct writer *w, const struct ar_switch *ar, uint32
 	}
 }
 
+/* Whether the part holds these ports; of LIDs that nothing changes but ports, that is all. */
+static bool holds_ports(const struct writer *w, const uint8_t *data, uint32_t part,
+			const uint8_t *ports, bool *all)
+{
+	struct wire_ar_entry entry;
+	bool holds = true;
+
+	*all = w->phase < STATES && (part + 1) * WIRE_AR_LFT_BLOCK <= w->nchanges;
+	for (unsigned i = 0; i < WIRE_AR_LFT_BLOCK && *all; i++) {
+		*all = !w->changes[part * WIRE_AR_LFT_BLOCK + i];
+		wire_ar_entry_decode(data + i * WIRE_AR_ENTRY_BYTES, &entry);
+		holds &= entry.port == ports[i];
+	}
+	return holds;
+}
+
 static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
 		       const uint8_t ports[TABLES_BLOCK])
 {
@@ -225,13 +262,19 @@ static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
 
 	for (unsigned i = 0; ar->row != TOPO_NONE && ar_fits(w, ar) && i < PROGRAM_PARTS; i++) {
 		uint32_t part = block * PROGRAM_PARTS + i;
+		const uint8_t *wanted = ports + i * WIRE_AR_LFT_BLOCK;
+		bool same, all = false;
 
 		if (part * WIRE_AR_LFT_BLOCK > w->lids->top)
 			break;
-		make_part(w, ar, part, ports + i * WIRE_AR_LFT_BLOCK, data);
-		if (part >= ar->nentries || !ar->entries[part].known ||
-		    memcmp(ar->entries[part].data, data, WIRE_SMP_DATA) != 0)
-			parts |= 1u << i;
+		same = part < ar->nentries && ar->entries[part].known;
+		if (same)
+			same = holds_ports(w, ar->entries[part].data, part, wanted, &all);
+		if (same && !all) {
+			make_part(w, ar, part, wanted, data);
+			same = !memcmp(ar->entries[part].data, data, WIRE_SMP_DATA);
+		}
+		parts |= same ? 0 : 1u << i;
 	}
 	return parts;
 }
@@ -259,6 +302,7 @@ static void request_entries(void *arg, const struct inv_node *node, uint32_t par
 		return;
 	make_part(arg, ar, part, ports, block->data);
 	block->known = false;
+	block->filled = true;
 	memcpy(data, block->data, WIRE_SMP_DATA);
 }
 
@@ -269,6 +313,7 @@ static bool entries_answered(void *arg, const struct inv_node *node, uint32_t pa
 
 	if (block->reads)
 		memcpy(block->data, data, WIRE_SMP_DATA);
+	block->filled = true;
 	block->reads = false;
 	block->known = !memcmp(block->data, data, WIRE_SMP_DATA);
 	return block->known;
@@ -276,77 +321,124 @@ static bool entries_answered(void *arg, const struct inv_node *node, uint32_t pa
 
 static void entries_refused(void *arg, const struct inv_node *node)
 {
-	ar_fails(arg, node, "it rejects entries, or does not answer");
+	ar_fails(arg, node, "it rejects entries");
 }
 
-static void entries_ports(void *arg, const struct inv_node *node, uint32_t block,
+static bool entries_ports(void *arg, const struct inv_node *node, uint32_t block,
 			  uint8_t ports[TABLES_BLOCK])
 {
+	const struct writer *w = arg;
+	uint32_t top = w->lids ? w->lids->top : 0;
+	const struct ar_switch *ar = ar_of(node);
 	struct wire_ar_entry entry;
+	bool all = true;
 
-	for (unsigned i = 0; i < TABLES_BLOCK; i++)
-		ports[i] = ar_held_entry(ar_of(node), block * TABLES_BLOCK + i, &entry)
-				   ? entry.port
-				   : TABLES_NO_ROUTE;
+	for (unsigned i = 0; i < TABLES_BLOCK; i++) {
+		uint32_t part = (block * TABLES_BLOCK + i) / WIRE_AR_LFT_BLOCK;
+		bool filled = part < ar->nentries && ar->entries[part].filled;
+
+		if (filled)
+			wire_ar_entry_decode(ar->entries[part].data +
+						     i % WIRE_AR_LFT_BLOCK * WIRE_AR_ENTRY_BYTES,
+					     &entry);
+		ports[i] = filled ? entry.port : TABLES_NO_ROUTE;
+		all &= filled || part > top / WIRE_AR_LFT_BLOCK;
+	}
+	return all;
 }
 
 /* ---- What a publication changes -------------------------------------------------------------- */
 
-/* What a switch may choose for a LID, of links that are up by `t`. */
-static struct ar_ports choices(const struct topo *t, uint32_t now, const struct tables *tables,
-			       const struct ar_groups *groups, uint32_t row, uint32_t lid)
+/* What a switch may choose, by a group or else a port; `up` has the ports whose links are up. */
+static struct ar_ports choices(const struct ar_group *group, unsigned port,
+			       const struct ar_ports *up)
 {
-	const struct ar_ports *members =
-		groups && lid <= groups->top ? ar_members(groups, row, lid) : NULL;
-	unsigned port = lid <= tables->top ? tables_row(tables, row)[lid] : TABLES_NO_ROUTE;
 	struct ar_ports out = { 0 };
 
-	if (!members) {
-		if (port <= t->nodes[now].nports && (!port || topo_port(t, now, port)->link_up))
-			out.word[port / 64] = 1ull << port % 64;
-		return out;
-	}
+	if (group)
+		out = group->ports;
+	else
+		out.word[port / 64] = 1ull << port % 64;
 	for (unsigned i = 0; i < 4; i++)
-		for (uint64_t left = members->word[i]; left; left &= left - 1) {
-			unsigned num = i * 64 + __builtin_ctzll(left);
-
-			if (num <= t->nodes[now].nports && topo_port(t, now, num)->link_up)
-				out.word[i] |= left & -left;
-		}
+		out.word[i] &= up->word[i];
 	return out;
+}
+
+/* What the switch is known to hold; false: it is not. */
+static bool choices_held(const struct ar_switch *ar, uint32_t lid, const struct ar_ports *up,
+			 struct ar_ports *out)
+{
+	struct wire_ar_entry entry;
+	struct ar_group group;
+	bool is_free;
+
+	if (!ar_held_entry(ar, lid, &entry))
+		return false;
+	is_free = entry.state == WIRE_AR_FREE;
+	if (is_free && !ar_held_group(ar, entry.group, &group.ports))
+		return false;
+	*out = choices(is_free ? &group : NULL, entry.port, up);
+	return true;
+}
+
+static struct ar_ports ports_up(const struct topo *t, uint32_t row)
+{
+	struct ar_ports up = { .word = { 1 } };
+
+	for (unsigned num = 1; num <= t->nodes[row].nports; num++)
+		if (topo_port(t, row, num)->link_up)
+			up.word[num / 64] |= 1ull << num % 64;
+	return up;
+}
+
+static void compare_row(const struct writer *w, const struct tables *tables, uint32_t row,
+			uint8_t *changes)
+{
+	const guid_t guid = w->topo->nodes[row].guid;
+	const struct inv_node *node = inventory_find(w->services.inventory, guid);
+	const struct ar_switch *ar = node ? ar_of(node) : NULL;
+	const struct ar_groups *was = w->base.groups;
+	const struct ar_ports up = ports_up(w->topo, row);
+	uint32_t old = topo_find(w->base.topo, guid);
+	const uint8_t *ports =
+		old < w->base.topo->nswitches ? tables_row(&w->base.tables, old) : NULL;
+
+	for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
+		const struct ar_group *now = group_at(w->next, row, lid), *before = NULL;
+		struct ar_ports from = { 0 }, held, to;
+		uint8_t change;
+
+		if (changes[lid] == OTHER || (w->next->dest[lid] == TOPO_NONE &&
+					      (lid > was->top || was->dest[lid] == TOPO_NONE)))
+			continue;
+		if (ports && lid <= w->base.tables.top) {
+			before = group_at(was, old, lid);
+			from = choices(before, ports[lid], &up);
+		}
+		to = choices(now, tables_row(tables, row)[lid], &up);
+		change = (is_within(&to, &from) ? 0 : GAINS) | (is_within(&from, &to) ? 0 : LOSES);
+		if (!change && before && now && before->id != now->id)
+			change = LOSES; /* what the old number names may change */
+		changes[lid] |= change;
+		/* One that was away holds what the base does not know of. */
+		if (ar && ar->stage >= TURNING && choices_held(ar, lid, &up, &held) &&
+		    !is_within(&held, &from))
+			changes[lid] |= is_within(&held, &to) ? GAINS : OTHER;
+	}
 }
 
 void ar_compare(struct writer *w, const struct tables *tables)
 {
-	const struct topo *t = w->topo;
 	uint8_t *changes = mem_array(changes, w->lids->top + 1u);
 
 	/* What is on its way of an earlier publication counts; what may have grown is settled. */
 	for (uint32_t lid = 0; lid < w->nchanges && lid <= w->lids->top; lid++)
 		changes[lid] = w->grows && w->changes[lid] & GAINS ? OTHER : w->changes[lid];
-	for (uint32_t row = 0; row < t->nswitches; row++) {
-		uint32_t old =
-			w->base.topo ? topo_find(w->base.topo, t->nodes[row].guid) : TOPO_NONE;
-		bool is_new = !w->base.topo || old >= w->base.topo->nswitches;
-
-		for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
-			struct ar_ports from = { 0 }, to;
-
-			if (!w->base.groups || !w->next) {
-				changes[lid] = OTHER;
-				continue;
-			}
-			if (changes[lid] == OTHER ||
-			    (w->next->dest[lid] == TOPO_NONE &&
-			     (lid > w->base.groups->top || w->base.groups->dest[lid] == TOPO_NONE)))
-				continue;
-			if (!is_new)
-				from = choices(t, row, &w->base.tables, w->base.groups, old, lid);
-			to = choices(t, row, tables, w->next, row, lid);
-			changes[lid] |= (is_within(&to, &from) ? 0 : GAINS) |
-					(is_within(&from, &to) ? 0 : LOSES);
-		}
-	}
+	if (!w->base.groups || !w->next)
+		memset(changes, OTHER, w->lids->top + 1u);
+	else
+		for (uint32_t row = 0; row < w->topo->nswitches; row++)
+			compare_row(w, tables, row, changes);
 	free(w->changes);
 	w->changes = changes;
 	w->nchanges = w->lids->top + 1u;

@@ -2,7 +2,8 @@
 /*
  * From a publication to the next one:
  *
- *   SHRINKS  groups of switches that have it on become smaller; their answers are awaited, not long
+ *   SHRINKS  groups of switches that have it on become smaller; all answers are awaited, not long,
+ *            also that of a switch that is being turned on: until then it forwards by its LFT
  *   TABLES   program writes the tables, entries that turn Static first
  *   ASKS     who may join is asked for its AdaptiveRoutingInfo
  *   GROUPS   the groups are proven, written and read back
@@ -40,28 +41,6 @@ static void removed(void *cell)
 		forget_tables(ar);
 	free(ar);
 	*(struct ar_switch **)cell = NULL;
-}
-
-void ar_fails(struct writer *w, const struct inv_node *node, const char *why)
-{
-	struct ar_switch *ar = ar_of(node);
-	bool on = ar->stage >= TURNING;
-
-	ar->why = why;
-	ar->failed = true;
-	if (on)
-		w->leave(w->arg, node, ar->raw);
-	else
-		ar->stage = PLAIN;
-}
-
-void ar_add_job(struct writer *w, enum job kind, const struct ar_switch *ar, uint32_t arg)
-{
-	batch_add(w->batch, &(struct batch_job){ .object = (void *)ar->guid,
-						 .kind = kind,
-						 .arg = arg,
-						 .wave = w->epoch,
-						 .urgent = w->phase == SHRINKS });
 }
 
 static void drop_changes(struct writer *w)
@@ -164,8 +143,6 @@ void writer_published(struct writer *w)
 	batch_drop_queue(w->batch);
 	publish(w);
 	w->phase = SHRINKS;
-	w->awaited = 0;
-	w->epoch++;
 	if (!place_switches(w)) { /* nothing of it is in force */
 		drop_base(w);
 		drop_changes(w);
@@ -183,10 +160,8 @@ void writer_published(struct writer *w)
 		    !node->gone && !node->silent && w->next && w->base.groups)
 			ar_write_groups(w, ar);
 	}
-	if (w->awaited)
-		loop_timer_set(w->patience, PATIENCE_US);
-	else
-		w->phase = TABLES;
+	loop_timer_set(w->patience, PATIENCE_US);
+	batch_wake(w->batch);
 }
 
 static void shrunk(void *arg)
@@ -449,7 +424,6 @@ void writer_settled(struct writer *w)
 	    !fabric_programming(w->fabric) && !fabric_updating(w->fabric)) {
 		if (!w->base.groups)
 			publish(w);
-		w->epoch++;
 		begin_asks(w);
 	}
 }
@@ -577,8 +551,9 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 }
 
 static void groups_answered(struct writer *w, const struct inv_node *node, struct ar_switch *ar,
-			    const struct batch_job *job, const uint8_t *data)
+			    const struct batch_job *job, const struct mad_answer *answer)
 {
+	const uint8_t *data = answer->result == MAD_OK ? answer->data : NULL;
 	struct block *block = job->arg < ar->ngroups ? &ar->groups[job->arg] : NULL;
 	bool same = block && data && !memcmp(data, block->data, WIRE_SMP_DATA);
 	struct batch_job again = *job;
@@ -595,15 +570,12 @@ static void groups_answered(struct writer *w, const struct inv_node *node, struc
 	}
 	block->busy = false;
 	block->known = same;
-	if (same)
+	if (same && w->phase != SHRINKS)
 		ar_add_job(w, JOB_GROUPS_READ, ar, job->arg);
-	else if (job->tries + 1 < TRIES)
+	else if (!same && job->tries + 1 < TRIES)
 		batch_add(w->batch, &again);
-	else
+	else if (!same && (answer->result != MAD_TIMEOUT || ar->stage < TURNING))
 		ar_fails(w, node, "it rejects groups, or does not answer");
-	if ((same || job->tries + 1 >= TRIES) && job->wave == w->epoch && w->awaited &&
-	    !--w->awaited)
-		shrunk(w);
 }
 
 static void info_answered(struct writer *w, const struct inv_node *node, struct ar_switch *ar,
@@ -650,9 +622,7 @@ static void info_answered(struct writer *w, const struct inv_node *node, struct 
 		batch_add(w->batch, &(struct batch_job){ .object = job->object,
 							 .kind = JOB_ON_READ,
 							 .tries = job->tries + 1 });
-	} else {
-		w->leave(w->arg, node, ar->raw);
-	}
+	} /* else the next publication asks again */
 }
 
 static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
@@ -671,7 +641,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	switch ((enum job)job->kind) {
 	case JOB_GROUPS:
 	case JOB_GROUPS_READ:
-		groups_answered(w, node, ar, job, data);
+		groups_answered(w, node, ar, job, answer);
 		break;
 	case JOB_ENTRIES_READ:
 		same = data && job->arg < ar->nentries &&
@@ -688,15 +658,6 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 		info_answered(w, node, ar, job, data);
 		break;
 	}
-}
-
-/* A job that make() refuses; a switch that has gone is found again when it comes back. */
-static void unwanted(void *owner, const struct batch_job *job)
-{
-	struct writer *w = owner;
-
-	if (job->kind == JOB_GROUPS && job->wave == w->epoch && w->awaited && !--w->awaited)
-		shrunk(w);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -717,29 +678,10 @@ void writer_configure(struct writer *w)
 		alert_end(w->services.alerts, OFF, NULL);
 }
 
-unsigned writer_members(const struct writer *w, uint32_t sw, uint16_t lid, struct ar_ports *ports)
-{
-	const struct inv_node *node =
-		w && w->topo ? inventory_find(w->services.inventory, w->topo->nodes[sw].guid)
-			     : NULL;
-	const struct ar_switch *ar = node ? ar_of(node) : NULL;
-	struct wire_ar_entry entry;
-	unsigned count = 0;
-
-	if (!ar || ar->stage != ON || !ar_held_entry(ar, lid, &entry) ||
-	    entry.state != WIRE_AR_FREE || !ar_held_group(ar, entry.group, ports))
-		return 0;
-	for (unsigned i = 0; i < 4; i++)
-		count += __builtin_popcountll(ports->word[i]);
-	return count;
-}
-
 struct writer *writer_new(struct fabric *fabric, const json_t *packings, writer_leave_fn *leave,
 			  void *arg)
 {
-	static const struct batch_ops ops = {
-		.make = make, .done = answered, .unwanted = unwanted, .idle = idle
-	};
+	static const struct batch_ops ops = { .make = make, .done = answered, .idle = idle };
 	struct writer *w = mem_new(w);
 
 	w->fabric = fabric;

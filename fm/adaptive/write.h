@@ -24,7 +24,6 @@
 
 #include "fm/fabric/module.h"
 #include "fm/inventory/inventory.h"
-#include "routing/adaptive/groups.h"
 
 struct writer;
 
@@ -52,9 +51,3 @@ void writer_published(struct writer *w);
 void writer_programmed(struct writer *w, const struct program_result *result);
 /* In quiet: who can joins. */
 void writer_settled(struct writer *w);
-
-/*
- * How many ports a switch of the published snapshot chooses from for a LID, into `ports`; 0 = it
- * has the one of its table.
- */
-unsigned writer_members(const struct writer *w, uint32_t sw, uint16_t lid, struct ar_ports *ports);

@@ -9,6 +9,7 @@
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_optional.h"
 #include "fm/program/program.h"
+#include "routing/adaptive/groups.h"
 
 enum stage { PLAIN, JOINS, READY, TURNING, ON };
 enum phase { SETTLED, SHRINKS, TABLES, ASKS, GROUPS, STATES, READS, TURNS };
@@ -18,6 +19,7 @@ enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES }; /* of a LID's choices, by 
 struct block {
 	uint8_t data[WIRE_SMP_DATA]; /* as it was sent last, or read */
 	bool known;		     /* acknowledged */
+	bool filled;		     /* of entries: it was sent this, or read */
 	bool busy;		     /* of groups: it was sent, and not answered */
 	bool reads;		     /* of entries: a Get is on its way */
 };
@@ -59,10 +61,8 @@ struct writer {
 	uint32_t nchanges;
 	bool grows; /* GROUPS was reached since the last settled publication */
 	bool proven;
-	unsigned awaited; /* groups that shrink, of this publication */
-	uint8_t epoch;	  /* its number, in jobs */
-	unsigned turned;  /* on, since the last event */
-	struct {	  /* the latest publication that was written as a whole */
+	unsigned turned; /* on, since the last event */
+	struct {	 /* the latest publication that was written as a whole */
 		const struct topo *topo;
 		struct tables tables;
 		struct ar_groups *groups; /* NULL: there is none */
@@ -79,16 +79,15 @@ static inline struct ar_switch *ar_of(const struct inv_node *node)
 	return *ar_cell(node);
 }
 
-/* Queues a request to the switch. */
-void ar_add_job(struct writer *w, enum job kind, const struct ar_switch *ar, uint32_t arg);
-/* It did not do what it has to, a literal: it stays plain, or is turned off. */
-void ar_fails(struct writer *w, const struct inv_node *node, const char *why);
-
 /* ---- entries.c ------------------------------------------------------------------------------- */
 
 /* What program asks (program.h); arg is the writer. */
 extern const struct program_entries ar_entries;
 
+/* Queues a request to the switch. */
+void ar_add_job(struct writer *w, enum job kind, const struct ar_switch *ar, uint32_t arg);
+/* It did not do what it has to, a literal: it stays plain, or is turned off. */
+void ar_fails(struct writer *w, const struct inv_node *node, const char *why);
 /* Sends groups that the switch is to hold by now and does not. */
 void ar_write_groups(struct writer *w, struct ar_switch *ar);
 /* Whether the highest LID has a place in the modifier. */

@@ -237,6 +237,7 @@ static enum job_result mark_rows(void *arg)
 		uint32_t block;
 
 		sw->stale = sw->busy;
+		program_know_entries(p, sw, 0, tables_blocks(p->wanted));
 		for (block = 0; block < tables_blocks(p->wanted); block++)
 			if (program_differs(p, sw, block) && !store_has(&sw->todo, block)) {
 				store_put(&sw->todo, block, true);
@@ -284,7 +285,7 @@ static enum job_result order_marked(struct program *p)
 				blocks[count++] = (struct order_block){ row, b, held };
 		}
 	}
-	p->round.ordered = true;
+	p->round.ahead = true;
 	if (count)
 		p->making = order_begin(p->topo, p->wanted, blocks, count, &p->proof);
 	free(blocks);
@@ -376,7 +377,7 @@ static void plan_forget(struct program *p)
 	p->making = NULL;
 	order_fini(&p->order);
 	p->round.begun = p->round.kinds = 0;
-	p->round.ordered = p->round.ready = false;
+	p->round.ahead = p->round.ready = false;
 	p->round.nparts = p->turn.count = 0;
 }
 
@@ -418,7 +419,7 @@ static void plan_content(const struct program *p, const struct store_switch *sw,
 	step.tree = part ? part->tree : 0;
 	order_content(&p->order, p->topo, p->wanted, &step, want);
 	if (!part || part->whole) {
-		bool keeps = !part && round->ordered && program_by_entries(p, sw);
+		bool keeps = round->ahead && program_by_entries(p, sw);
 
 		memcpy(content, keeps ? store_block(sw, block) : want, TABLES_BLOCK);
 		return;
@@ -481,6 +482,7 @@ static void drain_ends(struct program *p)
 /* Begins the next round that has blocks. False: there is none. */
 static bool plan_next(struct program *p)
 {
+	p->round.ahead = false;
 	while (p->round.begun < p->order.nrounds) {
 		struct program_round *round = &p->round;
 		uint32_t i = p->order.first[round->begun++], end = p->order.first[round->begun];
@@ -621,15 +623,19 @@ static bool make_block(struct program *p, struct store_switch *sw, const struct 
 		       struct batch_request *request)
 {
 	uint32_t block = job->arg;
+	unsigned part = job->wave ? __builtin_ctz(job->wave) : 0;
 
-	if (!job->wave == program_by_entries(p, sw))
-		return false; /* it forwards otherwise by now: for the next apply */
+	if (!job->wave == program_by_entries(p, sw)) {
+		switch_give_up(p, sw, "forwards by another table than before");
+		return false;
+	}
 	plan_content(p, sw, block, request->data);
 	if (store_has(&sw->known, block)) {
 		const uint8_t *a = store_block(sw, block);
-		unsigned n = 0;
+		unsigned first = job->wave ? part * PROGRAM_PART_LIDS : 0, n = 0;
 
-		for (unsigned i = 0; i < TABLES_BLOCK; i++)
+		for (unsigned i = first; i < (job->wave ? first + PROGRAM_PART_LIDS : TABLES_BLOCK);
+		     i++)
 			n += a[i] != request->data[i];
 		p->result.entries += n;
 	}
@@ -643,7 +649,6 @@ static bool make_block(struct program *p, struct store_switch *sw, const struct 
 	request->mad.attr_mod = block;
 	if (job->wave) {
 		uint8_t ports[TABLES_BLOCK];
-		unsigned part = __builtin_ctz(job->wave);
 
 		memcpy(ports, request->data, TABLES_BLOCK);
 		p->entries->request(p->entries->arg, sw->node, block * PROGRAM_PARTS + part,
@@ -721,13 +726,67 @@ static void top_answered(struct program *p, struct store_switch *sw, const struc
 		switch_refuses(p, sw, "does not apply its LinearFDBTop");
 }
 
-static bool part_taken(struct program *p, const struct store_switch *sw,
-		       const struct batch_job *job, const uint8_t *data)
+static bool part_taken(struct program *p, struct store_switch *sw, const struct batch_job *job,
+		       const uint8_t *data)
 {
 	uint32_t part = job->arg * PROGRAM_PARTS + __builtin_ctz(job->wave);
 
-	return program_by_entries(p, sw) &&
-	       p->entries->answered(p->entries->arg, sw->node, part, data);
+	if (!program_by_entries(p, sw) ||
+	    !p->entries->answered(p->entries->arg, sw->node, part, data))
+		return false;
+	program_know_entries(p, sw, job->arg, job->arg + 1);
+	return true;
+}
+
+static void block_refused(struct program *p, struct store_switch *sw, const struct batch_job *job,
+			  enum mad_result result)
+{
+	if (job->wave && result != MAD_TIMEOUT) {
+		p->entries->refused(p->entries->arg, sw->node);
+		switch_give_up(p, sw, "rejects entries of adaptive routing");
+	} else {
+		switch_refuses(p, sw,
+			       result == MAD_OK ? "holds other entries than it was sent"
+						: "rejects blocks or does not answer");
+	}
+}
+
+static void block_answered(struct program *p, struct store_switch *sw, const struct batch_job *job,
+			   const struct mad_answer *answer)
+{
+	uint32_t block = job->arg;
+	bool fine = answer->result == MAD_OK, taken = fine && block < sw->nblocks;
+	struct batch_job more = *job;
+
+	store_put(&sw->busy, block, false);
+	if (taken)
+		taken = job->wave ? part_taken(p, sw, job, answer->data)
+				  : program_same(sw, block, answer->data);
+	more.wave &= taken ? more.wave - 1 : 0;
+	if (fine && !job->wave)
+		store_past_end(sw, block);
+	if (taken) {
+		if (!job->wave)
+			store_put(&sw->known, block, true);
+		p->blocks_written++;
+		p->result.blocks += p->busy;
+	}
+	if (store_has(&sw->stale, block) || !is_wanted(p, sw)) {
+		/*
+		 * What a superseded apply sent: whatever became of it, the newest content may go
+		 * now.
+		 */
+		bool late = store_has(&sw->late, block);
+
+		store_put(&sw->stale, block, false);
+		store_put(&sw->late, block, false);
+		if (late && is_wanted(p, sw) && !sw->failed && program_differs(p, sw, block))
+			program_send_block(p, sw, block);
+	} else if (more.wave) {
+		batch_add(p->batch, &more);
+	} else if (!taken && (sw->failed || !program_retry(p, job))) {
+		block_refused(p, sw, job, answer->result);
+	}
 }
 
 static void program_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
@@ -740,54 +799,12 @@ static void program_answer(void *owner, const struct batch_job *job, const struc
 			      answer->result == MAD_OK || answer->result == MAD_STATUS, via->stamp);
 	if (job->kind == JOB_TOP)
 		top_answered(p, sw, job, answer);
-	else if (job->kind == JOB_READ) {
-		/* One that does not say what it holds is written. */
-		if (answer->result == MAD_OK)
-			cached_answer(p, sw, job, answer->data);
-		else if (is_wanted(p, sw) && !program_retry(p, job))
-			cached_drop(sw);
-	} else {
-		bool taken = answer->result == MAD_OK && job->arg < sw->nblocks &&
-			     (job->wave ? part_taken(p, sw, job, answer->data)
-					: program_same(sw, job->arg, answer->data));
-		struct batch_job more = *job;
-
-		more.wave &= taken ? more.wave - 1 : 0;
-		store_put(&sw->busy, job->arg, false);
-		if (answer->result == MAD_OK && !more.wave)
-			store_past_end(sw, job->arg);
-		if (taken && !more.wave) {
-			store_put(&sw->known, job->arg, true);
-			p->blocks_written++;
-			p->result.blocks += p->busy;
-		}
-		if (store_has(&sw->stale, job->arg) || !is_wanted(p, sw)) {
-			/*
-			 * What a superseded apply sent: whatever became of it, the newest content
-			 * may go now.
-			 */
-			uint32_t block = job->arg;
-			bool late = store_has(&sw->late, block);
-
-			store_put(&sw->stale, block, false);
-			store_put(&sw->late, block, false);
-			if (late && is_wanted(p, sw) && !sw->failed &&
-			    program_differs(p, sw, block))
-				program_send_block(p, sw, block);
-		} else if (more.wave) {
-			batch_add(p->batch, &more);
-		} else if (!taken && (sw->failed || !program_retry(p, job))) {
-			if (job->wave) {
-				p->entries->refused(p->entries->arg, sw->node);
-				switch_give_up(p, sw, "rejects entries of adaptive routing");
-				return;
-			}
-			switch_refuses(p, sw,
-				       answer->result == MAD_OK
-					       ? "holds other entries than it was sent"
-					       : "rejects blocks or does not answer");
-		}
-	}
+	else if (job->kind == JOB_BLOCK)
+		block_answered(p, sw, job, answer);
+	else if (answer->result == MAD_OK)
+		cached_answer(p, sw, job, answer->data);
+	else if (is_wanted(p, sw) && !program_retry(p, job))
+		cached_drop(sw); /* one that does not say what it holds is written */
 }
 
 static void program_release(struct program *p)

@@ -68,7 +68,7 @@ struct program_entries {
 	bool (*has)(void *arg, const struct inv_node *sw);
 	/* Nothing is to be written until program_entries_go(). */
 	bool (*waits)(void *arg);
-	/* The parts, a bit each, that the switch does not hold with these ports. */
+	/* The parts, a bit each, that the switch is not known to hold with these ports. */
 	unsigned (*differ)(void *arg, const struct inv_node *sw, uint32_t block,
 			   const uint8_t ports[TABLES_BLOCK]);
 	/* Fills in attribute, modifier and the 64 bytes of a Set; a Get where ports is NULL. */
@@ -76,10 +76,13 @@ struct program_entries {
 			struct mad_request *request, uint8_t *data);
 	/* What the switch answered; false: not what it was sent. */
 	bool (*answered)(void *arg, const struct inv_node *sw, uint32_t part, const uint8_t *data);
-	/* It did not acknowledge what it was sent, several times. */
+	/* It rejected what it was sent, several times. */
 	void (*refused)(void *arg, const struct inv_node *sw);
-	/* The ports of a block whose parts have all been read. */
-	void (*ports)(void *arg, const struct inv_node *sw, uint32_t block,
+	/*
+	 * The ports of a block, as it was read or sent last; false: some part never was. A part
+	 * whose Set was lost has these or the ones before, and differs until it is acknowledged.
+	 */
+	bool (*ports)(void *arg, const struct inv_node *sw, uint32_t block,
 		      uint8_t ports[TABLES_BLOCK]);
 };
 /* Borrowed; NULL = no switch has it on. */

@@ -9,7 +9,6 @@
 #include "fm/loop/log.h"
 #include "fm/mad/batch.h"
 #include "fm/program/program.h"
-#include "fm/program/program.h"
 #include "routing/order/order.h"
 #include "routing/tables.h"
 
@@ -194,7 +193,7 @@ struct program_round {
 	struct program_part *parts; /* by switch and block */
 	uint32_t nparts;
 	bool ready;	   /* planned, and entries of adaptive routing wait (program.h) */
-	bool ordered;	   /* what is no part of a round keeps its ports */
+	bool ahead;	   /* of the first one: what goes keeps its ports */
 	unsigned kinds;	   /* of parts, left to send: 2 = all, 1 = without hosts */
 	uint32_t emptied;  /* entries that the order emptied and has not filled */
 	uint64_t drain_us; /* since when there are some */
@@ -256,6 +255,9 @@ static inline bool program_by_entries(const struct program *p, const struct stor
 /* Parts of a block that it does not hold with these ports; 0 also where it has no such entries. */
 unsigned program_parts(const struct program *p, const struct store_switch *sw, uint32_t block,
 		       const uint8_t *ports);
+
+/* Blocks from first to end whose parts were all read or sent once are known by these. */
+void program_know_entries(struct program *p, struct store_switch *sw, uint32_t first, uint32_t end);
 
 /* Entries of a part that may leave, once something has failed (program.c). */
 uint64_t program_allowed(const struct program *p, const struct program_part *part);

@@ -183,6 +183,20 @@ unsigned program_parts(const struct program *p, const struct store_switch *sw, u
 		       : 0;
 }
 
+void program_know_entries(struct program *p, struct store_switch *sw, uint32_t first, uint32_t end)
+{
+	uint8_t ports[TABLES_BLOCK];
+
+	for (uint32_t block = first; block < end && program_by_entries(p, sw); block++)
+		if (!store_has(&sw->known, block) && !store_has(&sw->busy, block) &&
+		    !store_has(&sw->cached, block) &&
+		    p->entries->ports(p->entries->arg, sw->node, block, ports)) {
+			store_past_end(sw, block);
+			store_sent(sw, block, ports);
+			store_put(&sw->known, block, true);
+		}
+}
+
 /* ---- What switches hold ---------------------------------------------------------------------- */
 
 /* It was shown to hold these rows, block by block; mostly it was. */
@@ -312,5 +326,5 @@ void program_forget(struct program *p, guid_t guid)
 		return;
 	mem_zero(&sw->known, 1);
 	sw->npast = 0;
-	cached_drop(sw);
+	mem_zero(&sw->cached, 1);
 }

@@ -179,6 +179,27 @@ def test_an_observer_learns_the_packing_and_sets_nothing(start, pod_net, second,
     assert former.ibsim.tell("sets") == sent, "the probe sends Gets alone"
 
 
+def test_what_was_probed_forwards_by_groups_when_adaptive_routing_is_on(start, pod_net, second):
+    former = start(pod_net, HERE)
+    assert former.stop_fmd() == 0
+    former.ibsim.tell("adaptive able 5")
+    former.ibsim.tell("adaptive run 5")
+    fabric = second(former, observe=True)
+    fabric.start_fmd(THERE)
+    fabric.wait(observes, "it observes")
+    assert fabric.ask("probe", "ar")[0]["result"] == "found"
+    assert fabric.stop_fmd() == 0
+    fabric.write_conf(adaptive_routing="on")
+    fabric.start_fmd(THERE)
+    fabric.wait_up()
+    fabric.wait(lambda status: {row["ar"] for row in fabric.ask("switches")} == {"on"}, "all switches have it on")
+    assert ": off," not in fabric.ibsim.tell("adaptive") and not fabric.status()["alerts"], fabric.status()["alerts"]
+    fabric.write_conf()
+    fabric.fmd.send_signal(signal.SIGHUP)
+    fabric.wait(lambda status: {row["ar"] for row in fabric.ask("switches")} == {"off"}, "no switch has it on")
+    assert ": on," not in fabric.ibsim.tell("adaptive")
+
+
 @pytest.mark.long
 def test_an_observer_beside_opensm_sets_nothing_and_is_not_logged(start, pod_net, opensm):
     fabric = start(pod_net, fmd=False, observe=True, sm_priority=15)
