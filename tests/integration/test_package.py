@@ -319,6 +319,15 @@ def test_the_source_package_is_what_git_has_and_debug_symbols_are_apart(build):
     assert "/usr/lib/debug/.build-id/" in run("dpkg-deb", "-c", symbols).stdout
 
 
+def test_packages_are_the_same_byte_by_byte_when_they_are_made_again(build, tmp_path):
+    """The source package and the package of the same programs; that the compiler writes the same again is for two whole builds to show."""
+    done = run("make", "-C", ROOT, "deb", f"DEB_OUT={tmp_path}", "VERSION=1.2.3", env={**os.environ, "FMD_BUILT": str(BIN), "DEB_BUILD_OPTIONS": "parallel=2"})
+    assert done.returncode == 0, done.stderr[-3000:]
+    made = sorted(path.name for path in build.glob("fmd*_1.2.3*.*") if path.suffix in (".deb", ".dsc", ".xz"))
+    assert len(made) == 4
+    assert [name for name in made if (build / name).read_bytes() != (tmp_path / name).read_bytes()] == []
+
+
 def test_a_release_is_a_tagged_commit_with_its_day(tmp_path):
     tree = tmp_path / "tree"
     assert run("git", "clone", "-q", "--shared", ROOT, tree).returncode == 0
