@@ -135,6 +135,12 @@ def cables(world, dice):
         links.remove(two)
         return one, two
 
+    hot = [up.pop(), down.pop()]
+    for link in hot:
+        scene.sim.tell(f'heat "{link[0]}":{link[1]} 90')
+        defects.append((("modules-hot",), (link[:2],)))
+    # Each module is read once, at 30 a second, while nothing is swept.
+    m.until(lambda: sum(all(f"{link[0]} p{link[1]}" in alert["text"] for link in hot) for alert in scene.fmd.status()["alerts"]), "hot modules are an alert", 3 * SEEN_S, every_s=2)
     for links in (up, down):
         for _ in range(4):
             one, two = pair(links)
@@ -145,11 +151,9 @@ def cables(world, dice):
         scene.sim.tell(f'train "{link[0]}":{link[1]} {rate}')
         defects.append((("slow", "cabling"), (link[:2],)))
     for links in (up, down):
-        link, hot = links.pop(), links.pop()
+        link = links.pop()
         scene.sim.tell(f'unlink "{link[0]}":{link[1]}')
         defects.append((("link-down",), (link[:2],)))
-        scene.sim.tell(f'heat "{hot[0]}":{hot[1]} 90')
-        defects.append((("modules-hot",), (hot[:2],)))
     yield row("cables", scene, defects, SEEN_S)
 
 
