@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/adaptive/write_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 #define NO_SET UINT32_MAX
 
@@ -89,21 +90,16 @@ bool ar_held_group(const struct ar_switch *ar, unsigned id, struct ar_ports *por
 	return true;
 }
 
-static const struct ar_group *group_named(const struct writer *w, uint32_t row, unsigned id)
+SORT_BY(compare_ids, struct ar_group, sort_order(a->id, b->id))
+
+static const struct ar_group *group_named(const struct writer *w, uint32_t row, uint16_t id)
 {
-	uint32_t low = w->next->first[row], high = w->next->first[row + 1];
+	const uint32_t *first = &w->next->first[row];
+	const struct ar_group key = { .id = id };
+	uint32_t count = first[1] - first[0];
 
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (w->next->list[middle].id == id)
-			return &w->next->list[middle];
-		if (w->next->list[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return count ? bsearch(&key, w->next->list + first[0], count, sizeof(key), compare_ids)
+		     : NULL;
 }
 
 static const struct ar_group *group_at(const struct ar_groups *g, uint32_t row, uint32_t lid)

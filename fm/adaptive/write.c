@@ -78,6 +78,14 @@ static void note_boot(struct ar_switch *ar, const struct inv_node *node)
 	ar->failed = false;
 }
 
+/* Its row in the published snapshot. */
+static uint32_t row_of(const struct writer *w, guid_t guid)
+{
+	uint32_t row = w->topo ? topo_find(w->topo, guid) : TOPO_NONE;
+
+	return w->topo && row < w->topo->nswitches ? row : TOPO_NONE;
+}
+
 /* Whether any switch has it on, or is about to; each is found in the snapshot again. */
 static bool place_switches(struct writer *w)
 {
@@ -88,9 +96,7 @@ static bool place_switches(struct writer *w)
 
 		if (!ar)
 			continue;
-		ar->row = topo_find(w->topo, ar->guid);
-		if (ar->row >= w->topo->nswitches)
-			ar->row = TOPO_NONE;
+		ar->row = row_of(w, ar->guid);
 		note_boot(ar, node);
 		if (ar->stage == JOINS || ar->stage == READY) /* its LFT is in force */
 			ar->stage = PLAIN;
@@ -234,9 +240,7 @@ void writer_offer(struct writer *w, const struct inv_node *node, const uint8_t i
 	take_info(ar, info);
 	ar->reboots = node->reboots;
 	ar->stage = PLAIN;
-	ar->row = w->topo ? topo_find(w->topo, ar->guid) : TOPO_NONE;
-	if (!w->topo || ar->row >= w->topo->nswitches)
-		ar->row = TOPO_NONE;
+	ar->row = row_of(w, ar->guid);
 }
 
 bool writer_adopt(struct writer *w, const struct inv_node *node, const uint8_t info[64])
