@@ -6,6 +6,8 @@
  * reported: a trap may be lost on the very link that it is about, and a switch that hangs sends
  * none.
  *
+ * Beside a refresh that waits for slow answers alone the light sweep is a part of it.
+ *
  * While something is unfinished they come sooner: a node is silent or answered in part, links are
  * not up, or blocks not acknowledged. 50 ms at first, twice as long each time up to the interval
  * (10 s without one), and from 50 ms again when more is unfinished than before. What an update
@@ -21,7 +23,7 @@
 
 #define SOON_MS	    50
 #define SOON_MAX_MS 10000
-#define BEHIND_MS   20 /* of the sweep that runs when one is due */
+#define BEHIND_MS   20 /* of the sweep that runs, or goes first, when one is due */
 #define RISEN_MS    200
 
 struct poll {
@@ -110,8 +112,9 @@ void fabric_poll_schedule(struct fabric *f)
 static void poll_due(void *arg)
 {
 	struct fabric *f = arg;
+	bool runs = fabric_sweep_running(f) && fabric_may_sweep(f);
 
-	if (fabric_sweep_running(f) && fabric_may_sweep(f)) {
+	if (runs && (!sweep_trails(f->sweep) || sweep_discovers(f->sweep))) {
 		set_due(f, BEHIND_MS); /* a cable that flaps makes a sweep each time */
 		return;
 	}
@@ -119,11 +122,17 @@ static void poll_due(void *arg)
 	if (!fabric_may_sweep(f) ||
 	    (fabric_role(f) == FABRIC_ROLE_STANDBY && f->now.topo && !fabric_observe_is_due(f)))
 		return;
+	if (runs) {
+		sweep_poll_beside(f->sweep);
+		return;
+	}
 	if ((!f->now.topo && !fabric_updating(f)) || fabric_observe_is_due(f))
 		f->requests.sweep = true;
 	if (f->requests.retry)
 		f->requests.reroute = true; /* behind the light sweep, which may find why */
 	if (f->requests.sweep || f->requests.dirty.count) {
+		if (!f->requests.sweep)
+			set_due(f, BEHIND_MS);
 		f->poll->serve(f);
 		return;
 	}

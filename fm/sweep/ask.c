@@ -49,7 +49,7 @@ void sweep_ask(struct sweep *s, enum sweep_job kind, struct inv_node *node, uint
 {
 	struct batch_job job = { .object = node, .arg = arg, .kind = kind, .urgent = urgent };
 
-	if (s->kind != SWEEP_POLL && !sweep_job_is_long_shot(&job)) {
+	if (s->kind < SWEEP_POLL && !sweep_job_is_long_shot(&job)) {
 		job.wave = s->waves.answered;
 		s->waves.nprompt++;
 		s->waves.nprompt_newest += job.wave == s->waves.newest;
@@ -106,7 +106,7 @@ void sweep_start(struct sweep *s, enum sweep_kind kind, sweep_done_fn *fn, void 
 	s->parking.count = s->local_asked = 0;
 	if (s->parking.gate)
 		s->parking.gate->count = 0;
-	s->local_guid = 0;
+	s->local_guid = s->unpolled = 0;
 	s->fn = fn;
 	s->arg = arg;
 	s->result = (struct sweep_result){ 0 };

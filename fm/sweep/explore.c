@@ -59,7 +59,7 @@ static unsigned ask_port(struct sweep *s, struct inv_node *node, unsigned num)
 
 bool sweep_verify(struct sweep *s, unsigned count, bool refused, sweep_done_fn *fn, void *arg)
 {
-	sweep_start(s, SWEEP_POLL, fn, arg);
+	sweep_start(s, SWEEP_VERIFY, fn, arg);
 
 	/* False: there is nothing that was answered only once. */
 	struct inv_node *node = inventory_from(&s->inv, s->verified);
@@ -870,8 +870,9 @@ void explore_unanswered(struct sweep *s, const struct batch_job *job)
 {
 	struct inv_node *node = job->object;
 
-	if (s->kind == SWEEP_REFRESH && (job->kind == JOB_SWITCH || job->kind == JOB_POLL) &&
-	    !node->silent)
+	/* Neighbours are polled themselves beside a refresh: of no wave. */
+	if (s->kind == SWEEP_REFRESH &&
+	    (job->kind == JOB_SWITCH || (job->kind == JOB_POLL && job->wave)) && !node->silent)
 		explore_visit_neighbours(s, node);
 	if (job->kind == JOB_CLEAR) { /* does it answer a Get? */
 		sweep_node(node)->desc = DESC_AFTER_SET;

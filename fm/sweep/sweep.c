@@ -249,7 +249,7 @@ static void finish_sweep(struct sweep *s)
 {
 	if (s->result.error)
 		return;
-	if (s->kind != SWEEP_POLL && s->incomplete) {
+	if (s->kind < SWEEP_POLL && s->incomplete) {
 		INVENTORY_EACH (&s->inv, node)
 			for (unsigned p = 1; p <= node->nports; p++)
 				if (sweep_port(node, p)->probe == PROBE_FAILED)
@@ -257,11 +257,11 @@ static void finish_sweep(struct sweep *s)
 	}
 	if (s->kind == SWEEP_DISCOVER)
 		finish_unseen(s);
-	if (s->kind != SWEEP_POLL || s->inv.paths_stale)
+	if (s->kind < SWEEP_POLL || s->inv.paths_stale)
 		inventory_update_paths(&s->inv);
-	if (s->kind != SWEEP_POLL)
+	if (s->kind < SWEEP_POLL)
 		finish_gone(s);
-	if (s->kind != SWEEP_POLL && s->inv.ngone)
+	if (s->kind < SWEEP_POLL && s->inv.ngone)
 		finish_islands(s);
 
 	/* Those that were visited, and answered nothing impossible this time, are cleared. */
@@ -424,7 +424,7 @@ static bool sweep_make(void *owner, const struct batch_job *job, struct batch_re
 	/* A fault does not wait behind the tables of a bring-up, or of before a restart. */
 	request->mad.urgent = job->urgent || (s->kind == SWEEP_REFRESH && !request->mad.doubtful);
 	/* A poll asks those that were silent once: they may be slow. */
-	if (s->kind != SWEEP_POLL || !sweep_job_is_long_shot(job))
+	if (s->kind < SWEEP_POLL || !sweep_job_is_long_shot(job))
 		request->mad.timeout_ms = job->tries < 2 ? ROUND_MS << job->tries : 0;
 	/* Where a Get that was sent behind a Set is answered, there is nothing to wait for. */
 	if (job->kind == JOB_CLEAR && (job->tries == 1 || sweep_node(node)->desc != DESC_AFTER_SET))
@@ -589,10 +589,25 @@ static void early_cb(void *arg)
 	report_result(s, true);
 }
 
+/* Behind all that a refresh asks, one by one; nobody waits for their answers. */
+static bool sweep_more(void *owner)
+{
+	struct sweep *s = owner;
+	struct inv_node *node = s->unpolled ? inventory_from(&s->inv, s->unpolled) : NULL;
+
+	while (node && (!inv_is_switch(node) || node->gone))
+		node = inventory_next(&s->inv, node);
+	s->unpolled = node ? node->guid + 1 : 0;
+	if (node)
+		batch_add(s->batch, &(struct batch_job){ .object = node, .kind = JOB_POLL });
+	return node;
+}
+
 static const struct batch_ops sweep_ops = {
 	.make = sweep_make,
 	.path_of = sweep_path,
 	.done = sweep_answer,
+	.more = sweep_more,
 	.idle = sweep_idle,
 	.unwanted = wave_left,
 };
@@ -646,7 +661,7 @@ bool sweep_discovers(const struct sweep *s)
 
 bool sweep_polls(const struct sweep *s)
 {
-	return s->kind == SWEEP_POLL;
+	return s->kind >= SWEEP_POLL;
 }
 
 void sweep_set_passive(struct sweep *s, bool on, bool observes)
@@ -679,9 +694,17 @@ static void refresh_node(struct sweep *s, guid_t guid)
 		explore_visit_ca(s, node);
 }
 
+void sweep_poll_beside(struct sweep *s)
+{
+	assert(s->kind == SWEEP_REFRESH);
+	s->unpolled = 1;
+	batch_wake(s->batch);
+}
+
 /*
  * A wave of a sweep that runs, or of a refresh of its own. What a poll that it replaces has found
- * is refreshed as well: beside a cable that flaps and a switch that hangs no poll comes to its end.
+ * is refreshed as well, and the poll goes on beside it: where a cable flaps and a switch hangs no
+ * poll comes to its end.
  */
 static void begin_wave(struct sweep *s, sweep_done_fn *fn, void *arg)
 {
@@ -696,11 +719,14 @@ static void begin_wave(struct sweep *s, sweep_done_fn *fn, void *arg)
 		w->early_us = 0;
 		loop_timer_stop(w->early);
 	} else {
-		unsigned count = s->kind == SWEEP_POLL ? s->result.nchanged : 0;
+		bool polled = s->kind == SWEEP_POLL;
+		unsigned count = s->kind >= SWEEP_POLL ? s->result.nchanged : 0;
 		guid_t *found = s->changed;
 
 		s->changed = NULL;
 		sweep_start(s, SWEEP_REFRESH, fn, arg);
+		if (polled)
+			sweep_poll_beside(s);
 		for (unsigned i = 0; i < count; i++)
 			refresh_node(s, found[i]);
 		free(found);

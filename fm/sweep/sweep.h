@@ -7,9 +7,10 @@
  *             read in parallel. Replaces whatever runs (whose callback does not come).
  *   refresh   named switches: SwitchInfo, their ports, and what appeared behind them; named CAs:
  *             description and ports. Joins a running discover or refresh (the newer callback comes
- *             at the end of both), replaces a poll, whose findings it takes over.
+ *             at the end of both), replaces a poll: takes its findings over and asks its questions.
  *   poll      one Get(SwitchInfo) a switch and one Get(NodeInfo) a port that is up with nobody
- *             answering behind it. Only while nothing else runs.
+ *             answering behind it. Only while nothing else runs; beside a refresh SwitchInfo alone,
+ *             and what it shows is read at once.
  * Discover and refresh report what they have found as soon as only slow answers are left
  * (result.rest), and go on beside; the callback then comes again, at least once, and last without
  * result.rest. A path that dies is suspected before the node: another known path is tried. A node
@@ -63,6 +64,8 @@ void sweep_discover(struct sweep *sweep, sweep_done_fn *fn, void *arg);
 void sweep_refresh(struct sweep *sweep, const guid_t *nodes, unsigned count, sweep_done_fn *fn,
 		   void *arg);
 void sweep_poll(struct sweep *sweep, sweep_done_fn *fn, void *arg);
+/* Beside a refresh that runs, as a part of it: the refresh's callback reports what it finds. */
+void sweep_poll_beside(struct sweep *sweep);
 /*
  * A refresh of those of the switches that one Get(SwitchInfo) each shows to have changed. The GUIDs
  * are copied; those of unknown nodes have no effect.

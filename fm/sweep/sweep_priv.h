@@ -13,7 +13,7 @@
 
 /* ---- Kinds of sweeps and of their requests --------------------------------------------------- */
 
-enum sweep_kind { SWEEP_NONE, SWEEP_DISCOVER, SWEEP_REFRESH, SWEEP_POLL };
+enum sweep_kind { SWEEP_NONE, SWEEP_DISCOVER, SWEEP_REFRESH, SWEEP_POLL, SWEEP_VERIFY };
 
 enum sweep_job {	    /* object = node, arg = port or block */
 		 JOB_LOCAL, /* NodeInfo of the SM's own port */
@@ -103,6 +103,7 @@ struct sweep {
 	guid_t local_guid;    /* of the SM's own node, as last answered */
 	unsigned local_asked; /* how often it was asked in this sweep */
 	guid_t verified;      /* nodes up to this one had their turn (explore.c) */
+	guid_t unpolled;      /* switches from this GUID on are polled beside a refresh; 0 = none */
 	bool passive, observes;
 	bool managed;	 /* a switch with tables was met, in a passive sweep; or observes */
 	bool incomplete; /* some node may be silent or partial, or unknown behind a port */

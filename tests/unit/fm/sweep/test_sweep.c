@@ -271,6 +271,52 @@ static void poll_costs_one_smp_a_switch(void **state)
 	bench_fini(&b);
 }
 
+/* The last host loses its cable, and no trap comes. */
+static guid_t cut_unheard(struct bench *b)
+{
+	const struct topo_port *leaf = bench_leaf_port(b->design, b->design->nnodes - 1);
+
+	bench_discover(b);
+	bench_bringup(b); /* a refresh reads ports that are not Active */
+	double_set_traps(b->d, false);
+	double_cut(b->d, b->design->nodes[leaf->node].guid, leaf->num);
+	return b->design->nodes[leaf->node].guid;
+}
+
+/* A fault may come each time before the switches have answered the light sweep. */
+static void refresh_that_replaces_a_poll_finds_what_the_poll_would_have_found(void **state)
+{
+	struct bench b;
+	guid_t other;
+
+	bench_init(&b, design_pgft3(), NULL);
+	other = b.design->nodes[0].guid;
+	assert_true(cut_unheard(&b) != other);
+	sweep_poll(b.sweep, bench_swept, &b);
+	bench_refresh(&b, &other, 1);
+	assert_int_equal(b.found->nlinks_down, 1);
+	bench_fini(&b);
+}
+
+/* A slow agent keeps the refresh going. */
+static void poll_beside_a_refresh_reads_what_it_finds_and_ends_with_it(void **state)
+{
+	struct bench b;
+	guid_t slow;
+
+	bench_init(&b, design_pgft3(), NULL);
+	slow = b.design->nodes[0].guid;
+	assert_true(cut_unheard(&b) != slow);
+	double_set_fault(b.d, slow, DOUBLE_DELAY, 1000, 100000);
+	sweep_refresh(b.sweep, &slow, 1, bench_swept, &b);
+	sweep_poll_beside(b.sweep);
+	bench_refresh(&b, &slow, 1);
+	assert_int_equal(b.found->nlinks_down, 1);
+	assert_int_equal(b.result.silent, 0);
+	assert_false(sweep_busy(b.sweep));
+	bench_fini(&b);
+}
+
 static void switch_that_rebooted_is_found_by_poll(void **state)
 {
 	struct wire_switch_info info;
@@ -410,6 +456,8 @@ static const struct CMUnitTest tests_list[] = {
 	cmocka_unit_test(refresh_by_one_end_alone_finds_another_path),
 	cmocka_unit_test(host_without_cable_is_gone_and_kept),
 	cmocka_unit_test(poll_costs_one_smp_a_switch),
+	cmocka_unit_test(refresh_that_replaces_a_poll_finds_what_the_poll_would_have_found),
+	cmocka_unit_test(poll_beside_a_refresh_reads_what_it_finds_and_ends_with_it),
 	cmocka_unit_test(switch_that_rebooted_is_found_by_poll),
 	cmocka_unit_test(cable_from_a_switch_to_itself_is_a_link),
 	cmocka_unit_test(nodes_past_63_hops_are_left_alone),
