@@ -620,13 +620,6 @@ static bool mft_has(const struct mft_row *row, unsigned entry, unsigned num)
 	return block && block->words[entry] >> num % MCAST_POSITION & 1;
 }
 
-static uint32_t root_of(uint32_t *parent, uint32_t sw)
-{
-	while (parent[sw] != sw)
-		sw = parent[sw] = parent[parent[sw]];
-	return sw;
-}
-
 /* The links over which both ends forward an MLID: a ring of them, or several trees with HCAs. */
 static bool find_tree(struct assess *a, const struct mft_row *rows, unsigned entry, unsigned mlid)
 {
@@ -647,14 +640,14 @@ static bool find_tree(struct assess *a, const struct mft_row *rows, unsigned ent
 			any = true;
 			if (!pass && port->peer > p && peer->node < t->nswitches &&
 			    mft_has(&rows[peer->node], entry, peer->num)) {
-				uint32_t one = root_of(parent, port->node),
-					 two = root_of(parent, peer->node);
+				uint32_t one = sort_root(parent, port->node),
+					 two = sort_root(parent, peer->node);
 
 				ring = one == two && ring == TOPO_NONE ? p : ring;
 				parent[one] = two;
 			} else if (pass && topo_is_host(t, peer->node)) {
 				first = first == TOPO_NONE ? port->node : first;
-				if (root_of(parent, port->node) != root_of(parent, first))
+				if (sort_root(parent, port->node) != sort_root(parent, first))
 					other = port->node;
 			}
 		}
@@ -672,7 +665,7 @@ static bool find_tree(struct assess *a, const struct mft_row *rows, unsigned ent
 
 /* Members of groups, as the master's SA has them, to whom their leaf sends no packet. */
 static void find_members(struct assess *a, const struct mft_row *rows, unsigned first_mlid,
-			 const struct group_member *members, uint32_t count)
+			 const struct wire_mcmember *members, uint32_t count)
 {
 	unsigned all[OBSERVED_WORDS] = { 0 }, missing[OBSERVED_WORDS] = { 0 };
 	uint32_t first[OBSERVED_WORDS] = { 0 }, at;
@@ -681,10 +674,10 @@ static void find_members(struct assess *a, const struct mft_row *rows, unsigned 
 		const struct topo_port *leaf;
 		unsigned entry = members[i].mlid - first_mlid;
 
-		if (entry >= OBSERVED_WORDS || !members[i].port)
+		if (entry >= OBSERVED_WORDS || !members[i].port_gid.guid)
 			continue;
 		all[entry]++;
-		at = topo_find_port(a->t, members[i].port);
+		at = topo_find_port(a->t, members[i].port_gid.guid);
 		leaf = at == TOPO_NONE ? NULL : topo_peer(a->t, &a->t->ports[at]);
 		if (leaf && a->t->ports[at].link_up && leaf->node < a->t->nswitches &&
 		    members[i].join_state & (WIRE_JOIN_FULL | WIRE_JOIN_NON) &&
@@ -692,13 +685,13 @@ static void find_members(struct assess *a, const struct mft_row *rows, unsigned 
 			first[entry] = missing[entry]++ ? first[entry] : i;
 	}
 	for (unsigned i = 0; i < OBSERVED_WORDS; i++) {
-		const struct group_member *it = &members[first[i]];
+		const struct wire_mcmember *it = &members[first[i]];
 		json_t *mgid;
 
 		if (!missing[i] || all[i] < 2)
 			continue;
 		mgid = sa_gid_json(&it->mgid);
-		at = topo_find_port(a->t, it->port);
+		at = topo_find_port(a->t, it->port_gid.guid);
 		find(a, WARNING, "multicast-member", event_subject_port(a->t, at), NULL,
 		     "%s: is a member of group %s (MLID 0x%04x), and is sent none of its packets, "
 		     "as %u of %u members",
@@ -713,7 +706,7 @@ static void find_multicast(struct assess *a, json_t *doc)
 	unsigned mlids = 0, last = 0;
 	const char *why;
 	uint32_t count;
-	const struct group_member *members = registrations_members(a->fabric, &count, &why);
+	const struct wire_mcmember *members = registrations_members(a->fabric, &count, &why);
 
 	if (why)
 		json_array_append_new(json_object_get(doc, "unreadable"),

@@ -157,6 +157,20 @@ void show_port_facts(struct show *s, uint32_t at)
 	free(note);
 }
 
+/* What is known of one end, beside its name; NULL = nothing. */
+static json_t *read_row(const struct show *s, uint32_t at,
+			json_t *(*facts_of)(const struct fabric *fabric, guid_t node, uint8_t port))
+{
+	const struct topo_port *port = at == TOPO_NONE ? NULL : &s->t->ports[at];
+	const struct topo_node *node = port ? &s->t->nodes[port->node] : NULL;
+	json_t *facts = node ? facts_of(s->env->fabric, node->guid, port->num) : NULL;
+	json_t *row = facts ? json_pack("{ss si}", "name", node->name, "port", port->num) : NULL;
+
+	json_object_update_missing(row, facts);
+	json_decref(facts);
+	return row;
+}
+
 /* The modules at both ends, and how often the link went down with its cable, here or elsewhere. */
 static void show_modules(struct show *s, uint32_t at)
 {
@@ -164,19 +178,13 @@ static void show_modules(struct show *s, uint32_t at)
 	json_t *rows = json_array(), *worst = NULL;
 
 	ARRAY_EACH (end, ends, ARRAY_SIZE(ends)) {
-		const struct topo_port *port = *end == TOPO_NONE ? NULL : &s->t->ports[*end];
-		const struct topo_node *node = port ? &s->t->nodes[port->node] : NULL;
-		json_t *module = node ? link_module(s->env->fabric, node->guid, port->num) : NULL;
-		json_t *row;
+		json_t *module = read_row(s, *end, link_module);
 
 		if (!module)
 			continue;
-		row = json_pack("{ss si}", "name", node->name, "port", port->num);
-		json_object_update_missing(row, module);
-		json_array_append_new(rows, row);
+		json_array_append_new(rows, module);
 		if (json_number(module, "flaps") > json_number(worst, "flaps"))
-			worst = row;
-		json_decref(module);
+			worst = module;
 	}
 	if (worst)
 		json_put(s->doc, "{so}", "flaps",
@@ -195,14 +203,11 @@ static void show_bit_errors(struct show *s, uint32_t at)
 	size_t last = 0;
 
 	ARRAY_EACH (end, ends, ARRAY_SIZE(ends)) {
-		const struct topo_port *port = *end == TOPO_NONE ? NULL : &s->t->ports[*end];
-		const struct topo_node *node = port ? &s->t->nodes[port->node] : NULL;
-		json_t *read = node ? link_bit_errors(s->env->fabric, node->guid, port->num) : NULL;
-		json_t *row;
+		json_t *row = read_row(s, *end, link_bit_errors), *planes;
 
-		if (!read)
+		if (!row)
 			continue;
-		JSON_EACH (bin, json_object_get(read, "histogram")) {
+		JSON_EACH (bin, json_object_get(row, "histogram")) {
 			if (bin_at == json_array_size(bins))
 				json_add(bins, "{si sn sn}", "symbols", (int)bin_at, "here",
 					 "there");
@@ -210,17 +215,16 @@ static void show_bit_errors(struct show *s, uint32_t at)
 					(json_t *)bin);
 			last = json_integer_value(bin) && bin_at >= last ? bin_at + 1 : last;
 		}
-		row = json_pack("{ss si sn}", "name", node->name, "port", port->num, "plane");
-		json_object_update_missing(row, read);
+		planes = json_incref(json_object_get(row, "planes"));
 		json_object_del(row, "histogram");
 		json_object_del(row, "planes");
 		json_array_append_new(rows, row);
-		JSON_EACH (plane, json_object_get(read, "planes")) {
+		JSON_EACH (plane, planes) {
 			row = json_copy(row);
 			json_object_update(row, plane);
 			json_array_append_new(rows, row);
 		}
-		json_decref(read);
+		json_decref(planes);
 	}
 	while (json_array_size(bins) > last)
 		json_array_remove(bins, last);

@@ -178,86 +178,6 @@ static enum fmctl_exit run_cabling(const struct fmctl *ctl, int argc, char **arg
 }
 const struct fmctl_view cabling_view = { .run = run_cabling };
 
-/*
- * A copy of a document whose texts mean nothing in HTML, or in Markdown: what devices call
- * themselves is anybody's. A drawing is markup already, and stays.
- */
-static json_t *escaped(const json_t *value, bool html)
-{
-	static const char *const marks[] = {
-		"&", "&amp;", "<", "&lt;", ">", "&gt;", "\"", "&quot;"
-	};
-	const char *key, *text = json_string_value(value);
-	json_t *out = json_is_array(value) ? json_array() : json_object(), *each;
-	char *to = NULL;
-	size_t len = 0;
-	FILE *stream;
-
-	if (json_is_array(value) || json_is_object(value)) {
-		JSON_EACH (row, value)
-			json_array_append_new(out, escaped(row, html));
-		json_object_foreach ((json_t *)value, key, each)
-			json_object_set_new(out, key,
-					    strcmp(key, "drawing") ? escaped(each, html)
-								   : json_incref(each));
-		return out;
-	}
-	json_decref(out);
-	if (!text || !(stream = open_memstream(&to, &len)))
-		return json_incref((json_t *)value);
-	for (; *text; text++) {
-		size_t i = 0;
-
-		while (html && i < ARRAY_SIZE(marks) && *marks[i] != *text)
-			i += 2;
-		if (html && i < ARRAY_SIZE(marks))
-			fputs(marks[i + 1], stream);
-		else
-			fprintf(stream, "%s%c", !html && strchr("\\`*_<[", *text) ? "\\" : "",
-				*text);
-	}
-	fclose(stream);
-	out = json_string(to);
-	free(to);
-	return out;
-}
-
-static enum fmctl_exit run_assess(const struct fmctl *ctl, int argc, char **argv)
-{
-	json_t *args = json_object(), *report;
-	int first = fmctl_read_options(ctl->command, argc, argv, args);
-	bool html = table_is(args, "html"), markdown = table_is(args, "markdown");
-	struct fmctl_answer answer = { .status = FMCTL_USAGE };
-
-	json_decref(args);
-	if (first == argc && !(html && markdown))
-		answer = fmctl_ask(ctl, "assess", json_object());
-	if (answer.status == FMCTL_DONE && html) {
-		struct fmctl_answer drawn =
-			fmctl_ask(ctl, "topology", json_pack("{ss}", "format", "svg"));
-
-		json_object_set_new(answer.result, "drawing",
-				    json_string(table_text(drawn.result, "text")));
-		json_decref(drawn.result);
-	}
-	if (answer.status == FMCTL_DONE) {
-		report = html || markdown ? escaped(answer.result, html)
-					  : json_incref(answer.result);
-		if (ctl->json)
-			show_json(ctl, answer.result);
-		else
-			show_document(ctl,
-				      html	 ? "assess html"
-				      : markdown ? "assess markdown"
-						 : "assess",
-				      report);
-		json_decref(report);
-	}
-	json_decref(answer.result);
-	return answer.status;
-}
-const struct fmctl_view assess_view = { .run = run_assess };
-
 /* Adds the file's name and text to a request. False: it was reported why there is none. */
 static bool read_plan(const struct fmctl *ctl, const char *path, json_t *args)
 {
@@ -882,6 +802,14 @@ static enum fmctl_exit run_program(const struct fmctl *ctl, int argc, char **arg
 
 const struct fmctl_view import_view = { .run = run_program };
 static const struct fmctl_view bundle_view = { .run = run_program };
+
+/* Markdown and HTML are bundle's. */
+static enum fmctl_exit run_assess(const struct fmctl *ctl, int argc, char **argv)
+{
+	return argc > 1 ? run_program(ctl, argc, argv)
+			: fmctl_ask_and_show(ctl, "assess", json_object(), show_answer);
+}
+const struct fmctl_view assess_view = { .run = run_assess };
 
 /* ---- Lines that are longer than the terminal is wide ----------------------------------------- */
 

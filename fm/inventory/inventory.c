@@ -731,3 +731,21 @@ struct inv_link_name inventory_link_name(const struct inventory *inv, guid_t gui
 			     port->peer_port);
 	return name;
 }
+
+/* ---- What devices were asked for that not all have ------------------------------------------- */
+
+void ask_counts_add(struct ask_counts *counts, enum mad_result result, bool good)
+{
+	++*(result == MAD_STATUS ? &counts->refused
+	    : result != MAD_OK	 ? &counts->unanswered
+	    : good		 ? &counts->read
+				 : &counts->malformed);
+}
+
+json_t *ask_counts_json(struct ask_counts counts)
+{
+	return json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
+			 (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
+			 "malformed", (json_int_t)counts.malformed, "unanswered",
+			 (json_int_t)counts.unanswered);
+}

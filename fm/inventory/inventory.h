@@ -280,3 +280,13 @@ struct event_subject inventory_link_subject(const struct inventory *inv, guid_t 
 
 /* The GUID of a port; of a switch's, that of the node. 0 = not known. */
 guid_t inventory_key_guid(const struct inv_node *node, unsigned port);
+
+/* ---- What devices were asked for that not all have ------------------------------------------- */
+
+struct ask_counts {
+	uint64_t asked; /* what is asked for again counts again */
+	uint64_t read, refused, malformed, unanswered;
+};
+/* An answer came, or none. good: one that is MAD_OK can be. */
+void ask_counts_add(struct ask_counts *counts, enum mad_result result, bool good);
+json_t *ask_counts_json(struct ask_counts counts); /* the caller's */

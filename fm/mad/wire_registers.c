@@ -6,24 +6,11 @@
 
 #define CAP_ACCESS_REGISTER 20
 #define REGISTER	    12 /* of the data */
-#define BY_IB_NUMBER	    1
-#define LANES		    4 /* of a port that is not split */
-
-/* The heads of PDDR and PPCNT: which port, and which page or group of it. */
-/* clang-format off */
-#define WIRE_PDDR_LIST(F, R, G, B)                                                                 \
-	R(r1, 8) F(port, 8) F(numbering, 2) R(r2, 14) R(r3, 24) F(page, 8)
-#define WIRE_PPCNT_LIST(F, R, G, B)                                                                \
-	R(r1, 8) F(port, 8) F(numbering, 2) R(r2, 8) F(page, 6) R(r3, 32)
-/* clang-format on */
-struct wire_pddr {
-	WIRE_FIELDS(WIRE_PDDR_LIST)
-};
-struct wire_ppcnt {
-	WIRE_FIELDS(WIRE_PPCNT_LIST)
-};
-WIRE_FORMAT(pddr, uint8_t[8], WIRE_PDDR_LIST)
-WIRE_FORMAT(ppcnt, uint8_t[8], WIRE_PPCNT_LIST)
+#define LANES		    4  /* of a port that is not split */
+/* The head: the port, how that is numbered, and the page of PDDR, or the group of others. */
+#define PORT_AT	     (REGISTER + 1)
+#define NUMBERING_AT (REGISTER + 2)
+#define PAGE_AT(id)  (REGISTER + ((id) == WIRE_REGISTER_PDDR ? 7 : 3))
 
 WIRE_FORMAT(down, uint8_t[WIRE_DOWN_BYTES], WIRE_DOWN_LIST)
 WIRE_CODEC(down, WIRE_DOWN_BYTES)
@@ -42,28 +29,19 @@ bool wire_registers_able(const uint8_t data[WIRE_GMP_DATA])
 void wire_register_ask(enum wire_register id, uint8_t port, uint8_t page,
 		       uint8_t data[WIRE_GMP_DATA])
 {
-	const struct wire_pddr pddr = { .port = port,
-					.numbering = id == WIRE_REGISTER_PDDR ? BY_IB_NUMBER : 0,
-					.page = page };
-	const struct wire_ppcnt ppcnt = { .port = port, .numbering = BY_IB_NUMBER, .page = page };
+	bool by_ib_number = id == WIRE_REGISTER_PDDR || id == WIRE_REGISTER_PPCNT;
 
 	memset(data, 0, WIRE_GMP_DATA);
-	if (id == WIRE_REGISTER_PPCNT)
-		ppcnt_put(&ppcnt, data + REGISTER);
-	else
-		pddr_put(&pddr, data + REGISTER);
+	data[PORT_AT] = port;
+	data[NUMBERING_AT] = by_ib_number << 6;
+	data[PAGE_AT(id)] |= page;
 }
 
 void wire_register_about(enum wire_register id, const uint8_t data[WIRE_GMP_DATA], uint8_t *port,
 			 uint8_t *page)
 {
-	struct wire_pddr pddr;
-	struct wire_ppcnt ppcnt;
-
-	pddr_get(data + REGISTER, &pddr);
-	ppcnt_get(data + REGISTER, &ppcnt);
-	*port = pddr.port;
-	*page = id == WIRE_REGISTER_PDDR ? pddr.page : ppcnt.page;
+	*port = data[PORT_AT];
+	*page = data[PAGE_AT(id)] & (id == WIRE_REGISTER_PDDR ? 255 : 63);
 }
 
 unsigned wire_planes(const uint8_t data[WIRE_GMP_DATA])

@@ -55,7 +55,7 @@ struct fec_modes {
 	bool follows;	  /* another walk follows, over devices that have answered once */
 	bool missed;	  /* some did not answer */
 	unsigned waiting; /* jobs */
-	struct fec_modes_counts counts;
+	struct ask_counts counts;
 };
 
 /* ---- What is kept ---------------------------------------------------------------------------- */
@@ -168,24 +168,22 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	m->waiting--;
 	if (mode->state != FEC_ASKED)
 		return; /* the link fell meanwhile */
+	if (whole)
+		possible = wire_port_ext_decode(answer->data, &info);
+	ask_counts_add(&m->counts, whole && possible && !info.has_fec ? MAD_STATUS : answer->result,
+		       possible);
 	if (!whole && answer->result != MAD_STATUS) {
-		m->counts.unanswered++;
 		m->missed = true;
 		mode->state = FEC_UNASKED;
 		mode->lost++;
 		n->lost++;
 		return;
 	}
-	if (whole)
-		possible = wire_port_ext_decode(answer->data, &info);
 	if (!whole || !possible || !info.has_fec) {
-		m->counts.malformed += !possible;
-		m->counts.refused += possible;
 		n->refused = true;
 		mode->state = FEC_UNKNOWN;
 		return;
 	}
-	m->counts.read++;
 	m->follows |= !n->answers;
 	n->answers = true;
 	n->lost = 0;
@@ -299,7 +297,7 @@ const struct fec_mode *fec_modes_of(const struct fec_modes *m, guid_t node, uint
 	return n ? n->modes : NULL;
 }
 
-struct fec_modes_counts fec_modes_counts(const struct fec_modes *m)
+struct ask_counts fec_modes_counts(const struct fec_modes *m)
 {
 	return m->counts;
 }

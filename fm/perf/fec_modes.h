@@ -17,13 +17,6 @@
 #include "fm/perf/counters.h"
 #include "fm/inventory/inventory.h"
 
-struct fec_modes_counts { /* since fec_modes_new() */
-	uint64_t asked;	  /* ports; one that is asked again counts again */
-	uint64_t read;	  /* of these, ports that reported their mode */
-	uint64_t refused; /* answered with a status, or with no modes at all */
-	uint64_t malformed, unanswered;
-};
-
 struct fec_modes;
 
 /*
@@ -42,4 +35,5 @@ void fec_modes_forget(struct fec_modes *modes, guid_t node, uint8_t port);
  * until control returns to the loop.
  */
 const struct fec_mode *fec_modes_of(const struct fec_modes *modes, guid_t node, uint8_t *nports);
-struct fec_modes_counts fec_modes_counts(const struct fec_modes *modes);
+/* Since fec_modes_new(); ports that report no modes at all are among the refused. */
+struct ask_counts fec_modes_counts(const struct fec_modes *modes);

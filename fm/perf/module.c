@@ -543,7 +543,6 @@ static json_t *link_health_summary(const struct link_health *h)
 {
 	struct perf_pass pass = perf_last_pass(h->perf);
 	uint64_t now = loop_now_us(h->services.loop), running = perf_running_us(h->perf);
-	struct fec_modes_counts counts = fec_modes_counts(h->fec);
 	/* The present pass, or the latest one, takes longer than the interval. */
 	bool exceeds = running > interval_us(h) || (!pass.hurried && pass.took_us > interval_us(h));
 
@@ -555,10 +554,7 @@ static json_t *link_health_summary(const struct link_health *h)
 		pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
 		"pass_running_ms", running ? json_real(running / 1e3) : json_null(), "pass_exceeds",
 		interval_us(h) && exceeds, "interval_s", h->interval_ms / 1e3, "fec_modes",
-		json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
-			  (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
-			  "malformed", (json_int_t)counts.malformed, "unanswered",
-			  (json_int_t)counts.unanswered));
+		ask_counts_json(fec_modes_counts(h->fec)));
 }
 
 static void link_health_status(const void *room, json_t *doc)

@@ -264,8 +264,11 @@ static void serial_at(const struct registers_room *room, guid_t node, uint8_t po
  * A link has fallen, and its cable's count changes by so much. Modules with two serial numbers are
  * two cables.
  */
-static void count_flap(struct registers_room *room, const struct cable_end ends[2], int by)
+static void count_flap(struct registers_room *room, guid_t node, uint8_t num, int by)
 {
+	const struct register_port *here = registers_port(room->registers, node, num);
+	const struct cable_end ends[] = { { .node = node, .port = num },
+					  { .node = here->peer, .port = here->peer_port } };
 	char serials[2][17] = { "", "" };
 	struct cable_end *end;
 	struct cable c;
@@ -280,6 +283,16 @@ static void count_flap(struct registers_room *room, const struct cable_end ends[
 			end->marks |= END_FELL;
 		cable_put(room, &c);
 	}
+}
+
+/* The link did not fall by its cable's fault. False: that is known already. */
+static bool excuse(struct registers_room *room, guid_t node, uint8_t num)
+{
+	bool first = registers_excuse(room->registers, node, num);
+
+	if (first)
+		count_flap(room, node, num, -1);
+	return first;
 }
 
 static void log_cable(struct registers_room *room, const struct inv_node *node, uint8_t num,
@@ -494,13 +507,8 @@ static void ended(void *arg, guid_t node, uint8_t port)
 		char link[2][128];
 
 		room->reasons[v.reason]++;
-		if (v.down->intent == WIRE_INTENT_YES &&
-		    registers_excuse(room->registers, node, port))
-			count_flap(room,
-				   (struct cable_end[]){
-					   { .node = node, .port = port },
-					   { .node = here->peer, .port = here->peer_port } },
-				   -1);
+		if (v.down->intent == WIRE_INTENT_YES)
+			excuse(room, node, port);
 		end_name(room->fabric, node, port, link[0], sizeof(link[0]));
 		end_name(room->fabric, here->peer, here->peer_port, link[1], sizeof(link[1]));
 		if (at != TOPO_NONE && port <= t->nodes[at].nports && room->burst++ < EVENTS) {
@@ -529,13 +537,9 @@ static const char *registers_swept(void *arg, const struct fabric_swept *swept)
 			node && swept->port <= node->nports ? &node->ports[swept->port] : NULL;
 
 		if (port && port->peer) {
-			count_flap(room,
-				   (struct cable_end[]){
-					   { .node = swept->node, .port = swept->port },
-					   { .node = port->peer->guid, .port = port->peer_port } },
-				   1);
 			registers_link_fell(room->registers, swept->node, swept->port,
 					    port->peer->guid, port->peer_port);
+			count_flap(room, swept->node, swept->port, 1);
 		}
 	}
 	return NULL;
@@ -558,14 +562,7 @@ static void rebooted(void *arg, guid_t guid, const struct wire_device *before,
 	for (unsigned num = 1; node && num <= node->nports; num++) {
 		const struct register_port *at = registers_port(room->registers, guid, num);
 
-		if (!at || at->fall != REGISTER_FELL ||
-		    !registers_excuse(room->registers, guid, num))
-			continue;
-		lost++;
-		count_flap(room,
-			   (struct cable_end[]){ { .node = guid, .port = num },
-						 { .node = at->peer, .port = at->peer_port } },
-			   -1);
+		lost += at && at->fall == REGISTER_FELL && excuse(room, guid, num);
 	}
 	if (!node || room->moves++ >= EVENTS)
 		return;
@@ -622,10 +619,11 @@ static json_t *rate(unsigned coefficient, unsigned magnitude)
 		       : json_real(magnitude == 255 ? 0 : coefficient * pow(10, -(int)magnitude));
 }
 
-static json_t *rates(const struct wire_ber *ber)
+/* plane: 0 = of the whole port. */
+static json_t *rates(unsigned plane, const struct wire_ber *ber)
 {
-	return json_pack("{so so so sI}", "raw_ber", rate(ber->raw_coefficient, ber->raw_magnitude),
-			 "effective_ber",
+	return json_pack("{so so so so sI}", "plane", plane ? json_integer(plane) : json_null(),
+			 "raw_ber", rate(ber->raw_coefficient, ber->raw_magnitude), "effective_ber",
 			 rate(ber->effective_coefficient, ber->effective_magnitude), "symbol_ber",
 			 rate(ber->symbol_coefficient, ber->symbol_magnitude), "effective_errors",
 			 (json_int_t)ber->effective_errors);
@@ -640,18 +638,14 @@ json_t *link_bit_errors(const struct fabric *fabric, guid_t node, uint8_t num)
 
 	if (!at || (!at->ber_us && !detail))
 		return NULL;
-	doc = rates(&at->ber);
+	doc = rates(0, &at->ber);
 	bins = json_array();
 	planes = json_array();
 	for (unsigned i = 0; detail && detail->histogram && i < WIRE_HISTOGRAM_BINS; i++)
 		json_array_append_new(bins, json_integer((json_int_t)detail->bins[i]));
 	for (unsigned i = 0; detail && i < WIRE_PLANES_MOST; i++)
-		if (detail->plane[i]) {
-			json_t *row = rates(&detail->planes[i]);
-
-			json_put(row, "{si}", "plane", i + 1);
-			json_array_append_new(planes, row);
-		}
+		if (detail->plane[i])
+			json_array_append_new(planes, rates(i + 1, &detail->planes[i]));
 	json_put(doc, "{so so so}", "age_s",
 		 at->ber_us ? json_real((loop_now_us(room->services.loop) - at->ber_us) / 1e6)
 			    : json_null(),
@@ -690,20 +684,12 @@ void link_client_gone(struct fabric *fabric, const void *arg)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static json_t *counts_json(const struct registers_room *room, unsigned kind)
-{
-	struct registers_counts counts = registers_counts(room->registers, kind);
-
-	return json_pack("{sI sI sI sI sI}", "asked", (json_int_t)counts.asked, "read",
-			 (json_int_t)counts.read, "refused", (json_int_t)counts.refused,
-			 "malformed", (json_int_t)counts.malformed, "unanswered",
-			 (json_int_t)counts.unanswered);
-}
-
 static void registers_status(const void *arg, json_t *doc)
 {
 	const struct registers_room *room = arg;
-	json_t *reasons = json_object(), *counts = counts_json(room, REGISTER_DOWN);
+	const struct registers *r = room->registers;
+	json_t *reasons = json_object(),
+	       *counts = ask_counts_json(registers_counts(r, REGISTER_DOWN));
 
 	for (unsigned i = 0; i < REASONS; i++)
 		if (room->reasons[i]) {
@@ -713,11 +699,11 @@ static void registers_status(const void *arg, json_t *doc)
 			json_object_set_new(reasons, name,
 					    json_integer((json_int_t)room->reasons[i]));
 		}
-	json_put(counts, "{si so so so so so}", "waiting", registers_waiting(room->registers),
-		 "modules", counts_json(room, REGISTER_MODULE), "bit_errors",
-		 counts_json(room, REGISTER_BER), "histograms",
-		 counts_json(room, REGISTER_HISTOGRAM), "devices",
-		 counts_json(room, REGISTER_KINDS), "down_reasons", reasons);
+	json_put(counts, "{si so so so so so}", "waiting", registers_waiting(r), "modules",
+		 ask_counts_json(registers_counts(r, REGISTER_MODULE)), "bit_errors",
+		 ask_counts_json(registers_counts(r, REGISTER_BER)), "histograms",
+		 ask_counts_json(registers_counts(r, REGISTER_HISTOGRAM)), "devices",
+		 ask_counts_json(registers_counts(r, REGISTER_DEVICE)), "down_reasons", reasons);
 	json_object_set_new(doc, "registers", counts);
 }
 

@@ -71,7 +71,7 @@ struct registers {
 	uint64_t paid_us; /* until when requests of the past have used up what there is a second */
 	struct rnode *latest; /* of find(), as one device is asked for many times in a row */
 	const uint64_t *key;
-	struct registers_counts counts[REGISTER_DEVICE + 1];
+	struct ask_counts counts[REGISTER_DEVICE + 1];
 	struct {
 		struct loop_timer *timer;
 		guid_t node; /* where it goes on */
@@ -179,7 +179,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	return request->mad.lid;
 }
 
-static struct registers_counts *counts_of(struct registers *r, unsigned kind)
+static struct ask_counts *counts_of(struct registers *r, unsigned kind)
 {
 	return &r->counts[kind == REGISTER_PLANE   ? REGISTER_BER
 			  : kind > REGISTER_DEVICE ? REGISTER_DEVICE
@@ -237,74 +237,66 @@ static struct register_detail *detail(struct register_port *port)
 	return port->detail;
 }
 
-/* Whether the page can be; it is kept then. */
-static bool keep(struct registers *r, struct rnode *n, unsigned num, enum register_kind kind,
-		 const uint8_t *page)
+/* Whether what a device answered can be; it is kept then. */
+static bool keep(struct registers *r, const struct batch_job *job, uint8_t *data)
 {
-	struct register_port *port = &n->ports[num];
+	struct rnode *n = job->object;
+	struct register_port *port = &n->ports[(uint8_t)job->arg];
+	const uint8_t *page = wire_register_page(data);
+	uint64_t bins[WIRE_HISTOGRAM_BINS];
+	char label[WIRE_HIERARCHY_LABEL];
 	struct wire_module module;
+	struct wire_ber ber;
 
-	if (kind == REGISTER_DOWN) {
+	switch (job->kind) {
+	case REGISTER_DOWN:
 		wire_down_decode(page, &port->down);
 		return port->down.blame <= WIRE_BLAME_REMOTE && port->down.intent <= WIRE_INTENT_NO;
-	}
-	if (kind == REGISTER_BER) {
-		struct wire_ber ber;
-
+	case REGISTER_BER:
+	case REGISTER_PLANE:
 		wire_ber_decode(page, &ber);
-		if (wire_ber_is_sound(&ber)) {
+		if (!wire_ber_is_sound(&ber) || (*wire_register_plane(data) & 15) != PLANE_OF(job))
+			return false;
+		if (PLANE_OF(job)) {
+			detail(port)->plane[PLANE_OF(job) - 1] = true;
+			port->detail->planes[PLANE_OF(job) - 1] = ber;
+		} else {
 			port->ber = ber;
 			port->ber_us = loop_now_us(r->loop);
 		}
-		return wire_ber_is_sound(&ber);
-	}
-	if (kind == REGISTER_HISTOGRAM) {
-		uint64_t bins[WIRE_HISTOGRAM_BINS];
-
+		return true;
+	case REGISTER_HISTOGRAM:
 		if (!wire_histogram_decode(page, bins))
 			return false;
 		memcpy(detail(port)->bins, bins, sizeof(bins));
 		return port->detail->histogram = true;
-	}
-	wire_module_decode(page, &module);
-	if (!wire_module_is_sound(&module))
-		return false;
-	if (module.kind == WIRE_MODULE_UNPLUGGED) { /* as of a link on a board */
-		port->module.temperature = port->module.hottest = 0;
+	case REGISTER_PLANES:
+		n->planes = wire_planes(data);
+		return true;
+	case REGISTER_IB_PORT:
+		n->cage_of = wire_ib_port(data) <= n->nports ? wire_ib_port(data) : 0;
+		return true;
+	case REGISTER_CAGE:
+		if (!wire_cage(data, label))
+			return false;
+		n->cages++;
+		r->ops->label(r->arg, n->guid, n->cage_of, label);
+		return true;
+	default:
+		wire_module_decode(page, &module);
+		if (!wire_module_is_sound(&module))
+			return false;
+		if (module.kind == WIRE_MODULE_UNPLUGGED) { /* as of a link on a board */
+			port->module.temperature = port->module.hottest = 0;
+			return true;
+		}
+		port->again = !r->ops->module(r->arg, n->guid, job->arg, &module);
+		port->module = module;
 		return true;
 	}
-	port->again = !r->ops->module(r->arg, n->guid, num, &module);
-	port->module = module;
-	return true;
 }
 
-static void take(struct registers *r, const struct batch_job *job, const struct mad_answer *answer)
-{
-	struct rnode *n = job->object;
-	struct registers_counts *counts = &r->counts[job->kind];
-	uint8_t data[WIRE_GMP_DATA], about, page;
-	enum register_state state = REGISTER_UNKNOWN;
-
-	if (n->ports[job->arg].state[job->kind] != REGISTER_ASKED)
-		return; /* the link fell once more */
-	if (job->kind == REGISTER_BER && answer->result != MAD_TIMEOUT)
-		n->ports[job->arg].ber_us = 0; /* until it is taken over below */
-	if (answer->result == MAD_OK) {
-		memcpy(data, answer->data, sizeof(data));
-		wire_register_about(pages[job->kind].id, data, &about, &page);
-		if (about == job->arg && page == pages[job->kind].page &&
-		    keep(r, n, job->arg, job->kind, wire_register_page(data)))
-			state = REGISTER_READ;
-		counts->read += state == REGISTER_READ;
-		counts->malformed += state != REGISTER_READ;
-	} else {
-		counts->refused += answer->result == MAD_STATUS;
-		counts->unanswered += answer->result != MAD_STATUS;
-	}
-	end(r, n, job->arg, job->kind, state);
-}
-
-static void add_job(struct registers *r, struct rnode *n, uint32_t arg, uint8_t kind);
+static void ask_for(struct registers *r, struct rnode *n, uint32_t arg, enum register_kind kind);
 
 /* Asks for the port's cage that is next, unless all are known, or were asked for. */
 static void ask_cage(struct registers *r, struct rnode *n)
@@ -316,64 +308,39 @@ static void ask_cage(struct registers *r, struct rnode *n)
 	    n->able != ABLE_YES || n->cage_asked || n->cages == n->nports || n->local >= most ||
 	    !affords(r, CAGE_LEFT))
 		return;
-	pay(r);
 	n->cage_asked = true;
-	add_job(r, n, ++n->local, REGISTER_IB_PORT);
+	ask_for(r, n, ++n->local, REGISTER_IB_PORT);
 }
 
-/* Of what a device has, or a plane. */
-static void take_other(struct registers *r, const struct batch_job *job,
-		       const struct mad_answer *answer)
+static void take(struct registers *r, const struct batch_job *job, const struct mad_answer *answer)
 {
 	struct rnode *n = job->object;
-	struct registers_counts *counts = counts_of(r, job->kind);
-	bool answered = answer->result == MAD_OK, good = false;
-	uint8_t data[WIRE_GMP_DATA] = { 0 }, about = 0, page;
-	char label[WIRE_HIERARCHY_LABEL];
-	struct wire_ber ber;
+	struct register_port *port = job->kind < REGISTER_DEVICE ? &n->ports[job->arg] : NULL;
+	uint8_t data[WIRE_GMP_DATA], about, page;
+	bool good = false;
 
-	if (answered) {
+	if (port && port->state[job->kind] != REGISTER_ASKED)
+		return; /* the link fell once more */
+	if (job->kind == REGISTER_BER && answer->result != MAD_TIMEOUT)
+		port->ber_us = 0; /* until it is taken over below */
+	if (answer->result == MAD_OK) {
 		memcpy(data, answer->data, sizeof(data));
 		wire_register_about(pages[job->kind].id, data, &about, &page);
-		good = about == (uint8_t)job->arg;
+		good = about == (uint8_t)job->arg &&
+		       (!pages[job->kind].page || page == pages[job->kind].page) &&
+		       keep(r, job, data);
 	}
-	counts->refused += answer->result == MAD_STATUS;
-	counts->unanswered += !answered && answer->result != MAD_STATUS;
-	switch (job->kind) {
-	case REGISTER_PLANES:
-		n->planes = good ? wire_planes(data) : 0;
-		break;
-	case REGISTER_PLANE:
-		wire_ber_decode(wire_register_page(data), &ber);
-		good &= page == WIRE_PPCNT_BER && wire_ber_is_sound(&ber) &&
-			(*wire_register_plane(data) & 15) == PLANE_OF(job);
-		if (!good)
-			break;
-		detail(&n->ports[(uint8_t)job->arg])->plane[PLANE_OF(job) - 1] = true;
-		n->ports[(uint8_t)job->arg].detail->planes[PLANE_OF(job) - 1] = ber;
-		break;
-	case REGISTER_IB_PORT:
-		n->cage_of = good && wire_ib_port(data) <= n->nports ? wire_ib_port(data) : 0;
-		if (n->cage_of) {
-			pay(r);
-			add_job(r, n, n->local, REGISTER_CAGE);
-			break;
-		}
-		if (answer->result == MAD_STATUS && n->local == 1) /* it has no such register */
-			n->local = LOCAL_MOST;
-		n->cage_asked = false;
-		ask_cage(r, n);
-		break;
-	default:
-		good = good && wire_cage(data, label);
-		n->cages += good;
-		if (good)
-			r->ops->label(r->arg, n->guid, n->cage_of, label);
+	ask_counts_add(counts_of(r, job->kind), answer->result, good);
+	if (port) {
+		end(r, n, job->arg, job->kind, good ? REGISTER_READ : REGISTER_UNKNOWN);
+	} else if (job->kind == REGISTER_IB_PORT && good && n->cage_of) {
+		ask_for(r, n, n->local, REGISTER_CAGE);
+	} else if (job->kind == REGISTER_IB_PORT || job->kind == REGISTER_CAGE) {
+		if (job->kind == REGISTER_IB_PORT && answer->result == MAD_STATUS && n->local == 1)
+			n->local = LOCAL_MOST; /* it has no such register */
 		n->cage_asked = false;
 		ask_cage(r, n);
 	}
-	counts->read += good;
-	counts->malformed += answered && !good;
 }
 
 /*
@@ -382,21 +349,16 @@ static void take_other(struct registers *r, const struct batch_job *job,
  */
 static void take_device(struct registers *r, struct rnode *n, const struct mad_answer *answer)
 {
-	struct registers_counts *counts = &r->counts[REGISTER_DEVICE];
 	const struct register_device was = n->device;
-	struct wire_device now;
-	bool rebooted;
+	struct wire_device now = { 0 };
+	bool sound, rebooted;
 
-	counts->refused += answer->result == MAD_STATUS;
-	counts->unanswered += answer->result != MAD_STATUS && answer->result != MAD_OK;
-	if (answer->result != MAD_OK)
+	if (answer->result == MAD_OK)
+		wire_device_decode(answer->data + WIRE_VENDOR_INFO_OFFSET, &now);
+	sound = wire_device_is_sound(&now);
+	ask_counts_add(&r->counts[REGISTER_DEVICE], answer->result, sound);
+	if (!sound)
 		return;
-	wire_device_decode(answer->data + WIRE_VENDOR_INFO_OFFSET, &now);
-	if (!wire_device_is_sound(&now)) {
-		counts->malformed++;
-		return;
-	}
-	counts->read++;
 	rebooted = was.read_us &&
 		   now.up_s + CLOCK_S < was.info.up_s + (loop_now_us(r->loop) - was.read_us) /
 								1000000 * 99 / 100;
@@ -415,12 +377,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	struct rnode *n = job->object;
 
 	r->jobs--;
-	if (job->kind > REGISTER_DEVICE) {
-		take_other(r, job, answer);
-		read_one(r, job->kind);
-		return;
-	}
-	if (job->kind < REGISTER_DEVICE) {
+	if (job->kind != REGISTER_DEVICE) {
 		take(r, job, answer);
 		read_one(r, job->kind);
 		return;
@@ -448,6 +405,15 @@ static void add_job(struct registers *r, struct rnode *n, uint32_t arg, uint8_t 
 		n->ports[arg].state[kind] = REGISTER_ASKED;
 	}
 	batch_add(r->batch, &(struct batch_job){ .object = n, .arg = arg, .kind = kind });
+}
+
+/* The same, of what there is a second. */
+static void ask_for(struct registers *r, struct rnode *n, uint32_t arg, enum register_kind kind)
+{
+	pay(r);
+	if (kind <= REGISTER_BER)
+		n->ports[arg].asked_us[kind] = loop_now_us(r->loop);
+	add_job(r, n, arg, kind);
 }
 
 static void ask_device(struct registers *r, struct rnode *n)
@@ -555,14 +521,6 @@ static bool is_due(const struct registers *r, const struct register_port *port,
 		loop_now_us(r->loop) - port->asked_us[kind] >= period);
 }
 
-static void ask_for(struct registers *r, struct rnode *n, unsigned num, enum register_kind kind)
-{
-	pay(r);
-	if (kind <= REGISTER_BER)
-		n->ports[num].asked_us[kind] = loop_now_us(r->loop);
-	add_job(r, n, num, kind);
-}
-
 /* Asks what is due of that port, and of its device. */
 static void look(struct registers *r, const struct inv_node *inv, unsigned num)
 {
@@ -576,18 +534,15 @@ static void look(struct registers *r, const struct inv_node *inv, unsigned num)
 		r->ops->hot(r->arg, inv, num, &port->module);
 	asked_again(r, n);
 	if (n->able != ABLE_ASKED && affords(r, 0) &&
-	    (n->able == ABLE_UNASKED || (n->again && n->device.read_us))) {
-		pay(r);
-		add_job(r, n, num, REGISTER_DEVICE);
-	}
+	    (n->able == ABLE_UNASKED || (n->again && n->device.read_us)))
+		ask_for(r, n, num, REGISTER_DEVICE);
 	for (enum register_kind kind = REGISTER_MODULE; kind <= REGISTER_BER; kind++)
 		if (n->able == ABLE_YES && is_due(r, port, kind) && affords(r, 0))
 			ask_for(r, n, num, kind);
 	if (n->able == ABLE_YES && !inv_is_switch(inv) && inv->ports[num].speed == TOPO_XDR &&
 	    !n->planes_asked && affords(r, 0)) {
-		pay(r);
 		n->planes_asked = true;
-		add_job(r, n, num, REGISTER_PLANES);
+		ask_for(r, n, num, REGISTER_PLANES);
 	}
 	ask_cage(r, n);
 }
@@ -646,8 +601,7 @@ bool registers_read(struct registers *r, guid_t node, uint8_t num)
 
 	for (uint32_t plane = 1; again && plane <= n->planes; plane++) {
 		detail(&n->ports[num])->plane[plane - 1] = false;
-		pay(r);
-		add_job(r, n, num | plane << 8, REGISTER_PLANE);
+		ask_for(r, n, num | plane << 8, REGISTER_PLANE);
 	}
 	for (enum register_kind kind = REGISTER_BER; n && kind <= REGISTER_HISTOGRAM; kind++)
 		if (n->ports[num].state[kind] != REGISTER_ASKED)
@@ -707,7 +661,7 @@ bool registers_excuse(struct registers *r, guid_t node, uint8_t num)
 	return true;
 }
 
-struct registers_counts registers_counts(const struct registers *r, unsigned kind)
+struct ask_counts registers_counts(const struct registers *r, unsigned kind)
 {
 	return r->counts[kind];
 }

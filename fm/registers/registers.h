@@ -77,11 +77,6 @@ struct register_device {
 	struct wire_device info;
 };
 
-struct registers_counts { /* since registers_new() */
-	uint64_t asked;	  /* one that is asked again counts again */
-	uint64_t read, refused, malformed, unanswered;
-};
-
 struct registers_ops {
 	bool (*may_ask)(void *arg);
 	/* Why a link went down, which was wanted of that port, has come to an end. */
@@ -130,5 +125,8 @@ bool registers_read(struct registers *r, guid_t node, uint8_t port);
 const struct register_device *registers_device(const struct registers *r, guid_t node);
 /* The fall of the link there is not its cable's fault. False: that is known already. */
 bool registers_excuse(struct registers *r, guid_t node, uint8_t port);
-/* Of a kind up to REGISTER_DEVICE: GeneralInfo, and what else is asked of devices. */
-struct registers_counts registers_counts(const struct registers *r, unsigned kind);
+/*
+ * Since registers_new(); of a kind up to REGISTER_DEVICE: GeneralInfo, and what else is asked of
+ * devices.
+ */
+struct ask_counts registers_counts(const struct registers *r, unsigned kind);

@@ -72,7 +72,7 @@ struct registrations {
 	uint64_t whole_us; /* they are of then, or nobody's since then */
 	struct pass_figures figures;
 	char error[160]; /* of the latest try, "" = none */
-	struct group_member *members;
+	struct wire_mcmember *members;
 	uint32_t nmembers;
 	char unread[160]; /* why these are not known */
 };
@@ -147,16 +147,10 @@ static void ask(struct pass *p);
 /* Keeps the rows for registrations_members(). */
 static void take_members(struct registrations *r, const struct wire_sa_table *table)
 {
-	struct wire_mcmember m;
-
 	r->members = mem_array(r->members, table->count + 1);
-	for (r->nmembers = 0; r->nmembers < table->count; r->nmembers++) {
-		wire_mcmember_decode(table->rows + r->nmembers * table->size, &m);
-		r->members[r->nmembers] = (struct group_member){ .mgid = m.mgid,
-								 .mlid = m.mlid,
-								 .join_state = m.join_state,
-								 .port = m.port_gid.guid };
-	}
+	for (r->nmembers = 0; r->nmembers < table->count; r->nmembers++)
+		wire_mcmember_decode(table->rows + r->nmembers * table->size,
+				     &r->members[r->nmembers]);
 }
 
 static enum job_result take_rows(void *arg)
@@ -436,8 +430,8 @@ void registrations_read_members(struct fabric *fabric)
 	start(r, true);
 }
 
-const struct group_member *registrations_members(const struct fabric *fabric, uint32_t *count,
-						 const char **why)
+const struct wire_mcmember *registrations_members(const struct fabric *fabric, uint32_t *count,
+						  const char **why)
 {
 	const struct registrations *r = fabric_room(fabric, &registrations_module);
 

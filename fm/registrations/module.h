@@ -12,14 +12,11 @@
 
 extern const struct fabric_module registrations_module;
 
-struct group_member { /* as the master's SA has it */
-	struct wire_gid mgid;
-	uint16_t mlid;
-	uint8_t join_state; /* enum wire_join bits */
-	guid_t port;	    /* 0 = it shows no member of that group */
-};
 /* Queries the master's SA for members of groups, for registrations_members(). */
 void registrations_read_members(struct fabric *fabric);
-/* As last read; borrowed. *why: NULL, or why they are not known. May be called in a child. */
-const struct group_member *registrations_members(const struct fabric *fabric, uint32_t *count,
-						 const char **why);
+/*
+ * As last read; borrowed. A port_gid of 0: the SA shows no member of that group. *why: NULL, or why
+ * they are not known. May be called in a child.
+ */
+const struct wire_mcmember *registrations_members(const struct fabric *fabric, uint32_t *count,
+						  const char **why);

@@ -187,7 +187,7 @@ static void one_request_is_lost_on_who_refuses_or_answers_nonsense(void **state)
 					       DOUBLE_FEC_NONE };
 
 	for (unsigned i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
-		struct fec_modes_counts counts;
+		struct ask_counts counts;
 		const struct topo_node *leaf;
 		unsigned cables = 0;
 		struct asker a;
