@@ -31,7 +31,7 @@ struct findings { /* zeroed = none */
 #define ABSENT	  "hca-missing|" /* how the lines of such HCAs begin */
 #define MISSING	  "missing|"	 /* those of cables */
 
-static guid_t guid_of(const struct topo *t, const char *name)
+guid_t cabling_node(const struct topo *t, const char *name)
 {
 	for (uint32_t n = 0; name && n < t->nnodes; n++)
 		if (!strcmp(t->nodes[n].name, name))
@@ -192,7 +192,7 @@ static bool holds_a_cable(const struct cabling_room *r, const struct topo *t,
 {
 	struct inv_node *node;
 	const struct inv_port *port =
-		inventory_port(r->services.inventory, guid_of(t, end->name), end->port, &node);
+		inventory_port(r->services.inventory, cabling_node(t, end->name), end->port, &node);
 
 	return port && port->known && port->state > TOPO_DOWN;
 }
@@ -230,7 +230,7 @@ static int write_cb(void *arg, FILE *out)
 			fprintf(out, "|%s:%u", ends[k]->name ?: "", ends[k]->port);
 		if (kind == CABLING_NO_HCA)
 			naming_host(item->expected.name, NULL, host);
-		fprintf(out, "\t0x%016" PRIx64 " %u\t%s\t%s: %s\n", guid_of(t, item->at.name),
+		fprintf(out, "\t0x%016" PRIx64 " %u\t%s\t%s: %s\n", cabling_node(t, item->at.name),
 			item->at.port, host, text, what_to_do);
 	}
 	cabling_free(c);

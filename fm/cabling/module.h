@@ -16,3 +16,5 @@ extern const struct fabric_module cabling_module;
  * have and that nobody ever met of this one.
  */
 void cabling_judge_host(const struct fabric *fabric, uint32_t host, struct host_verdict *verdict);
+/* The node that a finding calls so; 0 = there is none. */
+guid_t cabling_node(const struct topo *t, const char *name);

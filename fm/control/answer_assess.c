@@ -10,6 +10,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include "fm/cabling/module.h"
 #include "fm/control/answer.h"
 #include "fm/inforce/module.h"
 #include "fm/registers/module.h"
@@ -304,19 +306,17 @@ static void find_cabling(struct assess *a)
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct cabling_item *item = &c->items[i];
 		bool slow = item->kind == CABLING_SPEED || item->kind == CABLING_WIDTH;
-		struct event_subject subject = { .node_name = item->at.name,
-						 .port = item->at.port };
+		const guid_t guid = cabling_node(a->t, item->at.name);
+		const struct inv_node *node = inventory_find(a->inv, guid);
+		uint32_t p = topo_port_of(a->t, guid, item->at.port);
+		struct event_subject subject =
+			item->at.port ? event_subject_port(a->t, p)
+				      : event_subject_node(a->t, topo_find(a->t, guid));
 		char text[1024], remedy[1024];
 
-		for (uint32_t n = 0; n < a->t->nnodes && item->at.name; n++)
-			if (!strcmp(a->t->nodes[n].name, item->at.name))
-				subject = item->at.port
-						  ? event_subject_port(a->t, a->t->nodes[n].port0 +
-										     item->at.port)
-						  : event_subject_node(a->t, n);
-		uint32_t p = topo_port_of(a->t, subject.node, item->at.port);
-		const struct inv_node *node = inventory_find(a->inv, subject.node);
-
+		if (!guid)
+			subject = (struct event_subject){ .node_name = item->at.name,
+							  .port = item->at.port };
 		/* What answers no SMP though its cable is plugged is find_devices()'s. */
 		if ((slow && p != TOPO_NONE && !take_link(a, p)) ||
 		    ((item->kind == CABLING_MISSING || item->kind == CABLING_NO_HCA) && node &&
@@ -465,52 +465,42 @@ static void find_devices(struct assess *a, json_t *doc)
 		 unread, "unreadable", what);
 }
 
-/* Devices that run another firmware than most of their kind: vendor, device and PSID. */
+/*
+ * Devices that run another firmware than most of their kind: vendor, device and PSID. All are
+ * counted first; what was found has less than none then.
+ */
 static void find_firmware(struct assess *a)
 {
-	const struct topo *t = a->t;
-	json_t *kinds = json_object();
-	const char *name;
-	json_t *kind;
+	const uint32_t all = a->t->nnodes;
+	json_t *kinds = json_object(); /* {kind: {firmware: devices}} */
 
-	for (uint32_t n = 0; n < t->nnodes; n++) {
-		json_t *facts = device_facts(a->fabric, t->nodes[n].guid), *nodes;
-		const char *firmware = json_text(facts, "firmware");
-		char key[64];
+	for (uint32_t i = 0; i < 2 * all; i++) {
+		const struct topo_node *node = &a->t->nodes[i % all];
+		json_t *facts = device_facts(a->fabric, node->guid), *kind, *it;
+		const char *firmware = json_text(facts, "firmware"), *other, *usual = "";
+		json_int_t same, of = 0;
+		char name[64];
 
 		if (!firmware)
 			continue;
-		array_printf(key, "0x%06x 0x%04x %s", t->nodes[n].vendor, t->nodes[n].device,
+		array_printf(name, "0x%06x 0x%04x %s", node->vendor, node->device,
 			     json_text(facts, "psid"));
-		kind = json_object_get(kinds, key);
+		kind = json_object_get(kinds, name);
 		if (!kind)
-			json_object_set_new(kinds, key, kind = json_object());
-		nodes = json_object_get(kind, firmware);
-		if (!nodes)
-			json_object_set_new(kind, firmware, nodes = json_array());
-		json_array_append_new(nodes, json_integer(n));
-		json_decref(facts);
-	}
-	json_object_foreach (kinds, name, kind) {
-		const char *firmware, *usual = "";
-		json_t *nodes;
-		size_t all = 0;
-
-		json_object_foreach (kind, firmware, nodes) {
-			all += json_array_size(nodes);
-			if (json_array_size(nodes) > json_array_size(json_object_get(kind, usual)))
-				usual = firmware;
+			json_object_set_new(kinds, name, kind = json_object());
+		same = json_number(kind, firmware);
+		json_object_foreach (kind, other, it) {
+			of += llabs(json_integer_value(it));
+			usual = json_integer_value(it) > json_number(kind, usual) ? other : usual;
 		}
-		json_object_foreach (kind, firmware, nodes)
-			if (strcmp(firmware, usual)) {
-				uint32_t n = json_integer_value(json_array_get(nodes, 0));
-
-				find(a, NOTICE, "firmware", event_subject_node(t, n), NULL,
-				     "%s: has firmware %s, as %zu of %zu devices of its kind (%s); "
-				     "most have %s",
-				     t->nodes[n].name, firmware, json_array_size(nodes), all, name,
-				     usual);
-			}
+		if (i >= all && same > 0 && strcmp(firmware, usual))
+			find(a, NOTICE, "firmware", event_subject_node(a->t, i % all), NULL,
+			     "%s: has firmware %s, as %lld of %lld devices of its kind (%s); most "
+			     "have %s",
+			     node->name, firmware, same, of, name, usual);
+		if (i < all || strcmp(firmware, usual))
+			json_put(kind, "{sI}", firmware, i < all ? same + 1 : -llabs(same));
+		json_decref(facts);
 	}
 	json_decref(kinds);
 }

@@ -664,12 +664,13 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 		fmctl_refuse_command(ctl, argv[first]);
 		return FMCTL_USAGE;
 	}
-	if (ctl->csv && (ctl->json || !command->columns)) {
-		fprintf(stderr, "fmctl: %s: --csv: %s\n", command->name,
+	if ((ctl->csv || ctl->only) && (ctl->json || !command->columns)) {
+		fprintf(stderr, "fmctl: %s: --%s: %s\n", command->name,
+			ctl->csv ? "csv" : "columns",
 			ctl->json ? "not with --json" : "its answer is no table");
 		return FMCTL_USAGE;
 	}
-	if (ctl->only && !fmctl_has_columns(ctl, command))
+	if (ctl->only && !fmctl_has_columns(command, ctl->only))
 		return FMCTL_USAGE;
 	argc -= first;
 	argv += first;

@@ -53,9 +53,9 @@ enum fmctl_exit fmctl_command_run(const struct fmctl *ctl, const struct command 
  */
 int fmctl_read_options(const struct command *command, int argc, char **argv, json_t *args);
 
+/* Whether the command's table has these columns, by commas; false = stderr has the reason. */
+bool fmctl_has_columns(const struct command *command, const char *columns);
 /* Whether the text is a value of that word of usage (option.h); false with the reason on stderr. */
-/* Whether the command's answer is a table with ctl->only; false = stderr has the reason. */
-bool fmctl_has_columns(const struct fmctl *ctl, const struct command *command);
 bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text);
 
 /* help.c: prints all commands, or one with its options, columns and exit codes. */

@@ -40,14 +40,11 @@ static bool has_column(const struct command *command, const char *name)
 	return false;
 }
 
-bool fmctl_has_columns(const struct fmctl *ctl, const struct command *command)
+bool fmctl_has_columns(const struct command *command, const char *columns)
 {
-	char *names = mem_strdup(ctl->only), *rest = names, *name;
-	bool all = command->columns && !ctl->json;
+	char *names = mem_strdup(columns), *rest = names, *name;
+	bool all = true;
 
-	if (!all)
-		fprintf(stderr, "fmctl: %s: --columns: %s\n", command->name,
-			ctl->json ? "not with --json" : "its answer is no table");
 	while (all && (name = strsep(&rest, ",")))
 		all = has_column(command, name);
 	free(names);

@@ -328,8 +328,8 @@ static void log_cable(struct registers_room *room, const struct inv_node *node, 
 static bool take_module(void *arg, guid_t guid, uint8_t num, const struct wire_module *module)
 {
 	struct registers_room *room = arg;
-	const struct inv_node *node = inventory_find(room->services.inventory, guid);
-	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
+	struct inv_node *node;
+	const struct inv_port *port = inventory_port(room->services.inventory, guid, num, &node);
 	char serial[17], was[17], there[17];
 	struct cable_end *end, from = { 0 };
 	struct cable c, old;
@@ -530,17 +530,14 @@ static void ended(void *arg, guid_t node, uint8_t port)
 static const char *registers_swept(void *arg, const struct fabric_swept *swept)
 {
 	struct registers_room *room = arg;
+	struct inv_node *node;
+	const struct inv_port *port =
+		inventory_port(room->services.inventory, swept->node, swept->port, &node);
 
-	if (swept->step == FABRIC_LINK_FELL) {
-		const struct inv_node *node = inventory_find(room->services.inventory, swept->node);
-		const struct inv_port *port =
-			node && swept->port <= node->nports ? &node->ports[swept->port] : NULL;
-
-		if (port && port->peer) {
-			registers_link_fell(room->registers, swept->node, swept->port,
-					    port->peer->guid, port->peer_port);
-			count_flap(room, swept->node, swept->port, 1);
-		}
+	if (swept->step == FABRIC_LINK_FELL && port && port->peer) {
+		registers_link_fell(room->registers, swept->node, swept->port, port->peer->guid,
+				    port->peer_port);
+		count_flap(room, swept->node, swept->port, 1);
 	}
 	return NULL;
 }
@@ -665,8 +662,8 @@ static void read_cb(void *arg)
 void link_bit_errors_read(struct fabric *fabric, guid_t guid, uint8_t num, waiter_fn *fn, void *arg)
 {
 	struct registers_room *room = fabric_room(fabric, &registers_module);
-	const struct inv_node *node = inventory_find(room->services.inventory, guid);
-	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
+	struct inv_node *node;
+	const struct inv_port *port = inventory_port(room->services.inventory, guid, num, &node);
 	bool asked = registers_read(room->registers, guid, num);
 
 	if (port && port->peer)

@@ -26,15 +26,19 @@
 static const struct {
 	uint16_t id;
 	uint8_t page;
+	uint8_t counts_as; /* up to REGISTER_DEVICE */
+	bool detail;	   /* that registers_read() alone asks for */
 } pages[] = {
-	[REGISTER_DOWN] = { WIRE_REGISTER_PDDR, WIRE_PDDR_DOWN },
-	[REGISTER_MODULE] = { WIRE_REGISTER_PDDR, WIRE_PDDR_MODULE },
-	[REGISTER_BER] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_BER },
-	[REGISTER_HISTOGRAM] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_HISTOGRAM },
-	[REGISTER_PLANES] = { WIRE_REGISTER_PPCR, 0 },
-	[REGISTER_PLANE] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_BER },
-	[REGISTER_IB_PORT] = { WIRE_REGISTER_PLIB, 0 },
-	[REGISTER_CAGE] = { WIRE_REGISTER_PMLP, 0 },
+	[REGISTER_DOWN] = { WIRE_REGISTER_PDDR, WIRE_PDDR_DOWN, REGISTER_DOWN, false },
+	[REGISTER_MODULE] = { WIRE_REGISTER_PDDR, WIRE_PDDR_MODULE, REGISTER_MODULE, false },
+	[REGISTER_BER] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_BER, REGISTER_BER, false },
+	[REGISTER_HISTOGRAM] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_HISTOGRAM, REGISTER_HISTOGRAM,
+				 true },
+	[REGISTER_DEVICE] = { .counts_as = REGISTER_DEVICE },
+	[REGISTER_PLANES] = { WIRE_REGISTER_PPCR, 0, REGISTER_DEVICE, false },
+	[REGISTER_PLANE] = { WIRE_REGISTER_PPCNT, WIRE_PPCNT_BER, REGISTER_BER, true },
+	[REGISTER_IB_PORT] = { WIRE_REGISTER_PLIB, 0, REGISTER_DEVICE, false },
+	[REGISTER_CAGE] = { WIRE_REGISTER_PMLP, 0, REGISTER_DEVICE, false },
 };
 
 enum able { ABLE_UNASKED, ABLE_ASKED, ABLE_YES, ABLE_NO };
@@ -179,21 +183,33 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	return request->mad.lid;
 }
 
-static struct ask_counts *counts_of(struct registers *r, unsigned kind)
+static void add_job(struct registers *r, struct rnode *n, uint32_t arg, uint8_t kind)
 {
-	return &r->counts[kind == REGISTER_PLANE   ? REGISTER_BER
-			  : kind > REGISTER_DEVICE ? REGISTER_DEVICE
-						   : kind];
+	r->jobs++;
+	r->reading += pages[kind].detail;
+	r->counts[pages[kind].counts_as].asked++;
+	if (kind == REGISTER_DEVICE) {
+		n->was_able = n->able;
+		n->able = ABLE_ASKED;
+		n->again = false;
+	} else if (kind < REGISTER_DEVICE) {
+		n->ports[arg].state[kind] = REGISTER_ASKED;
+	}
+	batch_add(r->batch, &(struct batch_job){ .object = n, .arg = arg, .kind = kind });
 }
 
-static bool is_detail(unsigned kind)
+/* The same, of what there is a second. */
+static void ask_for(struct registers *r, struct rnode *n, uint32_t arg, enum register_kind kind)
 {
-	return kind == REGISTER_HISTOGRAM || kind == REGISTER_PLANE;
+	pay(r);
+	if (kind <= REGISTER_BER)
+		n->ports[arg].asked_us[kind] = loop_now_us(r->loop);
+	add_job(r, n, arg, kind);
 }
 
 static void read_one(struct registers *r, unsigned kind)
 {
-	if (is_detail(kind) && !--r->reading)
+	if (pages[kind].detail && !--r->reading)
 		r->ops->read(r->arg);
 }
 
@@ -296,8 +312,6 @@ static bool keep(struct registers *r, const struct batch_job *job, uint8_t *data
 	}
 }
 
-static void ask_for(struct registers *r, struct rnode *n, uint32_t arg, enum register_kind kind);
-
 /* Asks for the port's cage that is next, unless all are known, or were asked for. */
 static void ask_cage(struct registers *r, struct rnode *n)
 {
@@ -330,7 +344,7 @@ static void take(struct registers *r, const struct batch_job *job, const struct 
 		       (!pages[job->kind].page || page == pages[job->kind].page) &&
 		       keep(r, job, data);
 	}
-	ask_counts_add(counts_of(r, job->kind), answer->result, good);
+	ask_counts_add(&r->counts[pages[job->kind].counts_as], answer->result, good);
 	if (port) {
 		end(r, n, job->arg, job->kind, good ? REGISTER_READ : REGISTER_UNKNOWN);
 	} else if (job->kind == REGISTER_IB_PORT && good && n->cage_of) {
@@ -391,30 +405,6 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 }
 
 /* ---- What is wanted -------------------------------------------------------------------------- */
-
-static void add_job(struct registers *r, struct rnode *n, uint32_t arg, uint8_t kind)
-{
-	r->jobs++;
-	r->reading += is_detail(kind);
-	counts_of(r, kind)->asked++;
-	if (kind == REGISTER_DEVICE) {
-		n->was_able = n->able;
-		n->able = ABLE_ASKED;
-		n->again = false;
-	} else if (kind < REGISTER_DEVICE) {
-		n->ports[arg].state[kind] = REGISTER_ASKED;
-	}
-	batch_add(r->batch, &(struct batch_job){ .object = n, .arg = arg, .kind = kind });
-}
-
-/* The same, of what there is a second. */
-static void ask_for(struct registers *r, struct rnode *n, uint32_t arg, enum register_kind kind)
-{
-	pay(r);
-	if (kind <= REGISTER_BER)
-		n->ports[arg].asked_us[kind] = loop_now_us(r->loop);
-	add_job(r, n, arg, kind);
-}
 
 static void ask_device(struct registers *r, struct rnode *n)
 {
