@@ -327,23 +327,39 @@ static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
 
 /* ---- Beginning with the tiers ---------------------------------------------------------------- */
 
-/* All turns between an arc and the tree's at the switch it leaves. */
-static bool goes_with_tree(struct work *w, uint32_t arc)
+/*
+ * All turns between an arc and the tree's at the switch it leaves: those from it into the tree, and
+ * (`both`) those from the tree onto it.
+ */
+static bool goes_with_tree(struct work *w, uint32_t arc, bool both)
 {
 	const struct net *n = w->net;
 	uint32_t sw = n->from[arc];
 
 	return !any_of(b, n->first[sw], n->first[sw + 1],
-		       w->tree[b] && b != arc &&
-			       !(turns_allow(w->turns, n->back[b], arc) &&
-				 turns_allow(w->turns, n->back[arc], b)));
+		       b != arc && ((w->tree[b] && !turns_allow(w->turns, n->back[arc], b)) ||
+				    (both && w->tree[n->back[b]] &&
+				     !turns_allow(w->turns, n->back[b], arc))));
+}
+
+/* The tree leads to a switch as well as from it. */
+static bool tree_leads_to(struct work *w, uint32_t sw)
+{
+	const struct net *n = w->net;
+
+	for (uint32_t b = n->first[sw]; b < n->first[sw + 1]; b++)
+		if (w->tree[b] && !w->tree[n->back[b]])
+			return tree_leads_to(w, n->to[b]) && goes_with_tree(w, n->back[b], true) &&
+			       (w->tree[n->back[b]] = true);
+	return true;
 }
 
 /*
- * A tree that the turns of the tiers allow, from a root; each `turn` tries the arcs of switches in
- * another order. Returns how many switches are in it.
+ * A tree that the turns of the tiers allow, from a root; each `turn` tries switches and their arcs
+ * in another order. It leads from all switches, and to all or (`to_hosts`) where there are hosts.
+ * Returns how many switches are in it.
  */
-static uint32_t fit_tree(struct work *w, uint32_t root, uint32_t turn)
+static uint32_t fit_tree(struct work *w, uint32_t root, uint32_t turn, bool to_hosts)
 {
 	const struct net *n = w->net;
 	uint32_t tail = 0;
@@ -351,15 +367,21 @@ static uint32_t fit_tree(struct work *w, uint32_t root, uint32_t turn)
 	w->dist[root] = 0;
 	w->queue[tail++] = root;
 	for (uint32_t head = 0; head < tail; head++) {
-		uint32_t sw = w->queue[head], degree = net_degree(n, sw);
+		uint32_t pick = head + turn * (head + 7) % (tail - head), sw = w->queue[pick];
+		uint32_t degree = net_degree(n, sw);
 
+		w->queue[pick] = w->queue[head];
+		w->queue[head] = sw;
 		for (uint32_t i = 0; i < degree; i++) {
 			uint32_t a = n->first[sw] + (i + turn * (sw + 1)) % degree;
+			bool both = !to_hosts || n->hosts[n->to[a]];
 
 			if (w->dist[n->to[a]] != TOPO_NONE ||
-			    !(!w->states || w->states[a] == ARC_OPEN) || !goes_with_tree(w, a))
+			    !(!w->states || w->states[a] == ARC_OPEN) ||
+			    (both && !tree_leads_to(w, sw)) || !goes_with_tree(w, a, both))
 				continue;
-			w->tree[a] = w->tree[w->net->back[a]] = true;
+			w->tree[a] = both;
+			w->tree[w->net->back[a]] = true;
 			w->dist[n->to[a]] = w->dist[sw] + 1;
 			w->queue[tail++] = n->to[a];
 		}
@@ -382,7 +404,7 @@ bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree)
 		uint32_t count = walk(&w, root);
 
 		forget_walk(&w, count);
-		whole = fit_tree(&w, root, 0) == count;
+		whole = fit_tree(&w, root, 0, false) == count;
 	}
 	work_fini(&w);
 	return whole;
@@ -461,9 +483,10 @@ static bool allow_turns_of(struct turns *turns, const struct topo *t, const stru
 	return safe;
 }
 
-bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, uint8_t *up)
+bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool to_hosts,
+			 uint8_t *up)
 {
-	uint32_t *queue = mem_array(queue, t->nswitches + 1u), count = 1;
+	uint32_t *queue = mem_array(queue, t->nswitches + 1u), count = 1, first = 0;
 	bool *tree, safe, found = false;
 	struct turns turns, with_tree;
 	struct net n;
@@ -489,15 +512,19 @@ bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, uint
 		with_tree.work = turns.work;
 		work_init(&w, &with_tree, tree);
 		w.states = states;
-		found = fit_tree(&w, root % n.nswitches, root / n.nswitches) == n.nswitches;
+		found = fit_tree(&w, root % n.nswitches, root / n.nswitches, to_hosts) ==
+			n.nswitches;
 		turns.work = with_tree.work;
 		work_fini(&w);
 		turns_fini(&with_tree);
 	}
 	memset(up, 0, t->nswitches);
+	while (to_hosts && first + 1 < n.nswitches && !n.hosts[first])
+		first++;
+	queue[0] = first;
 	for (uint32_t head = 0; found && head < count; head++)
 		for (uint32_t a = n.first[queue[head]]; a < n.first[queue[head] + 1]; a++)
-			if (tree[a] && n.to[a] && !up[n.to[a]]) {
+			if (tree[n.back[a]] && n.to[a] != first && !up[n.to[a]]) {
 				up[n.to[a]] = port_of(&n, t, n.back[a]);
 				queue[count++] = n.to[a];
 			}

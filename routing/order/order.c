@@ -311,6 +311,11 @@ bool order_leads_nowhere(const struct topo *t, uint32_t sw, unsigned out)
 	return path_switch_at(t, sw, out) == TOPO_NONE && path_end_of(t, sw, out) == NOWHERE;
 }
 
+bool order_leads_to_host(const struct topo *t, uint32_t sw, unsigned out)
+{
+	return path_switch_at(t, sw, out) == TOPO_NONE && path_end_of(t, sw, out) == TO_HOST;
+}
+
 /* From a unit along the new path to the next changed entry, which is returned; or to the end. */
 static uint32_t next_changed(const struct order_work *w, const struct order_unit *from,
 			     unsigned bit, enum path_end *end)

@@ -9,14 +9,16 @@
  *   - no channels wait for one another in a cycle (no credit loop),
  *   - every pair of end ports that a working path joins both before and after is joined.
  * Paths are judged by the links of the newer snapshot: an old entry to a dead link leads nowhere.
- * If no order keeps the second promise, some entries are first emptied, of 64 LIDs at a time (all
- * in all order.drained LIDs): then the pairs that use them break the third until they are filled.
- * The new paths of some LIDs and the old ones of others may close a cycle all the same, as when the
- * engine, the manager or the design of a fabric that is no tree changes. Then switches hold
- * spanning trees on the way, if some agree with both tables, all blocks are known, few hosts are
- * without a path before, and the tables are not too large for that. Otherwise the second promise is
- * broken; nor is it kept where the older tables break it by themselves, unless that ends when some
- * entries to switches are emptied, which then are the first, all at once.
+ * If no order keeps the second promise, some entries are first emptied, of 64 LIDs of hosts at a
+ * time (all in all order.drained LIDs): then the pairs that use them break the third until they are
+ * filled. The new paths of some LIDs and the old ones of others may close a cycle all the same, as
+ * when the engine, the manager or the design of a fabric that is no tree changes. Then switches
+ * hold spanning trees on the way, if some agree with both tables, all blocks are known, less than a
+ * third of the hosts' entries lead nowhere before, and the tables are not too large for that. Where
+ * trees agree that leave out LIDs of switches and of aggregation nodes, these are empty meanwhile.
+ * Otherwise the second promise is broken; nor is it kept where the older tables break it by
+ * themselves, unless that ends when some entries to switches are emptied, which then are the first,
+ * all at once.
  *
  * The content of an unknown block (never acknowledged) is taken for "leads nowhere", and nothing is
  * promised about it until it is written; unknown blocks do not wait for one another, so that a cold

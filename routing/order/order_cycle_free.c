@@ -14,16 +14,26 @@
  *
  * If only entries are left each of which would close a cycle, no order is possible (for example a
  * ring whose direction is reversed), and the search also ends after a limit: then what is left of
- * some block numbers is emptied, of 64 LIDs at most, and the search goes on. If what was emptied
- * can't be filled without a cycle either, the change goes by spanning trees: from the older tables
- * to a tree whose turns close no cycle with theirs, from tree to tree, and from a tree that agrees
- * with the new tables to these.
- * Between two of them one block number after the other is emptied and filled: a LID has paths of
- * one of them, never of both.
+ * some block numbers is emptied, of 64 LIDs of hosts at most that had paths, and the search goes
+ * on.
+ *
+ * With 64 LIDs dark there need be no order straight from the older tables to the newer ones, though
+ * each have no cycle. In a ring the older ones leave out a turn A, the newer ones another, B. LIDs
+ * whose old paths use B and whose new ones use A must all be dark before the first of them is new,
+ * and that may be half of all. Tables in between help, of which each two in a row have no cycle
+ * together: then block numbers go from one to the next in turn, emptied and filled, so that a LID
+ * has paths of one of them, never of both. So if what was emptied can't be filled without a cycle,
+ * the change goes by spanning trees: from the older tables to a tree whose turns close no cycle
+ * with theirs, from tree to tree, and from a tree that agrees with the new tables to these.
  *
  * From tree to tree: both have the same root, and switches take their new parents as long as old
  * and new parents together make no cycle. Then "towards a parent" is upwards, in each tree every
- * switch has one way up, and no packet of either turns from down to up.
+ * switch has one way up, and no packet of either turns from down to up. So between two trees there
+ * is always an order; from tables to a tree there is one if their turns allow a tree.
+ *
+ * Those of a damaged fat tree often do not, as ways between spines turn at few leaves. Then the
+ * trees are for hosts: other LIDs are emptied first and filled last, other switches send to their
+ * parents and get nothing from these.
  *
  * Where no tree agrees, what was emptied is filled: then paths of different LIDs may wait for one
  * another in a circle until all are through.
@@ -36,9 +46,9 @@
 /* Searches of the whole graph are dear: as many as read this many table bytes, within bounds. */
 #define TRIALS_BYTES (1u << 27)
 #define TRIALS_MIN   8
-#define TRIALS_MAX   1000
+#define TRIALS_MAX   4000
 /* Where changes go by trees: a bound of order.h, and tables that are soon written once a tree. */
-#define DARK_SHARE  8
+#define DARK_SHARE  2
 #define TREES_BYTES (1u << 20)
 
 /*
@@ -64,6 +74,7 @@ struct order_making {
 	struct order_step *now; /* candidates for the next round: parts of todo, in its order */
 	uint64_t *guilty;	/* by candidate */
 	uint64_t *others;	/* by block, twice */
+	uint64_t *lit;		/* by block: LIDs of hosts that old entries lead to */
 	uint32_t nnow;
 	struct order_step *done; /* round by round */
 	uint32_t *first, ndone, nrounds, drained, trials_left;
@@ -317,48 +328,86 @@ static bool may_go_by_trees(const struct order_making *s)
 	return dark * DARK_SHARE <= changed;
 }
 
-/* The change goes by trees from its beginning. False: none agree with both tables. */
-static bool columns_begin(struct order_making *s)
+/* The LIDs of hosts go to `s->others`. */
+static void find_homes(struct order_making *s)
 {
 	const struct tables *newer = s->w.newer;
 	const struct topo *t = s->w.t;
 	struct order *o = &s->out;
+
+	o->home = mem_array(o->home, newer->stride);
+	memset(o->home, 0xff, newer->stride * sizeof(*o->home));
+	mem_zero(s->others, s->w.nblocks);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= newer->top; lid++) {
+			unsigned out = tables_row(newer, sw)[lid];
+			uint64_t host = order_leads_to_host(t, sw, out);
+
+			s->others[lid / TABLES_BLOCK] |= host << lid % TABLES_BLOCK;
+			if (path_switch_at(t, sw, out) == TOPO_NONE &&
+			    !order_leads_nowhere(t, sw, out))
+				o->home[lid] = sw;
+		}
+}
+
+/* Trees from the older tables to the newer ones, of all LIDs or of hosts' alone, if there are. */
+static bool find_trees(struct order_making *s, bool to_hosts)
+{
+	const struct topo *t = s->w.t;
 	uint8_t *last = mem_array(last, t->nswitches + 1u);
+	struct tables newer = { 0 };
+	bool found;
 
 	hold_older(s);
-	if (acyclic_tree_beside(t, &s->mix, add_tree(s)) && acyclic_tree_beside(t, newer, last))
+	tables_copy(&newer, s->w.newer);
+	for (uint32_t lid = 1; to_hosts && lid <= newer.top; lid++)
+		for (uint32_t sw = 0; sw < t->nswitches; sw++)
+			if (!(s->others[lid / TABLES_BLOCK] >> lid % TABLES_BLOCK & 1))
+				tables_row(&newer, sw)[lid] = tables_row(&s->mix, sw)[lid] =
+					TABLES_NO_ROUTE;
+	found = acyclic_tree_beside(t, &s->mix, to_hosts, add_tree(s)) &&
+		acyclic_tree_beside(t, &newer, to_hosts, last);
+	if (found)
 		add_trees_to(s, last);
 	else
-		o->ntrees = 0;
+		s->out.ntrees = 0;
+	hold_older(s);
+	tables_fini(&newer);
 	free(last);
-	if (!o->ntrees) {
+	return found;
+}
+
+/* The change goes by trees from its beginning. False: none agree with both tables. */
+static bool columns_begin(struct order_making *s)
+{
+	find_homes(s);
+	if (find_trees(s, false)) {
+		memset(s->others, 0xff, s->w.nblocks * sizeof(*s->others));
+	} else if (!find_trees(s, true)) {
 		for (uint32_t i = 0; i < s->ndone; i++)
 			step_write(s, &s->done[i], block_of(&s->mix, &s->done[i]));
 		return false;
 	}
-	o->home = mem_array(o->home, newer->stride);
-	memset(o->home, 0xff, newer->stride * sizeof(*o->home));
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (uint32_t lid = 1; lid <= newer->top; lid++)
-			if (path_switch_at(t, sw, tables_row(newer, sw)[lid]) == TOPO_NONE &&
-			    !order_leads_nowhere(t, sw, tables_row(newer, sw)[lid]))
-				o->home[lid] = sw;
-	s->now = mem_array_resize(s->now, t->nswitches);
+	s->now = mem_array_resize(s->now, s->w.t->nswitches);
 	s->phase = COLUMNS;
 	s->at = s->ndone = s->nrounds = s->drained = 0;
 	return true;
 }
 
-/* Entries of one block number that differ from the tables that come next are emptied and filled. */
+/*
+ * Entries of one block number that differ from the tables that come next are emptied and filled.
+ * First of all those are emptied that trees leave out; they are filled last.
+ */
 static bool next_column(struct order_making *s)
 {
-	uint32_t tree = s->at / s->w.nblocks, block = s->at++ % s->w.nblocks;
+	uint32_t stage = s->at / s->w.nblocks, block = s->at++ % s->w.nblocks;
+	uint32_t ntrees = s->out.ntrees;
 	uint8_t content[TABLES_BLOCK];
-	uint64_t lids = 0;
+	uint64_t lids = 0, in_trees = s->others[block];
 
-	if (tree > s->out.ntrees)
+	if (stage > ntrees + 2)
 		return false;
-	for (unsigned drain = 2; drain-- > 0;) {
+	for (unsigned drain = 2; drain-- > !stage;) {
 		s->nnow = 0;
 		for (uint32_t sw = 0; sw < s->w.t->nswitches; sw++) {
 			struct order_step *step = &s->now[s->nnow];
@@ -366,15 +415,16 @@ static bool next_column(struct order_making *s)
 
 			*step = (struct order_step){ .sw = sw,
 						     .block = block,
-						     .tree = tree < s->out.ntrees ? tree + 1 : 0,
+						     .tree = stage <= ntrees ? stage : 0,
 						     .drain = drain,
 						     .emptied = !drain,
 						     .hosts = true };
 			order_content(&s->out, s->w.t, s->w.newer, step, content);
-			step->mask = ~bits_same(held, content);
+			step->mask = stage ? ~bits_same(held, content) : ~in_trees;
+			step->mask &= stage > ntrees + 1 || !stage ? UINT64_MAX : in_trees;
 			step->mask &= drain ? ~byteset_equal(held, TABLES_NO_ROUTE) : step->mask;
 			s->nnow += step->mask != 0;
-			lids |= step->mask;
+			lids |= drain ? step->mask : 0;
 		}
 		if (s->nnow)
 			settle(s);
@@ -414,7 +464,7 @@ static bool round_begin(struct order_making *s)
 
 static bool round_end(struct order_making *s);
 
-/* Nothing else may go: more is emptied, up to 64 LIDs, else what is empty is filled. */
+/* Nothing else may go: more is emptied, up to 64 LIDs of hosts, else what is empty is filled. */
 static bool empty_or_fill(struct order_making *s)
 {
 	uint64_t *empty = s->others + s->w.nblocks;
@@ -425,15 +475,15 @@ static bool empty_or_fill(struct order_making *s)
 		(s->todo[i].emptied ? empty : s->others)[s->todo[i].block] |= s->todo[i].mask;
 	for (uint32_t b = 0; b < s->w.nblocks; b++) {
 		empty[b] = s->others[b] ? 0 : empty[b]; /* beside old entries nothing is filled */
-		lids += __builtin_popcountll(empty[b]);
+		lids += __builtin_popcountll(empty[b] & s->lit[b]);
 	}
 	for (uint32_t b = 0; b < s->w.nblocks; b++) {
-		uint32_t n = __builtin_popcountll(s->others[b]);
+		uint32_t n = __builtin_popcountll(s->others[b] & s->lit[b]);
 
-		if (lids + more + n > TABLES_BLOCK)
+		if (lids + n > TABLES_BLOCK)
 			s->others[b] = 0;
-		else
-			more += n;
+		lids += s->others[b] ? n : 0;
+		more += __builtin_popcountll(s->others[b]);
 	}
 	for (uint32_t i = 0; i < s->ntodo; i++) {
 		struct order_step *step = &s->todo[i];
@@ -595,6 +645,15 @@ static bool tried_first_rounds(struct order_making *s, bool safe)
 	s->now = mem_array(s->now, 2 * s->ntodo + 1u);
 	s->guilty = mem_array(s->guilty, 2 * s->ntodo + 1u);
 	s->others = mem_array(s->others, 2 * s->w.nblocks);
+	s->lit = mem_array(s->lit, s->w.nblocks);
+	for (uint32_t i = 0; i < s->w.nunits; i++) {
+		const struct order_unit *u = &s->w.units[i];
+		unsigned bit;
+
+		FOR_BITS(bit, u->old ? u->mask & u->to_hosts : 0)
+		s->lit[u->block] |= (uint64_t)!order_leads_nowhere(s->w.t, u->sw, u->old[bit])
+				    << bit;
+	}
 	hold_older(s);
 	return s->beyond.proof.older ? round_begin(s) : ask_alone(s);
 }
@@ -674,6 +733,7 @@ void order_drop(struct order_making *s)
 	free(s->now);
 	free(s->guilty);
 	free(s->others);
+	free(s->lit);
 	free(s->done);
 	free(s->first);
 	tables_fini(&s->mix);

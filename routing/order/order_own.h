@@ -46,8 +46,9 @@ void order_work_fini(struct order_work *w);
 void order_column_enter(struct order_work *w, uint32_t block);
 void order_column_leave(struct order_work *w, uint32_t block);
 
-/* Whether an entry leads to no switch and to no end port. */
+/* Whether an entry leads to no switch and to no end port; whether its switch has the host. */
 bool order_leads_nowhere(const struct topo *t, uint32_t sw, unsigned out);
+bool order_leads_to_host(const struct topo *t, uint32_t sw, unsigned out);
 
 /* The unit of a switch in the entered column, owned by w; NULL = its block does not change. */
 static inline struct order_unit *order_unit_of(const struct order_work *w, uint32_t sw)
