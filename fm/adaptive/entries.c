@@ -18,7 +18,7 @@ void ar_fails(struct writer *w, const struct inv_node *node, const char *why)
 		ar->stage = PLAIN;
 }
 
-void ar_add_job(struct writer *w, enum job kind, const struct ar_switch *ar, uint32_t arg)
+void ar_add_job(struct writer *w, enum request kind, const struct ar_switch *ar, uint32_t arg)
 {
 	batch_add(w->batch, &(struct batch_job){ .object = (void *)ar->guid,
 						 .kind = kind,
@@ -58,16 +58,16 @@ static bool is_empty(const struct ar_ports *ports)
 
 static void put_set(uint8_t set[WIRE_AR_PORTS], const struct ar_ports *ports)
 {
-	for (unsigned i = 0; i < WIRE_AR_PORTS; i++)
-		set[WIRE_AR_PORTS - 1 - i] = ports->word[i / 8] >> i % 8 * 8;
+	for (unsigned i = 0; i < 4; i++)
+		wire_put(set + WIRE_AR_PORTS - 8 * (i + 1), 8, ports->word[i]);
 }
 
 static struct ar_ports get_set(const uint8_t set[WIRE_AR_PORTS])
 {
-	struct ar_ports ports = { 0 };
+	struct ar_ports ports;
 
-	for (unsigned i = 0; i < WIRE_AR_PORTS; i++)
-		ports.word[i / 8] |= (uint64_t)set[WIRE_AR_PORTS - 1 - i] << i % 8 * 8;
+	for (unsigned i = 0; i < 4; i++)
+		ports.word[i] = wire_get(set + WIRE_AR_PORTS - 8 * (i + 1), 8);
 	return ports;
 }
 
@@ -119,6 +119,7 @@ static void send_groups(struct writer *w, struct ar_switch *ar, uint32_t at,
 		return;
 	memcpy(block->data, data, WIRE_SMP_DATA);
 	block->known = false;
+	block->filled = ar->strays = true;
 	if (block->busy) /* it is compared when it is answered, and goes again */
 		return;
 	ar_add_job(w, JOB_GROUPS, ar, at);
@@ -232,20 +233,19 @@ static void make_part(const struct writer *w, const struct ar_switch *ar, uint32
 	}
 }
 
-/* Whether the part holds these ports; of LIDs that nothing changes but ports, that is all. */
-static bool holds_ports(const struct writer *w, const uint8_t *data, uint32_t part,
-			const uint8_t *ports, bool *all)
+static bool is_zero(const uint8_t bytes[WIRE_AR_LFT_BLOCK])
 {
-	struct wire_ar_entry entry;
-	bool holds = true;
+	static const uint8_t zeros[WIRE_AR_LFT_BLOCK];
 
-	*all = w->phase < STATES && (part + 1) * WIRE_AR_LFT_BLOCK <= w->nchanges;
-	for (unsigned i = 0; i < WIRE_AR_LFT_BLOCK && *all; i++) {
-		*all = !w->changes[part * WIRE_AR_LFT_BLOCK + i];
-		wire_ar_entry_decode(data + i * WIRE_AR_ENTRY_BYTES, &entry);
-		holds &= entry.port == ports[i];
-	}
-	return holds;
+	return !memcmp(bytes, zeros, sizeof(zeros));
+}
+
+/* Nothing changes of these LIDs but ports, and the switch holds them as the base has them. */
+static bool is_of_base(const struct writer *w, const struct ar_switch *ar, uint32_t part)
+{
+	return (w->phase < STATES || (w->next && !ar->strays)) &&
+	       (part + 1) * WIRE_AR_LFT_BLOCK <= w->nchanges &&
+	       is_zero(w->changes + part * WIRE_AR_LFT_BLOCK);
 }
 
 static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
@@ -259,14 +259,13 @@ static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
 	for (unsigned i = 0; ar->row != TOPO_NONE && ar_fits(w, ar) && i < PROGRAM_PARTS; i++) {
 		uint32_t part = block * PROGRAM_PARTS + i;
 		const uint8_t *wanted = ports + i * WIRE_AR_LFT_BLOCK;
-		bool same, all = false;
+		bool same;
 
 		if (part * WIRE_AR_LFT_BLOCK > w->lids->top)
 			break;
-		same = part < ar->nentries && ar->entries[part].known;
-		if (same)
-			same = holds_ports(w, ar->entries[part].data, part, wanted, &all);
-		if (same && !all) {
+		same = part < ar->nentries && ar->entries[part].known &&
+		       !memcmp(ar->entries[part].ports, wanted, WIRE_AR_LFT_BLOCK);
+		if (same && !is_of_base(w, ar, part)) {
 			make_part(w, ar, part, wanted, data);
 			same = !memcmp(ar->entries[part].data, data, WIRE_SMP_DATA);
 		}
@@ -297,8 +296,10 @@ static void request_entries(void *arg, const struct inv_node *node, uint32_t par
 	if (!ports)
 		return;
 	make_part(arg, ar, part, ports, block->data);
+	memcpy(block->ports, ports, WIRE_AR_LFT_BLOCK);
 	block->known = false;
 	block->filled = true;
+	ar->strays = true;
 	memcpy(data, block->data, WIRE_SMP_DATA);
 }
 
@@ -307,6 +308,8 @@ static bool entries_answered(void *arg, const struct inv_node *node, uint32_t pa
 {
 	struct block *block = entries_at(ar_of(node), part);
 
+	for (unsigned i = 0; block->reads && i < WIRE_AR_LFT_BLOCK; i++)
+		block->ports[i] = wire_ar_port(data, i);
 	if (block->reads)
 		memcpy(block->data, data, WIRE_SMP_DATA);
 	block->filled = true;
@@ -326,18 +329,17 @@ static bool entries_ports(void *arg, const struct inv_node *node, uint32_t block
 	const struct writer *w = arg;
 	uint32_t top = w->lids ? w->lids->top : 0;
 	const struct ar_switch *ar = ar_of(node);
-	struct wire_ar_entry entry;
 	bool all = true;
 
-	for (unsigned i = 0; i < TABLES_BLOCK; i++) {
-		uint32_t part = (block * TABLES_BLOCK + i) / WIRE_AR_LFT_BLOCK;
+	for (unsigned i = 0; i < PROGRAM_PARTS; i++) {
+		uint32_t part = block * PROGRAM_PARTS + i;
 		bool filled = part < ar->nentries && ar->entries[part].filled;
+		uint8_t *to = ports + i * WIRE_AR_LFT_BLOCK;
 
 		if (filled)
-			wire_ar_entry_decode(ar->entries[part].data +
-						     i % WIRE_AR_LFT_BLOCK * WIRE_AR_ENTRY_BYTES,
-					     &entry);
-		ports[i] = filled ? entry.port : TABLES_NO_ROUTE;
+			memcpy(to, ar->entries[part].ports, WIRE_AR_LFT_BLOCK);
+		else
+			memset(to, TABLES_NO_ROUTE, WIRE_AR_LFT_BLOCK);
 		all &= filled || part > top / WIRE_AR_LFT_BLOCK;
 	}
 	return all;
@@ -387,6 +389,20 @@ static struct ar_ports ports_up(const struct topo *t, uint32_t row)
 	return up;
 }
 
+/* By place: groups that are the same in both. */
+static void find_same(const struct ar_groups *was, uint32_t old, const struct ar_groups *now,
+		      uint32_t row, bool same[AR_GROUPS_MAX + 1])
+{
+	const struct ar_group *a = &was->list[was->first[old]], *b = &now->list[now->first[row]];
+	uint32_t na = was->first[old + 1] - was->first[old];
+	uint32_t nb = now->first[row + 1] - now->first[row];
+
+	same[0] = true;
+	for (uint32_t i = 0; i < nb; i++)
+		same[i + 1] = i < na && a[i].id == b[i].id &&
+			      !memcmp(&a[i].ports, &b[i].ports, sizeof(a[i].ports));
+}
+
 static void compare_row(const struct writer *w, const struct tables *tables, uint32_t row,
 			uint8_t *changes)
 {
@@ -396,48 +412,72 @@ static void compare_row(const struct writer *w, const struct tables *tables, uin
 	const struct ar_groups *was = w->base.groups;
 	const struct ar_ports up = ports_up(w->topo, row);
 	uint32_t old = topo_find(w->base.topo, guid);
+	const uint8_t *now_ports = tables_row(tables, row);
 	const uint8_t *ports =
 		old < w->base.topo->nswitches ? tables_row(&w->base.tables, old) : NULL;
+	bool strays = ar && ar->stage >= TURNING && ar->strays, same[AR_GROUPS_MAX + 1];
 
+	if (ports)
+		find_same(was, old, w->next, row, same);
 	for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
-		const struct ar_group *now = group_at(w->next, row, lid), *before = NULL;
+		const struct ar_group *now, *before = NULL;
+		bool is_before = ports && lid <= w->base.tables.top;
 		struct ar_ports from = { 0 }, held, to;
+		unsigned place = ar_place(w->next, row, lid);
 		uint8_t change;
 
-		if (changes[lid] == OTHER || (w->next->dest[lid] == TOPO_NONE &&
-					      (lid > was->top || was->dest[lid] == TOPO_NONE)))
+		if (changes[lid] == OTHER ||
+		    (is_before && !strays && same[place] && place == ar_place(was, old, lid) &&
+		     (place || ports[lid] == now_ports[lid])))
 			continue;
-		if (ports && lid <= w->base.tables.top) {
+		if (w->next->dest[lid] == TOPO_NONE &&
+		    (lid > was->top || was->dest[lid] == TOPO_NONE))
+			continue;
+		now = group_at(w->next, row, lid);
+		if (is_before) {
 			before = group_at(was, old, lid);
 			from = choices(before, ports[lid], &up);
 		}
-		to = choices(now, tables_row(tables, row)[lid], &up);
+		to = choices(now, now_ports[lid], &up);
 		change = (is_within(&to, &from) ? 0 : GAINS) | (is_within(&from, &to) ? 0 : LOSES);
 		if (!change && before && now && before->id != now->id)
 			change = LOSES; /* what the old number names may change */
 		changes[lid] |= change;
 		/* One that was away holds what the base does not know of. */
-		if (ar && ar->stage >= TURNING && choices_held(ar, lid, &up, &held) &&
-		    !is_within(&held, &from))
+		if (strays && choices_held(ar, lid, &up, &held) && !is_within(&held, &from))
 			changes[lid] |= is_within(&held, &to) ? GAINS : OTHER;
 	}
 }
 
-void ar_compare(struct writer *w, const struct tables *tables)
-{
-	uint8_t *changes = mem_array(changes, w->lids->top + 1u);
+#define LIDS_A_CALL (1u << 19) /* of switches' rows: some milliseconds */
 
-	/* What is on its way of an earlier publication counts; what may have grown is settled. */
-	for (uint32_t lid = 0; lid < w->nchanges && lid <= w->lids->top; lid++)
-		changes[lid] = w->grows && w->changes[lid] & GAINS ? OTHER : w->changes[lid];
-	if (!w->base.groups || !w->next)
-		memset(changes, OTHER, w->lids->top + 1u);
-	else
-		for (uint32_t row = 0; row < w->topo->nswitches; row++)
-			compare_row(w, tables, row, changes);
+bool ar_compare_go(struct writer *w, const struct tables *tables)
+{
+	uint32_t left = LIDS_A_CALL / (w->lids->top + 1u) + 1, *row = &w->row;
+	uint8_t *changes = w->compared;
+
+	if (!changes) {
+		changes = w->compared = mem_array(changes, w->lids->top + 1u);
+		*row = 0;
+		/* What is on its way counts; what may have grown is settled. */
+		for (uint32_t lid = 0; lid < w->nchanges && lid <= w->lids->top; lid++)
+			changes[lid] =
+				w->grows && w->changes[lid] & GAINS ? OTHER : w->changes[lid];
+		if (!w->base.groups || !w->next) {
+			memset(changes, OTHER, w->lids->top + 1u);
+			*row = w->topo->nswitches;
+		}
+	}
+	for (; left && *row < w->topo->nswitches; left--)
+		compare_row(w, tables, (*row)++, changes);
+	if (*row < w->topo->nswitches)
+		return true;
 	free(w->changes);
 	w->changes = changes;
 	w->nchanges = w->lids->top + 1u;
+	w->compared = NULL;
+	w->grows = false;
+	return false;
 }
 
 const struct program_entries ar_entries = { .has = has_entries,

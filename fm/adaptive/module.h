@@ -42,6 +42,9 @@ extern const struct fabric_module adaptive_module;
  */
 json_t *adaptive_switches(const struct fabric *fabric);
 
+/* Among which ports a switch chooses for a LID: a text, the caller's; NULL = it has no choice. */
+json_t *adaptive_choices(const struct fabric *fabric, guid_t sw, uint16_t lid);
+
 /*
  * Learns how the modifiers of tables for adaptive routing are packed (probe.h), of all switches or
  * (not TOPO_NONE) of one; also as an observer. What was found is kept by the kind of device. fn is

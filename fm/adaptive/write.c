@@ -2,8 +2,9 @@
 /*
  * From a publication to the next one:
  *
- *   SHRINKS  groups of switches that have it on become smaller; all answers are awaited, not long,
- *            also that of a switch that is being turned on: until then it forwards by its LFT
+ *   SHRINKS  groups are made and compared with those before, while tables wait; those of switches
+ *            that have it on become smaller; all answers are awaited, not long, also that of a
+ *            switch that is being turned on: until then it forwards by its LFT
  *   TABLES   program writes the tables, entries that turn Static first
  *   ASKS     who may join is asked for its AdaptiveRoutingInfo
  *   GROUPS   the groups are proven, written and read back
@@ -14,8 +15,11 @@
  * From ASKS on nothing waits for it: another publication begins with SHRINKS again.
  */
 #include "fm/adaptive/write_own.h"
+#include "fm/fabric/request.h"
+#include "fm/loop/job.h"
 #include "routing/proof/check.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 
 #define OFF	     "adaptive-routing" /* the alert */
@@ -41,6 +45,16 @@ static void removed(void *cell)
 		forget_tables(ar);
 	free(ar);
 	*(struct ar_switch **)cell = NULL;
+}
+
+static void drop_job(struct writer *w)
+{
+	job_stop(w->job);
+	if (w->proof)
+		check_groups_end(w->proof);
+	w->proof = NULL;
+	free(w->compared);
+	w->compared = NULL;
 }
 
 static void drop_changes(struct writer *w)
@@ -91,11 +105,7 @@ static bool place_switches(struct writer *w)
 {
 	bool any = false;
 
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		if (!ar)
-			continue;
+	AR_EACH (w, node, ar) {
 		ar->row = row_of(w, ar->guid);
 		note_boot(ar, node);
 		if (ar->stage == JOINS || ar->stage == READY) /* its LFT is in force */
@@ -117,17 +127,40 @@ static void make_groups(struct writer *w, const struct fabric_view *view)
 
 	for (uint32_t row = 0; row < view->topo->nswitches; row++)
 		caps[row] = AR_GROUPS_MAX;
-	INVENTORY_EACH (w->services.inventory, node) {
-		const struct ar_switch *ar = ar_of(node);
-
-		if (ar && ar->row != TOPO_NONE && !ar->why)
+	AR_EACH (w, node, ar)
+		if (ar->row != TOPO_NONE && !ar->why)
 			caps[ar->row] = ar->info.group_cap;
-	}
 	if (strcmp(view->engine, "updn-root") != 0)
 		w->next = ar_groups_new(view->topo, view->lids, &params);
 	free(caps);
 	fabric_policy_fini(&policy);
 }
+
+static enum job_result compare(void *arg)
+{
+	struct writer *w = arg;
+
+	return ar_compare_go(w, fabric_view(w->fabric).tables) ? JOB_MORE : JOB_NEXT;
+}
+
+static enum job_result shrink(void *arg)
+{
+	struct writer *w = arg;
+
+	/* Of one that was not set up here it is not known what its entries name. */
+	AR_EACH (w, node, ar)
+		if (ar->stage >= TURNING && ar->ngroups && ar->row != TOPO_NONE && !node->gone &&
+		    !node->silent && w->next && w->base.groups)
+			ar_write_groups(w, ar);
+	loop_timer_set(w->patience, PATIENCE_US);
+	batch_wake(w->batch);
+	fabric_request_program(w->fabric, "groups of adaptive routing are known");
+	return JOB_END;
+}
+
+static const struct job_step shrink_steps[] = { { "adaptive-compare", compare },
+						{ "adaptive-shrink", shrink },
+						{ NULL, NULL } };
 
 static void publish(struct writer *w)
 {
@@ -145,7 +178,7 @@ void writer_published(struct writer *w)
 {
 	const struct fabric_view view = fabric_view(w->fabric);
 
-	loop_timer_stop(w->prove);
+	drop_job(w);
 	batch_drop_queue(w->batch);
 	publish(w);
 	w->phase = SHRINKS;
@@ -156,18 +189,8 @@ void writer_published(struct writer *w)
 		return;
 	}
 	make_groups(w, &view);
-	ar_compare(w, view.tables);
-	w->grows = false;
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		/* Of one that was not set up here it is not known what its entries name. */
-		if (ar && ar->stage >= TURNING && ar->ngroups && ar->row != TOPO_NONE &&
-		    !node->gone && !node->silent && w->next && w->base.groups)
-			ar_write_groups(w, ar);
-	}
-	loop_timer_set(w->patience, PATIENCE_US);
-	batch_wake(w->batch);
+	fabric_hold_program(w->fabric);
+	job_start(w->job, shrink_steps, NULL);
 }
 
 static void shrunk(void *arg)
@@ -212,7 +235,7 @@ static const char *judge(const struct writer *w, const struct inv_node *node, st
 
 static bool is_candidate(const struct inv_node *node, const struct ar_switch *ar)
 {
-	return ar && ar->stage == PLAIN && !ar->why && ar->row != TOPO_NONE && !node->gone &&
+	return ar->stage == PLAIN && !ar->why && ar->row != TOPO_NONE && !node->gone &&
 	       !node->silent && !inv_node_is(node, INV_NO_SETS);
 }
 
@@ -263,6 +286,23 @@ bool writer_is_on(const struct writer *w, const struct inv_node *node)
 	return ar && ar->stage == ON;
 }
 
+json_t *writer_choices(const struct writer *w, const struct inv_node *node, uint16_t lid)
+{
+	const struct ar_switch *ar = writer_is_on(w, node) ? ar_of(node) : NULL;
+	struct wire_ar_entry entry;
+	struct ar_ports ports;
+	unsigned count = 0;
+	char list[1200] = "";
+
+	if (!ar || !ar_held_entry(ar, lid, &entry) || entry.state != WIRE_AR_FREE ||
+	    !ar_held_group(ar, entry.group, &ports))
+		return NULL;
+	for (unsigned num = 0; num < 256; num++)
+		if (ar_has(&ports, num))
+			text_add(list, sizeof(list), "%s%u", count++ ? ", " : "", num);
+	return json_sprintf("one of %u ports: %s", count, list);
+}
+
 void writer_left(struct writer *w, const struct inv_node *node)
 {
 	struct ar_switch *ar = ar_of(node);
@@ -280,10 +320,8 @@ static void alert(struct writer *w)
 	const char *why = NULL, *name = NULL;
 	unsigned count = 0;
 
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		if (!ar || !ar->why || node->gone)
+	AR_EACH (w, node, ar) {
+		if (!ar->why || node->gone)
 			continue;
 		why = why ?: ar->why;
 		name = name ?: node->name;
@@ -297,10 +335,19 @@ static void alert(struct writer *w)
 		alert_end(w->services.alerts, OFF, NULL);
 }
 
+static bool has_unknown(const struct block *blocks, uint32_t count)
+{
+	return any_of(i, 0, count, blocks[i].filled && !blocks[i].known);
+}
+
 static void finish(struct writer *w)
 {
 	const struct fabric_view view = fabric_view(w->fabric);
 
+	AR_EACH (w, node, ar)
+		if (ar->strays)
+			ar->strays = ar->stage != ON || has_unknown(ar->entries, ar->nentries) ||
+				     has_unknown(ar->groups, ar->ngroups);
 	w->phase = SETTLED;
 	w->grows = false;
 	alert(w);
@@ -321,38 +368,53 @@ static void finish(struct writer *w)
 	w->turned = 0;
 }
 
-/* Groups of all that has it on or joins are written and read, those that are proven. */
-static void begin_groups(void *arg)
+/* ---- Groups that may grow -------------------------------------------------------------------- */
+
+static enum job_result prove(void *arg)
 {
 	struct writer *w = arg;
 	const struct fabric_view view = fabric_view(w->fabric);
-	struct check_report report = { 0 };
 
 	if (!w->next)
 		make_groups(w, &view);
-	w->proven = w->next && check_groups(w->topo, w->lids, view.tables, w->next, &report);
-	if (w->next && !w->proven) {
+	if (!w->next)
+		return JOB_NEXT;
+	if (!w->proof)
+		w->proof = check_groups_begin(w->topo, w->lids, view.tables, w->next, &w->report);
+	if (check_groups_go(w->proof))
+		return JOB_MORE;
+	w->proven = check_groups_end(w->proof);
+	w->proof = NULL;
+	if (!w->proven) {
 		log_line(LOG_CORE, LOG_WARNING, "adaptive routing: its groups are refused: %s",
-			 report.first);
+			 w->report.first);
 		drop_next(w);
 	}
+	return JOB_NEXT;
+}
+
+/* Of all that has it on or joins, those that are proven. */
+static enum job_result grow(void *arg)
+{
+	struct writer *w = arg;
+
 	w->phase = GROUPS;
 	w->grows = true;
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		if (ar && w->proven && ar->row != TOPO_NONE && ar->stage >= JOINS)
+	AR_EACH (w, node, ar)
+		if (w->proven && ar->row != TOPO_NONE && ar->stage >= JOINS)
 			ar_write_groups(w, ar);
-	}
 	batch_wake(w->batch);
+	return JOB_END;
 }
+
+static const struct job_step grow_steps[] = { { "adaptive-proof", prove },
+					      { "adaptive-grow", grow },
+					      { NULL, NULL } };
 
 static void begin_asks(struct writer *w)
 {
 	w->phase = ASKS;
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
+	AR_EACH (w, node, ar) {
 		if (!is_candidate(node, ar))
 			continue;
 		ar->stage = JOINS;
@@ -364,36 +426,27 @@ static void begin_asks(struct writer *w)
 static void begin_states(struct writer *w)
 {
 	w->phase = STATES;
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		if (ar && ar->stage == JOINS)
+	AR_EACH (w, node, ar)
+		if (ar->stage == JOINS)
 			ar->stage = w->proven ? READY : PLAIN;
-	}
 	fabric_request_program(w->fabric, "groups of adaptive routing are written");
 }
 
 static void begin_reads(struct writer *w)
 {
 	w->phase = READS;
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		for (uint32_t part = 0; ar && ar->stage == READY && part < ar->nentries; part++)
+	AR_EACH (w, node, ar)
+		for (uint32_t part = 0; ar->stage == READY && part < ar->nentries; part++)
 			ar_add_job(w, JOB_ENTRIES_READ, ar, part);
-	}
 	batch_wake(w->batch);
 }
 
 static void begin_turns(struct writer *w)
 {
 	w->phase = TURNS;
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		if (ar && ar->stage == READY)
+	AR_EACH (w, node, ar)
+		if (ar->stage == READY)
 			ar_add_job(w, JOB_ON, ar, 0);
-	}
 	batch_wake(w->batch);
 }
 
@@ -413,10 +466,8 @@ void writer_settled(struct writer *w)
 {
 	bool any = false;
 
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		if (!ar || !w->services.conf->routing.adaptive)
+	AR_EACH (w, node, ar) {
+		if (!w->services.conf->routing.adaptive)
 			continue;
 		note_boot(ar, node);
 		if (ar->stage == PLAIN && !ar->failed)
@@ -436,10 +487,12 @@ static void idle(void *owner)
 {
 	struct writer *w = owner;
 
+	if (job_steps(w->job))
+		return;
 	if (w->phase == SHRINKS)
 		shrunk(w);
 	else if (w->phase == ASKS)
-		loop_timer_set(w->prove, 0);
+		job_start(w->job, grow_steps, NULL);
 	else if (w->phase == GROUPS)
 		begin_states(w);
 	else if (w->phase == READS)
@@ -516,7 +569,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	r->mad.device = node->guid;
 	r->mad.urgent = job->urgent;
 	r->mad.method = job->kind == JOB_GROUPS || job->kind == JOB_ON ? WIRE_SET : WIRE_GET;
-	switch ((enum job)job->kind) {
+	switch ((enum request)job->kind) {
 	case JOB_GROUPS:
 	case JOB_GROUPS_READ:
 		if (job->arg >= ar->ngroups)
@@ -642,7 +695,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 		inventory_path_result(w->services.inventory, &via->path, true, via->stamp);
 	if (!ar)
 		return;
-	switch ((enum job)job->kind) {
+	switch ((enum request)job->kind) {
 	case JOB_GROUPS:
 	case JOB_GROUPS_READ:
 		groups_answered(w, node, ar, job, answer);
@@ -668,15 +721,13 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 
 void writer_configure(struct writer *w)
 {
-	INVENTORY_EACH (w->services.inventory, node) {
-		struct ar_switch *ar = ar_of(node);
-
-		if (ar && !w->services.conf->routing.adaptive && ar->stage >= TURNING)
-			w->leave(w->arg, node, ar->raw);
-		else if (ar && !w->services.conf->routing.adaptive)
-			ar->stage = PLAIN;
-		else if (ar)
+	AR_EACH (w, node, ar) {
+		if (w->services.conf->routing.adaptive)
 			ar->failed = false;
+		else if (ar->stage >= TURNING)
+			w->leave(w->arg, node, ar->raw);
+		else
+			ar->stage = PLAIN;
 	}
 	if (!w->services.conf->routing.adaptive)
 		alert_end(w->services.alerts, OFF, NULL);
@@ -695,7 +746,7 @@ struct writer *writer_new(struct fabric *fabric, const json_t *packings, writer_
 	w->arg = arg;
 	w->batch = batch_new(w->services.loop, w->services.mad, &ops, w);
 	w->patience = loop_timer_new(w->services.loop, shrunk, w);
-	w->prove = loop_timer_new(w->services.loop, begin_groups, w);
+	w->job = job_new(w->services.loop, w);
 	w->audit = loop_timer_new(w->services.loop, audit_cb, w);
 	loop_timer_set(w->audit, AUDIT_US);
 	w->entries = ar_entries;
@@ -713,9 +764,10 @@ void writer_free(struct writer *w)
 	program_use_entries(w->services.program, NULL);
 	INVENTORY_EACH (w->services.inventory, node)
 		removed(ar_cell(node));
+	drop_job(w);
+	job_free(w->job);
 	batch_free(w->batch);
 	loop_timer_free(w->patience);
-	loop_timer_free(w->prove);
 	loop_timer_free(w->audit);
 	drop_next(w);
 	drop_base(w);

@@ -42,6 +42,8 @@ void writer_offer(struct writer *w, const struct inv_node *sw, const uint8_t inf
 bool writer_adopt(struct writer *w, const struct inv_node *sw, const uint8_t info[64]);
 void writer_left(struct writer *w, const struct inv_node *sw);
 bool writer_is_on(const struct writer *w, const struct inv_node *sw);
+/* "one of 4 ports: 33, 34, 35, 36" for the LID; NULL = it has no choice, or that is unknown. */
+json_t *writer_choices(const struct writer *w, const struct inv_node *sw, uint16_t lid);
 /* What the switch is to be turned on for is over, or begins: by the configuration. */
 void writer_configure(struct writer *w);
 

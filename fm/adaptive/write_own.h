@@ -13,15 +13,16 @@
 
 enum stage { PLAIN, JOINS, READY, TURNING, ON };
 enum phase { SETTLED, SHRINKS, TABLES, ASKS, GROUPS, STATES, READS, TURNS };
-enum job { JOB_INFO, JOB_GROUPS, JOB_GROUPS_READ, JOB_ENTRIES_READ, JOB_ON, JOB_ON_READ };
+enum request { JOB_INFO, JOB_GROUPS, JOB_GROUPS_READ, JOB_ENTRIES_READ, JOB_ON, JOB_ON_READ };
 enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES }; /* of a LID's choices, by `changes` */
 
 struct block {
-	uint8_t data[WIRE_SMP_DATA]; /* as it was sent last, or read */
-	bool known;		     /* acknowledged */
-	bool filled;		     /* of entries: it was sent this, or read */
-	bool busy;		     /* of groups: it was sent, and not answered */
-	bool reads;		     /* of entries: a Get is on its way */
+	uint8_t data[WIRE_SMP_DATA];	  /* as it was sent last, or read */
+	uint8_t ports[WIRE_AR_LFT_BLOCK]; /* of entries */
+	bool known;			  /* acknowledged */
+	bool filled;			  /* of entries: it was sent this, or read */
+	bool busy;			  /* of groups: it was sent, and not answered */
+	bool reads;			  /* of entries: a Get is on its way */
 };
 
 struct ar_switch {
@@ -31,6 +32,7 @@ struct ar_switch {
 	const char *why; /* it cannot join, a literal */
 	bool failed;	 /* it was tried, and why says what it did not do */
 	bool was_set;	 /* of TURNING: that it is on was acknowledged, or timed out */
+	bool strays;	 /* it may hold something else than the base has */
 	uint8_t raw[WIRE_SMP_DATA], reboots;
 	struct wire_ar_info info;
 	unsigned lft_bit, group_bit;
@@ -47,11 +49,16 @@ struct writer {
 	writer_leave_fn *leave;
 	void *arg;
 	struct batch *batch;
-	struct loop_timer *patience, *prove, *audit;
+	struct loop_timer *patience, *audit;
 	struct { /* what was read again last */
 		guid_t sw;
 		uint32_t block; /* entries, then groups */
 	} audited;
+	struct job *job;	    /* what takes longer; a publication ends it */
+	struct check_groups *proof; /* of its steps */
+	struct check_report report;
+	uint8_t *compared; /* changes by the rows before `row` */
+	uint32_t row;
 	struct program_entries entries;
 	enum phase phase;
 	const struct topo *topo; /* published, referenced */
@@ -79,13 +86,17 @@ static inline struct ar_switch *ar_of(const struct inv_node *node)
 	return *ar_cell(node);
 }
 
+#define AR_EACH(w, node, ar)                                                                       \
+	INVENTORY_EACH ((w)->services.inventory, node)                                             \
+		for (struct ar_switch *ar = ar_of(node); ar; ar = NULL)
+
 /* ---- entries.c ------------------------------------------------------------------------------- */
 
 /* What program asks (program.h); arg is the writer. */
 extern const struct program_entries ar_entries;
 
 /* Queues a request to the switch. */
-void ar_add_job(struct writer *w, enum job kind, const struct ar_switch *ar, uint32_t arg);
+void ar_add_job(struct writer *w, enum request kind, const struct ar_switch *ar, uint32_t arg);
 /* It did not do what it has to, a literal: it stays plain, or is turned off. */
 void ar_fails(struct writer *w, const struct inv_node *node, const char *why);
 /* Sends groups that the switch is to hold by now and does not. */
@@ -95,5 +106,8 @@ bool ar_fits(const struct writer *w, const struct ar_switch *ar);
 /* What the switch is known to hold of a group, and of a LID's entry; false: that is not known. */
 bool ar_held_group(const struct ar_switch *ar, unsigned id, struct ar_ports *ports);
 bool ar_held_entry(const struct ar_switch *ar, uint32_t lid, struct wire_ar_entry *entry);
-/* Compares what was published with the base, by LID (writer.changes). */
-void ar_compare(struct writer *w, const struct tables *tables);
+/*
+ * Compares what was published with the base, by LID, some switches a call; false: that was all, and
+ * writer.changes has it.
+ */
+bool ar_compare_go(struct writer *w, const struct tables *tables);

@@ -2,6 +2,7 @@
 /*
  * answer_tables: forwarding tables: of a switch, along a path, their proof, and as OpenSM's files.
  */
+#include "fm/adaptive/module.h"
 #include "fm/audit/module.h"
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
@@ -248,7 +249,8 @@ static json_t *port_number(unsigned num)
 	return num ? json_integer(num) : json_null();
 }
 
-static json_t *path_hops(const struct fabric_view *view, const struct path *path)
+static json_t *path_hops(const struct fabric *fabric, const struct fabric_view *view,
+			 const struct path *path, uint16_t lid)
 {
 	json_t *hops = json_array();
 
@@ -266,12 +268,13 @@ static json_t *path_hops(const struct fabric_view *view, const struct path *path
 
 		if (node->type == TOPO_SWITCH)
 			lid_port = 0;
-		json_add(hops, "{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "name", node->name,
+		json_add(hops, "{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o*}", "name", node->name,
 			 "guid", json_guid(node->guid), "role", topo_role_name(node->role), "lid",
 			 view->lids->lid_of_port[node->port0 + lid_port], "in_port",
 			 port_number(hop->in_port), "out_port", port_number(hop->out_port), "speed",
 			 leaves ? json_string(topo_speed_name(out->speed)) : json_null(), "width",
-			 leaves ? json_integer(out->width) : json_null());
+			 leaves ? json_integer(out->width) : json_null(), "choice",
+			 adaptive_choices(fabric, node->guid, lid));
 	}
 	return hops;
 }
@@ -363,8 +366,9 @@ static json_t *path_document(struct fabric *fabric, const struct fabric_view *vi
 	if (!found && !several)
 		return command_refuse(err, "%s", why);
 
-	json_t *doc = json_pack("{s:i, s:o}", "dlid", view->lids->lid_of_port[target], "hops",
-				found ? path_hops(view, &path) : json_array());
+	uint16_t dlid = view->lids->lid_of_port[target];
+	json_t *doc = json_pack("{s:i, s:o}", "dlid", dlid, "hops",
+				found ? path_hops(fabric, view, &path, dlid) : json_array());
 
 	if (several) {
 		/* A row for each HCA of the host that has more of them. */

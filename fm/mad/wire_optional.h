@@ -62,6 +62,10 @@ WIRE_ATTRIBUTE(ar_info, WIRE_AR_INFO_LIST, 64)
 #define WIRE_AR_ENTRY_BYTES	       4
 #define WIRE_AR_ENTRY_LIST(F, R, G, B) F(state, 2) R(r1, 2) F(table, 4) F(port, 8) F(group, 16)
 WIRE_ATTRIBUTE(ar_entry, WIRE_AR_ENTRY_LIST, WIRE_AR_ENTRY_BYTES)
+static inline uint8_t wire_ar_port(const uint8_t *block, unsigned entry)
+{
+	return block[entry * WIRE_AR_ENTRY_BYTES + 1];
+}
 enum wire_ar_state { WIRE_AR_BOUNDED, WIRE_AR_FREE, WIRE_AR_STATIC, WIRE_AR_HBF };
 
 /* A block of ARGroupTable: two sets of ports, a bit each, port 0 is the lowest of the last byte. */

@@ -7,23 +7,21 @@
 #include "topology/graph/graph.h"
 
 /*
- * Costs are in rows of bytes by destination, which the compiler compares many at a time: first hops
- * down, from the lowest switch up; then hops by any up/down path, from the highest one down. A
- * switch with a path down takes no other, as the tables do. How many neighbours are on a shortest
- * path says for nearly all destinations which group is theirs.
+ * Who is within so many hops is a set of destinations, a bit each; each switch has a layer of them
+ * for each number of hops: first by hops down, from the lowest switch up; then by any up/down path,
+ * from the highest one down. A switch with a path down takes no other, as the tables do. Nearly all
+ * destinations are behind one neighbour below, or behind all above: those have a group by design.
  */
-
-#define FAR	 255 /* cost: no path */
-#define ROW_UNIT 32  /* rows are whole multiples of it */
 
 struct work {
 	const struct topo *t;
-	const struct graph *g;
+	struct graph *g;
 	struct ar_groups *out;
 	const uint16_t *caps;
-	uint32_t row;	       /* bytes */
-	uint8_t *down, *cost;  /* by switch, then destination: hops down; by any path */
-	uint8_t *count, *last; /* by destination: neighbours on shortest paths, and the last one */
+	uint32_t words, layers; /* of a set; of a switch */
+	uint64_t *down, *cost;	/* by switch, then layer: who is so near down; by any path */
+	/* Scratch: so near above, then below; behind a neighbour; behind all; behind several. */
+	uint64_t *own, *near, *all, *two;
 	/* Of one switch, by group number: its ports, 1 + its place; and the highest number. */
 	struct ar_ports *sets;
 	bool *known;
@@ -31,9 +29,20 @@ struct work {
 	uint32_t most;
 };
 
-static uint8_t *row_of(const struct work *w, uint8_t *rows, uint32_t sw)
+static uint64_t *layer_of(const struct work *w, uint64_t *sets, uint32_t sw, uint32_t layer)
 {
-	return rows + (size_t)sw * w->row;
+	return sets + ((size_t)sw * w->layers + layer) * w->words;
+}
+
+/* Who has a path down. */
+static uint64_t *below(const struct work *w, uint32_t sw)
+{
+	return layer_of(w, w->down, sw, w->layers - 1);
+}
+
+static bool is_in(const uint64_t *set, uint32_t d)
+{
+	return set[d / 64] >> d % 64 & 1;
 }
 
 static void list_dests(struct work *w, const struct lid_map *lids, const uint8_t *classes)
@@ -53,51 +62,52 @@ static void list_dests(struct work *w, const struct lid_map *lids, const uint8_t
 
 		out->dest[lid] = adaptive ? number[peer->node] : TOPO_NONE;
 	}
-	w->row = (out->ndests + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT + ROW_UNIT;
-	w->down = mem_alloc_unset(w->t->nswitches + 1, w->row);
-	w->cost = mem_alloc_unset(w->t->nswitches + 1, w->row);
-	memset(w->down, FAR, (size_t)w->t->nswitches * w->row);
+	w->words = out->ndests / 64 + 1;
 	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		if (number[sw] != TOPO_NONE)
-			row_of(w, w->down, sw)[number[sw]] = 0;
+		if (w->t->nodes[sw].level * 2u >= w->layers)
+			w->layers = w->t->nodes[sw].level * 2u + 1;
+	w->down = mem_array(w->down, (w->t->nswitches + 1u) * (size_t)w->layers * w->words);
+	w->cost = mem_array(w->cost, (w->t->nswitches + 1u) * (size_t)w->layers * w->words);
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
+		for (uint32_t layer = 0; number[sw] != TOPO_NONE && layer < w->layers; layer++)
+			layer_of(w, w->down, sw, layer)[number[sw] / 64] |= 1ull << number[sw] % 64;
 	free(number);
 }
 
-/* ---- Costs ----------------------------------------------------------------------------------- */
+/* ---- Who is how near ------------------------------------------------------------------------- */
 
-static void lower(uint8_t *restrict to, const uint8_t *restrict from, uint32_t n)
+static void join(uint64_t *restrict to, const uint64_t *restrict from, uint32_t words)
 {
-	for (uint32_t d = 0; d < n; d++) {
-		uint8_t cost = from[d] + (from[d] < FAR - 1);
-
-		to[d] = cost < to[d] ? cost : to[d];
-	}
+	for (uint32_t i = 0; i < words; i++)
+		to[i] |= from[i];
 }
 
-static void find_costs(struct work *w)
+/* The layers of a neighbour are one hop further from here. */
+static void join_layers(struct work *w, uint64_t *sets, uint32_t sw,
+			const struct graph_group *groups, unsigned n)
 {
-	const struct graph *g = w->g;
+	for (unsigned i = 0; i < n; i++)
+		if (groups[i].nlive)
+			join(layer_of(w, sets, sw, 1), layer_of(w, sets, groups[i].peer, 0),
+			     (w->layers - 1) * w->words);
+}
 
-	for (uint32_t i = 0; i < g->nswitches; i++) {
-		uint32_t sw = g->by_rank[i];
-		const struct graph_group *downs = graph_downs(g, sw);
+static void find_down(struct work *w, uint32_t sw)
+{
+	join_layers(w, w->down, sw, graph_downs(w->g, sw), w->g->switches[sw].ndown);
+}
 
-		for (unsigned c = 0; c < g->switches[sw].ndown; c++)
-			if (downs[c].nlive)
-				lower(row_of(w, w->down, sw), row_of(w, w->down, downs[c].peer),
-				      w->row);
-	}
-	for (uint32_t i = g->nswitches; i-- > 0;) {
-		uint32_t sw = g->by_rank[i];
-		const struct graph_group *ups = graph_ups(g, sw);
-		uint8_t *cost = row_of(w, w->cost, sw), *down = row_of(w, w->down, sw);
+static void find_cost(struct work *w, uint32_t sw)
+{
+	const uint64_t *own = below(w, sw);
 
-		memset(cost, FAR, w->row);
-		for (unsigned u = 0; u < g->switches[sw].nup; u++)
-			if (ups[u].nlive)
-				lower(cost, row_of(w, w->cost, ups[u].peer), w->row);
-		for (uint32_t d = 0; d < w->row; d++)
-			cost[d] = down[d] < FAR ? down[d] : cost[d];
+	join_layers(w, w->cost, sw, graph_ups(w->g, sw), w->g->switches[sw].nup);
+	for (uint32_t layer = 0; layer < w->layers; layer++) {
+		uint64_t *to = layer_of(w, w->cost, sw, layer);
+		const uint64_t *down = layer_of(w, w->down, sw, layer);
+
+		for (uint32_t i = 0; i < w->words; i++)
+			to[i] = (to[i] & ~own[i]) | down[i];
 	}
 }
 
@@ -155,69 +165,80 @@ static unsigned add_set(struct work *w, uint32_t id, const struct ar_ports *port
 
 struct side { /* the neighbours above a switch, or those below it */
 	const struct graph_group *groups;
-	unsigned n, nlive;
-	uint8_t *costs; /* of which rows: of work.down or work.cost */
+	unsigned n;
+	uint64_t *sets; /* whose layers: work.down or cost */
 };
 
-/* Where own is 0 or FAR the counts mean nothing. */
-static void count_nearest(struct work *w, const struct side *side, const uint8_t *restrict own)
-{
-	uint8_t *restrict count = w->count, *restrict last = w->last;
-
-	memset(count, 0, w->row);
-	for (unsigned i = 0; i < side->n; i++) {
-		const uint8_t *restrict its = row_of(w, side->costs, side->groups[i].peer);
-
-		for (uint32_t d = 0; side->groups[i].nlive && d < w->row; d++) {
-			uint8_t nearest = (uint8_t)(its[d] + 1) == own[d] ? 0xff : 0;
-
-			count[d] -= nearest;
-			last[d] = (last[d] & ~nearest) | (nearest & i);
-		}
-	}
-}
-
 static struct ar_ports set_of(const struct work *w, const struct side *side, uint32_t d,
-			      uint8_t own)
+			      uint32_t layer)
 {
 	struct ar_ports ports = { 0 };
 
 	for (unsigned i = 0; i < side->n; i++)
 		if (side->groups[i].nlive &&
-		    row_of(w, side->costs, side->groups[i].peer)[d] + 1 == own)
+		    is_in(layer_of(w, side->sets, side->groups[i].peer, layer), d))
 			add_lanes(w->g, &side->groups[i], &ports);
 	return ports;
 }
 
-/* Entries of one side: destinations that are below the switch, or those that are not. */
-static void add_side(struct work *w, uint32_t sw, const struct side *side, bool below, uint32_t cap)
+/* Destinations of a set all have that group. */
+static void add_design(struct work *w, uint16_t *entry, const uint64_t *set, uint32_t id,
+		       const struct ar_ports *ports)
+{
+	unsigned place = 0;
+	bool is_known = false;
+
+	for (uint32_t i = 0; i < w->words; i++)
+		for (uint64_t left = set[i]; left; left &= left - 1) {
+			if (!is_known)
+				place = add_set(w, id, ports);
+			is_known = true;
+			entry[i * 64 + __builtin_ctzll(left)] = place;
+		}
+}
+
+/* Destinations so many hops away, less one, from the neighbours of a side, `own` from here. */
+static void add_layer(struct work *w, uint32_t sw, const struct side *side, uint32_t layer,
+		      uint64_t *own, uint32_t cap)
 {
 	const struct graph_switch *s = &w->g->switches[sw];
 	uint16_t *entry = w->out->entry + (size_t)sw * w->out->ndests;
-	const uint8_t *down = row_of(w, w->down, sw), *own = below ? down : row_of(w, w->cost, sw);
-	uint32_t ndesign = 1u + s->ndown, shared[257] = { 0 };
+	uint32_t ndesign = 1u + s->ndown;
+	bool up = side->sets == w->cost;
 
-	if (!side->nlive)
-		return;
-	count_nearest(w, side, own);
-	for (uint32_t d = 0; d < w->out->ndests; d++) {
-		/* One neighbour below, or all above: many destinations have the same. */
-		unsigned like = below ? w->last[d] : 256, number = below ? 1 + like : 0;
-		bool design = w->count[d] == (below ? 1 : side->nlive);
+	memset(w->all, up ? 0xff : 0, w->words * sizeof(*w->all));
+	mem_zero(w->two, w->words);
+	for (unsigned i = 0; i < side->n; i++) {
+		const uint64_t *its = layer_of(w, side->sets, side->groups[i].peer, layer);
 
-		if (!w->count[d] || !own[d] || own[d] == FAR || (down[d] < FAR) != below)
-			continue;
-		if (!design || !shared[like]) {
-			struct ar_ports ports = set_of(w, side, d, own[d]);
-			unsigned id = number_in(w, design ? number : ndesign + d, ndesign, cap);
-
-			entry[d] = add_set(w, id, &ports);
-			if (design)
-				shared[like] = entry[d] + 1;
-		} else {
-			entry[d] = shared[like] - 1;
+		for (uint32_t k = 0; side->groups[i].nlive && k < w->words; k++) {
+			w->two[k] |= w->all[k] & its[k];
+			w->all[k] = up ? w->all[k] & its[k] : w->all[k] | its[k];
 		}
 	}
+	/* Those without a group by design: behind some above; behind several below. */
+	for (uint32_t k = 0; k < w->words; k++)
+		w->two[k] = own[k] & (up ? ~w->all[k] : w->two[k]);
+	for (unsigned i = 0; i < (up ? side->n > 0 : side->n); i++) {
+		struct ar_ports ports = { 0 };
+		const uint64_t *its =
+			up ? w->all : layer_of(w, side->sets, side->groups[i].peer, layer);
+
+		for (uint32_t k = 0; k < w->words; k++)
+			w->near[k] = its[k] & own[k] & ~w->two[k];
+		for (unsigned j = up ? 0 : i; j < (up ? side->n : i + 1); j++)
+			add_lanes(w->g, &side->groups[j], &ports);
+		if (up || side->groups[i].nlive)
+			add_design(w, entry, w->near, number_in(w, up ? 0 : 1 + i, ndesign, cap),
+				   &ports);
+	}
+	for (uint32_t k = 0; k < w->words; k++)
+		for (uint64_t left = w->two[k]; left; left &= left - 1) {
+			uint32_t d = k * 64 + __builtin_ctzll(left);
+			struct ar_ports ports = set_of(w, side, d, layer);
+
+			entry[d] = add_set(w, number_in(w, ndesign + d, ndesign, cap), &ports);
+		}
 }
 
 /* Lists the sets by number; entries of one with less than two members after all are Static. */
@@ -248,19 +269,29 @@ static void list_sets(struct work *w, uint32_t sw)
 static void add_switch(struct work *w, uint32_t sw)
 {
 	const struct graph_switch *s = &w->g->switches[sw];
-	struct side above = { .groups = graph_ups(w->g, sw), .n = s->nup, .costs = w->cost };
-	struct side below = { .groups = graph_downs(w->g, sw), .n = s->ndown, .costs = w->down };
+	const struct side above = { graph_ups(w->g, sw), s->nup, w->cost };
+	const struct side under = { graph_downs(w->g, sw), s->ndown, w->down };
 	uint32_t cap = w->caps ? w->caps[sw] : AR_GROUPS_MAX;
 
 	w->out->first[sw + 1] = w->out->first[sw];
 	if (cap < 2) /* of one number nothing is left to share */
 		return;
-	for (unsigned u = 0; u < s->nup; u++)
-		above.nlive += above.groups[u].nlive > 0;
-	for (unsigned c = 0; c < s->ndown; c++)
-		below.nlive += below.groups[c].nlive > 0;
-	add_side(w, sw, &above, false, cap);
-	add_side(w, sw, &below, true, cap);
+	for (uint32_t layer = 1; layer < w->layers; layer++) {
+		const uint64_t *is = layer_of(w, w->cost, sw, layer);
+		const uint64_t *was = layer_of(w, w->cost, sw, layer - 1), *low = below(w, sw);
+		uint64_t any[2] = { 0 };
+
+		for (uint32_t k = 0; k < w->words; k++) {
+			w->own[k] = is[k] & ~was[k] & ~low[k];
+			w->own[w->words + k] = is[k] & ~was[k] & low[k];
+			any[0] |= w->own[k];
+			any[1] |= w->own[w->words + k];
+		}
+		if (any[0])
+			add_layer(w, sw, &above, layer - 1, w->own, cap);
+		if (any[1])
+			add_layer(w, sw, &under, layer - 1, w->own + w->words, cap);
+	}
 	list_sets(w, sw);
 }
 
@@ -277,18 +308,22 @@ struct ar_groups *ar_groups_new(const struct topo *t, const struct lid_map *lids
 	out->first = mem_array(out->first, t->nswitches + 1);
 	list_dests(&w, lids, params->classes);
 	out->entry = mem_array(out->entry, (size_t)t->nswitches * out->ndests + 1);
-	w.count = mem_array(w.count, w.row);
-	w.last = mem_array(w.last, w.row);
 	w.sets = mem_array(w.sets, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
 	w.known = mem_array(w.known, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
 	w.place = mem_array(w.place, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
-	find_costs(&w);
+	w.own = mem_array(w.own, 5 * w.words);
+	w.near = w.own + 2 * w.words;
+	w.all = w.near + w.words;
+	w.two = w.all + w.words;
+	for (uint32_t i = 0; i < g->nswitches; i++)
+		find_down(&w, g->by_rank[i]);
+	for (uint32_t i = g->nswitches; i-- > 0;)
+		find_cost(&w, g->by_rank[i]);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		add_switch(&w, sw);
 	free(w.down);
 	free(w.cost);
-	free(w.count);
-	free(w.last);
+	free(w.own);
 	free(w.sets);
 	free(w.known);
 	free(w.place);

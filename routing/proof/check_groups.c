@@ -320,18 +320,54 @@ static void prove(struct check *c, const struct ar_groups *g)
 	arena_free(arena);
 }
 
+struct check_groups {
+	struct check c;
+	const struct ar_groups *groups;
+};
+
+struct check_groups *check_groups_begin(const struct topo *t, const struct lid_map *lids,
+					const struct tables *tables, const struct ar_groups *groups,
+					struct check_report *report)
+{
+	struct check_groups *run = mem_new(run);
+
+	*run = (struct check_groups){ { .t = t, .lids = lids, .tables = tables, .report = report },
+				      groups };
+	check_scratch_init(&run->c);
+	check_begin(&run->c);
+	return run;
+}
+
+bool check_groups_go(struct check_groups *run)
+{
+	return check_go(&run->c);
+}
+
+bool check_groups_end(struct check_groups *run)
+{
+	struct check_report *report = run->c.report;
+	bool sound = check_end(&run->c);
+
+	if (sound && run->groups->nswitches == run->c.t->nswitches &&
+	    run->groups->top <= run->c.lids->top) {
+		report->first[0] = '\0';
+		prove(&run->c, run->groups);
+		sound = !report->loops && !report->bad_ports && !report->credit_cycles;
+	} else {
+		sound = false;
+	}
+	check_result_fini(&run->c);
+	check_scratch_fini(&run->c);
+	free(run);
+	return sound;
+}
+
 bool check_groups(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  const struct ar_groups *groups, struct check_report *report)
 {
-	struct check c = { .t = t, .lids = lids, .tables = tables, .report = report };
-	bool sound = check_all(&c) && groups->nswitches == t->nswitches && groups->top <= lids->top;
+	struct check_groups *run = check_groups_begin(t, lids, tables, groups, report);
 
-	if (sound) {
-		report->first[0] = '\0';
-		prove(&c, groups);
-		sound = !report->loops && !report->bad_ports && !report->credit_cycles;
-		check_result_fini(&c);
-	}
-	check_scratch_fini(&c);
-	return sound;
+	while (check_groups_go(run))
+		;
+	return check_groups_end(run);
 }

@@ -28,6 +28,7 @@ import time
 sys.dont_write_bytecode = True
 
 import adaptive
+import ar_cuts
 import bringup
 import cabling
 import devices
@@ -52,7 +53,7 @@ import world as w
 
 SECTIONS = {"bringup": bringup, "devices": devices, "route": routing, "idle": idle, "restart": restart, "fault": fault, "health": health,
             "perf": perf, "sa": sa, "storm": storm, "mcast": mcast, "records": records, "osmtest": osmtest, "fabrics": real,
-            "quality": quality, "ebb": ebb, "adaptive": adaptive, "cabling": cabling, **long.SECTIONS}
+            "quality": quality, "ebb": ebb, "adaptive": adaptive, "ar_cuts": ar_cuts, "cabling": cabling, **long.SECTIONS}
 BY_DEFAULT = {"ibsim": ["bringup", "route", "fault", "restart", "sa", "perf", "mcast", "idle", "fabrics"],
               "fmsim": ["bringup", "devices", "restart", "fault", "sa"]}
 LONG = ["health", "storm", "records", "osmtest", "cabling", "quality", *long.SECTIONS]

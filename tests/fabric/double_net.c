@@ -340,9 +340,11 @@ static void stamp(struct double_fabric *d, const struct wire_mad *m)
 	if (m->attr_id == WIRE_LFT || m->attr_id == WIRE_PORT_INFO ||
 	    m->attr_id == WIRE_SWITCH_INFO)
 		d->changed_us = now;
-	if (m->attr_id != WIRE_LFT)
+	d->stamps.blocks += m->attr_id == WIRE_LFT;
+	d->stamps.entries += m->attr_id == WIRE_AR_LFT;
+	d->stamps.groups += m->attr_id == WIRE_AR_GROUPS;
+	if (m->attr_id != WIRE_LFT && m->attr_id != WIRE_AR_LFT && m->attr_id != WIRE_AR_GROUPS)
 		return;
-	d->stamps.blocks++;
 	d->stamps.answered_us = now;
 	d->stamps.block_us = d->stamps.block_us ?: now;
 }

@@ -87,6 +87,7 @@ struct double_fabric {
 		uint64_t answered_us; /* ..and the latest answered */
 		uint64_t register_us; /* the first AccessRegister was */
 		unsigned blocks;      /* of LFTs that were set */
+		unsigned entries, groups; /* the same of AR's tables */
 	} stamps;
 	uint64_t tables_asked;
 	struct dmute {

@@ -2,6 +2,7 @@
 /* Commands about adaptive routing (tests/fabric/double_adaptive.h). */
 #include "tests/sim/control_own.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include "fm/mad/wire_optional.h"
 
@@ -114,6 +115,35 @@ static int take(struct args *a)
 	return 0;
 }
 
+/* `write FILE`: a line a block of entries, and of groups, as the first private LFT has them. */
+static int save(struct args *a)
+{
+	const char *path = next_word(a);
+	FILE *out = path ? fopen(path, "we") : NULL;
+
+	if (!out)
+		return bad(a, "%s: %s", path ? path : "no file", strerror(path ? errno : EINVAL));
+	for (uint32_t i = 0; i < a->d->topo->nnodes; i++) {
+		const struct dnode *node = &a->d->nodes[i];
+
+		for (unsigned kind = 0; node->ar && kind < 2; kind++) {
+			const struct dar_table *table =
+				kind ? &node->ar->groups[0][0] : &node->ar->lft[0];
+
+			for (uint32_t block = 0; block < table->count; block++) {
+				const uint8_t *data = table->blocks + block * WIRE_SMP_DATA;
+
+				fprintf(out, "%016" PRIx64 " %s %u ", node->guid,
+					kind ? "groups" : "entries", block);
+				for (unsigned byte = 0; byte < WIRE_SMP_DATA; byte++)
+					fprintf(out, "%02x", data[byte]);
+				fputc('\n', out);
+			}
+		}
+	}
+	return fclose(out) ? bad(a, "%s: %s", path, strerror(errno)) : 0;
+}
+
 /* A line a switch that can: what is on of it, and where fields of the modifiers lie. */
 static int show(struct args *a)
 {
@@ -148,15 +178,18 @@ static int do_adaptive(struct args *a)
 		return answer(a);
 	if (next_is(a, "read"))
 		return take(a);
+	if (next_is(a, "write"))
+		return save(a);
 	if (next_is(a, "recovery"))
 		return recover(a);
-	return bad(a, "'%s' is none of able, run, read, recovery, answers", a->words[1]);
+	return bad(a, "'%s' is none of able, run, read, write, recovery, answers", a->words[1]);
 }
 
 const struct command commands_adaptive[] = {
 	{ "adaptive",
-	  "[able SEED [GROUPS SUBGROUPS]|run SEED|read FILE.far|recovery off|fr|rn|answers KIND "
-	  "[SWITCH]]",
+	  "[able SEED [GROUPS SUBGROUPS]|run SEED|read FILE.far|write FILE|recovery "
+	  "off|fr|rn|answers "
+	  "KIND [SWITCH]]",
 	  "switches have adaptive routing, a manager has set it up, they hold what a file says, or "
 	  "what they answer of it",
 	  0, 4, do_adaptive },

@@ -164,19 +164,20 @@ static int do_stamps(struct args *a)
 		memset(&a->d->stamps, 0, sizeof(a->d->stamps));
 	fprintf(a->out,
 		"{\"now\": %llu, \"trap\": %llu, \"first\": %llu, \"last\": %llu, "
-		"\"block\": %llu, \"answered\": %llu, \"blocks\": %u, \"traps\": %u, "
-		"\"register\": %llu}\n",
+		"\"block\": %llu, \"answered\": %llu, \"blocks\": %u, \"entries\": %u, "
+		"\"groups\": %u, \"traps\": %u, \"register\": %llu}\n",
 		(unsigned long long)loop_clock_us(a->d->loop),
 		(unsigned long long)a->d->stamps.trap_us, (unsigned long long)a->d->stamps.first_us,
 		(unsigned long long)a->d->stamps.last_us, (unsigned long long)a->d->stamps.block_us,
-		(unsigned long long)a->d->stamps.answered_us, a->d->stamps.blocks, traps,
+		(unsigned long long)a->d->stamps.answered_us, a->d->stamps.blocks,
+		a->d->stamps.entries, a->d->stamps.groups, traps,
 		(unsigned long long)a->d->stamps.register_us);
 	return 0;
 }
 
 const struct command commands_judge[] = {
 	{ "stamps", "[reset]",
-	  "when a trap reached a port, SMPs came and blocks of LFTs were answered; who repeats "
+	  "when a trap reached a port, SMPs came and blocks of tables were answered; who repeats "
 	  "traps",
 	  0, 1, do_stamps },
 	{ "sets", "[NODE]", "how many Sets devices got, by management class; or the node has sent",

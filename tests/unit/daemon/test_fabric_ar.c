@@ -371,6 +371,74 @@ static void a_cut_writes_few_blocks(void **state)
 	world_fini(&w);
 }
 
+/* Another leaf below the same switches. */
+static uint32_t sibling_of(const struct topo *t, uint32_t leaf)
+{
+	const struct topo_port *up = topo_peer(t, topo_port(t, leaf, uplink_of(t, leaf)));
+
+	TOPO_LINKS (t, up->node, port, peer)
+		if (peer->node != leaf && peer->node < t->nswitches && !t->nodes[peer->node].level)
+			return peer->node;
+	fail();
+	return TOPO_NONE;
+}
+
+/* The switch has a group that it did not acknowledge: no entry of it may name that one. */
+static void no_entry_names_a_group_that_was_not_acknowledged(void **state)
+{
+	struct watch watch = { 0 };
+	struct world w;
+	uint32_t leaf, other;
+	guid_t guid;
+
+	begin(&w, three_tiers(), 12);
+	leaf = far_leaf(&w);
+	other = sibling_of(w.design, leaf);
+	guid = w.design->nodes[other].guid;
+	watch.w = &w;
+	double_on_set(w.hw, set_seen, &watch);
+	double_set_mute(w.hw, guid, WIRE_SET, WIRE_AR_GROUPS);
+	double_cut(w.hw, w.design->nodes[leaf].guid, uplink_of(w.design, leaf));
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(watch.loops, 0);
+	assert_true(adaptive_forwards(double_node(w.hw, guid)));
+	assert_int_equal(worst(&w), ARRIVES);
+	for (uint32_t host = 0; host < w.design->ncas; host++) {
+		struct wire_ar_entry entry;
+
+		if (topo_peer(w.design, topo_port(w.design, w.design->nswitches + host, 1))->node ==
+			    leaf &&
+		    double_adaptive_entry(w.hw, guid, lid_of(&w, host), &entry))
+			assert_int_equal(entry.state, WIRE_AR_STATIC);
+	}
+	double_set_mute(w.hw, guid, 0, 0);
+	double_join(w.hw, w.design->nodes[leaf].guid, uplink_of(w.design, leaf));
+	run_for(&w, 60 * SECOND_US);
+	double_on_set(w.hw, NULL, NULL);
+	assert_int_equal(watch.loops, 0);
+	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
+/* What `path` names: of a leaf all links up to a host elsewhere, and none to its own. */
+static void the_ports_of_a_choice_are_named(void **state)
+{
+	struct world w;
+	uint32_t leaf;
+	json_t *choice;
+
+	begin(&w, two_tiers(), 13);
+	leaf = far_leaf(&w);
+	choice = adaptive_choices(w.fabric, w.design->nodes[leaf].guid, lid_of(&w, 0));
+	assert_string_equal(json_string_value(choice), "one of 8 ports: 5, 6, 7, 8, 9, 10, 11, 12");
+	json_decref(choice);
+	assert_null(adaptive_choices(w.fabric, w.design->nodes[leaf].guid,
+				     lid_of(&w, w.design->ncas - 1)));
+	assert_null(adaptive_choices(w.fabric, w.design->nodes[w.design->nswitches].guid,
+				     lid_of(&w, 0)));
+	world_fini(&w);
+}
+
 static void a_switch_that_boots_joins_again(void **state)
 {
 	struct world w;
@@ -500,6 +568,8 @@ int main(void)
 		cmocka_unit_test(no_choice_loops_while_links_fall_and_come_back),
 		cmocka_unit_test(no_choice_loops_in_a_storm),
 		cmocka_unit_test(a_cut_writes_few_blocks),
+		cmocka_unit_test(no_entry_names_a_group_that_was_not_acknowledged),
+		cmocka_unit_test(the_ports_of_a_choice_are_named),
 		cmocka_unit_test(a_switch_that_boots_joins_again),
 		cmocka_unit_test(it_goes_away_again_with_all_tables_in_place),
 		cmocka_unit_test(a_mixture_delivers_and_names_who_stays_plain),

@@ -138,7 +138,7 @@ static void switches_get_adaptive_routing_and_lose_it(void **state)
 	assert_int_equal(say(&s, "adaptive answers zeros spine-01"), 0);
 	assert_says(&s, "adaptive", "answers zeros");
 	assert_complains(&s, "adaptive answers nothing", "'nothing' is none of");
-	assert_complains(&s, "adaptive maybe", "none of able, run, read, recovery, answers");
+	assert_complains(&s, "adaptive maybe", "none of able, run, read, write, recovery, answers");
 	assert_int_equal(say(&s, "reboot spine-01"), 0);
 	assert_says(&s, "adaptive", "spine-01: off");
 	said_fini(&s);
