@@ -50,7 +50,7 @@ def test_an_observer_names_what_is_wrong_with_device_and_port(start, pod_net):
     fabric = start(pod_net)
     links = [link for link in fabric.ask("links") if link["a"]["name"] == LEAF and link["b"] and link["b"]["name"].startswith("dgx")]
     lid = next(node["lid"] for node in fabric.ask("nodes") if node["name"] == HCA)
-    down, slow, renamed = links[3]["a"]["port"], links[4]["a"]["port"], links[5]["b"]["name"]
+    down, slow, renamed = links[3]["a"]["port"], links[4]["a"]["port"], links[3]["b"]["name"]
     fabric.ibsim.tell(f'train "{LEAF}":{slow} EDR')
     until(lambda: is_brought_up(fabric, slow))
     fabric.stop_fmd()
@@ -73,5 +73,6 @@ def test_an_observer_names_what_is_wrong_with_device_and_port(start, pod_net):
     found()
     html, markdown = fabric.fmctl("assess", "--html").stdout, fabric.fmctl("assess", "--markdown").stdout
     assert html.startswith("<!DOCTYPE html>") and html.count("<svg") == 1 and "<script" not in html and f"LID {lid}" in html
+    assert "- &lt;script&gt;alert(1)" in html and "- \\<script>alert(1)" in markdown, markdown
     assert re.search(r"^- \*\*critical\*\* \(no-path\): .*leaf-su01-rail0", markdown, re.M)
     assert fabric.status()["mads_refused"] == 0
