@@ -260,24 +260,18 @@ static void add_own(struct assess *a, json_t *doc)
 
 /* ---- What rooms report ----------------------------------------------------------------------- */
 
-/* Alerts that other findings name more closely, or that are about managers. */
-static bool is_named_elsewhere(const char *what)
+/* All but those that other findings name more closely, and those about managers. */
+static void find_alerts(struct assess *a)
 {
 	static const char *const others[] = { "unsound-tables", "unreachable", "miswired",
 					      "trouble",	"two-masters", "foreign-master" };
-
-	return any_of(i, 0, ARRAY_SIZE(others), !strcmp(others[i], what));
-}
-
-static void find_alerts(struct assess *a)
-{
 	json_t *alerts = fabric_alerts(a->fabric);
 
 	JSON_EACH (alert, alerts) {
 		const char *what = json_text(alert, "what");
 		bool grave = !strcmp(what, "hcas-cut-off") || !strcmp(what, "guid-twice");
 
-		if (!is_named_elsewhere(what))
+		if (!any_of(i, 0, ARRAY_SIZE(others), !strcmp(others[i], what)))
 			event_subject_copy(alert, find(a, grave ? CRITICAL : WARNING, what,
 						       (struct event_subject){ 0 }, NULL, "%s",
 						       json_text(alert, "text")));
