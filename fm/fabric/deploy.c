@@ -148,7 +148,7 @@ static void programmed(void *arg, const struct program_result *result)
 			json_pack("{si sf}", "lids", result->drained, "ms", ms),
 			"fabric: drained %u LIDs for %.1f ms, of hosts %u at a time: no order of "
 			"writes is safe between these tables",
-			result->drained, ms, TABLES_BLOCK);
+			result->drained, ms, result->at_a_time);
 	}
 	f->progress.wrote |= result->blocks > 0;
 	f->requests.retry |= result->failed > 0;

@@ -323,10 +323,7 @@ static enum job_result find_order(void *arg)
 	return order_marked(p);
 }
 
-/*
- * What goes without an order goes now, the first round when the switches have their tops: what
- * waits for one is in no round.
- */
+/* What waits for no order goes now, the first round when the switches have their tops. */
 static enum job_result begin_sending(void *arg)
 {
 	struct program *p = arg;
@@ -338,6 +335,7 @@ static enum job_result begin_sending(void *arg)
 		order_end(p->making, &p->order);
 	p->making = NULL;
 	p->result.drained += p->order.drained;
+	p->result.at_a_time = p->order.most;
 	p->stage = PROGRAM_SENDS;
 	p->round.whole_us =
 		loop_now_us(p->loop) < p->round.whole_us ? 0 : loop_now_us(p->loop) + LONG_US;
@@ -953,6 +951,7 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 	if (p->busy) /* whose callback does not come: its blocks under way count here */
 		none = (struct program_result){ .entries = p->result.entries,
 						.drained = p->result.drained,
+						.at_a_time = p->result.at_a_time,
 						.drained_us = p->result.drained_us };
 
 	/* The queued ones give way; what is on its way stays busy until it is answered. */

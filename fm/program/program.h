@@ -35,7 +35,8 @@ struct program_result {
 	unsigned failed_switches;
 	unsigned held; /* entries that keep their old path because of what failed */
 	unsigned rounds;
-	unsigned drained;    /* LIDs that switches had no entries for on the way, 64 at a time */
+	unsigned drained;    /* LIDs that switches had no entries for on the way */
+	unsigned at_a_time;  /* of these LIDs of hosts, at most */
 	uint64_t drained_us; /* how long some had none */
 	unsigned unread;     /* blocks that are cached, and read from now on */
 	unsigned read;	     /* with none unread: cached blocks that were read */

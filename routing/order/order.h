@@ -13,12 +13,12 @@
  * time (all in all order.drained LIDs): then the pairs that use them break the third until they are
  * filled. The new paths of some LIDs and the old ones of others may close a cycle all the same, as
  * when the engine, the manager or the design of a fabric that is no tree changes. Then switches
- * hold spanning trees on the way, if some agree with both tables, all blocks are known, less than a
- * third of the hosts' entries lead nowhere before, and the tables are not too large for that. Where
- * trees agree that leave out LIDs of switches and of aggregation nodes, these are empty meanwhile.
- * Otherwise the second promise is broken; nor is it kept where the older tables break it by
- * themselves, unless that ends when some entries to switches are emptied, which then are the first,
- * all at once.
+ * hold spanning trees on the way, if some agree with both tables, all blocks are known and less
+ * than a third of the hosts' entries lead nowhere before. Where trees agree that leave out LIDs of
+ * switches and of aggregation nodes, these are empty meanwhile. Otherwise more LIDs are emptied at
+ * a time, as many as it takes. Of tables above a megabyte the second promise is broken instead; nor
+ * is it kept where the older tables break it by themselves, unless that ends when some entries to
+ * switches are emptied, which then are the first, all at once.
  *
  * The content of an unknown block (never acknowledged) is taken for "leads nowhere", and nothing is
  * promised about it until it is written; unknown blocks do not wait for one another, so that a cold
@@ -56,6 +56,7 @@ struct order {
 	uint32_t *home, ntrees;
 	uint32_t split;	  /* blocks written in several steps */
 	uint32_t drained; /* LIDs of which entries are emptied */
+	uint32_t most;	  /* of hosts, at a time */
 	bool strict;	  /* the second promise needs every round complete: when a step fails for
 			     good, later rounds must not start */
 };

@@ -2,6 +2,7 @@
 #include "routing/acyclic/acyclic.h"
 #include "routing/order/order_own.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 /*
  * order_cycle_free: for changes whose old and new paths together could close a credit loop. The
@@ -35,8 +36,10 @@
  * trees are for hosts: other LIDs are emptied first and filled last, other switches send to their
  * parents and get nothing from these.
  *
- * Where no tree agrees, what was emptied is filled: then paths of different LIDs may wait for one
- * another in a circle until all are through.
+ * Where no tree agrees, 64 LIDs more are emptied, again and again, until what is empty can be
+ * filled: once no old entry is left, the new ones are all there are. Tables that are too large for
+ * such trials are filled: then paths of different LIDs may wait for one another in a circle until
+ * all are through.
  *
  * Tables of another manager may have credit loops by themselves, most often by these paths to
  * switches: then their entries are emptied before all else. If loops are left, the first rounds are
@@ -78,6 +81,7 @@ struct order_making {
 	uint32_t nnow;
 	struct order_step *done; /* round by round */
 	uint32_t *first, ndone, nrounds, drained, trials_left;
+	uint32_t most; /* LIDs of hosts that may be empty at a time */
 	enum phase phase;
 	uint32_t at;	   /* in todo; COLUMNS: in the trees' blocks, then the new tables' */
 	uint64_t left, in; /* of the entries of todo[at]: not looked at yet, among the candidates */
@@ -312,7 +316,7 @@ static bool may_go_by_trees(const struct order_making *s)
 	uint64_t changed = 0, dark = 0;
 	unsigned bit;
 
-	if (s->out.trees || (size_t)w->t->nswitches * w->newer->stride > TREES_BYTES)
+	if (s->out.trees)
 		return false;
 	for (uint32_t i = 0; i < w->nunits; i++) {
 		const struct order_unit *u = &w->units[i];
@@ -391,6 +395,7 @@ static bool columns_begin(struct order_making *s)
 	s->now = mem_array_resize(s->now, s->w.t->nswitches);
 	s->phase = COLUMNS;
 	s->at = s->ndone = s->nrounds = s->drained = 0;
+	s->out.most = TABLES_BLOCK;
 	return true;
 }
 
@@ -480,7 +485,7 @@ static bool empty_or_fill(struct order_making *s)
 	for (uint32_t b = 0; b < s->w.nblocks; b++) {
 		uint32_t n = __builtin_popcountll(s->others[b] & s->lit[b]);
 
-		if (lids + n > TABLES_BLOCK)
+		if (lids + n > s->most)
 			s->others[b] = 0;
 		lids += s->others[b] ? n : 0;
 		more += __builtin_popcountll(s->others[b]);
@@ -495,12 +500,29 @@ static bool empty_or_fill(struct order_making *s)
 		}
 	}
 	s->drained += more;
-	/* If filling closes a cycle with old entries of other LIDs, all begins again by trees. */
+	s->out.most = lids > s->out.most ? lids : s->out.most;
 	s->phase = FILL;
-	if (more || !may_go_by_trees(s))
+	if (more || (size_t)s->w.t->nswitches * s->w.newer->stride > TREES_BYTES)
 		return round_end(s);
 	trial_begin(s);
 	return true;
+}
+
+/*
+ * What is empty was tried. If it closes a cycle with old entries of other LIDs, all begins again by
+ * trees, or more is emptied; once there are no old entries, it closes none.
+ */
+static bool tried_to_fill(struct order_making *s, bool safe)
+{
+	if (!safe && may_go_by_trees(s) && columns_begin(s))
+		return true;
+	if (safe || !any_of(i, 0, s->ntodo, !s->todo[i].emptied)) {
+		s->most = TABLES_BLOCK;
+		return round_end(s);
+	}
+	s->most += TABLES_BLOCK;
+	s->nnow = 0;
+	return empty_or_fill(s);
 }
 
 static bool round_end(struct order_making *s)
@@ -665,6 +687,7 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 	struct order_making *s = mem_new(s);
 
 	s->beyond.proof = *proof;
+	s->most = TABLES_BLOCK;
 	order_work_init(&s->w, t, newer, changed, count);
 	s->columns = order_columns_begin(&s->w, &s->out);
 	return s;
@@ -696,7 +719,7 @@ bool order_go(struct order_making *s)
 			return !s->nrounds && empty_turns(s) && ask_alone(s);
 		more = s->phase == ALONE     ? round_begin(s)
 		       : s->phase == ENTRIES ? tried_entry(s, safe)
-		       : s->phase == FILL    ? (!safe && columns_begin(s)) || round_end(s)
+		       : s->phase == FILL    ? tried_to_fill(s, safe)
 					     : tried_steps(s, safe);
 	}
 	if (!more) {
