@@ -46,6 +46,7 @@ typedef bool command_rows_fn(const struct command_env *env, json_t *args, comman
 			     void *arg, char *err);
 
 struct command_run {
+	void (*before)(const struct command_env *env, json_t *args); /* before a child answers */
 	command_answer_fn *answer;
 	command_rows_fn *rows; /* in place of `answer` */
 	command_text_fn *text;

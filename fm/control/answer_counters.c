@@ -7,9 +7,7 @@
 #include <math.h>
 #include "fm/control/answer.h"
 #include "fm/control/filter.h"
-#include "fm/fabric/view.h"
 #include "fm/registers/module.h"
-#include "topology/files/dump.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -265,4 +263,19 @@ static json_t *answer_history(const struct command_env *env, json_t *args, char 
 	return json_pack("{ss so si si so}", "name", node->name, "guid", json_guid(node->guid),
 			 "port", what.port, "step_s", step_s, "rows", rows);
 }
-const struct command_run history_run = { .answer = answer_history, .long_answer = true };
+
+/* Who asks for the last hour watches. */
+static void watch_history(const struct command_env *env, json_t *args)
+{
+	json_int_t step_s = json_integer_value(json_object_get(args, "step"));
+	char err[COMMAND_ERROR_SIZE];
+	struct what what;
+
+	if (step_s && command_topo(env, err) &&
+	    command_find_what(env, json_text(args, "port"), WHAT_NODE | WHAT_PORT, &what, err))
+		link_health_watch(env->fabric, command_topo(env, err)->nodes[what.node].guid,
+				  what.port ?: 1, step_s);
+}
+const struct command_run history_run = { .before = watch_history,
+					 .answer = answer_history,
+					 .long_answer = true };

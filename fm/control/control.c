@@ -262,6 +262,8 @@ static const struct child_ops text_ops = { .write = child_text, .end = child_end
 
 static void answer_by_child(struct client *c, const struct command *command, json_t *args)
 {
+	if (command->run->before)
+		command->run->before(&c->control->env, args);
 	c->command = command;
 	c->args = json_incref(args);
 	c->child = child_start(c->control->children, &child_ops, c, -1);

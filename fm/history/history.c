@@ -13,14 +13,15 @@
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-#define WEEK_ROWS  (HISTORY_WEEK_S / HISTORY_STEP_S)
-#define HEAD_TEXT  "fmd history 1\n"
-#define ROWS_AT	   4096ull
-#define PORTS_AT   (ROWS_AT + 16ull * HISTORY_ROWS)
-#define CHANGES_AT (PORTS_AT + 16ull * HISTORY_PORTS)
-#define NONE	   UINT32_MAX
-#define PLACES	   (1u << 18) /* of the hash table of ports */
-#define STEPS	   200	      /* of a load of 100 % */
+#define WEEK_ROWS    (HISTORY_WEEK_S / HISTORY_STEP_S)
+#define HEAD_TEXT    "fmd history 1\n"
+#define ROWS_AT	     4096ull
+#define PORTS_AT     (ROWS_AT + 16ull * HISTORY_ROWS)
+#define CHANGES_AT   (PORTS_AT + 16ull * HISTORY_PORTS)
+#define NONE	     UINT32_MAX
+#define PLACES	     (1u << 18) /* of the hash table of ports */
+#define STEPS	     200	/* of a load of 100 % */
+#define SLOT(time_s) ((time_s) / HISTORY_PASS_S)
 
 /* All numbers are in the byte order of the machine that wrote them: HEAD_ORDER tells it. */
 #define HEAD_ORDER 0x01020304u
@@ -51,6 +52,13 @@ enum {
 	CHANGE_PEER
 };
 
+struct column {		/* of a port, by the index of its head */
+	uint8_t now[2]; /* in this pass, when watched: 0 = not read, else 1 + load */
+	uint16_t sums, pace;
+	uint32_t sum;  /* since `bucket` began */
+	uint32_t peer; /* column + 1 */
+};
+
 struct row { /* that is to be written */
 	struct row *next;
 	uint32_t index, time_s;
@@ -76,13 +84,10 @@ struct history {
 	struct port_head *ports;
 	uint32_t count, written; /* ports; of them, whose heads are on their way to the file */
 	uint32_t *places;	 /* column + 1 by the hash of a port; 0 = free */
-	uint8_t *now;		 /* 0 = not read in this pass; else 1 + load */
-	uint32_t *sum;		 /* since `bucket` began */
-	uint16_t *sums;
-	uint16_t *pace;
-	uint32_t *peer;	   /* column + 1 */
-	uint32_t bucket;   /* of HISTORY_STEP_S; 0 = none yet */
-	uint64_t nchanges; /* ever written */
+	struct column *columns;
+	uint32_t bucket;	      /* of HISTORY_STEP_S; 0 = none yet */
+	uint32_t passed_s, watched_s; /* the latest of the last hour's rows; 0 = none */
+	uint64_t nchanges;	      /* ever written */
 	struct change *pending;
 	uint32_t npending, passed; /* of them, of passes that have ended */
 	bool full;
@@ -361,11 +366,13 @@ static void bucket_end(struct history *h)
 {
 	uint8_t *bytes = mem_array(bytes, h->count + 1u);
 
-	for (uint32_t i = 0; i < h->count; i++)
-		if (h->sums[i])
-			bytes[i] = (h->sum[i] + h->sums[i] / 2u) / h->sums[i] + 1;
-	mem_zero(h->sum, h->count);
-	mem_zero(h->sums, h->count);
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct column *c = &h->columns[i];
+
+		if (c->sums)
+			bytes[i] = (c->sum + c->sums / 2u) / c->sums + 1;
+		c->sum = c->sums = 0;
+	}
 	row_make(h, h->bucket % WEEK_ROWS, h->bucket * HISTORY_STEP_S, bytes, true);
 }
 
@@ -385,29 +392,54 @@ static void change_add(struct history *h, uint32_t column, uint32_t kind, uint32
 		(struct change){ .column = column, .kind = kind, .number = number };
 }
 
+/* Of readings of a pass, or of ports that are watched; time_s 0: there are none. */
+static void hour_row(struct history *h, uint32_t time_s, bool watched)
+{
+	uint32_t place = SLOT(time_s) % (HISTORY_ROWS - WEEK_ROWS);
+	uint8_t *bytes;
+
+	if (!time_s)
+		return;
+	bytes = mem_array(bytes, h->count + 1u);
+	for (uint32_t i = 0; i < h->count; i++) {
+		bytes[i] = h->columns[i].now[watched];
+		h->columns[i].now[watched] = 0;
+	}
+	row_make(h, WEEK_ROWS + place, time_s, bytes, false);
+}
+
 void history_take(struct history *h, const struct history_reading *r)
 {
 	uint16_t pace = r->lanes << 8 | r->speed;
+	bool watched = r->watched_s;
 
-	if (!is_ready(h))
+	/* Rows are written in the order of their time. */
+	if (!is_ready(h) || (watched && SLOT(r->watched_s) == SLOT(h->passed_s)))
 		return;
+	if (watched && SLOT(r->watched_s) != SLOT(h->watched_s))
+		hour_row(h, h->watched_s, true);
 
 	uint32_t column = column_new(h, r->node, r->port);
 
 	if (column == NONE)
 		return;
-	h->now[column] = load_byte(r, r->bytes_s[0]);
 
+	struct column *c = &h->columns[column];
 	uint32_t peer = r->peer ? column_new(h, r->peer, r->peer_port) : NONE;
 
-	if (peer != NONE && !h->now[peer])
-		h->now[peer] = load_byte(r, r->bytes_s[1]);
-	if (h->pace[column] && h->pace[column] != pace)
+	c->now[watched] = load_byte(r, r->bytes_s[0]);
+	if (peer != NONE && !h->columns[peer].now[watched])
+		h->columns[peer].now[watched] = load_byte(r, r->bytes_s[1]);
+	if (watched) {
+		h->watched_s = r->watched_s;
+		return;
+	}
+	if (c->pace && c->pace != pace)
 		change_add(h, column, CHANGE_PACE, pace);
-	if (h->peer[column] && h->peer[column] != peer + 1u)
+	if (c->peer && c->peer != peer + 1u)
 		change_add(h, column, CHANGE_PEER, peer + 1u);
-	h->pace[column] = pace;
-	h->peer[column] = peer + 1u;
+	c->pace = pace;
+	c->peer = peer + 1u;
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
 		if (r->added[i])
 			change_add(h, column, i, r->added[i]);
@@ -420,19 +452,19 @@ void history_passed(struct history *h, uint32_t now_s)
 	if (h->bucket && h->bucket != now_s / HISTORY_STEP_S)
 		bucket_end(h);
 	h->bucket = now_s / HISTORY_STEP_S;
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct column *c = &h->columns[i];
 
-	uint8_t *bytes = mem_array(bytes, h->count + 1u);
-
-	mem_copy(bytes, h->now, h->count);
-	for (uint32_t i = 0; i < h->count; i++)
-		if (h->now[i] && h->sums[i] < UINT16_MAX) {
-			h->sum[i] += h->now[i] - 1u;
-			h->sums[i]++;
+		if (c->now[0] && c->sums < UINT16_MAX) {
+			c->sum += c->now[0] - 1u;
+			c->sums++;
 		}
-	mem_zero(h->now, h->count);
+	}
 	h->passed = h->npending;
-	row_make(h, WEEK_ROWS + now_s / HISTORY_PASS_S % (HISTORY_ROWS - WEEK_ROWS), now_s, bytes,
-		 false);
+	h->passed_s = now_s;
+	hour_row(h, h->watched_s, true);
+	h->watched_s = 0;
+	hour_row(h, now_s, false);
 }
 
 const char *history_alert(struct history *h)
@@ -609,11 +641,7 @@ struct history *history_open(const char *folder, bool threaded)
 	h->fd = -1;
 	h->ports = mem_array(h->ports, HISTORY_PORTS);
 	h->places = mem_array(h->places, PLACES);
-	h->now = mem_array(h->now, HISTORY_PORTS);
-	h->sum = mem_array(h->sum, HISTORY_PORTS);
-	h->sums = mem_array(h->sums, HISTORY_PORTS);
-	h->pace = mem_array(h->pace, HISTORY_PORTS);
-	h->peer = mem_array(h->peer, HISTORY_PORTS);
+	h->columns = mem_array(h->columns, HISTORY_PORTS);
 	h->last = &h->todo;
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->given, NULL);
@@ -642,11 +670,7 @@ void history_close(struct history *h)
 	free(h->pending);
 	free(h->ports);
 	free(h->places);
-	free(h->now);
-	free(h->sum);
-	free(h->sums);
-	free(h->pace);
-	free(h->peer);
+	free(h->columns);
 	free(h->path);
 	free(h->bad);
 	free(h);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * history: what ports carried and which errors they counted: the last week in rows of five minutes,
- * the last hour in rows of a pass over the counters. One file, state_dir/history.
+ * the last hour in rows of a pass over the counters, of ten seconds where a port is watched. One
+ * file, state_dir/history.
  *
  * A row has one byte for each port: the load of what the port sends, in steps of half a per cent of
  * its data rate. What a port receives is what its peer sends, so a link has both directions. Errors
@@ -44,12 +45,16 @@ void history_close(struct history *history); /* writes what is had; NULL is fine
 
 struct history_reading { /* of a port with a link */
 	guid_t node, peer;
+	uint32_t watched_s; /* when, between two passes: its rates alone count; 0 = in a pass */
 	uint8_t port, peer_port;
 	uint8_t speed, lanes;	     /* enum topo_speed */
 	double bytes_s[2];	     /* of data that it sent, received; NAN = not known */
 	uint32_t added[PERF_ERRORS]; /* errors since the reading before */
 };
-/* The latest of a pass counts for the load; all errors count. */
+/*
+ * The latest of a pass counts for the load; all errors count. Readings between two passes are a row
+ * of the last hour with the next reading ten seconds later, unless a pass ended meanwhile.
+ */
 void history_take(struct history *history, const struct history_reading *reading);
 /* A pass over all ports has ended, at that time in seconds since 1970. */
 void history_passed(struct history *history, uint32_t now_s);

@@ -239,6 +239,8 @@ static enum MHD_Result document_reply(struct requests *all, const struct command
 		document_free(d);
 		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no topology yet");
 	}
+	if (command->run->before)
+		command->run->before(env, d->query.args);
 	return child_reply(all, connection, &by_child, d, request);
 }
 

@@ -210,28 +210,36 @@ static uint64_t clean_us(const struct link_health *h, guid_t node, uint8_t num)
 	return near < far ? near : far;
 }
 
-static void note_history(struct link_health *h, guid_t guid, uint8_t num)
+static void note_history(struct link_health *h, guid_t guid, uint8_t num,
+			 const struct port_counters *counters, uint32_t watched_s)
 {
 	const struct inv_node *node = inventory_find(h->services.inventory, guid);
 	const struct inv_port *port = node && num <= node->nports ? &node->ports[num] : NULL;
-	struct history_reading reading = { .node = guid, .port = num };
-	struct perf_port of;
+	struct history_reading reading = { .node = guid, .port = num, .watched_s = watched_s };
 
-	if (!h->history || !port || !port->peer || !perf_find(h->perf, guid, num, &of))
+	if (!h->history || !port || !port->peer)
 		return;
 	reading.peer = port->peer->guid;
 	reading.peer_port = port->peer_port;
 	reading.speed = port->speed;
 	reading.lanes = port->lanes;
 	for (unsigned way = 0; way < 2; way++)
-		reading.bytes_s[way] = counters_rated(of.counters, PERF_XMIT_DATA + way)
-					       ? of.counters->rate[PERF_XMIT_DATA + way]
+		reading.bytes_s[way] = counters_rated(counters, PERF_XMIT_DATA + way)
+					       ? counters->rate[PERF_XMIT_DATA + way]
 					       : NAN;
 	for (unsigned i = 0; i < PERF_ERRORS; i++)
-		if (counters_rated(of.counters, i))
-			reading.added[i] = lround(of.counters->rate[i] *
-						  of.counters->span_ms[COUNTERS_LINK] / 1e3);
+		if (counters_rated(counters, i))
+			reading.added[i] =
+				lround(counters->rate[i] * counters->span_ms[COUNTERS_LINK] / 1e3);
 	history_take(h->history, &reading);
+}
+
+void link_health_watch(struct fabric *fabric, guid_t node, uint8_t num, unsigned step_s)
+{
+	const struct link_health *h = fabric_room(fabric, &link_health_module);
+
+	if (step_s < HISTORY_STEP_S)
+		perf_watch(h->perf, node, num);
 }
 
 json_t *link_health_history(const struct fabric *fabric, guid_t guid, uint8_t num, unsigned step_s)
@@ -247,14 +255,15 @@ json_t *link_health_history(const struct fabric *fabric, guid_t guid, uint8_t nu
 }
 
 /* As perf_ops.read. */
-static void link_health_read_port(void *health, guid_t node, uint8_t num)
+static void link_health_read_port(void *health, guid_t node, uint8_t num,
+				  const struct port_counters *counters, bool watched)
 {
 	struct link_health *h = health;
 	uint64_t *clean = links_out_clean_us(h->fabric, node, num);
 
-	if (clean)
+	if (clean && !watched)
 		*clean = clean_us(h, node, num);
-	note_history(h, node, num);
+	note_history(h, node, num, counters, watched ? time(NULL) : 0);
 }
 
 static uint64_t link_health_measured(void *health, guid_t node, uint8_t num, bool again,
@@ -414,11 +423,6 @@ static const char *link_health_swept(void *room, const struct fabric_swept *swep
 
 #define IN_A_ROW 2 /* that did not are an alert, that did are its end */
 
-static uint64_t interval_us(const struct link_health *h)
-{
-	return h->interval_ms * 1000ull;
-}
-
 static void link_health_pace_reset(struct link_health *h)
 {
 	h->late = h->in_time = 0;
@@ -543,18 +547,19 @@ static json_t *link_health_summary(const struct link_health *h)
 {
 	struct perf_pass pass = perf_last_pass(h->perf);
 	uint64_t now = loop_now_us(h->services.loop), running = perf_running_us(h->perf);
+	uint64_t span = h->interval_ms * 1000ull;
 	/* The present pass, or the latest one, takes longer than the interval. */
-	bool exceeds = running > interval_us(h) || (!pass.hurried && pass.took_us > interval_us(h));
+	bool exceeds = running > span || (!pass.hurried && pass.took_us > span);
 
-	return json_pack(
-		"{si si si si si si sI sf sI so so sb sf so}", "warned", h->warned, "sick", h->sick,
-		"slow", h->nslow, "over_error_rate", h->over, "ports_read", pass.ports, "silent",
-		pass.silent, "readings_thrown_away", (json_int_t)perf_thrown_away(h->perf),
-		"pass_ms", pass.took_us / 1e3, "pass_mads", (json_int_t)pass.mads, "pass_age_s",
-		pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
-		"pass_running_ms", running ? json_real(running / 1e3) : json_null(), "pass_exceeds",
-		interval_us(h) && exceeds, "interval_s", h->interval_ms / 1e3, "fec_modes",
-		ask_counts_json(fec_modes_counts(h->fec)));
+	return json_pack("{si si si si si si sI sf sI so so sb sf so}", "warned", h->warned, "sick",
+			 h->sick, "slow", h->nslow, "over_error_rate", h->over, "ports_read",
+			 pass.ports, "silent", pass.silent, "readings_thrown_away",
+			 (json_int_t)perf_thrown_away(h->perf), "pass_ms", pass.took_us / 1e3,
+			 "pass_mads", (json_int_t)pass.mads, "pass_age_s",
+			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
+			 "pass_running_ms", running ? json_real(running / 1e3) : json_null(),
+			 "pass_exceeds", span && exceeds, "interval_s", h->interval_ms / 1e3,
+			 "fec_modes", ask_counts_json(fec_modes_counts(h->fec)));
 }
 
 static void link_health_status(const void *room, json_t *doc)
@@ -713,17 +718,17 @@ static const struct job_step steps[] = { { "links-slow", slow_step },
 static void link_health_passed(void *room, const struct perf_pass *pass)
 {
 	struct link_health *h = room;
-	bool late = pass->took_us > interval_us(h);
+	bool late = pass->took_us > h->interval_ms * 1000ull;
 	char text[160];
 
-	if (!pass->hurried && interval_us(h)) { /* a reading on demand is no measure of it */
+	if (!pass->hurried && h->interval_ms) { /* a reading on demand is no measure of it */
 		h->late = late ? h->late + (h->late < IN_A_ROW) : 0;
 		h->in_time = late ? 0 : h->in_time + (h->in_time < IN_A_ROW);
 		array_printf(
 			text,
 			"reading the counters of all ports takes longer than perf_interval (%g "
 			"s): they are read as fast as answers come",
-			interval_us(h) / 1e6);
+			h->interval_ms / 1e3);
 		if (h->in_time == IN_A_ROW)
 			trouble_set(h->services.alerts, "perf_interval", NULL);
 		if (h->late == IN_A_ROW)
@@ -893,7 +898,7 @@ uint64_t link_health_oldest_us(const struct fabric *fabric)
 	const struct link_health *h = fabric_room(fabric, &link_health_module);
 	uint64_t now = loop_now_us(h->services.loop), running = perf_running_us(h->perf);
 	/* How far apart two readings of a port are: the interval, or more; 0 = on demand alone. */
-	uint64_t span = interval_us(h), took = perf_last_pass(h->perf).took_us;
+	uint64_t span = h->interval_ms * 1000ull, took = perf_last_pass(h->perf).took_us;
 
 	took = took > running ? took : running;
 	if (span && took > span)

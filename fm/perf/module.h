@@ -63,6 +63,8 @@ uint64_t link_health_oldest_us(const struct fabric *fabric);
  * called in a child.
  */
 json_t *link_health_history(const struct fabric *fabric, guid_t guid, uint8_t num, unsigned step_s);
+/* As perf_watch(), for who asks for rows of the last hour. */
+void link_health_watch(struct fabric *fabric, guid_t node, uint8_t num, unsigned step_s);
 /*
  * All ports of the published snapshot that have a link, up or down, in its order: by index in
  * topo.ports, with their latest reading or NULL. Nothing published: none.

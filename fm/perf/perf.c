@@ -193,6 +193,11 @@ static double added(const struct port_counters *c, unsigned counter)
 
 #define PACE_PASSES 10 /* in so many each port is read by which lanes its link runs */
 
+#define WATCH_US   10000000ull	  /* between two readings of a port that somebody watches */
+#define WATCHED_US 60000000ull	  /* after it was asked about */
+#define WATCHED	   64		  /* ports at a time */
+#define JOB_WATCH  (JOB_PACE + 1) /* its object is a struct watched */
+
 enum perf_job {
 	JOB_CAPS,
 	JOB_FEC,
@@ -209,6 +214,14 @@ static const uint16_t job_attr[] = {
 	[JOB_TRAFFIC] = WIRE_PERF_COUNTERS_EXT,	     [JOB_COUNTERS] = WIRE_PORT_COUNTERS,
 	[JOB_EXT] = WIRE_PERF_COUNTERS_EXT,	     [JOB_RCV] = WIRE_PERF_RCV_ERROR_DETAILS,
 	[JOB_XMIT] = WIRE_PERF_XMIT_DISCARD_DETAILS, [JOB_PACE] = WIRE_PORT_INFO,
+	[JOB_WATCH] = WIRE_PERF_COUNTERS_EXT,
+};
+
+struct watched {     /* a port; its readings are apart from those of passes, and judge nothing */
+	guid_t node; /* 0 = free */
+	uint8_t num;
+	uint64_t until_us;
+	struct port_counters counters;
 };
 
 struct perf {
@@ -231,6 +244,8 @@ struct perf {
 	uint64_t began_us, mads_before;
 	struct perf_pass now, last;
 	uint64_t thrown; /* readings, since it began */
+	struct watched watched[WATCHED];
+	struct loop_timer *watch;
 };
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -268,10 +283,11 @@ static void caps_met(struct perf *p, struct pnode *n)
 static bool perf_make(void *owner, const struct batch_job *job, struct batch_request *request)
 {
 	struct perf *p = owner;
-	struct pnode *n = job->object;
-	const struct inv_node *node = n->inv;
+	const struct watched *w = job->kind == JOB_WATCH ? job->object : NULL;
+	struct pnode *n = w ? pnode_find(&p->nodes, w->node) : job->object;
+	const struct inv_node *node = n ? n->inv : NULL;
 
-	if (!port_is_asked(node, job->arg))
+	if (!node || !port_is_asked(node, job->arg) || (w && !n->caps.ext))
 		return false;
 	if (job->kind == JOB_PACE) {
 		if (!inventory_port_path(p->inv, node, job->arg, &request->via.path))
@@ -427,7 +443,7 @@ static void take_error_rate(struct perf *p, struct pnode *n, uint8_t num)
 		ber->measured = 0;
 	changed = ber_take(ber, &p->conf.ber, &reading);
 	n->bits_s[num] = (float)reading.bits_s;
-	p->ops->read(p->arg, n->guid, num);
+	p->ops->read(p->arg, n->guid, num, c, false);
 	if (changed || ber_is_over(ber)) {
 		const struct perf_port over = pnode_port(n, num);
 
@@ -533,13 +549,27 @@ static void answered(struct perf *p, const struct batch_job *job, struct pnode *
 	}
 }
 
+static void watch_met(struct perf *p, struct watched *w, const uint8_t data[])
+{
+	const struct wire_perf_caps caps = { .ext = true };
+	struct wire_perf now;
+
+	wire_perf_ext_decode(data, &now);
+	counters_take(&w->counters, &now, counters_of(WIRE_PERF_COUNTERS_EXT, &caps),
+		      loop_now_us(p->loop));
+	p->ops->read(p->arg, w->node, w->num, &w->counters, true);
+}
+
 static void perf_answer(void *owner, const struct batch_job *job, const struct batch_path *via,
 			const struct mad_answer *answer)
 {
 	struct perf *p = owner;
 	struct pnode *n = job->object;
 
-	if (answer->result == MAD_OK) {
+	if (job->kind == JOB_WATCH) {
+		if (answer->result == MAD_OK)
+			watch_met(p, job->object, answer->data);
+	} else if (answer->result == MAD_OK) {
 		answered(p, job, n, answer->data);
 	} else if (answer->result == MAD_STATUS) {
 		uint8_t num = job->arg;
@@ -562,8 +592,6 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 			n->caps.ext = false;
 			ask_from(p, n, num, JOB_COUNTERS);
 			return;
-		case JOB_COUNTERS:
-			return;
 		case JOB_EXT:
 			n->caps.errors = false;
 			return;
@@ -571,6 +599,7 @@ static void perf_answer(void *owner, const struct batch_job *job, const struct b
 		case JOB_XMIT:
 			n->no_details = true;
 			return;
+		case JOB_COUNTERS:
 		case JOB_PACE:
 			return;
 		}
@@ -761,6 +790,36 @@ void perf_read_now(struct perf *p)
 	pass_begin(p, true);
 }
 
+static void watch_tick(void *arg)
+{
+	struct perf *p = arg;
+
+	for (struct watched *w = p->watched; w < p->watched + WATCHED; w++)
+		if (w->until_us < loop_now_us(p->loop) || p->conf.interval_ms <= WATCH_US / 1000) {
+			*w = (struct watched){ 0 };
+		} else {
+			batch_add(p->batch, &(struct batch_job){ .object = w,
+								 .arg = w->num,
+								 .kind = JOB_WATCH });
+			loop_timer_set(p->watch, WATCH_US);
+		}
+}
+
+void perf_watch(struct perf *p, guid_t node, uint8_t num)
+{
+	struct watched *w = p->watched;
+
+	while (w < p->watched + WATCHED && w->node && (w->node != node || w->num != num))
+		w++;
+	if (w == p->watched + WATCHED)
+		return;
+	w->node = node;
+	w->num = num;
+	w->until_us = loop_now_us(p->loop) + WATCHED_US;
+	if (!loop_timer_armed(p->watch))
+		loop_timer_set(p->watch, 0);
+}
+
 struct perf_pass perf_last_pass(const struct perf *p)
 {
 	return p->last;
@@ -849,6 +908,7 @@ struct perf *perf_new(struct loop *loop, struct mad *mad, struct inventory *inv,
 	p->arg = arg;
 	p->batch = batch_new(loop, mad, &batch_ops, p);
 	p->tick = loop_timer_new(loop, perf_tick, p);
+	p->watch = loop_timer_new(loop, watch_tick, p);
 	cl_qmap_init(&p->nodes);
 	p->round = (struct round){ .nodes = &p->nodes, .inv = inv };
 	p->job = job_new(loop, p);
@@ -863,6 +923,7 @@ void perf_free(struct perf *p)
 		return;
 	batch_free(p->batch);
 	loop_timer_free(p->tick);
+	loop_timer_free(p->watch);
 	job_free(p->job);
 	free(p->round.met);
 	free(p->round.order);

@@ -18,8 +18,6 @@
  */
 #pragma once
 
-#include "fm/loop/loop.h"
-#include "fm/mad/mad.h"
 #include "fm/perf/counters.h"
 #include "fm/perf/judge.h"
 #include "fm/inventory/inventory.h"
@@ -51,7 +49,9 @@ struct perf_ops {
 	void (*changed)(void *arg, const struct perf_port *port, enum judge_state before);
 	/* Each reading at which its error rate is over a limit, and when it is no more. */
 	void (*ber)(void *arg, const struct perf_port *port, bool changed);
-	void (*read)(void *arg, guid_t node, uint8_t num); /* each reading of a port */
+	/* Each reading of a port by a pass; of one that is watched also those in between. */
+	void (*read)(void *arg, guid_t node, uint8_t num, const struct port_counters *counters,
+		     bool watched);
 	/* Its link runs by other lanes or at another speed than the inventory has. */
 	void (*trained)(void *arg, struct inv_node *node, uint8_t num);
 	void (*passed)(void *arg, const struct perf_pass *pass);
@@ -72,6 +72,11 @@ void perf_free(struct perf *p);
 void perf_configure(struct perf *p, const struct perf_conf *conf);
 /* Begins a pass at full speed, when none like it runs; perf_ops.passed tells its end. */
 void perf_read_now(struct perf *p);
+/*
+ * For a minute the port's traffic is read every ten seconds too, where passes are further apart and
+ * its agent has counters of 64 bits. Of more than 64 ports those that came first.
+ */
+void perf_watch(struct perf *p, guid_t node, uint8_t num);
 /* All zero: none has ended. */
 struct perf_pass perf_last_pass(const struct perf *p);
 /* Readings that were false, since it was made. */

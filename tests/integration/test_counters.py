@@ -116,6 +116,16 @@ def test_cables_have_their_serial_numbers_and_the_hottest_comes_first(start, pod
     assert "SN0001: 1 times on 2 ports" in fabric.fmctl("show", f"{LEAF}:33").stdout
 
 
+def test_a_port_whose_last_hour_is_asked_for_is_read_every_ten_seconds(start, pod_net):
+    fabric = start(pod_net, perf_interval=3600)
+    fabric.ibsim.tell("load shift 5 70%")
+    fabric.fmctl("health", "--read")
+    port, other = "leaf-su01-rail5:13", "leaf-su01-rail6:13"
+    rows = poll(lambda: [row for row in fabric.ask("history", port, "--step", "10")["rows"] if row["sent_percent"]][1:], "two readings beside that pass have a rate")
+    assert rows[0]["sent_percent"] > 60
+    assert not [row for row in fabric.ask("history", other)["rows"] if row["sent_percent"]]
+
+
 def test_history_of_a_port_is_kept_over_a_restart(start, pod_net):
     fabric = start(pod_net, perf_interval=1)
     fabric.ibsim.tell("load shift 5 70%")

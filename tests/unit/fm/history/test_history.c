@@ -107,6 +107,48 @@ static void five_minutes_are_a_row_of_means_in_both_directions(void **state)
 	json_decref(list);
 }
 
+/* A reading of that port between two passes. */
+static void watch(struct place *p, uint32_t now_s, double percent)
+{
+	const struct history_reading r = { .node = LEAF,
+					   .port = 1,
+					   .peer = SPINE,
+					   .peer_port = 7,
+					   .watched_s = now_s,
+					   .speed = TOPO_NDR,
+					   .lanes = 4,
+					   .bytes_s = { percent * PERCENT, percent / 2 * PERCENT },
+					   .added = { [PERF_SYMBOL] = 9 } };
+
+	history_take(p->h, &r);
+}
+
+static void a_port_that_is_watched_has_rows_between_passes_and_its_week_those_of_passes(
+	void **state)
+{
+	struct place *p = *state;
+	json_t *list;
+
+	pass(p, BEGIN, 20, 0);
+	for (unsigned i = 10; i < 70; i += 10)
+		watch(p, BEGIN + i, i);
+	pass(p, BEGIN + 60, 20, 0);
+	watch(p, BEGIN + 61, 90); /* the pass has that row */
+	list = rows(p, 10, BEGIN + 70);
+	assert_int_equal(json_array_size(list), 7);
+	assert_true(figure(list, 0, "sent_percent") == 20);
+	assert_true(figure(list, 5, "sent_percent") == 50);
+	assert_true(figure(list, 5, "received_percent") == 25);
+	assert_true(figure(list, 6, "sent_percent") == 20);
+	json_decref(list);
+	pass(p, BEGIN + 300, 20, 0);
+	reopen(p);
+	list = rows(p, 300, BEGIN + 301);
+	assert_true(figure(list, 0, "sent_most_percent") == 20);
+	assert_int_equal(figure(list, 0, "errors"), 0);
+	json_decref(list);
+}
+
 static void what_was_not_read_is_null_and_a_port_that_nobody_met_has_no_rows(void **state)
 {
 	struct place *p = *state;
@@ -369,6 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(five_minutes_are_a_row_of_means_in_both_directions),
+		T(a_port_that_is_watched_has_rows_between_passes_and_its_week_those_of_passes),
 		T(what_was_not_read_is_null_and_a_port_that_nobody_met_has_no_rows),
 		T(a_week_later_the_ring_has_wrapped_and_keeps_a_week),
 		T(a_restart_keeps_it_and_ends_the_row_that_was_begun),

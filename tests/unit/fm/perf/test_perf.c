@@ -27,6 +27,8 @@ struct reader {
 	uint8_t num;
 	struct perf_pass pass;
 	unsigned wanted; /* passes after which the loop ends */
+	unsigned watched, rated;
+	uint64_t errors; /* that passes had read by then */
 };
 
 static void changed_cb(void *arg, const struct perf_port *port, enum judge_state before)
@@ -56,8 +58,20 @@ static void ber_cb(void *arg, const struct perf_port *port, bool changed)
 	r->over += changed && ber_is_over(port->ber);
 }
 
-static void read_cb(void *arg, guid_t node, uint8_t port)
+static void read_cb(void *arg, guid_t node, uint8_t num, const struct port_counters *counters,
+		    bool watched)
 {
+	struct reader *r = arg;
+	struct perf_port found;
+
+	assert_true(perf_find(r->perf, node, num, &found));
+	assert_true(watched == (counters != found.counters));
+	if (!watched)
+		return;
+	assert_int_equal(node, r->b.design->nodes[0].guid);
+	r->watched++;
+	r->rated += counters_rated(counters, PERF_XMIT_DATA);
+	r->errors = found.counters->value[PERF_RCV_ERRORS];
 }
 
 static void trained_cb(void *arg, struct inv_node *node, uint8_t num)
@@ -211,6 +225,61 @@ static void errors_of_a_port_are_found_and_reported(void **state)
 	assert_true(perf_find(r.perf, node, (uint8_t)num, &found));
 	assert_int_equal(found.counters->value[PERF_RCV_ERRORS], 120);
 	assert_int_equal(found.rcv_details[0], 120);
+	reader_fini(&r);
+}
+
+/* A minute long, each ten seconds, and none of it counts against the link. */
+static void a_port_that_is_watched_is_read_every_ten_seconds_and_judged_by_passes(void **state)
+{
+	const struct wire_perf_caps caps = { .ext = true, .errors = true };
+	struct perf_conf slow = conf;
+	struct perf_port found;
+	struct reader r;
+	unsigned num;
+	guid_t node;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	double_set_perf_caps(r.b.d, node, &caps);
+	slow.interval_ms = 600000;
+	perf_configure(r.perf, &slow);
+	perf_read_now(r.perf);
+	reader_passes(&r, 1);
+	double_set_counter(r.b.d, node, num, PERF_RCV_ERRORS, 300);
+	for (unsigned i = 0; i < 3; i++) /* as often as a page asks: it stays one port */
+		perf_watch(r.perf, node, num);
+	reader_passes(&r, 1);
+	assert_in_range(r.watched, 6, 7);
+	assert_int_equal(r.rated, r.watched - 1);
+	assert_int_equal(r.errors, 0); /* those of the port are a pass's to find */
+	assert_true(perf_find(r.perf, node, num, &found));
+	assert_int_equal(found.counters->value[PERF_RCV_ERRORS], 300);
+	perf_watch(r.perf, node, num); /* again, and a pass in the midst of it */
+	perf_watch(r.perf, node, num + 1);
+	perf_read_now(r.perf);
+	reader_passes(&r, 2);
+	assert_true(r.watched > 12);
+	reader_fini(&r);
+}
+
+static void a_port_is_not_watched_where_passes_are_as_close_or_none_runs(void **state)
+{
+	struct perf_conf none = conf;
+	struct reader r;
+	unsigned num;
+	guid_t node;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	reader_passes(&r, 1);
+	perf_watch(r.perf, node, num);
+	reader_passes(&r, 3);
+	none.interval_ms = 0;
+	perf_configure(r.perf, &none);
+	perf_watch(r.perf, node, num);
+	perf_read_now(r.perf);
+	reader_passes(&r, 1);
+	assert_int_equal(r.watched, 0);
 	reader_fini(&r);
 }
 
@@ -525,6 +594,9 @@ int main(void)
 		cmocka_unit_test(pass_is_spread_over_the_interval),
 		cmocka_unit_test(reading_on_demand_is_quick),
 		cmocka_unit_test(errors_of_a_port_are_found_and_reported),
+		cmocka_unit_test(
+			a_port_that_is_watched_is_read_every_ten_seconds_and_judged_by_passes),
+		cmocka_unit_test(a_port_is_not_watched_where_passes_are_as_close_or_none_runs),
 		cmocka_unit_test(wide_counters_are_read_where_there_are_any),
 		cmocka_unit_test(traffic_of_64_bits_is_read_beside_errors_of_16),
 		cmocka_unit_test(agent_that_refuses_counters_of_64_bits_is_read_by_the_others),
