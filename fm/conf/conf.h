@@ -13,7 +13,6 @@
 #include "fm/conf/m_keys.h"
 #include "fm/conf/partition.h"
 #include "fm/conf/qos.h"
-#include "topology/snapshot/topo.h"
 
 /* ---- Keys, by the part that goes by them ----------------------------------------------------- */
 

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "fm/loop/loop.h"
 #include "fm/fabric/fabric.h"
 
 /* socket_file: the place of the control socket in the file system. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include "fm/control/show.h"
 #include "fm/links_out/module.h"
 #include "fm/restart/module.h"

@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include "fm/control/option.h"
 #include "fm/conf/lists.h"
-#include "topology/base/text.h"
 #include "fm/nvswitch/state.h"
 #include "topology/graph/cutoff.h"
 #include "topology/base/mem.h"

@@ -4,8 +4,6 @@
  * missing shows as nothing, so that a fmctl of another version than fmd's still helps.
  */
 #include <ctype.h>
-#include <inttypes.h>
-#include <time.h>
 #include "fm/fmctl/fmctl.h"
 #include "topology/base/sort.h"
 

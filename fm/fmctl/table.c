@@ -14,7 +14,6 @@
 #include <wchar.h>
 #include "fm/fmctl/fmctl.h"
 #include "topology/base/mem.h"
-#include "topology/base/text.h"
 
 #define COLUMNS_MAX 20
 #define CELL_SIZE   256

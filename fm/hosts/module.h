@@ -9,7 +9,6 @@
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
 #include "topology/base/names.h"
-#include "topology/snapshot/topo.h"
 
 /* ib_parts: the state of a machine's HCAs and their links by a snapshot. Pure. */
 

@@ -16,9 +16,7 @@
 
 #include "fm/control/answer.h"
 #include "fm/conf/conf.h"
-#include "fm/loop/loop.h"
 #include "fm/fabric/fabric.h"
-#include "fm/http/serve.h"
 
 /*
  * host_names: the names in a Host header (RFC 9110 7.2) that a server answers to.

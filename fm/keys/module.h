@@ -7,7 +7,6 @@
 #pragma once
 
 #include "fm/fabric/module.h"
-#include "fm/fabric/view.h"
 #include "fm/mad/batch.h"
 
 /*

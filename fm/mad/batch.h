@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 
 struct batch_job {

@@ -51,11 +51,9 @@
  *
  * umad keeps addresses in network order.
  */
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <time.h>
 #include <unistd.h>
 #include <infiniband/umad.h>

@@ -8,7 +8,6 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <systemd/sd-id128.h>
 #include "fm/mad/wire.h"
 #include "fm/mirror/channel.h"

@@ -3,7 +3,6 @@
  * The door of the mirror: hooks of the pipe, the configuration, the listening socket and the clock.
  * The room goes on over all changes of role, for it outlives the manager that it copies.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 #include "fm/links_out/module.h"

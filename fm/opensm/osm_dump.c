@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include "fm/opensm/osm_dump.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"

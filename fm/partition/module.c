@@ -10,7 +10,6 @@
  * noticed.
  */
 #include "fm/partition/module.h"
-#include <inttypes.h>
 #include "fm/sa/sa.h"
 #include "fm/state/disk.h"
 #include "fm/inventory/port_setup.h"

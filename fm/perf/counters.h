@@ -12,7 +12,6 @@
 
 #include <jansson.h>
 #include "fm/mad/wire_perf.h"
-#include "fm/mad/wire_optional.h"
 
 #define COUNTERS_FEC_FIRST PERF_COUNTERS /* + enum wire_fec_counter */
 #define COUNTERS_ALL	   (PERF_COUNTERS + WIRE_FEC_COUNTERS)

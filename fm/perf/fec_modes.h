@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include "fm/loop/loop.h"
-#include "fm/mad/mad.h"
 #include "fm/perf/counters.h"
 #include "fm/inventory/inventory.h"
 

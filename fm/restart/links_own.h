@@ -9,7 +9,6 @@
 #pragma once
 
 #include "fm/fabric/module.h"
-#include "routing/lid_plan.h"
 
 struct down_link { /* by its end with the lower GUID, or port */
 	guid_t node;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "fm/fabric/module.h"
-#include "routing/lid_plan.h"
 
 /*
  * lids: the format of state_dir/lids, the LIDs of every port ever found, sorted by GUID: `0x<port

@@ -6,9 +6,7 @@
 #pragma once
 
 #include "fm/events/event_log.h"
-#include "fm/loop/loop.h"
 #include "fm/conf/partition.h"
-#include "fm/mad/mad.h"
 #include "fm/mad/wire.h"
 #include "fm/sa/mcast_group.h"
 #include "fm/inventory/inventory.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/sa/sa_query.h"
-#include <assert.h>
 #include "fm/sa/sa_impl.h"
 #include "topology/base/mem.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include <inttypes.h>
 #include "fm/keys/lookup.h"
 #include "fm/sm/election.h"
 #include "fm/sm/module.h"

@@ -9,7 +9,6 @@
  *
  * A master whose LIDs another manager has overwritten reports that, and restores its own.
  */
-#include <inttypes.h>
 #include "fm/audit/module.h"
 #include "fm/fabric/request.h"
 #include "fm/fabric/view.h"

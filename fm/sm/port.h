@@ -7,12 +7,7 @@
 
 #include "fm/conf/conf.h"
 #include "fm/events/alert.h"
-#include "fm/events/event_log.h"
 #include "fm/inventory/inventory.h"
-#include "fm/loop/loop.h"
-#include "fm/mad/mad.h"
-#include "fm/mad/wire.h"
-#include "fm/sm/sm.h"
 
 /* From the loop or from within a call of port_swept(). */
 struct port_ops {

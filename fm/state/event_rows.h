@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include "fm/events/event_log.h"
-#include "fm/loop/loop.h"
 #include "fm/state/state.h"
 
 #define EVENTS_KEPT 4096u /* the log's capacity, too */

@@ -16,8 +16,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include "fm/events/alert.h"
-#include "fm/events/event_log.h"
-#include "fm/loop/loop.h"
 #include "fm/state/rows.h"
 
 struct state;

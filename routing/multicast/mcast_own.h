@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "routing/multicast/mcast_plan.h"
 #include "routing/multicast/mcast_tree.h"
 #include "topology/graph/graph.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <math.h>
-#include "routing/ftree/route.h"
 #include "routing/path.h"
 #include "routing/report/load_map.h"
 #include "topology/base/mem.h"

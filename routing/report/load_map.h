@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include "routing/lid_plan.h"
-#include "routing/tables.h"
 #include "topology/snapshot/topo.h"
 
 #define LOAD_BINS 10

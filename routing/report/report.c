@@ -2,7 +2,6 @@
 #include "routing/ftree/legal.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
-#include "topology/base/sort.h"
 
 /*
  * delta: compares tables, and says which changes had to be (see delta.h).
