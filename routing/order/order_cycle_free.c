@@ -218,13 +218,24 @@ static void trial_begin(struct order_making *s)
 	s->contents = mem_alloc(s->nnow + 1u, TABLES_BLOCK);
 	s->trials_left -= s->trials_left > 0;
 	mem_zero(s->guilty, s->nnow);
-	for (uint32_t i = 0; i < s->nnow; i++) {
-		uint8_t *block = s->contents + (size_t)i * TABLES_BLOCK;
 
-		memcpy(block, block_of(&s->mix, &s->now[i]), TABLES_BLOCK);
-		step_write(s, &s->now[i], block);
-		s->blocks[i] = (struct order_block){ s->now[i].sw, s->now[i].block, block };
+	uint32_t *last = mem_array(last, s->w.t->nswitches * s->w.nblocks + 1u);
+
+	/* Several steps of one block are tried as one: each has the entries of all. */
+	for (uint32_t i = 0; i < 2 * s->nnow; i++) {
+		const struct order_step *step = &s->now[i % s->nnow];
+		uint32_t *at = &last[step->sw * s->w.nblocks + step->block];
+		uint8_t *block = s->contents + (size_t)(i % s->nnow) * TABLES_BLOCK;
+
+		memmove(block,
+			*at ? s->contents + (size_t)(*at - 1) * TABLES_BLOCK
+			    : block_of(&s->mix, step),
+			TABLES_BLOCK);
+		step_write(s, step, block);
+		*at = i % s->nnow + 1;
+		s->blocks[i % s->nnow] = (struct order_block){ step->sw, step->block, block };
 	}
+	free(last);
 	order_work_init(&s->part, s->w.t, &s->mix, s->blocks, s->nnow);
 	s->trial = order_trial_begin(&s->part, ORDER_TO, s->guilty, &s->beyond);
 }
