@@ -176,7 +176,7 @@ $(B)/fm/nvswitch/evidence_sxid.o: etc/nvlink/catalogue.tsv
 $(B)/pic/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(filter-out -fsanitize% -fno-sanitize%,$(CFLAGS)) -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(filter-out -fsanitize% -fno-sanitize%,$(CFLAGS)) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 $(BIN)/libfmsim-umad.so: $(SIM_UMAD_SRC:%.c=$(B)/pic/%.o)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

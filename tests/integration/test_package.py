@@ -301,8 +301,7 @@ def test_a_package_is_built_with_its_distributions_flags(build):
     would = run("make", "-n", "all", "V=1", "B=build/never", "BIN=build/never", "CCACHE=", cwd=tree, env={**os.environ, **flags})
     runs = [line for line in would.stdout.splitlines() if re.match(r" *(\S*gcc|cc) ", line)]
     assert would.returncode == 0 and len(runs) > 250 and not (tree / "build/never").exists(), would.stderr
-    begin = ["dpkg-buildpackage: info: source package fmd", re.search(r"blhc: .*umad\.\*", rules)[0]]
-    (build / "good").write_text("\n".join([*begin, *runs, ""]))
+    (build / "good").write_text("\n".join(["dpkg-buildpackage: info: source package fmd", *runs, ""]))
     said = run("blhc", "--bindnow", "--debian", build / "good")  # that they are PIE is read off the programs
     assert said.returncode == 0, said.stdout[:2000] + said.stderr
     (build / "bad").write_text((build / "good").read_text().replace("-fstack-protector-strong", ""))
