@@ -18,9 +18,9 @@ void ar_fails(struct writer *w, const struct inv_node *node, const char *why)
 		ar->stage = PLAIN;
 }
 
-void ar_add_job(struct writer *w, enum request kind, const struct ar_switch *ar, uint32_t arg)
+void ar_add_job(struct writer *w, unsigned kind, guid_t node, uint32_t arg)
 {
-	batch_add(w->batch, &(struct batch_job){ .object = (void *)ar->guid,
+	batch_add(w->batch, &(struct batch_job){ .object = (void *)node,
 						 .kind = kind,
 						 .arg = arg,
 						 .urgent = w->phase == SHRINKS });
@@ -122,7 +122,7 @@ static void send_groups(struct writer *w, struct ar_switch *ar, uint32_t at,
 	block->filled = ar->strays = true;
 	if (block->busy) /* it is compared when it is answered, and goes again */
 		return;
-	ar_add_job(w, JOB_GROUPS, ar, at);
+	ar_add_job(w, JOB_GROUPS, ar->guid, at);
 }
 
 /*
@@ -233,19 +233,14 @@ static void make_part(const struct writer *w, const struct ar_switch *ar, uint32
 	}
 }
 
-static bool is_zero(const uint8_t bytes[WIRE_AR_LFT_BLOCK])
-{
-	static const uint8_t zeros[WIRE_AR_LFT_BLOCK];
-
-	return !memcmp(bytes, zeros, sizeof(zeros));
-}
-
 /* Nothing changes of these LIDs but ports, and the switch holds them as the base has them. */
 static bool is_of_base(const struct writer *w, const struct ar_switch *ar, uint32_t part)
 {
+	static const uint8_t none[WIRE_AR_LFT_BLOCK];
+
 	return (w->phase < STATES || (w->next && !ar->strays)) &&
 	       (part + 1) * WIRE_AR_LFT_BLOCK <= w->nchanges &&
-	       is_zero(w->changes + part * WIRE_AR_LFT_BLOCK);
+	       !memcmp(w->changes + part * WIRE_AR_LFT_BLOCK, none, sizeof(none));
 }
 
 static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
@@ -309,7 +304,7 @@ static bool entries_answered(void *arg, const struct inv_node *node, uint32_t pa
 	struct block *block = entries_at(ar_of(node), part);
 
 	for (unsigned i = 0; block->reads && i < WIRE_AR_LFT_BLOCK; i++)
-		block->ports[i] = wire_ar_port(data, i);
+		block->ports[i] = data[i * WIRE_AR_ENTRY_BYTES + WIRE_AR_PORT];
 	if (block->reads)
 		memcpy(block->data, data, WIRE_SMP_DATA);
 	block->filled = true;

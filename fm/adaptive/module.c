@@ -697,14 +697,6 @@ json_t *adaptive_switches(const struct fabric *fabric)
 	return rows;
 }
 
-json_t *adaptive_choices(const struct fabric *fabric, guid_t sw, uint16_t lid)
-{
-	const struct adaptive *a = fabric_room(fabric, &adaptive_module);
-	const struct inv_node *node = inventory_find(a->services.inventory, sw);
-
-	return node ? writer_choices(a->writer, node, lid) : NULL;
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void *init(struct fabric *fabric)

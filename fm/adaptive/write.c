@@ -14,6 +14,7 @@
  *
  * From ASKS on nothing waits for it: another publication begins with SHRINKS again.
  */
+#include "fm/adaptive/module.h"
 #include "fm/adaptive/write_own.h"
 #include "fm/fabric/request.h"
 #include "fm/loop/job.h"
@@ -111,7 +112,7 @@ static bool place_switches(struct writer *w)
 		if (ar->stage == JOINS || ar->stage == READY) /* its LFT is in force */
 			ar->stage = PLAIN;
 		if (ar->stage == TURNING && ar->was_set)
-			ar_add_job(w, JOB_ON_READ, ar, 0);
+			ar_add_job(w, JOB_ON_READ, ar->guid, 0);
 		if (ar->stage >= TURNING && !ar_fits(w, ar))
 			ar_fails(w, node, "LIDs have no place by what fmctl probe ar found");
 		any |= ar->stage >= TURNING;
@@ -136,17 +137,12 @@ static void make_groups(struct writer *w, const struct fabric_view *view)
 	fabric_policy_fini(&policy);
 }
 
-static enum job_result compare(void *arg)
-{
-	struct writer *w = arg;
-
-	return ar_compare_go(w, fabric_view(w->fabric).tables) ? JOB_MORE : JOB_NEXT;
-}
-
 static enum job_result shrink(void *arg)
 {
 	struct writer *w = arg;
 
+	if (ar_compare_go(w, fabric_view(w->fabric).tables))
+		return JOB_MORE;
 	/* Of one that was not set up here it is not known what its entries name. */
 	AR_EACH (w, node, ar)
 		if (ar->stage >= TURNING && ar->ngroups && ar->row != TOPO_NONE && !node->gone &&
@@ -158,9 +154,7 @@ static enum job_result shrink(void *arg)
 	return JOB_END;
 }
 
-static const struct job_step shrink_steps[] = { { "adaptive-compare", compare },
-						{ "adaptive-shrink", shrink },
-						{ NULL, NULL } };
+static const struct job_step shrink_steps[] = { { "adaptive-shrink", shrink }, { NULL, NULL } };
 
 static void publish(struct writer *w)
 {
@@ -204,6 +198,90 @@ static void shrunk(void *arg)
 	program_entries_go(w->services.program);
 }
 
+/* ---- Masks of HCAs --------------------------------------------------------------------------- */
+
+struct ar_masks {			     /* of an HCA's port */
+	uint8_t raw[WIRE_SMP_DATA];	     /* MlnxExtendedPortInfo */
+	enum { UNREAD, HOLDS, LACKS } state; /* LACKS: not those that were sent, or it refuses */
+};
+
+#define SLS(w) ((uint32_t)(w)->services.conf->routing.adaptive_sl)
+
+static struct ar_masks *masks_of(const struct inv_node *node, unsigned num)
+{
+	return inv_port_cell(node, num, INV_AR_MASKS, sizeof(struct ar_masks));
+}
+
+/* SLs that the port's masks do not have, of those that are to be in both. */
+static uint32_t lacks(const struct writer *w, const struct ar_masks *masks)
+{
+	return (SLS(w) << 16 | SLS(w)) & ~(uint32_t)wire_get(masks->raw + WIRE_SL_MASKS, 4);
+}
+
+/* Of ports whose links are up, once each time, and when more SLs use it. */
+static void read_masks(struct writer *w)
+{
+	for (uint32_t at = w->topo->nswitch_ports; at < w->topo->nports; at++) {
+		const struct topo_port *port = &w->topo->ports[at];
+		const struct topo_node *hca = &w->topo->nodes[port->node];
+		const struct inv_node *node = inventory_find(w->services.inventory, hca->guid);
+
+		if (!node || hca->sharp || !wire_adaptive_vendor(hca->vendor))
+			continue;
+
+		struct ar_masks *masks = masks_of(node, port->num);
+
+		if (!port->link_up)
+			masks->state = UNREAD;
+		else if (masks->state == UNREAD || (masks->state == HOLDS && lacks(w, masks)))
+			ar_add_job(w, JOB_MASKS, hca->guid, port->num);
+	}
+}
+
+static void masks_answered(struct writer *w, const struct inv_node *node,
+			   const struct batch_job *job, const uint8_t *data)
+{
+	struct ar_masks *masks = masks_of(node, job->arg);
+
+	if (data)
+		memcpy(masks->raw, data, WIRE_SMP_DATA);
+
+	uint32_t more = lacks(w, masks);
+
+	masks->state = data && !more ? HOLDS : LACKS;
+	w->masked += masks->state == HOLDS && job->kind == JOB_MASKS_SET;
+	w->lacking += masks->state == LACKS && (!data || job->kind == JOB_MASKS_SET);
+	if (!data || job->kind == JOB_MASKS_SET || !more)
+		return;
+	wire_put(masks->raw + WIRE_SL_MASKS, 4, wire_get(masks->raw + WIRE_SL_MASKS, 4) | more);
+	ar_add_job(w, JOB_MASKS_SET, node->guid, job->arg);
+}
+
+static bool make_masks(const struct inv_node *hca, const struct batch_job *job,
+		       struct batch_request *r)
+{
+	r->mad.method = job->kind == JOB_MASKS ? WIRE_GET : WIRE_SET;
+	r->mad.attr_id = WIRE_MLNX_EXT_PORT_INFO;
+	r->mad.attr_mod = job->arg;
+	memcpy(r->data, masks_of(hca, job->arg)->raw, WIRE_SMP_DATA);
+	return true;
+}
+
+void adaptive_show_hca(struct fabric *fabric, guid_t guid, json_t *doc)
+{
+	const struct inv_node *hca = inventory_find(fabric_services(fabric).inventory, guid);
+
+	for (unsigned num = 1; hca && hca->columns[INV_AR_MASKS].bytes && num <= hca->nports;
+	     num++) {
+		const uint8_t *raw = masks_of(hca, num)->raw + WIRE_SL_MASKS;
+
+		if (masks_of(hca, num)->state != UNREAD)
+			json_put(doc, "{so so}", "adaptive_timeout_sls",
+				 json_sprintf("0x%02x%02x", raw[0], raw[1]), "out_of_order_sls",
+				 json_sprintf("0x%02x%02x", raw[2], raw[3]));
+	}
+}
+
 /* ---- Who joins ------------------------------------------------------------------------------- */
 
 /* Takes the packing of its kind of device, and says why it cannot join; NULL = it can. */
@@ -228,6 +306,8 @@ static const char *judge(const struct writer *w, const struct inv_node *node, st
 		return "what it says of its groups contradicts itself";
 	if (ar->info.group_cap < 2)
 		return "it has no groups";
+	if (SLS(w) != UINT16_MAX && !ar->info.by_sl_able)
+		return "it cannot leave SLs out (adaptive_routing_sl)";
 	if ((sets / 2 << ar->group_bit) >> ar->group_bit != sets / 2 || !ar_fits(w, ar))
 		return "its last group or LID has no place by what fmctl probe ar found";
 	return NULL;
@@ -286,16 +366,18 @@ bool writer_is_on(const struct writer *w, const struct inv_node *node)
 	return ar && ar->stage == ON;
 }
 
-json_t *writer_choices(const struct writer *w, const struct inv_node *node, uint16_t lid)
+json_t *adaptive_choices(struct fabric *fabric, guid_t guid, uint16_t lid)
 {
-	const struct ar_switch *ar = writer_is_on(w, node) ? ar_of(node) : NULL;
+	const struct inv_node *node = inventory_find(fabric_services(fabric).inventory, guid);
+	const struct ar_switch *ar =
+		node && node->columns[INV_AR_SWITCH].bytes ? ar_of(node) : NULL;
 	struct wire_ar_entry entry;
 	struct ar_ports ports;
 	unsigned count = 0;
 	char list[1200] = "";
 
-	if (!ar || !ar_held_entry(ar, lid, &entry) || entry.state != WIRE_AR_FREE ||
-	    !ar_held_group(ar, entry.group, &ports))
+	if (!ar || ar->stage != ON || !ar_held_entry(ar, lid, &entry) ||
+	    entry.state != WIRE_AR_FREE || !ar_held_group(ar, entry.group, &ports))
 		return NULL;
 	for (unsigned num = 0; num < 256; num++)
 		if (ar_has(&ports, num))
@@ -335,10 +417,7 @@ static void alert(struct writer *w)
 		alert_end(w->services.alerts, OFF, NULL);
 }
 
-static bool has_unknown(const struct block *blocks, uint32_t count)
-{
-	return any_of(i, 0, count, blocks[i].filled && !blocks[i].known);
-}
+#define HAS_UNKNOWN(blocks, count) any_of(i, 0, count, (blocks)[i].filled && !(blocks)[i].known)
 
 static void finish(struct writer *w)
 {
@@ -346,8 +425,8 @@ static void finish(struct writer *w)
 
 	AR_EACH (w, node, ar)
 		if (ar->strays)
-			ar->strays = ar->stage != ON || has_unknown(ar->entries, ar->nentries) ||
-				     has_unknown(ar->groups, ar->ngroups);
+			ar->strays = ar->stage != ON || HAS_UNKNOWN(ar->entries, ar->nentries) ||
+				     HAS_UNKNOWN(ar->groups, ar->ngroups);
 	w->phase = SETTLED;
 	w->grows = false;
 	alert(w);
@@ -366,38 +445,43 @@ static void finish(struct writer *w)
 			      "fabric: adaptive routing was turned on at %u %s", w->turned,
 			      words_plural(w->turned, "switch", "switches"));
 	w->turned = 0;
+	read_masks(w);
+	batch_wake(w->batch);
+}
+
+/* Once all that were asked have answered. */
+static void report_masks(struct writer *w)
+{
+	if (w->masked || w->lacking)
+		event_log_add(
+			w->services.events, LOG_NOTICE, "adaptive-routing-on", NULL,
+			json_pack("{si si}", "ports", w->masked, "refused", w->lacking),
+			"fabric: masks of packets out of order: set at %u ports, refused at %u",
+			w->masked, w->lacking);
+	w->masked = w->lacking = 0;
 }
 
 /* ---- Groups that may grow -------------------------------------------------------------------- */
 
-static enum job_result prove(void *arg)
+/* Of all that has it on or joins, those that are proven. */
+static enum job_result grow(void *arg)
 {
 	struct writer *w = arg;
 	const struct fabric_view view = fabric_view(w->fabric);
 
 	if (!w->next)
 		make_groups(w, &view);
-	if (!w->next)
-		return JOB_NEXT;
-	if (!w->proof)
+	if (w->next && !w->proof)
 		w->proof = check_groups_begin(w->topo, w->lids, view.tables, w->next, &w->report);
-	if (check_groups_go(w->proof))
+	if (w->proof && check_groups_go(w->proof))
 		return JOB_MORE;
-	w->proven = check_groups_end(w->proof);
+	w->proven = w->proof && check_groups_end(w->proof);
 	w->proof = NULL;
-	if (!w->proven) {
+	if (w->next && !w->proven) {
 		log_line(LOG_CORE, LOG_WARNING, "adaptive routing: its groups are refused: %s",
 			 w->report.first);
 		drop_next(w);
 	}
-	return JOB_NEXT;
-}
-
-/* Of all that has it on or joins, those that are proven. */
-static enum job_result grow(void *arg)
-{
-	struct writer *w = arg;
-
 	w->phase = GROUPS;
 	w->grows = true;
 	AR_EACH (w, node, ar)
@@ -407,9 +491,7 @@ static enum job_result grow(void *arg)
 	return JOB_END;
 }
 
-static const struct job_step grow_steps[] = { { "adaptive-proof", prove },
-					      { "adaptive-grow", grow },
-					      { NULL, NULL } };
+static const struct job_step grow_steps[] = { { "adaptive-grow", grow }, { NULL, NULL } };
 
 static void begin_asks(struct writer *w)
 {
@@ -418,7 +500,7 @@ static void begin_asks(struct writer *w)
 		if (!is_candidate(node, ar))
 			continue;
 		ar->stage = JOINS;
-		ar_add_job(w, JOB_INFO, ar, 0);
+		ar_add_job(w, JOB_INFO, ar->guid, 0);
 	}
 	batch_wake(w->batch);
 }
@@ -437,7 +519,7 @@ static void begin_reads(struct writer *w)
 	w->phase = READS;
 	AR_EACH (w, node, ar)
 		for (uint32_t part = 0; ar->stage == READY && part < ar->nentries; part++)
-			ar_add_job(w, JOB_ENTRIES_READ, ar, part);
+			ar_add_job(w, JOB_ENTRIES_READ, ar->guid, part);
 	batch_wake(w->batch);
 }
 
@@ -445,8 +527,9 @@ static void begin_turns(struct writer *w)
 {
 	w->phase = TURNS;
 	AR_EACH (w, node, ar)
-		if (ar->stage == READY)
-			ar_add_job(w, JOB_ON, ar, 0);
+		if (ar->stage == READY ||
+		    (ar->stage == ON && (ar->info.by_sl ? ar->info.sl_mask : UINT16_MAX) != SLS(w)))
+			ar_add_job(w, JOB_ON, ar->guid, 0);
 	batch_wake(w->batch);
 }
 
@@ -499,6 +582,8 @@ static void idle(void *owner)
 		begin_turns(w);
 	else if (w->phase == TURNS)
 		finish(w);
+	else if (w->phase == SETTLED)
+		report_masks(w);
 }
 
 /* ---- Read again in quiet --------------------------------------------------------------------- */
@@ -522,9 +607,10 @@ static void audit_cb(void *arg)
 		w->audited.sw = node->guid;
 		for (; w->audited.block < count && left-- > 0; w->audited.block++)
 			if (w->audited.block < ar->nentries)
-				ar_add_job(w, JOB_ENTRIES_READ, ar, w->audited.block);
+				ar_add_job(w, JOB_ENTRIES_READ, ar->guid, w->audited.block);
 			else
-				ar_add_job(w, JOB_GROUPS_READ, ar, w->audited.block - ar->nentries);
+				ar_add_job(w, JOB_GROUPS_READ, ar->guid,
+					   w->audited.block - ar->nentries);
 		if (w->audited.block < count)
 			return;
 	}
@@ -562,12 +648,15 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	struct ar_switch *ar = node ? ar_of(node) : NULL;
 	struct wire_ar_info info;
 
-	if (!ar || node->gone || node->silent || ar->stage == PLAIN)
+	if (!node || node->gone || node->silent ||
+	    (job->kind < JOB_MASKS && (!ar || ar->stage == PLAIN)))
 		return false;
 	r->via.path = node->path;
 	r->via.stamp = w->services.inventory->clock;
 	r->mad.device = node->guid;
 	r->mad.urgent = job->urgent;
+	if (job->kind >= JOB_MASKS)
+		return make_masks(node, job, r);
 	r->mad.method = job->kind == JOB_GROUPS || job->kind == JOB_ON ? WIRE_SET : WIRE_GET;
 	switch ((enum request)job->kind) {
 	case JOB_GROUPS:
@@ -591,7 +680,7 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 		r->mad.attr_id = WIRE_ADAPTIVE_INFO;
 		if (job->kind != JOB_ON)
 			break;
-		if (ar->stage != READY)
+		if (ar->stage != READY && ar->stage != ON)
 			return false;
 		ar->stage = TURNING;
 		ar->was_set = false;
@@ -599,6 +688,10 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 		info = ar->info;
 		info.on = true;
 		info.fr = info.fr_able;
+		info.by_sl = SLS(w) != UINT16_MAX;
+		info.sl_mask = SLS(w);
+		if (info.by_transport_able)
+			info.transport_off = 0x5; /* UD and UC, whose packets stay in order */
 		info.group_top =
 			ar->ngroups * 2u < info.group_cap ? ar->ngroups * 2u : info.group_cap - 1u;
 		wire_ar_info_encode(&info, r->data);
@@ -628,7 +721,7 @@ static void groups_answered(struct writer *w, const struct inv_node *node, struc
 	block->busy = false;
 	block->known = same;
 	if (same && w->phase != SHRINKS)
-		ar_add_job(w, JOB_GROUPS_READ, ar, job->arg);
+		ar_add_job(w, JOB_GROUPS_READ, ar->guid, job->arg);
 	else if (!same && job->tries + 1 < TRIES)
 		batch_add(w->batch, &again);
 	else if (!same && (answer->result != MAD_TIMEOUT || ar->stage < TURNING))
@@ -661,7 +754,7 @@ static void info_answered(struct writer *w, const struct inv_node *node, struct 
 		return;
 	if (job->kind == JOB_ON) {
 		ar->was_set = true;
-		ar_add_job(w, JOB_ON_READ, ar, 0);
+		ar_add_job(w, JOB_ON_READ, ar->guid, 0);
 		return;
 	}
 	if (data && on) {
@@ -693,7 +786,9 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 
 	if (answer->result != MAD_TIMEOUT)
 		inventory_path_result(w->services.inventory, &via->path, true, via->stamp);
-	if (!ar)
+	if (node && job->kind >= JOB_MASKS)
+		masks_answered(w, node, job, data);
+	if (!ar || job->kind >= JOB_MASKS)
 		return;
 	switch ((enum request)job->kind) {
 	case JOB_GROUPS:
@@ -753,6 +848,7 @@ struct writer *writer_new(struct fabric *fabric, const json_t *packings, writer_
 	w->entries.arg = w;
 	inventory_open_column(w->services.inventory, INV_AR_SWITCH, sizeof(struct ar_switch *),
 			      removed);
+	inventory_open_column(w->services.inventory, INV_AR_MASKS, sizeof(struct ar_masks), NULL);
 	program_use_entries(w->services.program, &w->entries);
 	return w;
 }

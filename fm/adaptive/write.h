@@ -17,6 +17,9 @@
  * Choices are compared with those of the latest publication that was written as a whole; what came
  * between counts as well. A link that is down is no choice.
  *
+ * HCAs get the masks of SLs whose packets may come out of order: what a manager before has set
+ * stays, and the SLs that use adaptive routing are added.
+ *
  * A switch that rejects or does not hold what it was sent is turned off, and one that boots has
  * forgotten all: it joins again.
  */
@@ -42,8 +45,6 @@ void writer_offer(struct writer *w, const struct inv_node *sw, const uint8_t inf
 bool writer_adopt(struct writer *w, const struct inv_node *sw, const uint8_t info[64]);
 void writer_left(struct writer *w, const struct inv_node *sw);
 bool writer_is_on(const struct writer *w, const struct inv_node *sw);
-/* "one of 4 ports: 33, 34, 35, 36" for the LID; NULL = it has no choice, or that is unknown. */
-json_t *writer_choices(const struct writer *w, const struct inv_node *sw, uint16_t lid);
 /* What the switch is to be turned on for is over, or begins: by the configuration. */
 void writer_configure(struct writer *w);
 

@@ -14,6 +14,7 @@
 enum stage { PLAIN, JOINS, READY, TURNING, ON };
 enum phase { SETTLED, SHRINKS, TABLES, ASKS, GROUPS, STATES, READS, TURNS };
 enum request { JOB_INFO, JOB_GROUPS, JOB_GROUPS_READ, JOB_ENTRIES_READ, JOB_ON, JOB_ON_READ };
+enum { JOB_MASKS = JOB_ON_READ + 1, JOB_MASKS_SET };  /* of an HCA, arg is its port */
 enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES }; /* of a LID's choices, by `changes` */
 
 struct block {
@@ -68,8 +69,9 @@ struct writer {
 	uint32_t nchanges;
 	bool grows; /* GROUPS was reached since the last settled publication */
 	bool proven;
-	unsigned turned; /* on, since the last event */
-	struct {	 /* the latest publication that was written as a whole */
+	unsigned turned;	  /* on, since the last event */
+	unsigned masked, lacking; /* ports of HCAs whose masks were set, or were refused */
+	struct {		  /* the latest publication that was written as a whole */
 		const struct topo *topo;
 		struct tables tables;
 		struct ar_groups *groups; /* NULL: there is none */
@@ -95,8 +97,8 @@ static inline struct ar_switch *ar_of(const struct inv_node *node)
 /* What program asks (program.h); arg is the writer. */
 extern const struct program_entries ar_entries;
 
-/* Queues a request to the switch. */
-void ar_add_job(struct writer *w, enum request kind, const struct ar_switch *ar, uint32_t arg);
+/* Queues a request (enum request, or of an HCA) to the node. */
+void ar_add_job(struct writer *w, unsigned kind, guid_t node, uint32_t arg);
 /* It did not do what it has to, a literal: it stays plain, or is turned off. */
 void ar_fails(struct writer *w, const struct inv_node *node, const char *why);
 /* Sends groups that the switch is to hold by now and does not. */

@@ -89,6 +89,7 @@ struct conf_routing {
 	char lid_range[32];    /* FIRST-LAST; "" = all */
 	int transit_min_share; /* percent */
 	int adaptive;	       /* 1 = on */
+	int adaptive_sl;       /* SLs that use it, a bit each */
 	/* patterns of nodes, by blanks: fm/conf/lists.h */
 	char storage_nodes[4096];
 	char management_nodes[256];

@@ -249,7 +249,7 @@ static json_t *port_number(unsigned num)
 	return num ? json_integer(num) : json_null();
 }
 
-static json_t *path_hops(const struct fabric *fabric, const struct fabric_view *view,
+static json_t *path_hops(struct fabric *fabric, const struct fabric_view *view,
 			 const struct path *path, uint16_t lid)
 {
 	json_t *hops = json_array();

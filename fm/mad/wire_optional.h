@@ -60,12 +60,9 @@ WIRE_ATTRIBUTE(ar_info, WIRE_AR_INFO_LIST, 64)
 /* An entry of ARLinearForwardingTable: 16 LIDs a block. */
 #define WIRE_AR_LFT_BLOCK	       16
 #define WIRE_AR_ENTRY_BYTES	       4
+#define WIRE_AR_PORT		       1 /* which of these is the port */
 #define WIRE_AR_ENTRY_LIST(F, R, G, B) F(state, 2) R(r1, 2) F(table, 4) F(port, 8) F(group, 16)
 WIRE_ATTRIBUTE(ar_entry, WIRE_AR_ENTRY_LIST, WIRE_AR_ENTRY_BYTES)
-static inline uint8_t wire_ar_port(const uint8_t *block, unsigned entry)
-{
-	return block[entry * WIRE_AR_ENTRY_BYTES + 1];
-}
 enum wire_ar_state { WIRE_AR_BOUNDED, WIRE_AR_FREE, WIRE_AR_STATIC, WIRE_AR_HBF };
 
 /* A block of ARGroupTable: two sets of ports, a bit each, port 0 is the lowest of the last byte. */
@@ -76,6 +73,12 @@ static inline bool wire_ar_has(const uint8_t ports[WIRE_AR_PORTS], unsigned num)
 {
 	return ports[WIRE_AR_PORTS - 1 - num / 8] >> num % 8 & 1;
 }
+
+/*
+ * MlnxExtendedPortInfo of an HCA's port has two masks of SLs from this byte on, 16 bits each: whose
+ * timeouts adapt, and whose packets may come out of order.
+ */
+#define WIRE_SL_MASKS 52
 
 /* ---- PortInfoExtended ------------------------------------------------------------------------ */
 

@@ -40,11 +40,6 @@ static uint64_t *below(const struct work *w, uint32_t sw)
 	return layer_of(w, w->down, sw, w->layers - 1);
 }
 
-static bool is_in(const uint64_t *set, uint32_t d)
-{
-	return set[d / 64] >> d % 64 & 1;
-}
-
 static void list_dests(struct work *w, const struct lid_map *lids, const uint8_t *classes)
 {
 	struct ar_groups *out = w->out;
@@ -76,25 +71,18 @@ static void list_dests(struct work *w, const struct lid_map *lids, const uint8_t
 
 /* ---- Who is how near ------------------------------------------------------------------------- */
 
-static void join(uint64_t *restrict to, const uint64_t *restrict from, uint32_t words)
-{
-	for (uint32_t i = 0; i < words; i++)
-		to[i] |= from[i];
-}
-
 /* The layers of a neighbour are one hop further from here. */
 static void join_layers(struct work *w, uint64_t *sets, uint32_t sw,
 			const struct graph_group *groups, unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (groups[i].nlive)
-			join(layer_of(w, sets, sw, 1), layer_of(w, sets, groups[i].peer, 0),
-			     (w->layers - 1) * w->words);
-}
+	uint64_t *restrict to = layer_of(w, sets, sw, 1);
 
-static void find_down(struct work *w, uint32_t sw)
-{
-	join_layers(w, w->down, sw, graph_downs(w->g, sw), w->g->switches[sw].ndown);
+	for (unsigned i = 0; i < n; i++) {
+		const uint64_t *restrict from = layer_of(w, sets, groups[i].peer, 0);
+
+		for (uint32_t k = 0; groups[i].nlive && k < (w->layers - 1) * w->words; k++)
+			to[k] |= from[k];
+	}
 }
 
 static void find_cost(struct work *w, uint32_t sw)
@@ -176,7 +164,7 @@ static struct ar_ports set_of(const struct work *w, const struct side *side, uin
 
 	for (unsigned i = 0; i < side->n; i++)
 		if (side->groups[i].nlive &&
-		    is_in(layer_of(w, side->sets, side->groups[i].peer, layer), d))
+		    layer_of(w, side->sets, side->groups[i].peer, layer)[d / 64] >> d % 64 & 1)
 			add_lanes(w->g, &side->groups[i], &ports);
 	return ports;
 }
@@ -316,7 +304,8 @@ struct ar_groups *ar_groups_new(const struct topo *t, const struct lid_map *lids
 	w.all = w.near + w.words;
 	w.two = w.all + w.words;
 	for (uint32_t i = 0; i < g->nswitches; i++)
-		find_down(&w, g->by_rank[i]);
+		join_layers(&w, w.down, g->by_rank[i], graph_downs(g, g->by_rank[i]),
+			    g->switches[g->by_rank[i]].ndown);
 	for (uint32_t i = g->nswitches; i-- > 0;)
 		find_cost(&w, g->by_rank[i]);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)

@@ -133,6 +133,7 @@ void port_power_on(struct double_fabric *d, struct dport *port)
 {
 	struct dnode *node = port->node;
 
+	memset(port->sl_masks, 0, sizeof(port->sl_masks));
 	port->info = (struct wire_port_info){
 		.state = TOPO_DOWN,
 		.phys_state = PHYS_POLLING,

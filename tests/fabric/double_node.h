@@ -57,7 +57,8 @@ struct dport {
 	struct loop_timer *mkey_lease;	      /* NULL = never ran */
 	struct wire_sm_info sm;
 	bool has_sm, sm_silent;
-	bool ones; /* its PortInfo is all ones */
+	bool ones;	     /* its PortInfo is all ones */
+	uint8_t sl_masks[4]; /* of MlnxExtendedPortInfo: adaptive timeouts, packets out of order */
 	/* the listener wants SMInfo requests, which the node's agent answers else */
 	bool sm_listens;
 	unsigned reregistered;

@@ -355,7 +355,7 @@ static const struct agent_row {
 	{ WIRE_PORT_STATE_TABLE, true, port_states_get, NULL },
 	{ WIRE_LFT, true, smp_lft_get, smp_lft_set },
 	{ WIRE_MFT, true, smp_mft_get, smp_mft_set },
-	{ WIRE_MLNX_EXT_PORT_INFO, false, smp_ext_port_get, NULL },
+	{ WIRE_MLNX_EXT_PORT_INFO, false, smp_ext_port_get, smp_ext_port_set },
 	{ WIRE_GENERAL_INFO, false, smp_general_get, NULL },
 	{ WIRE_HIERARCHY_INFO, false, smp_hierarchy_get, NULL },
 	{ WIRE_PRIVATE_LFT_INFO, true, smp_private_get, smp_private_set },

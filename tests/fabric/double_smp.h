@@ -40,7 +40,7 @@ smp_fn smp_arb_set;
 
 /* double_smp_nvidia.c */
 smp_fn smp_general_get, smp_hierarchy_get;
-smp_fn smp_ext_port_get;
+smp_fn smp_ext_port_get, smp_ext_port_set;
 smp_fn smp_private_get;
 smp_fn smp_private_set;
 smp_fn smp_adaptive_get;

@@ -39,7 +39,21 @@ uint16_t smp_ext_port_get(struct smp_request *r)
 	r->data[EXT_PORT_ACTIVE] = port->trained == TOPO_FDR10;
 	if (r->node->design->sharp)
 		r->data[EXT_PORT_SPECIAL] = 0x80 | 1;
+	memcpy(r->data + WIRE_SL_MASKS, port->sl_masks, sizeof(port->sl_masks));
 	return 0;
+}
+
+/* Of what can be set an HCA has the masks of SLs alone. */
+uint16_t smp_ext_port_set(struct smp_request *r)
+{
+	struct dport *port = smp_port(r);
+
+	if (!wire_adaptive_vendor(r->node->ni.vendor) || is_switch(r->node))
+		return STATUS_UNSUPPORTED;
+	if (!port)
+		return STATUS_BAD_FIELD;
+	memcpy(port->sl_masks, r->data + WIRE_SL_MASKS, sizeof(port->sl_masks));
+	return smp_ext_port_get(r);
 }
 
 /* Two ports a cage, as on a Quantum-2 switch; an adapter tells its place on the PCI bus. */

@@ -178,11 +178,10 @@ static void assert_entries_have_the_ports(const struct world *w)
 		}
 }
 
-static void begin(struct world *w, struct topo *design, uint64_t seed)
+static void restart_on(struct world *w, uint64_t seed)
 {
 	char row[256];
 
-	world_init(w, design);
 	w->conf.audit.rate = 100;
 	run_for(w, 5 * SECOND_US);
 	for (uint32_t sw = 0; sw < w->design->nswitches; sw++)
@@ -192,6 +191,12 @@ static void begin(struct world *w, struct topo *design, uint64_t seed)
 	assert_true(restart_with(w, "ar_packing", row));
 	run_for(w, 60 * SECOND_US);
 	assert_true(is_up(w));
+}
+
+static void begin(struct world *w, struct topo *design, uint64_t seed)
+{
+	world_init(w, design);
+	restart_on(w, seed);
 }
 
 static void assert_on(const struct world *w, unsigned count)
@@ -212,7 +217,7 @@ static void groups_entries_and_on_are_written_by_any_packing(void **state)
 
 		begin(&w, two_tiers(), seed);
 		assert_on(&w, w.design->nswitches);
-		assert_int_equal(count_logged(&w, "adaptive-routing-on", ""), 1);
+		assert_int_equal(count_logged(&w, "adaptive-routing-on", "turned on"), 1);
 		assert_int_equal(count_alerts(&w, "", ""), 0);
 		world_fini(&w);
 	}
@@ -439,6 +444,97 @@ static void the_ports_of_a_choice_are_named(void **state)
 	world_fini(&w);
 }
 
+/* Of each HCA: the masks of its port, as one number. */
+static uint32_t masks_of(const struct world *w, uint32_t host)
+{
+	const struct dnode *hca =
+		double_node(w->hw, w->design->nodes[w->design->nswitches + host].guid);
+
+	return (uint32_t)wire_get(hca->ports[1].sl_masks, 4);
+}
+
+static void put_masks(struct world *w, uint32_t host, uint32_t masks)
+{
+	struct dnode *hca = double_node(w->hw, w->design->nodes[w->design->nswitches + host].guid);
+
+	wire_put(hca->ports[1].sl_masks, 4, masks);
+}
+
+static const char *shown(const struct world *w, uint32_t host, const char *key, json_t **doc)
+{
+	*doc = json_object();
+	adaptive_show_hca(w->fabric, w->design->nodes[w->design->nswitches + host].guid, *doc);
+	return json_string_value(json_object_get(*doc, key));
+}
+
+/* What a manager before has set of other SLs stays; an HCA that boots has forgotten all. */
+static void hcas_get_the_masks_of_sls_that_use_it(void **state)
+{
+	struct world w;
+	uint32_t sets;
+	json_t *doc;
+	guid_t guid;
+
+	world_init(&w, two_tiers());
+	w.conf.routing.adaptive_sl = 0x00f0;
+	put_masks(&w, 1, 0x80000001);
+	put_masks(&w, 2, 0xfffffff0);
+	restart_on(&w, 14);
+	assert_on(&w, w.design->nswitches);
+	assert_int_equal(masks_of(&w, 0), 0x00f000f0);
+	assert_int_equal(masks_of(&w, 1), 0x80f000f1);
+	assert_int_equal(masks_of(&w, 2), 0xfffffff0);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++) {
+		struct wire_ar_info info;
+
+		wire_ar_info_decode(double_adaptive(w.hw, w.design->nodes[sw].guid), &info);
+		assert_true(info.by_sl);
+		assert_int_equal(info.sl_mask, 0x00f0);
+	}
+	assert_string_equal(shown(&w, 1, "out_of_order_sls", &doc), "0x00f1");
+	assert_string_equal(json_string_value(json_object_get(doc, "adaptive_timeout_sls")),
+			    "0x80f0");
+	json_decref(doc);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_MLNX_EXT_PORT_INFO), w.design->ncas - 1);
+	assert_int_equal(count_logged(&w, "adaptive-routing-on", "packets out of order"), 1);
+
+	guid = w.design->nodes[w.design->nswitches].guid;
+	double_set_power(w.hw, guid, false);
+	put_masks(&w, 0, 0);
+	run_for(&w, 10 * SECOND_US);
+	double_set_power(w.hw, guid, true);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(masks_of(&w, 0), 0x00f000f0);
+
+	sets = double_sent(w.hw, WIRE_SET, WIRE_MLNX_EXT_PORT_INFO);
+	w.conf.routing.adaptive_sl = 0xffff;
+	fabric_configure(w.fabric, &w.conf);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(masks_of(&w, 1), 0xffffffff);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_MLNX_EXT_PORT_INFO),
+			 sets + w.design->ncas);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++) {
+		struct wire_ar_info info;
+
+		wire_ar_info_decode(double_adaptive(w.hw, w.design->nodes[sw].guid), &info);
+		assert_false(info.by_sl);
+	}
+	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
+static void with_it_off_masks_stay(void **state)
+{
+	struct world w;
+
+	world_init(&w, two_tiers());
+	put_masks(&w, 1, 0x80000001);
+	run_for(&w, 120 * SECOND_US);
+	assert_int_equal(masks_of(&w, 1), 0x80000001);
+	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_MLNX_EXT_PORT_INFO), 0);
+	world_fini(&w);
+}
+
 static void a_switch_that_boots_joins_again(void **state)
 {
 	struct world w;
@@ -570,6 +666,8 @@ int main(void)
 		cmocka_unit_test(a_cut_writes_few_blocks),
 		cmocka_unit_test(no_entry_names_a_group_that_was_not_acknowledged),
 		cmocka_unit_test(the_ports_of_a_choice_are_named),
+		cmocka_unit_test(hcas_get_the_masks_of_sls_that_use_it),
+		cmocka_unit_test(with_it_off_masks_stay),
 		cmocka_unit_test(a_switch_that_boots_joins_again),
 		cmocka_unit_test(it_goes_away_again_with_all_tables_in_place),
 		cmocka_unit_test(a_mixture_delivers_and_names_who_stays_plain),
