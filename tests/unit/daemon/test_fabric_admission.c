@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Cables are plugged one by one. */
 /*
  * Links that were not known before: wrong cables are held, with nothing moved; repairs,
  * replacements and additions are in use at once. Cables between fabrics: test_fabric_merge.c.

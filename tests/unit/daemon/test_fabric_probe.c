@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Hundreds of packings are tried. */
 /*
  * What is learned, by Gets alone, of how switches select blocks of their tables for adaptive
  * routing: each double packs its modifiers by a seed.

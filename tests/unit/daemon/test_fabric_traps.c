@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Build: plain, sanitized in check-long. Storms of minutes are simulated. */
 /*
  * What traps cost and bring about, on the fabric double: the hold-down, storms, sources that repeat
  * a trap, traps about errors.
