@@ -554,8 +554,10 @@ static bool arrives(struct devent *event)
 {
 	struct double_fabric *d = event->d;
 
-	if (!d->stamps.trap_us && event->mad[3] == WIRE_TRAP && event->mad[1] == WIRE_SMI_LID)
+	if (!d->stamps.trap_us && event->mad[3] == WIRE_TRAP && event->mad[1] == WIRE_SMI_LID) {
 		d->stamps.trap_us = loop_clock_us(d->loop);
+		d->stamps.register_us = 0; /* what was asked before has nothing to do with it */
+	}
 	hand_over(event);
 	return false;
 }
