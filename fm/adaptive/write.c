@@ -269,13 +269,13 @@ static bool make_masks(const struct inv_node *hca, const struct batch_job *job,
 
 void adaptive_show_hca(struct fabric *fabric, guid_t guid, json_t *doc)
 {
-	const struct inv_node *hca = inventory_find(fabric_services(fabric).inventory, guid);
+	const struct inventory *inv = fabric_services(fabric).inventory;
+	const struct inv_node *hca = inv ? inventory_find(inv, guid) : NULL;
 
-	for (unsigned num = 1; hca && hca->columns[INV_AR_MASKS].bytes && num <= hca->nports;
-	     num++) {
-		const uint8_t *raw = masks_of(hca, num)->raw + WIRE_SL_MASKS;
+	for (unsigned i = 1; hca && hca->columns[INV_AR_MASKS].bytes && i <= hca->nports; i++) {
+		const uint8_t *raw = masks_of(hca, i)->raw + WIRE_SL_MASKS;
 
-		if (masks_of(hca, num)->state != UNREAD)
+		if (masks_of(hca, i)->state != UNREAD)
 			json_put(doc, "{so so}", "adaptive_timeout_sls",
 				 json_sprintf("0x%02x%02x", raw[0], raw[1]), "out_of_order_sls",
 				 json_sprintf("0x%02x%02x", raw[2], raw[3]));
@@ -368,7 +368,8 @@ bool writer_is_on(const struct writer *w, const struct inv_node *node)
 
 json_t *adaptive_choices(struct fabric *fabric, guid_t guid, uint16_t lid)
 {
-	const struct inv_node *node = inventory_find(fabric_services(fabric).inventory, guid);
+	const struct inventory *inv = fabric_services(fabric).inventory;
+	const struct inv_node *node = inv ? inventory_find(inv, guid) : NULL;
 	const struct ar_switch *ar =
 		node && node->columns[INV_AR_SWITCH].bytes ? ar_of(node) : NULL;
 	struct wire_ar_entry entry;
