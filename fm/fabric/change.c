@@ -123,18 +123,23 @@ static unsigned trained_links(const struct topo *t, uint32_t node)
 }
 
 /* An aggregation node's link is inside of the switch and says nothing of whether that is there. */
-static unsigned live_links(const struct topo *t, uint32_t node, unsigned *hosts)
+static unsigned live_links(const struct topo *t, uint32_t node)
 {
 	unsigned live = 0;
 
-	*hosts = 0;
-	TOPO_LINKS (t, node, port, peer) {
-		if (!port->link_up || t->nodes[peer->node].sharp)
-			continue;
-		live++;
-		*hosts += t->nodes[peer->node].type == TOPO_CA;
-	}
+	TOPO_LINKS (t, node, port, peer)
+		live += port->link_up && !t->nodes[peer->node].sharp;
 	return live;
+}
+
+/* HCAs cabled to the switch whose enum cutoff_fate is that, in whichever update their links fell */
+static unsigned hcas_at(const struct topo *t, const uint8_t *fates, uint32_t sw, uint8_t fate)
+{
+	unsigned hcas = 0;
+
+	TOPO_LINKS (t, sw, port, peer)
+		hcas += fates[peer->node] == fate;
+	return hcas;
 }
 
 static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
@@ -144,14 +149,17 @@ static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
 
 static void log_switches(struct changes *s, const uint32_t *list, unsigned count, bool down)
 {
+	uint8_t *fates = count ? cutoff_fates(s->newer, fabric_own_node(s->f)) : NULL;
+
 	for (unsigned i = 0; i < count && i < LOGGED_ONE_BY_ONE; i++) {
 		uint32_t sw = list[i];
 		const struct topo_node *node = &s->newer->nodes[sw];
 		const struct event_subject subject = event_subject_node(s->newer, sw);
+		unsigned hosts =
+			hcas_at(s->newer, fates, sw, down ? CUTOFF_CUT_OFF : CUTOFF_REACHED);
+		unsigned links = down ? live_links(s->older, topo_find(s->older, node->guid))
+				      : live_links(s->newer, sw);
 		char means[64];
-		unsigned hosts,
-			links = down ? live_links(s->older, topo_find(s->older, node->guid), &hosts)
-				     : live_links(s->newer, sw, &hosts);
 
 		if (hosts)
 			array_printf(means, "%u %s %s connectivity", hosts,
@@ -167,6 +175,7 @@ static void log_switches(struct changes *s, const uint32_t *list, unsigned count
 			"%s 0x%016" PRIx64 ": %s switch %s: %s", node->name, node->guid,
 			topo_role_name(node->role), down ? "down" : "up", means);
 	}
+	free(fates);
 	if (count > LOGGED_ONE_BY_ONE)
 		event_log_add(s->f->events, down ? LOG_WARNING : LOG_NOTICE,
 			      down ? "switch-down" : "switch-up", NULL, of_fault(s, NULL),
@@ -214,8 +223,6 @@ static uint32_t other_end(const struct changes *s, const struct diff_item *item)
  */
 static bool is_inside_one_to_come(const struct changes *s, const struct diff_item *item)
 {
-	unsigned hosts;
-
 	if (item->kind != DIFF_LINK_UP)
 		return false;
 
@@ -223,8 +230,7 @@ static bool is_inside_one_to_come(const struct changes *s, const struct diff_ite
 	const struct topo_port *peer = topo_peer(s->newer, port);
 
 	return (s->newer->nodes[port->node].sharp || s->newer->nodes[peer->node].sharp) &&
-	       !live_links(s->newer, port->node < s->newer->nswitches ? port->node : peer->node,
-			   &hosts);
+	       !live_links(s->newer, port->node < s->newer->nswitches ? port->node : peer->node);
 }
 
 static bool is_logged_by_its_switch(const struct changes *s, const struct diff_item *item)
@@ -248,7 +254,6 @@ static const struct topo_node *predecessor(const struct changes *s, uint32_t nod
 {
 	TOPO_LINKS (s->newer, node, port, far) {
 		uint32_t was = topo_find(s->older, s->newer->nodes[far->node].guid);
-		unsigned hosts;
 
 		if (was == TOPO_NONE || far->num > s->older->nodes[was].nports)
 			continue;
@@ -261,7 +266,7 @@ static const struct topo_node *predecessor(const struct changes *s, uint32_t nod
 
 		uint32_t now = topo_find(s->newer, s->older->nodes[older->node].guid);
 
-		if (now == TOPO_NONE || !live_links(s->newer, now, &hosts))
+		if (now == TOPO_NONE || !live_links(s->newer, now))
 			return &s->older->nodes[older->node];
 	}
 	return NULL;
@@ -429,10 +434,9 @@ static void log_reboots(struct changes *s)
 		const struct inv_node *node = rebooted(s, sw);
 		const struct event_subject subject = event_subject_node(s->newer, sw);
 		uint32_t was = node ? topo_find(s->older, node->guid) : TOPO_NONE;
-		unsigned hosts;
 
 		s->reboots += node != NULL;
-		if (!node || was == TOPO_NONE || !live_links(s->older, was, &hosts))
+		if (!node || was == TOPO_NONE || !live_links(s->older, was))
 			continue;
 		event_log_add(s->f->events, LOG_WARNING, "switch-rebooted", &subject,
 			      of_fault(s, NULL),
@@ -551,9 +555,8 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 			uint32_t was = topo_is_again(s.older, s.newer)
 					       ? sw
 					       : topo_find(s.older, s.newer->nodes[sw].guid);
-			unsigned hosts,
-				before = was == TOPO_NONE ? 0 : live_links(s.older, was, &hosts);
-			unsigned now = live_links(s.newer, sw, &hosts);
+			unsigned before = was == TOPO_NONE ? 0 : live_links(s.older, was);
+			unsigned now = live_links(s.newer, sw);
 
 			if (before && !now && !trained_links(s.newer, sw))
 				s.down[s.ndown++] = sw;

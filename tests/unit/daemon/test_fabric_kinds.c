@@ -261,6 +261,36 @@ static void a_leaf_dies_with_its_hosts_as_one_fault(void **state)
 	end(&w, &before);
 }
 
+static void hosts_whose_links_fell_just_before_their_leaf_are_counted_with_it(void **state)
+{
+	struct world w;
+	struct before before;
+	unsigned hosts = 0;
+	char lost[96];
+
+	begin(&w, pod(1), &before);
+	uint32_t leaf = far_leaf(&w);
+	TOPO_LINKS (w.design, leaf, port, peer) {
+		if (w.design->nodes[peer->node].type != TOPO_CA ||
+		    w.design->nodes[peer->node].sharp)
+			continue;
+		double_cut(w.hw, guid_at(&w, leaf), port->num);
+		hosts++;
+	}
+	run_for(&w, SECOND_US);
+	assert_int_equal(count_logged(&w, "switch-down", ""), 0);
+	each_cable(&w, leaf, true, double_cut);
+	run_for(&w, SECOND_US);
+	snprintf(lost, sizeof(lost), "leaf switch down: %u HCAs lost connectivity", hosts);
+	assert_int_equal(count_logged(&w, "switch-down", lost), 1);
+	each_cable(&w, leaf, false, double_join);
+	run_for(&w, SECOND_US);
+	snprintf(lost, sizeof(lost), "leaf switch up: %u HCAs regained connectivity", hosts);
+	assert_int_equal(count_logged(&w, "switch-up", lost), 1);
+	assert_all_is_as_before(&w, &before);
+	end(&w, &before);
+}
+
 /* The uplinks of some leaves but their first ones, so that no switch is dark. */
 static unsigned turn_uplinks(struct world *w, unsigned count,
 			     void (*turn)(struct double_fabric *hw, guid_t node, unsigned port))
@@ -512,6 +542,7 @@ int main(void)
 		cmocka_unit_test(a_spine_dies_as_one_fault),
 		cmocka_unit_test(a_core_switch_dies_as_one_fault),
 		cmocka_unit_test(a_leaf_dies_with_its_hosts_as_one_fault),
+		cmocka_unit_test(hosts_whose_links_fell_just_before_their_leaf_are_counted_with_it),
 		cmocka_unit_test(many_links_are_reported_in_one_line),
 		cmocka_unit_test(half_the_spines_die_at_once),
 		cmocka_unit_test(a_switch_that_rebooted_gets_its_tables_again_without_a_poll),
