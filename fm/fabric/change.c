@@ -113,13 +113,9 @@ static bool is_trained(const struct topo *t, const struct topo_port *port)
 	       peer->state >= TOPO_INIT;
 }
 
-static unsigned trained_links(const struct topo *t, uint32_t node)
+static bool has_trained_link(const struct topo *t, uint32_t node)
 {
-	unsigned trained = 0;
-
-	for (unsigned num = 1; num <= t->nodes[node].nports; num++)
-		trained += is_trained(t, topo_port(t, node, num));
-	return trained;
+	return any_of(num, 1, t->nodes[node].nports + 1, is_trained(t, topo_port(t, node, num)));
 }
 
 /* An aggregation node's link is inside of the switch and says nothing of whether that is there. */
@@ -558,7 +554,7 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 			unsigned before = was == TOPO_NONE ? 0 : live_links(s.older, was);
 			unsigned now = live_links(s.newer, sw);
 
-			if (before && !now && !trained_links(s.newer, sw))
+			if (before && !now && !has_trained_link(s.newer, sw))
 				s.down[s.ndown++] = sw;
 			else if (was != TOPO_NONE && !before && now)
 				s.up[s.nup++] = sw;

@@ -807,11 +807,12 @@ static void watch_tick(void *arg)
 
 void perf_watch(struct perf *p, guid_t node, uint8_t num)
 {
-	struct watched *w = p->watched;
+	struct watched *w = NULL;
 
-	while (w < p->watched + WATCHED && w->node && (w->node != node || w->num != num))
-		w++;
-	if (w == p->watched + WATCHED)
+	for (struct watched *at = p->watched; at < p->watched + WATCHED; at++)
+		if ((at->node == node && at->num == num) || (!at->node && !w))
+			w = at;
+	if (!w)
 		return;
 	w->node = node;
 	w->num = num;

@@ -28,6 +28,7 @@ struct reader {
 	struct perf_pass pass;
 	unsigned wanted; /* passes after which the loop ends */
 	unsigned watched, rated;
+	unsigned until;	 /* readings of watched ports after which the loop ends; 0 = none */
 	uint64_t errors; /* that passes had read by then */
 };
 
@@ -69,7 +70,8 @@ static void read_cb(void *arg, guid_t node, uint8_t num, const struct port_count
 	if (!watched)
 		return;
 	assert_int_equal(node, r->b.design->nodes[0].guid);
-	r->watched++;
+	if (++r->watched == r->until)
+		loop_stop(r->b.loop);
 	r->rated += counters_rated(counters, PERF_XMIT_DATA);
 	r->errors = found.counters->value[PERF_RCV_ERRORS];
 }
@@ -259,6 +261,34 @@ static void a_port_that_is_watched_is_read_every_ten_seconds_and_judged_by_passe
 	perf_read_now(r.perf);
 	reader_passes(&r, 2);
 	assert_true(r.watched > 12);
+	reader_fini(&r);
+}
+
+/* The slot of one that nobody watches any more is free, and comes before the port's own. */
+static void a_port_that_is_asked_for_again_is_read_once_each_ten_seconds(void **state)
+{
+	const struct wire_perf_caps caps = { .ext = true, .errors = true };
+	struct perf_conf slow = conf;
+	struct reader r;
+	unsigned num;
+	guid_t node;
+
+	reader_init(&r);
+	node = some_port(&r, &num);
+	double_set_perf_caps(r.b.d, node, &caps);
+	slow.interval_ms = 600000;
+	perf_configure(r.perf, &slow);
+	perf_read_now(r.perf);
+	reader_passes(&r, 1);
+	perf_watch(r.perf, node, num);
+	r.until = 5; /* 40 s */
+	loop_run(r.b.loop);
+	perf_watch(r.perf, node, num + 1);
+	r.until = 10; /* 70 s: two more of the one, which ended at 60 s, and three of the other */
+	loop_run(r.b.loop);
+	perf_watch(r.perf, node, num + 1);
+	reader_passes(&r, 1);
+	assert_int_equal(r.watched, 10 + 6);
 	reader_fini(&r);
 }
 
@@ -596,6 +626,7 @@ int main(void)
 		cmocka_unit_test(errors_of_a_port_are_found_and_reported),
 		cmocka_unit_test(
 			a_port_that_is_watched_is_read_every_ten_seconds_and_judged_by_passes),
+		cmocka_unit_test(a_port_that_is_asked_for_again_is_read_once_each_ten_seconds),
 		cmocka_unit_test(a_port_is_not_watched_where_passes_are_as_close_or_none_runs),
 		cmocka_unit_test(wide_counters_are_read_where_there_are_any),
 		cmocka_unit_test(traffic_of_64_bits_is_read_beside_errors_of_16),
