@@ -775,6 +775,8 @@ static enum fmctl_exit run_program(const struct fmctl *ctl, int argc, char **arg
 		return FMCTL_FAILED;
 	setenv("FMCTL", self, 1);
 	setenv("FMD_SOCKET", ctl->socket, 1);
+	array_printf(text, "%u", ctl->timeout_s);
+	setenv("FMCTL_TIMEOUT", text, 1);
 	*strrchr(self, '/') = '\0';
 	array_printf(program, "%s/../lib/fmd/%s", self, name);
 	if (access(program, F_OK))

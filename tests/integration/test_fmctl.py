@@ -121,6 +121,15 @@ def test_broken_answer_ends_with_1(tmp_path, serve, answer):
     assert result.returncode == 1 and result.stderr
 
 
+@pytest.mark.parametrize("words", [["status"], ["assess", "--html"]])
+def test_silence_ends_when_timeout_is_over(tmp_path, words):
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "fmd.sock"))
+        silent.listen()
+        result = subprocess.run([FMCTL, "-s", tmp_path / "fmd.sock", "--timeout", "1", *words], capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stderr, result.stdout) == (1, f"fmctl: {words[0]}: no answer from fmd for 1 s\n", "")
+
+
 def test_full_disk_is_no_success(tmp_path, serve):
     serve(good({"text": "x" * 100000}))
     with open("/dev/full", "w") as full:
