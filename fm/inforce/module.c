@@ -350,18 +350,18 @@ json_t *inforce_json(const struct fabric *fabric)
 static void status(const void *room, json_t *doc)
 {
 	const struct inforce *in = room;
-	const struct wait *worst = in->waits;
-	char text[128];
+	/* NULL: nothing waits, or it was forgotten since it was counted. */
+	const struct inv_node *worst =
+		in->nwaits ? inventory_find(in->services.inventory, in->waits->node) : NULL;
 
 	json_object_set_new(doc, "in_force", inforce_json(in->fabric));
-	if (in->cut_off <= json_number(doc, "hcas_cut_off"))
+	if (!worst || in->cut_off <= json_number(doc, "hcas_cut_off"))
 		return;
-	array_printf(text, "%u %s cut off", in->cut_off, words_plural(in->cut_off, "HCA", "HCAs"));
 	json_object_set_new(doc, "hcas_cut_off", json_integer(in->cut_off));
 	json_object_set_new(doc, "cut_off",
-			    json_sprintf("%s: %s %s", text,
-					 inventory_find(in->services.inventory, worst->node)->name,
-					 why_of(in, worst->node)));
+			    json_sprintf("%u %s cut off: %s %s", in->cut_off,
+					 words_plural(in->cut_off, "HCA", "HCAs"), worst->name,
+					 why_of(in, worst->guid)));
 }
 
 /* ---- For others ------------------------------------------------------------------------------ */

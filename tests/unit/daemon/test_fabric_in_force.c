@@ -10,9 +10,11 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include "fm/inforce/module.h"
+#include "fm/links_out/module.h"
 #include "fm/mad/wire_sa.h"
 #include "routing/path.h"
 #include "tests/lib/fabric_world.h"
+#include "topology/base/text.h"
 
 static guid_t guid_of(const struct world *w, uint32_t node)
 {
@@ -140,6 +142,32 @@ static void the_sa_is_silent_for_a_second_about_a_path_that_is_not_in_force_then
 	run_for(&w, 70 * SECOND_US);
 	assert_int_equal(ask_path(&w, near, port_guid(&w, near), port_guid(&w, dead)).count, 1);
 	assert_int_equal(ask_path(&w, near, port_guid(&w, near), port_guid(&w, dead)).status, 0);
+	world_fini(&w);
+}
+
+/* The answer comes before pairs are counted anew, with a status. */
+static void a_leaf_that_is_forgotten_has_no_hosts_that_are_cut_off(void **state)
+{
+	struct world w;
+	struct reply reply = { 0 };
+	uint32_t leaf;
+	char what[32];
+
+	world_init(&w, small_tree());
+	run_for(&w, 2 * SECOND_US);
+	leaf = far_leaf(&w);
+	for (unsigned port = 1; port <= w.design->nodes[leaf].nports; port++)
+		if (topo_port(w.design, leaf, port)->peer != TOPO_NONE)
+			double_cut(w.hw, guid_of(&w, leaf), port);
+	run_for(&w, 2 * SECOND_US);
+	assert_true(status_number(&w, NULL, "hcas_cut_off") > 0);
+	snprintf(what, sizeof(what), "0x%016llx", (unsigned long long)guid_of(&w, leaf));
+	links_out_forget(w.fabric, what, reply_cb, &reply);
+	run_for(&w, 2 * SECOND_US);
+	assert_int_equal(reply.count, 1);
+	assert_string_equal(reply.error, "");
+	assert_int_equal(json_number(reply.result, "hcas_cut_off"), 0);
+	json_decref(reply.result);
 	world_fini(&w);
 }
 
@@ -331,6 +359,7 @@ int main(void)
 		cmocka_unit_test(all_pairs_are_in_force_in_a_fabric_that_is_well),
 		cmocka_unit_test(
 			the_sa_is_silent_for_a_second_about_a_path_that_is_not_in_force_then_has_none),
+		cmocka_unit_test(a_leaf_that_is_forgotten_has_no_hosts_that_are_cut_off),
 		cmocka_unit_test(hosts_of_a_leaf_that_takes_no_set_are_cut_off),
 		cmocka_unit_test(a_leaf_that_takes_no_set_is_named_with_its_pairs),
 		cmocka_unit_test(what_a_leaf_that_stores_nothing_held_before_is_in_force),
