@@ -60,7 +60,7 @@ static const struct metric own_metrics[] = {
 	{ "isolated", "1 = isolated from routing; others have no series", ISOLATED, 0, PORTS_STATE,
 	  true },
 	{ "module_temperature_celsius", "Temperature of the module, where it reports one", CELSIUS,
-	  0, PORTS_STATE, true },
+	  0, PORTS_STATE, false },
 	{ "fec_corrected_blocks_total", "Blocks with errors that FEC corrected",
 	  FEC(WIRE_FEC_CORRECTED), false },
 	{ "fec_uncorrected_blocks_total", "Blocks with errors that FEC could not correct",
@@ -334,15 +334,28 @@ static void go_to(struct port_metrics *m, uint32_t node)
 	m->looked_up = m->modes_looked_up = false;
 }
 
+/* What says that a port is well: of the essential metrics such values have no series. */
+static bool is_quiet(const struct port_metrics *m, uint64_t value)
+{
+	const struct metric *metric = metric_of(m);
+
+	if (m->wish.all || m->wish.groups)
+		return false;
+	return metric->kind == LINK_UP	 ? value != 0
+	       : metric->kind == COUNTER ? !value && metric->group != PORTS_TRAFFIC
+					 : false;
+}
+
 /* The next line of the metric; false = that was all of it. */
 static bool next_sample(struct port_metrics *m)
 {
 	uint32_t end = end_node(m);
 
 	while (m->node < end) {
+		const struct topo_node *node = &m->topo->nodes[m->node];
 		uint64_t value;
 
-		if (m->num > m->topo->nodes[m->node].nports) {
+		if (m->num > node->nports) {
 			go_to(m, m->node + 1);
 			continue;
 		}
@@ -350,15 +363,11 @@ static bool next_sample(struct port_metrics *m)
 		const struct topo_port *port = topo_port(m->topo, m->node, m->num++);
 
 		m->looks++;
-		if (port->peer == TOPO_NONE || !value_of(m, port, &value))
+		if (port->peer == TOPO_NONE || !value_of(m, port, &value) || is_quiet(m, value))
 			continue;
 
-		uint64_t sample_value = value;
-		char *to = put(put(m->line, part_of(m)->prefix), metric_of(m)->name);
-
 		/* All labels but the closing brace. */
-		const struct topo *t = m->topo;
-		const struct topo_node *node = &t->nodes[port->node];
+		char *to = put(put(m->line, part_of(m)->prefix), metric_of(m)->name);
 
 		to = put_guid(put(to, "{guid=\""), node->guid);
 		to = put(put_number(put(to, "\",port=\""), port->num), "\"");
@@ -372,8 +381,7 @@ static bool next_sample(struct port_metrics *m)
 			to = put(put(put(to, ",mode=\""),
 				     fec_mode_name(m->modes[port->num].active).text),
 				 "\"");
-		line_done(m, put_number(put(to, "} "), sample_value));
-
+		line_done(m, put_number(put(to, "} "), value));
 		return true;
 	}
 	m->begun = false;
@@ -384,38 +392,28 @@ static bool next_sample(struct port_metrics *m)
 static bool next_line(struct port_metrics *m)
 {
 	while (m->topo && m->part < ARRAY_SIZE(parts)) {
-		if (!m->begun) {
-			/* HELP and TYPE of the metric that is next; false = there is none. */
-			while (m->part < ARRAY_SIZE(parts)) {
-				if (m->metric < part_of(m)->count && first_node(m) < end_node(m) &&
-				    !is_wanted(m, metric_of(m))) {
-					m->metric++;
-					continue;
-				}
-				if (m->metric < part_of(m)->count && first_node(m) < end_node(m)) {
-					go_to(m, first_node(m));
-					m->begun = true;
+		const struct part *part = part_of(m);
+		const struct metric *metric = metric_of(m);
 
-					const char *prefix = part_of(m)->prefix,
-						   *name = metric_of(m)->name;
-					char *to = put(put(put(m->line, "# HELP "), prefix), name);
+		if (m->begun) {
+			if (next_sample(m))
+				return true;
+		} else if (m->metric >= part->count || first_node(m) >= end_node(m)) {
+			m->part++;
+			m->metric = 0;
+		} else if (!is_wanted(m, metric)) {
+			m->metric++;
+		} else {
+			char *to = put(put(put(m->line, "# HELP "), part->prefix), metric->name);
 
-					to = put(put(put(to, " "), metric_of(m)->help),
-						 "\n# TYPE ");
-					to = put(put(put(to, prefix), name),
-						 metric_of(m)->kind == COUNTER ? " counter"
-									       : " gauge");
-					line_done(m, to);
-
-					return true;
-				}
-				m->part++;
-				m->metric = 0;
-			}
-			return false;
-		}
-		if (next_sample(m))
+			to = put(put(put(to, " "), metric->help), "\n# TYPE ");
+			to = put(put(put(to, part->prefix), metric->name),
+				 metric->kind == COUNTER ? " counter" : " gauge");
+			line_done(m, to);
+			go_to(m, first_node(m));
+			m->begun = true;
 			return true;
+		}
 	}
 	return false;
 }

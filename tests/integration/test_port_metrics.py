@@ -73,12 +73,14 @@ def test_links_have_series_from_the_first_sweep_on_and_counters_from_their_first
 
 def test_a_scrape_asks_for_groups_and_for_a_leaf_and_may_be_packed(web):
     fabric = web(port_metrics="all", port_metrics_counters="essential")
+    fabric.console('PerformanceSet "%s"[%d] PortCounters.SymbolErrorCounter=3' % UPLINK)
     fabric.fmctl("health", "--read")
     whole = page_of(fabric)
     assert promtext.problems(whole) == []
     now = series(whole)
     assert len(now["infiniband_switch_port_transmit_data_bytes_total"]) == SWITCH_PORTS
-    assert len([name for name in now if name.startswith("infiniband_switch_port_")]) == 7 and "fmd_port_state" not in now
+    assert len(now["infiniband_switch_port_symbol_error_total"]) == 1 and "fmd_port_state" not in now
+    assert len([name for name in now if name.startswith("infiniband_switch_port_")]) == 4 and "fmd_port_link_up" not in now
     base, fabric.url = fabric.url, fabric.url + "?collect[]=errors&collect%5B%5D=state&leaf=leaf-su01-rail2"
     part = series(page_of(fabric))
     assert len(part["fmd_port_state"]) == 65 + 32 + 1 and len(part["infiniband_hca_port_vl15_dropped_total"]) == 32 + 1

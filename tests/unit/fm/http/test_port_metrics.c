@@ -258,21 +258,27 @@ static void metrics_are_the_essential_ones_or_groups_of_one_leaf(void **state)
 	struct port_metrics_wish wish = { .leaf = TOPO_NONE };
 	char *text;
 
-	for (unsigned counter = 0; counter < COUNTERS_ALL; counter++)
+	((struct topo_port *)t->ports)[t->nodes[0].port0 + 4].link_up = false;
+	for (unsigned counter = 0; counter < COUNTERS_ALL; counter++) {
 		count(&store, 3, counter, 1);
+		count(&store, 4, counter, 0);
+	}
 	text = text_for(t, &wish, &store, 4096);
 	assert_int_equal(lines_with(text, "fmd_port_state{"), 0);
-	assert_int_equal(lines_with(text, "fmd_port_module_temperature_celsius{"), 1);
-	assert_non_null(strstr(text, "port=\"1\"} 52\n"));
 	assert_int_equal(lines_with(text, "fmd_port_info{"), 12 * 64 + 12);
-	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 7);
+	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 7 + 3);
+	assert_null(strstr(text, "error_total{guid=\"0x0002c90300000100\",port=\"4\""));
+	assert_int_equal(lines_with(text, "fmd_port_link_up{"), 1);
+	assert_non_null(strstr(text, "fmd_port_link_up{guid=\"0x0002c90300000100\",port=\"4\"} 0"));
 	free(text);
 	wish = (struct port_metrics_wish){ .hcas = true, .groups = PORTS_STATE | PORTS_ERRORS };
 	text = text_for(t, &wish, &store, 4096);
 	assert_int_equal(lines_with(text, "fmd_port_info{"), 0);
 	assert_int_equal(lines_with(text, "fmd_port_state{"), 65 + 32 + 1);
-	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 12);
-	assert_int_equal(lines_with(text, "infiniband_switch_port_vl15_dropped_total{"), 1);
+	assert_int_equal(lines_with(text, "fmd_port_module_temperature_celsius{"), 1);
+	assert_non_null(strstr(text, "port=\"1\"} 52\n"));
+	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 2 * 12);
+	assert_int_equal(lines_with(text, "infiniband_switch_port_vl15_dropped_total{"), 2);
 	free(text);
 	assert_int_equal(port_metrics_group("fec"), PORTS_FEC);
 	assert_int_equal(port_metrics_group("all"), 0);
