@@ -329,27 +329,6 @@ static int check_order(const struct load *load, const char *low, const char *hig
 		      least * scale, high, most * scale);
 }
 
-/* Both ends prove who they are: a standby will manage the fabric by what its master sent. */
-static int check_mirror(const struct load *load)
-{
-	const struct conf_mirror *m = &load->conf.mirror;
-	unsigned files = (*m->cert != 0) + (*m->key != 0) + (*m->ca != 0);
-
-	if (files % 3)
-		return refuse(
-			load, line_of(load, "peer_cert", "peer_key"),
-			"peer_cert, peer_key and peer_ca go together: one of them is not set");
-	if (files && *m->psk_file)
-		return refuse(
-			load, line_of(load, "peer_psk_file", "peer_cert"),
-			"set either peer_psk_file or peer_cert, peer_key and peer_ca, not both");
-	if ((*m->peers || *m->listen) && !files && !*m->psk_file)
-		return refuse(load, line_of(load, "peers", "peer_listen"),
-			      "peers must authenticate: set peer_psk_file, or peer_cert, peer_key "
-			      "and peer_ca");
-	return 0;
-}
-
 static int read_secret(const struct load *load, const char *key, const char *path,
 		       struct m_key_secret *secret)
 {
@@ -358,52 +337,64 @@ static int read_secret(const struct load *load, const char *key, const char *pat
 	return why ? refuse(load, line_of(load, key, NULL), "%s = \"%s\": %s", key, path, why) : 0;
 }
 
-static int check_m_keys(struct load *load)
+static bool is_https(const char *url)
 {
-	struct conf_sm *sm = &load->conf.sm;
-
-	if (read_secret(load, "m_key_secret_file", sm->mkey_secret_file, &sm->mkey_secret) ||
-	    read_secret(load, "old_m_key_secret_file", sm->old_mkey_secret_file,
-			&sm->old_mkey_secret))
-		return -1;
-	if (sm->mkey && sm->mkey_secret.set)
-		return refuse(load, line_of(load, "m_key_secret_file", "m_key"),
-			      "set either m_key or m_key_secret_file, not both; to change between "
-			      "them, set the current one as old_m_key or old_m_key_secret_file");
-	if ((sm->mkey || sm->mkey_secret.set) && load->conf.sa.key == 1)
-		return refuse(load, line_of(load, "sa_key", "m_key"),
-			      "m_key is set, but sa_key = 1 is publicly known: set another sa_key, "
-			      "or none to have one generated");
-	if (sm->mkey_lease_s && sm->mkey_lease_s < M_KEY_LEASE_LEAST)
-		return refuse(load, line_of(load, "m_key_lease_period", NULL),
-			      "m_key_lease_period = %d: the least is %d s, in which all ports of a "
-			      "large fabric can be asked; 0 = keys never expire",
-			      sm->mkey_lease_s, M_KEY_LEASE_LEAST);
-	if (sm->old_mkey && sm->old_mkey == sm->mkey)
-		return refuse(load, line_of(load, "old_m_key", "m_key"),
-			      "old_m_key is the same as m_key");
-	return 0;
+	return !strncmp(url, "https:", 6);
 }
 
 static int check_together(struct load *load)
 {
 	const struct conf *conf = &load->conf;
+	struct conf_sm *sm = &load->conf.sm;
+	const struct conf_mirror *m = &conf->mirror;
+	const unsigned files = (*m->cert != 0) + (*m->key != 0) + (*m->ca != 0);
+	const bool keyed = *m->psk_file;
 	int status = check_order(load, "hold_down", "hold_down_max");
 
 	status |= check_order(load, "quarantine_time", "quarantine_time_max");
 	status |= check_order(load, "health_ber_window", "health_ber_long_window");
-	status |= check_m_keys(load);
-	if (!*conf->http.cert_file != !*conf->http.key_file)
-		status |= refuse(
-			load, line_of(load, "http_cert_file", "http_key_file"),
-			"http_cert_file and http_key_file go together: one of them is not set");
-	status |= check_mirror(load);
-	if (!strncmp(conf->nvswitch.url, "https:", 6) && !*conf->nvswitch.ca_file)
-		status |= refuse(load, line_of(load, "nvswitch_url", "nvswitch_ca_file"),
-				 "nvswitch_url is https, but nvswitch_ca_file is not set");
-	if (!strncmp(conf->nvswitch.prometheus_url, "https:", 6) && !*conf->nvswitch.ca_file)
-		status |= refuse(load, line_of(load, "prometheus_url", "nvswitch_ca_file"),
-				 "prometheus_url is https, but nvswitch_ca_file is not set");
+	status |= read_secret(load, "m_key_secret_file", sm->mkey_secret_file, &sm->mkey_secret);
+	status |= read_secret(load, "old_m_key_secret_file", sm->old_mkey_secret_file,
+			      &sm->old_mkey_secret);
+	if (sm->mkey_lease_s && sm->mkey_lease_s < M_KEY_LEASE_LEAST)
+		status |= refuse(load, line_of(load, "m_key_lease_period", NULL),
+				 "m_key_lease_period = %d: the least is %d s, in which all ports "
+				 "of a large fabric can be asked; 0 = keys never expire",
+				 sm->mkey_lease_s, M_KEY_LEASE_LEAST);
+
+	const struct {
+		bool wrong;
+		const char *key, *other, *why; /* the keys whose line it is */
+	} rows[] = {
+		{ sm->mkey && sm->mkey_secret.set, "m_key_secret_file", "m_key",
+		  "set either m_key or m_key_secret_file, not both; to change between them, set "
+		  "the current one as old_m_key or old_m_key_secret_file" },
+		{ (sm->mkey || sm->mkey_secret.set) && conf->sa.key == 1, "sa_key", "m_key",
+		  "m_key is set, but sa_key = 1 is publicly known: set another sa_key, or none to "
+		  "have one generated" },
+		{ sm->old_mkey && sm->old_mkey == sm->mkey, "old_m_key", "m_key",
+		  "old_m_key is the same as m_key" },
+		{ !*conf->http.cert_file != !*conf->http.key_file, "http_cert_file",
+		  "http_key_file",
+		  "http_cert_file and http_key_file go together: one of them is not set" },
+		/* Both ends prove who they are: a standby manages by what its master sent. */
+		{ files % 3, "peer_cert", "peer_key",
+		  "peer_cert, peer_key and peer_ca go together: one of them is not set" },
+		{ files == 3 && keyed, "peer_psk_file", "peer_cert",
+		  "set either peer_psk_file or peer_cert, peer_key and peer_ca, not both" },
+		{ (*m->peers || *m->listen) && !files && !keyed, "peers", "peer_listen",
+		  "peers must authenticate: set peer_psk_file, or peer_cert, peer_key and "
+		  "peer_ca" },
+		{ is_https(conf->nvswitch.url) && !*conf->nvswitch.ca_file, "nvswitch_url",
+		  "nvswitch_ca_file", "nvswitch_url is https, but nvswitch_ca_file is not set" },
+		{ is_https(conf->nvswitch.prometheus_url) && !*conf->nvswitch.ca_file,
+		  "prometheus_url", "nvswitch_ca_file",
+		  "prometheus_url is https, but nvswitch_ca_file is not set" },
+	};
+
+	ARRAY_EACH (row, rows, ARRAY_SIZE(rows))
+		if (row->wrong)
+			status |= refuse(load, line_of(load, row->key, row->other), "%s", row->why);
 	return status;
 }
 

@@ -129,48 +129,27 @@ static bool check_url(const char *text, char *why, size_t size)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-#define FIELD(f) .offset = offsetof(struct conf, f), .size = sizeof(((struct conf *)0)->f)
+#define OPTION(n, k, f, ...)                                                                       \
+	{                                                                                          \
+		.name = n, .kind = CONF_##k, .offset = offsetof(struct conf, f),                   \
+		.size = sizeof(((struct conf *)0)->f), __VA_ARGS__                                 \
+	}
 #define INT_OPTION(n, f, lo, hi, value, u)                                                         \
-	{                                                                                          \
-		.name = n, .kind = CONF_INTEGER, FIELD(f), .min = lo, .max = hi, .number = value,  \
-		.unit = u                                                                          \
-	}
+	OPTION(n, INTEGER, f, .min = lo, .max = hi, .number = value, .unit = u)
 #define SECONDS_OPTION(n, f, lo, hi, value)                                                        \
-	{                                                                                          \
-		.name = n, .kind = CONF_SECONDS, FIELD(f), .min = lo, .max = hi, .number = value,  \
-		.unit = "s"                                                                        \
-	}
-#define REAL_OPTION(n, f, lo, hi, value)                                                           \
-	{                                                                                          \
-		.name = n, .kind = CONF_REAL, FIELD(f), .min = lo, .max = hi, .number = value      \
-	}
-#define HEX_OPTION(n, f, value)                                                                    \
-	{                                                                                          \
-		.name = n, .kind = CONF_HEX64, FIELD(f), .text = value                             \
-	}
-#define TEXT_OPTION(n, f, value)                                                                   \
-	{                                                                                          \
-		.name = n, .kind = CONF_TEXT, FIELD(f), .text = value                              \
-	}
-
-#define FLAG_OPTION(n, f)                                                                          \
-	{                                                                                          \
-		.name = n, .kind = CONF_FLAG, FIELD(f)                                             \
-	}
-#define CHECKED_OPTION(n, f, value, fn)                                                            \
-	{                                                                                          \
-		.name = n, .kind = CONF_TEXT, FIELD(f), .text = value, .check = fn                 \
-	}
+	OPTION(n, SECONDS, f, .min = lo, .max = hi, .number = value, .unit = "s")
+#define REAL_OPTION(n, f, lo, hi, value) OPTION(n, REAL, f, .min = lo, .max = hi, .number = value)
+#define HEX_OPTION(n, f, value)		 OPTION(n, HEX64, f, .text = value)
+#define CHECKED_OPTION(n, f, value, fn)	 OPTION(n, TEXT, f, .text = value, .check = fn)
+#define TEXT_OPTION(n, f, value)	 CHECKED_OPTION(n, f, value, NULL)
+#define FLAG_OPTION(n, f)		 OPTION(n, FLAG, f, .number = 0)
+#define WORD_OPTION(n, f, value, ...)	 OPTION(n, WORD, f, .number = value, .words = { __VA_ARGS__ })
 #define QOS_OPTIONS(prefix, f)                                                                     \
 	INT_OPTION(prefix "max_vls", f.max_vls, 0, 15, 0, NULL),                                   \
 		INT_OPTION(prefix "high_limit", f.high_limit, -1, 255, -1, NULL),                  \
 		CHECKED_OPTION(prefix "vlarb_high", f.vlarb_high, "", qos_check_vlarb),            \
 		CHECKED_OPTION(prefix "vlarb_low", f.vlarb_low, "", qos_check_vlarb),              \
 		CHECKED_OPTION(prefix "sl2vl", f.sl2vl, "", qos_check_sl2vl)
-#define WORD_OPTION(n, f, value, ...)                                                              \
-	{                                                                                          \
-		.name = n, .kind = CONF_WORD, FIELD(f), .number = value, .words = { __VA_ARGS__ }  \
-	}
 
 const struct conf_option conf_options[] = {
 	CHECKED_OPTION("guid", port.guids, "", check_own_guids),
@@ -214,7 +193,7 @@ const struct conf_option conf_options[] = {
 	HEX_OPTION("old_m_key", sm.old_mkey, "0x0000000000000000"),
 	TEXT_OPTION("m_key_secret_file", sm.mkey_secret_file, ""),
 	TEXT_OPTION("old_m_key_secret_file", sm.old_mkey_secret_file, ""),
-	{ .name = "m_key_per_port", .kind = CONF_FLAG, FIELD(sm.mkey_per_port), .number = 1 },
+	OPTION("m_key_per_port", FLAG, sm.mkey_per_port, .number = 1),
 	INT_OPTION("m_key_protection_level", sm.mkey_protect, 0, 3, 1, NULL),
 	INT_OPTION("m_key_lease_period", sm.mkey_lease_s, 0, 65535, 0, "s"),
 	HEX_OPTION("vs_key", sm.vs_key, "0x0000000000000000"),
@@ -345,12 +324,8 @@ const struct conf_option conf_options[] = {
 	INT_OPTION("leaf_vl_stall_count", ports.leaf_vl_stall, 1, 7, 7, NULL),
 	INT_OPTION("sm_sl", ports.sm_sl, 0, 15, 0, NULL),
 
-	{ .name = "log_level",
-	  .kind = CONF_WORD,
-	  FIELD(log_level),
-	  .number = LOG_INFO,
-	  .first = LOG_ERR,
-	  .words = { "error", "warning", "notice", "info", "debug" } },
+	OPTION("log_level", WORD, log_level, .number = LOG_INFO, .first = LOG_ERR,
+	       .words = { "error", "warning", "notice", "info", "debug" }),
 };
 const size_t conf_noptions = ARRAY_SIZE(conf_options);
 
