@@ -17,11 +17,6 @@
 
 #define PREFIX 4
 
-static uint32_t get_length(const char *from)
-{
-	return wire_get((const uint8_t *)from, PREFIX);
-}
-
 /* Without its prefix, where it may be so long at all. */
 static size_t longest(enum frame_type type)
 {
@@ -49,22 +44,19 @@ char *frame_encode(enum frame_type type, const json_t *head, const char *body, s
 	return bytes;
 }
 
-void frame_feed(struct frame_reader *r, const char *bytes, size_t length)
+size_t frame_expected(const struct frame_reader *r)
 {
-	if (r->length + length > r->room) {
-		r->room = r->length + length + r->room / 2;
-		r->bytes = mem_resize(r->bytes, r->room, 1);
-	}
-	memcpy(r->bytes + r->length, bytes, length);
-	r->length += length;
+	const uint8_t *prefix = (const uint8_t *)r->in.data + r->in.start;
+
+	return bytes_held(&r->in) < PREFIX ? 0 : PREFIX + wire_get(prefix, PREFIX);
 }
 
 /* Takes the object as soon as it is there: the rest is waited for if it is one. */
 static enum frame_read read_head(struct frame_reader *r, uint32_t length)
 {
-	enum frame_type type = (uint8_t)r->bytes[PREFIX];
-	const char *head = r->bytes + PREFIX + 1, *end;
-	size_t here = r->length - PREFIX - 1, most = length - 1;
+	const char *head = r->in.data + r->in.start + PREFIX + 1, *end;
+	enum frame_type type = (uint8_t)head[-1];
+	size_t here = bytes_held(&r->in) - PREFIX - 1, most = length - 1;
 
 	if (length > longest(type))
 		return FRAME_BAD;
@@ -83,46 +75,39 @@ static enum frame_read read_head(struct frame_reader *r, uint32_t length)
 
 enum frame_read frame_next(struct frame_reader *r, struct frame *frame)
 {
-	uint32_t length = r->length < PREFIX ? 0 : get_length(r->bytes);
+	size_t held = bytes_held(&r->in), whole = frame_expected(r);
 
-	if (r->length < PREFIX)
+	if (!whole)
 		return FRAME_NONE;
-	if (length < 2 || length > (r->most ? r->most : FRAME_MOST))
+	if (whole < PREFIX + 2 || whole - PREFIX > (r->most ?: FRAME_MOST))
 		return FRAME_BAD;
-	if (r->length == PREFIX)
+	if (held == PREFIX)
 		return FRAME_NONE;
 
-	enum frame_read got = r->head ? FRAME_READ : read_head(r, length);
+	enum frame_read got = r->head ? FRAME_READ : read_head(r, whole - PREFIX);
+	const char *type = r->in.data + r->in.start + PREFIX;
 
 	if (got != FRAME_READ)
 		return got;
-	if (r->length < PREFIX + length)
+	if (held < whole)
 		return FRAME_NONE;
-	*frame = (struct frame){ .type = (uint8_t)r->bytes[PREFIX],
+	*frame = (struct frame){ .type = (uint8_t)*type,
 				 .head = r->head,
-				 .body = r->bytes + PREFIX + 2 + r->head_length,
-				 .length = length - 2 - r->head_length };
+				 .body = type + 2 + r->head_length,
+				 .length = whole - PREFIX - 2 - r->head_length };
 	r->head = NULL;
 	return FRAME_READ;
 }
 
-size_t frame_expected(const struct frame_reader *r)
-{
-	return r->length < PREFIX ? 0 : PREFIX + get_length(r->bytes);
-}
-
 void frame_done(struct frame_reader *r)
 {
-	size_t taken = PREFIX + get_length(r->bytes);
-
-	memmove(r->bytes, r->bytes + taken, r->length - taken);
-	r->length -= taken;
+	r->in.start += frame_expected(r);
 }
 
 void frame_reader_fini(struct frame_reader *r)
 {
 	json_decref(r->head);
-	free(r->bytes);
+	free(r->in.data);
 	*r = (struct frame_reader){ 0 };
 }
 
@@ -356,7 +341,7 @@ static void read_cb(struct bufferevent *bev, void *arg)
 	struct frame frame;
 
 	while (evbuffer_peek(input, -1, NULL, &piece, 1) > 0 && piece.iov_len) {
-		frame_feed(&c->reader, piece.iov_base, piece.iov_len);
+		bytes_add(&c->reader.in, piece.iov_base, piece.iov_len);
 		evbuffer_drain(input, piece.iov_len);
 	}
 	while (!c->ended && (got = frame_next(&c->reader, &frame)) == FRAME_READ) {

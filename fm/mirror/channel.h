@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include "fm/conf/conf.h"
 #include "fm/loop/loop.h"
+#include "topology/base/mem.h"
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
@@ -53,19 +54,16 @@ char *frame_encode(enum frame_type type, const json_t *head, const char *body, s
 
 /* What has arrived and is not a whole frame yet. Zero-initialised is empty. */
 struct frame_reader {
-	char *bytes;
-	size_t length, room;
+	struct bytes in;    /* bytes_add() adds what has arrived */
 	size_t most;	    /* longer frames are none; 0 = FRAME_MOST */
 	json_t *head;	    /* of the frame that is arriving; NULL = it is not whole yet */
 	size_t head_length; /* bytes that it was read from */
 };
 
 enum frame_read { FRAME_NONE, FRAME_READ, FRAME_BAD };
-/* Copies what has arrived behind what is there. */
-void frame_feed(struct frame_reader *r, const char *bytes, size_t length);
 /*
- * The next whole frame of what was fed; its head is the caller's. FRAME_NONE: it is not whole yet.
- * FRAME_BAD: these are no frames, and the reader is of no use any more.
+ * The next whole frame of what has arrived; its head is the caller's. FRAME_NONE: it is not whole
+ * yet. FRAME_BAD: these are no frames, and the reader is of no use any more.
  */
 enum frame_read frame_next(struct frame_reader *r, struct frame *frame);
 /* Of the frame that is arriving, how many bytes in all; 0 = that is not known yet. */

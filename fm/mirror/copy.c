@@ -32,8 +32,7 @@ static void drop_others(struct mirror *m, const struct peer *p, const struct row
 
 	for (size_t i = 0; i < count; i++)
 		if (!theirs || !rows_find(theirs, list[i]->key))
-			state_take(m->services.state,
-				   &(struct row_change){ kind->name, list[i]->key, NULL });
+			state_take(m->services.state, kind->name, list[i]->key, NULL);
 	free(list);
 }
 
@@ -70,8 +69,7 @@ static bool adopt_some(struct mirror *m)
 			return m->adopts.from;
 		}
 		for (; row; row = row->next, n++)
-			state_take(m->services.state,
-				   &(struct row_change){ kind, row->key, row->value });
+			state_take(m->services.state, kind, row->key, row->value);
 	}
 	return true;
 }
@@ -178,7 +176,8 @@ static const char *take_rows(struct peer *p, const struct frame *frame)
 		else
 			rows_drop(kind, change.key);
 		if (taken)
-			state_take(p->mirror->services.state, &change);
+			state_take(p->mirror->services.state, change.kind, change.key,
+				   change.value);
 	}
 	return p->bytes > COPY_MOST ? "too many rows" : NULL;
 }

@@ -178,13 +178,18 @@ static const struct state_kind takeovers_kind = {
 
 #define UNSHARED "unshared" /* the number of a take-over */
 
+static uint64_t unshared_of(const struct mirror *m)
+{
+	return strtoull(state_value(m->services.state, UNSHARED, "text") ?: "0", NULL, 10);
+}
+
 /*
  * A standby that was whole in this take-over has it in its take-overs, and would pass for one that
  * has all. Two ticks, because the latest change is always about to be taken.
  */
 void lineage_review(struct mirror *m)
 {
-	uint64_t was = m->unshared;
+	uint64_t was = unshared_of(m), now = was;
 	char text[24];
 
 	if (!fabric_is_master(m->fabric))
@@ -193,26 +198,22 @@ void lineage_review(struct mirror *m)
 	bool owes = m->shared && m->matters > m->shared;
 
 	if (!owes)
-		m->unshared = 0;
+		now = 0;
 	else if (m->owed)
-		m->unshared = generation_number(&m->generation);
+		now = generation_number(&m->generation);
 	m->owed = owes;
-	if (m->unshared == was)
+	if (now == was)
 		return;
-	array_printf(text, "%" PRIu64 "\n", m->unshared);
-	state_take(m->services.state, &(struct row_change){ UNSHARED, "text", text });
+	array_printf(text, "%" PRIu64 "\n", now);
+	state_take(m->services.state, UNSHARED, "text", text);
 }
 
 /* ---- The present one ------------------------------------------------------------------------- */
 
 void lineage_load(struct mirror *m)
 {
-	char *text = state_text(m->services.state, UNSHARED);
-
 	m->generation = (struct generation){ 0 };
 	state_read(m->services.state, &takeovers_kind, m);
-	m->unshared = text ? strtoull(text, NULL, 10) : 0;
-	free(text);
 }
 
 static void add(struct mirror *m, uint64_t heard)
@@ -323,7 +324,7 @@ static void put_aside(struct mirror *m, const struct peer *master, const struct 
 	state_drop_kind(state, beside);
 	for (size_t i = 0; i < kind->nbuckets; i++)
 		for (const struct row *row = kind->buckets[i]; row; row = row->next)
-			state_take(state, &(struct row_change){ beside, row->key, row->value });
+			state_take(state, beside, row->key, row->value);
 	snprintf(names + used, size - used, "%s%s", used ? ", " : "", beside);
 	free(beside);
 }
@@ -331,8 +332,8 @@ static void put_aside(struct mirror *m, const struct peer *master, const struct 
 void lineage_yield(struct mirror *m, const struct peer *master)
 {
 	enum generation_result result = generation_compare(&m->generation, &master->who.generation);
-	bool unshared = result == GENERATION_BEHIND && m->unshared &&
-			m->unshared == generation_number(&m->generation);
+	uint64_t number = generation_number(&m->generation);
+	bool unshared = result == GENERATION_BEHIND && number && unshared_of(m) == number;
 	const struct rowset *rows = state_rows(m->services.state);
 	char names[200] = ""; /* of kinds */
 
@@ -347,8 +348,7 @@ void lineage_yield(struct mirror *m, const struct peer *master)
 		      "fabric: this manager was master in take-over %" PRIu64
 		      " %s %s (port GUID 0x%016" PRIx64
 		      "), whose state is in force now; what this one had is kept in state_dir: %s",
-		      generation_number(&m->generation),
-		      unshared ? "and made changes of which no copy reached" : "without",
+		      number, unshared ? "and made changes of which no copy reached" : "without",
 		      master->who.name, master->who.port_guid,
 		      *names ? names : "nothing that differs");
 }
@@ -420,67 +420,63 @@ void mirror_review_keys(const struct mirror *m)
  * state_dir, lines of `GUID PROOF` (channel_proof()).
  */
 
-static bool take_owner(void *arg, const char *line)
-{
-	struct mirror *m = arg;
-	char digits[2 * CHANNEL_PROOF + 1];
-	struct owner one = { 0 }, *o = m->owners;
+#define DIGITS (2 * CHANNEL_PROOF + 1)
 
-	while (o < m->owners + MIRROR_OWNERS && o->port_guid)
-		o++;
-	if (o == m->owners + MIRROR_OWNERS ||
-	    sscanf(line, "0x%" SCNx64 " %64[0-9a-fA-F]", &one.port_guid, digits) != 2 ||
-	    strlen(digits) != 2 * CHANNEL_PROOF || !one.port_guid ||
-	    !OPENSSL_hexstr2buf_ex(one.proof, CHANNEL_PROOF, NULL, digits, '\0'))
-		return false;
-	*o = one;
-	return true;
+static bool is_owner(void *arg, const char *line)
+{
+	char digits[DIGITS];
+	guid_t port_guid;
+
+	return sscanf(line, "0x%" SCNx64 " %64[0-9a-fA-F]", &port_guid, digits) == 2 && port_guid &&
+	       strlen(digits) == DIGITS - 1;
 }
 
 static const struct state_kind owners_kind = { .name = "peer_keys",
 					       .form = "`GUID PROOF`",
-					       .line = take_owner };
+					       .line = is_owner };
 
 void mirror_read_owners(struct mirror *m)
 {
-	mem_zero(&m->owners, 1);
 	state_read(m->services.state, &owners_kind, m);
 	alerts_review(m->services.alerts, "peer-key"); /* it may try again */
 	alerts_reviewed(m->services.alerts, "peer-key");
 }
 
-static void keep_owner(const struct mirror *m, const struct owner *o)
+/* Whether who has that proof may not have one port GUID more. */
+static bool has_many(const struct rowset *rows, const char *proof)
 {
-	char key[24], proof[2 * CHANNEL_PROOF + 1];
+	const struct rows_kind *kind = rows_kind((struct rowset *)rows, owners_kind.name, true);
+	struct row **list = rows_list(kind, false);
+	unsigned of_it = 0;
 
-	array_printf(key, "0x%016" PRIx64, o->port_guid);
-	OPENSSL_buf2hexstr_ex(proof, sizeof(proof), NULL, o->proof, CHANNEL_PROOF, '\0');
-	state_take(m->services.state, &(struct row_change){ "peer_keys", key, proof });
+	for (size_t i = 0; i < kind->count; i++)
+		of_it += !strcasecmp(list[i]->value, proof);
+	free(list);
+	return kind->count >= MIRROR_OWNERS || of_it >= MIRROR_EACH;
 }
 
 /* NULL, or why it is not its port GUID. Who proves nothing may have one that is nobody's. */
-static const char *claim_guid(struct mirror *m, const struct manager *who)
+static const char *claim_guid(const struct mirror *m, const struct manager *who)
 {
 	static const uint8_t nobody[CHANNEL_PROOF];
-	char name[32];
+	struct state *state = m->services.state;
+	char name[32], proof[DIGITS];
 	struct event_subject subject = { .name = name };
-	struct owner *o = m->owners, *end = m->owners + MIRROR_OWNERS;
-	unsigned of_it = 0;
+
+	array_printf(name, "0x%016" PRIx64, who->port_guid);
+	OPENSSL_buf2hexstr_ex(proof, DIGITS, NULL, who->proof, CHANNEL_PROOF, '\0');
+
+	const char *owner = state_value(state, owners_kind.name, name);
 
 	if (who->port_guid == mad_port_info(m->services.mad)->port_guid)
 		return "it says that it is this manager";
-	for (; o < end && o->port_guid && o->port_guid != who->port_guid; o++)
-		of_it += !memcmp(o->proof, who->proof, sizeof(who->proof));
-	if (!memcmp(who->proof, nobody, sizeof(nobody)) && (o == end || !o->port_guid))
+	if (!memcmp(who->proof, nobody, sizeof(nobody)) && !owner)
 		return NULL;
-	if (o == end || (!o->port_guid && of_it >= MIRROR_EACH))
+	if (!owner && has_many(state_rows(state), proof))
 		return "too many managers have introduced themselves by keys like its";
-	array_printf(name, "0x%016" PRIx64, who->port_guid);
-	if (!o->port_guid) {
-		o->port_guid = who->port_guid;
-		memcpy(o->proof, who->proof, sizeof(who->proof));
-		keep_owner(m, o);
-	} else if (memcmp(o->proof, who->proof, sizeof(who->proof))) {
+	if (!owner) {
+		state_take(state, owners_kind.name, name, proof);
+	} else if (strcasecmp(owner, proof)) {
 		alert_raise(m->services.alerts, "peer-key", &subject,
 			    "%s: %s came with the port GUID of a manager that had another key, and "
 			    "was refused; if its key was replaced stop fmd, delete the row of that "
@@ -507,7 +503,7 @@ json_t *mirror_hello(const struct mirror *m, const struct channel *channel)
 	gethostname(name, sizeof(name) - 1);
 	hello = json_pack("{si so ss so sI ss}", "protocol", MIRROR_PROTOCOL, "port_guid",
 			  json_guid(guid), "name", name, "takeovers",
-			  generation_json(&m->generation), "unshared", (json_int_t)m->unshared,
+			  generation_json(&m->generation), "unshared", (json_int_t)unshared_of(m),
 			  "signed", sign);
 	if (prove(m, channel, &own)) {
 		for (unsigned i = 0; i < own.count; i++)

@@ -35,11 +35,11 @@ static void send_news(void *mirror)
 	struct mirror *m = mirror;
 	struct news *news = &m->news;
 
-	for (struct reader *r = m->readers; r && news->rows.length; r = r->next)
+	for (struct reader *r = m->readers; r && news->rows.end; r = r->next)
 		if (r->who.port_guid)
-			channel_send(r->channel, FRAME_ROWS, seq_head(m), news->rows.bytes,
-				     news->rows.length);
-	news->rows.length = 0;
+			channel_send(r->channel, FRAME_ROWS, seq_head(m), news->rows.data,
+				     news->rows.end);
+	news->rows.end = 0;
 	news->sent_us = mirror_now(m);
 }
 
@@ -47,18 +47,18 @@ static void send_news(void *mirror)
 static bool send_slice(const struct mirror *m, struct reader *r)
 {
 	const struct rowset *rows = state_rows(m->services.state);
-	struct row_bytes bytes = { NULL, 0, 0 };
+	struct bytes bytes = { NULL, 0, 0, 0 };
 	const struct row *row = NULL;
 	const char *kind;
 
 	for (unsigned n = 0; n < ROWS_A_SLICE && (row = rows_step(rows, &r->at, &kind));)
 		for (; row; row = row->next, n++)
 			if (row->value && mirror_takes(NULL, kind))
-				row_bytes_add(&bytes,
-					      &(struct row_change){ kind, row->key, row->value });
-	if (bytes.length)
-		channel_send(r->channel, FRAME_ROWS, seq_head(m), bytes.bytes, bytes.length);
-	free(bytes.bytes);
+				row_bytes_add(&bytes, &(struct row_change){ kind, row->key,
+									    row->value, 0 });
+	if (bytes.end)
+		channel_send(r->channel, FRAME_ROWS, seq_head(m), bytes.data, bytes.end);
+	free(bytes.data);
 	return r->at.kind < rows->nkinds;
 }
 
@@ -288,21 +288,22 @@ static void source_accept(void *mirror, int fd, const struct sockaddr *from)
 /* ---- What changes ---------------------------------------------------------------------------- */
 
 /* Of the state: a row has changed; it is copied, and sent soon if there is a reader. */
-static void row_changed(void *mirror, const struct row_change *change, uint64_t number)
+static void row_changed(void *mirror, const struct row_change *change)
 {
 	struct mirror *m = mirror;
 	uint64_t now = mirror_now(m), next = m->news.sent_us + SEND_APART_US;
 
 	if (!(m->tls && fabric_is_master(m->fabric)) || !mirror_takes(NULL, change->kind))
 		return;
-	m->seq = number;
+	m->seq = change->number;
 	/* Of events, of event_hook, and who was master, nobody is served by having each line. */
 	if (strncmp(change->kind, "event", 5) != 0 && strcmp(change->kind, "takeovers") != 0)
-		m->matters = number;
+		m->matters = change->number;
 	state_mark(m->services.state, STATE_COPIED, false);
 	if (!m->readers)
 		return;
-	row_bytes_add(&m->news.rows, change);
+	row_bytes_add(&m->news.rows,
+		      &(struct row_change){ change->kind, change->key, change->value, 0 });
 	if (!loop_timer_armed(m->news.send))
 		loop_timer_set(m->news.send, next > now + SEND_US ? next - now : SEND_US);
 }
@@ -343,7 +344,7 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 	if (m->was_master || now == FABRIC_ROLE_STANDBY || now == FABRIC_ROLE_MASTER)
 		state_mark(m->services.state, STATE_COPIED, false);
 	m->was_master = now == FABRIC_ROLE_MASTER;
-	m->news.rows.length = 0;
+	m->news.rows.end = 0;
 	if (m->was_master) { /* all rows go to all that are connected */
 		lineage_take_over(m);
 		m->copied = 0;
@@ -582,7 +583,7 @@ static void fini(void *room)
 	state_follow(m->services.state, NULL, NULL);
 	stop(m);
 	stop_listening(m);
-	free(m->news.rows.bytes);
+	free(m->news.rows.data);
 	loop_timer_free(m->tick);
 	loop_timer_free(m->news.send);
 	loop_timer_free(m->whole);

@@ -46,11 +46,6 @@ struct manager {	  /* at the other end of a channel, as its HELLO has it */
 	uint8_t proof[CHANNEL_PROOF]; /* channel_proof() */
 };
 
-struct owner { /* of a port GUID: who came with it first */
-	guid_t port_guid;
-	uint8_t proof[CHANNEL_PROOF];
-};
-
 struct reader { /* a manager that copies this one; the newest first */
 	struct reader *next;
 	struct mirror *mirror;
@@ -90,7 +85,7 @@ struct peer { /* a manager that this one copies */
 };
 
 struct news { /* changes that are about to go out */
-	struct row_bytes rows;
+	struct bytes rows;
 	struct loop_timer *send; /* armed: there are some */
 	uint64_t sent_us;	 /* when some were sent last */
 };
@@ -118,9 +113,8 @@ struct mirror {
 	struct loop_timer *whole; /* armed: a reader gets all rows */
 	uint64_t seq;		  /* of the latest change */
 	uint64_t matters;	  /* of the latest that is more than an event */
-	uint64_t shared;   /* the latest that a standby had with all before it; 0 = none had */
-	bool owed;	   /* at the last tick no standby had the latest that matters */
-	uint64_t unshared; /* the take-over some changes of which no standby had; 0 = none */
+	uint64_t shared; /* the latest that a standby had with all before it; 0 = none had */
+	bool owed;	 /* at the last tick no standby had the latest that matters */
 	struct generation generation; /* of what is in state_dir */
 	struct {		      /* who was master of its own */
 		guid_t port_guid;
@@ -129,7 +123,6 @@ struct mirror {
 	unsigned nmet; /* in all: the next place, of that many */
 	struct log_limit met_limit;
 	struct refusals refused;
-	struct owner owners[MIRROR_OWNERS]; /* rows of `peer_keys`; a port GUID of 0 ends it */
 
 	struct peer peers[MIRROR_PEERS];
 	unsigned npeers;
@@ -182,7 +175,7 @@ void lineage_yield(struct mirror *m, const struct peer *master);
 bool mirror_takes(const struct rowset *beside, const char *kind);
 /* Returns the object of a HELLO frame over that channel, the caller's. */
 json_t *mirror_hello(const struct mirror *m, const struct channel *channel);
-/* m->owners are those of state_dir; what was refused by them may be tried again. */
+/* Who has which port GUID is a row of `peer_keys`; what was refused by them may be tried again. */
 void mirror_read_owners(struct mirror *m);
 /*
  * NULL, or why the other end is refused. It says once who it is: *who is empty before, and after a

@@ -41,31 +41,6 @@ struct disk {
 	char why[120];
 };
 
-/* ---- Batches --------------------------------------------------------------------------------- */
-
-void disk_batch_add(struct disk_batch *b, const struct disk_change *change)
-{
-	if (b->count == b->room) {
-		b->room = 2 * b->room + 16;
-		b->list = mem_array_resize(b->list, b->room);
-	}
-	b->list[b->count] = *change;
-	b->list[b->count].kind = mem_strdup(change->kind);
-	b->list[b->count].key = mem_strdup(change->key);
-	b->list[b->count++].value = change->value ? mem_strdup(change->value) : NULL;
-}
-
-void disk_batch_fini(struct disk_batch *b)
-{
-	ARRAY_EACH (it, b->list, b->count) {
-		free(it->kind);
-		free(it->key);
-		free(it->value);
-	}
-	free(b->list);
-	*b = (struct disk_batch){ 0 };
-}
-
 /* ---- SQLite ---------------------------------------------------------------------------------- */
 
 /* -errno, with the reason. */
@@ -107,7 +82,7 @@ static bool step(sqlite3_stmt *st)
 	return result == SQLITE_DONE;
 }
 
-static bool change(const struct disk *d, const struct disk_change *it)
+static bool change(const struct disk *d, const struct row_change *it)
 {
 	sqlite3_stmt *st = it->value ? d->put : d->drop;
 
@@ -116,13 +91,16 @@ static bool change(const struct disk *d, const struct disk_change *it)
 	if (it->value) {
 		sqlite3_bind_text(st, 3, it->value, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(st, 4, it->number);
-		sqlite3_bind_int64(st, 5, it->sum);
+		sqlite3_bind_int64(st, 5, rows_sum(it->kind, it->key, it->value));
 	}
 	return step(st);
 }
 
 static bool write_rows(struct disk *d, const struct disk_batch *b)
 {
+	struct row_change it;
+	size_t at = 0;
+
 	if (!d->put)
 		d->put = prepare(d->db, "INSERT OR REPLACE INTO state VALUES(?,?,?,?,?)");
 	if (!d->drop)
@@ -131,8 +109,8 @@ static bool write_rows(struct disk *d, const struct disk_batch *b)
 	bool fine = d->put && d->drop && run(d->db, "BEGIN IMMEDIATE") &&
 		    (!b->anew || run(d->db, "DELETE FROM state"));
 
-	for (size_t i = 0; fine && i < b->count; i++)
-		fine = change(d, &b->list[i]);
+	while (fine && row_bytes_next(b->rows.data, b->rows.end, &at, &it))
+		fine = change(d, &it);
 	return fine && run(d->db, "COMMIT");
 }
 
@@ -310,15 +288,17 @@ static bool each_row(sqlite3_stmt *st, disk_row_fn *fn, void *arg)
 	int result = SQLITE_ERROR;
 
 	while (st && (result = sqlite3_step(st)) == SQLITE_ROW) {
-		struct disk_row row = { .kind = (const char *)sqlite3_column_text(st, 0),
-					.key = (const char *)sqlite3_column_text(st, 1),
-					.value = (const char *)sqlite3_column_text(st, 2),
-					.number = sqlite3_column_int64(st, 3),
-					.sum = sqlite3_column_int64(st, 4),
-					.edited = sqlite3_column_type(st, 4) == SQLITE_NULL };
+		struct row_change row = { (const char *)sqlite3_column_text(st, 0),
+					  (const char *)sqlite3_column_text(st, 1),
+					  (const char *)sqlite3_column_text(st, 2),
+					  sqlite3_column_int64(st, 3) };
+		uint64_t sum = sqlite3_column_int64(st, 4);
 
 		if (row.kind && row.key && row.value)
-			fn(arg, &row);
+			fn(arg, &row,
+			   sqlite3_column_type(st, 4) == SQLITE_NULL	   ? DISK_EDITED
+			   : sum == rows_sum(row.kind, row.key, row.value) ? DISK_FINE
+									   : DISK_DAMAGED);
 	}
 	return result == SQLITE_DONE;
 }
@@ -443,6 +423,12 @@ static void open_and_read(struct disk *d, disk_row_fn *row, struct disk_found *f
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
+static void free_batch(struct disk_batch *b)
+{
+	free(b->rows.data);
+	*b = (struct disk_batch){ 0 };
+}
+
 /* The lock is held at the beginning and at the end, not while it writes. */
 static void write_given(struct disk *d)
 {
@@ -457,7 +443,7 @@ static void write_given(struct disk *d)
 	if (d->db)
 		memcpy(d->why, why, sizeof(d->why));
 	if (!status || status == -ESTALE)
-		disk_batch_fini(&d->batch);
+		free_batch(&d->batch);
 	d->todo = false;
 	if (!d->fresh++)
 		d->sync_us = loop_clock_us(d->loop) + DISK_SYNC_US;
@@ -541,7 +527,7 @@ bool disk_is_busy(const struct disk *d)
 void disk_write(struct disk *d, struct disk_batch *batch)
 {
 	pthread_mutex_lock(&d->lock);
-	disk_batch_fini(&d->batch);
+	free_batch(&d->batch);
 	d->batch = *batch;
 	*batch = (struct disk_batch){ 0 };
 	d->busy = d->todo = true;
@@ -560,16 +546,13 @@ void disk_write(struct disk *d, struct disk_batch *batch)
 
 void disk_take_back(struct disk *d, struct disk_batch *batch)
 {
-	struct disk_batch *failed = &d->batch;
+	struct bytes later = batch->rows;
 
-	failed->room = failed->count + batch->count;
-	failed->list = mem_array_resize(failed->list, failed->room);
-	if (batch->count)
-		mem_copy(failed->list + failed->count, batch->list, batch->count);
-	failed->count += batch->count;
-	free(batch->list);
-	*batch = *failed;
-	*failed = (struct disk_batch){ 0 };
+	*batch = d->batch;
+	if (later.end)
+		bytes_add(&batch->rows, later.data, later.end);
+	free(later.data);
+	d->batch = (struct disk_batch){ 0 };
 }
 
 bool disk_wait(struct disk *d, uint64_t us)
@@ -634,7 +617,7 @@ void disk_close(struct disk *d)
 	loop_fd_free(d->watch);
 	close(d->done_fd);
 	close_db(d);
-	disk_batch_fini(&d->batch);
+	free_batch(&d->batch);
 	pthread_cond_destroy(&d->given);
 	pthread_cond_destroy(&d->ended);
 	pthread_mutex_destroy(&d->lock);
@@ -644,7 +627,7 @@ void disk_close(struct disk *d)
 
 /* ---- Of a state_dir that nobody has open ----------------------------------------------------- */
 
-static void take_value(void *arg, const struct disk_row *row)
+static void take_value(void *arg, const struct row_change *row, enum disk_sum sum)
 {
 	char **value = arg;
 

@@ -17,27 +17,16 @@
 #define DISK_VERSION 1
 #define DISK_SYNC_US 1000000
 
-/* What is to be on disk: a row; value NULL: none of that kind and key. */
-struct disk_change {
-	char *kind, *key, *value; /* its own */
-	uint64_t number, sum;
-};
-
+/* What is to be on disk. */
 struct disk_batch {
-	struct disk_change *list; /* its own */
-	size_t count, room;
-	bool anew; /* these are all there is */
-	bool full; /* fsync() when they are written, else within DISK_SYNC_US */
+	struct bytes rows; /* row_bytes_add(), its own */
+	bool anew;	   /* these are all there is */
+	bool full;	   /* fsync() when they are written, else within DISK_SYNC_US */
 };
-void disk_batch_add(struct disk_batch *batch, const struct disk_change *change); /* copies */
-void disk_batch_fini(struct disk_batch *batch);					 /* empty again */
 
-struct disk_row {
-	const char *kind, *key, *value; /* borrowed until the function returns */
-	uint64_t number, sum;
-	bool edited; /* there is no sum */
-};
-typedef void disk_row_fn(void *arg, const struct disk_row *row);
+enum disk_sum { DISK_FINE, DISK_EDITED, DISK_DAMAGED }; /* EDITED: there is no sum */
+/* row: borrowed until the function returns. */
+typedef void disk_row_fn(void *arg, const struct row_change *row, enum disk_sum sum);
 
 struct disk_found {
 	bool made;     /* there was no database */

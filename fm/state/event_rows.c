@@ -122,15 +122,14 @@ static bool take_event(void *owner, const char *line)
 	return json_is_object(event) && !json_array_append_new(rows->read, event);
 }
 
-static void write_event(const struct event_rows *rows, uint64_t seq, FILE *out)
+/* The caller's; NULL = the log does not have it. */
+static char *event_line(const struct event_rows *rows, uint64_t seq)
 {
-	const json_t *event = event_log_at(rows->events, seq);
+	char *text = json_dumps(event_log_at(rows->events, seq), JSON_COMPACT);
+	char *line = text ? mem_printf("%" PRIu64 " %s", seq, text) : NULL;
 
-	if (!event)
-		return;
-	fprintf(out, "%" PRIu64 " ", seq);
-	json_dumpf(event, out, JSON_COMPACT);
-	fputc('\n', out);
+	free(text);
+	return line;
 }
 
 /* A place is a number of an event. */
@@ -142,8 +141,13 @@ static uint64_t write_events(const void *owner, uint64_t from, FILE *out)
 	if (next > EVENTS_KEPT && from < next - EVENTS_KEPT)
 		from = next - EVENTS_KEPT;
 	end = from + STATE_LINES < next ? from + STATE_LINES : next;
-	for (; from < end; from++)
-		write_event(rows, from, out);
+	for (; from < end; from++) {
+		char *line = event_line(rows, from);
+
+		if (line)
+			fprintf(out, "%s\n", line);
+		free(line);
+	}
 	return end < next ? end : 0;
 }
 
@@ -154,15 +158,9 @@ static const struct state_kind events_kind = {
 void event_rows_added(struct event_rows *rows)
 {
 	uint64_t seq = event_log_next(rows->events) - 1;
-	char *line = NULL, gone[24];
-	size_t length;
-	FILE *out = open_memstream(&line, &length);
+	char *line = event_line(rows, seq), gone[24];
 
-	write_event(rows, seq, out);
-	fclose(out);
-	if (length)
-		line[length - 1] = '\0';
-	if (length)
+	if (line)
 		state_put(rows->state, &events_kind, rows, line);
 	free(line);
 	array_printf(gone, "%" PRIu64, seq - EVENTS_KEPT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/state/rows.h"
 #include <ctype.h>
-#include "topology/base/mem.h"
+#include <inttypes.h>
 #include "topology/base/sort.h"
 
 #define BUCKETS 16 /* at first */
@@ -241,22 +241,19 @@ size_t state_key_length(const struct state_rule *rule, const char *line)
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
-/* KIND, key and value, each ended by a 0; a digit before them says whether there is a value. */
-void row_bytes_add(struct row_bytes *to, const struct row_change *change)
+/*
+ * KIND, key and value, each ended by a 0; before them the number of the change, which is 1 where
+ * there is none, and 0 where there is no value.
+ */
+void row_bytes_add(struct bytes *to, const struct row_change *change)
 {
-	const char *texts[] = { change->value ? "1" : "0", change->kind, change->key,
-				change->value ? change->value : "" };
+	char number[24] = "0";
+	const char *texts[] = { number, change->kind, change->key, change->value ?: "" };
 
-	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
-		size_t length = strlen(texts[i]) + 1;
-
-		if (to->length + length > to->room) {
-			to->room = 2 * (to->length + length);
-			to->bytes = mem_resize(to->bytes, to->room, 1);
-		}
-		memcpy(to->bytes + to->length, texts[i], length);
-		to->length += length;
-	}
+	if (change->value)
+		array_printf(number, "%" PRIu64, change->number ?: 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
+		bytes_add(to, texts[i], strlen(texts[i]) + 1);
 }
 
 bool row_bytes_next(const char *bytes, size_t length, size_t *at, struct row_change *change)
@@ -272,9 +269,11 @@ bool row_bytes_next(const char *bytes, size_t length, size_t *at, struct row_cha
 		texts[i] = bytes + next;
 		next = end - bytes + 1;
 	}
-	if (strlen(texts[0]) != 1 || !*texts[1] || !*texts[2])
+	if (!*texts[0] || !*texts[1] || !*texts[2])
 		return false;
-	*change = (struct row_change){ texts[1], texts[2], *texts[0] == '1' ? texts[3] : NULL };
+	*change = (struct row_change){ texts[1], texts[2], NULL, strtoull(texts[0], NULL, 10) };
+	if (change->number)
+		change->value = texts[3];
 	*at = next;
 	return true;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "topology/base/mem.h"
 
 struct row {
 	struct row *next; /* in its bucket */
@@ -92,19 +93,14 @@ const struct state_rule *state_rule(const char *name);
 /* How many bytes of a line its key takes. */
 size_t state_key_length(const struct state_rule *rule, const char *line);
 
-/* ---- Rows as bytes, as managers send them ---------------------------------------------------- */
+/* ---- Rows as bytes, as the disk is given them and managers send them ------------------------- */
 
 /* A row that was put, or with value NULL one that was removed. */
 struct row_change {
 	const char *kind, *key, *value; /* borrowed from the bytes */
+	uint64_t number; /* of the change; other managers are sent none, which is 0 */
 };
 
-/* Bytes that grow. All 0 is empty; free(bytes) gives them back. */
-struct row_bytes {
-	char *bytes;
-	size_t length, room;
-};
-
-void row_bytes_add(struct row_bytes *to, const struct row_change *change); /* copies */
+void row_bytes_add(struct bytes *to, const struct row_change *change); /* copies */
 /* The change at *at, which moves behind it. False: there is none, or *at is not the end. */
 bool row_bytes_next(const char *bytes, size_t length, size_t *at, struct row_change *change);

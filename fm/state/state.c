@@ -12,7 +12,7 @@
 #define MADE	     "manifest" /* this file says that there was a state.db */
 #define SLOW_US	     5000000	/* a disk that has not answered for so long is an alert */
 #define CHECK_US     10000000
-#define PENDING_MOST (1u << 20) /* changes; of more, all rows are the shorter message */
+#define PENDING_MOST (128u << 20) /* bytes; of more, all rows are the shorter message */
 #define LINES_A_CALL STATE_LINES
 #define LOST	     "state-lost"
 #define TAKEN_US     20000 /* that a master's rows gather at its standby */
@@ -66,6 +66,11 @@ struct state {
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+static bool is_pending(const struct state *s)
+{
+	return s->pending.rows.end || s->pending.anew;
+}
+
 static void write_due(void *arg)
 {
 	struct state *s = arg;
@@ -73,15 +78,14 @@ static void write_due(void *arg)
 	const struct row *row;
 	const char *kind;
 
-	if (disk_is_busy(s->disk) || (!s->pending.count && !s->pending.anew))
+	if (disk_is_busy(s->disk) || !is_pending(s))
 		return;
 	while (s->pending.anew && (row = rows_step(&s->rows, &at, &kind)))
 		for (; row; row = row->next)
 			if (row->value)
-				disk_batch_add(&s->pending,
-					       &(struct disk_change){ (char *)kind,
-								      (char *)row->key, row->value,
-								      row->number, row->sum });
+				row_bytes_add(&s->pending.rows,
+					      &(struct row_change){ kind, row->key, row->value,
+								    row->number });
 	s->given = s->number;
 	s->began_us = loop_now_us(s->loop);
 	if (!loop_timer_armed(s->look)) /* it comes while one write follows the other, too */
@@ -90,14 +94,19 @@ static void write_due(void *arg)
 	disk_write(s->disk, &s->pending);
 }
 
-static void pending_add(struct state *s, const struct disk_change *change)
+/* All rows are to be written. */
+static void pend_all(struct state *s)
 {
-	if (s->pending.count >= PENDING_MOST) {
-		disk_batch_fini(&s->pending);
-		s->pending.anew = true;
-	}
+	s->pending.rows.end = 0;
+	s->pending.anew = true;
+}
+
+static void pending_add(struct state *s, const struct row_change *change)
+{
+	if (s->pending.rows.end >= PENDING_MOST)
+		pend_all(s);
 	if (!s->pending.anew)
-		disk_batch_add(&s->pending, change);
+		row_bytes_add(&s->pending.rows, change);
 	if (!s->failing && (s->writable || !loop_timer_armed(s->write)))
 		loop_timer_set(s->write, s->writable ? 0 : TAKEN_US);
 }
@@ -136,12 +145,11 @@ static void written(void *arg, int status, const char *why)
 	else
 		s->on_disk = s->given;
 	if (s->pending.anew) {
-		disk_batch_fini(&s->pending);
-		s->pending.anew = true;
+		pend_all(s);
 		rows_clear(rows_kind(&s->rows, "tables", true));
 	}
 	trouble_set(s->alerts, "state_dir/" DISK_NAME, status ? error : NULL);
-	if (s->pending.count || s->pending.anew)
+	if (is_pending(s))
 		loop_timer_set(s->write, status && status != -ESTALE ? s->retry_us : 0);
 	call_waiters(s);
 }
@@ -158,7 +166,7 @@ static void set(struct state *s, struct rows_kind *kind, const char *key, const 
 		bool passed)
 {
 	const struct state_rule *rule = state_rule(kind->name);
-	struct row_change change = { kind->name, key, value };
+	struct row_change change = { kind->name, key, value, s->number + 1 };
 	struct row *row = NULL;
 
 	if (value)
@@ -168,10 +176,9 @@ static void set(struct state *s, struct rows_kind *kind, const char *key, const 
 	s->number++;
 	if (row)
 		row->number = s->number;
-	pending_add(s, &(struct disk_change){ kind->name, (char *)key, (char *)value, s->number,
-					      row ? row->sum : 0 });
+	pending_add(s, &change);
 	if (passed && s->follower)
-		s->follower(s->follower_arg, &change, s->number);
+		s->follower(s->follower_arg, &change);
 	if (!value) /* the key may be the row's */
 		rows_drop(kind, key);
 }
@@ -437,11 +444,11 @@ struct cold_reader {
 	void *owner;
 };
 
-static void read_cold(void *arg, const struct disk_row *row)
+static void read_cold(void *arg, const struct row_change *row, enum disk_sum sum)
 {
 	const struct cold_reader *r = arg;
 
-	if (row->sum == rows_sum(row->kind, row->key, row->value) &&
+	if (sum == DISK_FINE &&
 	    read_row(state_rule(row->kind), r->kind, r->owner, row->key, row->value))
 		rows_set(r->rows, row->key, row->value, true);
 }
@@ -612,12 +619,12 @@ void state_follow(struct state *s, state_change_fn *fn, void *arg)
 	s->follower_arg = arg;
 }
 
-bool state_take(struct state *s, const struct row_change *change)
+bool state_take(struct state *s, const char *name, const char *key, const char *value)
 {
-	struct rows_kind *kind = rows_kind(&s->rows, change->kind, true);
+	struct rows_kind *kind = rows_kind(&s->rows, name, true);
 
 	if (kind)
-		set(s, kind, change->key, change->value, false);
+		set(s, kind, key, value, false);
 	return kind;
 }
 
@@ -690,7 +697,7 @@ void state_flush(struct state *s)
 		disk_wait(s->disk, 10 * SLOW_US);
 		write_due(s);
 	} while (disk_is_busy(s->disk) && disk_wait(s->disk, 10 * SLOW_US) && !s->failing &&
-		 (s->pending.count || s->pending.anew));
+		 is_pending(s));
 }
 
 /* ---- The beginning --------------------------------------------------------------------------- */
@@ -700,7 +707,7 @@ static void lose(struct state *s, const char *name, const char *why)
 	alert_raise(s->alerts, LOST, &(struct event_subject){ .name = name }, "%s: %s", name, why);
 }
 
-static void take_row(void *arg, const struct disk_row *row)
+static void take_row(void *arg, const struct row_change *row, enum disk_sum sum)
 {
 	struct state *s = arg;
 	struct rows_kind *kind = rows_kind(&s->rows, row->kind, true);
@@ -709,28 +716,25 @@ static void take_row(void *arg, const struct disk_row *row)
 		return;
 	if (row->number > s->number)
 		s->number = row->number;
-	if (row->edited) {
+	if (sum == DISK_EDITED) {
 		event_log_add(s->events, LOG_NOTICE, "state-edited", NULL,
 			      json_pack("{ss ss}", "kept", row->kind, "key", row->key),
 			      "state_dir/" DISK_NAME ": %s %s has no checksum (edited by hand); "
 			      "read anyway",
 			      row->kind, row->key);
-	} else if (row->sum != rows_sum(row->kind, row->key, row->value)) {
+	} else if (sum == DISK_DAMAGED) {
 		char *why = mem_printf("`%s %s` is not what was written, and is not used", row->key,
 				       row->value);
 
 		lose(s, row->kind, why);
 		free(why);
 		kept_of(s, kind)->lost = true;
-		pending_add(s, &(struct disk_change){ (char *)row->kind, (char *)row->key, NULL, 0,
-						      0 });
+		pending_add(s, &(struct row_change){ row->kind, row->key, NULL, 0 });
 		return;
 	}
 	rows_set(kind, row->key, row->value, false);
-	if (row->edited)
-		pending_add(s, &(struct disk_change){ (char *)row->kind, (char *)row->key,
-						      (char *)row->value, row->number,
-						      rows_sum(row->kind, row->key, row->value) });
+	if (sum == DISK_EDITED)
+		pending_add(s, row);
 }
 
 /* All kinds: which rows are missing nobody knows. What people would have to know is logged. */
@@ -799,8 +803,7 @@ struct state *state_open(struct loop *loop, const char *folder, struct alerts *a
 	s->on_disk = s->number;
 	s->aside = found.kept;
 	if (*found.why) {
-		disk_batch_fini(&s->pending);
-		s->pending.anew = true;
+		pend_all(s);
 		loop_timer_set(s->write, 0);
 		lose_all(s, found.why);
 	}
@@ -832,7 +835,7 @@ void state_close(struct state *s)
 	loop_timer_free(s->ask);
 	loop_timer_free(s->write);
 	loop_timer_free(s->look);
-	disk_batch_fini(&s->pending);
+	free(s->pending.rows.data);
 	free(s->asked.text);
 	for (struct waiter *it; (it = s->waiters); free(it))
 		s->waiters = it->next;

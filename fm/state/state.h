@@ -100,10 +100,13 @@ const struct rowset *state_rows(const struct state *state); /* all there are, bo
 /* The number of the latest change; it grows. */
 uint64_t state_number(const struct state *state);
 /* fn is called with each change that an owner makes; NULL = nobody follows. */
-typedef void state_change_fn(void *arg, const struct row_change *change, uint64_t number);
+typedef void state_change_fn(void *arg, const struct row_change *change);
 void state_follow(struct state *state, state_change_fn *fn, void *arg);
-/* Another manager's row, or of nobody here: whoever is master. False: there are too many kinds. */
-bool state_take(struct state *state, const struct row_change *change);
+/*
+ * Another manager's row, or of nobody here: whoever is master; value NULL = it goes. False: there
+ * are too many kinds.
+ */
+bool state_take(struct state *state, const char *kind, const char *key, const char *value);
 /*
  * All rows of a kind of this version, as a text of lines that is taken apart, some with each call.
  * False: that was all, and others of that kind are gone. Begin first.

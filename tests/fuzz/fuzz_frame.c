@@ -2,12 +2,11 @@
 /*
  * Any bytes as what another manager sends, in pieces whose size the first byte says. Each frame
  * that is read lies within what was fed and is a frame again when it is written; the same bytes in
- * one piece give the same frames. A FILE is applied to a text: it fits or it is refused.
+ * one piece give the same frames.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/mirror/contents.h"
 #include "fm/mirror/channel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,35 +17,17 @@ struct heard {
 	bool bad;
 };
 
-static void apply(const struct frame *frame)
-{
-	char old[] = "a line\nand another\n";
-	const struct text before = { old, sizeof(old) - 1 };
-	json_int_t head = 0, tail = 0;
-	struct text after;
-	struct delta d;
-
-	json_unpack(frame->head, "{sI sI}", "keep_head", &head, "keep_tail", &tail);
-	if (head < 0 || tail < 0)
-		return;
-	d = (struct delta){ (size_t)head, (size_t)tail, frame->body, frame->length };
-	if (!delta_apply(&before, &d, &after))
-		return;
-	assert(after.length == d.keep_head + d.length + d.keep_tail);
-	free(after.bytes);
-}
-
 static void take(const struct frame *frame, const struct frame_reader *r, struct heard *heard)
 {
 	size_t length;
 	char *again = frame_encode(frame->type, frame->head, frame->body, frame->length, &length);
 
-	assert(frame->body >= r->bytes && frame->body + frame->length <= r->bytes + r->length);
+	assert(frame->body >= r->in.data && frame->body + frame->length <= r->in.data + r->in.end);
 	if (again) {
 		struct frame_reader reader = { 0 };
 		struct frame once;
 
-		frame_feed(&reader, again, length);
+		bytes_add(&reader.in, again, length);
 		assert(frame_next(&reader, &once) == FRAME_READ);
 		assert(once.type == frame->type && once.length == frame->length &&
 		       json_equal(once.head, frame->head));
@@ -54,7 +35,6 @@ static void take(const struct frame *frame, const struct frame_reader *r, struct
 		frame_reader_fini(&reader);
 	}
 	free(again);
-	apply(frame);
 	heard->frames++;
 	heard->bytes += frame->length;
 }
@@ -68,7 +48,7 @@ static struct heard hear(const uint8_t *data, size_t size, size_t piece)
 		enum frame_read got;
 		struct frame frame;
 
-		frame_feed(&r, (const char *)data + at, size - at < piece ? size - at : piece);
+		bytes_add(&r.in, (const char *)data + at, size - at < piece ? size - at : piece);
 		while ((got = frame_next(&r, &frame)) == FRAME_READ) {
 			take(&frame, &r, &heard);
 			json_decref(frame.head);

@@ -147,7 +147,7 @@ static const char *const names[] = {
 };
 
 /* Rows of a kind: the lines of the bytes are keys and values in turn. */
-static void rows_of(struct row_bytes *to, const uint8_t s[STEP], char *lines)
+static void rows_of(struct bytes *to, const uint8_t s[STEP], char *lines)
 {
 	const char *name = names[s[3] % (sizeof(names) / sizeof(names[0]))];
 	char *rest = NULL, made[16];
@@ -155,7 +155,7 @@ static void rows_of(struct row_bytes *to, const uint8_t s[STEP], char *lines)
 	snprintf(made, sizeof(made), "n%u", s[6]);
 	for (char *key = strtok_r(lines, "\n", &rest); key; key = strtok_r(NULL, "\n", &rest)) {
 		const struct row_change row = { s[5] & 2 ? made : name, key,
-						strtok_r(NULL, "\n", &rest) };
+						strtok_r(NULL, "\n", &rest), 0 };
 
 		row_bytes_add(to, &row);
 	}
@@ -197,7 +197,7 @@ static void frame_send(struct channel *c, const uint8_t s[STEP], const uint8_t *
 	};
 	size_t length = s[7] < size ? s[7] : size;
 	char *body = mem_alloc(length + 1, 1);
-	struct row_bytes rows = { 0 };
+	struct bytes rows = { 0 };
 	struct frame frame = { .type = s[5] & 128 ? s[6] % 16 : types[s[2] % 8] };
 
 	memcpy(body, data, length);
@@ -206,14 +206,14 @@ static void frame_send(struct channel *c, const uint8_t s[STEP], const uint8_t *
 	frame.head = head_of(s, body, length);
 	if (s[2] % 8 == 2 || s[2] % 8 == 3)
 		rows_of(&rows, s, body);
-	frame.body = rows.bytes ? rows.bytes : body;
-	frame.length = rows.bytes ? rows.length : length;
+	frame.body = rows.data ? rows.data : body;
+	frame.length = rows.data ? rows.end : length;
 	if (json_is_object(frame.head)) {
 		c->met |= frame.type == FRAME_HELLO;
 		c->ops->frame(c->arg, c, &frame);
 	}
 	json_decref(frame.head);
-	free(rows.bytes);
+	free(rows.data);
 	free(body);
 }
 

@@ -24,7 +24,7 @@ static void check_line(const char *line)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *bytes = malloc(size ? size : 1); /* exact: the sanitizer sees a step too far */
-	struct row_bytes again = { 0 };
+	struct bytes again = { 0 };
 	struct rowset rows = { 0 };
 	struct row_change change;
 	size_t at = 0;
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		else if (kind)
 			rows_drop(kind, change.key);
 	}
-	assert(again.length <= at);
+	assert(again.end <= at);
 	for (unsigned k = 0; k < rows.nkinds; k++) {
 		struct row **list = rows_list(&rows.kinds[k], true);
 
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(list);
 	}
 	rows_fini(&rows);
-	free(again.bytes);
+	free(again.data);
 	free(bytes);
 	return 0;
 }

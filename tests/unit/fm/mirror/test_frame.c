@@ -44,7 +44,7 @@ static void a_frame_longer_than_it_may_be_is_none(void **state)
 	struct frame frame;
 
 	assert_int_equal(frame_expected(&r), 0);
-	frame_feed(&r, bytes, length - 1);
+	bytes_add(&r.in, bytes, length - 1);
 	assert_int_equal(frame_expected(&r), length);
 	assert_int_equal(frame_next(&r, &frame), FRAME_NONE);
 	r.most--;
@@ -71,11 +71,11 @@ static void frames_come_as_they_were_sent(void **state)
 
 		while (fed < first_length) {
 			assert_int_equal(frame_next(&r, &frame), FRAME_NONE);
-			frame_feed(&r, both + fed,
-				   piece < first_length - fed ? piece : first_length - fed);
+			bytes_add(&r.in, both + fed,
+				  piece < first_length - fed ? piece : first_length - fed);
 			fed += piece < first_length - fed ? piece : first_length - fed;
 		}
-		frame_feed(&r, both + first_length, second_length);
+		bytes_add(&r.in, both + first_length, second_length);
 		assert_next(&r, FRAME_ROWS, 1, body, sizeof(body));
 		assert_next(&r, FRAME_PING, 2, "", 0);
 		assert_int_equal(frame_next(&r, &frame), FRAME_NONE);
@@ -100,7 +100,7 @@ static enum frame_read begin(char type, uint32_t length, size_t object, bool end
 	bytes[4] = type;
 	memcpy(bytes + 5, "{}", 2);
 	bytes[5 + object] = '\n';
-	frame_feed(&r, bytes, 5 + object + ends);
+	bytes_add(&r.in, bytes, 5 + object + ends);
 	got = frame_next(&r, &frame);
 	if (got == FRAME_READ)
 		json_decref(frame.head);
@@ -142,7 +142,7 @@ static void what_is_no_frame_is_bad(void **state)
 		struct frame_reader r = { 0 };
 		struct frame frame;
 
-		frame_feed(&r, rows[i].bytes, rows[i].length);
+		bytes_add(&r.in, rows[i].bytes, rows[i].length);
 		assert_int_equal(frame_next(&r, &frame), FRAME_BAD);
 		frame_reader_fini(&r);
 	}

@@ -143,7 +143,6 @@ static void a_link_that_falls_or_comes_back_is_another_row_at_once(void **state)
 /* Since when the leaf's link is down, by that row; "" = it is not known to be. */
 static void read_since(const char *value, char since[KNOWN_LINKS_SINCE])
 {
-	const struct row_change row = { "cables", "0x0000000000000100 5", value };
 	struct fabric f;
 
 	since[0] = '\0';
@@ -151,7 +150,7 @@ static void read_since(const char *value, char since[KNOWN_LINKS_SINCE])
 	three_nodes(&f);
 	publish(&f);
 	fake_pipe_restart(&f);
-	assert_true(state_take(f.services.state, &row));
+	assert_true(state_take(f.services.state, "cables", "0x0000000000000100 5", value));
 	f.module->load(f.room, FABRIC_RESTORE);
 	assert_non_null(inventory_find(&f.inventory, LEAF));
 	topo_unref(f.view.topo);

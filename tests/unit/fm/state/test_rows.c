@@ -91,35 +91,35 @@ static void a_flipped_bit_is_another_sum(void **state)
 
 static void rows_come_back_from_bytes(void **state)
 {
-	struct row_bytes bytes = { NULL, 0, 0 };
+	struct bytes bytes = { NULL, 0, 0, 0 };
 	struct row_change change;
 	size_t at = 0;
 
-	row_bytes_add(&bytes, &(struct row_change){ "plan", "text", "two\nlines" });
-	row_bytes_add(&bytes, &(struct row_change){ "lids", "0x1", "" });
-	row_bytes_add(&bytes, &(struct row_change){ "lids", "0x2", NULL });
-	assert_true(row_bytes_next(bytes.bytes, bytes.length, &at, &change));
+	row_bytes_add(&bytes, &(struct row_change){ "plan", "text", "two\nlines", 0 });
+	row_bytes_add(&bytes, &(struct row_change){ "lids", "0x1", "", 0 });
+	row_bytes_add(&bytes, &(struct row_change){ "lids", "0x2", NULL, 0 });
+	assert_true(row_bytes_next(bytes.data, bytes.end, &at, &change));
 	assert_string_equal(change.value, "two\nlines");
-	assert_true(row_bytes_next(bytes.bytes, bytes.length, &at, &change));
+	assert_true(row_bytes_next(bytes.data, bytes.end, &at, &change));
 	assert_string_equal(change.key, "0x1");
 	assert_string_equal(change.value, "");
-	assert_true(row_bytes_next(bytes.bytes, bytes.length, &at, &change));
+	assert_true(row_bytes_next(bytes.data, bytes.end, &at, &change));
 	assert_null(change.value);
-	assert_int_equal(at, bytes.length);
-	assert_false(row_bytes_next(bytes.bytes, bytes.length, &at, &change));
-	free(bytes.bytes);
+	assert_int_equal(at, bytes.end);
+	assert_false(row_bytes_next(bytes.data, bytes.end, &at, &change));
+	free(bytes.data);
 }
 
 /* In memory of its own, so that a sanitizer sees what is read beyond. */
 static void bytes_that_are_no_rows_are_refused(void **state)
 {
-	struct row_bytes bytes = { NULL, 0, 0 };
+	struct bytes bytes = { NULL, 0, 0, 0 };
 	struct row_change change;
 	uint64_t seed = 1;
 
-	row_bytes_add(&bytes, &(struct row_change){ "lids", "0x1", "257 0" });
-	for (size_t length = 0; length < bytes.length; length++) {
-		char *cut = memcpy(mem_alloc(length + 1, 1), bytes.bytes, length);
+	row_bytes_add(&bytes, &(struct row_change){ "lids", "0x1", "257 0", 0 });
+	for (size_t length = 0; length < bytes.end; length++) {
+		char *cut = memcpy(mem_alloc(length + 1, 1), bytes.data, length);
 		size_t at = 0;
 
 		cut = mem_resize(cut, length ? length : 1, 1);
@@ -137,7 +137,7 @@ static void bytes_that_are_no_rows_are_refused(void **state)
 			assert_true(*change.kind && *change.key);
 		free(noise);
 	}
-	free(bytes.bytes);
+	free(bytes.data);
 }
 
 static void the_key_of_a_line_is_what_its_kind_says(void **state)

@@ -28,7 +28,7 @@ struct world {
 	struct state *state;
 	char text[256], read[256]; /* all lines of the kind; and those that were read */
 	unsigned kept, told;
-	struct row_bytes changes;
+	struct bytes changes;
 	struct loop_timer *turn; /* runs in each turn of the loop */
 	unsigned begin, end;	 /* GUIDs of an owner of many rows */
 	unsigned lines, most;	 /* it wrote in this turn, and in one turn */
@@ -104,7 +104,7 @@ static int tear_down(void **state)
 	end(w);
 	loop_timer_free(w->stop);
 	loop_free(w->loop);
-	free(w->changes.bytes);
+	free(w->changes.data);
 	array_printf(command, "rm -rf %s", w->folder);
 	free(w);
 	return system(command);
@@ -670,7 +670,7 @@ static void damaged_pages_are_told_and_what_can_be_read_is(void **state)
 
 /* ---- Other managers -------------------------------------------------------------------------- */
 
-static void note_change(void *arg, const struct row_change *it, uint64_t number)
+static void note_change(void *arg, const struct row_change *it)
 {
 	struct world *w = arg;
 
@@ -690,9 +690,9 @@ static void who_follows_hears_each_change_of_an_owner_and_no_other(void **state)
 	state_remove(w->state, &lids, w, "0x1");
 	state_remove(w->state, &lids, w, "0x1");
 	assert_int_equal(w->told, 3); /* the kind itself is a row, too */
-	assert_true(row_bytes_next(w->changes.bytes, w->changes.length, &at, &it));
+	assert_true(row_bytes_next(w->changes.data, w->changes.end, &at, &it));
 	assert_string_equal(it.value, "1 0");
-	state_take(w->state, &(struct row_change){ "lids", "0x2", "2 0" });
+	state_take(w->state, "lids", "0x2", "2 0");
 	assert_int_equal(w->told, 3);
 }
 
@@ -701,8 +701,8 @@ static void what_another_manager_sends_is_kept_whoever_is_master(void **state)
 	struct world *w = *state;
 
 	state_set_writable(w->state, false);
-	assert_true(state_take(w->state, &(struct row_change){ "lids", "0x2", "2 0" }));
-	assert_true(state_take(w->state, &(struct row_change){ "of tomorrow", "a", "b c" }));
+	assert_true(state_take(w->state, "lids", "0x2", "2 0"));
+	assert_true(state_take(w->state, "of tomorrow", "a", "b c"));
 	assert_true(state_when_kept(w->state, count_kept, w)); /* they gather */
 	while (!w->kept)
 		run_for(w, 1000);
