@@ -28,10 +28,8 @@ static bool check_listen(const char *text, char *why, size_t size)
 {
 	struct address address;
 
-	if (!*text || (address_parse(text, &address) && *address.host))
-		return true;
-	snprintf(why, size, "\"%.60s\": ADDRESS:PORT is expected", text);
-	return false;
+	return (!*text || (address_parse(text, &address) && *address.host)) ||
+	       text_wrong(why, size, "\"%.60s\": ADDRESS:PORT is expected", text);
 }
 
 /* HOST:PORT or HOST:PORT=NAME,NAME by blanks, or "". */
@@ -46,15 +44,12 @@ static bool check_peers(const char *text, char *why, size_t size)
 		bool any = *names;
 
 		*names = '\0';
-		if (!address_parse(word, &address) || !*address.host) {
-			snprintf(why, size, "\"%.60s\": HOST:PORT is expected", word);
-			return false;
-		}
+		if (!address_parse(word, &address) || !*address.host)
+			return text_wrong(why, size, "\"%.60s\": HOST:PORT is expected", word);
 		names[0] = ',';
-		if (any && (!names[1] || strstr(names, ",,") || names[strlen(names) - 1] == ',')) {
-			snprintf(why, size, "\"%.60s\": HOST:PORT=NAME,NAME is expected", word);
-			return false;
-		}
+		if (any && (!names[1] || strstr(names, ",,") || names[strlen(names) - 1] == ','))
+			return text_wrong(why, size, "\"%.60s\": HOST:PORT=NAME,NAME is expected",
+					  word);
 	}
 	return true;
 }
@@ -66,13 +61,11 @@ static bool check_guids(const char *text, char *why, size_t size)
 	int used;
 
 	for (; sscanf(text, "%79s%n", word, &used) == 1; text += used)
-		if (strncmp(word, "0x", 2) || !strtoull(word, &end, 16) || *end ||
-		    end - word > 18) {
-			snprintf(why, size,
-				 "\"%.60s\": a port GUID such as 0x0002c90300001234 is expected",
-				 word);
-			return false;
-		}
+		if (strncmp(word, "0x", 2) || !strtoull(word, &end, 16) || *end || end - word > 18)
+			return text_wrong(
+				why, size,
+				"\"%.60s\": a port GUID such as 0x0002c90300001234 is expected",
+				word);
 	return true;
 }
 
@@ -94,11 +87,10 @@ static bool check_range(const char *text, char *why, size_t size)
 	unsigned first, last;
 	char rest;
 
-	if (!*text || (sscanf(text, "%u-%u%c", &first, &last, &rest) == 2 && first &&
-		       first <= last && last < LID_SPACE))
-		return true;
-	snprintf(why, size, "\"%.60s\": FIRST-LAST is expected, of 1 to %u", text, LID_SPACE - 1);
-	return false;
+	return (!*text || (sscanf(text, "%u-%u%c", &first, &last, &rest) == 2 && first &&
+			   first <= last && last < LID_SPACE)) ||
+	       text_wrong(why, size, "\"%.60s\": FIRST-LAST is expected, of 1 to %u", text,
+			  LID_SPACE - 1);
 }
 
 /* Of a server, or "". */

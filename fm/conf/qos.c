@@ -8,10 +8,10 @@
  * Lanes that a port does not have are folded down by their low bits, as OpenSM folds them, so one
  * text serves all ports.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fm/conf/qos.h"
+#include "topology/base/text.h"
 
 #define QOS_ARB_BLOCK 32
 #define VLS_MAX	      15
@@ -45,8 +45,7 @@ static bool take_char(const char **text, char c)
 
 static bool refuse(char *why, size_t size, const char *text, const char *expected)
 {
-	snprintf(why, size, "\"%.20s\": %s is expected", text, expected);
-	return false;
+	return text_wrong(why, size, "\"%.20s\": %s is expected", text, expected);
 }
 
 static bool read_vlarb(const char *text, struct qos_weight out[QOS_ARB_ENTRIES], char *why,

@@ -36,13 +36,11 @@ static bool is_time(const char *text, char *err, size_t err_size)
 {
 	struct event_query query = { 0 };
 
-	if (event_query_since(&query, text))
-		return true;
-	snprintf(err, err_size,
-		 "%.64s: a time (2026-11-23T05:00 or 05:00, UTC) or a duration (90s, 15m, 2h, 3d) "
-		 "is expected",
-		 text);
-	return false;
+	return event_query_since(&query, text) ||
+	       text_wrong(err, err_size,
+			  "%.64s: a time (2026-11-23T05:00 or 05:00, UTC) or a duration (90s, 15m, "
+			  "2h, 3d) is expected",
+			  text);
 }
 
 static bool is_kind(const char *text, char *err, size_t err_size)
@@ -67,10 +65,8 @@ static bool are_kinds(const char *text, char *err, size_t err_size)
 {
 	char kind[sizeof(((struct event_query *)0)->kinds)];
 
-	if (strlen(text) >= sizeof(kind)) {
-		snprintf(err, err_size, "too many kinds");
-		return false;
-	}
+	if (strlen(text) >= sizeof(kind))
+		return text_wrong(err, err_size, "too many kinds");
 	for (const char *at = text;; at++) {
 		size_t len = strcspn(at, ",");
 
@@ -88,11 +84,10 @@ static bool are_kinds(const char *text, char *err, size_t err_size)
 
 static bool is_level(const char *text, char *err, size_t err_size)
 {
-	if (log_level_parse(text) >= 0)
-		return true;
-	snprintf(err, err_size,
-		 "unknown level %.64s: error, warning, notice, info or debug is expected", text);
-	return false;
+	return log_level_parse(text) >= 0 ||
+	       text_wrong(err, err_size,
+			  "unknown level %.64s: error, warning, notice, info or debug is expected",
+			  text);
 }
 
 static bool is_module(const char *text, char *err, size_t err_size)
@@ -113,22 +108,21 @@ static bool is_module(const char *text, char *err, size_t err_size)
 /* Of an operator's word. */
 static bool is_state(const char *text, char *err, size_t err_size)
 {
-	if (nvlink_is_state(text, false))
-		return true;
-	snprintf(err, err_size,
-		 "unknown state %.64s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL is expected", text);
-	return false;
+	return nvlink_is_state(text, false) ||
+	       text_wrong(
+		       err, err_size,
+		       "unknown state %.64s: HEALTHY, DEGRADED_LINK, NO_P2P or FATAL is expected",
+		       text);
 }
 
 static bool is_reported_state(const char *text, char *err, size_t err_size)
 {
-	if (nvlink_is_state(text, true))
-		return true;
-	snprintf(err, err_size,
-		 "unknown state %.64s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN is "
-		 "expected",
-		 text);
-	return false;
+	return nvlink_is_state(text, true) ||
+	       text_wrong(
+		       err, err_size,
+		       "unknown state %.64s: HEALTHY, DEGRADED_LINK, NO_P2P, FATAL or UNKNOWN is "
+		       "expected",
+		       text);
 }
 
 static bool is_host_state(const char *text, char *err, size_t err_size)
@@ -137,8 +131,7 @@ static bool is_host_state(const char *text, char *err, size_t err_size)
 
 	if (state && state > text)
 		return is_state(state + 1, err, err_size);
-	snprintf(err, err_size, "%.80s: HOST=STATE is expected", text);
-	return false;
+	return text_wrong(err, err_size, "%.80s: HOST=STATE is expected", text);
 }
 
 static bool is_ttl(const char *text, char *err, size_t err_size)
@@ -146,10 +139,9 @@ static bool is_ttl(const char *text, char *err, size_t err_size)
 	char *end;
 	double seconds = strtod(text, &end);
 
-	if (isdigit((unsigned char)*text) && !*end && seconds >= 1 && seconds <= TTL_MAX_S)
-		return true;
-	snprintf(err, err_size, "%.64s: a TTL of 1 to %d seconds is expected", text, TTL_MAX_S);
-	return false;
+	return (isdigit((unsigned char)*text) && !*end && seconds >= 1 && seconds <= TTL_MAX_S) ||
+	       text_wrong(err, err_size, "%.64s: a TTL of 1 to %d seconds is expected", text,
+			  TTL_MAX_S);
 }
 
 /* ---- */

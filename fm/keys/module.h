@@ -2,7 +2,7 @@
 /*
  * module: M_Keys of ports while this manager is master (IBA 14.2.4), as a room
  * (fm/fabric/module.h): leases are renewed, ports with a key of somebody else are named.
- * Whether the whole fabric is somebody else's is judged before that, by fm/sm/sm.h.
+ * Whether the whole fabric is somebody else's is judged before that, by lookup.h.
  */
 #pragma once
 

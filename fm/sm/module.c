@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/keys/lookup.h"
 #include "fm/sm/election.h"
 #include "fm/sm/module.h"
 #include "fm/sm/module_own.h"

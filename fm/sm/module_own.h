@@ -16,6 +16,7 @@
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
 #include "fm/inventory/inventory.h"
+#include "fm/keys/lookup.h"
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/mad/wire.h"

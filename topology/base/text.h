@@ -103,6 +103,8 @@ bool lex_contains(const struct lex *l, const char *word);
 void text_add(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 #define array_add(array, ...) text_add(array, sizeof(array), __VA_ARGS__)
+/* Writes the reason to err. It is false, as what was checked is. */
+#define text_wrong(err, size, ...) (snprintf(err, size, __VA_ARGS__), false)
 /* Writes `FILE:LINE: reason` to err. Returns false, as readers of files do. */
 bool text_refuse(char *err, size_t size, const char *file, unsigned line, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));

@@ -612,10 +612,9 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 	char *text, is[32], wanted[128];
 
 	*what = what_thing(WHAT_NODE, 0);
-	if (!scope->topo) {
-		snprintf(err, err_size, "no topology yet: the first sweep has not finished");
-		return false;
-	}
+	if (!scope->topo)
+		return text_wrong(err, err_size,
+				  "no topology yet: the first sweep has not finished");
 	err[0] = '\0';
 	text = mem_strdup(written);
 	if (*trimmed(text))
@@ -634,6 +633,5 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 		return true;
 	list_kinds(what->kind, is, sizeof(is));
 	list_kinds(accepts, wanted, sizeof(wanted));
-	snprintf(err, err_size, "'%.100s' is %s, but %s is expected", written, is, wanted);
-	return false;
+	return text_wrong(err, err_size, "'%.100s' is %s, but %s is expected", written, is, wanted);
 }

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <arpa/inet.h>
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 #include "topology/what/what_own.h"
 
 /* ---- What a WHAT has come to: how it is made, what it is of, how it is called ---------------- */
@@ -265,18 +266,15 @@ bool what_is_sound(const char *text, char *err, size_t err_size)
 		  "a P_Key from 0 to 0xffff, or a partition's name" },
 	};
 
-	if (!text[strspn(text, " \t")]) {
-		snprintf(err, err_size, "a name, NODE:PORT, a LID or a GUID is expected");
-		return false;
-	}
+	if (!text[strspn(text, " \t")])
+		return text_wrong(err, err_size, "a name, NODE:PORT, a LID or a GUID is expected");
 	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
 		size_t len = strlen(tags[i].tag);
 
 		if (strncmp(text, tags[i].tag, len) ||
 		    may_be(text + len, tags[i].form, tags[i].least, tags[i].most))
 			continue;
-		snprintf(err, err_size, "%.100s: %s is expected", text, tags[i].expected);
-		return false;
+		return text_wrong(err, err_size, "%.100s: %s is expected", text, tags[i].expected);
 	}
 	return true;
 }
