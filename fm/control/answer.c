@@ -314,9 +314,15 @@ static void add_link(struct map *map, const struct topo_port *a)
 
 static void take_counters(void *arg, uint32_t port, const struct port_counters *counters)
 {
-	struct map *map = arg;
+	((const struct port_counters **)arg)[port] = counters;
+}
 
-	map->counters[port] = counters;
+const struct port_counters **traffic_counters(const struct fabric *fabric, const struct topo *t)
+{
+	const struct port_counters **counters = mem_array(counters, t->nports + 1u);
+
+	link_health_each_port(fabric, take_counters, counters);
+	return counters;
 }
 
 static void take_unhealthy(struct map *map, const struct fabric *fabric)
@@ -339,10 +345,9 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 
 	map->rows = json_array();
 	map->unhealthy = mem_array(map->unhealthy, t->nports);
-	map->counters = mem_array(map->counters, t->nports);
+	map->counters = traffic_counters(fabric, t);
 	map->trunks = mem_array(map->trunks, UINT8_MAX + 1);
 	map->place = mem_array(map->place, t->nswitches);
-	link_health_each_port(fabric, take_counters, map);
 	take_unhealthy(map, fabric);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		map->place[sw] = TOPO_NONE;

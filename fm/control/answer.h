@@ -114,6 +114,8 @@ double traffic_gbps(const struct port_counters *counters, unsigned counter);
  * (PERF_XMIT_DATA); of the time: how long the port waited to send (PERF_XMIT_WAIT).
  */
 double traffic_load(const struct topo_port *port, const struct port_counters *c, unsigned counter);
+/* Those of all ports, by port, NULL = none are known: the caller's array of borrowed counters. */
+const struct port_counters **traffic_counters(const struct fabric *fabric, const struct topo *t);
 double traffic_errors(const struct port_counters *counters); /* of the link, a second */
 
 /*

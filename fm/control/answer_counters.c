@@ -127,13 +127,6 @@ struct ranking {
 	uint32_t count;
 };
 
-static void keep_counters(void *arg, uint32_t port, const struct port_counters *c)
-{
-	struct ranking *r = arg;
-
-	r->counters[port] = c;
-}
-
 /* Of two figures the larger, of one that is not known the other. */
 static struct busy link_of(const struct ranking *r, uint32_t port)
 {
@@ -199,9 +192,8 @@ static json_t *answer_top(const struct command_env *env, json_t *args, char *err
 		return NULL;
 	if (most < 1 || most > TOP_MAX)
 		return command_refuse(err, "n is not in 1..%d", TOP_MAX);
-	r.counters = mem_array(r.counters, r.t->nports + 1u);
+	r.counters = traffic_counters(env->fabric, r.t);
 	r.links = mem_array(r.links, r.t->nlinks + 1u);
-	link_health_each_port(env->fabric, keep_counters, &r);
 	TOPO_CABLES (r.t, port, peer) {
 		uint32_t p = port - r.t->ports;
 

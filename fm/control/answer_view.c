@@ -264,6 +264,7 @@ const struct command_run hosts_run = { .answer = answer_hosts, .long_answer = tr
 static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char *err)
 {
 	struct filter places = env->filter ? *env->filter : (struct filter){ 0 };
+	bool unhealthy = places.unhealthy, found = false;
 	const char *name = NULL, *known;
 
 	if (!command_unpack(args, err, "{s?s}", "name", &name))
@@ -272,25 +273,23 @@ static json_t *answer_nvswitch(const struct command_env *env, json_t *args, char
 	json_t *doc = nvlink_hosts(env->fabric);
 	json_t *hosts = json_object_get(doc, "hosts");
 
-	known = name ? command_find_host(env, name) : NULL;
-	for (size_t i = json_array_size(hosts); name && i-- > 0;)
-		if (strcmp(json_text(json_array_get(hosts, i), "host"), known ? known : name))
-			json_array_remove(hosts, i);
-	if (name && !json_array_size(hosts)) {
-		json_decref(doc);
-		return command_refuse(err, "no host %s", name);
-	}
-	if (places.unhealthy) {
-		for (size_t i = json_array_size(hosts); i-- > 0;) {
-			const json_t *state = json_object_get(json_array_get(hosts, i), "state");
-
-			if (json_is_string(state) && !strcmp(json_string_value(state), "HEALTHY"))
-				json_array_remove(hosts, i);
-		}
-	}
+	known = name ? command_find_host(env, name) ?: name : NULL;
 	places.unhealthy = false; /* it was meant of NVLinks, not of links */
-	filter_hosts(env->filter ? &places : NULL, hosts, "host");
-	return doc;
+	for (size_t i = json_array_size(hosts); i-- > 0;) {
+		const json_t *row = json_array_get(hosts, i);
+		const char *host = json_text(row, "host"), *state = json_text(row, "state");
+		uint32_t at = env->filter ? place_host(places.topo, host) : TOPO_NONE;
+		bool is_it = !known || !strcmp(host, known);
+
+		found |= is_it;
+		if (!is_it || (unhealthy && state && !strcmp(state, "HEALTHY")) ||
+		    (at != TOPO_NONE && !filter_has_host(&places, at)))
+			json_array_remove(hosts, i);
+	}
+	if (!name || found)
+		return doc;
+	json_decref(doc);
+	return command_refuse(err, "no host %s", name);
 }
 const struct command_run nvswitch_run = { .answer = answer_nvswitch, .long_answer = true };
 

@@ -31,14 +31,16 @@ struct table_column {
 	 */
 	const char *key;
 };
-#define COLUMNS(...)                                                                               \
-	(const struct table_column[])                                                              \
+/* Rows of that struct, and one behind them that is all 0. */
+#define ROWS_OF(type, ...)                                                                         \
+	(const struct type[])                                                                      \
 	{                                                                                          \
 		__VA_ARGS__,                                                                       \
 		{                                                                                  \
 			0                                                                          \
 		}                                                                                  \
 	}
+#define COLUMNS(...) ROWS_OF(table_column, __VA_ARGS__)
 
 /* `--name VALUE` as typed, `name=VALUE` in a query; an argument of the request by the same name. */
 struct command_option {
@@ -57,14 +59,7 @@ struct command_option {
 	{                                                                                          \
 		.name = name_, .value = value_, .help = help_, __VA_ARGS__                         \
 	}
-#define OPTIONS(...)                                                                               \
-	(const struct command_option[])                                                            \
-	{                                                                                          \
-		__VA_ARGS__,                                                                       \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
-	}
+#define OPTIONS(...) ROWS_OF(command_option, __VA_ARGS__)
 
 /*
  * Which rows a list is asked for (filter.h); they combine. A command with filters has one optional

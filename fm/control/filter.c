@@ -424,14 +424,3 @@ void filter_links(const struct filter *f, json_t *rows)
 			json_array_remove(rows, i);
 	}
 }
-
-void filter_hosts(const struct filter *f, json_t *rows, const char *key)
-{
-	for (size_t i = json_array_size(rows); f && i-- > 0;) {
-		const char *name = json_text(json_array_get(rows, i), key);
-		uint32_t host = name ? place_host(f->topo, name) : TOPO_NONE;
-
-		if (host != TOPO_NONE && !filter_has_host(f, host))
-			json_array_remove(rows, i);
-	}
-}

@@ -48,11 +48,10 @@ bool filter_has_link(const struct filter *f, uint32_t port);
 bool filter_has_port(const struct filter *f, uint32_t port);
 /*
  * Takes the others out of rows that were made without it: rows of switches by "guid", of links by
- * "a", of hosts by the name under that key. A row that tells of none stays.
+ * "a". A row that tells of none stays.
  */
 void filter_switches(const struct filter *f, json_t *rows);
 void filter_links(const struct filter *f, json_t *rows);
-void filter_hosts(const struct filter *f, json_t *rows, const char *key);
 
 /* ---- What operators' words name in the published fabric, for commands ------------------------ */
 

@@ -49,6 +49,8 @@ void show_link(struct show *s, json_t *to, uint32_t port);
 char *show_note(struct show *s, uint32_t port);
 /* The row of `unhealthy` about the link at that port; NULL = there is none. */
 const json_t *show_unhealthy(const struct show *s, uint32_t port);
+/* Of the latest readings, borrowed; NULL: TOPO_NONE, or the port was never read. */
+const struct port_counters *show_counters_at(const struct show *s, uint32_t port);
 /* Rates of the latest readings; null where they are not known. */
 void show_rates(struct show *s, json_t *to, uint32_t port);
 /* What is written beside the port on the device; NULL = not known. */

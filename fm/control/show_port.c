@@ -11,15 +11,6 @@
 
 /* ---- Counters of both ends ------------------------------------------------------------------- */
 
-static const struct port_counters *counters_at(const struct show *s, uint32_t at)
-{
-	const struct topo_port *port = &s->t->ports[at];
-
-	return at == TOPO_NONE ? NULL
-			       : link_health_counters(s->env->fabric, s->t->nodes[port->node].guid,
-						      port->num);
-}
-
 /* A counter of one end, and its rate. */
 static void add_reading(json_t *row, const struct port_counters *c, unsigned counter,
 			const char *value, const char *rate)
@@ -34,8 +25,8 @@ static void add_reading(json_t *row, const struct port_counters *c, unsigned cou
 
 static void show_counters(struct show *s, uint32_t at)
 {
-	const struct port_counters *here = counters_at(s, at);
-	const struct port_counters *there = counters_at(s, s->t->ports[at].peer);
+	const struct port_counters *here = show_counters_at(s, at);
+	const struct port_counters *there = show_counters_at(s, s->t->ports[at].peer);
 	json_t *rows = json_array();
 
 	for (unsigned counter = 0; counter < COUNTERS_ALL; counter++) {

@@ -175,17 +175,23 @@ static json_t *gbps(const struct port_counters *c, unsigned counter)
 		       : json_null();
 }
 
-void show_rates(struct show *s, json_t *to, uint32_t at)
+const struct port_counters *show_counters_at(const struct show *s, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at];
-	const struct port_counters *c =
-		link_health_counters(s->env->fabric, s->t->nodes[port->node].guid, port->num);
-	double errors = c ? counters_error_rate(c) : NAN;
 
+	return at == TOPO_NONE ? NULL
+			       : link_health_counters(s->env->fabric, s->t->nodes[port->node].guid,
+						      port->num);
+}
+
+void show_rates(struct show *s, json_t *to, uint32_t at)
+{
+	const struct port_counters *c = show_counters_at(s, at);
 	uint64_t read_us = c ? counters_read_us(c) : 0;
 
 	json_put(to, "{so so so so}", "out_gbps", gbps(c, PERF_XMIT_DATA), "in_gbps",
-		 gbps(c, PERF_RCV_DATA), "errors_per_s", json_figure(errors), "age_s",
+		 gbps(c, PERF_RCV_DATA), "errors_per_s",
+		 json_figure(c ? counters_error_rate(c) : NAN), "age_s",
 		 read_us ? json_real((link_health_now_us(s->env->fabric) - read_us) / 1e6)
 			 : json_null());
 }
