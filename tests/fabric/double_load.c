@@ -23,7 +23,7 @@
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
-#define REFRESH_US  100000
+#define REFRESH_US  500000
 #define WORD_BITS   32
 #define PACKET_BITS (4096 * 8)
 
