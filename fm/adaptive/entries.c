@@ -51,10 +51,7 @@ static bool is_within(const struct ar_ports *inner, const struct ar_ports *outer
 	return within;
 }
 
-static bool is_empty(const struct ar_ports *ports)
-{
-	return !(ports->word[0] | ports->word[1] | ports->word[2] | ports->word[3]);
-}
+#define is_empty(ports) is_within(ports, &(const struct ar_ports){ 0 })
 
 static void put_set(uint8_t set[WIRE_AR_PORTS], const struct ar_ports *ports)
 {
@@ -100,13 +97,6 @@ static const struct ar_group *group_named(const struct writer *w, uint32_t row, 
 
 	return count ? bsearch(&key, w->next->list + first[0], count, sizeof(key), compare_ids)
 		     : NULL;
-}
-
-static const struct ar_group *group_at(const struct ar_groups *g, uint32_t row, uint32_t lid)
-{
-	unsigned place = g ? ar_place(g, row, lid) : 0;
-
-	return place ? &g->list[g->first[row] + place - 1] : NULL;
 }
 
 /* Sends the block unless the switch holds it so. */
@@ -160,6 +150,45 @@ void ar_write_groups(struct writer *w, struct ar_switch *ar)
 		send_groups(w, ar, at, data);
 }
 
+/* ---- What a publication changes -------------------------------------------------------------- */
+
+/* What a switch may choose, of a group's ports or else one; `up` has those whose links are up. */
+static struct ar_ports choices(const struct ar_ports *members, unsigned port,
+			       const struct ar_ports *up)
+{
+	struct ar_ports out = { 0 };
+
+	out.word[port / 64] = 1ull << port % 64;
+	for (unsigned i = 0; i < 4; i++)
+		out.word[i] = up->word[i] & (members ?: &out)->word[i];
+	return out;
+}
+
+/* Of an entry, from the base to what was published. */
+struct change {
+	struct ar_ports from, to;
+	uint8_t kind; /* 0, GAINS, LOSES or OTHER */
+};
+
+static struct change change_of(const struct writer *w, uint32_t row, uint32_t lid)
+{
+	const struct tables *tables = fabric_view(w->fabric).tables;
+	const struct ar_group *was = NULL, *now = ar_group_of(w->next, row, lid);
+	uint32_t old = topo_find(w->base.topo, w->topo->nodes[row].guid);
+	struct change c = { .to = choices(now ? &now->ports : NULL, tables_row(tables, row)[lid],
+					  &w->up[row]) };
+
+	if (old < w->base.topo->nswitches && lid <= w->base.tables.top) {
+		was = ar_group_of(w->base.groups, old, lid);
+		c.from = choices(was ? &was->ports : NULL, tables_row(&w->base.tables, old)[lid],
+				 &w->up[row]);
+	}
+	c.kind = (is_within(&c.to, &c.from) ? 0 : GAINS) | (is_within(&c.from, &c.to) ? 0 : LOSES);
+	if (!c.kind && was && now && was->id != now->id)
+		c.kind = LOSES; /* what the old number names may change */
+	return c;
+}
+
 /* ---- Entries --------------------------------------------------------------------------------- */
 
 /* The entry that the switch is known to hold; false: that is not known. */
@@ -184,30 +213,38 @@ static bool is_ready(const struct writer *w, const struct ar_switch *ar,
 	       is_within(&held, &group->ports) && (!w->proven || is_within(&group->ports, &held));
 }
 
-/* Whether an entry is to be Free by now, and with which group. */
-static bool may_be_free(const struct writer *w, const struct ar_switch *ar, uint32_t lid,
-			uint16_t *id)
+/*
+ * How an entry is to be by now. Where it only loses it is that at once, whatever port is asked for:
+ * what it chooses it could choose before.
+ */
+static void plan_entry(const struct writer *w, const struct ar_switch *ar, uint32_t lid,
+		       struct wire_ar_entry *entry)
 {
-	const struct ar_group *wanted;
-	struct wire_ar_entry entry;
+	const struct ar_group *wanted = ar_group_of(w->next, ar->row, lid);
+	unsigned change = lid < w->nchanges ? w->changes[lid] : OTHER, port;
+	bool apart = change == APART;
+	struct wire_ar_entry held;
 
-	if (ar->row == TOPO_NONE)
-		return false;
-	wanted = group_at(w->next, ar->row, lid);
-	if (w->phase >= STATES) {
-		*id = wanted ? wanted->id : 0;
-		return wanted && is_ready(w, ar, wanted);
+	if (w->phase >= STATES && wanted && is_ready(w, ar, wanted)) {
+		entry->state = WIRE_AR_FREE;
+		entry->group = wanted->id;
 	}
-	if (!w->next || lid >= w->nchanges || w->changes[lid] == OTHER ||
-	    !ar_held_entry(ar, lid, &entry) || entry.state != WIRE_AR_FREE)
-		return false;
-	if (wanted && entry.group != wanted->id && w->changes[lid] != GAINS &&
-	    is_ready(w, ar, wanted)) {
-		*id = wanted->id;
-		return true;
-	}
-	*id = entry.group;
-	return (wanted && wanted->id == entry.group) || !group_named(w, ar->row, entry.group);
+	if (w->phase >= STATES || !w->next)
+		return;
+	change = apart ? change_of(w, ar->row, lid).kind : change;
+	if (change == OTHER || !ar_held_entry(ar, lid, &held) || held.state != WIRE_AR_FREE)
+		return;
+	port = tables_row(fabric_view(w->fabric).tables, ar->row)[lid];
+	if (change == LOSES && port != TABLES_NO_ROUTE)
+		entry->port = port;
+	if (wanted && change != GAINS && is_ready(w, ar, wanted))
+		held.group = wanted->id;
+	else if (change == LOSES && (apart || !wanted))
+		return;
+	else if (!(wanted && wanted->id == held.group) && group_named(w, ar->row, held.group))
+		return;
+	entry->state = WIRE_AR_FREE;
+	entry->group = held.group;
 }
 
 bool ar_fits(const struct writer *w, const struct ar_switch *ar)
@@ -224,11 +261,8 @@ static void make_part(const struct writer *w, const struct ar_switch *ar, uint32
 		struct wire_ar_entry entry = { .state = WIRE_AR_STATIC, .port = ports[i] };
 		uint32_t lid = part * WIRE_AR_LFT_BLOCK + i;
 
-		if (ports[i] != TABLES_NO_ROUTE && lid <= w->lids->top &&
-		    may_be_free(w, ar, lid, &entry.group))
-			entry.state = WIRE_AR_FREE;
-		else
-			entry.group = 0;
+		if (ports[i] != TABLES_NO_ROUTE && lid <= w->lids->top && ar->row != TOPO_NONE)
+			plan_entry(w, ar, lid, &entry);
 		wire_ar_entry_encode(&entry, data + i * WIRE_AR_ENTRY_BYTES);
 	}
 }
@@ -243,12 +277,18 @@ static bool is_of_base(const struct writer *w, const struct ar_switch *ar, uint3
 	       !memcmp(w->changes + part * WIRE_AR_LFT_BLOCK, none, sizeof(none));
 }
 
+static void ports_of(const struct block *block, uint8_t ports[WIRE_AR_LFT_BLOCK])
+{
+	for (unsigned i = 0; i < WIRE_AR_LFT_BLOCK; i++)
+		ports[i] = block->data[i * WIRE_AR_ENTRY_BYTES + WIRE_AR_PORT];
+}
+
 static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
 		       const uint8_t ports[TABLES_BLOCK])
 {
 	const struct writer *w = arg;
 	const struct ar_switch *ar = ar_of(node);
-	uint8_t data[WIRE_SMP_DATA];
+	uint8_t data[WIRE_SMP_DATA], held[WIRE_AR_LFT_BLOCK];
 	unsigned parts = 0;
 
 	for (unsigned i = 0; ar->row != TOPO_NONE && ar_fits(w, ar) && i < PROGRAM_PARTS; i++) {
@@ -258,8 +298,10 @@ static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
 
 		if (part * WIRE_AR_LFT_BLOCK > w->lids->top)
 			break;
-		same = part < ar->nentries && ar->entries[part].known &&
-		       !memcmp(ar->entries[part].ports, wanted, WIRE_AR_LFT_BLOCK);
+		same = part < ar->nentries && ar->entries[part].known;
+		if (same)
+			ports_of(&ar->entries[part], held);
+		same = same && !memcmp(held, wanted, WIRE_AR_LFT_BLOCK);
 		if (same && !is_of_base(w, ar, part)) {
 			make_part(w, ar, part, wanted, data);
 			same = !memcmp(ar->entries[part].data, data, WIRE_SMP_DATA);
@@ -291,7 +333,6 @@ static void request_entries(void *arg, const struct inv_node *node, uint32_t par
 	if (!ports)
 		return;
 	make_part(arg, ar, part, ports, block->data);
-	memcpy(block->ports, ports, WIRE_AR_LFT_BLOCK);
 	block->known = false;
 	block->filled = true;
 	ar->strays = true;
@@ -303,8 +344,6 @@ static bool entries_answered(void *arg, const struct inv_node *node, uint32_t pa
 {
 	struct block *block = entries_at(ar_of(node), part);
 
-	for (unsigned i = 0; block->reads && i < WIRE_AR_LFT_BLOCK; i++)
-		block->ports[i] = data[i * WIRE_AR_ENTRY_BYTES + WIRE_AR_PORT];
 	if (block->reads)
 		memcpy(block->data, data, WIRE_SMP_DATA);
 	block->filled = true;
@@ -332,7 +371,7 @@ static bool entries_ports(void *arg, const struct inv_node *node, uint32_t block
 		uint8_t *to = ports + i * WIRE_AR_LFT_BLOCK;
 
 		if (filled)
-			memcpy(to, ar->entries[part].ports, WIRE_AR_LFT_BLOCK);
+			ports_of(&ar->entries[part], to);
 		else
 			memset(to, TABLES_NO_ROUTE, WIRE_AR_LFT_BLOCK);
 		all &= filled || part > top / WIRE_AR_LFT_BLOCK;
@@ -340,37 +379,19 @@ static bool entries_ports(void *arg, const struct inv_node *node, uint32_t block
 	return all;
 }
 
-/* ---- What a publication changes -------------------------------------------------------------- */
-
-/* What a switch may choose, by a group or else a port; `up` has the ports whose links are up. */
-static struct ar_ports choices(const struct ar_group *group, unsigned port,
-			       const struct ar_ports *up)
-{
-	struct ar_ports out = { 0 };
-
-	if (group)
-		out = group->ports;
-	else
-		out.word[port / 64] = 1ull << port % 64;
-	for (unsigned i = 0; i < 4; i++)
-		out.word[i] &= up->word[i];
-	return out;
-}
+/* ---- Comparing ------------------------------------------------------------------------------- */
 
 /* What the switch is known to hold; false: it is not. */
 static bool choices_held(const struct ar_switch *ar, uint32_t lid, const struct ar_ports *up,
 			 struct ar_ports *out)
 {
 	struct wire_ar_entry entry;
-	struct ar_group group;
-	bool is_free;
+	struct ar_ports members;
 
-	if (!ar_held_entry(ar, lid, &entry))
+	if (!ar_held_entry(ar, lid, &entry) ||
+	    (entry.state == WIRE_AR_FREE && !ar_held_group(ar, entry.group, &members)))
 		return false;
-	is_free = entry.state == WIRE_AR_FREE;
-	if (is_free && !ar_held_group(ar, entry.group, &group.ports))
-		return false;
-	*out = choices(is_free ? &group : NULL, entry.port, up);
+	*out = choices(entry.state == WIRE_AR_FREE ? &members : NULL, entry.port, up);
 	return true;
 }
 
@@ -384,18 +405,21 @@ static struct ar_ports ports_up(const struct topo *t, uint32_t row)
 	return up;
 }
 
-/* By place: groups that are the same in both. */
-static void find_same(const struct ar_groups *was, uint32_t old, const struct ar_groups *now,
+/* By place: groups that are the same in both; true: all are. */
+static bool find_same(const struct ar_groups *was, uint32_t old, const struct ar_groups *now,
 		      uint32_t row, bool same[AR_GROUPS_MAX + 1])
 {
 	const struct ar_group *a = &was->list[was->first[old]], *b = &now->list[now->first[row]];
 	uint32_t na = was->first[old + 1] - was->first[old];
-	uint32_t nb = now->first[row + 1] - now->first[row];
+	uint32_t nb = now->first[row + 1] - now->first[row], alike = 0;
 
 	same[0] = true;
-	for (uint32_t i = 0; i < nb; i++)
+	for (uint32_t i = 0; i < nb; i++) {
 		same[i + 1] = i < na && a[i].id == b[i].id &&
 			      !memcmp(&a[i].ports, &b[i].ports, sizeof(a[i].ports));
+		alike += same[i + 1];
+	}
+	return alike == nb;
 }
 
 static void compare_row(const struct writer *w, const struct tables *tables, uint32_t row,
@@ -404,71 +428,118 @@ static void compare_row(const struct writer *w, const struct tables *tables, uin
 	const guid_t guid = w->topo->nodes[row].guid;
 	const struct inv_node *node = inventory_find(w->services.inventory, guid);
 	const struct ar_switch *ar = node ? ar_of(node) : NULL;
-	const struct ar_groups *was = w->base.groups;
-	const struct ar_ports up = ports_up(w->topo, row);
-	uint32_t old = topo_find(w->base.topo, guid);
+	const struct ar_groups *was = w->base.groups, *next = w->next;
+	uint32_t old = topo_find(w->base.topo, guid), nd = next->ndests;
 	const uint8_t *now_ports = tables_row(tables, row);
 	const uint8_t *ports =
 		old < w->base.topo->nswitches ? tables_row(&w->base.tables, old) : NULL;
 	bool strays = ar && ar->stage >= TURNING && ar->strays, same[AR_GROUPS_MAX + 1];
+	bool alike = ports && find_same(was, old, next, row, same) && !strays &&
+		     was->ndests == nd && was->top == next->top &&
+		     !memcmp(was->dest, next->dest, (next->top + 1u) * sizeof(*next->dest)) &&
+		     !memcmp(was->entry + (size_t)old * nd, next->entry + (size_t)row * nd,
+			     nd * sizeof(*next->entry));
 
-	if (ports)
-		find_same(was, old, w->next, row, same);
 	for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
-		const struct ar_group *now, *before = NULL;
 		bool is_before = ports && lid <= w->base.tables.top;
-		struct ar_ports from = { 0 }, held, to;
-		unsigned place = ar_place(w->next, row, lid);
-		uint8_t change;
+		unsigned place = ar_place(next, row, lid);
+		struct ar_ports held;
 
+		/* Most rows differ in few ports, if in any. */
+		if (alike && lid % TABLES_BLOCK == 0 &&
+		    lid + TABLES_BLOCK <= w->base.tables.top + 1u &&
+		    !memcmp(ports + lid, now_ports + lid, TABLES_BLOCK)) {
+			lid += TABLES_BLOCK - 1;
+			continue;
+		}
 		if (changes[lid] == OTHER ||
 		    (is_before && !strays && same[place] && place == ar_place(was, old, lid) &&
 		     (place || ports[lid] == now_ports[lid])))
 			continue;
-		if (w->next->dest[lid] == TOPO_NONE &&
-		    (lid > was->top || was->dest[lid] == TOPO_NONE))
+		if (next->dest[lid] == TOPO_NONE && (lid > was->top || was->dest[lid] == TOPO_NONE))
 			continue;
-		now = group_at(w->next, row, lid);
-		if (is_before) {
-			before = group_at(was, old, lid);
-			from = choices(before, ports[lid], &up);
-		}
-		to = choices(now, now_ports[lid], &up);
-		change = (is_within(&to, &from) ? 0 : GAINS) | (is_within(&from, &to) ? 0 : LOSES);
-		if (!change && before && now && before->id != now->id)
-			change = LOSES; /* what the old number names may change */
-		changes[lid] |= change;
+
+		struct change c = change_of(w, row, lid);
+
+		changes[lid] |= c.kind;
 		/* One that was away holds what the base does not know of. */
-		if (strays && choices_held(ar, lid, &up, &held) && !is_within(&held, &from))
-			changes[lid] |= is_within(&held, &to) ? GAINS : OTHER;
+		if (strays && choices_held(ar, lid, &w->up[row], &held) &&
+		    !is_within(&held, &c.from))
+			changes[lid] |= STRAYS | (is_within(&held, &c.to) ? GAINS : OTHER);
 	}
+}
+
+#define APART_MOST 128 /* LIDs: some milliseconds */
+
+/*
+ * LIDs, in place as the base has them, of which no entry that keeps some of its choices leads to
+ * one that keeps none: those that keep some need not become Static while the others move.
+ */
+static void find_apart(const struct writer *w, uint8_t *changes)
+{
+	uint32_t n = w->topo->nswitches, top = w->lids->top;
+	struct ar_ports *kept = mem_array(kept, n + 1);
+	bool *moves = mem_array(moves, n + 1);
+	unsigned count = 0;
+
+	for (uint32_t lid = 1; lid <= top; lid++)
+		count += changes[lid] == OTHER;
+	for (uint32_t lid = 1; lid <= top; lid++) {
+		bool apart = changes[lid] == OTHER && count <= APART_MOST &&
+			     !(lid < w->nchanges && w->changes[lid]);
+
+		for (uint32_t row = 0; apart && row < n; row++) {
+			struct change c = change_of(w, row, lid);
+
+			moves[row] = c.kind == OTHER;
+			kept[row] =
+				c.kind & GAINS && ar_group_of(w->next, row, lid) ? c.from : c.to;
+		}
+		for (uint32_t row = 0; apart && row < n; row++)
+			for (unsigned num = 1;
+			     apart && !moves[row] && num <= w->topo->nodes[row].nports; num++) {
+				const struct topo_port *peer =
+					topo_peer(w->topo, topo_port(w->topo, row, num));
+
+				apart = !(ar_has(&kept[row], num) && peer->node < n &&
+					  moves[peer->node]);
+			}
+		changes[lid] = apart ? APART : changes[lid] & OTHER;
+	}
+	free(kept);
+	free(moves);
 }
 
 #define LIDS_A_CALL (1u << 19) /* of switches' rows: some milliseconds */
 
 bool ar_compare_go(struct writer *w, const struct tables *tables)
 {
-	uint32_t left = LIDS_A_CALL / (w->lids->top + 1u) + 1, *row = &w->row;
-	uint8_t *changes = w->compared;
+	uint32_t left = LIDS_A_CALL / (w->lids->top + 1u) + 1;
 
-	if (!changes) {
-		changes = w->compared = mem_array(changes, w->lids->top + 1u);
-		*row = 0;
-		/* What is on its way counts; what may have grown is settled. */
-		for (uint32_t lid = 0; lid < w->nchanges && lid <= w->lids->top; lid++)
-			changes[lid] =
-				w->grows && w->changes[lid] & GAINS ? OTHER : w->changes[lid];
-		if (!w->base.groups || !w->next) {
-			memset(changes, OTHER, w->lids->top + 1u);
-			*row = w->topo->nswitches;
+	if (!w->compared) {
+		w->compared = mem_array(w->compared, w->lids->top + 1u);
+		w->row = w->base.groups && w->next ? 0 : w->topo->nswitches;
+		w->up = mem_array_resize(w->up, w->topo->nswitches + 1);
+		for (uint32_t row = 0; row < w->topo->nswitches; row++)
+			w->up[row] = ports_up(w->topo, row);
+		/* What is on its way counts: behind the proof, what had to lose more. */
+		for (uint32_t lid = 0; lid <= w->lids->top; lid++) {
+			unsigned was = lid < w->nchanges ? w->changes[lid] : 0;
+
+			w->compared[lid] = !w->base.groups || !w->next ? OTHER
+					   : !w->grows		       ? was & OTHER
+					   : was == LOSES	       ? OTHER
+								       : 0;
 		}
 	}
-	for (; left && *row < w->topo->nswitches; left--)
-		compare_row(w, tables, (*row)++, changes);
-	if (*row < w->topo->nswitches)
+	for (; left && w->row < w->topo->nswitches; left--)
+		compare_row(w, tables, w->row++, w->compared);
+	if (w->row < w->topo->nswitches)
 		return true;
+	if (w->base.groups && w->next)
+		find_apart(w, w->compared);
 	free(w->changes);
-	w->changes = changes;
+	w->changes = w->compared;
 	w->nchanges = w->lids->top + 1u;
 	w->compared = NULL;
 	w->grows = false;

@@ -62,8 +62,7 @@ struct adaptive {
 	struct batch *asks, *batch;
 	struct loop_timer *patience, *later; /* later: silent ones are asked again */
 	enum phase phase;
-	const struct topo *topo;    /* referenced */
-	const struct topo *checked; /* referenced: nothing is unknown of its like */
+	const struct topo *topo; /* referenced */
 	const struct tables *tables;
 	struct turning *list;
 	uint32_t count, at;
@@ -115,14 +114,6 @@ static const struct state_kind list_kind = { .name = "generalinfo",
 					     .line = take_line };
 
 /* ---- Switches that are asked ----------------------------------------------------------------- */
-
-static void keep(const struct topo **place, const struct topo *t)
-{
-	const struct topo *older = *place;
-
-	*place = t ? topo_ref(t) : NULL;
-	topo_unref(older);
-}
 
 static uint8_t *mode_of(const struct inv_node *node)
 {
@@ -189,16 +180,14 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 			r->mad.attr_id = WIRE_LFT;
 			r->mad.attr_mod = job->arg;
 			memcpy(r->data, tables_block(a->tables, row, job->arg), TABLES_BLOCK);
-		} else if (job->kind == JOB_PRIVATE_OFF) {
-			r->mad.attr_id = WIRE_PRIVATE_LFT_INFO;
-			memcpy(r->data, now->private_info, sizeof(now->private_info));
-			wire_private_lft_off(r->data);
 		} else {
-			r->mad.attr_id = WIRE_ADAPTIVE_INFO;
-			memcpy(r->data, now->adaptive_info, sizeof(now->adaptive_info));
-			wire_adaptive_off(r->data);
-		}
+			bool is_private = job->kind == JOB_PRIVATE_OFF;
 
+			r->mad.attr_id = is_private ? WIRE_PRIVATE_LFT_INFO : WIRE_ADAPTIVE_INFO;
+			memcpy(r->data, is_private ? now->private_info : now->adaptive_info,
+			       WIRE_SMP_DATA);
+			(is_private ? wire_private_lft_off : wire_adaptive_off)(r->data);
+		}
 		return true;
 	}
 	r->mad.method = WIRE_GET;
@@ -262,7 +251,6 @@ static void begin_switch(struct adaptive *a)
 
 	if (!node) {
 		a->phase = IDLE;
-		keep(&a->checked, a->topo);
 		free(a->list);
 		a->list = NULL;
 		a->count = a->at = 0;
@@ -483,29 +471,6 @@ static void ask(struct adaptive *a, struct inv_node *node)
 	a->answered_us = loop_now_us(a->services.loop);
 }
 
-/*
- * Called before the switches of `t` are programmed with these tables. True: nothing has to be done,
- * and no programming is requested. False: fabric_request_program() follows. A call before that
- * replaces snapshot and tables, which are borrowed until then.
- */
-static bool adaptive_check(struct adaptive *a, const struct topo *t, const struct tables *tables)
-{
-	bool same = a->checked && topo_is_again(a->checked, t);
-
-	keep(&a->topo, t);
-	a->tables = tables;
-	if (a->pending || a->phase != IDLE)
-		return false;
-	for (uint32_t sw = 0; !same && sw < t->nswitches; sw++)
-		ask(a, inventory_find(a->services.inventory, t->nodes[sw].guid));
-	keep(&a->checked, t);
-	if (!a->awaited && !a->count)
-		return true;
-	a->pending = true;
-	loop_timer_set(a->patience, 0);
-	return false;
-}
-
 /* ---- Packings -------------------------------------------------------------------------------- */
 
 /* `DEVICE FIRMWARE ROW`: what a probe found of a kind of device, "-" = of any firmware. */
@@ -577,11 +542,11 @@ void adaptive_client_gone(struct fabric *fabric, const void *arg)
 
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
-/* While the fabric is quiet: some of the switches that nothing waits for. */
+/* While the fabric is quiet: some of the switches that nothing waits for; then who can joins. */
 static void later_cb(void *arg)
 {
 	struct adaptive *a = arg;
-	unsigned left = fabric_quiet_since_us(a->fabric) ? LATER_AT_ONCE : 0;
+	unsigned most = fabric_quiet_since_us(a->fabric) ? LATER_AT_ONCE : 0, left = most;
 
 	INVENTORY_EACH (a->services.inventory, node) {
 		if (*mode_of(node) != ADAPTIVE_LATER || !can_be_asked(node))
@@ -592,6 +557,10 @@ static void later_cb(void *arg)
 		}
 		ask_general(a, node, true);
 	}
+	if (left < most)
+		loop_timer_set(a->later, LATER_US);
+	else if (a->writer)
+		writer_settled(a->writer);
 }
 
 /* Ahead of the first route: answers are there when adaptive_check() needs them. */
@@ -604,16 +573,30 @@ static void annotate(void *room, struct inventory *inventory)
 		ask(a, node);
 }
 
-/* Something was published: switches may have been met that are asked in quiet. */
+/*
+ * Something was published: switches may have been met, which are asked, or that have a mode on.
+ * Until that is known nothing is programmed for the first time.
+ */
 static void published(void *room, enum fabric_update_step step, const struct topo *before)
 {
 	struct adaptive *a = room;
 	struct fabric_view view = fabric_view(a->fabric);
+	const struct topo *older = a->topo;
 
 	if (step != FABRIC_PUBLISHED || fabric_observes(a->fabric))
 		return;
 	loop_timer_set(a->later, QUIET_US);
-	a->programmed |= adaptive_check(a, view.topo, view.tables);
+	a->topo = topo_ref(view.topo);
+	topo_unref(older);
+	a->tables = view.tables;
+	if (!a->pending && a->phase == IDLE) {
+		for (uint32_t sw = 0; sw < a->topo->nswitches; sw++)
+			ask(a, inventory_find(a->services.inventory, a->topo->nodes[sw].guid));
+		a->pending = a->awaited || a->count;
+		a->programmed |= !a->pending;
+		if (a->pending)
+			loop_timer_set(a->patience, 0);
+	}
 	if (a->writer)
 		writer_published(a->writer);
 	if (!a->programmed)
@@ -683,15 +666,14 @@ json_t *adaptive_switches(const struct fabric *fabric)
 	JSON_EACH (row, rows) { /* in the order of the snapshot */
 		const struct inv_node *node =
 			inventory_find(a->services.inventory, t->nodes[row_at].guid);
-		static const char *const words[] = {
-			[ADAPTIVE_CAPABLE] = "capable", [ADAPTIVE_ON] = "on", [ADAPTIVE_OFF] = "off"
-		};
-		const char *word =
-			node && *mode_of(node) >= ADAPTIVE_CAPABLE ? words[*mode_of(node)] : NULL;
+		enum adaptive_mode mode = node ? *mode_of(node) : ADAPTIVE_UNKNOWN;
+		const char *word = mode == ADAPTIVE_CAPABLE ? "capable"
+				   : mode == ADAPTIVE_ON    ? "on"
+				   : mode == ADAPTIVE_OFF   ? "off"
+							    : NULL;
 
 		if (node && writer_is_on(a->writer, node))
-			word = words[ADAPTIVE_ON];
-
+			word = "on";
 		json_object_set_new((json_t *)row, "ar", word ? json_string(word) : json_null());
 	}
 	return rows;
@@ -736,8 +718,7 @@ static void fini(void *room)
 	batch_free(a->batch);
 	loop_timer_free(a->patience);
 	loop_timer_free(a->later);
-	keep(&a->topo, NULL);
-	keep(&a->checked, NULL);
+	topo_unref(a->topo);
 	free(a->list);
 	json_decref(a->silent);
 	free(a);

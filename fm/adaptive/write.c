@@ -58,13 +58,6 @@ static void drop_job(struct writer *w)
 	w->compared = NULL;
 }
 
-static void drop_changes(struct writer *w)
-{
-	free(w->changes);
-	w->changes = NULL;
-	w->nchanges = 0;
-}
-
 static void drop_next(struct writer *w)
 {
 	if (w->next != w->base.groups)
@@ -178,7 +171,7 @@ void writer_published(struct writer *w)
 	w->phase = SHRINKS;
 	if (!place_switches(w)) { /* nothing of it is in force */
 		drop_base(w);
-		drop_changes(w);
+		w->nchanges = 0;
 		w->phase = TABLES;
 		return;
 	}
@@ -257,20 +250,9 @@ static void masks_answered(struct writer *w, const struct inv_node *node,
 	ar_add_job(w, JOB_MASKS_SET, node->guid, job->arg);
 }
 
-static bool make_masks(const struct inv_node *hca, const struct batch_job *job,
-		       struct batch_request *r)
-{
-	r->mad.method = job->kind == JOB_MASKS ? WIRE_GET : WIRE_SET;
-	r->mad.attr_id = WIRE_MLNX_EXT_PORT_INFO;
-	r->mad.attr_mod = job->arg;
-	memcpy(r->data, masks_of(hca, job->arg)->raw, WIRE_SMP_DATA);
-	return true;
-}
-
 void adaptive_show_hca(struct fabric *fabric, guid_t guid, json_t *doc)
 {
-	const struct inventory *inv = fabric_services(fabric).inventory;
-	const struct inv_node *hca = inv ? inventory_find(inv, guid) : NULL;
+	const struct inv_node *hca = inventory_find(fabric_services(fabric).inventory, guid);
 
 	for (unsigned i = 1; hca && hca->columns[INV_AR_MASKS].bytes && i <= hca->nports; i++) {
 		const uint8_t *raw = masks_of(hca, i)->raw + WIRE_SL_MASKS;
@@ -319,17 +301,6 @@ static bool is_candidate(const struct inv_node *node, const struct ar_switch *ar
 	       !node->silent && !inv_node_is(node, INV_NO_SETS);
 }
 
-static struct ar_switch *ar_get(const struct inv_node *node)
-{
-	struct ar_switch **cell = ar_cell(node);
-
-	if (!*cell) {
-		*cell = mem_new(*cell);
-		**cell = (struct ar_switch){ .guid = node->guid, .row = TOPO_NONE };
-	}
-	return *cell;
-}
-
 static void take_info(struct ar_switch *ar, const uint8_t info[64])
 {
 	memcpy(ar->raw, info, WIRE_SMP_DATA);
@@ -338,8 +309,9 @@ static void take_info(struct ar_switch *ar, const uint8_t info[64])
 
 void writer_offer(struct writer *w, const struct inv_node *node, const uint8_t info[64])
 {
-	struct ar_switch *ar = ar_get(node);
+	struct ar_switch **cell = ar_cell(node), *ar = *cell ?: (*cell = mem_new(ar));
 
+	ar->guid = node->guid;
 	take_info(ar, info);
 	ar->reboots = node->reboots;
 	ar->stage = PLAIN;
@@ -368,8 +340,7 @@ bool writer_is_on(const struct writer *w, const struct inv_node *node)
 
 json_t *adaptive_choices(struct fabric *fabric, guid_t guid, uint16_t lid)
 {
-	const struct inventory *inv = fabric_services(fabric).inventory;
-	const struct inv_node *node = inv ? inventory_find(inv, guid) : NULL;
+	const struct inv_node *node = inventory_find(fabric_services(fabric).inventory, guid);
 	const struct ar_switch *ar =
 		node && node->columns[INV_AR_SWITCH].bytes ? ar_of(node) : NULL;
 	struct wire_ar_entry entry;
@@ -422,8 +393,6 @@ static void alert(struct writer *w)
 
 static void finish(struct writer *w)
 {
-	const struct fabric_view view = fabric_view(w->fabric);
-
 	AR_EACH (w, node, ar)
 		if (ar->strays)
 			ar->strays = ar->stage != ON || HAS_UNKNOWN(ar->entries, ar->nentries) ||
@@ -431,13 +400,9 @@ static void finish(struct writer *w)
 	w->phase = SETTLED;
 	w->grows = false;
 	alert(w);
-	drop_base(w);
 	if (!w->next)
 		return;
-	w->base.topo = topo_ref(w->topo);
-	tables_copy(&w->base.tables, view.tables);
-	w->base.groups = w->next;
-	drop_changes(w);
+	free(w->changes);
 	w->changes = mem_array(w->changes, w->lids->top + 1u);
 	w->nchanges = w->lids->top + 1u;
 	if (w->turned)
@@ -448,18 +413,6 @@ static void finish(struct writer *w)
 	w->turned = 0;
 	read_masks(w);
 	batch_wake(w->batch);
-}
-
-/* Once all that were asked have answered. */
-static void report_masks(struct writer *w)
-{
-	if (w->masked || w->lacking)
-		event_log_add(
-			w->services.events, LOG_NOTICE, "adaptive-routing-on", NULL,
-			json_pack("{si si}", "ports", w->masked, "refused", w->lacking),
-			"fabric: masks of packets out of order: set at %u ports, refused at %u",
-			w->masked, w->lacking);
-	w->masked = w->lacking = 0;
 }
 
 /* ---- Groups that may grow -------------------------------------------------------------------- */
@@ -482,6 +435,13 @@ static enum job_result grow(void *arg)
 		log_line(LOG_CORE, LOG_WARNING, "adaptive routing: its groups are refused: %s",
 			 w->report.first);
 		drop_next(w);
+	}
+	/* What switches hold now, and all that is on its way, is a part of what was proven. */
+	drop_base(w);
+	if (w->next) {
+		w->base.topo = topo_ref(w->topo);
+		tables_copy(&w->base.tables, view.tables);
+		w->base.groups = w->next;
 	}
 	w->phase = GROUPS;
 	w->grows = true;
@@ -538,7 +498,7 @@ void writer_programmed(struct writer *w, const struct program_result *result)
 {
 	if (result->unread || result->failed)
 		return;
-	if (w->phase == TABLES && w->changes)
+	if (w->phase == TABLES && w->nchanges)
 		begin_asks(w);
 	else if (w->phase == TABLES)
 		w->phase = SETTLED;
@@ -583,8 +543,14 @@ static void idle(void *owner)
 		begin_turns(w);
 	else if (w->phase == TURNS)
 		finish(w);
-	else if (w->phase == SETTLED)
-		report_masks(w);
+	else if (w->phase == SETTLED && (w->masked || w->lacking))
+		event_log_add(
+			w->services.events, LOG_NOTICE, "adaptive-routing-on", NULL,
+			json_pack("{si si}", "ports", w->masked, "refused", w->lacking),
+			"fabric: masks of packets out of order: set at %u ports, refused at %u",
+			w->masked, w->lacking);
+	w->masked = w->phase == SETTLED ? 0 : w->masked;
+	w->lacking = w->phase == SETTLED ? 0 : w->lacking;
 }
 
 /* ---- Read again in quiet --------------------------------------------------------------------- */
@@ -594,29 +560,22 @@ static void audit_cb(void *arg)
 {
 	struct writer *w = arg;
 	int rate = w->services.conf->audit.rate, left = rate < AUDIT_MOST ? rate : AUDIT_MOST;
-	struct inv_node *node = inventory_from(w->services.inventory, w->audited.sw);
+	uint32_t at = w->audited;
 
 	loop_timer_set(w->audit, AUDIT_US);
 	if (w->phase != SETTLED || !fabric_quiet_since_us(w->fabric))
 		return;
-	for (; node && left > 0; node = inventory_next(w->services.inventory, node)) {
-		const struct ar_switch *ar = ar_of(node);
-		uint32_t count = ar && ar->stage == ON ? ar->nentries + ar->ngroups : 0;
+	AR_EACH (w, node, ar) {
+		uint32_t count = ar->stage == ON ? ar->nentries + ar->ngroups : 0;
 
-		if (w->audited.sw != node->guid)
-			w->audited.block = 0;
-		w->audited.sw = node->guid;
-		for (; w->audited.block < count && left-- > 0; w->audited.block++)
-			if (w->audited.block < ar->nentries)
-				ar_add_job(w, JOB_ENTRIES_READ, ar->guid, w->audited.block);
+		for (; at < count && left > 0; at++, left--, w->audited++)
+			if (at < ar->nentries)
+				ar_add_job(w, JOB_ENTRIES_READ, ar->guid, at);
 			else
-				ar_add_job(w, JOB_GROUPS_READ, ar->guid,
-					   w->audited.block - ar->nentries);
-		if (w->audited.block < count)
-			return;
+				ar_add_job(w, JOB_GROUPS_READ, ar->guid, at - ar->nentries);
+		at -= at < count ? at : count;
 	}
-	w->audited.sw = node ? node->guid : 0;
-	w->audited.block = 0;
+	w->audited = left > 0 ? 0 : w->audited;
 }
 
 /* Somebody else wrote it, or the switch forgot it: all is written again, not for ever. */
@@ -642,61 +601,59 @@ static void differs(struct writer *w, const struct inv_node *node, struct ar_swi
 
 /* ---- Requests and answers -------------------------------------------------------------------- */
 
+static void encode_on(const struct writer *w, const struct ar_switch *ar, uint8_t *data)
+{
+	struct wire_ar_info info = ar->info;
+
+	memcpy(data, ar->raw, WIRE_SMP_DATA);
+	info.on = true;
+	info.fr = info.fr_able;
+	info.by_sl = SLS(w) != UINT16_MAX;
+	info.sl_mask = SLS(w);
+	if (info.by_transport_able)
+		info.transport_off = 0x5; /* UD and UC, whose packets stay in order */
+	info.group_top = ar->ngroups * 2u < info.group_cap ? ar->ngroups * 2u : info.group_cap - 1u;
+	wire_ar_info_encode(&info, data);
+}
+
 static bool make(void *owner, const struct batch_job *job, struct batch_request *r)
 {
+	static const uint16_t attributes[] = {
+		[JOB_INFO] = WIRE_ADAPTIVE_INFO,       [JOB_ON] = WIRE_ADAPTIVE_INFO,
+		[JOB_ON_READ] = WIRE_ADAPTIVE_INFO,    [JOB_GROUPS] = WIRE_AR_GROUPS,
+		[JOB_GROUPS_READ] = WIRE_AR_GROUPS,    [JOB_ENTRIES_READ] = WIRE_AR_LFT,
+		[JOB_MASKS] = WIRE_MLNX_EXT_PORT_INFO, [JOB_MASKS_SET] = WIRE_MLNX_EXT_PORT_INFO,
+	};
 	struct writer *w = owner;
 	const struct inv_node *node = inventory_find(w->services.inventory, (uintptr_t)job->object);
 	struct ar_switch *ar = node ? ar_of(node) : NULL;
-	struct wire_ar_info info;
+	bool set = job->kind == JOB_GROUPS || job->kind == JOB_ON || job->kind == JOB_MASKS_SET;
 
 	if (!node || node->gone || node->silent ||
-	    (job->kind < JOB_MASKS && (!ar || ar->stage == PLAIN)))
+	    (job->kind < JOB_MASKS && (!ar || ar->stage == PLAIN)) ||
+	    (job->kind == JOB_ON && ar->stage != READY && ar->stage != ON))
 		return false;
 	r->via.path = node->path;
 	r->via.stamp = w->services.inventory->clock;
 	r->mad.device = node->guid;
 	r->mad.urgent = job->urgent;
-	if (job->kind >= JOB_MASKS)
-		return make_masks(node, job, r);
-	r->mad.method = job->kind == JOB_GROUPS || job->kind == JOB_ON ? WIRE_SET : WIRE_GET;
-	switch ((enum request)job->kind) {
-	case JOB_GROUPS:
-	case JOB_GROUPS_READ:
+	r->mad.method = set ? WIRE_SET : WIRE_GET;
+	r->mad.attr_id = attributes[job->kind];
+	r->mad.attr_mod = job->arg;
+	if (job->kind == JOB_GROUPS || job->kind == JOB_GROUPS_READ) {
 		if (job->arg >= ar->ngroups)
 			return false;
-		r->mad.attr_id = WIRE_AR_GROUPS;
-		r->mad.attr_mod = job->arg << ar->group_bit;
-		if (job->kind == JOB_GROUPS_READ)
-			break;
-		memcpy(r->data, ar->groups[job->arg].data, WIRE_SMP_DATA);
-		ar->groups[job->arg].busy = true;
-		break;
-	case JOB_ENTRIES_READ:
-		r->mad.attr_id = WIRE_AR_LFT;
-		r->mad.attr_mod = job->arg << ar->lft_bit;
-		break;
-	case JOB_INFO:
-	case JOB_ON:
-	case JOB_ON_READ:
-		r->mad.attr_id = WIRE_ADAPTIVE_INFO;
-		if (job->kind != JOB_ON)
-			break;
-		if (ar->stage != READY && ar->stage != ON)
-			return false;
+		r->mad.attr_mod <<= ar->group_bit;
+		ar->groups[job->arg].busy |= set;
+		memcpy(r->data, ar->groups[job->arg].data, set ? WIRE_SMP_DATA : 0);
+	} else if (job->kind == JOB_ENTRIES_READ) {
+		r->mad.attr_mod <<= ar->lft_bit;
+	} else if (job->kind == JOB_ON) {
 		ar->stage = TURNING;
 		ar->was_set = false;
-		memcpy(r->data, ar->raw, WIRE_SMP_DATA);
-		info = ar->info;
-		info.on = true;
-		info.fr = info.fr_able;
-		info.by_sl = SLS(w) != UINT16_MAX;
-		info.sl_mask = SLS(w);
-		if (info.by_transport_able)
-			info.transport_off = 0x5; /* UD and UC, whose packets stay in order */
-		info.group_top =
-			ar->ngroups * 2u < info.group_cap ? ar->ngroups * 2u : info.group_cap - 1u;
-		wire_ar_info_encode(&info, r->data);
-		break;
+		encode_on(w, ar, r->data);
+	} else if (job->kind >= JOB_MASKS) {
+		memcpy(r->data, masks_of(node, job->arg)->raw, WIRE_SMP_DATA);
 	}
 	return true;
 }
@@ -787,11 +744,13 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 
 	if (answer->result != MAD_TIMEOUT)
 		inventory_path_result(w->services.inventory, &via->path, true, via->stamp);
-	if (node && job->kind >= JOB_MASKS)
-		masks_answered(w, node, job, data);
-	if (!ar || job->kind >= JOB_MASKS)
+	if (!node || (!ar && job->kind < JOB_MASKS))
 		return;
-	switch ((enum request)job->kind) {
+	switch (job->kind) {
+	case JOB_MASKS:
+	case JOB_MASKS_SET:
+		masks_answered(w, node, job, data);
+		break;
 	case JOB_GROUPS:
 	case JOB_GROUPS_READ:
 		groups_answered(w, node, ar, job, answer);
@@ -805,9 +764,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 		    job->arg < ar->nentries && ar->entries[job->arg].known)
 			differs(w, node, ar, "entries");
 		break;
-	case JOB_INFO:
-	case JOB_ON:
-	case JOB_ON_READ:
+	default:
 		info_answered(w, node, ar, job, data);
 		break;
 	}
@@ -868,7 +825,8 @@ void writer_free(struct writer *w)
 	loop_timer_free(w->audit);
 	drop_next(w);
 	drop_base(w);
-	drop_changes(w);
+	free(w->changes);
+	free(w->up);
 	topo_unref(w->topo);
 	lid_map_free(w->lids);
 	free(w);

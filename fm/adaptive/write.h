@@ -14,8 +14,10 @@
  *          new tables are written and their groups proven, then groups grow
  *   other  neither: its entries become Static ahead of the new tables, which then come in the order
  *          that is safe for them, and Free behind the proof
- * Choices are compared with those of the latest publication that was written as a whole; what came
- * between counts as well. A link that is down is no choice.
+ *   apart  neither, but each entry that keeps some of its choices leads to such entries alone: only
+ *          those that keep none do as those of "other", all else does as those of "less" or "more"
+ * Choices are compared with those of the latest publication that was proven; what came between
+ * counts as well. A link that is down is no choice.
  *
  * HCAs get the masks of SLs whose packets may come out of order: what a manager before has set
  * stays, and the SLs that use adaptive routing are added.

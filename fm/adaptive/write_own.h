@@ -13,17 +13,18 @@
 
 enum stage { PLAIN, JOINS, READY, TURNING, ON };
 enum phase { SETTLED, SHRINKS, TABLES, ASKS, GROUPS, STATES, READS, TURNS };
+/* JOB_MASKS: of an HCA, arg is its port. */
 enum request { JOB_INFO, JOB_GROUPS, JOB_GROUPS_READ, JOB_ENTRIES_READ, JOB_ON, JOB_ON_READ };
-enum { JOB_MASKS = JOB_ON_READ + 1, JOB_MASKS_SET };  /* of an HCA, arg is its port */
-enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES }; /* of a LID's choices, by `changes` */
+enum { JOB_MASKS = JOB_ON_READ + 1, JOB_MASKS_SET };
+/* Of a LID's choices, by `changes`. */
+enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES, APART = 4 | OTHER, STRAYS = 8 };
 
 struct block {
-	uint8_t data[WIRE_SMP_DATA];	  /* as it was sent last, or read */
-	uint8_t ports[WIRE_AR_LFT_BLOCK]; /* of entries */
-	bool known;			  /* acknowledged */
-	bool filled;			  /* of entries: it was sent this, or read */
-	bool busy;			  /* of groups: it was sent, and not answered */
-	bool reads;			  /* of entries: a Get is on its way */
+	uint8_t data[WIRE_SMP_DATA]; /* as it was sent last, or read */
+	bool known;		     /* acknowledged */
+	bool filled;		     /* of entries: it was sent this, or read */
+	bool busy;		     /* of groups: it was sent, and not answered */
+	bool reads;		     /* of entries: a Get is on its way */
 };
 
 struct ar_switch {
@@ -51,15 +52,13 @@ struct writer {
 	void *arg;
 	struct batch *batch;
 	struct loop_timer *patience, *audit;
-	struct { /* what was read again last */
-		guid_t sw;
-		uint32_t block; /* entries, then groups */
-	} audited;
+	uint32_t audited;	    /* of all entries and groups: those that were read again */
 	struct job *job;	    /* what takes longer; a publication ends it */
 	struct check_groups *proof; /* of its steps */
 	struct check_report report;
 	uint8_t *compared; /* changes by the rows before `row` */
 	uint32_t row;
+	struct ar_ports *up; /* by row: ports whose links are up */
 	struct program_entries entries;
 	enum phase phase;
 	const struct topo *topo; /* published, referenced */
@@ -67,11 +66,11 @@ struct writer {
 	struct ar_groups *next; /* of it; NULL = all is Static */
 	uint8_t *changes;	/* by LID */
 	uint32_t nchanges;
-	bool grows; /* GROUPS was reached since the last settled publication */
+	bool grows; /* GROUPS was reached, and the base is what is being written */
 	bool proven;
 	unsigned turned;	  /* on, since the last event */
 	unsigned masked, lacking; /* ports of HCAs whose masks were set, or were refused */
-	struct {		  /* the latest publication that was written as a whole */
+	struct {		  /* the latest publication that was written and proven */
 		const struct topo *topo;
 		struct tables tables;
 		struct ar_groups *groups; /* NULL: there is none */

@@ -461,8 +461,7 @@ static void add_differences(const struct plan *p, const struct tables *tables,
 		for (uint32_t lid = 1; lid <= p->lids->top; lid++) {
 			static const struct ar_ports none;
 			const struct ar_ports *theirs = ar_members(groups, sw, lid);
-			const struct ar_ports *ours =
-				p->groups ? ar_members(p->groups, sw, lid) : NULL;
+			const struct ar_ports *ours = ar_members(p->groups, sw, lid);
 			uint8_t port = tables_row(tables, sw)[lid];
 
 			entries += port != TABLES_NO_ROUTE;

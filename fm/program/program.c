@@ -582,7 +582,8 @@ static bool program_more(void *owner)
 			uint8_t ports[TABLES_BLOCK];
 
 			plan_content(p, sw, block, ports);
-			job.wave = program_parts(p, sw, block, ports) ?: 1;
+			if (!(job.wave = program_parts(p, sw, block, ports)))
+				continue; /* it went ahead of its round */
 		}
 
 		batch_add(p->batch, &job);

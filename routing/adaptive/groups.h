@@ -66,13 +66,22 @@ static inline unsigned ar_place(const struct ar_groups *g, uint32_t sw, uint32_t
 	return dest == TOPO_NONE ? 0 : g->entry[(size_t)sw * g->ndests + dest];
 }
 
-/* The members of that group; NULL = the entry is Static. */
+/* That group; NULL = the entry is Static, or there are no groups (NULL is fine). */
+static inline const struct ar_group *ar_group_of(const struct ar_groups *g, uint32_t sw,
+						 uint32_t lid)
+{
+	unsigned place = g ? ar_place(g, sw, lid) : 0;
+
+	return place ? &g->list[g->first[sw] + place - 1] : NULL;
+}
+
+/* The members of that group; NULL = as above. */
 static inline const struct ar_ports *ar_members(const struct ar_groups *g, uint32_t sw,
 						uint32_t lid)
 {
-	unsigned place = ar_place(g, sw, lid);
+	const struct ar_group *group = ar_group_of(g, sw, lid);
 
-	return place ? &g->list[g->first[sw] + place - 1].ports : NULL;
+	return group ? &group->ports : NULL;
 }
 
 /* ---- As text: ibdiagnet2.far ----------------------------------------------------------------- */

@@ -503,7 +503,7 @@ static void add_exit(const struct ebb_study *e, uint32_t sw, unsigned num, struc
 /* The ports to other switches by which a packet may leave. */
 static void find_exits(const struct ebb_study *e, uint32_t sw, uint16_t lid, struct exits *out)
 {
-	const struct ar_ports *members = e->groups ? ar_members(e->groups, sw, lid) : NULL;
+	const struct ar_ports *members = ar_members(e->groups, sw, lid);
 
 	out->n = 0;
 	out->rate = 0;

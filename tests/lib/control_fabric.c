@@ -20,8 +20,10 @@ json_t *fabric_status(const struct fabric *f)
 struct fabric_services fabric_services(struct fabric *f)
 {
 	static const struct conf conf;
+	static struct inventory inventory; /* nothing was swept */
 
-	return (struct fabric_services){ .conf = &conf };
+	cl_qmap_init(&inventory.nodes);
+	return (struct fabric_services){ .conf = &conf, .inventory = &inventory };
 }
 
 /* All hosts are healthy except the one that the test has set. */

@@ -12,6 +12,7 @@
 #include "fm/mad/wire_optional.h"
 #include "tests/fabric/double_own.h"
 #include "tests/lib/sm_pair.h"
+#include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
 #define TOP 1000
@@ -376,6 +377,54 @@ static void a_cut_writes_few_blocks(void **state)
 	world_fini(&w);
 }
 
+/* By switch, then LID: the entries that are held. */
+static uint32_t *held_entries(const struct world *w)
+{
+	uint32_t *held = mem_array(held, w->design->nswitches * TOP);
+
+	for (uint32_t at = 0; at < w->design->nswitches * TOP; at++) {
+		struct wire_ar_entry entry = { 0 };
+
+		double_adaptive_entry(w->hw, w->design->nodes[at / TOP].guid, at % TOP, &entry);
+		held[at] = (uint32_t)(entry.state << 24 | entry.port << 16) | entry.group;
+	}
+	return held;
+}
+
+/*
+ * A leaf loses a link to a parent. To that leaf all others lose a choice, and are written but once,
+ * with the port that they are to have; those whose only choices led by that parent move, and are
+ * Static first.
+ */
+static void what_keeps_a_choice_is_written_once(void **state)
+{
+	struct watch watch = { 0 };
+	uint32_t *before, *after, leaf;
+	unsigned differ = 0;
+	struct world w;
+
+	begin(&w, three_tiers(), 15);
+	leaf = far_leaf(&w);
+	watch.w = &w;
+	before = held_entries(&w);
+	double_on_set(w.hw, set_seen, &watch);
+	double_cut(w.hw, w.design->nodes[leaf].guid, uplink_of(w.design, leaf));
+	run_for(&w, 20 * SECOND_US);
+	double_on_set(w.hw, NULL, NULL);
+	after = held_entries(&w);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		for (uint32_t lid = 0; lid + WIRE_AR_LFT_BLOCK <= TOP; lid += WIRE_AR_LFT_BLOCK)
+			differ += memcmp(before + sw * TOP + lid, after + sw * TOP + lid,
+					 WIRE_AR_LFT_BLOCK * sizeof(*before)) != 0;
+	assert_in_range(differ, w.design->nswitches / 2, w.design->nswitches);
+	assert_in_range(watch.entries, differ, differ + differ / 3);
+	assert_int_equal(watch.loops, 0);
+	assert_on(&w, w.design->nswitches);
+	free(before);
+	free(after);
+	world_fini(&w);
+}
+
 /* Another leaf below the same switches. */
 static uint32_t sibling_of(const struct topo *t, uint32_t leaf)
 {
@@ -547,6 +596,26 @@ static void a_switch_that_boots_joins_again(void **state)
 	world_fini(&w);
 }
 
+/* Switches that had no tables are asked in quiet, and nothing else happens then. */
+static void on_a_fabric_without_tables_it_is_turned_on_in_quiet(void **state)
+{
+	struct world w;
+	char row[256];
+
+	world_init(&w, two_tiers());
+	run_for(&w, 5 * SECOND_US);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++) {
+		double_reboot(w.hw, w.design->nodes[sw].guid);
+		able(&w, sw, 8);
+	}
+	w.conf.routing.adaptive = 1;
+	packing_row(&w, 8, row);
+	assert_true(restart_with(&w, "ar_packing", row));
+	run_for(&w, 120 * SECOND_US);
+	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
 static void it_goes_away_again_with_all_tables_in_place(void **state)
 {
 	struct world w;
@@ -664,11 +733,13 @@ int main(void)
 		cmocka_unit_test(no_choice_loops_while_links_fall_and_come_back),
 		cmocka_unit_test(no_choice_loops_in_a_storm),
 		cmocka_unit_test(a_cut_writes_few_blocks),
+		cmocka_unit_test(what_keeps_a_choice_is_written_once),
 		cmocka_unit_test(no_entry_names_a_group_that_was_not_acknowledged),
 		cmocka_unit_test(the_ports_of_a_choice_are_named),
 		cmocka_unit_test(hcas_get_the_masks_of_sls_that_use_it),
 		cmocka_unit_test(with_it_off_masks_stay),
 		cmocka_unit_test(a_switch_that_boots_joins_again),
+		cmocka_unit_test(on_a_fabric_without_tables_it_is_turned_on_in_quiet),
 		cmocka_unit_test(it_goes_away_again_with_all_tables_in_place),
 		cmocka_unit_test(a_mixture_delivers_and_names_who_stays_plain),
 		cmocka_unit_test(without_a_probe_nothing_is_written),
