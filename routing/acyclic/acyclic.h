@@ -51,7 +51,7 @@ const bool *acyclic_spanning(const struct acyclic *a);
  * Finds a spanning tree of links that are up, where possible not cordoned, the turns of which close
  * no cycle with those of the tables: up[] gets by switch the port towards the first switch, 0 =
  * that one. With `to_hosts` it is the first that has hosts, and turns towards others don't count.
- * False: none was found, or the tables have a cycle.
+ * False: none was found, or the tables have a cycle. It stops in the fiber.
  */
 bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool to_hosts,
-			 uint8_t *up);
+			 uint8_t *up, struct fiber *fiber);

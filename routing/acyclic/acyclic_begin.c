@@ -435,7 +435,8 @@ void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *
 /* ---- A tree beside tables -------------------------------------------------------------------- */
 
 #define TRIES_MAX   64	      /* each from another root or by other arcs: a copy of all turns */
-#define BESIDE_WORK (1 << 24) /* steps: some tens of milliseconds, in one go */
+#define BESIDE_WORK (1 << 24) /* steps: some tens of milliseconds */
+#define ENTRY_NS    6	      /* to look at the turn of an entry */
 
 /* The best link of an arc: one that is not cordoned, or one that is up. */
 static uint8_t port_of(const struct net *n, const struct topo *t, uint32_t arc)
@@ -458,13 +459,13 @@ static uint8_t port_of(const struct net *n, const struct topo *t, uint32_t arc)
 static bool allow_turns_of(struct turns *turns, const struct topo *t, const struct tables *tables)
 {
 	const struct net *n = turns->net;
-	uint32_t *arcs = mem_array(arcs, t->nswitch_ports + 1u); /* by port: its arc, + 1 */
+	uint32_t *arcs = arena_array(n->arena, arcs, t->nswitch_ports + 1u); /* by port, + 1 */
 	bool safe = true;
 
 	for (uint32_t arc = 0; arc < n->narcs; arc++)
 		for (uint32_t i = n->first_link[arc]; i < n->first_link[arc + 1]; i++)
 			arcs[t->nodes[n->from[arc]].port0 + n->links[i]] = arc + 1;
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+	for (uint32_t sw = 0; sw < t->nswitches && safe; sw++) {
 		for (uint32_t lid = 1; lid <= tables->top && safe; lid++) {
 			unsigned out = tables_row(tables, sw)[lid];
 			uint32_t next = path_switch_at(t, sw, out), a, b;
@@ -479,29 +480,31 @@ static bool allow_turns_of(struct turns *turns, const struct topo *t, const stru
 			if (a && b && turns->state[turn_number(n, a - 1, b - 1)] != TURN_ALLOWED)
 				safe = turns_allow(turns, a - 1, b - 1);
 		}
-	free(arcs);
+		fiber_spend(n->fiber, tables->top * ENTRY_NS);
+	}
 	return safe;
 }
 
 bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool to_hosts,
-			 uint8_t *up)
+			 uint8_t *up, struct fiber *fiber)
 {
-	uint32_t *queue = mem_array(queue, t->nswitches + 1u), count = 1, first = 0;
+	uint32_t *queue, count = 1, first = 0;
 	bool *tree, safe, found = false;
 	struct turns turns, with_tree;
 	struct net n;
 
-	net_init(&n, t, NULL);
+	net_init(&n, t, fiber);
 	turns_init(&turns, &n);
-	tree = mem_array(tree, n.narcs + 1u);
+	queue = arena_array(n.arena, queue, t->nswitches + 1u);
+	tree = arena_array(n.arena, tree, n.narcs + 1u);
 
-	uint8_t *states = mem_array(states, n.narcs + 1u);
+	uint8_t *states = arena_array(n.arena, states, n.narcs + 1u);
 
 	net_read_states(&n, t, states);
 	turns.work = BESIDE_WORK;
 	safe = allow_turns_of(&turns, t, tables);
 	/* By cordoned links too where there is none without. */
-	for (uint32_t i = 0; i < 2 * TRIES_MAX && safe && !found; i++) {
+	for (uint32_t i = 0; i < 2 * TRIES_MAX && safe && !found && !fiber_hurries(fiber); i++) {
 		uint32_t root = i * (1 + n.nswitches / TRIES_MAX);
 		struct work w;
 
@@ -515,6 +518,7 @@ bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool
 		found = fit_tree(&w, root % n.nswitches, root / n.nswitches, to_hosts) ==
 			n.nswitches;
 		turns.work = with_tree.work;
+		fiber_spend(fiber, n.nturns * TURN_NS);
 		work_fini(&w);
 		turns_fini(&with_tree);
 	}
@@ -528,9 +532,6 @@ bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool
 				up[n.to[a]] = port_of(&n, t, n.back[a]);
 				queue[count++] = n.to[a];
 			}
-	free(queue);
-	free(tree);
-	free(states);
 	turns_fini(&turns);
 	arena_free(n.arena);
 	return found;

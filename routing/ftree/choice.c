@@ -187,16 +187,17 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		 const struct reach *r, uint32_t row_bytes)
 {
 	*c = (struct choice){ .g = g, .d = d, .r = r, .row_bytes = row_bytes };
-	c->never = mem_alloc_unset(r->cost_bytes, 1);
+	c->arena = arena_new();
+	c->never = arena_alloc(c->arena, r->cost_bytes, 1);
 	memset(c->never, REACH_NEVER, r->cost_bytes);
-	c->nearest.cost = mem_alloc_unset(r->cost_bytes, 1);
-	c->nearest.count = mem_alloc_unset(r->cost_bytes, 1);
-	c->nearest.last = mem_alloc_unset(r->cost_bytes, 1);
-	c->masks = mem_array_unset(c->masks, (size_t)CHOICE_WORDS * g->nswitches + 1);
-	c->slots = mem_alloc_unset(row_bytes, 1);
-	c->at_home = mem_array(c->at_home, g->nswitches + 1);
-	c->has_hosts = mem_alloc_unset(g->nswitches + 1, 1);
-	c->only_lids = mem_array_unset(c->only_lids, g->nswitches + 1);
+	c->nearest.cost = arena_alloc(c->arena, r->cost_bytes, 1);
+	c->nearest.count = arena_alloc(c->arena, r->cost_bytes, 1);
+	c->nearest.last = arena_alloc(c->arena, r->cost_bytes, 1);
+	c->masks = arena_array(c->arena, c->masks, (size_t)CHOICE_WORDS * g->nswitches + 1);
+	c->slots = arena_alloc(c->arena, row_bytes, 1);
+	c->at_home = arena_array(c->arena, c->at_home, g->nswitches + 1);
+	c->has_hosts = arena_alloc(c->arena, g->nswitches + 1, 1);
+	c->only_lids = arena_array(c->arena, c->only_lids, g->nswitches + 1);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		c->has_hosts[sw] = g->switches[sw].nhosts ? 0xff : 0;
 		c->only_lids[sw] = find_only_lids(d, sw);
@@ -216,17 +217,7 @@ void choice_fini(struct choice *c)
 		free(c->digits.sequences[level]);
 	free(c->digits.rows);
 	design_fini(&c->own_design);
-	free(c->never);
-	free(c->nearest.cost);
-	free(c->nearest.count);
-	free(c->nearest.last);
-	free(c->masks);
-	free(c->slots);
-	for (uint32_t d = 0; d < c->g->nswitches; d++)
-		free(c->at_home[d]);
-	free(c->at_home);
-	free(c->has_hosts);
-	free(c->only_lids);
+	arena_free(c->arena);
 }
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
@@ -371,7 +362,7 @@ static const struct at_home *weights_at_home(struct choice *c, uint32_t d)
 	if (own->level != c->family->level || own->nslots != c->family->nslots)
 		return NULL;
 	if (!c->at_home[d]) {
-		struct at_home *w = mem_new(w);
+		struct at_home *w = arena_array(c->arena, w, 1);
 
 		for (uint32_t r = c->d->first_run[d]; r < c->d->first_run[d + 1]; r++) {
 			const struct dest_run *run = &c->d->runs[r];

@@ -97,6 +97,7 @@ struct at_home { /* by slot: number of LIDs behind one D that have it as their h
 
 /* Candidates of one family, and its row of slots. Reused from family to family. */
 struct choice {
+	struct arena *arena; /* owns the arrays */
 	const struct graph *g;
 	const struct dests *d;
 	const struct reach *r;

@@ -87,7 +87,7 @@ static void collect_runs(struct dests *d, uint32_t nswitches)
 	uint32_t *home = mem_array_unset(home, d->top + 1u);
 	uint32_t n = find_runs(d, runs, home), *next = mem_array_unset(next, nswitches + 1);
 
-	d->runs = mem_array_unset(d->runs, n + 1);
+	d->runs = arena_array(d->arena, d->runs, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		d->first_run[home[i] + 1]++;
 	for (uint32_t sw = 0; sw < nswitches; sw++) {
@@ -155,13 +155,13 @@ static void count_numbers(struct dests *d, const struct graph *g)
 	uint32_t *place_of = arena_array(arena, place_of, g->nswitches + 1); /* + 1 */
 	uint32_t(*above)[256] = arena_array(arena, above, g->nswitches + 2); /* by place */
 
-	d->number = mem_array(d->number, UINT8_MAX + 1);
+	d->number = arena_array(d->arena, d->number, UINT8_MAX + 1);
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
 		uint32_t **number = &d->number[g->families[f].level];
 
 		if (*number)
 			continue;
-		*number = mem_alloc_unset(d->top + 1u, sizeof(**number));
+		*number = arena_array(d->arena, *number, d->top + 1u);
 		for (uint32_t lid = 1; lid <= d->top; lid++)
 			(*number)[lid] = d->order[lid] / g->families[f].pitch;
 	}
@@ -196,18 +196,18 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 {
 	struct numbering n = { .g = g, .classes = params->classes };
 
-	*d = (struct dests){ .top = lids->top };
-	d->sw = mem_array_unset(d->sw, d->top + 1u);
-	d->order = mem_array_unset(d->order, d->top + 1u);
-	d->port = mem_array(d->port, d->top + 1u);
-	d->first_run = mem_array(d->first_run, g->nswitches + 1u);
+	*d = (struct dests){ .top = lids->top, .arena = arena_new() };
+	d->sw = arena_array(d->arena, d->sw, d->top + 1u);
+	d->order = arena_array(d->arena, d->order, d->top + 1u);
+	d->port = arena_array(d->arena, d->port, d->top + 1u);
+	d->first_run = arena_array(d->arena, d->first_run, g->nswitches + 1u);
 	memset(d->sw, 0xff, (d->top + 1u) * sizeof(*d->sw));
 	if (params->classes)
 		place_hosts_in_order(d, &n, lids);
 	else
 		place_hosts(d, &n, lids, !lids->lmc);
 	if (g->nspecials)
-		d->special = mem_array(d->special, d->top + 1u);
+		d->special = arena_array(d->arena, d->special, d->top + 1u);
 
 	/*
 	 * What is no host has numbers above those of hosts: switches' own LIDs, then aggregation
@@ -240,15 +240,7 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 
 void dests_fini(struct dests *d)
 {
-	free(d->sw);
-	free(d->order);
-	free(d->special);
-	free(d->port);
-	free(d->first_run);
-	free(d->runs);
-	for (unsigned level = 0; d->number && level <= UINT8_MAX; level++)
-		free(d->number[level]);
-	free(d->number);
+	arena_free(d->arena);
 }
 
 /* ---- Reach ----------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ struct dest_run { /* consecutive LIDs behind one switch */
 	uint16_t lid, count;
 };
 struct dests {
+	struct arena *arena; /* owns the arrays */
 	uint16_t top;
 	uint32_t *sw;	 /* by LID: destination switch, TOPO_NONE = unused */
 	uint32_t *order; /* by LID: topological number */

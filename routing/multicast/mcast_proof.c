@@ -317,21 +317,18 @@ bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
 		      const struct mcast_tree *tree, char *err, size_t err_size)
 {
 	struct judge j = { .t = t, .group = group, .tree = tree, .err = err, .err_size = err_size };
+	struct arena *arena = arena_new();
 
 	j.tables_known = mcast_tables_known(t);
-	j.hop_of = mem_array(j.hop_of, t->nswitches);
-	j.part = mem_array(j.part, tree->nhops);
-	j.above = mem_array(j.above, tree->nhops);
-	j.receivers = mem_array(j.receivers, tree->nhops);
-	j.member = mem_array(j.member, tree->nhops);
+	j.hop_of = arena_array(arena, j.hop_of, t->nswitches);
+	j.part = arena_array(arena, j.part, tree->nhops);
+	j.above = arena_array(arena, j.above, tree->nhops);
+	j.receivers = arena_array(arena, j.receivers, tree->nhops);
+	j.member = arena_array(arena, j.member, tree->nhops);
 
 	bool right = judge_all(&j);
 
-	free(j.hop_of);
-	free(j.part);
-	free(j.above);
-	free(j.receivers);
-	free(j.member);
+	arena_free(arena);
 	return right;
 }
 

@@ -53,12 +53,13 @@
 /* Where changes go by trees: a bound of order.h, and tables that are soon written once a tree. */
 #define DARK_SHARE  2
 #define TREES_BYTES (1u << 20)
+#define LEADS_UP_NS 4 /* to look at a switch */
 
 /*
  * The first rounds are tried; whether the older tables have loops by themselves; then candidates
- * for the next round, or what it fills.
+ * for the next round, or what it fills; trees are looked for, and block numbers go by them.
  */
-enum phase { FIRST, ALONE, WHOLE, PARTS, ENTRIES, FILL, COLUMNS };
+enum phase { FIRST, ALONE, WHOLE, PARTS, ENTRIES, FILL, TREES, COLUMNS };
 
 /*
  * An order from its parts (see order.h), in calls of a few milliseconds: the rounds of each column
@@ -67,6 +68,7 @@ enum phase { FIRST, ALONE, WHOLE, PARTS, ENTRIES, FILL, COLUMNS };
  * first.
  */
 struct order_making {
+	struct arena *arena; /* owns what the search for rounds works on */
 	struct order_work w;
 	struct order out;
 	struct order_beyond beyond;
@@ -81,7 +83,8 @@ struct order_making {
 	uint32_t nnow;
 	struct order_step *done; /* round by round */
 	uint32_t *first, ndone, nrounds, drained, trials_left;
-	uint32_t most; /* LIDs of hosts that may be empty at a time */
+	uint32_t most;	     /* LIDs of hosts that may be empty at a time */
+	struct fiber *fiber; /* of TREES */
 	enum phase phase;
 	uint32_t at;	   /* in todo; COLUMNS: in the trees' blocks, then the new tables' */
 	uint64_t left, in; /* of the entries of todo[at]: not looked at yet, among the candidates */
@@ -89,6 +92,7 @@ struct order_making {
 	struct order_work part;	   /* what it tries: the candidates as blocks */
 	struct order_block *blocks;
 	uint8_t *contents;
+	uint32_t *tried; /* by switch and block: its last candidate, + 1; 0 between trials */
 };
 
 static uint8_t *block_of(const struct tables *t, const struct order_step *step)
@@ -219,12 +223,10 @@ static void trial_begin(struct order_making *s)
 	s->trials_left -= s->trials_left > 0;
 	mem_zero(s->guilty, s->nnow);
 
-	uint32_t *last = mem_array(last, s->w.t->nswitches * s->w.nblocks + 1u);
-
 	/* Several steps of one block are tried as one: each has the entries of all. */
 	for (uint32_t i = 0; i < 2 * s->nnow; i++) {
 		const struct order_step *step = &s->now[i % s->nnow];
-		uint32_t *at = &last[step->sw * s->w.nblocks + step->block];
+		uint32_t *at = &s->tried[step->sw * s->w.nblocks + step->block];
 		uint8_t *block = s->contents + (size_t)(i % s->nnow) * TABLES_BLOCK;
 
 		memmove(block,
@@ -235,7 +237,8 @@ static void trial_begin(struct order_making *s)
 		*at = i % s->nnow + 1;
 		s->blocks[i % s->nnow] = (struct order_block){ step->sw, step->block, block };
 	}
-	free(last);
+	for (uint32_t i = 0; i < s->nnow; i++)
+		s->tried[s->now[i].sw * s->w.nblocks + s->now[i].block] = 0;
 	order_work_init(&s->part, s->w.t, &s->mix, s->blocks, s->nnow);
 	s->trial = order_trial_begin(&s->part, ORDER_TO, s->guilty, &s->beyond);
 }
@@ -301,7 +304,7 @@ static void add_trees_to(struct order_making *s, const uint8_t *last)
 	bool *met = mem_array(met, t->nswitches);
 	uint8_t *new = s->out.trees;
 
-	while (memcmp(new, last, t->nswitches)) {
+	while (memcmp(new, last, t->nswitches) && !fiber_hurries(s->fiber)) {
 		new = add_tree(s);
 
 		const uint8_t *old = new - t->nswitches;
@@ -312,6 +315,7 @@ static void add_trees_to(struct order_making *s, const uint8_t *last)
 			if (old[sw] != last[sw] &&
 			    !leads_up(t, old, new, parent_of(t, last, sw), sw, met))
 				new[sw] = last[sw];
+			fiber_spend(s->fiber, t->nswitches * LEADS_UP_NS);
 		}
 	}
 	free(met);
@@ -380,8 +384,8 @@ static bool find_trees(struct order_making *s, bool to_hosts)
 			if (!(s->others[lid / TABLES_BLOCK] >> lid % TABLES_BLOCK & 1))
 				tables_row(&newer, sw)[lid] = tables_row(&s->mix, sw)[lid] =
 					TABLES_NO_ROUTE;
-	found = acyclic_tree_beside(t, &s->mix, to_hosts, add_tree(s)) &&
-		acyclic_tree_beside(t, &newer, to_hosts, last);
+	found = acyclic_tree_beside(t, &s->mix, to_hosts, add_tree(s), s->fiber) &&
+		acyclic_tree_beside(t, &newer, to_hosts, last, s->fiber);
 	if (found)
 		add_trees_to(s, last);
 	else
@@ -392,22 +396,23 @@ static bool find_trees(struct order_making *s, bool to_hosts)
 	return found;
 }
 
-/* The change goes by trees from its beginning. False: none agree with both tables. */
-static bool columns_begin(struct order_making *s)
+/* The change goes by trees from its beginning, if some agree with both tables. */
+static void columns_begin(void *arg)
 {
+	struct order_making *s = arg;
+
 	find_homes(s);
 	if (find_trees(s, false)) {
 		memset(s->others, 0xff, s->w.nblocks * sizeof(*s->others));
 	} else if (!find_trees(s, true)) {
 		for (uint32_t i = 0; i < s->ndone; i++)
 			step_write(s, &s->done[i], block_of(&s->mix, &s->done[i]));
-		return false;
+		return;
 	}
-	s->now = mem_array_resize(s->now, s->w.t->nswitches);
+	s->now = arena_array(s->arena, s->now, s->w.t->nswitches);
 	s->phase = COLUMNS;
 	s->at = s->ndone = s->nrounds = s->drained = 0;
 	s->out.most = TABLES_BLOCK;
-	return true;
 }
 
 /*
@@ -525,8 +530,12 @@ static bool empty_or_fill(struct order_making *s)
  */
 static bool tried_to_fill(struct order_making *s, bool safe)
 {
-	if (!safe && may_go_by_trees(s) && columns_begin(s))
+	if (!safe && may_go_by_trees(s)) {
+		s->phase = TREES;
+		s->fiber = fiber_new();
+		fiber_start(s->fiber, columns_begin, s);
 		return true;
+	}
 	if (safe || !any_of(i, 0, s->ntodo, !s->todo[i].emptied)) {
 		s->most = TABLES_BLOCK;
 		return round_end(s);
@@ -672,13 +681,14 @@ static bool tried_first_rounds(struct order_making *s, bool safe)
 	if (safe)
 		return false;
 	s->ntodo = s->out.nsteps;
-	s->todo = mem_array_unset(s->todo, 2 * s->ntodo + 1u);
+	s->todo = arena_array(s->arena, s->todo, 2 * s->ntodo + 1u);
 	mem_copy(s->todo, s->out.steps, s->ntodo);
 	s->trials_left = TRIALS_MIN + (trials < TRIALS_MAX ? (uint32_t)trials : TRIALS_MAX);
-	s->now = mem_array(s->now, 2 * s->ntodo + 1u);
-	s->guilty = mem_array(s->guilty, 2 * s->ntodo + 1u);
-	s->others = mem_array(s->others, 2 * s->w.nblocks);
-	s->lit = mem_array(s->lit, s->w.nblocks);
+	s->now = arena_array(s->arena, s->now, 2 * s->ntodo + 1u);
+	s->guilty = arena_array(s->arena, s->guilty, 2 * s->ntodo + 1u);
+	s->others = arena_array(s->arena, s->others, 2 * s->w.nblocks);
+	s->lit = arena_array(s->arena, s->lit, s->w.nblocks);
+	s->tried = arena_array(s->arena, s->tried, s->w.t->nswitches * s->w.nblocks + 1u);
 	for (uint32_t i = 0; i < s->w.nunits; i++) {
 		const struct order_unit *u = &s->w.units[i];
 		unsigned bit;
@@ -699,6 +709,7 @@ struct order_making *order_begin(const struct topo *t, const struct tables *newe
 
 	s->beyond.proof = *proof;
 	s->most = TABLES_BLOCK;
+	s->arena = arena_new();
 	order_work_init(&s->w, t, newer, changed, count);
 	s->columns = order_columns_begin(&s->w, &s->out);
 	return s;
@@ -716,7 +727,11 @@ bool order_go(struct order_making *s)
 		s->trial = order_trial_begin(&s->w, ORDER_FROM, NULL, &s->beyond);
 		return true;
 	}
-	if (!s->trial) {
+	if (s->phase == TREES) {
+		if (fiber_go(s->fiber))
+			return true;
+		more = s->phase == COLUMNS || tried_to_fill(s, false);
+	} else if (!s->trial) {
 		more = s->phase == COLUMNS   ? next_column(s)
 		       : s->phase == ENTRIES ? collect_entries(s)
 					     : collect_steps(s);
@@ -759,15 +774,16 @@ void order_drop(struct order_making *s)
 {
 	if (!s)
 		return;
+	if (s->phase == TREES)
+		fiber_hurry(s->fiber);
+	while (s->phase == TREES && fiber_go(s->fiber))
+		;
+	fiber_free(s->fiber);
 	order_fini(&s->out);
 	order_columns_end(s->columns);
 	if (s->trial)
 		trial_end(s);
-	free(s->todo);
-	free(s->now);
-	free(s->guilty);
-	free(s->others);
-	free(s->lit);
+	arena_free(s->arena);
 	free(s->done);
 	free(s->first);
 	tables_fini(&s->mix);

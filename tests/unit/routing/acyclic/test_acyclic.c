@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
+#include "routing/acyclic/acyclic.h"
 #include "routing/path.h"
 #include "routing/proof/check.h"
 #include "routing/report/report.h"
@@ -472,6 +473,45 @@ static void transit_keeps_off_cordons(void **state)
 	topo_unref(t);
 }
 
+struct search {
+	const struct topo *t;
+	const struct tables *tables;
+	struct fiber *fiber;
+	uint8_t *up;
+	bool found;
+};
+
+static void search_tree(void *arg)
+{
+	struct search *s = arg;
+
+	s->found = acyclic_tree_beside(s->t, s->tables, false, s->up, s->fiber);
+}
+
+/* 128 tries, none of which finds one: many steps, or two where it hurries. */
+static void a_tree_beside_tables_is_looked_for_in_steps(void **state)
+{
+	char *words[] = { "torus", "6,6,6" }, err[128];
+	struct topo *t = generate_parse(2, words, err, sizeof(err));
+	struct routed r = { .t = t, .lids = lid_plan(t, NULL, 0), .route = route_new() };
+	struct search s = { t, &r.tables, fiber_new(), mem_array(s.up, t->nswitches), false };
+
+	assert_int_equal(route_compute(r.route, t, r.lids, NULL, &r.tables), 0);
+	for (unsigned hurried = 0; hurried < 2; hurried++) {
+		unsigned steps = 1;
+
+		fiber_start(s.fiber, search_tree, &s);
+		for (; fiber_go(s.fiber); steps++)
+			if (hurried)
+				fiber_hurry(s.fiber);
+		assert_true(hurried ? steps == 2 : steps > 10);
+	}
+	fiber_free(s.fiber);
+	free(s.up);
+	routed_fini(&r);
+	topo_unref(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -483,6 +523,7 @@ int main(void)
 		cmocka_unit_test(a_cut_moves_few_entries_of_a_broken_tree),
 		cmocka_unit_test(tables_follow_from_snapshot_and_lids),
 		cmocka_unit_test(transit_keeps_off_cordons),
+		cmocka_unit_test(a_tree_beside_tables_is_looked_for_in_steps),
 	};
 
 	return cmocka_run_group_tests_name("acyclic", tests, NULL, NULL);

@@ -680,6 +680,37 @@ static void cables_that_are_new_to_a_fabric_that_is_no_tree_close_no_circle(void
 	assert_in_range(tally.most, 0, TABLES_BLOCK);
 }
 
+static void an_order_that_is_dropped_leaves_nothing_behind(void **state)
+{
+	char err[128], *cube[] = { "hypercube", "4", "--hosts", "6" };
+	struct topo *design = generate_parse(4, cube, err, sizeof(err));
+	struct topo *before = damage_remove(design, 6, 3);
+	struct lid_map *lids = lid_plan(design, NULL, 0);
+	struct tables old = { 0 }, new = { 0 };
+	struct order_block *blocks;
+	unsigned steps = 1;
+
+	tables_for(before, lids, &old);
+	tables_for(design, lids, &new);
+	uint32_t count = order_compare(&old, &new, &blocks);
+
+	for (bool more = true; more; steps += 1 + steps / 4) {
+		struct order_making *m =
+			order_begin(design, &new, blocks, count, &(struct order_proof){ 0 });
+
+		for (unsigned i = 0; i < steps && more; i++)
+			more = order_go(m);
+		order_drop(m);
+	}
+	assert_true(steps > 100);
+	free(blocks);
+	tables_fini(&old);
+	tables_fini(&new);
+	lid_map_free(lids);
+	topo_unref(design);
+	topo_unref(before);
+}
+
 static void walk_behind_another_manager(struct topo *cut, const struct lid_map *lids, bool minhop,
 					uint32_t root, uint64_t seed, struct tally *tally)
 {
@@ -791,6 +822,7 @@ int main(void)
 		cmocka_unit_test(tables_of_another_manager_go_without_a_circle_of_old_and_new),
 		cmocka_unit_test(tables_from_any_root_go_without_a_circle_of_old_and_new),
 		cmocka_unit_test(cables_of_fabrics_that_are_no_trees_fail_without_a_circle),
+		cmocka_unit_test(an_order_that_is_dropped_leaves_nothing_behind),
 		cmocka_unit_test(where_no_tree_agrees_more_lids_are_emptied_at_a_time),
 		cmocka_unit_test(cables_that_are_new_to_a_fabric_that_is_no_tree_close_no_circle),
 		cmocka_unit_test(a_ring_that_turns_is_drained_and_never_deadlocks),
