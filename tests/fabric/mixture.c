@@ -4,12 +4,14 @@
  * another waits for it: each such pair is counted by LIDs, and a cycle has one in it that was not
  * there before the write.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tests/fabric/mixture.h"
 #include "tests/fabric/plain_judge.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 
 static enum plain_end follow(const struct mixture *m, const struct tables *tables, uint32_t sw,
 			     uint32_t lid)
@@ -156,7 +158,8 @@ void mixture_link(struct mixture *m, uint32_t port, bool active)
 
 void mixture_goes_by(struct mixture *m, const struct tables *between)
 {
-	m->between = between;
+	assert(m->nbetween < MIXTURE_BETWEEN);
+	m->between[m->nbetween++] = between;
 }
 
 void mixture_fini(struct mixture *m)
@@ -198,7 +201,7 @@ static bool works_throughout(const struct mixture *m, uint32_t sw, uint32_t lid)
 {
 	return follow(m, m->older, sw, lid) == PLAIN_ARRIVES && !was_dark(m, sw, lid) &&
 	       follow(m, m->newer, sw, lid) == PLAIN_ARRIVES &&
-	       (!m->between || follow(m, m->between, sw, lid) == PLAIN_ARRIVES);
+	       !any_of(i, 0, m->nbetween, follow(m, m->between[i], sw, lid) != PLAIN_ARRIVES);
 }
 
 /* At the LID's first write. */

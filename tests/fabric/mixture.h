@@ -12,12 +12,16 @@
 #include "routing/tables.h"
 #include "topology/snapshot/topo.h"
 
+#define MIXTURE_BETWEEN 16
+
 struct mixture {
 	const struct topo *topo; /* with the cables as they are now */
 	const struct lid_map *lids;
 	struct tables now;
-	const struct tables *older, *newer, *between; /* NULL = none */
-	bool *known;				      /* by LID: what is owed */
+	const struct tables *older, *newer;
+	const struct tables *between[MIXTURE_BETWEEN];
+	unsigned nbetween;
+	bool *known;		   /* by LID: what is owed */
 	bool *owed;		   /* by switch and LID: works before and after */
 	bool *excused;		   /* by LID: the order says that it goes dark for a time */
 	bool hosts_owed;	   /* and nothing else: what management uses was drained */
@@ -41,7 +45,10 @@ struct mixture {
 /* All is borrowed until the end. */
 void mixture_init(struct mixture *m, const struct topo *t, const struct lid_map *lids,
 		  const struct tables *older, const struct tables *newer);
-/* Others were wanted on the way, before the first write: nobody is owed what these do not give. */
+/*
+ * Before the first write: others were wanted on the way, up to MIXTURE_BETWEEN in turn. Nobody is
+ * owed what these do not give.
+ */
 void mixture_goes_by(struct mixture *m, const struct tables *between);
 void mixture_fini(struct mixture *m);
 

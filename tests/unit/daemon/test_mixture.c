@@ -2,7 +2,8 @@
 /*
  * The whole daemon on the fabric double, with every write to a forwarding table and to a port
  * recorded: the mixture that the switches hold after each of them is judged by the cables as they
- * are then, and by the states of both ends of each. SEEDS=n plays n mixtures a fabric, from FIRST=n
+ * are then, and by the states of both ends of each. Where several cables come or go at once, tables
+ * are wanted on the way that know some of them. SEEDS=n plays n mixtures a fabric, from FIRST=n
  * on, FABRIC="pgft 2 8,6 1,4 1,2" this fabric alone.
  */
 #include <setjmp.h>
@@ -37,7 +38,10 @@ struct played {
 	bool *dark;	 /* by port of the design: links between switches that are not Active */
 	unsigned judged, most_gone, cycles; /* writes; as in struct mixture */
 	unsigned told;			    /* LIDs that the events told of */
-	uint32_t salt;			    /* of other managers' tables */
+	bool several;			    /* cables at once */
+	struct tables between[MIXTURE_BETWEEN];
+	unsigned nbetween;
+	uint32_t salt; /* of other managers' tables */
 };
 
 static bool is_active(const struct world *w, guid_t guid, unsigned num)
@@ -55,6 +59,17 @@ static bool is_between_switches(const struct topo *t, uint32_t node, unsigned nu
 	const struct topo_port *peer = num ? topo_peer(t, topo_port(t, node, num)) : NULL;
 
 	return node < t->nswitches && peer && peer->node < t->nswitches;
+}
+
+static void note_wanted(struct played *p)
+{
+	const struct tables *wanted = fabric_tables(p->w.fabric);
+	size_t bytes = (size_t)wanted->nswitches * wanted->stride;
+
+	if (p->nbetween && !memcmp(wanted->lft, p->between[p->nbetween - 1].lft, bytes))
+		return;
+	assert_true(p->nbetween < MIXTURE_BETWEEN);
+	tables_copy(&p->between[p->nbetween++], wanted);
 }
 
 static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
@@ -77,6 +92,8 @@ static void set_cb(void *arg, guid_t node, uint16_t attr, uint32_t mod)
 		record->active = is_active(&p->w, node, mod);
 		return;
 	}
+	if (p->several)
+		note_wanted(p);
 	for (uint32_t i = 0; i < TABLES_BLOCK; i++)
 		record->entries[i] = double_lft(p->w.hw, node, (uint16_t)(mod * TABLES_BLOCK + i));
 }
@@ -93,6 +110,8 @@ static void played_fini(struct played *p)
 	free(p->dark);
 	world_fini(&p->w);
 	tables_fini(&p->before);
+	for (unsigned i = 0; i < MIXTURE_BETWEEN; i++)
+		tables_fini(&p->between[i]);
 	free(p->records);
 }
 
@@ -165,7 +184,7 @@ static void judge_from_here(struct played *p)
 			p->dark[port] = !is_active(&p->w, t->nodes[t->ports[port].node].guid,
 						   t->ports[port].num);
 	tables_held(&p->w, fabric_tables(p->w.fabric)->top, &p->before);
-	p->nrecords = 0;
+	p->nrecords = p->nbetween = 0;
 }
 
 /*
@@ -184,6 +203,8 @@ static void judge(struct played *p, const char *what)
 	mix.gone_allowed = p->may_go;
 	mix.hosts_owed = !p->may_go && lids_told(w) > p->told;
 	mix.cycles_allowed = p->may_cycle ? UINT32_MAX : 0;
+	for (unsigned i = 0; i < p->nbetween; i++)
+		mixture_goes_by(&mix, &p->between[i]);
 	for (uint32_t port = 0; port < w->design->nports; port++)
 		if (p->dark[port] && t->ports[port_known_as(w, port)].peer != TOPO_NONE)
 			mixture_link_dark(&mix, port_known_as(w, port));
@@ -377,6 +398,7 @@ static void plays(struct played *p, uint64_t *seed)
 		p->may_go =
 			p->tree && p->w.conf.routing.engine != CONF_UPDN_ROOT ? 0 : TABLES_BLOCK;
 		p->may_cycle = kind == 5 && p->detours;
+		p->several = kind == 1 || kind == 2;
 		if (kind == 8) {
 			starts_on(p, damage_random(seed) % 2, seed);
 			h.cordoned = (struct cable){ 0 }; /* with the state */
