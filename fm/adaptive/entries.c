@@ -222,7 +222,7 @@ static void plan_entry(const struct writer *w, const struct ar_switch *ar, uint3
 {
 	const struct ar_group *wanted = ar_group_of(w->next, ar->row, lid);
 	unsigned change = lid < w->nchanges ? w->changes[lid] : OTHER, port;
-	bool apart = change == APART;
+	bool apart = change >= APART;
 	struct wire_ar_entry held;
 
 	if (w->phase >= STATES && wanted && is_ready(w, ar, wanted)) {
@@ -230,6 +230,8 @@ static void plan_entry(const struct writer *w, const struct ar_switch *ar, uint3
 		entry->group = wanted->id;
 	}
 	if (w->phase >= STATES || !w->next)
+		return;
+	if (apart && w->moves[(change - APART) * w->topo->nswitches + ar->row])
 		return;
 	change = apart ? change_of(w, ar->row, lid).kind : change;
 	if (change == OTHER || !ar_held_entry(ar, lid, &held) || held.state != WIRE_AR_FREE)
@@ -469,45 +471,55 @@ static void compare_row(const struct writer *w, const struct tables *tables, uin
 	}
 }
 
-#define APART_MOST 128 /* LIDs: some milliseconds */
-
 /*
- * LIDs, in place as the base has them, of which no entry that keeps some of its choices leads to
- * one that keeps none: those that keep some need not become Static while the others move.
+ * Who moves: entries of the LID that keep none of their choices, and those that lead to one that
+ * moves by what they keep.
  */
-static void find_apart(const struct writer *w, uint8_t *changes)
+static void find_moves(const struct writer *w, uint32_t lid, struct ar_ports *kept, bool *moves)
 {
-	uint32_t n = w->topo->nswitches, top = w->lids->top;
+	uint32_t n = w->topo->nswitches;
+	bool again = true;
+
+	for (uint32_t row = 0; row < n; row++) {
+		struct change c = change_of(w, row, lid);
+
+		moves[row] = c.kind == OTHER;
+		kept[row] = c.kind & GAINS && ar_group_of(w->next, row, lid) ? c.from : c.to;
+	}
+	while (again) {
+		again = false;
+		for (uint32_t at = 0; at < 4 * n; at++) {
+			uint64_t left = moves[at / 4] ? 0 : kept[at / 4].word[at % 4];
+
+			for (; left; left &= left - 1) {
+				unsigned num = at % 4 * 64 + __builtin_ctzll(left);
+				const struct topo_port *peer =
+					topo_peer(w->topo, topo_port(w->topo, at / 4, num));
+
+				if (peer && peer->node < n && moves[peer->node])
+					again = moves[at / 4] = true;
+			}
+		}
+	}
+}
+
+/* LIDs, in place as the base has them, of which some entries need not become Static. */
+static void find_apart(struct writer *w, uint8_t *changes)
+{
+	uint32_t n = w->topo->nswitches;
 	struct ar_ports *kept = mem_array(kept, n + 1);
-	bool *moves = mem_array(moves, n + 1);
 	unsigned count = 0;
 
-	for (uint32_t lid = 1; lid <= top; lid++)
-		count += changes[lid] == OTHER;
-	for (uint32_t lid = 1; lid <= top; lid++) {
-		bool apart = changes[lid] == OTHER && count <= APART_MOST &&
+	w->moves = mem_array_resize(w->moves, APART_MOST * n + 1);
+	for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
+		bool apart = changes[lid] == OTHER && count < APART_MOST &&
 			     !(lid < w->nchanges && w->changes[lid]);
 
-		for (uint32_t row = 0; apart && row < n; row++) {
-			struct change c = change_of(w, row, lid);
-
-			moves[row] = c.kind == OTHER;
-			kept[row] =
-				c.kind & GAINS && ar_group_of(w->next, row, lid) ? c.from : c.to;
-		}
-		for (uint32_t row = 0; apart && row < n; row++)
-			for (unsigned num = 1;
-			     apart && !moves[row] && num <= w->topo->nodes[row].nports; num++) {
-				const struct topo_port *peer =
-					topo_peer(w->topo, topo_port(w->topo, row, num));
-
-				apart = !(ar_has(&kept[row], num) && peer->node < n &&
-					  moves[peer->node]);
-			}
-		changes[lid] = apart ? APART : changes[lid] & OTHER;
+		changes[lid] = apart ? APART + count : changes[lid] & OTHER;
+		if (apart)
+			find_moves(w, lid, kept, w->moves + count++ * n);
 	}
 	free(kept);
-	free(moves);
 }
 
 #define LIDS_A_CALL (1u << 19) /* of switches' rows: some milliseconds */
@@ -527,9 +539,9 @@ bool ar_compare_go(struct writer *w, const struct tables *tables)
 			unsigned was = lid < w->nchanges ? w->changes[lid] : 0;
 
 			w->compared[lid] = !w->base.groups || !w->next ? OTHER
-					   : !w->grows		       ? was & OTHER
-					   : was == LOSES	       ? OTHER
-								       : 0;
+					   : w->grows		       ? (was == LOSES ? OTHER : 0)
+					   : was >= APART	       ? OTHER
+								       : was;
 		}
 	}
 	for (; left && w->row < w->topo->nswitches; left--)

@@ -10,7 +10,7 @@
  *   GROUPS   the groups are proven, written and read back
  *   STATES   program writes the entries
  *   READS    entries of who joins are read back
- *   TURNS    it is turned on, and read back
+ *   TURNS    it is turned on, and read back; behind it masks of HCAs are read, and set
  *
  * From ASKS on nothing waits for it: another publication begins with SHRINKS again.
  */
@@ -242,8 +242,7 @@ static void masks_answered(struct writer *w, const struct inv_node *node,
 	uint32_t more = lacks(w, masks);
 
 	masks->state = data && !more ? HOLDS : LACKS;
-	w->masked += masks->state == HOLDS && job->kind == JOB_MASKS_SET;
-	w->lacking += masks->state == LACKS && (!data || job->kind == JOB_MASKS_SET);
+	w->masked[masks->state == LACKS] += !data || job->kind == JOB_MASKS_SET;
 	if (!data || job->kind == JOB_MASKS_SET || !more)
 		return;
 	wire_put(masks->raw + WIRE_SL_MASKS, 4, wire_get(masks->raw + WIRE_SL_MASKS, 4) | more);
@@ -543,14 +542,14 @@ static void idle(void *owner)
 		begin_turns(w);
 	else if (w->phase == TURNS)
 		finish(w);
-	else if (w->phase == SETTLED && (w->masked || w->lacking))
+	else if (w->phase == SETTLED && (w->masked[0] || w->masked[1]))
 		event_log_add(
 			w->services.events, LOG_NOTICE, "adaptive-routing-on", NULL,
-			json_pack("{si si}", "ports", w->masked, "refused", w->lacking),
+			json_pack("{si si}", "ports", w->masked[0], "refused", w->masked[1]),
 			"fabric: masks of packets out of order: set at %u ports, refused at %u",
-			w->masked, w->lacking);
-	w->masked = w->phase == SETTLED ? 0 : w->masked;
-	w->lacking = w->phase == SETTLED ? 0 : w->lacking;
+			w->masked[0], w->masked[1]);
+	if (w->phase == SETTLED)
+		w->masked[0] = w->masked[1] = 0;
 }
 
 /* ---- Read again in quiet --------------------------------------------------------------------- */
@@ -827,6 +826,7 @@ void writer_free(struct writer *w)
 	drop_base(w);
 	free(w->changes);
 	free(w->up);
+	free(w->moves);
 	topo_unref(w->topo);
 	lid_map_free(w->lids);
 	free(w);

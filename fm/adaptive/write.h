@@ -14,8 +14,8 @@
  *          new tables are written and their groups proven, then groups grow
  *   other  neither: its entries become Static ahead of the new tables, which then come in the order
  *          that is safe for them, and Free behind the proof
- *   apart  neither, but each entry that keeps some of its choices leads to such entries alone: only
- *          those that keep none do as those of "other", all else does as those of "less" or "more"
+ *   apart  the same, of few LIDs: entries that keep some of their choices, and lead by these to
+ *          such entries alone, do as those of "less" or "more"
  * Choices are compared with those of the latest publication that was proven; what came between
  * counts as well. A link that is down is no choice.
  *

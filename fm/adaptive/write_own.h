@@ -17,7 +17,8 @@ enum phase { SETTLED, SHRINKS, TABLES, ASKS, GROUPS, STATES, READS, TURNS };
 enum request { JOB_INFO, JOB_GROUPS, JOB_GROUPS_READ, JOB_ENTRIES_READ, JOB_ON, JOB_ON_READ };
 enum { JOB_MASKS = JOB_ON_READ + 1, JOB_MASKS_SET };
 /* Of a LID's choices, by `changes`. */
-enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES, APART = 4 | OTHER, STRAYS = 8 };
+enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES, STRAYS = 4, APART = 8 };
+#define APART_MOST 40 /* LIDs, numbered from APART on: a few milliseconds */
 
 struct block {
 	uint8_t data[WIRE_SMP_DATA]; /* as it was sent last, or read */
@@ -59,6 +60,7 @@ struct writer {
 	uint8_t *compared; /* changes by the rows before `row` */
 	uint32_t row;
 	struct ar_ports *up; /* by row: ports whose links are up */
+	bool *moves;	     /* by number of a LID that is apart, then row */
 	struct program_entries entries;
 	enum phase phase;
 	const struct topo *topo; /* published, referenced */
@@ -68,9 +70,9 @@ struct writer {
 	uint32_t nchanges;
 	bool grows; /* GROUPS was reached, and the base is what is being written */
 	bool proven;
-	unsigned turned;	  /* on, since the last event */
-	unsigned masked, lacking; /* ports of HCAs whose masks were set, or were refused */
-	struct {		  /* the latest publication that was written and proven */
+	unsigned turned;    /* on, since the last event */
+	unsigned masked[2]; /* ports of HCAs whose masks were set, and were refused */
+	struct {	    /* the latest publication that was written and proven */
 		const struct topo *topo;
 		struct tables tables;
 		struct ar_groups *groups; /* NULL: there is none */
