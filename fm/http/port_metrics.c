@@ -227,18 +227,10 @@ static void line_done(struct port_metrics *m, char *end)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static bool celsius_value(const struct port_metrics *m, const struct topo_port *port,
-			  uint64_t *value)
-{
-	double celsius = m->source.celsius(m->source.arg, m->topo->nodes[m->node].guid, port->num);
-
-	*value = celsius > 0 ? (uint64_t)lround(celsius) : 0;
-	return !isnan(celsius);
-}
-
 /* False: this port has no such series. */
 static bool value_of(struct port_metrics *m, const struct topo_port *port, uint64_t *value)
 {
+	*value = 1;
 	switch (metric_of(m)->kind) {
 	case COUNTER: {
 		const struct port_counters *c;
@@ -255,10 +247,14 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 		*value = c->value[counter];
 		return true;
 	}
-	case CELSIUS:
-		return celsius_value(m, port, value);
+	case CELSIUS: {
+		double celsius =
+			m->source.celsius(m->source.arg, m->topo->nodes[m->node].guid, port->num);
+
+		*value = celsius > 0 ? (uint64_t)lround(celsius) : 0;
+		return !isnan(celsius);
+	}
 	case INFO:
-		*value = 1;
 		return true;
 	case STATE:
 		*value = port->state;
@@ -274,22 +270,15 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 				       : 0;
 		return true;
 	case FEC_MODE:
-		*value = 1;
 		if (!m->modes_looked_up)
 			m->modes = m->source.fec_modes(m->source.arg, m->topo->nodes[m->node].guid,
 						       &m->nmodes);
 		m->modes_looked_up = true;
 		return port->link_up && m->modes && port->num <= m->nmodes &&
 		       m->modes[port->num].state == FEC_KNOWN;
-
 	case CORDONED:
 	case QUARANTINED:
-	case ISOLATED:
-		*value = 1;
-		/*
-		 * A port without transit has `cordoned`, and why in the others; STATE: it has
-		 * transit.
-		 */
+	case ISOLATED: /* without transit `cordoned` too, and why in the others; STATE: with it */
 		return metric_of(m)->kind == (!port->cordoned	  ? STATE
 					      : port->isolated	  ? ISOLATED
 					      : port->quarantined ? QUARANTINED
@@ -334,24 +323,31 @@ static void go_to(struct port_metrics *m, uint32_t node)
 	m->looked_up = m->modes_looked_up = false;
 }
 
-/* What says that a port is well: of the essential metrics such values have no series. */
-static bool is_quiet(const struct port_metrics *m, uint64_t value)
+/*
+ * False: of the essential metrics what says that a port is well has no series. That of an error
+ * counter begins with the 0 of the reading before, so that increase() has the first errors.
+ */
+static bool is_shown(const struct port_metrics *m, const struct topo_port *port, uint64_t *value)
 {
 	const struct metric *metric = metric_of(m);
+	const struct port_counters *c;
+	double grew;
 
-	if (m->wish.all || m->wish.groups)
-		return false;
-	return metric->kind == LINK_UP	 ? value != 0
-	       : metric->kind == COUNTER ? !value && metric->group != PORTS_TRAFFIC
-					 : false;
+	if (m->wish.all || m->wish.groups || metric->group == PORTS_TRAFFIC)
+		return true;
+	if (metric->kind != COUNTER || !*value)
+		return metric->kind == LINK_UP ? !*value : metric->kind != COUNTER;
+	c = &m->counters[port->num - 1];
+	grew = c->rate[metric->counter] * c->span_ms[counters_group(metric->counter)] / 1000.0;
+	if (counters_rated(c, metric->counter) && fabs((double)*value - grew) < 0.5 + 1e-6 * grew)
+		*value = 0;
+	return true;
 }
 
 /* The next line of the metric; false = that was all of it. */
 static bool next_sample(struct port_metrics *m)
 {
-	uint32_t end = end_node(m);
-
-	while (m->node < end) {
+	while (m->node < end_node(m)) {
 		const struct topo_node *node = &m->topo->nodes[m->node];
 		uint64_t value;
 
@@ -363,7 +359,8 @@ static bool next_sample(struct port_metrics *m)
 		const struct topo_port *port = topo_port(m->topo, m->node, m->num++);
 
 		m->looks++;
-		if (port->peer == TOPO_NONE || !value_of(m, port, &value) || is_quiet(m, value))
+		if (port->peer == TOPO_NONE || !value_of(m, port, &value) ||
+		    !is_shown(m, port, &value))
 			continue;
 
 		/* All labels but the closing brace. */
@@ -377,10 +374,10 @@ static bool next_sample(struct port_metrics *m)
 		}
 		if (metric_of(m)->kind == INFO)
 			to = put_info(m, port, to);
-		if (metric_of(m)->kind == FEC_MODE)
-			to = put(put(put(to, ",mode=\""),
-				     fec_mode_name(m->modes[port->num].active).text),
-				 "\"");
+		if (metric_of(m)->kind == FEC_MODE) {
+			to = put(to, ",mode=\"");
+			to = put(put(to, fec_mode_name(m->modes[port->num].active).text), "\"");
+		}
 		line_done(m, put_number(put(to, "} "), value));
 		return true;
 	}

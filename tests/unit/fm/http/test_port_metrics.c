@@ -263,10 +263,21 @@ static void metrics_are_the_essential_ones_or_groups_of_one_leaf(void **state)
 		count(&store, 3, counter, 1);
 		count(&store, 4, counter, 0);
 	}
+	count(&store, 5, PERF_DOWNED, 7); /* of which one came with this reading; of port 6 all */
+	count(&store, 6, PERF_DOWNED, 7);
+	for (unsigned port = 5; port <= 6; port++) {
+		struct port_counters *c = &store.counters[port - 1];
+
+		c->rated = 1u << PERF_DOWNED;
+		c->span_ms[counters_group(PERF_DOWNED)] = 60000;
+		c->rate[PERF_DOWNED] = (port == 5 ? 1 : 7) / 60.0f;
+	}
 	text = text_for(t, &wish, &store, 4096);
 	assert_int_equal(lines_with(text, "fmd_port_state{"), 0);
 	assert_int_equal(lines_with(text, "fmd_port_info{"), 12 * 64 + 12);
-	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 7 + 3);
+	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 7 + 3 + 2);
+	assert_non_null(strstr(text, "port=\"5\",switch=\"leaf-su01-rail0\"} 7\n"));
+	assert_non_null(strstr(text, "port=\"6\",switch=\"leaf-su01-rail0\"} 0\n"));
 	assert_null(strstr(text, "error_total{guid=\"0x0002c90300000100\",port=\"4\""));
 	assert_int_equal(lines_with(text, "fmd_port_link_up{"), 1);
 	assert_non_null(strstr(text, "fmd_port_link_up{guid=\"0x0002c90300000100\",port=\"4\"} 0"));
@@ -277,7 +288,7 @@ static void metrics_are_the_essential_ones_or_groups_of_one_leaf(void **state)
 	assert_int_equal(lines_with(text, "fmd_port_state{"), 65 + 32 + 1);
 	assert_int_equal(lines_with(text, "fmd_port_module_temperature_celsius{"), 1);
 	assert_non_null(strstr(text, "port=\"1\"} 52\n"));
-	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 2 * 12);
+	assert_int_equal(lines_with(text, "infiniband_switch_port_"), 2 * 12 + 2);
 	assert_int_equal(lines_with(text, "infiniband_switch_port_vl15_dropped_total{"), 2);
 	free(text);
 	assert_int_equal(port_metrics_group("fec"), PORTS_FEC);
