@@ -176,12 +176,12 @@ static struct change change_of(const struct writer *w, uint32_t row, uint32_t li
 	const struct ar_group *was = NULL, *now = ar_group_of(w->next, row, lid);
 	uint32_t old = topo_find(w->base.topo, w->topo->nodes[row].guid);
 	struct change c = { .to = choices(now ? &now->ports : NULL, tables_row(tables, row)[lid],
-					  &w->up[row]) };
+					  &w->rows[row].up) };
 
 	if (old < w->base.topo->nswitches && lid <= w->base.tables.top) {
 		was = ar_group_of(w->base.groups, old, lid);
 		c.from = choices(was ? &was->ports : NULL, tables_row(&w->base.tables, old)[lid],
-				 &w->up[row]);
+				 &w->rows[row].up);
 	}
 	c.kind = (is_within(&c.to, &c.from) ? 0 : GAINS) | (is_within(&c.from, &c.to) ? 0 : LOSES);
 	if (!c.kind && was && now && was->id != now->id)
@@ -269,14 +269,18 @@ static void make_part(const struct writer *w, const struct ar_switch *ar, uint32
 	}
 }
 
-/* Nothing changes of these LIDs but ports, and the switch holds them as the base has them. */
+/*
+ * Nothing changes here of these LIDs but ports, nor need it be Static meanwhile, and the switch
+ * holds them as the base has them.
+ */
 static bool is_of_base(const struct writer *w, const struct ar_switch *ar, uint32_t part)
 {
-	static const uint8_t none[WIRE_AR_LFT_BLOCK];
+	uint32_t lid = part * WIRE_AR_LFT_BLOCK, end = lid + WIRE_AR_LFT_BLOCK;
+	bool alike = end <= w->nchanges && (w->phase < STATES || (w->next && !ar->strays));
 
-	return (w->phase < STATES || (w->next && !ar->strays)) &&
-	       (part + 1) * WIRE_AR_LFT_BLOCK <= w->nchanges &&
-	       !memcmp(w->changes + part * WIRE_AR_LFT_BLOCK, none, sizeof(none));
+	for (; alike && lid < end; lid++)
+		alike = !w->changes[lid] || (w->changes[lid] < OTHER && w->rows[ar->row].alike);
+	return alike;
 }
 
 static void ports_of(const struct block *block, uint8_t ports[WIRE_AR_LFT_BLOCK])
@@ -424,7 +428,7 @@ static bool find_same(const struct ar_groups *was, uint32_t old, const struct ar
 	return alike == nb;
 }
 
-static void compare_row(const struct writer *w, const struct tables *tables, uint32_t row,
+static void compare_row(struct writer *w, const struct tables *tables, uint32_t row,
 			uint8_t *changes)
 {
 	const guid_t guid = w->topo->nodes[row].guid;
@@ -442,6 +446,7 @@ static void compare_row(const struct writer *w, const struct tables *tables, uin
 		     !memcmp(was->entry + (size_t)old * nd, next->entry + (size_t)row * nd,
 			     nd * sizeof(*next->entry));
 
+	w->rows[row].alike = alike;
 	for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
 		bool is_before = ports && lid <= w->base.tables.top;
 		unsigned place = ar_place(next, row, lid);
@@ -465,7 +470,7 @@ static void compare_row(const struct writer *w, const struct tables *tables, uin
 
 		changes[lid] |= c.kind;
 		/* One that was away holds what the base does not know of. */
-		if (strays && choices_held(ar, lid, &w->up[row], &held) &&
+		if (strays && choices_held(ar, lid, &w->rows[row].up, &held) &&
 		    !is_within(&held, &c.from))
 			changes[lid] |= STRAYS | (is_within(&held, &c.to) ? GAINS : OTHER);
 	}
@@ -478,7 +483,6 @@ static void compare_row(const struct writer *w, const struct tables *tables, uin
 static void find_moves(const struct writer *w, uint32_t lid, struct ar_ports *kept, bool *moves)
 {
 	uint32_t n = w->topo->nswitches;
-	bool again = true;
 
 	for (uint32_t row = 0; row < n; row++) {
 		struct change c = change_of(w, row, lid);
@@ -486,15 +490,15 @@ static void find_moves(const struct writer *w, uint32_t lid, struct ar_ports *ke
 		moves[row] = c.kind == OTHER;
 		kept[row] = c.kind & GAINS && ar_group_of(w->next, row, lid) ? c.from : c.to;
 	}
-	while (again) {
+	for (bool again = true; again;) {
 		again = false;
 		for (uint32_t at = 0; at < 4 * n; at++) {
 			uint64_t left = moves[at / 4] ? 0 : kept[at / 4].word[at % 4];
 
 			for (; left; left &= left - 1) {
-				unsigned num = at % 4 * 64 + __builtin_ctzll(left);
-				const struct topo_port *peer =
-					topo_peer(w->topo, topo_port(w->topo, at / 4, num));
+				const struct topo_port *port = topo_port(
+					w->topo, at / 4, at % 4 * 64 + __builtin_ctzll(left));
+				const struct topo_port *peer = topo_peer(w->topo, port);
 
 				if (peer && peer->node < n && moves[peer->node])
 					again = moves[at / 4] = true;
@@ -531,9 +535,9 @@ bool ar_compare_go(struct writer *w, const struct tables *tables)
 	if (!w->compared) {
 		w->compared = mem_array(w->compared, w->lids->top + 1u);
 		w->row = w->base.groups && w->next ? 0 : w->topo->nswitches;
-		w->up = mem_array_resize(w->up, w->topo->nswitches + 1);
+		w->rows = mem_array_resize(w->rows, w->topo->nswitches + 1);
 		for (uint32_t row = 0; row < w->topo->nswitches; row++)
-			w->up[row] = ports_up(w->topo, row);
+			w->rows[row] = (struct ar_row){ ports_up(w->topo, row), false };
 		/* What is on its way counts: behind the proof, what had to lose more. */
 		for (uint32_t lid = 0; lid <= w->lids->top; lid++) {
 			unsigned was = lid < w->nchanges ? w->changes[lid] : 0;

@@ -581,13 +581,12 @@ static void published(void *room, enum fabric_update_step step, const struct top
 {
 	struct adaptive *a = room;
 	struct fabric_view view = fabric_view(a->fabric);
-	const struct topo *older = a->topo;
 
 	if (step != FABRIC_PUBLISHED || fabric_observes(a->fabric))
 		return;
 	loop_timer_set(a->later, QUIET_US);
+	topo_unref(a->topo);
 	a->topo = topo_ref(view.topo);
-	topo_unref(older);
 	a->tables = view.tables;
 	if (!a->pending && a->phase == IDLE) {
 		for (uint32_t sw = 0; sw < a->topo->nswitches; sw++)
@@ -667,13 +666,12 @@ json_t *adaptive_switches(const struct fabric *fabric)
 		const struct inv_node *node =
 			inventory_find(a->services.inventory, t->nodes[row_at].guid);
 		enum adaptive_mode mode = node ? *mode_of(node) : ADAPTIVE_UNKNOWN;
-		const char *word = mode == ADAPTIVE_CAPABLE ? "capable"
-				   : mode == ADAPTIVE_ON    ? "on"
-				   : mode == ADAPTIVE_OFF   ? "off"
-							    : NULL;
+		bool on = mode == ADAPTIVE_ON || (node && writer_is_on(a->writer, node));
+		const char *word = on			      ? "on"
+				   : mode == ADAPTIVE_CAPABLE ? "capable"
+				   : mode == ADAPTIVE_OFF     ? "off"
+							      : NULL;
 
-		if (node && writer_is_on(a->writer, node))
-			word = "on";
 		json_object_set_new((json_t *)row, "ar", word ? json_string(word) : json_null());
 	}
 	return rows;

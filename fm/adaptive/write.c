@@ -393,9 +393,9 @@ static void alert(struct writer *w)
 static void finish(struct writer *w)
 {
 	AR_EACH (w, node, ar)
-		if (ar->strays)
-			ar->strays = ar->stage != ON || HAS_UNKNOWN(ar->entries, ar->nentries) ||
-				     HAS_UNKNOWN(ar->groups, ar->ngroups);
+		ar->strays =
+			ar->strays && (ar->stage != ON || HAS_UNKNOWN(ar->entries, ar->nentries) ||
+				       HAS_UNKNOWN(ar->groups, ar->ngroups));
 	w->phase = SETTLED;
 	w->grows = false;
 	alert(w);
@@ -609,8 +609,8 @@ static void encode_on(const struct writer *w, const struct ar_switch *ar, uint8_
 	info.fr = info.fr_able;
 	info.by_sl = SLS(w) != UINT16_MAX;
 	info.sl_mask = SLS(w);
-	if (info.by_transport_able)
-		info.transport_off = 0x5; /* UD and UC, whose packets stay in order */
+	/* UD and UC, whose packets stay in order. */
+	info.transport_off = info.by_transport_able ? 0x5 : info.transport_off;
 	info.group_top = ar->ngroups * 2u < info.group_cap ? ar->ngroups * 2u : info.group_cap - 1u;
 	wire_ar_info_encode(&info, data);
 }
@@ -689,18 +689,16 @@ static void info_answered(struct writer *w, const struct inv_node *node, struct 
 			  const struct batch_job *job, const uint8_t *data)
 {
 	struct wire_ar_info info = { 0 };
-	bool on;
 
 	if (data)
 		wire_ar_info_decode(data, &info);
-	on = info.on;
 	if (job->kind == JOB_INFO) {
 		if (ar->stage != JOINS)
 			return;
 		if (data)
 			take_info(ar, data);
 		ar->why = !data ? "it does not answer" : judge(w, node, ar);
-		if (on)
+		if (info.on)
 			ar->why = "another manager turned it on";
 		ar->failed = ar->why != NULL;
 		if (ar->why)
@@ -714,7 +712,7 @@ static void info_answered(struct writer *w, const struct inv_node *node, struct 
 		ar_add_job(w, JOB_ON_READ, ar->guid, 0);
 		return;
 	}
-	if (data && on) {
+	if (data && info.on) {
 		take_info(ar, data);
 		ar->stage = ON;
 		ar->differed = 0;
@@ -825,7 +823,7 @@ void writer_free(struct writer *w)
 	drop_next(w);
 	drop_base(w);
 	free(w->changes);
-	free(w->up);
+	free(w->rows);
 	free(w->moves);
 	topo_unref(w->topo);
 	lid_map_free(w->lids);

@@ -45,6 +45,11 @@ struct ar_switch {
 	uint32_t nentries, ngroups;
 };
 
+struct ar_row {		    /* of the published snapshot */
+	struct ar_ports up; /* ports whose links are up */
+	bool alike;	    /* its groups, and those of its entries, are as in the base */
+};
+
 struct writer {
 	struct fabric *fabric;
 	struct fabric_services services;
@@ -59,8 +64,8 @@ struct writer {
 	struct check_report report;
 	uint8_t *compared; /* changes by the rows before `row` */
 	uint32_t row;
-	struct ar_ports *up; /* by row: ports whose links are up */
-	bool *moves;	     /* by number of a LID that is apart, then row */
+	struct ar_row *rows;
+	bool *moves; /* by number of a LID that is apart, then row */
 	struct program_entries entries;
 	enum phase phase;
 	const struct topo *topo; /* published, referenced */
