@@ -128,7 +128,7 @@ static unsigned live_links(const struct topo *t, uint32_t node)
 	return live;
 }
 
-/* HCAs cabled to the switch whose enum cutoff_fate is that, in whichever update their links fell */
+/* HCAs cabled to the switch whose enum cutoff_fate is that, whenever their links fell. */
 static unsigned hcas_at(const struct topo *t, const uint8_t *fates, uint32_t sw, uint8_t fate)
 {
 	unsigned hcas = 0;

@@ -247,12 +247,11 @@ void key_lookup_end(struct inventory *inv)
 /* ---- M_Keys that another manager left (IBA 14.2.4) ------------------------------------------- */
 
 /*
- * A port that holds one takes no Set without it, and
- * each that is sent counts as a violation. So before fmd becomes master it looks at what its sweep
- * has read anyway: where more than a quarter of the nodes show another key than ours, or hide
- * theirs, it writes nothing, raises an alert, and judges again with each sweep. A few nodes are
- * left to the alerts about devices that refuse: the root user of a host can give its port a key,
- * and must not stop the manager by that.
+ * A port that holds an M_Key takes no Set without it, and each Set without it counts as a
+ * violation. So before fmd becomes master it looks at what its sweep has read anyway: where more
+ * than a quarter of the nodes show another key than ours, or hide theirs, it writes nothing, raises
+ * an alert, and judges again with each sweep. A few nodes are left to the alerts about devices that
+ * refuse: the root user of a host can give its port a key, and must not stop the manager by that.
  *
  * Where others are known that ports may hold, one of those that hide theirs is asked with these
  * first; if one is right, mad tries them all.

@@ -230,23 +230,32 @@ static void errors_of_a_port_are_found_and_reported(void **state)
 	reader_fini(&r);
 }
 
-/* A minute long, each ten seconds, and none of it counts against the link. */
-static void a_port_that_is_watched_is_read_every_ten_seconds_and_judged_by_passes(void **state)
+/* Passes are ten minutes apart, and one has run. Returns the node, and in *num a port of it. */
+static guid_t slow_reader_init(struct reader *r, unsigned *num)
 {
 	const struct wire_perf_caps caps = { .ext = true, .errors = true };
 	struct perf_conf slow = conf;
+	guid_t node;
+
+	reader_init(r);
+	node = some_port(r, num);
+	double_set_perf_caps(r->b.d, node, &caps);
+	slow.interval_ms = 600000;
+	perf_configure(r->perf, &slow);
+	perf_read_now(r->perf);
+	reader_passes(r, 1);
+	return node;
+}
+
+/* A minute long, each ten seconds, and none of it counts against the link. */
+static void a_port_that_is_watched_is_read_every_ten_seconds_and_judged_by_passes(void **state)
+{
 	struct perf_port found;
 	struct reader r;
 	unsigned num;
 	guid_t node;
 
-	reader_init(&r);
-	node = some_port(&r, &num);
-	double_set_perf_caps(r.b.d, node, &caps);
-	slow.interval_ms = 600000;
-	perf_configure(r.perf, &slow);
-	perf_read_now(r.perf);
-	reader_passes(&r, 1);
+	node = slow_reader_init(&r, &num);
 	double_set_counter(r.b.d, node, num, PERF_RCV_ERRORS, 300);
 	for (unsigned i = 0; i < 3; i++) /* as often as a page asks: it stays one port */
 		perf_watch(r.perf, node, num);
@@ -267,19 +276,11 @@ static void a_port_that_is_watched_is_read_every_ten_seconds_and_judged_by_passe
 /* The slot of one that nobody watches any more is free, and comes before the port's own. */
 static void a_port_that_is_asked_for_again_is_read_once_each_ten_seconds(void **state)
 {
-	const struct wire_perf_caps caps = { .ext = true, .errors = true };
-	struct perf_conf slow = conf;
 	struct reader r;
 	unsigned num;
 	guid_t node;
 
-	reader_init(&r);
-	node = some_port(&r, &num);
-	double_set_perf_caps(r.b.d, node, &caps);
-	slow.interval_ms = 600000;
-	perf_configure(r.perf, &slow);
-	perf_read_now(r.perf);
-	reader_passes(&r, 1);
+	node = slow_reader_init(&r, &num);
 	perf_watch(r.perf, node, num);
 	r.until = 5; /* 40 s */
 	loop_run(r.b.loop);
