@@ -439,7 +439,10 @@ static void compare_row(struct writer *w, const struct tables *tables, uint32_t 
 	const uint8_t *now_ports = tables_row(tables, row);
 	const uint8_t *ports =
 		old < w->base.topo->nswitches ? tables_row(&w->base.tables, old) : NULL;
-	bool strays = ar && ar->stage >= TURNING && ar->strays, same[AR_GROUPS_MAX + 1];
+	bool on = ar && ar->stage >= TURNING, same[AR_GROUPS_MAX + 1];
+	/* Of what it holds the base knows nothing. */
+	bool away = on ? ar->away || !ports : !ports && node && node->sw.lft_top;
+	bool strays = on && (ar->strays || away);
 	bool alike = ports && find_same(was, old, next, row, same) && !strays &&
 		     was->ndests == nd && was->top == next->top &&
 		     !memcmp(was->dest, next->dest, (next->top + 1u) * sizeof(*next->dest)) &&
@@ -448,7 +451,7 @@ static void compare_row(struct writer *w, const struct tables *tables, uint32_t 
 
 	w->rows[row].alike = alike;
 	for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
-		bool is_before = ports && lid <= w->base.tables.top;
+		bool is_before = ports && lid <= w->base.tables.top, known;
 		unsigned place = ar_place(next, row, lid);
 		struct ar_ports held;
 
@@ -469,10 +472,9 @@ static void compare_row(struct writer *w, const struct tables *tables, uint32_t 
 		struct change c = change_of(w, row, lid);
 
 		changes[lid] |= c.kind;
-		/* One that was away holds what the base does not know of. */
-		if (strays && choices_held(ar, lid, &w->rows[row].up, &held) &&
-		    !is_within(&held, &c.from))
-			changes[lid] |= STRAYS | (is_within(&held, &c.to) ? GAINS : OTHER);
+		known = strays && choices_held(ar, lid, &w->rows[row].up, &held);
+		if (known ? !is_within(&held, &c.from) : away)
+			changes[lid] |= STRAYS | (known && is_within(&held, &c.to) ? GAINS : OTHER);
 	}
 }
 

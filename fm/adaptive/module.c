@@ -35,13 +35,22 @@
 #define LATER_AT_ONCE 8
 
 enum phase { IDLE, BLOCKS, OFF, VERIFY };
-enum job { JOB_GENERAL, JOB_PRIVATE, JOB_ADAPTIVE, JOB_BLOCK, JOB_PRIVATE_OFF, JOB_ADAPTIVE_OFF };
+enum mode { PRIVATE, ADAPTIVE, MODES };
+/* Each mode is read, and turned off. */
+enum job { JOB_GENERAL, JOB_READ, JOB_BLOCK = JOB_READ + MODES, JOB_OFF };
+
+static const struct {
+	uint16_t attr;
+	bool (*on)(const uint8_t *info);
+	void (*off)(uint8_t *info);
+} modes[] = { { WIRE_PRIVATE_LFT_INFO, wire_private_lft_on, wire_private_lft_off },
+	      { WIRE_ADAPTIVE_INFO, wire_adaptive_on, wire_adaptive_off } };
 
 struct turning { /* a switch that has a mode on */
 	guid_t guid;
-	bool has_private, has_adaptive; /* these were read */
-	bool own;			/* this manager had turned it on */
-	uint8_t private_info[64], adaptive_info[64];
+	bool own; /* this manager had turned it on */
+	bool has[MODES];
+	uint8_t info[MODES][WIRE_SMP_DATA];
 };
 
 /* Of each node: adaptive routing, or another mode in which a switch does not forward by its LFT. */
@@ -71,7 +80,6 @@ struct adaptive {
 	/* The first programming is due when `awaited` requests are answered, or patience ends. */
 	bool pending;
 	unsigned awaited;
-	json_t *silent;	     /* by GUID, switches that do not answer GeneralInfo: their rows */
 	struct probe *probe; /* NULL = none is under way */
 	struct waiters probers;
 	json_t *packings;      /* by device: rows of probe.h */
@@ -82,31 +90,24 @@ struct adaptive {
 
 #define GUID_TEXT 18 /* characters, as a row begins */
 
-static void row_of(const struct inv_node *node, char row[64])
+/* Whether a switch is listed, with that device ID and revision; and its row. */
+static bool is_listed(const struct adaptive *a, const struct inv_node *node, char row[64])
 {
-	snprintf(row, 64, "0x%016" PRIx64 " %u %" PRIu32, node->guid, node->info.device,
-		 node->info.revision);
-}
+	char guid[GUID_TEXT + 1];
+	const char *value;
 
-/* Whether a switch is listed, with that device ID and revision. */
-static bool is_listed(const struct adaptive *a, const struct inv_node *node)
-{
-	const json_t *listed;
-	char row[64];
-
-	row_of(node, row);
-	listed = json_object_getn(a->silent, row, GUID_TEXT);
-	return listed && !strcmp(json_string_value(listed), row);
+	snprintf(guid, sizeof(guid), "0x%016" PRIx64, node->guid);
+	snprintf(row, 64, "%s %u %" PRIu32, guid, node->info.device, node->info.revision);
+	value = state_value(a->services.state, "generalinfo", guid);
+	return value && !strcmp(value, row + GUID_TEXT + 1);
 }
 
 static bool take_line(void *owner, const char *line)
 {
-	const struct adaptive *a = owner;
 	int words = 0;
 
 	sscanf(line, "0x%*16[0-9a-f] %*u %*u%n", &words);
-	return words > GUID_TEXT && !line[words] &&
-	       !json_object_setn_new(a->silent, line, GUID_TEXT, json_string(line));
+	return words > GUID_TEXT && !line[words];
 }
 
 static const struct state_kind list_kind = { .name = "generalinfo",
@@ -145,15 +146,22 @@ static struct inv_node *node_of(const struct adaptive *a, const struct batch_job
 	return inventory_find(a->services.inventory, (uintptr_t)job->object);
 }
 
-/* Of those whose turn is not over, nor too far for what is met now. */
-static struct turning *turning_of(struct adaptive *a, guid_t guid)
+/* The switch has it on: in the list, of those whose turn is not over, nor too far for that. */
+static struct turning *take_mode(struct adaptive *a, guid_t guid, enum mode mode,
+				 const uint8_t info[WIRE_SMP_DATA])
 {
-	for (uint32_t i = a->at + (a->phase > BLOCKS); i < a->count; i++)
-		if (a->list[i].guid == guid)
-			return &a->list[i];
-	a->list = mem_array_resize(a->list, a->count + 1);
-	a->list[a->count] = (struct turning){ .guid = guid };
-	return &a->list[a->count++];
+	uint32_t i = a->at + (a->phase > BLOCKS);
+
+	while (i < a->count && a->list[i].guid != guid)
+		i++;
+	if (i >= a->count) {
+		i = a->count++;
+		a->list = mem_array_resize(a->list, a->count);
+		a->list[i] = (struct turning){ .guid = guid };
+	}
+	a->list[i].has[mode] = true;
+	memcpy(a->list[i].info[mode], info, WIRE_SMP_DATA);
+	return &a->list[i];
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -181,19 +189,15 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 			r->mad.attr_mod = job->arg;
 			memcpy(r->data, tables_block(a->tables, row, job->arg), TABLES_BLOCK);
 		} else {
-			bool is_private = job->kind == JOB_PRIVATE_OFF;
-
-			r->mad.attr_id = is_private ? WIRE_PRIVATE_LFT_INFO : WIRE_ADAPTIVE_INFO;
-			memcpy(r->data, is_private ? now->private_info : now->adaptive_info,
-			       WIRE_SMP_DATA);
-			(is_private ? wire_private_lft_off : wire_adaptive_off)(r->data);
+			r->mad.attr_id = modes[job->kind - JOB_OFF].attr;
+			memcpy(r->data, now->info[job->kind - JOB_OFF], WIRE_SMP_DATA);
+			modes[job->kind - JOB_OFF].off(r->data);
 		}
 		return true;
 	}
 	r->mad.method = WIRE_GET;
-	r->mad.attr_id = job->kind == JOB_GENERAL   ? WIRE_GENERAL_INFO
-			 : job->kind == JOB_PRIVATE ? WIRE_PRIVATE_LFT_INFO
-						    : WIRE_ADAPTIVE_INFO;
+	r->mad.attr_id =
+		job->kind == JOB_GENERAL ? WIRE_GENERAL_INFO : modes[job->kind - JOB_READ].attr;
 	r->mad.attr_mod = job->kind == JOB_GENERAL ? WIRE_GENERAL_CAPS : 0;
 	r->mad.once = job->kind == JOB_GENERAL && job->arg;
 	r->mad.retries = 1;
@@ -204,10 +208,10 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static void ask_mode(struct adaptive *a, enum job kind, const struct inv_node *node)
+static void ask_mode(struct adaptive *a, enum mode mode, const struct inv_node *node)
 {
 	a->awaited++;
-	add_to(a->asks, kind, node, 0);
+	add_to(a->asks, JOB_READ + mode, node, 0);
 }
 
 static struct inv_node *answered(struct adaptive *a, const struct batch_job *job,
@@ -225,9 +229,9 @@ static void adaptive_done(void *owner, const struct batch_job *job, const struct
 	struct adaptive *a = owner;
 
 	if (answered(a, job, via, answer))
-		a->failed |= answer->result != MAD_OK ||
-			     (job->kind == JOB_PRIVATE && wire_private_lft_on(answer->data)) ||
-			     (job->kind == JOB_ADAPTIVE && wire_adaptive_on(answer->data));
+		a->failed |=
+			answer->result != MAD_OK ||
+			(job->kind < JOB_BLOCK && modes[job->kind - JOB_READ].on(answer->data));
 }
 
 /* ---- Phases ---------------------------------------------------------------------------------- */
@@ -251,8 +255,6 @@ static void begin_switch(struct adaptive *a)
 
 	if (!node) {
 		a->phase = IDLE;
-		free(a->list);
-		a->list = NULL;
 		a->count = a->at = 0;
 		if (a->pending) {
 			a->pending = false;
@@ -274,16 +276,12 @@ static void begin_switch(struct adaptive *a)
 	batch_wake(a->batch);
 }
 
-/* A request for each of the two attributes that the switch has. */
-static void ask_both(struct adaptive *a, const struct inv_node *node, enum job private_job,
-		     enum job adaptive_job)
+/* A request for each mode that the switch has on. */
+static void ask_both(struct adaptive *a, const struct inv_node *node, enum job job)
 {
-	const struct turning *now = &a->list[a->at];
-
-	if (now->has_private)
-		add_to(a->batch, private_job, node, 0);
-	if (now->has_adaptive)
-		add_to(a->batch, adaptive_job, node, 0);
+	for (enum mode mode = 0; mode < MODES; mode++)
+		if (a->list[a->at].has[mode])
+			add_to(a->batch, job + mode, node, 0);
 	batch_wake(a->batch);
 }
 
@@ -324,18 +322,18 @@ static void idle(void *owner)
 		begin_switch(a);
 	else if (a->phase == BLOCKS) {
 		a->phase = OFF;
-		ask_both(a, node, JOB_PRIVATE_OFF, JOB_ADAPTIVE_OFF);
+		ask_both(a, node, JOB_OFF);
 	} else if (a->phase == OFF) {
 		a->phase = VERIFY;
-		ask_both(a, node, JOB_PRIVATE, JOB_ADAPTIVE);
+		ask_both(a, node, JOB_READ);
 	} else {
 		if (!a->failed) {
 			struct turning *now = &a->list[a->at];
 
 			*mode_of(node) = ADAPTIVE_OFF;
-			wire_adaptive_off(now->adaptive_info);
-			if (a->writer && now->has_adaptive && !now->own)
-				writer_offer(a->writer, node, now->adaptive_info);
+			wire_adaptive_off(now->info[ADAPTIVE]);
+			if (a->writer && now->has[ADAPTIVE] && !now->own)
+				writer_offer(a->writer, node, now->info[ADAPTIVE]);
 		}
 		report(a, node);
 		a->at++;
@@ -360,9 +358,9 @@ static void asks_over(void *owner)
 		const struct turning *it = &a->list[i];
 		const struct inv_node *node = inventory_find(a->services.inventory, it->guid);
 
-		if (!node || it->own || it->has_private || !it->has_adaptive ||
+		if (!node || it->own || it->has[PRIVATE] || !it->has[ADAPTIVE] ||
 		    !a->services.conf->routing.adaptive ||
-		    !writer_adopt(a->writer, node, it->adaptive_info))
+		    !writer_adopt(a->writer, node, it->info[ADAPTIVE]))
 			a->list[kept++] = *it;
 		else
 			*mode_of(node) = ADAPTIVE_CAPABLE;
@@ -407,43 +405,28 @@ static void adaptive_asked(void *owner, const struct batch_job *job, const struc
 		 */
 		bool patiently = job->arg;
 		bool silent = answer->result == MAD_TIMEOUT;
+		char row[64];
 
 		*mode_of(node) = silent && !patiently ? ADAPTIVE_LATER : ADAPTIVE_NONE;
 
-		if (silent != is_listed(a, node)) {
-			char row[64];
-
-			row_of(node, row);
-			if (silent)
-				json_object_setn_new(a->silent, row, GUID_TEXT, json_string(row));
-			else
-				json_object_deln(a->silent, row, GUID_TEXT);
+		if (silent != is_listed(a, node, row))
 			(silent ? state_put : state_remove)(a->services.state, &list_kind, a, row);
-		}
-
 		if (data) {
 			if (wire_has_cap(data, WIRE_CAP_PRIVATE_LFT))
-				ask_mode(a, JOB_PRIVATE, node);
+				ask_mode(a, PRIVATE, node);
 			if (wire_has_cap(data, WIRE_CAP_ADAPTIVE)) {
 				*mode_of(node) = ADAPTIVE_CAPABLE;
-				ask_mode(a, JOB_ADAPTIVE, node);
+				ask_mode(a, ADAPTIVE, node);
 			}
 		}
 	} else if (node) {
-		enum job kind = job->kind;
-		struct turning *turning;
+		enum mode mode = job->kind - JOB_READ;
 
-		if (data && kind == JOB_ADAPTIVE && a->writer && !wire_adaptive_on(data))
-			writer_offer(a->writer, node, data);
-
-		if (data &&
-		    (kind == JOB_PRIVATE ? wire_private_lft_on(data) : wire_adaptive_on(data))) {
+		if (data && modes[mode].on(data)) {
 			*mode_of(node) = ADAPTIVE_ON;
-			turning = turning_of(a, node->guid);
-			*(kind == JOB_PRIVATE ? &turning->has_private : &turning->has_adaptive) =
-				true;
-			memcpy(kind == JOB_PRIVATE ? turning->private_info : turning->adaptive_info,
-			       data, 64);
+			take_mode(a, node->guid, mode, data);
+		} else if (data && mode == ADAPTIVE && a->writer) {
+			writer_offer(a->writer, node, data);
 		}
 	}
 	count_off(a, job);
@@ -462,9 +445,11 @@ static void not_asked(void *owner, const struct batch_job *job)
 /* A switch without any table had no manager before: no mode can be on. */
 static void ask(struct adaptive *a, struct inv_node *node)
 {
+	char row[64];
+
 	if (!node || *mode_of(node) != ADAPTIVE_UNKNOWN || !can_be_asked(node))
 		return;
-	if (!node->sw.lft_top || is_listed(a, node))
+	if (!node->sw.lft_top || is_listed(a, node, row))
 		*mode_of(node) = ADAPTIVE_LATER;
 	else
 		ask_general(a, node, false);
@@ -622,10 +607,7 @@ static void settled(void *room, enum fabric_settle_step step)
 static void leave(void *arg, const struct inv_node *node, const uint8_t info[64])
 {
 	struct adaptive *a = arg;
-	struct turning *turning = turning_of(a, node->guid);
-
-	turning->has_adaptive = turning->own = true;
-	memcpy(turning->adaptive_info, info, WIRE_SMP_DATA);
+	take_mode(a, node->guid, ADAPTIVE, info)->own = true;
 	loop_timer_set(a->patience, 0);
 }
 
@@ -639,7 +621,7 @@ static void configure(void *room)
 		a->writer = writer_new(a->fabric, a->packings, leave, a);
 		INVENTORY_EACH (a->services.inventory, node)
 			if (*mode_of(node) == ADAPTIVE_CAPABLE || *mode_of(node) == ADAPTIVE_OFF)
-				ask_mode(a, JOB_ADAPTIVE, node);
+				ask_mode(a, ADAPTIVE, node);
 	}
 }
 
@@ -690,7 +672,6 @@ static void *init(struct fabric *fabric)
 
 	a->fabric = fabric;
 	a->services = fabric_services(fabric);
-	a->silent = json_object();
 	a->packings = json_object();
 	inventory_open_column(s->inventory, INV_ADAPTIVE, 1, NULL);
 	a->asks = batch_new(s->loop, s->mad, &asks, a);
@@ -718,7 +699,6 @@ static void fini(void *room)
 	loop_timer_free(a->later);
 	topo_unref(a->topo);
 	free(a->list);
-	json_decref(a->silent);
 	free(a);
 }
 

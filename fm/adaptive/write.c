@@ -101,6 +101,7 @@ static bool place_switches(struct writer *w)
 
 	AR_EACH (w, node, ar) {
 		ar->row = row_of(w, ar->guid);
+		ar->gone = node->gone;
 		note_boot(ar, node);
 		if (ar->stage == JOINS || ar->stage == READY) /* its LFT is in force */
 			ar->stage = PLAIN;
@@ -393,9 +394,9 @@ static void alert(struct writer *w)
 static void finish(struct writer *w)
 {
 	AR_EACH (w, node, ar)
-		ar->strays =
-			ar->strays && (ar->stage != ON || HAS_UNKNOWN(ar->entries, ar->nentries) ||
-				       HAS_UNKNOWN(ar->groups, ar->ngroups));
+		ar->strays = ar->strays && (ar->stage != ON || ar->away ||
+					    HAS_UNKNOWN(ar->entries, ar->nentries) ||
+					    HAS_UNKNOWN(ar->groups, ar->ngroups));
 	w->phase = SETTLED;
 	w->grows = false;
 	alert(w);
@@ -439,8 +440,13 @@ static enum job_result grow(void *arg)
 	drop_base(w);
 	if (w->next) {
 		w->base.topo = topo_ref(w->topo);
-		tables_copy(&w->base.tables, view.tables);
+		if (!program_held(w->services.program, w->topo, view.tables, &w->base.tables))
+			tables_copy(&w->base.tables, view.tables);
 		w->base.groups = w->next;
+	}
+	AR_EACH (w, node, ar) {
+		ar->away = ar->gone || node->gone;
+		ar->strays |= ar->away;
 	}
 	w->phase = GROUPS;
 	w->grows = true;

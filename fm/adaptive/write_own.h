@@ -36,6 +36,7 @@ struct ar_switch {
 	bool failed;	 /* it was tried, and why says what it did not do */
 	bool was_set;	 /* of TURNING: that it is on was acknowledged, or timed out */
 	bool strays;	 /* it may hold something else than the base has */
+	bool gone, away; /* out of reach: of this publication, and when the base was made */
 	uint8_t raw[WIRE_SMP_DATA], reboots;
 	struct wire_ar_info info;
 	unsigned lft_bit, group_bit;

@@ -356,6 +356,36 @@ static void no_choice_loops_in_a_storm(void **state)
 	}
 }
 
+/*
+ * The manager's leaf is cut off from all others, which lose a link meanwhile: as they come back
+ * they hold choices that the tables in force do not know of.
+ */
+static void no_choice_loops_as_switches_come_back_that_were_out_of_reach(void **state)
+{
+	struct watch watch = { 0 };
+	struct world w;
+	guid_t leaf, core;
+
+	begin(&w, three_tiers(), 135);
+	watch.w = &w;
+	leaf = w.design->nodes[0].guid;
+	core = w.design->nodes[18].guid;
+	double_cut(w.hw, w.design->nodes[21].guid, 3);
+	run_for(&w, 60 * SECOND_US);
+	for (unsigned num = 4; num <= 6; num++)
+		double_cut(w.hw, leaf, num);
+	run_for(&w, 20 * SECOND_US);
+	double_cut(w.hw, core, 3);
+	double_on_set(w.hw, set_seen, &watch);
+	for (unsigned num = 4; num <= 6; num++)
+		double_join(w.hw, leaf, num);
+	run_for(&w, 60 * SECOND_US);
+	double_on_set(w.hw, NULL, NULL);
+	assert_int_equal(watch.loops, 0);
+	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
 static void a_cut_writes_few_blocks(void **state)
 {
 	struct watch watch = { 0 };
@@ -732,6 +762,7 @@ int main(void)
 		cmocka_unit_test(off_writes_what_is_written_without_it),
 		cmocka_unit_test(no_choice_loops_while_links_fall_and_come_back),
 		cmocka_unit_test(no_choice_loops_in_a_storm),
+		cmocka_unit_test(no_choice_loops_as_switches_come_back_that_were_out_of_reach),
 		cmocka_unit_test(a_cut_writes_few_blocks),
 		cmocka_unit_test(what_keeps_a_choice_is_written_once),
 		cmocka_unit_test(no_entry_names_a_group_that_was_not_acknowledged),
