@@ -520,11 +520,6 @@ void adaptive_probe(struct fabric *fabric, uint32_t sw, waiter_fn *fn, void *arg
 	a->probe = probe_new(&a->services, view.topo, view.lids, sw, probed, a);
 }
 
-void adaptive_client_gone(struct fabric *fabric, const void *arg)
-{
-	waiters_cancel(&((struct adaptive *)fabric_room(fabric, &adaptive_module))->probers, arg);
-}
-
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
 /* While the fabric is quiet: some of the switches that nothing waits for; then who can joins. */

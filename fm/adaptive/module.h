@@ -53,5 +53,3 @@ void adaptive_show_hca(struct fabric *fabric, guid_t hca, json_t *doc);
  * called once, with a document (borrowed) or an error.
  */
 void adaptive_probe(struct fabric *fabric, uint32_t sw, waiter_fn *fn, void *arg);
-/* That client has disconnected: its callback is dropped. */
-void adaptive_client_gone(struct fabric *fabric, const void *arg);

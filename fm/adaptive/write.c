@@ -440,8 +440,10 @@ static enum job_result grow(void *arg)
 	drop_base(w);
 	if (w->next) {
 		w->base.topo = topo_ref(w->topo);
-		if (!program_held(w->services.program, w->topo, view.tables, &w->base.tables))
-			tables_copy(&w->base.tables, view.tables);
+		tables_copy(&w->base.tables, view.tables);
+		for (uint32_t sw = 0; sw < w->topo->nswitches; sw++)
+			program_held(w->services.program, w->topo, view.tables, sw,
+				     &w->base.tables);
 		w->base.groups = w->next;
 	}
 	AR_EACH (w, node, ar) {

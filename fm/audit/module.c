@@ -213,13 +213,6 @@ void audit_readback(struct fabric *fabric, waiter_fn *fn, void *arg)
 		audit_read_all(r->audit, read_back, r);
 }
 
-void audit_client_gone(struct fabric *fabric, const void *arg)
-{
-	struct audit_room *r = fabric_room(fabric, &audit_module);
-
-	waiters_cancel(&r->readers, arg);
-}
-
 /* ---- Hooks ----------------------------------------------------------------------------------- */
 
 static void programmed(void *room, const struct fabric_programmed *programmed)

@@ -35,5 +35,3 @@ void audit_listen(struct fabric *fabric, audit_unheld_fn *fn, void *arg);
  * document (borrowed) or an error.
  */
 void audit_readback(struct fabric *fabric, waiter_fn *fn, void *arg);
-/* That client has disconnected: its callback is dropped. */
-void audit_client_gone(struct fabric *fabric, const void *arg);

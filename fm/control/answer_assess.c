@@ -154,8 +154,8 @@ static void find_tables(struct assess *a, json_t *doc)
 		active[p] = t->ports[p].link_up && t->ports[p].state == TOPO_ACTIVE &&
 			    topo_peer(t, &t->ports[p])->state == TOPO_ACTIVE;
 
-	struct in_force_job *job =
-		in_force_begin(&(struct in_force_view){ t, a->lids, a->held, active });
+	struct in_force_job *job = in_force_begin(&(struct in_force_view){
+		.topo = t, .lids = a->lids, .held = a->held, .active = active });
 
 	while (in_force_go(job, UINT32_MAX))
 		;

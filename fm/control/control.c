@@ -78,7 +78,7 @@ struct peer peer_of(const struct peer_rules *rules, int fd)
  *
  * Nothing here waits: input is bounded by the line buffer, output is queued and a child is held
  * back while the queue is long. A client that closes its sending half still gets what it asked for;
- * one whose connection breaks takes its child and its act's callback with it. A client that follows
+ * one whose connection breaks takes its child with it, and its act goes on. A client that follows
  * events is busy with that until it goes; its events are queued from wherever they happen, and sent
  * by the loop.
  *
@@ -124,6 +124,7 @@ struct client {
 	const struct command *command; /* the present one, for the child */
 	json_t *args;		       /* its arguments */
 	bool acting;		       /* the fabric owes a callback */
+	bool gone;		       /* disconnected; nothing but that callback is waited for */
 	enum client_follow follow;
 	struct event_query events_asked; /* by `follow` */
 	bool serving;			 /* inside client_serve() */
@@ -275,12 +276,18 @@ static void answer_by_child(struct client *c, const struct command *command, jso
 		     "cannot start a process for the answer: the system's limit is reached");
 }
 
+static void client_free(struct client *c);
+
 static void operation_done_cb(void *arg, json_t *result, const char *error)
 {
 	struct client *c = arg;
 	json_t *args = c->args; /* of the answer that follows */
 
 	c->acting = false;
+	if (c->gone) {
+		client_free(c);
+		return;
+	}
 	c->args = NULL;
 	if (args && !error) {
 		if (result && c->command->run->begin_with)
@@ -422,32 +429,30 @@ static void client_request(struct client *c, const char *line, size_t len)
 
 static void client_free(struct client *c)
 {
-	struct control *control = c->control;
-	struct client **link = &control->clients;
-	struct fabric *fabric = control->env.fabric;
+	struct client **link = &c->control->clients;
 
 	while (*link != c)
 		link = &(*link)->next;
 	*link = c->next;
-	control->nclients--;
-	if (c->acting) { /* what it asked for continues */
-		fabric_client_gone(fabric, c);
-		audit_client_gone(fabric, c);
-		adaptive_client_gone(fabric, c);
-		hosts_client_gone(fabric, c);
-		link_health_client_gone(fabric, c);
-		link_client_gone(fabric, c);
-		sm_client_gone(fabric, c);
-	}
+	free(c);
+}
+
+/* What it asked for continues, and the callback of that ends it. */
+static void client_end(struct client *c)
+{
+	c->gone = true;
+	c->waits_us = 0;
+	c->control->nclients--;
 	if (c->follow)
-		fabric_unfollow(fabric, c);
+		fabric_unfollow(c->control->env.fabric, c);
 	child_kill(c->child);
 	json_decref(c->args);
 	loop_fd_free(c->watch);
 	loop_timer_free(c->progress);
 	close(c->fd);
 	free(c->out.data);
-	free(c);
+	if (!c->acting)
+		client_free(c);
 }
 
 static size_t client_room(const struct client *c)
@@ -508,7 +513,7 @@ static void client_settle(struct client *c)
 		c->broken = !c->child;
 	}
 	if (c->broken || (c->eof && !client_busy(c) && !c->waits_us && !bytes_held(&c->out))) {
-		client_free(c);
+		client_end(c);
 		return;
 	}
 	client_watch(c);
@@ -579,7 +584,7 @@ static void accept_cb(void *arg, int fd, const struct sockaddr *from)
 	if (fd < 0)
 		return;
 	for (const struct client *c = control->clients; c; c = c->next)
-		same_user += c->peer.uid == peer.uid;
+		same_user += !c->gone && c->peer.uid == peer.uid;
 	listener_done(control->listener, fd, peer.rights != PEER_NONE);
 	if (peer.rights == PEER_NONE)
 		refuse_client(fd, "not permitted: only root and members of groups " PEER_READ_GROUP
@@ -641,8 +646,14 @@ void control_free(struct control *control)
 {
 	if (!control)
 		return;
-	while (control->clients)
-		client_free(control->clients);
+	for (struct client *c = control->clients, *next; c; c = next) {
+		next = c->next;
+		c->acting = false;
+		if (c->gone)
+			client_free(c);
+		else
+			client_end(c);
+	}
 	children_free(control->children);
 	listener_free(control->listener);
 	loop_timer_free(control->rest);

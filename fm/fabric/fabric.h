@@ -61,8 +61,6 @@ json_t *fabric_alerts(const struct fabric *fabric);
 typedef waiter_fn fabric_done_fn;
 void fabric_sweep(struct fabric *fabric, fabric_done_fn *fn, void *arg);
 void fabric_reroute(struct fabric *fabric, fabric_done_fn *fn, void *arg);
-/* That client has disconnected: what it asked for continues, its callbacks are dropped. */
-void fabric_client_gone(struct fabric *fabric, void *arg);
 
 /* Events, newest last; at most `count` of them as a JSON array the caller owns. */
 json_t *fabric_events(const struct fabric *fabric, unsigned count);

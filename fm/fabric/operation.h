@@ -7,7 +7,7 @@
  * all that this update published is programmed and brought up, and when the file that keeps it is
  * on disk or could not be written. It is rolled back when the update's tables are refused, and
  * abandoned when this manager is master no more. If the client disconnects, the operation
- * continues; its callback is dropped.
+ * continues.
  */
 #pragma once
 
@@ -18,10 +18,7 @@ struct fabric;
 
 /* ---- Waiters --------------------------------------------------------------------------------- */
 
-/*
- * Clients that wait for one and the same result; each is called once, or not at all once it went
- * away.
- */
+/* Clients that wait for one and the same result; each is called once, until waiters_fini(). */
 struct waiter;
 struct waiters { /* all zero = nobody waits */
 	struct waiter *first;
@@ -36,8 +33,6 @@ void waiters_add(struct waiters *waiters, waiter_fn *fn, void *arg);
 void waiters_answer(struct waiters *waiters, json_t *result, const char *error);
 /* Those of `from` join `to`; nobody is in `from` then. */
 void waiters_move(struct waiters *from, struct waiters *to);
-void waiters_cancel(struct waiters *waiters,
-		    const void *arg);	    /* that client is gone: no callback */
 void waiters_fini(struct waiters *waiters); /* nobody is called */
 
 /* ---- Operations ------------------------------------------------------------------------------ */
@@ -68,7 +63,7 @@ struct fabric_operation_ops {
 
 /*
  * Begins an operation, which an update will answer. ops: a constant; data: the operation's from now
- * on. fn is called once, later, unless the client (arg) is gone.
+ * on. fn is called once, later.
  */
 void fabric_operation_start(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			    void *data, waiter_fn *fn, void *arg);

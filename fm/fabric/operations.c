@@ -7,7 +7,7 @@
 
 struct waiter {
 	struct waiter *next;
-	waiter_fn *fn; /* NULL: the client is gone */
+	waiter_fn *fn;
 	void *arg;
 };
 
@@ -28,8 +28,7 @@ void waiters_answer(struct waiters *waiters, json_t *result, const char *error)
 		struct waiter *it = now.first;
 
 		now.first = it->next;
-		if (it->fn)
-			it->fn(it->arg, result, error);
+		it->fn(it->arg, result, error);
 		free(it);
 	}
 }
@@ -43,13 +42,6 @@ void waiters_move(struct waiters *from, struct waiters *to)
 		it->next = to->first;
 		to->first = it;
 	}
-}
-
-void waiters_cancel(struct waiters *waiters, const void *arg)
-{
-	for (struct waiter *it = waiters->first; it; it = it->next)
-		if (it->arg == arg)
-			it->fn = NULL;
 }
 
 void waiters_fini(struct waiters *waiters)
@@ -69,7 +61,7 @@ struct operation {
 	struct operations *all; /* it is in them */
 	const struct fabric_operation_ops *ops;
 	void *data;
-	waiter_fn *fn; /* NULL: the client is gone */
+	waiter_fn *fn;
 	void *arg;
 	bool taken;	/* by an update that began after it was requested */
 	bool settled;	/* that one */
@@ -251,19 +243,6 @@ void operations_rollback(struct operations *ops)
 			op->ops->rollback(op->data);
 }
 
-static void cancel(struct operation *list, const void *arg)
-{
-	for (; list; list = list->next)
-		if (list->arg == arg)
-			list->fn = NULL;
-}
-
-void operations_cancel(struct operations *ops, const void *arg)
-{
-	cancel(ops->waiting, arg);
-	cancel(ops->saving, arg);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 struct operations *operations_new(struct fabric *fabric, struct state *state,
@@ -316,9 +295,4 @@ void fabric_reroute(struct fabric *f, fabric_done_fn *fn, void *arg)
 
 	operations_start(f->clients.operations, &ops, NULL, fn, arg);
 	fabric_request_reroute(f, "operator");
-}
-
-void fabric_client_gone(struct fabric *f, void *arg)
-{
-	operations_cancel(f->clients.operations, arg);
 }

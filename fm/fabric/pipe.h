@@ -288,7 +288,6 @@ void operations_answer(struct operations *operations, const char *error);
 void operations_answer_late(struct operations *operations);
 /* Answers all at once with that error: this manager changes nothing any more. */
 void operations_abandon(struct operations *operations, const char *why);
-void operations_cancel(struct operations *operations, const void *arg); /* that client is gone */
 
 /* ---- What routing goes by beside the snapshot (policy.c) ------------------------------------- */
 

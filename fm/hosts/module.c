@@ -626,13 +626,6 @@ void hosts_jobs(struct fabric *fabric, json_t *args, waiter_fn *fn, void *arg)
 		jobs_end(j, "job_command can't be run now");
 }
 
-void hosts_client_gone(struct fabric *fabric, const void *arg)
-{
-	struct hosts_room *r = fabric_room(fabric, &hosts_module);
-
-	waiters_cancel(&r->jobs.waiters, arg);
-}
-
 static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 {
 	struct hosts_room *r = room;

@@ -31,7 +31,6 @@ json_t *hosts_document(struct fabric *fabric, hosts_asked_fn *asked, const void 
  * document where these have "jobs". Whoever asks meanwhile gets the same list.
  */
 void hosts_jobs(struct fabric *fabric, json_t *args, waiter_fn *fn, void *arg);
-void hosts_client_gone(struct fabric *fabric, const void *arg); /* fn is not called */
 
 /* ---- When a changed verdict on a host is reported -------------------------------------------- */
 

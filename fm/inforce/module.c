@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Counted again when something that it depends on may have changed: what is published, what was
- * acknowledged, the states of ports. Mostly all switches hold what is wanted, and no entry leads
- * into a link that is not Active: then all pairs of the proof are in force, and nothing is counted.
- * Else the pairs are, in slices, from a copy of what switches hold; what is published anew ends
- * that, for it is of others.
+ * acknowledged, the states of ports. What devices have shown is noted in slices, and what a path
+ * needs of that at once where the SA asks. Mostly all switches hold what is wanted, and no entry
+ * leads into a link that is not Active: then all pairs of the proof are in force, and nothing is
+ * counted. Else the pairs are, in slices, from a copy of what switches hold; what is published
+ * anew ends that, for it is of others.
  */
 #include "fm/inforce/module.h"
 #include <inttypes.h>
@@ -13,12 +14,14 @@
 #include "fm/sa/sa.h"
 #include "routing/proof/in_force.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "topology/graph/cutoff.h"
 
 #define SOON_US	 50000	/* acknowledgements come many at a time */
 #define WRITE_US 200000 /* within that what a fault changes is mostly written: it is not counted */
 #define DEST_MAX 64	/* a step of the job */
+#define SHOW_MAX 64	/* nodes, likewise */
 #define WAITS	 8	/* devices that are named */
 
 #define SILENCE_US 1000000 /* a path that is being put into force is not answered for so long */
@@ -37,10 +40,14 @@ struct inforce {
 	/* what devices have shown, of the published snapshot */
 	bool looked; /* else it is of an earlier one */
 	uint64_t published_us;
-	bool whole;   /* all that is wanted is in force */
-	bool differs; /* `held` says what switches hold; else that is what is wanted */
-	struct tables held;
-	bool *active;
+	bool whole;		   /* all that is wanted is in force */
+	struct in_force_view seen; /* its `held` is what is wanted */
+	uint32_t next;		   /* the node that is due to be shown */
+	uint64_t written;	   /* blocks, when the first was */
+	bool *active;		   /* of port 0: the node is shown */
+	const uint8_t **rows;
+	bool differs;		   /* some row is not as wanted */
+	struct tables held;	   /* those rows */
 	struct log_limit answered; /* that there is no path */
 	/* what was counted last */
 	bool known;
@@ -73,43 +80,68 @@ static bool has_booted(const struct inv_node *node)
 	return past > 0;
 }
 
-/* By port of the snapshot: that end is Active; then, that both are. */
-static void read_active(struct inforce *in, const struct topo *t)
+/* Notes what the node holds, and which of its ports are Active; once a look. */
+static void show(void *room, uint32_t n)
 {
-	const struct inventory *inv = in->services.inventory;
+	struct inforce *in = room;
+	const struct topo *t = in->seen.topo;
+	const struct inv_node *node = inventory_find(in->services.inventory, t->nodes[n].guid);
 
-	free(in->active);
-	in->active = mem_array(in->active, t->nports + 1);
-	for (uint32_t n = 0; n < t->nnodes; n++) {
-		const struct inv_node *node = inventory_find(inv, t->nodes[n].guid);
+	bool *active = in->active + t->nodes[n].port0;
 
-		if (!node || has_booted(node))
-			continue;
+	if (*active)
+		return;
+	*active = true;
+	if (node && !has_booted(node))
 		for (unsigned p = 1; p <= t->nodes[n].nports && p <= node->nports; p++)
-			in->active[t->nodes[n].port0 + p] = node->ports[p].state == TOPO_ACTIVE;
-	}
-	for (uint32_t p = 0; p < t->nports; p++) {
-		uint32_t peer = t->ports[p].peer;
+			active[p] = node->ports[p].state == TOPO_ACTIVE;
+	if (n >= t->nswitches)
+		return;
 
-		if (peer == TOPO_NONE)
-			in->active[p] = false;
-		else if (peer > p)
-			in->active[p] = in->active[peer] = in->active[p] && in->active[peer];
-	}
+	bool differs = program_held(in->services.program, t, in->seen.held, n, &in->held);
+
+	in->rows[n] = tables_row(differs ? &in->held : in->seen.held, n);
+	in->differs |= differs;
+}
+
+/* The view is of what is published, nodes are shown as they are used. NULL: nothing is. */
+static const struct in_force_view *look(struct inforce *in)
+{
+	const struct fabric_view view = fabric_view(in->fabric);
+	const struct topo *t = view.topo;
+
+	if (!t || in->looked)
+		return t ? &in->seen : NULL;
+	free(in->active);
+	free(in->rows);
+	in->active = mem_array(in->active, t->nports + 1);
+	in->rows = mem_array(in->rows, t->nswitches + 1);
+	in->seen = (struct in_force_view){ .topo = t,
+					   .lids = view.lids,
+					   .held = view.tables,
+					   .active = in->active,
+					   .rows = in->rows,
+					   .show = show,
+					   .arg = in };
+	tables_resize(&in->held, t->nswitches, view.tables->top);
+	in->looked = true;
+	in->whole = in->differs = false;
+	in->next = 0;
+	in->written = program_blocks_written(in->services.program);
+	return &in->seen;
 }
 
 /* A wanted entry leads into a link that is not Active; a link that nothing leads into may be so. */
-static bool leads_into_dark(const struct inforce *in, const struct fabric_view *view)
+static bool leads_into_dark(const struct inforce *in)
 {
-	const struct topo *t = view->topo;
+	const struct topo *t = in->seen.topo;
 
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (unsigned p = 1; p <= t->nodes[sw].nports; p++) {
-			if (topo_port(t, sw, p)->link_up && !in->active[t->nodes[sw].port0 + p] &&
-			    memchr(tables_row(view->tables, sw) + 1, p, view->tables->top))
-				return true;
-		}
-	return false;
+	return any_of(p, 0, t->nports,
+		      t->ports[p].link_up && t->ports[p].node < t->nswitches &&
+			      !in_force_carries(&in->seen, p) &&
+			      memchr(in->rows[t->ports[p].node] + 1,
+				     (int)(p - t->nodes[t->ports[p].node].port0),
+				     in->seen.held->top));
 }
 
 static const char *why_of(const struct inforce *in, guid_t guid)
@@ -132,8 +164,9 @@ static const char *why_of(const struct inforce *in, guid_t guid)
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-static void drop_count(struct inforce *in)
+static void drop_look(struct inforce *in)
 {
+	in->looked = false;
 	job_stop(in->job);
 	if (in->count)
 		in_force_end(in->count, NULL);
@@ -228,60 +261,64 @@ static enum job_result count_step(void *room)
 
 static enum sa_gate gate(void *room, uint32_t from, uint16_t lid);
 
-/* What devices have shown of the published snapshot, as known by now. False: there is none. */
-static bool look(struct inforce *in, const struct fabric_view *view, struct in_force_view *seen)
+/* All is shown. Figures are of one time: none are taken while blocks are acknowledged. */
+static enum job_result judge(struct inforce *in)
 {
-	if (!view->topo)
-		return false;
-	if (!in->looked) {
-		in->differs =
-			program_held(in->services.program, view->topo, view->tables, &in->held);
-		in->whole = !in->differs && !in->services.inventory->ndark;
-		if (!in->whole) {
-			read_active(in, view->topo);
-			in->whole = !in->differs && !leads_into_dark(in, view);
-		}
-		in->looked = true;
-		sa_use_gate(in->services.sa, in->whole ? NULL : gate, in);
+	struct inventory *inv = in->services.inventory;
+	const struct check_report *proof = fabric_view(in->fabric).proof;
+
+	if (in->written != program_blocks_written(in->services.program)) {
+		loop_timer_set(in->soon, WRITE_US);
+		return JOB_END;
 	}
-	*seen = (struct in_force_view){ .topo = view->topo,
-					.lids = view->lids,
-					.held = in->differs ? &in->held : view->tables,
-					.active = in->active };
-	return true;
+	in->whole = !in->differs && (!inv->ndark || !leads_into_dark(in));
+	sa_use_gate(in->services.sa, in->whole ? NULL : gate, in);
+	if (!in->whole) {
+		struct in_force_view seen = in->seen;
+
+		seen.show = NULL;
+		in->count = in_force_begin(&seen);
+		return JOB_NEXT;
+	}
+	for (struct inv_node *n = in->pairs == proof->reachable ? NULL : inventory_first(inv); n;
+	     n = inventory_next(inv, n))
+		*waited_since(n) = 0;
+	in->known = true;
+	in->pairs = proof->reachable;
+	in->nwaits = in->cut_off = 0;
+	in->others = 0;
+	return JOB_END;
+}
+
+/* Hosts only where something is not as wanted. */
+static enum job_result show_step(void *room)
+{
+	struct inforce *in = room;
+	const struct in_force_view *seen = look(in);
+
+	for (unsigned i = 0; seen && i < SHOW_MAX; i++) {
+		if (in->next == (in->differs || in->services.inventory->ndark
+					 ? seen->topo->nnodes
+					 : seen->topo->nswitches))
+			return judge(in);
+		show(in, in->next++);
+	}
+	return seen ? JOB_MORE : JOB_END;
 }
 
 static void soon_cb(void *room)
 {
-	static const struct job_step steps[] = { { "pairs-in-force", count_step }, { NULL, NULL } };
+	static const struct job_step steps[] = { { "tables-shown", show_step },
+						 { "pairs-in-force", count_step },
+						 { NULL, NULL } };
 	struct inforce *in = room;
-	struct fabric_view view = fabric_view(in->fabric);
-	const uint64_t now = loop_now_us(in->services.loop);
-	struct in_force_view seen;
 
-	drop_count(in);
-	in->looked = false;
-	if (fabric_programming(in->fabric) && now - in->published_us < WRITE_US) {
+	drop_look(in);
+	if (fabric_programming(in->fabric) &&
+	    loop_now_us(in->services.loop) - in->published_us < WRITE_US)
 		loop_timer_set(in->soon, SOON_US);
-		return;
-	}
-	if (!look(in, &view, &seen))
-		return;
-	if (in->whole) {
-		struct inventory *inv = in->services.inventory;
-
-		for (struct inv_node *n = in->pairs == view.proof->reachable ? NULL
-									     : inventory_first(inv);
-		     n; n = inventory_next(inv, n))
-			*waited_since(n) = 0;
-		in->known = true;
-		in->pairs = view.proof->reachable;
-		in->nwaits = in->cut_off = 0;
-		in->others = 0;
-		return;
-	}
-	in->count = in_force_begin(&seen);
-	job_start(in->job, steps, NULL);
+	else
+		job_start(in->job, steps, NULL);
 }
 
 static void count_soon(struct inforce *in)
@@ -298,8 +335,7 @@ static void published(void *room, enum fabric_update_step step, const struct top
 
 	if (step != FABRIC_PUBLISHED && step != FABRIC_SHOWN)
 		return;
-	drop_count(in);
-	in->looked = false;
+	drop_look(in);
 	in->published_us = loop_now_us(in->services.loop);
 	sa_use_gate(in->services.sa, gate, in);
 	count_soon(in);
@@ -368,33 +404,39 @@ static void status(const void *room, json_t *doc)
 
 const struct tables *inforce_tables(struct fabric *fabric)
 {
-	struct fabric_view view = fabric_view(fabric);
-	struct in_force_view seen;
+	struct inforce *in = fabric_room(fabric, &inforce_module);
+	const struct in_force_view *seen = look(in);
 
-	return look(fabric_room(fabric, &inforce_module), &view, &seen) ? seen.held : view.tables;
+	for (uint32_t n = 0; seen && !in->whole && n < seen->topo->nswitches; n++)
+		show(in, n);
+	if (!seen || !in->differs)
+		return fabric_view(fabric).tables;
+	for (uint32_t n = 0; n < seen->topo->nswitches; n++) {
+		uint8_t *row = tables_row(&in->held, n);
+
+		if (in->rows[n] != row)
+			memcpy(row, in->rows[n], in->held.stride);
+		in->rows[n] = row;
+	}
+	return &in->held;
 }
 
 /* By node; TOPO_NONE: packets from that port to the LID arrive, as far as devices have shown. */
-static uint32_t waits_for(struct inforce *in, const struct fabric_view *view, uint32_t from,
-			  uint16_t lid)
+static uint32_t waits_for(struct inforce *in, uint32_t from, uint16_t lid)
 {
-	struct in_force_view seen;
+	const struct in_force_view *seen = look(in);
+	uint32_t end = seen && !in->whole ? in_force_end_of(seen, from, lid) : TOPO_NONE;
 
-	if (!look(in, view, &seen) || in->whole)
-		return TOPO_NONE;
-
-	uint32_t end = in_force_end_of(&seen, from, lid);
-
-	return end == TOPO_NONE ? end : blamed(in, view->topo, end);
+	return end == TOPO_NONE ? end : blamed(in, seen->topo, end);
 }
 
 json_t *inforce_waits_json(struct fabric *fabric, uint32_t from, uint16_t lid)
 {
 	struct inforce *in = fabric_room(fabric, &inforce_module);
-	struct fabric_view view = fabric_view(fabric);
-	uint32_t end = waits_for(in, &view, from, lid);
+	uint32_t end = waits_for(in, from, lid);
+	const struct topo *t = in->seen.topo;
 
-	return end == TOPO_NONE ? NULL : wait_json(in, view.topo, view.topo->nodes[end].guid);
+	return end == TOPO_NONE ? NULL : wait_json(in, t, t->nodes[end].guid);
 }
 
 /*
@@ -406,7 +448,7 @@ static enum sa_gate gate(void *room, uint32_t from, uint16_t lid)
 	struct inforce *in = room;
 	struct fabric_view view = fabric_view(in->fabric);
 	uint64_t now = loop_now_us(in->services.loop);
-	uint32_t end = waits_for(in, &view, from, lid);
+	uint32_t end = waits_for(in, from, lid);
 
 	if (end == TOPO_NONE)
 		return SA_GATE_OPEN;
@@ -440,11 +482,12 @@ static void fini(void *room)
 	struct inforce *in = room;
 
 	sa_use_gate(in->services.sa, NULL, NULL);
-	drop_count(in);
+	drop_look(in);
 	job_free(in->job);
 	loop_timer_free(in->soon);
 	tables_fini(&in->held);
 	free(in->active);
+	free(in->rows);
 	free(in);
 }
 

@@ -817,14 +817,6 @@ void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg)
 	perf_read_now(h->perf);
 }
 
-void link_health_client_gone(struct fabric *fabric, const void *arg)
-{
-	struct link_health *h = fabric_room(fabric, &link_health_module);
-
-	waiters_cancel(&h->waiters, arg);
-	waiters_cancel(&h->due, arg);
-}
-
 /* A standby leaves counters to its master, and reads them on demand alone. */
 static struct perf_conf perf_conf(struct fabric *fabric)
 {

@@ -28,7 +28,6 @@ void link_health_unhealthy(const struct fabric *fabric, json_t *list);
 json_t *link_health(const struct fabric *fabric);
 /* Reads all counters now; then that document. */
 void link_health_read(struct fabric *fabric, waiter_fn *fn, void *arg);
-void link_health_client_gone(struct fabric *fabric, const void *arg); /* fn is not called */
 
 /*
  * Which error correction a port uses, as its link says since it is Active; NULL = not known, or it

@@ -116,13 +116,12 @@ bool program_is_starved(const struct program *p);
 void program_refusers(const struct program *p, void (*fn)(void *arg, guid_t sw), void *arg);
 unsigned program_unread(const struct program *p); /* the number of cached blocks */
 /*
- * What the snapshot's switches hold, as far as they acknowledged it, were read, or are taken to
- * hold it since before a restart; other entries are TABLES_NO_ROUTE. tables: as applied last.
- * False: all of it is as in `tables`, and *out is as it was; else the caller frees *out by
- * tables_fini().
+ * What the switch of that row of the snapshot holds, as far as it acknowledged it, was read, or is
+ * taken to hold it since before a restart; other entries are TABLES_NO_ROUTE. tables: as applied
+ * last. False: it is the row of `tables`, and that of `out` is as it was.
  */
 bool program_held(const struct program *p, const struct topo *t, const struct tables *tables,
-		  struct tables *out);
+		  uint32_t row, struct tables *out);
 /*
  * Before the first apply: another manager was at work. What the file says is read too, then only
  * what differs is written.

@@ -216,32 +216,26 @@ static bool holds_wanted(const struct store_switch *sw, const uint8_t *row, uint
 }
 
 bool program_held(const struct program *p, const struct topo *t, const struct tables *tables,
-		  struct tables *out)
+		  uint32_t row, struct tables *out)
 {
+	const struct store_switch *sw = store_find(&p->store, t->nodes[row].guid);
 	uint32_t blocks = tables_blocks(tables);
 	bool differs = false;
 
-	for (uint32_t row = 0; row < t->nswitches; row++) {
-		const struct store_switch *sw = store_find(&p->store, t->nodes[row].guid);
+	for (uint32_t b = holds_wanted(sw, tables_row(tables, row), blocks) ? blocks : 0;
+	     b < blocks; b++) {
+		const uint8_t *shown = sw && b < sw->nblocks ? store_shown(sw, b) : NULL;
+		const uint8_t *want = tables_block(tables, row, b);
 
-		for (uint32_t b = holds_wanted(sw, tables_row(tables, row), blocks) ? blocks : 0;
-		     b < blocks; b++) {
-			const uint8_t *shown = sw && b < sw->nblocks ? store_shown(sw, b) : NULL;
-			const uint8_t *want = tables_block(tables, row, b);
-
-			if (shown == want || (shown && !memcmp(shown, want, TABLES_BLOCK)))
-				continue;
-			if (!differs)
-				tables_copy(out, tables);
-			differs = true;
-
-			uint8_t *to = tables_block(out, row, b);
-
-			if (shown)
-				memcpy(to, shown, TABLES_BLOCK);
-			else
-				memset(to, TABLES_NO_ROUTE, TABLES_BLOCK);
-		}
+		if (shown == want || (shown && !memcmp(shown, want, TABLES_BLOCK)))
+			continue;
+		if (!differs)
+			memcpy(tables_row(out, row), tables_row(tables, row), tables->stride);
+		differs = true;
+		if (shown)
+			memcpy(tables_block(out, row, b), shown, TABLES_BLOCK);
+		else
+			memset(tables_block(out, row, b), TABLES_NO_ROUTE, TABLES_BLOCK);
 	}
 	return differs;
 }

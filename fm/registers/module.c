@@ -673,12 +673,6 @@ void link_bit_errors_read(struct fabric *fabric, guid_t guid, uint8_t num, waite
 		read_cb(room);
 }
 
-void link_client_gone(struct fabric *fabric, const void *arg)
-{
-	waiters_cancel(&((struct registers_room *)fabric_room(fabric, &registers_module))->readers,
-		       arg);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void registers_status(const void *arg, json_t *doc)

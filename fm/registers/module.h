@@ -45,7 +45,6 @@ json_t *link_bit_errors(const struct fabric *fabric, guid_t node, uint8_t port);
 /* Reads these now at both ends of a link; then fn is called, with an empty document. */
 void link_bit_errors_read(struct fabric *fabric, guid_t node, uint8_t port, waiter_fn *fn,
 			  void *arg);
-void link_client_gone(struct fabric *fabric, const void *arg); /* fn is not called */
 
 /* "firmware", "psid", "up_s"; NULL: not known. The caller owns it; may be called in a child. */
 json_t *device_facts(const struct fabric *fabric, guid_t node);

@@ -451,14 +451,6 @@ void sm_take_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
 	sm_take_from_idle(r, "an operator has");
 }
 
-void sm_client_gone(struct fabric *fabric, const void *arg)
-{
-	struct sm_room *r = fabric_room(fabric, &sm_module);
-
-	if (r->wish.arg == arg)
-		r->wish.fn = NULL;
-}
-
 const char *sm_refuses(const struct fabric *fabric)
 {
 	return sm_refusal(fabric_room(fabric, &sm_module));

@@ -26,9 +26,6 @@ void sm_hand_over(struct fabric *fabric, const char *manager, waiter_fn *fn, voi
  */
 void sm_take_over(struct fabric *fabric, const char *manager, waiter_fn *fn, void *arg);
 
-/* That client has disconnected: what it asked for continues, its callback is dropped. */
-void sm_client_gone(struct fabric *fabric, const void *arg);
-
 /*
  * Why this manager changes nothing: who is master instead. NULL = it is master, or about to know.
  * Valid until control returns to the loop.

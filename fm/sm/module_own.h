@@ -258,7 +258,7 @@ struct wish { /* to hand over */
 	bool better;	/* nobody's: for one that outranks this manager */
 	guid_t whom;	/* 0 = the highest standby */
 	uint64_t since_us;
-	waiter_fn *fn; /* NULL: its client is gone */
+	waiter_fn *fn; /* NULL: nobody waits */
 	void *arg;
 };
 

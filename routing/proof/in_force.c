@@ -28,6 +28,19 @@ static bool is_host_port(const struct in_force_view *v, uint32_t port)
 	return topo_is_host(v->topo, v->topo->ports[port].node) && v->lids->lid_of_port[port];
 }
 
+bool in_force_carries(const struct in_force_view *v, uint32_t port)
+{
+	const uint32_t peer = v->topo->ports[port].peer;
+
+	if (peer == TOPO_NONE)
+		return false;
+	if (v->show) {
+		v->show(v->arg, v->topo->ports[port].node);
+		v->show(v->arg, v->topo->ports[peer].node);
+	}
+	return v->active[port] && v->active[peer];
+}
+
 struct in_force_job *in_force_begin(const struct in_force_view *view)
 {
 	struct in_force_job *job = mem_new(job);
@@ -49,7 +62,7 @@ struct in_force_job *in_force_begin(const struct in_force_view *view)
 		if (!is_host_port(view, port))
 			continue;
 		job->nhosts++;
-		if (!peer || peer->node >= t->nswitches || !view->active[port])
+		if (!peer || peer->node >= t->nswitches || !in_force_carries(view, port))
 			job->dark[job->ndark++] = port;
 		else if (!job->sources[peer->node]++)
 			job->leaves[job->nleaves++] = peer->node;
@@ -60,10 +73,14 @@ struct in_force_job *in_force_begin(const struct in_force_view *view)
 /* The port that packets leave a switch by; TOPO_NONE: they end there. */
 static uint32_t way_out(const struct in_force_view *v, uint32_t sw, uint16_t lid)
 {
-	unsigned out = tables_row(v->held, sw)[lid];
+	if (v->show)
+		v->show(v->arg, sw);
+
+	unsigned out = (v->rows ? v->rows[sw] : tables_row(v->held, sw))[lid];
 	uint32_t port = v->topo->nodes[sw].port0 + out;
 
-	return out && out <= v->topo->nodes[sw].nports && v->active[port] ? port : TOPO_NONE;
+	return out && out <= v->topo->nodes[sw].nports && in_force_carries(v, port) ? port
+										    : TOPO_NONE;
 }
 
 uint32_t in_force_end_of(const struct in_force_view *v, uint32_t from, uint16_t lid)
@@ -72,7 +89,7 @@ uint32_t in_force_end_of(const struct in_force_view *v, uint32_t from, uint16_t 
 	const uint32_t to = v->lids->port_of_lid[lid];
 	uint32_t in = from, sw, out;
 
-	if (t->ports[to].node >= t->nswitches && !v->active[to])
+	if (t->ports[to].node >= t->nswitches && !in_force_carries(v, to))
 		return t->ports[to].node; /* whatever is on the way */
 	/* Who comes by more switches than there are goes round and round. */
 	for (uint32_t hops = 0; in != to; hops++) {
@@ -81,7 +98,9 @@ uint32_t in_force_end_of(const struct in_force_view *v, uint32_t from, uint16_t 
 			break;
 		if (sw >= t->nswitches && hops)
 			return sw; /* another host */
-		out = sw < t->nswitches ? way_out(v, sw, lid) : v->active[in] ? in : TOPO_NONE;
+		out = sw < t->nswitches		? way_out(v, sw, lid)
+		      : in_force_carries(v, in) ? in
+						: TOPO_NONE;
 		if (out == TOPO_NONE || hops > t->nswitches)
 			return sw;
 		in = t->ports[out].peer;
@@ -124,7 +143,7 @@ static void destination(struct in_force_job *job, uint32_t to)
 	const struct in_force_view *v = &job->view;
 	const struct topo_port *at = topo_peer(v->topo, &v->topo->ports[to]);
 	uint32_t leaf = at && at->node < v->topo->nswitches ? at->node : TOPO_NONE;
-	bool dark = leaf == TOPO_NONE || !v->active[to];
+	bool dark = leaf == TOPO_NONE || !in_force_carries(v, to);
 
 	job->sum.pairs += job->nhosts - 1;
 	if (dark) {

@@ -16,7 +16,11 @@ struct in_force_view { /* all borrowed, until in_force_end() */
 	const struct lid_map *lids;
 	/* rows of the snapshot's switches as far as they are known; TABLES_NO_ROUTE = not known */
 	const struct tables *held;
-	const bool *active; /* [nports]: there is a link at that port, and it carries data */
+	const bool *active;	    /* [nports]: that end is; a link carries data if both are */
+	const uint8_t *const *rows; /* [nswitches] in the place of `held`; NULL = not wanted */
+	/* Called before anything of a node is used; NULL = not wanted. */
+	void (*show)(void *arg, uint32_t node);
+	void *arg;
 };
 
 /* Ordered pairs of host ports that have a LID, by their first LIDs. */
@@ -31,6 +35,8 @@ struct in_force {
 	bool *cut_off; /* [nnodes]: hosts with a LID that no packet of another reaches */
 };
 
+/* True: there is a link at the port, and it is Active at both ends. */
+bool in_force_carries(const struct in_force_view *view, uint32_t port);
 /*
  * The node at which packets from that port to a LID end; TOPO_NONE: they arrive. The port is a
  * host's or a switch's port 0, and a port has that LID.

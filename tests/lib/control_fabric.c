@@ -314,41 +314,10 @@ void fabric_unfollow(struct fabric *f, void *arg)
 	f->event_fn = NULL;
 }
 
-void audit_client_gone(struct fabric *f, const void *arg)
-{
-}
-
-void adaptive_client_gone(struct fabric *f, const void *arg)
-{
-}
-
-void link_health_client_gone(struct fabric *f, const void *arg)
-{
-}
-
-void hosts_client_gone(struct fabric *f, const void *arg)
-{
-}
-
 /* The list is in the arguments. */
 void hosts_jobs(struct fabric *f, json_t *args, waiter_fn *fn, void *arg)
 {
 	fn(arg, NULL, NULL);
-}
-
-void link_client_gone(struct fabric *f, const void *arg)
-{
-}
-
-void sm_client_gone(struct fabric *f, const void *arg)
-{
-}
-
-void fabric_client_gone(struct fabric *f, void *arg)
-{
-	assert(arg == f->act_arg);
-	f->cancelled++;
-	f->act_fn = NULL;
 }
 
 /* ---- What `show` asks ------------------------------------------------------------------------ */

@@ -35,7 +35,7 @@ struct fabric {
 	struct tables tables;
 	fabric_done_fn *act_fn; /* of the operation under way */
 	void *act_arg;
-	unsigned acts, cancelled;
+	unsigned acts;
 	bool instant; /* operations end before they return */
 	char cordoned[32];
 	fabric_event_fn *event_fn; /* of the follower */

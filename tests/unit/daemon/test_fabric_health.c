@@ -184,19 +184,6 @@ static void counters_are_read_when_asked(void **state)
 	world_fini(&w);
 }
 
-static void asker_that_went_is_not_called(void **state)
-{
-	json_int_t ports = 0;
-	struct world w;
-
-	world_init(&w, pod(1));
-	link_health_read(w.fabric, read_cb, &ports);
-	link_health_client_gone(w.fabric, &ports);
-	run_for(&w, SECOND_US);
-	assert_int_equal(ports, 0);
-	world_fini(&w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,7 +193,6 @@ int main(void)
 		cmocka_unit_test(link_that_is_healthy_again_is_reported),
 		cmocka_unit_test(few_errors_are_nothing),
 		cmocka_unit_test(counters_are_read_when_asked),
-		cmocka_unit_test(asker_that_went_is_not_called),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,38 +278,11 @@ static void the_answer_says_that_its_rows_could_not_be_written(void **state)
 	assert_string_equal(r.not_saved, "not saved: no space");
 }
 
-static void a_client_that_disconnects_leaves_its_operation_running(void **state)
+static void the_status_is_the_answer_where_there_is_no_result(void **state)
 {
 	struct pipe *p = *state;
-	static struct request gone = { 0 }, saving = { 0 };
+	static struct request r = { 0 };
 
-	start(p, &kept, &saving);
-	state_changed(p->state, &cordons, p);
-	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
-	start(p, &plain, &gone);
-	operations_cancel(p->operations, &gone);
-	operations_cancel(p->operations, &saving);
-	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
-	state_flush(p->state);
-	assert_int_equal(gone.answers + saving.answers, 0);
-	assert_int_equal(gone.reports, 1);
-	assert_int_equal(saving.reports, 1);
-	assert_int_equal(gone.frees, 1);
-}
-
-static void the_status_is_the_answer_where_there_is_no_result_and_made_for_nobody_in_vain(
-	void **state)
-{
-	struct pipe *p = *state;
-	static struct request r = { 0 }, gone = { 0 };
-
-	start(p, &bare, &gone);
-	operations_cancel(p->operations, &gone);
-	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
-	assert_int_equal(p->statuses, 0);
 	start(p, &bare, &r);
 	operations_take(p->operations, false);
 	operations_answer(p->operations, NULL);
@@ -368,8 +341,7 @@ int main(void)
 		TEST(what_owners_gather_is_on_disk_before_the_answer),
 		TEST(what_needed_no_update_is_answered_at_once),
 		TEST(the_answer_says_that_its_rows_could_not_be_written),
-		TEST(a_client_that_disconnects_leaves_its_operation_running),
-		TEST(the_status_is_the_answer_where_there_is_no_result_and_made_for_nobody_in_vain),
+		TEST(the_status_is_the_answer_where_there_is_no_result),
 		TEST(who_is_master_no_more_abandons_all),
 		TEST(a_client_may_ask_again_from_its_answer),
 	};

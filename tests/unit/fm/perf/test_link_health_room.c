@@ -193,20 +193,17 @@ static void limits_that_are_reloaded_count_from_the_next_reading(void **state)
 
 static void who_asks_for_a_reading_is_answered_once_when_it_ends(void **state)
 {
-	struct answer a = { 0 }, gone = { 0 }, late = { 0 };
+	struct answer a = { 0 }, late = { 0 };
 	struct room r;
 
 	begin(&r, CONF_QUARANTINE);
 	passes(&r, 4, 1000);
 	link_health_read(&r.f, answer_cb, &a);
-	link_health_read(&r.f, answer_cb, &gone);
-	link_health_client_gone(&r.f, &gone);
 	assert_int_equal(a.count, 0);
 	fake_run_for(&r.f, PASS_US);
 	assert_int_equal(a.count, 1);
 	assert_int_equal(a.links, 1);
 	assert_string_equal(a.error, "");
-	assert_int_equal(gone.count, 0);
 	link_health_read(&r.f, answer_cb, &late);
 	link_health_module.role(r.f.room, FABRIC_ROLE_MASTER, FABRIC_ROLE_LEFT);
 	assert_int_equal(late.count, 1);
@@ -311,11 +308,8 @@ static void who_asks_while_a_pass_is_summed_up_gets_one_of_his_own(void **state)
 	while (!first.count)
 		fake_run_for(&r.f, 1000);
 	link_health_read(&r.f, answer_cb, &second);
-	link_health_client_gone(&r.f, &second);
-	fake_run_for(&r.f, PASS_US);
 	assert_int_equal(first.count, 1);
 	assert_int_equal(second.count, 0);
-	link_health_read(&r.f, answer_cb, &second);
 	fake_run_for(&r.f, PASS_US);
 	assert_int_equal(second.count, 1);
 	end(&r);

@@ -43,7 +43,9 @@ static void world_fini(struct world *w)
 
 static struct in_force in_force_of(const struct world *w, uint32_t destinations)
 {
-	const struct in_force_view view = { w->topo, w->lids, &w->tables, w->active };
+	const struct in_force_view view = {
+		.topo = w->topo, .lids = w->lids, .held = &w->tables, .active = w->active
+	};
 	struct in_force_job *job = in_force_begin(&view);
 	struct in_force sum;
 
@@ -82,7 +84,9 @@ static void assert_counted(const struct world *w, uint64_t fewer)
 {
 	const struct topo *t = w->topo;
 	struct in_force sum = in_force_of(w, 7);
-	const struct in_force_view view = { t, w->lids, &w->tables, w->active };
+	const struct in_force_view view = {
+		.topo = t, .lids = w->lids, .held = &w->tables, .active = w->active
+	};
 	uint64_t pairs = 0, arrive = 0, ends = 0;
 	bool *reached = mem_alloc(t->nnodes, sizeof(bool));
 
