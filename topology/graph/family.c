@@ -22,26 +22,18 @@ struct likeness_entry { /* in the chain of one item */
 	uint32_t group, next;
 };
 
-/*
- * Allocates `ngroups` groups, of items below nitems, whose sets have nentries items in
- * all; likeness_fini() frees it.
- */
-static void likeness_init(struct likeness *l, uint32_t nitems, uint32_t ngroups, uint32_t nentries)
+/* `ngroups` groups, of items below nitems, whose sets have nentries items in all. */
+static struct likeness likeness_new(struct arena *arena, uint32_t nitems, uint32_t ngroups,
+				    uint32_t nentries)
 {
-	*l = (struct likeness){
-		.chain = mem_array(l->chain, nitems + 1),
-		.entries = mem_array_unset(l->entries, nentries + 1),
-		.level = mem_alloc_unset(ngroups + 1, 1),
-		.overlap = mem_array(l->overlap, ngroups + 1),
-	};
-}
+	struct likeness *l = NULL;
 
-static void likeness_fini(struct likeness *l)
-{
-	free(l->chain);
-	free(l->entries);
-	free(l->level);
-	free(l->overlap);
+	return (struct likeness){
+		.chain = arena_array(arena, l->chain, nitems + 1),
+		.entries = arena_array(arena, l->entries, nentries + 1),
+		.level = arena_alloc(arena, ngroups + 1, 1),
+		.overlap = arena_array(arena, l->overlap, ngroups + 1),
+	};
 }
 
 /* Adds a group on a level; returns its number, counted from 0. With n = 0 no set resembles it. */
@@ -153,16 +145,17 @@ SORT_BY(compare_trees, struct subtree,
  * Brings switches, all of them, into the order of their subtrees; equals stay as they
  * are. place: by switch, the lowest port that it hangs on.
  */
-static void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t *switches)
+static void subtree_sort(struct arena *arena, const struct graph *g, const uint32_t *place,
+			 uint32_t *switches)
 {
 	struct subtree_work w = { .g = g, .place = place };
 	uint32_t n = g->nswitches + 1;
 	unsigned top = 0;
 
-	w.towards = mem_array_unset(w.towards, n);
-	w.index = mem_array_unset(w.index, n);
-	w.key = mem_array_unset(w.key, n);
-	w.trees = mem_array_unset(w.trees, n);
+	w.towards = arena_array(arena, w.towards, n);
+	w.index = arena_array(arena, w.index, n);
+	w.key = arena_array(arena, w.key, n);
+	w.trees = arena_array(arena, w.trees, n);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		w.towards[sw] = sw;
 		top = g->switches[sw].level > top ? g->switches[sw].level : top;
@@ -176,10 +169,6 @@ static void subtree_sort(const struct graph *g, const uint32_t *place, uint32_t 
 			w.key[sw] = w.index[sort_root(w.towards, sw)];
 		sort_by_key(switches, w.g->nswitches, w.key, w.ntrees);
 	}
-	free(w.towards);
-	free(w.index);
-	free(w.key);
-	free(w.trees);
 }
 
 /* ---- Parents and slots ----------------------------------------------------------------------- */
@@ -413,15 +402,15 @@ static void keep_slots_free(struct slot_work *w, struct graph_family *family,
  * Parents and slots of all families. batch_of: by switch, equal numbers = the same
  * parents.
  */
-static void slots_assign(struct graph *g, const uint32_t *batch_of)
+static void slots_assign(struct arena *arena, struct graph *g, const uint32_t *batch_of)
 {
 	struct slot_work w = { .g = g, .batch_of = batch_of };
 	uint32_t n = g->nswitches + 1;
 
-	w.column = mem_array(w.column, n); /* 0 until known: of parents on one tier */
-	w.model = mem_array_unset(w.model, n);
-	w.number = mem_array(w.number, n);
-	likeness_init(&w.columns, 2 * n, n, g->ngroups);
+	w.column = arena_array(arena, w.column, n); /* 0 until known: of parents on one tier */
+	w.model = arena_array(arena, w.model, n);
+	w.number = arena_array(arena, w.number, n);
+	w.columns = likeness_new(arena, 2 * n, n, g->ngroups);
 	memset(w.model, 0xff, n * sizeof(*w.model));
 	g->parents = mem_array_unset(g->parents, g->ngroups + 1);
 	g->slots = mem_array_unset(g->slots, g->nlanes + 1);
@@ -432,8 +421,6 @@ static void slots_assign(struct graph *g, const uint32_t *batch_of)
 		w.column[f] = find_column(&w, &g->families[f]);
 		number_groups(&w, &g->families[f], lanes);
 		deal_slots(g, &g->families[f], lanes);
-	}
-	for (uint32_t f = 0; f < g->nfamilies; f++) {
 		uint32_t *model = &w.model[w.column[f]];
 
 		if (*model == TOPO_NONE || g->families[f].nmembers > g->families[*model].nmembers)
@@ -446,10 +433,6 @@ static void slots_assign(struct graph *g, const uint32_t *batch_of)
 		if (model != f)
 			keep_slots_free(&w, &g->families[f], &g->families[model]);
 	}
-	free(w.column);
-	free(w.model);
-	free(w.number);
-	likeness_fini(&w.columns);
 }
 
 /* ---- Families -------------------------------------------------------------------------------- */
@@ -478,8 +461,9 @@ struct batch { /* switches with one parent set: sorted[first .. first + count) *
 
 struct family_work {
 	struct graph *g;
-	uint32_t *sorted;   /* switches, equal parents side by side */
-	uint32_t *batch_of; /* by switch; numbers of before the batches are put in order */
+	struct arena *arena; /* owns the arrays */
+	uint32_t *sorted;    /* switches, equal parents side by side */
+	uint32_t *batch_of;  /* by switch; numbers of before the batches are put in order */
 	struct batch *batches;
 	uint32_t nbatches;
 	struct likeness families; /* by parents */
@@ -582,9 +566,9 @@ static bool is_uneven(const struct graph *g, const struct graph_family *family)
 		const struct graph_family *above = family_above(g, family, p),
 					  *next = above ? family_above(g, above, 0) : NULL;
 
-		if ((next &&
-		     (slots[family->nslots - 1].lane + 1) * family->nparents != family->nslots) ||
-		    (next && above == last && next->nslots))
+		if (next &&
+		    ((slots[family->nslots - 1].lane + 1) * family->nparents != family->nslots ||
+		     (above == last && next->nslots)))
 			return true;
 		last = above;
 	}
@@ -624,28 +608,61 @@ static void assign_pitches(struct graph *g)
 /* ---- Topological numbers --------------------------------------------------------------------- */
 
 /*
- * Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the
- * numbers unused.
+ * How many numbers take each slot of the first two tiers as often, 1 = there is one tier. Those of
+ * leaves with the same parents begin with a whole round, if no more than a quarter is unused then.
  */
-static uint32_t leaf_block(const struct graph *g, uint32_t slots)
+static uint32_t family_block(const struct graph *g, const struct graph_family *leaves)
 {
-	uint32_t hosts = 0, rounded;
+	const struct graph_family *above = leaves ? family_above(g, leaves, 0) : NULL;
+	uint32_t round = above ? above->nslots * leaves->nparents : 0, block = round;
 
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		if (g->switches[sw].level == 0 && g->switches[sw].nhosts > hosts)
-			hosts = g->switches[sw].nhosts;
-	if (!hosts)
-		return 1;
-	rounded = (hosts + slots - 1) / slots * slots;
-	return (rounded - hosts) * 8 <= rounded ? rounded : hosts;
+	while (block && block % leaves->nslots)
+		block += round;
+	return block ?: 1;
+}
+
+/*
+ * Hosts of one leaf, rounded up to whole rounds of slots where that leaves at most an eighth of the
+ * numbers unused; a twentieth if there are more hosts than slots and tiers above, where the last
+ * slots of all leaves would get less.
+ */
+static uint32_t leaf_block(uint32_t hosts, uint32_t slots, bool tiers)
+{
+	uint32_t rounded = (hosts + slots - 1) / slots * slots;
+
+	return (rounded - hosts) * (tiers && hosts > slots ? 21 : 8) <= rounded ? rounded : hosts;
+}
+
+/* Numbers hosts in the order of w->sorted, from leaf to leaf and from `block` to block. */
+static void number_in_order(struct family_work *w, uint32_t block, uint32_t leaf_block)
+{
+	struct graph *g = w->g;
+	uint32_t next = 0, family = 0, first = 0;
+
+	for (uint32_t i = 0; i < g->nswitches; i++) {
+		const struct graph_switch *s = &g->switches[w->sorted[i]];
+
+		if (s->family != family && s->level == 0) {
+			uint32_t rounded = (next + block - 1) / block * block;
+
+			family = s->family;
+			next = (rounded - next) * 4 <= rounded - first ? rounded : next;
+			first = next;
+		}
+		for (unsigned h = 0; h < s->nhosts; h++)
+			g->hosts[s->first_host + h].order = next + h;
+		if (s->nhosts)
+			next += s->level == 0 && leaf_block ? leaf_block : s->nhosts;
+	}
+	g->order_top = next;
 }
 
 static void number_hosts(struct family_work *w)
 {
 	struct graph *g = w->g;
 	const struct graph_family *usual = NULL; /* that most leaves with parents are in */
-	uint32_t *place = mem_array_unset(place, g->nswitches + 1), next = 0;
-	uint32_t used = 0, reserved = 0; /* numbers of leaves */
+	uint32_t *place = arena_array(w->arena, place, g->nswitches + 1);
+	uint32_t used = 0, leaves = 0, most = 0; /* hosts of leaves */
 
 	for (uint32_t f = 0; f < g->nfamilies; f++) {
 		const struct graph_family *family = &g->families[f];
@@ -654,12 +671,16 @@ static void number_hosts(struct family_work *w)
 		    (!usual || family->nmembers > usual->nmembers))
 			usual = family;
 	}
-	g->leaf_block = leaf_block(g, usual ? usual->nslots : 1);
-	for (uint32_t sw = 0; sw < g->nswitches; sw++)
-		if (g->switches[sw].level == 0 && g->switches[sw].nhosts) {
-			used += g->switches[sw].nhosts;
-			reserved += g->leaf_block;
-		}
+	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		uint32_t hosts = g->switches[sw].level == 0 ? g->switches[sw].nhosts : 0;
+
+		leaves += hosts > 0;
+		used += hosts;
+		most = hosts > most ? hosts : most;
+	}
+	uint32_t block = family_block(g, usual);
+
+	g->leaf_block = leaf_block(most ?: 1, usual ? usual->nslots : 1, block > 1);
 	g->leaf_parents = usual ? usual->nparents : 1;
 	/* By level, subtree, family, and the place on the parents; equals by index. */
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
@@ -681,33 +702,25 @@ static void number_hosts(struct family_work *w)
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		w->key[sw] = g->switches[sw].family;
 	sort_by_key(w->sorted, g->nswitches, w->key, g->nfamilies);
-	subtree_sort(g, place, w->sorted);
+	subtree_sort(w->arena, g, place, w->sorted);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		w->key[sw] = g->switches[sw].level;
 	sort_by_key(w->sorted, g->nswitches, w->key, UINT8_MAX + 1);
-	free(place);
-	for (uint32_t i = 0; i < g->nswitches; i++) {
-		const struct graph_switch *s = &g->switches[w->sorted[i]];
+	uint32_t reserved = leaves * g->leaf_block;
 
-		for (unsigned h = 0; h < s->nhosts; h++)
-			g->hosts[s->first_host + h].order = next + h;
-		if (s->nhosts)
-			next += s->level == 0 && (reserved - used) * 8 <= reserved ? g->leaf_block
-										   : s->nhosts;
-	}
-	g->order_top = next;
+	number_in_order(w, block, (reserved - used) * 8 <= reserved ? g->leaf_block : 0);
 }
 
 void family_assign(struct graph *g)
 {
-	struct family_work w = { .g = g };
+	struct family_work w = { .g = g, .arena = arena_new() };
 	uint32_t n = g->nswitches + 1, at = 0;
 
-	w.sorted = mem_array_unset(w.sorted, n);
-	w.batches = mem_array(w.batches, n);
-	likeness_init(&w.families, n, n, g->ngroups);
-	w.batch_of = mem_array_unset(w.batch_of, n);
-	w.key = mem_array_unset(w.key, n);
+	w.sorted = arena_array(w.arena, w.sorted, n);
+	w.batches = arena_array(w.arena, w.batches, n);
+	w.families = likeness_new(w.arena, n, n, g->ngroups);
+	w.batch_of = arena_array(w.arena, w.batch_of, n);
+	w.key = arena_array(w.arena, w.key, n);
 	g->families = mem_array(g->families, n);
 	g->members = mem_array_unset(g->members, n);
 
@@ -715,7 +728,7 @@ void family_assign(struct graph *g)
 
 	while (size < 2 * nsorted)
 		size *= 2;
-	uint32_t *table = mem_array(table, size);
+	uint32_t *table = arena_array(w.arena, table, size);
 	for (uint32_t sw = 0; sw < nsorted; sw++) {
 		w.batch_of[sw] = find_batch(&w, sw, table, size - 1);
 		w.batches[w.batch_of[sw]].count++;
@@ -726,7 +739,6 @@ void family_assign(struct graph *g)
 		w.batches[b].first = first;
 		first += w.batches[b].count;
 	}
-	free(table);
 
 	qsort_r(w.batches, w.nbatches, sizeof(*w.batches), compare_batches, &w);
 	for (uint32_t b = 0; b < w.nbatches; b++) {
@@ -747,12 +759,8 @@ void family_assign(struct graph *g)
 
 		g->members[family->first_member + family->nmembers++] = sw;
 	}
-	slots_assign(g, w.batch_of);
+	slots_assign(w.arena, g, w.batch_of);
 	number_hosts(&w);
 	assign_pitches(g);
-	free(w.sorted);
-	free(w.batches);
-	likeness_fini(&w.families);
-	free(w.batch_of);
-	free(w.key);
+	arena_free(w.arena);
 }

@@ -285,7 +285,8 @@ static void faults_in_a_damaged_fabric_disturb_nobody(void **state)
 		topo_unref(cut);
 	}
 	say(&tally);
-	assert_true(tally.drained * 50 < tally.changes);
+	/* A sample is of few fabrics, and one may need several. */
+	assert_true(tally.drained * (damage_stride(10) > 1 ? 25 : 100) < tally.changes);
 }
 
 static void whole_switches_that_fail_and_return_disturb_nobody(void **state)
