@@ -296,7 +296,7 @@ static void add_link(struct map *map, const struct topo_port *a)
 	figure[DOWN] += !a->link_up;
 	figure[SET_ASIDE] += aside;
 	figure[CORDONED] += !aside && (a->cordoned || b->cordoned);
-	figure[UNHEALTHY] += map->unhealthy[ends[0]] || map->unhealthy[ends[1]];
+	figure[UNHEALTHY] += map->unhealthy[ends[0]];
 	for (int i = 0; i < 2 && a->link_up; i++) {
 		const struct topo_port *port = &t->ports[ends[i]];
 		const struct port_counters *c = map->counters[ends[i]];
@@ -325,17 +325,22 @@ const struct port_counters **traffic_counters(const struct fabric *fabric, const
 	return counters;
 }
 
-static void take_unhealthy(struct map *map, const struct fabric *fabric)
+bool *command_sick(const struct fabric *fabric, const struct topo *t)
 {
+	bool *sick = mem_array(sick, t->nports + 1u);
 	json_t *rows = link_health_links(fabric);
 
 	JSON_EACH (row, rows) {
-		uint32_t port = command_port_of(map->t, json_object_get(row, "a"));
+		uint32_t port = command_port_of(t, json_object_get(row, "a"));
 
-		if (port != TOPO_NONE)
-			map->unhealthy[port] = true;
+		if (port == TOPO_NONE)
+			continue;
+		sick[port] = true;
+		if (t->ports[port].peer != TOPO_NONE)
+			sick[t->ports[port].peer] = true;
 	}
 	json_decref(rows);
+	return sick;
 }
 
 static json_t *make(struct map *map, const struct fabric *fabric)
@@ -344,11 +349,10 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 	json_t *columns = json_object();
 
 	map->rows = json_array();
-	map->unhealthy = mem_array(map->unhealthy, t->nports);
+	map->unhealthy = command_sick(fabric, t);
 	map->counters = traffic_counters(fabric, t);
 	map->trunks = mem_array(map->trunks, UINT8_MAX + 1);
 	map->place = mem_array(map->place, t->nswitches);
-	take_unhealthy(map, fabric);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		map->place[sw] = TOPO_NONE;
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {

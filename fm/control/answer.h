@@ -104,6 +104,8 @@ const struct tables *command_tables(const struct command_env *env, char *err);
  */
 void command_congestion(json_t *doc, const struct congestion_scene *scene, uint64_t *by_port);
 bool *command_storage(const struct fabric *fabric, const struct topo *t);
+/* By port, of either end of a link: whether it is not trusted (`links --sick`). The caller's. */
+bool *command_sick(const struct fabric *fabric, const struct topo *t);
 
 /* ---- What the counters of a port say of its link, by their latest rates ---------------------- */
 

@@ -20,9 +20,9 @@ static struct event_about find_about(const struct fabric *fabric, const char *wh
 	const struct topo *t = fabric_view(fabric).topo;
 	struct event_about about = { 0 };
 	char err[COMMAND_ERROR_SIZE], *end;
-	struct place place;
+	struct what place;
 
-	if (t && place_read(&env, what, &place, err)) {
+	if (t && command_find_what(&env, what, WHAT_PLACE, &place, err)) {
 		if (place.host != TOPO_NONE)
 			return event_about_host(t, place.host);
 		about = event_about_node(t, place.node);
@@ -73,9 +73,10 @@ static bool is_somebody(const struct command_env *env, json_t *args,
 {
 	const char *what = json_text(args, "node");
 	struct event_query any = { 0 };
-	struct place place;
+	struct what place;
 
-	if (!what || !fabric_view(env->fabric).topo || place_read(env, what, &place, err))
+	if (!what || !fabric_view(env->fabric).topo ||
+	    command_find_what(env, what, WHAT_PLACE, &place, err))
 		return true;
 	any.about = query->about;
 

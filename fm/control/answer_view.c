@@ -165,7 +165,7 @@ static json_t *answer_switches(const struct command_env *env, json_t *args, char
 
 	JSON_EACH (row, rows) /* in the order of the snapshot */
 		with_device(env, (json_t *)row, row_at);
-	filter_switches(env->filter, rows);
+	filter_rows(env->filter, rows);
 	return rows;
 }
 const struct command_run switches_run = { .answer = answer_switches, .long_answer = true };
@@ -192,7 +192,7 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 	json_t *rows = sick || (filter && filter->unhealthy) ? link_health_links(env->fabric)
 							     : links_down(env->fabric);
 
-	filter_links(filter, rows);
+	filter_rows(filter, rows);
 	JSON_EACH (row, rows) {
 		const json_t *end = json_object_get(row, "a");
 		const char *guid = json_text(end, "guid");
@@ -219,7 +219,7 @@ static json_t *answer_health(const struct command_env *env, json_t *args, char *
 
 	json_t *doc = link_health(env->fabric);
 
-	filter_links(env->filter, json_object_get(doc, "links"));
+	filter_rows(env->filter, json_object_get(doc, "links"));
 	return doc;
 }
 const struct command_run health_run = { .answer = answer_health,

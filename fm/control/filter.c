@@ -105,28 +105,17 @@ uint32_t place_host(const struct topo *t, const char *name)
 	return TOPO_NONE;
 }
 
-bool place_read(const struct command_env *env, const char *text, struct place *place, char *err)
-{
-	struct what what;
-
-	*place = (struct place){ TOPO_NONE, TOPO_NONE, 0 };
-	if (!command_find_what(env, text, WHAT_PLACE, &what, err))
-		return false;
-	*place = (struct place){ what.node, what.host, what.port };
-	return true;
-}
-
 /* ---- Filter ---------------------------------------------------------------------------------- */
 
-static const struct place anywhere = { TOPO_NONE, TOPO_NONE, 0 };
+static const struct what anywhere = { .node = TOPO_NONE, .host = TOPO_NONE };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /* text NULL: it stays anywhere. */
-static bool read_place(const struct command_env *env, const char *text, struct place *place,
+static bool read_place(const struct command_env *env, const char *text, struct what *place,
 		       char *err)
 {
-	return !text || place_read(env, text, place, err);
+	return !text || command_find_what(env, text, WHAT_PLACE, place, err);
 }
 
 /* A leaf, and a host by its name or by any of its HCAs. */
@@ -260,21 +249,8 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 		       read_leaf_and_host(f, env, texts, err) &&
 		       read_class(f, env->fabric, texts[2], err) &&
 		       read_place(env, texts[3], &f->what, err);
-	if (good && f->unhealthy) {
-		json_t *rows = link_health_links(env->fabric);
-
-		f->sick = mem_array(f->sick, f->topo->nports + 1u);
-		JSON_EACH (row, rows) {
-			uint32_t port = command_port_of(f->topo, json_object_get(row, "a"));
-
-			if (port == TOPO_NONE)
-				continue;
-			f->sick[port] = true;
-			if (f->topo->ports[port].peer != TOPO_NONE)
-				f->sick[f->topo->ports[port].peer] = true;
-		}
-		json_decref(rows);
-	}
+	if (good && f->unhealthy)
+		f->sick = command_sick(env->fabric, f->topo);
 	json_decref(mine);
 	return good;
 }
@@ -287,24 +263,24 @@ void filter_fini(struct filter *f)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static bool is_anywhere(const struct place *place)
+static bool is_anywhere(const struct what *place)
 {
 	return place->node == TOPO_NONE && place->host == TOPO_NONE;
 }
 
-static bool is_at(const struct filter *f, const struct place *place, uint32_t node)
+static bool is_at(const struct filter *f, const struct what *place, uint32_t node)
 {
 	return place->node == node ||
 	       (place->host != TOPO_NONE && f->topo->nodes[node].host == place->host);
 }
 
-static bool is_port_at(const struct filter *f, const struct place *place,
+static bool is_port_at(const struct filter *f, const struct what *place,
 		       const struct topo_port *port)
 {
 	return is_at(f, place, port->node) && (!place->port || place->port == port->num);
 }
 
-static bool is_near(const struct filter *f, const struct place *place, uint32_t node)
+static bool is_near(const struct filter *f, const struct what *place, uint32_t node)
 {
 	const struct topo *t = f->topo;
 
@@ -367,7 +343,7 @@ bool filter_has_host(const struct filter *f, uint32_t host)
 /* ---- Links ----------------------------------------------------------------------------------- */
 
 /* b NULL = no link is known. */
-static bool is_either(const struct filter *f, const struct place *place, const struct topo_port *a,
+static bool is_either(const struct filter *f, const struct what *place, const struct topo_port *a,
 		      const struct topo_port *b)
 {
 	return is_anywhere(place) || is_port_at(f, place, a) || (b && is_port_at(f, place, b));
@@ -402,25 +378,16 @@ bool filter_has_port(const struct filter *f, uint32_t port)
 
 /* ---- Rows that others made ------------------------------------------------------------------- */
 
-void filter_switches(const struct filter *f, json_t *rows)
-{
-	for (size_t i = json_array_size(rows); f && i-- > 0;) {
-		const json_t *guid = json_object_get(json_array_get(rows, i), "guid");
-		const char *text = json_string_value(guid);
-		uint32_t node = text ? topo_find(f->topo, strtoull(text, NULL, 0)) : TOPO_NONE;
-
-		if (node != TOPO_NONE && !filter_has_switch(f, node))
-			json_array_remove(rows, i);
-	}
-}
-
-void filter_links(const struct filter *f, json_t *rows)
+void filter_rows(const struct filter *f, json_t *rows)
 {
 	for (size_t i = json_array_size(rows); f && i-- > 0;) {
 		const json_t *row = json_array_get(rows, i);
+		const char *guid = json_text(row, "guid");
+		uint32_t node = guid ? topo_find(f->topo, strtoull(guid, NULL, 0)) : TOPO_NONE;
 		uint32_t port = command_port_of(f->topo, json_object_get(row, "a"));
 
-		if (port != TOPO_NONE && !filter_has_link(f, port))
+		if ((node != TOPO_NONE && !filter_has_switch(f, node)) ||
+		    (port != TOPO_NONE && !filter_has_link(f, port)))
 			json_array_remove(rows, i);
 	}
 }

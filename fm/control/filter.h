@@ -17,16 +17,10 @@
 #include "topology/snapshot/topo.h"
 #include "topology/what/what.h"
 
-/* What an operator names, for lists: a host with all its HCAs, a node, or a port. */
-struct place {		     /* both TOPO_NONE = anywhere */
-	uint32_t node, host; /* indices of the snapshot */
-	unsigned port;	     /* of the node, 0 = all of them */
-};
-
 struct filter {
-	const struct topo *topo; /* that of the answer; borrowed */
-	struct place what, leaf, host;
-	int rail, su, class; /* from 0; -1 = any */
+	const struct topo *topo;      /* that of the answer; borrowed */
+	struct what what, leaf, host; /* neither of a node nor a host: anywhere */
+	int rail, su, class;	      /* from 0; -1 = any */
 	bool down, unhealthy;
 	uint8_t *classes; /* enum route_class by port of topo; NULL = all compute */
 	bool *sick;	  /* by port of topo, where unhealthy is asked for */
@@ -47,11 +41,10 @@ bool filter_has_link(const struct filter *f, uint32_t port);
 /* A port that has a link; what: of a node its own ports, of a port both ends. */
 bool filter_has_port(const struct filter *f, uint32_t port);
 /*
- * Takes the others out of rows that were made without it: rows of switches by "guid", of links by
- * "a". A row that tells of none stays.
+ * Takes the others out of rows that were made without it: rows of links by "a", of switches by
+ * "guid". A row that tells of none stays.
  */
-void filter_switches(const struct filter *f, json_t *rows);
-void filter_links(const struct filter *f, json_t *rows);
+void filter_rows(const struct filter *f, json_t *rows);
 
 /* ---- What operators' words name in the published fabric, for commands ------------------------ */
 
@@ -76,9 +69,5 @@ const char *command_find_host(const struct command_env *env, const char *text);
 unsigned command_end_ports(const struct command_env *env, const char *text, uint32_t **ports,
 			   char *err);
 
-/* ---- What an operator names, for lists: a host with all its HCAs, a node, or a port ---------- */
-
-/* False: there is no such, the reason is in err[COMMAND_ERROR_SIZE]. */
-bool place_read(const struct command_env *env, const char *text, struct place *place, char *err);
-/* By its whole name; TOPO_NONE = none. */
+/* A host by its whole name; TOPO_NONE = none. */
 uint32_t place_host(const struct topo *t, const char *name);

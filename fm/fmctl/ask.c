@@ -2,6 +2,7 @@
 /* ask: requests to fmd, and the commands that read arguments of their own. */
 #include <errno.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <unistd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -83,16 +84,23 @@ static int send_request(int fd, const char *cmd, json_t *args)
 		       : -errno; /* hung up already: with the reason, to be read */
 }
 
-static struct fmctl_answer failed(const char *what, const char *reason)
+enum fmctl_exit fmctl_fail(const char *name, const char *format, ...)
 {
-	fprintf(stderr, "fmctl: %s: %s\n", what, reason);
-	return (struct fmctl_answer){ .status = FMCTL_FAILED };
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "fmctl: %s: ", name);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	return FMCTL_FAILED;
 }
 
 /* Prints the reason under the name that was typed: `nvswitch` for `nvswitch-set`. */
 static struct fmctl_answer refused(const struct fmctl *ctl, const char *cmd, const char *reason)
 {
-	return failed(ctl->command ? ctl->command->name : cmd, reason);
+	return (struct fmctl_answer){ .status = fmctl_fail(ctl->command ? ctl->command->name : cmd,
+							   "%s", reason) };
 }
 
 /* Leaves the stream open behind the answer's line. */
@@ -162,7 +170,7 @@ static enum fmctl_exit save_text(FILE *from, const char *path)
 	size_t len;
 
 	if (!to)
-		return failed(path, strerror(errno)).status;
+		return fmctl_fail(path, "%s", strerror(errno));
 	while (!error && !last && (len = fread(piece, 1, sizeof(piece), from)) > 0) {
 		last = piece[len - 1] == '\0';
 		if (fwrite(piece, 1, len - last, to) != len - last)
@@ -172,7 +180,7 @@ static enum fmctl_exit save_text(FILE *from, const char *path)
 		error = "the answer is incomplete";
 	if (fclose(to) && !error)
 		error = strerror(errno);
-	return error ? failed(path, error).status : FMCTL_DONE;
+	return error ? fmctl_fail(path, "%s", error) : FMCTL_DONE;
 }
 
 /* ---- Events as they come ---- */
@@ -195,14 +203,14 @@ static enum fmctl_exit follow(const struct fmctl *ctl, FILE *stream, fmctl_show_
 			json_decref(list);
 			status = fflush(stdout) ? FMCTL_FAILED : FMCTL_DONE;
 		} else {
-			status = failed("events", error ?: "fmd sent an invalid event").status;
+			status = fmctl_fail("events", "%s", error ?: "fmd sent an invalid event");
 		}
 		json_decref(line);
 	}
 	free(text);
 	if (status != FMCTL_DONE)
 		return status;
-	fputs("fmctl: events: fmd closed the connection\n", stderr);
+	fmctl_fail("events", "fmd closed the connection");
 	return FMCTL_NO_DAEMON;
 }
 
@@ -250,9 +258,7 @@ enum fmctl_exit fmctl_was_saved(const char *cmd, const json_t *result)
 	if (!error)
 		return FMCTL_DONE;
 	fflush(stdout);
-	fprintf(stderr, "fmctl: %s: applied, but not saved, so a restart would undo it: %s\n", cmd,
-		error);
-	return FMCTL_FAILED;
+	return fmctl_fail(cmd, "applied, but not saved, so a restart would undo it: %s", error);
 }
 
 static enum fmctl_exit run_topology(const struct fmctl *ctl, int argc, char **argv)
@@ -278,10 +284,8 @@ static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const
 	char path[4096];
 	FILE *stream;
 
-	if (array_printf(path, "%s/%s", dir, file) >= (int)sizeof(path)) {
-		fprintf(stderr, "fmctl: dump: the directory's name is too long\n");
-		return FMCTL_FAILED;
-	}
+	if (array_printf(path, "%s/%s", dir, file) >= (int)sizeof(path))
+		return fmctl_fail("dump", "the directory's name is too long");
 	answer = ask(ctl, "dump", json_pack("{s:s}", "file", file), &stream);
 	if (answer.status == FMCTL_DONE) {
 		/* Nothing more is asked: fmd hangs up behind the text. */
@@ -302,10 +306,8 @@ static enum fmctl_exit run_dump(const struct fmctl *ctl, int argc, char **argv)
 
 	if (fmctl_read_options(ctl->command, argc, argv, NULL) != argc - 1)
 		return FMCTL_USAGE;
-	if (mkdir(argv[1], 0777) && errno != EEXIST) {
-		fprintf(stderr, "fmctl: dump: %s: %s\n", argv[1], strerror(errno));
-		return FMCTL_FAILED;
-	}
+	if (mkdir(argv[1], 0777) && errno != EEXIST)
+		return fmctl_fail("dump", "%s: %s", argv[1], strerror(errno));
 	written = json_array();
 	for (size_t i = 0; (file = osm_dump_file(i)) && status == FMCTL_DONE; i++) {
 		status = dump_file(ctl, argv[1], file->name);

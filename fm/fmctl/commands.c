@@ -46,15 +46,12 @@ static enum fmctl_exit run_generate(const struct fmctl *ctl, int argc, char **ar
 	}
 	t = generate_parse(argc - 1, argv + 1, err, sizeof(err));
 	if (!t) {
-		fprintf(stderr, "fmctl: generate: %s\n", err);
+		fmctl_fail("generate", "%s", err);
 		return FMCTL_USAGE;
 	}
 	status = netfile_write(t, stdout);
 	topo_unref(t);
-	if (!status)
-		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: generate: %s\n", strerror(-status));
-	return FMCTL_FAILED;
+	return status ? fmctl_fail("generate", "%s", strerror(-status)) : FMCTL_DONE;
 }
 const struct fmctl_view generate_view = { .run = run_generate, .usage = usage };
 
@@ -132,9 +129,8 @@ static enum fmctl_exit add_plan(const struct fmctl *ctl, const char *path, json_
 	json_decref(asked.result);
 	plan = t ? cabling_plan_read(path, t, err, sizeof(err)) : NULL;
 	if (!plan) {
-		fprintf(stderr, "fmctl: cabling: %s\n", err);
 		topo_unref(t);
-		return FMCTL_FAILED;
+		return fmctl_fail("cabling", "%s", err);
 	}
 	differ = cabling_compare(plan, t);
 	json_object_set_new(result, "plan", cabling_json(differ));
@@ -144,36 +140,59 @@ static enum fmctl_exit add_plan(const struct fmctl *ctl, const char *path, json_
 	return FMCTL_DONE;
 }
 
+/*
+ * What was typed: lists of places and of states, by the names of their options, and true of a flag;
+ * *file: the value of an option 'p'. NULL = wrong usage.
+ */
+static json_t *read_lists(const struct fmctl *ctl, int argc, char **argv,
+			  const struct option *longs, const char **file)
+{
+	json_t *args = json_object();
+	int c, which;
+
+	for (const struct option *it = longs; it->name; it++)
+		if (it->has_arg && it->val != 'p')
+			json_object_set_new(args, it->name, json_array());
+	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?') {
+		const char *name = longs[which].name;
+
+		if (c == 'p')
+			*file = optarg;
+		else if (!longs[which].has_arg)
+			json_object_set_new(args, name, json_true());
+		else if (fmctl_is_value(ctl, c == 'n' ? "HOST=STATE" : "WHAT", optarg))
+			json_array_append_new(json_object_get(args, name), json_string(optarg));
+		else
+			break;
+	}
+	if (c == -1 && optind == argc)
+		return args;
+	json_decref(args);
+	return NULL;
+}
+
 static enum fmctl_exit run_cabling(const struct fmctl *ctl, int argc, char **argv)
 {
 	static const struct option longs[] = { { "plan", required_argument, NULL, 'p' },
 					       { "check", no_argument, NULL, 'c' },
 					       { 0 } };
 	const char *plan = NULL;
-	struct fmctl_answer asked;
-	bool check = false;
-	int c;
+	json_t *args = read_lists(ctl, argc, argv, longs, &plan);
+	struct fmctl_answer asked = { .status = FMCTL_USAGE };
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'p')
-			plan = optarg;
-		else if (c == 'c')
-			check = true;
-		else
-			return FMCTL_USAGE;
-	}
-	if (optind != argc)
-		return FMCTL_USAGE;
-	asked = fmctl_ask(ctl, "cabling", json_object());
+	if (args)
+		asked = fmctl_ask(ctl, "cabling", json_object());
 	if (asked.status == FMCTL_DONE && plan)
 		asked.status = add_plan(ctl, plan, asked.result);
 	if (asked.status == FMCTL_DONE) {
 		(ctl->json ? show_json : show_answer)(ctl, asked.result);
-		if (check && (json_array_size(table_value(asked.result, "pattern.differ")) ||
-			      json_array_size(table_value(asked.result, "plan.differ"))))
+		if (table_is(args, "check") &&
+		    (json_array_size(table_value(asked.result, "pattern.differ")) ||
+		     json_array_size(table_value(asked.result, "plan.differ"))))
 			asked.status = FMCTL_FAILED;
 	}
 	json_decref(asked.result);
+	json_decref(args);
 	return asked.status;
 }
 const struct fmctl_view cabling_view = { .run = run_cabling };
@@ -185,7 +204,7 @@ static bool read_plan(const struct fmctl *ctl, const char *path, json_t *args)
 	const char *why = !text ? strerror(errno) : *text ? NULL : "the file is empty";
 
 	if (why)
-		fprintf(stderr, "fmctl: %s: %s: %s\n", ctl->command->name, path, why);
+		fmctl_fail(ctl->command->name, "%s: %s", path, why);
 	json_object_set_new(args, "file", json_string(path));
 	json_object_set_new(args, "plan", json_string(text ?: ""));
 	free(text);
@@ -220,38 +239,6 @@ const struct fmctl_view admit_view = { .run = run_admit };
  * with fmd's LIDs, classes and tables. `fmctl plan --fail` computes the same for a file.
  */
 
-enum { CHECK = 'k' };
-
-/* The request, and whether --check is there; NULL = wrong usage. The caller owns it. */
-static json_t *whatif_read_arguments(const struct fmctl *ctl, int argc, char **argv, bool *check)
-{
-	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
-					       { "cordon", required_argument, NULL, 'c' },
-					       { "nvswitch", required_argument, NULL, 'n' },
-					       { "plan", required_argument, NULL, 'p' },
-					       { "check", no_argument, NULL, CHECK },
-					       { 0 } };
-	json_t *args = json_pack("{s:[], s:[], s:[]}", "fail", "cordon", "nvswitch");
-	unsigned named = 0;
-	int c, which;
-
-	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?') {
-		*check |= c == CHECK;
-		if (c == CHECK)
-			continue;
-		named++;
-		if (c == 'p' ? !read_plan(ctl, optarg, args)
-			     : !fmctl_is_value(ctl, c == 'n' ? "HOST=STATE" : "WHAT", optarg))
-			break;
-		json_array_append_new(json_object_get(args, longs[which].name),
-				      json_string(optarg));
-	}
-	if (c == -1 && optind == argc && named)
-		return args;
-	json_decref(args);
-	return NULL;
-}
-
 /* fmctl jobs: of squeue's list; where standard input is a terminal, of fmd's job_command. */
 static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
 {
@@ -259,44 +246,43 @@ static enum fmctl_exit run_jobs(const struct fmctl *ctl, int argc, char **argv)
 					       { "cordon", required_argument, NULL, 'c' },
 					       { "hit", no_argument, NULL, 'h' },
 					       { 0 } };
-	json_t *args = json_pack("{s:[], s:[]}", "fail", "cordon"), *jobs;
-	enum fmctl_exit status = FMCTL_USAGE;
+	json_t *args = read_lists(ctl, argc, argv, longs, NULL), *jobs;
 	char *line = NULL;
 	size_t size = 0;
-	int c, which;
 
-	while ((c = getopt_long(argc, argv, "", longs, &which)) > 0 && c != '?') {
-		if (c == 'h')
-			json_object_set_new(args, "hit", json_true());
-		else if (fmctl_is_value(ctl, "WHAT", optarg))
-			json_array_append_new(json_object_get(args, longs[which].name),
-					      json_string(optarg));
-		else
-			break;
-	}
-	if (c == -1 && optind == argc) {
+	if (!args)
+		return FMCTL_USAGE;
+	if (!isatty(STDIN_FILENO)) {
 		jobs = json_array();
-		while (!isatty(STDIN_FILENO) && getline(&line, &size, stdin) > 0)
+		while (getline(&line, &size, stdin) > 0)
 			hostlist_add_job(jobs, line);
-		if (!isatty(STDIN_FILENO))
-			json_object_set(args, "jobs", jobs);
-		json_decref(jobs);
-		status = fmctl_ask_and_show(ctl, "jobs", json_incref(args), show_answer);
+		json_object_set_new(args, "jobs", jobs);
+		free(line);
 	}
-	free(line);
-	json_decref(args);
-	return status;
+	return fmctl_ask_and_show(ctl, "jobs", args, show_answer);
 }
 const struct fmctl_view jobs_view = { .run = run_jobs };
 
 static enum fmctl_exit run_whatif(const struct fmctl *ctl, int argc, char **argv)
 {
-	bool check = false;
-	json_t *args = whatif_read_arguments(ctl, argc, argv, &check);
+	static const struct option longs[] = { { "fail", required_argument, NULL, 'f' },
+					       { "cordon", required_argument, NULL, 'c' },
+					       { "nvswitch", required_argument, NULL, 'n' },
+					       { "plan", required_argument, NULL, 'p' },
+					       { "check", no_argument, NULL, 'k' },
+					       { 0 } };
+	const char *plan = NULL;
+	json_t *args = read_lists(ctl, argc, argv, longs, &plan);
 	struct fmctl_answer answer = { .status = FMCTL_USAGE };
+	bool check = table_is(args, "check");
 
-	if (args)
-		answer = fmctl_ask(ctl, "whatif", args);
+	json_object_del(args, "check");
+	if (plan ? args && read_plan(ctl, plan, args)
+		 : json_array_size(json_object_get(args, "fail")) ||
+			    json_array_size(json_object_get(args, "cordon")) ||
+			    json_array_size(json_object_get(args, "nvswitch")))
+		answer = fmctl_ask(ctl, "whatif", json_incref(args));
+	json_decref(args);
 	if (answer.status == FMCTL_DONE) {
 		(ctl->json ? show_json : show_answer)(ctl, answer.result);
 		/* Whether somebody loses something, or has no path to what links lead to. */
@@ -324,16 +310,6 @@ static bool is_answer(const json_t *event)
 	const char *kind = table_text(event, "kind");
 
 	return !strcmp(kind, "rerouted") || !strcmp(kind, "restored");
-}
-
-/* Numbers rise, but for gaps. */
-static bool has_number(const json_t *events, long long number)
-{
-	uint32_t place = sort_place(0, (uint32_t)json_array_size(events), at,
-				    table_int(json_array_get(events, at), "seq") < number);
-
-	return place < json_array_size(events) &&
-	       table_int(json_array_get(events, place), "seq") == number;
 }
 
 /* The answer to the fault that the event is the first to tell of; NULL = none is at hand. */
@@ -386,13 +362,22 @@ static size_t reasons_behind(const json_t *events, size_t index, const char **of
 	return strcmp(table_text(event, "kind"), "link-down-reason") ? 0 : most;
 }
 
-/* Whether the event has a line, and how many behind it have none because of it. */
+/*
+ * Whether the event has a line, and how many behind it have none because of it. Numbers of events
+ * rise, but for gaps.
+ */
 static bool has_line(const json_t *events, size_t index, size_t *behind, const char **of)
 {
 	const json_t *event = json_array_get(events, index);
+	long long fault = table_int(event, "fault");
+	uint32_t place;
 
 	*behind = reasons_behind(events, index, of);
-	return !is_answer(event) || !has_number(events, table_int(event, "fault"));
+	if (!is_answer(event))
+		return true;
+	place = sort_place(0, (uint32_t)json_array_size(events), at,
+			   table_int(json_array_get(events, at), "seq") < fault);
+	return table_int(json_array_get(events, place), "seq") != fault;
 }
 
 static void show_event(const struct fmctl *ctl, const json_t *event, bool named)
@@ -515,12 +500,9 @@ static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result
 		show_json(ctl, domains);
 		return FMCTL_DONE;
 	}
-	if (!json_array_size(domains)) {
-		fputs("fmctl: nvswitch blocks: no exporter reports an NVLink domain "
-		      "(DCGM_FI_DEV_FABRIC_CLUSTER_UUID)\n",
-		      stderr);
-		return FMCTL_FAILED;
-	}
+	if (!json_array_size(domains))
+		return fmctl_fail("nvswitch blocks", "no exporter reports an NVLink domain "
+						     "(DCGM_FI_DEV_FABRIC_CLUSTER_UUID)");
 	JSON_EACH (domain, domains) {
 		const json_t *hosts = json_object_get(domain, "nodes");
 		const char **names = mem_array(names, json_array_size(hosts) + 1);
@@ -594,7 +576,7 @@ static enum fmctl_exit list(const struct fmctl *ctl, const char *name, json_t *a
 	struct fmctl_answer answer;
 
 	if (ctl->csv && (logs || blocks)) {
-		fputs("fmctl: nvswitch: --csv: its answer is no table\n", stderr);
+		fmctl_fail("nvswitch", "--csv: its answer is no table");
 		return FMCTL_USAGE;
 	}
 	if (name && !logs && !blocks && !fmctl_is_value(ctl, "HOST", name))
@@ -648,7 +630,7 @@ static enum fmctl_exit run_nvswitch(const struct fmctl *ctl, int argc, char **ar
 		 sscanf(word[2], "gpus=%3u%c", &gpus, &rest) == 1)
 		status = set(ctl, word[1], NULL, gpus);
 	else if (words == 3 && !strcmp(word[0], "expect"))
-		fprintf(stderr, "fmctl: nvswitch: gpus=N is expected: %s\n", word[2]);
+		fmctl_fail("nvswitch", "gpus=N is expected: %s", word[2]);
 	else if (words == 0 || (words == 1 && !sets && !clears))
 		status = list(ctl, words ? word[0] : NULL, args);
 	json_decref(args);
@@ -669,7 +651,7 @@ const struct fmctl_view nvswitch_view = { .run = run_nvswitch };
 #undef COMMAND
 static const struct fmctl_view bundle_view;
 
-static const struct command commands[] = {
+const struct command fmctl_commands[] = {
 #define COMMAND(name_, arguments_, help_, run_, view_, ...)                                        \
 	{ .name = name_, .arguments = arguments_, .help = help_, .view = &(view_), __VA_ARGS__ },
 #include "fm/control/commands.def"
@@ -695,14 +677,9 @@ static const struct command commands[] = {
 
 const struct fmctl_view by_row = { 0 };
 
-const struct command *fmctl_commands(void)
-{
-	return commands;
-}
-
 const struct command *fmctl_command_find(const char *name)
 {
-	for (const struct command *c = commands; c->name; c++)
+	for (const struct command *c = fmctl_commands; c->name; c++)
 		if (!strcmp(c->name, name) && c->help)
 			return c;
 	return NULL;

@@ -98,7 +98,7 @@ static void offer(const struct offers *offers, const char *text)
 
 static void offer_commands(const struct offers *offers)
 {
-	for (const struct command *command = fmctl_commands(); command->name; command++)
+	for (const struct command *command = fmctl_commands; command->name; command++)
 		if (command->help)
 			offer(offers, command->name);
 }
@@ -120,17 +120,6 @@ static bool is_literal(const char *text, size_t len)
 		if (isupper((unsigned char)text[i]) || strchr(",.:=", text[i]))
 			return false;
 	return len > 1;
-}
-
-/* An option of the command's row is offered by that. */
-static bool is_of_row(const struct command *command, const char *text, size_t len)
-{
-	const struct command_option *option;
-
-	for (unsigned i = 0; len > 2 && (option = command_option_at(command, i)); i++)
-		if (strlen(option->name) == len - 2 && !strncmp(option->name, text + 2, len - 2))
-			return true;
-	return false;
 }
 
 static bool has_alternative(const char *piece, size_t len, const char *option)
@@ -159,11 +148,14 @@ static const char *value_of(const char *piece, size_t *len)
 static void offer_piece(const struct offers *offers, const struct command *command,
 			const char *piece, size_t len)
 {
-	/* Of "--fail|--cordon", "logs": each alternative. */
+	char name[64];
+
+	/* Of "--fail|--cordon", "logs": each alternative. An option of the row is offered by that. */
 	for (const char *at = piece, *end = piece + len; at < end;) {
 		size_t part = strcspn(at, "| []\n");
 
-		if (is_literal(at, part) && !is_of_row(command, at, part))
+		array_printf(name, "%.*s", part > 2 ? (int)part - 2 : 0, at + 2);
+		if (is_literal(at, part) && !command_option_find(command, name))
 			offer_text(offers, at, part);
 		at += part + 1;
 	}
@@ -189,18 +181,6 @@ static bool offer_usage_value(const struct offers *offers, const struct command 
 		}
 	}
 	return false;
-}
-
-/*
- * The part of a usage text that tells arguments: behind the command's name, in each of its lines
- * the same.
- */
-static const char *arguments_of(const struct command *command)
-{
-	const char *name =
-		command->view->usage ? strstr(command->view->usage, command->name) : NULL;
-
-	return name ? name + strlen(command->name) : command->arguments;
 }
 
 /* ---- The row --------------------------------------------------------------------------------- */
@@ -266,24 +246,29 @@ static void complete(const struct offers *asked, int count, char **words)
 
 	offers->ctl = &ctl;
 	offers->asked = &kinds;
-	ctl.command = command;
 	if (at >= count) {
 		offer_commands(offers);
 		for (size_t i = 0; i < ARRAY_SIZE(globals); i++)
 			offer(offers, globals[i]);
 		return;
 	}
-	if (!command || offer_value(offers, command, before) ||
-	    offer_usage_value(offers, command, arguments_of(command), before))
+	ctl.command = command;
+	if (!command || offer_value(offers, command, before))
+		return;
+
+	/* What tells arguments: of a usage text what is behind the command's name in each line. */
+	const char *usage =
+		command->view->usage ? strstr(command->view->usage, command->name) : NULL;
+	const char *piece, *value;
+	size_t len, value_len;
+
+	usage = usage ? usage + strlen(command->name) : command->arguments;
+	if (offer_usage_value(offers, command, usage, before))
 		return;
 	for (unsigned i = 0; (option = command_option_at(command, i)); i++) {
 		array_printf(name, "%s%s", option->name[1] ? "--" : "-", option->name);
 		offer(offers, name);
 	}
-
-	const char *usage = arguments_of(command);
-	const char *piece, *value;
-	size_t len, value_len;
 
 	for (piece = usage; (piece = next_piece(piece, &len)); piece += len) {
 		/* "fmctl generate pgft ..": its first words are typed already. */
@@ -578,8 +563,7 @@ static enum fmctl_exit fmctl_watch(const struct fmctl *ctl, const struct command
 	bool first = true;
 
 	if (!command->read_only || command->offline) {
-		fprintf(stderr, "fmctl: %s: --watch works with read-only commands of fmd only\n",
-			command->name);
+		fmctl_fail(command->name, "--watch works with read-only commands of fmd only");
 		return FMCTL_USAGE;
 	}
 	while (true) {
@@ -638,7 +622,7 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 				"fmctl: --timeout %s: whole seconds are expected, 0 = none\n",
 				optarg);
 		else if (c == 'h')
-			fmctl_print_help(ctl, stdout);
+			fmctl_print_help(stdout);
 		else if (c == 'V')
 			puts("fmctl " FMD_VERSION);
 		*status = c == '?' || c == 't' ? FMCTL_USAGE : FMCTL_DONE;
@@ -646,7 +630,7 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 	}
 	if (optind < argc)
 		return optind;
-	fmctl_print_help(ctl, stderr);
+	fmctl_print_help(stderr);
 	*status = FMCTL_USAGE;
 	return 0;
 }
@@ -661,13 +645,12 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 		return status;
 	command = fmctl_command_find(argv[first]);
 	if (!command) {
-		fmctl_refuse_command(ctl, argv[first]);
+		fmctl_refuse_command(argv[first]);
 		return FMCTL_USAGE;
 	}
 	if ((ctl->csv || ctl->only) && (ctl->json || !command->columns)) {
-		fprintf(stderr, "fmctl: %s: --%s: %s\n", command->name,
-			ctl->csv ? "csv" : "columns",
-			ctl->json ? "not with --json" : "its answer is no table");
+		fmctl_fail(command->name, "--%s: %s", ctl->csv ? "csv" : "columns",
+			   ctl->json ? "not with --json" : "its answer is no table");
 		return FMCTL_USAGE;
 	}
 	if (ctl->only && !fmctl_has_columns(command, ctl->only))
@@ -697,8 +680,7 @@ int main(int argc, char **argv)
 	const char *term = getenv("TERM");
 	struct fmctl ctl = { .socket = getenv("FMD_SOCKET") ?: DEFAULT_SOCKET,
 			     .timeout_s = TIMEOUT_S,
-			     .terminal = isatty(STDOUT_FILENO),
-			     .commands = fmctl_commands() };
+			     .terminal = isatty(STDOUT_FILENO) };
 	struct fmctl_output output = { .out = stdout, .err = stderr };
 	struct winsize size = { 0 };
 	bool watched = false;

@@ -49,16 +49,10 @@ static void put_colour(FILE *out, double ratio)
 		blend(stops[i].g, stops[i + 1].g, f), blend(stops[i].b, stops[i + 1].b, f));
 }
 
-/* Bytes of the character at `text`, 0 = they are no UTF-8, or nothing that XML takes. */
-static unsigned length_of(const char *text)
-{
-	uint32_t c = 0;
-	size_t n = text_decode(text, strlen(text), &c);
-
-	return c < ' ' || (c >= 0x7f && c < 0xa0) || (c & 0xfffe) == 0xfffe ? 0 : n;
-}
-
-/* Well-formed whatever the bytes: a character is written whole or not at all. */
+/*
+ * Well-formed whatever the bytes: a character is written whole or not at all, and a byte that is no
+ * UTF-8, or nothing that XML takes, as `?` or a blank.
+ */
 static void put_text(FILE *out, const char *text, size_t most)
 {
 	while (*text) {
@@ -66,8 +60,12 @@ static void put_text(FILE *out, const char *text, size_t most)
 				     : *text == '<' ? "&lt;"
 				     : *text == '>' ? "&gt;"
 						    : NULL;
-		unsigned n = length_of(text), bytes = n ? n : 1;
+		uint32_t c = 0;
+		size_t n = text_decode(text, strlen(text), &c), bytes;
 
+		if (c < ' ' || (c >= 0x7f && c < 0xa0) || (c & 0xfffe) == 0xfffe)
+			n = 0;
+		bytes = n ? n : 1;
 		if (bytes > most)
 			break;
 		if (entity)

@@ -36,7 +36,7 @@ static bool has_column(const struct command *command, const char *name)
 		near_names_add(&near, name, c->title);
 	array_printf(why, "unknown column %.40s", name);
 	near_names_say(&near, why, sizeof(why));
-	fprintf(stderr, "fmctl: %s: %s; see fmctl help %s\n", command->name, why, command->name);
+	fmctl_fail(command->name, "%s; see fmctl help %s", why, command->name);
 	return false;
 }
 
@@ -57,7 +57,7 @@ bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text)
 
 	if (value_check(word, text, err, sizeof(err)))
 		return true;
-	fprintf(stderr, "fmctl: %s: %s\n", ctl->command->name, err);
+	fmctl_fail(ctl->command->name, "%s", err);
 	return false;
 }
 
@@ -89,8 +89,7 @@ int fmctl_read_options(const struct command *command, int argc, char **argv, jso
 				       !has_column(command, optarg + (*optarg == '-')))) {
 			return -1;
 		} else if (command_option_put(option, optarg, args, err, sizeof(err))) {
-			fprintf(stderr, "fmctl: %s: %s%s\n", command->name,
-				option->name[1] ? "--" : "-", err);
+			fmctl_fail(command->name, "%s%s", option->name[1] ? "--" : "-", err);
 			return -1;
 		}
 	}
@@ -102,10 +101,10 @@ int fmctl_read_options(const struct command *command, int argc, char **argv, jso
 #define INDENT 28
 #define WIDTH  100
 
-void fmctl_print_help(const struct fmctl *ctl, FILE *out)
+void fmctl_print_help(FILE *out)
 {
 	fputs("usage: fmctl [-s SOCKET] [--timeout SECONDS] [--json | --csv] COMMAND ...\n\n", out);
-	for (const struct command *c = ctl->commands; c->name; c++) {
+	for (const struct command *c = fmctl_commands; c->name; c++) {
 		int used;
 
 		if (!c->help)
@@ -197,12 +196,12 @@ void fmctl_print_command(const struct command *command)
 		puts("\nWHAT is a host, a node or NODE:PORT, by name, GUID or LID: see fmctl(1).");
 }
 
-void fmctl_refuse_command(const struct fmctl *ctl, const char *name)
+void fmctl_refuse_command(const char *name)
 {
 	struct near_names near = { 0 };
 	char text[160];
 
-	for (const struct command *c = ctl->commands; c->name; c++)
+	for (const struct command *c = fmctl_commands; c->name; c++)
 		if (c->help)
 			near_names_add(&near, name, c->name);
 	array_printf(text, "unknown command %.60s", name);
@@ -212,21 +211,14 @@ void fmctl_refuse_command(const struct fmctl *ctl, const char *name)
 
 static enum fmctl_exit run_help(const struct fmctl *ctl, int argc, char **argv)
 {
-	const struct command *command = ctl->commands;
+	const struct command *command = argc == 2 ? fmctl_command_find(argv[1]) : NULL;
 
-	if (argc > 2)
-		return FMCTL_USAGE;
-	if (argc < 2) {
-		fmctl_print_help(ctl, stdout);
-		return FMCTL_DONE;
-	}
-	while (command->name && (!command->help || strcmp(command->name, argv[1])))
-		command++;
-	if (command->name) {
+	if (command)
 		fmctl_print_command(command);
-		return FMCTL_DONE;
-	}
-	fmctl_refuse_command(ctl, argv[1]);
-	return FMCTL_USAGE;
+	else if (argc < 2)
+		fmctl_print_help(stdout);
+	else if (argc == 2)
+		fmctl_refuse_command(argv[1]);
+	return command || argc < 2 ? FMCTL_DONE : FMCTL_USAGE;
 }
 const struct fmctl_view help_view = { .run = run_help };

@@ -33,20 +33,10 @@ static enum fmctl_exit plan_assume(struct plan *p)
 
 		if (sound && !nvswitch_policy_assume(p->topo, text, p->states, err))
 			continue;
-		fprintf(stderr, "fmctl: plan: --nvswitch %s: %s\n", text, err);
+		fmctl_fail("plan", "--nvswitch %s: %s", text, err);
 		return sound ? FMCTL_FAILED : FMCTL_USAGE;
 	}
 	return FMCTL_DONE;
-}
-
-static json_t *plan_trial(const struct plan *p)
-{
-	const struct nvswitch_trial trial = { .lids = p->lids,
-					      .classes = p->by_name,
-					      .now = { p->intact, &p->before, NULL },
-					      .then = { p->topo, &p->tables, p->states } };
-
-	return nvswitch_trial_json(&trial);
 }
 
 /* ---- What is shown --------------------------------------------------------------------------- */
@@ -89,6 +79,10 @@ static json_t *list_reals(const double *reals, unsigned count)
 /* Prints the result, as a document or as text. */
 static void plan_show(const struct fmctl *ctl, const struct plan *p)
 {
+	const struct nvswitch_trial trial = { .lids = p->lids,
+					      .classes = p->by_name,
+					      .now = { p->intact, &p->before, NULL },
+					      .then = { p->topo, &p->tables, p->states } };
 	json_t *tiers = json_array(), *doc;
 
 	doc = json_pack(
@@ -105,7 +99,7 @@ static void plan_show(const struct fmctl *ctl, const struct plan *p)
 		"tier_edges", list_reals(load_bin_edges, LOAD_BINS - 1), "lost", p->lost,
 		"adaptive", p->adaptive, "far", p->far, "engine_why", p->why[0] ? p->why : NULL,
 		"delta", plan_changes(p) ? report_delta(&p->delta) : NULL, "nvswitch",
-		p->states ? plan_trial(p) : NULL, "rebalance",
+		p->states ? nvswitch_trial_json(&trial) : NULL, "rebalance",
 		p->rebalance ? json_pack("{si sf so so}", "entries",
 					 rebalance_result(p->rebalance)->count, "ms",
 					 p->rebalance_ms, "before", report_congestion(&p->stable),
@@ -234,8 +228,7 @@ static enum fmctl_exit read_arguments(struct plan_args *a, const struct fmctl *c
 	    (a->foreign && (a->engine || a->limits.entries || a->nassumed || a->far || a->far_out)))
 		return usage();
 	if (ctl->json && a->heatmap && !strcmp(a->heatmap, "-")) {
-		fputs("fmctl: plan: --json and --heatmap - both write to standard output\n",
-		      stderr);
+		fmctl_fail("plan", "--json and --heatmap - both write to standard output");
 		return FMCTL_USAGE;
 	}
 	a->netfile = argv[optind];
@@ -257,14 +250,10 @@ static enum fmctl_exit fail_one(const struct plan *p, const char *what)
 	struct what place;
 	unsigned count;
 
-	if (!what_find(&scope, what, WHAT_PLACE, &place, err, sizeof(err))) {
-		fprintf(stderr, "fmctl: plan: --fail %s: %s\n", what, err);
-		return FMCTL_FAILED;
-	}
-	if (place.port && topo_port(t, place.node, place.port)->peer == TOPO_NONE) {
-		fprintf(stderr, "fmctl: plan: --fail %s: there is no such link\n", what);
-		return FMCTL_FAILED;
-	}
+	if (!what_find(&scope, what, WHAT_PLACE, &place, err, sizeof(err)))
+		return fmctl_fail("plan", "--fail %s: %s", what, err);
+	if (place.port && topo_port(t, place.node, place.port)->peer == TOPO_NONE)
+		return fmctl_fail("plan", "--fail %s: there is no such link", what);
 	count = what_nodes(t, &place, &nodes);
 	for (unsigned i = 0; i < count; i++)
 		for (unsigned num = 1; num <= t->nodes[nodes[i]].nports; num++)
@@ -292,10 +281,8 @@ static enum fmctl_exit find_storage(struct plan *p)
 	}
 	node_patterns_free(patterns);
 	p->params.classes = p->by_name;
-	if (found)
-		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: plan: --storage %s: no such node\n", p->args.storage);
-	return FMCTL_FAILED;
+	return found ? FMCTL_DONE
+		     : fmctl_fail("plan", "--storage %s: no such node", p->args.storage);
 }
 
 /* The file's fabric with the names that the map has for it. */
@@ -327,15 +314,9 @@ static enum fmctl_exit load(struct plan *p)
 	enum fmctl_exit status = FMCTL_DONE;
 
 	conf_default(&p->conf);
-	if (p->args.conf_path && conf_load(p->args.conf_path, &p->conf, err, sizeof(err))) {
-		fprintf(stderr, "fmctl: plan: %s\n", err);
-		return FMCTL_FAILED;
-	}
-	p->intact = read_fabric(p, err, sizeof(err));
-	if (!p->intact) {
-		fprintf(stderr, "fmctl: plan: %s\n", err);
-		return FMCTL_FAILED;
-	}
+	if ((p->args.conf_path && conf_load(p->args.conf_path, &p->conf, err, sizeof(err))) ||
+	    !(p->intact = read_fabric(p, err, sizeof(err))))
+		return fmctl_fail("plan", "%s", err);
 	p->topo = topo_alike(p->intact);
 	p->lids = p->args.foreign ? NULL : lid_plan(p->intact, NULL, p->conf.routing.lmc);
 	for (unsigned i = 0; i < p->args.nfails && status == FMCTL_DONE; i++)
@@ -355,10 +336,9 @@ static enum fmctl_exit compute(struct plan *p)
 		double start = now_ms();
 
 		if (route_compute(p->route, p->topo, p->lids, &p->params, &p->tables)) {
-			fprintf(stderr,
-				"fmctl: plan: unknown engine %s: ftree, updn or updn-root is "
-				"expected\n",
-				p->params.engine);
+			fmctl_fail("plan",
+				   "unknown engine %s: ftree, updn or updn-root is expected",
+				   p->params.engine);
 			return FMCTL_USAGE;
 		}
 		p->ms[i] = now_ms() - start;
@@ -380,10 +360,8 @@ static enum fmctl_exit take_foreign(struct plan *p)
 	struct osm_tables foreign;
 	char err[512];
 
-	if (osm_dump_read_lfts(p->topo, p->args.foreign, &foreign, err, sizeof(err))) {
-		fprintf(stderr, "fmctl: plan: %s\n", err);
-		return FMCTL_FAILED;
-	}
+	if (osm_dump_read_lfts(p->topo, p->args.foreign, &foreign, err, sizeof(err)))
+		return fmctl_fail("plan", "%s", err);
 	p->params.engine = p->engine = "tables";
 	p->args.repeat = 0;
 	p->lids = foreign.lids;
@@ -489,12 +467,10 @@ static enum fmctl_exit compare_far(struct plan *p)
 	if (groups) {
 		p->far = judge_groups(p, &tables, groups);
 		add_differences(p, &tables, groups);
-	} else {
-		fprintf(stderr, "fmctl: plan: %s\n", err);
 	}
 	ar_groups_free(groups);
 	tables_fini(&tables);
-	return p->far ? FMCTL_DONE : FMCTL_FAILED;
+	return p->far ? FMCTL_DONE : fmctl_fail("plan", "%s", err);
 }
 
 static void measure(struct plan *p)
@@ -544,10 +520,7 @@ static enum fmctl_exit write_file(const struct plan *p, const char *path, write_
 
 	if (out && fclose(out) && !status)
 		status = -errno;
-	if (!status)
-		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: plan: %s: %s\n", path, strerror(-status));
-	return FMCTL_FAILED;
+	return status ? fmctl_fail("plan", "%s: %s", path, strerror(-status)) : FMCTL_DONE;
 }
 
 static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
@@ -577,14 +550,11 @@ static enum fmctl_exit run_plan(const struct fmctl *ctl, int argc, char **argv)
 			status = write_file(p, p->args.heatmap, heatmap_write_svg);
 		else if (status == FMCTL_DONE && p->args.heatmap && heatmap_write_text(p, stdout))
 			status = FMCTL_FAILED;
-		if (status == FMCTL_DONE && p->proof.unreachable) {
-			fprintf(stderr,
-				"fmctl: plan: %" PRIu64
-				" pairs of hosts that links connect have no "
-				"path\n",
-				p->proof.unreachable);
-			status = FMCTL_FAILED;
-		}
+		if (status == FMCTL_DONE && p->proof.unreachable)
+			status = fmctl_fail("plan",
+					    "%" PRIu64
+					    " pairs of hosts that links connect have no path",
+					    p->proof.unreachable);
 		if (status == FMCTL_DONE && p->args.check && lost_any(p->lost))
 			status = FMCTL_FAILED;
 	}

@@ -19,19 +19,23 @@
 #define ROWS_MOST    72 /* the ports of a large switch */
 #define TITLE_SIZE   40
 
-/* By the first line, or by the other fact that it is a part of. */
-static bool is_shown(const json_t *doc, const char *key)
+/* By the first line, or by the other fact that it is a part of. Of 0 links nobody needs a line. */
+static bool is_shown(const json_t *doc, const char *key, const json_t *value)
 {
 	static const char *const shown[][2] = {
 		{ "role", "place" },   { "level", "place" },  { "su", "place" },
 		{ "rail", "place" },   { "kind", "kind" },    { "name", "name" },
 		{ "hcas_up", "hcas" }, { "lid", "base_lid" }, { "hcas_known", "hcas" },
+		{ "note", "note" },
 	};
+	static const char *const marks[] = { "links_cordoned", "links_quarantined",
+					     "links_isolated", "links_unhealthy" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
 		if (!strcmp(shown[i][0], key))
 			return json_object_get(doc, shown[i][1]);
-	return false;
+	return !json_integer_value(value) &&
+	       any_of(i, 0, ARRAY_SIZE(marks), !strcmp(marks[i], key));
 }
 
 /* Scalable units and tiers, which people count from 1. */
@@ -97,18 +101,6 @@ static void print_fact(const char *key, const json_t *value)
 		printf(strcmp(unit, " s") ? "%g%s\n" : "%.0f%s\n", json_real_value(value), unit);
 	else
 		puts("yes");
-}
-
-/* What is shown already, and what is not so: of 0 links nobody needs a line. */
-static bool is_usual(const char *key, const json_t *value)
-{
-	static const char *const marks[] = { "links_cordoned", "links_quarantined",
-					     "links_isolated", "links_unhealthy" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (!strcmp(marks[i], key) && !json_integer_value(value))
-			return true;
-	return !strcmp(key, "note");
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -194,7 +186,7 @@ static void show_what(const struct fmctl *ctl, const json_t *doc)
 	       json_string_value(json_object_get(doc, "name")));
 	print_fact("note", json_object_get(doc, "note")); /* what is wrong comes first */
 	json_object_foreach ((json_t *)doc, key, value) {
-		if (is_shown(doc, key) || json_is_object(value) || is_usual(key, value))
+		if (is_shown(doc, key, value) || json_is_object(value))
 			continue;
 		if (!json_is_array(value))
 			print_fact(key, value);
@@ -251,12 +243,10 @@ static enum fmctl_exit path_verdict(const struct fmctl *ctl, const json_t *resul
 	enum fmctl_exit status = FMCTL_DONE;
 
 	JSON_EACH (row, json_object_get(result, "paths"))
-		if (json_object_get(row, "error")) {
-			fprintf(stderr, "fmctl: path: no path from %s to %s: %s\n",
-				table_text(row, "from"), table_text(row, "to"),
-				table_text(row, "error"));
-			status = FMCTL_FAILED;
-		}
+		if (json_object_get(row, "error"))
+			status = fmctl_fail("path", "no path from %s to %s: %s",
+					    table_text(row, "from"), table_text(row, "to"),
+					    table_text(row, "error"));
 	return status;
 }
 const struct fmctl_view path_view = { .verdict = path_verdict };
@@ -274,11 +264,10 @@ static enum fmctl_exit check_verdict(const struct fmctl *ctl, const json_t *resu
 
 	if (good)
 		return FMCTL_DONE;
-	fprintf(stderr, "fmctl: check: %s\n",
-		ctl->given		    ? "the switches do not hold what was programmed"
-		: *first		    ? first
-		: table_is(result, "sound") ? "not all that is wanted is in force"
-					    : "the forwarding tables have errors");
-	return FMCTL_FAILED;
+	return fmctl_fail("check", "%s",
+			  ctl->given ? "the switches do not hold what was programmed"
+			  : *first   ? first
+			  : table_is(result, "sound") ? "not all that is wanted is in force"
+						      : "the forwarding tables have errors");
 }
 const struct fmctl_view check_view = { .verdict = check_verdict };

@@ -235,20 +235,6 @@ static bool is_filled(const json_t *rows, const char *key)
 	return false;
 }
 
-static void show_rows(const struct fmctl *ctl, const json_t *rows,
-		      const struct table_column *columns, unsigned optional)
-{
-	struct table_column shown[COLUMNS_MAX + 1] = { 0 };
-	unsigned count = 0, kept = 0;
-
-	while (columns[count].title)
-		count++;
-	for (unsigned i = 0; i < count && kept < COLUMNS_MAX; i++)
-		if (i + optional < count || is_filled(rows, columns[i].key))
-			shown[kept++] = columns[i];
-	table_print(ctl, rows, shown);
-}
-
 /* Quoted where it has to be (RFC 4180). */
 static void print_field(const char *text, bool last)
 {
@@ -296,11 +282,19 @@ void show_csv(const struct fmctl *ctl, const json_t *result)
 static void show_columns(const struct fmctl *ctl, const json_t *result)
 {
 	const struct command *command = ctl->command;
-	struct table_column only[COLUMNS_MAX + 1];
+	const json_t *rows = command->rows ? json_object_get(result, command->rows) : result;
+	struct table_column only[COLUMNS_MAX + 1], shown[COLUMNS_MAX + 1] = { 0 };
+	const struct table_column *columns = columns_of(ctl, only);
+	unsigned optional = ctl->only ? 0 : command->optional_columns, count = 0, kept = 0;
 
-	show_rows(ctl, command->rows ? json_object_get(result, command->rows) : result,
-		  columns_of(ctl, only), ctl->only ? 0 : command->optional_columns);
+	while (columns[count].title)
+		count++;
+	for (unsigned i = 0; i < count && kept < COLUMNS_MAX; i++)
+		if (i + optional < count || is_filled(rows, columns[i].key))
+			shown[kept++] = columns[i];
+	table_print(ctl, rows, shown);
 }
+
 /* What the act says of itself, a line each. */
 static void show_lines(const struct fmctl *ctl, const json_t *result)
 {
@@ -370,15 +364,6 @@ static const char *take_condition(const struct print *p, const char *at, const j
 		if (*at != ',')
 			return at;
 	}
-}
-
-static const char *print_choice(struct print *p, const char *at, const json_t *row, bool shown)
-{
-	bool holds;
-
-	at = take_condition(p, at, row, &holds);
-	at = print_text(p, at + 1, row, shown && holds);
-	return *at == '|' ? print_text(p, at + 1, row, shown && !holds) : at;
 }
 
 static const char *print_each(struct print *p, const char *at, const json_t *row, bool shown)
@@ -520,7 +505,7 @@ static const char *print_value(const struct print *p, const char *at, const json
 static const char *print_text(struct print *p, const char *at, const json_t *row, bool shown)
 {
 	for (; *at && *at != '|' && *at != '}'; at++) {
-		bool coloured = shown && p->ctl->colour;
+		bool coloured = shown && p->ctl->colour, holds;
 
 		if (*at != '{') {
 			if (shown)
@@ -529,7 +514,10 @@ static const char *print_text(struct print *p, const char *at, const json_t *row
 		}
 		switch (*++at) {
 		case '?':
-			at = print_choice(p, at + 1, row, shown);
+			at = take_condition(p, at + 1, row, &holds);
+			at = print_text(p, at + 1, row, shown && holds);
+			if (*at == '|')
+				at = print_text(p, at + 1, row, shown && !holds);
 			break;
 		case '*':
 			at = print_each(p, at + 1, row, shown);

@@ -31,8 +31,7 @@ static void reply_end(struct request *request)
 
 	request_fini(request);
 	child_kill(r->child);
-	if (r->ops->free)
-		r->ops->free(r->arg);
+	r->ops->free(r->arg);
 	free(r->had.data);
 	free(r);
 }

@@ -22,10 +22,8 @@ struct child_head { /* what the child writes first */
 struct child_reply_ops {
 	/* In the child: writes a struct child_head, then the body; 0 = it is whole. */
 	child_write_fn *write;
-	void (*free)(void *arg); /* once, when the request is over; NULL = nothing to do */
+	void (*free)(void *arg); /* once, when the request is over */
 };
-
-/* In the child: writes the head. Errors are left in the stream. */
 
 /*
  * The callback of requests.starter, with the requests as argument: starts the child that waits

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 #include "topology/base/text.h"
+#include "fm/control/option.h"
 #include "fm/loop/child.h"
 #include "fm/http/child_reply.h"
 #include "fm/http/metrics.h"
@@ -140,7 +141,7 @@ static json_t *make(const struct document *d, uint64_t *rows, char err[COMMAND_E
 	*rows = CHILD_REPLY_UNKNOWN;
 	if (!result || !query->paged)
 		return result;
-	if (!query_has_rows(query, result)) {
+	if (!command_rows(query->command, result)) {
 		json_decref(result);
 		return command_refuse(err,
 				      "this document has no rows: offset= and limit= do not apply");
@@ -374,9 +375,10 @@ static enum MHD_Result request_cb(void *arg, struct MHD_Connection *connection, 
 static void completed_cb(void *arg, struct MHD_Connection *connection, void **request,
 			 enum MHD_RequestTerminationCode how)
 {
-	struct http *http = arg;
-	struct request *ours = request_find(&http->requests, *request);
+	struct request *ours = ((struct http *)arg)->requests.first;
 
+	while (ours && ours != *request) /* others have their answer */
+		ours = ours->next;
 	if (ours)
 		ours->ops->end(ours);
 }
@@ -402,11 +404,6 @@ static int read_token(const char *path, char *token, char *err, size_t err_size)
 	if (why)
 		snprintf(err, err_size, "http_token_file = \"%s\": %s", path, why);
 	return why ? -1 : 0;
-}
-
-static struct serve_conf serve_conf_of(const struct conf_http *conf)
-{
-	return (struct serve_conf){ conf->listen, conf->cert_file, conf->key_file };
 }
 
 static void take_conf(struct http *http, const struct conf_http *conf, const char *token)
@@ -443,7 +440,6 @@ static void take_conf(struct http *http, const struct conf_http *conf, const cha
 struct http *http_new(struct loop *loop, struct fabric *fabric, const struct conf_http *conf,
 		      char *err, size_t err_size)
 {
-	const struct serve_conf serve_conf = serve_conf_of(conf);
 	struct http *http = mem_new(http);
 	const struct serve_ops ops = { request_cb, completed_cb, http };
 	char token[TOKEN_MAX + 1];
@@ -451,7 +447,7 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct con
 	http->requests.loop = loop;
 	http->env.fabric = fabric;
 	if (!read_token(conf->token_file, token, err, err_size))
-		http->serve = serve_new(loop, &serve_conf, &ops, err, err_size);
+		http->serve = serve_new(loop, conf, &ops, err, err_size);
 	if (!http->serve) {
 		free(http);
 		return NULL;
@@ -469,13 +465,12 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct con
 
 int http_configure(struct http *http, const struct conf_http *conf, char *err, size_t err_size)
 {
-	const struct serve_conf serve_conf = serve_conf_of(conf);
 	char token[TOKEN_MAX + 1];
 
 	if (read_token(conf->token_file, token, err, err_size))
 		return -1;
 	requests_resume_all(&http->requests);
-	if (serve_configure(http->serve, &serve_conf, err, err_size))
+	if (serve_configure(http->serve, conf, err, err_size))
 		return -1;
 	take_conf(http, conf, token);
 	return 0;

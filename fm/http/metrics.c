@@ -7,7 +7,7 @@
  * or the number of its objects with the same text in a member; a path to a word gives a sample for
  * each word that it may be.
  */
-#include <stdbool.h>
+#include "fm/control/option.h"
 #include "fm/http/metrics.h"
 #include "topology/base/mem.h"
 
@@ -62,16 +62,6 @@ static void write_members(const struct metric *m, const json_t *object, FILE *ou
 			write_labelled(m, member, figure(each), out);
 }
 
-static bool has_samples(const struct metric *m, const json_t *value)
-{
-	if (m->words)
-		return json_is_string(value);
-	if (m->by)
-		return json_is_array(value);
-	return m->label ? json_is_object(value)
-			: (json_is_number(value) || json_is_boolean(value) || json_is_array(value));
-}
-
 void metrics_write(const json_t *status, FILE *out)
 {
 	const char *engine = json_string_value(json_object_get(status, "engine"));
@@ -81,22 +71,14 @@ void metrics_write(const json_t *status, FILE *out)
 		"# HELP fmd_info Version, routing engine and state of fmd\n# TYPE fmd_info gauge\n"
 		"fmd_info{version=\"%s\",engine=\"%s\",state=\"%s\"} 1\n",
 		FMD_VERSION, engine ? engine : "", state ? state : "");
-	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
-		const json_t *at = status;
-		const char *path = metrics[i].path;
-		char name[64];
+	ARRAY_EACH (m, metrics, ARRAY_SIZE(metrics)) {
+		const json_t *at = table_value(status, m->path);
+		bool figures = json_is_number(at) || json_is_boolean(at) || json_is_array(at);
 
-		while (at && *path) {
-			size_t len = strcspn(path, ".");
-
-			array_printf(name, "%.*s", (int)len, path);
-			at = json_object_get(at, name);
-			path += len + (path[len] == '.');
-		}
-
-		const struct metric *m = &metrics[i];
-
-		if (!has_samples(m, at))
+		if (!(m->words	 ? json_is_string(at)
+		      : m->by	 ? json_is_array(at)
+		      : m->label ? json_is_object(at)
+				 : figures))
 			continue;
 		fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
 			strstr(m->name, "_total") ? "counter" : "gauge");

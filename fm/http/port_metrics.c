@@ -129,7 +129,7 @@ static const struct part {
 struct port_metrics {
 	const struct topo *topo;
 	struct port_metrics_wish wish;
-	struct port_metrics_source source;
+	const struct fabric *fabric;
 
 	unsigned part, metric; /* whose series are written; part == ARRAY_SIZE(parts): the end */
 	bool begun;	       /* its HELP and TYPE are written */
@@ -237,8 +237,8 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 		unsigned counter = metric_of(m)->counter;
 
 		if (!m->looked_up)
-			m->counters = m->source.counters(m->source.arg,
-							 m->topo->nodes[m->node].guid, &m->nports);
+			m->counters = link_health_node(m->fabric, m->topo->nodes[m->node].guid,
+						       &m->nports);
 		m->looked_up = true;
 		c = m->counters && port->num <= m->nports ? &m->counters[port->num - 1] : NULL;
 		if (!c || !counters_have(c, counter) ||
@@ -249,7 +249,7 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 	}
 	case CELSIUS: {
 		double celsius =
-			m->source.celsius(m->source.arg, m->topo->nodes[m->node].guid, port->num);
+			link_module_celsius(m->fabric, m->topo->nodes[m->node].guid, port->num);
 
 		*value = celsius > 0 ? (uint64_t)lround(celsius) : 0;
 		return !isnan(celsius);
@@ -271,8 +271,8 @@ static bool value_of(struct port_metrics *m, const struct topo_port *port, uint6
 		return true;
 	case FEC_MODE:
 		if (!m->modes_looked_up)
-			m->modes = m->source.fec_modes(m->source.arg, m->topo->nodes[m->node].guid,
-						       &m->nmodes);
+			m->modes = link_health_fec_node(m->fabric, m->topo->nodes[m->node].guid,
+							&m->nmodes);
 		m->modes_looked_up = true;
 		return port->link_up && m->modes && port->num <= m->nmodes &&
 		       m->modes[port->num].state == FEC_KNOWN;
@@ -300,23 +300,13 @@ static uint32_t end_node(const struct port_metrics *m)
 								    : m->topo->nnodes;
 }
 
-static bool is_wanted(const struct port_metrics *m, const struct metric *metric)
-{
-	return m->wish.groups ? (m->wish.groups & metric->group) != 0
-			      : metric->essential || m->wish.all;
-}
-
-/* Whether the leaf that was asked for has that node. */
-static bool has_node(const struct port_metrics *m, uint32_t node)
-{
-	return m->wish.leaf == TOPO_NONE || node == m->wish.leaf ||
-	       (node >= m->topo->nswitches && topo_leaf_of(m->topo, node) == m->wish.leaf);
-}
-
-/* To that node, or the next one that is wanted. */
+/* To that node, or the next one that the leaf has that was asked for. */
 static void go_to(struct port_metrics *m, uint32_t node)
 {
-	while (node < m->topo->nnodes && !has_node(m, node))
+	const uint32_t leaf = m->wish.leaf, nswitches = m->topo->nswitches;
+
+	while (node < m->topo->nnodes && leaf != TOPO_NONE && node != leaf &&
+	       (node < nswitches || topo_leaf_of(m->topo, node) != leaf))
 		node++;
 	m->node = node;
 	m->num = 1;
@@ -391,6 +381,7 @@ static bool next_line(struct port_metrics *m)
 	while (m->topo && m->part < ARRAY_SIZE(parts)) {
 		const struct part *part = part_of(m);
 		const struct metric *metric = metric_of(m);
+		unsigned groups = m->wish.groups;
 
 		if (m->begun) {
 			if (next_sample(m))
@@ -398,7 +389,7 @@ static bool next_line(struct port_metrics *m)
 		} else if (m->metric >= part->count || first_node(m) >= end_node(m)) {
 			m->part++;
 			m->metric = 0;
-		} else if (!is_wanted(m, metric)) {
+		} else if (!(groups ? groups & metric->group : metric->essential || m->wish.all)) {
 			m->metric++;
 		} else {
 			char *to = put(put(put(m->line, "# HELP "), part->prefix), metric->name);
@@ -421,7 +412,7 @@ size_t port_metrics_read(struct port_metrics *m, char *to, size_t room)
 
 	m->looks = 0;
 	m->looked_up = m->modes_looked_up = false; /* what was had of the store may be gone */
-	m->oldest_us = m->source.oldest_us(m->source.arg);
+	m->oldest_us = link_health_oldest_us(m->fabric);
 	while (done < room && !(done && m->looks > LOOKS)) {
 		size_t len = m->end - m->start;
 
@@ -438,13 +429,13 @@ size_t port_metrics_read(struct port_metrics *m, char *to, size_t room)
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 struct port_metrics *port_metrics_new(const struct topo *topo, const struct port_metrics_wish *wish,
-				      const struct port_metrics_source *source)
+				      const struct fabric *fabric)
 {
 	struct port_metrics *m = mem_new(m);
 
 	m->topo = topo ? topo_ref(topo) : NULL;
 	m->wish = *wish;
-	m->source = *source;
+	m->fabric = fabric;
 	return m;
 }
 
@@ -464,7 +455,6 @@ void port_metrics_free(struct port_metrics *m)
 #define PER_CLIENT  2 /* for one address, which may read slowly */
 
 struct port_reply {
-	const struct fabric *fabric;
 	struct port_metrics *text;
 	struct port_replies *all;
 	struct port_reply *next;
@@ -472,34 +462,6 @@ struct port_reply {
 	char *piece;	  /* of the text, that is packed next */
 	char client[SERVE_ADDRESS];
 };
-
-static const struct port_counters *counters_of_node(void *arg, guid_t node, uint8_t *nports)
-{
-	const struct port_reply *reply = arg;
-
-	return link_health_node(reply->fabric, node, nports);
-}
-
-static const struct fec_mode *fec_modes_of_node(void *arg, guid_t node, uint8_t *nports)
-{
-	const struct port_reply *reply = arg;
-
-	return link_health_fec_node(reply->fabric, node, nports);
-}
-
-static double celsius_of(void *arg, guid_t node, uint8_t port)
-{
-	const struct port_reply *reply = arg;
-
-	return link_module_celsius(reply->fabric, node, port);
-}
-
-static uint64_t oldest(void *arg)
-{
-	const struct port_reply *reply = arg;
-
-	return link_health_oldest_us(reply->fabric);
-}
 
 static ssize_t read_piece(void *arg, uint64_t pos, char *to, size_t most)
 {
@@ -592,8 +554,6 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 {
 	struct port_reply *reply;
 	char client[SERVE_ADDRESS];
-	struct port_metrics_source source = { counters_of_node, fec_modes_of_node, oldest,
-					      celsius_of, NULL };
 	struct asked asked = { .wish = *wish, .topo = fabric_view(fabric).topo };
 
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_value, &asked);
@@ -615,10 +575,10 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 	if (count >= REPLIES_MAX || same >= PER_CLIENT)
 		return NULL;
 
-	source.arg = reply = mem_new(reply);
-	*reply = (struct port_reply){ .fabric = fabric, .all = all, .next = all->first };
+	reply = mem_new(reply);
+	*reply = (struct port_reply){ .all = all, .next = all->first };
 	strcpy(reply->client, client);
-	reply->text = port_metrics_new(asked.topo, &asked.wish, &source);
+	reply->text = port_metrics_new(asked.topo, &asked.wish, fabric);
 	reply->packed = gzip ? pack_new() : NULL;
 	reply->piece = gzip ? mem_alloc(PIECE, 1) : NULL;
 	all->first = reply;

@@ -17,19 +17,6 @@
 #include "fm/perf/counters.h"
 #include "topology/snapshot/topo.h"
 
-struct port_metrics_source {
-	/*
-	 * The readings of a node's *nports ports, port N at N - 1; NULL = none. They must be valid
-	 * until port_metrics_read() returns.
-	 */
-	const struct port_counters *(*counters)(void *arg, guid_t node, uint8_t *nports);
-	/* The same of the modes of error correction, port N at N (link_health_fec_node()). */
-	const struct fec_mode *(*fec_modes)(void *arg, guid_t node, uint8_t *nports);
-	uint64_t (*oldest_us)(void *arg); /* readings before that are left out */
-	double (*celsius)(void *arg, guid_t node, uint8_t port); /* link_module_celsius() */
-	void *arg;
-};
-
 /* Groups of metrics, as ?collect[]= names them. */
 enum port_metrics_group {
 	PORTS_INFO = 1,
@@ -48,13 +35,14 @@ struct port_metrics_wish {
 	uint32_t leaf; /* this switch alone, and the HCAs that are cabled to it; TOPO_NONE = all */
 };
 
+struct fabric;
 struct port_metrics;
 /*
  * Starts a text, which the caller frees. It takes a reference of `topo`; topo NULL = nothing is
- * published, the text is empty. `wish` and `source` are copied.
+ * published, the text is empty. `wish` is copied. Of the fabric it has the latest readings.
  */
 struct port_metrics *port_metrics_new(const struct topo *topo, const struct port_metrics_wish *wish,
-				      const struct port_metrics_source *source);
+				      const struct fabric *fabric);
 /*
  * Writes the next bytes of the text, at most `room`, and returns their number; 0 = the end. A call
  * takes a millisecond or two in the largest fabric.
@@ -65,7 +53,6 @@ void port_metrics_free(struct port_metrics *m);
 
 /* ---- /metrics/ports, made piece by piece while the client reads it --------------------------- */
 
-struct fabric;
 struct port_reply;
 
 struct port_replies { /* on their way to clients */

@@ -54,11 +54,6 @@ void query_take(struct query *query, const char *key, const char *value)
 		refuse(query, "no such option: %.64s", key);
 }
 
-bool query_has_rows(const struct query *query, const json_t *document)
-{
-	return command_rows(query->command, (json_t *)document);
-}
-
 size_t query_page(const struct query *query, json_t **document)
 {
 	json_t *rows = command_rows(query->command, *document), *some = json_array();

@@ -10,6 +10,7 @@
 #include <zlib.h>
 #include <openssl/sha.h>
 #include <arpa/inet.h>
+#include "fm/conf/conf.h"
 #include "fm/http/serve.h"
 #include "fm/loop/log.h"
 #include "fm/os/listener.h"
@@ -320,7 +321,7 @@ static struct MHD_Daemon *start_daemon(struct serve *s, const char *cert, const 
 }
 
 /* NULL with the reason: a certificate and key that can't be read or don't fit. */
-static struct MHD_Daemon *open_daemon(struct serve *s, const struct serve_conf *conf, char *err,
+static struct MHD_Daemon *open_daemon(struct serve *s, const struct conf_http *conf, char *err,
 				      size_t err_size)
 {
 	const char *file = *conf->cert_file ? conf->cert_file : NULL;
@@ -354,7 +355,7 @@ static void take_daemon(struct serve *s, struct MHD_Daemon *daemon)
 	arm(s);
 }
 
-struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
+struct serve *serve_new(struct loop *loop, const struct conf_http *conf,
 			const struct serve_ops *ops, char *err, size_t err_size)
 {
 	struct serve *s = mem_new(s);
@@ -377,7 +378,7 @@ struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
 	return s;
 }
 
-int serve_configure(struct serve *s, const struct serve_conf *conf, char *err, size_t err_size)
+int serve_configure(struct serve *s, const struct conf_http *conf, char *err, size_t err_size)
 {
 	struct MHD_Daemon *daemon = open_daemon(s, conf, err, err_size);
 
@@ -463,13 +464,4 @@ void requests_resume_all(struct requests *all)
 {
 	for (struct request *request = all->first; request; request = request->next)
 		request_resume(request);
-}
-
-struct request *request_find(const struct requests *all, const void *pointer)
-{
-	struct request *request = all->first;
-
-	while (request && request != pointer)
-		request = request->next;
-	return request;
 }

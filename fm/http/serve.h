@@ -15,11 +15,8 @@
 #include "fm/loop/loop.h"
 
 struct serve;
+struct conf_http; /* of which it has the address, and certificate and key in PEM, both or neither */
 
-struct serve_conf {			  /* "" = not set */
-	const char *listen;		  /* ADDRESS:PORT, an IPv6 address in brackets */
-	const char *cert_file, *key_file; /* PEM; both or neither */
-};
 struct serve_ops {
 	MHD_AccessHandlerCallback request;
 	MHD_RequestCompletedCallback completed; /* once for each request, last */
@@ -27,13 +24,13 @@ struct serve_ops {
 };
 
 /* The caller owns the server; NULL with the reason in err. `ops` is copied. */
-struct serve *serve_new(struct loop *loop, const struct serve_conf *conf,
+struct serve *serve_new(struct loop *loop, const struct conf_http *conf,
 			const struct serve_ops *ops, char *err, size_t err_size);
 /*
  * Loads certificate and key again and closes all connections, which must be resumed before; the
  * address stays. 0, or -1 with the reason in err and nothing changed.
  */
-int serve_configure(struct serve *serve, const struct serve_conf *conf, char *err, size_t err_size);
+int serve_configure(struct serve *serve, const struct conf_http *conf, char *err, size_t err_size);
 /* Closes all connections, which must be resumed before, and frees the server; NULL is fine. */
 void serve_free(struct serve *serve);
 
@@ -85,8 +82,6 @@ void request_fini(struct request *request);
 void request_suspend(struct request *request);
 void request_resume(struct request *request);
 void requests_resume_all(struct requests *all);
-/* The request that libmicrohttpd's pointer is, owned by its kind; NULL = it is none of the list. */
-struct request *request_find(const struct requests *all, const void *pointer);
 
 /* ---- Encode ---------------------------------------------------------------------------------- */
 

@@ -403,16 +403,6 @@ static bool promised(void *arg, const struct io_addr *from, const uint8_t mad[WI
 	return true;
 }
 
-static void promises_fini(struct sa_room *r)
-{
-	while (cl_qlist_count(&r->promises)) {
-		cl_list_item_t *item = cl_qlist_remove_head(&r->promises);
-
-		state_forget(r->services.state, item);
-		free(item);
-	}
-}
-
 static void reported(void *arg, const struct event_subject *subject, const char *text)
 {
 	struct sa_room *r = arg;
@@ -569,7 +559,12 @@ static void fini(void *room)
 	struct sa_room *r = room;
 
 	sa_listen(r->services.sa, &(struct sa_listener){ 0 });
-	promises_fini(r);
+	while (cl_qlist_count(&r->promises)) {
+		cl_list_item_t *item = cl_qlist_remove_head(&r->promises);
+
+		state_forget(r->services.state, item);
+		free(item);
+	}
 	batch_free(r->batch); /* drops what was not written */
 	loop_timer_free(r->soon);
 	while (cl_qmap_count(&r->holders)) {

@@ -203,24 +203,6 @@ static enum wire_sa_status sa_mcast_choose(const struct sa_query *q, uint32_t po
 	return WIRE_SA_OK;
 }
 
-static struct sa_group *sa_mcast_make(struct sa_query *q, const struct wire_mcmember *attr)
-{
-	struct sa *sa = q->sa;
-	uint64_t now_us = loop_now_us(sa->loop);
-	struct sa_group *group = NULL;
-
-	if (sa_asked(q, WIRE_MC(mlid)) && !sa_groups_by_mlid(sa->groups, q->mc.mlid))
-		group = sa_groups_create(sa->groups, attr, q->mc.mlid, now_us);
-	if (!group)
-		group = sa_groups_create(sa->groups, attr, 0, now_us);
-	if (!group && log_allow(&sa->refused, now_us, 1))
-		log_line(LOG_SA, LOG_WARNING,
-			 "lid %u: no multicast LID left for a new group: %u are in use, and the "
-			 "smallest multicast table of a switch is full",
-			 q->from.lid, sa_groups_use(sa->groups)->mlids);
-	return group;
-}
-
 /* ---- Groups made in advance ------------------------------------------------------------------ */
 
 static struct wire_mcmember attr_of_preset(const struct sa *sa, const struct partition_group *from)
@@ -239,16 +221,17 @@ static struct wire_mcmember attr_of_preset(const struct sa *sa, const struct par
 	};
 }
 
-static bool is_listed(const struct sa_group *group, const struct partition_group *list,
-		      unsigned count)
+/* Of such groups the one with the MGID of this; NULL = it is not one of them. */
+static const struct partition_group *find_preset(const struct sa_group *group,
+						 const struct partition_group *list, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct wire_gid mgid = wire_gid_decode(list[i].mgid);
 
 		if (wire_gid_equal(&mgid, &group->attr.mgid))
-			return true;
+			return &list[i];
 	}
-	return false;
+	return NULL;
 }
 
 /*
@@ -264,7 +247,7 @@ void sa_mcast_preset(struct sa *sa, const struct partition_group *list, unsigned
 
 		while ((group = next)) {
 			next = group->next;
-			if (group->preset && !is_listed(group, list, count))
+			if (group->preset && !find_preset(group, list, count))
 				sa_groups_preset(sa->groups, group, false, now_us);
 		}
 	}
@@ -468,6 +451,7 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 {
 	struct sa *sa = q->sa;
 	const struct sa_groups_use *use = sa_groups_use(sa->groups);
+	uint64_t now_us = loop_now_us(sa->loop);
 	struct wire_mcmember attr;
 	enum wire_sa_status status = sa_mcast_choose(q, port, &attr);
 
@@ -486,7 +470,15 @@ static enum wire_sa_status join_new(struct sa_query *q, uint32_t port, struct sa
 			log_full(sa, port, &share, "its share of multicast LIDs");
 		return WIRE_SA_NO_RESOURCES;
 	}
-	*group = sa_mcast_make(q, &attr);
+	if (sa_asked(q, WIRE_MC(mlid)) && !sa_groups_by_mlid(sa->groups, q->mc.mlid))
+		*group = sa_groups_create(sa->groups, &attr, q->mc.mlid, now_us);
+	if (!*group)
+		*group = sa_groups_create(sa->groups, &attr, 0, now_us);
+	if (!*group && log_allow(&sa->refused, now_us, 1))
+		log_line(LOG_SA, LOG_WARNING,
+			 "lid %u: no multicast LID left for a new group: %u are in use, and the "
+			 "smallest multicast table of a switch is full",
+			 q->from.lid, use->mlids);
 	return *group ? WIRE_SA_OK : WIRE_SA_NO_RESOURCES;
 }
 
@@ -510,14 +502,11 @@ static enum wire_sa_status join(struct sa_query *q, uint32_t port)
 		 */
 		const struct partition_set *set = q->sa->view.partitions;
 		bool anew = group->preset && !group->nmembers && set;
+		const struct partition_group *preset =
+			anew ? find_preset(group, set->groups, set->ngroups) : NULL;
 
-		for (uint32_t i = 0; anew && i < set->ngroups; i++) {
-			const struct wire_mcmember attr = attr_of_preset(q->sa, &set->groups[i]);
-
-			if (wire_gid_equal(&attr.mgid, &group->attr.mgid))
-				group->attr = attr;
-		}
-
+		if (preset)
+			group->attr = attr_of_preset(q->sa, preset);
 		if (!q->mc.join_state || !sa_mcast_fits(q, &group->attr) ||
 		    !sa_mcast_quality_fits(q, &group->attr) ||
 		    !port_carries(q, port, &group->attr) || !may_change(q, port, group))

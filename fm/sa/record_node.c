@@ -33,15 +33,10 @@ struct alias {
 
 /* ---- The store ------------------------------------------------------------------------------- */
 
-static struct alias_table *table_find(const struct sa *sa, guid_t port)
-{
-	return sa_map_find(&sa->aliases.tables, port);
-}
-
 /* The table, large enough for that entry; NULL: there are too many. */
 static struct alias_table *table_get(struct sa *sa, guid_t port, unsigned entry)
 {
-	struct alias_table *table = table_find(sa, port);
+	struct alias_table *table = sa_map_find(&sa->aliases.tables, port);
 	unsigned count = (entry / EACH + 1) * EACH;
 
 	if (!table) {
@@ -85,7 +80,7 @@ uint32_t sa_port_by_guid(const struct sa *sa, guid_t guid)
 /* A block of a port's table as a GUIDInfo, its own GUID first. */
 static void guid_info(const struct sa *sa, guid_t port, unsigned block, uint8_t data[WIRE_SMP_DATA])
 {
-	const struct alias_table *table = table_find(sa, port);
+	const struct alias_table *table = sa_map_find(&sa->aliases.tables, port);
 
 	for (unsigned i = 0; i < EACH; i++)
 		wire_put(data + 8 * i, 8,
@@ -102,7 +97,7 @@ guid_t sa_alias_each(const struct sa *sa, guid_t port, unsigned *at)
 	if (!(*at)++)
 		return port;
 
-	const struct alias_table *table = table_find(sa, port);
+	const struct alias_table *table = sa_map_find(&sa->aliases.tables, port);
 
 	while (table && !guid && *at <= table->count)
 		guid = table->guids[(*at)++ - 1];
@@ -163,7 +158,7 @@ static enum wire_sa_status sa_alias_set(struct sa *sa, struct sa_alias_change *c
 /* Removes them. DENIED, and nothing changed: one of them is in a multicast group. */
 static enum wire_sa_status sa_alias_delete(struct sa *sa, struct sa_alias_change *c)
 {
-	struct alias_table *table = table_find(sa, c->port);
+	struct alias_table *table = sa_map_find(&sa->aliases.tables, c->port);
 	unsigned end = table && table->count < c->end ? table->count : c->end;
 
 	for (unsigned entry = c->first; table && entry < end; entry++)
@@ -189,7 +184,7 @@ guid_t sa_alias_next(const struct sa *sa, guid_t after)
 
 bool sa_alias_block(const struct sa *sa, guid_t port, unsigned block, uint8_t data[64])
 {
-	const struct alias_table *table = table_find(sa, port);
+	const struct alias_table *table = sa_map_find(&sa->aliases.tables, port);
 
 	if (!table || block >= table->count / EACH)
 		return false;
@@ -346,7 +341,7 @@ static enum wire_sa_status guid_prepare(struct sa_query *q)
 		    q->data);
 	if (c.differs) {
 		/* Reports all of them to the listener (sa_record()). */
-		const struct alias_table *table = table_find(sa, c.port);
+		const struct alias_table *table = sa_map_find(&sa->aliases.tables, c.port);
 		char line[LINE_SIZE];
 
 		for (unsigned entry = c.first; table && entry < c.end && entry < table->count;

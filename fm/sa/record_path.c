@@ -32,8 +32,6 @@ static bool sa_path_to_group(const struct sa_query *q)
 				 want->dlid <= SA_LAST_MLID;
 }
 
-static enum wire_sa_status sa_path_source(struct sa_query *q);
-
 /* ---- What is asked of the group -------------------------------------------------------------- */
 
 static uint8_t hop_limit_of(const struct wire_mcmember *attr)
@@ -217,37 +215,19 @@ static bool path_walk(struct sa *sa, uint32_t from, uint16_t to_lid, struct qual
 
 /* ---- What is asked for ----------------------------------------------------------------------- */
 
-static bool select_mtu(uint8_t selector, uint8_t want, uint8_t *value)
+/*
+ * An MTU or a rate, compared with the wanted one. False: it is not as asked for. A path may promise
+ * less: `below` is the next lower value than the wanted one, 0 = there is none.
+ */
+static bool select_value(uint8_t selector, int compared, uint8_t below, uint8_t *value)
 {
-	switch (selector) {
-	case WIRE_GREATER:
-		return *value > want;
-	case WIRE_LESS:
-		if (*value < want)
-			return true;
-		*value = want - 1; /* unused when that is nothing */
-		return want > 1;
-	case WIRE_EXACT:
-		if (*value < want)
-			return false;
-		*value = want;
-		return true;
-	default:
-		return true;
-	}
-}
-
-static bool select_rate(uint8_t selector, uint8_t want, uint8_t *rate)
-{
-	int compared = sa_rate_compare(*rate, want);
-
 	switch (selector) {
 	case WIRE_GREATER:
 		return compared > 0;
 	case WIRE_LESS:
 		if (compared >= 0)
-			*rate = sa_rate_below(want);
-		return *rate != 0;
+			*value = below;
+		return *value != 0;
 	case WIRE_EXACT:
 		return compared == 0;
 	default:
@@ -259,11 +239,16 @@ static bool select_all(const struct sa_query *q, struct quality *quality)
 {
 	const struct wire_path_record *want = &q->path.want;
 
-	if (sa_asked_both(q, WIRE_PATH(mtu_sel), WIRE_PATH(mtu)) &&
-	    !select_mtu(want->mtu_sel, want->mtu, &quality->mtu))
-		return false;
+	if (sa_asked_both(q, WIRE_PATH(mtu_sel), WIRE_PATH(mtu))) {
+		if (want->mtu_sel == WIRE_EXACT && quality->mtu > want->mtu)
+			quality->mtu = want->mtu;
+		if (!select_value(want->mtu_sel, quality->mtu - want->mtu, want->mtu - 1,
+				  &quality->mtu))
+			return false;
+	}
 	if (sa_asked_both(q, WIRE_PATH(rate_sel), WIRE_PATH(rate)) &&
-	    !select_rate(want->rate_sel, want->rate, &quality->rate))
+	    !select_value(want->rate_sel, sa_rate_compare(quality->rate, want->rate),
+			  sa_rate_below(want->rate), &quality->rate))
 		return false;
 	/* Less may be promised of MTU and rate, but packets live as long as they do. */
 	return sa_mcast_selects(q, WIRE_PATH(life_sel), want->life_sel, quality->life - want->life);

@@ -370,25 +370,6 @@ static bool is_answered_alike(void *arg, uint16_t lid)
 	       !memcmp(a, b, count * sizeof(*a));
 }
 
-/* Those that wait become jobs while there are places; each takes along those who ask the same. */
-static void fill_jobs(struct sa *sa)
-{
-	struct sa_engine *e = &sa->engine;
-	struct sa_waiting *request;
-	unsigned i;
-
-	while ((i = free_job(e)) < SA_JOBS && (request = sa_queue_take(&e->queue, may_run, sa))) {
-		struct sa_query q, *job;
-
-		sa_query_read_again(sa, &q, &request->from, request->mad);
-		free(request);
-		begin(&q, mem_alloc_unset(1, SCRATCH_NEW), SCRATCH_NEW);
-		job = job_start(i, &q);
-		if (job->method == WIRE_GET || job->method == WIRE_GET_TABLE)
-			sa_queue_take_same(&e->queue, job->mad, &job->also, is_answered_alike, job);
-	}
-}
-
 /* A slice of its walk, or some of its answers. True: it is over. */
 static bool job_step(struct sa_query *job)
 {
@@ -412,21 +393,35 @@ static bool job_step(struct sa_query *job)
 	return !cl_qlist_count(&job->also);
 }
 
-/* One slice of one job a round, in turn. */
+/*
+ * One slice of one job a round, in turn. Those that wait become jobs while there are places; each
+ * takes along those who ask the same.
+ */
 void sa_query_step(void *arg)
 {
-	struct sa_engine *e = &((struct sa *)arg)->engine;
+	struct sa *sa = arg;
+	struct sa_engine *e = &sa->engine;
+	struct sa_waiting *request;
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < SA_JOBS; i++) {
+	do
 		e->turn = (e->turn + 1) % SA_JOBS;
-		if (!e->jobs[e->turn])
-			continue;
-		if (job_step(e->jobs[e->turn])) {
-			job_free(e, e->turn);
-			fill_jobs(arg);
-		}
-		loop_timer_set(e->step, 0);
+	while (!e->jobs[e->turn] && ++i < SA_JOBS);
+	if (!e->jobs[e->turn])
 		return;
+	loop_timer_set(e->step, 0);
+	if (!job_step(e->jobs[e->turn]))
+		return;
+	job_free(e, e->turn);
+	while ((i = free_job(e)) < SA_JOBS && (request = sa_queue_take(&e->queue, may_run, sa))) {
+		struct sa_query q, *job;
+
+		sa_query_read_again(sa, &q, &request->from, request->mad);
+		free(request);
+		begin(&q, mem_alloc_unset(1, SCRATCH_NEW), SCRATCH_NEW);
+		job = job_start(i, &q);
+		if (job->method == WIRE_GET || job->method == WIRE_GET_TABLE)
+			sa_queue_take_same(&e->queue, job->mad, &job->also, is_answered_alike, job);
 	}
 }
 

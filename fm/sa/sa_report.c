@@ -14,16 +14,11 @@
 
 #define SUBSCRIPTIONS_MAX (128u << 10) /* of all ports */
 
-static struct subscriber *subscriber_find(const struct sa *sa, guid_t guid)
-{
-	return sa_map_find(&sa->reports.subscribers, guid);
-}
-
 /* The one for the same notices at the same QP. */
 struct subscription *sa_subscription_find(const struct sa *sa, guid_t guid,
 					  const struct wire_inform_info *info)
 {
-	const struct subscriber *sub = subscriber_find(sa, guid);
+	const struct subscriber *sub = sa_map_find(&sa->reports.subscribers, guid);
 
 	for (unsigned i = 0; sub && i < sub->count; i++) {
 		const struct wire_inform_info *a = &sub->subs[i]->info;
@@ -76,7 +71,7 @@ static void report_over(struct sa *sa, struct subscriber *sub)
 struct subscription *sa_subscribe(struct sa *sa, guid_t guid, const struct subscription *wish)
 {
 	struct subscription *s = sa_subscription_find(sa, guid, &wish->info);
-	struct subscriber *sub = subscriber_find(sa, guid);
+	struct subscriber *sub = sa_map_find(&sa->reports.subscribers, guid);
 	struct reports *r = &sa->reports;
 	unsigned most = sa->conf.subscriptions_limit;
 

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "fm/http/port_metrics.h"
+#include "fm/perf/module.h"
+#include "fm/registers/module.h"
 #include "tests/lib/fabrics.h"
 #include "topology/base/mem.h"
 
@@ -22,31 +24,34 @@ struct store { /* what was read of the ports of one node */
 	double celsius; /* of its port 1 */
 };
 
-static const struct port_counters *counters_cb(void *arg, guid_t node, uint8_t *nports)
+/* In the daemon's place: the fabric is a store. */
+const struct port_counters *link_health_node(const struct fabric *fabric, guid_t node,
+					     uint8_t *nports)
 {
-	struct store *store = arg;
+	struct store *store = (struct store *)fabric;
 
 	store->asked++;
 	*nports = PORTS_MOST;
 	return node == store->node ? store->counters : NULL;
 }
 
-static const struct fec_mode *fec_modes_cb(void *arg, guid_t node, uint8_t *nports)
+const struct fec_mode *link_health_fec_node(const struct fabric *fabric, guid_t node,
+					    uint8_t *nports)
 {
-	struct store *store = arg;
+	struct store *store = (struct store *)fabric;
 
 	*nports = PORTS_MOST;
 	return node == store->node ? store->modes : NULL;
 }
 
-static uint64_t oldest_cb(void *arg)
+uint64_t link_health_oldest_us(const struct fabric *fabric)
 {
-	return ((struct store *)arg)->oldest_us;
+	return ((const struct store *)fabric)->oldest_us;
 }
 
-static double celsius_cb(void *arg, guid_t node, uint8_t port)
+double link_module_celsius(const struct fabric *fabric, guid_t node, uint8_t port)
 {
-	const struct store *store = arg;
+	const struct store *store = (const struct store *)fabric;
 
 	return node == store->node && port == 1 ? store->celsius : NAN;
 }
@@ -64,9 +69,7 @@ static void count(struct store *store, unsigned port, unsigned counter, uint64_t
 static char *text_for(const struct topo *topo, const struct port_metrics_wish *wish,
 		      struct store *store, size_t piece)
 {
-	const struct port_metrics_source source = { counters_cb, fec_modes_cb, oldest_cb,
-						    celsius_cb, store };
-	struct port_metrics *m = port_metrics_new(topo, wish, &source);
+	struct port_metrics *m = port_metrics_new(topo, wish, (const struct fabric *)store);
 	char *text = mem_alloc(32 << 20, 1);
 	size_t len = 0, more;
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fm/control/option.h"
 #include "fm/http/query.h"
 
 static const struct command list = {
@@ -104,7 +105,7 @@ static void assert_page(const char *offset, const char *limit, const char *want)
 	if (limit)
 		query_take(&query, "limit", limit);
 	assert_string_equal(query.error, "");
-	assert_true(query.paged && query_has_rows(&query, document));
+	assert_true(query.paged && command_rows(query.command, document));
 	assert_int_equal(query_page(&query, &document), 5);
 	text = json_dumps(document, JSON_COMPACT);
 	assert_string_equal(text, want);
@@ -134,7 +135,7 @@ static void page_of_a_table_keeps_what_stands_around_it(void **state)
 	assert_int_equal(json_array_size(json_object_get(document, "entries")), 2);
 	json_decref(document);
 	document = json_object();
-	assert_false(query_has_rows(&query, document));
+	assert_false(command_rows(query.command, document));
 	json_decref(document);
 	json_decref(query.args);
 }
