@@ -208,7 +208,6 @@ struct map {
 	struct trunk *trunks;		       /* of the switch at hand */
 	uint32_t *place;		       /* in trunks, by upper switch; TOPO_NONE = none */
 	uint32_t ntrunks;
-	json_t *rows;
 };
 
 /* ---- Switches -------------------------------------------------------------------------------- */
@@ -343,21 +342,26 @@ bool *command_sick(const struct fabric *fabric, const struct topo *t)
 	return sick;
 }
 
-static json_t *make(struct map *map, const struct fabric *fabric)
+static json_t *answer_map(const struct command_env *env, json_t *args, char *err)
 {
-	const struct topo *t = map->t;
-	json_t *columns = json_object();
+	const struct topo *t = command_topo(env, err);
+	const struct fabric *fabric = env->fabric;
+	struct map map = { .t = t };
+	json_t *columns, *rows;
 
-	map->rows = json_array();
-	map->unhealthy = command_sick(fabric, t);
-	map->counters = traffic_counters(fabric, t);
-	map->trunks = mem_array(map->trunks, UINT8_MAX + 1);
-	map->place = mem_array(map->place, t->nswitches);
+	if (!t || !command_unpack(args, err, "{}"))
+		return NULL;
+	columns = json_object();
+	rows = json_array();
+	map.unhealthy = command_sick(fabric, t);
+	map.counters = traffic_counters(fabric, t);
+	map.trunks = mem_array(map.trunks, UINT8_MAX + 1);
+	map.place = mem_array(map.place, t->nswitches);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		map->place[sw] = TOPO_NONE;
+		map.place[sw] = TOPO_NONE;
 	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
 		add_switch(t, sw, columns);
-		map->ntrunks = 0;
+		map.ntrunks = 0;
 		TOPO_LINKS (t, sw, port, peer) {
 			unsigned level = t->nodes[sw].level, above;
 
@@ -366,12 +370,12 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 			above = t->nodes[peer->node].level;
 			if (level < above ||
 			    (level == above && sw < peer->node)) /* its lower end */
-				add_link(map, port);
+				add_link(&map, port);
 		}
-		for (uint32_t i = 0; i < map->ntrunks; i++) {
-			map->place[map->trunks[i].upper] = TOPO_NONE;
+		for (uint32_t i = 0; i < map.ntrunks; i++) {
+			map.place[map.trunks[i].upper] = TOPO_NONE;
 
-			const struct trunk *trunk = &map->trunks[i];
+			const struct trunk *trunk = &map.trunks[i];
 			json_t *row = json_pack("[ii]", sw, trunk->upper);
 			int last = FIGURES - 1;
 
@@ -384,22 +388,15 @@ static json_t *make(struct map *map, const struct fabric *fabric)
 				figure = fmax(figure, figure > 0);
 				json_array_append_new(row, json_integer(llround(figure)));
 			}
-			json_array_append_new(map->rows, row);
+			json_array_append_new(rows, row);
 		}
 	}
-	free(map->unhealthy);
-	free(map->counters);
-	free(map->trunks);
-	free(map->place);
+	free(map.unhealthy);
+	free(map.counters);
+	free(map.trunks);
+	free(map.place);
 	return json_pack("{s:i, s:o, s:o}", "levels", t->nlevels, "switches", columns, "trunks",
-			 map->rows);
-}
-
-static json_t *answer_map(const struct command_env *env, json_t *args, char *err)
-{
-	struct map map = { .t = command_topo(env, err) };
-
-	return map.t && command_unpack(args, err, "{}") ? make(&map, env->fabric) : NULL;
+			 rows);
 }
 const struct command_run map_run = { .answer = answer_map, .long_answer = true };
 

@@ -51,11 +51,7 @@ bool events_query(const struct fabric *fabric, json_t *args, struct event_query 
 	    (*kind && !value_check("KIND", kind, err, COMMAND_ERROR_SIZE)))
 		return false;
 	if (json_object_get(args, "count") && (*count < 0 || *count > COUNT_MAX))
-		command_refuse(err, "count is not in 0..%d", COUNT_MAX);
-	else
-		err = NULL;
-	if (err)
-		return false;
+		return command_refuse(err, "count is not in 0..%d", COUNT_MAX);
 	if (since)
 		event_query_since(query, since);
 	if (*count < 0)
@@ -67,35 +63,27 @@ bool events_query(const struct fabric *fabric, json_t *args, struct event_query 
 	return true;
 }
 
-/* Whether the fabric has it, or an event tells of it; false with the reason in err. */
-static bool is_somebody(const struct command_env *env, json_t *args,
-			const struct event_query *query, char *err)
-{
-	const char *what = json_text(args, "node");
-	struct event_query any = { 0 };
-	struct what place;
-
-	if (!what || !fabric_view(env->fabric).topo ||
-	    command_find_what(env, what, WHAT_PLACE, &place, err))
-		return true;
-	any.about = query->about;
-
-	json_t *rows = fabric_find_events(env->fabric, &any, 1);
-	bool found = json_array_size(rows);
-
-	json_decref(rows);
-	return found;
-}
-
 static json_t *find(const struct command_env *env, json_t *args, int most, char *err)
 {
-	struct event_query query;
+	const char *node = json_text(args, "node");
+	struct event_query query, any = { 0 };
+	struct what place;
+	bool found = true;
 	int count;
 
-	if (!events_query(env->fabric, args, &query, &count, err) ||
-	    !is_somebody(env, args, &query, err))
+	if (!events_query(env->fabric, args, &query, &count, err))
 		return NULL;
-	return fabric_find_events(env->fabric, &query, count > most ? most : count);
+	if (node && fabric_view(env->fabric).topo &&
+	    !command_find_what(env, node, WHAT_PLACE, &place, err)) {
+		/* What the fabric has not, an event may tell of. */
+		any.about = query.about;
+
+		json_t *rows = fabric_find_events(env->fabric, &any, 1);
+
+		found = json_array_size(rows);
+		json_decref(rows);
+	}
+	return found ? fabric_find_events(env->fabric, &query, count > most ? most : count) : NULL;
 }
 
 static json_t *answer_events(const struct command_env *env, json_t *args, char *err)

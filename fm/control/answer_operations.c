@@ -725,19 +725,21 @@ const struct command_run nvswitch_set_run = { .begin_with = begin_nvswitch };
 
 static json_t *answer_health_report(const struct command_env *env, json_t *args, char *err)
 {
-	const char *source, *host, *state, *reason;
+	struct health_report report;
 	json_t *ttl;
 
-	if (!command_unpack(args, err, "{s:s, s:s, s:s, s:s, s:o}", "source", &source, "host",
-			    &host, "state", &state, "reason", &reason, "ttl", &ttl))
+	if (!command_unpack(args, err, "{s:s, s:s, s:s, s:s, s:o}", "source", &report.source,
+			    "host", &report.host, "state", &report.state, "reason", &report.reason,
+			    "ttl", &ttl))
 		return NULL;
 
 	/* As a number, or as it was typed; 0 = neither, which no TTL is. */
 	const char *text = json_string_value(ttl);
 	char *end;
-	double seconds = text ? strtod(text, &end) : json_number_value(ttl);
-	return nvlink_hear_report(env->fabric, source, host, state, reason,
-				  text && (!*text || *end) ? 0 : seconds, err);
+
+	report.ttl_s = text ? strtod(text, &end) : json_number_value(ttl);
+	report.ttl_s = text && (!*text || *end) ? 0 : report.ttl_s;
+	return nvlink_hear_report(env->fabric, &report, err);
 }
 const struct command_run health_report_run = { .answer = answer_health_report };
 

@@ -8,10 +8,6 @@
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
-/* show_lid: a LID: who has it, and how packets get there. */
-
-/* show_group: multicast groups with their trees, and partitions. */
-
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
 static void show_tree(struct show *s, uint16_t mlid)
@@ -52,6 +48,22 @@ static void take_facts(json_t *doc, json_t *row, const char *before)
 	}
 }
 
+/* A row a group, of one partition or of all (-1). */
+static void show_groups(struct show *s, const json_t *groups, int pkey)
+{
+	json_t *rows = json_array();
+
+	JSON_EACH (group, groups) {
+		json_t *row = json_object();
+
+		take_facts(row, group, "");
+		if (pkey < 0 || PKEY_BASE(strtoul(json_text(group, "pkey"), NULL, 0)) == pkey)
+			json_array_append(rows, row);
+		json_decref(row);
+	}
+	json_object_set_new(s->doc, "groups", rows);
+}
+
 /*
  * Here, in show_node.c and show_port.c: each fills the document. False: there is no
  * such group or partition, the reason is in err.
@@ -73,17 +85,8 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 	}
 	json_put(s->doc, "{ss ss}", "kind", "group", "name", text);
 	take_facts(s->doc, group, "");
-	if (json_array_size(groups) > 1) {
-		json_t *rows = json_array();
-
-		JSON_EACH (sharers_group, groups) {
-			json_t *row = json_object();
-
-			take_facts(row, sharers_group, "");
-			json_array_append_new(rows, row);
-		}
-		json_object_set_new(s->doc, "groups", rows);
-	}
+	if (json_array_size(groups) > 1)
+		show_groups(s, groups, -1);
 	members = json_object_get(group, "members");
 	JSON_EACH (member, members) {
 		const char *guid = json_text(member, "guid");
@@ -124,20 +127,8 @@ static bool show_partition(struct show *s, unsigned pkey, char *err)
 	json_object_update(s->doc, row);
 
 	json_t *groups = multicast_groups_of(s->env->fabric, 0, NULL);
-	json_t *groups_rows = json_array();
 
-	JSON_EACH (group, groups) {
-		const char *pkey_text = json_text(group, "pkey");
-
-		if (PKEY_BASE(strtoul(pkey_text, NULL, 0)) != PKEY_BASE(pkey))
-			continue;
-
-		json_t *member = json_object();
-
-		take_facts(member, group, "");
-		json_array_append_new(groups_rows, member);
-	}
-	json_object_set_new(s->doc, "groups", groups_rows);
+	show_groups(s, groups, PKEY_BASE(pkey));
 	json_decref(groups);
 
 	show_news(s, &about);

@@ -22,13 +22,6 @@
 
 /* sort: the rows of an answer in the order of one of their columns. */
 
-struct row_order {
-	const char *key; /* of a column (command.h); NULL = as they are */
-	bool down;	 /* the largest first */
-};
-
-/* sort: the rows of an answer in the order of one of their columns. */
-
 enum kind { NUMBER, TEXT, NOTHING };
 
 struct item {
@@ -57,41 +50,27 @@ static int compare_items(const void *va, const void *vb)
 
 /* answer_rows: what is common to answers that are lists: their filters and their order. */
 
-/* The column that is asked for, out of the arguments; NULL = none. False: there is no such. */
-static bool take_sort(const struct command *command, json_t *args, struct row_order *order,
-		      char *err)
-{
-	const char *text = json_text(args, "sort");
-
-	*order = (struct row_order){ 0 };
-	if (!command_option_find(command, "sort") || !text)
-		return true;
-	order->down = *text == '-';
-
-	const struct table_column *column = command_column_find(command, text + order->down);
-
-	if (!column)
-		command_refuse(err, "unknown column %s", text + order->down);
-	else
-		order->key = column->key;
-	json_object_del(args, "sort");
-	return column;
-}
-
 /* A question whose filters and order are understood. */
 struct asked {
 	struct command_env env;
 	json_t *args; /* without those of filters and order */
 	struct filter filter;
-	struct row_order order;
+	const struct table_column *by; /* that rows are sorted by; NULL = as they are */
+	bool down;		       /* the largest first */
 };
 
 static bool asked_init(struct asked *a, const struct command_env *env,
 		       const struct command *command, json_t *args, char *err)
 {
-	*a = (struct asked){ .env = *env, .args = json_copy(args) };
-	if (!take_sort(command, a->args, &a->order, err) ||
-	    (command->filters && !filter_read(&a->filter, env, command->filters, a->args, err)))
+	const char *text = command_option_find(command, "sort") ? json_text(args, "sort") : NULL;
+
+	*a = (struct asked){ .env = *env, .args = json_copy(args), .down = text && *text == '-' };
+	a->by = text ? command_column_find(command, text + a->down) : NULL;
+	if (text && !a->by)
+		return command_refuse(err, "unknown column %s", text + a->down);
+	if (text)
+		json_object_del(a->args, "sort");
+	if (command->filters && !filter_read(&a->filter, env, command->filters, a->args, err))
 		return false;
 	a->env.filter = a->filter.topo ? &a->filter : NULL; /* no fabric: nothing to choose by */
 	return true;
@@ -121,7 +100,7 @@ json_t *command_answer(const struct command_env *env, const struct command *comm
 		json_decref(result);
 		result = NULL;
 	}
-	if (result && a.order.key) {
+	if (result && a.by) {
 		/*
 		 * Numbers by their value, texts naturally ("leaf-2" before "leaf-10"), false before
 		 * true, lists by their length; numbers before texts. Rows that are equal stay in
@@ -134,10 +113,8 @@ json_t *command_answer(const struct command_env *env, const struct command *comm
 
 		for (size_t i = 0; i < count; i++) {
 			json_t *row = json_incref(json_array_get(rows, i));
-			const json_t *value = table_value(row, a.order.key);
-			struct item item = {
-				.row = row, .at = i, .down = a.order.down, .kind = NUMBER
-			};
+			const json_t *value = table_value(row, a.by->key);
+			struct item item = { .row = row, .at = i, .down = a.down, .kind = NUMBER };
 
 			if (json_is_string(value)) {
 				item.kind = TEXT;
@@ -201,31 +178,10 @@ bool command_stream(const struct command_env *env, const struct command *command
 /* ---- Answer tables --------------------------------------------------------------------------- */
 
 /* One row for each LID that somebody has; port null = packets to it are dropped. */
-static json_t *lft_entries(const struct command_env *env, uint32_t sw)
-{
-	const struct fabric_view view = fabric_view(env->fabric);
-	const struct topo *t = view.topo;
-	const struct lid_map *lids = view.lids;
-	const uint8_t *row = tables_row(inforce_tables(env->fabric), sw);
-	json_t *entries = json_array();
-
-	for (uint32_t lid = 1; lid <= lids->top; lid++) {
-		if (lids->port_of_lid[lid] == TOPO_NONE)
-			continue;
-
-		json_t *entry = json_pack("{s:i, s:i, s:s}", "lid", lid, "port", row[lid], "to",
-					  t->nodes[t->ports[lids->port_of_lid[lid]].node].name);
-
-		if (row[lid] == TABLES_NO_ROUTE)
-			json_object_set_new(entry, "port", json_null());
-		json_array_append_new(entries, entry);
-	}
-	return entries;
-}
-
 static json_t *answer_lft(const struct command_env *env, json_t *args, char *err)
 {
 	const struct topo *t = command_topo(env, err);
+	const struct lid_map *lids = fabric_view(env->fabric).lids;
 	const char *what;
 
 	if (!t || !command_tables(env, err) || !command_unpack(args, err, "{s:s}", "switch", &what))
@@ -236,18 +192,19 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 	if (node == TOPO_NONE)
 		return NULL;
 
+	const uint8_t *row = tables_row(inforce_tables(env->fabric), node);
 	const struct topo_node *sw = &t->nodes[node];
+	json_t *entries = json_array();
 
+	for (uint32_t lid = 1; lid <= lids->top; lid++)
+		if (lids->port_of_lid[lid] != TOPO_NONE)
+			json_add(entries, "{si so ss}", "lid", lid, "port",
+				 json_index(row[lid] == TABLES_NO_ROUTE ? -1 : row[lid]), "to",
+				 t->nodes[t->ports[lids->port_of_lid[lid]].node].name);
 	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->name, "guid", json_guid(sw->guid),
-			 "lid", fabric_view(env->fabric).lids->lid_of_port[sw->port0], "entries",
-			 lft_entries(env, node));
+			 "lid", lids->lid_of_port[sw->port0], "entries", entries);
 }
 const struct command_run lft_run = { .answer = answer_lft, .long_answer = true };
-
-static json_t *port_number(unsigned num)
-{
-	return num ? json_integer(num) : json_null();
-}
 
 static json_t *path_hops(struct fabric *fabric, const struct fabric_view *view,
 			 const struct path *path, uint16_t lid)
@@ -271,7 +228,8 @@ static json_t *path_hops(struct fabric *fabric, const struct fabric_view *view,
 		json_add(hops, "{s:s, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o*}", "name", node->name,
 			 "guid", json_guid(node->guid), "role", topo_role_name(node->role), "lid",
 			 view->lids->lid_of_port[node->port0 + lid_port], "in_port",
-			 port_number(hop->in_port), "out_port", port_number(hop->out_port), "speed",
+			 json_index(hop->in_port ? hop->in_port : -1), "out_port",
+			 json_index(leaves ? hop->out_port : -1), "speed",
 			 leaves ? json_string(topo_speed_name(out->speed)) : json_null(), "width",
 			 leaves ? json_integer(out->width) : json_null(), "choice",
 			 adaptive_choices(fabric, node->guid, lid));

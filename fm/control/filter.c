@@ -191,18 +191,6 @@ static bool is_within(int asked, const struct numbers *numbers, const char *what
 	return false;
 }
 
-static bool has_numbers(const struct filter *f, char *err)
-{
-	struct numbers rails = { -1, -1 }, sus = { -1, -1 };
-
-	for (uint32_t n = 0; n < f->topo->nnodes; n++) {
-		count_in(&rails, f->topo->nodes[n].rail);
-		count_in(&sus, f->topo->nodes[n].su);
-	}
-	return is_within(f->rail, &rails, "rail", 0, err) &&
-	       is_within(f->su, &sus, "scalable unit", 1, err);
-}
-
 /* Taken out of the arguments; what is no text, number or flag where one belongs is refused. */
 static bool unpack(struct filter *f, unsigned filters, json_t *args, json_t *mine,
 		   const char *texts[4], char *err)
@@ -233,6 +221,7 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 		 char *err)
 {
 	const char *texts[4] = { NULL, NULL, NULL, NULL };
+	struct numbers rails = { -1, -1 }, sus = { -1, -1 };
 	json_t *mine = json_object();
 
 	*f = (struct filter){ .topo = fabric_view(env->fabric).topo,
@@ -244,11 +233,17 @@ bool filter_read(struct filter *f, const struct command_env *env, unsigned filte
 
 	bool good = unpack(f, filters, args, mine, texts, err);
 
-	if (good && json_object_size(mine))
-		good = command_topo(env, err) && has_numbers(f, err) &&
+	if (good && json_object_size(mine)) {
+		for (uint32_t n = 0; f->topo && n < f->topo->nnodes; n++) {
+			count_in(&rails, f->topo->nodes[n].rail);
+			count_in(&sus, f->topo->nodes[n].su);
+		}
+		good = command_topo(env, err) && is_within(f->rail, &rails, "rail", 0, err) &&
+		       is_within(f->su, &sus, "scalable unit", 1, err) &&
 		       read_leaf_and_host(f, env, texts, err) &&
 		       read_class(f, env->fabric, texts[2], err) &&
 		       read_place(env, texts[3], &f->what, err);
+	}
 	if (good && f->unhealthy)
 		f->sick = command_sick(env->fabric, f->topo);
 	json_decref(mine);

@@ -9,6 +9,7 @@
 #include "fm/nvswitch/module.h"
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
+#include "topology/base/sort.h"
 #include "topology/base/text.h"
 #include "topology/what/what.h"
 
@@ -17,11 +18,6 @@
 #define TTL_MAX_S 86400
 
 typedef bool check_fn(const char *text, char *err, size_t err_size);
-
-static bool is_any(const char *text, char *err, size_t err_size)
-{
-	return true;
-}
 
 static bool is_something(const char *text, char *err, size_t err_size)
 {
@@ -48,11 +44,11 @@ static bool is_kind(const char *text, char *err, size_t err_size)
 	struct near_names near = { 0 };
 	const char *kind;
 
-	for (unsigned i = 0; (kind = event_kind_at(i)); i++)
+	for (unsigned i = 0; (kind = event_kind_at(i)); i++) {
 		if (!strcmp(kind, text))
 			return true;
-	for (unsigned i = 0; (kind = event_kind_at(i)); i++)
 		near_names_add(&near, text, kind);
+	}
 	snprintf(err, err_size, "no events are of kind '%.64s'", text);
 	near_names_say(&near, err, err_size);
 	if (!near.count)
@@ -148,7 +144,7 @@ static bool is_ttl(const char *text, char *err, size_t err_size)
 
 static const struct {
 	const char *word; /* of usage; in small letters a row's word */
-	check_fn *check;
+	check_fn *check;  /* NULL = any text */
 } values[] = {
 	/* places, which the fabric has or has not */
 	{ "WHAT", what_is_sound },
@@ -173,32 +169,25 @@ static const struct {
 	{ "state", is_reported_state },
 	{ "ttl", is_ttl },
 	/* any text */
-	{ "COLUMN", is_any },	     /* by the command's columns (option.h) */
+	{ "COLUMN", NULL },	     /* by the command's columns (option.h) */
 	{ "manager", is_something }, /* of those that are there */
 	{ "source", is_something },
-	{ "FILE", is_any },
-	{ "reason", is_any },
-	{ "text", is_any },
+	{ "FILE", NULL },
+	{ "reason", NULL },
+	{ "text", NULL },
 };
-
-static check_fn *check_of(const char *word)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		if (!strcmp(values[i].word, word))
-			return values[i].check;
-	return NULL;
-}
 
 bool value_is_known(const char *word)
 {
-	return check_of(word);
+	return any_of(i, 0, ARRAY_SIZE(values), !strcmp(values[i].word, word));
 }
 
 bool value_check(const char *word, const char *text, char *err, size_t err_size)
 {
-	check_fn *check = check_of(word);
-
-	return !check || check(text, err, err_size);
+	ARRAY_EACH (value, values, ARRAY_SIZE(values))
+		if (value->check && !strcmp(value->word, word))
+			return value->check(text, err, err_size);
+	return true;
 }
 
 /* ---- Option ---------------------------------------------------------------------------------- */
@@ -271,24 +260,11 @@ static json_t *read_number(const struct command_option *option, const char *text
 	return NULL;
 }
 
-static json_t *read_text(const struct command_option *option, const char *text, char *err,
-			 size_t err_size)
-{
-	json_t *value = json_string(text);
-	int used = snprintf(err, err_size, "%s: ", option->name);
-
-	if (!value)
-		snprintf(err, err_size, "%s: the value is not text in UTF-8", option->name);
-	else if (value_check(option->value, text, err + used, err_size - used))
-		return value;
-	json_decref(value);
-	return NULL;
-}
-
 int command_option_put(const struct command_option *option, const char *text, json_t *args,
 		       char *err, size_t err_size)
 {
 	json_t *value = NULL;
+	int used;
 
 	if (!option->value)
 		value = json_true();
@@ -300,8 +276,13 @@ int command_option_put(const struct command_option *option, const char *text, js
 		 !is_one_of(option->value, text))
 		snprintf(err, err_size, "%s %s: one of %s is expected", option->name, text,
 			 option->value);
-	else
-		value = read_text(option, text, err, err_size);
+	else if (!(value = json_string(text)))
+		snprintf(err, err_size, "%s: the value is not text in UTF-8", option->name);
+	else if ((used = snprintf(err, err_size, "%s: ", option->name)) >= 0 &&
+		 !value_check(option->value, text, err + used, err_size - used)) {
+		json_decref(value);
+		value = NULL;
+	}
 	if (!value)
 		return -1;
 	*err = '\0';
@@ -311,21 +292,17 @@ int command_option_put(const struct command_option *option, const char *text, js
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Without what is added for people. */
-static bool is_key(const char *key, const char *text)
-{
-	size_t len = strcspn(key, "+/[");
-
-	return strlen(text) == len && !strncmp(key, text, len);
-}
-
 const struct table_column *command_column_find(const struct command *command, const char *text)
 {
 	const struct table_column *column = command->columns;
 
-	for (; column && column->title; column++)
-		if (!strcasecmp(column->title, text) || is_key(column->key, text))
+	for (; column && column->title; column++) {
+		size_t len = strcspn(column->key, "+/["); /* without what is added for people */
+
+		if (!strcasecmp(column->title, text) ||
+		    (strlen(text) == len && !strncmp(column->key, text, len)))
 			return column;
+	}
 	return NULL;
 }
 

@@ -36,8 +36,6 @@ void show_path(struct show *s, unsigned lid);
 void show_host(struct show *s, uint32_t host);
 void show_node(struct show *s, uint32_t node);
 void show_port(struct show *s, uint32_t port, bool as_link); /* by index */
-/* What is known of a node or an end port beside its kind: for those that show it as a part. */
-void show_port_facts(struct show *s, uint32_t port);
 
 /* ---- show_rows.c ----------------------------------------------------------------------------- */
 

@@ -106,7 +106,7 @@ static bool show_cordoned_since(struct show *s, uint32_t at)
 	return since;
 }
 
-void show_port_facts(struct show *s, uint32_t at)
+static void show_port_facts(struct show *s, uint32_t at)
 {
 	const struct topo_port *port = &s->t->ports[at];
 	const struct topo_node *node = &s->t->nodes[port->node];

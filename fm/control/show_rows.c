@@ -258,24 +258,16 @@ json_t *show_port_row(struct show *s, uint32_t at, const uint32_t *lids)
 
 /* ---- End ports ------------------------------------------------------------------------------- */
 
-/* The row that is like this one but for its count; NULL = none is. */
-static json_t *find_alike(const json_t *rows, json_t *row)
-{
-	JSON_EACH (other, rows) {
-		json_object_set(row, "ports", json_object_get(other, "ports"));
-		if (json_equal(row, other))
-			return other;
-	}
-	return NULL;
-}
-
-/* Rows that are alike are one, with a count. Takes the row. */
+/* Rows that are alike but for their count are one. Takes the row. */
 static void add_counted(json_t *rows, json_t *row)
 {
-	json_t *other = find_alike(rows, row);
+	JSON_EACH (other, rows) {
+		json_int_t count = json_number(other, "ports");
 
-	if (other) {
-		json_object_set_new(other, "ports", json_integer(json_number(other, "ports") + 1));
+		json_object_set_new(row, "ports", json_integer(count));
+		if (!json_equal(row, other))
+			continue;
+		json_object_set_new(other, "ports", json_integer(count + 1));
 		json_decref(row);
 		return;
 	}

@@ -150,7 +150,7 @@ static void offer_piece(const struct offers *offers, const struct command *comma
 {
 	char name[64];
 
-	/* Of "--fail|--cordon", "logs": each alternative. An option of the row is offered by that. */
+	/* Of "--fail|--cordon", "logs": each alternative; the row offers its own options. */
 	for (const char *at = piece, *end = piece + len; at < end;) {
 		size_t part = strcspn(at, "| []\n");
 
@@ -181,6 +181,18 @@ static bool offer_usage_value(const struct offers *offers, const struct command 
 		}
 	}
 	return false;
+}
+
+/*
+ * The part of a usage text that tells arguments: behind the command's name, in each of its lines
+ * the same.
+ */
+static const char *arguments_of(const struct command *command)
+{
+	const char *name =
+		command->view->usage ? strstr(command->view->usage, command->name) : NULL;
+
+	return name ? name + strlen(command->name) : command->arguments;
 }
 
 /* ---- The row --------------------------------------------------------------------------------- */
@@ -256,13 +268,9 @@ static void complete(const struct offers *asked, int count, char **words)
 	if (!command || offer_value(offers, command, before))
 		return;
 
-	/* What tells arguments: of a usage text what is behind the command's name in each line. */
-	const char *usage =
-		command->view->usage ? strstr(command->view->usage, command->name) : NULL;
-	const char *piece, *value;
+	const char *usage = arguments_of(command), *piece, *value;
 	size_t len, value_len;
 
-	usage = usage ? usage + strlen(command->name) : command->arguments;
 	if (offer_usage_value(offers, command, usage, before))
 		return;
 	for (unsigned i = 0; (option = command_option_at(command, i)); i++) {

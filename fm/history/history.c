@@ -132,11 +132,6 @@ static uint32_t *place_of(const struct history *h, guid_t node, uint8_t port)
 	}
 }
 
-static uint32_t column_of(const struct history *h, guid_t node, uint8_t port)
-{
-	return *place_of(h, node, port) - 1u; /* NONE: there is none */
-}
-
 static uint32_t column_new(struct history *h, guid_t node, uint8_t port)
 {
 	uint32_t *place = place_of(h, node, port);
@@ -210,17 +205,6 @@ static void row_write(struct history *h, struct row *r)
 	free(r);
 }
 
-static bool begin_new(struct history *h)
-{
-	const struct head head = { HEAD_TEXT, HEAD_ORDER, HISTORY_PORTS, HISTORY_ROWS,
-				   HISTORY_CHANGES };
-
-	if (h->fd >= 0)
-		close(h->fd);
-	h->fd = open(h->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return h->fd >= 0 && !ftruncate(h->fd, HISTORY_BYTES) && put(h, &head, sizeof(head), 0);
-}
-
 /* What is wrong with the file; NULL = nothing. */
 static const char *refusal(const struct history *h)
 {
@@ -241,6 +225,8 @@ static const char *refusal(const struct history *h)
 
 static void load(struct history *h)
 {
+	const struct head head = { HEAD_TEXT, HEAD_ORDER, HISTORY_PORTS, HISTORY_ROWS,
+				   HISTORY_CHANGES };
 	struct row_head *heads = mem_array(heads, HISTORY_ROWS);
 	const char *wrong = NULL;
 
@@ -254,16 +240,21 @@ static void load(struct history *h)
 			     wrong);
 		rename(h->path, h->bad);
 	}
-	if ((h->fd < 0 || wrong) && !begin_new(h))
-		atomic_store(&h->error, errno);
+	if (wrong && h->fd >= 0)
+		close(h->fd);
+	if (wrong || h->fd < 0) {
+		h->fd = open(h->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (h->fd < 0 || ftruncate(h->fd, HISTORY_BYTES) || !put(h, &head, sizeof(head), 0))
+			atomic_store(&h->error, errno);
+	}
 	if (h->fd < 0 || !get(h->fd, h->ports, HISTORY_PORTS * sizeof(*h->ports), PORTS_AT) ||
 	    !get(h->fd, heads, HISTORY_ROWS * sizeof(*heads), ROWS_AT))
 		mem_zero(h->ports, HISTORY_PORTS);
 	while (h->count < HISTORY_PORTS && h->ports[h->count].node &&
 	       h->ports[h->count].check == port_check(&h->ports[h->count])) {
-		const struct port_head *head = &h->ports[h->count];
+		const struct port_head *port = &h->ports[h->count];
 
-		*place_of(h, head->node, head->port) = h->count + 1;
+		*place_of(h, port->node, port->port) = h->count + 1;
 		h->count++;
 	}
 	h->written = h->count;
@@ -313,19 +304,6 @@ static bool is_ready(struct history *h)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void hand_over(struct history *h, struct row *row)
-{
-	if (!h->threaded) {
-		row_write(h, row);
-		return;
-	}
-	pthread_mutex_lock(&h->lock);
-	*h->last = row;
-	h->last = &row->next;
-	pthread_cond_signal(&h->given);
-	pthread_mutex_unlock(&h->lock);
-}
-
 /* With the heads of new ports and, of a row of the week, the changes. */
 static void row_make(struct history *h, uint32_t index, uint32_t time_s, uint8_t *bytes,
 		     bool changes)
@@ -359,7 +337,15 @@ static void row_make(struct history *h, uint32_t index, uint32_t time_s, uint8_t
 			memmove(h->pending, h->pending + r->nchanges,
 				h->npending * sizeof(*h->pending));
 	}
-	hand_over(h, r);
+	if (!h->threaded) {
+		row_write(h, r);
+		return;
+	}
+	pthread_mutex_lock(&h->lock);
+	*h->last = r;
+	h->last = &r->next;
+	pthread_cond_signal(&h->given);
+	pthread_mutex_unlock(&h->lock);
 }
 
 static void bucket_end(struct history *h)
@@ -589,8 +575,8 @@ json_t *history_rows(const struct history *h, guid_t node, uint8_t port, guid_t 
 	if (atomic_load(&h->ready))
 		r.fd = open(h->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (r.fd >= 0 && get(r.fd, heads, HISTORY_ROWS * sizeof(*heads), ROWS_AT)) {
-		r.column[0] = column_of(h, node, port);
-		r.column[1] = column_of(h, peer, peer_port);
+		r.column[0] = *place_of(h, node, port) - 1u; /* NONE: there is none */
+		r.column[1] = *place_of(h, peer, peer_port) - 1u;
 		for (unsigned way = 0; way < 2; way++)
 			if (r.column[way] != NONE)
 				r.since_s[way] = h->ports[r.column[way]].since_s;

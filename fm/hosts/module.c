@@ -87,8 +87,8 @@ void watch_recall(struct watch *w, const char *host, enum host_state reported)
 
 void watch_begin(struct watch *w)
 {
-	for (unsigned i = 0; i < w->nnext; i++)
-		free(w->next[i].name);
+	free_list(w->next, w->nnext);
+	w->next = NULL;
 	w->nnext = 0;
 }
 
@@ -292,16 +292,14 @@ static void pass_end(struct hosts_room *r)
 		if (r->logged[state]) {
 			json_t *names = json_array();
 			char text[400] = "";
-			size_t used = 0;
 
 			for (unsigned i = 0; i < r->watch.count; i++) {
 				const struct watched *it = &r->watch.list[i];
 
 				if (!it->due || it->now != (enum host_state)state)
 					continue;
-				if (json_array_size(names) < NAMES_REPORTED && used < sizeof(text))
-					used += snprintf(text + used, sizeof(text) - used, " %s",
-							 it->name);
+				if (json_array_size(names) < NAMES_REPORTED)
+					array_add(text, " %s", it->name);
 				json_array_append_new(names, json_string(it->name));
 			}
 			event_log_add(r->services.events,

@@ -95,29 +95,13 @@ static ssize_t body_read(void *arg, uint64_t pos, char *to, size_t most)
 	return len;
 }
 
-static struct MHD_Response *response_new(struct reply *r, const struct child_head *head)
-{
-	bool known = head->len != CHILD_REPLY_UNKNOWN;
-	struct MHD_Response *response;
-	char rows[24];
-
-	if (head->len)
-		response = MHD_create_response_from_callback(known ? head->len : MHD_SIZE_UNKNOWN,
-							     PIECE, body_read, r, NULL);
-	else
-		response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
-	if (head->rows != CHILD_REPLY_UNKNOWN) {
-		array_printf(rows, "%" PRIu64, head->rows);
-		MHD_add_response_header(response, "X-Total-Count", rows);
-	}
-	return response;
-}
-
 /* Queues the response when the child's head is there. */
 static enum MHD_Result reply_go_on(struct request *request)
 {
 	struct reply *r = (struct reply *)request;
+	struct MHD_Response *response;
 	struct child_head head;
+	char rows[24];
 
 	if (bytes_held(&r->had) < sizeof(head) && (r->child || r->waits)) {
 		request_suspend(request);
@@ -131,8 +115,16 @@ static enum MHD_Result reply_go_on(struct request *request)
 				    "the answer could not be written");
 	mem_copy(&head, r->had.data + r->had.start, 1);
 	r->had.start += sizeof(head);
+	if (head.len)
+		response = MHD_create_response_from_callback(head.len, PIECE, body_read, r, NULL);
+	else
+		response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+	if (head.rows != CHILD_REPLY_UNKNOWN) {
+		array_printf(rows, "%" PRIu64, head.rows);
+		MHD_add_response_header(response, "X-Total-Count", rows);
+	}
 	return reply_queue(request->connection, head.code, head.type, *head.tag ? head.tag : NULL,
-			   head.gzip, response_new(r, &head));
+			   head.gzip, response);
 }
 
 static const struct request_ops reply_ops = { reply_go_on, reply_end };

@@ -12,7 +12,7 @@
 
 struct child_head { /* what the child writes first */
 	unsigned code;
-	uint64_t len;	      /* of the body; CHILD_REPLY_UNKNOWN: until the child ends */
+	uint64_t len;	      /* of the body */
 	uint64_t rows;	      /* X-Total-Count; CHILD_REPLY_UNKNOWN = none */
 	bool gzip;	      /* the body is */
 	char tag[ENCODE_TAG]; /* "" = none */

@@ -67,21 +67,6 @@ static bool is_loopback(const char *address)
 	       (!strncmp(address, "127.", 4) || !strcmp(address, "::1"));
 }
 
-/* The name in a header: without port, brackets and the root's dot. False: too long to be one. */
-static bool take_name(const char *host, char *name, size_t size)
-{
-	const char *end = *host == '[' ? strchr(host, ']') : strchrnul(host, ':');
-	size_t len;
-
-	host += *host == '[';
-	if (!end || (len = end - host) >= size)
-		return false;
-	len -= len && host[len - 1] == '.';
-	memcpy(name, host, len);
-	name[len] = '\0';
-	return true;
-}
-
 /*
  * Whether a request is admitted by its header Host: NAME or NAME:PORT, an IPv6 address in brackets;
  * NULL = it has none, as HTTP/1.0, which no browser uses: admitted. `local` is the connection's own
@@ -89,12 +74,18 @@ static bool take_name(const char *host, char *name, size_t size)
  */
 static bool host_names_match(char *const *names, const char *host, const char *local)
 {
+	/* Without port, brackets and the root's dot. */
+	const char *end = host && *host == '[' ? strchr(host, ']') : strchrnul(host ?: "", ':');
 	char name[256];
+	size_t len;
 
 	if (!host)
 		return true;
-	if (!take_name(host, name, sizeof(name)))
+	host += *host == '[';
+	if (!end || (len = end - host) >= sizeof(name))
 		return false;
+	len -= len && host[len - 1] == '.';
+	array_printf(name, "%.*s", (int)len, host);
 	if (is_loopback(name) ? is_loopback(local)
 			      : address_is_numeric(name) && !strcmp(name, local))
 		return true;

@@ -535,18 +535,6 @@ static enum MHD_Result take_value(void *arg, enum MHD_ValueKind kind, const char
 	return MHD_YES;
 }
 
-/* A deflate stream in the form of gzip; NULL: no memory. */
-static z_stream *pack_new(void)
-{
-	z_stream *z = mem_new(z);
-
-	/* Fast: level 1 packs to a tenth. */
-	if (deflateInit2(z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK)
-		return z;
-	free(z);
-	return NULL;
-}
-
 struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connection *connection,
 				    const struct fabric *fabric,
 				    const struct port_metrics_wish *wish, bool gzip,
@@ -579,8 +567,13 @@ struct MHD_Response *port_reply_new(struct port_replies *all, struct MHD_Connect
 	*reply = (struct port_reply){ .all = all, .next = all->first };
 	strcpy(reply->client, client);
 	reply->text = port_metrics_new(asked.topo, &asked.wish, fabric);
-	reply->packed = gzip ? pack_new() : NULL;
+	reply->packed = gzip ? mem_new(reply->packed) : NULL;
 	reply->piece = gzip ? mem_alloc(PIECE, 1) : NULL;
+	/* Fast: level 1 packs to a tenth. It fails where there is no memory. */
+	if (gzip && deflateInit2(reply->packed, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY)) {
+		free(reply->packed);
+		reply->packed = NULL;
+	}
 	all->first = reply;
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE, read_piece, reply,
 						 free_reply);

@@ -22,5 +22,8 @@ struct query {
 
 /* Adds one decoded key with its value (NULL = there is no `=`); the first misfit sets error. */
 void query_take(struct query *query, const char *key, const char *value);
-/* Keeps only the rows (command_rows()) of the page in *document, if there are any. Returns the number of all rows. */
+/*
+ * Keeps only the rows of the page in *document, which has rows (command_rows()). Returns the number
+ * of all rows.
+ */
 size_t query_page(const struct query *query, json_t **document);

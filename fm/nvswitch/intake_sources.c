@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/nvswitch/intake_sources.h"
+#include "fm/nvswitch/module.h"
 
 /* ---- Health reports -------------------------------------------------------------------------- */
 

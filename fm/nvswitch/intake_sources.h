@@ -52,6 +52,7 @@ extern const struct source_ops source_exporters;
 
 /* ---- Health reports -------------------------------------------------------------------------- */
 
+struct health_report; /* module.h */
 /* The command `health-report`: 0, or -1 with the reason in err; where all is checked. */
 int source_report_hear(struct source_home *home, const struct health_report *report, char *err);
 /* A host's report was read from the state file: it has a source, silent so far. */

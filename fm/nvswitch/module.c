@@ -67,15 +67,13 @@ json_t *nvlink_hosts(const struct fabric *f)
 	return nvswitch_json(room_of(f)->nvswitch);
 }
 
-json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
-			   const char *state, const char *reason, double ttl_s, char *err)
+json_t *nvlink_hear_report(struct fabric *f, const struct health_report *report, char *err)
 {
-	const struct health_report report = { source, host, state, reason, ttl_s };
-
-	if (source_report_hear(&room_of(f)->nvswitch->home, &report, err))
+	if (source_report_hear(&room_of(f)->nvswitch->home, report, err))
 		return NULL;
-	return json_pack("{ss ss ss sf}", "host", host, "source", source, "state",
-			 nvswitch_states[nvswitch_state_parse(state)], "ttl_s", ttl_s);
+	return json_pack("{ss ss ss sf}", "host", report->host, "source", report->source, "state",
+			 nvswitch_states[nvswitch_state_parse(report->state)], "ttl_s",
+			 report->ttl_s);
 }
 
 /* ---- Overrides ------------------------------------------------------------------------------- */
@@ -394,7 +392,7 @@ void nvlink_judge_host(const struct fabric *fabric, uint32_t host, struct host_v
 		[NVSWITCH_NO_P2P] = HOST_NO_P2P,   [NVSWITCH_FATAL] = HOST_FATAL,
 		[NVSWITCH_UNKNOWN] = HOST_UNKNOWN,
 	};
-	const struct nvlink_room *r = fabric_room(fabric, &nvlink_module);
+	const struct nvlink_room *r = room_of(fabric);
 	const struct conf_routing *conf = &r->services.conf->routing;
 	const struct topo *t = fabric_view(r->fabric).topo;
 	const char *name = t->hosts[host].name;

@@ -25,12 +25,15 @@ json_t *nvlink_hosts(const struct fabric *fabric);
  */
 void nvlink_set(struct fabric *fabric, const char *host, const char *state, int gpus, waiter_fn *fn,
 		void *arg);
+struct health_report { /* a `health-report`: unchecked texts, and how long it counts */
+	const char *source, *host, *state, *reason;
+	double ttl_s;
+};
 /*
  * Takes a report of a program beside fmd on a host (intake_sources.c). Returns a document,
  * which the caller owns, or NULL with the reason in err.
  */
-json_t *nvlink_hear_report(struct fabric *fabric, const char *source, const char *host,
-			   const char *state, const char *reason, double ttl_s, char *err);
+json_t *nvlink_hear_report(struct fabric *fabric, const struct health_report *report, char *err);
 
 /* ---- What if: variants have the hosts of the published snapshot; states are by host ---------- */
 

@@ -213,11 +213,6 @@ enum nvswitch_state nvswitch_believed(const struct health_host *host);
  */
 int nvswitch_set(struct nvswitch *nv, const char *host, const char *state, int gpus, char *err);
 
-struct health_report { /* a `health-report`: unchecked texts, and how long it counts */
-	const char *source, *host, *state, *reason;
-	double ttl_s;
-};
-
 /*
  * What a restart knows of hosts, in two files: what is believed and manual overrides, `HOST
  * BELIEVED OVERRIDE`, so that a restart moves nothing; what each host showed and what happened to

@@ -220,15 +220,15 @@ void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus,
 	fabric_reroute(f, fn, arg);
 }
 
-json_t *nvlink_hear_report(struct fabric *f, const char *source, const char *host,
-			   const char *state, const char *reason, double ttl_s, char *err)
+json_t *nvlink_hear_report(struct fabric *f, const struct health_report *report, char *err)
 {
-	if (!(ttl_s >= 1)) {
+	if (!(report->ttl_s >= 1)) {
 		strcpy(err, "the TTL is no time");
 		return NULL;
 	}
-	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s %s %s", source, host, state, reason);
-	return json_pack("{ss sf}", "host", host, "ttl_s", ttl_s);
+	snprintf(f->cordoned, sizeof(f->cordoned), "%s %s %s %s", report->source, report->host,
+		 report->state, report->reason);
+	return json_pack("{ss sf}", "host", report->host, "ttl_s", report->ttl_s);
 }
 
 json_t *nvlink_hosts(const struct fabric *f)

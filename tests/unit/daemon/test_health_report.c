@@ -260,8 +260,9 @@ static void the_fifth_source_of_a_host_is_refused(void **state)
 
 static void assert_taken(struct world *w, const char *state, const char *reason, double ttl_s)
 {
+	const struct health_report said = { "redfish", HOST, state, reason, ttl_s };
 	char err[512] = "";
-	json_t *answer = nvlink_hear_report(w->fabric, "redfish", HOST, state, reason, ttl_s, err);
+	json_t *answer = nvlink_hear_report(w->fabric, &said, err);
 
 	assert_string_equal(err, "");
 	assert_string_equal(json_string_value(json_object_get(answer, "host")), HOST);
@@ -362,10 +363,11 @@ static void what_is_no_report_is_refused_and_changes_nothing(void **state)
 
 	world_init(&w, pod(1));
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct health_report said = { bad[i].source, bad[i].host, bad[i].state,
+						    bad[i].reason, bad[i].ttl_s };
 		char err[512] = "";
 
-		assert_null(nvlink_hear_report(w.fabric, bad[i].source, bad[i].host, bad[i].state,
-					       bad[i].reason, bad[i].ttl_s, err));
+		assert_null(nvlink_hear_report(w.fabric, &said, err));
 		if (!strstr(err, bad[i].why))
 			fail_msg("'%s' has no '%s'", err, bad[i].why);
 	}

@@ -15,6 +15,7 @@
 #include <strings.h>
 #include <unistd.h>
 #include "fm/nvswitch/intake_sources.h"
+#include "fm/nvswitch/module.h"
 #include "tests/lib/nvlink_world.h"
 #include "topology/base/mem.h"
 
