@@ -2,7 +2,6 @@
 /* ask: requests to fmd, and the commands that read arguments of their own. */
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <unistd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -82,18 +81,6 @@ static int send_request(int fd, const char *cmd, json_t *args)
 	return sent == len || errno == EPIPE
 		       ? 0
 		       : -errno; /* hung up already: with the reason, to be read */
-}
-
-enum fmctl_exit fmctl_fail(const char *name, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fprintf(stderr, "fmctl: %s: ", name);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	return FMCTL_FAILED;
 }
 
 /* Prints the reason under the name that was typed: `nvswitch` for `nvswitch-set`. */

@@ -630,7 +630,7 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 				"fmctl: --timeout %s: whole seconds are expected, 0 = none\n",
 				optarg);
 		else if (c == 'h')
-			fmctl_print_help(stdout);
+			fmctl_print_help(ctl, stdout);
 		else if (c == 'V')
 			puts("fmctl " FMD_VERSION);
 		*status = c == '?' || c == 't' ? FMCTL_USAGE : FMCTL_DONE;
@@ -638,7 +638,7 @@ static int read_options(struct fmctl *ctl, int argc, char **argv, int *status)
 	}
 	if (optind < argc)
 		return optind;
-	fmctl_print_help(stderr);
+	fmctl_print_help(ctl, stderr);
 	*status = FMCTL_USAGE;
 	return 0;
 }
@@ -653,7 +653,7 @@ static int run(struct fmctl *ctl, int argc, char **argv)
 		return status;
 	command = fmctl_command_find(argv[first]);
 	if (!command) {
-		fmctl_refuse_command(argv[first]);
+		fmctl_refuse_command(ctl, argv[first]);
 		return FMCTL_USAGE;
 	}
 	if ((ctl->csv || ctl->only) && (ctl->json || !command->columns)) {
@@ -688,7 +688,8 @@ int main(int argc, char **argv)
 	const char *term = getenv("TERM");
 	struct fmctl ctl = { .socket = getenv("FMD_SOCKET") ?: DEFAULT_SOCKET,
 			     .timeout_s = TIMEOUT_S,
-			     .terminal = isatty(STDOUT_FILENO) };
+			     .terminal = isatty(STDOUT_FILENO),
+			     .commands = fmctl_commands };
 	struct fmctl_output output = { .out = stdout, .err = stderr };
 	struct winsize size = { 0 };
 	bool watched = false;

@@ -13,16 +13,17 @@ enum fmctl_exit { FMCTL_DONE = 0, FMCTL_FAILED = 1, FMCTL_USAGE = 2, FMCTL_NO_DA
 
 struct fmctl {
 	const char *socket;
-	unsigned timeout_s;	       /* without any answer or sign of progress; 0 = none */
-	bool json;		       /* one document instead of tables */
-	bool csv;		       /* rows with commas instead of a table */
-	const char *only;	       /* columns, by commas; NULL = as the command has them */
-	unsigned lines;		       /* of events, the newest; 0 = all */
-	bool terminal;		       /* stdout is a terminal */
-	unsigned columns;	       /* that it has; 0 = any number */
-	bool colour;		       /* stdout is one that shows colours */
-	const struct command *command; /* the one that runs */
-	bool given;		       /* its words or its flag were given */
+	unsigned timeout_s;		/* without any answer or sign of progress; 0 = none */
+	bool json;			/* one document instead of tables */
+	bool csv;			/* rows with commas instead of a table */
+	const char *only;		/* columns, by commas; NULL = as the command has them */
+	unsigned lines;			/* of events, the newest; 0 = all */
+	bool terminal;			/* stdout is a terminal */
+	unsigned columns;		/* that it has; 0 = any number */
+	bool colour;			/* stdout is one that shows colours */
+	const struct command *commands; /* all of them; a name of NULL ends them */
+	const struct command *command;	/* the one that runs */
+	bool given;			/* its words or its flag were given */
 	bool judged; /* its exit code is what was found, as monitoring has it: no usage */
 };
 
@@ -58,12 +59,12 @@ bool fmctl_has_columns(const struct command *command, const char *columns);
 bool fmctl_is_value(const struct fmctl *ctl, const char *word, const char *text);
 
 /* help.c: prints all commands, or one with its options, columns and exit codes. */
-void fmctl_print_help(FILE *out);
+void fmctl_print_help(const struct fmctl *ctl, FILE *out);
 void fmctl_print_command(const struct command *command);
 /* Names the commands that are near to an unknown one, on standard error. */
-void fmctl_refuse_command(const char *name);
+void fmctl_refuse_command(const struct fmctl *ctl, const char *name);
 
-/* ask.c: prints `fmctl: NAME: reason` on standard error. */
+/* table.c: prints `fmctl: NAME: reason` on standard error. */
 enum fmctl_exit fmctl_fail(const char *name, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

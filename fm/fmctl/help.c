@@ -101,10 +101,10 @@ int fmctl_read_options(const struct command *command, int argc, char **argv, jso
 #define INDENT 28
 #define WIDTH  100
 
-void fmctl_print_help(FILE *out)
+void fmctl_print_help(const struct fmctl *ctl, FILE *out)
 {
 	fputs("usage: fmctl [-s SOCKET] [--timeout SECONDS] [--json | --csv] COMMAND ...\n\n", out);
-	for (const struct command *c = fmctl_commands; c->name; c++) {
+	for (const struct command *c = ctl->commands; c->name; c++) {
 		int used;
 
 		if (!c->help)
@@ -196,12 +196,12 @@ void fmctl_print_command(const struct command *command)
 		puts("\nWHAT is a host, a node or NODE:PORT, by name, GUID or LID: see fmctl(1).");
 }
 
-void fmctl_refuse_command(const char *name)
+void fmctl_refuse_command(const struct fmctl *ctl, const char *name)
 {
 	struct near_names near = { 0 };
 	char text[160];
 
-	for (const struct command *c = fmctl_commands; c->name; c++)
+	for (const struct command *c = ctl->commands; c->name; c++)
 		if (c->help)
 			near_names_add(&near, name, c->name);
 	array_printf(text, "unknown command %.60s", name);
@@ -211,14 +211,16 @@ void fmctl_refuse_command(const char *name)
 
 static enum fmctl_exit run_help(const struct fmctl *ctl, int argc, char **argv)
 {
-	const struct command *command = argc == 2 ? fmctl_command_find(argv[1]) : NULL;
+	const struct command *c = ctl->commands;
 
-	if (command)
-		fmctl_print_command(command);
-	else if (argc < 2)
-		fmctl_print_help(stdout);
+	if (argc < 2)
+		fmctl_print_help(ctl, stdout);
+	while (argc == 2 && c->name && (!c->help || strcmp(c->name, argv[1])))
+		c++;
+	if (argc == 2 && c->name)
+		fmctl_print_command(c);
 	else if (argc == 2)
-		fmctl_refuse_command(argv[1]);
-	return command || argc < 2 ? FMCTL_DONE : FMCTL_USAGE;
+		fmctl_refuse_command(ctl, argv[1]);
+	return argc > 2 || !c->name ? FMCTL_USAGE : FMCTL_DONE;
 }
 const struct fmctl_view help_view = { .run = run_help };

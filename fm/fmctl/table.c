@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -27,6 +28,18 @@ struct print {
 };
 
 static const char *print_text(struct print *p, const char *at, const json_t *row, bool shown);
+
+enum fmctl_exit fmctl_fail(const char *name, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "fmctl: %s: ", name);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	return FMCTL_FAILED;
+}
 
 long long table_int(const json_t *object, const char *key)
 {

@@ -8,11 +8,11 @@
  *                      requests that wait for it, so that no host takes it from the others
  *   record_*.c         a family of records each, called by the engine alone: paths and groups too,
  *                      and alias GUIDs (record_node.c)
- *   sa_state.c         what hosts have asked for, as lines that outlive the process; what is
- *                      reported of what happens here
+ *   sa_state.c         what hosts have asked for, as lines that outlive the process
  *   sa_service.c, sa_report.c, mcast_group.c
  *                      stores of services, subscriptions (and notices to them), groups
  *   sa_link.c          MTU and rate of every link
+ *   sa_listener.c      what is reported of what happens here
  */
 #pragma once
 
@@ -285,7 +285,7 @@ static inline uint16_t sa_port_lid(const struct sa *sa, uint32_t port)
 }
 
 /*
- * sa_state.c: reports a record of what files keep that has changed, as a line without its end;
+ * sa_listener.c: reports a record of what files keep that has changed, as a line without its end;
  * gone: it has ended.
  */
 void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line);
@@ -314,7 +314,7 @@ static inline bool sa_shown(const struct sa_query *q, uint32_t port)
 		sa_may_know(q->sa, q->requester, node->type == TOPO_SWITCH ? node->port0 : port));
 }
 
-/* ---- Lines of what hosts have asked for: sa_state.c --------------------------------------- */
+/* ---- Lines of what hosts have asked for: sa_listener.c --------------------------------------- */
 
 #define SA_LINE	       512
 #define SA_SERVICE_ROW 176

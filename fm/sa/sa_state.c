@@ -9,65 +9,10 @@
  * record in hexadecimal as in an answer.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include "fm/sa/sa_impl.h"
 #include "fm/sa/sa_state.h"
 
 #define QP_MAX 0xffffff
-
-/* ---- What is reported of what happens here --------------------------------------------------- */
-
-void sa_listen(struct sa *sa, const struct sa_listener *listener)
-{
-	sa->listener = *listener;
-}
-
-void sa_record(struct sa *sa, enum sa_kept kept, bool gone, const char *line)
-{
-	if (sa->listener.record)
-		sa->listener.record(sa->listener.arg, kept, gone, line);
-}
-
-void sa_log(struct sa *sa, struct event_subject subject, const char *format, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (sa->listener.reported)
-		sa->listener.reported(sa->listener.arg, &subject, text);
-}
-
-void sa_subscription_line(guid_t port, const struct subscription *s, char line[SA_LINE])
-{
-	const struct wire_inform_info *i = &s->info;
-
-	snprintf(line, SA_LINE,
-		 "0x%016" PRIx64 " %u %u %u %u %u %u %u 0x%016" PRIx64 " 0x%016" PRIx64 " %u %u %u",
-		 port, i->qpn, i->trap, i->type, i->generic, i->producer, i->lid_begin, i->lid_end,
-		 i->gid.prefix, i->gid.guid, s->sl, s->pkey_index, s->trusted);
-}
-
-static const char digits[] = "0123456789abcdef";
-
-void sa_service_line(const struct wire_service *record, uint32_t lease, int64_t now,
-		     char line[SA_LINE])
-{
-	uint8_t row[SA_SERVICE_ROW];
-	char *at = line;
-
-	wire_service_encode(record, row);
-	for (unsigned b = 0; b < SA_SERVICE_ROW; b++) {
-		if (2 * b == SA_SERVICE_ID)
-			*at++ = ' ';
-		*at++ = digits[row[b] >> 4];
-		*at++ = digits[row[b] & 15];
-	}
-	snprintf(at, SA_LINE - (at - line), " %" PRId64,
-		 lease == WIRE_LEASE_FOREVER ? 0 : now + lease);
-}
 
 /* ---- Subscriptions --------------------------------------------------------------------------- */
 
@@ -137,6 +82,7 @@ uint64_t sa_subscriptions_write(const void *sa, uint64_t from, FILE *out)
 
 static bool service_parse(const char *line, int64_t *ends, struct wire_service *record)
 {
+	static const char digits[] = "0123456789abcdef";
 	uint8_t row[SA_SERVICE_ROW] = { 0 };
 	char rest;
 
