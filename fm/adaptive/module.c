@@ -677,6 +677,12 @@ static void *init(struct fabric *fabric)
 	return a;
 }
 
+static void role(void *room, enum fabric_role now, enum fabric_role_step step)
+{
+	if (step == FABRIC_ROLE_LEFT)
+		waiters_answer(&((struct adaptive *)room)->probers, NULL, FABRIC_ROLE_CHANGED);
+}
+
 static void fini(void *room)
 {
 	struct adaptive *a = room;
@@ -684,7 +690,7 @@ static void fini(void *room)
 	alerts_review(a->services.alerts, ON);
 	alerts_reviewed(a->services.alerts, ON);
 	writer_free(a->writer);
-	waiters_answer(&a->probers, NULL, FABRIC_ROLE_CHANGED);
+	waiters_fini(&a->probers);
 	if (a->probe)
 		probe_free(a->probe);
 	json_decref(a->packings);
@@ -702,6 +708,7 @@ const struct fabric_module adaptive_module = { .name = "adaptive-routing",
 					       .fini = fini,
 					       .load = load,
 					       .configure = configure,
+					       .role = role,
 					       .annotate = annotate,
 					       .published = published,
 					       .programmed = programmed,

@@ -724,6 +724,12 @@ static void *init(struct fabric *fabric)
 	return room;
 }
 
+static void role(void *arg, enum fabric_role now, enum fabric_role_step step)
+{
+	if (step == FABRIC_ROLE_LEFT)
+		waiters_answer(&((struct registers_room *)arg)->readers, NULL, FABRIC_ROLE_CHANGED);
+}
+
 static void fini(void *arg)
 {
 	struct registers_room *room = arg;
@@ -741,6 +747,7 @@ const struct fabric_module registers_module = {
 	.init = init,
 	.fini = fini,
 	.load = load,
+	.role = role,
 	.swept = registers_swept,
 	.status = registers_status,
 };

@@ -185,6 +185,23 @@ static void the_histogram_is_read_when_it_is_asked_for(void **state)
 	world_fini(&w);
 }
 
+static void who_waits_for_a_reading_hears_of_a_change_of_role_and_not_of_the_end(void **state)
+{
+	struct reply answered = { 0 }, unanswered = { 0 };
+	struct world w;
+	struct link l = begin(&w);
+
+	link_bit_errors_read(w.fabric, l.leaf, (uint8_t)l.port, reply_cb, &answered);
+	registers_module.role(fabric_room(w.fabric, &registers_module), FABRIC_ROLE_MASTER,
+			      FABRIC_ROLE_LEFT);
+	assert_int_equal(answered.count, 1);
+	assert_string_equal(answered.error, FABRIC_ROLE_CHANGED);
+	link_bit_errors_read(w.fabric, l.leaf, (uint8_t)l.port, reply_cb, &unanswered);
+	world_fini(&w);
+	assert_int_equal(answered.count, 1);
+	assert_int_equal(unanswered.count, 0);
+}
+
 /* ---- The health of links --------------------------------------------------------------------- */
 
 /* Three in 12 minutes are over the limit of 1e-14 at NDR. */
@@ -476,6 +493,8 @@ int main(void)
 		cmocka_unit_test(a_port_whose_error_counters_move_is_read_with_the_counters),
 		cmocka_unit_test(rates_are_those_of_the_register),
 		cmocka_unit_test(the_histogram_is_read_when_it_is_asked_for),
+		cmocka_unit_test(
+			who_waits_for_a_reading_hears_of_a_change_of_role_and_not_of_the_end),
 		cmocka_unit_test(the_effective_rate_is_the_registers_and_is_named_so),
 		cmocka_unit_test(without_the_register_blocks_count_as_before),
 		cmocka_unit_test(errors_of_training_do_not_count),

@@ -255,6 +255,27 @@ static void what_was_found_outlives_a_restart_and_a_row_that_cannot_be_is_refuse
 	world_fini(&w);
 }
 
+static void who_probes_hears_of_a_change_of_role_and_not_of_the_end(void **state)
+{
+	struct reply answered = { 0 };
+	struct world w;
+
+	begin(&w);
+	set_up(&w, 21, NULL);
+	adaptive_probe(w.fabric, TOPO_NONE, reply_cb, &answered);
+	stop_fabric(&w);
+	assert_int_equal(answered.count, 0);
+	start_fabric(&w);
+	run_for(&w, 30 * SECOND_US);
+	adaptive_probe(w.fabric, TOPO_NONE, reply_cb, &answered);
+	adaptive_module.role(fabric_room(w.fabric, &adaptive_module), FABRIC_ROLE_MASTER,
+			     FABRIC_ROLE_LEFT);
+	assert_int_equal(answered.count, 1);
+	assert_string_equal(answered.error, FABRIC_ROLE_CHANGED);
+	world_fini(&w);
+	assert_int_equal(answered.count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +286,7 @@ int main(void)
 		cmocka_unit_test(an_observer_leaves_it_on_and_keeps_what_it_learned),
 		cmocka_unit_test(
 			what_was_found_outlives_a_restart_and_a_row_that_cannot_be_is_refused),
+		cmocka_unit_test(who_probes_hears_of_a_change_of_role_and_not_of_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
