@@ -321,11 +321,10 @@ bool fabric_check(const struct fabric *f, struct check_report *report)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static struct bringup_conf bringup_conf(const struct conf *c, const struct m_keys *keys)
+static struct bringup_conf bringup_conf(const struct conf *c)
 {
 	const struct conf_ports *ports = &c->ports;
 	struct bringup_conf out = { .gid_prefix = c->sm.subnet_prefix,
-				    .keys = keys,
 				    .subnet_timeout = ports->subnet_timeout,
 				    .max_op_vls = ports->max_op_vls,
 				    .packet_life_time = ports->packet_life_time,
@@ -344,7 +343,7 @@ static struct bringup_conf bringup_conf(const struct conf *c, const struct m_key
 /* All that the manager of a fabric works with. */
 static void parts_init(struct fabric *f)
 {
-	const struct bringup_conf ports = bringup_conf(&f->conf, f->kept.keys);
+	const struct bringup_conf ports = bringup_conf(&f->conf);
 
 	f->figures = mem_new(f->figures);
 	qos_make(&f->conf.qos, &f->now.qos);
@@ -565,7 +564,7 @@ int fabric_check_conf(fabric_modules rooms, const struct conf *conf, char *err, 
 
 void fabric_configure(struct fabric *f, const struct conf *conf)
 {
-	const struct bringup_conf ports = bringup_conf(conf, f->kept.keys);
+	const struct bringup_conf ports = bringup_conf(conf);
 
 	f->conf = *conf;
 	configure_keys(f);

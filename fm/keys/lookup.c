@@ -62,19 +62,21 @@ unsigned port_keys_of(const struct inventory *inv, const struct inv_node *node, 
 	return m_keys_of(key_lookup_keys(inv), inventory_key_guid(node, num), list);
 }
 
-void port_key_want(const struct m_keys *keys, const struct inv_node *node, unsigned num,
+void port_key_want(const struct inventory *inv, const struct inv_node *node, unsigned num,
 		   struct wire_port_info *want)
 {
+	const struct m_keys *keys = key_lookup_keys(inv);
+
 	want->mkey = m_keys_wanted(keys, inventory_key_guid(node, num));
 	want->mkey_protect = want->mkey ? m_keys_conf(keys)->protect : 0;
 	if (want->mkey)
 		want->mkey_lease = m_keys_conf(keys)->lease_s;
 }
 
-void port_key_show(const struct m_keys *keys, const struct inv_node *node, unsigned num,
+void port_key_show(const struct inventory *inv, const struct inv_node *node, unsigned num,
 		   uint8_t data[64])
 {
-	uint64_t key = m_keys_wanted(keys, inventory_key_guid(node, num));
+	uint64_t key = m_keys_wanted(key_lookup_keys(inv), inventory_key_guid(node, num));
 	struct wire_port_info info;
 
 	wire_port_info_decode(data, &info);
@@ -104,8 +106,23 @@ uint64_t port_key_first(const struct inventory *inv, const struct inv_node *node
 {
 	struct mad_keys keys = { .count = 0 };
 
+	if (!node)
+		return m_keys_wanted(key_lookup_keys(inv), 0);
 	keys_of(inv, node, num, true, &keys);
 	return keys.key[0];
+}
+
+uint64_t port_key_own(const struct inventory *inv)
+{
+	return inv && inv->keys
+		       ? m_keys_wanted(inv->keys->keys, mad_port_info(inv->keys->mad)->port_guid)
+		       : 0;
+}
+
+bool port_key_may_be_own(const struct inventory *inv, uint64_t key)
+{
+	return port_key_own(inv) &&
+	       m_keys_may_be(inv->keys->keys, mad_port_info(inv->keys->mad)->port_guid, key);
 }
 
 void port_key_by_lid(const struct inventory *inv, const struct inv_node *node, unsigned num,

@@ -44,17 +44,21 @@ bool port_key_is_foreign(const struct inventory *inv, const struct inv_node *nod
 unsigned port_keys_of(const struct inventory *inv, const struct inv_node *node, unsigned num,
 		      uint64_t list[M_KEYS_MOST]);
 
-/* Key, protection and lease that a port with a key is to hold. keys NULL: none. */
-void port_key_want(const struct m_keys *keys, const struct inv_node *node, unsigned num,
+/* Key, protection and lease that a port with a key is to hold. */
+void port_key_want(const struct inventory *inv, const struct inv_node *node, unsigned num,
 		   struct wire_port_info *want);
 /*
  * The answer to a Set that gave a port its key hides it from a request with the former key
  * (IBA 14.2.4.1): writes it there.
  */
-void port_key_show(const struct m_keys *keys, const struct inv_node *node, unsigned num,
+void port_key_show(const struct inventory *inv, const struct inv_node *node, unsigned num,
 		   uint8_t data[64]);
 
-/* The M_Key that a request to the port is to carry first; 0 = none is needed. */
+/* What the own port is to hold, 0 = no key; and whether it may hold that one. inv NULL: none. */
+uint64_t port_key_own(const struct inventory *inv);
+bool port_key_may_be_own(const struct inventory *inv, uint64_t key);
+
+/* The M_Key that a request to the port is to carry first; 0 = none is needed. NULL: to any port. */
 uint64_t port_key_first(const struct inventory *inv, const struct inv_node *node, unsigned num);
 /*
  * Has an SMP to that port, of a switch to any, go by its LID, as switches forward data, for the

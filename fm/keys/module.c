@@ -8,6 +8,7 @@
 #include "fm/sweep/sweep.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
+#include "topology/base/text.h"
 #include "topology/files/dump.h"
 
 #define NAMED 20 /* by an alert each, and in the status */
@@ -472,89 +473,54 @@ static json_t *hidden_json(const struct hidden *x)
 
 /* ---- Module ---------------------------------------------------------------------------------- */
 
-static unsigned foreign_review(const struct fabric_services *services);
-
-typedef bool each_fn(void *arg, const struct inv_node *node, unsigned num); /* false: enough */
-
 /* It is there, and has a key or may have one. */
 static bool is_there(const struct inv_node *node, unsigned num)
 {
 	return port_has_key(node, num) && !node->gone && (!num || node->ports[num].link_up);
 }
 
-static void each_foreign(const struct fabric_services *s, each_fn *fn, void *arg)
+static bool is_foreign(const struct inv_node *node, unsigned num)
 {
-	INVENTORY_EACH (s->inventory, node)
-		for (unsigned p = 0; p <= node->nports; p++)
-			if (is_there(node, p) &&
-			    port_setup(node, p)->obstacle == INV_OBSTACLE_KEY && !fn(arg, node, p))
-				return;
+	return is_there(node, num) && port_setup(node, num)->obstacle == INV_OBSTACLE_KEY;
 }
 
-struct foreign_review {
-	const struct fabric_services *services;
-	unsigned count;
-};
+#define EACH_FOREIGN(inv, node, p)                                                                 \
+	INVENTORY_EACH (inv, node)                                                                 \
+		for (unsigned p = 0; p <= node->nports; p++)                                       \
+			if (is_foreign(node, p))
 
-static bool name_one(void *arg, const struct inv_node *node, unsigned num)
+/* The port by which a device is named; a switch has none. */
+static int shown(const struct inv_node *node, unsigned num)
 {
-	struct foreign_review *r = arg;
-	struct inv_name name = inventory_name(node, inv_is_switch(node) ? -1 : (int)num);
-	struct event_subject subject = inventory_subject(node, inv_is_switch(node) ? -1 : (int)num);
-	bool isolated = false; /* a switch: it would take no new table (fm/links_out) */
-
-	for (unsigned p = 1; p <= node->nports; p++)
-		isolated |= inv_port_is(node, p, INV_ISOLATED) != 0;
-	subject.name = name.text;
-	if (r->count++ < NAMED)
-		alert_raise(r->services->alerts, "port-m-key", &subject,
-			    "%s: holds an M_Key that this manager does not know: it is %s, and "
-			    "nothing is written to it",
-			    name.text, isolated ? "isolated from routing" : "used as it is");
-	return true;
+	return inv_is_switch(node) ? -1 : (int)num;
 }
 
 /* Looks at all ports, and raises or ends their alerts (kind "port-m-key"). How many there are. */
 static unsigned foreign_review(const struct fabric_services *services)
 {
-	struct foreign_review r = { .services = services };
+	unsigned count = 0;
 
 	alerts_review(services->alerts, "port-m-key");
-	each_foreign(services, name_one, &r);
-	if (r.count > NAMED)
+	EACH_FOREIGN (services->inventory, node, num) {
+		struct inv_name name = inventory_name(node, shown(node, num));
+		struct event_subject subject = inventory_subject(node, shown(node, num));
+		/* a switch: it would take no new table (fm/links_out) */
+		bool isolated = any_of(p, 1, node->nports + 1u, inv_port_is(node, p, INV_ISOLATED));
+
+		subject.name = name.text;
+		if (count++ < NAMED)
+			alert_raise(services->alerts, "port-m-key", &subject,
+				    "%s: holds an M_Key that this manager does not know: it is %s, "
+				    "and nothing is written to it",
+				    name.text,
+				    isolated ? "isolated from routing" : "used as it is");
+	}
+	if (count > NAMED)
 		alert_raise(services->alerts, "port-m-key", NULL,
 			    "%u more ports hold an M_Key that this manager does not know",
-			    r.count - NAMED);
+			    count - NAMED);
 	alerts_reviewed(services->alerts, "port-m-key");
-	return r.count;
-}
-
-/* ---- For operators --------------------------------------------------------------------------- */
-
-struct rows {
-	const struct topo *topo;
-	json_t *rows;
-};
-
-static bool add_row(void *arg, const struct inv_node *node, unsigned num)
-{
-	struct rows *r = arg;
-	uint32_t index = topo_find(r->topo, node->guid);
-
-	if (index != TOPO_NONE && num <= r->topo->nodes[index].nports)
-		json_array_append_new(r->rows,
-				      dump_json_unhealthy_link(
-					      r->topo, r->topo->nodes[index].port0 + num, "m-key",
-					      json_string("holds an M_Key of "
-							  "somebody else")));
-	return true;
-}
-
-static bool add_name(void *arg, const struct inv_node *node, unsigned num)
-{
-	json_array_append_new(
-		arg, json_string(inventory_name(node, inv_is_switch(node) ? -1 : (int)num).text));
-	return json_array_size(arg) < NAMED;
+	return count;
 }
 
 #define TICK_US	       250000
@@ -594,9 +560,8 @@ static void compare(struct asking *a, struct inv_node *node, unsigned num, const
 		return;
 	if (known.mkey_protect && !now.mkey_protect && now.mkey &&
 	    now.mkey == m_keys_wanted(key_lookup_keys(inv), inventory_key_guid(node, num))) {
-		int shown = inv_is_switch(node) ? -1 : (int)num;
-		struct inv_name name = inventory_name(node, shown);
-		const struct event_subject subject = inventory_subject(node, shown);
+		struct inv_name name = inventory_name(node, shown(node, num));
+		const struct event_subject subject = inventory_subject(node, shown(node, num));
 
 		a->expired++;
 		event_log_add(
@@ -645,8 +610,7 @@ static unsigned ask_node(struct asking *a, struct inv_node *node, bool foreign)
 	unsigned count = 0;
 
 	for (unsigned p = 0; p <= node->nports; p++)
-		if (is_there(node, p) && !node->silent &&
-		    (!foreign || port_setup(node, p)->obstacle == INV_OBSTACLE_KEY)) {
+		if (!node->silent && (foreign ? is_foreign : is_there)(node, p)) {
 			batch_add(a->batch, &(struct batch_job){ .object = node, .arg = p });
 			count++;
 		}
@@ -865,30 +829,29 @@ static void settled(void *room, enum fabric_settle_step step)
 	hidden_review(&k->hidden, fabric_is_master(k->fabric));
 }
 
+static void add_row(json_t *rows, const struct topo *t, guid_t node, uint8_t num, json_t *why)
+{
+	const uint32_t port = topo_port_of(t, node, num);
+
+	if (port == TOPO_NONE)
+		json_decref(why);
+	else
+		json_array_append_new(rows, dump_json_unhealthy_link(t, port, "m-key", why));
+}
+
 void port_keys_unhealthy(const struct fabric *fabric, json_t *rows)
 {
 	const struct port_keys *k = fabric_room(fabric, &port_keys_module);
 	struct fabric_view view = fabric_view(k->fabric);
 
 	if (k->foreign && view.topo)
-		each_foreign(&k->services, add_row, &(struct rows){ view.topo, rows });
-
-	/*
-	 * Appends a row for each that has a reason to the links of fabric_report_hooks.unhealthy.
-	 */
-	for (unsigned i = 0; i < k->hidden.count; i++) {
-		const struct hidden_port *h = &k->hidden.ports[i];
-		uint32_t port = view.topo ? topo_port_of(view.topo, h->node, h->num) : TOPO_NONE;
-
-		if (port != TOPO_NONE)
-			json_array_append_new(
-				rows,
-				dump_json_unhealthy_link(
-					view.topo, port, "m-key",
-					json_sprintf("answers no SMP, but %s: probably a foreign "
-						     "M_Key",
-						     h->why)));
-	}
+		EACH_FOREIGN (k->services.inventory, node, p)
+			add_row(rows, view.topo, node->guid, p,
+				json_string("holds an M_Key of somebody else"));
+	for (unsigned i = 0; view.topo && i < k->hidden.count; i++)
+		add_row(rows, view.topo, k->hidden.ports[i].node, k->hidden.ports[i].num,
+			json_sprintf("answers no SMP, but %s: probably a foreign M_Key",
+				     k->hidden.ports[i].why));
 }
 
 static void status(const void *room, json_t *doc)
@@ -898,7 +861,9 @@ static void status(const void *room, json_t *doc)
 	json_t *foreign = json_array(); /* the names of the first of them */
 
 	if (k->foreign)
-		each_foreign(&k->services, add_name, foreign);
+		EACH_FOREIGN (k->services.inventory, node, p)
+			if (json_array_size(foreign) < NAMED)
+				json_add(foreign, "s", inventory_name(node, shown(node, p)).text);
 	json_object_set_new(
 		doc, "m_keys",
 		json_pack("{sb sb si si sI sI si so si so}", "set", m_key_conf_any(conf),

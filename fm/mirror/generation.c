@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <openssl/crypto.h>
 #include <unistd.h>
-#include "fm/conf/m_keys.h"
+#include "fm/keys/lookup.h"
 #include "fm/mirror/generation.h"
 #include "fm/mirror/own.h"
 #include "topology/base/mem.h"
@@ -379,12 +379,11 @@ bool mirror_takes(const struct rowset *beside, const char *kind)
 static bool prove(const struct mirror *m, const struct channel *channel,
 		  struct m_key_proofs *proofs)
 {
-	const struct m_key_conf conf = conf_m_keys(m->services.conf);
 	uint8_t session[M_KEY_SESSION];
 
 	if (!channel_export(channel, "EXPORTER-fmd-m-keys", session, sizeof(session)))
 		return false;
-	m_key_prove(&conf, session, proofs);
+	m_key_prove(m_keys_conf(key_lookup_keys(m->services.inventory)), session, proofs);
 	return true;
 }
 

@@ -528,7 +528,7 @@ static struct sm_conf manager_conf(const struct fabric_services *services)
 	const struct conf_sm *conf = &services->conf->sm;
 
 	return (struct sm_conf){ .sm_key = conf->key,
-				 .keys = key_lookup_keys(services->inventory),
+				 .inventory = services->inventory,
 				 .priority = conf->priority };
 }
 
@@ -561,7 +561,7 @@ static uint64_t key_of(void *arg, uint16_t lid)
 			: inventory_find(inv, view.topo->nodes[view.topo->ports[port].node].guid);
 
 	if (!node || view.topo->ports[port].num > node->nports)
-		return m_keys_wanted(key_lookup_keys(inv), 0);
+		return port_key_first(inv, NULL, 0);
 	return port_key_first(inv, node, view.topo->ports[port].num);
 }
 

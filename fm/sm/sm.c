@@ -21,7 +21,7 @@
  * look alike); unless the TID says that it is the same again.
  */
 #include <inttypes.h>
-#include "fm/conf/m_keys.h"
+#include "fm/keys/lookup.h"
 #include "fm/loop/log.h"
 #include "fm/sm/sm.h"
 #include "topology/base/mem.h"
@@ -71,18 +71,6 @@ struct sm {
 
 /* ---- SMInfo ---------------------------------------------------------------------------------- */
 
-static uint64_t own_key(const struct sm *sm)
-{
-	return m_keys_wanted(sm->conf.keys, mad_port_info(sm->mad)->port_guid);
-}
-
-/* That of the own port, or one that it may still hold. */
-static bool mkey_known(const struct sm *sm, const struct wire_mad *mad)
-{
-	return own_key(sm) &&
-	       m_keys_may_be(sm->conf.keys, mad_port_info(sm->mad)->port_guid, mad->key);
-}
-
 static void answer(struct sm *sm, const struct io_addr *from, const struct wire_mad *request,
 		   const uint8_t *raw, uint8_t method, uint16_t status, const uint8_t *data)
 {
@@ -94,7 +82,8 @@ static void answer(struct sm *sm, const struct io_addr *from, const struct wire_
 	header.status = status;
 	if (method ==
 	    WIRE_TRAP_REPRESS) /* checked as a Set's is (IBA 14.2.4.1); a trap's own may be 0 */
-		header.key = sm->ops.key_of ? sm->ops.key_of(sm->arg, from->lid) : own_key(sm);
+		header.key = sm->ops.key_of ? sm->ops.key_of(sm->arg, from->lid)
+					    : port_key_own(sm->conf.inventory);
 	if (request->mgmt_class == WIRE_SMI_DR) {
 		header.returning = true;
 		to.lid = LID_PERMISSIVE;
@@ -127,7 +116,8 @@ static void sm_info_answer(struct sm *sm, const struct io_addr *from, const stru
 
 	struct wire_sm_info info = sm_info(sm);
 
-	if (sm->conf.sm_key != ELECTION_PUBLIC_KEY && !mkey_known(sm, mad))
+	if (sm->conf.sm_key != ELECTION_PUBLIC_KEY &&
+	    !port_key_may_be_own(sm->conf.inventory, mad->key))
 		info.sm_key = 0;
 	wire_sm_info_encode(&info, data);
 	answer(sm, from, mad, raw, WIRE_GET_RESP, status, data);
@@ -140,7 +130,8 @@ static void control_answer(struct sm *sm, const struct io_addr *from, const stru
 	const char *why = "not participating";
 	struct wire_sm_info sender;
 
-	if (own_key(sm) && !mkey_known(sm, mad)) {
+	if (port_key_own(sm->conf.inventory) &&
+	    !port_key_may_be_own(sm->conf.inventory, mad->key)) {
 		sm->stats.controls_refused++;
 		return;
 	}
@@ -183,7 +174,7 @@ void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capm
 					 .method = WIRE_TRAP,
 					 .tid = ++sm->announced,
 					 .attr_id = WIRE_NOTICE,
-					 .key = own_key(sm) };
+					 .key = port_key_own(sm->conf.inventory) };
 	const struct wire_notice notice = { .generic = true,
 					    .type = 4, /* informational */
 					    .producer = 1,

@@ -6,15 +6,14 @@
 #pragma once
 
 #include "fm/conf/conf.h"
+#include "fm/inventory/inventory.h"
 #include "fm/loop/loop.h"
 #include "fm/mad/mad.h"
 #include "fm/sm/election.h"
 
-struct m_keys;
-
 struct sm_conf {
 	uint64_t sm_key;
-	const struct m_keys *keys; /* M_Keys, the own port's among them; borrowed, NULL = none */
+	const struct inventory *inventory; /* borrowed; NULL = the own port has no M_Key */
 	uint8_t priority;
 };
 /*

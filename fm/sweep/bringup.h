@@ -16,13 +16,10 @@
 #include "fm/inventory/port_setup.h"
 #include "routing/lid_plan.h"
 
-struct m_keys;
-
 struct bringup_conf {
 	uint64_t gid_prefix;
-	const struct m_keys *keys; /* borrowed; NULL = ports are to hold none */
-	uint8_t subnet_timeout;	   /* 4.096 us * 2^n, default 18 */
-	uint8_t max_op_vls;	   /* OperationalVLs code, default 5 = VL0-14 */
+	uint8_t subnet_timeout; /* 4.096 us * 2^n, default 18 */
+	uint8_t max_op_vls;	/* OperationalVLs code, default 5 = VL0-14 */
 	uint8_t packet_life_time;
 	uint8_t hoq_life;
 	uint8_t leaf_hoq_life;

@@ -134,8 +134,9 @@ enum port_plan { /* the first three as in enum inv_differs */
 };
 
 /* How the port differs from what it should be; *want: all of PortInfo for a Set, the state kept. */
-enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
-			 const struct inv_node *node, uint8_t num, struct wire_port_info *want);
+enum port_plan port_plan(const struct inventory *inv, const struct bringup_conf *conf,
+			 uint16_t sm_lid, const struct inv_node *node, uint8_t num,
+			 struct wire_port_info *want);
 
 /* ---- What a port's P_Key table should be, from what it is and what the port should hold ------ */
 

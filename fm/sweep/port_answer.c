@@ -245,7 +245,7 @@ static void port_was_set(struct bringup *b, struct inv_node *node, uint8_t num,
 	uint8_t known[64];
 
 	memcpy(known, data, sizeof(known));
-	port_key_show(b->conf.keys, node, num, known);
+	port_key_show(b->inv, node, num, known);
 	port_setup(node, num)->unread &= ~INV_SET_INFO; /* this is not compared */
 	port_setup(node, num)->settled = false;
 	bringup_port_read(b->inv, node, num, known);

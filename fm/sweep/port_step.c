@@ -147,8 +147,9 @@ static bool was_changed(const struct port_setup *setup)
 	return setup && setback_of(setup)->mtu;
 }
 
-enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
-			 const struct inv_node *node, uint8_t num, struct wire_port_info *want)
+enum port_plan port_plan(const struct inventory *inv, const struct bringup_conf *conf,
+			 uint16_t sm_lid, const struct inv_node *node, uint8_t num,
+			 struct wire_port_info *want)
 {
 	const struct inv_port *port = &node->ports[num];
 	const struct port_setup *setup = port_setup(node, num);
@@ -158,7 +159,7 @@ enum port_plan port_plan(const struct bringup_conf *conf, uint16_t sm_lid,
 	wire_port_info_decode(port->info, &is);
 	*want = is;
 	if (inv_is_switch(node) ? num == 0 : num > 0) {
-		port_key_want(conf->keys, node, num, want);
+		port_key_want(inv, node, num, want);
 		plan_end_port(conf, sm_lid, node, setup, want);
 	}
 	/* Its table is being looked at: what is enforced stays so until that is done. */
@@ -291,7 +292,7 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 		return step;
 	}
 
-	enum port_plan plan = port_plan(&b->conf, b->sm_lid, node, num, &step.want);
+	enum port_plan plan = port_plan(b->inv, &b->conf, b->sm_lid, node, num, &step.want);
 
 	if (num && bringup_is_shut(node, num)) {
 		step.set = inv_is_switch(node) && port->state > TOPO_INIT;

@@ -20,6 +20,26 @@
 #include "fm/verification/module.h"
 #include "topology/base/mem.h"
 
+struct verification {
+	struct fabric *fabric;
+	struct fabric_services services;
+	struct loop_timer *timer;
+	bool due;		     /* something was answered once, or may have been */
+	bool found;		     /* a second answer differed from the first */
+	uint64_t since_us, quiet_us; /* since when it is due; not before then */
+	struct {		     /* ports that a node answers behind which can't be there */
+		unsigned count;	     /* as last logged */
+		uint64_t due_us;     /* when they are asked again */
+		uint64_t wait_us;    /* between asking last and due_us */
+	} refused;
+	unsigned twice;	 /* GUIDs that a second device has, as last named */
+	unsigned flawed; /* nodes that answer what is impossible, as last named */
+	/* devices that do not hold what they acknowledged */
+	unsigned unheld;   /* ports */
+	unsigned named;	   /* ports and switches, by the latest alerts */
+	uint64_t trial_us; /* switches are not tried again before then */
+};
+
 /* ---- Held ------------------------------------------------------------------------------------ */
 
 /*
@@ -29,13 +49,6 @@
  * once a minute by bring-up (bringup_retry()), switches here by one Set; the light sweep that
  * follows shows whether they hold it. Forwarding tables and LinearFDBTop are fm/links_out's.
  */
-
-struct unheld { /* all zero but for services, which are borrowed: nothing of that kind is known */
-	const struct fabric_services *services;
-	unsigned ports;	   /* that do not hold what they acknowledged */
-	unsigned named;	   /* ports and switches, by the latest alerts */
-	uint64_t trial_us; /* switches are not tried again before then */
-};
 
 #define TRIAL_US 55000000
 #define NAMED	 20
@@ -49,40 +62,40 @@ static const char *unheld_by_port(const struct port_setup *port)
 					    : "its SL2VL or VL arbitration table";
 }
 
-static void name(struct unheld *u, const struct inv_node *node, int port, const char *what)
+static void name(struct verification *v, const struct inv_node *node, int port, const char *what)
 {
 	struct inv_name name = inventory_name(node, port);
 	struct event_subject subject = inventory_subject(node, port);
 
 	subject.name = name.text;
-	if (u->named++ < NAMED)
+	if (v->named++ < NAMED)
 		alert_raise(
-			u->services->alerts, WHAT, &subject,
+			v->services.alerts, WHAT, &subject,
 			"%s: acknowledges %s, but does not hold the values; retried once a minute",
 			name.text, what);
 }
 
-static void review(struct unheld *u)
+static void review(struct verification *v)
 {
-	const struct inventory *inv = u->services->inventory;
-	struct alerts *alerts = u->services->alerts;
+	const struct inventory *inv = v->services.inventory;
+	struct alerts *alerts = v->services.alerts;
 
-	if (!u->ports && !inv->nsw_differ && !u->named)
+	if (!v->unheld && !inv->nsw_differ && !v->named)
 		return;
-	u->named = 0;
+	v->named = 0;
 	alerts_review(alerts, WHAT);
 	INVENTORY_EACH (inv, n)
 		if (!n->gone && !n->silent && !inv_node_is(n, INV_WRONG_TABLES | INV_NO_SETS)) {
 			if (sweep_node(n)->trials > 1)
-				name(u, n, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
+				name(v, n, -1, "LifeTimeValue or MulticastFDBTop (SwitchInfo)");
 			for (unsigned p = 0; p <= n->nports; p++)
 				if (port_setup(n, p)->unheld && (!p || n->ports[p].link_up))
-					name(u, n, p, unheld_by_port(port_setup(n, p)));
+					name(v, n, p, unheld_by_port(port_setup(n, p)));
 		}
-	if (u->named > NAMED)
+	if (v->named > NAMED)
 		alert_raise(alerts, WHAT, NULL,
 			    "%u more nodes or ports do not hold what they acknowledge",
-			    u->named - NAMED);
+			    v->named - NAMED);
 	alerts_reviewed(alerts, WHAT);
 }
 
@@ -93,7 +106,7 @@ static void tried(void *arg, const struct mad_answer *answer)
 {
 }
 
-static void try_switch(struct unheld *u, const struct inv_node *node)
+static void try_switch(struct verification *v, const struct inv_node *node)
 {
 	const struct inv_wanted *wanted = inv_wanted(node);
 	struct wire_switch_info info = node->sw;
@@ -111,8 +124,8 @@ static void try_switch(struct unheld *u, const struct inv_node *node)
 		info.mft_top = wanted->mft_top;
 	info.port_state_change = false;
 	wire_switch_info_encode(&info, data);
-	if (inventory_port_path(u->services->inventory, node, 0, &path))
-		mad_send(u->services->mad, &request, tried, NULL);
+	if (inventory_port_path(v->services.inventory, node, 0, &path))
+		mad_send(v->services.mad, &request, tried, NULL);
 }
 
 /* ---- Module ---------------------------------------------------------------------------------- */
@@ -128,23 +141,6 @@ static void try_switch(struct unheld *u, const struct inv_node *node)
 
 static const char *const kinds[] = { "guid-twice", "node-info", FLAWED };
 #define KINDS ARRAY_SIZE(kinds)
-
-struct verification {
-	struct fabric *fabric;
-	struct fabric_services services;
-	struct loop_timer *timer;
-	bool due;		     /* something was answered once, or may have been */
-	bool found;		     /* a second answer differed from the first */
-	uint64_t since_us, quiet_us; /* since when it is due; not before then */
-	struct {		     /* ports that a node answers behind which can't be there */
-		unsigned count;	     /* as last logged */
-		uint64_t due_us;     /* when they are asked again */
-		uint64_t wait_us;    /* between asking last and due_us */
-	} refused;
-	unsigned twice;	 /* GUIDs that a second device has, as last named */
-	unsigned flawed; /* nodes that answer what is impossible, as last named */
-	struct unheld unheld;
-};
 
 /* ---- Who cannot be there --------------------------------------------------------------------- */
 
@@ -328,22 +324,22 @@ static const char *swept(void *room, const struct fabric_swept *swept)
 		 * A light sweep of a master has ended, and nothing is being programmed: switches
 		 * that differ are set again, or named.
 		 */
-		const struct inventory *inv = v->unheld.services->inventory;
-		uint64_t now = loop_now_us(v->unheld.services->loop);
-		bool trial = now >= v->unheld.trial_us;
+		const struct inventory *inv = v->services.inventory;
+		uint64_t now = loop_now_us(v->services.loop);
+		bool trial = now >= v->trial_us;
 
-		if (inv->nsw_differ || v->unheld.named)
+		if (inv->nsw_differ || v->named)
 			INVENTORY_EACH (inv, n) {
 				struct sweep_node *cell = sweep_node(n);
 
 				if (cell->sw_differs && !n->gone && !n->silent &&
 				    (trial || !cell->trials))
-					try_switch(&v->unheld, n);
+					try_switch(v, n);
 				cell->trials = !cell->sw_differs ? 0 : cell->trials ? 2 : 1;
 			}
 		if (inv->nsw_differ && trial)
-			v->unheld.trial_us = now + TRIAL_US;
-		review(&v->unheld);
+			v->trial_us = now + TRIAL_US;
+		review(v);
 	}
 	return NULL;
 }
@@ -362,8 +358,8 @@ static void programmed(void *room, const struct fabric_programmed *programmed)
 		/* Bring-up has ended: ports that do not hold their settings are named. */
 		const struct bringup_result *result = programmed->ports;
 
-		v->unheld.ports = result->unheld;
-		review(&v->unheld);
+		v->unheld = result->unheld;
+		review(v);
 	}
 }
 
@@ -381,7 +377,6 @@ static void *init(struct fabric *fabric)
 	struct verification *v = ROOM_NEW(v, fabric);
 
 	v->timer = loop_timer_new(v->services.loop, tick_cb, v);
-	v->unheld.services = &v->services;
 	return v;
 }
 
@@ -395,8 +390,8 @@ static void fini(void *room)
 	}
 
 	/* ends its alerts */
-	alerts_review(v->unheld.services->alerts, WHAT);
-	alerts_reviewed(v->unheld.services->alerts, WHAT);
+	alerts_review(v->services.alerts, WHAT);
+	alerts_reviewed(v->services.alerts, WHAT);
 
 	loop_timer_free(v->timer);
 	free(v);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fm/conf/m_keys.h"
+#include "fm/keys/lookup.h"
 #include "fm/sm/sm.h"
 #include "topology/base/mem.h"
 
@@ -23,6 +23,7 @@ struct desk {
 	struct mad *mad;
 	struct sm *sm;
 	struct m_keys *keys;
+	struct inventory inv; /* empty */
 	bool is_sm;
 	unsigned nsent;
 	uint8_t sent[WIRE_MAD_SIZE];
@@ -78,12 +79,14 @@ static int setup(void **state)
 	struct desk *d = mem_alloc(1, sizeof(*d));
 	struct sm_conf conf = { .sm_key = SM_KEY, .priority = 9 };
 
-	conf.keys = d->keys = m_keys_new();
+	conf.inventory = &d->inv;
+	d->keys = m_keys_new();
 	m_keys_configure(d->keys, &(struct m_key_conf){ .key = MKEY });
 	d->io.ops = &desk_ops;
 	d->io.info.port_guid = 0x1234;
 	d->loop = loop_new_simulated();
 	d->mad = mad_new(d->loop, &d->io, &(struct mad_conf){ 0 });
+	key_lookup_begin(&d->inv, d->mad, d->keys);
 	d->sm = sm_new(d->loop, d->mad, &conf, trap_cb, d);
 	*state = d;
 	return 0;
@@ -95,6 +98,7 @@ static int teardown(void **state)
 
 	sm_free(d->sm);
 	assert_false(d->is_sm);
+	key_lookup_end(&d->inv);
 	mad_free(d->mad);
 	loop_free(d->loop);
 	m_keys_free(d->keys);

@@ -203,11 +203,11 @@ static void mtu_and_vls_are_the_lower_of_both_ends(void **state)
 	info.mtu_cap = 4;
 	info.vl_cap = 3;
 	wire_port_info_encode(&info, ca->ports[1].info);
-	port_plan(&bringup_conf, 1, sw, 1, &want);
+	port_plan(&inv, &bringup_conf, 1, sw, 1, &want);
 	assert_int_equal(want.neighbor_mtu, 4);
 	assert_int_equal(want.op_vls, 3);
 	assert_int_equal(want.hoq_life, bringup_conf.leaf_hoq_life);
-	port_plan(&bringup_conf, 1, ca, 1, &want);
+	port_plan(&inv, &bringup_conf, 1, ca, 1, &want);
 	assert_int_equal(want.neighbor_mtu, 4);
 	assert_int_equal(want.op_vls, 3);
 	assert_int_equal(want.sm_lid, 1);
@@ -225,10 +225,10 @@ static void enhanced_port_0_takes_its_largest_mtu(void **state)
 	sw = add(&inv, TOPO_SWITCH);
 	port_setup(sw, 0)->want_lid = 9;
 	wire_port_info_encode(&info, sw->ports[0].info);
-	port_plan(&bringup_conf, 1, sw, 0, &want);
+	port_plan(&inv, &bringup_conf, 1, sw, 0, &want);
 	assert_int_equal(want.neighbor_mtu, 1); /* a base port 0 is no end port for data */
 	sw->sw.flags = INV_ENHANCED_PORT0;
-	assert_int_equal(port_plan(&bringup_conf, 1, sw, 0, &want), PORT_PLAN_MUST);
+	assert_int_equal(port_plan(&inv, &bringup_conf, 1, sw, 0, &want), PORT_PLAN_MUST);
 	assert_int_equal(want.neighbor_mtu, 5);
 	inventory_fini(&inv);
 }
