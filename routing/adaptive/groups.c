@@ -4,22 +4,39 @@
 #include <inttypes.h>
 #include "routing/ftree/route.h"
 #include "topology/base/mem.h"
+#include "topology/base/sort.h"
 #include "topology/graph/graph.h"
+#include "topology/snapshot/topo_builder.h"
 
 /*
  * Who is within so many hops is a set of destinations, a bit each; each switch has a layer of them
  * for each number of hops: first by hops down, from the lowest switch up; then by any up/down path,
  * from the highest one down. A switch with a path down takes no other, as the tables do. Nearly all
  * destinations are behind one neighbour below, or behind all above: those have a group by design.
+ *
+ * All of it is kept for the next snapshot, which mostly has the same links, and some others of them
+ * live. A switch's layers are made anew where links of its own or layers of a neighbour are others
+ * than before, and its groups where one of these is.
  */
 
-struct work {
-	const struct topo *t;
+/* Of a switch, what is not as before. */
+enum { LINKS = 1, DOWN = 2, COST = 4 };
+
+static const struct graph_how by_level = { .orientation = GRAPH_BY_LEVEL };
+
+struct ar_maker {
+	struct arena *kept;
+	const struct topo *t;	/* referenced */
+	struct ar_groups *last; /* what was made of it */
 	struct graph *g;
+	struct graph_lane *lanes; /* as they were */
 	struct ar_groups *out;
-	const uint16_t *caps;
-	uint32_t words, layers; /* of a set; of a switch */
-	uint64_t *down, *cost;	/* by switch, then layer: who is so near down; by any path */
+	uint16_t *caps;
+	uint32_t *number;		/* by switch: of its destination, or TOPO_NONE */
+	uint8_t *others;		/* by switch */
+	uint32_t ndests, words, layers; /* of a set; of a switch */
+	uint64_t *down, *cost; /* by switch, then layer: who is so near down; by any path */
+	uint64_t *was;	       /* the layers of one switch */
 	/* Scratch: so near above, then below; behind a neighbour; behind all; behind several. */
 	uint64_t *own, *near, *all, *two;
 	/* Of one switch, by group number: its ports, 1 + its place; and the highest number. */
@@ -29,50 +46,42 @@ struct work {
 	uint32_t most;
 };
 
-static uint64_t *layer_of(const struct work *w, uint64_t *sets, uint32_t sw, uint32_t layer)
+static uint64_t *layer_of(const struct ar_maker *w, uint64_t *sets, uint32_t sw, uint32_t layer)
 {
 	return sets + ((size_t)sw * w->layers + layer) * w->words;
 }
 
 /* Who has a path down. */
-static uint64_t *below(const struct work *w, uint32_t sw)
+static uint64_t *below(const struct ar_maker *w, uint32_t sw)
 {
 	return layer_of(w, w->down, sw, w->layers - 1);
 }
 
-static void list_dests(struct work *w, const struct lid_map *lids, const uint8_t *classes)
+static void list_dests(const struct ar_maker *w, const struct lid_map *lids, const uint8_t *classes)
 {
-	struct ar_groups *out = w->out;
-	uint32_t *number = mem_array(number, w->t->nswitches + 1);
-
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		number[sw] = w->g->switches[sw].nhosts ? out->ndests++ : TOPO_NONE;
-	for (uint32_t lid = 0; lid <= lids->top; lid++) {
+	for (uint32_t lid = 1; lid <= lids->top; lid++) {
 		uint32_t at = lids->port_of_lid[lid];
 		const struct topo_port *port = at == TOPO_NONE ? NULL : &w->t->ports[at];
 		const struct topo_port *peer = port ? topo_peer(w->t, port) : NULL;
-		bool adaptive = lid && peer && port->link_up && topo_is_host(w->t, port->node) &&
+		bool adaptive = peer && port->link_up && topo_is_host(w->t, port->node) &&
 				peer->node < w->t->nswitches &&
 				!(classes && classes[at] == ROUTE_STORAGE);
 
-		out->dest[lid] = adaptive ? number[peer->node] : TOPO_NONE;
+		w->out->dest[lid] = adaptive ? w->number[peer->node] : TOPO_NONE;
+		if (adaptive && w->number[peer->node] != TOPO_NONE) {
+			struct ar_span *span = &w->out->spans[w->number[peer->node]];
+
+			span->first = span->end ? span->first : lid / TABLES_BLOCK;
+			span->end = lid / TABLES_BLOCK + 1;
+		}
 	}
-	w->words = out->ndests / 64 + 1;
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		if (w->t->nodes[sw].level * 2u >= w->layers)
-			w->layers = w->t->nodes[sw].level * 2u + 1;
-	w->down = mem_array(w->down, (w->t->nswitches + 1u) * (size_t)w->layers * w->words);
-	w->cost = mem_array(w->cost, (w->t->nswitches + 1u) * (size_t)w->layers * w->words);
-	for (uint32_t sw = 0; sw < w->t->nswitches; sw++)
-		for (uint32_t layer = 0; number[sw] != TOPO_NONE && layer < w->layers; layer++)
-			layer_of(w, w->down, sw, layer)[number[sw] / 64] |= 1ull << number[sw] % 64;
-	free(number);
+	w->out->dest[0] = TOPO_NONE;
 }
 
 /* ---- Who is how near ------------------------------------------------------------------------- */
 
 /* The layers of a neighbour are one hop further from here. */
-static void join_layers(struct work *w, uint64_t *sets, uint32_t sw,
+static void join_layers(struct ar_maker *w, uint64_t *sets, uint32_t sw,
 			const struct graph_group *groups, unsigned n)
 {
 	uint64_t *restrict to = layer_of(w, sets, sw, 1);
@@ -85,11 +94,50 @@ static void join_layers(struct work *w, uint64_t *sets, uint32_t sw,
 	}
 }
 
-static void find_cost(struct work *w, uint32_t sw)
+/* Whether any of the neighbours has that as it was not before. */
+static bool has_others(const struct ar_maker *w, const struct graph_group *groups, unsigned n,
+		       uint8_t what)
 {
+	return any_of(i, 0, n, w->others[groups[i].peer] & what);
+}
+
+/* Puts the layers aside, to make them anew. */
+static void put_aside(struct ar_maker *w, uint64_t *sets, uint32_t sw)
+{
+	mem_copy(w->was, layer_of(w, sets, sw, 0), w->layers * w->words);
+	mem_zero(layer_of(w, sets, sw, 0), w->layers * w->words);
+}
+
+static bool differs(const struct ar_maker *w, uint64_t *sets, uint32_t sw)
+{
+	return memcmp(w->was, layer_of(w, sets, sw, 0),
+		      (size_t)w->layers * w->words * sizeof(*sets)) != 0;
+}
+
+static void find_down(struct ar_maker *w, uint32_t sw)
+{
+	const struct graph_group *downs = graph_downs(w->g, sw);
+	uint32_t n = w->g->switches[sw].ndown, d = w->number[sw];
+
+	if (!w->others[sw] && !has_others(w, downs, n, DOWN))
+		return;
+	put_aside(w, w->down, sw);
+	for (uint32_t layer = 0; d != TOPO_NONE && layer < w->layers; layer++)
+		layer_of(w, w->down, sw, layer)[d / 64] |= 1ull << d % 64;
+	join_layers(w, w->down, sw, downs, n);
+	w->others[sw] |= differs(w, w->down, sw) ? DOWN : 0;
+}
+
+static void find_cost(struct ar_maker *w, uint32_t sw)
+{
+	const struct graph_group *ups = graph_ups(w->g, sw);
+	uint32_t n = w->g->switches[sw].nup;
 	const uint64_t *own = below(w, sw);
 
-	join_layers(w, w->cost, sw, graph_ups(w->g, sw), w->g->switches[sw].nup);
+	if (!w->others[sw] && !has_others(w, ups, n, COST))
+		return;
+	put_aside(w, w->cost, sw);
+	join_layers(w, w->cost, sw, ups, n);
 	for (uint32_t layer = 0; layer < w->layers; layer++) {
 		uint64_t *to = layer_of(w, w->cost, sw, layer);
 		const uint64_t *down = layer_of(w, w->down, sw, layer);
@@ -97,6 +145,7 @@ static void find_cost(struct work *w, uint32_t sw)
 		for (uint32_t i = 0; i < w->words; i++)
 			to[i] = (to[i] & ~own[i]) | down[i];
 	}
+	w->others[sw] |= differs(w, w->cost, sw) ? COST : 0;
 }
 
 /* ---- Groups of one switch -------------------------------------------------------------------- */
@@ -122,7 +171,7 @@ static unsigned count_ports(const struct ar_ports *ports)
 }
 
 /* The number that a set has at a switch with `cap` numbers, of which `ndesign` are by design. */
-static uint32_t number_in(const struct work *w, uint32_t number, uint32_t ndesign, uint32_t cap)
+static uint32_t number_in(const struct ar_maker *w, uint32_t number, uint32_t ndesign, uint32_t cap)
 {
 	uint32_t kept = ndesign < cap / 2 ? ndesign : cap / 2;
 
@@ -132,7 +181,7 @@ static uint32_t number_in(const struct work *w, uint32_t number, uint32_t ndesig
 }
 
 /* Destinations get that set by a number; returns 1 + the number, 0 = there is no group of two. */
-static unsigned add_set(struct work *w, uint32_t id, const struct ar_ports *ports)
+static unsigned add_set(struct ar_maker *w, uint32_t id, const struct ar_ports *ports)
 {
 	struct ar_ports *set = &w->sets[id];
 	uint64_t less = 0;
@@ -157,7 +206,7 @@ struct side { /* the neighbours above a switch, or those below it */
 	uint64_t *sets; /* whose layers: work.down or cost */
 };
 
-static struct ar_ports set_of(const struct work *w, const struct side *side, uint32_t d,
+static struct ar_ports set_of(const struct ar_maker *w, const struct side *side, uint32_t d,
 			      uint32_t layer)
 {
 	struct ar_ports ports = { 0 };
@@ -170,23 +219,27 @@ static struct ar_ports set_of(const struct work *w, const struct side *side, uin
 }
 
 /* Destinations of a set all have that group. */
-static void add_design(struct work *w, uint16_t *entry, const uint64_t *set, uint32_t id,
+static void add_design(struct ar_maker *w, uint16_t *entry, const uint64_t *set, uint32_t id,
 		       const struct ar_ports *ports)
 {
 	unsigned place = 0;
 	bool is_known = false;
 
-	for (uint32_t i = 0; i < w->words; i++)
-		for (uint64_t left = set[i]; left; left &= left - 1) {
-			if (!is_known)
-				place = add_set(w, id, ports);
-			is_known = true;
+	for (uint32_t i = 0; i < w->words; i++) {
+		uint64_t left = set[i];
+
+		if (left && !is_known)
+			place = add_set(w, id, ports);
+		is_known |= left != 0;
+		for (unsigned k = 0; !~left && k < 64; k++)
+			entry[i * 64 + k] = place;
+		for (left &= ~left ? ~0ull : 0; left; left &= left - 1)
 			entry[i * 64 + __builtin_ctzll(left)] = place;
-		}
+	}
 }
 
 /* Destinations so many hops away, less one, from the neighbours of a side, `own` from here. */
-static void add_layer(struct work *w, uint32_t sw, const struct side *side, uint32_t layer,
+static void add_layer(struct ar_maker *w, uint32_t sw, const struct side *side, uint32_t layer,
 		      uint64_t *own, uint32_t cap)
 {
 	const struct graph_switch *s = &w->g->switches[sw];
@@ -230,21 +283,27 @@ static void add_layer(struct work *w, uint32_t sw, const struct side *side, uint
 }
 
 /* Lists the sets by number; entries of one with less than two members after all are Static. */
-static void list_sets(struct work *w, uint32_t sw)
+static void list_sets(struct ar_maker *w, uint32_t sw)
 {
 	struct ar_groups *out = w->out;
 	uint16_t *entry = out->entry + (size_t)sw * out->ndests;
-	uint32_t at = out->first[sw];
+	uint32_t at = out->first[sw], ahead = 0; /* numbers without a group */
+	bool dense = true;			 /* all of them are lower */
 
 	for (uint32_t id = 0; id <= w->most; id++) {
 		w->place[id] = 0;
-		if (!w->known[id] || count_ports(&w->sets[id]) < 2)
+		if (!w->known[id] || count_ports(&w->sets[id]) < 2) {
+			ahead += at == out->first[sw];
+			dense &= at == out->first[sw] && !w->known[id];
 			continue;
+		}
 		out->list = mem_grow(out->list, at);
 		out->list[at++] = (struct ar_group){ id, w->sets[id] };
 		w->place[id] = at - out->first[sw];
 	}
-	for (uint32_t d = 0; d < out->ndests; d++)
+	for (uint32_t d = 0; dense && ahead && d < out->ndests; d++)
+		entry[d] -= entry[d] ? ahead : 0;
+	for (uint32_t d = 0; !dense && d < out->ndests; d++)
 		if (entry[d]) {
 			entry[d] = w->place[entry[d] - 1];
 			out->fixed += !entry[d];
@@ -254,14 +313,33 @@ static void list_sets(struct work *w, uint32_t sw)
 	w->most = 0;
 }
 
-static void add_switch(struct work *w, uint32_t sw)
+/* From what was made last. */
+static void copy_switch(struct ar_maker *w, uint32_t sw)
+{
+	const struct ar_groups *last = w->last;
+	size_t row = (size_t)sw * last->ndests;
+
+	for (uint32_t i = last->first[sw]; i < last->first[sw + 1]; i++) {
+		w->out->list = mem_grow(w->out->list, w->out->first[sw + 1]);
+		w->out->list[w->out->first[sw + 1]++] = last->list[i];
+	}
+	mem_copy(w->out->entry + row, last->entry + row, last->ndests);
+}
+
+static void add_switch(struct ar_maker *w, uint32_t sw)
 {
 	const struct graph_switch *s = &w->g->switches[sw];
 	const struct side above = { graph_ups(w->g, sw), s->nup, w->cost };
 	const struct side under = { graph_downs(w->g, sw), s->ndown, w->down };
-	uint32_t cap = w->caps ? w->caps[sw] : AR_GROUPS_MAX;
+	uint32_t cap = w->caps[sw];
 
 	w->out->first[sw + 1] = w->out->first[sw];
+	if (!w->others[sw] && !has_others(w, above.groups, above.n, COST) &&
+	    !has_others(w, under.groups, under.n, DOWN)) {
+		copy_switch(w, sw);
+		return;
+	}
+	mem_zero(w->out->entry + (size_t)sw * w->out->ndests, w->out->ndests);
 	if (cap < 2) /* of one number nothing is left to share */
 		return;
 	for (uint32_t layer = 1; layer < w->layers; layer++) {
@@ -283,48 +361,132 @@ static void add_switch(struct work *w, uint32_t sw)
 	list_sets(w, sw);
 }
 
+static uint16_t cap_of(const struct ar_params *params, uint32_t sw)
+{
+	return params->caps ? params->caps[sw] : AR_GROUPS_MAX;
+}
+
+static struct ar_maker *begin(const struct topo *t, const struct ar_params *params)
+{
+	struct ar_maker *w = mem_new(w);
+	uint32_t n = t->nswitches, numbers;
+
+	w->kept = arena_new();
+	w->g = graph_new(t, by_level);
+	w->number = arena_array(w->kept, w->number, n + 1);
+	w->caps = arena_array(w->kept, w->caps, n + 1);
+	w->others = arena_array(w->kept, w->others, n + 1);
+	for (uint32_t sw = 0; sw < n; sw++) {
+		w->number[sw] = w->g->switches[sw].nhosts ? w->ndests++ : TOPO_NONE;
+		w->caps[sw] = cap_of(params, sw);
+		w->others[sw] = LINKS;
+		if (t->nodes[sw].level * 2u >= w->layers)
+			w->layers = t->nodes[sw].level * 2u + 1;
+	}
+	w->words = w->ndests / 64 + 1;
+	numbers = AR_GROUPS_MAX + UINT8_MAX + w->ndests + 2u;
+	w->lanes = arena_array(w->kept, w->lanes, w->g->nlanes + 1);
+	w->down = arena_array(w->kept, w->down, (n + 1) * (size_t)w->layers * w->words);
+	w->cost = arena_array(w->kept, w->cost, (n + 1) * (size_t)w->layers * w->words);
+	w->sets = arena_array(w->kept, w->sets, numbers);
+	w->known = arena_array(w->kept, w->known, numbers);
+	w->place = arena_array(w->kept, w->place, numbers);
+	w->own = arena_array(w->kept, w->own, (5 + w->layers) * w->words);
+	w->near = w->own + 2 * w->words;
+	w->all = w->near + w->words;
+	w->two = w->all + w->words;
+	w->was = w->two + w->words;
+	return w;
+}
+
+/* Finds whose links are live that were not, or no more. */
+static void refresh(struct ar_maker *w, const struct topo *t)
+{
+	uint32_t lane = 0; /* of a switch they are side by side */
+
+	mem_copy(w->lanes, w->g->lanes, w->g->nlanes);
+	graph_refresh(w->g, t, by_level);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		const struct graph_switch *s = &w->g->switches[sw];
+		uint32_t first = lane;
+
+		for (unsigned i = 0; i < s->nup + s->ndown; i++)
+			lane += graph_ups(w->g, sw)[i].nlanes;
+		w->others[sw] = memcmp(w->lanes + first, w->g->lanes + first,
+				       (lane - first) * sizeof(*w->lanes))
+					? LINKS
+					: 0;
+	}
+}
+
+/* Whether what was made last is of such a snapshot, and switches share no numbers. */
+static bool is_like(const struct ar_maker *w, const struct topo *t, const struct ar_params *params)
+{
+	return !w->last->coarse && !w->last->fixed && topo_is_again(w->t, t) &&
+	       !any_of(sw, 0, t->nswitches, w->caps[sw] != cap_of(params, sw));
+}
+
+struct ar_groups *ar_groups_make(struct ar_maker **kept, const struct topo *t,
+				 const struct lid_map *lids, const struct ar_params *params)
+{
+	struct ar_groups *out = mem_new(out);
+	struct ar_maker *w = *kept;
+	uint32_t n = t->nswitches;
+
+	if (w && is_like(w, t, params)) {
+		refresh(w, t);
+	} else {
+		ar_maker_free(w);
+		w = *kept = begin(t, params);
+	}
+	topo_unref(w->t);
+	w->t = topo_ref(t);
+	w->out = out;
+	*out = (struct ar_groups){
+		.users = 2, .nswitches = n, .ndests = w->ndests, .top = lids->top
+	};
+	out->dest = mem_array_unset(out->dest, lids->top + 1u);
+	out->spans = mem_array(out->spans, w->ndests + 1);
+	out->first = mem_array(out->first, n + 1);
+	list_dests(w, lids, params->classes);
+	out->entry = mem_array_unset(out->entry, (size_t)n * out->ndests + 1);
+	for (uint32_t i = 0; i < n; i++)
+		find_down(w, w->g->by_rank[i]);
+	for (uint32_t i = n; i-- > 0;)
+		find_cost(w, w->g->by_rank[i]);
+	for (uint32_t sw = 0; sw < n; sw++)
+		add_switch(w, sw);
+	ar_groups_free(w->last);
+	return w->last = out;
+}
+
 struct ar_groups *ar_groups_new(const struct topo *t, const struct lid_map *lids,
 				const struct ar_params *params)
 {
-	struct graph *g = graph_new(t, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
-	struct ar_groups *out = mem_new(out);
-	struct work w = { .t = t, .g = g, .out = out, .caps = params->caps };
+	struct ar_maker *maker = NULL;
+	struct ar_groups *out = ar_groups_make(&maker, t, lids, params);
 
-	out->nswitches = t->nswitches;
-	out->top = lids->top;
-	out->dest = mem_array(out->dest, lids->top + 1u);
-	out->first = mem_array(out->first, t->nswitches + 1);
-	list_dests(&w, lids, params->classes);
-	out->entry = mem_array(out->entry, (size_t)t->nswitches * out->ndests + 1);
-	w.sets = mem_array(w.sets, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
-	w.known = mem_array(w.known, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
-	w.place = mem_array(w.place, AR_GROUPS_MAX + UINT8_MAX + out->ndests + 2u);
-	w.own = mem_array(w.own, 5 * w.words);
-	w.near = w.own + 2 * w.words;
-	w.all = w.near + w.words;
-	w.two = w.all + w.words;
-	for (uint32_t i = 0; i < g->nswitches; i++)
-		join_layers(&w, w.down, g->by_rank[i], graph_downs(g, g->by_rank[i]),
-			    g->switches[g->by_rank[i]].ndown);
-	for (uint32_t i = g->nswitches; i-- > 0;)
-		find_cost(&w, g->by_rank[i]);
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		add_switch(&w, sw);
-	free(w.down);
-	free(w.cost);
-	free(w.own);
-	free(w.sets);
-	free(w.known);
-	free(w.place);
-	graph_free(g);
+	ar_maker_free(maker);
 	return out;
+}
+
+void ar_maker_free(struct ar_maker *w)
+{
+	if (!w)
+		return;
+	ar_groups_free(w->last);
+	topo_unref(w->t);
+	graph_free(w->g);
+	arena_free(w->kept);
+	free(w);
 }
 
 void ar_groups_free(struct ar_groups *groups)
 {
-	if (!groups)
+	if (!groups || groups->users-- > 1)
 		return;
 	free(groups->dest);
+	free(groups->spans);
 	free(groups->first);
 	free(groups->list);
 	free(groups->entry);

@@ -35,9 +35,13 @@ struct ar_group {
 	struct ar_ports ports;
 };
 struct ar_groups {
+	unsigned users; /* who is to free it; 0 = one */
 	uint32_t nswitches, ndests;
 	uint16_t top;	 /* highest LID */
 	uint32_t *dest;	 /* by LID: its destination's number, TOPO_NONE = all static */
+	struct ar_span { /* of blocks of tables */
+		uint16_t first, end;
+	} * spans;	 /* by destination: where its LIDs are */
 	uint32_t *first; /* by switch, and one more: its groups in `list`, by id */
 	struct ar_group *list;
 	uint16_t *entry; /* by switch, then destination: 1 + place among its groups, or 0 */
@@ -57,6 +61,14 @@ struct ar_params {
 struct ar_groups *ar_groups_new(const struct topo *t, const struct lid_map *lids,
 				const struct ar_params *params);
 void ar_groups_free(struct ar_groups *groups);
+/*
+ * The same, sooner where the snapshot has the links of the one before, other ones live: what that
+ * needs is kept, and the caller frees it (NULL is fine).
+ */
+struct ar_maker;
+void ar_maker_free(struct ar_maker *maker);
+struct ar_groups *ar_groups_make(struct ar_maker **kept, const struct topo *t,
+				 const struct lid_map *lids, const struct ar_params *params);
 
 /* 1 + the place of an entry's group among those of its switch; 0 = it is Static. */
 static inline unsigned ar_place(const struct ar_groups *g, uint32_t sw, uint32_t lid)

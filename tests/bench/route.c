@@ -33,7 +33,7 @@
 #define MAX_REPEAT     1000
 #define DEFAULT_REPEAT 15
 
-enum phase { FLOOR, ROUTE, FAULT, DELTA, CHECK, GROUPS, PROVEN, PHASES };
+enum phase { FLOOR, ROUTE, FAULT, DELTA, CHECK, GROUPS, FAULT_GROUPS, PROVEN, PHASES };
 
 struct bench {
 	bool json;
@@ -42,6 +42,7 @@ struct bench {
 	struct lid_map *lids;
 	struct route *route;
 	struct tables before, after, scratch;
+	struct ar_maker *maker;
 	struct ar_groups *groups;
 	struct delta delta;
 	struct check_report proof;
@@ -97,6 +98,8 @@ static void compute(struct bench *b, const struct topo *t, struct tables *out)
 
 static void phase_run(struct bench *b, enum phase phase)
 {
+	static const struct ar_params none;
+
 	switch (phase) {
 	case FLOOR:
 		store_past_cache(&b->scratch);
@@ -115,7 +118,10 @@ static void phase_run(struct bench *b, enum phase phase)
 		break;
 	case GROUPS:
 		ar_groups_free(b->groups);
-		b->groups = ar_groups_new(b->intact, b->lids, &(struct ar_params){ 0 });
+		b->groups = ar_groups_make(&b->maker, b->intact, b->lids, &none);
+		break;
+	case FAULT_GROUPS:
+		ar_groups_free(ar_groups_make(&b->maker, b->broken, b->lids, &none));
 		break;
 	case PROVEN:
 		if (!check_groups(b->intact, b->lids, &b->before, b->groups, &b->proof))
@@ -173,6 +179,7 @@ static void prepare(struct bench *b)
 static void finish(struct bench *b)
 {
 	ar_groups_free(b->groups);
+	ar_maker_free(b->maker);
 	tables_fini(&b->scratch);
 	tables_fini(&b->after);
 	tables_fini(&b->before);
@@ -192,9 +199,10 @@ static void say_json(struct bench *b)
 	printf("{\"switches\": %u, \"hcas\": %u, \"lft_bytes\": %zu, \"repeat\": %u, ",
 	       b->intact->nswitches, b->intact->ncas, table_bytes(&b->before), b->repeat);
 	printf("\"floor_ms\": %.4f, \"route_ms\": %.4f, \"fault_ms\": %.4f, \"delta_ms\": %.4f, "
-	       "\"check_ms\": %.4f, \"groups_ms\": %.4f, \"proven_ms\": %.4f, ",
+	       "\"check_ms\": %.4f, \"groups_ms\": %.4f, \"fault_groups_ms\": %.4f, "
+	       "\"proven_ms\": %.4f, ",
 	       median(b, FLOOR), median(b, ROUTE), median(b, FAULT), median(b, DELTA),
-	       median(b, CHECK), median(b, GROUPS), median(b, PROVEN));
+	       median(b, CHECK), median(b, GROUPS), median(b, FAULT_GROUPS), median(b, PROVEN));
 	printf("\"delta\": {\"entries\": %llu, \"entries_minimum\": %llu, \"blocks\": %u, "
 	       "\"switches\": %u}}\n",
 	       (unsigned long long)b->delta.entries, (unsigned long long)minimum, b->delta.blocks,
@@ -203,8 +211,8 @@ static void say_json(struct bench *b)
 
 static void say_text(struct bench *b)
 {
-	static const char *const names[] = { "floor", "route",	"fault", "delta",
-					     "check", "groups", "proven" };
+	static const char *const names[] = { "floor", "route",	"fault",  "delta",
+					     "check", "groups", "lesser", "proven" };
 	double floor_ms = median(b, FLOOR);
 
 	printf("%u HCAs, %u switches, %.1f MB of tables; median of %u\n", b->intact->ncas,

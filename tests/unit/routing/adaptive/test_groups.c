@@ -270,6 +270,69 @@ static void few_numbers_are_shared_and_all_is_still_proven(void **state)
 	topo_unref(whole);
 }
 
+static void assert_alike(const struct ar_groups *a, const struct ar_groups *b)
+{
+	uint32_t n = a->nswitches;
+
+	assert_int_equal(n, b->nswitches);
+	assert_int_equal(a->ndests, b->ndests);
+	assert_int_equal(a->coarse, b->coarse);
+	assert_int_equal(a->fixed, b->fixed);
+	assert_memory_equal(a->dest, b->dest, (a->top + 1u) * sizeof(*a->dest));
+	assert_memory_equal(a->first, b->first, (n + 1) * sizeof(*a->first));
+	for (uint32_t i = 0; i < a->first[n]; i++) {
+		assert_int_equal(a->list[i].id, b->list[i].id);
+		assert_memory_equal(&a->list[i].ports, &b->list[i].ports, sizeof(struct ar_ports));
+	}
+	assert_memory_equal(a->entry, b->entry, (size_t)n * a->ndests * sizeof(*a->entry));
+}
+
+/* Links come and go, few or many; at times a switch has fewer numbers, or hosts other LIDs. */
+static void what_is_kept_of_earlier_groups_changes_nothing(void **state)
+{
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct topo *whole = seed % 3 == 0   ? superpod(GENERATE_H100, 5)
+				     : seed % 3 == 1 ? damage_crossed_pods(3, 8)
+						     : damage_random_pgft(seed);
+		struct lid_map *plan = lid_plan(whole, NULL, 0),
+			       *other = damage_new_lids(whole, seed);
+		uint16_t *caps = mem_array(caps, whole->nswitches);
+		struct ar_maker *maker = NULL;
+		struct topo *t = topo_ref(whole);
+
+		for (uint64_t step = 1; step <= 12; step++) {
+			uint64_t random = seed * 100 + step;
+			uint32_t sw = damage_random(&random) % t->nswitches;
+			const struct lid_map *lids = step == 6 ? other : plan;
+			struct ar_groups *kept, *anew;
+			struct topo *next = step % 4 == 0 ? damage_moment(whole, random)
+							  : topo_alike(step == 7 ? whole : t);
+
+			for (unsigned cuts = 0; step % 4 && cuts < step; cuts++)
+				topo_alike_cut(next, damage_random(&random) % t->nports);
+			assert_true(topo_is_again(next, whole));
+			topo_unref(t);
+			t = next;
+			for (uint32_t i = 0; i < t->nswitches; i++)
+				caps[i] = i == sw ? 2 + step : AR_GROUPS_MAX;
+
+			const struct ar_params params = { .caps = step % 5 ? NULL : caps };
+
+			kept = ar_groups_make(&maker, t, lids, &params);
+			anew = ar_groups_new(t, lids, &params);
+			assert_alike(kept, anew);
+			ar_groups_free(kept);
+			ar_groups_free(anew);
+		}
+		ar_maker_free(maker);
+		free(caps);
+		lid_map_free(plan);
+		lid_map_free(other);
+		topo_unref(t);
+		topo_unref(whole);
+	}
+}
+
 /* ---- The proof ------------------------------------------------------------------------------- */
 
 static void the_proof_refuses_what_is_wrong(void **state)
@@ -557,6 +620,7 @@ int main(void)
 		cmocka_unit_test(a_fault_renumbers_nothing),
 		cmocka_unit_test(one_group_serves_all_that_all_links_up_lead_to),
 		cmocka_unit_test(few_numbers_are_shared_and_all_is_still_proven),
+		cmocka_unit_test(what_is_kept_of_earlier_groups_changes_nothing),
 		cmocka_unit_test(the_proof_refuses_what_is_wrong),
 		cmocka_unit_test(what_another_judge_refuses_of_spoilt_groups_the_proof_refuses),
 		cmocka_unit_test(a_member_whose_link_has_died_is_refused),
