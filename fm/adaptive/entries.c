@@ -174,7 +174,7 @@ static struct change change_of(const struct writer *w, uint32_t row, uint32_t li
 {
 	const struct tables *tables = fabric_view(w->fabric).tables;
 	const struct ar_group *was = NULL, *now = ar_group_of(w->next, row, lid);
-	uint32_t old = topo_find(w->base.topo, w->topo->nodes[row].guid);
+	uint32_t old = w->rows[row].old;
 	struct change c = { .to = choices(now ? &now->ports : NULL, tables_row(tables, row)[lid],
 					  &w->rows[row].up) };
 
@@ -221,7 +221,7 @@ static void plan_entry(const struct writer *w, const struct ar_switch *ar, uint3
 		       struct wire_ar_entry *entry)
 {
 	const struct ar_group *wanted = ar_group_of(w->next, ar->row, lid);
-	unsigned change = lid < w->nchanges ? w->changes[lid] : OTHER, port;
+	unsigned change = lid < w->changes.count ? w->changes.of[lid] : OTHER, port;
 	bool apart = change >= APART;
 	struct wire_ar_entry held;
 
@@ -231,7 +231,7 @@ static void plan_entry(const struct writer *w, const struct ar_switch *ar, uint3
 	}
 	if (w->phase >= STATES || !w->next)
 		return;
-	if (apart && w->moves[(change - APART) * w->topo->nswitches + ar->row])
+	if (apart && w->changes.moves[(change - APART) * w->topo->nswitches + ar->row])
 		return;
 	change = apart ? change_of(w, ar->row, lid).kind : change;
 	if (change == OTHER || !ar_held_entry(ar, lid, &held) || held.state != WIRE_AR_FREE)
@@ -275,12 +275,26 @@ static void make_part(const struct writer *w, const struct ar_switch *ar, uint32
  */
 static bool is_of_base(const struct writer *w, const struct ar_switch *ar, uint32_t part)
 {
-	uint32_t lid = part * WIRE_AR_LFT_BLOCK, end = lid + WIRE_AR_LFT_BLOCK;
-	bool alike = end <= w->nchanges && (w->phase < STATES || (w->next && !ar->strays));
+	const struct ar_row *row = &w->rows[ar->row];
+	unsigned most = ALL;
 
-	for (; alike && lid < end; lid++)
-		alike = !w->changes[lid] || (w->changes[lid] < OTHER && w->rows[ar->row].alike);
-	return alike;
+	if ((part + 1) * WIRE_AR_LFT_BLOCK <= w->changes.count &&
+	    (w->phase < STATES || (w->next && !ar->strays)))
+		most = w->changes.most[part];
+	return !most || (row->alike && most < ALL && (most < OTHER || !row->moves));
+}
+
+/* The same of a block, which most are; these are its ports. */
+static bool holds_base(const struct writer *w, const struct ar_switch *ar, uint32_t block,
+		       const uint8_t *ports)
+{
+	uint32_t old = w->rows[ar->row].old;
+	bool holds = !ar->strays && w->base.groups && old < w->base.topo->nswitches &&
+		     block < tables_blocks(&w->base.tables);
+
+	for (unsigned i = 0; holds && i < PROGRAM_PARTS; i++)
+		holds = is_of_base(w, ar, block * PROGRAM_PARTS + i);
+	return holds && !memcmp(ports, tables_block(&w->base.tables, old, block), TABLES_BLOCK);
 }
 
 static void ports_of(const struct block *block, uint8_t ports[WIRE_AR_LFT_BLOCK])
@@ -297,7 +311,9 @@ static unsigned differ(void *arg, const struct inv_node *node, uint32_t block,
 	uint8_t data[WIRE_SMP_DATA], held[WIRE_AR_LFT_BLOCK];
 	unsigned parts = 0;
 
-	for (unsigned i = 0; ar->row != TOPO_NONE && ar_fits(w, ar) && i < PROGRAM_PARTS; i++) {
+	if (ar->row == TOPO_NONE || !ar_fits(w, ar) || holds_base(w, ar, block, ports))
+		return 0;
+	for (unsigned i = 0; i < PROGRAM_PARTS; i++) {
 		uint32_t part = block * PROGRAM_PARTS + i;
 		const uint8_t *wanted = ports + i * WIRE_AR_LFT_BLOCK;
 		bool same;
@@ -411,21 +427,38 @@ static struct ar_ports ports_up(const struct topo *t, uint32_t row)
 	return up;
 }
 
-/* By place: groups that are the same in both; true: all are. */
-static bool find_same(const struct ar_groups *was, uint32_t old, const struct ar_groups *now,
+/* By place: groups that are the same in both. */
+static void find_same(const struct ar_groups *was, uint32_t old, const struct ar_groups *now,
 		      uint32_t row, bool same[AR_GROUPS_MAX + 1])
 {
 	const struct ar_group *a = &was->list[was->first[old]], *b = &now->list[now->first[row]];
 	uint32_t na = was->first[old + 1] - was->first[old];
-	uint32_t nb = now->first[row + 1] - now->first[row], alike = 0;
+	uint32_t nb = now->first[row + 1] - now->first[row];
 
 	same[0] = true;
-	for (uint32_t i = 0; i < nb; i++) {
+	for (uint32_t i = 0; i < nb; i++)
 		same[i + 1] = i < na && a[i].id == b[i].id &&
 			      !memcmp(&a[i].ports, &b[i].ports, sizeof(a[i].ports));
-		alike += same[i + 1];
-	}
-	return alike == nb;
+}
+
+#define LID_BLOCKS ((TABLES_MAX_LID + 1) / TABLES_BLOCK)
+
+/* Whether the entries of a row name the groups that they named; else blocks that have others. */
+static bool find_others(const struct writer *w, uint32_t row, const bool same[AR_GROUPS_MAX + 1],
+			bool others[LID_BLOCKS])
+{
+	uint32_t nd = w->next->ndests;
+	const uint16_t *was = w->base.groups->entry + (size_t)w->rows[row].old * nd;
+	const uint16_t *now = w->next->entry + (size_t)row * nd;
+	bool alike = true;
+
+	for (uint32_t d = 0; d < nd; d++)
+		if (was[d] != now[d] || !same[now[d]]) {
+			alike = false;
+			for (uint32_t b = w->next->spans[d].first; b < w->next->spans[d].end; b++)
+				others[b] = true;
+		}
+	return alike;
 }
 
 static void compare_row(struct writer *w, const struct tables *tables, uint32_t row,
@@ -435,28 +468,27 @@ static void compare_row(struct writer *w, const struct tables *tables, uint32_t 
 	const struct inv_node *node = inventory_find(w->services.inventory, guid);
 	const struct ar_switch *ar = node ? ar_of(node) : NULL;
 	const struct ar_groups *was = w->base.groups, *next = w->next;
-	uint32_t old = topo_find(w->base.topo, guid), nd = next->ndests;
+	uint32_t old = w->rows[row].old, nblocks = w->lids->top / TABLES_BLOCK + 1;
 	const uint8_t *now_ports = tables_row(tables, row);
 	const uint8_t *ports =
 		old < w->base.topo->nswitches ? tables_row(&w->base.tables, old) : NULL;
-	bool on = ar && ar->stage >= TURNING, same[AR_GROUPS_MAX + 1];
+	bool on = ar && ar->stage >= TURNING, same[AR_GROUPS_MAX + 1], others[LID_BLOCKS];
 	/* Of what it holds the base knows nothing. */
 	bool away = on ? ar->away || !ports : !ports && node && node->sw.lft_top;
 	bool strays = on && (ar->strays || away);
-	bool alike = ports && find_same(was, old, next, row, same) && !strays &&
-		     was->ndests == nd && was->top == next->top &&
-		     !memcmp(was->dest, next->dest, (next->top + 1u) * sizeof(*next->dest)) &&
-		     !memcmp(was->entry + (size_t)old * nd, next->entry + (size_t)row * nd,
-			     nd * sizeof(*next->entry));
+	bool in_place = ports && !strays && w->in_place;
 
-	w->rows[row].alike = alike;
-	for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
+	memset(others, !in_place, nblocks);
+	if (ports)
+		find_same(was, old, next, row, same);
+	w->rows[row].alike = in_place && find_others(w, row, same, others);
+	for (uint32_t lid = 0; lid <= w->lids->top; lid++) {
 		bool is_before = ports && lid <= w->base.tables.top, known;
 		unsigned place = ar_place(next, row, lid);
 		struct ar_ports held;
 
-		/* Most rows differ in few ports, if in any. */
-		if (alike && lid % TABLES_BLOCK == 0 &&
+		/* Most rows differ in few blocks, if in any. */
+		if (lid % TABLES_BLOCK == 0 && !others[lid / TABLES_BLOCK] &&
 		    lid + TABLES_BLOCK <= w->base.tables.top + 1u &&
 		    !memcmp(ports + lid, now_ports + lid, TABLES_BLOCK)) {
 			lid += TABLES_BLOCK - 1;
@@ -482,29 +514,31 @@ static void compare_row(struct writer *w, const struct tables *tables, uint32_t 
  * Who moves: entries of the LID that keep none of their choices, and those that lead to one that
  * moves by what they keep.
  */
-static void find_moves(const struct writer *w, uint32_t lid, struct ar_ports *kept, bool *moves)
+static void find_moves(const struct writer *w, uint32_t lid, struct ar_ports *kept, uint32_t *moved,
+		       bool *moves)
 {
-	uint32_t n = w->topo->nswitches;
+	const struct topo *t = w->topo;
+	uint32_t n = t->nswitches, count = 0;
 
 	for (uint32_t row = 0; row < n; row++) {
 		struct change c = change_of(w, row, lid);
 
 		moves[row] = c.kind == OTHER;
 		kept[row] = c.kind & GAINS && ar_group_of(w->next, row, lid) ? c.from : c.to;
+		if (moves[row])
+			moved[count++] = row;
 	}
-	for (bool again = true; again;) {
-		again = false;
-		for (uint32_t at = 0; at < 4 * n; at++) {
-			uint64_t left = moves[at / 4] ? 0 : kept[at / 4].word[at % 4];
+	while (count) {
+		uint32_t row = moved[--count];
 
-			for (; left; left &= left - 1) {
-				const struct topo_port *port = topo_port(
-					w->topo, at / 4, at % 4 * 64 + __builtin_ctzll(left));
-				const struct topo_port *peer = topo_peer(w->topo, port);
+		for (unsigned num = 1; num <= t->nodes[row].nports; num++) {
+			const struct topo_port *peer = topo_peer(t, topo_port(t, row, num));
 
-				if (peer && peer->node < n && moves[peer->node])
-					again = moves[at / 4] = true;
-			}
+			if (!peer || peer->node >= n || moves[peer->node] ||
+			    !ar_has(&kept[peer->node], peer->num))
+				continue;
+			moves[peer->node] = true;
+			moved[count++] = peer->node;
 		}
 	}
 }
@@ -514,18 +548,67 @@ static void find_apart(struct writer *w, uint8_t *changes)
 {
 	uint32_t n = w->topo->nswitches;
 	struct ar_ports *kept = mem_array(kept, n + 1);
+	uint32_t *moved = mem_array(moved, n + 1);
 	unsigned count = 0;
 
-	w->moves = mem_array_resize(w->moves, APART_MOST * n + 1);
+	w->changes.moves = mem_array_resize(w->changes.moves, APART_MOST * n + 1);
 	for (uint32_t lid = 1; lid <= w->lids->top; lid++) {
 		bool apart = changes[lid] == OTHER && count < APART_MOST &&
-			     !(lid < w->nchanges && w->changes[lid]);
+			     !(lid < w->changes.count && w->changes.of[lid]);
 
 		changes[lid] = apart ? APART + count : changes[lid] & OTHER;
 		if (apart)
-			find_moves(w, lid, kept, w->moves + count++ * n);
+			find_moves(w, lid, kept, moved, w->changes.moves + count++ * n);
 	}
+	for (uint32_t at = 0; at < count * n; at++)
+		w->rows[at % n].moves |= w->changes.moves[at];
 	free(kept);
+	free(moved);
+}
+
+void ar_set_changes(struct ar_changes *changes, uint8_t *of, uint32_t top)
+{
+	free(changes->of);
+	free(changes->most);
+	changes->of = of;
+	changes->count = of ? top + 1 : 0;
+	changes->most = of ? mem_array(of, top / WIRE_AR_LFT_BLOCK + 1) : NULL;
+	for (uint32_t lid = 0; lid < changes->count; lid++) {
+		uint8_t change = of[lid] == OTHER ? ALL : of[lid];
+
+		if (change > changes->most[lid / WIRE_AR_LFT_BLOCK])
+			changes->most[lid / WIRE_AR_LFT_BLOCK] = change;
+	}
+}
+
+void ar_place_rows(struct writer *w)
+{
+	w->rows = mem_array_resize(w->rows, w->topo->nswitches + 1);
+	for (uint32_t row = 0; row < w->topo->nswitches; row++) {
+		guid_t guid = w->topo->nodes[row].guid;
+		uint32_t old = w->base.groups ? topo_find(w->base.topo, guid) : TOPO_NONE;
+
+		w->rows[row] = (struct ar_row){ .up = ports_up(w->topo, row), .old = old };
+	}
+}
+
+void ar_compare_begin(struct writer *w)
+{
+	const struct ar_groups *was = w->base.groups, *next = w->next;
+
+	w->compared = mem_array(w->compared, w->lids->top + 1u);
+	w->row = was && next ? 0 : w->topo->nswitches;
+	/* What is on its way counts: behind the proof, what had to lose more. */
+	for (uint32_t lid = 0; lid <= w->lids->top; lid++) {
+		unsigned change = lid < w->changes.count ? w->changes.of[lid] : 0;
+
+		w->compared[lid] = !was || !next     ? OTHER
+				   : w->grows	     ? (change == LOSES ? OTHER : 0)
+				   : change >= APART ? OTHER
+						     : change;
+	}
+	w->in_place = was && next && was->ndests == next->ndests && was->top == next->top &&
+		      !memcmp(was->dest, next->dest, (next->top + 1u) * sizeof(*next->dest));
 }
 
 #define LIDS_A_CALL (1u << 19) /* of switches' rows: some milliseconds */
@@ -534,31 +617,13 @@ bool ar_compare_go(struct writer *w, const struct tables *tables)
 {
 	uint32_t left = LIDS_A_CALL / (w->lids->top + 1u) + 1;
 
-	if (!w->compared) {
-		w->compared = mem_array(w->compared, w->lids->top + 1u);
-		w->row = w->base.groups && w->next ? 0 : w->topo->nswitches;
-		w->rows = mem_array_resize(w->rows, w->topo->nswitches + 1);
-		for (uint32_t row = 0; row < w->topo->nswitches; row++)
-			w->rows[row] = (struct ar_row){ ports_up(w->topo, row), false };
-		/* What is on its way counts: behind the proof, what had to lose more. */
-		for (uint32_t lid = 0; lid <= w->lids->top; lid++) {
-			unsigned was = lid < w->nchanges ? w->changes[lid] : 0;
-
-			w->compared[lid] = !w->base.groups || !w->next ? OTHER
-					   : w->grows		       ? (was == LOSES ? OTHER : 0)
-					   : was >= APART	       ? OTHER
-								       : was;
-		}
-	}
 	for (; left && w->row < w->topo->nswitches; left--)
 		compare_row(w, tables, w->row++, w->compared);
 	if (w->row < w->topo->nswitches)
 		return true;
 	if (w->base.groups && w->next)
 		find_apart(w, w->compared);
-	free(w->changes);
-	w->changes = w->compared;
-	w->nchanges = w->lids->top + 1u;
+	ar_set_changes(&w->changes, w->compared, w->lids->top);
 	w->compared = NULL;
 	w->grows = false;
 	return false;

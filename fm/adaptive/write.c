@@ -126,7 +126,7 @@ static void make_groups(struct writer *w, const struct fabric_view *view)
 		if (ar->row != TOPO_NONE && !ar->why)
 			caps[ar->row] = ar->info.group_cap;
 	if (strcmp(view->engine, "updn-root") != 0)
-		w->next = ar_groups_new(view->topo, view->lids, &params);
+		w->next = ar_groups_make(&w->maker, view->topo, view->lids, &params);
 	free(caps);
 	fabric_policy_fini(&policy);
 }
@@ -140,7 +140,8 @@ static enum job_result shrink(void *arg)
 	/* Of one that was not set up here it is not known what its entries name. */
 	AR_EACH (w, node, ar)
 		if (ar->stage >= TURNING && ar->ngroups && ar->row != TOPO_NONE && !node->gone &&
-		    !node->silent && w->next && w->base.groups)
+		    !node->silent && w->next && w->base.groups &&
+		    (ar->strays || !w->rows[ar->row].alike))
 			ar_write_groups(w, ar);
 	loop_timer_set(w->patience, PATIENCE_US);
 	batch_wake(w->batch);
@@ -160,6 +161,7 @@ static void publish(struct writer *w)
 	w->topo = topo_ref(view.topo);
 	w->lids = lid_map_copy(view.lids);
 	w->proven = false;
+	ar_place_rows(w);
 }
 
 void writer_published(struct writer *w)
@@ -172,11 +174,12 @@ void writer_published(struct writer *w)
 	w->phase = SHRINKS;
 	if (!place_switches(w)) { /* nothing of it is in force */
 		drop_base(w);
-		w->nchanges = 0;
+		ar_set_changes(&w->changes, NULL, 0);
 		w->phase = TABLES;
 		return;
 	}
 	make_groups(w, &view);
+	ar_compare_begin(w);
 	fabric_hold_program(w->fabric);
 	job_start(w->job, shrink_steps, NULL);
 }
@@ -402,9 +405,7 @@ static void finish(struct writer *w)
 	alert(w);
 	if (!w->next)
 		return;
-	free(w->changes);
-	w->changes = mem_array(w->changes, w->lids->top + 1u);
-	w->nchanges = w->lids->top + 1u;
+	ar_set_changes(&w->changes, mem_array(w->changes.of, w->lids->top + 1u), w->lids->top);
 	if (w->turned)
 		event_log_add(w->services.events, LOG_NOTICE, "adaptive-routing-on", NULL,
 			      json_pack("{si}", "switches", w->turned),
@@ -445,6 +446,8 @@ static enum job_result grow(void *arg)
 			program_held(w->services.program, w->topo, view.tables, sw,
 				     &w->base.tables);
 		w->base.groups = w->next;
+		for (uint32_t row = 0; row < w->topo->nswitches; row++)
+			w->rows[row].old = row;
 	}
 	AR_EACH (w, node, ar) {
 		ar->away = ar->gone || node->gone;
@@ -505,7 +508,7 @@ void writer_programmed(struct writer *w, const struct program_result *result)
 {
 	if (result->unread || result->failed)
 		return;
-	if (w->phase == TABLES && w->nchanges)
+	if (w->phase == TABLES && w->changes.count)
 		begin_asks(w);
 	else if (w->phase == TABLES)
 		w->phase = SETTLED;
@@ -830,9 +833,10 @@ void writer_free(struct writer *w)
 	loop_timer_free(w->audit);
 	drop_next(w);
 	drop_base(w);
-	free(w->changes);
+	ar_maker_free(w->maker);
+	ar_set_changes(&w->changes, NULL, 0);
+	free(w->changes.moves);
 	free(w->rows);
-	free(w->moves);
 	topo_unref(w->topo);
 	lid_map_free(w->lids);
 	free(w);

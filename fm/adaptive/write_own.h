@@ -17,7 +17,7 @@ enum phase { SETTLED, SHRINKS, TABLES, ASKS, GROUPS, STATES, READS, TURNS };
 enum request { JOB_INFO, JOB_GROUPS, JOB_GROUPS_READ, JOB_ENTRIES_READ, JOB_ON, JOB_ON_READ };
 enum { JOB_MASKS = JOB_ON_READ + 1, JOB_MASKS_SET };
 /* Of a LID's choices, by `changes`. */
-enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES, STRAYS = 4, APART = 8 };
+enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES, STRAYS = 4, APART = 8, ALL = UINT8_MAX };
 #define APART_MOST 40 /* LIDs, numbered from APART on: a few milliseconds */
 
 struct block {
@@ -48,7 +48,16 @@ struct ar_switch {
 
 struct ar_row {		    /* of the published snapshot */
 	struct ar_ports up; /* ports whose links are up */
+	uint32_t old;	    /* its row in the base */
 	bool alike;	    /* its groups, and those of its entries, are as in the base */
+	bool moves;	    /* some entry of a LID that is apart */
+};
+
+struct ar_changes {    /* from the base to what was published */
+	uint8_t *of;   /* by LID */
+	uint8_t *most; /* by part: the highest of them, ALL where one is OTHER */
+	uint32_t count;
+	bool *moves; /* by number of a LID that is apart, then row */
 };
 
 struct writer {
@@ -65,15 +74,15 @@ struct writer {
 	struct check_report report;
 	uint8_t *compared; /* changes by the rows before `row` */
 	uint32_t row;
+	bool in_place; /* destinations have the LIDs that they have in the base */
 	struct ar_row *rows;
-	bool *moves; /* by number of a LID that is apart, then row */
 	struct program_entries entries;
 	enum phase phase;
 	const struct topo *topo; /* published, referenced */
 	struct lid_map *lids;
+	struct ar_maker *maker;
 	struct ar_groups *next; /* of it; NULL = all is Static */
-	uint8_t *changes;	/* by LID */
-	uint32_t nchanges;
+	struct ar_changes changes;
 	bool grows; /* GROUPS was reached, and the base is what is being written */
 	bool proven;
 	unsigned turned;    /* on, since the last event */
@@ -115,8 +124,13 @@ bool ar_fits(const struct writer *w, const struct ar_switch *ar);
 /* What the switch is known to hold of a group, and of a LID's entry; false: that is not known. */
 bool ar_held_group(const struct ar_switch *ar, unsigned id, struct ar_ports *ports);
 bool ar_held_entry(const struct ar_switch *ar, uint32_t lid, struct wire_ar_entry *entry);
+/* By LID (malloc), up to that LID; NULL = there are none. */
+void ar_set_changes(struct ar_changes *changes, uint8_t *of, uint32_t top);
+/* Finds the rows of the published snapshot, which are not compared yet. */
+void ar_place_rows(struct writer *w);
 /*
  * Compares what was published with the base, by LID, some switches a call; false: that was all, and
  * writer.changes has it.
  */
+void ar_compare_begin(struct writer *w);
 bool ar_compare_go(struct writer *w, const struct tables *tables);
