@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import textwrap
 
@@ -236,7 +237,7 @@ def test_a_health_source_is_a_file_a_row_and_a_key(tree, managed):
     assert fabric.ask("nvswitch")["summary"]["inputs"]["recipe"] is True
 
 
-def test_a_room_is_a_folder_a_row_and_a_test(tree, managed):
+def add_room(tree, source):
     tree.write("fm/recipe/module.h", """
         /* module: counts publications, as a room (fm/fabric/module.h). */
         #pragma once
@@ -245,7 +246,14 @@ def test_a_room_is_a_folder_a_row_and_a_test(tree, managed):
 
         extern const struct fabric_module recipe_module;
         """)
-    tree.write("fm/recipe/module.c", """
+    tree.write("fm/recipe/module.c", source)
+    tree.put("fm/rooms.c", r"^\t\{ \.module = &audit_module", "\t{ .module = &recipe_module },\n")
+    tree.put("fm/rooms.c", r'^#include "fm/registrations/module.h"', '#include "fm/recipe/module.h"\n')
+    tree.put("tests/check-layers", r'^    "registrations",', '    "recipe",\n')
+
+
+def test_a_room_is_a_folder_a_row_and_a_test(tree, managed):
+    add_room(tree, """
         #include "fm/recipe/module.h"
         #include <stdlib.h>
         #include "topology/base/mem.h"
@@ -284,9 +292,6 @@ def test_a_room_is_a_folder_a_row_and_a_test(tree, managed):
                 .status = status,
         };
         """)
-    tree.put("fm/rooms.c", r"^\t\{ \.module = &audit_module", "\t{ .module = &recipe_module },\n")
-    tree.put("fm/rooms.c", r'^#include "fm/registrations/module.h"', '#include "fm/recipe/module.h"\n')
-    tree.put("tests/check-layers", r'^    "registrations",', '    "recipe",\n')
     tree.write("tests/unit/fm/recipe/test_recipe_room.c", """
         /* Publications are counted, and nothing else is. */
         #include <setjmp.h>
@@ -323,3 +328,84 @@ def test_a_room_is_a_folder_a_row_and_a_test(tree, managed):
     tree.run("make", "-s", "unit", "TESTS=tests/unit/daemon/test_fabric_trace.c", TRACE="write")
     tree.unit("test_recipe_room", "test_fabric_trace")
     assert managed().ask("status")["publications"] >= 1
+
+
+def test_a_kind_of_state_is_a_row_a_struct_and_a_line(tree, managed):
+    add_room(tree, """
+        #include "fm/recipe/module.h"
+        #include <stdlib.h>
+        #include "fm/state/state.h"
+        #include "topology/base/mem.h"
+
+        struct recipe_room {
+                struct fabric *fabric;
+                struct fabric_services services;
+                int published, before; /* before: when this fmd began */
+        };
+
+        static bool take_line(void *room, const char *line)
+        {
+                struct recipe_room *r = room;
+                bool good = sscanf(line, "count %d", &r->before) == 1;
+
+                r->published = r->before;
+                return good;
+        }
+
+        static const struct state_kind recipe_kind = { .name = "recipe", .form = "`count N`", .line = take_line };
+
+        static void *init(struct fabric *fabric)
+        {
+                struct recipe_room *r = ROOM_NEW(r, fabric);
+
+                return r;
+        }
+
+        static void load(void *room, enum fabric_load_step step)
+        {
+                struct recipe_room *r = room;
+
+                if (step == FABRIC_LOAD)
+                        state_read(r->services.state, &recipe_kind, r);
+        }
+
+        static void published(void *room, enum fabric_update_step step, const struct topo *before)
+        {
+                struct recipe_room *r = room;
+                char line[32];
+
+                if (step != FABRIC_PUBLISHED)
+                        return;
+                snprintf(line, sizeof(line), "count %d", ++r->published);
+                state_put(r->services.state, &recipe_kind, r, line);
+        }
+
+        static void status(const void *room, json_t *doc)
+        {
+                const struct recipe_room *r = room;
+
+                json_object_set_new(doc, "publications", json_pack("[i, i]", r->before, r->published));
+        }
+
+        const struct fabric_module recipe_module = {
+                .name = "recipe",
+                .init = init,
+                .fini = free,
+                .load = load,
+                .published = published,
+                .status = status,
+        };
+        """)
+    tree.put("fm/state/rows.c", r'^\t\{ \.name = "sa_key"', '\t{ .name = "recipe", .words = 1 }, /* count: how often something was published */\n')
+    tree.put("etc/fmd.8", r"^\.B sa_key, guid2mkey, peer_keys", ".B recipe\nhow often the fabric was published.\n.RE\n.RS\n.TP\n")
+    tree.build()
+    tree.unit("test_rows", "test_state")
+    fabric = managed()
+    before, now = fabric.ask("status")["publications"]
+    assert (before, now >= 1) == (0, True)
+    poll(lambda: int(fabric.rows("recipe").get("count", 0)) >= now, "the disk has the row")
+    fabric.stop_fmd(signal.SIGKILL)
+    kept = int(fabric.rows("recipe")["count"])
+    fabric.start_fmd()
+    fabric.wait_up()
+    assert fabric.ask("status")["publications"][0] == kept
