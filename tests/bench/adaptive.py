@@ -33,6 +33,7 @@ FORWARDED = 1024  # HCAs of the fabric on fmsim
 MEAN, SLOWEST, OF_OPTIMUM = 0.95, 0.85, 0.85
 PERCENT, SEED, SAMPLES, FLOWS = 1, 7, 6, 1000
 LIMIT_S, JUDGE_LIMIT_S = 300, 1800
+LARGE, TIMES, PROOF_MS, LOWEST_CAP = 16384, 2, 60, 1023
 HALVED = {1024: ("pgft", "2", "32,32", "1,16"), 4096: ("pgft", "3", "32,16,8", "1,16,16")}
 GROWN = (16, 20)  # units of 24
 
@@ -245,6 +246,19 @@ def measure_forwarding(world, size):
     return rows, raw
 
 
+# ---- What groups cost ----------------------------------------------------------------------------
+
+def measure_cost(program, size):
+    """As they are made behind a fault: of what is kept of those before, as the tables are."""
+    run = subprocess.run([program, "--json", *fabrics.GENERATED[size]], stdout=subprocess.PIPE, check=True)
+    raw = json.loads(run.stdout)
+    tables, groups = raw["fault_ms"], raw["fault_groups_ms"]
+    return [table.limit(f"tables and groups behind a fault, {size:,} HCAs, times tables alone", (tables + groups) / tables, None, "", TIMES,
+                        note=f"{tables:.2f} and {groups:.2f} ms"),
+            table.limit(f"{table.DETAIL}proof of all tables and groups", raw["proven_ms"], None, "ms", PROOF_MS, note=f"of tables alone {raw['check_ms']:.1f} ms"),
+            table.limit(f"{table.DETAIL}highest number of a group", raw["highest_group"], None, "", LOWEST_CAP)], raw
+
+
 # ---- The judge -----------------------------------------------------------------------------------
 
 def judge(world, name, netfile):
@@ -286,6 +300,8 @@ def parts(world, options):
         made += [p.Part(f"random pairs, {units} of 24 SU", LIMIT_S, lambda units=units: measure_grown(world, units)) for units in GROWN]
     if min(sizes) <= FORWARDED:
         made.append(p.Part("what switches forward", LIMIT_S, lambda: measure_forwarding(world, min(sizes))))
+    if not options.sizes or LARGE in options.sizes:
+        made.append(p.Part(f"what groups cost, {LARGE:,} HCAs", LIMIT_S, lambda: measure_cost(os.path.join(options.programs, "route"), LARGE)))
     made += [p.Part(f"judge, {system} {units} SU", JUDGE_LIMIT_S, lambda system=system, units=units: measure_judge(world, system, units))
              for system, all_units in UNITS.items() for units in all_units if not options.sizes or 256 * units <= max(options.sizes)]
     return made

@@ -190,6 +190,16 @@ static void finish(struct bench *b)
 	free(b);
 }
 
+static unsigned highest_group(const struct ar_groups *groups)
+{
+	unsigned highest = 0;
+
+	for (uint32_t i = 0; i < groups->first[groups->nswitches]; i++)
+		if (groups->list[i].id > highest)
+			highest = groups->list[i].id;
+	return highest;
+}
+
 /* ---- Words ----------------------------------------------------------------------------------- */
 
 static void say_json(struct bench *b)
@@ -200,9 +210,10 @@ static void say_json(struct bench *b)
 	       b->intact->nswitches, b->intact->ncas, table_bytes(&b->before), b->repeat);
 	printf("\"floor_ms\": %.4f, \"route_ms\": %.4f, \"fault_ms\": %.4f, \"delta_ms\": %.4f, "
 	       "\"check_ms\": %.4f, \"groups_ms\": %.4f, \"fault_groups_ms\": %.4f, "
-	       "\"proven_ms\": %.4f, ",
+	       "\"proven_ms\": %.4f, \"highest_group\": %u, ",
 	       median(b, FLOOR), median(b, ROUTE), median(b, FAULT), median(b, DELTA),
-	       median(b, CHECK), median(b, GROUPS), median(b, FAULT_GROUPS), median(b, PROVEN));
+	       median(b, CHECK), median(b, GROUPS), median(b, FAULT_GROUPS), median(b, PROVEN),
+	       highest_group(b->groups));
 	printf("\"delta\": {\"entries\": %llu, \"entries_minimum\": %llu, \"blocks\": %u, "
 	       "\"switches\": %u}}\n",
 	       (unsigned long long)b->delta.entries, (unsigned long long)minimum, b->delta.blocks,
