@@ -476,7 +476,7 @@ static void compare_row(struct writer *w, const struct tables *tables, uint32_t 
 	/* Of what it holds the base knows nothing. */
 	bool away = on ? ar->away || !ports : !ports && node && node->sw.lft_top;
 	bool strays = on && (ar->strays || away);
-	bool in_place = ports && !strays && w->in_place;
+	bool in_place = ports && !strays && w->changes.in_place;
 
 	memset(others, !in_place, nblocks);
 	if (ports)
@@ -607,8 +607,9 @@ void ar_compare_begin(struct writer *w)
 				   : change >= APART ? OTHER
 						     : change;
 	}
-	w->in_place = was && next && was->ndests == next->ndests && was->top == next->top &&
-		      !memcmp(was->dest, next->dest, (next->top + 1u) * sizeof(*next->dest));
+	w->changes.in_place =
+		was && next && was->ndests == next->ndests && was->top == next->top &&
+		!memcmp(was->dest, next->dest, (next->top + 1u) * sizeof(*next->dest));
 }
 
 #define LIDS_A_CALL (1u << 19) /* of switches' rows: some milliseconds */

@@ -72,7 +72,6 @@ static void drop_base(struct writer *w)
 	w->base.groups = NULL;
 	topo_unref(w->base.topo);
 	w->base.topo = NULL;
-	tables_fini(&w->base.tables);
 }
 
 /* One that has booted has forgotten all. */
@@ -418,8 +417,7 @@ static void finish(struct writer *w)
 
 /* ---- Groups that may grow -------------------------------------------------------------------- */
 
-/* Of all that has it on or joins, those that are proven. */
-static enum job_result grow(void *arg)
+static enum job_result prove(void *arg)
 {
 	struct writer *w = arg;
 	const struct fabric_view view = fabric_view(w->fabric);
@@ -437,14 +435,40 @@ static enum job_result grow(void *arg)
 			 w->report.first);
 		drop_next(w);
 	}
-	/* What switches hold now, and all that is on its way, is a part of what was proven. */
+	w->row = 0;
+	tables_resize(&w->base.spare, view.tables->nswitches, view.tables->top);
+	return JOB_NEXT;
+}
+
+#define ROWS_A_CALL 64
+
+/* Copies what switches hold, which is a part of what was proven. */
+static enum job_result copy_rows(void *arg)
+{
+	struct writer *w = arg;
+	const struct tables *tables = fabric_view(w->fabric).tables;
+	uint32_t end = w->next ? w->topo->nswitches : 0;
+
+	for (unsigned i = 0; i < ROWS_A_CALL && w->row < end; i++, w->row++) {
+		memcpy(tables_row(&w->base.spare, w->row), tables_row(tables, w->row),
+		       tables->stride);
+		program_held(w->services.program, w->topo, tables, w->row, &w->base.spare);
+	}
+	return w->row < end ? JOB_MORE : JOB_NEXT;
+}
+
+/* Of all that has it on or joins, groups that are proven. All that is on its way is so too. */
+static enum job_result grow(void *arg)
+{
+	struct writer *w = arg;
+
 	drop_base(w);
 	if (w->next) {
+		struct tables spare = w->base.spare;
+
+		w->base.spare = w->base.tables;
+		w->base.tables = spare;
 		w->base.topo = topo_ref(w->topo);
-		tables_copy(&w->base.tables, view.tables);
-		for (uint32_t sw = 0; sw < w->topo->nswitches; sw++)
-			program_held(w->services.program, w->topo, view.tables, sw,
-				     &w->base.tables);
 		w->base.groups = w->next;
 		for (uint32_t row = 0; row < w->topo->nswitches; row++)
 			w->rows[row].old = row;
@@ -462,7 +486,10 @@ static enum job_result grow(void *arg)
 	return JOB_END;
 }
 
-static const struct job_step grow_steps[] = { { "adaptive-grow", grow }, { NULL, NULL } };
+static const struct job_step grow_steps[] = { { "adaptive-prove", prove },
+					      { "adaptive-copy", copy_rows },
+					      { "adaptive-grow", grow },
+					      { NULL, NULL } };
 
 static void begin_asks(struct writer *w)
 {
@@ -833,6 +860,8 @@ void writer_free(struct writer *w)
 	loop_timer_free(w->audit);
 	drop_next(w);
 	drop_base(w);
+	tables_fini(&w->base.tables);
+	tables_fini(&w->base.spare);
 	ar_maker_free(w->maker);
 	ar_set_changes(&w->changes, NULL, 0);
 	free(w->changes.moves);

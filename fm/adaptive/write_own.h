@@ -57,7 +57,8 @@ struct ar_changes {    /* from the base to what was published */
 	uint8_t *of;   /* by LID */
 	uint8_t *most; /* by part: the highest of them, ALL where one is OTHER */
 	uint32_t count;
-	bool *moves; /* by number of a LID that is apart, then row */
+	bool *moves;   /* by number of a LID that is apart, then row */
+	bool in_place; /* destinations have the LIDs that they have in the base */
 };
 
 struct writer {
@@ -74,7 +75,6 @@ struct writer {
 	struct check_report report;
 	uint8_t *compared; /* changes by the rows before `row` */
 	uint32_t row;
-	bool in_place; /* destinations have the LIDs that they have in the base */
 	struct ar_row *rows;
 	struct program_entries entries;
 	enum phase phase;
@@ -89,8 +89,8 @@ struct writer {
 	unsigned masked[2]; /* ports of HCAs whose masks were set, and were refused */
 	struct {	    /* the latest publication that was written and proven */
 		const struct topo *topo;
-		struct tables tables;
-		struct ar_groups *groups; /* NULL: there is none */
+		struct tables tables, spare; /* spare: the next ones in the making */
+		struct ar_groups *groups;    /* NULL: there is none */
 	} base;
 };
 

@@ -41,8 +41,8 @@ struct ar_groups;
 bool check_groups(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  const struct ar_groups *groups, struct check_report *report);
 /*
- * The same: begin, go, a few milliseconds a call, while it returns true; end, which takes some
- * more, or ends it before, and frees it. The arguments must not change until then.
+ * The same: begin, go, a few milliseconds a call, while it returns true; end, which may come before
+ * and then refuses them, and frees it. The arguments must not change until then.
  */
 struct check_groups;
 struct check_groups *check_groups_begin(const struct topo *t, const struct lid_map *lids,

@@ -38,6 +38,7 @@ struct members { /* of a group */
 };
 
 struct proof {
+	struct arena *arena;
 	struct check *c;
 	const struct ar_groups *g;
 	uint32_t nd, words; /* destinations, and words of a bit for each */
@@ -279,51 +280,65 @@ static void list_runs(struct proof *p)
 	}
 }
 
-static void prove(struct check *c, const struct ar_groups *g)
+static void begin(struct proof *p)
 {
-	struct arena *arena = arena_new();
-	struct proof p = { .c = c, .g = g, .nd = g->ndests, .words = g->ndests / 64 + 1 };
-	uint32_t n = c->t->nswitches, cycle;
-	unsigned length = 0;
+	size_t n = p->c->t->nswitches;
 
-	p.runs = arena_array(arena, p.runs, g->top + 1);
-	p.lid = arena_array(arena, p.lid, p.nd + 1);
-	p.follow = arena_array(arena, p.follow, p.nd + 1);
-	list_runs(&p);
-	p.port = arena_array(arena, p.port, (size_t)n * p.nd + 1);
-	p.up = arena_array(arena, p.up, (size_t)n * p.words + 1);
-	p.none = arena_array(arena, p.none, (size_t)n * p.words + 1);
-	p.users = arena_array(arena, p.users, (size_t)(AR_GROUPS_MAX + 1) * p.words);
-	p.members = arena_array(arena, p.members, AR_GROUPS_MAX + 1);
-	for (uint32_t sw = 0; sw < n; sw++) {
-		check_members(&p, sw);
-		check_row(&p, sw);
-	}
+	p->nd = p->g->ndests;
+	p->words = p->nd / 64 + 1;
+	p->arena = arena_new();
+	p->runs = arena_array(p->arena, p->runs, p->g->top + 1);
+	p->lid = arena_array(p->arena, p->lid, p->nd + 1);
+	p->follow = arena_array(p->arena, p->follow, p->nd + 1);
+	list_runs(p);
+	p->port = arena_array(p->arena, p->port, n * p->nd + 1);
+	p->up = arena_array(p->arena, p->up, n * p->words + 1);
+	p->none = arena_array(p->arena, p->none, n * p->words + 1);
+	p->users = arena_array(p->arena, p->users, (size_t)(AR_GROUPS_MAX + 1) * p->words);
+	p->members = arena_array(p->arena, p->members, AR_GROUPS_MAX + 1);
+	p->c->report->first[0] = '\0';
+}
+
+static void check_switch(struct proof *p, uint32_t sw)
+{
+	check_members(p, sw);
+	check_row(p, sw);
+}
+
+static void follow_lid(struct proof *p, uint32_t lid)
+{
+	uint32_t d = p->g->dest[lid], n = p->c->t->nswitches;
+
+	if (d == TOPO_NONE || !p->follow[d])
+		return;
+	mem_zero(p->c->arrival, n);
 	for (uint32_t sw = 0; sw < n; sw++)
-		check_exits(&p, sw);
-	for (uint32_t lid = 1; lid <= g->top; lid++) {
-		uint32_t d = g->dest[lid];
+		if (p->c->arrival[sw] == NEW)
+			follow(p, sw, d, lid);
+}
 
-		if (d == TOPO_NONE || !p.follow[d])
-			continue;
-		mem_zero(c->arrival, n);
-		for (uint32_t sw = 0; sw < n; sw++)
-			if (c->arrival[sw] == NEW)
-				follow(&p, sw, d, lid);
-	}
-	if (p.added)
+static void find_cycle(struct proof *p)
+{
+	struct check *c = p->c;
+	unsigned length = 0;
+	uint32_t cycle;
+
+	if (p->added)
 		c->report->credit_cycles = cdg_cycles(&c->cdg, &cycle, 1, &length);
 	if (length)
-		refuse(&p, &(uint64_t){ 0 }, c->cdg.from[cycle],
+		refuse(p, &(uint64_t){ 0 }, c->cdg.from[cycle],
 		       "a credit cycle with all members at once goes by port",
 		       c->cdg.port_of[cycle] - c->cdg.port0[c->cdg.from[cycle]]);
-	arena_free(arena);
 }
 
 struct check_groups {
 	struct check c;
-	const struct ar_groups *groups;
+	struct proof p;
+	enum { TABLES, REFUSED, SWITCHES, EXITS, LIDS, CYCLE, DONE } step;
+	uint32_t at; /* switch or LID that is next in the step */
 };
+
+#define AT_ONCE 64
 
 struct check_groups *check_groups_begin(const struct topo *t, const struct lid_map *lids,
 					const struct tables *tables, const struct ar_groups *groups,
@@ -331,31 +346,60 @@ struct check_groups *check_groups_begin(const struct topo *t, const struct lid_m
 {
 	struct check_groups *run = mem_new(run);
 
-	*run = (struct check_groups){ { .t = t, .lids = lids, .tables = tables, .report = report },
-				      groups };
+	*run = (struct check_groups){
+		.c = { .t = t, .lids = lids, .tables = tables, .report = report },
+		.p = { .c = &run->c, .g = groups }
+	};
 	check_scratch_init(&run->c);
 	check_begin(&run->c);
 	return run;
 }
 
+/* The tables' proof is over: those of groups follow if both fit. */
+static void end_tables(struct check_groups *run)
+{
+	bool sound = check_end(&run->c) && run->p.g->nswitches == run->c.t->nswitches &&
+		     run->p.g->top <= run->c.lids->top;
+
+	run->step = sound ? SWITCHES : REFUSED;
+	if (sound)
+		begin(&run->p);
+}
+
 bool check_groups_go(struct check_groups *run)
 {
-	return check_go(&run->c);
+	static void (*const checks[])(struct proof *, uint32_t) = {
+		[SWITCHES] = check_switch, [EXITS] = check_exits, [LIDS] = follow_lid
+	};
+	uint32_t end = run->step == LIDS ? run->p.g->top + 1u : run->c.t->nswitches;
+
+	if (run->step == TABLES && check_go(&run->c))
+		return true;
+	if (run->step == TABLES) {
+		end_tables(run);
+	} else if (run->step == CYCLE) {
+		find_cycle(&run->p);
+		run->step = DONE;
+	} else if (run->step < CYCLE && run->step > REFUSED) {
+		for (unsigned i = 0; i < AT_ONCE && run->at < end; i++)
+			checks[run->step](&run->p, run->at++);
+		if (run->at >= end) {
+			run->at = 0;
+			run->step++;
+		}
+	}
+	return run->step != REFUSED && run->step != DONE;
 }
 
 bool check_groups_end(struct check_groups *run)
 {
 	struct check_report *report = run->c.report;
-	bool sound = check_end(&run->c);
+	bool sound =
+		run->step == DONE && !report->loops && !report->bad_ports && !report->credit_cycles;
 
-	if (sound && run->groups->nswitches == run->c.t->nswitches &&
-	    run->groups->top <= run->c.lids->top) {
-		report->first[0] = '\0';
-		prove(&run->c, run->groups);
-		sound = !report->loops && !report->bad_ports && !report->credit_cycles;
-	} else {
-		sound = false;
-	}
+	if (run->step == TABLES)
+		check_end(&run->c);
+	arena_free(run->p.arena);
 	check_result_fini(&run->c);
 	check_scratch_fini(&run->c);
 	free(run);
