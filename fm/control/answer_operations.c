@@ -258,11 +258,21 @@ static bool add_plan(struct whatif *w, const char *name, const char *text, char 
 	return fits;
 }
 
-/* A copy of the present, which faults then change. whatif_end() frees all that w has. */
-static void whatif_begin(struct whatif *w)
+/*
+ * A copy of the present with faults and cordons, into w->faulty; nvswitch: states of hosts. False:
+ * the reason is in err. whatif_end() frees all that w has.
+ */
+static bool whatif_begin(struct whatif *w, const json_t *fail, const json_t *cordon,
+			 const json_t *nvswitch, char *err)
 {
 	w->named = mem_alloc(w->present->nports + 1, 1);
 	w->builder = topo_builder_from(w->present);
+	if (!take_all(w, fail, fail_link, err) || !take_all(w, cordon, cordon_link, err) ||
+	    !take_all(w, nvswitch, NULL, err))
+		return false;
+	w->faulty = topo_freeze(w->builder);
+	w->builder = NULL;
+	return true;
 }
 
 static void whatif_end(struct whatif *w)
@@ -289,18 +299,13 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 	if (!command_unpack(args, err, "{s?o, s?o, s?o, s?s, s?s}", "fail", &fail, "cordon",
 			    &cordon, "nvswitch", &nvswitch, "plan", &plan, "file", &file))
 		return NULL;
-	whatif_begin(&w);
-	if (take_all(&w, fail, fail_link, err) && take_all(&w, cordon, cordon_link, err) &&
-	    take_all(&w, nvswitch, NULL, err)) {
-		w.faulty = topo_freeze(w.builder);
-		w.builder = NULL;
+	if (whatif_begin(&w, fail, cordon, nvswitch, err)) {
 		if (!plan)
 			w.t = topo_ref(w.faulty);
 		if (!plan || add_plan(&w, file, plan, err))
 			result = document(&w);
 	}
 	whatif_end(&w);
-
 	return result;
 }
 
@@ -425,18 +430,15 @@ static json_t *jobs_answer(const struct command_env *env, json_t *args, char *er
 	    !command_unpack(args, err, "{s:o, s?o, s?o, s?b}", "jobs", &list, "fail", &fail,
 			    "cordon", &cordon, "hit", &hit))
 		return NULL;
-	whatif_begin(&w);
 	j.job_of = mem_array(j.job_of, j.t->nhosts + 1);
 	j.losing = mem_array(j.losing, j.t->nhosts + 1);
 	for (uint32_t h = 0; h < j.t->nhosts; h++) {
 		names_id(&j.hosts, j.t->hosts[h].name, strlen(j.t->hosts[h].name));
 		j.job_of[h] = TOPO_NONE;
 	}
-	if (take_all(&w, fail, fail_link, err) && take_all(&w, cordon, cordon_link, err)) {
+	if (whatif_begin(&w, fail, cordon, NULL, err)) {
 		bool changed = w.failed || w.cordoned;
 
-		w.faulty = topo_freeze(w.builder);
-		w.builder = NULL;
 		lost = lost_json(changed ? w.present : NULL, w.faulty,
 				 fabric_own_node(env->fabric));
 		JSON_EACH (hca, json_object_get(lost, "hcas"))

@@ -366,12 +366,9 @@ static void show_links_facts(struct show *s, uint32_t n)
 
 static uint16_t lid_of(const struct show *s, uint32_t n)
 {
-	const struct topo_node *node = &s->t->nodes[n];
+	bool is_switch = s->t->nodes[n].type == TOPO_SWITCH;
 
-	for (unsigned num = node->type == TOPO_SWITCH ? 0 : 1; num <= node->nports; num++)
-		if (s->view.lids->lid_of_port[node->port0 + num])
-			return s->view.lids->lid_of_port[node->port0 + num];
-	return 0;
+	return s->view.lids->lid_of_port[is_switch ? s->t->nodes[n].port0 : port_of(s, n)];
 }
 
 static void show_node_facts(struct show *s, uint32_t n)

@@ -380,18 +380,6 @@ static bool has_line(const json_t *events, size_t index, size_t *behind, const c
 	return table_int(json_array_get(events, place), "seq") != fault;
 }
 
-static void show_event(const struct fmctl *ctl, const json_t *event, bool named)
-{
-	const char *level = table_text(event, "level");
-	bool bad = ctl->colour && (!strcmp(level, "error") || !strcmp(level, "warning"));
-
-	printf("%s  %-7s  ", table_text(event, "time"), level);
-	if (named)
-		printf("%s  ",
-		       json_object_get(event, "manager") ? table_text(event, "manager") : "-");
-	printf("%s%s%s", bad ? "\033[31m" : "", table_text(event, "text"), bad ? "\033[0m" : "");
-}
-
 static void show_events(const struct fmctl *ctl, const json_t *events)
 {
 	const bool named = are_of_many(events);
@@ -403,6 +391,8 @@ static void show_events(const struct fmctl *ctl, const json_t *events)
 	lines = lines > ctl->lines ? lines - ctl->lines : 0; /* older than those to be shown */
 	behind = 0;
 	JSON_EACH (event, events) {
+		const char *level = table_text(event, "level");
+		bool bad = ctl->colour && (!strcmp(level, "error") || !strcmp(level, "warning"));
 		const json_t *answer;
 
 		if (ctl->json) {
@@ -412,7 +402,13 @@ static void show_events(const struct fmctl *ctl, const json_t *events)
 			behind--;
 		} else if (has_line(events, event_at, &behind, &of) && !(lines && lines--)) {
 			answer = find_answer(events, event_at);
-			show_event(ctl, event, named);
+			printf("%s  %-7s  ", table_text(event, "time"), level);
+			if (named)
+				printf("%s  ", json_object_get(event, "manager")
+						       ? table_text(event, "manager")
+						       : "-");
+			printf("%s%s%s", bad ? "\033[31m" : "", table_text(event, "text"),
+			       bad ? "\033[0m" : "");
 			if (behind)
 				printf("; %zu more %s of %s", behind, behind > 1 ? "links" : "link",
 				       of);

@@ -700,18 +700,9 @@ int main(int argc, char **argv)
 	else if (!ctl.terminal && getenv("COLUMNS"))
 		ctl.columns = atoi(getenv("COLUMNS"));
 	ctl.colour = ctl.terminal && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
-	if (argc > 1 && !strncmp(argv[1], "--complete", 10)) {
+	if (argc == 3 && !strcmp(argv[1], "--complete-line")) {
 		ctl.timeout_s = 1; /* for a shell, which waits */
-		if (!argv[1][10]) {
-			/*
-			 * prints candidates, one a line: for the word behind these words of a
-			 * command line; for the last word of a line as it is in a shell.
-			 */
-			struct offers offers = { .ctl = &ctl, .word = "" };
-
-			complete(&offers, argc - 2, argv + 2);
-		} else if (!strcmp(argv[1], "--complete-line") && argc == 3)
-			fmctl_complete_line(&ctl, argv[2]);
+		fmctl_complete_line(&ctl, argv[2]);
 		return FMCTL_DONE;
 	}
 	argv[0] = (char[]){ "fmctl" }; /* getopt's messages begin with it */

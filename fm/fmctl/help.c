@@ -13,17 +13,6 @@
 
 enum { FLAG = COMMAND_OPTIONS_MAX }; /* beside the indices of options */
 
-/* c: as getopt gave it, an index and one or a letter. */
-static const struct command_option *option_of(const struct command *command, int c)
-{
-	const struct command_option *option;
-
-	for (unsigned i = 0; (option = command_option_at(command, i)); i++)
-		if ((int)i + 1 == c || (option->letter && option->letter == c))
-			return option;
-	return NULL;
-}
-
 /* The name of a column is checked here, ahead of asking. */
 static bool has_column(const struct command *command, const char *name)
 {
@@ -82,7 +71,10 @@ int fmctl_read_options(const struct command *command, int argc, char **argv, jso
 	if (command->flag)
 		longs[count] = (struct option){ command->flag, no_argument, NULL, FLAG + 1 };
 	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		option = c == '?' ? NULL : option_of(command, c);
+		/* What getopt gives is an index and one, or a letter. */
+		for (int i = 0; (option = command_option_at(command, i)); i++)
+			if (i + 1 == c || (option->letter && option->letter == c))
+				break;
 		if (c == FLAG + 1) {
 			json_object_set_new(args, command->flag, json_true());
 		} else if (!option || (!strcmp(option->name, "sort") &&

@@ -416,19 +416,6 @@ static json_t *judge_groups(const struct plan *p, const struct tables *tables,
 			 "groups_most", most);
 }
 
-static void plan_groups(struct plan *p)
-{
-	double start = now_ms();
-	struct ar_params params = { .classes = p->by_name };
-
-	if (p->args.foreign || !strcmp(p->engine, "updn-root"))
-		return;
-	p->groups = ar_groups_new(p->topo, p->lids, &params);
-	start = now_ms() - start;
-	p->adaptive = judge_groups(p, &p->tables, p->groups);
-	json_object_set_new(p->adaptive, "groups_ms", json_real(start));
-}
-
 /* Entries of two tables that differ, in ports and in members; the second one's, with groups. */
 static void add_differences(const struct plan *p, const struct tables *tables,
 			    const struct ar_groups *groups)
@@ -486,7 +473,14 @@ static void measure(struct plan *p)
 	p->flows = mem_array(p->flows, p->topo->nports);
 	congestion_study(&scene, &p->congestion, p->flows);
 	ebb_measure(&scene, NULL, &p->ebb);
-	plan_groups(p);
+	if (!p->args.foreign && strcmp(p->engine, "updn-root")) {
+		start = now_ms();
+		p->groups = ar_groups_new(p->topo, p->lids,
+					  &(struct ar_params){ .classes = p->by_name });
+		start = now_ms() - start;
+		p->adaptive = judge_groups(p, &p->tables, p->groups);
+		json_object_set_new(p->adaptive, "groups_ms", json_real(start));
+	}
 	for (unsigned level = 0; level < p->topo->nlevels; level++) {
 		struct load_map *tier = load_map_new(p->topo, p->flows, level);
 

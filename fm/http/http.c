@@ -8,13 +8,11 @@
 #include <strings.h>
 #include <unistd.h>
 #include "topology/base/text.h"
-#include "fm/control/option.h"
 #include "fm/loop/child.h"
-#include "fm/http/child_reply.h"
+#include "fm/http/document.h"
 #include "fm/http/metrics.h"
 #include "fm/http/page.h"
 #include "fm/http/port_metrics.h"
-#include "fm/http/query.h"
 #include "fm/http/stream.h"
 #include "topology/base/mem.h"
 
@@ -93,147 +91,6 @@ static bool host_names_match(char *const *names, const char *host, const char *l
 		if (!strcasecmp(names[i], name))
 			return true;
 	return false;
-}
-
-/*
- * document: short documents are made at once, documents that grow with the fabric by a child. A
- * page of rows is cut from the whole document there, in the child's time.
- */
-
-struct document {
-	const struct command_env *env;
-	struct query query;
-	bool gzip;
-	char *if_none_match; /* NULL = none */
-};
-
-static void document_free(void *arg)
-{
-	struct document *d = arg;
-
-	json_decref(d->query.args);
-	free(d->if_none_match);
-	free(d);
-}
-
-static enum MHD_Result take_option(void *arg, enum MHD_ValueKind kind, const char *key,
-				   const char *value)
-{
-	query_take(arg, key, value);
-	return MHD_YES;
-}
-
-/* The document, or NULL with the reason. *rows: how many there are in all, if it was paged. */
-static json_t *make(const struct document *d, uint64_t *rows, char err[COMMAND_ERROR_SIZE])
-{
-	const struct query *query = &d->query;
-	json_t *result = command_answer(d->env, query->command, query->args, err);
-
-	*rows = CHILD_REPLY_UNKNOWN;
-	if (!result || !query->paged)
-		return result;
-	if (!command_rows(query->command, result)) {
-		json_decref(result);
-		return command_refuse(err,
-				      "this document has no rows: offset= and limit= do not apply");
-	}
-	*rows = query_page(query, &result);
-	return result;
-}
-
-/* ---- By a child ------------------------------------------------------------------------------ */
-
-static int child_write(void *arg, FILE *out)
-{
-	const struct document *d = arg;
-	const struct encode_wish wish = { d->gzip, d->if_none_match };
-	struct child_head head = { .code = MHD_HTTP_OK, .type = REPLY_JSON };
-	char err[COMMAND_ERROR_SIZE] = "";
-	json_t *result = make(d, &head.rows, err);
-	char *text = result ? json_dumps(result, JSON_COMPACT) : NULL;
-
-	if (!text) {
-		json_t *document = json_pack("{s:s}", "error", err);
-		char *reason = document ? json_dumps(document, JSON_COMPACT) : strdup("{}");
-		const struct child_head refusal = { .code = MHD_HTTP_BAD_REQUEST,
-						    .type = REPLY_JSON,
-						    .len = strlen(reason),
-						    .rows = CHILD_REPLY_UNKNOWN };
-
-		fwrite(&refusal, sizeof(refusal), 1, out);
-		fputs(reason, out);
-		return 0;
-	}
-
-	struct encoded body = encode_body(&wish, text, strlen(text));
-
-	head.gzip = body.gzip;
-	head.len = body.len;
-	memcpy(head.tag, body.tag, sizeof(head.tag));
-	if (!body.body)
-		head.code = MHD_HTTP_NOT_MODIFIED;
-	fwrite(&head, sizeof(head), 1, out);
-	if (body.body)
-		fwrite(body.body, 1, body.len, out);
-	return 0;
-}
-
-static const struct child_reply_ops by_child = { child_write, document_free };
-
-/* ---- Requests -------------------------------------------------------------------------------- */
-
-/*
- * Answers with the document of that name: at once, or later by a child, *request then being
- * libmicrohttpd's pointer; 404, 400 or 503 with the reason where there is none. Returns
- * libmicrohttpd's verdict: MHD_NO = the connection is to be closed.
- */
-static enum MHD_Result document_reply(struct requests *all, const struct command_env *env,
-				      struct MHD_Connection *connection, const char *name,
-				      void **request)
-{
-	/* The command of a document; NULL = there is none, or it is not read-only. */
-	const struct command *found = command_find(name);
-	const struct command *command = found && found->document && found->read_only ? found : NULL;
-
-	const struct encode_wish wish = reply_wish(connection);
-
-	if (!command)
-		return reply_refuse(connection, MHD_HTTP_NOT_FOUND, "no such document");
-
-	struct document *d = mem_new(d);
-
-	*d = (struct document){ .env = env,
-				.query = { .command = command, .args = json_object() },
-				.gzip = wish.gzip };
-	if (wish.if_none_match)
-		d->if_none_match = mem_strdup(wish.if_none_match);
-	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_option, &d->query);
-	if (*command->document && !json_object_get(d->query.args, "format"))
-		json_object_set_new(d->query.args, "format", json_string(command->document));
-
-	if (*d->query.error) {
-		char why[QUERY_ERROR];
-
-		strcpy(why, d->query.error);
-		document_free(d);
-		return reply_refuse(connection, MHD_HTTP_BAD_REQUEST, why);
-	}
-	if (!d->query.paged && !command_is_long(command, d->query.args)) {
-		char err[COMMAND_ERROR_SIZE] = "";
-		uint64_t rows;
-		json_t *result = make(d, &rows, err);
-
-		document_free(d);
-		return result ? reply_json(connection, result)
-			      : reply_refuse(connection, MHD_HTTP_BAD_REQUEST, err);
-	}
-	if (!fabric_view(d->env->fabric).topo) {
-		document_free(d);
-		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no topology yet");
-	}
-	if (command->run->before)
-		command->run->before(env, d->query.args);
-	return child_reply(all, connection, &by_child, d, request);
 }
 
 /*
@@ -445,7 +302,7 @@ struct http *http_new(struct loop *loop, struct fabric *fabric, const struct con
 	}
 	http->requests.serve = http->serve;
 	http->requests.children = children_new(loop);
-	http->requests.starter = loop_timer_new(loop, child_reply_start, &http->requests);
+	http->requests.starter = loop_timer_new(loop, document_start, &http->requests);
 	http->streams = streams_new(&http->requests, fabric);
 	http->page = page_new();
 	take_conf(http, conf, token);

@@ -299,27 +299,6 @@ static void log_cb(void *arg, const char *format, va_list args)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static struct MHD_Daemon *start_daemon(struct serve *s, const char *cert, const char *key)
-{
-	unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
-			 MHD_USE_ERROR_LOG | (cert ? MHD_USE_TLS : 0);
-	unsigned quarter = s->most / 4;
-	unsigned per_address = quarter > PER_ADDRESS ? PER_ADDRESS : quarter < 2 ? 2 : quarter;
-	struct MHD_OptionItem tls[] = {
-		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)cert },
-		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key },
-		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES },
-		{ MHD_OPTION_END, 0, NULL },
-	};
-
-	return MHD_start_daemon(
-		flags, 0, NULL, NULL, s->ops.request, s->ops.arg, MHD_OPTION_EXTERNAL_LOGGER,
-		log_cb, NULL, MHD_OPTION_NOTIFY_COMPLETED, s->ops.completed, s->ops.arg,
-		MHD_OPTION_NOTIFY_CONNECTION, notify_cb, s, MHD_OPTION_CONNECTION_TIMEOUT,
-		TIMEOUT_S, MHD_OPTION_CONNECTION_LIMIT, s->most, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-		per_address, cert ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
-}
-
 /* NULL with the reason: a certificate and key that can't be read or don't fit. */
 static struct MHD_Daemon *open_daemon(struct serve *s, const struct conf_http *conf, char *err,
 				      size_t err_size)
@@ -329,13 +308,31 @@ static struct MHD_Daemon *open_daemon(struct serve *s, const struct conf_http *c
 		file ? "the certificate does not match the key" : "the HTTP server cannot start";
 	char *cert = file ? mem_read_path(file, &(size_t){ 0 }) : NULL, *key = NULL;
 	struct MHD_Daemon *daemon = NULL;
+	unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+			 MHD_USE_ERROR_LOG | (file ? MHD_USE_TLS : 0);
+	unsigned quarter = s->most / 4;
+	unsigned per_address = quarter > PER_ADDRESS ? PER_ADDRESS : quarter < 2 ? 2 : quarter;
 
 	if (cert)
 		key = mem_read_path(file = conf->key_file, &(size_t){ 0 });
+
+	struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+
 	if (file && !key)
 		why = strerror(errno);
 	else
-		daemon = start_daemon(s, cert, key);
+		daemon = MHD_start_daemon(
+			flags, 0, NULL, NULL, s->ops.request, s->ops.arg,
+			MHD_OPTION_EXTERNAL_LOGGER, log_cb, NULL, MHD_OPTION_NOTIFY_COMPLETED,
+			s->ops.completed, s->ops.arg, MHD_OPTION_NOTIFY_CONNECTION, notify_cb, s,
+			MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_LIMIT,
+			s->most, MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_address,
+			cert ? MHD_OPTION_ARRAY : MHD_OPTION_END, tls, MHD_OPTION_END);
 	if (!daemon)
 		snprintf(err, err_size, "%s: %s", file ? file : conf->listen, why);
 	free(cert);

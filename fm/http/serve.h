@@ -57,7 +57,7 @@ struct requests { /* of a server */
 	struct loop *loop;
 	struct serve *serve;
 	struct children *children;  /* that write documents */
-	struct loop_timer *starter; /* of them: child_reply_start() */
+	struct loop_timer *starter; /* of them: document_start() */
 	struct request *first;
 };
 struct request_ops {

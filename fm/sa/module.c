@@ -23,27 +23,20 @@
 
 #define KNOWN_TO_ALL 1ull
 
-struct sa_key {
-	uint64_t made; /* 0 = none yet */
-};
-
 static bool take_key(void *arg, const char *line)
 {
-	struct sa_key *k = arg;
 	uint64_t key;
 	char rest;
 
 	if (sscanf(line, "0x%" SCNx64 " %c", &key, &rest) != 1 || key <= KNOWN_TO_ALL)
 		return false;
-	k->made = key;
+	*(uint64_t *)arg = key;
 	return true;
 }
 
 static uint64_t write_key(const void *arg, uint64_t from, FILE *out)
 {
-	const struct sa_key *k = arg;
-
-	fprintf(out, "0x%016" PRIx64 "\n", k->made);
+	fprintf(out, "0x%016" PRIx64 "\n", *(const uint64_t *)arg);
 	return 0;
 }
 
@@ -54,8 +47,11 @@ static const struct state_kind key_kind = {
 	.write = write_key,
 };
 
-/* The key of the configuration, else the made one, which it reads or makes the first time. */
-static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *services)
+/*
+ * The key of the configuration, else the made one (0 = none yet), which it reads or makes the first
+ * time.
+ */
+static uint64_t sa_key_get(uint64_t *made, const struct fabric_services *services)
 {
 	const struct conf *conf = services->conf;
 
@@ -63,21 +59,21 @@ static uint64_t sa_key_get(struct sa_key *k, const struct fabric_services *servi
 		return conf->sa.key;
 	if (!conf->sm.mkey && !conf->sm.mkey_secret.set && conf->sm.key == KNOWN_TO_ALL)
 		return KNOWN_TO_ALL;
-	if (!k->made)
-		state_read(services->state, &key_kind, k);
-	if (k->made)
-		return k->made;
+	if (!*made)
+		state_read(services->state, &key_kind, made);
+	if (*made)
+		return *made;
 	do
-		if (getentropy(&k->made, sizeof(k->made)))
+		if (getentropy(made, sizeof(*made)))
 			abort(); /* no kernel that runs this lacks it */
-	while (k->made <= KNOWN_TO_ALL);
+	while (*made <= KNOWN_TO_ALL);
 	log_line(LOG_SA, LOG_NOTICE,
 		 "sa_key is not set, but m_key or sm_key is: generated an sa_key, which is kept in "
 		 "%s; "
 		 "with several managers, set the same sa_key in all",
 		 conf->state_dir);
-	state_changed(services->state, &key_kind, k);
-	return k->made;
+	state_changed(services->state, &key_kind, made);
+	return *made;
 }
 
 /*
@@ -98,7 +94,7 @@ struct holder {		    /* a port with a table */
 struct sa_room {
 	struct fabric *fabric;
 	struct fabric_services services;
-	struct sa_key key;
+	uint64_t key;	     /* made by this manager; 0 = none yet */
 	struct batch *batch; /* GUID tables on their way */
 	struct loop_timer *soon;
 	cl_qmap_t holders;

@@ -19,7 +19,7 @@ TYPED.update(OWN.findall((ROOT / "fm/fmctl/commands.c").read_text()))
 
 
 def complete(*words):
-    return subprocess.run([FMCTL, "--complete", *words], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout.split()
+    return subprocess.run([FMCTL, "--complete-line", " ".join(["fmctl", *words, ""])], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout.split()
 
 
 def manual_tags():
