@@ -618,10 +618,11 @@ bool ar_compare_go(struct writer *w, const struct tables *tables)
 {
 	uint32_t left = LIDS_A_CALL / (w->lids->top + 1u) + 1;
 
-	for (; left && w->row < w->topo->nswitches; left--)
-		compare_row(w, tables, w->row++, w->compared);
-	if (w->row < w->topo->nswitches)
+	if (w->row < w->topo->nswitches) {
+		for (; left && w->row < w->topo->nswitches; left--)
+			compare_row(w, tables, w->row++, w->compared);
 		return true;
+	}
 	if (w->base.groups && w->next)
 		find_apart(w, w->compared);
 	ar_set_changes(&w->changes, w->compared, w->lids->top);

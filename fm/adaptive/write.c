@@ -130,12 +130,17 @@ static void make_groups(struct writer *w, const struct fabric_view *view)
 	fabric_policy_fini(&policy);
 }
 
+static enum job_result compare(void *arg)
+{
+	struct writer *w = arg;
+
+	return ar_compare_go(w, fabric_view(w->fabric).tables) ? JOB_MORE : JOB_NEXT;
+}
+
 static enum job_result shrink(void *arg)
 {
 	struct writer *w = arg;
 
-	if (ar_compare_go(w, fabric_view(w->fabric).tables))
-		return JOB_MORE;
 	/* Of one that was not set up here it is not known what its entries name. */
 	AR_EACH (w, node, ar)
 		if (ar->stage >= TURNING && ar->ngroups && ar->row != TOPO_NONE && !node->gone &&
@@ -148,7 +153,9 @@ static enum job_result shrink(void *arg)
 	return JOB_END;
 }
 
-static const struct job_step shrink_steps[] = { { "adaptive-shrink", shrink }, { NULL, NULL } };
+static const struct job_step shrink_steps[] = { { "adaptive-compare", compare },
+						{ "adaptive-shrink", shrink },
+						{ NULL, NULL } };
 
 static void publish(struct writer *w)
 {
