@@ -108,6 +108,14 @@ static inline struct ar_switch *ar_of(const struct inv_node *node)
 	INVENTORY_EACH ((w)->services.inventory, node)                                             \
 		for (struct ar_switch *ar = ar_of(node); ar; ar = NULL)
 
+/* The same of those that are in the published snapshot, which are fewer nodes to look at. */
+#define AR_EACH_ROW(w, node, ar)                                                                   \
+	for (uint32_t node##_row = 0; node##_row < (w)->topo->nswitches; node##_row++)             \
+		for (struct inv_node *node = inventory_find((w)->services.inventory,               \
+							    (w)->topo->nodes[node##_row].guid);    \
+		     node; node = NULL)                                                            \
+			for (struct ar_switch *ar = ar_of(node); ar; ar = NULL)
+
 /* ---- entries.c ------------------------------------------------------------------------------- */
 
 /* What program asks (program.h); arg is the writer. */

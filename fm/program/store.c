@@ -187,9 +187,9 @@ void program_know_entries(struct program *p, struct store_switch *sw, uint32_t f
 {
 	uint8_t ports[TABLES_BLOCK];
 
-	for (uint32_t block = first; block < end && program_by_entries(p, sw); block++)
+	for (uint32_t block = first; block < end; block++)
 		if (!store_has(&sw->known, block) && !store_has(&sw->busy, block) &&
-		    !store_has(&sw->cached, block) &&
+		    !store_has(&sw->cached, block) && program_by_entries(p, sw) &&
 		    p->entries->ports(p->entries->arg, sw->node, block, ports)) {
 			store_past_end(sw, block);
 			store_sent(sw, block, ports);
