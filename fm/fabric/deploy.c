@@ -183,8 +183,10 @@ void fabric_deploy_adopt(struct fabric *f)
 
 static void program(struct fabric *f)
 {
-	if (!fabric_observes(f))
-		program_apply(f->program, f->now.topo, &f->now.tables, programmed, f);
+	if (fabric_observes(f))
+		return;
+	program_use_spanning(f->program, f->now.spanning);
+	program_apply(f->program, f->now.topo, &f->now.tables, programmed, f);
 }
 
 void fabric_hold_program(struct fabric *f)

@@ -917,7 +917,7 @@ void program_free(struct program *p)
 
 void program_use_proofs(struct program *p, const struct check_base *proofs)
 {
-	p->proofs = proofs;
+	p->proof.base = proofs;
 }
 
 void program_use_entries(struct program *p, const struct program_entries *entries)
@@ -974,9 +974,9 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 
 	p->topo = topo_ref(t);
 	p->wanted = wanted;
-	if (p->proofs)
-		p->proof =
-			(struct order_proof){ p->proofs, check_proof_serial(p->proofs), p->proven };
+	if (p->proof.base)
+		p->proof.serial = check_proof_serial(p->proof.base);
+	p->proof.older = p->proof.base && p->proven;
 	p->proven = false;
 
 	/* From the older tables' memory to the newer's, while both are there. */

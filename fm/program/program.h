@@ -92,6 +92,8 @@ void program_entries_go(struct program *p);
 
 /* From now on each apply's tables are those proven last by `proofs`, which outlives p. */
 void program_use_proofs(struct program *p, const struct check_base *proofs);
+/* route_spanning() of the next apply's tables; borrowed as long as these are. */
+void program_use_spanning(struct program *p, const bool *spanning);
 
 /*
  * The callback comes when all is written that is not as wanted. Where result->unread is not 0, it

@@ -213,7 +213,6 @@ struct program {
 	struct store store;
 	struct program_cached cached;
 	uint8_t life_time;
-	const struct check_base *proofs;       /* or NULL */
 	const struct program_entries *entries; /* or NULL */
 	bool busy;
 	/* the apply that runs */

@@ -47,11 +47,18 @@ bool acyclic_cordons_overridden(const struct acyclic *a);
  */
 const bool *acyclic_spanning(const struct acyclic *a);
 
+struct acyclic_beside {	   /* a spanning tree beside tables */
+	const bool *first; /* by port: links that are tried first; NULL = none */
+	bool to_hosts;	/* the root is the first switch with hosts, turns to others don't count */
+	uint32_t spare; /* with `to_hosts`: to so many hosts it need not lead */
+	uint8_t *up; /* by switch: the port towards the root, which is the first switch; 0 = it */
+	bool *apart; /* by switch: set where there are hosts to which it does not lead */
+};
+
 /*
- * Finds a spanning tree of links that are up, where possible not cordoned, the turns of which close
- * no cycle with those of the tables: up[] gets by switch the port towards the first switch, 0 =
- * that one. With `to_hosts` it is the first that has hosts, and turns towards others don't count.
- * False: none was found, or the tables have a cycle. It stops in the fiber.
+ * Finds one of links that are up, where possible not cordoned, the turns of which close no cycle
+ * with those of the tables. False: none was found, or the tables have a cycle. It stops in the
+ * fiber.
  */
-bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool to_hosts,
-			 uint8_t *up, struct fiber *fiber);
+bool acyclic_tree_beside(const struct topo *t, const struct tables *tables,
+			 const struct acyclic_beside *tree, struct fiber *fiber);

@@ -96,34 +96,24 @@ void net_read_states(const struct net *n, const struct topo *t, uint8_t *states)
 	}
 }
 
-static void find_part(const struct net *n, const uint8_t *states, enum arc_state least,
-		      uint32_t first, uint32_t *part, uint32_t *queue)
-{
-	uint32_t head = 0, tail = 0;
-
-	part[first] = first;
-	queue[tail++] = first;
-	while (head < tail) {
-		uint32_t sw = queue[head++];
-
-		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
-			if ((states && states[a] < least) || part[n->to[a]] != TOPO_NONE)
-				continue;
-			part[n->to[a]] = first;
-			queue[tail++] = n->to[a];
-		}
-	}
-}
-
 void net_find_parts(const struct net *n, const uint8_t *states, enum arc_state least,
 		    uint32_t *part)
 {
 	uint32_t *queue = mem_array_unset(queue, n->nswitches + 1);
 
 	memset(part, 0xff, n->nswitches * sizeof(*part));
-	for (uint32_t sw = 0; sw < n->nswitches; sw++)
-		if (part[sw] == TOPO_NONE)
-			find_part(n, states, least, sw, part, queue);
+	for (uint32_t first = 0; first < n->nswitches; first++) {
+		uint32_t head = 0, tail = part[first] == TOPO_NONE;
+
+		part[first] = tail ? first : part[first];
+		queue[0] = first;
+		for (; head < tail; head++)
+			for (uint32_t a = n->first[queue[head]]; a < n->first[queue[head] + 1]; a++)
+				if (!(states && states[a] < least) && part[n->to[a]] == TOPO_NONE) {
+					part[n->to[a]] = first;
+					queue[tail++] = n->to[a];
+				}
+	}
 	free(queue);
 }
 
@@ -131,6 +121,7 @@ struct work {
 	const struct net *net;
 	struct turns *turns;
 	const uint8_t *states; /* by arc: those of a tree are open; NULL = all are */
+	const bool *hint;      /* by arc: those that fit_tree() tries first; NULL = none */
 	bool *tree;
 	uint32_t *dist, *queue; /* by switch: TOPO_NONE between walks */
 };
@@ -170,12 +161,11 @@ static uint32_t walk(struct work *w, uint32_t root)
 		uint32_t sw = w->queue[head++];
 
 		for (uint32_t a = n->first[sw]; a < n->first[sw + 1]; a++) {
-			uint32_t to = n->to[a];
-
-			if (w->dist[to] != TOPO_NONE || !(!w->states || w->states[a] == ARC_OPEN))
+			if (w->dist[n->to[a]] != TOPO_NONE ||
+			    (w->states && w->states[a] != ARC_OPEN))
 				continue;
-			w->dist[to] = w->dist[sw] + 1;
-			w->queue[tail++] = to;
+			w->dist[n->to[a]] = w->dist[sw] + 1;
+			w->queue[tail++] = n->to[a];
 		}
 	}
 	return tail;
@@ -289,12 +279,9 @@ static void order_arcs(struct work *w, struct height *heights)
 
 /* ---- Beginning with a tree ------------------------------------------------------------------- */
 
-static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
+static void grow_trees(struct work *w, enum beginning how, uint64_t *seed)
 {
-	const struct net *n = w->net;
-	struct height *heights = mem_array_unset(heights, n->nswitches + 1);
-
-	for (uint32_t sw = 0; sw < n->nswitches; sw++) {
+	for (uint32_t sw = 0; sw < w->net->nswitches; sw++) {
 		if (w->dist[sw] != TOPO_NONE)
 			continue;
 
@@ -309,20 +296,6 @@ static void begin_with_tree(struct work *w, enum beginning how, uint64_t *seed)
 		}
 		how == TREE_LINE ? grow_line(w, root) : grow_tree(w, root);
 	}
-	for (uint32_t sw = 0; sw < n->nswitches; sw++)
-		heights[sw] = (struct height){ UINT32_MAX - w->dist[sw], sw };
-	order_arcs(w, heights);
-	/* Allows all turns up and down the tree at once, where there are too many to test each. */
-	if (net_has_many_turns(n)) {
-		turns_allow_order(w->turns);
-	} else {
-		for (uint32_t a = 0; a < n->narcs; a++)
-			for (uint32_t b = n->first[n->to[a]];
-			     w->tree[a] && b < n->first[n->to[a] + 1]; b++)
-				if (w->tree[b])
-					turns_allow(w->turns, a, b);
-	}
-	free(heights);
 }
 
 /* ---- Beginning with the tiers ---------------------------------------------------------------- */
@@ -356,36 +329,40 @@ static bool tree_leads_to(struct work *w, uint32_t sw)
 
 /*
  * A tree that the turns of the tiers allow, from a root; each `turn` tries switches and their arcs
- * in another order. It leads from all switches, and to all or (`to_hosts`) where there are hosts.
- * Returns how many switches are in it.
+ * in another order. It leads from all switches, and to all or (`to_hosts`) where there are hosts,
+ * but for so many of these as `spare` says. Returns how many switches are in it.
  */
-static uint32_t fit_tree(struct work *w, uint32_t root, uint32_t turn, bool to_hosts)
+static uint32_t fit_tree(struct work *w, uint32_t root, uint32_t turn, bool to_hosts,
+			 uint32_t spare)
 {
 	const struct net *n = w->net;
-	uint32_t tail = 0;
+	uint32_t tail = 0, head = 0;
 
 	w->dist[root] = 0;
 	w->queue[tail++] = root;
-	for (uint32_t head = 0; head < tail; head++) {
-		uint32_t pick = head + turn * (head + 7) % (tail - head), sw = w->queue[pick];
-		uint32_t degree = net_degree(n, sw);
+	for (unsigned pass = !w->hint; pass < 2u + (spare > 0); head = 0, pass++)
+		for (; head < tail; head++) {
+			uint32_t pick = head + turn * (head + 7) % (tail - head);
+			uint32_t sw = w->queue[pick], degree = net_degree(n, sw);
 
-		w->queue[pick] = w->queue[head];
-		w->queue[head] = sw;
-		for (uint32_t i = 0; i < degree; i++) {
-			uint32_t a = n->first[sw] + (i + turn * (sw + 1)) % degree;
-			bool both = !to_hosts || n->hosts[n->to[a]];
+			w->queue[pick] = w->queue[head];
+			w->queue[head] = sw;
+			for (uint32_t i = 0; i < degree; i++) {
+				uint32_t a = n->first[sw] + (i + turn * (sw + 1)) % degree;
+				uint32_t hosts = n->hosts[n->to[a]];
+				bool both = !to_hosts || (hosts && (pass < 2 || hosts > spare));
 
-			if (w->dist[n->to[a]] != TOPO_NONE ||
-			    !(!w->states || w->states[a] == ARC_OPEN) ||
-			    (both && !tree_leads_to(w, sw)) || !goes_with_tree(w, a, both))
-				continue;
-			w->tree[a] = both;
-			w->tree[w->net->back[a]] = true;
-			w->dist[n->to[a]] = w->dist[sw] + 1;
-			w->queue[tail++] = n->to[a];
+				if (w->dist[n->to[a]] != TOPO_NONE || (!pass && !w->hint[a]) ||
+				    (w->states && w->states[a] != ARC_OPEN) ||
+				    (both && !tree_leads_to(w, sw)) || !goes_with_tree(w, a, both))
+					continue;
+				w->tree[a] = both;
+				w->tree[w->net->back[a]] = true;
+				w->dist[n->to[a]] = w->dist[sw] + 1;
+				w->queue[tail++] = n->to[a];
+				spare -= both ? 0 : hosts;
+			}
 		}
-	}
 	return tail;
 }
 
@@ -400,11 +377,10 @@ bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree)
 		if (w.dist[sw] != TOPO_NONE)
 			continue;
 
-		uint32_t root = find_middle(&w, sw);
-		uint32_t count = walk(&w, root);
+		uint32_t root = find_middle(&w, sw), count = walk(&w, root);
 
 		forget_walk(&w, count);
-		whole = fit_tree(&w, root, 0, false) == count;
+		whole = fit_tree(&w, root, 0, false, 0) == count;
 	}
 	work_fini(&w);
 	return whole;
@@ -412,23 +388,29 @@ bool turns_fit_tree(struct turns *turns, const uint8_t *states, bool *tree)
 
 void turns_begin(struct turns *turns, enum beginning how, uint64_t *seed, bool *tree)
 {
+	const struct net *n = turns->net;
+	struct height *heights = mem_array_unset(heights, n->nswitches + 1);
 	struct work w;
 
 	work_init(&w, turns, tree);
-	if (how == BY_TIERS) {
-		const struct net *n = w.net;
-		struct height *heights = mem_array_unset(heights, n->nswitches + 1);
-
-		for (uint32_t sw = 0; sw < n->nswitches; sw++)
-			heights[sw] = (struct height){
-				(uint32_t)n->level[sw] << 16 | (UINT16_MAX - n->hosts[sw]), sw
-			};
-		order_arcs(&w, heights);
-		turns_allow_order(w.turns);
-		free(heights);
-	} else {
-		begin_with_tree(&w, how, seed);
-	}
+	if (how != BY_TIERS)
+		grow_trees(&w, how, seed);
+	for (uint32_t sw = 0; sw < n->nswitches; sw++)
+		heights[sw] = (struct height){ how == BY_TIERS ? (uint32_t)n->level[sw] << 16 |
+									 (UINT16_MAX - n->hosts[sw])
+							       : UINT32_MAX - w.dist[sw],
+					       sw };
+	order_arcs(&w, heights);
+	/* Allows all turns up and down the tree at once, where there are too many to test each. */
+	if (how == BY_TIERS || net_has_many_turns(n))
+		turns_allow_order(turns);
+	else
+		for (uint32_t a = 0; a < n->narcs; a++)
+			for (uint32_t b = n->first[n->to[a]]; tree[a] && b < n->first[n->to[a] + 1];
+			     b++)
+				if (tree[b])
+					turns_allow(turns, a, b);
+	free(heights);
 	work_fini(&w);
 }
 
@@ -485,11 +467,11 @@ static bool allow_turns_of(struct turns *turns, const struct topo *t, const stru
 	return safe;
 }
 
-bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool to_hosts,
-			 uint8_t *up, struct fiber *fiber)
+bool acyclic_tree_beside(const struct topo *t, const struct tables *tables,
+			 const struct acyclic_beside *beside, struct fiber *fiber)
 {
 	uint32_t *queue, count = 1, first = 0;
-	bool *tree, safe, found = false;
+	bool *tree, *hint, safe, found = false;
 	struct turns turns, with_tree;
 	struct net n;
 
@@ -497,6 +479,10 @@ bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool
 	turns_init(&turns, &n);
 	queue = arena_array(n.arena, queue, t->nswitches + 1u);
 	tree = arena_array(n.arena, tree, n.narcs + 1u);
+	hint = arena_array(n.arena, hint, n.narcs + 1u);
+	for (uint32_t arc = 0; beside->first && arc < n.narcs; arc++)
+		hint[arc] = any_of(i, n.first_link[arc], n.first_link[arc + 1],
+				   beside->first[t->nodes[n.from[arc]].port0 + n.links[i]]);
 
 	uint8_t *states = arena_array(n.arena, states, n.narcs + 1u);
 
@@ -515,21 +501,23 @@ bool acyclic_tree_beside(const struct topo *t, const struct tables *tables, bool
 		with_tree.work = turns.work;
 		work_init(&w, &with_tree, tree);
 		w.states = states;
-		found = fit_tree(&w, root % n.nswitches, root / n.nswitches, to_hosts) ==
-			n.nswitches;
+		w.hint = i % 2 || !beside->first ? NULL : hint;
+		found = fit_tree(&w, root % n.nswitches, root / n.nswitches, beside->to_hosts,
+				 beside->spare) == n.nswitches;
 		turns.work = with_tree.work;
 		fiber_spend(fiber, n.nturns * TURN_NS);
 		work_fini(&w);
 		turns_fini(&with_tree);
 	}
-	memset(up, 0, t->nswitches);
-	while (to_hosts && first + 1 < n.nswitches && !n.hosts[first])
+	memset(beside->up, 0, t->nswitches);
+	while (beside->to_hosts && first + 1 < n.nswitches && !n.hosts[first])
 		first++;
 	queue[0] = first;
 	for (uint32_t head = 0; found && head < count; head++)
 		for (uint32_t a = n.first[queue[head]]; a < n.first[queue[head] + 1]; a++)
-			if (tree[n.back[a]] && n.to[a] != first && !up[n.to[a]]) {
-				up[n.to[a]] = port_of(&n, t, n.back[a]);
+			if (tree[n.back[a]] && n.to[a] != first && !beside->up[n.to[a]]) {
+				beside->up[n.to[a]] = port_of(&n, t, n.back[a]);
+				beside->apart[n.to[a]] |= !tree[a] && n.hosts[n.to[a]];
 				queue[count++] = n.to[a];
 			}
 	turns_fini(&turns);

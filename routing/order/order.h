@@ -68,6 +68,7 @@ struct order_proof {		       /* the proof of `newer`: the order is found much so
 	const struct check_base *base; /* borrowed until the end; NULL = none */
 	uint64_t serial;
 	bool older; /* the older tables were proven as well: they keep the second promise */
+	const bool *spanning; /* of `newer`, by port: route_spanning(); borrowed until the end */
 };
 /*
  * Finds the order for tables that were proven, in calls of a few milliseconds: begin, go while it

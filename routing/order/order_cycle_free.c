@@ -34,7 +34,8 @@
  *
  * Those of a damaged fat tree often do not, as ways between spines turn at few leaves. Then the
  * trees are for hosts: other LIDs are emptied first and filled last, other switches send to their
- * parents and get nothing from these.
+ * parents and get nothing from these. So it is with a few switches with hosts where a tree can't
+ * lead to them; half as many LIDs go from tree to tree at a time then.
  *
  * Where no tree agrees, 64 LIDs more are emptied, again and again, until what is empty can be
  * filled: once no old entry is left, the new ones are all there are. Tables that are too large for
@@ -53,7 +54,8 @@
 /* Where changes go by trees: a bound of order.h, and tables that are soon written once a tree. */
 #define DARK_SHARE  2
 #define TREES_BYTES (1u << 20)
-#define LEADS_UP_NS 4 /* to look at a switch */
+#define SPARE	    32 /* LIDs of hosts that trees may leave out; then half of 64 go at a time */
+#define LEADS_UP_NS 4  /* to look at a switch */
 
 /*
  * The first rounds are tried; whether the older tables have loops by themselves; then candidates
@@ -83,7 +85,7 @@ struct order_making {
 	uint32_t nnow;
 	struct order_step *done; /* round by round */
 	uint32_t *first, ndone, nrounds, drained, trials_left;
-	uint32_t most;	     /* LIDs of hosts that may be empty at a time */
+	uint32_t most;	     /* LIDs of hosts that may be empty, beside those without tree */
 	struct fiber *fiber; /* of TREES */
 	enum phase phase;
 	uint32_t at;	   /* in todo; COLUMNS: in the trees' blocks, then the new tables' */
@@ -118,10 +120,9 @@ static void hold_older(struct order_making *s)
 		const struct order_unit *u = &s->w.units[i];
 		uint8_t *block = tables_block(&s->mix, u->sw, u->block);
 
+		memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
 		if (u->old)
 			memcpy(block, u->old, TABLES_BLOCK);
-		else
-			memset(block, TABLES_NO_ROUTE, TABLES_BLOCK);
 	}
 }
 
@@ -290,11 +291,10 @@ static bool leads_up(const struct topo *t, const uint8_t *old, const uint8_t *ne
 
 static uint8_t *add_tree(struct order_making *s)
 {
-	struct order *o = &s->out;
 	uint32_t n = s->w.t->nswitches;
 
-	o->trees = mem_array_resize(o->trees, ++o->ntrees * n);
-	return o->trees + (o->ntrees - 1) * n;
+	s->out.trees = mem_array_resize(s->out.trees, ++s->out.ntrees * n);
+	return s->out.trees + (s->out.ntrees - 1) * n;
 }
 
 /* From the last of the trees on to another, as far as each step goes. */
@@ -369,13 +369,19 @@ static void find_homes(struct order_making *s)
 		}
 }
 
-/* Trees from the older tables to the newer ones, of all LIDs or of hosts' alone, if there are. */
+/*
+ * Trees from the older tables to the newer ones, of all LIDs or of hosts' alone, if there are. LIDs
+ * of hosts that one of them does not lead to are taken from `s->others`.
+ */
 static bool find_trees(struct order_making *s, bool to_hosts)
 {
 	const struct topo *t = s->w.t;
 	uint8_t *last = mem_array(last, t->nswitches + 1u);
+	bool *apart = mem_array(apart, t->nswitches + 1u), found;
+	struct acyclic_beside tree = { s->beyond.proof.spanning, to_hosts, to_hosts ? SPARE : 0,
+				       last, apart };
 	struct tables newer = { 0 };
-	bool found;
+	uint32_t spared = 0;
 
 	hold_older(s);
 	tables_copy(&newer, s->w.newer);
@@ -384,16 +390,26 @@ static bool find_trees(struct order_making *s, bool to_hosts)
 			if (!(s->others[lid / TABLES_BLOCK] >> lid % TABLES_BLOCK & 1))
 				tables_row(&newer, sw)[lid] = tables_row(&s->mix, sw)[lid] =
 					TABLES_NO_ROUTE;
-	found = acyclic_tree_beside(t, &s->mix, to_hosts, add_tree(s), s->fiber) &&
-		acyclic_tree_beside(t, &newer, to_hosts, last, s->fiber);
-	if (found)
+	found = acyclic_tree_beside(t, &newer, &tree, s->fiber);
+	tree.up = add_tree(s);
+	found = found && acyclic_tree_beside(t, &s->mix, &tree, s->fiber);
+	for (uint32_t lid = 1; found && lid <= newer.top; lid++) {
+		uint64_t *hosts = &s->others[lid / TABLES_BLOCK], bit = 1ull << lid % TABLES_BLOCK;
+		uint32_t home = s->out.home[lid];
+		bool left_out = home != TOPO_NONE && apart[home] && (*hosts & bit);
+
+		*hosts &= left_out ? ~bit : UINT64_MAX;
+		spared += left_out;
+	}
+	s->out.ntrees = found && spared <= SPARE;
+	s->most = TABLES_BLOCK - (s->out.ntrees && spared ? SPARE : 0);
+	if (s->out.ntrees)
 		add_trees_to(s, last);
-	else
-		s->out.ntrees = 0;
 	hold_older(s);
 	tables_fini(&newer);
 	free(last);
-	return found;
+	free(apart);
+	return s->out.ntrees;
 }
 
 /* The change goes by trees from its beginning, if some agree with both tables. */
@@ -421,10 +437,12 @@ static void columns_begin(void *arg)
  */
 static bool next_column(struct order_making *s)
 {
-	uint32_t stage = s->at / s->w.nblocks, block = s->at++ % s->w.nblocks;
-	uint32_t ntrees = s->out.ntrees;
+	uint32_t parts = TABLES_BLOCK / s->most, part = s->at % parts;
+	uint32_t block = s->at / parts % s->w.nblocks;
+	uint32_t stage = s->at++ / parts / s->w.nblocks, ntrees = s->out.ntrees;
 	uint8_t content[TABLES_BLOCK];
 	uint64_t lids = 0, in_trees = s->others[block];
+	uint64_t in_part = parts == 1 ? UINT64_MAX : (uint64_t)UINT32_MAX << 32 * part;
 
 	if (stage > ntrees + 2)
 		return false;
@@ -442,7 +460,8 @@ static bool next_column(struct order_making *s)
 						     .hosts = true };
 			order_content(&s->out, s->w.t, s->w.newer, step, content);
 			step->mask = stage ? ~bits_same(held, content) : ~in_trees;
-			step->mask &= stage > ntrees + 1 || !stage ? UINT64_MAX : in_trees;
+			step->mask &=
+				in_part & (stage > ntrees + 1 || !stage ? UINT64_MAX : in_trees);
 			step->mask &= drain ? ~byteset_equal(held, TABLES_NO_ROUTE) : step->mask;
 			s->nnow += step->mask != 0;
 			lids |= drain ? step->mask : 0;
@@ -471,15 +490,12 @@ static bool round_begin(struct order_making *s)
 {
 	if (!s->ntodo)
 		return false;
-	if (!s->trials_left) { /* nothing is to be asked any more */
-		collect_begin(s, ENTRIES);
-		return true;
-	}
 	/* By block: LIDs of which entries are left that others must wait for. */
 	mem_zero(s->others, s->w.nblocks);
 	for (uint32_t i = 0; i < s->ntodo; i++)
 		s->others[s->todo[i].block] |= s->todo[i].mask & ~s->todo[i].last;
-	collect_begin(s, WHOLE);
+	/* Without trials nothing is to be asked any more. */
+	collect_begin(s, s->trials_left ? WHOLE : ENTRIES);
 	return true;
 }
 

@@ -58,31 +58,15 @@ static inline struct order_unit *order_unit_of(const struct order_work *w, uint3
 
 /* ---- Blocks of entries as 64-bit masks, one bit each ----------------------------------------- */
 
-#if defined(__SSE2__)
-
 /* A mask of the entries in which two blocks are the same. */
 static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
 {
-	const __m128i *x = (const __m128i *)a, *y = (const __m128i *)b;
-	uint64_t mask = 0;
-
-	for (unsigned i = 0; i < TABLES_BLOCK / 16; i++)
-		mask |= (uint64_t)_mm_movemask_epi8(
-				_mm_cmpeq_epi8(_mm_loadu_si128(x + i), _mm_loadu_si128(y + i)))
-			<< 16 * i;
-	return mask;
-}
-#else
-
-static inline uint64_t bits_same(const uint8_t *a, const uint8_t *b)
-{
-	uint64_t mask = 0;
+	uint8_t differ[TABLES_BLOCK];
 
 	for (unsigned i = 0; i < TABLES_BLOCK; i++)
-		mask |= (uint64_t)(a[i] == b[i]) << i;
-	return mask;
+		differ[i] = a[i] ^ b[i];
+	return byteset_equal(differ, 0);
 }
-#endif
 
 /*
  * ---- Credit loops (order_turns.c) --------------------------------------------------------------

@@ -503,17 +503,15 @@ static bool ask_proof(struct order_trial *l)
 		return true;
 	/* Of a part: what its tables have of them, beside what its entries bring. */
 	for (uint32_t i = 0; s->direction == ORDER_TO && i < l->beyond->count; i++) {
-		struct order_turn turn = { .from = l->beyond->turns[i].from,
-					   .out = l->beyond->turns[i].out };
+		const struct order_turn *turn = &l->beyond->turns[i];
 
-		if (has_witness(s->w, &turn, 0, AT_ONCE) && set_add(s, turn_key(&turn)))
-			turn_keep(s, &turn);
+		if (has_witness(s->w, turn, 0, AT_ONCE) && set_add(s, turn_key(turn)))
+			turn_keep(s, turn);
 	}
-	return !any_of(i, 0, s->nfresh,
-		       !cdg_agrees(s->proven, s->proven->channel[s->fresh[i].from],
-				   s->fresh[i].out))
-		       ? end_trial(l, true)
-		       : go_to(l, ask_used);
+	return any_of(i, 0, s->nfresh,
+		      !cdg_agrees(s->proven, s->proven->channel[s->fresh[i].from], s->fresh[i].out))
+		       ? go_to(l, ask_used)
+		       : end_trial(l, true);
 }
 
 struct order_trial *order_trial_begin(struct order_work *w, enum order_direction direction,

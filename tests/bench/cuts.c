@@ -110,7 +110,7 @@ static void change(const struct topo *t, struct sample *s)
 
 	struct order_making *making =
 		order_begin(t, &next, blocks, count,
-			    &(struct order_proof){ base, check_proof_serial(base), true });
+			    &(struct order_proof){ base, check_proof_serial(base), true, NULL });
 
 	for (more = true; more;) {
 		more = order_go(making);

@@ -485,7 +485,8 @@ static void search_tree(void *arg)
 {
 	struct search *s = arg;
 
-	s->found = acyclic_tree_beside(s->t, s->tables, false, s->up, s->fiber);
+	s->found = acyclic_tree_beside(s->t, s->tables, &(struct acyclic_beside){ .up = s->up },
+				       s->fiber);
 }
 
 /* 128 tries, none of which finds one: many steps, or two where it hurries. */
