@@ -206,6 +206,18 @@ void alerts_reviewed(struct alerts *a, const char *what)
 			link = &(*link)->next;
 }
 
+void alert_more(struct alerts *a, const char *what, unsigned count, const char *more)
+{
+	if (count > ALERTS_NAMED)
+		alert_raise(a, what, NULL, "%u more %s", count - ALERTS_NAMED, more);
+}
+
+void alerts_end(struct alerts *a, const char *what)
+{
+	alerts_review(a, what);
+	alerts_reviewed(a, what);
+}
+
 /* ---- Parts that do not work as configured ---------------------------------------------------- */
 
 void trouble_set(struct alerts *a, const char *name, const char *error)

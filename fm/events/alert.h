@@ -39,6 +39,11 @@ const char *alert_text(const struct alerts *alerts, const char *what,
  */
 void alerts_review(struct alerts *alerts, const char *what);
 void alerts_reviewed(struct alerts *alerts, const char *what);
+/* Of `count` the first ALERTS_NAMED were raised: one alert has how many more there are, if any. */
+#define ALERTS_NAMED 20
+void alert_more(struct alerts *alerts, const char *what, unsigned count, const char *more);
+/* Ends all of that kind. */
+void alerts_end(struct alerts *alerts, const char *what);
 
 /*
  * An alert of kind "trouble" is about a part that does not work as configured: `name` and the

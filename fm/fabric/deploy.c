@@ -24,7 +24,6 @@
 
 /* Ports wait for tables no longer than that: it may be much, or its switch silent. */
 #define BEHIND_TABLES_US 20000
-#define NAMED		 20
 
 struct deploy {
 	loop_fn *ended;
@@ -53,14 +52,12 @@ static void name_ports(struct fabric *f)
 				struct event_subject subject = inventory_subject(n, p);
 
 				subject.name = name.text;
-				if ((!p || port->state == TOPO_ACTIVE) && named++ < NAMED)
+				if ((!p || port->state == TOPO_ACTIVE) && named++ < ALERTS_NAMED)
 					alert_raise(f->alerts, "port-refuses", &subject, "%s: %s",
 						    name.text,
 						    setback_of(port_setup(n, p))->refusal);
 			}
-	if (named > NAMED)
-		alert_raise(f->alerts, "port-refuses", NULL, "%u more ports reject their settings",
-			    named - NAMED);
+	alert_more(f->alerts, "port-refuses", named, "ports reject their settings");
 	alerts_reviewed(f->alerts, "port-refuses");
 }
 
@@ -255,8 +252,7 @@ void fabric_deploy_init(struct fabric *f, loop_fn *ended)
 
 void fabric_deploy_fini(struct fabric *f)
 {
-	alerts_review(f->alerts, "port-refuses");
-	alerts_reviewed(f->alerts, "port-refuses");
+	alerts_end(f->alerts, "port-refuses");
 	loop_timer_free(f->deploy->retry);
 	free(f->deploy);
 }

@@ -11,8 +11,6 @@
 #include "topology/base/text.h"
 #include "topology/files/dump.h"
 
-#define NAMED 20 /* by an alert each, and in the status */
-
 /* ---- Devices that do not answer -------------------------------------------------------------- */
 
 #define ASK_AGAIN_US 60000000
@@ -280,7 +278,7 @@ static void add_known(struct hidden *x, const struct silent_device *d, struct si
 		if (why)
 			add_hidden(x, own->peer, own->peer_port, p == first, why);
 	}
-	if (first && why && x->probable <= NAMED) {
+	if (first && why && x->probable <= ALERTS_NAMED) {
 		struct event_subject subject =
 			inventory_subject(node, inv_is_switch(node) ? -1 : (int)first);
 
@@ -431,11 +429,9 @@ static void hidden_review(struct hidden *x, bool master)
 		ask(d);
 		add_known(x, d, all);
 	}
-	if (x->probable > NAMED)
-		alert_raise(alerts, "m-key-probable", NULL,
-			    "%u more devices answer no SMP and probably hold an M_Key that this "
-			    "manager does not know",
-			    x->probable - NAMED);
+	alert_more(alerts, "m-key-probable", x->probable,
+		   "devices answer no SMP and probably hold an M_Key that this "
+		   "manager does not know");
 	alerts_reviewed(alerts, "m-key-probable");
 	for (unsigned i = 0; i < u.count; i++)
 		if (!u.ports[i].device)
@@ -508,17 +504,15 @@ static unsigned foreign_review(const struct fabric_services *services)
 		bool isolated = any_of(p, 1, node->nports + 1u, inv_port_is(node, p, INV_ISOLATED));
 
 		subject.name = name.text;
-		if (count++ < NAMED)
+		if (count++ < ALERTS_NAMED)
 			alert_raise(services->alerts, "port-m-key", &subject,
 				    "%s: holds an M_Key that this manager does not know: it is %s, "
 				    "and nothing is written to it",
 				    name.text,
 				    isolated ? "isolated from routing" : "used as it is");
 	}
-	if (count > NAMED)
-		alert_raise(services->alerts, "port-m-key", NULL,
-			    "%u more ports hold an M_Key that this manager does not know",
-			    count - NAMED);
+	alert_more(services->alerts, "port-m-key", count,
+		   "ports hold an M_Key that this manager does not know");
 	alerts_reviewed(services->alerts, "port-m-key");
 	return count;
 }
@@ -862,7 +856,7 @@ static void status(const void *room, json_t *doc)
 
 	if (k->foreign)
 		EACH_FOREIGN (k->services.inventory, node, p)
-			if (json_array_size(foreign) < NAMED)
+			if (json_array_size(foreign) < ALERTS_NAMED)
 				json_add(foreign, "s", inventory_name(node, shown(node, p)).text);
 	json_object_set_new(
 		doc, "m_keys",
@@ -902,8 +896,7 @@ static void fini(void *room)
 	hidden_review(&k->hidden, false);
 	free(k->hidden.ports);
 	loop_timer_free(k->hidden.again);
-	alerts_review(k->services.alerts, "port-m-key"); /* ends all alerts */
-	alerts_reviewed(k->services.alerts, "port-m-key");
+	alerts_end(k->services.alerts, "port-m-key");
 	free(k);
 }
 

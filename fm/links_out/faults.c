@@ -65,8 +65,6 @@ static mad_token send_smp(const struct out *it, struct mad_request *request, mad
 
 /* ---- Names, alerts, the status --------------------------------------------------------------- */
 
-#define NAMED 20 /* by an alert each */
-
 static struct inv_link_name name_of(const struct out *it)
 {
 	const struct inv_node *node = out_node(it);
@@ -110,7 +108,7 @@ static void raise_alerts(struct links_out *table)
 	OUT_ROWS (table, it) {
 		if (it->rule->group != OUT_FAULT || is_named_elsewhere(it))
 			continue;
-		if (it->state == OUT_IN_FORCE && in_force++ < NAMED) {
+		if (it->state == OUT_IN_FORCE && in_force++ < ALERTS_NAMED) {
 			const struct inv_node *node = out_node(it);
 			bool transit = node && (!it->port || out_is_transit(node, it->port));
 			struct inv_link_name name = name_of(it);
@@ -123,9 +121,7 @@ static void raise_alerts(struct links_out *table)
 		} else if (it->state == OUT_WAIVED && !refused++)
 			first = it;
 	}
-	if (in_force > NAMED)
-		alert_raise(alerts, "isolated", NULL, "%u more links and switches are isolated",
-			    in_force - NAMED);
+	alert_more(alerts, "isolated", in_force, "links and switches are isolated");
 	alerts_reviewed(alerts, "isolated");
 	alert_set(alerts, refused, "refusing", NULL,
 		  "%u %s (first: %s, %s): this is too much of a tier, or a leaf's last "

@@ -437,8 +437,7 @@ static const struct state_kind owners_kind = { .name = "peer_keys",
 void mirror_read_owners(struct mirror *m)
 {
 	state_read(m->services.state, &owners_kind, m);
-	alerts_review(m->services.alerts, "peer-key"); /* it may try again */
-	alerts_reviewed(m->services.alerts, "peer-key");
+	alerts_end(m->services.alerts, "peer-key"); /* it may try again */
 }
 
 /* Whether who has that proof may not have one port GUID more. */

@@ -51,7 +51,6 @@ struct verification {
  */
 
 #define TRIAL_US 55000000
-#define NAMED	 20
 #define WHAT	 "not-held"
 
 static const char *unheld_by_port(const struct port_setup *port)
@@ -68,7 +67,7 @@ static void name(struct verification *v, const struct inv_node *node, int port, 
 	struct event_subject subject = inventory_subject(node, port);
 
 	subject.name = name.text;
-	if (v->named++ < NAMED)
+	if (v->named++ < ALERTS_NAMED)
 		alert_raise(
 			v->services.alerts, WHAT, &subject,
 			"%s: acknowledges %s, but does not hold the values; retried once a minute",
@@ -92,10 +91,7 @@ static void review(struct verification *v)
 				if (port_setup(n, p)->unheld && (!p || n->ports[p].link_up))
 					name(v, n, p, unheld_by_port(port_setup(n, p)));
 		}
-	if (v->named > NAMED)
-		alert_raise(alerts, WHAT, NULL,
-			    "%u more nodes or ports do not hold what they acknowledge",
-			    v->named - NAMED);
+	alert_more(alerts, WHAT, v->named, "nodes or ports do not hold what they acknowledge");
 	alerts_reviewed(alerts, WHAT);
 }
 
@@ -155,7 +151,7 @@ static void raise_flaws(struct verification *v)
 		struct inv_name name = inventory_name(n, sweep_node(n)->flaw_port);
 		struct event_subject subject = inventory_subject(n, sweep_node(n)->flaw_port);
 
-		if (!sweep_node(n)->flaw || n->gone || v->flawed++ >= NAMED)
+		if (!sweep_node(n)->flaw || n->gone || v->flawed++ >= ALERTS_NAMED)
 			continue;
 		subject.name = name.text;
 		alert_raise(alerts, FLAWED, &subject,
@@ -164,9 +160,7 @@ static void raise_flaws(struct verification *v)
 			    name.text, sweep_node(n)->flaw_port < 0 ? "SwitchInfo" : "PortInfo",
 			    sweep_node(n)->flaw);
 	}
-	if (v->flawed > NAMED)
-		alert_raise(alerts, FLAWED, NULL, "%u more nodes answer what is impossible",
-			    v->flawed - NAMED);
+	alert_more(alerts, FLAWED, v->flawed, "nodes answer what is impossible");
 }
 
 /* One alert: of the device that answers with a GUID that another has, or of all that contradict. */
@@ -221,12 +215,10 @@ static void review_refused(struct verification *v)
 				guid_list_add(&refused, inv_contest(inv, n, p)->refused);
 	for (unsigned i = 0; i < refused.count; i++) {
 		v->twice += refused.guids[i] != INV_NONSENSE;
-		if (i < NAMED)
+		if (i < ALERTS_NAMED)
 			raise_refused(v, refused.guids[i]);
 	}
-	if (refused.count > NAMED)
-		alert_raise(alerts, "guid-twice", NULL, "%u more GUIDs are of two devices",
-			    refused.count - NAMED);
+	alert_more(alerts, "guid-twice", refused.count, "GUIDs are of two devices");
 	free(refused.guids);
 	raise_flaws(v);
 	for (unsigned i = 0; i < KINDS; i++)
@@ -384,15 +376,9 @@ static void fini(void *room)
 {
 	struct verification *v = room;
 
-	for (unsigned i = 0; i < KINDS; i++) {
-		alerts_review(v->services.alerts, kinds[i]);
-		alerts_reviewed(v->services.alerts, kinds[i]);
-	}
-
-	/* ends its alerts */
-	alerts_review(v->services.alerts, WHAT);
-	alerts_reviewed(v->services.alerts, WHAT);
-
+	for (unsigned i = 0; i < KINDS; i++)
+		alerts_end(v->services.alerts, kinds[i]);
+	alerts_end(v->services.alerts, WHAT);
 	loop_timer_free(v->timer);
 	free(v);
 }
