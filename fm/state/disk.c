@@ -515,7 +515,14 @@ static void done_cb(void *arg, unsigned events)
 	struct disk *d = arg;
 	uint64_t count;
 
-	if (read(d->done_fd, &count, sizeof(count)) == sizeof(count) && d->busy)
+	/* The count may be of a batch that disk_wait() has reported, and another is written now. */
+	pthread_mutex_lock(&d->lock);
+
+	bool ended =
+		read(d->done_fd, &count, sizeof(count)) == sizeof(count) && d->busy && !d->todo;
+
+	pthread_mutex_unlock(&d->lock);
+	if (ended)
 		report(d);
 }
 

@@ -497,6 +497,27 @@ static void the_thread_writes_in_the_order_of_changes(void **state)
 		  "0x0 1995 0|0x1 1996 0|0x2 1997 0|0x3 1998 0|0x4 1999 0|0x5 1993 0|0x6 1994 0|");
 }
 
+/* A batch that was waited for has ended once; what follows it is still being written. */
+static void what_follows_a_write_that_was_waited_for_is_written_too(void **state)
+{
+	struct world *w = *state;
+	char line[32];
+
+	state_put(w->state, &lids, w, "0x1 1 0");
+	state_sync(w->state, &lids, 10 * SECOND_US);
+	for (unsigned i = 2; i < 20000; i++) {
+		array_printf(line, "0x%x 2 0", i);
+		state_put(w->state, &lids, w, line);
+	}
+	while (!state_is_kept(w->state))
+		run_for(w, 1000);
+	state_put(w->state, &lids, w, "0xffffff 3 0");
+	while (!state_is_kept(w->state))
+		run_for(w, 1000);
+	again(w);
+	assert_string_equal(state_value(w->state, "lids", "0xffffff"), "3 0");
+}
+
 /* ---- Troubles -------------------------------------------------------------------------------- */
 
 static void what_cannot_be_written_is_told_and_written_when_it_can(void **state)
@@ -777,6 +798,9 @@ int main(void)
 		TEST(who_waits_is_called_once_the_disk_has_it),
 		cmocka_unit_test_setup_teardown(the_thread_writes_in_the_order_of_changes,
 						set_up_real, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_follows_a_write_that_was_waited_for_is_written_too, set_up_real,
+			tear_down),
 		TEST(what_cannot_be_written_is_told_and_written_when_it_can),
 		TEST(a_database_that_somebody_deletes_is_written_anew),
 		TEST(a_row_that_is_not_what_was_written_is_told_and_the_others_stay),
