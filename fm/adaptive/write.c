@@ -428,10 +428,15 @@ static enum job_result prove(void *arg)
 	struct writer *w = arg;
 	const struct fabric_view view = fabric_view(w->fabric);
 
-	if (!w->next)
+	if (!w->next) {
 		make_groups(w, &view);
-	if (w->next && !w->proof)
+		if (w->next)
+			return JOB_MORE;
+	}
+	if (w->next && !w->proof) {
 		w->proof = check_groups_begin(w->topo, w->lids, view.tables, w->next, &w->report);
+		return JOB_MORE;
+	}
 	if (w->proof && check_groups_go(w->proof))
 		return JOB_MORE;
 	w->proven = w->proof && check_groups_end(w->proof);
