@@ -345,6 +345,7 @@ static void role(void *room, enum fabric_role now, enum fabric_role_step step)
 	if (step != FABRIC_ROLE_IN_FORCE)
 		return;
 	r->services = fabric_services(r->fabric);
+	sm_set_inventory(r->sm, r->services.inventory);
 	sm_role_changed(r, now);
 }
 

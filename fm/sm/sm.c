@@ -328,6 +328,11 @@ void sm_configure(struct sm *sm, const struct sm_conf *conf)
 	sm->conf = *conf;
 }
 
+void sm_set_inventory(struct sm *sm, const struct inventory *inventory)
+{
+	sm->conf.inventory = inventory;
+}
+
 void sm_set_priority(struct sm *sm, uint8_t priority)
 {
 	sm->conf.priority = priority;

@@ -56,6 +56,8 @@ struct wire_sm_info sm_info(const struct sm *sm); /* as others see us */
  * capmask: our port's.
  */
 void sm_announce(struct sm *sm, uint16_t to_lid, uint16_t own_lid, uint32_t capmask);
+/* Another one, as each change of role has it; borrowed. */
+void sm_set_inventory(struct sm *sm, const struct inventory *inventory);
 void sm_set_priority(struct sm *sm, uint8_t priority); /* as others see it */
 void sm_set_state(struct sm *sm, enum sm_state state);
 enum sm_state sm_state(const struct sm *sm);
