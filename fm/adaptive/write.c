@@ -121,9 +121,9 @@ static void make_groups(struct writer *w, const struct fabric_view *view)
 
 	for (uint32_t row = 0; row < view->topo->nswitches; row++)
 		caps[row] = AR_GROUPS_MAX;
-	AR_EACH_ROW(w, node, ar)
-	if (ar->row != TOPO_NONE && !ar->why)
-		caps[ar->row] = ar->info.group_cap;
+	AR_EACH_ROW (w, node, ar)
+		if (ar->row != TOPO_NONE && !ar->why)
+			caps[ar->row] = ar->info.group_cap;
 	if (strcmp(view->engine, "updn-root") != 0)
 		w->next = ar_groups_make(&w->maker, view->topo, view->lids, &params);
 	free(caps);
@@ -142,10 +142,11 @@ static enum job_result shrink(void *arg)
 	struct writer *w = arg;
 
 	/* Of one that was not set up here it is not known what its entries name. */
-	AR_EACH_ROW(w, node, ar)
-	if (ar->stage >= TURNING && ar->ngroups && ar->row != TOPO_NONE && !node->gone &&
-	    !node->silent && w->next && w->base.groups && (ar->strays || !w->rows[ar->row].alike))
-		ar_write_groups(w, ar);
+	AR_EACH_ROW (w, node, ar)
+		if (ar->stage >= TURNING && ar->ngroups && ar->row != TOPO_NONE && !node->gone &&
+		    !node->silent && w->next && w->base.groups &&
+		    (ar->strays || !w->rows[ar->row].alike))
+			ar_write_groups(w, ar);
 	loop_timer_set(w->patience, PATIENCE_US);
 	batch_wake(w->batch);
 	fabric_request_program(w->fabric, "groups of adaptive routing are known");
