@@ -291,8 +291,3 @@ char *program_next_table(const struct program *p, guid_t *at)
 	}
 	return line;
 }
-
-void program_use_spanning(struct program *p, const bool *spanning)
-{
-	p->proof.spanning = spanning;
-}

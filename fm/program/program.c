@@ -884,15 +884,10 @@ struct program *program_new(struct loop *loop, struct mad *mad, struct inventory
 {
 	struct program *p = mem_new(p);
 
-	p->loop = loop;
-	p->inv = inv;
-	p->life_time = packet_life_time;
+	*p = (struct program){ .loop = loop, .inv = inv, .life_time = packet_life_time };
 	p->batch = batch_new(loop, mad, &program_ops, p);
-
-	/* The members of struct program that the plan uses. */
-	p->patience = loop_timer_new(p->loop, plan_start, p);
-	p->plan = job_new(p->loop, p);
-
+	p->patience = loop_timer_new(loop, plan_start, p);
+	p->plan = job_new(loop, p);
 	cl_qmap_init(&p->store.switches);
 	return p;
 }
@@ -918,6 +913,11 @@ void program_free(struct program *p)
 void program_use_proofs(struct program *p, const struct check_base *proofs)
 {
 	p->proof.base = proofs;
+}
+
+void program_use_spanning(struct program *p, const bool *spanning)
+{
+	p->proof.spanning = spanning;
 }
 
 void program_use_entries(struct program *p, const struct program_entries *entries)
