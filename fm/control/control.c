@@ -276,7 +276,15 @@ static void answer_by_child(struct client *c, const struct command *command, jso
 		     "cannot start a process for the answer: the system's limit is reached");
 }
 
-static void client_free(struct client *c);
+static void client_free(struct client *c)
+{
+	struct client **link = &c->control->clients;
+
+	while (*link != c)
+		link = &(*link)->next;
+	*link = c->next;
+	free(c);
+}
 
 static void operation_done_cb(void *arg, json_t *result, const char *error)
 {
@@ -426,16 +434,6 @@ static void client_request(struct client *c, const char *line, size_t len)
 }
 
 /* ---- Clients ---- */
-
-static void client_free(struct client *c)
-{
-	struct client **link = &c->control->clients;
-
-	while (*link != c)
-		link = &(*link)->next;
-	*link = c->next;
-	free(c);
-}
 
 /* What it asked for continues, and the callback of that ends it. */
 static void client_end(struct client *c)
