@@ -15,7 +15,8 @@
 
 #define TABLES_NO_ROUTE 255
 #define TABLES_BLOCK	64
-#define TABLES_MAX_LID	0xBFFF /* highest unicast LID, IBA 4.1.3 */
+#define TABLES_MAX_LID	0xBFFF				      /* highest unicast LID, IBA 4.1.3 */
+#define TABLES_BLOCKS	((TABLES_MAX_LID + 1) / TABLES_BLOCK) /* of a row, at most */
 
 struct tables {
 	uint32_t nswitches;

@@ -441,11 +441,9 @@ static void find_same(const struct ar_groups *was, uint32_t old, const struct ar
 			      !memcmp(&a[i].ports, &b[i].ports, sizeof(a[i].ports));
 }
 
-#define LID_BLOCKS ((TABLES_MAX_LID + 1) / TABLES_BLOCK)
-
 /* Whether the entries of a row name the groups that they named; else blocks that have others. */
 static bool find_others(const struct writer *w, uint32_t row, const bool same[AR_GROUPS_MAX + 1],
-			bool others[LID_BLOCKS])
+			bool others[TABLES_BLOCKS])
 {
 	uint32_t nd = w->next->ndests;
 	const uint16_t *was = w->base.groups->entry + (size_t)w->rows[row].old * nd;
@@ -472,7 +470,7 @@ static void compare_row(struct writer *w, const struct tables *tables, uint32_t 
 	const uint8_t *now_ports = tables_row(tables, row);
 	const uint8_t *ports =
 		old < w->base.topo->nswitches ? tables_row(&w->base.tables, old) : NULL;
-	bool on = ar && ar->stage >= TURNING, same[AR_GROUPS_MAX + 1], others[LID_BLOCKS];
+	bool on = ar && ar->stage >= TURNING, same[AR_GROUPS_MAX + 1], others[TABLES_BLOCKS];
 	/* Of what it holds the base knows nothing. */
 	bool away = on ? ar->away || !ports : !ports && node && node->sw.lft_top;
 	bool strays = on && (ar->strays || away);

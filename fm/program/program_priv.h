@@ -19,7 +19,7 @@
  * switch's record is its row of the wanted tables, which is borrowed, and the blocks that differ.
  */
 
-#define STORE_BLOCKS ((TABLES_MAX_LID + 1) / TABLES_BLOCK)
+#define STORE_BLOCKS TABLES_BLOCKS
 #define STORE_WORDS  (STORE_BLOCKS / 64)
 
 struct store_set { /* of blocks */
