@@ -37,7 +37,13 @@
 enum phase { IDLE, BLOCKS, OFF, VERIFY };
 enum mode { PRIVATE, ADAPTIVE, MODES };
 /* Each mode is read, and turned off. */
-enum job { JOB_GENERAL, JOB_READ, JOB_BLOCK = JOB_READ + MODES, JOB_OFF };
+enum job {
+	JOB_GENERAL,
+	JOB_READ,
+	JOB_BLOCK = JOB_READ + MODES,
+	JOB_OFF,
+	JOB_FIRMWARE = JOB_OFF + MODES
+};
 
 static const struct {
 	uint16_t attr;
@@ -48,7 +54,8 @@ static const struct {
 
 struct turning { /* a switch that has a mode on */
 	guid_t guid;
-	bool own; /* this manager had turned it on */
+	bool own;			/* this manager had turned it on */
+	char firmware[DEVICE_FIRMWARE]; /* "" = not known */
 	bool has[MODES];
 	uint8_t info[MODES][WIRE_SMP_DATA];
 };
@@ -82,7 +89,7 @@ struct adaptive {
 	unsigned awaited;
 	struct probe *probe; /* NULL = none is under way */
 	struct waiters probers;
-	json_t *packings;      /* by device: rows of probe.h */
+	json_t *packings;      /* by device, then firmware: rows of probe.h */
 	struct writer *writer; /* NULL: adaptive_routing was never on */
 };
 
@@ -173,10 +180,12 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 
 	if (!node || node->gone)
 		return false;
+	r->mad.urgent = true;
+	if (job->kind == JOB_FIRMWARE)
+		return device_ask(&a->services, node, r);
 	r->via.path = node->path;
 	r->via.stamp = a->services.inventory->clock;
 	r->mad.device = node->guid;
-	r->mad.urgent = true;
 	if (job->kind >= JOB_BLOCK) {
 		const struct turning *now = &a->list[a->at];
 		uint32_t row;
@@ -208,10 +217,10 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-static void ask_mode(struct adaptive *a, enum mode mode, const struct inv_node *node)
+static void ask_awaited(struct adaptive *a, enum job job, const struct inv_node *node)
 {
 	a->awaited++;
-	add_to(a->asks, JOB_READ + mode, node, 0);
+	add_to(a->asks, job, node, 0);
 }
 
 static struct inv_node *answered(struct adaptive *a, const struct batch_job *job,
@@ -360,7 +369,7 @@ static void asks_over(void *owner)
 
 		if (!node || it->own || it->has[PRIVATE] || !it->has[ADAPTIVE] ||
 		    !a->services.conf->routing.adaptive ||
-		    !writer_adopt(a->writer, node, it->info[ADAPTIVE]))
+		    !writer_adopt(a->writer, node, it->info[ADAPTIVE], it->firmware))
 			a->list[kept++] = *it;
 		else
 			*mode_of(node) = ADAPTIVE_CAPABLE;
@@ -413,18 +422,24 @@ static void adaptive_asked(void *owner, const struct batch_job *job, const struc
 			(silent ? state_put : state_remove)(a->services.state, &list_kind, a, row);
 		if (data) {
 			if (wire_has_cap(data, WIRE_CAP_PRIVATE_LFT))
-				ask_mode(a, PRIVATE, node);
+				ask_awaited(a, JOB_READ + PRIVATE, node);
 			if (wire_has_cap(data, WIRE_CAP_ADAPTIVE)) {
 				*mode_of(node) = ADAPTIVE_CAPABLE;
-				ask_mode(a, ADAPTIVE, node);
+				ask_awaited(a, JOB_READ + ADAPTIVE, node);
 			}
 		}
+	} else if (node && job->kind == JOB_FIRMWARE) {
+		ARRAY_EACH (it, a->list, a->count)
+			if (it->guid == node->guid)
+				device_firmware(answer, it->firmware);
 	} else if (node) {
 		enum mode mode = job->kind - JOB_READ;
 
 		if (data && modes[mode].on(data)) {
 			*mode_of(node) = ADAPTIVE_ON;
 			take_mode(a, node->guid, mode, data);
+			if (mode == ADAPTIVE && a->writer)
+				ask_awaited(a, JOB_FIRMWARE, node);
 		} else if (data && mode == ADAPTIVE && a->writer) {
 			writer_offer(a->writer, node, data);
 		}
@@ -458,17 +473,29 @@ static void ask(struct adaptive *a, struct inv_node *node)
 
 /* ---- Packings -------------------------------------------------------------------------------- */
 
-/* `DEVICE FIRMWARE ROW`: what a probe found of a kind of device, "-" = of any firmware. */
+static void keep_packing(struct adaptive *a, const char *device, const char *firmware, json_t *row)
+{
+	if (!json_object_get(a->packings, device))
+		json_object_set_new(a->packings, device, json_object());
+	json_object_set(json_object_get(a->packings, device), firmware, row);
+}
+
+/*
+ * `DEVICE FIRMWARE ROW`: what a probe found of a kind of device. "-" for the firmware is of a time
+ * when it was not asked for: no switch has that one.
+ */
 static bool take_packing(void *owner, const char *line)
 {
-	struct adaptive *a = owner;
-	const char *text = strchr(line, '{');
-	json_t *row = json_loads(text ? text : "", 0, NULL);
-	const char *device = json_text(row, "device");
-	bool sound = device && !strncmp(line, device, strlen(device)) && probe_row_is_sound(row);
+	char device[16], firmware[DEVICE_FIRMWARE];
+	int at = 0, words = sscanf(line, "%15s %31s %n", device, firmware, &at);
+	json_t *row = json_loads(line + at, 0, NULL);
+	const char *own = json_text(row, "firmware");
+	bool sound = words == 2 && json_text(row, "device") &&
+		     !strcmp(json_text(row, "device"), device) &&
+		     !strcmp(own ? own : "-", firmware) && probe_row_is_sound(row);
 
 	if (sound)
-		json_object_set(a->packings, device, row);
+		keep_packing(owner, device, firmware, row);
 	json_decref(row);
 	return sound;
 }
@@ -484,13 +511,14 @@ static void probed(void *arg, json_t *rows)
 
 	JSON_EACH (row, rows) {
 		const char *device = json_text(row, "device");
-		json_t *earlier = json_object_get(a->packings, device);
+		const char *firmware = json_text(row, "firmware");
+		json_t *earlier = json_object_get(json_object_get(a->packings, device), firmware);
 
 		if (!strcmp(json_text(row, "result"), "found")) {
 			char *text = json_dumps(row, JSON_COMPACT);
-			json_t *line = json_sprintf("%s - %s", device, text);
+			json_t *line = json_sprintf("%s %s %s", device, firmware, text);
 
-			json_object_set(a->packings, device, (json_t *)row);
+			keep_packing(a, device, firmware, (json_t *)row);
 			state_put(a->services.state, &packing_kind, a, json_string_value(line));
 			json_decref(line);
 			free(text);
@@ -616,7 +644,7 @@ static void configure(void *room)
 		a->writer = writer_new(a->fabric, a->packings, leave, a);
 		INVENTORY_EACH (a->services.inventory, node)
 			if (*mode_of(node) == ADAPTIVE_CAPABLE || *mode_of(node) == ADAPTIVE_OFF)
-				ask_mode(a, ADAPTIVE, node);
+				ask_awaited(a, JOB_READ + ADAPTIVE, node);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/adaptive/probe.h"
 #include "fm/mad/batch.h"
+#include "fm/mad/wire_registers.h"
 #include "topology/base/mem.h"
 #include "topology/base/text.h"
 
@@ -30,6 +31,7 @@ struct reading {
 
 struct probed { /* a switch */
 	uint32_t node;
+	char firmware[DEVICE_FIRMWARE];
 	bool on, private_on;
 	struct wire_ar_info info;
 	uint32_t blocks[2 * BLOCKS]; /* of LIDs; 0 = none */
@@ -38,13 +40,14 @@ struct probed { /* a switch */
 };
 
 struct probe {
-	struct inventory *inventory;
+	struct fabric_services services;
 	struct batch *batch;
 	const struct topo *t; /* referenced */
 	struct lid_map *lids; /* own */
 	struct probed *switches;
 	uint32_t nswitches;
-	bool waits; /* something has yet to be read */
+	bool chosen; /* switches are those that are probed */
+	bool waits;  /* something has yet to be read */
 	probe_done_fn *done;
 	void *arg;
 };
@@ -55,12 +58,15 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 {
 	const struct probe *p = owner;
 	const struct probed *sw = job->object;
-	const struct inv_node *node = inventory_find(p->inventory, p->t->nodes[sw->node].guid);
+	const struct inv_node *node =
+		inventory_find(p->services.inventory, p->t->nodes[sw->node].guid);
 	struct reading *reading = &sw->readings[job->arg];
 
 	reading->state = FAILED;
 	if (!node || node->gone || node->silent)
 		return false;
+	if (reading->attr == WIRE_VENDOR_INFO)
+		return device_ask(&p->services, node, r);
 	r->via.path = node->path;
 	r->mad.method = WIRE_GET;
 	r->mad.attr_id = reading->attr;
@@ -74,8 +80,11 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 static void answered(void *owner, const struct batch_job *job, const struct batch_path *via,
 		     const struct mad_answer *answer)
 {
-	struct reading *reading = &((struct probed *)job->object)->readings[job->arg];
+	struct probed *sw = job->object;
+	struct reading *reading = &sw->readings[job->arg];
 
+	if (reading->attr == WIRE_VENDOR_INFO)
+		device_firmware(answer, sw->firmware);
 	reading->state = answer->result == MAD_OK ? READ : FAILED;
 	if (reading->state == READ)
 		memcpy(reading->data, answer->data, WIRE_SMP_DATA);
@@ -274,6 +283,12 @@ static void suppose(struct packing *bits, enum field field, unsigned hypothesis)
 	bits->stacked = field == GROUP ? hypothesis >= PLACES : bits->stacked;
 }
 
+static bool is_alike(const struct probe *p, const struct probed *a, const struct probed *b)
+{
+	return p->t->nodes[a->node].device == p->t->nodes[b->node].device &&
+	       !strcmp(a->firmware, b->firmware);
+}
+
 static enum verdict test(struct probe *p, struct probed *sw, const struct packing *bits,
 			 enum field field)
 {
@@ -289,7 +304,7 @@ static enum verdict test(struct probe *p, struct probed *sw, const struct packin
  * The hypothesis that counts for a kind of device is supposed then, and put into the row; or none
  * is.
  */
-static void find(struct probe *p, uint16_t device, struct packing *bits, enum field field,
+static void find(struct probe *p, const struct probed *kind, struct packing *bits, enum field field,
 		 json_t *row)
 {
 	unsigned tallies[2 * PLACES][WRONG + 1] = { 0 };
@@ -299,7 +314,7 @@ static void find(struct probe *p, uint16_t device, struct packing *bits, enum fi
 	for (unsigned h = 0; h < hypotheses[field]; h++) {
 		suppose(bits, field, h);
 		ARRAY_EACH (sw, p->switches, p->nswitches)
-			if (sw->on && p->t->nodes[sw->node].device == device)
+			if (sw->on && is_alike(p, sw, kind))
 				tallies[h][test(p, sw, bits, field)]++;
 		if (tallies[h][RIGHT] && tallies[h][WRONG] <= least) {
 			alone = tallies[h][WRONG] < least;
@@ -320,18 +335,19 @@ static void find(struct probe *p, uint16_t device, struct packing *bits, enum fi
 
 /* ---- A kind of device ------------------------------------------------------------------------ */
 
-static json_t *judge(struct probe *p, uint16_t device)
+static json_t *judge(struct probe *p, const struct probed *kind)
 {
 	struct packing bits = { { UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN }, false };
 	unsigned switches = 0, on = 0, odd = 0;
 	json_t *row = json_object();
+	bool known = *kind->firmware;
 
 	ARRAY_EACH (sw, p->switches, p->nswitches) {
 		const uint8_t *info = look(p, sw, WIRE_ADAPTIVE_INFO, 0);
 		const uint8_t *private = look(p, sw, WIRE_PRIVATE_LFT_INFO, 0);
 
-		switches += p->t->nodes[sw->node].device == device;
-		if (p->t->nodes[sw->node].device != device || !info)
+		switches += is_alike(p, sw, kind);
+		if (!is_alike(p, sw, kind) || !info)
 			continue;
 		wire_ar_info_decode(info, &sw->info);
 
@@ -345,10 +361,11 @@ static json_t *judge(struct probe *p, uint16_t device)
 	for (enum field field = LFT; field < FIELDS && !p->waits; field++)
 		if (field == LFT ||
 		    (bits.bit[LFT] != UNKNOWN && (field <= GROUP || bits.bit[GROUP] != UNKNOWN)))
-			find(p, device, &bits, field, row);
-	json_put(row, "{so si si si ss}", "device", json_sprintf("0x%04x", device), "switches",
-		 switches, "on", on, "odd", odd, "result",
-		 bits.bit[GROUP] != UNKNOWN ? "found"
+			find(p, kind, &bits, field, row);
+	json_put(row, "{so ss si si si ss}", "device",
+		 json_sprintf("0x%04x", p->t->nodes[kind->node].device), "firmware", kind->firmware,
+		 "switches", switches, "on", on, "odd", odd, "result",
+		 bits.bit[GROUP] != UNKNOWN ? known ? "found" : "no firmware"
 		 : bits.bit[LFT] != UNKNOWN ? "no groups"
 		 : on			    ? "not found"
 					    : "off");
@@ -357,13 +374,20 @@ static json_t *judge(struct probe *p, uint16_t device)
 
 bool probe_row_is_sound(const json_t *row)
 {
-	int bit[FIELDS];
+	const char *subgroups = json_text(row, "subgroups");
+	json_int_t bit[FIELDS];
+
+	if (json_object_get(row, "subgroups") &&
+	    (!subgroups || (strcmp(subgroups, "stacked") && strcmp(subgroups, "interleaved"))))
+		return false;
 
 	for (enum field field = LFT; field < FIELDS; field++) {
 		const json_t *value = json_object_get(json_object_get(row, names[field]), "bit");
 		enum field beside = field < GROUP ? LFT : GROUP;
 
-		bit[field] = value ? json_integer_value(value) : UNKNOWN;
+		bit[field] = json_is_integer(value) ? json_integer_value(value)
+			     : value		    ? PLACES
+						    : UNKNOWN;
 		if (bit[field] >= PLACES ||
 		    (field == beside
 			     ? bit[field] < 0
@@ -374,6 +398,30 @@ bool probe_row_is_sound(const json_t *row)
 	return bit[PLFT] == UNKNOWN || bit[PLFT] != bit[TABLE];
 }
 
+/* Some of each kind. */
+static void choose(struct probe *p)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < p->nswitches; i++) {
+		struct probed sw = p->switches[i];
+		unsigned alike = 0;
+
+		free(sw.readings);
+		sw.readings = NULL;
+		sw.nreadings = 0;
+		ARRAY_EACH (it, p->switches, count)
+			alike += is_alike(p, it, &sw) &&
+				 !p->t->nodes[it->node].level == !p->t->nodes[sw.node].level;
+		if (alike == SWITCHES)
+			continue;
+		choose_blocks(p, &sw);
+		p->switches[count++] = sw;
+	}
+	p->nswitches = count;
+	p->chosen = true;
+}
+
 /* Judges by what has been read; where something is missing this is done again behind it. */
 static void idle(void *owner)
 {
@@ -381,13 +429,15 @@ static void idle(void *owner)
 	json_t *rows = json_array();
 
 	p->waits = false;
-	for (uint32_t i = 0, first; i < p->nswitches; i++) {
-		uint16_t device = p->t->nodes[p->switches[i].node].device;
-
-		for (first = 0; p->t->nodes[p->switches[first].node].device != device;)
+	for (uint32_t i = 0; !p->chosen && i < p->nswitches; i++)
+		look(p, &p->switches[i], WIRE_VENDOR_INFO, 0);
+	if (!p->chosen && !p->waits)
+		choose(p);
+	for (uint32_t i = 0, first = 0; p->chosen && i < p->nswitches; i++, first = 0) {
+		while (!is_alike(p, &p->switches[first], &p->switches[i]))
 			first++;
 		if (first == i)
-			json_array_append_new(rows, judge(p, device));
+			json_array_append_new(rows, judge(p, &p->switches[i]));
 	}
 	if (p->waits)
 		json_decref(rows);
@@ -401,26 +451,16 @@ struct probe *probe_new(const struct fabric_services *services, const struct top
 	static const struct batch_ops ops = { .make = make, .done = answered, .idle = idle };
 	struct probe *p = mem_new(p);
 
-	p->inventory = services->inventory;
+	p->services = *services;
 	p->batch = batch_new(services->loop, services->mad, &ops, p);
 	p->t = topo_ref(t);
 	p->lids = lid_map_copy(lids);
 	p->done = done;
 	p->arg = arg;
 	p->switches = mem_array(p->switches, t->nswitches + 1);
-	for (uint32_t n = 0; n < t->nswitches; n++) {
-		const struct topo_node *node = &t->nodes[n];
-		unsigned alike = 0;
-
-		ARRAY_EACH (sw, p->switches, p->nswitches)
-			alike += t->nodes[sw->node].device == node->device &&
-				 !t->nodes[sw->node].level == !node->level;
-		if (!wire_adaptive_vendor(node->vendor) || alike == SWITCHES ||
-		    (only != TOPO_NONE && only != n))
-			continue;
-		p->switches[p->nswitches] = (struct probed){ .node = n };
-		choose_blocks(p, &p->switches[p->nswitches++]);
-	}
+	for (uint32_t n = 0; n < t->nswitches; n++)
+		if (wire_adaptive_vendor(t->nodes[n].vendor) && (only == TOPO_NONE || only == n))
+			p->switches[p->nswitches++] = (struct probed){ .node = n };
 	batch_wake(p->batch);
 	return p;
 }

@@ -19,18 +19,21 @@
 #pragma once
 
 #include "fm/fabric/module.h"
+#include "fm/registers/module.h"
 #include "routing/lid_plan.h"
 
 struct probe;
 /*
- * Rows, the callee's, one a kind of device: device, switches (that were asked), on, odd (with caps
- * that cannot be), result ("found", "no groups", "not found", "off"), and of what was found lft,
- * lft_plft, group, table, plft (the field's lowest `bit`, and how many switches of how many
- * `agree`) and subgroups. From the loop, once; the probe may be freed.
+ * Rows, the callee's, one a kind of device: device, firmware ("": not known), switches (that were
+ * asked), on, odd (with caps that cannot be), result ("found", "no firmware": found, and not known
+ * of which, "no groups", "not found", "off"), and of what was found lft, lft_plft, group, table,
+ * plft (the field's lowest `bit`, and how many switches of how many `agree`) and subgroups. From
+ * the loop, once; the probe may be freed.
  */
 typedef void probe_done_fn(void *arg, json_t *rows);
 /*
- * Probes switches of NVIDIA's, 8 leaves and 8 others of a kind of device, or only one (TOPO_NONE =
+ * Probes switches of NVIDIA's, which are asked for their firmware first: 8 leaves and 8 others of a
+ * kind of device, that is of one device ID and firmware, or only one (TOPO_NONE =
  * none is named), while they are as in that snapshot with these LIDs. The caller frees it; done is
  * not called any more then.
  */

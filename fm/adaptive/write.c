@@ -83,6 +83,7 @@ static void note_boot(struct ar_switch *ar, const struct inv_node *node)
 	ar->reboots = node->reboots;
 	ar->stage = PLAIN;
 	ar->failed = false;
+	*ar->firmware = '\0';
 }
 
 /* Its row in the published snapshot. */
@@ -102,6 +103,7 @@ static bool place_switches(struct writer *w)
 		ar->row = row_of(w, ar->guid);
 		ar->gone = node->gone;
 		note_boot(ar, node);
+		ar->failed &= *ar->firmware != '\0'; /* it may have been lost: it is asked again */
 		if (ar->stage == JOINS || ar->stage == READY) /* its LFT is in force */
 			ar->stage = PLAIN;
 		if (ar->stage == TURNING && ar->was_set)
@@ -275,19 +277,27 @@ void adaptive_show_hca(struct fabric *fabric, guid_t guid, json_t *doc)
 
 /* ---- Who joins ------------------------------------------------------------------------------- */
 
-/* Takes the packing of its kind of device, and says why it cannot join; NULL = it can. */
+#define NO_FIRMWARE "it does not say which firmware it has (GeneralInfo, by LID)"
+
+/*
+ * Takes the packing of its kind of device, and says why it cannot join; NULL = it can, or it has to
+ * be asked for its firmware.
+ */
 static const char *judge(const struct writer *w, const struct inv_node *node, struct ar_switch *ar)
 {
 	char device[16];
-	const json_t *row, *lft, *group;
+	const json_t *kind, *row, *lft, *group;
 	uint32_t sets = ar->info.group_cap * (ar->info.subgroups ? ar->info.subgroups : 1u);
 
 	array_printf(device, "0x%04x", node->info.device);
-	row = json_object_get(w->packings, device);
+	kind = json_object_get(w->packings, device);
+	if (kind && !*ar->firmware)
+		return NULL;
+	row = json_object_get(kind, ar->firmware);
 	lft = json_object_get(json_object_get(row, "lft"), "bit");
 	group = json_object_get(json_object_get(row, "group"), "bit");
 	if (!lft || !group)
-		return "nothing was found by fmctl probe ar on its kind of device";
+		return "nothing was found by fmctl probe ar on its kind of device and firmware";
 	ar->lft_bit = json_integer_value(lft);
 	ar->group_bit = json_integer_value(group);
 	ar->stacked =
@@ -323,17 +333,20 @@ void writer_offer(struct writer *w, const struct inv_node *node, const uint8_t i
 	ar->guid = node->guid;
 	take_info(ar, info);
 	ar->reboots = node->reboots;
+	*ar->firmware = '\0';
 	ar->stage = PLAIN;
 	ar->row = row_of(w, ar->guid);
 }
 
-bool writer_adopt(struct writer *w, const struct inv_node *node, const uint8_t info[64])
+bool writer_adopt(struct writer *w, const struct inv_node *node, const uint8_t info[64],
+		  const char *firmware)
 {
 	struct ar_switch *ar;
 
 	writer_offer(w, node, info);
 	ar = ar_of(node);
-	ar->why = judge(w, node, ar);
+	array_printf(ar->firmware, "%s", firmware);
+	ar->why = *firmware ? judge(w, node, ar) : NO_FIRMWARE;
 	if (ar->why || ar->info.rn_xmit || ar->info.pfrn || ar->info.whbf || ar->info.hbf_by_sl)
 		return false;
 	ar->stage = ON;
@@ -380,20 +393,23 @@ void writer_left(struct writer *w, const struct inv_node *node)
 
 static void alert(struct writer *w)
 {
-	const char *why = NULL, *name = NULL;
+	const struct inv_node *first = NULL;
 	unsigned count = 0;
 
 	AR_EACH (w, node, ar) {
 		if (!ar->why || node->gone)
 			continue;
-		why = why ?: ar->why;
-		name = name ?: node->name;
+		first = first ?: node;
 		count++;
 	}
-	if (count)
+	if (first)
 		alert_raise(w->services.alerts, OFF, NULL,
-			    "adaptive_routing is on, and stays off at %u %s: %s: %s", count,
-			    words_plural(count, "switch", "switches"), name, why);
+			    "adaptive_routing is on, and stays off at %u %s: %s (device 0x%04x, "
+			    "firmware %s): %s",
+			    count, words_plural(count, "switch", "switches"), first->name,
+			    first->info.device,
+			    *ar_of(first)->firmware ? ar_of(first)->firmware : "not known",
+			    ar_of(first)->why);
 	else
 		alert_end(w->services.alerts, OFF, NULL);
 }
@@ -682,6 +698,8 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	    (job->kind < JOB_MASKS && (!ar || ar->stage == PLAIN)) ||
 	    (job->kind == JOB_ON && ar->stage != READY && ar->stage != ON))
 		return false;
+	if (job->kind == JOB_FIRMWARE)
+		return device_ask(&w->services, node, r);
 	r->via.path = node->path;
 	r->via.stamp = w->services.inventory->clock;
 	r->mad.device = node->guid;
@@ -735,6 +753,16 @@ static void groups_answered(struct writer *w, const struct inv_node *node, struc
 		ar_fails(w, node, "it rejects groups, or does not answer");
 }
 
+/* Of what was asked of it to join. */
+static void refuse(struct ar_switch *ar, const char *why)
+{
+	if (ar->stage != JOINS)
+		return;
+	ar->why = why;
+	ar->failed = why != NULL;
+	ar->stage = why ? PLAIN : JOINS;
+}
+
 static void info_answered(struct writer *w, const struct inv_node *node, struct ar_switch *ar,
 			  const struct batch_job *job, const uint8_t *data)
 {
@@ -743,16 +771,13 @@ static void info_answered(struct writer *w, const struct inv_node *node, struct 
 	if (data)
 		wire_ar_info_decode(data, &info);
 	if (job->kind == JOB_INFO) {
-		if (ar->stage != JOINS)
-			return;
 		if (data)
 			take_info(ar, data);
-		ar->why = !data ? "it does not answer" : judge(w, node, ar);
-		if (info.on)
-			ar->why = "another manager turned it on";
-		ar->failed = ar->why != NULL;
-		if (ar->why)
-			ar->stage = PLAIN;
+		refuse(ar, !data     ? "it does not answer"
+			   : info.on ? "another manager turned it on"
+				     : NULL);
+		if (ar->stage == JOINS)
+			ar_add_job(w, JOB_FIRMWARE, ar->guid, 0);
 		return;
 	}
 	if (ar->stage != TURNING)
@@ -794,6 +819,10 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	if (!node || (!ar && job->kind < JOB_MASKS))
 		return;
 	switch (job->kind) {
+	case JOB_FIRMWARE:
+		refuse(ar,
+		       device_firmware(answer, ar->firmware) ? judge(w, node, ar) : NO_FIRMWARE);
+		break;
 	case JOB_MASKS:
 	case JOB_MASKS_SET:
 		masks_answered(w, node, job, data);
@@ -817,6 +846,16 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 	}
 }
 
+/* It cannot be asked now what it has to say before it joins. */
+static void not_asked(void *owner, const struct batch_job *job)
+{
+	struct writer *w = owner;
+	const struct inv_node *node = inventory_find(w->services.inventory, (uintptr_t)job->object);
+
+	if (node && ar_of(node) && (job->kind == JOB_INFO || job->kind == JOB_FIRMWARE))
+		refuse(ar_of(node), "it cannot be reached");
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 void writer_configure(struct writer *w)
@@ -836,7 +875,9 @@ void writer_configure(struct writer *w)
 struct writer *writer_new(struct fabric *fabric, const json_t *packings, writer_leave_fn *leave,
 			  void *arg)
 {
-	static const struct batch_ops ops = { .make = make, .done = answered, .idle = idle };
+	static const struct batch_ops ops = {
+		.make = make, .done = answered, .unwanted = not_asked, .idle = idle
+	};
 	struct writer *w = mem_new(w);
 
 	w->fabric = fabric;

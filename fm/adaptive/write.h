@@ -33,8 +33,9 @@
 struct writer;
 
 /*
- * packings: rows of probe.h by device, borrowed. leave: the switch has it on, with that
- * AdaptiveRoutingInfo, and is to be turned off; writer_left() follows before its LFT is written.
+ * packings: rows of probe.h by device, then firmware, borrowed. leave: the switch has it on, with
+ * that AdaptiveRoutingInfo, and is to be turned off; writer_left() follows before its LFT is
+ * written.
  */
 typedef void writer_leave_fn(void *arg, const struct inv_node *sw, const uint8_t info[64]);
 struct writer *writer_new(struct fabric *fabric, const json_t *packings, writer_leave_fn *leave,
@@ -43,8 +44,12 @@ void writer_free(struct writer *w); /* NULL is fine; what is on stays on */
 
 /* The switch has adaptive routing, which is off, with that AdaptiveRoutingInfo. */
 void writer_offer(struct writer *w, const struct inv_node *sw, const uint8_t info[64]);
-/* It is on, and stays so, if fmd can write it; true: nobody is to turn it off. */
-bool writer_adopt(struct writer *w, const struct inv_node *sw, const uint8_t info[64]);
+/*
+ * It is on, and stays so, if fmd can write it; true: nobody is to turn it off. firmware "": that is
+ * not known.
+ */
+bool writer_adopt(struct writer *w, const struct inv_node *sw, const uint8_t info[64],
+		  const char *firmware);
 void writer_left(struct writer *w, const struct inv_node *sw);
 bool writer_is_on(const struct writer *w, const struct inv_node *sw);
 /* What the switch is to be turned on for is over, or begins: by the configuration. */

@@ -9,13 +9,14 @@
 #include "fm/mad/batch.h"
 #include "fm/mad/wire_optional.h"
 #include "fm/program/program.h"
+#include "fm/registers/module.h"
 #include "routing/adaptive/groups.h"
 
 enum stage { PLAIN, JOINS, READY, TURNING, ON };
 enum phase { SETTLED, SHRINKS, TABLES, ASKS, GROUPS, STATES, READS, TURNS };
 /* JOB_MASKS: of an HCA, arg is its port. */
 enum request { JOB_INFO, JOB_GROUPS, JOB_GROUPS_READ, JOB_ENTRIES_READ, JOB_ON, JOB_ON_READ };
-enum { JOB_MASKS = JOB_ON_READ + 1, JOB_MASKS_SET };
+enum { JOB_FIRMWARE = JOB_ON_READ + 1, JOB_MASKS, JOB_MASKS_SET };
 /* Of a LID's choices, by `changes`. */
 enum { GAINS = 1, LOSES = 2, OTHER = GAINS | LOSES, STRAYS = 4, APART = 8, ALL = UINT8_MAX };
 #define APART_MOST 40 /* LIDs, numbered from APART on: a few milliseconds */
@@ -32,8 +33,9 @@ struct ar_switch {
 	guid_t guid;
 	uint32_t row; /* in the published snapshot, TOPO_NONE = not there */
 	enum stage stage;
-	const char *why; /* it cannot join, a literal */
-	bool failed;	 /* it was tried, and why says what it did not do */
+	const char *why;		/* it cannot join, a literal */
+	bool failed;			/* it was tried, and why says what it did not do */
+	char firmware[DEVICE_FIRMWARE]; /* "" = not known */
 	bool was_set;	 /* of TURNING: that it is on was acknowledged, or timed out */
 	bool strays;	 /* it may hold something else than the base has */
 	bool gone, away; /* out of reach: of this publication, and when the base was made */

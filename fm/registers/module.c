@@ -594,6 +594,24 @@ json_t *device_facts(const struct fabric *fabric, guid_t node)
 			     (loop_now_us(room->services.loop) - device->read_us) / 1000000));
 }
 
+bool device_ask(const struct fabric_services *services, const struct inv_node *sw,
+		struct batch_request *request)
+{
+	request->mad.attr_id = WIRE_VENDOR_INFO;
+	return registers_get(services->inventory, sw, 0, services->conf->sm.vs_key, request);
+}
+
+bool device_firmware(const struct mad_answer *answer, char firmware[DEVICE_FIRMWARE])
+{
+	struct wire_device device;
+	bool sound = registers_take_device(answer, &device);
+
+	*firmware = '\0';
+	if (sound)
+		wire_device_firmware(&device, firmware);
+	return sound;
+}
+
 /* ---- Bit errors ------------------------------------------------------------------------------ */
 
 uint64_t link_effective_errors(const struct fabric *fabric, guid_t node, uint8_t num, bool again,

@@ -7,6 +7,7 @@
 
 #include "fm/fabric/module.h"
 #include "fm/fabric/operation.h"
+#include "fm/mad/batch.h"
 
 extern const struct fabric_module registers_module;
 
@@ -48,3 +49,12 @@ void link_bit_errors_read(struct fabric *fabric, guid_t node, uint8_t port, wait
 
 /* "firmware", "psid", "up_s"; NULL: not known. The caller owns it; may be called in a child. */
 json_t *device_facts(const struct fabric *fabric, guid_t node);
+
+#define DEVICE_FIRMWARE 32 /* bytes of its text, as "31.2014.1010" */
+/*
+ * For who asks a switch itself: makes the request (batch_ops.make) of what it is; false: no LID
+ * leads to it. And what it answered; false: it names no firmware, and the text is empty.
+ */
+bool device_ask(const struct fabric_services *services, const struct inv_node *sw,
+		struct batch_request *request);
+bool device_firmware(const struct mad_answer *answer, char firmware[DEVICE_FIRMWARE]);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-#include "fm/mad/batch.h"
 #include "fm/mad/wire_optional.h"
 #include "fm/registers/registers.h"
 #include "topology/base/mem.h"
@@ -121,7 +120,7 @@ static void end(struct registers *r, struct rnode *n, unsigned num, enum registe
 	r->ops->ended(r->arg, n->guid, num);
 }
 
-/* Its agent is reached by LID, an HCA's by the port itself. 0 = it is not. */
+/* 0 = it is not reached. */
 static uint16_t lid_of(const struct inv_node *inv, unsigned num)
 {
 	bool sw = inv_is_switch(inv);
@@ -133,6 +132,20 @@ static uint16_t lid_of(const struct inv_node *inv, unsigned num)
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
+
+bool registers_get(const struct inventory *inventory, const struct inv_node *node, unsigned num,
+		   uint64_t key, struct batch_request *request)
+{
+	wire_put(request->data, 8, key);
+	request->mad.method = WIRE_GET;
+	request->mad.mgmt_class = WIRE_VENDOR;
+	request->mad.lid = lid_of(node, num);
+	request->mad.pkey_index = inventory_default_pkey_index(inventory);
+	request->mad.device = node->guid;
+	request->mad.retries = 1;
+	request->mad.doubtful = true;
+	return request->mad.lid;
+}
 
 /* Whether a request more is within what there is a second; so many are left then. */
 static bool affords(const struct registers *r, unsigned left)
@@ -172,15 +185,8 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 	} else {
 		request->mad.attr_id = WIRE_VENDOR_INFO;
 	}
-	wire_put(request->data, 8, *r->key);
-	request->mad.method = WIRE_GET;
-	request->mad.mgmt_class = WIRE_VENDOR;
-	request->mad.lid = lid_of(inv, inv_is_switch(inv) ? 0 : (uint8_t)job->arg);
-	request->mad.pkey_index = inventory_default_pkey_index(r->inv);
-	request->mad.device = n->guid;
-	request->mad.retries = 1;
-	request->mad.doubtful = true;
-	return request->mad.lid;
+	return registers_get(r->inv, inv, inv_is_switch(inv) ? 0 : (uint8_t)job->arg, *r->key,
+			     request);
 }
 
 static void add_job(struct registers *r, struct rnode *n, uint32_t arg, uint8_t kind)
@@ -357,6 +363,13 @@ static void take(struct registers *r, const struct batch_job *job, const struct 
 	}
 }
 
+bool registers_take_device(const struct mad_answer *answer, struct wire_device *device)
+{
+	if (answer->result == MAD_OK)
+		wire_device_decode(answer->data + WIRE_VENDOR_INFO_OFFSET, device);
+	return answer->result == MAD_OK && wire_device_is_sound(device);
+}
+
 /*
  * A device that started again runs for less long than one that did not. Its clock may be wrong by a
  * hundredth.
@@ -364,12 +377,9 @@ static void take(struct registers *r, const struct batch_job *job, const struct 
 static void take_device(struct registers *r, struct rnode *n, const struct mad_answer *answer)
 {
 	const struct register_device was = n->device;
-	struct wire_device now = { 0 };
-	bool sound, rebooted;
+	struct wire_device now;
+	bool sound = registers_take_device(answer, &now), rebooted;
 
-	if (answer->result == MAD_OK)
-		wire_device_decode(answer->data + WIRE_VENDOR_INFO_OFFSET, &now);
-	sound = wire_device_is_sound(&now);
 	ask_counts_add(&r->counts[REGISTER_DEVICE], answer->result, sound);
 	if (!sound)
 		return;

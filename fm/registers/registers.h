@@ -23,7 +23,7 @@
 
 #include "fm/inventory/inventory.h"
 #include "fm/loop/loop.h"
-#include "fm/mad/mad.h"
+#include "fm/mad/batch.h"
 #include "fm/mad/wire_registers.h"
 
 enum register_state {
@@ -94,6 +94,14 @@ struct registers_ops {
 	/* A port is in that cage of a device that has no HierarchyInfo. */
 	void (*label)(void *arg, guid_t node, uint8_t port, const char *label);
 };
+
+/*
+ * A Get that goes by LID to the device's agent, an HCA's to that port, with the VS_Key. False: it
+ * cannot be reached so. And what it answers to GeneralInfo, of itself; false: nothing sound.
+ */
+bool registers_get(const struct inventory *inventory, const struct inv_node *node, unsigned num,
+		   uint64_t key, struct batch_request *request);
+bool registers_take_device(const struct mad_answer *answer, struct wire_device *device);
 
 struct registers;
 /*

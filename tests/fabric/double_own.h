@@ -11,6 +11,8 @@ struct dclient *double_client(struct double_fabric *d, const struct dport *port)
 struct dnode *double_node(const struct double_fabric *d, guid_t guid);
 struct dport *double_port(const struct double_fabric *d, guid_t guid, unsigned port);
 /* Gives the cable in it the numbers that it was delivered with, unless it has some. */
+/* What the device's agent names. */
+void double_firmware(const struct double_fabric *d, guid_t guid, char text[32]);
 void double_name_cable(const struct double_fabric *d, struct dport *port);
 bool double_chance(struct double_fabric *d, unsigned per_mille);
 uint64_t double_random(struct double_fabric *d);

@@ -30,12 +30,14 @@
 #define CAP_REGISTERS 129 /* AccessRegister is bit 20 of the word at 128 */
 
 /* All devices of a kind have the same firmware, unless one was told otherwise. */
-static void general_info(struct double_fabric *d, const struct dnode *node, uint8_t *data)
+static struct wire_device device_of(const struct double_fabric *d, const struct dnode *node)
 {
 	const uint16_t *told = node->firmware;
-	struct wire_device device = {
+
+	return (struct wire_device){
 		.revision = (uint16_t)node->ni.revision,
 		.device = node->ni.device,
+		.psid = "SIMULATED",
 		.up_s = (uint32_t)((loop_now_us(d->loop) - node->booted_us) / 1000000),
 		.wide_major = told[0]			     ? told[0]
 			      : node->ni.type == TOPO_SWITCH ? 31
@@ -43,9 +45,20 @@ static void general_info(struct double_fabric *d, const struct dnode *node, uint
 		.wide_minor = told[0] ? told[1] : 2000 + node->ni.device % 16,
 		.wide_sub_minor = told[0] ? told[2] : 1000 + d->conf.seed % 1000,
 	};
+}
+
+void double_firmware(const struct double_fabric *d, guid_t guid, char text[32])
+{
+	const struct wire_device device = device_of(d, double_node(d, guid));
+
+	wire_device_firmware(&device, text);
+}
+
+static void general_info(struct double_fabric *d, const struct dnode *node, uint8_t *data)
+{
+	const struct wire_device device = device_of(d, node);
 
 	memset(data, 0, VENDOR_DATA_SIZE);
-	strncpy((char *)device.psid, "SIMULATED", sizeof(device.psid));
 	wire_device_encode(&device, data);
 	if (!node->no_registers)
 		data[CAP_REGISTERS] = 1 << 4;

@@ -182,12 +182,16 @@ def test_an_observer_learns_the_packing_and_sets_nothing(start, pod_net, second,
 def test_what_was_probed_forwards_by_groups_when_adaptive_routing_is_on(start, pod_net, second):
     former = start(pod_net, HERE)
     assert former.stop_fmd() == 0
+    former.ibsim.tell("firmware leaf-su01-rail0 35.1.1")
     former.ibsim.tell("adaptive able 5")
     former.ibsim.tell("adaptive run 5")
     fabric = second(former, observe=True)
     fabric.start_fmd(THERE)
     fabric.wait(observes, "it observes")
-    assert fabric.ask("probe", "ar")[0]["result"] == "found"
+    drawn = {int(bit) for bit in re.findall(r"lft_block (\d+)", fabric.ibsim.tell("adaptive"))}
+    found = fabric.ask("probe", "ar")
+    assert {row["result"] for row in found} == {"found"} and "35.1.0001" in {row["firmware"] for row in found}, found
+    assert {row["lft"]["bit"] for row in found} == drawn and len(found) == len(drawn) == 2, (found, drawn)
     assert fabric.stop_fmd() == 0
     fabric.write_conf(adaptive_routing="on")
     fabric.start_fmd(THERE)

@@ -27,10 +27,9 @@ static uint16_t top_lid(const struct double_fabric *d)
 	return top;
 }
 
-/* One packing in all switches of NVIDIA's: they are of one device. */
+/* One packing in all switches of NVIDIA's, which are of one device, for each firmware. */
 static int able(struct args *a)
 {
-	struct double_packing packing;
 	struct double_ar_caps caps = { 0 };
 	uint64_t seed, groups = 0, subgroups = 0;
 
@@ -40,9 +39,12 @@ static int able(struct args *a)
 		return -EINVAL;
 	caps.groups = (uint16_t)groups;
 	caps.subgroups = (uint8_t)subgroups;
-	packing = double_packing_draw(seed, top_lid(a->d));
 	for (uint32_t i = 0; i < a->d->topo->nnodes; i++) {
 		const struct dnode *node = &a->d->nodes[i];
+
+		const uint16_t *told = node->firmware;
+		const struct double_packing packing = double_packing_draw(
+			seed + 1000000ull * told[0] + 1000ull * told[1] + told[2], top_lid(a->d));
 
 		if (is_switch(node) && wire_adaptive_vendor(node->ni.vendor))
 			double_adaptive_able(a->d, node->guid, &packing, &caps);

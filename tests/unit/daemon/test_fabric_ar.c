@@ -126,16 +126,18 @@ static void able(const struct world *w, uint32_t sw, uint64_t seed)
 	double_adaptive_able(w->hw, w->design->nodes[sw].guid, &packing, NULL);
 }
 
+/* Of the first switch's device and firmware. */
 static void packing_row(const struct world *w, uint64_t seed, char row[256])
 {
 	const struct double_packing packing = double_packing_draw(seed, TOP);
-
 	unsigned device = double_node(w->hw, w->design->nodes[0].guid)->ni.device;
+	char firmware[32];
 
+	double_firmware(w->hw, w->design->nodes[0].guid, firmware);
 	snprintf(row, 256,
-		 "0x%04x - {\"device\":\"0x%04x\",\"lft\":{\"bit\":%u},\"group\":{\"bit\":%u},"
-		 "\"subgroups\":\"%s\"}\n",
-		 device, device, packing.lft_block, packing.group_block,
+		 "0x%04x %s {\"device\":\"0x%04x\",\"firmware\":\"%s\",\"lft\":{\"bit\":%u},"
+		 "\"group\":{\"bit\":%u},\"subgroups\":\"%s\"}\n",
+		 device, firmware, device, firmware, packing.lft_block, packing.group_block,
 		 packing.stacked ? "stacked" : "interleaved");
 }
 
@@ -689,21 +691,93 @@ static void a_mixture_delivers_and_names_who_stays_plain(void **state)
 	}
 }
 
-static void without_a_probe_nothing_is_written(void **state)
+static unsigned written_to(const struct world *w, uint32_t sw)
 {
+	const struct dar *ar = double_node(w->hw, w->design->nodes[sw].guid)->ar;
+
+	return ar->lft[0].count + ar->lft[1].count + ar->groups[0][0].count +
+	       ar->groups[1][0].count;
+}
+
+/* As after an update of some switches: theirs select blocks by other bits. */
+static void a_switch_of_another_firmware_is_not_written(void **state)
+{
+	const uint32_t other = 2;
 	struct world w;
+	struct dnode *sw;
+	char row[256];
 
 	world_init(&w, two_tiers());
 	run_for(&w, 5 * SECOND_US);
-	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
-		able(&w, sw, 9);
-	stop_fabric(&w);
+	for (uint32_t i = 0; i < w.design->nswitches; i++)
+		able(&w, i, i == other ? 16 : 15);
+	sw = double_node(w.hw, w.design->nodes[other].guid);
+	sw->ar->packing.lenient = true; /* it acknowledges what is for another block */
+	sw->firmware[0] = 31;
+	sw->firmware[1] = 9;
 	w.conf.routing.adaptive = 1;
+	packing_row(&w, 15, row);
+	assert_true(restart_with(&w, "ar_packing", row));
+	run_for(&w, 120 * SECOND_US);
+	assert_int_equal(written_to(&w, other), 0);
+	assert_on(&w, w.design->nswitches - 1);
+	assert_int_equal(count_alerts(&w, "adaptive-routing", "firmware 31.9.0000"), 1);
+
+	/* It boots with the firmware of the others. */
+	sw->firmware[0] = 0;
+	sw->ar->packing = double_packing_draw(15, TOP);
+	double_reboot(w.hw, sw->guid);
+	run_for(&w, 120 * SECOND_US);
+	assert_on(&w, w.design->nswitches);
+	assert_int_equal(count_alerts(&w, "adaptive-routing", ""), 0);
+	world_fini(&w);
+}
+
+/* A row of a time when firmware was not asked for counts for none. */
+static void without_a_probe_of_its_firmware_nothing_is_written(void **state)
+{
+	static const char *const rows[] = {
+		"", "0xd2f0 - {\"device\":\"0xd2f0\",\"lft\":{\"bit\":8},\"group\":{\"bit\":0}}\n"
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct world w;
+
+		world_init(&w, two_tiers());
+		run_for(&w, 5 * SECOND_US);
+		for (uint32_t sw = 0; sw < w.design->nswitches; sw++) {
+			able(&w, sw, 9);
+			double_node(w.hw, w.design->nodes[sw].guid)->ni.device = 0xd2f0;
+		}
+		w.conf.routing.adaptive = 1;
+		assert_true(restart_with(&w, "ar_packing", rows[i]));
+		run_for(&w, 120 * SECOND_US);
+		assert_int_equal(count_on(&w), 0);
+		assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_AR_GROUPS), 0);
+		assert_int_equal(count_alerts(&w, "adaptive-routing", "fmctl probe ar"), 1);
+		world_fini(&w);
+	}
+}
+
+/* Nor is what another manager left on kept. */
+static void without_its_firmware_no_switch_joins(void **state)
+{
+	const struct double_ar_plan plan = { .subgroups = 1 };
+	struct world w;
+
+	begin(&w, two_tiers(), 9);
+	stop_fabric(&w);
+	double_adaptive_run(w.hw, &plan);
+	w.hw->vs_key = 5; /* their agents do not answer without it */
 	start_fabric(&w);
 	run_for(&w, 120 * SECOND_US);
 	assert_int_equal(count_on(&w), 0);
-	assert_int_equal(double_sent(w.hw, WIRE_SET, WIRE_AR_GROUPS), 0);
-	assert_int_equal(count_alerts(&w, "adaptive-routing", "fmctl probe ar"), 1);
+	assert_hardware_holds_the_tables(&w);
+	assert_int_equal(count_alerts(&w, "adaptive-routing", "which firmware it has"), 1);
+	w.hw->vs_key = 0;
+	fabric_request_reroute(w.fabric, "test");
+	run_for(&w, 120 * SECOND_US);
+	assert_on(&w, w.design->nswitches);
 	world_fini(&w);
 }
 
@@ -773,7 +847,9 @@ int main(void)
 		cmocka_unit_test(on_a_fabric_without_tables_it_is_turned_on_in_quiet),
 		cmocka_unit_test(it_goes_away_again_with_all_tables_in_place),
 		cmocka_unit_test(a_mixture_delivers_and_names_who_stays_plain),
-		cmocka_unit_test(without_a_probe_nothing_is_written),
+		cmocka_unit_test(a_switch_of_another_firmware_is_not_written),
+		cmocka_unit_test(without_a_probe_of_its_firmware_nothing_is_written),
+		cmocka_unit_test(without_its_firmware_no_switch_joins),
 		cmocka_unit_test(a_restart_and_a_take_over_keep_it_on),
 		cmocka_unit_test(what_somebody_else_wrote_is_found_and_written_again),
 	};

@@ -198,6 +198,58 @@ static void off_and_caps_that_cannot_be_are_shown(void **state)
 	world_fini(&w);
 }
 
+/* Half of the leaves were updated: the first ones, and more than are asked of a kind of device. */
+static void each_firmware_has_a_packing_of_its_own(void **state)
+{
+	const struct double_ar_plan plan = { .subgroups = 1 };
+	struct world w;
+	json_t *rows;
+
+	begin(&w);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++) {
+		struct dnode *node = double_node(w.hw, w.design->nodes[sw].guid);
+		const struct double_packing packing =
+			double_packing_draw(sw < 9 ? 31 : 32, top_lid(&w));
+
+		node->firmware[0] = sw < 9 ? 31 : 35;
+		double_adaptive_able(w.hw, node->guid, &packing, NULL);
+	}
+	double_adaptive_run(w.hw, &plan);
+	rows = probe(&w, TOPO_NONE).reply.result;
+	assert_int_equal(json_array_size(rows), 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct probed kind = { .device = json_array_get(rows, i) };
+
+		assert_string_equal(result_of(&kind), "found");
+		assert_int_equal(bit(&kind, "lft"),
+				 double_packing_draw(31 + i, top_lid(&w)).lft_block);
+		assert_int_equal(lft_agree(&kind, false), 0);
+		assert_string_equal(json_string_value(json_object_get(kind.device, "firmware")),
+				    i ? "35.0.0000" : "31.0.0000");
+	}
+	json_decref(rows);
+	world_fini(&w);
+}
+
+static void what_was_found_of_a_firmware_that_is_not_known_is_not_kept(void **state)
+{
+	struct probed probed;
+	struct world w;
+	char *rows;
+
+	begin(&w);
+	set_up(&w, 21, NULL);
+	w.hw->vs_key = 5; /* their agents do not answer without it */
+	probed = probe(&w, TOPO_NONE);
+	assert_string_equal(result_of(&probed), "no firmware");
+	assert_int_equal(bit(&probed, "lft"), double_packing_draw(21, top_lid(&w)).lft_block);
+	json_decref(probed.reply.result);
+	rows = state_lines(&w, "ar_packing");
+	assert_string_equal(rows, "");
+	free(rows);
+	world_fini(&w);
+}
+
 /* It is another manager's to turn off, and a probe's result is the observer's own. */
 static void an_observer_leaves_it_on_and_keeps_what_it_learned(void **state)
 {
@@ -229,6 +281,20 @@ static void an_observer_leaves_it_on_and_keeps_what_it_learned(void **state)
 
 static void what_was_found_outlives_a_restart_and_a_row_that_cannot_be_is_refused(void **state)
 {
+#define ROW(firmware, bits)                                                                        \
+	"0xd2f0 31.1.0001 {\"device\":\"0xd2f0\",\"firmware\":\"" firmware "\"," bits "}\n"
+	static const char *const wrong[] = {
+		/* The private LFT's byte lies over the block. */
+		ROW("31.1.0001",
+		    "\"lft\":{\"bit\":8},\"lft_plft\":{\"bit\":8},\"group\":{\"bit\":0}"),
+		ROW("31.1.0001", "\"lft\":{\"bit\":8}"),
+		ROW("31.1.0001", "\"lft\":{\"bit\":\"8\"},\"group\":{\"bit\":0}"),
+		ROW("31.1.0001", "\"lft\":{\"bit\":4294967296},\"group\":{\"bit\":0}"),
+		ROW("31.1.0001",
+		    "\"lft\":{\"bit\":8},\"group\":{\"bit\":0},\"subgroups\":\"both\""),
+		ROW("31.1.0002", "\"lft\":{\"bit\":8},\"group\":{\"bit\":0}"),
+	};
+#undef ROW
 	struct probed probed;
 	struct world w;
 	char *rows;
@@ -247,11 +313,8 @@ static void what_was_found_outlives_a_restart_and_a_row_that_cannot_be_is_refuse
 	json_decref(probed.reply.result);
 	assert_true(restart_with(&w, "ar_packing", rows));
 	free(rows);
-	/* The private LFT's byte lies over the block. */
-	restart_with_corrupted(
-		&w, "ar_packing",
-		"0xd2f0 - {\"device\":\"0xd2f0\",\"lft\":{\"bit\":8},\"lft_plft\":{\"bit\":8},"
-		"\"group\":{\"bit\":0}}\n");
+	for (unsigned i = 0; i < ARRAY_SIZE(wrong); i++)
+		restart_with_corrupted(&w, "ar_packing", wrong[i]);
 	world_fini(&w);
 }
 
@@ -283,6 +346,8 @@ int main(void)
 		cmocka_unit_test(nothing_is_found_on_50_switches_that_answer_garbage),
 		cmocka_unit_test(a_few_that_are_wrong_do_not_hide_the_others),
 		cmocka_unit_test(off_and_caps_that_cannot_be_are_shown),
+		cmocka_unit_test(each_firmware_has_a_packing_of_its_own),
+		cmocka_unit_test(what_was_found_of_a_firmware_that_is_not_known_is_not_kept),
 		cmocka_unit_test(an_observer_leaves_it_on_and_keeps_what_it_learned),
 		cmocka_unit_test(
 			what_was_found_outlives_a_restart_and_a_row_that_cannot_be_is_refused),
