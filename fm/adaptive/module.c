@@ -531,6 +531,10 @@ static void probed(void *arg, json_t *rows)
 	a->probe = NULL;
 	waiters_answer(&a->probers, rows, NULL);
 	json_decref(rows);
+	if (a->writer && a->services.conf->routing.adaptive) { /* who waited for it joins */
+		writer_configure(a->writer);
+		writer_settled(a->writer);
+	}
 }
 
 void adaptive_probe(struct fabric *fabric, uint32_t sw, waiter_fn *fn, void *arg)

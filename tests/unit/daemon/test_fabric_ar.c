@@ -759,6 +759,38 @@ static void without_a_probe_of_its_firmware_nothing_is_written(void **state)
 	}
 }
 
+/* Others of its kind have it on, of another manager: with what they show it joins. */
+static void who_waits_for_a_probe_joins_behind_it(void **state)
+{
+	const struct double_ar_plan plan = { .subgroups = 1 };
+	struct reply reply = { 0 };
+	struct world w;
+	uint32_t waits;
+	guid_t guid;
+
+	world_init(&w, two_tiers());
+	run_for(&w, 5 * SECOND_US);
+	for (uint32_t sw = 0; sw < w.design->nswitches; sw++)
+		able(&w, sw, 9);
+	w.conf.routing.adaptive = 1;
+	assert_true(restart_with(&w, "ar_packing", ""));
+	run_for(&w, 120 * SECOND_US);
+	waits = far_leaf(&w);
+	guid = w.design->nodes[waits].guid;
+	double_adaptive_run(w.hw, &plan);
+	adaptive_forget(double_node(w.hw, guid));
+	adaptive_probe(w.fabric, TOPO_NONE, reply_cb, &reply);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(reply.count, 1);
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(reply.result, 0), "result")),
+		"found");
+	json_decref(reply.result);
+	assert_true(adaptive_forwards(double_node(w.hw, guid)));
+	assert_true(written_to(&w, waits) > 0);
+	world_fini(&w);
+}
+
 /* Nor is what another manager left on kept. */
 static void without_its_firmware_no_switch_joins(void **state)
 {
@@ -849,6 +881,7 @@ int main(void)
 		cmocka_unit_test(a_mixture_delivers_and_names_who_stays_plain),
 		cmocka_unit_test(a_switch_of_another_firmware_is_not_written),
 		cmocka_unit_test(without_a_probe_of_its_firmware_nothing_is_written),
+		cmocka_unit_test(who_waits_for_a_probe_joins_behind_it),
 		cmocka_unit_test(without_its_firmware_no_switch_joins),
 		cmocka_unit_test(a_restart_and_a_take_over_keep_it_on),
 		cmocka_unit_test(what_somebody_else_wrote_is_found_and_written_again),
