@@ -44,8 +44,11 @@ json_t *adaptive_switches(const struct fabric *fabric);
 
 /* Among which ports a switch chooses for a LID: a text, the caller's; NULL = it has no choice. */
 json_t *adaptive_choices(struct fabric *fabric, guid_t sw, uint16_t lid);
-/* Adds to the document of an HCA which SLs it takes packets out of order on, if that was read. */
-void adaptive_show_hca(struct fabric *fabric, guid_t hca, json_t *doc);
+/*
+ * Adds to a document on which SLs an HCA's port (0 = each of them) takes packets out of order, if
+ * that was read.
+ */
+void adaptive_show_hca(struct fabric *fabric, guid_t hca, unsigned port, json_t *doc);
 
 /*
  * Learns how the modifiers of tables for adaptive routing are packed (probe.h), of all switches or

@@ -203,78 +203,6 @@ static void shrunk(void *arg)
 	program_entries_go(w->services.program);
 }
 
-/* ---- Masks of HCAs --------------------------------------------------------------------------- */
-
-struct ar_masks {			     /* of an HCA's port */
-	uint8_t raw[WIRE_SMP_DATA];	     /* MlnxExtendedPortInfo */
-	enum { UNREAD, HOLDS, LACKS } state; /* LACKS: not those that were sent, or it refuses */
-};
-
-#define SLS(w) ((uint32_t)(w)->services.conf->routing.adaptive_sl)
-
-static struct ar_masks *masks_of(const struct inv_node *node, unsigned num)
-{
-	return inv_port_cell(node, num, INV_AR_MASKS, sizeof(struct ar_masks));
-}
-
-/* SLs that the port's masks do not have, of those that are to be in both. */
-static uint32_t lacks(const struct writer *w, const struct ar_masks *masks)
-{
-	return (SLS(w) << 16 | SLS(w)) & ~(uint32_t)wire_get(masks->raw + WIRE_SL_MASKS, 4);
-}
-
-/* Of ports whose links are up, once each time, and when more SLs use it. */
-static void read_masks(struct writer *w)
-{
-	for (uint32_t at = w->topo->nswitch_ports; at < w->topo->nports; at++) {
-		const struct topo_port *port = &w->topo->ports[at];
-		const struct topo_node *hca = &w->topo->nodes[port->node];
-		const struct inv_node *node = inventory_find(w->services.inventory, hca->guid);
-
-		if (!node || hca->sharp || !wire_adaptive_vendor(hca->vendor))
-			continue;
-
-		struct ar_masks *masks = masks_of(node, port->num);
-
-		if (!port->link_up)
-			masks->state = UNREAD;
-		else if (masks->state == UNREAD || (masks->state == HOLDS && lacks(w, masks)))
-			ar_add_job(w, JOB_MASKS, hca->guid, port->num);
-	}
-}
-
-static void masks_answered(struct writer *w, const struct inv_node *node,
-			   const struct batch_job *job, const uint8_t *data)
-{
-	struct ar_masks *masks = masks_of(node, job->arg);
-
-	if (data)
-		memcpy(masks->raw, data, WIRE_SMP_DATA);
-
-	uint32_t more = lacks(w, masks);
-
-	masks->state = data && !more ? HOLDS : LACKS;
-	w->masked[masks->state == LACKS] += !data || job->kind == JOB_MASKS_SET;
-	if (!data || job->kind == JOB_MASKS_SET || !more)
-		return;
-	wire_put(masks->raw + WIRE_SL_MASKS, 4, wire_get(masks->raw + WIRE_SL_MASKS, 4) | more);
-	ar_add_job(w, JOB_MASKS_SET, node->guid, job->arg);
-}
-
-void adaptive_show_hca(struct fabric *fabric, guid_t guid, json_t *doc)
-{
-	const struct inv_node *hca = inventory_find(fabric_services(fabric).inventory, guid);
-
-	for (unsigned i = 1; hca && hca->columns[INV_AR_MASKS].bytes && i <= hca->nports; i++) {
-		const uint8_t *raw = masks_of(hca, i)->raw + WIRE_SL_MASKS;
-
-		if (masks_of(hca, i)->state != UNREAD)
-			json_put(doc, "{so so}", "adaptive_timeout_sls",
-				 json_sprintf("0x%02x%02x", raw[0], raw[1]), "out_of_order_sls",
-				 json_sprintf("0x%02x%02x", raw[2], raw[3]));
-	}
-}
-
 /* ---- Who joins ------------------------------------------------------------------------------- */
 
 #define NO_FIRMWARE "it does not say which firmware it has (GeneralInfo, by LID)"
@@ -434,7 +362,8 @@ static void finish(struct writer *w)
 			      "fabric: adaptive routing was turned on at %u %s", w->turned,
 			      words_plural(w->turned, "switch", "switches"));
 	w->turned = 0;
-	read_masks(w);
+	w->masks.changed = true;
+	ar_masks_read(w);
 	batch_wake(w->batch);
 }
 
@@ -608,14 +537,8 @@ static void idle(void *owner)
 		begin_turns(w);
 	else if (w->phase == TURNS)
 		finish(w);
-	else if (w->phase == SETTLED && (w->masked[0] || w->masked[1]))
-		event_log_add(
-			w->services.events, LOG_NOTICE, "adaptive-routing-on", NULL,
-			json_pack("{si si}", "ports", w->masked[0], "refused", w->masked[1]),
-			"fabric: masks of packets out of order: set at %u ports, refused at %u",
-			w->masked[0], w->masked[1]);
-	if (w->phase == SETTLED)
-		w->masked[0] = w->masked[1] = 0;
+	else if (w->phase == SETTLED && w->masks.changed)
+		ar_masks_judge(w);
 }
 
 /* ---- Read again in quiet --------------------------------------------------------------------- */
@@ -641,6 +564,7 @@ static void audit_cb(void *arg)
 		at -= at < count ? at : count;
 	}
 	w->audited = left > 0 ? 0 : w->audited;
+	ar_masks_audit(w, left);
 }
 
 /* Somebody else wrote it, or the switch forgot it: all is written again, not for ever. */
@@ -719,8 +643,8 @@ static bool make(void *owner, const struct batch_job *job, struct batch_request 
 		ar->stage = TURNING;
 		ar->was_set = false;
 		encode_on(w, ar, r->data);
-	} else if (job->kind >= JOB_MASKS) {
-		memcpy(r->data, masks_of(node, job->arg)->raw, WIRE_SMP_DATA);
+	} else if (job->kind == JOB_MASKS_SET) {
+		ar_masks_fill(w, node, job->arg, r->data);
 	}
 	return true;
 }
@@ -825,7 +749,7 @@ static void answered(void *owner, const struct batch_job *job, const struct batc
 		break;
 	case JOB_MASKS:
 	case JOB_MASKS_SET:
-		masks_answered(w, node, job, data);
+		ar_masks_answered(w, node, job, data);
 		break;
 	case JOB_GROUPS:
 	case JOB_GROUPS_READ:
@@ -868,8 +792,10 @@ void writer_configure(struct writer *w)
 		else
 			ar->stage = PLAIN;
 	}
-	if (!w->services.conf->routing.adaptive)
-		alert_end(w->services.alerts, OFF, NULL);
+	if (w->services.conf->routing.adaptive)
+		return;
+	alert_end(w->services.alerts, OFF, NULL);
+	alert_end(w->services.alerts, AR_MASKS, NULL);
 }
 
 struct writer *writer_new(struct fabric *fabric, const json_t *packings, writer_leave_fn *leave,
@@ -903,6 +829,7 @@ void writer_free(struct writer *w)
 {
 	if (!w)
 		return;
+	alert_end(w->services.alerts, AR_MASKS, NULL);
 	program_use_entries(w->services.program, NULL);
 	INVENTORY_EACH (w->services.inventory, node)
 		removed(ar_cell(node));

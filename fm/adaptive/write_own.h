@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * write's own parts (write.h): entries.c says what a switch is to hold and compares publications,
- * write.c brings it there step by step.
+ * write.c brings it there step by step, masks.c does so for HCAs.
  */
 #pragma once
 
@@ -63,6 +63,13 @@ struct ar_changes {    /* from the base to what was published */
 	bool in_place; /* destinations have the LIDs that they have in the base */
 };
 
+struct ar_lap {		 /* over masks of HCAs */
+	unsigned set;	 /* ports whose masks were, since the last event */
+	bool changed;	 /* some, since they were judged */
+	uint32_t at;	 /* of all ports: those that a lap has read */
+	uint64_t lap_us; /* end of the latest lap */
+};
+
 struct writer {
 	struct fabric *fabric;
 	struct fabric_services services;
@@ -87,9 +94,9 @@ struct writer {
 	struct ar_changes changes;
 	bool grows; /* GROUPS was reached, and the base is what is being written */
 	bool proven;
-	unsigned turned;    /* on, since the last event */
-	unsigned masked[2]; /* ports of HCAs whose masks were set, and were refused */
-	struct {	    /* the latest publication that was written and proven */
+	unsigned turned; /* on, since the last event */
+	struct ar_lap masks;
+	struct { /* the latest publication that was written and proven */
 		const struct topo *topo;
 		struct tables tables, spare; /* spare: the next ones in the making */
 		struct ar_groups *groups;    /* NULL: there is none */
@@ -144,3 +151,27 @@ void ar_place_rows(struct writer *w);
  */
 void ar_compare_begin(struct writer *w);
 bool ar_compare_go(struct writer *w, const struct tables *tables);
+
+/* ---- masks.c --------------------------------------------------------------------------------- */
+
+#define AR_MASKS "hca-masks"	    /* the alert */
+struct ar_masks {		    /* of an HCA's port */
+	uint8_t raw[WIRE_SMP_DATA]; /* MlnxExtendedPortInfo */
+	/* REFUSES: it does not answer, or refuses; LACKS: it does not have what was sent. */
+	enum { UNREAD, REFUSES, LACKS, HOLDS } state;
+};
+
+/* SLs that use adaptive routing. */
+#define SLS(w) ((uint32_t)(w)->services.conf->routing.adaptive_sl)
+
+/* Of ports whose links are up, once each time, and when more SLs use it. */
+void ar_masks_read(struct writer *w);
+/* The same of each, so many at most, and of all of them every ten minutes. */
+void ar_masks_audit(struct writer *w, int most);
+/* Of JOB_MASKS and JOB_MASKS_SET: what is sent, and what came (NULL = nothing). */
+void ar_masks_fill(const struct writer *w, const struct inv_node *node, unsigned num,
+		   uint8_t *data);
+void ar_masks_answered(struct writer *w, const struct inv_node *node, const struct batch_job *job,
+		       const uint8_t *data);
+/* Names the ports that are not well. */
+void ar_masks_judge(struct writer *w);

@@ -129,14 +129,16 @@ static json_t *answer_topology(const struct command_env *env, json_t *args, char
 }
 const struct command_run topology_run = { .answer = answer_topology, .long_answer = true };
 
-/* And which firmware it runs, where that is known. */
+/* And which firmware it runs, and masks of SLs, where these are known. */
 static json_t *with_device(const struct command_env *env, json_t *row, uint32_t n)
 {
-	json_t *facts = device_facts(env->fabric, fabric_view(env->fabric).topo->nodes[n].guid);
+	const guid_t guid = fabric_view(env->fabric).topo->nodes[n].guid;
+	json_t *facts = device_facts(env->fabric, guid);
 
 	json_object_del(facts, "up_s"); /* of which no two answers are alike */
 	json_object_update_missing(row, facts);
 	json_decref(facts);
+	adaptive_show_hca(env->fabric, guid, 0, row);
 	return row;
 }
 

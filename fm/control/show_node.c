@@ -396,7 +396,7 @@ static void show_node_facts(struct show *s, uint32_t n)
 			 node->host == TOPO_NONE ? NULL : s->t->hosts[node->host].name, "leaf",
 			 leaf ? s->t->nodes[leaf->node].name : NULL, "leaf_port",
 			 json_index(leaf ? leaf->num : -1));
-		adaptive_show_hca(s->env->fabric, node->guid, s->doc);
+		adaptive_show_hca(s->env->fabric, node->guid, 0, s->doc);
 	}
 	show_links_facts(s, n);
 	json_put(s->doc, "{so so so}", "vendor", json_sprintf("0x%06x", node->vendor), "device",

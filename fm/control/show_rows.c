@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include <math.h>
+#include "fm/adaptive/module.h"
 #include "fm/control/show.h"
 #include "fm/links_out/module.h"
 #include "fm/restart/module.h"
@@ -90,6 +91,7 @@ void show_link(struct show *s, json_t *to, uint32_t at)
 		 port->width, "speed", topo_speed_name(port->speed), "to",
 		 peer ? s->t->nodes[peer->node].name : NULL, "to_port",
 		 json_index(peer ? peer->num : -1));
+	adaptive_show_hca(s->env->fabric, s->t->nodes[port->node].guid, port->num, to);
 }
 
 static bool is_end(const json_t *end, const struct topo *t, const struct topo_port *port)

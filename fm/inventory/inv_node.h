@@ -41,7 +41,7 @@ enum inv_columns {
 	INV_SWEEP_PORT,		      /* struct sweep_port */
 	INV_SETUP,		      /* struct port_setup */
 	INV_DOWNS,		      /* private to fm/links_out */
-	INV_AR_MASKS,		      /* private to fm/adaptive/write.c */
+	INV_AR_MASKS,		      /* private to fm/adaptive/masks.c */
 	INV_COLUMNS
 };
 

@@ -198,7 +198,9 @@ def test_what_was_probed_forwards_by_groups_when_adaptive_routing_is_on(start, p
     fabric.wait_up()
     fabric.wait(lambda status: {row["ar"] for row in fabric.ask("switches")} == {"on"}, "all switches have it on")
     assert ": off," not in fabric.ibsim.tell("adaptive") and not fabric.status()["alerts"], fabric.status()["alerts"]
-    fabric.wait(lambda status: fabric.ask("show", "dgx-su01-05 mlx5_0").get("out_of_order_sls") == "0xffff", "HCAs are told")
+    fabric.wait(lambda status: {row.get("out_of_order_sls") for row in fabric.ask("nodes") if "host" in row} == {"0xffff"}, "HCAs have the masks")
+    assert fabric.ask("show", "dgx-su01-05 mlx5_0")["ports"][0]["adaptive_timeout_sls"] == "0xffff"
+    assert "OUT OF ORDER" in fabric.fmctl("nodes", "dgx-su01-05").stdout
     assert "one of" in fabric.ask("path", "dgx-su01-01 mlx5_0", "dgx-su01-05 mlx5_3")["hops"][1]["choice"]
     fabric.write_conf()
     fabric.fmd.send_signal(signal.SIGHUP)

@@ -544,7 +544,7 @@ static void put_masks(struct world *w, uint32_t host, uint32_t masks)
 static const char *shown(const struct world *w, uint32_t host, const char *key, json_t **doc)
 {
 	*doc = json_object();
-	adaptive_show_hca(w->fabric, w->design->nodes[w->design->nswitches + host].guid, *doc);
+	adaptive_show_hca(w->fabric, w->design->nodes[w->design->nswitches + host].guid, 0, *doc);
 	return json_string_value(json_object_get(*doc, key));
 }
 
@@ -601,6 +601,63 @@ static void hcas_get_the_masks_of_sls_that_use_it(void **state)
 		assert_false(info.by_sl);
 	}
 	assert_on(&w, w.design->nswitches);
+	world_fini(&w);
+}
+
+static const char *name_in(const struct world *w, guid_t guid)
+{
+	return fabric_topo(w->fabric)->nodes[topo_find(fabric_topo(w->fabric), guid)].name;
+}
+
+/* One acknowledges what it does not do, one answers nothing: both are named until they do it. */
+static void an_hca_with_other_masks_is_named(void **state)
+{
+	char feigns[128], mute[128];
+	struct world w;
+	json_t *doc;
+	guid_t guids[2];
+
+	world_init(&w, two_tiers());
+	for (unsigned i = 0; i < 2; i++)
+		guids[i] = w.design->nodes[w.design->nswitches + i + 1].guid;
+	put_masks(&w, 1, 0x00010001);
+	double_set_feigns(w.hw, guids[0], WIRE_MLNX_EXT_PORT_INFO);
+	double_set_mute(w.hw, guids[1], WIRE_GET, WIRE_MLNX_EXT_PORT_INFO);
+	restart_on(&w, 14);
+	assert_on(&w, w.design->nswitches);
+	assert_int_equal(count_alerts(&w, "hca-masks", "2 HCA ports"), 1);
+	array_printf(feigns, "%s p1 (0x0001, 0x0001)", name_in(&w, guids[0]));
+	array_printf(mute, "%s p1 (no answer)", name_in(&w, guids[1]));
+	assert_int_equal(count_alerts(&w, "hca-masks", feigns), 1);
+	assert_int_equal(count_alerts(&w, "hca-masks", mute), 1);
+	assert_string_equal(shown(&w, 1, "out_of_order_sls", &doc), "0x0001");
+	json_decref(doc);
+	assert_null(shown(&w, 2, "out_of_order_sls", &doc));
+	json_decref(doc);
+
+	double_set_mute(w.hw, 0, 0, 0);
+	run_for(&w, 1300 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "hca-masks", "1 HCA port"), 1);
+	assert_int_equal(count_alerts(&w, "hca-masks", feigns), 1);
+	assert_int_equal(count_alerts(&w, "hca-masks", mute), 0);
+	assert_int_equal(masks_of(&w, 2), 0xffffffff);
+
+	double_set_feigns(w.hw, guids[0], 0);
+	put_masks(&w, 3, 0x7fffffff); /* somebody else's */
+	run_for(&w, 1300 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "hca-masks", ""), 0);
+	assert_int_equal(masks_of(&w, 1), 0xffffffff);
+	assert_int_equal(masks_of(&w, 3), 0xffffffff);
+	assert_string_equal(shown(&w, 1, "out_of_order_sls", &doc), "0xffff");
+	json_decref(doc);
+
+	double_set_feigns(w.hw, guids[0], WIRE_MLNX_EXT_PORT_INFO);
+	put_masks(&w, 1, 0);
+	run_for(&w, 1300 * SECOND_US);
+	assert_int_equal(count_alerts(&w, "hca-masks", "1 HCA port"), 1);
+	w.conf.routing.adaptive = 0;
+	fabric_configure(w.fabric, &w.conf);
+	assert_int_equal(count_alerts(&w, "hca-masks", ""), 0);
 	world_fini(&w);
 }
 
@@ -874,6 +931,7 @@ int main(void)
 		cmocka_unit_test(no_entry_names_a_group_that_was_not_acknowledged),
 		cmocka_unit_test(the_ports_of_a_choice_are_named),
 		cmocka_unit_test(hcas_get_the_masks_of_sls_that_use_it),
+		cmocka_unit_test(an_hca_with_other_masks_is_named),
 		cmocka_unit_test(with_it_off_masks_stay),
 		cmocka_unit_test(a_switch_that_boots_joins_again),
 		cmocka_unit_test(on_a_fabric_without_tables_it_is_turned_on_in_quiet),
