@@ -84,7 +84,7 @@ bool ar_held_group(const struct ar_switch *ar, unsigned id, struct ar_ports *por
 	if (set / 2 >= ar->ngroups || !ar->groups[set / 2].known)
 		return false;
 	*ports = get_set(ar->groups[set / 2].data + set % 2 * WIRE_AR_PORTS);
-	return true;
+	return !is_empty(ports);
 }
 
 SORT_BY(compare_ids, struct ar_group, sort_order(a->id, b->id))
@@ -209,8 +209,8 @@ static bool is_ready(const struct writer *w, const struct ar_switch *ar,
 {
 	struct ar_ports held;
 
-	return ar_held_group(ar, group->id, &held) && !is_empty(&held) &&
-	       is_within(&held, &group->ports) && (!w->proven || is_within(&group->ports, &held));
+	return ar_held_group(ar, group->id, &held) && is_within(&held, &group->ports) &&
+	       (!w->proven || is_within(&group->ports, &held));
 }
 
 /*

@@ -42,6 +42,13 @@ extern const struct fabric_module adaptive_module;
  */
 json_t *adaptive_switches(const struct fabric *fabric);
 
+/*
+ * Writes what switches hold in the form of ibdiagnet2.far; those that do not have it on go by the
+ * tables in force, and where none has it nothing is written. Returns 0, or -errno when the stream
+ * has an error.
+ */
+int adaptive_write_far(struct fabric *fabric, const struct tables *in_force, FILE *out);
+
 /* Among which ports a switch chooses for a LID: a text, the caller's; NULL = it has no choice. */
 json_t *adaptive_choices(struct fabric *fabric, guid_t sw, uint16_t lid);
 /*

@@ -281,25 +281,76 @@ bool writer_adopt(struct writer *w, const struct inv_node *node, const uint8_t i
 	return true;
 }
 
-bool writer_is_on(const struct writer *w, const struct inv_node *node)
+/* NULL: it does not have it on. */
+static struct ar_switch *on_here(const struct inv_node *node)
 {
-	const struct ar_switch *ar = w ? ar_of(node) : NULL;
+	struct ar_switch *ar = node && node->columns[INV_AR_SWITCH].bytes ? ar_of(node) : NULL;
 
-	return ar && ar->stage == ON;
+	return ar && ar->stage == ON ? ar : NULL;
+}
+
+bool writer_is_on(const struct inv_node *node)
+{
+	return on_here(node) != NULL;
+}
+
+/* As the switch holds them; what is not known for certain is Static, by the table in force. */
+static void add_held(const struct ar_switch *ar, uint32_t sw, struct ar_groups *g,
+		     struct tables *tables)
+{
+	uint16_t place[AR_GROUPS_MAX] = { 0 };
+	struct ar_group group = { 0 };
+	struct wire_ar_entry entry;
+
+	for (; group.id < ar->info.group_cap; group.id++)
+		if (ar_held_group(ar, group.id, &group.ports)) {
+			g->list = mem_grow(g->list, g->first[sw + 1]);
+			g->list[g->first[sw + 1]++] = group;
+			place[group.id] = g->first[sw + 1] - g->first[sw];
+		}
+	for (uint32_t lid = 1; lid <= g->top; lid++)
+		if (ar_held_entry(ar, lid, &entry)) {
+			tables_set(tables, sw, lid, entry.port);
+			if (entry.state == WIRE_AR_FREE)
+				g->entry[(size_t)sw * g->ndests + lid] = place[entry.group];
+		}
+}
+
+int adaptive_write_far(struct fabric *fabric, const struct tables *in_force, FILE *out)
+{
+	const struct fabric_view view = fabric_view(fabric);
+	struct ar_groups *g = ar_groups_by_lid(view.topo, view.lids);
+	struct tables tables = { 0 };
+	bool any = false;
+	int status;
+
+	tables_copy(&tables, in_force);
+	for (uint32_t sw = 0; sw < view.topo->nswitches; sw++) {
+		const struct ar_switch *ar = on_here(inventory_find(
+			fabric_services(fabric).inventory, view.topo->nodes[sw].guid));
+
+		g->first[sw + 1] = g->first[sw];
+		any |= ar != NULL;
+		if (ar)
+			add_held(ar, sw, g, &tables);
+	}
+	status = any ? ar_far_write(view.topo, view.lids, &tables, g, out) : 0;
+	ar_groups_free(g);
+	tables_fini(&tables);
+	return status;
 }
 
 json_t *adaptive_choices(struct fabric *fabric, guid_t guid, uint16_t lid)
 {
-	const struct inv_node *node = inventory_find(fabric_services(fabric).inventory, guid);
 	const struct ar_switch *ar =
-		node && node->columns[INV_AR_SWITCH].bytes ? ar_of(node) : NULL;
+		on_here(inventory_find(fabric_services(fabric).inventory, guid));
 	struct wire_ar_entry entry;
 	struct ar_ports ports;
 	unsigned count = 0;
 	char list[1200] = "";
 
-	if (!ar || ar->stage != ON || !ar_held_entry(ar, lid, &entry) ||
-	    entry.state != WIRE_AR_FREE || !ar_held_group(ar, entry.group, &ports))
+	if (!ar || !ar_held_entry(ar, lid, &entry) || entry.state != WIRE_AR_FREE ||
+	    !ar_held_group(ar, entry.group, &ports))
 		return NULL;
 	for (unsigned num = 0; num < 256; num++)
 		if (ar_has(&ports, num))

@@ -138,7 +138,7 @@ void ar_fails(struct writer *w, const struct inv_node *node, const char *why);
 void ar_write_groups(struct writer *w, struct ar_switch *ar);
 /* Whether the highest LID has a place in the modifier. */
 bool ar_fits(const struct writer *w, const struct ar_switch *ar);
-/* What the switch is known to hold of a group, and of a LID's entry; false: that is not known. */
+/* What the switch is known to hold of a group, and of a LID's entry; false: not known, or none. */
 bool ar_held_group(const struct ar_switch *ar, unsigned id, struct ar_ports *ports);
 bool ar_held_entry(const struct ar_switch *ar, uint32_t lid, struct wire_ar_entry *entry);
 /* By LID (malloc), up to that LID; NULL = there are none. */

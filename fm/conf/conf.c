@@ -136,24 +136,12 @@ static const char *text_of(const config_setting_t *setting, char list[LIST_MOST]
 	return list;
 }
 
-/* Of what must stay secret: 1, the default of sm_key and sa_key, is known to everybody. */
-static void note_key(struct load *load, const struct conf_option *option,
-		     const config_setting_t *setting)
-{
-	const char *file = config_setting_source_file(setting);
-	uint64_t key = *(const uint64_t *)field(&load->conf, option);
-	struct stat st;
-
-	if (strstr(option->name, "_key") && key > 1 && !stat(file, &st) &&
-	    st.st_mode & (S_IROTH | S_IWOTH))
-		array_printf(load->conf.sm.open_keys, "%s", file);
-}
-
 static int load_text(struct load *load, const struct conf_option *option,
 		     const config_setting_t *setting)
 {
 	char why[128], list[LIST_MOST];
-	const char *text = text_of(setting, list);
+	const char *text = text_of(setting, list), *file = config_setting_source_file(setting);
+	struct stat st;
 
 	if (!text)
 		return refuse(load, setting, "%s: a text in quotes is expected", option->name);
@@ -162,7 +150,11 @@ static int load_text(struct load *load, const struct conf_option *option,
 			return refuse(load, setting,
 				      "%s = \"%s\" is not a 64-bit number such as \"0x1234\"",
 				      option->name, text);
-		note_key(load, option, setting);
+		/* What must stay secret; 1, the default of sm_key and sa_key, everybody knows. */
+		if (strstr(option->name, "_key") &&
+		    *(const uint64_t *)field(&load->conf, option) > 1 && !stat(file, &st) &&
+		    st.st_mode & (S_IROTH | S_IWOTH))
+			array_printf(load->conf.sm.open_keys, "%s", file);
 		return 0;
 	}
 	if (option->kind == CONF_WORD) {

@@ -195,17 +195,23 @@ static json_t *growth_json(const struct whatif *w, const struct check_report *be
 			 (json_int_t)after->reachable - (json_int_t)before->reachable);
 }
 
+static void try_tables(struct whatif *w)
+{
+	struct fabric_policy policy = fabric_policy(w->env->fabric, w->t, NULL);
+
+	w->lids = fabric_try(w->env->fabric, w->t, &policy, &w->tables, &w->tried);
+	fabric_policy_fini(&policy);
+}
+
 static json_t *document(struct whatif *w)
 {
 	struct fabric *fabric = w->env->fabric;
-	struct fabric_policy policy = fabric_policy(fabric, w->t, NULL);
 	struct check_report proof, before;
 	struct delta delta = { 0 };
 	double start = now_ms();
 	const struct fabric_view view = fabric_view(fabric);
 
-	w->lids = fabric_try(fabric, w->t, &policy, &w->tables, &w->tried);
-	fabric_policy_fini(&policy);
+	try_tables(w);
 	w->route_ms = now_ms() - start;
 	start = now_ms();
 
@@ -242,20 +248,6 @@ static json_t *document(struct whatif *w)
 	command_congestion(doc, &(struct congestion_scene){ w->t, w->lids, &w->tables, w->storage },
 			   NULL);
 	return doc;
-}
-
-/* False: it is no plan of this fabric; the reason is in err. */
-static bool add_plan(struct whatif *w, const char *name, const char *text, char *err)
-{
-	struct topo *plan =
-		cabling_plan_parse(name, text, strlen(text), w->present, err, COMMAND_ERROR_SIZE);
-	bool fits =
-		plan && cabling_plan_fits(plan, w->present, name, text, err, COMMAND_ERROR_SIZE);
-
-	if (fits)
-		w->t = cabling_plan_add(plan, w->faulty, &w->added);
-	topo_unref(plan);
-	return fits;
 }
 
 /*
@@ -300,10 +292,17 @@ static json_t *whatif_answer(const struct command_env *env, json_t *args, char *
 			    &cordon, "nvswitch", &nvswitch, "plan", &plan, "file", &file))
 		return NULL;
 	if (whatif_begin(&w, fail, cordon, nvswitch, err)) {
+		struct topo *more = plan ? cabling_plan_parse(file, plan, strlen(plan), w.present,
+							      err, COMMAND_ERROR_SIZE)
+					 : NULL;
+
 		if (!plan)
 			w.t = topo_ref(w.faulty);
-		if (!plan || add_plan(&w, file, plan, err))
-			result = document(&w);
+		else if (more &&
+			 cabling_plan_fits(more, w.present, file, plan, err, COMMAND_ERROR_SIZE))
+			w.t = cabling_plan_add(more, w.faulty, &w.added);
+		topo_unref(more);
+		result = w.t ? document(&w) : NULL;
 	}
 	whatif_end(&w);
 	return result;
@@ -404,20 +403,6 @@ static struct ebb_job *add_shares(struct jobs *j, json_t *rows, const struct top
 	return jobs;
 }
 
-/* Marks who is hit: who loses an HCA, or more than a hundredth of its share; drops others. */
-static void mark_hit(json_t *rows, const struct ebb_job *now, const struct ebb_job *then, bool hit)
-{
-	for (size_t i = json_array_size(rows); i-- > 0;) {
-		json_t *row = json_array_get(rows, i);
-		bool is_hit = json_number(row, "hcas_lost") ||
-			      (then && then[i].share < now[i].share * 0.99);
-
-		json_object_set_new(row, "hit", json_boolean(is_hit));
-		if (hit && !is_hit)
-			json_array_remove(rows, i);
-	}
-}
-
 /* {"jobs": [[JOB, HOSTLIST] ..], "hit": bool, "fail": [WHAT ..], "cordon": [WHAT ..]} */
 static json_t *jobs_answer(const struct command_env *env, json_t *args, char *err)
 {
@@ -446,19 +431,25 @@ static json_t *jobs_answer(const struct command_env *env, json_t *args, char *er
 		rows = job_rows(&j, list, err);
 		if (rows) {
 			const struct fabric_view view = fabric_view(env->fabric);
-			struct ebb_job *then = NULL, *now;
+			struct ebb_job *then = NULL,
+				       *now = add_shares(&j, rows, w.present, view.lids,
+							 view.tables, "now");
 
-			now = add_shares(&j, rows, w.present, view.lids, view.tables, "now");
 			if (changed) {
-				struct fabric_policy policy =
-					fabric_policy(env->fabric, w.faulty, NULL);
-
-				w.lids = fabric_try(env->fabric, w.faulty, &policy, &w.tables,
-						    &w.tried);
-				fabric_policy_fini(&policy);
-				then = add_shares(&j, rows, w.faulty, w.lids, &w.tables, "then");
+				w.t = topo_ref(w.faulty);
+				try_tables(&w);
+				then = add_shares(&j, rows, w.t, w.lids, &w.tables, "then");
 			}
-			mark_hit(rows, now, then, hit);
+			/* Who is hit loses an HCA, or more than a hundredth of its share. */
+			for (size_t i = json_array_size(rows); i-- > 0;) {
+				json_t *row = json_array_get(rows, i);
+				bool is_hit = json_number(row, "hcas_lost") ||
+					      (then && then[i].share < now[i].share * 0.99);
+
+				json_object_set_new(row, "hit", json_boolean(is_hit));
+				if (hit && !is_hit)
+					json_array_remove(rows, i);
+			}
 			free(now);
 			free(then);
 		}

@@ -198,9 +198,10 @@ static json_t *answer_lft(const struct command_env *env, json_t *args, char *err
 
 	for (uint32_t lid = 1; lid <= lids->top; lid++)
 		if (lids->port_of_lid[lid] != TOPO_NONE)
-			json_add(entries, "{si so ss}", "lid", lid, "port",
+			json_add(entries, "{si so ss so*}", "lid", lid, "port",
 				 json_index(row[lid] == TABLES_NO_ROUTE ? -1 : row[lid]), "to",
-				 t->nodes[t->ports[lids->port_of_lid[lid]].node].name);
+				 t->nodes[t->ports[lids->port_of_lid[lid]].node].name, "choice",
+				 adaptive_choices(env->fabric, sw->guid, lid));
 	return json_pack("{s:s, s:o, s:i, s:o}", "name", sw->name, "guid", json_guid(sw->guid),
 			 "lid", lids->lid_of_port[sw->port0], "entries", entries);
 }
@@ -407,6 +408,8 @@ static int text_dump(const struct command_env *env, json_t *args, FILE *out)
 	const struct osm_dump_view dump = { view.topo, view.lids, view.tables,
 					    multicast_trees(env->fabric) };
 
+	if (!osm_dump_find(file)->write)
+		return adaptive_write_far(env->fabric, inforce_tables(env->fabric), out);
 	return osm_dump_find(file)->write(&dump, out);
 }
 const struct command_run dump_run = { .answer = answer_dump, .text = text_dump };

@@ -230,18 +230,6 @@ const struct command_option *command_option_find(const struct command *command, 
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *choices, const char *text)
-{
-	size_t len = strlen(text), part;
-
-	for (; *choices; choices += part + (choices[part] == '|')) {
-		part = strcspn(choices, "|");
-		if (part == len && !strncmp(choices, text, len))
-			return true;
-	}
-	return false;
-}
-
 static json_t *read_number(const struct command_option *option, const char *text, char *err,
 			   size_t err_size)
 {
@@ -273,7 +261,7 @@ int command_option_put(const struct command_option *option, const char *text, js
 	else if (option->number)
 		value = read_number(option, text, err, err_size);
 	else if (strchr(option->value, '|') && option->value[0] >= 'a' &&
-		 !is_one_of(option->value, text))
+		 !text_has_word(option->value, '|', text))
 		snprintf(err, err_size, "%s %s: one of %s is expected", option->name, text,
 			 option->value);
 	else if (!(value = json_string(text)))

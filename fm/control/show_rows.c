@@ -94,24 +94,12 @@ void show_link(struct show *s, json_t *to, uint32_t at)
 	adaptive_show_hca(s->env->fabric, s->t->nodes[port->node].guid, port->num, to);
 }
 
-static bool is_end(const json_t *end, const struct topo *t, const struct topo_port *port)
-{
-	const char *guid = json_text(end, "guid");
-
-	return guid && port && strtoull(guid, NULL, 0) == t->nodes[port->node].guid &&
-	       json_number(end, "port") == port->num;
-}
-
 const json_t *show_unhealthy(const struct show *s, uint32_t at)
 {
-	const struct topo_port *port = &s->t->ports[at];
-
-	JSON_EACH (row, s->unhealthy) {
-		const json_t *a = json_object_get(row, "a"), *b = json_object_get(row, "b");
-
-		if (is_end(a, s->t, port) || is_end(b, s->t, port))
+	JSON_EACH (row, s->unhealthy)
+		if (command_port_of(s->t, json_object_get(row, "a")) == at ||
+		    command_port_of(s->t, json_object_get(row, "b")) == at)
 			return row;
-	}
 	return NULL;
 }
 

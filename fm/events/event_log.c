@@ -109,24 +109,20 @@ void event_subject_copy(const json_t *event, json_t *to)
 			json_object_set(to, keys[i], json_object_get(event, keys[i]));
 }
 
-/* One for each kind, fmd-events(7): its second half is the kind's FNV-1a hash of 64 bits. */
-static char *message_id(const char *kind)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (; *kind; kind++)
-		hash = (hash ^ (unsigned char)*kind) * 0x100000001b3;
-	return mem_printf("MESSAGE_ID=5f6d1c6a8a2e4b0d%016" PRIx64, hash);
-}
-
 /* A line in the log; in the journal with the kind and the subject as fields. */
 static void log_event(enum log_level level, const char *kind, const struct event_subject *subject,
 		      const char *text)
 {
 	static const struct event_subject none;
 	const struct event_subject *is = subject ?: &none;
+	uint64_t hash = 0xcbf29ce484222325;
+
+	/* A MESSAGE_ID for each kind, fmd-events(7): half of it is the kind's FNV-1a hash. */
+	for (const char *at = kind; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3;
+
 	char *fields[] = {
-		message_id(kind),
+		mem_printf("MESSAGE_ID=5f6d1c6a8a2e4b0d%016" PRIx64, hash),
 		mem_printf("FMD_KIND=%s", kind),
 		is->node ? mem_printf("FMD_NODE=0x%016" PRIx64, is->node) : NULL,
 		is->node_name ? mem_printf("FMD_NODE_NAME=%s", is->node_name) : NULL,

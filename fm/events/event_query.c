@@ -115,18 +115,6 @@ bool event_query_since(struct event_query *query, const char *text)
 
 /* ---- Matching -------------------------------------------------------------------------------- */
 
-static bool is_listed(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = list; at; at = strchr(at, ',')) {
-		at += *at == ',';
-		if (!strncmp(at, word, len) && (!at[len] || at[len] == ','))
-			return true;
-	}
-	return false;
-}
-
 static const char *text_of(const json_t *event, const char *key)
 {
 	const char *text = json_text(event, key);
@@ -260,6 +248,6 @@ bool event_query_has(const struct event_query *query, const json_t *event)
 
 	return (!query->level || (level >= 0 && level <= query->level)) &&
 	       strcmp(text_of(event, "time"), query->since) >= 0 &&
-	       (!*query->kinds || is_listed(query->kinds, text_of(event, "kind"))) &&
+	       (!*query->kinds || text_has_word(query->kinds, ',', text_of(event, "kind"))) &&
 	       event_is_about(event, &query->about);
 }

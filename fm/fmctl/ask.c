@@ -264,20 +264,26 @@ static enum fmctl_exit run_topology(const struct fmctl *ctl, int argc, char **ar
 }
 const struct fmctl_view topology_view = { .run = run_topology };
 
-/* Writes the text that follows an answer into a file that is made or replaced. */
-static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir, const char *file)
+/* Writes the text that follows an answer into a file that is made or replaced, or goes. */
+static enum fmctl_exit dump_file(const struct fmctl *ctl, const char *dir,
+				 const struct osm_dump_file *file, json_t *written)
 {
 	struct fmctl_answer answer;
 	char path[4096];
+	struct stat st;
 	FILE *stream;
 
-	if (array_printf(path, "%s/%s", dir, file) >= (int)sizeof(path))
+	if (array_printf(path, "%s/%s", dir, file->name) >= (int)sizeof(path))
 		return fmctl_fail("dump", "the directory's name is too long");
-	answer = ask(ctl, "dump", json_pack("{s:s}", "file", file), &stream);
+	answer = ask(ctl, "dump", json_pack("{s:s}", "file", file->name), &stream);
 	if (answer.status == FMCTL_DONE) {
 		/* Nothing more is asked: fmd hangs up behind the text. */
 		shutdown(fileno(stream), SHUT_WR);
 		answer.status = save_text(stream, path);
+		if (!file->write && !answer.status && !stat(path, &st) && !st.st_size)
+			unlink(path); /* no switch has groups */
+		else
+			json_array_append_new(written, json_string(path));
 	}
 	json_decref(answer.result);
 	if (stream)
@@ -296,10 +302,8 @@ static enum fmctl_exit run_dump(const struct fmctl *ctl, int argc, char **argv)
 	if (mkdir(argv[1], 0777) && errno != EEXIST)
 		return fmctl_fail("dump", "%s: %s", argv[1], strerror(errno));
 	written = json_array();
-	for (size_t i = 0; (file = osm_dump_file(i)) && status == FMCTL_DONE; i++) {
-		status = dump_file(ctl, argv[1], file->name);
-		json_array_append_new(written, json_sprintf("%s/%s", argv[1], file->name));
-	}
+	for (size_t i = 0; (file = osm_dump_file(i)) && status == FMCTL_DONE; i++)
+		status = dump_file(ctl, argv[1], file, written);
 	if (status == FMCTL_DONE && ctl->json)
 		show_json(ctl, written);
 	json_decref(written);

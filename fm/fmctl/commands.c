@@ -326,18 +326,6 @@ static const json_t *find_answer(const json_t *events, size_t index)
 	return NULL;
 }
 
-/* They are of more than one manager: who took over has its master's events, too. */
-static bool are_of_many(const json_t *events)
-{
-	const json_t *first = json_object_get(json_array_get(events, 0), "manager");
-
-	JSON_EACH (event, events)
-		if (json_object_get(event, "manager") != first &&
-		    !json_equal(json_object_get(event, "manager"), first))
-			return true;
-	return false;
-}
-
 /* So many reasons follow that one, all about links of one device, whose name is in *of. */
 static size_t reasons_behind(const json_t *events, size_t index, const char **of)
 {
@@ -382,9 +370,12 @@ static bool has_line(const json_t *events, size_t index, size_t *behind, const c
 
 static void show_events(const struct fmctl *ctl, const json_t *events)
 {
-	const bool named = are_of_many(events);
+	const char *first = table_text(json_array_get(events, 0), "manager"), *of = "";
+	/* They are of more than one manager: who took over has its master's events, too. */
+	const bool named =
+		any_of(i, 0, json_array_size(events),
+		       strcmp(table_text(json_array_get(events, i), "manager"), first) != 0);
 	size_t lines = 0, behind = 0;
-	const char *of = "";
 
 	for (size_t i = 0; ctl->lines && i < json_array_size(events); i += 1 + behind)
 		lines += has_line(events, i, &behind, &of);
@@ -481,10 +472,7 @@ static void show_hosts(const struct fmctl *ctl, const json_t *rows)
 }
 const struct fmctl_view hosts_view = { .show = show_hosts };
 
-static int compare_names(const void *a, const void *b)
-{
-	return strverscmp(*(const char *const *)a, *(const char *const *)b);
-}
+SORT_BY(compare_names, char *const, strverscmp(*a, *b))
 
 /* Prints a block of text for each domain. Returns the exit code. */
 static enum fmctl_exit show_blocks(const struct fmctl *ctl, const json_t *result)

@@ -8,6 +8,7 @@
 #include "fm/control/option.h"
 #include "fm/fmctl/fmctl.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 /* ---- Completion of a command line ------------------------------------------------------------ */
 
@@ -122,20 +123,6 @@ static bool is_literal(const char *text, size_t len)
 	return len > 1;
 }
 
-static bool has_alternative(const char *piece, size_t len, const char *option)
-{
-	const char *end = piece + len;
-
-	while (piece < end) {
-		size_t part = strcspn(piece, "| []\n");
-
-		if (part == strlen(option) && !strncmp(piece, option, part))
-			return true;
-		piece += part + 1;
-	}
-	return false;
-}
-
 /* What follows in the same bracket, and is no alternative. */
 static const char *value_of(const char *piece, size_t *len)
 {
@@ -171,11 +158,13 @@ static bool offer_usage_value(const struct offers *offers, const struct command 
 {
 	const char *piece, *value;
 	size_t len, value_len;
+	char words[128];
 
 	for (piece = usage; before && (piece = next_piece(piece, &len)); piece += len) {
 		value_len = len;
 		value = value_of(piece, &value_len);
-		if (value && has_alternative(piece, len, before)) {
+		array_printf(words, "%.*s", (int)len, piece);
+		if (value && text_has_word(words, '|', before)) {
 			offer_piece(offers, command, value, value_len);
 			return true;
 		}
@@ -183,14 +172,11 @@ static bool offer_usage_value(const struct offers *offers, const struct command 
 	return false;
 }
 
-/*
- * The part of a usage text that tells arguments: behind the command's name, in each of its lines
- * the same.
- */
+/* Arguments stand behind the command's name, in each line of a usage text the same. */
 static const char *arguments_of(const struct command *command)
 {
-	const char *name =
-		command->view->usage ? strstr(command->view->usage, command->name) : NULL;
+	const char *usage = command->view->usage;
+	const char *name = usage ? strstr(usage, command->name) : NULL;
 
 	return name ? name + strlen(command->name) : command->arguments;
 }

@@ -47,12 +47,7 @@ static enum fmctl_exit plan_assume(struct plan *p)
  * traffic.
  */
 
-static int compare_ms(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return sort_order(x, y);
-}
+SORT_BY(compare_ms, double, sort_order(*a, *b))
 
 static double median(const double *ms, unsigned n)
 {

@@ -116,16 +116,13 @@ static enum MHD_Result stream_go_on(struct request *request)
 static void stream_end(struct request *request);
 static const struct request_ops stream_ops = { stream_go_on, stream_end };
 
-static void wake_all(struct streams *streams)
+static void wake_all(void *arg, const json_t *event)
 {
+	const struct streams *streams = arg;
+
 	for (struct request *r = streams->all->first; r; r = r->next)
 		if (r->ops == &stream_ops)
 			request_resume(r);
-}
-
-static void event_cb(void *arg, const json_t *event)
-{
-	wake_all(arg);
 }
 
 static void make_status(struct streams *streams)
@@ -150,7 +147,7 @@ static void timer_cb(void *arg)
 	struct streams *streams = arg;
 
 	make_status(streams);
-	wake_all(streams);
+	wake_all(streams, NULL);
 	loop_timer_set(streams->timer, STATUS_US);
 }
 
@@ -198,7 +195,7 @@ enum MHD_Result stream_reply(struct streams *streams, struct MHD_Connection *con
 	if (streams->count >= STREAMS_MAX)
 		return reply_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams");
 	if (!streams->count++) {
-		fabric_follow(streams->fabric, event_cb, streams);
+		fabric_follow(streams->fabric, wake_all, streams);
 		make_status(streams);
 		loop_timer_set(streams->timer, STATUS_US);
 	}

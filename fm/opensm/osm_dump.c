@@ -595,6 +595,7 @@ static const struct osm_dump_file files[] = {
 	{ "opensm.fdbs", write_fdbs },
 	{ "opensm.mcfdbs", write_mcfdbs },
 	{ "opensm-subnet.lst", write_subnet_lst },
+	{ "fmd.far", NULL },
 };
 
 const struct osm_dump_file *osm_dump_file(size_t index)

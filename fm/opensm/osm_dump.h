@@ -19,7 +19,7 @@ struct osm_dump_view {
 typedef int osm_dump_fn(const struct osm_dump_view *view, FILE *out);
 struct osm_dump_file {
 	const char *name;
-	osm_dump_fn *write;
+	osm_dump_fn *write; /* NULL = groups of adaptive routing (fm/adaptive/module.h) */
 };
 /* The files in their order, static; NULL past the last, and for an unknown name. */
 const struct osm_dump_file *osm_dump_file(size_t index);

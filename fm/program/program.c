@@ -395,12 +395,8 @@ static void plan_apply(struct program *p)
 
 /* ---- Rounds --------------------------------------------------------------------------------- */
 
-static int compare_parts(const void *a, const void *b)
-{
-	const struct program_part *x = a, *y = b;
-
-	return sort_order(x->sw, y->sw) ?: sort_order(x->block, y->block);
-}
+SORT_BY(compare_parts, struct program_part,
+	sort_order(a->sw, b->sw) ?: sort_order(a->block, b->block))
 
 /* Writes what a block of this round is to contain. */
 static void plan_content(const struct program *p, const struct store_switch *sw, uint32_t block,

@@ -493,6 +493,21 @@ void ar_groups_free(struct ar_groups *groups)
 	free(groups);
 }
 
+struct ar_groups *ar_groups_by_lid(const struct topo *t, const struct lid_map *lids)
+{
+	struct ar_groups *out = mem_new(out);
+
+	out->nswitches = t->nswitches;
+	out->top = lids->top;
+	out->ndests = lids->top + 1u;
+	out->dest = mem_array(out->dest, lids->top + 1u);
+	out->first = mem_array(out->first, t->nswitches + 1);
+	out->entry = mem_array(out->entry, (size_t)t->nswitches * out->ndests + 1);
+	for (uint32_t lid = 0; lid <= lids->top; lid++)
+		out->dest[lid] = lid && lids->port_of_lid[lid] != TOPO_NONE ? lid : TOPO_NONE;
+	return out;
+}
+
 /* ---- As text --------------------------------------------------------------------------------- */
 
 #define GROUPS_HEAD "Groups Definition:"
@@ -647,7 +662,7 @@ static bool take_line(struct far *f, const char *line, const char **why)
 	return f->part == LFT ? take_entry(f, line, why) : false;
 }
 
-/* Every LID is a destination of its own: the text may have another group for each. */
+/* The text may have another group for each LID. */
 static void settle(struct far *f)
 {
 	struct ar_groups *out = f->out;
@@ -664,7 +679,7 @@ static void settle(struct far *f)
 struct ar_groups *ar_far_read(const struct topo *t, const struct lid_map *lids, const char *name,
 			      FILE *in, struct tables *tables, char *err, size_t err_size)
 {
-	struct ar_groups *out = mem_new(out);
+	struct ar_groups *out = ar_groups_by_lid(t, lids);
 	struct far f = { .t = t, .lids = lids, .tables = tables, .out = out };
 	const char *why = "it is empty";
 	char *line = NULL;
@@ -672,14 +687,6 @@ struct ar_groups *ar_far_read(const struct topo *t, const struct lid_map *lids, 
 	unsigned at = 0;
 	bool good = true;
 
-	out->nswitches = t->nswitches;
-	out->top = lids->top;
-	out->ndests = lids->top + 1u;
-	out->dest = mem_array(out->dest, lids->top + 1u);
-	out->first = mem_array(out->first, t->nswitches + 1);
-	out->entry = mem_array(out->entry, (size_t)t->nswitches * out->ndests + 1);
-	for (uint32_t lid = 0; lid <= lids->top; lid++)
-		out->dest[lid] = lid && lids->port_of_lid[lid] != TOPO_NONE ? lid : TOPO_NONE;
 	tables_resize(tables, t->nswitches, lids->top);
 	for (uint32_t sw = 0; sw < t->nswitches; sw++)
 		memset(tables_row(tables, sw), TABLES_NO_ROUTE, tables->stride);

@@ -70,6 +70,9 @@ void ar_maker_free(struct ar_maker *maker);
 struct ar_groups *ar_groups_make(struct ar_maker **kept, const struct topo *t,
 				 const struct lid_map *lids, const struct ar_params *params);
 
+/* Groups to be filled: none yet, and every LID that a port has is a destination of its own. */
+struct ar_groups *ar_groups_by_lid(const struct topo *t, const struct lid_map *lids);
+
 /* 1 + the place of an entry's group among those of its switch; 0 = it is Static. */
 static inline unsigned ar_place(const struct ar_groups *g, uint32_t sw, uint32_t lid)
 {

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two subnet managers on one fabric: fmd and fmd, fmd and OpenSM. One of them changes it, the other waits."""
 import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import sys
 
 import pytest
 
 from fabric import end_process, poll, tail
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "lib"))
+import far_judge
 
 HERE, THERE = "H-0002c90380000100", "H-0002c9038000ff00"
 UNDAMPED = {"master_sm_priority": 0}  # the highest priority is master at any time
@@ -179,6 +184,29 @@ def test_an_observer_learns_the_packing_and_sets_nothing(start, pod_net, second,
     assert former.ibsim.tell("sets") == sent, "the probe sends Gets alone"
 
 
+def held_groups(fabric, lids):
+    """As far_judge.read() has it, of these LIDs, from the blocks of fmsim's switches."""
+    (fabric.scratch / "blocks").unlink(missing_ok=True)
+    fabric.ibsim.tell(f"adaptive write {fabric.scratch / 'blocks'}")
+    guids, switches, steps = {node["name"]: int(node["guid"], 16) for node in fabric.ask("switches")}, {}, {}
+    for name, count, way in re.findall(r"^(.*): on, sub-groups (\d+),.* (stacked|interleaved),", fabric.ibsim.tell("adaptive"), re.M):
+        steps[guids[name]] = 1 if way == "stacked" else int(count)
+    for line in (fabric.scratch / "blocks").read_text().splitlines():
+        guid, kind, block, data = line.split()
+        groups, entries = switches.setdefault(int(guid, 16), ({}, {}))
+        block, data = int(block), bytes.fromhex(data)
+        for at in range(2) if kind == "groups" else ():
+            group, rest = divmod(2 * block + at, steps[int(guid, 16)])
+            mask = int.from_bytes(data[32 * at:32 * at + 32], "big")
+            if mask and not rest:
+                groups[group] = {port for port in range(256) if mask >> port & 1}
+        for at in range(16) if kind == "entries" else ():
+            lid, entry = 16 * block + at, data[4 * at:4 * at + 4]
+            if lid in lids and entry[1] != 255:
+                entries[lid] = entry[1], int.from_bytes(entry[2:], "big") if entry[0] >> 6 == 1 else None
+    return switches
+
+
 def test_what_was_probed_forwards_by_groups_when_adaptive_routing_is_on(start, pod_net, second):
     former = start(pod_net, HERE)
     assert former.stop_fmd() == 0
@@ -201,11 +229,24 @@ def test_what_was_probed_forwards_by_groups_when_adaptive_routing_is_on(start, p
     fabric.wait(lambda status: {row.get("out_of_order_sls") for row in fabric.ask("nodes") if "host" in row} == {"0xffff"}, "HCAs have the masks")
     assert fabric.ask("show", "dgx-su01-05 mlx5_0")["ports"][0]["adaptive_timeout_sls"] == "0xffff"
     assert "OUT OF ORDER" in fabric.fmctl("nodes", "dgx-su01-05").stdout
-    assert "one of" in fabric.ask("path", "dgx-su01-01 mlx5_0", "dgx-su01-05 mlx5_3")["hops"][1]["choice"]
+    hop = fabric.ask("path", "dgx-su01-01 mlx5_0", "dgx-su01-05 mlx5_3")["hops"][1]
+    entry = next(row for row in fabric.ask("lft", hop["name"])["entries"] if row["to"] == "dgx-su01-05 mlx5_3")
+    assert entry["choice"] == hop["choice"] and entry["choice"].startswith("one of "), (entry, hop)
+    assert f"{entry['choice']}\n" in fabric.fmctl("lft", hop["name"]).stdout
+    dump = fabric.dump()
+    far = far_judge.read(dump / "fmd.far")
+    held = held_groups(fabric, set(fabric.lids().values()))
+    assert far.keys() == held.keys()
+    for guid, (groups, entries) in far.items():
+        assert entries == held[guid][1] and {group for _, group in entries.values()} - {None} <= groups.keys()
+        assert groups.items() <= held[guid][0].items()  # others are the former manager's
+    verdict = far_judge.judge(pod_net, dump / "fmd.far", dump / "opensm-lfts.dump")
+    assert verdict.sound and verdict.pairs == 8 * 256 and verdict.free > 256, vars(verdict)
     fabric.write_conf()
     fabric.fmd.send_signal(signal.SIGHUP)
     fabric.wait(lambda status: {row["ar"] for row in fabric.ask("switches")} == {"off"}, "no switch has it on")
     assert ": on," not in fabric.ibsim.tell("adaptive")
+    assert not (fabric.dump() / "fmd.far").exists() and "choice" not in str(fabric.ask("lft", hop["name"]))
 
 
 @pytest.mark.long

@@ -303,9 +303,18 @@ def dump_answer(end):
 def test_dump_writes_each_file_whole(tmp_path, serve):
     serve(dump_answer(b" text\n" * 50000 + b"\0"))
     assert fmctl(tmp_path, "dump", "out").returncode == 0
-    assert sorted(os.listdir(tmp_path / "out")) == ["opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs",
+    assert sorted(os.listdir(tmp_path / "out")) == ["fmd.far", "opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs",
                                                    "opensm.mcfdbs"]
     assert (tmp_path / "out/opensm.fdbs").read_bytes() == b"opensm.fdbs" + b" text\n" * 50000
+
+
+def test_dump_takes_away_what_there_is_nothing_of(tmp_path, serve):
+    serve(lambda request: dump_answer(b"\0")(request).replace(b"fmd.far", b""))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/fmd.far").write_text("of yesterday")
+    run = fmctl(tmp_path, "--json", "dump", "out")
+    assert run.returncode == 0 and "fmd.far" not in run.stdout, run
+    assert sorted(os.listdir(tmp_path / "out")) == ["opensm-lfts.dump", "opensm-subnet.lst", "opensm.fdbs", "opensm.mcfdbs"]
 
 
 def test_dump_that_breaks_off_ends_with_1(tmp_path, serve):

@@ -259,6 +259,21 @@ def owners_of(lines, cables):
     return owners
 
 
+def read(far):
+    """By GUID of a switch: the ports of its groups by number, and its entries (port, group or None) by LID."""
+    switches, groups, entries = {}, None, None
+    with open(far, encoding="utf-8") as lines:
+        for line in lines:
+            words = line.split()
+            if line.startswith("Switch 0x"):
+                groups, entries = switches.setdefault(int(words[1], 16), ({}, {}))
+            elif len(words) == 4 and words[0].isdigit():
+                groups[int(words[0])] = {int(port) for port in words[3].split(",") if port}
+            elif len(words) == 4 and words[2] in ("Static", "Free"):
+                entries[int(words[0], 16)] = int(words[1]), int(words[3]) if words[2] == "Free" else None
+    return switches
+
+
 def judge(netfile, far, lfts=None):
     cables = Cables(netfile)
     judged = Judge(cables)

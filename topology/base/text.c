@@ -324,6 +324,18 @@ void text_node_name(const char *host, bool shortened, char to[TEXT_NODE_NAME])
 	to[i] = '\0';
 }
 
+bool text_has_word(const char *list, char between, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = list; at; at = strchr(at, between)) {
+		at += *at == between;
+		if (!strncmp(at, word, len) && (!at[len] || at[len] == between))
+			return true;
+	}
+	return false;
+}
+
 /* ---- Texts that are put together ------------------------------------------------------------- */
 
 void text_add(char *text, size_t size, const char *format, ...)

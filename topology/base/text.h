@@ -37,6 +37,9 @@ bool text_is_host_name(const char *name);
  */
 void text_node_name(const char *host, bool shortened, char to[TEXT_NODE_NAME]);
 
+/* Whether the word is one of a list, with that character between its words. */
+bool text_has_word(const char *list, char between, const char *word);
+
 /* ---- Words: parses lines that people write, and chooses words for those that they read ------- */
 
 /* The text without blanks around it: points into text, which is shortened. */

@@ -185,11 +185,11 @@ static void multicast_tables_name_the_ports_of_each_group(void **state)
 static void file_names_are_those_of_opensm(void **state)
 {
 	static const char *const names[] = { "opensm-lfts.dump", "opensm.fdbs", "opensm.mcfdbs",
-					     "opensm-subnet.lst" };
+					     "opensm-subnet.lst", "fmd.far" };
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 5; i++)
 		assert_string_equal(osm_dump_file(i)->name, names[i]);
-	assert_null(osm_dump_file(4));
+	assert_null(osm_dump_file(5));
 	assert_null(osm_dump_find("../fmd.conf"));
 }
 
