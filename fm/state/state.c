@@ -16,6 +16,8 @@
 #define LINES_A_CALL STATE_LINES
 #define LOST	     "state-lost"
 #define TAKEN_US     20000 /* that a master's rows gather at its standby */
+#define FEW_BYTES    1024  /* what one request changes: written sooner than the loop is woken */
+#define AT_ONCE_US   200   /* that such a write is waited for, at most */
 
 struct kept { /* by the index of its kind in rows */
 	const struct state_kind *kind;
@@ -91,7 +93,12 @@ static void write_due(void *arg)
 	if (!loop_timer_armed(s->look)) /* it comes while one write follows the other, too */
 		loop_timer_set(s->look, SLOW_US);
 	s->pending.full = s->full;
+
+	bool few = s->pending.rows.end <= FEW_BYTES && !s->full;
+
 	disk_write(s->disk, &s->pending);
+	if (few)
+		disk_wait(s->disk, AT_ONCE_US);
 }
 
 /* All rows are to be written. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""mcast_join.py GAP_US: joins ports to groups, for the lines `GUID MGID` of its input, one after the other; prints the seconds it took.
+"""mcast_join.py GAP_US [WINDOW]: joins ports to groups, for the lines `GUID MGID` of its input; prints the seconds it took.
 
-By the SM_Key, so that one client of ibsim joins for a whole fabric. GAP_US passes between two joins.
+By the SM_Key, so that one client of ibsim joins for a whole fabric. One after the other, with GAP_US between two, or WINDOW at a time.
 """
 import ctypes
 import pathlib
@@ -27,11 +27,19 @@ def sm_lid():
 
 def main():
     client, gap_s = sa_client.Client(sm_lid()), int(sys.argv[1]) / 1e6
-    begin = time.monotonic()
-    for line in sys.stdin:
-        guid, mgid = line.split()
-        client.change(sa_client.SET, int(guid, 16), mgid, 1)
-        time.sleep(gap_s)
+    window = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    lines = [line.split() for line in sys.stdin]
+    begin, waits = time.monotonic(), 0
+    for guid, mgid in lines:
+        client.change(sa_client.SET, int(guid, 16), mgid, 1, wait=False)
+        waits += 1
+        if waits == window:
+            client.answer()
+            waits -= 1
+        if gap_s:
+            time.sleep(gap_s)
+    for _ in range(waits):
+        client.answer()
     print(time.monotonic() - begin)
 
 

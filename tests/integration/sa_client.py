@@ -50,10 +50,14 @@ class Client:
             sys.exit("sa_client: silence")
         return ctypes.string_at(umad.umad_get_mad(self.buffer), MAD)
 
-    def ask(self, method, attribute, mask, data, key=0):
+    def ask(self, method, attribute, mask, data, key=0, wait=True):
         self.tid += 1
         header = struct.pack(">BBBBHHQHHI", 1, SA, VERSION, method, 0, 0, self.tid, attribute, 0, 0)
         self.send((header + bytes(12) + struct.pack(">QIQ", key, 0, mask) + data).ljust(MAD, b"\0"))
+        if wait:
+            self.answer()
+
+    def answer(self):
         status = struct.unpack_from(">H", self.receive(), 4)[0]
         if status:
             sys.exit(f"sa_client: status 0x{status:04x}")
@@ -69,10 +73,10 @@ class Client:
     def delete(self, guid, number):
         self.ask(DELETE, SERVICE, 0x07, struct.pack(">QQQH", number, PREFIX, guid, 0xFFFF))
 
-    def change(self, method, guid, mgid, state):
+    def change(self, method, guid, mgid, state, wait=True):
         record = struct.pack(">16sQQIHBBHBBIB", bytes.fromhex(mgid), PREFIX, guid, 0xB1B, 0, 0x84, 0, 0xFFFF, 0x83, 0, 0,
                              0x20 | state)
-        self.ask(method, MCMEMBER, CREATE if method == SET else JOIN, record, SM_KEY)
+        self.ask(method, MCMEMBER, CREATE if method == SET else JOIN, record, SM_KEY, wait)
 
 
 def main():
