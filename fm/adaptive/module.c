@@ -675,7 +675,7 @@ json_t *adaptive_switches(const struct fabric *fabric)
 		const struct inv_node *node =
 			inventory_find(a->services.inventory, t->nodes[row_at].guid);
 		enum adaptive_mode mode = node ? *mode_of(node) : ADAPTIVE_UNKNOWN;
-		bool on = mode == ADAPTIVE_ON || writer_is_on(node);
+		bool on = mode == ADAPTIVE_ON || writer_on(node);
 		const char *word = on			      ? "on"
 				   : mode == ADAPTIVE_CAPABLE ? "capable"
 				   : mode == ADAPTIVE_OFF     ? "off"

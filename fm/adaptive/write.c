@@ -281,17 +281,11 @@ bool writer_adopt(struct writer *w, const struct inv_node *node, const uint8_t i
 	return true;
 }
 
-/* NULL: it does not have it on. */
-static struct ar_switch *on_here(const struct inv_node *node)
+struct ar_switch *writer_on(const struct inv_node *node)
 {
 	struct ar_switch *ar = node && node->columns[INV_AR_SWITCH].bytes ? ar_of(node) : NULL;
 
 	return ar && ar->stage == ON ? ar : NULL;
-}
-
-bool writer_is_on(const struct inv_node *node)
-{
-	return on_here(node) != NULL;
 }
 
 /* As the switch holds them; what is not known for certain is Static, by the table in force. */
@@ -326,7 +320,7 @@ int adaptive_write_far(struct fabric *fabric, const struct tables *in_force, FIL
 
 	tables_copy(&tables, in_force);
 	for (uint32_t sw = 0; sw < view.topo->nswitches; sw++) {
-		const struct ar_switch *ar = on_here(inventory_find(
+		const struct ar_switch *ar = writer_on(inventory_find(
 			fabric_services(fabric).inventory, view.topo->nodes[sw].guid));
 
 		g->first[sw + 1] = g->first[sw];
@@ -343,7 +337,7 @@ int adaptive_write_far(struct fabric *fabric, const struct tables *in_force, FIL
 json_t *adaptive_choices(struct fabric *fabric, guid_t guid, uint16_t lid)
 {
 	const struct ar_switch *ar =
-		on_here(inventory_find(fabric_services(fabric).inventory, guid));
+		writer_on(inventory_find(fabric_services(fabric).inventory, guid));
 	struct wire_ar_entry entry;
 	struct ar_ports ports;
 	unsigned count = 0;

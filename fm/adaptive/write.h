@@ -51,7 +51,8 @@ void writer_offer(struct writer *w, const struct inv_node *sw, const uint8_t inf
 bool writer_adopt(struct writer *w, const struct inv_node *sw, const uint8_t info[64],
 		  const char *firmware);
 void writer_left(struct writer *w, const struct inv_node *sw);
-bool writer_is_on(const struct inv_node *sw);
+/* NULL: it does not have it on. */
+struct ar_switch *writer_on(const struct inv_node *sw);
 /* What the switch is to be turned on for is over, or begins: by the configuration. */
 void writer_configure(struct writer *w);
 

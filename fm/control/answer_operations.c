@@ -13,6 +13,7 @@
 #include "fm/nvswitch/module.h"
 #include "fm/partition/module.h"
 #include "fm/sm/module.h"
+#include "routing/adaptive/groups.h"
 #include "routing/ftree/route.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
@@ -43,8 +44,9 @@ struct whatif {
 	struct topo *faulty, *t; /* the second with what a plan adds, else the same */
 	struct lid_map *lids;	 /* of t */
 	struct tables tables;
-	uint8_t *states; /* of hosts; NULL = those in force */
-	bool *storage;	 /* by node; NULL = not configured */
+	uint8_t *states;  /* of hosts; NULL = those in force */
+	bool *storage;	  /* by node; NULL = not configured */
+	uint8_t *classes; /* by port of t */
 	double route_ms, check_ms;
 	struct fabric_tried tried;
 	unsigned failed, cordoned, added; /* links */
@@ -200,7 +202,26 @@ static void try_tables(struct whatif *w)
 	struct fabric_policy policy = fabric_policy(w->env->fabric, w->t, NULL);
 
 	w->lids = fabric_try(w->env->fabric, w->t, &policy, &w->tables, &w->tried);
+	w->classes = policy.classes;
+	policy.classes = NULL;
 	fabric_policy_fini(&policy);
+}
+
+/* Adds what the scene has, and would have with groups of adaptive routing. */
+static void add_bandwidth(json_t *doc, const struct congestion_scene *scene, const char *engine,
+			  const uint8_t *classes)
+{
+	struct ar_groups *groups;
+	struct check_report proof;
+	bool sound;
+
+	command_congestion(doc, scene, NULL);
+	if (!strcmp(engine, "updn-root"))
+		return;
+	groups = ar_groups_new(scene->t, scene->lids, &(struct ar_params){ .classes = classes });
+	sound = check_groups(scene->t, scene->lids, scene->tables, groups, &proof);
+	json_object_set_new(doc, "adaptive", report_groups(scene, groups, sound, &proof));
+	ar_groups_free(groups);
 }
 
 static json_t *document(struct whatif *w)
@@ -231,9 +252,12 @@ static json_t *document(struct whatif *w)
 
 	json_t *now = json_pack("{so}", "proof", report_proof(&before));
 
-	command_congestion(
-		now, &(struct congestion_scene){ w->present, view.lids, view.tables, w->storage },
-		NULL);
+	uint8_t *classes = fabric_port_classes(fabric);
+
+	add_bandwidth(now,
+		      &(struct congestion_scene){ w->present, view.lids, view.tables, w->storage },
+		      view.engine, classes);
+	free(classes);
 
 	json_t *doc = json_pack(
 		"{si si si sf sf sb so so so so so so* ss ss* so*}", "links_failed", w->failed,
@@ -245,8 +269,8 @@ static json_t *document(struct whatif *w)
 		w->tried.engine, "engine_why", w->tried.why[0] ? w->tried.why : NULL, "nvswitch",
 		w->states ? nvlink_trial(fabric, w->t, w->states, &w->tables) : NULL);
 
-	command_congestion(doc, &(struct congestion_scene){ w->t, w->lids, &w->tables, w->storage },
-			   NULL);
+	add_bandwidth(doc, &(struct congestion_scene){ w->t, w->lids, &w->tables, w->storage },
+		      w->tried.engine, w->classes);
 	return doc;
 }
 
@@ -276,6 +300,7 @@ static void whatif_end(struct whatif *w)
 	tables_fini(&w->tables);
 	free(w->states);
 	free(w->storage);
+	free(w->classes);
 	free(w->named);
 }
 

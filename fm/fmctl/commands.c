@@ -315,15 +315,14 @@ static bool is_answer(const json_t *event)
 /* The answer to the fault that the event is the first to tell of; NULL = none is at hand. */
 static const json_t *find_answer(const json_t *events, size_t index)
 {
-	const json_t *event = json_array_get(events, index), *other;
-	long long fault = table_int(event, "fault");
+	long long fault = table_int(json_array_get(events, index), "fault");
+	const json_t *it = json_array_get(events, index);
 
-	if (!fault || fault != table_int(event, "seq"))
+	if (!fault || fault != table_int(it, "seq"))
 		return NULL;
-	while ((other = json_array_get(events, ++index)))
-		if (is_answer(other) && table_int(other, "fault") == fault)
-			return other;
-	return NULL;
+	while (it && !(is_answer(it) && table_int(it, "fault") == fault))
+		it = json_array_get(events, ++index);
+	return it;
 }
 
 /* So many reasons follow that one, all about links of one device, whose name is in *of. */
@@ -536,11 +535,8 @@ static enum fmctl_exit set(const struct fmctl *ctl, const char *host, const char
 
 	if (!fmctl_is_value(ctl, "HOST", host))
 		return FMCTL_USAGE;
-	args = json_pack("{s:s}", "host", host);
-	if (state)
-		json_object_set_new(args, "state", json_string(state));
-	if (gpus >= 0)
-		json_object_set_new(args, "gpus", json_integer(gpus));
+	args = json_pack("{ss ss* so*}", "host", host, "state", state, "gpus",
+			 gpus < 0 ? NULL : json_integer(gpus));
 	answer = fmctl_ask(ctl, "nvswitch-set", args);
 	if (answer.status == FMCTL_DONE) {
 		if (ctl->json)

@@ -96,20 +96,17 @@ static int child_write(void *arg, FILE *out)
 	json_t *result = make(r, &head.rows, err);
 	char *text = result ? json_dumps(result, JSON_COMPACT) : NULL;
 
-	if (!text) {
-		json_t *document = json_pack("{s:s}", "error", err);
-		char *reason = document ? json_dumps(document, JSON_COMPACT) : strdup("{}");
-		const struct child_head refusal = { .code = MHD_HTTP_BAD_REQUEST,
-						    .len = strlen(reason),
-						    .rows = NO_COUNT };
+	struct encoded body;
 
-		fwrite(&refusal, sizeof(refusal), 1, out);
-		fputs(reason, out);
-		return ferror(out) ? -1 : 0;
+	if (text) {
+		body = encode_body(&wish, text, strlen(text));
+	} else {
+		result = json_pack("{s:s}", "error", err);
+		text = result ? json_dumps(result, JSON_COMPACT) : strdup("{}");
+		body = (struct encoded){ .body = text, .len = strlen(text) };
+		head.code = MHD_HTTP_BAD_REQUEST;
+		head.rows = NO_COUNT;
 	}
-
-	struct encoded body = encode_body(&wish, text, strlen(text));
-
 	head.gzip = body.gzip;
 	head.len = body.len;
 	memcpy(head.tag, body.tag, sizeof(head.tag));

@@ -113,7 +113,19 @@ static enum MHD_Result stream_go_on(struct request *request)
 	return MHD_YES; /* a stream's response is queued when it begins */
 }
 
-static void stream_end(struct request *request);
+static void stream_end(struct request *request)
+{
+	struct stream *s = (struct stream *)request;
+
+	request_fini(request);
+	if (!--s->streams->count) {
+		fabric_unfollow(s->streams->fabric, s->streams);
+		loop_timer_stop(s->streams->timer);
+	}
+	free(s->out);
+	free(s);
+}
+
 static const struct request_ops stream_ops = { stream_go_on, stream_end };
 
 static void wake_all(void *arg, const json_t *event)
@@ -152,19 +164,6 @@ static void timer_cb(void *arg)
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void stream_end(struct request *request)
-{
-	struct stream *s = (struct stream *)request;
-
-	request_fini(request);
-	if (!--s->streams->count) {
-		fabric_unfollow(s->streams->fabric, s->streams);
-		loop_timer_stop(s->streams->timer);
-	}
-	free(s->out);
-	free(s);
-}
 
 /* The event to begin with. An id that was never given is of an earlier run: its events are lost. */
 static json_int_t first_seq(const struct streams *streams, struct MHD_Connection *connection,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "routing/ftree/legal.h"
+#include "routing/adaptive/groups.h"
 #include "routing/report/report.h"
 #include "topology/base/mem.h"
 
@@ -167,6 +168,23 @@ static json_t *direction(const struct load_tier *tier, enum load_direction d)
 		json_array_append_new(bins, json_integer(tier->bins[d][i]));
 	return json_pack("{si sf sI so}", "channels", tier->channels[d], "mean", tier->mean[d],
 			 "max", (json_int_t)tier->max[d], "bins", bins);
+}
+
+json_t *report_groups(const struct congestion_scene *scene, const struct ar_groups *groups,
+		      bool sound, const struct check_report *proof)
+{
+	unsigned most = 0;
+	struct ebb ebb;
+
+	if (sound)
+		ebb_measure(scene, groups, &ebb);
+	for (uint32_t sw = 0; sw < groups->nswitches; sw++) {
+		unsigned n = groups->first[sw + 1] - groups->first[sw];
+
+		most = n > most ? n : most;
+	}
+	return json_pack("{sb so so* si}", "sound", sound, "proof", report_proof(proof), "ebb",
+			 sound ? report_ebb(&ebb) : NULL, "groups_most", most);
 }
 
 json_t *report_tier(const struct load_tier *tier)

@@ -45,3 +45,9 @@ json_t *report_congestion(const struct congestion *congestion);
 json_t *report_ebb(const struct ebb *ebb);
 json_t *report_tier(const struct load_tier *tier);
 json_t *report_delta(const struct delta *delta);
+/*
+ * Likewise, of groups and what their proof found; what they get is measured if they are sound. The
+ * caller owns it.
+ */
+json_t *report_groups(const struct congestion_scene *scene, const struct ar_groups *groups,
+		      bool sound, const struct check_report *proof);

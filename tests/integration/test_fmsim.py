@@ -119,10 +119,17 @@ def test_a_line_is_said_from_a_shell(start, small_net):
 # ---- Switches that hold the groups of a file
 
 
+def close(said, seen, within):
+    return all(abs(said[key] - seen[key]) <= within for key in ("mean", "slowest_tenth"))
+
+
 def test_switches_forward_by_the_groups_of_a_plan(start, pod_net, tmp_path):
-    far = tmp_path / "ibdiagnet2.far"
-    subprocess.run([program("fmctl"), "plan", pod_net, "--write-far", far], stdout=subprocess.DEVNULL, check=True)
+    far, without = tmp_path / "ibdiagnet2.far", tmp_path / "without.far"
+    planned = json.loads(subprocess.check_output([program("fmctl"), "--json", "plan", pod_net, "--write-far", far]))
+    subprocess.run([program("fmctl"), "plan", pod_net, "--fail", "spine-01", "--write-far", without], stdout=subprocess.DEVNULL, check=True)
     fabric = start(pod_net, rig="fmsim")
+    foretold = fabric.ask("whatif", "--fail", "spine-01")
+    shown = fabric.fmctl("whatif", "--fail", "spine-01").stdout
     fabric.stop_fmd()
     tell = fabric.ibsim.tell
     tables = json.loads(tell("load ebb 20"))
@@ -131,6 +138,8 @@ def test_switches_forward_by_the_groups_of_a_plan(start, pod_net, tmp_path):
     groups, verdict = json.loads(tell("load ebb 20")), json.loads(tell("judge --json"))
     assert (verdict["dead"], verdict["loops"], verdict["cycles"]) == (0, 0, 0) and verdict["pairs"] == 256 * 255
     assert tables["mean"] < 0.8 < 0.99 < groups["slowest_tenth"] <= groups["mean"] <= 1
+    for said in planned, foretold["before"]:  # what fmd computes is what the simulator's switches forward
+        assert close(said["ebb"]["bisection"], tables, 0.05) and close(said["adaptive"]["ebb"]["bisection"], groups, 0.01), said
 
     losing = {}
     tell("load random 1000 1 10%")
@@ -145,6 +154,13 @@ def test_switches_forward_by_the_groups_of_a_plan(start, pod_net, tmp_path):
     assert json.loads(tell("judge --json"))["dead"] == 0
     tell("adaptive recovery off")
     assert json.loads(tell("judge --json"))["dead"] > 0
+
+    tell("link leaf-su01-rail0:33")
+    tell("node off spine-01")
+    tell(f"adaptive read {without}")
+    rest = json.loads(tell("load ebb 20"))
+    assert rest["mean"] < 0.9 and close(foretold["adaptive"]["ebb"]["bisection"], rest, 0.03), (rest, foretold["adaptive"])
+    assert re.search(rf"with groups.*\n  bisection +1.00 +1.00 +{foretold['adaptive']['ebb']['bisection']['mean']:.2f} ", shown), shown
 
 
 # ---- Faults by command, as a manager meets them

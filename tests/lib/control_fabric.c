@@ -9,7 +9,9 @@ struct fabric_view fabric_view(const struct fabric *f)
 {
 	if (!f->topo)
 		return (struct fabric_view){ 0 };
-	return (struct fabric_view){ .topo = f->topo, .lids = &f->lids, .tables = &f->tables };
+	return (struct fabric_view){
+		.topo = f->topo, .lids = &f->lids, .tables = &f->tables, .engine = "ftree"
+	};
 }
 
 json_t *fabric_status(const struct fabric *f)
