@@ -57,25 +57,31 @@ static uint64_t *below(const struct ar_maker *w, uint32_t sw)
 	return layer_of(w, w->down, sw, w->layers - 1);
 }
 
+/* Of hosts whose links are up, without storage. */
 static void list_dests(const struct ar_maker *w, const struct lid_map *lids, const uint8_t *classes)
 {
-	for (uint32_t lid = 1; lid <= lids->top; lid++) {
-		uint32_t at = lids->port_of_lid[lid];
-		const struct topo_port *port = at == TOPO_NONE ? NULL : &w->t->ports[at];
-		const struct topo_port *peer = port ? topo_peer(w->t, port) : NULL;
-		bool adaptive = peer && port->link_up && topo_is_host(w->t, port->node) &&
-				peer->node < w->t->nswitches &&
-				!(classes && classes[at] == ROUTE_STORAGE);
+	struct ar_groups *out = w->out;
 
-		w->out->dest[lid] = adaptive ? w->number[peer->node] : TOPO_NONE;
-		if (adaptive && w->number[peer->node] != TOPO_NONE) {
-			struct ar_span *span = &w->out->spans[w->number[peer->node]];
+	memset(out->dest, 0xff, (lids->top + 1u) * sizeof(*out->dest));
+	for (uint32_t sw = 0; sw < w->t->nswitches; sw++) {
+		const struct graph_switch *s = &w->g->switches[sw];
+		struct ar_span *span = s->nhosts ? &out->spans[w->number[sw]] : NULL;
 
-			span->first = span->end ? span->first : lid / TABLES_BLOCK;
-			span->end = lid / TABLES_BLOCK + 1;
+		for (unsigned i = 0; i < s->nhosts; i++) {
+			const struct graph_host *host = &w->g->hosts[s->first_host + i];
+			uint32_t lid = lids->lid_of_port[host->port];
+
+			if (!lid || !host->live ||
+			    (classes && classes[host->port] == ROUTE_STORAGE))
+				continue;
+			if (!span->end || lid / TABLES_BLOCK < span->first)
+				span->first = lid / TABLES_BLOCK;
+			for (; lid <= lids->top && lids->port_of_lid[lid] == host->port; lid++)
+				out->dest[lid] = w->number[sw];
+			if ((lid - 1) / TABLES_BLOCK >= span->end)
+				span->end = (lid - 1) / TABLES_BLOCK + 1;
 		}
 	}
-	w->out->dest[0] = TOPO_NONE;
 }
 
 /* ---- Who is how near ------------------------------------------------------------------------- */
