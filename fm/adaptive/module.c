@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "fm/adaptive/module.h"
 #include <inttypes.h>
+#include "fm/adaptive/calibrate.h"
 #include "fm/adaptive/probe.h"
 #include "fm/adaptive/write.h"
 #include "fm/mad/batch.h"
@@ -89,8 +90,9 @@ struct adaptive {
 	unsigned awaited;
 	struct probe *probe; /* NULL = none is under way */
 	struct waiters probers;
-	json_t *packings;      /* by device, then firmware: rows of probe.h */
-	struct writer *writer; /* NULL: adaptive_routing was never on */
+	json_t *packings;	     /* by device, then firmware: rows of probe.h */
+	struct writer *writer;	     /* NULL: adaptive_routing was never on */
+	struct calibrate *calibrate; /* NULL: nor "calibrate" */
 };
 
 /* ---- Those that do not answer, over a restart ------------------------------------------------ */
@@ -339,12 +341,15 @@ static void idle(void *owner)
 		if (!a->failed) {
 			struct turning *now = &a->list[a->at];
 
-			*mode_of(node) = ADAPTIVE_OFF;
+			if (*mode_of(node) != ADAPTIVE_UNKNOWN)
+				*mode_of(node) = ADAPTIVE_OFF;
 			wire_adaptive_off(now->info[ADAPTIVE]);
 			if (a->writer && now->has[ADAPTIVE] && !now->own)
 				writer_offer(a->writer, node, now->info[ADAPTIVE]);
 		}
 		report(a, node);
+		if (a->calibrate)
+			calibrate_turned_off(a->calibrate, node->guid);
 		a->at++;
 		if (a->programmed) {
 			program_forget(a->services.program, node->guid);
@@ -504,6 +509,27 @@ static const struct state_kind packing_kind = {
 	.name = "ar_packing", .form = "`DEVICE FIRMWARE JSON`", .line = take_packing, .always = true
 };
 
+static void found(struct adaptive *a, json_t *row)
+{
+	const char *device = json_text(row, "device"), *firmware = json_text(row, "firmware");
+	char *text = json_dumps(row, JSON_COMPACT);
+	json_t *line = json_sprintf("%s %s %s", device, firmware, text);
+
+	keep_packing(a, device, firmware, row);
+	state_put(a->services.state, &packing_kind, a, json_string_value(line));
+	json_decref(line);
+	free(text);
+}
+
+/* Who waited for a packing joins. */
+static void join(struct adaptive *a)
+{
+	if (!a->writer || !a->services.conf->routing.adaptive)
+		return;
+	writer_configure(a->writer);
+	writer_settled(a->writer);
+}
+
 /* What was found is kept; where nothing is, what was found earlier is shown. */
 static void probed(void *arg, json_t *rows)
 {
@@ -515,13 +541,7 @@ static void probed(void *arg, json_t *rows)
 		json_t *earlier = json_object_get(json_object_get(a->packings, device), firmware);
 
 		if (!strcmp(json_text(row, "result"), "found")) {
-			char *text = json_dumps(row, JSON_COMPACT);
-			json_t *line = json_sprintf("%s %s %s", device, firmware, text);
-
-			keep_packing(a, device, firmware, (json_t *)row);
-			state_put(a->services.state, &packing_kind, a, json_string_value(line));
-			json_decref(line);
-			free(text);
+			found(a, (json_t *)row);
 		} else if (earlier) {
 			json_object_update_missing((json_t *)row, earlier);
 			json_object_set_new((json_t *)row, "result", json_string("found earlier"));
@@ -531,10 +551,7 @@ static void probed(void *arg, json_t *rows)
 	a->probe = NULL;
 	waiters_answer(&a->probers, rows, NULL);
 	json_decref(rows);
-	if (a->writer && a->services.conf->routing.adaptive) { /* who waited for it joins */
-		writer_configure(a->writer);
-		writer_settled(a->writer);
-	}
+	join(a);
 }
 
 void adaptive_probe(struct fabric *fabric, uint32_t sw, waiter_fn *fn, void *arg)
@@ -583,6 +600,9 @@ static void annotate(void *room, struct inventory *inventory)
 	for (struct inv_node *node = a->programmed ? NULL : inventory_first(inventory); node;
 	     node = inventory_next(inventory, node))
 		ask(a, node);
+	if (a->calibrate && a->services.conf->routing.adaptive == CONF_CALIBRATE &&
+	    fabric_is_master(a->fabric))
+		calibrate_choose(a->calibrate);
 }
 
 /*
@@ -608,6 +628,8 @@ static void published(void *room, enum fabric_update_step step, const struct top
 		if (a->pending)
 			loop_timer_set(a->patience, 0);
 	}
+	if (a->calibrate)
+		calibrate_published(a->calibrate);
 	if (a->writer)
 		writer_published(a->writer);
 	if (!a->programmed)
@@ -626,6 +648,8 @@ static void settled(void *room, enum fabric_settle_step step)
 {
 	struct adaptive *a = room;
 
+	if (a->calibrate && step == FABRIC_SETTLED && a->phase == IDLE)
+		calibrate_settled(a->calibrate);
 	if (a->writer && step == FABRIC_SETTLED)
 		writer_settled(a->writer);
 }
@@ -638,10 +662,24 @@ static void leave(void *arg, const struct inv_node *node, const uint8_t info[64]
 	loop_timer_set(a->patience, 0);
 }
 
+static void calibrated(void *arg, const struct inv_node *leaf, const uint8_t *info, json_t *row)
+{
+	struct adaptive *a = arg;
+
+	*mode_of(leaf) = ADAPTIVE_UNKNOWN; /* it is asked, for the writer and where it is away */
+	leave(a, leaf, info);
+	if (row)
+		found(a, row);
+	json_decref(row);
+	join(a);
+}
+
 static void configure(void *room)
 {
 	struct adaptive *a = room;
 
+	if (!a->calibrate && a->services.conf->routing.adaptive == CONF_CALIBRATE)
+		a->calibrate = calibrate_new(a->fabric, a->packings, calibrated, a);
 	if (a->writer) {
 		writer_configure(a->writer);
 	} else if (a->services.conf->routing.adaptive && !a->services.conf->sm.observe) {
@@ -721,6 +759,7 @@ static void fini(void *room)
 
 	alerts_review(a->services.alerts, ON);
 	alerts_reviewed(a->services.alerts, ON);
+	calibrate_free(a->calibrate);
 	writer_free(a->writer);
 	waiters_fini(&a->probers);
 	if (a->probe)

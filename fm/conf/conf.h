@@ -83,12 +83,13 @@ struct conf_sweep {
 };
 
 enum conf_engine { CONF_FTREE, CONF_UPDN, CONF_UPDN_ROOT }; /* as route_engine_name() */
+enum { CONF_CALIBRATE = 2 }; /* adaptive: it is on, and learns packings */
 struct conf_routing {
 	int engine; /* enum conf_engine */
 	int lmc;
 	char lid_range[32];    /* FIRST-LAST; "" = all */
 	int transit_min_share; /* percent */
-	int adaptive;	       /* 1 = on */
+	int adaptive;	       /* 0 = off */
 	int adaptive_sl;       /* SLs that use it, a bit each */
 	/* patterns of nodes, by blanks: fm/conf/lists.h */
 	char storage_nodes[4096];

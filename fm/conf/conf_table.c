@@ -204,7 +204,7 @@ const struct conf_option conf_options[] = {
 	CHECKED_OPTION("lid_range", routing.lid_range, "", check_range),
 	INT_OPTION("lmc", routing.lmc, 0, 7, 0, NULL),
 	INT_OPTION("transit_min_share", routing.transit_min_share, 0, 100, 50, "%"),
-	WORD_OPTION("adaptive_routing", routing.adaptive, 0, "off", "on"),
+	WORD_OPTION("adaptive_routing", routing.adaptive, 0, "off", "on", "calibrate"),
 	INT_OPTION("adaptive_routing_sl", routing.adaptive_sl, 1, 0xffff, 0xffff, NULL),
 	INT_OPTION("rebalance", rebalance.entries, 0, REBALANCE_MOST, REBALANCE_ENTRIES, "entries"),
 	INT_OPTION("rebalance_gain", rebalance.gain, 0, 100, REBALANCE_GAIN, "%"),

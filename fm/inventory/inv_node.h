@@ -84,6 +84,8 @@ enum inv_mark { /* what rooms decide about a port before each snapshot, and what
 		INV_SM_ASKED = 32,
 		/* it was up, and nobody answered there, before new links were judged */
 		INV_EARLY = 64,
+		/* of a switch, to a CA: it gets its settings, and stays in Init for a while */
+		INV_WAITS = 128,
 };
 
 struct inv_contest {	    /* answers behind a port that contradict the record */

@@ -271,12 +271,17 @@ static bool pkeys_ready(const struct bringup *b, const struct inv_node *node, un
 	       (setup->pkeys && setup->pkey_state != INV_PKEYS_OPEN);
 }
 
-bool bringup_is_shut(const struct inv_node *node, unsigned num)
+static bool link_is(const struct inv_node *node, unsigned num, enum inv_mark mark)
 {
 	const struct inv_port *port = &node->ports[num];
 
-	return inv_port_is(node, num, INV_SHUT) ||
-	       (port->peer && inv_port_is(port->peer, port->peer_port, INV_SHUT));
+	return inv_port_is(node, num, mark) ||
+	       (port->peer && inv_port_is(port->peer, port->peer_port, mark));
+}
+
+bool bringup_is_shut(const struct inv_node *node, unsigned num)
+{
+	return link_is(node, num, INV_SHUT);
 }
 
 static struct step port_step(const struct bringup *b, const struct inv_node *node, uint8_t num)
@@ -297,7 +302,7 @@ static struct step port_step(const struct bringup *b, const struct inv_node *nod
 	if (num && bringup_is_shut(node, num)) {
 		step.set = inv_is_switch(node) && port->state > TOPO_INIT;
 		step.state = step.set ? TOPO_DOWN : 0;
-	} else if (num && port->state == TOPO_INIT) {
+	} else if (num && port->state == TOPO_INIT && !link_is(node, num, INV_WAITS)) {
 		step.set = true;
 		step.state = TOPO_ARMED;
 	} else if (plan == PORT_PLAN_CLASH && !setup->settled) {

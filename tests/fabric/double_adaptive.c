@@ -392,7 +392,12 @@ uint16_t adaptive_take_info(struct dnode *sw, const uint8_t *data)
 
 bool adaptive_forwards(const struct dnode *sw)
 {
-	return sw->ar && info_of(sw).on;
+	return sw->ar && info_of(sw).on && !sw->ar->by_lft;
+}
+
+bool adaptive_hides_lft(const struct dnode *sw)
+{
+	return wire_adaptive_on(sw->adaptive) && !(sw->ar && sw->ar->by_lft);
 }
 
 struct wire_ar_entry adaptive_entry(const struct dnode *sw, uint16_t lid)

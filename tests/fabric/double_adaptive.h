@@ -114,6 +114,7 @@ struct dnode;
 struct dar { /* of a switch */
 	struct double_packing packing;
 	enum double_ar_answers answers;
+	bool by_lft; /* it holds all that it is sent, and goes on to forward by its LFT */
 	uint64_t random;
 	struct dar_table {
 		uint8_t *blocks; /* of 64 bytes */
@@ -127,8 +128,9 @@ void adaptive_forget(struct dnode *sw);				    /* as after power-on */
 uint16_t adaptive_take_info(struct dnode *sw, const uint8_t *data); /* 0 or a status */
 void adaptive_free(struct dnode *sw);
 
-/* It forwards by groups. */
+/* It forwards by groups; and not by its LFT, whatever else it does. */
 bool adaptive_forwards(const struct dnode *sw);
+bool adaptive_hides_lft(const struct dnode *sw);
 /* The entry, by the private LFT in use. */
 struct wire_ar_entry adaptive_entry(const struct dnode *sw, uint16_t lid);
 /* What it may send packets to the LID out of: the members, or else the port of the entry. */

@@ -184,7 +184,7 @@ void walk_exits(const struct dnode *sw, uint16_t lid, struct double_ports *exits
 	*exits = (struct double_ports){ 0 };
 	if (adaptive_forwards(sw))
 		adaptive_exits(sw, lid, exits);
-	else if (!wire_adaptive_on(sw->adaptive) && !wire_private_lft_on(sw->private_lft) &&
+	else if (!adaptive_hides_lft(sw) && !wire_private_lft_on(sw->private_lft) &&
 		 lid <= sw->si.lft_top && lid < sw->lft_size)
 		num = sw->lft[lid];
 	if (num != LFT_NONE)
@@ -199,7 +199,7 @@ static enum walk_end table_port(struct double_fabric *d, const struct dnode *sw,
 
 	if (adaptive_forwards(sw))
 		return group_port(d, sw, packet, num);
-	if (wire_adaptive_on(sw->adaptive) || wire_private_lft_on(sw->private_lft))
+	if (adaptive_hides_lft(sw) || wire_private_lft_on(sw->private_lft))
 		return WALK_NOT_BY_TABLE;
 	if (dlid > sw->si.lft_top || dlid >= sw->lft_size)
 		return WALK_NO_ENTRY;

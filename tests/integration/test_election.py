@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Two subnet managers on one fabric: fmd and fmd, fmd and OpenSM. One of them changes it, the other waits."""
+import json
 import os
 import pathlib
 import re
@@ -247,6 +248,28 @@ def test_what_was_probed_forwards_by_groups_when_adaptive_routing_is_on(start, p
     fabric.wait(lambda status: {row["ar"] for row in fabric.ask("switches")} == {"off"}, "no switch has it on")
     assert ": on," not in fabric.ibsim.tell("adaptive")
     assert not (fabric.dump() / "fmd.far").exists() and "choice" not in str(fabric.ask("lft", hop["name"]))
+
+
+@pytest.mark.parametrize("how", [None, signal.SIGKILL, signal.SIGTERM], ids=["whole", "killed", "ended"])
+def test_a_new_fabric_is_calibrated_and_who_ends_meanwhile_leaves_nothing_on(start, pod_net, how):
+    """Nobody has adaptive routing on: one leaf shows how its kind of device is written, before its HCAs are up."""
+    fabric = start(pod_net, fmd=False, adaptive_routing="calibrate")
+    fabric.ibsim.tell("adaptive able 5")
+    fabric.start_fmd(HERE)
+    if how:
+        poll(lambda: ": on," in fabric.ibsim.tell("adaptive"), "a leaf, or all switches, are on")
+        fabric.stop_fmd(how)
+        fabric.write_conf()
+        fabric.start_fmd(HERE)
+        fabric.wait_up()
+        fabric.wait(lambda status: ": on," not in fabric.ibsim.tell("adaptive"), "no switch has it on")
+        poll(lambda: not json.loads(fabric.ibsim.tell("judge --json"))["dead"], "all pairs are alive")
+        return
+    fabric.wait_up()
+    fabric.wait(lambda status: "on" in {row["ar"] for row in fabric.ask("switches")}, "that leaf has joined, the others are asked in quiet")
+    found = fabric.ask("probe", "ar")[0]
+    assert (found["lft"]["bit"], found["group"]["bit"]) == (packing(fabric)["lft_block"], packing(fabric)["group_block"]), found
+    poll(lambda: not json.loads(fabric.ibsim.tell("judge --json"))["dead"], "all pairs are alive")
 
 
 @pytest.mark.long
