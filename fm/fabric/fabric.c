@@ -84,7 +84,7 @@ static void answer_all(struct fabric *f, const char *error)
 {
 	operations_take(f->clients.operations,
 			f->requests.sweep || sweep_discovers(f->sweep) || fabric_observe_reads(f));
-	operations_answer(f->clients.operations, error);
+	operations_answer(f->clients.operations, error, false);
 }
 
 static void swept(void *arg, const struct sweep_result *result);
@@ -250,7 +250,7 @@ void fabric_move(struct fabric *f, struct inv_node *node, uint8_t num)
 	inv->local = node;
 	inv->local_port = num;
 	inventory_update_paths(inv);
-	fabric_fault_open(f, "own port moved");
+	fabric_fault_found(f, "own port moved", loop_now_us(f->loop));
 	fabric_poll_moved(f);
 	/* Traps about what was lost went to the LID of before. */
 	for (unsigned p = 1; leaf && p <= leaf->nports; p++)

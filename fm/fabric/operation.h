@@ -67,6 +67,8 @@ struct fabric_operation_ops {
  */
 void fabric_operation_start(struct fabric *fabric, const struct fabric_operation_ops *ops,
 			    void *data, waiter_fn *fn, void *arg);
-/* For what needed no update: answered when its rows are on disk, perhaps before this returns. */
-void fabric_operation_done(struct fabric *fabric, const struct fabric_operation_ops *ops,
-			   void *data, waiter_fn *fn, void *arg);
+/*
+ * For what needed no update: the answer, the fabric's from now on, is given when its rows are on
+ * disk, perhaps before this returns.
+ */
+void fabric_operation_done(struct fabric *fabric, json_t *result, waiter_fn *fn, void *arg);

@@ -147,7 +147,7 @@ static bool is_due(struct operation *op, const char *error, bool late)
 }
 
 /* They are off the list before the first is called: clients may ask again from their callback. */
-static void answer_due(struct operations *ops, const char *error, bool late)
+void operations_answer(struct operations *ops, const char *error, bool late)
 {
 	struct operation **link = &ops->waiting, *due = NULL, *op;
 
@@ -169,16 +169,6 @@ static void answer_due(struct operations *ops, const char *error, bool late)
 		op->result = result_of(ops, op);
 		answer_when_saved(ops, op);
 	}
-}
-
-void operations_answer(struct operations *ops, const char *error)
-{
-	answer_due(ops, error, false);
-}
-
-void operations_answer_late(struct operations *ops)
-{
-	answer_due(ops, NULL, true);
 }
 
 /* why NULL: nobody is called. */
@@ -213,12 +203,12 @@ void operations_start(struct operations *ops, const struct fabric_operation_ops 
 	ops->waiting = op;
 }
 
-void operations_done(struct operations *ops, const struct fabric_operation_ops *kind, void *data,
-		     waiter_fn *fn, void *arg)
+void operations_done(struct operations *ops, json_t *result, waiter_fn *fn, void *arg)
 {
-	struct operation *op = operation_new(ops, kind, data, fn, arg);
+	static const struct fabric_operation_ops kept = { .keeps = true };
+	struct operation *op = operation_new(ops, &kept, NULL, fn, arg);
 
-	op->result = result_of(ops, op);
+	op->result = result;
 	answer_when_saved(ops, op);
 }
 
@@ -275,10 +265,9 @@ void fabric_operation_start(struct fabric *f, const struct fabric_operation_ops 
 	operations_start(f->clients.operations, ops, data, fn, arg);
 }
 
-void fabric_operation_done(struct fabric *f, const struct fabric_operation_ops *ops, void *data,
-			   waiter_fn *fn, void *arg)
+void fabric_operation_done(struct fabric *f, json_t *result, waiter_fn *fn, void *arg)
 {
-	operations_done(f->clients.operations, ops, data, fn, arg);
+	operations_done(f->clients.operations, result, fn, arg);
 }
 
 void fabric_sweep(struct fabric *f, fabric_done_fn *fn, void *arg)

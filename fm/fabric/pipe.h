@@ -269,8 +269,7 @@ void operations_free(struct operations *operations); /* nobody is called */
 /* fabric_operation_start() and fabric_operation_done(), whose comments hold (operation.h). */
 void operations_start(struct operations *operations, const struct fabric_operation_ops *ops,
 		      void *data, waiter_fn *fn, void *arg);
-void operations_done(struct operations *operations, const struct fabric_operation_ops *ops,
-		     void *data, waiter_fn *fn, void *arg);
+void operations_done(struct operations *operations, json_t *result, waiter_fn *fn, void *arg);
 
 /*
  * An update begins and takes the operations that wait. sweeping: a heavy sweep is yet to come or
@@ -281,11 +280,10 @@ bool operations_taken(const struct operations *operations); /* true: some are no
 /* The proof refused the tables of those that were taken: undoes them. Answer them next. */
 void operations_rollback(struct operations *operations);
 /*
- * Answers those that were taken; error NULL: all is settled, and those that are `late` wait for
- * operations_answer_late(). Their callbacks may start others.
+ * Answers those that were taken; error NULL: all is settled, and those that are `late` wait to be
+ * answered behind that, with `late` true. Their callbacks may start others.
  */
-void operations_answer(struct operations *operations, const char *error);
-void operations_answer_late(struct operations *operations);
+void operations_answer(struct operations *operations, const char *error, bool late);
 /* Answers all at once with that error: this manager changes nothing any more. */
 void operations_abandon(struct operations *operations, const char *why);
 

@@ -110,7 +110,7 @@ static enum job_result answer(void *arg)
 	}
 	fabric_links_follow(f);
 	MODULES_CALL(f->kept.modules, settled, FABRIC_SETTLED);
-	operations_answer(f->clients.operations, NULL);
+	operations_answer(f->clients.operations, NULL, false);
 	fabric_poll_recheck(f);
 	fabric_warn(f);
 	return JOB_NEXT;
@@ -121,7 +121,7 @@ static enum job_result settled_later(void *arg)
 	struct fabric *f = arg;
 
 	MODULES_CALL(f->kept.modules, settled, FABRIC_SETTLED_LATER);
-	operations_answer_late(f->clients.operations);
+	operations_answer(f->clients.operations, NULL, true);
 	return JOB_NEXT;
 }
 

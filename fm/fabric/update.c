@@ -109,7 +109,7 @@ static enum job_result log_changes(void *arg)
 	if (why) {
 		/* The fabric is not ours to manage. */
 		f->progress.state = FABRIC_REFUSED;
-		operations_answer(f->clients.operations, why);
+		operations_answer(f->clients.operations, why, false);
 		return end_here(f);
 	}
 
@@ -399,7 +399,8 @@ static enum job_result judge(void *arg)
 		traps_update_ended(f->traps);
 		operations_rollback(f->clients.operations);
 		operations_answer(f->clients.operations,
-				  "new forwarding tables failed verification; see fmctl events");
+				  "new forwarding tables failed verification; see fmctl events",
+				  false);
 		end(f);
 		fabric_links_follow(f);
 		f->update->ended(f);

@@ -808,22 +808,9 @@ void admission_revoke(struct admission *a, const char *what, waiter_fn *fn, void
 	json_decref(doc);
 }
 
-static json_t *plan_result(void *doc)
-{
-	return json_incref(doc);
-}
-
-static void plan_free(void *doc)
-{
-	json_decref(doc);
-}
-
 void admission_plan(struct admission *a, const char *name, const char *text, bool dry,
 		    waiter_fn *fn, void *arg)
 {
-	static const struct fabric_operation_ops ops = { .keeps = true,
-							 .result = plan_result,
-							 .free = plan_free };
 	struct plan next = { .text = mem_strdup(text) }, before = a->plan;
 	const struct topo *t = fabric_view(a->fabric).topo;
 	json_t *admitted = json_array(), *doc;
@@ -852,7 +839,7 @@ void admission_plan(struct admission *a, const char *name, const char *text, boo
 		      json_pack("{sO}", "links", json_object_get(doc, "links")),
 		      "fabric: %u links are planned", next.topo ? topo_links(next.topo) : 0);
 	state_changed(a->services->state, &plan_kind, &a->plan);
-	fabric_operation_done(a->fabric, &ops, doc, fn, arg);
+	fabric_operation_done(a->fabric, doc, fn, arg);
 }
 
 void admission_load(struct admission *a)

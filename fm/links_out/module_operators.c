@@ -133,8 +133,6 @@ static void reported(void *data, json_t *result, const char *error)
 	const struct event_subject subject =
 		inventory_link_subject(services->inventory, target->guid, target->port);
 
-	if (change->note)
-		return;
 	if (error)
 		event_log_add(services->events, LOG_WARNING, verbs[change->kind], &subject, NULL,
 			      "%s: %s, but not applied: %s", target->name, verbs[change->kind],
@@ -215,12 +213,14 @@ static void change_start(struct change *change, const char *note, waiter_fn *fn,
 		.free = change_free,
 	};
 
-	if (change->count)
+	if (change->count) {
 		out_changed(change->table, change->rows->cause);
-	else
-		change->note = note;
-	(change->count ? fabric_operation_start : fabric_operation_done)(change->table->fabric,
-									 &ops, change, fn, arg);
+		fabric_operation_start(change->table->fabric, &ops, change, fn, arg);
+		return;
+	}
+	change->note = note;
+	fabric_operation_done(change->table->fabric, result(change), fn, arg);
+	change_free(change);
 }
 
 static void note_row(struct change *change, const struct out *row)

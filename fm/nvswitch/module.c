@@ -78,46 +78,24 @@ json_t *nvlink_hear_report(struct fabric *f, const struct health_report *report,
 
 /* ---- Overrides ------------------------------------------------------------------------------- */
 
-struct setting {
-	const struct loop *loop;
-	uint64_t asked_us;
-	json_t *doc;
-};
-
-static json_t *result(void *data)
-{
-	const struct setting *s = data;
-
-	json_object_set_new(s->doc, "took_ms",
-			    json_real((loop_now_us(s->loop) - s->asked_us) / 1e3));
-	return s->doc;
-}
-
 void nvlink_set(struct fabric *f, const char *host, const char *state, int gpus, waiter_fn *fn,
 		void *arg)
 {
-	static const struct fabric_operation_ops ops = { .keeps = true,
-							 .result = result,
-							 .free = free };
-	struct nvlink_room *r = room_of(f);
 	char err[NVSWITCH_ERROR];
+	json_t *doc;
 
-	if (nvswitch_set(r->nvswitch, host, state, gpus, err)) {
+	if (nvswitch_set(room_of(f)->nvswitch, host, state, gpus, err)) {
 		fn(arg, NULL, err);
 		return;
 	}
-
-	struct setting *s = mem_new(s);
-
-	s->loop = r->services.loop;
-	s->asked_us = loop_now_us(s->loop);
 	/* Routing is the same for all states, so nothing moves. */
-	s->doc = gpus >= 0 ? json_pack("{ss si}", "host", host, "gpus_declared", gpus)
-			   : json_pack("{ss ss* sb si si}", "host", host, "state",
-				       state ? nvswitch_states[nvswitch_state_parse(state)] : NULL,
-				       "rerouted", false, "lft_entries_changed", 0,
-				       "lft_blocks_written", 0);
-	fabric_operation_done(f, &ops, s, fn, arg);
+	doc = gpus >= 0 ? json_pack("{ss si}", "host", host, "gpus_declared", gpus)
+			: json_pack("{ss ss* sb si si}", "host", host, "state",
+				    state ? nvswitch_states[nvswitch_state_parse(state)] : NULL,
+				    "rerouted", false, "lft_entries_changed", 0,
+				    "lft_blocks_written", 0);
+	json_object_set_new(doc, "took_ms", json_real(0));
+	fabric_operation_done(f, doc, fn, arg);
 }
 
 /* ---- What if --------------------------------------------------------------------------------- */

@@ -146,14 +146,14 @@ static void an_update_under_way_does_not_answer_what_is_requested_meanwhile(void
 	start(p, &plain, &before);
 	operations_take(p->operations, false);
 	start(p, &plain, &meanwhile);
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	assert_int_equal(before.answers, 1);
 	assert_string_equal(before.said, "leaf-1 p5");
 	assert_int_equal(before.reports, 1);
 	assert_int_equal(before.frees, 1);
 	assert_int_equal(meanwhile.answers + meanwhile.frees, 0);
 	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	assert_int_equal(before.answers, 1);
 	assert_int_equal(meanwhile.answers, 1);
 }
@@ -167,12 +167,12 @@ static void a_sweep_is_taken_by_the_update_behind_it_alone(void **state)
 	start(p, &plain, &reroute);
 	operations_take(p->operations, true);
 	assert_true(operations_taken(p->operations));
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	assert_false(operations_taken(p->operations));
 	assert_int_equal(reroute.answers, 1);
 	assert_int_equal(sweep.answers, 0);
 	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	assert_int_equal(sweep.answers, 1);
 }
 
@@ -185,7 +185,7 @@ static void refused_tables_roll_back_what_they_took(void **state)
 	operations_take(p->operations, false);
 	start(p, &kept, &later);
 	operations_rollback(p->operations);
-	operations_answer(p->operations, "new forwarding tables failed verification");
+	operations_answer(p->operations, "new forwarding tables failed verification", false);
 	assert_int_equal(taken.rollbacks, 1);
 	assert_int_equal(taken.results, 0);
 	assert_int_equal(taken.reports, 1);
@@ -201,8 +201,8 @@ static void it_is_answered_when_its_rows_are_on_disk(void **state)
 	start(p, &kept, &r);
 	state_changed(p->state, &cordons, p);
 	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
-	operations_done(p->operations, &kept, &at_once, answer, &at_once);
+	operations_answer(p->operations, NULL, false);
+	operations_done(p->operations, json_object(), answer, &at_once);
 	assert_int_equal(r.results, 1);
 	assert_int_equal(r.answers + at_once.answers, 0);
 	state_flush(p->state);
@@ -220,17 +220,17 @@ static void what_is_late_is_answered_when_the_disk_has_its_rows(void **state)
 
 	start(p, &late, &r);
 	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	assert_int_equal(r.answers, 0);
 	state_put(p->state, &cables, p, "0x100 5 0x200 1 0");
-	operations_answer_late(p->operations);
+	operations_answer(p->operations, NULL, true);
 	assert_int_equal(r.answers, 0);
 	state_flush(p->state);
 	assert_int_equal(r.answers, 1);
 	assert_int_equal(r.frees, 1);
 	start(p, &late, &refused);
 	operations_take(p->operations, false);
-	operations_answer(p->operations, "new forwarding tables failed verification");
+	operations_answer(p->operations, "new forwarding tables failed verification", false);
 	assert_int_equal(refused.answers, 1);
 }
 
@@ -245,7 +245,7 @@ static void what_owners_gather_is_on_disk_before_the_answer(void **state)
 	char *had;
 
 	state_changed(p->state, &gathered, p);
-	operations_done(p->operations, &kept, &r, answer, &r);
+	operations_done(p->operations, json_pack("{ss}", "what", "done"), answer, &r);
 	assert_int_equal(r.answers, 0);
 	state_flush(p->state);
 	assert_int_equal(r.answers, 1);
@@ -261,11 +261,9 @@ static void what_needed_no_update_is_answered_at_once(void **state)
 	struct pipe *p = *state;
 	static struct request r = { 0 };
 
-	operations_done(p->operations, &kept, &r, answer, &r);
-	assert_int_equal(r.results, 1);
-	assert_int_equal(r.reports, 1);
+	operations_done(p->operations, json_pack("{ss}", "what", "done"), answer, &r);
 	assert_int_equal(r.answers, 1);
-	assert_int_equal(r.frees, 1);
+	assert_string_equal(r.said, "done");
 }
 
 static void the_answer_says_that_its_rows_could_not_be_written(void **state)
@@ -274,7 +272,7 @@ static void the_answer_says_that_its_rows_could_not_be_written(void **state)
 	static struct request r = { 0 };
 
 	trouble_set(p->alerts, "state_dir/state.db", "not saved: no space");
-	operations_done(p->operations, &kept, &r, answer, &r);
+	operations_done(p->operations, json_pack("{ss}", "what", "done"), answer, &r);
 	assert_string_equal(r.not_saved, "not saved: no space");
 }
 
@@ -285,7 +283,7 @@ static void the_status_is_the_answer_where_there_is_no_result(void **state)
 
 	start(p, &bare, &r);
 	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	assert_int_equal(p->statuses, 1);
 	assert_string_equal(r.said, "status");
 }
@@ -298,7 +296,7 @@ static void who_is_master_no_more_abandons_all(void **state)
 	start(p, &kept, &saving);
 	state_changed(p->state, &cordons, p);
 	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	start(p, &plain, &taken);
 	operations_take(p->operations, false);
 	start(p, &behind_sweep, &waiting);
@@ -319,12 +317,12 @@ static void a_client_may_ask_again_from_its_answer(void **state)
 
 	start(p, &bare, &r);
 	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	assert_int_equal(r.answers, 1);
 	assert_false(operations_taken(p->operations));
 	r.answers = 0;
 	operations_take(p->operations, false);
-	operations_answer(p->operations, NULL);
+	operations_answer(p->operations, NULL, false);
 	assert_int_equal(r.answers, 1);
 }
 
