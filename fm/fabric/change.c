@@ -113,11 +113,6 @@ static bool is_trained(const struct topo *t, const struct topo_port *port)
 	       peer->state >= TOPO_INIT;
 }
 
-static bool has_trained_link(const struct topo *t, uint32_t node)
-{
-	return any_of(num, 1, t->nodes[node].nports + 1, is_trained(t, topo_port(t, node, num)));
-}
-
 /* An aggregation node's link is inside of the switch and says nothing of whether that is there. */
 static unsigned live_links(const struct topo *t, uint32_t node)
 {
@@ -136,11 +131,6 @@ static unsigned hcas_at(const struct topo *t, const uint8_t *fates, uint32_t sw,
 	TOPO_LINKS (t, sw, port, peer)
 		hcas += fates[peer->node] == fate;
 	return hcas;
-}
-
-static bool is_listed(const uint32_t *list, unsigned count, uint32_t node)
-{
-	return any_of(i, 0, count, list[i] == node);
 }
 
 static void log_switches(struct changes *s, const uint32_t *list, unsigned count, bool down)
@@ -239,7 +229,10 @@ static bool is_logged_by_its_switch(const struct changes *s, const struct diff_i
 		return true;
 	if (!count || !item->port || item->kind == DIFF_LINK_SPEED)
 		return false;
-	return is_listed(list, count, item->new_node) || is_listed(list, count, other_end(s, item));
+
+	uint32_t other = other_end(s, item);
+
+	return any_of(i, 0, count, list[i] == item->new_node || list[i] == other);
 }
 
 /*
@@ -554,7 +547,9 @@ enum fabric_change fabric_log_changes(struct fabric *f, const struct topo *older
 			unsigned before = was == TOPO_NONE ? 0 : live_links(s.older, was);
 			unsigned now = live_links(s.newer, sw);
 
-			if (before && !now && !has_trained_link(s.newer, sw))
+			if (before && !now &&
+			    !any_of(num, 1, s.newer->nodes[sw].nports + 1,
+				    is_trained(s.newer, topo_port(s.newer, sw, num))))
 				s.down[s.ndown++] = sw;
 			else if (was != TOPO_NONE && !before && now)
 				s.up[s.nup++] = sw;

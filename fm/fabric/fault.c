@@ -46,11 +46,6 @@ struct faults {
 	struct answer last_fault, last_repair;
 };
 
-static double ms_between(uint64_t from_us, uint64_t to_us)
-{
-	return (to_us - from_us) / 1e3;
-}
-
 /* ---- Open ------------------------------------------------------------------------------------ */
 
 static void end_urgent(struct fabric *f)
@@ -65,11 +60,6 @@ static void open_at(struct fault *fault, const char *what, uint64_t when_us)
 		return;
 	*fault = (struct fault){ .open = true, .detected_us = when_us };
 	array_printf(fault->what, "%s", what);
-}
-
-void fabric_fault_open(struct fabric *f, const char *what)
-{
-	fabric_fault_found(f, what, loop_now_us(f->loop));
 }
 
 void fabric_fault_found(struct fabric *f, const char *what, uint64_t when_us)
@@ -87,7 +77,7 @@ void fabric_fault_name(struct fabric *f, bool loss, const char *what, uint64_t e
 {
 	struct fault *fault = &f->faults->pending;
 
-	fabric_fault_open(f, what);
+	fabric_fault_found(f, what, loop_now_us(f->loop));
 	fault->differs = true;
 	fault->loss = loss;
 	fault->event = event;
@@ -105,7 +95,7 @@ void fabric_fault_none(struct fabric *f, uint64_t waits_since_us)
 
 void fabric_fault_training(struct fabric *f)
 {
-	fabric_fault_open(f, "link up");
+	fabric_fault_found(f, "link up", loop_now_us(f->loop));
 	f->faults->pending.trains = true;
 }
 
@@ -181,8 +171,8 @@ void fabric_fault_programmed(struct fabric *f)
 		return; /* a late trap: an earlier sweep had found what it says */
 	array_printf(a->what, "%s", fault->what);
 	a->event = fault->event;
-	a->proven_ms = ms_between(fault->detected_us, fault->proven_us);
-	a->programmed_ms = ms_between(fault->detected_us, loop_now_us(f->loop));
+	a->proven_ms = (fault->proven_us - fault->detected_us) / 1e3;
+	a->programmed_ms = (loop_now_us(f->loop) - fault->detected_us) / 1e3;
 	a->entries = programmed->entries;
 	a->blocks = programmed->blocks;
 

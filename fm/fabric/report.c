@@ -83,18 +83,6 @@ static void put_smp(const struct fabric *f, json_t *doc)
 		 s.window);
 }
 
-/* What happened since this manager began; seconds since tables were changed last. */
-static void put_past(const struct fabric *f, json_t *doc)
-{
-	uint64_t rerouted = f->figures->rerouted_us;
-
-	json_put(doc, "{so so si s{si sf}}", "events_by_level", event_log_counts(f->events),
-		 "reroute_age_s",
-		 rerouted ? json_real((loop_now_us(f->loop) - rerouted) / 1e6) : json_null(),
-		 "lft_blocks_failed", f->figures->programmed.failed, "drained", "lids",
-		 f->figures->drained.lids, "ms", f->figures->drained.ms);
-}
-
 /* Of the lives of this process before, which a change of role ended: what counts from its start. */
 static json_t *add_totals(json_t *doc, json_t *before)
 {
@@ -174,7 +162,14 @@ json_t *fabric_status(const struct fabric *f)
 		 f->figures->reroutes, "polls", (json_int_t)f->figures->polls, "stages_ms", stages,
 		 "check_whole", f->figures->check_whole);
 	put_smp(f, doc);
-	put_past(f, doc);
+	/* What happened since this manager began; seconds since tables were changed last. */
+	json_put(doc, "{so so si s{si sf}}", "events_by_level", event_log_counts(f->events),
+		 "reroute_age_s",
+		 f->figures->rerouted_us
+			 ? json_real((loop_now_us(f->loop) - f->figures->rerouted_us) / 1e6)
+			 : json_null(),
+		 "lft_blocks_failed", f->figures->programmed.failed, "drained", "lids",
+		 f->figures->drained.lids, "ms", f->figures->drained.ms);
 	fabric_faults_status(f, doc);
 
 	/* Resident set, from the second field of /proc/self/statm (pages). */

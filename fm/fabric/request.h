@@ -87,12 +87,10 @@ struct pkey_map;
 struct wire_notice;
 
 /*
- * Starts timing a fault that may change paths. While a fault is open the SA gets only a share of
- * the loop's time. If a fault is open already, that one continues. The update renames the fault
- * after what it finds.
+ * Starts timing a fault that may change paths, from when it was seen. While a fault is open the SA
+ * gets only a share of the loop's time. If a fault is open already, that one continues. The update
+ * renames the fault after what it finds.
  */
-void fabric_fault_open(struct fabric *fabric, const char *what);
-/* The same, timed from when the answer came that showed it. */
 void fabric_fault_found(struct fabric *fabric, const char *what, uint64_t when_us);
 
 /*

@@ -166,11 +166,6 @@ static bool get(int fd, void *data, size_t len, uint64_t at)
 	return pread(fd, data, len, (off_t)at) == (ssize_t)len;
 }
 
-static bool synced(struct history *h)
-{
-	return !h->threaded || !fdatasync(h->fd);
-}
-
 /* Its time is taken away first and written last: in between there is no row. */
 static bool row_put(struct history *h, const struct row *r)
 {
@@ -186,9 +181,9 @@ static bool row_put(struct history *h, const struct row *r)
 	    (straight < r->nchanges &&
 	     !put(h, r->changes + straight, (r->nchanges - straight) * sizeof(*r->changes),
 		  CHANGES_AT)) ||
-	    !put(h, &head, sizeof(head), at) || !synced(h) ||
+	    !put(h, &head, sizeof(head), at) || (h->threaded && fdatasync(h->fd)) ||
 	    !put(h, r->load, r->columns, HISTORY_DATA + (uint64_t)r->index * HISTORY_PORTS) ||
-	    !synced(h))
+	    (h->threaded && fdatasync(h->fd)))
 		return false;
 	head = (struct row_head){ .changes = r->change_at + r->nchanges, .time_s = r->time_s };
 	head.check = row_check(&head, r->index);

@@ -147,12 +147,6 @@ static const struct agent {
 			   { WIRE_GET_TABLE, METHOD_GET_TRACE_TABLE, WIRE_GET_MULTI } },
 };
 
-/* The descriptor of an agent: one of u->handles, never NULL. */
-static struct handle *umad_handle_of(struct umad_io *u, int agent)
-{
-	return &u->handles[agents[agent].handle];
-}
-
 /* -1: no such class. */
 static int agent_of(uint8_t mgmt_class)
 {
@@ -202,8 +196,8 @@ static int send_now(struct umad_io *u, int agent, const uint8_t *mad, size_t len
 
 	umad_buffer_fit(&u->tx, &u->tx_size, len);
 	memcpy(umad_get_mad(u->tx), mad, len);
-	if (!umad_send(umad_handle_of(u, agent)->port, u->agents[agent], u->tx, len, kernel_ms,
-		       retries))
+	if (!umad_send(u->handles[agents[agent].handle].port, u->agents[agent], u->tx, len,
+		       kernel_ms, retries))
 		return 0;
 	error = errno;
 	if (umad_is_gone(error))
@@ -227,7 +221,7 @@ static int give(struct umad_io *u, const struct io_addr *to, const uint8_t *head
 
 	return umad_writer_give(
 		u->writer, &(struct umad_answer){
-				   .port = umad_handle_of(u, agent)->port,
+				   .port = u->handles[agents[agent].handle].port,
 				   .agent = u->agents[agent],
 				   .timeout_ms = ms,
 				   .retries = ms ? (UMAD_WRITER_LIFE_US / 1000 / (unsigned)ms) - 1

@@ -30,11 +30,6 @@ void multicast_each_group(struct multicast *m, group_fn *fn, void *arg)
 SORT_BY(compare, struct assumed_member,
 	sort_order(a->mlid, b->mlid) ?: sort_order(a->port, b->port))
 
-static uint32_t first_of(const struct assumed *a, uint16_t mlid)
-{
-	return sort_place(0, a->count, at, a->list[at].mlid < mlid);
-}
-
 void assumed_add(struct multicast *m, uint16_t mlid, guid_t port)
 {
 	struct assumed *a = &m->assumed;
@@ -45,16 +40,18 @@ void assumed_add(struct multicast *m, uint16_t mlid, guid_t port)
 
 bool assumed_has(const struct multicast *m, uint16_t mlid)
 {
-	uint32_t at = first_of(&m->assumed, mlid);
+	const struct assumed *a = &m->assumed;
+	uint32_t at = sort_place(0, a->count, i, a->list[i].mlid < mlid);
 
-	return at < m->assumed.count && m->assumed.list[at].mlid == mlid;
+	return at < a->count && a->list[at].mlid == mlid;
 }
 
 void assumed_gather(const struct multicast *m, uint16_t mlid, struct gathered *to)
 {
 	const struct assumed *a = &m->assumed;
 
-	for (uint32_t at = first_of(a, mlid); at < a->count && a->list[at].mlid == mlid; at++) {
+	for (uint32_t at = sort_place(0, a->count, i, a->list[i].mlid < mlid);
+	     at < a->count && a->list[at].mlid == mlid; at++) {
 		uint32_t port = topo_find_port(m->trees.topo, a->list[at].port);
 
 		if (port == TOPO_NONE)

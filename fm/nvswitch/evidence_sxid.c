@@ -127,7 +127,8 @@ enum nvswitch_system model_of(const char *name, uint8_t *links)
 			if ((at == name || strchr(" -", at[-1])) &&
 			    strchr(" -", at[strlen(row->unit)])) { /* or the end */
 				*links = row->first;
-				system = nvswitch_system_parse(row->words);
+				system = nvswitch_word(row->words, nvswitch_system_names,
+						       NVSWITCH_SYSTEMS);
 				break;
 			}
 	return system < 0 ? NVSWITCH_SYSTEM_OTHER : system;

@@ -126,7 +126,7 @@ static const char *read_line(void *arg, char *line)
 			continue;
 		if (i > 0 || strchr(word, '='))
 			return "more than `HOST URL [SYSTEM] [tray=N] [slot=N] [chassis=ID]`";
-		system = nvswitch_system_parse(word);
+		system = nvswitch_word(word, nvswitch_system_names, NVSWITCH_SYSTEMS);
 		if (system < 0)
 			return "unknown system: auto, a100, h100, h200, h20, b200, nvl72 or other";
 	}

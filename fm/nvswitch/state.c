@@ -53,11 +53,6 @@ const char *const nvswitch_trusts[] = { "anyone", "asked", "proven" };
 const char *const nvswitch_remedies[NVSWITCH_REMEDIES] = { "none", "restart job", "reset GPU",
 							   "reboot", "contact support" };
 
-int nvswitch_system_parse(const char *text)
-{
-	return nvswitch_word(text, nvswitch_system_names, NVSWITCH_SYSTEMS);
-}
-
 bool nvswitch_verdict_add(struct nvswitch_verdict *verdict, const struct nvswitch_finding *finding)
 {
 	struct nvswitch_finding *list = verdict->findings;

@@ -44,9 +44,8 @@ enum nvswitch_system { /* the kind of machine, and so what to expect of it */
 extern const struct nvswitch_expect {
 	uint8_t gpus, switches, links; /* of a machine; links of one GPU */
 } nvswitch_systems[NVSWITCH_SYSTEMS];
-/* Their names, "h100"; and the system of a name, in any case, -1 = no such name. */
+/* Their names, "h100". */
 extern const char *const nvswitch_system_names[NVSWITCH_SYSTEMS];
-int nvswitch_system_parse(const char *text);
 
 /* The kind of a finding, which says what can end it. */
 enum nvswitch_kind {

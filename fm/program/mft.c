@@ -65,22 +65,17 @@ static struct mft_switch *mft_switch_get(cl_qmap_t *switches, guid_t guid)
 	return sw;
 }
 
-static uint32_t block_place(const struct mft_switch *sw, uint16_t key)
-{
-	return sort_place(0, sw->nblocks, at, sw->blocks[at]->key < key);
-}
-
 /* The block of that key, NULL where there is none; mft_block_get() makes it. */
 static struct mft_block *mft_block_find(const struct mft_switch *sw, uint16_t key)
 {
-	uint32_t at = block_place(sw, key);
+	uint32_t at = sort_place(0, sw->nblocks, i, sw->blocks[i]->key < key);
 
 	return at < sw->nblocks && sw->blocks[at]->key == key ? sw->blocks[at] : NULL;
 }
 
 static struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key)
 {
-	uint32_t at = block_place(sw, key);
+	uint32_t at = sort_place(0, sw->nblocks, i, sw->blocks[i]->key < key);
 
 	if (at < sw->nblocks && sw->blocks[at]->key == key)
 		return sw->blocks[at];
@@ -103,12 +98,6 @@ static struct mft_block *mft_block_get(struct mft_switch *sw, uint16_t key)
 static unsigned mft_cap_of(const struct inv_node *node)
 {
 	return node->sw.mft_cap < MFT_MLIDS ? node->sw.mft_cap : MFT_MLIDS - 1u;
-}
-
-/* True: a block of this number lies within its MulticastFDBCap. */
-static bool mft_has_block(const struct inv_node *node, unsigned block)
-{
-	return block * MCAST_BLOCK < mft_cap_of(node);
 }
 
 /* Bits of ports that the switch has: it may answer anything for the others. */
@@ -247,7 +236,8 @@ static bool ask_round(struct mft *m)
 
 	m->read_some = false;
 	QMAP_EACH (&m->switches, mft_switch, sw) {
-		if (!sw->reading || !is_usable(sw) || !mft_has_block(sw->node, m->read_block))
+		if (!sw->reading || !is_usable(sw) ||
+		    m->read_block * MCAST_BLOCK >= mft_cap_of(sw->node))
 			continue;
 		for (unsigned position = 0; position < sw->node->nports / MCAST_POSITION + 1u;
 		     position++)
@@ -595,7 +585,7 @@ bool mft_expected(struct mft *m, guid_t guid, uint16_t number, unsigned position
 	if (m->busy || !sw->node || !is_usable(sw) || !sw->known || sw->node->removed ||
 	    sw->node->gone || sw->node->silent || sw->reboots != sw->node->reboots ||
 	    position >= sw->node->nports / MCAST_POSITION + 1u ||
-	    !mft_has_block(sw->node, number) || (block && block->listed))
+	    number * MCAST_BLOCK >= mft_cap_of(sw->node) || (block && block->listed))
 		return false;
 	mem_zero(masks, MCAST_BLOCK);
 	if (block)

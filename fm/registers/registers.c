@@ -157,14 +157,6 @@ static bool affords(const struct registers *r, unsigned left)
 						  : r->paid_us + (left + 1) * ASK_US <= now);
 }
 
-static void pay(struct registers *r)
-{
-	uint64_t now = loop_now_us(r->loop),
-		 least = now > BURST * ASK_US ? now - BURST * ASK_US : 0;
-
-	r->paid_us = (r->paid_us > least ? r->paid_us : least) + ASK_US;
-}
-
 /* A job's arg is its port, of REGISTER_PLANE with the plane above. */
 #define PLANE_OF(job) ((job)->arg >> 8)
 
@@ -207,9 +199,12 @@ static void add_job(struct registers *r, struct rnode *n, uint32_t arg, uint8_t 
 /* The same, of what there is a second. */
 static void ask_for(struct registers *r, struct rnode *n, uint32_t arg, enum register_kind kind)
 {
-	pay(r);
+	uint64_t now = loop_now_us(r->loop),
+		 least = now > BURST * ASK_US ? now - BURST * ASK_US : 0;
+
+	r->paid_us = (r->paid_us > least ? r->paid_us : least) + ASK_US;
 	if (kind <= REGISTER_BER)
-		n->ports[arg].asked_us[kind] = loop_now_us(r->loop);
+		n->ports[arg].asked_us[kind] = now;
 	add_job(r, n, arg, kind);
 }
 

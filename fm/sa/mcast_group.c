@@ -373,15 +373,9 @@ struct wire_gid sa_groups_new_mgid(struct sa_groups *g, uint64_t subnet_prefix, 
 
 /* ---- Members --------------------------------------------------------------------------------- */
 
-/* Where the port is, or belongs. */
-static uint32_t member_place(const struct sa_group *group, guid_t port)
-{
-	return sort_place(0, group->nmembers, at, group->members[at].port < port);
-}
-
 struct sa_member *sa_group_member(const struct sa_group *group, guid_t port)
 {
-	uint32_t at = member_place(group, port);
+	uint32_t at = sort_place(0, group->nmembers, i, group->members[i].port < port);
 
 	return at < group->nmembers && group->members[at].port == port ? &group->members[at] : NULL;
 }
@@ -411,7 +405,7 @@ uint8_t sa_groups_join(struct sa_groups *g, struct sa_group *group, guid_t port,
 	assert(state && !(state & ~WIRE_JOIN_BITS));
 	if (!member) {
 		struct sa_group_port *in = sa_groups_port(g, port);
-		uint32_t at = member_place(group, port);
+		uint32_t at = sort_place(0, group->nmembers, i, group->members[i].port < port);
 		if (group->nmembers == group->size) {
 			group->size = group->size ? group->size * 2 : 4;
 			group->members = mem_resize(group->members, group->size, sizeof(*member));

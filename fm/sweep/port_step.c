@@ -141,12 +141,6 @@ static bool port_plan_tolerates(const struct inv_port *port)
 	return is.state == TOPO_ACTIVE && far.state == TOPO_ACTIVE && is.op_vls != far.op_vls;
 }
 
-/* Its running link had other settings before somebody changed them: a Set gives them back. */
-static bool was_changed(const struct port_setup *setup)
-{
-	return setup && setback_of(setup)->mtu;
-}
-
 enum port_plan port_plan(const struct inventory *inv, const struct bringup_conf *conf,
 			 uint16_t sm_lid, const struct inv_node *node, uint8_t num,
 			 struct wire_port_info *want)
@@ -187,10 +181,11 @@ enum port_plan port_plan(const struct inventory *inv, const struct bringup_conf 
 				want->neighbor_mtu = mtu;
 			if (vls)
 				want->op_vls = vls;
-		} else if (was_changed(setup)) {
+		} else if (setup && setback_of(setup)->mtu) {
+			/* Its running link had others before somebody changed them. */
 			want->neighbor_mtu = setback_of(setup)->mtu;
 			want->op_vls = setback_of(setup)->vls;
-		} else if (far.state > TOPO_INIT && !was_changed(setup_of_peer(port)) &&
+		} else if (far.state > TOPO_INIT && !setback_of(setup_of_peer(port))->mtu &&
 			   (is.neighbor_mtu != far.neighbor_mtu ||
 			    (is.op_vls != far.op_vls &&
 			     !(is.state == TOPO_ACTIVE && far.state == TOPO_ACTIVE)) ||
