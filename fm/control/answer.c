@@ -212,21 +212,12 @@ struct map {
 
 /* ---- Switches -------------------------------------------------------------------------------- */
 
-static void put(json_t *columns, const char *name, json_t *value)
-{
-	json_t *array = json_object_get(columns, name);
-
-	if (!array) {
-		array = json_array();
-		json_object_set_new(columns, name, array);
-	}
-	json_array_append_new(array, value);
-}
-
 static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 {
 	const struct topo_node *node = &t->nodes[sw];
 	unsigned up[2] = { 0 }, down[2] = { 0 };
+	const char *name;
+	json_t *row, *value;
 
 	TOPO_LINKS (t, sw, port, peer) {
 		bool to_host = topo_is_host(t, peer->node);
@@ -236,17 +227,18 @@ static void add_switch(const struct topo *t, uint32_t sw, json_t *columns)
 		up[to_host] += port->link_up;
 		down[to_host] += !port->link_up;
 	}
-	put(columns, "name", json_string(node->name));
-	put(columns, "guid", json_guid(node->guid));
-	put(columns, "lid", json_integer(topo_port(t, sw, 0)->lid));
-	put(columns, "role", json_string(topo_role_name(node->role)));
-	put(columns, "level", json_integer(node->level));
-	put(columns, "su", json_index(node->su));
-	put(columns, "rail", json_index(node->rail));
-	put(columns, "links", json_integer(up[0] + up[1]));
-	put(columns, "links_down", json_integer(down[0] + down[1]));
-	put(columns, "hcas", json_integer(up[1] + down[1]));
-	put(columns, "hcas_down", json_integer(down[1]));
+	row = json_pack("{ss so si ss si so so si si si si}", "name", node->name, "guid",
+			json_guid(node->guid), "lid", topo_port(t, sw, 0)->lid, "role",
+			topo_role_name(node->role), "level", node->level, "su",
+			json_index(node->su), "rail", json_index(node->rail), "links",
+			up[0] + up[1], "links_down", down[0] + down[1], "hcas", up[1] + down[1],
+			"hcas_down", down[1]);
+	json_object_foreach (row, name, value) {
+		if (!json_object_get(columns, name))
+			json_object_set_new(columns, name, json_array());
+		json_array_append(json_object_get(columns, name), value);
+	}
+	json_decref(row);
 }
 
 /* ---- Traffic: what the counters of a port say of its link, by their latest rates */

@@ -181,13 +181,13 @@ void rows_fini(struct rowset *rows)
 /* ---- All kinds ------------------------------------------------------------------------------- */
 
 const struct state_rule state_rules[] = {
-	{ .name = "aliases", .words = 2 },     /* PORT ENTRY: GUID OURS */
-	{ .name = "ar_packing", .words = 2 },  /* DEVICE FIRMWARE: bits */
-	{ .name = "cables", .words = 2 },      /* GUID PORT: GUID PORT SINCE */
-	{ .name = "cordons", .words = 2 },     /* GUID PORT: TIME */
-	{ .name = "event_hook", .words = 1 },  /* next: number */
-	{ .name = "events", .words = 1 },      /* number: JSON */
-	{ .name = "generalinfo", .words = 1 }, /* GUID: DEVICE REVISION */
+	{ .name = "aliases", .words = 2 },		      /* PORT ENTRY: GUID OURS */
+	{ .name = "ar_packing", .words = 2, .sealed = true }, /* DEVICE FIRMWARE: bits */
+	{ .name = "cables", .words = 2 },		      /* GUID PORT: GUID PORT SINCE */
+	{ .name = "cordons", .words = 2 },		      /* GUID PORT: TIME */
+	{ .name = "event_hook", .words = 1 },		      /* next: number */
+	{ .name = "events", .words = 1 },		      /* number: JSON */
+	{ .name = "generalinfo", .words = 1 },		      /* GUID: DEVICE REVISION */
 	{ .name = "groups", .words = 3, .long_first = "joined", .long_words = 4 },
 	{ .name = "held", .words = 4, .long_first = "beyond", .long_words = 5 },
 	{ .name = "hosts", .words = KIND_LINE }, /* VERDICT HOST */

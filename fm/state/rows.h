@@ -82,8 +82,9 @@ struct state_rule {
 	int words;		/* of the key; or as above */
 	const char *long_first; /* lines that begin with this word have `long_words`; NULL = none */
 	int long_words;
-	bool own;  /* no other manager needs it, or has a say in it */
-	bool cold; /* large: only the disk has it */
+	bool own;    /* no other manager needs it, or has a say in it */
+	bool cold;   /* large: only the disk has it */
+	bool sealed; /* what a person has edited is not used */
 };
 
 extern const struct state_rule state_rules[]; /* ends with a name of NULL */

@@ -718,9 +718,12 @@ static void take_row(void *arg, const struct row_change *row, enum disk_sum sum)
 {
 	struct state *s = arg;
 	struct rows_kind *kind = rows_kind(&s->rows, row->kind, true);
+	const struct state_rule *rule = state_rule(row->kind);
 
 	if (!kind)
 		return;
+	if (sum == DISK_EDITED && rule && rule->sealed)
+		sum = DISK_DAMAGED;
 	if (row->number > s->number)
 		s->number = row->number;
 	if (sum == DISK_EDITED) {

@@ -12,6 +12,7 @@
 #include "fm/mad/wire_optional.h"
 #include "tests/fabric/double_own.h"
 #include "tests/lib/sm_pair.h"
+#include "tests/lib/state_rows.h"
 #include "topology/base/mem.h"
 #include "topology/base/sort.h"
 
@@ -604,30 +605,23 @@ static void hcas_get_the_masks_of_sls_that_use_it(void **state)
 	world_fini(&w);
 }
 
-static const char *name_in(const struct world *w, guid_t guid)
-{
-	return fabric_topo(w->fabric)->nodes[topo_find(fabric_topo(w->fabric), guid)].name;
-}
-
 /* One acknowledges what it does not do, one answers nothing: both are named until they do it. */
 static void an_hca_with_other_masks_is_named(void **state)
 {
 	char feigns[128], mute[128];
 	struct world w;
 	json_t *doc;
-	guid_t guids[2];
 
 	world_init(&w, two_tiers());
-	for (unsigned i = 0; i < 2; i++)
-		guids[i] = w.design->nodes[w.design->nswitches + i + 1].guid;
+	const struct topo_node *hcas = &w.design->nodes[w.design->nswitches];
 	put_masks(&w, 1, 0x00010001);
-	double_set_feigns(w.hw, guids[0], WIRE_MLNX_EXT_PORT_INFO);
-	double_set_mute(w.hw, guids[1], WIRE_GET, WIRE_MLNX_EXT_PORT_INFO);
+	double_set_feigns(w.hw, hcas[1].guid, WIRE_MLNX_EXT_PORT_INFO);
+	double_set_mute(w.hw, hcas[2].guid, WIRE_GET, WIRE_MLNX_EXT_PORT_INFO);
 	restart_on(&w, 14);
 	assert_on(&w, w.design->nswitches);
 	assert_int_equal(count_alerts(&w, "hca-masks", "2 HCA ports"), 1);
-	array_printf(feigns, "%s p1 (0x0001, 0x0001)", name_in(&w, guids[0]));
-	array_printf(mute, "%s p1 (no answer)", name_in(&w, guids[1]));
+	array_printf(feigns, "%s p1 (0x0001, 0x0001)", hcas[1].name);
+	array_printf(mute, "%s p1 (no answer)", hcas[2].name);
 	assert_int_equal(count_alerts(&w, "hca-masks", feigns), 1);
 	assert_int_equal(count_alerts(&w, "hca-masks", mute), 1);
 	assert_string_equal(shown(&w, 1, "out_of_order_sls", &doc), "0x0001");
@@ -642,7 +636,7 @@ static void an_hca_with_other_masks_is_named(void **state)
 	assert_int_equal(count_alerts(&w, "hca-masks", mute), 0);
 	assert_int_equal(masks_of(&w, 2), 0xffffffff);
 
-	double_set_feigns(w.hw, guids[0], 0);
+	double_set_feigns(w.hw, hcas[1].guid, 0);
 	put_masks(&w, 3, 0x7fffffff); /* somebody else's */
 	run_for(&w, 1300 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "hca-masks", ""), 0);
@@ -651,7 +645,7 @@ static void an_hca_with_other_masks_is_named(void **state)
 	assert_string_equal(shown(&w, 1, "out_of_order_sls", &doc), "0xffff");
 	json_decref(doc);
 
-	double_set_feigns(w.hw, guids[0], WIRE_MLNX_EXT_PORT_INFO);
+	double_set_feigns(w.hw, hcas[1].guid, WIRE_MLNX_EXT_PORT_INFO);
 	put_masks(&w, 1, 0);
 	run_for(&w, 1300 * SECOND_US);
 	assert_int_equal(count_alerts(&w, "hca-masks", "1 HCA port"), 1);
@@ -787,6 +781,61 @@ static void a_switch_of_another_firmware_is_not_written(void **state)
 	run_for(&w, 120 * SECOND_US);
 	assert_on(&w, w.design->nswitches);
 	assert_int_equal(count_alerts(&w, "adaptive-routing", ""), 0);
+	world_fini(&w);
+}
+
+/* On the switches it is on, as what was found says; then a person writes another place there. */
+static void what_was_found_is_not_used_once_it_was_edited(void **state)
+{
+#define EDIT "UPDATE state SET value = replace(value, '\"bit\":', '\"bit\":1')"
+#define ROWS " WHERE kind = 'ar_packing'"
+	static const char *const edits[] = { EDIT ROWS, EDIT ", sum = NULL" ROWS };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(edits); i++) {
+		struct world w;
+
+		begin(&w, two_tiers(), 9);
+		assert_on(&w, w.design->nswitches);
+		stop_fabric(&w);
+		assert_int_equal(rows_run(w.state_dir, edits[i]), 1);
+		start_fabric(&w);
+		run_for(&w, 120 * SECOND_US);
+		assert_int_equal(count_alerts(&w, "state-lost", "ar_packing: `"), 1);
+		assert_int_equal(count_alerts(&w, "adaptive-routing", "fmctl probe ar"), 1);
+		assert_int_equal(count_on(&w), 0);
+		assert_hardware_holds_the_tables(&w);
+		assert_int_equal(dead_pairs(&w), 0);
+		world_fini(&w);
+	}
+}
+
+static void a_switch_that_contradicts_itself_stays_plain(void **state)
+{
+	static const struct {
+		unsigned top, cap, subgroups, subgroup_cap;
+		const char *why;
+	} rows[] = { { 9, 5, 1, 2, "contradicts itself" },
+		     { 0, 9, 0, 2, "contradicts itself" },
+		     { 0, 9, 3, 2, "contradicts itself" },
+		     { 0, 1, 1, 2, "it has no groups" } };
+	struct wire_ar_info info;
+	struct world w;
+
+	begin(&w, two_tiers(), 9);
+	struct dnode *sw = double_node(w.hw, w.design->nodes[far_leaf(&w)].guid);
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		double_reboot(w.hw, sw->guid);
+		wire_ar_info_decode(sw->adaptive, &info);
+		info.group_top = rows[i].top;
+		info.group_cap = rows[i].cap;
+		info.subgroups = rows[i].subgroups;
+		info.subgroup_cap = rows[i].subgroup_cap;
+		wire_ar_info_encode(&info, sw->adaptive);
+		run_for(&w, 120 * SECOND_US);
+		assert_false(adaptive_forwards(sw));
+		assert_on(&w, w.design->nswitches - 1);
+		assert_int_equal(count_alerts(&w, "adaptive-routing", rows[i].why), 1);
+	}
 	world_fini(&w);
 }
 
@@ -938,6 +987,8 @@ int main(void)
 		cmocka_unit_test(it_goes_away_again_with_all_tables_in_place),
 		cmocka_unit_test(a_mixture_delivers_and_names_who_stays_plain),
 		cmocka_unit_test(a_switch_of_another_firmware_is_not_written),
+		cmocka_unit_test(what_was_found_is_not_used_once_it_was_edited),
+		cmocka_unit_test(a_switch_that_contradicts_itself_stays_plain),
 		cmocka_unit_test(without_a_probe_of_its_firmware_nothing_is_written),
 		cmocka_unit_test(who_waits_for_a_probe_joins_behind_it),
 		cmocka_unit_test(without_its_firmware_no_switch_joins),
