@@ -556,8 +556,14 @@ void check_prints_init(struct check_prints *p, uint64_t seed)
 void check_prints_fini(struct check_prints *p)
 {
 	free(p->pieces);
+	free(p->blocks);
 	p->pieces = NULL;
+	p->blocks = NULL;
 }
+
+/* Rows lie one behind the other, and processors by themselves do not look beyond a page. */
+#define AHEAD	   2048
+#define LINE_WORDS 8
 
 static uint64_t print_of(const struct check_prints *p, const uint8_t *bytes, unsigned count)
 {
@@ -566,6 +572,8 @@ static uint64_t print_of(const struct check_prints *p, const uint8_t *bytes, uns
 	for (unsigned i = 0; i < count / sizeof(uint64_t); i += 2) {
 		uint64_t word[2];
 
+		if (i % LINE_WORDS == 0)
+			__builtin_prefetch(bytes + i * sizeof(uint64_t) + AHEAD);
 		memcpy(word, bytes + i * sizeof(uint64_t), sizeof(word));
 		sum += (unsigned __int128)(word[0] + p->key[i]) * (word[1] + p->key[i + 1]);
 	}
@@ -579,29 +587,32 @@ void check_prints_take(struct check_prints *p, const struct tables *tables, uint
 	uint32_t nblocks = tables_blocks(tables), npieces = (nblocks - 1) / CHECK_PIECE + 1;
 
 	if (p->nswitches != tables->nswitches || p->npieces != npieces || !p->pieces) {
-		free(p->pieces);
+		check_prints_fini(p);
 		p->pieces = mem_array(p->pieces, (size_t)tables->nswitches * npieces + 1);
+		p->blocks = mem_array(p->blocks, (size_t)tables->nswitches * npieces + 1);
 		p->nswitches = tables->nswitches;
 		p->npieces = npieces;
 	}
 	for (uint32_t sw = first; sw < end; sw++) {
-		struct check_print *piece = &p->pieces[(size_t)sw * npieces];
+		size_t piece = (size_t)sw * npieces;
 
 		for (uint32_t at = 0; at < nblocks; at += CHECK_PIECE, piece++) {
 			unsigned n = nblocks - at < CHECK_PIECE ? nblocks - at : CHECK_PIECE;
-			uint64_t was = piece->of;
+			uint64_t of = print_of(p, tables_block(tables, sw, at), n * TABLES_BLOCK);
 
-			piece->of = print_of(p, tables_block(tables, sw, at), n * TABLES_BLOCK);
-			for (unsigned i = 0; (!changed || piece->of != was) && i < n; i++) {
+			if (changed && of == p->pieces[piece])
+				continue;
+			p->pieces[piece] = of;
+			for (unsigned i = 0; i < n; i++) {
 				uint64_t is =
 					print_of(p, tables_block(tables, sw, at + i), TABLES_BLOCK);
 
-				if (changed && is != piece->of_block[i]) {
+				if (changed && is != p->blocks[piece][i]) {
 					changed->list = mem_grow(changed->list, changed->count);
 					changed->list[changed->count++] =
 						(struct check_block){ sw, at + i };
 				}
-				piece->of_block[i] = is;
+				p->blocks[piece][i] = is;
 			}
 		}
 	}

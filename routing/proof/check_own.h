@@ -91,9 +91,7 @@ struct check_prints {
 	uint64_t key[CHECK_PIECE * TABLES_BLOCK / sizeof(uint64_t)];
 	unsigned __int128 fold[3];
 	/* by switch, then piece of the row: its fingerprint, and those of its blocks */
-	struct check_print {
-		uint64_t of, of_block[CHECK_PIECE];
-	} * pieces;
+	uint64_t *pieces, (*blocks)[CHECK_PIECE];
 	uint32_t nswitches, npieces;
 };
 

@@ -13,7 +13,9 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include "topology/base/mem.h"
 
 #define CHUNK_MIN  4096
@@ -51,12 +53,18 @@ void *mem_alloc_unset(size_t count, size_t size)
 	return mem_resize(NULL, count, size);
 }
 
+#define LARGE_PAGE ((size_t)2 << 20)
+
 void *mem_alloc_aligned(size_t alignment, size_t size)
 {
+	bool large = size >= 2 * LARGE_PAGE;
 	void *p;
 
-	if (posix_memalign(&p, alignment, size ? size : 1))
+	if (posix_memalign(&p, large ? LARGE_PAGE : alignment, size ? size : 1))
 		out_of_memory(1, size);
+	if (large)
+		madvise(p, size,
+			MADV_HUGEPAGE); /* if there are any: then it is read twice as fast */
 	return p;
 }
 
