@@ -913,7 +913,7 @@ void program_use_proofs(struct program *p, const struct check_base *proofs)
 
 void program_use_spanning(struct program *p, const bool *spanning)
 {
-	p->proof.spanning = spanning;
+	p->store.given = spanning;
 }
 
 void program_use_entries(struct program *p, const struct program_entries *entries)
@@ -967,7 +967,7 @@ void program_apply(struct program *p, const struct topo *t, const struct tables 
 		mem_zero(&sw->late, 1);
 	}
 	program_release(p);
-
+	store_take_spanning(&p->store, t->nports, &p->proof);
 	p->topo = topo_ref(t);
 	p->wanted = wanted;
 	if (p->proof.base)

@@ -61,6 +61,10 @@ struct store_switch {
 
 struct store {
 	cl_qmap_t switches;
+	/* Spanning trees, by port: of the next tables, lent; of the wanted ones, and before. */
+	const bool *given;
+	bool *newer, *older;
+	uint32_t nports; /* of newer */
 };
 
 static inline bool store_has(const struct store_set *set, uint32_t block)
@@ -79,6 +83,11 @@ uint32_t store_next(const struct store_set *set, uint32_t from);
 
 /* The store is the caller's memory, and owns its switches until store_fini(). */
 void store_fini(struct store *store);
+/*
+ * The given tree, of so many ports or NULL, is that of the wanted tables from now on. The order
+ * gets copies: it may look at them until it has ended, which is before the next call.
+ */
+void store_take_spanning(struct store *store, uint32_t nports, struct order_proof *proof);
 /* A switch of the store, or NULL; store_get() makes it where there is none. */
 struct store_switch *store_find(const struct store *store, guid_t guid);
 /* The first one behind that GUID; NULL = there is none. */

@@ -22,6 +22,22 @@ void store_fini(struct store *store)
 		free(sw);
 	}
 	cl_qmap_init(&store->switches);
+	free(store->newer);
+	free(store->older);
+}
+
+void store_take_spanning(struct store *store, uint32_t nports, struct order_proof *proof)
+{
+	free(store->older);
+	store->older = store->newer;
+	store->newer = NULL;
+	if (store->given) {
+		store->newer = mem_array(store->newer, nports);
+		mem_copy(store->newer, store->given, nports);
+	}
+	proof->spanning = store->newer;
+	proof->spanning_older = store->nports == nports ? store->older : NULL;
+	store->nports = nports;
 }
 
 struct store_switch *store_find(const struct store *store, guid_t guid)

@@ -424,18 +424,6 @@ static bool join_parts(struct acyclic *a, enum arc_state least, bool any, const 
 	return whole;
 }
 
-static bool tree_is_whole(const struct acyclic *a)
-{
-	uint32_t *part = mem_array_unset(part, a->net.nswitches + 1);
-
-	find_tree_parts(a, part);
-
-	bool whole = !memcmp(part, a->part, a->net.nswitches * sizeof(*part));
-
-	free(part);
-	return whole;
-}
-
 /* Completes the tree; cordoned arcs are used only between parts that no others connect. */
 static bool join_tree(struct acyclic *a, bool any)
 {
@@ -492,7 +480,7 @@ static void make_column(struct acyclic *a)
 	a->at = 0;
 	a->stage = DONE;
 	begin_tree(a);
-	if (!a->nopen && tree_is_whole(a))
+	if (!a->nopen && join_parts(a, ARC_OPEN + 1, false, a->part)) /* by none: it is whole */
 		return;
 	a->column.asking = &a->extended;
 	if (!extend_turns(a)) {

@@ -307,12 +307,25 @@ static void grow_trees(struct work *w, enum beginning how, uint64_t *seed)
 static bool goes_with_tree(struct work *w, uint32_t arc, bool both)
 {
 	const struct net *n = w->net;
-	uint32_t sw = n->from[arc];
+	uint32_t sw = n->from[arc], tried[2 * UINT8_MAX], ntried = 0;
 
-	return !any_of(b, n->first[sw], n->first[sw + 1],
-		       b != arc && ((w->tree[b] && !turns_allow(w->turns, n->back[arc], b)) ||
-				    (both && w->tree[n->back[b]] &&
-				     !turns_allow(w->turns, n->back[b], arc))));
+	for (uint32_t b = n->first[sw]; b < n->first[sw + 1]; b++)
+		for (unsigned onto = 0; b != arc && onto < 1u + both; onto++) {
+			uint32_t from = n->back[onto ? b : arc], to = onto ? arc : b;
+			uint32_t turn = turn_number(n, from, to);
+
+			if (!w->tree[onto ? from : to])
+				continue;
+			if (w->turns->state[turn] == TURN_UNKNOWN)
+				tried[ntried++] = turn;
+			if (turns_allow(w->turns, from, to))
+				continue;
+			while (ntried-- > 1)
+				w->turns->state[tried[ntried]] = w->turns->state[tried[0]] =
+					TURN_UNKNOWN;
+			return false;
+		}
+	return true;
 }
 
 /* The tree leads to a switch as well as from it. */
@@ -361,6 +374,12 @@ static uint32_t fit_tree(struct work *w, uint32_t root, uint32_t turn, bool to_h
 				w->dist[n->to[a]] = w->dist[sw] + 1;
 				w->queue[tail++] = n->to[a];
 				spare -= both ? 0 : hosts;
+				/* From there on the hint counts again. */
+				if (pass == 1 && w->hint) {
+					pass = 0;
+					head = UINT32_MAX;
+					break;
+				}
 			}
 		}
 	return tail;

@@ -14,11 +14,11 @@
  * filled. The new paths of some LIDs and the old ones of others may close a cycle all the same, as
  * when the engine, the manager or the design of a fabric that is no tree changes. Then switches
  * hold spanning trees on the way, if some agree with both tables, all blocks are known and less
- * than a third of the hosts' entries lead nowhere before. Where trees agree that leave out LIDs of
- * switches and of aggregation nodes, these are empty meanwhile. Otherwise more LIDs are emptied at
- * a time, as many as it takes. Of tables above a megabyte the second promise is broken instead; nor
- * is it kept where the older tables break it by themselves, unless that ends when some entries to
- * switches are emptied, which then are the first, all at once.
+ * than a third of the hosts' entries in leaves lead nowhere before. Where trees agree that leave
+ * out LIDs of switches and of aggregation nodes, these are empty meanwhile. Otherwise more LIDs are
+ * emptied at a time, as many as it takes. Of tables above a megabyte the second promise is broken
+ * instead; nor is it kept where the older tables break it by themselves, unless that ends when some
+ * entries to switches are emptied, which then are the first, all at once.
  *
  * The content of an unknown block (never acknowledged) is taken for "leads nowhere", and nothing is
  * promised about it until it is written; unknown blocks do not wait for one another, so that a cold
@@ -68,7 +68,8 @@ struct order_proof {		       /* the proof of `newer`: the order is found much so
 	const struct check_base *base; /* borrowed until the end; NULL = none */
 	uint64_t serial;
 	bool older; /* the older tables were proven as well: they keep the second promise */
-	const bool *spanning; /* of `newer`, by port: route_spanning(); borrowed until the end */
+	/* By port: route_spanning() of `newer`, of the older tables; borrowed until the end. */
+	const bool *spanning, *spanning_older;
 };
 /*
  * Finds the order for tables that were proven, in calls of a few milliseconds: begin, go while it

@@ -339,10 +339,10 @@ static bool may_go_by_trees(const struct order_making *s)
 		if (!u->old)
 			return false;
 		FOR_BITS(bit, u->mask)
-		if (order_leads_nowhere(w->t, u->sw, u->old[bit]))
-			dark += u->to_hosts >> bit & 1;
-		else
+		if (!order_leads_nowhere(w->t, u->sw, u->old[bit]))
 			changed++;
+		else if (w->t->nodes[u->sw].role == TOPO_LEAF)
+			dark += u->to_hosts >> bit & 1;
 	}
 	return dark * DARK_SHARE <= changed;
 }
@@ -392,6 +392,7 @@ static bool find_trees(struct order_making *s, bool to_hosts)
 					TABLES_NO_ROUTE;
 	found = acyclic_tree_beside(t, &newer, &tree, s->fiber);
 	tree.up = add_tree(s);
+	tree.first = s->beyond.proof.spanning_older ?: tree.first;
 	found = found && acyclic_tree_beside(t, &s->mix, &tree, s->fiber);
 	for (uint32_t lid = 1; found && lid <= newer.top; lid++) {
 		uint64_t *hosts = &s->others[lid / TABLES_BLOCK], bit = 1ull << lid % TABLES_BLOCK;

@@ -39,12 +39,6 @@ uint32_t check_part(const struct check *c, uint32_t node)
 	return sort_root(c->part, node);
 }
 
-static bool is_host_port(const struct topo *t, const struct topo_port *port)
-{
-	return port->link_up && port->node >= t->nswitches &&
-	       t->ports[port->peer].node < t->nswitches;
-}
-
 void check_find_leads(struct check *c)
 {
 	memset(c->leads, 0xff, c->t->nports * sizeof(*c->leads));
@@ -93,10 +87,14 @@ void check_find_parts(struct check *c)
 
 const struct topo_port *check_host_port(const struct check *c, uint32_t lid)
 {
-	uint32_t port = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
+	const struct topo *t = c->t;
+	uint32_t index = lid <= c->lids->top ? c->lids->port_of_lid[lid] : TOPO_NONE;
+	const struct topo_port *port = index == TOPO_NONE ? NULL : &t->ports[index];
 
-	return port != TOPO_NONE && is_host_port(c->t, &c->t->ports[port]) ? &c->t->ports[port]
-									   : NULL;
+	return port && port->link_up && port->node >= t->nswitches &&
+			       t->ports[port->peer].node < t->nswitches
+		       ? port
+		       : NULL;
 }
 
 /* ---- Walking one destination ----------------------------------------------------------------- */
@@ -888,21 +886,17 @@ bool check_end(struct check *c)
 	return false;
 }
 
-bool check_all(struct check *c)
-{
-	check_scratch_init(c);
-	check_begin(c);
-	while (check_go(c))
-		;
-	return check_end(c);
-}
-
 bool check_tables(const struct topo *t, const struct lid_map *lids, const struct tables *tables,
 		  struct check_report *report)
 {
 	struct check c = { .t = t, .lids = lids, .tables = tables, .report = report };
-	bool sound = check_all(&c);
+	bool sound;
 
+	check_scratch_init(&c);
+	check_begin(&c);
+	while (check_go(&c))
+		;
+	sound = check_end(&c);
 	check_scratch_fini(&c);
 	if (sound)
 		check_result_fini(&c);

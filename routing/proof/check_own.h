@@ -65,7 +65,6 @@ static inline bool check_leads_up(const struct check *c, uint32_t sw, uint32_t t
 void check_begin(struct check *c);
 bool check_go(struct check *c);
 bool check_end(struct check *c);
-bool check_all(struct check *c); /* scratch_init, begin, go, end */
 void check_scratch_init(struct check *c);
 void check_scratch_fini(struct check *c);
 void check_result_fini(struct check *c); /* frees cdg, walk, counts */

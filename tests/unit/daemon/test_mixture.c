@@ -482,6 +482,12 @@ static void where_trees_leave_out_a_few_hosts_64_lids_are_dark_at_a_time(void **
 	play_from("torus 4,4 --hosts 6", false, 54, 1);
 }
 
+/* Many entries of spines lead nowhere: detours by other turns. No host is behind these. */
+static void engines_that_leave_spines_without_entries_go_by_trees(void **state)
+{
+	play_from("dragonfly+ 9,8,8", false, 1, 1);
+}
+
 /* Not in `make check`. */
 static void all_changes_of_the_fabric_that_is_asked_for(void **state)
 {
@@ -501,6 +507,7 @@ int main(void)
 		cmocka_unit_test(all_changes_of_trees_in_any_mixture_disturb_nobody),
 		cmocka_unit_test(all_changes_of_other_fabrics_darken_64_lids_at_a_time),
 		cmocka_unit_test(where_trees_leave_out_a_few_hosts_64_lids_are_dark_at_a_time),
+		cmocka_unit_test(engines_that_leave_spines_without_entries_go_by_trees),
 	};
 
 	return getenv("FABRIC") ? cmocka_run_group_tests(asked, NULL, NULL)

@@ -681,6 +681,47 @@ static void cables_that_are_new_to_a_fabric_that_is_no_tree_close_no_circle(void
 	assert_in_range(tally.most, 0, TABLES_BLOCK);
 }
 
+/*
+ * The turns of updn-root leave no room for a tree but those that were chosen with them, beside its
+ * tables.
+ */
+static void another_engine_on_a_torus_darkens_64_lids_at_a_time(void **state)
+{
+	char err[128], *words[] = { "torus", "6,6,6", "--hosts", "4" };
+	struct topo *torus = generate_parse(4, words, err, sizeof(err));
+	struct lid_map *lids = lid_plan(torus, NULL, 0);
+	struct route *route = route_new();
+	struct route_params params = { .engine = "updn-root" };
+	struct tables old = { 0 }, new = { 0 };
+	bool *tree = mem_array(tree, torus->nports);
+	struct order_proof proof = { .spanning_older = tree, .older = true };
+	struct order_block *blocks;
+	struct order order;
+	uint32_t count;
+
+	assert_int_equal(route_compute(route, torus, lids, &params, &old), 0);
+	mem_copy(tree, route_spanning(route), torus->nports);
+	params.engine = "updn";
+	assert_int_equal(route_compute(route, torus, lids, &params, &new), 0);
+	proof.spanning = route_spanning(route);
+	count = order_compare(&old, &new, &blocks);
+
+	struct order_making *m = order_begin(torus, &new, blocks, count, &proof);
+
+	while (order_go(m))
+		;
+	order_end(m, &order);
+	assert_in_range(order.most, 1, TABLES_BLOCK);
+	order_fini(&order);
+	free(blocks);
+	free(tree);
+	tables_fini(&old);
+	tables_fini(&new);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(torus);
+}
+
 static void an_order_that_is_dropped_leaves_nothing_behind(void **state)
 {
 	char err[128], *cube[] = { "hypercube", "4", "--hosts", "6" };
@@ -823,6 +864,7 @@ int main(void)
 		cmocka_unit_test(tables_of_another_manager_go_without_a_circle_of_old_and_new),
 		cmocka_unit_test(tables_from_any_root_go_without_a_circle_of_old_and_new),
 		cmocka_unit_test(cables_of_fabrics_that_are_no_trees_fail_without_a_circle),
+		cmocka_unit_test(another_engine_on_a_torus_darkens_64_lids_at_a_time),
 		cmocka_unit_test(an_order_that_is_dropped_leaves_nothing_behind),
 		cmocka_unit_test(where_no_tree_agrees_more_lids_are_emptied_at_a_time),
 		cmocka_unit_test(cables_that_are_new_to_a_fabric_that_is_no_tree_close_no_circle),
