@@ -86,7 +86,7 @@ TESTLIB_SRC := $(wildcard tests/fabric/*.c)
 # fmsim: the double as a program, and the library to preload that stands in for libibumad (umad*.c). Unit tests take the former.
 SIM_UMAD_SRC := $(wildcard tests/sim/umad*.c)
 SIM_SRC := $(filter-out $(SIM_UMAD_SRC) tests/sim/main.c,$(wildcard tests/sim/*.c))
-DOUBLE_SRC := $(filter-out tests/fabric/double_world.c,$(wildcard tests/fabric/double*.c))
+DOUBLE_SRC := $(filter-out tests/fabric/double_world.c,$(wildcard tests/fabric/double*.c)) tests/fabric/mixture.c tests/fabric/plain_judge.c
 TESTLIB_SRC += $(SIM_SRC)
 TESTLIB := $(B)/libfmd-test.so
 SIM := $(BIN)/fmsim $(BIN)/libfmsim-umad.so

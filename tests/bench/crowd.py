@@ -26,7 +26,7 @@ def play(world, options):
     netfile = fabrics.generated(world, options.size)
     sim = w.Fmsim(world, netfile)
     manager = m.Fmd(world, sim, "dgx-su01-01")
-    times, late, loops, cycles = [], 0, 0, 0
+    times, late, loops, cycles = [], [], 0, 0
     try:
         manager.start()
         m.until(manager.is_master, "the fabric is up", every_s=0.2)
@@ -41,14 +41,16 @@ def play(world, options):
             began = clock()  # a judgement takes the simulator's time: none before the bound
             time.sleep(BOUND_S)
             now = judge()
-            late += now["dead"] > 0
+            late += [seed] if now["dead"] else []
             loops, cycles = max(loops, now["loops"]), max(cycles, now["cycles"])
             m.until(lambda: not judge()["dead"], f"seed {seed}: no pair is dead", 30, every_s=0.05)
             times.append(json.loads(sim.tell("stamps"))["answered"] / 1e6 - began)
+            if options.each:
+                print({"seed": seed, "dead": now["dead"], "last_block_s": round(times[-1], 4)}, flush=True)
             for a, pa, b, pb in chosen:
                 sim.tell(f'link "{a}":{pa} "{b}":{pb}')
         row = {"size": options.size, "seeds": options.seeds, "cables": len(chosen), "median_s": round(statistics.median(times), 4),
-               "worst_s": round(max(times), 4), "dead_after_100_ms": late, "loops": loops, "cycles": cycles}
+               "worst_s": round(max(times), 4), "dead_after_100_ms": len(late), "seeds_late": late, "loops": loops, "cycles": cycles}
         row["ok"] = not late and not loops
         return row
     finally:
@@ -61,6 +63,7 @@ def main():
     parser.add_argument("--size", type=int, default=1024)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--each", action="store_true")
     options = parser.parse_args()
     w.trials(options, lambda world: [play(world, options)])
 

@@ -21,15 +21,16 @@ struct later {
 struct sim_control {
 	struct double_fabric *d;
 	struct later *later;
+	struct sequence *sequence;
 	FILE *log;
 	uint64_t began_us;
 };
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-static const struct command *const tables[] = { commands_link,	  commands_node,  commands_load,
-						commands_power,	  commands_judge, commands_look,
-						commands_adaptive };
+static const struct command *const tables[] = { commands_link,	   commands_node,    commands_load,
+						commands_power,	   commands_judge,   commands_look,
+						commands_adaptive, commands_sequence };
 
 void sim_control_each(command_each_fn *fn, void *arg)
 {
@@ -209,6 +210,11 @@ void sim_control_put_off(struct sim_control *c, uint64_t us, const char *line)
 	loop_timer_set(later->timer, us);
 }
 
+struct sequence **sim_control_sequence(struct sim_control *c)
+{
+	return &c->sequence;
+}
+
 unsigned sim_control_to_come(const struct sim_control *c)
 {
 	unsigned count = 0;
@@ -299,6 +305,7 @@ void sim_control_free(struct sim_control *c)
 		return;
 	while (c->later)
 		later_free(c->later);
+	sequence_free(c->sequence);
 	free(c);
 }
 

@@ -29,7 +29,7 @@ struct command {
 
 /* One table a file; each ends with a row without a name. */
 extern const struct command commands_link[], commands_node[], commands_look[], commands_load[],
-	commands_judge[], commands_power[], commands_adaptive[];
+	commands_judge[], commands_power[], commands_adaptive[], commands_sequence[];
 /* A row of the table of faults, by the line's first word. */
 int sim_control_fault(struct args *a);
 
@@ -51,6 +51,11 @@ bool next_on(struct args *a, bool *on); /* on, off */
 const char *node_name(const struct dnode *node);
 /* `leaf-01:33` */
 void print_port(FILE *out, const struct dport *port);
+
+struct sequence;
+/* Where control keeps it until its end; NULL at first. */
+struct sequence **sim_control_sequence(struct sim_control *c);
+void sequence_free(struct sequence *s); /* NULL is fine */
 
 /* The line's rest from word `at` on is done that much later. */
 void sim_control_put_off(struct sim_control *c, uint64_t us, const char *line);

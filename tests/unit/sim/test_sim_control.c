@@ -408,9 +408,22 @@ static void the_same_seed_and_script_give_the_same_run(void **state)
 	free(other);
 }
 
+static void writes_to_tables_are_kept_and_judged(void **state)
+{
+	struct said s;
+
+	said_init(&s, NULL);
+	assert_complains(&s, "sequence", "sequence begin");
+	assert_complains(&s, "sequence end", "not begin");
+	assert_says(&s, "sequence begin", "");
+	assert_says(&s, "sequence", "\"writes\": 0, \"dark\": 0");
+	said_fini(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writes_to_tables_are_kept_and_judged),
 		cmocka_unit_test(cables_are_pulled_and_plugged),
 		cmocka_unit_test(nodes_go_off_and_come_back_with_nothing),
 		cmocka_unit_test(a_port_gets_and_loses_capabilities),
