@@ -135,10 +135,9 @@ void calibrate_choose(struct calibrate *c)
 
 static json_t *row_of(const struct calibrate *c, const struct inv_node *node)
 {
-	return json_pack("{so ss si si si ss s{si ss} s{si ss}}", "device",
-			 json_sprintf("0x%04x", node->info.device), "firmware", c->firmware,
-			 "switches", 1, "on", 0, "odd", 0, "result", "found", "lft", "bit",
-			 c->place[ENTRIES], "agree", "1/1", "group", "bit", c->place[GROUPS],
+	return json_pack("{so ss s{si ss} s{si ss}}", "device",
+			 json_sprintf("0x%04x", node->info.device), "firmware", c->firmware, "lft",
+			 "bit", c->place[ENTRIES], "agree", "1/1", "group", "bit", c->place[GROUPS],
 			 "agree", "1/1");
 }
 
@@ -336,12 +335,10 @@ static bool try_next(struct calibrate *c)
 {
 	const struct stage *now = &stages[c->stage];
 	uint32_t last = now->place == ENTRIES ? c->top / WIRE_AR_LFT_BLOCK : GROUP / 2;
-	unsigned place;
+	unsigned place = now->place == NEITHER ? PLACES : ++c->place[now->place];
 
-	if (now->place == NEITHER)
-		return false;
-	place = ++c->place[now->place];
-	c->stage = now->again - 1u; /* it goes on behind that */
+	if (place < PLACES)
+		c->stage = now->again - 1u; /* it goes on behind that */
 	return place < PLACES && (last << place) >> place == last;
 }
 
@@ -455,6 +452,8 @@ void calibrate_free(struct calibrate *c)
 		off.path = &node->path;
 		off.data = c->info;
 		mad_send(c->services.mad, &off, nothing, NULL);
+		log_line(LOG_CORE, LOG_WARNING,
+			 "%s: not calibrated: its manager begins again, or ends", node->name);
 	}
 	hold(c, false);
 	batch_free(c->batch);

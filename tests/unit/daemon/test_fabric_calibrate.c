@@ -237,6 +237,28 @@ static void who_dies_meanwhile_leaves_nothing_on(void **state)
 	}
 }
 
+static void a_change_of_role_turns_it_off(void **state)
+{
+	static const struct fabric_role_change anew = { .role = FABRIC_ROLE_MASTER, .anew = true };
+
+	for (unsigned i = 0; i < 8; i++) {
+		struct world w;
+		struct dnode *leaf;
+
+		begin(&w, 7 + i % 3);
+		leaf = run_into(&w, i * 137);
+		fabric_change_role(w.fabric, &anew, "test");
+		for (unsigned k = 0; k < 1000 && leaf_on(&w); k++)
+			run_for(&w, 10);
+		assert_null(leaf_on(&w));
+		assert_int_equal(leaf->ports[1].info.state, TOPO_INIT);
+		run_for(&w, 120 * SECOND_US); /* its HCAs are still in Init: it is tried again */
+		assert_int_equal(count_on(&w), w.design->nswitches);
+		assert_int_equal(data_lost(&w, 0), 0);
+		world_fini(&w);
+	}
+}
+
 static void who_ends_meanwhile_turns_it_off(void **state)
 {
 	for (unsigned i = 0; i < 20; i++) {
@@ -340,6 +362,7 @@ int main(void)
 		cmocka_unit_test(nobody_misses_a_packet_meanwhile),
 		cmocka_unit_test(a_switch_that_does_otherwise_is_left_plain),
 		cmocka_unit_test(who_dies_meanwhile_leaves_nothing_on),
+		cmocka_unit_test(a_change_of_role_turns_it_off),
 		cmocka_unit_test(who_ends_meanwhile_turns_it_off),
 		cmocka_unit_test(other_tables_and_a_silent_switch_end_it),
 		cmocka_unit_test(a_leaf_in_use_and_one_that_is_known_are_left_alone),
