@@ -35,6 +35,7 @@ def play(world, options):
         for seed in range(options.first, options.first + options.seeds):
             m.until(lambda: not judge()["dead"] and manager.status()["links_down"] == 0, f"seed {seed}: the fabric is whole", 60, every_s=0.05)
             chosen = random.Random(seed).sample(cables, max(2, len(cables) // 100))
+            lines, pulled = len(manager.log.lines), time.time()
             for a, pa, _, _ in chosen:
                 sim.tell(f'unlink "{a}":{pa}')
             clock = lambda: json.loads(sim.tell("stamps"))["now"] / 1e6
@@ -46,6 +47,8 @@ def play(world, options):
             m.until(lambda: not judge()["dead"], f"seed {seed}: no pair is dead", 30, every_s=0.05)
             times.append(json.loads(sim.tell("stamps"))["answered"] / 1e6 - began)
             if options.each:
+                for when, line in manager.log.lines[lines:] if now["dead"] else ():
+                    print(f"{1e3 * (when - pulled):.1f} ms {line}", flush=True)
                 print({"seed": seed, "dead": now["dead"], "last_block_s": round(times[-1], 4)}, flush=True)
             for a, pa, b, pb in chosen:
                 sim.tell(f'link "{a}":{pa} "{b}":{pb}')

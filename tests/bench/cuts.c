@@ -108,9 +108,10 @@ static void change(const struct topo *t, struct sample *s)
 	blocks = changed_blocks(&count);
 	at = cpu_ms(); /* the daemon compares by fingerprints */
 
-	struct order_making *making =
-		order_begin(t, &next, blocks, count,
-			    &(struct order_proof){ base, check_proof_serial(base), true, NULL });
+	struct order_making *making = order_begin(
+		t, &next, blocks, count,
+		&(struct order_proof){
+			.base = base, .serial = check_proof_serial(base), .older = true });
 
 	for (more = true; more;) {
 		more = order_go(making);
