@@ -143,6 +143,15 @@ static void place_hosts_in_order(struct dests *d, struct numbering *n, const str
 	free(sw_of);
 }
 
+void dests_sort(const struct dests *d, uint32_t *lids, uint32_t n)
+{
+	uint32_t top = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		top = d->order[lids[i]] > top ? d->order[lids[i]] : top;
+	sort_by_key(lids, n, d->order, top + 1);
+}
+
 /*
  * Counts LIDs on their way up from their leaf, in topological order: their number at a switch is
  * how many came before. Switches at the same place of several subtrees count on from one another.
@@ -168,7 +177,7 @@ static void count_numbers(struct dests *d, const struct graph *g)
 	for (uint32_t lid = 1; lid <= d->top; lid++)
 		if (d->sw[lid] != TOPO_NONE)
 			lids[nlids++] = lid;
-	sort_by_key(lids, nlids, d->order, g->order_top + g->nswitches + g->nspecials + 1);
+	dests_sort(d, lids, nlids);
 	for (uint32_t i = 0; i < nlids; i++) {
 		uint32_t sw = d->sw[lids[i]], x = d->order[lids[i]];
 		const struct graph_family *family = &g->families[g->switches[sw].family];

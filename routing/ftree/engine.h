@@ -50,6 +50,8 @@ static inline uint32_t dest_number(const struct dests *d, const struct graph_fam
 void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 		const struct lid_map *lids, const struct route_params *params);
 void dests_fini(struct dests *d);
+/* Puts LIDs in topological order. A port's further LIDs may have numbers past the last host's. */
+void dests_sort(const struct dests *d, uint32_t *lids, uint32_t n);
 
 /* ---- Reach: which switches are below which, and distances ------------------------------------ */
 

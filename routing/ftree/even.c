@@ -405,14 +405,14 @@ static uint64_t find_shares(struct work *w)
 }
 
 /* LIDs of hosts, in topological order. */
-static uint32_t list_lids(const struct dests *d, uint32_t order_top, uint32_t *lids)
+static uint32_t list_lids(const struct dests *d, uint32_t *lids)
 {
 	uint32_t n = 0;
 
 	for (uint32_t lid = 1; lid <= d->top; lid++)
 		if (d->sw[lid] != TOPO_NONE && d->port[lid] && !(d->special && d->special[lid]))
 			lids[n++] = lid;
-	sort_by_key(lids, n, d->order, order_top + 1);
+	dests_sort(d, lids, n);
 	return n;
 }
 
@@ -437,7 +437,7 @@ static void find_moves(struct work *w, struct even *even)
 {
 	struct tables before = { 0 };
 	uint32_t *lids = mem_array_unset(lids, w->legal.d.top + 1u);
-	uint32_t n = list_lids(&w->legal.d, w->g->order_top, lids);
+	uint32_t n = list_lids(&w->legal.d, lids);
 
 	for (uint32_t i = 0; i < n && !*w->hasty; i++) {
 		take_lid(w, lids[i]);

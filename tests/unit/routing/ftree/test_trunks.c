@@ -291,7 +291,7 @@ static void whole_directors_as_cores_have_no_idle_link_and_even_tiers(void **sta
 }
 
 /* Units of 32, 31, 32, 20, 32, 7, 32 and 16 machines below 32 spines: numbers have no gaps. */
-static void leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly(void **state)
+static struct topo *unequal_units(void)
 {
 	const unsigned hosts[] = { 32, 31, 32, 20, 32, 7, 32, 16 };
 	struct topo_builder *b = topo_builder_new();
@@ -308,7 +308,32 @@ static void leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly(void **
 			assert_int_equal(topo_builder_link(b, leaf, 33 + s, spine[s], 1 + l, true),
 					 0);
 	}
-	struct topo *t = topo_freeze(b);
+	return topo_freeze(b);
+}
+
+static void a_port_may_have_several_lids_where_leaves_have_unequal_numbers_of_hosts(void **state)
+{
+	struct topo *t = unequal_units();
+	struct lid_map *lids = lid_plan(t, NULL, 2);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	for (uint32_t sw = 0; sw < t->nswitches; sw++)
+		for (uint32_t p = t->nswitch_ports; p < t->nports; p++)
+			for (unsigned i = 0; lids->lid_of_port[p] && i < 4; i++)
+				assert_int_not_equal(
+					tables_row(&tables, sw)[lids->lid_of_port[p] + i],
+					TABLES_NO_ROUTE);
+	tables_fini(&tables);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
+static void leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly(void **state)
+{
+	struct topo *t = unequal_units();
 	struct lid_map *lids = lid_plan(t, NULL, 0);
 	struct route *route = route_new();
 	struct tables tables = { 0 };
@@ -647,6 +672,8 @@ int main(void)
 		cmocka_unit_test(trunks_of_any_widths_give_full_bisection_from_the_first_tables),
 		cmocka_unit_test(whole_directors_as_cores_have_no_idle_link_and_even_tiers),
 		cmocka_unit_test(leaves_with_unequal_numbers_of_hosts_share_the_spines_evenly),
+		cmocka_unit_test(
+			a_port_may_have_several_lids_where_leaves_have_unequal_numbers_of_hosts),
 		cmocka_unit_test(a_leaf_that_lacks_two_cables_lets_no_link_carry_two_whole_lids),
 		cmocka_unit_test(shifts_collide_little_where_all_to_all_is_made_even),
 		cmocka_unit_test(half_grown_fabrics_load_no_link_a_fifth_above_what_links_demand),
