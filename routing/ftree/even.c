@@ -30,6 +30,7 @@
 #define LESS	   3   /* percent of a link's share that a pass takes off if it has too much */
 #define NODE_NS	   20  /* to look at one switch for one LID */
 #define FRESH_NS   4   /* to fill a byte of memory that nobody touched */
+#define TURN	   125 /* percent of LIDs by links, from where on the last round's turn */
 #define UNIT	   256 /* of load / share */
 #define UNPRICED   UINT64_MAX
 #define LIVE	   (1ull << 40) /* above all rates: of a link that is up */
@@ -57,7 +58,8 @@ struct work {
 	struct source *sources;
 	uint32_t nsources;
 	unsigned floor;	    /* FLOOR or 0 */
-	unsigned high;	    /* HIGH or HIGH_RATES */
+	unsigned high;	    /* HIGH or HIGH_RATES; when turning none is */
+	bool turning;	    /* the design is regular, and LIDs of the last round turn */
 	unsigned loose;	    /* an entry stays unless that part is saved, as a shift; a pass each */
 	uint8_t *out, *was; /* by switch: the LID's port now, 0 = not chosen; and by the tables */
 	uint64_t *price;    /* by switch: of the way to the LID's switch */
@@ -392,7 +394,7 @@ static uint64_t find_shares(struct work *w)
 			 */
 			if (hosts && c->tier & 1)
 				hosts = (mine->load + hosts - 1) / hosts;
-			if (hosts && (one < hosts || w->t->nlevels > 2) &&
+			if (!w->turning && hosts && (one < hosts || w->t->nlevels > 2) &&
 			    c->rate * mine->links == mine->rate)
 				one = (one + hosts - 1) / hosts * hosts;
 			one = one * FULL_RATE / c->rate;
@@ -402,6 +404,147 @@ static uint64_t find_shares(struct work *w)
 	free(tiers);
 	free(own);
 	return worst;
+}
+
+/* ---- LIDs of the last round ------------------------------------------------------------------ */
+
+/*
+ * In a regular tree with more hosts than links upwards LIDs fill links in rounds, and some links
+ * carry a whole LID more than others: those of the last round, where it is not complete. If that is
+ * much in three tiers, these LIDs turn: each pod sends them another way. At a root's children they
+ * take the links down in turn. At leaves they take the ways of such LIDs of another leaf of their
+ * pod, so that links above carry what they did.
+ */
+struct turn {
+	uint32_t lid;
+	bool root;	       /* it turns at a root's children */
+	uint32_t first;	       /* turn of its family of leaves; that one alone has: */
+	uint32_t count, round; /* turns of the family, and of that turn's leaf */
+};
+
+/* How many of n LIDs fill whole rounds of links; n where no link carries much more by the rest. */
+static uint32_t whole_rounds(uint32_t n, uint32_t links)
+{
+	uint32_t whole = links ? n - n % links : 0;
+
+	return whole && (whole + links) * 100 > n * TURN ? whole : n;
+}
+
+/* In three tiers, whether some LIDs of a pod's leaves turn: by their place there from these on. */
+static bool find_rounds(const struct graph *g, uint32_t family, uint32_t *in_leaf, uint32_t *in_pod)
+{
+	const struct graph_family *leaves = &g->families[family];
+	uint32_t spine = leaves->nslots ? g->parents[leaves->first_parent] : TOPO_NONE, hosts = 0;
+
+	if (leaves->level || spine == TOPO_NONE || !g->switches[spine].nup ||
+	    g->switches[graph_ups(g, spine)->peer].nup)
+		return false;
+	for (uint32_t i = 0; i < leaves->nmembers; i++)
+		hosts += g->switches[g->members[leaves->first_member + i]].nhosts;
+	*in_leaf = whole_rounds(hosts / leaves->nmembers, leaves->nslots);
+	*in_pod = whole_rounds(hosts,
+			       leaves->nparents * g->families[g->switches[spine].family].nslots);
+	return *in_leaf < hosts / leaves->nmembers || *in_pod < hosts;
+}
+
+/* By switch: the number of its pod, by the first LID there; TOPO_NONE = it is a root. */
+static uint32_t number_pods(const struct work *w, const uint32_t *lids, uint32_t n, uint32_t *pod)
+{
+	const struct graph *g = w->g;
+	uint32_t npods = 0, *number = mem_array(number, g->nfamilies + 1); /* of leaves; + 1 */
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t *its = &number[g->switches[w->legal.d.sw[lids[i]]].family];
+
+		*its = *its ?: ++npods;
+	}
+	for (uint32_t i = 0; i < g->nswitches; i++) {
+		uint32_t sw = g->by_rank[i];
+		const struct graph_switch *s = &g->switches[sw];
+
+		pod[sw] = s->ndown ? pod[graph_downs(g, sw)->peer] : number[s->family] - 1;
+		pod[sw] = s->nup ? pod[sw] : TOPO_NONE;
+	}
+	free(number);
+	return npods;
+}
+
+/* The LIDs that turn, in topological order. */
+static uint32_t list_turns(const struct work *w, const uint32_t *lids, uint32_t n,
+			   struct turn *turns)
+{
+	uint32_t in_leaf, in_pod, leaf = TOPO_NONE, family = TOPO_NONE, nturns = 0;
+	uint32_t leaf_order = 0, pod_order = 0; /* of their first LIDs */
+	bool some = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t lid = lids[i], sw = w->legal.d.sw[lid], order = w->legal.d.order[lid];
+		struct turn *turn = &turns[nturns], *first = turn;
+
+		if (w->g->switches[sw].family != family) {
+			family = w->g->switches[sw].family;
+			some = find_rounds(w->g, family, &in_leaf, &in_pod);
+			pod_order = order;
+		}
+		leaf_order = sw == leaf ? leaf_order : order;
+		leaf = sw;
+		if (!some || (order - leaf_order < in_leaf && order - pod_order < in_pod))
+			continue;
+		if (nturns && w->g->switches[w->legal.d.sw[turn[-1].lid]].family == family)
+			first = &turns[turn[-1].first];
+		*turn = (struct turn){ lid, order - pod_order >= in_pod, first - turns, 0, 0 };
+		first->count++;
+		first->round += w->legal.d.sw[first->lid] == sw;
+		nturns++;
+	}
+	return nturns;
+}
+
+/* The port of a LID that turns, at a switch `apart` pods behind its own; 0 = as before. */
+static uint8_t turned_port(const struct graph *g, const struct tables *before, uint32_t sw,
+			   const struct turn *turns, uint32_t i, uint32_t apart)
+{
+	const uint8_t *row = tables_row(before, sw);
+	const struct turn *first = &turns[turns[i].first];
+	const struct graph_group *up = graph_ups(g, sw);
+	uint32_t n = 0, at;
+
+	if (!turns[i].root)
+		return row[first[(turns + i - first + first->round * apart) % first->count].lid];
+	if (!g->switches[sw].nup || g->switches[up->peer].nup)
+		return 0;
+	for (unsigned u = 0; u < g->switches[sw].nup; u++)
+		n += up[u].nlanes;
+	for (at = 0; at < n && g->lanes[up->first_lane + at].port != row[turns[i].lid];)
+		at++;
+	return g->lanes[up->first_lane + (at + apart - 1) % n].port;
+}
+
+static void turn_lids(struct work *w, const uint32_t *lids, uint32_t n, const struct tables *before)
+{
+	uint32_t *pod = mem_array_unset(pod, w->g->nswitches + 1);
+	struct turn *turns = mem_array_unset(turns, n + 1);
+	uint32_t npods = number_pods(w, lids, n, pod);
+	uint32_t nturns = list_turns(w, lids, n, turns);
+
+	for (uint32_t sw = 0; sw < w->g->nswitches; sw++) {
+		struct legal_exits exits;
+		uint8_t *row = tables_row(&w->legal.tables, sw);
+
+		legal_find_exits(w->g, sw, &exits);
+		for (uint32_t i = 0; pod[sw] != TOPO_NONE && i < nturns; i++) {
+			uint32_t lid = turns[i].lid, to = w->legal.d.sw[lid];
+			uint32_t apart = (pod[sw] + npods - pod[to]) % npods;
+			uint8_t out =
+				apart ? turned_port(w->g, before, sw, turns, i, apart) : row[lid];
+
+			if (legal_is_like(w->g, &w->legal.r, &exits, to, out, row[lid]))
+				row[lid] = out;
+		}
+		fiber_spend(w->fiber, nturns * NODE_NS);
+	}
+	free(turns);
+	free(pod);
 }
 
 /* LIDs of hosts, in topological order. */
@@ -433,18 +576,25 @@ static void list_moved(const struct work *w, const struct tables *before, struct
 	}
 }
 
-static void find_moves(struct work *w, struct even *even)
+static void count_loads(struct work *w, const uint32_t *lids, uint32_t n)
 {
-	struct tables before = { 0 };
-	uint32_t *lids = mem_array_unset(lids, w->legal.d.top + 1u);
-	uint32_t n = list_lids(&w->legal.d, lids);
-
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
+		w->channels[p].load = 0;
 	for (uint32_t i = 0; i < n && !*w->hasty; i++) {
 		take_lid(w, lids[i]);
 		for (uint32_t s = 0; s < w->nsources; s++)
 			put(w, &w->sources[s], w->was, false);
 		fiber_spend(w->fiber, w->g->nswitches * NODE_NS);
 	}
+}
+
+static void find_moves(struct work *w, struct even *even)
+{
+	struct tables before = { 0 };
+	uint32_t *lids = mem_array_unset(lids, w->legal.d.top + 1u);
+	uint32_t n = list_lids(&w->legal.d, lids);
+
+	count_loads(w, lids, n);
 	uint64_t first = find_shares(w), worst = first;
 
 	tables_resize(&before, w->legal.tables.nswitches, w->legal.tables.top);
@@ -452,22 +602,28 @@ static void find_moves(struct work *w, struct even *even)
 		memcpy(tables_row(&before, sw), tables_row(&w->legal.tables, sw), before.stride);
 		fiber_spend(w->fiber, before.stride * FRESH_NS);
 	}
+	if (w->turning && !*w->hasty) {
+		turn_lids(w, lids, n, &before);
+		count_loads(w, lids, n);
+		worst = find_shares(w);
+	}
 	/* Where two passes relieve the worst link too little, no more is tried. */
 	for (unsigned pass = 0;
-	     pass < (worst * 100 > first * WORTH ? 2 : PASSES) && worst > w->high; pass++) {
+	     worst > w->high && pass < (worst * 100 > first * WORTH ? 2 : PASSES); pass++) {
 		w->loose = 3 + pass;
 		memset(w->fees, 0xff, w->g->nlanes * sizeof(*w->fees)); /* UNPRICED: new shares */
 		for (uint32_t i = 0; i < n && !*w->hasty; i++)
 			move_lid(w, lids[i]);
 		worst = find_shares(w);
 	}
-	if (worst * 100 <= first * WORTH)
+	if (w->turning ? worst < first : worst * 100 <= first * WORTH)
 		list_moved(w, &before, even);
 	tables_fini(&before);
 	free(lids);
 }
 
-bool even_is_due(const struct graph *g, const struct topo *t)
+/* Links are to be shared evenly. */
+static bool is_irregular(const struct graph *g, const struct topo *t)
 {
 	uint32_t leaves = 0, most = 0;
 	uint8_t *rates = t->rates_differ ? mem_alloc(t->nports + 1, 1) : NULL;
@@ -480,6 +636,13 @@ bool even_is_due(const struct graph *g, const struct topo *t)
 	}
 	return differ || g->uneven || (uint64_t)g->nhosts * 100 < (uint64_t)leaves * most * 97 ||
 	       uneven_is(g, t);
+}
+
+bool even_is_due(const struct graph *g, const struct topo *t)
+{
+	uint32_t leaf, pod;
+
+	return is_irregular(g, t) || any_of(f, 0, g->nfamilies, find_rounds(g, f, &leaf, &pod));
 }
 
 struct even *even_find(struct even *last, const struct graph *g, const struct topo *t,
@@ -505,7 +668,9 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		struct work w = { .t = t,
 				  .fiber = fiber,
 				  .hasty = &params->hasty,
-				  .high = alike ? HIGH : HIGH_RATES };
+				  .turning = !is_irregular(g, t) };
+
+		w.high = w.turning ? UINT32_MAX : alike ? HIGH : HIGH_RATES;
 		struct arena *arena = arena_new();
 		uint32_t n = g->nswitches + 1;
 

@@ -633,6 +633,37 @@ static uint32_t leaf_block(uint32_t hosts, uint32_t slots, bool tiers)
 	return (rounded - hosts) * (tiers && hosts > slots ? 21 : 8) <= rounded ? rounded : hosts;
 }
 
+/*
+ * The first number behind a family's, `next` or the first of a whole round. Up to a quarter of its
+ * numbers is unused for that, a third if they are more than a block.
+ */
+static uint32_t end_family(uint32_t first, uint32_t next, uint32_t block)
+{
+	uint32_t rounded = (next + block - 1) / block * block;
+
+	return (rounded - next) * (next - first > block ? 3 : 4) <= rounded - first ? rounded
+										    : next;
+}
+
+/*
+ * How many numbers are left out before the last leaf of a family from `first` on. Between whole
+ * rounds a shift sends to some hosts of that leaf and to some of another family's first one: those
+ * that both have beyond whole rounds of slots must not take the same.
+ */
+static uint32_t gap_before(const struct graph *g, const struct graph_switch *leaf, uint32_t first,
+			   uint32_t next, uint32_t block)
+{
+	unsigned slots = g->families[leaf->family].nslots, gap = 0;
+
+	if (block == 1 || first % block || !slots || leaf->nhosts <= slots ||
+	    leaf->nhosts != g->leaf_block)
+		return 0;
+	next += leaf->nhosts;
+	while ((next + gap) % slots && (next + gap) % slots < leaf->nhosts % slots)
+		gap++;
+	return end_family(first, next + gap, block) % block ? 0 : gap;
+}
+
 /* Numbers hosts in the order of w->sorted, from leaf to leaf and from `block` to block. */
 static void number_in_order(struct family_work *w, uint32_t block, uint32_t leaf_block)
 {
@@ -643,12 +674,12 @@ static void number_in_order(struct family_work *w, uint32_t block, uint32_t leaf
 		const struct graph_switch *s = &g->switches[w->sorted[i]];
 
 		if (s->family != family && s->level == 0) {
-			uint32_t rounded = (next + block - 1) / block * block;
-
 			family = s->family;
-			next = (rounded - next) * 4 <= rounded - first ? rounded : next;
-			first = next;
+			first = next = end_family(first, next, block);
 		}
+		if (s->level == 0 &&
+		    (i + 1 == g->nswitches || g->switches[w->sorted[i + 1]].family != family))
+			next += gap_before(g, s, first, next, block);
 		for (unsigned h = 0; h < s->nhosts; h++)
 			g->hosts[s->first_host + h].order = next + h;
 		if (s->nhosts)
