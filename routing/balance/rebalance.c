@@ -767,29 +767,20 @@ static enum stage count_moved(struct rebalance *job, uint32_t units)
 	return COLLECT;
 }
 
-/* Returns about how much work it was. */
-static uint32_t collect_lid(struct rebalance *job, uint32_t lid)
-{
-	uint32_t first = job->of_lid[lid] - 1, at;
-
-	for (at = first; at < job->ncandidates && job->candidates[at].lid == lid; at++) {
-		const struct candidate *c = &job->candidates[at];
-		uint8_t out = moved_to(job, c);
-
-		if (out)
-			job->result.overrides[job->list[c->sw]++] =
-				(struct route_override){ c->sw, lid, out };
-	}
-	return at - first;
-}
-
 /* By LID, each behind those of its switch that are there: so they are in order. */
 static enum stage collect(struct rebalance *job, uint32_t units)
 {
 	while (job->next <= job->lids->top && units) {
-		uint32_t lid = job->next++;
-		uint32_t work = 1 + (job->of_lid[lid] ? collect_lid(job, lid) : 0);
+		uint32_t lid = job->next++, work = 1, at = job->of_lid[lid] - 1;
 
+		for (; at < job->ncandidates && job->candidates[at].lid == lid; at++, work++) {
+			const struct candidate *c = &job->candidates[at];
+			uint8_t out = moved_to(job, c);
+
+			if (out)
+				job->result.overrides[job->list[c->sw]++] =
+					(struct route_override){ c->sw, lid, out };
+		}
 		units -= work < units ? work : units;
 	}
 	return job->next <= job->lids->top ? COLLECT : MERGE;

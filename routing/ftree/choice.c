@@ -172,17 +172,6 @@ void nearest_find(const uint8_t *const rows[], unsigned n, uint32_t bytes,
 
 #define MASKS_WORTH 16 /* bitmaps are made if more than one destination in so many lacks parents */
 
-static struct lid_pair find_only_lids(const struct dests *d, uint32_t sw)
-{
-	const struct dest_run *run = &d->runs[d->first_run[sw]];
-	uint32_t n = d->first_run[sw + 1] - d->first_run[sw];
-	const struct dest_run *last = n ? run + n - 1 : run;
-
-	if (n < 1 || n > 2 || run->count + (n - 1) * last->count > 2)
-		return (struct lid_pair){ 0 };
-	return (struct lid_pair){ run->lid, last->lid + last->count - 1 };
-}
-
 void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 		 const struct reach *r, uint32_t row_bytes)
 {
@@ -199,8 +188,13 @@ void choice_init(struct choice *c, const struct graph *g, const struct dests *d,
 	c->has_hosts = arena_alloc(c->arena, g->nswitches + 1, 1);
 	c->only_lids = arena_array(c->arena, c->only_lids, g->nswitches + 1);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
+		uint32_t n = d->first_run[sw + 1] - d->first_run[sw];
+		const struct dest_run *run = &d->runs[d->first_run[sw]], *last = run + n - 1;
+
 		c->has_hosts[sw] = g->switches[sw].nhosts ? 0xff : 0;
-		c->only_lids[sw] = find_only_lids(d, sw);
+		if (n && n <= 2 && run->count + (n - 1) * last->count <= 2)
+			c->only_lids[sw] =
+				(struct lid_pair){ run->lid, last->lid + last->count - 1 };
 	}
 	c->own_design = (struct design){ .g = g };
 	c->design = r->design ? r->design : &c->own_design;
@@ -227,15 +221,6 @@ static const uint8_t *parent_cost(const struct choice *c, unsigned parent)
 	uint32_t sw = c->g->parents[c->family->first_parent + parent];
 
 	return sw == TOPO_NONE ? c->never : reach_cost(c->r, c->g, sw);
-}
-
-static bool never_hosts(const uint8_t *count, const uint8_t *has_hosts, uint32_t n)
-{
-	uint8_t found = 0;
-
-	for (uint32_t d = 0; d < n; d++)
-		found |= (count[d] ? 0 : 0xff) & has_hosts[d];
-	return found;
 }
 
 /*
@@ -559,7 +544,11 @@ void choice_family(struct choice *c, const struct graph_family *family)
 	c->few.d = 0;
 	nearest_find(parents, nparents, c->r->cost_bytes, &c->nearest);
 	c->has_never = memchr(count, 0, n) != NULL;
-	c->has_never_hosts = c->has_never && never_hosts(count, c->has_hosts, n);
+	uint8_t found = 0;
+
+	for (uint32_t d = 0; d < n && c->has_never; d++)
+		found |= (count[d] ? 0 : 0xff) & c->has_hosts[d];
+	c->has_never_hosts = found;
 	c->has_masks = count_partly(count, n, nparents) > n / MASKS_WORTH;
 	if (c->has_masks) {
 		mem_zero(c->masks, (size_t)CHOICE_WORDS * n);

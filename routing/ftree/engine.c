@@ -62,12 +62,13 @@ static void place_host(struct dests *d, struct numbering *n, const struct lid_ma
 		      number_of(n, host, own, offset, lids->lmc));
 }
 
-/* All runs in LID order, with their switches in `home`. Returns how many there are. */
-static uint32_t find_runs(const struct dests *d, struct dest_run *runs, uint32_t *home)
+static void collect_runs(struct dests *d, uint32_t nswitches)
 {
-	uint32_t last = TOPO_NONE, n = 0;
+	struct dest_run *runs = mem_array_unset(runs, d->top + 1u);
+	uint32_t *home = mem_array_unset(home, d->top + 1u);
+	uint32_t n = 0, *next = mem_array_unset(next, nswitches + 1), last = TOPO_NONE;
 
-	for (uint32_t lid = 1; lid <= d->top; lid++) {
+	for (uint32_t lid = 1; lid <= d->top; lid++) { /* all runs in LID order */
 		uint32_t sw = d->sw[lid];
 
 		if (sw != last && sw != TOPO_NONE) {
@@ -78,15 +79,6 @@ static uint32_t find_runs(const struct dests *d, struct dest_run *runs, uint32_t
 		if (sw != TOPO_NONE)
 			runs[n - 1].count++;
 	}
-	return n;
-}
-
-static void collect_runs(struct dests *d, uint32_t nswitches)
-{
-	struct dest_run *runs = mem_array_unset(runs, d->top + 1u);
-	uint32_t *home = mem_array_unset(home, d->top + 1u);
-	uint32_t n = find_runs(d, runs, home), *next = mem_array_unset(next, nswitches + 1);
-
 	d->runs = arena_array(d->arena, d->runs, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		d->first_run[home[i] + 1]++;
@@ -320,20 +312,6 @@ static uint32_t emit_in_order(struct merge *m, struct reach_entry *out)
 
 /* ---- Twins ----------------------------------------------------------------------------------- */
 
-/* A hash of the children, and what of the links to them matters; 0 = there are none. */
-static uint64_t children_hash(const struct graph *g, uint32_t sw)
-{
-	uint64_t hash = g->switches[sw].ndown;
-
-	for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
-		const struct graph_group *group = &graph_downs(g, sw)[c];
-
-		hash += hash_word((uint64_t)group->peer << 16 | group->nlanes << 1 |
-				  (group->nlive > 0));
-	}
-	return hash;
-}
-
 static bool same_children(const struct graph *g, uint32_t a, uint32_t b)
 {
 	unsigned n = g->switches[a].ndown;
@@ -368,8 +346,15 @@ static void find_equivalents(struct reach *r, const struct graph *g)
 			continue;
 
 		/* The first switch with the same children, + 1; `sw` itself when it is that. */
-		uint32_t at = children_hash(g, sw) & (size - 1);
+		uint64_t at = g->switches[sw].ndown; /* by a hash of what of the links matters */
 
+		for (unsigned c = 0; c < g->switches[sw].ndown; c++) {
+			const struct graph_group *group = &graph_downs(g, sw)[c];
+
+			at += hash_word((uint64_t)group->peer << 16 | group->nlanes << 1 |
+					(group->nlive > 0));
+		}
+		at &= size - 1;
 		while (table[at] && !same_children(g, table[at] - 1, sw))
 			at = (at + 1) & (size - 1);
 		if (!table[at])

@@ -436,6 +436,7 @@ static bool find_rounds(const struct graph *g, uint32_t family, uint32_t *in_lea
 	const struct graph_family *leaves = &g->families[family];
 	uint32_t spine = leaves->nslots ? g->parents[leaves->first_parent] : TOPO_NONE, hosts = 0;
 
+	*in_leaf = *in_pod = UINT32_MAX;
 	if (leaves->level || spine == TOPO_NONE || !g->switches[spine].nup ||
 	    g->switches[graph_ups(g, spine)->peer].nup)
 		return false;
@@ -475,7 +476,6 @@ static uint32_t list_turns(const struct work *w, const uint32_t *lids, uint32_t 
 {
 	uint32_t in_leaf, in_pod, leaf = TOPO_NONE, family = TOPO_NONE, nturns = 0;
 	uint32_t leaf_order = 0, pod_order = 0; /* of their first LIDs */
-	bool some = false;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t lid = lids[i], sw = w->legal.d.sw[lid], order = w->legal.d.order[lid];
@@ -483,12 +483,12 @@ static uint32_t list_turns(const struct work *w, const uint32_t *lids, uint32_t 
 
 		if (w->g->switches[sw].family != family) {
 			family = w->g->switches[sw].family;
-			some = find_rounds(w->g, family, &in_leaf, &in_pod);
+			find_rounds(w->g, family, &in_leaf, &in_pod);
 			pod_order = order;
 		}
 		leaf_order = sw == leaf ? leaf_order : order;
 		leaf = sw;
-		if (!some || (order - leaf_order < in_leaf && order - pod_order < in_pod))
+		if (order - leaf_order < in_leaf && order - pod_order < in_pod)
 			continue;
 		if (nturns && w->g->switches[w->legal.d.sw[turn[-1].lid]].family == family)
 			first = &turns[turn[-1].first];

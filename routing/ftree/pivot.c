@@ -44,17 +44,6 @@ static bool may_be_pivot(struct pivots *p, uint32_t pivot, uint32_t mark)
 	return n > 1;
 }
 
-/* Whether the same switches are above both, by known links. */
-static bool have_same_parents(const struct graph *g, uint32_t a, uint32_t b)
-{
-	unsigned n = g->switches[a].nup;
-
-	for (unsigned i = 0; i < n && n == g->switches[b].nup; i++)
-		if (graph_ups(g, a)[i].peer != graph_ups(g, b)[i].peer)
-			return false;
-	return n == g->switches[b].nup;
-}
-
 /*
  * On the lowest level that has any: where cores have links to all spines of a pod, that is the
  * spines'.
@@ -89,9 +78,13 @@ void pivots_init(struct pivots *p, const struct graph *g)
 			     wanted && more < g->nswitches && p->count < PIVOTS_MAX &&
 			     p->count < first + PIVOTS_MAX / 2;
 			     more++) {
+				/* The same switches are above both, by known links. */
 				if (g->switches[more].level != level ||
-				    !have_same_parents(g, sw, more) || tried >= TRIED_MAX ||
-				    !may_be_pivot(p, more, ++tried))
+				    g->switches[more].nup != g->switches[sw].nup ||
+				    any_of(i, 0, g->switches[sw].nup,
+					   graph_ups(g, sw)[i].peer !=
+						   graph_ups(g, more)[i].peer) ||
+				    tried >= TRIED_MAX || !may_be_pivot(p, more, ++tried))
 					continue;
 				p->group[p->count] = first;
 				p->chosen[p->count++] = more;

@@ -122,20 +122,18 @@ static void prepare_descent(struct down_rows *b, uint32_t sw, struct descent *wa
 		way->digits = choice_lanes(b->choice, group->peer, group);
 }
 
-static void add_to_digits(uint8_t *restrict link, const uint8_t *restrict digits, uint32_t count,
-			  uint8_t first)
-{
-	for (uint32_t i = 0; i < count; i++)
-		link[i] = first + digits[i];
-}
-
 static void fill_run(struct down_row *below, const struct dest_run *run, const struct descent *way)
 {
-	if (way->group->nlanes == 1)
-		memset(below->link + run->lid, way->link, run->count);
-	else
-		add_to_digits(below->link + run->lid, way->digits + run->lid, run->count,
-			      way->link);
+	uint8_t *restrict link = below->link + run->lid;
+
+	if (way->group->nlanes == 1) {
+		memset(link, way->link, run->count);
+		return;
+	}
+	const uint8_t *restrict digits = way->digits + run->lid;
+
+	for (uint32_t i = 0; i < run->count; i++)
+		link[i] = way->link + digits[i];
 }
 
 /* Several children lead to D equally well: deal its LIDs over those that do by design. */
@@ -513,21 +511,6 @@ static struct parent_set own_candidates(const struct rows *w, const struct membe
 	return set;
 }
 
-static uint8_t patched_port(struct rows *w, const struct member *m, uint16_t lid,
-			    const struct parent_set *set)
-{
-	const struct graph_family *family = w->choice.family;
-	uint32_t x = dest_number(w->d, family, lid);
-
-	if (!(set->word[0] | set->word[1] | set->word[2] | set->word[3]))
-		return TABLES_NO_ROUTE;
-
-	const struct graph_slot *slot =
-		&w->g->slots[family->first_slot + choice_slot(&w->choice, lid, set)];
-
-	return choice_lane_port(w->g, live_parent(m, slot->parent), slot->lane, x / family->nslots);
-}
-
 /* Of a switch with a path up. */
 static void find_ups(const struct rows *w, struct member *m)
 {
@@ -566,8 +549,18 @@ static void make_up(struct rows *w, struct member *m)
 				set_of = w->d->sw[lid];
 				set = own_candidates(w, m, &live, set_of);
 			}
-			*at++ = patched_port(w, m, lid, &set);
 			patched++;
+			if (!(set.word[0] | set.word[1] | set.word[2] | set.word[3])) {
+				*at++ = TABLES_NO_ROUTE;
+				continue;
+			}
+			const struct graph_family *family = w->choice.family;
+			const struct graph_slot *slot =
+				&w->g->slots[family->first_slot +
+					     choice_slot(&w->choice, lid, &set)];
+
+			*at++ = choice_lane_port(w->g, live_parent(m, slot->parent), slot->lane,
+						 dest_number(w->d, family, lid) / family->nslots);
 		}
 		fiber_spend(w->r->fiber, patched * CHOICE_NS);
 	}

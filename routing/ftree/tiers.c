@@ -135,23 +135,6 @@ static uint32_t follow(struct work *w, uint32_t tail, bool up, uint32_t mark)
 	return tail;
 }
 
-/* By the mark in w->met: who has a path from a leaf up, then down, or is its neighbour. */
-static void find_paths(struct work *w, uint32_t leaf)
-{
-	uint32_t mark = leaf + 1, tail;
-
-	w->queue[0] = leaf;
-	w->met[leaf] = mark;
-	tail = follow(w, 1, true, mark);
-	follow(w, tail, false, mark);
-	for (unsigned num = 1; num <= w->t->nodes[leaf].nports; num++) {
-		uint32_t to = path_neighbour(w->t, leaf, num);
-
-		if (to != TOPO_NONE)
-			w->met[to] = mark;
-	}
-}
-
 #define PAIR_NS 100
 
 /* Of each `step`th leaf. */
@@ -162,7 +145,16 @@ static void count_pairs(struct work *w, uint32_t step, struct tiers *out, struct
 	for (uint32_t leaf = 0; leaf < w->t->nswitches; leaf++) {
 		if (!w->leaf[leaf] || nth++ % step)
 			continue;
-		find_paths(w, leaf);
+		/* Marks who has a path from the leaf up, then down, or is its neighbour. */
+		w->queue[0] = leaf;
+		w->met[leaf] = leaf + 1;
+		follow(w, follow(w, 1, true, leaf + 1), false, leaf + 1);
+		for (unsigned num = 1; num <= w->t->nodes[leaf].nports; num++) {
+			uint32_t to = path_neighbour(w->t, leaf, num);
+
+			if (to != TOPO_NONE)
+				w->met[to] = leaf + 1;
+		}
 		fiber_spend(fiber, w->t->nswitches * PAIR_NS);
 		for (uint32_t to = 0; to < w->t->nswitches; to++) {
 			if (!w->leaf[to] || to == leaf || w->part[to] != w->part[leaf])

@@ -98,32 +98,21 @@ static void agree(struct mcast_admission *a)
 
 /* ---- One otherwise --------------------------------------------------------------------------- */
 
-static bool root_was_tried(const struct mcast_admission *a, uint32_t root)
-{
-	for (unsigned i = 0; i < a->nroots; i++)
-		if (a->roots[i] == root)
-			return true;
-	return root == TOPO_NONE;
-}
-
 /*
  * A switch where a tree turns that is in, the last ones first; then where this one would; then
  * where unicast does. TOPO_NONE = none that is new.
  */
 static uint32_t next_root(struct mcast_admission *a)
 {
-	while (a->nroots < ROOTS_MAX && a->to_check) {
-		const struct mcast_tree *in = --a->to_check ? tree_at(a, a->to_check - 1) : NULL;
-		uint32_t root = in ? mcast_tree_turn(a->t, in) : a->own_turn;
+	bool by_trees;
 
-		if (!root_was_tried(a, root))
-			return a->roots[a->nroots++] = root;
-	}
+	while ((by_trees = a->nroots < ROOTS_MAX && a->to_check) ||
+	       a->checked_unicast < UNICAST_ROOTS) {
+		uint32_t root = !by_trees	? mcast_proof_turn(a->proof, a->checked_unicast++)
+				: --a->to_check ? mcast_tree_turn(a->t, tree_at(a, a->to_check - 1))
+						: a->own_turn;
 
-	while (a->checked_unicast < UNICAST_ROOTS) {
-		uint32_t root = mcast_proof_turn(a->proof, a->checked_unicast++);
-
-		if (!root_was_tried(a, root))
+		if (root != TOPO_NONE && !any_of(i, 0, a->nroots, a->roots[i] == root))
 			return a->roots[a->nroots++] = root;
 	}
 	return TOPO_NONE;
@@ -290,13 +279,13 @@ static bool is_cordoned(const struct topo *t, const struct mcast_tree *tree)
 	return false;
 }
 
-static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_group *group,
+static void keep_tree(struct mcast *m, const struct topo *t, const struct mcast_group *group,
 		      const struct mcast_tree *older, struct mcast_tree *out)
 {
 	char err[128];
 
 	if (!older || (older->narrow && !group->as_before))
-		return false;
+		return;
 	/* In the numbers of the new snapshot; what is gone there becomes TOPO_NONE. */
 	bool sorted = true;
 
@@ -314,12 +303,10 @@ static bool keep_tree(struct mcast *m, const struct topo *t, const struct mcast_
 		qsort(out->hops, out->nhops, sizeof(*out->hops), mcast_compare_hops);
 	out->kept = group->as_before ||
 		    (mcast_tree_check(t, group, out, err, sizeof(err)) && !is_cordoned(t, out));
-	if (out->kept) {
+	if (out->kept)
 		mcast_tree_add_load(m, out);
-		return true;
-	}
-	mcast_tree_fini(out);
-	return false;
+	else
+		mcast_tree_fini(out);
 }
 
 /* ---- The plan -------------------------------------------------------------------------------- */

@@ -92,29 +92,24 @@ static bool index_hops(struct judge *j)
 
 /* ---- Ports ----------------------------------------------------------------------------------- */
 
-static bool port_is_sound(struct judge *j, uint32_t hop, unsigned num)
-{
-	const struct topo_node *sw = &j->t->nodes[j->tree->hops[hop].sw];
-
-	if (num > sw->nports)
-		return fail(j, "%s has no port %u", sw->name, num);
-
-	const struct topo_port *port = &j->t->ports[sw->port0 + num];
-
-	if (num && !port->link_up)
-		return fail(j, "%s[%u]: the link is down", sw->name, num);
-	if (num && j->t->ports[port->peer].node < j->t->nswitches &&
-	    hop_behind(j, j->tree->hops[hop].sw, num) == TOPO_NONE)
-		return fail(j, "%s[%u] leads to a switch off the tree", sw->name, num);
-	return true;
-}
-
 static bool ports_are_sound(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->tree->nhops; i++)
-		for (unsigned num = 0; num < 256; num++)
-			if (mcast_forwards(&j->tree->hops[i], num) && !port_is_sound(j, i, num))
-				return false;
+		for (unsigned num = 0; num < 256; num++) {
+			const struct topo_node *sw = &j->t->nodes[j->tree->hops[i].sw];
+			const struct topo_port *port = &j->t->ports[sw->port0 + num];
+
+			if (!mcast_forwards(&j->tree->hops[i], num))
+				continue;
+			if (num > sw->nports)
+				return fail(j, "%s has no port %u", sw->name, num);
+			if (num && !port->link_up)
+				return fail(j, "%s[%u]: the link is down", sw->name, num);
+			if (num && j->t->ports[port->peer].node < j->t->nswitches &&
+			    hop_behind(j, j->tree->hops[i].sw, num) == TOPO_NONE)
+				return fail(j, "%s[%u] leads to a switch off the tree", sw->name,
+					    num);
+		}
 	return true;
 }
 
@@ -190,16 +185,6 @@ static bool member_is_served(struct judge *j, const struct mcast_member *member,
 	return true;
 }
 
-static unsigned ports_to_members(const struct judge *j, uint32_t hop)
-{
-	const struct mcast_hop *h = &j->tree->hops[hop];
-	unsigned n = 0;
-
-	for (unsigned num = 0; num <= j->t->nodes[h->sw].nports; num++)
-		n += mcast_forwards(h, num) && hop_behind(j, h->sw, num) == TOPO_NONE;
-	return n;
-}
-
 static bool members_are_served(struct judge *j)
 {
 	uint32_t left_out = 0;
@@ -207,9 +192,15 @@ static bool members_are_served(struct judge *j)
 	for (uint32_t i = 0; i < j->group->nmembers; i++)
 		if (!member_is_served(j, &j->group->members[i], &left_out))
 			return false;
-	for (uint32_t i = 0; i < j->tree->nhops; i++)
-		if (ports_to_members(j, i) != j->receivers[i])
+	for (uint32_t i = 0; i < j->tree->nhops; i++) {
+		const struct mcast_hop *h = &j->tree->hops[i];
+		unsigned n = 0;
+
+		for (unsigned num = 0; num <= j->t->nodes[h->sw].nports; num++)
+			n += mcast_forwards(h, num) && hop_behind(j, h->sw, num) == TOPO_NONE;
+		if (n != j->receivers[i])
 			return fail(j, "%s forwards to somebody who is no member", hop_name(j, i));
+	}
 	if (j->tree->root == TOPO_NONE)
 		left_out = j->tree->left_out; /* nobody to send to: no member needs a tree */
 	return left_out == j->tree->left_out ||
@@ -240,31 +231,23 @@ static bool join_from(struct judge *j, uint32_t hop, uint32_t *parts)
 	return true;
 }
 
-static bool link_is_right(struct judge *j, uint32_t hop, unsigned num, uint32_t peer)
-{
-	bool downwards = j->above[peer] == hop;
-	uint32_t below = j->receivers[downwards ? peer : hop];
-	uint32_t beyond = downwards ? below : j->all - below;
-
-	if (mcast_forwards(&j->tree->hops[hop], num) == (beyond > 0))
-		return true;
-	return fail(j, "%s[%u]: %u full members beyond, and it %s", hop_name(j, hop), num, beyond,
-		    beyond ? "does not forward" : "forwards");
-}
-
 static bool links_are_right(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->tree->nhops; i++) {
 		uint32_t sw = j->tree->hops[i].sw, links = 0;
 
 		for (unsigned num = 1; num <= j->t->nodes[sw].nports; num++) {
-			uint32_t peer = hop_behind(j, sw, num);
+			uint32_t peer = hop_behind(j, sw, num), beyond;
 
 			if (peer == TOPO_NONE || !tree_uses_link(j, i, num, peer))
 				continue;
 			links++;
-			if (!link_is_right(j, i, num, peer))
-				return false;
+			beyond =
+				j->above[peer] == i ? j->receivers[peer] : j->all - j->receivers[i];
+			if (mcast_forwards(&j->tree->hops[i], num) != (beyond > 0))
+				return fail(j, "%s[%u]: %u full members beyond, and it %s",
+					    hop_name(j, i), num, beyond,
+					    beyond ? "does not forward" : "forwards");
 		}
 		if (links < 2 && !j->member[i])
 			return fail(j, "%s is a leaf of the tree without a member", hop_name(j, i));
@@ -456,27 +439,21 @@ static bool each_beyond(struct mcast_proof *p, const struct mcast_tree *tree, ui
 	return true;
 }
 
-static bool each_of_hop(struct mcast_proof *p, const struct mcast_tree *tree,
-			const struct mcast_hop *hop, depends_fn *fn)
-{
-	uint32_t port0 = p->t->nodes[hop->sw].port0;
-
-	for (unsigned word = 0; word < CDG_WORDS; word++)
-		for (uint64_t left = mcast_mask_word(hop, word) & p->links[hop->sw][word]; left;
-		     left &= left - 1)
-			if (!each_beyond(p, tree, port0 + word * 64 + __builtin_ctzll(left), fn))
-				return false;
-	return true;
-}
-
 static bool each_dependency(struct mcast_proof *p, const struct mcast_tree *tree, depends_fn *fn)
 {
 	bool all = true;
 
 	for (uint32_t i = 0; i < tree->nhops; i++)
 		p->hop_of[tree->hops[i].sw] = i + 1;
-	for (uint32_t i = 0; i < tree->nhops && all; i++)
-		all = each_of_hop(p, tree, &tree->hops[i], fn);
+	for (uint32_t i = 0; i < tree->nhops * CDG_WORDS && all; i++) {
+		const struct mcast_hop *hop = &tree->hops[i / CDG_WORDS];
+		unsigned word = i % CDG_WORDS;
+		uint32_t port = p->t->nodes[hop->sw].port0 + word * 64;
+		uint64_t left = mcast_mask_word(hop, word) & p->links[hop->sw][word];
+
+		for (; left && all; left &= left - 1)
+			all = each_beyond(p, tree, port + __builtin_ctzll(left), fn);
+	}
 	for (uint32_t i = 0; i < tree->nhops; i++)
 		p->hop_of[tree->hops[i].sw] = 0;
 	return all;

@@ -148,9 +148,11 @@ struct leaf_order {
 SORT_BY(compare_leaves, struct leaf_order,
 	sort_order(a->order, b->order) ?: sort_order(a->sw, b->sw))
 
-static uint32_t list_leaves(const struct graph *g, struct leaf_order *leaves)
+static void assign_places(struct mcast *m)
 {
-	uint32_t n = 0;
+	struct graph *g = m->g;
+	struct leaf_order *leaves = mem_array(leaves, g->nswitches);
+	uint32_t n = 0, tail = 0;
 
 	for (uint32_t sw = 0; sw < g->nswitches; sw++)
 		if (g->switches[sw].nhosts)
@@ -158,15 +160,6 @@ static uint32_t list_leaves(const struct graph *g, struct leaf_order *leaves)
 				(struct leaf_order){ g->hosts[g->switches[sw].first_host].order,
 						     sw };
 	qsort(leaves, n, sizeof(*leaves), compare_leaves);
-	return n;
-}
-
-static void assign_places(struct mcast *m)
-{
-	struct graph *g = m->g;
-	struct leaf_order *leaves = mem_array(leaves, g->nswitches);
-	uint32_t n = list_leaves(g, leaves), tail = 0;
-
 	memset(m->place, 0xff, g->nswitches * sizeof(*m->place));
 	for (uint32_t i = 0; i < n; i++) {
 		m->place[leaves[i].sw] = tail;
@@ -328,18 +321,13 @@ static void add_seat(struct mcast *m, const struct seat *seat, const uint8_t *re
 
 static bool better_root(const struct mcast *m, uint32_t a, uint32_t b, uint32_t older)
 {
-	if (m->reached[a] != m->reached[b])
-		return m->reached[a] > m->reached[b];
-	if (m->same_root && (a == older || b == older))
-		return a == older;
-	if (m->farthest[a] != m->farthest[b])
-		return m->farthest[a] < m->farthest[b];
-	if (a == older || b == older)
-		return a == older;
-	if (m->total[a] != m->total[b])
-		return m->total[a] < m->total[b];
-	return m->switch_load[a] != m->switch_load[b] ? m->switch_load[a] < m->switch_load[b]
-						      : m->place[a] < m->place[b];
+	int is_older = sort_order(b == older, a == older);
+
+	return (sort_order(m->reached[b], m->reached[a]) ?: (m->same_root ? is_older : 0)
+		?: sort_order(m->farthest[a], m->farthest[b]) ?: is_older
+		?: sort_order(m->total[a], m->total[b])
+		?: sort_order(m->switch_load[a], m->switch_load[b])
+		?: sort_order(m->place[a], m->place[b])) < 0;
 }
 
 static void begin_kind(struct mcast *m)
@@ -387,13 +375,9 @@ struct climb { /* a link towards the root, and what speaks for it */
 
 static bool better_climb(const struct mcast *m, const struct climb *a, const struct climb *b)
 {
-	if (a->joins != b->joins)
-		return a->joins;
-	if (a->kept != b->kept)
-		return a->kept;
-	if (m->load[a->port] != m->load[b->port])
-		return m->load[a->port] < m->load[b->port];
-	return m->place[a->link.parent] < m->place[b->link.parent];
+	return (sort_order(b->joins, a->joins) ?: sort_order(b->kept, a->kept)
+		?: sort_order(m->load[a->port], m->load[b->port])
+		?: sort_order(m->place[a->link.parent], m->place[b->link.parent])) < 0;
 }
 
 static struct climb best_climb(const struct mcast *m, uint32_t sw, const uint8_t *from_root)

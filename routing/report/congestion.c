@@ -57,20 +57,6 @@ static bool is_host_port(const struct link_use_scene *s, uint32_t port)
 	return topo_is_host(s->topo, s->topo->ports[port].node) && s->lids->lid_of_port[port];
 }
 
-static uint32_t *count_hosts(const struct link_use_scene *s)
-{
-	const struct topo *t = s->topo;
-	uint32_t *hosts = mem_array(hosts, t->nswitches + 1u);
-
-	for (uint32_t p = t->nswitch_ports; p < t->nports; p++) {
-		const struct topo_port *peer = topo_peer(t, &t->ports[p]);
-
-		if (peer && peer->node < t->nswitches && peer->link_up && is_host_port(s, p))
-			hosts[peer->node]++;
-	}
-	return hosts;
-}
-
 /* Hosts whose packets to the LID come by this switch. */
 static uint64_t upstream(const struct count *c, uint32_t sw, unsigned depth)
 {
@@ -100,10 +86,17 @@ static bool is_lid_of_host(const struct link_use_scene *s, unsigned lid, bool ba
 static uint64_t pairs_of_switch(const struct link_use_scene *s, const struct topo_port *port,
 				bool any, uint32_t but)
 {
-	struct count c = { .s = s, .hosts = count_hosts(s) };
+	const struct topo *t = s->topo;
+	struct count c = { .s = s, .hosts = mem_array(c.hosts, t->nswitches + 1u) };
 	const uint8_t *row = tables_row(s->tables, port->node);
 	uint64_t pairs = 0;
 
+	for (uint32_t p = t->nswitch_ports; p < t->nports; p++) {
+		const struct topo_port *peer = topo_peer(t, &t->ports[p]);
+
+		if (peer && peer->node < t->nswitches && peer->link_up && is_host_port(s, p))
+			c.hosts[peer->node]++;
+	}
 	for (c.lid = 1; c.lid <= s->lids->top; c.lid++) {
 		if (row[c.lid] != port->num || !is_lid_of_host(s, c.lid, !any))
 			continue;
@@ -579,14 +572,6 @@ static double share_from(struct ebb_study *e, uint32_t sw, uint16_t lid, unsigne
 	return e->share[sw] = share;
 }
 
-/* What a host's flow asks for: all that its own port and the other one have for it. */
-static double demand_of(const struct ebb_study *e, uint32_t from)
-{
-	const struct flow_host *to = &e->f.hosts[e->to[from]];
-
-	return fmin(e->rate[e->f.hosts[from].port], e->rate[to->port] / e->in[e->to[from]]);
-}
-
 /* Flows with the same key have the same groups at each switch, and are laid together. */
 static uint32_t key_of(const struct ebb_study *e, uint32_t from)
 {
@@ -604,6 +589,7 @@ static int by_key(const void *a, const void *b, void *study)
 	return sort_order(i, j) ?: sort_order(x, y);
 }
 
+/* A host's flow asks for all that its own port and the other one have for it. */
 static void lay_together(struct ebb_study *e, const uint32_t *flows, uint32_t n, unsigned lids)
 {
 	uint16_t lid = e->f.hosts[e->to[flows[0]]].lid;
@@ -612,11 +598,14 @@ static void lay_together(struct ebb_study *e, const uint32_t *flows, uint32_t n,
 		uint32_t nhere = 0;
 
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t sw = e->f.hosts[flows[i]].sw;
+			const struct flow_host *from = &e->f.hosts[flows[i]];
+			uint32_t to = e->to[flows[i]];
 
-			if (e->mass[0][sw] == 0)
-				e->here[nhere++] = sw;
-			e->mass[0][sw] += demand_of(e, flows[i]) / lids;
+			if (e->mass[0][from->sw] == 0)
+				e->here[nhere++] = from->sw;
+			e->mass[0][from->sw] += fmin(e->rate[from->port],
+						     e->rate[e->f.hosts[to].port] / e->in[to]) /
+						lids;
 		}
 		lay(e, nhere, lid + l);
 	}
@@ -707,19 +696,6 @@ static void choose_storage(struct ebb_study *e)
 
 SORT_BY(by_value, double, sort_order(*a, *b))
 
-static struct ebb_figures sum_up(struct ebb_study *e, double worst)
-{
-	struct ebb_figures figures = { .worst_link = worst };
-
-	qsort(e->results, e->nresults, sizeof(*e->results), by_value);
-	for (size_t i = 0; i < e->nresults; i++)
-		figures.mean += e->results[i] / e->nresults;
-	if (e->nresults)
-		figures.slowest_tenth = e->results[e->nresults / 10];
-	e->nresults = 0;
-	return figures;
-}
-
 /* Fills a zeroed study but for its LIDs and groups; returns how many samples a pattern has. */
 static uint32_t study_init(struct ebb_study *e, const struct congestion_scene *scene)
 {
@@ -760,14 +736,20 @@ void ebb_measure(const struct congestion_scene *scene, const struct ar_groups *g
 	uint64_t state = 1;
 
 	for (unsigned p = 0; p < EBB_PATTERNS; p++) {
-		double worst = 0;
+		struct ebb_figures *figures = &out->of[p];
 
+		*figures = (struct ebb_figures){ 0 };
 		for (uint32_t n = 0; n < samples && e.f.nhosts > 1; n++) {
 			e.f.sample = random_next(&state);
 			choose[p](&e);
-			measure_sample(&e, &worst);
+			measure_sample(&e, &figures->worst_link);
 		}
-		out->of[p] = sum_up(&e, worst);
+		qsort(e.results, e.nresults, sizeof(*e.results), by_value);
+		for (size_t i = 0; i < e.nresults; i++)
+			figures->mean += e.results[i] / e.nresults;
+		if (e.nresults)
+			figures->slowest_tenth = e.results[e.nresults / 10];
+		e.nresults = 0;
 	}
 	arena_free(e.f.arena);
 }
@@ -780,24 +762,10 @@ struct job_ports {
 	uint32_t *ports; /* by job, in topological order */
 };
 
-/* A round of the jobs first .. last - 1; that of a job depends on its number and the sample's. */
-static void choose_jobs(struct ebb_study *e, const struct job_ports *all, uint32_t first,
-			uint32_t last, uint32_t sample)
-{
-	for (uint32_t i = 0; i < e->f.nhosts; i++)
-		e->to[i] = NOBODY;
-	for (uint32_t job = first; job < last; job++) {
-		uint32_t count = all->first[job + 1] - all->first[job];
-		const uint32_t *ports = all->ports + all->first[job];
-		uint64_t random = ((uint64_t)job << 32) + sample + 1;
-		uint64_t shift = count > 1 ? 1 + random_next(&random) % (count - 1) : 0;
-
-		for (uint32_t i = 0; i < count && shift; i++)
-			e->to[ports[i]] = ports[(i + shift) % count];
-	}
-}
-
-/* Adds to `share` of each such job its mean, and to `time`, of the samples' slowest flows. */
+/*
+ * Of the jobs first .. last - 1: adds to `share` of each its mean, and to `time`, of the samples'
+ * slowest flows. A job's round depends on its number and the sample's.
+ */
 static void measure_jobs(struct ebb_study *e, const struct job_ports *all, uint32_t first,
 			 uint32_t last, uint32_t samples, struct ebb_job *out)
 {
@@ -806,10 +774,19 @@ static void measure_jobs(struct ebb_study *e, const struct job_ports *all, uint3
 
 	for (uint32_t n = 0; n < samples; n++) {
 		e->nresults = 0;
-		choose_jobs(e, all, first, last, n);
-		measure_sample(e, &worst);
-		for (uint32_t job = first; job < last; job++)
+		for (uint32_t i = 0; i < e->f.nhosts; i++)
+			e->to[i] = NOBODY;
+		for (uint32_t job = first; job < last; job++) {
+			uint32_t count = all->first[job + 1] - all->first[job];
+			const uint32_t *ports = all->ports + all->first[job];
+			uint64_t random = ((uint64_t)job << 32) + n + 1;
+			uint64_t shift = count > 1 ? 1 + random_next(&random) % (count - 1) : 0;
+
+			for (uint32_t i = 0; i < count && shift; i++)
+				e->to[ports[i]] = ports[(i + shift) % count];
 			least[job] = 0;
+		}
+		measure_sample(e, &worst);
 		for (size_t i = 0; i < e->nresults; i++) {
 			uint32_t job = all->job[e->f.permutation[i]];
 			double share = e->results[i];

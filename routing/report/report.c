@@ -47,76 +47,46 @@ void delta_count(const struct tables *older, const struct tables *newer, struct 
 
 /* ---- The minimum ----------------------------------------------------------------------------- */
 
-/* The ports that entries of one switch for what is behind another might have. */
-struct judge {
-	const struct legal *legal;
-	uint32_t sw, d; /* of `ports` */
-	struct legal_ports ports;
-};
-
-static bool may_stay(struct judge *j, uint32_t sw, uint16_t lid, uint8_t out)
-{
-	const struct dests *dests = &j->legal->d;
-	uint32_t d = dests->sw[lid];
-
-	if (d == TOPO_NONE || d == sw)
-		return out == (d == sw ? dests->port[lid] : TABLES_NO_ROUTE);
-	if (sw != j->sw || d != j->d)
-		legal_ports(j->legal->g, &j->legal->r, sw, d, &j->ports);
-	j->sw = sw;
-	j->d = d;
-	return out == TABLES_NO_ROUTE ? !j->ports.n
-				      : memchr(j->ports.port, out, j->ports.n) != NULL;
-}
-
-static uint64_t minimum_by_tiers(const struct topo *t, const struct lid_map *lids,
-				 const struct tables *older, const struct tables *newer)
-{
-	static const struct route_params defaults;
-	struct legal legal;
-	struct judge j = { .legal = &legal, .sw = TOPO_NONE };
-	uint64_t moved = 0;
-
-	legal_init(&legal, t, lids, &defaults, (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
-	legal_fill(&legal);
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++) {
-			uint8_t was = tables_row(older, sw)[lid];
-
-			moved += was != tables_row(newer, sw)[lid] &&
-				 (was == TABLES_NO_ROUTE || !may_stay(&j, sw, lid, was));
-		}
-	legal_fini(&legal);
-	return moved;
-}
-
-static bool leads_nowhere(const struct topo *t, uint32_t sw, uint8_t out)
-{
-	if (out == TABLES_NO_ROUTE || out > t->nodes[sw].nports)
-		return true;
-
-	const struct topo_port *port = topo_port(t, sw, out);
-
-	return out && !port->link_up;
-}
-
-static uint64_t minimum_by_links(const struct topo *t, const struct lid_map *lids,
-				 const struct tables *older, const struct tables *newer)
-{
-	uint64_t moved = 0;
-
-	for (uint32_t sw = 0; sw < t->nswitches; sw++)
-		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++)
-			moved += tables_row(older, sw)[lid] != tables_row(newer, sw)[lid] &&
-				 leads_nowhere(t, sw, tables_row(older, sw)[lid]);
-	return moved;
-}
-
 uint64_t delta_minimum(const struct topo *t, const struct lid_map *lids, const char *engine,
 		       const struct tables *older, const struct tables *newer)
 {
-	return strcmp(engine, "updn-root") ? minimum_by_tiers(t, lids, older, newer)
-					   : minimum_by_links(t, lids, older, newer);
+	static const struct route_params defaults;
+	bool tiers = strcmp(engine, "updn-root") != 0;
+	struct legal legal = { 0 };
+	uint64_t moved = 0;
+
+	if (tiers) {
+		legal_init(&legal, t, lids, &defaults,
+			   (struct graph_how){ .orientation = GRAPH_BY_LEVEL });
+		legal_fill(&legal);
+	}
+	for (uint32_t sw = 0; sw < t->nswitches; sw++) {
+		struct legal_ports ports;
+		uint32_t to = TOPO_NONE; /* whose ports these are */
+
+		for (uint32_t lid = 1; lid <= lids->top && lid < older->stride; lid++) {
+			uint8_t was = tables_row(older, sw)[lid];
+			uint32_t d = tiers ? legal.d.sw[lid] : TOPO_NONE;
+
+			if (was == tables_row(newer, sw)[lid])
+				continue;
+			if (was == TABLES_NO_ROUTE || was > t->nodes[sw].nports ||
+			    (tiers && d == TOPO_NONE)) {
+				moved++;
+			} else if (!tiers) {
+				moved += was && !topo_port(t, sw, was)->link_up;
+			} else if (d == sw) {
+				moved += was != legal.d.port[lid];
+			} else {
+				if (d != to)
+					legal_ports(legal.g, &legal.r, sw, d, &ports);
+				to = d;
+				moved += !memchr(ports.port, was, ports.n);
+			}
+		}
+	}
+	legal_fini(&legal);
+	return moved;
 }
 
 /*
