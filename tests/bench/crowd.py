@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Cables that die together: of those between switches 1 % are pulled at once, a hundred times, each time others.
 
-    crowd.py [--bin FOLDER] [--size HCAS] [--seeds N] [--first SEED] [--json FILE]
+    crowd.py [--bin FOLDER] [--size HCAS] [--seeds N] [--first SEED] [--at-once] [--each] [--json FILE]
 
 On fmsim, by its own clock and its judge: pairs of hosts whose entries lead into a dead cable when 100 ms have passed since the last of them was pulled, and the time of the last block that was written. Then all
-come back. A line in the end; exit status 1 where a pair was dead after 100 ms, or anything looped.
+come back, and with --at-once the next are pulled as soon as they are up. A line in the end; exit status 1 where a pair was dead after 100 ms, or anything looped.
 """
 import json
 import random
@@ -20,6 +20,7 @@ import managers as m
 import world as w
 
 BOUND_S = 0.1
+QUIET_S = 0.3  # until what follows a repair is over: SMPs that are under way over a cable that dies are waited for
 
 
 def play(world, options):
@@ -34,8 +35,10 @@ def play(world, options):
         judge = lambda: json.loads(sim.tell("judge --json"))
         for seed in range(options.first, options.first + options.seeds):
             m.until(lambda: not judge()["dead"] and manager.status()["links_down"] == 0, f"seed {seed}: the fabric is whole", 60, every_s=0.05)
+            if not options.at_once:
+                time.sleep(QUIET_S)
             chosen = random.Random(seed).sample(cables, max(2, len(cables) // 100))
-            lines, pulled = len(manager.log.lines), time.time()
+            lines, pulled, dropped = len(manager.log.lines), time.time(), sim.tell("status")
             for a, pa, _, _ in chosen:
                 sim.tell(f'unlink "{a}":{pa}')
             clock = lambda: json.loads(sim.tell("stamps"))["now"] / 1e6
@@ -47,6 +50,8 @@ def play(world, options):
             m.until(lambda: not judge()["dead"], f"seed {seed}: no pair is dead", 30, every_s=0.05)
             times.append(json.loads(sim.tell("stamps"))["answered"] / 1e6 - began)
             if options.each:
+                if now["dead"]:
+                    print(dropped, sim.tell("status"), sep="\n", flush=True)
                 for when, line in manager.log.lines[lines:] if now["dead"] else ():
                     print(f"{1e3 * (when - pulled):.1f} ms {line}", flush=True)
                 print({"seed": seed, "dead": now["dead"], "last_block_s": round(times[-1], 4)}, flush=True)
@@ -67,6 +72,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--each", action="store_true")
+    parser.add_argument("--at-once", action="store_true")
     options = parser.parse_args()
     w.trials(options, lambda world: [play(world, options)])
 
