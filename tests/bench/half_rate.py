@@ -19,6 +19,7 @@ import managers as m
 import world as w
 
 
+QUIET_S = 5
 SIZES = {256: (16, 16, 16), 1024: (32, 32, 16)}  # leaves, hosts of each, spines
 
 
@@ -55,6 +56,8 @@ def play(world, size, trained):
         manager.start()
         m.until(manager.is_master, "the fabric is up", every_s=0.2)
         m.until(lambda: not json.loads(sim.tell("judge --json"))["dead"], "all pairs are alive", every_s=0.2)
+        # The first tables are made in haste; those that share links follow.
+        m.until(lambda: (stamps := json.loads(sim.tell("stamps")))["now"] - stamps["answered"] > QUIET_S * 1e6, "nothing is written any more", every_s=0.2)
         carried, hosts, ends = flows(sim)
         rate = lambda end: 1 if end[0] in slow or ends[end][0] in slow else 2
         by_rate = {r: [carried[end] for end in ends if not (end[0] + ends[end][0]).count("H-") and rate(end) == r] for r in (1, 2)}
