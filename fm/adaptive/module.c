@@ -305,11 +305,13 @@ static void report(const struct adaptive *a, const struct inv_node *node)
 	subject.name = node->name;
 	if (a->failed) {
 		alert_raise(a->services.alerts, ON, &subject,
-			    "%s: adaptive routing of another manager is on and could not be turned "
-			    "off, so the switch may forward by tables unknown to fmd",
+			    "%s: adaptive routing is on and could not be turned off, so the switch "
+			    "may forward by tables unknown to fmd; it is tried again",
 			    node->name);
 		return;
 	}
+	bool again = alert_text(a->services.alerts, ON, &subject);
+
 	alert_end(a->services.alerts, ON, &subject);
 	event_log_add(a->services.events, LOG_WARNING, "adaptive-routing-off", &subject,
 		      json_pack("{ss sI}", "switch", node->name, "took_us", (json_int_t)took_us),
@@ -317,8 +319,8 @@ static void report(const struct adaptive *a, const struct inv_node *node)
 		      ": %s: wrote all blocks, turned it off and read it back in "
 		      "%.1f ms",
 		      node->name, node->guid,
-		      a->list[a->at].own ? "adaptive routing is over"
-					 : "another manager had left adaptive routing on",
+		      again || a->list[a->at].own ? "adaptive routing is over"
+						  : "another manager had left adaptive routing on",
 		      took_us / 1e3);
 }
 
@@ -338,7 +340,9 @@ static void idle(void *owner)
 		a->phase = VERIFY;
 		ask_both(a, node, JOB_READ);
 	} else {
-		if (!a->failed) {
+		if (a->failed) {
+			*mode_of(node) = ADAPTIVE_ON;
+		} else {
 			struct turning *now = &a->list[a->at];
 
 			if (*mode_of(node) != ADAPTIVE_UNKNOWN)
@@ -578,7 +582,9 @@ static void later_cb(void *arg)
 	unsigned most = fabric_quiet_since_us(a->fabric) ? LATER_AT_ONCE : 0, left = most;
 
 	INVENTORY_EACH (a->services.inventory, node) {
-		if (*mode_of(node) != ADAPTIVE_LATER || !can_be_asked(node))
+		/* Those that are still on could not be turned off. */
+		if ((*mode_of(node) != ADAPTIVE_LATER && *mode_of(node) != ADAPTIVE_ON) ||
+		    a->phase != IDLE || !can_be_asked(node))
 			continue;
 		if (!left--) {
 			loop_timer_set(a->later, LATER_US);

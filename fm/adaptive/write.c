@@ -375,7 +375,7 @@ static void alert(struct writer *w)
 		first = first ?: node;
 		count++;
 	}
-	if (first)
+	if (first && w->services.conf->routing.adaptive)
 		alert_raise(w->services.alerts, OFF, NULL,
 			    "adaptive_routing is on, and stays off at %u %s: %s (device 0x%04x, "
 			    "firmware %s): %s",
@@ -497,7 +497,8 @@ static void begin_asks(struct writer *w)
 {
 	w->phase = ASKS;
 	AR_EACH (w, node, ar) {
-		if (!is_candidate(node, ar))
+		/* Some may have it on though it is to be off: those that are not turned off yet. */
+		if (!w->services.conf->routing.adaptive || !is_candidate(node, ar))
 			continue;
 		ar->stage = JOINS;
 		ar_add_job(w, JOB_INFO, ar->guid, 0);

@@ -245,6 +245,30 @@ static void it_goes_away_again_with_all_tables_in_place(void **state)
 	world_fini(&w);
 }
 
+/* It is tried again, and the others are not turned on meanwhile. */
+static void a_switch_that_is_not_turned_off_is_named(void **state)
+{
+	struct world w;
+	guid_t guid;
+
+	begin(&w, two_tiers(), 7);
+	guid = w.design->nodes[far_leaf(&w)].guid;
+	double_set_mute(w.hw, guid, WIRE_SET, WIRE_ADAPTIVE_INFO);
+	w.conf.routing.adaptive = 0;
+	fabric_configure(w.fabric, &w.conf);
+	run_for(&w, 60 * SECOND_US);
+	assert_int_equal(count_on(&w), 0); /* nor are the others on again */
+	assert_true(wire_adaptive_on(double_adaptive(w.hw, guid)));
+	assert_int_equal(count_alerts(&w, "adaptive-routing", "could not be turned off"), 1);
+	double_set_mute(w.hw, 0, 0, 0);
+	run_for(&w, 600 * SECOND_US);
+	assert_false(wire_adaptive_on(double_adaptive(w.hw, guid)));
+	assert_int_equal(count_on(&w), 0);
+	assert_int_equal(count_alerts(&w, "adaptive-routing", ""), 0);
+	assert_hardware_holds_the_tables(&w);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +277,7 @@ int main(void)
 		cmocka_unit_test(an_hca_with_other_masks_is_named),
 		cmocka_unit_test(with_it_off_masks_stay),
 		cmocka_unit_test(it_goes_away_again_with_all_tables_in_place),
+		cmocka_unit_test(a_switch_that_is_not_turned_off_is_named),
 		cmocka_unit_test(what_was_found_is_not_used_once_it_was_edited),
 		cmocka_unit_test(a_switch_that_contradicts_itself_stays_plain),
 	};
