@@ -95,6 +95,7 @@ static void adopt(struct peer *p)
 
 	copy_finish(m);
 	p->kept = false;
+	m->confirms_to = NULL;
 	lineage_yield(m, p);
 	adopts->from = p;
 	adopts->at = (struct rows_cursor){ 0 };
@@ -111,14 +112,6 @@ static struct peer *followed(const struct mirror *m)
 	return NULL;
 }
 
-/* What the disk does not take counts as kept: that is an alert of its own. */
-static bool is_kept(struct peer *p)
-{
-	p->kept |= p->whole && is_followed(p) && p->mirror->adopts.from != p &&
-		   state_is_kept(p->mirror->services.state);
-	return p->kept;
-}
-
 void copy_follow(struct mirror *m)
 {
 	struct peer *p = followed(m);
@@ -131,7 +124,10 @@ const struct peer *copy_whole(const struct mirror *m)
 {
 	struct peer *p = followed(m);
 
-	return p && is_kept(p) ? p : NULL;
+	/* What the disk does not take counts as kept: that is an alert of its own. */
+	if (p)
+		p->kept |= p->whole && m->adopts.from != p && state_is_kept(m->services.state);
+	return p && p->kept ? p : NULL;
 }
 
 /* ---- What a peer sends ----------------------------------------------------------------------- */
@@ -144,6 +140,8 @@ static void lose(void *peer, struct channel *channel, const char *why)
 	array_printf(p->error, "%s", why);
 	if (p->mirror->adopts.from == p)
 		copy_finish(p->mirror);
+	if (p->mirror->confirms_to == p)
+		p->mirror->confirms_to = NULL;
 	rows_fini(&p->rows);
 	p->channel = NULL;
 	p->opened = p->master = p->whole = p->kept = p->answer = false;
@@ -182,6 +180,26 @@ static const char *take_rows(struct peer *p, const struct frame *frame)
 	return p->bytes > COPY_MOST ? "too many rows" : NULL;
 }
 
+static void confirm(const struct peer *p, uint64_t seq, bool whole)
+{
+	channel_send(p->channel, FRAME_TAKEN,
+		     json_pack("{sI sb}", "seq", (json_int_t)seq, "whole", whole), NULL, 0);
+}
+
+/* The disk has what was there when it was asked for, whatever has come since. */
+static void on_disk(void *mirror)
+{
+	struct mirror *m = mirror;
+	struct peer *p = m->confirms_to;
+
+	m->confirms_to = NULL;
+	if (p && is_followed(p)) {
+		p->kept = true;
+		confirm(p, m->confirms, true);
+	}
+	copy_answer(m);
+}
+
 /* Frames that came together are answered together. */
 void copy_answer(void *mirror)
 {
@@ -190,17 +208,20 @@ void copy_answer(void *mirror)
 	for (struct peer *p = m->peers; p < m->peers + m->npeers; p++) {
 		bool whole = p->whole && is_followed(p);
 
-		/* What it has is on its way to the disk: a hand-over counts on it. */
-		if (whole && (!is_kept(p) || !state_is_kept(m->services.state))) {
+		if (!p->answer || !p->channel || (whole && m->adopts.from == p))
+			continue; /* adopted() answers */
+		if (!whole || state_is_kept(m->services.state)) {
+			p->kept |= whole;
+			confirm(p, p->seq, whole);
+		} else if (m->confirms_to != p) {
+			/* What it has is on its way to the disk: a hand-over counts on it. */
 			state_forget(m->services.state, m);
-			state_when_kept(m->services.state, copy_answer, m);
+			state_when_kept(m->services.state, on_disk, m);
+			m->confirms_to = p;
+			m->confirms = p->seq;
+		} else {
 			continue;
 		}
-		if (p->answer && p->channel)
-			channel_send(
-				p->channel, FRAME_TAKEN,
-				json_pack("{sI sb}", "seq", (json_int_t)p->seq, "whole", whole),
-				NULL, 0);
 		p->answer = false;
 	}
 }
@@ -232,6 +253,8 @@ static void received(void *arg, struct channel *channel, const struct frame *fra
 		generation_parse(&p->who.generation, json_object_get(frame->head, "takeovers"));
 		p->master = master;
 		p->whole = p->kept = false;
+		if (p->mirror->confirms_to == p)
+			p->mirror->confirms_to = NULL;
 		wrong = generation_is_plausible(&p->who.generation, &p->mirror->generation)
 				? NULL
 				: MIRROR_IMPLAUSIBLE;

@@ -128,6 +128,8 @@ struct mirror {
 	unsigned npeers;
 	guid_t copied; /* of whom state_dir is a copy now; 0 = nobody */
 	struct adoption adopts;
+	struct peer *confirms_to; /* once the disk has what it sent; NULL = nobody waits for that */
+	uint64_t confirms;	  /* its `seq`, when the disk was asked for */
 	bool was_master;
 	/* when a copy was known to be whole last; at first, since when that is asked */
 	uint64_t whole_us;
