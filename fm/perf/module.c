@@ -546,20 +546,19 @@ void link_health_unhealthy(const struct fabric *fabric, json_t *list)
 static json_t *link_health_summary(const struct link_health *h)
 {
 	struct perf_pass pass = perf_last_pass(h->perf);
-	uint64_t now = loop_now_us(h->services.loop), running = perf_running_us(h->perf);
-	uint64_t span = h->interval_ms * 1000ull;
+	uint64_t now = loop_now_us(h->services.loop), span = h->interval_ms * 1000ull;
 	/* The present pass, or the latest one, takes longer than the interval. */
-	bool exceeds = running > span || (!pass.hurried && pass.took_us > span);
+	bool exceeds = pass.running_us > span || (!pass.hurried && pass.took_us > span);
 
-	return json_pack("{si si si si si si sI sf sI so so sb sf so}", "warned", h->warned, "sick",
-			 h->sick, "slow", h->nslow, "over_error_rate", h->over, "ports_read",
-			 pass.ports, "silent", pass.silent, "readings_thrown_away",
-			 (json_int_t)perf_thrown_away(h->perf), "pass_ms", pass.took_us / 1e3,
-			 "pass_mads", (json_int_t)pass.mads, "pass_age_s",
-			 pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
-			 "pass_running_ms", running ? json_real(running / 1e3) : json_null(),
-			 "pass_exceeds", span && exceeds, "interval_s", h->interval_ms / 1e3,
-			 "fec_modes", ask_counts_json(fec_modes_counts(h->fec)));
+	return json_pack(
+		"{si si si si si si sI sf sI so so sb sf so}", "warned", h->warned, "sick", h->sick,
+		"slow", h->nslow, "over_error_rate", h->over, "ports_read", pass.ports, "silent",
+		pass.silent, "readings_thrown_away", (json_int_t)pass.thrown, "pass_ms",
+		pass.took_us / 1e3, "pass_mads", (json_int_t)pass.mads, "pass_age_s",
+		pass.ended_us ? json_real((now - pass.ended_us) / 1e6) : json_null(),
+		"pass_running_ms", pass.running_us ? json_real(pass.running_us / 1e3) : json_null(),
+		"pass_exceeds", span && exceeds, "interval_s", h->interval_ms / 1e3, "fec_modes",
+		ask_counts_json(fec_modes_counts(h->fec)));
 }
 
 static void link_health_status(const void *room, json_t *doc)
@@ -888,11 +887,12 @@ const struct port_counters *link_health_counters(const struct fabric *fabric, gu
 uint64_t link_health_oldest_us(const struct fabric *fabric)
 {
 	const struct link_health *h = fabric_room(fabric, &link_health_module);
-	uint64_t now = loop_now_us(h->services.loop), running = perf_running_us(h->perf);
+	const struct perf_pass pass = perf_last_pass(h->perf);
+	uint64_t now = loop_now_us(h->services.loop);
 	/* How far apart two readings of a port are: the interval, or more; 0 = on demand alone. */
-	uint64_t span = h->interval_ms * 1000ull, took = perf_last_pass(h->perf).took_us;
+	uint64_t span = h->interval_ms * 1000ull, took = pass.took_us;
 
-	took = took > running ? took : running;
+	took = took > pass.running_us ? took : pass.running_us;
 	if (span && took > span)
 		span = took;
 	span *= PASSES_MISSED;

@@ -823,12 +823,11 @@ void perf_watch(struct perf *p, guid_t node, uint8_t num)
 
 struct perf_pass perf_last_pass(const struct perf *p)
 {
-	return p->last;
-}
+	struct perf_pass pass = p->last;
 
-uint64_t perf_thrown_away(const struct perf *p)
-{
-	return p->thrown;
+	pass.running_us = p->running ? loop_now_us(p->loop) - p->began_us : 0;
+	pass.thrown = p->thrown;
+	return pass;
 }
 
 void perf_each_untrue(const struct perf *p, double least, void (*fn)(void *arg, guid_t node),
@@ -837,11 +836,6 @@ void perf_each_untrue(const struct perf *p, double least, void (*fn)(void *arg, 
 	QMAP_EACH (&p->nodes, pnode, n)
 		if (n->thrown > 0 && thrown_now(n, loop_now_us(p->loop)) >= least)
 			fn(arg, n->guid);
-}
-
-uint64_t perf_running_us(const struct perf *p)
-{
-	return p->running ? loop_now_us(p->loop) - p->began_us : 0;
 }
 
 void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)

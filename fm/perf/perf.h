@@ -31,7 +31,9 @@ struct perf_conf {
 struct perf_pass {		/* the latest that ended */
 	unsigned ports, silent; /* read; not answered */
 	uint64_t mads, took_us, ended_us;
-	bool hurried; /* on demand: as fast as answers come */
+	bool hurried;	     /* on demand: as fast as answers come */
+	uint64_t running_us; /* how long the present pass has lasted; 0 = none runs */
+	uint64_t thrown;     /* readings that were false, since the reader was made */
 };
 
 struct perf_port { /* what is known of a port */
@@ -77,15 +79,11 @@ void perf_read_now(struct perf *p);
  * its agent has counters of 64 bits. Of more than 64 ports those that came first.
  */
 void perf_watch(struct perf *p, guid_t node, uint8_t num);
-/* All zero: none has ended. */
+/* All of the latest is zero: none has ended. */
 struct perf_pass perf_last_pass(const struct perf *p);
-/* Readings that were false, since it was made. */
-uint64_t perf_thrown_away(const struct perf *p);
 /* Calls fn for each node that gave at least so many of them within about an hour, by GUID. */
 void perf_each_untrue(const struct perf *p, double least, void (*fn)(void *arg, guid_t node),
 		      void *arg);
-/* How long the present pass has lasted; 0 = none runs. */
-uint64_t perf_running_us(const struct perf *p);
 
 /* Ports that are not well by counters or by their error rate, by node GUID and number. */
 typedef void perf_port_fn(void *arg, const struct perf_port *port);
