@@ -3,8 +3,8 @@
  * From a publication to the next one:
  *
  *   SHRINKS  groups are made and compared with those before, while tables wait; those of switches
- *            that have it on become smaller; all answers are awaited, not long, also that of a
- *            switch that is being turned on: until then it forwards by its LFT
+ *            that have it on become smaller; answers are awaited until none comes for a while, also
+ *            that of a switch that is being turned on: until then it forwards by its LFT
  *   TABLES   program writes the tables, entries that turn Static first
  *   ASKS     who may join is asked for its AdaptiveRoutingInfo
  *   GROUPS   the groups are proven, written and read back
@@ -50,6 +50,7 @@ static void removed(void *cell)
 
 static void drop_job(struct writer *w)
 {
+	loop_timer_stop(w->patience);
 	job_stop(w->job);
 	if (w->proof)
 		check_groups_end(w->proof);
@@ -715,6 +716,8 @@ static void groups_answered(struct writer *w, const struct inv_node *node, struc
 	}
 	block->busy = false;
 	block->known = same;
+	if (w->phase == SHRINKS && !job_steps(w->job) && answer->result != MAD_TIMEOUT)
+		loop_timer_set(w->patience, PATIENCE_US);
 	if (same && w->phase != SHRINKS)
 		ar_add_job(w, JOB_GROUPS_READ, ar->guid, job->arg);
 	else if (!same && job->tries + 1 < TRIES)
