@@ -12,6 +12,12 @@
  *   behind those      any other set: each destination has a group of its own
  * Where a switch has fewer numbers, the last of them are shared, each by destinations of several
  * sets: its members are those that all of these have in common.
+ *
+ * Members have no weights, also where the trunks behind them are uneven. The public headers (OpenSM
+ * 5.x, ib_types.h) have the layouts of sub-group 1 (ARGroupTable) and of weights by sub-group
+ * (WHBFConfig, 0xFF25). What a Free entry does with sub-group 1 is in no public source, nor is the
+ * modifier of WHBFConfig. Fewer members instead would need groups by LID: the static port of each
+ * entry has to be a member, and those of one destination's LIDs are mostly all ports.
  */
 #pragma once
 
