@@ -70,18 +70,23 @@ static struct ar_ports get_set(const uint8_t set[WIRE_AR_PORTS])
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-/* The group's first sub-group, in sets of ports; two are a block. */
+/* Sub-groups of a group that are in use, each a set of ports; two sets are a block. */
+static unsigned sets_of(const struct ar_switch *ar)
+{
+	return ar->stacked ? 1 : ar->info.subgroups;
+}
+
 static uint32_t set_of(const struct ar_switch *ar, unsigned id)
 {
-	return ar->stacked ? id : id * ar->info.subgroups;
+	return id * sets_of(ar);
 }
 
 /* What the switch holds of a group; false: that is not known. */
 bool ar_held_group(const struct ar_switch *ar, unsigned id, struct ar_ports *ports)
 {
-	uint32_t set = set_of(ar, id);
+	uint32_t set = set_of(ar, id), last = (set + sets_of(ar) - 1) / 2;
 
-	if (set / 2 >= ar->ngroups || !ar->groups[set / 2].known)
+	if (last >= ar->ngroups || any_of(at, set / 2, last + 1, !ar->groups[at].known))
 		return false;
 	*ports = get_set(ar->groups[set / 2].data + set % 2 * WIRE_AR_PORTS);
 	return !is_empty(ports);
@@ -115,9 +120,21 @@ static void send_groups(struct writer *w, struct ar_switch *ar, uint32_t at,
 	ar_add_job(w, JOB_GROUPS, ar->guid, at);
 }
 
+/* That block, as it is held or on its way. */
+static uint8_t *groups_at(struct ar_switch *ar, uint32_t at)
+{
+	if (at >= ar->ngroups) {
+		ar->groups = mem_array_resize(ar->groups, at + 1);
+		mem_zero(ar->groups + ar->ngroups, at + 1 - ar->ngroups);
+		ar->ngroups = at + 1;
+	}
+	return ar->groups[at].data;
+}
+
 /*
  * Before the proof a group is what it was and is to be, if that is anything, so that no entry that
- * names it has a new choice; one that no entry names is as it is to be.
+ * names it has a new choice; one that no entry names is as it is to be. Which of its sub-groups a
+ * switch takes is not known: all of them are the group.
  */
 void ar_write_groups(struct writer *w, struct ar_switch *ar)
 {
@@ -125,26 +142,23 @@ void ar_write_groups(struct writer *w, struct ar_switch *ar)
 	uint8_t data[WIRE_SMP_DATA];
 
 	for (uint32_t i = w->next->first[ar->row]; i < w->next->first[ar->row + 1]; i++) {
-		struct ar_ports ports = w->next->list[i].ports, both = { 0 }, held = { 0 };
-		uint32_t set = set_of(ar, w->next->list[i].id);
+		struct ar_ports ports = w->next->list[i].ports, both = { 0 }, held;
+		uint32_t first = set_of(ar, w->next->list[i].id), end = first + sets_of(ar);
 
-		if (set / 2 != at) {
-			if (at != NO_SET)
-				send_groups(w, ar, at, data);
-			at = set / 2;
-			if (at >= ar->ngroups) {
-				ar->groups = mem_array_resize(ar->groups, at + 1);
-				mem_zero(ar->groups + ar->ngroups, at + 1 - ar->ngroups);
-				ar->ngroups = at + 1;
-			}
-			memcpy(data, ar->groups[at].data, WIRE_SMP_DATA);
-		}
-		held = get_set(ar->groups[at].data + set % 2 * WIRE_AR_PORTS);
+		held = get_set(groups_at(ar, first / 2) + first % 2 * WIRE_AR_PORTS);
 		for (unsigned k = 0; k < 4; k++)
 			both.word[k] = ports.word[k] & held.word[k];
 		if (!w->proven && !is_empty(&held))
 			ports = is_empty(&both) ? held : both;
-		put_set(data + set % 2 * WIRE_AR_PORTS, &ports);
+		for (uint32_t set = first; set < end; set++) {
+			if (set / 2 != at) {
+				if (at != NO_SET)
+					send_groups(w, ar, at, data);
+				at = set / 2;
+				memcpy(data, groups_at(ar, at), WIRE_SMP_DATA);
+			}
+			put_set(data + set % 2 * WIRE_AR_PORTS, &ports);
+		}
 	}
 	if (at != NO_SET)
 		send_groups(w, ar, at, data);

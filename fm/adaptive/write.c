@@ -276,7 +276,8 @@ bool writer_adopt(struct writer *w, const struct inv_node *node, const uint8_t i
 	ar = ar_of(node);
 	array_printf(ar->firmware, "%s", firmware);
 	ar->why = *firmware ? judge(w, node, ar) : NO_FIRMWARE;
-	if (ar->why || ar->info.rn_xmit || ar->info.pfrn || ar->info.whbf || ar->info.hbf_by_sl)
+	if (ar->why || ar->info.rn_xmit || ar->info.pfrn || ar->info.whbf || ar->info.hbf_by_sl ||
+	    (ar->stacked && ar->info.subgroups > 1)) /* where the others are is not known */
 		return false;
 	ar->stage = ON;
 	return true;
@@ -646,6 +647,7 @@ static void encode_on(const struct writer *w, const struct ar_switch *ar, uint8_
 	info.fr = info.fr_able;
 	info.by_sl = SLS(w) != UINT16_MAX;
 	info.sl_mask = SLS(w);
+	info.subgroups = ar->stacked ? 1 : info.subgroups;
 	/* UD and UC, whose packets stay in order. */
 	info.transport_off = info.by_transport_able ? 0x5 : info.transport_off;
 	info.group_top = ar->ngroups * 2u < info.group_cap ? ar->ngroups * 2u : info.group_cap - 1u;
