@@ -25,6 +25,7 @@
 
 #define OFF	     "adaptive-routing" /* the alert */
 #define PATIENCE_US  20000
+#define PATIENCE_MAX 100000 /* us that tables wait, however slowly answers come */
 #define TRIES	     3
 #define AUDIT_US     1000000
 #define AUDIT_MOST   1000 /* blocks at a time */
@@ -150,6 +151,7 @@ static enum job_result shrink(void *arg)
 		    !node->silent && w->next && w->base.groups &&
 		    (ar->strays || !w->rows[ar->row].alike))
 			ar_write_groups(w, ar);
+	w->changes.known_us = loop_now_us(w->services.loop);
 	loop_timer_set(w->patience, PATIENCE_US);
 	batch_wake(w->batch);
 	fabric_request_program(w->fabric, "groups of adaptive routing are known");
@@ -718,7 +720,8 @@ static void groups_answered(struct writer *w, const struct inv_node *node, struc
 	}
 	block->busy = false;
 	block->known = same;
-	if (w->phase == SHRINKS && !job_steps(w->job) && answer->result != MAD_TIMEOUT)
+	if (w->phase == SHRINKS && !job_steps(w->job) && answer->result != MAD_TIMEOUT &&
+	    loop_now_us(w->services.loop) - w->changes.known_us < PATIENCE_MAX)
 		loop_timer_set(w->patience, PATIENCE_US);
 	if (same && w->phase != SHRINKS)
 		ar_add_job(w, JOB_GROUPS_READ, ar->guid, job->arg);

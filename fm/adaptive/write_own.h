@@ -59,8 +59,9 @@ struct ar_changes {    /* from the base to what was published */
 	uint8_t *of;   /* by LID */
 	uint8_t *most; /* by part: the highest of them, ALL where one is OTHER */
 	uint32_t count;
-	bool *moves;   /* by number of a LID that is apart, then row */
-	bool in_place; /* destinations have the LIDs that they have in the base */
+	bool *moves;	   /* by number of a LID that is apart, then row */
+	bool in_place;	   /* destinations have the LIDs that they have in the base */
+	uint64_t known_us; /* when tables began to wait for groups */
 };
 
 struct ar_lap {		 /* over masks of HCAs */
