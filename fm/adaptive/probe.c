@@ -309,13 +309,15 @@ static void find(struct probe *p, const struct probed *kind, struct packing *bit
 {
 	unsigned tallies[2 * PLACES][WRONG + 1] = { 0 };
 	unsigned best = 0, least = UINT32_MAX;
-	bool alone = false;
+	bool alone = false, several = false; /* sub-groups */
 
 	for (unsigned h = 0; h < hypotheses[field]; h++) {
 		suppose(bits, field, h);
 		ARRAY_EACH (sw, p->switches, p->nswitches)
-			if (sw->on && is_alike(p, sw, kind))
+			if (sw->on && is_alike(p, sw, kind)) {
 				tallies[h][test(p, sw, bits, field)]++;
+				several |= sw->info.subgroups > 1;
+			}
 		if (tallies[h][RIGHT] && tallies[h][WRONG] <= least) {
 			alone = tallies[h][WRONG] < least;
 			least = tallies[best = h][WRONG];
@@ -325,7 +327,7 @@ static void find(struct probe *p, const struct probed *kind, struct packing *bit
 	if (p->waits || !alone || 3 * least > tallies[best][RIGHT])
 		return;
 	suppose(bits, field, best);
-	if (field == GROUP)
+	if (field == GROUP && several)
 		json_put(row, "{ss}", "subgroups", bits->stacked ? "stacked" : "interleaved");
 	json_object_set_new(row, names[field],
 			    json_pack("{si so}", "bit", bits->bit[field], "agree",

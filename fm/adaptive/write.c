@@ -218,6 +218,7 @@ static const char *judge(const struct writer *w, const struct inv_node *node, st
 {
 	char device[16];
 	const json_t *kind, *row, *lft, *group;
+	const char *subgroups;
 	uint32_t sets = ar->info.group_cap * (ar->info.subgroups ? ar->info.subgroups : 1u);
 
 	array_printf(device, "0x%04x", node->info.device);
@@ -231,8 +232,8 @@ static const char *judge(const struct writer *w, const struct inv_node *node, st
 		return "nothing was found by fmctl probe ar on its kind of device and firmware";
 	ar->lft_bit = json_integer_value(lft);
 	ar->group_bit = json_integer_value(group);
-	ar->stacked =
-		json_text(row, "subgroups") && !strcmp(json_text(row, "subgroups"), "stacked");
+	subgroups = json_text(row, "subgroups");
+	ar->stacked = !subgroups || strcmp(subgroups, "interleaved");
 	if (ar->info.subgroups < 1 || ar->info.subgroups > ar->info.subgroup_cap ||
 	    ar->info.group_top > ar->info.group_cap)
 		return "what it says of its groups contradicts itself";

@@ -42,7 +42,7 @@ struct ar_switch {
 	uint8_t raw[WIRE_SMP_DATA], reboots;
 	struct wire_ar_info info;
 	unsigned lft_bit, group_bit;
-	bool stacked;
+	bool stacked;	   /* its sub-groups, or where others than the first lie is not known */
 	unsigned differed; /* findings of the audit */
 	struct block *entries, *groups;
 	uint32_t nentries, ngroups;

@@ -104,8 +104,9 @@ static void assert_found(const struct world *w, const struct probed *probed, uin
 	assert_int_equal(bit(probed, "lft"), packing.lft_block);
 	assert_int_equal(bit(probed, "group"), packing.group_block);
 	assert_int_equal(lft_agree(probed, false), 0);
-	if (plan.subgroups > 1)
-		assert_string_equal(subgroups, packing.stacked ? "stacked" : "interleaved");
+	assert_string_equal(subgroups ? subgroups : "", plan.subgroups < 2 ? ""
+							: packing.stacked  ? "stacked"
+									   : "interleaved");
 	assert_int_equal(bit(probed, "table"), plan.tables > 1 ? packing.group_table : -1);
 	assert_int_equal(bit(probed, "lft_plft"), plan.plfts > 1 ? packing.lft_plft : -1);
 	assert_int_equal(bit(probed, "plft"), plan.plfts > 1 ? packing.group_plft : -1);
