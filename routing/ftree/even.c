@@ -32,6 +32,8 @@
 #define FRESH_NS   4   /* to fill a byte of memory that nobody touched */
 #define TURN	   125 /* percent of LIDs by links, from where on the last round's turn */
 #define UNIT	   256 /* of load / share */
+#define CHAIN	   64  /* entries at most that move for one link */
+#define ROUNDS	   4   /* over all links */
 #define UNPRICED   UINT64_MAX
 #define LIVE	   (1ull << 40) /* above all rates: of a link that is up */
 
@@ -588,6 +590,119 @@ static void count_loads(struct work *w, const uint32_t *lids, uint32_t n)
 	}
 }
 
+/* ---- Entries of leaves, in two tiers of unequal links ---------------------------------------- */
+
+/*
+ * Passes over whole LIDs leave some links an entry too much and others one too little, and no entry
+ * has another path whose two links both have room. So one takes a path where one link has: the link
+ * that is too full then passes an entry of another leaf back to the first spine, and so on. As where
+ * edges of a bipartite graph are coloured, such a chain between two spines mostly ends soon.
+ */
+struct chain {
+	struct channel *full; /* has too much: of a leaf's links up, or of a spine's down */
+	uint32_t spines[2];   /* step i takes an entry to spines[i % 2]; the first, to any */
+	unsigned step;
+	const uint8_t *last; /* the entry that it took last */
+};
+
+struct move {
+	uint8_t *entry;			 /* of a leaf; NULL = none was found */
+	struct channel *from[2], *to[2]; /* of its path: the link up, the link down */
+};
+
+/* Up to its share a link takes whole entries; `more` hosts are to come. */
+static bool has_room(const struct work *w, const struct channel *c, uint32_t more)
+{
+	return c->load + more <= (c->share + w->hosts - 2) / w->hosts * w->hosts;
+}
+
+/* By which a switch sends a LID to another switch, or NULL. */
+static struct channel *link_of(const struct work *w, uint32_t sw, uint32_t lid)
+{
+	uint8_t out = tables_row(&w->legal.tables, sw)[lid];
+	struct channel *c = out && out != TABLES_NO_ROUTE ? channel_of(w, sw, out) : NULL;
+
+	return c && c->next != TOPO_NONE ? c : NULL;
+}
+
+/* Looks at one entry of a leaf. Returns whether both links of its new path have room. */
+static bool find_move(const struct work *w, const struct chain *chain, uint32_t leaf, uint32_t lid,
+		      struct move *move)
+{
+	struct channel *up = link_of(w, leaf, lid), *down = up ? link_of(w, up->next, lid) : NULL;
+	uint32_t side = chain->full->tier % 2, hosts = w->g->switches[leaf].nhosts;
+	const struct graph_group *group = graph_ups(w->g, leaf),
+				 *end = group + w->g->switches[leaf].nup;
+	uint8_t *entry = &tables_row(&w->legal.tables, leaf)[lid];
+	bool both = false;
+
+	for (; (side ? down : up) == chain->full && entry != chain->last && group < end && !both;
+	     group++) {
+		struct channel *to[2] = { NULL, link_of(w, group->peer, lid) };
+
+		if (group->peer == up->next || !to[1] || to[1]->next != w->legal.d.sw[lid] ||
+		    (chain->step && group->peer != chain->spines[chain->step % 2]))
+			continue;
+		for (unsigned l = 0; l < group->nlanes; l++) {
+			uint8_t out = w->g->lanes[group->first_lane + l].port;
+			struct channel *c = channel_of(w, leaf, out);
+
+			to[0] = !to[0] || c->load * to[0]->share < to[0]->load * c->share ? c
+											  : to[0];
+		}
+		both = has_room(w, to[!side], hosts);
+		if (has_room(w, to[side], hosts) && (both || !move->entry))
+			*move = (struct move){ entry, { up, down }, { to[0], to[1] } };
+		both &= has_room(w, to[side], hosts);
+	}
+	return both;
+}
+
+/* Takes a step of the chain. Returns false when there is none. */
+static bool pass_entry(struct work *w, struct chain *chain, const uint32_t *lids, uint32_t n)
+{
+	bool down = chain->full->tier % 2, found = false;
+	struct move move = { 0 };
+	uint32_t hosts = 0;
+
+	for (uint32_t s = 0; s < w->nsources && !found; s++) {
+		uint32_t leaf = w->sources[s].sw;
+
+		for (uint32_t i = 0; i < n && !found && (down || leaf == chain->full->low); i++)
+			if (!down || w->legal.d.sw[lids[i]] == chain->full->low) {
+				const uint8_t *last = move.entry;
+
+				found = find_move(w, chain, leaf, lids[i], &move);
+				hosts = move.entry != last ? w->sources[s].hosts : hosts;
+			}
+	}
+	fiber_spend(w->fiber, n * (down ? w->nsources : 1) * NODE_NS);
+	if (!move.entry)
+		return false;
+	for (unsigned side = 0; side < 2; side++) {
+		move.from[side]->load -= hosts;
+		move.to[side]->load += hosts;
+	}
+	if (!chain->step++)
+		memcpy(chain->spines, (uint32_t[]){ move.to[0]->next, move.from[0]->next },
+		       sizeof(chain->spines));
+	chain->last = move.entry;
+	*move.entry = w->g->lanes[move.to[0]->lane].port;
+	chain->full = move.to[!down];
+	return true;
+}
+
+static void pass_entries(struct work *w, const uint32_t *lids, uint32_t n)
+{
+	for (uint32_t i = 0; i < ROUNDS * w->t->nswitch_ports && !*w->hasty; i++) {
+		struct chain chain = { .full = &w->channels[i % w->t->nswitch_ports] };
+
+		while (chain.full->next != TOPO_NONE && !has_room(w, chain.full, 0) &&
+		       chain.step < CHAIN && pass_entry(w, &chain, lids, n))
+			;
+	}
+}
+
 static void find_moves(struct work *w, struct even *even)
 {
 	struct tables before = { 0 };
@@ -614,6 +729,14 @@ static void find_moves(struct work *w, struct even *even)
 		memset(w->fees, 0xff, w->g->nlanes * sizeof(*w->fees)); /* UNPRICED: new shares */
 		for (uint32_t i = 0; i < n && !*w->hasty; i++)
 			move_lid(w, lids[i]);
+		worst = find_shares(w);
+	}
+	if (w->high == HIGH_RATES && worst > w->high && w->t->nlevels == 2) {
+		w->high = UINT32_MAX;
+		for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
+			w->channels[p].less = 0;
+		find_shares(w);
+		pass_entries(w, lids, n);
 		worst = find_shares(w);
 	}
 	if (w->turning ? worst < first : worst * 100 <= first * WORTH)
