@@ -594,9 +594,10 @@ static void count_loads(struct work *w, const uint32_t *lids, uint32_t n)
 
 /*
  * Passes over whole LIDs leave some links an entry too much and others one too little, and no entry
- * has another path whose two links both have room. So one takes a path where one link has: the link
- * that is too full then passes an entry of another leaf back to the first spine, and so on. As where
- * edges of a bipartite graph are coloured, such a chain between two spines mostly ends soon.
+ * has another path whose links both have an entry to spare. So it takes a path where one has: the
+ * other link, if it is too full then, passes an entry of another leaf back to the first spine, and
+ * so on. As where edges of a bipartite graph are coloured, such a chain between two spines ends
+ * soon.
  */
 struct chain {
 	struct channel *full; /* has too much: of a leaf's links up, or of a spine's down */
@@ -610,8 +611,8 @@ struct move {
 	struct channel *from[2], *to[2]; /* of its path: the link up, the link down */
 };
 
-/* Up to its share a link takes whole entries; `more` hosts are to come. */
-static bool has_room(const struct work *w, const struct channel *c, uint32_t more)
+/* Whether a link can take `more` hosts' flows: up to its share, in whole entries. */
+static bool has_spare(const struct work *w, const struct channel *c, uint32_t more)
 {
 	return c->load + more <= (c->share + w->hosts - 2) / w->hosts * w->hosts;
 }
@@ -625,7 +626,7 @@ static struct channel *link_of(const struct work *w, uint32_t sw, uint32_t lid)
 	return c && c->next != TOPO_NONE ? c : NULL;
 }
 
-/* Looks at one entry of a leaf. Returns whether both links of its new path have room. */
+/* Looks at one entry of a leaf. Returns whether both links of its new path have spare capacity. */
 static bool find_move(const struct work *w, const struct chain *chain, uint32_t leaf, uint32_t lid,
 		      struct move *move)
 {
@@ -650,10 +651,10 @@ static bool find_move(const struct work *w, const struct chain *chain, uint32_t 
 			to[0] = !to[0] || c->load * to[0]->share < to[0]->load * c->share ? c
 											  : to[0];
 		}
-		both = has_room(w, to[!side], hosts);
-		if (has_room(w, to[side], hosts) && (both || !move->entry))
+		both = has_spare(w, to[!side], hosts);
+		if (has_spare(w, to[side], hosts) && (both || !move->entry))
 			*move = (struct move){ entry, { up, down }, { to[0], to[1] } };
-		both &= has_room(w, to[side], hosts);
+		both &= has_spare(w, to[side], hosts);
 	}
 	return both;
 }
@@ -697,7 +698,7 @@ static void pass_entries(struct work *w, const uint32_t *lids, uint32_t n)
 	for (uint32_t i = 0; i < ROUNDS * w->t->nswitch_ports && !*w->hasty; i++) {
 		struct chain chain = { .full = &w->channels[i % w->t->nswitch_ports] };
 
-		while (chain.full->next != TOPO_NONE && !has_room(w, chain.full, 0) &&
+		while (chain.full->next != TOPO_NONE && !has_spare(w, chain.full, 0) &&
 		       chain.step < CHAIN && pass_entry(w, &chain, lids, n))
 			;
 	}

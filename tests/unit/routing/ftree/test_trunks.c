@@ -640,7 +640,7 @@ static void spines_of_half_the_rate_carry_half_of_the_flows(void **state)
 	for (uint32_t p = 0; p < t->nswitch_ports; p++)
 		if (t->ports[p].peer != TOPO_NONE && t->ports[p].width)
 			*(t->ports[p].speed == TOPO_NDR ? &full : &half) += f.on[p];
-	/* 15 leaves of 16 hosts send to the 16 of each leaf, by links that are as many as 12 fast ones. */
+	/* To each leaf 15 others send 16 x 16 flows each, by as much as 12 fast links. */
 	for (uint32_t p = 0; p < t->nswitch_ports; p++)
 		if (t->ports[p].peer != TOPO_NONE && t->ports[p].width)
 			assert_int_equal(f.on[p], t->ports[p].speed == TOPO_NDR ? 320 : 160);
