@@ -632,13 +632,13 @@ static bool find_move(const struct work *w, const struct chain *chain, uint32_t 
 {
 	struct channel *up = link_of(w, leaf, lid), *down = up ? link_of(w, up->next, lid) : NULL;
 	uint32_t side = chain->full->tier % 2, hosts = w->g->switches[leaf].nhosts;
+	const struct channel *used = !down ? NULL : side ? down : up;
 	const struct graph_group *group = graph_ups(w->g, leaf),
 				 *end = group + w->g->switches[leaf].nup;
 	uint8_t *entry = &tables_row(&w->legal.tables, leaf)[lid];
 	bool both = false;
 
-	for (; (side ? down : up) == chain->full && entry != chain->last && group < end && !both;
-	     group++) {
+	for (; used == chain->full && entry != chain->last && group < end && !both; group++) {
 		struct channel *to[2] = { NULL, link_of(w, group->peer, lid) };
 
 		if (group->peer == up->next || !to[1] || to[1]->next != w->legal.d.sw[lid] ||
