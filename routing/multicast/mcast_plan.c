@@ -9,10 +9,9 @@
  * mcast_admit: makes sure that no tree of a plan closes a credit loop with the unicast tables or
  * with other trees.
  *
- *   agree  the usual case: each tree agrees with the order of channels found by an earlier search
- *   try    else all trees are dropped from the proof and added again, with one search for all of
- *          them. If it finds a cycle, half of them are tried, and so on: of a thousand trees of
- *          which a few close cycles most are proven by a few searches
+ *   agree  the usual case: each tree is added to those of the plan before
+ *   add    where one closes a cycle, maybe with trees that have ended, all are dropped from the
+ *          proof and added again
  *   other  a tree that closes a cycle is built in other ways until one is proven: as part of the
  *          spanning tree that the unicast turns permit, if there is one; from a switch where
  *          admitted trees, or unicast paths, turn already, as a tree that turns only there closes
@@ -24,12 +23,11 @@
  * others least.
  */
 
-#define TREES_A_STEP  32
 #define VISITS_A_STEP 40000
 #define ROOTS_MAX     4 /* switches that are tried where trees turn */
 #define UNICAST_ROOTS 4 /* switches that are tried where unicast turns */
 
-enum admit_state { AGREE, TRY, SEARCH, OTHER, BUILD, DONE };
+enum admit_state { AGREE, BEGIN, ADD, OTHER, BUILD, DONE };
 enum alternative { ON_SPANNING, AT_TURN, BY_ROOT, NARROW, NOBODY };
 
 struct mcast_admission {
@@ -39,10 +37,9 @@ struct mcast_admission {
 	const struct mcast_group *const *groups;
 	struct mcast_plan *plan;
 	enum admit_state state;
-	uint32_t *order;	   /* of the plan's trees: those before `at` are in */
-	uint32_t at, chunk, tried; /* tried: of the chunk, on trial already */
-	bool otherwise;		   /* the one on trial is an alternative */
-	bool all_in;		   /* all trees of the plan before are in the proof */
+	uint32_t *order; /* of the plan's trees: those before `at` are in */
+	uint32_t at;
+	bool all_in; /* all trees of the plan before are in the proof */
 	enum alternative alternative;
 	uint32_t own_turn;
 	uint32_t to_check; /* for places to turn: trees that are in, and then itself */
@@ -58,17 +55,7 @@ static struct mcast_tree *tree_at(const struct mcast_admission *a, uint32_t plac
 	return &a->plan->trees[a->order[place]];
 }
 
-/* ---- All together ---------------------------------------------------------------------------- */
-
-static void begin_chunk(struct mcast_admission *a, uint32_t chunk)
-{
-	uint32_t left = a->plan->ntrees - a->at;
-
-	a->chunk = chunk < left ? chunk : left;
-	a->tried = 0;
-	a->otherwise = false;
-	a->state = left ? TRY : DONE;
-}
+/* ---- As they are ---------------------------------------------------------------------------- */
 
 static void agree(struct mcast_admission *a)
 {
@@ -78,7 +65,7 @@ static void agree(struct mcast_admission *a)
 	if (a->at == a->plan->ntrees) {
 		a->state = DONE;
 	} else if ((a->all_in && tree->kept && a->groups[a->at]->as_before) ||
-		   mcast_proof_agrees(a->proof, tree)) {
+		   mcast_proof_add(a->proof, tree)) {
 		a->at++;
 	} else {
 		a->all_in = false;
@@ -92,7 +79,7 @@ static void agree(struct mcast_admission *a)
 					a->order[n++] = i;
 			}
 		a->at = 0;
-		begin_chunk(a, a->plan->ntrees);
+		a->state = BEGIN;
 	}
 }
 
@@ -161,7 +148,7 @@ static void other(struct mcast_admission *a)
 					     .narrow = true,
 					     .left_out = group->nmembers };
 		a->at++;
-		begin_chunk(a, 1);
+		a->state = ADD;
 		return;
 	}
 	mcast_tree_start(a->builder, group, hint, tree);
@@ -176,28 +163,21 @@ static bool mcast_admission_step(struct mcast_admission *a)
 	case AGREE:
 		agree(a);
 		break;
-	case TRY:
-		for (unsigned i = 0; i < TREES_A_STEP && a->tried < a->chunk; i++)
-			mcast_proof_try(a->proof, tree_at(a, a->at + a->tried++));
-		if (a->tried == a->chunk)
-			a->state = SEARCH;
+	case BEGIN:
+		if (!mcast_proof_begin(a->proof, VISITS_A_STEP))
+			a->state = ADD;
 		break;
-	case SEARCH:
-		if (!mcast_proof_go(a->proof, VISITS_A_STEP)) {
-			if (mcast_proof_end(a->proof)) {
-				a->at += a->chunk;
-				begin_chunk(a, a->chunk * 2);
-			} else if (a->chunk > 1) {
-				begin_chunk(a, (a->chunk + 1) / 2);
-			} else if (a->otherwise) {
-				a->state = OTHER;
-			} else {
-				a->alternative = a->spanned ? ON_SPANNING : AT_TURN;
-				a->own_turn = mcast_tree_turn(a->t, tree_at(a, a->at));
-				a->to_check = a->at + 1;
-				a->nroots = a->checked_unicast = 0;
-				a->state = OTHER;
-			}
+	case ADD:
+		if (a->at == a->plan->ntrees) {
+			a->state = DONE;
+		} else if (mcast_proof_add(a->proof, tree_at(a, a->at))) {
+			a->at++;
+		} else {
+			a->alternative = a->spanned ? ON_SPANNING : AT_TURN;
+			a->own_turn = mcast_tree_turn(a->t, tree_at(a, a->at));
+			a->to_check = a->at + 1;
+			a->nroots = a->checked_unicast = 0;
+			a->state = OTHER;
 		}
 		break;
 	case OTHER:
@@ -215,9 +195,8 @@ static bool mcast_admission_step(struct mcast_admission *a)
 				mcast_tree_describe(a->t, tree);
 				tree->root = root;
 			}
-			mcast_proof_try(a->proof, tree);
-			a->otherwise = true;
-			a->state = SEARCH;
+			a->state = mcast_proof_add(a->proof, tree) ? ADD : OTHER;
+			a->at += a->state == ADD;
 		}
 	} break;
 	case DONE:

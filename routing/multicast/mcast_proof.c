@@ -322,16 +322,16 @@ bool mcast_tree_check(const struct topo *t, const struct mcast_group *group,
  * channel into it depends on the channels of these ports. A tree has a few dependencies for each
  * hop, which are processed 64 ports at a time.
  *
- * The order is the height that a search leaves at each channel: a channel is higher than all that
- * it depends on. As long as new dependencies agree with it there is no cycle, and no search is
- * needed. Trees that end leave their dependencies in the graph, which does no harm. Where a tree
- * does not agree, the planner starts from the unicast tables alone (mcast_plan.c).
+ * The order is the height that a search of the unicast graph leaves at each channel: a channel is
+ * higher than all that it depends on. A dependency of a tree that agrees with it costs nothing; for
+ * another the heights of a few channels grow (cdg.h). Trees that end leave their dependencies in
+ * the graph, which does no harm. Where a tree closes a cycle, which may be with some of these, the
+ * planner starts from the unicast tables alone (mcast_plan.c).
  */
 
-struct tried { /* dependencies that a trial has added */
+struct added { /* a dependency */
 	uint32_t channel;
-	unsigned word;
-	uint64_t bits;
+	uint8_t out;
 };
 
 struct mcast_proof {
@@ -343,10 +343,12 @@ struct mcast_proof {
 	bool *spanning;	  /* by topo port; NULL = none */
 	uint32_t *hop_of; /* by switch, + 1: of the tree at hand */
 	bool ordered;	  /* the heights are those of the graph */
-	int32_t *height;  /* as they were before the trial */
-	struct tried *trial;
-	uint32_t ntrial;
-	struct cdg_search *search;
+	struct cdg_search *search; /* that finds them; NULL = none is under way */
+	/* Of the tree at hand: what it has added, and the heights before, if any has moved. */
+	struct added *added;
+	uint32_t nadded;
+	bool moved;
+	int32_t *height;
 };
 
 struct mcast_proof *mcast_proof_new(const struct topo *t, const struct cdg *unicast)
@@ -398,7 +400,7 @@ void mcast_proof_free(struct mcast_proof *p)
 	free(p->spanning);
 	free(p->hop_of);
 	free(p->height);
-	free(p->trial);
+	free(p->added);
 	topo_unref(p->t);
 	free(p);
 }
@@ -406,10 +408,6 @@ void mcast_proof_free(struct mcast_proof *p)
 void mcast_proof_reset(struct mcast_proof *p)
 {
 	memcpy(p->cdg.next, p->bare, p->cdg.nchannels * sizeof(*p->bare));
-	cdg_search_free(p->search);
-	p->search = NULL;
-	p->ntrial = 0;
-	p->ordered = false;
 }
 
 /* ---- The dependencies of a tree -------------------------------------------------------------- */
@@ -540,78 +538,57 @@ const bool *mcast_proof_spanning(const struct mcast_proof *p, const struct topo 
 	return p->t == t || topo_is_again(p->t, t) ? p->spanning : NULL;
 }
 
-/* ---- Agreeing -------------------------------------------------------------------------------- */
+/* ---- A tree is added ------------------------------------------------------------------------- */
 
-static bool stands_above(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
+bool mcast_proof_begin(struct mcast_proof *p, uint32_t visits)
 {
-	const struct cdg *c = &p->cdg;
-
-	for (uint64_t left = outs; p->ordered && left; left &= left - 1) {
-		uint32_t out = c->channel[c->head[channel] + word * 64 + __builtin_ctzll(left)];
-
-		if (c->height[channel] <= c->height[out])
-			return false;
-	}
-	return p->ordered;
-}
-
-static bool take_in(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
-{
-	p->cdg.next[channel][word] |= outs;
-	return true;
-}
-
-bool mcast_proof_agrees(struct mcast_proof *p, const struct mcast_tree *tree)
-{
-	return each_dependency(p, tree, stands_above) && each_dependency(p, tree, take_in);
-}
-
-/* ---- Trial ----------------------------------------------------------------------------------- */
-
-static bool put_on_trial(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
-{
-	uint64_t bits = outs & ~p->cdg.next[channel][word];
-
-	if (!bits)
-		return true;
-	p->trial = mem_grow(p->trial, p->ntrial);
-	p->trial[p->ntrial++] = (struct tried){ channel, word, bits };
-	p->cdg.next[channel][word] |= bits;
-	return true;
-}
-
-void mcast_proof_try(struct mcast_proof *p, const struct mcast_tree *tree)
-{
-	each_dependency(p, tree, put_on_trial);
-}
-
-bool mcast_proof_go(struct mcast_proof *p, uint32_t visits)
-{
-	if (p->ordered && !p->ntrial)
-		return false;
-	if (!p->search) {
-		mem_copy(p->height, p->cdg.height, p->cdg.nchannels);
-		p->search = cdg_search_new(&p->cdg);
-	}
-	return cdg_search_go(p->search, visits);
-}
-
-bool mcast_proof_end(struct mcast_proof *p)
-{
-	bool sound = true;
 	unsigned length;
 
-	if (p->search)
-		sound = cdg_search_groups(p->search, NULL, 0, &length) == 0;
+	if (!p->ordered && !p->search)
+		p->search = cdg_search_new(&p->cdg);
+	if (!p->ordered && cdg_search_go(p->search, visits))
+		return true;
+	p->ordered |= p->search && !cdg_search_groups(p->search, NULL, 0, &length);
 	cdg_search_free(p->search);
 	p->search = NULL;
-	if (sound) {
-		p->ordered = true;
-	} else {
-		for (uint32_t i = 0; i < p->ntrial; i++)
-			p->cdg.next[p->trial[i].channel][p->trial[i].word] &= ~p->trial[i].bits;
-		memcpy(p->cdg.height, p->height, p->cdg.nchannels * sizeof(*p->height));
+	return false;
+}
+
+/* All that closes a cycle stays in the graph: none of it is dropped for a tree. */
+static bool is_in_use(void *arg, uint32_t channel, uint8_t out)
+{
+	return true;
+}
+
+static bool grow(struct mcast_proof *p, uint32_t channel, unsigned word, uint64_t outs)
+{
+	bool acyclic = true;
+
+	for (uint64_t left = outs & ~p->cdg.next[channel][word]; left && acyclic;
+	     left &= left - 1) {
+		uint8_t out = word * 64 + __builtin_ctzll(left);
+
+		if (!p->moved && !cdg_agrees(&p->cdg, channel, out)) {
+			p->moved = true;
+			mem_copy(p->height, p->cdg.height, p->cdg.nchannels);
+			cdg_grow_begin(&p->cdg);
+		}
+		p->added = mem_grow(p->added, p->nadded);
+		p->added[p->nadded++] = (struct added){ channel, out };
+		acyclic = cdg_grow(&p->cdg, channel, out, is_in_use, NULL);
 	}
-	p->ntrial = 0;
-	return sound;
+	return acyclic;
+}
+
+bool mcast_proof_add(struct mcast_proof *p, const struct mcast_tree *tree)
+{
+	p->nadded = 0;
+	p->moved = false;
+	if (p->ordered && each_dependency(p, tree, grow))
+		return true;
+	for (uint32_t i = 0; i < p->nadded; i++)
+		cdg_drop(&p->cdg, p->added[i].channel, p->added[i].out);
+	if (p->moved)
+		mem_copy(p->cdg.height, p->height, p->cdg.nchannels);
+	return false;
 }

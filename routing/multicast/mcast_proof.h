@@ -4,9 +4,8 @@
  * their channel dependencies together must close no cycle. The proof starts from the graph that the
  * proof of the unicast tables left, and of trees it knows only the port masks.
  *
- * A tree may agree with the order of channels that the last search left: then it is proven at once.
- * Others are put on trial, and a search of the whole graph, in pieces, says whether all trees on
- * trial may stay.
+ * A first search, in pieces, gives channels an order that unicast agrees with. A tree that agrees
+ * with it is proven at once; for another the order grows, unless its dependencies close a cycle.
  */
 #pragma once
 
@@ -39,13 +38,12 @@ const bool *mcast_proof_spanning(const struct mcast_proof *p, const struct topo 
  */
 uint32_t mcast_proof_turn(const struct mcast_proof *p, unsigned n);
 
-/* True, and the tree is added, if all its dependencies agree with the order; else false. */
-bool mcast_proof_agrees(struct mcast_proof *p, const struct mcast_tree *tree);
-/* Puts a tree on trial, beside those that are on trial already. */
-void mcast_proof_try(struct mcast_proof *p, const struct mcast_tree *tree);
 /*
- * Continues the search, by up to `visits` channels; false: it has ended. Then mcast_proof_end()
- * returns true if all trees on trial were added, false if none was, as there is a cycle.
+ * Finds the order, by up to `visits` channels; false: it is there. It stays when trees are dropped.
  */
-bool mcast_proof_go(struct mcast_proof *p, uint32_t visits);
-bool mcast_proof_end(struct mcast_proof *p) __attribute__((warn_unused_result));
+bool mcast_proof_begin(struct mcast_proof *p, uint32_t visits);
+/*
+ * True, and the tree is added, if its dependencies close no cycle with unicast and the trees that
+ * are in; else, or when there is no order yet, nothing has changed.
+ */
+bool mcast_proof_add(struct mcast_proof *p, const struct mcast_tree *tree);
