@@ -151,14 +151,6 @@ struct port_metrics {
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-static char *put(char *to, const char *text)
-{
-	size_t len = strlen(text);
-
-	memcpy(to, text, len);
-	return to + len;
-}
-
 static char *put_number(char *to, uint64_t value)
 {
 	char digits[20], *at = digits + sizeof(digits);
@@ -185,7 +177,7 @@ static char *put_guid(char *to, guid_t guid)
 {
 	static const char hex[] = "0123456789abcdef";
 
-	to = put(to, "0x");
+	to = stpcpy(to, "0x");
 	for (int shift = 60; shift >= 0; shift -= 4)
 		*to++ = hex[guid >> shift & 15];
 	return to;
@@ -199,13 +191,13 @@ static char *put_info(const struct port_metrics *m, const struct topo_port *port
 	const struct topo_node *node = &t->nodes[port->node], *far = &t->nodes[peer->node];
 	const struct topo_node *hca = node->type == TOPO_SWITCH ? far : node;
 
-	to = put_escaped(put(to, ",node=\""), node->name);
-	to = put_escaped(put(to, "\",peer=\""), far->name);
-	to = put_guid(put(to, "\",peer_guid=\""), far->guid);
-	to = put_number(put(to, "\",peer_port=\""), peer->num);
+	to = put_escaped(stpcpy(to, ",node=\""), node->name);
+	to = put_escaped(stpcpy(to, "\",peer=\""), far->name);
+	to = put_guid(stpcpy(to, "\",peer_guid=\""), far->guid);
+	to = put_number(stpcpy(to, "\",peer_port=\""), peer->num);
 	if (hca->host != TOPO_NONE)
-		to = put_escaped(put(to, "\",host=\""), t->hosts[hca->host].name);
-	return put(to, "\"");
+		to = put_escaped(stpcpy(to, "\",host=\""), t->hosts[hca->host].name);
+	return stpcpy(to, "\"");
 }
 
 static const struct part *part_of(const struct port_metrics *m)
@@ -354,21 +346,22 @@ static bool next_sample(struct port_metrics *m)
 			continue;
 
 		/* All labels but the closing brace. */
-		char *to = put(put(m->line, part_of(m)->prefix), metric_of(m)->name);
+		char *to = stpcpy(stpcpy(m->line, part_of(m)->prefix), metric_of(m)->name);
 
-		to = put_guid(put(to, "{guid=\""), node->guid);
-		to = put(put_number(put(to, "\",port=\""), port->num), "\"");
+		to = put_guid(stpcpy(to, "{guid=\""), node->guid);
+		to = stpcpy(put_number(stpcpy(to, "\",port=\""), port->num), "\"");
 		if (part_of(m)->ports != PORTS_ALL) {
-			to = put(to, part_of(m)->ports == PORTS_HCAS ? ",hca=\"" : ",switch=\"");
-			to = put(put_escaped(to, node->name), "\"");
+			to = stpcpy(to, part_of(m)->ports == PORTS_HCAS ? ",hca=\"" : ",switch=\"");
+			to = stpcpy(put_escaped(to, node->name), "\"");
 		}
 		if (metric_of(m)->kind == INFO)
 			to = put_info(m, port, to);
 		if (metric_of(m)->kind == FEC_MODE) {
-			to = put(to, ",mode=\"");
-			to = put(put(to, fec_mode_name(m->modes[port->num].active).text), "\"");
+			to = stpcpy(to, ",mode=\"");
+			to = stpcpy(stpcpy(to, fec_mode_name(m->modes[port->num].active).text),
+				    "\"");
 		}
-		line_done(m, put_number(put(to, "} "), value));
+		line_done(m, put_number(stpcpy(to, "} "), value));
 		return true;
 	}
 	m->begun = false;
@@ -392,11 +385,12 @@ static bool next_line(struct port_metrics *m)
 		} else if (!(groups ? groups & metric->group : metric->essential || m->wish.all)) {
 			m->metric++;
 		} else {
-			char *to = put(put(put(m->line, "# HELP "), part->prefix), metric->name);
+			char *to = stpcpy(stpcpy(stpcpy(m->line, "# HELP "), part->prefix),
+					  metric->name);
 
-			to = put(put(put(to, " "), metric->help), "\n# TYPE ");
-			to = put(put(put(to, part->prefix), metric->name),
-				 metric->kind == COUNTER ? " counter" : " gauge");
+			to = stpcpy(stpcpy(stpcpy(to, " "), metric->help), "\n# TYPE ");
+			to = stpcpy(stpcpy(stpcpy(to, part->prefix), metric->name),
+				    metric->kind == COUNTER ? " counter" : " gauge");
 			line_done(m, to);
 			go_to(m, first_node(m));
 			m->begun = true;

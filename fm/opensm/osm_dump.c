@@ -281,12 +281,6 @@ static char *put_port(char *to, uint8_t port)
 	return to;
 }
 
-static char *put_text(char *to, const char *text, size_t len)
-{
-	memcpy(to, text, len);
-	return to + len;
-}
-
 /* ---- opensm-lfts.dump ---- */
 
 #define LFT_PORT_AT 7 /* behind "0x0001 " */
@@ -342,7 +336,7 @@ static int write_lfts(const struct osm_dump_view *v, FILE *out)
 
 			if (!len || port == TABLES_NO_ROUTE)
 				continue;
-			put_text(end, lines.text + lines.at[lid], len);
+			memcpy(end, lines.text + lines.at[lid], len);
 			put_port(end + LFT_PORT_AT, port);
 			end += len;
 		}
@@ -487,16 +481,16 @@ static uint8_t best_hops(const struct osm_dump_view *v, const struct hops *hops,
 static char *put_fdb_entry(char *to, uint8_t port, uint8_t hops, uint8_t best)
 {
 	if (port == TABLES_NO_ROUTE)
-		return put_text(to, "UNREACHABLE\n", 12);
+		return stpcpy(to, "UNREACHABLE\n");
 	to = put_port(to, port);
 	if (hops == HOPS_UNKNOWN)
-		return put_text(to, "  : HOPS UNKNOWN\n", 17);
+		return stpcpy(to, "  : HOPS UNKNOWN\n");
 	if (hops != best)
 		return to + sprintf(to, "  : %02u   : No, %u hops are possible\n", hops, best);
-	to = put_text(to, "  : ", 4);
+	to = stpcpy(to, "  : ");
 	*to++ = '0' + hops / 10;
 	*to++ = '0' + hops % 10;
-	return put_text(to, "   : yes\n", 9);
+	return stpcpy(to, "   : yes\n");
 }
 
 static int write_fdbs(const struct osm_dump_view *v, FILE *out)
@@ -525,10 +519,10 @@ static int write_fdbs(const struct osm_dump_view *v, FILE *out)
 			bool owned = owner_of(v, lid) != TOPO_NONE;
 
 			/* "0x0001 : " */
-			end = put_text(end, "0x", 2);
+			end = stpcpy(end, "0x");
 			for (int shift = 12; shift >= 0; shift -= 4)
 				*end++ = "0123456789ABCDEF"[lid >> shift & 15];
-			end = put_text(end, " : ", 3);
+			end = stpcpy(end, " : ");
 			end = put_fdb_entry(end, owned ? entry_of(v, s, lid) : TABLES_NO_ROUTE,
 					    hops.by_table[(size_t)lid * v->topo->nswitches + s],
 					    best_hops(v, &hops, s, lid));

@@ -2,6 +2,7 @@
 #include <math.h>
 #include "fm/perf/counters.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 #define BYTES_A_WORD 4
 #define FEC_FULL     UINT32_MAX
@@ -148,7 +149,6 @@ json_t *counters_json(const struct port_counters *c, uint64_t now_us)
 {
 	json_t *values = json_object(), *rates = json_object(), *full = json_array();
 	uint64_t read_us = counters_read_us(c);
-	double errors = counters_error_rate(c);
 
 	for (unsigned i = 0; i < COUNTERS_ALL; i++) {
 		if (counters_have(c, i))
@@ -161,6 +161,5 @@ json_t *counters_json(const struct port_counters *c, uint64_t now_us)
 	return json_pack("{sf sf so so so so}", "age_s",
 			 now_us > read_us ? (now_us - read_us) / 1e6 : 0, "span_s",
 			 c->span_ms[COUNTERS_LINK] / 1e3, "values", values, "rates", rates,
-			 "errors_per_s", isnan(errors) ? json_null() : json_real(errors),
-			 "at_their_end", full);
+			 "errors_per_s", json_figure(counters_error_rate(c)), "at_their_end", full);
 }

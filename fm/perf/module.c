@@ -665,29 +665,20 @@ static void count_over(void *arg, const struct perf_port *port)
 
 #define UNTRUE_LEAST 2.5 /* false readings of a node's ports in an hour, until it is an alert */
 
-struct untrue {
-	const struct inventory *inv;
-	struct name_list list;
-};
-
-static void add_untrue(void *arg, guid_t node)
+static void add_untrue(void *list, const struct inv_node *node)
 {
-	struct untrue *u = arg;
-	const struct inv_node *it = inventory_find(u->inv, node);
-
-	if (it)
-		name_list_add(&u->list, inventory_name(it, -1).text);
+	name_list_add(list, inventory_name(node, -1).text);
 }
 
 static enum job_result over_step(void *room)
 {
 	struct link_health *h = room;
-	struct untrue untrue = { .inv = h->services.inventory };
+	struct name_list untrue = { 0 };
 
 	h->over = 0;
 	perf_each_unwell(h->perf, count_over, h);
 	perf_each_untrue(h->perf, UNTRUE_LEAST, add_untrue, &untrue);
-	name_list_alert(h->services.alerts, "counters-untrue", &untrue.list,
+	name_list_alert(h->services.alerts, "counters-untrue", &untrue,
 			"agent whose counters can not be true, which are thrown away",
 			"agents whose counters can not be true, which are thrown away");
 	return JOB_NEXT;

@@ -830,12 +830,15 @@ struct perf_pass perf_last_pass(const struct perf *p)
 	return pass;
 }
 
-void perf_each_untrue(const struct perf *p, double least, void (*fn)(void *arg, guid_t node),
-		      void *arg)
+void perf_each_untrue(const struct perf *p, double least,
+		      void (*fn)(void *arg, const struct inv_node *node), void *arg)
 {
-	QMAP_EACH (&p->nodes, pnode, n)
-		if (n->thrown > 0 && thrown_now(n, loop_now_us(p->loop)) >= least)
-			fn(arg, n->guid);
+	QMAP_EACH (&p->nodes, pnode, n) {
+		const struct inv_node *node = inventory_find(p->inv, n->guid);
+
+		if (node && n->thrown > 0 && thrown_now(n, loop_now_us(p->loop)) >= least)
+			fn(arg, node);
+	}
 }
 
 void perf_each_unwell(const struct perf *p, perf_port_fn *fn, void *arg)

@@ -82,8 +82,8 @@ void perf_watch(struct perf *p, guid_t node, uint8_t num);
 /* All of the latest is zero: none has ended. */
 struct perf_pass perf_last_pass(const struct perf *p);
 /* Calls fn for each node that gave at least so many of them within about an hour, by GUID. */
-void perf_each_untrue(const struct perf *p, double least, void (*fn)(void *arg, guid_t node),
-		      void *arg);
+void perf_each_untrue(const struct perf *p, double least,
+		      void (*fn)(void *arg, const struct inv_node *node), void *arg);
 
 /* Ports that are not well by counters or by their error rate, by node GUID and number. */
 typedef void perf_port_fn(void *arg, const struct perf_port *port);

@@ -196,6 +196,15 @@ char *mem_read_path(const char *path, size_t *len)
 	return NULL;
 }
 
+char *mem_read_named(const char *path, size_t *len, char *err, size_t err_size)
+{
+	char *text = mem_read_path(path, len);
+
+	if (!text)
+		snprintf(err, err_size, "%s: %s", path, strerror(errno));
+	return text;
+}
+
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
 size_t bytes_held(const struct bytes *bytes)

@@ -61,6 +61,8 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 char *mem_read_all(FILE *in, size_t *len);
 char *mem_read_path(const char *path, size_t *len);
+/* The same, and where it returns NULL, "PATH: REASON" is in err. */
+char *mem_read_named(const char *path, size_t *len, char *err, size_t err_size);
 /* Writes what a stream holds back. Returns 0, or -errno where that or an earlier write failed. */
 int mem_flush(FILE *out);
 

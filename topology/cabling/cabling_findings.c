@@ -57,14 +57,6 @@ const char *cabling_kind_name(enum cabling_kind kind)
 	return kinds[kind].name;
 }
 
-static void add_end(const struct cabling_end *end, char *buf, size_t size)
-{
-	text_add(buf, size, "%s", end->name ? end->name : "nothing");
-	if (end->name && end->port && !end->only)
-		text_add(buf, size, end->label && *end->label ? " port %u (%s)" : " port %u",
-			 end->port, end->label);
-}
-
 /* Adds the form, each {word} of it as the item has it. */
 static void fill(const struct cabling_item *i, const char *form, char *buf, size_t size)
 {
@@ -104,15 +96,20 @@ static void fill(const struct cabling_item *i, const char *form, char *buf, size
 		form += plain;
 		if (!*form)
 			return;
-		ARRAY_EACH (it, words, ARRAY_SIZE(words))
+		ARRAY_EACH (it, words, ARRAY_SIZE(words)) {
+			const struct cabling_end *end = it->end;
+
 			if (strncmp(form, it->word, strlen(it->word)))
 				continue;
-			else if (it->end)
-				add_end(it->end, buf, size);
-			else if (it->text)
-				text_add(buf, size, "%s", it->text);
-			else
+			if (!end && !it->text)
 				text_add(buf, size, "%d", it->number);
+			else
+				text_add(buf, size, "%s", !end ? it->text : end->name ?: "nothing");
+			if (end && end->name && end->port && !end->only)
+				text_add(buf, size,
+					 end->label && *end->label ? " port %u (%s)" : " port %u",
+					 end->port, end->label);
+		}
 	}
 }
 

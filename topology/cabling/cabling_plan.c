@@ -393,14 +393,10 @@ struct topo *cabling_plan_parse(const char *name, const char *text, size_t len,
 
 struct topo *cabling_plan_read(const char *path, const struct topo *t, char *err, size_t err_size)
 {
-	struct topo *plan = NULL;
 	size_t len;
-	char *text = mem_read_path(path, &len);
+	char *text = mem_read_named(path, &len, err, err_size);
+	struct topo *plan = text ? cabling_plan_parse(path, text, len, t, err, err_size) : NULL;
 
-	if (text)
-		plan = cabling_plan_parse(path, text, len, t, err, err_size);
-	else
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
 	free(text);
 	return plan;
 }

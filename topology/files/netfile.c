@@ -923,14 +923,10 @@ struct topo *netfile_parse(const char *name, const char *text, size_t len, char 
 
 struct topo *netfile_read(const char *path, char *err, size_t err_size)
 {
-	struct topo *t = NULL;
 	size_t len;
-	char *text = mem_read_path(path, &len);
+	char *text = mem_read_named(path, &len, err, err_size);
+	struct topo *t = text ? netfile_parse(path, text, len, err, err_size) : NULL;
 
-	if (text)
-		t = netfile_parse(path, text, len, err, err_size);
-	else
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
 	free(text);
 	return t;
 }

@@ -6,7 +6,6 @@
  * "localhost" does not change with those of others.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include "topology/base/mem.h"
 #include "topology/base/names.h"
@@ -147,14 +146,10 @@ struct node_names *node_names_parse(const char *name, const char *text, size_t l
 
 struct node_names *node_names_read(const char *path, char *err, size_t err_size)
 {
-	struct node_names *names = NULL;
 	size_t len;
-	char *text = mem_read_path(path, &len);
+	char *text = mem_read_named(path, &len, err, err_size);
+	struct node_names *names = text ? node_names_parse(path, text, len, err, err_size) : NULL;
 
-	if (text)
-		names = node_names_parse(path, text, len, err, err_size);
-	else
-		snprintf(err, err_size, "%s: %s", path, strerror(errno));
 	free(text);
 	return names;
 }

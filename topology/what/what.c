@@ -307,14 +307,6 @@ static enum outcome find_thing(struct find *f, const char *text, bool quoted, st
 
 /* ---- Ports -----------------------------------------------------------------------------------*/
 
-static char *trimmed(char *text)
-{
-	text += strspn(text, " \t");
-	for (size_t len = strlen(text); len && strchr(" \t", text[len - 1]);)
-		text[--len] = '\0';
-	return text;
-}
-
 /* Where `:12`, `[12]` or ` p12` begins at the text's end; NULL = nowhere. *num: its number. */
 static char *port_mark(char *text, int *num)
 {
@@ -437,7 +429,7 @@ static enum outcome find_place(struct find *f, char *text, struct what *w)
 	if (outcome != NOTHING || !(mark = port_mark(text, &num)))
 		return outcome;
 	*mark = '\0';
-	outcome = find_thing(f, trimmed(text), false, w);
+	outcome = find_thing(f, words_trim(text), false, w);
 	return outcome == FOUND ? take_port(f, w, num) : outcome;
 }
 
@@ -525,9 +517,9 @@ static enum outcome find_link(struct find *f, struct what *w)
 		char *right = mem_strdup(at + strlen(marks[i]));
 
 		left[at - f->what] = '\0';
-		outcome = find_place(f, trimmed(left), &a);
+		outcome = find_place(f, words_trim(left), &a);
 		if (outcome == FOUND)
-			outcome = find_place(f, trimmed(right), &b);
+			outcome = find_place(f, words_trim(right), &b);
 		if (outcome == FOUND)
 			outcome = take_link(f, &a, &b, w);
 		free(left);
@@ -592,7 +584,7 @@ static void say_nothing(struct find *f, unsigned accepts)
 	}
 	snprintf(f->err, f->size, "no node matches '%.100s'", f->what);
 	text = mem_strdup(f->what);
-	name = trimmed(text);
+	name = words_trim(text);
 	mark = port_mark(name, &num);
 	if (mark)
 		*mark = '\0';
@@ -617,8 +609,8 @@ bool what_find(const struct what_scope *scope, const char *written, unsigned acc
 				  "no topology yet: the first sweep has not finished");
 	err[0] = '\0';
 	text = mem_strdup(written);
-	if (*trimmed(text))
-		outcome = find_place(&f, trimmed(text), what);
+	if (*words_trim(text))
+		outcome = find_place(&f, words_trim(text), what);
 	free(text);
 	if (outcome == NOTHING && err[0])
 		outcome = REFUSED; /* a number that is nobody's LID */
