@@ -333,11 +333,13 @@ static void find_switches(struct assess *a)
 		const struct topo_node *node = &t->nodes[sw];
 		unsigned up = 0, links = 0;
 
-		TOPO_LINKS (t, sw, port, peer) {
-			bool counts = !t->nodes[peer->node].sharp;
+		for (unsigned num = 1; num <= node->nports; num++) {
+			const struct topo_port *port = topo_port(t, sw, num);
+			const struct topo_port *peer = topo_peer(t, port);
 
-			links += counts;
-			up += counts && port->state > TOPO_DOWN && peer->state > TOPO_DOWN;
+			links += peer && !t->nodes[peer->node].sharp;
+			up += port->state > TOPO_DOWN && peer && peer->state > TOPO_DOWN &&
+			      !t->nodes[peer->node].sharp;
 		}
 		if (up || !links)
 			continue;

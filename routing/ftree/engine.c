@@ -144,6 +144,89 @@ void dests_sort(const struct dests *d, uint32_t *lids, uint32_t n)
 	sort_by_key(lids, n, d->order, top + 1);
 }
 
+#define TURN 125 /* percent of LIDs by links, from where on the last round's turn */
+
+/* How many of n LIDs fill whole rounds of links; n where no link carries much more by the rest. */
+static uint32_t whole_rounds(uint32_t n, uint32_t links)
+{
+	uint32_t whole = links ? n - n % links : 0;
+
+	return whole && (whole + links) * 100 > n * TURN ? whole : n;
+}
+
+bool dests_rounds(const struct graph *g, uint32_t family, struct dest_rounds *r)
+{
+	const struct graph_family *leaves = &g->families[family];
+	uint32_t spine = leaves->nslots ? g->parents[leaves->first_parent] : TOPO_NONE, hosts = 0;
+
+	*r = (struct dest_rounds){ UINT32_MAX, UINT32_MAX, UINT32_MAX, false };
+	if (leaves->level || spine == TOPO_NONE || !g->switches[spine].nup ||
+	    g->switches[graph_ups(g, spine)->peer].nup)
+		return false;
+	for (uint32_t i = 0; i < leaves->nmembers; i++) {
+		const struct graph_switch *s = &g->switches[g->members[leaves->first_member + i]];
+
+		hosts += s->nhosts;
+		if (s->nhosts && g->hosts[s->first_host].order < r->first)
+			r->first = g->hosts[s->first_host].order;
+	}
+	uint32_t links = leaves->nparents * g->families[g->switches[spine].family].nslots;
+
+	r->in_leaf = whole_rounds(hosts / leaves->nmembers, leaves->nslots);
+	r->in_pod = whole_rounds(hosts, links);
+	r->rests_last =
+		r->in_leaf < g->leaf_block && links && leaves->nmembers * r->in_leaf % links;
+	return r->in_leaf < hosts / leaves->nmembers || r->in_pod < hosts;
+}
+
+/* Of each level: what topological numbers give in regular trees. */
+static void set_numbers(struct dests *d, const struct graph *g)
+{
+	d->number = arena_array(d->arena, d->number, UINT8_MAX + 1);
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		uint32_t **number = &d->number[g->families[f].level];
+
+		if (*number)
+			continue;
+		*number = arena_array(d->arena, *number, d->top + 1u);
+		for (uint32_t lid = 1; lid <= d->top; lid++)
+			(*number)[lid] = d->order[lid] / g->families[f].pitch;
+	}
+}
+
+/*
+ * What leaves have beyond whole rounds of slots is numbered behind what fills them, in each pod,
+ * unless whole rounds of its leaves fill those of links to roots as well. A shift that sends to the
+ * rest of one leaf and to the first hosts of the next has other links above for them then.
+ */
+static void number_rests(struct dests *d, const struct graph *g)
+{
+	struct dest_rounds r;
+
+	for (uint32_t f = 0; f < g->nfamilies; f++) {
+		if (!dests_rounds(g, f, &r) || !r.rests_last)
+			continue;
+		if (!d->number)
+			set_numbers(d, g);
+		for (uint32_t lid = 1; lid <= d->top; lid++) {
+			uint32_t sw = d->sw[lid];
+
+			if (sw == TOPO_NONE || g->switches[sw].family != f ||
+			    d->order[lid] >= g->order_top)
+				continue;
+			uint32_t own = g->hosts[g->switches[sw].first_host].order;
+			uint32_t leaf = (own - r.first) / g->leaf_block, at = d->order[lid] - own;
+			uint32_t number = r.first + at + leaf * r.in_leaf;
+
+			if (at >= r.in_leaf)
+				number += (g->families[f].nmembers - 1 - leaf) * r.in_leaf +
+					  leaf * (g->leaf_block - r.in_leaf);
+			d->number[0][lid] = number;
+			d->number[1][lid] = number / g->families[f].nslots;
+		}
+	}
+}
+
 /*
  * Counts LIDs on their way up from their leaf, in topological order: their number at a switch is
  * how many came before. Switches at the same place of several subtrees count on from one another.
@@ -156,16 +239,7 @@ static void count_numbers(struct dests *d, const struct graph *g)
 	uint32_t *place_of = arena_array(arena, place_of, g->nswitches + 1); /* + 1 */
 	uint32_t(*above)[256] = arena_array(arena, above, g->nswitches + 2); /* by place */
 
-	d->number = arena_array(d->arena, d->number, UINT8_MAX + 1);
-	for (uint32_t f = 0; f < g->nfamilies; f++) {
-		uint32_t **number = &d->number[g->families[f].level];
-
-		if (*number)
-			continue;
-		*number = arena_array(d->arena, *number, d->top + 1u);
-		for (uint32_t lid = 1; lid <= d->top; lid++)
-			(*number)[lid] = d->order[lid] / g->families[f].pitch;
-	}
+	set_numbers(d, g);
 	for (uint32_t lid = 1; lid <= d->top; lid++)
 		if (d->sw[lid] != TOPO_NONE)
 			lids[nlids++] = lid;
@@ -236,6 +310,8 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 
 	if (g->uneven)
 		count_numbers(d, g);
+	else if (!params->classes)
+		number_rests(d, g);
 	collect_runs(d, g->nswitches);
 }
 
@@ -265,12 +341,10 @@ struct merge {
 static void merge_one(struct merge *m, uint32_t d, uint8_t dist, uint8_t child)
 {
 	uint64_t bit = 1ull << (d % 64);
+	bool seen = m->seen[d / 64] & bit;
 
-	if (!(m->seen[d / 64] & bit)) {
-		m->seen[d / 64] |= bit;
-		m->dist[d] = dist;
-		m->child[d] = child;
-	} else if (dist < m->dist[d]) {
+	m->seen[d / 64] |= bit;
+	if (!seen || dist < m->dist[d]) {
 		m->dist[d] = dist;
 		m->child[d] = child;
 	} else if (dist == m->dist[d]) {

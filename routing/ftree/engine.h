@@ -52,6 +52,16 @@ void dests_init(struct dests *d, const struct graph *g, const struct topo *t,
 void dests_fini(struct dests *d);
 /* Puts LIDs in topological order. A port's further LIDs may have numbers past the last host's. */
 void dests_sort(const struct dests *d, uint32_t *lids, uint32_t n);
+/*
+ * In a regular tree with more hosts than links upwards LIDs fill links in rounds, the last of them
+ * not completely. How many LIDs of a leaf, and of its pod, fill whole ones.
+ */
+struct dest_rounds {
+	uint32_t in_leaf, in_pod, first; /* first: number in the pod */
+	bool rests_last; /* numbers of the others follow those of all leaves of the pod */
+};
+/* Of a family; false: all do, or no link carries much more by the others, or it has no 3 tiers. */
+bool dests_rounds(const struct graph *g, uint32_t family, struct dest_rounds *r);
 
 /* ---- Reach: which switches are below which, and distances ------------------------------------ */
 

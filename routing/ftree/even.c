@@ -30,10 +30,7 @@
 #define LESS	   3   /* percent of a link's share that a pass takes off if it has too much */
 #define NODE_NS	   20  /* to look at one switch for one LID */
 #define FRESH_NS   4   /* to fill a byte of memory that nobody touched */
-#define TURN	   125 /* percent of LIDs by links, from where on the last round's turn */
 #define UNIT	   256 /* of load / share */
-#define CHAIN	   64  /* entries at most that move for one link */
-#define ROUNDS	   4   /* over all links */
 #define UNPRICED   UINT64_MAX
 #define LIVE	   (1ull << 40) /* above all rates: of a link that is up */
 
@@ -62,6 +59,7 @@ struct work {
 	unsigned floor;	    /* FLOOR or 0 */
 	unsigned high;	    /* HIGH or HIGH_RATES; when turning none is */
 	bool turning;	    /* the design is regular, and LIDs of the last round turn */
+	bool dealing;	    /* but for rates, and LIDs are dealt out by these */
 	unsigned loose;	    /* an entry stays unless that part is saved, as a shift; a pass each */
 	uint8_t *out, *was; /* by switch: the LID's port now, 0 = not chosen; and by the tables */
 	uint64_t *price;    /* by switch: of the way to the LID's switch */
@@ -382,6 +380,8 @@ static uint64_t find_shares(struct work *w)
 			if (set) {
 				*most = *most * 100 < top * w->floor ? top * w->floor / 100 : *most;
 				c->share = *most * c->rate / FULL_RATE + 1;
+				if (w->dealing) /* whole LIDs */
+					c->share = (c->share + w->hosts - 2) / w->hosts * w->hosts;
 				uint64_t part = c->load * 100 / c->share;
 
 				worst = part > worst ? part : worst;
@@ -424,32 +424,6 @@ struct turn {
 	uint32_t count, round; /* turns of the family, and of that turn's leaf */
 };
 
-/* How many of n LIDs fill whole rounds of links; n where no link carries much more by the rest. */
-static uint32_t whole_rounds(uint32_t n, uint32_t links)
-{
-	uint32_t whole = links ? n - n % links : 0;
-
-	return whole && (whole + links) * 100 > n * TURN ? whole : n;
-}
-
-/* In three tiers, whether some LIDs of a pod's leaves turn: by their place there from these on. */
-static bool find_rounds(const struct graph *g, uint32_t family, uint32_t *in_leaf, uint32_t *in_pod)
-{
-	const struct graph_family *leaves = &g->families[family];
-	uint32_t spine = leaves->nslots ? g->parents[leaves->first_parent] : TOPO_NONE, hosts = 0;
-
-	*in_leaf = *in_pod = UINT32_MAX;
-	if (leaves->level || spine == TOPO_NONE || !g->switches[spine].nup ||
-	    g->switches[graph_ups(g, spine)->peer].nup)
-		return false;
-	for (uint32_t i = 0; i < leaves->nmembers; i++)
-		hosts += g->switches[g->members[leaves->first_member + i]].nhosts;
-	*in_leaf = whole_rounds(hosts / leaves->nmembers, leaves->nslots);
-	*in_pod = whole_rounds(hosts,
-			       leaves->nparents * g->families[g->switches[spine].family].nslots);
-	return *in_leaf < hosts / leaves->nmembers || *in_pod < hosts;
-}
-
 /* By switch: the number of its pod, by the first LID there; TOPO_NONE = it is a root. */
 static uint32_t number_pods(const struct work *w, const uint32_t *lids, uint32_t n, uint32_t *pod)
 {
@@ -476,7 +450,8 @@ static uint32_t number_pods(const struct work *w, const uint32_t *lids, uint32_t
 static uint32_t list_turns(const struct work *w, const uint32_t *lids, uint32_t n,
 			   struct turn *turns)
 {
-	uint32_t in_leaf, in_pod, leaf = TOPO_NONE, family = TOPO_NONE, nturns = 0;
+	struct dest_rounds r;
+	uint32_t leaf = TOPO_NONE, family = TOPO_NONE, nturns = 0;
 	uint32_t leaf_order = 0, pod_order = 0; /* of their first LIDs */
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -485,16 +460,16 @@ static uint32_t list_turns(const struct work *w, const uint32_t *lids, uint32_t 
 
 		if (w->g->switches[sw].family != family) {
 			family = w->g->switches[sw].family;
-			find_rounds(w->g, family, &in_leaf, &in_pod);
+			dests_rounds(w->g, family, &r);
 			pod_order = order;
 		}
 		leaf_order = sw == leaf ? leaf_order : order;
 		leaf = sw;
-		if (order - leaf_order < in_leaf && order - pod_order < in_pod)
+		if (order - leaf_order < r.in_leaf && order - pod_order < r.in_pod)
 			continue;
 		if (nturns && w->g->switches[w->legal.d.sw[turn[-1].lid]].family == family)
 			first = &turns[turn[-1].first];
-		*turn = (struct turn){ lid, order - pod_order >= in_pod, first - turns, 0, 0 };
+		*turn = (struct turn){ lid, order - pod_order >= r.in_pod, first - turns, 0, 0 };
 		first->count++;
 		first->round += w->legal.d.sw[first->lid] == sw;
 		nturns++;
@@ -549,6 +524,88 @@ static void turn_lids(struct work *w, const uint32_t *lids, uint32_t n, const st
 	free(pod);
 }
 
+static void count_loads(struct work *w, const uint32_t *lids, uint32_t n)
+{
+	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
+		w->channels[p].load = 0;
+	for (uint32_t i = 0; i < n && !*w->hasty; i++) {
+		take_lid(w, lids[i]);
+		for (uint32_t s = 0; s < w->nsources; s++)
+			put(w, &w->sources[s], w->was, false);
+		fiber_spend(w->fiber, w->g->nswitches * NODE_NS);
+	}
+}
+
+/* ---- Rates of spines ------------------------------------------------------------------------- */
+
+/*
+ * In two tiers that are regular but for rates a leaf deals LIDs out to its links by their rates, in
+ * the order of the LIDs' distance from it. So each link gets its part but for one LID, upwards; and
+ * downwards as well, as a leaf is to the others at the distances that these are at to it. LIDs that
+ * a shift sends to at once from a leaf, or to a leaf, follow each other when they are dealt.
+ */
+static void deal_up(const struct work *w, const uint32_t *lids, uint32_t n, uint32_t end)
+{
+	uint32_t sw = w->legal.d.sw[lids[end - 1]];
+	const struct graph_group *ups = graph_ups(w->g, sw);
+	const struct graph_family *family = &w->g->families[w->g->switches[sw].family];
+	const struct graph_slot *slots = &w->g->slots[family->first_slot];
+	int32_t owed[GRAPH_MAX_SLOTS] = { 0 };
+	uint8_t ports[GRAPH_MAX_SLOTS];
+
+	for (unsigned k = 0; k < family->nslots; k++)
+		ports[k] = w->g->lanes[ups[slots[k].parent].first_lane + slots[k].lane].port;
+	for (uint32_t i = end; i < end + n; i++) {
+		uint32_t to = w->legal.d.sw[lids[i % n]], best = 0;
+
+		if (to == sw || w->g->switches[to].family != w->g->switches[sw].family)
+			continue;
+		for (unsigned k = 0; k < family->nslots; k++) {
+			owed[k] += channel_of(w, sw, ports[k])->rate;
+			best = owed[k] > owed[best] ? k : best;
+		}
+		for (unsigned k = 0; k < family->nslots; k++)
+			owed[best] -= channel_of(w, sw, ports[k])->rate;
+		tables_row(&w->legal.tables, sw)[lids[i % n]] = ports[best];
+	}
+	fiber_spend(w->fiber, 2 * n * NODE_NS);
+}
+
+/* Down a trunk it takes the link that has the least. */
+static void deal_lids(struct work *w, const uint32_t *lids, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (w->legal.d.sw[lids[i]] != w->legal.d.sw[lids[(i + 1) % n]])
+			deal_up(w, lids, n, i + 1);
+	count_loads(w, lids, 0); /* none */
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t sw = w->legal.d.sw[lids[i]];
+		const struct graph_group *up = graph_ups(w->g, sw),
+					 *end = up + w->g->switches[sw].nup;
+
+		memset(w->price, 0, w->g->nswitches * sizeof(*w->price)); /* flows to spines */
+		for (const struct source *s = w->sources; s < w->sources + w->nsources; s++) {
+			uint8_t out = tables_row(&w->legal.tables, s->sw)[lids[i]];
+
+			if (s->sw != sw && out != TABLES_NO_ROUTE)
+				w->price[channel_of(w, s->sw, out)->next] += s->hosts;
+		}
+		for (; up < end; up++) {
+			const struct graph_lane *lane = &w->g->lanes[up->first_lane];
+			struct channel *best = channel_of(w, up->peer, lane->peer_port);
+
+			for (unsigned l = 1; l < up->nlanes; l++) {
+				struct channel *c = channel_of(w, up->peer, lane[l].peer_port);
+
+				best = c->load < best->load ? c : best;
+			}
+			best->load += w->price[up->peer];
+			tables_row(&w->legal.tables, up->peer)[lids[i]] =
+				w->g->lanes[best->lane].port;
+		}
+	}
+}
+
 /* LIDs of hosts, in topological order. */
 static uint32_t list_lids(const struct dests *d, uint32_t *lids)
 {
@@ -578,132 +635,6 @@ static void list_moved(const struct work *w, const struct tables *before, struct
 	}
 }
 
-static void count_loads(struct work *w, const uint32_t *lids, uint32_t n)
-{
-	for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
-		w->channels[p].load = 0;
-	for (uint32_t i = 0; i < n && !*w->hasty; i++) {
-		take_lid(w, lids[i]);
-		for (uint32_t s = 0; s < w->nsources; s++)
-			put(w, &w->sources[s], w->was, false);
-		fiber_spend(w->fiber, w->g->nswitches * NODE_NS);
-	}
-}
-
-/* ---- Entries of leaves, in two tiers of unequal links ---------------------------------------- */
-
-/*
- * Passes over whole LIDs leave some links an entry too much and others one too little, and no entry
- * has another path whose links both have an entry to spare. So it takes a path where one has: the
- * other link, if it is too full then, passes an entry of another leaf back to the first spine, and
- * so on. As where edges of a bipartite graph are coloured, such a chain between two spines ends
- * soon.
- */
-struct chain {
-	struct channel *full; /* has too much: of a leaf's links up, or of a spine's down */
-	uint32_t spines[2];   /* step i takes an entry to spines[i % 2]; the first, to any */
-	unsigned step;
-	const uint8_t *last; /* the entry that it took last */
-};
-
-struct move {
-	uint8_t *entry;			 /* of a leaf; NULL = none was found */
-	struct channel *from[2], *to[2]; /* of its path: the link up, the link down */
-};
-
-/* Whether a link can take `more` hosts' flows: up to its share, in whole entries. */
-static bool has_spare(const struct work *w, const struct channel *c, uint32_t more)
-{
-	return c->load + more <= (c->share + w->hosts - 2) / w->hosts * w->hosts;
-}
-
-/* By which a switch sends a LID to another switch, or NULL. */
-static struct channel *link_of(const struct work *w, uint32_t sw, uint32_t lid)
-{
-	uint8_t out = tables_row(&w->legal.tables, sw)[lid];
-	struct channel *c = out && out != TABLES_NO_ROUTE ? channel_of(w, sw, out) : NULL;
-
-	return c && c->next != TOPO_NONE ? c : NULL;
-}
-
-/* Looks at one entry of a leaf. Returns whether both links of its new path have spare capacity. */
-static bool find_move(const struct work *w, const struct chain *chain, uint32_t leaf, uint32_t lid,
-		      struct move *move)
-{
-	struct channel *up = link_of(w, leaf, lid), *down = up ? link_of(w, up->next, lid) : NULL;
-	uint32_t side = chain->full->tier % 2, hosts = w->g->switches[leaf].nhosts;
-	const struct channel *used = !down ? NULL : side ? down : up;
-	const struct graph_group *group = graph_ups(w->g, leaf),
-				 *end = group + w->g->switches[leaf].nup;
-	uint8_t *entry = &tables_row(&w->legal.tables, leaf)[lid];
-	bool both = false;
-
-	for (; used == chain->full && entry != chain->last && group < end && !both; group++) {
-		struct channel *to[2] = { NULL, link_of(w, group->peer, lid) };
-
-		if (group->peer == up->next || !to[1] || to[1]->next != w->legal.d.sw[lid] ||
-		    (chain->step && group->peer != chain->spines[chain->step % 2]))
-			continue;
-		for (unsigned l = 0; l < group->nlanes; l++) {
-			uint8_t out = w->g->lanes[group->first_lane + l].port;
-			struct channel *c = channel_of(w, leaf, out);
-
-			to[0] = !to[0] || c->load * to[0]->share < to[0]->load * c->share ? c
-											  : to[0];
-		}
-		both = has_spare(w, to[!side], hosts);
-		if (has_spare(w, to[side], hosts) && (both || !move->entry))
-			*move = (struct move){ entry, { up, down }, { to[0], to[1] } };
-		both &= has_spare(w, to[side], hosts);
-	}
-	return both;
-}
-
-/* Takes a step of the chain. Returns false when there is none. */
-static bool pass_entry(struct work *w, struct chain *chain, const uint32_t *lids, uint32_t n)
-{
-	bool down = chain->full->tier % 2, found = false;
-	struct move move = { 0 };
-	uint32_t hosts = 0;
-
-	for (uint32_t s = 0; s < w->nsources && !found; s++) {
-		uint32_t leaf = w->sources[s].sw;
-
-		for (uint32_t i = 0; i < n && !found && (down || leaf == chain->full->low); i++)
-			if (!down || w->legal.d.sw[lids[i]] == chain->full->low) {
-				const uint8_t *last = move.entry;
-
-				found = find_move(w, chain, leaf, lids[i], &move);
-				hosts = move.entry != last ? w->sources[s].hosts : hosts;
-			}
-	}
-	fiber_spend(w->fiber, n * (down ? w->nsources : 1) * NODE_NS);
-	if (!move.entry)
-		return false;
-	for (unsigned side = 0; side < 2; side++) {
-		move.from[side]->load -= hosts;
-		move.to[side]->load += hosts;
-	}
-	if (!chain->step++)
-		memcpy(chain->spines, (uint32_t[]){ move.to[0]->next, move.from[0]->next },
-		       sizeof(chain->spines));
-	chain->last = move.entry;
-	*move.entry = w->g->lanes[move.to[0]->lane].port;
-	chain->full = move.to[!down];
-	return true;
-}
-
-static void pass_entries(struct work *w, const uint32_t *lids, uint32_t n)
-{
-	for (uint32_t i = 0; i < ROUNDS * w->t->nswitch_ports && !*w->hasty; i++) {
-		struct chain chain = { .full = &w->channels[i % w->t->nswitch_ports] };
-
-		while (chain.full->next != TOPO_NONE && !has_spare(w, chain.full, 0) &&
-		       chain.step < CHAIN && pass_entry(w, &chain, lids, n))
-			;
-	}
-}
-
 static void find_moves(struct work *w, struct even *even)
 {
 	struct tables before = { 0 };
@@ -718,8 +649,11 @@ static void find_moves(struct work *w, struct even *even)
 		memcpy(tables_row(&before, sw), tables_row(&w->legal.tables, sw), before.stride);
 		fiber_spend(w->fiber, before.stride * FRESH_NS);
 	}
-	if (w->turning && !*w->hasty) {
-		turn_lids(w, lids, n, &before);
+	if ((w->turning || w->dealing) && !*w->hasty) {
+		if (w->turning)
+			turn_lids(w, lids, n, &before);
+		else
+			deal_lids(w, lids, n);
 		count_loads(w, lids, n);
 		worst = find_shares(w);
 	}
@@ -732,41 +666,32 @@ static void find_moves(struct work *w, struct even *even)
 			move_lid(w, lids[i]);
 		worst = find_shares(w);
 	}
-	if (w->high == HIGH_RATES && worst > w->high && w->t->nlevels == 2) {
-		w->high = UINT32_MAX;
-		for (uint32_t p = 0; p < w->t->nswitch_ports; p++)
-			w->channels[p].less = 0;
-		find_shares(w);
-		pass_entries(w, lids, n);
-		worst = find_shares(w);
-	}
 	if (w->turning ? worst < first : worst * 100 <= first * WORTH)
 		list_moved(w, &before, even);
 	tables_fini(&before);
 	free(lids);
 }
 
-/* Links are to be shared evenly. */
-static bool is_irregular(const struct graph *g, const struct topo *t)
+static bool is_regular(const struct graph *g, const struct topo *t)
 {
 	uint32_t leaves = 0, most = 0;
-	uint8_t *rates = t->rates_differ ? mem_alloc(t->nports + 1, 1) : NULL;
-	bool differ = rates && !find_rates(g, t, NULL, rates);
 
-	free(rates);
 	for (uint32_t sw = 0; sw < g->nswitches; sw++) {
 		leaves += g->switches[sw].nhosts > 0;
 		most = g->switches[sw].nhosts > most ? g->switches[sw].nhosts : most;
 	}
-	return differ || g->uneven || (uint64_t)g->nhosts * 100 < (uint64_t)leaves * most * 97 ||
-	       uneven_is(g, t);
+	return !g->uneven && (uint64_t)g->nhosts * 100 >= (uint64_t)leaves * most * 97 &&
+	       !uneven_is(g, t);
 }
 
 bool even_is_due(const struct graph *g, const struct topo *t)
 {
-	uint32_t leaf, pod;
+	uint8_t *rates = t->rates_differ ? mem_alloc(t->nports + 1, 1) : NULL;
+	bool differ = rates && !find_rates(g, t, NULL, rates);
+	struct dest_rounds r;
 
-	return is_irregular(g, t) || any_of(f, 0, g->nfamilies, find_rounds(g, f, &leaf, &pod));
+	free(rates);
+	return differ || !is_regular(g, t) || any_of(f, 0, g->nfamilies, dests_rounds(g, f, &r));
 }
 
 struct even *even_find(struct even *last, const struct graph *g, const struct topo *t,
@@ -789,12 +714,7 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 			free(rates);
 			return last;
 		}
-		struct work w = { .t = t,
-				  .fiber = fiber,
-				  .hasty = &params->hasty,
-				  .turning = !is_irregular(g, t) };
-
-		w.high = w.turning ? UINT32_MAX : alike ? HIGH : HIGH_RATES;
+		struct work w = { .t = t, .fiber = fiber, .hasty = &params->hasty };
 		struct arena *arena = arena_new();
 		uint32_t n = g->nswitches + 1;
 
@@ -813,6 +733,9 @@ struct even *even_find(struct even *last, const struct graph *g, const struct to
 		w.was = arena_alloc(arena, n, 1);
 		w.price = arena_array(arena, w.price, n);
 		w.fees = arena_array(arena, w.fees, w.g->nlanes + 1);
+		w.turning = alike && is_regular(w.g, t);
+		w.dealing = !alike && t->nlevels == 2 && is_regular(w.g, t);
+		w.high = w.turning ? UINT32_MAX : alike ? HIGH : HIGH_RATES;
 		w.floor = uneven_is(w.g, t) ? FLOOR : 0;
 		add_channels(&w, rates);
 		find_moves(&w, even);

@@ -14,7 +14,7 @@
 #include "tests/fabric/disguise.h"
 #include "topology/generate/generate.h"
 
-#define WORDS 6
+#define WORDS 7
 
 static const struct shape {
 	const char *words[WORDS];
@@ -27,6 +27,15 @@ static const struct shape {
 	{ { "pgft", "3", "16,6,4", "1,6,4" }, 3.6, 1.1 },
 	{ { "pgft", "3", "8,4,4", "1,6,3" }, 2.4, 1.17 },
 	{ { "pgft", "3", "8,4,3", "1,5,3" }, 2.3, 1.27 },
+	{ { "pgft", "3", "12,8,4", "1,8,6" }, 2.48, 1.02 },
+	{ { "mixed", "--size", "16,16", "--kinds", "1xNDR", "--trunks",
+	    "1xNDR,1xHDR,1xNDR,1xHDR,1xNDR,1xHDR,1xNDR,1xHDR,1xNDR,1xHDR,1xNDR,1xHDR,1xNDR,1xHDR" },
+	  2,
+	  1.07 },
+	{ { "mixed", "--size", "32,32", "--kinds", "1xNDR", "--trunks",
+	    "4xNDR,4xHDR,4xNDR,4xHDR,4xNDR,4xHDR,4xNDR,4xHDR" },
+	  2,
+	  1.02 },
 	{ { "pgft", "4", "4,4,4,4", "1,4,4,4" }, 1, 1.12 },
 	{ { "pgft", "4", "6,4,3,5", "1,3,4,2", "1,2,1,1" }, 3, 1.7 },
 	{ { "pgft", "4", "4,4,4,4", "1,4,2,2", "1,1,2,2" }, 2, 1.5 },

@@ -13,7 +13,7 @@ static void names_of_a_command_are_unique_and_listed(void **state)
 {
 	const struct command *c;
 
-	for (c = fmd_commands; c->name; c++) {
+	for (unsigned row = 0; (c = command_at(row)); row++) {
 		const struct command_option *option;
 		unsigned i;
 
