@@ -37,15 +37,13 @@ static int compare_items(const void *va, const void *vb)
 {
 	const struct item *a = va, *b = vb;
 	bool nothing = a->kind == NOTHING || b->kind == NOTHING;
-	int order = a->kind != b->kind ? (a->kind < b->kind ? -1 : 1)
-		    : a->kind == TEXT
-			    ? names_compare(a->text, strlen(a->text), b->text, strlen(b->text))
-		    : a->number < b->number ? -1
-					    : a->number > b->number;
+	int order = sort_order(a->kind, b->kind);
 
-	if (!order)
-		return a->at < b->at ? -1 : 1;
-	return a->down && !nothing ? -order : order;
+	if (!order && a->kind == TEXT)
+		order = names_compare(a->text, strlen(a->text), b->text, strlen(b->text));
+	else if (!order)
+		order = sort_order(a->number, b->number);
+	return (a->down && !nothing ? -order : order) ?: sort_order(a->at, b->at);
 }
 
 /* answer_rows: what is common to answers that are lists: their filters and their order. */
