@@ -424,10 +424,9 @@ bool command_unpack(json_t *args, char *err, const char *format, ...)
 
 uint32_t command_port_of(const struct topo *t, const json_t *end)
 {
-	const char *guid = json_text(end, "guid");
+	guid_t guid = json_guid_of(end, "guid");
 
-	return guid ? topo_port_of(t, strtoull(guid, NULL, 0), json_number(end, "port"))
-		    : TOPO_NONE;
+	return guid ? topo_port_of(t, guid, json_number(end, "port")) : TOPO_NONE;
 }
 
 const struct topo *command_topo(const struct command_env *env, char *err)

@@ -62,7 +62,7 @@ struct command_run {
 extern const struct command_run no_run; /* of what fmctl does alone */
 
 const struct command *command_find(const char *name); /* by fmd's table; NULL = no such */
-const struct command *command_at(unsigned index);     /* all of them in turn; NULL = no more */
+extern const struct command fmd_commands[];	      /* behind them one without a name */
 /* Whether it is answered by a callback, as `begin`, `act` and `begin_with` are; runs that. */
 bool command_is_operation(const struct command *command, json_t *args);
 void command_begin(const struct command *command, struct fabric *fabric, json_t *args,

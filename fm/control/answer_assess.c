@@ -333,13 +333,11 @@ static void find_switches(struct assess *a)
 		const struct topo_node *node = &t->nodes[sw];
 		unsigned up = 0, links = 0;
 
-		for (unsigned num = 1; num <= node->nports; num++) {
-			const struct topo_port *port = topo_port(t, sw, num);
-			const struct topo_port *peer = topo_peer(t, port);
+		TOPO_LINKS (t, sw, port, peer) {
+			bool counts = !t->nodes[peer->node].sharp;
 
-			links += peer && !t->nodes[peer->node].sharp;
-			up += port->state > TOPO_DOWN && peer && peer->state > TOPO_DOWN &&
-			      !t->nodes[peer->node].sharp;
+			links += counts;
+			up += counts && port->state > TOPO_DOWN && peer->state > TOPO_DOWN;
 		}
 		if (up || !links)
 			continue;

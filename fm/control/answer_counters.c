@@ -259,7 +259,7 @@ static json_t *answer_history(const struct command_env *env, json_t *args, char 
 /* Who asks for the last hour watches. */
 static void watch_history(const struct command_env *env, json_t *args)
 {
-	json_int_t step_s = json_integer_value(json_object_get(args, "step"));
+	json_int_t step_s = json_number(args, "step");
 	char err[COMMAND_ERROR_SIZE];
 	struct what what;
 

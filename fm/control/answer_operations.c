@@ -527,12 +527,10 @@ static bool is_port_of(struct names_asked *n, uint32_t node)
 
 	if (n->len <= len || n->prefix[len] != ':' || strncmp(at->name, n->prefix, len))
 		return false;
-	for (unsigned num = 1; num <= at->nports; num++) {
-		array_printf(name, "%s:%u", at->name, num);
-		if (topo_port(n->t, node, num)->peer != TOPO_NONE)
-			offer(n, name);
+	TOPO_LINKS (n->t, node, port, peer) {
+		array_printf(name, "%s:%u", at->name, port->num);
+		offer(n, name);
 	}
-
 	return true;
 }
 

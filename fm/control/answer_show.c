@@ -89,8 +89,7 @@ static bool show_group(struct show *s, const struct what *what, char *err)
 		show_groups(s, groups, -1);
 	members = json_object_get(group, "members");
 	JSON_EACH (member, members) {
-		const char *guid = json_text(member, "guid");
-		uint32_t at = topo_find_port(s->t, strtoull(guid, NULL, 0));
+		uint32_t at = topo_find_port(s->t, json_guid_of(member, "guid"));
 		const struct topo_port *peer =
 			at == TOPO_NONE ? NULL : topo_peer(s->t, &s->t->ports[at]);
 

@@ -197,12 +197,11 @@ static bool rows_links(const struct command_env *env, json_t *args, command_put_
 	filter_rows(filter, rows);
 	JSON_EACH (row, rows) {
 		const json_t *end = json_object_get(row, "a");
-		const char *guid = json_text(end, "guid");
+		guid_t guid = json_guid_of(end, "guid");
 		struct link_down_reason why;
 
 		if (guid && json_is_false(json_object_get(row, "up")) &&
-		    link_down_reason(env->fabric, strtoull(guid, NULL, 16),
-				     (uint8_t)json_number(end, "port"), &why))
+		    link_down_reason(env->fabric, guid, (uint8_t)json_number(end, "port"), &why))
 			json_put(row, "{ss ss*}", "reason", why.reason, "blame",
 				 *why.blame ? why.blame : NULL);
 		put(arg, json_incref(row));

@@ -7,26 +7,23 @@
 #include "fm/control/commands.def"
 #undef COMMAND
 
-static const struct command commands[] = {
+const struct command fmd_commands[] = {
 #define COMMAND(name_, arguments_, help_, run_, view_, ...)                                        \
 	{ .name = name_, .arguments = arguments_, .help = help_, .run = &(run_), __VA_ARGS__ },
 #include "fm/control/commands.def"
 #undef COMMAND
+	{ 0 },
 };
 
 const struct command_run no_run = { 0 };
 
-const struct command *command_at(unsigned index)
-{
-	return index < ARRAY_SIZE(commands) ? &commands[index] : NULL;
-}
-
 const struct command *command_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(commands[i].name, name) && commands[i].run != &no_run)
-			return &commands[i];
-	return NULL;
+	const struct command *command = fmd_commands;
+
+	while (command->name && (strcmp(command->name, name) || command->run == &no_run))
+		command++;
+	return command->name ? command : NULL;
 }
 
 bool command_is_operation(const struct command *command, json_t *args)

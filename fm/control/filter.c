@@ -377,8 +377,8 @@ void filter_rows(const struct filter *f, json_t *rows)
 {
 	for (size_t i = json_array_size(rows); f && i-- > 0;) {
 		const json_t *row = json_array_get(rows, i);
-		const char *guid = json_text(row, "guid");
-		uint32_t node = guid ? topo_find(f->topo, strtoull(guid, NULL, 0)) : TOPO_NONE;
+		guid_t guid = json_guid_of(row, "guid");
+		uint32_t node = guid ? topo_find(f->topo, guid) : TOPO_NONE;
 		uint32_t port = command_port_of(f->topo, json_object_get(row, "a"));
 
 		if ((node != TOPO_NONE && !filter_has_switch(f, node)) ||

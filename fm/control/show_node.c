@@ -308,13 +308,12 @@ static void show_alert(struct show *s, guid_t guid)
 	json_t *rows = fabric_alerts(s->env->fabric);
 
 	JSON_EACH (row, rows) {
-		const char *node = json_text(row, "node");
 		const char *name = json_text(row, "subject");
 		const char *text = json_text(row, "text");
 		size_t len = name ? strlen(name) : 0;
 
-		if (!text || !node || strtoull(node, NULL, 16) != guid ||
-		    json_object_get(row, "port") || json_object_get(s->doc, "note"))
+		if (!text || json_guid_of(row, "node") != guid || json_object_get(row, "port") ||
+		    json_object_get(s->doc, "note"))
 			continue;
 		if (len && !strncmp(text, name, len) && !strncmp(text + len, ": ", 2))
 			text += len + 2;

@@ -157,11 +157,6 @@ struct event_about event_about_host(const struct topo *t, uint32_t host)
 	return about;
 }
 
-static guid_t guid_of(const json_t *row, const char *key)
-{
-	return strtoull(text_of(row, key), NULL, 16);
-}
-
 static bool is_end(const struct event_about *about, guid_t node, unsigned port)
 {
 	for (unsigned i = 0; node && i < about->count; i++) {
@@ -202,18 +197,18 @@ static bool leads(const char *text, const char *name, bool machine)
 bool event_is_about(const json_t *row, const struct event_about *about)
 {
 	static const char *const names[] = { "node_name", "peer_name", "host" };
-	const guid_t node = guid_of(row, "node"), peer = guid_of(row, "peer");
+	const guid_t node = json_guid_of(row, "node"), peer = json_guid_of(row, "peer");
 	const char *host = text_of(row, "host");
 	bool called = false;
 
 	if (about->mlid || about->pkey)
 		return about->mlid ? json_number(row, "mlid") == about->mlid
-				   : guid_of(row, "pkey") == about->pkey;
+				   : json_guid_of(row, "pkey") == about->pkey;
 	if (!about->count && !*about->host && !*about->name)
 		return true;
 	JSON_EACH (port, json_object_get(row, "ports"))
-		if (is_end(about, guid_of(port, "node"), json_number(port, "port")) ||
-		    is_end(about, guid_of(port, "peer"), json_number(port, "peer_port")))
+		if (is_end(about, json_guid_of(port, "node"), json_number(port, "port")) ||
+		    is_end(about, json_guid_of(port, "peer"), json_number(port, "peer_port")))
 			return true;
 	if (!node && !*host) {
 		const char *text = text_of(row, "text"), *far = strstr(text, " - ");

@@ -63,19 +63,15 @@ const struct fmctl_view generate_view = { .run = run_generate, .usage = usage };
 
 /* ---- The fabric out of fmd's document -------------------------------------------------------- */
 
-static guid_t guid(const json_t *object, const char *key)
+/* The node at an end of a link, which the builder has; its port there gets its label. */
+static int end_of(struct topo_builder *b, const json_t *end)
 {
-	return strtoull(table_text(object, key), NULL, 16);
-}
-
-static void add_label(struct topo_builder *b, const json_t *row, const char *end)
-{
-	const json_t *at = json_object_get(row, end);
-	const char *label = table_text(at, "label");
+	int node = topo_builder_find(b, json_guid_of(end, "guid"));
+	const char *label = table_text(end, "label");
 
 	if (*label)
-		topo_builder_label(b, topo_builder_find(b, guid(at, "guid")), table_int(at, "port"),
-				   label);
+		topo_builder_label(b, node, table_int(end, "port"), label);
+	return node;
 }
 
 /* NULL when the document is no fabric. */
@@ -88,7 +84,7 @@ static struct topo *read_fabric(const json_t *document)
 		if (status >= 0) {
 			const char *type = table_text(row, "type");
 			const struct topo_node attr = {
-				.guid = guid(row, "guid"),
+				.guid = json_guid_of(row, "guid"),
 				.desc = table_text(row, "description"),
 				.label = table_text(row, "name"),
 				.nports = table_int(row, "ports"),
@@ -101,12 +97,11 @@ static struct topo *read_fabric(const json_t *document)
 		}
 	JSON_EACH (row, json_object_get(document, "links"))
 		if (status >= 0) {
-			add_label(b, row, "a");
-			add_label(b, row, "b");
-			status = topo_builder_link(b, topo_builder_find(b, guid(row, "a.guid")),
-						   table_int(row, "a.port"),
-						   topo_builder_find(b, guid(row, "b.guid")),
-						   table_int(row, "b.port"), table_is(row, "up"));
+			const json_t *a = json_object_get(row, "a"), *z = json_object_get(row, "b");
+
+			status = topo_builder_link(b, end_of(b, a), table_int(a, "port"),
+						   end_of(b, z), table_int(z, "port"),
+						   table_is(row, "up"));
 		}
 	if (status >= 0)
 		return topo_freeze(b);
@@ -215,7 +210,7 @@ static enum fmctl_exit run_admit(const struct fmctl *ctl, int argc, char **argv)
 {
 	json_t *args = json_object();
 	int first = fmctl_read_options(ctl->command, argc, argv, args);
-	const char *path = json_string_value(json_object_get(args, "plan"));
+	const char *path = json_text(args, "plan");
 	bool none = table_is(args, "no-plan");
 	enum fmctl_exit status = FMCTL_USAGE;
 

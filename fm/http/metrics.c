@@ -10,6 +10,7 @@
 #include "fm/control/option.h"
 #include "fm/http/metrics.h"
 #include "topology/base/mem.h"
+#include "topology/base/text.h"
 
 struct metric {
 	const char *name, *help;
@@ -64,8 +65,8 @@ static void write_members(const struct metric *m, const json_t *object, FILE *ou
 
 void metrics_write(const json_t *status, FILE *out)
 {
-	const char *engine = json_string_value(json_object_get(status, "engine"));
-	const char *state = json_string_value(json_object_get(status, "state"));
+	const char *engine = json_text(status, "engine");
+	const char *state = json_text(status, "state");
 
 	fprintf(out,
 		"# HELP fmd_info Version, routing engine and state of fmd\n# TYPE fmd_info gauge\n"
@@ -96,9 +97,8 @@ void metrics_write(const json_t *status, FILE *out)
 			json_t *counts = json_object();
 
 			JSON_EACH (each, at) {
-				const char *text = json_string_value(json_object_get(each, m->by));
-				json_int_t count = json_integer_value(
-					json_object_get(counts, text ? text : ""));
+				const char *text = json_text(each, m->by);
+				json_int_t count = json_number(counts, text ? text : "");
 
 				json_object_set_new(counts, text ? text : "",
 						    json_integer(count + 1));

@@ -357,11 +357,8 @@ void link_health_judge_host(const struct fabric *fabric, uint32_t host, struct h
 	for (uint32_t i = 0; i < it->ncas; i++) {
 		uint32_t ca = t->host_cas[it->first + i];
 
-		for (unsigned num = 1; num <= t->nodes[ca].nports; num++) {
-			const struct topo_port *port = topo_port(t, ca, num);
-			const struct topo_port *peer = topo_peer(t, port);
-
-			if (!port->link_up || !peer)
+		TOPO_LINKS (t, ca, port, peer) {
+			if (!port->link_up)
 				continue;
 			add_end(h, t, port, host_device(t, ca), v);
 			add_end(h, t, peer, host_device(t, ca), v);
@@ -916,9 +913,8 @@ void link_health_each_port(const struct fabric *fabric, port_counters_fn *fn, vo
 		uint8_t nports;
 		const struct port_counters *counters = perf_counters(h->perf, node->guid, &nports);
 
-		for (unsigned num = 1; num <= node->nports; num++)
-			if (topo_port(t, i, num)->peer != TOPO_NONE)
-				fn(arg, node->port0 + num, one_of(counters, nports, num));
+		TOPO_LINKS (t, i, port, peer)
+			fn(arg, port - t->ports, one_of(counters, nports, port->num));
 	}
 }
 

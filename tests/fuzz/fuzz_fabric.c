@@ -182,9 +182,9 @@ static void command(struct ill *l, const uint8_t s[STEP], const uint8_t *data, s
 	json_t *args, *result;
 	unsigned count;
 
-	for (count = 0; command_at(count); count++)
+	for (count = 0; fmd_commands[count].name; count++)
 		;
-	c = command_at((s[1] | (unsigned)s[6] << 8) % count);
+	c = &fmd_commands[(s[1] | (unsigned)s[6] << 8) % count];
 	args = s[5] & 1 ? json_loadb((const char *)data, size, 0, NULL) : NULL;
 	if (!json_is_object(args)) {
 		json_decref(args);

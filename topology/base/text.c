@@ -367,6 +367,11 @@ json_t *json_guid(uint64_t guid)
 	return json_sprintf("0x%016" PRIx64, guid);
 }
 
+uint64_t json_guid_of(const json_t *object, const char *key)
+{
+	return strtoull(json_text(object, key) ?: "", NULL, 16);
+}
+
 const char *json_text(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));

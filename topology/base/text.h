@@ -116,6 +116,8 @@ bool text_refuse(char *err, size_t size, const char *file, unsigned line, const 
 
 /* A GUID as all documents have it: "0x" and 16 digits. The caller owns the reference. */
 json_t *json_guid(uint64_t guid);
+/* A member's GUID, or another number that is a text of hexadecimal digits; 0 = it has none. */
+uint64_t json_guid_of(const json_t *object, const char *key);
 /* A member's text, which is the document's, and number; NULL and 0: it has none. */
 const char *json_text(const json_t *object, const char *key);
 json_int_t json_number(const json_t *object, const char *key);

@@ -12,14 +12,9 @@
 
 enum { SEEN = 1, REACHED = 2 };
 
-/* A higher switch at that port, or TOPO_NONE. */
-static uint32_t parent_at(const struct topo *t, uint32_t sw, unsigned num)
+static bool is_parent(const struct topo *t, uint32_t node, uint32_t sw)
 {
-	const struct topo_port *peer = topo_peer(t, topo_port(t, sw, num));
-
-	if (!peer || peer->node >= t->nswitches || t->nodes[peer->node].level <= t->nodes[sw].level)
-		return TOPO_NONE;
-	return peer->node;
+	return node < t->nswitches && t->nodes[node].level > t->nodes[sw].level;
 }
 
 /* Whether one parent or none is left of several. */
@@ -53,20 +48,20 @@ static uint32_t *count_hosts(const struct topo *t)
 
 	for (unsigned level = 0; level < t->nlevels; level++)
 		for (uint32_t sw = 0; sw < t->nswitches; sw++)
-			for (unsigned num = 1;
-			     t->nodes[sw].level == level && num <= t->nodes[sw].nports; num++) {
-				const struct topo_port *port = topo_port(t, sw, num);
-				uint32_t to = port->link_up ? topo_peer(t, port)->node : TOPO_NONE;
+			if (t->nodes[sw].level == level)
+				TOPO_LINKS (t, sw, port, peer) {
+					uint32_t to = peer->node;
 
-				if (to == TOPO_NONE)
-					continue;
-				if (to >= t->nswitches) {
-					hosts[sw] += topo_is_host(t, to);
-				} else if (t->nodes[to].level < level && last[to] != sw + 1) {
-					last[to] = sw + 1;
-					hosts[sw] += hosts[to];
+					if (!port->link_up)
+						continue;
+					if (to >= t->nswitches) {
+						hosts[sw] += topo_is_host(t, to);
+					} else if (t->nodes[to].level < level &&
+						   last[to] != sw + 1) {
+						last[to] = sw + 1;
+						hosts[sw] += hosts[to];
+					}
 				}
-			}
 	free(last);
 	return hosts;
 }
@@ -85,12 +80,12 @@ bool risk_find(const struct topo *t, struct risk *out)
 		bool alive = false;
 		struct risk r = (struct risk){ .sw = sw };
 
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++) {
-			bool up = topo_port(t, sw, num)->link_up;
-			uint32_t parent = parent_at(t, sw, num);
+		TOPO_LINKS (t, sw, port, peer) {
+			uint32_t parent = peer->node;
+			bool up = port->link_up;
 
 			alive |= up;
-			if (parent == TOPO_NONE)
+			if (!is_parent(t, parent, sw))
 				continue;
 			r.above = parent;
 			r.links_of++;
@@ -99,9 +94,9 @@ bool risk_find(const struct topo *t, struct risk *out)
 			r.parents += up && !(seen[parent] & REACHED);
 			seen[parent] |= up ? SEEN | REACHED : SEEN;
 		}
-		for (unsigned num = 1; num <= t->nodes[sw].nports; num++)
-			if (parent_at(t, sw, num) != TOPO_NONE)
-				seen[parent_at(t, sw, num)] = 0;
+		TOPO_LINKS (t, sw, port, peer)
+			if (is_parent(t, peer->node, sw))
+				seen[peer->node] = 0;
 		if (!(alive && r.links_of) || r.links == r.links_of)
 			continue;
 

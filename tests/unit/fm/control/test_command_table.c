@@ -15,10 +15,8 @@ static void names_are_unique(void **state)
 {
 	const struct command *a;
 
-	for (unsigned row = 0; (a = command_at(row)); row++) {
-		const struct command *b;
-
-		for (unsigned i = row + 1; (b = command_at(i)); i++)
+	for (a = fmd_commands; a->name; a++) {
+		for (const struct command *b = a + 1; b->name; b++)
 			assert_string_not_equal(a->name, b->name);
 	}
 }
@@ -27,7 +25,7 @@ static void every_row_has_one_function_that_answers(void **state)
 {
 	const struct command *c;
 
-	for (unsigned row = 0; (c = command_at(row)); row++) {
+	for (c = fmd_commands; c->name; c++) {
 		const struct command_run *run = c->run;
 
 		if (run == &no_run) {
@@ -53,7 +51,7 @@ static void words_are_those_of_usage(void **state)
 {
 	const struct command *c;
 
-	for (unsigned row = 0; (c = command_at(row)); row++) {
+	for (c = fmd_commands; c->name; c++) {
 		unsigned keys = 0, capitals = 0;
 		bool value = false; /* of the option before */
 
@@ -88,7 +86,7 @@ static void only_these_change_something(void **state)
 	const struct command *c;
 	unsigned count = 0;
 
-	for (unsigned row = 0; (c = command_at(row)); row++) {
+	for (c = fmd_commands; c->name; c++) {
 		bool acts = false;
 
 		for (unsigned i = 0; i < sizeof(acting) / sizeof(acting[0]); i++)

@@ -13,7 +13,7 @@ static void names_of_a_command_are_unique_and_listed(void **state)
 {
 	const struct command *c;
 
-	for (unsigned row = 0; (c = command_at(row)); row++) {
+	for (c = fmd_commands; c->name; c++) {
 		const struct command_option *option;
 		unsigned i;
 

@@ -78,7 +78,7 @@ static void every_word_of_a_row_is_known(void **state)
 {
 	const struct command *c;
 
-	for (unsigned row = 0; (c = command_at(row)); row++)
+	for (c = fmd_commands; c->name; c++)
 		for (unsigned i = 0; i < COMMAND_WORDS && c->words[i]; i++)
 			if (!value_is_known(c->words[i]) || !has_sample(c->words[i]))
 				fail_msg("%s: which words are a %s?", c->name, c->words[i]);
@@ -107,7 +107,7 @@ static void every_value_of_an_option_is_known(void **state)
 	const struct command_option *option;
 	const struct command *c;
 
-	for (unsigned row = 0; (c = command_at(row)); row++)
+	for (c = fmd_commands; c->name; c++)
 		for (unsigned i = 0; (option = command_option_at(c, i)); i++)
 			if (option->value)
 				check_option(c, option);
