@@ -159,7 +159,7 @@ bool dests_rounds(const struct graph *g, uint32_t family, struct dest_rounds *r)
 	const struct graph_family *leaves = &g->families[family];
 	uint32_t spine = leaves->nslots ? g->parents[leaves->first_parent] : TOPO_NONE, hosts = 0;
 
-	*r = (struct dest_rounds){ UINT32_MAX, UINT32_MAX, UINT32_MAX, false };
+	*r = (struct dest_rounds){ UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, false };
 	if (leaves->level || spine == TOPO_NONE || !g->switches[spine].nup ||
 	    g->switches[graph_ups(g, spine)->peer].nup)
 		return false;
@@ -172,6 +172,7 @@ bool dests_rounds(const struct graph *g, uint32_t family, struct dest_rounds *r)
 	}
 	uint32_t links = leaves->nparents * g->families[g->switches[spine].family].nslots;
 
+	r->above = g->families[g->switches[spine].family].level;
 	r->in_leaf = whole_rounds(hosts / leaves->nmembers, leaves->nslots);
 	r->in_pod = whole_rounds(hosts, links);
 	r->rests_last =
@@ -222,7 +223,7 @@ static void number_rests(struct dests *d, const struct graph *g)
 				number += (g->families[f].nmembers - 1 - leaf) * r.in_leaf +
 					  leaf * (g->leaf_block - r.in_leaf);
 			d->number[0][lid] = number;
-			d->number[1][lid] = number / g->families[f].nslots;
+			d->number[r.above][lid] = number / g->families[f].nslots;
 		}
 	}
 }

@@ -58,6 +58,7 @@ void dests_sort(const struct dests *d, uint32_t *lids, uint32_t n);
  */
 struct dest_rounds {
 	uint32_t in_leaf, in_pod, first; /* first: number in the pod */
+	uint8_t above;			 /* the level of the leaves' parents */
 	bool rests_last; /* numbers of the others follow those of all leaves of the pod */
 };
 /* Of a family; false: all do, or no link carries much more by the others, or it has no 3 tiers. */
