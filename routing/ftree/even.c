@@ -380,9 +380,8 @@ static uint64_t find_shares(struct work *w)
 			if (set) {
 				*most = *most * 100 < top * w->floor ? top * w->floor / 100 : *most;
 				c->share = *most * c->rate / FULL_RATE + 1;
-				if (w->dealing) /* whole LIDs */
-					c->share = (c->share + w->hosts - 2) / w->hosts * w->hosts
-							   ?: 1;
+				if (w->dealing && c->share > 1) /* whole LIDs */
+					c->share = (c->share + w->hosts - 2) / w->hosts * w->hosts;
 				uint64_t part = c->load * 100 / c->share;
 
 				worst = part > worst ? part : worst;
