@@ -10,6 +10,7 @@
 #include "routing/ftree/route.h"
 #include "tests/lib/fabrics.h"
 #include "topology/base/mem.h"
+#include "topology/generate/generate.h"
 #include "topology/snapshot/topo_builder.h"
 
 #define DESIGNS 200
@@ -653,6 +654,21 @@ static void spines_of_half_the_rate_carry_half_of_the_flows(void **state)
 	topo_unref(t);
 }
 
+static void links_of_unlike_rates_that_carry_nothing_are_no_obstacle(void **state)
+{
+	char *words[] = { "mixed", "--size", "13,1", "--trunks", "3xNDR,1xEDR" }, err[128];
+	struct topo *t = generate_parse(5, words, err, sizeof(err));
+	struct lid_map *lids = lid_plan(t, NULL, 0);
+	struct route *route = route_new();
+	struct tables tables = { 0 };
+
+	assert_int_equal(route_compute(route, t, lids, NULL, &tables), 0);
+	tables_fini(&tables);
+	route_free(route);
+	lid_map_free(lids);
+	topo_unref(t);
+}
+
 static void a_link_that_trained_down_leaves_an_even_design_as_it_is(void **state)
 {
 	struct topo *t = spines_of_two_rates(false, true);
@@ -685,6 +701,7 @@ int main(void)
 			a_fault_moves_the_entries_of_its_link_alone_and_its_repair_moves_them_back),
 		cmocka_unit_test(spines_of_half_the_rate_carry_half_of_the_flows),
 		cmocka_unit_test(a_link_that_is_new_and_has_no_rate_yet_counts_as_a_fast_one),
+		cmocka_unit_test(links_of_unlike_rates_that_carry_nothing_are_no_obstacle),
 		cmocka_unit_test(a_link_that_trained_down_leaves_an_even_design_as_it_is),
 	};
 
